@@ -1,0 +1,3 @@
+//! The Bend language: text to syntax tree to [`crate::term`].
+
+pub mod ast;

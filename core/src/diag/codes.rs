@@ -1,0 +1,260 @@
+//! The one table of diagnostics: a row gives the variant, the code, the severity or the warning's name, a title and an
+//! explanation for `girih explain`.
+
+use super::Severity;
+
+/// Which stage finds it; the first two digits of a code.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Stage {
+    /// 01: reading text.
+    Syntax,
+    /// 02: names, imports, definitions.
+    Names,
+    /// 03: types.
+    Types,
+    /// 04: pattern matching and warnings.
+    Patterns,
+    /// 05: while the program runs.
+    Run,
+    /// 06: limits of a tier, a device or the machine.
+    Limits,
+}
+
+macro_rules! codes {
+    ($($variant:ident $code:literal $kind:ident $(($warning:literal))? : $title:literal, $explanation:literal;)*) => {
+        /// A kind of error or warning.
+        #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+        pub enum Code {
+            $(#[doc = $title] $variant,)*
+        }
+
+        impl Code {
+            /// All rows of the table, in order.
+            pub const ALL: &[Code] = &[$(Code::$variant,)*];
+
+            /// The code as it is printed, for example `B0201`.
+            pub fn as_str(self) -> &'static str {
+                match self { $(Code::$variant => $code,)* }
+            }
+            /// A few words that name it.
+            pub fn title(self) -> &'static str {
+                match self { $(Code::$variant => $title,)* }
+            }
+            /// What it means, why it is so, and what to do: a few sentences with an example.
+            pub fn explanation(self) -> &'static str {
+                match self { $(Code::$variant => $explanation,)* }
+            }
+            /// The severity, unless the command line changes it.
+            pub fn severity(self) -> Severity {
+                match self { $(Code::$variant => codes!(@severity $kind),)* }
+            }
+            /// The name under which `-W`, `-D` and `-A` know it; none if it is always an error.
+            pub fn warning_name(self) -> Option<&'static str> {
+                match self { $(Code::$variant => codes!(@warning $($warning)?),)* }
+            }
+        }
+    };
+    (@severity error) => { Severity::Error };
+    (@severity warning) => { Severity::Warning };
+    (@warning) => { None };
+    (@warning $name:literal) => { Some($name) };
+}
+
+codes! {
+    // 01: reading text
+    UnexpectedText "B0101" error: "unexpected text",
+        "The parser expected something else at this place. The message lists what may stand there.";
+    Indentation "B0102" error: "wrong indentation",
+        "A block is indented by exactly two spaces more than the statement that opens it, and all statements of a block \
+         start in the same column. `def`, `type` and `object` at the top level start in the first column.";
+    TabIndentation "B0103" error: "a tab in the indentation",
+        "Indentation has a meaning in Bend and is made of spaces only, because a tab has no agreed width. Replace each tab by spaces.";
+    BadName "B0104" error: "a name that is not allowed",
+        "A name is made of letters, digits, `_`, `.`, `-` and `/`. It may not contain `__`, which is kept for names that the compiler \
+         makes, and may not start with `//`.";
+    BadLiteral "B0105" error: "a literal that cannot be read",
+        "A number, character, string or symbol literal is malformed: a digit that its base does not have, an unknown escape sequence, \
+         a missing closing quote, or a symbol of more than four base64 characters.";
+    LiteralRange "B0106" error: "a number literal out of range",
+        "Unsuffixed numbers have 24 bits: u24 goes from 0 to 16777215, i24 (written with a sign) from -8388608 to +8388607. Larger \
+         numbers need a 32-bit type: `4000000000u32`, `-100000000i32`, `1.5f32`.";
+    TooDeep "B0107" error: "nested too deeply",
+        "Expressions, patterns and types may be nested a few hundred levels deep. Give inner parts a name of their own.";
+    MisplacedArgument "B0108" error: "a positional argument after a named one",
+        "In a call all arguments without a name come first: `f(1, 2, c = 3)`.";
+    TaggedTerm "B0109" error: "a tag, which HVM2 does not have",
+        "Tags such as `#label {a b}` belonged to an earlier Bend. All superpositions share one label now; leave the tag out.";
+    MissingReturn "B0110" error: "a branch that does not return",
+        "Every branch of a function ends with `return`, or all branches of an inner statement end by assigning the same variable, \
+         which the code after the statement then uses.";
+    BranchMismatch "B0111" error: "branches that end differently",
+        "The branches of `if`, `switch`, `match`, `fold` and `bend` must either all return, or all end by assigning the same pattern.";
+    UnreachableStatement "B0112" error: "a statement after a return",
+        "All branches of the statement before return already, so this one can never run. Remove it, or let the branches assign.";
+
+    // 02: names, imports, definitions
+    UnboundName "B0201" error: "a name that is not defined",
+        "No variable, definition or constructor of this name is in scope. Constructors are written with their type: `List/Cons`.";
+    UnboundType "B0202" error: "a type that is not defined",
+        "No type of this name is defined or imported. Type variables of a `type` are declared in parentheses after its name.";
+    UnboundConstructor "B0203" error: "a constructor that is not defined",
+        "A pattern or a constructor expression names a constructor that no type has. Write it as `Type/Constructor`.";
+    Redefinition "B0204" error: "defined twice",
+        "Definitions, constructors and types share their names with nothing else of their kind in a program, the prelude included.";
+    DuplicateField "B0205" error: "a field that stands twice",
+        "The fields of a constructor have different names, and a constructor expression names each field once.";
+    MissingField "B0206" error: "a missing field or argument",
+        "Named arguments and `{ field: value }` must give every parameter exactly once.";
+    UnknownField "B0207" error: "a field or argument that does not exist",
+        "A named argument or a field in braces does not belong to the function or constructor.";
+    NotNamed "B0208" error: "named arguments where nothing is named",
+        "Named arguments work in direct calls of a definition or a constructor only, because only these have parameter names.";
+    NoConstructor "B0209" error: "`open` of a type with several constructors",
+        "`open` brings the fields of a value into scope without a match, so its type must have exactly one constructor.";
+    ImportNotFound "B0210" error: "an import that cannot be found",
+        "A path that starts with `./` or `../` is looked up beside the file, any other path beside the main file. `.bend` is added.";
+    ImportMissingName "B0211" error: "an imported name that the file does not have",
+        "The file was found, but defines no such name.";
+    ImportConflict "B0212" error: "imports that clash",
+        "Two imports, or an import and a definition, give the same name to different things. Rename one with `as`.";
+    ImportShadow "B0213" warning("import-shadow"): "an import that hides another",
+        "Two imports bind the same name; the later one counts. Rename one with `as`.";
+    ImportMain "B0214" error: "the main file is imported",
+        "The file that is being run cannot be imported by the files it imports. Move what they share into a file of its own.";
+    MissingMain "B0215" error("missing-main"): "no entry point",
+        "A program that is run needs a definition called `main` (or `Main`, or the one named by `--entry`).";
+    ManyMains "B0216" error: "several entry points",
+        "`main` and `Main` are both defined, or the one named by `--entry` stands beside them. Keep one.";
+    MainPatterns "B0217" error: "an entry point with patterns",
+        "The entry point has one rule whose parameters are plain variables: program arguments are applied to it from outside.";
+    UnusedDefinition "B0218" warning("unused-definition"): "a definition that is never used",
+        "The entry point does not reach this definition.";
+    RecursionCycle "B0219" error("recursion-cycle"): "a definition that calls itself without end",
+        "Every call of this definition calls it again before it can return: no branch lies between. It would never end.";
+    UnboundScopeless "B0220" error: "a scopeless variable that is not bound or used once",
+        "A scopeless variable `$x` is bound exactly once and used exactly once in its definition.";
+    NoMonad "B0221" error: "a `with` block of a type without `bind`",
+        "`with T:` needs the definition `T/bind`, and `T/wrap` if `wrap` is used.";
+    AskOutside "B0222" error: "`<-` outside a `with` block",
+        "`x <- e` runs a step of the monad that the enclosing `with` block names. There is none here.";
+    ScopelessCapture "B0223" error: "a scopeless variable that leaves a `fold`, `bend` or local `def`",
+        "These become functions of their own, which a scopeless variable cannot cross. Bind and use it inside.";
+    ForkOutside "B0224" error: "`fork` outside the `when` arm of a `bend`",
+        "`fork` is the recursive call of the enclosing `bend`, and exists in its `when` arm only.";
+    RepeatedBind "B0225" warning("repeated-bind"): "a pattern that binds a name twice",
+        "The later variable of the same name hides the earlier one.";
+
+    // 03: types
+    TypeMismatch "B0301" error: "types that do not fit",
+        "The expression has one type and its place needs another. Functions with a type annotation are checked; annotate with `Any`, \
+         leave the annotation out or write `unchecked` to have a function checked while it runs instead.";
+    InfiniteType "B0302" error: "a type that would contain itself",
+        "Self application such as `λx (x x)` has no finite type. Leave the annotation out to have the function checked while it runs.";
+    TypeArity "B0303" error: "a type with the wrong number of arguments",
+        "A generic type is used with as many arguments as its definition declares variables.";
+    AnnotationTooGeneral "B0304" error: "an annotation that promises too much",
+        "The annotation says that the function works for every type, but its body works for particular types only.";
+    Untypeable "B0305" error: "something a checked function may not contain",
+        "Superpositions and scopeless variables have no type. Mark the function `unchecked` or leave its annotation out.";
+    NotNumeric "B0306" error: "an operator on something that is not a number",
+        "Arithmetic and comparison work on numbers of one type. `%` and bit operators need integers, `**` needs floats, shifts need \
+         unsigned integers. Convert with `u24/to_f24` and its siblings; 24-bit numbers become 32-bit ones of their kind by themselves.";
+
+    // 04: patterns
+    NotExhaustive "B0401" error: "a match that misses a case",
+        "A match needs an arm for every constructor of its type, or `_`. A match on numbers needs `_`.";
+    MixedPatterns "B0402" error: "patterns of different types in one column",
+        "All patterns of one argument belong to the same type.";
+    PatternArity "B0403" error: "a pattern with the wrong number of fields",
+        "A constructor pattern has as many sub-patterns as the constructor has fields, a tuple pattern as many as the tuple.";
+    SwitchOrder "B0404" error: "switch cases out of order",
+        "The cases of a `switch` are 0, 1, 2, … without a gap, and `_` at the end. Functional equations may match any numbers.";
+    IrrefutableMatch "B0405" warning("irrefutable-match"): "a match whose first arm always matches",
+        "The first arm is a variable, not a constructor, so it matches whatever comes. A constructor is written as `Type/Constructor`.";
+    RedundantMatch "B0406" warning("redundant-match"): "an arm for a constructor that was matched before",
+        "An earlier arm has taken this constructor already.";
+    UnreachableMatch "B0407" warning("unreachable-match"): "an arm that is never reached",
+        "Earlier arms or rules cover everything that this one matches.";
+    RuleArity "B0408" error: "rules with different numbers of patterns",
+        "All rules of a function have the same number of patterns.";
+
+    // 05: while the program runs
+    DivisionByZero "B0501" error: "division by zero",
+        "An integer was divided by zero, or its remainder by zero was asked for. Floats divide to infinity instead.";
+    NoMatchingCase "B0502" error: "no case matches",
+        "A value arrived at a match that has no arm for it. This happens in functions that are not type-checked.";
+    NotAFunction "B0503" error: "a call of something that is not a function",
+        "A number or a pair was applied to arguments.";
+    NotANumber "B0504" error: "an operation on something that is not a number",
+        "Arithmetic met a function, a constructor or a tuple.";
+    MixedNumbers "B0505" error: "numbers of different types in one operation",
+        "Both operands have the same type; 24-bit numbers become 32-bit ones of their kind by themselves. Convert with `u24/to_f24` and its siblings.";
+    UnsupportedOperation "B0506" error: "an operation that this type of number does not have",
+        "`%` and bit operators need integers, `**` needs floats, shifts need unsigned integers.";
+    SelfDependent "B0507" error: "a definition that needs its own value",
+        "The value of this definition is needed to compute itself, as in `x = x + 1`.";
+    OutOfMemory "B0508" error: "out of memory",
+        "The live data of the program is larger than `--memory` allows. The message says how much is live.";
+    Interrupted "B0509" error: "stopped",
+        "The program was stopped by Ctrl-C or by `--timeout`.";
+    NotATuple "B0510" error: "taking apart something that is not a tuple",
+        "A tuple pattern met a number or a constructor.";
+    BadIo "B0511" error: "an IO step that cannot be performed",
+        "The program asked for an IO function with arguments of the wrong form.";
+    Unreachable "B0512" error: "code that was said to be unreachable",
+        "The program came to a place that it declares to be unreachable.";
+
+    // 06: limits
+    NeedsNets "B0601" error: "needs the net tier",
+        "Superpositions `{a b}`, scopeless variables `$x` and `hvm` definitions have the semantics of interaction nets, which the \
+         direct tier does not have.";
+    CannotRead "B0602" error: "a file that cannot be read",
+        "The file does not exist, may not be read, is not UTF-8 text, or is 4 GiB or larger.";
+    CannotWrite "B0603" error: "a file that cannot be written",
+        "The folder does not exist or may not be written.";
+    BadArgument "B0604" error: "a program argument that cannot be used",
+        "Program arguments are Bend expressions and are applied to the entry point in order.";
+    NotAShader "B0605" error: "a file without a shader",
+        "An image shader defines `shader(x: u24, y: u24, t: f24) -> u24`, or `render(depth, t)` that returns a tree of pixels.";
+    Internal "B0699" error: "a mistake in girih",
+        "This should not happen. Please report it with the program that shows it.";
+}
+
+impl Code {
+    /// The row with this code (`B0201`, in any case) or warning name (`unused-definition`).
+    pub fn find(text: &str) -> Option<Code> {
+        Code::ALL.iter().copied().find(|c| c.as_str().eq_ignore_ascii_case(text) || c.warning_name() == Some(text))
+    }
+
+    /// The stage that finds it.
+    pub fn stage(self) -> Stage {
+        match &self.as_str()[1..3] {
+            "01" => Stage::Syntax,
+            "02" => Stage::Names,
+            "03" => Stage::Types,
+            "04" => Stage::Patterns,
+            "05" => Stage::Run,
+            _ => Stage::Limits,
+        }
+    }
+}
+
+impl std::fmt::Display for Code {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str(self.as_str())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn codes_are_unique_and_found_by_their_text() {
+        for (i, &code) in Code::ALL.iter().enumerate() {
+            assert_eq!(Code::find(code.as_str()), Some(code));
+            assert!(Code::ALL[i + 1..].iter().all(|c| c.as_str() != code.as_str()), "{code} stands twice");
+            assert!(code.explanation().len() > 20 && !code.title().ends_with('.'), "{code}");
+        }
+    }
+}

@@ -1,0 +1,15 @@
+//! The heart of Girih: languages, the typed lambda core, the reference evaluators. No file, terminal or GPU is touched
+//! here: sources come in through a loader trait and effects go out through a host trait, so that the crate compiles to
+//! WebAssembly too.
+//!
+//! A folder is a stage of the data's way: [`bend`] reads text, [`term`] is what it means.
+
+pub mod bend;
+pub mod diag;
+pub mod idx;
+pub mod name;
+pub mod net;
+pub mod num;
+pub mod prim;
+pub mod span;
+pub mod term;

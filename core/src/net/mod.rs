@@ -1,0 +1,3 @@
+//! Interaction nets.
+
+pub mod ast;
