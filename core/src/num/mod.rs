@@ -1,5 +1,9 @@
 //! Numbers of Bend: six kinds, their literals' ranges, and the operators on them.
 
+mod literal;
+
+pub use literal::LiteralValue;
+
 /// A kind of number.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum NumKind {
