@@ -1,0 +1,2 @@
+//! The `girih` command.
+fn main() {}

@@ -1,0 +1,2 @@
+//! Girih: Bend programs on every GPU.
+pub use girih_core as core;
