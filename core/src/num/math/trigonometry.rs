@@ -8,8 +8,7 @@ use super::fixed::{alternating, divide, high, mul, mul_high, mul_wide, scale};
 use super::float::{join, split};
 
 /// 2/π, after 64 zero bits.
-const TWO_OVER_PI: [u32; 8] =
-    [0, 0, 0xA2F9_836E, 0x4E44_1529, 0xFC27_57D1, 0xF534_DDC0, 0xDB62_9599, 0x3C43_9041];
+const TWO_OVER_PI: [u32; 8] = [0, 0, 0xA2F9_836E, 0x4E44_1529, 0xFC27_57D1, 0xF534_DDC0, 0xDB62_9599, 0x3C43_9041];
 
 /// π/4, in two words.
 const QUARTER_PI: u64 = 0xC90F_DAA2_2168_C235;
@@ -29,7 +28,8 @@ struct Turn {
     quarters: u32,
     /// Whether the rest is to be subtracted.
     back: bool,
-    /// The rest in units of π/4, a fraction of two words.
+    /// The rest in units of π/4, a fraction of two words. It is not zero: no f32 comes closer than 2^-30 to a multiple of
+    /// a quarter turn but zero.
     rest: u64,
 }
 
@@ -94,7 +94,8 @@ pub fn tan(x: f32) -> f32 {
 /// The quarter turns in the absolute value of a finite `x` that is not below [`TINY`].
 fn reduce(x: f32) -> Turn {
     let x = split(x);
-    // The product's bits worth four and more are whole turns: they come from bits of 2/π before this place.
+    // The product's bits worth four and more are whole turns: they come from bits of 2/π before this place, which is 158
+    // at most, so that the table has the four words that are read.
     let place = (x.exponent + 31) as u32;
     let (word, shift) = ((place / 32) as usize, place % 32);
     let window = |k: usize| {
