@@ -1,7 +1,7 @@
 //! What an annotation says: the types with which the inference of a definition begins, and the definition's type in the end.
 //!
-//! `_` is to be found. A parameter that is annotated with `Any`, or not at all, is inferred inside its definition as if it
-//! were `_`, and is `Any` for the callers; `Any` elsewhere is `Any` inside too.
+//! `_` is to be found. A parameter or a result that is annotated with `Any`, or not at all, is inferred inside its
+//! definition as if it were `_`, and is `Any` for the callers; `Any` elsewhere is `Any` inside too.
 
 use super::infer::{Global, Infer, RigidVariable};
 use super::types::{KindSet, Node, Ty};
@@ -37,7 +37,7 @@ pub(super) fn is_closed(def: &Def) -> bool {
             _ => return false,
         }
     }
-    !has_hole(&def.ty.ty)
+    *ty != Type::Any && !has_hole(&def.ty.ty)
 }
 
 fn has_hole(ty: &Type) -> bool {
@@ -83,18 +83,22 @@ impl Infer<'_> {
             params.push(match rest {
                 Some(Type::Arrow(from, to)) => {
                     rest = Some(to);
-                    if **from == Type::Any { self.types.fresh() } else { self.with_holes(from, &rigid) }
+                    self.seed_position(from, &rigid)
                 }
                 Some(Type::Any | Type::Hole) | None => self.types.fresh(),
                 Some(_) => return None,
             });
         }
         let result = match rest {
-            Some(rest) => self.with_holes(rest, &rigid),
+            Some(rest) => self.seed_position(rest, &rigid),
             None => self.types.fresh(),
         };
         let whole = params.iter().rev().fold(result, |to, from| self.types.arrow(*from, to));
         Some(Seed { params, result, whole })
+    }
+
+    fn seed_position(&mut self, ty: &Type, rigid: &[Ty]) -> Ty {
+        if *ty == Type::Any { self.types.fresh() } else { self.with_holes(ty, rigid) }
     }
 
     fn new_rigid(&mut self, def: DefId, index: u32) -> Ty {

@@ -21,7 +21,7 @@ pub(super) enum Why<'p> {
     /// It is what a definition returns.
     Result(DefId),
     /// It is one of several terms that have one type, of which the first stands there.
-    Among { first: &'p Term, before: &'static str },
+    Among { first: &'p Term, is: &'static str },
     /// It is an operand, and the other one stands there.
     Operand { op: BinOp, other: &'p Term },
     /// It is an argument of a primitive.
@@ -219,7 +219,7 @@ impl<'p> Infer<'p> {
                     error.label(def.span, format!("`{}` returns `{expected}` by its annotation", def.name))
                 }
             }
-            Why::Among { first, before } => error.label(blame(first).span, format!("{before} `{expected}`")),
+            Why::Among { first, is } => error.label(blame(first).span, format!("{is} `{expected}`")),
             Why::Operand { other, .. } => error.label(other.span, format!("the other operand is `{expected}`")),
             Why::Matched(ty) => {
                 let ty = &self.program.types[ty];

@@ -6,13 +6,15 @@ use super::types::{KindSet, Node, Ty, Types, wider};
 use crate::term::{Arm, Match, Switch, Term, TermKind};
 
 impl<'p> Infer<'p> {
-    /// Types the scrutinee of a choice and what its arms bind, and returns the branches.
+    /// Types the scrutinee of a choice and what its arms bind, and returns the branches in the order of the text.
     pub fn branches(&mut self, term: &'p Term) -> Checked<Vec<&'p Term>> {
-        match &term.kind {
-            TermKind::Match(m) => self.match_branches(m),
-            TermKind::Switch(s) => self.switch_branches(s),
-            _ => Ok(vec![term]),
-        }
+        let mut branches = match &term.kind {
+            TermKind::Match(m) => self.match_branches(m)?,
+            TermKind::Switch(s) => self.switch_branches(s)?,
+            _ => vec![term],
+        };
+        branches.sort_by_key(|branch| branch.span);
+        Ok(branches)
     }
 
     fn match_branches(&mut self, m: &'p Match) -> Checked<Vec<&'p Term>> {
@@ -61,7 +63,7 @@ impl<'p> Infer<'p> {
 
     /// The type that several terms have in common; the first decides, except that 24-bit numbers among 32-bit ones of
     /// their family are widened.
-    pub fn infer_joined(&mut self, terms: impl Iterator<Item = &'p Term>, before: &'static str) -> Checked<Ty> {
+    pub fn infer_joined(&mut self, terms: impl Iterator<Item = &'p Term>, is: &'static str) -> Checked<Ty> {
         let typed: Vec<(&'p Term, Ty)> = terms.map(|t| Ok((t, self.infer(t)?))).collect::<Checked<_>>()?;
         let Some(&(first, ty)) = typed.first() else { return Ok(self.types.fresh()) };
         let wide = self.wide_sibling(ty, &typed[1..]);
@@ -70,7 +72,7 @@ impl<'p> Infer<'p> {
             None => (ty, &typed[1..]),
         };
         for &(term, found) in rest {
-            joined = self.coerce(term, found, joined, Why::Among { first, before })?;
+            joined = self.coerce(term, found, joined, Why::Among { first, is })?;
         }
         Ok(joined)
     }

@@ -121,7 +121,7 @@ impl<'p> Infer<'p> {
             }
             TermKind::Str(_) => Ok(self.known_type(self.program.known.string_cons, &[])),
             TermKind::List(elements) => {
-                let element = self.infer_joined(elements.iter(), "the elements before are")?;
+                let element = self.infer_joined(elements.iter(), "the first element is")?;
                 Ok(self.known_type(self.program.known.list_cons, &[element]))
             }
             TermKind::Era => Ok(Types::NONE),
@@ -145,7 +145,7 @@ impl<'p> Infer<'p> {
             }
             TermKind::Match(_) | TermKind::Switch(_) => {
                 let branches = self.branches(term)?;
-                self.infer_joined(branches.into_iter(), "the branches before give")
+                self.infer_joined(branches.into_iter(), "another branch gives")
             }
             // The definition has been refused for the first two already, and an error been reported for the third.
             TermKind::Sup(_) | TermKind::Link(_) | TermKind::Invalid => Ok(Types::ANY),
@@ -170,6 +170,12 @@ impl<'p> Infer<'p> {
             (TermKind::Tuple(parts), Node::Tuple(expected)) if parts.len() == expected.len() => {
                 let expected = self.types.parts(expected).to_vec();
                 parts.iter().zip(expected).try_for_each(|(part, expected)| self.check(part, expected, why))
+            }
+            (TermKind::Apply(head, arguments), node) if !matches!(node, Node::Variable(_)) => {
+                let result = self.infer(head)?;
+                self.expect_result(head, result, arguments.len(), expected);
+                let found = self.apply_as(term, head, result, arguments)?;
+                self.coerce(term, found, expected, why).map(|_| ())
             }
             (TermKind::List(elements), Node::Data(ty, arguments)) if self.is_list(ty) => {
                 let element = self.types.part(arguments, 0);
@@ -300,9 +306,30 @@ impl<'p> Infer<'p> {
         params.into_iter().rev().fold(rest, |result, param| self.types.arrow(param, result))
     }
 
-    /// A lambda without parameters and its application to no arguments have the type of the body.
     fn apply(&mut self, term: &'p Term, head: &'p Term, arguments: &'p [Term]) -> Checked<Ty> {
-        let mut ty = self.infer(head)?;
+        let ty = self.infer(head)?;
+        self.apply_as(term, head, ty, arguments)
+    }
+
+    /// Where a local function, of which little is known yet, is called for a known result, what is known of the result is
+    /// known of the arguments too. The steps of a `with` block are such calls.
+    fn expect_result(&mut self, head: &Term, function: Ty, arguments: usize, expected: Ty) {
+        let TermKind::Local(_) = head.kind else { return };
+        let mut result = function;
+        for _ in 0..arguments {
+            let Node::Arrow(_, to) = self.types.node(result) else { return };
+            result = to;
+        }
+        if let Node::Variable(_) = self.types.node(result) {
+            // A clash is reported when the result of the call is compared.
+            let _ = self.types.unify(result, expected);
+        }
+    }
+
+    /// The result of calling something of a type. A lambda without parameters and its application to no arguments have the
+    /// type of the body.
+    fn apply_as(&mut self, term: &'p Term, head: &'p Term, function: Ty, arguments: &'p [Term]) -> Checked<Ty> {
+        let mut ty = function;
         for (index, argument) in arguments.iter().enumerate() {
             ty = match self.types.node(ty) {
                 Node::Arrow(from, to) => {
