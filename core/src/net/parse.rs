@@ -38,7 +38,8 @@ type Parsed<T> = Result<T, Box<Diagnostic>>;
 /// Parses a text that is one net.
 pub fn parse_net(source: SourceId, text: &str, diags: &mut Diagnostics) -> Option<Net> {
     let mut cursor = Cursor::new(source, text);
-    let net = net_at(&mut cursor).and_then(|net| if cursor.is_at_end() { Ok(net) } else { Err(expected(&cursor, "`&`")) });
+    let net =
+        net_at(&mut cursor).and_then(|net| if cursor.is_at_end() { Ok(net) } else { Err(expected(&cursor, "`&`")) });
     net.map_err(|diagnostic| diags.push(*diagnostic)).ok()
 }
 

@@ -125,7 +125,10 @@ impl Parser<'_, '_> {
             HeadPart::Annotated(param) => Err(self.error_with_hint(
                 Code::UnexpectedText,
                 param.name.span,
-                format!("the parameter `{}` has a type, but the definition has no `: type` after its parameters", param.name.node),
+                format!(
+                    "the parameter `{}` has a type, but the definition has no `: type` after its parameters",
+                    param.name.node
+                ),
                 "write the type of the result before the `=`, as in `f (x: u24) : u24 = …`",
             )),
         }

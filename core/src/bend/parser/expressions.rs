@@ -28,7 +28,9 @@ impl Parser<'_, '_> {
     /// Whether `%name` comes next where it is the name of a primitive.
     pub(super) fn at_primitive(&self) -> bool {
         let rest = self.cursor.rest().as_bytes();
-        self.dialect == super::Dialect::Prelude && rest.first() == Some(&b'%') && rest.get(1).is_some_and(u8::is_ascii_alphabetic)
+        self.dialect == super::Dialect::Prelude
+            && rest.first() == Some(&b'%')
+            && rest.get(1).is_some_and(u8::is_ascii_alphabetic)
     }
 
     /// A name in an expression; it must come next.

@@ -161,9 +161,8 @@ impl Parser<'_, '_> {
         self.skip();
         let (name, vars) = if self.cursor.starts_with("(") {
             let variable = |p: &mut Self| p.name("a type variable");
-            let head = self.bracketed("(", ")", |p| {
-                Ok((p.name("the name of a type")?, p.elements(Separator::None, variable)?))
-            })?;
+            let head = self
+                .bracketed("(", ")", |p| Ok((p.name("the name of a type")?, p.elements(Separator::None, variable)?)))?;
             self.expect("=")?;
             head
         } else {

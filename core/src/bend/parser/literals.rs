@@ -35,7 +35,12 @@ impl<'t> Parser<'t, '_> {
             }
             (Some(_), Some(kind @ (NumKind::U24 | NumKind::I24 | NumKind::U32 | NumKind::I32))) => {
                 let message = format!("`{text}` has a point, so it cannot be of the type `{}`", kind.name());
-                return Err(self.error_with_hint(Code::BadLiteral, span, message, "numbers with a point are `f24` or `f32`"));
+                return Err(self.error_with_hint(
+                    Code::BadLiteral,
+                    span,
+                    message,
+                    "numbers with a point are `f24` or `f32`",
+                ));
             }
             (None, None | Some(NumKind::U24 | NumKind::I24 | NumKind::U32 | NumKind::I32)) => {
                 self.integer(&digits, suffix, span)?

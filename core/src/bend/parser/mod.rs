@@ -88,7 +88,17 @@ struct Parser<'t, 'd> {
 
 impl<'t, 'd> Parser<'t, 'd> {
     fn new(cursor: Cursor<'t>, dialect: Dialect, diags: &'d mut Diagnostics) -> Parser<'t, 'd> {
-        Parser { cursor, dialect, diags, errors: 0, free_lines: false, column: None, brackets: vec![], depth: 0, height: 0 }
+        Parser {
+            cursor,
+            dialect,
+            diags,
+            errors: 0,
+            free_lines: false,
+            column: None,
+            brackets: vec![],
+            depth: 0,
+            height: 0,
+        }
     }
 
     /// The items of a file. After an error the item is left out.
@@ -186,7 +196,11 @@ impl<'t, 'd> Parser<'t, 'd> {
     fn expect(&mut self, symbol: &str) -> Parsed<Span> {
         self.skip();
         let start = self.cursor.at();
-        if self.cursor.eat(symbol) { Ok(self.cursor.span_from(start)) } else { Err(self.expected(&format!("`{symbol}`"))) }
+        if self.cursor.eat(symbol) {
+            Ok(self.cursor.span_from(start))
+        } else {
+            Err(self.expected(&format!("`{symbol}`")))
+        }
     }
 
     /// Takes `keyword` or reports that it is missing.
@@ -220,11 +234,7 @@ impl<'t, 'd> Parser<'t, 'd> {
     }
 
     /// Parses elements up to the closing symbol.
-    fn elements<T>(
-        &mut self,
-        separator: Separator,
-        mut element: impl FnMut(&mut Self) -> Parsed<T>,
-    ) -> Parsed<Vec<T>> {
+    fn elements<T>(&mut self, separator: Separator, mut element: impl FnMut(&mut Self) -> Parsed<T>) -> Parsed<Vec<T>> {
         let mut elements = vec![];
         while !self.closes() {
             if self.cursor.is_at_end() {

@@ -22,18 +22,22 @@ impl Parser<'_, '_> {
         let start = self.cursor.at();
         let first = self.cursor.peek();
         if simple && first.is_some_and(|c| c == '[' || c == '"' || c == '\'' || c.is_ascii_digit()) {
-            return Err(self.expected_with_hint(what, "literals are matched by `match`, `switch` or the rules of a definition"));
+            return Err(
+                self.expected_with_hint(what, "literals are matched by `match`, `switch` or the rules of a definition")
+            );
         }
         let kind = match first {
             Some('(') => self.nested(|p| p.tuple_or_constructor(simple))?,
             Some('{') => {
                 let element = |p: &mut Self| p.fun_pattern(simple, "a pattern");
-                let parts = self.nested(|p| p.bracketed("{", "}", |p| p.elements(Separator::OptionalComma, element)))?;
+                let parts =
+                    self.nested(|p| p.bracketed("{", "}", |p| p.elements(Separator::OptionalComma, element)))?;
                 self.superposition_pattern(parts, start)?
             }
             Some('[') => {
                 let element = |p: &mut Self| p.fun_pattern(simple, "a pattern");
-                let parts = self.nested(|p| p.bracketed("[", "]", |p| p.elements(Separator::OptionalComma, element)))?;
+                let parts =
+                    self.nested(|p| p.bracketed("[", "]", |p| p.elements(Separator::OptionalComma, element)))?;
                 PatternKind::List(parts)
             }
             Some('"') => PatternKind::Str(self.string_literal()?),
@@ -63,7 +67,9 @@ impl Parser<'_, '_> {
                     let parts = p.elements(Separator::None, element)?;
                     Ok(PatternKind::Ctor(Node::new(name, head.span), parts))
                 }
-                _ if simple => Err(p.expected_with_hint("`,`", "constructors are matched by `match` or the rules of a definition")),
+                _ if simple => {
+                    Err(p.expected_with_hint("`,`", "constructors are matched by `match` or the rules of a definition"))
+                }
                 _ => Err(p.expected("`,`")),
             }
         })

@@ -8,8 +8,8 @@ const ITEM_KEYWORDS: [&str; 6] = ["def", "type", "object", "hvm", "from", "impor
 
 /// Words that start a line of a term or a block, not an equation.
 const INNER_KEYWORDS: [&str; 16] = [
-    "let", "use", "ask", "open", "match", "switch", "fold", "bend", "with", "if", "elif", "else", "when", "case", "return",
-    "lambda",
+    "let", "use", "ask", "open", "match", "switch", "fold", "bend", "with", "if", "elif", "else", "when", "case",
+    "return", "lambda",
 ];
 
 impl Parser<'_, '_> {
@@ -29,13 +29,10 @@ impl Parser<'_, '_> {
             at += length + 1;
             let line = text[at..].lines().next().unwrap_or_default();
             if starts_keyword_item(line) || (at >= found_at && starts_equation(line)) {
-                break;
+                return self.cursor.jump(at);
             }
         }
-        if at == item_start || !text[..at].ends_with('\n') {
-            at = text.len();
-        }
-        self.cursor.jump(at);
+        self.cursor.jump(text.len());
     }
 }
 

@@ -147,7 +147,8 @@ impl Parser<'_, '_> {
         let target = self.target()?;
         self.skip();
         if self.cursor.eat("<-") {
-            let pattern = self.pattern_of(target, "`<-` binds a pattern; assign to the map in a statement of its own")?;
+            let pattern =
+                self.pattern_of(target, "`<-` binds a pattern; assign to the map in a statement of its own")?;
             let value = self.tuple_expression()?;
             self.end_of_statement()?;
             return Ok(StmtKind::Ask(pattern, value));
@@ -202,7 +203,9 @@ impl Parser<'_, '_> {
     fn in_place_target(&mut self, target: Target) -> Parsed<InPlaceTarget> {
         match target {
             Target::MapSlot(map, key) => Ok(InPlaceTarget::MapSlot(map, key)),
-            Target::Pattern(Node { node: PatternKind::Var(name), span }) => Ok(InPlaceTarget::Var(Node::new(name, span))),
+            Target::Pattern(Node { node: PatternKind::Var(name), span }) => {
+                Ok(InPlaceTarget::Var(Node::new(name, span)))
+            }
             Target::Pattern(pattern) => {
                 let message = "expected a variable or an entry of a map on the left of this operator, found a pattern";
                 Err(self.error(Code::UnexpectedText, pattern.span, message))

@@ -25,7 +25,9 @@ impl Parser<'_, '_> {
         match self.cursor.peek() {
             Some('λ' | '@') => self.fun_lambda(),
             Some('(') => self.bracketed("(", ")", Parser::parenthesised_term),
-            Some('[') => Ok(ExprKind::List(self.bracketed("[", "]", |p| p.elements(Separator::OptionalComma, Parser::term))?)),
+            Some('[') => {
+                Ok(ExprKind::List(self.bracketed("[", "]", |p| p.elements(Separator::OptionalComma, Parser::term))?))
+            }
             Some('{') => self.fun_superposition(),
             Some('!') => self.fun_tree(),
             Some('$') => self.link(),

@@ -84,11 +84,7 @@ impl Parser<'_, '_> {
         Ok(Node::new(kind, self.cursor.span_from(start)))
     }
 
-    fn rest_of_tuple_type(
-        &mut self,
-        head: TypeExpr,
-        element: fn(&mut Self) -> Parsed<TypeExpr>,
-    ) -> Parsed<TypeKind> {
+    fn rest_of_tuple_type(&mut self, head: TypeExpr, element: fn(&mut Self) -> Parsed<TypeExpr>) -> Parsed<TypeKind> {
         if !self.eat(",") {
             return Err(self.unclosed("`->`, `,`"));
         }
