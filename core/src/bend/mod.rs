@@ -2,3 +2,5 @@
 
 pub mod ast;
 pub mod check;
+pub mod lexer;
+pub mod parser;

@@ -9,7 +9,7 @@ use crate::num::NumKind;
 use std::collections::HashMap;
 
 /// How many nodes one operation on types may look at.
-const STEPS: u32 = 1 << 17;
+const STEPS: u32 = 1 << 16;
 /// How deeply types may be nested.
 const DEPTH: u32 = 1000;
 
