@@ -4,3 +4,4 @@ pub mod ast;
 pub mod check;
 pub mod lexer;
 pub mod parser;
+pub mod prelude;
