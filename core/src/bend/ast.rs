@@ -286,8 +286,8 @@ pub enum PatternKind {
     Char(char),
 }
 
-/// Operators; [`BinOp`] is the table's.
-pub use crate::num::BinOp;
+/// Operators and the values of literals; the tables are [`crate::num`]'s.
+pub use crate::num::{BinOp, LiteralValue};
 
 /// A number literal: what was written and what it means.
 #[derive(Clone, Debug)]
@@ -304,17 +304,6 @@ impl PartialEq for Literal {
     fn eq(&self, other: &Literal) -> bool {
         self.text == other.text
     }
-}
-
-/// The value of a number literal, before its type is settled.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub enum LiteralValue {
-    /// Without a sign.
-    Unsigned(u32),
-    /// With a sign.
-    Signed(i64),
-    /// With a point.
-    Float(f32),
 }
 
 /// An expression of either syntax.
