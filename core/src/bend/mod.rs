@@ -1,3 +1,4 @@
 //! The Bend language: text to syntax tree to [`crate::term`].
 
 pub mod ast;
+pub mod prelude;
