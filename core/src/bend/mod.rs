@@ -1,4 +1,5 @@
 //! The Bend language: text to syntax tree to [`crate::term`].
 
 pub mod ast;
+pub mod check;
 pub mod prelude;

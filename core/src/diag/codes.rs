@@ -160,6 +160,10 @@ codes! {
         "Arithmetic and comparison work on numbers of one type. `%` and bit operators need integers, `**` needs floats, shifts need \
          unsigned integers. Convert with `u24/to_f24` and its siblings; 24-bit numbers become 32-bit ones of their kind by themselves.";
 
+    TypeTooLarge "B0307" error: "a type that is too large",
+        "The type of an expression can be exponentially larger than the expression, for example where pairs of pairs are built by functions \
+         that are applied to each other. There is a limit. Give inner parts a function of their own with a type annotation.";
+
     // 04: patterns
     NotExhaustive "B0401" error: "a match that misses a case",
         "A match needs an arm for every constructor of its type, or `_`. A match on numbers needs `_`.";

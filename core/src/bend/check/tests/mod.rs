@@ -1,0 +1,4 @@
+//! Tests of the checker.
+
+mod builder;
+mod terms;
