@@ -2,4 +2,6 @@
 
 pub mod ast;
 pub mod check;
+pub mod lexer;
+pub mod parser;
 pub mod prelude;
