@@ -220,6 +220,8 @@ codes! {
         "Program arguments are Bend expressions and are applied to the entry point in order.";
     NotAShader "B0605" error: "a file without a shader",
         "An image shader defines `shader(x: u24, y: u24, t: f24) -> u24`, or `render(depth, t)` that returns a tree of pixels.";
+    NoDevice "B0606" error: "no such device",
+        "The program was to run on a device that this machine does not have or that this version of girih cannot use.";
     Internal "B0699" error: "a mistake in girih",
         "This should not happen. Please report it with the program that shows it.";
 }
