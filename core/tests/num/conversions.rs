@@ -92,6 +92,7 @@ proptest! {
             }
             _ => Num::from_bits(to, exact as i64 as u32),
         };
-        prop_assert!(same(number.to(to), expected), "{:?} as {:?}: {:?}, not {:?}", number, to, number.to(to), expected);
+        let result = number.to(to);
+        prop_assert!(same(result, expected), "{:?} as {:?}: {:?}, not {:?}", number, to, result, expected);
     }
 }

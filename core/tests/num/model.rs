@@ -26,7 +26,7 @@ pub fn read(kind: NumKind, text: &str) -> Num {
     match kind {
         NumKind::U24 | NumKind::U32 | NumKind::I24 | NumKind::I32 => {
             let number = Num::from_bits(kind, integer() as u32);
-            assert_eq!(value(number), f64::from(integer() as i32).max(integer() as f64), "`{text}` is out of range");
+            assert_eq!(value(number), integer() as f64, "`{text}` is out of range");
             number
         }
         NumKind::F24 => Num::f24(float()),
@@ -45,20 +45,9 @@ pub fn value(number: Num) -> f64 {
 
 /// Words in which small numbers, numbers at the ends of ranges, and special floats are frequent.
 pub fn bits() -> impl Strategy<Value = u32> {
-    let edges = [
-        0,
-        1,
-        2,
-        23,
-        24,
-        31,
-        32,
-        0x7F_FFFF,
-        0x80_0000,
-        0xFF_FFFF,
-        0x7FFF_FFFF,
-        0x8000_0000,
-        0xFFFF_FFFF,
+    let integers = [0, 1, 2, 23, 24, 31, 32, 0x7F_FFFF, 0x80_0000, 0xFF_FFFF, 0x7FFF_FFFF, 0x8000_0000, 0xFFFF_FFFF];
+    // One, minus one, the infinities, NaN, 2^23, 2^24, 2^32 and the least normal number.
+    let floats: [u32; 9] = [
         0x3F80_0000,
         0xBF80_0000,
         0x7F80_0000,
@@ -68,13 +57,10 @@ pub fn bits() -> impl Strategy<Value = u32> {
         0x4B80_0000,
         0x4F80_0000,
         0x0080_0000,
-        0x3F80,
-        0x7F80,
-        0xFF80,
-        0x7FC0,
-        0x7F_8000,
     ];
-    prop_oneof![3 => any::<u32>(), 1 => 0..100u32, 1 => 0x3E00_0000..0x4300_0000u32, 1 => proptest::sample::select(edges.to_vec())]
+    let edges: Vec<u32> = integers.into_iter().chain(floats).chain(floats.map(|bits| bits >> 8)).collect();
+    let ordinary = 0x3E00_0000..0x4300_0000u32;
+    prop_oneof![3 => any::<u32>(), 1 => 0..100u32, 1 => ordinary, 1 => proptest::sample::select(edges)]
 }
 
 /// Numbers of a kind.

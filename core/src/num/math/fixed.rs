@@ -54,7 +54,8 @@ fn reciprocal(divisor: u32) -> u32 {
     guess
 }
 
-/// `a / b * 2^63`, right to 52 bits, for two numbers whose top bits are set. A quotient is never taken to be two or more.
+/// `a / b * 2^63`, right to 52 bits, for two numbers whose top bits are set. A quotient is never taken to be two or
+/// more.
 pub(super) fn divide(a: u64, b: u64) -> u64 {
     let inverse = reciprocal(high(b));
     // The first word of the quotient, made certainly too small; the rest is the remainder times the inverse again.
