@@ -216,6 +216,8 @@ codes! {
         "Program arguments are Bend expressions and are applied to the entry point in order.";
     NotAShader "B0605" error: "a file without a shader",
         "An image shader defines `shader(x: u24, y: u24, t: f24) -> u24`, or `render(depth, t)` that returns a tree of pixels.";
+    TooLarge "B0606" error: "too large for the evaluator",
+        "A program has at most 65,535 constructors, a constructor at most as many fields, and a function at most as many parameters.";
     Internal "B0699" error: "a mistake in girih",
         "This should not happen. Please report it with the program that shows it.";
 }

@@ -13,8 +13,7 @@ const QUARTER_PI: u64 = 0x3243_F6A8_885A_308D;
 const FOLD: u32 = 0x6A09_E668;
 
 /// `(1 - atan(q) / q) / t` by `t = 4 q^2` for q to tan(π/8), times 2^3. Error of the quotient: 2^-40.
-const DECLINE: [u32; 7] =
-    [0xAAAA_AAA7, 0x1999_9922, 0x0492_431D, 0x00E3_693F, 0x002E_10F8, 0x0008_F390, 0x0001_36F7];
+const DECLINE: [u32; 7] = [0xAAAA_AAA7, 0x1999_9922, 0x0492_431D, 0x00E3_693F, 0x002E_10F8, 0x0008_F390, 0x0001_36F7];
 
 /// A small positive value: `significand * 2^(exponent - 63)`, its leading bit the top one, or zero.
 struct Small {

@@ -8,8 +8,7 @@ use super::fixed::{alternating, divide, high, mul, mul_high, mul_wide, scale};
 use super::float::{join, split};
 
 /// 2/π, after 64 zero bits.
-const TWO_OVER_PI: [u32; 8] =
-    [0, 0, 0xA2F9_836E, 0x4E44_1529, 0xFC27_57D1, 0xF534_DDC0, 0xDB62_9599, 0x3C43_9041];
+const TWO_OVER_PI: [u32; 8] = [0, 0, 0xA2F9_836E, 0x4E44_1529, 0xFC27_57D1, 0xF534_DDC0, 0xDB62_9599, 0x3C43_9041];
 
 /// π/4, in two words.
 const QUARTER_PI: u64 = 0xC90F_DAA2_2168_C235;
