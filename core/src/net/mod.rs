@@ -1,3 +1,4 @@
 //! Interaction nets.
 
 pub mod ast;
+pub mod parse;
