@@ -6,6 +6,11 @@
 //! [`TermKind::Match`] and [`TermKind::Switch`] over one level each; `fold`, `bend` and local functions have become
 //! definitions of their own.
 
+mod children;
+pub mod code;
+pub mod eval;
+pub mod reach;
+pub mod simplify;
 pub mod ty;
 
 use crate::idx::{IndexVec, index_type};
