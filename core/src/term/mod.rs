@@ -8,6 +8,7 @@
 
 mod children;
 pub mod code;
+pub mod cycles;
 pub mod eval;
 pub mod reach;
 pub mod readback;
