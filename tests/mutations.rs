@@ -68,7 +68,8 @@ fn damaged(sources: &[String], number: u64) -> String {
 
 fn damage(text: &mut Vec<char>, sources: &[String], random: &mut Random) {
     let place = random.below(text.len() + 1);
-    let length = random.below(if random.chance(80) { 8 } else { 200 });
+    let most = if random.chance(80) { 8 } else { 200 };
+    let length = random.below(most);
     let end = (place + length).min(text.len());
     match random.below(9) {
         0 => drop(text.drain(place..end)),

@@ -26,6 +26,7 @@ pub struct Command {
 
 /// Options of every verb.
 #[derive(Debug, Args)]
+#[command(next_help_heading = "Common options")]
 pub struct Global {
     /// When to use colours; NO_COLOR is respected too
     #[arg(long, global = true, value_name = "WHEN", default_value = "auto")]
