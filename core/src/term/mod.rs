@@ -12,6 +12,8 @@ pub mod eval;
 pub mod io;
 pub mod reach;
 pub mod simplify;
+#[cfg(test)]
+pub(crate) mod test_source;
 pub mod ty;
 
 use crate::idx::{IndexVec, index_type};
