@@ -10,9 +10,12 @@ mod children;
 pub mod code;
 pub mod cycles;
 pub mod eval;
+pub mod io;
 pub mod reach;
 pub mod readback;
 pub mod simplify;
+#[cfg(test)]
+pub(crate) mod test_source;
 pub mod ty;
 
 use crate::idx::{IndexVec, index_type};
