@@ -80,10 +80,34 @@ impl Parser<'_, '_> {
         if let Some(bracket) = self.brackets.last().filter(|_| ended) {
             diagnostic = diagnostic.label(bracket.opened, "this is still open");
         }
+        if let Some((code, comment, hint)) = self.misread_comment() {
+            return Diagnostic { code, ..diagnostic.label(comment, "this is a comment").hint(hint) };
+        }
         match HABITS.iter().find(|(text, _)| self.comes_next(text)) {
             Some((_, hint)) => diagnostic.hint(*hint),
             None => diagnostic,
         }
+    }
+
+    /// A comment behind the last token that was probably meant as a tag or a natural number.
+    fn misread_comment(&self) -> Option<(Code, Span, &'static str)> {
+        let skipped = self.cursor.skipped();
+        let before = skipped.find('#')?;
+        let comment = skipped[before..].lines().next().unwrap_or_default();
+        let word = comment[1..].split([' ', ')', '(', '{', '[', ']', ',']).next().unwrap_or_default();
+        let behind = comment[1 + word.len()..].trim_start();
+        let (code, hint) = if !word.is_empty() && word.bytes().all(|b| b.is_ascii_digit()) {
+            (Code::UnexpectedText, "`#` starts a comment; a natural number is written with `Nat/Succ` and `Nat/Zero`")
+        } else if word.bytes().all(|b| b.is_ascii_alphanumeric()) && behind.starts_with(['{', '(', 'λ', '@']) {
+            (
+                Code::TaggedTerm,
+                "`#` starts a comment; tags of an earlier Bend are gone, and all superpositions share one label",
+            )
+        } else {
+            return None;
+        };
+        let start = self.cursor.at() - skipped.len() + before;
+        Some((code, self.cursor.span(start, start + comment.len()), hint))
     }
 
     fn comes_next(&self, text: &str) -> bool {

@@ -21,7 +21,7 @@ pub fn term(expr: &Expr) -> Doc {
         ExprKind::Lambda(patterns, body) => {
             let patterns =
                 join(patterns.iter().map(|pattern| concat([text("λ"), fun_pattern(pattern)])), || text(" "));
-            concat([patterns, text(" "), if is_let(body) { nested_term(body) } else { term(body) }])
+            concat([patterns, hanging(body)])
         }
         ExprKind::Call(callee, arguments) => call(callee, arguments),
         ExprKind::Op(op, left, right) => {
