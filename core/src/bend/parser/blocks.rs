@@ -11,7 +11,7 @@ pub(super) const INDENTATION: usize = 2;
 impl Parser<'_, '_> {
     /// The block behind a colon; its statements stand in `column`.
     pub(super) fn block(&mut self, column: usize) -> Parsed<Block> {
-        self.start_block(column)?;
+        self.start_block(column, "a block")?;
         self.nested(|p| {
             let mut block = vec![];
             while p.column == Some(column) {
@@ -24,17 +24,18 @@ impl Parser<'_, '_> {
         })
     }
 
-    /// Goes from behind a colon to the first line of its block.
-    pub(super) fn start_block(&mut self, column: usize) -> Parsed<()> {
+    /// Goes from behind a colon to the first line of its block, which is `what`.
+    pub(super) fn start_block(&mut self, column: usize, what: &str) -> Parsed<()> {
         self.cursor.skip_inline();
         if !self.cursor.is_at_line_end() {
             return Err(self.expected_with_hint("the end of the line", "a block starts on a line of its own"));
         }
         self.next_line()?;
+        let expected = format!("{what} indented by {column} spaces");
         match self.column {
             Some(found) if found == column => Ok(()),
-            Some(found) => Err(self.wrong_column(found, &format!("a block indented by {column} spaces"))),
-            None => Err(self.expected(&format!("a block indented by {column} spaces"))),
+            Some(found) => Err(self.wrong_column(found, &expected)),
+            None => Err(self.expected(&expected)),
         }
     }
 

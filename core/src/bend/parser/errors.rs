@@ -76,7 +76,10 @@ impl Parser<'_, '_> {
         }
         let (span, found) = self.found();
         let mut diagnostic = Diagnostic::new(Code::UnexpectedText, span, format!("expected {what}, found {found}"));
-        let ended = self.cursor.is_at_end() || self.cursor.line_start() == self.cursor.at();
+        let ended = self.cursor.is_at_end()
+            || self.cursor.line_start() == self.cursor.at()
+            || self.cursor.starts_with("=")
+            || self.brackets.last().is_some_and(|bracket| self.at_other_close(bracket.close));
         if let Some(bracket) = self.brackets.last().filter(|_| ended) {
             diagnostic = diagnostic.label(bracket.opened, "this is still open");
         }
@@ -87,6 +90,10 @@ impl Parser<'_, '_> {
             Some((_, hint)) => diagnostic.hint(*hint),
             None => diagnostic,
         }
+    }
+
+    fn at_other_close(&self, close: &str) -> bool {
+        [")", "]", "}"].into_iter().any(|other| other != close && self.cursor.starts_with(other))
     }
 
     /// A comment behind the last token that was probably meant as a tag or a natural number.

@@ -1,8 +1,9 @@
 //! Top-level items: imports, types, definitions and nets. The first word tells them apart.
 
+use super::blocks::INDENTATION;
 use super::{Parsed, Parser, Separator};
 use crate::bend::ast::*;
-use crate::bend::lexer::Cursor;
+use crate::bend::lexer::{Cursor, is_name_char};
 use crate::diag::Code;
 use crate::net::parse::net_at;
 
@@ -37,7 +38,22 @@ impl Parser<'_, '_> {
         if self.cursor.at_keyword("import") {
             return Ok(Item::Import(self.import()?));
         }
+        self.not_in_a_term()?;
         Ok(Item::Equations(self.equations()?))
+    }
+
+    /// What follows the one term of a definition is often meant to belong to it, but is written as in the other syntax.
+    fn not_in_a_term(&mut self) -> Parsed<()> {
+        let follows_name = self.cursor.text()[..self.cursor.at()].ends_with(is_name_char);
+        if self.cursor.starts_with("(") && follows_name {
+            let hint = "in the functional syntax a call is written `(f x y)`";
+            return Err(self.expected_with_hint("a definition", hint));
+        }
+        if let Some(op) = self.cursor.operator().filter(|_| self.cursor.word().is_empty()) {
+            let hint = format!("in the functional syntax an operation is written `({} a b)`", op.symbol());
+            return Err(self.expected_with_hint("a definition", &hint));
+        }
+        Ok(())
     }
 
     fn in_first_column(&mut self, what: &str) -> Parsed<()> {
@@ -107,9 +123,9 @@ impl Parser<'_, '_> {
         let name = self.name("the name of a type")?;
         let vars = self.type_variables()?;
         self.expect(":")?;
-        self.start_block(2)?;
+        self.start_block(INDENTATION, "a constructor")?;
         let mut ctors = vec![];
-        while self.column == Some(2) {
+        while self.column == Some(INDENTATION) {
             let name = self.name("the name of a constructor")?;
             let fields = self.imp_fields()?;
             ctors.push(CtorDef { name, fields });

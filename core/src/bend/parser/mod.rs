@@ -125,6 +125,7 @@ impl<'t, 'd> Parser<'t, 'd> {
         self.free_lines = false;
         self.column = None;
         self.brackets.clear();
+        self.closings = Default::default();
         self.depth = 0;
         self.height = 0;
         self.cursor.skip_trivia();

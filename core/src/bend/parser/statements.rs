@@ -244,17 +244,13 @@ impl Parser<'_, '_> {
     fn imp_match(&mut self, column: usize) -> Parsed<Match<Block>> {
         let (bind, arg) = self.imp_match_arg()?;
         let with = self.imp_with_clause()?;
-        self.start_cases(column)?;
+        let column = column + INDENTATION;
+        self.start_block(column, "a `case`")?;
         let mut arms = vec![];
-        while self.column == Some(column + INDENTATION) {
-            arms.push(self.imp_arm(column + INDENTATION)?);
+        while self.column == Some(column) {
+            arms.push(self.imp_arm(column)?);
         }
         Ok(Match { bind, arg, with, arms })
-    }
-
-    /// Checks that the line behind a `match`, `switch` or `fold` is a case.
-    fn start_cases(&mut self, column: usize) -> Parsed<()> {
-        self.start_block(column + INDENTATION)
     }
 
     /// `x = e` or `e`.
@@ -314,8 +310,8 @@ impl Parser<'_, '_> {
     fn imp_switch(&mut self, column: usize) -> Parsed<Switch<Block>> {
         let (bind, arg) = self.imp_match_arg()?;
         let with = self.imp_with_clause()?;
-        self.start_cases(column)?;
         let column = column + INDENTATION;
+        self.start_block(column, "a `case`")?;
         let mut cases = vec![];
         loop {
             if self.column != Some(column) {
@@ -335,8 +331,8 @@ impl Parser<'_, '_> {
 
     fn imp_bend(&mut self, column: usize) -> Parsed<Bend<Block>> {
         let state = self.with_free_lines(Parser::imp_state)?;
-        self.start_cases(column)?;
         let column = column + INDENTATION;
+        self.start_block(column, "a `when`")?;
         self.expect_keyword("when")?;
         let (condition, step) = self.imp_branch(column)?;
         if self.column != Some(column) || !self.cursor.eat_keyword("else") {
