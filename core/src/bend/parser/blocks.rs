@@ -1,6 +1,5 @@
 //! Blocks: what indentation means. A block stands two spaces deeper than the line that opens it.
 
-use super::items::spaces;
 use super::{Failed, Parsed, Parser};
 use crate::bend::ast::Block;
 use crate::diag::Code;
@@ -65,12 +64,28 @@ impl Parser<'_, '_> {
         Ok(())
     }
 
+    /// Takes a keyword that goes on with a construct, such as `else`, if it stands in its column. In another column it is
+    /// an error: nothing else could be meant.
+    pub(super) fn continues(&mut self, column: usize, keyword: &str) -> Parsed<bool> {
+        match self.column.filter(|_| self.cursor.at_keyword(keyword)) {
+            Some(found) if found != column => {
+                Err(self.wrong_column(found, &format!("{column} spaces before this `{keyword}`")))
+            }
+            Some(_) => Ok(self.cursor.eat_keyword(keyword)),
+            None => Ok(false),
+        }
+    }
+
     /// The error that a line starts in the wrong column.
     pub(super) fn wrong_column(&mut self, found: usize, expected: &str) -> Failed {
         let at = self.cursor.at();
         let span = self.cursor.span(at - found.min(at), at);
-        let message = format!("expected {expected}, found {found} {}", spaces(found));
-        let hint = "a block is indented by two spaces more than the line that opens it";
-        self.error_with_hint(Code::Indentation, span, message, hint)
+        let found = match found {
+            0 => "none".to_owned(),
+            1 => "1 space".to_owned(),
+            _ => format!("{found} spaces"),
+        };
+        let hint = "a block is indented by two spaces more than the line that opens it, which ends with `:`";
+        self.error_with_hint(Code::Indentation, span, format!("expected {expected}, found {found}"), hint)
     }
 }

@@ -24,6 +24,9 @@ const HABITS: &[(&str, &str)] = &[
     ("else", "an `else` belongs to an `if` or a `bend` with the same indentation"),
     ("elif", "an `elif` belongs to an `if` with the same indentation"),
     ("case", "a `case` belongs to a `match`, `switch` or `fold` and is indented by two more spaces"),
+    ("let", "in the imperative syntax a variable is bound by `x = …`"),
+    ("var", "a variable is bound by `x = …`"),
+    ("ask", "in the imperative syntax a step of a `with` block is written `x <- …`"),
     ("when", "a `when` belongs to a `bend` and is indented by two more spaces"),
 ];
 
@@ -79,6 +82,7 @@ impl Parser<'_, '_> {
         let ended = self.cursor.is_at_end()
             || self.cursor.line_start() == self.cursor.at()
             || self.cursor.starts_with("=")
+            || self.cursor.starts_with(":")
             || self.brackets.last().is_some_and(|bracket| self.at_other_close(bracket.close));
         if let Some(bracket) = self.brackets.last().filter(|_| ended) {
             diagnostic = diagnostic.label(bracket.opened, "this is still open");
@@ -126,14 +130,15 @@ impl Parser<'_, '_> {
     fn found(&self) -> (Span, String) {
         let cursor = &self.cursor;
         let start = cursor.at();
-        let Some(first) = cursor.peek() else {
-            return (cursor.span(start, start), "the end of the file".to_owned());
-        };
+        let behind = cursor.span_from(start - cursor.skipped().len());
+        let Some(first) = cursor.peek() else { return (behind, "the end of the file".to_owned()) };
         if first == '\n' {
-            return (cursor.span(start, start), "the end of the line".to_owned());
+            return (behind, "the end of the line".to_owned());
         }
         let length = if is_name_char(first) && cursor.operator().is_none() {
             cursor.word().len()
+        } else if cursor.starts_with("//") {
+            "//".len()
         } else if let Some(operator) = cursor.operator() {
             operator.symbol().len()
         } else {
