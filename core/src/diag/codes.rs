@@ -160,6 +160,10 @@ codes! {
         "Arithmetic and comparison work on numbers of one type. `%` and bit operators need integers, `**` needs floats, shifts need \
          unsigned integers. Convert with `u24/to_f24` and its siblings; 24-bit numbers become 32-bit ones of their kind by themselves.";
 
+    TypeTooLarge "B0307" error: "a type that is too large",
+        "The type of an expression can be exponentially larger than the expression, for example where pairs of pairs are built by functions \
+         that are applied to each other. There is a limit. Give inner parts a function of their own with a type annotation.";
+
     // 04: patterns
     NotExhaustive "B0401" error: "a match that misses a case",
         "A match needs an arm for every constructor of its type, or `_`. A match on numbers needs `_`.";
@@ -216,6 +220,10 @@ codes! {
         "Program arguments are Bend expressions and are applied to the entry point in order.";
     NotAShader "B0605" error: "a file without a shader",
         "An image shader defines `shader(x: u24, y: u24, t: f24) -> u24`, or `render(depth, t)` that returns a tree of pixels.";
+    NoDevice "B0606" error: "no such device",
+        "The program was to run on a device that this machine does not have or that this version of girih cannot use.";
+    TooLarge "B0607" error: "too large for the evaluator",
+        "A program has at most 65,535 constructors, a constructor at most as many fields, and a function at most as many parameters.";
     Internal "B0699" error: "a mistake in girih",
         "This should not happen. Please report it with the program that shows it.";
 }

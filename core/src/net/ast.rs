@@ -51,6 +51,8 @@ pub enum Tree {
 pub enum Operator {
     /// `[+]`.
     Symbol(BinOp),
+    /// `[:-]`: with exchanged operands.
+    FlippedSymbol(BinOp),
     /// `[*2]`: the right operand is known.
     Partial(BinOp, Num),
     /// `[:-1]`: the left operand is known, `1 - x`.

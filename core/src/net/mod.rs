@@ -1,3 +1,5 @@
 //! Interaction nets.
 
 pub mod ast;
+pub mod parse;
+mod print;

@@ -1,4 +1,17 @@
-//! Numbers of Bend: six kinds, their literals' ranges, and the operators on them.
+//! Numbers of Bend: six kinds, the operators on them, and how they are written.
+//!
+//! A number of a 24-bit kind is always in the range of its kind: whoever makes one goes through [`Num::u24`],
+//! [`Num::i24`] or [`Num::f24`].
+
+mod apply;
+mod convert;
+mod display;
+mod f24;
+mod literal;
+pub mod math;
+
+pub use apply::NumError;
+pub use literal::LiteralValue;
 
 /// A kind of number.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
@@ -36,6 +49,35 @@ impl NumKind {
     /// The kind of this name.
     pub fn find(name: &str) -> Option<NumKind> {
         NumKind::ALL.into_iter().find(|k| k.name() == name)
+    }
+
+    /// Whether its numbers are floats.
+    pub fn is_float(self) -> bool {
+        match self {
+            NumKind::F24 | NumKind::F32 => true,
+            NumKind::U24 | NumKind::I24 | NumKind::U32 | NumKind::I32 => false,
+        }
+    }
+
+    /// The 32-bit kind of its family.
+    pub fn widened(self) -> NumKind {
+        match self {
+            NumKind::U24 | NumKind::U32 => NumKind::U32,
+            NumKind::I24 | NumKind::I32 => NumKind::I32,
+            NumKind::F24 | NumKind::F32 => NumKind::F32,
+        }
+    }
+
+    /// The kind in which an operator on the two kinds works: their own where they are the same, the 32-bit one of their
+    /// family, or none.
+    pub fn join(self, other: NumKind) -> Option<NumKind> {
+        if self == other {
+            Some(self)
+        } else if self.widened() == other.widened() {
+            Some(self.widened())
+        } else {
+            None
+        }
     }
 }
 
@@ -121,6 +163,26 @@ impl BinOp {
             BinOp::Add | BinOp::Sub => 6,
             BinOp::Mul | BinOp::Div | BinOp::Rem => 7,
             BinOp::Pow => 8,
+        }
+    }
+
+    /// Whether it compares: its result is a u24, 1 or 0, whatever the kind of the operands.
+    pub fn is_comparison(self) -> bool {
+        use BinOp::*;
+        match self {
+            Eq | Ne | Lt | Le | Gt | Ge => true,
+            Add | Sub | Mul | Div | Rem | Pow | And | Or | Xor | Shl | Shr => false,
+        }
+    }
+
+    /// Whether numbers of this kind have it: powers are for floats, bits for integers, shifts for unsigned ones.
+    pub fn supports(self, kind: NumKind) -> bool {
+        use BinOp::*;
+        match self {
+            Add | Sub | Mul | Div | Rem | Eq | Ne | Lt | Le | Gt | Ge => true,
+            Pow => kind.is_float(),
+            And | Or | Xor => !kind.is_float(),
+            Shl | Shr => matches!(kind, NumKind::U24 | NumKind::U32),
         }
     }
 }

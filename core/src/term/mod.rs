@@ -6,12 +6,17 @@
 //! [`TermKind::Match`] and [`TermKind::Switch`] over one level each; `fold`, `bend` and local functions have become
 //! definitions of their own.
 
+mod children;
+pub mod code;
+pub mod eval;
+pub mod reach;
+pub mod simplify;
 pub mod ty;
 
 use crate::idx::{IndexVec, index_type};
 use crate::name::Name;
 use crate::net::ast::Net;
-use crate::num::{BinOp, Num, NumKind};
+use crate::num::{BinOp, LiteralValue, Num};
 use crate::prim::Prim;
 use crate::span::Span;
 use ty::{Scheme, Type};
@@ -188,9 +193,11 @@ pub enum TermKind {
     Global(DefId),
     /// A number whose type is settled.
     Num(Num),
-    /// An unsuffixed integer literal without a sign: u24 unless the checker finds that a u32 is meant. One of 2^24 or more
-    /// that stays u24 is an error of its own.
-    Literal(u32, NumKind),
+    /// A literal without a suffix (characters and symbols too), exactly as it was written. The checker settles it: it
+    /// becomes [`TermKind::Num`] of the 32-bit kind of its family where its place needs that, else of the 24-bit kind; one
+    /// that does not fit is an error of the checker's. A literal with a suffix is a [`TermKind::Num`] from the start. After
+    /// the checker there are no literals.
+    Literal(LiteralValue),
     /// Text; a list of characters made of `String/Cons` and `String/Nil`.
     Str(Name),
     /// `[a, b]`; made of `List/Cons` and `List/Nil`.

@@ -1,0 +1,34 @@
+//! The exit codes: what a script can tell from the command's end.
+
+use std::process::ExitCode;
+
+/// How the command ended. Wrong usage exits with 2 before a verb begins; clap does that.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Exit {
+    /// 0: all went well.
+    Ok,
+    /// 1: the program has errors or failed.
+    Failed,
+    /// 2: the command line asks for something that does not exist.
+    Usage,
+    /// 3: the device that was asked for is not there.
+    NoDevice,
+}
+
+impl Exit {
+    /// The number that the operating system gets.
+    pub fn number(self) -> u8 {
+        match self {
+            Exit::Ok => 0,
+            Exit::Failed => 1,
+            Exit::Usage => 2,
+            Exit::NoDevice => 3,
+        }
+    }
+}
+
+impl From<Exit> for ExitCode {
+    fn from(exit: Exit) -> ExitCode {
+        ExitCode::from(exit.number())
+    }
+}

@@ -1,0 +1,21 @@
+//! The `girih` command: reads the command line, runs one verb, and turns what happened into an exit code.
+//!
+//! A verb is a file in `verbs/`, thin over the library `girih`. Results go to standard output, everything else to standard
+//! error; with `--json` both are JSON objects, one a line, on standard output.
+
+mod args;
+mod console;
+mod exit;
+mod interrupt;
+mod memory;
+mod optimizations;
+mod verbs;
+mod warnings;
+
+use clap::Parser;
+
+fn main() -> std::process::ExitCode {
+    let command = args::Command::parse_from(args::protect_negative_numbers(std::env::args_os()));
+    let console = console::Console::new(&command.global);
+    command.verb.run(&console).into()
+}

@@ -1,0 +1,44 @@
+//! The verbs: a file each, with its options and what it does.
+
+mod check;
+mod completions;
+mod emit;
+mod explain;
+mod render;
+mod run;
+
+use crate::console::Console;
+use crate::exit::Exit;
+use clap::Subcommand;
+
+/// What the command does.
+#[derive(Debug, Subcommand)]
+pub enum Verb {
+    /// Run a program and print its result
+    #[command(aliases = ["run-rs", "run-c", "run-cu"])]
+    Run(run::Run),
+    /// Look for mistakes in programs without running them
+    Check(check::Check),
+    /// Show what the compiler makes of a program
+    Emit(emit::Emit),
+    /// Draw an image shader into a PNG or GIF file
+    Render(render::Render),
+    /// Say more about an error or a warning
+    Explain(explain::Explain),
+    /// Print a script that completes the command line in a shell
+    Completions(completions::Completions),
+}
+
+impl Verb {
+    /// Does it.
+    pub fn run(&self, console: &Console) -> Exit {
+        match self {
+            Verb::Run(verb) => verb.run(console),
+            Verb::Check(verb) => verb.run(console),
+            Verb::Emit(verb) => verb.run(console),
+            Verb::Render(verb) => verb.run(console),
+            Verb::Explain(verb) => verb.run(console),
+            Verb::Completions(verb) => verb.run(console),
+        }
+    }
+}

@@ -1,0 +1,192 @@
+//! `girih run FILE [ARGS...]`.
+
+use crate::console::{self, Console};
+use crate::exit::Exit;
+use crate::optimizations::{self, Optimization};
+use crate::warnings::WarningFlags;
+use crate::{interrupt, memory};
+use clap::{Args, ValueEnum};
+use girih::{Code, Options, Outcome, Program, RunOptions, SystemHost, WarningLevels};
+use serde_json::json;
+use std::path::PathBuf;
+use std::time::Duration;
+
+const EXAMPLES: &str = "\
+Examples:
+  girih run sort.bend                   prints `Result: ` and the value of `main`
+  girih run add.bend 3 +4 '[1, 2]'      `main` is applied to the arguments
+  girih run loop.bend --timeout 5       stops it after five seconds
+  girih run sort.bend --stats           says how long it took and what it needed";
+
+/// Options of the verb.
+#[derive(Debug, Args)]
+#[command(after_help = EXAMPLES)]
+pub struct Run {
+    /// The program
+    file: PathBuf,
+    /// Arguments of `main`: Bend expressions
+    #[arg(value_name = "ARGS")]
+    arguments: Vec<String>,
+    /// Start at this definition instead of `main`
+    #[arg(short, long, visible_alias = "entry", value_name = "NAME")]
+    entrypoint: Option<String>,
+    /// Say how long it took, how many steps, how much memory
+    #[arg(short, long)]
+    stats: bool,
+    /// Print the result on lines of its own
+    #[arg(short)]
+    pretty: bool,
+    /// Accepted for compatibility with `bend`: values here have no duplications to be shown
+    #[arg(short, hide = true)]
+    linear: bool,
+    /// The most memory that the program's data may take, for example 512M or 4G [default: 3/4 of the machine's]
+    #[arg(long, value_name = "SIZE", value_parser = memory::parse_size)]
+    memory: Option<u64>,
+    /// Stop the program after this many seconds
+    #[arg(long, value_name = "SECONDS", value_parser = seconds)]
+    timeout: Option<Duration>,
+    /// Where to run it: auto, cpu
+    #[arg(long, value_name = "DEVICE", default_value = "auto", value_parser = device)]
+    device: Device,
+    /// How to run it
+    #[arg(long, value_name = "TIER", default_value = "auto")]
+    tier: Tier,
+    #[command(flatten)]
+    warnings: WarningFlags,
+    /// Switches of `bend`: `no-type-check` leaves types unchecked, the others have no effect here
+    #[arg(short = 'O', value_name = "SWITCH", value_delimiter = ' ', value_parser = optimizations::parse)]
+    optimizations: Vec<Optimization>,
+}
+
+/// Where a program runs.
+#[derive(Clone, Debug, PartialEq, Eq)]
+enum Device {
+    /// On the CPU.
+    Cpu,
+    /// On a device that this build has no back end for.
+    Absent(String),
+}
+
+/// How a program is run.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+enum Tier {
+    /// The best that can run the program
+    Auto,
+    /// By value, without interaction nets
+    Direct,
+    /// As an interaction net
+    Net,
+}
+
+/// Reads `--device`.
+fn device(text: &str) -> Result<Device, String> {
+    let (kind, number) = text.split_once(':').map_or((text, None), |(kind, number)| (kind, Some(number)));
+    let numbered = number.is_none_or(|n| !n.is_empty() && n.bytes().all(|b| b.is_ascii_digit()));
+    match kind {
+        "auto" | "cpu" if number.is_none() => Ok(Device::Cpu),
+        "wgpu" | "cuda" if numbered => Ok(Device::Absent(text.to_owned())),
+        _ => Err("a device is `auto` or `cpu`".to_owned()),
+    }
+}
+
+/// Reads `--timeout`.
+fn seconds(text: &str) -> Result<Duration, String> {
+    let seconds: f64 = text.parse().map_err(|_| "expected a number of seconds".to_owned())?;
+    match Duration::try_from_secs_f64(seconds) {
+        Ok(duration) if !duration.is_zero() => Ok(duration),
+        Ok(_) | Err(_) => Err("expected more than 0 seconds".to_owned()),
+    }
+}
+
+impl Run {
+    /// Runs the program.
+    pub fn run(&self, console: &Console) -> Exit {
+        if let Device::Absent(name) = &self.device {
+            let hint = "leave `--device` out, or use `--device cpu`";
+            console.fail(Code::NoDevice, format!("this version cannot use the device `{name}`"), Some(hint));
+            return Exit::NoDevice;
+        }
+        if self.tier == Tier::Net {
+            let hint = "leave `--tier` out: programs without superpositions need no nets";
+            return console.fail(Code::NeedsNets, "this version has no net tier", Some(hint));
+        }
+        let interrupt = interrupt::flag(self.timeout, console);
+        let started = std::time::Instant::now();
+        let program = Program::open(&self.file, &self.options());
+        console.detail(|| format!("compiled in {:.1} ms", started.elapsed().as_secs_f64() * 1e3));
+        console.report(&program.report());
+        if program.check().is_err() {
+            return Exit::Failed;
+        }
+        let limits = RunOptions {
+            memory: self.memory.unwrap_or_else(memory::default_limit),
+            interrupt: Some(interrupt.clone()),
+            pretty: self.pretty,
+        };
+        let mut host = SystemHost::new().interrupted_by(interrupt);
+        if console.json() {
+            host = host.with_stdout(console::output_objects());
+        }
+        match program.run(&mut host, &limits) {
+            Ok(outcome) => {
+                self.print(&outcome, console);
+                Exit::Ok
+            }
+            Err(report) => {
+                console.report(&report);
+                Exit::Failed
+            }
+        }
+    }
+
+    fn print(&self, outcome: &Outcome, console: &Console) {
+        let gap = if self.pretty { "\n" } else { " " };
+        console.result(&format!("Result:{gap}{}", outcome.text), || {
+            let mut object = json!({"kind": "result", "text": outcome.text});
+            if self.stats {
+                object["stats"] = json!({
+                    "seconds": outcome.stats.seconds, "steps": outcome.stats.steps, "memory": outcome.stats.memory,
+                });
+            }
+            object
+        });
+        if self.stats {
+            console.note(&outcome.stats.to_string());
+        }
+    }
+
+    fn options(&self) -> Options {
+        let mut levels = WarningLevels::default();
+        // A program that is being tried out has definitions in store; `girih check` speaks of them.
+        levels.set(Code::UnusedDefinition, None);
+        self.warnings.apply(&mut levels);
+        Options {
+            warnings: levels,
+            check_types: optimizations::type_check(&self.optimizations),
+            entry: self.entrypoint.as_deref().map(Into::into),
+            arguments: self.arguments.clone(),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn devices_are_known_absent_or_nonsense() {
+        assert_eq!(device("auto"), Ok(Device::Cpu));
+        assert_eq!(device("cuda:1"), Ok(Device::Absent("cuda:1".to_owned())));
+        for text in ["gpu", "cpu:1", "cuda:", "cuda:x", ""] {
+            assert!(device(text).is_err(), "{text}");
+        }
+    }
+
+    #[test]
+    fn a_timeout_is_a_positive_number_of_seconds() {
+        assert_eq!(seconds("0.5"), Ok(Duration::from_millis(500)));
+        for text in ["0", "-1", "x", "inf", "NaN", ""] {
+            assert!(seconds(text).is_err(), "{text}");
+        }
+    }
+}

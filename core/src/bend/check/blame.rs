@@ -1,0 +1,284 @@
+//! Errors about types: which place is to blame, where the expectation comes from, and what the user can do.
+
+use super::hints;
+use super::infer::Infer;
+use super::show::{Letters, letter};
+use super::types::{KindSet, Node, Ty};
+use super::unify::Clash;
+use crate::diag::{Code, Diagnostic};
+use crate::num::BinOp;
+use crate::prim::Prim;
+use crate::span::Span;
+use crate::term::{CtorId, DefId, Origin, Term, TermKind, TypeId};
+
+/// Why a place asks for a type.
+#[derive(Clone, Copy)]
+pub(super) enum Why<'p> {
+    /// It is this argument, counted from 0, of a call.
+    Argument { head: &'p Term, index: usize },
+    /// It is this field of a constructor.
+    Field { ctor: CtorId, index: usize },
+    /// It is what a definition returns.
+    Result(DefId),
+    /// It is one of several terms that have one type, of which the first stands there.
+    Among { first: &'p Term, is: &'static str },
+    /// It is an operand, and the other one stands there.
+    Operand { op: BinOp, other: &'p Term },
+    /// It is an argument of a primitive.
+    Primitive(Prim),
+    /// It is matched against constructors of a type.
+    Matched(TypeId),
+    /// It is switched on, or the condition of an `if`.
+    Switched,
+    /// It is taken apart as a tuple.
+    TuplePattern,
+    /// It is applied.
+    Applied,
+}
+
+impl<'p> Infer<'p> {
+    /// The error that a term of one type stands where another is needed.
+    pub fn mismatch(&mut self, clash: Clash, term: &'p Term, found: Ty, expected: Ty, why: Why<'p>) -> Box<Diagnostic> {
+        match clash {
+            Clash::Different => {}
+            Clash::Rigid(id, other) => return self.too_general(id, other, term, found, expected, why),
+            Clash::Infinite(..) | Clash::TooLarge => return self.clash(clash, blame(term).span, "has"),
+        }
+        let letters = &mut Letters::default();
+        let expected_name = self.show(expected, letters);
+        let found_name = self.show(found, letters);
+        let message = format!("expected `{expected_name}`, found `{found_name}`");
+        let mut error = Diagnostic::new(Code::TypeMismatch, blame(term).span, message);
+        error = error.at(self.role(why, &found_name));
+        error = self.origin(error, why, &expected_name);
+        error.hint = hints::mismatch(self, term, found, expected, why);
+        Box::new(error)
+    }
+
+    /// The error that an annotation promises a function for every type, but this place works for one only.
+    fn too_general(
+        &mut self,
+        id: u32,
+        other: Ty,
+        term: &'p Term,
+        found: Ty,
+        expected: Ty,
+        why: Why<'p>,
+    ) -> Box<Diagnostic> {
+        let variable = self.rigid[id as usize];
+        let letters = &mut Letters::default();
+        let (expected_name, found_name) = (self.show(expected, letters), self.show(found, letters));
+        let (name, other_name) = (letter(variable.index as usize), self.show(other, letters));
+        let def = &self.program.defs[variable.def];
+        let message = if expected_name == name || found_name == name {
+            format!("expected `{expected_name}`, found `{found_name}`, though `{name}` stands for every type")
+        } else {
+            format!(
+                "expected `{expected_name}`, found `{found_name}`: the variable `{name}`, which stands for every type, would have \
+                 to be `{other_name}`"
+            )
+        };
+        let mut error = Diagnostic::new(Code::AnnotationTooGeneral, blame(term).span, message);
+        error = error.at(self.role(why, &found_name));
+        error = error.label(def.span, format!("`{name}` comes from the annotation of `{}`", def.name));
+        Box::new(error.hint(format!(
+            "write in the annotation what `{name}` is here, or `_` to have it found, or `Any` to have it checked while the program \
+             runs"
+        )))
+    }
+
+    /// The error that a type cannot be built at all.
+    pub fn clash(&mut self, clash: Clash, span: Span, verb: &str) -> Box<Diagnostic> {
+        Box::new(match clash {
+            Clash::Infinite(variable, ty) => {
+                let letters = &mut Letters::default();
+                let (variable, ty) = (self.show(variable, letters), self.show(ty, letters));
+                Diagnostic::new(Code::InfiniteType, span, format!("the type `{variable}` would have to be `{ty}`, which contains itself"))
+                    .hint("something is applied to itself, or called with a number of arguments that depends on it; leave the annotation out to have the function checked while it runs")
+            }
+            Clash::TooLarge => {
+                Diagnostic::new(Code::TypeTooLarge, span, format!("the term {verb} a type that is too large"))
+                    .hint("give inner parts a function of their own with a type annotation")
+            }
+            Clash::Different | Clash::Rigid(..) => {
+                Diagnostic::new(Code::TypeMismatch, span, "the parts of this term have types that do not fit")
+            }
+        })
+    }
+
+    /// The error that a call has an argument, counted from 0, that nothing takes.
+    pub fn not_a_function(
+        &mut self,
+        term: &'p Term,
+        head: &'p Term,
+        arguments: &'p [Term],
+        index: usize,
+        ty: Ty,
+    ) -> Box<Diagnostic> {
+        let shown = self.show(ty, &mut Letters::default());
+        let name = self.name(head);
+        let error = if index == 0 {
+            let message = match &name {
+                Some(name) => format!("`{name}` is called like a function, but is `{shown}`"),
+                None => format!("this is called like a function, but is `{shown}`"),
+            };
+            Diagnostic::new(Code::TypeMismatch, head.span, message).at(format!("this is `{shown}`"))
+        } else {
+            let (takes, given) = (count(index, "argument"), arguments.len());
+            let message = match &name {
+                Some(name) => format!("`{name}` takes {takes}, but {given} are given"),
+                None => format!("this function takes {takes}, but {given} are given"),
+            };
+            let error = Diagnostic::new(Code::TypeMismatch, arguments[index].span, message);
+            let error = error.at(format!("the call gives `{shown}` without this argument"));
+            self.label_definition(error, head)
+        };
+        let is_data = self.types.is_data(ty);
+        Box::new(match &term.kind {
+            _ if is_data => error.hint("a value of a data type is taken apart with `match`"),
+            _ if index == 0 && arguments.len() == 1 => {
+                error.hint("an operator between the two is missing, or the parentheses are too many")
+            }
+            _ => error,
+        })
+    }
+
+    /// The error that an operator gets something that is no number.
+    pub fn not_numeric(&mut self, op: BinOp, operand: &'p Term, ty: Ty) -> Box<Diagnostic> {
+        let shown = self.show(ty, &mut Letters::default());
+        let mut error = Diagnostic::new(
+            Code::NotNumeric,
+            blame(operand).span,
+            format!("`{}` works on numbers, and this is `{shown}`", op.symbol()),
+        );
+        if let Node::Rigid(id) = self.types.node(ty) {
+            let def = &self.program.defs[self.rigid[id as usize].def];
+            error = error.label(def.span, format!("the annotation says that `{shown}` may be every type"));
+        }
+        error.hint = hints::operand(self, op, operand, ty);
+        Box::new(error)
+    }
+
+    /// The error that an operator does not exist for a type of numbers.
+    pub fn unsupported(&mut self, term: &'p Term, op: BinOp, ty: Ty) -> Box<Diagnostic> {
+        let shown = self.show(ty, &mut Letters::default());
+        let kinds = KindSet::of_operands(op);
+        let error =
+            Diagnostic::new(Code::NotNumeric, term.span, format!("there is no `{}` for `{shown}`", op.symbol()));
+        Box::new(error.hint(if kinds == KindSet::FLOAT {
+            "it needs floats: write `2.0`, or convert with `u24/to_f24`"
+        } else if kinds == KindSet::UNSIGNED {
+            "it needs unsigned integers: `u24` or `u32`"
+        } else {
+            "it needs integers"
+        }))
+    }
+
+    /// What the place to blame is.
+    fn role(&self, why: Why<'p>, found: &str) -> String {
+        match why {
+            Why::Argument { head, index } => match (self.parameter(head, index), self.name(head)) {
+                (Some(param), Some(name)) => format!("argument `{param}` of `{name}`"),
+                (None, Some(name)) => format!("argument {} of `{name}`", index + 1),
+                (_, None) => format!("argument {} of the call", index + 1),
+            },
+            Why::Field { ctor, index } => {
+                let ctor = &self.program.ctors[ctor];
+                format!("field `{}` of `{}`", ctor.fields[index].name, ctor.name)
+            }
+            Why::Operand { op, .. } => format!("operand of `{}`", op.symbol()),
+            Why::Primitive(prim) => format!("argument of `%{}`", prim.name()),
+            Why::Result(_) | Why::Among { .. } | Why::Matched(_) | Why::TuplePattern | Why::Applied => {
+                format!("this is `{found}`")
+            }
+            Why::Switched => format!("a condition or a number to switch on cannot be `{found}`"),
+        }
+    }
+
+    /// Points at where the expectation comes from.
+    fn origin(&self, error: Diagnostic, why: Why<'p>, expected: &str) -> Diagnostic {
+        match why {
+            Why::Argument { head, index } => match &head.kind {
+                TermKind::Global(def) if self.is_user(*def) => {
+                    let def = &self.program.defs[*def];
+                    match def.params.get(index) {
+                        Some(param) => {
+                            let local = &def.locals[*param];
+                            error.label(local.span, format!("`{}` takes `{expected}` here", def.name))
+                        }
+                        None => error.label(def.span, format!("`{}` is defined here", def.name)),
+                    }
+                }
+                _ => error,
+            },
+            Why::Result(def) => {
+                let def = &self.program.defs[def];
+                if def.params.is_empty() {
+                    error.label(def.span, format!("`{}` is `{expected}` by its annotation", def.name))
+                } else {
+                    error.label(def.span, format!("`{}` returns `{expected}` by its annotation", def.name))
+                }
+            }
+            Why::Among { first, is } => error.label(blame(first).span, format!("{is} `{expected}`")),
+            Why::Operand { other, .. } => error.label(other.span, format!("the other operand is `{expected}`")),
+            Why::Matched(ty) => {
+                let ty = &self.program.types[ty];
+                match ty.origin {
+                    Origin::User => error.label(ty.span, format!("the arms are constructors of `{}`", ty.name)),
+                    Origin::Prelude | Origin::Generated(_) => error,
+                }
+            }
+            Why::Field { ctor, .. } => {
+                let ctor = &self.program.ctors[ctor];
+                match self.program.types[ctor.ty].origin {
+                    Origin::User => error.label(ctor.span, format!("the field is `{expected}` here")),
+                    Origin::Prelude | Origin::Generated(_) => error,
+                }
+            }
+            Why::Primitive(_) | Why::Switched | Why::TuplePattern | Why::Applied => error,
+        }
+    }
+
+    fn label_definition(&self, error: Diagnostic, head: &Term) -> Diagnostic {
+        match head.kind {
+            TermKind::Global(def) if self.is_user(def) => {
+                let def = &self.program.defs[def];
+                error.label(def.span, format!("`{}` is defined here", def.name))
+            }
+            _ => error,
+        }
+    }
+
+    fn is_user(&self, def: DefId) -> bool {
+        self.program.defs[def].origin == Origin::User
+    }
+
+    /// What a called thing is called.
+    pub fn name(&self, head: &Term) -> Option<String> {
+        match &head.kind {
+            TermKind::Global(def) => Some(self.program.defs[*def].name.to_string()),
+            TermKind::Local(local) => Some(self.program.defs[self.def].locals[*local].name.to_string()),
+            _ => None,
+        }
+    }
+
+    fn parameter(&self, head: &Term, index: usize) -> Option<String> {
+        let TermKind::Global(def) = head.kind else { return None };
+        let def = &self.program.defs[def];
+        Some(def.locals[*def.params.get(index)?].name.to_string())
+    }
+}
+
+/// The part of a term that its type comes from: the result of a `let`.
+fn blame(term: &Term) -> &Term {
+    let mut at = term;
+    while let TermKind::Let(_, result) = &at.kind {
+        at = result;
+    }
+    if at.span.is_none() { term } else { at }
+}
+
+/// `1 argument`, `2 arguments`.
+pub(super) fn count(n: usize, noun: &str) -> String {
+    if n == 1 { format!("1 {noun}") } else { format!("{n} {noun}s") }
+}

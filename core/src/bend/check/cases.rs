@@ -1,0 +1,85 @@
+//! Types of `match` and `switch`, and of branches and elements that must have one type in common.
+
+use super::blame::Why;
+use super::infer::{Checked, Infer};
+use super::types::{KindSet, Node, Ty, Types, wider};
+use crate::term::{Arm, Match, Switch, Term, TermKind};
+
+impl<'p> Infer<'p> {
+    /// Types the scrutinee of a choice and what its arms bind, and returns the branches in the order of the text.
+    pub fn branches(&mut self, term: &'p Term) -> Checked<Vec<&'p Term>> {
+        let mut branches = match &term.kind {
+            TermKind::Match(m) => self.match_branches(m)?,
+            TermKind::Switch(s) => self.switch_branches(s)?,
+            _ => vec![term],
+        };
+        branches.sort_by_key(|branch| branch.span);
+        Ok(branches)
+    }
+
+    fn match_branches(&mut self, m: &'p Match) -> Checked<Vec<&'p Term>> {
+        let found = self.infer(&m.scrutinee)?;
+        let arguments = self.types.fresh_many(self.program.types[m.ty].vars.len());
+        let expected = self.types.data(m.ty, &arguments);
+        self.coerce(&m.scrutinee, found, expected, Why::Matched(m.ty))?;
+        for arm in &m.arms {
+            self.bind_arm(m, arm, &arguments)?;
+        }
+        Ok(m.arms.iter().map(|arm| &arm.body).chain(&m.default).collect())
+    }
+
+    fn bind_arm(&mut self, m: &'p Match, arm: &'p Arm, arguments: &[Ty]) -> Checked<()> {
+        let program = self.program;
+        let infos = &program.ctors[arm.ctor].fields;
+        let fields: Vec<Ty> = infos.iter().map(|info| self.types.import(&info.ty, arguments)).collect();
+        for (local, ty) in arm.fields.iter().zip(&fields) {
+            self.set_local(*local, *ty);
+        }
+        let Some(whole) = arm.whole else { return Ok(()) };
+        let mut same = Ok(Types::ANY);
+        let bound = self.set_generalised(whole, |infer| {
+            let arguments = infer.types.fresh_many(arguments.len());
+            for (info, field) in infos.iter().zip(&fields) {
+                let own = infer.types.import(&info.ty, &arguments);
+                same = same.and_then(|_| infer.types.unify(own, *field));
+            }
+            infer.types.data(m.ty, &arguments)
+        });
+        same.and(bound).map_err(|clash| self.clash(clash, m.scrutinee.span, "has"))
+    }
+
+    fn switch_branches(&mut self, s: &'p Switch) -> Checked<Vec<&'p Term>> {
+        let found = self.infer(&s.scrutinee)?;
+        let number = self.default_number(KindSet::UNSIGNED);
+        self.coerce(&s.scrutinee, found, number, Why::Switched)?;
+        if let Some(pred) = s.pred {
+            // What is switched on may be `Any`; its predecessor is a number all the same.
+            let is_any = matches!(self.types.node(number), Node::Any);
+            let ty = if is_any { self.default_number(KindSet::UNSIGNED) } else { number };
+            self.set_local(pred, ty);
+        }
+        Ok(s.cases.iter().map(|(_, case)| case).chain([&s.default]).collect())
+    }
+
+    /// The type that several terms have in common; the first decides, except that 24-bit numbers among 32-bit ones of
+    /// their family are widened.
+    pub fn infer_joined(&mut self, terms: impl Iterator<Item = &'p Term>, is: &'static str) -> Checked<Ty> {
+        let typed: Vec<(&'p Term, Ty)> = terms.map(|t| Ok((t, self.infer(t)?))).collect::<Checked<_>>()?;
+        let Some(&(first, ty)) = typed.first() else { return Ok(self.types.fresh()) };
+        let wide = self.wide_sibling(ty, &typed[1..]);
+        let (mut joined, rest) = match wide {
+            Some(wide) => (wide, &typed[..]),
+            None => (ty, &typed[1..]),
+        };
+        for &(term, found) in rest {
+            joined = self.coerce(term, found, joined, Why::Among { first, is })?;
+        }
+        Ok(joined)
+    }
+
+    /// The 32-bit kind of the family of a 24-bit type, if one of the others has it.
+    pub fn wide_sibling(&mut self, ty: Ty, others: &[(&'p Term, Ty)]) -> Option<Ty> {
+        let wide = Types::number(self.types.number_kind(ty).and_then(wider)?);
+        others.iter().any(|(_, other)| self.types.resolve(*other) == wide).then_some(wide)
+    }
+}

@@ -1,0 +1,115 @@
+//! Types as they are written in Bend, for messages.
+//!
+//! Variables of an annotation and variables that are still open get the letters a, b, c, …: those of an annotation the
+//! letter of their position, the others the letters after them, in the order in which they are shown.
+
+use super::infer::Infer;
+use super::types::{KindSet, Node, Parts, Ty, Types, Variable};
+
+/// How many nodes of a type are shown before the rest becomes `…`.
+const LIMIT: usize = 60;
+
+/// Names for the variables of the types of one message.
+#[derive(Default)]
+pub(super) struct Letters {
+    open: Vec<Ty>,
+}
+
+/// The name of a variable by its number: a, b, …, z, a1, b1, ….
+pub(super) fn letter(number: usize) -> String {
+    let letter = char::from(b'a' + (number % 26) as u8);
+    match number / 26 {
+        0 => letter.to_string(),
+        round => format!("{letter}{round}"),
+    }
+}
+
+impl Infer<'_> {
+    /// A type in the notation of annotations.
+    pub fn show(&mut self, ty: Ty, letters: &mut Letters) -> String {
+        let mut out = String::new();
+        self.write(ty, letters, &mut LIMIT.clone(), &mut out);
+        out
+    }
+
+    fn write(&mut self, ty: Ty, letters: &mut Letters, left: &mut usize, out: &mut String) {
+        if *left == 0 {
+            out.push('…');
+            return;
+        }
+        *left -= 1;
+        let ty = self.types.resolve(ty);
+        match self.types.node(ty) {
+            Node::Any => out.push_str("Any"),
+            Node::None => out.push_str("None"),
+            Node::Number(kind) => out.push_str(kind.name()),
+            Node::Rigid(id) => out.push_str(&letter(self.rigid[id as usize].index as usize)),
+            Node::Variable(variable) => out.push_str(&self.variable_name(ty, variable, letters)),
+            Node::Data(id, arguments) => {
+                out.push_str(&self.program.types[id].name);
+                if arguments.len() > 0 {
+                    self.write_parts(arguments, letters, left, out);
+                }
+            }
+            Node::Tuple(parts) => self.write_parts(parts, letters, left, out),
+            Node::Arrow(from, to) => {
+                let is_function = matches!(self.types.node(from), Node::Arrow(..));
+                out.push_str(if is_function { "(" } else { "" });
+                self.write(from, letters, left, out);
+                out.push_str(if is_function { ") -> " } else { " -> " });
+                self.write(to, letters, left, out);
+            }
+            Node::Link(_) => unreachable!("a resolved type is not a link"),
+        }
+    }
+
+    fn write_parts(&mut self, parts: Parts, letters: &mut Letters, left: &mut usize, out: &mut String) {
+        out.push('(');
+        for i in 0..parts.len() {
+            if i > 0 {
+                out.push_str(", ");
+            }
+            if *left == 0 {
+                out.push('…');
+                break;
+            }
+            self.write(self.types.part(parts, i), letters, left, out);
+        }
+        out.push(')');
+    }
+
+    fn variable_name(&mut self, ty: Ty, variable: Variable, letters: &mut Letters) -> String {
+        match variable.kinds {
+            Some(kinds) if variable.defaults => kinds.first().name().to_string(),
+            Some(kinds) => number_name(kinds).to_string(),
+            None => {
+                let position = letters.open.iter().position(|t| *t == ty).unwrap_or_else(|| {
+                    letters.open.push(ty);
+                    letters.open.len() - 1
+                });
+                let taken = self.rigid.iter().map(|r| r.index as usize + 1).max().unwrap_or(0);
+                letter(taken + position)
+            }
+        }
+    }
+}
+
+/// What a number must be, as a word that stands for a type.
+pub(super) fn number_name(kinds: KindSet) -> &'static str {
+    if kinds == KindSet::NUMBER {
+        "Number"
+    } else if KindSet::FLOAT.meet(kinds) == Some(kinds) {
+        "Float"
+    } else if KindSet::FLOAT.meet(kinds).is_none() {
+        "Integer"
+    } else {
+        "Number"
+    }
+}
+
+impl Types {
+    /// Whether a type is a data type.
+    pub fn is_data(&mut self, ty: Ty) -> bool {
+        matches!(self.node(ty), Node::Data(..))
+    }
+}

@@ -1,0 +1,166 @@
+//! Checks all definitions of a program, group by group, and collects their errors.
+//!
+//! A definition whose annotation says everything is a group of its own, since its type is known to all others from the
+//! start. A definition with an error has the type of its annotation, with `Any` for what that leaves open, so that its
+//! users do not fail because of it.
+
+use super::annotation::{Mode, Seed, as_global, is_closed};
+use super::blame::{Why, count};
+use super::groups::groups;
+use super::infer::{Checked, Global, Infer};
+use super::place::{Edits, untypeable};
+use crate::diag::{Code, Diagnostic, Diagnostics};
+use crate::idx::IndexVec;
+use crate::term::{Body, Def, DefId, Program, Term};
+use std::collections::HashSet;
+
+/// How often a group of definitions that call each other is inferred again without those that have an error. A group with
+/// more errors reports these first.
+const ROUNDS: usize = 16;
+
+/// What the checker has found out about a program.
+pub(super) struct Solution {
+    /// The type of each definition.
+    pub types: IndexVec<DefId, Global>,
+    /// What changes in the terms.
+    pub edits: Edits,
+    /// Definitions that have errors.
+    pub failed: HashSet<DefId>,
+}
+
+/// Checks a program.
+pub(super) fn solve(program: &Program, diags: &mut Diagnostics) -> Solution {
+    let mut work = Work { program, globals: IndexVec::new(), edits: Edits::default(), failed: HashSet::new() };
+    let mut open = HashSet::new();
+    let mut closed = Vec::new();
+    for (id, def) in program.defs.iter_enumerated() {
+        let is_checked = checked_term(def).is_some() && !work.refuse_untypeable(id, diags);
+        if is_checked && is_closed(def) {
+            closed.push(vec![id]);
+        } else if is_checked {
+            open.insert(id);
+        }
+        work.globals.push((!open.contains(&id)).then(|| as_global(def)));
+    }
+    for group in groups(program, &|id| open.contains(&id)).into_iter().chain(closed) {
+        work.solve_group(group, diags);
+    }
+    let types = work.globals.iter().zip(program.defs.iter());
+    let types = types.map(|(global, def)| global.clone().unwrap_or_else(|| as_global(def))).collect();
+    Solution { types, edits: work.edits, failed: work.failed }
+}
+
+/// The body of a definition that is to be checked.
+fn checked_term(def: &Def) -> Option<&Term> {
+    match &def.body {
+        Body::Term(term) if def.check => Some(term),
+        Body::Term(_) | Body::Net(_) => None,
+    }
+}
+
+struct Work<'p> {
+    program: &'p Program,
+    globals: IndexVec<DefId, Option<Global>>,
+    edits: Edits,
+    failed: HashSet<DefId>,
+}
+
+/// A group whose inference went well.
+struct Solved {
+    types: Vec<(DefId, Global)>,
+    edits: Edits,
+}
+
+impl Work<'_> {
+    fn refuse_untypeable(&mut self, id: DefId, diags: &mut Diagnostics) -> bool {
+        let def = &self.program.defs[id];
+        let Some((term, what)) = checked_term(def).and_then(untypeable) else { return false };
+        let message = format!("`{}` is type-checked, and {what} has no type", def.name);
+        diags.push(
+            Diagnostic::new(Code::Untypeable, term.span, message)
+                .label(def.span, "the definition")
+                .hint("mark the definition `unchecked`, or leave its type annotation out"),
+        );
+        self.failed.insert(id);
+        true
+    }
+
+    fn solve_group(&mut self, mut group: Vec<DefId>, diags: &mut Diagnostics) {
+        for _ in 0..ROUNDS {
+            if group.is_empty() {
+                return;
+            }
+            let solved = self
+                .attempt(&group, Mode::Annotated)
+                .or_else(|failure| self.attempt(&group, Mode::Inferred).map_err(|_| failure));
+            match solved {
+                Ok(solved) => return self.commit(solved),
+                Err((id, error)) => {
+                    diags.push(*error);
+                    self.fail(id);
+                    group.retain(|other| *other != id);
+                }
+            }
+        }
+        group.into_iter().for_each(|id| self.fail(id));
+    }
+
+    fn fail(&mut self, id: DefId) {
+        self.globals[id] = Some(as_global(&self.program.defs[id]));
+        self.failed.insert(id);
+    }
+
+    fn commit(&mut self, solved: Solved) {
+        for (id, global) in solved.types {
+            self.globals[id] = Some(global);
+        }
+        self.edits.literals.extend(solved.edits.literals);
+        self.edits.widenings.extend(solved.edits.widenings);
+    }
+
+    /// Infers a group. If that fails: the first definition with an error.
+    fn attempt(&self, group: &[DefId], mode: Mode) -> Result<Solved, (DefId, Box<Diagnostic>)> {
+        let mut infer = Infer::new(self.program, &self.globals);
+        let mut seeds = Vec::with_capacity(group.len());
+        for &id in group {
+            let seed = infer.seed(id, mode).ok_or_else(|| (id, too_few_parameters(&self.program.defs[id])))?;
+            infer.group.insert(id, seed.whole);
+            seeds.push((id, seed));
+        }
+        for (id, seed) in &seeds {
+            infer.definition(*id, seed, mode).map_err(|error| (*id, error))?;
+        }
+        let mut edits = Edits::default();
+        infer.settle(&mut edits);
+        let types = seeds.into_iter().map(|(id, seed)| {
+            let span = self.program.defs[id].span;
+            let concluded = infer.conclude(id, seed.whole, mode);
+            concluded.map(|global| (id, global)).map_err(|clash| (id, infer.clash(clash, span, "has")))
+        });
+        Ok(Solved { types: types.collect::<Result<_, _>>()?, edits })
+    }
+}
+
+impl<'p> Infer<'p> {
+    /// Infers or checks the body of a definition of the group.
+    fn definition(&mut self, id: DefId, seed: &Seed, mode: Mode) -> Checked<()> {
+        self.enter(id, &seed.params);
+        let program = self.program;
+        let Some(body) = checked_term(&program.defs[id]) else { return Ok(()) };
+        match mode {
+            Mode::Annotated => self.check(body, seed.result, Why::Result(id)),
+            Mode::Inferred => {
+                let found = self.infer(body)?;
+                self.coerce(body, found, seed.result, Why::Result(id)).map(|_| ())
+            }
+        }
+    }
+}
+
+fn too_few_parameters(def: &Def) -> Box<Diagnostic> {
+    let message = format!("`{}` has {}, but its annotation says fewer", def.name, count(def.params.len(), "parameter"));
+    Box::new(
+        Diagnostic::new(Code::TypeMismatch, def.span, message)
+            .hint("the annotation of a function of two parameters is `a -> b -> result`"),
+    )
+}

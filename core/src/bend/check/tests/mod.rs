@@ -1,0 +1,5 @@
+//! Tests of the checker.
+
+mod builder;
+mod terms;
+mod text;

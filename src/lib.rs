@@ -1,0 +1,31 @@
+//! Girih as a library: open a Bend program, look at what the compiler says about it, run it.
+//!
+//! ```
+//! use girih::{Options, Program, RunOptions, SystemHost};
+//!
+//! let text = "def main(x):\n  return List/map([1, 2, 3], lambda y: y * x)\n";
+//! let options = Options { arguments: vec!["10".to_owned()], ..Options::default() };
+//! let program = Program::from_text("example.bend", text, &options);
+//! program.check().expect("nothing is wrong with this program");
+//! let outcome = program.run(&mut SystemHost::new(), &RunOptions::default()).expect("it ends with a value");
+//! assert_eq!(outcome.text, "[10, 20, 30]");
+//! ```
+//!
+//! The languages and their evaluators are the crate [`girih_core`](core), which does no input and output; this crate gives it
+//! files ([`FileLoader`]), effects ([`SystemHost`]) and a stack that is large enough ([`on_big_stack`]).
+
+mod host;
+mod loader;
+mod program;
+mod report;
+mod stack;
+
+pub use girih_core as core;
+pub use girih_core::bend::Options;
+pub use girih_core::diag::{Code, Diagnostic, Severity, Style, WarningLevels, did_you_mean, render};
+pub use girih_core::span::{Sources, Span};
+pub use host::SystemHost;
+pub use loader::{FileLoader, TextLoader};
+pub use program::{Outcome, Program, RunOptions, Stats};
+pub use report::Report;
+pub use stack::on_big_stack;

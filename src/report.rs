@@ -1,0 +1,43 @@
+//! What is wrong with a program, together with the sources that the words are about.
+
+use girih_core::diag::{Diagnostic, Severity, Style, render};
+use girih_core::span::Sources;
+use std::fmt;
+
+/// Diagnostics and the sources that they point into.
+#[derive(Clone, Debug, Default)]
+pub struct Report {
+    /// The files.
+    pub sources: Sources,
+    /// Errors and warnings, sorted by place.
+    pub diagnostics: Vec<Diagnostic>,
+}
+
+impl Report {
+    /// How many errors there are.
+    pub fn errors(&self) -> usize {
+        self.count(Severity::Error)
+    }
+
+    /// How many warnings there are.
+    pub fn warnings(&self) -> usize {
+        self.count(Severity::Warning)
+    }
+
+    fn count(&self, severity: Severity) -> usize {
+        self.diagnostics.iter().filter(|d| d.severity == severity).count()
+    }
+
+    /// All of it, drawn for people.
+    pub fn render(&self, style: Style) -> String {
+        self.diagnostics.iter().map(|d| render(d, &self.sources, style)).collect()
+    }
+}
+
+impl fmt::Display for Report {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.render(Style::Plain))
+    }
+}
+
+impl std::error::Error for Report {}

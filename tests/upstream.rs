@@ -1,0 +1,97 @@
+//! 500 random first-order programs give what the upstream implementation of Bend gives.
+//!
+//! It runs where `GIRIH_BEND` is the path of upstream's `bend`, version 0.2.38, with `hvm` beside it or on the path; elsewhere
+//! the test is listed as ignored. `GIRIH_PROGRAMS` says how many programs are compared, `GIRIH_PROGRAM` picks a single one.
+
+mod support;
+
+use girih::{Options, Program, RunOptions, SystemHost};
+use libtest_mimic::{Arguments, Failed, Trial};
+use std::ffi::OsString;
+use std::path::Path;
+use std::process::{Command, Stdio};
+use support::generate::{self, Limits};
+use support::watch;
+
+fn main() {
+    let bend = std::env::var_os("GIRIH_BEND");
+    let ignored = bend.is_none();
+    if ignored {
+        eprintln!("GIRIH_BEND is not set, so nothing is compared with upstream");
+    }
+    let trial = Trial::test("random_programs_give_what_upstream_gives", move || compare(bend.unwrap_or_default()));
+    libtest_mimic::run(&Arguments::from_args(), vec![trial.with_ignored_flag(ignored)]).exit();
+}
+
+fn number(name: &str) -> Option<u64> {
+    std::env::var(name).ok().map(|text| text.parse().expect("it is a number"))
+}
+
+fn compare(bend: OsString) -> Result<(), Failed> {
+    let folder = tempfile::tempdir()?;
+    let numbers = match number("GIRIH_PROGRAM") {
+        Some(one) => one..one + 1,
+        None => 0..number("GIRIH_PROGRAMS").unwrap_or(500),
+    };
+    let mut different = vec![];
+    for number in numbers.clone() {
+        let text = generate::program(number, Limits { affine: true, size: (number % 8) as usize });
+        let theirs = upstream(&bend, folder.path(), &text)?;
+        let ours = ours(&text);
+        if theirs != ours {
+            different.push(format!("GIRIH_PROGRAM={number}\nupstream: {theirs}\nhere:     {ours}\n{text}"));
+        }
+    }
+    let total = numbers.count();
+    println!("{} of {total} programs give what upstream gives", total - different.len());
+    match different.first() {
+        None => Ok(()),
+        Some(first) => Err(format!("{} of {total} programs differ, the first is {first}", different.len()).into()),
+    }
+}
+
+/// What upstream prints, in a folder of its own, because it writes files beside the program.
+fn upstream(bend: &OsString, folder: &Path, text: &str) -> Result<String, Failed> {
+    let file = folder.join("program.bend");
+    std::fs::write(&file, text)?;
+    let beside = Path::new(bend).parent().unwrap_or(Path::new("")).to_path_buf();
+    let path = std::env::var_os("PATH").unwrap_or_default();
+    let path = std::env::join_paths(std::iter::once(beside).chain(std::env::split_paths(&path)))?;
+    let output = Command::new(bend)
+        .args(["run-rs", "program.bend"])
+        .current_dir(folder)
+        .env("PATH", path)
+        .stdin(Stdio::null())
+        .output()?;
+    let said = String::from_utf8_lossy(&output.stdout);
+    match said.split_once("Result:") {
+        Some((_, result)) if output.status.success() => Ok(without_encoding(result.trim())),
+        Some(_) | None => {
+            let why = String::from_utf8_lossy(&output.stderr);
+            Err(format!("upstream refuses a program of the generator:\n{why}\n{text}").into())
+        }
+    }
+}
+
+/// The empty list is a function upstream, and is printed as one in some places.
+fn without_encoding(result: &str) -> String {
+    let mut text = result.to_owned();
+    for name in 'a'..='z' {
+        text = text.replace(&format!("λ{name} ({name} List/Nil/tag)"), "[]");
+    }
+    text
+}
+
+/// What is printed here.
+fn ours(text: &str) -> String {
+    let program = Program::from_text("program.bend", text, &Options::default());
+    if let Err(report) = program.check() {
+        return report.to_string();
+    }
+    let alarm = watch::alarm(std::time::Duration::from_secs(60));
+    let options = RunOptions { interrupt: Some(alarm.flag.clone()), ..RunOptions::default() };
+    match program.run(&mut SystemHost::new(), &options) {
+        Ok(outcome) => outcome.text,
+        Err(report) => report.to_string(),
+    }
+}

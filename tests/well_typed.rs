@@ -1,0 +1,47 @@
+//! Random well-typed programs: the checker accepts them, and the evaluator ends with a value or with an error that a typed
+//! program may have.
+//!
+//! `GIRIH_PROGRAMS` says how many programs are tried (500 if it is not set), `GIRIH_PROGRAM` picks a single one.
+
+mod support;
+
+use girih::{Code, Options, Program, RunOptions, Severity, SystemHost};
+use std::time::Duration;
+use support::generate::{self, Limits};
+use support::watch::{self, Ended};
+
+/// No program of the generator is meant to run this long.
+const LIMIT: Duration = Duration::from_secs(60);
+
+#[test]
+fn well_typed_programs_do_not_go_wrong() {
+    let number = |name| std::env::var(name).ok().map(|text| text.parse::<u64>().expect("it is a number"));
+    match number("GIRIH_PROGRAM") {
+        Some(one) => try_one(one),
+        None => (0..number("GIRIH_PROGRAMS").unwrap_or(500)).for_each(try_one),
+    }
+}
+
+fn try_one(number: u64) {
+    let text = generate::program(number, Limits { affine: false, size: (number % 10) as usize });
+    let program = text.clone();
+    match watch::within(LIMIT * 2, move || run(&program)) {
+        Ended::Well(Ok(())) => {}
+        Ended::Well(Err(said)) => panic!("GIRIH_PROGRAM={number}: {said}\n{text}"),
+        Ended::Panicked(message) => panic!("GIRIH_PROGRAM={number} panicked: {message}\n{text}"),
+        Ended::Late => panic!("GIRIH_PROGRAM={number} did not end\n{text}"),
+    }
+}
+
+fn run(text: &str) -> Result<(), String> {
+    let program = Program::from_text("program.bend", text, &Options::default());
+    program.check().map_err(|report| report.to_string())?;
+    let alarm = watch::alarm(LIMIT);
+    let options = RunOptions { interrupt: Some(alarm.flag.clone()), ..RunOptions::default() };
+    let Err(report) = program.run(&mut SystemHost::new(), &options) else { return Ok(()) };
+    let allowed = |code| matches!(code, Code::DivisionByZero);
+    if report.diagnostics.iter().all(|d| d.severity == Severity::Warning || allowed(d.code)) {
+        return Ok(());
+    }
+    Err(report.to_string())
+}
