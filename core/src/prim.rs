@@ -5,8 +5,8 @@ use crate::num::{Num, NumError, NumKind, math};
 /// A primitive operation.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Prim {
-    /// `%to_u24` … : converts any number to a kind; a 24-bit integer to its sibling keeps the bits, a float truncates and
-    /// saturates, NaN gives 0.
+    /// `%to_u24` … : converts any number to a kind; a 24-bit integer to its sibling keeps the bits, a float truncates
+    /// and saturates, NaN gives 0.
     To(NumKind),
     /// `%log(x, base)`.
     Log,
@@ -66,7 +66,8 @@ impl Prim {
         Prim::ALL.iter().copied().find(|p| p.name() == name)
     }
 
-    /// Its result. The functions take floats; an f24 with an f32 is widened, and an f24 result is the f32 result rounded.
+    /// Its result. The functions take floats; an f24 with an f32 is widened, and an f24 result is the f32 result
+    /// rounded.
     pub fn apply(self, args: &[Num]) -> Result<Num, NumError> {
         match self {
             Prim::To(kind) => Ok(one(args)?.to(kind)),

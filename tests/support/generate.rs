@@ -72,7 +72,8 @@ enum Expr {
 
 /// The text of the program of this number.
 pub fn program(number: u64, limits: Limits) -> String {
-    let mut maker = Maker { random: Random::new(number), limits, types: vec![], functions: vec![], names: 0, budget: 0 };
+    let mut maker =
+        Maker { random: Random::new(number), limits, types: vec![], functions: vec![], names: 0, budget: 0 };
     maker.program()
 }
 
@@ -116,7 +117,8 @@ impl Maker {
         let mut text = String::new();
         let mut statements = String::new();
         let value = self.rebuilt("value".to_owned(), ty, &mut statements, &mut text);
-        write!(text, "def main() -> {}:\n{statements}  return {value}\n", imp_type(ty)).expect("a string can be written");
+        write!(text, "def main() -> {}:\n{statements}  return {value}\n", imp_type(ty))
+            .expect("a string can be written");
         text
     }
 
@@ -154,7 +156,11 @@ impl Maker {
     // Types.
 
     fn number_type(&mut self) -> Type {
-        let kinds: &[&str] = if self.limits.affine { &["u24", "u24", "i24", "f24"] } else { &["u24", "u24", "i24", "f24", "u32", "i32", "f32"] };
+        let kinds: &[&str] = if self.limits.affine {
+            &["u24", "u24", "i24", "f24"]
+        } else {
+            &["u24", "u24", "i24", "f24", "u32", "i32", "f32"]
+        };
         let kind: &&str = self.random.pick(kinds);
         Type::Num(kind)
     }
@@ -175,7 +181,9 @@ impl Maker {
             4 => Type::List(Box::new(self.any_type(depth - 1))),
             5 => Type::Tuple((0..2 + self.random.below(2)).map(|_| self.any_type(depth - 1)).collect()),
             6 => Type::Maybe(Box::new(self.any_type(depth - 1))),
-            7 if !self.limits.affine => Type::Fun(Box::new(self.any_type(depth - 1)), Box::new(self.any_type(depth - 1))),
+            7 if !self.limits.affine => {
+                Type::Fun(Box::new(self.any_type(depth - 1)), Box::new(self.any_type(depth - 1)))
+            }
             _ => self.number_type(),
         }
     }
@@ -216,12 +224,26 @@ impl Maker {
         };
         let cost = (1 + before - self.budget) * if recursive { ROUNDS } else { 1 };
         let text = print_function(&name, &params, &ret, &body, self.random.chance(40));
-        self.functions.push(Function { name, params: params.into_iter().map(|p| p.ty).collect(), ret, recursive, cost });
+        self.functions.push(Function {
+            name,
+            params: params.into_iter().map(|p| p.ty).collect(),
+            ret,
+            recursive,
+            cost,
+        });
         text
     }
 
     /// `switch n`: without a call of itself for 0, with one call with `n - 1` otherwise.
-    fn recursion(&mut self, name: &str, counter: &Var, params: &[Var], scope: Vec<Var>, ret: &Type, depth: usize) -> Body {
+    fn recursion(
+        &mut self,
+        name: &str,
+        counter: &Var,
+        params: &[Var],
+        scope: Vec<Var>,
+        ret: &Type,
+        depth: usize,
+    ) -> Body {
         let zero = self.body(scope.clone(), ret, depth - 1);
         let mut scope = scope;
         let mut arguments = vec![Expr::Word(format!("{}-1", counter.name))];
@@ -247,8 +269,9 @@ impl Maker {
                 Body::Let(var.name, Box::new(value), Box::new(self.body(scope, ret, depth - 1)))
             }
             2 => {
-                let parts: Vec<Var> =
-                    (0..2 + self.random.below(2)).map(|_| Var { name: self.fresh("t"), ty: self.any_type(1) }).collect();
+                let parts: Vec<Var> = (0..2 + self.random.below(2))
+                    .map(|_| Var { name: self.fresh("t"), ty: self.any_type(1) })
+                    .collect();
                 let tuple = Type::Tuple(parts.iter().map(|p| p.ty.clone()).collect());
                 let value = self.value(&mut scope, &tuple, 2);
                 scope.extend(parts.iter().cloned());
@@ -327,7 +350,10 @@ impl Maker {
         match ty {
             Type::List(element) => vec![
                 ("List/Nil".to_owned(), vec![]),
-                ("List/Cons".to_owned(), vec![("head".to_owned(), Some((**element).clone())), ("tail".to_owned(), None)]),
+                (
+                    "List/Cons".to_owned(),
+                    vec![("head".to_owned(), Some((**element).clone())), ("tail".to_owned(), None)],
+                ),
             ],
             Type::Maybe(value) => vec![
                 ("Maybe/Some".to_owned(), vec![("value".to_owned(), Some((**value).clone()))]),
@@ -582,7 +608,10 @@ fn imp_body(body: &Body, indent: usize, target: Option<&str>) -> String {
     let pad = "  ".repeat(indent);
     let inner = |body| imp_body(body, indent + 1, target);
     let arms = |head: &str, name: &str, arms: &[(String, Body)]| {
-        let arms: String = arms.iter().map(|(ctor, body)| format!("{pad}  case {ctor}:\n{}", imp_body(body, indent + 2, target))).collect();
+        let arms: String = arms
+            .iter()
+            .map(|(ctor, body)| format!("{pad}  case {ctor}:\n{}", imp_body(body, indent + 2, target)))
+            .collect();
         format!("{pad}{head} {name}:\n{arms}")
     };
     match body {
@@ -590,9 +619,7 @@ fn imp_body(body: &Body, indent: usize, target: Option<&str>) -> String {
             Some(name) => format!("{pad}{name} = {}\n", imp_expr(value)),
             None => format!("{pad}return {}\n", imp_expr(value)),
         },
-        Body::Let(name, value, rest) => {
-            imp_body(value, indent, Some(name)) + &imp_body(rest, indent, target)
-        }
+        Body::Let(name, value, rest) => imp_body(value, indent, Some(name)) + &imp_body(rest, indent, target),
         Body::Take(names, value, rest) => {
             format!("{pad}({}) = {}\n{}", names.join(", "), imp_expr(value), imp_body(rest, indent, target))
         }

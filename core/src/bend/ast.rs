@@ -38,6 +38,28 @@ impl<T: std::fmt::Debug> std::fmt::Debug for Node<T> {
     }
 }
 
+/// Equality of things that carry their place in a field: like that of [`Node`] it does not look at the place.
+macro_rules! equal_wherever_it_stands {
+    ($($type:ident $(<$body:ident>)? { $($field:ident),* })*) => {
+        $(impl$(<$body: PartialEq>)? PartialEq for $type$(<$body>)? {
+            fn eq(&self, other: &Self) -> bool {
+                let Self { span: _, $($field),* } = self;
+                $(*$field == other.$field)&&*
+            }
+        })*
+    };
+}
+
+equal_wherever_it_stands! {
+    Import { from, names }
+    TypeDef { syntax, name, vars, ctors }
+    ImpDef { check, name, params, ret, body }
+    FunDef { check, name, signature, body }
+    Rule { patterns, body }
+    HvmDef { name, ty, net }
+    Arm<B> { name, body }
+}
+
 /// A name in the text.
 pub type Ident = Node<Name>;
 
@@ -64,7 +86,7 @@ pub enum Item {
 }
 
 /// An import.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug)]
 pub struct Import {
     /// The whole statement.
     pub span: Span,
@@ -106,7 +128,7 @@ pub enum TypeSyntax {
 }
 
 /// A type definition.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug)]
 pub struct TypeDef {
     /// The whole definition.
     pub span: Span,
@@ -161,7 +183,7 @@ pub struct Param {
 }
 
 /// An imperative definition, at the top level or in a block.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug)]
 pub struct ImpDef {
     /// The whole definition.
     pub span: Span,
@@ -178,7 +200,7 @@ pub struct ImpDef {
 }
 
 /// A functional definition, at the top level or after `def` in a term.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug)]
 pub struct FunDef {
     /// The whole definition.
     pub span: Span,
@@ -211,7 +233,7 @@ pub enum FunBody {
 }
 
 /// One equation of a functional definition.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug)]
 pub struct Rule {
     /// From the name to the end of the body.
     pub span: Span,
@@ -222,7 +244,7 @@ pub struct Rule {
 }
 
 /// A definition in the text form of interaction nets.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug)]
 pub struct HvmDef {
     /// The whole definition.
     pub span: Span,
@@ -490,7 +512,7 @@ pub struct Match<B> {
 }
 
 /// An arm of a `match` or `fold`.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug)]
 pub struct Arm<B> {
     /// A constructor or a variable; none for `_` and `*`.
     pub name: Option<Ident>,

@@ -222,6 +222,8 @@ codes! {
         "An image shader defines `shader(x: u24, y: u24, t: f24) -> u24`, or `render(depth, t)` that returns a tree of pixels.";
     NoDevice "B0606" error: "no such device",
         "The program was to run on a device that this machine does not have or that this version of girih cannot use.";
+    TooLarge "B0607" error: "too large for the evaluator",
+        "A program has at most 65,535 constructors, a constructor at most as many fields, and a function at most as many parameters.";
     Internal "B0699" error: "a mistake in girih",
         "This should not happen. Please report it with the program that shows it.";
 }

@@ -13,7 +13,7 @@ use crate::span::SourceId;
 const NESTING_LIMIT: u32 = 300;
 
 /// The symbols of operators; a longer one stands before those that it starts with.
-const OPERATORS: [(&str, BinOp); 14] = [
+pub(super) const OPERATORS: [(&str, BinOp); 14] = [
     ("<<", BinOp::Shl),
     (">>", BinOp::Shr),
     ("+", BinOp::Add),

@@ -1,7 +1,8 @@
 //! The angle of a point, from -π to π.
 //!
-//! The quotient of the smaller by the larger coordinate is the tangent of an angle of at most an eighth of a turn. Where it
-//! is above tan(π/8), the quotient of their difference by their sum is the tangent of what is missing to the eighth.
+//! The quotient of the smaller by the larger coordinate is the tangent of an angle of at most an eighth of a turn.
+//! Where it is above tan(π/8), the quotient of their difference by their sum is the tangent of what is missing to the
+//! eighth.
 
 use super::fixed::{alternating, divide, high, mul, mul_high, scale};
 use super::float::{Magnitude, join, split};

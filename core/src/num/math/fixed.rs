@@ -54,7 +54,8 @@ fn reciprocal(divisor: u32) -> u32 {
     guess
 }
 
-/// `a / b * 2^63`, right to 52 bits, for two numbers whose top bits are set. A quotient is never taken to be two or more.
+/// `a / b * 2^63`, right to 52 bits, for two numbers whose top bits are set. A quotient is never taken to be two or
+/// more.
 pub(super) fn divide(a: u64, b: u64) -> u64 {
     let inverse = reciprocal(high(b));
     // The first word of the quotient, made certainly too small; the rest is the remainder times the inverse again.
@@ -62,4 +63,45 @@ pub(super) fn divide(a: u64, b: u64) -> u64 {
     let rest = (a >> 1) - scale(b, first);
     let second = mul_wide((rest >> 8) as u32, inverse) >> 23;
     (u64::from(first) << 32).saturating_add(second)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{divide, mul, reciprocal, scale};
+
+    /// Words all over the range whose top bit is set, the ends included.
+    fn words() -> impl Iterator<Item = u64> {
+        let ends = [1 << 63, (1 << 63) + 1, u64::MAX, u64::MAX - 1, 0xFFFF_FFFF_0000_0000, 0x8000_0000_FFFF_FFFF];
+        ends.into_iter().chain((0..1500u64).map(|i| i.wrapping_mul(0x9E37_79B9_7F4A_7C15) | 1 << 63))
+    }
+
+    #[test]
+    fn reciprocals_are_a_little_too_small() {
+        for divisor in words().map(|word| (word >> 32) as u32) {
+            let exact = ((1u64 << 63) / u64::from(divisor)).min(u64::from(u32::MAX));
+            let error = exact - u64::from(reciprocal(divisor));
+            assert!(error <= 4, "2^63 / {divisor} is off by {error}");
+        }
+    }
+
+    #[test]
+    fn quotients_are_right_to_52_bits() {
+        for a in words() {
+            for b in words() {
+                let exact = ((u128::from(a) << 63) / u128::from(b)) as u64;
+                assert!(divide(a, b).abs_diff(exact) <= 1 << 11, "{a:#x} / {b:#x} = {:#x}", divide(a, b));
+            }
+        }
+    }
+
+    #[test]
+    fn products_are_truncated() {
+        for a in words() {
+            for b in words() {
+                let exact = ((u128::from(a) * u128::from(b)) >> 64) as u64;
+                assert!(exact - mul(a, b) <= 2);
+                assert_eq!(u128::from(scale(a, b as u32)), (u128::from(a) * u128::from(b as u32)) >> 32);
+            }
+        }
+    }
 }

@@ -1,8 +1,8 @@
 //! Logarithms.
 //!
-//! A significand from 1 to 2 is multiplied by a fraction c of 8 bits out of a table so that the product is within 1/32 of one
-//! (and exact); then `log2(x) = exponent - log2(c) + log2(product)`. Around one, c is one (or a half, just below), so
-//! the result is as exact relative to itself there as anywhere.
+//! A significand from 1 to 2 is multiplied by a fraction c of 8 bits out of a table so that the product is within 1/32
+//! of one (and exact); then `log2(x) = exponent - log2(c) + log2(product)`. Around one, c is one (or a half, just
+//! below), so the result is as exact relative to itself there as anywhere.
 
 use super::fixed::{mul, mul_high, mul_wide, scale};
 use super::float::{join, split};
@@ -49,8 +49,8 @@ const SLOPE: u64 = 0xB8AA_3B29_5C17_F0BC;
 /// Half of it, a fraction of two words.
 const BEND: u64 = 0xB8AA_3B29_5C17_F0BC;
 
-/// `(log2(1 + u) / u - SLOPE + BEND * u) / u^2` by u from -1/32 to 1/32, the signs left out. Error of the logarithm relative
-/// to itself: 2^-47.
+/// `(log2(1 + u) / u - SLOPE + BEND * u) / u^2` by u from -1/32 to 1/32, the signs left out. Error of the logarithm
+/// relative to itself: 2^-47.
 const REST: [u32; 6] = [0x7B1C_2771, 0x5C55_1D95, 0x49DD_AFD2, 0x3D8E_10FB, 0x34D2_5395, 0x2E3D_07F1];
 
 /// ln 2, a fraction of two words.
@@ -105,8 +105,8 @@ pub(super) fn log2(x: f32) -> Exponent {
     Exponent { negative, exponent: exponent - zeros as i32, significand: magnitude << zeros }
 }
 
-/// The logarithm to base two of a number within 1/32 of one, given in units of 2^-31: its sign, and its absolute value in units of
-/// 2^-68.
+/// The logarithm to base two of a number within 1/32 of one, given in units of 2^-31: its sign, and its absolute value
+/// in units of 2^-68.
 fn log2_near_one(x: u32) -> (bool, u64) {
     let negative = x < 1 << 31;
     // 32 times the distance from one, a fraction.

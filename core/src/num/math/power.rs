@@ -18,7 +18,7 @@ const REST: [u32; 6] = [0x9D95_5AB1, 0x15D8_87DE, 0x0285_F2BA, 0x0040_38DE, 0x00
 
 /// A result this close to the middle between two floats is taken to be the middle, which then rounds to the even float:
 /// the error of the computation is less, so a power that really is a middle is met.
-const UNSURE: u64 = 1 << 30;
+const UNSURE: u64 = 1 << 28;
 
 /// `x` to the power of `y`.
 pub fn pow(x: f32, y: f32) -> f32 {

@@ -1,8 +1,8 @@
 //! Sine, cosine and tangent of an angle in radians, however large.
 //!
 //! The angle is multiplied by 2/π, of which only the bits matter that do not make whole turns (Payne and Hanek's
-//! reduction); so the quarter turns and the rest are known exactly to 62 bits. The rest is at most half a quarter to either side, where
-//! two polynomials give its sine and its cosine.
+//! reduction); so the quarter turns and the rest are known exactly to 62 bits. The rest is at most half a quarter to
+//! either side, where two polynomials give its sine and its cosine.
 
 use super::fixed::{alternating, divide, high, mul, mul_high, mul_wide, scale};
 use super::float::{join, split};
@@ -28,7 +28,8 @@ struct Turn {
     quarters: u32,
     /// Whether the rest is to be subtracted.
     back: bool,
-    /// The rest in units of π/4, a fraction of two words.
+    /// The rest in units of π/4, a fraction of two words. It is not zero: no f32 comes closer than 2^-30 to a multiple
+    /// of a quarter turn but zero.
     rest: u64,
 }
 
@@ -93,7 +94,8 @@ pub fn tan(x: f32) -> f32 {
 /// The quarter turns in the absolute value of a finite `x` that is not below [`TINY`].
 fn reduce(x: f32) -> Turn {
     let x = split(x);
-    // The product's bits worth four and more are whole turns: they come from bits of 2/π before this place.
+    // The product's bits worth four and more are whole turns: they come from bits of 2/π before this place, which is
+    // 158 at most, so that the table has the four words that are read.
     let place = (x.exponent + 31) as u32;
     let (word, shift) = ((place / 32) as usize, place % 32);
     let window = |k: usize| {

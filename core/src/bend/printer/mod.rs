@@ -1,0 +1,23 @@
+//! The syntax tree as text in the formatter's layout: what [`super::parser`] reads back is the same tree.
+//!
+//! Comments and blank lines are not in the tree; items are separated by a blank line each.
+
+mod doc;
+mod expressions;
+mod items;
+mod patterns;
+mod statements;
+mod terms;
+mod types;
+
+use super::ast::{Expr, Module};
+
+/// A module as text, ending with a line end.
+pub fn print_module(module: &Module) -> String {
+    items::module(module).layout()
+}
+
+/// An expression in the functional syntax.
+pub fn print_expr(expr: &Expr) -> String {
+    terms::term(expr).layout()
+}

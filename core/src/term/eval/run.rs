@@ -1,0 +1,425 @@
+//! The loop over instructions.
+//!
+//! An instruction does what it is made for right here; whatever is rarer is a method of its own that says where to go
+//! on, often at the same instruction again.
+
+use std::sync::atomic::Ordering;
+
+use super::collect::Top;
+use super::operate::operate;
+use super::value::{Position, Word};
+use super::{Frame, Machine, Place, Step, Trap};
+use crate::diag::Code;
+use crate::num::{BinOp, Num};
+use crate::term::code::{Address, Instruction, Tables, stub};
+
+/// After how many calls the interrupt flag is looked at.
+pub(super) const POLL_INTERVAL: u32 = 4096;
+
+impl Machine {
+    /// Runs until the call that was started at `place` has returned, and gives its result.
+    pub(super) fn run(&mut self, place: Place) -> Result<Word, Trap> {
+        let tables = self.tables();
+        let code = &tables.instructions[..];
+        let Place { mut pc, mut base } = place;
+        let mut frame = &mut self.stack[base..];
+
+        /// Goes on at a place.
+        macro_rules! go {
+            ($place:expr) => {{
+                let place: Place = $place;
+                (pc, base) = (place.pc, place.base);
+                frame = &mut self.stack[base..];
+            }};
+        }
+        /// Writes a value that was computed slowly, or goes where it has to be computed.
+        macro_rules! finish {
+            ($dst:expr, $step:expr) => {
+                match $step {
+                    Step::Value(value) => {
+                        frame = &mut self.stack[base..];
+                        frame[$dst as usize] = value;
+                    }
+                    Step::Enter(place) => go!(place),
+                }
+            };
+        }
+        /// Makes sure that a cell of this many words can be made.
+        macro_rules! reserve {
+            ($words:expr) => {
+                if !self.heap.has_room($words) {
+                    self.collect_in_function($words, pc - 1, base, &tables)?;
+                    frame = &mut self.stack[base..];
+                }
+            };
+        }
+        /// One more call. The frame is not used after it.
+        macro_rules! count_call {
+            () => {
+                self.fuel -= 1;
+                if self.fuel == 0 {
+                    self.poll(pc - 1)?;
+                }
+            };
+        }
+        /// Goes on with a call whose frame is at `$base`.
+        macro_rules! call {
+            ($base:expr, $entry:expr, $size:expr) => {{
+                base = $base;
+                self.ensure_stack(base + $size as usize, pc - 1)?;
+                pc = $entry;
+                frame = &mut self.stack[base..];
+            }};
+        }
+
+        loop {
+            let instruction = code[pc as usize];
+            pc += 1;
+            match instruction {
+                Instruction::Move { dst, src } => frame[dst as usize] = frame[src as usize],
+                Instruction::Const { dst, value } => frame[dst as usize] = value,
+                Instruction::Text { dst, text } => {
+                    self.text(dst, text, pc - 1, base, &tables)?;
+                    frame = &mut self.stack[base..];
+                }
+                Instruction::Data1 { ctor, dst, field } => {
+                    reserve!(1);
+                    let cell = self.heap.cell([frame[field as usize]]);
+                    frame[dst as usize] = Word::Data(ctor, cell);
+                }
+                Instruction::Data2 { ctor, dst, first, second } => {
+                    reserve!(2);
+                    let cell = self.heap.cell([frame[first as usize], frame[second as usize]]);
+                    frame[dst as usize] = Word::Data(ctor, cell);
+                }
+                Instruction::Data { ctor, count, dst, at } => {
+                    let (at, count) = (at as usize, usize::from(count));
+                    reserve!(count);
+                    let (cell, words) = self.heap.space(count);
+                    words.copy_from_slice(&frame[at..at + count]);
+                    frame[dst as usize] = Word::Data(ctor, cell);
+                }
+                Instruction::Pair { dst, first, second } => {
+                    reserve!(2);
+                    let cell = self.heap.cell([frame[first as usize], frame[second as usize]]);
+                    frame[dst as usize] = Word::Pair(cell);
+                }
+                Instruction::Tuple { dst, at, count } => {
+                    let (at, pairs) = (at as usize, count as usize - 1);
+                    reserve!(2 * pairs);
+                    let mut rest = frame[at + pairs];
+                    let (cell, words) = self.heap.space(2 * pairs);
+                    for pair in (0..pairs).rev() {
+                        words[2 * pair] = frame[at + pair];
+                        words[2 * pair + 1] = rest;
+                        rest = Word::Pair(cell + 2 * pair as Position);
+                    }
+                    frame[dst as usize] = rest;
+                }
+                Instruction::List { dst, at, count } => {
+                    self.list_literal(dst, at, count, pc - 1, base, &tables)?;
+                    frame = &mut self.stack[base..];
+                }
+                Instruction::Closure { dst, lambda } => {
+                    let slots = &tables.lambdas[lambda].slots;
+                    reserve!(1 + slots.len());
+                    let (cell, words) = self.heap.space(1 + slots.len());
+                    words[0] = Word::Header(lambda);
+                    for (word, &slot) in words[1..].iter_mut().zip(slots) {
+                        *word = frame[slot as usize];
+                    }
+                    frame[dst as usize] = Word::Closure(cell);
+                }
+                Instruction::Partial { count, dst, at, def } => {
+                    let (at, size) = (at as usize, usize::from(count));
+                    reserve!(1 + size);
+                    let (cell, words) = self.heap.space(1 + size);
+                    words[0] = Word::Global(def);
+                    words[1..].copy_from_slice(&frame[at..at + size]);
+                    frame[dst as usize] = Word::Partial(count, cell);
+                }
+                Instruction::Op { op, dst, a, b } => {
+                    let (a, b) = (frame[a as usize], frame[b as usize]);
+                    match operate(op, a, b) {
+                        Some(result) => frame[dst as usize] = result,
+                        None => finish!(dst, self.operate_slowly(op, a, b, pc - 1, base)?),
+                    }
+                }
+                Instruction::OpConst { op, kind, dst, a, bits } => {
+                    let a = frame[a as usize];
+                    let b = Word::from(Num::from_bits(kind, bits));
+                    match operate(op, a, b) {
+                        Some(result) => frame[dst as usize] = result,
+                        None => finish!(dst, self.operate_slowly(op, a, b, pc - 1, base)?),
+                    }
+                }
+                Instruction::Prim { prim, dst, a, b } => {
+                    let operands = [frame[a as usize], frame[b as usize]];
+                    finish!(dst, self.primitive(prim, operands, pc - 1, base)?);
+                }
+                Instruction::Jump { to } => pc = to,
+                Instruction::IfZero { src, zero } => match bits(frame[src as usize]) {
+                    Some(0) => pc = zero,
+                    Some(_) => {}
+                    None => go!(self.switch_slowly(src as usize, pc - 1, base)?),
+                },
+                Instruction::Branch { op, a, b, zero } => {
+                    let (a, b) = (frame[a as usize], frame[b as usize]);
+                    match operate(op, a, b).and_then(bits) {
+                        Some(0) => pc = zero,
+                        Some(_) => {}
+                        None => go!(self.branch_slowly(op, a, b, zero, pc - 1, base)?),
+                    }
+                }
+                Instruction::BranchConst { op, kind, a, bits: constant, zero } => {
+                    let a = frame[a as usize];
+                    let b = Word::from(Num::from_bits(kind, constant));
+                    match operate(op, a, b).and_then(bits) {
+                        Some(0) => pc = zero,
+                        Some(_) => {}
+                        None => go!(self.branch_slowly(op, a, b, zero, pc - 1, base)?),
+                    }
+                }
+                Instruction::Switch { src, table, count } => match bits(frame[src as usize]) {
+                    Some(bits) => pc = tables.targets[(table + bits.min(count)) as usize],
+                    None => go!(self.switch_slowly(src as usize, pc - 1, base)?),
+                },
+                Instruction::Search { src, keys, table } => match bits(frame[src as usize]) {
+                    Some(bits) => {
+                        let keys = &tables.keys[keys as usize];
+                        let position = keys.binary_search(&bits).unwrap_or(keys.len());
+                        pc = tables.targets[table as usize + position];
+                    }
+                    None => go!(self.switch_slowly(src as usize, pc - 1, base)?),
+                },
+                Instruction::Predecessor { dst, src, by } => frame[dst as usize] = before(frame[src as usize], by),
+                Instruction::Match { first, count, src, table } => {
+                    let word = frame[src as usize];
+                    let tag = match word {
+                        Word::Data(ctor, _) | Word::Unit(ctor) => ctor.wrapping_sub(first),
+                        _ => u16::MAX,
+                    };
+                    if tag < count {
+                        pc = tables.targets[table as usize + usize::from(tag)];
+                        if pc == stub::STOP {
+                            return Err(self.no_matching_case(word, pc - 1, first));
+                        }
+                    } else {
+                        go!(self.match_slowly(src as usize, first, count, pc - 1, base)?);
+                    }
+                }
+                Instruction::Fields { first, count, src, dst } => {
+                    if let Word::Data(_, cell) = frame[src as usize] {
+                        let (dst, count) = (dst as usize, usize::from(count));
+                        let fields = self.heap.slice(cell + Position::from(first), count);
+                        frame[dst..dst + count].copy_from_slice(fields);
+                    }
+                }
+                Instruction::Untuple { src, dst, count } => {
+                    let (src, dst) = (src as usize, dst as usize);
+                    match frame[src] {
+                        Word::Pair(cell) if count == 2 => {
+                            frame[dst] = self.heap.word(cell);
+                            frame[dst + 1] = self.heap.word(cell + 1);
+                        }
+                        _ => go!(self.untuple(src, dst, count as usize, pc, base)?),
+                    }
+                }
+                Instruction::Call { count: _, entry, at, frame: size } => {
+                    count_call!();
+                    self.frames.push(Frame { pc, base: base as u32 });
+                    call!(base + at as usize, entry, size);
+                }
+                Instruction::TailCall { count, entry, at, frame: size } => {
+                    let (at, count) = (at as usize, usize::from(count));
+                    frame.copy_within(at..at + count, 0);
+                    count_call!();
+                    call!(base, entry, size);
+                }
+                Instruction::Apply { function, at, count } => {
+                    let function = frame[function as usize];
+                    count_call!();
+                    self.frames.push(Frame { pc, base: base as u32 });
+                    go!(self.enter_fast(function, base + at as usize, count as usize, pc - 1, &tables)?);
+                }
+                Instruction::TailApply { function, at, count } => {
+                    let function = frame[function as usize];
+                    let (at, count) = (at as usize, count as usize);
+                    frame.copy_within(at..at + count, 0);
+                    count_call!();
+                    go!(self.enter_fast(function, base, count, pc - 1, &tables)?);
+                }
+                Instruction::Return { src } => {
+                    frame[0] = frame[src as usize];
+                    let waiting = self.frames.pop().expect("the lowest frame ends the run");
+                    self.untouched = self.untouched.min(self.frames.len());
+                    (pc, base) = (waiting.pc, waiting.base as usize);
+                    frame = &mut self.stack[base..];
+                }
+                Instruction::Clear { from, to } => frame[from as usize..to as usize].fill(Word::Era),
+                Instruction::Force { dst, src } => {
+                    let word = frame[src as usize];
+                    finish!(dst, self.inspect(word, pc - 1, base)?);
+                }
+                Instruction::Stop => return Ok(frame[0]),
+                Instruction::Resume => go!(self.resume(base)?),
+                Instruction::Store => match self.store(base)? {
+                    Step::Value(value) => go!(self.give(value, base)),
+                    Step::Enter(place) => go!(place),
+                },
+                Instruction::Deliver => match self.deliver(base)? {
+                    Step::Value(value) => go!(self.give(value, base)),
+                    Step::Enter(place) => go!(place),
+                },
+                Instruction::Refused => {
+                    let message = "a term that cannot be run was not refused".to_string();
+                    return Err(self.trap(Code::Internal, pc - 1, message, "please report it with the program"));
+                }
+            }
+        }
+    }
+
+    /// Applies a function to exactly its arguments, or does what [`enter`](Machine::enter) does.
+    #[inline]
+    fn enter_fast(
+        &mut self,
+        function: Word,
+        at: usize,
+        count: usize,
+        pc: Address,
+        tables: &Tables,
+    ) -> Result<Place, Trap> {
+        if let Word::Closure(cell) = function
+            && let Word::Header(lambda) = self.heap.word(cell)
+        {
+            let lambda = &tables.lambdas[lambda];
+            if lambda.entry.arity as usize == count {
+                self.ensure_stack(at + lambda.entry.frame as usize, pc)?;
+                let values = self.heap.slice(cell + 1, lambda.captures.len());
+                let captured = &mut self.stack[at + count..at + count + values.len()];
+                captured.copy_from_slice(values);
+                return Ok(Place { pc: lambda.entry.entry, base: at });
+            }
+        }
+        self.enter(function, at, count, pc)
+    }
+
+    fn collect_in_function(&mut self, words: usize, pc: Address, base: usize, tables: &Tables) -> Result<(), Trap> {
+        let count = tables.function_at(pc).map_or(0, |function| function.frame as usize);
+        let live = tables.live[pc as usize];
+        self.collect(words, Top { pc, base, count, live })
+    }
+
+    /// Looks whether the run is to end.
+    #[cold]
+    fn poll(&mut self, pc: Address) -> Result<(), Trap> {
+        self.fuel = POLL_INTERVAL;
+        self.stats.calls += u64::from(POLL_INTERVAL);
+        if self.limits.interrupt.as_ref().is_some_and(|flag| flag.load(Ordering::Relaxed)) {
+            let message = "the program was stopped".to_string();
+            return Err(self.trap(Code::Interrupted, pc, message, "it was still running"));
+        }
+        self.check_frames(pc)
+    }
+
+    #[cold]
+    fn branch_slowly(
+        &mut self,
+        op: BinOp,
+        a: Word,
+        b: Word,
+        zero: Address,
+        pc: Address,
+        base: usize,
+    ) -> Result<Place, Trap> {
+        match self.operate_slowly(op, a, b, pc, base)? {
+            Step::Enter(place) => Ok(place),
+            Step::Value(value) => match bits(value) {
+                Some(0) => Ok(Place { pc: zero, base }),
+                Some(_) => Ok(Place { pc: pc + 1, base }),
+                None => Ok(self.absorb(pc, base)),
+            },
+        }
+    }
+
+    /// Takes a tuple apart; `*` has parts that are `*`. `pc` is the next instruction.
+    fn untuple(&mut self, src: usize, dst: usize, count: usize, pc: Address, base: usize) -> Result<Place, Trap> {
+        let mut rest = self.stack[base + src];
+        for _ in 1..count {
+            rest = match self.inspect(rest, pc - 1, base)? {
+                Step::Value(Word::Pair(cell)) => self.heap.word(cell + 1),
+                Step::Value(Word::Era) => break,
+                Step::Value(other) => {
+                    let found = self.describe(other);
+                    let message = format!("a tuple of {count} parts is taken apart, and this is {found}");
+                    return Err(self.trap(Code::NotATuple, pc - 1, message, "check what the function gives"));
+                }
+                Step::Enter(place) => return Ok(place),
+            };
+        }
+        // All that has to be computed is there now.
+        let mut rest = self.stack[base + src];
+        for part in 0..count - 1 {
+            let (first, second) = match self.inspect(rest, pc - 1, base)? {
+                Step::Value(Word::Pair(cell)) => (self.heap.word(cell), self.heap.word(cell + 1)),
+                _ => (Word::Era, Word::Era),
+            };
+            self.stack[base + dst + part] = first;
+            rest = second;
+        }
+        self.stack[base + dst + count - 1] = rest;
+        Ok(Place { pc, base })
+    }
+
+    fn text(&mut self, dst: u32, text: u32, pc: Address, base: usize, tables: &Tables) -> Result<(), Trap> {
+        let text = &tables.texts[text as usize];
+        let words = 2 * text.chars().count();
+        if !self.heap.has_room(words) {
+            self.collect_in_function(words, pc, base, tables)?;
+        }
+        let value = self.make_text(text);
+        self.stack[base + dst as usize] = value;
+        Ok(())
+    }
+
+    fn list_literal(
+        &mut self,
+        dst: u32,
+        at: u32,
+        count: u32,
+        pc: Address,
+        base: usize,
+        tables: &Tables,
+    ) -> Result<(), Trap> {
+        let words = 2 * count as usize;
+        if !self.heap.has_room(words) {
+            self.collect_in_function(words, pc, base, tables)?;
+        }
+        let at = base + at as usize;
+        let known = &tables.program.known;
+        let (stack, heap) = (&mut self.stack, &mut self.heap);
+        let items = stack[at..at + count as usize].iter().copied();
+        let value = super::view::chain(heap, known.list_cons, known.list_nil, items);
+        stack[base + dst as usize] = value;
+        Ok(())
+    }
+}
+
+/// The bits of a number.
+#[inline(always)]
+fn bits(word: Word) -> Option<u32> {
+    match word {
+        Word::U24(x) => Some(x),
+        other => other.num().map(Num::bits),
+    }
+}
+
+/// A number that a switch has looked at, minus `by`, as an unsigned number of its width.
+fn before(word: Word, by: u32) -> Word {
+    match word {
+        Word::U32(x) => Word::U32(x.wrapping_sub(by)),
+        Word::I32(x) => Word::U32((x as u32).wrapping_sub(by)),
+        Word::F32(x) => Word::U32(Num::F32(x).bits().wrapping_sub(by)),
+        other => Word::from(Num::u24(bits(other).unwrap_or(0).wrapping_sub(by))),
+    }
+}

@@ -1,0 +1,176 @@
+//! Values from outside: what a value is made of, and how one is made.
+
+use super::Machine;
+use super::heap::Heap;
+use super::value::{Position, Value, Word};
+use crate::diag::{Code, Diagnostic};
+use crate::num::Num;
+use crate::span::Span;
+use crate::term::code::{LambdaId, SmallCtor};
+use crate::term::{CtorId, DefId, LocalId, TypeId};
+
+/// What a value is made of.
+#[derive(Clone, Debug, PartialEq)]
+pub enum View {
+    /// A number.
+    Num(Num),
+    /// `*`.
+    Era,
+    /// A constructor with its fields.
+    Ctor(CtorId, Vec<Value>),
+    /// A pair.
+    Pair(Value, Value),
+    /// A function made by a lambda, and the values of the variables that it captured.
+    Closure {
+        /// The definition that the lambda stands in.
+        def: DefId,
+        /// The lambda; see [`Code::lambda`](crate::term::code::Code::lambda).
+        lambda: LambdaId,
+        /// What it captured.
+        captured: Vec<(LocalId, Value)>,
+    },
+    /// A function with some of its arguments, fewer than it has parameters. The function is a [`View::Closure`], a
+    /// [`View::Global`] or a [`View::Constructor`].
+    Partial {
+        /// The function.
+        function: Value,
+        /// The arguments.
+        args: Vec<Value>,
+    },
+    /// A definition: a function, or a value that has not been computed.
+    Global(DefId),
+    /// A constructor as a function of its fields. Arises only where a function is matched as if it were data.
+    Constructor(CtorId),
+    /// The function that a match applies to a function that stands for a constructor of this type.
+    Selector(TypeId),
+}
+
+impl Machine {
+    /// What a value is made of.
+    pub fn view(&self, value: Value) -> View {
+        let values = |words: &[Word]| words.iter().copied().map(Value).collect::<Vec<Value>>();
+        let ctor_id = |ctor: SmallCtor| CtorId::new(u32::from(ctor));
+        match value.0 {
+            Word::U24(_) | Word::I24(_) | Word::F24(_) | Word::U32(_) | Word::I32(_) | Word::F32(_) => {
+                View::Num(value.num().expect("these words are the numbers"))
+            }
+            Word::Era => View::Era,
+            Word::Global(def) => View::Global(def),
+            Word::Lambda(lambda) => View::Closure { def: self.code.lambda_def(lambda), lambda, captured: vec![] },
+            Word::Unit(ctor) => View::Ctor(ctor_id(ctor), vec![]),
+            Word::Make(ctor) => View::Constructor(ctor_id(ctor)),
+            Word::Select(ty) => View::Selector(ty),
+            Word::Data(ctor, cell) => {
+                let fields = usize::from(self.code.tables.fields[usize::from(ctor)]);
+                View::Ctor(ctor_id(ctor), values(self.heap.slice(cell, fields)))
+            }
+            Word::Pair(cell) => View::Pair(Value(self.heap.word(cell)), Value(self.heap.word(cell + 1))),
+            Word::Closure(cell) => match self.heap.word(cell) {
+                Word::Header(lambda) => {
+                    let captures = &self.code.tables.lambdas[lambda].captures;
+                    let captured = values(self.heap.slice(cell + 1, captures.len()));
+                    let captured = captures.iter().copied().zip(captured).collect();
+                    View::Closure { def: self.code.lambda_def(lambda), lambda, captured }
+                }
+                other => unreachable!("a closure starts with its code, not {other:?}"),
+            },
+            Word::Partial(count, cell) => View::Partial {
+                function: Value(self.heap.word(cell)),
+                args: values(self.heap.slice(cell + 1, usize::from(count))),
+            },
+            Word::Header(_) | Word::Moved(_) => unreachable!("this is no value but a part of a cell"),
+        }
+    }
+
+    /// A constructor with its fields. Making values from outside never moves the heap.
+    ///
+    /// # Errors
+    /// If the memory limit is reached.
+    pub fn ctor(&mut self, ctor: CtorId, fields: &[Value]) -> Result<Value, Diagnostic> {
+        let expected = self.code.tables.fields.get(ctor.index()).map_or(0, |&count| usize::from(count));
+        assert_eq!(fields.len(), expected, "a constructor is given all its fields");
+        let small = ctor.index() as SmallCtor;
+        if fields.is_empty() {
+            return Ok(Value(Word::Unit(small)));
+        }
+        self.check_outside(fields.len())?;
+        let (cell, words) = self.heap.space(fields.len());
+        for (word, field) in words.iter_mut().zip(fields) {
+            *word = field.0;
+        }
+        Ok(Value(Word::Data(small, cell)))
+    }
+
+    /// A pair.
+    ///
+    /// # Errors
+    /// If the memory limit is reached.
+    pub fn pair(&mut self, first: Value, second: Value) -> Result<Value, Diagnostic> {
+        self.check_outside(2)?;
+        let (cell, words) = self.heap.space(2);
+        words.copy_from_slice(&[first.0, second.0]);
+        Ok(Value(Word::Pair(cell)))
+    }
+
+    /// A string.
+    ///
+    /// # Errors
+    /// If the memory limit is reached.
+    pub fn string(&mut self, text: &str) -> Result<Value, Diagnostic> {
+        self.check_outside(2 * text.len())?;
+        Ok(Value(self.make_text(text)))
+    }
+
+    /// A list.
+    ///
+    /// # Errors
+    /// If the memory limit is reached.
+    pub fn list(&mut self, items: impl IntoIterator<Item = Value>) -> Result<Value, Diagnostic> {
+        let items: Vec<Word> = items.into_iter().map(|item| item.0).collect();
+        self.check_outside(2 * items.len())?;
+        let known = &self.code.tables.program.known;
+        Ok(Value(chain(&mut self.heap, known.list_cons, known.list_nil, items.into_iter())))
+    }
+
+    /// A string, for which there is room.
+    pub(super) fn make_text(&mut self, text: &str) -> Word {
+        let known = &self.code.tables.program.known;
+        // A count of the characters first: `chain` needs to know how many cells there will be.
+        let characters: Vec<Word> = text.chars().map(|c| Word::U24(u32::from(c))).collect();
+        chain(&mut self.heap, known.string_cons, known.string_nil, characters.into_iter())
+    }
+
+    fn check_outside(&mut self, words: usize) -> Result<(), Diagnostic> {
+        match self.room_outside(words) {
+            true => Ok(()),
+            false => Err(Diagnostic::new(
+                Code::OutOfMemory,
+                Span::NONE,
+                format!("out of memory: a value of {} MiB does not fit", (words * 8).div_ceil(1 << 20)),
+            )
+            .hint("raise `--memory`")),
+        }
+    }
+}
+
+/// A chain of cells, one for each item, ended by `nil`. Space for two words an item is taken at once.
+pub(super) fn chain(
+    heap: &mut Heap,
+    cons: Option<CtorId>,
+    nil: Option<CtorId>,
+    items: impl ExactSizeIterator<Item = Word>,
+) -> Word {
+    let small = |ctor: Option<CtorId>| ctor.expect("the prelude defines lists and strings").index() as SmallCtor;
+    let (cons, nil) = (small(cons), small(nil));
+    let count = items.len();
+    if count == 0 {
+        return Word::Unit(nil);
+    }
+    let (cell, words) = heap.space(2 * count);
+    for (position, item) in items.enumerate() {
+        words[2 * position] = item;
+        let next = cell + 2 * (position as Position + 1);
+        words[2 * position + 1] = if position + 1 == count { Word::Unit(nil) } else { Word::Data(cons, next) };
+    }
+    Word::Data(cons, cell)
+}
