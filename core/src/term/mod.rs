@@ -9,6 +9,7 @@
 mod children;
 pub mod code;
 pub mod eval;
+pub mod io;
 pub mod reach;
 pub mod readback;
 pub mod simplify;

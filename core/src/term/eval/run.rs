@@ -9,12 +9,15 @@ use super::collect::Top;
 use super::operate::operate;
 use super::value::{Position, Word};
 use super::{Frame, Machine, Place, Step, Trap};
-use crate::diag::Code;
+use crate::diag::{Code, Diagnostic};
 use crate::num::{BinOp, Num};
+use crate::span::Span;
 use crate::term::code::{Address, Instruction, Tables, stub};
 
 /// After how many calls the interrupt flag is looked at.
 pub(super) const POLL_INTERVAL: u32 = 4096;
+
+const INTERRUPTED: &str = "the program was stopped";
 
 impl Machine {
     /// Runs until the call that was started at `place` has returned, and gives its result.
@@ -310,16 +313,27 @@ impl Machine {
         self.collect(words, Top { pc, base, count, live })
     }
 
-    /// Looks whether the run is to end.
+    /// Every few thousand calls: looks whether the run is to end.
     #[cold]
     fn poll(&mut self, pc: Address) -> Result<(), Trap> {
         self.fuel = POLL_INTERVAL;
         self.stats.calls += u64::from(POLL_INTERVAL);
-        if self.limits.interrupt.as_ref().is_some_and(|flag| flag.load(Ordering::Relaxed)) {
-            let message = "the program was stopped".to_string();
-            return Err(self.trap(Code::Interrupted, pc, message, "it was still running"));
+        if self.is_interrupted() {
+            return Err(self.trap(Code::Interrupted, pc, INTERRUPTED.to_string(), "it was still running"));
         }
         self.check_frames(pc)
+    }
+
+    fn is_interrupted(&self) -> bool {
+        self.limits.interrupt.as_ref().is_some_and(|flag| flag.load(Ordering::Relaxed))
+    }
+
+    /// Fails if the machine is to stop. For what happens between runs.
+    ///
+    /// # Errors
+    /// If the interrupt flag is set.
+    pub fn check_interrupt(&self) -> Result<(), Diagnostic> {
+        if self.is_interrupted() { Err(Diagnostic::new(Code::Interrupted, Span::NONE, INTERRUPTED)) } else { Ok(()) }
     }
 
     #[cold]

@@ -2,6 +2,7 @@
 //! is as small as it can be.
 
 mod source;
+mod speed;
 mod values;
 
 use super::{Limits, Machine, Value, View};
