@@ -19,6 +19,7 @@ mod loader;
 mod program;
 mod report;
 mod stack;
+mod value;
 
 pub use girih_core as core;
 pub use girih_core::bend::Options;

@@ -6,8 +6,8 @@ use crate::optimizations::{self, Optimization};
 use crate::warnings::WarningFlags;
 use crate::{interrupt, memory};
 use clap::{Args, ValueEnum};
-use girih::{Code, Options, Outcome, Program, RunOptions, SystemHost, WarningLevels};
-use serde_json::json;
+use girih::{Code, Options, Outcome, Program, RunOptions, Stats, SystemHost, WarningLevels};
+use serde_json::{Value, json};
 use std::path::PathBuf;
 use std::time::Duration;
 
@@ -144,9 +144,7 @@ impl Run {
         console.result(&format!("Result:{gap}{}", outcome.text), || {
             let mut object = json!({"kind": "result", "text": outcome.text});
             if self.stats {
-                object["stats"] = json!({
-                    "seconds": outcome.stats.seconds, "steps": outcome.stats.steps, "memory": outcome.stats.memory,
-                });
+                object["stats"] = stats_json(&outcome.stats);
             }
             object
         });
@@ -167,6 +165,20 @@ impl Run {
             arguments: self.arguments.clone(),
         }
     }
+}
+
+fn stats_json(stats: &Stats) -> Value {
+    let machine = &stats.machine;
+    json!({
+        "seconds": stats.seconds,
+        "calls": machine.calls,
+        "cells": machine.cells,
+        "allocated_bytes": machine.words * 8,
+        "minor_collections": machine.minor_collections,
+        "full_collections": machine.full_collections,
+        "largest_live_bytes": machine.largest_live,
+        "largest_stack_bytes": machine.largest_stack,
+    })
 }
 
 #[cfg(test)]
