@@ -62,7 +62,12 @@ impl std::fmt::Display for Stats {
         let mib = |bytes: u64| bytes as f64 / f64::from(1 << 20);
         let m = &self.machine;
         writeln!(f, "time:        {:.3} s", self.seconds)?;
-        writeln!(f, "calls:       {} ({:.1} million a second)", m.calls, m.calls as f64 / self.seconds.max(1e-9) / 1e6)?;
+        writeln!(
+            f,
+            "calls:       {} ({:.1} million a second)",
+            m.calls,
+            m.calls as f64 / self.seconds.max(1e-9) / 1e6
+        )?;
         writeln!(f, "allocated:   {} cells, {:.1} MiB", m.cells, mib(m.words * 8))?;
         writeln!(f, "collections: {} small, {} full", m.minor_collections, m.full_collections)?;
         write!(f, "largest:     {:.1} MiB of live data, {:.1} MiB of stack", mib(m.largest_live), mib(m.largest_stack))
