@@ -27,7 +27,8 @@ const WIDTH: usize = 100;
 pub fn print_program(program: &Program) -> String {
     let wanted = wanted(program);
     let types = program.types.iter().filter(|ty| ty.origin != Origin::Prelude).map(|ty| print_type(program, ty));
-    let defs = program.defs.iter_enumerated().filter(|(id, _)| wanted.contains(id)).map(|(_, def)| print_def(program, def));
+    let defs =
+        program.defs.iter_enumerated().filter(|(id, _)| wanted.contains(id)).map(|(_, def)| print_def(program, def));
     types.chain(defs).collect::<Vec<_>>().join("\n")
 }
 

@@ -203,6 +203,14 @@ impl Machine {
         }
     }
 
+    /// The value of a definition without parameters, if it has been computed.
+    pub fn computed(&self, def: DefId) -> Option<Value> {
+        match self.global(def) {
+            Some(Global::Done(word)) => Some(Value(word)),
+            Some(Global::Waiting | Global::Running) | None => None,
+        }
+    }
+
     /// Keeps a value valid while code runs.
     pub fn keep(&mut self, value: Value) -> Root {
         let root = Root { word: Arc::new(Mutex::new(value.0)) };
