@@ -19,7 +19,6 @@ mod loader;
 mod program;
 mod report;
 mod stack;
-mod value;
 
 pub use girih_core as core;
 pub use girih_core::bend::Options;

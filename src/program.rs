@@ -3,7 +3,7 @@
 use crate::loader::{FileLoader, TextLoader};
 use crate::report::Report;
 use crate::stack::on_big_stack;
-use crate::value;
+
 use girih_core::bend::loader::Loader;
 use girih_core::bend::{Compilation, Options, compile, printer};
 use girih_core::diag::{Diagnostic, Severity};
@@ -11,6 +11,7 @@ use girih_core::term;
 use girih_core::term::code::Code;
 use girih_core::term::eval::{Limits, Machine};
 use girih_core::term::io::{Host, run_io};
+use girih_core::term::readback;
 use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
@@ -150,5 +151,5 @@ fn run(program: &term::Program, host: &mut dyn Host, options: &RunOptions) -> Re
 fn evaluate(machine: &mut Machine, entry: term::DefId, host: &mut dyn Host) -> Result<String, Diagnostic> {
     let value = machine.call(entry, &[])?;
     let value = run_io(machine, value, host)?;
-    value::show(machine, value)
+    readback::show(machine, value)
 }
