@@ -10,6 +10,7 @@ mod children;
 pub mod code;
 pub mod eval;
 pub mod io;
+pub mod print;
 pub mod reach;
 pub mod readback;
 pub mod simplify;

@@ -38,7 +38,8 @@ fn measure(name: &str, text: &str, expected: &str) {
 fn recursive_sum() {
     let text = "(def sum (d) (switch d (0 1) (_ p (+ (sum p) (sum p))))) (def main () (sum 22))";
     measure("sum of depth 22", text, "4194304");
-    let text = "(def sum (d x) (switch d (0 x) (_ p (+ (sum p (* x 2)) (sum p (+ (* x 2) 1)))))) (def main () (sum 22 0))";
+    let text =
+        "(def sum (d x) (switch d (0 x) (_ p (+ (sum p (* x 2)) (sum p (+ (* x 2) 1)))))) (def main () (sum 22 0))";
     measure("sum of indices of depth 22", text, "14680064");
 }
 
