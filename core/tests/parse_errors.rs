@@ -67,6 +67,7 @@ fn brackets_that_stay_open() {
         "def f():\n  x = g(1, 2\n  return x\n",
         "def f():\n  return (1 + 2\n",
         "def f():\n  return 1)\n",
+        "def f(x):\n  a = g(h(x)\n  (b, c) = x\n  return a\n",
         "main = [1 2)\n",
         "#{ a comment\nmain = 1\n",
     ]);

@@ -22,7 +22,7 @@ impl Parser<'_, '_> {
     /// `$x`.
     pub(super) fn link(&mut self) -> Parsed<ExprKind> {
         self.cursor.advance("$".len());
-        Ok(ExprKind::Link(self.variable("the name of a scopeless variable")?.node))
+        Ok(ExprKind::Link(self.name("the name of a scopeless variable")?.node))
     }
 
     /// Whether `%name` comes next where it is the name of a primitive.
@@ -171,7 +171,7 @@ impl Parser<'_, '_> {
         self.skip();
         let start = self.cursor.at();
         let kind = if self.cursor.eat("$") {
-            PatternKind::Link(self.variable("the name of a scopeless variable")?.node)
+            PatternKind::Link(self.name("the name of a scopeless variable")?.node)
         } else {
             PatternKind::Var(self.variable("the name of a variable or `:`")?.node)
         };

@@ -3,7 +3,7 @@
 use super::blocks::INDENTATION;
 use super::{Parsed, Parser, Separator};
 use crate::bend::ast::*;
-use crate::bend::lexer::{Cursor, is_name_char};
+use crate::bend::lexer::Cursor;
 use crate::diag::Code;
 use crate::net::parse::net_at;
 
@@ -44,7 +44,7 @@ impl Parser<'_, '_> {
 
     /// What follows the one term of a definition is often meant to belong to it, but is written as in the other syntax.
     fn not_in_a_term(&mut self) -> Parsed<()> {
-        let follows_name = self.cursor.text()[..self.cursor.at()].ends_with(is_name_char);
+        let follows_name = self.cursor.text()[..self.cursor.at()].ends_with(|c: char| c.is_ascii_alphabetic());
         if self.cursor.starts_with("(") && follows_name {
             let hint = "in the functional syntax a call is written `(f x y)`";
             return Err(self.expected_with_hint("a definition", hint));
