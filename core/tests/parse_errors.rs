@@ -146,6 +146,7 @@ fn items_and_nets() {
         "from a imports b\n",
         "type T:\n  A { x: }\n",
         "type T:\n  A { x y }\n",
+        "type T = (A x ~(y: T) x)\n",
         "object T { x, 5: u24 -> }\n",
         "hvm f:\n  (a b\n",
         "hvm f:\n  [+ x]\n",

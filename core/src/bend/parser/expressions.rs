@@ -55,6 +55,7 @@ impl Parser<'_, '_> {
         if !self.cursor.starts_with(",") {
             return Ok(head);
         }
+        let start = head.span.start as usize;
         let mut parts = vec![head];
         while self.eat(",") {
             self.skip();
@@ -63,7 +64,7 @@ impl Parser<'_, '_> {
             }
             parts.push(self.expression()?);
         }
-        let span = self.cursor.span_from(parts[0].span.start as usize);
+        let span = self.cursor.span_from(start);
         if parts.len() < 2 {
             return Err(self.error(Code::UnexpectedText, span, "expected two or more expressions in a tuple"));
         }
