@@ -7,9 +7,11 @@ use crate::span::Span;
 /// The definitions that the roots need, in the order in which they are found.
 ///
 /// # Errors
-/// One for each place that needs interaction nets, or that should not have passed the compiler.
+/// One for each definition that needs interaction nets, at the first place that does, and one for each place that should
+/// not have passed the compiler.
 pub fn reach(program: &Program, roots: &[DefId]) -> Result<Vec<DefId>, Vec<Diagnostic>> {
-    let mut walk = Walk { program, seen: vec![false; program.defs.len()], found: vec![], errors: vec![] };
+    let mut walk =
+        Walk { program, seen: vec![false; program.defs.len()], found: vec![], errors: vec![], needing_nets: None };
     for &root in roots {
         walk.visit(root);
     }
@@ -26,6 +28,8 @@ struct Walk<'p> {
     seen: Vec<bool>,
     found: Vec<DefId>,
     errors: Vec<Diagnostic>,
+    /// The last definition that was reported to need nets.
+    needing_nets: Option<Span>,
 }
 
 impl<'p> Walk<'p> {
@@ -46,7 +50,7 @@ impl<'p> Walk<'p> {
                 let mut todo = vec![body];
                 while let Some(term) = todo.pop() {
                     self.term(term, def.span);
-                    todo.extend(term.children());
+                    todo.extend(term.children().into_iter().rev());
                 }
             }
         }
@@ -90,7 +94,10 @@ impl<'p> Walk<'p> {
         if span != def {
             error = error.label(def, "in this definition");
         }
-        self.errors.push(error);
+        if self.needing_nets != Some(def) {
+            self.errors.push(error);
+        }
+        self.needing_nets = Some(def);
     }
 
     fn internal(&mut self, span: Span, message: &str) {
