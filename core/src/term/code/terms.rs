@@ -159,7 +159,7 @@ impl<'a, 'p> Builder<'a, 'p> {
     }
 
     fn constant(&mut self, value: Word, goal: Goal, top: Slot, span: Span) {
-        self.compute(goal, top, span, |dst| Instruction::Const { dst, value });
+        self.compute(goal, top, span, |dst| Instruction::Const { dst, value: value.into() });
     }
 
     fn ctor(&mut self, id: CtorId, fields: &'p [Term], goal: Goal, top: Slot, span: Span) {

@@ -88,10 +88,8 @@ fn arms_bind_the_whole_value_and_defaults_take_the_rest() {
 fn switches() {
     let dense = "(def f (x) (switch x (0 10) (1 11) (2 12) (_ p (+ 100 p)))) ";
     let main = "(def main () (list (f 0) (f 1) (f 2) (f 3) (f 9)))";
-    let shown = |a: &str, b: &str| {
-        let items = a.split(' ').rev().fold(b.to_string(), |rest, item| format!("List/Cons({item}, {rest})"));
-        items
-    };
+    let shown =
+        |a: &str, b: &str| a.split(' ').rev().fold(b.to_string(), |rest, item| format!("List/Cons({item}, {rest})"));
     assert_eq!(value(&format!("{dense} {main}")), shown("10 11 12 100 106", "List/Nil"));
     let sparse = "(def f (x) (switch x (7 70) (2 20) (100 1) (_ p p)))";
     let main = "(def main () (list (f 7) (f 2) (f 100) (f 101) (f 0)))";
