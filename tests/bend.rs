@@ -42,7 +42,9 @@ fn test(path: &str, name: &str, expected: &Directives) -> Result<(), Failed> {
         }
         written = Some(stdout);
     }
-    let found = |severity| report.diagnostics.iter().filter(move |d| d.severity == severity).map(|d| d.code).collect();
+    let found = |severity| -> Vec<Code> {
+        report.diagnostics.iter().filter(|d| d.severity == severity).map(|d| d.code).collect()
+    };
     let said = report.to_string();
     same("errors", &codes(&expected.errors), &codes(&found(Severity::Error)), &said)?;
     same("result", &expected.result.clone().unwrap_or_default(), &result.unwrap_or_default(), &said)?;
@@ -86,7 +88,7 @@ fn same(what: &str, expected: &str, found: &str, said: &str) -> Result<(), Faile
     Err(format!("{what} expected:\n{expected}\nfound:\n{found}\n\n{said}").into())
 }
 
-fn codes(codes: &Vec<Code>) -> String {
+fn codes(codes: &[Code]) -> String {
     codes.iter().map(|c| c.as_str()).collect::<Vec<_>>().join(" ")
 }
 

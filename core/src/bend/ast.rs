@@ -142,6 +142,16 @@ pub struct TypeDef {
     pub ctors: Vec<CtorDef>,
 }
 
+impl TypeDef {
+    /// The full name of one of its constructors: `Type/Ctor`, or that of the type itself for an object.
+    pub fn full_name(&self, ctor: &CtorDef) -> Name {
+        match self.syntax {
+            TypeSyntax::Object => self.name.node.clone(),
+            TypeSyntax::Imp | TypeSyntax::Fun => Name::from(format!("{}/{}", self.name.node, ctor.name.node)),
+        }
+    }
+}
+
 /// A constructor of a type definition.
 #[derive(Clone, Debug, PartialEq)]
 pub struct CtorDef {

@@ -8,8 +8,10 @@
 
 mod children;
 pub mod code;
+pub mod cycles;
 pub mod eval;
 pub mod io;
+pub mod print;
 pub mod reach;
 pub mod readback;
 pub mod simplify;

@@ -77,6 +77,9 @@ impl Parser<'_, '_> {
         loop {
             self.skip();
             let Some(op) = self.cursor.operator().filter(|op| op.precedence() >= loosest) else { return Ok(left) };
+            if self.cursor.starts_with("// ") {
+                return Err(self.expected("an operator"));
+            }
             self.cursor.advance(op.symbol().len());
             let right = self.infix(op.precedence() + 1)?;
             let span = left.span.to(right.span);

@@ -80,6 +80,7 @@ struct Parser<'t, 'd> {
     column: Option<usize>,
     /// The brackets that are open in this item, outermost first.
     brackets: Vec<Bracket>,
+    closings: equations::Closings,
     /// How many constructs are open.
     depth: u32,
     /// The height of the highest tree that was built inside the construct that is open.
@@ -96,6 +97,7 @@ impl<'t, 'd> Parser<'t, 'd> {
             free_lines: false,
             column: None,
             brackets: vec![],
+            closings: Default::default(),
             depth: 0,
             height: 0,
         }
@@ -123,6 +125,7 @@ impl<'t, 'd> Parser<'t, 'd> {
         self.free_lines = false;
         self.column = None;
         self.brackets.clear();
+        self.closings = Default::default();
         self.depth = 0;
         self.height = 0;
         self.cursor.skip_trivia();

@@ -1,5 +1,6 @@
 //! Terms: the expressions of the functional syntax. A line end means nothing in them.
 
+use super::statements::IF_NEEDS_ELSE;
 use super::{Parsed, Parser, Separator};
 use crate::bend::ast::*;
 use crate::diag::Code;
@@ -211,7 +212,9 @@ impl Parser<'_, '_> {
         while self.eat_keyword("elif") {
             branches.push((self.term()?, self.braced_term()?));
         }
-        self.expect_keyword("else")?;
+        if !self.eat_keyword("else") {
+            return Err(self.expected_with_hint("`elif` or `else`", IF_NEEDS_ELSE));
+        }
         let otherwise = self.braced_term()?;
         Ok(ExprKind::If(Box::new(If { branches, otherwise })))
     }
