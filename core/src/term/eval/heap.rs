@@ -31,15 +31,15 @@ pub(crate) struct Heap {
 }
 
 impl Heap {
-    /// An empty heap for a memory limit in words.
-    pub(super) fn new(limit: usize) -> Heap {
+    /// An empty heap for a memory limit in words; in `stress`, already the first allocation collects.
+    pub(super) fn new(limit: usize, stress: bool) -> Heap {
         let young = NURSERY.min(limit / 16).max(64);
         let full_at = young * 8;
         Heap {
             words: vec![Packed::ERA; young],
             young,
             next: 0,
-            end: young,
+            end: if stress { 0 } else { young },
             full_at,
             settled: young,
             cells: 0,
@@ -165,6 +165,7 @@ impl Collector<'_> {
     /// Keeps what a root points to.
     #[inline]
     pub(super) fn root(&mut self, root: &mut Packed) {
+        debug_assert!(!matches!(root.word(), Word::Moved(_)), "a slot that was not needed is needed again");
         *root = self.word(root.word()).into();
     }
 

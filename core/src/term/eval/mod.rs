@@ -140,7 +140,7 @@ impl Machine {
     pub fn new(code: &Code, limits: Limits) -> Machine {
         let words = usize::try_from(limits.memory / 8).unwrap_or(usize::MAX);
         Machine {
-            heap: Heap::new(words),
+            heap: Heap::new(words, limits.stress),
             stack: vec![Packed::ERA; 1024],
             frames: Vec::with_capacity(256),
             untouched: 0,

@@ -128,9 +128,16 @@ impl Machine {
     /// If the memory limit is reached, or the program has no lists.
     pub fn list(&mut self, items: impl IntoIterator<Item = Value>) -> Result<Value, Diagnostic> {
         let chain = Chain::list(&self.code.tables.program.known).ok_or_else(|| missing("lists"))?;
-        let items: Vec<Packed> = items.into_iter().map(|item| item.0.into()).collect();
-        self.check_outside(2 * items.len())?;
-        Ok(Value(make_chain(&mut self.heap, chain, items.into_iter())))
+        let mut words: Vec<Packed> = vec![];
+        for item in items {
+            words.push(item.0.into());
+            // Looked at now and then, so that not even the list of the items outgrows the limit by much.
+            if words.len().is_power_of_two() {
+                self.check_outside(2 * words.len())?;
+            }
+        }
+        self.check_outside(2 * words.len())?;
+        Ok(Value(make_chain(&mut self.heap, chain, words.into_iter())))
     }
 
     fn check_outside(&mut self, words: usize) -> Result<(), Diagnostic> {

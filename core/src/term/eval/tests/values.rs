@@ -208,6 +208,10 @@ fn sums_over_trees() {
 
 #[test]
 fn machines_share_code() {
+    fn shared<T: Send + Sync>() {}
+    fn sent<T: Send>() {}
+    shared::<Code>();
+    sent::<crate::term::eval::Machine>();
     let text = "(def f (n) (switch n (0 List/Nil) (_ p (List/Cons p (f p))))) (def main () (f 100))";
     let code = Code::new(&super::program(text)).expect("the program can be compiled");
     let expected = run_with(&code, Limits::default()).expect("a value");
