@@ -67,6 +67,7 @@ fn brackets_that_stay_open() {
         "def f():\n  x = g(1, 2\n  return x\n",
         "def f():\n  return (1 + 2\n",
         "def f():\n  return 1)\n",
+        "def f(x):\n  a = g(h(x)\n  (b, c) = x\n  return a\n",
         "main = [1 2)\n",
         "#{ a comment\nmain = 1\n",
     ]);
@@ -145,6 +146,7 @@ fn items_and_nets() {
         "from a imports b\n",
         "type T:\n  A { x: }\n",
         "type T:\n  A { x y }\n",
+        "type T = (A x ~(y: T) x)\n",
         "object T { x, 5: u24 -> }\n",
         "hvm f:\n  (a b\n",
         "hvm f:\n  [+ x]\n",

@@ -326,7 +326,7 @@ pub use crate::num::{BinOp, LiteralValue};
 pub struct Literal {
     /// The spelling, sign and suffix included.
     pub text: Name,
-    /// The value.
+    /// The value; of the suffix's family if there is one, so that `2f32` is a float and `2i32` is signed.
     pub value: LiteralValue,
     /// `u32` in `5u32`.
     pub suffix: Option<NumKind>,
@@ -389,7 +389,7 @@ pub enum ExprKind {
     MapGet(Ident, Box<Expr>),
 
     // Functional syntax only.
-    /// `#3`.
+    /// `#3`, in the prelude and in program arguments. In a program a `#` always starts a comment.
     Nat(u32),
     /// `let p = v; e`, `use x = v; e`, `ask p = v; e`, `open T x; e`, `def …; e`: one or more of them before the body.
     Let(Vec<FunBind>, Box<Expr>),

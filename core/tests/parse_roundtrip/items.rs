@@ -80,7 +80,15 @@ impl Maker<'_> {
         let syntax = self.pick(&[TypeSyntax::Imp, TypeSyntax::Fun, TypeSyntax::Object]);
         let syntax = self.counted(syntax);
         let (name, vars) = (self.fresh("Type"), self.several(0, 2, Maker::variable));
-        let fields = |m: &mut Self| m.several(0, 3, |m| m.field(syntax == TypeSyntax::Fun));
+        let fields = |m: &mut Self| {
+            let mut fields: Vec<Field> = vec![];
+            for field in m.several(0, 3, |m| m.field(syntax == TypeSyntax::Fun)) {
+                if fields.iter().all(|other| other.name != field.name) {
+                    fields.push(field);
+                }
+            }
+            fields
+        };
         let ctors = match syntax {
             TypeSyntax::Object => vec![CtorDef { name: name.clone(), fields: fields(self) }],
             TypeSyntax::Imp | TypeSyntax::Fun => {

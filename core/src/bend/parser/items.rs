@@ -3,9 +3,12 @@
 use super::blocks::INDENTATION;
 use super::{Parsed, Parser, Separator};
 use crate::bend::ast::*;
-use crate::bend::lexer::{Cursor, is_name_char};
-use crate::diag::Code;
+use crate::bend::lexer::Cursor;
+use crate::diag::{Code, Diagnostic};
+use crate::name::Name;
 use crate::net::parse::net_at;
+use crate::span::Span;
+use std::collections::HashMap;
 
 impl Parser<'_, '_> {
     /// The item that comes next.
@@ -44,7 +47,7 @@ impl Parser<'_, '_> {
 
     /// What follows the one term of a definition is often meant to belong to it, but is written as in the other syntax.
     fn not_in_a_term(&mut self) -> Parsed<()> {
-        let follows_name = self.cursor.text()[..self.cursor.at()].ends_with(is_name_char);
+        let follows_name = self.cursor.text()[..self.cursor.at()].ends_with(|c: char| c.is_ascii_alphabetic());
         if self.cursor.starts_with("(") && follows_name {
             let hint = "in the functional syntax a call is written `(f x y)`";
             return Err(self.expected_with_hint("a definition", hint));
@@ -126,6 +129,7 @@ impl Parser<'_, '_> {
         while self.column == Some(INDENTATION) {
             let name = self.name("the name of a constructor")?;
             let fields = self.imp_fields()?;
+            self.check_fields(&fields);
             ctors.push(CtorDef { name, fields });
             self.end_of_line("`{` or the end of the line")?;
         }
@@ -139,6 +143,7 @@ impl Parser<'_, '_> {
         let name = self.name("the name of a type")?;
         let vars = self.type_variables()?;
         let fields = self.imp_fields()?;
+        self.check_fields(&fields);
         let span = self.cursor.span_from(start);
         self.end_of_line("`{` or the end of the line")?;
         let ctors = vec![CtorDef { name: name.clone(), fields }];
@@ -203,8 +208,22 @@ impl Parser<'_, '_> {
         self.bracketed("(", ")", |p| {
             let name = p.name("the name of a constructor")?;
             let fields = p.elements(Separator::None, Parser::fun_field)?;
+            p.check_fields(&fields);
             Ok(CtorDef { name, fields })
         })
+    }
+
+    /// Reports fields of one constructor that have the same name. The item is good for all else.
+    fn check_fields(&mut self, fields: &[Field]) {
+        let mut seen: HashMap<&Name, Span> = HashMap::new();
+        for Field { name, .. } in fields {
+            if let Some(first) = seen.insert(&name.node, name.span) {
+                let message = format!("the field `{}` stands twice in this constructor", name.node);
+                let diagnostic =
+                    Diagnostic::new(Code::DuplicateField, name.span, message).label(first, "it stands here too");
+                self.fail(diagnostic.hint("give each field a name of its own"));
+            }
+        }
     }
 
     /// `x`, `~x` or `~(x: T)`.
