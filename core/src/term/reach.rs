@@ -7,7 +7,8 @@ use crate::span::Span;
 /// The definitions that the roots need, in the order in which they are found.
 ///
 /// # Errors
-/// One for each place that needs interaction nets, or that should not have passed the compiler.
+/// One for each definition that needs interaction nets, at its first place that does, or that should not have passed the
+/// compiler; sorted by place.
 pub fn reach(program: &Program, roots: &[DefId]) -> Result<Vec<DefId>, Vec<Diagnostic>> {
     let mut walk = Walk { program, seen: vec![false; program.defs.len()], found: vec![], errors: vec![] };
     for &root in roots {
@@ -18,7 +19,11 @@ pub fn reach(program: &Program, roots: &[DefId]) -> Result<Vec<DefId>, Vec<Diagn
         walk.definition(def);
         next += 1;
     }
-    if walk.errors.is_empty() { Ok(walk.found) } else { Err(walk.errors) }
+    if walk.errors.is_empty() {
+        return Ok(walk.found);
+    }
+    walk.errors.sort_by_key(Diagnostic::span);
+    Err(walk.errors)
 }
 
 struct Walk<'p> {
@@ -43,11 +48,14 @@ impl<'p> Walk<'p> {
         match &def.body {
             Body::Net(_) => self.needs_nets(def.span, &format!("`{}` is an `hvm` definition", def.name), def.span),
             Body::Term(body) => {
+                let before = self.errors.len();
                 let mut todo = vec![body];
                 while let Some(term) = todo.pop() {
                     self.term(term, def.span);
                     todo.extend(term.children());
                 }
+                let first = self.errors.drain(before..).min_by_key(Diagnostic::span);
+                self.errors.extend(first);
             }
         }
     }
