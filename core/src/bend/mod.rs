@@ -58,14 +58,17 @@ pub fn compile(loader: &dyn loader::Loader, options: &Options) -> Compilation {
     let loaded = modules::load(loader, &mut sources, &mut diags);
     let mut program = None;
     let mut own_modules = vec![];
-    if let Some(loaded) = loaded {
+    if let Some(loaded) = &loaded {
+        own_modules = loaded.iter().filter(|m| !m.is_prelude()).map(|m| (m.source, m.module.clone())).collect();
+    }
+    // An item with a syntax error is missing from its module: to go on would report its every use.
+    if let Some(loaded) = loaded.filter(|_| !diags.has_errors()) {
         let entry = lower::Entry { name: options.entry.as_ref(), arguments: &options.arguments };
         let mut lowered = lower::lower(&loaded, &entry, &mut sources, &mut diags);
         check::check(&mut lowered, &mut diags, options.check_types);
         if !diags.has_errors() {
             lint::lint(&lowered, &mut diags);
         }
-        own_modules = loaded.iter().filter(|m| !m.is_prelude()).map(|m| (m.source, m.module.clone())).collect();
         program = Some(lowered);
     }
     let program = program.filter(|_| !diags.has_errors());

@@ -69,7 +69,7 @@ impl<'a> Lowering<'a> {
         check: bool,
         parameters: Vec<Option<Name>>,
     ) -> Option<Place> {
-        if self.is_taken(module, name) {
+        if self.is_taken(module, name) || self.clashes(module, name) {
             return None;
         }
         let def = self.program.defs.push(Def {
@@ -105,7 +105,7 @@ impl<'a> Lowering<'a> {
         self.scope_mut(module).types.insert(ty.name.node.clone(), id);
         for ctor in &ty.ctors {
             let name = Ident::new(ty.full_name(ctor), ctor.name.span);
-            if self.is_taken(module, &name) {
+            if self.is_taken(module, &name) || self.clashes(module, &name) {
                 continue;
             }
             let tag = self.program.types[id].ctors.len() as u32;
@@ -146,6 +146,19 @@ impl<'a> Lowering<'a> {
                 true
             }
         }
+    }
+
+    /// Whether the full name of an item is that of an item in another file; reports it.
+    fn clashes(&mut self, module: ModuleId, name: &Ident) -> bool {
+        if self.modules[module].is_prelude() {
+            return false;
+        }
+        let full = self.full_name(module, &name.node);
+        let Some(earlier) = self.full_names.insert(full.clone(), name.span) else { return false };
+        let message = format!("`{full}` is the full name of two things");
+        let diagnostic = Diagnostic::new(Code::ImportConflict, name.span, message);
+        self.report(diagnostic.label(earlier, "the other one").hint("give one of them another name"));
+        true
     }
 
     fn entity_span(&self, entity: Entity) -> Span {

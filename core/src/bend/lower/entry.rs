@@ -27,6 +27,7 @@ impl Lowering<'_> {
     pub(super) fn set_entry(&mut self, entry: &Entry<'_>, sources: &mut Sources) {
         let Some(def) = self.find_main(entry.name) else { return };
         self.check_main(def);
+        self.check_references(def);
         self.program.entry = Some(if entry.arguments.is_empty() { def } else { self.applied(def, entry, sources) });
     }
 
@@ -79,6 +80,27 @@ impl Lowering<'_> {
                         .hint("give it one rule with variables, and match on them inside"),
                 );
             }
+        }
+    }
+
+    /// Nothing in the program uses the entry point.
+    fn check_references(&mut self, main: DefId) {
+        let mut found = None;
+        for def in self.program.defs.iter() {
+            let Body::Term(body) = &def.body else { continue };
+            let mut pending = vec![body];
+            while let Some(term) = pending.pop() {
+                if term.kind == TermKind::Global(main) {
+                    found = found.or(Some(term.span));
+                }
+                pending.extend(term.children());
+            }
+        }
+        if let Some(at) = found {
+            let message =
+                format!("`{}` is the entry point and cannot be used inside the program", self.program.defs[main].name);
+            let hint = "put what is needed here into a function of its own";
+            self.report(Diagnostic::new(Code::MainReferenced, at, message).hint(hint));
         }
     }
 

@@ -56,6 +56,8 @@ struct Lowering<'a> {
     program: Program,
     scopes: IndexVec<ModuleId, Scope>,
     prelude: Scope,
+    /// The full names of the program's own definitions and constructors.
+    full_names: HashMap<Name, Span>,
     /// The parameter names of definitions, for named arguments; none where patterns stand instead.
     parameters: HashMap<DefId, Vec<Option<Name>>>,
     /// The definitions being lowered: a top-level one, then those generated inside it.
@@ -72,6 +74,7 @@ pub(super) fn lower(modules: &Modules, entry: &Entry<'_>, sources: &mut Sources,
         program: Program::default(),
         scopes: modules.iter().map(|_| Scope::default()).collect(),
         prelude: Scope::default(),
+        full_names: HashMap::new(),
         parameters: HashMap::new(),
         frames: vec![],
         unbound: HashSet::new(),

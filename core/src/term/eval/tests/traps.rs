@@ -24,7 +24,7 @@ fn division_by_zero() {
 #[test]
 fn numbers_that_do_not_fit() {
     check("(def f (x) (+ x 1.0)) (def main () (f 1))", Code::MixedNumbers, "(+ x 1.0)");
-    check("(def f (x) (& x 1.0)) (def main () (f 1.0))", Code::UnsupportedOperation, "(& x 1.0)");
+    check("(def f (x) (<< x 1i24)) (def main () (f 1i24))", Code::UnsupportedOperation, "(<< x 1i24)");
     check("(def f (x) (prim sin x)) (def main () (f 1))", Code::UnsupportedOperation, "(prim sin x)");
     check("(def f (x) (+ x 1)) (def main () (f (tuple 1 2)))", Code::NotANumber, "(+ x 1)");
     check("(def f (x) (switch x (0 1) (_ 2))) (def main () (f List/Nil))", Code::NotANumber, "(switch x (0 1) (_ 2))");
