@@ -26,7 +26,10 @@ pub(super) fn read(
             View::Num(number) => pixels.push(colour(number, place)?),
             View::Pair(left, right) => stack.extend([right, left]),
             View::Ctor(_, parts) if !parts.is_empty() => stack.extend(parts.iter().rev()),
-            View::Global(_) => stack.push(compute(machine, value, &mut stack, place)?),
+            View::Global(_) => {
+                let computed = compute(machine, value, &mut stack, place)?;
+                stack.push(computed);
+            }
             View::Ctor(ctor, _) => {
                 let name = machine.code().program().ctors[ctor].name.clone();
                 return Err(not_a_pixel(&format!("`{name}`"), place));
