@@ -149,7 +149,9 @@ fn run(program: &term::Program, host: &mut dyn Host, options: &RunOptions) -> Re
 }
 
 fn evaluate(machine: &mut Machine, entry: term::DefId, host: &mut dyn Host) -> Result<String, Diagnostic> {
-    let value = machine.call(entry, &[])?;
-    let value = run_io(machine, value, host)?;
-    readback::show(machine, value)
+    let value = machine.call(entry, &[]).and_then(|value| run_io(machine, value, host));
+    // What the program has written comes before its value, and before what is said of its failure. A reader that has gone
+    // away is none of the program's mistakes.
+    let _ = host.flush(1);
+    readback::show(machine, value?)
 }

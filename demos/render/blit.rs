@@ -67,11 +67,8 @@ impl Blit {
             ..wgpu::SamplerDescriptor::default()
         });
         // Colours go to the display as they are: decoded here if and only if the target encodes them again.
-        let texture_format = if target.is_srgb() {
-            wgpu::TextureFormat::Rgba8UnormSrgb
-        } else {
-            wgpu::TextureFormat::Rgba8Unorm
-        };
+        let texture_format =
+            if target.is_srgb() { wgpu::TextureFormat::Rgba8UnormSrgb } else { wgpu::TextureFormat::Rgba8Unorm };
         Blit { pipeline, layout, sampler, texture_format }
     }
 
@@ -139,8 +136,7 @@ impl Blit {
 }
 
 fn bindings() -> [wgpu::BindGroupLayoutEntry; 3] {
-    let entry =
-        |binding, visibility, ty| wgpu::BindGroupLayoutEntry { binding, visibility, ty, count: None };
+    let entry = |binding, visibility, ty| wgpu::BindGroupLayoutEntry { binding, visibility, ty, count: None };
     let uniform = wgpu::BindingType::Buffer {
         ty: wgpu::BufferBindingType::Uniform,
         has_dynamic_offset: false,

@@ -3,8 +3,8 @@
 use crate::Failure;
 use crate::blit::{Blit, Picture};
 use girih::render::Frame;
-use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 use winit::event_loop::OwnedDisplayHandle;
 use winit::window::Window;
 
@@ -46,7 +46,8 @@ impl Gpu {
             let advice = "`--headless` writes pictures without a GPU";
             Failure::NoDevice(format!("error: {what}: {error}\n{advice}"))
         };
-        let instance = wgpu::Instance::new(wgpu::InstanceDescriptor::new_with_display_handle_from_env(Box::new(display)));
+        let instance =
+            wgpu::Instance::new(wgpu::InstanceDescriptor::new_with_display_handle_from_env(Box::new(display)));
         let surface = instance
             .create_surface(Arc::clone(&window))
             .map_err(|error| no_device("nothing can be drawn into the window", &error))?;
@@ -61,9 +62,8 @@ impl Gpu {
         }))
         .map_err(|error| no_device("the GPU cannot be used", &error))?;
         let broken = watch(&device);
-        let config = configuration(&surface, &adapter).ok_or_else(|| {
-            no_device("the GPU cannot draw into the window", &"it offers no format for it")
-        })?;
+        let config = configuration(&surface, &adapter)
+            .ok_or_else(|| no_device("the GPU cannot draw into the window", &"it offers no format for it"))?;
         let blit = Blit::new(&device, config.format);
         let mut gpu =
             Gpu { window, instance, surface, config, device, queue, blit, picture: None, overlay: None, broken };

@@ -1,8 +1,8 @@
 //! Pictures as files, without a display and without a GPU.
 
+use crate::Failure;
 use crate::arguments::Arguments;
 use crate::gallery::{Gallery, name};
-use crate::Failure;
 use girih::Report;
 use girih::render::{Output, Shader, times};
 use indicatif::{ProgressBar, ProgressStyle};

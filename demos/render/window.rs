@@ -34,7 +34,9 @@ struct PictureDone;
 /// Opens the window and stays until it is closed.
 pub fn run(gallery: Gallery, arguments: &Arguments) -> Result<(), Failure> {
     let no_display = |error: EventLoopError| {
-        Failure::NoDevice(format!("error: no window can be opened: {error}\n`--headless` writes pictures without a display"))
+        Failure::NoDevice(format!(
+            "error: no window can be opened: {error}\n`--headless` writes pictures without a display"
+        ))
     };
     let events = EventLoop::<PictureDone>::with_user_event().build().map_err(no_display)?;
     let mut viewer = Viewer::new(gallery, arguments, events.create_proxy());
@@ -143,7 +145,9 @@ impl Viewer {
         let inner = screen.window.inner_size();
         let text = match &self.stage {
             Stage::Playing(_) => None,
-            Stage::Failed(report) => Size::new(inner.width, inner.height).map(|size| overlay::draw(&report.to_string(), size)),
+            Stage::Failed(report) => {
+                Size::new(inner.width, inner.height).map(|size| overlay::draw(&report.to_string(), size))
+            }
         };
         let largest = screen.gpu.largest_side();
         let fits = |frame: &Frame| frame.size.width().max(frame.size.height()) <= largest;
@@ -262,7 +266,8 @@ impl Viewer {
                 window
             }
             None => {
-                let attributes = Window::default_attributes().with_title("girih").with_inner_size(LogicalSize::new(768, 576));
+                let attributes =
+                    Window::default_attributes().with_title("girih").with_inner_size(LogicalSize::new(768, 576));
                 let window = events
                     .create_window(attributes)
                     .map_err(|error| Failure::NoDevice(format!("error: no window can be opened: {error}")))?;
@@ -376,7 +381,8 @@ fn report_warnings(report: &Report) {
 }
 
 fn too_large(size: Size, largest: u32) -> Report {
-    let message = format!("a picture of {size} pixels is too large for this GPU, whose pictures have at most {largest} a side");
+    let message =
+        format!("a picture of {size} pixels is too large for this GPU, whose pictures have at most {largest} a side");
     let diagnostic = girih::Diagnostic::new(girih::Code::NotAShader, girih::Span::NONE, message);
     Report { diagnostics: vec![diagnostic.hint("choose a smaller `--size`")], ..Report::default() }
 }

@@ -35,9 +35,9 @@ pub(super) fn kind(program: &Program) -> Result<Kind, Diagnostic> {
     if let Some(shader) = program.def_named("shader") {
         accepts(&program.defs[shader], &[("x", u24), ("y", u24), ("t", f24)])?;
         gives_a_colour(&program.defs[shader])?;
-        let frame = program.def_named("Render/frame").ok_or_else(|| {
-            Diagnostic::new(Code::Internal, Span::NONE, "the prelude does not define `Render/frame`")
-        })?;
+        let frame = program
+            .def_named("Render/frame")
+            .ok_or_else(|| Diagnostic::new(Code::Internal, Span::NONE, "the prelude does not define `Render/frame`"))?;
         Ok(Kind::Pixel { shader, frame })
     } else if let Some(render) = program.def_named("render") {
         accepts(&program.defs[render], &[("depth", u24), ("t", f24)])?;
@@ -89,11 +89,7 @@ fn gives_a_colour(def: &Def) -> Result<(), Diagnostic> {
         | Type::Hole
         | Type::Param(_)
         | Type::Var(_) => Ok(()),
-        Type::Num(NumKind::F24 | NumKind::F32)
-        | Type::None
-        | Type::Data(..)
-        | Type::Tuple(_)
-        | Type::Arrow(..) => {
+        Type::Num(NumKind::F24 | NumKind::F32) | Type::None | Type::Data(..) | Type::Tuple(_) | Type::Arrow(..) => {
             let message = format!("the result of `{}` is not a colour", def.name);
             Err(Diagnostic::new(Code::NotAShader, def.span, message).hint("give a u24, 0xRRGGBB"))
         }

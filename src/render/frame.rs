@@ -94,7 +94,8 @@ mod tests {
 
     #[test]
     fn a_tree_of_the_depth_has_room_for_all_pixels_and_is_the_smallest_such() {
-        for (width, height, depth) in [(1, 1, 0), (2, 1, 1), (3, 1, 2), (256, 256, 16), (320, 240, 17), (4096, 4096, 24)]
+        for (width, height, depth) in
+            [(1, 1, 0), (2, 1, 1), (3, 1, 2), (256, 256, 16), (320, 240, 17), (4096, 4096, 24)]
         {
             assert_eq!(Size { width, height }.depth(), depth, "{width}x{height}");
         }

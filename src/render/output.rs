@@ -93,7 +93,9 @@ impl Output {
             }
             _ => {
                 let message = format!("`{}` is neither a PNG nor a GIF", path.display());
-                return Err(report(Diagnostic::new(Code::CannotWrite, Span::NONE, message).hint("end its name with `.png` or `.gif`")));
+                return Err(report(
+                    Diagnostic::new(Code::CannotWrite, Span::NONE, message).hint("end its name with `.png` or `.gif`"),
+                ));
             }
         };
         Ok(Output { form, count: 0, written: vec![] })

@@ -201,8 +201,7 @@ impl Shared {
     /// The next piece of work, when there is one; none once the queue is closed.
     fn next(&self) -> Option<(Arc<Sheet>, Branch)> {
         let waits = |queue: &mut Queue| queue.pieces.is_empty() && !queue.closed;
-        let mut queue =
-            self.work.wait_while(lock(&self.queue), waits).unwrap_or_else(PoisonError::into_inner);
+        let mut queue = self.work.wait_while(lock(&self.queue), waits).unwrap_or_else(PoisonError::into_inner);
         queue.pieces.pop_front()
     }
 }

@@ -8,12 +8,15 @@
 
 mod children;
 pub mod code;
+pub mod cycles;
 pub mod eval;
 pub mod io;
 pub mod print;
 pub mod reach;
 pub mod readback;
 pub mod simplify;
+#[cfg(test)]
+pub(crate) mod test_source;
 pub mod ty;
 
 use crate::idx::{IndexVec, index_type};

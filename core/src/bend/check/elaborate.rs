@@ -18,55 +18,15 @@ impl Elaborate<'_> {
     /// Changes a term and all terms in it.
     pub fn term(&mut self, term: &mut Term) {
         let place = Place::of(term);
-        match &mut term.kind {
-            TermKind::Local(_)
-            | TermKind::Global(_)
-            | TermKind::Num(_)
-            | TermKind::Str(_)
-            | TermKind::Era
-            | TermKind::Link(_)
-            | TermKind::Invalid => {}
-            TermKind::Literal(value) => {
-                let kind = self.edits.literals.get(&place).copied().unwrap_or(value.default_kind());
-                term.kind = TermKind::Num(self.literal(*value, kind, term.span));
-            }
-            TermKind::List(parts)
-            | TermKind::Ctor(_, parts)
-            | TermKind::Tuple(parts)
-            | TermKind::Prim(_, parts)
-            | TermKind::Sup(parts) => self.terms(parts),
-            TermKind::Lambda(_, body) => self.term(body),
-            TermKind::Apply(head, arguments) => {
-                self.term(head);
-                self.terms(arguments);
-            }
-            TermKind::Op(_, left, right) => {
-                self.term(left);
-                self.term(right);
-            }
-            TermKind::Let(binds, result) => {
-                binds.iter_mut().for_each(|bind| self.term(&mut bind.value));
-                self.term(result);
-            }
-            TermKind::Match(m) => {
-                self.term(&mut m.scrutinee);
-                m.arms.iter_mut().for_each(|arm| self.term(&mut arm.body));
-                m.default.iter_mut().for_each(|default| self.term(default));
-            }
-            TermKind::Switch(s) => {
-                self.term(&mut s.scrutinee);
-                s.cases.iter_mut().for_each(|(_, case)| self.term(case));
-                self.term(&mut s.default);
-            }
+        if let TermKind::Literal(value) = term.kind {
+            let kind = self.edits.literals.get(&place).copied().unwrap_or(value.default_kind());
+            term.kind = TermKind::Num(self.literal(value, kind, term.span));
         }
+        term.children_mut().into_iter().for_each(|child| self.term(child));
         if let Some(kind) = self.edits.widenings.get(&place) {
             let inner = std::mem::replace(term, Term::new(TermKind::Era, term.span));
             term.kind = TermKind::Prim(Prim::To(*kind), vec![inner]);
         }
-    }
-
-    fn terms(&mut self, terms: &mut [Term]) {
-        terms.iter_mut().for_each(|term| self.term(term));
     }
 
     fn literal(&mut self, value: LiteralValue, kind: NumKind, span: Span) -> Num {

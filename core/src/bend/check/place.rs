@@ -26,34 +26,7 @@ pub(super) struct Edits {
 
 /// Visits a term and all terms in it, outer ones first, until a visit returns false for "enough".
 pub(super) fn walk<'p>(term: &'p Term, visit: &mut dyn FnMut(&'p Term) -> bool) -> bool {
-    visit(term)
-        && match &term.kind {
-            TermKind::Local(_)
-            | TermKind::Global(_)
-            | TermKind::Num(_)
-            | TermKind::Literal(_)
-            | TermKind::Str(_)
-            | TermKind::Era
-            | TermKind::Link(_)
-            | TermKind::Invalid => true,
-            TermKind::List(parts)
-            | TermKind::Ctor(_, parts)
-            | TermKind::Tuple(parts)
-            | TermKind::Prim(_, parts)
-            | TermKind::Sup(parts) => parts.iter().all(|p| walk(p, visit)),
-            TermKind::Lambda(_, body) => walk(body, visit),
-            TermKind::Apply(head, arguments) => walk(head, visit) && arguments.iter().all(|a| walk(a, visit)),
-            TermKind::Op(_, left, right) => walk(left, visit) && walk(right, visit),
-            TermKind::Let(binds, result) => binds.iter().all(|b| walk(&b.value, visit)) && walk(result, visit),
-            TermKind::Match(m) => {
-                walk(&m.scrutinee, visit)
-                    && m.arms.iter().all(|arm| walk(&arm.body, visit))
-                    && m.default.iter().all(|d| walk(d, visit))
-            }
-            TermKind::Switch(s) => {
-                walk(&s.scrutinee, visit) && s.cases.iter().all(|(_, c)| walk(c, visit)) && walk(&s.default, visit)
-            }
-        }
+    visit(term) && term.children().into_iter().all(|child| walk(child, visit))
 }
 
 /// The first part of a term that no type system of this kind can type.

@@ -8,11 +8,12 @@ use std::sync::atomic::Ordering;
 use super::collect::Top;
 use super::operate::operate;
 use super::value::{Position, Word};
+use super::view::{make_chain, make_text};
 use super::{Frame, Machine, Place, Step, Trap};
 use crate::diag::{Code, Diagnostic};
 use crate::num::{BinOp, Num};
 use crate::span::Span;
-use crate::term::code::{Address, Instruction, Tables, stub};
+use crate::term::code::{Address, Chain, Instruction, Tables, stub};
 
 /// After how many calls the interrupt flag is looked at.
 pub(super) const POLL_INTERVAL: u32 = 4096;
@@ -259,7 +260,6 @@ impl Machine {
                     (pc, base) = (waiting.pc, waiting.base as usize);
                     frame = &mut self.stack[base..];
                 }
-                Instruction::Clear { from, to } => frame[from as usize..to as usize].fill(Word::Era),
                 Instruction::Force { dst, src } => {
                     let word = frame[src as usize];
                     finish!(dst, self.inspect(word, pc - 1, base)?);
@@ -308,7 +308,7 @@ impl Machine {
     }
 
     fn collect_in_function(&mut self, words: usize, pc: Address, base: usize, tables: &Tables) -> Result<(), Trap> {
-        let count = tables.function_at(pc).map_or(0, |function| function.frame as usize);
+        let count = tables.heights[pc as usize] as usize;
         let live = tables.live[pc as usize];
         self.collect(words, Top { pc, base, count, live })
     }
@@ -391,7 +391,8 @@ impl Machine {
         if !self.heap.has_room(words) {
             self.collect_in_function(words, pc, base, tables)?;
         }
-        let value = self.make_text(text);
+        let chain = Chain::text(&tables.program.known).expect("code with strings was compiled with a prelude");
+        let value = make_text(&mut self.heap, chain, text);
         self.stack[base + dst as usize] = value;
         Ok(())
     }
@@ -410,11 +411,10 @@ impl Machine {
             self.collect_in_function(words, pc, base, tables)?;
         }
         let at = base + at as usize;
-        let known = &tables.program.known;
-        let (stack, heap) = (&mut self.stack, &mut self.heap);
-        let items = stack[at..at + count as usize].iter().copied();
-        let value = super::view::chain(heap, known.list_cons, known.list_nil, items);
-        stack[base + dst as usize] = value;
+        let chain = Chain::list(&tables.program.known).expect("code with lists was compiled with a prelude");
+        let items = self.stack[at..at + count as usize].iter().copied();
+        let value = make_chain(&mut self.heap, chain, items);
+        self.stack[base + dst as usize] = value;
         Ok(())
     }
 }

@@ -8,12 +8,14 @@
 //! Nothing here recurses along data: [`write`] works on a list of pending pieces.
 
 mod normal;
-mod recursive;
 mod settle;
 mod write;
 
 use crate::diag::Diagnostic;
+use crate::idx::IndexVec;
+use crate::term::cycles::on_cycle;
 use crate::term::eval::{Machine, Value};
+use crate::term::{Body, DefId, Program};
 
 /// The text of a value.
 ///
@@ -24,7 +26,16 @@ use crate::term::eval::{Machine, Value};
 /// If computing such a definition fails, as any evaluation may.
 pub fn show(machine: &mut Machine, value: Value) -> Result<String, Diagnostic> {
     let code = machine.code().clone();
-    let recursive = recursive::recursive_definitions(code.program());
+    let recursive = on_cycle(&references(code.program()));
     let value = settle::settle(machine, &recursive, value)?;
     Ok(write::write(&code, machine, &recursive, value))
+}
+
+/// For every definition, those that it mentions.
+fn references(program: &Program) -> IndexVec<DefId, Vec<DefId>> {
+    let mentions = |body: &Body| match body {
+        Body::Term(term) => term.globals(),
+        Body::Net(_) => vec![],
+    };
+    program.defs.iter().map(|def| mentions(&def.body)).collect()
 }

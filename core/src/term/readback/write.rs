@@ -70,6 +70,18 @@ enum Task<'a> {
     Arm(&'a Match, usize, Env, Unknown, Context),
     /// The default of a stuck switch over a variable.
     SwitchDefault(&'a Switch, Env, Unknown, Context),
+    /// The choice that a function's body is.
+    Choice(Later, Context),
+    /// An arm of that choice, or its default.
+    LaterArm(Later, Option<usize>, Context),
+}
+
+/// A function whose body is a choice over the last of `args`; its other parameters stand in the arms.
+#[derive(Clone)]
+struct Later {
+    function: Ref,
+    args: Vec<Unknown>,
+    arity: usize,
 }
 
 enum Piece {
@@ -116,6 +128,8 @@ impl<'a> Writer<'a> {
             Task::Show(item, context) => self.show(item, context),
             Task::Arm(m, arm, env, whole, context) => self.arm(m, arm, env, whole, context),
             Task::SwitchDefault(s, env, number, context) => self.switch_default(s, env, number, context),
+            Task::Choice(later, context) => self.choice(later, context),
+            Task::LaterArm(later, arm, context) => self.later_arm(&later, arm, context),
         }
     }
 
@@ -345,15 +359,20 @@ impl<'a> Writer<'a> {
             },
             Node::Unknown(v) => self.mention(v),
             Node::Apply(function, args) => self.show_call(function, &args, inner),
-            Node::Op(op, left, right) => self.then(vec![
-                Task::Text("("),
-                Task::Text(op.symbol()),
-                Task::Text(" "),
-                Task::Show(Item::Node(left), inner),
-                Task::Text(" "),
-                Task::Show(Item::Node(right), inner),
-                Task::Text(")"),
-            ]),
+            Node::Op(op, left, right) => {
+                // As upstream shows it: of a commutative operator a number comes first.
+                let swaps = op.is_commutative() && matches!(self.normaliser.open(right), Node::Num(_));
+                let (left, right) = if swaps { (right, left) } else { (left, right) };
+                self.then(vec![
+                    Task::Text("("),
+                    Task::Text(op.symbol()),
+                    Task::Text(" "),
+                    Task::Show(Item::Node(left), inner),
+                    Task::Text(" "),
+                    Task::Show(Item::Node(right), inner),
+                    Task::Text(")"),
+                ]);
+            }
             Node::Prim(prim, args) => {
                 let mut tasks = vec![Task::Text("("), Task::Text(prim.name())];
                 tasks.extend(args.iter().flat_map(|arg| [Task::Text(" "), Task::Show(Item::Node(*arg), inner)]));
@@ -372,18 +391,109 @@ impl<'a> Writer<'a> {
         self.recursive[def] && !context.outermost
     }
 
-    /// A function, applied to variables.
+    /// A function, applied to variables. If its body is stuck on one of them, the variables behind that one stand in the arms:
+    /// `λa switch a { 0: λb b; _: λb (+ a-1 b) }`.
     fn show_function(&mut self, function: Ref, context: Context) {
         let arity = self.normaliser.arity(function).unwrap_or(0);
-        let mut tasks = vec![];
-        let mut args = vec![];
-        for _ in 0..arity {
-            let v = self.variable(None);
-            args.push(self.normaliser.add(Node::Unknown(v)));
-            tasks.extend([Task::Text("λ"), Task::Binder(v), Task::Text(" ")]);
+        let args: Vec<Unknown> = (0..arity).map(|_| self.variable(None)).collect();
+        let body = self.apply_to(function, &args, context);
+        let stuck_on = match self.normaliser.open(body) {
+            Node::Match(scrutinee, ..) | Node::Switch(scrutinee, ..) => self.position_in(scrutinee, &args),
+            _ => None,
+        };
+        let shown = stuck_on.map_or(arity, |position| position + 1);
+        let mut tasks: Vec<Task> =
+            args[..shown].iter().flat_map(|v| [Task::Text("λ"), Task::Binder(*v), Task::Text(" ")]).collect();
+        match shown == arity {
+            true => tasks.push(Task::Show(Item::Node(body), context.body())),
+            false => tasks.push(Task::Choice(Later { function, args: args[..shown].to_vec(), arity }, context)),
         }
-        let body = self.normaliser.apply(function, &args, context.mode);
-        tasks.push(Task::Show(Item::Node(body), context.body()));
+        self.then(tasks);
+    }
+
+    fn apply_to(&mut self, function: Ref, args: &[Unknown], context: Context) -> Ref {
+        let args: Vec<Ref> = args.iter().map(|v| self.normaliser.add(Node::Unknown(*v))).collect();
+        self.normaliser.apply(function, &args, context.mode)
+    }
+
+    fn position_in(&mut self, node: Ref, args: &[Unknown]) -> Option<usize> {
+        match self.normaliser.open(node) {
+            Node::Unknown(v) => args.iter().position(|arg| *arg == v),
+            _ => None,
+        }
+    }
+
+    /// The choice that the body of a function is, whose last parameters stand in the arms.
+    fn choice(&mut self, later: Later, context: Context) {
+        let mut tasks = vec![];
+        let (body, _) = self.fresh_body(&later, context);
+        match self.normaliser.open(body) {
+            Node::Match(scrutinee, m, _) => {
+                let (_, head) = self.scrutinee("match ", scrutinee, context.body());
+                tasks.extend(head);
+                for (i, arm) in m.arms.iter().enumerate() {
+                    tasks.push(Task::Owned(format!("{}: ", self.program.ctors[arm.ctor].name)));
+                    tasks.push(Task::LaterArm(later.clone(), Some(i), context));
+                    tasks.push(Task::Text("; "));
+                }
+                if m.default.is_some() {
+                    tasks.push(Task::Text("_: "));
+                    tasks.push(Task::LaterArm(later, None, context));
+                    tasks.push(Task::Text("; "));
+                }
+            }
+            Node::Switch(scrutinee, s, _) => {
+                let (_, head) = self.scrutinee("switch ", scrutinee, context.body());
+                tasks.extend(head);
+                for (i, (case, _)) in s.cases.iter().enumerate() {
+                    tasks.push(Task::Owned(format!("{case}: ")));
+                    tasks.push(Task::LaterArm(later.clone(), Some(i), context));
+                    tasks.push(Task::Text("; "));
+                }
+                tasks.extend([Task::Text("_: "), Task::LaterArm(later, None, context), Task::Text("; ")]);
+            }
+            _ => {}
+        }
+        tasks.push(Task::Text("}"));
+        self.then(tasks);
+    }
+
+    /// The body of a function at its shown arguments and new variables for the others.
+    fn fresh_body(&mut self, later: &Later, context: Context) -> (Ref, Vec<Unknown>) {
+        let others: Vec<Unknown> = (later.args.len()..later.arity).map(|_| self.variable(None)).collect();
+        let all: Vec<Unknown> = later.args.iter().chain(&others).copied().collect();
+        (self.apply_to(later.function, &all, context), others)
+    }
+
+    /// An arm (or none for the default) of such a choice: the function of the last parameters.
+    fn later_arm(&mut self, later: &Later, arm: Option<usize>, context: Context) {
+        let (body, others) = self.fresh_body(later, context);
+        let inner = context.body().arm();
+        let mut tasks: Vec<Task> =
+            others.iter().flat_map(|v| [Task::Text("λ"), Task::Binder(*v), Task::Text(" ")]).collect();
+        match (self.normaliser.open(body), arm) {
+            (Node::Match(scrutinee, m, env), Some(arm)) => {
+                if let Node::Unknown(whole) = self.normaliser.open(scrutinee) {
+                    tasks.push(Task::Arm(m, arm, env, whole, inner));
+                }
+            }
+            (Node::Match(_, m, env), None) => {
+                if let Some(default) = &m.default {
+                    let body = self.normaliser.term(default, env, inner.mode);
+                    tasks.push(Task::Show(Item::Node(body), inner));
+                }
+            }
+            (Node::Switch(_, s, env), Some(case)) => {
+                let body = self.normaliser.term(&s.cases[case].1, env, inner.mode);
+                tasks.push(Task::Show(Item::Node(body), inner));
+            }
+            (Node::Switch(scrutinee, s, env), None) => {
+                if let Node::Unknown(number) = self.normaliser.open(scrutinee) {
+                    tasks.push(Task::SwitchDefault(s, env, number, inner));
+                }
+            }
+            _ => {}
+        }
         self.then(tasks);
     }
 
@@ -451,6 +561,22 @@ impl<'a> Writer<'a> {
         self.tasks.push(Task::Show(Item::Node(body), context));
     }
 
+    /// Whether a node is the tuple of these parts.
+    fn rebuilds(&mut self, node: Ref, parts: &[Ref]) -> bool {
+        match (parts, self.normaliser.open(node)) {
+            ([last], Node::Unknown(v)) => self.is_unknown(*last, v),
+            ([first, rest @ ..], Node::Pair(left, right)) => match self.normaliser.open(left) {
+                Node::Unknown(v) => self.is_unknown(*first, v) && self.rebuilds(right, rest),
+                _ => false,
+            },
+            _ => false,
+        }
+    }
+
+    fn is_unknown(&mut self, node: Ref, v: Unknown) -> bool {
+        matches!(self.normaliser.open(node), Node::Unknown(other) if other == v)
+    }
+
     fn show_split(&mut self, value: Ref, rest: Rest<'a>, env: Env, context: Context) {
         let mut tasks = vec![Task::Text("let (")];
         let mut parts = vec![];
@@ -460,6 +586,9 @@ impl<'a> Writer<'a> {
             tasks.extend([Task::Text(if i > 0 { ", " } else { "" }), Task::Binder(v)]);
         }
         let body = self.normaliser.split(rest, env, &parts, context.mode);
+        if self.rebuilds(body, &parts) {
+            return self.tasks.push(Task::Show(Item::Node(value), context));
+        }
         tasks.extend([Task::Text(") = "), Task::Show(Item::Node(value), context), Task::Text("; ")]);
         tasks.push(Task::Show(Item::Node(body), context));
         self.then(tasks);

@@ -3,8 +3,7 @@
 
 use std::time::Instant;
 
-use super::source::program;
-use super::{Limits, Machine, show};
+use super::{Limits, Machine, program, show};
 use crate::term::code::Code;
 
 const TREE: &str = "(type Tree (Node l r) (Leaf v))";
@@ -74,7 +73,7 @@ fn bitonic_sort() {
             ((Node l r)
                 (let (lc ls) (digest l) (let (rc rs) (digest r) (tuple (+ lc rc) (+ (* ls 31) rs)))))))
         (def main () (digest (sort 0 (scatter 14 1))))";
-    measure("bitonic sort of 2^14", text, "(16384, 14143088)");
+    measure("bitonic sort of 2^14", text, "(16384, 11508544)");
 }
 
 #[test]
@@ -90,7 +89,7 @@ fn mandelbrot() {
             (- (* (prim to_f24 (% i 128)) 0.0234375) 2.25) (- (* (prim to_f24 (/ i 128)) 0.0234375) 1.5)))
         (def points (d i) (switch d (0 (point i)) (_ p (+ (points p (* i 2)) (points p (+ (* i 2) 1))))))
         (def main () (points 14 0))";
-    measure("mandelbrot 128x128", text, "161542");
+    measure("mandelbrot 128x128", text, "147094");
 }
 
 #[test]
@@ -102,7 +101,7 @@ fn tree_of_a_million() {
         (def sum (t) (match Tree t ((Node l r) (+ (sum l) (sum r))) ((Leaf v) v)))
         (def main () (sum (gen 20 0)))"
     );
-    measure("tree of 2^20 leaves", &text, "7864320");
+    measure("tree of 2^20 leaves", &text, "16252928");
 }
 
 #[test]
@@ -114,5 +113,5 @@ fn lists_and_closures() {
         (def sum (acc xs) (match List xs ((List/Nil) acc) ((List/Cons x t) (sum (+ acc x) t))))
         (def repeat (n k acc) (switch n (0 acc) (_ p (repeat p k (+ acc (sum 0 (map (fn (x) (* x k)) (iota 1000))))))))
         (def main () (repeat 3000 3 0))";
-    measure("3000 lists of 1000, mapped and added", text, "15811968");
+    measure("3000 lists of 1000, mapped and added", text, "15983328");
 }

@@ -1,35 +1,11 @@
-//! Which definitions can reach themselves: the members of cycles of the reference graph.
+//! Which definitions lie on cycles of a graph between definitions.
 
+use super::DefId;
 use crate::idx::{Idx, IndexVec};
-use crate::term::{Body, DefId, Program, Term, TermKind};
-use std::collections::HashSet;
 
-/// For every definition, whether it lies on a cycle of references. Tarjan's algorithm with an explicit stack.
-pub fn recursive_definitions(program: &Program) -> IndexVec<DefId, bool> {
-    let edges: IndexVec<DefId, Vec<DefId>> = program
-        .defs
-        .iter()
-        .map(|def| match &def.body {
-            Body::Term(term) => globals(term),
-            Body::Net(_) => vec![],
-        })
-        .collect();
-    Search::new(&edges).run()
-}
-
-/// All definitions that a term mentions, each once.
-fn globals(term: &Term) -> Vec<DefId> {
-    let mut found = HashSet::new();
-    let mut pending = vec![term];
-    while let Some(term) = pending.pop() {
-        if let TermKind::Global(def) = term.kind {
-            found.insert(def);
-        }
-        pending.extend(term.children());
-    }
-    let mut found: Vec<DefId> = found.into_iter().collect();
-    found.sort_unstable();
-    found
+/// For every definition, whether it can reach itself along the edges. Tarjan's algorithm with an explicit stack.
+pub fn on_cycle(edges: &IndexVec<DefId, Vec<DefId>>) -> IndexVec<DefId, bool> {
+    Search::new(edges).run()
 }
 
 const UNSEEN: u32 = u32::MAX;
