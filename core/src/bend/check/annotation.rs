@@ -26,6 +26,9 @@ pub(super) struct Seed {
     pub result: Ty,
     /// The type of the definition: from the parameters to the result.
     pub whole: Ty,
+    /// The type that calls of the definition in its own group give it: the same, or one that is compared with it
+    /// afterwards, so that `Any` can come in between.
+    pub in_group: Ty,
 }
 
 /// Whether an annotation alone says what the type of a definition is, inside and outside.
@@ -68,11 +71,11 @@ fn without_holes(ty: &Type) -> Type {
 impl Infer<'_> {
     /// The types with which the inference of a definition begins. None if the annotation has fewer parameters than the
     /// definition.
-    pub fn seed(&mut self, id: DefId, mode: Mode) -> Option<Seed> {
+    pub fn seed(&mut self, id: DefId) -> Option<Seed> {
         let def = &self.program.defs[id];
         let (mut params, result) = (
             Vec::with_capacity(def.params.len()),
-            match mode {
+            match self.mode {
                 Mode::Inferred => None,
                 Mode::Annotated => Some(&def.ty.ty),
             },
@@ -94,7 +97,11 @@ impl Infer<'_> {
             None => self.types.fresh(),
         };
         let whole = params.iter().rev().fold(result, |to, from| self.types.arrow(*from, to));
-        Some(Seed { params, result, whole })
+        let in_group = match self.mode {
+            Mode::Annotated => whole,
+            Mode::Inferred => self.types.fresh(),
+        };
+        Some(Seed { params, result, whole, in_group })
     }
 
     fn seed_position(&mut self, ty: &Type, rigid: &[Ty]) -> Ty {
@@ -128,10 +135,10 @@ impl Infer<'_> {
     }
 
     /// The type of a definition after inference: what the annotation says, with what was found in place of holes.
-    pub fn conclude(&mut self, id: DefId, found: Ty, mode: Mode) -> Result<Global, Clash> {
+    pub fn conclude(&mut self, id: DefId, found: Ty) -> Result<Global, Clash> {
         let program = self.program;
         let annotation = &program.defs[id].ty;
-        let found = match mode {
+        let found = match self.mode {
             Mode::Annotated => found,
             Mode::Inferred => {
                 let params = self.types.fresh_many(annotation.params as usize);

@@ -1,7 +1,7 @@
 //! Types as they are written in Bend, for messages.
 //!
-//! Variables of an annotation and variables that are still open get the letters a, b, c, …: those of an annotation the
-//! letter of their position, the others the letters after them, in the order in which they are shown.
+//! Variables of an annotation get the letters a, b, c, … by their position. Variables that are still open are `_`, or, where
+//! it matters which is which, get the letters after those of the annotation in the order in which they are shown.
 
 use super::infer::Infer;
 use super::types::{KindSet, Node, Parts, Ty, Types, Variable};
@@ -9,10 +9,12 @@ use super::types::{KindSet, Node, Parts, Ty, Types, Variable};
 /// How many nodes of a type are shown before the rest becomes `…`.
 const LIMIT: usize = 60;
 
-/// Names for the variables of the types of one message.
-#[derive(Default)]
-pub(super) struct Letters {
-    open: Vec<Ty>,
+/// Names for the open variables of the types of one message.
+pub(super) enum Letters {
+    /// All are `_`.
+    Blank,
+    /// Each has its own.
+    Distinct(Vec<Ty>),
 }
 
 /// The name of a variable by its number: a, b, …, z, a1, b1, ….
@@ -82,14 +84,17 @@ impl Infer<'_> {
         match variable.kinds {
             Some(kinds) if variable.defaults => kinds.first().name().to_string(),
             Some(kinds) => number_name(kinds).to_string(),
-            None => {
-                let position = letters.open.iter().position(|t| *t == ty).unwrap_or_else(|| {
-                    letters.open.push(ty);
-                    letters.open.len() - 1
-                });
-                let taken = self.rigid.iter().map(|r| r.index as usize + 1).max().unwrap_or(0);
-                letter(taken + position)
-            }
+            None => match letters {
+                Letters::Blank => "_".to_string(),
+                Letters::Distinct(open) => {
+                    let position = open.iter().position(|t| *t == ty).unwrap_or_else(|| {
+                        open.push(ty);
+                        open.len() - 1
+                    });
+                    let taken = self.rigid.iter().map(|r| r.index as usize + 1).max().unwrap_or(0);
+                    letter(taken + position)
+                }
+            },
         }
     }
 }

@@ -2,4 +2,3 @@
 
 mod builder;
 mod terms;
-
