@@ -7,8 +7,7 @@ use girih::{Options, Program, RunOptions, SystemHost};
 use std::time::Duration;
 
 /// Names of the programs and what they print.
-const PROGRAMS: [(&str, &str); 3] =
-    [("bitonic", "(16384, 11508544)"), ("sum", "14680064"), ("mandelbrot", "147094")];
+const PROGRAMS: [(&str, &str); 3] = [("bitonic", "(16384, 11508544)"), ("sum", "14680064"), ("mandelbrot", "147094")];
 
 fn programs(criterion: &mut Criterion) {
     let mut group = criterion.benchmark_group("bend");

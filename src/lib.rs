@@ -17,6 +17,7 @@
 mod host;
 mod loader;
 mod program;
+pub mod render;
 mod report;
 mod stack;
 

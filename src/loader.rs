@@ -17,9 +17,16 @@ impl FileLoader {
     }
 
     /// The place of a path that is relative to the main file's folder.
-    fn place(&self, path: &str) -> PathBuf {
+    pub(crate) fn place(&self, path: &str) -> PathBuf {
         let folder = self.main.parent().unwrap_or(Path::new(""));
         path.split('/').filter(|part| !part.is_empty()).fold(folder.to_path_buf(), |place, part| place.join(part))
+    }
+
+    /// The file of a path, whether it exists or not.
+    pub(crate) fn file_place(&self, path: &str) -> PathBuf {
+        let mut place = self.place(path).into_os_string();
+        place.push(".bend");
+        PathBuf::from(place)
     }
 }
 
@@ -36,9 +43,7 @@ impl Loader for FileLoader {
     }
 
     fn file(&self, path: &str) -> Result<Option<File>, LoadError> {
-        let mut place = self.place(path).into_os_string();
-        place.push(".bend");
-        let place = PathBuf::from(place);
+        let place = self.file_place(path);
         match std::fs::read(&place) {
             Ok(bytes) => file(shown(&place), bytes).map(Some),
             Err(error) if matches!(error.kind(), ErrorKind::NotFound | ErrorKind::NotADirectory) => Ok(None),

@@ -3,16 +3,19 @@
 use crate::loader::{FileLoader, TextLoader};
 use crate::report::Report;
 use crate::stack::on_big_stack;
+
 use girih_core::bend::loader::Loader;
 use girih_core::bend::{Compilation, Options, compile, printer};
 use girih_core::diag::{Diagnostic, Severity};
-
 use girih_core::term;
-
-use girih_core::term::io::Host;
+use girih_core::term::code::Code;
+use girih_core::term::eval::{Limits, Machine};
+use girih_core::term::io::{Host, run_io};
+use girih_core::term::readback;
 use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
+use std::time::Instant;
 
 /// A program that was read and compiled as far as its mistakes allow.
 #[derive(Debug)]
@@ -51,21 +54,24 @@ pub struct Outcome {
 pub struct Stats {
     /// Seconds from the first step to the printed value.
     pub seconds: f64,
-    /// Steps of the evaluator.
-    pub steps: u64,
-    /// The most bytes that data took at one time.
-    pub memory: u64,
+    /// What the evaluator did.
+    pub machine: girih_core::term::eval::Stats,
 }
 
 impl std::fmt::Display for Stats {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        let rate = self.steps as f64 / self.seconds.max(1e-9) / 1e6;
-        let mib = self.memory as f64 / f64::from(1 << 20);
-        write!(
+        let mib = |bytes: u64| bytes as f64 / f64::from(1 << 20);
+        let m = &self.machine;
+        writeln!(f, "time:        {:.3} s", self.seconds)?;
+        writeln!(
             f,
-            "time: {:.3} s\nsteps: {} ({rate:.1} million a second)\nmemory: {mib:.1} MiB",
-            self.seconds, self.steps
-        )
+            "calls:       {} ({:.1} million a second)",
+            m.calls,
+            m.calls as f64 / self.seconds.max(1e-9) / 1e6
+        )?;
+        writeln!(f, "allocated:   {} cells, {:.1} MiB", m.cells, mib(m.words * 8))?;
+        writeln!(f, "collections: {} small, {} full", m.minor_collections, m.full_collections)?;
+        write!(f, "largest:     {:.1} MiB of live data, {:.1} MiB of stack", mib(m.largest_live), mib(m.largest_stack))
     }
 }
 
@@ -128,11 +134,24 @@ impl Program {
         Report { sources: self.compilation.sources.clone(), diagnostics }
     }
 }
-fn run(
-    program: &term::Program,
-    host: &mut (dyn Host + Send),
-    options: &RunOptions,
-) -> Result<Outcome, Vec<Diagnostic>> {
-    let _ = (program, host, options);
-    Ok(Outcome { text: String::new(), stats: Stats::default() })
+
+/// Runs the entry of a program, its effects, and prints its value.
+fn run(program: &term::Program, host: &mut dyn Host, options: &RunOptions) -> Result<Outcome, Vec<Diagnostic>> {
+    let code = Code::new(program)?;
+    let limits = Limits { memory: options.memory, interrupt: options.interrupt.clone(), ..Limits::default() };
+    let started = Instant::now();
+    let mut machine = Machine::new(&code, limits);
+    let text = match program.entry {
+        None => return Err(vec![]),
+        Some(entry) => evaluate(&mut machine, entry, host).map_err(|error| vec![error])?,
+    };
+    Ok(Outcome { text, stats: Stats { seconds: started.elapsed().as_secs_f64(), machine: machine.stats() } })
+}
+
+fn evaluate(machine: &mut Machine, entry: term::DefId, host: &mut dyn Host) -> Result<String, Diagnostic> {
+    let value = machine.call(entry, &[]).and_then(|value| run_io(machine, value, host));
+    // What the program has written comes before its value, and before what is said of its failure. A reader that has gone
+    // away is none of the program's mistakes.
+    let _ = host.flush(1);
+    readback::show(machine, value?)
 }

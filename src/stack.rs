@@ -19,7 +19,7 @@ pub fn on_big_stack<R: Send>(work: impl FnOnce() -> R + Send) -> R {
         work.map(|work| work())
     };
     let done = std::thread::scope(|scope| {
-        let handle = SIZES.iter().find_map(|&size| Builder::new().stack_size(size).spawn_scoped(scope, &task).ok())?;
+        let handle = SIZES.iter().find_map(|&size| Builder::new().stack_size(size).spawn_scoped(scope, task).ok())?;
         match handle.join() {
             Ok(result) => result,
             Err(panic) => std::panic::resume_unwind(panic),

@@ -17,7 +17,8 @@ const LIMIT: Duration = Duration::from_secs(60);
 fn main() {
     let trials = support::bend_files(support::PROGRAMS).into_iter().filter_map(|path| {
         let text = std::fs::read_to_string(&path).unwrap_or_else(|e| panic!("{path}: {e}"));
-        let name = path.trim_start_matches(support::PROGRAMS).trim_start_matches('/').trim_end_matches(".bend").to_owned();
+        let name =
+            path.trim_start_matches(support::PROGRAMS).trim_start_matches('/').trim_end_matches(".bend").to_owned();
         match Directives::read(&text) {
             Ok(expected) if !expected.expects_something() => None,
             Ok(expected) => Some(Trial::test(name.clone(), move || test(&path, &name, &expected))),
@@ -41,7 +42,9 @@ fn test(path: &str, name: &str, expected: &Directives) -> Result<(), Failed> {
         }
         written = Some(stdout);
     }
-    let found = |severity| report.diagnostics.iter().filter(move |d| d.severity == severity).map(|d| d.code).collect();
+    let found = |severity| -> Vec<Code> {
+        report.diagnostics.iter().filter(|d| d.severity == severity).map(|d| d.code).collect()
+    };
     let said = report.to_string();
     same("errors", &codes(&expected.errors), &codes(&found(Severity::Error)), &said)?;
     same("result", &expected.result.clone().unwrap_or_default(), &result.unwrap_or_default(), &said)?;
@@ -56,7 +59,11 @@ fn test(path: &str, name: &str, expected: &Directives) -> Result<(), Failed> {
 }
 
 /// Runs a program in a folder of its own; its value or what went wrong, and what it wrote.
-fn run(program: &Program, expected: &Directives, memory: Option<u64>) -> Result<(Result<String, Report>, String), Failed> {
+fn run(
+    program: &Program,
+    expected: &Directives,
+    memory: Option<u64>,
+) -> Result<(Result<String, Report>, String), Failed> {
     let folder = tempfile::tempdir()?;
     for (name, text) in &expected.files {
         std::fs::write(folder.path().join(name), text)?;
@@ -81,7 +88,7 @@ fn same(what: &str, expected: &str, found: &str, said: &str) -> Result<(), Faile
     Err(format!("{what} expected:\n{expected}\nfound:\n{found}\n\n{said}").into())
 }
 
-fn codes(codes: &Vec<Code>) -> String {
+fn codes(codes: &[Code]) -> String {
     codes.iter().map(|c| c.as_str()).collect::<Vec<_>>().join(" ")
 }
 

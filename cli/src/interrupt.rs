@@ -35,3 +35,25 @@ fn stop(flag: &AtomicBool, console: &Console, why: &str) {
     let exit = console.fail(Code::Interrupted, why, None);
     std::process::exit(exit.number().into());
 }
+
+/// Reads `--timeout`.
+pub fn seconds(text: &str) -> Result<Duration, String> {
+    let seconds: f64 = text.parse().map_err(|_| "expected a number of seconds".to_owned())?;
+    match Duration::try_from_secs_f64(seconds) {
+        Ok(duration) if !duration.is_zero() => Ok(duration),
+        Ok(_) | Err(_) => Err("expected more than 0 seconds".to_owned()),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_timeout_is_a_positive_number_of_seconds() {
+        assert_eq!(seconds("0.5"), Ok(Duration::from_millis(500)));
+        for text in ["0", "-1", "x", "inf", "NaN", ""] {
+            assert!(seconds(text).is_err(), "{text}");
+        }
+    }
+}

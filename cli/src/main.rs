@@ -5,6 +5,7 @@
 
 mod args;
 mod console;
+mod device;
 mod exit;
 mod interrupt;
 mod memory;

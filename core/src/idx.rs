@@ -24,6 +24,7 @@ macro_rules! index_type {
                 Self(i)
             }
             /// The position.
+            #[allow(dead_code)] // Not every index type needs it in constants.
             pub const fn index(self) -> usize {
                 self.0 as usize
             }

@@ -3,6 +3,7 @@
 
 use super::errno::{EBADF, EINVAL, EMFILE, ESPIPE, errno};
 use super::stdin::Stdin;
+use girih_core::term::io::Whence;
 use std::fs::{File, OpenOptions};
 use std::io::{ErrorKind, Read, Seek, SeekFrom, Write};
 use std::path::{Path, PathBuf};
@@ -104,7 +105,7 @@ impl Files {
         self.writer(descriptor)?.flush().map_err(|e| errno(&e))
     }
 
-    /// Moves in a file, by bytes from its start (0), from here (1), or from its end (2).
+    /// Moves to another place of a file.
     pub fn seek(&mut self, descriptor: u32, offset: i64, from: Whence) -> Result<(), i32> {
         match (descriptor, from) {
             (0, Whence::Current) => self.stdin.as_mut().ok_or(EBADF)?.step(offset).ok_or(ESPIPE),
@@ -138,17 +139,6 @@ impl Files {
     fn slot(&mut self, descriptor: u32) -> Option<&mut Option<File>> {
         self.opened.get_mut((descriptor as usize).checked_sub(3)?)
     }
-}
-
-/// What an offset counts from.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Whence {
-    /// The start of the file.
-    Start,
-    /// The current position.
-    Current,
-    /// The end of the file.
-    End,
 }
 
 /// What a mode of C's `fopen` asks for.

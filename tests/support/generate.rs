@@ -5,7 +5,10 @@
 //! variable is used at most once in each branch, and only what the upstream implementation of Bend gets right is used: no
 //! closures, no 32-bit numbers, no division by something that may be zero.
 
+mod print;
+
 use super::random::Random;
+use print::{ctor_name, imp_type, print_data, print_function, zero};
 use std::fmt::Write;
 
 /// What a program may contain.
@@ -43,6 +46,9 @@ struct Function {
     cost: usize,
 }
 
+/// A constructor: its name, and the names and types of its fields; a field without a type is recursive.
+type Ctor = (String, Vec<(String, Option<Type>)>);
+
 /// A variable in scope.
 #[derive(Clone)]
 struct Var {
@@ -72,7 +78,8 @@ enum Expr {
 
 /// The text of the program of this number.
 pub fn program(number: u64, limits: Limits) -> String {
-    let mut maker = Maker { random: Random::new(number), limits, types: vec![], functions: vec![], names: 0, budget: 0 };
+    let mut maker =
+        Maker { random: Random::new(number), limits, types: vec![], functions: vec![], names: 0, budget: 0 };
     maker.program()
 }
 
@@ -116,7 +123,8 @@ impl Maker {
         let mut text = String::new();
         let mut statements = String::new();
         let value = self.rebuilt("value".to_owned(), ty, &mut statements, &mut text);
-        write!(text, "def main() -> {}:\n{statements}  return {value}\n", imp_type(ty)).expect("a string can be written");
+        write!(text, "def main() -> {}:\n{statements}  return {value}\n", imp_type(ty))
+            .expect("a string can be written");
         text
     }
 
@@ -154,7 +162,11 @@ impl Maker {
     // Types.
 
     fn number_type(&mut self) -> Type {
-        let kinds: &[&str] = if self.limits.affine { &["u24", "u24", "i24", "f24"] } else { &["u24", "u24", "i24", "f24", "u32", "i32", "f32"] };
+        let kinds: &[&str] = if self.limits.affine {
+            &["u24", "u24", "i24", "f24"]
+        } else {
+            &["u24", "u24", "i24", "f24", "u32", "i32", "f32"]
+        };
         let kind: &&str = self.random.pick(kinds);
         Type::Num(kind)
     }
@@ -175,7 +187,9 @@ impl Maker {
             4 => Type::List(Box::new(self.any_type(depth - 1))),
             5 => Type::Tuple((0..2 + self.random.below(2)).map(|_| self.any_type(depth - 1)).collect()),
             6 => Type::Maybe(Box::new(self.any_type(depth - 1))),
-            7 if !self.limits.affine => Type::Fun(Box::new(self.any_type(depth - 1)), Box::new(self.any_type(depth - 1))),
+            7 if !self.limits.affine => {
+                Type::Fun(Box::new(self.any_type(depth - 1)), Box::new(self.any_type(depth - 1)))
+            }
             _ => self.number_type(),
         }
     }
@@ -216,12 +230,26 @@ impl Maker {
         };
         let cost = (1 + before - self.budget) * if recursive { ROUNDS } else { 1 };
         let text = print_function(&name, &params, &ret, &body, self.random.chance(40));
-        self.functions.push(Function { name, params: params.into_iter().map(|p| p.ty).collect(), ret, recursive, cost });
+        self.functions.push(Function {
+            name,
+            params: params.into_iter().map(|p| p.ty).collect(),
+            ret,
+            recursive,
+            cost,
+        });
         text
     }
 
     /// `switch n`: without a call of itself for 0, with one call with `n - 1` otherwise.
-    fn recursion(&mut self, name: &str, counter: &Var, params: &[Var], scope: Vec<Var>, ret: &Type, depth: usize) -> Body {
+    fn recursion(
+        &mut self,
+        name: &str,
+        counter: &Var,
+        params: &[Var],
+        scope: Vec<Var>,
+        ret: &Type,
+        depth: usize,
+    ) -> Body {
         let zero = self.body(scope.clone(), ret, depth - 1);
         let mut scope = scope;
         let mut arguments = vec![Expr::Word(format!("{}-1", counter.name))];
@@ -247,8 +275,9 @@ impl Maker {
                 Body::Let(var.name, Box::new(value), Box::new(self.body(scope, ret, depth - 1)))
             }
             2 => {
-                let parts: Vec<Var> =
-                    (0..2 + self.random.below(2)).map(|_| Var { name: self.fresh("t"), ty: self.any_type(1) }).collect();
+                let parts: Vec<Var> = (0..2 + self.random.below(2))
+                    .map(|_| Var { name: self.fresh("t"), ty: self.any_type(1) })
+                    .collect();
                 let tuple = Type::Tuple(parts.iter().map(|p| p.ty.clone()).collect());
                 let value = self.value(&mut scope, &tuple, 2);
                 scope.extend(parts.iter().cloned());
@@ -322,12 +351,15 @@ impl Maker {
         }
     }
 
-    /// Constructors of a type with the names and types of their fields; a field without a type is recursive.
-    fn ctors(&self, ty: &Type) -> Vec<(String, Vec<(String, Option<Type>)>)> {
+    /// Constructors of a type.
+    fn ctors(&self, ty: &Type) -> Vec<Ctor> {
         match ty {
             Type::List(element) => vec![
                 ("List/Nil".to_owned(), vec![]),
-                ("List/Cons".to_owned(), vec![("head".to_owned(), Some((**element).clone())), ("tail".to_owned(), None)]),
+                (
+                    "List/Cons".to_owned(),
+                    vec![("head".to_owned(), Some((**element).clone())), ("tail".to_owned(), None)],
+                ),
             ],
             Type::Maybe(value) => vec![
                 ("Maybe/Some".to_owned(), vec![("value".to_owned(), Some((**value).clone()))]),
@@ -510,162 +542,5 @@ impl Maker {
             "i32" => format!("{sign}{}i32", whole * if small { 1 } else { 255 }),
             _ => format!("{}{}.{}f32", sign.trim_start_matches('+'), whole, self.random.below(1000)),
         }
-    }
-}
-
-// Printing.
-
-fn zero(kind: &str) -> &'static str {
-    match kind {
-        "u24" => "0",
-        "i24" => "+0",
-        "f24" => "0.0",
-        "u32" => "0u32",
-        "i32" => "+0i32",
-        _ => "0.0f32",
-    }
-}
-
-fn ctor_name(data: usize, ctor: usize) -> String {
-    format!("D{data}/C{ctor}")
-}
-
-fn print_data(number: usize, data: &Data) -> String {
-    let mut text = format!("type D{number}:\n");
-    for (i, fields) in data.ctors.iter().enumerate() {
-        let fields: Vec<String> = fields
-            .iter()
-            .enumerate()
-            .map(|(i, ty)| match ty {
-                Some(ty) => format!("y{i}: {}", imp_type(ty)),
-                None => format!("~y{i}: D{number}"),
-            })
-            .collect();
-        let fields = if fields.is_empty() { String::new() } else { format!(" {{ {} }}", fields.join(", ")) };
-        text += &format!("  C{i}{fields}\n");
-    }
-    text + "\n"
-}
-
-fn print_function(name: &str, params: &[Var], ret: &Type, body: &Body, functional: bool) -> String {
-    if functional {
-        let params: String = params.iter().map(|p| format!(" ({}: {})", p.name, fun_type(&p.ty))).collect();
-        return format!("{name}{params} : {} =\n  {}\n\n", fun_type(ret), fun_body(body, 1));
-    }
-    let params: Vec<String> = params.iter().map(|p| format!("{}: {}", p.name, imp_type(&p.ty))).collect();
-    format!("def {name}({}) -> {}:\n{}\n", params.join(", "), imp_type(ret), imp_body(body, 1, None))
-}
-
-fn imp_type(ty: &Type) -> String {
-    match ty {
-        Type::Num(kind) => (*kind).to_owned(),
-        Type::Tuple(parts) => format!("({})", parts.iter().map(imp_type).collect::<Vec<_>>().join(", ")),
-        Type::List(element) => format!("List({})", imp_type(element)),
-        Type::Maybe(value) => format!("Maybe({})", imp_type(value)),
-        Type::Data(number) => format!("D{number}"),
-        Type::Fun(param, ret) => format!("({} -> {})", imp_type(param), imp_type(ret)),
-    }
-}
-
-fn fun_type(ty: &Type) -> String {
-    match ty {
-        Type::Num(_) | Type::Data(_) => imp_type(ty),
-        Type::Tuple(parts) => format!("({})", parts.iter().map(fun_type).collect::<Vec<_>>().join(", ")),
-        Type::List(element) => format!("(List {})", fun_type(element)),
-        Type::Maybe(value) => format!("(Maybe {})", fun_type(value)),
-        Type::Fun(param, ret) => format!("({} -> {})", fun_type(param), fun_type(ret)),
-    }
-}
-
-/// Statements; the outcome is returned, or assigned to `target`.
-fn imp_body(body: &Body, indent: usize, target: Option<&str>) -> String {
-    let pad = "  ".repeat(indent);
-    let inner = |body| imp_body(body, indent + 1, target);
-    let arms = |head: &str, name: &str, arms: &[(String, Body)]| {
-        let arms: String = arms.iter().map(|(ctor, body)| format!("{pad}  case {ctor}:\n{}", imp_body(body, indent + 2, target))).collect();
-        format!("{pad}{head} {name}:\n{arms}")
-    };
-    match body {
-        Body::Return(value) => match target {
-            Some(name) => format!("{pad}{name} = {}\n", imp_expr(value)),
-            None => format!("{pad}return {}\n", imp_expr(value)),
-        },
-        Body::Let(name, value, rest) => {
-            imp_body(value, indent, Some(name)) + &imp_body(rest, indent, target)
-        }
-        Body::Take(names, value, rest) => {
-            format!("{pad}({}) = {}\n{}", names.join(", "), imp_expr(value), imp_body(rest, indent, target))
-        }
-        Body::If(condition, yes, no) => {
-            format!("{pad}if {}:\n{}{pad}else:\n{}", imp_expr(condition), inner(yes), inner(no))
-        }
-        Body::Switch(name, cases) => {
-            let mut text = format!("{pad}switch {name}:\n");
-            for (i, case) in cases.iter().enumerate() {
-                let label = if i + 1 == cases.len() { "_".to_owned() } else { i.to_string() };
-                text += &format!("{pad}  case {label}:\n{}", imp_body(case, indent + 2, target));
-            }
-            text
-        }
-        Body::Match(name, list) => arms("match", name, list),
-        Body::Fold(name, list) => arms("fold", name, list),
-    }
-}
-
-fn imp_expr(expr: &Expr) -> String {
-    let list = |items: &[Expr]| items.iter().map(imp_expr).collect::<Vec<_>>().join(", ");
-    match expr {
-        Expr::Word(word) => word.clone(),
-        Expr::Op(symbol, a, b) => format!("({} {symbol} {})", imp_expr(a), imp_expr(b)),
-        Expr::Call(function, arguments) => format!("{function}({})", list(arguments)),
-        Expr::Tuple(parts) => format!("({})", list(parts)),
-        Expr::List(items) => format!("[{}]", list(items)),
-        Expr::Lambda(var, body) => format!("(lambda {var}: {})", imp_expr(body)),
-    }
-}
-
-fn fun_body(body: &Body, indent: usize) -> String {
-    let pad = "  ".repeat(indent);
-    let arms = |head: &str, name: &str, arms: Vec<(String, &Body)>| {
-        let arms: String =
-            arms.iter().map(|(label, body)| format!("{pad}  {label}: {}\n", fun_body(body, indent + 2))).collect();
-        format!("{head} {name} {{\n{arms}{pad}}}")
-    };
-    let named = |list| -> Vec<(String, &Body)> {
-        let list: &Vec<(String, Body)> = list;
-        list.iter().map(|(ctor, body)| (ctor.clone(), body)).collect()
-    };
-    match body {
-        Body::Return(value) => fun_expr(value),
-        Body::Let(name, value, rest) => {
-            format!("let {name} = {};\n{pad}{}", fun_body(value, indent), fun_body(rest, indent))
-        }
-        Body::Take(names, value, rest) => {
-            format!("let ({}) = {};\n{pad}{}", names.join(", "), fun_expr(value), fun_body(rest, indent))
-        }
-        Body::If(condition, yes, no) => format!(
-            "if {} {{\n{pad}  {}\n{pad}}} else {{\n{pad}  {}\n{pad}}}",
-            fun_expr(condition),
-            fun_body(yes, indent + 1),
-            fun_body(no, indent + 1)
-        ),
-        Body::Switch(name, cases) => {
-            let label = |i| if i + 1 == cases.len() { "_".to_owned() } else { usize::to_string(&i) };
-            arms("switch", name, cases.iter().enumerate().map(|(i, case)| (label(i), case)).collect())
-        }
-        Body::Match(name, list) => arms("match", name, named(list)),
-        Body::Fold(name, list) => arms("fold", name, named(list)),
-    }
-}
-
-fn fun_expr(expr: &Expr) -> String {
-    let list = |items: &[Expr], between| items.iter().map(fun_expr).collect::<Vec<_>>().join(between);
-    match expr {
-        Expr::Word(word) => word.clone(),
-        Expr::Op(symbol, a, b) => format!("({symbol} {} {})", fun_expr(a), fun_expr(b)),
-        Expr::Call(function, arguments) => format!("({function} {})", list(arguments, " ")),
-        Expr::Tuple(parts) => format!("({})", list(parts, ", ")),
-        Expr::List(items) => format!("[{}]", list(items, ", ")),
-        Expr::Lambda(var, body) => format!("(λ{var} {})", fun_expr(body)),
     }
 }

@@ -12,9 +12,9 @@ use std::path::{Path, PathBuf};
 
 const EXAMPLES: &str = "\
 Examples:
-  girih emit sort.bend --as ast                the program, formatted
-  girih emit sort.bend --as ast -o sort.bend   the same, in place
-  girih emit sort.bend --as term               what is left when names are resolved and sugar is gone";
+  girih emit sort.bend --as ast                 the program, formatted, without its comments
+  girih emit sort.bend --as term                what is left when names are resolved and sugar is gone
+  girih emit sort.bend --as term -o sort.txt    the same, into a file";
 
 /// Options of the verb.
 #[derive(Debug, Args)]

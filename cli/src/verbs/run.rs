@@ -4,10 +4,10 @@ use crate::console::{self, Console};
 use crate::exit::Exit;
 use crate::optimizations::{self, Optimization};
 use crate::warnings::WarningFlags;
-use crate::{interrupt, memory};
+use crate::{device, interrupt, memory};
 use clap::{Args, ValueEnum};
-use girih::{Code, Options, Outcome, Program, RunOptions, SystemHost, WarningLevels};
-use serde_json::json;
+use girih::{Code, Options, Outcome, Program, RunOptions, Stats, SystemHost, WarningLevels};
+use serde_json::{Value, json};
 use std::path::PathBuf;
 use std::time::Duration;
 
@@ -43,11 +43,11 @@ pub struct Run {
     #[arg(long, value_name = "SIZE", value_parser = memory::parse_size)]
     memory: Option<u64>,
     /// Stop the program after this many seconds
-    #[arg(long, value_name = "SECONDS", value_parser = seconds)]
+    #[arg(long, value_name = "SECONDS", value_parser = interrupt::seconds)]
     timeout: Option<Duration>,
     /// Where to run it: auto, cpu
-    #[arg(long, value_name = "DEVICE", default_value = "auto", value_parser = device)]
-    device: Device,
+    #[arg(long, value_name = "DEVICE", default_value = "auto", value_parser = device::parse)]
+    device: device::Device,
     /// How to run it
     #[arg(long, value_name = "TIER", default_value = "auto")]
     tier: Tier,
@@ -56,15 +56,6 @@ pub struct Run {
     /// Switches of `bend`: `no-type-check` leaves types unchecked, the others have no effect here
     #[arg(short = 'O', value_name = "SWITCH", value_delimiter = ' ', value_parser = optimizations::parse)]
     optimizations: Vec<Optimization>,
-}
-
-/// Where a program runs.
-#[derive(Clone, Debug, PartialEq, Eq)]
-enum Device {
-    /// On the CPU.
-    Cpu,
-    /// On a device that this build has no back end for.
-    Absent(String),
 }
 
 /// How a program is run.
@@ -78,33 +69,11 @@ enum Tier {
     Net,
 }
 
-/// Reads `--device`.
-fn device(text: &str) -> Result<Device, String> {
-    let (kind, number) = text.split_once(':').map_or((text, None), |(kind, number)| (kind, Some(number)));
-    let numbered = number.is_none_or(|n| !n.is_empty() && n.bytes().all(|b| b.is_ascii_digit()));
-    match kind {
-        "auto" | "cpu" if number.is_none() => Ok(Device::Cpu),
-        "wgpu" | "cuda" if numbered => Ok(Device::Absent(text.to_owned())),
-        _ => Err("a device is `auto` or `cpu`".to_owned()),
-    }
-}
-
-/// Reads `--timeout`.
-fn seconds(text: &str) -> Result<Duration, String> {
-    let seconds: f64 = text.parse().map_err(|_| "expected a number of seconds".to_owned())?;
-    match Duration::try_from_secs_f64(seconds) {
-        Ok(duration) if !duration.is_zero() => Ok(duration),
-        Ok(_) | Err(_) => Err("expected more than 0 seconds".to_owned()),
-    }
-}
-
 impl Run {
     /// Runs the program.
     pub fn run(&self, console: &Console) -> Exit {
-        if let Device::Absent(name) = &self.device {
-            let hint = "leave `--device` out, or use `--device cpu`";
-            console.fail(Code::NoDevice, format!("this version cannot use the device `{name}`"), Some(hint));
-            return Exit::NoDevice;
+        if let Err(exit) = self.device.check(console) {
+            return exit;
         }
         if self.tier == Tier::Net {
             let hint = "leave `--tier` out: programs without superpositions need no nets";
@@ -144,9 +113,7 @@ impl Run {
         console.result(&format!("Result:{gap}{}", outcome.text), || {
             let mut object = json!({"kind": "result", "text": outcome.text});
             if self.stats {
-                object["stats"] = json!({
-                    "seconds": outcome.stats.seconds, "steps": outcome.stats.steps, "memory": outcome.stats.memory,
-                });
+                object["stats"] = stats_json(&outcome.stats);
             }
             object
         });
@@ -169,24 +136,16 @@ impl Run {
     }
 }
 
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn devices_are_known_absent_or_nonsense() {
-        assert_eq!(device("auto"), Ok(Device::Cpu));
-        assert_eq!(device("cuda:1"), Ok(Device::Absent("cuda:1".to_owned())));
-        for text in ["gpu", "cpu:1", "cuda:", "cuda:x", ""] {
-            assert!(device(text).is_err(), "{text}");
-        }
-    }
-
-    #[test]
-    fn a_timeout_is_a_positive_number_of_seconds() {
-        assert_eq!(seconds("0.5"), Ok(Duration::from_millis(500)));
-        for text in ["0", "-1", "x", "inf", "NaN", ""] {
-            assert!(seconds(text).is_err(), "{text}");
-        }
-    }
+fn stats_json(stats: &Stats) -> Value {
+    let machine = &stats.machine;
+    json!({
+        "seconds": stats.seconds,
+        "calls": machine.calls,
+        "cells": machine.cells,
+        "allocated_bytes": machine.words * 8,
+        "minor_collections": machine.minor_collections,
+        "full_collections": machine.full_collections,
+        "largest_live_bytes": machine.largest_live,
+        "largest_stack_bytes": machine.largest_stack,
+    })
 }

@@ -142,6 +142,16 @@ pub struct TypeDef {
     pub ctors: Vec<CtorDef>,
 }
 
+impl TypeDef {
+    /// The full name of one of its constructors: `Type/Ctor`, or that of the type itself for an object.
+    pub fn full_name(&self, ctor: &CtorDef) -> Name {
+        match self.syntax {
+            TypeSyntax::Object => self.name.node.clone(),
+            TypeSyntax::Imp | TypeSyntax::Fun => Name::from(format!("{}/{}", self.name.node, ctor.name.node)),
+        }
+    }
+}
+
 /// A constructor of a type definition.
 #[derive(Clone, Debug, PartialEq)]
 pub struct CtorDef {
@@ -316,7 +326,7 @@ pub use crate::num::{BinOp, LiteralValue};
 pub struct Literal {
     /// The spelling, sign and suffix included.
     pub text: Name,
-    /// The value.
+    /// The value; of the suffix's family if there is one, so that `2f32` is a float and `2i32` is signed.
     pub value: LiteralValue,
     /// `u32` in `5u32`.
     pub suffix: Option<NumKind>,
@@ -379,7 +389,7 @@ pub enum ExprKind {
     MapGet(Ident, Box<Expr>),
 
     // Functional syntax only.
-    /// `#3`.
+    /// `#3`, in the prelude and in program arguments. In a program a `#` always starts a comment.
     Nat(u32),
     /// `let p = v; e`, `use x = v; e`, `ask p = v; e`, `open T x; e`, `def …; e`: one or more of them before the body.
     Let(Vec<FunBind>, Box<Expr>),

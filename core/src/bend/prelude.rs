@@ -24,7 +24,20 @@ pub fn is_overridable(file: &str) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::bend::parser::{Dialect, parse_module};
+    use crate::diag::Diagnostics;
+    use crate::span::SourceId;
     use std::path::Path;
+
+    #[test]
+    fn every_file_parses() {
+        for (name, text) in FILES {
+            let mut diags = Diagnostics::default();
+            let module = parse_module(SourceId::new(0), text, Dialect::Prelude, &mut diags);
+            assert!(!module.items.is_empty());
+            assert!(diags.iter().next().is_none(), "{name}: {:?}", diags.iter().next());
+        }
+    }
 
     fn names_in(folder: &Path, prefix: &str, found: &mut Vec<String>) {
         for entry in std::fs::read_dir(folder).expect("the folder of the prelude") {

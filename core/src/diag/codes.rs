@@ -117,8 +117,8 @@ codes! {
         "The file was found, but defines no such name.";
     ImportConflict "B0212" error: "imports that clash",
         "Two imports, or an import and a definition, give the same name to different things. Rename one with `as`.";
-    ImportShadow "B0213" warning("import-shadow"): "an import that hides another",
-        "Two imports bind the same name; the later one counts. Rename one with `as`.";
+    ImportShadow "B0213" error("import-shadow"): "an import that hides another",
+        "Two imports bind the same name. Rename one with `as`; with `-W import-shadow` the later one counts.";
     ImportMain "B0214" error: "the main file is imported",
         "The file that is being run cannot be imported by the files it imports. Move what they share into a file of its own.";
     MissingMain "B0215" error("missing-main"): "no entry point",
@@ -143,6 +143,8 @@ codes! {
         "`fork` is the recursive call of the enclosing `bend`, and exists in its `when` arm only.";
     RepeatedBind "B0225" warning("repeated-bind"): "a pattern that binds a name twice",
         "The later variable of the same name hides the earlier one.";
+    MainReferenced "B0226" error: "the entry point is used inside the program",
+        "The entry point is applied to the program's arguments from outside, once. Put what is needed inside into a function of its own.";
 
     // 03: types
     TypeMismatch "B0301" error: "types that do not fit",
@@ -173,8 +175,9 @@ codes! {
         "A constructor pattern has as many sub-patterns as the constructor has fields, a tuple pattern as many as the tuple.";
     SwitchOrder "B0404" error: "switch cases out of order",
         "The cases of a `switch` are 0, 1, 2, … without a gap, and `_` at the end. Functional equations may match any numbers.";
-    IrrefutableMatch "B0405" warning("irrefutable-match"): "a match whose first arm always matches",
-        "The first arm is a variable, not a constructor, so it matches whatever comes. A constructor is written as `Type/Constructor`.";
+    IrrefutableMatch "B0405" error("irrefutable-match"): "a match whose first arm always matches",
+        "The first arm is a variable, not a constructor, so it matches whatever comes. A constructor is written as `Type/Constructor`. \
+         If it is meant, `-W irrefutable-match` or `-A irrefutable-match` lets it pass.";
     RedundantMatch "B0406" warning("redundant-match"): "an arm for a constructor that was matched before",
         "An earlier arm has taken this constructor already.";
     UnreachableMatch "B0407" warning("unreachable-match"): "an arm that is never reached",

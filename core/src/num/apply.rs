@@ -132,7 +132,19 @@ fn float24(op: BinOp, a: f32, b: f32) -> Result<Num, NumError> {
         // For f24 these two are the negations of `>` and `<`, which differs where an operand is NaN: then they hold.
         BinOp::Le => truth(a <= b || a.is_nan() || b.is_nan()),
         BinOp::Ge => truth(a >= b || a.is_nan() || b.is_nan()),
-        BinOp::And | BinOp::Or | BinOp::Xor | BinOp::Shl | BinOp::Shr => Err(NumError::Unsupported(op, NumKind::F24)),
+        BinOp::And | BinOp::Or | BinOp::Xor | BinOp::Shl | BinOp::Shr => Ok(Num::f24(reused24(op, a, b))),
+    }
+}
+
+/// Upstream's f24 has its mathematical functions under the symbols of the bit operators. Checked code may not use them.
+#[cold]
+fn reused24(op: BinOp, a: f32, b: f32) -> f32 {
+    match op {
+        BinOp::And => math::atan2(a, b),
+        BinOp::Or => math::log(b, a),
+        BinOp::Shl => math::sin(a + b),
+        BinOp::Shr => math::tan(a + b),
+        _ => math::pow(a, b),
     }
 }
 

@@ -166,6 +166,15 @@ impl BinOp {
         }
     }
 
+    /// Whether its operands may change places.
+    pub fn is_commutative(self) -> bool {
+        use BinOp::*;
+        match self {
+            Add | Mul | Eq | Ne | And | Or | Xor => true,
+            Sub | Div | Rem | Pow | Lt | Le | Gt | Ge | Shl | Shr => false,
+        }
+    }
+
     /// Whether it compares: its result is a u24, 1 or 0, whatever the kind of the operands.
     pub fn is_comparison(self) -> bool {
         use BinOp::*;
@@ -175,7 +184,8 @@ impl BinOp {
         }
     }
 
-    /// Whether numbers of this kind have it: powers are for floats, bits for integers, shifts for unsigned ones.
+    /// Whether checked code may use it on numbers of this kind: powers are for floats, bits for integers, shifts for
+    /// unsigned ones.
     pub fn supports(self, kind: NumKind) -> bool {
         use BinOp::*;
         match self {
@@ -184,5 +194,11 @@ impl BinOp {
             And | Or | Xor => !kind.is_float(),
             Shl | Shr => matches!(kind, NumKind::U24 | NumKind::U32),
         }
+    }
+
+    /// Whether it has a result on numbers of this kind: what checked code may use, and everything on f24, where the bit
+    /// operators are mathematical functions.
+    pub fn is_defined_on(self, kind: NumKind) -> bool {
+        self.supports(kind) || kind == NumKind::F24
     }
 }

@@ -1,8 +1,22 @@
 //! The terms directly below a term: what a pass needs that looks for something anywhere.
 
-use super::{Arm, Match, Switch, Term, TermKind};
+use super::{Arm, DefId, Match, Switch, Term, TermKind};
+use std::collections::BTreeSet;
 
 impl Term {
+    /// All definitions that this term mentions, each once.
+    pub fn globals(&self) -> Vec<DefId> {
+        let mut found = BTreeSet::new();
+        let mut pending = vec![self];
+        while let Some(term) = pending.pop() {
+            if let TermKind::Global(def) = term.kind {
+                found.insert(def);
+            }
+            pending.extend(term.children());
+        }
+        found.into_iter().collect()
+    }
+
     /// The terms directly below this one, in the order of evaluation.
     pub fn children(&self) -> Vec<&Term> {
         match &self.kind {

@@ -8,9 +8,15 @@
 
 mod children;
 pub mod code;
+pub mod cycles;
 pub mod eval;
+pub mod io;
+pub mod print;
 pub mod reach;
+pub mod readback;
 pub mod simplify;
+#[cfg(test)]
+pub(crate) mod test_source;
 pub mod ty;
 
 use crate::idx::{IndexVec, index_type};
@@ -75,6 +81,9 @@ pub struct Known {
     pub io_error_name: Option<CtorId>,
     pub io_error_inner: Option<CtorId>,
 }
+
+/// The two numbers in the `magic` field of `IO/Done` and `IO/Call`: `IO/MAGIC` of the prelude.
+pub const IO_MAGIC: (u32, u32) = (0xD0_CA11, 0xFF_1FF1);
 
 /// Where a definition comes from.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -84,3 +84,67 @@ impl Uses {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::term::test_source::program;
+
+    /// How many bindings are left, and the names of what they bind.
+    fn left(main: &str) -> Vec<String> {
+        let mut program = program(&format!("(def f (x) x) (def main () {main})"));
+        let main = program.def_named("main").expect("main");
+        let def = &mut program.defs[main];
+        simplify(def);
+        let Body::Term(body) = &def.body else { panic!("a term") };
+        let mut names = vec![];
+        let mut todo = vec![body];
+        while let Some(term) = todo.pop() {
+            if let TermKind::Let(binds, _) = &term.kind {
+                for Bind { target, .. } in binds {
+                    match target {
+                        Target::Var(local) => names.push(def.locals[*local].name.to_string()),
+                        Target::Tuple(parts) | Target::Dup(parts) => {
+                            let name =
+                                |part: &Option<LocalId>| part.map_or("_".into(), |p| def.locals[p].name.to_string());
+                            names.push(parts.iter().map(name).collect::<Vec<String>>().join(" "));
+                        }
+                        Target::Link(name) => names.push(format!("${name}")),
+                    }
+                }
+            }
+            todo.extend(term.children());
+        }
+        names
+    }
+
+    #[test]
+    fn unused_bindings_go() {
+        assert_eq!(left("(let a (f 1) (let b (f 2) b))"), ["b"]);
+        assert_eq!(left("(let a (f 1) 2)"), [""; 0]);
+        assert_eq!(left("(fn (x) (let a (f x) (tuple x x)))"), [""; 0]);
+    }
+
+    #[test]
+    fn what_only_they_use_goes_too() {
+        assert_eq!(left("(let a (f 1) (let b (f a) (let c (+ a b) 5)))"), [""; 0]);
+        assert_eq!(left("(let a (f 1) (let b (let c (f a) (let d c 5)) (+ b 1)))"), ["b"]);
+        assert_eq!(left("(let a (f 1) (+ (let b a 3) (let c a (+ c 1))))"), ["a", "c"]);
+    }
+
+    #[test]
+    fn unused_parts_lose_their_variables() {
+        assert_eq!(left("(let (a b c) (f 1) (+ a c))"), ["a _ c"]);
+        assert_eq!(left("(let (a b) (f 1) 2)"), [""; 0]);
+        assert_eq!(left("(dup (a b) (f 1) b)"), ["_ b"]);
+        assert_eq!(left("(let (a b) (f 1) (let c (f b) a))"), ["a _"]);
+    }
+
+    #[test]
+    fn long_chains_are_simplified_in_one_pass() {
+        let binds: String = (1..20_000).map(|i| format!("(let x{i} (f x{})\n", i - 1)).collect();
+        let main = format!("(let x0 1 {binds} 7 {}", ")".repeat(20_000));
+        let deep = std::thread::Builder::new().stack_size(1 << 30).spawn(move || left(&main));
+        assert_eq!(deep.expect("a thread").join().expect("no panic"), [""; 0]);
+    }
+}

@@ -43,7 +43,7 @@ fn kinds_mix_within_a_family_only() {
                 let result = Num::apply(op, of(left), of(right));
                 match left.join(right) {
                     None => assert_eq!(result, Err(NumError::Mixed(left, right))),
-                    Some(kind) if op.supports(kind) => {
+                    Some(kind) if op.is_defined_on(kind) => {
                         assert_eq!(result, Num::apply(op, of(kind), of(kind)));
                         let expected = if op.is_comparison() { NumKind::U24 } else { kind };
                         assert_eq!(result.map(Num::kind), Ok(expected), "{left:?} {op:?} {right:?}");

@@ -1,6 +1,5 @@
 //! Blocks: what indentation means. A block stands two spaces deeper than the line that opens it.
 
-use super::items::spaces;
 use super::{Failed, Parsed, Parser};
 use crate::bend::ast::Block;
 use crate::diag::Code;
@@ -11,7 +10,7 @@ pub(super) const INDENTATION: usize = 2;
 impl Parser<'_, '_> {
     /// The block behind a colon; its statements stand in `column`.
     pub(super) fn block(&mut self, column: usize) -> Parsed<Block> {
-        self.start_block(column)?;
+        self.start_block(column, "a block")?;
         self.nested(|p| {
             let mut block = vec![];
             while p.column == Some(column) {
@@ -24,17 +23,18 @@ impl Parser<'_, '_> {
         })
     }
 
-    /// Goes from behind a colon to the first line of its block.
-    pub(super) fn start_block(&mut self, column: usize) -> Parsed<()> {
+    /// Goes from behind a colon to the first line of its block, which is `what`.
+    pub(super) fn start_block(&mut self, column: usize, what: &str) -> Parsed<()> {
         self.cursor.skip_inline();
         if !self.cursor.is_at_line_end() {
             return Err(self.expected_with_hint("the end of the line", "a block starts on a line of its own"));
         }
         self.next_line()?;
+        let expected = format!("{what} indented by {column} spaces");
         match self.column {
             Some(found) if found == column => Ok(()),
-            Some(found) => Err(self.wrong_column(found, &format!("a block indented by {column} spaces"))),
-            None => Err(self.expected(&format!("a block indented by {column} spaces"))),
+            Some(found) => Err(self.wrong_column(found, &expected)),
+            None => Err(self.expected(&expected)),
         }
     }
 
@@ -64,12 +64,28 @@ impl Parser<'_, '_> {
         Ok(())
     }
 
+    /// Takes a keyword that goes on with a construct, such as `else`, if it stands in its column. In another column it is
+    /// an error: nothing else could be meant.
+    pub(super) fn continues(&mut self, column: usize, keyword: &str) -> Parsed<bool> {
+        match self.column.filter(|_| self.cursor.at_keyword(keyword)) {
+            Some(found) if found != column => {
+                Err(self.wrong_column(found, &format!("{column} spaces before this `{keyword}`")))
+            }
+            Some(_) => Ok(self.cursor.eat_keyword(keyword)),
+            None => Ok(false),
+        }
+    }
+
     /// The error that a line starts in the wrong column.
     pub(super) fn wrong_column(&mut self, found: usize, expected: &str) -> Failed {
         let at = self.cursor.at();
         let span = self.cursor.span(at - found.min(at), at);
-        let message = format!("expected {expected}, found {found} {}", spaces(found));
-        let hint = "a block is indented by two spaces more than the line that opens it";
-        self.error_with_hint(Code::Indentation, span, message, hint)
+        let found = match found {
+            0 => "none".to_owned(),
+            1 => "1 space".to_owned(),
+            _ => format!("{found} spaces"),
+        };
+        let hint = "a block is indented by two spaces more than the line that opens it, which ends with `:`";
+        self.error_with_hint(Code::Indentation, span, format!("expected {expected}, found {found}"), hint)
     }
 }

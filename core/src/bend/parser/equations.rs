@@ -3,10 +3,11 @@
 //! Nothing but the next name says whether another rule follows, and inside a term the expression behind the rules may
 //! start like a rule: a look ahead for the `=` decides.
 
-use super::{Parsed, Parser};
+use super::{NESTING_LIMIT, Parsed, Parser};
 use crate::bend::ast::{Check, FunBody, FunDef, Ident, Param, Pattern, PatternKind, Rule, Signature};
 use crate::bend::lexer::{Cursor, is_name_char};
 use crate::diag::Code;
+use std::collections::HashMap;
 
 /// The left-hand side of a rule, or a signature up to its colon.
 struct Head {
@@ -105,7 +106,7 @@ impl Parser<'_, '_> {
 
     fn more_rules(&mut self, first: Rule, name: &Ident) -> Parsed<Vec<Rule>> {
         let mut rules = vec![first];
-        while starts_rule(self.cursor, &name.node) {
+        while self.closings.starts_rule(self.cursor, &name.node) {
             let head = self.head()?;
             rules.push(self.rule(head)?);
         }
@@ -193,61 +194,86 @@ fn starts_annotation(mut cursor: Cursor) -> bool {
     !word.is_empty() && cursor.starts_with(":")
 }
 
-/// Whether a rule of `name` comes next: the name, what may be patterns, and `=`.
-fn starts_rule(mut cursor: Cursor, name: &str) -> bool {
-    cursor.skip_trivia();
-    if cursor.starts_with("(") {
-        let mut inside = cursor;
-        inside.advance("(".len());
-        inside.skip_trivia();
-        return inside.at_keyword(name) && skip_brackets(&mut cursor) && comes_equals(cursor);
-    }
-    if !cursor.eat_keyword(name) {
-        return false;
-    }
-    loop {
+/// What the look ahead for rules has found out about brackets: for the byte at which one opens, the byte behind the one
+/// that closes it, or nothing if none does. Each text is looked through once, however often rules stand inside each other.
+#[derive(Default)]
+pub(super) struct Closings(HashMap<usize, Option<usize>>);
+
+impl Closings {
+    /// Whether a rule of `name` comes next: the name, what may be patterns, and `=`.
+    fn starts_rule(&mut self, mut cursor: Cursor, name: &str) -> bool {
         cursor.skip_trivia();
-        let skipped = match cursor.peek() {
-            Some('=') => return comes_equals(cursor),
-            Some('(' | '{' | '[') => skip_brackets(&mut cursor),
-            Some('"' | '\'') => skip_quoted(&mut cursor),
-            Some('*' | '$') => cursor.next_char().is_some(),
-            Some(c) if is_name_char(c) => !cursor.take_while(is_name_char).is_empty(),
-            _ => false,
-        };
-        if !skipped {
+        if cursor.starts_with("(") {
+            let mut inside = cursor;
+            inside.advance("(".len());
+            inside.skip_trivia();
+            return inside.at_keyword(name) && self.skip_brackets(&mut cursor) && comes_equals(cursor);
+        }
+        if !cursor.eat_keyword(name) {
             return false;
         }
+        loop {
+            cursor.skip_trivia();
+            let skipped = match cursor.peek() {
+                Some('=') => return comes_equals(cursor),
+                Some('(' | '{' | '[') => self.skip_brackets(&mut cursor),
+                Some('"' | '\'') => skip_quoted(&mut cursor),
+                Some('*' | '$') => cursor.next_char().is_some(),
+                Some(c) if is_name_char(c) => !cursor.take_while(is_name_char).is_empty(),
+                _ => false,
+            };
+            if !skipped {
+                return false;
+            }
+        }
+    }
+
+    /// Moves behind the bracket that closes the one that comes next.
+    fn skip_brackets(&mut self, cursor: &mut Cursor) -> bool {
+        let start = cursor.at();
+        if !self.0.contains_key(&start) {
+            self.match_brackets(*cursor);
+        }
+        match self.0.get(&start) {
+            Some(Some(close)) => {
+                cursor.advance(close - start);
+                true
+            }
+            Some(None) | None => false,
+        }
+    }
+
+    /// Finds the ends of the bracket that comes next and of all inside it.
+    fn match_brackets(&mut self, mut cursor: Cursor) {
+        let mut open = vec![];
+        while open.len() <= NESTING_LIMIT as usize {
+            cursor.skip_trivia();
+            let at = cursor.at();
+            let skipped = match cursor.peek() {
+                Some('"' | '\'') => skip_quoted(&mut cursor),
+                Some('(' | '{' | '[') => {
+                    open.push(at);
+                    cursor.next_char().is_some()
+                }
+                Some(')' | '}' | ']') => {
+                    let closed = open.pop();
+                    self.0.extend(closed.map(|opened| (opened, Some(at + 1))));
+                    cursor.next_char().is_some() && !open.is_empty()
+                }
+                Some(_) => cursor.next_char().is_some(),
+                None => false,
+            };
+            if !skipped {
+                break;
+            }
+        }
+        self.0.extend(open.into_iter().map(|opened| (opened, None)));
     }
 }
 
 fn comes_equals(mut cursor: Cursor) -> bool {
     cursor.skip_trivia();
     cursor.eat("=") && !cursor.starts_with("=")
-}
-
-/// Moves behind the bracket that closes the one that comes next.
-fn skip_brackets(cursor: &mut Cursor) -> bool {
-    let mut open = 0;
-    loop {
-        cursor.skip_trivia();
-        let skipped = match cursor.peek() {
-            Some('(' | '{' | '[') => {
-                open += 1;
-                cursor.next_char().is_some()
-            }
-            Some(')' | '}' | ']') => {
-                open -= 1;
-                cursor.next_char().is_some()
-            }
-            Some('"' | '\'') => skip_quoted(cursor),
-            Some(_) => cursor.next_char().is_some(),
-            None => false,
-        };
-        if !skipped || open == 0 {
-            return skipped;
-        }
-    }
 }
 
 /// Moves behind a string or a character.

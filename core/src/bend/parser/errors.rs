@@ -24,6 +24,9 @@ const HABITS: &[(&str, &str)] = &[
     ("else", "an `else` belongs to an `if` or a `bend` with the same indentation"),
     ("elif", "an `elif` belongs to an `if` with the same indentation"),
     ("case", "a `case` belongs to a `match`, `switch` or `fold` and is indented by two more spaces"),
+    ("let", "in the imperative syntax a variable is bound by `x = …`"),
+    ("var", "a variable is bound by `x = …`"),
+    ("ask", "in the imperative syntax a step of a `with` block is written `x <- …`"),
     ("when", "a `when` belongs to a `bend` and is indented by two more spaces"),
 ];
 
@@ -76,14 +79,46 @@ impl Parser<'_, '_> {
         }
         let (span, found) = self.found();
         let mut diagnostic = Diagnostic::new(Code::UnexpectedText, span, format!("expected {what}, found {found}"));
-        let ended = self.cursor.is_at_end() || self.cursor.line_start() == self.cursor.at();
+        let ended = self.cursor.is_at_end()
+            || self.cursor.line_start() == self.cursor.at()
+            || self.cursor.starts_with("=")
+            || self.cursor.starts_with(":")
+            || self.brackets.last().is_some_and(|bracket| self.at_other_close(bracket.close));
         if let Some(bracket) = self.brackets.last().filter(|_| ended) {
             diagnostic = diagnostic.label(bracket.opened, "this is still open");
+        }
+        if let Some((code, comment, hint)) = self.misread_comment() {
+            return Diagnostic { code, ..diagnostic.label(comment, "this is a comment").hint(hint) };
         }
         match HABITS.iter().find(|(text, _)| self.comes_next(text)) {
             Some((_, hint)) => diagnostic.hint(*hint),
             None => diagnostic,
         }
+    }
+
+    fn at_other_close(&self, close: &str) -> bool {
+        [")", "]", "}"].into_iter().any(|other| other != close && self.cursor.starts_with(other))
+    }
+
+    /// A comment behind the last token that was probably meant as a tag or a natural number.
+    fn misread_comment(&self) -> Option<(Code, Span, &'static str)> {
+        let skipped = self.cursor.skipped();
+        let before = skipped.find('#')?;
+        let comment = skipped[before..].lines().next().unwrap_or_default();
+        let word = comment[1..].split([' ', ')', '(', '{', '[', ']', ',']).next().unwrap_or_default();
+        let behind = comment[1 + word.len()..].trim_start();
+        let (code, hint) = if !word.is_empty() && word.bytes().all(|b| b.is_ascii_digit()) {
+            (Code::UnexpectedText, "`#` starts a comment; a natural number is written with `Nat/Succ` and `Nat/Zero`")
+        } else if word.bytes().all(|b| b.is_ascii_alphanumeric()) && behind.starts_with(['{', '(', 'λ', '@']) {
+            (
+                Code::TaggedTerm,
+                "`#` starts a comment; tags of an earlier Bend are gone, and all superpositions share one label",
+            )
+        } else {
+            return None;
+        };
+        let start = self.cursor.at() - skipped.len() + before;
+        Some((code, self.cursor.span(start, start + comment.len()), hint))
     }
 
     fn comes_next(&self, text: &str) -> bool {
@@ -95,14 +130,15 @@ impl Parser<'_, '_> {
     fn found(&self) -> (Span, String) {
         let cursor = &self.cursor;
         let start = cursor.at();
-        let Some(first) = cursor.peek() else {
-            return (cursor.span(start, start), "the end of the file".to_owned());
-        };
+        let behind = cursor.span_from(start - cursor.skipped().len());
+        let Some(first) = cursor.peek() else { return (behind, "the end of the file".to_owned()) };
         if first == '\n' {
-            return (cursor.span(start, start), "the end of the line".to_owned());
+            return (behind, "the end of the line".to_owned());
         }
         let length = if is_name_char(first) && cursor.operator().is_none() {
             cursor.word().len()
+        } else if cursor.starts_with("//") {
+            "//".len()
         } else if let Some(operator) = cursor.operator() {
             operator.symbol().len()
         } else {

@@ -22,7 +22,7 @@ impl Parser<'_, '_> {
     /// `$x`.
     pub(super) fn link(&mut self) -> Parsed<ExprKind> {
         self.cursor.advance("$".len());
-        Ok(ExprKind::Link(self.variable("the name of a scopeless variable")?.node))
+        Ok(ExprKind::Link(self.name("the name of a scopeless variable")?.node))
     }
 
     /// Whether `%name` comes next where it is the name of a primitive.
@@ -55,6 +55,7 @@ impl Parser<'_, '_> {
         if !self.cursor.starts_with(",") {
             return Ok(head);
         }
+        let start = head.span.start as usize;
         let mut parts = vec![head];
         while self.eat(",") {
             self.skip();
@@ -63,7 +64,7 @@ impl Parser<'_, '_> {
             }
             parts.push(self.expression()?);
         }
-        let span = self.cursor.span_from(parts[0].span.start as usize);
+        let span = self.cursor.span_from(start);
         if parts.len() < 2 {
             return Err(self.error(Code::UnexpectedText, span, "expected two or more expressions in a tuple"));
         }
@@ -77,6 +78,9 @@ impl Parser<'_, '_> {
         loop {
             self.skip();
             let Some(op) = self.cursor.operator().filter(|op| op.precedence() >= loosest) else { return Ok(left) };
+            if self.cursor.starts_with("// ") {
+                return Err(self.expected("an operator"));
+            }
             self.cursor.advance(op.symbol().len());
             let right = self.infix(op.precedence() + 1)?;
             let span = left.span.to(right.span);
@@ -168,7 +172,7 @@ impl Parser<'_, '_> {
         self.skip();
         let start = self.cursor.at();
         let kind = if self.cursor.eat("$") {
-            PatternKind::Link(self.variable("the name of a scopeless variable")?.node)
+            PatternKind::Link(self.name("the name of a scopeless variable")?.node)
         } else {
             PatternKind::Var(self.variable("the name of a variable or `:`")?.node)
         };

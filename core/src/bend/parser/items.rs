@@ -1,10 +1,14 @@
 //! Top-level items: imports, types, definitions and nets. The first word tells them apart.
 
+use super::blocks::INDENTATION;
 use super::{Parsed, Parser, Separator};
 use crate::bend::ast::*;
 use crate::bend::lexer::Cursor;
-use crate::diag::Code;
+use crate::diag::{Code, Diagnostic};
+use crate::name::Name;
 use crate::net::parse::net_at;
+use crate::span::Span;
+use std::collections::HashMap;
 
 impl Parser<'_, '_> {
     /// The item that comes next.
@@ -32,22 +36,35 @@ impl Parser<'_, '_> {
             return Ok(Item::Hvm(self.hvm_def()?));
         }
         if self.cursor.at_keyword("from") {
-            return Ok(Item::Import(self.from_import()?));
+            return Ok(Item::Import(self.import_of_names()?));
         }
         if self.cursor.at_keyword("import") {
-            return Ok(Item::Import(self.import()?));
+            return Ok(Item::Import(self.import_of_paths()?));
         }
+        self.not_in_a_term()?;
         Ok(Item::Equations(self.equations()?))
     }
 
+    /// What follows the one term of a definition is often meant to belong to it, but is written as in the other syntax.
+    fn not_in_a_term(&mut self) -> Parsed<()> {
+        let follows_name = self.cursor.text()[..self.cursor.at()].ends_with(|c: char| c.is_ascii_alphabetic());
+        if self.cursor.starts_with("(") && follows_name {
+            let hint = "in the functional syntax a call is written `(f x y)`";
+            return Err(self.expected_with_hint("a definition", hint));
+        }
+        if let Some(op) = self.cursor.operator().filter(|_| self.cursor.word().is_empty()) {
+            let hint = format!("in the functional syntax an operation is written `({} a b)`", op.symbol());
+            return Err(self.expected_with_hint("a definition", &hint));
+        }
+        Ok(())
+    }
+
     fn in_first_column(&mut self, what: &str) -> Parsed<()> {
-        let column = self.cursor.column();
-        if column == 0 {
+        if self.cursor.column() == 0 {
             return Ok(());
         }
         let span = self.cursor.span(self.cursor.at(), self.cursor.at() + self.cursor.word().len());
-        let message = format!("{what} at the top level starts in the first column, found {column} {}", spaces(column));
-        Err(self.error(Code::Indentation, span, message))
+        Err(self.error(Code::Indentation, span, format!("{what} at the top level starts in the first column")))
     }
 
     /// Checks that what follows a block of an item is not indented.
@@ -58,7 +75,7 @@ impl Parser<'_, '_> {
         }
     }
 
-    fn from_import(&mut self) -> Parsed<Import> {
+    fn import_of_names(&mut self) -> Parsed<Import> {
         let start = self.cursor.at();
         self.expect_keyword("from")?;
         let path = self.name("the path of a file")?;
@@ -72,7 +89,7 @@ impl Parser<'_, '_> {
         Ok(Import { span: self.cursor.span_from(start), from: Some(path), names })
     }
 
-    fn import(&mut self) -> Parsed<Import> {
+    fn import_of_paths(&mut self) -> Parsed<Import> {
         let start = self.cursor.at();
         self.expect_keyword("import")?;
         let names = self.import_names("the path of a file or `(`")?;
@@ -107,11 +124,12 @@ impl Parser<'_, '_> {
         let name = self.name("the name of a type")?;
         let vars = self.type_variables()?;
         self.expect(":")?;
-        self.start_block(2)?;
+        self.start_block(INDENTATION, "a constructor")?;
         let mut ctors = vec![];
-        while self.column == Some(2) {
+        while self.column == Some(INDENTATION) {
             let name = self.name("the name of a constructor")?;
             let fields = self.imp_fields()?;
+            self.check_fields(&fields);
             ctors.push(CtorDef { name, fields });
             self.end_of_line("`{` or the end of the line")?;
         }
@@ -125,6 +143,7 @@ impl Parser<'_, '_> {
         let name = self.name("the name of a type")?;
         let vars = self.type_variables()?;
         let fields = self.imp_fields()?;
+        self.check_fields(&fields);
         let span = self.cursor.span_from(start);
         self.end_of_line("`{` or the end of the line")?;
         let ctors = vec![CtorDef { name: name.clone(), fields }];
@@ -189,8 +208,22 @@ impl Parser<'_, '_> {
         self.bracketed("(", ")", |p| {
             let name = p.name("the name of a constructor")?;
             let fields = p.elements(Separator::None, Parser::fun_field)?;
+            p.check_fields(&fields);
             Ok(CtorDef { name, fields })
         })
+    }
+
+    /// Reports fields of one constructor that have the same name. The item is good for all else.
+    fn check_fields(&mut self, fields: &[Field]) {
+        let mut seen: HashMap<&Name, Span> = HashMap::new();
+        for Field { name, .. } in fields {
+            if let Some(first) = seen.insert(&name.node, name.span) {
+                let message = format!("the field `{}` stands twice in this constructor", name.node);
+                let diagnostic =
+                    Diagnostic::new(Code::DuplicateField, name.span, message).label(first, "it stands here too");
+                self.fail(diagnostic.hint("give each field a name of its own"));
+            }
+        }
     }
 
     /// `x`, `~x` or `~(x: T)`.
@@ -217,18 +250,13 @@ impl Parser<'_, '_> {
         self.expect(":")?;
         self.skip();
         if !self.cursor.skip_line_end() {
-            return Err(self.expected("the end of the line"));
+            return Err(self.expected_with_hint("the end of the line", "a net starts on a line of its own"));
         }
         match net_at(&mut self.cursor) {
             Ok(net) => Ok(HvmDef { span: self.cursor.span_from(start), name, ty, net }),
             Err(diagnostic) => Err(self.fail(*diagnostic)),
         }
     }
-}
-
-/// `1 space`, `2 spaces`.
-pub(super) fn spaces(count: usize) -> &'static str {
-    if count == 1 { "space" } else { "spaces" }
 }
 
 /// Whether `type T:` or `type T(` comes next.

@@ -95,12 +95,13 @@ impl<'t> Parser<'t, '_> {
             _ => "a digit",
         };
         let start = self.cursor.at();
-        let (length, found) = match self.cursor.peek().filter(|c| !c.is_whitespace()) {
-            Some(c) => (c.len_utf8(), format!("found `{c}`")),
-            None => (0, "found nothing".to_owned()),
+        let (length, found) = match self.cursor.peek() {
+            Some('\r' | '\n') | None => (0, "the end of the line".to_owned()),
+            Some(c) if c.is_whitespace() => (c.len_utf8(), "a space".to_owned()),
+            Some(c) => (c.len_utf8(), format!("`{c}`")),
         };
         let span = self.cursor.span(start, start + length);
-        self.error(Code::BadLiteral, span, format!("expected {kind}, {found}"))
+        self.error(Code::BadLiteral, span, format!("expected {kind}, found {found}"))
     }
 
     fn suffix(&mut self, start: usize) -> Parsed<Option<NumKind>> {

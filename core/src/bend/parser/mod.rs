@@ -1,10 +1,10 @@
 //! Text to syntax tree: the whole of Bend, both syntaxes mixed in a file.
 //!
 //! A recursive descent without backtracking: where one token does not decide, a copy of the cursor looks ahead. Items are
-//! told apart in [`items`], then each kind of construct has its file. Nesting is limited ([`NESTING_LIMIT`], and
-//! [`HEIGHT_LIMIT`] for chains of operators, which nest in the tree only), so that the passes behind the parser may recurse
+//! told apart in `items`, then each kind of construct has its file. Nesting is limited (`NESTING_LIMIT`, and
+//! `HEIGHT_LIMIT` for chains of operators, which nest in the tree only), so that the passes behind the parser may recurse
 //! over expressions; sequences are loops. An error in an item is reported once and the item is left out; parsing goes on
-//! at the next line that looks like the start of one ([`recovery`]).
+//! at the next line that looks like the start of one (`recovery`).
 
 mod blocks;
 mod equations;
@@ -80,6 +80,7 @@ struct Parser<'t, 'd> {
     column: Option<usize>,
     /// The brackets that are open in this item, outermost first.
     brackets: Vec<Bracket>,
+    closings: equations::Closings,
     /// How many constructs are open.
     depth: u32,
     /// The height of the highest tree that was built inside the construct that is open.
@@ -96,6 +97,7 @@ impl<'t, 'd> Parser<'t, 'd> {
             free_lines: false,
             column: None,
             brackets: vec![],
+            closings: Default::default(),
             depth: 0,
             height: 0,
         }
@@ -123,6 +125,7 @@ impl<'t, 'd> Parser<'t, 'd> {
         self.free_lines = false;
         self.column = None;
         self.brackets.clear();
+        self.closings = Default::default();
         self.depth = 0;
         self.height = 0;
         self.cursor.skip_trivia();

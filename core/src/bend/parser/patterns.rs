@@ -85,7 +85,7 @@ impl Parser<'_, '_> {
 
     fn link_pattern(&mut self) -> Parsed<PatternKind> {
         self.cursor.advance("$".len());
-        Ok(PatternKind::Link(self.variable("the name of a scopeless variable")?.node))
+        Ok(PatternKind::Link(self.name("the name of a scopeless variable")?.node))
     }
 
     fn wildcard_pattern(&mut self) -> PatternKind {

@@ -44,7 +44,7 @@ fn starts_keyword_item(line: &str) -> bool {
 }
 
 fn starts_equation(line: &str) -> bool {
-    let name = line.strip_prefix('(').unwrap_or(line).trim_start();
+    let name = line.strip_prefix('(').map_or(line, str::trim_start);
     let word = &name[..name.find(|c| !is_name_char(c)).unwrap_or(name.len())];
     let is_name = word.starts_with(|c: char| c.is_ascii_alphabetic() || c == '_');
     is_name && !INNER_KEYWORDS.contains(&word) && line.contains(['=', ':'])

@@ -21,7 +21,11 @@ const IN_PLACE: [(&str, InPlaceOp); 8] = [
 ];
 
 /// Words that cannot start a statement unless they are the name of a variable that is assigned.
-const NOT_STATEMENTS: [&str; 8] = ["for", "while", "class", "pass", "else", "elif", "case", "when"];
+const NOT_STATEMENTS: [&str; 11] =
+    ["for", "while", "class", "pass", "else", "elif", "case", "when", "let", "var", "ask"];
+
+/// Why an `else` is missed.
+pub(super) const IF_NEEDS_ELSE: &str = "an `if` has an `else`, because it must give a value in every case";
 
 impl InPlaceOp {
     /// Its symbol, `=` included.
@@ -62,6 +66,8 @@ impl Parser<'_, '_> {
         }
         let hint = if self.cursor.starts_with("=") {
             "two values are compared by `==`"
+        } else if self.cursor.starts_with("{") {
+            "blocks have no braces: they start behind a `:` and are indented by two spaces"
         } else if self.cursor.is_at_line_end() {
             "a line that opens a block ends with `:`"
         } else {
@@ -215,15 +221,11 @@ impl Parser<'_, '_> {
 
     fn imp_if(&mut self, column: usize) -> Parsed<If<Block>> {
         let mut branches = vec![self.imp_branch(column)?];
-        loop {
-            if self.column == Some(column) && self.cursor.eat_keyword("elif") {
-                branches.push(self.imp_branch(column)?);
-            } else if self.column == Some(column) && self.cursor.eat_keyword("else") {
-                break;
-            } else {
-                let hint = "an `if` has an `else`, because it must give a value in every case";
-                return Err(self.expected_with_hint("`elif` or `else` for this `if`", hint));
-            }
+        while self.continues(column, "elif")? {
+            branches.push(self.imp_branch(column)?);
+        }
+        if !self.continues(column, "else")? {
+            return Err(self.expected_with_hint("`elif` or `else` for this `if`", IF_NEEDS_ELSE));
         }
         self.skip();
         if self.cursor.at_keyword("if") {
@@ -244,17 +246,13 @@ impl Parser<'_, '_> {
     fn imp_match(&mut self, column: usize) -> Parsed<Match<Block>> {
         let (bind, arg) = self.imp_match_arg()?;
         let with = self.imp_with_clause()?;
-        self.start_cases(column)?;
+        let column = column + INDENTATION;
+        self.start_block(column, "a `case`")?;
         let mut arms = vec![];
-        while self.column == Some(column + INDENTATION) {
-            arms.push(self.imp_arm(column + INDENTATION)?);
+        while self.column == Some(column) {
+            arms.push(self.imp_arm(column)?);
         }
         Ok(Match { bind, arg, with, arms })
-    }
-
-    /// Checks that the line behind a `match`, `switch` or `fold` is a case.
-    fn start_cases(&mut self, column: usize) -> Parsed<()> {
-        self.start_block(column + INDENTATION)
     }
 
     /// `x = e` or `e`.
@@ -314,15 +312,14 @@ impl Parser<'_, '_> {
     fn imp_switch(&mut self, column: usize) -> Parsed<Switch<Block>> {
         let (bind, arg) = self.imp_match_arg()?;
         let with = self.imp_with_clause()?;
-        self.start_cases(column)?;
         let column = column + INDENTATION;
+        self.start_block(column, "a `case`")?;
         let mut cases = vec![];
         loop {
-            if self.column != Some(column) {
+            if !self.continues(column, "case")? {
                 let hint = "a `switch` ends with `case _`, which takes all numbers that are left";
                 return Err(self.expected_with_hint(&format!("`case {}` or `case _`", cases.len()), hint));
             }
-            self.case_keyword()?;
             let last = self.switch_label(cases.len())?;
             self.colon("`:`")?;
             let body = self.block(column + INDENTATION)?;
@@ -335,11 +332,11 @@ impl Parser<'_, '_> {
 
     fn imp_bend(&mut self, column: usize) -> Parsed<Bend<Block>> {
         let state = self.with_free_lines(Parser::imp_state)?;
-        self.start_cases(column)?;
         let column = column + INDENTATION;
+        self.start_block(column, "a `when`")?;
         self.expect_keyword("when")?;
         let (condition, step) = self.imp_branch(column)?;
-        if self.column != Some(column) || !self.cursor.eat_keyword("else") {
+        if !self.continues(column, "else")? {
             let hint = "a `bend` has an `else`, in the column of its `when`, where it ends";
             return Err(self.expected_with_hint("`else` for this `bend`", hint));
         }

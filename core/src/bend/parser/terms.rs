@@ -1,8 +1,9 @@
 //! Terms: the expressions of the functional syntax. A line end means nothing in them.
 
+use super::statements::IF_NEEDS_ELSE;
 use super::{Parsed, Parser, Separator};
 use crate::bend::ast::*;
-use crate::diag::Code;
+use crate::diag::{Code, Diagnostic};
 
 impl Parser<'_, '_> {
     /// A term.
@@ -211,7 +212,9 @@ impl Parser<'_, '_> {
         while self.eat_keyword("elif") {
             branches.push((self.term()?, self.braced_term()?));
         }
-        self.expect_keyword("else")?;
+        if !self.eat_keyword("else") {
+            return Err(self.expected_with_hint("`elif` or `else`", IF_NEEDS_ELSE));
+        }
         let otherwise = self.braced_term()?;
         Ok(ExprKind::If(Box::new(If { branches, otherwise })))
     }
@@ -245,12 +248,15 @@ impl Parser<'_, '_> {
     pub(super) fn variable_of(&mut self, expr: Expr) -> Parsed<Ident> {
         match expr.node {
             ExprKind::Var(name) => Ok(Node::new(name, expr.span)),
-            _ => Err(self.error_with_hint(
-                Code::UnexpectedText,
-                expr.span,
-                "expected the name of a variable before `=`, found an expression",
-                "two values are compared by `==`",
-            )),
+            _ => {
+                let message = "expected the name of a variable before `=`, found an expression";
+                let diagnostic = Diagnostic::new(Code::UnexpectedText, expr.span, message);
+                let text = &self.cursor.text()[expr.span.start as usize..expr.span.end as usize];
+                Err(match self.brackets.last().copied().filter(|_| text.contains('\n')) {
+                    Some(bracket) => self.fail(diagnostic.label(bracket.opened, "this is still open")),
+                    None => self.fail(diagnostic.hint("two values are compared by `==`")),
+                })
+            }
         }
     }
 

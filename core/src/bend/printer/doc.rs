@@ -66,6 +66,12 @@ pub fn join(parts: impl IntoIterator<Item = Doc>, separator: impl Fn() -> Doc) -
     Doc::Concat(joined)
 }
 
+/// `!x`; `![` would be a node of a tree instead of a leaf that holds a list.
+pub fn leaf(value: Doc) -> Doc {
+    let space = if value.first_char() == Some('[') { " " } else { "" };
+    concat([text("!"), text(space), value])
+}
+
 /// A list between brackets, with commas.
 pub fn bracketed(open: impl Into<Cow<'static, str>>, parts: Vec<Doc>, close: &'static str) -> Doc {
     enclosed(open, parts, || concat([text(","), Doc::Line]), close)
@@ -119,6 +125,16 @@ impl Doc {
             Doc::Concat(parts) => parts.iter().any(Doc::has_hard_line),
             Doc::Nest(inner) => inner.has_hard_line(),
             Doc::Group(_, hard) => *hard,
+        }
+    }
+
+    /// The first character of the text.
+    fn first_char(&self) -> Option<char> {
+        match self {
+            Doc::Text(text) => text.chars().next(),
+            Doc::Line | Doc::SoftLine | Doc::HardLine => None,
+            Doc::Concat(parts) => parts.iter().find_map(Doc::first_char),
+            Doc::Nest(inner) | Doc::Group(inner, _) => inner.first_char(),
         }
     }
 

@@ -1,6 +1,6 @@
 //! Expressions in the imperative syntax, with the fewest parentheses.
 
-use super::doc::{Doc, bracketed, concat, group, nest, text};
+use super::doc::{Doc, bracketed, concat, group, leaf, nest, text};
 use super::patterns::{char_literal, imp_pattern, string_literal};
 use crate::bend::ast::{BinOp, Expr, ExprKind, Ident, Pattern};
 
@@ -31,10 +31,7 @@ fn in_lines(expr: &Expr, lines: Lines) -> Doc {
         ExprKind::Tuple(parts) => bracketed("(", inner_all(parts), ")"),
         ExprKind::Sup(parts) => bracketed("{", inner_all(parts), "}"),
         ExprKind::TreeNode(left, right) => bracketed("![", vec![inner(left), inner(right)], "]"),
-        ExprKind::TreeLeaf(value) => {
-            let space = if matches!(value.node, ExprKind::List(_) | ExprKind::Comprehension(_)) { " " } else { "" };
-            concat([text("!"), text(space), in_lines(value, lines)])
-        }
+        ExprKind::TreeLeaf(value) => leaf(in_lines(value, lines)),
         ExprKind::Lambda(patterns, body) => lambda(patterns, body, lines),
         ExprKind::Call(callee, arguments) => {
             concat([operand_of_call(callee, lines), bracketed("(", inner_all(arguments), ")")])

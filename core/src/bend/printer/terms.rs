@@ -1,6 +1,6 @@
 //! Terms: expressions in the functional syntax.
 
-use super::doc::{Doc, bracketed, concat, enclosed, group, join, nest, nothing, text};
+use super::doc::{Doc, bracketed, concat, enclosed, group, join, leaf, nest, nothing, text};
 use super::expressions::atom;
 use super::items::equations;
 use super::patterns::fun_pattern;
@@ -14,14 +14,11 @@ pub fn term(expr: &Expr) -> Doc {
         ExprKind::Tuple(parts) => bracketed("(", all(parts), ")"),
         ExprKind::Sup(parts) => enclosed("{", all(parts), || Doc::Line, "}"),
         ExprKind::TreeNode(left, right) => bracketed("![", vec![nested_term(left), nested_term(right)], "]"),
-        ExprKind::TreeLeaf(value) => {
-            let space = if matches!(value.node, ExprKind::List(_)) { " " } else { "" };
-            concat([text("!"), text(space), nested_term(value)])
-        }
+        ExprKind::TreeLeaf(value) => leaf(nested_term(value)),
         ExprKind::Lambda(patterns, body) => {
             let patterns =
                 join(patterns.iter().map(|pattern| concat([text("λ"), fun_pattern(pattern)])), || text(" "));
-            concat([patterns, text(" "), if is_let(body) { nested_term(body) } else { term(body) }])
+            concat([patterns, hanging(body)])
         }
         ExprKind::Call(callee, arguments) => call(callee, arguments),
         ExprKind::Op(op, left, right) => {

@@ -56,7 +56,7 @@ impl<'p> Builder<'_, 'p> {
         not_zero: impl FnOnce(&mut Self),
     ) {
         let mut choice = Choice { at: self.here(), goal, exits: vec![] };
-        self.emit(branch, span);
+        self.emit(branch, top, span);
         not_zero(self);
         self.end_arm(&mut choice, span);
         let target = self.here();
@@ -81,11 +81,11 @@ impl<'p> Builder<'_, 'p> {
         let dense = cases.iter().zip(0..).all(|(&(key, _), position)| key == position);
         if dense {
             let count = cases.len() as u32;
-            self.emit(Instruction::Switch { src, table: table as u32, count }, span);
+            self.emit(Instruction::Switch { src, table: table as u32, count }, top, span);
         } else {
             let keys = self.tables.keys.len() as u32;
             self.tables.keys.push(cases.iter().map(|&(key, _)| key).collect());
-            self.emit(Instruction::Search { src, keys, table: table as u32 }, span);
+            self.emit(Instruction::Search { src, keys, table: table as u32 }, top, span);
         }
         for (position, (_, body)) in cases.iter().enumerate() {
             self.tables.targets[table + position] = self.here();
@@ -102,7 +102,7 @@ impl<'p> Builder<'_, 'p> {
             && self.is_used(pred)
         {
             let by = switch.cases.iter().map(|&(key, _)| key).max().map_or(0, |largest| largest.wrapping_add(1));
-            self.emit(Instruction::Predecessor { dst: top, src, by }, span);
+            self.emit(Instruction::Predecessor { dst: top, src, by }, top, span);
             self.assign(pred, top);
             top += 1;
         }
@@ -120,7 +120,7 @@ impl<'p> Builder<'_, 'p> {
         self.tables.targets.resize(table + count, 0);
         let mut choice = Choice { at: self.here(), goal, exits: vec![] };
         let match_ = Instruction::Match { first: first as SmallCtor, count: count as u16, src, table: table as u32 };
-        self.emit(match_, span);
+        self.emit(match_, top, span);
         for arm in &choose.arms {
             self.tables.targets[table + arm.ctor.index() - first] = self.here();
             if let Some(whole) = arm.whole {
@@ -150,7 +150,7 @@ impl<'p> Builder<'_, 'p> {
             self.assign(field, slot);
         }
         let count = loaded.len() as u16;
-        self.emit(Instruction::Fields { first: first as u16, count, src, dst: top }, span);
+        self.emit(Instruction::Fields { first: first as u16, count, src, dst: top }, top, span);
         top + Slot::from(count)
     }
 
@@ -158,7 +158,7 @@ impl<'p> Builder<'_, 'p> {
         match choice.goal {
             Goal::Slot(_) => {
                 choice.exits.push(self.here());
-                self.emit(Instruction::Jump { to: 0 }, span);
+                self.emit(Instruction::Jump { to: 0 }, 0, span);
             }
             Goal::Return => {}
         }
@@ -172,7 +172,7 @@ impl<'p> Builder<'_, 'p> {
         let dst = match choice.goal {
             Goal::Slot(dst) => dst,
             Goal::Return => {
-                self.emit(Instruction::Return { src: top }, span);
+                self.emit(Instruction::Return { src: top }, top, span);
                 top
             }
         };

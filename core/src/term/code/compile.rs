@@ -2,10 +2,10 @@
 
 use std::collections::HashMap;
 
-use super::instruction::{STUBS, Slot};
+use super::instruction::{STUB_HEIGHTS, STUBS, Slot};
 use super::lambdas::Scopes;
 use super::terms::Builder;
-use super::{Address, Entry, Function, Instruction, Lambda, LambdaId, Tables, liveness, stub};
+use super::{Address, Chain, Entry, Function, Instruction, Lambda, LambdaId, Tables, liveness, stub};
 use crate::diag::{Code, Diagnostic};
 use crate::idx::IndexVec;
 use crate::span::Span;
@@ -27,6 +27,7 @@ pub(super) fn compile(program: Program, reached: &[DefId]) -> Result<Tables, Vec
             program: Program::default(),
             instructions: STUBS.to_vec(),
             live: vec![u64::MAX; STUBS.len()],
+            heights: STUB_HEIGHTS.to_vec(),
             spans: vec![Span::NONE; STUBS.len()],
             targets: vec![],
             keys: vec![],
@@ -65,13 +66,22 @@ fn check_sizes(program: &Program, reached: &[DefId]) -> Result<(), Vec<Diagnosti
         let Body::Term(body) = &def.body else { continue };
         let mut todo = vec![body];
         while let Some(term) = todo.pop() {
-            if matches!(&term.kind, TermKind::Lambda(params, _) if params.len() > MOST) {
-                errors.push(too_large(term.span, "parameters"));
+            match &term.kind {
+                TermKind::Lambda(params, _) if params.len() > MOST => errors.push(too_large(term.span, "parameters")),
+                TermKind::Str(_) => errors.extend(missing(Chain::text(&program.known), "strings", term.span)),
+                TermKind::List(_) => errors.extend(missing(Chain::list(&program.known), "lists", term.span)),
+                _ => {}
             }
             todo.extend(term.children());
         }
     }
     if errors.is_empty() { Ok(()) } else { Err(errors) }
+}
+
+fn missing(chain: Option<Chain>, what: &str, span: Span) -> Option<Diagnostic> {
+    let message = format!("the program has {what}, but its prelude does not define them");
+    let error = Diagnostic::new(Code::Internal, span, message).hint("compile it together with the prelude");
+    chain.is_none().then_some(error)
 }
 
 struct Assembler<'p> {
@@ -123,20 +133,12 @@ impl<'p> Assembler<'p> {
     ) -> Entry {
         let start = self.tables.instructions.len();
         let mut builder = Builder::new(self.program, &mut self.tables, &scopes.used, lambdas, slots);
-        let placeholder = Instruction::Clear { from: 0, to: 0 };
-        builder.emit(placeholder, body.span);
         builder.body(params.iter().chain(captures), body);
         let frame = liveness::frame(&self.tables, start).max((params.len() + captures.len()) as u32);
-        let arity = params.len() as u32;
-        let tracked = liveness::TRACKED.max(arity + captures.len() as u32);
-        let cleared = frame > tracked;
-        if cleared {
-            self.tables.instructions[start] = Instruction::Clear { from: tracked, to: frame };
-        }
         liveness::compute(&mut self.tables, start);
-        let first = start as Address;
-        self.tables.functions.push(Function { entry: first, frame, def });
-        Entry { entry: if cleared { first } else { first + 1 }, frame, arity }
+        let entry = start as Address;
+        self.tables.functions.push(Function { entry, def });
+        Entry { entry, frame, arity: params.len() as u32 }
     }
 
     /// Calls were made with the number of the definition in the place of its entry, which was not known yet.

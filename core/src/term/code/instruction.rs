@@ -80,13 +80,12 @@ pub(crate) enum Instruction {
     TailApply { function: Slot, at: Slot, count: u32 },
     /// Ends this call.
     Return { src: Slot },
-    /// Writes `*` into slots. Starts the code of functions that have more slots than liveness is computed for.
-    Clear { from: Slot, to: Slot },
     /// Computes `src` if it is a definition that waits to be computed.
     Force { dst: Slot, src: Slot },
     /// Ends the run. Part of the stubs.
     Stop,
-    /// Applies a value to arguments that were put aside. Slot 0 has their number, then come they, then the value.
+    /// Applies a value to arguments that were put aside. Slot 0 has their number, slot 1 the address that is to blame,
+    /// then come they, then the value.
     Resume,
     /// Stores the value of the definition in slot 0, which has arrived in slot 1.
     Store,
@@ -126,3 +125,6 @@ pub(crate) const STUBS: [Instruction; stub::END as usize] = [
     Instruction::Force { dst: 0, src: 0 },
     Instruction::Return { src: 0 },
 ];
+
+/// How many slots of a stub's frame have been written when it runs. That of `Resume` counts them itself.
+pub(crate) const STUB_HEIGHTS: [u32; stub::END as usize] = [0, 0, 2, 2, 1, 1];

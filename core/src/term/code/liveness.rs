@@ -1,7 +1,7 @@
 //! Which slots are still needed at each instruction: what the collector takes for roots.
 //!
-//! Code only jumps forward, so one walk from the end computes it. The first 64 slots of a frame are tracked; functions
-//! with more clear the others when they start, and keep what they hold until they end.
+//! Code only jumps forward, so one walk from the end computes it. The first 64 slots of a frame are tracked. In the
+//! others, whatever stands below the height of an instruction is kept: the slots that have been written when it runs.
 
 use std::collections::HashMap;
 
@@ -9,7 +9,7 @@ use super::instruction::{Address, Instruction, Slot};
 use super::{Absorb, Tables};
 
 /// How many slots are tracked: the bits of a mask.
-pub(super) const TRACKED: u32 = u64::BITS;
+const TRACKED: u32 = u64::BITS;
 
 /// What an instruction reads and writes, and where it goes on.
 struct Effect {
@@ -27,6 +27,12 @@ enum Next {
     At(Vec<Address>),
     /// Not in this function.
     Nowhere,
+}
+
+/// One past the highest slot that the last instruction reads.
+pub(super) fn reads_below(tables: &Tables) -> Slot {
+    let last = tables.instructions.len() - 1;
+    effect(tables, last).reads.into_iter().max().map_or(0, |slot| slot + 1)
 }
 
 /// How many slots the instructions from `start` on use.
@@ -127,7 +133,6 @@ fn effect(tables: &Tables, address: usize) -> Effect {
             Effect { reads, writes: (0, 0), next: Next::Nowhere }
         }
         Instruction::Return { src } => Effect { reads: vec![src], writes: (0, 0), next: Next::Nowhere },
-        Instruction::Clear { from, to } => Effect { reads: vec![], writes: (from, to - from), next: Next::Following },
         Instruction::Stop | Instruction::Resume | Instruction::Store | Instruction::Deliver | Instruction::Refused => {
             Effect { reads: vec![], writes: (0, 0), next: Next::Nowhere }
         }

@@ -14,7 +14,7 @@ use std::sync::Arc;
 
 pub(crate) use instruction::{Address, Instruction, Slot, SmallCtor, stub};
 
-use super::{Body, DefId, LocalId, Program, Term, reach, simplify};
+use super::{Body, CtorId, DefId, Known, LocalId, Program, Term, reach, simplify};
 use crate::diag::{self, Diagnostic};
 use crate::idx::{IndexVec, index_type};
 use crate::name::Name;
@@ -52,6 +52,8 @@ pub(crate) struct Tables {
     pub(crate) instructions: Vec<Instruction>,
     /// For each instruction, the slots below 64 that are read from it on before they are written.
     pub(crate) live: Vec<u64>,
+    /// For each instruction, how many slots have been written when it runs: all below this one.
+    pub(crate) heights: Vec<u32>,
     /// For each instruction, its place in the source.
     pub(crate) spans: Vec<Span>,
     /// Where table jumps go.
@@ -77,8 +79,6 @@ pub(crate) struct Tables {
 pub(crate) struct Function {
     /// Its first instruction.
     pub(crate) entry: Address,
-    /// How many slots its frames have.
-    pub(crate) frame: u32,
     /// The definition it was made from.
     pub(crate) def: DefId,
 }
@@ -107,6 +107,31 @@ pub(crate) struct Lambda {
     pub(crate) def: DefId,
     /// Its position in the walk over the definition's lambdas.
     pub(crate) ordinal: usize,
+}
+
+/// The constructors that lists or strings are made of.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Chain {
+    /// A link: the head, then the rest.
+    pub(crate) cons: SmallCtor,
+    /// The end.
+    pub(crate) nil: SmallCtor,
+}
+
+impl Chain {
+    /// Strings, if there are any.
+    pub(crate) fn text(known: &Known) -> Option<Chain> {
+        Chain::of(known.string_cons, known.string_nil)
+    }
+
+    /// Lists, if there are any.
+    pub(crate) fn list(known: &Known) -> Option<Chain> {
+        Chain::of(known.list_cons, known.list_nil)
+    }
+
+    fn of(cons: Option<CtorId>, nil: Option<CtorId>) -> Option<Chain> {
+        Some(Chain { cons: cons?.index() as SmallCtor, nil: nil?.index() as SmallCtor })
+    }
 }
 
 /// What a choice does that met `*`: the value of the whole choice is `*`.
@@ -181,7 +206,7 @@ impl Tables {
 
     /// The name of a constructor.
     pub(crate) fn ctor_name(&self, ctor: SmallCtor) -> &str {
-        let id = super::CtorId::new(u32::from(ctor));
+        let id = CtorId::new(u32::from(ctor));
         self.program.ctors.get(id).map_or("", |ctor| &ctor.name)
     }
 }

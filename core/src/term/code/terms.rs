@@ -7,6 +7,7 @@ use std::collections::HashMap;
 
 use super::compile::address;
 use super::instruction::Slot;
+use super::liveness;
 use super::{Address, Instruction, LambdaId, SmallCtor, Tables};
 use crate::num::{BinOp, Num};
 use crate::span::Span;
@@ -52,9 +53,12 @@ impl<'a, 'p> Builder<'a, 'p> {
         self.term(body, Goal::Return, top);
     }
 
-    pub(super) fn emit(&mut self, instruction: Instruction, span: Span) {
+    /// Emits an instruction. When it runs, all slots below `top` have been written, and those that it reads.
+    pub(super) fn emit(&mut self, instruction: Instruction, top: Slot, span: Span) {
         self.tables.instructions.push(instruction);
         self.tables.spans.push(span);
+        let height = liveness::reads_below(self.tables).max(top);
+        self.tables.heights.push(height);
     }
 
     /// Where the next instruction will stand.
@@ -73,10 +77,10 @@ impl<'a, 'p> Builder<'a, 'p> {
     /// Emits an instruction that writes the value of a term, and what follows from the goal.
     fn compute(&mut self, goal: Goal, top: Slot, span: Span, instruction: impl FnOnce(Slot) -> Instruction) {
         match goal {
-            Goal::Slot(dst) => self.emit(instruction(dst), span),
+            Goal::Slot(dst) => self.emit(instruction(dst), top, span),
             Goal::Return => {
-                self.emit(instruction(top), span);
-                self.emit(Instruction::Return { src: top }, span);
+                self.emit(instruction(top), top, span);
+                self.emit(Instruction::Return { src: top }, top, span);
             }
         }
     }
@@ -102,7 +106,7 @@ impl<'a, 'p> Builder<'a, 'p> {
     pub(super) fn term(&mut self, term: &'p Term, goal: Goal, top: Slot) {
         let span = term.span;
         match &term.kind {
-            TermKind::Local(local) => self.variable(self.slots[local.index()], goal, span),
+            TermKind::Local(local) => self.variable(self.slots[local.index()], goal, top, span),
             TermKind::Global(def) => self.constant(Word::Global(*def), goal, top, span),
             TermKind::Num(number) => self.constant(Word::from(*number), goal, top, span),
             TermKind::Era => self.constant(Word::Era, goal, top, span),
@@ -146,11 +150,11 @@ impl<'a, 'p> Builder<'a, 'p> {
         }
     }
 
-    fn variable(&mut self, src: Slot, goal: Goal, span: Span) {
+    fn variable(&mut self, src: Slot, goal: Goal, top: Slot, span: Span) {
         match goal {
             Goal::Slot(dst) if dst == src => {}
-            Goal::Slot(dst) => self.emit(Instruction::Move { dst, src }, span),
-            Goal::Return => self.emit(Instruction::Return { src }, span),
+            Goal::Slot(dst) => self.emit(Instruction::Move { dst, src }, top, span),
+            Goal::Return => self.emit(Instruction::Return { src }, top, span),
         }
     }
 
@@ -242,7 +246,7 @@ impl<'a, 'p> Builder<'a, 'p> {
                 let mut after = *top;
                 let src = self.operand(value, &mut after);
                 let (dst, count) = (*top, targets.len() as u32);
-                self.emit(Instruction::Untuple { src, dst, count }, value.span);
+                self.emit(Instruction::Untuple { src, dst, count }, dst, value.span);
                 for (slot, target) in (dst..).zip(targets) {
                     target.iter().for_each(|&local| self.assign(local, slot));
                 }
@@ -256,7 +260,7 @@ impl<'a, 'p> Builder<'a, 'p> {
                 let slot = self.operand(value, top);
                 copies.iter().flatten().for_each(|&local| self.assign(local, slot));
             }
-            (Target::Link(_), _) => self.emit(Instruction::Refused, value.span),
+            (Target::Link(_), _) => self.emit(Instruction::Refused, *top, value.span),
         }
     }
 
@@ -281,10 +285,10 @@ impl<'a, 'p> Builder<'a, 'p> {
                 // The entry and the frame are filled in when all definitions have been compiled.
                 let entry = def.index() as Address;
                 match goal {
-                    Goal::Return => self.emit(Instruction::TailCall { count, entry, at, frame: 0 }, span),
+                    Goal::Return => self.emit(Instruction::TailCall { count, entry, at, frame: 0 }, at, span),
                     Goal::Slot(dst) => {
-                        self.emit(Instruction::Call { count, entry, at, frame: 0 }, span);
-                        self.variable(at, Goal::Slot(dst), span);
+                        self.emit(Instruction::Call { count, entry, at, frame: 0 }, at, span);
+                        self.variable(at, Goal::Slot(dst), at, span);
                     }
                 }
             }
@@ -294,10 +298,10 @@ impl<'a, 'p> Builder<'a, 'p> {
                 self.window(args, at);
                 let count = args.len() as u32;
                 match goal {
-                    Goal::Return => self.emit(Instruction::TailApply { function, at, count }, span),
+                    Goal::Return => self.emit(Instruction::TailApply { function, at, count }, at, span),
                     Goal::Slot(dst) => {
-                        self.emit(Instruction::Apply { function, at, count }, span);
-                        self.variable(at, Goal::Slot(dst), span);
+                        self.emit(Instruction::Apply { function, at, count }, at, span);
+                        self.variable(at, Goal::Slot(dst), at, span);
                     }
                 }
             }

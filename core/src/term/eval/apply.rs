@@ -1,11 +1,14 @@
 //! Application of whatever is applied, to any number of arguments.
 
 use super::collect::Top;
-use super::value::Word;
-use super::{Frame, Machine, Place, Step, Trap};
+use super::value::{Value, Word};
+use super::{Frame, Global, Machine, Place, Step, Trap};
 use crate::diag::Code;
 use crate::term::code::{Address, Entry, SmallCtor, stub};
 use crate::term::{CtorId, TypeId};
+
+/// How many slots stand before the arguments in a frame of the `Resume` stub.
+pub(super) const RESUME_HEAD: usize = 2;
 
 impl Machine {
     /// Applies `function` to the `count` arguments that stand on the stack from `at` on, above all waiting frames. The
@@ -13,13 +16,13 @@ impl Machine {
     pub(super) fn enter(&mut self, function: Word, at: usize, count: usize, pc: Address) -> Result<Place, Trap> {
         let (mut function, mut count) = (function, count);
         loop {
-            self.ensure_stack(at + count + 2, pc)?;
+            self.ensure_stack(at + count, pc)?;
             let entry = match function {
                 // Nothing is asked of a value that is applied to no arguments, unless it is a delayed term.
                 Word::Global(def) if count == 0 && self.global(def).is_none() => return Ok(self.give(function, at)),
                 Word::Global(def) => match self.global(def) {
                     None => self.code.tables.definitions[def].expect("a function without code is not a function"),
-                    Some(super::Global::Done(value)) => {
+                    Some(Global::Done(value)) => {
                         function = value;
                         continue;
                     }
@@ -32,7 +35,7 @@ impl Machine {
                 },
                 Word::Partial(stored, cell) => {
                     let stored = usize::from(stored);
-                    self.ensure_stack(at + count + stored + 2, pc)?;
+                    self.ensure_stack(at + count + stored, pc)?;
                     self.stack.copy_within(at..at + count, at + stored);
                     self.stack[at..at + stored].copy_from_slice(self.heap.slice(cell + 1, stored));
                     function = self.heap.word(cell);
@@ -109,32 +112,37 @@ impl Machine {
     /// where the others are now.
     fn put_aside(&mut self, at: usize, arity: usize, count: usize, pc: Address) -> Result<usize, Trap> {
         let rest = count - arity;
-        self.ensure_stack(at + count + 2, pc)?;
+        self.ensure_stack(at + count + RESUME_HEAD, pc)?;
         self.stack[at..at + count].rotate_left(arity);
-        self.stack.copy_within(at..at + count, at + 1);
-        self.stack[at] = Word::U32(rest as u32);
+        self.begin_resume(at, rest, count, pc);
         self.frames.push(Frame { pc: stub::RESUME, base: at as u32 });
-        Ok(at + 1 + rest)
+        Ok(at + RESUME_HEAD + rest)
     }
 
-    /// The [`Resume`](crate::term::code::Instruction::Resume) stub: slot 0 says how many arguments follow; behind them
-    /// stands what is applied to them.
+    /// Makes a frame for the [`Resume`](crate::term::code::Instruction::Resume) stub of the `moved` values at `at`,
+    /// of which the first `count` are the arguments.
+    fn begin_resume(&mut self, at: usize, count: usize, moved: usize, pc: Address) {
+        self.stack.copy_within(at..at + moved, at + RESUME_HEAD);
+        self.stack[at] = Word::U32(count as u32);
+        self.stack[at + 1] = Word::U32(pc);
+    }
+
+    /// The [`Resume`](crate::term::code::Instruction::Resume) stub: slot 0 says how many arguments follow, slot 1 which
+    /// instruction is to blame; behind the arguments stands what is applied to them.
     pub(super) fn resume(&mut self, base: usize) -> Result<Place, Trap> {
-        let Word::U32(count) = self.stack[base] else { unreachable!("the stub's frame starts with a count") };
-        let count = count as usize;
-        let function = self.stack[base + 1 + count];
-        self.stack.copy_within(base + 1..base + 1 + count, base);
-        let pc =
-            self.frames.iter().rev().find(|frame| frame.pc >= stub::END).map_or(stub::RESUME, |frame| frame.pc - 1);
-        self.enter(function, base, count, pc)
+        let (Word::U32(count), Word::U32(pc)) = (self.stack[base], self.stack[base + 1]) else {
+            unreachable!("the stub's frame starts with a count and an address")
+        };
+        let args = base + RESUME_HEAD;
+        let after = args + count as usize;
+        let function = self.stack[after];
+        self.stack.copy_within(args..after, base);
+        self.enter(function, base, count as usize, pc)
     }
 
     /// Computes a definition, and then applies it.
     fn force_function(&mut self, function: Word, at: usize, count: usize, pc: Address) -> Result<Place, Trap> {
-        self.stack.copy_within(at..at + count, at + 1);
-        self.stack[at] = Word::U32(count as u32);
-        self.stack[at + 1 + count] = function;
-        match self.inspect_above(function, at, at + 2 + count, pc)? {
+        match self.compute_first(function, function, at, count, pc)? {
             Step::Enter(place) => Ok(place),
             Step::Value(_) => Ok(Place { pc: stub::RESUME, base: at }),
         }
@@ -143,28 +151,32 @@ impl Machine {
     /// The first argument, computed. If it has to be computed first, the application will be done again then.
     fn argument(&mut self, function: Word, at: usize, count: usize, pc: Address) -> Result<Step, Trap> {
         let word = self.stack[at];
-        let Word::Global(def) = word else { return Ok(Step::Value(word)) };
-        match self.global(def) {
-            None => Ok(Step::Value(word)),
-            Some(super::Global::Done(value)) => Ok(Step::Value(value)),
-            Some(_) => {
-                self.stack.copy_within(at..at + count, at + 1);
-                self.stack[at] = Word::U32(count as u32);
-                self.stack[at + 1 + count] = function;
-                self.inspect_above(word, at, at + 2 + count, pc)
-            }
+        match self.peek(Value(word)) {
+            Some(Value(word)) => Ok(Step::Value(word)),
+            None => self.compute_first(word, function, at, count, pc),
         }
     }
 
-    /// Computes a definition for the stub whose frame is at `base`.
-    fn inspect_above(&mut self, word: Word, base: usize, above: usize, pc: Address) -> Result<Step, Trap> {
-        let Word::Global(def) = word else { return Ok(Step::Value(word)) };
-        match self.global(def) {
-            Some(super::Global::Waiting) => {
-                self.frames.push(Frame { pc: stub::RESUME, base: base as u32 });
+    /// Computes a definition, and does the application after that.
+    fn compute_first(
+        &mut self,
+        needed: Word,
+        function: Word,
+        at: usize,
+        count: usize,
+        pc: Address,
+    ) -> Result<Step, Trap> {
+        let above = at + RESUME_HEAD + count + 1;
+        self.ensure_stack(above, pc)?;
+        self.begin_resume(at, count, count, pc);
+        self.stack[above - 1] = function;
+        match needed {
+            Word::Global(def) if matches!(self.global(def), Some(Global::Waiting)) => {
+                self.frames.push(Frame { pc: stub::RESUME, base: at as u32 });
                 self.begin(def, pc, above).map(Step::Enter)
             }
-            _ => self.inspect(word, pc, base),
+            // What is being computed is needed to compute it.
+            _ => self.inspect(needed, pc, at),
         }
     }
 
@@ -224,7 +236,7 @@ impl Machine {
         };
         let tables = self.tables();
         let fields = cell.map_or(0, |_| usize::from(tables.fields[usize::from(ctor)]));
-        self.ensure_stack(at + count + fields + 2, pc)?;
+        self.ensure_stack(at + count + fields, pc)?;
         let function = self.stack[at];
         self.stack.copy_within(at + 1..at + count, at + 1 + fields);
         let tag = tables.program.ctors[CtorId::new(u32::from(ctor))].tag;

@@ -175,7 +175,7 @@ impl Machine {
     /// # Errors
     /// As [`call`](Self::call).
     pub fn apply(&mut self, function: Value, args: &[Value]) -> Result<Value, Diagnostic> {
-        let start = [Word::U32(args.len() as u32)];
+        let start = [Word::U32(args.len() as u32), Word::U32(stub::RESUME)];
         let slots = start.into_iter().chain(args.iter().map(|arg| arg.0)).chain([function.0]);
         self.start(stub::RESUME, slots)
     }
@@ -200,6 +200,14 @@ impl Machine {
                 None => Some(value),
             },
             _ => Some(value),
+        }
+    }
+
+    /// The value of a definition without parameters, if it has been computed.
+    pub fn computed(&self, def: DefId) -> Option<Value> {
+        match self.global(def) {
+            Some(Global::Done(word)) => Some(Value(word)),
+            Some(Global::Waiting | Global::Running) | None => None,
         }
     }
 

@@ -34,7 +34,7 @@ impl Machine {
             None => Ok(Step::Value(word)),
             Some(Global::Done(value)) => Ok(Step::Value(value)),
             Some(Global::Waiting) => {
-                let above = base + self.frame_size(pc);
+                let above = self.above(pc, base);
                 self.frames.push(Frame { pc, base: base as u32 });
                 self.begin(def, pc, above).map(Step::Enter)
             }
@@ -81,13 +81,9 @@ impl Machine {
         Ok(Step::Value(value))
     }
 
-    /// How many slots the frame that runs the instruction has.
-    fn frame_size(&self, pc: Address) -> usize {
-        match pc {
-            stub::FORCE => 1,
-            stub::STORE | stub::DELIVER => 2,
-            _ => self.code.tables.function_at(pc).map_or(0, |function| function.frame as usize),
-        }
+    /// Where the frames of calls can begin while the instruction waits.
+    fn above(&self, pc: Address, base: usize) -> usize {
+        base + self.code.tables.heights[pc as usize] as usize
     }
 
     /// An operator whose operands are not just two numbers with a result.
@@ -202,7 +198,7 @@ impl Machine {
                 Ok(Place { pc, base })
             }
             (Word::Lambda(_) | Word::Closure(_) | Word::Partial(..) | Word::Global(_), Some(ty)) if count > 0 => {
-                let above = base + self.frame_size(pc);
+                let above = self.above(pc, base);
                 self.ensure_stack(above + 2, pc)?;
                 self.frames.push(Frame { pc, base: base as u32 });
                 self.stack[above] = Word::U32(src as u32);

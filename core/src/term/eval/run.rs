@@ -8,13 +8,17 @@ use std::sync::atomic::Ordering;
 use super::collect::Top;
 use super::operate::operate;
 use super::value::{Position, Word};
+use super::view::{make_chain, make_text};
 use super::{Frame, Machine, Place, Step, Trap};
-use crate::diag::Code;
+use crate::diag::{Code, Diagnostic};
 use crate::num::{BinOp, Num};
-use crate::term::code::{Address, Instruction, Tables, stub};
+use crate::span::Span;
+use crate::term::code::{Address, Chain, Instruction, Tables, stub};
 
 /// After how many calls the interrupt flag is looked at.
 pub(super) const POLL_INTERVAL: u32 = 4096;
+
+const INTERRUPTED: &str = "the program was stopped";
 
 impl Machine {
     /// Runs until the call that was started at `place` has returned, and gives its result.
@@ -256,7 +260,6 @@ impl Machine {
                     (pc, base) = (waiting.pc, waiting.base as usize);
                     frame = &mut self.stack[base..];
                 }
-                Instruction::Clear { from, to } => frame[from as usize..to as usize].fill(Word::Era),
                 Instruction::Force { dst, src } => {
                     let word = frame[src as usize];
                     finish!(dst, self.inspect(word, pc - 1, base)?);
@@ -305,21 +308,32 @@ impl Machine {
     }
 
     fn collect_in_function(&mut self, words: usize, pc: Address, base: usize, tables: &Tables) -> Result<(), Trap> {
-        let count = tables.function_at(pc).map_or(0, |function| function.frame as usize);
+        let count = tables.heights[pc as usize] as usize;
         let live = tables.live[pc as usize];
         self.collect(words, Top { pc, base, count, live })
     }
 
-    /// Looks whether the run is to end.
+    /// Every few thousand calls: looks whether the run is to end.
     #[cold]
     fn poll(&mut self, pc: Address) -> Result<(), Trap> {
         self.fuel = POLL_INTERVAL;
         self.stats.calls += u64::from(POLL_INTERVAL);
-        if self.limits.interrupt.as_ref().is_some_and(|flag| flag.load(Ordering::Relaxed)) {
-            let message = "the program was stopped".to_string();
-            return Err(self.trap(Code::Interrupted, pc, message, "it was still running"));
+        if self.is_interrupted() {
+            return Err(self.trap(Code::Interrupted, pc, INTERRUPTED.to_string(), "it was still running"));
         }
         self.check_frames(pc)
+    }
+
+    fn is_interrupted(&self) -> bool {
+        self.limits.interrupt.as_ref().is_some_and(|flag| flag.load(Ordering::Relaxed))
+    }
+
+    /// Fails if the machine is to stop. For what happens between runs.
+    ///
+    /// # Errors
+    /// If the interrupt flag is set.
+    pub fn check_interrupt(&self) -> Result<(), Diagnostic> {
+        if self.is_interrupted() { Err(Diagnostic::new(Code::Interrupted, Span::NONE, INTERRUPTED)) } else { Ok(()) }
     }
 
     #[cold]
@@ -377,7 +391,8 @@ impl Machine {
         if !self.heap.has_room(words) {
             self.collect_in_function(words, pc, base, tables)?;
         }
-        let value = self.make_text(text);
+        let chain = Chain::text(&tables.program.known).expect("code with strings was compiled with a prelude");
+        let value = make_text(&mut self.heap, chain, text);
         self.stack[base + dst as usize] = value;
         Ok(())
     }
@@ -396,11 +411,10 @@ impl Machine {
             self.collect_in_function(words, pc, base, tables)?;
         }
         let at = base + at as usize;
-        let known = &tables.program.known;
-        let (stack, heap) = (&mut self.stack, &mut self.heap);
-        let items = stack[at..at + count as usize].iter().copied();
-        let value = super::view::chain(heap, known.list_cons, known.list_nil, items);
-        stack[base + dst as usize] = value;
+        let chain = Chain::list(&tables.program.known).expect("code with lists was compiled with a prelude");
+        let items = self.stack[at..at + count as usize].iter().copied();
+        let value = make_chain(&mut self.heap, chain, items);
+        self.stack[base + dst as usize] = value;
         Ok(())
     }
 }

@@ -93,6 +93,14 @@ impl Value {
     pub fn num(self) -> Option<Num> {
         self.0.num()
     }
+
+    /// Where the value's cell stands in the heap, if it has one: values with the same cell are shared.
+    pub fn cell(self) -> Option<u32> {
+        match self.0 {
+            Word::Data(_, cell) | Word::Pair(cell) | Word::Closure(cell) | Word::Partial(_, cell) => Some(cell),
+            _ => None,
+        }
+    }
 }
 
 impl From<Num> for Value {

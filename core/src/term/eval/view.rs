@@ -6,7 +6,7 @@ use super::value::{Position, Value, Word};
 use crate::diag::{Code, Diagnostic};
 use crate::num::Num;
 use crate::span::Span;
-use crate::term::code::{LambdaId, SmallCtor};
+use crate::term::code::{Chain, LambdaId, SmallCtor};
 use crate::term::{CtorId, DefId, LocalId, TypeId};
 
 /// What a value is made of.
@@ -115,29 +115,22 @@ impl Machine {
     /// A string.
     ///
     /// # Errors
-    /// If the memory limit is reached.
+    /// If the memory limit is reached, or the program has no strings.
     pub fn string(&mut self, text: &str) -> Result<Value, Diagnostic> {
+        let chain = Chain::text(&self.code.tables.program.known).ok_or_else(|| missing("strings"))?;
         self.check_outside(2 * text.len())?;
-        Ok(Value(self.make_text(text)))
+        Ok(Value(make_text(&mut self.heap, chain, text)))
     }
 
     /// A list.
     ///
     /// # Errors
-    /// If the memory limit is reached.
+    /// If the memory limit is reached, or the program has no lists.
     pub fn list(&mut self, items: impl IntoIterator<Item = Value>) -> Result<Value, Diagnostic> {
+        let chain = Chain::list(&self.code.tables.program.known).ok_or_else(|| missing("lists"))?;
         let items: Vec<Word> = items.into_iter().map(|item| item.0).collect();
         self.check_outside(2 * items.len())?;
-        let known = &self.code.tables.program.known;
-        Ok(Value(chain(&mut self.heap, known.list_cons, known.list_nil, items.into_iter())))
-    }
-
-    /// A string, for which there is room.
-    pub(super) fn make_text(&mut self, text: &str) -> Word {
-        let known = &self.code.tables.program.known;
-        // A count of the characters first: `chain` needs to know how many cells there will be.
-        let characters: Vec<Word> = text.chars().map(|c| Word::U24(u32::from(c))).collect();
-        chain(&mut self.heap, known.string_cons, known.string_nil, characters.into_iter())
+        Ok(Value(make_chain(&mut self.heap, chain, items.into_iter())))
     }
 
     fn check_outside(&mut self, words: usize) -> Result<(), Diagnostic> {
@@ -153,15 +146,20 @@ impl Machine {
     }
 }
 
-/// A chain of cells, one for each item, ended by `nil`. Space for two words an item is taken at once.
-pub(super) fn chain(
-    heap: &mut Heap,
-    cons: Option<CtorId>,
-    nil: Option<CtorId>,
-    items: impl ExactSizeIterator<Item = Word>,
-) -> Word {
-    let small = |ctor: Option<CtorId>| ctor.expect("the prelude defines lists and strings").index() as SmallCtor;
-    let (cons, nil) = (small(cons), small(nil));
+fn missing(what: &str) -> Diagnostic {
+    let message = format!("the program has no {what}");
+    Diagnostic::new(Code::Internal, Span::NONE, message).hint("compile it together with the prelude")
+}
+
+/// A string, for which there is room: two words for each character.
+pub(super) fn make_text(heap: &mut Heap, chain: Chain, text: &str) -> Word {
+    let characters: Vec<Word> = text.chars().map(|c| Word::U24(u32::from(c))).collect();
+    make_chain(heap, chain, characters.into_iter())
+}
+
+/// A chain of cells, for which there is room: two words for each item.
+pub(super) fn make_chain(heap: &mut Heap, chain: Chain, items: impl ExactSizeIterator<Item = Word>) -> Word {
+    let Chain { cons, nil } = chain;
     let count = items.len();
     if count == 0 {
         return Word::Unit(nil);

@@ -1,13 +1,18 @@
 //! The evaluator, each test in three ways: as it is, collecting at every allocation, and the latter with a nursery that
 //! is as small as it can be.
 
-mod source;
+mod definitions;
+mod functions;
+mod io;
+mod memory;
+mod speed;
+mod traps;
 mod values;
 
 use super::{Limits, Machine, Value, View};
 use crate::diag::Diagnostic;
 use crate::term::code::Code;
-use source::program;
+use crate::term::test_source::program;
 
 /// Runs `main` in all ways, which must agree.
 fn run(text: &str) -> Result<String, Diagnostic> {

@@ -1,0 +1,112 @@
+//! Literals and the data that sugar stands for.
+
+use super::{Lowering, invalid};
+use crate::bend::ast::{Expr, ExprKind, Literal};
+use crate::diag::Code;
+use crate::name::Name;
+use crate::num::{LiteralValue, Num, NumKind};
+use crate::span::Span;
+use crate::term::{CtorId, Term, TermKind};
+
+/// The longest chain of `Nat/Succ` that a literal `#n` may stand for.
+const NAT_LIMIT: u32 = 1 << 20;
+
+impl Lowering<'_> {
+    pub(super) fn number(&mut self, literal: &Literal, span: Span) -> Term {
+        let Some(kind) = literal.suffix else {
+            return Term::new(TermKind::Literal(literal.value), span);
+        };
+        let number = match (kind, literal.value) {
+            (NumKind::U24, LiteralValue::Unsigned(n)) if n < 1 << 24 => Num::U24(n),
+            (NumKind::U32, LiteralValue::Unsigned(n)) => Num::U32(n),
+            (NumKind::I24, LiteralValue::Unsigned(n)) if n < 1 << 23 => Num::I24(n as i32),
+            (NumKind::I24, LiteralValue::Signed(n)) if (-(1 << 23)..1 << 23).contains(&n) => Num::I24(n as i32),
+            (NumKind::I32, LiteralValue::Unsigned(n)) if n <= i32::MAX as u32 => Num::I32(n as i32),
+            (NumKind::I32, LiteralValue::Signed(n)) => Num::I32(n as i32),
+            (NumKind::F24, LiteralValue::Float(x)) => Num::f24(x),
+            (NumKind::F32, LiteralValue::Float(x)) => Num::F32(x),
+            (NumKind::F24, LiteralValue::Unsigned(n)) => Num::f24(n as f32),
+            (NumKind::F32, LiteralValue::Unsigned(n)) => Num::F32(n as f32),
+            (NumKind::F24, LiteralValue::Signed(n)) => Num::f24(n as f32),
+            (NumKind::F32, LiteralValue::Signed(n)) => Num::F32(n as f32),
+            _ => {
+                let message = format!("`{}` is not a number of type {}", literal.text, kind.name());
+                self.error(Code::LiteralRange, span, message);
+                return invalid(span);
+            }
+        };
+        Term::new(TermKind::Num(number), span)
+    }
+
+    /// Up to four base64 characters, six bits each.
+    pub(super) fn symbol(text: &str) -> u32 {
+        text.bytes().fold(0, |value, c| {
+            let digit = match c {
+                b'A'..=b'Z' => c - b'A',
+                b'a'..=b'z' => c - b'a' + 26,
+                b'0'..=b'9' => c - b'0' + 52,
+                b'+' => 62,
+                _ => 63,
+            };
+            (value << 6) | u32::from(digit)
+        })
+    }
+
+    /// `#n`. The chain is made by a loop, but nests as deeply as it is long; hence the limit.
+    pub(super) fn nat(&mut self, n: u32, span: Span) -> Term {
+        let (Some(zero), Some(succ)) = (self.program.known.nat_zero, self.program.known.nat_succ) else {
+            return invalid(span);
+        };
+        if n > NAT_LIMIT {
+            self.error(
+                Code::LiteralRange,
+                span,
+                format!("`#{n}` is larger than #{NAT_LIMIT}, the largest Nat literal"),
+            );
+            return invalid(span);
+        }
+        let zero = Term::new(TermKind::Ctor(zero, vec![]), span);
+        (0..n).fold(zero, |n, _| Term::new(TermKind::Ctor(succ, vec![n]), span))
+    }
+
+    /// A constructor of the prelude with all its fields.
+    pub(super) fn known_ctor(&mut self, ctor: Option<CtorId>, args: Vec<Term>, span: Span) -> Term {
+        match ctor {
+            Some(ctor) => self.construct(ctor, args, span),
+            None => invalid(span),
+        }
+    }
+
+    /// A call of a definition of the prelude.
+    pub(super) fn prelude_call(&mut self, name: &str, args: Vec<Term>, span: Span) -> Term {
+        match self.prelude_def(name) {
+            Some(def) if args.is_empty() => Term::new(TermKind::Global(def), span),
+            Some(def) => super::frame::apply(Term::new(TermKind::Global(def), span), args, span),
+            None => invalid(span),
+        }
+    }
+
+    /// `{ k: v, … }`.
+    pub(super) fn map(&mut self, entries: &[(Expr, Expr)], span: Span) -> Term {
+        let mut map = self.prelude_call("Map/empty", vec![], span);
+        for (key, value) in entries {
+            let (key, value) = (self.expression(key), self.expression(value));
+            map = self.prelude_call("Map/set", vec![map, key, value], span);
+        }
+        map
+    }
+
+    /// Whether an expression can be repeated without cost and without changing anything: `use` copies it.
+    pub(super) fn is_atom(expr: &Expr) -> bool {
+        match &expr.node {
+            ExprKind::Era | ExprKind::Num(_) | ExprKind::Char(_) | ExprKind::Symbol(_) => true,
+            ExprKind::Var(_) => true,
+            _ => false,
+        }
+    }
+}
+
+/// A name that no program can write.
+pub(super) fn hidden(name: &str) -> Name {
+    Name::from(format!("%{name}"))
+}

@@ -1,0 +1,120 @@
+//! `with` blocks, their steps `x <- e`, and `open`.
+
+use super::choices::LowerBody;
+use super::expressions::with_binds;
+use super::frame::{Binding, apply};
+use super::literals::hidden;
+use super::{Entity, Lowering, invalid};
+use crate::bend::ast::{Expr, Ident, Pattern, With};
+use crate::diag::{Code, Diagnostic};
+use crate::name::Name;
+use crate::span::Span;
+use crate::term::{Arm, Match, Term, TermKind};
+
+impl<'l> Lowering<'l> {
+    pub(super) fn fun_with(&mut self, w: &With<Expr>) -> Term {
+        self.with_(w, &mut |this, body| this.expression(body))
+    }
+
+    /// `with T`: steps inside are bound by `T/bind`, and `wrap` is `T/wrap`.
+    pub(super) fn with_<B>(&mut self, w: &With<B>, body: LowerBody<'_, 'l, B>) -> Term {
+        let member = |what: &str| Name::from(format!("{}/{what}", w.monad.node));
+        let bind = match self.find_entity(&member("bind")) {
+            Some(Entity::Def(bind)) => Some(bind),
+            Some(Entity::Ctor(_) | Entity::Tag(_)) | None => {
+                let message = format!("`{}` is no monad: there is no function `{}`", w.monad.node, member("bind"));
+                let hint = "a monad `T` has the functions `T/bind(value, next)` and `T/wrap(x)`";
+                self.report(Diagnostic::new(Code::NoMonad, w.monad.span, message).hint(hint));
+                None
+            }
+        };
+        let mark = self.enter();
+        if let Some(Entity::Def(wrap)) = self.find_entity(&member("wrap")) {
+            self.bind(Name::new("wrap"), Binding::Closed(TermKind::Global(wrap)));
+        }
+        self.frame().monads.push(bind);
+        let term = body(self, &w.body);
+        self.frame().monads.pop();
+        self.leave(mark);
+        term
+    }
+
+    /// `ask p = e; rest`.
+    pub(super) fn ask(
+        &mut self,
+        pattern: &Pattern,
+        value: &Expr,
+        span: Span,
+        rest: impl FnOnce(&mut Self) -> Term,
+    ) -> Term {
+        let value = self.expression(value);
+        self.ask_value(pattern, value, span, rest)
+    }
+
+    /// A step of a monad: `T/bind(value, deferred)`, where the deferred continuation is `λx (x λp rest)`: `undefer` gives
+    /// it the identity, and so the function of the step's result.
+    pub(super) fn ask_value(
+        &mut self,
+        pattern: &Pattern,
+        value: Term,
+        span: Span,
+        rest: impl FnOnce(&mut Self) -> Term,
+    ) -> Term {
+        let bind = match self.frame().monads.last() {
+            Some(Some(bind)) => *bind,
+            Some(None) => {
+                self.poison(pattern);
+                rest(self);
+                return invalid(span);
+            }
+            None => {
+                let message = "this step stands outside a `with` block";
+                self.report(
+                    Diagnostic::new(Code::AskOutside, pattern.span, message)
+                        .hint("put it inside `with T:`, where `T` is the monad, for example `IO`"),
+                );
+                self.poison(pattern);
+                rest(self);
+                return invalid(span);
+            }
+        };
+        let mark = self.enter();
+        let (params, binds) = self.parameters(std::slice::from_ref(pattern));
+        let body = rest(self);
+        self.leave(mark);
+        let next = Term::new(TermKind::Lambda(params, Box::new(with_binds(binds, body))), span);
+        let id = self.local(hidden("deferred"), span);
+        let deferred = apply(self.local_term(id, span), vec![next], span);
+        let deferred = Term::new(TermKind::Lambda(vec![id], Box::new(deferred)), span);
+        apply(Term::new(TermKind::Global(bind), span), vec![value, deferred], span)
+    }
+
+    /// `open T x`: a match with one arm, whose body is what follows.
+    pub(super) fn open(&mut self, ty: &Ident, var: &Ident, span: Span, rest: impl FnOnce(&mut Self) -> Term) -> Term {
+        let module = self.module();
+        let known = self.scopes[module].types.get(&ty.node).or_else(|| self.prelude.types.get(&ty.node)).copied();
+        let Some(id) = known else {
+            let message = format!("there is no type `{}`", ty.node);
+            self.error(Code::UnboundType, ty.span, message);
+            return invalid(span);
+        };
+        let ctors = &self.program.types[id].ctors;
+        let &[ctor] = ctors.as_slice() else {
+            let message = format!("`{}` has {} constructors, so it cannot be opened", ty.node, ctors.len());
+            self.report(Diagnostic::new(Code::NoConstructor, ty.span, message).hint("use `match`"));
+            return invalid(span);
+        };
+        let scrutinee = self.name(&var.node, var.span);
+        let mark = self.enter();
+        let whole = Some(self.bind_local(&var.node, var.span));
+        let names: Vec<Name> = self.program.ctors[ctor].fields.iter().map(|f| f.name.clone()).collect();
+        let mut fields = vec![];
+        for field in names {
+            fields.push(self.bind_local(&Name::from(format!("{}.{field}", var.node)), var.span));
+        }
+        let body = rest(self);
+        self.leave(mark);
+        let arms = vec![Arm { ctor, whole, fields, body }];
+        Term::new(TermKind::Match(Box::new(Match { scrutinee, ty: id, arms, default: None })), span)
+    }
+}

@@ -1,0 +1,41 @@
+//! Values as text, the way `girih run` prints them.
+//!
+//! Data is read from the machine's heap as it stands: numbers, `*`, strings, lists, nested pairs, `Type/Ctor(…)`. Functions
+//! are shown in normal form: they are applied to fresh variables by [`normal`], which computes under binders. That
+//! always ends: references to recursive definitions stay names inside the arms of a match that is stuck, and a function
+//! that needs more than a fixed number of steps is shown as it stands, without computing under its binders.
+//!
+//! Nothing here recurses along data: [`write`] works on a list of pending pieces.
+
+mod normal;
+mod settle;
+mod write;
+
+use crate::diag::Diagnostic;
+use crate::idx::IndexVec;
+use crate::term::cycles::on_cycle;
+use crate::term::eval::{Machine, Value};
+use crate::term::{Body, DefId, Program};
+
+/// The text of a value.
+///
+/// Definitions without parameters that stand in the value are computed first (unless they are recursive: these are shown
+/// by name, because their value may be endless).
+///
+/// # Errors
+/// If computing such a definition fails, as any evaluation may.
+pub fn show(machine: &mut Machine, value: Value) -> Result<String, Diagnostic> {
+    let code = machine.code().clone();
+    let recursive = on_cycle(&references(code.program()));
+    let value = settle::settle(machine, &recursive, value)?;
+    Ok(write::write(&code, machine, &recursive, value))
+}
+
+/// For every definition, those that it mentions.
+fn references(program: &Program) -> IndexVec<DefId, Vec<DefId>> {
+    let mentions = |body: &Body| match body {
+        Body::Term(term) => term.globals(),
+        Body::Net(_) => vec![],
+    };
+    program.defs.iter().map(|def| mentions(&def.body)).collect()
+}

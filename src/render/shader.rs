@@ -1,0 +1,275 @@
+//! A file that makes pictures, and the renderer that has all cores make them.
+
+use super::branch::Branch;
+use super::contract::{self, Kind};
+use super::frame::{Frame, Pixel, Size};
+use super::leaves;
+use super::workers::{Motif, Painter, Workers};
+use crate::program::Program;
+use crate::report::Report;
+use girih_core::bend::Options;
+use girih_core::diag::{Code, Diagnostic, WarningLevels};
+use girih_core::num::Num;
+use girih_core::span::{Sources, Span};
+use girih_core::term::code::Code as Compiled;
+use girih_core::term::eval::{Limits, Machine, Value};
+use girih_core::term::{self, DefId};
+use std::num::NonZeroUsize;
+use std::path::Path;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::Duration;
+
+/// How long a renderer waits before it looks at the flag that stops it.
+const GLANCE: Duration = Duration::from_millis(20);
+
+/// A program that makes pictures: it defines `shader(x: u24, y: u24, t: f24) -> u24`, which gives the colour 0xRRGGBB of a
+/// pixel, or `render(depth: u24, t: f24)`, which gives the tree of all pixels.
+#[derive(Clone, Debug)]
+pub struct Shader {
+    program: term::Program,
+    sources: Sources,
+    warnings: Report,
+    kind: Kind,
+    size: Size,
+}
+
+/// How a shader's pictures are made.
+#[derive(Clone, Debug)]
+pub struct RenderOptions {
+    /// Their size; the shader's own if none. A shader's definitions `width` and `height` become this size.
+    pub size: Option<Size>,
+    /// How many threads paint; as many as there are cores if none.
+    pub threads: Option<NonZeroUsize>,
+    /// The most bytes that the data of all threads together may take.
+    pub memory: u64,
+    /// Raised from outside to stop.
+    pub interrupt: Option<Arc<AtomicBool>>,
+}
+
+impl Default for RenderOptions {
+    fn default() -> RenderOptions {
+        RenderOptions { size: None, threads: None, memory: 4 << 30, interrupt: None }
+    }
+}
+
+impl Shader {
+    /// Opens a file, compiled with [`Shader::options`].
+    pub fn open(path: impl AsRef<Path>) -> Result<Shader, Report> {
+        Shader::new(&Program::open(path, &Shader::options()))
+    }
+
+    /// How a shader is compiled: it needs no `main`.
+    pub fn options() -> Options {
+        let mut warnings = WarningLevels::default();
+        warnings.set(Code::MissingMain, None);
+        warnings.set(Code::UnusedDefinition, None);
+        Options { warnings, ..Options::default() }
+    }
+
+    /// Takes a program as a shader.
+    pub fn new(program: &Program) -> Result<Shader, Report> {
+        let core = program.core_program()?;
+        let warnings = program.report();
+        let sources = warnings.sources.clone();
+        let open = || Ok((contract::kind(core)?, contract::size(core)?));
+        match open() {
+            Ok((kind, size)) => Ok(Shader { program: core.clone(), sources, warnings, kind, size }),
+            Err(diagnostic) => Err(Report { sources, diagnostics: vec![diagnostic] }),
+        }
+    }
+
+    /// What the compiler said.
+    pub fn warnings(&self) -> &Report {
+        &self.warnings
+    }
+
+    /// The size that it has by itself.
+    pub fn size(&self) -> Size {
+        self.size
+    }
+
+    /// One picture. For several, make a [`renderer`](Shader::renderer).
+    pub fn frame(&self, size: Size, time: f32) -> Result<Frame, Report> {
+        self.renderer(&RenderOptions { size: Some(size), ..RenderOptions::default() })?.frame(time)
+    }
+
+    /// Starts threads that make pictures.
+    pub fn renderer(&self, options: &RenderOptions) -> Result<Renderer, Report> {
+        self.renderer_that_calls(options, || {})
+    }
+
+    /// As [`renderer`](Shader::renderer); `on_done` is called on some thread whenever a picture is done.
+    pub fn renderer_that_calls(
+        &self,
+        options: &RenderOptions,
+        on_done: impl Fn() + Send + Sync + 'static,
+    ) -> Result<Renderer, Report> {
+        let report = |diagnostics| Report { sources: self.sources.clone(), diagnostics };
+        let size = options.size.unwrap_or(self.size);
+        let cores = std::thread::available_parallelism().unwrap_or(NonZeroUsize::MIN);
+        let threads = options.threads.unwrap_or(cores);
+        let memory = options.memory / threads.get() as u64;
+        let start = || {
+            let program = contract::resized(&self.program, size).map_err(|diagnostic| vec![diagnostic])?;
+            let code = Compiled::for_roots(&program, &self.kind.roots())?;
+            let motif = Tree { code, kind: self.kind, size, memory, threads };
+            Workers::start(motif, size, threads, Box::new(on_done)).map_err(|error| {
+                let message = format!("the {threads} threads that paint cannot be started: {error}");
+                vec![Diagnostic::new(Code::Internal, Span::NONE, message)]
+            })
+        };
+        let workers = start().map_err(report)?;
+        let ahead = match self.kind {
+            Kind::Pixel { .. } => 2,
+            Kind::Tree { .. } => threads.get() + 1,
+        };
+        Ok(Renderer { workers, sources: self.sources.clone(), size, ahead, interrupt: options.interrupt.clone() })
+    }
+}
+
+impl Kind {
+    /// What is called from outside.
+    fn roots(self) -> Vec<DefId> {
+        match self {
+            Kind::Pixel { shader, frame } => vec![shader, frame],
+            Kind::Tree { render } => vec![render],
+        }
+    }
+}
+
+/// Makes pictures on many threads, several of them at the same time if that helps.
+pub struct Renderer {
+    workers: Workers,
+    sources: Sources,
+    size: Size,
+    ahead: usize,
+    interrupt: Option<Arc<AtomicBool>>,
+}
+
+impl Renderer {
+    /// The size of the pictures.
+    pub fn size(&self) -> Size {
+        self.size
+    }
+
+    /// How many threads paint.
+    pub fn threads(&self) -> usize {
+        self.workers.threads()
+    }
+
+    /// Asks for the picture at a time, in seconds.
+    pub fn submit(&mut self, time: f32) {
+        self.workers.submit(time);
+    }
+
+    /// Whether the threads are busy enough: asking for more would only make what comes next older.
+    pub fn is_busy(&self) -> bool {
+        self.workers.waiting() >= self.ahead
+    }
+
+    /// Takes the oldest picture that was asked for, if it is done.
+    pub fn poll(&mut self) -> Option<Result<Frame, Report>> {
+        let result = self.workers.take(Duration::ZERO)?;
+        Some(self.reported(result))
+    }
+
+    /// Waits for the oldest picture that was asked for. None if there is none.
+    pub fn wait(&mut self) -> Option<Result<Frame, Report>> {
+        while self.workers.waiting() > 0 {
+            if self.interrupt.as_ref().is_some_and(|flag| flag.load(Ordering::Relaxed)) {
+                self.workers.interrupt();
+            }
+            if let Some(result) = self.workers.take(GLANCE) {
+                return Some(self.reported(result));
+            }
+        }
+        None
+    }
+
+    /// The picture at a time. Pictures that were asked for before are dropped.
+    pub fn frame(&mut self, time: f32) -> Result<Frame, Report> {
+        self.submit(time);
+        let mut last = None;
+        while let Some(result) = self.wait() {
+            last = Some(result);
+        }
+        last.expect("a picture was asked for")
+    }
+
+    /// The pictures at these times, in order; those that follow are painted while one is looked at.
+    pub fn frames(&mut self, times: impl IntoIterator<Item = f32>) -> impl Iterator<Item = Result<Frame, Report>> {
+        let mut times = times.into_iter();
+        std::iter::from_fn(move || {
+            while !self.is_busy() {
+                let Some(time) = times.next() else { break };
+                self.submit(time);
+            }
+            self.wait()
+        })
+    }
+
+    fn reported(&self, result: Result<Frame, Diagnostic>) -> Result<Frame, Report> {
+        result.map_err(|diagnostic| Report { sources: self.sources.clone(), diagnostics: vec![diagnostic] })
+    }
+}
+
+/// The tree of a shader's pictures.
+struct Tree {
+    code: Compiled,
+    kind: Kind,
+    size: Size,
+    memory: u64,
+    threads: NonZeroUsize,
+}
+
+impl Motif for Tree {
+    fn branches(&self) -> Vec<Branch> {
+        match self.kind {
+            Kind::Pixel { .. } => Branch::cover(self.size, handy_depth(self.size, self.threads)),
+            Kind::Tree { .. } => vec![Branch::whole(self.size)],
+        }
+    }
+
+    fn painter(&self, interrupt: &Arc<AtomicBool>) -> Box<dyn Painter> {
+        let limits = Limits { memory: self.memory, interrupt: Some(Arc::clone(interrupt)), ..Limits::default() };
+        Box::new(TreePainter { machine: Machine::new(&self.code, limits), kind: self.kind, size: self.size })
+    }
+}
+
+/// How deep the branches are that threads take: about sixteen for each thread, since some are harder than others, but not
+/// so many that handing them out takes longer than painting them.
+fn handy_depth(size: Size, threads: NonZeroUsize) -> u32 {
+    size.depth().saturating_sub(threads.get().ilog2() + 4).clamp(6, 16)
+}
+
+/// A machine that grows branches and reads their leaves.
+struct TreePainter {
+    machine: Machine,
+    kind: Kind,
+    size: Size,
+}
+
+impl Painter for TreePainter {
+    fn paint(&mut self, branch: Branch, time: f32, pixels: &mut Vec<Pixel>) -> Result<(), Diagnostic> {
+        let time = Value::from(Num::f24(time));
+        let depth = Value::from(Num::u24(branch.depth));
+        let machine = &mut self.machine;
+        let (made_by, tree) = match self.kind {
+            Kind::Pixel { shader, frame } => {
+                let function = machine.call(shader, &[])?;
+                let width = Value::from(Num::u24(self.size.width()));
+                let path = Value::from(Num::u24(branch.path));
+                (shader, machine.call(frame, &[depth, width, function, time, path])?)
+            }
+            Kind::Tree { render } => (render, machine.call(render, &[depth, time])?),
+        };
+        let place = machine.code().program().defs[made_by].span;
+        leaves::read(machine, tree, branch.pixels(self.size).len(), place, pixels)
+    }
+}
+
+/// The times of the pictures of an animation that starts at a time and shows so many of them in a second.
+pub fn times(start: f32, rate: f32, count: usize) -> impl Iterator<Item = f32> {
+    (0..count).map(move |number| start + number as f32 / rate)
+}
