@@ -2,7 +2,7 @@
 
 use super::hints;
 use super::infer::Infer;
-use super::show::{Letters, letter};
+use super::show::Letters;
 use super::types::{KindSet, Node, Ty};
 use super::unify::Clash;
 use crate::diag::{Code, Diagnostic};
@@ -68,7 +68,7 @@ impl<'p> Infer<'p> {
         let variable = self.rigid[id as usize];
         let letters = &mut Letters::Blank;
         let (expected_name, found_name) = (self.show(expected, letters), self.show(found, letters));
-        let (name, other_name) = (letter(variable.index as usize), self.show(other, letters));
+        let (name, other_name) = (self.rigid_name(id).to_string(), self.show(other, letters));
         let def = &self.program.defs[variable.def];
         let message = if expected_name == name || found_name == name {
             format!("expected `{expected_name}`, found `{found_name}`, though `{name}` stands for every type")
@@ -94,7 +94,7 @@ impl<'p> Infer<'p> {
                 let letters = &mut Letters::Distinct(Vec::new());
                 let (variable, ty) = (self.show(variable, letters), self.show(ty, letters));
                 Diagnostic::new(Code::InfiniteType, span, format!("the type `{variable}` would have to be `{ty}`, which contains itself"))
-                    .hint("something is applied to itself, or called with a number of arguments that depends on it; leave the annotation out to have the function checked while it runs")
+                    .hint("something is applied to itself, or contains itself; leave the annotation out to have the function checked while it runs")
             }
             Clash::TooLarge => {
                 Diagnostic::new(Code::TypeTooLarge, span, format!("the term {verb} a type that is too large"))
@@ -166,7 +166,7 @@ impl<'p> Infer<'p> {
         let error =
             Diagnostic::new(Code::NotNumeric, term.span, format!("there is no `{}` for `{shown}`", op.symbol()));
         Box::new(error.hint(if kinds == KindSet::FLOAT {
-            "it needs floats: write `2.0`, or convert with `u24/to_f24`"
+            "it needs floats: convert with `u24/to_f24`, and write `2.0` for `2`"
         } else if kinds == KindSet::UNSIGNED {
             "it needs unsigned integers: `u24` or `u32`"
         } else {
