@@ -93,7 +93,10 @@ fn pictures_need_neither_a_display_nor_a_gpu() {
     let folder = tempfile::tempdir().expect("a folder");
     let waves = folder.path().join("waves.bend");
     write(&waves, WAVES);
-    let output = blind(&[waves.as_os_str(), "--headless".as_ref(), "--frames".as_ref(), "3".as_ref(), "-o".as_ref()], folder.path());
+    let output = blind(
+        &[waves.as_os_str(), "--headless".as_ref(), "--frames".as_ref(), "3".as_ref(), "-o".as_ref()],
+        folder.path(),
+    );
     assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
     let picture = |number: usize| {
         let path = folder.path().join(format!("waves-000{number}.png"));
@@ -104,7 +107,11 @@ fn pictures_need_neither_a_display_nor_a_gpu() {
         assert_eq!(picture.dimensions(), (64, 48));
         for (x, y, pixel) in picture.enumerate_pixels() {
             let colour = (((x * 4 + shift) % 256) << 16) | (y * 5);
-            assert_eq!(pixel.0, [(colour >> 16) as u8, (colour >> 8) as u8, colour as u8], "pixel {x}, {y} of {number}");
+            assert_eq!(
+                pixel.0,
+                [(colour >> 16) as u8, (colour >> 8) as u8, colour as u8],
+                "pixel {x}, {y} of {number}"
+            );
         }
     }
 }
@@ -185,9 +192,9 @@ impl Tools {
         }
         let folder = "/usr/share/vulkan/icd.d";
         let entries = std::fs::read_dir(folder).map_err(|error| format!("no Vulkan drivers in {folder}: {error}"))?;
-        let driver = entries.filter_map(|entry| Some(entry.ok()?.path())).find(|path| {
-            path.file_name().is_some_and(|name| name.to_string_lossy().starts_with("lvp_icd"))
-        });
+        let driver = entries
+            .filter_map(|entry| Some(entry.ok()?.path()))
+            .find(|path| path.file_name().is_some_and(|name| name.to_string_lossy().starts_with("lvp_icd")));
         driver.map(|driver| Tools { driver }).ok_or_else(|| format!("no software driver in {folder}"))
     }
 
