@@ -84,8 +84,26 @@ fn the_window_shows_moving_pictures_and_obeys() {
     display.wait_for_title("still - 256x256");
     display.wait_for_picture("a blue picture", |picture| picture.pixels().any(|pixel| pixel.0 == [0, 0, 255, 255]));
 
+    for (width, height) in ["300", "900", "1", "500"].into_iter().zip(["500", "200", "1", "400"]) {
+        let window = display.window().expect("a window");
+        display.tool("xdotool", &["windowsize", "--sync", &window, width, height]);
+    }
+    // The window is wider than the picture, which keeps its proportions: there are bars at its sides.
+    display.wait_for_picture("a picture of 400 pixels a side", |picture| {
+        let is_blue = |x, y| picture.get_pixel(x, y).0[2] == 255;
+        let blue_columns = (0..500).filter(|&x| (0..400).any(|y| is_blue(x, y))).count();
+        (390..=400).contains(&blue_columns)
+    });
+
     display.press("q");
     assert!(demo.wait().success(), "the demo ends well");
+
+    let mut without_gpu = tools.demo(&display);
+    without_gpu.env("VK_DRIVER_FILES", "/nonexistent").env("VK_ICD_FILENAMES", "/nonexistent");
+    let output = without_gpu.arg(&waves).output().expect("the demo runs");
+    let words = String::from_utf8_lossy(&output.stderr);
+    assert_eq!(output.status.code(), Some(3), "{words}");
+    assert!(words.contains("--headless"), "{words}");
 }
 
 #[test]
@@ -93,7 +111,10 @@ fn pictures_need_neither_a_display_nor_a_gpu() {
     let folder = tempfile::tempdir().expect("a folder");
     let waves = folder.path().join("waves.bend");
     write(&waves, WAVES);
-    let output = blind(&[waves.as_os_str(), "--headless".as_ref(), "--frames".as_ref(), "3".as_ref(), "-o".as_ref()], folder.path());
+    let output = blind(
+        &[waves.as_os_str(), "--headless".as_ref(), "--frames".as_ref(), "3".as_ref(), "-o".as_ref()],
+        folder.path(),
+    );
     assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
     let picture = |number: usize| {
         let path = folder.path().join(format!("waves-000{number}.png"));
@@ -104,7 +125,11 @@ fn pictures_need_neither_a_display_nor_a_gpu() {
         assert_eq!(picture.dimensions(), (64, 48));
         for (x, y, pixel) in picture.enumerate_pixels() {
             let colour = (((x * 4 + shift) % 256) << 16) | (y * 5);
-            assert_eq!(pixel.0, [(colour >> 16) as u8, (colour >> 8) as u8, colour as u8], "pixel {x}, {y} of {number}");
+            assert_eq!(
+                pixel.0,
+                [(colour >> 16) as u8, (colour >> 8) as u8, colour as u8],
+                "pixel {x}, {y} of {number}"
+            );
         }
     }
 }
@@ -185,9 +210,9 @@ impl Tools {
         }
         let folder = "/usr/share/vulkan/icd.d";
         let entries = std::fs::read_dir(folder).map_err(|error| format!("no Vulkan drivers in {folder}: {error}"))?;
-        let driver = entries.filter_map(|entry| Some(entry.ok()?.path())).find(|path| {
-            path.file_name().is_some_and(|name| name.to_string_lossy().starts_with("lvp_icd"))
-        });
+        let driver = entries
+            .filter_map(|entry| Some(entry.ok()?.path()))
+            .find(|path| path.file_name().is_some_and(|name| name.to_string_lossy().starts_with("lvp_icd")));
         driver.map(|driver| Tools { driver }).ok_or_else(|| format!("no software driver in {folder}"))
     }
 
