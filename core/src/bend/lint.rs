@@ -1,10 +1,11 @@
-//! Looks for what is probably not meant in a program without errors: definitions that nothing uses, and definitions
-//! that call themselves before anything else can happen.
+//! Looks for what is probably not meant in a program without errors: definitions that nothing uses, and runs that can never
+//! end.
 
 use crate::diag::{Code, Diagnostic, Diagnostics};
 use crate::idx::IndexVec;
 use crate::span::SourceId;
 use crate::term::cycles::on_cycle;
+use crate::term::simplify::simplify;
 use crate::term::{Body, Def, DefId, Origin, Program, Term, TermKind};
 use std::collections::HashSet;
 
@@ -32,23 +33,36 @@ fn unused_definitions(program: &Program, diags: &mut Diagnostics) {
     }
 }
 
+/// Follows the calls that are certain to happen when the program runs. A definition that calls itself on every way through it
+/// is reported if the program comes there for certain; it is none of our business in a branch that is never taken.
 fn endless_definitions(program: &Program, diags: &mut Diagnostics) {
+    let Some(entry) = program.entry else { return };
     let edges: IndexVec<DefId, Vec<DefId>> = program
         .defs
         .iter()
-        .map(|def| match &def.body {
-            Body::Term(body) => certain_calls(program, def, body),
-            Body::Net(_) => vec![],
+        .map(|def| {
+            // Values that nothing uses are not computed.
+            let mut def = def.clone();
+            simplify(&mut def);
+            match &def.body {
+                Body::Term(body) => certain_calls(program, &def, body),
+                Body::Net(_) => vec![],
+            }
         })
         .collect();
-    for (id, endless) in on_cycle(&edges).iter_enumerated() {
+    let endless = on_cycle(&edges);
+    let mut reached: HashSet<DefId> = HashSet::from([entry]);
+    let mut pending = vec![entry];
+    while let Some(id) = pending.pop() {
         let def = &program.defs[id];
-        if *endless && def.origin == Origin::User {
+        if endless[id] && def.origin == Origin::User {
             let message = format!("`{}` calls itself on every way through it, so it never ends", def.name);
             diags.push(
                 Diagnostic::new(Code::RecursionCycle, def.span, message)
                     .hint("put the recursive call into a branch that is not always taken"),
             );
+        } else {
+            pending.extend(edges[id].iter().filter(|callee| reached.insert(**callee)));
         }
     }
 }

@@ -30,7 +30,10 @@ pub(super) fn operand<'p>(infer: &mut Infer<'p>, op: BinOp, operand: &'p Term, t
         Node::Data(ty, _) if Some(ty) == string && matches!(op, BinOp::Eq | BinOp::Ne) => {
             Some("strings are compared with `String/equals`".to_string())
         }
-        Node::Data(ty, _) if (Some(ty) == string || Some(ty) == list) && op == BinOp::Add => {
+        Node::Data(ty, _) if Some(ty) == string && op == BinOp::Add => {
+            Some("strings are joined by a function that walks over their characters".to_string())
+        }
+        Node::Data(ty, _) if Some(ty) == list && op == BinOp::Add => {
             Some("lists are joined with `List/concat`".to_string())
         }
         Node::Rigid(_) => {

@@ -62,11 +62,14 @@ impl Lowering<'_> {
             rows.push(Row { patterns, names: vec![], links: vec![], rule: i });
             infos.push(RuleInfo { rule, names, leaves: 0, shared: None });
         }
-        let tree = Matrix::new(self, name.node.clone(), name.span, params.clone()).tree(params, rows);
+        let mut matrix = Matrix::new(self, name.node.clone(), name.span, params.clone());
+        let tree = matrix.tree(params, rows);
+        // With an error in the rules the tree does not say which of them are reached.
+        let is_whole = !matrix.has_failed();
         count_leaves(&tree, &mut infos);
         let mut binds = vec![];
         for info in &mut infos {
-            self.share(info, &mut binds);
+            self.share(info, is_whole, &mut binds);
         }
         with_binds(binds, self.emit(tree, &infos, name.span))
     }
@@ -155,7 +158,7 @@ impl Lowering<'_> {
 
     /// Lowers the body of a rule to which several leaves lead as a function, and that of one to which none leads for its
     /// errors only.
-    fn share(&mut self, info: &mut RuleInfo<'_>, binds: &mut Vec<Bind>) {
+    fn share(&mut self, info: &mut RuleInfo<'_>, tree_is_whole: bool, binds: &mut Vec<Bind>) {
         if info.leaves == 1 {
             return;
         }
@@ -165,8 +168,10 @@ impl Lowering<'_> {
         let body = self.expression(&info.rule.body);
         self.leave(mark);
         if info.leaves == 0 {
-            let message = "the rules before fit everything that this one fits";
-            self.report(Diagnostic::new(Code::UnreachableMatch, info.rule.span, message).hint("remove this rule"));
+            if tree_is_whole {
+                let message = "the rules before fit everything that this one fits";
+                self.report(Diagnostic::new(Code::UnreachableMatch, info.rule.span, message).hint("remove this rule"));
+            }
             return;
         }
         let local = self.local(hidden("rule"), span);

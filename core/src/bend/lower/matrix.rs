@@ -183,6 +183,7 @@ impl<'m, 'l> Matrix<'m, 'l> {
                 Pat::Tuple(subpatterns, span) | Pat::Dup(subpatterns, span) => {
                     if subpatterns.len() != count {
                         let message = format!("this pattern has {} parts, an earlier one {count}", subpatterns.len());
+                        self.has_failed = true;
                         self.lowering.error(Code::PatternArity, span, message);
                         return Tree::Fail;
                     }
@@ -288,6 +289,11 @@ impl<'m, 'l> Matrix<'m, 'l> {
         let default = Box::new(self.rest(column, &columns, others));
         self.known.remove(&column);
         Tree::Switch { of: column, cases, default }
+    }
+
+    /// Whether something is wrong with the rules; it was reported.
+    pub(super) fn has_failed(&self) -> bool {
+        self.has_failed
     }
 
     fn mixed(&mut self, first: &Pat, other: &Pat, message: &str) {
