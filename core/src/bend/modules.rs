@@ -69,6 +69,8 @@ pub struct Imported {
     pub name: Name,
     /// Where the import stands.
     pub span: Span,
+    /// Whether the import spells the name out.
+    pub is_explicit: bool,
 }
 
 /// All files of a program, the main file first.
@@ -273,14 +275,14 @@ impl Loading<'_> {
         }
         if let Some(module) = file {
             for name in names {
-                bound.push(Imported { local: name.clone(), module, name, span: from.span });
+                bound.push(Imported { local: name.clone(), module, name, span: from.span, is_explicit: false });
             }
         }
     }
 
     /// A name of a file; a type brings its constructors along.
     fn bind_name(&mut self, module: ModuleId, name: &Name, local: &Name, span: Span, bound: &mut Vec<Imported>) {
-        let entry = |local: Name, name: Name| Imported { local, module, name, span };
+        let entry = |local: Name, name: Name| Imported { local, module, name, span, is_explicit: true };
         for ctor in self.constructors_of(module, name) {
             let local = format!("{local}{}", &ctor[name.len()..]);
             bound.push(entry(Name::from(local), ctor));
@@ -296,7 +298,7 @@ impl Loading<'_> {
                 Some(rest) => format!("{local}{rest}"),
                 None => format!("{local}/{name}"),
             };
-            bound.push(Imported { local: Name::from(local), module, name, span });
+            bound.push(Imported { local: Name::from(local), module, name, span, is_explicit: false });
         }
     }
 

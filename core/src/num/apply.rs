@@ -42,7 +42,7 @@ impl std::error::Error for NumError {}
 
 impl Num {
     /// The result of an operator. Operands of one family but different width are widened to 32 bits first.
-    #[inline]
+    #[inline(always)]
     pub fn apply(op: BinOp, a: Num, b: Num) -> Result<Num, NumError> {
         match (a, b) {
             (Num::U24(a), Num::U24(b)) => unsigned(op, a, b, NumKind::U24, Num::u24),

@@ -12,7 +12,7 @@
 //! Variables keep their names; one that shares its name with another of its definition has its number behind it. What is
 //! short stands on one line, except choices and bindings, which have a line for each part.
 
-use super::ty::{Scheme, Type};
+use super::ty::{Scheme, Type, letter};
 use super::{
     Arm, Bind, Body, CtorId, DataType, Def, DefId, LocalId, Match, Origin, Program, Switch, Target, Term, TermKind,
 };
@@ -126,14 +126,7 @@ fn names(def: &Def) -> HashMap<LocalId, String> {
 }
 
 fn show_scheme(program: &Program, scheme: &Scheme) -> String {
-    let vars: Vec<Name> = (0..scheme.params).map(|i| Name::from(parameter_name(i))).collect();
-    show_type(program, &scheme.ty, &vars)
-}
-
-/// `a`, `b`, …, `z`, `a1`, …
-fn parameter_name(i: u32) -> String {
-    let letter = char::from(b'a' + (i % 26) as u8);
-    if i < 26 { letter.to_string() } else { format!("{letter}{}", i / 26) }
+    show_type(program, &scheme.ty, &scheme.params)
 }
 
 fn show_type(program: &Program, ty: &Type, vars: &[Name]) -> String {
@@ -143,7 +136,7 @@ fn show_type(program: &Program, ty: &Type, vars: &[Name]) -> String {
         Type::Hole => "_".to_owned(),
         Type::None => "None".to_owned(),
         Type::Num(kind) => kind.name().to_owned(),
-        Type::Param(i) => vars.get(*i as usize).map_or_else(|| parameter_name(*i), |name| name.to_string()),
+        Type::Param(i) => vars.get(*i as usize).map_or_else(|| letter(*i as usize), |name| name.to_string()),
         Type::Var(i) => format!("?{i}"),
         Type::Data(id, arguments) => format!("{}{}", program.types[*id].name, in_parentheses(&list(arguments))),
         Type::Tuple(parts) => in_parentheses(&list(parts)),

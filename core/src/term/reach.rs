@@ -7,8 +7,8 @@ use crate::span::Span;
 /// The definitions that the roots need, in the order in which they are found.
 ///
 /// # Errors
-/// One for each definition that needs interaction nets, at its first place that does, or that should not have passed the
-/// compiler; sorted by place.
+/// One for each definition that needs interaction nets, at the first place where it does, and one for each term that
+/// should not have passed the compiler.
 pub fn reach(program: &Program, roots: &[DefId]) -> Result<Vec<DefId>, Vec<Diagnostic>> {
     let mut walk = Walk { program, seen: vec![false; program.defs.len()], found: vec![], errors: vec![] };
     for &root in roots {
@@ -19,11 +19,7 @@ pub fn reach(program: &Program, roots: &[DefId]) -> Result<Vec<DefId>, Vec<Diagn
         walk.definition(def);
         next += 1;
     }
-    if walk.errors.is_empty() {
-        return Ok(walk.found);
-    }
-    walk.errors.sort_by_key(Diagnostic::span);
-    Err(walk.errors)
+    if walk.errors.is_empty() { Ok(walk.found) } else { Err(walk.errors) }
 }
 
 struct Walk<'p> {
@@ -46,29 +42,34 @@ impl<'p> Walk<'p> {
         let program: &'p Program = self.program;
         let def = &program.defs[id];
         match &def.body {
-            Body::Net(_) => self.needs_nets(def.span, &format!("`{}` is an `hvm` definition", def.name), def.span),
+            Body::Net(_) => {
+                let what = format!("`{}` is an `hvm` definition", def.name);
+                self.errors.push(needs_nets(def.span, what));
+            }
             Body::Term(body) => {
-                let before = self.errors.len();
+                let mut places = vec![];
                 let mut todo = vec![body];
                 while let Some(term) = todo.pop() {
-                    self.term(term, def.span);
+                    self.term(term, &mut places);
                     todo.extend(term.children());
                 }
-                let first = self.errors.drain(before..).min_by_key(Diagnostic::span);
-                self.errors.extend(first);
+                // A superposition seldom comes alone; the first one says it all.
+                if let Some((span, what)) = places.into_iter().min_by_key(|(span, _)| *span) {
+                    self.errors.push(needs_nets(span, what).label(def.span, "in this definition"));
+                }
             }
         }
     }
 
-    fn term(&mut self, term: &Term, def: Span) {
+    fn term(&mut self, term: &Term, places: &mut Vec<(Span, String)>) {
         match &term.kind {
             TermKind::Global(id) => self.visit(*id),
-            TermKind::Sup(_) => self.needs_nets(term.span, "this is a superposition", def),
-            TermKind::Link(name) => self.needs_nets(term.span, &format!("`${name}` is scopeless"), def),
+            TermKind::Sup(_) => places.push((term.span, "this is a superposition".to_string())),
+            TermKind::Link(name) => places.push((term.span, format!("`${name}` is scopeless"))),
             TermKind::Let(binds, _) => {
                 for Bind { target, value } in binds {
                     if let Target::Link(name) = target {
-                        self.needs_nets(value.span, &format!("this is bound to the scopeless variable `${name}`"), def);
+                        places.push((value.span, format!("this is bound to the scopeless variable `${name}`")));
                     }
                 }
             }
@@ -90,18 +91,13 @@ impl<'p> Walk<'p> {
         }
     }
 
-    fn needs_nets(&mut self, span: Span, what: &str, def: Span) {
-        let message = "running this program needs the net tier";
-        let hint = "superpositions, scopeless variables and `hvm` definitions can be checked, but not be run by value; \
-                    write the function without them, or keep it out of what the entry point uses";
-        let mut error = Diagnostic::new(Code::NeedsNets, span, message).at(what).hint(hint);
-        if span != def {
-            error = error.label(def, "in this definition");
-        }
-        self.errors.push(error);
-    }
-
     fn internal(&mut self, span: Span, message: &str) {
         self.errors.push(Diagnostic::new(Code::Internal, span, message).hint("please report it with the program"));
     }
+}
+
+fn needs_nets(span: Span, what: String) -> Diagnostic {
+    let hint = "superpositions, scopeless variables and `hvm` definitions can be checked, but not be run by value; write \
+                the function without them, or keep it out of what the entry point uses";
+    Diagnostic::new(Code::NeedsNets, span, "running this program needs the net tier").at(what).hint(hint)
 }

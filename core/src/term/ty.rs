@@ -1,6 +1,7 @@
 //! Types of the core: gradual Hindley-Milner over numbers, tuples, functions and data types.
 
 use super::TypeId;
+use crate::name::Name;
 use crate::num::NumKind;
 
 /// A type.
@@ -29,8 +30,8 @@ pub enum Type {
 /// A type that holds for every choice of its `params` parameters ([`Type::Param`]).
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Scheme {
-    /// How many parameters the type has.
-    pub params: u32,
+    /// What its parameters are called in the annotation; those that the checker found have letters.
+    pub params: Vec<Name>,
     /// The type.
     pub ty: Type,
 }
@@ -38,7 +39,7 @@ pub struct Scheme {
 impl Scheme {
     /// A type without parameters.
     pub fn mono(ty: Type) -> Scheme {
-        Scheme { params: 0, ty }
+        Scheme { params: vec![], ty }
     }
 }
 
@@ -46,5 +47,14 @@ impl Type {
     /// `params[0] -> … -> ret`.
     pub fn function(params: impl IntoIterator<Item = Type, IntoIter: DoubleEndedIterator>, ret: Type) -> Type {
         params.into_iter().rev().fold(ret, |ret, p| Type::Arrow(Box::new(p), Box::new(ret)))
+    }
+}
+
+/// A name for a type variable by its number: `a`, `b`, …, `z`, `a1`, ….
+pub fn letter(number: usize) -> String {
+    let letter = char::from(b'a' + (number % 26) as u8);
+    match number / 26 {
+        0 => letter.to_string(),
+        round => format!("{letter}{round}"),
     }
 }

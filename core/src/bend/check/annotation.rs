@@ -4,8 +4,10 @@
 //! definition as if it were `_`, and is `Any` for the callers; `Any` elsewhere is `Any` inside too.
 
 use super::infer::{Global, Infer, RigidVariable};
+use super::show::free_letters;
 use super::types::{KindSet, Node, Ty};
 use super::unify::Clash;
+use crate::name::Name;
 use crate::term::ty::{Scheme, Type};
 use crate::term::{Def, DefId};
 use std::collections::HashMap;
@@ -26,6 +28,9 @@ pub(super) struct Seed {
     pub result: Ty,
     /// The type of the definition: from the parameters to the result.
     pub whole: Ty,
+    /// The type that calls of the definition in its own group give it: the same, or one that is compared with it
+    /// afterwards, so that `Any` can come in between.
+    pub in_group: Ty,
 }
 
 /// Whether an annotation alone says what the type of a definition is, inside and outside.
@@ -51,8 +56,8 @@ fn has_hole(ty: &Type) -> bool {
 
 /// The type that a definition has by its annotation alone, with `Any` for what is not said.
 pub(super) fn as_global(def: &Def) -> Global {
-    let scheme = Scheme { params: def.ty.params, ty: without_holes(&def.ty.ty) };
-    Global { kinds: vec![None; scheme.params as usize], scheme }
+    let scheme = Scheme { params: def.ty.params.clone(), ty: without_holes(&def.ty.ty) };
+    Global { kinds: vec![None; scheme.params.len()], scheme }
 }
 
 fn without_holes(ty: &Type) -> Type {
@@ -68,16 +73,16 @@ fn without_holes(ty: &Type) -> Type {
 impl Infer<'_> {
     /// The types with which the inference of a definition begins. None if the annotation has fewer parameters than the
     /// definition.
-    pub fn seed(&mut self, id: DefId, mode: Mode) -> Option<Seed> {
+    pub fn seed(&mut self, id: DefId) -> Option<Seed> {
         let def = &self.program.defs[id];
         let (mut params, result) = (
             Vec::with_capacity(def.params.len()),
-            match mode {
+            match self.mode {
                 Mode::Inferred => None,
                 Mode::Annotated => Some(&def.ty.ty),
             },
         );
-        let rigid: Vec<Ty> = (0..def.ty.params).map(|index| self.new_rigid(id, index)).collect();
+        let rigid: Vec<Ty> = (0..def.ty.params.len()).map(|index| self.new_rigid(id, index as u32)).collect();
         let mut rest = result;
         for _ in &def.params {
             params.push(match rest {
@@ -94,7 +99,11 @@ impl Infer<'_> {
             None => self.types.fresh(),
         };
         let whole = params.iter().rev().fold(result, |to, from| self.types.arrow(*from, to));
-        Some(Seed { params, result, whole })
+        let in_group = match self.mode {
+            Mode::Annotated => whole,
+            Mode::Inferred => self.types.fresh(),
+        };
+        Some(Seed { params, result, whole, in_group })
     }
 
     fn seed_position(&mut self, ty: &Type, rigid: &[Ty]) -> Ty {
@@ -128,20 +137,19 @@ impl Infer<'_> {
     }
 
     /// The type of a definition after inference: what the annotation says, with what was found in place of holes.
-    pub fn conclude(&mut self, id: DefId, found: Ty, mode: Mode) -> Result<Global, Clash> {
+    pub fn conclude(&mut self, id: DefId, found: Ty) -> Result<Global, Clash> {
         let program = self.program;
         let annotation = &program.defs[id].ty;
-        let found = match mode {
+        let found = match self.mode {
             Mode::Annotated => found,
             Mode::Inferred => {
-                let params = self.types.fresh_many(annotation.params as usize);
+                let params = self.types.fresh_many(annotation.params.len());
                 let wanted = self.with_holes(&annotation.ty, &params);
                 self.types.unify(found, wanted)?
             }
         };
         self.types.start();
-        let mut export =
-            Export { params: annotation.params, kinds: vec![None; annotation.params as usize], known: HashMap::new() };
+        let mut export = Export::new(annotation.params.clone());
         self.relate(found, &annotation.ty, &mut export)?;
         let ty = self.merge(found, &annotation.ty, &mut export)?;
         Ok(Global { scheme: Scheme { params: export.params, ty }, kinds: export.kinds })
@@ -223,18 +231,23 @@ impl Infer<'_> {
 
 /// The parameters of a scheme while it is made: first those of the annotation, then one for each variable that was found.
 struct Export {
-    params: u32,
+    params: Vec<Name>,
     kinds: Vec<Option<KindSet>>,
     known: HashMap<Ty, Type>,
 }
 
 impl Export {
+    fn new(params: Vec<Name>) -> Export {
+        Export { kinds: vec![None; params.len()], params, known: HashMap::new() }
+    }
+
     fn param(&mut self, variable: Ty, kinds: Option<KindSet>) -> Type {
         if let Some(known) = self.known.get(&variable) {
             return known.clone();
         }
-        let param = Type::Param(self.params);
-        self.params += 1;
+        let param = Type::Param(self.params.len() as u32);
+        let name = free_letters(self.params.clone()).next().unwrap_or_default();
+        self.params.push(Name::from(name));
         self.kinds.push(kinds);
         self.known.insert(variable, param.clone());
         param

@@ -2,7 +2,7 @@
 
 use super::hints;
 use super::infer::Infer;
-use super::show::{Letters, letter};
+use super::show::Letters;
 use super::types::{KindSet, Node, Ty};
 use super::unify::Clash;
 use crate::diag::{Code, Diagnostic};
@@ -44,7 +44,7 @@ impl<'p> Infer<'p> {
             Clash::Rigid(id, other) => return self.too_general(id, other, term, found, expected, why),
             Clash::Infinite(..) | Clash::TooLarge => return self.clash(clash, blame(term).span, "has"),
         }
-        let letters = &mut Letters::default();
+        let letters = &mut Letters::Blank;
         let expected_name = self.show(expected, letters);
         let found_name = self.show(found, letters);
         let message = format!("expected `{expected_name}`, found `{found_name}`");
@@ -66,9 +66,9 @@ impl<'p> Infer<'p> {
         why: Why<'p>,
     ) -> Box<Diagnostic> {
         let variable = self.rigid[id as usize];
-        let letters = &mut Letters::default();
+        let letters = &mut Letters::Blank;
         let (expected_name, found_name) = (self.show(expected, letters), self.show(found, letters));
-        let (name, other_name) = (letter(variable.index as usize), self.show(other, letters));
+        let (name, other_name) = (self.rigid_name(id).to_string(), self.show(other, letters));
         let def = &self.program.defs[variable.def];
         let message = if expected_name == name || found_name == name {
             format!("expected `{expected_name}`, found `{found_name}`, though `{name}` stands for every type")
@@ -91,10 +91,10 @@ impl<'p> Infer<'p> {
     pub fn clash(&mut self, clash: Clash, span: Span, verb: &str) -> Box<Diagnostic> {
         Box::new(match clash {
             Clash::Infinite(variable, ty) => {
-                let letters = &mut Letters::default();
+                let letters = &mut Letters::Distinct(Vec::new());
                 let (variable, ty) = (self.show(variable, letters), self.show(ty, letters));
                 Diagnostic::new(Code::InfiniteType, span, format!("the type `{variable}` would have to be `{ty}`, which contains itself"))
-                    .hint("something is applied to itself, or called with a number of arguments that depends on it; leave the annotation out to have the function checked while it runs")
+                    .hint("something is applied to itself, or contains itself; leave the annotation out to have the function checked while it runs")
             }
             Clash::TooLarge => {
                 Diagnostic::new(Code::TypeTooLarge, span, format!("the term {verb} a type that is too large"))
@@ -115,7 +115,7 @@ impl<'p> Infer<'p> {
         index: usize,
         ty: Ty,
     ) -> Box<Diagnostic> {
-        let shown = self.show(ty, &mut Letters::default());
+        let shown = self.show(ty, &mut Letters::Blank);
         let name = self.name(head);
         let error = if index == 0 {
             let message = match &name {
@@ -145,7 +145,7 @@ impl<'p> Infer<'p> {
 
     /// The error that an operator gets something that is no number.
     pub fn not_numeric(&mut self, op: BinOp, operand: &'p Term, ty: Ty) -> Box<Diagnostic> {
-        let shown = self.show(ty, &mut Letters::default());
+        let shown = self.show(ty, &mut Letters::Blank);
         let mut error = Diagnostic::new(
             Code::NotNumeric,
             blame(operand).span,
@@ -161,12 +161,12 @@ impl<'p> Infer<'p> {
 
     /// The error that an operator does not exist for a type of numbers.
     pub fn unsupported(&mut self, term: &'p Term, op: BinOp, ty: Ty) -> Box<Diagnostic> {
-        let shown = self.show(ty, &mut Letters::default());
+        let shown = self.show(ty, &mut Letters::Blank);
         let kinds = KindSet::of_operands(op);
         let error =
             Diagnostic::new(Code::NotNumeric, term.span, format!("there is no `{}` for `{shown}`", op.symbol()));
         Box::new(error.hint(if kinds == KindSet::FLOAT {
-            "it needs floats: write `2.0`, or convert with `u24/to_f24`"
+            "it needs floats: convert with `u24/to_f24`, and write `2.0` for `2`"
         } else if kinds == KindSet::UNSIGNED {
             "it needs unsigned integers: `u24` or `u32`"
         } else {

@@ -1,19 +1,24 @@
 //! Types of `match` and `switch`, and of branches and elements that must have one type in common.
 
+use super::annotation::Mode;
 use super::blame::Why;
 use super::infer::{Checked, Infer};
-use super::types::{KindSet, Node, Ty, Types, wider};
+use super::types::{KindSet, Ty, Types, wider};
 use crate::term::{Arm, Match, Switch, Term, TermKind};
 
 impl<'p> Infer<'p> {
-    /// Types the scrutinee of a choice and what its arms bind, and returns the branches in the order of the text.
+    /// Types the scrutinee of a choice and what its arms bind, and returns the branches: in the order of the text, or,
+    /// where `Any` is to be found as Bend finds it, in Bend's.
     pub fn branches(&mut self, term: &'p Term) -> Checked<Vec<&'p Term>> {
         let mut branches = match &term.kind {
             TermKind::Match(m) => self.match_branches(m)?,
             TermKind::Switch(s) => self.switch_branches(s)?,
             _ => vec![term],
         };
-        branches.sort_by_key(|branch| branch.span);
+        match self.mode {
+            Mode::Annotated => branches.sort_by_key(|branch| branch.span),
+            Mode::Inferred => {}
+        }
         Ok(branches)
     }
 
@@ -53,12 +58,9 @@ impl<'p> Infer<'p> {
         let number = self.default_number(KindSet::UNSIGNED);
         self.coerce(&s.scrutinee, found, number, Why::Switched)?;
         if let Some(pred) = s.pred {
-            // What is switched on may be `Any`; its predecessor is a number all the same.
-            let is_any = matches!(self.types.node(number), Node::Any);
-            let ty = if is_any { self.default_number(KindSet::UNSIGNED) } else { number };
-            self.set_local(pred, ty);
+            self.set_local(pred, number);
         }
-        Ok(s.cases.iter().map(|(_, case)| case).chain([&s.default]).collect())
+        Ok(s.cases.iter().rev().map(|(_, case)| case).chain([&s.default]).collect())
     }
 
     /// The type that several terms have in common; the first decides, except that 24-bit numbers among 32-bit ones of

@@ -3,6 +3,7 @@
 //! [`Infer::check`] carries the wanted type inwards, to the branch, field or element that is to blame or to be widened;
 //! [`Infer::infer`] is for places that ask for nothing. The first error ends the work on a definition.
 
+use super::annotation::Mode;
 use super::blame::Why;
 use super::place::{Edits, Place};
 use super::types::{KindSet, Node, Ty, Types, wider};
@@ -53,6 +54,7 @@ struct Widening {
 /// The inference of one group of definitions.
 pub(super) struct Infer<'p> {
     pub program: &'p Program,
+    pub mode: Mode,
     /// The definitions whose types are known.
     pub globals: &'p IndexVec<DefId, Option<Global>>,
     pub types: Types,
@@ -69,9 +71,10 @@ pub(super) struct Infer<'p> {
 }
 
 impl<'p> Infer<'p> {
-    pub fn new(program: &'p Program, globals: &'p IndexVec<DefId, Option<Global>>) -> Infer<'p> {
+    pub fn new(program: &'p Program, globals: &'p IndexVec<DefId, Option<Global>>, mode: Mode) -> Infer<'p> {
         Infer {
             program,
+            mode,
             globals,
             types: Types::new(),
             group: HashMap::new(),

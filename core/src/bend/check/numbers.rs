@@ -10,9 +10,11 @@ use crate::term::Term;
 impl<'p> Infer<'p> {
     pub fn operator(&mut self, term: &'p Term, op: BinOp, left: &'p Term, right: &'p Term) -> Checked<Ty> {
         let left_ty = self.infer(left)?;
-        self.number(op, left, left_ty)?;
         let right_ty = self.infer(right)?;
-        self.number(op, right, right_ty)?;
+        if !self.is_any(left_ty) && !self.is_any(right_ty) {
+            self.number(op, left, left_ty)?;
+            self.number(op, right, right_ty)?;
+        }
         let wide = self.wide_sibling(left_ty, &[(right, right_ty)]);
         let joined = match wide {
             Some(wide) => self.coerce(left, left_ty, wide, Why::Operand { op, other: right })?,
@@ -22,6 +24,10 @@ impl<'p> Infer<'p> {
             return Err(self.unsupported(term, op, joined));
         }
         Ok(if op.is_comparison() { Types::number(NumKind::U24) } else { joined })
+    }
+
+    fn is_any(&mut self, ty: Ty) -> bool {
+        matches!(self.types.node(ty), Node::Any)
     }
 
     /// Refuses an operand that cannot be a number at all.

@@ -36,10 +36,9 @@ pub(super) fn untypeable(term: &Term) -> Option<(&Term, &'static str)> {
         found = match &part.kind {
             TermKind::Sup(_) => Some((part, "a superposition")),
             TermKind::Link(_) => Some((part, "a scopeless variable")),
-            TermKind::Let(binds, _) => binds
-                .iter()
-                .find(|b| matches!(b.target, Target::Link(_)))
-                .map(|b| (&b.value, "the value of a scopeless variable")),
+            TermKind::Let(binds, _) => {
+                binds.iter().find(|b| matches!(b.target, Target::Link(_))).map(|b| (&b.value, "a scopeless variable"))
+            }
             _ => None,
         };
         found.is_none()

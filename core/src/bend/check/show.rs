@@ -1,27 +1,22 @@
 //! Types as they are written in Bend, for messages.
 //!
-//! Variables of an annotation and variables that are still open get the letters a, b, c, …: those of an annotation the
-//! letter of their position, the others the letters after them, in the order in which they are shown.
+//! Variables of an annotation have the names that they have there. Variables that are still open are `_`, or, where it matters
+//! which is which, get the letters a, b, c, … in the order in which they are shown.
 
-use super::infer::Infer;
+use super::infer::{Infer, RigidVariable};
 use super::types::{KindSet, Node, Parts, Ty, Types, Variable};
+use crate::name::Name;
+use crate::term::ty::letter;
 
 /// How many nodes of a type are shown before the rest becomes `…`.
 const LIMIT: usize = 60;
 
-/// Names for the variables of the types of one message.
-#[derive(Default)]
-pub(super) struct Letters {
-    open: Vec<Ty>,
-}
-
-/// The name of a variable by its number: a, b, …, z, a1, b1, ….
-pub(super) fn letter(number: usize) -> String {
-    let letter = char::from(b'a' + (number % 26) as u8);
-    match number / 26 {
-        0 => letter.to_string(),
-        round => format!("{letter}{round}"),
-    }
+/// Names for the open variables of the types of one message.
+pub(super) enum Letters {
+    /// All are `_`.
+    Blank,
+    /// Each has its own.
+    Distinct(Vec<Ty>),
 }
 
 impl Infer<'_> {
@@ -43,7 +38,7 @@ impl Infer<'_> {
             Node::Any => out.push_str("Any"),
             Node::None => out.push_str("None"),
             Node::Number(kind) => out.push_str(kind.name()),
-            Node::Rigid(id) => out.push_str(&letter(self.rigid[id as usize].index as usize)),
+            Node::Rigid(id) => out.push_str(&self.rigid_name(id)),
             Node::Variable(variable) => out.push_str(&self.variable_name(ty, variable, letters)),
             Node::Data(id, arguments) => {
                 out.push_str(&self.program.types[id].name);
@@ -61,6 +56,16 @@ impl Infer<'_> {
             }
             Node::Link(_) => unreachable!("a resolved type is not a link"),
         }
+    }
+
+    /// What a variable of an annotation is called there.
+    pub fn rigid_name(&self, id: u32) -> Name {
+        let RigidVariable { def, index } = self.rigid[id as usize];
+        self.program.defs[def].ty.params[index as usize].clone()
+    }
+
+    fn rigid_names(&self) -> Vec<Name> {
+        (0..self.rigid.len()).map(|id| self.rigid_name(id as u32)).collect()
     }
 
     fn write_parts(&mut self, parts: Parts, letters: &mut Letters, left: &mut usize, out: &mut String) {
@@ -82,16 +87,23 @@ impl Infer<'_> {
         match variable.kinds {
             Some(kinds) if variable.defaults => kinds.first().name().to_string(),
             Some(kinds) => number_name(kinds).to_string(),
-            None => {
-                let position = letters.open.iter().position(|t| *t == ty).unwrap_or_else(|| {
-                    letters.open.push(ty);
-                    letters.open.len() - 1
-                });
-                let taken = self.rigid.iter().map(|r| r.index as usize + 1).max().unwrap_or(0);
-                letter(taken + position)
-            }
+            None => match letters {
+                Letters::Blank => "_".to_string(),
+                Letters::Distinct(open) => {
+                    let position = open.iter().position(|t| *t == ty).unwrap_or_else(|| {
+                        open.push(ty);
+                        open.len() - 1
+                    });
+                    free_letters(self.rigid_names()).nth(position).unwrap_or_default()
+                }
+            },
         }
     }
+}
+
+/// The letters that are not names already.
+pub(super) fn free_letters(taken: Vec<Name>) -> impl Iterator<Item = String> {
+    (0..).map(letter).filter(move |letter| taken.iter().all(|name| name != letter.as_str()))
 }
 
 /// What a number must be, as a word that stands for a type.

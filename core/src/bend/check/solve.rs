@@ -120,21 +120,22 @@ impl Work<'_> {
 
     /// Infers a group. If that fails: the first definition with an error.
     fn attempt(&self, group: &[DefId], mode: Mode) -> Result<Solved, (DefId, Box<Diagnostic>)> {
-        let mut infer = Infer::new(self.program, &self.globals);
+        let mut infer = Infer::new(self.program, &self.globals, mode);
         let mut seeds = Vec::with_capacity(group.len());
         for &id in group {
-            let seed = infer.seed(id, mode).ok_or_else(|| (id, too_few_parameters(&self.program.defs[id])))?;
-            infer.group.insert(id, seed.whole);
+            let seed = infer.seed(id).ok_or_else(|| (id, too_few_parameters(&self.program.defs[id])))?;
+            infer.group.insert(id, seed.in_group);
             seeds.push((id, seed));
         }
         for (id, seed) in &seeds {
-            infer.definition(*id, seed, mode).map_err(|error| (*id, error))?;
+            infer.definition(*id, seed).map_err(|error| (*id, error))?;
         }
         let mut edits = Edits::default();
         infer.settle(&mut edits);
         let types = seeds.into_iter().map(|(id, seed)| {
             let span = self.program.defs[id].span;
-            let concluded = infer.conclude(id, seed.whole, mode);
+            let found = infer.types.unify(seed.in_group, seed.whole);
+            let concluded = found.and_then(|found| infer.conclude(id, found));
             concluded.map(|global| (id, global)).map_err(|clash| (id, infer.clash(clash, span, "has")))
         });
         Ok(Solved { types: types.collect::<Result<_, _>>()?, edits })
@@ -143,11 +144,11 @@ impl Work<'_> {
 
 impl<'p> Infer<'p> {
     /// Infers or checks the body of a definition of the group.
-    fn definition(&mut self, id: DefId, seed: &Seed, mode: Mode) -> Checked<()> {
+    fn definition(&mut self, id: DefId, seed: &Seed) -> Checked<()> {
         self.enter(id, &seed.params);
         let program = self.program;
         let Some(body) = checked_term(&program.defs[id]) else { return Ok(()) };
-        match mode {
+        match self.mode {
             Mode::Annotated => self.check(body, seed.result, Why::Result(id)),
             Mode::Inferred => {
                 let found = self.infer(body)?;

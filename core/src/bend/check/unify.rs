@@ -1,7 +1,7 @@
 //! Makes two types equal by solving variables in place, or says why that cannot be.
 //!
-//! `Any` fits every type and spreads: the variables of the other type become `Any` too, and so does the type of the
-//! whole, which [`Types::unify`] returns. An operation takes a bounded number of steps ([`STEPS`], [`DEPTH`]), since the types of
+//! `Any` fits every type and spreads: the variables of the other type become `Any` too, save those of literals, and so
+//! does the type of the whole, which [`Types::unify`] returns. An operation takes a bounded number of steps ([`STEPS`], [`DEPTH`]), since the types of
 //! small programs can grow exponentially.
 
 use super::types::{GENERIC, KindSet, Node, Parts, Ty, Types, Variable};
@@ -107,6 +107,7 @@ impl Types {
     /// Solves a variable by something that is not a variable.
     fn bind(&mut self, variable: Ty, known: Variable, to: Ty, depth: u32) -> Result<(), Clash> {
         match (known.kinds, self.node(to)) {
+            (_, Node::Any) if known.defaults => return Ok(()),
             (_, Node::Any) | (None, _) => {}
             (Some(kinds), Node::Number(kind)) if kinds.contains(kind) => {}
             (Some(_), Node::Rigid(i)) => return Err(Clash::Rigid(i, variable)),
@@ -132,10 +133,12 @@ impl Types {
         })
     }
 
-    /// Makes `Any` of all variables of a type.
+    /// Makes `Any` of all variables of a type but those of literals.
     fn spread(&mut self, ty: Ty, depth: u32) -> Result<(), Clash> {
-        self.each_variable(ty, depth, &mut |types, part, _| {
-            types.link(part, Types::ANY);
+        self.each_variable(ty, depth, &mut |types, part, known| {
+            if !known.defaults {
+                types.link(part, Types::ANY);
+            }
             Ok(())
         })
     }

@@ -188,6 +188,16 @@ impl<'a> Lowering<'a> {
             let (value, ty) = (from.values.get(&import.name).copied(), from.types.get(&import.name).copied());
             let tag = Name::from(format!("{}/tag", import.name));
             let tag_value = from.values.get(&tag).copied();
+            let own = self.scopes[module].values.get(&import.local).copied();
+            let own = own.map(|own| self.entity_span(own)).filter(|own| own.source == self.modules[module].source);
+            if let (Some(own), Some(_), true) = (own, value, import.is_explicit) {
+                let message = format!("`{}` is imported and defined in the same file", import.local);
+                self.diags.push(
+                    Diagnostic::new(Code::ImportConflict, import.span, message)
+                        .label(own, "defined here")
+                        .hint(format!("import it under another name: `{} as …`", import.name)),
+                );
+            }
             let scope = &mut self.scopes[module];
             let mut bind = |local: Name, value: Entity| {
                 scope.values.entry(local).or_insert(value);

@@ -73,7 +73,7 @@ impl Lowering<'_> {
         let mut read = |ty: Option<&TypeExpr>| ty.map_or(Type::Any, |ty| self.type_of(module, ty, &mut vars));
         let params: Vec<Type> = params.into_iter().map(|p| read(p.ty.as_ref())).collect();
         let ret = read(ret);
-        Scheme { params: vars.names.len() as u32, ty: Type::function(params, ret) }
+        Scheme { params: vars.names, ty: Type::function(params, ret) }
     }
 
     fn type_of(&mut self, module: ModuleId, ty: &TypeExpr, vars: &mut Variables) -> Type {

@@ -7,7 +7,7 @@ use super::LambdaId;
 use crate::num::{BinOp, NumKind};
 use crate::prim::Prim;
 use crate::term::DefId;
-use crate::term::eval::Word;
+use crate::term::eval::Packed;
 
 /// A register: a position in the frame of the current call.
 pub(crate) type Slot = u32;
@@ -24,7 +24,7 @@ pub(crate) enum Instruction {
     /// `dst = src`.
     Move { dst: Slot, src: Slot },
     /// `dst = value`.
-    Const { dst: Slot, value: Word },
+    Const { dst: Slot, value: Packed },
     /// Builds the string with this index in the table of texts.
     Text { dst: Slot, text: u32 },
     /// A constructor of one field.

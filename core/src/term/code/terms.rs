@@ -142,8 +142,8 @@ impl<'a, 'p> Builder<'a, 'p> {
                 }
                 self.term(body, goal, top);
             }
-            TermKind::Match(choice) => self.choose_ctor(choice, goal, top, span),
-            TermKind::Switch(choice) => self.choose_number(choice, goal, top, span),
+            TermKind::Match(choice) => self.choose_ctor(choice, goal, top, to_blame(&choice.scrutinee, span)),
+            TermKind::Switch(choice) => self.choose_number(choice, goal, top, to_blame(&choice.scrutinee, span)),
             TermKind::Literal(_) | TermKind::Sup(_) | TermKind::Link(_) | TermKind::Invalid => {
                 self.compute(goal, top, span, |_| Instruction::Refused);
             }
@@ -159,7 +159,7 @@ impl<'a, 'p> Builder<'a, 'p> {
     }
 
     fn constant(&mut self, value: Word, goal: Goal, top: Slot, span: Span) {
-        self.compute(goal, top, span, |dst| Instruction::Const { dst, value });
+        self.compute(goal, top, span, |dst| Instruction::Const { dst, value: value.into() });
     }
 
     fn ctor(&mut self, id: CtorId, fields: &'p [Term], goal: Goal, top: Slot, span: Span) {
@@ -307,6 +307,11 @@ impl<'a, 'p> Builder<'a, 'p> {
             }
         }
     }
+}
+
+/// The place of a choice: what it looks at, where that has a place of its own.
+fn to_blame(scrutinee: &Term, choice: Span) -> Span {
+    if scrutinee.span.is_none() { choice } else { scrutinee.span }
 }
 
 /// The evaluated operands of an operator.

@@ -1,7 +1,7 @@
 //! Application of whatever is applied, to any number of arguments.
 
 use super::collect::Top;
-use super::value::{Value, Word};
+use super::value::{Packed, Value, Word};
 use super::{Frame, Global, Machine, Place, Step, Trap};
 use crate::diag::Code;
 use crate::term::code::{Address, Entry, SmallCtor, stub};
@@ -123,19 +123,19 @@ impl Machine {
     /// of which the first `count` are the arguments.
     fn begin_resume(&mut self, at: usize, count: usize, moved: usize, pc: Address) {
         self.stack.copy_within(at..at + moved, at + RESUME_HEAD);
-        self.stack[at] = Word::U32(count as u32);
-        self.stack[at + 1] = Word::U32(pc);
+        self.stack[at] = Packed::from(Word::U32(count as u32));
+        self.stack[at + 1] = Packed::from(Word::U32(pc));
     }
 
     /// The [`Resume`](crate::term::code::Instruction::Resume) stub: slot 0 says how many arguments follow, slot 1 which
     /// instruction is to blame; behind the arguments stands what is applied to them.
     pub(super) fn resume(&mut self, base: usize) -> Result<Place, Trap> {
-        let (Word::U32(count), Word::U32(pc)) = (self.stack[base], self.stack[base + 1]) else {
+        let (Word::U32(count), Word::U32(pc)) = (self.stack[base].word(), self.stack[base + 1].word()) else {
             unreachable!("the stub's frame starts with a count and an address")
         };
         let args = base + RESUME_HEAD;
         let after = args + count as usize;
-        let function = self.stack[after];
+        let function = self.stack[after].word();
         self.stack.copy_within(args..after, base);
         self.enter(function, base, count as usize, pc)
     }
@@ -150,7 +150,7 @@ impl Machine {
 
     /// The first argument, computed. If it has to be computed first, the application will be done again then.
     fn argument(&mut self, function: Word, at: usize, count: usize, pc: Address) -> Result<Step, Trap> {
-        let word = self.stack[at];
+        let word = self.stack[at].word();
         match self.peek(Value(word)) {
             Some(Value(word)) => Ok(Step::Value(word)),
             None => self.compute_first(word, function, at, count, pc),
@@ -169,7 +169,7 @@ impl Machine {
         let above = at + RESUME_HEAD + count + 1;
         self.ensure_stack(above, pc)?;
         self.begin_resume(at, count, count, pc);
-        self.stack[above - 1] = function;
+        self.stack[above - 1] = Packed::from(function);
         match needed {
             Word::Global(def) if matches!(self.global(def), Some(Global::Waiting)) => {
                 self.frames.push(Frame { pc: stub::RESUME, base: at as u32 });
@@ -182,18 +182,18 @@ impl Machine {
 
     /// Returns a value to the last waiting frame.
     pub(super) fn give(&mut self, value: Word, at: usize) -> Place {
-        self.stack[at] = value;
+        self.stack[at] = Packed::from(value);
         let frame = self.frames.pop().expect("the lowest frame ends the run");
         self.untouched = self.untouched.min(self.frames.len());
         Place { pc: frame.pc, base: frame.base as usize }
     }
 
     fn partial(&mut self, function: Word, at: usize, count: usize, pc: Address) -> Result<Place, Trap> {
-        self.stack[at + count] = function;
+        self.stack[at + count] = Packed::from(function);
         self.reserve(1 + count, at, count + 1, pc)?;
-        let function = self.stack[at + count];
+        let function = self.stack[at + count].word();
         let (cell, words) = self.heap.space(1 + count);
-        words[0] = function;
+        words[0] = function.into();
         words[1..].copy_from_slice(&self.stack[at..at + count]);
         Ok(self.give(Word::Partial(count as u16, cell), at))
     }
@@ -237,10 +237,10 @@ impl Machine {
         let tables = self.tables();
         let fields = cell.map_or(0, |_| usize::from(tables.fields[usize::from(ctor)]));
         self.ensure_stack(at + count + fields, pc)?;
-        let function = self.stack[at];
+        let function = self.stack[at].word();
         self.stack.copy_within(at + 1..at + count, at + 1 + fields);
         let tag = tables.program.ctors[CtorId::new(u32::from(ctor))].tag;
-        self.stack[at] = Word::U24(tag);
+        self.stack[at] = Packed::from(Word::U24(tag));
         if let Some(cell) = cell {
             self.stack[at + 1..at + 1 + fields].copy_from_slice(self.heap.slice(cell, fields));
         }

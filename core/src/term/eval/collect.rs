@@ -1,6 +1,6 @@
 //! Memory: the roots of a collection, and what happens when the limit is reached.
 
-use super::value::Word;
+use super::value::{Packed, Word};
 use super::{Machine, Root, Trap};
 use crate::diag::{Code, Diagnostic};
 use crate::term::code::Address;
@@ -43,12 +43,12 @@ impl Machine {
         let tables = self.tables();
         let stress = self.limits.stress;
         let mut collector = self.heap.collector(&tables, full);
-        let mut visit = |slots: &mut [Word], live: u64| {
+        let mut visit = |slots: &mut [Packed], live: u64| {
             for (slot, word) in slots.iter_mut().enumerate() {
                 if slot >= 64 || live >> slot & 1 == 1 {
                     collector.root(word);
                 } else if stress {
-                    *word = Word::Moved(u32::MAX);
+                    *word = Word::Moved(u32::MAX).into();
                 }
             }
         };
@@ -63,12 +63,13 @@ impl Machine {
         self.untouched = self.frames.len();
         for &def in &self.done {
             if let super::Global::Done(word) = &mut self.globals[def] {
-                collector.root(word);
+                *word = collector.word(*word);
             }
         }
         self.roots.retain(|root| std::sync::Arc::strong_count(&root.word) > 1);
         for root in &self.roots {
-            collector.root(&mut Root::lock(root));
+            let mut word = Root::lock(root);
+            *word = collector.word(*word);
         }
         collector.finish();
         if full {
@@ -114,7 +115,7 @@ impl Machine {
         // Growing copies: for a moment both stacks are there.
         let doubled = (self.stack.len() * 2).max(needed);
         let size = if doubled + self.stack.len() <= free { doubled } else { needed.max(free.min(doubled)) };
-        self.stack.resize(size, Word::Era);
+        self.stack.resize(size, Packed::ERA);
         Ok(())
     }
 

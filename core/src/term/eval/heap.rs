@@ -5,7 +5,7 @@
 //! collection copies what is reachable from the nursery to the end of the vector and looks at no other survivor. A full
 //! collection copies all that is reachable into a new vector.
 
-use super::value::{Position, Word};
+use super::value::{Packed, Position, Word};
 use crate::term::code::Tables;
 
 /// Words of the nursery, unless the memory limit asks for less: as much as stays in a core's own cache.
@@ -13,7 +13,7 @@ const NURSERY: usize = 1 << 16;
 
 /// The heap of a machine.
 pub(crate) struct Heap {
-    words: Vec<Word>,
+    words: Vec<Packed>,
     /// How large the nursery is.
     young: usize,
     /// Where the next cell of the nursery begins.
@@ -31,15 +31,15 @@ pub(crate) struct Heap {
 }
 
 impl Heap {
-    /// An empty heap for a memory limit in words.
-    pub(super) fn new(limit: usize) -> Heap {
+    /// An empty heap for a memory limit in words; in `stress`, already the first allocation collects.
+    pub(super) fn new(limit: usize, stress: bool) -> Heap {
         let young = NURSERY.min(limit / 16).max(64);
         let full_at = young * 8;
         Heap {
-            words: vec![Word::Era; young],
+            words: vec![Packed::ERA; young],
             young,
             next: 0,
-            end: young,
+            end: if stress { 0 } else { young },
             full_at,
             settled: young,
             cells: 0,
@@ -50,13 +50,20 @@ impl Heap {
     /// The word at a position.
     #[inline]
     pub(super) fn word(&self, at: Position) -> Word {
-        self.words[at as usize]
+        self.words[at as usize].word()
     }
 
     /// `count` words from a position on.
     #[inline]
-    pub(super) fn slice(&self, at: Position, count: usize) -> &[Word] {
+    pub(super) fn slice(&self, at: Position, count: usize) -> &[Packed] {
         &self.words[at as usize..at as usize + count]
+    }
+
+    /// The parts of a pair.
+    #[inline]
+    pub(super) fn pair(&self, at: Position) -> (Packed, Packed) {
+        let parts = self.slice(at, 2);
+        (parts[0], parts[1])
     }
 
     /// Whether a cell of `count` words can be made without a collection.
@@ -68,7 +75,7 @@ impl Heap {
     /// Makes a cell. There is room: either [`has_room`](Self::has_room) said so, or
     /// [`make_room`](Self::make_room) has made it.
     #[inline]
-    pub(super) fn cell<const N: usize>(&mut self, words: [Word; N]) -> Position {
+    pub(super) fn cell<const N: usize>(&mut self, words: [Packed; N]) -> Position {
         let at = self.next;
         self.words[at..at + N].copy_from_slice(&words);
         self.next += N;
@@ -78,14 +85,14 @@ impl Heap {
 
     /// Space for cells of `count` words in all; in the old generation if the nursery has none. Never collects: whoever
     /// calls it has seen to it that the memory limit holds.
-    pub(super) fn space(&mut self, count: usize) -> (Position, &mut [Word]) {
+    pub(super) fn space(&mut self, count: usize) -> (Position, &mut [Packed]) {
         self.cells += 1;
         let at = if self.next + count <= self.young {
             self.next += count;
             self.next - count
         } else {
             self.earlier += count as u64;
-            self.words.resize(self.words.len() + count, Word::Era);
+            self.words.resize(self.words.len() + count, Packed::ERA);
             self.words.len() - count
         };
         (at as Position, &mut self.words[at..at + count])
@@ -133,7 +140,7 @@ impl Heap {
         self.earlier += self.next as u64;
         let from = if full {
             let mut to = Vec::with_capacity(self.words.len());
-            to.resize(self.young, Word::Era);
+            to.resize(self.young, Packed::ERA);
             std::mem::replace(&mut self.words, to)
         } else {
             vec![]
@@ -149,7 +156,7 @@ pub(super) struct Collector<'h> {
     tables: &'h Tables,
     full: bool,
     /// In a full collection, the heap as it was.
-    from: Vec<Word>,
+    from: Vec<Packed>,
     /// Up to here, the surviving cells point to surviving cells.
     scanned: usize,
 }
@@ -157,8 +164,15 @@ pub(super) struct Collector<'h> {
 impl Collector<'_> {
     /// Keeps what a root points to.
     #[inline]
-    pub(super) fn root(&mut self, root: &mut Word) {
-        *root = if self.full { self.survive::<true>(*root) } else { self.survive::<false>(*root) };
+    pub(super) fn root(&mut self, root: &mut Packed) {
+        debug_assert!(!matches!(root.word(), Word::Moved(_)), "a slot that was not needed is needed again");
+        *root = self.word(root.word()).into();
+    }
+
+    /// As [`root`](Self::root).
+    #[inline]
+    pub(super) fn word(&mut self, root: Word) -> Word {
+        if self.full { self.survive::<true>(root) } else { self.survive::<false>(root) }
     }
 
     /// Keeps what the surviving cells point to, and empties the nursery.
@@ -174,7 +188,7 @@ impl Collector<'_> {
 
     fn scan<const FULL: bool>(&mut self) {
         while let Some(&word) = self.heap.words.get(self.scanned) {
-            self.heap.words[self.scanned] = self.survive::<FULL>(word);
+            self.heap.words[self.scanned] = self.survive::<FULL>(word.word()).into();
             self.scanned += 1;
         }
     }
@@ -187,7 +201,7 @@ impl Collector<'_> {
         if !FULL && at >= self.heap.young {
             return word;
         }
-        let first = if FULL { self.from[at] } else { self.heap.words[at] };
+        let first = if FULL { self.from[at].word() } else { self.heap.words[at].word() };
         let to = match first {
             Word::Moved(to) => to,
             first => self.copy::<FULL>(word, first, at),
@@ -214,7 +228,7 @@ impl Collector<'_> {
             let word = if FULL { self.from[at] } else { self.heap.words[at] };
             self.heap.words.push(word);
         }
-        let moved = Word::Moved(to as Position);
+        let moved = Packed::from(Word::Moved(to as Position));
         if FULL {
             self.from[at] = moved;
         } else {

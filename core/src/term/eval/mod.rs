@@ -19,7 +19,7 @@ use std::sync::atomic::AtomicBool;
 use std::sync::{Arc, Mutex};
 
 pub use value::Value;
-pub(crate) use value::Word;
+pub(crate) use value::{Packed, Word};
 pub use view::View;
 
 use super::DefId;
@@ -77,7 +77,7 @@ pub struct Machine {
     limits: Limits,
     heap: Heap,
     /// The frames of all calls. All of it is initialised; the current frame starts at the base that `run` holds.
-    stack: Vec<Word>,
+    stack: Vec<Packed>,
     /// The calls that wait for another one to return.
     frames: Vec<Frame>,
     /// How many of the waiting calls have not been returned to since the last collection: what they hold is old.
@@ -140,8 +140,8 @@ impl Machine {
     pub fn new(code: &Code, limits: Limits) -> Machine {
         let words = usize::try_from(limits.memory / 8).unwrap_or(usize::MAX);
         Machine {
-            heap: Heap::new(words),
-            stack: vec![Word::Era; 1024],
+            heap: Heap::new(words, limits.stress),
+            stack: vec![Packed::ERA; 1024],
             frames: Vec::with_capacity(256),
             untouched: 0,
             globals: code.tables.definitions.iter().map(|_| Global::Waiting).collect(),
@@ -238,7 +238,7 @@ impl Machine {
     }
 
     fn start(&mut self, pc: Address, slots: impl Iterator<Item = Word>) -> Result<Value, Diagnostic> {
-        let slots: Vec<Word> = slots.collect();
+        let slots: Vec<Packed> = slots.map(Packed::from).collect();
         let result = self.ensure_stack(slots.len(), pc).and_then(|()| {
             self.stack[..slots.len()].copy_from_slice(&slots);
             self.frames.push(Frame { pc: stub::STOP, base: 0 });

@@ -1,6 +1,6 @@
 //! Operators and choices where they meet something else than the numbers and constructors that they are made for.
 
-use super::value::Word;
+use super::value::{Packed, Word};
 use super::{Frame, Global, Machine, Place, Step, Trap, not_compiled};
 use crate::diag::Code;
 use crate::num::{BinOp, Num};
@@ -59,7 +59,7 @@ impl Machine {
             return Err(Box::new(not_compiled(name)));
         };
         self.ensure_stack(at + 1 + entry.frame as usize, pc)?;
-        self.stack[at] = Word::Global(def);
+        self.stack[at] = Packed::from(Word::Global(def));
         self.frames.push(Frame { pc: stub::STORE, base: at as u32 });
         self.globals[def] = Global::Running;
         self.running.push(def);
@@ -69,11 +69,11 @@ impl Machine {
     /// The [`Store`](crate::term::code::Instruction::Store) stub: the value of the definition in slot 0 has arrived in
     /// slot 1.
     pub(super) fn store(&mut self, base: usize) -> Result<Step, Trap> {
-        let value = match self.inspect(self.stack[base + 1], stub::STORE, base)? {
+        let value = match self.inspect(self.stack[base + 1].word(), stub::STORE, base)? {
             Step::Value(value) => value,
             enter => return Ok(enter),
         };
-        if let Word::Global(def) = self.stack[base] {
+        if let Word::Global(def) = self.stack[base].word() {
             self.globals[def] = Global::Done(value);
             self.running.retain(|&running| running != def);
             self.done.push(def);
@@ -157,9 +157,9 @@ impl Machine {
     /// The number that a switch in slot `src` looks at. A definition is replaced by its value, and the switch run again.
     #[cold]
     pub(super) fn switch_slowly(&mut self, src: usize, pc: Address, base: usize) -> Result<Place, Trap> {
-        match self.operand(self.stack[base + src], pc, base, || "`switch`".to_string())? {
+        match self.operand(self.stack[base + src].word(), pc, base, || "`switch`".to_string())? {
             Ok(number) => {
-                self.stack[base + src] = Word::from(number);
+                self.stack[base + src] = Packed::from(Word::from(number));
                 Ok(Place { pc, base })
             }
             Err(Step::Enter(place)) => Ok(place),
@@ -171,7 +171,7 @@ impl Machine {
     #[cold]
     pub(super) fn absorb(&mut self, pc: Address, base: usize) -> Place {
         let absorb = self.code.tables.absorb(pc).expect("every choice says what it does with `*`");
-        self.stack[base + absorb.dst as usize] = Word::Era;
+        self.stack[base + absorb.dst as usize] = Packed::ERA;
         Place { pc: absorb.join, base }
     }
 
@@ -185,7 +185,7 @@ impl Machine {
         pc: Address,
         base: usize,
     ) -> Result<Place, Trap> {
-        let before = self.stack[base + src];
+        let before = self.stack[base + src].word();
         let word = match self.inspect(before, pc, base)? {
             Step::Value(Word::Era) => return Ok(self.absorb(pc, base)),
             Step::Value(word) => word,
@@ -194,16 +194,16 @@ impl Machine {
         let ty = self.code.tables.program.ctors.get(CtorId::new(u32::from(first))).map(|ctor| ctor.ty);
         match (word, ty) {
             (Word::Unit(_) | Word::Data(..), _) if word != before => {
-                self.stack[base + src] = word;
+                self.stack[base + src] = Packed::from(word);
                 Ok(Place { pc, base })
             }
             (Word::Lambda(_) | Word::Closure(_) | Word::Partial(..) | Word::Global(_), Some(ty)) if count > 0 => {
                 let above = self.above(pc, base);
                 self.ensure_stack(above + 2, pc)?;
                 self.frames.push(Frame { pc, base: base as u32 });
-                self.stack[above] = Word::U32(src as u32);
+                self.stack[above] = Packed::from(Word::U32(src as u32));
                 self.frames.push(Frame { pc: stub::DELIVER, base: above as u32 });
-                self.stack[above + 1] = Word::Select(ty);
+                self.stack[above + 1] = Packed::from(Word::Select(ty));
                 self.enter(word, above + 1, 1, pc)
             }
             _ => Err(self.no_matching_case(word, pc, first)),
@@ -224,14 +224,14 @@ impl Machine {
     /// The [`Deliver`](crate::term::code::Instruction::Deliver) stub: a function was applied to [`Word::Select`], and
     /// what it gave has arrived in slot 1.
     pub(super) fn deliver(&mut self, base: usize) -> Result<Step, Trap> {
-        let value = match self.inspect(self.stack[base + 1], stub::DELIVER, base)? {
+        let value = match self.inspect(self.stack[base + 1].word(), stub::DELIVER, base)? {
             Step::Value(value) => value,
             enter => return Ok(enter),
         };
         let waiting = *self.frames.last().expect("a match waits below the stub");
-        match (self.stack[base], value) {
+        match (self.stack[base].word(), value) {
             (Word::U32(src), Word::Unit(_) | Word::Data(..) | Word::Era) => {
-                self.stack[waiting.base as usize + src as usize] = value;
+                self.stack[waiting.base as usize + src as usize] = Packed::from(value);
                 Ok(Step::Value(value))
             }
             _ => {

@@ -7,7 +7,7 @@ use std::sync::atomic::Ordering;
 
 use super::collect::Top;
 use super::operate::operate;
-use super::value::{Position, Word};
+use super::value::{Packed, Position, Word};
 use super::view::{make_chain, make_text};
 use super::{Frame, Machine, Place, Step, Trap};
 use crate::diag::{Code, Diagnostic};
@@ -42,7 +42,7 @@ impl Machine {
                 match $step {
                     Step::Value(value) => {
                         frame = &mut self.stack[base..];
-                        frame[$dst as usize] = value;
+                        frame[$dst as usize] = value.into();
                     }
                     Step::Enter(place) => go!(place),
                 }
@@ -89,24 +89,24 @@ impl Machine {
                 Instruction::Data1 { ctor, dst, field } => {
                     reserve!(1);
                     let cell = self.heap.cell([frame[field as usize]]);
-                    frame[dst as usize] = Word::Data(ctor, cell);
+                    frame[dst as usize] = Word::Data(ctor, cell).into();
                 }
                 Instruction::Data2 { ctor, dst, first, second } => {
                     reserve!(2);
                     let cell = self.heap.cell([frame[first as usize], frame[second as usize]]);
-                    frame[dst as usize] = Word::Data(ctor, cell);
+                    frame[dst as usize] = Word::Data(ctor, cell).into();
                 }
                 Instruction::Data { ctor, count, dst, at } => {
                     let (at, count) = (at as usize, usize::from(count));
                     reserve!(count);
                     let (cell, words) = self.heap.space(count);
                     words.copy_from_slice(&frame[at..at + count]);
-                    frame[dst as usize] = Word::Data(ctor, cell);
+                    frame[dst as usize] = Word::Data(ctor, cell).into();
                 }
                 Instruction::Pair { dst, first, second } => {
                     reserve!(2);
                     let cell = self.heap.cell([frame[first as usize], frame[second as usize]]);
-                    frame[dst as usize] = Word::Pair(cell);
+                    frame[dst as usize] = Word::Pair(cell).into();
                 }
                 Instruction::Tuple { dst, at, count } => {
                     let (at, pairs) = (at as usize, count as usize - 1);
@@ -116,7 +116,7 @@ impl Machine {
                     for pair in (0..pairs).rev() {
                         words[2 * pair] = frame[at + pair];
                         words[2 * pair + 1] = rest;
-                        rest = Word::Pair(cell + 2 * pair as Position);
+                        rest = Word::Pair(cell + 2 * pair as Position).into();
                     }
                     frame[dst as usize] = rest;
                 }
@@ -128,47 +128,47 @@ impl Machine {
                     let slots = &tables.lambdas[lambda].slots;
                     reserve!(1 + slots.len());
                     let (cell, words) = self.heap.space(1 + slots.len());
-                    words[0] = Word::Header(lambda);
+                    words[0] = Word::Header(lambda).into();
                     for (word, &slot) in words[1..].iter_mut().zip(slots) {
                         *word = frame[slot as usize];
                     }
-                    frame[dst as usize] = Word::Closure(cell);
+                    frame[dst as usize] = Word::Closure(cell).into();
                 }
                 Instruction::Partial { count, dst, at, def } => {
                     let (at, size) = (at as usize, usize::from(count));
                     reserve!(1 + size);
                     let (cell, words) = self.heap.space(1 + size);
-                    words[0] = Word::Global(def);
+                    words[0] = Word::Global(def).into();
                     words[1..].copy_from_slice(&frame[at..at + size]);
-                    frame[dst as usize] = Word::Partial(count, cell);
+                    frame[dst as usize] = Word::Partial(count, cell).into();
                 }
                 Instruction::Op { op, dst, a, b } => {
-                    let (a, b) = (frame[a as usize], frame[b as usize]);
+                    let (a, b) = (frame[a as usize].word(), frame[b as usize].word());
                     match operate(op, a, b) {
-                        Some(result) => frame[dst as usize] = result,
+                        Some(result) => frame[dst as usize] = result.into(),
                         None => finish!(dst, self.operate_slowly(op, a, b, pc - 1, base)?),
                     }
                 }
                 Instruction::OpConst { op, kind, dst, a, bits } => {
-                    let a = frame[a as usize];
+                    let a = frame[a as usize].word();
                     let b = Word::from(Num::from_bits(kind, bits));
                     match operate(op, a, b) {
-                        Some(result) => frame[dst as usize] = result,
+                        Some(result) => frame[dst as usize] = result.into(),
                         None => finish!(dst, self.operate_slowly(op, a, b, pc - 1, base)?),
                     }
                 }
                 Instruction::Prim { prim, dst, a, b } => {
-                    let operands = [frame[a as usize], frame[b as usize]];
+                    let operands = [frame[a as usize].word(), frame[b as usize].word()];
                     finish!(dst, self.primitive(prim, operands, pc - 1, base)?);
                 }
                 Instruction::Jump { to } => pc = to,
-                Instruction::IfZero { src, zero } => match bits(frame[src as usize]) {
+                Instruction::IfZero { src, zero } => match bits(frame[src as usize].word()) {
                     Some(0) => pc = zero,
                     Some(_) => {}
                     None => go!(self.switch_slowly(src as usize, pc - 1, base)?),
                 },
                 Instruction::Branch { op, a, b, zero } => {
-                    let (a, b) = (frame[a as usize], frame[b as usize]);
+                    let (a, b) = (frame[a as usize].word(), frame[b as usize].word());
                     match operate(op, a, b).and_then(bits) {
                         Some(0) => pc = zero,
                         Some(_) => {}
@@ -176,7 +176,7 @@ impl Machine {
                     }
                 }
                 Instruction::BranchConst { op, kind, a, bits: constant, zero } => {
-                    let a = frame[a as usize];
+                    let a = frame[a as usize].word();
                     let b = Word::from(Num::from_bits(kind, constant));
                     match operate(op, a, b).and_then(bits) {
                         Some(0) => pc = zero,
@@ -184,11 +184,11 @@ impl Machine {
                         None => go!(self.branch_slowly(op, a, b, zero, pc - 1, base)?),
                     }
                 }
-                Instruction::Switch { src, table, count } => match bits(frame[src as usize]) {
+                Instruction::Switch { src, table, count } => match bits(frame[src as usize].word()) {
                     Some(bits) => pc = tables.targets[(table + bits.min(count)) as usize],
                     None => go!(self.switch_slowly(src as usize, pc - 1, base)?),
                 },
-                Instruction::Search { src, keys, table } => match bits(frame[src as usize]) {
+                Instruction::Search { src, keys, table } => match bits(frame[src as usize].word()) {
                     Some(bits) => {
                         let keys = &tables.keys[keys as usize];
                         let position = keys.binary_search(&bits).unwrap_or(keys.len());
@@ -196,9 +196,11 @@ impl Machine {
                     }
                     None => go!(self.switch_slowly(src as usize, pc - 1, base)?),
                 },
-                Instruction::Predecessor { dst, src, by } => frame[dst as usize] = before(frame[src as usize], by),
+                Instruction::Predecessor { dst, src, by } => {
+                    frame[dst as usize] = before(frame[src as usize].word(), by).into()
+                }
                 Instruction::Match { first, count, src, table } => {
-                    let word = frame[src as usize];
+                    let word = frame[src as usize].word();
                     let tag = match word {
                         Word::Data(ctor, _) | Word::Unit(ctor) => ctor.wrapping_sub(first),
                         _ => u16::MAX,
@@ -213,18 +215,24 @@ impl Machine {
                     }
                 }
                 Instruction::Fields { first, count, src, dst } => {
-                    if let Word::Data(_, cell) = frame[src as usize] {
+                    if let Word::Data(_, cell) = frame[src as usize].word() {
                         let (dst, count) = (dst as usize, usize::from(count));
                         let fields = self.heap.slice(cell + Position::from(first), count);
-                        frame[dst..dst + count].copy_from_slice(fields);
+                        match fields {
+                            [field] => frame[dst] = *field,
+                            [first, second] => {
+                                frame[dst] = *first;
+                                frame[dst + 1] = *second;
+                            }
+                            fields => frame[dst..dst + count].copy_from_slice(fields),
+                        }
                     }
                 }
                 Instruction::Untuple { src, dst, count } => {
                     let (src, dst) = (src as usize, dst as usize);
-                    match frame[src] {
+                    match frame[src].word() {
                         Word::Pair(cell) if count == 2 => {
-                            frame[dst] = self.heap.word(cell);
-                            frame[dst + 1] = self.heap.word(cell + 1);
+                            (frame[dst], frame[dst + 1]) = self.heap.pair(cell);
                         }
                         _ => go!(self.untuple(src, dst, count as usize, pc, base)?),
                     }
@@ -236,20 +244,20 @@ impl Machine {
                 }
                 Instruction::TailCall { count, entry, at, frame: size } => {
                     let (at, count) = (at as usize, usize::from(count));
-                    frame.copy_within(at..at + count, 0);
+                    move_down(frame, at, count);
                     count_call!();
                     call!(base, entry, size);
                 }
                 Instruction::Apply { function, at, count } => {
-                    let function = frame[function as usize];
+                    let function = frame[function as usize].word();
                     count_call!();
                     self.frames.push(Frame { pc, base: base as u32 });
                     go!(self.enter_fast(function, base + at as usize, count as usize, pc - 1, &tables)?);
                 }
                 Instruction::TailApply { function, at, count } => {
-                    let function = frame[function as usize];
+                    let function = frame[function as usize].word();
                     let (at, count) = (at as usize, count as usize);
-                    frame.copy_within(at..at + count, 0);
+                    move_down(frame, at, count);
                     count_call!();
                     go!(self.enter_fast(function, base, count, pc - 1, &tables)?);
                 }
@@ -261,10 +269,10 @@ impl Machine {
                     frame = &mut self.stack[base..];
                 }
                 Instruction::Force { dst, src } => {
-                    let word = frame[src as usize];
+                    let word = frame[src as usize].word();
                     finish!(dst, self.inspect(word, pc - 1, base)?);
                 }
-                Instruction::Stop => return Ok(frame[0]),
+                Instruction::Stop => return Ok(frame[0].word()),
                 Instruction::Resume => go!(self.resume(base)?),
                 Instruction::Store => match self.store(base)? {
                     Step::Value(value) => go!(self.give(value, base)),
@@ -358,7 +366,7 @@ impl Machine {
 
     /// Takes a tuple apart; `*` has parts that are `*`. `pc` is the next instruction.
     fn untuple(&mut self, src: usize, dst: usize, count: usize, pc: Address, base: usize) -> Result<Place, Trap> {
-        let mut rest = self.stack[base + src];
+        let mut rest = self.stack[base + src].word();
         for _ in 1..count {
             rest = match self.inspect(rest, pc - 1, base)? {
                 Step::Value(Word::Pair(cell)) => self.heap.word(cell + 1),
@@ -372,16 +380,16 @@ impl Machine {
             };
         }
         // All that has to be computed is there now.
-        let mut rest = self.stack[base + src];
+        let mut rest = self.stack[base + src].word();
         for part in 0..count - 1 {
             let (first, second) = match self.inspect(rest, pc - 1, base)? {
                 Step::Value(Word::Pair(cell)) => (self.heap.word(cell), self.heap.word(cell + 1)),
                 _ => (Word::Era, Word::Era),
             };
-            self.stack[base + dst + part] = first;
+            self.stack[base + dst + part] = first.into();
             rest = second;
         }
-        self.stack[base + dst + count - 1] = rest;
+        self.stack[base + dst + count - 1] = rest.into();
         Ok(Place { pc, base })
     }
 
@@ -393,7 +401,7 @@ impl Machine {
         }
         let chain = Chain::text(&tables.program.known).expect("code with strings was compiled with a prelude");
         let value = make_text(&mut self.heap, chain, text);
-        self.stack[base + dst as usize] = value;
+        self.stack[base + dst as usize] = value.into();
         Ok(())
     }
 
@@ -414,8 +422,21 @@ impl Machine {
         let chain = Chain::list(&tables.program.known).expect("code with lists was compiled with a prelude");
         let items = self.stack[at..at + count as usize].iter().copied();
         let value = make_chain(&mut self.heap, chain, items);
-        self.stack[base + dst as usize] = value;
+        self.stack[base + dst as usize] = value.into();
         Ok(())
+    }
+}
+
+/// Moves the `count` values from `at` on to the start of the frame.
+#[inline(always)]
+fn move_down(frame: &mut [Packed], at: usize, count: usize) {
+    // A call of the system's copying function costs more than these few moves.
+    match count {
+        0 => {}
+        1 => frame[0] = frame[at],
+        2 => (frame[0], frame[1]) = (frame[at], frame[at + 1]),
+        3 => (frame[0], frame[1], frame[2]) = (frame[at], frame[at + 1], frame[at + 2]),
+        _ => frame.copy_within(at..at + count, 0),
     }
 }
 
@@ -429,8 +450,10 @@ fn bits(word: Word) -> Option<u32> {
 }
 
 /// A number that a switch has looked at, minus `by`, as an unsigned number of its width.
+#[inline(always)]
 fn before(word: Word, by: u32) -> Word {
     match word {
+        Word::U24(x) => Word::from(Num::u24(x.wrapping_sub(by))),
         Word::U32(x) => Word::U32(x.wrapping_sub(by)),
         Word::I32(x) => Word::U32((x as u32).wrapping_sub(by)),
         Word::F32(x) => Word::U32(Num::F32(x).bits().wrapping_sub(by)),

@@ -7,7 +7,7 @@ use crate::term::{DefId, TypeId};
 /// A position in the heap, in words.
 pub(crate) type Position = u32;
 
-/// A value of a [`Machine`](super::Machine), or a word of its heap.
+/// A value of a [`Machine`](super::Machine), or a word of its heap, taken apart.
 ///
 /// The cells behind the pointers have no header: the pointer says how long the cell is, with the tables of the code.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -45,7 +45,83 @@ pub(crate) enum Word {
     Moved(Position),
 }
 
-const _: () = assert!(size_of::<Word>() == 8);
+/// A word as the stack and the heap hold it: 8 bytes that are copied in one piece. The lowest 8 bits say which form it
+/// is, the next 16 and the upper 32 hold what belongs to it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Packed(u64);
+
+/// Declares the tags of the forms, so that packing and unpacking agree.
+macro_rules! tags {
+    ($($name:ident = $tag:literal;)*) => { $(const $name: u8 = $tag;)* };
+}
+
+tags! {
+    U24 = 0; I24 = 1; F24 = 2; U32 = 3; I32 = 4; F32 = 5; ERA = 6; GLOBAL = 7; LAMBDA = 8; UNIT = 9; MAKE = 10;
+    SELECT = 11; DATA = 12; PAIR = 13; CLOSURE = 14; PARTIAL = 15; HEADER = 16; MOVED = 17;
+}
+
+impl Packed {
+    /// `*`.
+    pub(crate) const ERA: Packed = Packed(ERA as u64);
+
+    #[inline(always)]
+    fn new(tag: u8, small: u16, large: u32) -> Packed {
+        Packed(u64::from(tag) | u64::from(small) << 16 | u64::from(large) << 32)
+    }
+
+    /// The word.
+    #[inline(always)]
+    pub(crate) fn word(self) -> Word {
+        let small = (self.0 >> 16) as u16;
+        let large = (self.0 >> 32) as u32;
+        match self.0 as u8 {
+            U24 => Word::U24(large),
+            I24 => Word::I24(large as i32),
+            F24 => Word::F24(f32::from_bits(large)),
+            U32 => Word::U32(large),
+            I32 => Word::I32(large as i32),
+            F32 => Word::F32(f32::from_bits(large)),
+            ERA => Word::Era,
+            GLOBAL => Word::Global(DefId::new(large)),
+            LAMBDA => Word::Lambda(LambdaId::new(large)),
+            UNIT => Word::Unit(small),
+            MAKE => Word::Make(small),
+            SELECT => Word::Select(TypeId::new(large)),
+            DATA => Word::Data(small, large),
+            PAIR => Word::Pair(large),
+            CLOSURE => Word::Closure(large),
+            PARTIAL => Word::Partial(small, large),
+            HEADER => Word::Header(LambdaId::new(large)),
+            _ => Word::Moved(large),
+        }
+    }
+}
+
+impl From<Word> for Packed {
+    #[inline(always)]
+    fn from(word: Word) -> Packed {
+        match word {
+            Word::U24(x) => Packed::new(U24, 0, x),
+            Word::I24(x) => Packed::new(I24, 0, x as u32),
+            Word::F24(x) => Packed::new(F24, 0, x.to_bits()),
+            Word::U32(x) => Packed::new(U32, 0, x),
+            Word::I32(x) => Packed::new(I32, 0, x as u32),
+            Word::F32(x) => Packed::new(F32, 0, x.to_bits()),
+            Word::Era => Packed::ERA,
+            Word::Global(def) => Packed::new(GLOBAL, 0, def.index() as u32),
+            Word::Lambda(lambda) => Packed::new(LAMBDA, 0, lambda.index() as u32),
+            Word::Unit(ctor) => Packed::new(UNIT, ctor, 0),
+            Word::Make(ctor) => Packed::new(MAKE, ctor, 0),
+            Word::Select(ty) => Packed::new(SELECT, 0, ty.index() as u32),
+            Word::Data(ctor, cell) => Packed::new(DATA, ctor, cell),
+            Word::Pair(cell) => Packed::new(PAIR, 0, cell),
+            Word::Closure(cell) => Packed::new(CLOSURE, 0, cell),
+            Word::Partial(count, cell) => Packed::new(PARTIAL, count, cell),
+            Word::Header(lambda) => Packed::new(HEADER, 0, lambda.index() as u32),
+            Word::Moved(to) => Packed::new(MOVED, 0, to),
+        }
+    }
+}
 
 impl Word {
     /// The number, if it is one.

@@ -2,7 +2,7 @@
 
 use super::Machine;
 use super::heap::Heap;
-use super::value::{Position, Value, Word};
+use super::value::{Packed, Position, Value, Word};
 use crate::diag::{Code, Diagnostic};
 use crate::num::Num;
 use crate::span::Span;
@@ -48,7 +48,7 @@ pub enum View {
 impl Machine {
     /// What a value is made of.
     pub fn view(&self, value: Value) -> View {
-        let values = |words: &[Word]| words.iter().copied().map(Value).collect::<Vec<Value>>();
+        let values = |words: &[Packed]| words.iter().map(|word| Value(word.word())).collect::<Vec<Value>>();
         let ctor_id = |ctor: SmallCtor| CtorId::new(u32::from(ctor));
         match value.0 {
             Word::U24(_) | Word::I24(_) | Word::F24(_) | Word::U32(_) | Word::I32(_) | Word::F32(_) => {
@@ -96,7 +96,7 @@ impl Machine {
         self.check_outside(fields.len())?;
         let (cell, words) = self.heap.space(fields.len());
         for (word, field) in words.iter_mut().zip(fields) {
-            *word = field.0;
+            *word = field.0.into();
         }
         Ok(Value(Word::Data(small, cell)))
     }
@@ -108,7 +108,7 @@ impl Machine {
     pub fn pair(&mut self, first: Value, second: Value) -> Result<Value, Diagnostic> {
         self.check_outside(2)?;
         let (cell, words) = self.heap.space(2);
-        words.copy_from_slice(&[first.0, second.0]);
+        words.copy_from_slice(&[first.0.into(), second.0.into()]);
         Ok(Value(Word::Pair(cell)))
     }
 
@@ -128,9 +128,16 @@ impl Machine {
     /// If the memory limit is reached, or the program has no lists.
     pub fn list(&mut self, items: impl IntoIterator<Item = Value>) -> Result<Value, Diagnostic> {
         let chain = Chain::list(&self.code.tables.program.known).ok_or_else(|| missing("lists"))?;
-        let items: Vec<Word> = items.into_iter().map(|item| item.0).collect();
-        self.check_outside(2 * items.len())?;
-        Ok(Value(make_chain(&mut self.heap, chain, items.into_iter())))
+        let mut words: Vec<Packed> = vec![];
+        for item in items {
+            words.push(item.0.into());
+            // Looked at now and then, so that not even the list of the items outgrows the limit by much.
+            if words.len().is_power_of_two() {
+                self.check_outside(2 * words.len())?;
+            }
+        }
+        self.check_outside(2 * words.len())?;
+        Ok(Value(make_chain(&mut self.heap, chain, words.into_iter())))
     }
 
     fn check_outside(&mut self, words: usize) -> Result<(), Diagnostic> {
@@ -153,22 +160,23 @@ fn missing(what: &str) -> Diagnostic {
 
 /// A string, for which there is room: two words for each character.
 pub(super) fn make_text(heap: &mut Heap, chain: Chain, text: &str) -> Word {
-    let characters: Vec<Word> = text.chars().map(|c| Word::U24(u32::from(c))).collect();
+    let characters: Vec<Packed> = text.chars().map(|c| Word::U24(u32::from(c)).into()).collect();
     make_chain(heap, chain, characters.into_iter())
 }
 
 /// A chain of cells, for which there is room: two words for each item.
-pub(super) fn make_chain(heap: &mut Heap, chain: Chain, items: impl ExactSizeIterator<Item = Word>) -> Word {
+pub(super) fn make_chain(heap: &mut Heap, chain: Chain, items: impl ExactSizeIterator<Item = Packed>) -> Word {
     let Chain { cons, nil } = chain;
     let count = items.len();
     if count == 0 {
         return Word::Unit(nil);
     }
+    let end = Packed::from(Word::Unit(nil));
     let (cell, words) = heap.space(2 * count);
     for (position, item) in items.enumerate() {
         words[2 * position] = item;
         let next = cell + 2 * (position as Position + 1);
-        words[2 * position + 1] = if position + 1 == count { Word::Unit(nil) } else { Word::Data(cons, next) };
+        words[2 * position + 1] = if position + 1 == count { end } else { Word::Data(cons, next).into() };
     }
     Word::Data(cons, cell)
 }

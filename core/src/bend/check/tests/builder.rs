@@ -6,7 +6,7 @@ use crate::idx::IndexVec;
 use crate::name::Name;
 use crate::num::{BinOp, LiteralValue, NumKind};
 use crate::span::Span;
-use crate::term::ty::{Scheme, Type};
+use crate::term::ty::{Scheme, Type, letter};
 use crate::term::{
     Arm, Bind, Body, Ctor, CtorId, DataType, Def, DefId, FieldInfo, Local, LocalId, Match, Origin, Program, Switch,
     Target, Term, TermKind, TypeId,
@@ -149,7 +149,7 @@ impl Build {
             span: Span::NONE,
             origin: Origin::User,
             check: true,
-            ty: Scheme { params: highest_param(&ty), ty },
+            ty: Scheme { params: letters(highest_param(&ty)), ty },
             params: (0..params).map(LocalId::new).collect(),
             locals,
             body: Body::Term(body),
@@ -185,6 +185,11 @@ impl Build {
             Body::Net(_) => panic!("the definition is a term"),
         }
     }
+}
+
+/// The names of so many parameters.
+pub fn letters(count: u32) -> Vec<Name> {
+    (0..count as usize).map(|i| Name::from(letter(i))).collect()
 }
 
 fn highest_param(ty: &Type) -> u32 {

@@ -15,7 +15,7 @@ fn found(build: &mut Build, params: u32, body: Term) -> Result<Scheme, Vec<Code>
 }
 
 fn scheme(params: u32, ty: Type) -> Result<Scheme, Vec<Code>> {
-    Ok(Scheme { params, ty })
+    Ok(Scheme { params: letters(params), ty })
 }
 
 fn to(kind: NumKind, inner: Term) -> Term {

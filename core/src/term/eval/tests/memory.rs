@@ -145,3 +145,32 @@ fn closures_lead_back_to_their_lambdas() {
     assert!(names.contains(&"g".to_string()) && names.contains(&"b".to_string()), "{names:?}");
     assert_eq!(source.captures.iter().copied().map(name).collect::<Vec<_>>(), names);
 }
+
+#[test]
+fn stress_collects_at_every_allocation() {
+    let code = code::Code::new(&program("(def main () (list 1 (tuple 2 3) (fn (x) (x main))))")).expect("it compiles");
+    let mut machine = Machine::new(&code, Limits { stress: true, ..Limits::default() });
+    machine.call(code.program().entry.expect("main"), &[]).expect("a value");
+    let stats = machine.stats();
+    assert_eq!((stats.cells, stats.minor_collections), (2, 2), "{stats:?}");
+}
+
+#[test]
+fn any_limit_gives_a_value_or_an_error() {
+    let text = format!("{LISTS} (def main () (+ (add (down 300) 0) (add (iota 300 List/Nil) 0)))");
+    let code = code::Code::new(&program(&text)).expect("the program can be compiled");
+    let (mut values, mut errors) = (0, 0);
+    for memory in (0..64 << 10).step_by(256) {
+        match run_with(&code, Limits { memory, ..Limits::default() }) {
+            Ok(value) => {
+                assert_eq!(value, "89700");
+                values += 1;
+            }
+            Err(error) => {
+                assert_eq!(error.code, Code::OutOfMemory);
+                errors += 1;
+            }
+        }
+    }
+    assert!(values > 10 && errors > 10, "{values} values, {errors} errors");
+}

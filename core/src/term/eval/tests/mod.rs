@@ -5,6 +5,7 @@ mod definitions;
 mod functions;
 mod io;
 mod memory;
+mod random;
 mod speed;
 mod traps;
 mod values;

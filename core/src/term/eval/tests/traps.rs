@@ -27,7 +27,7 @@ fn numbers_that_do_not_fit() {
     check("(def f (x) (<< x 1i24)) (def main () (f 1i24))", Code::UnsupportedOperation, "(<< x 1i24)");
     check("(def f (x) (prim sin x)) (def main () (f 1))", Code::UnsupportedOperation, "(prim sin x)");
     check("(def f (x) (+ x 1)) (def main () (f (tuple 1 2)))", Code::NotANumber, "(+ x 1)");
-    check("(def f (x) (switch x (0 1) (_ 2))) (def main () (f List/Nil))", Code::NotANumber, "(switch x (0 1) (_ 2))");
+    check("(def f (x) (switch x (0 1) (_ 2))) (def main () (f List/Nil))", Code::NotANumber, "x");
 }
 
 #[test]
@@ -38,9 +38,9 @@ fn things_that_do_not_fit() {
     check("(def f (x) (let (a b) x a)) (def main () (f 2))", Code::NotATuple, "x");
     check("(def f (x) (let (a b c) x a)) (def main () (f (tuple 1 2)))", Code::NotATuple, "x");
     let text = "(type A (A)) (type B (B)) (def f (x) (match A x ((A) 1))) (def main () (f B))";
-    check(text, Code::NoMatchingCase, "(match A x ((A) 1))");
+    check(text, Code::NoMatchingCase, "x");
     let number = "(type A (A)) (def f (x) (match A x ((A) 1))) (def main () (f 3))";
-    check(number, Code::NoMatchingCase, "(match A x ((A) 1))");
+    check(number, Code::NoMatchingCase, "x");
 }
 
 #[test]
@@ -73,10 +73,10 @@ fn a_flag_stops_the_run() {
 
 #[test]
 fn nets_are_refused_before_anything_runs() {
-    let text = "(def f (x) (sup x 1)) (def g (x) (sup x 2)) (def main () (f 1))";
+    let text = "(def f (x) (tuple (sup (sup x 2) 1) (sup 3 x))) (def g (x) (sup x 2)) (def main () (f 1))";
     let errors = code::Code::new(&program(text)).expect_err("nets are needed");
     assert_eq!(errors.len(), 1, "{errors:#?}");
-    assert_eq!((errors[0].code, blamed(text, &errors[0])), (Code::NeedsNets, "(sup x 1)"));
+    assert_eq!((errors[0].code, blamed(text, &errors[0])), (Code::NeedsNets, "(sup (sup x 2) 1)"));
     let unused = "(def main () (let x (sup 1 2) 5))";
     assert!(code::Code::new(&program(unused)).is_ok());
     let mut none = program("(def main () 1)");

@@ -88,10 +88,8 @@ fn arms_bind_the_whole_value_and_defaults_take_the_rest() {
 fn switches() {
     let dense = "(def f (x) (switch x (0 10) (1 11) (2 12) (_ p (+ 100 p)))) ";
     let main = "(def main () (list (f 0) (f 1) (f 2) (f 3) (f 9)))";
-    let shown = |a: &str, b: &str| {
-        let items = a.split(' ').rev().fold(b.to_string(), |rest, item| format!("List/Cons({item}, {rest})"));
-        items
-    };
+    let shown =
+        |a: &str, b: &str| a.split(' ').rev().fold(b.to_string(), |rest, item| format!("List/Cons({item}, {rest})"));
     assert_eq!(value(&format!("{dense} {main}")), shown("10 11 12 100 106", "List/Nil"));
     let sparse = "(def f (x) (switch x (7 70) (2 20) (100 1) (_ p p)))";
     let main = "(def main () (list (f 7) (f 2) (f 100) (f 101) (f 0)))";
@@ -210,6 +208,10 @@ fn sums_over_trees() {
 
 #[test]
 fn machines_share_code() {
+    fn shared<T: Send + Sync>() {}
+    fn sent<T: Send>() {}
+    shared::<Code>();
+    sent::<crate::term::eval::Machine>();
     let text = "(def f (n) (switch n (0 List/Nil) (_ p (List/Cons p (f p))))) (def main () (f 100))";
     let code = Code::new(&super::program(text)).expect("the program can be compiled");
     let expected = run_with(&code, Limits::default()).expect("a value");
