@@ -5,6 +5,7 @@ use crate::diag::{Code, Diagnostic, Diagnostics};
 use crate::idx::IndexVec;
 use crate::span::SourceId;
 use crate::term::cycles::on_cycle;
+use crate::term::simplify::simplify;
 use crate::term::{Body, Def, DefId, Origin, Program, Term, TermKind};
 use std::collections::HashSet;
 
@@ -39,9 +40,14 @@ fn endless_definitions(program: &Program, diags: &mut Diagnostics) {
     let edges: IndexVec<DefId, Vec<DefId>> = program
         .defs
         .iter()
-        .map(|def| match &def.body {
-            Body::Term(body) => certain_calls(program, def, body),
-            Body::Net(_) => vec![],
+        .map(|def| {
+            // Values that nothing uses are not computed.
+            let mut def = def.clone();
+            simplify(&mut def);
+            match &def.body {
+                Body::Term(body) => certain_calls(program, &def, body),
+                Body::Net(_) => vec![],
+            }
         })
         .collect();
     let endless = on_cycle(&edges);

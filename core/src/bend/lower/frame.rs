@@ -187,14 +187,18 @@ impl Lowering<'_> {
         let in_monad = !self.frame().monads.is_empty();
         let locals: Vec<Name> = self.frames.iter().flat_map(|f| f.scope.iter().map(|(n, _)| n.clone())).collect();
         let module = self.module();
-        let globals = self.scopes[module].values.keys().chain(self.prelude.values.keys());
+        let own = locals.iter().chain(self.scopes[module].values.keys()).map(Name::as_str);
+        let prelude = self.prelude.values.keys().map(Name::as_str);
         let visible = |n: &&str| !n.contains(['%', '.']) && !n.ends_with("/tag");
-        let near = did_you_mean(name, locals.iter().chain(globals).map(Name::as_str).filter(visible));
+        let near = did_you_mean(name, own.filter(visible)).or_else(|| did_you_mean(name, prelude.filter(visible)));
         diagnostic = match (name.as_str(), near) {
             ("fork", _) => Diagnostic::new(Code::ForkOutside, span, "`fork` stands outside the `when` arm of a `bend`")
                 .hint("`fork` is the recursive call of the `bend` around it"),
             ("wrap", _) if in_monad => {
                 diagnostic.hint("the type of this `with` block has no `wrap` function: define `Type/wrap`")
+            }
+            ("wrap", _) => {
+                diagnostic.hint("`wrap` exists inside a `with` block: outside, write `IO/wrap` and the like")
             }
             (_, Some(near)) => diagnostic.hint(format!("did you mean `{near}`?")),
             ("True" | "true", None) => diagnostic.hint("truth is a number in Bend: write 1"),

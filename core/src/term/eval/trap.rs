@@ -3,7 +3,7 @@
 use super::value::Word;
 use super::{Machine, Trap};
 use crate::diag::{Code, Diagnostic};
-use crate::num::NumError;
+use crate::num::{BinOp, NumError};
 use crate::span::Span;
 use crate::term::DefId;
 use crate::term::code::{Address, stub};
@@ -65,9 +65,13 @@ impl Machine {
                 (Code::DivisionByZero, "compare the divisor with 0 before; floats divide to infinity instead")
             }
             NumError::Mixed(..) => (Code::MixedNumbers, "convert one of them, for example with `u24/to_f24`"),
-            NumError::Unsupported(..) => {
-                (Code::UnsupportedOperation, "convert the operands, for example with `f24/to_u24`")
+            NumError::Unsupported(BinOp::Pow, _) => {
+                (Code::UnsupportedOperation, "powers are for floats: convert with `u24/to_f24` and its siblings")
             }
+            NumError::Unsupported(..) => (
+                Code::UnsupportedOperation,
+                "bit operators are for integers, shifts for unsigned ones: convert with `i24/to_u24` and its siblings",
+            ),
             NumError::NotFloat(_) => (Code::UnsupportedOperation, "convert it, for example with `u24/to_f24`"),
             NumError::ArgumentCount(_) => (Code::Internal, "please report it with the program"),
         };
