@@ -129,8 +129,9 @@ codes! {
         "The entry point has one rule whose parameters are plain variables: program arguments are applied to it from outside.";
     UnusedDefinition "B0218" warning("unused-definition"): "a definition that is never used",
         "The entry point does not reach this definition.";
-    RecursionCycle "B0219" warning("recursion-cycle"): "a definition that calls itself without end",
-        "Every call of this definition calls it again before it can return: no branch lies between. It would never end.";
+    RecursionCycle "B0219" error("recursion-cycle"): "a definition that calls itself without end",
+        "The program comes to this definition for certain, and every call of it calls it again before it can return, since no branch lies \
+         between: the run would never end.";
     UnboundScopeless "B0220" error: "a scopeless variable that is not bound or used once",
         "A scopeless variable `$x` is bound exactly once and used exactly once in its definition.";
     NoMonad "B0221" error: "a `with` block of a type without `bind`",
