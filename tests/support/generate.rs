@@ -339,7 +339,9 @@ impl Maker {
                     None if fold => ret.clone(),
                     None => var.ty.clone(),
                 };
-                scope.push(Var { name: format!("{}.{field}", var.name), ty });
+                let field = Var { name: format!("{}.{field}", var.name), ty };
+                scope.retain(|v| v.name != field.name); // An outer choice of the same variable is hidden.
+                scope.push(field);
             }
             arms.push((ctor, self.body(scope, ret, depth - 1)));
         }

@@ -7,7 +7,7 @@ use crate::warnings::WarningFlags;
 use clap::{Args, ValueEnum};
 use girih::{Code, Options, Program, WarningLevels};
 use serde_json::json;
-use std::io::Write;
+use std::io::{ErrorKind, Write};
 use std::path::{Path, PathBuf};
 
 const EXAMPLES: &str = "\
@@ -71,7 +71,13 @@ impl Emit {
             Some(path) => match write_whole(path, text.as_bytes()) {
                 Ok(()) => Exit::Ok,
                 Err(error) => {
-                    console.fail(Code::CannotWrite, format!("cannot write `{}`: {error}", path.display()), None)
+                    let why = match error.kind() {
+                        ErrorKind::NotFound => "there is no such folder".to_owned(),
+                        ErrorKind::PermissionDenied => "permission is denied".to_owned(),
+                        ErrorKind::IsADirectory => "it is a folder".to_owned(),
+                        kind => kind.to_string(), // The error itself speaks of a temporary file.
+                    };
+                    console.fail(Code::CannotWrite, format!("cannot write `{}`: {why}", path.display()), None)
                 }
             },
         }

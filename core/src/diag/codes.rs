@@ -122,9 +122,9 @@ codes! {
     ImportMain "B0214" error: "the main file is imported",
         "The file that is being run cannot be imported by the files it imports. Move what they share into a file of its own.";
     MissingMain "B0215" error("missing-main"): "no entry point",
-        "A program that is run needs a definition called `main` (or `Main`, or the one named by `--entry`).";
+        "A program that is run needs a definition called `main` (or `Main`, or the one named by `--entrypoint`).";
     ManyMains "B0216" error: "several entry points",
-        "`main` and `Main` are both defined, or the one named by `--entry` stands beside them. Keep one.";
+        "`main` and `Main` are both defined. Keep one, or say which one is meant with `--entrypoint`.";
     MainPatterns "B0217" error: "an entry point with patterns",
         "The entry point has one rule whose parameters are plain variables: program arguments are applied to it from outside.";
     UnusedDefinition "B0218" warning("unused-definition"): "a definition that is never used",

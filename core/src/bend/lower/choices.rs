@@ -161,7 +161,10 @@ impl<'l> Lowering<'l> {
                 Head::Ctor(ctor) if self.program.ctors[ctor].ty != ty => self.mixed_types(arm.span, ty, ctor),
                 Head::Ctor(ctor) if arms.iter().any(|a| a.ctor == ctor) => self.unreachable_arm(arm, &arms, &head),
                 Head::Ctor(ctor) => arms.push(self.arm(arm, ctor, name, body, bind_field)),
-                Head::Rest(rest) => default = Some(self.rest_arm(arm, rest, name, local, body)),
+                Head::Rest(rest) => match self.only_missing(ty, &arms) {
+                    Some(ctor) => arms.push(self.last_arm(arm, ctor, rest, name, body)),
+                    None => default = Some(self.rest_arm(arm, rest, name, local, body)),
+                },
             }
         }
         self.check_exhaustive(ty, &arms, default.is_some(), m, span);
@@ -226,6 +229,33 @@ impl<'l> Lowering<'l> {
         let term = body(self, &arm.body);
         self.leave(mark);
         term
+    }
+
+    /// The constructor without an arm, if there is just one.
+    fn only_missing(&self, ty: TypeId, arms: &[Arm]) -> Option<CtorId> {
+        let mut missing = self.program.types[ty].ctors.iter().filter(|ctor| arms.iter().all(|arm| arm.ctor != **ctor));
+        missing.next().copied().filter(|_| missing.next().is_none())
+    }
+
+    /// The arm for all that is left where that is one constructor: its value can be typed as that constructor.
+    fn last_arm<B>(
+        &mut self,
+        arm: &ArmSyntax<B>,
+        ctor: CtorId,
+        rest: Option<Ident>,
+        name: Option<&Ident>,
+        body: LowerBody<'_, 'l, B>,
+    ) -> Arm {
+        let mark = self.enter();
+        let whole = self.local(hidden("whole"), arm.span);
+        for name in name.into_iter().chain(rest.as_ref()) {
+            self.bind(name.node.clone(), Binding::Local(whole));
+        }
+        let count = self.program.ctors[ctor].fields.len();
+        let fields = (0..count).map(|_| self.local(hidden("field"), arm.span)).collect();
+        let body = body(self, &arm.body);
+        self.leave(mark);
+        Arm { ctor, whole: Some(whole), fields, body }
     }
 
     /// A match whose first arm takes everything.

@@ -5,7 +5,7 @@ use super::{Entity, Lowering};
 use crate::bend::ast::{FunBody, Item, PatternKind};
 use crate::bend::modules::ModuleId;
 use crate::bend::parser::parse_expr;
-use crate::diag::{Code, Diagnostic};
+use crate::diag::{Code, Diagnostic, did_you_mean};
 use crate::name::Name;
 use crate::span::{Sources, Span};
 use crate::term::ty::{Scheme, Type};
@@ -31,21 +31,26 @@ impl Lowering<'_> {
         self.program.entry = Some(if entry.arguments.is_empty() { def } else { self.applied(def, entry, sources) });
     }
 
+    /// The definition that was asked for, else `main` or `Main`.
     fn find_main(&mut self, wanted: Option<&Name>) -> Option<DefId> {
-        let main = ModuleId::new(0);
-        let mut found: Vec<(Name, DefId)> = vec![];
-        for name in wanted.cloned().into_iter().chain(MAINS.map(Name::new)) {
-            if let Some(Entity::Def(def)) = self.scopes[main].values.get(&name)
-                && found.iter().all(|(_, other)| other != def)
-            {
-                found.push((name, *def));
-            }
-        }
+        let values = &self.scopes[ModuleId::new(0)].values;
+        let names = wanted.map_or_else(|| MAINS.map(Name::new).to_vec(), |name| vec![name.clone()]);
+        let found: Vec<(&Name, DefId)> = names
+            .iter()
+            .filter_map(|name| match values.get(name) {
+                Some(Entity::Def(def)) => Some((name, *def)),
+                _ => None,
+            })
+            .collect();
         match found.as_slice() {
             [] => {
-                let name = wanted.map_or("main", |name| name.as_str());
+                let name = &names[0]; // There is one that was asked for, or there are two.
                 let message = format!("there is no definition `{name}` to start from");
-                let hint = format!("write `def {name}: …`, or name another entry point with `--entrypoint`");
+                let near = did_you_mean(name, values.keys().map(Name::as_str)).filter(|_| wanted.is_some());
+                let hint = match near {
+                    Some(near) => format!("did you mean `{near}`?"),
+                    None => format!("write `def {name}: …`, or name another entry point with `--entrypoint`"),
+                };
                 self.report(Diagnostic::new(Code::MissingMain, Span::NONE, message).hint(hint));
                 None
             }
@@ -53,9 +58,8 @@ impl Lowering<'_> {
             [(first, def), (second, other), ..] => {
                 let message = format!("both `{first}` and `{second}` are entry points");
                 let (at, also) = (self.program.defs[*other].span, self.program.defs[*def].span);
-                self.report(
-                    Diagnostic::new(Code::ManyMains, at, message).label(also, "the other one").hint("keep one"),
-                );
+                let hint = "keep one, or say which one with `--entrypoint`";
+                self.report(Diagnostic::new(Code::ManyMains, at, message).label(also, "the other one").hint(hint));
                 Some(*def)
             }
         }

@@ -119,8 +119,9 @@ impl Lowering<'_> {
         }
         let span = value.span;
         let value_term = self.expression(value);
-        let closed = matches!(value_term.kind, TermKind::Global(_) | TermKind::Num(_) | TermKind::Era);
-        if closed || Self::is_atom(value) && matches!(value_term.kind, TermKind::Literal(_)) {
+        let is_atom =
+            matches!(value_term.kind, TermKind::Global(_) | TermKind::Num(_) | TermKind::Literal(_) | TermKind::Era);
+        if is_atom {
             return self.bind(name.node.clone(), Binding::Closed(value_term.kind));
         }
         let local = self.local(name.node.clone(), name.span);

@@ -1,7 +1,7 @@
 //! Literals and the data that sugar stands for.
 
 use super::{Lowering, invalid};
-use crate::bend::ast::{Expr, ExprKind, Literal};
+use crate::bend::ast::{Expr, Literal};
 use crate::diag::Code;
 use crate::name::Name;
 use crate::num::{LiteralValue, Num, NumKind};
@@ -94,15 +94,6 @@ impl Lowering<'_> {
             map = self.prelude_call("Map/set", vec![map, key, value], span);
         }
         map
-    }
-
-    /// Whether an expression can be repeated without cost and without changing anything: `use` copies it.
-    pub(super) fn is_atom(expr: &Expr) -> bool {
-        match &expr.node {
-            ExprKind::Era | ExprKind::Num(_) | ExprKind::Char(_) | ExprKind::Symbol(_) => true,
-            ExprKind::Var(_) => true,
-            _ => false,
-        }
     }
 }
 

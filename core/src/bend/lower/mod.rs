@@ -62,8 +62,6 @@ struct Lowering<'a> {
     parameters: HashMap<DefId, Vec<Option<Name>>>,
     /// The definitions being lowered: a top-level one, then those generated inside it.
     frames: Vec<Frame>,
-    /// Scopeless variables that were reported to leave a generated definition of the top-level definition at hand.
-    captured_links: HashSet<Name>,
     /// Names that were reported as unbound in the top-level definition at hand.
     unbound: HashSet<Name>,
 }
@@ -79,7 +77,6 @@ pub(super) fn lower(modules: &Modules, entry: &Entry<'_>, sources: &mut Sources,
         full_names: HashMap::new(),
         parameters: HashMap::new(),
         frames: vec![],
-        captured_links: HashSet::new(),
         unbound: HashSet::new(),
     };
     let declared = lowering.declare();

@@ -34,11 +34,18 @@ fn places(body: &Term) -> BTreeMap<Name, Places> {
     found
 }
 
+/// The name under which an error of a scopeless variable is remembered.
+fn with_dollar(name: &Name) -> Name {
+    Name::from(format!("${name}"))
+}
+
 impl Lowering<'_> {
     /// Checks the variables of a top-level definition.
     pub(super) fn check_scopeless(&mut self, body: &Term) {
-        let reported = std::mem::take(&mut self.captured_links);
-        for (name, Places { bound, used }) in places(body).into_iter().filter(|(name, _)| !reported.contains(name)) {
+        for (name, Places { bound, used }) in places(body) {
+            if self.unbound.contains(&with_dollar(&name)) {
+                continue;
+            }
             let message = match (bound.len(), used.len()) {
                 (1, 1) => continue,
                 (0, _) => format!("the scopeless variable `${name}` is never bound"),
@@ -63,7 +70,7 @@ impl Lowering<'_> {
             let message =
                 format!("the scopeless variable `${name}` leaves the `fold`, `bend` or `def` that it stands in");
             let hint = "bind and use it inside";
-            self.captured_links.insert(name.clone());
+            self.unbound.insert(with_dollar(&name));
             self.report(Diagnostic::new(Code::ScopelessCapture, at, message).hint(hint));
         }
     }

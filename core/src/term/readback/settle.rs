@@ -47,11 +47,7 @@ fn waiting(machine: &Machine, recursive: &IndexVec<DefId, bool>, value: Value) -
             View::Global(def) => match machine.computed(def) {
                 _ if recursive[def] => {}
                 Some(value) => pending.push(value),
-                None if machine.peek(value).is_none() => {
-                    if !found.contains(&def) {
-                        found.push(def);
-                    }
-                }
+                None if machine.peek(value).is_none() && !found.contains(&def) => found.push(def),
                 None => {}
             },
         }
