@@ -84,8 +84,26 @@ fn the_window_shows_moving_pictures_and_obeys() {
     display.wait_for_title("still - 256x256");
     display.wait_for_picture("a blue picture", |picture| picture.pixels().any(|pixel| pixel.0 == [0, 0, 255, 255]));
 
+    for (width, height) in ["300", "900", "1", "500"].into_iter().zip(["500", "200", "1", "400"]) {
+        let window = display.window().expect("a window");
+        display.tool("xdotool", &["windowsize", "--sync", &window, width, height]);
+    }
+    // The window is wider than the picture, which keeps its proportions: there are bars at its sides.
+    display.wait_for_picture("a picture of 400 pixels a side", |picture| {
+        let is_blue = |x, y| picture.get_pixel(x, y).0[2] == 255;
+        let blue_columns = (0..500).filter(|&x| (0..400).any(|y| is_blue(x, y))).count();
+        (390..=400).contains(&blue_columns)
+    });
+
     display.press("q");
     assert!(demo.wait().success(), "the demo ends well");
+
+    let mut without_gpu = tools.demo(&display);
+    without_gpu.env("VK_DRIVER_FILES", "/nonexistent").env("VK_ICD_FILENAMES", "/nonexistent");
+    let output = without_gpu.arg(&waves).output().expect("the demo runs");
+    let words = String::from_utf8_lossy(&output.stderr);
+    assert_eq!(output.status.code(), Some(3), "{words}");
+    assert!(words.contains("--headless"), "{words}");
 }
 
 #[test]

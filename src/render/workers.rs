@@ -213,12 +213,10 @@ impl Sheet {
         let place = branch.pixels(size);
         match painted {
             Some(Ok(pixels)) => progress.pixels[place].copy_from_slice(&pixels),
-            Some(Err(diagnostic)) => {
-                if progress.failure.as_ref().is_none_or(|(first, _)| place.start < *first) {
-                    progress.failure = Some((place.start, diagnostic));
-                }
+            Some(Err(diagnostic)) if progress.failure.as_ref().is_none_or(|(first, _)| place.start < *first) => {
+                progress.failure = Some((place.start, diagnostic));
             }
-            None => {}
+            Some(Err(_)) | None => {}
         }
         progress.missing -= 1;
         let last = progress.missing == 0;

@@ -6,24 +6,47 @@ use super::show::Letters;
 use super::types::{KindSet, Node, Ty};
 use super::unify::Clash;
 use crate::diag::{Code, Diagnostic};
+use crate::name::Name;
 use crate::num::BinOp;
 use crate::prim::Prim;
 use crate::span::Span;
-use crate::term::{CtorId, DefId, Origin, Term, TermKind, TypeId};
+use crate::term::{CtorId, Def, DefId, Origin, Term, TermKind, TypeId};
 
 /// Why a place asks for a type.
 #[derive(Clone, Copy)]
 pub(super) enum Why<'p> {
     /// It is this argument, counted from 0, of a call.
-    Argument { head: &'p Term, index: usize },
+    Argument {
+        head: &'p Term,
+        index: usize,
+    },
     /// It is this field of a constructor.
-    Field { ctor: CtorId, index: usize },
+    Field {
+        ctor: CtorId,
+        index: usize,
+    },
     /// It is what a definition returns.
     Result(DefId),
+    /// It is a part of a tuple or list that is written out where one of these things is asked for.
+    PartOfArgument {
+        head: &'p Term,
+        index: usize,
+    },
+    PartOfField {
+        ctor: CtorId,
+        index: usize,
+    },
+    PartOfResult(DefId),
     /// It is one of several terms that have one type, of which the first stands there.
-    Among { first: &'p Term, is: &'static str },
+    Among {
+        first: &'p Term,
+        is: &'static str,
+    },
     /// It is an operand, and the other one stands there.
-    Operand { op: BinOp, other: &'p Term },
+    Operand {
+        op: BinOp,
+        other: &'p Term,
+    },
     /// It is an argument of a primitive.
     Primitive(Prim),
     /// It is matched against constructors of a type.
@@ -34,6 +57,20 @@ pub(super) enum Why<'p> {
     TuplePattern,
     /// It is applied.
     Applied,
+}
+
+impl<'p> Why<'p> {
+    /// The reason for the parts of what this is the reason for.
+    pub fn of_part(self) -> Why<'p> {
+        match self {
+            Why::Argument { head, index } => Why::PartOfArgument { head, index },
+            Why::Field { ctor, index } => Why::PartOfField { ctor, index },
+            Why::Result(def) => Why::PartOfResult(def),
+            Why::PartOfArgument { .. } | Why::PartOfField { .. } | Why::PartOfResult(_) => self,
+            Why::Among { .. } | Why::Operand { .. } | Why::Primitive(_) => self,
+            Why::Matched(_) | Why::Switched | Why::TuplePattern | Why::Applied => self,
+        }
+    }
 }
 
 impl<'p> Infer<'p> {
@@ -177,66 +214,79 @@ impl<'p> Infer<'p> {
     /// What the place to blame is.
     fn role(&self, why: Why<'p>, found: &str) -> String {
         match why {
-            Why::Argument { head, index } => match (self.parameter(head, index), self.name(head)) {
-                (Some(param), Some(name)) => format!("argument `{param}` of `{name}`"),
-                (None, Some(name)) => format!("argument {} of `{name}`", index + 1),
-                (_, None) => format!("argument {} of the call", index + 1),
-            },
-            Why::Field { ctor, index } => {
-                let ctor = &self.program.ctors[ctor];
-                format!("field `{}` of `{}`", ctor.fields[index].name, ctor.name)
-            }
+            Why::Argument { head, index } => self.argument(head, index),
+            Why::PartOfArgument { head, index } => format!("part of {}", self.argument(head, index)),
+            Why::Field { ctor, index } => self.field(ctor, index),
+            Why::PartOfField { ctor, index } => format!("part of {}", self.field(ctor, index)),
             Why::Operand { op, .. } => format!("operand of `{}`", op.symbol()),
             Why::Primitive(prim) => format!("argument of `%{}`", prim.name()),
-            Why::Result(_) | Why::Among { .. } | Why::Matched(_) | Why::TuplePattern | Why::Applied => {
-                format!("this is `{found}`")
-            }
+            Why::Result(_) | Why::PartOfResult(_) | Why::Among { .. } => format!("this is `{found}`"),
+            Why::Matched(_) | Why::TuplePattern | Why::Applied => format!("this is `{found}`"),
             Why::Switched => format!("a condition or a number to switch on cannot be `{found}`"),
         }
+    }
+
+    fn argument(&self, head: &Term, index: usize) -> String {
+        match (self.parameter(head, index), self.name(head)) {
+            (Some(param), Some(name)) => format!("argument `{param}` of `{name}`"),
+            (None, Some(name)) => format!("argument {} of `{name}`", index + 1),
+            (_, None) => format!("argument {} of the call", index + 1),
+        }
+    }
+
+    fn field(&self, ctor: CtorId, index: usize) -> String {
+        let ctor = &self.program.ctors[ctor];
+        format!("field `{}` of `{}`", ctor.fields[index].name, ctor.name)
     }
 
     /// Points at where the expectation comes from.
     fn origin(&self, error: Diagnostic, why: Why<'p>, expected: &str) -> Diagnostic {
         match why {
-            Why::Argument { head, index } => match &head.kind {
-                TermKind::Global(def) if self.is_user(*def) => {
-                    let def = &self.program.defs[*def];
-                    match def.params.get(index) {
-                        Some(param) => {
-                            let local = &def.locals[*param];
-                            error.label(local.span, format!("`{}` takes `{expected}` here", def.name))
-                        }
-                        None => error.label(def.span, format!("`{}` is defined here", def.name)),
-                    }
-                }
-                _ => error,
+            Why::Argument { head, index } => match self.place_of_parameter(head, index) {
+                Some((span, def)) => error.label(span, format!("`{}` takes `{expected}` here", def.name)),
+                None => self.label_definition(error, head),
+            },
+            Why::PartOfArgument { head, index } => match self.place_of_parameter(head, index) {
+                Some((span, def)) => error.label(span, format!("the parameter of `{}`", def.name)),
+                None => self.label_definition(error, head),
             },
             Why::Result(def) => {
                 let def = &self.program.defs[def];
-                if def.params.is_empty() {
-                    error.label(def.span, format!("`{}` is `{expected}` by its annotation", def.name))
-                } else {
-                    error.label(def.span, format!("`{}` returns `{expected}` by its annotation", def.name))
-                }
+                let verb = if def.params.is_empty() { "is" } else { "returns" };
+                error.label(def.span, format!("`{}` {verb} `{expected}` by its annotation", def.name))
+            }
+            Why::PartOfResult(def) => {
+                let def = &self.program.defs[def];
+                error.label(def.span, format!("the annotation of `{}` says so", def.name))
             }
             Why::Among { first, is } => error.label(blame(first).span, format!("{is} `{expected}`")),
             Why::Operand { other, .. } => error.label(other.span, format!("the other operand is `{expected}`")),
             Why::Matched(ty) => {
                 let ty = &self.program.types[ty];
-                match ty.origin {
-                    Origin::User => error.label(ty.span, format!("the arms are constructors of `{}`", ty.name)),
-                    Origin::Prelude | Origin::Generated(_) => error,
-                }
+                let text = format!("the arms are constructors of `{}`", ty.name);
+                if ty.origin == Origin::User { error.label(ty.span, text) } else { error }
             }
-            Why::Field { ctor, .. } => {
-                let ctor = &self.program.ctors[ctor];
-                match self.program.types[ctor.ty].origin {
-                    Origin::User => error.label(ctor.span, format!("the field is `{expected}` here")),
-                    Origin::Prelude | Origin::Generated(_) => error,
-                }
+            Why::Field { ctor, .. } => self.label_constructor(error, ctor, format!("the field is `{expected}` here")),
+            Why::PartOfField { ctor, .. } => {
+                self.label_constructor(error, ctor, "the field is defined here".to_string())
             }
             Why::Primitive(_) | Why::Switched | Why::TuplePattern | Why::Applied => error,
         }
+    }
+
+    /// Where a parameter of a definition of the program stands.
+    fn place_of_parameter(&self, head: &Term, index: usize) -> Option<(Span, &'p Def)> {
+        let TermKind::Global(id) = head.kind else { return None };
+        let program = self.program;
+        let def = &program.defs[id];
+        let param = def.params.get(index).filter(|_| self.is_user(id))?;
+        Some((def.locals[*param].span, def))
+    }
+
+    fn label_constructor(&self, error: Diagnostic, ctor: CtorId, text: String) -> Diagnostic {
+        let ctor = &self.program.ctors[ctor];
+        let is_user = self.program.types[ctor.ty].origin == Origin::User;
+        if is_user { error.label(ctor.span, text) } else { error }
     }
 
     fn label_definition(&self, error: Diagnostic, head: &Term) -> Diagnostic {
@@ -253,11 +303,11 @@ impl<'p> Infer<'p> {
         self.program.defs[def].origin == Origin::User
     }
 
-    /// What a called thing is called.
-    pub fn name(&self, head: &Term) -> Option<String> {
+    /// What a called thing is called. What the compiler has named has no name for the user.
+    fn name(&self, head: &Term) -> Option<String> {
         match &head.kind {
             TermKind::Global(def) => Some(self.program.defs[*def].name.to_string()),
-            TermKind::Local(local) => Some(self.program.defs[self.def].locals[*local].name.to_string()),
+            TermKind::Local(local) => written(&self.program.defs[self.def].locals[*local].name),
             _ => None,
         }
     }
@@ -265,8 +315,13 @@ impl<'p> Infer<'p> {
     fn parameter(&self, head: &Term, index: usize) -> Option<String> {
         let TermKind::Global(def) = head.kind else { return None };
         let def = &self.program.defs[def];
-        Some(def.locals[*def.params.get(index)?].name.to_string())
+        written(&def.locals[*def.params.get(index)?].name)
     }
+}
+
+/// A name if it was written in the program.
+fn written(name: &Name) -> Option<String> {
+    (!name.starts_with('%')).then(|| name.to_string())
 }
 
 /// The part of a term that its type comes from: the result of a `let`.

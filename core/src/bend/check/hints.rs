@@ -30,12 +30,12 @@ pub(super) fn operand<'p>(infer: &mut Infer<'p>, op: BinOp, operand: &'p Term, t
         Node::Data(ty, _) if Some(ty) == string && matches!(op, BinOp::Eq | BinOp::Ne) => {
             Some("strings are compared with `String/equals`".to_string())
         }
-        Node::Data(ty, _) if Some(ty) == string && op == BinOp::Add => {
-            Some("strings are joined by a function that walks over their characters".to_string())
-        }
         Node::Data(ty, _) if Some(ty) == list && op == BinOp::Add => {
             Some("lists are joined with `List/concat`".to_string())
         }
+        Node::Data(ty, _) if Some(ty) == string => Some(
+            "text is made of characters: `match` takes it apart, `u24/to_string` makes text of a number".to_string(),
+        ),
         Node::Rigid(_) => {
             Some("annotate with a number type, such as `u24`, or with `_` to have the type found".to_string())
         }
@@ -56,8 +56,13 @@ fn numbers(infer: &Infer, term: &Term, from: NumKind, to: NumKind, why: Why) -> 
     {
         return Some(format!("write `{spelling}` for the other operand"));
     }
+    // Of an integer and a float the integer is to be converted, which loses nothing.
+    let (target, from, to) = match why {
+        Why::Operand { .. } if from.is_float() && !to.is_float() => ("the other operand", to, from),
+        _ => ("it", from, to),
+    };
     let conversion = format!("{}/to_{}", from.name(), to.name());
-    let convert = infer.program.def_named(&conversion).map(|_| format!("convert it with `{conversion}`"));
+    let convert = infer.program.def_named(&conversion).map(|_| format!("convert {target} with `{conversion}`"));
     if wider(to) == Some(from) {
         let rule = format!("`{}` becomes `{}` by itself, but not the other way round", to.name(), from.name());
         return Some(convert.map_or(rule.clone(), |convert| format!("{convert}; {rule}")));
@@ -110,7 +115,7 @@ fn data(infer: &mut Infer, found: Ty, expected: Ty) -> Option<String> {
             Some(format!("take it apart with `match`, or with `{}/unwrap`", name(&from)))
         }
         ("", "String") if infer.types.number_kind(found).is_some() => {
-            Some("text is written in double quotes, a character in single ones".to_string())
+            Some("text is written in double quotes; `u24/to_string` makes text of a number".to_string())
         }
         ("", "Tree") => Some("`![a, b]` makes a node of a tree, `!x` a leaf".to_string()),
         _ => None,

@@ -172,7 +172,7 @@ impl<'p> Infer<'p> {
             }
             (TermKind::Tuple(parts), Node::Tuple(expected)) if parts.len() == expected.len() => {
                 let expected = self.types.parts(expected).to_vec();
-                parts.iter().zip(expected).try_for_each(|(part, expected)| self.check(part, expected, why))
+                parts.iter().zip(expected).try_for_each(|(part, expected)| self.check(part, expected, why.of_part()))
             }
             (TermKind::Apply(head, arguments), node) if !matches!(node, Node::Variable(_)) => {
                 let result = self.infer(head)?;
@@ -186,7 +186,7 @@ impl<'p> Infer<'p> {
                     let found = self.infer(term)?;
                     self.coerce(term, found, expected, why).map(|_| ())
                 } else {
-                    elements.iter().try_for_each(|e| self.check(e, element, why))
+                    elements.iter().try_for_each(|e| self.check(e, element, why.of_part()))
                 }
             }
             _ => {

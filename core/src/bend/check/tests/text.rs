@@ -422,4 +422,24 @@ def sum(list: List(u24)) -> u24:
 Add : u24 -> f24 -> u24
 Add a b = (+ a b)
 ";
+    part_of_a_result: "
+def pair(x: f24) -> (u24, List(u24)):
+  return (1, [2, x])
+";
+    part_of_an_argument: "
+def first(pair: (u24, String)) -> u24:
+  (a, *) = pair
+  return a
+
+def main() -> u24:
+  return first((1, 2))
+";
+    argument_of_equations: "
+Second : u24 -> String -> String
+Second 0 s = s
+Second n s = \"\"
+
+main : String
+main = (Second \"a\" \"b\")
+";
 }
