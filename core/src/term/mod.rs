@@ -301,6 +301,23 @@ pub struct Switch {
     pub default: Term,
 }
 
+impl Drop for Program {
+    /// Takes deep terms apart by a loop, since whoever drops a program may have a small stack.
+    fn drop(&mut self) {
+        let mut pending: Vec<Term> = vec![];
+        for def in self.defs.iter_mut() {
+            if let Body::Term(body) = &mut def.body {
+                pending.push(std::mem::replace(body, Term::new(TermKind::Era, def.span)));
+            }
+        }
+        while let Some(mut term) = pending.pop() {
+            let span = term.span;
+            let children = term.children_mut().into_iter();
+            pending.extend(children.map(|child| std::mem::replace(child, Term::new(TermKind::Era, span))));
+        }
+    }
+}
+
 impl Program {
     /// The definition of this full name.
     pub fn def_named(&self, name: &str) -> Option<DefId> {

@@ -1,6 +1,6 @@
 //! Arguments: of constructors and primitives, which take all of theirs at once, and named ones.
 
-use super::frame::apply;
+use super::frame::{Binding, apply};
 use super::{Entity, Lowering, invalid};
 use crate::bend::ast::{Expr, ExprKind, Ident};
 use crate::diag::{Code, Diagnostic, did_you_mean};
@@ -60,8 +60,10 @@ impl Lowering<'_> {
     /// What a call calls, as far as it is no ordinary value.
     fn head(&mut self, function: &Expr) -> Option<Head> {
         let ExprKind::Var(name) = &function.node else { return None };
-        if self.find(name).is_some() {
-            return None;
+        match self.find(name) {
+            Some(Binding::Ctor(ctor)) => return Some(Head::Ctor(ctor)),
+            Some(_) => return None,
+            None => {}
         }
         match self.find_entity(name) {
             Some(Entity::Ctor(ctor)) => Some(Head::Ctor(ctor)),
@@ -127,7 +129,10 @@ impl Lowering<'_> {
     fn parameters_of(&mut self, function: &Expr) -> Option<(Name, Vec<Option<Name>>)> {
         let ExprKind::Var(name) = &function.node else { return None };
         let entity = match self.find(name) {
-            Some(super::frame::Binding::Closed(TermKind::Global(def))) => Entity::Def(def),
+            Some(Binding::Closed(TermKind::Global(def)) | Binding::Function(def, _) | Binding::Itself(def)) => {
+                Entity::Def(def)
+            }
+            Some(Binding::Ctor(ctor)) => Entity::Ctor(ctor),
             Some(_) => return None,
             None => self.find_entity(name)?,
         };

@@ -1,30 +1,16 @@
-//! `if`, `switch` and `match` over bodies of either syntax; also the arms of `fold`.
+//! `if`, `switch` and `match` over bodies of either syntax.
 
 use super::Lowering;
 use super::expressions::with_binds;
 use super::frame::Binding;
 use super::literals::hidden;
-use super::{Entity, invalid};
-use crate::bend::ast::{Arm as ArmSyntax, Expr, ExprKind, Ident, If, Match as MatchSyntax, Switch as SwitchSyntax};
-use crate::diag::{Code, Diagnostic};
+use crate::bend::ast::{Expr, ExprKind, Ident, If, Match as MatchSyntax, Switch as SwitchSyntax};
 use crate::name::Name;
 use crate::span::Span;
-use crate::term::{Arm, Bind, CtorId, LocalId, Match, Switch, Target, Term, TermKind, TypeId};
+use crate::term::{Bind, LocalId, Switch, Target, Term, TermKind};
 
 /// Lowers a body of the syntax at hand.
 pub(super) type LowerBody<'b, 'l, B> = &'b mut dyn FnMut(&mut Lowering<'l>, &B) -> Term;
-
-/// How the recursive fields of an arm are bound: plainly, or as what the `fold` makes of them.
-pub(super) type BindField<'b, 'l> = &'b mut dyn FnMut(&mut Lowering<'l>, Name, LocalId, bool);
-
-/// What an arm is for.
-enum Head {
-    Ctor(CtorId),
-    /// All that is left; with a name for it.
-    Rest(Option<Ident>),
-    /// An error was reported.
-    Unknown,
-}
 
 impl<'l> Lowering<'l> {
     pub(super) fn fun_if(&mut self, i: &If<Expr>, span: Span) -> Term {
@@ -124,207 +110,9 @@ impl<'l> Lowering<'l> {
         let name = Self::bound_name(&m.bind, &m.arg);
         let scrutinee = self.expression(&m.arg);
         self.with_clause(&m.with, &mut binds);
-        let chosen = self.arms(m, name.as_ref(), scrutinee, span, body, &mut |this, name, field, _| {
-            this.bind(name, Binding::Local(field));
-        });
+        let chosen = self.arms(m, name.as_ref(), scrutinee, span, body, None);
         self.leave(mark);
         with_binds(binds, chosen)
-    }
-
-    /// A choice between the arms of a `match` or `fold`.
-    pub(super) fn arms<B>(
-        &mut self,
-        m: &MatchSyntax<B>,
-        name: Option<&Ident>,
-        scrutinee: Term,
-        span: Span,
-        body: LowerBody<'_, 'l, B>,
-        bind_field: BindField<'_, 'l>,
-    ) -> Term {
-        let heads: Vec<Head> = m.arms.iter().map(|arm| self.arm_head(arm)).collect();
-        let first = heads.iter().find_map(|head| if let Head::Ctor(ctor) = head { Some(*ctor) } else { None });
-        let starts_with_rest = matches!(heads.first(), Some(Head::Rest(_)));
-        let Some(first) = first.filter(|_| !starts_with_rest) else {
-            return self.irrefutable(m, &heads, name, scrutinee, body);
-        };
-        let ty = self.program.ctors[first].ty;
-        let mut binds = vec![];
-        let needs_local = heads.iter().any(|head| matches!(head, Head::Rest(_)));
-        let local = needs_local.then(|| self.as_local(scrutinee.clone(), name, &mut binds));
-        let scrutinee = local.map_or(scrutinee, |local| self.local_term(local, m.arg.span));
-        let (mut arms, mut default): (Vec<Arm>, Option<Term>) = (vec![], None);
-        for (arm, head) in m.arms.iter().zip(heads) {
-            let covered = default.is_some() || arms.len() == self.program.types[ty].ctors.len();
-            match head {
-                Head::Unknown => {}
-                _ if covered => self.unreachable_arm(arm, &arms, &head),
-                Head::Ctor(ctor) if self.program.ctors[ctor].ty != ty => self.mixed_types(arm.span, ty, ctor),
-                Head::Ctor(ctor) if arms.iter().any(|a| a.ctor == ctor) => self.unreachable_arm(arm, &arms, &head),
-                Head::Ctor(ctor) => arms.push(self.arm(arm, ctor, name, body, bind_field)),
-                Head::Rest(rest) => match self.only_missing(ty, &arms) {
-                    Some(ctor) => arms.push(self.last_arm(arm, ctor, rest, name, body)),
-                    None => default = Some(self.rest_arm(arm, rest, name, local, body)),
-                },
-            }
-        }
-        self.check_exhaustive(ty, &arms, default.is_some(), m, span);
-        arms.sort_by_key(|arm| self.program.ctors[arm.ctor].tag);
-        with_binds(binds, Term::new(TermKind::Match(Box::new(Match { scrutinee, ty, arms, default })), span))
-    }
-
-    fn arm_head<B>(&mut self, arm: &ArmSyntax<B>) -> Head {
-        let Some(name) = &arm.name else { return Head::Rest(None) };
-        match self.find_entity(&name.node) {
-            Some(Entity::Ctor(ctor)) => Head::Ctor(ctor),
-            Some(Entity::Def(_) | Entity::Tag(_)) | None if name.node.contains('/') => {
-                self.unknown_constructor(&name.node, name.span);
-                Head::Unknown
-            }
-            Some(Entity::Def(_) | Entity::Tag(_)) | None => Head::Rest(Some(name.clone())),
-        }
-    }
-
-    fn arm<B>(
-        &mut self,
-        arm: &ArmSyntax<B>,
-        ctor: CtorId,
-        name: Option<&Ident>,
-        body: LowerBody<'_, 'l, B>,
-        bind_field: BindField<'_, 'l>,
-    ) -> Arm {
-        let mark = self.enter();
-        let whole = name.map(|name| self.bind_local(&name.node, name.span));
-        let infos: Vec<(Name, bool)> =
-            self.program.ctors[ctor].fields.iter().map(|f| (f.name.clone(), f.recursive)).collect();
-        let mut fields = vec![];
-        for (field, recursive) in infos {
-            let full = match name {
-                Some(name) => Name::from(format!("{}.{field}", name.node)),
-                None => hidden(&field),
-            };
-            let local = self.local(full.clone(), arm.span);
-            fields.push(local);
-            bind_field(self, full, local, recursive);
-        }
-        let body = body(self, &arm.body);
-        self.leave(mark);
-        Arm { ctor, whole, fields, body }
-    }
-
-    /// The arm for all constructors without one.
-    fn rest_arm<B>(
-        &mut self,
-        arm: &ArmSyntax<B>,
-        rest: Option<Ident>,
-        name: Option<&Ident>,
-        scrutinee: Option<LocalId>,
-        body: LowerBody<'_, 'l, B>,
-    ) -> Term {
-        let mark = self.enter();
-        if let Some(scrutinee) = scrutinee {
-            for name in name.into_iter().chain(rest.as_ref()) {
-                self.bind(name.node.clone(), Binding::Local(scrutinee));
-            }
-        }
-        let term = body(self, &arm.body);
-        self.leave(mark);
-        term
-    }
-
-    /// The constructor without an arm, if there is just one.
-    fn only_missing(&self, ty: TypeId, arms: &[Arm]) -> Option<CtorId> {
-        let mut missing = self.program.types[ty].ctors.iter().filter(|ctor| arms.iter().all(|arm| arm.ctor != **ctor));
-        missing.next().copied().filter(|_| missing.next().is_none())
-    }
-
-    /// The arm for all that is left where that is one constructor: its value can be typed as that constructor.
-    fn last_arm<B>(
-        &mut self,
-        arm: &ArmSyntax<B>,
-        ctor: CtorId,
-        rest: Option<Ident>,
-        name: Option<&Ident>,
-        body: LowerBody<'_, 'l, B>,
-    ) -> Arm {
-        let mark = self.enter();
-        let whole = self.local(hidden("whole"), arm.span);
-        for name in name.into_iter().chain(rest.as_ref()) {
-            self.bind(name.node.clone(), Binding::Local(whole));
-        }
-        let count = self.program.ctors[ctor].fields.len();
-        let fields = (0..count).map(|_| self.local(hidden("field"), arm.span)).collect();
-        let body = body(self, &arm.body);
-        self.leave(mark);
-        Arm { ctor, whole: Some(whole), fields, body }
-    }
-
-    /// A match whose first arm takes everything.
-    fn irrefutable<B>(
-        &mut self,
-        m: &MatchSyntax<B>,
-        heads: &[Head],
-        name: Option<&Ident>,
-        scrutinee: Term,
-        body: LowerBody<'_, 'l, B>,
-    ) -> Term {
-        let (Some(arm), Some(Head::Rest(rest))) = (m.arms.first(), heads.first()) else {
-            return invalid(m.arg.span);
-        };
-        let shown = rest.as_ref().map_or("_", |name| name.node.as_str());
-        self.report(
-            Diagnostic::new(
-                Code::IrrefutableMatch,
-                arm.span,
-                format!("`{shown}` is a variable here and matches everything"),
-            )
-            .hint("a constructor is written with its type, as in `List/Cons`"),
-        );
-        for later in &m.arms[1..] {
-            self.report(Diagnostic::new(Code::UnreachableMatch, later.span, "this arm is never reached"));
-        }
-        let mut binds = vec![];
-        let local = self.as_local(scrutinee, name, &mut binds);
-        let body = self.rest_arm(arm, rest.clone(), name, Some(local), body);
-        with_binds(binds, body)
-    }
-
-    fn unreachable_arm<B>(&mut self, arm: &ArmSyntax<B>, arms: &[Arm], head: &Head) {
-        let diagnostic = match head {
-            Head::Ctor(ctor) if arms.iter().any(|a| a.ctor == *ctor) => {
-                let name = &self.program.ctors[*ctor].name;
-                Diagnostic::new(Code::RedundantMatch, arm.span, format!("an earlier arm has taken `{name}` already"))
-            }
-            Head::Ctor(_) | Head::Rest(_) | Head::Unknown => {
-                Diagnostic::new(Code::UnreachableMatch, arm.span, "the arms before take everything that comes here")
-            }
-        };
-        self.report(diagnostic.hint("remove this arm"));
-    }
-
-    fn mixed_types(&mut self, span: Span, ty: TypeId, ctor: CtorId) {
-        let (expected, found) = (&self.program.types[ty].name, &self.program.ctors[ctor].name);
-        let message = format!("`{found}` is no constructor of `{expected}`, to which the first arm belongs");
-        self.error(Code::MixedPatterns, span, message);
-    }
-
-    fn check_exhaustive<B>(&mut self, ty: TypeId, arms: &[Arm], has_rest: bool, m: &MatchSyntax<B>, span: Span) {
-        let covered = |ctor: &CtorId| arms.iter().any(|arm| arm.ctor == *ctor);
-        let missing: Vec<String> = self.program.types[ty]
-            .ctors
-            .iter()
-            .filter(|ctor| !covered(ctor))
-            .map(|ctor| format!("`{}`", self.program.ctors[*ctor].name))
-            .collect();
-        // An arm that names an unknown constructor may be meant for a missing one; it was reported.
-        if has_rest || missing.is_empty() || arms.len() < m.arms.len() {
-            return;
-        }
-        let message = format!("this match has no arm for {}", missing.join(", "));
-        let at = if m.arg.span.is_none() { span } else { m.arg.span };
-        self.report(
-            Diagnostic::new(Code::NotExhaustive, at, message)
-                .hint("add the missing arms, or `_` for all that are left"),
-        );
     }
 }
 

@@ -4,7 +4,7 @@ use super::expressions::with_binds;
 use super::frame::{Binding, apply};
 use super::literals::hidden;
 use super::matrix::{Matrix, Pat, Row, Tree};
-use super::{Entity, Lowering, invalid};
+use super::{Lowering, invalid};
 use crate::bend::ast::{FunBody, FunDef, Ident, Pattern, PatternKind, Rule};
 use crate::diag::{Code, Diagnostic};
 use crate::name::Name;
@@ -17,6 +17,8 @@ struct RuleInfo<'r> {
     rule: &'r Rule,
     /// Its variables, in the order of the text.
     names: Vec<Name>,
+    /// Its scopeless variables.
+    links: Vec<Name>,
     /// How many leaves lead to it.
     leaves: usize,
     /// Its body as a function of its variables, if several leaves lead to it.
@@ -54,16 +56,16 @@ impl Lowering<'_> {
         let params: Vec<LocalId> = (0..arity).map(|i| self.parameter(rules, i)).collect();
         let (mut rows, mut infos) = (vec![], vec![]);
         for (i, rule) in rules.iter().enumerate() {
-            let mut names = vec![];
+            let (mut names, mut links) = (vec![], vec![]);
             let patterns = rule.patterns.iter().map(|p| self.resolve_pattern(p)).collect::<Option<Vec<Pat>>>();
             let Some(patterns) = patterns else { return invalid(name.span) };
-            patterns.iter().for_each(|p| variables(p, &mut names));
+            patterns.iter().for_each(|p| variables(p, &mut names, &mut links));
             let names = self.unique_names(names);
             rows.push(Row { patterns, names: vec![], links: vec![], rule: i });
-            infos.push(RuleInfo { rule, names, leaves: 0, shared: None });
+            infos.push(RuleInfo { rule, names, links, leaves: 0, shared: None });
         }
-        let mut matrix = Matrix::new(self, name.node.clone(), name.span, params.clone());
-        let tree = matrix.tree(params, rows);
+        let mut matrix = Matrix::new(self, name.node.clone(), name.span, params);
+        let tree = matrix.whole_tree(rows);
         // With an error in the rules the tree does not say which of them are reached.
         let is_whole = !matrix.has_failed();
         count_leaves(&tree, &mut infos);
@@ -110,20 +112,20 @@ impl Lowering<'_> {
         let span = pattern.span;
         Some(match &pattern.node {
             PatternKind::Wild => Pat::Any(None),
-            PatternKind::Var(name) => match self.find_entity(name) {
-                Some(Entity::Ctor(ctor)) => self.ctor_pattern(ctor, vec![], span)?,
-                Some(Entity::Def(_) | Entity::Tag(_)) | None => Pat::Any(Some((name.clone(), span))),
+            PatternKind::Var(name) => match self.find_ctor(name) {
+                Some(ctor) => self.ctor_pattern(ctor, vec![], span)?,
+                None => Pat::Any(Some((name.clone(), span))),
             },
             PatternKind::Link(name) => Pat::Link(name.clone(), span),
-            PatternKind::Tuple(parts) => Pat::Tuple(self.resolve_patterns(parts)?, span),
-            PatternKind::Sup(parts) => Pat::Dup(self.resolve_patterns(parts)?, span),
+            PatternKind::Tuple(parts) => Pat::Tuple(self.resolve_patterns(parts)?.into(), span),
+            PatternKind::Sup(parts) => Pat::Dup(self.resolve_patterns(parts)?.into(), span),
             PatternKind::Num(n) => Pat::Num(*n, span),
             PatternKind::Char(c) => Pat::Num(u32::from(*c), span),
             PatternKind::Ctor(name, parts) => {
                 let parts = self.resolve_patterns(parts)?;
-                match self.find_entity(&name.node) {
-                    Some(Entity::Ctor(ctor)) => self.ctor_pattern(ctor, parts, span)?,
-                    Some(Entity::Def(_) | Entity::Tag(_)) | None => {
+                match self.find_ctor(&name.node) {
+                    Some(ctor) => self.ctor_pattern(ctor, parts, span)?,
+                    None => {
                         self.unknown_constructor(&name.node, name.span);
                         return None;
                     }
@@ -131,13 +133,27 @@ impl Lowering<'_> {
             }
             PatternKind::List(parts) => {
                 let (nil, cons) = (self.program.known.list_nil?, self.program.known.list_cons?);
-                chain(self.resolve_patterns(parts)?, nil, cons, span)
+                let parts = self.resolve_patterns(parts)?;
+                self.chain(parts, nil, cons, span)?
             }
             PatternKind::Str(text) => {
                 let (nil, cons) = (self.program.known.string_nil?, self.program.known.string_cons?);
-                chain(text.chars().map(|c| Pat::Num(u32::from(c), span)).collect(), nil, cons, span)
+                self.chain(text.chars().map(|c| Pat::Num(u32::from(c), span)).collect(), nil, cons, span)?
             }
         })
+    }
+
+    /// A chain of `cons` patterns that ends in `nil`.
+    fn chain(&mut self, items: Vec<Pat>, nil: CtorId, cons: CtorId, span: Span) -> Option<Pat> {
+        if items.len() > PATTERN_LIMIT {
+            let message = format!("this pattern has {} elements, more than {PATTERN_LIMIT}", items.len());
+            self.report(
+                Diagnostic::new(Code::TooDeep, span, message).hint("match on long texts and lists step by step"),
+            );
+            return None;
+        }
+        let nil = Pat::Ctor(nil, [].into(), span);
+        Some(items.into_iter().rev().fold(nil, |tail, head| Pat::Ctor(cons, [head, tail].into(), span)))
     }
 
     fn resolve_patterns(&mut self, patterns: &[Pattern]) -> Option<Vec<Pat>> {
@@ -153,7 +169,7 @@ impl Lowering<'_> {
             self.error(Code::PatternArity, span, message);
             return None;
         }
-        Some(Pat::Ctor(ctor, parts, span))
+        Some(Pat::Ctor(ctor, parts.into(), span))
     }
 
     /// Lowers the body of a rule to which several leaves lead as a function, and that of one to which none leads for its
@@ -164,8 +180,15 @@ impl Lowering<'_> {
         }
         let span = info.rule.body.span;
         let mark = self.enter();
-        let params: Vec<LocalId> = info.names.iter().map(|name| self.bind_local(name, span)).collect();
+        let mut params: Vec<LocalId> = info.names.iter().map(|name| self.bind_local(name, span)).collect();
+        let mut links = vec![];
+        for name in &info.links {
+            let param = self.local(name.clone(), span);
+            params.push(param);
+            links.push(Bind { target: Target::Link(name.clone()), value: self.local_term(param, span) });
+        }
         let body = self.expression(&info.rule.body);
+        let body = with_binds(links, body);
         self.leave(mark);
         if info.leaves == 0 {
             if tree_is_whole {
@@ -218,46 +241,40 @@ impl Lowering<'_> {
         let span = info.rule.body.span;
         // Of several variables of one name the last counts.
         let values: HashMap<Name, LocalId> = row.names.into_iter().collect();
+        if let Some(shared) = info.shared {
+            let link = |name: &Name| row.links.iter().find(|(link, _)| link == name).map(|(_, local)| local);
+            let names = info.names.iter().filter_map(|name| values.get(name));
+            let links = info.links.iter().filter_map(link);
+            let args = names.chain(links).map(|local| self.local_term(*local, span)).collect();
+            return apply(self.local_term(shared, span), args, span);
+        }
+        let mark = self.enter();
+        for name in &info.names {
+            if let Some(local) = values.get(name) {
+                self.bind(name.clone(), Binding::Local(*local));
+            }
+        }
+        let body = self.expression(&info.rule.body);
+        self.leave(mark);
         let links = row
             .links
             .into_iter()
-            .map(|(name, local)| Bind { target: Target::Link(name), value: Term::new(TermKind::Local(local), span) });
-        let links: Vec<Bind> = links.collect();
-        let body = match info.shared {
-            Some(shared) => {
-                let args =
-                    info.names.iter().filter_map(|name| values.get(name)).map(|local| self.local_term(*local, span));
-                let args = args.collect();
-                apply(self.local_term(shared, span), args, span)
-            }
-            None => {
-                let mark = self.enter();
-                for name in &info.names {
-                    if let Some(local) = values.get(name) {
-                        self.bind(name.clone(), Binding::Local(*local));
-                    }
-                }
-                let body = self.expression(&info.rule.body);
-                self.leave(mark);
-                body
-            }
-        };
+            .map(|(name, local)| Bind { target: Target::Link(name), value: self.local_term(local, span) })
+            .collect();
         with_binds(links, body)
     }
 }
 
-/// A chain of `cons` patterns that ends in `nil`.
-fn chain(items: Vec<Pat>, nil: CtorId, cons: CtorId, span: Span) -> Pat {
-    let nil = Pat::Ctor(nil, vec![], span);
-    items.into_iter().rev().fold(nil, |tail, head| Pat::Ctor(cons, vec![head, tail], span))
-}
+/// The longest list or text that a pattern may be.
+const PATTERN_LIMIT: usize = 1_000;
 
-fn variables(pattern: &Pat, names: &mut Vec<(Name, Span)>) {
+fn variables(pattern: &Pat, names: &mut Vec<(Name, Span)>, links: &mut Vec<Name>) {
     match pattern {
         Pat::Any(Some((name, span))) => names.push((name.clone(), *span)),
-        Pat::Any(None) | Pat::Link(..) | Pat::Num(..) => {}
+        Pat::Link(name, _) => links.push(name.clone()),
+        Pat::Any(None) | Pat::Num(..) => {}
         Pat::Tuple(parts, _) | Pat::Dup(parts, _) | Pat::Ctor(_, parts, _) => {
-            parts.iter().for_each(|part| variables(part, names));
+            parts.iter().for_each(|part| variables(part, names, links));
         }
     }
 }

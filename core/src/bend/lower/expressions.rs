@@ -112,10 +112,13 @@ impl Lowering<'_> {
 
     /// `use x = e`: x stands for e itself. An atom is copied; anything else is delayed and computed at every use.
     pub(super) fn use_bind(&mut self, name: &Ident, value: &Expr, binds: &mut Vec<Bind>) {
-        if let ExprKind::Var(other) = &value.node
-            && let Some(binding) = self.find(other)
-        {
-            return self.bind(name.node.clone(), binding);
+        if let ExprKind::Var(other) = &value.node {
+            if let Some(binding) = self.find(other) {
+                return self.bind(name.node.clone(), binding);
+            }
+            if let Some(ctor) = self.find_ctor(other) {
+                return self.bind(name.node.clone(), Binding::Ctor(ctor));
+            }
         }
         let span = value.span;
         let value_term = self.expression(value);

@@ -3,6 +3,7 @@
 //! A generated definition is lowered in a frame on top of its parent's. A name that is found further down becomes a
 //! parameter of every frame in between; the frame remembers the term that its parent passes for it.
 
+use super::monads::Monad;
 use super::{Entity, Lowering, invalid};
 use crate::bend::modules::ModuleId;
 use crate::diag::{Code, Diagnostic, did_you_mean};
@@ -11,7 +12,7 @@ use crate::name::Name;
 use crate::num::Num;
 use crate::prim::Prim;
 use crate::span::Span;
-use crate::term::{DefId, Local, LocalId, Term, TermKind};
+use crate::term::{CtorId, DefId, Local, LocalId, Term, TermKind};
 use std::collections::HashMap;
 
 /// A definition being lowered.
@@ -24,9 +25,9 @@ pub(super) struct Frame {
     /// What the parent passes for each captured variable, in the parent's terms.
     pub(super) captured: Vec<Term>,
     captures: HashMap<Name, Binding>,
-    scope: Vec<(Name, Binding)>,
-    /// The monads of the enclosing `with` blocks, innermost last; none where its `bind` is unknown.
-    pub(super) monads: Vec<Option<DefId>>,
+    scope: LocalNames,
+    /// The monads of the enclosing `with` blocks, innermost last.
+    pub(super) monads: Vec<Monad>,
     /// How many definitions have been generated inside it.
     pub(super) generated: usize,
 }
@@ -39,12 +40,39 @@ pub(super) enum Binding {
     Delayed(LocalId),
     /// A term that means the same in every frame.
     Closed(TermKind),
+    /// Another name for a constructor (`use C = T/C`).
+    Ctor(CtorId),
     /// A generated definition and what it captures here.
     Function(DefId, Vec<Term>),
     /// The generated definition being lowered in this frame. Its captures are added when they are all known.
     Itself(DefId),
     /// An error was reported for it.
     Poisoned,
+}
+
+/// The names in scope. The last binding of a name counts; all end in the reverse of the order in which they began.
+#[derive(Default)]
+struct LocalNames {
+    bindings: HashMap<Name, Vec<Binding>>,
+    order: Vec<Name>,
+}
+
+impl LocalNames {
+    fn bind(&mut self, name: Name, binding: Binding) {
+        self.bindings.entry(name.clone()).or_default().push(binding);
+        self.order.push(name);
+    }
+
+    fn find(&self, name: &str) -> Option<&Binding> {
+        self.bindings.get(name)?.last()
+    }
+
+    /// Ends all bindings but the first `count`.
+    fn truncate(&mut self, count: usize) {
+        for name in self.order.drain(count.min(self.order.len())..) {
+            self.bindings.get_mut(&name).and_then(Vec::pop);
+        }
+    }
 }
 
 impl Frame {
@@ -56,7 +84,7 @@ impl Frame {
             params: vec![],
             captured: vec![],
             captures: HashMap::new(),
-            scope: vec![],
+            scope: LocalNames::default(),
             monads: vec![],
             generated: 0,
         }
@@ -79,7 +107,7 @@ impl Lowering<'_> {
 
     /// Brings a name into scope, until [`leave`](Self::leave) is given the mark of an [`enter`](Self::enter) before it.
     pub(super) fn bind(&mut self, name: Name, binding: Binding) {
-        self.frame().scope.push((name, binding));
+        self.frame().scope.bind(name, binding);
     }
 
     /// A new local variable in scope.
@@ -97,7 +125,7 @@ impl Lowering<'_> {
     }
 
     pub(super) fn enter(&mut self) -> usize {
-        self.frame().scope.len()
+        self.frame().scope.order.len()
     }
 
     pub(super) fn leave(&mut self, mark: usize) {
@@ -107,7 +135,7 @@ impl Lowering<'_> {
     /// What a local name means in the frame at `depth`.
     pub(super) fn find_local(&mut self, depth: usize, name: &str) -> Option<Binding> {
         let frame = &self.frames[depth];
-        if let Some((_, binding)) = frame.scope.iter().rev().find(|(bound, _)| bound == name) {
+        if let Some(binding) = frame.scope.find(name) {
             return Some(binding.clone());
         }
         if let Some(binding) = frame.captures.get(name) {
@@ -115,7 +143,7 @@ impl Lowering<'_> {
         }
         let outer = self.find_local(depth.checked_sub(1)?, name)?;
         let (passed, delayed, span) = match &outer {
-            Binding::Closed(_) | Binding::Poisoned => return Some(outer),
+            Binding::Closed(_) | Binding::Ctor(_) | Binding::Poisoned => return Some(outer),
             Binding::Local(local) => (TermKind::Local(*local), false, self.frames[depth - 1].locals[*local].span),
             Binding::Delayed(local) => (TermKind::Local(*local), true, self.frames[depth - 1].locals[*local].span),
             Binding::Itself(def) => (TermKind::Global(*def), false, self.program.defs[*def].span),
@@ -145,6 +173,18 @@ impl Lowering<'_> {
         own.or_else(|| self.prelude.values.get(name)).copied()
     }
 
+    /// The constructor of a name in a pattern. Local variables hide none there, but another name for one counts.
+    pub(super) fn find_ctor(&self, name: &str) -> Option<CtorId> {
+        let local = self.frames.iter().rev().find_map(|frame| frame.scope.find(name));
+        if let Some(Binding::Ctor(ctor)) = local {
+            return Some(*ctor);
+        }
+        match self.find_entity(name) {
+            Some(Entity::Ctor(ctor)) => Some(ctor),
+            Some(Entity::Def(_) | Entity::Tag(_)) | None => None,
+        }
+    }
+
     /// The value of a name.
     pub(super) fn name(&mut self, name: &Name, span: Span) -> Term {
         if let Some(binding) = self.find(name) {
@@ -164,6 +204,7 @@ impl Lowering<'_> {
             Binding::Local(local) => TermKind::Local(local),
             Binding::Delayed(local) => TermKind::Apply(Box::new(Term::new(TermKind::Local(local), span)), vec![]),
             Binding::Closed(kind) => kind,
+            Binding::Ctor(ctor) => return self.construct(ctor, vec![], span),
             Binding::Function(def, captured) => partial(def, captured, span),
             Binding::Itself(def) => TermKind::Global(def),
             Binding::Poisoned => TermKind::Invalid,
@@ -185,7 +226,7 @@ impl Lowering<'_> {
         }
         let mut diagnostic = Diagnostic::new(Code::UnboundName, span, format!("`{name}` is not defined"));
         let in_monad = !self.frame().monads.is_empty();
-        let locals: Vec<Name> = self.frames.iter().flat_map(|f| f.scope.iter().map(|(n, _)| n.clone())).collect();
+        let locals: Vec<Name> = self.frames.iter().flat_map(|f| f.scope.order.iter().cloned()).collect();
         let module = self.module();
         let own = locals.iter().chain(self.scopes[module].values.keys()).map(Name::as_str);
         let prelude = self.prelude.values.keys().map(Name::as_str);

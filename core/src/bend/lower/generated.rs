@@ -1,20 +1,24 @@
-//! What becomes a definition of its own: `fold`, `bend`, comprehensions and local functions.
+//! What becomes a definition of its own: `bend`, comprehensions and local functions here, `fold` in [`super::folds`].
 
 use super::choices::{LowerBody, condition_term};
 use super::declare::{fun_is_checked, imp_is_checked};
-use super::expressions::with_binds;
 use super::frame::{Binding, Frame, apply, partial};
 use super::literals::hidden;
 use super::{Lowering, invalid};
-use crate::bend::ast::{Bend, Comprehension, Expr, FunDef, Ident, ImpDef, Match as MatchSyntax};
+use crate::bend::ast::{Bend, Comprehension, Expr, FunDef, Ident, ImpDef};
 use crate::name::Name;
 use crate::span::Span;
 use crate::term::ty::{Scheme, Type};
-use crate::term::{Arm, Bind, Body, Def, DefId, LocalId, Match, Origin, Target, Term, TermKind};
+use crate::term::{Arm, Body, Def, DefId, LocalId, Match, Origin, Term, TermKind};
 
 impl<'l> Lowering<'l> {
     /// Makes a definition out of what `build` lowers in a new frame. Returns it with what it captures here.
-    fn generate(&mut self, what: &str, span: Span, build: impl FnOnce(&mut Self, DefId) -> Term) -> (DefId, Vec<Term>) {
+    pub(super) fn generate(
+        &mut self,
+        what: &str,
+        span: Span,
+        build: impl FnOnce(&mut Self, DefId) -> Term,
+    ) -> (DefId, Vec<Term>) {
         let frame = self.frame();
         let (parent, module, monads, number) = (frame.def, frame.module, frame.monads.clone(), frame.generated);
         frame.generated += 1;
@@ -43,47 +47,12 @@ impl<'l> Lowering<'l> {
         (def, frame.captured)
     }
 
-    pub(super) fn fun_fold(&mut self, f: &MatchSyntax<Expr>, span: Span) -> Term {
-        self.fold_(f, span, &mut |this, body| this.expression(body))
-    }
-
     pub(super) fn fun_bend(&mut self, b: &Bend<Expr>, span: Span) -> Term {
         self.bend_(b, span, &mut |this, body| this.expression(body))
     }
 
-    /// `fold x = e with s: …`: a function of the value and the state that matches the value. In its arms a recursive field
-    /// is what the function makes of it; with a state, a function of the next state.
-    pub(super) fn fold_<B>(&mut self, f: &MatchSyntax<B>, span: Span, body: LowerBody<'_, 'l, B>) -> Term {
-        let name = Self::bound_name(&f.bind, &f.arg);
-        let mut args = vec![self.expression(&f.arg)];
-        args.extend(self.initial_state(&f.with));
-        let (def, captured) = self.generate("fold", span, |this, def| {
-            let param = match &name {
-                Some(name) => this.local(name.node.clone(), name.span),
-                None => this.local(hidden("arg"), f.arg.span),
-            };
-            this.frame().params.push(param);
-            for (state, _) in &f.with {
-                this.bind_param(&state.node, state.span);
-            }
-            let mut recursive = vec![];
-            let scrutinee = this.local_term(param, f.arg.span);
-            let mut chosen =
-                this.arms(f, name.as_ref(), scrutinee, span, body, &mut |this, name, field, is_recursive| {
-                    let folded = if is_recursive { this.local(name.clone(), span) } else { field };
-                    if is_recursive {
-                        recursive.push((folded, field));
-                    }
-                    this.bind(name, Binding::Local(folded));
-                });
-            fold_fields(&mut chosen, def, &recursive, !f.with.is_empty());
-            chosen
-        });
-        apply(Term::new(partial(def, captured, span), span), args, span)
-    }
-
     /// The first values of the state of a `fold` or `bend`.
-    fn initial_state(&mut self, state: &[(Ident, Option<Expr>)]) -> Vec<Term> {
+    pub(super) fn initial_state(&mut self, state: &[(Ident, Option<Expr>)]) -> Vec<Term> {
         let mut values = vec![];
         for (name, value) in state {
             values.push(match value {
@@ -200,70 +169,5 @@ fn add_captures(term: &mut Term, def: DefId, captures: &[LocalId]) {
             args.splice(0..0, passed());
         }
         _ => term.children_mut().into_iter().for_each(|child| add_captures(child, def, captures)),
-    }
-}
-
-/// Gives the recursive fields of a fold's arms their meaning: `folded` is the fold of `field`.
-///
-/// With a state it is a function, made wherever it is mentioned. Without one it is a value: a field that is needed at most
-/// once, whichever way the arm goes, is folded where it is mentioned, any other at the start of the arm.
-fn fold_fields(chosen: &mut Term, def: DefId, recursive: &[(LocalId, LocalId)], has_state: bool) {
-    let mut pending = vec![chosen];
-    while let Some(term) = pending.pop() {
-        match &mut term.kind {
-            TermKind::Let(_, body) => pending.push(body),
-            TermKind::Match(m) => {
-                for arm in &mut m.arms {
-                    let own: Vec<_> = recursive.iter().filter(|(_, field)| arm.fields.contains(field)).collect();
-                    own.into_iter().for_each(|pair| fold_field(&mut arm.body, def, *pair, has_state));
-                }
-            }
-            _ => {}
-        }
-    }
-}
-
-fn fold_field(body: &mut Term, def: DefId, (folded, field): (LocalId, LocalId), has_state: bool) {
-    let span = body.span;
-    let call =
-        |span| apply(Term::new(TermKind::Global(def), span), vec![Term::new(TermKind::Local(field), span)], span);
-    match uses(body, folded) {
-        0 => {}
-        1 => replace(body, folded, &call),
-        _ if has_state => replace(body, folded, &call),
-        _ => {
-            let inner = std::mem::replace(body, invalid(span));
-            *body = with_binds(vec![Bind { target: Target::Var(folded), value: call(span) }], inner);
-        }
-    }
-}
-
-/// The most times that a variable is used on one way through a term; a use inside a function counts as two.
-fn uses(term: &Term, local: LocalId) -> usize {
-    match &term.kind {
-        TermKind::Local(found) => usize::from(*found == local),
-        TermKind::Lambda(_, body) => 2 * uses(body, local),
-        TermKind::Match(m) => {
-            let bodies = m.arms.iter().map(|arm| &arm.body).chain(&m.default);
-            uses(&m.scrutinee, local) + bodies.map(|body| uses(body, local)).max().unwrap_or(0)
-        }
-        TermKind::Switch(s) => {
-            let bodies = s.cases.iter().map(|(_, body)| body).chain([&s.default]);
-            uses(&s.scrutinee, local) + bodies.map(|body| uses(body, local)).max().unwrap_or(0)
-        }
-        _ => term.children().into_iter().map(|child| uses(child, local)).sum(),
-    }
-}
-
-fn replace(term: &mut Term, local: LocalId, by: &impl Fn(Span) -> Term) {
-    let span = term.span;
-    match &mut term.kind {
-        TermKind::Local(found) if *found == local => *term = by(span),
-        TermKind::Apply(function, args) if matches!(function.kind, TermKind::Local(found) if found == local) => {
-            args.iter_mut().for_each(|arg| replace(arg, local, by));
-            let args = std::mem::take(args);
-            *term = apply(by(span), args, span);
-        }
-        _ => term.children_mut().into_iter().for_each(|child| replace(child, local, by)),
     }
 }

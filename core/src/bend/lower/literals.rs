@@ -1,15 +1,16 @@
 //! Literals and the data that sugar stands for.
 
+use super::expressions::with_binds;
 use super::{Lowering, invalid};
 use crate::bend::ast::{Expr, Literal};
 use crate::diag::Code;
 use crate::name::Name;
 use crate::num::{LiteralValue, Num, NumKind};
 use crate::span::Span;
-use crate::term::{CtorId, Term, TermKind};
+use crate::term::{Bind, CtorId, Target, Term, TermKind};
 
-/// The longest chain of `Nat/Succ` that a literal `#n` may stand for.
-const NAT_LIMIT: u32 = 1 << 20;
+/// The longest chain of `Nat/Succ` that is written out.
+const WRITTEN_NAT: u32 = 100;
 
 impl Lowering<'_> {
     pub(super) fn number(&mut self, literal: &Literal, span: Span) -> Term {
@@ -52,21 +53,21 @@ impl Lowering<'_> {
         })
     }
 
-    /// `#n`. The chain is made by a loop, but nests as deeply as it is long; hence the limit.
+    /// `#n`. A long chain would nest as deeply as it is long, so it is made when the program runs.
     pub(super) fn nat(&mut self, n: u32, span: Span) -> Term {
         let (Some(zero), Some(succ)) = (self.program.known.nat_zero, self.program.known.nat_succ) else {
             return invalid(span);
         };
-        if n > NAT_LIMIT {
-            self.error(
-                Code::LiteralRange,
-                span,
-                format!("`#{n}` is larger than #{NAT_LIMIT}, the largest Nat literal"),
-            );
+        if n <= WRITTEN_NAT {
+            let zero = Term::new(TermKind::Ctor(zero, vec![]), span);
+            return (0..n).fold(zero, |n, _| Term::new(TermKind::Ctor(succ, vec![n]), span));
+        }
+        if n >= 1 << 24 {
+            let message = format!("`#{n}` is not below #{}", 1 << 24);
+            self.error(Code::LiteralRange, span, message);
             return invalid(span);
         }
-        let zero = Term::new(TermKind::Ctor(zero, vec![]), span);
-        (0..n).fold(zero, |n, _| Term::new(TermKind::Ctor(succ, vec![n]), span))
+        self.prelude_call("u24/to_nat", vec![Term::new(TermKind::Num(Num::U24(n)), span)], span)
     }
 
     /// A constructor of the prelude with all its fields.
@@ -86,14 +87,19 @@ impl Lowering<'_> {
         }
     }
 
-    /// `{ k: v, … }`.
+    /// `{ k: v, … }`: a sequence of bindings, since nested calls would nest as deeply as the map is long.
     pub(super) fn map(&mut self, entries: &[(Expr, Expr)], span: Span) -> Term {
         let mut map = self.prelude_call("Map/empty", vec![], span);
+        let mut binds = vec![];
         for (key, value) in entries {
             let (key, value) = (self.expression(key), self.expression(value));
-            map = self.prelude_call("Map/set", vec![map, key, value], span);
+            let at = key.span.to(value.span);
+            let next = self.prelude_call("Map/set", vec![map, key, value], at);
+            let local = self.local(hidden("map"), at);
+            binds.push(Bind { target: Target::Var(local), value: next });
+            map = self.local_term(local, span);
         }
-        map
+        with_binds(binds, map)
     }
 }
 

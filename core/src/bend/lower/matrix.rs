@@ -9,27 +9,40 @@ use crate::diag::{Code, Diagnostic};
 use crate::name::Name;
 use crate::span::Span;
 use crate::term::{CtorId, LocalId, TypeId};
-use std::collections::{BTreeSet, HashMap};
+use std::collections::{BTreeMap, BTreeSet, HashMap};
+use std::rc::Rc;
 
-/// How many nodes a decision tree may have.
+/// How many nodes a decision tree may have, over and above a few for each node of the patterns.
 const TREE_LIMIT: usize = 20_000;
+
+/// How often rows may be copied while a tree is built, and how deep it may be.
+const WORK_LIMIT: usize = 10_000_000;
+const DEPTH_LIMIT: usize = 4_000;
 
 /// Constructors without a rule of their own get an arm each up to this number, and share the default beyond. An arm of its
 /// own lets the value be typed as that constructor.
 const SEPARATE_ARMS: usize = 3;
+
+/// The parts of a pattern. Rows are copied often, so they share them.
+pub(super) type Parts = Rc<[Pat]>;
 
 /// A pattern with resolved names and without sugar.
 #[derive(Clone, Debug)]
 pub(super) enum Pat {
     Any(Option<(Name, Span)>),
     Link(Name, Span),
-    Tuple(Vec<Pat>, Span),
-    Dup(Vec<Pat>, Span),
-    Ctor(CtorId, Vec<Pat>, Span),
+    Tuple(Parts, Span),
+    Dup(Parts, Span),
+    Ctor(CtorId, Parts, Span),
     Num(u32, Span),
 }
 
 impl Pat {
+    /// Whether it fits whatever comes, and looks at nothing.
+    fn is_open(&self) -> bool {
+        matches!(self, Pat::Any(_) | Pat::Link(..))
+    }
+
     fn span(&self) -> Span {
         match self {
             Pat::Any(None) => Span::NONE,
@@ -53,6 +66,13 @@ pub(super) struct Row {
     /// Scopeless variables whose values are known.
     pub(super) links: Vec<(Name, LocalId)>,
     pub(super) rule: usize,
+}
+
+impl Row {
+    /// Whether it fits whatever comes.
+    fn is_open(&self) -> bool {
+        self.patterns.iter().all(Pat::is_open)
+    }
 }
 
 /// A decision tree.
@@ -103,20 +123,47 @@ pub(super) struct Matrix<'m, 'l> {
     params: Vec<LocalId>,
     known: HashMap<LocalId, Knowledge>,
     size: usize,
+    size_limit: usize,
+    work: usize,
+    depth: usize,
     has_failed: bool,
 }
 
 impl<'m, 'l> Matrix<'m, 'l> {
     pub(super) fn new(lowering: &'m mut Lowering<'l>, function: Name, span: Span, params: Vec<LocalId>) -> Self {
-        Matrix { lowering, function, span, params, known: HashMap::new(), size: 0, has_failed: false }
+        Matrix {
+            lowering,
+            function,
+            span,
+            params,
+            known: HashMap::new(),
+            size: 0,
+            size_limit: TREE_LIMIT,
+            work: 0,
+            depth: 0,
+            has_failed: false,
+        }
+    }
+
+    /// The tree of all rules. Where it grows with the number of patterns only, it is never too large.
+    pub(super) fn whole_tree(&mut self, rows: Vec<Row>) -> Tree {
+        let nodes: usize = rows.iter().flat_map(|row| &row.patterns).map(nodes).sum();
+        self.size_limit = TREE_LIMIT + 4 * nodes;
+        self.tree(self.params.clone(), rows)
     }
 
     /// The tree of these rules over these columns.
-    pub(super) fn tree(&mut self, mut columns: Vec<LocalId>, mut rows: Vec<Row>) -> Tree {
+    fn tree(&mut self, mut columns: Vec<LocalId>, mut rows: Vec<Row>) -> Tree {
         self.size += 1;
-        if self.size > TREE_LIMIT {
-            let message = format!("the patterns of `{}` need more than {TREE_LIMIT} decisions", self.function);
+        self.work += rows.len();
+        if self.size > self.size_limit || self.work > WORK_LIMIT {
+            let message = format!("the patterns of `{}` need more than {} decisions", self.function, self.size_limit);
             self.fail(Code::TooDeep, message, "split the function into several");
+            return Tree::Fail;
+        }
+        if self.depth > DEPTH_LIMIT {
+            let message = format!("the patterns of `{}` are more than {DEPTH_LIMIT} levels deep", self.function);
+            self.fail(Code::TooDeep, message, "match on long texts and lists step by step");
             return Tree::Fail;
         }
         loop {
@@ -124,7 +171,7 @@ impl<'m, 'l> Matrix<'m, 'l> {
                 self.missing_case();
                 return Tree::Fail;
             };
-            if first.patterns.iter().all(|p| matches!(p, Pat::Any(_) | Pat::Link(..))) {
+            if first.is_open() {
                 let mut row = rows.swap_remove(0);
                 for (column, pattern) in columns.iter().zip(std::mem::take(&mut row.patterns)) {
                     settle(&mut row, pattern, *column);
@@ -132,7 +179,7 @@ impl<'m, 'l> Matrix<'m, 'l> {
                 return Tree::Leaf(row);
             }
             // A column that no row looks at is settled at once.
-            if rows.iter().any(|row| !matches!(row.patterns[0], Pat::Any(_) | Pat::Link(..))) {
+            if rows.iter().any(|row| !row.patterns[0].is_open()) {
                 break;
             }
             let column = columns.remove(0);
@@ -142,12 +189,15 @@ impl<'m, 'l> Matrix<'m, 'l> {
             }
         }
         let column = columns.remove(0);
-        self.decide(column, columns, rows)
+        self.depth += 1;
+        let tree = self.decide(column, columns, rows);
+        self.depth -= 1;
+        tree
     }
 
     /// Looks at the first column.
     fn decide(&mut self, column: LocalId, columns: Vec<LocalId>, rows: Vec<Row>) -> Tree {
-        let looks = |row: &&Row| !matches!(row.patterns[0], Pat::Any(_) | Pat::Link(..));
+        let looks = |row: &&Row| !row.patterns[0].is_open();
         let Some(first) = rows.iter().find(looks).map(|row| row.patterns[0].clone()) else { return Tree::Fail };
         let kind = |pat: &Pat| match pat {
             Pat::Tuple(..) => 0,
@@ -191,10 +241,10 @@ impl<'m, 'l> Matrix<'m, 'l> {
                 }
                 other => {
                     settle(&mut row, other, column);
-                    vec![Pat::Any(None); count]
+                    vec![Pat::Any(None); count].into()
                 }
             };
-            row.patterns.splice(0..0, subpatterns);
+            row.patterns.splice(0..0, subpatterns.iter().cloned());
             next.push(row);
         }
         self.known.insert(column, Knowledge::Tuple(parts.clone()));
@@ -211,7 +261,7 @@ impl<'m, 'l> Matrix<'m, 'l> {
         for row in &rows {
             if let Pat::Ctor(ctor, _, span) = &row.patterns[0] {
                 if self.lowering.program.ctors[*ctor].ty != ty {
-                    let (a, b) = (Pat::Ctor(first, vec![], self.span), Pat::Ctor(*ctor, vec![], *span));
+                    let (a, b) = (Pat::Ctor(first, [].into(), self.span), Pat::Ctor(*ctor, [].into(), *span));
                     self.mixed(&a, &b, "these constructors belong to different types");
                     return Tree::Fail;
                 }
@@ -240,7 +290,7 @@ impl<'m, 'l> Matrix<'m, 'l> {
             let mut row = row.clone();
             match row.patterns.remove(0) {
                 Pat::Ctor(found, subpatterns, _) if found == ctor => {
-                    row.patterns.splice(0..0, subpatterns);
+                    row.patterns.splice(0..0, subpatterns.iter().cloned());
                 }
                 Pat::Ctor(..) => continue,
                 other => {
@@ -269,26 +319,43 @@ impl<'m, 'l> Matrix<'m, 'l> {
     }
 
     fn switch(&mut self, column: LocalId, columns: Vec<LocalId>, rows: Vec<Row>) -> Tree {
-        let number = |row: &Row| if let Pat::Num(n, _) = row.patterns[0] { Some(n) } else { None };
-        let numbers: BTreeSet<u32> = rows.iter().filter_map(number).collect();
+        let (groups, others) = self.by_number(rows);
         let mut cases = vec![];
-        for n in numbers {
-            let fitting = rows.iter().filter(|row| number(row).is_none_or(|m| m == n)).cloned();
-            let fitting = fitting.map(|mut row| {
-                if let Pat::Num(..) = row.patterns[0] {
-                    row.patterns[0] = Pat::Any(None);
-                }
-                row
-            });
-            let fitting = fitting.collect();
+        for (n, fitting) in groups {
             self.known.insert(column, Knowledge::Num(n));
             cases.push((n, self.rest(column, &columns, fitting)));
         }
-        let others = rows.into_iter().filter(|row| number(row).is_none()).collect();
         self.known.insert(column, Knowledge::OtherNumber);
         let default = Box::new(self.rest(column, &columns, others));
         self.known.remove(&column);
         Tree::Switch { of: column, cases, default }
+    }
+
+    /// The rows that fit each number of the first column, and those that fit all others. What comes after a row that fits
+    /// whatever comes is left out, so that many rules with numbers and one without take little work.
+    fn by_number(&mut self, rows: Vec<Row>) -> (BTreeMap<u32, Vec<Row>>, Vec<Row>) {
+        let mut groups: BTreeMap<u32, Vec<Row>> = BTreeMap::new();
+        let mut others: Vec<Row> = vec![];
+        let add = |group: &mut Vec<Row>, row: &Row| {
+            let is_closed = group.last().is_some_and(Row::is_open);
+            if !is_closed {
+                group.push(row.clone());
+            }
+            usize::from(!is_closed)
+        };
+        for mut row in rows {
+            if let Pat::Num(n, _) = row.patterns[0] {
+                row.patterns[0] = Pat::Any(None);
+                self.work += add(groups.entry(n).or_insert_with(|| others.clone()), &row);
+            } else {
+                self.work += groups.values_mut().map(|group| add(group, &row)).sum::<usize>();
+                self.work += add(&mut others, &row);
+            }
+            if self.work > WORK_LIMIT {
+                break; // The next node reports it.
+            }
+        }
+        (groups, others)
     }
 
     /// Whether something is wrong with the rules; it was reported.
@@ -344,4 +411,17 @@ fn settle(row: &mut Row, pattern: Pat, value: LocalId) {
         Pat::Link(name, _) => row.links.push((name, value)),
         Pat::Any(None) | Pat::Tuple(..) | Pat::Dup(..) | Pat::Ctor(..) | Pat::Num(..) => {}
     }
+}
+
+fn nodes(pattern: &Pat) -> usize {
+    let mut count = 0;
+    let mut pending = vec![pattern];
+    while let Some(pattern) = pending.pop() {
+        count += 1;
+        match pattern {
+            Pat::Any(_) | Pat::Link(..) | Pat::Num(..) => {}
+            Pat::Tuple(parts, _) | Pat::Dup(parts, _) | Pat::Ctor(_, parts, _) => pending.extend(parts.iter()),
+        }
+    }
+    count
 }

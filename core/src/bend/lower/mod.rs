@@ -6,12 +6,14 @@
 //! parameters. A definition with errors gets [`TermKind::Invalid`] where they are, and the others go on.
 
 mod arguments;
+mod arms;
 mod blocks;
 mod choices;
 mod declare;
 mod entry;
 mod equations;
 mod expressions;
+mod folds;
 mod frame;
 mod generated;
 mod literals;
@@ -64,6 +66,8 @@ struct Lowering<'a> {
     frames: Vec<Frame>,
     /// Names that were reported as unbound in the top-level definition at hand.
     unbound: HashSet<Name>,
+    /// How many `open`s and steps of monads the term at hand stands in.
+    nesting: usize,
 }
 
 /// Lowers a program. Errors are in `diags`; with errors the program is complete, but for [`TermKind::Invalid`].
@@ -78,6 +82,7 @@ pub(super) fn lower(modules: &Modules, entry: &Entry<'_>, sources: &mut Sources,
         parameters: HashMap::new(),
         frames: vec![],
         unbound: HashSet::new(),
+        nesting: 0,
     };
     let declared = lowering.declare();
     lowering.read_types(&declared);

@@ -9,7 +9,18 @@ use crate::bend::ast::{Expr, Ident, Pattern, With};
 use crate::diag::{Code, Diagnostic};
 use crate::name::Name;
 use crate::span::Span;
-use crate::term::{Arm, Match, Term, TermKind};
+use crate::term::{Arm, DefId, Match, Term, TermKind};
+
+/// How many steps and `open`s may follow each other. Each stands inside the one before.
+const NESTING_LIMIT: usize = 10_000;
+
+/// The type of a `with` block.
+#[derive(Clone)]
+pub(super) struct Monad {
+    name: Ident,
+    /// Its `bind`, if there is one.
+    bind: Option<DefId>,
+}
 
 impl<'l> Lowering<'l> {
     pub(super) fn fun_with(&mut self, w: &With<Expr>) -> Term {
@@ -21,18 +32,13 @@ impl<'l> Lowering<'l> {
         let member = |what: &str| Name::from(format!("{}/{what}", w.monad.node));
         let bind = match self.find_entity(&member("bind")) {
             Some(Entity::Def(bind)) => Some(bind),
-            Some(Entity::Ctor(_) | Entity::Tag(_)) | None => {
-                let message = format!("`{}` is no monad: there is no function `{}`", w.monad.node, member("bind"));
-                let hint = "a monad `T` has the functions `T/bind(value, next)` and `T/wrap(x)`";
-                self.report(Diagnostic::new(Code::NoMonad, w.monad.span, message).hint(hint));
-                None
-            }
+            Some(Entity::Ctor(_) | Entity::Tag(_)) | None => None,
         };
         let mark = self.enter();
         if let Some(Entity::Def(wrap)) = self.find_entity(&member("wrap")) {
             self.bind(Name::new("wrap"), Binding::Closed(TermKind::Global(wrap)));
         }
-        self.frame().monads.push(bind);
+        self.frame().monads.push(Monad { name: w.monad.clone(), bind });
         let term = body(self, &w.body);
         self.frame().monads.pop();
         self.leave(mark);
@@ -61,10 +67,12 @@ impl<'l> Lowering<'l> {
         rest: impl FnOnce(&mut Self) -> Term,
     ) -> Term {
         let bind = match self.frame().monads.last() {
-            Some(Some(bind)) => *bind,
-            Some(None) => {
+            Some(Monad { bind: Some(bind), .. }) => *bind,
+            Some(Monad { name, bind: None }) => {
+                let name = name.clone();
+                self.no_monad(&name);
                 self.poison(pattern);
-                rest(self);
+                self.nested(span, rest);
                 return invalid(span);
             }
             None => {
@@ -74,19 +82,38 @@ impl<'l> Lowering<'l> {
                         .hint("put it inside `with T:`, where `T` is the monad, for example `IO`"),
                 );
                 self.poison(pattern);
-                rest(self);
+                self.nested(span, rest);
                 return invalid(span);
             }
         };
         let mark = self.enter();
         let (params, binds) = self.parameters(std::slice::from_ref(pattern));
-        let body = rest(self);
+        let body = self.nested(span, rest);
         self.leave(mark);
         let next = Term::new(TermKind::Lambda(params, Box::new(with_binds(binds, body))), span);
         let id = self.local(hidden("deferred"), span);
         let deferred = apply(self.local_term(id, span), vec![next], span);
         let deferred = Term::new(TermKind::Lambda(vec![id], Box::new(deferred)), span);
         apply(Term::new(TermKind::Global(bind), span), vec![value, deferred], span)
+    }
+
+    fn no_monad(&mut self, name: &Ident) {
+        let message = format!("`{0}` is no monad: there is no function `{0}/bind`", name.node);
+        let hint = "a monad `T` has the functions `T/bind(value, next)` and `T/wrap(x)`";
+        self.report(Diagnostic::new(Code::NoMonad, name.span, message).hint(hint));
+    }
+
+    /// What follows an `open` or a step of a monad: it stands inside of it.
+    fn nested(&mut self, span: Span, rest: impl FnOnce(&mut Self) -> Term) -> Term {
+        if self.nesting >= NESTING_LIMIT {
+            let message = format!("more than {NESTING_LIMIT} `open`s and steps of `with` blocks follow each other");
+            self.report(Diagnostic::new(Code::TooDeep, span, message).hint("put some of them into another function"));
+            return invalid(span);
+        }
+        self.nesting += 1;
+        let term = rest(self);
+        self.nesting -= 1;
+        term
     }
 
     /// `open T x`: a match with one arm, whose body is what follows.
@@ -112,7 +139,7 @@ impl<'l> Lowering<'l> {
         for field in names {
             fields.push(self.bind_local(&Name::from(format!("{}.{field}", var.node)), var.span));
         }
-        let body = rest(self);
+        let body = self.nested(span, rest);
         self.leave(mark);
         let arms = vec![Arm { ctor, whole, fields, body }];
         Term::new(TermKind::Match(Box::new(Match { scrutinee, ty: id, arms, default: None })), span)
