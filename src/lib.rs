@@ -11,7 +11,7 @@
 //! assert_eq!(outcome.text, "[10, 20, 30]");
 //! ```
 //!
-//! The languages and their evaluators are the crate [`girih_core`](core), which does no input and output; this crate gives it
+//! The languages and their evaluators are the crate [`girih_core`], which does no input and output; this crate gives it
 //! files ([`FileLoader`]), effects ([`SystemHost`]) and a stack that is large enough ([`on_big_stack`]).
 
 mod host;

@@ -223,7 +223,7 @@ mod tests {
         let path = folder.path().join("out.PNG");
         let mut output = Output::create(&path, 1, 10.0).expect("a name of a picture");
         output.add(&frame(7)).expect("it is written");
-        assert_eq!(output.finish().expect("the file ends"), std::slice::from_ref(&path));
+        assert_eq!(output.finish().expect("the file ends"), [path.as_path()]);
         assert!(path.exists());
     }
 
@@ -235,7 +235,7 @@ mod tests {
         for shade in 0..30 {
             output.add(&frame(shade * 8)).expect("it is written");
         }
-        assert_eq!(output.finish().expect("the file ends"), std::slice::from_ref(&path));
+        assert_eq!(output.finish().expect("the file ends"), [path.as_path()]);
         let decoder = GifDecoder::new(BufReader::new(File::open(&path).expect("the file"))).expect("a GIF");
         let frames = decoder.into_frames().collect_frames().expect("its frames");
         let milliseconds: u32 = frames.iter().map(|frame| frame.delay().numer_denom_ms()).map(|(n, d)| n / d).sum();

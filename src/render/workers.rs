@@ -186,15 +186,21 @@ fn paint(
     sheet: &Sheet,
     branch: Branch,
 ) -> Result<Vec<Pixel>, Diagnostic> {
+    let wanted = branch.pixels(shared.size).len();
     let painted = catch_unwind(AssertUnwindSafe(|| {
         let painter = painter.get_or_insert_with(|| motif.painter(&shared.interrupt));
-        let mut pixels = Vec::with_capacity(branch.pixels(shared.size).len());
+        let mut pixels = Vec::with_capacity(wanted);
         painter.paint(branch, sheet.time, &mut pixels).map(|()| pixels)
     }));
-    painted.unwrap_or_else(|_| {
-        *painter = None;
-        Err(Diagnostic::new(Code::Internal, Span::NONE, "painting a part of the picture has panicked"))
-    })
+    let internal = |message| Err(Diagnostic::new(Code::Internal, Span::NONE, message));
+    match painted {
+        Ok(Ok(pixels)) if pixels.len() != wanted => internal("a part of the picture has not its number of pixels"),
+        Ok(result) => result,
+        Err(_) => {
+            *painter = None;
+            internal("painting a part of the picture has panicked")
+        }
+    }
 }
 
 impl Shared {

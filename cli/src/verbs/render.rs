@@ -42,7 +42,7 @@ pub struct Render {
     start: f32,
     /// How many frames make a second
     #[arg(long, value_name = "N", default_value_t = 30.0, value_parser = rate)]
-    rate: f32,
+    fps: f32,
     /// How many threads paint [default: as many as there are cores]
     #[arg(long, value_name = "N")]
     threads: Option<NonZeroUsize>,
@@ -57,7 +57,7 @@ pub struct Render {
     device: device::Device,
 }
 
-/// Reads `--rate`.
+/// Reads `--fps`.
 fn rate(text: &str) -> Result<f32, String> {
     match text.parse::<f32>() {
         Ok(rate) if (0.01..=1000.0).contains(&rate) => Ok(rate),
@@ -97,8 +97,8 @@ impl Render {
         console.detail(|| format!("{count} frames of {size} on {} threads", renderer.threads()));
         let bar = progress(console, count);
         let started = Instant::now();
-        let mut output = Output::create(&path, count, self.rate)?;
-        let drawn = renderer.frames(times(self.start, self.rate, count)).try_for_each(|frame| {
+        let mut output = Output::create(&path, count, self.fps)?;
+        let drawn = renderer.frames(times(self.start, self.fps, count)).try_for_each(|frame| {
             output.add(&frame?)?;
             bar.inc(1);
             Ok(())

@@ -189,7 +189,8 @@ impl Lowering<'_> {
         let module = self.module();
         let own = locals.iter().chain(self.scopes[module].values.keys()).map(Name::as_str);
         let prelude = self.prelude.values.keys().map(Name::as_str);
-        let visible = |n: &&str| !n.contains(['%', '.']) && !n.ends_with("/tag");
+        let field = name.contains('.');
+        let visible = |n: &&str| !n.contains('%') && n.contains('.') == field && !n.ends_with("/tag");
         let near = did_you_mean(name, own.filter(visible)).or_else(|| did_you_mean(name, prelude.filter(visible)));
         diagnostic = match (name.as_str(), near) {
             ("fork", _) => Diagnostic::new(Code::ForkOutside, span, "`fork` stands outside the `when` arm of a `bend`")

@@ -1,7 +1,7 @@
 //! Syntax trees to the lambda core: names are resolved, sugar goes, patterns become decision trees.
 //!
 //! [`declare`] gives every top-level item its place in the [`Program`], [`types`] reads annotations, and then each definition
-//! is lowered in a [`Frame`](frame::Frame) of its own. `fold`, `bend`, comprehensions and local functions become
+//! is lowered in a [`Frame`] of its own. `fold`, `bend`, comprehensions and local functions become
 //! generated definitions, lowered in a frame on top of their parent's ([`generated`]); what they use of it becomes
 //! parameters. A definition with errors gets [`TermKind::Invalid`] where they are, and the others go on.
 

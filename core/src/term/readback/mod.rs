@@ -5,7 +5,7 @@
 //! always ends: references to recursive definitions stay names inside the arms of a match that is stuck, and a function
 //! that needs more than a fixed number of steps is shown as it stands, without computing under its binders.
 //!
-//! Nothing here recurses along data: [`write`] works on a list of pending pieces.
+//! Nothing here recurses along data: [`mod@write`] works on a list of pending pieces.
 
 mod normal;
 mod settle;
