@@ -288,6 +288,18 @@ def nested(d: List(List(u24))) -> List(List(u24)):
 }
 
 #[test]
+fn what_bend_does_not_read_is_not_held_against_a_program() {
+    accepted(
+        "
+def f(x: u24) -> u24:
+  def wrong(y: String) -> String:
+    return y + 1
+  return wrong(x)
+",
+    );
+}
+
+#[test]
 fn recursion_at_another_type_needs_an_annotation() {
     accepted(
         "
