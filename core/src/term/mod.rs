@@ -96,6 +96,13 @@ pub enum Origin {
     Generated(DefId),
 }
 
+impl Origin {
+    /// Whether the compiler made it.
+    pub fn is_generated(self) -> bool {
+        matches!(self, Origin::Generated(_))
+    }
+}
+
 /// A definition.
 #[derive(Clone, Debug)]
 pub struct Def {

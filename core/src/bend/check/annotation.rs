@@ -139,7 +139,10 @@ impl Infer<'_> {
     /// The type of a definition after inference: what the annotation says, with what was found in place of holes.
     pub fn conclude(&mut self, id: DefId, found: Ty) -> Result<Global, Clash> {
         let program = self.program;
-        let annotation = &program.defs[id].ty;
+        let is_generated = program.defs[id].origin.is_generated();
+        let unsaid = Scheme::mono(Type::Hole);
+        // Bend does not look at the annotations of local functions.
+        let annotation = if is_generated && self.mode == Mode::Inferred { &unsaid } else { &program.defs[id].ty };
         let found = match self.mode {
             Mode::Annotated => found,
             Mode::Inferred => {

@@ -172,7 +172,7 @@ impl<'p> Infer<'p> {
         };
         let is_data = self.types.is_data(ty);
         Box::new(match &term.kind {
-            _ if is_data => error.hint("a value of a data type is taken apart with `match`"),
+            _ if is_data && index == 0 => error.hint("a value of a data type is taken apart with `match`"),
             _ if index == 0 && arguments.len() == 1 => {
                 error.hint("an operator between the two is missing, or the parentheses are too many")
             }
@@ -214,8 +214,14 @@ impl<'p> Infer<'p> {
     /// What the place to blame is.
     fn role(&self, why: Why<'p>, found: &str) -> String {
         match why {
-            Why::Argument { head, index } => self.argument(head, index),
-            Why::PartOfArgument { head, index } => format!("part of {}", self.argument(head, index)),
+            Why::Argument { head, index } => match self.argument(head, index) {
+                Some(argument) => argument,
+                None => format!("this is `{found}`"),
+            },
+            Why::PartOfArgument { head, index } => match self.argument(head, index) {
+                Some(argument) => format!("part of {argument}"),
+                None => format!("this is `{found}`"),
+            },
             Why::Field { ctor, index } => self.field(ctor, index),
             Why::PartOfField { ctor, index } => format!("part of {}", self.field(ctor, index)),
             Why::Operand { op, .. } => format!("operand of `{}`", op.symbol()),
@@ -226,12 +232,14 @@ impl<'p> Infer<'p> {
         }
     }
 
-    fn argument(&self, head: &Term, index: usize) -> String {
-        match (self.parameter(head, index), self.name(head)) {
+    /// What an argument is; none if neither the function nor the parameter has a name in the program.
+    fn argument(&self, head: &Term, index: usize) -> Option<String> {
+        Some(match (self.parameter(head, index), self.name(head)) {
             (Some(param), Some(name)) => format!("argument `{param}` of `{name}`"),
             (None, Some(name)) => format!("argument {} of `{name}`", index + 1),
-            (_, None) => format!("argument {} of the call", index + 1),
-        }
+            (Some(param), None) => format!("the value of `{param}`"),
+            (None, None) => return None,
+        })
     }
 
     fn field(&self, ctor: CtorId, index: usize) -> String {
@@ -243,13 +251,20 @@ impl<'p> Infer<'p> {
     fn origin(&self, error: Diagnostic, why: Why<'p>, expected: &str) -> Diagnostic {
         match why {
             Why::Argument { head, index } => match self.place_of_parameter(head, index) {
+                Some((span, def)) if def.origin.is_generated() => match self.parameter(head, index) {
+                    Some(param) => error.label(span, format!("`{param}` is `{expected}`")),
+                    None => error,
+                },
                 Some((span, def)) => error.label(span, format!("`{}` takes `{expected}` here", def.name)),
                 None => self.label_definition(error, head),
             },
             Why::PartOfArgument { head, index } => match self.place_of_parameter(head, index) {
-                Some((span, def)) => error.label(span, format!("the parameter of `{}`", def.name)),
-                None => self.label_definition(error, head),
+                Some((span, def)) if !def.origin.is_generated() => {
+                    error.label(span, format!("the parameter of `{}`", def.name))
+                }
+                _ => self.label_definition(error, head),
             },
+            Why::Result(def) | Why::PartOfResult(def) if self.program.defs[def].origin.is_generated() => error,
             Why::Result(def) => {
                 let def = &self.program.defs[def];
                 let verb = if def.params.is_empty() { "is" } else { "returns" };
@@ -279,7 +294,7 @@ impl<'p> Infer<'p> {
         let TermKind::Global(id) = head.kind else { return None };
         let program = self.program;
         let def = &program.defs[id];
-        let param = def.params.get(index).filter(|_| self.is_user(id))?;
+        let param = def.params.get(index).filter(|_| def.origin != Origin::Prelude)?;
         Some((def.locals[*param].span, def))
     }
 
@@ -303,9 +318,10 @@ impl<'p> Infer<'p> {
         self.program.defs[def].origin == Origin::User
     }
 
-    /// What a called thing is called. What the compiler has named has no name for the user.
+    /// What a called thing is called in the program.
     fn name(&self, head: &Term) -> Option<String> {
         match &head.kind {
+            TermKind::Global(def) if self.program.defs[*def].origin.is_generated() => None,
             TermKind::Global(def) => Some(self.program.defs[*def].name.to_string()),
             TermKind::Local(local) => written(&self.program.defs[self.def].locals[*local].name),
             _ => None,

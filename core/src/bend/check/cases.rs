@@ -3,7 +3,7 @@
 use super::annotation::Mode;
 use super::blame::Why;
 use super::infer::{Checked, Infer};
-use super::types::{KindSet, Ty, Types, wider};
+use super::types::{KindSet, Node, Ty, Types, wider};
 use crate::term::{Arm, Match, Switch, Term, TermKind};
 
 impl<'p> Infer<'p> {
@@ -20,6 +20,15 @@ impl<'p> Infer<'p> {
             Mode::Inferred => {}
         }
         Ok(branches)
+    }
+
+    /// Checks the branches of a choice: first those that are a mere variable. Where that is the state of a `fold` or `bend`
+    /// and its first value is a literal, what is returned decides how many bits it has.
+    pub fn check_branches(&mut self, term: &'p Term, expected: Ty, why: Why<'p>) -> Checked<()> {
+        let branches = self.branches(term)?;
+        let is_variable = |branch: &&&'p Term| matches!(branch.kind, TermKind::Local(_));
+        branches.iter().filter(is_variable).try_for_each(|branch| self.check(branch, expected, why))?;
+        branches.iter().filter(|b| !is_variable(b)).try_for_each(|branch| self.check(branch, expected, why))
     }
 
     fn match_branches(&mut self, m: &'p Match) -> Checked<Vec<&'p Term>> {
@@ -79,9 +88,14 @@ impl<'p> Infer<'p> {
         Ok(joined)
     }
 
-    /// The 32-bit kind of the family of a 24-bit type, if one of the others has it.
+    /// The 32-bit kind of the family of a 24-bit type, if it or one of the others is to have 32 bits.
     pub fn wide_sibling(&mut self, ty: Ty, others: &[(&'p Term, Ty)]) -> Option<Ty> {
         let wide = Types::number(self.types.number_kind(ty).and_then(wider)?);
-        others.iter().any(|(_, other)| self.types.resolve(*other) == wide).then_some(wide)
+        let mut all = [ty].into_iter().chain(others.iter().map(|(_, other)| *other));
+        all.any(|ty| match self.types.node(ty) {
+            Node::Variable(known) => known.wide,
+            _ => self.types.resolve(ty) == wide,
+        })
+        .then_some(wide)
     }
 }

@@ -1,38 +1,86 @@
-//! The order in which definitions are inferred: strongly connected groups of the call graph, callees first.
+//! Which definitions are inferred together, and in which order.
+//!
+//! A definition that the compiler made of a part of another one, and that is used in one place only, belongs to the *cluster*
+//! of the definition that uses it: both are inferred as one, so that what is known at the place of use is known inside.
+//! Clusters that call each other form a *group*; groups are inferred after all groups that they call.
 
 use super::place::walk;
-use crate::term::{Body, DefId, Program, TermKind};
+use crate::idx::IndexVec;
+use crate::term::{Body, DefId, Origin, Program, TermKind};
+use std::collections::HashMap;
 
-/// Groups of definitions that call each other, each after all groups that it calls. Only definitions that are `open`,
-/// whose type must be found by inference, are considered, and only calls of such.
-pub(super) fn groups(program: &Program, open: &dyn Fn(DefId) -> bool) -> Vec<Vec<DefId>> {
-    let calls: Vec<Vec<usize>> = program
-        .defs
-        .iter_enumerated()
-        .map(|(id, def)| match &def.body {
-            Body::Term(term) if open(id) => {
-                let mut called = Vec::new();
-                walk(term, &mut |part| {
-                    if let TermKind::Global(callee) = part.kind
-                        && open(callee)
-                    {
-                        called.push(callee.index());
-                    }
-                    true
-                });
-                called.sort_unstable();
-                called.dedup();
-                called
+/// For each definition the definitions that it mentions, as often as it does.
+pub(super) type Calls = IndexVec<DefId, Vec<DefId>>;
+
+/// The calls between the definitions that are `checked`.
+pub(super) fn calls(program: &Program, checked: &dyn Fn(DefId) -> bool) -> Calls {
+    let calls_of = |(id, def): (DefId, &crate::term::Def)| {
+        let mut called = Vec::new();
+        if let (Body::Term(term), true) = (&def.body, checked(id)) {
+            walk(term, &mut |part| {
+                if let TermKind::Global(callee) = part.kind
+                    && checked(callee)
+                {
+                    called.push(callee);
+                }
+                true
+            });
+        }
+        called
+    };
+    program.defs.iter_enumerated().map(calls_of).collect()
+}
+
+/// For each definition the one to whose cluster it belongs: itself, or the one that it is a part of.
+pub(super) fn roots(program: &Program, calls: &Calls) -> IndexVec<DefId, DefId> {
+    let mut users: IndexVec<DefId, Vec<DefId>> = program.defs.iter().map(|_| Vec::new()).collect();
+    for (user, called) in calls.iter_enumerated() {
+        for callee in called {
+            if program.defs[*callee].origin.is_generated() && !is_inside(program, user, *callee) {
+                users[*callee].push(user);
             }
-            Body::Term(_) | Body::Net(_) => Vec::new(),
+        }
+    }
+    let mut roots: IndexVec<DefId, DefId> = program.defs.ids().collect();
+    // A definition is made before its parts, so the root of a user is known when its parts come.
+    for id in program.defs.ids() {
+        if let [user] = users[id][..]
+            && user < id
+        {
+            roots[id] = roots[user];
+        }
+    }
+    roots
+}
+
+/// Whether a definition is another one, or was made out of a part of it.
+fn is_inside(program: &Program, inner: DefId, outer: DefId) -> bool {
+    let mut at = inner;
+    while at != outer {
+        match program.defs[at].origin {
+            Origin::Generated(parent) if parent < at => at = parent,
+            Origin::Generated(_) | Origin::Prelude | Origin::User => return false,
+        }
+    }
+    true
+}
+
+/// Joins sets of definitions that call each other, and orders them callees first.
+pub(super) fn in_order(sets: &[Vec<DefId>], calls: &Calls) -> Vec<Vec<DefId>> {
+    let set_of: HashMap<DefId, usize> =
+        sets.iter().enumerate().flat_map(|(i, set)| set.iter().map(move |id| (*id, i))).collect();
+    let successors: Vec<Vec<usize>> = sets
+        .iter()
+        .map(|set| {
+            let called = set.iter().flat_map(|id| &calls[*id]);
+            let mut called: Vec<usize> = called.filter_map(|callee| set_of.get(callee).copied()).collect();
+            called.sort_unstable();
+            called.dedup();
+            called
         })
         .collect();
-    let ids: Vec<DefId> = program.defs.ids().collect();
-    components(&calls)
-        .into_iter()
-        .map(|group| group.into_iter().map(|i| ids[i]).collect::<Vec<_>>())
-        .filter(|group| group.iter().all(|id| open(*id)))
-        .collect()
+    let joined = components(&successors).into_iter();
+    joined.map(|group| group.into_iter().flat_map(|i| sets[i].iter().copied()).collect()).collect()
 }
 
 /// Tarjan's algorithm with an explicit stack: the strongly connected components of a graph, successors first, the nodes of

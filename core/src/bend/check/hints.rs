@@ -92,6 +92,9 @@ fn missing_arguments<'p>(infer: &mut Infer<'p>, term: &'p Term, expected: Ty) ->
     };
     let TermKind::Global(def) = head.kind else { return None };
     let def = &infer.program.defs[def];
+    if def.origin.is_generated() {
+        return None; // It has parameters that are not in the program.
+    }
     let is_function = matches!(infer.types.node(expected), Node::Arrow(..));
     (given < def.params.len() && !(is_function && given == 0)).then(|| {
         let given = if given == 0 { "none".to_string() } else { given.to_string() };

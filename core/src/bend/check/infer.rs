@@ -6,7 +6,7 @@
 use super::annotation::Mode;
 use super::blame::Why;
 use super::place::{Edits, Place};
-use super::types::{KindSet, Node, Ty, Types, wider};
+use super::types::{KindSet, Node, Ty, Types, Variable, wider};
 use super::unify::Clash;
 use crate::diag::Diagnostic;
 use crate::idx::IndexVec;
@@ -164,7 +164,7 @@ impl<'p> Infer<'p> {
             }
             (TermKind::Lambda(params, body), _) => self.check_lambda(term, params, body, expected, why),
             (TermKind::Match(_) | TermKind::Switch(_), node) if !matches!(node, Node::Variable(_)) => {
-                self.branches(term)?.into_iter().try_for_each(|branch| self.check(branch, expected, why))
+                self.check_branches(term, expected, why)
             }
             (TermKind::Ctor(ctor, fields), Node::Data(ty, arguments)) if self.program.ctors[*ctor].ty == ty => {
                 let arguments = self.types.parts(arguments).to_vec();
@@ -209,6 +209,10 @@ impl<'p> Infer<'p> {
         let Node::Number(to) = self.types.node(expected) else { return false };
         let widens = self.types.number_kind(found).and_then(wider) == Some(to);
         if widens {
+            if let Node::Variable(known) = self.types.node(found) {
+                let found = self.types.resolve(found);
+                self.types.set_variable(found, Variable { wide: true, ..known });
+            }
             self.widenings.push(Widening { place: Place::of(term), found, to });
         }
         widens
@@ -314,10 +318,14 @@ impl<'p> Infer<'p> {
         self.apply_as(term, head, ty, arguments)
     }
 
-    /// Where a local function, of which little is known yet, is called for a known result, what is known of the result is
-    /// known of the arguments too. The steps of a `with` block are such calls.
+    /// Where a function that is still being inferred is called for a known result, what is known of the result is known
+    /// inside of the function too. The steps of a `with` block and the functions that are made of a `fold` are such.
     fn expect_result(&mut self, head: &Term, function: Ty, arguments: usize, expected: Ty) {
-        let TermKind::Local(_) = head.kind else { return };
+        match &head.kind {
+            TermKind::Local(_) => {}
+            TermKind::Global(def) if self.group.contains_key(def) => {}
+            _ => return,
+        }
         let mut result = function;
         for _ in 0..arguments {
             let Node::Arrow(_, to) = self.types.node(result) else { return };

@@ -24,6 +24,14 @@ pub(super) struct Edits {
     pub widenings: HashMap<Place, NumKind>,
 }
 
+impl Edits {
+    /// Adds other edits.
+    pub fn extend(&mut self, other: Edits) {
+        self.literals.extend(other.literals);
+        self.widenings.extend(other.widenings);
+    }
+}
+
 /// Visits a term and all terms in it, outer ones first, until a visit returns false for "enough".
 pub(super) fn walk<'p>(term: &'p Term, visit: &mut dyn FnMut(&'p Term) -> bool) -> bool {
     visit(term) && term.children().into_iter().all(|child| walk(child, visit))

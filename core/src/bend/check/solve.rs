@@ -1,18 +1,18 @@
 //! Checks all definitions of a program, group by group, and collects their errors.
 //!
-//! A definition whose annotation says everything is a group of its own, since its type is known to all others from the
-//! start. A definition with an error has the type of its annotation, with `Any` for what that leaves open, so that its
+//! A definition whose annotation says everything needs no group, since its type is known to all others from the start. A
+//! definition with an error has the type of its annotation, with `Any` for what that leaves open, so that its
 //! users do not fail because of it.
 
 use super::annotation::{Mode, Seed, as_global, is_closed};
 use super::blame::{Why, count};
-use super::groups::groups;
+use super::groups::{Calls, calls, in_order, roots};
 use super::infer::{Checked, Global, Infer};
 use super::place::{Edits, untypeable};
 use crate::diag::{Code, Diagnostic, Diagnostics};
 use crate::idx::IndexVec;
 use crate::term::{Body, Def, DefId, Program, Term};
-use std::collections::HashSet;
+use std::collections::{BTreeMap, HashSet};
 
 /// How often a group of definitions that call each other is inferred again without those that have an error. A group with
 /// more errors reports these first.
@@ -30,19 +30,26 @@ pub(super) struct Solution {
 
 /// Checks a program.
 pub(super) fn solve(program: &Program, diags: &mut Diagnostics) -> Solution {
-    let mut work = Work { program, globals: IndexVec::new(), edits: Edits::default(), failed: HashSet::new() };
-    let mut open = HashSet::new();
-    let mut closed = Vec::new();
+    let mut failed = HashSet::new();
     for (id, def) in program.defs.iter_enumerated() {
-        let is_checked = checked_term(def).is_some() && !work.refuse_untypeable(id, diags);
-        if is_checked && is_closed(def) {
-            closed.push(vec![id]);
-        } else if is_checked {
-            open.insert(id);
+        if let Some(error) = untypeable_part(def) {
+            diags.push(error);
+            failed.insert(id);
         }
-        work.globals.push((!open.contains(&id)).then(|| as_global(def)));
     }
-    for group in groups(program, &|id| open.contains(&id)).into_iter().chain(closed) {
+    let is_checked = |id| checked_term(&program.defs[id]).is_some() && !failed.contains(&id);
+    let calls = calls(program, &is_checked);
+    let roots = roots(program, &calls);
+    let mut clusters: BTreeMap<DefId, Vec<DefId>> = BTreeMap::new();
+    for id in program.defs.ids().filter(|id| is_checked(*id)) {
+        clusters.entry(roots[id]).or_default().push(id);
+    }
+    let known = |(id, def)| (!is_checked(id) || is_closed(def)).then(|| as_global(def));
+    let globals = program.defs.iter_enumerated().map(known).collect();
+    let (closed, open): (Vec<_>, Vec<_>) =
+        clusters.into_values().partition(|cluster| is_closed(&program.defs[cluster[0]]));
+    let mut work = Work { program, globals, calls, roots, edits: Edits::default(), failed };
+    for group in in_order(&open, &work.calls).into_iter().chain(closed) {
         work.solve_group(group, diags);
     }
     let types = work.globals.iter().zip(program.defs.iter());
@@ -61,6 +68,8 @@ fn checked_term(def: &Def) -> Option<&Term> {
 struct Work<'p> {
     program: &'p Program,
     globals: IndexVec<DefId, Option<Global>>,
+    calls: Calls,
+    roots: IndexVec<DefId, DefId>,
     edits: Edits,
     failed: HashSet<DefId>,
 }
@@ -71,51 +80,72 @@ struct Solved {
     edits: Edits,
 }
 
-impl Work<'_> {
-    fn refuse_untypeable(&mut self, id: DefId, diags: &mut Diagnostics) -> bool {
-        let def = &self.program.defs[id];
-        let Some((term, what)) = checked_term(def).and_then(untypeable) else { return false };
-        let message = format!("`{}` is type-checked, and {what} has no type", def.name);
-        diags.push(
-            Diagnostic::new(Code::Untypeable, term.span, message)
-                .label(def.span, "the definition")
-                .hint("mark the definition `unchecked`, or leave its type annotation out"),
-        );
-        self.failed.insert(id);
-        true
-    }
+/// The error that a checked definition contains something that has no type.
+fn untypeable_part(def: &Def) -> Option<Diagnostic> {
+    let (term, what) = checked_term(def).and_then(untypeable)?;
+    let message = format!("`{}` is type-checked, and {what} has no type", def.name);
+    let error = Diagnostic::new(Code::Untypeable, term.span, message).label(def.span, "the definition");
+    Some(error.hint("mark the definition `unchecked`, or leave its type annotation out"))
+}
 
+impl Work<'_> {
     fn solve_group(&mut self, mut group: Vec<DefId>, diags: &mut Diagnostics) {
         for _ in 0..ROUNDS {
             if group.is_empty() {
                 return;
             }
-            let solved = self
-                .attempt(&group, Mode::Annotated)
-                .or_else(|failure| self.attempt(&group, Mode::Inferred).map_err(|_| failure));
+            let solved = self.attempt(&group, Mode::Annotated);
+            let solved = solved.or_else(|failure| self.attempt_like_bend(&group).ok_or(failure));
             match solved {
                 Ok(solved) => return self.commit(solved),
                 Err((id, error)) => {
                     diags.push(*error);
-                    self.fail(id);
-                    group.retain(|other| *other != id);
+                    let root = self.roots[id];
+                    let (broken, rest) = group.into_iter().partition(|other| self.roots[*other] == root);
+                    self.fail(broken);
+                    group = rest;
                 }
             }
         }
-        group.into_iter().for_each(|id| self.fail(id));
+        self.fail(group);
     }
 
-    fn fail(&mut self, id: DefId) {
-        self.globals[id] = Some(as_global(&self.program.defs[id]));
-        self.failed.insert(id);
+    fn fail(&mut self, broken: Vec<DefId>) {
+        for id in broken {
+            self.globals[id] = Some(as_global(&self.program.defs[id]));
+            self.failed.insert(id);
+        }
     }
 
     fn commit(&mut self, solved: Solved) {
         for (id, global) in solved.types {
             self.globals[id] = Some(global);
         }
-        self.edits.literals.extend(solved.edits.literals);
-        self.edits.widenings.extend(solved.edits.widenings);
+        self.edits.extend(solved.edits);
+    }
+
+    /// Infers the definitions of a group as Bend does: each by itself or with those that it calls in a cycle, without its
+    /// annotation.
+    fn attempt_like_bend(&mut self, group: &[DefId]) -> Option<Solved> {
+        let singles: Vec<Vec<DefId>> = group.iter().map(|id| vec![*id]).collect();
+        let before: Vec<Option<Global>> = group.iter().map(|id| self.globals[*id].clone()).collect();
+        let mut whole = Solved { types: Vec::new(), edits: Edits::default() };
+        let mut is_solved = true;
+        for part in in_order(&singles, &self.calls) {
+            let Ok(solved) = self.attempt(&part, Mode::Inferred) else {
+                is_solved = false;
+                break;
+            };
+            for (id, global) in solved.types {
+                self.globals[id] = Some(global.clone());
+                whole.types.push((id, global));
+            }
+            whole.edits.extend(solved.edits);
+        }
+        for (id, global) in group.iter().zip(before) {
+            self.globals[*id] = global;
+        }
+        is_solved.then_some(whole)
     }
 
     /// Infers a group. If that fails: the first definition with an error.
@@ -124,7 +154,9 @@ impl Work<'_> {
         let mut seeds = Vec::with_capacity(group.len());
         for &id in group {
             let seed = infer.seed(id).ok_or_else(|| (id, too_few_parameters(&self.program.defs[id])))?;
-            infer.group.insert(id, seed.in_group);
+            if self.globals[id].is_none() || mode == Mode::Inferred {
+                infer.group.insert(id, seed.in_group);
+            }
             seeds.push((id, seed));
         }
         for (id, seed) in &seeds {

@@ -41,6 +41,9 @@ pub(super) struct Variable {
     /// Whether it becomes the 24-bit kind of its set when nothing else decides: the variables of literals and of the
     /// values that are switched on. Such a variable is never generalised.
     pub defaults: bool,
+    /// Whether it stood in the place of a 32-bit number already. Then it has 32 bits among 24-bit numbers too, unless
+    /// something needs it to have 24.
+    pub wide: bool,
 }
 
 /// Several types that lie side by side in the arena.
@@ -166,7 +169,7 @@ impl Types {
 
     /// A new variable about which nothing is known.
     pub fn fresh(&mut self) -> Ty {
-        self.variable(Variable { level: self.level, kinds: None, defaults: false })
+        self.variable(Variable { level: self.level, kinds: None, defaults: false, wide: false })
     }
 
     /// As many new variables.
@@ -176,7 +179,7 @@ impl Types {
 
     /// A new variable for a number.
     pub fn fresh_number(&mut self, kinds: KindSet, defaults: bool) -> Ty {
-        self.variable(Variable { level: self.level, kinds: Some(kinds), defaults })
+        self.variable(Variable { level: self.level, kinds: Some(kinds), defaults, wide: false })
     }
 
     /// What a type stands for. Links on the way are shortened.

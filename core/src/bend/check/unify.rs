@@ -99,7 +99,8 @@ impl Types {
             (one, other) => one.or(other),
         };
         let level = va.level.min(vb.level);
-        self.set_variable(a, Variable { level, kinds, defaults: va.defaults || vb.defaults });
+        let (defaults, wide) = (va.defaults || vb.defaults, va.wide || vb.wide);
+        self.set_variable(a, Variable { level, kinds, defaults, wide });
         self.link(b, a);
         Ok(a)
     }

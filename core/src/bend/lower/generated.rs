@@ -122,12 +122,17 @@ impl<'l> Lowering<'l> {
     /// A `def` in a block.
     pub(super) fn local_imp(&mut self, item: &ImpDef) {
         let parameters = item.params.iter().map(|p| Some(p.name.node.clone())).collect();
-        self.local_function(&item.name, parameters, imp_is_checked(item), |this| this.function(item));
+        let ty = self.local_type(item.params.iter(), item.ret.as_ref());
+        self.local_function(&item.name, parameters, imp_is_checked(item), ty, |this| this.function(item));
     }
 
     /// A `def` in a term.
     pub(super) fn local_fun(&mut self, item: &FunDef) {
-        self.local_function(&item.name, vec![], fun_is_checked(item), |this| this.equations(item));
+        let ty = match &item.signature {
+            Some(signature) => self.local_type(signature.params.iter(), Some(&signature.ty)),
+            None => Type::Hole,
+        };
+        self.local_function(&item.name, vec![], fun_is_checked(item), ty, |this| this.equations(item));
     }
 
     fn local_function(
@@ -135,6 +140,7 @@ impl<'l> Lowering<'l> {
         name: &Ident,
         parameters: Vec<Option<Name>>,
         is_checked: bool,
+        ty: Type,
         build: impl FnOnce(&mut Self) -> Term,
     ) {
         let what = format!("{}_", name.node);
@@ -145,6 +151,8 @@ impl<'l> Lowering<'l> {
             this.bind(name.node.clone(), Binding::Itself(def));
             build(this)
         });
+        let captures = captured.iter().map(|_| Type::Hole);
+        self.program.defs[def].ty = Scheme::mono(Type::function(captures.collect::<Vec<_>>(), ty));
         let binding = match captured.is_empty() {
             true => Binding::Closed(TermKind::Global(def)),
             false => Binding::Function(def, captured),

@@ -76,6 +76,17 @@ impl Lowering<'_> {
         Scheme { params: vars.names, ty: Type::function(params, ret) }
     }
 
+    /// The type of a local function. What is not annotated is to be found, and so is what its type variables stand for, since
+    /// they may be those of the function around it.
+    pub(super) fn local_type<'p>(
+        &mut self,
+        params: impl IntoIterator<Item = &'p Param>,
+        ret: Option<&TypeExpr>,
+    ) -> Type {
+        let module = self.frame().module;
+        with_holes(self.scheme(module, params, ret).ty)
+    }
+
     fn type_of(&mut self, module: ModuleId, ty: &TypeExpr, vars: &mut Variables) -> Type {
         match &ty.node {
             TypeKind::Any => Type::Any,
@@ -155,5 +166,16 @@ impl Lowering<'_> {
             None => diagnostic.hint("type variables of a `type` are declared after its name: `type Box(T): …`"),
         };
         self.report(diagnostic);
+    }
+}
+
+/// A type with holes for its variables and for `Any`.
+fn with_holes(ty: Type) -> Type {
+    match ty {
+        Type::Any | Type::Hole | Type::Param(_) | Type::Var(_) => Type::Hole,
+        Type::None | Type::Num(_) => ty,
+        Type::Data(id, parts) => Type::Data(id, parts.into_iter().map(with_holes).collect()),
+        Type::Tuple(parts) => Type::Tuple(parts.into_iter().map(with_holes).collect()),
+        Type::Arrow(from, to) => Type::Arrow(Box::new(with_holes(*from)), Box::new(with_holes(*to))),
     }
 }

@@ -228,6 +228,95 @@ def width() -> u32:
     );
 }
 
+#[test]
+fn parts_of_a_definition_know_what_the_definition_knows() {
+    accepted(
+        "
+def hash(bytes: List(u24)) -> u32:
+  fold bytes with h=2166136261:
+    case List/Nil:
+      return h
+    case List/Cons:
+      return bytes.tail((h ^ bytes.head) * 16777619)
+
+def powers(x: u32) -> List(u32):
+  bend x, i=0:
+    when i < 10:
+      return List/Cons(x, fork(x * 4000000000, i + 1))
+    else:
+      return List/Nil
+
+def sum(numbers: List(u24)) -> u32:
+  fold numbers with total=0:
+    case List/Cons:
+      return numbers.tail(total + numbers.head)
+    case List/Nil:
+      return total
+
+def local(n: u32) -> u32:
+  def step(x: u32, times: u24) -> u32:
+    switch times:
+      case 0:
+        return x
+      case _:
+        return step(x * 2654435761, times-1)
+  return step(n, 3) + step(3000000000, 4)
+
+def steps(x: u32) -> IO(u32):
+  with IO:
+    time <- IO/get_time()
+    (high, low) = time
+    * <- IO/print(\"\")
+    return wrap(x * 4000000000 + low)
+",
+    );
+}
+
+#[test]
+fn a_local_function_is_generalised() {
+    accepted(
+        "
+def both() -> (u24, String):
+  def same(x):
+    return x
+  return (same(1), same(\"a\"))
+
+def nested(d: List(List(u24))) -> List(List(u24)):
+  return [[x + 1 for x in row] for row in d]
+",
+    );
+}
+
+#[test]
+fn what_bend_does_not_read_is_not_held_against_a_program() {
+    accepted(
+        "
+def f(x: u24) -> u24:
+  def wrong(y: String) -> String:
+    return y + 1
+  return wrong(x)
+",
+    );
+}
+
+#[test]
+fn recursion_at_another_type_needs_an_annotation() {
+    accepted(
+        "
+type Nested(T):
+  Flat { value: T }
+  Deep { ~inner: Nested((T, T)) }
+
+def depth(n: Nested(T)) -> u24:
+  match n:
+    case Nested/Flat:
+      return 0
+    case Nested/Deep:
+      return depth(n.inner) + 1
+",
+    );
+}
+
 refused! {
     too_many_arguments: "
 def add(a: u24, b: u24) -> u24:
@@ -441,5 +530,41 @@ Second n s = \"\"
 
 main : String
 main = (Second \"a\" \"b\")
+";
+    state_of_a_fold: "
+def sum(list: List(u24)) -> u24:
+  fold list with acc=0:
+    case List/Nil:
+      return acc
+    case List/Cons:
+      return list.tail(\"x\")
+";
+    state_of_a_bend: "
+def build(n: u24) -> Tree(u24):
+  bend d = n:
+    when d > 0:
+      return ![fork(d - 1), fork(\"b\")]
+    else:
+      return !d
+";
+    local_function_against_its_annotation: "
+def count(n: u24) -> String:
+  def go(n: u24, acc: String) -> String:
+    switch n:
+      case 0:
+        return acc
+      case _:
+        return go(n-1, 5)
+  return go(n, \"\")
+";
+    a_comprehension_over_text: "
+def codes(names: List(String)) -> List(u24):
+  return [name + 1 for name in names]
+";
+    forgotten_wrap: "
+def five() -> IO(u24):
+  with IO:
+    * <- IO/print(\"a\")
+    return 5
 ";
 }
