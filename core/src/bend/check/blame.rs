@@ -230,7 +230,8 @@ impl<'p> Infer<'p> {
         match (self.parameter(head, index), self.name(head)) {
             (Some(param), Some(name)) => format!("argument `{param}` of `{name}`"),
             (None, Some(name)) => format!("argument {} of `{name}`", index + 1),
-            (_, None) => format!("argument {} of the call", index + 1),
+            (Some(param), None) => format!("`{param}`"),
+            (None, None) => format!("argument {} of the call", index + 1),
         }
     }
 
@@ -306,7 +307,10 @@ impl<'p> Infer<'p> {
     /// What a called thing is called. What the compiler has named has no name for the user.
     fn name(&self, head: &Term) -> Option<String> {
         match &head.kind {
-            TermKind::Global(def) => Some(self.program.defs[*def].name.to_string()),
+            TermKind::Global(def) => {
+                let def = &self.program.defs[*def];
+                (!matches!(def.origin, Origin::Generated(_))).then(|| def.name.to_string())
+            }
             TermKind::Local(local) => written(&self.program.defs[self.def].locals[*local].name),
             _ => None,
         }
