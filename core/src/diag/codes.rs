@@ -207,10 +207,6 @@ codes! {
         "The program was stopped by Ctrl-C or by `--timeout`.";
     NotATuple "B0510" error: "taking apart something that is not a tuple",
         "A tuple pattern met a number or a constructor.";
-    BadIo "B0511" error: "an IO step that cannot be performed",
-        "The program asked for an IO function with arguments of the wrong form.";
-    Unreachable "B0512" error: "code that was said to be unreachable",
-        "The program came to a place that it declares to be unreachable.";
 
     // 06: limits
     NeedsNets "B0601" error: "needs the net tier",
@@ -220,8 +216,6 @@ codes! {
         "The file does not exist, may not be read, is not UTF-8 text, or is 4 GiB or larger.";
     CannotWrite "B0603" error: "a file that cannot be written",
         "The folder does not exist or may not be written.";
-    BadArgument "B0604" error: "a program argument that cannot be used",
-        "Program arguments are Bend expressions and are applied to the entry point in order.";
     NotAShader "B0605" error: "a file without a shader",
         "An image shader defines `shader(x: u24, y: u24, t: f24) -> u24`, or `render(depth, t)` that returns a tree of pixels.";
     NoDevice "B0606" error: "no such device",

@@ -5,8 +5,8 @@ use super::{Machine, Trap};
 use crate::diag::{Code, Diagnostic};
 use crate::num::{BinOp, NumError};
 use crate::span::Span;
-use crate::term::DefId;
 use crate::term::code::{Address, stub};
+use crate::term::{DefId, Origin};
 
 /// How many calls the way to an error shows.
 const SHOWN_CALLS: usize = 3;
@@ -15,7 +15,23 @@ impl Machine {
     /// An error at an instruction.
     #[cold]
     pub(super) fn trap(&self, code: Code, pc: Address, message: String, hint: &str) -> Trap {
-        Box::new(self.traced(Diagnostic::new(code, self.span(pc), message).hint(hint)))
+        let traced = self.traced(Diagnostic::new(code, self.span(pc), message).hint(hint));
+        Box::new(self.blame_program(traced))
+    }
+
+    /// An error inside the prelude is the fault of the program's own call that led there, if the trace shows one.
+    fn blame_program(&self, mut diagnostic: Diagnostic) -> Diagnostic {
+        let defs = &self.code.tables.program.defs;
+        let is_prelude =
+            |span: Span| defs.iter().any(|def| def.origin == Origin::Prelude && def.span.source == span.source);
+        let own = diagnostic.labels.iter().position(|label| !is_prelude(label.span));
+        if let Some(own @ 1..) = own {
+            diagnostic.labels[0].text = "found here, in the prelude".to_string();
+            let mut call = diagnostic.labels.remove(own);
+            call.text.clear();
+            diagnostic.labels.insert(0, call);
+        }
+        diagnostic
     }
 
     /// The place of an instruction. A stub has none; to blame is the call that the machine will return to.
