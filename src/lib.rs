@@ -3,7 +3,7 @@
 //! ```
 //! use girih::{Options, Program, RunOptions, SystemHost};
 //!
-//! let text = "def main(x):\n  return List/map([1, 2, 3], lambda y: y * x)\n";
+//! let text = "def main(x):\n  return [y * x for y in [1, 2, 3]]\n";
 //! let options = Options { arguments: vec!["10".to_owned()], ..Options::default() };
 //! let program = Program::from_text("example.bend", text, &options);
 //! program.check().expect("nothing is wrong with this program");
