@@ -97,7 +97,6 @@ impl Run {
         let limits = RunOptions {
             memory: self.memory.unwrap_or_else(memory::default_limit),
             interrupt: Some(interrupt.clone()),
-            pretty: self.pretty,
         };
         let mut host = SystemHost::new().interrupted_by(interrupt);
         if console.json() {
