@@ -30,13 +30,11 @@ pub struct RunOptions {
     pub memory: u64,
     /// Raised from outside to stop it.
     pub interrupt: Option<Arc<AtomicBool>>,
-    /// Whether the result is laid out over several lines.
-    pub pretty: bool,
 }
 
 impl Default for RunOptions {
     fn default() -> RunOptions {
-        RunOptions { memory: 4 << 30, interrupt: None, pretty: false }
+        RunOptions { memory: 4 << 30, interrupt: None }
     }
 }
 

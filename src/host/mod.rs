@@ -19,7 +19,7 @@ const NAP: Duration = Duration::from_millis(50);
 /// Performs effects by the standard library.
 ///
 /// What a program writes to its standard output is collected unless that is a terminal; it is handed on when the program
-/// flushes, reads its standard input or sleeps, and when the host is dropped.
+/// flushes, reads its standard input, sleeps or ends.
 pub struct SystemHost {
     files: Files,
     interrupt: Option<Arc<AtomicBool>>,

@@ -38,7 +38,7 @@ pub struct Render {
     #[arg(long, value_name = "N")]
     frames: Option<NonZeroUsize>,
     /// The time of the first frame, in seconds
-    #[arg(long, value_name = "SECONDS", default_value_t = 0.0, allow_negative_numbers = true)]
+    #[arg(long, value_name = "SECONDS", default_value_t = 0.0, value_parser = time)]
     start: f32,
     /// How many frames make a second
     #[arg(long, value_name = "N", default_value_t = 30.0, value_parser = rate)]
@@ -55,6 +55,11 @@ pub struct Render {
     /// Where to run it: auto, cpu
     #[arg(long, value_name = "DEVICE", default_value = "auto", value_parser = device::parse)]
     device: device::Device,
+}
+
+/// Reads `--start`. A negative number has a space before it by now.
+fn time(text: &str) -> Result<f32, String> {
+    text.trim().parse().ok().filter(|time: &f32| time.is_finite()).ok_or("expected a number of seconds".to_owned())
 }
 
 /// Reads `--fps`.
@@ -94,7 +99,7 @@ impl Render {
         let animated = path.extension().is_some_and(|e| e.eq_ignore_ascii_case("gif"));
         let count = self.frames.map_or(if animated { ANIMATION } else { 1 }, NonZeroUsize::get);
         let size = renderer.size();
-        console.detail(|| format!("{count} frames of {size} on {} threads", renderer.threads()));
+        console.detail(|| format!("{} of {size} on {} threads", counted(count), renderer.threads()));
         let bar = progress(console, count);
         let started = Instant::now();
         let mut output = Output::create(&path, count, self.fps)?;
@@ -111,9 +116,18 @@ impl Render {
             let file = file.display().to_string();
             console.result(&file, || json!({"kind": "picture", "file": file, "size": size.to_string()}));
         }
-        console.note(&format!("{count} of {size} in {seconds:.2} s, {:.1} a second", count as f64 / seconds));
+        console.note(&format!(
+            "{} of {size} in {seconds:.2} s, {:.1} a second",
+            counted(count),
+            count as f64 / seconds
+        ));
         Ok(())
     }
+}
+
+/// `1 frame`, `2 frames`.
+fn counted(frames: usize) -> String {
+    if frames == 1 { "1 frame".to_owned() } else { format!("{frames} frames") }
 }
 
 /// The shader's name with `.png`, in the current folder.

@@ -6,6 +6,7 @@ use crate::optimizations::{self, Optimization};
 use crate::warnings::WarningFlags;
 use crate::{device, interrupt, memory};
 use clap::{Args, ValueEnum};
+use girih::render::Shader;
 use girih::{Code, Options, Outcome, Program, RunOptions, Stats, SystemHost, WarningLevels};
 use serde_json::{Value, json};
 use std::path::PathBuf;
@@ -83,14 +84,19 @@ impl Run {
         let started = std::time::Instant::now();
         let program = Program::open(&self.file, &self.options());
         console.detail(|| format!("compiled in {:.1} ms", started.elapsed().as_secs_f64() * 1e3));
-        console.report(&program.report());
+        let report = program.report();
+        console.report(&report);
         if program.check().is_err() {
+            let no_main = report.diagnostics.iter().any(|d| d.code == Code::MissingMain);
+            if no_main && Shader::open(&self.file).is_ok() {
+                console
+                    .note(&format!("This file is an image shader: `girih render {}` draws it.", self.file.display()));
+            }
             return Exit::Failed;
         }
         let limits = RunOptions {
             memory: self.memory.unwrap_or_else(memory::default_limit),
             interrupt: Some(interrupt.clone()),
-            pretty: self.pretty,
         };
         let mut host = SystemHost::new().interrupted_by(interrupt);
         if console.json() {
