@@ -5,7 +5,7 @@ use girih_core::span::Sources;
 use std::fmt;
 
 /// Diagnostics and the sources that they point into.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Default)]
 pub struct Report {
     /// The files.
     pub sources: Sources,
@@ -31,6 +31,13 @@ impl Report {
     /// All of it, drawn for people.
     pub fn render(&self, style: Style) -> String {
         self.diagnostics.iter().map(|d| render(d, &self.sources, style)).collect()
+    }
+}
+
+/// The same as for people, so that `expect` shows what is wrong and not all the sources.
+impl fmt::Debug for Report {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "\n{self}")
     }
 }
 
