@@ -1,8 +1,8 @@
-//! The sessions in `tests/cli`: what the command prints and how it exits. `TRYCMD=overwrite cargo test -p girih-cli` writes
+//! The transcripts in `tests/cli`: what the command prints and how it exits. `TRYCMD=overwrite cargo test -p girih-cli` writes
 //! what it prints now into them.
 
 #[test]
-fn sessions() {
+fn transcripts() {
     trycmd::TestCases::new().case("../tests/cli/*.md");
 }
 
@@ -25,8 +25,8 @@ fn the_readme_shows_what_the_tour_shows() {
     }
     assert_eq!(programs, 2);
     let shown: Vec<&str> = blocks(readme, "console").map(str::trim_end).collect();
-    for session in blocks(tour, "console").filter(|session| !session.contains("girih render")) {
-        let session = session.replace("? 1\n", "");
-        assert!(shown.contains(&session.trim_end()), "the README does not show\n{session}");
+    for transcript in blocks(tour, "console").filter(|transcript| !transcript.contains("girih render")) {
+        let transcript = transcript.replace("? 1\n", "");
+        assert!(shown.contains(&transcript.trim_end()), "the README does not show\n{transcript}");
     }
 }
