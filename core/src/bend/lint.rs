@@ -21,9 +21,11 @@ fn unused_definitions(program: &Program, diags: &mut Diagnostics) {
     let mut reached: HashSet<DefId> = HashSet::from([entry]);
     let mut pending = vec![entry];
     while let Some(def) = pending.pop() {
-        if let Body::Term(body) = &program.defs[def].body {
-            pending.extend(body.globals().into_iter().filter(|def| reached.insert(*def)));
-        }
+        let used = match &program.defs[def].body {
+            Body::Term(body) => body.globals(),
+            Body::Net(net) => net.references().into_iter().filter_map(|name| program.def_named(name)).collect(),
+        };
+        pending.extend(used.into_iter().filter(|def| reached.insert(*def)));
     }
     for (id, def) in program.defs.iter_enumerated() {
         if def.origin == Origin::User && def.span.source == file && !reached.contains(&id) {

@@ -69,8 +69,19 @@ pub struct Imported {
     pub name: Name,
     /// Where the import stands.
     pub span: Span,
-    /// Whether the import spells the name out.
-    pub is_explicit: bool,
+    /// How it came to be bound.
+    pub how: Bound,
+}
+
+/// How an import binds a name.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Bound {
+    /// The import spells it out.
+    Named,
+    /// It is one of all names of a file.
+    Among,
+    /// A shorter form of one of all names of a file, which gives way to any other.
+    Shortcut,
 }
 
 /// All files of a program, the main file first.
@@ -169,7 +180,7 @@ impl Loading<'_> {
         self.import_from(importer, &from, &path.name, &name, bound);
     }
 
-    /// The path that an import means, relative to the main file's folder; none if it leads out of that folder.
+    /// The path that an import means, relative to the main file's folder. It starts with `..` if it leads out of that folder.
     fn absolute(&self, importer: ModuleId, path: &str) -> String {
         let relative = path.starts_with("./") || path.starts_with("../") || path == "." || path == "..";
         let base = match self.modules[importer].path.rsplit_once('/') {
@@ -199,7 +210,6 @@ impl Loading<'_> {
                 Diagnostic::new(Code::ImportMain, span, format!("`{path}` is the main file and cannot be imported"))
                     .hint("move what both files need into a file of its own"),
             );
-            self.by_path.insert(path.to_string(), None);
             return None;
         }
         let found = match self.loader.file(path) {
@@ -254,11 +264,15 @@ impl Loading<'_> {
     /// `from FROM import *`.
     fn import_all(&mut self, importer: ModuleId, from: &Ident, bound: &mut Vec<Imported>) {
         let path = self.absolute(importer, &from.node);
+        let errors_before = self.diags.iter().count();
         let file = self.module(&path, from.span);
         let names = file.map(|file| self.top_level_names(file)).unwrap_or_default();
         let folder = self.loader.folder(&path).unwrap_or_default();
         if file.is_none() && folder.is_empty() {
-            return self.not_found(from, &path, "*");
+            if self.diags.iter().count() == errors_before {
+                self.not_found(from, &path, "*");
+            }
+            return;
         }
         for file in &folder {
             if names.iter().any(|name| name == file.as_str()) {
@@ -275,14 +289,14 @@ impl Loading<'_> {
         }
         if let Some(module) = file {
             for name in names {
-                bound.push(Imported { local: name.clone(), module, name, span: from.span, is_explicit: false });
+                bound.push(Imported { local: name.clone(), module, name, span: from.span, how: Bound::Among });
             }
         }
     }
 
     /// A name of a file; a type brings its constructors along.
     fn bind_name(&mut self, module: ModuleId, name: &Name, local: &Name, span: Span, bound: &mut Vec<Imported>) {
-        let entry = |local: Name, name: Name| Imported { local, module, name, span, is_explicit: true };
+        let entry = |local: Name, name: Name| Imported { local, module, name, span, how: Bound::Named };
         for ctor in self.constructors_of(module, name) {
             let local = format!("{local}{}", &ctor[name.len()..]);
             bound.push(entry(Name::from(local), ctor));
@@ -290,15 +304,22 @@ impl Loading<'_> {
         bound.push(entry(local.clone(), name.clone()));
     }
 
-    /// All names of a file as `local/name`, except that the name that is also the file's is `local`.
+    /// All names of a file as `local/name`, except that the name that is also the file's is `local`; a name `file/name` of
+    /// the file is `local/name` as well, if the file has no other of that name.
     fn bind_module(&mut self, module: ModuleId, file: &str, local: &str, span: Span, bound: &mut Vec<Imported>) {
         for name in self.top_level_names(module) {
-            let inner = name.strip_prefix(file).filter(|rest| rest.is_empty() || rest.starts_with('/'));
-            let local = match inner {
-                Some(rest) => format!("{local}{rest}"),
-                None => format!("{local}/{name}"),
+            let mut push = |local: String, how: Bound| {
+                bound.push(Imported { local: Name::from(local), module, name: name.clone(), span, how });
             };
-            bound.push(Imported { local: Name::from(local), module, name, span, is_explicit: false });
+            match name.strip_prefix(file) {
+                Some("") => push(local.to_string(), Bound::Among),
+                inner => {
+                    if let Some(inner) = inner.and_then(|inner| inner.strip_prefix('/')) {
+                        push(format!("{local}/{inner}"), Bound::Shortcut);
+                    }
+                    push(format!("{local}/{name}"), Bound::Among);
+                }
+            }
         }
     }
 
@@ -306,7 +327,11 @@ impl Loading<'_> {
         let existing = self.modules[importer].imports.iter().position(|i| i.local == import.local);
         let Some(existing) = existing else { return self.modules[importer].imports.push(import) };
         let old = &self.modules[importer].imports[existing];
-        if old.module == import.module && old.name == import.name {
+        if import.how == Bound::Shortcut || (old.module == import.module && old.name == import.name) {
+            return;
+        }
+        if old.how == Bound::Shortcut {
+            self.modules[importer].imports[existing] = import;
             return;
         }
         let message = format!("this import of `{}` hides an earlier one", import.local);

@@ -3,7 +3,10 @@
 /// The candidate with the least edit distance to `name`, if it is near enough to be a slip. A candidate that ends in
 /// `/name` (a constructor written without its type) is always near.
 pub fn did_you_mean<'a>(name: &str, candidates: impl IntoIterator<Item = &'a str>) -> Option<&'a str> {
-    let limit = (name.chars().count() / 3).max(1);
+    let limit = match name.chars().count() {
+        0 | 1 => 0, // Any other letter would be near.
+        length => (length / 3).max(1),
+    };
     let mut best: Option<(usize, &str)> = None;
     for candidate in candidates {
         let tail = candidate.rsplit('/').next().unwrap_or(candidate);
@@ -53,5 +56,6 @@ mod tests {
         assert_eq!(did_you_mean("revrse", names), Some("reverse"));
         assert_eq!(did_you_mean("Nil", names), Some("List/Nil"));
         assert_eq!(did_you_mean("something", names), None);
+        assert_eq!(did_you_mean("y", ["x"]), None);
     }
 }

@@ -60,3 +60,37 @@ pub enum Operator {
     /// `[u24]`: a conversion.
     Cast(NumKind),
 }
+
+impl Net {
+    /// The names after `@`.
+    pub fn references(&self) -> Vec<&Name> {
+        let redexes = self.redexes.iter().flat_map(|redex| [&redex.left, &redex.right]);
+        let mut pending: Vec<&Tree> = std::iter::once(&self.root).chain(redexes).collect();
+        let mut found = vec![];
+        while let Some(tree) = pending.pop() {
+            match tree {
+                Tree::Ref(name) => found.push(name),
+                Tree::Con(a, b) | Tree::Dup(a, b) | Tree::Opr(a, b) | Tree::Swi(a, b) => pending.extend([&**a, &**b]),
+                Tree::Var(_) | Tree::Era | Tree::Num(_) | Tree::Operator(_) => {}
+            }
+        }
+        found
+    }
+
+    /// The names after `@`, to be changed.
+    pub fn references_mut(&mut self) -> Vec<&mut Name> {
+        let redexes = self.redexes.iter_mut().flat_map(|redex| [&mut redex.left, &mut redex.right]);
+        let mut pending: Vec<&mut Tree> = std::iter::once(&mut self.root).chain(redexes).collect();
+        let mut found = vec![];
+        while let Some(tree) = pending.pop() {
+            match tree {
+                Tree::Ref(name) => found.push(name),
+                Tree::Con(a, b) | Tree::Dup(a, b) | Tree::Opr(a, b) | Tree::Swi(a, b) => {
+                    pending.extend([&mut **a, &mut **b]);
+                }
+                Tree::Var(_) | Tree::Era | Tree::Num(_) | Tree::Operator(_) => {}
+            }
+        }
+        found
+    }
+}

@@ -36,6 +36,7 @@ struct Flow {
 impl<'l> Lowering<'l> {
     /// The parameters and the body of a function.
     pub(super) fn function(&mut self, def: &ImpDef) -> Term {
+        self.check_repeated(def.params.iter().map(|p| (&p.name.node, p.name.span)));
         for param in &def.params {
             self.bind_param(&param.name.node, param.name.span);
         }
@@ -186,6 +187,9 @@ impl<'l> Lowering<'l> {
                 (first, end) if first == end => continue,
                 (End::Return, _) => format!("this branch of `{what}` assigns, but the first one returns"),
                 (_, End::Return) => format!("this branch of `{what}` returns, but the first one assigns"),
+                (End::Assign { pattern: a, .. }, End::Assign { pattern: b, .. }) if a == b => {
+                    format!("one branch of `{what}` ends with `=`, another with `<-`")
+                }
                 (_, _) => format!("the branches of `{what}` assign different variables"),
             };
             self.report(

@@ -2,12 +2,14 @@
 
 use super::{Declared, Entity, Lowering, Place, Scope};
 use crate::bend::ast::{Check, FunBody, FunDef, Ident, ImpDef, Item, PatternKind, TypeDef};
-use crate::bend::modules::{ModuleId, Role};
+use crate::bend::modules::{Bound, ModuleId, Role};
 use crate::diag::{Code, Diagnostic};
+use crate::idx::Idx;
 use crate::name::Name;
 use crate::span::Span;
 use crate::term::ty::{Scheme, Type};
 use crate::term::{Body, Ctor, CtorId, DataType, Def, DefId, Known, Origin, Term, TermKind, TypeId};
+use std::collections::BTreeSet;
 
 impl<'a> Lowering<'a> {
     /// Declares all items. The prelude comes first, so that programs are told when they define one of its names.
@@ -23,6 +25,9 @@ impl<'a> Lowering<'a> {
         self.program.known = self.known();
         for id in modules.ids() {
             self.bind_imports(id);
+        }
+        for id in modules.ids() {
+            self.bind_full_names(id);
         }
         declared
     }
@@ -89,7 +94,8 @@ impl<'a> Lowering<'a> {
 
     fn declare_type(&mut self, module: ModuleId, ty: &TypeDef) -> Option<TypeId> {
         let scope = self.scope_mut(module);
-        let earlier = scope.types.get(&ty.name.node).copied().or_else(|| self.fixed_prelude_type(&ty.name.node));
+        let own = scope.types.get(&ty.name.node).copied();
+        let earlier = own.or_else(|| self.fixed_prelude_type(module, &ty.name.node));
         if let Some(earlier) = earlier {
             let at = self.program.types[earlier].span;
             self.redefined("type", &ty.name, at);
@@ -119,10 +125,18 @@ impl<'a> Lowering<'a> {
         Some(id)
     }
 
-    /// A type of the prelude that programs may not define again.
-    fn fixed_prelude_type(&self, name: &Name) -> Option<TypeId> {
-        let ty = *self.prelude.types.get(name)?;
+    /// A type of the prelude that a module may not define again.
+    fn fixed_prelude_type(&self, module: ModuleId, name: &Name) -> Option<TypeId> {
+        let ty = *self.prelude.types.get(name).filter(|_| !self.has_own_names(module))?;
         (!self.is_overridable(self.program.types[ty].span)).then_some(ty)
+    }
+
+    /// Whether the names of a module are its own: the full ones start with its path, so none can be the prelude's.
+    fn has_own_names(&self, module: ModuleId) -> bool {
+        match self.modules[module].role {
+            Role::Imported => true,
+            Role::Main | Role::Prelude { .. } => false,
+        }
     }
 
     /// Whether what stands at a place belongs to a part of the prelude that programs may replace.
@@ -135,7 +149,9 @@ impl<'a> Lowering<'a> {
     /// Whether a name is a definition or constructor already; reports it.
     fn is_taken(&mut self, module: ModuleId, name: &Ident) -> bool {
         let own = self.scope_mut(module).values.get(&name.node).copied();
-        let fixed = |this: &Self, entity: &Entity| !this.is_overridable(this.entity_span(*entity));
+        let fixed = |this: &Self, entity: &Entity| {
+            !this.has_own_names(module) && !this.is_overridable(this.entity_span(*entity))
+        };
         let earlier = own.or_else(|| self.prelude.values.get(&name.node).copied().filter(|e| fixed(self, e)));
         match earlier {
             None | Some(Entity::Tag(_)) => false,
@@ -190,7 +206,7 @@ impl<'a> Lowering<'a> {
             let tag_value = from.values.get(&tag).copied();
             let own = self.scopes[module].values.get(&import.local).copied();
             let own = own.map(|own| self.entity_span(own)).filter(|own| own.source == self.modules[module].source);
-            if let (Some(own), Some(_), true) = (own, value, import.is_explicit) {
+            if let (Some(own), Some(_), true) = (own, value, import.how == Bound::Named) {
                 let message = format!("`{}` is imported and defined in the same file", import.local);
                 self.diags.push(
                     Diagnostic::new(Code::ImportConflict, import.span, message)
@@ -211,6 +227,23 @@ impl<'a> Lowering<'a> {
             if let Some(ty) = ty {
                 self.scopes[module].types.entry(import.local.clone()).or_insert(ty);
             }
+        }
+    }
+
+    /// A module sees all of the files that it imports under their full names, also what another import hides.
+    fn bind_full_names(&mut self, module: ModuleId) {
+        let files: BTreeSet<usize> = self.modules[module].imports.iter().map(|import| import.module.index()).collect();
+        for file in files.into_iter().map(ModuleId::from_usize) {
+            let path = &self.modules[file].path;
+            let source = self.modules[file].source;
+            let is_own = |entity: &Entity| self.entity_span(*entity).source == source;
+            let values = self.scopes[file].values.iter().filter(|(_, entity)| is_own(entity));
+            let values: Vec<(Name, Entity)> = values.map(|(n, e)| (Name::from(format!("{path}/{n}")), *e)).collect();
+            let types = self.scopes[file].types.iter().filter(|(_, ty)| self.program.types[**ty].span.source == source);
+            let types: Vec<(Name, TypeId)> = types.map(|(n, ty)| (Name::from(format!("{path}/{n}")), *ty)).collect();
+            let scope = &mut self.scopes[module];
+            values.into_iter().for_each(|(name, entity)| _ = scope.values.entry(name).or_insert(entity));
+            types.into_iter().for_each(|(name, ty)| _ = scope.types.entry(name).or_insert(ty));
         }
     }
 

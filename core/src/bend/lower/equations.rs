@@ -30,7 +30,9 @@ impl Lowering<'_> {
     pub(super) fn equations(&mut self, def: &FunDef) -> Term {
         match (&def.body, &def.signature) {
             (FunBody::Equation(body), signature) => {
-                for param in signature.iter().flat_map(|s| &s.params) {
+                let params = signature.iter().flat_map(|s| &s.params);
+                self.check_repeated(params.clone().map(|p| (&p.name.node, p.name.span)));
+                for param in params {
                     self.bind_param(&param.name.node, param.name.span);
                 }
                 self.expression(body)
@@ -91,20 +93,25 @@ impl Lowering<'_> {
 
     /// The variables of a rule; of several of one name the last counts.
     fn unique_names(&mut self, names: Vec<(Name, Span)>) -> Vec<Name> {
-        let mut seen: HashMap<Name, Span> = HashMap::new();
-        for (name, span) in names.iter().rev() {
-            if let Some(later) = seen.get(name) {
-                self.report(
-                    Diagnostic::new(Code::RepeatedBind, *span, format!("`{name}` is bound twice in this rule"))
-                        .label(*later, "this one counts")
-                        .hint("write `*` for what is not used"),
-                );
-            } else {
-                seen.insert(name.clone(), *span);
-            }
-        }
+        self.check_repeated(names.iter().map(|(name, span)| (name, *span)));
         let mut unique = HashSet::new();
         names.into_iter().map(|(name, _)| name).filter(|name| unique.insert(name.clone())).collect()
+    }
+
+    /// Reports names that a rule or a list of parameters binds twice.
+    pub(super) fn check_repeated<'n>(&mut self, names: impl DoubleEndedIterator<Item = (&'n Name, Span)>) {
+        let mut seen: HashMap<&Name, Span> = HashMap::new();
+        for (name, span) in names.rev() {
+            if let Some(later) = seen.get(name) {
+                self.report(
+                    Diagnostic::new(Code::RepeatedBind, span, format!("`{name}` is bound twice here"))
+                        .label(*later, "this one counts")
+                        .hint("give one of them another name"),
+                );
+            } else {
+                seen.insert(name, span);
+            }
+        }
     }
 
     /// Resolves the names of a pattern and removes its sugar; none after an error.

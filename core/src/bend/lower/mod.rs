@@ -19,6 +19,7 @@ mod generated;
 mod literals;
 mod matrix;
 mod monads;
+mod nets;
 mod patterns;
 mod scopeless;
 mod types;
@@ -121,7 +122,7 @@ impl Lowering<'_> {
                 let body = self.equations(item);
                 self.finish_top_level(body);
             }
-            Item::Hvm(item) => self.program.defs[def].body = Body::Net(item.net.clone()),
+            Item::Hvm(item) => self.program.defs[def].body = Body::Net(self.net(declared.module, item)),
             Item::Type(_) | Item::Import(_) => {}
         }
     }
