@@ -333,6 +333,10 @@ impl Maker {
         let mut arms = vec![];
         for (ctor, fields) in self.ctors(&var.ty) {
             let mut scope = scope.clone();
+            if fold && fields.iter().any(|(_, ty)| ty.is_none()) {
+                // In such an arm the variable is the value with its recursive fields folded, of whatever type that is.
+                scope.retain(|v| v.name != var.name);
+            }
             for (field, ty) in fields {
                 let ty = match ty {
                     Some(ty) => ty,
