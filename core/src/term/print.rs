@@ -92,7 +92,8 @@ fn in_parentheses<S: AsRef<str>>(parts: &[S]) -> String {
     if parts.is_empty() { String::new() } else { format!("({})", parts.join(", ")) }
 }
 
-fn print_def(program: &Program, def: &Def) -> String {
+/// Prints one definition.
+pub(crate) fn print_def(program: &Program, def: &Def) -> String {
     let mut text = format!("def {}: {}\n", def.name, show_scheme(program, &def.ty));
     match &def.body {
         Body::Net(_) => text += "  <net>\n",

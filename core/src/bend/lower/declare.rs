@@ -36,8 +36,12 @@ impl<'a> Lowering<'a> {
         let place = match item {
             Item::Import(_) => return,
             Item::Type(ty) => self.declare_type(module, ty).map(Place::Type),
-            Item::Def(def) => self.declare_def(module, &def.name, imp_is_checked(def), imp_parameters(def)),
-            Item::Equations(def) => self.declare_def(module, &def.name, fun_is_checked(def), fun_parameters(def)),
+            Item::Def(def) => {
+                self.declare_def(module, &def.name, is_checked(def.check, imp_is_annotated(def)), imp_parameters(def))
+            }
+            Item::Equations(def) => {
+                self.declare_def(module, &def.name, is_checked(def.check, def.signature.is_some()), fun_parameters(def))
+            }
             Item::Hvm(def) => self.declare_def(module, &def.name, false, vec![]),
         };
         if let Some(place) = place {
@@ -284,6 +288,7 @@ impl<'a> Lowering<'a> {
     }
 }
 
+/// Whether a function is type-checked: if it says so, or has an annotation and does not say otherwise.
 fn is_checked(check: Check, annotated: bool) -> bool {
     match check {
         Check::Default => annotated,
@@ -292,14 +297,9 @@ fn is_checked(check: Check, annotated: bool) -> bool {
     }
 }
 
-/// Whether a function is type-checked: if it says so, or has an annotation and does not say otherwise.
-pub(super) fn imp_is_checked(def: &ImpDef) -> bool {
-    is_checked(def.check, def.ret.is_some() || def.params.iter().any(|p| p.ty.is_some()))
-}
-
-/// As [`imp_is_checked`].
-pub(super) fn fun_is_checked(def: &FunDef) -> bool {
-    is_checked(def.check, def.signature.is_some())
+/// Whether a parameter or the result of a function has a type.
+pub(super) fn imp_is_annotated(def: &ImpDef) -> bool {
+    def.ret.is_some() || def.params.iter().any(|p| p.ty.is_some())
 }
 
 fn imp_parameters(def: &ImpDef) -> Vec<Option<Name>> {

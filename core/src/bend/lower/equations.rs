@@ -18,7 +18,7 @@ struct RuleInfo<'r> {
     /// Its variables, in the order of the text.
     names: Vec<Name>,
     /// Its scopeless variables.
-    links: Vec<Name>,
+    links: Vec<(Name, Span)>,
     /// How many leaves lead to it.
     leaves: usize,
     /// Its body as a function of its variables, if several leaves lead to it.
@@ -189,10 +189,10 @@ impl Lowering<'_> {
         let mark = self.enter();
         let mut params: Vec<LocalId> = info.names.iter().map(|name| self.bind_local(name, span)).collect();
         let mut links = vec![];
-        for name in &info.links {
-            let param = self.local(name.clone(), span);
+        for (name, at) in &info.links {
+            let param = self.local(name.clone(), *at);
             params.push(param);
-            links.push(Bind { target: Target::Link(name.clone()), value: self.local_term(param, span) });
+            links.push(Bind { target: Target::Link(name.clone()), value: self.local_term(param, *at) });
         }
         let body = self.expression(&info.rule.body);
         let body = with_binds(links, body);
@@ -251,7 +251,7 @@ impl Lowering<'_> {
         if let Some(shared) = info.shared {
             let link = |name: &Name| row.links.iter().find(|(link, _)| link == name).map(|(_, local)| local);
             let names = info.names.iter().filter_map(|name| values.get(name));
-            let links = info.links.iter().filter_map(link);
+            let links = info.links.iter().filter_map(|(name, _)| link(name));
             let args = names.chain(links).map(|local| self.local_term(*local, span)).collect();
             return apply(self.local_term(shared, span), args, span);
         }
@@ -263,11 +263,12 @@ impl Lowering<'_> {
         }
         let body = self.expression(&info.rule.body);
         self.leave(mark);
-        let links = row
-            .links
-            .into_iter()
-            .map(|(name, local)| Bind { target: Target::Link(name), value: self.local_term(local, span) })
-            .collect();
+        let at = |name: &Name| info.links.iter().find(|(link, _)| link == name).map_or(span, |(_, at)| *at);
+        let links = row.links.into_iter().map(|(name, local)| {
+            let value = self.local_term(local, at(&name));
+            Bind { target: Target::Link(name), value }
+        });
+        let links = links.collect();
         with_binds(links, body)
     }
 }
@@ -275,10 +276,10 @@ impl Lowering<'_> {
 /// The longest list or text that a pattern may be.
 const PATTERN_LIMIT: usize = 1_000;
 
-fn variables(pattern: &Pat, names: &mut Vec<(Name, Span)>, links: &mut Vec<Name>) {
+fn variables(pattern: &Pat, names: &mut Vec<(Name, Span)>, links: &mut Vec<(Name, Span)>) {
     match pattern {
         Pat::Any(Some((name, span))) => names.push((name.clone(), *span)),
-        Pat::Link(name, _) => links.push(name.clone()),
+        Pat::Link(name, span) => links.push((name.clone(), *span)),
         Pat::Any(None) | Pat::Num(..) => {}
         Pat::Tuple(parts, _) | Pat::Dup(parts, _) | Pat::Ctor(_, parts, _) => {
             parts.iter().for_each(|part| variables(part, names, links));

@@ -1,11 +1,11 @@
 //! What becomes a definition of its own: `bend`, comprehensions and local functions here, `fold` in [`super::folds`].
 
 use super::choices::{LowerBody, condition_term};
-use super::declare::{fun_is_checked, imp_is_checked};
+use super::declare::imp_is_annotated;
 use super::frame::{Binding, Frame, apply, partial};
 use super::literals::hidden;
 use super::{Lowering, invalid};
-use crate::bend::ast::{Bend, Comprehension, Expr, FunDef, Ident, ImpDef};
+use crate::bend::ast::{Bend, Check, Comprehension, Expr, FunDef, Ident, ImpDef, Param, TypeExpr};
 use crate::name::Name;
 use crate::span::Span;
 use crate::term::ty::{Scheme, Type};
@@ -121,44 +121,54 @@ impl<'l> Lowering<'l> {
 
     /// A `def` in a block.
     pub(super) fn local_imp(&mut self, item: &ImpDef) {
-        let parameters = item.params.iter().map(|p| Some(p.name.node.clone())).collect();
-        let ty = self.local_type(item.params.iter(), item.ret.as_ref());
-        self.local_function(&item.name, parameters, imp_is_checked(item), ty, |this| this.function(item));
+        let function = LocalFunction {
+            name: &item.name,
+            check: item.check,
+            annotation: imp_is_annotated(item).then_some((&*item.params, item.ret.as_ref())),
+            parameters: item.params.iter().map(|p| Some(p.name.node.clone())).collect(),
+        };
+        self.local_function(function, |this| this.function(item));
     }
 
     /// A `def` in a term.
     pub(super) fn local_fun(&mut self, item: &FunDef) {
-        let ty = match &item.signature {
-            Some(signature) => self.local_type(signature.params.iter(), Some(&signature.ty)),
-            None => Type::Hole,
+        let function = LocalFunction {
+            name: &item.name,
+            check: item.check,
+            annotation: item.signature.as_ref().map(|s| (s.params.as_slice(), Some(&s.ty))),
+            parameters: vec![],
         };
-        self.local_function(&item.name, vec![], fun_is_checked(item), ty, |this| this.equations(item));
+        self.local_function(function, |this| this.equations(item));
     }
 
-    fn local_function(
-        &mut self,
-        name: &Ident,
-        parameters: Vec<Option<Name>>,
-        is_checked: bool,
-        ty: Type,
-        build: impl FnOnce(&mut Self) -> Term,
-    ) {
-        let what = format!("{}_", name.node);
-        let (def, captured) = self.generate(&what, name.span, |this, def| {
+    fn local_function(&mut self, function: LocalFunction<'_>, build: impl FnOnce(&mut Self) -> Term) {
+        let LocalFunction { name, check, annotation, parameters } = function;
+        let (def, captured) = self.generate(&format!("{}_", name.node), name.span, |this, def| {
             this.parameters.insert(def, parameters);
-            // A function with an annotation of its own inside one without is not checked: what it captures has no type.
-            this.program.defs[def].check &= is_checked || this.program.defs[def].check;
             this.bind(name.node.clone(), Binding::Itself(def));
             build(this)
         });
-        let captures = captured.iter().map(|_| Type::Hole);
-        self.program.defs[def].ty = Scheme::mono(Type::function(captures.collect::<Vec<_>>(), ty));
+        // Otherwise it is checked if the function around it is: what it captures of another has no type.
+        self.program.defs[def].check &= check != Check::Unchecked;
+        if let Some((params, ret)) = annotation {
+            self.program.defs[def].ty = self.local_type(self.module(), captured.len(), params, ret);
+        }
         let binding = match captured.is_empty() {
             true => Binding::Closed(TermKind::Global(def)),
             false => Binding::Function(def, captured),
         };
         self.bind(name.node.clone(), binding);
     }
+}
+
+/// What a local function says of itself.
+struct LocalFunction<'a> {
+    name: &'a Ident,
+    check: Check,
+    /// Parameters and result, if any of them has a type.
+    annotation: Option<(&'a [Param], Option<&'a TypeExpr>)>,
+    /// The names of its parameters, for named arguments.
+    parameters: Vec<Option<Name>>,
 }
 
 /// Replaces references to a generated definition in its own body by references that pass on its captures.

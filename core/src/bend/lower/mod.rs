@@ -22,6 +22,8 @@ mod monads;
 mod nets;
 mod patterns;
 mod scopeless;
+#[cfg(test)]
+mod tests;
 mod types;
 
 use super::ast::Item;

@@ -121,8 +121,7 @@ impl<'l> Lowering<'l> {
         let module = self.module();
         let known = self.scopes[module].types.get(&ty.node).or_else(|| self.prelude.types.get(&ty.node)).copied();
         let Some(id) = known else {
-            let message = format!("there is no type `{}`", ty.node);
-            self.error(Code::UnboundType, ty.span, message);
+            self.report_unknown_type(module, &ty.node, ty.span, None);
             return invalid(span);
         };
         let ctors = &self.program.types[id].ctors;

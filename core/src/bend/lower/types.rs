@@ -13,8 +13,18 @@ use crate::term::{FieldInfo, TypeId};
 /// The type variables of an annotation.
 struct Variables {
     names: Vec<Name>,
-    /// Whether an unknown name becomes a new variable.
-    open: bool,
+    unknown: Unknown,
+}
+
+/// What a name becomes that no type and no variable has.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Unknown {
+    /// An error: the variables of a data type are declared.
+    Error,
+    /// A new variable.
+    Variable,
+    /// To be inferred: it may be a variable of the function around.
+    Hole,
 }
 
 impl Lowering<'_> {
@@ -34,7 +44,7 @@ impl Lowering<'_> {
     }
 
     fn read_fields(&mut self, module: ModuleId, item: &TypeDef, ty: TypeId) {
-        let mut vars = Variables { names: self.program.types[ty].vars.clone(), open: false };
+        let mut vars = Variables { names: self.program.types[ty].vars.clone(), unknown: Unknown::Error };
         for ctor in &item.ctors {
             let id = self.program.types[ty].ctors.iter().copied();
             let Some(id) = id.into_iter().find(|id| self.program.ctors[*id].span == ctor.name.span) else { continue };
@@ -62,6 +72,22 @@ impl Lowering<'_> {
         }
     }
 
+    /// The type of a function inside another one, after its captured parameters; what is not annotated is to be inferred.
+    pub(super) fn local_type(
+        &mut self,
+        module: ModuleId,
+        captured: usize,
+        params: &[Param],
+        ret: Option<&TypeExpr>,
+    ) -> Scheme {
+        let mut vars = Variables { names: vec![], unknown: Unknown::Hole };
+        let mut read = |ty: Option<&TypeExpr>| ty.map_or(Type::Hole, |ty| self.type_of(module, ty, &mut vars));
+        let params: Vec<Type> = params.iter().map(|p| read(p.ty.as_ref())).collect();
+        let ret = read(ret);
+        let captured = std::iter::repeat_n(Type::Hole, captured);
+        Scheme::mono(Type::function(captured.chain(params).collect::<Vec<_>>(), ret))
+    }
+
     /// The type of a function with these parameters; what is not annotated is `Any`.
     fn scheme<'p>(
         &mut self,
@@ -69,22 +95,11 @@ impl Lowering<'_> {
         params: impl IntoIterator<Item = &'p Param>,
         ret: Option<&TypeExpr>,
     ) -> Scheme {
-        let mut vars = Variables { names: vec![], open: true };
+        let mut vars = Variables { names: vec![], unknown: Unknown::Variable };
         let mut read = |ty: Option<&TypeExpr>| ty.map_or(Type::Any, |ty| self.type_of(module, ty, &mut vars));
         let params: Vec<Type> = params.into_iter().map(|p| read(p.ty.as_ref())).collect();
         let ret = read(ret);
         Scheme { params: vars.names, ty: Type::function(params, ret) }
-    }
-
-    /// The type of a local function. What is not annotated is to be found, and so is what its type variables stand for, since
-    /// they may be those of the function around it.
-    pub(super) fn local_type<'p>(
-        &mut self,
-        params: impl IntoIterator<Item = &'p Param>,
-        ret: Option<&TypeExpr>,
-    ) -> Type {
-        let module = self.frame().module;
-        with_holes(self.scheme(module, params, ret).ty)
     }
 
     fn type_of(&mut self, module: ModuleId, ty: &TypeExpr, vars: &mut Variables) -> Type {
@@ -109,7 +124,7 @@ impl Lowering<'_> {
 
     /// A variable, or a type without arguments. A declared variable hides a type of its name.
     fn named_type(&mut self, module: ModuleId, name: &Name, span: Span, vars: &mut Variables) -> Type {
-        if !vars.open
+        if vars.unknown == Unknown::Error
             && let Some(i) = vars.names.iter().position(|v| v == name)
         {
             return Type::Param(i as u32);
@@ -124,12 +139,17 @@ impl Lowering<'_> {
         if let Some(i) = vars.names.iter().position(|v| v == name) {
             return Type::Param(i as u32);
         }
-        if vars.open {
-            vars.names.push(name.clone());
-            return Type::Param(vars.names.len() as u32 - 1);
+        match vars.unknown {
+            Unknown::Variable => {
+                vars.names.push(name.clone());
+                Type::Param(vars.names.len() as u32 - 1)
+            }
+            Unknown::Hole => Type::Hole,
+            Unknown::Error => {
+                self.unknown_type(module, name, span);
+                Type::Any
+            }
         }
-        self.unknown_type(module, name, span);
-        Type::Any
     }
 
     fn applied_type(&mut self, module: ModuleId, name: &Ident, args: &[TypeExpr], vars: &mut Variables) -> Type {
@@ -157,25 +177,19 @@ impl Lowering<'_> {
     }
 
     fn unknown_type(&mut self, module: ModuleId, name: &Name, span: Span) {
-        let message = format!("there is no type `{name}`");
-        let mut diagnostic = Diagnostic::new(Code::UnboundType, span, message);
+        let hint = "type variables of a `type` are declared after its name: `type Box(T): …`";
+        self.report_unknown_type(module, name, span, Some(hint));
+    }
+
+    /// `hint` says what to do where no type has a similar name.
+    pub(super) fn report_unknown_type(&mut self, module: ModuleId, name: &Name, span: Span, hint: Option<&str>) {
+        let mut diagnostic = Diagnostic::new(Code::UnboundType, span, format!("there is no type `{name}`"));
         let known = self.scopes[module].types.keys().chain(self.prelude.types.keys());
         let builtin = ["u24", "i24", "f24", "u32", "i32", "f32", "Any", "None"];
-        diagnostic = match did_you_mean(name, known.map(Name::as_str).chain(builtin)) {
-            Some(near) => diagnostic.hint(format!("there is `{near}`")),
-            None => diagnostic.hint("type variables of a `type` are declared after its name: `type Box(T): …`"),
-        };
+        let near = did_you_mean(name, known.map(Name::as_str).chain(builtin)).map(|near| format!("there is `{near}`"));
+        if let Some(hint) = near.or(hint.map(str::to_string)) {
+            diagnostic = diagnostic.hint(hint);
+        }
         self.report(diagnostic);
-    }
-}
-
-/// A type with holes for its variables and for `Any`.
-fn with_holes(ty: Type) -> Type {
-    match ty {
-        Type::Any | Type::Hole | Type::Param(_) | Type::Var(_) => Type::Hole,
-        Type::None | Type::Num(_) => ty,
-        Type::Data(id, parts) => Type::Data(id, parts.into_iter().map(with_holes).collect()),
-        Type::Tuple(parts) => Type::Tuple(parts.into_iter().map(with_holes).collect()),
-        Type::Arrow(from, to) => Type::Arrow(Box::new(with_holes(*from)), Box::new(with_holes(*to))),
     }
 }
