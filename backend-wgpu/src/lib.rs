@@ -1,0 +1,1 @@
+//! Every GPU that wgpu reaches: kernel form becomes a naga module, and wgpu runs it.
