@@ -7,9 +7,12 @@
 pub mod bend;
 pub mod diag;
 pub mod idx;
+pub mod ir;
+pub mod lower;
 pub mod name;
 pub mod net;
 pub mod num;
 pub mod prim;
+pub mod runtime;
 pub mod span;
 pub mod term;

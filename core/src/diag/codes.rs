@@ -18,6 +18,12 @@ pub enum Stage {
     Run,
     /// 06: limits of a tier, a device or the machine.
     Limits,
+    /// 07: the text and the rules of the IR.
+    Ir,
+    /// 08: lowering the IR for a device.
+    Lowering,
+    /// 09: devices.
+    Device,
 }
 
 macro_rules! codes {
@@ -224,6 +230,38 @@ codes! {
         "A program has at most 65,535 constructors, a constructor at most as many fields, and a function at most as many parameters.";
     Internal "B0699" error: "a mistake in girih",
         "This should not happen. Please report it with the program that shows it.";
+
+    // 07: the text and the rules of the IR. 0701-0729 text, 0730-0779 the verifier, 0780-0799 the interpreter
+    IrSyntax "B0701" error: "unexpected text in an IR file",
+        "The parser of `.gir` text expected something else at this place. The message says what may stand there.";
+    IrName "B0702" error: "a name of the IR that is not defined",
+        "Values are named `%name` and functions `@name`. A value is visible after its definition, in the region where it is defined and in those inside.";
+    IrType "B0730" error: "a value of the wrong type",
+        "Each operation of the IR takes and gives the types that its row in the reference says; nothing is converted implicitly.";
+    OutOfBounds "B0780" error: "an access outside of a memory",
+        "The interpreter found a load, a store or an atomic operation whose index lies outside of its memory.";
+    Race "B0781" error: "a race",
+        "Two invocations access one place without a barrier or a dispatch boundary between them, and one of them writes.";
+
+    // 08: lowering
+    NeedsFeature "B0801" error: "a device that lacks something the kernel needs",
+        "The kernel uses an operation or a type that the device does not have and that nothing can stand for. `girih devices` lists what each device has.";
+    OverLimit "B0802" error: "a kernel beyond a limit of the device",
+        "Workgroup size, shared memory, number of buffers or another quantity of the kernel is larger than what the device allows.";
+
+    // 09: devices
+    DeviceMemory "B0902" error: "out of device memory",
+        "The device cannot allocate a buffer of this size.";
+    DeviceLost "B0903" error: "the device was lost",
+        "The driver gave the device up, usually because a kernel ran too long or accessed memory outside of its buffers.";
+    DeviceTimeout "B0904" error: "the device did not finish in time",
+        "A launch was still running when the time limit was over.";
+    DeviceCompiler "B0905" error: "a driver or code generator refused a kernel",
+        "The generated code was not accepted. This is a mistake in Girih: kernels that pass the verifier always compile. The message names the line of the kernel.";
+    BadArguments "B0906" error: "arguments that do not fit the kernel",
+        "A launch gives one argument for each parameter of the kernel: a buffer for `buffer`, a number of the parameter's type otherwise.";
+    Trap "B0907" error: "a trap",
+        "The kernel reported a trap by `trap_if`.";
 }
 
 impl Code {
@@ -240,6 +278,9 @@ impl Code {
             "03" => Stage::Types,
             "04" => Stage::Patterns,
             "05" => Stage::Run,
+            "07" => Stage::Ir,
+            "08" => Stage::Lowering,
+            "09" => Stage::Device,
             _ => Stage::Limits,
         }
     }

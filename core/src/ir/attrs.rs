@@ -1,0 +1,156 @@
+//! Attributes: what is fixed about an instruction or a parameter besides its operands.
+//!
+//! Each kind stands at most once on an instruction, and only on operations whose row in [`super::ops`] names it. A kind
+//! that is absent has the default that its documentation says.
+
+use super::function::FunctionId;
+use super::types::MatrixShape;
+
+/// A dimension of the grid.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Dim {
+    /// The fastest.
+    X,
+    /// The middle one.
+    Y,
+    /// The slowest.
+    Z,
+}
+
+impl Dim {
+    /// All three.
+    pub const ALL: [Dim; 3] = [Dim::X, Dim::Y, Dim::Z];
+    /// The printed name.
+    pub const fn name(self) -> &'static str {
+        ["x", "y", "z"][self as usize]
+    }
+}
+
+/// How an atomic operation or a fence orders the accesses around it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Order {
+    /// Only the location itself is ordered. The default, and all that WebGPU has.
+    Relaxed,
+    /// Later accesses stay later.
+    Acquire,
+    /// Earlier accesses stay earlier.
+    Release,
+    /// Both.
+    AcquireRelease,
+}
+
+/// Who sees an atomic operation or a fence in order.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Scope {
+    /// The invocations of the workgroup.
+    Workgroup,
+    /// The whole device. The default of atomics.
+    Device,
+}
+
+/// A set of memory spaces.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct Spaces {
+    /// Device buffers.
+    pub global: bool,
+    /// Workgroup memory.
+    pub shared: bool,
+}
+
+/// Whether consecutive elements of a matrix in memory run along its rows or its columns.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum MatrixLayout {
+    /// Element (i, j) at i * stride + j.
+    Row,
+    /// Element (i, j) at i + j * stride.
+    Column,
+}
+
+/// How a tensor core finds a factor in shared memory (`wgmma`): byte strides between groups of eight rows, and the
+/// permutation of 16-byte chunks.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct SharedMatrix {
+    /// Whether the depth K is the fastest dimension in memory; otherwise M (of A) or N (of B) is.
+    pub k_major: bool,
+    /// Bytes of a swizzled row: 0 (none), 32, 64 or 128. Chunk c of row r lies at chunk c xor (r mod (swizzle / 16)).
+    pub swizzle: u16,
+    /// The descriptor's leading byte offset.
+    pub leading: u32,
+    /// The descriptor's stride byte offset: between groups of eight rows.
+    pub stride: u32,
+}
+
+/// A hint on how long data is worth keeping in caches.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Cache {
+    /// Read or written once: do not displace other data.
+    Streaming,
+    /// Skip the cache nearest to the lanes.
+    Global,
+}
+
+macro_rules! attrs {
+    ($($variant:ident $(($ty:ty))? $name:literal $doc:literal;)*) => {
+        /// An attribute.
+        #[derive(Clone, Debug, PartialEq, Eq, Hash)]
+        pub enum Attr { $(#[doc = $doc] $variant $(($ty))?,)* }
+
+        /// The kind of an attribute.
+        #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+        pub enum AttrKind { $(#[doc = $doc] $variant,)* }
+
+        impl AttrKind {
+            /// All kinds, in the order in which they are printed.
+            pub const ALL: &[AttrKind] = &[$(AttrKind::$variant,)*];
+            /// The printed name.
+            pub const fn name(self) -> &'static str {
+                match self { $(AttrKind::$variant => $name,)* }
+            }
+            /// What it means.
+            pub const fn doc(self) -> &'static str {
+                match self { $(AttrKind::$variant => $doc,)* }
+            }
+        }
+
+        impl Attr {
+            /// The attribute's kind.
+            pub const fn kind(&self) -> AttrKind {
+                match self { $(Attr::$variant $((attrs!(@ignore $ty)))? => AttrKind::$variant,)* }
+            }
+        }
+    };
+    (@ignore $ty:ty) => { _ };
+}
+
+attrs! {
+    Dim(Dim) "dim" "The dimension of the grid; printed as the suffix `.x`, `.y` or `.z`.";
+    Callee(FunctionId) "callee" "The function that is called; printed as `@name`.";
+    Cases(Vec<Vec<i64>>) "case" "The values of each region of a switch but the last, which is the default; printed before the regions.";
+    Offset(i32) "offset" "A constant added to the index of the (first) access, in elements; printed inside its brackets.";
+    SourceOffset(i32) "source_offset" "The same for the second access of a copy.";
+    NoWrap "nowrap" "The exact result fits the type (signedness as the type says); if it does not, the result is undefined. Lets index arithmetic fold into addresses.";
+    Order(Order) "order" "How accesses around an atomic or a fence are ordered; relaxed if absent.";
+    Scope(Scope) "scope" "Who sees the order; the device if absent.";
+    Spaces(Spaces) "spaces" "The memories whose accesses a barrier orders; shared memory if absent.";
+    Cache(Cache) "cache" "A caching hint for an access to a buffer; changes no result.";
+    Unroll "unroll" "Unroll this loop of constant trip count in full, whatever its size (never under the rolled profile).";
+    Pending(u32) "pending" "How many of the latest groups may still be under way after the wait; 0 if absent.";
+    Shape(MatrixShape) "shape" "Rows, columns and depth of a matrix product.";
+    MatrixA(SharedMatrix) "a" "How the left factor lies in shared memory.";
+    MatrixB(SharedMatrix) "b" "How the right factor lies in shared memory.";
+    Layout(MatrixLayout) "layout" "How a fragment's matrix lies in memory; by rows if absent.";
+    Code(u32) "code" "Which trap is reported; not 0.";
+}
+
+/// What is known about a parameter.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct ParamAttrs {
+    /// A number that is a multiple of this; 0 or 1 if nothing is known.
+    pub divisible: u32,
+    /// A buffer whose first byte is aligned to this many bytes; 0 means 4.
+    pub align: u32,
+    /// A buffer that the whole launch does not write, through this or any other parameter.
+    pub readonly: bool,
+    /// A buffer of which no byte is reached through another parameter.
+    pub noalias: bool,
+}

@@ -1,0 +1,171 @@
+//! Writes a function, instruction by instruction. What comes out is checked by the verifier, not here.
+
+use super::attrs::{Attr, Dim};
+use super::function::{Def, Function, FunctionId, Inst, InstId, Region, RegionId, Value, ValueId};
+use super::ops::{Op, Pattern};
+use super::types::{Scalar, Type};
+use crate::span::Span;
+
+/// A function under construction, and the region where the next instruction goes.
+#[derive(Debug)]
+pub struct Builder {
+    /// The function so far.
+    pub function: Function,
+    /// Where the next instruction goes.
+    pub region: RegionId,
+    /// The place that new instructions are said to come from.
+    pub span: Span,
+}
+
+impl Builder {
+    /// Goes on at the end of a function's body.
+    pub fn new(function: Function) -> Builder {
+        let region = function.body;
+        Builder { function, region, span: Span::NONE }
+    }
+
+    /// Type of a value.
+    pub fn ty(&self, value: ValueId) -> Type {
+        self.function.ty(value)
+    }
+    /// A constant of any scalar type.
+    pub fn constant(&mut self, ty: Scalar, bits: u64) -> ValueId {
+        self.function.constant(ty.into(), bits)
+    }
+    /// A `u32` constant.
+    pub fn u32(&mut self, value: u32) -> ValueId {
+        self.constant(Scalar::U32, u64::from(value))
+    }
+    /// An `f32` constant.
+    pub fn f32(&mut self, value: f32) -> ValueId {
+        self.constant(Scalar::F32, u64::from(value.to_bits()))
+    }
+    /// A truth value.
+    pub fn bool(&mut self, value: bool) -> ValueId {
+        self.constant(Scalar::Bool, u64::from(value))
+    }
+
+    /// Appends an instruction; its results get these types.
+    pub fn push(&mut self, mut inst: Inst, results: &[Type]) -> InstId {
+        let id = self.function.insts.next_id();
+        inst.results = (0..)
+            .zip(results)
+            .map(|(i, ty)| self.function.values.push(Value { ty: *ty, def: Def::Result(id, i), name: None }))
+            .collect();
+        self.function.insts.push(inst);
+        self.function.regions[self.region].insts.push(id);
+        id
+    }
+
+    /// Result types by the table, for operations whose row fixes them; `Rest` gives none.
+    pub fn result_types(&self, op: Op, ty: Option<Type>, operands: &[ValueId]) -> Vec<Type> {
+        let one = |p: &Pattern| match p {
+            Pattern::T => ty,
+            Pattern::Element => ty.and_then(Type::element).map(Type::Scalar),
+            Pattern::Bool => Some(Type::BOOL),
+            Pattern::U32 | Pattern::Index => Some(Type::U32),
+            Pattern::Ballot => Some(Type::Vector(Scalar::U32, 4)),
+            Pattern::First => operands.first().map(|v| self.ty(*v)),
+            Pattern::Token => Some(Type::Token),
+            Pattern::Rest
+            | Pattern::Memory(_)
+            | Pattern::Source
+            | Pattern::Aggregate
+            | Pattern::Fragment
+            | Pattern::Parts => None,
+        };
+        op.row().results.iter().filter_map(one).collect()
+    }
+
+    /// Appends an operation with attributes and gives its results.
+    pub fn op_with(&mut self, op: Op, ty: Option<Type>, operands: &[ValueId], attrs: &[Attr]) -> InstId {
+        let results = self.result_types(op, ty, operands);
+        let mut inst = Inst::new(op, ty, operands.to_vec(), self.span);
+        attrs.iter().for_each(|a| inst.set(a.clone()));
+        self.push(inst, &results)
+    }
+
+    /// Appends an operation of one result.
+    ///
+    /// # Panics
+    /// If the operation's row does not give exactly one result: a mistake of the caller.
+    pub fn op(&mut self, op: Op, ty: impl Into<Type>, operands: &[ValueId]) -> ValueId {
+        let id = self.op_with(op, Some(ty.into()), operands, &[]);
+        self.function.insts[id].results[0]
+    }
+
+    /// A position in the launch.
+    pub fn position(&mut self, op: Op, dim: Dim) -> ValueId {
+        let id = self.op_with(op, None, &[], &[Attr::Dim(dim)]);
+        self.function.insts[id].results[0]
+    }
+    /// Reads `memory[index]`.
+    pub fn load(&mut self, ty: impl Into<Type>, memory: ValueId, index: ValueId) -> ValueId {
+        self.op(Op::Load, ty, &[memory, index])
+    }
+    /// Writes `memory[index]`.
+    pub fn store(&mut self, ty: impl Into<Type>, memory: ValueId, index: ValueId, value: ValueId) {
+        self.op_with(Op::Store, Some(ty.into()), &[memory, index, value], &[]);
+    }
+    /// Calls a function of these result types.
+    pub fn call(&mut self, callee: FunctionId, results: &[Type], operands: &[ValueId]) -> Vec<ValueId> {
+        let mut inst = Inst::new(Op::Call, None, operands.to_vec(), self.span);
+        inst.set(Attr::Callee(callee));
+        let id = self.push(inst, results);
+        self.function.insts[id].results.clone()
+    }
+    /// Appends a terminator (or any operation without suffix and results).
+    pub fn end(&mut self, op: Op, operands: &[ValueId]) {
+        self.op_with(op, None, operands, &[]);
+    }
+
+    /// A new region that nothing holds yet, with parameters of these types.
+    pub fn new_region(&mut self, params: &[Type]) -> RegionId {
+        let id = self.function.regions.push(Region::default());
+        let params: Vec<ValueId> = (0..)
+            .zip(params)
+            .map(|(i, ty)| self.function.values.push(Value { ty: *ty, def: Def::Argument(id, i), name: None }))
+            .collect();
+        self.function.regions[id].params = params;
+        id
+    }
+    /// Writes into a region by `body`, then goes on where it was.
+    pub fn within<R>(&mut self, region: RegionId, body: impl FnOnce(&mut Builder) -> R) -> R {
+        let outer = std::mem::replace(&mut self.region, region);
+        let result = body(self);
+        self.region = outer;
+        result
+    }
+    /// An `if` of these result types; both arms end themselves (`yield`, `break`, ..).
+    pub fn if_else(
+        &mut self,
+        condition: ValueId,
+        results: &[Type],
+        then: impl FnOnce(&mut Builder),
+        otherwise: impl FnOnce(&mut Builder),
+    ) -> Vec<ValueId> {
+        let (a, b) = (self.new_region(&[]), self.new_region(&[]));
+        self.within(a, then);
+        self.within(b, otherwise);
+        let mut inst = Inst::new(Op::If, None, vec![condition], self.span);
+        inst.regions = vec![a, b];
+        let id = self.push(inst, results);
+        self.function.insts[id].results.clone()
+    }
+    /// A `loop` whose parameters start as `initial`; the body gets the parameters and ends itself.
+    pub fn loop_with(
+        &mut self,
+        initial: &[ValueId],
+        results: &[Type],
+        body: impl FnOnce(&mut Builder, &[ValueId]),
+    ) -> Vec<ValueId> {
+        let types: Vec<Type> = initial.iter().map(|v| self.ty(*v)).collect();
+        let region = self.new_region(&types);
+        let params = self.function.regions[region].params.clone();
+        self.within(region, |b| body(b, &params));
+        let mut inst = Inst::new(Op::Loop, None, initial.to_vec(), self.span);
+        inst.regions = vec![region];
+        let id = self.push(inst, results);
+        self.function.insts[id].results.clone()
+    }
+}

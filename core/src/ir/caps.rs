@@ -1,0 +1,210 @@
+//! What a device has and wants: the input of legalisation.
+//!
+//! A code generator is given only kernels that are legal for its [`Caps`]: [`crate::lower::legalise`] rewrites the
+//! rest or refuses it by name.
+
+use super::types::{MatrixShape, Scalar, ScalarSet};
+
+macro_rules! features {
+    ($($variant:ident $name:literal $doc:literal;)*) => {
+        /// Something that a device has or lacks and that an operation may need.
+        #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+        pub enum Feature { $(#[doc = $doc] $variant,)* }
+
+        impl Feature {
+            /// All features.
+            pub const ALL: &[Feature] = &[$(Feature::$variant,)*];
+            /// The printed name.
+            pub const fn name(self) -> &'static str {
+                match self { $(Feature::$variant => $name,)* }
+            }
+            /// What it is, in a few words.
+            pub const fn doc(self) -> &'static str {
+                match self { $(Feature::$variant => $doc,)* }
+            }
+        }
+    };
+}
+
+features! {
+    Subgroups "subgroups" "ballot, shuffles, reductions and scans over a subgroup; otherwise emulated";
+    Atomic64 "atomic64" "atomic operations on 64-bit integers";
+    AtomicFloat "atomic_float" "atomic addition of `f32`; otherwise emulated by compare-exchange";
+    OrderedAtomics "ordered_atomics" "atomics and fences that are stronger than relaxed, at device scope";
+    FusedFma "fused_fma" "a native `fma` that rounds once; otherwise emulated";
+    ExactDivision "exact_division" "native `f32` division and square root that round correctly; otherwise emulated";
+    ExactConversions "exact_conversions" "float to integer saturates and NaN gives 0 natively; otherwise guarded";
+    TotalDivision "total_division" "integer division by zero is defined as the IR says; otherwise guarded";
+    MulHi "mulhi" "the upper half of 32-bit products natively; otherwise rewritten";
+    StrictFloats "strict_floats" "float operations are neither contracted nor reordered";
+    Denormals "denormals" "denormal `f32` numbers are kept";
+    Calls "calls" "functions are called; otherwise all are inlined";
+    AsyncCopy "async_copy" "copies from buffers to shared memory that run beside the program (`cp.async`)";
+    Mbarrier "mbarrier" "barriers in shared memory with phases (`mbarrier`)";
+    Wgmma "wgmma" "warpgroup matrix products on shared memory (`wgmma`)";
+    DynamicShared "dynamic_shared" "shared memory whose size is chosen at launch";
+    CooperativeLaunch "cooperative_launch" "launches whose workgroups all run at once";
+    Index64 "index64" "64-bit indices into buffers";
+}
+
+/// A matrix product that a device has for fragments.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct CoopProduct {
+    /// Its shape.
+    pub shape: MatrixShape,
+    /// The factors' element.
+    pub factor: Scalar,
+    /// The accumulator's element.
+    pub acc: Scalar,
+}
+
+/// The widths that a subgroup may have: equal on devices where the width is fixed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct SubgroupWidths {
+    /// Smallest.
+    pub min: u32,
+    /// Largest.
+    pub max: u32,
+}
+
+/// What a device has and wants.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Caps {
+    /// The profile's name, for messages and cache keys.
+    pub name: String,
+    features: u64,
+    /// Scalars that have native arithmetic. `bool`, `i32`, `u32` and `f32` always do.
+    pub arithmetic: ScalarSet,
+    /// Scalars that a buffer can be read and written as. `u32` always is; others go through words.
+    pub storage: ScalarSet,
+    /// Scalars that shared and private memory can hold.
+    pub local_storage: ScalarSet,
+    /// Largest access, in bytes: 4, 8 or 16.
+    pub access_bytes: u32,
+    /// Widths of subgroups, native or emulated.
+    pub subgroup: SubgroupWidths,
+    /// Whether unrolling stays undone, because compile time grows with the number of memory operations.
+    pub rolled: bool,
+    /// Whether one buffer may be bound under several views in a launch.
+    pub buffer_views: bool,
+    /// Buffers (bindings, views counted) a kernel can have.
+    pub buffers: u32,
+    /// Bytes that one binding reaches.
+    pub binding_bytes: u64,
+    /// Bytes of one buffer.
+    pub buffer_bytes: u64,
+    /// Bytes of shared memory of a workgroup, fixed allocations.
+    pub shared_bytes: u32,
+    /// Bytes of shared memory of a workgroup when asked for at launch.
+    pub dynamic_shared_bytes: u32,
+    /// Invocations of a workgroup.
+    pub invocations: u32,
+    /// Largest workgroup in each dimension.
+    pub workgroup: [u32; 3],
+    /// Largest grid in each dimension.
+    pub grid: [u32; 3],
+    /// Bytes of scalar parameters.
+    pub parameter_bytes: u32,
+    /// Matrix products for fragments.
+    pub coop: Vec<CoopProduct>,
+}
+
+impl Caps {
+    /// What every device has, WebGPU's defaults: the portable floor from which others are made.
+    pub fn web() -> Caps {
+        let words = ScalarSet::WORDS.or(ScalarSet::of(&[Scalar::F32]));
+        Caps {
+            name: "web".into(),
+            features: 0,
+            arithmetic: words.or(ScalarSet::BOOL),
+            storage: words,
+            local_storage: words,
+            access_bytes: 16,
+            subgroup: SubgroupWidths { min: 1, max: 32 },
+            rolled: false,
+            buffer_views: false,
+            buffers: 8,
+            binding_bytes: 128 << 20,
+            buffer_bytes: 256 << 20,
+            shared_bytes: 16 << 10,
+            dynamic_shared_bytes: 0,
+            invocations: 256,
+            workgroup: [256, 256, 64],
+            grid: [65_535; 3],
+            parameter_bytes: 16 << 10,
+            coop: vec![],
+        }
+    }
+
+    /// Everything, without limits that matter: the interpreter's own, so that nothing is rewritten before it.
+    pub fn everything() -> Caps {
+        Caps {
+            name: "interpreter".into(),
+            features: u64::MAX,
+            arithmetic: ScalarSet::ALL,
+            storage: ScalarSet::STORED,
+            local_storage: ScalarSet::STORED,
+            access_bytes: 16,
+            subgroup: SubgroupWidths { min: 1, max: 64 },
+            rolled: true,
+            buffer_views: true,
+            buffers: 64,
+            binding_bytes: 1 << 40,
+            buffer_bytes: 1 << 40,
+            shared_bytes: 256 << 10,
+            dynamic_shared_bytes: 256 << 10,
+            invocations: 1024,
+            workgroup: [1024, 1024, 64],
+            grid: [u32::MAX, 65_535, 65_535],
+            parameter_bytes: 4 << 10,
+            coop: vec![],
+        }
+    }
+
+    /// Whether the device has a feature.
+    pub const fn has(&self, feature: Feature) -> bool {
+        self.features >> feature as u32 & 1 == 1
+    }
+
+    /// The same with a feature.
+    pub fn with(mut self, feature: Feature) -> Caps {
+        self.features |= 1 << feature as u32;
+        self
+    }
+
+    /// The same without a feature.
+    pub fn without(mut self, feature: Feature) -> Caps {
+        self.features &= !(1 << feature as u32);
+        self
+    }
+
+    /// What both have: limits are the smaller ones. Used to hold a device to a profile (`--caps web`).
+    pub fn within(&self, profile: &Caps) -> Caps {
+        let set = |a: ScalarSet, b: ScalarSet| a.without(a.without(b));
+        let three = |a: [u32; 3], b: [u32; 3]| [a[0].min(b[0]), a[1].min(b[1]), a[2].min(b[2])];
+        let natural = ["strict_floats", "denormals", "fused_fma", "exact_division"];
+        // What is a property of the hardware's rounding is kept: a profile cannot take it away.
+        let kept = Feature::ALL.iter().filter(|f| natural.contains(&f.name())).fold(0, |bits, f| bits | 1 << *f as u32);
+        Caps {
+            name: format!("{}-{}", self.name, profile.name),
+            features: self.features & (profile.features | kept),
+            arithmetic: set(self.arithmetic, profile.arithmetic),
+            storage: set(self.storage, profile.storage),
+            local_storage: set(self.local_storage, profile.local_storage),
+            access_bytes: self.access_bytes.min(profile.access_bytes),
+            subgroup: if profile.has(Feature::Subgroups) { self.subgroup } else { profile.subgroup },
+            rolled: self.rolled || profile.rolled,
+            buffer_views: self.buffer_views && profile.buffer_views,
+            buffers: self.buffers.min(profile.buffers),
+            binding_bytes: self.binding_bytes.min(profile.binding_bytes),
+            buffer_bytes: self.buffer_bytes.min(profile.buffer_bytes),
+            shared_bytes: self.shared_bytes.min(profile.shared_bytes),
+            dynamic_shared_bytes: self.dynamic_shared_bytes.min(profile.dynamic_shared_bytes),
+            invocations: self.invocations.min(profile.invocations),
+            workgroup: three(self.workgroup, profile.workgroup),
+            grid: three(self.grid, profile.grid),
+            parameter_bytes: self.parameter_bytes.min(profile.parameter_bytes),
+            coop: self.coop.iter().filter(|c| profile.coop.contains(c)).copied().collect(),
+        }
+    }
+}

@@ -1,0 +1,581 @@
+//! The one table of operations. A row says all that passes need to know about an operation; printer, parser, verifier,
+//! test generator and the reference in the book are made from it.
+//!
+//! Invariant: an operation's meaning does not depend on the device. What a device may do differently is stated by the
+//! row's numeric [`Class`].
+
+use super::attrs::AttrKind::{self, *};
+use super::caps::Feature;
+use super::types::{Scalar, ScalarSet, Space};
+
+/// Which part of the IR an operation belongs to. Families are lowered away from the last to the first until only
+/// those of *kernel form* are left.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Family {
+    /// Regions, jumps, calls. Kernel form.
+    Control,
+    /// Arithmetic on numbers and short vectors. Kernel form.
+    Scalar,
+    /// Loads, stores, atomics. Kernel form.
+    Memory,
+    /// Positions, barriers, subgroups, fragments, asynchronous operations. Kernel form.
+    Sync,
+    /// Blocks of elements spread over a workgroup; lowered to threads.
+    Tile,
+    /// Interaction nets; lowered to memory.
+    Net,
+    /// Forks and joins; lowered to epochs.
+    Task,
+}
+
+impl Family {
+    /// Whether code generators know the family.
+    pub const fn is_kernel_form(self) -> bool {
+        (self as u8) <= Family::Sync as u8
+    }
+}
+
+/// Which types may stand behind an operation's name, as `add.f32`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Suffix {
+    /// None.
+    None,
+    /// A dimension of the grid.
+    Dim,
+    /// A scalar of the set.
+    Scalar(ScalarSet),
+    /// A scalar of the set, or a short vector of it.
+    Lanes(ScalarSet),
+    /// A short vector or `regs` of the set.
+    Aggregate(ScalarSet),
+    /// A fragment.
+    Coop,
+    /// Any type that a region can yield: everything but memory.
+    Any,
+}
+
+/// What an operand or a result is, in terms of the suffix type T.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Pattern {
+    /// T itself.
+    T,
+    /// The element of T.
+    Element,
+    /// `bool`.
+    Bool,
+    /// `u32`.
+    U32,
+    /// `u32x4`: one bit a lane of the subgroup.
+    Ballot,
+    /// A `u32` or `u64` that counts elements of T.
+    Index,
+    /// A memory in one of these spaces.
+    Memory(&'static [Space]),
+    /// Any scalar or short vector of the stated lanes of T: the source of a conversion.
+    Source,
+    /// A short vector or `regs` whose element is T.
+    Aggregate,
+    /// The type of the first operand.
+    First,
+    /// A fragment of any kind.
+    Fragment,
+    /// A state of an asynchronous operation.
+    Token,
+    /// Any number of values whose types something else fixes: the region, the callee, the function.
+    Rest,
+    /// One element of T for each of its lanes.
+    Parts,
+}
+
+/// What an operation does besides giving results.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Effect {
+    /// Nothing: it may be removed, repeated, moved.
+    Pure,
+    /// Reads memory.
+    Read,
+    /// Writes memory.
+    Write,
+    /// Reads and writes memory in one step.
+    Atomic,
+    /// Orders, waits or communicates: stays where it is relative to other effects.
+    Sync,
+    /// Ends a region, or holds regions, or calls.
+    Control,
+    /// Reports a trap.
+    Trap,
+}
+
+/// Which invocations must reach an operation together. The verifier holds kernels to it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Convergence {
+    /// None.
+    Free,
+    /// Those of the subgroup.
+    Subgroup,
+    /// Those of the workgroup.
+    Workgroup,
+}
+
+/// Over which invocations a value is the same; also over which control flow is. Ordered: the first is the strongest.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Uniformity {
+    /// All of the launch.
+    Launch,
+    /// All of a workgroup.
+    Workgroup,
+    /// All of a subgroup.
+    Subgroup,
+    /// Nothing is known.
+    Varying,
+}
+
+/// How the uniformity of results follows.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Transfer {
+    /// The weakest of the operands'.
+    Operands,
+    /// Always this.
+    Always(Uniformity),
+    /// The operands' for memory that the launch does not write; otherwise varying.
+    Memory,
+    /// Of the regions' yields, weakened by the control flow that chooses among them.
+    Regions,
+}
+
+/// How exactly devices must agree with the interpreter.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Class {
+    /// It has no result to compare by itself.
+    None,
+    /// Bit for bit (NaN is any NaN).
+    Exact,
+    /// Integers bit for bit; floats correctly rounded, where a denormal may be flushed to zero and the sign of zero is
+    /// ignored.
+    Rounded,
+    /// The math library: bit-identical on all devices up to flushed denormals, within this many units in the last
+    /// place of the true value.
+    Library(u32),
+    /// Native: within this many units in the last place for arguments in a moderate range (the row's doc says which),
+    /// or within 2^-20 absolutely.
+    Bounded(u32),
+}
+
+/// A row of the table.
+#[derive(Clone, Copy, Debug)]
+pub struct Row {
+    /// Printed name, without the suffix.
+    pub name: &'static str,
+    /// Its family.
+    pub family: Family,
+    /// Which types it is made for.
+    pub suffix: Suffix,
+    /// What it takes.
+    pub operands: &'static [Pattern],
+    /// What it gives.
+    pub results: &'static [Pattern],
+    /// Which attributes it can have.
+    pub attrs: &'static [AttrKind],
+    /// What it does.
+    pub effect: Effect,
+    /// Who must come together.
+    pub convergence: Convergence,
+    /// How uniform its results are.
+    pub transfer: Transfer,
+    /// Without which feature it is rewritten or refused.
+    pub needs: Option<Feature>,
+    /// How exact it is.
+    pub class: Class,
+    /// What it means.
+    pub doc: &'static str,
+}
+
+impl Row {
+    const fn new(name: &'static str, family: Family, suffix: Suffix) -> Row {
+        Row {
+            name,
+            family,
+            suffix,
+            operands: &[],
+            results: &[],
+            attrs: &[],
+            effect: Effect::Pure,
+            convergence: Convergence::Free,
+            transfer: Transfer::Operands,
+            needs: None,
+            class: Class::None,
+            doc: "",
+        }
+    }
+    const fn takes(mut self, operands: &'static [Pattern]) -> Row {
+        self.operands = operands;
+        self
+    }
+    const fn gives(mut self, results: &'static [Pattern]) -> Row {
+        self.results = results;
+        self
+    }
+    const fn attrs(mut self, attrs: &'static [AttrKind]) -> Row {
+        self.attrs = attrs;
+        self
+    }
+    const fn effect(mut self, effect: Effect) -> Row {
+        self.effect = effect;
+        self
+    }
+    const fn together(mut self, convergence: Convergence) -> Row {
+        self.convergence = convergence;
+        self
+    }
+    const fn transfer(mut self, transfer: Transfer) -> Row {
+        self.transfer = transfer;
+        self
+    }
+    const fn needs(mut self, feature: Feature) -> Row {
+        self.needs = Some(feature);
+        self
+    }
+    const fn class(mut self, class: Class) -> Row {
+        self.class = class;
+        self
+    }
+    const fn doc(mut self, doc: &'static str) -> Row {
+        self.doc = doc;
+        self
+    }
+}
+
+/// Arithmetic on lanes: (T, T, ..) to T.
+const fn lanes(name: &'static str, set: ScalarSet, operands: &'static [Pattern], class: Class) -> Row {
+    Row::new(name, Family::Scalar, Suffix::Lanes(set)).takes(operands).gives(&[Pattern::T]).class(class)
+}
+const fn unary(name: &'static str, set: ScalarSet, class: Class) -> Row {
+    lanes(name, set, &[Pattern::T], class)
+}
+const fn binary(name: &'static str, set: ScalarSet, class: Class) -> Row {
+    lanes(name, set, &[Pattern::T, Pattern::T], class)
+}
+/// Comparison of scalars.
+const fn compare(name: &'static str, set: ScalarSet) -> Row {
+    Row::new(name, Family::Scalar, Suffix::Scalar(set))
+        .takes(&[Pattern::T, Pattern::T])
+        .gives(&[Pattern::Bool])
+        .class(Class::Exact)
+}
+/// A position in the launch.
+const fn position(name: &'static str, suffix: Suffix, uniformity: Uniformity) -> Row {
+    let row = Row::new(name, Family::Sync, suffix).gives(&[Pattern::U32]).transfer(Transfer::Always(uniformity));
+    if let Suffix::Dim = suffix { row.attrs(&[Dim]) } else { row }
+}
+/// Any memory.
+const ANY_SPACE: &[Space] = Space::ALL;
+const GLOBAL_OR_SHARED: &[Space] = &[Space::Global, Space::Shared];
+const SHARED: &[Space] = &[Space::Shared];
+const GLOBAL: &[Space] = &[Space::Global];
+/// What atomics work on.
+const ATOMIC: ScalarSet = ScalarSet::WORDS.or(ScalarSet::WIDE);
+const ATOMIC_ADD: ScalarSet = ATOMIC.or(ScalarSet::of(&[Scalar::F32]));
+
+const fn atomic(name: &'static str, set: ScalarSet) -> Row {
+    Row::new(name, Family::Memory, Suffix::Scalar(set))
+        .takes(&[Pattern::Memory(GLOBAL_OR_SHARED), Pattern::Index, Pattern::T])
+        .gives(&[Pattern::T])
+        .attrs(&[Offset, Order, Scope])
+        .effect(Effect::Atomic)
+        .transfer(Transfer::Always(Uniformity::Varying))
+}
+/// Communication in a subgroup; all its invocations take part.
+const fn subgroup(name: &'static str, suffix: Suffix) -> Row {
+    Row::new(name, Family::Sync, suffix)
+        .effect(Effect::Sync)
+        .together(Convergence::Subgroup)
+        .needs(Feature::Subgroups)
+        .transfer(Transfer::Always(Uniformity::Varying))
+}
+/// What crosses lanes: 32-bit and 64-bit words; shorter types go through 32 bits.
+const SHUFFLED: ScalarSet = ScalarSet::NUMBERS.or(ScalarSet::BOOL);
+const fn shuffle(name: &'static str) -> Row {
+    subgroup(name, Suffix::Lanes(SHUFFLED)).takes(&[Pattern::T, Pattern::U32]).gives(&[Pattern::T])
+}
+const fn reduce(name: &'static str, set: ScalarSet) -> Row {
+    subgroup(name, Suffix::Scalar(set))
+        .takes(&[Pattern::T])
+        .gives(&[Pattern::T])
+        .transfer(Transfer::Always(Uniformity::Subgroup))
+}
+const fn scan(name: &'static str, set: ScalarSet) -> Row {
+    subgroup(name, Suffix::Scalar(set)).takes(&[Pattern::T]).gives(&[Pattern::T])
+}
+/// Integers of 32 and 64 bits, and floats that have arithmetic.
+const REDUCED: ScalarSet = ATOMIC.or(ScalarSet::FLOATS);
+const fn asynchronous(name: &'static str, suffix: Suffix, feature: Feature) -> Row {
+    Row::new(name, Family::Sync, suffix)
+        .effect(Effect::Sync)
+        .needs(feature)
+        .transfer(Transfer::Always(Uniformity::Varying))
+}
+const fn control(name: &'static str, suffix: Suffix) -> Row {
+    Row::new(name, Family::Control, suffix).effect(Effect::Control)
+}
+
+macro_rules! ops {
+    ($($variant:ident: $row:expr, $doc:literal;)*) => {
+        /// An operation.
+        #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+        pub enum Op { $(#[doc = $doc] $variant,)* }
+
+        impl Op {
+            /// All operations, in the table's order.
+            pub const ALL: &[Op] = &[$(Op::$variant,)*];
+        }
+
+        const TABLE: &[Row] = &[$($row.doc($doc),)*];
+    };
+}
+
+use Class::{Bounded, Exact, Library, Rounded};
+use Pattern as P;
+
+ops! {
+    // Control.
+    If: control("if", Suffix::None).takes(&[P::Bool]).gives(&[P::Rest]).transfer(Transfer::Regions),
+        "Runs the first region if the condition holds, else the second; gives what that region yields.";
+    Switch: control("switch", Suffix::Scalar(ScalarSet::INTEGERS)).takes(&[P::T]).gives(&[P::Rest]).attrs(&[Cases]).transfer(Transfer::Regions),
+        "Runs the region whose `case` lists the value, else the `default` one; gives what that region yields.";
+    Loop: control("loop", Suffix::None).takes(&[P::Rest]).gives(&[P::Rest]).attrs(&[Unroll]).transfer(Transfer::Regions),
+        "Runs its region again and again; the region's parameters start as the operands and are what `continue` or `while` gave last. Ends by `break`, whose values it gives.";
+    Call: control("call", Suffix::None).takes(&[P::Rest]).gives(&[P::Rest]).attrs(&[Callee]).transfer(Transfer::Always(Uniformity::Varying)),
+        "Calls a function. Kernels and what they call are not recursive.";
+    Yield: control("yield", Suffix::None).takes(&[P::Rest]),
+        "Ends a region of `if` or `switch` and gives its values.";
+    Break: control("break", Suffix::None).takes(&[P::Rest]),
+        "Leaves the innermost loop, which gives these values.";
+    Continue: control("continue", Suffix::None).takes(&[P::Rest]),
+        "Goes on with the next iteration of the innermost loop, whose parameters are these values.";
+    While: control("while", Suffix::None).takes(&[P::Bool, P::Rest]),
+        "`while c next v..`: if c holds, goes on with the next iteration with these values; else leaves the innermost loop, which gives its current parameters.";
+    Return: control("return", Suffix::None).takes(&[P::Rest]),
+        "Ends the function with these results, or the invocation of a kernel.";
+    Grid: control("grid", Suffix::None).takes(&[P::U32, P::U32, P::U32]),
+        "Ends a kernel's `launch` region: the number of workgroups in each dimension.";
+    TrapIf: Row::new("trap_if", Family::Control, Suffix::None).takes(&[P::Bool]).attrs(&[Code]).effect(Effect::Trap),
+        "If the condition holds, the launch reports this trap. The invocation goes on: arithmetic is total, so it can. Of several traps any one is reported.";
+
+    // Arithmetic.
+    Add: binary("add", ScalarSet::NUMBERS, Rounded).attrs(&[NoWrap]), "Sum; integers wrap.";
+    Sub: binary("sub", ScalarSet::NUMBERS, Rounded).attrs(&[NoWrap]), "Difference; integers wrap.";
+    Mul: binary("mul", ScalarSet::NUMBERS, Rounded).attrs(&[NoWrap]), "Product; integers wrap.";
+    Div: binary("div", ScalarSet::NUMBERS, Rounded),
+        "Quotient; integers truncate towards zero, x / 0 is x, the least integer / -1 is itself. Floats round correctly.";
+    Rem: binary("rem", ScalarSet::INTEGERS, Exact),
+        "Remainder of `div`, with the dividend's sign: x rem 0 is 0.";
+    MulHi: binary("mulhi", ScalarSet::INTEGERS, Exact), "The upper half of the product of twice the width.";
+    Neg: unary("neg", ScalarSet::NEGATABLE, Exact), "Negation; the least integer is its own. Floats flip the sign bit.";
+    Abs: unary("abs", ScalarSet::NEGATABLE, Exact), "Magnitude; the least integer is its own. Floats clear the sign bit.";
+    Min: binary("min", ScalarSet::NUMBERS, Rounded), "The lesser; if one float is NaN, the other one.";
+    Max: binary("max", ScalarSet::NUMBERS, Rounded), "The greater; if one float is NaN, the other one.";
+    Fma: lanes("fma", ScalarSet::FLOATS, &[P::T, P::T, P::T], Rounded), "a * b + c, rounded once.";
+    Mad: lanes("mad", ScalarSet::NUMBERS, &[P::T, P::T, P::T], Bounded(2)).attrs(&[NoWrap]),
+        "a * b + c, rounded once or twice as the device likes; exact for integers, which wrap.";
+    And: binary("and", ScalarSet::BITS, Exact), "Bitwise and.";
+    Or: binary("or", ScalarSet::BITS, Exact), "Bitwise or.";
+    Xor: binary("xor", ScalarSet::BITS, Exact), "Bitwise exclusive or.";
+    Not: unary("not", ScalarSet::BITS, Exact), "Bitwise complement.";
+    Shl: binary("shl", ScalarSet::INTEGERS, Exact).attrs(&[NoWrap]), "Shift left; the count is taken modulo the width.";
+    Shr: binary("shr", ScalarSet::INTEGERS, Exact),
+        "Shift right, of signed integers with copies of the sign; the count is taken modulo the width.";
+    Clz: unary("clz", ScalarSet::INTEGERS, Exact), "How many leading zero bits; the width for 0.";
+    Ctz: unary("ctz", ScalarSet::INTEGERS, Exact), "How many trailing zero bits; the width for 0.";
+    Popc: unary("popc", ScalarSet::INTEGERS, Exact), "How many bits are one.";
+    ReverseBits: unary("reverse_bits", ScalarSet::INTEGERS, Exact), "The bits in reverse order.";
+    Eq: compare("eq", ScalarSet::NUMBERS.or(ScalarSet::BOOL)), "Equal; NaN equals nothing.";
+    Ne: compare("ne", ScalarSet::NUMBERS.or(ScalarSet::BOOL)), "Not equal: the opposite of `eq`, so true for NaN.";
+    Lt: compare("lt", ScalarSet::NUMBERS), "Less; false for NaN.";
+    Le: compare("le", ScalarSet::NUMBERS), "Less or equal; false for NaN.";
+    Gt: compare("gt", ScalarSet::NUMBERS), "Greater; false for NaN.";
+    Ge: compare("ge", ScalarSet::NUMBERS), "Greater or equal; false for NaN.";
+    Select: Row::new("select", Family::Scalar, Suffix::Lanes(ScalarSet::ALL)).takes(&[P::Bool, P::T, P::T]).gives(&[P::T]).class(Exact),
+        "The first value if the condition holds, else the second.";
+    Convert: Row::new("convert", Family::Scalar, Suffix::Lanes(ScalarSet::ALL)).takes(&[P::Source]).gives(&[P::T]).class(Exact),
+        "The same number in another type. Integers keep their low bits; floats to integers truncate and saturate, NaN is 0; to floats the nearest, ties to even; to 8-bit floats the nearest finite one (NaN stays); to `bool` whether it is not 0.";
+    Bitcast: Row::new("bitcast", Family::Scalar, Suffix::Lanes(ScalarSet::STORED)).takes(&[P::Source]).gives(&[P::T]).class(Exact),
+        "The same bits as another type of the same width in all; lane 0 has the lowest bits.";
+
+    // Rounding and the math library.
+    Floor: unary("floor", ScalarSet::FLOATS, Rounded), "The nearest integer not above.";
+    Ceil: unary("ceil", ScalarSet::FLOATS, Rounded), "The nearest integer not below.";
+    Round: unary("round", ScalarSet::FLOATS, Rounded), "The nearest integer, ties to even.";
+    Trunc: unary("trunc", ScalarSet::FLOATS, Rounded), "The nearest integer towards zero.";
+    Sqrt: unary("sqrt", ScalarSet::FLOATS, Rounded), "Square root, correctly rounded; NaN below zero.";
+    Rsqrt: unary("rsqrt", ScalarSet::MATH, Library(1)), "1 / square root.";
+    Exp: unary("exp", ScalarSet::MATH, Library(1)), "e to the power of x.";
+    Exp2: unary("exp2", ScalarSet::MATH, Library(1)), "2 to the power of x.";
+    Log: unary("log", ScalarSet::MATH, Library(1)), "Natural logarithm.";
+    Log2: unary("log2", ScalarSet::MATH, Library(1)), "Logarithm to base 2.";
+    Sin: unary("sin", ScalarSet::MATH, Library(1)), "Sine of an angle in radians, of any size.";
+    Cos: unary("cos", ScalarSet::MATH, Library(1)), "Cosine of an angle in radians, of any size.";
+    Tan: unary("tan", ScalarSet::MATH, Library(2)), "Tangent of an angle in radians, of any size.";
+    Asin: unary("asin", ScalarSet::MATH, Library(1)), "Arc sine, in radians.";
+    Acos: unary("acos", ScalarSet::MATH, Library(1)), "Arc cosine, in radians.";
+    Atan: unary("atan", ScalarSet::MATH, Library(1)), "Arc tangent, in radians.";
+    Atan2: binary("atan2", ScalarSet::MATH, Library(1)), "`atan2 y, x`: the angle of the point (x, y), in radians.";
+    Tanh: unary("tanh", ScalarSet::MATH, Library(2)), "Hyperbolic tangent.";
+    Pow: binary("pow", ScalarSet::MATH, Library(2)), "x to the power of y, with C99's special cases.";
+
+    // The device's own functions.
+    DivApprox: binary("div.approx", ScalarSet::MATH, Bounded(4)), "Native quotient; divisors of magnitude 2^-126 to 2^126.";
+    RcpApprox: unary("rcp.approx", ScalarSet::MATH, Bounded(4)), "Native 1 / x; magnitudes 2^-126 to 2^126.";
+    SqrtApprox: unary("sqrt.approx", ScalarSet::MATH, Bounded(4)), "Native square root.";
+    RsqrtApprox: unary("rsqrt.approx", ScalarSet::MATH, Bounded(4)), "Native 1 / square root.";
+    ExpApprox: unary("exp.approx", ScalarSet::MATH, Bounded(128)), "Native e^x; arguments -80 to 80.";
+    Exp2Approx: unary("exp2.approx", ScalarSet::MATH, Bounded(128)), "Native 2^x; arguments -120 to 120.";
+    LogApprox: unary("log.approx", ScalarSet::MATH, Bounded(8192)), "Native natural logarithm; positive normal numbers.";
+    Log2Approx: unary("log2.approx", ScalarSet::MATH, Bounded(8192)), "Native logarithm to base 2; positive normal numbers.";
+    SinApprox: unary("sin.approx", ScalarSet::MATH, Bounded(1 << 14)), "Native sine; arguments of magnitude up to pi, within 2^-11 absolutely.";
+    CosApprox: unary("cos.approx", ScalarSet::MATH, Bounded(1 << 14)), "Native cosine; arguments of magnitude up to pi, within 2^-11 absolutely.";
+    TanhApprox: unary("tanh.approx", ScalarSet::MATH, Bounded(1 << 14)), "Native hyperbolic tangent; arguments of magnitude up to 10, within 2^-10 absolutely.";
+
+    // Short vectors and register arrays.
+    Vector: Row::new("vector", Family::Scalar, Suffix::Aggregate(ScalarSet::STORED)).takes(&[P::Parts]).gives(&[P::T]).class(Exact),
+        "A vector or register array of these elements.";
+    Splat: Row::new("splat", Family::Scalar, Suffix::Aggregate(ScalarSet::STORED)).takes(&[P::Element]).gives(&[P::T]).class(Exact),
+        "A vector or register array all of whose elements are the operand.";
+    Extract: Row::new("extract", Family::Scalar, Suffix::Scalar(ScalarSet::STORED)).takes(&[P::Aggregate, P::U32]).gives(&[P::T]).class(Exact),
+        "An element. Its position must be a constant once loops are unrolled.";
+    Insert: Row::new("insert", Family::Scalar, Suffix::Scalar(ScalarSet::STORED)).takes(&[P::Aggregate, P::U32, P::T]).gives(&[P::First]).class(Exact),
+        "The same with one element replaced. Its position must be a constant once loops are unrolled.";
+
+    // Memory.
+    Load: Row::new("load", Family::Memory, Suffix::Lanes(ScalarSet::STORED)).takes(&[P::Memory(ANY_SPACE), P::Index]).gives(&[P::T])
+        .attrs(&[Offset, Cache]).effect(Effect::Read).transfer(Transfer::Memory),
+        "Reads element `i` of the memory seen as an array of T: the access is aligned to T's whole size.";
+    Store: Row::new("store", Family::Memory, Suffix::Lanes(ScalarSet::STORED)).takes(&[P::Memory(ANY_SPACE), P::Index, P::T])
+        .attrs(&[Offset, Cache]).effect(Effect::Write),
+        "Writes element `i` of the memory seen as an array of T.";
+    UniformLoad: Row::new("uniform_load", Family::Memory, Suffix::Scalar(ScalarSet::STORED)).takes(&[P::Memory(SHARED), P::Index]).gives(&[P::T])
+        .attrs(&[Offset]).effect(Effect::Sync).together(Convergence::Workgroup).transfer(Transfer::Always(Uniformity::Workgroup)),
+        "A barrier on shared memory, a load that all invocations make at one index, and a barrier again: the value is uniform in the workgroup.";
+    AtomicLoad: Row::new("atomic.load", Family::Memory, Suffix::Scalar(ATOMIC)).takes(&[P::Memory(GLOBAL_OR_SHARED), P::Index]).gives(&[P::T])
+        .attrs(&[Offset, Order, Scope]).effect(Effect::Atomic).transfer(Transfer::Always(Uniformity::Varying)),
+        "Reads in one step.";
+    AtomicStore: Row::new("atomic.store", Family::Memory, Suffix::Scalar(ATOMIC)).takes(&[P::Memory(GLOBAL_OR_SHARED), P::Index, P::T])
+        .attrs(&[Offset, Order, Scope]).effect(Effect::Atomic),
+        "Writes in one step.";
+    AtomicAdd: atomic("atomic.add", ATOMIC_ADD), "Adds in one step; gives the old value.";
+    AtomicMin: atomic("atomic.min", ATOMIC), "Keeps the lesser in one step; gives the old value.";
+    AtomicMax: atomic("atomic.max", ATOMIC), "Keeps the greater in one step; gives the old value.";
+    AtomicAnd: atomic("atomic.and", ATOMIC), "Bitwise and in one step; gives the old value.";
+    AtomicOr: atomic("atomic.or", ATOMIC), "Bitwise or in one step; gives the old value.";
+    AtomicXor: atomic("atomic.xor", ATOMIC), "Bitwise exclusive or in one step; gives the old value.";
+    AtomicExchange: atomic("atomic.exchange", ATOMIC), "Writes in one step; gives the old value.";
+    AtomicCompareExchange: atomic("atomic.compare_exchange", ATOMIC).takes(&[P::Memory(GLOBAL_OR_SHARED), P::Index, P::T, P::T]),
+        "`atomic.compare_exchange m[i], expected, new`: writes `new` if the old value is `expected`, in one step; gives the old value. Never fails spuriously.";
+
+    // Positions.
+    GlobalId: position("global_id", Suffix::Dim, Uniformity::Varying), "`workgroup_id * workgroup_size + local_id`.";
+    LocalId: position("local_id", Suffix::Dim, Uniformity::Varying), "The invocation's position in its workgroup.";
+    LocalIndex: position("local_index", Suffix::None, Uniformity::Varying), "The same as one number: x fastest.";
+    WorkgroupId: position("workgroup_id", Suffix::Dim, Uniformity::Workgroup), "The workgroup's position in the grid.";
+    NumWorkgroups: position("num_workgroups", Suffix::Dim, Uniformity::Launch), "How many workgroups the grid has.";
+    WorkgroupSize: position("workgroup_size", Suffix::Dim, Uniformity::Launch), "How many invocations a workgroup has.";
+    SubgroupSize: position("subgroup_size", Suffix::None, Uniformity::Subgroup).needs(Feature::Subgroups),
+        "How many lanes a subgroup has; the workgroup's last subgroup may be partly empty.";
+    SubgroupId: position("subgroup_id", Suffix::None, Uniformity::Subgroup).needs(Feature::Subgroups), "Which subgroup of the workgroup it is.";
+    NumSubgroups: position("num_subgroups", Suffix::None, Uniformity::Workgroup).needs(Feature::Subgroups), "How many subgroups the workgroup has.";
+    Lane: position("lane", Suffix::None, Uniformity::Varying).needs(Feature::Subgroups), "The invocation's position in its subgroup.";
+
+    // Synchronisation.
+    Barrier: Row::new("barrier", Family::Sync, Suffix::None).attrs(&[AttrKind::Spaces]).effect(Effect::Sync).together(Convergence::Workgroup),
+        "Waits for all invocations of the workgroup; their accesses to the named spaces before it are seen by all after it.";
+    Fence: Row::new("fence", Family::Sync, Suffix::None).attrs(&[Order, Scope]).effect(Effect::Sync).needs(Feature::OrderedAtomics),
+        "Orders the invocation's accesses before and after it, for all who see the scope.";
+
+    // Subgroups.
+    Ballot: subgroup("ballot", Suffix::None).takes(&[P::Bool]).gives(&[P::Ballot]).transfer(Transfer::Always(Uniformity::Subgroup)),
+        "One bit a lane, lane 0 the lowest of the first word: whether the condition holds there.";
+    Any: subgroup("any", Suffix::None).takes(&[P::Bool]).gives(&[P::Bool]).transfer(Transfer::Always(Uniformity::Subgroup)), "Whether it holds in some lane.";
+    All: subgroup("all", Suffix::None).takes(&[P::Bool]).gives(&[P::Bool]).transfer(Transfer::Always(Uniformity::Subgroup)), "Whether it holds in every lane.";
+    Elect: subgroup("elect", Suffix::None).gives(&[P::Bool]), "True in exactly one lane of the subgroup, the lowest that takes part.";
+    Shuffle: shuffle("shuffle"), "The value of that lane; undefined if there is no such lane.";
+    ShuffleXor: shuffle("shuffle_xor"), "The value of the lane whose number differs by these bits. The mask is the same in all lanes.";
+    ShuffleUp: shuffle("shuffle_up"), "The value of the lane so many below; undefined where there is none. The distance is the same in all lanes.";
+    ShuffleDown: shuffle("shuffle_down"), "The value of the lane so many above; undefined where there is none. The distance is the same in all lanes.";
+    Broadcast: shuffle("broadcast").transfer(Transfer::Always(Uniformity::Subgroup)), "The value of that lane, which is the same number in all lanes.";
+    SubgroupAdd: reduce("subgroup.add", REDUCED), "Sum over the subgroup, in any order.";
+    SubgroupMul: reduce("subgroup.mul", REDUCED), "Product over the subgroup, in any order.";
+    SubgroupMin: reduce("subgroup.min", REDUCED), "Least over the subgroup.";
+    SubgroupMax: reduce("subgroup.max", REDUCED), "Greatest over the subgroup.";
+    SubgroupAnd: reduce("subgroup.and", ATOMIC), "Bitwise and over the subgroup.";
+    SubgroupOr: reduce("subgroup.or", ATOMIC), "Bitwise or over the subgroup.";
+    SubgroupXor: reduce("subgroup.xor", ATOMIC), "Bitwise exclusive or over the subgroup.";
+    InclusiveAdd: scan("inclusive.add", REDUCED), "Sum of the lanes up to and with this one, in any order.";
+    ExclusiveAdd: scan("exclusive.add", REDUCED), "Sum of the lanes below this one; 0 in the first.";
+    InclusiveMul: scan("inclusive.mul", REDUCED), "Product of the lanes up to and with this one, in any order.";
+    ExclusiveMul: scan("exclusive.mul", REDUCED), "Product of the lanes below this one; 1 in the first.";
+    InclusiveMin: scan("inclusive.min", REDUCED), "Least of the lanes up to and with this one.";
+    InclusiveMax: scan("inclusive.max", REDUCED), "Greatest of the lanes up to and with this one.";
+
+    // Fragments.
+    CoopLoad: subgroup("coop.load", Suffix::Coop).takes(&[P::Memory(GLOBAL_OR_SHARED), P::Index, P::U32]).gives(&[P::T]).attrs(&[Offset, Layout]),
+        "`coop.load m[i], stride`: a fragment from memory; index and stride count elements.";
+    CoopStore: subgroup("coop.store", Suffix::Coop).takes(&[P::Memory(GLOBAL_OR_SHARED), P::Index, P::T, P::U32]).attrs(&[Offset, Layout]),
+        "`coop.store m[i], f, stride`: a fragment to memory; index and stride count elements.";
+    CoopSplat: subgroup("coop.splat", Suffix::Coop).takes(&[P::Element]).gives(&[P::T]), "A fragment all of whose elements are the operand.";
+    CoopMma: subgroup("coop.mma", Suffix::Coop).takes(&[P::Fragment, P::Fragment, P::T]).gives(&[P::T]),
+        "`coop.mma a, b, c`: a * b + c on fragments of one shape; products are exact, sums rounded in any order.";
+
+    // Asynchronous operations.
+    AsyncCopy: asynchronous("async.copy", Suffix::Lanes(ScalarSet::STORED), Feature::AsyncCopy)
+        .takes(&[P::Memory(SHARED), P::Index, P::Memory(GLOBAL), P::Index, P::Bool]).attrs(&[Offset, SourceOffset]),
+        "`async.copy shared[i], buffer[j], inside`: starts to copy one T (4, 8 or 16 bytes); writes zeros and reads nothing if `inside` does not hold.";
+    AsyncCommit: asynchronous("async.commit", Suffix::None, Feature::AsyncCopy), "The invocation's copies since the last one become a group.";
+    AsyncWait: asynchronous("async.wait", Suffix::None, Feature::AsyncCopy).attrs(&[Pending]),
+        "Waits until at most `pending` of the invocation's latest groups are under way. Others see the data after a barrier.";
+    MbarrierInit: asynchronous("mbarrier.init", Suffix::None, Feature::Mbarrier).takes(&[P::Memory(SHARED), P::Index, P::U32]).attrs(&[Offset]),
+        "Makes the `u64` of shared memory a barrier that so many arrivals complete a phase of.";
+    MbarrierArrive: asynchronous("mbarrier.arrive", Suffix::None, Feature::Mbarrier).takes(&[P::Memory(SHARED), P::Index]).gives(&[P::Token]).attrs(&[Offset]),
+        "Arrives; gives the phase to wait for.";
+    MbarrierArriveCopies: asynchronous("mbarrier.arrive_copies", Suffix::None, Feature::Mbarrier).takes(&[P::Memory(SHARED), P::Index]).attrs(&[Offset]),
+        "Arrives by itself when all copies that the invocation has started are done.";
+    MbarrierWait: asynchronous("mbarrier.wait", Suffix::None, Feature::Mbarrier).takes(&[P::Memory(SHARED), P::Index, P::U32]).attrs(&[Offset]),
+        "Waits until the phase of this parity (0, 1) is complete.";
+    MbarrierTest: asynchronous("mbarrier.test", Suffix::None, Feature::Mbarrier).takes(&[P::Memory(SHARED), P::Index, P::Token]).gives(&[P::Bool]).attrs(&[Offset]),
+        "Whether the phase of the token is complete.";
+    FenceAsync: asynchronous("fence.async", Suffix::None, Feature::Wgmma),
+        "Ordinary writes to shared memory before it are seen by matrix products and bulk copies after it.";
+    WgmmaFence: asynchronous("wgmma.fence", Suffix::None, Feature::Wgmma).together(Convergence::Subgroup),
+        "Orders accesses to accumulator registers before it with products after it.";
+    Wgmma: asynchronous("wgmma", Suffix::Scalar(ScalarSet::of(&[Scalar::F16, Scalar::Bf16])), Feature::Wgmma).together(Convergence::Subgroup)
+        .takes(&[P::Aggregate, P::Memory(SHARED), P::Index, P::Memory(SHARED), P::Index]).gives(&[P::First]).attrs(&[Offset, SourceOffset, Shape, MatrixA, MatrixB]),
+        "`wgmma.f16 acc, a[i], b[j]`: 128 invocations start acc + a * b on matrices in shared memory; the result is in flight until `wgmma.wait`. Indices count elements of T.";
+    WgmmaCommit: asynchronous("wgmma.commit", Suffix::None, Feature::Wgmma).together(Convergence::Subgroup), "The products since the last one become a group.";
+    WgmmaWait: asynchronous("wgmma.wait", Suffix::None, Feature::Wgmma).together(Convergence::Subgroup).takes(&[P::Rest]).gives(&[P::Rest]).attrs(&[Pending]),
+        "Waits until at most `pending` of the latest groups are under way, and gives its operands, accumulators, as finished values.";
+}
+
+impl Op {
+    /// The operation's row.
+    pub const fn row(self) -> &'static Row {
+        &TABLE[self as usize]
+    }
+    /// The printed name, without the suffix.
+    pub const fn name(self) -> &'static str {
+        self.row().name
+    }
+    /// The operation of this printed name.
+    pub fn from_name(name: &str) -> Option<Op> {
+        Op::ALL.iter().copied().find(|op| op.name() == name)
+    }
+    /// Whether it ends a region.
+    pub const fn is_terminator(self) -> bool {
+        matches!(self, Op::Yield | Op::Break | Op::Continue | Op::While | Op::Return | Op::Grid)
+    }
+    /// Whether it may be removed if unused, repeated and moved.
+    pub const fn is_pure(self) -> bool {
+        matches!(self.row().effect, Effect::Pure)
+    }
+    /// How many accesses to memory it makes: each is a memory operand followed by an index.
+    pub fn accesses(self) -> usize {
+        self.row().operands.iter().filter(|p| matches!(p, Pattern::Memory(_))).count()
+    }
+}

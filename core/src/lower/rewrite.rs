@@ -1,0 +1,217 @@
+//! The walk that all passes share: copies a function instruction by instruction into a new one, where a pass may write
+//! something else. A value may become several (a 64-bit integer two words).
+//!
+//! Invariant: operands are mapped before a pass sees them; regions are copied in the order of the text, so a value's copy exists
+//! before its first use.
+
+use crate::diag::Diagnostic;
+use crate::idx::IndexVec;
+use crate::ir::{Builder, Def, Function, Inst, InstId, Memory, Op, RegionId, Type, Value, ValueId};
+
+/// A pass over one function.
+pub trait Pass {
+    /// The types that stand for a type: itself, unless the pass splits or replaces it.
+    fn types(&mut self, ty: Type) -> Vec<Type> {
+        vec![ty]
+    }
+
+    /// Writes what stands for an instruction through [`Rewriter::out`] and gives, for each of its results, the values that
+    /// stand for it. `None` copies it with mapped operands (and rewritten regions).
+    fn inst(&mut self, r: &mut Rewriter<'_>, inst: &Inst) -> Result<Option<Vec<Vec<ValueId>>>, Diagnostic>;
+
+    /// The values that stand for a constant, if it is not copied.
+    fn constant(&mut self, _r: &mut Rewriter<'_>, _ty: Type, _bits: u64) -> Option<Vec<ValueId>> {
+        None
+    }
+}
+
+/// The walk's state.
+#[derive(Debug)]
+pub struct Rewriter<'a> {
+    /// The function that is read.
+    pub old: &'a Function,
+    /// The function that is written, at the place where the current instruction's replacement goes.
+    pub out: Builder,
+    map: IndexVec<ValueId, Option<Vec<ValueId>>>,
+}
+
+impl<'a> Rewriter<'a> {
+    /// Rewrites a whole function.
+    pub fn run(old: &'a Function, pass: &mut dyn Pass) -> Result<Function, Diagnostic> {
+        let mut function = Function::new(old.name.clone(), old.span);
+        function.results = old.results.iter().flat_map(|t| pass.types(*t)).collect();
+        let map = old.values.iter().map(|_| None).collect();
+        let mut r = Rewriter { old, out: Builder::new(function), map };
+        r.params(pass);
+        r.launch(pass)?;
+        r.memories(pass)?;
+        r.region(pass, old.body)?;
+        Ok(r.out.function)
+    }
+
+    /// The values that stand for an old value: one, unless the pass splits its type.
+    pub fn values(&mut self, pass: &mut dyn Pass, old: ValueId) -> Vec<ValueId> {
+        if let Some(values) = &self.map[old] {
+            return values.clone();
+        }
+        let value = &self.old.values[old];
+        let Def::Constant(bits) = value.def else {
+            unreachable!("a verified function defines values before their uses")
+        };
+        let ty = value.ty;
+        let values = pass.constant(self, ty, bits).unwrap_or_else(|| vec![self.out.function.constant(ty, bits)]);
+        self.map[old] = Some(values.clone());
+        values
+    }
+    /// The value that stands for an old value, for passes that split none.
+    pub fn value(&mut self, pass: &mut dyn Pass, old: ValueId) -> ValueId {
+        self.values(pass, old)[0]
+    }
+    /// Says what stands for an old value.
+    pub fn set(&mut self, old: ValueId, new: Vec<ValueId>) {
+        self.map[old] = Some(new);
+    }
+
+    /// Copies an instruction with mapped operands and rewritten regions, and maps its results.
+    pub fn copy(&mut self, pass: &mut dyn Pass, inst: &Inst) -> Result<InstId, Diagnostic> {
+        let operands = inst.operands.iter().flat_map(|v| self.values(pass, *v)).collect();
+        let mut new = Inst { operands, results: vec![], regions: vec![], ..inst.clone() };
+        for region in &inst.regions {
+            new.regions.push(self.inner(pass, *region)?);
+        }
+        let types: Vec<Vec<Type>> = inst.results.iter().map(|v| pass.types(self.old.ty(*v))).collect();
+        let flat: Vec<Type> = types.iter().flatten().copied().collect();
+        let id = self.out.push(new, &flat);
+        let mut results = self.out.function.insts[id].results.clone().into_iter();
+        for (old, types) in inst.results.iter().zip(&types) {
+            let new: Vec<ValueId> = results.by_ref().take(types.len()).collect();
+            self.rename(*old, &new);
+            self.map[*old] = Some(new);
+        }
+        Ok(id)
+    }
+
+    /// Rewrites a region into a new one that nothing holds yet.
+    pub fn inner(&mut self, pass: &mut dyn Pass, old: RegionId) -> Result<RegionId, Diagnostic> {
+        let region = self.out.new_region(&[]);
+        self.arguments(pass, old, region);
+        let outer = std::mem::replace(&mut self.out.region, region);
+        let result = self.region(pass, old);
+        self.out.region = outer;
+        result.map(|()| region)
+    }
+
+    /// Rewrites the instructions of a region to where the output stands.
+    pub fn region(&mut self, pass: &mut dyn Pass, old: RegionId) -> Result<(), Diagnostic> {
+        let source = self.old;
+        for id in &source.regions[old].insts {
+            let inst = &source.insts[*id];
+            self.out.span = inst.span;
+            match pass.inst(self, inst)? {
+                None => drop(self.copy(pass, inst)?),
+                Some(results) => {
+                    debug_assert_eq!(results.len(), inst.results.len(), "{}: each result is replaced", inst.op.name());
+                    for (old, new) in inst.results.iter().zip(results) {
+                        self.rename(*old, &new);
+                        self.map[*old] = Some(new);
+                    }
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// Gives a new region the parameters that stand for those of an old one.
+    pub fn arguments(&mut self, pass: &mut dyn Pass, old: RegionId, new: RegionId) {
+        for param in &self.old.regions[old].params {
+            let values: Vec<ValueId> =
+                pass.types(self.old.ty(*param)).into_iter().map(|ty| self.argument(new, ty)).collect();
+            self.rename(*param, &values);
+            self.map[*param] = Some(values);
+        }
+    }
+    /// Adds a parameter to a new region.
+    pub fn argument(&mut self, region: RegionId, ty: Type) -> ValueId {
+        let position = self.out.function.regions[region].params.len() as u32;
+        let value = self.out.function.values.push(Value { ty, def: Def::Argument(region, position), name: None });
+        self.out.function.regions[region].params.push(value);
+        value
+    }
+
+    /// Names what stands for an old value after it, if it has no name yet.
+    fn rename(&mut self, old: ValueId, new: &[ValueId]) {
+        let Some(name) = &self.old.values[old].name else { return };
+        for (i, value) in new.iter().enumerate() {
+            let slot = &mut self.out.function.values[*value];
+            if slot.name.is_none() && !matches!(slot.def, Def::Constant(_)) {
+                slot.name = Some(if new.len() == 1 { name.clone() } else { format!("{name}.{i}").into() });
+            }
+        }
+    }
+
+    fn params(&mut self, pass: &mut dyn Pass) {
+        for param in &self.old.params {
+            let Value { ty, def, name } = self.old.values[*param].clone();
+            let types = pass.types(ty);
+            let values: Vec<ValueId> = types
+                .iter()
+                .map(|ty| {
+                    let value = self.out.function.values.push(Value { ty: *ty, def, name: None });
+                    self.out.function.params.push(value);
+                    value
+                })
+                .collect();
+            if let (Some(name), [value]) = (&name, &values[..]) {
+                self.out.function.values[*value].name = Some(name.clone());
+            }
+            self.rename(*param, &values);
+            self.map[*param] = Some(values);
+        }
+    }
+
+    fn launch(&mut self, pass: &mut dyn Pass) -> Result<(), Diagnostic> {
+        let Some(launch) = &self.old.launch else { return Ok(()) };
+        let mut new = launch.clone();
+        for spec in &mut new.specialisations {
+            // Specialisations keep their type: they are constants before any pass that splits types runs.
+            let value = self.out.function.values.push(self.old.values[spec.value].clone());
+            self.map[spec.value] = Some(vec![value]);
+            spec.value = value;
+        }
+        if let Some(traps) = launch.traps {
+            new.traps = self.map[traps].as_ref().map(|v| v[0]);
+        }
+        if let Some(prologue) = launch.prologue {
+            new.prologue = Some(self.inner(pass, prologue)?);
+        }
+        self.out.function.launch = Some(new);
+        Ok(())
+    }
+
+    fn memories(&mut self, pass: &mut dyn Pass) -> Result<(), Diagnostic> {
+        for memory in self.old.memories.iter() {
+            let length = self.value(pass, memory.length);
+            let id = self.out.function.memories.next_id();
+            let Value { ty, name, .. } = self.old.values[memory.value].clone();
+            let value = self.out.function.values.push(Value { ty, def: Def::Memory(id), name });
+            self.out.function.memories.push(Memory { value, length, ..memory.clone() });
+            self.map[memory.value] = Some(vec![value]);
+        }
+        Ok(())
+    }
+}
+
+/// A pass that changes nothing: copies a function, leaving out what no region holds.
+#[derive(Debug, Default)]
+pub struct Compact;
+
+impl Pass for Compact {
+    fn inst(&mut self, _: &mut Rewriter<'_>, _: &Inst) -> Result<Option<Vec<Vec<ValueId>>>, Diagnostic> {
+        Ok(None)
+    }
+}
+
+/// Whether an operation's suffix type is one that a pass replaces; a shorthand for passes over types.
+pub fn has_element(inst: &Inst, set: crate::ir::ScalarSet) -> bool {
+    inst.op != Op::Call && inst.ty.and_then(Type::element).is_some_and(|s| set.has(s))
+}

@@ -1,0 +1,169 @@
+//! The interface of a device. A device owns buffers and programs, which are named by ids; work is a list of commands
+//! that run in order, each seeing what those before it wrote.
+//!
+//! Invariant: no method panics or leaves a command half recorded; an error says by its code whether the device can still be used
+//! (all but [`Code::DeviceLost`](crate::diag::Code::DeviceLost) and `DeviceTimeout`).
+
+use crate::diag::Diagnostic;
+use crate::idx::index_type;
+use crate::ir::{Caps, FunctionId, Module, Type, Verified};
+use std::time::Duration;
+
+index_type! {
+    /// A buffer of a device.
+    pub struct BufferId;
+}
+index_type! {
+    /// A kernel that a device has compiled.
+    pub struct ProgramId;
+}
+
+/// Which implementation.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum DeviceKind {
+    /// The reference machine.
+    Interpreter,
+    /// wgpu on a graphics card.
+    Wgpu,
+    /// wgpu on an adapter that computes on the CPU: never chosen unless it is named.
+    WgpuSoftware,
+    /// The CUDA driver.
+    Cuda,
+}
+
+/// What a device is, for people and for cache keys.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct DeviceInfo {
+    /// Which implementation.
+    pub kind: DeviceKind,
+    /// Name of the card or adapter.
+    pub name: String,
+    /// Driver and its version; what else tells two machines apart.
+    pub driver: String,
+    /// The interface below: `Vulkan`, `Metal`, `DX12`, `CUDA 13.0 sm_90`, ..
+    pub backend: String,
+}
+
+/// How memory of a buffer is going to be used.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Memory {
+    /// Bytes.
+    pub bytes: u64,
+    /// Whether grids of indirect dispatches are read from it.
+    pub indirect: bool,
+}
+
+/// A scalar argument: the value's bits, zero above the type's width.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Constant {
+    /// A scalar type.
+    pub ty: Type,
+    /// Its bits.
+    pub bits: u64,
+}
+
+/// An argument of a kernel.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Argument {
+    /// A buffer, from a byte (a multiple of 256) on.
+    Buffer(BufferId, u64),
+    /// A number.
+    Scalar(Constant),
+}
+
+/// How many workgroups run.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Grid {
+    /// What the kernel's own `launch` region says.
+    Own,
+    /// This many.
+    Workgroups([u32; 3]),
+    /// Three `u32` in a buffer, at a byte that is a multiple of 4, read when the dispatch starts. Folding is the writer's task.
+    Indirect(BufferId, u64),
+}
+
+/// One launch of a kernel.
+#[derive(Clone, Debug)]
+pub struct Dispatch {
+    /// The kernel.
+    pub program: ProgramId,
+    /// One for each parameter.
+    pub arguments: Vec<Argument>,
+    /// How many workgroups.
+    pub grid: Grid,
+}
+
+/// A step of work.
+#[derive(Clone, Debug)]
+pub enum Command {
+    /// Runs a kernel.
+    Dispatch(Dispatch),
+    /// Copies bytes between buffers (or within one, without overlap); offsets and size are multiples of 4.
+    Copy {
+        /// From buffer and byte.
+        from: (BufferId, u64),
+        /// To buffer and byte.
+        to: (BufferId, u64),
+        /// How many bytes.
+        bytes: u64,
+    },
+    /// Fills bytes with zero; offset and size are multiples of 4.
+    Clear {
+        /// Buffer and first byte.
+        at: (BufferId, u64),
+        /// How many bytes.
+        bytes: u64,
+    },
+}
+
+/// How kernels are compiled.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct LoadOptions {
+    /// Values of specialisation constants by name; the kernel's defaults for the rest.
+    pub specialisations: Vec<(String, u64)>,
+    /// Keep all guards that a device's own compiler can add (bounds checks): slower, for finding faults.
+    pub checked: bool,
+}
+
+/// What running the commands took on the device: from the start of the first to the end of the last.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Timing {
+    /// By the device's own clock, or the host's where it has none (see `exact`).
+    pub elapsed: Duration,
+    /// Whether the device's own clock was read.
+    pub exact: bool,
+}
+
+/// A device.
+pub trait Device {
+    /// What it is.
+    fn info(&self) -> &DeviceInfo;
+    /// What it can do. Kernels are made legal for this by [`load`](Self::load).
+    fn caps(&self) -> &Caps;
+
+    /// A new buffer, all zero. Its size is rounded up to a multiple of 16 bytes; 0 bytes is allowed.
+    fn allocate(&mut self, memory: Memory) -> Result<BufferId, Diagnostic>;
+    /// Gives a buffer back once work that uses it is done.
+    fn free(&mut self, buffer: BufferId);
+    /// Writes bytes from a place on (a multiple of 4; so is the length), after all work submitted so far.
+    fn write(&mut self, buffer: BufferId, offset: u64, bytes: &[u8]) -> Result<(), Diagnostic>;
+    /// Waits for all work and reads bytes (offset and length multiples of 4).
+    fn read(&mut self, buffer: BufferId, offset: u64, bytes: &mut [u8]) -> Result<(), Diagnostic>;
+
+    /// Compiles kernels of a module, all into one module of the device; gives a program for each.
+    fn load(
+        &mut self,
+        module: &Verified<Module>,
+        kernels: &[FunctionId],
+        options: &LoadOptions,
+    ) -> Result<Vec<ProgramId>, Vec<Diagnostic>>;
+    /// Forgets a program.
+    fn unload(&mut self, program: ProgramId);
+
+    /// Queues commands. Nothing is queued if an error is returned.
+    fn submit(&mut self, commands: &[Command]) -> Result<(), Diagnostic>;
+    /// Waits until all queued work is done; an error if something in it failed or trapped.
+    fn wait(&mut self) -> Result<(), Diagnostic>;
+    /// Runs commands once, after what was queued before, and says how long they took.
+    fn time(&mut self, commands: &[Command]) -> Result<Timing, Diagnostic>;
+}
