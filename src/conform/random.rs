@@ -90,11 +90,13 @@ pub fn shrink(choices: &[u8], mut fails: impl FnMut(&[u8]) -> bool) -> Vec<u8> {
         }
         if step == 1 {
             for at in 0..best.len() {
-                let mut lower = best.clone();
-                lower[at] /= 2;
-                if lower[at] != best[at] && fails(&lower) {
-                    best = lower;
-                    better = true;
+                for value in [best[at] / 2, best[at].saturating_sub(1)] {
+                    let mut lower = best.clone();
+                    lower[at] = value;
+                    if lower[at] != best[at] && fails(&lower) {
+                        best = lower;
+                        better = true;
+                    }
                 }
             }
             if !better {
