@@ -1,0 +1,9 @@
+//! The routines of the math library as plain functions, made of the same operations in the same order as the text of
+//! the IR beside them: what the tests hold that text to, and what was measured over all floats.
+
+pub mod convert;
+pub mod division;
+pub mod fma;
+pub mod ops;
+pub mod root;
+pub mod wide;
