@@ -38,6 +38,26 @@ pub fn reciprocal(b: f32) -> f32 {
     r1 + r1 * (1.0 - b * r1)
 }
 
+/// `1 / b` for b from 2^-60 to 2^60, to 2^-22.
+pub fn inverse(b: f32) -> f32 {
+    // The pattern negated is off by 12 %; Newton's iteration, its first step evened out, makes that 2^-22 in three.
+    let r0 = float(U(0x7ef311c7) - bits(b));
+    let r1 = r0 * (2.0 - b * r0);
+    let r2 = r1 * (2.0 - b * r1);
+    r2 + r2 * (1.0 - b * r2)
+}
+
+/// `n / (d + c)` in two floats, c a rounding error of d and d of moderate size.
+pub fn quotient(n: f32, d: f32, c: f32) -> (f32, f32) {
+    // The upper bits of a guess, and the rest by the remainder, whose first two differences are exact.
+    let g = inverse(d);
+    let q = float(bits(n * g) & 0xfffff000);
+    let u = float(bits(d) & 0xfffff000);
+    let rest = (((n - q * u) - q * (d - u)) - q * c) * g;
+    let t = q + rest;
+    (t, (q - t) + rest)
+}
+
 /// `a / b`, correctly rounded.
 pub fn div(a: f32, b: f32) -> f32 {
     let x = bits(a);

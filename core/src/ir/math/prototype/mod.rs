@@ -3,7 +3,12 @@
 
 pub mod convert;
 pub mod division;
+pub mod exponential;
 pub mod fma;
+pub mod inverse;
+pub mod logarithm;
 pub mod ops;
+pub mod power;
 pub mod root;
+pub mod trigonometric;
 pub mod wide;
