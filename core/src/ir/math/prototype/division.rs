@@ -84,7 +84,8 @@ pub fn div(a: f32, b: f32) -> f32 {
     let rest = unsigned(rest1) + select(over != 0, mb, U(0));
     let half = select(rest + rest > mb, U(3), flag(rest != 0));
     let normal = sign | round_to(e, (q << 2) + half, U(23), I(255));
-    // Infinity over a number, and a number over zero; zero over a number, and a number over infinity; and what has no answer.
+    // Infinity over a number, and a number over zero; zero over a number, and a number over infinity; and what has no
+    // answer.
     let infinite = (ax == 0x7f800000) | (ay == 0);
     let zero = (ax == 0) | (ay == 0x7f800000);
     let invalid = (infinite & zero) | (ax > 0x7f800000) | (ay > 0x7f800000);

@@ -1,5 +1,8 @@
 //! The routines of the math library as plain functions, made of the same operations in the same order as the text of
-//! the IR beside them: what the tests hold that text to, and what was measured over all floats.
+//! the IR beside them: what was measured over all floats, and what the text is held to.
+
+mod accuracy;
+mod integers;
 
 pub mod convert;
 pub mod division;

@@ -47,10 +47,10 @@ pub fn rsqrt(a: f32) -> f32 {
     let guess = umin(umax(bits(inverse_root(f)), U(0x3f000000)), U(0x3f800000));
     let y = float(guess);
     let s = bits(f * y) - 0x3f000000;
-    // How far s is from the root and y s from 1, exact in a word each, correct y.
-    let root_rest = i_to_f(signed((w << 23) - s * s));
-    let unit_rest = i_to_f(signed((guess - 0x3e800000) * s));
-    let z = y - y * 7.1054274e-15 * (unit_rest + root_rest * (y * y));
+    // How far s is from the root and y s from 1, exact in a word each, correct y. Their upper bits do.
+    let root_rest = signed((w << 23) - s * s) >> 4;
+    let unit_rest = signed((guess - 0x3e800000) * s) >> 4;
+    let z = y - y * 1.1368684e-13 * (i_to_f(unit_rest) + i_to_f(root_rest) * (y * y));
     let result = bits(z) - ((e - double) >> 1 << 23) + 0x3f800000;
     let zero = select((x & 0x7fffffff) == 0, x | 0x7f800000, U(0x7fc00000));
     let special = select(x == 0x7f800000, U(0), zero);

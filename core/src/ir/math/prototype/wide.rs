@@ -1,5 +1,6 @@
 //! 64-bit integers as pairs of words, the lower one first.
 
+use super::division::*;
 use super::ops::*;
 
 /// The sum.
@@ -90,6 +91,30 @@ pub fn eq64(x0: U, x1: U, y0: U, y1: U) -> bool {
     ((x0 ^ y0) | (x1 ^ y1)) == 0
 }
 
+/// The lesser unsigned number.
+pub fn min_u64(x0: U, x1: U, y0: U, y1: U) -> (U, U) {
+    let less = lt_u64(x0, x1, y0, y1);
+    (select(less, x0, y0), select(less, x1, y1))
+}
+
+/// The greater unsigned number.
+pub fn max_u64(x0: U, x1: U, y0: U, y1: U) -> (U, U) {
+    let less = lt_u64(x0, x1, y0, y1);
+    (select(less, y0, x0), select(less, y1, x1))
+}
+
+/// The lesser signed number.
+pub fn min_i64(x0: U, x1: U, y0: U, y1: U) -> (U, U) {
+    let less = lt_i64(x0, x1, y0, y1);
+    (select(less, x0, y0), select(less, x1, y1))
+}
+
+/// The greater signed number.
+pub fn max_i64(x0: U, x1: U, y0: U, y1: U) -> (U, U) {
+    let less = lt_i64(x0, x1, y0, y1);
+    (select(less, y0, x0), select(less, y1, x1))
+}
+
 /// The number of leading zeros, 64 for zero.
 pub fn clz64(x0: U, x1: U) -> U {
     select(x1 == 0, clz(x0) + 32, clz(x1))
@@ -177,6 +202,11 @@ pub fn negate_if(x0: U, x1: U, sign: U) -> (U, U) {
     sub64(x0 ^ sign, x1 ^ sign, sign, sign)
 }
 
+/// The magnitude; that of the least number is itself.
+pub fn abs_i64(x0: U, x1: U) -> (U, U) {
+    negate_if(x0, x1, unsigned(signed(x1) >> 31))
+}
+
 /// The quotient of signed numbers, towards zero. Division by zero gives the dividend.
 pub fn div_i64(x0: U, x1: U, y0: U, y1: U) -> (U, U) {
     let sx = unsigned(signed(x1) >> 31);
@@ -199,11 +229,12 @@ pub fn rem_i64(x0: U, x1: U, y0: U, y1: U) -> (U, U) {
 
 /// The nearest float, ties to even.
 pub fn u64_to_f32(x0: U, x1: U) -> f32 {
-    // The 32 upper bits, the last one sticky, are rounded by the conversion of a word.
+    // 24 bits, a half bit and a sticky bit.
     let n = clz64(x0, x1);
     let (z0, z1) = shl64(x0, x1, n);
-    let mantissa = bits(u_to_f(z1 | flag(z0 != 0)));
-    float(select(z1 == 0, U(0), mantissa + ((U(32) - n) << 23)))
+    let sig = (z1 >> 6) | flag(((z1 << 26) | z0) != 0);
+    let result = round_to(I(190) - signed(n), sig, U(23), I(255));
+    float(select(z1 == 0, U(0), result))
 }
 
 /// The nearest float, ties to even.
@@ -227,7 +258,7 @@ pub fn magnitude64(x: U) -> (U, U) {
 pub fn f32_to_u64(a: f32) -> (U, U) {
     let x = bits(a);
     let (z0, z1) = magnitude64(x);
-    let zero = (x > 0x80000000) | ((x & 0x7fffffff) > 0x7f800000);
+    let zero = (x >= 0x80000000) | ((x & 0x7fffffff) > 0x7f800000);
     let full = x >= 0x5f800000;
     let ones = select(full, U(0xffffffff), U(0));
     (select(zero, U(0), z0 | ones), select(zero, U(0), z1 | ones))
