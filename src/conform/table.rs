@@ -275,12 +275,17 @@ impl Writer {
         let n = columns[0].len();
         let name = format!("{scalar} {} alone", space.name());
         let mut kernel = Kernel::new(&name.replace(' ', "_"), WORKGROUP);
-        let inputs: Vec<ValueId> = (columns.into_iter().enumerate())
-            .map(|(i, c)| kernel.buffer(&format!("in{i}"), pack(scalar, c), true, Expectation::input(scalar)))
+        let inputs: Vec<ValueId> = (columns.iter().enumerate())
+            .map(|(i, c)| {
+                kernel.buffer(&format!("in{i}"), pack(scalar, c.iter().copied()), true, Expectation::input(scalar))
+            })
             .collect();
+        let first = pack(scalar, columns[0].iter().copied());
         let empty = vec![0; n * scalar.bytes() as usize];
         let class = if scalar.is_float() { Class::Rounded } else { Class::Exact };
-        let memory = kernel.buffer("memory", empty.clone(), false, Expectation::class(scalar, class));
+        let mut expectation = Expectation::class(scalar, class);
+        expectation.input = Some(scalar);
+        let memory = kernel.buffer("memory", first, false, expectation);
         let old = kernel.buffer("old", empty, false, Expectation::class(scalar, class));
         let count = kernel.count(n);
         let shared = (space == Space::Shared).then(|| {
@@ -290,8 +295,10 @@ impl Writer {
         kernel.guarded(count, |k| {
             let local = k.builder.position(Op::LocalId, Dim::X);
             let (place, index) = shared.map_or((memory, k.id), |shared| (shared, local));
-            let first = k.load(scalar.into(), inputs[0]);
-            k.builder.op_with(Op::AtomicStore, Some(as_words(scalar)), &[place, index, first], &[]);
+            if shared.is_some() {
+                let first = k.load(scalar.into(), inputs[0]);
+                k.put(scalar, place, index, first);
+            }
             let mut operands = vec![place, index];
             operands.extend(inputs[1..].iter().map(|i| k.builder.load(scalar, *i, k.id)));
             let inst = k.builder.op_with(op, Some(scalar.into()), &operands, &[]);
@@ -299,8 +306,8 @@ impl Writer {
                 k.store(scalar.into(), old, result);
             }
             if shared.is_some() {
-                let after = k.builder.op(Op::AtomicLoad, as_words(scalar), &[place, index]);
-                k.store(as_words(scalar), memory, after);
+                let after = k.get(scalar, place, index);
+                k.store(scalar.into(), memory, after);
             }
         });
         self.finish(name, kernel, (n as u32).div_ceil(WORKGROUP));
@@ -333,32 +340,18 @@ impl Writer {
             // One workgroup: shared memory starts as the buffer does and is written back.
             let length = kernel.builder.u32(4);
             let shared = kernel.builder.function.memory(Some("place".into()), Space::Shared, scalar.into(), length);
-            let b = &mut kernel.builder;
-            let first = b.op(Op::Lt, Scalar::U32, &[local, length]);
-            b.if_else(
-                first,
-                &[],
-                |b| {
-                    let value = b.load(scalar, memory, local);
-                    b.op_with(Op::AtomicStore, Some(as_words(scalar)), &[shared, local, value], &[]);
-                    b.end(Op::Yield, &[]);
-                },
-                |b| b.end(Op::Yield, &[]),
-            );
-            b.end(Op::Barrier, &[]);
-            let value = b.load(scalar, input, local);
-            b.op_with(op, Some(scalar.into()), &[shared, place, value], &[]);
-            b.end(Op::Barrier, &[]);
-            b.if_else(
-                first,
-                &[],
-                |b| {
-                    let value = b.op(Op::AtomicLoad, as_words(scalar), &[shared, local]);
-                    b.store(scalar, memory, local, value);
-                    b.end(Op::Yield, &[]);
-                },
-                |b| b.end(Op::Yield, &[]),
-            );
+            kernel.first_four(local, length, |k| {
+                let value = k.builder.load(scalar, memory, local);
+                k.put(scalar, shared, local, value);
+            });
+            kernel.builder.end(Op::Barrier, &[]);
+            let value = kernel.builder.load(scalar, input, local);
+            kernel.builder.op_with(op, Some(scalar.into()), &[shared, place, value], &[]);
+            kernel.builder.end(Op::Barrier, &[]);
+            kernel.first_four(local, length, |k| {
+                let value = k.get(scalar, shared, local);
+                k.builder.store(scalar, memory, local, value);
+            });
         }
         let grid = if space == Space::Global { 4 } else { 1 };
         self.finish(name, kernel, grid);
@@ -429,12 +422,25 @@ impl Writer {
     }
 }
 
-/// Atomic loads and stores work on integers: floats stand as words.
-fn as_words(scalar: Scalar) -> Type {
-    if scalar.is_float() { Type::Scalar(scalar.as_bits()) } else { Type::Scalar(scalar) }
-}
-
 impl Kernel {
+    /// Writes to a place that atomic operations use. There are no atomic stores of floats; nobody else is there yet.
+    fn put(&mut self, scalar: Scalar, place: ValueId, index: ValueId, value: ValueId) {
+        let op = if scalar.is_float() { Op::Store } else { Op::AtomicStore };
+        self.builder.op_with(op, Some(scalar.into()), &[place, index, value], &[]);
+    }
+
+    /// Reads from a place that atomic operations have used.
+    fn get(&mut self, scalar: Scalar, place: ValueId, index: ValueId) -> ValueId {
+        self.builder.op(if scalar.is_float() { Op::Load } else { Op::AtomicLoad }, scalar, &[place, index])
+    }
+
+    /// Runs `body` in the first invocations of a workgroup.
+    fn first_four(&mut self, local: ValueId, four: ValueId, body: impl FnOnce(&mut Kernel)) {
+        let id = std::mem::replace(&mut self.id, local);
+        self.guarded(four, body);
+        self.id = id;
+    }
+
     /// The operation, with lanes and distances that exist whatever the subgroup's width is.
     fn apply_subgroup(&mut self, op: Op, ty: Option<Type>, value: ValueId, size: ValueId) -> ValueId {
         let b = &mut self.builder;
