@@ -11,6 +11,7 @@
 
 mod entry;
 mod launch;
+pub mod legalise;
 mod rewrite;
 
 pub use entry::{Compiled, Entry, Parameter, Plan, PlannedGrid, Scalar, Slot};

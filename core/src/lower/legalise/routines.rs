@@ -1,0 +1,73 @@
+//! Routines of the math library, copied into a module once where passes call them.
+//!
+//! Invariant: a routine is named by its place in the module before it stands there; [`Routines::take`] gives those that do
+//! not yet, in that order.
+
+use crate::diag::{Code, Diagnostic};
+use crate::ir::attrs::Attr;
+use crate::ir::{Builder, Function, FunctionId, ValueId, math};
+use std::collections::HashMap;
+
+/// The routines that a module has or is going to have.
+#[derive(Debug)]
+pub(super) struct Routines {
+    /// Places in the module by places in the library.
+    placed: HashMap<FunctionId, FunctionId>,
+    /// Copied, but not in the module yet.
+    pending: Vec<Function>,
+    /// Place of the next one.
+    next: usize,
+}
+
+impl Routines {
+    /// None yet; the first will stand at this place.
+    pub(super) fn new(next: usize) -> Routines {
+        Routines { placed: HashMap::new(), pending: vec![], next }
+    }
+
+    /// Those that are to be appended to the module now.
+    pub(super) fn take(&mut self) -> Vec<Function> {
+        std::mem::take(&mut self.pending)
+    }
+
+    /// Calls a routine by its name.
+    pub(super) fn call(
+        &mut self,
+        b: &mut Builder,
+        name: &str,
+        operands: &[ValueId],
+    ) -> Result<Vec<ValueId>, Diagnostic> {
+        let routine = math::named(name).ok_or_else(|| {
+            Diagnostic::new(Code::Internal, b.span, format!("the math library has no routine `{name}`"))
+        })?;
+        Ok(self.call_id(b, routine, operands))
+    }
+
+    /// Calls a routine of the library.
+    pub(super) fn call_id(&mut self, b: &mut Builder, routine: FunctionId, operands: &[ValueId]) -> Vec<ValueId> {
+        let results = &math::library().functions[routine].results;
+        let callee = self.place(routine);
+        b.call(callee, results, operands)
+    }
+
+    /// The place of a routine and of all that it calls.
+    fn place(&mut self, routine: FunctionId) -> FunctionId {
+        if let Some(id) = self.placed.get(&routine) {
+            return *id;
+        }
+        let mut function = math::library().functions[routine].clone();
+        let mut calls = vec![];
+        function.walk(function.body, &mut |id, inst| calls.extend(inst.callee().map(|callee| (id, callee))));
+        for (id, callee) in calls {
+            // The library is not recursive, as no module is.
+            let callee = self.place(callee);
+            function.insts[id].set(Attr::Callee(callee));
+        }
+        function.name = format!("math.{}", function.name).into();
+        let id = FunctionId::new(self.next as u32);
+        self.next += 1;
+        self.pending.push(function);
+        self.placed.insert(routine, id);
+        id
+    }
+}
