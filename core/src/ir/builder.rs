@@ -45,6 +45,16 @@ impl Builder {
         self.constant(Scalar::Bool, u64::from(value))
     }
 
+    /// A value of all zero bits; for what has none (tokens), a `u32` 0 that the verifier refuses.
+    pub fn zero(&mut self, ty: Type) -> ValueId {
+        let zero = self.constant(ty.element().unwrap_or(Scalar::U32), 0);
+        match ty {
+            Type::Vector(..) | Type::Regs(..) => self.op(Op::Splat, ty, &[zero]),
+            Type::Coop(..) => self.op(Op::CoopSplat, ty, &[zero]),
+            Type::Scalar(_) | Type::Tile(_) | Type::Token | Type::Term | Type::Memory(_) => zero,
+        }
+    }
+
     /// Appends an instruction; its results get these types.
     pub fn push(&mut self, mut inst: Inst, results: &[Type]) -> InstId {
         let id = self.function.insts.next_id();

@@ -2,17 +2,24 @@
 //!
 //! The order of passes, for kernels that are loaded on a device with [`Caps`](crate::ir::Caps):
 //!
-//! 1. *select*: the kernels and what they call; specialisation constants become constants (`compile`).
+//! 1. *select*: the kernels and what they call; specialisation constants become constants ([`compile`](fn@compile)).
 //! 2. *tile, net, task*: families above kernel form are lowered to it (their passes stand here once they have operations).
 //! 3. *inline*: calls with memory arguments always, others by size, all where a device has no calls.
 //! 4. *simplify*: folding, common subexpressions, dead code, loop-invariant motion, addresses, unrolling.
 //! 5. *legalise*: what the device lacks is rewritten in terms of what it has, or refused by name.
 //! 6. *simplify* again, then the verifier.
 
+mod compile;
+mod derived;
 mod entry;
+mod fold;
+mod inline;
 mod launch;
 pub mod legalise;
 mod rewrite;
+mod single_exit;
+mod traps;
 
+pub use compile::compile;
 pub use entry::{Compiled, Entry, Parameter, Plan, PlannedGrid, Scalar, Slot};
 pub use rewrite::{Pass, Rewriter};

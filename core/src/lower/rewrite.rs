@@ -43,15 +43,37 @@ pub struct Rewriter<'a> {
 impl<'a> Rewriter<'a> {
     /// Rewrites a whole function.
     pub fn run(old: &'a Function, pass: &mut dyn Pass) -> Result<Function, Diagnostic> {
-        let mut function = Function::new(old.name.clone(), old.span);
-        function.results = old.results.iter().flat_map(|t| pass.types(*t)).collect();
-        let map = old.values.iter().map(|_| None).collect();
-        let mut r = Rewriter { old, out: Builder::new(function), map };
-        r.params(pass);
-        r.launch(pass)?;
-        r.memories(pass)?;
+        let mut r = Rewriter::begin(old, pass)?;
         r.region(pass, old.body)?;
         Ok(r.out.function)
+    }
+
+    /// Copies what stands before a function's body.
+    pub(super) fn begin(old: &'a Function, pass: &mut dyn Pass) -> Result<Rewriter<'a>, Diagnostic> {
+        let mut function = Function::new(old.name.clone(), old.span);
+        function.results = old.results.iter().flat_map(|t| pass.types(*t)).collect();
+        let mut r = Rewriter { old, out: Builder::new(function), map: unmapped(old) };
+        r.head(pass)?;
+        Ok(r)
+    }
+
+    /// Goes on with another function at the place where `outer` stands; [`give_back`](Self::give_back) ends that.
+    pub(super) fn continued(old: &'a Function, outer: &mut Rewriter<'_>, arguments: &[ValueId]) -> Rewriter<'a> {
+        let mut map = unmapped(old);
+        for (param, argument) in old.params.iter().zip(arguments) {
+            map[*param] = Some(vec![*argument]);
+        }
+        let nothing = Builder::new(Function::new("", crate::span::Span::NONE));
+        Rewriter { old, out: std::mem::replace(&mut outer.out, nothing), map }
+    }
+    pub(super) fn give_back(self, outer: &mut Rewriter<'_>) {
+        outer.out = self.out;
+    }
+
+    fn head(&mut self, pass: &mut dyn Pass) -> Result<(), Diagnostic> {
+        self.params(pass);
+        self.launch(pass)?;
+        self.memories(pass)
     }
 
     /// The values that stand for an old value: one, unless the pass splits its type.
@@ -71,6 +93,10 @@ impl<'a> Rewriter<'a> {
     /// The value that stands for an old value, for passes that split none.
     pub fn value(&mut self, pass: &mut dyn Pass, old: ValueId) -> ValueId {
         self.values(pass, old)[0]
+    }
+    /// What stands for an instruction's operands, for passes that split nothing and replace no constants.
+    pub fn operands(&mut self, inst: &Inst) -> Vec<ValueId> {
+        inst.operands.iter().map(|v| self.value(&mut Compact, *v)).collect()
     }
     /// Says what stands for an old value.
     pub fn set(&mut self, old: ValueId, new: Vec<ValueId>) {
@@ -193,7 +219,7 @@ impl<'a> Rewriter<'a> {
         Ok(())
     }
 
-    fn memories(&mut self, pass: &mut dyn Pass) -> Result<(), Diagnostic> {
+    pub(super) fn memories(&mut self, pass: &mut dyn Pass) -> Result<(), Diagnostic> {
         for memory in self.old.memories.iter() {
             let length = self.value(pass, memory.length);
             let id = self.out.function.memories.next_id();
@@ -206,6 +232,10 @@ impl<'a> Rewriter<'a> {
         }
         Ok(())
     }
+}
+
+fn unmapped(function: &Function) -> IndexVec<ValueId, Option<Vec<ValueId>>> {
+    function.values.iter().map(|_| None).collect()
 }
 
 /// A pass that changes nothing: copies a function, leaving out what no region holds.

@@ -1,1 +1,0 @@
-//! What one scalar operation gives: the meaning of arithmetic, shared by the interpreter and constant folding.

@@ -1,0 +1,118 @@
+//! Inlining: a call becomes a copy of the callee's body.
+//!
+//! Calls that pass memory are always inlined, because a device may not pass memory to functions, and so are functions
+//! that trap or hold memories of their own; small functions and those called once are inlined because it is faster.
+
+use super::rewrite::{Compact, Pass, Rewriter};
+use super::single_exit;
+use crate::diag::Diagnostic;
+use crate::idx::IndexVec;
+use crate::ir::{Caps, Feature, Function, FunctionId, Inst, Module, Op, Type, ValueId};
+
+/// A function of at most so many instructions is inlined wherever it is called.
+const SMALL: usize = 24;
+
+/// Inlines calls in all functions, callees before callers.
+pub(super) fn run(module: &mut Module, caps: &Caps) -> Result<(), Diagnostic> {
+    let calls = count_calls(module);
+    let mut done: IndexVec<FunctionId, Option<Inlinable>> = module.functions.iter().map(|_| None).collect();
+    for id in callees_first(module) {
+        let function = &module.functions[id];
+        let mut pass = Inline { done: &done };
+        let function = if has_calls(function) { Rewriter::run(function, &mut pass)? } else { function.clone() };
+        if function.launch.is_none() && is_inlined(&function, calls[id], caps) {
+            let body = if single_exit::holds(&function) { function.clone() } else { single_exit::run(&function)? };
+            done[id] = Some(Inlinable { body });
+        }
+        module.functions[id] = function;
+    }
+    Ok(())
+}
+
+struct Inlinable {
+    body: Function,
+}
+
+struct Inline<'a> {
+    done: &'a IndexVec<FunctionId, Option<Inlinable>>,
+}
+
+impl Pass for Inline<'_> {
+    fn inst(&mut self, r: &mut Rewriter<'_>, inst: &Inst) -> Result<Option<Vec<Vec<ValueId>>>, Diagnostic> {
+        let Some(callee) = inst.callee().and_then(|id| self.done[id].as_ref()) else { return Ok(None) };
+        let arguments = r.operands(inst);
+        let results = r.splice(&callee.body, &arguments)?;
+        Ok(Some(results.into_iter().map(|v| vec![v]).collect()))
+    }
+}
+
+fn has_calls(function: &Function) -> bool {
+    let mut found = false;
+    function.walk(function.body, &mut |_, inst| found |= inst.op == Op::Call);
+    found
+}
+
+fn count_calls(module: &Module) -> IndexVec<FunctionId, usize> {
+    let mut calls: IndexVec<FunctionId, usize> = module.functions.iter().map(|_| 0).collect();
+    for function in module.functions.iter() {
+        function.walk(function.body, &mut |_, inst| {
+            if let Some(callee) = inst.callee() {
+                calls[callee] += 1;
+            }
+        });
+    }
+    calls
+}
+
+fn is_inlined(function: &Function, calls: usize, caps: &Caps) -> bool {
+    let (mut size, mut traps) = (0, false);
+    function.walk(function.body, &mut |_, inst| {
+        size += 1;
+        traps |= inst.op == Op::TrapIf;
+    });
+    let takes_memory = function.params.iter().any(|p| matches!(function.ty(*p), Type::Memory(_)));
+    takes_memory || traps || !function.memories.is_empty() || !caps.has(Feature::Calls) || size <= SMALL || calls <= 1
+}
+
+/// All functions, each after those it calls. A verified module has no cycles among what kernels call; a cycle elsewhere
+/// is left in any order, and its functions keep the calls that close it.
+fn callees_first(module: &Module) -> Vec<FunctionId> {
+    fn visit(module: &Module, id: FunctionId, seen: &mut IndexVec<FunctionId, bool>, order: &mut Vec<FunctionId>) {
+        if std::mem::replace(&mut seen[id], true) {
+            return;
+        }
+        let function = &module.functions[id];
+        let mut callees = vec![];
+        function.walk(function.body, &mut |_, inst| callees.extend(inst.callee()));
+        callees.into_iter().for_each(|callee| visit(module, callee, seen, order));
+        order.push(id);
+    }
+    let mut seen = module.functions.iter().map(|_| false).collect();
+    let mut order = vec![];
+    module.functions.ids().for_each(|id| visit(module, id, &mut seen, &mut order));
+    order
+}
+
+impl Rewriter<'_> {
+    /// Copies the body of a function with one exit to where the output stands; gives its results.
+    fn splice(&mut self, callee: &Function, arguments: &[ValueId]) -> Result<Vec<ValueId>, Diagnostic> {
+        let mut inner = Rewriter::continued(callee, self, arguments);
+        let result = inner.splice_body();
+        inner.give_back(self);
+        result
+    }
+
+    fn splice_body(&mut self) -> Result<Vec<ValueId>, Diagnostic> {
+        self.memories(&mut Compact)?;
+        let callee = self.old;
+        for id in &callee.regions[callee.body].insts {
+            let inst = &callee.insts[*id];
+            if inst.op == Op::Return {
+                return Ok(self.operands(inst));
+            }
+            self.out.span = inst.span;
+            self.copy(&mut Compact, inst)?;
+        }
+        Ok(vec![])
+    }
+}
