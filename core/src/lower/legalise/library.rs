@@ -4,7 +4,7 @@
 
 use super::Context;
 use super::emit::Emit;
-use crate::diag::{Code, Diagnostic};
+use crate::diag::Diagnostic;
 use crate::ir::ops::Class;
 use crate::ir::{Inst, Scalar, ValueId, math};
 use crate::lower::rewrite::{Pass, Rewriter};
@@ -18,13 +18,10 @@ impl Pass for Library<'_, '_> {
         if !matches!(inst.op.row().class, Class::Library(_)) {
             return Ok(None);
         }
-        let routine = math::routine(inst.op).ok_or_else(|| {
-            let message = format!("the math library has no routine for `{}`", inst.op.name());
-            Diagnostic::new(Code::Internal, inst.span, message)
-        })?;
         let operands: Vec<ValueId> = inst.operands.iter().map(|v| r.value(self, *v)).collect();
         let operands: Vec<ValueId> = operands.into_iter().map(|x| r.out.convert(Scalar::F32, x)).collect();
-        let result = self.cx.routines.call_id(&mut r.out, routine, &operands)[0];
+        let routine = math::routine(inst.op, Scalar::F32);
+        let result = self.cx.routines.call(&mut r.out, routine, &operands)?[0];
         Ok(Some(vec![vec![r.out.convert(inst.element(), result)]]))
     }
 }

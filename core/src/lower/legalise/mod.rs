@@ -22,6 +22,7 @@
 #[macro_use]
 mod groups;
 mod check;
+mod convert;
 mod emit;
 mod floats;
 mod integers;
@@ -59,7 +60,7 @@ pub fn run(module: &mut Module, entries: &mut [Entry], caps: &Caps) -> Result<()
     }
     let mut cx = Context {
         caps,
-        routines: Routines::new(module.functions.len()),
+        routines: Routines::new(module.functions.len(), library()),
         keeps_regs: module.functions.iter().any(|f| uses(f, Op::Wgmma)),
     };
     let mut next = 0;
@@ -82,6 +83,11 @@ pub fn run(module: &mut Module, entries: &mut [Entry], caps: &Caps) -> Result<()
     }
     debug_assert!(check(module, caps).is_empty(), "legalised, but not legal: {:#?}", check(module, caps));
     Ok(())
+}
+
+fn library() -> &'static Module {
+    static LIBRARY: std::sync::OnceLock<Module> = std::sync::OnceLock::new();
+    LIBRARY.get_or_init(Module::default)
 }
 
 /// What all passes know.

@@ -5,12 +5,13 @@
 
 use crate::diag::{Code, Diagnostic};
 use crate::ir::attrs::Attr;
-use crate::ir::{Builder, Function, FunctionId, ValueId, math};
+use crate::ir::{Builder, Function, FunctionId, Module, ValueId};
 use std::collections::HashMap;
 
 /// The routines that a module has or is going to have.
 #[derive(Debug)]
 pub(super) struct Routines {
+    library: &'static Module,
     /// Places in the module by places in the library.
     placed: HashMap<FunctionId, FunctionId>,
     /// Copied, but not in the module yet.
@@ -21,8 +22,8 @@ pub(super) struct Routines {
 
 impl Routines {
     /// None yet; the first will stand at this place.
-    pub(super) fn new(next: usize) -> Routines {
-        Routines { placed: HashMap::new(), pending: vec![], next }
+    pub(super) fn new(next: usize, library: &'static Module) -> Routines {
+        Routines { library, placed: HashMap::new(), pending: vec![], next }
     }
 
     /// Those that are to be appended to the module now.
@@ -30,24 +31,19 @@ impl Routines {
         std::mem::take(&mut self.pending)
     }
 
-    /// Calls a routine by its name.
+    /// Calls a routine by its name; none means that the library lacks what the caller looked for.
     pub(super) fn call(
         &mut self,
         b: &mut Builder,
-        name: &str,
+        name: Option<&str>,
         operands: &[ValueId],
     ) -> Result<Vec<ValueId>, Diagnostic> {
-        let routine = math::named(name).ok_or_else(|| {
-            Diagnostic::new(Code::Internal, b.span, format!("the math library has no routine `{name}`"))
+        let routine = name.and_then(|name| self.library.find(name)).ok_or_else(|| {
+            let message = format!("the math library has no routine `{}`", name.unwrap_or("of this kind"));
+            Diagnostic::new(Code::Internal, b.span, message)
         })?;
-        Ok(self.call_id(b, routine, operands))
-    }
-
-    /// Calls a routine of the library.
-    pub(super) fn call_id(&mut self, b: &mut Builder, routine: FunctionId, operands: &[ValueId]) -> Vec<ValueId> {
-        let results = &math::library().functions[routine].results;
         let callee = self.place(routine);
-        b.call(callee, results, operands)
+        Ok(b.call(callee, &self.library.functions[routine].results, operands))
     }
 
     /// The place of a routine and of all that it calls.
@@ -55,7 +51,7 @@ impl Routines {
         if let Some(id) = self.placed.get(&routine) {
             return *id;
         }
-        let mut function = math::library().functions[routine].clone();
+        let mut function = self.library.functions[routine].clone();
         let mut calls = vec![];
         function.walk(function.body, &mut |id, inst| calls.extend(inst.callee().map(|callee| (id, callee))));
         for (id, callee) in calls {
@@ -63,7 +59,6 @@ impl Routines {
             let callee = self.place(callee);
             function.insts[id].set(Attr::Callee(callee));
         }
-        function.name = format!("math.{}", function.name).into();
         let id = FunctionId::new(self.next as u32);
         self.next += 1;
         self.pending.push(function);

@@ -7,7 +7,7 @@ use super::emit::Emit;
 use super::lacks;
 use crate::diag::Diagnostic;
 use crate::ir::ops::Pattern;
-use crate::ir::{Builder, Inst, Op, Scalar, ScalarSet, Type, ValueId};
+use crate::ir::{Builder, Inst, Op, Scalar, ScalarSet, Type, ValueId, math};
 use crate::lower::rewrite::{Pass, Rewriter};
 
 pub(super) struct Wide<'c, 'a> {
@@ -120,13 +120,7 @@ impl Wide<'_, '_> {
 
     /// A quotient or remainder, by a routine.
     fn divide(&mut self, b: &mut Builder, op: Op, ty: Scalar, x: Pair, y: Pair) -> Result<Vec<ValueId>, Diagnostic> {
-        let name = match (op, ty.is_signed()) {
-            (Op::Div, false) => "div_u64",
-            (Op::Div, true) => "div_i64",
-            (_, false) => "rem_u64",
-            (_, true) => "rem_i64",
-        };
-        self.cx.routines.call(b, name, &[x.low, x.high, y.low, y.high])
+        self.cx.routines.call(b, math::routine(op, ty), &[x.low, x.high, y.low, y.high])
     }
 }
 
