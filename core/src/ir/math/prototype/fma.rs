@@ -19,8 +19,49 @@ pub fn fused_special(x: U, y: U, z: U, ordinary: U) -> U {
     select(invalid | none, U(0x7fc00000), answer)
 }
 
+/// `a b + c`, correctly rounded, where nothing overflows or comes near the denormal numbers: by what rounding loses
+/// (Boldo and Melquiond).
+pub fn fma_near(a: f32, b: f32, c: f32) -> f32 {
+    // The product is p + e, by halves of the factors.
+    let a1 = float(bits(a) & 0xfffff000);
+    let b1 = float(bits(b) & 0xfffff000);
+    let a0 = a - a1;
+    let b0 = b - b1;
+    let p = a * b;
+    let e = (((a1 * b1 - p) + a1 * b0) + a0 * b1) + a0 * b0;
+    // The whole is v + (t + u).
+    let s = c + e;
+    let d = s - c;
+    let t = (c - (s - d)) + (e - d);
+    let v = p + s;
+    let f = v - p;
+    let u = (p - (v - f)) + (s - f);
+    // The last sum but one is made odd where it is not exact, so that only the last one rounds.
+    let r = t + u;
+    let g = r - t;
+    let lost = bits((t - (r - g)) + (u - g));
+    let w = bits(r);
+    let inexact = ((lost << 1) != 0) & ((w & 1) == 0);
+    let toward = select(((lost ^ w) >> 31) == 0, U(1), U(0xffffffff));
+    let z = bits(v + float(w + select(inexact, toward, U(0))));
+    let zero = bits(p) & bits(c) & 0x80000000;
+    float(select((z << 1) == 0, zero, z))
+}
+
 /// `a b + c`, correctly rounded.
 pub fn fma(a: f32, b: f32, c: f32) -> f32 {
+    let ax = bits(a) & 0x7fffffff;
+    let ay = bits(b) & 0x7fffffff;
+    let az = bits(c) & 0x7fffffff;
+    // Factors from 2^-37 to 2^38 and an addend from 2^-98 to 2^121; or zeros.
+    let x = ((ax - 0x2d000000) < 0x25800000) | (ax == 0);
+    let y = ((ay - 0x2d000000) < 0x25800000) | (ay == 0);
+    let z = ((az - 0xe800000) < 0x6d800000) | (az == 0);
+    if x & y & z { fma_near(a, b, c) } else { fma_far(a, b, c) }
+}
+
+/// `a b + c`, correctly rounded, in integers.
+pub fn fma_far(a: f32, b: f32, c: f32) -> f32 {
     let x = bits(a);
     let y = bits(b);
     let z = bits(c);
