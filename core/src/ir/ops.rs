@@ -156,9 +156,9 @@ pub enum Class {
     /// The math library: bit-identical on all devices up to flushed denormals, within this many units in the last
     /// place of the true value.
     Library(u32),
-    /// Native: within this many units in the last place for arguments in a moderate range (the row's doc says which),
-    /// or within 2^-20 absolutely.
-    Bounded(u32),
+    /// Native: within this many units in the last place of `f32` for arguments in the range that the row's doc says, or
+    /// within two to the power of the second number absolutely.
+    Bounded(u32, i32),
 }
 
 /// A row of the table.
@@ -382,7 +382,7 @@ ops! {
     Min: binary("min", ScalarSet::NUMBERS, Rounded), "The lesser; if one float is NaN, the other one.";
     Max: binary("max", ScalarSet::NUMBERS, Rounded), "The greater; if one float is NaN, the other one.";
     Fma: lanes("fma", ScalarSet::FLOATS, &[P::T, P::T, P::T], Rounded), "a * b + c, rounded once.";
-    Mad: lanes("mad", ScalarSet::NUMBERS, &[P::T, P::T, P::T], Bounded(2)).attrs(&[NoWrap]),
+    Mad: lanes("mad", ScalarSet::NUMBERS, &[P::T, P::T, P::T], Bounded(2, -149)).attrs(&[NoWrap]),
         "a * b + c, rounded once or twice as the device likes; exact for integers, which wrap.";
     And: binary("and", ScalarSet::BITS, Exact), "Bitwise and.";
     Or: binary("or", ScalarSet::BITS, Exact), "Bitwise or.";
@@ -430,17 +430,17 @@ ops! {
     Pow: binary("pow", ScalarSet::MATH, Library(2)), "x to the power of y, with C99's special cases.";
 
     // The device's own functions.
-    DivApprox: binary("div.approx", ScalarSet::MATH, Bounded(4)), "Native quotient; divisors of magnitude 2^-126 to 2^126.";
-    RcpApprox: unary("rcp.approx", ScalarSet::MATH, Bounded(4)), "Native 1 / x; magnitudes 2^-126 to 2^126.";
-    SqrtApprox: unary("sqrt.approx", ScalarSet::MATH, Bounded(4)), "Native square root.";
-    RsqrtApprox: unary("rsqrt.approx", ScalarSet::MATH, Bounded(4)), "Native 1 / square root.";
-    ExpApprox: unary("exp.approx", ScalarSet::MATH, Bounded(128)), "Native e^x; arguments -80 to 80.";
-    Exp2Approx: unary("exp2.approx", ScalarSet::MATH, Bounded(128)), "Native 2^x; arguments -120 to 120.";
-    LogApprox: unary("log.approx", ScalarSet::MATH, Bounded(8192)), "Native natural logarithm; positive normal numbers.";
-    Log2Approx: unary("log2.approx", ScalarSet::MATH, Bounded(8192)), "Native logarithm to base 2; positive normal numbers.";
-    SinApprox: unary("sin.approx", ScalarSet::MATH, Bounded(1 << 14)), "Native sine; arguments of magnitude up to pi, within 2^-11 absolutely.";
-    CosApprox: unary("cos.approx", ScalarSet::MATH, Bounded(1 << 14)), "Native cosine; arguments of magnitude up to pi, within 2^-11 absolutely.";
-    TanhApprox: unary("tanh.approx", ScalarSet::MATH, Bounded(1 << 14)), "Native hyperbolic tangent; arguments of magnitude up to 10, within 2^-10 absolutely.";
+    DivApprox: binary("div.approx", ScalarSet::MATH, Bounded(4, -149)), "Native quotient; divisors of magnitude 2^-126 to 2^126.";
+    RcpApprox: unary("rcp.approx", ScalarSet::MATH, Bounded(4, -149)), "Native 1 / x; magnitudes 2^-126 to 2^126.";
+    SqrtApprox: unary("sqrt.approx", ScalarSet::MATH, Bounded(4, -149)), "Native square root.";
+    RsqrtApprox: unary("rsqrt.approx", ScalarSet::MATH, Bounded(4, -149)), "Native 1 / square root.";
+    ExpApprox: unary("exp.approx", ScalarSet::MATH, Bounded(128, -149)), "Native e^x; arguments -80 to 80.";
+    Exp2Approx: unary("exp2.approx", ScalarSet::MATH, Bounded(128, -149)), "Native 2^x; arguments -120 to 120.";
+    LogApprox: unary("log.approx", ScalarSet::MATH, Bounded(8192, -20)), "Native natural logarithm; positive normal numbers.";
+    Log2Approx: unary("log2.approx", ScalarSet::MATH, Bounded(8192, -20)), "Native logarithm to base 2; positive normal numbers.";
+    SinApprox: unary("sin.approx", ScalarSet::MATH, Bounded(16, -11)), "Native sine; arguments of magnitude up to pi, within 2^-11 absolutely.";
+    CosApprox: unary("cos.approx", ScalarSet::MATH, Bounded(16, -11)), "Native cosine; arguments of magnitude up to pi, within 2^-11 absolutely.";
+    TanhApprox: unary("tanh.approx", ScalarSet::MATH, Bounded(16, -10)), "Native hyperbolic tangent; arguments of magnitude up to 10, within 2^-10 absolutely.";
 
     // Short vectors and register arrays.
     Vector: Row::new("vector", Family::Scalar, Suffix::Aggregate(ScalarSet::STORED)).takes(&[P::Parts]).gives(&[P::T]).class(Exact),
