@@ -1,1 +1,3 @@
 //! Every GPU that wgpu reaches: kernel form becomes a naga module, and wgpu runs it.
+
+pub mod shader;
