@@ -244,10 +244,10 @@ codes! {
     IrLiteral "B0705" error: "a literal that does not fit its place",
         "A literal has the type that its place asks for: integers are held to their range, `true` and `false` are the only numbers of type `bool`, \
          `inf`, `nan` and numbers with a point are floats. `bits(0x7fc00001)` gives the bits of any type. Where no type is asked for, `(const.f32 1.0)` says it.";
-    IrSuffix "B0706" error: "an operation whose type is not clear",
+    IrUntyped "B0706" error: "an operation whose type is not clear",
         "The type stands behind the operation's name, `add.f32`, unless an operand of known type says it. Some operations have no type, and some \
          have a dimension instead: `global_id.x`. Results of `if` and `switch` have their types behind their names.";
-    IrCount "B0707" error: "a wrong number of operands or results",
+    IrArity "B0707" error: "a wrong number of operands or results",
         "Each operation takes and gives as many values as its row in the reference says; an access `%memory[%index]` counts as one operand.";
     IrRegion "B0708" error: "a region that ends wrongly, or a jump that leads nowhere",
         "A region ends with `yield` (of `if` and `switch`), `continue`, `while` or `break` (of `loop`), `return` (anywhere), `grid` (of `launch`). Where no values are \

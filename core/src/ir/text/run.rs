@@ -282,7 +282,7 @@ fn arguments(cursor: &mut Cursor<'_>, function: &Function, name: Span) -> Parse<
     }
     if arguments.len() < function.params.len() || !cursor.at_sign(b')') {
         let message = format!("`@{}` takes {} arguments", function.name, function.params.len());
-        return cursor.fail(Code::IrCount, name, message, "");
+        return cursor.fail(Code::IrArity, name, message, "");
     }
     cursor.next();
     Ok(arguments)
@@ -415,7 +415,7 @@ fn gives(cursor: &mut Cursor<'_>, function: &Function) -> Parse<Outcome> {
     if values.is_empty() || cursor.at_sign(b',') {
         let span = cursor.span(cursor.peek());
         let message = format!("`@{}` gives {} results", function.name, function.results.len());
-        return cursor.fail(Code::IrCount, span, message, "");
+        return cursor.fail(Code::IrArity, span, message, "");
     }
     Ok(Outcome::Gives(Expectation { values, tolerance: tolerance(cursor)? }))
 }

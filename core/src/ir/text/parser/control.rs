@@ -73,7 +73,7 @@ impl<'a> Body<'_, 'a> {
                 None => {
                     let message = format!("a result of `{}` needs a type", op.name());
                     let hint = format!("write it behind the name: `%{}: u32`", named.name);
-                    return self.cursor.fail(Code::IrSuffix, named.span, message, &hint);
+                    return self.cursor.fail(Code::IrUntyped, named.span, message, &hint);
                 }
             }
         }
@@ -137,7 +137,7 @@ impl<'a> Body<'_, 'a> {
         let value = self.operand()?;
         let Some(ty) = head.ty.or_else(|| self.known(&value)) else {
             let hint = "write the type behind it: `switch.u32`";
-            return self.cursor.fail(Code::IrSuffix, head.span, "nothing says for which type `switch` is meant", hint);
+            return self.cursor.fail(Code::IrUntyped, head.span, "nothing says for which type `switch` is meant", hint);
         };
         let value = self.typed(value, Some(ty))?;
         let span = self.header_span(head);
@@ -218,7 +218,7 @@ impl<'a> Body<'_, 'a> {
         let span = self.header_span(head);
         if values.len() != params.len() {
             let message = format!("`@{name}` takes {} arguments, not {}", params.len(), values.len());
-            return self.cursor.fail(Code::IrCount, span, message, "");
+            return self.cursor.fail(Code::IrArity, span, message, "");
         }
         Ok(self.push_regions(head, None, values, span, vec![], vec![Attr::Callee(callee)], &signature.results))
     }

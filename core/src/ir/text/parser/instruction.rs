@@ -77,14 +77,14 @@ impl<'a> Body<'_, 'a> {
             (Suffix::None, None) => {}
             (Suffix::None, Some(tail)) => {
                 let message = format!("`{}` has no form `.{tail}`", op.name());
-                return self.cursor.fail(Code::IrSuffix, span, message, &format!("write `{}`", op.name()));
+                return self.cursor.fail(Code::IrUntyped, span, message, &format!("write `{}`", op.name()));
             }
             (Suffix::Dim, _) => match Dim::ALL.into_iter().find(|d| Some(d.name()) == tail) {
                 Some(dim) => head.dim = Some(dim),
                 None => {
                     let message = format!("`{}` is asked for one dimension", op.name());
                     let hint = format!("write `{0}.x`, `{0}.y` or `{0}.z`", op.name());
-                    return self.cursor.fail(Code::IrSuffix, span, message, &hint);
+                    return self.cursor.fail(Code::IrUntyped, span, message, &hint);
                 }
             },
             (Suffix::Scalar(_) | Suffix::Lanes(_) | Suffix::Aggregate(_) | Suffix::Coop | Suffix::Any, Some(tail)) => {
@@ -134,12 +134,12 @@ impl<'a> Body<'_, 'a> {
             let memory = matches!(pattern(op, i), Some(Pattern::Memory(_)));
             if memory && !operand.access {
                 let message = format!("`{}` takes an access here", op.name());
-                return self.cursor.fail(Code::IrCount, operand.span, message, "write the index: `%memory[%index]`");
+                return self.cursor.fail(Code::IrArity, operand.span, message, "write the index: `%memory[%index]`");
             }
             if !memory && operand.access {
                 let message = format!("`{}` takes a value here, not an access", op.name());
                 return self.cursor.fail(
-                    Code::IrCount,
+                    Code::IrArity,
                     operand.span,
                     message,
                     "read it first: `(load.f32 %memory[%index])`",
@@ -154,7 +154,7 @@ impl<'a> Body<'_, 'a> {
             let (takes, has) = (least - accesses.min(least), items.len() - operands.offsets.len());
             let (plural, or_more) = (if takes == 1 { "" } else { "s" }, if open { " or more" } else { "" });
             let message = format!("`{}` takes {takes} operand{plural}{or_more}, not {has}", op.name());
-            return self.cursor.fail(Code::IrCount, span, message, "");
+            return self.cursor.fail(Code::IrArity, span, message, "");
         }
         Ok(())
     }
@@ -189,7 +189,7 @@ impl<'a> Body<'_, 'a> {
         }
         let message = format!("nothing says for which type `{}` is meant", op.name());
         let example = if matches!(op.row().suffix, Suffix::Aggregate(_)) { "f32x4" } else { "f32" };
-        self.cursor.fail(Code::IrSuffix, span, message, &format!("write the type behind it: `{}.{example}`", op.name()))
+        self.cursor.fail(Code::IrUntyped, span, message, &format!("write the type behind it: `{}.{example}`", op.name()))
     }
 
     fn values(&mut self, op: Op, ty: Option<Type>, operands: &Operands<'a>) -> Parse<Vec<ValueId>> {
@@ -208,7 +208,7 @@ impl<'a> Body<'_, 'a> {
             if operand.access {
                 let message = format!("`{}` takes a value here, not an access", op.name());
                 return self.cursor.fail(
-                    Code::IrCount,
+                    Code::IrArity,
                     operand.span,
                     message,
                     "read it first: `(load.f32 %memory[%index])`",
@@ -218,7 +218,7 @@ impl<'a> Body<'_, 'a> {
                 let (takes, has) = (types.len(), operands.items.len());
                 let plural = if takes == 1 { "value" } else { "values" };
                 let message = format!("`{}` takes {takes} {plural} here, not {has}", op.name());
-                return self.cursor.fail(Code::IrCount, operand.span, message, "");
+                return self.cursor.fail(Code::IrArity, operand.span, message, "");
             }
             values.push(self.typed(*operand, types.get(i).copied().flatten())?);
         }

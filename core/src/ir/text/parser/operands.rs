@@ -182,7 +182,7 @@ impl<'a> Body<'_, 'a> {
             [value] => Ok(value),
             _ => {
                 let message = format!("`{}` gives {} results, an operand is one", done.op.name(), done.results.len());
-                self.cursor.fail(Code::IrCount, done.span, message, "write it as a statement of its own")
+                self.cursor.fail(Code::IrArity, done.span, message, "write it as a statement of its own")
             }
         }
     }
