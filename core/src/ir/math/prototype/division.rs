@@ -58,32 +58,43 @@ pub fn quotient(n: f32, d: f32, c: f32) -> (f32, f32) {
     (t, (q - t) + rest)
 }
 
-/// `a / b`, correctly rounded.
-pub fn div(a: f32, b: f32) -> f32 {
-    let x = bits(a);
-    let y = bits(b);
+/// The quotient of `n` by `d` times 2^23, a word from 2^23 to 2^24, and what decides its rounding: 0 if nothing remains,
+/// 1 if less than half of the divisor, 3 if more; half never does. Both are significands, `n` doubled if it was less.
+pub fn divide_significands(n: U, d: U, less: U) -> (U, U) {
+    let r = reciprocal(float(d + 0x3f000000));
+    let guess = float((n >> less) + (less << 23) + 0x3f000000) * r;
+    let q0 = bits(guess) - 0x3f000000;
+    // The remainder of the guess is exact in a word, since the guess is off by a few units at most.
+    let rest0 = signed((n << 23) - q0 * d);
+    let off = bits(i_to_f(rest0) * r * 1.1920929e-7 + 12582912.0) - 0x4b400000;
+    let q1 = q0 + off;
+    let rest1 = signed((n << 23) - q1 * d);
+    let over = rest1 < 0;
+    let rest = unsigned(rest1) + select(over, d, U(0));
+    (q1 - flag(over), select(rest + rest > d, U(3), flag(rest != 0)))
+}
+
+/// `a / b`, correctly rounded, for normal numbers whose quotient is one.
+pub fn div_near(x: U, y: U) -> f32 {
+    let ma = (x & 0x7fffff) | 0x800000;
+    let mb = (y & 0x7fffff) | 0x800000;
+    let less = flag(ma < mb);
+    let (q, rest) = divide_significands(ma << less, mb, less);
+    let e = ((x >> 23) & 0xff) - ((y >> 23) & 0xff) + 126 - less;
+    float(((x ^ y) & 0x80000000) | ((e << 23) + q + (rest >> 1)))
+}
+
+/// `a / b`, correctly rounded, for all numbers.
+pub fn div_far(x: U, y: U) -> f32 {
     let sign = (x ^ y) & 0x80000000;
     let ax = x & 0x7fffffff;
     let ay = y & 0x7fffffff;
     let ma = significand(ax);
     let mb = significand(ay);
-    // The quotient of the significands lies between 1 and 2 when the dividend is doubled where it is the lesser.
     let less = flag(ma < mb);
+    let (q, rest) = divide_significands(ma << less, mb, less);
     let e = exponent(ax) - exponent(ay) + 127 - signed(less);
-    let n = ma << less;
-    let r = reciprocal(float(mb + 0x3f000000));
-    let guess = float(ma + 0x3f000000 + (less << 23)) * r;
-    let q0 = bits(guess) - 0x3f000000;
-    // The remainder of the guess is exact in a word, since the guess is off by a few units at most.
-    let rest0 = signed((n << 23) - q0 * mb);
-    let off = bits(i_to_f(rest0) * r * 1.1920929e-7 + 12582912.0) - 0x4b400000;
-    let q1 = q0 + off;
-    let rest1 = signed((n << 23) - q1 * mb);
-    let over = flag(rest1 < 0);
-    let q = q1 - over;
-    let rest = unsigned(rest1) + select(over != 0, mb, U(0));
-    let half = select(rest + rest > mb, U(3), flag(rest != 0));
-    let normal = sign | round_to(e, (q << 2) + half, U(23), I(255));
+    let normal = sign | round_to(e, (q << 2) + rest, U(23), I(255));
     // Infinity over a number, and a number over zero; zero over a number, and a number over infinity; and what has no
     // answer.
     let infinite = (ax == 0x7f800000) | (ay == 0);
@@ -91,4 +102,15 @@ pub fn div(a: f32, b: f32) -> f32 {
     let invalid = (infinite & zero) | (ax > 0x7f800000) | (ay > 0x7f800000);
     let special = select(infinite, sign | 0x7f800000, select(zero, sign, normal));
     float(select(invalid, U(0x7fc00000), special))
+}
+
+/// `a / b`, correctly rounded.
+pub fn div(a: f32, b: f32) -> f32 {
+    let x = bits(a);
+    let y = bits(b);
+    let ex = (x >> 23) & 0xff;
+    let ey = (y >> 23) & 0xff;
+    let normal = ((ex - 1) < 254) & ((ey - 1) < 254);
+    // The quotient's biased exponent is this difference with 127 added, or one less.
+    if normal & ((ex - ey + 125) < 252) { div_near(x, y) } else { div_far(x, y) }
 }

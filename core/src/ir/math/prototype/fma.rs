@@ -19,8 +19,59 @@ pub fn fused_special(x: U, y: U, z: U, ordinary: U) -> U {
     select(invalid | none, U(0x7fc00000), answer)
 }
 
+/// Whether factors are zero or from 2^-37 to 2^38, and an addend zero or from 2^-98 to 2^121: then nothing that rounding
+/// loses of product and sum is denormal.
+pub fn is_near(a: f32, b: f32, c: f32) -> bool {
+    let ax = bits(a) & 0x7fffffff;
+    let ay = bits(b) & 0x7fffffff;
+    let az = bits(c) & 0x7fffffff;
+    let x = ((ax - 0x2d000000) < 0x25800000) | (ax == 0);
+    let y = ((ay - 0x2d000000) < 0x25800000) | (ay == 0);
+    let z = ((az - 0xe800000) < 0x6d800000) | (az == 0);
+    x & y & z
+}
+
+/// The sum, its last bit made odd where it is not exact: a sticky bit, so that what is rounded next is rounded once. What
+/// the sum loses is not denormal.
+pub fn sum_to_odd(p: f32, c: f32) -> f32 {
+    let s = p + c;
+    let v = s - p;
+    let lost = bits((p - (s - v)) + (c - v));
+    let t = bits(s);
+    let inexact = ((lost << 1) != 0) & ((t & 1) == 0) & ((t & 0x7f800000) != 0x7f800000);
+    let toward = select(((lost ^ t) >> 31) == 0, U(1), U(0xffffffff));
+    float(t + select(inexact, toward, U(0)))
+}
+
+/// `a b + c`, correctly rounded, of near numbers: by what rounding loses (Boldo and Melquiond).
+pub fn fma_near(a: f32, b: f32, c: f32) -> f32 {
+    // The product is p + e, by halves of the factors.
+    let a1 = float(bits(a) & 0xfffff000);
+    let b1 = float(bits(b) & 0xfffff000);
+    let a0 = a - a1;
+    let b0 = b - b1;
+    let p = a * b;
+    let e = (((a1 * b1 - p) + a1 * b0) + a0 * b1) + a0 * b0;
+    // The whole is v + (t + u).
+    let s = c + e;
+    let d = s - c;
+    let t = (c - (s - d)) + (e - d);
+    let v = p + s;
+    let f = v - p;
+    let u = (p - (v - f)) + (s - f);
+    // The last sum but one is made odd where it is not exact, so that only the last one rounds.
+    let z = bits(v + sum_to_odd(t, u));
+    let zero = bits(p) & bits(c) & 0x80000000;
+    float(select((z << 1) == 0, zero, z))
+}
+
 /// `a b + c`, correctly rounded.
 pub fn fma(a: f32, b: f32, c: f32) -> f32 {
+    if is_near(a, b, c) { fma_near(a, b, c) } else { fma_far(a, b, c) }
+}
+
+/// `a b + c`, correctly rounded, in integers.
+pub fn fma_far(a: f32, b: f32, c: f32) -> f32 {
     let x = bits(a);
     let y = bits(b);
     let z = bits(c);
@@ -73,21 +124,23 @@ pub fn fma(a: f32, b: f32, c: f32) -> f32 {
     float(fused_special(x, y, z, select(n1 == 0, nothing, result)))
 }
 
-/// `a b + c` of f16 values, rounded once to f16.
+/// `a b + c` of f16 values, rounded once to f16. The product is exact.
 pub fn fma_f16(a: f32, b: f32, c: f32) -> f32 {
-    // The product is exact; what the sum loses is known, and makes the last bit of the sum odd: a sticky bit.
-    let p = a * b;
-    let s = p + c;
-    let v = s - p;
-    let lost = bits((p - (s - v)) + (c - v));
-    let t = bits(s);
-    let inexact = ((lost << 1) != 0) & ((t & 1) == 0) & ((t & 0x7f800000) != 0x7f800000);
-    let toward = select(((lost ^ t) >> 31) == 0, U(1), U(0xffffffff));
-    f16_to_f32(f32_to_f16(float(t + select(inexact, toward, U(0)))))
+    f16_to_f32(f32_to_f16(sum_to_odd(a * b, c)))
 }
 
 /// `a b + c` of bf16 values, rounded once to bf16.
 pub fn fma_bf16(a: f32, b: f32, c: f32) -> f32 {
+    if is_near(a, b, c) { fma_bf16_near(a, b, c) } else { fma_bf16_far(a, b, c) }
+}
+
+/// `a b + c` of bf16 values, rounded once to bf16, of near numbers.
+pub fn fma_bf16_near(a: f32, b: f32, c: f32) -> f32 {
+    bf16_to_f32(f32_to_bf16(sum_to_odd(a * b, c)))
+}
+
+/// `a b + c` of bf16 values, rounded once to bf16, in integers.
+pub fn fma_bf16_far(a: f32, b: f32, c: f32) -> f32 {
     let x = bits(a);
     let y = bits(b);
     let z = bits(c);
