@@ -287,7 +287,7 @@ impl<'c, 'a> Body<'c, 'a> {
             let [name] = names else {
                 let span = self.cursor.span(self.cursor.peek());
                 return self.cursor.fail(
-                    Code::IrCount,
+                    Code::IrArity,
                     span,
                     "a constant has one name",
                     "write `%pi = const.f32 3.14`",
@@ -302,7 +302,7 @@ impl<'c, 'a> Body<'c, 'a> {
             let gives = counted(done.results.len(), "result");
             let message = format!("`{}` gives {gives}, not {}", done.op.name(), names.len());
             let span = names.iter().fold(names[0].span, |span, name| span.to(name.span));
-            return self.cursor.fail(Code::IrCount, span, message, "");
+            return self.cursor.fail(Code::IrArity, span, message, "");
         }
         for (name, value) in names.iter().zip(&done.results) {
             self.check_type(*name, *value);
