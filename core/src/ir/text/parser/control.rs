@@ -6,7 +6,7 @@ use super::instruction::{Done, Head};
 use super::operands::{Operand, Operands};
 use crate::diag::Code;
 use crate::ir::attrs::Attr;
-use crate::ir::function::{Inst, RegionId, ValueId};
+use crate::ir::function::{Inst, RegionId};
 use crate::ir::ops::Op;
 use crate::ir::text::lexer::Kind;
 use crate::ir::types::{Scalar, Type};
