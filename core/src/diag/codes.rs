@@ -236,8 +236,74 @@ codes! {
         "The parser of `.gir` text expected something else at this place. The message says what may stand there.";
     IrName "B0702" error: "a name of the IR that is not defined",
         "Values are named `%name` and functions `@name`. A value is visible after its definition, in the region where it is defined and in those inside.";
+    IrRedefinition "B0703" error: "a name of the IR that is defined twice",
+        "A name has one meaning wherever it is visible: a value's name cannot be given again in the region that defines it or in a region inside. \
+         Functions have names of their own, and an attribute stands once.";
+    IrUnknown "B0704" error: "an operation, type or attribute that the IR does not have",
+        "`docs/ir.md` lists all operations with their types and attributes.";
+    IrLiteral "B0705" error: "a literal that does not fit its place",
+        "A literal has the type that its place asks for: integers are held to their range, `true` and `false` are the only numbers of type `bool`, \
+         `inf`, `nan` and numbers with a point are floats. `bits(0x7fc00001)` gives the bits of any type. Where no type is asked for, `(const.f32 1.0)` says it.";
+    IrUntyped "B0706" error: "an operation whose type is not clear",
+        "The type stands behind the operation's name, `add.f32`, unless an operand of known type says it. Some operations have no type, and some \
+         have a dimension instead: `global_id.x`. Results of `if` and `switch` have their types behind their names.";
+    IrArity "B0707" error: "a wrong number of operands or results",
+        "Each operation takes and gives as many values as its row in the reference says; an access `%memory[%index]` counts as one operand.";
+    IrRegion "B0708" error: "a region that ends wrongly, or a jump that leads nowhere",
+        "A region ends with `yield` (of `if` and `switch`), `continue`, `while` or `break` (of `loop`), `return` (anywhere), `grid` (of `launch`). Where no values are \
+         given, `yield`, `continue` and `return` may be left out. Nothing stands behind the end.";
+    IrRun "B0709" error: "a run line that cannot be read",
+        "`; run: @f(1, 2) == 3` calls a function, `; run: @k grid(4) (2.0, f32[1, 2] -> f32[2, 4], 7)` launches a kernel: one argument for each parameter, memories \
+         with what they hold before and, behind `->`, after.";
     IrType "B0730" error: "a value of the wrong type",
         "Each operation of the IR takes and gives the types that its row in the reference says; nothing is converted implicitly.";
+    IrMalformed "B0731" error: "a function whose tables do not fit together",
+        "A function was built by a program, not read from text, and refers to values, instructions or regions that it does not have, or to one \
+         instruction or region from two places. This is a mistake in the program that built it.";
+    IrTerminator "B0732" error: "a region that ends wrongly",
+        "The last instruction of a region, and no other, is a terminator: `yield` in the regions of `if` and `switch`, `break`, `continue` and \
+         `while` inside a loop, `return` anywhere in a body, `grid` in a `launch` region.";
+    IrCount "B0733" error: "a wrong number of operands, results or regions",
+        "The row of an operation in the reference says how many operands, results and regions it has. What a region yields, a loop carries and a \
+         function returns has the number that the instruction, the loop and the function say.";
+    IrSuffix "B0734" error: "an operation on a type that it is not made for",
+        "The suffix of an operation is one of the types that its row in the reference lists: `xor.f32` does not exist, `xor.u32` does. Short vectors \
+         have 2, 4, 8 or 16 lanes and at most 16 bytes.";
+    IrAttribute "B0735" error: "an attribute that does not belong there",
+        "An operation has the attributes that its row in the reference lists, each at most once, with values that make sense for it.";
+    IrConstant "B0736" error: "a constant out of range",
+        "A constant fits its type, the position of an element is less than the number of elements, and the cases of a `switch` are different \
+         numbers of its type.";
+    IrCall "B0737" error: "a call that is not possible",
+        "A call names a function, not a kernel, and gives what its parameters ask for. Kernels and what they call are not recursive, because \
+         most devices have no stack.";
+    IrLaunch "B0738" error: "a launch that is not possible",
+        "A workgroup has at least one invocation in each dimension, a subgroup a power of two of lanes. The `launch` region of a kernel is run by \
+         the host: it has arithmetic on scalars only and ends with `grid`.";
+    IrHandle "B0739" error: "a memory used as a value",
+        "Memories are no numbers: they stand in accesses and calls and nowhere else. They are not yielded, carried by a loop, returned or \
+         selected. Select the index instead, or access each memory in a region of its own.";
+    IrMemory "B0740" error: "a memory used in a way that it is not made for",
+        "Shared and private memory is read and written as the scalar that it was declared with, or as vectors of it if it is aligned to them. Its \
+         length is a `u32` that is known when the kernel is launched.";
+    IrReadonly "B0741" error: "a write to memory that is only read",
+        "A parameter marked `readonly` promises that the whole launch does not write its buffer, so that loads from it may be moved and cached.";
+    IrAsync "B0742" error: "an asynchronous operation of an impossible size",
+        "Asynchronous copies move 4, 8 or 16 bytes. Matrix products of a warpgroup are m64nNk16, N a multiple of 8 up to 256, with \
+         accumulators `regs<f32, N / 2>`.";
+    IrDivergent "B0743" error: "an operation that not all invocations reach together",
+        "Barriers are reached by all invocations of the workgroup together, subgroup operations by those of the subgroup. So they may not stand under a \
+         condition, in a loop or after a `return` that depends on something which differs between these invocations, such as `local_id`. Move the operation \
+         out, or make the condition uniform (`any`, `uniform_load`).";
+    IrNotUniform "B0744" error: "an operand that must be the same everywhere",
+        "The lane of a `broadcast`, the distance of a shuffle, the index of a `uniform_load` and the place of a fragment are the same number in all \
+         invocations that come together.";
+    IrParameter "B0745" error: "a parameter that is not possible",
+        "Kernels take buffers and scalars. `divisible` belongs to integers; `align`, `readonly` and `noalias` belong to memories.";
+    IrRepeated "B0746" error: "a name that stands twice",
+        "The functions and kernels of a module have different names, and so have the specialisation constants of a kernel.";
+    IrNesting "B0747" error: "regions nested too deeply",
+        "Regions may be nested 256 levels deep. Put inner parts into a function of their own.";
     OutOfBounds "B0780" error: "an access outside of a memory",
         "The interpreter found a load, a store or an atomic operation whose index lies outside of its memory.";
     Race "B0781" error: "a race",

@@ -81,6 +81,10 @@ pub struct Caps {
     pub local_storage: ScalarSet,
     /// Largest access, in bytes: 4, 8 or 16.
     pub access_bytes: u32,
+    /// Most lanes of an access: a vector of 8 or 16 bytes may have more than the device's own vectors do.
+    pub vector_lanes: u32,
+    /// Whether shared and private memory are bytes: accessed as any type and as vectors.
+    pub local_views: bool,
     /// Widths of subgroups, native or emulated.
     pub subgroup: SubgroupWidths,
     /// Whether unrolling stays undone, because compile time grows with the number of memory operations.
@@ -120,6 +124,8 @@ impl Caps {
             storage: words,
             local_storage: words,
             access_bytes: 16,
+            vector_lanes: 4,
+            local_views: false,
             subgroup: SubgroupWidths { min: 1, max: 32 },
             rolled: false,
             buffer_views: false,
@@ -145,6 +151,8 @@ impl Caps {
             storage: ScalarSet::STORED,
             local_storage: ScalarSet::STORED,
             access_bytes: 16,
+            vector_lanes: 16,
+            local_views: true,
             subgroup: SubgroupWidths { min: 1, max: 64 },
             rolled: true,
             buffer_views: true,
@@ -156,6 +164,57 @@ impl Caps {
             invocations: 1024,
             workgroup: [1024, 1024, 64],
             grid: [u32::MAX, 65_535, 65_535],
+            parameter_bytes: 4 << 10,
+            coop: vec![],
+        }
+    }
+
+    /// A card of compute capability `sm` (75, 80, 90, ..), driven by PTX. `own` says whether its architecture's own
+    /// instructions may be used (`sm_90a`), which no other runs.
+    pub fn cuda(sm: u32, own: bool) -> Caps {
+        let common = [
+            Feature::Subgroups,
+            Feature::Atomic64,
+            Feature::AtomicFloat,
+            Feature::OrderedAtomics,
+            Feature::FusedFma,
+            Feature::ExactDivision,
+            Feature::ExactConversions,
+            Feature::MulHi,
+            Feature::StrictFloats,
+            Feature::Denormals,
+            Feature::Calls,
+            Feature::DynamicShared,
+            Feature::CooperativeLaunch,
+            Feature::Index64,
+        ];
+        let ampere: &[Feature] = if sm >= 80 { &[Feature::AsyncCopy, Feature::Mbarrier] } else { &[] };
+        let hopper: &[Feature] = if sm == 90 && own { &[Feature::Wgmma] } else { &[] };
+        let features = common.iter().chain(ampere).chain(hopper);
+        let narrow = [Scalar::I8, Scalar::U8, Scalar::I16, Scalar::U16];
+        let arithmetic = ScalarSet::ALL.without(ScalarSet::of(&narrow)).without(ScalarSet::FLOATS8);
+        // Arithmetic on `bf16` came with Hopper.
+        let missing = if sm >= 90 { ScalarSet::NONE } else { ScalarSet::of(&[Scalar::Bf16]) };
+        Caps {
+            name: format!("sm_{sm}{}", if own { "a" } else { "" }),
+            features: features.fold(0, |bits, f| bits | 1 << *f as u32),
+            arithmetic: arithmetic.without(missing),
+            storage: ScalarSet::STORED,
+            local_storage: ScalarSet::STORED,
+            access_bytes: 16,
+            vector_lanes: 8,
+            local_views: true,
+            subgroup: SubgroupWidths { min: 32, max: 32 },
+            rolled: false,
+            buffer_views: true,
+            buffers: 256,
+            binding_bytes: 1 << 46,
+            buffer_bytes: 1 << 46,
+            shared_bytes: 48 << 10,
+            dynamic_shared_bytes: dynamic_shared(sm),
+            invocations: 1024,
+            workgroup: [1024, 1024, 64],
+            grid: [i32::MAX as u32, 65_535, 65_535],
             parameter_bytes: 4 << 10,
             coop: vec![],
         }
@@ -192,6 +251,8 @@ impl Caps {
             storage: set(self.storage, profile.storage),
             local_storage: set(self.local_storage, profile.local_storage),
             access_bytes: self.access_bytes.min(profile.access_bytes),
+            vector_lanes: self.vector_lanes.min(profile.vector_lanes),
+            local_views: self.local_views && profile.local_views,
             subgroup: if profile.has(Feature::Subgroups) { self.subgroup } else { profile.subgroup },
             rolled: self.rolled || profile.rolled,
             buffer_views: self.buffer_views && profile.buffer_views,
@@ -207,4 +268,16 @@ impl Caps {
             coop: self.coop.iter().filter(|c| profile.coop.contains(c)).copied().collect(),
         }
     }
+}
+
+/// Bytes of shared memory that a workgroup can ask for at launch, by compute capability.
+const fn dynamic_shared(sm: u32) -> u32 {
+    let kib = match sm {
+        0..=74 => 48,
+        75..=79 => 64,
+        86 | 89 | 120.. => 99,
+        80..=88 => 163,
+        90..=119 => 227,
+    };
+    kib << 10
 }

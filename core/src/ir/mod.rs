@@ -22,6 +22,7 @@
 //! | read and print text (`.gir`) | [`text`] |
 //! | check the rules | [`verify`](mod@verify) |
 //! | run on the reference machine | [`interp`] |
+//! | find what stands for an operation that a device lacks | [`math`] |
 //! | know what one scalar operation gives | [`eval`] |
 
 pub mod attrs;
@@ -30,6 +31,7 @@ pub mod caps;
 pub mod eval;
 mod function;
 pub mod interp;
+pub mod math;
 pub mod ops;
 pub mod text;
 pub mod types;

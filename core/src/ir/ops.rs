@@ -156,9 +156,9 @@ pub enum Class {
     /// The math library: bit-identical on all devices up to flushed denormals, within this many units in the last
     /// place of the true value.
     Library(u32),
-    /// Native: within this many units in the last place for arguments in a moderate range (the row's doc says which),
-    /// or within 2^-20 absolutely.
-    Bounded(u32),
+    /// Native: within this many units in the last place of `f32` for arguments in the range that the row's doc says, or
+    /// within two to the power of the second number absolutely.
+    Bounded(u32, i32),
 }
 
 /// A row of the table.
@@ -180,6 +180,8 @@ pub struct Row {
     pub effect: Effect,
     /// Who must come together.
     pub convergence: Convergence,
+    /// Positions of the operands that are the same in all who come together.
+    pub same: &'static [usize],
     /// How uniform its results are.
     pub transfer: Transfer,
     /// Without which feature it is rewritten or refused.
@@ -201,6 +203,7 @@ impl Row {
             attrs: &[],
             effect: Effect::Pure,
             convergence: Convergence::Free,
+            same: &[],
             transfer: Transfer::Operands,
             needs: None,
             class: Class::None,
@@ -225,6 +228,10 @@ impl Row {
     }
     const fn together(mut self, convergence: Convergence) -> Row {
         self.convergence = convergence;
+        self
+    }
+    const fn same(mut self, operands: &'static [usize]) -> Row {
+        self.same = operands;
         self
     }
     const fn transfer(mut self, transfer: Transfer) -> Row {
@@ -375,7 +382,7 @@ ops! {
     Min: binary("min", ScalarSet::NUMBERS, Rounded), "The lesser; if one float is NaN, the other one.";
     Max: binary("max", ScalarSet::NUMBERS, Rounded), "The greater; if one float is NaN, the other one.";
     Fma: lanes("fma", ScalarSet::FLOATS, &[P::T, P::T, P::T], Rounded), "a * b + c, rounded once.";
-    Mad: lanes("mad", ScalarSet::NUMBERS, &[P::T, P::T, P::T], Bounded(2)).attrs(&[NoWrap]),
+    Mad: lanes("mad", ScalarSet::NUMBERS, &[P::T, P::T, P::T], Bounded(2, -149)).attrs(&[NoWrap]),
         "a * b + c, rounded once or twice as the device likes; exact for integers, which wrap.";
     And: binary("and", ScalarSet::BITS, Exact), "Bitwise and.";
     Or: binary("or", ScalarSet::BITS, Exact), "Bitwise or.";
@@ -423,17 +430,17 @@ ops! {
     Pow: binary("pow", ScalarSet::MATH, Library(2)), "x to the power of y, with C99's special cases.";
 
     // The device's own functions.
-    DivApprox: binary("div.approx", ScalarSet::MATH, Bounded(4)), "Native quotient; divisors of magnitude 2^-126 to 2^126.";
-    RcpApprox: unary("rcp.approx", ScalarSet::MATH, Bounded(4)), "Native 1 / x; magnitudes 2^-126 to 2^126.";
-    SqrtApprox: unary("sqrt.approx", ScalarSet::MATH, Bounded(4)), "Native square root.";
-    RsqrtApprox: unary("rsqrt.approx", ScalarSet::MATH, Bounded(4)), "Native 1 / square root.";
-    ExpApprox: unary("exp.approx", ScalarSet::MATH, Bounded(128)), "Native e^x; arguments -80 to 80.";
-    Exp2Approx: unary("exp2.approx", ScalarSet::MATH, Bounded(128)), "Native 2^x; arguments -120 to 120.";
-    LogApprox: unary("log.approx", ScalarSet::MATH, Bounded(8192)), "Native natural logarithm; positive normal numbers.";
-    Log2Approx: unary("log2.approx", ScalarSet::MATH, Bounded(8192)), "Native logarithm to base 2; positive normal numbers.";
-    SinApprox: unary("sin.approx", ScalarSet::MATH, Bounded(1 << 14)), "Native sine; arguments of magnitude up to pi, within 2^-11 absolutely.";
-    CosApprox: unary("cos.approx", ScalarSet::MATH, Bounded(1 << 14)), "Native cosine; arguments of magnitude up to pi, within 2^-11 absolutely.";
-    TanhApprox: unary("tanh.approx", ScalarSet::MATH, Bounded(1 << 14)), "Native hyperbolic tangent; arguments of magnitude up to 10, within 2^-10 absolutely.";
+    DivApprox: binary("div.approx", ScalarSet::MATH, Bounded(4, -149)), "Native quotient; divisors of magnitude 2^-126 to 2^126.";
+    RcpApprox: unary("rcp.approx", ScalarSet::MATH, Bounded(4, -149)), "Native 1 / x; magnitudes 2^-126 to 2^126.";
+    SqrtApprox: unary("sqrt.approx", ScalarSet::MATH, Bounded(4, -149)), "Native square root.";
+    RsqrtApprox: unary("rsqrt.approx", ScalarSet::MATH, Bounded(4, -149)), "Native 1 / square root.";
+    ExpApprox: unary("exp.approx", ScalarSet::MATH, Bounded(128, -149)), "Native e^x; arguments -80 to 80.";
+    Exp2Approx: unary("exp2.approx", ScalarSet::MATH, Bounded(128, -149)), "Native 2^x; arguments -120 to 120.";
+    LogApprox: unary("log.approx", ScalarSet::MATH, Bounded(8192, -20)), "Native natural logarithm; positive normal numbers.";
+    Log2Approx: unary("log2.approx", ScalarSet::MATH, Bounded(8192, -20)), "Native logarithm to base 2; positive normal numbers.";
+    SinApprox: unary("sin.approx", ScalarSet::MATH, Bounded(16, -11)), "Native sine; arguments of magnitude up to pi, within 2^-11 absolutely.";
+    CosApprox: unary("cos.approx", ScalarSet::MATH, Bounded(16, -11)), "Native cosine; arguments of magnitude up to pi, within 2^-11 absolutely.";
+    TanhApprox: unary("tanh.approx", ScalarSet::MATH, Bounded(16, -10)), "Native hyperbolic tangent; arguments of magnitude up to 10, within 2^-10 absolutely.";
 
     // Short vectors and register arrays.
     Vector: Row::new("vector", Family::Scalar, Suffix::Aggregate(ScalarSet::STORED)).takes(&[P::Parts]).gives(&[P::T]).class(Exact),
@@ -453,7 +460,7 @@ ops! {
         .attrs(&[Offset, Cache]).effect(Effect::Write),
         "Writes element `i` of the memory seen as an array of T.";
     UniformLoad: Row::new("uniform_load", Family::Memory, Suffix::Scalar(ScalarSet::STORED)).takes(&[P::Memory(SHARED), P::Index]).gives(&[P::T])
-        .attrs(&[Offset]).effect(Effect::Sync).together(Convergence::Workgroup).transfer(Transfer::Always(Uniformity::Workgroup)),
+        .attrs(&[Offset]).effect(Effect::Sync).together(Convergence::Workgroup).same(&[1]).transfer(Transfer::Always(Uniformity::Workgroup)),
         "A barrier on shared memory, a load that all invocations make at one index, and a barrier again: the value is uniform in the workgroup.";
     AtomicLoad: Row::new("atomic.load", Family::Memory, Suffix::Scalar(ATOMIC)).takes(&[P::Memory(GLOBAL_OR_SHARED), P::Index]).gives(&[P::T])
         .attrs(&[Offset, Order, Scope]).effect(Effect::Atomic).transfer(Transfer::Always(Uniformity::Varying)),
@@ -497,10 +504,10 @@ ops! {
     All: subgroup("all", Suffix::None).takes(&[P::Bool]).gives(&[P::Bool]).transfer(Transfer::Always(Uniformity::Subgroup)), "Whether it holds in every lane.";
     Elect: subgroup("elect", Suffix::None).gives(&[P::Bool]), "True in exactly one lane of the subgroup, the lowest that takes part.";
     Shuffle: shuffle("shuffle"), "The value of that lane; undefined if there is no such lane.";
-    ShuffleXor: shuffle("shuffle_xor"), "The value of the lane whose number differs by these bits. The mask is the same in all lanes.";
-    ShuffleUp: shuffle("shuffle_up"), "The value of the lane so many below; undefined where there is none. The distance is the same in all lanes.";
-    ShuffleDown: shuffle("shuffle_down"), "The value of the lane so many above; undefined where there is none. The distance is the same in all lanes.";
-    Broadcast: shuffle("broadcast").transfer(Transfer::Always(Uniformity::Subgroup)), "The value of that lane, which is the same number in all lanes.";
+    ShuffleXor: shuffle("shuffle_xor").same(&[1]), "The value of the lane whose number differs by these bits. The mask is the same in all lanes.";
+    ShuffleUp: shuffle("shuffle_up").same(&[1]), "The value of the lane so many below; undefined where there is none. The distance is the same in all lanes.";
+    ShuffleDown: shuffle("shuffle_down").same(&[1]), "The value of the lane so many above; undefined where there is none. The distance is the same in all lanes.";
+    Broadcast: shuffle("broadcast").same(&[1]).transfer(Transfer::Always(Uniformity::Subgroup)), "The value of that lane, which is the same number in all lanes.";
     SubgroupAdd: reduce("subgroup.add", REDUCED), "Sum over the subgroup, in any order.";
     SubgroupMul: reduce("subgroup.mul", REDUCED), "Product over the subgroup, in any order.";
     SubgroupMin: reduce("subgroup.min", REDUCED), "Least over the subgroup.";
@@ -516,9 +523,9 @@ ops! {
     InclusiveMax: scan("inclusive.max", REDUCED), "Greatest of the lanes up to and with this one.";
 
     // Fragments.
-    CoopLoad: subgroup("coop.load", Suffix::Coop).takes(&[P::Memory(GLOBAL_OR_SHARED), P::Index, P::U32]).gives(&[P::T]).attrs(&[Offset, Layout]),
+    CoopLoad: subgroup("coop.load", Suffix::Coop).takes(&[P::Memory(GLOBAL_OR_SHARED), P::Index, P::U32]).gives(&[P::T]).attrs(&[Offset, Layout]).same(&[1, 2]),
         "`coop.load m[i], stride`: a fragment from memory; index and stride count elements.";
-    CoopStore: subgroup("coop.store", Suffix::Coop).takes(&[P::Memory(GLOBAL_OR_SHARED), P::Index, P::T, P::U32]).attrs(&[Offset, Layout]),
+    CoopStore: subgroup("coop.store", Suffix::Coop).takes(&[P::Memory(GLOBAL_OR_SHARED), P::Index, P::T, P::U32]).attrs(&[Offset, Layout]).same(&[1, 3]),
         "`coop.store m[i], f, stride`: a fragment to memory; index and stride count elements.";
     CoopSplat: subgroup("coop.splat", Suffix::Coop).takes(&[P::Element]).gives(&[P::T]), "A fragment all of whose elements are the operand.";
     CoopMma: subgroup("coop.mma", Suffix::Coop).takes(&[P::Fragment, P::Fragment, P::T]).gives(&[P::T]),
@@ -546,7 +553,7 @@ ops! {
     WgmmaFence: asynchronous("wgmma.fence", Suffix::None, Feature::Wgmma).together(Convergence::Subgroup),
         "Orders accesses to accumulator registers before it with products after it.";
     Wgmma: asynchronous("wgmma", Suffix::Scalar(ScalarSet::of(&[Scalar::F16, Scalar::Bf16])), Feature::Wgmma).together(Convergence::Subgroup)
-        .takes(&[P::Aggregate, P::Memory(SHARED), P::Index, P::Memory(SHARED), P::Index]).gives(&[P::First]).attrs(&[Offset, SourceOffset, Shape, MatrixA, MatrixB]),
+        .takes(&[P::Aggregate, P::Memory(SHARED), P::Index, P::Memory(SHARED), P::Index]).gives(&[P::First]).attrs(&[Offset, SourceOffset, Shape, MatrixA, MatrixB]).same(&[2, 4]),
         "`wgmma.f16 acc, a[i], b[j]`: 128 invocations start acc + a * b on matrices in shared memory; the result is in flight until `wgmma.wait`. Indices count elements of T.";
     WgmmaCommit: asynchronous("wgmma.commit", Suffix::None, Feature::Wgmma).together(Convergence::Subgroup), "The products since the last one become a group.";
     WgmmaWait: asynchronous("wgmma.wait", Suffix::None, Feature::Wgmma).together(Convergence::Subgroup).takes(&[P::Rest]).gives(&[P::Rest]).attrs(&[Pending]),

@@ -15,6 +15,7 @@ mod entry;
 mod fold;
 mod inline;
 mod launch;
+pub mod legalise;
 mod rewrite;
 mod single_exit;
 mod traps;

@@ -23,6 +23,11 @@ pub trait Pass {
     fn constant(&mut self, _r: &mut Rewriter<'_>, _ty: Type, _bits: u64) -> Option<Vec<ValueId>> {
         None
     }
+
+    /// Changes what stands for a shared or private memory; its length is mapped already.
+    fn memory(&mut self, _r: &mut Rewriter<'_>, _old: &Memory, _new: &mut Memory) -> Result<(), Diagnostic> {
+        Ok(())
+    }
 }
 
 /// The walk's state.
@@ -220,7 +225,9 @@ impl<'a> Rewriter<'a> {
             let id = self.out.function.memories.next_id();
             let Value { ty, name, .. } = self.old.values[memory.value].clone();
             let value = self.out.function.values.push(Value { ty, def: Def::Memory(id), name });
-            self.out.function.memories.push(Memory { value, length, ..memory.clone() });
+            let mut new = Memory { value, length, ..memory.clone() };
+            pass.memory(self, memory, &mut new)?;
+            self.out.function.memories.push(new);
             self.map[memory.value] = Some(vec![value]);
         }
         Ok(())

@@ -1,9 +1,40 @@
 //! The rules of the IR. What passes is [`Verified`], and later stages may trust it: code generators have no errors of
 //! their own for wrong kernels.
+//!
+//! | rules about | see |
+//! |---|---|
+//! | ids that refer to nothing, regions held twice | [`form`] |
+//! | where regions end, what is visible where | [`structure`] |
+//! | which terminator belongs where, what regions give and get | [`flow`] |
+//! | suffixes, operands, results, constants | [`types`] |
+//! | attributes | [`attributes`] |
+//! | memories and accesses | [`memory`] |
+//! | parameters, workgroups, `launch` regions | [`launch`] |
+//! | callees, recursion, writes through parameters | [`calls`] |
+//! | asynchronous copies and warpgroup products | [`asynchronous`] |
+//! | what all invocations reach together | [`uniformity`] |
+//!
+//! Invariant: no module makes it panic, also none that no text could have given. A function whose tables do not fit together is
+//! reported once and looked at no further; rules about the whole module run when all functions' tables do.
 
-use super::function::Module;
+mod asynchronous;
+mod attributes;
+mod calls;
+mod flow;
+mod form;
+mod launch;
+mod memory;
+mod names;
+mod structure;
+mod types;
+pub mod uniformity;
 
-/// A module that follows the rules.
+use super::function::{FunctionId, Module};
+use crate::diag::{Code, Diagnostic};
+use crate::idx::IndexVec;
+use form::Form;
+
+/// Something that follows the rules.
 #[derive(Clone, Debug)]
 pub struct Verified<T>(T);
 
@@ -22,6 +53,51 @@ impl<T> Verified<T> {
 }
 
 /// Checks a module against the rules: one diagnostic for each that is broken, in the text's order.
-pub fn verify(module: Module) -> Result<Verified<Module>, Vec<crate::diag::Diagnostic>> {
-    Ok(Verified(module))
+pub fn verify(module: Module) -> Result<Verified<Module>, Vec<Diagnostic>> {
+    let found = check(&module);
+    if found.is_empty() { Ok(Verified(module)) } else { Err(found) }
+}
+
+/// What is wrong with a module: one diagnostic for each rule that is broken, in the text's order.
+pub fn check(module: &Module) -> Vec<Diagnostic> {
+    let mut found = repeated_names(module);
+    let mut forms: IndexVec<FunctionId, Option<Form>> = IndexVec::new();
+    for function in module.functions.iter() {
+        match form::check(function) {
+            Ok(form) => drop(forms.push(Some(form))),
+            Err(diagnostic) => {
+                found.push(diagnostic);
+                forms.push(None);
+            }
+        }
+    }
+    for (id, form) in forms.iter_enumerated() {
+        if let Some(form) = form {
+            structure::check(module, id, form, &mut found);
+        }
+    }
+    if forms.iter().all(Option::is_some) {
+        let recursive = calls::recursion(module, &mut found);
+        calls::writes(module, &mut found);
+        if !recursive {
+            uniformity::check(module, &mut found);
+        }
+    }
+    found.sort_by_key(|d| d.span());
+    found
+}
+
+fn repeated_names(module: &Module) -> Vec<Diagnostic> {
+    let mut seen = std::collections::HashMap::new();
+    let mut found = vec![];
+    for function in module.functions.iter() {
+        if let Some(first) = seen.insert(&function.name, function.span) {
+            found.push(
+                Diagnostic::new(Code::IrRepeated, function.span, format!("`@{}` is defined twice", function.name))
+                    .label(first, "here the first time")
+                    .hint("give one of them another name"),
+            );
+        }
+    }
+    found
 }

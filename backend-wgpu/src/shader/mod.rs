@@ -1,0 +1,130 @@
+//! Legal kernels become a hand-built [`naga::Module`], with one entry point a kernel.
+//!
+//! | file | says |
+//! |---|---|
+//! | [`types`] | types and literals |
+//! | [`views`] | how memories are seen as arrays |
+//! | [`layout`] | where parameters are: shared with the device |
+//! | [`positions`] | which ids functions need as arguments |
+//! | [`writer`] | the state of writing one function: expressions, when they are computed, locals |
+//! | [`control`] | `if`, `switch`, `loop`, calls |
+//! | [`scalar`], [`wide`] | arithmetic; what 64-bit integers lack |
+//! | [`memory`], [`atomics`] | loads, stores; atomic operations |
+//! | [`sync`], [`subgroups`], [`coop`] | barriers and ids; communication in a subgroup; fragments |
+//!
+//! Invariant: what comes out passes naga's validator. Values are computed where the IR defines them, once.
+
+mod atomics;
+mod control;
+mod coop;
+mod error;
+pub mod layout;
+mod memory;
+mod positions;
+mod scalar;
+mod subgroups;
+mod sync;
+mod types;
+pub mod views;
+mod wide;
+mod writer;
+
+use girih_core::diag::Diagnostic;
+use girih_core::ir::{Caps, FunctionId, Module};
+use girih_core::lower::Compiled;
+use girih_core::span::Span;
+use layout::Layout;
+use positions::Positions;
+use std::collections::HashMap;
+
+/// A naga module and what is to be known to launch its entry points.
+#[derive(Debug)]
+pub struct Shader {
+    /// The module.
+    pub module: naga::Module,
+    /// Its kernels, in the order in which they were asked for.
+    pub kernels: Vec<Kernel>,
+    /// Where in the sources the module's parts come from.
+    pub places: Places,
+}
+
+/// An entry point.
+#[derive(Clone, Debug)]
+pub struct Kernel {
+    /// Its name in the module.
+    pub entry: String,
+    /// Where its parameters are.
+    pub layout: Layout,
+    /// Invocations of a workgroup.
+    pub workgroup: [u32; 3],
+}
+
+/// The way back from naga's spans: a naga span of start `i` stands for the place `i - 1`.
+#[derive(Clone, Debug, Default)]
+pub struct Places(Vec<Span>);
+
+impl Places {
+    fn note(&mut self, span: Span) -> naga::Span {
+        if self.0.last() != Some(&span) {
+            self.0.push(span);
+        }
+        let i = self.0.len() as u32;
+        naga::Span::new(i, i)
+    }
+    /// The place that a naga span stands for.
+    pub fn find(&self, span: naga::Span) -> Span {
+        let i = span.to_range().map_or(0, |r| r.start);
+        i.checked_sub(1).and_then(|i| self.0.get(i)).copied().unwrap_or(Span::NONE)
+    }
+}
+
+/// What the code generator may rely on.
+#[derive(Clone, Copy, Debug)]
+pub struct Options<'a> {
+    /// The device, for which the kernels were made legal.
+    pub caps: &'a Caps,
+    /// Whether [`crate::strict`] comes after it, which makes `min` and `max` of floats return the operand that is a number.
+    pub strict: bool,
+}
+
+/// Writes the kernels of a compiled module.
+pub fn render(compiled: &Compiled, options: Options<'_>) -> Result<Shader, Vec<Diagnostic>> {
+    let kernels: Vec<FunctionId> = compiled.entries.iter().map(|e| e.kernel).collect();
+    render_module(&compiled.module, &kernels, options)
+}
+
+/// Writes kernels of a legal module.
+pub fn render_module(module: &Module, kernels: &[FunctionId], options: Options<'_>) -> Result<Shader, Vec<Diagnostic>> {
+    let mut context = Context {
+        source: module,
+        options,
+        positions: Positions::find(module),
+        out: naga::Module::default(),
+        places: Places::default(),
+        functions: HashMap::new(),
+    };
+    let mut errors = vec![];
+    let mut done = vec![];
+    for kernel in kernels {
+        match writer::kernel(&mut context, *kernel) {
+            Ok(kernel) => done.push(kernel),
+            Err(error) => errors.push(error),
+        }
+    }
+    if errors.is_empty() {
+        Ok(Shader { module: context.out, kernels: done, places: context.places })
+    } else {
+        Err(errors)
+    }
+}
+
+/// What writing all functions of a module shares.
+struct Context<'a> {
+    source: &'a Module,
+    options: Options<'a>,
+    positions: Positions,
+    out: naga::Module,
+    places: Places,
+    /// Functions that are written already.
+    functions: HashMap<FunctionId, naga::Handle<naga::Function>>,
+}

@@ -1,0 +1,597 @@
+//! The state of writing one function, and what all parts of the code generator use: expressions and when they are computed,
+//! locals, literals, blocks.
+//!
+//! naga computes an expression where an `Emit` statement lists it. [`Writer::add`] appends expressions, [`Writer::statement`] first
+//! emits those that were added since, so that everything is computed in the order in which it was written.
+
+use super::control::Frame;
+use super::layout::{Layout, Planned};
+use super::positions::Position;
+use super::types::{self, Constant};
+use super::views::{self, Access, View, Views};
+use super::{Context, Kernel, error};
+use girih_core::diag::Diagnostic;
+use girih_core::idx::IndexVec;
+use girih_core::ir::{Caps, Def, Function, FunctionId, Inst, InstId, Scalar, Space, Type, ValueId};
+use girih_core::span::Span;
+use naga::{
+    AddressSpace, ArraySize, BinaryOperator, Binding, Block, Expression, FunctionArgument, GlobalVariable, Handle, Literal,
+    LocalVariable, MathFunction, MemoryDecorations, ResourceBinding, ScalarKind, ShaderStage, Statement, StorageAccess,
+    TypeInner, UnaryOperator,
+};
+use std::collections::HashMap;
+
+/// An expression of the function that is written.
+pub type Expr = Handle<Expression>;
+
+/// What stands for a value of the IR.
+#[derive(Clone, Debug)]
+pub enum Value {
+    /// A scalar or a fragment.
+    One(Expr),
+    /// The scalars of a vector or of `regs`.
+    Many(Vec<Expr>),
+}
+
+/// How a memory of the function is reached.
+#[derive(Clone, Debug)]
+pub struct MemoryPlace {
+    /// Its views.
+    pub views: Views,
+    /// For each view, the pointer to its array.
+    pub arrays: Vec<Expr>,
+    /// Where it is.
+    pub space: Space,
+    /// For each view, how many elements it has; none for a buffer.
+    pub lengths: Vec<Option<u32>>,
+}
+
+/// Writes one function.
+pub struct Writer<'c, 'a> {
+    pub(super) context: &'c mut Context<'a>,
+    pub(super) source: &'a Function,
+    pub(super) out: naga::Function,
+    pub(super) frames: Vec<Frame>,
+    /// Where the instruction that is written stands.
+    pub(super) span: Span,
+    place: naga::Span,
+    block: Block,
+    /// The first expression that is not emitted yet.
+    pending: Option<usize>,
+    values: IndexVec<ValueId, Option<Value>>,
+    memories: HashMap<ValueId, MemoryPlace>,
+    positions: HashMap<Position, Expr>,
+    literals: HashMap<(std::mem::Discriminant<Literal>, u64), Expr>,
+    hidden: HashMap<(std::mem::Discriminant<Literal>, u64), Expr>,
+}
+
+/// Writes a kernel as an entry point.
+pub fn kernel(context: &mut Context<'_>, id: FunctionId) -> Result<Kernel, Diagnostic> {
+    let source = &context.source.functions[id];
+    let launch = source.launch.as_ref().ok_or_else(|| error::internal(source.span, "a function is launched"))?;
+    let Planned { layout, views } = Layout::plan(source, context.options.caps)?;
+    let mut w = Writer::new(context, source);
+    w.ids(id, Some(launch.workgroup));
+    w.buffers(&layout, views);
+    w.scalars(&layout)?;
+    w.body()?;
+    let Writer { out: function, .. } = w;
+    let entry = source.name.to_string();
+    context.out.entry_points.push(naga::EntryPoint {
+        name: entry.clone(),
+        stage: ShaderStage::Compute,
+        early_depth_test: None,
+        workgroup_size: launch.workgroup,
+        workgroup_size_overrides: None,
+        function,
+        mesh_info: None,
+        task_payload: None,
+        incoming_ray_payload: None,
+    });
+    Ok(Kernel { entry, layout, workgroup: launch.workgroup })
+}
+
+/// Writes a function that is called, unless that is done already.
+pub fn callee(context: &mut Context<'_>, id: FunctionId) -> Result<Handle<naga::Function>, Diagnostic> {
+    if let Some(handle) = context.functions.get(&id) {
+        return Ok(*handle);
+    }
+    let source = &context.source.functions[id];
+    let mut w = Writer::new(context, source);
+    w.arguments()?;
+    w.ids(id, None);
+    w.result()?;
+    w.body()?;
+    let Writer { out: function, .. } = w;
+    let place = context.places.note(source.span);
+    let handle = context.out.functions.append(function, place);
+    context.functions.insert(id, handle);
+    Ok(handle)
+}
+
+impl<'c, 'a> Writer<'c, 'a> {
+    fn new(context: &'c mut Context<'a>, source: &'a Function) -> Self {
+        let out = naga::Function { name: Some(source.name.to_string()), ..naga::Function::default() };
+        Writer {
+            context,
+            source,
+            out,
+            frames: vec![],
+            span: source.span,
+            place: naga::Span::UNDEFINED,
+            block: Block::new(),
+            pending: None,
+            values: source.values.iter().map(|_| None).collect(),
+            memories: HashMap::new(),
+            positions: HashMap::new(),
+            literals: HashMap::new(),
+            hidden: HashMap::new(),
+        }
+    }
+
+    pub(super) fn caps(&self) -> &'a Caps {
+        self.context.options.caps
+    }
+
+    // Parameters.
+
+    /// The ids that the function needs: as built-in arguments of an entry point, or as further arguments of a function.
+    fn ids(&mut self, id: FunctionId, workgroup: Option<[u32; 3]>) {
+        let needed: Vec<Position> = self.context.positions.of(id).collect();
+        for position in needed {
+            let value = match (position, workgroup) {
+                (Position::WorkgroupSize, Some(size)) => {
+                    let components = size.iter().map(|n| self.literal(Literal::U32(*n))).collect();
+                    let ty = self.ty(Position::WorkgroupSize.ty());
+                    self.add(Expression::Compose { ty, components })
+                }
+                _ => {
+                    let binding = workgroup.and(position.builtin()).map(Binding::BuiltIn);
+                    self.argument(Some(position.name()), position.ty(), binding)
+                }
+            };
+            self.positions.insert(position, value);
+        }
+    }
+
+    fn argument(&mut self, name: Option<&str>, inner: TypeInner, binding: Option<Binding>) -> Expr {
+        let ty = self.ty(inner);
+        let index = self.out.arguments.len() as u32;
+        self.out.arguments.push(FunctionArgument { name: name.map(str::to_string), ty, binding });
+        self.add(Expression::FunctionArgument(index))
+    }
+
+    /// The parameters of a function that is called: a scalar each for the lanes of aggregates.
+    fn arguments(&mut self) -> Result<(), Diagnostic> {
+        for param in &self.source.params {
+            let value = &self.source.values[*param];
+            let parts = self.scalars_of(value.ty)?;
+            let name = value.name.as_ref().map(ToString::to_string);
+            let exprs = parts.iter().map(|s| self.argument(name.as_deref(), s.clone(), None)).collect();
+            self.define(*param, exprs);
+        }
+        Ok(())
+    }
+
+    /// Bindings for the buffers of a kernel.
+    fn buffers(&mut self, layout: &Layout, views: Vec<Views>) {
+        for (param, views) in views.into_iter().enumerate() {
+            let value = self.source.params[param];
+            let Type::Memory(_) = self.source.ty(value) else { continue };
+            let first = layout.first_binding(param).unwrap_or(0);
+            let arrays = (views.all().iter().enumerate())
+                .map(|(i, view)| self.buffer(value, *view, (first + i) as u32, layout.bindings[first + i].readonly))
+                .collect();
+            let lengths = vec![None; views.all().len()];
+            self.memories.insert(value, MemoryPlace { views, arrays, space: Space::Global, lengths });
+        }
+    }
+
+    fn buffer(&mut self, param: ValueId, view: View, binding: u32, readonly: bool) -> Expr {
+        let base = self.element_type(view);
+        let ty = self.ty(TypeInner::Array { base, size: ArraySize::Dynamic, stride: view.bytes() });
+        let access = if readonly { StorageAccess::LOAD } else { StorageAccess::LOAD | StorageAccess::STORE };
+        self.global(GlobalVariable {
+            name: self.source.values[param].name.as_ref().map(ToString::to_string),
+            space: AddressSpace::Storage { access },
+            binding: Some(ResourceBinding { group: 0, binding }),
+            ty,
+            init: None,
+            memory_decorations: MemoryDecorations::empty(),
+        })
+    }
+
+    fn global(&mut self, variable: GlobalVariable) -> Expr {
+        let global = self.context.out.global_variables.append(variable, self.place);
+        self.add(Expression::GlobalVariable(global))
+    }
+
+    /// The scalar parameters of a kernel, read from the uniform buffer where the body starts.
+    fn scalars(&mut self, layout: &Layout) -> Result<(), Diagnostic> {
+        let Some(binding) = layout.uniform() else { return Ok(()) };
+        let vector = types::lanes_type(&mut self.context.out.types, naga::Scalar::U32, 4);
+        let size = std::num::NonZeroU32::new(layout.word_count.div_ceil(4)).map_or(ArraySize::Dynamic, ArraySize::Constant);
+        let ty = self.ty(TypeInner::Array { base: vector, size, stride: 16 });
+        let array = self.global(GlobalVariable {
+            name: Some("parameters".into()),
+            space: AddressSpace::Uniform,
+            binding: Some(ResourceBinding { group: 0, binding }),
+            ty,
+            init: None,
+            memory_decorations: MemoryDecorations::empty(),
+        });
+        for (position, param) in self.source.params.iter().enumerate() {
+            let Some(first) = layout.word(position) else { continue };
+            let mut words = vec![];
+            for word in first..first + Layout::words_of(self.source.ty(*param)) {
+                let base = self.add(Expression::AccessIndex { base: array, index: word / 4 });
+                let pointer = self.add(Expression::AccessIndex { base, index: word % 4 });
+                words.push(self.add(Expression::Load { pointer }));
+            }
+            let scalar = self.source.ty(*param).element().unwrap_or(Scalar::U32);
+            let value = self.scalar_of_words(scalar, &words)?;
+            self.define(*param, vec![value]);
+        }
+        Ok(())
+    }
+
+    fn scalar_of_words(&mut self, scalar: Scalar, words: &[Expr]) -> Result<Expr, Diagnostic> {
+        Ok(match (scalar, words) {
+            (Scalar::Bool, [word]) => {
+                let zero = self.u32(0);
+                self.binary(BinaryOperator::NotEqual, *word, zero)
+            }
+            (Scalar::F16, [word]) => {
+                let pair = self.math(MathFunction::Unpack2x16float, &[*word]);
+                let low = self.add(Expression::AccessIndex { base: pair, index: 0 });
+                self.convert(low, naga::Scalar::F16)
+            }
+            (_, [low, high]) => {
+                let bits = self.join(*low, *high);
+                self.bitcast(bits, naga::Scalar::U64, types::legal_scalar(scalar, self.span)?)
+            }
+            (_, [word]) => self.bitcast(*word, naga::Scalar::U32, types::legal_scalar(scalar, self.span)?),
+            _ => return Err(error::internal(self.span, format!("a parameter of type `{scalar}`"))),
+        })
+    }
+
+    fn result(&mut self) -> Result<(), Diagnostic> {
+        self.out.result =
+            self.result_type(&self.source.results)?.map(|ty| naga::FunctionResult { ty, binding: None });
+        Ok(())
+    }
+
+    // Memories.
+
+    fn locals_and_shared(&mut self) -> Result<(), Diagnostic> {
+        let accesses = views::accesses(self.source);
+        for memory in self.source.memories.iter() {
+            let own: Vec<Access> = accesses.iter().filter(|a| a.memory == memory.value).copied().collect();
+            let views = Views::of_local(&own, memory.space)?;
+            let Some(view) = views.all().first().copied() else { continue };
+            let length = self.source.as_constant(memory.length).ok_or_else(|| {
+                error::illegal(self.source.span, "shared memory whose length is chosen at launch")
+            })?;
+            let bytes = u64::from(memory.element.bytes()) * length;
+            let count = u32::try_from(bytes / u64::from(view.bytes())).unwrap_or(u32::MAX).max(1);
+            let name = self.source.values[memory.value].name.as_ref().map(ToString::to_string);
+            let array = self.local_array(name, view, count, memory.space);
+            let lengths = vec![Some(count)];
+            self.memories.insert(memory.value, MemoryPlace { views, arrays: vec![array], space: memory.space, lengths });
+        }
+        Ok(())
+    }
+
+    fn local_array(&mut self, name: Option<String>, view: View, count: u32, space: Space) -> Expr {
+        let base = self.element_type(view);
+        let size = std::num::NonZeroU32::new(count).map_or(ArraySize::Dynamic, ArraySize::Constant);
+        let ty = self.ty(TypeInner::Array { base, size, stride: view.bytes() });
+        match space {
+            Space::Shared => self.global(GlobalVariable {
+                name,
+                space: AddressSpace::WorkGroup,
+                binding: None,
+                ty,
+                init: None,
+                memory_decorations: MemoryDecorations::empty(),
+            }),
+            Space::Private | Space::Global => {
+                let local = self.out.local_variables.append(LocalVariable { name, ty, init: None }, self.place);
+                self.add(Expression::LocalVariable(local))
+            }
+        }
+    }
+
+    fn element_type(&mut self, view: View) -> Handle<naga::Type> {
+        // Views are made of scalars that naga has; see `views::natural`.
+        let scalar = types::scalar(view.scalar).unwrap_or(naga::Scalar::U32);
+        let types = &mut self.context.out.types;
+        if view.atomic {
+            types::intern(types, TypeInner::Atomic(scalar))
+        } else {
+            types::lanes_type(types, scalar, u32::from(view.lanes))
+        }
+    }
+
+    /// How a memory is reached.
+    pub(super) fn memory(&self, handle: ValueId) -> Result<&MemoryPlace, Diagnostic> {
+        self.memories.get(&handle).ok_or_else(|| error::internal(self.span, "a memory has no view"))
+    }
+
+    // The body.
+
+    fn body(&mut self) -> Result<(), Diagnostic> {
+        self.locals_and_shared()?;
+        self.region(self.source.body)?;
+        self.flush();
+        self.out.body = std::mem::take(&mut self.block);
+        Ok(())
+    }
+
+    /// Writes the instructions of a region to the current block.
+    pub(super) fn region(&mut self, region: girih_core::ir::RegionId) -> Result<(), Diagnostic> {
+        let source = self.source;
+        for id in &source.regions[region].insts {
+            self.instruction(*id)?;
+        }
+        Ok(())
+    }
+
+    fn instruction(&mut self, id: InstId) -> Result<(), Diagnostic> {
+        let source = self.source;
+        let inst: &Inst = &source.insts[id];
+        self.span = inst.span;
+        self.place = self.context.places.note(inst.span);
+        super::scalar::instruction(self, inst)
+    }
+
+    /// Writes a region to a block of its own.
+    pub(super) fn block(&mut self, write: impl FnOnce(&mut Self) -> Result<(), Diagnostic>) -> Result<Block, Diagnostic> {
+        self.flush();
+        let outer = std::mem::take(&mut self.block);
+        let place = (self.span, self.place);
+        let result = write(self);
+        self.flush();
+        (self.span, self.place) = place;
+        let inner = std::mem::replace(&mut self.block, outer);
+        result.map(|()| inner)
+    }
+
+    /// Appends a statement, after the expressions that were added before it.
+    pub(super) fn statement(&mut self, statement: Statement) {
+        self.flush();
+        self.block.push(statement, self.place);
+    }
+
+    fn flush(&mut self) {
+        if let Some(start) = self.pending.take()
+            && start < self.out.expressions.len()
+        {
+            let range = self.out.expressions.range_from(start);
+            self.block.push(Statement::Emit(range), self.place);
+        }
+    }
+
+    // Expressions.
+
+    /// Appends an expression, to be computed here.
+    pub(super) fn add(&mut self, expression: Expression) -> Expr {
+        if expression.needs_pre_emit() {
+            self.flush();
+        } else if self.pending.is_none() {
+            self.pending = Some(self.out.expressions.len());
+        }
+        self.out.expressions.append(expression, self.place)
+    }
+
+    /// Appends the expression that stands for the result of a statement, which computes it.
+    pub(super) fn result_of(&mut self, expression: Expression, statement: impl FnOnce(Expr) -> Statement) -> Expr {
+        self.flush();
+        let result = self.out.expressions.append(expression, self.place);
+        self.block.push(statement(result), self.place);
+        result
+    }
+
+    pub(super) fn ty(&mut self, inner: TypeInner) -> Handle<naga::Type> {
+        types::intern(&mut self.context.out.types, inner)
+    }
+    pub(super) fn scalar_type(&mut self, scalar: naga::Scalar) -> Handle<naga::Type> {
+        self.ty(TypeInner::Scalar(scalar))
+    }
+
+    /// A literal, once in the function.
+    pub(super) fn literal(&mut self, literal: Literal) -> Expr {
+        let key = key(literal);
+        if let Some(expr) = self.literals.get(&key) {
+            return *expr;
+        }
+        let expr = self.add(Expression::Literal(literal));
+        self.literals.insert(key, expr);
+        expr
+    }
+    pub(super) fn u32(&mut self, value: u32) -> Expr {
+        self.literal(Literal::U32(value))
+    }
+
+    /// A literal's value as something that is only known at run time: read from a local.
+    pub(super) fn opaque(&mut self, literal: Literal) -> Expr {
+        let key = key(literal);
+        let pointer = match self.hidden.get(&key) {
+            Some(pointer) => *pointer,
+            None => {
+                let init = self.literal(literal);
+                let ty = self.scalar_type(literal.scalar());
+                let local = LocalVariable { name: Some("constant".into()), ty, init: Some(init) };
+                let local = self.out.local_variables.append(local, self.place);
+                let pointer = self.add(Expression::LocalVariable(local));
+                self.hidden.insert(key, pointer);
+                pointer
+            }
+        };
+        self.add(Expression::Load { pointer })
+    }
+
+    /// An operand that is not a constant expression, so that no compiler computes with it and refuses an overflow.
+    pub(super) fn at_run_time(&mut self, expr: Expr) -> Expr {
+        match self.out.expressions[expr] {
+            Expression::Literal(literal) => self.opaque(literal),
+            _ => expr,
+        }
+    }
+    pub(super) fn is_constant(&self, expr: Expr) -> bool {
+        types::is_constant(&self.out.expressions[expr])
+    }
+    /// The number of a `u32` literal.
+    pub(super) fn as_u32(&self, expr: Expr) -> Option<u32> {
+        match self.out.expressions[expr] {
+            Expression::Literal(Literal::U32(n)) => Some(n),
+            _ => None,
+        }
+    }
+
+    pub(super) fn binary(&mut self, op: BinaryOperator, left: Expr, right: Expr) -> Expr {
+        let left = if self.is_constant(right) { self.at_run_time(left) } else { left };
+        self.add(Expression::Binary { op, left, right })
+    }
+    pub(super) fn unary(&mut self, op: UnaryOperator, expr: Expr) -> Expr {
+        let expr = self.at_run_time(expr);
+        self.add(Expression::Unary { op, expr })
+    }
+    pub(super) fn math(&mut self, fun: MathFunction, args: &[Expr]) -> Expr {
+        let arg = self.at_run_time(args[0]);
+        let rest = |i: usize| args.get(i).copied();
+        self.add(Expression::Math { fun, arg, arg1: rest(1), arg2: rest(2), arg3: rest(3) })
+    }
+    pub(super) fn select(&mut self, condition: Expr, accept: Expr, reject: Expr) -> Expr {
+        self.add(Expression::Select { condition, accept, reject })
+    }
+    /// The number in another type.
+    pub(super) fn convert(&mut self, expr: Expr, to: naga::Scalar) -> Expr {
+        let expr = self.at_run_time(expr);
+        self.add(Expression::As { expr, kind: to.kind, convert: Some(to.width) })
+    }
+    /// The bits as another type of the same width.
+    pub(super) fn bitcast(&mut self, expr: Expr, from: naga::Scalar, to: naga::Scalar) -> Expr {
+        if from == to {
+            return expr;
+        }
+        let expr = self.at_run_time(expr);
+        self.add(Expression::As { expr, kind: to.kind, convert: None })
+    }
+
+    // Locals.
+
+    /// A local variable: the pointer to it.
+    pub(super) fn local(&mut self, name: Option<String>, ty: Handle<naga::Type>, init: Option<Expr>) -> Expr {
+        let local = self.out.local_variables.append(LocalVariable { name, ty, init }, self.place);
+        self.add(Expression::LocalVariable(local))
+    }
+    pub(super) fn load(&mut self, pointer: Expr) -> Expr {
+        self.add(Expression::Load { pointer })
+    }
+    pub(super) fn store(&mut self, pointer: Expr, value: Expr) {
+        self.statement(Statement::Store { pointer, value });
+    }
+
+    // Values.
+
+    /// The naga types of the scalars (or of the fragment) that stand for a type.
+    pub(super) fn scalars_of(&mut self, ty: Type) -> Result<Vec<TypeInner>, Diagnostic> {
+        match ty {
+            Type::Scalar(s) | Type::Vector(s, _) | Type::Regs(s, _) => {
+                let scalar = types::legal_scalar(s, self.span)?;
+                Ok(vec![TypeInner::Scalar(scalar); ty.lanes() as usize])
+            }
+            Type::Coop(usage, shape, s) => Ok(vec![super::coop::fragment(usage, shape, s, self.span)?]),
+            Type::Tile(_) | Type::Token | Type::Term | Type::Memory(_) => {
+                Err(error::illegal(self.span, format!("values of type `{ty}`")))
+            }
+        }
+    }
+
+    /// Says what stands for a value.
+    pub(super) fn define(&mut self, value: ValueId, mut parts: Vec<Expr>) {
+        let one = !matches!(self.source.ty(value), Type::Vector(..) | Type::Regs(..));
+        self.values[value] = match parts.pop() {
+            Some(only) if one && parts.is_empty() => {
+                self.name(value, only);
+                Some(Value::One(only))
+            }
+            Some(last) => {
+                parts.push(last);
+                Some(Value::Many(parts))
+            }
+            None => Some(Value::Many(parts)),
+        };
+    }
+
+    /// Keeps a value's name for those who read the text.
+    fn name(&mut self, value: ValueId, expr: Expr) {
+        if let Some(name) = &self.source.values[value].name
+            && !self.out.expressions[expr].needs_pre_emit()
+        {
+            self.out.named_expressions.entry(expr).or_insert_with(|| name.to_string());
+        }
+    }
+
+    /// The scalars that stand for a value.
+    pub(super) fn parts(&mut self, value: ValueId) -> Result<Vec<Expr>, Diagnostic> {
+        if let Some(known) = &self.values[value] {
+            return Ok(match known {
+                Value::One(expr) => vec![*expr],
+                Value::Many(parts) => parts.clone(),
+            });
+        }
+        Ok(vec![self.constant(value)?])
+    }
+    /// The scalar that stands for a value.
+    pub(super) fn one(&mut self, value: ValueId) -> Result<Expr, Diagnostic> {
+        if let Some(Value::One(expr)) = &self.values[value] {
+            return Ok(*expr);
+        }
+        self.constant(value)
+    }
+
+    fn constant(&mut self, value: ValueId) -> Result<Expr, Diagnostic> {
+        let Def::Constant(bits) = self.source.values[value].def else {
+            return Err(error::internal(self.span, "a value is used that is not defined"));
+        };
+        let scalar = self.source.ty(value).element().unwrap_or(Scalar::U32);
+        Ok(match types::constant(scalar, bits, self.span)? {
+            Constant::Literal(literal) => self.literal(literal),
+            Constant::Bits(literal, kind) => {
+                let bits = self.opaque(literal);
+                self.add(Expression::As { expr: bits, kind, convert: None })
+            }
+            Constant::Narrowed(bits) => {
+                let bits = self.opaque(Literal::U32(bits));
+                let wide = self.add(Expression::As { expr: bits, kind: ScalarKind::Float, convert: None });
+                self.convert(wide, naga::Scalar::F16)
+            }
+        })
+    }
+
+    /// A whole id.
+    pub(super) fn position(&mut self, position: Position) -> Result<Expr, Diagnostic> {
+        let found = self.positions.get(&position).copied();
+        found.ok_or_else(|| error::internal(self.span, format!("the id `{}` is missing", position.name())))
+    }
+}
+
+/// Literals are equal if their bits are.
+fn key(literal: Literal) -> (std::mem::Discriminant<Literal>, u64) {
+    let bits = match literal {
+        Literal::F64(v) => v.to_bits(),
+        Literal::F32(v) => u64::from(v.to_bits()),
+        Literal::F16(v) => u64::from(v.to_bits()),
+        Literal::U16(v) => u64::from(v),
+        Literal::I16(v) => v as u64,
+        Literal::U32(v) => u64::from(v),
+        Literal::I32(v) => v as u64,
+        Literal::U64(v) => v,
+        Literal::I64(v) | Literal::AbstractInt(v) => v as u64,
+        Literal::Bool(v) => u64::from(v),
+        Literal::AbstractFloat(v) => v.to_bits(),
+    };
+    (std::mem::discriminant(&literal), bits)
+}

@@ -1,0 +1,17 @@
+//! The routines of the math library as plain functions, made of the same operations in the same order as the text of
+//! the IR beside them: what was measured over all floats, and what the text is held to.
+
+mod accuracy;
+mod integers;
+
+pub mod convert;
+pub mod division;
+pub mod exponential;
+pub mod fma;
+pub mod inverse;
+pub mod logarithm;
+pub mod ops;
+pub mod power;
+pub mod root;
+pub mod trigonometric;
+pub mod wide;

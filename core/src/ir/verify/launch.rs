@@ -1,0 +1,163 @@
+//! Parameters and the launch record: what a function may take and give, how a kernel may be launched, and what the host can run of
+//! its `launch` region.
+
+use super::names;
+use super::structure::Context;
+use super::types::is_possible;
+use crate::diag::{Code, Diagnostic};
+use crate::ir::function::{Def, Inst, Launch, ValueId};
+use crate::ir::ops::{Family, Op};
+use crate::ir::types::{Space, Type};
+use std::collections::HashSet;
+
+/// Checks parameters, results and the launch record.
+pub(super) fn signature(cx: &mut Context<'_>) {
+    let function = cx.function;
+    for param in &function.params {
+        parameter(cx, *param);
+    }
+    for ty in &function.results {
+        if matches!(ty, Type::Memory(_)) {
+            let message = format!("`@{}` returns a memory, which is no value", function.name);
+            report(cx, Code::IrHandle, message, "return the index instead");
+        } else if !is_possible(*ty) {
+            report(
+                cx,
+                Code::IrType,
+                format!("`@{}` cannot return `{ty}`", function.name),
+                "see the types in the reference",
+            );
+        }
+    }
+    if let Some(launch) = &function.launch {
+        if !function.results.is_empty() {
+            let message = format!("the kernel `@{}` returns something", function.name);
+            report(cx, Code::IrLaunch, message, "store it to a buffer");
+        }
+        record(cx, launch);
+    }
+}
+
+fn report(cx: &mut Context<'_>, code: Code, message: String, hint: &str) {
+    cx.found.push(Diagnostic::new(code, cx.function.span, message).hint(hint));
+}
+
+fn parameter(cx: &mut Context<'_>, param: ValueId) {
+    let (ty, attrs) = (cx.ty(param), cx.function.param_attrs(param));
+    let name = cx.name(param);
+    let kernel = cx.function.launch.is_some();
+    if kernel && !matches!(ty, Type::Scalar(_) | Type::Memory(Space::Global)) {
+        let message = format!("{name} is `{ty}`, which no launch can give");
+        return report(
+            cx,
+            Code::IrParameter,
+            message,
+            "kernels take buffers and scalars; declare shared memory in the body",
+        );
+    }
+    if !is_possible(ty) {
+        return report(
+            cx,
+            Code::IrParameter,
+            format!("{name} cannot be of type `{ty}`"),
+            "see the types in the reference",
+        );
+    }
+    let integer = matches!(ty, Type::Scalar(s) if s.is_integer());
+    if attrs.divisible > 1 && !integer {
+        let message = format!("{name} is `{ty}`, and `divisible` belongs to integers");
+        report(cx, Code::IrParameter, message, "leave it out");
+    }
+    let memory = matches!(ty, Type::Memory(_));
+    if !memory && (attrs.align != 0 || attrs.readonly || attrs.noalias) {
+        let message = format!("{name} is `{ty}`, and `align`, `readonly` and `noalias` belong to memories");
+        report(cx, Code::IrParameter, message, "leave them out");
+    } else if attrs.align != 0 && !(attrs.align.is_power_of_two() && attrs.align <= 256) {
+        let message = format!("{name} cannot be aligned to {} bytes", attrs.align);
+        report(cx, Code::IrParameter, message, "alignment of buffers is a power of two up to 256");
+    }
+}
+
+fn record(cx: &mut Context<'_>, launch: &Launch) {
+    let [x, y, z] = launch.workgroup;
+    if launch.workgroup.contains(&0) || x.checked_mul(y).and_then(|xy| xy.checked_mul(z)).is_none() {
+        let message = format!("a workgroup of {x} x {y} x {z} invocations is not possible");
+        report(cx, Code::IrLaunch, message, "each dimension is at least 1, and most devices allow 256 or 1024 in all");
+    }
+    if let Some(n) = launch.subgroup
+        && !(n.is_power_of_two() && n <= 128)
+    {
+        report(
+            cx,
+            Code::IrLaunch,
+            format!("a subgroup of {n} lanes is not possible"),
+            "its width is a power of two up to 128",
+        );
+    }
+    if let Some(n) = launch.registers
+        && !(16..=255).contains(&n)
+    {
+        report(
+            cx,
+            Code::IrLaunch,
+            format!("{n} registers an invocation are not possible"),
+            "give 16 to 255, or leave it out",
+        );
+    }
+    specialisations(cx, launch);
+    if let Some(traps) = launch.traps {
+        let is_buffer =
+            matches!(cx.function.values[traps].def, Def::Param(_)) && cx.ty(traps) == Type::Memory(Space::Global);
+        if !is_buffer {
+            report(
+                cx,
+                Code::IrLaunch,
+                "traps are noted in a value that is no buffer".into(),
+                "it is a parameter of the kernel",
+            );
+        }
+    }
+}
+
+fn specialisations(cx: &mut Context<'_>, launch: &Launch) {
+    let mut seen = HashSet::new();
+    for spec in &launch.specialisations {
+        let (ty, name) = (cx.ty(spec.value), cx.name(spec.value));
+        match ty {
+            Type::Scalar(s) if spec.default & !s.mask() != 0 => {
+                let message = format!("the default of {name} is no `{ty}`");
+                report(cx, Code::IrConstant, message, "its bits are zero above the type's width");
+            }
+            Type::Scalar(_) => {}
+            _ => report(
+                cx,
+                Code::IrLaunch,
+                format!("{name} is `{ty}`, but constants are scalars"),
+                "give it a scalar type",
+            ),
+        }
+        if let Some(text) = &cx.function.values[spec.value].name
+            && !seen.insert(text.clone())
+        {
+            report(
+                cx,
+                Code::IrRepeated,
+                format!("{name} stands twice"),
+                "callers name specialisation constants; rename one",
+            );
+        }
+    }
+}
+
+/// Checks an instruction of a `launch` region: arithmetic on scalars, and `grid`.
+pub(super) fn instruction(cx: &mut Context<'_>, inst: &Inst) {
+    let scalar = |v: &ValueId| matches!(cx.ty(*v), Type::Scalar(_));
+    let arithmetic = inst.op.row().family == Family::Scalar && inst.op.is_pure();
+    if !arithmetic && inst.op != Op::Grid && inst.op != Op::Return {
+        let message = format!("{} cannot be run by the host", names::operation(inst));
+        cx.report(Code::IrLaunch, inst, message, "a `launch` region has arithmetic on scalars, and ends with `grid`");
+    } else if !inst.operands.iter().chain(&inst.results).all(scalar) {
+        let message = format!("{} is not about scalars, so the host cannot run it", names::operation(inst));
+        cx.report(Code::IrLaunch, inst, message, "a `launch` region uses the scalar parameters only");
+    }
+}

@@ -1,0 +1,184 @@
+//! What a device lacks is rewritten in terms of what it has, or refused by name.
+//!
+//! One pass a file; each function goes through all of them in this order, math routines that a pass calls included. A pass may
+//! write what a later one rewrites, never what an earlier one has removed.
+//!
+//! | pass | afterwards |
+//! |---|---|
+//! | [`params`] | a kernel's numbers are 32-bit words, or 64-bit numbers that the device has |
+//! | [`subgroups`] | communication is on 32-bit words, or through shared memory |
+//! | [`storage`] | memory is accessed as what the device can store |
+//! | [`scalarise`] | arithmetic is on scalars; vectors stay around memory |
+//! | [`library`] | the math library is calls |
+//! | [`floats`] | short floats that the device lacks are their bits in a `u32`; rounding is right |
+//! | [`narrow`] | integers of 8 and 16 bits are 32-bit ones of the same value |
+//! | [`wide`] | integers of 64 bits that the device lacks are two words |
+//! | [`integers`] | shifts, divisions and bit operations are defined where the device's own are |
+//! | [`limits`] | (checks sizes) |
+//!
+//! Invariant: a legal module gives what it gave before, on every input, by each operation's numeric class. [`check()`] says
+//! what "legal" means.
+
+#[macro_use]
+mod groups;
+mod check;
+mod convert;
+mod emit;
+mod emulated;
+mod floats;
+mod integers;
+mod library;
+mod limits;
+mod narrow;
+mod params;
+mod routines;
+mod scalarise;
+mod storage;
+mod subgroups;
+mod wide;
+mod words;
+
+pub use check::check;
+
+use super::entry::Entry;
+use super::rewrite::Rewriter;
+use crate::diag::{Code, Diagnostic};
+use crate::idx::IndexVec;
+use crate::ir::attrs::Attr;
+use crate::ir::ops::Uniformity;
+use crate::ir::verify::uniformity;
+use crate::ir::{Caps, Function, FunctionId, Module, Op, Scalar};
+use crate::span::Span;
+use routines::Routines;
+use subgroups::Plan;
+
+/// Makes the kernels of `entries` and what they call legal for a device; what they do not reach is dropped.
+///
+/// Kernels come without `launch` region, specialisation constants, `trap_if` and folded grids: these are the loader's
+/// part. An entry's slots follow its parameters.
+pub fn run(module: &mut Module, entries: &mut [Entry], caps: &Caps) -> Result<(), Vec<Diagnostic>> {
+    drop_dead(module, entries);
+    let mut errors = vec![];
+    for entry in entries.iter_mut() {
+        errors.extend(limits::check(&module.functions[entry.kernel], caps));
+        params::run(&mut module.functions[entry.kernel], &mut entry.slots, caps);
+    }
+    let mut plans = vec![];
+    for (id, function) in module.functions.iter_enumerated() {
+        let plan = subgroups::plan(function, caps, |one| reached_together(module, id, one));
+        plans.push(plan.unwrap_or_else(|error| {
+            errors.push(error);
+            Plan::None
+        }));
+    }
+    let mut cx = Context {
+        caps,
+        routines: Routines::new(module.functions.len()),
+        keeps_regs: module.functions.iter().any(|f| uses(f, Op::Wgmma)),
+    };
+    let mut next = 0;
+    while next < module.functions.len() {
+        let id = FunctionId::new(next as u32);
+        // Routines come after what the module had and know nothing of subgroups.
+        let plan = plans.get(next).copied().unwrap_or(Plan::None);
+        match legalise(&module.functions[id], &mut cx, plan) {
+            Ok(function) => module.functions[id] = function,
+            Err(error) => errors.push(error),
+        }
+        for routine in cx.routines.take() {
+            module.functions.push(routine);
+        }
+        next += 1;
+    }
+    for entry in entries.iter() {
+        errors.extend(limits::check_legal(&module.functions[entry.kernel], caps));
+    }
+    if !errors.is_empty() {
+        return Err(errors);
+    }
+    debug_assert!(check(module, caps).is_empty(), "legalised, but not legal: {:#?}", check(module, caps));
+    Ok(())
+}
+
+/// What all passes know.
+#[derive(Debug)]
+struct Context<'a> {
+    /// The device.
+    caps: &'a Caps,
+    /// The math library, as far as the module has it.
+    routines: Routines,
+    /// Whether register arrays stay together: matrix products take them.
+    keeps_regs: bool,
+}
+
+impl Context<'_> {
+    /// Whether the device computes with a scalar as it is.
+    fn native(&self, scalar: Scalar) -> bool {
+        self.caps.arithmetic.has(scalar)
+    }
+}
+
+/// All passes over one function.
+fn legalise(function: &Function, cx: &mut Context<'_>, plan: Plan) -> Result<Function, Diagnostic> {
+    let function = subgroups::run(function, cx, plan)?;
+    let function = storage::run(&function, cx)?;
+    let function = Rewriter::run(&function, &mut scalarise::Scalarise { cx })?;
+    let function = Rewriter::run(&function, &mut library::Library { cx })?;
+    let function = Rewriter::run(&function, &mut floats::Floats { cx })?;
+    let function = Rewriter::run(&function, &mut narrow::Narrow { cx })?;
+    let function = Rewriter::run(&function, &mut wide::Wide { cx })?;
+    Rewriter::run(&function, &mut integers::Integers { cx })
+}
+
+/// Whether all invocations of a workgroup reach the subgroup operations of a function together, if the workgroup `is_one`
+/// subgroup or if it is several.
+fn reached_together(module: &Module, id: FunctionId, is_one: bool) -> bool {
+    let levels = uniformity::analyse(module, id);
+    let enough = if is_one { Uniformity::Subgroup } else { Uniformity::Workgroup };
+    let function = &module.functions[id];
+    let mut all = true;
+    function.walk(function.body, &mut |inst, i| all &= !subgroups::concerns(i.op) || levels.control(inst) <= enough);
+    all
+}
+
+/// Keeps the functions that the entries reach, renumbered.
+fn drop_dead(module: &mut Module, entries: &mut [Entry]) {
+    let mut new: IndexVec<FunctionId, Option<FunctionId>> = module.functions.iter().map(|_| None).collect();
+    let mut stack: Vec<FunctionId> = entries.iter().map(|e| e.kernel).collect();
+    let mut live: IndexVec<FunctionId, bool> = module.functions.iter().map(|_| false).collect();
+    while let Some(id) = stack.pop() {
+        if !std::mem::replace(&mut live[id], true) {
+            let function = &module.functions[id];
+            function.walk(function.body, &mut |_, inst| stack.extend(inst.callee()));
+        }
+    }
+    let mut kept = IndexVec::new();
+    for (id, function) in std::mem::take(&mut module.functions).iter_enumerated() {
+        if live[id] {
+            new[id] = Some(kept.push(function.clone()));
+        }
+    }
+    let renumber = |id: FunctionId| new[id].expect("a live function was kept");
+    for function in kept.iter_mut() {
+        let mut calls = vec![];
+        function.walk(function.body, &mut |id, inst| calls.extend(inst.callee().map(|callee| (id, callee))));
+        for (id, callee) in calls {
+            function.insts[id].set(Attr::Callee(renumber(callee)));
+        }
+    }
+    entries.iter_mut().for_each(|e| e.kernel = renumber(e.kernel));
+    module.functions = kept;
+}
+
+/// Whether a function has an operation.
+fn uses(function: &Function, op: Op) -> bool {
+    let mut found = false;
+    function.walk(function.body, &mut |_, inst| found |= inst.op == op);
+    found
+}
+
+/// An error for what a device lacks.
+fn lacks(caps: &Caps, span: Span, what: &str, hint: &str) -> Diagnostic {
+    let message = format!("{what}, which the device profile `{}` does not have", caps.name);
+    Diagnostic::new(Code::NeedsFeature, span, message).hint(hint)
+}

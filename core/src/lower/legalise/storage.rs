@@ -1,0 +1,451 @@
+//! Accesses to memory become accesses of types that the device can store, in a view that it can have.
+//!
+//! A [`View`] is chosen for each memory from all accesses to it. Values are put together from what is read and taken apart for
+//! what is written by `vector`, `extract` and `bitcast`, which later passes turn into arithmetic on words.
+//!
+//! Invariant: an access reads and writes the same bytes as before, and no other byte is changed, also not by
+//! accesses of other invocations to its neighbours. Only widened shared and private memory has another layout; nobody can see it.
+
+use super::Context;
+use super::emit::Emit;
+use super::narrow::NARROW;
+use super::words::{from_low_bits, to_low_bits};
+use crate::diag::{Code, Diagnostic};
+use crate::ir::attrs::Attr;
+use crate::ir::ops::Pattern;
+use crate::ir::{
+    AttrKind, Builder, Caps, Feature, Function, Inst, Memory, Op, Scalar, ScalarSet, Space, Type, ValueId,
+};
+use crate::lower::rewrite::{Pass, Rewriter};
+use std::collections::{BTreeSet, HashMap};
+
+/// As what a memory is accessed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum View {
+    /// Each access as its own type where that can be stored, else as words.
+    Any,
+    /// All accesses as one type.
+    One(Type),
+    /// Elements of so many bits stand in a word each.
+    Widened(u32),
+}
+
+/// How one access is made.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum How {
+    /// As one or several accesses of a type, which together cover it.
+    Parts(Type),
+    /// As a part of a word.
+    SubWord(Scalar),
+    /// As words that hold an element each.
+    Widened,
+}
+
+/// Rewrites the accesses of a function.
+pub(super) fn run(function: &Function, cx: &mut Context<'_>) -> Result<Function, Diagnostic> {
+    let views = Views::of(function, cx.caps);
+    Rewriter::run(function, &mut Storage { caps: cx.caps, views })
+}
+
+/// What a device can store in a space.
+fn storable(caps: &Caps, space: Space) -> ScalarSet {
+    if space == Space::Global { caps.storage } else { caps.local_storage }
+}
+
+/// Whether a memory may be accessed as several types.
+fn many_views(caps: &Caps, space: Space) -> bool {
+    if space == Space::Global { caps.buffer_views } else { caps.local_views }
+}
+
+/// The type of the accesses that make an access, if each stands alone; `None` if it is smaller than a word and cannot be
+/// made as it is.
+fn parts(caps: &Caps, space: Space, ty: Type) -> Option<Type> {
+    let scalar = ty.element()?;
+    let stored = storable(caps, space);
+    let vectors = space == Space::Global || caps.local_views;
+    let most = |s: Scalar| if vectors { (caps.access_bytes / s.bytes()).min(caps.vector_lanes).max(1) } else { 1 };
+    let of = |s: Scalar, lanes: u32| if lanes == 1 { Type::Scalar(s) } else { Type::Vector(s, lanes as u8) };
+    let native = caps.arithmetic.has(scalar);
+    let lanes = ty.lanes();
+    if stored.has(scalar) && (native || lanes == 1 && NARROW.has(scalar)) {
+        return Some(of(scalar, most(scalar).min(lanes)));
+    }
+    match ty.bytes() {
+        1 => stored.has(Scalar::U8).then_some(Type::Scalar(Scalar::U8)),
+        2 => stored.has(Scalar::U16).then_some(Type::Scalar(Scalar::U16)),
+        bytes => Some(of(Scalar::U32, most(Scalar::U32).min(bytes / 4))),
+    }
+}
+
+/// The views of a function's memories.
+#[derive(Debug, Default)]
+struct Views {
+    views: HashMap<ValueId, View>,
+}
+
+/// All accesses to one memory.
+#[derive(Debug, Default)]
+struct Uses {
+    /// Types of plain accesses.
+    plain: BTreeSet<Type>,
+    /// Types of atomic accesses as the device makes them.
+    atomic: BTreeSet<Scalar>,
+    /// Whether `i32` atomics tell signs apart.
+    signed: bool,
+}
+
+impl Views {
+    fn of(function: &Function, caps: &Caps) -> Views {
+        let mut uses: HashMap<ValueId, Uses> =
+            function.memories.iter().map(|memory| (memory.value, Uses::default())).collect();
+        function.walk(function.body, &mut |_, inst| {
+            for (pattern, operand) in inst.op.row().operands.iter().zip(&inst.operands) {
+                if matches!(pattern, Pattern::Memory(_)) {
+                    uses.entry(*operand).or_default().add(inst, caps);
+                }
+            }
+        });
+        let view = |(handle, uses): (&ValueId, &Uses)| (*handle, uses.view(caps, function.space(*handle)));
+        Views { views: uses.iter().map(view).collect() }
+    }
+
+    fn get(&self, memory: ValueId) -> View {
+        self.views.get(&memory).copied().unwrap_or(View::Any)
+    }
+}
+
+impl Uses {
+    fn add(&mut self, inst: &Inst, caps: &Caps) {
+        match (inst.op, inst.element()) {
+            (accesses!(), _) => self.plain.extend(inst.ty),
+            (atomics!(), Scalar::F32) if !caps.has(Feature::AtomicFloat) => drop(self.atomic.insert(Scalar::U32)),
+            (atomics!(), scalar) => {
+                self.signed |= scalar == Scalar::I32 && matches!(inst.op, Op::AtomicMin | Op::AtomicMax);
+                self.atomic.insert(scalar);
+            }
+            // Fragments and asynchronous copies exist only where memory is bytes.
+            _ => {}
+        }
+    }
+
+    fn view(&self, caps: &Caps, space: Space) -> View {
+        if many_views(caps, space) {
+            return View::Any;
+        }
+        let stored = storable(caps, space);
+        // What each access would be alone.
+        let mut alone: BTreeSet<Type> = self.atomic.iter().map(|s| Type::Scalar(*s)).collect();
+        alone.extend(self.plain.iter().map(|ty| parts(caps, space, *ty).unwrap_or(Type::U32)));
+        let scalars: BTreeSet<Scalar> = alone.iter().filter_map(|t| t.element()).collect();
+        let widths: BTreeSet<u32> = self.plain.iter().filter_map(|t| t.element()).map(Scalar::bits).collect();
+        let short = |width: &u32| *width < 32 && !scalars.iter().all(|s| s.bits() == *width);
+        match (alone.len(), widths.first()) {
+            (0 | 1, _) if space == Space::Global => View::One(alone.pop_first().unwrap_or(Type::U32)),
+            (_, Some(width)) if space != Space::Global && widths.len() == 1 && self.atomic.is_empty() && short(width) => {
+                View::Widened(*width)
+            }
+            _ if scalars.len() == 1 && scalars.iter().all(|s| stored.has(*s)) => {
+                View::One(scalars.into_iter().next().unwrap_or(Scalar::U32).into())
+            }
+            _ if self.signed => View::One(Type::I32),
+            _ => View::One(same_lanes(&alone, &self.atomic).map_or(Type::U32, |n| Type::Vector(Scalar::U32, n))),
+        }
+    }
+}
+
+/// The lanes of all accesses, if they are vectors of words of one length and nothing is atomic.
+fn same_lanes(alone: &BTreeSet<Type>, atomic: &BTreeSet<Scalar>) -> Option<u8> {
+    let lanes: BTreeSet<Option<u8>> = alone
+        .iter()
+        .map(|ty| match ty {
+            Type::Vector(s, n) if s.bits() == 32 => Some(*n),
+            _ => None,
+        })
+        .collect();
+    lanes.first().copied().flatten().filter(|_| lanes.len() == 1 && atomic.is_empty())
+}
+
+struct Storage<'a> {
+    caps: &'a Caps,
+    views: Views,
+}
+
+/// Place of an access: a memory and an index in units of the access's type.
+#[derive(Clone, Copy, Debug)]
+struct Place {
+    memory: ValueId,
+    index: ValueId,
+    offset: i32,
+}
+
+impl Pass for Storage<'_> {
+    fn inst(&mut self, r: &mut Rewriter<'_>, inst: &Inst) -> Result<Option<Vec<Vec<ValueId>>>, Diagnostic> {
+        if inst.op.accesses() == 0 {
+            return Ok(None);
+        }
+        let operands = self.operands(r, inst);
+        let memory = inst.operands[0];
+        let (view, space) = (self.views.get(memory), r.old.space(memory));
+        let place = Place { memory: operands[0], index: operands[1], offset: inst.offset() };
+        match inst.op {
+            Op::Load | Op::UniformLoad => {
+                let how = self.how(view, space, inst.ty.unwrap_or(Type::U32));
+                Ok(Some(vec![vec![read(&mut r.out, inst, place, how)]]))
+            }
+            Op::Store => {
+                let how = self.how(view, space, inst.ty.unwrap_or(Type::U32));
+                write(&mut r.out, inst, place, how, operands[2], space);
+                Ok(Some(vec![]))
+            }
+            atomics!() => {
+                let result = self.atomic(&mut r.out, inst, view, &operands)?;
+                Ok(Some(result.into_iter().map(|v| vec![v]).collect()))
+            }
+            _ => {
+                // Fragments and asynchronous operations take memory as it is.
+                let results: Vec<Type> = inst.results.iter().map(|v| r.old.ty(*v)).collect();
+                let id = r.out.push(Inst { operands, results: vec![], ..inst.clone() }, &results);
+                Ok(Some(r.out.function.insts[id].results.iter().map(|v| vec![*v]).collect()))
+            }
+        }
+    }
+
+    fn memory(&mut self, r: &mut Rewriter<'_>, old: &Memory, new: &mut Memory) -> Result<(), Diagnostic> {
+        let (element, bytes) = match self.views.get(old.value) {
+            View::Any => return Ok(()),
+            View::One(ty) => (ty, old.element.bytes()),
+            View::Widened(width) => (Type::U32, old.element.bytes() * 32 / width),
+        };
+        new.element = element;
+        new.align = new.align.max(element.bytes());
+        if bytes == element.bytes() {
+            return Ok(());
+        }
+        let Some(length) = r.out.function.as_constant(new.length) else {
+            let what = "shared memory of a length that is chosen at launch is accessed as another type";
+            return Err(super::lacks(self.caps, r.old.span, what, "make its length a constant"));
+        };
+        let total = length * u64::from(bytes);
+        let length = total.div_ceil(u64::from(element.bytes()));
+        let length = u32::try_from(length).map_err(|_| {
+            let message = format!("a shared or private array of {total} bytes");
+            Diagnostic::new(Code::OverLimit, r.old.span, message).hint("use a buffer")
+        })?;
+        new.length = r.out.u32(length);
+        Ok(())
+    }
+}
+
+impl Storage<'_> {
+    /// The operands, with indices of the width that the device has.
+    fn operands(&mut self, r: &mut Rewriter<'_>, inst: &Inst) -> Vec<ValueId> {
+        let patterns = inst.op.row().operands;
+        let mut operands: Vec<ValueId> = inst.operands.iter().map(|v| r.value(self, *v)).collect();
+        for (operand, pattern) in operands.iter_mut().zip(patterns) {
+            if matches!(pattern, Pattern::Index) && !self.caps.has(Feature::Index64) {
+                *operand = r.out.convert(Scalar::U32, *operand);
+            }
+        }
+        operands
+    }
+
+    fn how(&self, view: View, space: Space, ty: Type) -> How {
+        match view {
+            View::Any => parts(self.caps, space, ty).map_or(How::SubWord(Scalar::U32), How::Parts),
+            View::One(base) if ty.bytes() < base.bytes() => How::SubWord(base.element().unwrap_or(Scalar::U32)),
+            View::One(base) => How::Parts(base),
+            View::Widened(_) => How::Widened,
+        }
+    }
+
+    /// An atomic access, in terms of those that the device has on this view.
+    fn atomic(
+        &self,
+        b: &mut Builder,
+        inst: &Inst,
+        view: View,
+        operands: &[ValueId],
+    ) -> Result<Option<ValueId>, Diagnostic> {
+        let ty = inst.element();
+        let base = match view {
+            View::One(base) => base.element().unwrap_or(ty),
+            View::Any | View::Widened(_) => ty,
+        };
+        if ty.bits() == 64 && base != ty {
+            let what = format!("`{}.{ty}` on memory that is accessed as other types too", inst.op.name());
+            return Err(super::lacks(self.caps, inst.span, &what, "use one type, or two memories"));
+        }
+        let float = ty == Scalar::F32 && !(base == ty && self.caps.has(Feature::AtomicFloat));
+        let sign = base != ty && matches!(inst.op, Op::AtomicMin | Op::AtomicMax);
+        if float || sign {
+            let base = if base == Scalar::I32 { Scalar::I32 } else { Scalar::U32 };
+            return Ok(Some(exchange_loop(b, inst, base, operands)));
+        }
+        let mut cast = operands.to_vec();
+        for value in &mut cast[2..] {
+            *value = b.bitcast(base, *value);
+        }
+        let result = b.rewrite(inst, inst.op, Some(base.into()), &cast);
+        Ok(result.first().map(|v| b.bitcast(ty, *v)))
+    }
+}
+
+/// An atomic update as a loop of compare-exchanges on a word; gives the old value.
+fn exchange_loop(b: &mut Builder, inst: &Inst, base: Scalar, operands: &[ValueId]) -> ValueId {
+    let [memory, index, value] = *operands else { unreachable!("an atomic update has one value") };
+    let ty = inst.element();
+    let op = match inst.op {
+        Op::AtomicMin => Op::Min,
+        Op::AtomicMax => Op::Max,
+        _ => Op::Add,
+    };
+    let first = b.rewrite(inst, Op::AtomicLoad, Some(base.into()), &[memory, index])[0];
+    let old = b.loop_with(&[first], &[base.into()], |b, params| {
+        let old = b.bitcast(ty, params[0]);
+        let new = b.op(op, ty, &[old, value]);
+        let new = b.bitcast(base, new);
+        let operands = [memory, index, params[0], new];
+        let found = b.rewrite(inst, Op::AtomicCompareExchange, Some(base.into()), &operands)[0];
+        let again = b.compare(Op::Ne, found, params[0]);
+        b.end(Op::While, &[again, found]);
+    });
+    b.bitcast(ty, old[0])
+}
+
+/// One of the accesses that make `inst`: `position`-th of those that element `place.index` consists of, `count` in all.
+fn nth(b: &mut Builder, place: Place, count: u32, position: u32) -> Place {
+    let factor = b.like(place.index, u64::from(count));
+    let index = match b.known(place.index) {
+        Some(known) => b.like(place.index, known.wrapping_mul(u64::from(count))),
+        None => b.mul(place.index, factor),
+    };
+    let offset = i64::from(place.offset) * i64::from(count) + i64::from(position);
+    match i32::try_from(offset) {
+        Ok(offset) => Place { index, offset, ..place },
+        Err(_) => {
+            let offset = b.like(index, offset as u64);
+            Place { index: b.add(index, offset), offset: 0, ..place }
+        }
+    }
+}
+
+/// An access of another type or at another place.
+fn access(b: &mut Builder, inst: &Inst, op: Op, ty: Type, place: Place, values: &[ValueId]) -> Option<ValueId> {
+    let mut attrs: Vec<Attr> = inst.attrs.iter().filter(|a| a.kind() != AttrKind::Offset).cloned().collect();
+    if place.offset != 0 {
+        attrs.push(Attr::Offset(place.offset));
+    }
+    let operands: Vec<ValueId> = [place.memory, place.index].into_iter().chain(values.iter().copied()).collect();
+    b.with_attrs(op, Some(ty), &operands, &attrs).first().copied()
+}
+
+fn load(b: &mut Builder, inst: &Inst, ty: Type, place: Place) -> ValueId {
+    access(b, inst, inst.op, ty, place, &[]).expect("a load gives a value")
+}
+
+/// The value of a load.
+fn read(b: &mut Builder, inst: &Inst, place: Place, how: How) -> ValueId {
+    let ty = inst.ty.unwrap_or(Type::U32);
+    match how {
+        How::Parts(part) if part == ty => load(b, inst, ty, place),
+        How::Parts(part) => {
+            let count = ty.bytes() / part.bytes();
+            let mut lanes = vec![];
+            for i in 0..count {
+                let place = nth(b, place, count, i);
+                let loaded = load(b, inst, part, place);
+                lanes.extend(if count == 1 { vec![loaded] } else { b.lanes(loaded) });
+            }
+            let value = b.vector(&lanes);
+            b.bitcast(ty, value)
+        }
+        How::SubWord(base) => {
+            let (place, shift) = sub_word(b, place, ty.bytes());
+            let word = load(b, inst, base.into(), place);
+            let word = b.bitcast(Scalar::U32, word);
+            let word = b.same(Op::Shr, &[word, shift]);
+            from_low_bits(b, ty, word)
+        }
+        How::Widened => {
+            let count = ty.lanes();
+            let element = Type::Scalar(inst.element());
+            let lanes: Vec<ValueId> = (0..count)
+                .map(|i| {
+                    let place = nth(b, place, count, i);
+                    let word = load(b, inst, Type::U32, place);
+                    from_low_bits(b, element, word)
+                })
+                .collect();
+            b.vector(&lanes)
+        }
+    }
+}
+
+/// Writes a value.
+fn write(b: &mut Builder, inst: &Inst, place: Place, how: How, value: ValueId, space: Space) {
+    let ty = inst.ty.unwrap_or(Type::U32);
+    match how {
+        How::Parts(part) if part == ty => drop(access(b, inst, Op::Store, ty, place, &[value])),
+        How::Parts(part) => {
+            let scalar = part.element().unwrap_or(Scalar::U32);
+            let lanes = ty.bytes() / scalar.bytes();
+            let all = if lanes == 1 { Type::Scalar(scalar) } else { Type::Vector(scalar, lanes as u8) };
+            let value = b.bitcast(all, value);
+            let elements = b.lanes(value);
+            let count = ty.bytes() / part.bytes();
+            for (i, elements) in (0..).zip(elements.chunks(part.lanes() as usize)) {
+                let place = nth(b, place, count, i);
+                let value = b.vector(elements);
+                access(b, inst, Op::Store, part, place, &[value]);
+            }
+        }
+        How::SubWord(base) => {
+            let (place, shift) = sub_word(b, place, ty.bytes());
+            let word = to_low_bits(b, value);
+            let word = b.same(Op::Shl, &[word, shift]);
+            let mask = b.u32(u32::MAX >> (32 - 8 * ty.bytes()));
+            let mask = b.same(Op::Shl, &[mask, shift]);
+            let others = b.not(mask);
+            put_bits(b, inst, place, base, others, word, space);
+        }
+        How::Widened => {
+            let elements = b.lanes(value);
+            let count = elements.len() as u32;
+            for (i, value) in (0..).zip(elements) {
+                let place = nth(b, place, count, i);
+                let word = to_low_bits(b, value);
+                access(b, inst, Op::Store, Type::U32, place, &[word]);
+            }
+        }
+    }
+}
+
+/// Replaces bits of a word; those of `others` stay, whoever else writes them at the same time.
+fn put_bits(b: &mut Builder, inst: &Inst, place: Place, base: Scalar, others: ValueId, word: ValueId, space: Space) {
+    let ty = Type::Scalar(base);
+    if space == Space::Private {
+        let old = access(b, inst, Op::Load, ty, place, &[]).expect("a load gives a value");
+        let old = b.bitcast(Scalar::U32, old);
+        let kept = b.and(old, others);
+        let new = b.or(kept, word);
+        let new = b.bitcast(base, new);
+        access(b, inst, Op::Store, ty, place, &[new]);
+        return;
+    }
+    let (others, word) = (b.bitcast(base, others), b.bitcast(base, word));
+    access(b, inst, Op::AtomicAnd, ty, place, &[others]);
+    access(b, inst, Op::AtomicOr, ty, place, &[word]);
+}
+
+/// The word in which an access of 1 or 2 bytes lies, and how far up.
+fn sub_word(b: &mut Builder, place: Place, bytes: u32) -> (Place, ValueId) {
+    let offset = b.like(place.index, i64::from(place.offset) as u64);
+    let element = b.add(place.index, offset);
+    // Elements a word: 4 or 2.
+    let log = (4 / bytes).trailing_zeros();
+    let index = b.shr_by(element, log);
+    let position = b.convert(Scalar::U32, element);
+    let position = b.and_bits(position, u64::from(4 / bytes - 1));
+    let shift = b.shl_by(position, (8 * bytes).trailing_zeros());
+    (Place { index, offset: 0, ..place }, shift)
+}
