@@ -241,11 +241,12 @@ impl Emulated {
             })
         };
         match op {
-            Op::ExclusiveAdd | Op::ExclusiveMul => {
-                let (neutral, lane) = (neutral(b, op, b.scalar(x)), self.lane(b));
+            exclusive_scans!() => {
+                let scalar = b.scalar(x);
+                let (neutral, lane) = (neutral(b, op, scalar), self.lane(b));
                 folded(self, b, neutral, 0, lane)
             }
-            scans!() => {
+            inclusive_scans!() => {
                 let start = self.seen(b, ty, first);
                 let (lane, one) = (self.lane(b), b.u32(1));
                 let end = b.add(lane, one);
