@@ -9,6 +9,7 @@
 use super::Context;
 use super::emit::Emit;
 use super::narrow::NARROW;
+use super::words::{from_low_bits, to_low_bits};
 use crate::diag::{Code, Diagnostic};
 use crate::ir::attrs::Attr;
 use crate::ir::ops::Pattern;
@@ -149,9 +150,21 @@ impl Uses {
                 View::One(scalars.into_iter().next().unwrap_or(Scalar::U32).into())
             }
             _ if self.signed => View::One(Type::I32),
-            _ => View::One(Type::U32),
+            _ => View::One(same_lanes(&alone, &self.atomic).map_or(Type::U32, |n| Type::Vector(Scalar::U32, n))),
         }
     }
+}
+
+/// The lanes of all accesses, if they are vectors of words of one length and nothing is atomic.
+fn same_lanes(alone: &BTreeSet<Type>, atomic: &BTreeSet<Scalar>) -> Option<u8> {
+    let lanes: BTreeSet<Option<u8>> = alone
+        .iter()
+        .map(|ty| match ty {
+            Type::Vector(s, n) if s.bits() == 32 => Some(*n),
+            _ => None,
+        })
+        .collect();
+    lanes.first().copied().flatten().filter(|_| lanes.len() == 1 && atomic.is_empty())
 }
 
 struct Storage<'a> {
@@ -390,7 +403,7 @@ fn write(b: &mut Builder, inst: &Inst, place: Place, how: How, value: ValueId, s
         }
         How::SubWord(base) => {
             let (place, shift) = sub_word(b, place, ty.bytes());
-            let word = to_low_bits(b, ty, value);
+            let word = to_low_bits(b, value);
             let word = b.same(Op::Shl, &[word, shift]);
             let mask = b.u32(u32::MAX >> (32 - 8 * ty.bytes()));
             let mask = b.same(Op::Shl, &[mask, shift]);
@@ -399,10 +412,10 @@ fn write(b: &mut Builder, inst: &Inst, place: Place, how: How, value: ValueId, s
         }
         How::Widened => {
             let elements = b.lanes(value);
-            let (count, element) = (elements.len() as u32, Type::Scalar(inst.element()));
+            let count = elements.len() as u32;
             for (i, value) in (0..).zip(elements) {
                 let place = nth(b, place, count, i);
-                let word = to_low_bits(b, element, value);
+                let word = to_low_bits(b, value);
                 access(b, inst, Op::Store, Type::U32, place, &[word]);
             }
         }
@@ -437,16 +450,4 @@ fn sub_word(b: &mut Builder, place: Place, bytes: u32) -> (Place, ValueId) {
     let position = b.and_bits(position, u64::from(4 / bytes - 1));
     let shift = b.shl_by(position, (8 * bytes).trailing_zeros());
     (Place { index, offset: 0, ..place }, shift)
-}
-
-/// A value of at most 16 bits from the lowest bits of a word.
-fn from_low_bits(b: &mut Builder, ty: Type, word: ValueId) -> ValueId {
-    let bits = b.convert(if ty.bytes() == 1 { Scalar::U8 } else { Scalar::U16 }, word);
-    b.bitcast(ty, bits)
-}
-
-/// The bits of a value of at most 16 bits as a word, zero above.
-fn to_low_bits(b: &mut Builder, ty: Type, value: ValueId) -> ValueId {
-    let bits = b.bitcast(if ty.bytes() == 1 { Scalar::U8 } else { Scalar::U16 }, value);
-    b.convert(Scalar::U32, bits)
 }
