@@ -128,9 +128,9 @@ fn bindings(layout: &Layout) -> Vec<wgpu::BindGroupLayoutEntry> {
         ty: wgpu::BindingType::Buffer { ty, has_dynamic_offset, min_binding_size: None },
         count: None,
     };
-    let storage = (0..).zip(&layout.bindings).map(|(i, b)| {
-        entry(i, wgpu::BufferBindingType::Storage { read_only: b.readonly }, false)
-    });
+    let storage = (0..)
+        .zip(&layout.bindings)
+        .map(|(i, b)| entry(i, wgpu::BufferBindingType::Storage { read_only: b.readonly }, false));
     let uniform = layout.uniform().map(|i| entry(i, wgpu::BufferBindingType::Uniform, true));
     storage.chain(uniform).collect()
 }
