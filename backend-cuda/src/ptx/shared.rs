@@ -125,10 +125,6 @@ impl SharedLayout {
         let ids = self.places.iter().filter(|(_, place)| *place == Place::Chosen).map(|(id, _)| *id);
         ids.zip(self.size.chosen.iter().copied())
     }
-    /// Whether a launch's memory is used.
-    pub fn asks(&self) -> bool {
-        self.size.asked > 0 || !self.size.chosen.is_empty()
-    }
     /// Declarations of the arrays.
     pub fn declarations(&self) -> Vec<String> {
         let declare = |a: &Array| {
