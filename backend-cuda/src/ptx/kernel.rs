@@ -154,8 +154,3 @@ fn declarations(text: &mut Text, function: &Function, bank: &Bank) {
         text.line(format_args!("  .local .align {align} .b8 {}[{}];", private_name(id), bytes.max(1)));
     }
 }
-
-/// Bytes of a scalar parameter in a launch.
-pub fn parameter_bytes(ty: Scalar) -> usize {
-    if scalar_class(ty) == Class::B64 { 8 } else { 4 }
-}

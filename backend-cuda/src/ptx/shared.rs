@@ -81,7 +81,8 @@ impl SharedLayout {
             }
         }
         layout.places.extend(chosen);
-        layout.size.fixed = layout.arrays.iter().fold(0, |end: u32, a| end.next_multiple_of(a.align).saturating_add(a.bytes));
+        layout.size.fixed =
+            layout.arrays.iter().fold(0, |end: u32, a| end.next_multiple_of(a.align).saturating_add(a.bytes));
         if !layout.size.chosen.is_empty() || layout.size.fixed > STATIC_BYTES {
             layout.ask_for_all();
         }

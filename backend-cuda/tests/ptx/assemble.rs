@@ -16,11 +16,16 @@ fn all_kernels_assemble() {
                 match try_render(&name, &text, target(architecture), launches) {
                     Ok(ptx) => match assemble(&ptxas, &ptx, folder.path()) {
                         Ok(_) => assembled += 1,
-                        Err(said) => failures.push(format!("{name} for {architecture}: {}", in_text(&name, &text, &said))),
+                        Err(said) => {
+                            failures.push(format!("{name} for {architecture}: {}", in_text(&name, &text, &said)))
+                        }
                     },
                     // What an older architecture lacks is refused by name.
-                    Err((_, said)) if said.iter().all(|d| d.code == Code::NeedsFeature || d.code == Code::OverLimit) => {}
-                    Err((sources, said)) => failures.push(format!("{name} for {architecture}: {}", told(&sources, &said))),
+                    Err((_, said))
+                        if said.iter().all(|d| d.code == Code::NeedsFeature || d.code == Code::OverLimit) => {}
+                    Err((sources, said)) => {
+                        failures.push(format!("{name} for {architecture}: {}", told(&sources, &said)))
+                    }
                 }
             }
         }
