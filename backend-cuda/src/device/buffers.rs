@@ -31,7 +31,7 @@ impl Block {
 
 impl Drop for Block {
     fn drop(&mut self) {
-        // SAFETY: the memory is this value's own. The driver waits for work that uses it.
+        // SAFETY: the memory is this value's own, and whoever drops it has waited for the work that uses it.
         unsafe { sys::cuMemFree_v2(self.address) };
     }
 }
@@ -72,7 +72,7 @@ impl Buffers {
             let message = format!("a buffer of {bytes} bytes is more than any device has");
             return Err(Diagnostic::new(Code::DeviceMemory, Span::NONE, message));
         };
-        let block = self.block(size.max(GRAIN))?;
+        let block = self.block(context, size.max(GRAIN))?;
         clear(context, block.address, block.bytes)?;
         let buffer = Buffer { block, bytes: bytes.next_multiple_of(16) };
         match self.free.pop() {
@@ -85,7 +85,7 @@ impl Buffers {
     }
 
     /// Memory of at least so many bytes.
-    fn block(&mut self, bytes: u64) -> Result<Block, Diagnostic> {
+    fn block(&mut self, context: &Context, bytes: u64) -> Result<Block, Diagnostic> {
         let fits = |block: &Block| block.bytes >= bytes && block.bytes - bytes <= bytes / 4;
         if let Some(i) = self.kept.iter().position(fits) {
             return Ok(self.kept.remove(i));
@@ -94,18 +94,20 @@ impl Buffers {
             if error.code != Code::DeviceMemory || self.kept.is_empty() {
                 return Err(error);
             }
+            context.finish()?;
             self.kept.clear();
             Block::allocate(bytes)
         })
     }
 
     /// Gives a buffer back.
-    pub fn free(&mut self, id: BufferId) {
+    pub fn free(&mut self, context: &Context, id: BufferId) {
         let Some(buffer) = self.buffers.get(id).is_some().then(|| self.buffers[id].take()).flatten() else { return };
         self.free.push(id);
         self.kept.push(buffer.block);
         let mut kept: u64 = self.kept.iter().map(|block| block.bytes).sum();
-        while kept > KEPT && !self.kept.is_empty() {
+        // Memory that goes for good must not be in use. If the device does not come to rest, it is lost, and so is the memory.
+        while kept > KEPT && context.finish().is_ok() {
             kept -= self.kept.remove(0).bytes;
         }
     }
@@ -135,7 +137,7 @@ pub(super) fn clear(context: &Context, address: CUdeviceptr, bytes: u64) -> Resu
     if bytes == 0 {
         return Ok(());
     }
-    // SAFETY: the caller's range lies in memory that it owns, which outlives the work (freeing waits for it).
+    // SAFETY: the caller's range lies in memory that it owns, which outlives the work (see `free`).
     let result = unsafe { sys::cuMemsetD32Async(address, 0, bytes as usize / 4, context.stream()) };
     check(result, "clear memory")
 }
@@ -145,7 +147,7 @@ pub(super) fn copy(context: &Context, from: CUdeviceptr, to: CUdeviceptr, bytes:
     if bytes == 0 {
         return Ok(());
     }
-    // SAFETY: both ranges lie in memory that the caller owns, which outlives the work (freeing waits for it).
+    // SAFETY: both ranges lie in memory that the caller owns, which outlives the work (see `free`).
     let result = unsafe { sys::cuMemcpyDtoDAsync_v2(to, from, bytes as usize, context.stream()) };
     check(result, "copy memory")
 }

@@ -16,15 +16,17 @@ pub(super) struct Context {
     device: CUdevice,
     context: CUcontext,
     stream: CUstream,
+    /// How long a wait may last.
+    limit: Duration,
 }
 
 impl Context {
     /// Takes the card's primary context, which the process shares.
-    pub fn new(card: &Card) -> Result<Context, Diagnostic> {
+    pub fn new(card: &Card, limit: Duration) -> Result<Context, Diagnostic> {
         let mut context = std::ptr::null_mut();
         // SAFETY: the driver writes one handle, for a device that it has given.
         check(unsafe { sys::cuDevicePrimaryCtxRetain(&mut context, card.device) }, "open the device")?;
-        let mut this = Context { device: card.device, context, stream: std::ptr::null_mut() };
+        let mut this = Context { device: card.device, context, stream: std::ptr::null_mut(), limit };
         this.enter()?;
         let flags = sys::CUstream_flags::CU_STREAM_NON_BLOCKING as u32;
         // SAFETY: the context is current; the driver writes one handle.
@@ -44,9 +46,9 @@ impl Context {
     }
 
     /// Waits until all work is done.
-    pub fn finish(&self, limit: Duration) -> Result<(), Diagnostic> {
+    pub fn finish(&self) -> Result<(), Diagnostic> {
         // SAFETY: the stream lives as long as `self`.
-        poll(limit, || unsafe { sys::cuStreamQuery(self.stream) })
+        poll(self.limit, || unsafe { sys::cuStreamQuery(self.stream) })
     }
 }
 
@@ -110,9 +112,9 @@ impl Event {
         check(unsafe { sys::cuEventRecord(self.event, context.stream) }, "record an event")
     }
     /// Waits until the work before it is done.
-    pub fn wait(&self, limit: Duration) -> Result<(), Diagnostic> {
+    pub fn wait(&self, context: &Context) -> Result<(), Diagnostic> {
         // SAFETY: the event lives as long as `self`.
-        poll(limit, || unsafe { sys::cuEventQuery(self.event) })
+        poll(context.limit, || unsafe { sys::cuEventQuery(self.event) })
     }
     /// The time from another event to this one; both have been waited for.
     pub fn since(&self, start: &Event) -> Result<Duration, Diagnostic> {

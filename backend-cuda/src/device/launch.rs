@@ -114,7 +114,9 @@ impl Cuda {
             let message = format!("a workgroup asks for {bytes} bytes of shared memory, but the device allows {most}");
             return Err(Diagnostic::new(Code::OverLimit, program.entry.source.span, message));
         }
-        kernel.allow(bytes)?;
+        if !chosen.is_empty() {
+            kernel.allow(bytes)?;
+        }
         Ok(bytes)
     }
 
@@ -160,7 +162,7 @@ impl Cuda {
     fn queue_after_reading(&mut self, dispatch: &Dispatch, grid: (BufferId, u64)) -> Result<(), Diagnostic> {
         let mut bytes = [0; 12];
         let address = self.buffers.range(grid.0, grid.1, 12)?;
-        self.staging.read(&self.context, address, &mut bytes, self.limit)?;
+        self.staging.read(&self.context, address, &mut bytes)?;
         let word = |i: usize| u32::from_le_bytes([bytes[4 * i], bytes[4 * i + 1], bytes[4 * i + 2], bytes[4 * i + 3]]);
         let grid = Grid::Workgroups([word(0), word(1), word(2)]);
         match self.plan_dispatch(&Dispatch { grid, ..dispatch.clone() })? {

@@ -33,7 +33,7 @@ use girih_core::diag::{Code, Diagnostic};
 use girih_core::idx::IndexVec;
 use girih_core::ir::{Caps, FunctionId, Module, Verified};
 use girih_core::lower::compile;
-use girih_core::runtime::{BufferId, Command, Device, DeviceInfo, LoadOptions, Memory, ProgramId, Timing};
+use girih_core::runtime::{BufferId, Command, Device, DeviceInfo, LoadOptions, Memory, ProgramId, Timing, trap};
 use girih_core::span::Span;
 use launch::Step;
 use programs::Program;
@@ -77,7 +77,7 @@ pub fn open_with(ordinal: usize, settings: &Settings) -> Result<Cuda, Diagnostic
     if let Some(profile) = &settings.profile {
         card.caps = card.caps.within(profile);
     }
-    let context = Context::new(&card)?;
+    let context = Context::new(&card, settings.limit)?;
     let mut buffers = Buffers::default();
     let traps = buffers.allocate(&context, 16)?;
     let traps = buffers.get(traps)?.address();
@@ -90,7 +90,6 @@ pub fn open_with(ordinal: usize, settings: &Settings) -> Result<Cuda, Diagnostic
         may_trap: false,
         lost: None,
         cache,
-        limit: settings.limit,
         card,
         context,
     })
@@ -110,7 +109,6 @@ pub struct Cuda {
     /// Why the device cannot be used any more.
     lost: Option<Diagnostic>,
     cache: Option<Cache>,
-    limit: Duration,
     card: Card,
     context: Context,
 }
@@ -159,16 +157,16 @@ impl Cuda {
     /// Waits, and says what was trapped.
     fn finish(&mut self) -> Result<(), Diagnostic> {
         if !std::mem::take(&mut self.may_trap) {
-            return self.context.finish(self.limit);
+            return self.context.finish();
         }
         let mut word = [0; 4];
-        self.staging.read(&self.context, self.traps, &mut word, self.limit)?;
+        self.staging.read(&self.context, self.traps, &mut word)?;
         let code = u32::from_le_bytes(word);
         if code == 0 {
             return Ok(());
         }
         clear(&self.context, self.traps, 4)?;
-        Err(Diagnostic::new(Code::Trap, Span::NONE, format!("the kernel reported trap {code}")))
+        Err(trap(code))
     }
 
     fn timed(&mut self, steps: &[Step]) -> Result<Timing, Diagnostic> {
@@ -176,7 +174,7 @@ impl Cuda {
         start.record(&self.context)?;
         self.steps(steps)?;
         end.record(&self.context)?;
-        end.wait(self.limit)?;
+        end.wait(&self.context)?;
         let elapsed = end.since(&start)?;
         self.finish()?;
         Ok(Timing { elapsed, exact: true })
@@ -185,7 +183,7 @@ impl Cuda {
     fn reading(&mut self, buffer: BufferId, offset: u64, bytes: &mut [u8]) -> Result<(), Diagnostic> {
         let from = self.buffers.range(buffer, offset, bytes.len() as u64)?;
         self.finish()?;
-        self.staging.read(&self.context, from, bytes, self.limit)
+        self.staging.read(&self.context, from, bytes)
     }
 
     fn loaded(
@@ -200,6 +198,15 @@ impl Cuda {
         let code = self.code(&text, options.checked)?;
         let programs = Program::all(compiled, &text, code).map_err(|d| vec![d])?;
         Ok(programs.into_iter().map(|program| self.programs.push(Some(program))).collect())
+    }
+}
+
+impl Drop for Cuda {
+    fn drop(&mut self) {
+        // Memory and code must not be in use when they go; a device that is lost uses nothing that counts.
+        if self.enter().is_ok() {
+            let _ = self.context.finish();
+        }
     }
 }
 
@@ -218,13 +225,13 @@ impl Device for Cuda {
     }
     fn free(&mut self, buffer: BufferId) {
         if self.context.enter().is_ok() {
-            self.buffers.free(buffer);
+            self.buffers.free(&self.context, buffer);
         }
     }
     fn write(&mut self, buffer: BufferId, offset: u64, bytes: &[u8]) -> Result<(), Diagnostic> {
         self.enter()?;
         let to = self.buffers.range(buffer, offset, bytes.len() as u64)?;
-        let result = self.staging.write(&self.context, to, bytes, self.limit);
+        let result = self.staging.write(&self.context, to, bytes);
         self.noted(result)
     }
     fn read(&mut self, buffer: BufferId, offset: u64, bytes: &mut [u8]) -> Result<(), Diagnostic> {
@@ -245,7 +252,7 @@ impl Device for Cuda {
     fn unload(&mut self, program: ProgramId) {
         // Work that runs it has to be done before its code goes.
         if self.programs.get(program).is_some() && self.context.enter().is_ok() {
-            let _ = self.context.finish(self.limit);
+            let _ = self.context.finish();
             self.programs[program] = None;
         }
     }

@@ -9,7 +9,6 @@ use super::driver::check;
 use cudarc::driver::sys::{self, CUdeviceptr};
 use girih_core::diag::Diagnostic;
 use std::ffi::c_void;
-use std::time::Duration;
 
 /// Bytes of a piece.
 const PIECE: usize = 8 << 20;
@@ -32,9 +31,9 @@ impl Piece {
     }
 
     /// Waits until the card does not use it.
-    fn rest(&mut self, limit: Duration) -> Result<(), Diagnostic> {
+    fn rest(&mut self, context: &Context) -> Result<(), Diagnostic> {
         if std::mem::take(&mut self.busy) {
-            self.done.wait(limit)?;
+            self.done.wait(context)?;
         }
         Ok(())
     }
@@ -61,7 +60,7 @@ pub(super) struct Staging {
 
 impl Staging {
     /// The piece whose turn it is, at rest.
-    fn piece(&mut self, limit: Duration) -> Result<&mut Piece, Diagnostic> {
+    fn piece(&mut self, context: &Context) -> Result<&mut Piece, Diagnostic> {
         if self.pieces.len() < 2 {
             self.pieces.push(Piece::new()?);
             self.next = self.pieces.len() - 1;
@@ -69,7 +68,7 @@ impl Staging {
             self.next = (self.next + 1) % self.pieces.len();
         }
         let piece = &mut self.pieces[self.next];
-        piece.rest(limit)?;
+        piece.rest(context)?;
         Ok(piece)
     }
 
@@ -79,10 +78,9 @@ impl Staging {
         context: &Context,
         to: CUdeviceptr,
         bytes: &[u8],
-        limit: Duration,
     ) -> Result<(), Diagnostic> {
         for (i, part) in bytes.chunks(PIECE).enumerate() {
-            let piece = self.piece(limit)?;
+            let piece = self.piece(context)?;
             let target = to + (i * PIECE) as u64;
             // SAFETY: a piece has PIECE bytes and is at rest; `part` has at most that many. The target is inside of memory that the
             // caller owns.
@@ -102,11 +100,10 @@ impl Staging {
         context: &Context,
         from: CUdeviceptr,
         bytes: &mut [u8],
-        limit: Duration,
     ) -> Result<(), Diagnostic> {
         let mut pending: Option<(usize, &mut [u8])> = None;
         for (i, part) in bytes.chunks_mut(PIECE).enumerate() {
-            let piece = self.piece(limit)?;
+            let piece = self.piece(context)?;
             let source = from + (i * PIECE) as u64;
             // SAFETY: a piece has PIECE bytes and is at rest; at most that many are copied, from memory that the caller owns.
             let result =
@@ -115,19 +112,19 @@ impl Staging {
             piece.start(context)?;
             // While this copy is under way the one before is taken over.
             if let Some((before, target)) = pending.replace((self.next, part)) {
-                self.take(before, target, limit)?;
+                self.take(context, before, target)?;
             }
         }
         match pending {
-            Some((last, target)) => self.take(last, target, limit),
+            Some((last, target)) => self.take(context, last, target),
             None => Ok(()),
         }
     }
 
     /// Takes bytes out of a piece once its copy is done.
-    fn take(&mut self, piece: usize, target: &mut [u8], limit: Duration) -> Result<(), Diagnostic> {
+    fn take(&mut self, context: &Context, piece: usize, target: &mut [u8]) -> Result<(), Diagnostic> {
         let piece = &mut self.pieces[piece];
-        piece.rest(limit)?;
+        piece.rest(context)?;
         // SAFETY: the copy into the piece is done, it had `target`'s length, and nothing else uses the piece.
         unsafe { std::ptr::copy_nonoverlapping(piece.memory, target.as_mut_ptr(), target.len()) };
         Ok(())
