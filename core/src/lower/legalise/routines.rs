@@ -11,7 +11,7 @@ use std::collections::HashMap;
 use std::sync::OnceLock;
 
 /// The library's text, read once.
-fn library() -> &'static Module {
+pub(super) fn library() -> &'static Module {
     static LIBRARY: OnceLock<Module> = OnceLock::new();
     LIBRARY.get_or_init(|| {
         let text: String = math::FILES.iter().map(|(_, text)| *text).collect();
