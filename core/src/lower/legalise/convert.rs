@@ -103,11 +103,8 @@ fn float_to_integer(b: &mut Builder, cx: &mut Context<'_>, to: Scalar, x: ValueI
 
 /// A 32-bit integer as a narrow one, the nearest if it is out of range.
 fn clamp(b: &mut Builder, to: Scalar, x: ValueId) -> ValueId {
-    let (low, high) = if to.is_signed() {
-        (-(1i64 << (to.bits() - 1)), (to.mask() >> 1) as i64)
-    } else {
-        (0, to.mask() as i64)
-    };
+    let (low, high) =
+        if to.is_signed() { (-(1i64 << (to.bits() - 1)), (to.mask() >> 1) as i64) } else { (0, to.mask() as i64) };
     let (low, high) = (b.like(x, low as u64), b.like(x, high as u64));
     let x = if to.is_signed() { b.same(Op::Max, &[x, low]) } else { x };
     let x = b.same(Op::Min, &[x, high]);

@@ -163,12 +163,7 @@ macro_rules! reductions {
 /// Scans over a subgroup.
 macro_rules! scans {
     () => {
-        Op::InclusiveAdd
-            | Op::ExclusiveAdd
-            | Op::InclusiveMul
-            | Op::ExclusiveMul
-            | Op::InclusiveMin
-            | Op::InclusiveMax
+        Op::InclusiveAdd | Op::ExclusiveAdd | Op::InclusiveMul | Op::ExclusiveMul | Op::InclusiveMin | Op::InclusiveMax
     };
 }
 /// Fragments.

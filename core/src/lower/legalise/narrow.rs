@@ -179,7 +179,10 @@ fn convert(b: &mut Builder, from: Scalar, to: Scalar, x: ValueId) -> ValueId {
 
 /// Whether all numbers of a narrow type are numbers of another.
 fn fits(from: Scalar, to: Scalar) -> bool {
-    NARROW.has(from) && (from == to || !from.is_signed() && from.bits() < to.bits() || from.is_signed() == to.is_signed() && from.bits() <= to.bits())
+    NARROW.has(from)
+        && (from == to
+            || !from.is_signed() && from.bits() < to.bits()
+            || from.is_signed() == to.is_signed() && from.bits() <= to.bits())
 }
 
 /// The same bits, where one side is narrow.

@@ -48,7 +48,12 @@ impl Pass for Scalarise<'_, '_> {
             }
             Op::Store => {
                 let value = r.out.vector(&operands[2]);
-                return Ok(Some(void(r.out.rewrite(inst, Op::Store, inst.ty, &[operands[0][0], operands[1][0], value]))));
+                return Ok(Some(void(r.out.rewrite(
+                    inst,
+                    Op::Store,
+                    inst.ty,
+                    &[operands[0][0], operands[1][0], value],
+                ))));
             }
             Op::Ballot => {
                 let value = r.out.rewrite(inst, Op::Ballot, None, &operands.concat())[0];

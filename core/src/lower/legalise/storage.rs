@@ -140,7 +140,9 @@ impl Uses {
         let short = |width: &u32| *width < 32 && !scalars.iter().all(|s| s.bits() == *width);
         match (alone.len(), widths.first()) {
             (0 | 1, _) if space == Space::Global => View::One(alone.pop_first().unwrap_or(Type::U32)),
-            (_, Some(width)) if space != Space::Global && widths.len() == 1 && self.atomic.is_empty() && short(width) => {
+            (_, Some(width))
+                if space != Space::Global && widths.len() == 1 && self.atomic.is_empty() && short(width) =>
+            {
                 View::Widened(*width)
             }
             _ if scalars.len() == 1 && scalars.iter().all(|s| stored.has(*s)) => {
