@@ -64,16 +64,20 @@ impl Writer<'_, '_> {
         Ok(())
     }
 
-    /// A fragment of equal elements. naga has one of zeros, and products by a scalar.
+    /// A fragment of equal elements. naga has one of zeros; [`crate::strict`] takes its product with a scalar for the fragment that
+    /// is filled with the scalar.
     fn filled(&mut self, inst: &Inst, inner: TypeInner, scalar: Scalar) -> Result<Expr, Diagnostic> {
         let ty = self.ty(inner);
         let zeros = self.add(Expression::ZeroValue(ty));
         if self.source.as_constant(inst.operands[0]).is_some_and(|bits| bits & (scalar.mask() >> 1) == 0) {
             return Ok(zeros);
         }
-        let _ = BinaryOperator::Multiply;
-        Err(error::illegal(inst.span, "fragments that are filled with anything but 0")
-            .hint("load the fragment from memory"))
+        if !self.context.options.strict {
+            return Err(error::illegal(inst.span, "fragments that are filled with anything but 0")
+                .hint("load the fragment from memory"));
+        }
+        let element = self.one(inst.operands[0])?;
+        Ok(self.add(Expression::Binary { op: BinaryOperator::Multiply, left: zeros, right: element }))
     }
 
     fn fragment_data(&mut self, inst: &Inst, scalar: Scalar, stride: Expr) -> Result<CooperativeData, Diagnostic> {

@@ -236,6 +236,25 @@ codes! {
         "The parser of `.gir` text expected something else at this place. The message says what may stand there.";
     IrName "B0702" error: "a name of the IR that is not defined",
         "Values are named `%name` and functions `@name`. A value is visible after its definition, in the region where it is defined and in those inside.";
+    IrRedefinition "B0703" error: "a name of the IR that is defined twice",
+        "A name has one meaning wherever it is visible: a value's name cannot be given again in the region that defines it or in a region inside. \
+         Functions have names of their own, and an attribute stands once.";
+    IrUnknown "B0704" error: "an operation, type or attribute that the IR does not have",
+        "`docs/ir.md` lists all operations with their types and attributes.";
+    IrLiteral "B0705" error: "a literal that does not fit its place",
+        "A literal has the type that its place asks for: integers are held to their range, `true` and `false` are the only numbers of type `bool`, \
+         `inf`, `nan` and numbers with a point are floats. `bits(0x7fc00001)` gives the bits of any type. Where no type is asked for, `(const.f32 1.0)` says it.";
+    IrUntyped "B0706" error: "an operation whose type is not clear",
+        "The type stands behind the operation's name, `add.f32`, unless an operand of known type says it. Some operations have no type, and some \
+         have a dimension instead: `global_id.x`. Results of `if` and `switch` have their types behind their names.";
+    IrArity "B0707" error: "a wrong number of operands or results",
+        "Each operation takes and gives as many values as its row in the reference says; an access `%memory[%index]` counts as one operand.";
+    IrRegion "B0708" error: "a region that ends wrongly, or a jump that leads nowhere",
+        "A region ends with `yield` (of `if` and `switch`), `continue`, `while` or `break` (of `loop`), `return` (anywhere), `grid` (of `launch`). Where no values are \
+         given, `yield`, `continue` and `return` may be left out. Nothing stands behind the end.";
+    IrRun "B0709" error: "a run line that cannot be read",
+        "`; run: @f(1, 2) == 3` calls a function, `; run: @k grid(4) (2.0, f32[1, 2] -> f32[2, 4], 7)` launches a kernel: one argument for each parameter, memories \
+         with what they hold before and, behind `->`, after.";
     IrType "B0730" error: "a value of the wrong type",
         "Each operation of the IR takes and gives the types that its row in the reference says; nothing is converted implicitly.";
     IrMalformed "B0731" error: "a function whose tables do not fit together",

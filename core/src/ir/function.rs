@@ -76,6 +76,8 @@ pub struct Function {
     /// The outermost region.
     pub body: RegionId,
     constants: HashMap<(Type, u64), ValueId>,
+    /// Where values are defined, as far as that is known; shorter than `values` if the last ones have no place.
+    spans: Vec<Span>,
 }
 
 /// How a kernel is launched: what would otherwise be written again in every host program.
@@ -266,6 +268,7 @@ impl Function {
             regions,
             body,
             constants: HashMap::new(),
+            spans: vec![],
         }
     }
 
@@ -283,6 +286,22 @@ impl Function {
         match self.values[value].def {
             Def::Constant(bits) => Some(bits),
             Def::Param(_) | Def::Specialisation(_) | Def::Memory(_) | Def::Argument(..) | Def::Result(..) => None,
+        }
+    }
+    /// Says where a value is defined.
+    pub fn set_span(&mut self, value: ValueId, span: Span) {
+        if self.spans.len() <= value.index() {
+            self.spans.resize(value.index() + 1, Span::NONE);
+        }
+        self.spans[value.index()] = span;
+    }
+    /// Where a value is defined: its name in the text, or else the instruction that gives it, or else the function's name.
+    pub fn span_of(&self, value: ValueId) -> Span {
+        let place = self.spans.get(value.index()).copied().unwrap_or(Span::NONE);
+        match self.values[value].def {
+            _ if !place.is_none() => place,
+            Def::Result(inst, _) => self.insts[inst].span,
+            Def::Constant(_) | Def::Param(_) | Def::Specialisation(_) | Def::Memory(_) | Def::Argument(..) => self.span,
         }
     }
     /// Type of a value.

@@ -18,11 +18,17 @@
 //! Each routine is also a plain Rust function in `prototype`, which only tests know: they were held to all `f32` (see the
 //! comments for what was found), and the text is held to them.
 
+use super::function::Module;
 use super::ops::Op;
+use super::text;
 use super::types::Scalar;
+use crate::span::Span;
+use std::sync::OnceLock;
 
 #[cfg(test)]
 mod prototype;
+#[cfg(test)]
+mod tests;
 
 /// The library's files: name and text. Together they are one module; every function's name starts with `math.`.
 pub const FILES: &[(&str, &str)] = &[
@@ -37,6 +43,16 @@ pub const FILES: &[(&str, &str)] = &[
     ("inverse.gir", include_str!("inverse.gir")),
     ("wide.gir", include_str!("wide.gir")),
 ];
+
+/// All functions of the library, read once.
+pub fn library() -> &'static Module {
+    static LIBRARY: OnceLock<Module> = OnceLock::new();
+    LIBRARY.get_or_init(|| {
+        let texts: Vec<&str> = FILES.iter().map(|(_, text)| *text).collect();
+        let parsed = text::parse(Span::NONE.source, &texts.concat());
+        parsed.expect("the math library is read in tests").module
+    })
+}
 
 const WIDE: &[Scalar] = &[Scalar::I64, Scalar::U64];
 

@@ -1,34 +1,85 @@
-//! The text form of the IR, `.gir`: reading and printing. `parse(print(module))` is the module again.
+//! The text form of the IR, `.gir`: reading and printing. `print(parse(print(module)))` is `print(module)`.
 //!
 //! # Grammar
 //!
+//! In this grammar `[ ]` is what may be absent, `{ }` what may stand any number of times, quotes hold what is written.
+//!
 //! ```text
-//! module    = { function | kernel }                               `;` starts a comment; `; run: ..` lines are kept
+//! module    = { function | kernel }
 //! function  = "fn" @name "(" params ")" [ "->" type {"," type} ] body
 //! kernel    = "kernel" @name "(" params ")" { launch } [ "launch" body ] body
-//! params    = [ %name ":" type { param-attr } {"," ..} ]           type `buffer`, `shared` or a scalar, vector, ..
-//! param-attr= "divisible(" n ")" | "align(" n ")" | "readonly" | "noalias"
+//! params    = [ param {"," param} ]
+//! param     = %name ":" type { param-attr }                type `buffer`, `shared`, `private` or that of a number
+//! param-attr= "divisible(" n ")" | "align(" n ")" | "readonly" | "noalias" | "traps"
 //! launch    = "workgroup(" n ["," n ["," n]] ")" | "spec(" %name ":" scalar "=" literal ")" | "fold" | "cooperative"
 //!           | "subgroup(" n ")" | "registers(" n ")"
-//! body      = "{" { memory } { statement } "}"
-//! memory    = ("shared"|"private") %name ":" type "[" value "]" [ "align(" n ")" ] [ "group(" n ")" ]
+//! body      = "{" { memory } { statement } "}"             memories only in the outermost body
+//! memory    = ("shared"|"private") %name ":" type "[" operand "]" { "align(" n ")" | "group(" n ")" }
 //! statement = [ result {"," result} "=" ] instruction
-//! result    = %name [ ":" type ]                                   the type is needed where the table does not fix it: on
-//!                                                                  `if`, `switch`; a loop without types gives its parameters' types
-//! instruction = operation [ "." suffix ] [ operands ] { attribute } [ regions ]
-//! suffix    = type | "x" | "y" | "z"                                add.f32, load.f32x4, splat.regs<f32, 8>, global_id.x
-//! operands  = operand {"," operand}                                an access is one operand: %m[%i], %m[%i + 4], %m[%i - 1], %m[7]
-//! operand   = %name | literal | "(" instruction ")" | "(" "const" "." scalar literal ")"
-//! literal   = 42 | -1 | 0xff | 1.5 | -2e-3 | inf | -inf | nan | true | false | bits(0x7fc00001)
-//! attribute = name [ "(" .. ")" ]                                  nowrap, pending(2), spaces(shared, global), order(acquire), cache(streaming),
-//!                                                                  shape(64x256x16), a(k, swizzle 128, leading 16, stride 1024), layout(column), code(7)
+//!           | %name "=" "const" "." scalar literal          a name for a constant
+//! result    = %name [ ":" type ]
+//! instruction = operation [ "." suffix ] [ operands ] { attribute } | if | switch | loop | call | while
+//! suffix    = type | "x" | "y" | "z"                       add.f32, load.f32x4, splat.regs<f32, 8>, global_id.x
+//! operands  = operand {"," operand}
+//! operand   = %name | literal | access | "(" instruction ")" | "(" "const" "." scalar literal ")"
+//! access    = %name "[" operand [ ("+"|"-") n ] "]"        %m[%i], %m[%i + 4], %m[%i - 1], %m[7]
+//! literal   = 42 | -1 | 0xff | 1.5 | -2.0e-3 | inf | -inf | nan | true | false | bits(0x7fc00001)
+//! attribute = name [ "(" .. ")" ]                          nowrap, pending(2), spaces(shared, global), order(acquire), scope(device),
+//!                                                          cache(streaming), shape(64x256x16), layout(column), code(7),
+//!                                                          a(k, swizzle 128, leading 16, stride 1024), b(n, ..)
 //! if        = "if" operand body [ "else" body ]
-//! switch    = "switch" "." type operand { "case" int {"," int} body } "default" body
+//! switch    = "switch" [ "." type ] operand { "case" literal {"," literal} body } "default" body
 //! loop      = "loop" [ "(" %name ":" type "=" operand {"," ..} ")" ] [ "unroll" ] body
-//! call      = "call" @name "(" operands ")"
-//! while     = "while" operand [ "next" operands ]                  yield, break, continue, return take operands
+//! call      = "call" @name "(" [ operands ] ")"
+//! while     = "while" operand [ "next" operands ]          yield, break, continue, return take operands
+//! type      = scalar | scalar "x" lanes | "regs<" scalar "," n ">" | "coop<" ("a"|"b"|"acc") "," MxNxK "," scalar ">"
+//!           | "buffer" | "shared" | "private" | "token" | "term"
+//! name      = letters, digits, `_` `.` `/` `$`, or any text in quotes: %"a b"
 //! ```
 //!
-//! A literal has the type that the table asks for at its place; where the table asks for none, `(const.f32 1.0)` says it.
-//! A float literal is rounded once to its type. A region without a terminator gets `yield`, `continue` or `return` without values
-//! where that is allowed. `launch { .. grid x, y, z }` is run by the host at each launch; its values are visible in the body.
+//! `;` starts a comment, which ends with its line; `; run: ..` lines are kept, their grammar stands in [`run`]. A statement ends with its line,
+//! unless a comma or an open bracket comes before the line's end; braces, `else`, `case` and `default` may stand on lines of their own.
+//!
+//! # Rules
+//!
+//! - **Names.** A value is visible behind its definition, in the region that defines it and in those inside. No name is given again where it is
+//!   visible. What `launch` defines is visible in the body. A value whose name is a number has no name: numbers are given anew when it is printed.
+//! - **Types.** A suffix that is left out is the type of the first operand that says it: `and (lt.u32 %a, %b), %c` is `and.bool`. A result's type is
+//!   written where nothing else says it: results of `if` and `switch`, and of a `loop` that does not give its parameters' types.
+//! - **Literals** have the type that the table asks for at their place, the parameter's type in a call, the types of the loop, `if` or function that a jump
+//!   leads to; where nothing asks for one, `(const.f32 1.0)` says it. A decimal number is rounded once to its type.
+//! - **Ends.** A region without a terminator gets `yield`, `continue` or `return` without values. An `if` without `else` gives nothing.
+//! - **Results without names.** A statement may leave all names out. A `loop` without names gives its parameters' types if a `while` ends it, otherwise what its
+//!   first `break` gives.
+//! - `launch { .. grid %x, 1, 1 }` is run by the host at each launch.
+
+mod lexer;
+mod literal;
+mod parser;
+mod printer;
+pub mod run;
+mod words;
+
+#[cfg(test)]
+mod tests;
+
+pub use printer::{print, print_function};
+pub use run::RunLine;
+
+use super::function::Module;
+use crate::diag::Diagnostic;
+use crate::span::SourceId;
+
+/// What a text holds.
+#[derive(Clone, Debug)]
+pub struct Parsed {
+    /// Its functions and kernels.
+    pub module: Module,
+    /// Its `; run:` lines.
+    pub runs: Vec<RunLine>,
+}
+
+/// Reads a text. All errors that are found in one go, in the text's order; the module has still to be verified.
+pub fn parse(source: SourceId, text: &str) -> Result<Parsed, Vec<Diagnostic>> {
+    parser::parse(source, text)
+}

@@ -160,10 +160,26 @@ macro_rules! reductions {
             | Op::SubgroupXor
     };
 }
+/// Scans over the lanes below.
+macro_rules! exclusive_scans {
+    () => {
+        Op::ExclusiveAdd | Op::ExclusiveMul
+    };
+}
+/// Scans over the lanes below and the lane itself.
+macro_rules! inclusive_scans {
+    () => {
+        Op::InclusiveAdd | Op::InclusiveMul | Op::InclusiveMin | Op::InclusiveMax
+    };
+}
 /// Scans over a subgroup.
 macro_rules! scans {
     () => {
+<<<<<<< HEAD
         Op::InclusiveAdd | Op::ExclusiveAdd | Op::InclusiveMul | Op::ExclusiveMul | Op::InclusiveMin | Op::InclusiveMax
+=======
+        exclusive_scans!() | inclusive_scans!()
+>>>>>>> refs/heads/main
     };
 }
 /// Fragments.

@@ -53,7 +53,10 @@ impl Pass for Integers<'_, '_> {
             | Op::Convert
             | Op::Bitcast
             | plain_arithmetic!()
-            | integer_arithmetic!()
+            | Op::Rem
+            | Op::MulHi
+            | bits!()
+            | counts!()
             | compares!()
             | roundings!()
             | library!()

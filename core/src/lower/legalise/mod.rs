@@ -5,11 +5,12 @@
 //!
 //! | pass | afterwards |
 //! |---|---|
+//! | [`refuse`] | (what nothing can stand for is an error) |
 //! | [`params`] | a kernel's numbers are 32-bit words, or 64-bit numbers that the device has |
+//! | [`subgroups`] | communication is on 32-bit words, or through shared memory |
 //! | [`storage`] | memory is accessed as what the device can store |
 //! | [`scalarise`] | arithmetic is on scalars; vectors stay around memory |
 //! | [`library`] | the math library is calls |
-//! | [`subgroups`] | communication is on 32-bit words, or through shared memory |
 //! | [`floats`] | short floats that the device lacks are their bits in a `u32`; rounding is right |
 //! | [`narrow`] | integers of 8 and 16 bits are 32-bit ones of the same value |
 //! | [`wide`] | integers of 64 bits that the device lacks are two words |
@@ -24,17 +25,20 @@ mod groups;
 mod check;
 mod convert;
 mod emit;
+mod emulated;
 mod floats;
 mod integers;
 mod library;
 mod limits;
 mod narrow;
 mod params;
+mod refuse;
 mod routines;
 mod scalarise;
 mod storage;
 mod subgroups;
 mod wide;
+mod words;
 
 pub use check::check;
 
@@ -43,9 +47,12 @@ use super::rewrite::Rewriter;
 use crate::diag::{Code, Diagnostic};
 use crate::idx::IndexVec;
 use crate::ir::attrs::Attr;
+use crate::ir::ops::Uniformity;
+use crate::ir::verify::uniformity;
 use crate::ir::{Caps, Function, FunctionId, Module, Op, Scalar};
 use crate::span::Span;
 use routines::Routines;
+use subgroups::Plan;
 
 /// Makes the kernels of `entries` and what they call legal for a device; what they do not reach is dropped.
 ///
@@ -55,18 +62,34 @@ pub fn run(module: &mut Module, entries: &mut [Entry], caps: &Caps) -> Result<()
     drop_dead(module, entries);
     let mut errors = vec![];
     for entry in entries.iter_mut() {
-        errors.extend(limits::check(&module.functions[entry.kernel], caps));
+        errors.extend(limits::launch(&module.functions[entry.kernel], caps));
         params::run(&mut module.functions[entry.kernel], &mut entry.slots, caps);
+    }
+    for function in module.functions.iter() {
+        errors.extend(refuse::run(function, caps));
+    }
+    let mut plans = vec![];
+    for (id, function) in module.functions.iter_enumerated() {
+        let plan = subgroups::plan(function, caps, |one| reached_together(module, id, one));
+        plans.push(plan.unwrap_or_else(|error| {
+            errors.push(error);
+            Plan::None
+        }));
+    }
+    if !errors.is_empty() {
+        return Err(errors);
     }
     let mut cx = Context {
         caps,
-        routines: Routines::new(module.functions.len(), library()),
+        routines: Routines::new(module.functions.len()),
         keeps_regs: module.functions.iter().any(|f| uses(f, Op::Wgmma)),
     };
     let mut next = 0;
     while next < module.functions.len() {
         let id = FunctionId::new(next as u32);
-        match legalise(&module.functions[id], &mut cx) {
+        // Routines come after what the module had and know nothing of subgroups.
+        let plan = plans.get(next).copied().unwrap_or(Plan::None);
+        match legalise(&module.functions[id], &mut cx, plan) {
             Ok(function) => module.functions[id] = function,
             Err(error) => errors.push(error),
         }
@@ -76,18 +99,13 @@ pub fn run(module: &mut Module, entries: &mut [Entry], caps: &Caps) -> Result<()
         next += 1;
     }
     for entry in entries.iter() {
-        errors.extend(limits::check_legal(&module.functions[entry.kernel], caps));
+        errors.extend(limits::memory(&module.functions[entry.kernel], caps));
     }
     if !errors.is_empty() {
         return Err(errors);
     }
     debug_assert!(check(module, caps).is_empty(), "legalised, but not legal: {:#?}", check(module, caps));
     Ok(())
-}
-
-fn library() -> &'static Module {
-    static LIBRARY: std::sync::OnceLock<Module> = std::sync::OnceLock::new();
-    LIBRARY.get_or_init(Module::default)
 }
 
 /// What all passes know.
@@ -109,15 +127,26 @@ impl Context<'_> {
 }
 
 /// All passes over one function.
-fn legalise(function: &Function, cx: &mut Context<'_>) -> Result<Function, Diagnostic> {
-    let function = storage::run(function, cx)?;
+fn legalise(function: &Function, cx: &mut Context<'_>, plan: Plan) -> Result<Function, Diagnostic> {
+    let function = subgroups::run(function, cx, plan)?;
+    let function = storage::run(&function, cx)?;
     let function = Rewriter::run(&function, &mut scalarise::Scalarise { cx })?;
     let function = Rewriter::run(&function, &mut library::Library { cx })?;
-    let function = subgroups::run(&function, cx)?;
     let function = Rewriter::run(&function, &mut floats::Floats { cx })?;
-    let function = Rewriter::run(&function, &mut narrow::Narrow { cx })?;
+    let function = Rewriter::run(&function, &mut narrow::Narrow)?;
     let function = Rewriter::run(&function, &mut wide::Wide { cx })?;
     Rewriter::run(&function, &mut integers::Integers { cx })
+}
+
+/// Whether all invocations of a workgroup reach the subgroup operations of a function together, if the workgroup `is_one`
+/// subgroup or if it is several.
+fn reached_together(module: &Module, id: FunctionId, is_one: bool) -> bool {
+    let levels = uniformity::analyse(module, id);
+    let enough = if is_one { Uniformity::Subgroup } else { Uniformity::Workgroup };
+    let function = &module.functions[id];
+    let mut all = true;
+    function.walk(function.body, &mut |inst, i| all &= !subgroups::concerns(i.op) || levels.control(inst) <= enough);
+    all
 }
 
 /// Keeps the functions that the entries reach, renumbered.
@@ -156,7 +185,7 @@ fn uses(function: &Function, op: Op) -> bool {
     found
 }
 
-/// An error for what a device lacks.
+/// An error for what a device lacks; `what` is a clause.
 fn lacks(caps: &Caps, span: Span, what: &str, hint: &str) -> Diagnostic {
     let message = format!("{what}, which the device profile `{}` does not have", caps.name);
     Diagnostic::new(Code::NeedsFeature, span, message).hint(hint)

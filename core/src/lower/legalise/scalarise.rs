@@ -184,7 +184,7 @@ fn convert(b: &mut Builder, to: Scalar, x: ValueId) -> ValueId {
 }
 
 /// The bits of 1.
-fn one(ty: Scalar) -> u64 {
+pub(super) fn one(ty: Scalar) -> u64 {
     match ty {
         Scalar::F16 => 0x3c00,
         Scalar::Bf16 => 0x3f80,

@@ -9,6 +9,7 @@
 use super::Context;
 use super::emit::Emit;
 use super::narrow::NARROW;
+use super::words::{from_low_bits, to_low_bits};
 use crate::diag::{Code, Diagnostic};
 use crate::ir::attrs::Attr;
 use crate::ir::ops::Pattern;
@@ -58,7 +59,7 @@ fn many_views(caps: &Caps, space: Space) -> bool {
 
 /// The type of the accesses that make an access, if each stands alone; `None` if it is smaller than a word and cannot be
 /// made as it is.
-fn parts(caps: &Caps, space: Space, ty: Type) -> Option<Type> {
+pub(super) fn parts(caps: &Caps, space: Space, ty: Type) -> Option<Type> {
     let scalar = ty.element()?;
     let stored = storable(caps, space);
     let vectors = space == Space::Global || caps.local_views;
@@ -122,7 +123,9 @@ impl Uses {
                 self.signed |= scalar == Scalar::I32 && matches!(inst.op, Op::AtomicMin | Op::AtomicMax);
                 self.atomic.insert(scalar);
             }
-            // Fragments and asynchronous copies exist only where memory is bytes.
+            // Fragments lie in arrays of their element.
+            (fragments!(), scalar) => drop(self.plain.insert(scalar.into())),
+            // Asynchronous operations exist only where memory is bytes.
             _ => {}
         }
     }
@@ -149,9 +152,21 @@ impl Uses {
                 View::One(scalars.into_iter().next().unwrap_or(Scalar::U32).into())
             }
             _ if self.signed => View::One(Type::I32),
-            _ => View::One(Type::U32),
+            _ => View::One(same_lanes(&alone, &self.atomic).map_or(Type::U32, |n| Type::Vector(Scalar::U32, n))),
         }
     }
+}
+
+/// The lanes of all accesses, if they are vectors of words of one length and nothing is atomic.
+fn same_lanes(alone: &BTreeSet<Type>, atomic: &BTreeSet<Scalar>) -> Option<u8> {
+    let lanes: BTreeSet<Option<u8>> = alone
+        .iter()
+        .map(|ty| match ty {
+            Type::Vector(s, n) if s.bits() == 32 => Some(*n),
+            _ => None,
+        })
+        .collect();
+    lanes.first().copied().flatten().filter(|_| lanes.len() == 1 && atomic.is_empty())
 }
 
 struct Storage<'a> {
@@ -192,6 +207,10 @@ impl Pass for Storage<'_> {
             }
             _ => {
                 // Fragments and asynchronous operations take memory as it is.
+                if matches!((inst.op, view), (fragments!(), View::One(base)) if base != inst.element().into()) {
+                    let what = "a fragment in memory that is accessed as other types too";
+                    return Err(super::lacks(self.caps, inst.span, what, "give it a memory of its own"));
+                }
                 let results: Vec<Type> = inst.results.iter().map(|v| r.old.ty(*v)).collect();
                 let id = r.out.push(Inst { operands, results: vec![], ..inst.clone() }, &results);
                 Ok(Some(r.out.function.insts[id].results.iter().map(|v| vec![*v]).collect()))
@@ -390,7 +409,7 @@ fn write(b: &mut Builder, inst: &Inst, place: Place, how: How, value: ValueId, s
         }
         How::SubWord(base) => {
             let (place, shift) = sub_word(b, place, ty.bytes());
-            let word = to_low_bits(b, ty, value);
+            let word = to_low_bits(b, value);
             let word = b.same(Op::Shl, &[word, shift]);
             let mask = b.u32(u32::MAX >> (32 - 8 * ty.bytes()));
             let mask = b.same(Op::Shl, &[mask, shift]);
@@ -399,10 +418,10 @@ fn write(b: &mut Builder, inst: &Inst, place: Place, how: How, value: ValueId, s
         }
         How::Widened => {
             let elements = b.lanes(value);
-            let (count, element) = (elements.len() as u32, Type::Scalar(inst.element()));
+            let count = elements.len() as u32;
             for (i, value) in (0..).zip(elements) {
                 let place = nth(b, place, count, i);
-                let word = to_low_bits(b, element, value);
+                let word = to_low_bits(b, value);
                 access(b, inst, Op::Store, Type::U32, place, &[word]);
             }
         }
@@ -437,16 +456,4 @@ fn sub_word(b: &mut Builder, place: Place, bytes: u32) -> (Place, ValueId) {
     let position = b.and_bits(position, u64::from(4 / bytes - 1));
     let shift = b.shl_by(position, (8 * bytes).trailing_zeros());
     (Place { index, offset: 0, ..place }, shift)
-}
-
-/// A value of at most 16 bits from the lowest bits of a word.
-fn from_low_bits(b: &mut Builder, ty: Type, word: ValueId) -> ValueId {
-    let bits = b.convert(if ty.bytes() == 1 { Scalar::U8 } else { Scalar::U16 }, word);
-    b.bitcast(ty, bits)
-}
-
-/// The bits of a value of at most 16 bits as a word, zero above.
-fn to_low_bits(b: &mut Builder, ty: Type, value: ValueId) -> ValueId {
-    let bits = b.bitcast(if ty.bytes() == 1 { Scalar::U8 } else { Scalar::U16 }, value);
-    b.convert(Scalar::U32, bits)
 }

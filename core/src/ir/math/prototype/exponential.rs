@@ -29,6 +29,7 @@ pub fn exp_within(t: f32) -> f32 {
 }
 
 /// e to the power of x.
+/// Errs by 0.891 units in the last place at most, over all floats.
 pub fn exp(a: f32) -> f32 {
     let x = bits(a);
     let ax = x & 0x7fffffff;
@@ -50,6 +51,7 @@ pub fn power_of_two(r: f32, c: f32) -> f32 {
 }
 
 /// 2 to the power of x.
+/// Errs by 0.781 units in the last place at most, over all floats.
 pub fn exp2(a: f32) -> f32 {
     let x = bits(a);
     let ax = x & 0x7fffffff;
@@ -63,6 +65,7 @@ pub fn exp2(a: f32) -> f32 {
 }
 
 /// The hyperbolic tangent.
+/// Errs by 1.625 units in the last place at most, over all floats.
 pub fn tanh(a: f32) -> f32 {
     let x = bits(a);
     let ax = x & 0x7fffffff;

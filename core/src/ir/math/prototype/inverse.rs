@@ -28,6 +28,7 @@ pub fn arc_sine_parts(t: f32) -> (bool, f32, f32) {
 }
 
 /// The arc sine.
+/// Errs by 0.747 units in the last place at most, over all floats.
 pub fn asin(a: f32) -> f32 {
     let x = bits(a);
     let ax = x & 0x7fffffff;

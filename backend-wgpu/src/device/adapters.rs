@@ -1,0 +1,141 @@
+//! Which adapters there are, what they have, and why some cannot be used.
+
+use super::caps::Offer;
+use girih_core::diag::{Code, Diagnostic};
+use girih_core::ir::Caps;
+use girih_core::runtime::{DeviceInfo, DeviceKind};
+use girih_core::span::Span;
+use std::sync::OnceLock;
+
+/// Mesa's software driver before this version ends a kernel silently after 65,535 loop iterations an invocation.
+const LEAST_MESA: u32 = 25;
+
+/// An adapter that was found.
+#[derive(Clone, Debug)]
+pub struct Adapter {
+    /// Its number, by which it can be opened.
+    pub index: usize,
+    /// What it is.
+    pub info: DeviceInfo,
+    /// What kernels could use on it.
+    pub caps: Caps,
+    /// wgpu's names of its features.
+    pub features: Vec<String>,
+    /// Why it cannot be used, if it cannot.
+    pub refused: Option<Diagnostic>,
+    pub(super) raw: wgpu::Adapter,
+    pub(super) offer: Offer,
+}
+
+/// All adapters, also those that cannot be used.
+pub fn adapters() -> Vec<Adapter> {
+    static INSTANCE: OnceLock<wgpu::Instance> = OnceLock::new();
+    let found = crate::emit::guard("wgpu", || {
+        let instance = INSTANCE.get_or_init(|| {
+            wgpu::Instance::new(wgpu::InstanceDescriptor {
+                backends: wgpu::Backends::VULKAN | wgpu::Backends::METAL | wgpu::Backends::DX12,
+                // Validation of indirect calls would put a kernel before each of them.
+                flags: wgpu::InstanceFlags::empty(),
+                ..wgpu::InstanceDescriptor::new_without_display_handle()
+            })
+        });
+        let backends = wgpu::Backends::all();
+        Ok(pollster::block_on(instance.enumerate_adapters(backends)))
+    });
+    // A driver that cannot even be asked is as good as none.
+    let found = found.unwrap_or_default();
+    found.into_iter().enumerate().map(|(index, raw)| describe(index, raw)).collect()
+}
+
+fn describe(index: usize, raw: wgpu::Adapter) -> Adapter {
+    let offer = Offer::of(&raw);
+    let kind = if offer.is_software() { DeviceKind::WgpuSoftware } else { DeviceKind::Wgpu };
+    let driver = [&offer.info.driver, &offer.info.driver_info].map(|s| s.trim()).join(" ").trim().to_string();
+    let info = DeviceInfo { kind, name: offer.info.name.clone(), driver, backend: offer.info.backend.to_string() };
+    let features = offer.features.iter_names().map(|(name, _)| name.to_ascii_lowercase()).collect();
+    let refused = refusal(&offer, &raw.get_downlevel_capabilities());
+    Adapter { index, info, caps: offer.caps(), features, refused, raw, offer }
+}
+
+/// Why an adapter cannot be used.
+fn refusal(offer: &Offer, downlevel: &wgpu::DownlevelCapabilities) -> Option<Diagnostic> {
+    let no = |why: String, hint: &str| {
+        let message = format!("the adapter `{}` cannot be used: {why}", offer.info.name);
+        Some(Diagnostic::new(Code::NoDevice, Span::NONE, message).hint(hint))
+    };
+    if !downlevel.flags.contains(wgpu::DownlevelFlags::COMPUTE_SHADERS) {
+        return no("it runs no compute kernels".into(), "use another adapter");
+    }
+    if let Some(mesa) = mesa(&offer.info)
+        && offer.is_software()
+        && mesa < LEAST_MESA
+    {
+        let why = format!("Mesa {mesa} ends a kernel silently after 65,535 loop iterations");
+        return no(why, "install Mesa 25 or newer (Debian 12: from bookworm-backports)");
+    }
+    None
+}
+
+/// Mesa's major version, if the driver is Mesa's.
+fn mesa(info: &wgpu::AdapterInfo) -> Option<u32> {
+    let after = info.driver_info.split("Mesa ").nth(1)?;
+    after.split(|c: char| !c.is_ascii_digit()).next()?.parse().ok()
+}
+
+/// The adapter that a selector means: a number, a part of a name, or `auto` for the first that is no software.
+pub fn select(selector: &str) -> Result<Adapter, Diagnostic> {
+    let all = adapters();
+    let wanted = selector.trim().to_lowercase();
+    let named = |a: &Adapter| {
+        let i = &a.info;
+        let lavapipe = if i.name.contains("llvmpipe") { "lavapipe" } else { "" };
+        [&i.name, &i.driver, &i.backend].iter().any(|s| s.to_lowercase().contains(&wanted)) || lavapipe == wanted
+    };
+    let chosen = if matches!(wanted.as_str(), "" | "auto") {
+        let usable = |a: &&Adapter| a.info.kind == DeviceKind::Wgpu && a.refused.is_none();
+        all.iter().find(usable).or_else(|| all.iter().find(|a| a.info.kind == DeviceKind::Wgpu))
+    } else if let Ok(index) = wanted.parse::<usize>() {
+        all.get(index)
+    } else {
+        all.iter().filter(|a| named(a)).min_by_key(|a| a.refused.is_some())
+    };
+    let Some(adapter) = chosen else {
+        let message = match wanted.as_str() {
+            "" | "auto" => "wgpu finds no graphics card".to_string(),
+            name => format!("wgpu finds no adapter `{name}`"),
+        };
+        let names: Vec<String> = all.iter().map(|a| format!("{}: {}", a.index, a.info.name)).collect();
+        let hint = match &names[..] {
+            [] => "install a Vulkan driver".to_string(),
+            names => format!("adapters are: {}", names.join(", ")),
+        };
+        return Err(Diagnostic::new(Code::NoDevice, Span::NONE, message).hint(hint));
+    };
+    match &adapter.refused {
+        Some(refused) => Err(refused.clone()),
+        None => Ok(adapter.clone()),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_version_of_mesa_is_read() {
+        let info = |text: &str| wgpu::AdapterInfo {
+            driver_info: text.into(),
+            ..wgpu::AdapterInfo::new(wgpu::DeviceType::Cpu, wgpu::Backend::Vulkan)
+        };
+        assert_eq!(mesa(&info("Mesa 22.3.6 (LLVM 15.0.6)")), Some(22));
+        assert_eq!(mesa(&info("Mesa 25.0.7-2~bpo12+1 (LLVM 15.0.6)")), Some(25));
+        assert_eq!(mesa(&info("580.159.04")), None);
+    }
+
+    #[test]
+    fn an_adapter_that_is_not_there_is_said_to_be_missing() {
+        let error = select("no such adapter").unwrap_err();
+        assert_eq!(error.code, Code::NoDevice);
+        assert!(error.hint.is_some());
+    }
+}

@@ -1,0 +1,135 @@
+//! Programs: legal kernels become pipelines.
+
+use super::health::Health;
+use crate::emit;
+use crate::shader::layout::Layout;
+use crate::shader::{Kernel, Options, Shader, render};
+use girih_core::diag::Diagnostic;
+use girih_core::ir::{Caps, Feature};
+use girih_core::lower::{Compiled, Entry};
+use naga::valid::ModuleInfo;
+use std::borrow::Cow;
+
+/// A kernel that can be launched.
+#[derive(Debug)]
+pub struct Program {
+    /// How arguments become parameters.
+    pub entry: Entry,
+    /// Where the parameters go.
+    pub layout: Layout,
+    /// What the pipeline binds.
+    pub group: wgpu::BindGroupLayout,
+    /// The pipeline.
+    pub pipeline: wgpu::ComputePipeline,
+    /// Whether it notes traps.
+    pub traps: bool,
+}
+
+/// What is needed to make programs.
+pub struct Maker<'a> {
+    /// The device.
+    pub device: &'a wgpu::Device,
+    /// Its state.
+    pub health: &'a Health,
+    /// What kernels were made legal for.
+    pub caps: &'a Caps,
+    /// The driver's cache of pipelines.
+    pub cache: Option<&'a wgpu::PipelineCache>,
+    /// Whether guards against wrong accesses stay.
+    pub checked: bool,
+}
+
+impl Maker<'_> {
+    /// Makes a program of each kernel.
+    pub fn programs(&self, compiled: &Compiled) -> Result<Vec<Program>, Vec<Diagnostic>> {
+        let strict = self.caps.has(Feature::StrictFloats);
+        let shader = render(compiled, Options { caps: self.caps, strict })?;
+        let info = emit::validate(&shader).map_err(|e| vec![e])?;
+        let module = self.module(&shader, &info, strict).map_err(|e| vec![e])?;
+        let mut errors = vec![];
+        let mut programs = vec![];
+        for (kernel, entry) in shader.kernels.iter().zip(&compiled.entries) {
+            match self.program(&module, kernel, entry) {
+                Ok(program) => programs.push(program),
+                // A driver's compiler knows no lines: the kernel is all that can be pointed at.
+                Err(error) => errors.push(error.label(entry.source.span, "in this kernel")),
+            }
+        }
+        if errors.is_empty() { Ok(programs) } else { Err(errors) }
+    }
+
+    fn module(&self, shader: &Shader, info: &ModuleInfo, strict: bool) -> Result<wgpu::ShaderModule, Diagnostic> {
+        if strict {
+            let words = emit::spirv(shader, info, self.checked)?;
+            let entry = |k: &Kernel| wgpu::PassthroughShaderEntryPoint {
+                name: Cow::Owned(k.entry.clone()),
+                workgroup_size: k.workgroup.into(),
+            };
+            let descriptor = wgpu::ShaderModuleDescriptorPassthrough {
+                label: None,
+                entry_points: shader.kernels.iter().map(entry).collect::<Vec<_>>().into(),
+                spirv: Some(Cow::Owned(words)),
+                ..Default::default()
+            };
+            return self.health.run(self.device, || {
+                // SAFETY: the words are naga's own SPIR-V for a module that naga has validated, with decorations added.
+                Ok(unsafe { self.device.create_shader_module_passthrough(descriptor) })
+            });
+        }
+        let descriptor = wgpu::ShaderModuleDescriptor {
+            label: None,
+            source: wgpu::ShaderSource::Naga(Cow::Owned(shader.module.clone())),
+        };
+        let checks = if self.checked {
+            wgpu::ShaderRuntimeChecks::checked()
+        } else {
+            wgpu::ShaderRuntimeChecks::unchecked()
+        };
+        self.health.run(self.device, || {
+            // SAFETY: that a kernel stays inside of its buffers and ends is the promise of whoever loads it without
+            // `checked`, as for every compiled language.
+            Ok(unsafe { self.device.create_shader_module_trusted(descriptor, checks) })
+        })
+    }
+
+    fn program(&self, module: &wgpu::ShaderModule, kernel: &Kernel, entry: &Entry) -> Result<Program, Diagnostic> {
+        self.health.run(self.device, || {
+            let entries = bindings(&kernel.layout);
+            let group = self
+                .device
+                .create_bind_group_layout(&wgpu::BindGroupLayoutDescriptor { label: None, entries: &entries });
+            let layout = self.device.create_pipeline_layout(&wgpu::PipelineLayoutDescriptor {
+                label: None,
+                bind_group_layouts: &[Some(&group)],
+                immediate_size: 0,
+            });
+            let pipeline = self.device.create_compute_pipeline(&wgpu::ComputePipelineDescriptor {
+                label: Some(&kernel.entry),
+                layout: Some(&layout),
+                module,
+                entry_point: Some(&kernel.entry),
+                compilation_options: wgpu::PipelineCompilationOptions {
+                    zero_initialize_workgroup_memory: false,
+                    ..Default::default()
+                },
+                cache: self.cache,
+            });
+            let traps = entry.slots.contains(&girih_core::lower::Slot::Traps);
+            Ok(Program { entry: entry.clone(), layout: kernel.layout.clone(), group, pipeline, traps })
+        })
+    }
+}
+
+fn bindings(layout: &Layout) -> Vec<wgpu::BindGroupLayoutEntry> {
+    let entry = |binding, ty, has_dynamic_offset| wgpu::BindGroupLayoutEntry {
+        binding,
+        visibility: wgpu::ShaderStages::COMPUTE,
+        ty: wgpu::BindingType::Buffer { ty, has_dynamic_offset, min_binding_size: None },
+        count: None,
+    };
+    let storage = (0..)
+        .zip(&layout.bindings)
+        .map(|(i, b)| entry(i, wgpu::BufferBindingType::Storage { read_only: b.readonly }, false));
+    let uniform = layout.uniform().map(|i| entry(i, wgpu::BufferBindingType::Uniform, true));
+    storage.chain(uniform).collect()
+}

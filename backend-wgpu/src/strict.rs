@@ -1,0 +1,114 @@
+//! SPIR-V that a driver computes exactly as it is written.
+//!
+//! naga's writer leaves drivers free to contract `a * b + c`. This pass decorates float operations with `NoContraction`, makes `min` and
+//! `max` of floats return the operand that is a number, fills fragments, and tells the driver which buffers alias: a buffer that is
+//! bound under several views aliases itself, one that the kernel has for itself does not.
+
+use crate::shader::Kernel;
+use rspirv::binary::Assemble;
+use rspirv::dr::{Instruction, Module, Operand, load_words};
+use rspirv::spirv::{Decoration, Op, StorageClass, Word};
+use std::collections::HashMap;
+
+/// `FMin`, `NMin`, `FMax`, `NMax` of the extended instructions `GLSL.std.450`.
+const NUMBER_OF: [(Word, Word); 2] = [(37, 79), (40, 80)];
+
+/// Makes a module strict. `kernels` are its entry points, in order.
+pub fn run(words: &[u32], kernels: &[Kernel]) -> Result<Vec<u32>, String> {
+    let mut module = load_words(words).map_err(|e| e.to_string())?;
+    let mut decorated = vec![];
+    for function in &mut module.functions {
+        for inst in function.blocks.iter_mut().flat_map(|b| &mut b.instructions) {
+            if is_contractible(inst.class.opcode) {
+                decorated.extend(inst.result_id.map(|id| (id, Decoration::NoContraction)));
+            }
+            prefer_numbers(inst);
+        }
+    }
+    fill_fragments(&mut module);
+    decorated.extend(aliasing(&module, kernels));
+    module.annotations.extend(decorated.into_iter().map(|(id, decoration)| {
+        let operands = vec![Operand::IdRef(id), Operand::Decoration(decoration)];
+        Instruction::new(Op::Decorate, None, None, operands)
+    }));
+    Ok(module.assemble())
+}
+
+/// Whether drivers may merge the operation with others.
+fn is_contractible(op: Op) -> bool {
+    matches!(
+        op,
+        Op::FAdd | Op::FSub | Op::FMul | Op::FDiv | Op::FRem | Op::FMod | Op::FNegate | Op::VectorTimesScalar | Op::Dot
+    )
+}
+
+/// `FMin` of a number and NaN may be either; `NMin` is the number.
+fn prefer_numbers(inst: &mut Instruction) {
+    if inst.class.opcode != Op::ExtInst {
+        return;
+    }
+    if let Some(Operand::LiteralExtInstInteger(which)) = inst.operands.get_mut(1)
+        && let Some((_, exact)) = NUMBER_OF.iter().find(|(loose, _)| loose == which)
+    {
+        *which = *exact;
+    }
+}
+
+/// A fragment of zeros times a scalar stands for the fragment that is filled with the scalar, which naga cannot say.
+fn fill_fragments(module: &mut Module) {
+    let is = |op: Op| move |i: &&Instruction| i.class.opcode == op;
+    let globals = &module.types_global_values;
+    let fragments: Vec<Word> =
+        globals.iter().filter(is(Op::TypeCooperativeMatrixKHR)).filter_map(|i| i.result_id).collect();
+    let zeros: Vec<Word> = (globals.iter().filter(is(Op::ConstantNull)))
+        .filter(|i| i.result_type.is_some_and(|ty| fragments.contains(&ty)))
+        .filter_map(|i| i.result_id)
+        .collect();
+    for inst in module.functions.iter_mut().flat_map(|f| &mut f.blocks).flat_map(|b| &mut b.instructions) {
+        let zero = inst.operands.first().and_then(id).is_some_and(|id| zeros.contains(&id));
+        if inst.class.opcode == Op::MatrixTimesScalar && zero {
+            let scalar = inst.operands[1].clone();
+            *inst = Instruction::new(Op::CompositeConstruct, inst.result_type, inst.result_id, vec![scalar]);
+        }
+    }
+}
+
+/// What is known about the aliasing of each binding.
+fn aliasing(module: &Module, kernels: &[Kernel]) -> Vec<(Word, Decoration)> {
+    let storage: Vec<Word> = (module.types_global_values.iter())
+        .filter(|i| i.class.opcode == Op::Variable)
+        .filter(|i| matches!(i.operands.first(), Some(Operand::StorageClass(StorageClass::StorageBuffer))))
+        .filter_map(|i| i.result_id)
+        .collect();
+    let binding = |i: &Instruction| match &i.operands[..] {
+        [Operand::IdRef(id), Operand::Decoration(Decoration::Binding), Operand::LiteralBit32(n)] => Some((*id, *n)),
+        _ => None,
+    };
+    let bindings: HashMap<Word, u32> = module.annotations.iter().filter_map(binding).collect();
+    let entries = module.entry_points.iter().filter_map(|e| e.operands.get(1).and_then(id));
+    let mut found = vec![];
+    for (entry, kernel) in entries.zip(kernels) {
+        let Some(function) = module.functions.iter().find(|f| f.def_id() == Some(entry)) else { continue };
+        let mut used: Vec<Word> = function.all_inst_iter().flat_map(|i| i.operands.iter().filter_map(id)).collect();
+        used.sort_unstable();
+        used.dedup();
+        for variable in used.into_iter().filter(|v| storage.contains(v)) {
+            let layout = &kernel.layout.bindings;
+            let Some(binding) = bindings.get(&variable).and_then(|n| layout.get(*n as usize)) else { continue };
+            let views = layout.iter().filter(|b| b.param == binding.param).count();
+            if views > 1 && !binding.readonly {
+                found.push((variable, Decoration::Aliased));
+            } else if binding.noalias || binding.readonly {
+                found.push((variable, Decoration::Restrict));
+            }
+        }
+    }
+    found
+}
+
+fn id(operand: &Operand) -> Option<Word> {
+    match operand {
+        Operand::IdRef(id) => Some(*id),
+        _ => None,
+    }
+}

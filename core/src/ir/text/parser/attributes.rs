@@ -1,0 +1,87 @@
+//! Attributes behind the operands.
+
+use super::cursor::{Cursor, Parse};
+use crate::diag::Code;
+use crate::ir::attrs::{Attr, AttrKind, SharedMatrix, Spaces};
+use crate::ir::ops::Op;
+use crate::ir::text::lexer::Kind;
+use crate::ir::text::words::{CACHES, LAYOUTS, ORDERS, SCOPES, is_written_behind};
+
+impl Cursor<'_> {
+    /// Takes the attributes that come next on the line.
+    pub fn attributes(&mut self, op: Op) -> Parse<Vec<Attr>> {
+        let mut attrs: Vec<Attr> = vec![];
+        while self.on_line() && self.peek().kind == Kind::Word {
+            let (name, span) = self.word("")?;
+            let written = || op.row().attrs.iter().copied().filter(|k| is_written_behind(*k));
+            let Some(kind) = written().find(|k| k.name() == name) else {
+                let message = format!("`{}` has no attribute `{name}`", op.name());
+                return self.unknown(Code::IrUnknown, span, message, name, written().map(AttrKind::name), "");
+            };
+            if attrs.iter().any(|a| a.kind() == kind) {
+                return self.fail(Code::IrRedefinition, span, format!("the attribute `{name}` stands twice"), "");
+            }
+            let attr = self.attribute(kind)?;
+            attrs.push(attr);
+        }
+        Ok(attrs)
+    }
+
+    /// What stands behind the attribute's name.
+    fn attribute(&mut self, kind: AttrKind) -> Parse<Attr> {
+        match kind {
+            AttrKind::NoWrap => Ok(Attr::NoWrap),
+            AttrKind::Unroll => Ok(Attr::Unroll),
+            AttrKind::Order => self.enclosed(kind, |c| c.one_of(ORDERS, "an order")).map(Attr::Order),
+            AttrKind::Scope => self.enclosed(kind, |c| c.one_of(SCOPES, "a scope")).map(Attr::Scope),
+            AttrKind::Cache => self.enclosed(kind, |c| c.one_of(CACHES, "a caching hint")).map(Attr::Cache),
+            AttrKind::Layout => self.enclosed(kind, |c| c.one_of(LAYOUTS, "a layout")).map(Attr::Layout),
+            AttrKind::Spaces => self.enclosed(kind, Cursor::spaces).map(Attr::Spaces),
+            AttrKind::Pending => self.enclosed(kind, |c| c.count("a number")).map(Attr::Pending),
+            AttrKind::Code => self.enclosed(kind, |c| c.count("a number")).map(Attr::Code),
+            AttrKind::Shape => self.enclosed(kind, Cursor::shape).map(Attr::Shape),
+            AttrKind::MatrixA => self.enclosed(kind, |c| c.shared_matrix("m")).map(Attr::MatrixA),
+            AttrKind::MatrixB => self.enclosed(kind, |c| c.shared_matrix("n")).map(Attr::MatrixB),
+            AttrKind::Dim | AttrKind::Callee | AttrKind::Cases | AttrKind::Offset | AttrKind::SourceOffset => {
+                let message = format!("`{}` is not written behind the operands", kind.name());
+                let span = self.span(self.peek());
+                self.fail(Code::IrSyntax, span, message, "")
+            }
+        }
+    }
+
+    /// `( .. )` around what an attribute says.
+    fn enclosed<T>(&mut self, kind: AttrKind, inside: impl FnOnce(&mut Self) -> Parse<T>) -> Parse<T> {
+        self.expect(b'(', &format!("after `{}`", kind.name()))?;
+        let value = inside(self)?;
+        self.expect(b')', "to close the attribute")?;
+        Ok(value)
+    }
+
+    fn spaces(&mut self) -> Parse<Spaces> {
+        if self.at_sign(b')') {
+            return Ok(Spaces { global: false, shared: false });
+        }
+        let words = [("global", true), ("shared", false)];
+        let named = self.list(|c| c.one_of(&words, "a space that a barrier orders"))?;
+        Ok(Spaces { global: named.contains(&true), shared: named.contains(&false) })
+    }
+
+    /// `k, swizzle 128, leading 16, stride 1024`; `other` is the dimension besides the depth.
+    fn shared_matrix(&mut self, other: &'static str) -> Parse<SharedMatrix> {
+        let k_major = self.one_of(&[("k", true), (other, false)], "a dimension of the matrix")?;
+        let mut matrix = SharedMatrix { k_major, swizzle: 0, leading: 0, stride: 0 };
+        while self.eat(b',') {
+            let fields = [("swizzle", 0), ("leading", 1), ("stride", 2)];
+            let field = self.one_of(&fields, "what describes a matrix in shared memory")?;
+            let (n, span) = self.count64("a number of bytes")?;
+            match (field, u32::try_from(n)) {
+                (0, Ok(n)) if n <= 128 => matrix.swizzle = n as u16,
+                (1, Ok(n)) => matrix.leading = n,
+                (2, Ok(n)) => matrix.stride = n,
+                _ => return self.fail(Code::IrLiteral, span, format!("`{n}` is too large here"), ""),
+            }
+        }
+        Ok(matrix)
+    }
+}
