@@ -1,11 +1,3 @@
-<<<<<<< HEAD
-//! What legal means.
-use crate::diag::Diagnostic;
-use crate::ir::{Caps, Module};
-/// The rules.
-pub fn check(_module: &Module, _caps: &Caps) -> Vec<Diagnostic> {
-    vec![]
-=======
 //! What *legal* means, as a check: the contract between legalisation and the code generators.
 //!
 //! It speaks of modules that [`super::run`] has just made; later simplification keeps it except that it may prove a guard needless.
@@ -161,5 +153,4 @@ impl Rules<'_> {
         };
         bad.then(|| format!("is not as it should be for `{ty}`"))
     }
->>>>>>> refs/heads/main
 }

@@ -175,11 +175,7 @@ macro_rules! inclusive_scans {
 /// Scans over a subgroup.
 macro_rules! scans {
     () => {
-<<<<<<< HEAD
-        Op::InclusiveAdd | Op::ExclusiveAdd | Op::InclusiveMul | Op::ExclusiveMul | Op::InclusiveMin | Op::InclusiveMax
-=======
         exclusive_scans!() | inclusive_scans!()
->>>>>>> refs/heads/main
     };
 }
 /// Fragments.

@@ -1,13 +1,3 @@
-<<<<<<< HEAD
-//! Limits.
-use crate::diag::Diagnostic;
-use crate::ir::{Caps, Function};
-pub(super) fn check(_kernel: &Function, _caps: &Caps) -> Vec<Diagnostic> {
-    vec![]
-}
-pub(super) fn check_legal(_kernel: &Function, _caps: &Caps) -> Vec<Diagnostic> {
-    vec![]
-=======
 //! Sizes: what a kernel asks for against what a device has of it.
 //!
 //! Invariant: a kernel that passes can be launched on the device as far as the kernel alone decides it.
@@ -75,5 +65,4 @@ fn over(kernel: &Function, caps: &Caps, asked: u64, most: u64, what: &str, hint:
         let message = format!("kernel `@{}` has {what}, but `{}` allows {most}", kernel.name, caps.name);
         Diagnostic::new(Code::OverLimit, kernel.span, message).hint(hint)
     })
->>>>>>> refs/heads/main
 }
