@@ -218,8 +218,14 @@ impl<'a> Prepare<'a> {
             let length = self.function.as_constant(memory.length);
             let bytes = length.map(|n| n as usize * memory.element.bytes() as usize);
             let align = memory.align.max(1) as usize;
-            let mut array =
-                Array { handle, space: memory.space, bytes, align, group: memory.group, start: self.code.private_bytes };
+            let mut array = Array {
+                handle,
+                space: memory.space,
+                bytes,
+                align,
+                group: memory.group,
+                start: self.code.private_bytes,
+            };
             if memory.space == Space::Private {
                 array.start = array.start.next_multiple_of(align);
                 self.code.private_bytes = array.start + bytes.unwrap_or(0);
@@ -326,7 +332,9 @@ impl<'a> Prepare<'a> {
         if inst.op == Op::Select {
             return None; // Its first operand is one for all components, and what is not chosen does not matter.
         }
-        let (Some(ty), Some(first), [result]) = (inst.ty?.element(), inst.operands.first(), results) else { return None };
+        let (Some(ty), Some(first), [result]) = (inst.ty?.element(), inst.operands.first(), results) else {
+            return None;
+        };
         let alike = operands.iter().all(|slot| slot.owner == Owner::Lane && slot.components == result.components);
         let source = self.function.ty(*first).element()?;
         if alike { eval::function(inst.op, ty, source) } else { None }

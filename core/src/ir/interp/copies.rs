@@ -83,9 +83,7 @@ impl Machine<'_> {
     pub(super) fn async_wait(&mut self, step: &Step) -> Result<(), Fault> {
         let pending = self.inst(step).pending();
         let mask = self.mask;
-        self.land(step, |copies, copy| {
-            mask.has(copy.lane) && copy.group < copies[copy.lane].saturating_sub(pending)
-        })
+        self.land(step, |copies, copy| mask.has(copy.lane) && copy.group < copies[copy.lane].saturating_sub(pending))
     }
 
     /// Lets copies land, in the order in which they were started.

@@ -7,7 +7,7 @@ use super::program::Program;
 use super::{Options, library};
 use crate::diag::{Code, Diagnostic};
 use crate::idx::Idx;
-use crate::ir::caps::{Caps, SubgroupWidths};
+use crate::ir::caps::Caps;
 use crate::ir::function::{FunctionId, Module};
 use crate::ir::verify::Verified;
 use crate::lower::{self, Entry, Parameter, Plan, PlannedGrid};
@@ -51,8 +51,7 @@ impl Interpreter {
     /// A device without buffers.
     pub fn new(options: Options) -> Interpreter {
         let width = options.subgroup.clamp(1, 64);
-        let own = Caps { subgroup: SubgroupWidths { min: 1, max: 64 }, ..Caps::everything() };
-        let caps = options.caps.clone().unwrap_or(own);
+        let caps = options.caps.clone().unwrap_or_else(Caps::everything);
         let info = DeviceInfo {
             kind: DeviceKind::Interpreter,
             name: "interpreter".into(),
@@ -134,7 +133,8 @@ impl Interpreter {
             }
         };
         if let Some(i) = (0..3).find(|i| grid[*i] > loaded.entry.largest_grid[*i]) {
-            let message = format!("a grid of {grid:?} workgroups, but the device allows {}", loaded.entry.largest_grid[i]);
+            let message =
+                format!("a grid of {grid:?} workgroups, but the device allows {}", loaded.entry.largest_grid[i]);
             return Err(Diagnostic::new(Code::OverLimit, loaded.entry.source.span, message));
         }
         let bound = |parameter: &Parameter| match parameter {
@@ -240,7 +240,10 @@ impl Device for Interpreter {
             let (size, width) = kernel.launch.as_ref().map_or(([1; 3], None), |l| (l.workgroup, l.subgroup));
             let invocations = size.iter().map(|n| u64::from(*n)).product::<u64>();
             if invocations > LANES as u64 {
-                let message = format!("`@{}` has {invocations} invocations in a workgroup, at most {LANES} are possible", kernel.name);
+                let message = format!(
+                    "`@{}` has {invocations} invocations in a workgroup, at most {LANES} are possible",
+                    kernel.name
+                );
                 found.push(Diagnostic::new(Code::OverLimit, kernel.span, message).hint("make the workgroup smaller"));
                 continue;
             }

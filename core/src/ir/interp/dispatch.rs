@@ -1,7 +1,7 @@
 //! Runs all workgroups of a dispatch, or one function.
 
 use super::checks::Checks;
-use super::code::{Owner, Team};
+use super::code::Team;
 use super::fault::Fault;
 use super::frame::Handle;
 use super::machine::{Machine, Memories};
@@ -91,13 +91,15 @@ impl Dispatch<'_> {
             let count = bound(buffer).count();
             if let Some(param) = bound(buffer).find(|p| function.param_attrs(*p).noalias && count > 1) {
                 let name = function.values[param].name.as_deref().unwrap_or("?");
-                let message = format!("the buffer for `%{name}`, which is `noalias`, is given to another parameter too");
+                let message =
+                    format!("the buffer for `%{name}`, which is `noalias`, is given to another parameter too");
                 let diagnostic = Diagnostic::new(Code::BrokenPromise, function.span, message);
                 return Err(diagnostic.hint("leave `noalias` out, or pass another buffer").into());
             }
         }
         let reached = |(i, bytes): (usize, &Vec<u8>)| if bound(i).next().is_some() { bytes.len() } else { 0 };
-        let mut checks = Checks::new(self.program.granule, buffers.iter().enumerate().map(reached), layout.shared_bytes);
+        let mut checks =
+            Checks::new(self.program.granule, buffers.iter().enumerate().map(reached), layout.shared_bytes);
         checks.readonly =
             (0..buffers.len()).map(|buffer| bound(buffer).any(|p| function.param_attrs(p).readonly)).collect();
         Ok(checks)
@@ -196,7 +198,6 @@ pub(super) fn trap(code: u32, span: Span) -> Diagnostic {
     Diagnostic::new(Code::Trap, span, format!("the kernel reported trap {code}"))
 }
 
-/// Whether handles can be results; kept beside [`call`], which gives numbers only.
 #[cfg(test)]
 mod tests {
     use super::*;

@@ -97,11 +97,9 @@ impl Machine<'_> {
                 "comes from a lane that does not exist or does not take part",
                 "choose another value there by `select`",
             ),
-            Reason::Wrapped => (
-                Code::UndefinedValue,
-                "comes from arithmetic that is marked `nowrap` and wraps",
-                "leave `nowrap` out",
-            ),
+            Reason::Wrapped => {
+                (Code::UndefinedValue, "comes from arithmetic that is marked `nowrap` and wraps", "leave `nowrap` out")
+            }
             Reason::Copy => (
                 Code::NotFinished,
                 "was read from where an asynchronous copy is under way",

@@ -97,7 +97,12 @@ pub(super) struct Machine<'a> {
 
 impl<'a> Machine<'a> {
     /// A machine for the workgroups of one dispatch; the program's outermost function has its parameters still to be set.
-    pub(super) fn new(program: &'a Program, layout: &'a Layout, memories: Memories, checks: Option<Box<Checks>>) -> Self {
+    pub(super) fn new(
+        program: &'a Program,
+        layout: &'a Layout,
+        memories: Memories,
+        checks: Option<Box<Checks>>,
+    ) -> Self {
         let team = program.team;
         let code = program.code(program.main);
         let frame = Frame::new(program.main, code, team, checks.is_some(), layout.handles(program.main));

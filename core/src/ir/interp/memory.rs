@@ -105,8 +105,7 @@ impl Machine<'_> {
         }
         match buffer {
             Some(buffer) if checks.readonly.get(buffer) == Some(&true) => {
-                let message =
-                    format!("{} writes a buffer that is also passed as `readonly`", self.operation(step));
+                let message = format!("{} writes a buffer that is also passed as `readonly`", self.operation(step));
                 let hint = "leave `readonly` out, or pass another buffer";
                 Err(self.fault_of(Code::BrokenPromise, step, lane, message).hint(hint).into())
             }
@@ -202,7 +201,8 @@ impl Machine<'_> {
                 if origin != 0 {
                     // The row of memory that was never written has no place: the load is what there is to point at.
                     let row = checks.row(origin);
-                    let span = if row.span.is_none() { step_span(self.program, self.frame.function, step) } else { row.span };
+                    let span =
+                        if row.span.is_none() { step_span(self.program, self.frame.function, step) } else { row.span };
                     self.frame.origins[place] = checks.origin(Row { span, ..row });
                 } else if checks.poisoned {
                     self.frame.origins[place] = 0;
@@ -293,7 +293,13 @@ impl Machine<'_> {
             let old = read(memory, at, size);
             let a = first.map_or(0, |first| values[first + lane]);
             let new = match (second, combine) {
-                (Some(second), _) => if old == a { values[second + lane] } else { old },
+                (Some(second), _) => {
+                    if old == a {
+                        values[second + lane]
+                    } else {
+                        old
+                    }
+                }
                 (None, Some(Meaning::Binary(f))) => f(old, a),
                 (None, _) if first.is_some() => a,
                 (None, _) => old,

@@ -208,8 +208,11 @@ impl Machine<'_> {
         };
         let Some(missing) = self.mask.iter().flat_map(group).find(|lane| !self.mask.has(*lane)) else { return Ok(()) };
         let whole = if convergence == Convergence::Workgroup { "workgroup" } else { "subgroup" };
-        let message =
-            format!("{} is reached by a part of the {whole} only, not by {}", self.operation(step), self.invocation(missing));
+        let message = format!(
+            "{} is reached by a part of the {whole} only, not by {}",
+            self.operation(step),
+            self.invocation(missing)
+        );
         let hint = "move it out of the condition, or make the condition the same for all of them";
         Err(self.fault(Code::NotTogether, step, message).hint(hint).into())
     }
@@ -234,7 +237,8 @@ impl Machine<'_> {
                         value(first),
                         self.invocation(first)
                     );
-                    let hint = "it must be the same in all invocations that come together; use `broadcast` or `shuffle`";
+                    let hint =
+                        "it must be the same in all invocations that come together; use `broadcast` or `shuffle`";
                     return Err(self.fault_of(Code::NotUniform, step, lane, message).hint(hint).into());
                 }
                 Some(_) => {}

@@ -102,7 +102,8 @@ impl Machine<'_> {
         match missing {
             None => Ok(found),
             Some(missing) => {
-                let who = if missing < self.team.lanes { self.invocation(missing) } else { "those that it lacks".into() };
+                let who =
+                    if missing < self.team.lanes { self.invocation(missing) } else { "those that it lacks".into() };
                 let message = format!(
                     "{} needs all 128 invocations of a warpgroup, but is not reached by {who}",
                     self.operation(step)

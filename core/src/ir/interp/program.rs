@@ -51,7 +51,8 @@ fn smallest_access(module: &Module, id: FunctionId) -> u32 {
     let mut smallest = 4;
     function.walk(function.body, &mut |_, inst| {
         if inst.op.row().operands.iter().any(|p| matches!(p, Pattern::Memory(_))) && inst.op != Op::Wgmma {
-            smallest = smallest.min(inst.ty.map_or(8, |ty| if let Type::Coop(..) = ty { inst.element().bytes() } else { ty.bytes() }));
+            smallest = smallest
+                .min(inst.ty.map_or(8, |ty| if let Type::Coop(..) = ty { inst.element().bytes() } else { ty.bytes() }));
         }
     });
     smallest.max(1)
@@ -71,10 +72,8 @@ impl Layout {
         for id in &program.reached {
             let arrays = &program.code(*id).arrays;
             let mut dynamic = dynamic.iter();
-            let bytes: Vec<usize> = arrays
-                .iter()
-                .map(|a| a.bytes.unwrap_or_else(|| dynamic.next().map_or(0, |n| *n as usize)))
-                .collect();
+            let bytes: Vec<usize> =
+                arrays.iter().map(|a| a.bytes.unwrap_or_else(|| dynamic.next().map_or(0, |n| *n as usize))).collect();
             let mut groups = HashMap::new();
             let mut handles = vec![];
             for (array, length) in arrays.iter().zip(&bytes) {

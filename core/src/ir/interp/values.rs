@@ -153,7 +153,8 @@ impl Machine<'_> {
                 let to = result.offset + shift + lane;
                 let own = if wrapped { origins[to] } else { 0 };
                 let places = step.operands.iter().map(|slot| slot.offset + shift + lane);
-                let decided = absorbing.is_some() && places.clone().any(|p| origins[p] == 0 && Some(values[p]) == absorbing);
+                let decided =
+                    absorbing.is_some() && places.clone().any(|p| origins[p] == 0 && Some(values[p]) == absorbing);
                 origins[to] = if decided { 0 } else { places.map(|p| origins[p]).fold(own, u32::max) };
             });
         }

@@ -283,7 +283,7 @@ fn arguments(cursor: &mut Cursor<'_>, function: &Function, name: Span) -> Parse<
     if arguments.len() < function.params.len() || !cursor.at_sign(b')') {
         let takes = counted(function.params.len(), "argument");
         let message = format!("`@{}` takes {takes}", function.name);
-        return cursor.fail(Code::IrCount, name, message, "");
+        return cursor.fail(Code::IrArity, name, message, "");
     }
     cursor.next();
     Ok(arguments)
@@ -417,7 +417,7 @@ fn gives(cursor: &mut Cursor<'_>, function: &Function) -> Parse<Outcome> {
         let span = cursor.span(cursor.peek());
         let gives = counted(function.results.len(), "result");
         let message = format!("`@{}` gives {gives}", function.name);
-        return cursor.fail(Code::IrCount, span, message, "");
+        return cursor.fail(Code::IrArity, span, message, "");
     }
     Ok(Outcome::Gives(Expectation { values, tolerance: tolerance(cursor)? }))
 }

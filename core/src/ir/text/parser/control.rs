@@ -74,7 +74,7 @@ impl<'a> Body<'_, 'a> {
                 None => {
                     let message = format!("a result of `{}` needs a type", op.name());
                     let hint = format!("write it behind the name: `%{}: u32`", named.name);
-                    return self.cursor.fail(Code::IrSuffix, named.span, message, &hint);
+                    return self.cursor.fail(Code::IrUntyped, named.span, message, &hint);
                 }
             }
         }
@@ -138,7 +138,7 @@ impl<'a> Body<'_, 'a> {
         let value = self.operand()?;
         let Some(ty) = head.ty.or_else(|| self.known(&value)) else {
             let hint = "write the type behind it: `switch.u32`";
-            return self.cursor.fail(Code::IrSuffix, head.span, "nothing says for which type `switch` is meant", hint);
+            return self.cursor.fail(Code::IrUntyped, head.span, "nothing says for which type `switch` is meant", hint);
         };
         let value = self.typed(value, Some(ty))?;
         let span = self.header_span(head);

@@ -77,14 +77,14 @@ impl<'a> Body<'_, 'a> {
             (Suffix::None, None) => {}
             (Suffix::None, Some(tail)) => {
                 let message = format!("`{}` has no form `.{tail}`", op.name());
-                return self.cursor.fail(Code::IrSuffix, span, message, &format!("write `{}`", op.name()));
+                return self.cursor.fail(Code::IrUntyped, span, message, &format!("write `{}`", op.name()));
             }
             (Suffix::Dim, _) => match Dim::ALL.into_iter().find(|d| Some(d.name()) == tail) {
                 Some(dim) => head.dim = Some(dim),
                 None => {
                     let message = format!("`{}` is asked for one dimension", op.name());
                     let hint = format!("write `{0}.x`, `{0}.y` or `{0}.z`", op.name());
-                    return self.cursor.fail(Code::IrSuffix, span, message, &hint);
+                    return self.cursor.fail(Code::IrUntyped, span, message, &hint);
                 }
             },
             (Suffix::Scalar(_) | Suffix::Lanes(_) | Suffix::Aggregate(_) | Suffix::Coop | Suffix::Any, Some(tail)) => {
@@ -143,12 +143,12 @@ impl<'a> Body<'_, 'a> {
             let memory = matches!(pattern(op, i), Some(Pattern::Memory(_)));
             if memory && !operand.access {
                 let message = format!("`{}` takes an access here", op.name());
-                return self.cursor.fail(Code::IrCount, operand.span, message, "write the index: `%memory[%index]`");
+                return self.cursor.fail(Code::IrArity, operand.span, message, "write the index: `%memory[%index]`");
             }
             if !memory && operand.access {
                 let message = format!("`{}` takes a value here, not an access", op.name());
                 return self.cursor.fail(
-                    Code::IrCount,
+                    Code::IrArity,
                     operand.span,
                     message,
                     "read it first: `(load.f32 %memory[%index])`",
@@ -163,7 +163,7 @@ impl<'a> Body<'_, 'a> {
             let (takes, has) = (least - accesses.min(least), items.len() - operands.offsets.len());
             let or_more = if open { " or more" } else { "" };
             let message = format!("`{}` takes {}{or_more}, not {has}", op.name(), counted(takes, "operand"));
-            return self.cursor.fail(Code::IrCount, span, message, "");
+            return self.cursor.fail(Code::IrArity, span, message, "");
         }
         Ok(())
     }
@@ -198,7 +198,7 @@ impl<'a> Body<'_, 'a> {
         }
         let message = format!("nothing says for which type `{}` is meant", op.name());
         let example = if matches!(op.row().suffix, Suffix::Aggregate(_)) { "f32x4" } else { "f32" };
-        self.cursor.fail(Code::IrSuffix, span, message, &format!("write the type behind it: `{}.{example}`", op.name()))
+        self.cursor.fail(Code::IrUntyped, span, message, &format!("write the type behind it: `{}.{example}`", op.name()))
     }
 
     fn values(&mut self, op: Op, ty: Option<Type>, operands: &Operands<'a>) -> Parse<Vec<ValueId>> {
@@ -222,13 +222,13 @@ impl<'a> Body<'_, 'a> {
         if let Some(access) = operands.items.iter().find(|o| o.access) {
             let message = format!("`{what}` takes values, not accesses");
             let hint = "read it first: `(load.f32 %memory[%index])`";
-            return self.cursor.fail(Code::IrCount, access.span, message, hint);
+            return self.cursor.fail(Code::IrArity, access.span, message, hint);
         }
         if exact && operands.items.len() != types.len() {
             let message =
                 format!("`{what}` takes {} here, not {}", counted(types.len(), "value"), operands.items.len());
             let span = operands.items.iter().fold(span, |span, o| span.to(o.span));
-            return self.cursor.fail(Code::IrCount, span, message, "");
+            return self.cursor.fail(Code::IrArity, span, message, "");
         }
         let mut values = Vec::with_capacity(operands.items.len());
         for (i, operand) in operands.items.iter().enumerate() {

@@ -189,7 +189,7 @@ impl<'a> Body<'_, 'a> {
             _ => {
                 let gives = counted(done.results.len(), "result");
                 let message = format!("`{}` gives {gives}, an operand is one", done.op.name());
-                self.cursor.fail(Code::IrCount, done.span, message, "write it as a statement of its own")
+                self.cursor.fail(Code::IrArity, done.span, message, "write it as a statement of its own")
             }
         }
     }
