@@ -17,9 +17,8 @@ use support::{module, said, table};
 fn rich() -> Caps {
     let mut caps = Caps::web();
     caps.name = "rich".into();
-    let all = ScalarSet::WORDS
-        .or(ScalarSet::WIDE)
-        .or(ScalarSet::of(&[Scalar::Bool, Scalar::F16, Scalar::F32, Scalar::F64]));
+    let all =
+        ScalarSet::WORDS.or(ScalarSet::WIDE).or(ScalarSet::of(&[Scalar::Bool, Scalar::F16, Scalar::F32, Scalar::F64]));
     caps.arithmetic = all;
     caps.storage = all.without(ScalarSet::BOOL);
     caps.local_storage = caps.storage;

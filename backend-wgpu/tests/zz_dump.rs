@@ -19,6 +19,10 @@ fn dump() {
     let c = lower::compile(&m, &k, &caps, &Default::default()).unwrap_or_else(|e| panic!("{}", said("", &e)));
     println!("{}", text::print(&c.module));
     for l in [girih_wgpu::Language::Wgsl, girih_wgpu::Language::SpirvText, girih_wgpu::Language::Hlsl] {
-        match girih_wgpu::emit(&c, &caps, l) { Ok(girih_wgpu::Emitted::Text(t)) => println!("{t}"), Ok(_) => {}, Err(e) => println!("{}", said("", &e)) }
+        match girih_wgpu::emit(&c, &caps, l) {
+            Ok(girih_wgpu::Emitted::Text(t)) => println!("{t}"),
+            Ok(_) => {}
+            Err(e) => println!("{}", said("", &e)),
+        }
     }
 }

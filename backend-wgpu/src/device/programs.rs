@@ -80,11 +80,8 @@ impl Maker<'_> {
             label: None,
             source: wgpu::ShaderSource::Naga(Cow::Owned(shader.module.clone())),
         };
-        let checks = if self.checked {
-            wgpu::ShaderRuntimeChecks::checked()
-        } else {
-            wgpu::ShaderRuntimeChecks::unchecked()
-        };
+        let checks =
+            if self.checked { wgpu::ShaderRuntimeChecks::checked() } else { wgpu::ShaderRuntimeChecks::unchecked() };
         self.health.run(self.device, || {
             // SAFETY: that a kernel stays inside of its buffers and ends is the promise of whoever loads it without
             // `checked`, as for every compiled language.
@@ -127,9 +124,9 @@ fn bindings(layout: &Layout) -> Vec<wgpu::BindGroupLayoutEntry> {
         ty: wgpu::BindingType::Buffer { ty, has_dynamic_offset, min_binding_size: None },
         count: None,
     };
-    let storage = (0..).zip(&layout.bindings).map(|(i, b)| {
-        entry(i, wgpu::BufferBindingType::Storage { read_only: b.readonly }, false)
-    });
+    let storage = (0..)
+        .zip(&layout.bindings)
+        .map(|(i, b)| entry(i, wgpu::BufferBindingType::Storage { read_only: b.readonly }, false));
     let uniform = layout.uniform().map(|i| entry(i, wgpu::BufferBindingType::Uniform, true));
     storage.chain(uniform).collect()
 }

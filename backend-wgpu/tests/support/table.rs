@@ -56,7 +56,10 @@ fn is_simple(op: Op, row: &Row) -> bool {
         return false;
     }
     let family = matches!(row.family, Family::Scalar | Family::Memory | Family::Sync);
-    family && row.operands.iter().all(plain) && !matches!(row.suffix, Suffix::Aggregate(_) | Suffix::Coop) && op.accesses() < 2
+    family
+        && row.operands.iter().all(plain)
+        && !matches!(row.suffix, Suffix::Aggregate(_) | Suffix::Coop)
+        && op.accesses() < 2
 }
 
 /// A kernel that loads the operands from a buffer, does the operation, and stores what it gives.

@@ -21,5 +21,6 @@ mod single_exit;
 mod traps;
 
 pub use compile::compile;
+pub(crate) use compile::{entry, specialise};
 pub use entry::{Compiled, Entry, Parameter, Plan, PlannedGrid, Scalar, Slot};
 pub use rewrite::{Pass, Rewriter};
