@@ -1,1 +1,3 @@
 //! NVIDIA GPUs: kernel form becomes PTX text, and the CUDA driver, found at run time, runs it.
+
+pub mod ptx;

@@ -32,7 +32,9 @@ impl Health {
         });
         let noted = health.clone();
         device.on_uncaptured_error(Arc::new(move |error: wgpu::Error| {
-            noted.with(|t| drop(t.error.get_or_insert_with(|| diagnostic(&error))));
+            noted.with(|t| {
+                t.error.get_or_insert_with(|| diagnostic(&error));
+            });
         }));
         health
     }

@@ -83,12 +83,11 @@ impl Maker<'_> {
         let checks = if self.checked {
             wgpu::ShaderRuntimeChecks::checked()
         } else {
-            // SAFETY: that a kernel stays inside of its buffers and ends is the promise of whoever loads it without
-            // `checked`, as for every compiled language.
-            unsafe { wgpu::ShaderRuntimeChecks::unchecked() }
+            wgpu::ShaderRuntimeChecks::unchecked()
         };
         self.health.run(self.device, || {
-            // SAFETY: as above.
+            // SAFETY: that a kernel stays inside of its buffers and ends is the promise of whoever loads it without
+            // `checked`, as for every compiled language.
             Ok(unsafe { self.device.create_shader_module_trusted(descriptor, checks) })
         })
     }

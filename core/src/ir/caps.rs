@@ -75,6 +75,8 @@ pub struct Caps {
     features: u64,
     /// Scalars that have native arithmetic. `bool`, `i32`, `u32` and `f32` always do.
     pub arithmetic: ScalarSet,
+    /// Short floats that the device converts from and to `f32` itself, whether it computes with them or not.
+    pub conversions: ScalarSet,
     /// Scalars that a buffer can be read and written as. `u32` always is; others go through words.
     pub storage: ScalarSet,
     /// Scalars that shared and private memory can hold.
@@ -121,6 +123,7 @@ impl Caps {
             name: "web".into(),
             features: 0,
             arithmetic: words.or(ScalarSet::BOOL),
+            conversions: ScalarSet::NONE,
             storage: words,
             local_storage: words,
             access_bytes: 16,
@@ -148,6 +151,7 @@ impl Caps {
             name: "interpreter".into(),
             features: u64::MAX,
             arithmetic: ScalarSet::ALL,
+            conversions: ScalarSet::STORED,
             storage: ScalarSet::STORED,
             local_storage: ScalarSet::STORED,
             access_bytes: 16,
@@ -199,6 +203,7 @@ impl Caps {
             name: format!("sm_{sm}{}", if own { "a" } else { "" }),
             features: features.fold(0, |bits, f| bits | 1 << *f as u32),
             arithmetic: arithmetic.without(missing),
+            conversions: ScalarSet::FLOATS8.or(ScalarSet::of(&[Scalar::F16, Scalar::Bf16])),
             storage: ScalarSet::STORED,
             local_storage: ScalarSet::STORED,
             access_bytes: 16,
@@ -248,6 +253,7 @@ impl Caps {
             name: format!("{}-{}", self.name, profile.name),
             features: self.features & (profile.features | kept),
             arithmetic: set(self.arithmetic, profile.arithmetic),
+            conversions: set(self.conversions, profile.conversions),
             storage: set(self.storage, profile.storage),
             local_storage: set(self.local_storage, profile.local_storage),
             access_bytes: self.access_bytes.min(profile.access_bytes),

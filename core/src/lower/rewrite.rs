@@ -247,8 +247,3 @@ impl Pass for Compact {
         Ok(None)
     }
 }
-
-/// Whether an operation's suffix type is one that a pass replaces; a shorthand for passes over types.
-pub fn has_element(inst: &Inst, set: crate::ir::ScalarSet) -> bool {
-    inst.op != Op::Call && inst.ty.and_then(Type::element).is_some_and(|s| set.has(s))
-}

@@ -41,6 +41,7 @@ pub fn syntax(op: Op) -> Option<Syntax> {
         (Op::Break, Syntax::Jump),
         (Op::Continue, Syntax::Jump),
         (Op::Return, Syntax::Jump),
+        (Op::Grid, Syntax::Jump),
     ];
     OWN.iter().find(|(o, _)| *o == op).map(|(_, syntax)| *syntax)
 }
@@ -167,19 +168,16 @@ impl<'a> Body<'_, 'a> {
         let span = self.header_span(head);
         // Names without types take the parameters' types; a loop without names may give anything.
         let like_params = names.is_empty() || (names.len() == params.len() && names.iter().all(|n| n.ty.is_none()));
-        let results = if like_params {
-            params.iter().map(|ty| Some(*ty)).collect()
-        } else {
-            self.written_types(head.op, names)?.into_iter().map(Some).collect()
-        };
-        let frame = LoopFrame { params: params.clone(), results, has_while: false, breaks: None };
+        let results = if like_params { params.clone() } else { self.written_types(head.op, names)? };
+        let named = !names.is_empty();
+        let frame = LoopFrame { params: params.clone(), results, named, has_while: false, breaks: None };
         let names_of_params: Vec<Named<'a>> = carried.iter().map(|c| c.name).collect();
         let (region, frame) = self.inner(Frame::Loop(frame), &names_of_params, "before the loop's body")?;
         let Frame::Loop(frame) = frame else { return Err(self.cursor.reported()) };
-        let results = match (names.is_empty(), frame.has_while) {
-            (true, true) => params,
-            (true, false) => frame.breaks.unwrap_or_default(),
-            (false, _) => frame.results.into_iter().flatten().collect(),
+        let results = match (named, frame.has_while) {
+            (true, _) => frame.results,
+            (false, true) => params,
+            (false, false) => frame.breaks.unwrap_or_default(),
         };
         let attrs = if unroll { vec![Attr::Unroll] } else { vec![] };
         Ok(self.push_regions(head, None, initial, span, vec![region], attrs, &results))
@@ -213,13 +211,9 @@ impl<'a> Body<'_, 'a> {
         self.cursor.expect(b')', "after the arguments")?;
         let Some(callee) = callee? else { return Err(self.cursor.reported()) };
         let signature = &self.signatures.rows[callee];
-        let params: Vec<Option<Type>> = signature.params.iter().map(|ty| Some(*ty)).collect();
-        let values = self.typed_all(head.op, &operands, &params)?;
+        let what = format!("@{name}");
+        let values = self.typed_all((&what, span), &operands, &signature.params, true)?;
         let span = self.header_span(head);
-        if values.len() != params.len() {
-            let message = format!("`@{name}` takes {} arguments, not {}", params.len(), values.len());
-            return self.cursor.fail(Code::IrArity, span, message, "");
-        }
         Ok(self.push_regions(head, None, values, span, vec![], vec![Attr::Callee(callee)], &signature.results))
     }
 
@@ -257,17 +251,17 @@ impl<'a> Body<'_, 'a> {
             if self.cursor.on_line() && self.cursor.eat_word("next") { self.operands()? } else { Operands::default() };
         let frame = self.innermost_loop(head)?;
         frame.has_while = true;
-        let types: Vec<Option<Type>> = frame.params.iter().map(|ty| Some(*ty)).collect();
+        let types = frame.params.clone();
         let mut values = vec![self.typed(condition, Some(Type::BOOL))?];
-        values.extend(self.typed_all(head.op, &next, &types)?);
+        values.extend(self.typed_all(("next", head.span), &next, &types, true)?);
         let span = self.header_span(head);
         Ok(self.push_regions(head, None, values, span, vec![], vec![], &[]))
     }
 
     fn jump(&mut self, head: Head) -> Parse<Done> {
         let operands = self.operands()?;
-        let types = self.jump_types(head)?;
-        let values = self.typed_all(head.op, &operands, &types)?;
+        let (types, exact) = self.jump_types(head)?;
+        let values = self.typed_all((head.op.name(), head.span), &operands, &types, exact)?;
         if head.op == Op::Break {
             let given: Vec<Type> = values.iter().map(|v| self.builder.ty(*v)).collect();
             self.innermost_loop(head)?.breaks.get_or_insert(given);
@@ -276,22 +270,25 @@ impl<'a> Body<'_, 'a> {
         Ok(self.push_regions(head, None, values, span, vec![], vec![], &[]))
     }
 
-    /// What types a jump's values have, as far as they are known.
-    fn jump_types(&mut self, head: Head) -> Parse<Vec<Option<Type>>> {
-        let known = |types: &[Type]| types.iter().map(|ty| Some(*ty)).collect();
+    /// Of what types a jump's values are, and whether it has to give exactly these.
+    fn jump_types(&mut self, head: Head) -> Parse<(Vec<Type>, bool)> {
         if head.op == Op::Break {
-            return Ok(self.innermost_loop(head)?.results.clone());
+            let frame = self.innermost_loop(head)?;
+            return Ok((frame.results.clone(), frame.named));
         }
         if head.op == Op::Continue {
-            return Ok(known(&self.innermost_loop(head)?.params));
+            return Ok((self.innermost_loop(head)?.params.clone(), true));
         }
-        let place = match (head.op, self.frames.first(), self.frames.last()) {
-            (Op::Return, Some(Frame::Function(results)), _) => return Ok(known(results)),
-            (Op::Yield, _, Some(Frame::Arm(results))) => return Ok(known(results)),
+        let (outermost, innermost) = (self.frames.first(), self.frames.last());
+        let message = match (head.op, outermost, innermost) {
+            (Op::Return, Some(Frame::Function(results)), _) => return Ok((results.clone(), true)),
             (Op::Return, ..) => "a `launch` region ends with `grid`",
-            _ => "`yield` ends a region of an `if` or a `switch`",
+            (Op::Grid, _, Some(Frame::Prologue)) => return Ok((vec![Type::U32; 3], true)),
+            (Op::Grid, ..) => "`grid` ends a kernel's `launch` region",
+            (_, _, Some(Frame::Arm(results))) => return Ok((results.clone(), true)),
+            (..) => "`yield` ends a region of an `if` or a `switch`",
         };
-        self.cursor.fail(Code::IrRegion, head.span, place, "")
+        self.cursor.fail(Code::IrRegion, head.span, message, "")
     }
 }
 
