@@ -52,7 +52,12 @@ pub(super) fn plan(function: &Function, caps: &Caps, together: impl Fn(bool) -> 
         return Ok(Plan::Native);
     }
     let Some(launch) = &function.launch else {
-        return Err(lacks(caps, span, "a function that is called uses subgroups", "call it from a kernel without calls"));
+        return Err(lacks(
+            caps,
+            span,
+            "a function that is called uses subgroups",
+            "call it from a kernel without calls",
+        ));
     };
     let invocations: u32 = launch.workgroup.iter().product();
     let width = asked.unwrap_or_else(|| invocations.next_power_of_two().min(caps.subgroup.max).min(32));
