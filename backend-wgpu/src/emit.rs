@@ -69,7 +69,8 @@ pub fn validate(shader: &Shader) -> Result<ModuleInfo, Diagnostic> {
 
 /// Strict SPIR-V. `checked` keeps the guards against accesses out of bounds and endless loops.
 pub fn spirv(shader: &Shader, info: &ModuleInfo, checked: bool) -> Result<Vec<u32>, Diagnostic> {
-    let fragments = shader.module.types.iter().any(|(_, t)| matches!(t.inner, naga::TypeInner::CooperativeMatrix { .. }));
+    let fragments =
+        shader.module.types.iter().any(|(_, t)| matches!(t.inner, naga::TypeInner::CooperativeMatrix { .. }));
     let policy = if checked { BoundsCheckPolicy::Restrict } else { BoundsCheckPolicy::Unchecked };
     let options = naga::back::spv::Options {
         lang_version: if fragments { (1, 6) } else { (1, 3) },

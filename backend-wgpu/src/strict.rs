@@ -38,15 +38,7 @@ pub fn run(words: &[u32], kernels: &[Kernel]) -> Result<Vec<u32>, String> {
 fn is_contractible(op: Op) -> bool {
     matches!(
         op,
-        Op::FAdd
-            | Op::FSub
-            | Op::FMul
-            | Op::FDiv
-            | Op::FRem
-            | Op::FMod
-            | Op::FNegate
-            | Op::VectorTimesScalar
-            | Op::Dot
+        Op::FAdd | Op::FSub | Op::FMul | Op::FDiv | Op::FRem | Op::FMod | Op::FNegate | Op::VectorTimesScalar | Op::Dot
     )
 }
 

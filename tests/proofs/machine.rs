@@ -3,6 +3,7 @@
 use girih_core::diag::Diagnostic;
 use girih_core::ir::{Scalar, Type, text, verify};
 use girih_core::runtime::{Argument, BufferId, Command, Constant, Device, LoadOptions, Memory, ProgramId};
+use girih_core::span::SourceId;
 use std::time::Duration;
 
 /// A device, and how often a launch is timed on it.
@@ -20,19 +21,17 @@ impl Machine {
     pub fn new(device: Box<dyn Device>, repeats: usize) -> Machine {
         Machine { device, repeats }
     }
-    pub fn device(&self) -> &dyn Device {
-        &*self.device
-    }
     /// A scalar argument.
     pub fn u32(value: u32) -> Argument {
         Argument::Scalar(Constant { ty: Type::Scalar(Scalar::U32), bits: u64::from(value) })
     }
     /// The programs of these kernels of a text.
     pub fn load<const N: usize>(&mut self, source: &str, kernels: [&str; N]) -> [ProgramId; N] {
-        let module = text::parse(source).unwrap_or_else(|e| panic!("{}", said(&e)));
-        let module = verify(module).unwrap_or_else(|e| panic!("{}", said(&e)));
+        let parsed = text::parse(SourceId::new(0), source).unwrap_or_else(|e| panic!("{}", said(&e)));
+        let module = verify(parsed.module).unwrap_or_else(|e| panic!("{}", said(&e)));
         let ids = kernels.map(|k| module.find(k).expect("the kernel stands in the text"));
-        let programs = self.device.load(&module, &ids, &LoadOptions::default()).unwrap_or_else(|e| panic!("{}", said(&e)));
+        let programs =
+            self.device.load(&module, &ids, &LoadOptions::default()).unwrap_or_else(|e| panic!("{}", said(&e)));
         programs.try_into().expect("a program for each kernel")
     }
     fn allocate(&mut self, words: usize, indirect: bool) -> BufferId {
@@ -69,7 +68,7 @@ impl Machine {
     pub fn median(&mut self, command: Command) -> Duration {
         let commands = [command];
         if self.repeats > 1 {
-            (0..5).for_each(|_| drop(self.time(&commands)));
+            (0..5).for_each(|_| _ = self.time(&commands));
         }
         let mut times: Vec<Duration> = (0..self.repeats.max(1)).map(|_| self.time(&commands)).collect();
         times.sort();
@@ -81,7 +80,7 @@ impl Machine {
 pub fn f16_bits(x: f32) -> u16 {
     let bits = x.to_bits();
     let sign = (bits >> 16 & 0x8000) as u16;
-    if x.abs() < 6.2e-5 {
+    if x.abs() < 2f32.powi(-14) {
         return sign;
     }
     let rest = (bits & 0x7fff_ffff) - ((127 - 15) << 23);

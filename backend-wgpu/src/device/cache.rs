@@ -1,7 +1,7 @@
 //! The driver's compiled pipelines, kept in a folder between runs.
 
-use girih_core::diag::Diagnostic;
 use super::health::Health;
+use girih_core::diag::Diagnostic;
 use std::path::{Path, PathBuf};
 
 /// The cache of one device.
@@ -21,10 +21,12 @@ impl Cache {
         info: &wgpu::AdapterInfo,
         folder: &Path,
     ) -> Result<Option<Cache>, Diagnostic> {
-        let key = wgpu::util::pipeline_cache_key(info).filter(|_| device.features().contains(wgpu::Features::PIPELINE_CACHE));
+        let key =
+            wgpu::util::pipeline_cache_key(info).filter(|_| device.features().contains(wgpu::Features::PIPELINE_CACHE));
         let Some(key) = key else { return Ok(None) };
         // The driver checks its own version; one file a version, so that two do not overwrite each other's.
-        let version: String = info.driver_info.chars().map(|c| if c.is_ascii_alphanumeric() { c } else { '_' }).collect();
+        let version: String =
+            info.driver_info.chars().map(|c| if c.is_ascii_alphanumeric() { c } else { '_' }).collect();
         let path = folder.join(format!("{key}_{version}"));
         let data = std::fs::read(&path).ok();
         let raw = health.run(device, || {

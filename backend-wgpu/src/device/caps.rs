@@ -22,8 +22,7 @@ pub struct Offer {
 }
 
 /// Features that the device uses for itself.
-const OWN: [F; 4] =
-    [F::TIMESTAMP_QUERY, F::TIMESTAMP_QUERY_INSIDE_ENCODERS, F::PIPELINE_CACHE, F::PASSTHROUGH_SHADERS];
+const OWN: [F; 4] = [F::TIMESTAMP_QUERY, F::TIMESTAMP_QUERY_INSIDE_ENCODERS, F::PIPELINE_CACHE, F::PASSTHROUGH_SHADERS];
 
 impl Offer {
     /// Asks an adapter.
@@ -59,7 +58,8 @@ impl Offer {
         caps.buffer_bytes = l.max_buffer_size & !15;
         caps.shared_bytes = l.max_compute_workgroup_storage_size;
         caps.invocations = l.max_compute_invocations_per_workgroup;
-        caps.workgroup = [l.max_compute_workgroup_size_x, l.max_compute_workgroup_size_y, l.max_compute_workgroup_size_z];
+        caps.workgroup =
+            [l.max_compute_workgroup_size_x, l.max_compute_workgroup_size_y, l.max_compute_workgroup_size_z];
         caps.grid = [l.max_compute_workgroups_per_dimension; 3];
         caps.parameter_bytes = u32::try_from(l.max_uniform_buffer_binding_size).unwrap_or(u32::MAX).min(64 << 10);
         caps.coop = self.coop.clone();

@@ -32,7 +32,9 @@ impl Health {
         });
         let noted = health.clone();
         device.on_uncaptured_error(Arc::new(move |error: wgpu::Error| {
-            noted.with(|t| drop(t.error.get_or_insert_with(|| diagnostic(&error))));
+            noted.with(|t| {
+                t.error.get_or_insert_with(|| diagnostic(&error));
+            });
         }));
         health
     }
@@ -56,11 +58,7 @@ impl Health {
     }
 
     /// Runs something that talks to the driver: its errors, and panics inside of wgpu, become diagnostics.
-    pub fn run<T>(
-        &self,
-        device: &wgpu::Device,
-        what: impl FnOnce() -> Result<T, Diagnostic>,
-    ) -> Result<T, Diagnostic> {
+    pub fn run<T>(&self, device: &wgpu::Device, what: impl FnOnce() -> Result<T, Diagnostic>) -> Result<T, Diagnostic> {
         self.check()?;
         let scopes = [wgpu::ErrorFilter::Internal, wgpu::ErrorFilter::OutOfMemory, wgpu::ErrorFilter::Validation]
             .map(|filter| device.push_error_scope(filter));
@@ -80,15 +78,13 @@ impl Health {
     /// Waits until all submitted work is done.
     pub fn wait(&self, device: &wgpu::Device, limit: Duration) -> Result<(), Diagnostic> {
         self.check()?;
-        guard("wgpu", || {
-            match device.poll(wgpu::PollType::Wait { submission_index: None, timeout: Some(limit) }) {
-                Ok(_) => Ok(()),
-                Err(_) => {
-                    self.with(|t| t.timed_out = true);
-                    let message = format!("a launch was still running after {} s", limit.as_secs());
-                    Err(Diagnostic::new(Code::DeviceTimeout, Span::NONE, message)
-                        .hint("check the kernel for a loop that does not end, or let it do less"))
-                }
+        guard("wgpu", || match device.poll(wgpu::PollType::Wait { submission_index: None, timeout: Some(limit) }) {
+            Ok(_) => Ok(()),
+            Err(_) => {
+                self.with(|t| t.timed_out = true);
+                let message = format!("a launch was still running after {} s", limit.as_secs());
+                Err(Diagnostic::new(Code::DeviceTimeout, Span::NONE, message)
+                    .hint("check the kernel for a loop that does not end, or let it do less"))
             }
         })?;
         self.check()
@@ -97,7 +93,8 @@ impl Health {
 
 fn lost(message: &str) -> Diagnostic {
     let message = format!("the device was lost: {}", message.trim().trim_end_matches('.'));
-    Diagnostic::new(Code::DeviceLost, Span::NONE, message).hint("open the device again; a kernel that runs for seconds may be the cause")
+    Diagnostic::new(Code::DeviceLost, Span::NONE, message)
+        .hint("open the device again; a kernel that runs for seconds may be the cause")
 }
 
 fn diagnostic(error: &wgpu::Error) -> Diagnostic {

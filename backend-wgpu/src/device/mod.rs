@@ -29,9 +29,7 @@ use girih_core::diag::{Code, Diagnostic};
 use girih_core::idx::IndexVec;
 use girih_core::ir::{Caps, FunctionId, Module, Verified};
 use girih_core::lower::{self, Compiled};
-use girih_core::runtime::{
-    self, BufferId, Command, Device, DeviceInfo, LoadOptions, Memory, ProgramId, Timing,
-};
+use girih_core::runtime::{self, BufferId, Command, Device, DeviceInfo, LoadOptions, Memory, ProgramId, Timing};
 use girih_core::span::Span;
 use health::Health;
 use programs::{Maker, Program};

@@ -83,12 +83,11 @@ impl Maker<'_> {
         let checks = if self.checked {
             wgpu::ShaderRuntimeChecks::checked()
         } else {
-            // SAFETY: that a kernel stays inside of its buffers and ends is the promise of whoever loads it without
-            // `checked`, as for every compiled language.
-            unsafe { wgpu::ShaderRuntimeChecks::unchecked() }
+            wgpu::ShaderRuntimeChecks::unchecked()
         };
         self.health.run(self.device, || {
-            // SAFETY: as above.
+            // SAFETY: that a kernel stays inside of its buffers and ends is the promise of whoever loads it without
+            // `checked`, as for every compiled language.
             Ok(unsafe { self.device.create_shader_module_trusted(descriptor, checks) })
         })
     }
@@ -128,9 +127,9 @@ fn bindings(layout: &Layout) -> Vec<wgpu::BindGroupLayoutEntry> {
         ty: wgpu::BindingType::Buffer { ty, has_dynamic_offset, min_binding_size: None },
         count: None,
     };
-    let storage = (0..).zip(&layout.bindings).map(|(i, b)| {
-        entry(i, wgpu::BufferBindingType::Storage { read_only: b.readonly }, false)
-    });
+    let storage = (0..)
+        .zip(&layout.bindings)
+        .map(|(i, b)| entry(i, wgpu::BufferBindingType::Storage { read_only: b.readonly }, false));
     let uniform = layout.uniform().map(|i| entry(i, wgpu::BufferBindingType::Uniform, true));
     storage.chain(uniform).collect()
 }

@@ -79,7 +79,9 @@ impl Gpu {
             checked.extend(self.check(command)?);
         }
         let steps = self.bind(checked)?;
-        let traps = steps.iter().any(|s| matches!(s, Step::Run { program, .. } if self.program(*program).is_ok_and(|p| p.traps)));
+        let traps = steps
+            .iter()
+            .any(|s| matches!(s, Step::Run { program, .. } if self.program(*program).is_ok_and(|p| p.traps)));
         let dirty = self.buffers.take_dirty();
         let buffer = self.health.run(&self.device, || {
             let mut encoder = self.device.create_command_encoder(&wgpu::CommandEncoderDescriptor::default());
@@ -142,8 +144,9 @@ impl Gpu {
                     return Err(bad("a copy within one buffer overlaps itself"));
                 }
                 if from.0 == to.0 && *bytes > 0 {
-                    return Err(bad("a copy within one buffer, which WebGPU does not have")
-                        .hint("copy through another buffer"));
+                    return Err(
+                        bad("a copy within one buffer, which WebGPU does not have").hint("copy through another buffer")
+                    );
                 }
                 let step = Step::Copy { from: (source, from.1), to: (target, to.1), bytes: *bytes };
                 (*bytes > 0).then_some(Checked::Step(step))
@@ -188,9 +191,11 @@ impl Gpu {
     /// A buffer from a byte on fits into a binding.
     fn bindable(&self, id: BufferId, offset: u64) -> Result<u64, Diagnostic> {
         let buffer = self.buffers.get(id)?;
-        let bytes = buffer.bytes.checked_sub(offset).filter(|n| *n > 0).ok_or_else(|| {
-            bad(format!("a buffer of {} bytes is passed from byte {offset} on", buffer.bytes))
-        })?;
+        let bytes = buffer
+            .bytes
+            .checked_sub(offset)
+            .filter(|n| *n > 0)
+            .ok_or_else(|| bad(format!("a buffer of {} bytes is passed from byte {offset} on", buffer.bytes)))?;
         if bytes > self.caps.binding_bytes {
             let most = self.caps.binding_bytes;
             let message = format!("a buffer of {bytes} bytes is passed to a kernel, but the device reaches {most}");

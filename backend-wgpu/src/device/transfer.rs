@@ -36,7 +36,12 @@ impl Gpu {
     }
 
     /// Reads a part of wgpu's buffer.
-    pub(super) fn download_chunk(&mut self, raw: &wgpu::Buffer, offset: u64, bytes: &mut [u8]) -> Result<(), Diagnostic> {
+    pub(super) fn download_chunk(
+        &mut self,
+        raw: &wgpu::Buffer,
+        offset: u64,
+        bytes: &mut [u8],
+    ) -> Result<(), Diagnostic> {
         let size = bytes.len() as u64;
         let staging = self.staging(size)?;
         let (sender, receiver) = mpsc::channel();
@@ -49,7 +54,9 @@ impl Gpu {
             Ok(())
         })?;
         self.health.wait(&self.device, self.limit)?;
-        let failed = |what: String| Diagnostic::new(Code::DeviceLost, Span::NONE, format!("memory of the device cannot be read: {what}"));
+        let failed = |what: String| {
+            Diagnostic::new(Code::DeviceLost, Span::NONE, format!("memory of the device cannot be read: {what}"))
+        };
         match receiver.try_recv() {
             Ok(Ok(())) => {}
             Ok(Err(error)) => return Err(failed(error.to_string())),

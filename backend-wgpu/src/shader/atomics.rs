@@ -1,10 +1,10 @@
 //! Atomic operations. What a view's own type cannot do (a signed minimum on unsigned elements, a sum of floats) is a loop of
 //! compare-and-exchange.
 
+use super::error;
 use super::types;
 use super::views::AccessKind;
 use super::writer::{Expr, Writer};
-use super::error;
 use girih_core::diag::Diagnostic;
 use girih_core::ir::{Inst, Op, Scalar};
 use naga::{AtomicFunction, BinaryOperator as B, Block, Expression, PredeclaredType, Statement};
@@ -37,8 +37,7 @@ impl Writer<'_, '_> {
                 Some(fun) => {
                     let value = self.bitcast(*value, from, to);
                     let ty = self.scalar_type(to);
-                    let statement =
-                        |result| Statement::Atomic { pointer, fun, value, result: Some(result) };
+                    let statement = |result| Statement::Atomic { pointer, fun, value, result: Some(result) };
                     self.result_of(Expression::AtomicResult { ty, comparison: false }, statement)
                 }
                 None => self.by_exchange(pointer, op, scalar, (from, to), *value)?,
@@ -51,7 +50,13 @@ impl Writer<'_, '_> {
     }
 
     /// Compare and exchange. Shading languages allow it to fail for no reason; it is tried again then, except where it is known not to.
-    fn exchange_if(&mut self, pointer: Expr, scalar: naga::Scalar, expected: Expr, new: Expr) -> Result<Expr, Diagnostic> {
+    fn exchange_if(
+        &mut self,
+        pointer: Expr,
+        scalar: naga::Scalar,
+        expected: Expr,
+        new: Expr,
+    ) -> Result<Expr, Diagnostic> {
         if self.context.options.strict {
             return Ok(self.try_exchange(pointer, scalar, expected, new).0);
         }
@@ -97,8 +102,7 @@ impl Writer<'_, '_> {
 
     /// Gives the old value, and whether the new one was written.
     fn try_exchange(&mut self, pointer: Expr, scalar: naga::Scalar, expected: Expr, new: Expr) -> (Expr, Expr) {
-        let ty =
-            self.context.out.generate_predeclared_type(PredeclaredType::AtomicCompareExchangeWeakResult(scalar));
+        let ty = self.context.out.generate_predeclared_type(PredeclaredType::AtomicCompareExchangeWeakResult(scalar));
         let fun = AtomicFunction::Exchange { compare: Some(expected) };
         let statement = |result| Statement::Atomic { pointer, fun, value: new, result: Some(result) };
         let both = self.result_of(Expression::AtomicResult { ty, comparison: true }, statement);

@@ -83,7 +83,8 @@ impl Writer<'_, '_> {
             let body = self.block(|w| w.region(*region))?;
             cases.push(SwitchCase { value: value(*last), body, fall_through: false });
         }
-        let default = inst.regions.last().copied().ok_or_else(|| error::internal(self.span, "a switch has no default"))?;
+        let default =
+            inst.regions.last().copied().ok_or_else(|| error::internal(self.span, "a switch has no default"))?;
         let body = self.block(|w| w.region(default))?;
         cases.push(SwitchCase { value: SwitchValue::Default, body, fall_through: false });
         // A shading language may take a constant for a mistake.
@@ -175,7 +176,9 @@ impl Writer<'_, '_> {
                 let places = places.clone();
                 self.assign(&places, &inst.operands)
             }
-            Some(Frame::Loop(_)) | None => Err(error::internal(self.span, "`yield` stands outside of `if` and `switch`")),
+            Some(Frame::Loop(_)) | None => {
+                Err(error::internal(self.span, "`yield` stands outside of `if` and `switch`"))
+            }
         }
     }
 

@@ -71,12 +71,8 @@ impl Layout {
             let attrs = function.param_attrs(*value);
             let word = match function.ty(*value) {
                 Type::Memory(_) => {
-                    let binding = |view: &View| Binding {
-                        param,
-                        view: *view,
-                        readonly: attrs.readonly,
-                        noalias: attrs.noalias,
-                    };
+                    let binding =
+                        |view: &View| Binding { param, view: *view, readonly: attrs.readonly, noalias: attrs.noalias };
                     layout.bindings.extend(views[param].all().iter().map(binding));
                     None
                 }

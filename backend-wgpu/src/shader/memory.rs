@@ -143,9 +143,8 @@ impl Writer<'_, '_> {
         for unit in units {
             match view.lanes {
                 1 => pieces.push(*unit),
-                n => pieces.extend(
-                    (0..u32::from(n)).map(|index| self.add(Expression::AccessIndex { base: *unit, index })),
-                ),
+                n => pieces
+                    .extend((0..u32::from(n)).map(|index| self.add(Expression::AccessIndex { base: *unit, index }))),
             }
         }
         let parts: Vec<Expr> = if own.width == target.width {

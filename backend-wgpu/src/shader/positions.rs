@@ -68,9 +68,11 @@ impl Position {
     /// Its type.
     pub fn ty(self) -> TypeInner {
         match self {
-            Position::Global | Position::Local | Position::Workgroup | Position::Workgroups | Position::WorkgroupSize => {
-                TypeInner::Vector { size: VectorSize::Tri, scalar: naga::Scalar::U32 }
-            }
+            Position::Global
+            | Position::Local
+            | Position::Workgroup
+            | Position::Workgroups
+            | Position::WorkgroupSize => TypeInner::Vector { size: VectorSize::Tri, scalar: naga::Scalar::U32 },
             Position::LocalIndex
             | Position::SubgroupSize
             | Position::Subgroup
@@ -87,12 +89,15 @@ pub struct Positions(IndexVec<FunctionId, BTreeSet<Position>>);
 impl Positions {
     /// Finds them. A legal module is not recursive, so going over it once per level of calls is enough.
     pub fn find(module: &Module) -> Positions {
-        let mut sets: IndexVec<FunctionId, BTreeSet<Position>> =
-            module.functions.iter().map(|f| {
+        let mut sets: IndexVec<FunctionId, BTreeSet<Position>> = module
+            .functions
+            .iter()
+            .map(|f| {
                 let mut set = BTreeSet::new();
                 f.walk(f.body, &mut |_, inst| set.extend(used(inst)));
                 set
-            }).collect();
+            })
+            .collect();
         loop {
             let mut changed = false;
             for (id, f) in module.functions.iter_enumerated() {

@@ -250,11 +250,8 @@ impl Writer<'_, '_> {
             Op::Sqrt | Op::SqrtApprox => self.math(M::Sqrt, x),
             Op::DivApprox => self.binary(B::Divide, x[0], x[1]),
             Op::RcpApprox => {
-                let one = self.literal(if ty == Scalar::F16 {
-                    Literal::F16(half::f16::ONE)
-                } else {
-                    Literal::F32(1.0)
-                });
+                let one =
+                    self.literal(if ty == Scalar::F16 { Literal::F16(half::f16::ONE) } else { Literal::F32(1.0) });
                 self.add(Expression::Binary { op: B::Divide, left: one, right: x[0] })
             }
             Op::RsqrtApprox => self.math(M::InverseSqrt, x),

@@ -75,8 +75,7 @@ impl Writer<'_, '_> {
             Op::Ballot => {
                 let predicate = self.one(inst.operands[0])?;
                 let ballot = self.ballot(predicate);
-                let words =
-                    (0..4).map(|index| self.add(Expression::AccessIndex { base: ballot, index })).collect();
+                let words = (0..4).map(|index| self.add(Expression::AccessIndex { base: ballot, index })).collect();
                 self.define(inst.results[0], words);
             }
             Op::Any | Op::All => {

@@ -1,8 +1,8 @@
 //! Positions in the launch, and barriers.
 
+use super::error;
 use super::positions::{self, Position};
 use super::writer::Writer;
-use super::error;
 use girih_core::diag::Diagnostic;
 use girih_core::ir::Inst;
 use girih_core::ir::attrs::Spaces;

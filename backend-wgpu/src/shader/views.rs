@@ -243,12 +243,10 @@ mod tests {
     #[test]
     fn several_bindings_where_they_are_allowed() {
         let caps = Caps::web();
-        let all = [plain(Scalar::F32, 4), plain(Scalar::U32, 1), plain(Scalar::F32, 1), atomic(Scalar::U32, Op::AtomicAdd)];
+        let all =
+            [plain(Scalar::F32, 4), plain(Scalar::U32, 1), plain(Scalar::F32, 1), atomic(Scalar::U32, Op::AtomicAdd)];
         let views = Views::of_buffer(&all, &caps, true).unwrap();
-        assert_eq!(
-            views.all(),
-            [View::plain(Scalar::U32, 1), View::atomic(Scalar::U32), View::plain(Scalar::F32, 4)]
-        );
+        assert_eq!(views.all(), [View::plain(Scalar::U32, 1), View::atomic(Scalar::U32), View::plain(Scalar::F32, 4)]);
         for a in all {
             let view = views.all()[views.choose(a.kind, &caps).unwrap()];
             assert!(fits(a.kind, view), "{a:?} through {view:?}");

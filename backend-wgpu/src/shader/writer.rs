@@ -15,9 +15,9 @@ use girih_core::idx::IndexVec;
 use girih_core::ir::{Caps, Def, Function, FunctionId, Inst, InstId, Scalar, Space, Type, ValueId};
 use girih_core::span::Span;
 use naga::{
-    AddressSpace, ArraySize, BinaryOperator, Binding, Block, Expression, FunctionArgument, GlobalVariable, Handle, Literal,
-    LocalVariable, MathFunction, MemoryDecorations, ResourceBinding, ScalarKind, ShaderStage, Statement, StorageAccess,
-    TypeInner, UnaryOperator,
+    AddressSpace, ArraySize, BinaryOperator, Binding, Block, Expression, FunctionArgument, GlobalVariable, Handle,
+    Literal, LocalVariable, MathFunction, MemoryDecorations, ResourceBinding, ScalarKind, ShaderStage, Statement,
+    StorageAccess, TypeInner, UnaryOperator,
 };
 use std::collections::HashMap;
 
@@ -210,7 +210,8 @@ impl<'c, 'a> Writer<'c, 'a> {
     fn scalars(&mut self, layout: &Layout) -> Result<(), Diagnostic> {
         let Some(binding) = layout.uniform() else { return Ok(()) };
         let vector = types::lanes_type(&mut self.context.out.types, naga::Scalar::U32, 4);
-        let size = std::num::NonZeroU32::new(layout.word_count.div_ceil(4)).map_or(ArraySize::Dynamic, ArraySize::Constant);
+        let size =
+            std::num::NonZeroU32::new(layout.word_count.div_ceil(4)).map_or(ArraySize::Dynamic, ArraySize::Constant);
         let ty = self.ty(TypeInner::Array { base: vector, size, stride: 16 });
         let array = self.global(GlobalVariable {
             name: Some("parameters".into()),
@@ -256,8 +257,7 @@ impl<'c, 'a> Writer<'c, 'a> {
     }
 
     fn result(&mut self) -> Result<(), Diagnostic> {
-        self.out.result =
-            self.result_type(&self.source.results)?.map(|ty| naga::FunctionResult { ty, binding: None });
+        self.out.result = self.result_type(&self.source.results)?.map(|ty| naga::FunctionResult { ty, binding: None });
         Ok(())
     }
 
@@ -269,15 +269,17 @@ impl<'c, 'a> Writer<'c, 'a> {
             let own: Vec<Access> = accesses.iter().filter(|a| a.memory == memory.value).copied().collect();
             let views = Views::of_local(&own, memory.space)?;
             let Some(view) = views.all().first().copied() else { continue };
-            let length = self.source.as_constant(memory.length).ok_or_else(|| {
-                error::illegal(self.source.span, "shared memory whose length is chosen at launch")
-            })?;
+            let length = self
+                .source
+                .as_constant(memory.length)
+                .ok_or_else(|| error::illegal(self.source.span, "shared memory whose length is chosen at launch"))?;
             let bytes = u64::from(memory.element.bytes()) * length;
             let count = u32::try_from(bytes / u64::from(view.bytes())).unwrap_or(u32::MAX).max(1);
             let name = self.source.values[memory.value].name.as_ref().map(ToString::to_string);
             let array = self.local_array(name, view, count, memory.space);
             let lengths = vec![Some(count)];
-            self.memories.insert(memory.value, MemoryPlace { views, arrays: vec![array], space: memory.space, lengths });
+            self.memories
+                .insert(memory.value, MemoryPlace { views, arrays: vec![array], space: memory.space, lengths });
         }
         Ok(())
     }
@@ -346,7 +348,10 @@ impl<'c, 'a> Writer<'c, 'a> {
     }
 
     /// Writes a region to a block of its own.
-    pub(super) fn block(&mut self, write: impl FnOnce(&mut Self) -> Result<(), Diagnostic>) -> Result<Block, Diagnostic> {
+    pub(super) fn block(
+        &mut self,
+        write: impl FnOnce(&mut Self) -> Result<(), Diagnostic>,
+    ) -> Result<Block, Diagnostic> {
         self.flush();
         let outer = std::mem::take(&mut self.block);
         let place = (self.span, self.place);

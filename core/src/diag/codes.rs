@@ -305,9 +305,34 @@ codes! {
     IrNesting "B0747" error: "regions nested too deeply",
         "Regions may be nested 256 levels deep. Put inner parts into a function of their own.";
     OutOfBounds "B0780" error: "an access outside of a memory",
-        "The interpreter found a load, a store or an atomic operation whose index lies outside of its memory.";
+        "The interpreter found a load, a store or an atomic operation whose index lies outside of its memory, or an element beyond the end of a vector.";
     Race "B0781" error: "a race",
-        "Two invocations access one place without a barrier or a dispatch boundary between them, and one of them writes.";
+        "Two invocations access one place without a barrier or a dispatch boundary between them, one of them writes, and not both are atomic. What is \
+         read then differs from device to device and from run to run.";
+    UndefinedValue "B0782" error: "a use of something undefined",
+        "A value that was read from shared or private memory before it was written, that comes from a lane which does not exist, or from `nowrap` arithmetic \
+         that wraps, reached a branch, an index, a buffer or an atomic operation. It may be computed with and thrown away by `select`, but decides nothing.";
+    NotFinished "B0783" error: "a result used before it was waited for",
+        "Asynchronous copies and matrix products are done when a wait says so: `async.wait` and then a barrier for copies, `wgmma.wait` with the accumulators as \
+         operands for products.";
+    OverwrittenInFlight "B0784" error: "a write to what an asynchronous operation uses",
+        "Shared memory that an asynchronous copy writes or a matrix product reads must not be written before that is waited for.";
+    NotUniform "B0785" error: "an operand that differs where it must not",
+        "The lane of a `broadcast`, the distance of a shuffle, the index of a `uniform_load` and the place of a matrix are the same number in all \
+         invocations that come together.";
+    NotTogether "B0786" error: "an operation that only a part has reached",
+        "Barriers are reached by all invocations of the workgroup, subgroup operations by all of the subgroup, matrix products of a warpgroup by all 128. \
+         A device may hang, or give anything, if some are missing.";
+    Deadlock "B0787" error: "a wait that nothing ends",
+        "An `mbarrier.wait` waits for a phase that no invocation can complete any more. The count given to `mbarrier.init` must be the number of arrivals.";
+    OutOfFuel "B0788" error: "the step limit is over",
+        "The interpreter was told to stop after a number of steps. A loop that never ends looks just like this.";
+    MissingFence "B0789" error: "a missing fence before a matrix product",
+        "Before the first product on registers that were written otherwise stands `wgmma.fence`; between writes to shared memory and products that read it stands \
+         `fence.async`, run by those who wrote, and then a barrier.";
+    BrokenPromise "B0790" error: "a launch that breaks a promise",
+        "A parameter marked `readonly` is not written by the whole launch, also not through another parameter, and no byte of one marked `noalias` is reached \
+         through another parameter. The launch passes a buffer twice.";
 
     // 08: lowering
     NeedsFeature "B0801" error: "a device that lacks something the kernel needs",

@@ -75,6 +75,8 @@ pub struct Caps {
     features: u64,
     /// Scalars that have native arithmetic. `bool`, `i32`, `u32` and `f32` always do.
     pub arithmetic: ScalarSet,
+    /// Short floats that the device converts from and to `f32` itself, whether it computes with them or not.
+    pub conversions: ScalarSet,
     /// Scalars that a buffer can be read and written as. `u32` always is; others go through words.
     pub storage: ScalarSet,
     /// Scalars that shared and private memory can hold.
@@ -121,6 +123,7 @@ impl Caps {
             name: "web".into(),
             features: 0,
             arithmetic: words.or(ScalarSet::BOOL),
+            conversions: ScalarSet::NONE,
             storage: words,
             local_storage: words,
             access_bytes: 16,
@@ -148,6 +151,7 @@ impl Caps {
             name: "interpreter".into(),
             features: u64::MAX,
             arithmetic: ScalarSet::ALL,
+            conversions: ScalarSet::STORED,
             storage: ScalarSet::STORED,
             local_storage: ScalarSet::STORED,
             access_bytes: 16,
@@ -199,6 +203,7 @@ impl Caps {
             name: format!("sm_{sm}{}", if own { "a" } else { "" }),
             features: features.fold(0, |bits, f| bits | 1 << *f as u32),
             arithmetic: arithmetic.without(missing),
+            conversions: ScalarSet::FLOATS8.or(ScalarSet::of(&[Scalar::F16, Scalar::Bf16])),
             storage: ScalarSet::STORED,
             local_storage: ScalarSet::STORED,
             access_bytes: 16,
@@ -210,13 +215,14 @@ impl Caps {
             buffers: 256,
             binding_bytes: 1 << 46,
             buffer_bytes: 1 << 46,
-            shared_bytes: 48 << 10,
+            // Arrays beyond 48 KiB are asked for at launch by the device itself.
+            shared_bytes: dynamic_shared(sm),
             dynamic_shared_bytes: dynamic_shared(sm),
             invocations: 1024,
             workgroup: [1024, 1024, 64],
             grid: [i32::MAX as u32, 65_535, 65_535],
             parameter_bytes: 4 << 10,
-            coop: vec![],
+            coop: tensor_products(sm),
         }
     }
 
@@ -248,6 +254,7 @@ impl Caps {
             name: format!("{}-{}", self.name, profile.name),
             features: self.features & (profile.features | kept),
             arithmetic: set(self.arithmetic, profile.arithmetic),
+            conversions: set(self.conversions, profile.conversions),
             storage: set(self.storage, profile.storage),
             local_storage: set(self.local_storage, profile.local_storage),
             access_bytes: self.access_bytes.min(profile.access_bytes),
@@ -280,4 +287,22 @@ const fn dynamic_shared(sm: u32) -> u32 {
         90..=119 => 227,
     };
     kib << 10
+}
+
+/// Matrix products of fragments (`wmma`) by compute capability: halves everywhere, the others as they came.
+fn tensor_products(sm: u32) -> Vec<CoopProduct> {
+    let sizes = [(16, 16, 16), (32, 8, 16), (8, 32, 16)];
+    let mut found = vec![];
+    let mut all = |factor, acc, sizes: &[(u16, u16, u16)]| {
+        found.extend(sizes.iter().map(|(m, n, k)| CoopProduct { shape: MatrixShape { m: *m, n: *n, k: *k }, factor, acc }));
+    };
+    all(Scalar::F16, Scalar::F32, &sizes);
+    all(Scalar::F16, Scalar::F16, &sizes);
+    all(Scalar::I8, Scalar::I32, &sizes);
+    all(Scalar::U8, Scalar::I32, &sizes);
+    if sm >= 80 {
+        all(Scalar::Bf16, Scalar::F32, &sizes);
+        all(Scalar::F64, Scalar::F64, &[(8, 8, 4)]);
+    }
+    found
 }

@@ -66,7 +66,7 @@ fn select(module: &Module, kernels: &[FunctionId]) -> Module {
 }
 
 /// Turns specialisation constants into constants.
-fn specialise(kernel: &mut Function, options: &LoadOptions) -> Result<(), Diagnostic> {
+pub(crate) fn specialise(kernel: &mut Function, options: &LoadOptions) -> Result<(), Diagnostic> {
     let Some(launch) = &mut kernel.launch else { return Ok(()) };
     for constant in std::mem::take(&mut launch.specialisations) {
         let value = &mut kernel.values[constant.value];
@@ -80,7 +80,7 @@ fn specialise(kernel: &mut Function, options: &LoadOptions) -> Result<(), Diagno
 }
 
 /// The kernel's entry before any pass changes its parameters.
-fn entry(id: FunctionId, kernel: &Function, caps: &Caps) -> Entry {
+pub(crate) fn entry(id: FunctionId, kernel: &Function, caps: &Caps) -> Entry {
     let slot = |(i, param): (usize, &crate::ir::ValueId)| match kernel.ty(*param) {
         Type::Memory(_) => Slot::Buffer(i),
         Type::Scalar(_)

@@ -17,9 +17,11 @@ mod inline;
 mod launch;
 pub mod legalise;
 mod rewrite;
+pub mod simplify;
 mod single_exit;
 mod traps;
 
 pub use compile::compile;
+pub(crate) use compile::{entry, specialise};
 pub use entry::{Compiled, Entry, Parameter, Plan, PlannedGrid, Scalar, Slot};
 pub use rewrite::{Pass, Rewriter};

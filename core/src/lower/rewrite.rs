@@ -6,7 +6,7 @@
 
 use crate::diag::Diagnostic;
 use crate::idx::IndexVec;
-use crate::ir::{Builder, Def, Function, Inst, InstId, Memory, Op, RegionId, Type, Value, ValueId};
+use crate::ir::{Builder, Def, Function, Inst, InstId, Memory, RegionId, Type, Value, ValueId};
 
 /// A pass over one function.
 pub trait Pass {
@@ -246,9 +246,4 @@ impl Pass for Compact {
     fn inst(&mut self, _: &mut Rewriter<'_>, _: &Inst) -> Result<Option<Vec<Vec<ValueId>>>, Diagnostic> {
         Ok(None)
     }
-}
-
-/// Whether an operation's suffix type is one that a pass replaces; a shorthand for passes over types.
-pub fn has_element(inst: &Inst, set: crate::ir::ScalarSet) -> bool {
-    inst.op != Op::Call && inst.ty.and_then(Type::element).is_some_and(|s| set.has(s))
 }

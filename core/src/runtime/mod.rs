@@ -1,13 +1,11 @@
 //! Devices: one trait that the interpreter, wgpu and CUDA implement, and what is passed to them.
 
 mod device;
-mod lowered;
 
 pub use device::{
     Argument, BufferId, Command, Constant, Device, DeviceInfo, DeviceKind, Dispatch, Grid, LoadOptions, Memory,
     ProgramId, Timing,
 };
-pub use lowered::Lowered;
 
 use crate::diag::{Code, Diagnostic};
 

@@ -18,7 +18,7 @@
 
 use super::lexer::{Kind, lex};
 use super::literal::{float_value, nearest_float};
-use super::parser::cursor::{Cursor, Parse};
+use super::parser::cursor::{Cursor, Parse, counted};
 use super::words::unquoted;
 use crate::diag::{Code, Diagnostic};
 use crate::ir::function::{Function, FunctionId, Module, ValueId};
@@ -218,7 +218,7 @@ pub(super) fn parse(
     module: &Module,
 ) -> Result<RunLine, Vec<Diagnostic>> {
     let lexed = lex(text, start, end);
-    let mut cursor = Cursor::new(source, text, &lexed.tokens);
+    let mut cursor = Cursor::new(source, text, &lexed.tokens, "run line");
     run(&mut cursor, module).map_err(|_| cursor.errors)
 }
 
@@ -243,7 +243,7 @@ fn run(cursor: &mut Cursor<'_>, module: &Module) -> Parse<RunLine> {
     let outcome = outcome(cursor, f)?;
     let checked = cursor.eat_word("checked");
     if cursor.peek().kind != Kind::End {
-        return cursor.unexpected("the end of the run line");
+        return cursor.unexpected("nothing more on the run line");
     }
     let span = cursor.span_since(start);
     if f.launch.is_none() && (grid.is_some() || !specialisations.is_empty()) {
@@ -281,7 +281,8 @@ fn arguments(cursor: &mut Cursor<'_>, function: &Function, name: Span) -> Parse<
         arguments.push(argument(cursor, function.ty(*param))?);
     }
     if arguments.len() < function.params.len() || !cursor.at_sign(b')') {
-        let message = format!("`@{}` takes {} arguments", function.name, function.params.len());
+        let takes = counted(function.params.len(), "argument");
+        let message = format!("`@{}` takes {takes}", function.name);
         return cursor.fail(Code::IrArity, name, message, "");
     }
     cursor.next();
@@ -414,7 +415,8 @@ fn gives(cursor: &mut Cursor<'_>, function: &Function) -> Parse<Outcome> {
     }
     if values.is_empty() || cursor.at_sign(b',') {
         let span = cursor.span(cursor.peek());
-        let message = format!("`@{}` gives {} results", function.name, function.results.len());
+        let gives = counted(function.results.len(), "result");
+        let message = format!("`@{}` gives {gives}", function.name);
         return cursor.fail(Code::IrArity, span, message, "");
     }
     Ok(Outcome::Gives(Expectation { values, tolerance: tolerance(cursor)? }))

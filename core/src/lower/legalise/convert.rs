@@ -6,6 +6,7 @@ use super::Context;
 use super::emit::Emit;
 use super::floats::SHORT;
 use super::narrow::NARROW;
+use super::words;
 use crate::diag::Diagnostic;
 use crate::ir::{Builder, Feature, Op, Scalar, ScalarSet, Type, ValueId, math};
 
@@ -16,6 +17,10 @@ pub(super) fn lift(b: &mut Builder, cx: &mut Context<'_>, from: Scalar, x: Value
     match from {
         _ if !SHORT.has(from) => Ok(x),
         _ if cx.native(from) => Ok(b.convert(Scalar::F32, x)),
+        _ if cx.caps.conversions.has(from) => {
+            let short = words::from_low_bits(b, from.into(), x);
+            Ok(b.convert(Scalar::F32, short))
+        }
         Scalar::Bf16 => {
             let bits = b.shl_by(x, 16);
             Ok(b.bitcast(Scalar::F32, bits))
@@ -29,6 +34,10 @@ pub(super) fn lower(b: &mut Builder, cx: &mut Context<'_>, to: Scalar, x: ValueI
     match to {
         _ if !SHORT.has(to) => Ok(x),
         _ if cx.native(to) => Ok(b.convert(to, x)),
+        _ if cx.caps.conversions.has(to) => {
+            let short = b.convert(to, x);
+            Ok(words::to_low_bits(b, short))
+        }
         _ => Ok(cx.routines.call(b, math::conversion(Scalar::F32, to), &[x])?[0]),
     }
 }
@@ -197,7 +206,7 @@ fn integer_to_float(b: &mut Builder, cx: &mut Context<'_>, from: Scalar, to: Sca
         Scalar::F32 | Scalar::F64 if !wide => Ok(b.convert(to, x)),
         Scalar::F64 => {
             // Both words are exact, and so is the product: one rounding, of the sum.
-            let words = words(b, x);
+            let words = halves(b, x);
             let high = if from.is_signed() { b.bitcast(Scalar::I32, words.1) } else { words.1 };
             let (low, high) = (b.convert(Scalar::F64, words.0), b.convert(Scalar::F64, high));
             let unit = power(b, Scalar::F64, 32);
@@ -205,7 +214,7 @@ fn integer_to_float(b: &mut Builder, cx: &mut Context<'_>, from: Scalar, to: Sca
             Ok(b.add(high, low))
         }
         Scalar::F32 => {
-            let (low, high) = words(b, x);
+            let (low, high) = halves(b, x);
             Ok(cx.routines.call(b, math::conversion(from, Scalar::F32), &[low, high])?[0])
         }
         // From 2^24 on an `f32` is inexact. The shorter types but `bf16` are at their ends long before.
@@ -222,7 +231,7 @@ fn integer_to_float(b: &mut Builder, cx: &mut Context<'_>, from: Scalar, to: Sca
 }
 
 /// The words of a 64-bit integer, the lower one first.
-fn words(b: &mut Builder, x: ValueId) -> (ValueId, ValueId) {
+fn halves(b: &mut Builder, x: ValueId) -> (ValueId, ValueId) {
     let unsigned = b.bitcast(Scalar::U64, x);
     let low = b.convert(Scalar::U32, unsigned);
     let high = b.shr_by(unsigned, 32);

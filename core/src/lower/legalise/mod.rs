@@ -5,6 +5,7 @@
 //!
 //! | pass | afterwards |
 //! |---|---|
+//! | [`refuse`] | (what nothing can stand for is an error) |
 //! | [`params`] | a kernel's numbers are 32-bit words, or 64-bit numbers that the device has |
 //! | [`subgroups`] | communication is on 32-bit words, or through shared memory |
 //! | [`storage`] | memory is accessed as what the device can store |
@@ -31,10 +32,13 @@ mod library;
 mod limits;
 mod narrow;
 mod params;
+mod refuse;
 mod routines;
 mod scalarise;
 mod storage;
 mod subgroups;
+#[cfg(test)]
+mod tests;
 mod wide;
 mod words;
 
@@ -60,8 +64,11 @@ pub fn run(module: &mut Module, entries: &mut [Entry], caps: &Caps) -> Result<()
     drop_dead(module, entries);
     let mut errors = vec![];
     for entry in entries.iter_mut() {
-        errors.extend(limits::check(&module.functions[entry.kernel], caps));
+        errors.extend(limits::launch(&module.functions[entry.kernel], caps));
         params::run(&mut module.functions[entry.kernel], &mut entry.slots, caps);
+    }
+    for function in module.functions.iter() {
+        errors.extend(refuse::run(function, caps));
     }
     let mut plans = vec![];
     for (id, function) in module.functions.iter_enumerated() {
@@ -70,6 +77,9 @@ pub fn run(module: &mut Module, entries: &mut [Entry], caps: &Caps) -> Result<()
             errors.push(error);
             Plan::None
         }));
+    }
+    if !errors.is_empty() {
+        return Err(errors);
     }
     let mut cx = Context {
         caps,
@@ -91,7 +101,7 @@ pub fn run(module: &mut Module, entries: &mut [Entry], caps: &Caps) -> Result<()
         next += 1;
     }
     for entry in entries.iter() {
-        errors.extend(limits::check_legal(&module.functions[entry.kernel], caps));
+        errors.extend(limits::memory(&module.functions[entry.kernel], caps));
     }
     if !errors.is_empty() {
         return Err(errors);
@@ -125,7 +135,7 @@ fn legalise(function: &Function, cx: &mut Context<'_>, plan: Plan) -> Result<Fun
     let function = Rewriter::run(&function, &mut scalarise::Scalarise { cx })?;
     let function = Rewriter::run(&function, &mut library::Library { cx })?;
     let function = Rewriter::run(&function, &mut floats::Floats { cx })?;
-    let function = Rewriter::run(&function, &mut narrow::Narrow { cx })?;
+    let function = Rewriter::run(&function, &mut narrow::Narrow)?;
     let function = Rewriter::run(&function, &mut wide::Wide { cx })?;
     Rewriter::run(&function, &mut integers::Integers { cx })
 }
@@ -177,7 +187,7 @@ fn uses(function: &Function, op: Op) -> bool {
     found
 }
 
-/// An error for what a device lacks.
+/// An error for what a device lacks; `what` is a clause.
 fn lacks(caps: &Caps, span: Span, what: &str, hint: &str) -> Diagnostic {
     let message = format!("{what}, which the device profile `{}` does not have", caps.name);
     Diagnostic::new(Code::NeedsFeature, span, message).hint(hint)

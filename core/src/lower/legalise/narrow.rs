@@ -4,7 +4,6 @@
 //! bits. What can leave the range is wrapped at once. The short types remain beside loads, stores and bit casts of 16-bit floats
 //! only, next to a conversion.
 
-use super::Context;
 use super::emit::{Emit, extend};
 use crate::diag::Diagnostic;
 use crate::ir::{Builder, Inst, Op, Scalar, ScalarSet, Type, ValueId};
@@ -13,9 +12,7 @@ use crate::lower::rewrite::{Pass, Rewriter};
 /// The integers that no device computes with.
 pub(super) const NARROW: ScalarSet = ScalarSet::of(&[Scalar::I8, Scalar::I16, Scalar::U8, Scalar::U16]);
 
-pub(super) struct Narrow<'c, 'a> {
-    pub cx: &'c mut Context<'a>,
-}
+pub(super) struct Narrow;
 
 /// The type that a narrow integer lives in.
 fn holder(narrow: Scalar) -> Scalar {
@@ -48,7 +45,7 @@ fn bits(b: &mut Builder, narrow: Scalar, x: ValueId) -> ValueId {
     if narrow.is_signed() { b.and_bits(x, narrow.mask()) } else { x }
 }
 
-impl Pass for Narrow<'_, '_> {
+impl Pass for Narrow {
     fn types(&mut self, ty: Type) -> Vec<Type> {
         match ty {
             Type::Scalar(s) if NARROW.has(s) => vec![holder(s).into()],
@@ -89,7 +86,7 @@ impl Pass for Narrow<'_, '_> {
     }
 }
 
-impl Narrow<'_, '_> {
+impl Narrow {
     /// A switch on the holder, with the same cases.
     fn switch(&mut self, r: &mut Rewriter<'_>, inst: &Inst) -> Result<Vec<Vec<ValueId>>, Diagnostic> {
         let wider = Inst { ty: Some(holder(inst.element()).into()), ..inst.clone() };

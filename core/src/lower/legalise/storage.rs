@@ -59,7 +59,7 @@ fn many_views(caps: &Caps, space: Space) -> bool {
 
 /// The type of the accesses that make an access, if each stands alone; `None` if it is smaller than a word and cannot be
 /// made as it is.
-fn parts(caps: &Caps, space: Space, ty: Type) -> Option<Type> {
+pub(super) fn parts(caps: &Caps, space: Space, ty: Type) -> Option<Type> {
     let scalar = ty.element()?;
     let stored = storable(caps, space);
     let vectors = space == Space::Global || caps.local_views;
@@ -123,7 +123,9 @@ impl Uses {
                 self.signed |= scalar == Scalar::I32 && matches!(inst.op, Op::AtomicMin | Op::AtomicMax);
                 self.atomic.insert(scalar);
             }
-            // Fragments and asynchronous copies exist only where memory is bytes.
+            // Fragments lie in arrays of their element.
+            (fragments!(), scalar) => drop(self.plain.insert(scalar.into())),
+            // Asynchronous operations exist only where memory is bytes.
             _ => {}
         }
     }
@@ -205,6 +207,10 @@ impl Pass for Storage<'_> {
             }
             _ => {
                 // Fragments and asynchronous operations take memory as it is.
+                if matches!((inst.op, view), (fragments!(), View::One(base)) if base != inst.element().into()) {
+                    let what = "a fragment in memory that is accessed as other types too";
+                    return Err(super::lacks(self.caps, inst.span, what, "give it a memory of its own"));
+                }
                 let results: Vec<Type> = inst.results.iter().map(|v| r.old.ty(*v)).collect();
                 let id = r.out.push(Inst { operands, results: vec![], ..inst.clone() }, &results);
                 Ok(Some(r.out.function.insts[id].results.iter().map(|v| vec![*v]).collect()))

@@ -4,7 +4,7 @@
 //! reading goes on with the next statement.
 
 use super::Signatures;
-use super::cursor::{Cursor, Parse};
+use super::cursor::{Cursor, Parse, counted};
 use super::header::Header;
 use super::scope::Scope;
 use crate::diag::{Code, Diagnostic};
@@ -45,8 +45,10 @@ pub enum Frame {
 pub struct LoopFrame {
     /// Types of its parameters.
     pub params: Vec<Type>,
-    /// What its results are, as far as that is known before the first `break`.
-    pub results: Vec<Option<Type>>,
+    /// Types of its results; if it has no names, what literals in a `break` are taken for.
+    pub results: Vec<Type>,
+    /// Whether it has names, so that its results are known.
+    pub named: bool,
     /// Whether a `while` leaves it.
     pub has_while: bool,
     /// Types of what the first `break` gives.
@@ -179,8 +181,7 @@ impl<'c, 'a> Body<'c, 'a> {
             }
         };
         if values > 0 {
-            let plural = if values == 1 { "value" } else { "values" };
-            let message = format!("this region has to end with `{}` and {values} {plural}", op.name());
+            let message = format!("this region has to end with `{}` and {}", op.name(), counted(values, "value"));
             let others = if op == Op::Continue { "or with `while`, `break` or `return`" } else { "" };
             return self.cursor.fail(Code::IrRegion, span, message, others);
         }
@@ -298,8 +299,8 @@ impl<'c, 'a> Body<'c, 'a> {
         }
         let done = self.instruction(names)?;
         if !names.is_empty() && names.len() != done.results.len() {
-            let plural = if done.results.len() == 1 { "result" } else { "results" };
-            let message = format!("`{}` gives {} {plural}, not {}", done.op.name(), done.results.len(), names.len());
+            let gives = counted(done.results.len(), "result");
+            let message = format!("`{}` gives {gives}, not {}", done.op.name(), names.len());
             let span = names.iter().fold(names[0].span, |span, name| span.to(name.span));
             return self.cursor.fail(Code::IrArity, span, message, "");
         }

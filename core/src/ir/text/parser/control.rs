@@ -6,7 +6,7 @@ use super::instruction::{Done, Head};
 use super::operands::{Operand, Operands};
 use crate::diag::Code;
 use crate::ir::attrs::Attr;
-use crate::ir::function::{Inst, RegionId, ValueId};
+use crate::ir::function::{Inst, RegionId};
 use crate::ir::ops::Op;
 use crate::ir::text::lexer::Kind;
 use crate::ir::types::{Scalar, Type};
@@ -41,6 +41,7 @@ pub fn syntax(op: Op) -> Option<Syntax> {
         (Op::Break, Syntax::Jump),
         (Op::Continue, Syntax::Jump),
         (Op::Return, Syntax::Jump),
+        (Op::Grid, Syntax::Jump),
     ];
     OWN.iter().find(|(o, _)| *o == op).map(|(_, syntax)| *syntax)
 }
@@ -85,21 +86,9 @@ impl<'a> Body<'_, 'a> {
         head.span.to(self.cursor.span_before())
     }
 
-    /// Appends an operation with regions.
-    fn push_regions(
-        &mut self,
-        head: Head,
-        ty: Option<Type>,
-        operands: Vec<ValueId>,
-        span: Span,
-        regions: Vec<RegionId>,
-        attrs: Vec<Attr>,
-        results: &[Type],
-    ) -> Done {
-        let mut inst = Inst::new(head.op, ty, operands, span);
-        inst.regions = regions;
-        attrs.into_iter().for_each(|attr| inst.set(attr));
-        Done { op: head.op, results: self.push(inst, results), span }
+    /// Appends an instruction with results of these types.
+    fn append(&mut self, inst: Inst, results: &[Type]) -> Done {
+        Done { op: inst.op, span: inst.span, results: self.push(inst, results) }
     }
 
     fn if_else(&mut self, head: Head, names: &[Named<'a>]) -> Parse<Done> {
@@ -113,7 +102,8 @@ impl<'a> Body<'_, 'a> {
         } else {
             self.no_else(&results, span)?
         };
-        Ok(self.push_regions(head, None, vec![condition], span, vec![then, otherwise], vec![], &results))
+        let inst = Inst::new(head.op, None, vec![condition], span);
+        Ok(self.append(Inst { regions: vec![then, otherwise], ..inst }, &results))
     }
 
     /// The second region of an `if` that has only one.
@@ -152,8 +142,8 @@ impl<'a> Body<'_, 'a> {
             return self.cursor.unexpected("`case` or `default`");
         }
         regions.push(self.inner(Frame::Arm(results.clone()), &[], "after `default`")?.0);
-        let attrs = vec![Attr::Cases(cases)];
-        Ok(self.push_regions(head, Some(ty), vec![value], span, regions, attrs, &results))
+        let inst = Inst::new(head.op, Some(ty), vec![value], span);
+        Ok(self.append(Inst { regions, attrs: vec![Attr::Cases(cases)], ..inst }, &results))
     }
 
     fn repeat(&mut self, head: Head, names: &[Named<'a>]) -> Parse<Done> {
@@ -167,22 +157,20 @@ impl<'a> Body<'_, 'a> {
         let span = self.header_span(head);
         // Names without types take the parameters' types; a loop without names may give anything.
         let like_params = names.is_empty() || (names.len() == params.len() && names.iter().all(|n| n.ty.is_none()));
-        let results = if like_params {
-            params.iter().map(|ty| Some(*ty)).collect()
-        } else {
-            self.written_types(head.op, names)?.into_iter().map(Some).collect()
-        };
-        let frame = LoopFrame { params: params.clone(), results, has_while: false, breaks: None };
+        let results = if like_params { params.clone() } else { self.written_types(head.op, names)? };
+        let named = !names.is_empty();
+        let frame = LoopFrame { params: params.clone(), results, named, has_while: false, breaks: None };
         let names_of_params: Vec<Named<'a>> = carried.iter().map(|c| c.name).collect();
         let (region, frame) = self.inner(Frame::Loop(frame), &names_of_params, "before the loop's body")?;
         let Frame::Loop(frame) = frame else { return Err(self.cursor.reported()) };
-        let results = match (names.is_empty(), frame.has_while) {
-            (true, true) => params,
-            (true, false) => frame.breaks.unwrap_or_default(),
-            (false, _) => frame.results.into_iter().flatten().collect(),
+        let results = match (named, frame.has_while) {
+            (true, _) => frame.results,
+            (false, true) => params,
+            (false, false) => frame.breaks.unwrap_or_default(),
         };
         let attrs = if unroll { vec![Attr::Unroll] } else { vec![] };
-        Ok(self.push_regions(head, None, initial, span, vec![region], attrs, &results))
+        let inst = Inst::new(head.op, None, initial, span);
+        Ok(self.append(Inst { regions: vec![region], attrs, ..inst }, &results))
     }
 
     /// `(%i: u32 = 0, ..)` or nothing.
@@ -213,14 +201,11 @@ impl<'a> Body<'_, 'a> {
         self.cursor.expect(b')', "after the arguments")?;
         let Some(callee) = callee? else { return Err(self.cursor.reported()) };
         let signature = &self.signatures.rows[callee];
-        let params: Vec<Option<Type>> = signature.params.iter().map(|ty| Some(*ty)).collect();
-        let values = self.typed_all(head.op, &operands, &params)?;
+        let what = format!("@{name}");
+        let values = self.typed_all((&what, span), &operands, &signature.params, true)?;
         let span = self.header_span(head);
-        if values.len() != params.len() {
-            let message = format!("`@{name}` takes {} arguments, not {}", params.len(), values.len());
-            return self.cursor.fail(Code::IrArity, span, message, "");
-        }
-        Ok(self.push_regions(head, None, values, span, vec![], vec![Attr::Callee(callee)], &signature.results))
+        let inst = Inst::new(head.op, None, values, span);
+        Ok(self.append(Inst { attrs: vec![Attr::Callee(callee)], ..inst }, &signature.results))
     }
 
     /// Operands that may start on a line of their own.
@@ -257,41 +242,44 @@ impl<'a> Body<'_, 'a> {
             if self.cursor.on_line() && self.cursor.eat_word("next") { self.operands()? } else { Operands::default() };
         let frame = self.innermost_loop(head)?;
         frame.has_while = true;
-        let types: Vec<Option<Type>> = frame.params.iter().map(|ty| Some(*ty)).collect();
+        let types = frame.params.clone();
         let mut values = vec![self.typed(condition, Some(Type::BOOL))?];
-        values.extend(self.typed_all(head.op, &next, &types)?);
+        values.extend(self.typed_all(("next", head.span), &next, &types, true)?);
         let span = self.header_span(head);
-        Ok(self.push_regions(head, None, values, span, vec![], vec![], &[]))
+        Ok(self.append(Inst::new(head.op, None, values, span), &[]))
     }
 
     fn jump(&mut self, head: Head) -> Parse<Done> {
         let operands = self.operands()?;
-        let types = self.jump_types(head)?;
-        let values = self.typed_all(head.op, &operands, &types)?;
+        let (types, exact) = self.jump_types(head)?;
+        let values = self.typed_all((head.op.name(), head.span), &operands, &types, exact)?;
         if head.op == Op::Break {
             let given: Vec<Type> = values.iter().map(|v| self.builder.ty(*v)).collect();
             self.innermost_loop(head)?.breaks.get_or_insert(given);
         }
         let span = self.header_span(head);
-        Ok(self.push_regions(head, None, values, span, vec![], vec![], &[]))
+        Ok(self.append(Inst::new(head.op, None, values, span), &[]))
     }
 
-    /// What types a jump's values have, as far as they are known.
-    fn jump_types(&mut self, head: Head) -> Parse<Vec<Option<Type>>> {
-        let known = |types: &[Type]| types.iter().map(|ty| Some(*ty)).collect();
+    /// Of what types a jump's values are, and whether it has to give exactly these.
+    fn jump_types(&mut self, head: Head) -> Parse<(Vec<Type>, bool)> {
         if head.op == Op::Break {
-            return Ok(self.innermost_loop(head)?.results.clone());
+            let frame = self.innermost_loop(head)?;
+            return Ok((frame.results.clone(), frame.named));
         }
         if head.op == Op::Continue {
-            return Ok(known(&self.innermost_loop(head)?.params));
+            return Ok((self.innermost_loop(head)?.params.clone(), true));
         }
-        let place = match (head.op, self.frames.first(), self.frames.last()) {
-            (Op::Return, Some(Frame::Function(results)), _) => return Ok(known(results)),
-            (Op::Yield, _, Some(Frame::Arm(results))) => return Ok(known(results)),
+        let (outermost, innermost) = (self.frames.first(), self.frames.last());
+        let message = match (head.op, outermost, innermost) {
+            (Op::Return, Some(Frame::Function(results)), _) => return Ok((results.clone(), true)),
             (Op::Return, ..) => "a `launch` region ends with `grid`",
-            _ => "`yield` ends a region of an `if` or a `switch`",
+            (Op::Grid, _, Some(Frame::Prologue)) => return Ok((vec![Type::U32; 3], true)),
+            (Op::Grid, ..) => "`grid` ends a kernel's `launch` region",
+            (_, _, Some(Frame::Arm(results))) => return Ok((results.clone(), true)),
+            (..) => "`yield` ends a region of an `if` or a `switch`",
         };
-        self.cursor.fail(Code::IrRegion, head.span, place, "")
+        self.cursor.fail(Code::IrRegion, head.span, message, "")
     }
 }
 

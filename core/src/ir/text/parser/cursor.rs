@@ -16,6 +16,15 @@ pub type Parse<T> = Result<T, Reported>;
 /// After so many errors the rest of the text is not read: it is no IR, or the first ones have to be seen to first.
 const MOST_ERRORS: usize = 64;
 
+/// `no values`, `1 value`, `2 values`.
+pub fn counted(n: usize, thing: &str) -> String {
+    match n {
+        0 => format!("no {thing}s"),
+        1 => format!("1 {thing}"),
+        _ => format!("{n} {thing}s"),
+    }
+}
+
 /// How deep regions and operands in parentheses may be nested.
 pub const DEPTH: u32 = 128;
 
@@ -27,15 +36,16 @@ pub struct Cursor<'a> {
     tokens: &'a [Token],
     at: usize,
     end: usize,
+    whole: &'static str,
     depth: u32,
     /// What is wrong, in the order in which it was found.
     pub errors: Vec<Diagnostic>,
 }
 
 impl<'a> Cursor<'a> {
-    /// The first of some tokens, the last of which is [`Kind::End`].
-    pub fn new(source: SourceId, text: &'a str, tokens: &'a [Token]) -> Cursor<'a> {
-        Cursor { source, text, tokens, at: 0, end: tokens.len() - 1, depth: 0, errors: vec![] }
+    /// The first of some tokens, the last of which is [`Kind::End`]. `whole` says what they are: "text".
+    pub fn new(source: SourceId, text: &'a str, tokens: &'a [Token], whole: &'static str) -> Cursor<'a> {
+        Cursor { source, text, tokens, at: 0, end: tokens.len() - 1, whole, depth: 0, errors: vec![] }
     }
 
     /// The position among the tokens.
@@ -221,7 +231,7 @@ impl<'a> Cursor<'a> {
     pub fn unexpected<T>(&mut self, expected: &str) -> Parse<T> {
         let token = self.peek();
         let found = match token.kind {
-            Kind::End if self.end == self.all() => "the end of the text".to_string(),
+            Kind::End if self.end == self.all() => format!("the end of the {}", self.whole),
             Kind::End => "the end of the function".to_string(),
             _ => format!("`{}`", self.slice(token)),
         };

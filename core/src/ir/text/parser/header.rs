@@ -116,7 +116,7 @@ impl<'a> Header<'a> {
         let ty = cursor.ty()?;
         let mut attrs = ParamAttrs::default();
         let mut traps = false;
-        while cursor.peek().kind == Kind::Word {
+        while cursor.peek().kind == Kind::Word && !cursor.at_item() {
             let (word, span) = cursor.word("")?;
             match word {
                 "readonly" => attrs.readonly = true,
@@ -154,7 +154,7 @@ impl<'a> Header<'a> {
     /// How the kernel is launched.
     fn launch(&mut self, cursor: &mut Cursor<'a>) -> Parse<()> {
         let mut launch = self.function.launch.take().unwrap_or_default();
-        while cursor.peek().kind == Kind::Word && !cursor.at_word("launch") {
+        while cursor.peek().kind == Kind::Word && !cursor.at_word("launch") && !cursor.at_item() {
             let (word, span) = cursor.word("")?;
             match word {
                 "workgroup" => launch.workgroup = cursor.extent()?,

@@ -2,7 +2,7 @@
 
 use super::body::{Body, Named};
 use super::control;
-use super::cursor::Parse;
+use super::cursor::{Parse, counted};
 use super::operands::{Operands, What};
 use crate::diag::Code;
 use crate::ir::attrs::{Attr, Dim};
@@ -52,8 +52,8 @@ impl<'a> Body<'_, 'a> {
         let head = self.head()?;
         match control::syntax(head.op) {
             Some(control::Syntax::Call) => self.control(control::Syntax::Call, head, &[]),
-            None if !head.op.is_terminator() => self.by_table(head),
-            _ => {
+            None => self.by_table(head),
+            Some(_) => {
                 let message = format!("`{}` cannot stand in parentheses", head.op.name());
                 self.cursor.fail(Code::IrSyntax, head.span, message, "write it as a statement of its own")
             }
@@ -98,6 +98,15 @@ impl<'a> Body<'_, 'a> {
     }
 
     fn no_operation<T>(&mut self, word: &str, span: Span) -> Parse<T> {
+        if matches!(word, "shared" | "private") {
+            let hint = "move it before the first statement of the outermost body";
+            return self.cursor.fail(
+                Code::IrSyntax,
+                span,
+                format!("`{word}` memory stands at the top of a function"),
+                hint,
+            );
+        }
         // Without the type, so that `ad.f32` is near `add`.
         let name = word.rsplit_once('.').filter(|(_, tail)| simple_type(tail).is_some()).map_or(word, |(name, _)| name);
         let message = format!("there is no operation `{name}`");
@@ -152,8 +161,8 @@ impl<'a> Body<'_, 'a> {
             // As they are written: an access is one.
             let accesses = op.accesses();
             let (takes, has) = (least - accesses.min(least), items.len() - operands.offsets.len());
-            let (plural, or_more) = (if takes == 1 { "" } else { "s" }, if open { " or more" } else { "" });
-            let message = format!("`{}` takes {takes} operand{plural}{or_more}, not {has}", op.name());
+            let or_more = if open { " or more" } else { "" };
+            let message = format!("`{}` takes {}{or_more}, not {has}", op.name(), counted(takes, "operand"));
             return self.cursor.fail(Code::IrArity, span, message, "");
         }
         Ok(())
@@ -189,12 +198,7 @@ impl<'a> Body<'_, 'a> {
         }
         let message = format!("nothing says for which type `{}` is meant", op.name());
         let example = if matches!(op.row().suffix, Suffix::Aggregate(_)) { "f32x4" } else { "f32" };
-        self.cursor.fail(
-            Code::IrUntyped,
-            span,
-            message,
-            &format!("write the type behind it: `{}.{example}`", op.name()),
-        )
+        self.cursor.fail(Code::IrUntyped, span, message, &format!("write the type behind it: `{}.{example}`", op.name()))
     }
 
     fn values(&mut self, op: Op, ty: Option<Type>, operands: &Operands<'a>) -> Parse<Vec<ValueId>> {
@@ -206,26 +210,29 @@ impl<'a> Body<'_, 'a> {
         Ok(values)
     }
 
-    /// The values of operands at places of these types; there may be more or fewer of them.
-    pub fn typed_all(&mut self, op: Op, operands: &Operands<'a>, types: &[Option<Type>]) -> Parse<Vec<ValueId>> {
+    /// The values of operands at places of these types. `what` takes them; if not `exact`, there may be more or fewer.
+    pub fn typed_all(
+        &mut self,
+        what: (&str, Span),
+        operands: &Operands<'a>,
+        types: &[Type],
+        exact: bool,
+    ) -> Parse<Vec<ValueId>> {
+        let (what, span) = what;
+        if let Some(access) = operands.items.iter().find(|o| o.access) {
+            let message = format!("`{what}` takes values, not accesses");
+            let hint = "read it first: `(load.f32 %memory[%index])`";
+            return self.cursor.fail(Code::IrArity, access.span, message, hint);
+        }
+        if exact && operands.items.len() != types.len() {
+            let message =
+                format!("`{what}` takes {} here, not {}", counted(types.len(), "value"), operands.items.len());
+            let span = operands.items.iter().fold(span, |span, o| span.to(o.span));
+            return self.cursor.fail(Code::IrArity, span, message, "");
+        }
         let mut values = Vec::with_capacity(operands.items.len());
         for (i, operand) in operands.items.iter().enumerate() {
-            if operand.access {
-                let message = format!("`{}` takes a value here, not an access", op.name());
-                return self.cursor.fail(
-                    Code::IrArity,
-                    operand.span,
-                    message,
-                    "read it first: `(load.f32 %memory[%index])`",
-                );
-            }
-            if let (None, What::Literal(_)) = (types.get(i), operand.what) {
-                let (takes, has) = (types.len(), operands.items.len());
-                let plural = if takes == 1 { "value" } else { "values" };
-                let message = format!("`{}` takes {takes} {plural} here, not {has}", op.name());
-                return self.cursor.fail(Code::IrArity, operand.span, message, "");
-            }
-            values.push(self.typed(*operand, types.get(i).copied().flatten())?);
+            values.push(self.typed(*operand, types.get(i).copied())?);
         }
         Ok(values)
     }

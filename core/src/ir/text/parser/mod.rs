@@ -52,7 +52,7 @@ pub struct Signatures {
 pub fn parse(source: SourceId, text: &str) -> Result<Parsed, Vec<Diagnostic>> {
     let start = if text.starts_with('\u{feff}') { '\u{feff}'.len_utf8() } else { 0 };
     let lexed = lexer::lex(text, start, text.len());
-    let mut cursor = Cursor::new(source, text, &lexed.tokens);
+    let mut cursor = Cursor::new(source, text, &lexed.tokens, "text");
     let mut signatures = Signatures::default();
     let headers = headers(&mut cursor, &mut signatures);
     let mut module = Module::default();

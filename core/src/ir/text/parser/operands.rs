@@ -1,7 +1,7 @@
 //! Operands: values, literals, accesses, instructions in parentheses.
 
 use super::body::Body;
-use super::cursor::{Cursor, Parse};
+use super::cursor::{Cursor, Parse, counted};
 use crate::diag::{Code, Diagnostic};
 use crate::ir::function::ValueId;
 use crate::ir::text::lexer::Kind;
@@ -159,6 +159,12 @@ impl<'a> Body<'_, 'a> {
             return Ok(value);
         }
         let message = format!("there is no value `%{name}` here");
+        if let Some(place) = self.names.was(name) {
+            let diagnostic = Diagnostic::new(Code::IrName, span, message).label(place, "visible in its region only");
+            let hint = "give the value to what follows by `yield`, `break` or `continue`";
+            self.cursor.report(diagnostic.hint(hint));
+            return Ok(self.poison());
+        }
         let _ = self.cursor.unknown::<()>(Code::IrName, span, message, name, self.names.visible(), "%");
         Ok(self.poison())
     }
@@ -181,7 +187,8 @@ impl<'a> Body<'_, 'a> {
         match done.results[..] {
             [value] => Ok(value),
             _ => {
-                let message = format!("`{}` gives {} results, an operand is one", done.op.name(), done.results.len());
+                let gives = counted(done.results.len(), "result");
+                let message = format!("`{}` gives {gives}, an operand is one", done.op.name());
                 self.cursor.fail(Code::IrArity, done.span, message, "write it as a statement of its own")
             }
         }

@@ -12,12 +12,18 @@ use std::collections::HashMap;
 pub struct Scope<'a> {
     names: HashMap<&'a str, (ValueId, Span)>,
     order: Vec<&'a str>,
+    /// Where names were given that are visible no more.
+    gone: HashMap<&'a str, Span>,
 }
 
 impl<'a> Scope<'a> {
     /// What a name stands for.
     pub fn find(&self, name: &str) -> Option<ValueId> {
         self.names.get(name).map(|(value, _)| *value)
+    }
+    /// Where a name was given last, in a region that has ended.
+    pub fn was(&self, name: &str) -> Option<Span> {
+        self.gone.get(name).copied()
     }
     /// Makes a name visible; or gives the place where it was given before.
     pub fn define(&mut self, name: &'a str, span: Span, value: ValueId) -> Result<(), Span> {
@@ -35,7 +41,9 @@ impl<'a> Scope<'a> {
     /// Forgets the names of a region.
     pub fn leave(&mut self, start: usize) {
         for name in self.order.drain(start..) {
-            self.names.remove(name);
+            if let Some((_, span)) = self.names.remove(name) {
+                self.gone.insert(name, span);
+            }
         }
     }
     /// All visible names.

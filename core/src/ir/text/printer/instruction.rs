@@ -1,5 +1,6 @@
 //! Prints instructions with their operands, attributes and regions.
 
+use super::names::name_of;
 use super::{Frame, Printer};
 use crate::ir::attrs::{Attr, AttrKind, SharedMatrix};
 use crate::ir::function::{Inst, ValueId};
@@ -29,7 +30,7 @@ impl<'a> Printer<'a> {
     /// The left side; nothing if there are no results, or only such that follow from the rest and have no name and no use.
     fn results(&mut self, inst: &Inst) {
         let typed = self.needs_types(inst);
-        let named = |v: &ValueId| self.function.values[*v].name.is_some() || self.names.is_used(*v);
+        let named = |v: &ValueId| name_of(self.function, *v).is_some() || self.names.is_used(*v);
         if inst.results.is_empty() || !(typed || inst.op == Op::Loop || inst.results.iter().any(named)) {
             return;
         }

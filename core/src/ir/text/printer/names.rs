@@ -56,8 +56,7 @@ impl Names {
     }
     /// Gives a value its name, which is visible from now on; with `%`.
     pub fn define(&mut self, function: &Function, value: ValueId) -> String {
-        let wanted = function.values[value].name.as_deref().filter(|name| !is_number(name));
-        let name = match wanted {
+        let name = match name_of(function, value) {
             None => {
                 self.numbers += 1;
                 (self.numbers - 1).to_string()
@@ -105,6 +104,11 @@ impl Names {
     pub fn show_again(&mut self, names: Vec<String>) {
         names.into_iter().for_each(|name| self.show(name));
     }
+}
+
+/// The name that a value asks for, if it does.
+pub fn name_of(function: &Function, value: ValueId) -> Option<&str> {
+    function.values[value].name.as_deref().filter(|name| !is_number(name))
 }
 
 /// Names for the functions of a module, each different.

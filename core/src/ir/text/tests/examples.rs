@@ -5,7 +5,7 @@ use crate::ir::attrs::{Attr, SharedMatrix};
 use crate::ir::text::run::{Elements, Expectation, MemoryInit, Outcome, RunArgument};
 use crate::ir::{Op, Scalar, Type};
 
-const DESIGN: &str = "
+pub const DESIGN: &str = "
 kernel @saxpy(%a: f32, %x: buffer readonly align(16), %y: buffer, %n: u32) workgroup(256) {
   %i = global_id.x
   %inside = lt.u32 %i, %n
@@ -79,10 +79,7 @@ fn spans_cover_the_instruction() {
     assert!(named("%cx") && named("%go") && named("%x2"));
 }
 
-#[test]
-fn a_text_with_everything_is_canonical() {
-    canonical(
-        "\
+pub const EVERYTHING: &str = "\
 kernel @k(
     %x: buffer readonly noalias align(16),
     %y: buffer,
@@ -147,8 +144,11 @@ kernel @k(
 fn @\"f g\"(%a: f32, %b: f32) -> f32, f32 {
   return %a, 0.1
 }
-",
-    );
+";
+
+#[test]
+fn a_text_with_everything_is_canonical() {
+    canonical(EVERYTHING);
 }
 
 #[test]

@@ -1,6 +1,10 @@
 //! Reading and printing.
 
+mod errors;
 mod examples;
+mod mutations;
+mod random;
+mod speed;
 
 use super::{Parsed, parse, print};
 use crate::diag::Diagnostic;

@@ -1,0 +1,88 @@
+//! Atomic operations and fences. Shared memory is seen by the workgroup alone, whatever scope is asked for.
+
+use super::memory::space;
+use super::render::{Renderer, name, ptx};
+use girih_core::ir::attrs::{Order, Scope};
+use girih_core::ir::{Inst, Op, Scalar, Space, ValueId};
+
+impl Renderer<'_> {
+    /// `atomic.load`.
+    pub fn atomic_load(&mut self, inst: &Inst) {
+        let ty = inst.element();
+        let address = self.address(inst.operands[0], inst.operands[1], inst.offset(), ty.bytes());
+        let (at, scope, to) = (self.function.space(inst.operands[0]), self.scope(inst), self.result(inst));
+        let order = match inst.order() {
+            Order::Relaxed | Order::Release => "relaxed",
+            Order::Acquire | Order::AcquireRelease => "acquire",
+        };
+        ptx!(self, "ld.{order}.{scope}.{}.{} {to}, {address}", space(at), to.class.ty());
+    }
+
+    /// `atomic.store`.
+    pub fn atomic_store(&mut self, inst: &Inst) {
+        let ty = inst.element();
+        let address = self.address(inst.operands[0], inst.operands[1], inst.offset(), ty.bytes());
+        let (at, scope, value) = (self.function.space(inst.operands[0]), self.scope(inst), self.reg(inst.operands[2]));
+        let order = match inst.order() {
+            Order::Relaxed | Order::Acquire => "relaxed",
+            Order::Release | Order::AcquireRelease => "release",
+        };
+        ptx!(self, "st.{order}.{scope}.{}.{} {address}, {value}", space(at), value.class.ty());
+    }
+
+    /// An operation that reads and writes; without a result if that is not used.
+    pub fn atomic(&mut self, inst: &Inst, code: &str) {
+        let ty = inst.element();
+        let address = self.address(inst.operands[0], inst.operands[1], inst.offset(), ty.bytes());
+        let (at, scope) = (space(self.function.space(inst.operands[0])), self.scope(inst));
+        let operands: Vec<String> = inst.operands[2..].iter().map(|v| self.reg(*v).to_string()).collect();
+        let (operands, ty) = (operands.join(", "), atomic_type(inst.op, ty));
+        let order = match inst.order() {
+            Order::Relaxed => "relaxed",
+            Order::Acquire => "acquire",
+            Order::Release => "release",
+            Order::AcquireRelease => "acq_rel",
+        };
+        let replaces = matches!(inst.op, Op::AtomicExchange | Op::AtomicCompareExchange);
+        let reduces = !replaces && matches!(inst.order(), Order::Relaxed | Order::Release);
+        if reduces && !self.is_used(inst.results[0]) {
+            return ptx!(self, "red.{order}.{scope}.{at}.{code}.{ty} {address}, {operands}");
+        }
+        let to = self.result(inst);
+        ptx!(self, "atom.{order}.{scope}.{at}.{code}.{ty} {to}, {address}, {operands}");
+    }
+
+    /// `fence`.
+    pub fn fence(&mut self, inst: &Inst) {
+        let scope = match inst.scope() {
+            Scope::Workgroup => "cta",
+            Scope::Device => "gpu",
+        };
+        ptx!(self, "fence.acq_rel.{scope}");
+    }
+
+    fn scope(&self, inst: &Inst) -> &'static str {
+        match (self.function.space(inst.operands[0]), inst.scope()) {
+            (Space::Shared | Space::Private, _) | (Space::Global, Scope::Workgroup) => "cta",
+            (Space::Global, Scope::Device) => "gpu",
+        }
+    }
+
+    /// Whether a value is an operand of some instruction.
+    fn is_used(&self, value: ValueId) -> bool {
+        self.used[value.index()]
+    }
+}
+
+/// The type in an atomic instruction: bits where only they count, and no signed 64-bit sum.
+fn atomic_type(op: Op, ty: Scalar) -> &'static str {
+    let wide = ty.bytes() == 8;
+    match op {
+        Op::AtomicMin | Op::AtomicMax => name(ty),
+        Op::AtomicAdd if ty == Scalar::F32 => "f32",
+        Op::AtomicAdd if wide => "u64",
+        Op::AtomicAdd => "u32",
+        _ if wide => "b64",
+        _ => "b32",
+    }
+}

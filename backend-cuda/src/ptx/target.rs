@@ -1,0 +1,91 @@
+//! What PTX is written for: a compute capability, and the versions of the instruction set.
+//!
+//! Invariant: a module asks for the lowest version of the instruction set that has its instructions, so that the
+//! oldest driver that can run it does.
+
+use std::fmt;
+
+/// A version of the PTX instruction set: `.version` of a module.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Isa(pub u8, pub u8);
+
+impl fmt::Display for Isa {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}.{}", self.0, self.1)
+    }
+}
+
+/// A kind of NVIDIA GPU.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct Target {
+    /// The compute capability without its point: 75, 80, 90, 100.
+    pub sm: u32,
+    /// Whether instructions may be used that this very architecture has and later ones lack (`sm_90a`).
+    pub specific: bool,
+}
+
+/// The oldest architecture that PTX is written for.
+pub const OLDEST: u32 = 75;
+
+impl Target {
+    /// What PTX for a card is written for: the oldest architecture that has all that is used of the card's own. The driver compiles
+    /// it for the card itself, so nothing is lost, and cards that are newer than this table run too. None for cards that are too old.
+    pub const fn of_device(sm: u32) -> Option<Target> {
+        match sm {
+            ..OLDEST => None,
+            OLDEST..80 => Some(Target { sm: 75, specific: false }),
+            80..90 => Some(Target { sm: 80, specific: false }),
+            90 => Some(Target { sm: 90, specific: true }),
+            91.. => Some(Target { sm: 90, specific: false }),
+        }
+    }
+
+    /// A target by its name: `sm_80`, `sm_90a`. None if it is not one, or older than `sm_75`.
+    pub fn from_name(name: &str) -> Option<Target> {
+        let number = name.strip_prefix("sm_")?;
+        let (digits, specific) = number.strip_suffix('a').map_or((number, false), |digits| (digits, true));
+        let sm = digits.parse().ok().filter(|sm| (OLDEST..1000).contains(sm))?;
+        (!specific || sm >= 90).then_some(Target { sm, specific })
+    }
+
+    /// Whether it has Hopper's matrix products on shared memory.
+    pub const fn has_wgmma(self) -> bool {
+        self.sm == 90 && self.specific
+    }
+
+    /// The lowest version of the instruction set that knows the architecture.
+    pub const fn least_isa(self) -> Isa {
+        match self.sm {
+            ..80 => Isa(6, 3),
+            80..86 => Isa(7, 0),
+            86..87 => Isa(7, 1),
+            87..89 => Isa(7, 4),
+            89..100 => Isa(7, 8),
+            100..101 => Isa(8, 6),
+            101..120 => Isa(8, 6),
+            120..121 => Isa(8, 7),
+            121.. => Isa(8, 8),
+        }
+    }
+}
+
+impl fmt::Display for Target {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "sm_{}{}", self.sm, if self.specific { "a" } else { "" })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_of_targets() {
+        for name in ["sm_75", "sm_80", "sm_90", "sm_90a", "sm_100"] {
+            assert_eq!(Target::from_name(name).map(|t| t.to_string()).as_deref(), Some(name));
+        }
+        for name in ["sm_70", "sm_80a", "sm_", "gfx942", "sm_9x"] {
+            assert_eq!(Target::from_name(name), None, "{name}");
+        }
+    }
+}

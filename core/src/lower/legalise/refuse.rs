@@ -1,0 +1,103 @@
+//! What nothing can stand for is refused before anything is rewritten, so that all such errors of a kernel come at once, in
+//! the words of the program.
+//!
+//! Invariant: a function that passes needs no feature that the device lacks, emulated ones aside.
+
+use super::lacks;
+use crate::diag::Diagnostic;
+use crate::ir::attrs::Order;
+use crate::ir::types::{CoopUse, MatrixShape};
+use crate::ir::{Caps, Feature, Function, Inst, Op, Scalar, ScalarSet, Type};
+use crate::lower::compile;
+use crate::span::Span;
+
+/// All that a device cannot run of a function.
+pub(super) fn run(function: &Function, caps: &Caps) -> Vec<Diagnostic> {
+    let mut errors: Vec<Diagnostic> = memories(function, caps);
+    if let Some(launch) = &function.launch
+        && launch.cooperative
+        && !caps.has(Feature::CooperativeLaunch)
+    {
+        errors.push(compile::lacks(Feature::CooperativeLaunch, caps, "`cooperative`", function.span));
+    }
+    errors.extend(function.params.iter().filter_map(|p| double(function.ty(*p), function.span, caps)));
+    function.walk(function.body, &mut |_, inst| errors.extend(instruction(function, inst, caps)));
+    errors
+}
+
+fn memories(function: &Function, caps: &Caps) -> Vec<Diagnostic> {
+    let mut errors = vec![];
+    for memory in function.memories.iter() {
+        errors.extend(double(memory.element, function.span, caps));
+        if function.as_constant(memory.length).is_none() && !caps.has(Feature::DynamicShared) {
+            let what = "shared memory of a length that is chosen at launch";
+            errors.push(compile::lacks(Feature::DynamicShared, caps, what, function.span));
+        }
+    }
+    errors
+}
+
+/// Why an instruction cannot run, if it cannot.
+fn instruction(function: &Function, inst: &Inst, caps: &Caps) -> Option<Diagnostic> {
+    let name = || match inst.ty {
+        Some(ty) => format!("`{}.{ty}`", inst.op.name()),
+        None => format!("`{}`", inst.op.name()),
+    };
+    let fragment = matches!(inst.op, fragments!());
+    if let Some(feature) = inst.op.row().needs
+        && !caps.has(feature)
+        && (feature != Feature::Subgroups || fragment)
+    {
+        return Some(compile::lacks(feature, caps, &name(), inst.span));
+    }
+    if fragment {
+        return fragments(function, inst, caps);
+    }
+    if inst.order() != Order::Relaxed && !caps.has(Feature::OrderedAtomics) {
+        return Some(compile::lacks(Feature::OrderedAtomics, caps, &format!("the order of {}", name()), inst.span));
+    }
+    let wide = matches!(inst.op, atomics!()) && ScalarSet::WIDE.has(inst.element());
+    if wide && !(caps.has(Feature::Atomic64) && caps.arithmetic.has(inst.element())) {
+        return Some(compile::lacks(Feature::Atomic64, caps, &name(), inst.span));
+    }
+    let operands = inst.operands.iter().chain(&inst.results).map(|v| function.ty(*v));
+    inst.ty.into_iter().chain(operands).find_map(|ty| double(ty, inst.span, caps))
+}
+
+/// Nothing stands for `f64` where a device lacks it.
+fn double(ty: Type, span: Span, caps: &Caps) -> Option<Diagnostic> {
+    let lacking = ty.element() == Some(Scalar::F64) && !caps.arithmetic.has(Scalar::F64);
+    lacking.then(|| lacks(caps, span, "this needs `f64`", "use `f32`, or a device that has 64-bit floats"))
+}
+
+/// Fragments are as the device has them or not at all.
+fn fragments(function: &Function, inst: &Inst, caps: &Caps) -> Option<Diagnostic> {
+    let types = || inst.operands.iter().chain(&inst.results).map(|v| function.ty(*v));
+    let known = |of: CoopUse, shape: MatrixShape, scalar: Scalar| {
+        let element = |p: &crate::ir::caps::CoopProduct| if of == CoopUse::Acc { p.acc } else { p.factor };
+        caps.coop.iter().any(|p| p.shape == shape && element(p) == scalar)
+    };
+    let lacking = types().find(|ty| matches!(ty, Type::Coop(of, shape, s) if !known(*of, *shape, *s)));
+    if let Some(ty) = lacking {
+        return Some(lacks(caps, inst.span, &format!("a fragment `{ty}`"), products(caps)));
+    }
+    let factor = types().find_map(|ty| match ty {
+        Type::Coop(CoopUse::A, _, s) => Some(s),
+        _ => None,
+    });
+    if let (Op::CoopMma, Some(Type::Coop(_, shape, acc)), Some(factor)) = (inst.op, inst.ty, factor)
+        && !caps.coop.iter().any(|p| p.shape == shape && p.factor == factor && p.acc == acc)
+    {
+        let what = format!("a product of `{factor}` fragments added to `{acc}` in {shape}");
+        return Some(lacks(caps, inst.span, &what, products(caps)));
+    }
+    None
+}
+
+fn products(caps: &Caps) -> &'static str {
+    if caps.coop.is_empty() {
+        "this device has no matrix fragments: write the product with loops"
+    } else {
+        "`girih devices` lists the products that it has"
+    }
+}
