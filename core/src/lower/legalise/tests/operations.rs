@@ -137,7 +137,10 @@ fn hold(case: &Case, profiles: &[Caps]) {
 /// What the class of rounded operations lets pass.
 fn harmless(case: &Case, expected: u64, found: u64) -> bool {
     let magnitude = case.result.mask() >> 1;
-    case.op.row().class == Class::Rounded && case.result.is_float() && expected & magnitude == 0 && found & magnitude == 0
+    case.op.row().class == Class::Rounded
+        && case.result.is_float()
+        && expected & magnitude == 0
+        && found & magnitude == 0
 }
 
 fn check(wanted: impl Fn(Op) -> bool) {
