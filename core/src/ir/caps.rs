@@ -294,7 +294,11 @@ fn tensor_products(sm: u32) -> Vec<CoopProduct> {
     let sizes = [(16, 16, 16), (32, 8, 16), (8, 32, 16)];
     let mut found = vec![];
     let mut all = |factor, acc, sizes: &[(u16, u16, u16)]| {
-        found.extend(sizes.iter().map(|(m, n, k)| CoopProduct { shape: MatrixShape { m: *m, n: *n, k: *k }, factor, acc }));
+        found.extend(sizes.iter().map(|(m, n, k)| CoopProduct {
+            shape: MatrixShape { m: *m, n: *n, k: *k },
+            factor,
+            acc,
+        }));
     };
     all(Scalar::F16, Scalar::F32, &sizes);
     all(Scalar::F16, Scalar::F16, &sizes);
