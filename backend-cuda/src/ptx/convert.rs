@@ -55,7 +55,9 @@ impl Renderer<'_> {
 
     fn from_bool(&mut self, ty: Scalar, to: Reg, value: Reg) {
         let one = match ty {
-            Scalar::F64 => return ptx!(self, "selp.f64 {to}, {}, {}, {value}", Operand::F64(1f64.to_bits()), Operand::F64(0)),
+            Scalar::F64 => {
+                return ptx!(self, "selp.f64 {to}, {}, {}, {value}", Operand::F64(1f64.to_bits()), Operand::F64(0));
+            }
             Scalar::F32 => 0x3f80_0000,
             Scalar::F16 => 0x3c00,
             Scalar::Bf16 => 0x3f80,

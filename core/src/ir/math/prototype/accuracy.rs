@@ -1,5 +1,5 @@
 //! How near the routines come to the true values. The bounds are what was found over all floats (all of `f32` for one
-//! argument, 4 * 10^7 pairs for two), not what the table of operations promises; here a sample is held to them.
+//! argument, 10^8 pairs for two), not what the table of operations promises; here a sample is held to them.
 
 use super::ops::{U, bits};
 use super::{convert, division, exponential, fma, inverse, logarithm, power, root, trigonometric};

@@ -1,0 +1,1 @@
+//! The machine code that PTX becomes, by the disassembler.

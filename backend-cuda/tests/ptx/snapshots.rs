@@ -1,0 +1,1 @@
+//! The PTX of small kernels.
