@@ -18,7 +18,7 @@ fn arguments(kinds: &str, i: usize, edges: &[f32], patterns: &mut Patterns) -> V
         // A third of them from the edges; for one argument all edges come first.
         let edge = match kinds.len() {
             1 => edges.get(i).copied(),
-            _ if i % 3 == 0 => Some(edges[patterns.word() as usize % edges.len()]),
+            _ if i.is_multiple_of(3) => Some(edges[patterns.word() as usize % edges.len()]),
             _ => None,
         };
         let last = floats.last().copied().unwrap_or(1.0);
@@ -27,7 +27,7 @@ fn arguments(kinds: &str, i: usize, edges: &[f32], patterns: &mut Patterns) -> V
             'p' => {
                 let product = floats[floats.len() - 2] * last;
                 let close = f32::from_bits(product.to_bits() ^ 0x8000_0000 ^ (patterns.word() >> (8 + i % 24)));
-                if i % 2 == 0 { close } else { patterns.near(product) }
+                if i.is_multiple_of(2) { close } else { patterns.near(product) }
             }
             _ => patterns.any(),
         };
