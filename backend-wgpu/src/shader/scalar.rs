@@ -408,6 +408,12 @@ impl Writer<'_, '_> {
         if ScalarSet::INTEGERS.has(from) && ScalarSet::INTEGERS.has(to) && source.width == target.width {
             return Ok(self.bitcast(x, source, target));
         }
+        if ScalarSet::INTEGERS.has(from) && ScalarSet::INTEGERS.has(to) && source.width < target.width {
+            // naga extends by the sign of the target, the IR by that of the source.
+            let wide = naga::Scalar { kind: source.kind, width: target.width };
+            let extended = self.convert(x, wide);
+            return Ok(self.bitcast(extended, wide, target));
+        }
         Ok(self.convert(x, target))
     }
 
