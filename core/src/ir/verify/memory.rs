@@ -68,13 +68,8 @@ fn length(cx: &Context<'_>, memory: &Memory, name: &str) -> Result<(), (String, 
             Err((format!("{name} is larger than 256 MiB"), "use a buffer"))
         }
         Def::Constant(_) | Def::Specialisation(_) => Ok(()),
-<<<<<<< ours
         // The host knows its arguments and what the `launch` region makes of them.
         Def::Param(_) | Def::Result(..) if memory.space == Space::Shared && cx.function.launch.is_some() => Ok(()),
-=======
-        // A derived value has become a parameter once the kernel is lowered.
-        Def::Result(..) | Def::Param(_) if memory.space == Space::Shared && cx.function.launch.is_some() => Ok(()),
->>>>>>> theirs
         Def::Result(..) | Def::Param(_) | Def::Argument(..) | Def::Memory(_) => Err((
             format!("the length of {name} is not known when the kernel is launched"),
             "give a constant or a specialisation constant; shared memory of a kernel may also take a parameter",
