@@ -68,7 +68,8 @@ fn length(cx: &Context<'_>, memory: &Memory, name: &str) -> Result<(), (String, 
             Err((format!("{name} is larger than 256 MiB"), "use a buffer"))
         }
         Def::Constant(_) | Def::Specialisation(_) => Ok(()),
-        Def::Result(..) if memory.space == Space::Shared && cx.function.launch.is_some() => Ok(()),
+        // A derived value has become a parameter once the kernel is lowered.
+        Def::Result(..) | Def::Param(_) if memory.space == Space::Shared && cx.function.launch.is_some() => Ok(()),
         Def::Result(..) | Def::Param(_) | Def::Argument(..) | Def::Memory(_) => Err((
             format!("the length of {name} is not known when the kernel is launched"),
             "give a constant, a specialisation constant or, for shared memory, a value of the `launch` region",
