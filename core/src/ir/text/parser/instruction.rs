@@ -198,7 +198,12 @@ impl<'a> Body<'_, 'a> {
         }
         let message = format!("nothing says for which type `{}` is meant", op.name());
         let example = if matches!(op.row().suffix, Suffix::Aggregate(_)) { "f32x4" } else { "f32" };
-        self.cursor.fail(Code::IrUntyped, span, message, &format!("write the type behind it: `{}.{example}`", op.name()))
+        self.cursor.fail(
+            Code::IrUntyped,
+            span,
+            message,
+            &format!("write the type behind it: `{}.{example}`", op.name()),
+        )
     }
 
     fn values(&mut self, op: Op, ty: Option<Type>, operands: &Operands<'a>) -> Parse<Vec<ValueId>> {
