@@ -197,11 +197,11 @@ impl Caps {
         let features = common.iter().chain(ampere).chain(hopper);
         let narrow = [Scalar::I8, Scalar::U8, Scalar::I16, Scalar::U16];
         let arithmetic = ScalarSet::ALL.without(ScalarSet::of(&narrow)).without(ScalarSet::FLOATS8);
-        // What can be stored is what there are conversions for.
-        let storage = match sm {
-            ..80 => ScalarSet::STORED.without(ScalarSet::FLOATS8).without(ScalarSet::of(&[Scalar::Bf16])),
-            80..89 => ScalarSet::STORED.without(ScalarSet::FLOATS8),
-            89.. => ScalarSet::STORED,
+        let short = ScalarSet::of(&[Scalar::F16, Scalar::Bf16]);
+        let conversions = match sm {
+            ..80 => ScalarSet::of(&[Scalar::F16]),
+            80..89 => short,
+            89.. => short.or(ScalarSet::FLOATS8),
         };
         // Arithmetic on `bf16` came with Hopper.
         let missing = if sm >= 90 { ScalarSet::NONE } else { ScalarSet::of(&[Scalar::Bf16]) };
@@ -209,9 +209,9 @@ impl Caps {
             name: format!("sm_{sm}{}", if own { "a" } else { "" }),
             features: features.fold(0, |bits, f| bits | 1 << *f as u32),
             arithmetic: arithmetic.without(missing),
-            conversions: ScalarSet::FLOATS8.or(ScalarSet::of(&[Scalar::F16, Scalar::Bf16])),
-            storage,
-            local_storage: storage,
+            conversions,
+            storage: ScalarSet::STORED,
+            local_storage: ScalarSet::STORED,
             access_bytes: 16,
             vector_lanes: 16,
             local_views: true,
