@@ -4,14 +4,14 @@ mod support;
 
 use girih_core::ir::caps::{CoopProduct, SubgroupWidths};
 use girih_core::ir::types::MatrixShape;
-use girih_core::ir::{Caps, Feature, Module, Scalar, ScalarSet, Verified};
+use girih_core::ir::{Caps, Feature, Module, Scalar, ScalarSet, Verified, verify};
 use girih_core::lower;
 use girih_core::runtime::LoadOptions;
 use girih_wgpu::{Emitted, Language, emit};
 use std::path::Path;
 use std::process::Command;
 use std::sync::Once;
-use support::{module, said, table};
+use support::{said, table};
 
 /// A device that has all that wgpu can offer.
 fn rich() -> Caps {
@@ -96,30 +96,52 @@ fn check(name: &str, module: &Verified<Module>, caps: &Caps, portable: bool) -> 
     Ok(())
 }
 
+/// How many kernels of the table are written as one module.
+const PACK: usize = 40;
+
+/// A case of the table, and whether every language can say it.
+struct Packed {
+    case: table::Case,
+    module: Verified<Module>,
+    portable: bool,
+}
+
+/// Checks cases as one module, and one by one if that fails, to say which.
+fn check_pack(pack: &[Packed], caps: &Caps, name: &str) -> Vec<String> {
+    let functions = pack.iter().enumerate().map(|(i, p)| {
+        let mut function = p.module.functions.iter().next().expect("a case has one kernel").clone();
+        function.name = format!("case{i}").into();
+        function
+    });
+    let together = verify(Module { functions: functions.collect() }).expect("each kernel was verified");
+    let portable = pack.iter().all(|p| p.portable);
+    let Err(error) = check(name, &together, caps, portable) else { return vec![] };
+    let alone: Vec<String> = (pack.iter())
+        .filter_map(|p| check(name, &p.module, caps, p.portable).err().map(|e| format!("{}: {e}", p.case)))
+        .collect();
+    if alone.is_empty() { vec![format!("a module of several kernels: {error}")] } else { alone }
+}
+
 #[test]
 fn every_operation_of_the_table_is_written_or_refused_by_name() {
     let mut written = 0;
     let mut failures = vec![];
     for caps in [Caps::web(), rich()] {
-        for (i, case) in table::cases().into_iter().enumerate() {
-            let module = match table::kernel(case) {
-                Ok(module) => module,
-                Err(errors) => {
-                    failures.push(format!("{case}: the test's own kernel: {}", said("", &errors)));
-                    continue;
-                }
-            };
+        let mut packed = vec![];
+        for case in table::cases() {
+            let module = table::kernel(case).unwrap_or_else(|e| panic!("{case}: {}", said("", &e)));
             let kernels: Vec<_> = module.kernels().collect();
             // What no shading language has is refused by legalisation, which says so.
-            if lower::compile(&module, &kernels, &caps, &LoadOptions::default()).is_err() {
-                continue;
+            if lower::compile(&module, &kernels, &caps, &LoadOptions::default()).is_ok() {
+                let wide = |s: Scalar| s.bits() == 64 || s == Scalar::F16;
+                let portable = !wide(case.source) && !case.ty.element().is_some_and(wide);
+                packed.push(Packed { case, module, portable });
             }
-            let wide = |s: Scalar| s.bits() == 64 || s == Scalar::F16;
-            let portable = !wide(case.source) && !case.ty.element().is_some_and(wide);
-            written += 1;
-            if let Err(error) = check(&format!("table-{}-{i}", caps.name), &module, &caps, portable) {
-                failures.push(format!("{case} on {}: {error}", caps.name));
-            }
+        }
+        written += packed.len();
+        packed.sort_by_key(|p| p.portable);
+        for (i, pack) in packed.chunks(PACK).enumerate() {
+            failures.extend(check_pack(pack, &caps, &format!("table-{}-{i}", caps.name)));
         }
     }
     assert!(failures.is_empty(), "{} of {written}:\n{}", failures.len(), failures.join("\n"));
