@@ -6,7 +6,7 @@
 
 use crate::diag::Diagnostic;
 use crate::idx::IndexVec;
-use crate::ir::{Builder, Def, Function, Inst, InstId, Memory, Op, RegionId, Type, Value, ValueId};
+use crate::ir::{Builder, Def, Function, Inst, InstId, Memory, RegionId, Type, Value, ValueId};
 
 /// A pass over one function.
 pub trait Pass {

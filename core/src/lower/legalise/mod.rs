@@ -37,6 +37,8 @@ mod routines;
 mod scalarise;
 mod storage;
 mod subgroups;
+#[cfg(test)]
+mod tests;
 mod wide;
 mod words;
 

@@ -5,21 +5,8 @@
 
 use crate::diag::{Code, Diagnostic};
 use crate::ir::attrs::Attr;
-use crate::ir::{Builder, Function, FunctionId, Module, ValueId, math, text};
-use crate::span::Span;
+use crate::ir::{Builder, Function, FunctionId, Module, ValueId, math};
 use std::collections::HashMap;
-use std::sync::OnceLock;
-
-/// The library's text, read once.
-fn library() -> &'static Module {
-    static LIBRARY: OnceLock<Module> = OnceLock::new();
-    LIBRARY.get_or_init(|| {
-        let text: String = math::FILES.iter().map(|(_, text)| *text).collect();
-        // What stands in the library has no place in the user's sources.
-        let parsed = text::parse(Span::NONE.source, &text);
-        parsed.expect("the library's text is tested").module
-    })
-}
 
 /// The routines that a module has or is going to have.
 #[derive(Debug)]
@@ -36,7 +23,7 @@ pub(super) struct Routines {
 impl Routines {
     /// None yet; the first will stand at this place.
     pub(super) fn new(next: usize) -> Routines {
-        Routines { library: library(), placed: HashMap::new(), pending: vec![], next }
+        Routines { library: math::library(), placed: HashMap::new(), pending: vec![], next }
     }
 
     /// Those that are to be appended to the module now.
