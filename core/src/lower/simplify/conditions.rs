@@ -1,7 +1,7 @@
 //! Identities of comparisons, selections and conversions.
 
 use super::facts;
-use super::forward::Forward;
+use super::forward::{Forward, mirrored};
 use crate::ir::{Op, Scalar, Type, ValueId};
 
 impl Forward<'_> {
@@ -166,16 +166,5 @@ impl Forward<'_> {
         let wide = self.emit(Op::Convert, to, &[x], false);
         let c = self.constant(to, c);
         Some(self.emit(Op::Add, to, &[wide, c], !to.is_signed()))
-    }
-}
-
-/// The comparison with its operands swapped.
-fn mirrored(op: Op) -> Op {
-    match op {
-        Op::Lt => Op::Gt,
-        Op::Le => Op::Ge,
-        Op::Gt => Op::Lt,
-        Op::Ge => Op::Le,
-        symmetric => symmetric,
     }
 }

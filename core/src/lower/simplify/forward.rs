@@ -313,18 +313,38 @@ impl<'a> Forward<'a> {
                 self.learn_condition(b, false);
             }
             (Op::Eq | Op::Ne | Op::Lt | Op::Le | Op::Gt | Op::Ge, &[a, b]) => {
-                let Some(Type::Scalar(s)) = ty.filter(|ty| ty.element().is_some_and(Scalar::is_integer)) else {
-                    return;
-                };
-                let Some(op) = (if holds { Some(op) } else { facts::opposite(op) }) else { return };
-                let (fa, fb) = facts::where_true(op, s, self.facts(a), self.facts(b));
-                self.learn(a, fa);
-                self.learn(b, fb);
-                if op == Op::Eq && self.bits(b).is_some() {
-                    self.stands_for(a, b);
-                }
+                self.learn_comparison(op, ty, a, b, holds)
             }
             (_, _) => {}
+        }
+    }
+
+    fn learn_comparison(&mut self, op: Op, ty: Option<Type>, a: ValueId, b: ValueId, holds: bool) {
+        let Some(Type::Scalar(s)) = ty else { return };
+        // The same comparison seen from the other side, and the opposite ones.
+        self.is_known(mirrored(op), s, b, a, holds);
+        let Some(other) = facts::opposite(op).filter(|op| !s.is_float() || matches!(op, Op::Eq | Op::Ne)) else {
+            return;
+        };
+        self.is_known(other, s, a, b, !holds);
+        self.is_known(mirrored(other), s, b, a, !holds);
+        if !s.is_integer() {
+            return;
+        }
+        let op = if holds { op } else { other };
+        let (fa, fb) = facts::where_true(op, s, self.facts(a), self.facts(b));
+        self.learn(a, fa);
+        self.learn(b, fb);
+        if op == Op::Eq && self.bits(b).is_some() {
+            self.stands_for(a, b);
+        }
+    }
+
+    /// A condition that is computed later will be known.
+    fn is_known(&mut self, op: Op, s: Scalar, a: ValueId, b: ValueId, holds: bool) {
+        let constant = self.constant(Scalar::Bool, holds.into());
+        if let Some(key) = key(op, Some(s.into()), &[a, b], (-1, 0)) {
+            self.remember(key, constant);
         }
     }
 
@@ -528,6 +548,17 @@ impl<'a> Forward<'a> {
             self.f.insts[id].set(Attr::NoWrap);
         }
         fits
+    }
+}
+
+/// The comparison with its operands swapped.
+pub(super) fn mirrored(op: Op) -> Op {
+    match op {
+        Op::Lt => Op::Gt,
+        Op::Le => Op::Ge,
+        Op::Gt => Op::Lt,
+        Op::Ge => Op::Le,
+        symmetric => symmetric,
     }
 }
 

@@ -113,7 +113,8 @@ impl Forward<'_> {
         if let Some((x, inner, exact)) = self.is_binary(a, Op::Add)
             && let Some(d) = self.bits(inner)
         {
-            return Some(self.moved(s, x, d, c, nowrap && exact));
+            // What is added at least as much as is taken away: where that fits, this does, too.
+            return Some(self.moved(s, x, d, c, exact && (nowrap || d >= c)));
         }
         if let Some((x, inner, exact)) = self.is_binary(a, Op::Sub)
             && let Some(d) = self.bits(inner)
@@ -244,7 +245,16 @@ impl Forward<'_> {
             return Some(self.emit(Op::Shr, s, &[x, sum], false));
         }
         let (x, inner, exact) = self.is_binary(a, Op::Shl)?;
-        if self.bits(inner)? & (width - 1) != count || s.is_signed() {
+        let up = self.bits(inner)? & (width - 1);
+        if s.is_signed() {
+            return None;
+        }
+        if exact && up != count {
+            let by = self.constant(s, up.abs_diff(count));
+            let op = if up > count { Op::Shl } else { Op::Shr };
+            return Some(self.emit(op, s, &[x, by], up > count));
+        }
+        if up != count {
             return None;
         }
         if exact || self.facts(x).max <= s.mask() >> count {

@@ -29,7 +29,7 @@ mod memory;
 mod unroll;
 mod vectorise;
 
-use crate::ir::{Caps, Module};
+use crate::ir::{Caps, Function, Module};
 use forward::{Forward, Memo};
 
 /// Most repetitions; what is left then is right, too, only not as simple as it could be.
@@ -47,10 +47,17 @@ pub fn run(module: &mut Module, caps: &Caps) {
     }
 }
 
-fn function_to_fixpoint(function: &mut crate::ir::Function, caps: &Caps) {
+fn function_to_fixpoint(function: &mut Function, caps: &Caps) {
     let mut memo = Memo::default();
+    rounds(function, caps, &mut memo);
+    if vectorise::run(function, caps, &memo) {
+        rounds(function, caps, &mut memo);
+    }
+}
+
+fn rounds(function: &mut Function, caps: &Caps, memo: &mut Memo) {
     for _ in 0..ROUNDS {
-        let mut changed = Forward::run(function, caps, &mut memo);
+        let mut changed = Forward::run(function, caps, memo);
         changed |= dead::run(function);
         changed |= invariant::run(function);
         changed |= !caps.rolled && unroll::run(function);
@@ -58,11 +65,4 @@ fn function_to_fixpoint(function: &mut crate::ir::Function, caps: &Caps) {
             break;
         }
     }
-    if vectorise::run(function, caps, &memo) {
-        Forward::run(function, caps, &mut memo);
-        dead::run(function);
-    }
 }
-
-#[cfg(test)]
-mod tests;

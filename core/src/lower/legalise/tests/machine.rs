@@ -168,7 +168,13 @@ impl Machine<'_> {
                 };
                 let new = match inst.op {
                     Op::AtomicExchange => value,
-                    Op::AtomicCompareExchange => if old == value { x[3][0] } else { old },
+                    Op::AtomicCompareExchange => {
+                        if old == value {
+                            x[3][0]
+                        } else {
+                            old
+                        }
+                    }
                     _ => eval::scalar(op, scalar, scalar, &[old, value]).unwrap(),
                 };
                 let at = self.place(f, inst, ty);
