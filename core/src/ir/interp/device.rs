@@ -168,7 +168,10 @@ impl Interpreter {
     ) -> Result<(Module, Vec<Entry>), Vec<Diagnostic>> {
         if let Some(caps) = &self.options.caps {
             let compiled = lower::compile(module, kernels, caps, options)?;
-            return Ok((compiled.module.into_inner(), compiled.entries));
+            let mut module = compiled.module.into_inner();
+            // A legal module still has the device's own functions.
+            library::link(&mut module).map_err(|d| vec![d])?;
+            return Ok((module, compiled.entries));
         }
         let mut module = (**module).clone();
         let mut entries = vec![];
