@@ -15,7 +15,9 @@
 //! files ([`FileLoader`]), effects ([`SystemHost`]) and a stack that is large enough ([`on_big_stack`]).
 
 pub mod conform;
+pub mod devices;
 mod host;
+pub mod kernels;
 mod loader;
 mod program;
 pub mod render;
@@ -26,6 +28,7 @@ pub use girih_core as core;
 pub use girih_core::bend::Options;
 pub use girih_core::diag::{Code, Diagnostic, Severity, Style, WarningLevels, did_you_mean, render};
 pub use girih_core::span::{Sources, Span};
+pub use girih_core::{ir, runtime};
 pub use host::SystemHost;
 pub use loader::{FileLoader, TextLoader};
 pub use program::{Outcome, Program, RunOptions, Stats};

@@ -1,3 +1,6 @@
 //! NVIDIA GPUs: kernel form becomes PTX text, and the CUDA driver, found at run time, runs it.
 
+pub mod device;
 pub mod ptx;
+
+pub use device::{Cuda, Settings, devices, open, open_with};

@@ -3,28 +3,38 @@
 use crate::console::Console;
 use crate::exit::Exit;
 use girih::Code;
+use girih::devices::Selector;
 
 /// Where a program runs.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Device {
     /// On the CPU.
     Cpu,
-    /// On a device that this version has no back end for.
+    /// On a device that Bend programs cannot use in this version; kernels of the IR can.
     Absent(String),
 }
 
-/// Reads `auto`, `cpu`, `wgpu`, `cuda` or `cuda:1`.
+/// Reads `auto`, `cpu`, `wgpu`, `cuda`, `cuda:1`, and the names of the reference machine.
 pub fn parse(text: &str) -> Result<Device, String> {
     let (kind, number) = text.split_once(':').map_or((text, None), |(kind, number)| (kind, Some(number)));
     let numbered = number.is_none_or(|n| !n.is_empty() && n.bytes().all(|b| b.is_ascii_digit()));
     match kind {
         "auto" | "cpu" if number.is_none() => Ok(Device::Cpu),
-        "wgpu" | "cuda" if numbered => Ok(Device::Absent(text.to_owned())),
+        "interpreter" | "lowered" | "wgpu" => Selector::parse(text).map(|_| Device::Absent(text.to_owned())),
+        "cuda" if numbered => Ok(Device::Absent(text.to_owned())),
         _ => Err("a device is `auto` or `cpu`".to_owned()),
     }
 }
 
 impl Device {
+    /// The device for kernels of the IR, which run on more than Bend programs do in this version.
+    pub fn for_kernels(&self) -> Result<Selector, String> {
+        match self {
+            Device::Cpu => Ok(Selector::Auto),
+            Device::Absent(name) => Selector::parse(name),
+        }
+    }
+
     /// Says so if the device is not there.
     pub fn check(&self, console: &Console) -> Result<(), Exit> {
         match self {

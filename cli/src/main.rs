@@ -8,6 +8,7 @@ mod console;
 mod device;
 mod exit;
 mod interrupt;
+mod launch;
 mod memory;
 mod optimizations;
 mod verbs;

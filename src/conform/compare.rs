@@ -193,7 +193,7 @@ fn small_float(scalar: Scalar, bits: u64) -> f64 {
     }
 }
 
-fn show(scalar: Scalar, bits: u64) -> String {
+pub(super) fn show(scalar: Scalar, bits: u64) -> String {
     let width = scalar.bytes() as usize * 2;
     if scalar.is_float() {
         format!("{:e} (0x{bits:0width$x})", value(scalar, bits))

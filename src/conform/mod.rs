@@ -11,14 +11,18 @@
 mod compare;
 mod edges;
 
+mod programs;
 mod random;
 mod runner;
+mod suite;
 mod table;
 
 pub use compare::{Expectation, Mismatch};
 
+pub use programs::program_group;
 pub use random::{group as random_group, random_groups, shrink};
-pub use runner::{Oracle, Outcome, Tally, run_group};
+pub use runner::{Oracle, Outcome, Tally, run_fault, run_group};
+pub use suite::{Failure, Part, Suite, program_files, reference, run_on};
 pub use table::table_groups;
 
 use girih_core::ir::{FunctionId, Module, Scalar, Verified};
@@ -52,6 +56,17 @@ pub struct Case {
     pub traps: Option<u32>,
     /// The argument, a buffer, whose first word the kernel sets to its subgroup's width: the reference is run with the same.
     pub width: Option<usize>,
+    /// What buffers must hold afterwards, whatever the reference says.
+    pub checks: Vec<Check>,
+}
+
+/// The stated contents of a buffer after a launch.
+#[derive(Clone, Debug)]
+pub struct Check {
+    /// The argument's position.
+    pub argument: usize,
+    /// Its elements.
+    pub expected: girih_core::ir::text::run::Expectation,
 }
 
 /// An argument of a case.

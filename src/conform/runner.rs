@@ -122,6 +122,9 @@ fn judge(case: &Case, expected: &[Vec<Vec<u8>>; 2], found: &[Vec<u8>]) -> Outcom
             if let Err(m) = compare::compare(expectation, &plain[buffer], &flushed[buffer], &found[buffer]) {
                 return Outcome::Different(position, m);
             }
+            if let Some(wrong) = stated(case, position, &found[buffer]) {
+                return Outcome::Different(position, wrong);
+            }
             buffer += 1;
         }
     }
@@ -130,6 +133,25 @@ fn judge(case: &Case, expected: &[Vec<Vec<u8>>; 2], found: &[Vec<u8>]) -> Outcom
 
 /// A kernel and the values of its specialisation constants.
 type Variant = (FunctionId, Vec<(String, u64)>);
+
+/// Where a buffer differs from what the case states.
+fn stated(case: &Case, position: usize, found: &[u8]) -> Option<Mismatch> {
+    let check = case.checks.iter().find(|check| check.argument == position)?;
+    let index = check.expected.mismatch_in(found)?;
+    let (scalar, expected) = check.expected.values.get(index).copied()?;
+    let found = super::unpack(scalar, found).get(index).copied().unwrap_or_default();
+    Some(Mismatch { index, expected: compare::show(scalar, expected), found: compare::show(scalar, found), count: 1 })
+}
+
+/// Runs a case that must end with an error; says what came instead.
+pub fn run_fault(group: &Group, case: &Case, code: Code, machine: &mut dyn Device) -> Result<(), String> {
+    let mut launcher = Launcher { group, programs: HashMap::new() };
+    match launcher.launch(machine, case) {
+        Err(error) if error.code == code => Ok(()),
+        Err(error) => Err(format!("{} instead of {code}: {}", error.code, error.message)),
+        Ok(_) => Err(format!("it ended well, but {code} was expected")),
+    }
+}
 
 /// The group's kernels on one device: loaded together, or one by one where some are refused.
 struct Launcher<'a> {
@@ -221,8 +243,8 @@ fn trapped(case: &Case, result: Result<(), Diagnostic>) -> Result<(), Diagnostic
     let span = girih_core::span::Span::NONE;
     match (case.traps, result) {
         (None, result) => result,
-        (Some(code), Err(error)) if error.code == Code::Trap && error.message.contains(&format!("`{code}`")) => Ok(()),
-        (Some(code), Ok(())) => Err(Diagnostic::new(Code::Trap, span, format!("the trap `{code}` was not reported"))),
+        (Some(code), Err(error)) if error.code == Code::Trap && error.message.ends_with(&format!(" {code}")) => Ok(()),
+        (Some(code), Ok(())) => Err(Diagnostic::new(Code::Trap, span, format!("nothing was reported instead of trap {code}"))),
         (Some(_), Err(error)) => Err(error),
     }
 }

@@ -136,6 +136,7 @@ impl Writer {
             specialisations: vec![],
             traps: None,
             width: None,
+            checks: vec![],
         });
     }
 

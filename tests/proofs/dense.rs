@@ -22,12 +22,8 @@ pub fn softmax(machine: &mut Machine, rows: usize, columns: usize) -> (f64, Dura
     let [program] = machine.load(include_str!("../ir/proofs/softmax.gir"), ["softmax"]);
     let x = machine.buffer(&source.iter().map(|v| v.to_bits()).collect::<Vec<_>>());
     let y = machine.buffer(&vec![f32::NAN.to_bits(); rows * columns]);
-    let arguments = vec![
-        Argument::Buffer(x, 0),
-        Argument::Buffer(y, 0),
-        Machine::u32(rows as u32),
-        Machine::u32(columns as u32),
-    ];
+    let arguments =
+        vec![Argument::Buffer(x, 0), Argument::Buffer(y, 0), Machine::u32(rows as u32), Machine::u32(columns as u32)];
     let elapsed = machine.median(Command::Dispatch(Dispatch { program, arguments, grid: Grid::Own }));
     let found = machine.read(y, rows * columns);
     let mut worst = 0f64;

@@ -30,7 +30,8 @@ impl Machine {
         let parsed = text::parse(SourceId::new(0), source).unwrap_or_else(|e| panic!("{}", said(&e)));
         let module = verify(parsed.module).unwrap_or_else(|e| panic!("{}", said(&e)));
         let ids = kernels.map(|k| module.find(k).expect("the kernel stands in the text"));
-        let programs = self.device.load(&module, &ids, &LoadOptions::default()).unwrap_or_else(|e| panic!("{}", said(&e)));
+        let programs =
+            self.device.load(&module, &ids, &LoadOptions::default()).unwrap_or_else(|e| panic!("{}", said(&e)));
         programs.try_into().expect("a program for each kernel")
     }
     fn allocate(&mut self, words: usize, indirect: bool) -> BufferId {

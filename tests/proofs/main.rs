@@ -77,7 +77,9 @@ fn trees_are_sorted() {
 #[test]
 fn rows_become_softmax() {
     on_all(1, any, |name, machine| {
-        for (rows, columns) in [(1, 1), (3, 2), (2, 3), (5, 4), (3, 257), (2, 781), (3, 1000), (2, 1023), (2, 4095), (2, 4096)] {
+        for (rows, columns) in
+            [(1, 1), (3, 2), (2, 3), (5, 4), (3, 257), (2, 781), (3, 1000), (2, 1023), (2, 4095), (2, 4096)]
+        {
             let (error, _) = dense::softmax(machine, rows, columns);
             // In units of the mean 1 / columns.
             assert!(error < 2e-3, "{name}: {rows} x {columns}: off by {error}");

@@ -75,5 +75,4 @@ impl Renderer<'_> {
         ptx!(self, "mbarrier.{ask}.parity.shared.b64 {complete}, {barrier}, {parity}");
         ptx!(self, "@!{complete} bra {again}");
     }
-
 }

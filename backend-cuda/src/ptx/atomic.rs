@@ -22,8 +22,7 @@ impl Renderer<'_> {
     pub fn atomic_store(&mut self, inst: &Inst) {
         let ty = inst.element();
         let address = self.address(inst.operands[0], inst.operands[1], inst.offset(), ty.bytes());
-        let (at, scope, value) =
-            (self.function.space(inst.operands[0]), self.scope(inst), self.reg(inst.operands[2]));
+        let (at, scope, value) = (self.function.space(inst.operands[0]), self.scope(inst), self.reg(inst.operands[2]));
         let order = match inst.order() {
             Order::Relaxed | Order::Acquire => "relaxed",
             Order::Release | Order::AcquireRelease => "release",

@@ -108,7 +108,9 @@ impl Renderer<'_> {
             selected.extend(home.regs().zip(a.into_iter().zip(b)).map(|(to, (a, b))| (to, a, b)));
         }
         // A result may lie in the register of a value that another one is made of.
-        let reads = |to| selected.iter().any(|(other, a, b)| *other != to && (*a == Operand::Reg(to) || *b == Operand::Reg(to)));
+        let reads = |to| {
+            selected.iter().any(|(other, a, b)| *other != to && (*a == Operand::Reg(to) || *b == Operand::Reg(to)))
+        };
         let apart = selected.iter().any(|(to, _, _)| reads(*to));
         let mut moves = vec![];
         for (to, a, b) in selected {

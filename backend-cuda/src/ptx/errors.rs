@@ -11,7 +11,7 @@ pub fn diagnostics(ptx: &Ptx, log: &str) -> Vec<Diagnostic> {
         let Some((line, said)) = about_line(entry) else { continue };
         let span = line.checked_sub(1).and_then(|i| ptx.lines.get(i)).copied().unwrap_or(Span::NONE);
         let text = ptx.text.lines().nth(line.saturating_sub(1)).unwrap_or("").trim();
-        let message = format!("the assembler says of `{text}`: {said}");
+        let message = format!("the assembler says of `{}`: {said}", shortened(text));
         let diagnostic = Diagnostic::new(Code::DeviceCompiler, span, message);
         if !found.contains(&diagnostic) {
             found.push(diagnostic);
@@ -30,4 +30,12 @@ fn about_line(entry: &str) -> Option<(usize, String)> {
     let (line, said) = rest.split_once(';')?;
     let said: Vec<&str> = said.split_whitespace().collect();
     Some((line.trim().parse().ok()?, said.join(" ").replace(" : ", ": ")))
+}
+
+/// The beginning of a line: products of matrices name hundreds of registers.
+fn shortened(text: &str) -> String {
+    match text.char_indices().nth(80) {
+        Some((end, _)) => format!("{} ..", &text[..end]),
+        None => text.to_owned(),
+    }
 }

@@ -41,7 +41,8 @@ impl Renderer<'_> {
     /// `coop.mma`.
     pub fn coop_mma(&mut self, inst: &Inst) {
         let homes: Vec<Home> = inst.operands.iter().map(|v| self.home(*v)).collect();
-        let (Some((_, shape, acc)), Some((_, _, ty))) = (self.fragment(inst.results[0]), self.fragment(inst.operands[0]))
+        let (Some((_, shape, acc)), Some((_, _, ty))) =
+            (self.fragment(inst.results[0]), self.fragment(inst.operands[0]))
         else {
             return self.refuse(inst, "no fragments");
         };

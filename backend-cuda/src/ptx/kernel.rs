@@ -8,7 +8,7 @@ use super::shared::{SharedLayout, SharedSize};
 use super::subgroup::communicates;
 use super::target::Target;
 use super::text::Text;
-use girih_core::ir::{Function, Module, Scalar, Space, Type, ValueId};
+use girih_core::ir::{Function, Module, Space, Type, ValueId};
 
 /// The name of a kernel's entry whose grid stands in memory.
 pub(super) fn indirect_name(name: &str) -> String {
@@ -153,9 +153,4 @@ fn declarations(text: &mut Text, function: &Function, bank: &Bank) {
         let bytes = function.as_constant(memory.length).unwrap_or(1) * u64::from(memory.element.bytes());
         text.line(format_args!("  .local .align {align} .b8 {}[{}];", private_name(id), bytes.max(1)));
     }
-}
-
-/// Bytes of a scalar parameter in a launch.
-pub fn parameter_bytes(ty: Scalar) -> usize {
-    if scalar_class(ty) == Class::B64 { 8 } else { 4 }
 }

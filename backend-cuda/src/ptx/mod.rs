@@ -40,7 +40,6 @@ mod text;
 mod wgmma;
 
 pub use errors::diagnostics;
-pub use kernel::parameter_bytes;
 pub use shared::SharedSize;
 pub use target::{Isa, Target};
 

@@ -202,7 +202,9 @@ impl<'a> Renderer<'a> {
     }
     /// Whether giving values to others takes no instruction.
     pub fn copies_nothing(&self, from: &[ValueId], to: &[ValueId]) -> bool {
-        from.iter().zip(to).all(|(from, to)| self.function.as_constant(*from).is_none() && self.home(*from) == self.home(*to))
+        from.iter()
+            .zip(to)
+            .all(|(from, to)| self.function.as_constant(*from).is_none() && self.home(*from) == self.home(*to))
     }
 }
 

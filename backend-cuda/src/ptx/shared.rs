@@ -81,7 +81,8 @@ impl SharedLayout {
             }
         }
         layout.places.extend(chosen);
-        layout.size.fixed = layout.arrays.iter().fold(0, |end: u32, a| end.next_multiple_of(a.align).saturating_add(a.bytes));
+        layout.size.fixed =
+            layout.arrays.iter().fold(0, |end: u32, a| end.next_multiple_of(a.align).saturating_add(a.bytes));
         if !layout.size.chosen.is_empty() || layout.size.fixed > STATIC_BYTES {
             layout.ask_for_all();
         }
@@ -124,10 +125,6 @@ impl SharedLayout {
     pub fn chosen(&self) -> impl Iterator<Item = (MemoryId, u32)> {
         let ids = self.places.iter().filter(|(_, place)| *place == Place::Chosen).map(|(id, _)| *id);
         ids.zip(self.size.chosen.iter().copied())
-    }
-    /// Whether a launch's memory is used.
-    pub fn asks(&self) -> bool {
-        self.size.asked > 0 || !self.size.chosen.is_empty()
     }
     /// Declarations of the arrays.
     pub fn declarations(&self) -> Vec<String> {

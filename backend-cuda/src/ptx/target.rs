@@ -28,9 +28,16 @@ pub struct Target {
 pub const OLDEST: u32 = 75;
 
 impl Target {
-    /// The device of a compute capability, with all its instructions.
-    pub const fn device(sm: u32) -> Target {
-        Target { sm, specific: sm >= 90 }
+    /// What PTX for a card is written for: the oldest architecture that has all that is used of the card's own. The driver compiles
+    /// it for the card itself, so nothing is lost, and cards that are newer than this table run too. None for cards that are too old.
+    pub const fn of_device(sm: u32) -> Option<Target> {
+        match sm {
+            ..OLDEST => None,
+            OLDEST..80 => Some(Target { sm: 75, specific: false }),
+            80..90 => Some(Target { sm: 80, specific: false }),
+            90 => Some(Target { sm: 90, specific: true }),
+            91.. => Some(Target { sm: 90, specific: false }),
+        }
     }
 
     /// A target by its name: `sm_80`, `sm_90a`. None if it is not one, or older than `sm_75`.

@@ -52,10 +52,6 @@ impl Text {
         self.text.push_str(&other.text);
         self.spans.extend(other.spans);
     }
-    /// Whether nothing was written since it had this many lines.
-    pub fn lines(&self) -> usize {
-        self.spans.len()
-    }
     /// The whole text, and the place of each line.
     pub fn finish(self) -> (String, Vec<Span>) {
         (self.text, self.spans)

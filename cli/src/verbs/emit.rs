@@ -5,7 +5,9 @@ use crate::exit::Exit;
 use crate::optimizations::{self, Optimization};
 use crate::warnings::WarningFlags;
 use clap::{Args, ValueEnum};
-use girih::{Code, Options, Program, WarningLevels};
+use girih::devices::Profile;
+use girih::kernels::{KernelForm, Kernels, Language};
+use girih::{Code, Options, Program, Report, WarningLevels};
 use serde_json::json;
 use std::io::{ErrorKind, Write};
 use std::path::{Path, PathBuf};
@@ -14,7 +16,11 @@ const EXAMPLES: &str = "\
 Examples:
   girih emit sort.bend --as ast                 the program, formatted, without its comments
   girih emit sort.bend --as term                what is left when names are resolved and sugar is gone
-  girih emit sort.bend --as term -o sort.txt    the same, into a file";
+  girih emit sort.bend --as term -o sort.txt    the same, into a file
+  girih emit add.gir --as ir                    kernels, formatted
+  girih emit add.gir --as kernel --caps web     what is left when they are lowered for WebGPU's defaults
+  girih emit add.gir --as ptx --caps sm_80      the text for a CUDA card
+  girih emit add.gir --as wgsl                  the text for browsers; also spirv, spirv-text, msl, hlsl";
 
 /// Options of the verb.
 #[derive(Debug, Args)]
@@ -36,6 +42,9 @@ pub struct Emit {
     /// Switches of `bend`: `no-type-check` leaves types unchecked, the others have no effect here
     #[arg(short = 'O', value_name = "SWITCH", value_delimiter = ' ', value_parser = optimizations::parse)]
     optimizations: Vec<Optimization>,
+    /// For which device kernels are lowered: web, sm_75, sm_90 [default: sm_90 for ptx, else web]
+    #[arg(long, value_name = "PROFILE", value_parser = Profile::parse)]
+    caps: Option<Profile>,
 }
 
 /// A form of a program.
@@ -45,41 +54,98 @@ enum Form {
     Ast,
     /// The lambda core of the whole program, after type checking
     Term,
+    /// Kernels (.gir), parsed, verified and printed
+    Ir,
+    /// Kernels, lowered for a device's capabilities (`--caps`)
+    Kernel,
+    /// Kernels as text for the CUDA driver
+    Ptx,
+    /// Kernels in WebGPU's language
+    Wgsl,
+    /// Kernels as a SPIR-V module
+    Spirv,
+    /// The same, disassembled
+    SpirvText,
+    /// Kernels in Metal's language
+    Msl,
+    /// Kernels in Direct3D's language
+    Hlsl,
+}
+
+impl Form {
+    /// The form of kernels, if it is one.
+    fn of_kernels(self) -> Option<KernelForm> {
+        match self {
+            Form::Ast | Form::Term => None,
+            Form::Ir => Some(KernelForm::Ir),
+            Form::Kernel => Some(KernelForm::Kernel),
+            Form::Ptx => Some(KernelForm::Ptx),
+            Form::Wgsl => Some(KernelForm::Shader(Language::Wgsl)),
+            Form::Spirv => Some(KernelForm::Shader(Language::Spirv)),
+            Form::SpirvText => Some(KernelForm::Shader(Language::SpirvText)),
+            Form::Msl => Some(KernelForm::Shader(Language::Msl)),
+            Form::Hlsl => Some(KernelForm::Shader(Language::Hlsl)),
+        }
+    }
 }
 
 impl Emit {
     /// Prints the form.
     pub fn run(&self, console: &Console) -> Exit {
-        let program = Program::open(&self.file, &self.options());
-        let text = match self.form {
-            Form::Ast => program.syntax(),
-            Form::Term => program.core(),
+        let is_kernels = self.file.extension().is_some_and(|e| e == "gir");
+        let emitted = match (self.form.of_kernels(), is_kernels) {
+            (Some(form), true) => self.kernels(form),
+            (None, false) => self.program(),
+            (Some(_), false) => {
+                return console.fail(Code::BadArguments, "this form is for kernels, files that end in `.gir`", None);
+            }
+            (None, true) => {
+                return console.fail(Code::BadArguments, "this form is for Bend programs, not for kernels", None);
+            }
         };
-        let text = match text {
-            Ok(text) => text,
+        match emitted {
+            Ok(bytes) => self.write(&bytes, console),
             Err(report) => {
                 console.report(&report);
-                return Exit::Failed;
+                Exit::Failed
             }
+        }
+    }
+
+    fn program(&self) -> Result<Vec<u8>, Report> {
+        let program = Program::open(&self.file, &self.options());
+        let text = if self.form == Form::Ast { program.syntax() } else { program.core() };
+        text.map(String::into_bytes)
+    }
+
+    fn kernels(&self, form: KernelForm) -> Result<Vec<u8>, Report> {
+        let kernels = Kernels::open(&self.file)?;
+        let default = if form == KernelForm::Ptx { Profile::Cuda(90) } else { Profile::Web };
+        kernels.emit(form, self.caps.unwrap_or(default))
+    }
+
+    /// Writes to the file, or as text to standard output.
+    fn write(&self, bytes: &[u8], console: &Console) -> Exit {
+        let Some(path) = &self.output else {
+            let Ok(text) = std::str::from_utf8(bytes) else {
+                let hint = "name a file with `-o`, or use `--as spirv-text`";
+                return console.fail(Code::BadArguments, "this form is no text", Some(hint));
+            };
+            let form = self.form.to_possible_value().map(|v| v.get_name().to_owned());
+            console.result(text.trim_end(), || json!({"kind": "emit", "as": form, "text": text}));
+            return Exit::Ok;
         };
-        match &self.output {
-            None => {
-                let form = self.form.to_possible_value().map(|v| v.get_name().to_owned());
-                console.result(text.trim_end(), || json!({"kind": "emit", "as": form, "text": text}));
-                Exit::Ok
+        match write_whole(path, bytes) {
+            Ok(()) => Exit::Ok,
+            Err(error) => {
+                let why = match error.kind() {
+                    ErrorKind::NotFound => "there is no such folder".to_owned(),
+                    ErrorKind::PermissionDenied => "permission is denied".to_owned(),
+                    ErrorKind::IsADirectory => "it is a folder".to_owned(),
+                    kind => kind.to_string(), // The error itself speaks of a temporary file.
+                };
+                console.fail(Code::CannotWrite, format!("cannot write `{}`: {why}", path.display()), None)
             }
-            Some(path) => match write_whole(path, text.as_bytes()) {
-                Ok(()) => Exit::Ok,
-                Err(error) => {
-                    let why = match error.kind() {
-                        ErrorKind::NotFound => "there is no such folder".to_owned(),
-                        ErrorKind::PermissionDenied => "permission is denied".to_owned(),
-                        ErrorKind::IsADirectory => "it is a folder".to_owned(),
-                        kind => kind.to_string(), // The error itself speaks of a temporary file.
-                    };
-                    console.fail(Code::CannotWrite, format!("cannot write `{}`: {why}", path.display()), None)
-                }
-            },
         }
     }
 

@@ -2,8 +2,11 @@
 
 mod check;
 mod completions;
+mod conform;
+mod devices;
 mod emit;
 mod explain;
+mod kernel;
 mod render;
 mod run;
 
@@ -23,6 +26,10 @@ pub enum Verb {
     Emit(emit::Emit),
     /// Draw an image shader into a PNG or GIF file
     Render(render::Render),
+    /// List the devices that kernels can run on
+    Devices(devices::Devices),
+    /// Hold every device to the reference machine
+    Conform(conform::Conform),
     /// Say more about an error or a warning
     Explain(explain::Explain),
     /// Print a script that completes the command line in a shell
@@ -37,6 +44,8 @@ impl Verb {
             Verb::Check(verb) => verb.run(console),
             Verb::Emit(verb) => verb.run(console),
             Verb::Render(verb) => verb.run(console),
+            Verb::Devices(verb) => verb.run(console),
+            Verb::Conform(verb) => verb.run(console),
             Verb::Explain(verb) => verb.run(console),
             Verb::Completions(verb) => verb.run(console),
         }

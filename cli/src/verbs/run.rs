@@ -3,6 +3,7 @@
 use crate::console::{self, Console};
 use crate::exit::Exit;
 use crate::optimizations::{self, Optimization};
+use crate::verbs::kernel;
 use crate::warnings::WarningFlags;
 use crate::{device, interrupt, memory};
 use clap::{Args, ValueEnum};
@@ -17,13 +18,15 @@ Examples:
   girih run sort.bend                   prints `Result: ` and the value of `main`
   girih run add.bend 3 +4 '[1, 2]'      `main` is applied to the arguments
   girih run loop.bend --timeout 5       stops it after five seconds
-  girih run sort.bend --stats           says how long it took and what it needed";
+  girih run sort.bend --stats           says how long it took and what it needed
+  girih run add.gir::add --arg x=@x.npy --arg y='zeros(f32,1024):y.npy' --arg n=1024
+                                        launches a kernel of the IR on the best device";
 
 /// Options of the verb.
 #[derive(Debug, Args)]
 #[command(after_help = EXAMPLES)]
 pub struct Run {
-    /// The program
+    /// The program; or FILE.gir::KERNEL, a kernel of the IR
     file: PathBuf,
     /// Arguments of `main`: Bend expressions
     #[arg(value_name = "ARGS")]
@@ -46,7 +49,7 @@ pub struct Run {
     /// Stop the program after this many seconds
     #[arg(long, value_name = "SECONDS", value_parser = interrupt::seconds)]
     timeout: Option<Duration>,
-    /// Where to run it: auto, cpu
+    /// Where to run it: auto, cpu; for kernels also interpreter, wgpu:N, cuda:N
     #[arg(long, value_name = "DEVICE", default_value = "auto", value_parser = device::parse)]
     device: device::Device,
     /// How to run it
@@ -57,6 +60,8 @@ pub struct Run {
     /// Switches of `bend`: `no-type-check` leaves types unchecked, the others have no effect here
     #[arg(short = 'O', value_name = "SWITCH", value_delimiter = ' ', value_parser = optimizations::parse)]
     optimizations: Vec<Optimization>,
+    #[command(flatten)]
+    launch: kernel::Launch,
 }
 
 /// How a program is run.
@@ -73,6 +78,23 @@ enum Tier {
 impl Run {
     /// Runs the program.
     pub fn run(&self, console: &Console) -> Exit {
+        if let Some((file, kernel)) = self.file.to_str().and_then(kernel::split) {
+            return match self.device.for_kernels() {
+                Ok(selector) => self.launch.run(file, kernel, &selector, console),
+                Err(message) => {
+                    console.fail(Code::NoDevice, message, None);
+                    Exit::NoDevice
+                }
+            };
+        }
+        if self.launch.is_used() {
+            let hint = "a kernel is named FILE.gir::KERNEL";
+            return console.fail(
+                Code::BadArguments,
+                "these options are for kernels, not for Bend programs",
+                Some(hint),
+            );
+        }
         if let Err(exit) = self.device.check(console) {
             return exit;
         }

@@ -72,7 +72,9 @@ pub enum MatrixLayout {
 pub struct SharedMatrix {
     /// Whether the depth K is the fastest dimension in memory; otherwise M (of A) or N (of B) is.
     pub k_major: bool,
-    /// Bytes of a swizzled row: 0 (none), 32, 64 or 128. Chunk c of row r lies at chunk c xor (r mod (swizzle / 16)).
+    /// Bytes of a swizzled row: 0 (none), 32, 64 or 128. Chunks of 16 bytes are exchanged by their address in shared memory: its
+    /// bits 4 to 6 are xored with bits 7 to 9 (128), 4 and 5 with 7 and 8 (64), 4 with 7 (32). So chunk c of row r of 128 bytes
+    /// stands at chunk c xor (r mod 8). [`factor_byte`](crate::ir::interp::factor_byte) has the whole layout.
     pub swizzle: u16,
     /// The descriptor's leading byte offset.
     pub leading: u32,

@@ -198,13 +198,19 @@ impl Caps {
         let features = common.iter().chain(ampere).chain(hopper);
         let narrow = [Scalar::I8, Scalar::U8, Scalar::I16, Scalar::U16];
         let arithmetic = ScalarSet::ALL.without(ScalarSet::of(&narrow)).without(ScalarSet::FLOATS8);
+        let short = ScalarSet::of(&[Scalar::F16, Scalar::Bf16]);
+        let conversions = match sm {
+            ..80 => ScalarSet::of(&[Scalar::F16]),
+            80..89 => short,
+            89.. => short.or(ScalarSet::FLOATS8),
+        };
         // Arithmetic on `bf16` came with Hopper.
         let missing = if sm >= 90 { ScalarSet::NONE } else { ScalarSet::of(&[Scalar::Bf16]) };
         Caps {
             name: format!("sm_{sm}{}", if own { "a" } else { "" }),
             features: features.fold(0, |bits, f| bits | 1 << *f as u32),
             arithmetic: arithmetic.without(missing),
-            conversions: ScalarSet::FLOATS8.or(ScalarSet::of(&[Scalar::F16, Scalar::Bf16])),
+            conversions,
             storage: ScalarSet::STORED,
             local_storage: ScalarSet::STORED,
             access_bytes: 16,
@@ -216,13 +222,14 @@ impl Caps {
             buffers: 256,
             binding_bytes: 1 << 46,
             buffer_bytes: 1 << 46,
-            shared_bytes: 48 << 10,
+            // Arrays beyond 48 KiB are asked for at launch by the device itself.
+            shared_bytes: dynamic_shared(sm),
             dynamic_shared_bytes: dynamic_shared(sm),
             invocations: 1024,
             workgroup: [1024, 1024, 64],
             grid: [i32::MAX as u32, 65_535, 65_535],
             parameter_bytes: 4 << 10,
-            coop: vec![],
+            coop: tensor_products(sm),
         }
     }
 
@@ -287,4 +294,26 @@ const fn dynamic_shared(sm: u32) -> u32 {
         90..=119 => 227,
     };
     kib << 10
+}
+
+/// Matrix products of fragments (`wmma`) by compute capability: halves everywhere, the others as they came.
+fn tensor_products(sm: u32) -> Vec<CoopProduct> {
+    let sizes = [(16, 16, 16), (32, 8, 16), (8, 32, 16)];
+    let mut found = vec![];
+    let mut all = |factor, acc, sizes: &[(u16, u16, u16)]| {
+        found.extend(sizes.iter().map(|(m, n, k)| CoopProduct {
+            shape: MatrixShape { m: *m, n: *n, k: *k },
+            factor,
+            acc,
+        }));
+    };
+    all(Scalar::F16, Scalar::F32, &sizes);
+    all(Scalar::F16, Scalar::F16, &sizes);
+    all(Scalar::I8, Scalar::I32, &sizes);
+    all(Scalar::U8, Scalar::I32, &sizes);
+    if sm >= 80 {
+        all(Scalar::Bf16, Scalar::F32, &sizes);
+        all(Scalar::F64, Scalar::F64, &[(8, 8, 4)]);
+    }
+    found
 }

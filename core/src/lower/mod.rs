@@ -17,6 +17,7 @@ mod inline;
 mod launch;
 pub mod legalise;
 mod rewrite;
+pub mod simplify;
 mod single_exit;
 mod traps;
 

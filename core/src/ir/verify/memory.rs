@@ -68,10 +68,11 @@ fn length(cx: &Context<'_>, memory: &Memory, name: &str) -> Result<(), (String, 
             Err((format!("{name} is larger than 256 MiB"), "use a buffer"))
         }
         Def::Constant(_) | Def::Specialisation(_) => Ok(()),
-        Def::Result(..) if memory.space == Space::Shared && cx.function.launch.is_some() => Ok(()),
+        // The host knows its arguments and what the `launch` region makes of them.
+        Def::Param(_) | Def::Result(..) if memory.space == Space::Shared && cx.function.launch.is_some() => Ok(()),
         Def::Result(..) | Def::Param(_) | Def::Argument(..) | Def::Memory(_) => Err((
             format!("the length of {name} is not known when the kernel is launched"),
-            "give a constant, a specialisation constant or, for shared memory, a value of the `launch` region",
+            "give a constant or a specialisation constant; shared memory of a kernel may also take a parameter",
         )),
     }
 }
@@ -81,15 +82,15 @@ pub(super) fn access(cx: &mut Context<'_>, inst: &Inst) {
     let patterns = inst.op.row().operands;
     let mut handles =
         patterns.iter().zip(&inst.operands).filter(|(p, _)| matches!(p, Pattern::Memory(_))).map(|(_, v)| *v);
-    let first = handles.next();
-    for (i, handle) in first.into_iter().chain(handles).enumerate() {
+    let Some(first) = handles.next() else { return };
+    for handle in std::iter::once(first).chain(handles.filter(|second| *second != first)) {
         if let Def::Memory(id) = cx.function.values[handle].def
             && let Some(memory) = cx.function.memories.get(id)
         {
             element(cx, inst, handle, memory);
         }
         // The first memory is the one that is written, if one is.
-        if i == 0 && writes(inst) && cx.function.param_attrs(handle).readonly {
+        if handle == first && writes(inst) && cx.function.param_attrs(handle).readonly {
             let message = format!("{} writes {}, which is `readonly`", names::operation(inst), cx.name(handle));
             cx.report(Code::IrReadonly, inst, message, "leave `readonly` out of its parameter");
         }

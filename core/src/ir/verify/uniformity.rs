@@ -434,13 +434,19 @@ impl Explain<'_> {
             let inst = &self.function.insts[id];
             place = Some(inst);
             let weak = |v: &&ValueId| self.levels.values[**v] == level;
-            match (inst.op.row().transfer, inst.operands.iter().find(weak)) {
+            // A value that a loop carries says less than one that is computed.
+            let computed = |v: &&ValueId| weak(v) && matches!(self.function.values[**v].def, Def::Result(..));
+            let operand = inst.operands.iter().find(computed).or_else(|| inst.operands.iter().find(weak));
+            match (inst.op.row().transfer, operand) {
                 (Transfer::Operands | Transfer::Regions, Some(operand)) => at = *operand,
                 (Transfer::Operands | Transfer::Regions | Transfer::Always(_) | Transfer::Memory, _) => break,
             }
         }
         match place {
             Some(inst) => {
+                if inst.op.row().transfer == Transfer::Memory {
+                    return diagnostic.label(inst.span, "what is loaded here may differ between invocations");
+                }
                 let dim = if inst.attrs.iter().any(|a| matches!(a, Attr::Dim(_))) { inst.dim().name() } else { "" };
                 let dot = if dim.is_empty() { "" } else { "." };
                 diagnostic.label(inst.span, format!("`{}{dot}{dim}` differs between invocations", inst.op.name()))

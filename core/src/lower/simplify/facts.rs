@@ -203,7 +203,11 @@ fn shifted_right(s: Scalar, a: Facts, count: Facts) -> Facts {
         Some(count) => {
             let count = count & u64::from(s.bits() - 1);
             let above = !(s.mask() >> count);
-            Facts::bits(a.zeros >> count | above, a.ones >> count, s).and(Facts::between(a.min >> count, a.max >> count, s))
+            Facts::bits(a.zeros >> count | above, a.ones >> count, s).and(Facts::between(
+                a.min >> count,
+                a.max >> count,
+                s,
+            ))
         }
         None => Facts::between(0, a.max, s),
     }
@@ -240,7 +244,15 @@ pub(super) fn compare(op: Op, s: Scalar, a: Facts, b: Facts) -> Option<bool> {
     };
     let different = a1 < b0 || b1 < a0 || a.ones & b.zeros != 0 || a.zeros & b.ones != 0;
     let equal = a0 == a1 && b0 == b1 && a0 == b0;
-    let decided = |yes: bool, no: bool| if yes { Some(true) } else if no { Some(false) } else { None };
+    let decided = |yes: bool, no: bool| {
+        if yes {
+            Some(true)
+        } else if no {
+            Some(false)
+        } else {
+            None
+        }
+    };
     if op == Op::Eq {
         decided(equal, different)
     } else if op == Op::Ne {
@@ -292,5 +304,13 @@ pub(super) fn where_true(op: Op, s: Scalar, a: Facts, b: Facts) -> (Facts, Facts
 /// The comparison that holds where this one does not (integers only).
 pub(super) fn opposite(op: Op) -> Option<Op> {
     let pairs = [(Op::Eq, Op::Ne), (Op::Lt, Op::Ge), (Op::Le, Op::Gt)];
-    pairs.iter().find_map(|(a, b)| if op == *a { Some(*b) } else if op == *b { Some(*a) } else { None })
+    pairs.iter().find_map(|(a, b)| {
+        if op == *a {
+            Some(*b)
+        } else if op == *b {
+            Some(*a)
+        } else {
+            None
+        }
+    })
 }

@@ -6,45 +6,12 @@ use super::instruction::{Done, Head};
 use super::operands::{Operand, Operands};
 use crate::diag::Code;
 use crate::ir::attrs::Attr;
-use crate::ir::function::{Inst, RegionId, ValueId};
+use crate::ir::function::{Inst, RegionId};
 use crate::ir::ops::Op;
 use crate::ir::text::lexer::Kind;
+use crate::ir::text::words::Syntax;
 use crate::ir::types::{Scalar, Type};
 use crate::span::Span;
-
-/// A syntax besides the table's.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Syntax {
-    /// `if c { .. } else { .. }`.
-    If,
-    /// `switch.u32 v case 1 { .. } default { .. }`.
-    Switch,
-    /// `loop (%i: u32 = 0) { .. }`.
-    Loop,
-    /// `call @f(..)`.
-    Call,
-    /// `while c next ..`.
-    While,
-    /// `yield ..` and others that give values to what holds them.
-    Jump,
-}
-
-/// The syntax of an operation, if it is not the table's.
-pub fn syntax(op: Op) -> Option<Syntax> {
-    const OWN: &[(Op, Syntax)] = &[
-        (Op::If, Syntax::If),
-        (Op::Switch, Syntax::Switch),
-        (Op::Loop, Syntax::Loop),
-        (Op::Call, Syntax::Call),
-        (Op::While, Syntax::While),
-        (Op::Yield, Syntax::Jump),
-        (Op::Break, Syntax::Jump),
-        (Op::Continue, Syntax::Jump),
-        (Op::Return, Syntax::Jump),
-        (Op::Grid, Syntax::Jump),
-    ];
-    OWN.iter().find(|(o, _)| *o == op).map(|(_, syntax)| *syntax)
-}
 
 /// `%name: type = operand`.
 struct Carried<'a> {
@@ -86,21 +53,9 @@ impl<'a> Body<'_, 'a> {
         head.span.to(self.cursor.span_before())
     }
 
-    /// Appends an operation with regions.
-    fn push_regions(
-        &mut self,
-        head: Head,
-        ty: Option<Type>,
-        operands: Vec<ValueId>,
-        span: Span,
-        regions: Vec<RegionId>,
-        attrs: Vec<Attr>,
-        results: &[Type],
-    ) -> Done {
-        let mut inst = Inst::new(head.op, ty, operands, span);
-        inst.regions = regions;
-        attrs.into_iter().for_each(|attr| inst.set(attr));
-        Done { op: head.op, results: self.push(inst, results), span }
+    /// Appends an instruction with results of these types.
+    fn append(&mut self, inst: Inst, results: &[Type]) -> Done {
+        Done { op: inst.op, span: inst.span, results: self.push(inst, results) }
     }
 
     fn if_else(&mut self, head: Head, names: &[Named<'a>]) -> Parse<Done> {
@@ -114,7 +69,8 @@ impl<'a> Body<'_, 'a> {
         } else {
             self.no_else(&results, span)?
         };
-        Ok(self.push_regions(head, None, vec![condition], span, vec![then, otherwise], vec![], &results))
+        let inst = Inst::new(head.op, None, vec![condition], span);
+        Ok(self.append(Inst { regions: vec![then, otherwise], ..inst }, &results))
     }
 
     /// The second region of an `if` that has only one.
@@ -153,8 +109,8 @@ impl<'a> Body<'_, 'a> {
             return self.cursor.unexpected("`case` or `default`");
         }
         regions.push(self.inner(Frame::Arm(results.clone()), &[], "after `default`")?.0);
-        let attrs = vec![Attr::Cases(cases)];
-        Ok(self.push_regions(head, Some(ty), vec![value], span, regions, attrs, &results))
+        let inst = Inst::new(head.op, Some(ty), vec![value], span);
+        Ok(self.append(Inst { regions, attrs: vec![Attr::Cases(cases)], ..inst }, &results))
     }
 
     fn repeat(&mut self, head: Head, names: &[Named<'a>]) -> Parse<Done> {
@@ -180,7 +136,8 @@ impl<'a> Body<'_, 'a> {
             (false, false) => frame.breaks.unwrap_or_default(),
         };
         let attrs = if unroll { vec![Attr::Unroll] } else { vec![] };
-        Ok(self.push_regions(head, None, initial, span, vec![region], attrs, &results))
+        let inst = Inst::new(head.op, None, initial, span);
+        Ok(self.append(Inst { regions: vec![region], attrs, ..inst }, &results))
     }
 
     /// `(%i: u32 = 0, ..)` or nothing.
@@ -214,7 +171,8 @@ impl<'a> Body<'_, 'a> {
         let what = format!("@{name}");
         let values = self.typed_all((&what, span), &operands, &signature.params, true)?;
         let span = self.header_span(head);
-        Ok(self.push_regions(head, None, values, span, vec![], vec![Attr::Callee(callee)], &signature.results))
+        let inst = Inst::new(head.op, None, values, span);
+        Ok(self.append(Inst { attrs: vec![Attr::Callee(callee)], ..inst }, &signature.results))
     }
 
     /// Operands that may start on a line of their own.
@@ -255,7 +213,7 @@ impl<'a> Body<'_, 'a> {
         let mut values = vec![self.typed(condition, Some(Type::BOOL))?];
         values.extend(self.typed_all(("next", head.span), &next, &types, true)?);
         let span = self.header_span(head);
-        Ok(self.push_regions(head, None, values, span, vec![], vec![], &[]))
+        Ok(self.append(Inst::new(head.op, None, values, span), &[]))
     }
 
     fn jump(&mut self, head: Head) -> Parse<Done> {
@@ -267,7 +225,7 @@ impl<'a> Body<'_, 'a> {
             self.innermost_loop(head)?.breaks.get_or_insert(given);
         }
         let span = self.header_span(head);
-        Ok(self.push_regions(head, None, values, span, vec![], vec![], &[]))
+        Ok(self.append(Inst::new(head.op, None, values, span), &[]))
     }
 
     /// Of what types a jump's values are, and whether it has to give exactly these.

@@ -61,7 +61,7 @@ impl Maker {
     }
     fn any_type(&mut self) -> Type {
         match self.below(6) {
-            0 | 1 | 2 => self.scalar(ScalarSet::ALL).into(),
+            0..=2 => self.scalar(ScalarSet::ALL).into(),
             3 => self.vector(ScalarSet::STORED),
             4 => Type::Regs(self.scalar(ScalarSet::STORED), 1 + self.below(900) as u16),
             _ => self.one(&[Type::Token, Type::Term, self_coop()]),

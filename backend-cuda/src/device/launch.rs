@@ -1,0 +1,216 @@
+//! Commands: checked first, all of them, then put into the stream.
+
+// The driver's edge: every block says why it is safe.
+#![allow(unsafe_code)]
+
+use super::buffers::{clear, copy};
+use super::driver::check;
+use super::programs::{Indirect, Kernel, Program};
+use super::{Cuda, programs};
+use cudarc::driver::sys::{self, CUdeviceptr};
+use girih_core::diag::{Code, Diagnostic};
+use girih_core::lower::{Parameter, Plan, PlannedGrid};
+use girih_core::runtime::{BufferId, Command, Dispatch, Grid, ProgramId};
+use std::ffi::c_void;
+use std::rc::Rc;
+
+/// A command that can be put into the stream.
+pub(super) enum Step {
+    /// Runs a kernel on a grid of the launch.
+    Launch {
+        program: ProgramId,
+        grid: [u32; 3],
+        values: Vec<u64>,
+        shared: u32,
+    },
+    /// Runs it on a grid at an address, without the host.
+    Indirect {
+        program: ProgramId,
+        values: Vec<u64>,
+        shared: u32,
+    },
+    /// Reads the grid on the host, then runs it: the dispatch is planned again with what was read.
+    Host {
+        dispatch: Dispatch,
+        grid: (BufferId, u64),
+    },
+    Copy {
+        from: CUdeviceptr,
+        to: CUdeviceptr,
+        bytes: u64,
+    },
+    Clear {
+        at: CUdeviceptr,
+        bytes: u64,
+    },
+}
+
+impl Cuda {
+    /// Checks commands.
+    pub(super) fn plan(&mut self, commands: &[Command]) -> Result<Vec<Step>, Diagnostic> {
+        let mut steps = Vec::with_capacity(commands.len());
+        for command in commands {
+            steps.extend(match command {
+                Command::Dispatch(dispatch) => self.plan_dispatch(dispatch)?,
+                Command::Copy { from, to, bytes } => Some(Step::Copy {
+                    from: self.buffers.range(from.0, from.1, *bytes)?,
+                    to: self.buffers.range(to.0, to.1, *bytes)?,
+                    bytes: *bytes,
+                }),
+                Command::Clear { at, bytes } => {
+                    Some(Step::Clear { at: self.buffers.range(at.0, at.1, *bytes)?, bytes: *bytes })
+                }
+            });
+        }
+        Ok(steps)
+    }
+
+    /// A launch; none if nothing runs.
+    fn plan_dispatch(&mut self, dispatch: &Dispatch) -> Result<Option<Step>, Diagnostic> {
+        let program = self.program(dispatch.program)?;
+        let plan = program.entry.plan(&dispatch.arguments, dispatch.grid)?;
+        let mut values = self.values(&plan)?;
+        let shared = |kernel: &Kernel| self.shared(program, kernel, &plan.dynamic_shared);
+        let id = dispatch.program;
+        match plan.grid {
+            PlannedGrid::Workgroups(grid) if grid.contains(&0) => Ok(None),
+            PlannedGrid::Workgroups(grid) => {
+                let shared = shared(&program.direct)?;
+                Ok(Some(Step::Launch { program: id, grid, values, shared }))
+            }
+            PlannedGrid::Indirect(buffer, offset) => {
+                let address = self.buffers.range(buffer, offset, 12)?;
+                self.find_indirect(id)?;
+                let program = self.program(id)?;
+                Ok(Some(match &program.indirect {
+                    Indirect::Kernel(kernel, _) => {
+                        let shared = self.shared(program, kernel, &plan.dynamic_shared)?;
+                        values.push(address);
+                        Step::Indirect { program: id, values, shared }
+                    }
+                    Indirect::Host | Indirect::Unknown => {
+                        Step::Host { dispatch: dispatch.clone(), grid: (buffer, offset) }
+                    }
+                }))
+            }
+        }
+    }
+
+    /// The values of a legal kernel's parameters: addresses, and numbers in 4 or 8 bytes.
+    fn values(&self, plan: &Plan) -> Result<Vec<u64>, Diagnostic> {
+        let value = |parameter: &Parameter| match parameter {
+            Parameter::Buffer(id, offset) => self.buffers.range(*id, *offset, 0),
+            Parameter::Traps => Ok(self.traps),
+            Parameter::Scalar(constant) => Ok(constant.bits),
+        };
+        plan.parameters.iter().map(value).collect()
+    }
+
+    /// Bytes of shared memory that a launch asks for.
+    fn shared(&self, program: &Program, kernel: &Kernel, chosen: &[u32]) -> Result<u32, Diagnostic> {
+        let bytes = kernel.shared.bytes(chosen);
+        let most = self.card.caps.dynamic_shared_bytes;
+        if bytes > most {
+            let message = format!("a workgroup asks for {bytes} bytes of shared memory, but the device allows {most}");
+            return Err(Diagnostic::new(Code::OverLimit, program.entry.source.span, message));
+        }
+        if !chosen.is_empty() {
+            kernel.allow(bytes)?;
+        }
+        Ok(bytes)
+    }
+
+    /// Compiles a kernel's form for grids in memory, once.
+    fn find_indirect(&mut self, id: ProgramId) -> Result<(), Diagnostic> {
+        let program = self.program(id)?;
+        if !matches!(program.indirect, Indirect::Unknown) {
+            return Ok(());
+        }
+        let found = match program.indirect_ptx(self.card.target) {
+            None => Indirect::Host,
+            Some(text) => {
+                let first = |mut said: Vec<Diagnostic>| said.remove(0);
+                let code = Rc::new(self.code(&text, false).map_err(first)?);
+                let kernel = programs::Kernel::of(&code, &text.entries[0])?;
+                let [x, y, z] = program.workgroup();
+                let most = kernel.resident(x * y * z, kernel.shared.asked)?;
+                Indirect::Kernel(kernel, most * self.card.multiprocessors)
+            }
+        };
+        self.program_mut(id)?.indirect = found;
+        Ok(())
+    }
+
+    /// Puts a command into the stream.
+    pub(super) fn queue(&mut self, step: &Step) -> Result<(), Diagnostic> {
+        match step {
+            Step::Copy { from, to, bytes } => copy(&self.context, *from, *to, *bytes),
+            Step::Clear { at, bytes } => clear(&self.context, *at, *bytes),
+            Step::Launch { program, grid, values, shared } => {
+                let program = self.program(*program)?;
+                self.launch(program, &program.direct, *grid, values, *shared)
+            }
+            Step::Indirect { program, values, shared } => {
+                let program = self.program(*program)?;
+                let Indirect::Kernel(kernel, workgroups) = &program.indirect else { return Ok(()) };
+                self.launch(program, kernel, [*workgroups, 1, 1], values, *shared)
+            }
+            Step::Host { dispatch, grid } => self.queue_after_reading(dispatch, *grid),
+        }
+    }
+
+    fn queue_after_reading(&mut self, dispatch: &Dispatch, grid: (BufferId, u64)) -> Result<(), Diagnostic> {
+        let mut bytes = [0; 12];
+        let address = self.buffers.range(grid.0, grid.1, 12)?;
+        self.staging.read(&self.context, address, &mut bytes)?;
+        let word = |i: usize| u32::from_le_bytes([bytes[4 * i], bytes[4 * i + 1], bytes[4 * i + 2], bytes[4 * i + 3]]);
+        let grid = Grid::Workgroups([word(0), word(1), word(2)]);
+        match self.plan_dispatch(&Dispatch { grid, ..dispatch.clone() })? {
+            Some(step) => self.queue(&step),
+            None => Ok(()),
+        }
+    }
+
+    fn launch(
+        &self,
+        program: &Program,
+        kernel: &Kernel,
+        grid: [u32; 3],
+        values: &[u64],
+        shared: u32,
+    ) -> Result<(), Diagnostic> {
+        let mut values = values.to_vec();
+        let mut pointers: Vec<*mut c_void> = values.iter_mut().map(|v| std::ptr::from_mut(v).cast()).collect();
+        let ([gx, gy, gz], [x, y, z]) = (grid, program.workgroup());
+        let (function, stream, parameters) = (kernel.function, self.context.stream(), pointers.as_mut_ptr());
+        // SAFETY: there is a value for each parameter, of at least its size (numbers are little-endian in 8 bytes), which the driver
+        // copies before it returns. Buffers live until the stream is done with them, because freeing waits. What the kernel
+        // does inside of them is checked by the verifier; accesses beyond them by nobody, as on every device.
+        let result = unsafe {
+            if program.cooperative() {
+                sys::cuLaunchCooperativeKernel(function, gx, gy, gz, x, y, z, shared, stream, parameters)
+            } else {
+                let none = std::ptr::null_mut();
+                sys::cuLaunchKernel(function, gx, gy, gz, x, y, z, shared, stream, parameters, none)
+            }
+        };
+        let name = &program.entry.source.name;
+        check(result, &format!("launch `@{name}` on {gx} x {gy} x {gz} workgroups")).map_err(|error| {
+            let span = program.entry.source.span;
+            if span.is_none() || error.code != Code::DeviceCompiler { error } else { error.label(span, "this kernel") }
+        })
+    }
+
+    /// Whether a launch of these commands may note a trap.
+    pub(super) fn may_trap(&self, steps: &[Step]) -> bool {
+        let traps = |id: ProgramId| {
+            let launch = self.program(id).ok().and_then(|p| p.legal().launch.as_ref());
+            launch.is_some_and(|launch| launch.traps.is_some())
+        };
+        steps.iter().any(|step| match step {
+            Step::Launch { program, .. } | Step::Indirect { program, .. } => traps(*program),
+            Step::Host { dispatch, .. } => traps(dispatch.program),
+            Step::Copy { .. } | Step::Clear { .. } => false,
+        })
+    }
+}

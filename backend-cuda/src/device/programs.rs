@@ -1,0 +1,118 @@
+//! Kernels that have been loaded, each with both of its forms: for a grid of the launch, and for a grid in memory, which is
+//! compiled when it is first used.
+
+// The driver's edge: every block says why it is safe.
+#![allow(unsafe_code)]
+
+use super::compile::Code;
+use super::driver::check;
+use crate::ptx::{self, Launches, Ptx, SharedSize, Target};
+use cudarc::driver::sys::{self, CUfunction, CUfunction_attribute};
+use girih_core::diag::Diagnostic;
+use girih_core::ir::Function;
+use girih_core::lower::{Compiled, Entry};
+use std::rc::Rc;
+
+/// A kernel's machine code for one kind of grid.
+#[derive(Clone, Debug)]
+pub(super) struct Kernel {
+    /// Keeps the code on the device.
+    _code: Rc<Code>,
+    pub function: CUfunction,
+    pub shared: SharedSize,
+}
+
+/// How a kernel runs over a grid in memory.
+#[derive(Clone, Debug)]
+pub(super) enum Indirect {
+    /// It has not been asked for.
+    Unknown,
+    /// By as many workgroups as the device holds.
+    Kernel(Kernel, u32),
+    /// The host has to read the grid: the kernel's workgroups all run at once, or its functions ask where they stand.
+    Host,
+}
+
+/// A kernel that has been loaded.
+#[derive(Debug)]
+pub(super) struct Program {
+    pub entry: Entry,
+    pub direct: Kernel,
+    pub indirect: Indirect,
+    /// What it was rendered from, shared by the kernels that were loaded together.
+    compiled: Rc<Compiled>,
+}
+
+impl Program {
+    /// The kernels of a compiled module, whose machine code is on the device.
+    pub fn all(compiled: Compiled, ptx: &Ptx, code: Code) -> Result<Vec<Program>, Diagnostic> {
+        let (compiled, code) = (Rc::new(compiled), Rc::new(code));
+        let one = |(entry, rendered): (&Entry, &ptx::Entry)| {
+            let direct = Kernel::of(&code, rendered)?;
+            let (entry, compiled) = (entry.clone(), compiled.clone());
+            Ok(Program { entry, direct, indirect: Indirect::Unknown, compiled })
+        };
+        compiled.entries.iter().zip(&ptx.entries).map(one).collect()
+    }
+
+    /// The kernel in its legal form.
+    pub fn legal(&self) -> &Function {
+        &self.compiled.module.functions[self.entry.kernel]
+    }
+    /// Invocations of a workgroup.
+    pub fn workgroup(&self) -> [u32; 3] {
+        self.legal().launch.as_ref().map_or([1; 3], |launch| launch.workgroup)
+    }
+    /// Whether all its workgroups run at once.
+    pub fn cooperative(&self) -> bool {
+        self.legal().launch.as_ref().is_some_and(|launch| launch.cooperative)
+    }
+
+    /// The text of its form for grids in memory; none if the host has to read the grid.
+    pub fn indirect_ptx(&self, target: Target) -> Option<Ptx> {
+        if self.cooperative() {
+            return None;
+        }
+        // The other form was rendered without an error, so the only one is that this form does not exist.
+        ptx::render(&self.compiled.module, &[self.entry.kernel], target, Launches::Indirect).ok()
+    }
+}
+
+impl Kernel {
+    /// A kernel of a module on the device.
+    pub fn of(code: &Rc<Code>, rendered: &ptx::Entry) -> Result<Kernel, Diagnostic> {
+        let kernel =
+            Kernel { _code: code.clone(), function: code.kernel(&rendered.name)?, shared: rendered.shared.clone() };
+        if kernel.shared.chosen.is_empty() {
+            kernel.allow(kernel.shared.asked)?;
+        }
+        Ok(kernel)
+    }
+
+    /// Lets launches ask for so much shared memory.
+    pub fn allow(&self, bytes: u32) -> Result<(), Diagnostic> {
+        if bytes <= 48 << 10 {
+            return Ok(());
+        }
+        let attribute = CUfunction_attribute::CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES;
+        // SAFETY: the function's module is loaded as long as `self` lives.
+        let result = unsafe { sys::cuFuncSetAttribute(self.function, attribute, bytes as i32) };
+        check(result, &format!("give a workgroup {bytes} bytes of shared memory"))
+    }
+
+    /// How many workgroups a multiprocessor holds at once.
+    pub fn resident(&self, invocations: u32, shared: u32) -> Result<u32, Diagnostic> {
+        let mut count = 0;
+        // SAFETY: the function's module is loaded as long as `self` lives; the driver writes one number.
+        let result = unsafe {
+            sys::cuOccupancyMaxActiveBlocksPerMultiprocessor(
+                &mut count,
+                self.function,
+                invocations as i32,
+                shared as usize,
+            )
+        };
+        check(result, "tell how many workgroups fit")?;
+        Ok(count.max(1) as u32)
+    }
+}

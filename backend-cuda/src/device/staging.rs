@@ -1,0 +1,132 @@
+//! The way between host and device: page-locked pieces of memory that the card reads and writes by itself, two of them, so that one
+//! is filled while the other one is under way.
+
+// The driver's edge: every block says why it is safe.
+#![allow(unsafe_code)]
+
+use super::context::{Context, Event};
+use super::driver::check;
+use cudarc::driver::sys::{self, CUdeviceptr};
+use girih_core::diag::Diagnostic;
+use std::ffi::c_void;
+
+/// Bytes of a piece.
+const PIECE: usize = 8 << 20;
+
+/// Page-locked memory, and the copy that it is used by.
+#[derive(Debug)]
+struct Piece {
+    memory: *mut u8,
+    done: Event,
+    busy: bool,
+}
+
+impl Piece {
+    fn new() -> Result<Piece, Diagnostic> {
+        let done = Event::new(false)?;
+        let mut memory: *mut c_void = std::ptr::null_mut();
+        // SAFETY: the context is current; the driver writes one address.
+        check(unsafe { sys::cuMemHostAlloc(&mut memory, PIECE, 0) }, "lock memory of the host")?;
+        Ok(Piece { memory: memory.cast(), done, busy: false })
+    }
+
+    /// Waits until the card does not use it.
+    fn rest(&mut self, context: &Context) -> Result<(), Diagnostic> {
+        if std::mem::take(&mut self.busy) {
+            self.done.wait(context)?;
+        }
+        Ok(())
+    }
+    /// A copy that uses it has been queued.
+    fn start(&mut self, context: &Context) -> Result<(), Diagnostic> {
+        self.busy = true;
+        self.done.record(context)
+    }
+}
+
+impl Drop for Piece {
+    fn drop(&mut self) {
+        // SAFETY: the memory is this value's own; the driver waits for copies that use it.
+        unsafe { sys::cuMemFreeHost(self.memory.cast()) };
+    }
+}
+
+/// The pieces; made when they are first needed.
+#[derive(Debug, Default)]
+pub(super) struct Staging {
+    pieces: Vec<Piece>,
+    next: usize,
+}
+
+impl Staging {
+    /// The piece whose turn it is, at rest.
+    fn piece(&mut self, context: &Context) -> Result<&mut Piece, Diagnostic> {
+        if self.pieces.len() < 2 {
+            self.pieces.push(Piece::new()?);
+            self.next = self.pieces.len() - 1;
+        } else {
+            self.next = (self.next + 1) % self.pieces.len();
+        }
+        let piece = &mut self.pieces[self.next];
+        piece.rest(context)?;
+        Ok(piece)
+    }
+
+    /// Queues bytes for the device. They may be changed at once.
+    pub fn write(
+        &mut self,
+        context: &Context,
+        to: CUdeviceptr,
+        bytes: &[u8],
+    ) -> Result<(), Diagnostic> {
+        for (i, part) in bytes.chunks(PIECE).enumerate() {
+            let piece = self.piece(context)?;
+            let target = to + (i * PIECE) as u64;
+            // SAFETY: a piece has PIECE bytes and is at rest; `part` has at most that many. The target is inside of memory that the
+            // caller owns.
+            let result = unsafe {
+                std::ptr::copy_nonoverlapping(part.as_ptr(), piece.memory, part.len());
+                sys::cuMemcpyHtoDAsync_v2(target, piece.memory.cast(), part.len(), context.stream())
+            };
+            check(result, "copy to the device")?;
+            piece.start(context)?;
+        }
+        Ok(())
+    }
+
+    /// Reads bytes from the device, after all work that is queued.
+    pub fn read(
+        &mut self,
+        context: &Context,
+        from: CUdeviceptr,
+        bytes: &mut [u8],
+    ) -> Result<(), Diagnostic> {
+        let mut pending: Option<(usize, &mut [u8])> = None;
+        for (i, part) in bytes.chunks_mut(PIECE).enumerate() {
+            let piece = self.piece(context)?;
+            let source = from + (i * PIECE) as u64;
+            // SAFETY: a piece has PIECE bytes and is at rest; at most that many are copied, from memory that the caller owns.
+            let result =
+                unsafe { sys::cuMemcpyDtoHAsync_v2(piece.memory.cast(), source, part.len(), context.stream()) };
+            check(result, "copy from the device")?;
+            piece.start(context)?;
+            // While this copy is under way the one before is taken over.
+            if let Some((before, target)) = pending.replace((self.next, part)) {
+                self.take(context, before, target)?;
+            }
+        }
+        match pending {
+            Some((last, target)) => self.take(context, last, target),
+            None => Ok(()),
+        }
+    }
+
+    /// Takes bytes out of a piece once its copy is done.
+    fn take(&mut self, context: &Context, piece: usize, target: &mut [u8]) -> Result<(), Diagnostic> {
+        let piece = &mut self.pieces[piece];
+        piece.rest(context)?;
+        // SAFETY: the copy into the piece is done, it had `target`'s length, and nothing else uses the piece.
+        unsafe { std::ptr::copy_nonoverlapping(piece.memory, target.as_mut_ptr(), target.len()) };
+        Ok(())
+    }
+}

@@ -1,0 +1,136 @@
+//! Arrays in NumPy's `.npy` files: C order, little endian, numbers only.
+
+use girih::ir::Scalar;
+use npyz::{DType, Endianness, NpyHeader, Order, TypeChar};
+use std::io::{Read, Write};
+use std::path::Path;
+
+/// An array of numbers.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Array {
+    /// Type of an element.
+    pub scalar: Scalar,
+    /// Length of each dimension, the slowest first.
+    pub shape: Vec<u64>,
+    /// The elements, little endian, in C order.
+    pub bytes: Vec<u8>,
+}
+
+/// NumPy's letter and size of a type; types that NumPy does not have are stored as unsigned integers of their size.
+fn letter(scalar: Scalar) -> (char, u32) {
+    let letter = match scalar {
+        Scalar::I8 | Scalar::I16 | Scalar::I32 | Scalar::I64 => 'i',
+        Scalar::F16 | Scalar::F32 | Scalar::F64 => 'f',
+        Scalar::Bool => 'b',
+        Scalar::U8 | Scalar::U16 | Scalar::U32 | Scalar::U64 | Scalar::Bf16 | Scalar::F8E4M3 | Scalar::F8E5M2 => 'u',
+    };
+    (letter, scalar.bytes())
+}
+
+fn scalar_of(letter: TypeChar, size: u64) -> Option<Scalar> {
+    let scalar = match (letter, size) {
+        (TypeChar::Int, 1) => Scalar::I8,
+        (TypeChar::Int, 2) => Scalar::I16,
+        (TypeChar::Int, 4) => Scalar::I32,
+        (TypeChar::Int, 8) => Scalar::I64,
+        (TypeChar::Uint, 1) | (TypeChar::Bool, 1) => Scalar::U8,
+        (TypeChar::Uint, 2) => Scalar::U16,
+        (TypeChar::Uint, 4) => Scalar::U32,
+        (TypeChar::Uint, 8) => Scalar::U64,
+        (TypeChar::Float, 2) => Scalar::F16,
+        (TypeChar::Float, 4) => Scalar::F32,
+        (TypeChar::Float, 8) => Scalar::F64,
+        _ => return None,
+    };
+    Some(scalar)
+}
+
+impl Array {
+    /// An array of zeros.
+    pub fn zeros(scalar: Scalar, shape: Vec<u64>) -> Array {
+        let bytes = vec![0; shape.iter().product::<u64>() as usize * scalar.bytes() as usize];
+        Array { scalar, shape, bytes }
+    }
+
+    /// Reads a file.
+    pub fn read(path: &Path) -> Result<Array, String> {
+        let fail = |why: String| format!("cannot read the array `{}`: {why}", path.display());
+        let data = std::fs::read(path).map_err(|e| fail(e.to_string()))?;
+        let mut rest = &data[..];
+        let header = NpyHeader::from_reader(&mut rest).map_err(|e| fail(e.to_string()))?;
+        let DType::Plain(ty) = header.dtype() else {
+            return Err(fail("its elements have fields, not one number".into()));
+        };
+        let Some(scalar) = scalar_of(ty.type_char(), ty.size_field()) else {
+            return Err(fail(format!("its elements, `{ty}`, are no numbers that a kernel knows")));
+        };
+        if ty.endianness() == Endianness::Big {
+            return Err(fail("it is big endian; save it with `a.astype(a.dtype.newbyteorder('<'))`".into()));
+        }
+        if header.order() == Order::Fortran && header.shape().len() > 1 {
+            return Err(fail("it is in Fortran order; save `numpy.ascontiguousarray(a)`".into()));
+        }
+        let shape = header.shape().to_vec();
+        let wanted = shape.iter().product::<u64>() * u64::from(scalar.bytes());
+        let mut bytes = vec![];
+        rest.read_to_end(&mut bytes).map_err(|e| fail(e.to_string()))?;
+        if bytes.len() as u64 != wanted {
+            return Err(fail(format!("it ends after {} of {wanted} bytes", bytes.len())));
+        }
+        Ok(Array { scalar, shape, bytes })
+    }
+
+    /// Writes a file: version 1.0 of the format, all or nothing.
+    pub fn write(&self, path: &Path) -> Result<(), String> {
+        let fail = |e: std::io::Error| format!("cannot write the array `{}`: {e}", path.display());
+        let (letter, size) = letter(self.scalar);
+        let order = if size == 1 { '|' } else { '<' };
+        let comma = if self.shape.len() == 1 { "," } else { "" };
+        let shape = self.shape.iter().map(u64::to_string).collect::<Vec<_>>().join(", ");
+        let mut header =
+            format!("{{'descr': '{order}{letter}{size}', 'fortran_order': False, 'shape': ({shape}{comma}), }}");
+        // Magic, version and length take ten bytes; the whole is a multiple of 64 and ends a line.
+        let padded = (10 + header.len() + 1).next_multiple_of(64) - 10;
+        header.push_str(&" ".repeat(padded - header.len() - 1));
+        header.push('\n');
+        let folder = path.parent().filter(|p| !p.as_os_str().is_empty()).unwrap_or(Path::new("."));
+        let mut file = tempfile::NamedTempFile::new_in(folder).map_err(fail)?;
+        let length = u16::try_from(header.len()).unwrap_or(u16::MAX);
+        file.write_all(b"\x93NUMPY\x01\x00")
+            .and_then(|()| file.write_all(&length.to_le_bytes()))
+            .and_then(|()| file.write_all(header.as_bytes()))
+            .and_then(|()| file.write_all(&self.bytes))
+            .map_err(fail)?;
+        file.persist(path).map_err(|e| fail(e.error))?;
+        Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_written_is_read_again() {
+        let folder = tempfile::tempdir().expect("a temporary folder");
+        let path = folder.path().join("a.npy");
+        for scalar in [Scalar::F32, Scalar::U8, Scalar::I64, Scalar::F16] {
+            for shape in [vec![], vec![6], vec![2, 3], vec![0, 4]] {
+                let mut array = Array::zeros(scalar, shape);
+                array.bytes.iter_mut().enumerate().for_each(|(i, b)| *b = i as u8);
+                array.write(&path).expect("it can be written");
+                assert_eq!(Array::read(&path), Ok(array));
+            }
+        }
+    }
+
+    #[test]
+    fn a_short_file_is_refused() {
+        let folder = tempfile::tempdir().expect("a temporary folder");
+        let path = folder.path().join("a.npy");
+        Array::zeros(Scalar::F32, vec![8]).write(&path).expect("it can be written");
+        let bytes = std::fs::read(&path).expect("it is there");
+        std::fs::write(&path, &bytes[..bytes.len() - 4]).expect("it can be written");
+        assert!(Array::read(&path).unwrap_err().contains("28 of 32 bytes"));
+    }
+}

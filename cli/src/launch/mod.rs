@@ -1,0 +1,7 @@
+//! Arguments of a kernel that is launched by hand: numbers, and arrays that come from and go to `.npy` files.
+
+mod array;
+mod value;
+
+pub use array::Array;
+pub use value::{Named, Value, named, number};

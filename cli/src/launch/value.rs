@@ -1,0 +1,170 @@
+//! `--arg NAME=VALUE`: what the values look like.
+
+use super::Array;
+use girih::ir::{Scalar, Type, eval};
+use std::path::PathBuf;
+
+/// An argument for a parameter.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Named {
+    /// The parameter's name.
+    pub name: String,
+    /// Its value.
+    pub value: Value,
+}
+
+/// What an argument is.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Value {
+    /// A number, as it is written: its type is the parameter's.
+    Number(String),
+    /// An array, and the file that it is written to afterwards.
+    Array(Source, Option<PathBuf>),
+}
+
+/// Where an array comes from.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Source {
+    /// A `.npy` file; `#bf16` after its name says that its `f32` are `bf16` on the device.
+    File(PathBuf, Option<Scalar>),
+    /// Zeros.
+    Zeros(Scalar, Vec<u64>),
+}
+
+/// Reads `NAME=VALUE`.
+pub fn named(text: &str) -> Result<Named, String> {
+    let (name, value) = text.split_once('=').ok_or("an argument is written NAME=VALUE")?;
+    let name = name.trim_start_matches('%').to_owned();
+    Ok(Named { name, value: value_of(value)? })
+}
+
+fn value_of(text: &str) -> Result<Value, String> {
+    if let Some(file) = text.strip_prefix('@') {
+        let (input, output) = match file.split_once(".npy:") {
+            Some((stem, output)) => (format!("{stem}.npy"), Some(output)),
+            None => match file.split_once("#bf16:") {
+                Some((stem, output)) => (format!("{stem}#bf16"), Some(output)),
+                None => (file.to_owned(), None),
+            },
+        };
+        let (path, scalar) = typed(&input)?;
+        return Ok(Value::Array(
+            Source::File(path, scalar),
+            output.map(|o| PathBuf::from(o.trim_end_matches("#bf16"))),
+        ));
+    }
+    if let Some(zeros) = text.strip_prefix("zeros(") {
+        let (inside, rest) = zeros.split_once(')').ok_or("`zeros(` is not closed: zeros(f32,1024x512)")?;
+        let (scalar, shape) = inside.split_once(',').ok_or("zeros takes a type and a shape: zeros(f32,1024x512)")?;
+        let scalar = Scalar::from_name(scalar.trim()).ok_or_else(|| format!("`{scalar}` is no type"))?;
+        let lengths: Result<Vec<u64>, _> = shape.trim().split('x').map(str::parse).collect();
+        let shape = lengths.map_err(|_| format!("`{shape}` is no shape: 1024x512"))?;
+        let output = match rest.strip_prefix(':') {
+            Some(output) => Some(PathBuf::from(output)),
+            None if rest.is_empty() => None,
+            None => return Err(format!("`{rest}` after `zeros(..)`: only `:file.npy` may stand there")),
+        };
+        return Ok(Value::Array(Source::Zeros(scalar, shape), output));
+    }
+    if text.ends_with(".npy") {
+        return Err(format!("write `@{text}` for a file's array"));
+    }
+    Ok(Value::Number(text.to_owned()))
+}
+
+fn typed(text: &str) -> Result<(PathBuf, Option<Scalar>), String> {
+    match text.split_once('#') {
+        None => Ok((text.into(), None)),
+        Some((path, "bf16")) => Ok((path.into(), Some(Scalar::Bf16))),
+        Some((_, other)) => Err(format!("`#{other}` is not known: `#bf16` is")),
+    }
+}
+
+impl Source {
+    /// The array, as the device gets it.
+    pub fn array(&self) -> Result<Array, String> {
+        match self {
+            Source::Zeros(scalar, shape) => Ok(Array::zeros(*scalar, shape.clone())),
+            Source::File(path, scalar) => {
+                let array = Array::read(path)?;
+                match scalar {
+                    None => Ok(array),
+                    Some(to) if array.scalar == Scalar::F32 => Ok(converted(&array, *to)),
+                    Some(to) => {
+                        Err(format!("`#{to}` needs a file of f32, but `{}` holds {}", path.display(), array.scalar))
+                    }
+                }
+            }
+        }
+    }
+
+    /// An array that comes back from the device, as its file holds it.
+    pub fn restore(&self, array: Array) -> Array {
+        match self {
+            Source::File(_, Some(_)) => converted(&array, Scalar::F32),
+            Source::File(_, None) | Source::Zeros(..) => array,
+        }
+    }
+}
+
+/// Every element converted, rounded to nearest.
+fn converted(array: &Array, to: Scalar) -> Array {
+    let size = array.scalar.bytes() as usize;
+    let one = |chunk: &[u8]| {
+        let bits = chunk.iter().rev().fold(0, |bits, byte| bits << 8 | u64::from(*byte));
+        eval::scalar(girih::ir::Op::Convert, to, array.scalar, &[bits]).unwrap_or(0)
+    };
+    let bytes = array.bytes.chunks_exact(size).flat_map(|c| one(c).to_le_bytes().into_iter().take(to.bytes() as usize));
+    Array { scalar: to, shape: array.shape.clone(), bytes: bytes.collect() }
+}
+
+/// A written number as bits of a type.
+pub fn number(text: &str, ty: Type) -> Result<u64, String> {
+    let wrong = || format!("`{text}` is no {ty}");
+    let Type::Scalar(scalar) = ty else { return Err(format!("a {ty} cannot be given on the command line")) };
+    if scalar == Scalar::Bool {
+        return text.parse::<bool>().map(u64::from).map_err(|_| wrong());
+    }
+    if scalar.is_float() {
+        let value: f64 = text.parse().map_err(|_| wrong())?;
+        return Ok(eval::scalar(girih::ir::Op::Convert, scalar, Scalar::F64, &[value.to_bits()]).unwrap_or(0));
+    }
+    let value = match text.strip_prefix("0x") {
+        Some(digits) => i128::from_str_radix(digits, 16).map_err(|_| wrong())?,
+        None => text.parse::<i128>().map_err(|_| wrong())?,
+    };
+    let bits = scalar.bits();
+    let (least, most) =
+        if scalar.is_signed() { (-(1i128 << (bits - 1)), (1i128 << (bits - 1)) - 1) } else { (0, (1i128 << bits) - 1) };
+    if value < least || value > most {
+        return Err(format!("{value} does not fit {ty}, which goes from {least} to {most}"));
+    }
+    Ok(value as u64 & scalar.mask())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn arguments_are_numbers_files_and_zeros() {
+        let value = |text: &str| named(text).map(|n| n.value);
+        assert_eq!(value("n=42"), Ok(Value::Number("42".into())));
+        assert_eq!(value("x=@a.npy:b.npy"), Ok(Value::Array(Source::File("a.npy".into(), None), Some("b.npy".into()))));
+        assert_eq!(
+            value("%y=zeros(f32,2x3):out.npy"),
+            Ok(Value::Array(Source::Zeros(Scalar::F32, vec![2, 3]), Some("out.npy".into())))
+        );
+        assert_eq!(value("x=@a.npy#bf16"), Ok(Value::Array(Source::File("a.npy".into(), Some(Scalar::Bf16)), None)));
+        assert!(value("x").is_err() && value("x=zeros(f99,3)").is_err() && value("x=a.npy").is_err());
+    }
+
+    #[test]
+    fn numbers_fit_their_types() {
+        assert_eq!(number("-1", Type::I32), Ok(0xffff_ffff));
+        assert_eq!(number("0x10", Type::U32), Ok(16));
+        assert_eq!(number("1.5", Type::F32), Ok(0x3fc0_0000));
+        assert!(number("256", Type::Scalar(Scalar::U8)).unwrap_err().contains("0 to 255"));
+        assert!(number("1.5", Type::U32).is_err());
+    }
+}

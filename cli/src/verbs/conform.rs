@@ -1,0 +1,165 @@
+//! `girih conform`: the conformance suite on every device that is found.
+
+use crate::console::Console;
+use crate::exit::Exit;
+use clap::Args;
+use girih::Code;
+use girih::conform::{Failure, Part, Suite, Tally, run_on};
+use girih::devices::{self, Profile, Selector};
+use girih::ir::Caps;
+use girih::runtime::{Device, DeviceKind};
+use indicatif::{ProgressBar, ProgressStyle};
+use serde_json::json;
+use std::collections::BTreeMap;
+use std::path::PathBuf;
+
+const EXAMPLES: &str = "\
+Examples:
+  girih conform                              every case on every device found
+  girih conform table/sin                    the cases of one operation
+  girih conform --device wgpu:0 --caps web   one adapter, held to WebGPU's defaults
+  girih conform --programs tests/ir          programs with `; run:` lines too
+  girih conform --random 20000 --pack 64     and so many random kernels";
+
+/// Most failures that are shown; all are counted.
+const SHOWN: usize = 40;
+
+/// Options of the verb.
+#[derive(Debug, Args)]
+#[command(after_help = EXAMPLES)]
+pub struct Conform {
+    /// Only what has this in its name, as `table/add`, `programs/softmax`, `random`
+    #[arg(default_value = "")]
+    filter: String,
+    /// Where to run: interpreter, interpreter:16, lowered:web, wgpu:N, cuda:N; may be given several times
+    #[arg(long, value_name = "DEVICE", value_parser = Selector::parse)]
+    device: Vec<Selector>,
+    /// Hold wgpu's adapters and the interpreter to a profile: web, sm_90
+    #[arg(long, value_name = "PROFILE", value_parser = Profile::parse)]
+    caps: Option<Profile>,
+    /// Run the programs of this folder too
+    #[arg(long, value_name = "FOLDER")]
+    programs: Option<PathBuf>,
+    /// How many random kernels
+    #[arg(long, value_name = "N", default_value_t = 100)]
+    random: usize,
+    /// Which random kernels
+    #[arg(long, value_name = "SEED", default_value_t = 1)]
+    seed: u64,
+    /// How many random kernels are compiled as one module
+    #[arg(long, value_name = "N", default_value_t = 16)]
+    pack: usize,
+    /// Leave the cases of the table of operations out
+    #[arg(long)]
+    no_table: bool,
+}
+
+impl Conform {
+    /// Runs the suite; fails if a device differs from the reference.
+    pub fn run(&self, console: &Console) -> Exit {
+        let mut devices = match self.devices(console) {
+            Ok(devices) => devices,
+            Err(exit) => return exit,
+        };
+        let suite = Suite {
+            filter: self.filter.clone(),
+            table: !self.no_table,
+            programs: self.programs.clone(),
+            random: self.random,
+            seed: self.seed,
+            pack: self.pack,
+        };
+        let groups = match suite.groups() {
+            Ok(groups) => groups,
+            Err(report) => {
+                console.report(&report);
+                return Exit::Failed;
+            }
+        };
+        let bar = if console.shows_progress() { ProgressBar::new_spinner() } else { ProgressBar::hidden() };
+        bar.set_style(
+            ProgressStyle::with_template("{spinner} {pos} groups, {elapsed}  {msg}")
+                .unwrap_or(ProgressStyle::default_spinner()),
+        );
+        let mut failures: Vec<Failure> = vec![];
+        let mut tallies: BTreeMap<(usize, Part), Tally> = BTreeMap::new();
+        for (part, group) in groups {
+            bar.set_message(group.name.clone());
+            let of_group = run_on(&group, &mut devices, &mut |failure| failures.push(failure));
+            for (device, tally) in of_group.into_iter().enumerate() {
+                tallies.entry((device, part)).or_default().add(tally);
+            }
+            bar.inc(1);
+        }
+        bar.finish_and_clear();
+        report(console, &devices, &tallies, &failures);
+        if tallies.is_empty() {
+            return console.fail(Code::BadArguments, format!("no case has `{}` in its name", self.filter), None);
+        }
+        if failures.is_empty() { Exit::Ok } else { Exit::Failed }
+    }
+
+    /// The devices that were named, or all that were found and can be used.
+    fn devices(&self, console: &Console) -> Result<Vec<Box<dyn Device>>, Exit> {
+        let all = self.device.is_empty();
+        let named = if all { found(console) } else { self.device.clone() };
+        let mut devices = vec![];
+        for selector in &named {
+            let profile = self.caps.filter(|_| !all || !matches!(selector, Selector::Cuda(_) | Selector::Lowered(_)));
+            match devices::open(selector, profile) {
+                Ok(device) => devices.push(device),
+                Err(error) => {
+                    console.fail(error.code, error.message, error.hint.as_deref());
+                    return Err(Exit::NoDevice);
+                }
+            }
+        }
+        Ok(devices)
+    }
+}
+
+fn found(console: &Console) -> Vec<Selector> {
+    let (found, missing) = devices::find();
+    for reason in missing {
+        console.note(&format!("skipped: {}", reason.message));
+    }
+    let mut named = vec![Selector::Lowered(Profile::Web), Selector::Lowered(Profile::Cuda(90))];
+    for device in found.into_iter().filter(|d| d.info.kind != DeviceKind::Interpreter) {
+        match (device.problem, Selector::parse(&device.name)) {
+            (None, Ok(selector)) => named.push(selector),
+            (Some(problem), _) => console.note(&format!("skipped: {}: {}", device.name, problem.message)),
+            (None, Err(_)) => {}
+        }
+    }
+    named
+}
+
+fn report(
+    console: &Console,
+    devices: &[Box<dyn Device>],
+    tallies: &BTreeMap<(usize, Part), Tally>,
+    failures: &[Failure],
+) {
+    let title = |device: usize| {
+        let (info, caps): (_, &Caps) = (devices[device].info(), devices[device].caps());
+        format!("{} ({}, {})", info.name, info.backend, caps.name)
+    };
+    for failure in failures.iter().take(if console.json() { usize::MAX } else { SHOWN }) {
+        let device = title(failure.device);
+        console.result(
+            &format!("{device}: {}: {}", failure.case, failure.what),
+            || json!({"kind": "failure", "device": device, "case": failure.case, "what": failure.what}),
+        );
+    }
+    if failures.len() > SHOWN && !console.json() {
+        console.result(&format!("and {} more", failures.len() - SHOWN), || json!(null));
+    }
+    for ((device, part), tally) in tallies {
+        let (device, part) = (title(*device), part.name());
+        let Tally { passed, refused, failed } = *tally;
+        let text = format!("{device:<60} {part:<9} {passed:>6} passed {refused:>5} refused {failed:>5} failed");
+        console.result(&text, || {
+            json!({"kind": "conform", "device": device, "part": part, "passed": passed, "refused": refused, "failed": failed})
+        });
+    }
+}

@@ -1,0 +1,279 @@
+//! `girih run FILE.gir::KERNEL`: a kernel launched by hand.
+
+use crate::console::Console;
+use crate::exit::Exit;
+use crate::launch::{self, Array, Named, Value};
+use clap::Args;
+use girih::devices::{self, Profile, Selector};
+use girih::ir::{FunctionId, Scalar, Type};
+use girih::kernels::Kernels;
+use girih::runtime::{Argument, BufferId, Command, Constant, Device, Dispatch, Grid, LoadOptions, Memory};
+use girih::{Code, Diagnostic};
+use serde_json::json;
+use std::path::Path;
+use std::time::Duration;
+
+/// How often a kernel runs before and while it is timed.
+const WARM_UP: usize = 5;
+const TIMED: usize = 50;
+
+/// Options that only kernels have.
+#[derive(Debug, Args)]
+#[command(next_help_heading = "Options for kernels (FILE.gir::KERNEL)")]
+pub struct Launch {
+    /// Workgroups to start, as 64 or 8,8 or 4,4,4 [default: what the kernel's `launch` says]
+    #[arg(long, value_name = "X[,Y[,Z]]", value_parser = grid)]
+    grid: Option<[u32; 3]>,
+    /// A parameter's value: @in.npy, @in.npy:out.npy, zeros(f32,1024x512):out.npy, 42, 3.5, true
+    #[arg(long, value_name = "NAME=VALUE", value_parser = launch::named)]
+    arg: Vec<Named>,
+    /// A specialisation constant's value
+    #[arg(long, value_name = "NAME=VALUE", value_parser = launch::named)]
+    spec: Vec<Named>,
+    /// Run it many times and say how long one run takes on the device
+    #[arg(long)]
+    time: bool,
+    /// Hold the device to a profile: web, sm_90
+    #[arg(long, value_name = "PROFILE", value_parser = Profile::parse)]
+    caps: Option<Profile>,
+}
+
+/// The file and the kernel's name, if the words name a `.gir` file.
+pub fn split(file: &str) -> Option<(&str, Option<&str>)> {
+    match file.split_once(".gir::") {
+        Some((stem, kernel)) => Some((&file[..stem.len() + 4], Some(kernel))),
+        None => file.ends_with(".gir").then_some((file, None)),
+    }
+}
+
+fn grid(text: &str) -> Result<[u32; 3], String> {
+    let mut grid = [1; 3];
+    let parts: Vec<&str> = text.split([',', 'x']).collect();
+    if parts.len() > 3 {
+        return Err("a grid has at most three dimensions".into());
+    }
+    for (slot, part) in grid.iter_mut().zip(parts) {
+        *slot = part.trim().parse().map_err(|_| format!("`{part}` is no number of workgroups"))?;
+    }
+    Ok(grid)
+}
+
+/// An array on the device and where it goes afterwards.
+struct Placed<'a> {
+    buffer: BufferId,
+    array: Array,
+    value: &'a Value,
+    name: &'a str,
+}
+
+impl Launch {
+    /// Whether an option was given that only kernels have.
+    pub fn is_used(&self) -> bool {
+        self.grid.is_some() || !self.arg.is_empty() || !self.spec.is_empty() || self.time || self.caps.is_some()
+    }
+
+    /// Runs a kernel.
+    pub fn run(&self, file: &str, kernel: Option<&str>, selector: &Selector, console: &Console) -> Exit {
+        let kernels = match Kernels::open(Path::new(file)) {
+            Ok(kernels) => kernels,
+            Err(report) => {
+                console.report(&report);
+                return Exit::Failed;
+            }
+        };
+        let kernel = match kernels.kernel(kernel) {
+            Ok(kernel) => kernel,
+            Err(report) => {
+                console.report(&report);
+                return Exit::Failed;
+            }
+        };
+        let mut device = match devices::open(selector, self.caps) {
+            Ok(device) => device,
+            Err(error) => {
+                console.fail(error.code, error.message, error.hint.as_deref());
+                return Exit::NoDevice;
+            }
+        };
+        console.detail(|| format!("on {} ({})", device.info().name, device.info().backend));
+        match self.launch(&kernels, kernel, &mut *device, console) {
+            Ok(()) => Exit::Ok,
+            Err(errors) => {
+                console.report(&kernels.report(errors));
+                Exit::Failed
+            }
+        }
+    }
+
+    fn launch(
+        &self,
+        kernels: &Kernels,
+        kernel: FunctionId,
+        device: &mut dyn Device,
+        console: &Console,
+    ) -> Result<(), Vec<Diagnostic>> {
+        let one = |error| vec![error];
+        let options =
+            LoadOptions { specialisations: self.specialisations(kernels, kernel).map_err(one)?, checked: false };
+        let started = std::time::Instant::now();
+        let program = device.load(&kernels.module, &[kernel], &options)?[0];
+        console.detail(|| format!("compiled in {:.1} ms", started.elapsed().as_secs_f64() * 1e3));
+        let mut placed = vec![];
+        let arguments = self.arguments(kernels, kernel, device, &mut placed).map_err(one)?;
+        let grid = self.grid.map_or(Grid::Own, Grid::Workgroups);
+        let command = Command::Dispatch(Dispatch { program, arguments, grid });
+        device.submit(std::slice::from_ref(&command)).map_err(one)?;
+        device.wait().map_err(one)?;
+        for array in &mut placed {
+            // What cannot be written must not keep the rest from being so: all are read first.
+            array.array.bytes = read(device, array).map_err(one)?;
+        }
+        for array in placed {
+            finish(array, console).map_err(one)?;
+        }
+        if self.time {
+            time(device, &command, console).map_err(one)?;
+        }
+        Ok(())
+    }
+
+    fn specialisations(&self, kernels: &Kernels, kernel: FunctionId) -> Result<Vec<(String, u64)>, Diagnostic> {
+        let function = &kernels.module.functions[kernel];
+        let known = function.launch.as_ref().map_or(&[][..], |l| &l.specialisations[..]);
+        let mut values = vec![];
+        for Named { name, value } in &self.spec {
+            let found = known.iter().find(|s| function.values[s.value].name.as_ref().is_some_and(|n| **n == **name));
+            let Some(found) = found else {
+                let message = format!("`@{}` has no specialisation constant `%{name}`", function.name);
+                return Err(Diagnostic::new(Code::BadArguments, function.span, message));
+            };
+            let Value::Number(text) = value else { return Err(wrong(format!("`{name}` is a number"))) };
+            values.push((name.clone(), launch::number(text, function.ty(found.value)).map_err(wrong)?));
+        }
+        Ok(values)
+    }
+
+    /// One argument for each parameter; arrays are brought to the device.
+    fn arguments<'a>(
+        &'a self,
+        kernels: &Kernels,
+        kernel: FunctionId,
+        device: &mut dyn Device,
+        placed: &mut Vec<Placed<'a>>,
+    ) -> Result<Vec<Argument>, Diagnostic> {
+        let function = &kernels.module.functions[kernel];
+        let name_of = |param| function.values[param].name.as_deref().unwrap_or_default();
+        for Named { name, .. } in &self.arg {
+            if !function.params.iter().any(|p| name_of(*p) == name) {
+                let known: Vec<String> = function.params.iter().map(|p| format!("`{}`", name_of(*p))).collect();
+                let message = format!("`@{}` has no parameter `{name}`", function.name);
+                return Err(Diagnostic::new(Code::BadArguments, function.span, message)
+                    .hint(format!("its parameters are {}", known.join(", "))));
+            }
+        }
+        let mut arguments = vec![];
+        for param in &function.params {
+            let (name, ty) = (name_of(*param), function.ty(*param));
+            let Some(given) = self.arg.iter().rev().find(|a| a.name == name) else {
+                let message = format!("the parameter `%{name}` of `@{}` is not given", function.name);
+                let hint = format!("add `--arg {name}=..`");
+                return Err(Diagnostic::new(Code::BadArguments, function.span, message).hint(hint));
+            };
+            arguments.push(match (&given.value, ty) {
+                (Value::Number(text), Type::Scalar(_)) => {
+                    let bits = launch::number(text, ty).map_err(|e| wrong(format!("`%{name}`: {e}")))?;
+                    Argument::Scalar(Constant { ty, bits })
+                }
+                (Value::Array(source, _), Type::Memory(_)) => {
+                    let array = source.array().map_err(wrong)?;
+                    let buffer = device.allocate(Memory { bytes: array.bytes.len() as u64, indirect: false })?;
+                    let mut bytes = array.bytes.clone();
+                    bytes.resize(bytes.len().next_multiple_of(4), 0);
+                    device.write(buffer, 0, &bytes)?;
+                    placed.push(Placed { buffer, array, value: &given.value, name: &given.name });
+                    Argument::Buffer(buffer, 0)
+                }
+                (Value::Number(_), _) => return Err(wrong(format!("`%{name}` is a {ty}: give an array"))),
+                (Value::Array(..), _) => return Err(wrong(format!("`%{name}` is a {ty}: give a number"))),
+            });
+        }
+        Ok(arguments)
+    }
+}
+
+fn wrong(message: String) -> Diagnostic {
+    Diagnostic::new(Code::BadArguments, girih::Span::NONE, message)
+}
+
+fn read(device: &mut dyn Device, placed: &Placed<'_>) -> Result<Vec<u8>, Diagnostic> {
+    let length = placed.array.bytes.len();
+    let mut bytes = vec![0; length.next_multiple_of(4)];
+    device.read(placed.buffer, 0, &mut bytes)?;
+    bytes.truncate(length);
+    Ok(bytes)
+}
+
+/// Writes an array to its file; shows the beginning of one without.
+fn finish(placed: Placed<'_>, console: &Console) -> Result<(), Diagnostic> {
+    let Placed { array, value, name, .. } = placed;
+    let Value::Array(source, output) = value else { return Ok(()) };
+    let array = source.restore(array);
+    match output {
+        Some(path) => array.write(path).map_err(|e| Diagnostic::new(Code::CannotWrite, girih::Span::NONE, e)),
+        None => {
+            let text = beginning(&array);
+            console.result(&format!("{name}: {} {text}", array.scalar), || {
+                json!({"kind": "array", "name": name, "type": array.scalar.name(), "shape": array.shape, "beginning": text})
+            });
+            Ok(())
+        }
+    }
+}
+
+/// The first elements of an array.
+fn beginning(array: &Array) -> String {
+    const MOST: usize = 16;
+    let size = array.scalar.bytes() as usize;
+    let elements = array.bytes.chunks_exact(size);
+    let more = if elements.len() > MOST { ", .." } else { "" };
+    let texts: Vec<String> = elements.take(MOST).map(|c| element(array.scalar, c)).collect();
+    format!("[{}{more}]", texts.join(", "))
+}
+
+fn element(scalar: Scalar, bytes: &[u8]) -> String {
+    let bits = bytes.iter().rev().fold(0, |bits, byte| bits << 8 | u64::from(*byte));
+    if scalar.is_float() {
+        let wide = girih::ir::eval::scalar(girih::ir::Op::Convert, Scalar::F64, scalar, &[bits]).unwrap_or(0);
+        let value = f64::from_bits(wide);
+        return if scalar == Scalar::F64 { format!("{value:?}") } else { format!("{:?}", value as f32) };
+    }
+    if scalar.is_signed() {
+        let unused = 64 - scalar.bits();
+        return ((bits << unused) as i64 >> unused).to_string();
+    }
+    bits.to_string()
+}
+
+/// Runs a kernel many times; says the median and the spread.
+fn time(device: &mut dyn Device, command: &Command, console: &Console) -> Result<(), Diagnostic> {
+    let command = std::slice::from_ref(command);
+    for _ in 0..WARM_UP {
+        device.time(command)?;
+    }
+    let mut times: Vec<Duration> = vec![];
+    let mut exact = true;
+    for _ in 0..TIMED {
+        let timing = device.time(command)?;
+        times.push(timing.elapsed);
+        exact &= timing.exact;
+    }
+    times.sort();
+    let ms = |d: Duration| d.as_secs_f64() * 1e3;
+    let (least, median, most) = (ms(times[0]), ms(times[TIMED / 2]), ms(times[TIMED - 1]));
+    let clock = if exact { "the device's clock" } else { "the host's clock" };
+    let text = format!("median {median:.4} ms, least {least:.4}, most {most:.4}, of {TIMED} runs by {clock}");
+    console.result(&text, || {
+        json!({"kind": "time", "median_ms": median, "least_ms": least, "most_ms": most, "runs": TIMED, "device_clock": exact})
+    });
+    Ok(())
+}

@@ -1,0 +1,592 @@
+//! The forward walk: one pass over a function in the order of its text that maps operands to what replaced them, applies the
+//! rules of folding and identities, finds expressions that have been computed before, and follows what conditions say.
+//!
+//! Everything that is only true in a region (replacements, facts, available expressions) is written to a log and taken back at the region's
+//! end. A value is replaced only by one that is visible wherever it is.
+
+use super::facts::{self, Facts};
+use super::memory::Versions;
+use crate::ir::attrs::AttrKind;
+use crate::ir::ops::{Effect, Pattern};
+use crate::ir::{Attr, Caps, Def, Function, Inst, InstId, Op, RegionId, Scalar, Type, Value, ValueId, eval};
+use crate::span::Span;
+use std::collections::HashMap;
+
+/// How deep rules may write operations that rules apply to.
+const DEPTH: u32 = 12;
+
+/// What the walks over one function learn and keep from one to the next.
+#[derive(Debug, Default)]
+pub(super) struct Memo {
+    /// What loops' parameters are known to be.
+    pub(super) loops: HashMap<ValueId, Facts>,
+}
+
+/// An expression, so that the same one is found again.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub(super) struct Key {
+    pub(super) op: Op,
+    pub(super) ty: Option<Type>,
+    pub(super) operands: [ValueId; 4],
+    /// A dimension or offset; whether it does not wrap, or the version of the memory that is read.
+    pub(super) more: (i32, u32),
+}
+
+/// Something to take back at the end of a region.
+#[derive(Debug)]
+enum Undo {
+    Map(ValueId, ValueId),
+    Facts(ValueId, Option<Facts>),
+    Available(Key, Option<ValueId>),
+}
+
+/// A loop around the current place.
+#[derive(Debug)]
+pub(super) struct Around {
+    pub(super) inst: InstId,
+    /// What its parameters are in later iterations.
+    pub(super) next: Vec<Option<Facts>>,
+}
+
+/// The walk's state.
+pub(super) struct Forward<'a> {
+    pub(super) f: &'a mut Function,
+    pub(super) caps: &'a Caps,
+    pub(super) memo: &'a mut Memo,
+    pub(super) versions: Versions,
+    pub(super) loops: Vec<Around>,
+    /// Instructions of the region under way.
+    pub(super) out: Vec<InstId>,
+    /// Whether anything was done.
+    pub(super) changed: bool,
+    /// How often each value is used, as it was before the walk.
+    uses: Vec<u32>,
+    map: Vec<ValueId>,
+    facts: Vec<Option<Facts>>,
+    /// When a value was defined: those of a region are younger than what stands before it.
+    born: Vec<u32>,
+    clock: u32,
+    available: HashMap<Key, ValueId>,
+    log: Vec<Undo>,
+    span: Span,
+    depth: u32,
+}
+
+impl<'a> Forward<'a> {
+    /// Walks over a function; whether anything was done.
+    pub(super) fn run(f: &'a mut Function, caps: &'a Caps, memo: &'a mut Memo) -> bool {
+        let values = f.values.len();
+        let mut uses = vec![0; values];
+        f.walk(f.body, &mut |_, inst| inst.operands.iter().for_each(|v| uses[v.index()] += 1));
+        let mut walk = Forward {
+            versions: Versions::new(f),
+            f,
+            caps,
+            memo,
+            loops: vec![],
+            out: vec![],
+            changed: false,
+            uses,
+            map: (0..values as u32).map(ValueId::new).collect(),
+            facts: vec![None; values],
+            born: vec![0; values],
+            clock: 1,
+            available: HashMap::with_capacity(values),
+            log: vec![],
+            span: Span::NONE,
+            depth: 0,
+        };
+        walk.region(walk.f.body);
+        walk.changed
+    }
+
+    // Places.
+
+    /// Walks over a region and writes it anew.
+    pub(super) fn region(&mut self, region: RegionId) {
+        let insts = std::mem::take(&mut self.f.regions[region].insts);
+        let outer = std::mem::replace(&mut self.out, Vec::with_capacity(insts.len()));
+        let mark = self.open();
+        for id in insts {
+            if self.inst(id) {
+                break;
+            }
+        }
+        self.close(mark);
+        self.f.regions[region].insts = std::mem::replace(&mut self.out, outer);
+    }
+
+    /// Begins a part whose knowledge is to be taken back.
+    pub(super) fn open(&mut self) -> usize {
+        self.log.len()
+    }
+
+    /// Takes back what was learnt since.
+    pub(super) fn close(&mut self, mark: usize) {
+        for undo in self.log.drain(mark..).rev() {
+            match undo {
+                Undo::Map(value, old) => self.map[value.index()] = old,
+                Undo::Facts(value, old) => self.facts[value.index()] = old,
+                Undo::Available(key, Some(old)) => drop(self.available.insert(key, old)),
+                Undo::Available(key, None) => drop(self.available.remove(&key)),
+            }
+        }
+    }
+
+    /// Walks over one instruction; whether it ends the region.
+    pub(super) fn inst(&mut self, id: InstId) -> bool {
+        let inst = &mut self.f.insts[id];
+        self.span = inst.span;
+        self.clock += 1;
+        for operand in &mut inst.operands {
+            let new = self.map[operand.index()];
+            if new != *operand {
+                *operand = new;
+                self.changed = true;
+            }
+        }
+        let op = inst.op;
+        match op.row().effect {
+            Effect::Pure => self.pure(id),
+            Effect::Read => self.load(id),
+            Effect::Write => self.store(id),
+            Effect::Atomic | Effect::Sync => self.synchronise(id),
+            Effect::Trap => self.trap(id),
+            Effect::Control => return self.control(id),
+        }
+        false
+    }
+
+    // Values.
+
+    /// What stands for a value here.
+    pub(super) fn mapped(&self, value: ValueId) -> ValueId {
+        self.map[value.index()]
+    }
+
+    /// From here to the end of the region, one value stands for another.
+    pub(super) fn stands_for(&mut self, value: ValueId, new: ValueId) {
+        let old = std::mem::replace(&mut self.map[value.index()], new);
+        self.log.push(Undo::Map(value, old));
+    }
+
+    /// Replaces a result wherever it is used; the definition becomes dead.
+    pub(super) fn replace(&mut self, value: ValueId, new: ValueId) {
+        self.stands_for(value, new);
+        self.changed = true;
+        let name = self.f.values[value].name.clone();
+        let slot = &mut self.f.values[new];
+        if slot.name.is_none() && matches!(slot.def, Def::Result(..)) {
+            slot.name = name;
+        }
+    }
+
+    /// When a value was defined.
+    pub(super) fn born(&self, value: ValueId) -> u32 {
+        self.born.get(value.index()).copied().unwrap_or(0)
+    }
+    /// The time.
+    pub(super) fn now(&self) -> u32 {
+        self.clock
+    }
+    /// Notes that values are defined here.
+    pub(super) fn define(&mut self, values: &[ValueId]) {
+        for value in values {
+            self.born[value.index()] = self.clock;
+        }
+    }
+
+    /// Appends an instruction and notes what it defines.
+    pub(super) fn push(&mut self, id: InstId) {
+        self.out.push(id);
+        self.clock += 1;
+        for i in 0..self.f.insts[id].results.len() {
+            let value = self.f.insts[id].results[i];
+            self.born[value.index()] = self.clock;
+        }
+    }
+
+    /// The instruction that defines a value, if one does.
+    pub(super) fn def(&self, value: ValueId) -> Option<&Inst> {
+        match self.f.values[value].def {
+            Def::Result(id, _) => Some(&self.f.insts[id]),
+            Def::Constant(_) | Def::Param(_) | Def::Specialisation(_) | Def::Memory(_) | Def::Argument(..) => None,
+        }
+    }
+    /// The operands of the operation that defines a value, if it is this one (of two operands) on this type.
+    pub(super) fn is_binary(&self, value: ValueId, op: Op) -> Option<(ValueId, ValueId, bool)> {
+        let inst = self.def(value).filter(|inst| inst.op == op)?;
+        match inst.operands[..] {
+            [a, b] => Some((a, b, inst.has(AttrKind::NoWrap))),
+            _ => None,
+        }
+    }
+    /// The operand of the operation that defines a value, if it is this one (of one operand).
+    pub(super) fn is_unary(&self, value: ValueId, op: Op) -> Option<ValueId> {
+        match self.def(value).filter(|inst| inst.op == op)?.operands[..] {
+            [a] => Some(a),
+            _ => None,
+        }
+    }
+    /// The bits of a constant.
+    pub(super) fn bits(&self, value: ValueId) -> Option<u64> {
+        self.f.as_constant(value)
+    }
+    /// A constant.
+    pub(super) fn constant(&mut self, ty: impl Into<Type>, bits: u64) -> ValueId {
+        let value = self.f.constant(ty.into(), bits);
+        self.grow();
+        value
+    }
+    /// The scalar type of a value; none for others.
+    pub(super) fn scalar(&self, value: ValueId) -> Option<Scalar> {
+        match self.f.ty(value) {
+            Type::Scalar(s) => Some(s),
+            Type::Vector(..)
+            | Type::Regs(..)
+            | Type::Coop(..)
+            | Type::Tile(_)
+            | Type::Token
+            | Type::Term
+            | Type::Memory(_) => None,
+        }
+    }
+    /// Whether a value had one use at most when the walk began.
+    pub(super) fn is_single(&self, value: ValueId) -> bool {
+        self.uses.get(value.index()).is_none_or(|n| *n <= 1)
+    }
+
+    /// Makes room in the tables for values that are new.
+    fn grow(&mut self) {
+        for i in self.map.len()..self.f.values.len() {
+            self.map.push(ValueId::new(i as u32));
+            self.facts.push(None);
+            self.born.push(0);
+        }
+    }
+
+    // Facts.
+
+    /// What is known of a value here.
+    pub(super) fn facts(&self, value: ValueId) -> Facts {
+        if let Some(facts) = self.facts[value.index()] {
+            return facts;
+        }
+        let scalar = self.f.ty(value).element().unwrap_or(Scalar::U64);
+        match self.f.values[value].def {
+            Def::Constant(bits) => Facts::exactly(bits),
+            Def::Param(attrs) if attrs.divisible > 1 && scalar.is_integer() => {
+                Facts::multiple(attrs.divisible.trailing_zeros(), scalar)
+            }
+            Def::Param(_) | Def::Specialisation(_) | Def::Memory(_) | Def::Argument(..) | Def::Result(..) => {
+                Facts::unknown(scalar)
+            }
+        }
+    }
+    /// Learns something about a value, until the end of the region.
+    pub(super) fn learn(&mut self, value: ValueId, new: Facts) {
+        if matches!(self.f.values[value].def, Def::Constant(_)) {
+            return;
+        }
+        let both = self.facts(value).and(new);
+        let old = self.facts[value.index()].replace(both);
+        self.log.push(Undo::Facts(value, old));
+    }
+
+    /// Learns what follows from a condition.
+    pub(super) fn learn_condition(&mut self, condition: ValueId, holds: bool) {
+        if self.bits(condition).is_some() {
+            return;
+        }
+        let constant = self.constant(Scalar::Bool, holds.into());
+        self.stands_for(condition, constant);
+        let Some(inst) = self.def(condition) else { return };
+        let (op, ty) = (inst.op, inst.ty);
+        match (op, &inst.operands[..]) {
+            (Op::Not, &[a]) => self.learn_condition(a, !holds),
+            (Op::And, &[a, b]) if holds => {
+                self.learn_condition(a, true);
+                self.learn_condition(b, true);
+            }
+            (Op::Or, &[a, b]) if !holds => {
+                self.learn_condition(a, false);
+                self.learn_condition(b, false);
+            }
+            (Op::Eq | Op::Ne | Op::Lt | Op::Le | Op::Gt | Op::Ge, &[a, b]) => {
+                self.learn_comparison(op, ty, a, b, holds)
+            }
+            (_, _) => {}
+        }
+    }
+
+    fn learn_comparison(&mut self, op: Op, ty: Option<Type>, a: ValueId, b: ValueId, holds: bool) {
+        let Some(Type::Scalar(s)) = ty else { return };
+        // The same comparison seen from the other side, and the opposite ones.
+        self.is_known(mirrored(op), s, b, a, holds);
+        let Some(other) = facts::opposite(op).filter(|op| !s.is_float() || matches!(op, Op::Eq | Op::Ne)) else {
+            return;
+        };
+        self.is_known(other, s, a, b, !holds);
+        self.is_known(mirrored(other), s, b, a, !holds);
+        if !s.is_integer() {
+            return;
+        }
+        let op = if holds { op } else { other };
+        let (fa, fb) = facts::where_true(op, s, self.facts(a), self.facts(b));
+        self.learn(a, fa);
+        self.learn(b, fb);
+        if op == Op::Eq && self.bits(b).is_some() {
+            self.stands_for(a, b);
+        }
+    }
+
+    /// A condition that is computed later will be known.
+    fn is_known(&mut self, op: Op, s: Scalar, a: ValueId, b: ValueId, holds: bool) {
+        let constant = self.constant(Scalar::Bool, holds.into());
+        if let Some(key) = key(op, Some(s.into()), &[a, b], (-1, 0)) {
+            self.remember(key, constant);
+        }
+    }
+
+    // Expressions.
+
+    fn pure(&mut self, id: InstId) {
+        let inst = &self.f.insts[id];
+        let &[result] = &inst.results[..] else { return self.push(id) };
+        let (op, ty, nowrap) = (inst.op, inst.ty, inst.has(AttrKind::NoWrap));
+        let operands = inst.operands.clone();
+        if let Some(new) = self.position(op, id).or_else(|| self.rules(op, ty, &operands, nowrap)) {
+            return self.replace(result, new);
+        }
+        self.order_operands(id);
+        let nowrap = nowrap || self.infer_nowrap(id);
+        let operands = self.f.insts[id].operands.clone();
+        let dim = self.f.insts[id].has(AttrKind::Dim).then(|| self.f.insts[id].dim() as i32);
+        let key = key(op, ty, &operands, (dim.unwrap_or(-1), nowrap.into()));
+        if let Some(known) = key.as_ref().and_then(|key| self.same(key)) {
+            return self.replace(result, known);
+        }
+        if let Some(key) = key {
+            self.remember(key, result);
+        }
+        self.push(id);
+        self.conclude(op, ty, &operands, nowrap, result);
+        if let Some(known) = self.range_of_position(op, id) {
+            self.learn(result, known);
+        }
+    }
+
+    /// An operation on values, simplified; a new instruction if nothing simpler stands for it.
+    pub(super) fn emit(&mut self, op: Op, ty: impl Into<Type>, operands: &[ValueId], nowrap: bool) -> ValueId {
+        let ty = ty.into();
+        let mut operands = operands.to_vec();
+        if let Some(known) = self.rules(op, Some(ty), &operands, nowrap) {
+            return known;
+        }
+        if is_commutative(op) && self.bits(operands[0]).is_some() {
+            operands.swap(0, 1);
+        }
+        if let Some(known) = key(op, Some(ty), &operands, (-1, nowrap.into())).and_then(|key| self.same(&key)) {
+            return known;
+        }
+        let mut inst = Inst::new(op, Some(ty), operands, self.span);
+        if nowrap {
+            inst.set(Attr::NoWrap);
+        }
+        let result = self.append(inst);
+        let operands = self.def(result).map(|inst| inst.operands.clone()).unwrap_or_default();
+        let inferred = match self.f.values[result].def {
+            Def::Result(id, _) => self.infer_nowrap(id),
+            Def::Constant(_) | Def::Param(_) | Def::Specialisation(_) | Def::Memory(_) | Def::Argument(..) => false,
+        };
+        let nowrap = nowrap || inferred;
+        if let Some(key) = key(op, Some(ty), &operands, (-1, nowrap.into())) {
+            self.remember(key, result);
+        }
+        self.conclude(op, Some(ty), &operands, nowrap, result);
+        result
+    }
+
+    /// Appends a new instruction of one result.
+    pub(super) fn append(&mut self, mut inst: Inst) -> ValueId {
+        let first = inst.operands.first().map(|v| self.f.ty(*v));
+        let ty = match inst.op.row().results.first() {
+            Some(Pattern::Bool) => Type::BOOL,
+            Some(Pattern::U32) => Type::U32,
+            Some(Pattern::First) => first.unwrap_or(Type::U32),
+            _ => inst.ty.unwrap_or(Type::U32),
+        };
+        let id = self.f.insts.next_id();
+        let result = self.f.values.push(Value { ty, def: Def::Result(id, 0), name: None });
+        self.grow();
+        inst.results = vec![result];
+        self.f.insts.push(inst);
+        self.push(id);
+        self.changed = true;
+        result
+    }
+
+    /// Folding and identities: the value that stands for an operation.
+    fn rules(&mut self, op: Op, ty: Option<Type>, operands: &[ValueId], nowrap: bool) -> Option<ValueId> {
+        if self.depth >= DEPTH {
+            return None;
+        }
+        self.depth += 1;
+        let found = self.folded(op, ty, operands).or_else(|| self.identity(op, ty, operands, nowrap));
+        self.depth -= 1;
+        found
+    }
+
+    /// What constants give, and what facts decide.
+    fn folded(&mut self, op: Op, ty: Option<Type>, operands: &[ValueId]) -> Option<ValueId> {
+        let Some(Type::Scalar(s)) = ty else { return None };
+        if operands.is_empty() || operands.len() > 3 {
+            return None;
+        }
+        let result = match op.row().results {
+            [Pattern::Bool] => Type::BOOL,
+            [Pattern::T] => Type::Scalar(s),
+            _ => return None,
+        };
+        let source = self.scalar(operands[0])?;
+        let mut bits = [0; 3];
+        let known = operands.iter().zip(&mut bits).all(|(v, slot)| self.bits(*v).map(|b| *slot = b).is_some());
+        if known && let Some(bits) = eval::scalar(op, s, source, &bits[..operands.len()]) {
+            return Some(self.constant(result, bits));
+        }
+        let mut facts = [Facts::exactly(0); 3];
+        for (slot, v) in facts.iter_mut().zip(operands) {
+            *slot = self.facts(*v);
+        }
+        if let [a, b] = operands[..]
+            && result == Type::BOOL
+            && self.scalar(a) == self.scalar(b)
+            && let Some(known) = facts::compare(op, s, facts[0], facts[1])
+        {
+            return Some(self.constant(Scalar::Bool, known.into()));
+        }
+        if result == Type::Scalar(s)
+            && (s.is_integer() || s == Scalar::Bool)
+            && let Some(bits) =
+                facts::transfer(op, s, source, &facts[..operands.len()], false).and_then(Facts::constant)
+        {
+            return Some(self.constant(result, bits));
+        }
+        None
+    }
+
+    /// Notes what follows for a result.
+    fn conclude(&mut self, op: Op, ty: Option<Type>, operands: &[ValueId], nowrap: bool, result: ValueId) {
+        let Some(Type::Scalar(s)) = ty else { return };
+        if !s.is_integer() && s != Scalar::Bool || operands.is_empty() || operands.len() > 3 {
+            return;
+        }
+        let Some(source) = self.scalar(operands[0]) else { return };
+        let mut facts = [Facts::exactly(0); 3];
+        for (slot, v) in facts.iter_mut().zip(operands) {
+            *slot = self.facts(*v);
+        }
+        if self.scalar(result) == Some(s)
+            && let Some(known) = facts::transfer(op, s, source, &facts[..operands.len()], nowrap)
+        {
+            self.learn(result, known);
+        }
+    }
+
+    /// Makes an expression available to the rest of the region.
+    pub(super) fn remember(&mut self, key: Key, value: ValueId) {
+        let old = self.available.insert(key.clone(), value);
+        self.log.push(Undo::Available(key, old));
+    }
+    /// An expression that has been computed before.
+    pub(super) fn recall(&self, key: &Key) -> Option<ValueId> {
+        self.available.get(key).copied()
+    }
+
+    /// A pure expression that has been computed before. One that may wrap stands for one that does not, too; not the other way, because
+    /// what does not wrap is undefined where it would.
+    fn same(&self, key: &Key) -> Option<ValueId> {
+        let wrapping = || Key { more: (key.more.0, 0), ..key.clone() };
+        self.recall(key).or_else(|| if key.more.1 == 0 { None } else { self.recall(&wrapping()) })
+    }
+
+    /// Constants stand right.
+    fn order_operands(&mut self, id: InstId) {
+        let inst = &self.f.insts[id];
+        if is_commutative(inst.op) && self.bits(inst.operands[0]).is_some() && self.bits(inst.operands[1]).is_none() {
+            self.f.insts[id].operands.swap(0, 1);
+            self.changed = true;
+        }
+    }
+
+    /// Marks integer arithmetic that cannot wrap; whether it is marked.
+    fn infer_nowrap(&mut self, id: InstId) -> bool {
+        let inst = &self.f.insts[id];
+        let Some(Type::Scalar(s)) = inst.ty else { return false };
+        if s.is_signed()
+            || !s.is_integer()
+            || !inst.op.row().attrs.contains(&AttrKind::NoWrap)
+            || inst.has(AttrKind::NoWrap)
+        {
+            return false;
+        }
+        let top = |v: ValueId| u128::from(self.facts(v).max);
+        let fits = match (inst.op, &inst.operands[..]) {
+            (Op::Add, [a, b]) => top(*a) + top(*b) <= u128::from(s.mask()),
+            (Op::Sub, [a, b]) => self.facts(*a).min >= self.facts(*b).max,
+            (Op::Mul, [a, b]) => top(*a) * top(*b) <= u128::from(s.mask()),
+            (Op::Mad, [a, b, c]) => {
+                (top(*a) * top(*b)).checked_add(top(*c)).is_some_and(|max| max <= u128::from(s.mask()))
+            }
+            (Op::Shl, [a, b]) => {
+                let count = self.facts(*b).constant().map(|c| c & u64::from(s.bits() - 1));
+                count.is_some_and(|c| top(*a) << c <= u128::from(s.mask()))
+            }
+            (_, _) => false,
+        };
+        if fits {
+            self.f.insts[id].set(Attr::NoWrap);
+        }
+        fits
+    }
+}
+
+/// The comparison with its operands swapped.
+pub(super) fn mirrored(op: Op) -> Op {
+    match op {
+        Op::Lt => Op::Gt,
+        Op::Le => Op::Ge,
+        Op::Gt => Op::Lt,
+        Op::Ge => Op::Le,
+        symmetric => symmetric,
+    }
+}
+
+/// Whether the first two operands may be swapped.
+pub(super) fn is_commutative(op: Op) -> bool {
+    matches!(
+        op,
+        Op::Add
+            | Op::Mul
+            | Op::MulHi
+            | Op::Min
+            | Op::Max
+            | Op::And
+            | Op::Or
+            | Op::Xor
+            | Op::Eq
+            | Op::Ne
+            | Op::Fma
+            | Op::Mad
+    )
+}
+
+/// The key of an expression; none for those of many operands.
+pub(super) fn key(op: Op, ty: Option<Type>, operands: &[ValueId], more: (i32, u32)) -> Option<Key> {
+    let mut slots = [ValueId::new(u32::MAX); 4];
+    slots.get_mut(..operands.len())?.copy_from_slice(operands);
+    if is_commutative(op) && slots[0] > slots[1] {
+        slots.swap(0, 1);
+    }
+    Some(Key { op, ty, operands: slots, more })
+}

@@ -1,0 +1,68 @@
+//! Simplification: fewer and cheaper instructions that mean the same.
+//!
+//! | pass | what it does |
+//! |---|---|
+//! | [`forward`] | folding, identities, common subexpressions, branches that are known, loads that are known, constant parts of indices |
+//! | [`dead`] | what nobody needs, parameters and results of regions included |
+//! | [`invariant`] | what does not change in a loop goes before it |
+//! | [`unroll`] | loops of constant trip count |
+//! | [`vectorise`] | adjacent loads and stores become one |
+//!
+//! They repeat until nothing changes, a bounded number of times. Invariant: what was legal for the capabilities stays legal, and values are the
+//! same bits on every device whose numeric class is exact.
+//!
+//! Induction variables are not turned into running addresses: drivers do that with knowledge of registers that is not
+//! at hand here.
+
+mod aggregates;
+mod conditions;
+mod control;
+mod dead;
+mod divide;
+mod facts;
+mod floats;
+mod forward;
+mod identities;
+mod integers;
+mod invariant;
+mod memory;
+mod unroll;
+mod vectorise;
+
+use crate::ir::{Caps, Function, Module};
+use forward::{Forward, Memo};
+
+/// Most repetitions; what is left then is right, too, only not as simple as it could be.
+const ROUNDS: usize = 8;
+
+/// Simplifies all functions of a module for a device.
+pub fn run(module: &mut Module, caps: &Caps) {
+    for function in module.functions.iter_mut() {
+        function_to_fixpoint(function, caps);
+    }
+    if dead::parameters(module) {
+        for function in module.functions.iter_mut() {
+            function_to_fixpoint(function, caps);
+        }
+    }
+}
+
+fn function_to_fixpoint(function: &mut Function, caps: &Caps) {
+    let mut memo = Memo::default();
+    rounds(function, caps, &mut memo);
+    if vectorise::run(function, caps, &memo) {
+        rounds(function, caps, &mut memo);
+    }
+}
+
+fn rounds(function: &mut Function, caps: &Caps, memo: &mut Memo) {
+    for _ in 0..ROUNDS {
+        let mut changed = Forward::run(function, caps, memo);
+        changed |= dead::run(function);
+        changed |= invariant::run(function);
+        changed |= !caps.rolled && unroll::run(function);
+        if !changed {
+            break;
+        }
+    }
+}

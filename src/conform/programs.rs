@@ -1,0 +1,129 @@
+//! Cases from `.gir` programs: each `; run:` line is one.
+//!
+//! A function's run line gets a kernel of its own that passes the arguments as parameters, so that nothing of it is computed
+//! before the device does.
+
+use super::compare::{Agreement, Expectation};
+use super::{Case, CaseArgument, Check, Group};
+use crate::kernels::Kernels;
+use crate::report::Report;
+use girih_core::diag::Code;
+use girih_core::ir::ops::Class;
+use girih_core::ir::text::RunLine;
+use girih_core::ir::text::run::{self, Outcome, RunArgument};
+use girih_core::ir::{Builder, Function, FunctionId, Launch, Module, Op, ParamAttrs, Scalar, Space, Type, verify};
+use girih_core::runtime::Constant;
+use girih_core::span::Span;
+use std::path::Path;
+
+/// The program of a file with its run lines, and the lines that must fail on the checked reference machine.
+pub fn program_group(path: &Path) -> Result<(Group, Vec<(Case, Code)>), Report> {
+    let kernels = Kernels::open(path)?;
+    let mut module: Module = (*kernels.module).clone();
+    let mut cases = vec![];
+    let mut faults = vec![];
+    for line in &kernels.runs {
+        let text = kernels.sources.snippet(line.span).split_whitespace().collect::<Vec<_>>().join(" ");
+        let short: String = text.chars().take(70).collect();
+        let is_kernel = module.functions[line.function].launch.is_some();
+        let name = format!("{} {short}", cases.len() + faults.len());
+        let case = if is_kernel { kernel_case(name, line) } else { function_case(name, line, &mut module) };
+        match line.outcome {
+            Outcome::Fails(code) => faults.push((case, code)),
+            Outcome::Ends | Outcome::Gives(_) | Outcome::Traps(_) if line.checked => {}
+            Outcome::Ends | Outcome::Gives(_) | Outcome::Traps(_) => cases.push(case),
+        }
+    }
+    let name = path.file_stem().map_or(String::new(), |stem| stem.to_string_lossy().into_owned());
+    let module = verify(module).map_err(|errors| kernels.report(errors))?;
+    Ok((Group { name, module, cases }, faults))
+}
+
+fn empty_case(name: String, kernel: FunctionId) -> Case {
+    Case {
+        name,
+        kernel,
+        arguments: vec![],
+        grid: None,
+        specialisations: vec![],
+        traps: None,
+        width: None,
+        checks: vec![],
+    }
+}
+
+fn traps(line: &RunLine) -> Option<u32> {
+    if let Outcome::Traps(code) = line.outcome { Some(code) } else { None }
+}
+
+fn kernel_case(name: String, line: &RunLine) -> Case {
+    let mut case = empty_case(name, line.function);
+    case.grid = line.grid;
+    case.specialisations = line.specialisations.clone();
+    case.traps = traps(line);
+    for (position, argument) in line.arguments.iter().enumerate() {
+        case.arguments.push(match argument {
+            RunArgument::Scalar(scalar, bits) => CaseArgument::Scalar(Constant { ty: (*scalar).into(), bits: *bits }),
+            RunArgument::Memory { initial, expected } => {
+                let agreement = match expected {
+                    Some(expected) if expected.tolerance > 0.0 => Agreement::Relative(expected.tolerance),
+                    Some(_) | None => Agreement::Class(Class::Rounded),
+                };
+                if let Some(expected) = expected {
+                    case.checks.push(Check { argument: position, expected: expected.clone() });
+                }
+                let output = expected.as_ref().and_then(|e| e.values.first()).map_or(initial.scalar, |(s, _)| *s);
+                CaseArgument::Buffer(initial.bytes(), Expectation { input: Some(initial.scalar), output, agreement })
+            }
+        });
+    }
+    case
+}
+
+/// Writes a kernel that calls the function once and stores its results, each in a buffer of its own.
+fn function_case(name: String, line: &RunLine, module: &mut Module) -> Case {
+    let callee = &module.functions[line.function];
+    let results = callee.results.clone();
+    let mut function = Function::new(format!("run_{}", module.functions.len()), Span::NONE);
+    function.launch = Some(Launch { workgroup: [1, 1, 1], ..Launch::default() });
+    let mut b = Builder::new(function);
+    let mut case = empty_case(name, line.function);
+    let mut operands = vec![];
+    for (i, argument) in line.arguments.iter().enumerate() {
+        let RunArgument::Scalar(scalar, bits) = argument else { continue };
+        // A truth value is no parameter of a kernel.
+        let passed = if *scalar == Scalar::Bool { Scalar::U32 } else { *scalar };
+        case.arguments.push(CaseArgument::Scalar(Constant { ty: passed.into(), bits: *bits }));
+        let value = b.function.param(format!("a{i}"), passed.into(), ParamAttrs::default());
+        operands.push(if passed == *scalar { value } else { b.op(Op::Convert, *scalar, &[value]) });
+    }
+    let values = b.call(line.function, &results, &operands);
+    let zero = b.u32(0);
+    for (i, (value, ty)) in values.into_iter().zip(&results).enumerate() {
+        let scalar = ty.element().unwrap_or(Scalar::U32);
+        let (stored, value) = match scalar {
+            Scalar::Bool => (Scalar::U32, b.op(Op::Convert, Scalar::U32, &[value])),
+            other => (other, value),
+        };
+        let attrs = ParamAttrs { align: 16, noalias: true, ..ParamAttrs::default() };
+        let memory = b.function.param(format!("r{i}"), Type::Memory(Space::Global), attrs);
+        b.store(ty.with_element(stored), memory, zero, value);
+        let lanes = ty.lanes().max(1) as usize;
+        let mut agreement = Agreement::Class(Class::Rounded);
+        if let Outcome::Gives(expected) = &line.outcome {
+            let bits = expected.values.get(i).map_or(0, |(_, bits)| *bits);
+            let expected = run::Expectation { values: vec![(stored, bits)], tolerance: expected.tolerance };
+            if expected.tolerance > 0.0 {
+                agreement = Agreement::Relative(expected.tolerance);
+            }
+            case.checks.push(Check { argument: case.arguments.len(), expected });
+        }
+        let empty = vec![0x5a; stored.bytes() as usize * lanes];
+        case.arguments.push(CaseArgument::Buffer(empty, Expectation { input: None, output: stored, agreement }));
+    }
+    b.end(Op::Return, &[]);
+    case.kernel = module.functions.push(b.function);
+    case.grid = Some([1, 1, 1]);
+    case.traps = traps(line);
+    case
+}

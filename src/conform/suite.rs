@@ -1,0 +1,140 @@
+//! The whole suite: which groups there are, and running them on several devices with one reference.
+
+use super::{Group, Oracle, Outcome, Tally, program_group, random_groups, run_group, table_groups};
+use crate::report::Report;
+use girih_core::ir::interp;
+use girih_core::runtime::Device;
+use std::path::Path;
+
+/// What is run.
+#[derive(Clone, Debug)]
+pub struct Suite {
+    /// Only groups whose `part/name` contains this.
+    pub filter: String,
+    /// Whether the cases of the table are run.
+    pub table: bool,
+    /// A folder of `.gir` programs.
+    pub programs: Option<std::path::PathBuf>,
+    /// How many random kernels.
+    pub random: usize,
+    /// From which seed.
+    pub seed: u64,
+    /// How many random kernels are compiled as one module.
+    pub pack: usize,
+}
+
+impl Default for Suite {
+    fn default() -> Suite {
+        Suite { filter: String::new(), table: true, programs: None, random: 0, seed: 1, pack: 16 }
+    }
+}
+
+/// A part of the suite, as the results are added up.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub enum Part {
+    /// Cases made from the table of operations.
+    Table,
+    /// Programs with run lines.
+    Programs,
+    /// Random kernels.
+    Random,
+}
+
+impl Part {
+    /// All parts.
+    pub const ALL: [Part; 3] = [Part::Table, Part::Programs, Part::Random];
+    /// The name.
+    pub fn name(self) -> &'static str {
+        match self {
+            Part::Table => "table",
+            Part::Programs => "programs",
+            Part::Random => "random",
+        }
+    }
+}
+
+impl Suite {
+    /// The groups, made one after the other.
+    pub fn groups(&self) -> Result<Box<dyn Iterator<Item = (Part, Group)>>, Report> {
+        let mut programs = vec![];
+        if let Some(folder) = &self.programs {
+            for path in program_files(folder) {
+                programs.push((Part::Programs, program_group(&path)?.0));
+            }
+        }
+        let table = if self.table { table_groups() } else { vec![] };
+        let table = table.into_iter().map(|g| (Part::Table, g));
+        let random = random_groups(self.seed, self.random, self.pack.max(1)).map(|g| (Part::Random, g));
+        let filter = self.filter.clone();
+        let wanted = move |(part, group): &(Part, Group)| format!("{}/{}", part.name(), group.name).contains(&filter);
+        Ok(Box::new(table.chain(programs).chain(random).filter(wanted)))
+    }
+}
+
+/// The programs of a folder and of those inside, except those that are wrong on purpose.
+pub fn program_files(folder: &Path) -> Vec<std::path::PathBuf> {
+    let mut found = vec![];
+    let mut folders = vec![folder.to_path_buf()];
+    while let Some(folder) = folders.pop() {
+        for entry in std::fs::read_dir(&folder).into_iter().flatten().flatten() {
+            let path = entry.path();
+            if path.is_dir() && path.file_name().is_some_and(|name| name != "bad") {
+                folders.push(path);
+            } else if path.extension().is_some_and(|e| e == "gir") {
+                found.push(path);
+            }
+        }
+    }
+    found.sort();
+    found
+}
+
+/// A reference machine whose subgroups have a width, which finds faults.
+pub fn reference(width: u32) -> Box<dyn Device> {
+    let options = interp::Options { subgroup: width, checked: true, ..interp::Options::default() };
+    Box::new(interp::Interpreter::new(options))
+}
+
+/// Something that did not come out right.
+#[derive(Clone, Debug)]
+pub struct Failure {
+    /// Which device, by position.
+    pub device: usize,
+    /// Part, group and case.
+    pub case: String,
+    /// What came instead.
+    pub what: String,
+}
+
+/// Runs a group on devices; `failed` hears of each case that did not come out right.
+pub fn run_on(group: &Group, devices: &mut [Box<dyn Device>], failed: &mut dyn FnMut(Failure)) -> Vec<Tally> {
+    let mut machine = reference;
+    let mut oracle = Oracle::new(group, &mut machine);
+    let mut tallies = vec![];
+    for (position, device) in devices.iter_mut().enumerate() {
+        let mut tally = Tally::default();
+        for (case, outcome) in group.cases.iter().zip(run_group(&mut oracle, &mut **device)) {
+            tally.count(&outcome);
+            if let Some(what) = describe(&outcome) {
+                failed(Failure { device: position, case: format!("{}/{}", group.name, case.name), what });
+            }
+        }
+        tallies.push(tally);
+    }
+    tallies
+}
+
+/// What is wrong with an outcome, if anything is.
+fn describe(outcome: &Outcome) -> Option<String> {
+    match outcome {
+        Outcome::Passed | Outcome::Refused(_) => None,
+        Outcome::Different(argument, m) => Some(format!(
+            "argument {argument}, element {}: {} instead of {} ({} differ)",
+            m.index, m.found, m.expected, m.count
+        )),
+        Outcome::Failed(error) => {
+            let hint = error.hint.as_ref().map_or(String::new(), |h| format!(" ({h})"));
+            Some(format!("{}: {}{hint}", error.code, error.message))
+        }
+    }
+}

@@ -1,0 +1,205 @@
+//! Devices by name: which there are, and opening one.
+//!
+//! | name | device |
+//! |---|---|
+//! | `auto` | CUDA if there is a card, else a graphics card through wgpu, else the reference machine |
+//! | `interpreter`, `interpreter:16` | the reference machine, with subgroups of 16 |
+//! | `lowered:web`, `lowered:sm_80` | the reference machine on kernels lowered for WebGPU's defaults or a CUDA card |
+//! | `wgpu`, `wgpu:1`, `wgpu:lavapipe` | the first hardware adapter, or the one of this number or name |
+//! | `cuda`, `cuda:1` | the first CUDA card, or the card of this number |
+
+use girih_core::diag::{Code, Diagnostic};
+use girih_core::ir::{Caps, interp};
+use girih_core::runtime::{Device, DeviceInfo, DeviceKind};
+use girih_core::span::Span;
+use std::path::PathBuf;
+
+/// Which device is wanted.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Selector {
+    /// The best there is, software adapters excepted.
+    Auto,
+    /// The reference machine with subgroups of this width.
+    Interpreter(u32),
+    /// The reference machine on lowered kernels.
+    Lowered(Profile),
+    /// An adapter of wgpu, by number or part of its name.
+    Wgpu(Option<String>),
+    /// A CUDA card, by number.
+    Cuda(usize),
+}
+
+/// A set of capabilities by name.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Profile {
+    /// WebGPU's defaults.
+    Web,
+    /// A CUDA card of this compute capability, 90 for 9.0.
+    Cuda(u32),
+}
+
+impl Profile {
+    /// The profile of a name: `web`, `sm_75`, `sm_90`.
+    pub fn parse(name: &str) -> Result<Profile, String> {
+        match name {
+            "web" => Ok(Profile::Web),
+            _ => match name.strip_prefix("sm_").map(str::parse) {
+                Some(Ok(sm)) => Ok(Profile::Cuda(sm)),
+                Some(Err(_)) | None => Err(format!("`{name}` is no profile: use `web` or `sm_90`")),
+            },
+        }
+    }
+
+    /// What it has.
+    pub fn caps(self) -> Caps {
+        match self {
+            Profile::Web => Caps::web(),
+            Profile::Cuda(sm) => Caps::cuda(sm, sm >= 90),
+        }
+    }
+}
+
+/// The width of the reference machine's subgroups if none is given.
+const WIDTH: u32 = 32;
+
+impl Selector {
+    /// Reads a name of the table above.
+    pub fn parse(text: &str) -> Result<Selector, String> {
+        let (kind, rest) = text.split_once(':').map_or((text, None), |(kind, rest)| (kind, Some(rest)));
+        let number = || match rest.map(str::parse::<usize>) {
+            None => Ok(None),
+            Some(Ok(n)) => Ok(Some(n)),
+            Some(Err(_)) => Err(format!("`{}` is no number", rest.unwrap_or_default())),
+        };
+        match kind {
+            "auto" if rest.is_none() => Ok(Selector::Auto),
+            "interpreter" => match number()?.unwrap_or(WIDTH as usize) {
+                width @ 1..=64 if width.is_power_of_two() => Ok(Selector::Interpreter(width as u32)),
+                width => Err(format!("subgroups of {width}: the width is a power of two, at most 64")),
+            },
+            "lowered" => Profile::parse(rest.unwrap_or("web")).map(Selector::Lowered),
+            "wgpu" if rest != Some("") => Ok(Selector::Wgpu(rest.map(str::to_owned))),
+            "cuda" => number().map(|n| Selector::Cuda(n.unwrap_or(0))),
+            _ => {
+                Err(format!("`{text}` is no device: use auto, interpreter, lowered:web, wgpu, wgpu:N, cuda or cuda:N"))
+            }
+        }
+    }
+}
+
+/// Opens a device, held to a profile if one is given.
+pub fn open(selector: &Selector, profile: Option<Profile>) -> Result<Box<dyn Device>, Diagnostic> {
+    let caps = profile.map(Profile::caps);
+    match selector {
+        Selector::Auto => Ok(open_best(caps)),
+        Selector::Interpreter(width) => Ok(interpreter(*width, caps)),
+        Selector::Lowered(own) => Ok(interpreter(WIDTH, Some(own.caps()))),
+        Selector::Wgpu(number) => wgpu(number.as_deref().unwrap_or("auto"), caps),
+        Selector::Cuda(ordinal) => cuda(*ordinal, caps),
+    }
+}
+
+fn open_best(caps: Option<Caps>) -> Box<dyn Device> {
+    cuda(0, caps.clone()).or_else(|_| wgpu("auto", caps)).unwrap_or_else(|_| interpreter(WIDTH, None))
+}
+
+fn cuda(ordinal: usize, profile: Option<Caps>) -> Result<Box<dyn Device>, Diagnostic> {
+    let settings = girih_cuda::Settings { profile, cache: cache_folder(), ..girih_cuda::Settings::default() };
+    Ok(Box::new(girih_cuda::open_with(ordinal, &settings)?))
+}
+
+fn wgpu(name: &str, profile: Option<Caps>) -> Result<Box<dyn Device>, Diagnostic> {
+    let settings = girih_wgpu::Settings { profile, cache: cache_folder(), ..girih_wgpu::Settings::default() };
+    Ok(Box::new(girih_wgpu::open_with(name, &settings)?))
+}
+
+fn interpreter(subgroup: u32, caps: Option<Caps>) -> Box<dyn Device> {
+    let clock = || std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH).unwrap_or_default();
+    let options = interp::Options { subgroup, checked: true, clock: Some(clock), caps, ..interp::Options::default() };
+    Box::new(interp::Interpreter::new(options))
+}
+
+/// Where compiled kernels are kept: `GIRIH_CACHE`, or the user's folder for caches. None if there is no such folder, or
+/// `GIRIH_CACHE` is empty.
+pub fn cache_folder() -> Option<PathBuf> {
+    if let Some(folder) = std::env::var_os("GIRIH_CACHE") {
+        return (!folder.is_empty()).then(|| folder.into());
+    }
+    let base = std::env::var_os("XDG_CACHE_HOME").map(PathBuf::from).filter(|p| p.is_absolute());
+    let home = || std::env::var_os("HOME").map(|home| PathBuf::from(home).join(".cache"));
+    let windows = || std::env::var_os("LOCALAPPDATA").map(PathBuf::from);
+    base.or_else(home).or_else(windows).map(|folder| folder.join("girih"))
+}
+
+/// A device that was found, and why it cannot be used if that is so.
+#[derive(Clone, Debug)]
+pub struct Found {
+    /// How it is named on a command line.
+    pub name: String,
+    /// What it is.
+    pub info: DeviceInfo,
+    /// What it has.
+    pub caps: Caps,
+    /// Why it cannot be used.
+    pub problem: Option<Diagnostic>,
+}
+
+/// Looks for devices. The second list says why whole kinds of them are missing.
+pub fn find() -> (Vec<Found>, Vec<Diagnostic>) {
+    let machine = interpreter(WIDTH, None);
+    let (info, caps) = (machine.info().clone(), machine.caps().clone());
+    let mut found = vec![Found { name: "interpreter".into(), info, caps, problem: None }];
+    let mut missing = vec![];
+    for (i, card) in girih_cuda::devices().into_iter().enumerate() {
+        match card {
+            Err(error) => missing.push(error),
+            Ok(info) => {
+                let name = format!("cuda:{i}");
+                let (caps, problem) = match cuda(i, None) {
+                    Ok(device) => (device.caps().clone(), None),
+                    Err(problem) => (Caps::cuda(75, false), Some(problem)),
+                };
+                found.push(Found { name, info, caps, problem });
+            }
+        }
+    }
+    let adapters = girih_wgpu::adapters();
+    if adapters.is_empty() {
+        let message = "wgpu finds no adapter: no driver for Vulkan, Metal or DX12 is installed";
+        missing.push(Diagnostic::new(Code::NoDevice, Span::NONE, message));
+    }
+    found.extend(adapters.into_iter().enumerate().map(|(i, adapter)| Found {
+        name: format!("wgpu:{i}"),
+        info: adapter.info,
+        caps: adapter.caps,
+        problem: adapter.refused,
+    }));
+    (found, missing)
+}
+
+/// The name of a kind of device, for people.
+pub fn kind_name(kind: DeviceKind) -> &'static str {
+    match kind {
+        DeviceKind::Interpreter => "reference machine",
+        DeviceKind::Wgpu => "wgpu",
+        DeviceKind::WgpuSoftware => "wgpu, in software",
+        DeviceKind::Cuda => "CUDA",
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_of_devices_are_read() {
+        assert_eq!(Selector::parse("auto"), Ok(Selector::Auto));
+        assert_eq!(Selector::parse("interpreter:4"), Ok(Selector::Interpreter(4)));
+        assert_eq!(Selector::parse("lowered:sm_80"), Ok(Selector::Lowered(Profile::Cuda(80))));
+        assert_eq!(Selector::parse("wgpu:1"), Ok(Selector::Wgpu(Some("1".into()))));
+        assert_eq!(Selector::parse("cuda"), Ok(Selector::Cuda(0)));
+        for text in ["gpu", "cuda:x", "wgpu:", "interpreter:3", "interpreter:128", "auto:1", "lowered:dx", ""] {
+            assert!(Selector::parse(text).is_err(), "{text}");
+        }
+    }
+}

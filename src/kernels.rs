@@ -1,0 +1,123 @@
+//! Kernels as text: a `.gir` file opened, read and verified.
+
+use crate::devices::Profile;
+use crate::report::Report;
+use girih_core::diag::{Code, Diagnostic};
+use girih_core::ir::text::{self, RunLine};
+use girih_core::ir::{FunctionId, Module, Verified, verify};
+use girih_core::lower::compile;
+use girih_core::runtime::LoadOptions;
+use girih_core::span::{Sources, Span};
+use girih_cuda::ptx::{self, Launches, Target};
+use std::path::Path;
+
+/// A verified module and the run lines of its text.
+#[derive(Clone, Debug)]
+pub struct Kernels {
+    /// The text, for messages.
+    pub sources: Sources,
+    /// The functions and kernels.
+    pub module: Verified<Module>,
+    /// What the text says about itself.
+    pub runs: Vec<RunLine>,
+}
+
+pub use girih_wgpu::Language;
+
+/// What kernels can be shown as.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum KernelForm {
+    /// The text of the IR.
+    Ir,
+    /// The same, lowered for a device.
+    Kernel,
+    /// Text for the CUDA driver.
+    Ptx,
+    /// A shading language.
+    Shader(Language),
+}
+
+impl Kernels {
+    /// The kernels in a form, lowered for a profile where the form is a device's.
+    pub fn emit(&self, form: KernelForm, profile: Profile) -> Result<Vec<u8>, Report> {
+        if form == KernelForm::Ir {
+            return Ok(text::print(&self.module).into_bytes());
+        }
+        let caps = profile.caps();
+        let kernels: Vec<FunctionId> = self.module.kernels().collect();
+        let wrong = |errors| self.report(errors);
+        let compiled = compile(&self.module, &kernels, &caps, &LoadOptions::default()).map_err(wrong)?;
+        match form {
+            KernelForm::Ir | KernelForm::Kernel => Ok(text::print(&compiled.module).into_bytes()),
+            KernelForm::Ptx => match profile {
+                Profile::Cuda(sm) => {
+                    let ids: Vec<FunctionId> = compiled.entries.iter().map(|e| e.kernel).collect();
+                    let target = Target { sm, specific: false };
+                    let ptx = ptx::render(&compiled.module, &ids, target, Launches::Direct).map_err(wrong)?;
+                    Ok(ptx.text.into_bytes())
+                }
+                Profile::Web => {
+                    let message = "PTX is for CUDA cards, not for WebGPU";
+                    let hint = "use `--caps sm_90` or another card's";
+                    Err(wrong(vec![Diagnostic::new(Code::BadArguments, Span::NONE, message).hint(hint)]))
+                }
+            },
+            KernelForm::Shader(language) => match girih_wgpu::emit(&compiled, &caps, language).map_err(wrong)? {
+                girih_wgpu::Emitted::Text(text) => Ok(text.into_bytes()),
+                girih_wgpu::Emitted::Words(words) => Ok(words.iter().flat_map(|w| w.to_le_bytes()).collect()),
+            },
+        }
+    }
+
+    /// Reads a file.
+    pub fn open(path: impl AsRef<Path>) -> Result<Kernels, Report> {
+        let path = path.as_ref();
+        match std::fs::read_to_string(path) {
+            Ok(text) => Kernels::from_text(&path.display().to_string(), &text),
+            Err(error) => {
+                let message = format!("cannot read `{}`: {error}", path.display());
+                let diagnostics = vec![Diagnostic::new(Code::CannotRead, Span::NONE, message)];
+                Err(Report { sources: Sources::default(), diagnostics })
+            }
+        }
+    }
+
+    /// Reads a text; its name is used in messages.
+    pub fn from_text(name: &str, text: &str) -> Result<Kernels, Report> {
+        let mut sources = Sources::default();
+        let source = sources.add(name, text);
+        let parsed = match text::parse(source, text) {
+            Ok(parsed) => parsed,
+            Err(diagnostics) => return Err(Report { sources, diagnostics }),
+        };
+        match verify(parsed.module) {
+            Ok(module) => Ok(Kernels { sources, module, runs: parsed.runs }),
+            Err(diagnostics) => Err(Report { sources, diagnostics }),
+        }
+    }
+
+    /// The kernel of a name; the only kernel if no name is given.
+    pub fn kernel(&self, name: Option<&str>) -> Result<FunctionId, Report> {
+        let kernels: Vec<FunctionId> = self.module.kernels().collect();
+        let names: Vec<&str> = kernels.iter().map(|k| self.module.functions[*k].name.as_str()).collect();
+        let list = names.iter().map(|n| format!("`{n}`")).collect::<Vec<_>>().join(", ");
+        let fail = |message: String, hint: String| {
+            let diagnostic = Diagnostic::new(Code::IrName, Span::NONE, message).hint(hint);
+            Err(Report { sources: self.sources.clone(), diagnostics: vec![diagnostic] })
+        };
+        match (name, &kernels[..]) {
+            (None, [only]) => Ok(*only),
+            (None, []) => fail("the file has no kernel".into(), "a kernel starts with `kernel @name(..)`".into()),
+            (None, _) => fail("the file has several kernels".into(), format!("name one after `::`: {list}")),
+            (Some(name), _) => match names.iter().position(|n| *n == name.trim_start_matches('@')) {
+                Some(at) => Ok(kernels[at]),
+                None => fail(format!("the file has no kernel `{name}`"), format!("its kernels are {list}")),
+            },
+        }
+    }
+
+    /// Diagnostics about these kernels, with their sources.
+    pub fn report(&self, diagnostics: Vec<Diagnostic>) -> Report {
+        Report { sources: self.sources.clone(), diagnostics }
+    }
+}

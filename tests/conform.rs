@@ -1,0 +1,134 @@
+//! The conformance suite as tests: every group of cases on the reference machine as lowered for several devices, and on
+//! the adapters of this machine.
+//!
+//! `GIRIH_REQUIRE_WGPU=1` makes a missing adapter a failure, `GIRIH_REQUIRE_CUDA=1` a missing card. `GIRIH_RANDOM` sets the number of random
+//! kernels on each device.
+
+use girih::conform::{self, Part, Suite};
+use girih::devices::{self, Profile, Selector};
+use girih::runtime::{Device, DeviceKind};
+use libtest_mimic::{Arguments, Failed, Trial};
+use std::path::Path;
+
+/// Random kernels on each device, unless the environment says otherwise.
+const RANDOM: usize = 500;
+/// How many tests the table is spread over, so that they run side by side.
+const SHARDS: usize = 8;
+
+fn main() {
+    let arguments = Arguments::from_args();
+    let mut trials = vec![];
+    for (name, selector, profile) in configurations() {
+        trials.extend(trials_on(&name, &selector, profile));
+    }
+    trials.extend(faults());
+    trials.extend(missing());
+    libtest_mimic::run(&arguments, trials).exit();
+}
+
+/// Where the suite runs: name, device, profile.
+fn configurations() -> Vec<(String, Selector, Option<Profile>)> {
+    let mut all = vec![
+        ("lowered for the web".to_owned(), Selector::Lowered(Profile::Web), None),
+        ("lowered for sm_75".to_owned(), Selector::Lowered(Profile::Cuda(75)), None),
+        ("lowered for sm_90".to_owned(), Selector::Lowered(Profile::Cuda(90)), None),
+        ("interpreter of width 1".to_owned(), Selector::Interpreter(1), None),
+        ("interpreter of width 4".to_owned(), Selector::Interpreter(4), None),
+        ("interpreter of width 64".to_owned(), Selector::Interpreter(64), None),
+    ];
+    let (found, _) = devices::find();
+    for device in found.into_iter().filter(|d| d.problem.is_none() && d.info.kind != DeviceKind::Interpreter) {
+        let Ok(selector) = Selector::parse(&device.name) else { continue };
+        if device.info.kind != DeviceKind::Cuda {
+            all.push((format!("{} within the web's limits", device.name), selector.clone(), Some(Profile::Web)));
+        }
+        all.push((device.name, selector, None));
+    }
+    all
+}
+
+fn trials_on(name: &str, selector: &Selector, profile: Option<Profile>) -> Vec<Trial> {
+    let mut trials = vec![];
+    let mut trial = |what: String, suite: Suite, shard: Option<usize>| {
+        let selector = selector.clone();
+        let run = move || run(&selector, profile, &suite, shard);
+        trials.push(Trial::test(format!("{name}: {what}"), run));
+    };
+    for shard in 0..SHARDS {
+        trial(format!("table {shard}"), Suite::default(), Some(shard));
+    }
+    let programs = Suite { table: false, programs: Some("tests/ir".into()), ..Suite::default() };
+    trial("programs".to_owned(), programs, None);
+    // Seeds are fixed, so that a failure is the same tomorrow.
+    let wanted = std::env::var("GIRIH_RANDOM").ok().and_then(|n| n.parse().ok()).unwrap_or(RANDOM);
+    for half in 0..2 {
+        let suite = Suite { table: false, random: wanted / 2, seed: 100 + half, ..Suite::default() };
+        trial(format!("random {half}"), suite, None);
+    }
+    trials
+}
+
+fn run(selector: &Selector, profile: Option<Profile>, suite: &Suite, shard: Option<usize>) -> Result<(), Failed> {
+    let mut devices: Vec<Box<dyn Device>> = vec![devices::open(selector, profile).map_err(|e| e.message)?];
+    let mut failures = vec![];
+    let (mut passed, mut refused) = (0, 0);
+    let groups = suite.groups().map_err(|report| report.to_string())?;
+    for (i, (part, group)) in groups.enumerate() {
+        if part == Part::Table && shard.is_some_and(|shard| i % SHARDS != shard) {
+            continue;
+        }
+        for tally in conform::run_on(&group, &mut devices, &mut |failure| failures.push(failure)) {
+            passed += tally.passed;
+            refused += tally.refused;
+        }
+    }
+    if !failures.is_empty() {
+        let shown: Vec<String> = failures.iter().take(30).map(|f| format!("{}: {}", f.case, f.what)).collect();
+        return Err(format!("{} cases failed\n{}", failures.len(), shown.join("\n")).into());
+    }
+    // A device that refuses everything conforms to nothing.
+    if passed <= refused {
+        return Err(format!("only {passed} cases ran, {refused} were refused").into());
+    }
+    Ok(())
+}
+
+/// Run lines that must end with an error on the reference machine.
+fn faults() -> Vec<Trial> {
+    let mut trials = vec![];
+    for path in conform::program_files(Path::new("tests/ir")) {
+        let name = format!("faults of {}", path.display());
+        trials.push(Trial::test(name, move || {
+            let (group, faults) = conform::program_group(&path).map_err(|report| report.to_string())?;
+            for (case, code) in faults {
+                conform::run_fault(&group, &case, code, &mut *conform::reference(32))
+                    .map_err(|what| format!("{}: {what}", case.name))?;
+            }
+            Ok(())
+        }));
+    }
+    trials
+}
+
+/// Devices that must be there, and are not.
+fn missing() -> Vec<Trial> {
+    let (found, _) = devices::find();
+    let is_there = |kinds: &[DeviceKind]| found.iter().any(|d| d.problem.is_none() && kinds.contains(&d.info.kind));
+    let wanted = [
+        ("GIRIH_REQUIRE_WGPU", "adapter for wgpu", is_there(&[DeviceKind::Wgpu, DeviceKind::WgpuSoftware])),
+        ("GIRIH_REQUIRE_CUDA", "CUDA card", is_there(&[DeviceKind::Cuda])),
+    ];
+    let mut trials = vec![];
+    for (variable, what, there) in wanted {
+        let required = std::env::var_os(variable).is_some_and(|v| !v.is_empty() && v != "0");
+        if !there && !required {
+            eprintln!("skipped: there is no {what} on this machine ({variable}=1 makes that a failure)");
+        }
+        if required {
+            let result =
+                if there { Ok(()) } else { Err(Failed::from(format!("{variable} is set, but there is no {what}"))) };
+            trials.push(Trial::test(format!("there is {what}"), move || result));
+        }
+    }
+    trials
+}
