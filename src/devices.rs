@@ -95,21 +95,17 @@ pub fn open(selector: &Selector, profile: Option<Profile>) -> Result<Box<dyn Dev
         Selector::Interpreter(width) => Ok(interpreter(*width, caps)),
         Selector::Lowered(own) => Ok(interpreter(WIDTH, Some(own.caps()))),
         Selector::Wgpu(number) => wgpu(number.as_deref().unwrap_or("auto"), caps),
-        Selector::Cuda(ordinal) => match profile {
-            None => Err(Diagnostic::new(Code::NoDevice, Span::NONE, format!("cuda {ordinal}"))),
-            Some(_) => Err(Diagnostic::new(Code::BadArguments, Span::NONE, "a CUDA card cannot be held to a profile")
-                .hint("`lowered:sm_80` runs kernels as they are lowered for a card, on the reference machine")),
-        },
+        Selector::Cuda(ordinal) => cuda(*ordinal, caps),
     }
 }
 
 fn open_best(caps: Option<Caps>) -> Box<dyn Device> {
-    if caps.is_none()
-        && let Ok(device) = open(&Selector::Cuda(0), None)
-    {
-        return device;
-    }
-    wgpu("auto", caps).unwrap_or_else(|_| interpreter(WIDTH, None))
+    cuda(0, caps.clone()).or_else(|_| wgpu("auto", caps)).unwrap_or_else(|_| interpreter(WIDTH, None))
+}
+
+fn cuda(ordinal: usize, profile: Option<Caps>) -> Result<Box<dyn Device>, Diagnostic> {
+    let settings = girih_cuda::Settings { profile, cache: cache_folder(), ..girih_cuda::Settings::default() };
+    Ok(Box::new(girih_cuda::open_with(ordinal, &settings)?))
 }
 
 fn wgpu(name: &str, profile: Option<Caps>) -> Result<Box<dyn Device>, Diagnostic> {
@@ -154,6 +150,19 @@ pub fn find() -> (Vec<Found>, Vec<Diagnostic>) {
     let (info, caps) = (machine.info().clone(), machine.caps().clone());
     let mut found = vec![Found { name: "interpreter".into(), info, caps, problem: None }];
     let mut missing = vec![];
+    for (i, card) in girih_cuda::devices().into_iter().enumerate() {
+        match card {
+            Err(error) => missing.push(error),
+            Ok(info) => {
+                let name = format!("cuda:{i}");
+                let (caps, problem) = match cuda(i, None) {
+                    Ok(device) => (device.caps().clone(), None),
+                    Err(problem) => (Caps::cuda(75, false), Some(problem)),
+                };
+                found.push(Found { name, info, caps, problem });
+            }
+        }
+    }
     let adapters = girih_wgpu::adapters();
     if adapters.is_empty() {
         let message = "wgpu finds no adapter: no driver for Vulkan, Metal or DX12 is installed";

@@ -84,6 +84,8 @@ pub fn spirv(shader: &Shader, info: &ModuleInfo, checked: bool) -> Result<Vec<u3
         zero_initialize_workgroup_memory: naga::back::spv::ZeroInitializeWorkgroupMemoryMode::None,
         force_loop_bounding: checked,
         emit_int_div_checks: checked,
+        // There are no varyings; the capability would be asked for all the same.
+        use_storage_input_output_16: false,
         ..naga::back::spv::Options::default()
     };
     let words = guard("naga's writer of SPIR-V", || {

@@ -20,8 +20,8 @@ pub fn parse(text: &str) -> Result<Device, String> {
     let numbered = number.is_none_or(|n| !n.is_empty() && n.bytes().all(|b| b.is_ascii_digit()));
     match kind {
         "auto" | "cpu" if number.is_none() => Ok(Device::Cpu),
-        "interpreter" | "lowered" => Selector::parse(text).map(|_| Device::Absent(text.to_owned())),
-        "wgpu" | "cuda" if numbered => Ok(Device::Absent(text.to_owned())),
+        "interpreter" | "lowered" | "wgpu" => Selector::parse(text).map(|_| Device::Absent(text.to_owned())),
+        "cuda" if numbered => Ok(Device::Absent(text.to_owned())),
         _ => Err("a device is `auto` or `cpu`".to_owned()),
     }
 }

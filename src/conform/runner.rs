@@ -243,8 +243,10 @@ fn trapped(case: &Case, result: Result<(), Diagnostic>) -> Result<(), Diagnostic
     let span = girih_core::span::Span::NONE;
     match (case.traps, result) {
         (None, result) => result,
-        (Some(code), Err(error)) if error.code == Code::Trap && error.message.contains(&format!("`{code}`")) => Ok(()),
-        (Some(code), Ok(())) => Err(Diagnostic::new(Code::Trap, span, format!("the trap `{code}` was not reported"))),
+        (Some(code), Err(error)) if error.code == Code::Trap && error.message.ends_with(&format!(" {code}")) => Ok(()),
+        (Some(code), Ok(())) => {
+            Err(Diagnostic::new(Code::Trap, span, format!("nothing was reported instead of trap {code}")))
+        }
         (Some(_), Err(error)) => Err(error),
     }
 }

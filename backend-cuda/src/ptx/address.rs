@@ -33,7 +33,7 @@ impl fmt::Display for Address {
         }
         match self.bytes {
             0 => write!(f, "]"),
-            bytes => write!(f, "{bytes:+}]"),
+            bytes => write!(f, "+{bytes}]"),
         }
     }
 }

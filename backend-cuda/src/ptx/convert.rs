@@ -14,13 +14,11 @@ impl Renderer<'_> {
     pub fn convert(&mut self, inst: &Inst) {
         let (from, ty, to) = (self.element(inst.operands[0]), inst.element(), self.result(inst));
         let value = self.reg(inst.operands[0]);
-        if from == ty {
-            self.mov(to, value.into());
-        } else if ty == Scalar::Bool {
+        if ty == Scalar::Bool && from != Scalar::Bool {
             self.to_bool(from, to, value);
-        } else if from == Scalar::Bool {
+        } else if from == Scalar::Bool && ty != Scalar::Bool {
             self.from_bool(ty, to, value);
-        } else if matches!(from, Scalar::Bf16 | Scalar::F8E4M3 | Scalar::F8E5M2) {
+        } else if from != ty && matches!(from, Scalar::Bf16 | Scalar::F8E4M3 | Scalar::F8E5M2) {
             let wide = self.widen(from, value.into());
             self.between(Scalar::F32, ty, to, wide);
         } else {
@@ -30,6 +28,9 @@ impl Renderer<'_> {
 
     /// Neither side is `bool`, the source has instructions of its own.
     fn between(&mut self, from: Scalar, ty: Scalar, to: Reg, value: Reg) {
+        if from == ty {
+            return self.mov(to, value.into());
+        }
         match (from.is_float(), ty.is_float()) {
             (false, false) => self.integer(from, ty, to, value),
             (true, false) => self.float_to_integer(from, ty, to, value),

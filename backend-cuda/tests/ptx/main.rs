@@ -6,5 +6,6 @@
 
 mod assemble;
 mod machine;
+mod operations;
 mod snapshots;
 mod support;

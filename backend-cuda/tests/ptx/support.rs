@@ -100,7 +100,7 @@ pub fn assemble(ptxas: &Path, ptx: &Ptx, folder: &Path) -> Result<PathBuf, Vec<D
     let (text, cubin) = (folder.join("module.ptx"), folder.join("module.cubin"));
     std::fs::write(&text, &ptx.text).expect("the folder can be written");
     let mut command = Command::new(ptxas);
-    command.arg("--warn-on-local-memory-usage").arg("--warn-on-spills").arg(format!("-arch={}", ptx.target));
+    command.arg("--warn-on-spills").arg(format!("-arch={}", ptx.target));
     let output = command.arg(&text).arg("-o").arg(&cubin).output().expect("the assembler runs");
     let said = String::from_utf8_lossy(&output.stderr);
     match output.status.success() && said.trim().is_empty() {

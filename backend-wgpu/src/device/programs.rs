@@ -80,11 +80,8 @@ impl Maker<'_> {
             label: None,
             source: wgpu::ShaderSource::Naga(Cow::Owned(shader.module.clone())),
         };
-        let checks = if self.checked {
-            wgpu::ShaderRuntimeChecks::checked()
-        } else {
-            wgpu::ShaderRuntimeChecks::unchecked()
-        };
+        let checks =
+            if self.checked { wgpu::ShaderRuntimeChecks::checked() } else { wgpu::ShaderRuntimeChecks::unchecked() };
         self.health.run(self.device, || {
             // SAFETY: that a kernel stays inside of its buffers and ends is the promise of whoever loads it without
             // `checked`, as for every compiled language.

@@ -238,6 +238,11 @@ impl Writer<'_, '_> {
             Op::Gt => self.binary(B::Greater, x[0], x[1]),
             Op::Ge => self.binary(B::GreaterEqual, x[0], x[1]),
             Op::Select => self.select(x[0], x[1], x[2]),
+            // The bits of an `f16` pass through `u16`, which shading languages lack: as the low half of a word.
+            Op::Convert if source == Scalar::U16 && ty == Scalar::U32 => x[0],
+            Op::Convert if source == Scalar::U32 && ty == Scalar::U16 => x[0],
+            Op::Bitcast if source == Scalar::F16 && ty == Scalar::U16 => self.half_bits(x[0]),
+            Op::Bitcast if source == Scalar::U16 && ty == Scalar::F16 => self.half_of_bits(x[0]),
             Op::Convert => self.number(source, ty, x[0])?,
             Op::Bitcast => {
                 let (from, to) = (types::legal_scalar(source, inst.span)?, types::legal_scalar(ty, inst.span)?);
@@ -282,6 +287,22 @@ impl Writer<'_, '_> {
             _ => return None,
         };
         Some((from, to, self.bitcast(x, from, to)))
+    }
+
+    /// The bits of an `f16`, as the low half of a word.
+    fn half_bits(&mut self, x: Expr) -> Expr {
+        let wide = self.convert(x, naga::Scalar::F32);
+        let zero = self.literal(Literal::F32(0.0));
+        let ty = types::lanes_type(&mut self.context.out.types, naga::Scalar::F32, 2);
+        let pair = self.add(Expression::Compose { ty, components: vec![wide, zero] });
+        self.math(M::Pack2x16float, &[pair])
+    }
+
+    /// The `f16` whose bits are the low half of a word.
+    pub(super) fn half_of_bits(&mut self, word: Expr) -> Expr {
+        let pair = self.math(M::Unpack2x16float, &[word]);
+        let low = self.add(Expression::AccessIndex { base: pair, index: 0 });
+        self.convert(low, naga::Scalar::F16)
     }
 
     fn negate(&mut self, ty: Scalar, x: Expr) -> Result<Expr, Diagnostic> {
@@ -384,8 +405,17 @@ impl Writer<'_, '_> {
             let equal = self.binary(B::Equal, x, zero);
             return Ok(self.unary(U::LogicalNot, equal));
         }
-        if ScalarSet::INTEGERS.has(from) && ScalarSet::INTEGERS.has(to) && source.width == target.width {
-            return Ok(self.bitcast(x, source, target));
+        if ScalarSet::INTEGERS.has(from) && ScalarSet::INTEGERS.has(to) {
+            // In two steps: the sign is copied or not by the source's kind, which naga's SPIR-V forgets in one.
+            let middle = naga::Scalar { kind: source.kind, width: target.width };
+            let wide = if source.width == target.width { x } else { self.convert(x, middle) };
+            return Ok(self.bitcast(wide, middle, target));
+        }
+        if ScalarSet::INTEGERS.has(from) && ScalarSet::INTEGERS.has(to) && source.width < target.width {
+            // naga extends by the sign of the target, the IR by that of the source.
+            let wide = naga::Scalar { kind: source.kind, width: target.width };
+            let extended = self.convert(x, wide);
+            return Ok(self.bitcast(extended, wide, target));
         }
         Ok(self.convert(x, target))
     }

@@ -40,8 +40,6 @@ pub struct MemoryPlace {
     pub views: Views,
     /// For each view, the pointer to its array.
     pub arrays: Vec<Expr>,
-    /// Where it is.
-    pub space: Space,
     /// For each view, how many elements it has; none for a buffer.
     pub lengths: Vec<Option<u32>>,
 }
@@ -183,7 +181,7 @@ impl<'c, 'a> Writer<'c, 'a> {
                 .map(|(i, view)| self.buffer(value, *view, (first + i) as u32, layout.bindings[first + i].readonly))
                 .collect();
             let lengths = vec![None; views.all().len()];
-            self.memories.insert(value, MemoryPlace { views, arrays, space: Space::Global, lengths });
+            self.memories.insert(value, MemoryPlace { views, arrays, lengths });
         }
     }
 
@@ -242,11 +240,7 @@ impl<'c, 'a> Writer<'c, 'a> {
                 let zero = self.u32(0);
                 self.binary(BinaryOperator::NotEqual, *word, zero)
             }
-            (Scalar::F16, [word]) => {
-                let pair = self.math(MathFunction::Unpack2x16float, &[*word]);
-                let low = self.add(Expression::AccessIndex { base: pair, index: 0 });
-                self.convert(low, naga::Scalar::F16)
-            }
+            (Scalar::F16, [word]) => self.half_of_bits(*word),
             (_, [low, high]) => {
                 let bits = self.join(*low, *high);
                 self.bitcast(bits, naga::Scalar::U64, types::legal_scalar(scalar, self.span)?)
@@ -278,8 +272,7 @@ impl<'c, 'a> Writer<'c, 'a> {
             let name = self.source.values[memory.value].name.as_ref().map(ToString::to_string);
             let array = self.local_array(name, view, count, memory.space);
             let lengths = vec![Some(count)];
-            self.memories
-                .insert(memory.value, MemoryPlace { views, arrays: vec![array], space: memory.space, lengths });
+            self.memories.insert(memory.value, MemoryPlace { views, arrays: vec![array], lengths });
         }
         Ok(())
     }

@@ -2,6 +2,8 @@
 
 #![allow(dead_code)] // Each test file uses a part.
 
+pub mod table;
+
 use girih_core::diag::{Code, Diagnostic};
 use girih_core::ir::{Caps, Module, Verified, text, verify};
 use girih_core::runtime::{

@@ -85,7 +85,8 @@ pub struct Caps {
     pub access_bytes: u32,
     /// Most lanes of an access: a vector of 8 or 16 bytes may have more than the device's own vectors do.
     pub vector_lanes: u32,
-    /// Whether shared and private memory are bytes: accessed as any type and as vectors.
+    /// Whether memory is bytes: shared and private memory is accessed as vectors too, and vectors may be of scalars that are
+    /// stored only.
     pub local_views: bool,
     /// Widths of subgroups, native or emulated.
     pub subgroup: SubgroupWidths,
@@ -197,17 +198,23 @@ impl Caps {
         let features = common.iter().chain(ampere).chain(hopper);
         let narrow = [Scalar::I8, Scalar::U8, Scalar::I16, Scalar::U16];
         let arithmetic = ScalarSet::ALL.without(ScalarSet::of(&narrow)).without(ScalarSet::FLOATS8);
+        let short = ScalarSet::of(&[Scalar::F16, Scalar::Bf16]);
+        let conversions = match sm {
+            ..80 => ScalarSet::of(&[Scalar::F16]),
+            80..89 => short,
+            89.. => short.or(ScalarSet::FLOATS8),
+        };
         // Arithmetic on `bf16` came with Hopper.
         let missing = if sm >= 90 { ScalarSet::NONE } else { ScalarSet::of(&[Scalar::Bf16]) };
         Caps {
             name: format!("sm_{sm}{}", if own { "a" } else { "" }),
             features: features.fold(0, |bits, f| bits | 1 << *f as u32),
             arithmetic: arithmetic.without(missing),
-            conversions: ScalarSet::FLOATS8.or(ScalarSet::of(&[Scalar::F16, Scalar::Bf16])),
+            conversions,
             storage: ScalarSet::STORED,
             local_storage: ScalarSet::STORED,
             access_bytes: 16,
-            vector_lanes: 8,
+            vector_lanes: 16,
             local_views: true,
             subgroup: SubgroupWidths { min: 32, max: 32 },
             rolled: false,
@@ -294,7 +301,11 @@ fn tensor_products(sm: u32) -> Vec<CoopProduct> {
     let sizes = [(16, 16, 16), (32, 8, 16), (8, 32, 16)];
     let mut found = vec![];
     let mut all = |factor, acc, sizes: &[(u16, u16, u16)]| {
-        found.extend(sizes.iter().map(|(m, n, k)| CoopProduct { shape: MatrixShape { m: *m, n: *n, k: *k }, factor, acc }));
+        found.extend(sizes.iter().map(|(m, n, k)| CoopProduct {
+            shape: MatrixShape { m: *m, n: *n, k: *k },
+            factor,
+            acc,
+        }));
     };
     all(Scalar::F16, Scalar::F32, &sizes);
     all(Scalar::F16, Scalar::F16, &sizes);

@@ -33,6 +33,7 @@ mod function;
 pub mod interp;
 pub mod math;
 pub mod ops;
+pub mod reference;
 pub mod text;
 pub mod types;
 pub mod verify;

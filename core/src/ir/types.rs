@@ -17,6 +17,10 @@ macro_rules! scalars {
             pub const fn name(self) -> &'static str {
                 match self { $(Scalar::$variant => $name,)* }
             }
+            /// What it is.
+            pub const fn doc(self) -> &'static str {
+                match self { $(Scalar::$variant => $doc,)* }
+            }
             /// Width of the value in bits; 1 for `bool`.
             pub const fn bits(self) -> u32 {
                 match self { $(Scalar::$variant => $bits,)* }

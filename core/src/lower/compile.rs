@@ -1,7 +1,7 @@
 //! The way of kernels to a device: selection, specialisation, and then every pass in order.
 
 use super::entry::{Compiled, Entry, Scalar, Slot};
-use super::{derived, fold, inline, legalise, traps};
+use super::{derived, fold, inline, legalise, simplify, traps};
 use crate::diag::{Code, Diagnostic};
 use crate::ir::{Attr, Caps, Def, Feature, Function, FunctionId, Module, Type, Verified, verify};
 use crate::runtime::LoadOptions;
@@ -32,7 +32,10 @@ pub fn compile(
         traps::run(kernel, entry).map_err(one)?;
         fold::run(kernel, entry, caps).map_err(one)?;
     }
+    simplify::run(&mut selected, caps);
     legalise::run(&mut selected, &mut entries, caps)?;
+    inline::run(&mut selected, caps).map_err(one)?;
+    simplify::run(&mut selected, caps);
     Ok(Compiled { module: verify(selected)?, entries })
 }
 

@@ -11,5 +11,5 @@ use crate::diag::{Code, Diagnostic};
 
 /// The error of a launch that noted this trap.
 pub fn trap(code: u32) -> Diagnostic {
-    Diagnostic::new(Code::Trap, crate::span::Span::NONE, format!("the kernel reported the trap `{code}`"))
+    Diagnostic::new(Code::Trap, crate::span::Span::NONE, format!("the kernel reported trap {code}"))
 }

@@ -165,6 +165,40 @@ impl Marks {
     }
 }
 
+/// What a device keeps between dispatches, so that it need not be made anew: marks by buffer, and the time that it is.
+#[derive(Debug, Default)]
+pub(super) struct Shadows {
+    granule: u32,
+    now: u64,
+    buffers: Vec<Vec<Marks>>,
+}
+
+impl Shadows {
+    /// The marks for granules of a size and buffers of these sizes; those of size 0 are left alone.
+    fn take(&mut self, granule: u32, buffers: impl Iterator<Item = usize>) -> Vec<Vec<Marks>> {
+        if self.granule != granule {
+            self.buffers.clear();
+        }
+        self.granule = granule;
+        for (buffer, bytes) in buffers.enumerate() {
+            if self.buffers.len() == buffer {
+                self.buffers.push(vec![]);
+            }
+            // A buffer never changes its size. What is left of earlier dispatches is older than this one.
+            if bytes > 0 {
+                self.buffers[buffer].resize(bytes.div_ceil(1 << granule), Marks::default());
+            }
+        }
+        std::mem::take(&mut self.buffers)
+    }
+    /// Forgets a buffer.
+    pub(super) fn forget(&mut self, buffer: usize) {
+        if let Some(marks) = self.buffers.get_mut(buffer) {
+            *marks = vec![];
+        }
+    }
+}
+
 /// What is remembered during a dispatch.
 #[derive(Debug)]
 pub(super) struct Checks {
@@ -181,6 +215,7 @@ pub(super) struct Checks {
     epochs: [u64; 2],
     /// When ordinary writes were last made visible to matrix products.
     async_fence: u64,
+    /// By buffer; empty for those that the dispatch does not reach.
     buffers: Vec<Vec<Marks>>,
     shared: Vec<Marks>,
     shared_origins: Vec<Origin>,
@@ -196,27 +231,38 @@ const NEVER_PRIVATE: Origin = 2;
 
 impl Checks {
     /// For a dispatch on buffers of these sizes (0 for those that it does not reach).
-    pub(super) fn new(granule: u32, buffers: impl Iterator<Item = usize>, shared_bytes: usize) -> Checks {
-        let granules = |bytes: usize| bytes.div_ceil(1 << granule);
+    pub(super) fn new(
+        shadows: &mut Shadows,
+        granule: u32,
+        buffers: impl Iterator<Item = usize>,
+        shared_bytes: usize,
+    ) -> Checks {
+        let granules = shared_bytes.div_ceil(1 << granule);
         let never = |space| Row { reason: Reason::NeverWritten(space), span: Span::NONE };
+        let now = shadows.now + 1;
         Checks {
             poisoned: false,
             readonly: vec![],
             granule,
-            now: 1,
-            dispatch: 1,
-            workgroup: 1,
-            foreign: 1,
-            epochs: [1; 2],
+            now,
+            dispatch: now,
+            workgroup: now,
+            foreign: now,
+            epochs: [now; 2],
             async_fence: 0,
-            buffers: buffers.map(|bytes| vec![Marks::default(); granules(bytes)]).collect(),
-            shared: vec![Marks::default(); granules(shared_bytes)],
-            shared_origins: vec![0; granules(shared_bytes)],
-            readers: vec![0; granules(shared_bytes)],
+            buffers: shadows.take(granule, buffers),
+            shared: vec![Marks::default(); granules],
+            shared_origins: vec![0; granules],
+            readers: vec![0; granules],
             // Row 0 stands for what is defined and is never looked at.
             origins: vec![never(Space::Global), never(Space::Shared), never(Space::Private)],
             known: HashMap::new(),
         }
+    }
+
+    /// Gives the marks back.
+    pub(super) fn end(self, shadows: &mut Shadows) {
+        *shadows = Shadows { granule: self.granule, now: self.now, buffers: self.buffers };
     }
 
     pub(super) fn begin_workgroup(&mut self, frame: &mut Frame) {
@@ -348,7 +394,7 @@ mod tests {
     use Access::{AtomicRead, AtomicWrite, Read, Write};
 
     fn checks() -> Checks {
-        Checks::new(2, [64].into_iter(), 64)
+        Checks::new(&mut Shadows::default(), 2, [64].into_iter(), 64)
     }
     fn next_workgroup(checks: &mut Checks) {
         let mut frame = Frame {

@@ -1,5 +1,6 @@
 //! The interpreter as a device: buffers are bytes, work runs when it is submitted.
 
+use super::checks::Shadows;
 use super::code::Team;
 use super::dispatch::{Bound, Dispatch, Settings, trap};
 use super::mask::LANES;
@@ -13,6 +14,7 @@ use crate::ir::verify::Verified;
 use crate::lower::{self, Entry, Parameter, Plan, PlannedGrid};
 use crate::runtime::{BufferId, Command, Device, DeviceInfo, DeviceKind, LoadOptions, Memory, ProgramId, Timing};
 use crate::span::Span;
+use std::sync::Arc;
 use std::time::Duration;
 
 /// A kernel that has been loaded.
@@ -40,6 +42,7 @@ pub struct Interpreter {
     buffers: Vec<Vec<u8>>,
     /// Which buffers are allocated.
     live: Vec<bool>,
+    shadows: Shadows,
     programs: Vec<Option<Loaded>>,
     /// What went wrong since the last wait.
     failed: Option<Diagnostic>,
@@ -59,7 +62,7 @@ impl Interpreter {
             backend: format!("{}, subgroups of {width}{}", caps.name, if options.checked { ", checked" } else { "" }),
         };
         let (buffers, live) = (vec![vec![0; 16]], vec![true]);
-        Interpreter { options, info, caps, buffers, live, programs: vec![], failed: None }
+        Interpreter { options, info, caps, buffers, live, shadows: Shadows::default(), programs: vec![], failed: None }
     }
 
     /// The bytes of a buffer in a range.
@@ -150,7 +153,7 @@ impl Interpreter {
             dynamic_shared: &plan.dynamic_shared,
             settings: loaded.settings,
         };
-        let trapped = dispatch.run(&mut self.buffers).map_err(|fault| *fault)?;
+        let trapped = dispatch.run(&mut self.buffers, &mut self.shadows).map_err(|fault| *fault)?;
         let noted = super::memory::read(&self.buffers[TRAPS], 0, 4) as u32;
         self.buffers[TRAPS].fill(0);
         match trapped.or((noted != 0).then_some((noted, loaded.entry.source.span))) {
@@ -168,7 +171,10 @@ impl Interpreter {
     ) -> Result<(Module, Vec<Entry>), Vec<Diagnostic>> {
         if let Some(caps) = &self.options.caps {
             let compiled = lower::compile(module, kernels, caps, options)?;
-            return Ok((compiled.module.into_inner(), compiled.entries));
+            let mut module = compiled.module.into_inner();
+            // The device's own functions are legal for it; here they are those of the library.
+            library::link(&mut module).map_err(|d| vec![d])?;
+            return Ok((module, compiled.entries));
         }
         let mut module = (**module).clone();
         let mut entries = vec![];
@@ -207,6 +213,7 @@ impl Device for Interpreter {
         if buffer.index() != TRAPS && self.live.get(buffer.index()) == Some(&true) {
             self.live[buffer.index()] = false;
             self.buffers[buffer.index()] = vec![];
+            self.shadows.forget(buffer.index());
         }
     }
     fn write(&mut self, buffer: BufferId, offset: u64, bytes: &[u8]) -> Result<(), Diagnostic> {
@@ -233,6 +240,7 @@ impl Device for Interpreter {
             seed: self.options.seed,
             fuel: self.options.fuel,
         };
+        let module = Arc::new(module);
         let mut found = vec![];
         let mut loaded = vec![];
         for entry in entries {

@@ -1,6 +1,6 @@
 //! Runs all workgroups of a dispatch, or one function.
 
-use super::checks::Checks;
+use super::checks::{Checks, Shadows};
 use super::code::Team;
 use super::fault::Fault;
 use super::frame::Handle;
@@ -11,6 +11,7 @@ use crate::diag::{Code, Diagnostic};
 use crate::ir::function::{FunctionId, Module};
 use crate::ir::types::{Space, Type};
 use crate::span::Span;
+use std::sync::Arc;
 
 /// How a dispatch is run.
 #[derive(Clone, Copy, Debug, Default)]
@@ -45,16 +46,19 @@ pub(super) struct Dispatch<'a> {
 
 impl Dispatch<'_> {
     /// Runs it on buffers; gives the trap that it reported, if it did.
-    pub(super) fn run(&self, buffers: &mut Vec<Vec<u8>>) -> Result<Option<(u32, Span)>, Fault> {
+    pub(super) fn run(&self, buffers: &mut Vec<Vec<u8>>, shadows: &mut Shadows) -> Result<Option<(u32, Span)>, Fault> {
         let layout = Layout::new(self.program, self.dynamic_shared);
-        let checks = if self.settings.checked { Some(Box::new(self.checks(buffers, &layout)?)) } else { None };
+        let checks = if self.settings.checked { Some(Box::new(self.checks(buffers, &layout, shadows)?)) } else { None };
         let memories = Memories { buffers: std::mem::take(buffers), shared: vec![] };
         let mut machine = Machine::new(self.program, &layout, memories, checks);
         machine.grid = self.grid;
         machine.fuel = self.settings.fuel.unwrap_or(u64::MAX);
         self.bind(&mut machine);
         let result = self.workgroups(&mut machine);
-        *buffers = machine.memories.buffers;
+        *buffers = std::mem::take(&mut machine.memories.buffers);
+        if let Some(checks) = machine.checks {
+            checks.end(shadows);
+        }
         result.map(|()| machine.trap)
     }
 
@@ -81,7 +85,7 @@ impl Dispatch<'_> {
         Ok(())
     }
 
-    fn checks(&self, buffers: &[Vec<u8>], layout: &Layout) -> Result<Checks, Fault> {
+    fn checks(&self, buffers: &[Vec<u8>], layout: &Layout, shadows: &mut Shadows) -> Result<Checks, Fault> {
         let function = &self.program.module.functions[self.program.main];
         let bound = |buffer: usize| {
             let params = function.params.iter().zip(self.parameters);
@@ -98,8 +102,8 @@ impl Dispatch<'_> {
             }
         }
         let reached = |(i, bytes): (usize, &Vec<u8>)| if bound(i).next().is_some() { bytes.len() } else { 0 };
-        let mut checks =
-            Checks::new(self.program.granule, buffers.iter().enumerate().map(reached), layout.shared_bytes);
+        let sizes = buffers.iter().enumerate().map(reached);
+        let mut checks = Checks::new(shadows, self.program.granule, sizes, layout.shared_bytes);
         checks.readonly =
             (0..buffers.len()).map(|buffer| bound(buffer).any(|p| function.param_attrs(p).readonly)).collect();
         Ok(checks)
@@ -140,7 +144,7 @@ impl Order {
 /// Calls a function of numbers once for each row of arguments; gives a row of results for each. Vectors and register arrays take as
 /// many places as they have elements.
 pub(super) fn call(
-    module: &Module,
+    module: &Arc<Module>,
     id: FunctionId,
     rows: &[Vec<u64>],
     settings: Settings,
@@ -152,8 +156,8 @@ pub(super) fn call(
         let team = Team::new([rows.len() as u32, 1, 1], subgroup);
         let program = Program::new(module.clone(), id, team);
         let layout = Layout::new(&program, &[]);
-        let checks =
-            settings.checked.then(|| Box::new(Checks::new(program.granule, std::iter::empty(), layout.shared_bytes)));
+        let new = || Checks::new(&mut Shadows::default(), program.granule, std::iter::empty(), layout.shared_bytes);
+        let checks = settings.checked.then(|| Box::new(new()));
         let mut machine = Machine::new(&program, &layout, Memories::default(), checks);
         machine.fuel = settings.fuel.unwrap_or(u64::MAX);
         let mut column = 0;

@@ -12,6 +12,9 @@ use crate::ir::eval::{self, narrow, widen};
 use crate::ir::ops::{Convergence, Op};
 use crate::ir::types::{Scalar, Space, Type};
 
+/// A subgroup's first lane, and the byte address of each element of its fragment.
+type Place = (usize, Vec<u64>);
+
 impl Machine<'_> {
     /// Type of a step's operand.
     fn operand_type(&self, step: &Step, operand: usize) -> Type {
@@ -22,9 +25,8 @@ impl Machine<'_> {
         slot.offset + element * self.team.subgroups() + group
     }
 
-    /// Checks the places of a fragment in memory; gives, for each subgroup that runs, its first lane and the byte address of each
-    /// element.
-    fn fragment_places(&mut self, step: &Step, stride: usize) -> Result<(Handle, Vec<(usize, Vec<u64>)>), Fault> {
+    /// Checks the places of the fragments of the subgroups that run.
+    fn fragment_places(&mut self, step: &Step, stride: usize) -> Result<(Handle, Vec<Place>), Fault> {
         self.together(step, Convergence::Subgroup)?;
         for operand in [1, stride] {
             self.same(step, operand, self.team.width)?;

@@ -48,6 +48,7 @@ use super::function::{FunctionId, Module};
 use super::verify::Verified;
 use crate::diag::Diagnostic;
 use dispatch::Settings;
+use std::sync::Arc;
 use std::time::Duration;
 
 /// How the reference machine runs.
@@ -94,5 +95,5 @@ pub fn call_each(
     let settings = Settings { checked: options.checked, seed: options.seed, fuel: options.fuel };
     let mut module = (**module).clone();
     library::link(&mut module)?;
-    dispatch::call(&module, function, rows, settings, options.subgroup)
+    dispatch::call(&Arc::new(module), function, rows, settings, options.subgroup)
 }

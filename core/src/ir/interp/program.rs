@@ -7,11 +7,12 @@ use crate::ir::function::{FunctionId, Module};
 use crate::ir::ops::{Op, Pattern};
 use crate::ir::types::{Space, Type};
 use std::collections::HashMap;
+use std::sync::Arc;
 
 /// A function that can be run.
 #[derive(Debug)]
 pub(super) struct Program {
-    pub module: Module,
+    pub module: Arc<Module>,
     /// The kernel, or the function that is called from outside.
     pub main: FunctionId,
     pub team: Team,
@@ -23,7 +24,7 @@ pub(super) struct Program {
 }
 
 impl Program {
-    pub(super) fn new(module: Module, main: FunctionId, team: Team) -> Program {
+    pub(super) fn new(module: Arc<Module>, main: FunctionId, team: Team) -> Program {
         let mut codes: IndexVec<FunctionId, Option<Code>> = module.functions.iter().map(|_| None).collect();
         let mut reached = vec![main];
         let mut next = 0;

@@ -84,7 +84,7 @@ impl Machine<'_> {
         for group in self.groups() {
             let holds = |lane: &usize| condition.is_none_or(|c| self.frame.values[c + lane] != 0);
             let ballot = group.iter().filter(|lane| holds(lane)).fold(0u64, |bits, lane| bits | 1 << (lane % width));
-            let all = group.iter().all(|lane| holds(lane));
+            let all = group.iter().all(holds);
             for (i, lane) in group.iter().enumerate() {
                 for component in 0..result.components {
                     let value = match step.op {

@@ -5,47 +5,9 @@ use super::prototype::integers::integer;
 use super::prototype::ops::{U, bits};
 use super::prototype::{convert, division, exponential, fma, inverse, logarithm, power, root, trigonometric, wide};
 use super::{CONVERSIONS, FILES, ROUTINES, library};
-use crate::ir::function::{Function, FunctionId, Module, RegionId, ValueId};
-use crate::ir::{Op, Scalar, Type, eval, text, verify};
-use crate::span::SourceId;
-use std::collections::HashMap;
-
-/// Runs functions of scalars whose only control flow is `if`: all that the library needs.
-struct Runner(&'static Module);
-
-impl Runner {
-    fn call(&self, name: &str, arguments: &[u32]) -> Vec<u32> {
-        let id = self.0.find(name).unwrap_or_else(|| panic!("`{name}` is not in the library"));
-        let arguments: Vec<u64> = arguments.iter().map(|x| u64::from(*x)).collect();
-        self.run(id, &arguments).into_iter().map(|x| x as u32).collect()
-    }
-
-    fn run(&self, id: FunctionId, arguments: &[u64]) -> Vec<u64> {
-        let f = &self.0.functions[id];
-        assert_eq!(f.params.len(), arguments.len(), "`{}`", f.name);
-        let mut values = f.params.iter().copied().zip(arguments.iter().copied()).collect();
-        self.region(f, f.body, &mut values)
-    }
-
-    fn region(&self, f: &Function, region: RegionId, values: &mut HashMap<ValueId, u64>) -> Vec<u64> {
-        for id in &f.regions[region].insts {
-            let inst = &f.insts[*id];
-            let operands: Vec<u64> =
-                inst.operands.iter().map(|v| f.as_constant(*v).unwrap_or_else(|| values[v])).collect();
-            let results = match inst.op {
-                Op::Return | Op::Yield => return operands,
-                Op::Call => self.run(inst.callee().unwrap(), &operands),
-                Op::If => self.region(f, inst.regions[usize::from(operands[0] == 0)], values),
-                op => {
-                    let Type::Scalar(source) = f.ty(inst.operands[0]) else { panic!("`{}`", op.name()) };
-                    vec![eval::scalar(op, inst.element(), source, &operands).expect("a scalar operation")]
-                }
-            };
-            values.extend(inst.results.iter().copied().zip(results));
-        }
-        panic!("`{}` does not end", f.name)
-    }
-}
+use crate::ir::interp::{Options, call_each};
+use crate::ir::{Op, Scalar, Type, text, verify};
+use crate::span::Span;
 
 /// What a routine takes: one letter a parameter. `f` any float, `n` a float near the last one, `p` one near the product of
 /// the last two, `s` an f16 value, `b` a bf16 value, `h` a word of 16 bits, `l` a 64-bit integer as two words.
@@ -56,7 +18,7 @@ fn arguments(kinds: &str, i: usize, edges: &[f32], patterns: &mut Patterns) -> V
         // A third of them from the edges; for one argument all edges come first.
         let edge = match kinds.len() {
             1 => edges.get(i).copied(),
-            _ if i % 3 == 0 => Some(edges[patterns.word() as usize % edges.len()]),
+            _ if i.is_multiple_of(3) => Some(edges[patterns.word() as usize % edges.len()]),
             _ => None,
         };
         let last = floats.last().copied().unwrap_or(1.0);
@@ -65,7 +27,7 @@ fn arguments(kinds: &str, i: usize, edges: &[f32], patterns: &mut Patterns) -> V
             'p' => {
                 let product = floats[floats.len() - 2] * last;
                 let close = f32::from_bits(product.to_bits() ^ 0x8000_0000 ^ (patterns.word() >> (8 + i % 24)));
-                if i % 2 == 0 { close } else { patterns.near(product) }
+                if i.is_multiple_of(2) { close } else { patterns.near(product) }
             }
             _ => patterns.any(),
         };
@@ -199,13 +161,18 @@ const ALL: &[(&str, &str, Routine)] = &[
 
 #[test]
 fn the_text_gives_the_prototypes_bits() {
-    let runner = Runner(library());
+    let module = verify(library().clone()).expect("the library is verified");
+    let options = Options { checked: true, ..Options::default() };
     let edges = edges();
     for (name, kinds, prototype) in ALL {
         let mut patterns = Patterns(name.len() as u64);
-        for i in 0..3_000 {
-            let words = arguments(kinds, i, &edges, &mut patterns);
-            let (got, want) = (runner.call(name, &words), prototype(&words));
+        let rows: Vec<Vec<u32>> = (0..4_000).map(|i| arguments(kinds, i, &edges, &mut patterns)).collect();
+        let wide: Vec<Vec<u64>> = rows.iter().map(|row| row.iter().map(|x| u64::from(*x)).collect()).collect();
+        let function = module.find(name).unwrap_or_else(|| panic!("`{name}` is not in the library"));
+        let results = call_each(&module, function, &wide, &options).expect("the library runs");
+        for (words, result) in rows.iter().zip(results) {
+            let got: Vec<u32> = result.into_iter().map(|x| x as u32).collect();
+            let want = prototype(words);
             // A NaN is any NaN.
             let both_nan = [&got, &want].iter().all(|x| x.len() == 1 && f32::from_bits(x[0]).is_nan());
             assert!(got == want || both_nan, "{name} of {words:x?} is {got:x?}, not {want:x?}");
@@ -270,7 +237,7 @@ fn the_library_is_right_ir_and_needs_little() {
 #[test]
 fn the_text_is_printed_and_read_again() {
     let printed = text::print(library());
-    let again = text::parse(SourceId::new(0), &printed).expect("printed text is read");
+    let again = text::parse(Span::NONE.source, &printed).expect("printed text is read");
     assert_eq!(text::print(&again.module), printed);
     assert!(FILES.iter().all(|(_, text)| text.starts_with("; ") && text.lines().all(|line| line.len() <= 120)));
 }

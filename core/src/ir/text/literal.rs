@@ -1,5 +1,6 @@
 //! Literals: from text to the bits of a scalar, once rounded, and back to the shortest text that gives the same bits.
 
+use crate::ir::eval::{narrow, widen};
 use crate::ir::types::Scalar;
 use crate::span::Span;
 use std::cmp::Ordering;
@@ -60,7 +61,7 @@ impl Literal<'_> {
             Body::Number(text) => float(self.negative, text, ty),
             Body::Inf | Body::Nan if ty.is_integer() => misfit(format!("`{ty}` has no infinity and no NaN"), ""),
             Body::Nan if self.negative => misfit("`nan` has no sign".into(), "write the bits: `bits(0xffc00000)`"),
-            Body::Nan => Ok(canonical_nan(ty)),
+            Body::Nan => Ok(narrow(f64::NAN, ty)),
             Body::Inf => match infinity(ty) {
                 Some(bits) => Ok(bits | u64::from(self.negative) << (ty.bits() - 1)),
                 None => misfit(format!("`{ty}` has no infinity"), ""),
@@ -124,7 +125,7 @@ fn float(negative: bool, text: &str, ty: Scalar) -> Result<u64, Misfit> {
     let bits = match ty {
         Scalar::F32 => text.parse::<f32>().ok().filter(|v| v.is_finite()).map(|v| u64::from(v.to_bits())),
         Scalar::F64 => text.parse::<f64>().ok().filter(|v| v.is_finite()).map(f64::to_bits),
-        _ => Format::of(ty).and_then(|format| format.round(nearest_for_rounding(text, format))),
+        _ => short(text, ty),
     };
     match bits {
         Some(bits) => Ok(bits | u64::from(negative) << (ty.bits() - 1)),
@@ -132,93 +133,30 @@ fn float(negative: bool, text: &str, ty: Scalar) -> Result<u64, Misfit> {
     }
 }
 
-/// The bits of `inf`, for types that have it.
+/// The bits of `inf`, for types that have it. Conversions to 8-bit floats stop at the number before it.
 fn infinity(ty: Scalar) -> Option<u64> {
-    match ty {
-        Scalar::F16 => Some(0x7c00),
-        Scalar::Bf16 => Some(0x7f80),
-        Scalar::F32 => Some(0x7f80_0000),
-        Scalar::F64 => Some(0x7ff0 << 48),
-        Scalar::F8E5M2 => Some(0x7c),
-        _ => None,
-    }
+    let most = narrow(f64::INFINITY, ty);
+    [most, most + 1].into_iter().find(|bits| widen(*bits, ty).is_infinite())
 }
 
-/// The bits of `nan`.
-fn canonical_nan(ty: Scalar) -> u64 {
-    match ty {
-        Scalar::F16 => 0x7e00,
-        Scalar::Bf16 => 0x7fc0,
-        Scalar::F32 => 0x7fc0_0000,
-        Scalar::F64 => 0x7ff8 << 48,
-        _ => 0x7f,
-    }
+/// The bits of a decimal in a float type shorter than `f32`; none beyond the largest number.
+fn short(text: &str, ty: Scalar) -> Option<u64> {
+    let bits = narrow(nearest_for_rounding(text, ty), ty);
+    let value = widen(bits, ty);
+    // Conversions give the largest number for what is beyond it, in types without infinity.
+    let beyond = bits == narrow(f64::MAX, ty) && text.parse::<f64>().is_ok_and(|v| v > value);
+    (value.is_finite() && !beyond).then_some(bits)
 }
 
-/// A float shorter than `f32`.
-#[derive(Clone, Copy, Debug)]
-struct Format {
-    exponent: u32,
-    mantissa: u32,
-    /// The largest finite number's bits.
-    largest: u64,
-}
-
-impl Format {
-    fn of(ty: Scalar) -> Option<Format> {
-        match ty {
-            Scalar::F8E4M3 => Some(Format { exponent: 4, mantissa: 3, largest: 0x7e }),
-            Scalar::F8E5M2 => Some(Format { exponent: 5, mantissa: 2, largest: 0x7b }),
-            Scalar::F16 => Some(Format { exponent: 5, mantissa: 10, largest: 0x7bff }),
-            Scalar::Bf16 => Some(Format { exponent: 8, mantissa: 7, largest: 0x7f7f }),
-            _ => None,
-        }
-    }
-
-    const fn bias(self) -> i32 {
-        (1 << (self.exponent - 1)) - 1
-    }
-
-    /// The exponent that a positive number has here, and the number in units of its last place.
-    fn scale(self, value: f64) -> (i32, f64) {
-        let exponent = ((value.to_bits() >> 52) as i32 - 1023).clamp(1 - self.bias(), self.bias() + 1);
-        (exponent, value * power_of_two(self.mantissa as i32 - exponent))
-    }
-
-    /// The bits of the nearest number, ties to even; none beyond the largest.
-    fn round(self, value: f64) -> Option<u64> {
-        let (exponent, units) = self.scale(value);
-        let bits = ((exponent + self.bias() - 1) as u64) << self.mantissa;
-        // The leading one of a normal number counts as one more in the exponent; so does a carry out of rounding.
-        let bits = bits.saturating_add(units.round_ties_even() as u64);
-        (bits <= self.largest).then_some(bits)
-    }
-
-    /// The number of these bits, which are no infinity and no NaN.
-    fn value(self, bits: u64) -> f64 {
-        let field = (bits >> self.mantissa) as i32 & ((1 << self.exponent) - 1);
-        let part = bits & ((1 << self.mantissa) - 1);
-        let units = if field == 0 { part } else { part + (1 << self.mantissa) };
-        let value = units as f64 * power_of_two(field.max(1) - self.bias() - self.mantissa as i32);
-        if bits >> (self.exponent + self.mantissa) & 1 == 1 { -value } else { value }
-    }
-}
-
-/// 2 to a power within the range of normal `f64`.
-fn power_of_two(n: i32) -> f64 {
-    f64::from_bits(((1023 + n) as u64) << 52)
-}
-
-/// The `f64` nearest to a decimal, moved off a tie of `format` if the decimal does not lie exactly on it: so that rounding it
+/// The `f64` nearest to a decimal, moved off a tie of the type if the decimal does not lie exactly on it: so that rounding it
 /// gives what rounding the decimal itself would.
-fn nearest_for_rounding(text: &str, format: Format) -> f64 {
+fn nearest_for_rounding(text: &str, ty: Scalar) -> f64 {
     let value = text.parse::<f64>().unwrap_or(f64::INFINITY);
-    let (_, units) = format.scale(value);
-    if units.fract() != 0.5 {
+    if !value.is_finite() || narrow(value.next_down(), ty) == narrow(value.next_up(), ty) {
         return value;
     }
     // A tie has few bits: 140 decimals show it exactly.
-    match decimal(text).cmp_digits(&decimal(&format!("{value:.140}"))) {
+    match decimal(text).compare(&decimal(&format!("{value:.140}"))) {
         Ordering::Less => value.next_down(),
         Ordering::Equal => value,
         Ordering::Greater => value.next_up(),
@@ -232,7 +170,7 @@ struct Decimal {
 }
 
 impl Decimal {
-    fn cmp_digits(&self, other: &Decimal) -> Ordering {
+    fn compare(&self, other: &Decimal) -> Ordering {
         self.exponent.cmp(&other.exponent).then_with(|| self.digits.cmp(&other.digits))
     }
 }
@@ -247,35 +185,6 @@ fn decimal(text: &str) -> Decimal {
     Decimal { digits: all[zeros..last].to_vec(), exponent: exponent.saturating_add(whole.len() as i64 - zeros as i64) }
 }
 
-/// The number of a float's bits. Infinities and NaN too.
-pub fn float_value(bits: u64, ty: Scalar) -> f64 {
-    let magnitude = bits & (ty.mask() >> 1);
-    let negative = magnitude != bits;
-    match (ty, Format::of(ty)) {
-        (Scalar::F32, _) => f64::from(f32::from_bits(bits as u32)),
-        (_, None) => f64::from_bits(bits),
-        (_, Some(format)) if magnitude <= format.largest => format.value(bits),
-        (_, Some(_)) if infinity(ty) == Some(magnitude) => {
-            if negative {
-                f64::NEG_INFINITY
-            } else {
-                f64::INFINITY
-            }
-        }
-        (_, Some(_)) => f64::NAN,
-    }
-}
-
-/// The bits of the float nearest to a finite number; the largest finite one where it is beyond that.
-pub fn nearest_float(value: f64, ty: Scalar) -> u64 {
-    let sign = u64::from(value.is_sign_negative()) << (ty.bits() - 1);
-    match (ty, Format::of(ty)) {
-        (Scalar::F32, _) => u64::from((value as f32).to_bits()),
-        (_, None) => value.to_bits(),
-        (_, Some(format)) => sign | format.round(value.abs()).unwrap_or(format.largest),
-    }
-}
-
 /// The shortest literal that gives these bits in a type.
 pub fn write(bits: u64, ty: Scalar) -> String {
     if ty == Scalar::Bool {
@@ -285,27 +194,28 @@ pub fn write(bits: u64, ty: Scalar) -> String {
         let shift = 64 - ty.bits();
         return if ty.is_signed() { (((bits << shift) as i64) >> shift).to_string() } else { bits.to_string() };
     }
-    let value = float_value(bits, ty);
+    let value = widen(bits, ty);
     match value {
-        _ if value.is_nan() && bits == canonical_nan(ty) => "nan".into(),
+        _ if value.is_nan() && bits == narrow(f64::NAN, ty) => "nan".into(),
         _ if value.is_nan() => format!("bits({bits:#x})"),
         f64::INFINITY => "inf".into(),
         f64::NEG_INFINITY => "-inf".into(),
-        _ => finite(value, bits, ty),
+        _ => match ty {
+            Scalar::F32 => format!("{:?}", value as f32),
+            Scalar::F64 => format!("{value:?}"),
+            _ => shortest(value, bits, ty),
+        },
     }
 }
 
-fn finite(value: f64, bits: u64, ty: Scalar) -> String {
-    let Some(format) = Format::of(ty) else {
-        return if ty == Scalar::F32 { format!("{:?}", value as f32) } else { format!("{value:?}") };
-    };
+/// The shortest text of a finite number in a float type shorter than `f32`.
+fn shortest(value: f64, bits: u64, ty: Scalar) -> String {
     let magnitude = bits & (ty.mask() >> 1);
-    let shortest = (0..17).find_map(|digits| {
+    let found = (0..17).find_map(|digits| {
         let text = format!("{:.digits$e}", value.abs());
-        let same = format.round(nearest_for_rounding(&text, format)) == Some(magnitude);
-        same.then(|| text.parse::<f64>().unwrap_or(value).copysign(value))
+        (short(&text, ty) == Some(magnitude)).then(|| text.parse::<f64>().unwrap_or(value).copysign(value))
     });
-    format!("{:?}", shortest.unwrap_or(value))
+    format!("{:?}", found.unwrap_or(value))
 }
 
 #[cfg(test)]

@@ -17,10 +17,10 @@
 //! `checked` lines are for the checked interpreter alone. `random` is the same on every machine: integers have all bits random, floats lie in [-1, 1).
 
 use super::lexer::{Kind, lex};
-use super::literal::{float_value, nearest_float};
 use super::parser::cursor::{Cursor, Parse, counted};
 use super::words::unquoted;
 use crate::diag::{Code, Diagnostic};
+use crate::ir::eval::{narrow, widen};
 use crate::ir::function::{Function, FunctionId, Module, ValueId};
 use crate::ir::types::{Scalar, Space, Type};
 use crate::name::Name;
@@ -127,7 +127,7 @@ impl MemoryInit {
             Elements::Listed(bits) => bits.clone(),
             Elements::Zeros(_) => all.map(|_| 0).collect(),
             Elements::Fill(_, bits) => all.map(|_| *bits).collect(),
-            Elements::Iota(_) if self.scalar.is_float() => all.map(|i| nearest_float(i as f64, self.scalar)).collect(),
+            Elements::Iota(_) if self.scalar.is_float() => all.map(|i| narrow(i as f64, self.scalar)).collect(),
             Elements::Iota(_) => all.map(|i| i & self.scalar.mask()).collect(),
             Elements::Random(_, seed) => all.map(|i| random(self.scalar, *seed, i)).collect(),
         }
@@ -164,7 +164,7 @@ fn random(scalar: Scalar, seed: u64, place: u64) -> u64 {
     };
     // Exact: so many digits are what the type has.
     let half = (1u64 << (digits - 1)) as f64;
-    nearest_float((x >> (64 - digits)) as f64 / half - 1.0, scalar)
+    narrow((x >> (64 - digits)) as f64 / half - 1.0, scalar)
 }
 
 impl Expectation {
@@ -196,7 +196,7 @@ pub fn agrees(scalar: Scalar, expected: u64, found: u64, tolerance: f64) -> bool
     if expected == found || !scalar.is_float() {
         return expected == found;
     }
-    let (a, b) = (float_value(expected, scalar), float_value(found, scalar));
+    let (a, b) = (widen(expected, scalar), widen(found, scalar));
     if a.is_nan() || b.is_nan() || a.is_infinite() || b.is_infinite() {
         return a.is_nan() && b.is_nan();
     }

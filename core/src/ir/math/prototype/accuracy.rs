@@ -1,5 +1,5 @@
 //! How near the routines come to the true values. The bounds are what was found over all floats (all of `f32` for one
-//! argument, 4 * 10^7 pairs for two), not what the table of operations promises; here a sample is held to them.
+//! argument, 10^8 pairs for two), not what the table of operations promises; here a sample is held to them.
 
 use super::ops::{U, bits};
 use super::{convert, division, exponential, fma, inverse, logarithm, power, root, trigonometric};
@@ -265,7 +265,8 @@ fn magnitudes(width: u32, bias: i32, largest: u32) -> Vec<f64> {
 
 #[test]
 fn floats_of_eight_bits() {
-    let kinds: [(fn(f32) -> U, fn(U) -> f32, Vec<f64>); 2] = [
+    type Kind = (fn(f32) -> U, fn(U) -> f32, Vec<f64>);
+    let kinds: [Kind; 2] = [
         (convert::f32_to_e4m3, convert::e4m3_to_f32, magnitudes(3, 7, 0x7e)),
         (convert::f32_to_e5m2, convert::e5m2_to_f32, magnitudes(2, 15, 0x7b)),
     ];

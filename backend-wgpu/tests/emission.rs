@@ -1,0 +1,176 @@
+//! What is written is accepted: by naga's validator, by its reader of WGSL, by `spirv-val`; and every language can be written.
+
+mod support;
+
+use girih_core::ir::caps::{CoopProduct, SubgroupWidths};
+use girih_core::ir::types::MatrixShape;
+use girih_core::ir::{Caps, Feature, Module, Scalar, ScalarSet, Verified, verify};
+use girih_core::lower;
+use girih_core::runtime::LoadOptions;
+use girih_wgpu::{Emitted, Language, emit};
+use std::path::Path;
+use std::process::Command;
+use std::sync::Once;
+use support::{module, said, table};
+
+/// A device that has all that wgpu can offer.
+fn rich() -> Caps {
+    let mut caps = Caps::web();
+    caps.name = "rich".into();
+    let all =
+        ScalarSet::WORDS.or(ScalarSet::WIDE).or(ScalarSet::of(&[Scalar::Bool, Scalar::F16, Scalar::F32, Scalar::F64]));
+    caps.arithmetic = all;
+    caps.storage = all.without(ScalarSet::BOOL);
+    caps.local_storage = caps.storage;
+    caps.subgroup = SubgroupWidths { min: 32, max: 32 };
+    caps.buffer_views = true;
+    caps.buffers = 32;
+    caps.shared_bytes = 48 << 10;
+    caps.invocations = 1024;
+    let shape = MatrixShape { m: 16, n: 16, k: 16 };
+    caps.coop = vec![CoopProduct { shape, factor: Scalar::F16, acc: Scalar::F32 }];
+    [
+        Feature::Subgroups,
+        Feature::Atomic64,
+        Feature::AtomicFloat,
+        Feature::StrictFloats,
+        Feature::FusedFma,
+        Feature::Calls,
+    ]
+    .into_iter()
+    .fold(caps, Caps::with)
+}
+
+/// Compiles all kernels and writes them in a language.
+fn write(module: &Verified<Module>, caps: &Caps, language: Language) -> Result<Emitted, String> {
+    let kernels: Vec<_> = module.kernels().collect();
+    let compiled = lower::compile(module, &kernels, caps, &LoadOptions::default()).map_err(|e| said("", &e))?;
+    emit(&compiled, caps, language).map_err(|e| format!("{language:?}: {}", said("", &e)))
+}
+
+fn text(emitted: Emitted) -> String {
+    match emitted {
+        Emitted::Text(text) => text,
+        Emitted::Words(_) => panic!("words instead of text"),
+    }
+}
+
+/// naga reads the text again. It does not know the two lines that browsers ask for.
+fn reread(wgsl: &str) -> Result<(), String> {
+    let known = |line: &&str| !line.starts_with("enable subgroups") && !line.starts_with("diagnostic(");
+    let text: Vec<&str> = wgsl.lines().filter(known).collect();
+    naga::front::wgsl::parse_str(&text.join("\n")).map(drop).map_err(|e| e.emit_to_string(&text.join("\n")))
+}
+
+/// `spirv-val`, where there is one; an error if `GIRIH_REQUIRE_SPIRV_VAL` is set and there is none.
+fn spirv_val(words: &[u32], name: &str) -> Result<(), String> {
+    let program = std::env::var_os("GIRIH_SPIRV_VAL").unwrap_or_else(|| "spirv-val".into());
+    let file = std::env::temp_dir().join(format!("girih-{}-{name}.spv", std::process::id()));
+    std::fs::write(&file, bytemuck::cast_slice::<u32, u8>(words)).map_err(|e| e.to_string())?;
+    let result = Command::new(&program).args(["--target-env", "vulkan1.3"]).arg(&file).output();
+    let _ = std::fs::remove_file(&file);
+    match result {
+        Ok(output) if output.status.success() => Ok(()),
+        Ok(output) => {
+            let said = String::from_utf8_lossy(&[output.stderr, output.stdout].concat()).into_owned();
+            // Debian 12's is older than the extension for fragments, whose capability is 6022.
+            if said.contains("Invalid capability operand: 6022") { Ok(()) } else { Err(said) }
+        }
+        Err(_) if std::env::var_os("GIRIH_REQUIRE_SPIRV_VAL").is_none() => {
+            static SAID: Once = Once::new();
+            SAID.call_once(|| eprintln!("skipped: there is no {}", Path::new(&program).display()));
+            Ok(())
+        }
+        Err(error) => Err(format!("{}: {error}", Path::new(&program).display())),
+    }
+}
+
+/// All languages of a module under some capabilities.
+fn check(name: &str, module: &Verified<Module>, caps: &Caps, portable: bool) -> Result<(), String> {
+    let wgsl = text(write(module, caps, Language::Wgsl)?);
+    reread(&wgsl).map_err(|e| format!("{e}\n{wgsl}"))?;
+    match write(module, caps, Language::Spirv)? {
+        Emitted::Words(words) => spirv_val(&words, name)?,
+        Emitted::Text(_) => return Err("text instead of words".into()),
+    }
+    if portable {
+        write(module, caps, Language::Msl)?;
+        write(module, caps, Language::Hlsl)?;
+    }
+    Ok(())
+}
+
+/// How many kernels of the table are written as one module.
+const PACK: usize = 40;
+
+/// A case of the table, and whether every language can say it.
+struct Packed {
+    case: table::Case,
+    module: Verified<Module>,
+    portable: bool,
+}
+
+/// Checks cases as one module, and one by one if that fails, to say which.
+fn check_pack(pack: &[Packed], caps: &Caps, name: &str) -> Vec<String> {
+    let functions = pack.iter().enumerate().map(|(i, p)| {
+        let mut function = p.module.functions.iter().next().expect("a case has one kernel").clone();
+        function.name = format!("case{i}").into();
+        function
+    });
+    let together = verify(Module { functions: functions.collect() }).expect("each kernel was verified");
+    let portable = pack.iter().all(|p| p.portable);
+    let Err(error) = check(name, &together, caps, portable) else { return vec![] };
+    let alone: Vec<String> = (pack.iter())
+        .filter_map(|p| check(name, &p.module, caps, p.portable).err().map(|e| format!("{}: {e}", p.case)))
+        .collect();
+    if alone.is_empty() { vec![format!("a module of several kernels: {error}")] } else { alone }
+}
+
+#[test]
+fn every_operation_of_the_table_is_written_or_refused_by_name() {
+    let mut written = 0;
+    let mut failures = vec![];
+    for caps in [Caps::web(), rich()] {
+        let mut packed = vec![];
+        for case in table::cases() {
+            let module = table::kernel(case).unwrap_or_else(|e| panic!("{case}: {}", said("", &e)));
+            let kernels: Vec<_> = module.kernels().collect();
+            // What no shading language has is refused by legalisation, which says so.
+            if lower::compile(&module, &kernels, &caps, &LoadOptions::default()).is_ok() {
+                let wide = |s: Scalar| s.bits() == 64 || s == Scalar::F16;
+                let portable = !wide(case.source) && !case.ty.element().is_some_and(wide);
+                packed.push(Packed { case, module, portable });
+            }
+        }
+        written += packed.len();
+        packed.sort_by_key(|p| p.portable);
+        for (i, pack) in packed.chunks(PACK).enumerate() {
+            failures.extend(check_pack(pack, &caps, &format!("table-{}-{i}", caps.name)));
+        }
+    }
+    assert!(failures.is_empty(), "{} of {written}:\n{}", failures.len(), failures.join("\n"));
+    assert!(written > 500, "{written}");
+}
+
+/// Kernels of some size, written by hand.
+const PROOFS: [(&str, &str); 3] = [
+    ("bitonic", include_str!("../../tests/ir/proofs/bitonic.gir")),
+    ("softmax", include_str!("../../tests/ir/proofs/softmax.gir")),
+    ("matmul", include_str!("../../tests/ir/proofs/matmul_coop.gir")),
+];
+
+#[test]
+fn kernels_of_some_size_are_written() {
+    for (name, source) in PROOFS {
+        let module = module(source);
+        let fragments = name == "matmul";
+        for caps in [rich(), Caps::web()] {
+            let kernels: Vec<_> = module.kernels().collect();
+            match lower::compile(&module, &kernels, &caps, &LoadOptions::default()) {
+                Ok(_) => check(name, &module, &caps, !fragments).unwrap_or_else(|e| panic!("{name}: {e}")),
+                // WebGPU has no fragments, and less shared memory.
+                Err(errors) => assert!(caps.name == "web", "{name}: {}", said(source, &errors)),
+            }
+        }
+    }
+}
