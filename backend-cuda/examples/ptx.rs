@@ -13,7 +13,10 @@ fn main() {
     let module = verify(text::parse(id, &source).unwrap().module).unwrap();
     let kernels: Vec<_> = module.kernels().collect();
     let c = compile(&module, &kernels, &Caps::cuda(target.sm, target.specific), &LoadOptions::default()).unwrap();
-    if std::env::var_os("LEGAL").is_some() { print!("{}", text::print(&c.module)); return; }
+    if std::env::var_os("LEGAL").is_some() {
+        print!("{}", text::print(&c.module));
+        return;
+    }
     let ids: Vec<_> = c.entries.iter().map(|e| e.kernel).collect();
     let t = std::time::Instant::now();
     let p = ptx::render(&c.module, &ids, target, launches).unwrap();
