@@ -120,7 +120,7 @@ mod tests {
     fn classes_waste_at_most_a_quarter() {
         for bytes in (16..100_000).step_by(16) {
             let class = class(bytes);
-            assert!(class >= bytes && class % 16 == 0, "{bytes}: {class}");
+            assert!(class >= bytes && class.is_multiple_of(16), "{bytes}: {class}");
             assert!(bytes < 256 || class - bytes <= bytes / 4, "{bytes}: {class}");
         }
         assert_eq!(class(1 << 30), 1 << 30);
