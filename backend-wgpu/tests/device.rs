@@ -73,6 +73,8 @@ fn commands_see_what_those_before_them_wrote() {
             ],
         );
         assert_eq!(read(gpu, a, 4), [0, 111, 5, 3]);
+        run(gpu, &[Command::Copy { from: (a, 4), to: (a, 12), bytes: 4 }]);
+        assert_eq!(read(gpu, a, 4), [0, 111, 5, 111]);
         // Many launches with parameters of their own in one submission.
         let many: Vec<Command> = (0..1000).map(|i| add(b, i % 4, i)).collect();
         let before = read(gpu, b, 4);

@@ -374,3 +374,87 @@ kernel @wide(%in: buffer readonly, %out: buffer) workgroup(16) {
         }
     });
 }
+
+#[test]
+fn shared_memories_that_overlap_share_an_array_where_they_must() {
+    // 16 KiB fit: once as floats, once as words, with barriers between.
+    let source = "
+kernel @overlap(%out: buffer) workgroup(64) {
+  shared %a: f32[3072] group(1)
+  shared %b: u32[3072] group(1)
+  %i = local_index
+  store.f32 %a[(mul.u32 %i, 48)], (convert.f32 %i)
+  barrier
+  %other = sub.u32 63, %i
+  %x = load.f32 %a[(mul.u32 %other, 48)]
+  barrier
+  store.u32 %b[(mul.u32 %i, 48)], (convert.u32 %x)
+  barrier
+  store.u32 %out[%i], (load.u32 %b[(mul.u32 %other, 48)])
+}";
+    on_both(|gpu| {
+        let program = load(gpu, source)[0];
+        let out = words(gpu, &[9; 64]);
+        run(gpu, &[dispatch(program, [1; 3], &[buffer(out)])]);
+        assert_eq!(read(gpu, out, 64), (0..64).collect::<Vec<u32>>());
+    });
+}
+
+#[test]
+fn sums_of_floats_by_atomics_on_both_memories() {
+    let source = "
+kernel @sum(%out: buffer) workgroup(64) {
+  shared %s: f32[1]
+  %i = local_index
+  %first = eq.u32 %i, 0
+  if %first { store.f32 %s[0], 0.0 }
+  barrier
+  %a = atomic.add.f32 %s[0], (convert.f32 %i)
+  %b = atomic.add.f32 %out[0], 0.5
+  barrier
+  if %first { store.f32 %out[1], (load.f32 %s[0]) }
+}";
+    on_both(|gpu| {
+        let program = load(gpu, source)[0];
+        let out = words(gpu, &[0; 4]);
+        run(gpu, &[dispatch(program, [3, 1, 1], &[buffer(out)])]);
+        let result = read(gpu, out, 2);
+        assert_eq!(result.iter().map(|w| f32::from_bits(*w)).collect::<Vec<_>>(), [96.0, 2016.0]);
+    });
+}
+
+#[test]
+fn early_return_and_loops_of_unknown_length() {
+    let source = "
+fn @collatz(%n: u32) -> u32 {
+  %steps, %x = loop (%steps: u32 = 0, %x: u32 = %n) {
+    if (le.u32 %x, 1) {
+      break %steps, %x
+    }
+    %even = eq.u32 (and.u32 %x, 1), 0
+    %next: u32 = if %even { yield (shr.u32 %x, 1) } else { yield (add.u32 (mul.u32 %x, 3), 1) }
+    continue (add.u32 %steps, 1), %next
+  }
+  return %steps
+}
+kernel @all(%out: buffer, %n: u32) workgroup(32) {
+  %i = global_id.x
+  if (ge.u32 %i, %n) { return }
+  store.u32 %out[%i], (call @collatz(%i))
+}";
+    let collatz = |n: u32| {
+        let (mut steps, mut x) = (0, n);
+        while x > 1 {
+            (steps, x) = (steps + 1, if x % 2 == 0 { x / 2 } else { 3 * x + 1 });
+        }
+        steps
+    };
+    on_both(|gpu| {
+        let program = load(gpu, source)[0];
+        let out = words(gpu, &[0; 1000]);
+        run(gpu, &[dispatch(program, [32, 1, 1], &[buffer(out), number(999)])]);
+        let mut expected: Vec<u32> = (0..999).map(collatz).collect();
+        expected.push(0);
+        assert_eq!(read(gpu, out, 1000), expected);
+    });
+}

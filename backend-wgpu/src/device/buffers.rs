@@ -104,6 +104,10 @@ impl Buffers {
     pub fn take_dirty(&mut self) -> Vec<wgpu::Buffer> {
         std::mem::take(&mut self.dirty)
     }
+    /// Buffers that were to be cleared, but were not.
+    pub fn put_back(&mut self, dirty: Vec<wgpu::Buffer>) {
+        self.dirty.extend(dirty);
+    }
 }
 
 /// Sizes that buffers really have: four to each power of two, so that at most a quarter is wasted.
