@@ -5,6 +5,7 @@
 //! | `auto` | CUDA if there is a card, else a graphics card through wgpu, else the reference machine |
 //! | `interpreter`, `interpreter:16` | the reference machine, with subgroups of 16 |
 //! | `lowered:web`, `lowered:sm_80` | the reference machine on kernels lowered for WebGPU's defaults or a CUDA card |
+//! | `ptx`, `ptx:sm_75` | a reading of the PTX for that architecture (`sm_90`), on the host |
 //! | `wgpu`, `wgpu:1`, `wgpu:lavapipe` | the first hardware adapter, or the one of this number or name |
 //! | `cuda`, `cuda:1` | the first CUDA card, or the card of this number |
 
@@ -12,6 +13,7 @@ use girih_core::diag::{Code, Diagnostic};
 use girih_core::ir::{Caps, interp};
 use girih_core::runtime::{Device, DeviceInfo, DeviceKind};
 use girih_core::span::Span;
+use girih_cuda::ptx::Target;
 use std::path::PathBuf;
 
 /// Which device is wanted.
@@ -23,6 +25,8 @@ pub enum Selector {
     Interpreter(u32),
     /// The reference machine on lowered kernels.
     Lowered(Profile),
+    /// A reading of the PTX for an architecture, on the host.
+    Ptx(Target),
     /// An adapter of wgpu, by number or part of its name.
     Wgpu(Option<String>),
     /// A CUDA card, by number.
@@ -78,11 +82,17 @@ impl Selector {
                 width => Err(format!("subgroups of {width}: the width is a power of two, at most 64")),
             },
             "lowered" => Profile::parse(rest.unwrap_or("web")).map(Selector::Lowered),
+            "ptx" => {
+                let name = rest.unwrap_or("sm_90");
+                Target::from_name(name)
+                    .map(Selector::Ptx)
+                    .ok_or_else(|| format!("`{name}` is no target: use `sm_75` or later"))
+            }
             "wgpu" if rest != Some("") => Ok(Selector::Wgpu(rest.map(str::to_owned))),
             "cuda" => number().map(|n| Selector::Cuda(n.unwrap_or(0))),
-            _ => {
-                Err(format!("`{text}` is no device: use auto, interpreter, lowered:web, wgpu, wgpu:N, cuda or cuda:N"))
-            }
+            _ => Err(format!(
+                "`{text}` is no device: use auto, interpreter, lowered:web, ptx:sm_90, wgpu, wgpu:N, cuda or cuda:N"
+            )),
         }
     }
 }
@@ -94,6 +104,7 @@ pub fn open(selector: &Selector, profile: Option<Profile>) -> Result<Box<dyn Dev
         Selector::Auto => Ok(open_best(caps)),
         Selector::Interpreter(width) => Ok(interpreter(*width, caps)),
         Selector::Lowered(own) => Ok(interpreter(WIDTH, Some(own.caps()))),
+        Selector::Ptx(target) => Ok(Box::new(girih_cuda::Emulator::new(*target))),
         Selector::Wgpu(number) => wgpu(number.as_deref().unwrap_or("auto"), caps),
         Selector::Cuda(ordinal) => cuda(*ordinal, caps),
     }

@@ -73,12 +73,7 @@ impl Staging {
     }
 
     /// Queues bytes for the device. They may be changed at once.
-    pub fn write(
-        &mut self,
-        context: &Context,
-        to: CUdeviceptr,
-        bytes: &[u8],
-    ) -> Result<(), Diagnostic> {
+    pub fn write(&mut self, context: &Context, to: CUdeviceptr, bytes: &[u8]) -> Result<(), Diagnostic> {
         for (i, part) in bytes.chunks(PIECE).enumerate() {
             let piece = self.piece(context)?;
             let target = to + (i * PIECE) as u64;
@@ -95,12 +90,7 @@ impl Staging {
     }
 
     /// Reads bytes from the device, after all work that is queued.
-    pub fn read(
-        &mut self,
-        context: &Context,
-        from: CUdeviceptr,
-        bytes: &mut [u8],
-    ) -> Result<(), Diagnostic> {
+    pub fn read(&mut self, context: &Context, from: CUdeviceptr, bytes: &mut [u8]) -> Result<(), Diagnostic> {
         let mut pending: Option<(usize, &mut [u8])> = None;
         for (i, part) in bytes.chunks_mut(PIECE).enumerate() {
             let piece = self.piece(context)?;

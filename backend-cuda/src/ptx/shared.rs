@@ -8,7 +8,7 @@ use std::fmt::Write;
 const STATIC_BYTES: u32 = 48 << 10;
 
 /// The array of the memory that is asked for at launch.
-pub(super) const DYNAMIC: &str = "girih_shared";
+pub(super) const DYNAMIC: &str = "shared$asked";
 
 /// A shared memory's place.
 #[derive(Clone, Debug, PartialEq, Eq)]

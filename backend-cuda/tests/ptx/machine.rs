@@ -68,7 +68,11 @@ fn asynchronous_copies_go_around_registers() {
     for architecture in ["sm_80", "sm_90", "sm_100"] {
         let code = tools.code(&rendered("pipeline", &text, target(architecture)));
         assert_eq!(count(&code, "LDGSTS"), 3, "{architecture}: {code:#?}");
-        assert_eq!(count(&code, "LDGSTS.E.BYPASS") + count(&code, "LDGSTS.E.BYPASS.128"), 2, "{architecture}: {code:#?}");
+        assert_eq!(
+            count(&code, "LDGSTS.E.BYPASS") + count(&code, "LDGSTS.E.BYPASS.128"),
+            2,
+            "{architecture}: {code:#?}"
+        );
         assert_eq!(count(&code, "LDG.E"), 0, "{architecture}: {code:#?}");
     }
 }
@@ -132,7 +136,10 @@ fn floats_are_not_contracted() {
         let code = tools.code(&rendered("k", text, target(architecture)));
         assert_eq!(count(&code, "FFMA") + count(&code, "DFMA"), 0, "{architecture}: {code:#?}");
         // A product of halves may be a fused one that adds zero, but the sum is an instruction of its own.
-        assert!(count(&code, "HADD2") + count(&code, "HMUL2") + count(&code, "HFMA2") >= 2, "{architecture}: {code:#?}");
+        assert!(
+            count(&code, "HADD2") + count(&code, "HMUL2") + count(&code, "HFMA2") >= 2,
+            "{architecture}: {code:#?}"
+        );
     }
 }
 

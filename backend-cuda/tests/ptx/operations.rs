@@ -56,7 +56,9 @@ fn all() -> String {
                 Op::Bitcast => ScalarSet::STORED.iter().filter(|s| s.bits() == ty.bits()).collect(),
                 _ => vec![ty],
             };
-            kernels.extend(sources.into_iter().filter_map(|source| kernel(kernels.len(), op, ty, source)).collect::<Vec<_>>());
+            kernels.extend(
+                sources.into_iter().filter_map(|source| kernel(kernels.len(), op, ty, source)).collect::<Vec<_>>(),
+            );
         }
     }
     let mut named = String::new();

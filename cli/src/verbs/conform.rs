@@ -124,6 +124,7 @@ fn found(console: &Console) -> Vec<Selector> {
         console.note(&format!("skipped: {}", reason.message));
     }
     let mut named = vec![Selector::Lowered(Profile::Web), Selector::Lowered(Profile::Cuda(90))];
+    named.extend(Selector::parse("ptx"));
     for device in found.into_iter().filter(|d| d.info.kind != DeviceKind::Interpreter) {
         match (device.problem, Selector::parse(&device.name)) {
             (None, Ok(selector)) => named.push(selector),
