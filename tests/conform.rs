@@ -32,12 +32,13 @@ fn configurations() -> Vec<(String, Selector, Option<Profile>)> {
         ("lowered for the web".to_owned(), Selector::Lowered(Profile::Web), None),
         ("lowered for sm_75".to_owned(), Selector::Lowered(Profile::Cuda(75)), None),
         ("lowered for sm_90".to_owned(), Selector::Lowered(Profile::Cuda(90)), None),
-        ("PTX for sm_75".to_owned(), Selector::Ptx(ptx(75)), None),
-        ("PTX for sm_90".to_owned(), Selector::Ptx(ptx(90)), None),
         ("interpreter of width 1".to_owned(), Selector::Interpreter(1), None),
         ("interpreter of width 4".to_owned(), Selector::Interpreter(4), None),
         ("interpreter of width 64".to_owned(), Selector::Interpreter(64), None),
     ];
+    for name in ["ptx:sm_75", "ptx:sm_80", "ptx:sm_90"] {
+        all.push((name.to_owned(), Selector::parse(name).expect("it is a device's name"), None));
+    }
     let (found, _) = devices::find();
     for device in found.into_iter().filter(|d| d.problem.is_none() && d.info.kind != DeviceKind::Interpreter) {
         let Ok(selector) = Selector::parse(&device.name) else { continue };
