@@ -84,13 +84,15 @@ impl Selector {
             "lowered" => Profile::parse(rest.unwrap_or("web")).map(Selector::Lowered),
             "ptx" => {
                 let name = rest.unwrap_or("sm_90");
-                Target::from_name(name).map(Selector::Ptx).ok_or_else(|| format!("`{name}` is no target: use `sm_75` or later"))
+                Target::from_name(name)
+                    .map(Selector::Ptx)
+                    .ok_or_else(|| format!("`{name}` is no target: use `sm_75` or later"))
             }
             "wgpu" if rest != Some("") => Ok(Selector::Wgpu(rest.map(str::to_owned))),
             "cuda" => number().map(|n| Selector::Cuda(n.unwrap_or(0))),
-            _ => {
-                Err(format!("`{text}` is no device: use auto, interpreter, lowered:web, ptx:sm_90, wgpu, wgpu:N, cuda or cuda:N"))
-            }
+            _ => Err(format!(
+                "`{text}` is no device: use auto, interpreter, lowered:web, ptx:sm_90, wgpu, wgpu:N, cuda or cuda:N"
+            )),
         }
     }
 }

@@ -116,7 +116,8 @@ fn grids_in_memory_follow_each_other() {
     for round in 0..40u64 {
         let (from, to) = if round % 2 == 0 { (a, b) } else { (b, a) };
         // A buffer argument starts at a multiple of 256 bytes.
-        let arguments = [Argument::Buffer(from, 0), Argument::Buffer(to, 0), Argument::Buffer(grids, 256 * (round + 1))];
+        let arguments =
+            [Argument::Buffer(from, 0), Argument::Buffer(to, 0), Argument::Buffer(grids, 256 * (round + 1))];
         commands.push(dispatch(program, Grid::Indirect(grids, 256 * round), &arguments));
     }
     device.submit(&commands).expect("it is queued");
@@ -133,7 +134,8 @@ fn grids_in_memory_follow_each_other() {
 fn traps_are_reported_once() {
     let Some(mut device) = card() else { return };
     let device = device.as_mut();
-    let source = "kernel @k(%m: buffer, %n: u32) workgroup(32) {\n  trap_if (gt.u32 %n, 5) code(7)\n  store.u32 %m[0], %n\n}\n";
+    let source =
+        "kernel @k(%m: buffer, %n: u32) workgroup(32) {\n  trap_if (gt.u32 %n, 5) code(7)\n  store.u32 %m[0], %n\n}\n";
     let (program, m) = (load(device, source)[0], buffer(device, 16));
     let run = |n| dispatch(program, Grid::Workgroups([1, 1, 1]), &[Argument::Buffer(m, 0), number(n)]);
     device.submit(&[run(6)]).expect("it is queued");

@@ -269,3 +269,192 @@ kernel @call(%out: buffer) workgroup(4) {
         assert_eq!(read(gpu, out, 12), [0, 1, a, 1, 1, a, 0, 0, b, 1, 0, b]);
     });
 }
+
+#[test]
+fn subgroups_reduce_scan_and_exchange() {
+    // Lanes are not assumed to follow the local index: each invocation writes where it stands.
+    let source = "
+kernel @lanes(%out: buffer) workgroup(32) {
+  %i = local_index
+  %at = mul.u32 %i, 16
+  %x = add.u32 (mul.u32 %i, 7), 3
+  store.u32 %out[%at], (lane)
+  store.u32 %out[%at + 1], (subgroup_id)
+  store.u32 %out[%at + 2], (subgroup.add.u32 %x)
+  store.u32 %out[%at + 3], (inclusive.add.u32 %x)
+  store.u32 %out[%at + 4], (exclusive.mul.u32 %x)
+  store.u32 %out[%at + 5], (inclusive.max.u32 (xor.u32 %x, 8))
+  store.i32 %out[%at + 6], (subgroup.min.i32 (bitcast.i32 (sub.u32 %x, 50)))
+  store.u32 %out[%at + 7], (shuffle_xor.u32 %x, 1)
+  %odd = ne.u32 (and.u32 %i, 1), 0
+  %b = ballot %odd
+  store.u32 %out[%at + 8], (extract.u32 %b, 0)
+  store.u32 %out[%at + 9], (convert.u32 (any (gt.u32 %x, 200)))
+  store.u32 %out[%at + 10], (convert.u32 (elect))
+  store.u32 %out[%at + 11], (broadcast.u32 %x, 2)
+  %down = shuffle_down.f32 (convert.f32 %x), 1
+  store.f32 %out[%at + 12], %down
+  store.u32 %out[%at + 13], (subgroup_size)
+}";
+    on_both(|gpu| {
+        let program = load(gpu, source)[0];
+        let out = words(gpu, &[0; 512]);
+        run(gpu, &[dispatch(program, [1; 3], &[buffer(out)])]);
+        let result = read(gpu, out, 512);
+        let rows: Vec<&[u32]> = result.chunks(16).collect();
+        let x = |i: usize| i as u32 * 7 + 3;
+        for (i, row) in rows.iter().enumerate() {
+            // The lanes of this invocation's subgroup, in order.
+            let mut group: Vec<usize> = (0..32).filter(|j| rows[*j][1] == row[1]).collect();
+            group.sort_by_key(|j| rows[*j][0]);
+            let lane = row[0] as usize;
+            assert_eq!(group[lane], i);
+            let upto = &group[..=lane];
+            assert_eq!(row[2], group.iter().map(|j| x(*j)).sum::<u32>());
+            assert_eq!(row[3], upto.iter().map(|j| x(*j)).sum::<u32>());
+            assert_eq!(row[4], group[..lane].iter().fold(1u32, |p, j| p.wrapping_mul(x(*j))));
+            assert_eq!(Some(row[5]), upto.iter().map(|j| x(*j) ^ 8).max());
+            assert_eq!(Some(row[6] as i32), group.iter().map(|j| x(*j) as i32 - 50).min());
+            if group.len() > (lane ^ 1) {
+                assert_eq!(row[7], x(group[lane ^ 1]));
+            }
+            let ballot = group.iter().enumerate().filter(|(_, j)| **j % 2 == 1).fold(0, |b, (lane, _)| b | 1 << lane);
+            assert_eq!(row[8], ballot);
+            assert_eq!(row[9], u32::from(group.iter().any(|j| x(*j) > 200)));
+            assert_eq!(row[10], u32::from(lane == 0));
+            if group.len() > 2 {
+                assert_eq!(row[11], x(group[2]));
+            }
+            if let Some(next) = group.get(lane + 1) {
+                assert_eq!(row[12], (x(*next) as f32).to_bits());
+            }
+            assert!(row[13] as usize >= group.len());
+        }
+    });
+}
+
+#[test]
+fn wide_numbers_cross_lanes_and_count_their_bits() {
+    let source = "
+kernel @wide(%in: buffer readonly, %out: buffer) workgroup(16) {
+  %i = local_index
+  %x = load.u64 %in[%i]
+  %at = mul.u32 %i, 8
+  store.u64 %out[%at], (subgroup.add.u64 %x)
+  store.u64 %out[%at + 1], (inclusive.max.u64 %x)
+  store.u64 %out[%at + 2], (clz.u64 %x)
+  store.u64 %out[%at + 3], (ctz.u64 %x)
+  store.u64 %out[%at + 4], (popc.u64 %x)
+  store.u64 %out[%at + 5], (reverse_bits.u64 %x)
+  store.u64 %out[%at + 6], (mul.u64 %x, %x)
+  %word = or.u32 (shl.u32 (subgroup_id), 8), (lane)
+  store.u64 %out[%at + 7], (convert.u64 %word)
+}";
+    on_both(|gpu| {
+        let program = load(gpu, source)[0];
+        let values: Vec<u64> = (0..16u64)
+            .map(|i| if i == 3 { 0 } else { (i + 1).wrapping_mul(0x9e37_79b9_7f4a_7c15) >> (i * 3) })
+            .collect();
+        let input = words(gpu, bytemuck::cast_slice(&values));
+        let out = words(gpu, &[0; 256]);
+        run(gpu, &[dispatch(program, [1; 3], &[buffer(input), buffer(out)])]);
+        let result = read(gpu, out, 256);
+        let result: &[u64] = bytemuck::cast_slice(&result);
+        let rows: Vec<&[u64]> = result.chunks(8).collect();
+        for (i, row) in rows.iter().enumerate() {
+            let mut group: Vec<usize> = (0..16).filter(|j| rows[*j][7] >> 8 == row[7] >> 8).collect();
+            group.sort_by_key(|j| rows[*j][7]);
+            let lane = (row[7] & 255) as usize;
+            let sum = group.iter().fold(0u64, |s, j| s.wrapping_add(values[*j]));
+            let most = group[..=lane].iter().map(|j| values[*j]).max();
+            let x = values[i];
+            assert_eq!((row[0], Some(row[1])), (sum, most), "{i}");
+            assert_eq!(row[2..4], [x.leading_zeros().into(), x.trailing_zeros().into()], "{i}");
+            assert_eq!(row[4..7], [x.count_ones().into(), x.reverse_bits(), x.wrapping_mul(x)], "{i}");
+        }
+    });
+}
+
+#[test]
+fn shared_memories_that_overlap_share_an_array_where_they_must() {
+    // 16 KiB fit: once as floats, once as words, with barriers between.
+    let source = "
+kernel @overlap(%out: buffer) workgroup(64) {
+  shared %a: f32[3072] group(1)
+  shared %b: u32[3072] group(1)
+  %i = local_index
+  store.f32 %a[(mul.u32 %i, 48)], (convert.f32 %i)
+  barrier
+  %other = sub.u32 63, %i
+  %x = load.f32 %a[(mul.u32 %other, 48)]
+  barrier
+  store.u32 %b[(mul.u32 %i, 48)], (convert.u32 %x)
+  barrier
+  store.u32 %out[%i], (load.u32 %b[(mul.u32 %other, 48)])
+}";
+    on_both(|gpu| {
+        let program = load(gpu, source)[0];
+        let out = words(gpu, &[9; 64]);
+        run(gpu, &[dispatch(program, [1; 3], &[buffer(out)])]);
+        assert_eq!(read(gpu, out, 64), (0..64).collect::<Vec<u32>>());
+    });
+}
+
+#[test]
+fn sums_of_floats_by_atomics_on_both_memories() {
+    let source = "
+kernel @sum(%out: buffer) workgroup(64) {
+  shared %s: f32[1]
+  %i = local_index
+  %first = eq.u32 %i, 0
+  if %first { store.f32 %s[0], 0.0 }
+  barrier
+  %a = atomic.add.f32 %s[0], (convert.f32 %i)
+  %b = atomic.add.f32 %out[0], 0.5
+  barrier
+  if %first { store.f32 %out[1], (load.f32 %s[0]) }
+}";
+    on_both(|gpu| {
+        let program = load(gpu, source)[0];
+        let out = words(gpu, &[0; 4]);
+        run(gpu, &[dispatch(program, [3, 1, 1], &[buffer(out)])]);
+        let result = read(gpu, out, 2);
+        assert_eq!(result.iter().map(|w| f32::from_bits(*w)).collect::<Vec<_>>(), [96.0, 2016.0]);
+    });
+}
+
+#[test]
+fn early_return_and_loops_of_unknown_length() {
+    let source = "
+fn @collatz(%n: u32) -> u32 {
+  %steps, %x = loop (%steps: u32 = 0, %x: u32 = %n) {
+    if (le.u32 %x, 1) {
+      break %steps, %x
+    }
+    %even = eq.u32 (and.u32 %x, 1), 0
+    %next: u32 = if %even { yield (shr.u32 %x, 1) } else { yield (add.u32 (mul.u32 %x, 3), 1) }
+    continue (add.u32 %steps, 1), %next
+  }
+  return %steps
+}
+kernel @all(%out: buffer, %n: u32) workgroup(32) {
+  %i = global_id.x
+  if (ge.u32 %i, %n) { return }
+  store.u32 %out[%i], (call @collatz(%i))
+}";
+    let collatz = |n: u32| {
+        let (mut steps, mut x) = (0, n);
+        while x > 1 {
+            (steps, x) = (steps + 1, if x % 2 == 0 { x / 2 } else { 3 * x + 1 });
+        }
+        steps
+    };
+    on_both(|gpu| {
+        let program = load(gpu, source)[0];
+        let out = words(gpu, &[0; 1000]);
+        run(gpu, &[dispatch(program, [32, 1, 1], &[buffer(out), number(999)])]);
+        let mut expected: Vec<u32> = (0..999).map(collatz).collect();
+        expected.push(0);
+        assert_eq!(read(gpu, out, 1000), expected);
+    });
+}

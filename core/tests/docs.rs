@@ -3,9 +3,9 @@
 use girih_core::diag::{Diagnostic, Style, render};
 use girih_core::ir::interp::{self, Interpreter, Options};
 use girih_core::ir::text::run::{Outcome, RunArgument, RunLine};
-use girih_core::ir::{Module, Type, Verified, reference, text, verify};
+use girih_core::ir::{Module, Type, Verified, math, reference, text, verify};
 use girih_core::runtime::{Argument, Command, Constant, Device, Dispatch, Grid, LoadOptions, Memory};
-use girih_core::span::Sources;
+use girih_core::span::{SourceId, Sources};
 use std::fs;
 use std::path::PathBuf;
 use std::sync::Mutex;
@@ -34,6 +34,41 @@ fn the_reference_is_what_the_tables_say() {
     } else {
         assert!(text == wanted, "docs/ir.md is not what the tables say; GIRIH_BLESS=1 writes it anew");
     }
+}
+
+/// Files of the IR under a folder, but for those in `bad`, which are refused on purpose.
+fn programs(folder: PathBuf) -> Vec<PathBuf> {
+    let mut found = vec![];
+    for entry in fs::read_dir(&folder).unwrap_or_else(|e| panic!("{}: {e}", folder.display())) {
+        let path = entry.unwrap().path();
+        if path.is_dir() && path.file_name().is_some_and(|name| name == "bad") {
+            continue;
+        } else if path.is_dir() {
+            found.extend(programs(path));
+        } else if path.extension().is_some_and(|e| e == "gir") {
+            found.push(path);
+        }
+    }
+    found
+}
+
+#[test]
+fn every_program_is_printed_as_it_is_read() {
+    let root = concat!(env!("CARGO_MANIFEST_DIR"), "/..");
+    let files = programs(PathBuf::from(root).join("tests/ir"));
+    assert!(files.len() > 10, "{files:?}");
+    for file in files {
+        let read = |text: &str| {
+            let parsed = text::parse(SourceId::new(0), text).unwrap_or_else(|e| panic!("{}: {e:#?}", file.display()));
+            parsed.module
+        };
+        let text = fs::read_to_string(&file).unwrap();
+        let once = text::print(&read(&text));
+        assert_eq!(text::print(&read(&once)), once, "{}", file.display());
+    }
+    let library = text::print(math::library());
+    let again = text::parse(SourceId::new(0), &library).unwrap_or_else(|e| panic!("{e:#?}"));
+    assert_eq!(text::print(&again.module), library);
 }
 
 /// The blocks of a page in a language.

@@ -244,7 +244,9 @@ fn trapped(case: &Case, result: Result<(), Diagnostic>) -> Result<(), Diagnostic
     match (case.traps, result) {
         (None, result) => result,
         (Some(code), Err(error)) if error.code == Code::Trap && error.message.ends_with(&format!(" {code}")) => Ok(()),
-        (Some(code), Ok(())) => Err(Diagnostic::new(Code::Trap, span, format!("nothing was reported instead of trap {code}"))),
+        (Some(code), Ok(())) => {
+            Err(Diagnostic::new(Code::Trap, span, format!("nothing was reported instead of trap {code}")))
+        }
         (Some(_), Err(error)) => Err(error),
     }
 }

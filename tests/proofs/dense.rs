@@ -33,8 +33,8 @@ pub fn softmax(machine: &mut Machine, rows: usize, columns: usize) -> (f64, Dura
         let sum: f64 = powers.iter().sum();
         for (p, f) in powers.iter().zip(found) {
             let difference = (p / sum - f64::from(f32::from_bits(*f))).abs() * columns as f64;
-            // Not `max`, which would take a NaN for nothing.
-            if !(difference <= worst) {
+            // `max` would take a NaN for nothing.
+            if difference.is_nan() || difference > worst {
                 worst = difference;
             }
         }

@@ -2,7 +2,7 @@
 
 use girih_core::diag::Diagnostic;
 use girih_core::ir::{Scalar, Type, text, verify};
-use girih_core::runtime::{Argument, BufferId, Command, Constant, Device, LoadOptions, Memory, ProgramId};
+use girih_core::runtime::{Argument, BufferId, Command, Constant, Device, DeviceKind, LoadOptions, Memory, ProgramId};
 use girih_core::span::SourceId;
 use std::time::Duration;
 
@@ -20,6 +20,10 @@ impl Machine {
     /// Runs things `repeats` times to time them.
     pub fn new(device: Box<dyn Device>, repeats: usize) -> Machine {
         Machine { device, repeats }
+    }
+    /// What runs it.
+    pub fn kind(&self) -> DeviceKind {
+        self.device.info().kind
     }
     /// A scalar argument.
     pub fn u32(value: u32) -> Argument {

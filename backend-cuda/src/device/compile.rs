@@ -38,6 +38,10 @@ struct Linker {
     state: CUlinkState,
     errors: Box<[u8; LOG]>,
     said: Box<[u8; LOG]>,
+    /// Where the driver reads the options and writes the logs' lengths, at any call until the linker is destroyed.
+    values: Box<[*mut c_void; 4]>,
+    /// Which options they are: kept as long, since the driver does not say when it reads them last.
+    options: Box<[CUjit_option; 4]>,
 }
 
 impl Linker {
@@ -51,21 +55,21 @@ impl Linker {
     }
 
     fn new() -> Result<Linker, Diagnostic> {
-        let mut linker = Linker { state: std::ptr::null_mut(), errors: Box::new([0; LOG]), said: Box::new([0; LOG]) };
+        let (mut errors, mut said) = (Box::new([0; LOG]), Box::new([0; LOG]));
         let size = LOG as *mut c_void;
-        let mut options = [
+        let values = Box::new([errors.as_mut_ptr().cast(), size, said.as_mut_ptr().cast(), size]);
+        let options = Box::new([
             CUjit_option::CU_JIT_ERROR_LOG_BUFFER,
             CUjit_option::CU_JIT_ERROR_LOG_BUFFER_SIZE_BYTES,
             CUjit_option::CU_JIT_INFO_LOG_BUFFER,
             CUjit_option::CU_JIT_INFO_LOG_BUFFER_SIZE_BYTES,
-        ];
-        let (errors, said) = (linker.errors.as_mut_ptr().cast(), linker.said.as_mut_ptr().cast());
-        let mut values: [*mut c_void; 4] = [errors, size, said, size];
-        let count = options.len() as u32;
+        ]);
+        let mut linker = Linker { state: std::ptr::null_mut(), errors, said, values, options };
+        let (count, options) = (linker.options.len() as u32, linker.options.as_mut_ptr());
         // SAFETY: there are as many values as options, of the kinds that the options ask for (a pointer, or a number in a pointer's
-        // place); both logs have the size that is said and stay where they are until the linker is dropped.
-        let result =
-            unsafe { sys::cuLinkCreate_v2(count, options.as_mut_ptr(), values.as_mut_ptr(), &mut linker.state) };
+        // place). The values, into which later calls write too, and both logs, which have the size that is said, stay where
+        // they are until the linker is dropped.
+        let result = unsafe { sys::cuLinkCreate_v2(count, options, linker.values.as_mut_ptr(), &mut linker.state) };
         check(result, "start its compiler")?;
         Ok(linker)
     }

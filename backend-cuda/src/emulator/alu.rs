@@ -109,7 +109,13 @@ fn integer(parts: &[&str], ty: Scalar, x: &[u64]) -> Option<u64> {
         ("or", _) => a | b,
         ("xor", _) => a ^ b,
         ("not", _) => !a,
-        ("shl", _) => (x[1] as u32).lt(&width).then(|| a << (x[1] as u32)).unwrap_or(0),
+        ("shl", _) => {
+            if (x[1] as u32) < width {
+                a << (x[1] as u32)
+            } else {
+                0
+            }
+        }
         ("shr", _) => a >> (x[1] as u32).min(width),
         ("clz", _) => i128::from((x[0] & ty.mask()).leading_zeros() - (64 - width)),
         ("popc", _) => i128::from((x[0] & ty.mask()).count_ones()),

@@ -208,10 +208,10 @@ impl Code {
         if let Some((a, b)) = text.split_once('|') {
             return Ok(Operand::Pair(self.reg(a)?, self.reg(b)?));
         }
-        if text.starts_with('%') {
-            let special = ["%tid", "%ctaid", "%nctaid", "%ntid", "%laneid"];
-            let is_special = special.iter().any(|s| text == *s || text.starts_with(&format!("{s}.")));
-            return if is_special { Ok(Operand::Special(text[1..].into())) } else { self.reg(text).map(Operand::Reg) };
+        if let Some(name) = text.strip_prefix('%') {
+            let special = ["tid", "ctaid", "nctaid", "ntid", "laneid"];
+            let is_special = special.contains(&name.split('.').next().unwrap_or(name));
+            return if is_special { Ok(Operand::Special(name.into())) } else { self.reg(text).map(Operand::Reg) };
         }
         if let Some(start) = self.symbols.get(text) {
             return Ok(Operand::Bits(*start));

@@ -13,6 +13,9 @@
 //!
 //! Invariant: floats are never contracted, and a line of text belongs to one instruction.
 
+// `to_float`, `from_lane`: the names say what becomes of a value in the text, not of the renderer that writes it.
+#![allow(clippy::wrong_self_convention)]
+
 mod address;
 mod aggregate;
 mod asynchronous;

@@ -92,8 +92,9 @@ pub fn select(selector: &str) -> Result<Adapter, Diagnostic> {
         [&i.name, &i.driver, &i.backend].iter().any(|s| s.to_lowercase().contains(&wanted)) || lavapipe == wanted
     };
     let chosen = if matches!(wanted.as_str(), "" | "auto") {
-        let usable = |a: &&Adapter| a.info.kind == DeviceKind::Wgpu && a.refused.is_none();
-        all.iter().find(usable).or_else(|| all.iter().find(|a| a.info.kind == DeviceKind::Wgpu))
+        // Direct3D comes last: its compiler has no subgroups, unless a newer one is installed beside it.
+        let rank = |a: &&Adapter| (a.refused.is_some(), a.offer.info.backend == wgpu::Backend::Dx12, a.index);
+        all.iter().filter(|a| a.info.kind == DeviceKind::Wgpu).min_by_key(rank)
     } else if let Ok(index) = wanted.parse::<usize>() {
         all.get(index)
     } else {

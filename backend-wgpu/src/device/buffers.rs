@@ -104,6 +104,10 @@ impl Buffers {
     pub fn take_dirty(&mut self) -> Vec<wgpu::Buffer> {
         std::mem::take(&mut self.dirty)
     }
+    /// Buffers that were to be cleared, but were not.
+    pub fn put_back(&mut self, dirty: Vec<wgpu::Buffer>) {
+        self.dirty.extend(dirty);
+    }
 }
 
 /// Sizes that buffers really have: four to each power of two, so that at most a quarter is wasted.
@@ -120,7 +124,7 @@ mod tests {
     fn classes_waste_at_most_a_quarter() {
         for bytes in (16..100_000).step_by(16) {
             let class = class(bytes);
-            assert!(class >= bytes && class % 16 == 0, "{bytes}: {class}");
+            assert!(class >= bytes && class.is_multiple_of(16), "{bytes}: {class}");
             assert!(bytes < 256 || class - bytes <= bytes / 4, "{bytes}: {class}");
         }
         assert_eq!(class(1 << 30), 1 << 30);

@@ -2,7 +2,7 @@
 //!
 //! | file | does |
 //! |---|---|
-//! | [`adapters`] | finds adapters, says what they have, refuses some |
+//! | [`adapters`](mod@adapters) | finds adapters, says what they have, refuses some |
 //! | [`caps`] | capabilities from features and limits, and back |
 //! | [`buffers`], [`transfer`] | memory, and the way to it |
 //! | [`programs`], [`cache`] | pipelines |

@@ -40,9 +40,23 @@ impl Groups {
 
 /// A command with everything that recording it needs.
 enum Step {
-    Run { program: ProgramId, group: wgpu::BindGroup, offset: Option<u32>, grid: StepGrid },
-    Copy { from: (wgpu::Buffer, u64), to: (wgpu::Buffer, u64), bytes: u64 },
-    Clear { at: (wgpu::Buffer, u64), bytes: u64 },
+    Run {
+        program: ProgramId,
+        group: wgpu::BindGroup,
+        offset: Option<u32>,
+        grid: StepGrid,
+    },
+    /// Within one buffer it goes `through` another one: wgpu does not copy from a buffer to itself.
+    Copy {
+        from: (wgpu::Buffer, u64),
+        through: Option<wgpu::Buffer>,
+        to: (wgpu::Buffer, u64),
+        bytes: u64,
+    },
+    Clear {
+        at: (wgpu::Buffer, u64),
+        bytes: u64,
+    },
 }
 
 enum StepGrid {
@@ -94,16 +108,24 @@ impl Gpu {
                 encoder.write_timestamp(set, 1);
             }
             Ok(encoder.finish())
-        })?;
-        Ok((buffer, traps))
+        });
+        if buffer.is_err() {
+            self.buffers.put_back(dirty);
+        }
+        Ok((buffer?, traps))
     }
 
     fn encode(&self, encoder: &mut wgpu::CommandEncoder, steps: &[Step]) -> Result<(), Diagnostic> {
         let mut steps = steps.iter().peekable();
         while let Some(step) = steps.peek() {
             match step {
-                Step::Copy { from, to, bytes } => {
-                    encoder.copy_buffer_to_buffer(&from.0, from.1, &to.0, to.1, *bytes);
+                Step::Copy { from, through, to, bytes } => {
+                    let mut from = (&from.0, from.1);
+                    if let Some(scratch) = through {
+                        encoder.copy_buffer_to_buffer(from.0, from.1, scratch, 0, *bytes);
+                        from = (scratch, 0);
+                    }
+                    encoder.copy_buffer_to_buffer(from.0, from.1, &to.0, to.1, *bytes);
                     steps.next();
                 }
                 Step::Clear { at, bytes } => {
@@ -143,18 +165,26 @@ impl Gpu {
                 if overlap && *bytes > 0 {
                     return Err(bad("a copy within one buffer overlaps itself"));
                 }
-                if from.0 == to.0 && *bytes > 0 {
-                    return Err(
-                        bad("a copy within one buffer, which WebGPU does not have").hint("copy through another buffer")
-                    );
-                }
-                let step = Step::Copy { from: (source, from.1), to: (target, to.1), bytes: *bytes };
+                let through = if from.0 == to.0 && *bytes > 0 { Some(self.scratch(*bytes)?) } else { None };
+                let step = Step::Copy { from: (source, from.1), through, to: (target, to.1), bytes: *bytes };
                 (*bytes > 0).then_some(Checked::Step(step))
             }
             Command::Clear { at, bytes } => {
                 let raw = self.buffers.range(at.0, at.1, *bytes)?.raw.clone();
                 (*bytes > 0).then_some(Checked::Step(Step::Clear { at: (raw, at.1), bytes: *bytes }))
             }
+        })
+    }
+
+    /// Memory for the time of one copy.
+    fn scratch(&self, bytes: u64) -> Result<wgpu::Buffer, Diagnostic> {
+        self.health.run(&self.device, || {
+            Ok(self.device.create_buffer(&wgpu::BufferDescriptor {
+                label: Some("scratch"),
+                size: bytes,
+                usage: wgpu::BufferUsages::COPY_SRC | wgpu::BufferUsages::COPY_DST,
+                mapped_at_creation: false,
+            }))
         })
     }
 
@@ -172,7 +202,8 @@ impl Gpu {
                 StepGrid::Indirect(found.raw.clone(), offset)
             }
         };
-        self.check_aliases(program, &plan.parameters)?;
+        let read = if let PlannedGrid::Indirect(buffer, _) = plan.grid { Some(buffer) } else { None };
+        check_aliases(program, &plan.parameters, read)?;
         let mut buffers = vec![];
         for parameter in &plan.parameters {
             match *parameter {
@@ -203,22 +234,6 @@ impl Gpu {
                 .hint("give the kernel several buffer parameters, one for each segment of the data"));
         }
         Ok(bytes)
-    }
-
-    /// wgpu does not bind one buffer for reading and for writing in one dispatch.
-    fn check_aliases(&self, program: &Program, parameters: &[Parameter]) -> Result<(), Diagnostic> {
-        let bound = |readonly: bool| {
-            let bindings = program.layout.bindings.iter().filter(move |b| b.readonly == readonly);
-            bindings.filter_map(|b| match parameters.get(b.param) {
-                Some(Parameter::Buffer(id, _)) => Some(*id),
-                _ => None,
-            })
-        };
-        match bound(true).find(|id| bound(false).any(|other| other == *id)) {
-            None => Ok(()),
-            Some(_) => Err(bad("one buffer is passed to a parameter that is `readonly` and to one that is not")
-                .hint("leave `readonly` out, or pass different buffers")),
-        }
     }
 
     /// Places the scalar parameters and makes the bind groups.
@@ -309,6 +324,27 @@ impl Gpu {
         self.groups.made.insert(key, group.clone());
         Ok(group)
     }
+}
+
+/// wgpu does not take one buffer for reading and for writing in one dispatch, nor does it read the grid from a buffer that the
+/// dispatch writes.
+fn check_aliases(program: &Program, parameters: &[Parameter], grid: Option<BufferId>) -> Result<(), Diagnostic> {
+    let bound = |readonly: bool| {
+        let bindings = program.layout.bindings.iter().filter(move |b| b.readonly == readonly);
+        bindings.filter_map(|b| match parameters.get(b.param) {
+            Some(Parameter::Buffer(id, _)) => Some(*id),
+            Some(Parameter::Traps | Parameter::Scalar(_)) | None => None,
+        })
+    };
+    if grid.is_some_and(|grid| bound(false).any(|id| id == grid)) {
+        return Err(bad("the grid of an indirect dispatch stands in a buffer that the kernel may write")
+            .hint("keep the grid in a buffer of its own"));
+    }
+    if bound(true).any(|id| bound(false).any(|other| other == id)) {
+        return Err(bad("one buffer is passed to a parameter that is `readonly` and to one that is not")
+            .hint("leave `readonly` out, or pass different buffers"));
+    }
+    Ok(())
 }
 
 /// Positions of the buffer parameters.

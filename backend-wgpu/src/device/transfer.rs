@@ -95,11 +95,15 @@ impl Gpu {
         if dirty.is_empty() {
             return Ok(());
         }
-        self.health.run(&self.device, || {
+        let cleared = self.health.run(&self.device, || {
             let mut encoder = self.device.create_command_encoder(&wgpu::CommandEncoderDescriptor::default());
             dirty.iter().for_each(|buffer| encoder.clear_buffer(buffer, 0, None));
             self.queue.submit([encoder.finish()]);
             Ok(())
-        })
+        });
+        if cleared.is_err() {
+            self.buffers.put_back(dirty);
+        }
+        cleared
     }
 }

@@ -9,6 +9,7 @@
 //! | [`writer`] | the state of writing one function: expressions, when they are computed, locals |
 //! | [`control`] | `if`, `switch`, `loop`, calls |
 //! | [`scalar`], [`wide`] | arithmetic; what 64-bit integers lack |
+//! | [`storage`] | memories as variables |
 //! | [`memory`], [`atomics`] | loads, stores; atomic operations |
 //! | [`sync`], [`subgroups`], [`coop`] | barriers and ids; communication in a subgroup; fragments |
 //!
@@ -22,6 +23,7 @@ pub mod layout;
 mod memory;
 mod positions;
 mod scalar;
+mod storage;
 mod subgroups;
 mod sync;
 mod types;

@@ -405,8 +405,11 @@ impl Writer<'_, '_> {
             let equal = self.binary(B::Equal, x, zero);
             return Ok(self.unary(U::LogicalNot, equal));
         }
-        if ScalarSet::INTEGERS.has(from) && ScalarSet::INTEGERS.has(to) && source.width == target.width {
-            return Ok(self.bitcast(x, source, target));
+        if ScalarSet::INTEGERS.has(from) && ScalarSet::INTEGERS.has(to) {
+            // In two steps: the sign is copied or not by the source's kind, which naga's SPIR-V forgets in one.
+            let middle = naga::Scalar { kind: source.kind, width: target.width };
+            let wide = if source.width == target.width { x } else { self.convert(x, middle) };
+            return Ok(self.bitcast(wide, middle, target));
         }
         if ScalarSet::INTEGERS.has(from) && ScalarSet::INTEGERS.has(to) && source.width < target.width {
             // naga extends by the sign of the target, the IR by that of the source.

@@ -7,17 +7,16 @@
 use super::control::Frame;
 use super::layout::{Layout, Planned};
 use super::positions::Position;
+use super::storage::MemoryPlace;
 use super::types::{self, Constant};
-use super::views::{self, Access, View, Views};
 use super::{Context, Kernel, error};
 use girih_core::diag::Diagnostic;
 use girih_core::idx::IndexVec;
-use girih_core::ir::{Caps, Def, Function, FunctionId, Inst, InstId, Scalar, Space, Type, ValueId};
+use girih_core::ir::{Caps, Def, Function, FunctionId, Inst, InstId, Scalar, Type, ValueId};
 use girih_core::span::Span;
 use naga::{
-    AddressSpace, ArraySize, BinaryOperator, Binding, Block, Expression, FunctionArgument, GlobalVariable, Handle,
-    Literal, LocalVariable, MathFunction, MemoryDecorations, ResourceBinding, ScalarKind, ShaderStage, Statement,
-    StorageAccess, TypeInner, UnaryOperator,
+    BinaryOperator, Binding, Block, Expression, FunctionArgument, Handle, Literal, LocalVariable, MathFunction,
+    ScalarKind, ShaderStage, Statement, TypeInner, UnaryOperator,
 };
 use std::collections::HashMap;
 
@@ -33,17 +32,6 @@ pub enum Value {
     Many(Vec<Expr>),
 }
 
-/// How a memory of the function is reached.
-#[derive(Clone, Debug)]
-pub struct MemoryPlace {
-    /// Its views.
-    pub views: Views,
-    /// For each view, the pointer to its array.
-    pub arrays: Vec<Expr>,
-    /// For each view, how many elements it has; none for a buffer.
-    pub lengths: Vec<Option<u32>>,
-}
-
 /// Writes one function.
 pub struct Writer<'c, 'a> {
     pub(super) context: &'c mut Context<'a>,
@@ -52,12 +40,12 @@ pub struct Writer<'c, 'a> {
     pub(super) frames: Vec<Frame>,
     /// Where the instruction that is written stands.
     pub(super) span: Span,
-    place: naga::Span,
+    pub(super) place: naga::Span,
     block: Block,
     /// The first expression that is not emitted yet.
     pending: Option<usize>,
     values: IndexVec<ValueId, Option<Value>>,
-    memories: HashMap<ValueId, MemoryPlace>,
+    pub(super) memories: HashMap<ValueId, MemoryPlace>,
     positions: HashMap<Position, Expr>,
     literals: HashMap<(std::mem::Discriminant<Literal>, u64), Expr>,
     hidden: HashMap<(std::mem::Discriminant<Literal>, u64), Expr>,
@@ -171,146 +159,9 @@ impl<'c, 'a> Writer<'c, 'a> {
         Ok(())
     }
 
-    /// Bindings for the buffers of a kernel.
-    fn buffers(&mut self, layout: &Layout, views: Vec<Views>) {
-        for (param, views) in views.into_iter().enumerate() {
-            let value = self.source.params[param];
-            let Type::Memory(_) = self.source.ty(value) else { continue };
-            let first = layout.first_binding(param).unwrap_or(0);
-            let arrays = (views.all().iter().enumerate())
-                .map(|(i, view)| self.buffer(value, *view, (first + i) as u32, layout.bindings[first + i].readonly))
-                .collect();
-            let lengths = vec![None; views.all().len()];
-            self.memories.insert(value, MemoryPlace { views, arrays, lengths });
-        }
-    }
-
-    fn buffer(&mut self, param: ValueId, view: View, binding: u32, readonly: bool) -> Expr {
-        let base = self.element_type(view);
-        let ty = self.ty(TypeInner::Array { base, size: ArraySize::Dynamic, stride: view.bytes() });
-        let access = if readonly { StorageAccess::LOAD } else { StorageAccess::LOAD | StorageAccess::STORE };
-        self.global(GlobalVariable {
-            name: self.source.values[param].name.as_ref().map(ToString::to_string),
-            space: AddressSpace::Storage { access },
-            binding: Some(ResourceBinding { group: 0, binding }),
-            ty,
-            init: None,
-            memory_decorations: MemoryDecorations::empty(),
-        })
-    }
-
-    fn global(&mut self, variable: GlobalVariable) -> Expr {
-        let global = self.context.out.global_variables.append(variable, self.place);
-        self.add(Expression::GlobalVariable(global))
-    }
-
-    /// The scalar parameters of a kernel, read from the uniform buffer where the body starts.
-    fn scalars(&mut self, layout: &Layout) -> Result<(), Diagnostic> {
-        let Some(binding) = layout.uniform() else { return Ok(()) };
-        let vector = types::lanes_type(&mut self.context.out.types, naga::Scalar::U32, 4);
-        let size =
-            std::num::NonZeroU32::new(layout.word_count.div_ceil(4)).map_or(ArraySize::Dynamic, ArraySize::Constant);
-        let ty = self.ty(TypeInner::Array { base: vector, size, stride: 16 });
-        let array = self.global(GlobalVariable {
-            name: Some("parameters".into()),
-            space: AddressSpace::Uniform,
-            binding: Some(ResourceBinding { group: 0, binding }),
-            ty,
-            init: None,
-            memory_decorations: MemoryDecorations::empty(),
-        });
-        for (position, param) in self.source.params.iter().enumerate() {
-            let Some(first) = layout.word(position) else { continue };
-            let mut words = vec![];
-            for word in first..first + Layout::words_of(self.source.ty(*param)) {
-                let base = self.add(Expression::AccessIndex { base: array, index: word / 4 });
-                let pointer = self.add(Expression::AccessIndex { base, index: word % 4 });
-                words.push(self.add(Expression::Load { pointer }));
-            }
-            let scalar = self.source.ty(*param).element().unwrap_or(Scalar::U32);
-            let value = self.scalar_of_words(scalar, &words)?;
-            self.define(*param, vec![value]);
-        }
-        Ok(())
-    }
-
-    fn scalar_of_words(&mut self, scalar: Scalar, words: &[Expr]) -> Result<Expr, Diagnostic> {
-        Ok(match (scalar, words) {
-            (Scalar::Bool, [word]) => {
-                let zero = self.u32(0);
-                self.binary(BinaryOperator::NotEqual, *word, zero)
-            }
-            (Scalar::F16, [word]) => self.half_of_bits(*word),
-            (_, [low, high]) => {
-                let bits = self.join(*low, *high);
-                self.bitcast(bits, naga::Scalar::U64, types::legal_scalar(scalar, self.span)?)
-            }
-            (_, [word]) => self.bitcast(*word, naga::Scalar::U32, types::legal_scalar(scalar, self.span)?),
-            _ => return Err(error::internal(self.span, format!("a parameter of type `{scalar}`"))),
-        })
-    }
-
     fn result(&mut self) -> Result<(), Diagnostic> {
         self.out.result = self.result_type(&self.source.results)?.map(|ty| naga::FunctionResult { ty, binding: None });
         Ok(())
-    }
-
-    // Memories.
-
-    fn locals_and_shared(&mut self) -> Result<(), Diagnostic> {
-        let accesses = views::accesses(self.source);
-        for memory in self.source.memories.iter() {
-            let own: Vec<Access> = accesses.iter().filter(|a| a.memory == memory.value).copied().collect();
-            let views = Views::of_local(&own, memory.space)?;
-            let Some(view) = views.all().first().copied() else { continue };
-            let length = self
-                .source
-                .as_constant(memory.length)
-                .ok_or_else(|| error::illegal(self.source.span, "shared memory whose length is chosen at launch"))?;
-            let bytes = u64::from(memory.element.bytes()) * length;
-            let count = u32::try_from(bytes / u64::from(view.bytes())).unwrap_or(u32::MAX).max(1);
-            let name = self.source.values[memory.value].name.as_ref().map(ToString::to_string);
-            let array = self.local_array(name, view, count, memory.space);
-            let lengths = vec![Some(count)];
-            self.memories.insert(memory.value, MemoryPlace { views, arrays: vec![array], lengths });
-        }
-        Ok(())
-    }
-
-    fn local_array(&mut self, name: Option<String>, view: View, count: u32, space: Space) -> Expr {
-        let base = self.element_type(view);
-        let size = std::num::NonZeroU32::new(count).map_or(ArraySize::Dynamic, ArraySize::Constant);
-        let ty = self.ty(TypeInner::Array { base, size, stride: view.bytes() });
-        match space {
-            Space::Shared => self.global(GlobalVariable {
-                name,
-                space: AddressSpace::WorkGroup,
-                binding: None,
-                ty,
-                init: None,
-                memory_decorations: MemoryDecorations::empty(),
-            }),
-            Space::Private | Space::Global => {
-                let local = self.out.local_variables.append(LocalVariable { name, ty, init: None }, self.place);
-                self.add(Expression::LocalVariable(local))
-            }
-        }
-    }
-
-    fn element_type(&mut self, view: View) -> Handle<naga::Type> {
-        // Views are made of scalars that naga has; see `views::natural`.
-        let scalar = types::scalar(view.scalar).unwrap_or(naga::Scalar::U32);
-        let types = &mut self.context.out.types;
-        if view.atomic {
-            types::intern(types, TypeInner::Atomic(scalar))
-        } else {
-            types::lanes_type(types, scalar, u32::from(view.lanes))
-        }
-    }
-
-    /// How a memory is reached.
-    pub(super) fn memory(&self, handle: ValueId) -> Result<&MemoryPlace, Diagnostic> {
-        self.memories.get(&handle).ok_or_else(|| error::internal(self.span, "a memory has no view"))
     }
 
     // The body.

@@ -85,7 +85,8 @@ pub struct Caps {
     pub access_bytes: u32,
     /// Most lanes of an access: a vector of 8 or 16 bytes may have more than the device's own vectors do.
     pub vector_lanes: u32,
-    /// Whether shared and private memory are bytes: accessed as any type and as vectors.
+    /// Whether memory is bytes: shared and private memory is accessed as vectors too, and vectors may be of scalars that are
+    /// stored only.
     pub local_views: bool,
     /// Widths of subgroups, native or emulated.
     pub subgroup: SubgroupWidths,

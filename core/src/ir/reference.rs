@@ -222,7 +222,7 @@ mod tests {
     fn every_operation_stands_in_it_once() {
         let text = markdown();
         for op in Op::ALL {
-            let start = format!("| `{}", form(op.row()));
+            let start = format!("| `{}`", form(op.row()));
             assert_eq!(text.lines().filter(|l| l.starts_with(&start)).count(), 1, "{}", op.name());
         }
         assert_eq!(

@@ -332,9 +332,9 @@ impl Generator<'_> {
     /// Everything that is still known goes to the output; NaN is any NaN.
     fn finish(&mut self) {
         let mut place = 0;
-        for ty in 0..TYPES.len() {
+        for (ty, scalar) in TYPES.iter().enumerate() {
             for value in self.pools[ty].clone().into_iter().rev().take(5) {
-                let word = match TYPES[ty] {
+                let word = match scalar {
                     Scalar::U32 => value,
                     Scalar::F32 => {
                         let nan = self.b.op(Op::Ne, Scalar::F32, &[value, value]);

@@ -5,7 +5,7 @@ use super::mask::Mask;
 use crate::ir::function::FunctionId;
 use crate::ir::types::Space;
 
-/// Why a value or a byte is undefined: a row of [`super::checks::Origins`]; 0 if it is defined.
+/// Why a value or a byte is undefined: a row of the origins in [`super::checks`]; 0 if it is defined.
 pub(super) type Origin = u32;
 
 /// What a handle stands for.

@@ -133,10 +133,10 @@ fn float(negative: bool, text: &str, ty: Scalar) -> Result<u64, Misfit> {
     }
 }
 
-/// The bits of `inf`, for types that have it.
+/// The bits of `inf`, for types that have it. Conversions to 8-bit floats stop at the number before it.
 fn infinity(ty: Scalar) -> Option<u64> {
-    let bits = narrow(f64::INFINITY, ty);
-    widen(bits, ty).is_infinite().then_some(bits)
+    let most = narrow(f64::INFINITY, ty);
+    [most, most + 1].into_iter().find(|bits| widen(*bits, ty).is_infinite())
 }
 
 /// The bits of a decimal in a float type shorter than `f32`; none beyond the largest number.

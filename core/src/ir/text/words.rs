@@ -1,5 +1,5 @@
 //! The words of the text form that stand neither in the table of operations nor in that of types: one list for reading and for
-//! printing. Also where a literal needs no type.
+//! printing. Also which operations have a syntax of their own, and where a literal needs no type.
 
 use super::lexer::is_name_byte;
 use crate::ir::attrs::{AttrKind, Cache, MatrixLayout, Order, Scope};
@@ -22,6 +22,40 @@ pub const LAYOUTS: Words<MatrixLayout> = &[("row", MatrixLayout::Row), ("column"
 pub const USES: Words<CoopUse> = &[("a", CoopUse::A), ("b", CoopUse::B), ("acc", CoopUse::Acc)];
 /// Memories as types.
 pub const HANDLES: Words<Space> = &[("buffer", Space::Global), ("shared", Space::Shared), ("private", Space::Private)];
+
+/// A syntax besides the table's.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Syntax {
+    /// `if c { .. } else { .. }`.
+    If,
+    /// `switch.u32 v case 1 { .. } default { .. }`.
+    Switch,
+    /// `loop (%i: u32 = 0) { .. }`.
+    Loop,
+    /// `call @f(..)`.
+    Call,
+    /// `while c next ..`.
+    While,
+    /// `yield ..` and others that give values to what holds them.
+    Jump,
+}
+
+/// The syntax of an operation, if it is not the table's.
+pub fn syntax(op: Op) -> Option<Syntax> {
+    const OWN: &[(Op, Syntax)] = &[
+        (Op::If, Syntax::If),
+        (Op::Switch, Syntax::Switch),
+        (Op::Loop, Syntax::Loop),
+        (Op::Call, Syntax::Call),
+        (Op::While, Syntax::While),
+        (Op::Yield, Syntax::Jump),
+        (Op::Break, Syntax::Jump),
+        (Op::Continue, Syntax::Jump),
+        (Op::Return, Syntax::Jump),
+        (Op::Grid, Syntax::Jump),
+    ];
+    OWN.iter().find(|(o, _)| *o == op).map(|(_, syntax)| *syntax)
+}
 
 /// The word for a value.
 pub fn word<T: PartialEq>(words: Words<T>, value: T) -> &'static str {

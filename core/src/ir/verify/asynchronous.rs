@@ -14,18 +14,20 @@ const PRODUCT_GROUPS: u32 = 7;
 /// Checks an instruction whose operands have the right types.
 pub(super) fn check(cx: &mut Context<'_>, inst: &Inst) {
     match inst.op {
-        Op::AsyncCopy => {
-            if !matches!(inst.ty.map(Type::bytes), Some(4 | 8 | 16)) {
-                let bytes = inst.ty.map_or(0, Type::bytes);
-                let message = format!("{} copies {bytes} bytes", names::operation(inst));
-                cx.report(Code::IrAsync, inst, message, "asynchronous copies are of 4, 8 or 16 bytes; copy a vector");
-            }
-        }
+        Op::AsyncCopy => copy(cx, inst),
         Op::Wgmma => product(cx, inst),
         Op::WgmmaWait => wait(cx, inst),
         Op::CoopMma => fragments(cx, inst),
         Op::CoopStore | Op::CoopLoad | Op::CoopSplat => {}
         _has_no_sizes => {}
+    }
+}
+
+fn copy(cx: &mut Context<'_>, inst: &Inst) {
+    let bytes = inst.ty.map_or(0, Type::bytes);
+    if !matches!(bytes, 4 | 8 | 16) {
+        let message = format!("{} copies {bytes} bytes", names::operation(inst));
+        cx.report(Code::IrAsync, inst, message, "asynchronous copies are of 4, 8 or 16 bytes; copy a vector");
     }
 }
 
@@ -49,7 +51,7 @@ fn matrices(cx: &mut Context<'_>, inst: &Inst) {
     for attr in &inst.attrs {
         let (Attr::MatrixA(matrix) | Attr::MatrixB(matrix)) = attr else { continue };
         // A descriptor counts 16 bytes in 14 bits.
-        let possible = |bytes: u32| bytes % 16 == 0 && bytes / 16 < 1 << 14;
+        let possible = |bytes: u32| bytes.is_multiple_of(16) && bytes / 16 < 1 << 14;
         if !matches!(matrix.swizzle, 0 | 32 | 64 | 128) || !possible(matrix.leading) || !possible(matrix.stride) {
             let message = format!("the factor `{}` cannot lie like that in shared memory", attr.kind().name());
             let hint = "swizzles are 0, 32, 64 or 128 bytes, `leading` and `stride` multiples of 16 below 262144";

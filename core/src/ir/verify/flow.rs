@@ -42,11 +42,10 @@ pub(super) fn check(cx: &mut Context<'_>, id: InstId, inst: &Inst, around: Optio
             }
         }
         Op::Return => returned(cx, inst, launch),
+        Op::Grid if launch => {}
         Op::Grid => {
-            if !launch {
-                let hint = "write `launch { .. grid x, y, z }` before the body";
-                cx.report(Code::IrTerminator, inst, "`grid` stands outside of a `launch` region", hint);
-            }
+            let hint = "write `launch { .. grid x, y, z }` before the body";
+            cx.report(Code::IrTerminator, inst, "`grid` stands outside of a `launch` region", hint);
         }
         _other_operations_end_no_region => {}
     }

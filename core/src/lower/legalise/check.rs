@@ -69,7 +69,10 @@ impl Rules<'_> {
 
     /// Types that the device does not have stand beside memory and conversions only.
     fn types(&self, inst: &Inst) -> Option<String> {
-        let beside = matches!(inst.op, Op::Load | Op::UniformLoad | Op::Store | Op::Convert | Op::Bitcast);
+        let beside = matches!(
+            inst.op,
+            Op::Load | Op::UniformLoad | Op::Store | Op::Convert | Op::Bitcast | Op::Vector | Op::Splat | Op::Extract
+        );
         let vectors = matches!(
             inst.op,
             Op::Load | Op::Store | Op::Vector | Op::Splat | Op::Extract | Op::Insert | Op::Bitcast | Op::Ballot
@@ -80,7 +83,9 @@ impl Rules<'_> {
                 Type::Scalar(s) if !self.native(ty) && !(beside && (NARROW.has(s) || SHORT.has(s))) => {
                     return Some(format!("has a `{ty}`"));
                 }
-                Type::Vector(..) if !vectors || !self.native(ty) => return Some(format!("has a `{ty}`")),
+                Type::Vector(..) if !vectors || !(self.native(ty) || self.caps.local_views) => {
+                    return Some(format!("has a `{ty}`"));
+                }
                 _ => {}
             }
         }

@@ -12,6 +12,7 @@ use super::Context;
 use super::convert;
 use super::emit::Emit;
 use super::lacks;
+use super::words;
 use crate::diag::Diagnostic;
 use crate::ir::{Builder, Feature, Inst, Op, Scalar, ScalarSet, Type, ValueId, math};
 use crate::lower::rewrite::{Pass, Rewriter};
@@ -37,6 +38,9 @@ impl Pass for Floats<'_, '_> {
     }
 
     fn inst(&mut self, r: &mut Rewriter<'_>, inst: &Inst) -> Result<Option<Vec<Vec<ValueId>>>, Diagnostic> {
+        if let Some(result) = self.beside_memory(r, inst) {
+            return Ok(Some(result));
+        }
         let Some(Type::Scalar(ty)) = inst.ty else { return Ok(None) };
         let source = inst.operands.first().and_then(|v| r.old.ty(*v).element()).unwrap_or(ty);
         let converts = matches!(inst.op, Op::Convert | Op::Bitcast);
@@ -59,6 +63,27 @@ impl Pass for Floats<'_, '_> {
             integer_arithmetic!() | library!() | not_arithmetic!() => return Ok(None),
         };
         Ok(Some(vec![vec![result]]))
+    }
+}
+
+impl Floats<'_, '_> {
+    /// Where a float that is its bits comes from memory or goes there.
+    fn beside_memory(&mut self, r: &mut Rewriter<'_>, inst: &Inst) -> Option<Vec<Vec<ValueId>>> {
+        let ty = inst.ty.and_then(Type::element).filter(|s| self.cx.is_bits(*s))?;
+        let parts = match inst.op {
+            Op::Load | Op::UniformLoad | Op::Store | Op::Extract if inst.ty != Some(ty.into()) => return None,
+            Op::Load | Op::UniformLoad | Op::Extract => 0..0,
+            Op::Store => 2..3,
+            Op::Vector | Op::Splat => 0..inst.operands.len(),
+            _ => return None,
+        };
+        let mut x: Vec<ValueId> = inst.operands.iter().map(|v| r.value(self, *v)).collect();
+        for x in &mut x[parts.clone()] {
+            *x = words::from_low_bits(&mut r.out, ty.into(), *x);
+        }
+        let results = r.out.rewrite(inst, inst.op, inst.ty, &x).into_iter();
+        let bits = |v| if parts.is_empty() { words::to_low_bits(&mut r.out, v) } else { v };
+        Some(results.map(bits).map(|v| vec![v]).collect())
     }
 }
 

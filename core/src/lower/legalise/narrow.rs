@@ -61,6 +61,11 @@ impl Pass for Narrow {
     fn inst(&mut self, r: &mut Rewriter<'_>, inst: &Inst) -> Result<Option<Vec<Vec<ValueId>>>, Diagnostic> {
         let ty = inst.element();
         let source = inst.operands.first().and_then(|v| r.old.ty(*v).element()).unwrap_or(ty);
+        if let (Op::Vector | Op::Splat, true) = (inst.op, NARROW.has(ty)) {
+            let parts: Vec<ValueId> = inst.operands.iter().map(|v| r.value(self, *v)).collect();
+            let parts: Vec<ValueId> = parts.into_iter().map(|x| r.out.convert(ty, x)).collect();
+            return Ok(Some(vec![r.out.rewrite(inst, inst.op, inst.ty, &parts)]));
+        }
         let touched = inst.op != Op::Call && inst.ty.is_some_and(|t| matches!(t, Type::Scalar(_)));
         if !touched || !(NARROW.has(ty) || NARROW.has(source) && matches!(inst.op, Op::Convert | Op::Bitcast)) {
             return Ok(None);
@@ -68,7 +73,7 @@ impl Pass for Narrow {
         let operands: Vec<ValueId> = inst.operands.iter().map(|v| r.value(self, *v)).collect();
         let b = &mut r.out;
         let result = match inst.op {
-            Op::Load | Op::UniformLoad => {
+            Op::Load | Op::UniformLoad | Op::Extract => {
                 let loaded = b.rewrite(inst, inst.op, inst.ty, &operands)[0];
                 b.convert(holder(ty), loaded)
             }

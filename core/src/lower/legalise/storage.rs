@@ -26,7 +26,7 @@ enum View {
     Any,
     /// All accesses as one type.
     One(Type),
-    /// Elements of so many bits stand in a word each.
+    /// Elements of so many bits stand in a word each: shared and private memory is accessed as its own element only.
     Widened(u32),
 }
 
@@ -35,7 +35,7 @@ enum View {
 enum How {
     /// As one or several accesses of a type, which together cover it.
     Parts(Type),
-    /// As a part of a word.
+    /// As a part of a word of a buffer.
     SubWord(Scalar),
     /// As words that hold an element each.
     Widened,
@@ -67,7 +67,7 @@ pub(super) fn parts(caps: &Caps, space: Space, ty: Type) -> Option<Type> {
     let of = |s: Scalar, lanes: u32| if lanes == 1 { Type::Scalar(s) } else { Type::Vector(s, lanes as u8) };
     let native = caps.arithmetic.has(scalar);
     let lanes = ty.lanes();
-    if stored.has(scalar) && (native || lanes == 1 && NARROW.has(scalar)) {
+    if stored.has(scalar) && (native || caps.local_views || lanes == 1 && NARROW.has(scalar)) {
         return Some(of(scalar, most(scalar).min(lanes)));
     }
     match ty.bytes() {
@@ -151,7 +151,7 @@ impl Uses {
             _ if scalars.len() == 1 && scalars.iter().all(|s| stored.has(*s)) => {
                 View::One(scalars.into_iter().next().unwrap_or(Scalar::U32).into())
             }
-            _ if self.signed => View::One(Type::I32),
+            _ if self.signed && stored.has(Scalar::I32) => View::One(Type::I32),
             _ => View::One(same_lanes(&alone, &self.atomic).map_or(Type::U32, |n| Type::Vector(Scalar::U32, n))),
         }
     }
@@ -198,7 +198,7 @@ impl Pass for Storage<'_> {
             }
             Op::Store => {
                 let how = self.how(view, space, inst.ty.unwrap_or(Type::U32));
-                write(&mut r.out, inst, place, how, operands[2], space);
+                write(&mut r.out, inst, place, how, operands[2]);
                 Ok(Some(vec![]))
             }
             atomics!() => {
@@ -390,7 +390,7 @@ fn read(b: &mut Builder, inst: &Inst, place: Place, how: How) -> ValueId {
 }
 
 /// Writes a value.
-fn write(b: &mut Builder, inst: &Inst, place: Place, how: How, value: ValueId, space: Space) {
+fn write(b: &mut Builder, inst: &Inst, place: Place, how: How, value: ValueId) {
     let ty = inst.ty.unwrap_or(Type::U32);
     match how {
         How::Parts(part) if part == ty => drop(access(b, inst, Op::Store, ty, place, &[value])),
@@ -414,7 +414,10 @@ fn write(b: &mut Builder, inst: &Inst, place: Place, how: How, value: ValueId, s
             let mask = b.u32(u32::MAX >> (32 - 8 * ty.bytes()));
             let mask = b.same(Op::Shl, &[mask, shift]);
             let others = b.not(mask);
-            put_bits(b, inst, place, base, others, word, space);
+            // Bits of the word that others write at the same time stay as they are.
+            let (others, word) = (b.bitcast(base, others), b.bitcast(base, word));
+            access(b, inst, Op::AtomicAnd, base.into(), place, &[others]);
+            access(b, inst, Op::AtomicOr, base.into(), place, &[word]);
         }
         How::Widened => {
             let elements = b.lanes(value);
@@ -426,23 +429,6 @@ fn write(b: &mut Builder, inst: &Inst, place: Place, how: How, value: ValueId, s
             }
         }
     }
-}
-
-/// Replaces bits of a word; those of `others` stay, whoever else writes them at the same time.
-fn put_bits(b: &mut Builder, inst: &Inst, place: Place, base: Scalar, others: ValueId, word: ValueId, space: Space) {
-    let ty = Type::Scalar(base);
-    if space == Space::Private {
-        let old = access(b, inst, Op::Load, ty, place, &[]).expect("a load gives a value");
-        let old = b.bitcast(Scalar::U32, old);
-        let kept = b.and(old, others);
-        let new = b.or(kept, word);
-        let new = b.bitcast(base, new);
-        access(b, inst, Op::Store, ty, place, &[new]);
-        return;
-    }
-    let (others, word) = (b.bitcast(base, others), b.bitcast(base, word));
-    access(b, inst, Op::AtomicAnd, ty, place, &[others]);
-    access(b, inst, Op::AtomicOr, ty, place, &[word]);
 }
 
 /// The word in which an access of 1 or 2 bytes lies, and how far up.

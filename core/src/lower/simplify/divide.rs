@@ -228,15 +228,15 @@ mod tests {
                 }
                 for x in dividends(d, bits) {
                     if let Some((m, k)) = multiplier(bits, bits, d) {
-                        let high = (u128::from(x) * u128::from(m) >> bits) as u64;
+                        let high = ((u128::from(x) * u128::from(m)) >> bits) as u64;
                         assert_eq!(high >> k, x / d, "{x} / {d}, {bits} bits");
                     }
                     if d % 2 == 1
                         && let Some((m, k)) = wide_multiplier(bits, d)
                         && multiplier(bits, bits, d).is_none()
                     {
-                        let high = (u128::from(x) * u128::from(m) >> bits) as u64;
-                        assert_eq!(((x - high >> 1) + high) >> (k - 1), x / d, "{x} / {d}, {bits} bits");
+                        let high = ((u128::from(x) * u128::from(m)) >> bits) as u64;
+                        assert_eq!((((x - high) >> 1) + high) >> (k - 1), x / d, "{x} / {d}, {bits} bits");
                     }
                 }
             }

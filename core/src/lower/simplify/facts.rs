@@ -118,7 +118,7 @@ pub(super) fn transfer(op: Op, s: Scalar, source: Scalar, operands: &[Facts], no
         (Op::Mul, [a, b]) => product(s, *a, *b, nowrap),
         (Op::Mad, [a, b, c]) => sum(s, product(s, *a, *b, nowrap), *c, nowrap),
         (Op::MulHi, [a, b]) if !s.is_signed() => {
-            let high = |x: u64, y: u64| (u128::from(x) * u128::from(y) >> s.bits()) as u64;
+            let high = |x: u64, y: u64| ((u128::from(x) * u128::from(y)) >> s.bits()) as u64;
             Facts::between(high(a.min, b.min), high(a.max, b.max), s)
         }
         (Op::Div, [a, b]) if unsigned(s, a, b) && b.min > 0 => Facts::between(a.min / b.max, a.max / b.min, s),

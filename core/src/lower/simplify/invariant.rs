@@ -117,9 +117,8 @@ impl Motion<'_> {
             return true;
         }
         let seen_by_others = self.f.space(handle) != Space::Private;
-        !writes.all
-            && !(writes.shared && seen_by_others)
-            && !writes.handles.iter().any(|written| may_alias(self.f, handle, *written))
+        let by_others = writes.all || (writes.shared && seen_by_others);
+        !by_others && !writes.handles.iter().any(|written| may_alias(self.f, handle, *written))
     }
 
     fn writes(&self, region: RegionId) -> Writes {

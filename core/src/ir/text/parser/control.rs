@@ -9,42 +9,9 @@ use crate::ir::attrs::Attr;
 use crate::ir::function::{Inst, RegionId};
 use crate::ir::ops::Op;
 use crate::ir::text::lexer::Kind;
+use crate::ir::text::words::Syntax;
 use crate::ir::types::{Scalar, Type};
 use crate::span::Span;
-
-/// A syntax besides the table's.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Syntax {
-    /// `if c { .. } else { .. }`.
-    If,
-    /// `switch.u32 v case 1 { .. } default { .. }`.
-    Switch,
-    /// `loop (%i: u32 = 0) { .. }`.
-    Loop,
-    /// `call @f(..)`.
-    Call,
-    /// `while c next ..`.
-    While,
-    /// `yield ..` and others that give values to what holds them.
-    Jump,
-}
-
-/// The syntax of an operation, if it is not the table's.
-pub fn syntax(op: Op) -> Option<Syntax> {
-    const OWN: &[(Op, Syntax)] = &[
-        (Op::If, Syntax::If),
-        (Op::Switch, Syntax::Switch),
-        (Op::Loop, Syntax::Loop),
-        (Op::Call, Syntax::Call),
-        (Op::While, Syntax::While),
-        (Op::Yield, Syntax::Jump),
-        (Op::Break, Syntax::Jump),
-        (Op::Continue, Syntax::Jump),
-        (Op::Return, Syntax::Jump),
-        (Op::Grid, Syntax::Jump),
-    ];
-    OWN.iter().find(|(o, _)| *o == op).map(|(_, syntax)| *syntax)
-}
 
 /// `%name: type = operand`.
 struct Carried<'a> {

@@ -1,7 +1,6 @@
 //! Operations that are written as the table says: name, suffix, operands, attributes.
 
 use super::body::{Body, Named};
-use super::control;
 use super::cursor::{Parse, counted};
 use super::operands::{Operands, What};
 use crate::diag::Code;
@@ -9,7 +8,7 @@ use crate::ir::attrs::{Attr, Dim};
 use crate::ir::function::{Inst, ValueId};
 use crate::ir::ops::{Op, Pattern, Suffix};
 use crate::ir::text::lexer::Kind;
-use crate::ir::text::words::{literal_type, pattern, repeats, simple_type};
+use crate::ir::text::words::{Syntax, literal_type, pattern, repeats, simple_type, syntax};
 use crate::ir::types::Type;
 use crate::span::Span;
 
@@ -41,7 +40,7 @@ impl<'a> Body<'_, 'a> {
     /// Takes an instruction, whose results will have these names.
     pub fn instruction(&mut self, names: &[Named<'a>]) -> Parse<Done> {
         let head = self.head()?;
-        match control::syntax(head.op) {
+        match syntax(head.op) {
             Some(syntax) => self.control(syntax, head, names),
             None => self.by_table(head),
         }
@@ -50,10 +49,10 @@ impl<'a> Body<'_, 'a> {
     /// Takes an instruction in parentheses.
     pub fn inner_instruction(&mut self) -> Parse<Done> {
         let head = self.head()?;
-        match control::syntax(head.op) {
-            Some(control::Syntax::Call) => self.control(control::Syntax::Call, head, &[]),
+        match syntax(head.op) {
+            Some(Syntax::Call) => self.control(Syntax::Call, head, &[]),
             None => self.by_table(head),
-            Some(_) => {
+            Some(Syntax::If | Syntax::Switch | Syntax::Loop | Syntax::While | Syntax::Jump) => {
                 let message = format!("`{}` cannot stand in parentheses", head.op.name());
                 self.cursor.fail(Code::IrSyntax, head.span, message, "write it as a statement of its own")
             }

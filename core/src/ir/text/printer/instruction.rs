@@ -5,7 +5,9 @@ use super::{Frame, Printer};
 use crate::ir::attrs::{Attr, AttrKind, SharedMatrix};
 use crate::ir::function::{Inst, ValueId};
 use crate::ir::ops::{Op, Pattern, Suffix};
-use crate::ir::text::words::{CACHES, LAYOUTS, ORDERS, SCOPES, is_written_behind, literal_type, pattern, quoted, word};
+use crate::ir::text::words::{
+    CACHES, LAYOUTS, ORDERS, SCOPES, Syntax, is_written_behind, literal_type, pattern, quoted, syntax, word,
+};
 use crate::ir::types::{Scalar, Type};
 
 impl<'a> Printer<'a> {
@@ -15,14 +17,14 @@ impl<'a> Printer<'a> {
         self.results(inst);
         // Its results are not yet visible in its regions.
         let hidden = self.names.leave(scope);
-        match inst.op {
-            Op::If => self.if_else(inst),
-            Op::Switch => self.switch(inst),
-            Op::Loop => self.repeat(inst),
-            Op::Call => self.call(inst),
-            Op::While => self.while_next(inst),
-            op if op.is_terminator() && op != Op::Grid => self.jump(inst),
-            _ => self.by_table(inst),
+        match syntax(inst.op) {
+            Some(Syntax::If) => self.if_else(inst),
+            Some(Syntax::Switch) => self.switch(inst),
+            Some(Syntax::Loop) => self.repeat(inst),
+            Some(Syntax::Call) => self.call(inst),
+            Some(Syntax::While) => self.while_next(inst),
+            Some(Syntax::Jump) => self.jump(inst),
+            None => self.by_table(inst),
         }
         self.names.show_again(hidden);
     }
@@ -45,13 +47,13 @@ impl<'a> Printer<'a> {
     /// Whether types have to stand at the results' names.
     fn needs_types(&self, inst: &Inst) -> bool {
         let types = |values: &[ValueId]| values.iter().map(|v| self.function.ty(*v)).collect::<Vec<Type>>();
-        match inst.op {
-            Op::If | Op::Switch => true,
-            Op::Loop => {
+        match syntax(inst.op) {
+            Some(Syntax::If | Syntax::Switch) => true,
+            Some(Syntax::Loop) => {
                 let params = inst.regions.first().map_or(&[][..], |r| &self.function.regions[*r].params);
                 types(&inst.results) != types(params)
             }
-            _ => false,
+            Some(Syntax::Call | Syntax::While | Syntax::Jump) | None => false,
         }
     }
 
@@ -226,14 +228,13 @@ impl<'a> Printer<'a> {
     }
 
     fn jump(&mut self, inst: &Inst) {
-        let types = match inst.op {
-            Op::Return => self.function.results.clone(),
-            Op::Break => self.types_of(self.innermost_loop().1),
-            Op::Continue => self.types_of(self.innermost_loop().0),
-            _ => match self.frames.last() {
-                Some(Frame::Arm(results)) => self.types_of(results),
-                Some(Frame::Function | Frame::Prologue | Frame::Loop { .. }) | None => vec![],
-            },
+        let types = match (inst.op, self.frames.last()) {
+            (Op::Return, _) => self.function.results.clone(),
+            (Op::Break, _) => self.types_of(self.innermost_loop().1),
+            (Op::Continue, _) => self.types_of(self.innermost_loop().0),
+            (Op::Grid, _) => vec![Type::U32; 3],
+            (_, Some(Frame::Arm(results))) => self.types_of(results),
+            (_, Some(Frame::Function | Frame::Prologue | Frame::Loop { .. }) | None) => vec![],
         };
         let values = self.values(&inst.operands, &types);
         self.out.push_str(inst.op.name());

@@ -1,5 +1,8 @@
 //! The same program gives the same result before and after legalisation, for every profile.
 
+mod communication;
+mod control;
+mod memory;
 mod operations;
 
 use crate::diag::Diagnostic;

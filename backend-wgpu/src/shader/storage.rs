@@ -1,0 +1,203 @@
+//! Memory as variables: bindings for buffers, the uniform buffer of scalar parameters, arrays for shared and private memory.
+//!
+//! Shared memories that may overlap are variables of their own, which is the least work for a driver, unless they would not fit: then
+//! those of a group share one.
+
+use super::error;
+use super::layout::Layout;
+use super::types;
+use super::views::{self, Access, View, Views};
+use super::writer::{Expr, Writer};
+use girih_core::diag::Diagnostic;
+use girih_core::ir::{Memory, Scalar, Space, Type, ValueId};
+use naga::{
+    AddressSpace, ArraySize, BinaryOperator, Expression, GlobalVariable, Handle, LocalVariable, MemoryDecorations,
+    ResourceBinding, StorageAccess, TypeInner,
+};
+use std::num::NonZeroU32;
+
+/// How a memory of the function is reached.
+#[derive(Clone, Debug)]
+pub struct MemoryPlace {
+    /// Its views.
+    pub views: Views,
+    /// For each view, the pointer to its array.
+    pub arrays: Vec<Expr>,
+    /// For each view, how many elements it has; none for a buffer.
+    pub lengths: Vec<Option<u32>>,
+}
+
+/// Memories that are one array, with all accesses to them.
+struct Arena {
+    members: Vec<ValueId>,
+    accesses: Vec<Access>,
+    bytes: u64,
+}
+
+impl Writer<'_, '_> {
+    /// Bindings for the buffers of a kernel.
+    pub(super) fn buffers(&mut self, layout: &Layout, views: Vec<Views>) {
+        for (param, views) in views.into_iter().enumerate() {
+            let value = self.source.params[param];
+            let Type::Memory(_) = self.source.ty(value) else { continue };
+            let first = layout.first_binding(param).unwrap_or(0);
+            let arrays = (views.all().iter().enumerate())
+                .map(|(i, view)| self.buffer(value, *view, (first + i) as u32, layout.bindings[first + i].readonly))
+                .collect();
+            let lengths = vec![None; views.all().len()];
+            self.memories.insert(value, MemoryPlace { views, arrays, lengths });
+        }
+    }
+
+    fn buffer(&mut self, param: ValueId, view: View, binding: u32, readonly: bool) -> Expr {
+        let base = self.element_type(view);
+        let ty = self.ty(TypeInner::Array { base, size: ArraySize::Dynamic, stride: view.bytes() });
+        let access = if readonly { StorageAccess::LOAD } else { StorageAccess::LOAD | StorageAccess::STORE };
+        self.global(GlobalVariable {
+            name: self.source.values[param].name.as_ref().map(ToString::to_string),
+            space: AddressSpace::Storage { access },
+            binding: Some(ResourceBinding { group: 0, binding }),
+            ty,
+            init: None,
+            memory_decorations: MemoryDecorations::empty(),
+        })
+    }
+
+    fn global(&mut self, variable: GlobalVariable) -> Expr {
+        let global = self.context.out.global_variables.append(variable, self.place);
+        self.add(Expression::GlobalVariable(global))
+    }
+
+    /// The scalar parameters of a kernel, read from the uniform buffer where the body starts.
+    pub(super) fn scalars(&mut self, layout: &Layout) -> Result<(), Diagnostic> {
+        let Some(binding) = layout.uniform() else { return Ok(()) };
+        let vector = types::lanes_type(&mut self.context.out.types, naga::Scalar::U32, 4);
+        let size = NonZeroU32::new(layout.word_count.div_ceil(4)).map_or(ArraySize::Dynamic, ArraySize::Constant);
+        let ty = self.ty(TypeInner::Array { base: vector, size, stride: 16 });
+        let array = self.global(GlobalVariable {
+            name: Some("parameters".into()),
+            space: AddressSpace::Uniform,
+            binding: Some(ResourceBinding { group: 0, binding }),
+            ty,
+            init: None,
+            memory_decorations: MemoryDecorations::empty(),
+        });
+        for (position, param) in self.source.params.iter().enumerate() {
+            let Some(first) = layout.word(position) else { continue };
+            let mut words = vec![];
+            for word in first..first + Layout::words_of(self.source.ty(*param)) {
+                let base = self.add(Expression::AccessIndex { base: array, index: word / 4 });
+                let pointer = self.add(Expression::AccessIndex { base, index: word % 4 });
+                words.push(self.add(Expression::Load { pointer }));
+            }
+            let scalar = self.source.ty(*param).element().unwrap_or(Scalar::U32);
+            let value = self.scalar_of_words(scalar, &words)?;
+            self.define(*param, vec![value]);
+        }
+        Ok(())
+    }
+
+    fn scalar_of_words(&mut self, scalar: Scalar, words: &[Expr]) -> Result<Expr, Diagnostic> {
+        Ok(match (scalar, words) {
+            (Scalar::Bool, [word]) => {
+                let zero = self.u32(0);
+                self.binary(BinaryOperator::NotEqual, *word, zero)
+            }
+            (Scalar::F16, [word]) => self.half_of_bits(*word),
+            (_, [low, high]) => {
+                let bits = self.join(*low, *high);
+                self.bitcast(bits, naga::Scalar::U64, types::legal_scalar(scalar, self.span)?)
+            }
+            (_, [word]) => self.bitcast(*word, naga::Scalar::U32, types::legal_scalar(scalar, self.span)?),
+            _ => return Err(error::internal(self.span, format!("a parameter of type `{scalar}`"))),
+        })
+    }
+
+    /// Arrays for the shared and private memories.
+    pub(super) fn locals_and_shared(&mut self) -> Result<(), Diagnostic> {
+        let accesses = views::accesses(self.source);
+        for space in [Space::Shared, Space::Private] {
+            let apart = self.arenas(space, &accesses, false)?;
+            let bytes: u64 = apart.iter().filter(|a| !a.accesses.is_empty()).map(|a| a.bytes).sum();
+            let fits = space == Space::Private || bytes <= u64::from(self.caps().shared_bytes);
+            let arenas = if fits { apart } else { self.arenas(space, &accesses, true)? };
+            for arena in arenas {
+                self.array_for(arena, space)?;
+            }
+        }
+        Ok(())
+    }
+
+    /// The memories of a space; those of a group together if they are to overlap.
+    fn arenas(&self, space: Space, accesses: &[Access], overlap: bool) -> Result<Vec<Arena>, Diagnostic> {
+        let mut arenas: Vec<(u32, Arena)> = vec![];
+        for memory in self.source.memories.iter().filter(|m| m.space == space) {
+            let Memory { value, group, element, length, .. } = *memory;
+            let length = self
+                .source
+                .as_constant(length)
+                .ok_or_else(|| error::illegal(self.source.span, "shared memory whose length is chosen at launch"))?;
+            let bytes = u64::from(element.bytes()) * length;
+            let own = accesses.iter().filter(|a| a.memory == value).copied();
+            let with = arenas.iter_mut().find(|(g, _)| overlap && group != 0 && *g == group);
+            match with {
+                Some((_, arena)) => {
+                    arena.members.push(value);
+                    arena.accesses.extend(own);
+                    arena.bytes = arena.bytes.max(bytes);
+                }
+                None => arenas.push((group, Arena { members: vec![value], accesses: own.collect(), bytes })),
+            }
+        }
+        Ok(arenas.into_iter().map(|(_, arena)| arena).collect())
+    }
+
+    fn array_for(&mut self, arena: Arena, space: Space) -> Result<(), Diagnostic> {
+        let views = Views::of_local(&arena.accesses, space)?;
+        let Some(view) = views.all().first().copied() else { return Ok(()) };
+        let count = u32::try_from(arena.bytes.div_ceil(u64::from(view.bytes()))).unwrap_or(u32::MAX).max(1);
+        let name = arena.members.first().and_then(|m| self.source.values[*m].name.as_ref()).map(ToString::to_string);
+        let array = self.local_array(name, view, count, space);
+        for member in arena.members {
+            let place = MemoryPlace { views: views.clone(), arrays: vec![array], lengths: vec![Some(count)] };
+            self.memories.insert(member, place);
+        }
+        Ok(())
+    }
+
+    fn local_array(&mut self, name: Option<String>, view: View, count: u32, space: Space) -> Expr {
+        let base = self.element_type(view);
+        let size = NonZeroU32::new(count).map_or(ArraySize::Dynamic, ArraySize::Constant);
+        let ty = self.ty(TypeInner::Array { base, size, stride: view.bytes() });
+        match space {
+            Space::Shared => self.global(GlobalVariable {
+                name,
+                space: AddressSpace::WorkGroup,
+                binding: None,
+                ty,
+                init: None,
+                memory_decorations: MemoryDecorations::empty(),
+            }),
+            Space::Private | Space::Global => {
+                let local = self.out.local_variables.append(LocalVariable { name, ty, init: None }, self.place);
+                self.add(Expression::LocalVariable(local))
+            }
+        }
+    }
+
+    fn element_type(&mut self, view: View) -> Handle<naga::Type> {
+        // Views are made of scalars that naga has; see `views::natural`.
+        let scalar = types::scalar(view.scalar).unwrap_or(naga::Scalar::U32);
+        let types = &mut self.context.out.types;
+        if view.atomic {
+            types::intern(types, TypeInner::Atomic(scalar))
+        } else {
+            types::lanes_type(types, scalar, u32::from(view.lanes))
+        }
+    }
+
+    /// How a memory is reached.
+    pub(super) fn memory(&self, handle: ValueId) -> Result<&MemoryPlace, Diagnostic> {
+        self.memories.get(&handle).ok_or_else(|| error::internal(self.span, "a memory has no view"))
+    }
+}
