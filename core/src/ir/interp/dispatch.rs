@@ -50,6 +50,13 @@ impl Dispatch<'_> {
     /// Runs it on buffers; gives the trap that it reported, if it did.
     pub(super) fn run(&self, buffers: &mut Vec<Vec<u8>>, shadows: &mut Shadows) -> Result<Option<(u32, Span)>, Fault> {
         let layout = Layout::new(self.program, self.dynamic_shared);
+        if layout.shared_bytes > self.most_shared {
+            let function = &self.program.module.functions[self.program.main];
+            let (bytes, most) = (layout.shared_bytes, self.most_shared);
+            let message =
+                format!("`@{}` has {bytes} bytes of shared memory, at most {most} are possible", function.name);
+            return Err(Diagnostic::new(Code::OverLimit, function.span, message).into());
+        }
         let checks = if self.settings.checked { Some(Box::new(self.checks(buffers, &layout, shadows)?)) } else { None };
         let memories = Memories { buffers: std::mem::take(buffers), shared: vec![] };
         let mut machine = Machine::new(self.program, &layout, memories, checks);

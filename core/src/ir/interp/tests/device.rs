@@ -149,6 +149,24 @@ kernel @big(%m: buffer) workgroup(64, 32) {
     let mut device = Interpreter::new(checked());
     let error = device.load(&module, &[kernel], &LoadOptions::default()).expect_err("too big").remove(0);
     assert_eq!(error.code, Code::OverLimit);
+    let greedy = "
+kernel @greedy(%m: buffer, %n: u32) workgroup(1) launch {
+  %words = add.u32 %n, 0
+  grid 1, 1, 1
+} {
+  shared %s: u32[%words]
+  store.u32 %s[0], 1
+  store.u32 %m[0], (load.u32 %s[0])
+}";
+    assert!(launch(greedy, checked(), [1; 3], &[Words(vec![0]), Number(10_000)]).is_ok());
+    let error = launch(greedy, checked(), [1; 3], &[Words(vec![0]), Number(1 << 20)]).expect_err("too big");
+    assert_eq!(error.code, Code::OverLimit);
+    let private = "
+kernel @private(%m: buffer) workgroup(1024) {
+  private %p: u32[1000000]
+  store.u32 %p[0], 1
+}";
+    assert_eq!(launch(private, checked(), [1; 3], &[Words(vec![0])]).expect_err("too big").code, Code::OverLimit);
     let error = device.allocate(Memory { bytes: u64::MAX, indirect: false }).expect_err("too big");
     assert_eq!(error.code, Code::DeviceMemory);
     let error = device.allocate(Memory { bytes: 1 << 62, indirect: false }).expect_err("too big");
@@ -182,30 +200,4 @@ kernel @mix(%a: buffer readonly, %out: buffer) workgroup(32) {
     let expected = run(None, true);
     assert_eq!(run(Some(Caps::everything()), true), expected);
     assert_eq!(run(Some(Caps::web()), true), expected);
-}
-
-#[test]
-#[ignore = "measures, does not test"]
-fn speed() {
-    let source = "
-kernel @mandel(%m: buffer) workgroup(256) {
-  %i = global_id.x
-  %x0 = sub.f32 (mul.f32 (convert.f32 (and.u32 %i, 255)), 0.01), 2.0
-  %y0 = sub.f32 (mul.f32 (convert.f32 (shr.u32 %i, 8)), 0.01), 1.25
-  %k: u32, %x: f32, %y: f32 = loop (%k: u32 = 0, %x: f32 = 0.0, %y: f32 = 0.0) {
-    %x2 = mul.f32 %x, %x
-    %y2 = mul.f32 %y, %y
-    %go = and (lt.u32 %k, 100), (le.f32 (add.f32 %x2, %y2), 4.0)
-    while %go next (add.u32 %k, 1), (add.f32 (sub.f32 %x2, %y2), %x0), (add.f32 (mul.f32 (mul.f32 2.0, %x), %y), %y0)
-  }
-  store.u32 %m[%i], %k
-}";
-    for checked in [false, true] {
-        let start = std::time::Instant::now();
-        let options = Options { checked, ..Options::default() };
-        let found = launch(source, options, [256, 1, 1], &[Words(vec![0; 65536])]).expect("no fault").remove(0);
-        let steps: u64 = found.iter().map(|k| u64::from(*k)).sum();
-        let ns = start.elapsed().as_nanos() as f64 / (steps as f64 * 12.0);
-        eprintln!("checked {checked}: {steps} iterations, {:?}, {ns:.2} ns an operation", start.elapsed());
-    }
 }
