@@ -174,12 +174,12 @@ impl Workgroup {
     fn meet(&mut self, program: &Program, buffers: &mut Buffers) -> Result<bool, Fault> {
         let mut went_on = false;
         // Subgroups, then groups of four of them.
-        let (count, wide) = (self.threads.len(), |width: usize| (0..self.threads.len()).step_by(width).map(move |f| (f, width)));
+        let (count, wide) =
+            (self.threads.len(), |width: usize| (0..self.threads.len()).step_by(width).map(move |f| (f, width)));
         for (first, width) in wide(32).chain(wide(128)).collect::<Vec<_>>() {
             let lanes = &self.threads[first..count.min(first + width)];
-            let waits = |t: &&Thread| {
-                t.state == State::Lanes && (t.instruction(program).name[0] == "wgmma") == (width == 128)
-            };
+            let waits =
+                |t: &&Thread| t.state == State::Lanes && (t.instruction(program).name[0] == "wgmma") == (width == 128);
             let Some(one) = lanes.iter().find(waits) else { continue };
             let here = (one.frames.len(), one.frame().code, one.frame().at);
             let instruction = one.instruction(program);

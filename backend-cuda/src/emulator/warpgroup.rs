@@ -14,7 +14,8 @@ const DEPTH: usize = 16;
 
 /// `wgmma.mma_async.sync.aligned.m64nNk16.acc.factor.factor {..}, a, b, scale, sign, sign, across, across`.
 pub(super) fn product(all: &mut Together<'_>, ins: &Instruction, which: &[usize]) -> Result<(), String> {
-    let [sums, a, b, Operand::Bits(1), Operand::Bits(1), Operand::Bits(1), across_a, across_b] = &ins.operands[..] else {
+    let [sums, a, b, Operand::Bits(1), Operand::Bits(1), Operand::Bits(1), across_a, across_b] = &ins.operands[..]
+    else {
         return Err("a product of another form".into());
     };
     let Operand::List(sums) = sums else { return Err("a product without sums".into()) };
