@@ -5,7 +5,7 @@
 //! | `auto` | CUDA if there is a card, else a graphics card through wgpu, else the reference machine |
 //! | `interpreter`, `interpreter:16` | the reference machine, with subgroups of 16 |
 //! | `lowered:web`, `lowered:sm_80` | the reference machine on kernels lowered for WebGPU's defaults or a CUDA card |
-//! | `ptx`, `ptx:sm_75` | a reading of the PTX for that architecture (`sm_90`), on the host |
+//! | `ptx`, `ptx:sm_75` | a reading of the PTX for that architecture (`sm_90a`), on the host |
 //! | `wgpu`, `wgpu:1`, `wgpu:lavapipe` | the first hardware adapter, or the one of this number or name |
 //! | `cuda`, `cuda:1` | the first CUDA card, or the card of this number |
 
@@ -83,7 +83,7 @@ impl Selector {
             },
             "lowered" => Profile::parse(rest.unwrap_or("web")).map(Selector::Lowered),
             "ptx" => {
-                let name = rest.unwrap_or("sm_90");
+                let name = rest.unwrap_or("sm_90a");
                 Target::from_name(name)
                     .map(Selector::Ptx)
                     .ok_or_else(|| format!("`{name}` is no target: use `sm_75` or later"))

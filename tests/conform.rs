@@ -36,7 +36,7 @@ fn configurations() -> Vec<(String, Selector, Option<Profile>)> {
         ("interpreter of width 4".to_owned(), Selector::Interpreter(4), None),
         ("interpreter of width 64".to_owned(), Selector::Interpreter(64), None),
     ];
-    for name in ["ptx:sm_75", "ptx:sm_80", "ptx:sm_90"] {
+    for name in ["ptx:sm_75", "ptx:sm_80", "ptx:sm_90a"] {
         all.push((name.to_owned(), Selector::parse(name).expect("it is a device's name"), None));
     }
     let (found, _) = devices::find();

@@ -1,4 +1,5 @@
-//! The device. Without a card only what is said about that is tested, unless `GIRIH_REQUIRE_CUDA` is set.
+//! The device, and the reading of PTX that stands for it where there is no card; `GIRIH_REQUIRE_CUDA` makes a missing card a
+//! failure.
 
 use girih_core::diag::Code;
 use girih_core::ir::{Module, Type, Verified, text, verify};
@@ -6,7 +7,16 @@ use girih_core::runtime::{
     Argument, BufferId, Command, Constant, Device, Dispatch, Grid, LoadOptions, Memory, ProgramId,
 };
 use girih_core::span::Sources;
-use girih_cuda::{Settings, devices, open, open_with};
+use girih_cuda::ptx::Target;
+use girih_cuda::{Emulator, Settings, devices, open, open_with};
+
+/// Every device to test: the reading of PTX, and the first card if there is one.
+fn each(test: impl Fn(&mut dyn Device)) {
+    test(&mut Emulator::new(Target::from_name("sm_90a").expect("it is a target")));
+    if let Some(mut device) = card() {
+        test(device.as_mut());
+    }
+}
 
 /// The first card; none if it may be missing and is.
 fn card() -> Option<Box<dyn Device>> {
@@ -68,25 +78,25 @@ fn a_missing_driver_or_card_is_said_plainly() {
 
 #[test]
 fn memory_is_zero_written_read_copied_and_cleared() {
-    let Some(mut device) = card() else { return };
-    let device = device.as_mut();
-    let (a, b) = (buffer(device, 40 << 20), buffer(device, 40 << 20));
-    assert!(words(device, a, 10 << 20).iter().all(|w| *w == 0));
-    let pattern: Vec<u32> = (0..10 << 20).collect();
-    device.write(a, 0, &bytes(&pattern)).expect("it is written");
-    let copy = Command::Copy { from: (a, 8), to: (b, 16), bytes: (40 << 20) - 16 };
-    device.submit(&[copy, Command::Clear { at: (b, 20), bytes: 8 }]).expect("it is queued");
-    let found = words(device, b, 10 << 20);
-    assert_eq!(found[..8], [0, 0, 0, 0, 2, 0, 0, 5]);
-    assert_eq!(found[10 << 19], (10 << 19) - 2);
-    device.free(a);
-    let again = buffer(device, 40 << 20);
-    assert!(words(device, again, 10 << 20).iter().all(|w| *w == 0), "memory that is used again is cleared");
-    for (offset, length) in [(2, 4), (0, 2), (40 << 20, 4), (u64::MAX - 3, 4)] {
-        let error = device.read(again, offset, &mut vec![0; length]).expect_err("it is outside");
-        assert_eq!(error.code, Code::BadArguments);
-    }
-    assert_eq!(device.read(a, 0, &mut [0; 4]).is_err(), a != again);
+    each(|device| {
+        let (a, b) = (buffer(device, 40 << 20), buffer(device, 40 << 20));
+        assert!(words(device, a, 10 << 20).iter().all(|w| *w == 0));
+        let pattern: Vec<u32> = (0..10 << 20).collect();
+        device.write(a, 0, &bytes(&pattern)).expect("it is written");
+        let copy = Command::Copy { from: (a, 8), to: (b, 16), bytes: (40 << 20) - 16 };
+        device.submit(&[copy, Command::Clear { at: (b, 20), bytes: 8 }]).expect("it is queued");
+        let found = words(device, b, 10 << 20);
+        assert_eq!(found[..8], [0, 0, 0, 0, 2, 0, 0, 5]);
+        assert_eq!(found[10 << 19], (10 << 19) - 2);
+        device.free(a);
+        let again = buffer(device, 40 << 20);
+        assert!(words(device, again, 10 << 20).iter().all(|w| *w == 0), "memory that is used again is cleared");
+        for (offset, length) in [(2, 4), (0, 2), (40 << 20, 4), (u64::MAX - 3, 4)] {
+            let error = device.read(again, offset, &mut vec![0; length]).expect_err("it is outside");
+            assert_eq!(error.code, Code::BadArguments);
+        }
+        assert_eq!(device.read(a, 0, &mut [0; 4]).is_err(), a != again);
+    });
 }
 
 const ROUNDS: &str = "kernel @step(%from: buffer readonly, %to: buffer, %grid: buffer) workgroup(32) {
@@ -107,42 +117,41 @@ const ROUNDS: &str = "kernel @step(%from: buffer readonly, %to: buffer, %grid: b
 /// Each round's grid is written by the one before: nothing is read back in between.
 #[test]
 fn grids_in_memory_follow_each_other() {
-    let Some(mut device) = card() else { return };
-    let device = device.as_mut();
-    let program = load(device, ROUNDS)[0];
-    let [a, b, grids] = [(); 3].map(|()| buffer(device, 1 << 20));
-    device.write(grids, 0, &bytes(&[3, 1, 1])).expect("it is written");
-    let mut commands = vec![];
-    for round in 0..40u64 {
-        let (from, to) = if round % 2 == 0 { (a, b) } else { (b, a) };
-        // A buffer argument starts at a multiple of 256 bytes.
-        let arguments =
-            [Argument::Buffer(from, 0), Argument::Buffer(to, 0), Argument::Buffer(grids, 256 * (round + 1))];
-        commands.push(dispatch(program, Grid::Indirect(grids, 256 * round), &arguments));
-    }
-    device.submit(&commands).expect("it is queued");
-    let found = words(device, a, 32 * 60);
-    // Workgroup w adds w in every round that it is part of: from round w - 2 on, 40 rounds in all.
-    for (i, word) in found.iter().enumerate() {
-        let group = i as u32 / 32;
-        let rounds = if group < 3 { 40 } else { 42u32.saturating_sub(group) };
-        assert_eq!(*word, group * rounds, "word {i}");
-    }
+    each(|device| {
+        let program = load(device, ROUNDS)[0];
+        let [a, b, grids] = [(); 3].map(|()| buffer(device, 1 << 20));
+        device.write(grids, 0, &bytes(&[3, 1, 1])).expect("it is written");
+        let mut commands = vec![];
+        for round in 0..40u64 {
+            let (from, to) = if round % 2 == 0 { (a, b) } else { (b, a) };
+            // A buffer argument starts at a multiple of 256 bytes.
+            let arguments =
+                [Argument::Buffer(from, 0), Argument::Buffer(to, 0), Argument::Buffer(grids, 256 * (round + 1))];
+            commands.push(dispatch(program, Grid::Indirect(grids, 256 * round), &arguments));
+        }
+        device.submit(&commands).expect("it is queued");
+        let found = words(device, a, 32 * 60);
+        // Workgroup w adds w in every round that it is part of: from round w - 2 on, 40 rounds in all.
+        for (i, word) in found.iter().enumerate() {
+            let group = i as u32 / 32;
+            let rounds = if group < 3 { 40 } else { 42u32.saturating_sub(group) };
+            assert_eq!(*word, group * rounds, "word {i}");
+        }
+    });
 }
 
 #[test]
 fn traps_are_reported_once() {
-    let Some(mut device) = card() else { return };
-    let device = device.as_mut();
-    let source =
-        "kernel @k(%m: buffer, %n: u32) workgroup(32) {\n  trap_if (gt.u32 %n, 5) code(7)\n  store.u32 %m[0], %n\n}\n";
-    let (program, m) = (load(device, source)[0], buffer(device, 16));
-    let run = |n| dispatch(program, Grid::Workgroups([1, 1, 1]), &[Argument::Buffer(m, 0), number(n)]);
-    device.submit(&[run(6)]).expect("it is queued");
-    assert_eq!(device.wait().expect_err("it traps").code, Code::Trap);
-    device.submit(&[run(5)]).expect("it is queued");
-    device.wait().expect("the trap is forgotten");
-    assert_eq!(words(device, m, 1), [5]);
+    each(|device| {
+        let source = "kernel @k(%m: buffer, %n: u32) workgroup(32) {\n  trap_if (gt.u32 %n, 5) code(7)\n  store.u32 %m[0], %n\n}\n";
+        let (program, m) = (load(device, source)[0], buffer(device, 16));
+        let run = |n| dispatch(program, Grid::Workgroups([1, 1, 1]), &[Argument::Buffer(m, 0), number(n)]);
+        device.submit(&[run(6)]).expect("it is queued");
+        assert_eq!(device.wait().expect_err("it traps").code, Code::Trap);
+        device.submit(&[run(5)]).expect("it is queued");
+        device.wait().expect("the trap is forgotten");
+        assert_eq!(words(device, m, 1), [5]);
+    });
 }
 
 #[test]
@@ -171,22 +180,22 @@ fn machine_code_is_kept_between_runs() {
 
 #[test]
 fn shared_memory_beyond_48_kib_and_of_chosen_length() {
-    let Some(mut device) = card() else { return };
-    let device = device.as_mut();
-    let source = "kernel @large(%m: buffer) workgroup(32) {\n  shared %s: u32[15000]\n  %i = local_index\n  \
+    each(|device| {
+        let source = "kernel @large(%m: buffer) workgroup(32) {\n  shared %s: u32[15000]\n  %i = local_index\n  \
                   store.u32 %s[%i + 14900], %i\n  barrier\n  store.u32 %m[%i], (load.u32 %s[(xor.u32 %i, 1) + 14900])\n}\n\
                   kernel @chosen(%m: buffer, %n: u32) workgroup(32) {\n  shared %a: u32[%n]\n  shared %b: u64[%n]\n  \
                   %i = local_index\n  store.u32 %a[%i], %i\n  store.u64 %b[%i], 9\n  barrier\n  \
                   store.u32 %m[%i], (add.u32 (load.u32 %a[(xor.u32 %i, 1)]), (convert.u32 (load.u64 %b[%i])))\n}\n";
-    let programs = load(device, source);
-    let m = buffer(device, 128);
-    let one = Grid::Workgroups([1, 1, 1]);
-    device.submit(&[dispatch(programs[0], one, &[Argument::Buffer(m, 0)])]).expect("it is queued");
-    assert_eq!(words(device, m, 4), [1, 0, 3, 2]);
-    for n in [32, 9000] {
-        device.submit(&[dispatch(programs[1], one, &[Argument::Buffer(m, 0), number(n)])]).expect("it is queued");
-        assert_eq!(words(device, m, 4), [10, 9, 12, 11]);
-    }
-    let most = dispatch(programs[1], one, &[Argument::Buffer(m, 0), number(1 << 20)]);
-    assert_eq!(device.submit(&[most]).expect_err("that is too much").code, Code::OverLimit);
+        let programs = load(device, source);
+        let m = buffer(device, 128);
+        let one = Grid::Workgroups([1, 1, 1]);
+        device.submit(&[dispatch(programs[0], one, &[Argument::Buffer(m, 0)])]).expect("it is queued");
+        assert_eq!(words(device, m, 4), [1, 0, 3, 2]);
+        for n in [32, 9000] {
+            device.submit(&[dispatch(programs[1], one, &[Argument::Buffer(m, 0), number(n)])]).expect("it is queued");
+            assert_eq!(words(device, m, 4), [10, 9, 12, 11]);
+        }
+        let most = dispatch(programs[1], one, &[Argument::Buffer(m, 0), number(1 << 20)]);
+        assert_eq!(device.submit(&[most]).expect_err("that is too much").code, Code::OverLimit);
+    });
 }

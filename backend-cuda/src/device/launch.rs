@@ -108,12 +108,8 @@ impl Cuda {
 
     /// Bytes of shared memory that a launch asks for.
     fn shared(&self, program: &Program, kernel: &Kernel, chosen: &[u32]) -> Result<u32, Diagnostic> {
-        let bytes = kernel.shared.bytes(chosen);
         let most = self.card.caps.dynamic_shared_bytes;
-        if bytes > most {
-            let message = format!("a workgroup asks for {bytes} bytes of shared memory, but the device allows {most}");
-            return Err(Diagnostic::new(Code::OverLimit, program.entry.source.span, message));
-        }
+        let bytes = kernel.shared.bytes(chosen, most, &program.entry.source)?;
         if !chosen.is_empty() {
             kernel.allow(bytes)?;
         }

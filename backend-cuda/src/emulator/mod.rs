@@ -126,13 +126,15 @@ impl Emulator {
                 ([word(0), word(1), word(2)], &loaded.direct)
             }
         };
+        let most = self.caps.dynamic_shared_bytes;
+        let asked = text.rendered.shared.bytes(&plan.dynamic_shared, most, &loaded.entry.source)?;
         let launch = Launch {
             program: &text.program,
             entry: text.entry,
             grid,
             workgroup: record.workgroup,
             params: &params,
-            asked: text.rendered.shared.bytes(&plan.dynamic_shared).into(),
+            asked: asked.into(),
             together: record.cooperative,
         };
         machine::run(&launch, &mut self.buffers).map_err(|fault| at_line(&text.program, fault))

@@ -1,6 +1,7 @@
 //! Where a kernel's shared memories lie: as arrays of their own while they fit the 48 KiB that every launch has, otherwise (and
 //! where a length is chosen at launch) one after another in the memory that is asked for at launch.
 
+use girih_core::diag::{Code, Diagnostic};
 use girih_core::ir::{Function, MemoryId, Space};
 use std::fmt::Write;
 
@@ -51,10 +52,16 @@ pub struct SharedSize {
 }
 
 impl SharedSize {
-    /// Bytes to ask for at a launch where the memories of chosen length have so many bytes.
-    pub fn bytes(&self, chosen: &[u32]) -> u32 {
-        let place = |end: u32, (bytes, align): (&u32, &u32)| end.next_multiple_of(*align).saturating_add(*bytes);
-        chosen.iter().zip(&self.chosen).fold(self.asked, place)
+    /// Bytes to ask for at a launch of a kernel where the memories of chosen length have so many bytes; an error if that is more than
+    /// `most`.
+    pub fn bytes(&self, chosen: &[u32], most: u32, kernel: &Function) -> Result<u32, Diagnostic> {
+        let place = |end: u64, (bytes, align): (&u32, &u32)| end.next_multiple_of((*align).into()) + u64::from(*bytes);
+        let bytes = chosen.iter().zip(&self.chosen).fold(self.asked.into(), place);
+        if bytes <= most.into() {
+            return Ok(bytes as u32);
+        }
+        let message = format!("a workgroup asks for {bytes} bytes of shared memory, but the device allows {most}");
+        Err(Diagnostic::new(Code::OverLimit, kernel.span, message))
     }
 }
 

@@ -21,7 +21,7 @@ pub(super) fn plan(entry: &Entry, arguments: &[Argument], grid: Grid) -> Result<
         .memories
         .iter()
         .filter(|m| entry.source.as_constant(m.length).is_none())
-        .map(|m| prologue.value(&entry.source, m.length) as u32 * m.element.bytes())
+        .map(|m| (prologue.value(&entry.source, m.length) as u32).saturating_mul(m.element.bytes()))
         .collect();
     Ok(Plan { grid, parameters, dynamic_shared })
 }
