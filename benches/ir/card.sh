@@ -19,7 +19,7 @@ nvidia-smi --query-gpu=name,driver_version --format=csv,noheader
 
 for device in cuda:0 wgpu:NVIDIA; do
   part "conformance on $device"
-  timeout 200 "$girih" conform --device "$device" --programs tests/ir --random "$random" --pack 32 >"$out/conform-${device%%:*}.txt" 2>&1
+  timeout 400 "$girih" conform --device "$device" --programs tests/ir --random "$random" --pack 32 >"$out/conform-${device%%:*}.txt" 2>&1
   echo "exit $?"
   grep -v ' passed ' "$out/conform-${device%%:*}.txt" | cut -c1-230 | head -25
   grep ' passed ' "$out/conform-${device%%:*}.txt"

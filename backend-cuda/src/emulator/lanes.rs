@@ -18,6 +18,7 @@ pub(super) fn perform(
         ["vote", "sync", how, _] => vote(&mut all, ins, which, how),
         ["shfl", "sync", how, _] => shuffle(&mut all, ins, which, how),
         ["redux", "sync", how, ty] => reduce(&mut all, ins, which, how, ty),
+        ["wgmma", ..] => super::warpgroup::product(&mut all, ins, which),
         ["wmma", ..] => fragments::perform(&mut all, ins, &name, which, buffers),
         _ => Err(format!("`{}` is not known", ins.name.join("."))),
     }

@@ -173,18 +173,23 @@ impl Workgroup {
     /// Lets the lanes of each subgroup communicate that have all come.
     fn meet(&mut self, program: &Program, buffers: &mut Buffers) -> Result<bool, Fault> {
         let mut went_on = false;
-        for first in (0..self.threads.len()).step_by(32) {
-            let lanes = &self.threads[first..self.threads.len().min(first + 32)];
-            let Some(one) = lanes.iter().find(|t| t.state == State::Lanes) else { continue };
+        // Subgroups, then groups of four of them.
+        let (count, wide) =
+            (self.threads.len(), |width: usize| (0..self.threads.len()).step_by(width).map(move |f| (f, width)));
+        for (first, width) in wide(32).chain(wide(128)).collect::<Vec<_>>() {
+            let lanes = &self.threads[first..count.min(first + width)];
+            let waits =
+                |t: &&Thread| t.state == State::Lanes && (t.instruction(program).name[0] == "wgmma") == (width == 128);
+            let Some(one) = lanes.iter().find(waits) else { continue };
             let here = (one.frames.len(), one.frame().code, one.frame().at);
             let instruction = one.instruction(program);
-            let members = if matches!(instruction.name[0].as_str(), "wmma") {
+            let members = if matches!(instruction.name[0].as_str(), "wmma" | "wgmma") {
                 u64::MAX
             } else {
                 instruction.operands.last().map_or(0, |mask| value(one, mask, self.id, &[0; 3], &[0; 3]))
             };
             let came = |t: &Thread| t.state == State::Lanes && (t.frames.len(), t.frame().code, t.frame().at) == here;
-            let member = |t: &Thread| members >> (t.index - first) & 1 == 1;
+            let member = |t: &Thread| members >> ((t.index - first) % 32) & 1 == 1;
             if !lanes.iter().all(|t| t.state == State::Done || !member(t) || came(t)) {
                 continue;
             }
@@ -221,7 +226,8 @@ impl Workgroup {
                 thread.state = State::Barrier;
                 return Ok(());
             }
-            "vote" | "shfl" | "redux" | "wmma" => {
+            "wgmma" if name[1] != "mma_async" => {}
+            "vote" | "shfl" | "redux" | "wmma" | "wgmma" => {
                 thread.state = State::Lanes;
                 return Ok(());
             }

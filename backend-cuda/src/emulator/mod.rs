@@ -3,7 +3,8 @@
 //!
 //! Invariant: it shares nothing with the generator but the text. Registers hold rubbish at first, integer division by zero gives
 //! all ones, a lane that is not there gives rubbish, memory accesses are checked for their bounds and alignment: what a card would
-//! let pass is found. Copies beside the program are made at once, and warpgroup products are not known.
+//! let pass is found. Copies beside the program and products of warpgroups are made at once: a wait that is missing is the
+//! interpreter's to find.
 
 mod alu;
 mod fragments;
@@ -11,11 +12,12 @@ mod lanes;
 mod machine;
 mod memory;
 mod parse;
+mod warpgroup;
 
 use crate::ptx::{self, Entry as Rendered, Launches, Target};
 use girih_core::diag::{Code, Diagnostic};
 use girih_core::idx::{Idx, IndexVec};
-use girih_core::ir::{Caps, Feature, FunctionId, Module, Verified};
+use girih_core::ir::{Caps, FunctionId, Module, Verified};
 use girih_core::lower::{Compiled, Entry, Parameter, PlannedGrid, compile};
 use girih_core::runtime::{
     BufferId, Command, Device, DeviceInfo, DeviceKind, Dispatch, LoadOptions, Memory, ProgramId, Timing, trap,
@@ -68,7 +70,7 @@ impl Emulator {
             driver: env!("CARGO_PKG_VERSION").into(),
             backend: "PTX, read on the host".into(),
         };
-        let caps = Caps::cuda(target.sm, target.specific).without(Feature::Wgmma);
+        let caps = Caps::cuda(target.sm, target.specific);
         let (buffers, live) = (vec![vec![0; 16]], vec![true]);
         Emulator { target, info, caps, buffers, live, programs: IndexVec::new(), failed: None }
     }

@@ -26,8 +26,8 @@ const SIZE: [u32; 2] = [8, 2];
 struct Generator<'a> {
     tape: std::slice::Iter<'a, u8>,
     b: Builder,
-    /// Values of `u32`, `i32`, `f32`, `bool`, `u64`, in this order.
-    pools: [Vec<ValueId>; 5],
+    /// Values of `u32`, `i32`, `f32`, `bool`, `u64`, in this order, then indices of the output and of private memory.
+    pools: [Vec<ValueId>; 7],
     input: ValueId,
     output: ValueId,
     scratch: ValueId,
@@ -76,9 +76,9 @@ impl Generator<'_> {
             }
             self.budget -= 1;
             match self.next(16) {
-                0..=6 => self.arithmetic(),
+                0..=5 => self.arithmetic(),
                 7 => self.compare(),
-                8 => self.load(),
+                6 | 8 => self.load(),
                 9 => self.store(),
                 10 => self.adjacent(),
                 11 if depth < 4 => self.branch(depth),
@@ -148,6 +148,19 @@ impl Generator<'_> {
         self.b.op(Op::And, Scalar::U32, &[x, mask])
     }
 
+    /// An index that has been used before, most of the time, so that accesses meet.
+    fn place(&mut self, private: bool) -> ValueId {
+        let pool = 5 + usize::from(private);
+        let n = self.pools[pool].len();
+        if n > 0 && self.next(3) > 0 {
+            let back = self.next(n.min(3));
+            return self.pools[pool][n - 1 - back];
+        }
+        let place = if private { self.index(16) } else { self.own_index() };
+        self.pools[pool].push(place);
+        place
+    }
+
     fn own_index(&mut self) -> ValueId {
         let (i, own) = (self.index(OWN), self.own);
         self.b.op(Op::Add, Scalar::U32, &[own, i])
@@ -156,8 +169,8 @@ impl Generator<'_> {
     fn load(&mut self) {
         let (memory, index) = match self.next(3) {
             0 => (self.input, self.index(INPUT)),
-            1 => (self.output, self.own_index()),
-            _ => (self.scratch, self.index(16)),
+            1 => (self.output, self.place(false)),
+            _ => (self.scratch, self.place(true)),
         };
         let x = self.b.load(Scalar::U32, memory, index);
         self.keep(0, x);
@@ -166,8 +179,8 @@ impl Generator<'_> {
     fn store(&mut self) {
         let x = self.value(0);
         let (memory, index) = match self.next(2) {
-            0 => (self.output, self.own_index()),
-            _ => (self.scratch, self.index(16)),
+            0 => (self.output, self.place(false)),
+            _ => (self.scratch, self.place(true)),
         };
         self.b.store(Scalar::U32, memory, index, x);
     }
@@ -182,6 +195,10 @@ impl Generator<'_> {
         for k in 0..4 {
             let k = self.b.u32(k);
             let at = self.b.op(Op::Add, Scalar::U32, &[base, k]);
+            if self.next(5) == 4 {
+                if self.next(2) == 0 { self.load() } else { self.store() }
+            }
+            self.pools[5].push(at);
             if store {
                 let x = self.value(0);
                 self.b.store(Scalar::U32, self.output, at, x);
@@ -375,7 +392,7 @@ fn module(tape: &[u8]) -> Module {
         let i = b.u32(i);
         b.store(Scalar::U32, scratch, i, i);
     }
-    let pools = [vec![n, id], vec![], vec![x], vec![], vec![]];
+    let pools = [vec![n, id], vec![], vec![x], vec![], vec![], vec![], vec![]];
     let mut g = Generator { tape: tape.iter(), b, pools, input, output, scratch, shared, own, budget: 60, loops: 0 };
     while g.budget > 0 && g.tape.len() > 0 {
         g.statements(0);

@@ -3,13 +3,16 @@
 //! Regions are laid out one after another behind the instruction that holds them; each ends with its terminator, so there
 //! are no jumps, only the places where lanes go on that [`super::machine`] keeps.
 
+use super::frame::owners;
+use super::liveness::last_uses;
 use super::mask::LANES;
-use crate::idx::IndexVec;
+use crate::idx::{Idx, IndexVec};
 use crate::ir::attrs::Attr;
 use crate::ir::eval::{self, Function as Meaning};
 use crate::ir::function::{Def, Function, FunctionId, Inst, InstId, Module, RegionId, ValueId};
 use crate::ir::ops::Op;
 use crate::ir::types::{CoopUse, MatrixShape, Space, Type};
+use std::collections::{BTreeSet, HashMap};
 
 /// How many invocations run in step, and how they are grouped.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -164,7 +167,9 @@ pub(super) fn prepare(module: &Module, id: FunctionId, team: Team) -> Code {
         arrays: vec![],
         private_bytes: 0,
     };
-    let mut p = Prepare { function, team, slots, code, holders: vec![] };
+    let last = last_uses(function);
+    let mut p =
+        Prepare { function, team, slots, code, holders: vec![], last, live: BTreeSet::new(), free: HashMap::new() };
     p.code.params = function.params.iter().map(|v| p.slot(*v)).collect();
     p.arrays();
     if let Some(prologue) = function.launch.as_ref().and_then(|launch| launch.prologue) {
@@ -181,6 +186,12 @@ struct Prepare<'a> {
     code: Code,
     /// The instructions whose regions are being laid out, outermost first.
     holders: Vec<&'a Inst>,
+    /// The last step that needs each value.
+    last: IndexVec<ValueId, usize>,
+    /// Values that have a place, those that are needed for the shortest time first.
+    live: BTreeSet<(usize, usize)>,
+    /// Places of values that are no longer needed, by their size.
+    free: HashMap<usize, Vec<usize>>,
 }
 
 impl<'a> Prepare<'a> {
@@ -199,9 +210,20 @@ impl<'a> Prepare<'a> {
             }
             Type::Token | Type::Tile(_) | Type::Term => (Owner::Lane, 1, self.team.lanes),
         };
-        let counter = if owner == Owner::Handle { &mut self.code.handles } else { &mut self.code.values };
-        let slot = Slot { owner, offset: *counter, components };
-        *counter += if owner == Owner::Handle { 1 } else { size };
+        let offset = if owner == Owner::Handle {
+            self.code.handles += 1;
+            self.code.handles - 1
+        } else {
+            // What stays is filled in once, before the first step, so it has a place that no other value had.
+            let stays = self.last[value] == usize::MAX;
+            let used = self.free.get_mut(&size).filter(|_| !stays).and_then(Vec::pop);
+            used.unwrap_or_else(|| {
+                self.code.values += size;
+                self.code.values - size
+            })
+        };
+        let slot = Slot { owner, offset, components };
+        self.live.insert((self.last[value], value.index()));
         if let Def::Constant(bits) = self.function.values[value].def {
             self.code.constants.push((slot, bits));
         }
@@ -210,6 +232,18 @@ impl<'a> Prepare<'a> {
     }
     fn slots(&mut self, values: &[ValueId]) -> Vec<Slot> {
         values.iter().map(|v| self.slot(*v)).collect()
+    }
+
+    /// Frees the places of values that no step from this one on needs.
+    fn release(&mut self, next: usize) {
+        while let Some((last, value)) = self.live.first().copied().filter(|(last, _)| *last < next) {
+            self.live.remove(&(last, value));
+            let Some(slot) = self.slots[ValueId::from_usize(value)] else { continue };
+            let size = slot.components * owners(slot, self.team);
+            if slot.owner != Owner::Handle {
+                self.free.entry(size).or_default().push(slot.offset);
+            }
+        }
     }
 
     fn arrays(&mut self) {
@@ -246,6 +280,7 @@ impl<'a> Prepare<'a> {
     }
 
     fn inst(&mut self, id: InstId, inst: &'a Inst) {
+        self.release(self.code.steps.len());
         let (operands, results) = (self.slots(&inst.operands), self.slots(&inst.results));
         let at = self.code.steps.len();
         let action = self.action(inst, &operands, &results);

@@ -49,6 +49,8 @@ pub struct Interpreter {
 }
 
 const TRAPS: usize = 0;
+/// Most bytes of values and private memory of a workgroup.
+const FRAME_BYTES: u64 = 1 << 31;
 
 impl Interpreter {
     /// A device without buffers.
@@ -146,7 +148,9 @@ impl Interpreter {
             Parameter::Scalar(constant) => Bound::Number(constant.bits),
         };
         let parameters: Vec<Bound> = plan.parameters.iter().map(bound).collect();
+        let most = self.caps.shared_bytes.max(self.caps.dynamic_shared_bytes);
         let dispatch = Dispatch {
+            most_shared: most as usize,
             program: &loaded.program,
             parameters: &parameters,
             grid,
@@ -257,6 +261,12 @@ impl Device for Interpreter {
             }
             let team = Team::new(size, width.unwrap_or(self.options.subgroup));
             let program = Program::new(module.clone(), entry.kernel, team);
+            if program.frame_bytes() > FRAME_BYTES {
+                let (bytes, name) = (program.frame_bytes() >> 20, &kernel.name);
+                let message = format!("the values and private arrays of `@{name}` take {bytes} MiB for one workgroup");
+                found.push(Diagnostic::new(Code::OverLimit, kernel.span, message).hint("make the workgroup smaller"));
+                continue;
+            }
             loaded.push(Some(Loaded { program, entry, settings }));
         }
         if !found.is_empty() {

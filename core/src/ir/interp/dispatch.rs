@@ -41,6 +41,8 @@ pub(super) struct Dispatch<'a> {
     pub grid: [u32; 3],
     /// Bytes of the shared arrays whose length is chosen at launch.
     pub dynamic_shared: &'a [u32],
+    /// Bytes of shared memory that a workgroup can have.
+    pub most_shared: usize,
     pub settings: Settings,
 }
 

@@ -18,8 +18,9 @@ use crate::ir::function::{FunctionId, Inst};
 use crate::ir::types::Space;
 use crate::span::Span;
 
-/// Most calls that may be under way at once.
+/// Most calls that may be under way at once, and the most numbers that they may hold if all were like the last.
 const CALL_DEPTH: usize = 100_000;
+const CALL_VALUES: usize = 1 << 27;
 
 /// The memories of a device that a dispatch reaches.
 #[derive(Debug, Default)]
@@ -392,11 +393,12 @@ impl<'a> Machine<'a> {
     }
 
     fn call(&mut self, program: &'a Program, step: &'a Step, callee: FunctionId) -> Result<(), Fault> {
-        if self.callers.len() >= CALL_DEPTH {
-            let message = format!("{CALL_DEPTH} calls of `@{}` and others are under way", self.name(callee));
+        let code = program.code(callee);
+        let depth = self.callers.len();
+        if depth >= CALL_DEPTH || depth * (code.values + code.private_bytes * self.team.lanes / 8) > CALL_VALUES {
+            let message = format!("{depth} calls of `@{}` and others are under way", self.name(callee));
             return Err(self.fault(Kind::OutOfFuel, step, message).hint("recursion must end").into());
         }
-        let code = program.code(callee);
         let mut frame = self.spare_frame(callee, code);
         let (mask, team) = (self.mask, self.team);
         for (from, to) in step.operands.iter().zip(&code.params) {

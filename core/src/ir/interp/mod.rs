@@ -3,7 +3,7 @@
 //!
 //! | what | see |
 //! |---|---|
-//! | functions made ready: steps, places of values, shared memory | [`code`], [`program`] |
+//! | functions made ready: steps, places of values, shared memory | [`code`], [`liveness`], [`program`] |
 //! | control flow: who runs, who waits where | [`machine`] |
 //! | which operation is done where | [`perform`] |
 //! | vectors, positions, how being undefined spreads | [`values`] |
@@ -28,6 +28,7 @@ mod fault;
 mod fragments;
 mod frame;
 mod library;
+mod liveness;
 mod machine;
 mod mask;
 mod mbarriers;

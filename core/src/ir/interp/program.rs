@@ -40,6 +40,12 @@ impl Program {
         Program { module, main, team, granule, codes, reached }
     }
 
+    /// Bytes of values and private memory of all functions.
+    pub(super) fn frame_bytes(&self) -> u64 {
+        let bytes = |code: &Code| code.values as u64 * 8 + code.private_bytes as u64 * self.team.lanes as u64;
+        self.codes.iter().flatten().map(bytes).sum()
+    }
+
     /// A function made ready. All that can be called are.
     pub(super) fn code(&self, id: FunctionId) -> &Code {
         self.codes[id].as_ref().expect("functions that are reached were made ready")

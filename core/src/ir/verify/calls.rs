@@ -6,7 +6,7 @@ use super::structure::Context;
 use crate::diag::{Code, Diagnostic};
 use crate::idx::IndexVec;
 use crate::ir::function::{Def, Function, FunctionId, Inst, InstId, Module, ValueId};
-use crate::ir::ops::Op;
+use crate::ir::ops::{Op, Transfer};
 
 /// Checks one call against its callee.
 pub(super) fn call(cx: &mut Context<'_>, inst: &Inst) {
@@ -195,4 +195,23 @@ fn written_through(
     Diagnostic::new(Code::IrReadonly, inst.span, message)
         .label(callee.span, "defined here")
         .hint("leave `readonly` out of its parameter")
+}
+
+/// Which functions give results that their operands alone decide: they read no memory and no position. Those of the math library are.
+pub(super) fn decided_by_operands(module: &Module) -> IndexVec<FunctionId, bool> {
+    let mut decided: IndexVec<FunctionId, bool> = module.functions.iter().map(|_| true).collect();
+    let mut changed = true;
+    while std::mem::take(&mut changed) {
+        for (id, function) in module.functions.iter_enumerated() {
+            let mut still = decided[id];
+            function.walk(function.body, &mut |_, inst| {
+                still &= match inst.callee() {
+                    Some(callee) => decided.get(callee).is_some_and(|d| *d),
+                    None => matches!(inst.op.row().transfer, Transfer::Operands | Transfer::Regions),
+                }
+            });
+            changed |= std::mem::replace(&mut decided[id], still) != still;
+        }
+    }
+    decided
 }

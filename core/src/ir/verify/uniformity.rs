@@ -39,7 +39,7 @@ pub fn analyse(module: &Module, id: FunctionId) -> Levels {
     let function = &module.functions[id];
     let start = if function.launch.is_some() { Uniformity::Launch } else { Uniformity::Varying };
     let context = Context { control: start, params: vec![start; function.params.len()], site: None };
-    Analysis::run(function, &context)
+    Analysis::run(function, &context, &calls::decided_by_operands(module))
 }
 
 /// How control flow has come to a point, and what made it vary.
@@ -109,6 +109,8 @@ struct Context {
 
 struct Analysis<'a> {
     function: &'a Function,
+    /// Which functions' results follow from their operands alone.
+    decided: &'a IndexVec<FunctionId, bool>,
     levels: Levels,
     /// How each loop's iterations start: weakened by those who leave in between.
     iterations: IndexVec<RegionId, Control>,
@@ -117,8 +119,8 @@ struct Analysis<'a> {
     changed: bool,
 }
 
-impl Analysis<'_> {
-    fn run(function: &Function, context: &Context) -> Levels {
+impl<'a> Analysis<'a> {
+    fn run(function: &'a Function, context: &Context, decided: &'a IndexVec<FunctionId, bool>) -> Levels {
         let launch = |_| Uniformity::Launch;
         let mut levels = Levels {
             values: function.values.iter().map(launch).collect(),
@@ -129,6 +131,7 @@ impl Analysis<'_> {
         }
         let mut analysis = Analysis {
             function,
+            decided,
             levels,
             iterations: function.regions.iter().map(|_| Control::START).collect(),
             loops: vec![],
@@ -164,7 +167,9 @@ impl Analysis<'_> {
     }
 
     fn transfer(&mut self, inst: &Inst) {
+        let decided = inst.callee().and_then(|callee| self.decided.get(callee));
         let level = match inst.op.row().transfer {
+            Transfer::Always(_) if decided == Some(&true) => self.weakest(&inst.operands),
             Transfer::Always(level) => level,
             Transfer::Operands => self.weakest(&inst.operands),
             Transfer::Memory => self.loaded(inst),
@@ -270,6 +275,7 @@ impl Analysis<'_> {
 /// Holds a module without recursion to the rules, callers before callees, so that what is known of all calls is known.
 pub(super) fn check(module: &Module, found: &mut Vec<Diagnostic>) {
     let calls = calls::of_module(module);
+    let decided = calls::decided_by_operands(module);
     let mut contexts: IndexVec<FunctionId, Option<Context>> = module.functions.iter().map(|_| None).collect();
     for id in callers_first(&calls) {
         let function = &module.functions[id];
@@ -283,7 +289,7 @@ pub(super) fn check(module: &Module, found: &mut Vec<Diagnostic>) {
         if calls[id].is_empty() && !communicates(function) {
             continue;
         }
-        let levels = Analysis::run(function, &context);
+        let levels = Analysis::run(function, &context, &decided);
         hold(module, function, &levels, &context, found);
         for (inst, callee) in &calls[id] {
             call(&mut contexts[*callee], function, &levels, *inst);

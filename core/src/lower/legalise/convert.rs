@@ -6,7 +6,7 @@ use super::Context;
 use super::emit::Emit;
 use super::floats::SHORT;
 use super::narrow::NARROW;
-use super::words;
+use super::words::{self, halves, join};
 use crate::diag::Diagnostic;
 use crate::ir::{Builder, Feature, Op, Scalar, ScalarSet, Type, ValueId, math};
 
@@ -186,14 +186,6 @@ fn wide_integer(b: &mut Builder, cx: &mut Context<'_>, from: Scalar, to: Scalar,
     Ok(b.select(under, low_end, number))
 }
 
-/// A 64-bit integer from its words.
-fn join(b: &mut Builder, ty: Scalar, low: ValueId, high: ValueId) -> ValueId {
-    let (low, high) = (b.convert(Scalar::U64, low), b.convert(Scalar::U64, high));
-    let high = b.shl_by(high, 32);
-    let value = b.or(low, high);
-    b.bitcast(ty, value)
-}
-
 fn integer_to_float(b: &mut Builder, cx: &mut Context<'_>, from: Scalar, to: Scalar, x: ValueId) -> Result<ValueId> {
     // Short integers are exact in 32 bits.
     let (from, x) = match NARROW.has(from) {
@@ -206,9 +198,9 @@ fn integer_to_float(b: &mut Builder, cx: &mut Context<'_>, from: Scalar, to: Sca
         Scalar::F32 | Scalar::F64 if !wide => Ok(b.convert(to, x)),
         Scalar::F64 => {
             // Both words are exact, and so is the product: one rounding, of the sum.
-            let words = halves(b, x);
-            let high = if from.is_signed() { b.bitcast(Scalar::I32, words.1) } else { words.1 };
-            let (low, high) = (b.convert(Scalar::F64, words.0), b.convert(Scalar::F64, high));
+            let (low, high) = halves(b, x);
+            let high = if from.is_signed() { b.bitcast(Scalar::I32, high) } else { high };
+            let (low, high) = (b.convert(Scalar::F64, low), b.convert(Scalar::F64, high));
             let unit = power(b, Scalar::F64, 32);
             let high = b.mul(high, unit);
             Ok(b.add(high, low))
@@ -228,14 +220,6 @@ fn integer_to_float(b: &mut Builder, cx: &mut Context<'_>, from: Scalar, to: Sca
             lower(b, cx, to, float)
         }
     }
-}
-
-/// The words of a 64-bit integer, the lower one first.
-fn halves(b: &mut Builder, x: ValueId) -> (ValueId, ValueId) {
-    let unsigned = b.bitcast(Scalar::U64, x);
-    let low = b.convert(Scalar::U32, unsigned);
-    let high = b.shr_by(unsigned, 32);
-    (low, b.convert(Scalar::U32, high))
 }
 
 /// An integer whose magnitude keeps its 24 leading bits, the last of them 1 if anything below was lost: exact in an `f32`, and

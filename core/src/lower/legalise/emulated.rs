@@ -40,6 +40,7 @@ struct Emulated {
 impl Pass for Emulated {
     fn inst(&mut self, r: &mut Rewriter<'_>, inst: &Inst) -> Result<Option<Vec<Vec<ValueId>>>, Diagnostic> {
         if !concerns(inst.op) {
+            // Regions are rewritten by the walk.
             return Ok(None);
         }
         let x: Vec<ValueId> = inst.operands.iter().map(|v| r.value(self, *v)).collect();
@@ -56,11 +57,13 @@ impl Pass for Emulated {
                 let lane = self.lane(b);
                 b.compare_bits(Op::Eq, lane, 0)
             }
-            _ if self.width == 1 => alone(b, inst, &x),
+            _communicates if self.width == 1 => alone(b, inst, &x),
             Op::Ballot => self.ballot(b, x[0]),
             Op::Any | Op::All => self.vote(b, inst.op, x[0]),
             shuffles!() => self.shuffle(b, inst.op, x[0], x[1]),
-            _ => in_work_type(b, inst.element(), x[0], |b, x| self.collective(b, inst.op, x)),
+            reductions!() | scans!() => in_work_type(b, inst.element(), x[0], |b, x| self.collective(b, inst.op, x)),
+            arithmetic!() | aggregates!() | control!() | positions!() | barriers!() => return Ok(None),
+            accesses!() | atomics!() | fragments!() | asynchronous!() => return Ok(None),
         };
         Ok(Some(vec![vec![result]]))
     }

@@ -202,6 +202,26 @@ macro_rules! asynchronous {
             | Op::WgmmaWait
     };
 }
+/// All arithmetic on scalars and vectors.
+macro_rules! arithmetic {
+    () => {
+        plain_arithmetic!()
+            | integer_arithmetic!()
+            | compares!()
+            | roundings!()
+            | library!()
+            | approximations!()
+            | Op::Div
+            | Op::Neg
+            | Op::Abs
+            | Op::Fma
+            | Op::Mad
+            | Op::Select
+            | Op::Convert
+            | Op::Bitcast
+            | Op::Sqrt
+    };
+}
 /// All that is not arithmetic: what passes over scalar operations leave alone.
 macro_rules! not_arithmetic {
     () => {

@@ -6,6 +6,7 @@
 
 use super::Context;
 use super::emit::Emit;
+use super::words;
 use crate::diag::Diagnostic;
 use crate::ir::{Builder, Feature, Inst, Op, Scalar, ValueId};
 use crate::lower::rewrite::{Pass, Rewriter};
@@ -120,21 +121,14 @@ fn mulhi(b: &mut Builder, ty: Scalar, x: ValueId, y: ValueId) -> ValueId {
 
 /// A bit count of 64 bits from those of its words.
 fn count(b: &mut Builder, op: Op, ty: Scalar, x: ValueId) -> ValueId {
-    let low = b.convert(Scalar::U32, x);
-    let unsigned = b.bitcast(Scalar::U64, x);
-    let high = b.shr_by(unsigned, 32);
-    let high = b.convert(Scalar::U32, high);
+    let (low, high) = words::halves(b, x);
     let (in_low, in_high) = (b.same(op, &[low]), b.same(op, &[high]));
     let word = match op {
         Op::Popc => b.add(in_low, in_high),
         Op::ReverseBits => {
-            let upper = b.convert(Scalar::U64, in_low);
-            let upper = b.shl_by(upper, 32);
-            let lower = b.convert(Scalar::U64, in_high);
-            let both = b.or(upper, lower);
-            return b.bitcast(ty, both);
+            return words::join(b, ty, in_high, in_low);
         }
-        _ => {
+        _clz_or_ctz => {
             // Leading zeros are looked for in the upper word first, trailing ones in the lower.
             let (first, near, far) = if op == Op::Clz { (high, in_high, in_low) } else { (low, in_low, in_high) };
             let width = b.u32(32);

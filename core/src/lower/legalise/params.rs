@@ -3,6 +3,7 @@
 //! Invariant: the entry's slots stand for the kernel's parameters one to one.
 
 use super::emit::Emit;
+use super::words;
 use crate::ir::attrs::ParamAttrs;
 use crate::ir::{Builder, Caps, Def, Function, Op, Scalar, Type, Value, ValueId};
 use crate::lower::entry::Slot;
@@ -19,14 +20,14 @@ pub(super) fn run(kernel: &mut Function, slots: &mut Vec<Slot>, caps: &Caps) {
             slots.push(slot);
             continue;
         };
-        let words = words(scalar, caps);
-        if words == 0 {
+        let count = words_of(scalar, caps);
+        if count == 0 {
             b.function.params.push(param);
             slots.push(slot);
             continue;
         }
-        let new: Vec<ValueId> = (0..words).map(|i| word(&mut b, param, i, words)).collect();
-        slots.extend((0..words).map(|i| part(slot, i)));
+        let new: Vec<ValueId> = (0..count).map(|i| word(&mut b, param, i, count)).collect();
+        slots.extend((0..count).map(|i| part(slot, i)));
         let value = join(&mut b, scalar, &new);
         replace(&mut b.function, param, value);
     }
@@ -36,7 +37,7 @@ pub(super) fn run(kernel: &mut Function, slots: &mut Vec<Slot>, caps: &Caps) {
 }
 
 /// How many words stand for a parameter; 0 if it stays.
-fn words(scalar: Scalar, caps: &Caps) -> u8 {
+fn words_of(scalar: Scalar, caps: &Caps) -> u8 {
     match scalar.bits() {
         32 => 0,
         64 if caps.arithmetic.has(scalar) => 0,
@@ -78,17 +79,9 @@ fn part(slot: Slot, position: u8) -> Slot {
 /// The parameter's value from its words; always the result of a new instruction.
 fn join(b: &mut Builder, scalar: Scalar, words: &[ValueId]) -> ValueId {
     match *words {
-        [low, high] => {
-            let (low, high) = (b.convert(Scalar::U64, low), b.convert(Scalar::U64, high));
-            let high = b.shl_by(high, 32);
-            let value = b.or(low, high);
-            if scalar == Scalar::U64 { value } else { b.bitcast(scalar, value) }
-        }
+        [low, high] => words::join(b, scalar, low, high),
         [word] if scalar == Scalar::Bool => b.compare_bits(Op::Ne, word, 0),
-        [word] => {
-            let bits = b.convert(scalar.as_bits(), word);
-            b.bitcast(scalar, bits)
-        }
+        [word] => words::from_low_bits(b, scalar.into(), word),
         _ => unreachable!("a parameter is one word or two"),
     }
 }

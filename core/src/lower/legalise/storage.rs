@@ -125,8 +125,12 @@ impl Uses {
             }
             // Fragments lie in arrays of their element.
             (fragments!(), scalar) => drop(self.plain.insert(scalar.into())),
-            // Asynchronous operations exist only where memory is bytes.
-            _ => {}
+            // Asynchronous operations exist only where memory is bytes; the rest has no memory.
+            (asynchronous!() | arithmetic!() | aggregates!() | control!(), _) => {}
+            (
+                positions!() | subgroup_positions!() | barriers!() | votes!() | shuffles!() | reductions!() | scans!(),
+                _,
+            ) => {}
         }
     }
 
@@ -205,8 +209,8 @@ impl Pass for Storage<'_> {
                 let result = self.atomic(&mut r.out, inst, view, &operands)?;
                 Ok(Some(result.into_iter().map(|v| vec![v]).collect()))
             }
-            _ => {
-                // Fragments and asynchronous operations take memory as it is.
+            fragments!() | asynchronous!() => {
+                // These take memory as it is.
                 if matches!((inst.op, view), (fragments!(), View::One(base)) if base != inst.element().into()) {
                     let what = "a fragment in memory that is accessed as other types too";
                     return Err(super::lacks(self.caps, inst.span, what, "give it a memory of its own"));
@@ -215,6 +219,8 @@ impl Pass for Storage<'_> {
                 let id = r.out.push(Inst { operands, results: vec![], ..inst.clone() }, &results);
                 Ok(Some(r.out.function.insts[id].results.iter().map(|v| vec![*v]).collect()))
             }
+            arithmetic!() | aggregates!() | control!() | positions!() | subgroup_positions!() | barriers!() => Ok(None),
+            votes!() | shuffles!() | reductions!() | scans!() => Ok(None),
         }
     }
 

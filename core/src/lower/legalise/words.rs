@@ -47,3 +47,19 @@ pub(super) fn to_low_bits(b: &mut Builder, value: ValueId) -> ValueId {
     let bits = b.bitcast(if b.ty(value).bytes() == 1 { Scalar::U8 } else { Scalar::U16 }, value);
     b.convert(Scalar::U32, bits)
 }
+
+/// A 64-bit integer from its words.
+pub(super) fn join(b: &mut Builder, ty: Scalar, low: ValueId, high: ValueId) -> ValueId {
+    let (low, high) = (b.convert(Scalar::U64, low), b.convert(Scalar::U64, high));
+    let high = b.shl_by(high, 32);
+    let value = b.or(low, high);
+    b.bitcast(ty, value)
+}
+
+/// The words of a 64-bit integer, the lower one first.
+pub(super) fn halves(b: &mut Builder, x: ValueId) -> (ValueId, ValueId) {
+    let unsigned = b.bitcast(Scalar::U64, x);
+    let low = b.convert(Scalar::U32, unsigned);
+    let high = b.shr_by(unsigned, 32);
+    (low, b.convert(Scalar::U32, high))
+}

@@ -362,7 +362,9 @@ impl<'a> Forward<'a> {
         let nowrap = nowrap || self.infer_nowrap(id);
         let operands = self.f.insts[id].operands.clone();
         let dim = self.f.insts[id].has(AttrKind::Dim).then(|| self.f.insts[id].dim() as i32);
-        let key = key(op, ty, &operands, (dim.unwrap_or(-1), nowrap.into()));
+        // Register arrays are updated in place: two that start alike are two all the same.
+        let in_place = matches!(self.f.ty(result), Type::Regs(..));
+        let key = key(op, ty, &operands, (dim.unwrap_or(-1), nowrap.into())).filter(|_| !in_place);
         if let Some(known) = key.as_ref().and_then(|key| self.same(key)) {
             return self.replace(result, known);
         }

@@ -263,7 +263,14 @@ fn run_unverified(module: &Module, kernel: crate::ir::FunctionId) -> Result<(), 
     let program = Program::new(std::sync::Arc::new(module.clone()), kernel, Team::new([64, 1, 1], 32));
     let settings = Settings { checked: true, seed: None, fuel: Some(100_000) };
     let parameters = [Bound::Buffer(0, 0)];
-    let dispatch = Dispatch { program: &program, parameters: &parameters, grid: [1; 3], dynamic_shared: &[], settings };
+    let dispatch = Dispatch {
+        program: &program,
+        parameters: &parameters,
+        grid: [1; 3],
+        dynamic_shared: &[],
+        most_shared: 1 << 16,
+        settings,
+    };
     dispatch
         .run(&mut vec![vec![0; 1024]], &mut crate::ir::interp::checks::Shadows::default())
         .map(drop)

@@ -4,6 +4,7 @@ mod communication;
 mod control;
 mod memory;
 mod operations;
+mod refusals;
 
 use crate::diag::Diagnostic;
 use crate::ir::caps::SubgroupWidths;
