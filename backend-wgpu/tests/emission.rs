@@ -5,12 +5,12 @@ mod support;
 use girih_core::ir::caps::{CoopProduct, SubgroupWidths};
 use girih_core::ir::types::MatrixShape;
 use girih_core::ir::{
-    Builder, Caps, Feature, Function, Launch, Module, Op, ParamAttrs, Scalar, ScalarSet, Space, Type, ValueId, Verified,
-    verify,
+    Builder, Caps, Feature, Function, Launch, Module, Op, ParamAttrs, Scalar, ScalarSet, Space, Type, ValueId,
+    Verified, verify,
 };
-use girih_core::span::Span;
 use girih_core::lower;
 use girih_core::runtime::LoadOptions;
+use girih_core::span::Span;
 use girih_wgpu::{Emitted, Language, emit};
 use std::path::Path;
 use std::process::Command;
