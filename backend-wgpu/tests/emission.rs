@@ -200,7 +200,7 @@ fn nest(b: &mut Builder, out: ValueId, n: ValueId, depth: u32) {
     let level = b.u32(depth);
     if depth == 0 {
         b.store(Type::U32, out, level, n);
-    } else if depth % 2 == 0 {
+    } else if depth.is_multiple_of(2) {
         b.loop_with(&[], &[], |b, _| {
             nest(b, out, n, depth - 1);
             b.end(Op::Break, &[]);
