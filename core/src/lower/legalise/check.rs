@@ -154,7 +154,7 @@ impl Rules<'_> {
             shuffles!() | reductions!() | scans!() => {
                 !ScalarSet::WORDS.or(ScalarSet::of(&[Scalar::F32])).has(ty) || inst.ty.is_some_and(|t| t.lanes() != 1)
             }
-            _ => false,
+            _as_it_is => false,
         };
         bad.then(|| format!("is not as it should be for `{ty}`"))
     }

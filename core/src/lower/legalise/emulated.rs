@@ -77,7 +77,7 @@ fn alone(b: &mut Builder, inst: &Inst, x: &[ValueId]) -> ValueId {
             b.vector(&[one, none, none, none])
         }
         Op::ExclusiveAdd | Op::ExclusiveMul => neutral(b, inst.op, inst.element()),
-        _ => x[0],
+        _gives_its_own => x[0],
     }
 }
 
@@ -173,7 +173,7 @@ impl Emulated {
             Op::ShuffleXor => b.xor(lane, other),
             Op::ShuffleUp => b.sub(lane, other),
             Op::ShuffleDown => b.add(lane, other),
-            _ => other,
+            _from_that_lane => other,
         };
         // A lane that does not exist gives anything, but is looked for inside the array.
         let from = b.and_bits(from, u64::from(self.width - 1));
@@ -255,7 +255,7 @@ impl Emulated {
                 let end = b.add(lane, one);
                 folded(self, b, start, 1, end)
             }
-            _ => {
+            _reduces => {
                 let count = self.count(b, first);
                 self.same_in_all(b, ty, |this, b| {
                     let start = this.seen(b, ty, first);

@@ -75,7 +75,7 @@ impl Floats<'_, '_> {
             Op::Load | Op::UniformLoad | Op::Extract => 0..0,
             Op::Store => 2..3,
             Op::Vector | Op::Splat => 0..inst.operands.len(),
-            _ => return None,
+            _computes => return None,
         };
         let mut x: Vec<ValueId> = inst.operands.iter().map(|v| r.value(self, *v)).collect();
         for x in &mut x[parts.clone()] {
@@ -126,12 +126,12 @@ fn lift_all(b: &mut Builder, cx: &mut Context<'_>, ty: Scalar, x: &[ValueId]) ->
 
 /// An operation of a type that the device has, by a routine where it does not round it correctly.
 fn exact(b: &mut Builder, cx: &mut Context<'_>, op: Op, ty: Scalar, x: &[ValueId]) -> Result<ValueId, Diagnostic> {
-    let inexact = match op {
-        Op::Div | Op::Sqrt => ty == Scalar::F32 && !cx.caps.has(Feature::ExactDivision),
-        Op::Fma => ty == Scalar::F32 && !cx.caps.has(Feature::FusedFma),
-        _ => false,
+    let needed = match op {
+        Op::Div | Op::Sqrt => Some(Feature::ExactDivision),
+        Op::Fma => Some(Feature::FusedFma),
+        _always_exact => None,
     };
-    if inexact {
+    if ty == Scalar::F32 && needed.is_some_and(|feature| !cx.caps.has(feature)) {
         return Ok(cx.routines.call(b, math::routine(op, ty), x)?[0]);
     }
     Ok(b.op(op, ty, x))

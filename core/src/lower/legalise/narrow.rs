@@ -156,7 +156,7 @@ fn count(b: &mut Builder, op: Op, ty: Scalar, x: ValueId) -> ValueId {
             let reversed = b.same(Op::ReverseBits, &[word]);
             b.shr_by(reversed, unused)
         }
-        _ => b.same(op, &[word]),
+        _popc => b.same(op, &[word]),
     };
     wrap_if_signed(b, ty, result)
 }

@@ -311,7 +311,7 @@ fn exchange_loop(b: &mut Builder, inst: &Inst, base: Scalar, operands: &[ValueId
     let op = match inst.op {
         Op::AtomicMin => Op::Min,
         Op::AtomicMax => Op::Max,
-        _ => Op::Add,
+        _adds => Op::Add,
     };
     let first = b.rewrite(inst, Op::AtomicLoad, Some(base.into()), &[memory, index])[0];
     let old = b.loop_with(&[first], &[base.into()], |b, params| {

@@ -145,7 +145,7 @@ fn collective(b: &mut Builder, caps: &Caps, inst: &Inst, x: ValueId) -> ValueId 
             b.select(first, neutral, below)
         }
         Op::InclusiveAdd | Op::InclusiveMul | Op::InclusiveMin | Op::InclusiveMax => through,
-        _ => {
+        _reduces => {
             let last = last_lane(b);
             shuffle(b, Op::Broadcast, through, last)
         }
@@ -161,7 +161,7 @@ pub(super) fn fold(op: Op) -> Op {
         Op::SubgroupAnd => Op::And,
         Op::SubgroupOr => Op::Or,
         Op::SubgroupXor => Op::Xor,
-        _ => Op::Add,
+        _adds => Op::Add,
     }
 }
 

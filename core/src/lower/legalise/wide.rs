@@ -181,7 +181,7 @@ fn bitwise(b: &mut Builder, op: Op, words: &[ValueId]) -> ValueId {
         (Op::And, [x, y]) => b.and(*x, *y),
         (Op::Or, [x, y]) => b.or(*x, *y),
         (Op::Xor, [x, y]) => b.xor(*x, *y),
-        _ => b.same(op, words),
+        _not => b.same(op, words),
     }
 }
 
@@ -351,7 +351,7 @@ fn compare(b: &mut Builder, op: Op, ty: Scalar, x: Pair, y: Pair) -> ValueId {
             let greater = less(b, ty, y, x);
             b.not(greater)
         }
-        _ => {
+        _ge => {
             let less = less(b, ty, x, y);
             b.not(less)
         }
