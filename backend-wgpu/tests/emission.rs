@@ -4,9 +4,13 @@ mod support;
 
 use girih_core::ir::caps::{CoopProduct, SubgroupWidths};
 use girih_core::ir::types::MatrixShape;
-use girih_core::ir::{Caps, Feature, Module, Scalar, ScalarSet, Verified, verify};
+use girih_core::ir::{
+    Builder, Caps, Feature, Function, Launch, Module, Op, ParamAttrs, Scalar, ScalarSet, Space, Type, ValueId,
+    Verified, verify,
+};
 use girih_core::lower;
 use girih_core::runtime::LoadOptions;
+use girih_core::span::Span;
 use girih_wgpu::{Emitted, Language, emit};
 use std::path::Path;
 use std::process::Command;
@@ -172,5 +176,41 @@ fn kernels_of_some_size_are_written() {
                 Err(errors) => assert!(caps.name == "web", "{name}: {}", said(source, &errors)),
             }
         }
+    }
+}
+
+/// The verifier lets regions be nested so deep.
+const DEPTH: u32 = 250;
+
+#[test]
+fn regions_as_deep_as_the_verifier_allows_are_written() {
+    let mut function = Function::new("deep", Span::NONE);
+    function.launch = Some(Launch { workgroup: [1; 3], ..Launch::default() });
+    let out = function.param("out", Type::Memory(Space::Global), ParamAttrs::default());
+    let n = function.param("n", Type::U32, ParamAttrs::default());
+    let mut b = Builder::new(function);
+    nest(&mut b, out, n, DEPTH);
+    b.end(Op::Return, &[]);
+    let module = verify(Module { functions: [b.function].into_iter().collect() }).expect("it is right");
+    check("deep", &module, &Caps::web(), true).unwrap_or_else(|e| panic!("{e}"));
+}
+
+/// Loops and conditions in turn.
+fn nest(b: &mut Builder, out: ValueId, n: ValueId, depth: u32) {
+    let level = b.u32(depth);
+    if depth == 0 {
+        b.store(Type::U32, out, level, n);
+    } else if depth.is_multiple_of(2) {
+        b.loop_with(&[], &[], |b, _| {
+            nest(b, out, n, depth - 1);
+            b.end(Op::Break, &[]);
+        });
+    } else {
+        let more = b.op(Op::Gt, Type::U32, &[n, level]);
+        let arm = |b: &mut Builder| {
+            nest(b, out, n, depth - 1);
+            b.end(Op::Yield, &[]);
+        };
+        b.if_else(more, &[], arm, |b| b.end(Op::Yield, &[]));
     }
 }

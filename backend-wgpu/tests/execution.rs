@@ -3,7 +3,7 @@
 mod support;
 
 use girih_core::runtime::{Argument, Command, Device, Dispatch, Grid, Memory};
-use support::{dispatch, load, number, on_both, read, run, words};
+use support::{dispatch, load, number, on_all, read, run, words};
 
 fn buffer(id: girih_core::runtime::BufferId) -> Argument {
     Argument::Buffer(id, 0)
@@ -20,7 +20,7 @@ kernel @add(%a: buffer readonly, %b: buffer readonly, %c: buffer, %n: u32) workg
     store.f32 %c[%i], %s
   }
 }";
-    on_both(|gpu| {
+    on_all(|gpu| {
         let program = load(gpu, source)[0];
         let n = 1000u32;
         let x: Vec<u32> = (0..n).map(|i| (i as f32 * 0.5).to_bits()).collect();
@@ -77,7 +77,7 @@ kernel @walk(%out: buffer, %n: u32) workgroup(1) {
             (k, a, b) = (k + 1, b, a + r);
         }
     };
-    on_both(|gpu| {
+    on_all(|gpu| {
         let program = load(gpu, source)[0];
         let out = words(gpu, &[0; 4]);
         for n in [0, 7, 23, 100] {
@@ -104,7 +104,7 @@ kernel @transpose(%in: buffer readonly, %out: buffer, %n: u32) workgroup(8, 8) {
   %w = load.u32 %tile[(add.u32 (mul.u32 %lx, 9), %ly)]
   store.u32 %out[(add.u32 (mul.u32 (add.u32 %by, %ly), %n), (add.u32 %bx, %lx))], %w
 }";
-    on_both(|gpu| {
+    on_all(|gpu| {
         let program = load(gpu, source)[0];
         let n = 32u32;
         let values: Vec<u32> = (0..n * n).collect();
@@ -136,7 +136,7 @@ kernel @histogram(%in: buffer readonly, %out: buffer, %n: u32) workgroup(64) {
     %s = atomic.min.u32 %out[17], %l
   }
 }";
-    on_both(|gpu| {
+    on_all(|gpu| {
         let program = load(gpu, source)[0];
         let n = 1000u32;
         let values: Vec<u32> = (0..n).map(|i| i.wrapping_mul(2_654_435_761) >> 7).collect();
@@ -169,7 +169,7 @@ kernel @views(%m: buffer) workgroup(1) {
   %p = load.f32x2 %m[5]
   store.f32x2 %m[6], %p
 }";
-    on_both(|gpu| {
+    on_all(|gpu| {
         let program = load(gpu, source)[0];
         let mut start: Vec<u32> = (0..16).collect();
         start[0] = 2.5f32.to_bits();
@@ -195,7 +195,7 @@ kernel @plan(%grid: buffer, %n: u32) workgroup(1) {
 kernel @count(%out: buffer) workgroup(4) {
   %old = atomic.add.u32 %out[0], 1
 }";
-    on_both(|gpu| {
+    on_all(|gpu| {
         let programs = load(gpu, source);
         let grid = gpu.allocate(Memory { bytes: 12, indirect: true }).unwrap();
         let out = words(gpu, &[0]);
@@ -228,7 +228,7 @@ kernel @floats(%in: buffer readonly, %out: buffer) workgroup(1) {
   store.i32 %out[9], (neg.i32 -2147483648)
   store.u32 %out[10], (add.u32 4294967295, 2)
 }";
-    on_both(|gpu| {
+    on_all(|gpu| {
         let program = load(gpu, source)[0];
         let input = words(gpu, &[1.5f32.to_bits(), f32::NAN.to_bits(), 0, 0]);
         let out = words(gpu, &[0; 12]);
@@ -261,7 +261,7 @@ kernel @call(%out: buffer) workgroup(4) {
   store.u32 %out[%base + 1], (convert.u32 %less)
   store.f32 %out[%base + 2], %f
 }";
-    on_both(|gpu| {
+    on_all(|gpu| {
         let program = load(gpu, source)[0];
         let out = words(gpu, &[0; 12]);
         run(gpu, &[dispatch(program, [1; 3], &[buffer(out)])]);
@@ -296,7 +296,7 @@ kernel @lanes(%out: buffer) workgroup(32) {
   store.f32 %out[%at + 12], %down
   store.u32 %out[%at + 13], (subgroup_size)
 }";
-    on_both(|gpu| {
+    on_all(|gpu| {
         let program = load(gpu, source)[0];
         let out = words(gpu, &[0; 512]);
         run(gpu, &[dispatch(program, [1; 3], &[buffer(out)])]);
@@ -350,7 +350,7 @@ kernel @wide(%in: buffer readonly, %out: buffer) workgroup(16) {
   %word = or.u32 (shl.u32 (subgroup_id), 8), (lane)
   store.u64 %out[%at + 7], (convert.u64 %word)
 }";
-    on_both(|gpu| {
+    on_all(|gpu| {
         let program = load(gpu, source)[0];
         let values: Vec<u64> = (0..16u64)
             .map(|i| if i == 3 { 0 } else { (i + 1).wrapping_mul(0x9e37_79b9_7f4a_7c15) >> (i * 3) })
@@ -392,7 +392,7 @@ kernel @overlap(%out: buffer) workgroup(64) {
   barrier
   store.u32 %out[%i], (load.u32 %b[(mul.u32 %other, 48)])
 }";
-    on_both(|gpu| {
+    on_all(|gpu| {
         let program = load(gpu, source)[0];
         let out = words(gpu, &[9; 64]);
         run(gpu, &[dispatch(program, [1; 3], &[buffer(out)])]);
@@ -401,7 +401,7 @@ kernel @overlap(%out: buffer) workgroup(64) {
 }
 
 #[test]
-fn sums_of_floats_by_atomics_on_both_memories() {
+fn sums_of_floats_by_atomics_in_shared_and_global_memory() {
     let source = "
 kernel @sum(%out: buffer) workgroup(64) {
   shared %s: f32[1]
@@ -414,7 +414,7 @@ kernel @sum(%out: buffer) workgroup(64) {
   barrier
   if %first { store.f32 %out[1], (load.f32 %s[0]) }
 }";
-    on_both(|gpu| {
+    on_all(|gpu| {
         let program = load(gpu, source)[0];
         let out = words(gpu, &[0; 4]);
         run(gpu, &[dispatch(program, [3, 1, 1], &[buffer(out)])]);
@@ -449,7 +449,7 @@ kernel @all(%out: buffer, %n: u32) workgroup(32) {
         }
         steps
     };
-    on_both(|gpu| {
+    on_all(|gpu| {
         let program = load(gpu, source)[0];
         let out = words(gpu, &[0; 1000]);
         run(gpu, &[dispatch(program, [32, 1, 1], &[buffer(out), number(999)])]);

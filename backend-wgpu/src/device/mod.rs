@@ -27,7 +27,7 @@ use buffers::Buffers;
 use cache::Cache;
 use girih_core::diag::{Code, Diagnostic};
 use girih_core::idx::IndexVec;
-use girih_core::ir::{Caps, FunctionId, Module, Verified};
+use girih_core::ir::{Caps, Feature, FunctionId, Module, Verified};
 use girih_core::lower::{self, Compiled};
 use girih_core::runtime::{self, BufferId, Command, Device, DeviceInfo, LoadOptions, Memory, ProgramId, Timing};
 use girih_core::span::Span;
@@ -46,11 +46,14 @@ pub struct Settings {
     pub cache: Option<PathBuf>,
     /// How long a wait may last.
     pub limit: Duration,
+    /// Whether floats are computed exactly as written, where the adapter allows it. If not, wgpu's own way to the driver is taken, as
+    /// on adapters that do not allow it.
+    pub strict: bool,
 }
 
 impl Default for Settings {
     fn default() -> Settings {
-        Settings { profile: None, cache: None, limit: Duration::from_secs(300) }
+        Settings { profile: None, cache: None, limit: Duration::from_secs(300), strict: true }
     }
 }
 
@@ -83,6 +86,7 @@ pub fn open(selector: &str, profile: Option<&Caps>) -> Result<Box<dyn Device>, D
 pub fn open_with(selector: &str, settings: &Settings) -> Result<Gpu, Diagnostic> {
     let adapter = adapters::select(selector)?;
     let own = adapter.caps.clone();
+    let own = if settings.strict { own } else { own.without(Feature::StrictFloats) };
     let caps = settings.profile.as_ref().map_or(own.clone(), |profile| own.within(profile));
     let features = adapter.offer.features_for(&caps);
     let experimental = if features.contains(wgpu::Features::EXPERIMENTAL_COOPERATIVE_MATRIX) {

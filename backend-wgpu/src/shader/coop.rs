@@ -58,7 +58,8 @@ impl Writer<'_, '_> {
                 let c = self.one(inst.operands[2])?;
                 self.add(Expression::CooperativeMultiplyAdd { a, b, c })
             }
-            _ => self.filled(inst, inner, scalar)?,
+            Op::CoopSplat => self.filled(inst, inner, scalar)?,
+            other => return Err(error::operation(inst.span, other)),
         };
         self.define(inst.results[0], vec![value]);
         Ok(())

@@ -130,3 +130,50 @@ struct Context<'a> {
     /// Functions that are written already.
     functions: HashMap<FunctionId, naga::Handle<naga::Function>>,
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use girih_core::diag::Code;
+    use girih_core::ir::text;
+    use girih_core::span::SourceId;
+
+    fn rendered(source: &str) -> Result<Shader, Vec<Diagnostic>> {
+        let parsed = text::parse(SourceId::new(0), source).unwrap();
+        let kernels: Vec<FunctionId> = parsed.module.kernels().collect();
+        render_module(&parsed.module, &kernels, Options { caps: &Caps::web(), strict: false })
+    }
+
+    #[test]
+    fn what_no_shading_language_has_is_refused_where_it_stands() {
+        let source =
+            "kernel @k(%m: buffer) workgroup(1) {\n  %v = load.u32 %m[0]\n  store.u32 %m[0], (mulhi.u32 %v, %v)\n}";
+        let errors = rendered(source).unwrap_err();
+        assert_eq!(errors.len(), 1);
+        assert_eq!(errors[0].code, Code::NeedsFeature);
+        let span = errors[0].span();
+        assert!(source[span.start as usize..span.end as usize].starts_with("mulhi"), "{span:?}");
+    }
+
+    #[test]
+    fn naga_spans_lead_back_to_the_text() {
+        let source =
+            "kernel @k(%m: buffer) workgroup(1) {\n  %v = load.u32 %m[0]\n  store.u32 %m[1], (add.u32 %v, 1)\n}";
+        let shader = rendered(source).unwrap();
+        let function = &shader.module.entry_points[0].function;
+        let sum = function.expressions.iter().find(|(_, e)| matches!(e, naga::Expression::Binary { .. })).unwrap().0;
+        let span = shader.places.find(function.expressions.get_span(sum));
+        assert!(source[span.start as usize..span.end as usize].starts_with("add.u32"), "{span:?}");
+        assert!(shader.places.find(naga::Span::UNDEFINED).is_none());
+    }
+
+    #[test]
+    fn too_many_bindings_are_refused_by_name() {
+        let params: Vec<String> = (0..9).map(|i| format!("%b{i}: buffer")).collect();
+        let loads: Vec<String> = (0..9).map(|i| format!("  store.u32 %b{i}[0], 1\n")).collect();
+        let source = format!("kernel @many({}) workgroup(1) {{\n{}}}", params.join(", "), loads.concat());
+        let errors = rendered(&source).unwrap_err();
+        assert_eq!(errors[0].code, Code::OverLimit);
+        assert!(errors[0].message.contains("9 buffer bindings"), "{}", errors[0].message);
+    }
+}

@@ -186,10 +186,11 @@ fn aggregate(w: &mut Writer<'_, '_>, inst: &Inst) -> Result<(), Diagnostic> {
         }
         Op::Splat => parts = vec![parts[0]; inst.ty.map_or(1, Type::lanes) as usize],
         Op::Extract => parts = vec![parts[position(w, &parts)?]],
-        _ => {
+        Op::Insert => {
             let position = position(w, &parts)?;
             parts[position] = w.one(inst.operands[2])?;
         }
+        other => return Err(error::operation(inst.span, other)),
     }
     w.define(inst.results[0], parts);
     Ok(())
@@ -382,7 +383,8 @@ impl Writer<'_, '_> {
             Op::Clz => M::CountLeadingZeros,
             Op::Ctz => M::CountTrailingZeros,
             Op::Popc => M::CountOneBits,
-            _ => M::ReverseBits,
+            Op::ReverseBits => M::ReverseBits,
+            other => return Err(error::operation(self.span, other)),
         };
         let result = match (word.width, op) {
             (8, Op::Clz | Op::Ctz) => self.zeros64(x, fun),

@@ -96,7 +96,7 @@ impl Writer<'_, '_> {
                     Op::ShuffleXor => GatherMode::ShuffleXor(lane),
                     Op::ShuffleUp => GatherMode::ShuffleUp(lane),
                     Op::ShuffleDown => GatherMode::ShuffleDown(lane),
-                    // A broadcast takes constants alone; a shuffle from one lane is the same.
+                    // Also for a broadcast: a native one takes constants alone, and a shuffle from one lane is the same.
                     _ => GatherMode::Shuffle(lane),
                 };
                 let mut parts = vec![];

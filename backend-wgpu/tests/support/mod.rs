@@ -31,8 +31,12 @@ pub fn said(source: &str, errors: &[Diagnostic]) -> String {
 /// The adapter on which tests run: the one that `GIRIH_WGPU_ADAPTER` names, otherwise Mesa's software adapter. None, with a note on
 /// standard error, if there is none; an error if `GIRIH_REQUIRE_WGPU` is set.
 pub fn gpu(profile: Option<Caps>) -> Option<Gpu> {
+    gpu_with(Settings { profile, ..Settings::default() })
+}
+
+/// The same with all settings.
+pub fn gpu_with(settings: Settings) -> Option<Gpu> {
     let selector = std::env::var("GIRIH_WGPU_ADAPTER").unwrap_or_else(|_| "lavapipe".into());
-    let settings = Settings { profile, ..Settings::default() };
     match open_with(&selector, &settings) {
         Ok(gpu) => Some(gpu),
         Err(error) if error.code == Code::NoDevice && std::env::var_os("GIRIH_REQUIRE_WGPU").is_none() => {
@@ -43,10 +47,12 @@ pub fn gpu(profile: Option<Caps>) -> Option<Gpu> {
     }
 }
 
-/// Runs a test on the adapter as it is, and held to WebGPU's defaults.
-pub fn on_both(test: impl Fn(&mut Gpu)) {
-    for profile in [None, Some(Caps::web())] {
-        if let Some(mut gpu) = gpu(profile) {
+/// Runs a test on the adapter as it is, held to WebGPU's defaults, and without our own strict SPIR-V.
+pub fn on_all(test: impl Fn(&mut Gpu)) {
+    let web = Settings { profile: Some(Caps::web()), ..Settings::default() };
+    let loose = Settings { strict: false, ..Settings::default() };
+    for settings in [Settings::default(), web, loose] {
+        if let Some(mut gpu) = gpu_with(settings) {
             test(&mut gpu);
         }
     }
