@@ -93,7 +93,7 @@ fn integer(parts: &[&str], ty: Scalar, x: &[u64]) -> Option<u64> {
         ("add", _) => a + b,
         ("sub", _) => a - b,
         ("mul", "lo") => a.wrapping_mul(b),
-        ("mul", "hi") if ty.is_signed() => a * b >> width,
+        ("mul", "hi") if ty.is_signed() => (a * b) >> width,
         ("mul", "hi") => ((a as u128 * b as u128) >> width) as i128,
         ("mul", "wide") => return Some(((a * b) as u64) & wide(ty).mask()),
         ("mad", "lo") => a.wrapping_mul(b).wrapping_add(c()),
