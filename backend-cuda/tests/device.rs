@@ -167,7 +167,7 @@ fn machine_code_is_kept_between_runs() {
         let program = load(&mut device, ROUNDS)[0];
         let [a, b, c] = [(); 3].map(|()| buffer(&mut device, 4096));
         let arguments = [a, b, c].map(|id| Argument::Buffer(id, 0));
-        let timing = device.time(&[dispatch(program, Grid::Workgroups([2, 1, 1]), &arguments)]);
+        let timing = device.time(&[dispatch(program, Grid::Workgroups([2, 1, 1]), &arguments)], 1);
         assert!(timing.expect("it runs").exact);
         assert_eq!(words(&mut device, b, 64)[32], 1);
         assert_eq!(files(), 1);

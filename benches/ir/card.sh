@@ -17,12 +17,24 @@ part "devices"
 "$girih" devices | tee "$out/devices.txt"
 nvidia-smi --query-gpu=name,driver_version --format=csv,noheader
 
+# The table and the programs, and the random kernels in four processes, whose compilers keep a processor core each busy.
+part "conformance"
+conform() { # device log arguments..
+  local device=$1 log=$out/conform-${1%%:*}-$2.txt
+  shift 2
+  timeout 500 "$girih" conform --device "$device" "$@" >"$log" 2>&1
+  echo "exit $?" >>"$log"
+}
 for device in cuda:0 wgpu:NVIDIA; do
-  part "conformance on $device"
-  timeout 400 "$girih" conform --device "$device" --programs tests/ir --random "$random" --pack 32 >"$out/conform-${device%%:*}.txt" 2>&1
-  echo "exit $?"
-  grep -v ' passed ' "$out/conform-${device%%:*}.txt" | cut -c1-230 | head -25
-  grep ' passed ' "$out/conform-${device%%:*}.txt"
+  conform "$device" table --programs tests/ir --random 0 &
+  for seed in 1 2 3 4; do
+    conform "$device" "random-$seed" --no-table --random $((random / 4)) --seed "$seed" --pack 32 random &
+  done
+done
+wait
+for log in "$out"/conform-*.txt; do
+  echo "$(basename "$log" .txt): $(grep ' passed ' "$log" | tail -1) $(tail -1 "$log")"
+  grep -v ' passed ' "$log" | grep -v '^exit' | cut -c1-230 | head -12
 done
 
 bench() { # device kernel arguments..

@@ -2,7 +2,9 @@
 
 use girih_core::diag::Diagnostic;
 use girih_core::ir::{Scalar, Type, text, verify};
-use girih_core::runtime::{Argument, BufferId, Command, Constant, Device, DeviceKind, LoadOptions, Memory, ProgramId};
+use girih_core::runtime::{
+    Argument, BufferId, Command, Constant, Device, DeviceKind, LoadOptions, Memory, ProgramId, measure,
+};
 use girih_core::span::SourceId;
 use std::time::Duration;
 
@@ -66,17 +68,16 @@ impl Machine {
     }
     /// Runs commands once and says how long they took.
     pub fn time(&mut self, commands: &[Command]) -> Duration {
-        self.device.time(commands).unwrap_or_else(|e| panic!("{e:?}")).elapsed
+        self.device.time(commands, 1).unwrap_or_else(|e| panic!("{e:?}")).total()
     }
     /// The median time of a command.
     pub fn median(&mut self, command: Command) -> Duration {
         let commands = [command];
-        if self.repeats > 1 {
-            (0..5).for_each(|_| _ = self.time(&commands));
-        }
-        let mut times: Vec<Duration> = (0..self.repeats.max(1)).map(|_| self.time(&commands)).collect();
-        times.sort();
-        times[times.len() / 2]
+        let timing = match self.repeats {
+            0 | 1 => self.device.time(&commands, 1),
+            repeats => measure(&mut *self.device, &commands, repeats),
+        };
+        timing.unwrap_or_else(|e| panic!("{e:?}")).median()
     }
 }
 

@@ -4,7 +4,7 @@
 //! |---|---|
 //! | `driver` | finds the driver, turns its errors into diagnostics |
 //! | `card` | cards, and what each has |
-//! | `context` | the context, the stream, events |
+//! | `context`, `gate` | the context, the stream, events; what is timed starts as a whole |
 //! | `buffers`, `staging` | memory, and the way to it |
 //! | `compile`, `cache` | PTX to machine code, kept between runs |
 //! | `programs`, `launch` | kernels and commands |
@@ -19,6 +19,7 @@ mod card;
 mod compile;
 mod context;
 mod driver;
+mod gate;
 mod launch;
 mod programs;
 mod staging;
@@ -29,6 +30,7 @@ use cache::Cache;
 use card::Card;
 use compile::{Code as MachineCode, machine_code};
 use context::{Context, Event};
+use gate::Gate;
 use girih_core::diag::{Code, Diagnostic};
 use girih_core::idx::IndexVec;
 use girih_core::ir::{Caps, FunctionId, Module, Verified};
@@ -169,15 +171,18 @@ impl Cuda {
         Err(trap(code))
     }
 
-    fn timed(&mut self, steps: &[Step]) -> Result<Timing, Diagnostic> {
-        let (start, end) = (Event::new(true)?, Event::new(true)?);
-        start.record(&self.context)?;
-        self.steps(steps)?;
-        end.record(&self.context)?;
-        end.wait(&self.context)?;
-        let elapsed = end.since(&start)?;
+    fn timed(&mut self, steps: &[Step], runs: usize) -> Result<Timing, Diagnostic> {
+        let pairs = (0..runs).map(|_| Ok([Event::new(true)?, Event::new(true)?])).collect::<Result<Vec<_>, _>>()?;
+        let gate = Gate::close(&self.context)?;
+        for [start, end] in &pairs {
+            start.record(&self.context)?;
+            self.steps(steps)?;
+            end.record(&self.context)?;
+        }
+        drop(gate);
         self.finish()?;
-        Ok(Timing { elapsed, exact: true })
+        let runs = pairs.iter().map(|[start, end]| end.since(start)).collect::<Result<_, _>>()?;
+        Ok(Timing { runs, exact: true })
     }
 
     fn reading(&mut self, buffer: BufferId, offset: u64, bytes: &mut [u8]) -> Result<(), Diagnostic> {
@@ -268,10 +273,10 @@ impl Device for Cuda {
         let result = self.finish();
         self.noted(result)
     }
-    fn time(&mut self, commands: &[Command]) -> Result<Timing, Diagnostic> {
+    fn time(&mut self, commands: &[Command], runs: usize) -> Result<Timing, Diagnostic> {
         self.enter()?;
         let steps = self.plan(commands)?;
-        let result = self.timed(&steps);
+        let result = self.timed(&steps, runs);
         self.noted(result)
     }
 }

@@ -6,7 +6,7 @@
 //! | [`caps`] | capabilities from features and limits, and back |
 //! | [`buffers`], [`transfer`] | memory, and the way to it |
 //! | [`programs`], [`cache`] | pipelines |
-//! | [`record`] | commands |
+//! | [`record`], [`timing`] | commands; how long they take |
 //! | [`health`] | errors, lost devices, time limits |
 //!
 //! Buffers larger than one binding reaches (128 MiB by WebGPU's defaults) are refused as arguments: a kernel for large data takes several
@@ -19,6 +19,7 @@ mod caps;
 mod health;
 mod programs;
 mod record;
+mod timing;
 mod transfer;
 
 pub use adapters::{Adapter, adapters};
@@ -35,7 +36,7 @@ use health::Health;
 use programs::{Maker, Program};
 use record::Groups;
 use std::path::PathBuf;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 /// How a device is opened.
 #[derive(Clone, Debug)]
@@ -166,9 +167,13 @@ impl Gpu {
         Ok(programs.into_iter().map(|p| self.programs.push(Some(p))).collect())
     }
 
-    fn submit_recorded(&mut self, commands: wgpu::CommandBuffer, traps: bool) -> Result<(), Diagnostic> {
+    fn submit_recorded(
+        &mut self,
+        commands: impl IntoIterator<Item = wgpu::CommandBuffer>,
+        traps: bool,
+    ) -> Result<(), Diagnostic> {
         self.health.run(&self.device, || {
-            self.queue.submit([commands]);
+            self.queue.submit(commands);
             Ok(())
         })?;
         self.may_trap |= traps;
@@ -193,50 +198,6 @@ impl Gpu {
                 Err(runtime::trap(code))
             }
         }
-    }
-
-    /// Runs commands between two timestamps of the device.
-    fn time_by_device(&mut self, commands: &[Command]) -> Result<Timing, Diagnostic> {
-        let (set, resolved) = self.health.run(&self.device, || {
-            let set = self.device.create_query_set(&wgpu::QuerySetDescriptor {
-                label: None,
-                ty: wgpu::QueryType::Timestamp,
-                count: 2,
-            });
-            let resolved = self.device.create_buffer(&wgpu::BufferDescriptor {
-                label: Some("timestamps"),
-                size: 256,
-                usage: wgpu::BufferUsages::QUERY_RESOLVE | wgpu::BufferUsages::COPY_SRC,
-                mapped_at_creation: false,
-            });
-            Ok((set, resolved))
-        })?;
-        let (recorded, traps) = self.record(commands, Some(&set))?;
-        self.submit_recorded(recorded, traps)?;
-        self.health.run(&self.device, || {
-            let mut encoder = self.device.create_command_encoder(&wgpu::CommandEncoderDescriptor::default());
-            encoder.resolve_query_set(&set, 0..2, &resolved, 0);
-            self.queue.submit([encoder.finish()]);
-            Ok(())
-        })?;
-        let mut bytes = [0; 16];
-        self.download_chunk(&resolved, 0, &mut bytes)?;
-        let [start, end] = bytemuck::cast::<[u8; 16], [u64; 2]>(bytes).map(u64::from_le);
-        let nanoseconds = end.saturating_sub(start) as f64 * f64::from(self.queue.get_timestamp_period());
-        self.check_traps()?;
-        Ok(Timing { elapsed: Duration::from_nanos(nanoseconds as u64), exact: true })
-    }
-
-    /// Runs commands and looks at the host's clock.
-    fn time_by_host(&mut self, commands: &[Command]) -> Result<Timing, Diagnostic> {
-        let (recorded, traps) = self.record(commands, None)?;
-        self.health.wait(&self.device, self.limit)?;
-        let start = Instant::now();
-        self.submit_recorded(recorded, traps)?;
-        self.health.wait(&self.device, self.limit)?;
-        let elapsed = start.elapsed();
-        self.check_traps()?;
-        Ok(Timing { elapsed, exact: false })
     }
 }
 
@@ -279,19 +240,14 @@ impl Device for Gpu {
     }
 
     fn submit(&mut self, commands: &[Command]) -> Result<(), Diagnostic> {
-        let (recorded, traps) = self.record(commands, None)?;
-        self.submit_recorded(recorded, traps)
+        let (recorded, traps) = self.record(commands)?;
+        self.submit_recorded([recorded], traps)
     }
     fn wait(&mut self) -> Result<(), Diagnostic> {
         self.health.wait(&self.device, self.limit)?;
         self.check_traps()
     }
-    fn time(&mut self, commands: &[Command]) -> Result<Timing, Diagnostic> {
-        let needed = wgpu::Features::TIMESTAMP_QUERY | wgpu::Features::TIMESTAMP_QUERY_INSIDE_ENCODERS;
-        if self.device.features().contains(needed) && self.queue.get_timestamp_period() > 0.0 {
-            self.time_by_device(commands)
-        } else {
-            self.time_by_host(commands)
-        }
+    fn time(&mut self, commands: &[Command], runs: usize) -> Result<Timing, Diagnostic> {
+        self.timed(commands, runs)
     }
 }

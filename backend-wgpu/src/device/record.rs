@@ -39,7 +39,7 @@ impl Groups {
 }
 
 /// A command with everything that recording it needs.
-enum Step {
+pub(super) enum Step {
     Run {
         program: ProgramId,
         group: wgpu::BindGroup,
@@ -59,7 +59,7 @@ enum Step {
     },
 }
 
-enum StepGrid {
+pub(super) enum StepGrid {
     Workgroups([u32; 3]),
     Indirect(wgpu::Buffer, u64),
 }
@@ -78,16 +78,24 @@ enum Checked {
     Step(Step),
 }
 
-/// Two timestamps around the commands.
-pub type Timestamps<'a> = Option<&'a wgpu::QuerySet>;
+/// Where the times before and after the commands are noted.
+#[derive(Clone, Copy, Debug)]
+pub struct Timestamps<'a> {
+    /// The set of queries.
+    pub set: &'a wgpu::QuerySet,
+    /// The query of the time before; that of the time after is the next one.
+    pub first: u32,
+}
 
 impl Gpu {
     /// Records commands; nothing is submitted. Gives the command buffer, and whether traps may be noted.
-    pub(super) fn record(
-        &mut self,
-        commands: &[Command],
-        timestamps: Timestamps<'_>,
-    ) -> Result<(wgpu::CommandBuffer, bool), Diagnostic> {
+    pub(super) fn record(&mut self, commands: &[Command]) -> Result<(wgpu::CommandBuffer, bool), Diagnostic> {
+        let (steps, traps) = self.steps(commands)?;
+        Ok((self.encoded(&steps, None)?, traps))
+    }
+
+    /// Commands, checked and bound, and whether they may note traps.
+    pub(super) fn steps(&mut self, commands: &[Command]) -> Result<(Vec<Step>, bool), Diagnostic> {
         let mut checked = vec![];
         for command in commands {
             checked.extend(self.check(command)?);
@@ -96,23 +104,32 @@ impl Gpu {
         let traps = steps
             .iter()
             .any(|s| matches!(s, Step::Run { program, .. } if self.program(*program).is_ok_and(|p| p.traps)));
+        Ok((steps, traps))
+    }
+
+    /// A command buffer of steps.
+    pub(super) fn encoded(
+        &mut self,
+        steps: &[Step],
+        timestamps: Option<Timestamps<'_>>,
+    ) -> Result<wgpu::CommandBuffer, Diagnostic> {
         let dirty = self.buffers.take_dirty();
         let buffer = self.health.run(&self.device, || {
             let mut encoder = self.device.create_command_encoder(&wgpu::CommandEncoderDescriptor::default());
             dirty.iter().for_each(|buffer| encoder.clear_buffer(buffer, 0, None));
-            if let Some(set) = timestamps {
-                encoder.write_timestamp(set, 0);
+            if let Some(Timestamps { set, first }) = timestamps {
+                encoder.write_timestamp(set, first);
             }
-            self.encode(&mut encoder, &steps)?;
-            if let Some(set) = timestamps {
-                encoder.write_timestamp(set, 1);
+            self.encode(&mut encoder, steps)?;
+            if let Some(Timestamps { set, first }) = timestamps {
+                encoder.write_timestamp(set, first + 1);
             }
             Ok(encoder.finish())
         });
         if buffer.is_err() {
             self.buffers.put_back(dirty);
         }
-        Ok((buffer?, traps))
+        buffer
     }
 
     fn encode(&self, encoder: &mut wgpu::CommandEncoder, steps: &[Step]) -> Result<(), Diagnostic> {

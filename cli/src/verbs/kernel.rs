@@ -7,14 +7,13 @@ use clap::Args;
 use girih::devices::{self, Profile, Selector};
 use girih::ir::{FunctionId, Scalar, Type};
 use girih::kernels::Kernels;
-use girih::runtime::{Argument, BufferId, Command, Constant, Device, Dispatch, Grid, LoadOptions, Memory};
+use girih::runtime::{Argument, BufferId, Command, Constant, Device, Dispatch, Grid, LoadOptions, Memory, measure};
 use girih::{Code, Diagnostic};
 use serde_json::json;
 use std::path::Path;
 use std::time::Duration;
 
-/// How often a kernel runs before and while it is timed.
-const WARM_UP: usize = 5;
+/// How many runs of a kernel are timed.
 const TIMED: usize = 50;
 
 /// Options that only kernels have.
@@ -256,20 +255,10 @@ fn element(scalar: Scalar, bytes: &[u8]) -> String {
 
 /// Runs a kernel many times; says the median and the spread.
 fn time(device: &mut dyn Device, command: &Command, console: &Console) -> Result<(), Diagnostic> {
-    let command = std::slice::from_ref(command);
-    for _ in 0..WARM_UP {
-        device.time(command)?;
-    }
-    let mut times: Vec<Duration> = vec![];
-    let mut exact = true;
-    for _ in 0..TIMED {
-        let timing = device.time(command)?;
-        times.push(timing.elapsed);
-        exact &= timing.exact;
-    }
-    times.sort();
+    let timing = measure(device, std::slice::from_ref(command), TIMED)?;
+    let exact = timing.exact;
     let ms = |d: Duration| d.as_secs_f64() * 1e3;
-    let (least, median, most) = (ms(times[0]), ms(times[TIMED / 2]), ms(times[TIMED - 1]));
+    let (least, median, most) = (ms(timing.least()), ms(timing.median()), ms(timing.most()));
     let clock = if exact { "the device's clock" } else { "the host's clock" };
     let text = format!("median {median:.4} ms, least {least:.4}, most {most:.4}, of {TIMED} runs by {clock}");
     console.result(&text, || {

@@ -4,10 +4,10 @@
 //! Invariant: no method panics or leaves a command half recorded; an error says by its code whether the device can still be used
 //! (all but [`Code::DeviceLost`](crate::diag::Code::DeviceLost) and `DeviceTimeout`).
 
+use super::Timing;
 use crate::diag::Diagnostic;
 use crate::idx::index_type;
 use crate::ir::{Caps, FunctionId, Module, Type, Verified};
-use std::time::Duration;
 
 index_type! {
     /// A buffer of a device.
@@ -125,15 +125,6 @@ pub struct LoadOptions {
     pub checked: bool,
 }
 
-/// What running the commands took on the device: from the start of the first to the end of the last.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Timing {
-    /// By the device's own clock, or the host's where it has none (see `exact`).
-    pub elapsed: Duration,
-    /// Whether the device's own clock was read.
-    pub exact: bool,
-}
-
 /// A device.
 pub trait Device {
     /// What it is.
@@ -164,6 +155,7 @@ pub trait Device {
     fn submit(&mut self, commands: &[Command]) -> Result<(), Diagnostic>;
     /// Waits until all queued work is done; an error if something in it failed or trapped.
     fn wait(&mut self) -> Result<(), Diagnostic>;
-    /// Runs commands once, after what was queued before, and says how long they took.
-    fn time(&mut self, commands: &[Command]) -> Result<Timing, Diagnostic>;
+    /// Runs commands `runs` times, queued at once where the device has a queue, and says how long each run took. For figures that count
+    /// see [`measure`](super::measure), which warms the device up.
+    fn time(&mut self, commands: &[Command], runs: usize) -> Result<Timing, Diagnostic>;
 }

@@ -1,11 +1,13 @@
-//! Devices: one trait that the interpreter, wgpu and CUDA implement, and what is passed to them.
+//! Devices: one trait that the interpreter, wgpu and CUDA implement, what is passed to them, and how they are timed.
 
 mod device;
+mod measure;
 
 pub use device::{
     Argument, BufferId, Command, Constant, Device, DeviceInfo, DeviceKind, Dispatch, Grid, LoadOptions, Memory,
-    ProgramId, Timing,
+    ProgramId,
 };
+pub use measure::{Timing, measure};
 
 use crate::diag::{Code, Diagnostic};
 

@@ -296,12 +296,15 @@ impl Device for Interpreter {
     fn wait(&mut self) -> Result<(), Diagnostic> {
         self.failed.take().map_or(Ok(()), Err)
     }
-    fn time(&mut self, commands: &[Command]) -> Result<Timing, Diagnostic> {
-        let now = || self.options.clock.map_or(Duration::ZERO, |clock| clock());
-        let start = now();
-        self.submit(commands)?;
-        self.wait()?;
-        let elapsed = self.options.clock.map_or(Duration::ZERO, |clock| clock()).saturating_sub(start);
-        Ok(Timing { elapsed, exact: false })
+    fn time(&mut self, commands: &[Command], runs: usize) -> Result<Timing, Diagnostic> {
+        let clock = self.options.clock.unwrap_or(|| Duration::ZERO);
+        let mut timed = vec![];
+        for _ in 0..runs {
+            let start = clock();
+            self.submit(commands)?;
+            self.wait()?;
+            timed.push(clock().saturating_sub(start));
+        }
+        Ok(Timing { runs: timed, exact: false })
     }
 }

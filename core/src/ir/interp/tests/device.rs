@@ -132,10 +132,10 @@ fn time_passes_by_the_clock_that_is_given() {
         Duration::from_secs(NOW.fetch_add(3, Ordering::Relaxed))
     }
     let mut device = Interpreter::new(Options { clock: Some(clock), ..checked() });
-    let timing = device.time(&[]).expect("nothing runs");
-    assert_eq!((timing.elapsed, timing.exact), (Duration::from_secs(3), false));
+    let timing = device.time(&[], 2).expect("nothing runs");
+    assert_eq!((timing.runs, timing.exact), (vec![Duration::from_secs(3); 2], false));
     let mut device = Interpreter::new(checked());
-    assert_eq!(device.time(&[]).expect("nothing runs").elapsed, Duration::ZERO);
+    assert_eq!(device.time(&[], 1).expect("nothing runs").total(), Duration::ZERO);
 }
 
 #[test]
