@@ -10,18 +10,18 @@
 
 mod compare;
 mod edges;
-
 mod programs;
 mod random;
 mod runner;
+mod shrink;
 mod suite;
 mod table;
 
 pub use compare::{Expectation, Mismatch};
-
 pub use programs::program_group;
-pub use random::{group as random_group, random_groups, shrink};
+pub use random::{group as random_group, random_groups};
 pub use runner::{Oracle, Outcome, Tally, run_fault, run_group};
+pub use shrink::{Choices, Smallest, choices, smallest};
 pub use suite::{Failure, Part, Suite, program_files, reference, run_on};
 pub use table::table_groups;
 

@@ -1,7 +1,7 @@
 //! Random kernels: structured, verified, free of races, with every access inside of its memory.
 //!
 //! A kernel is a function of a list of bytes, its *choices*; where the bytes end every further choice is 0, the simplest. So a
-//! failing kernel shrinks by leaving out and lowering bytes ([`shrink`]). Kernels lean towards what breaks code generators:
+//! failing kernel shrinks by leaving out and lowering bytes ([`super::shrink`]). Kernels lean towards what breaks code generators:
 //! loops that swap what they carry, switches in loops, values that live across barriers.
 
 use super::{Case, CaseArgument, Expectation, Group, pack};
@@ -63,53 +63,12 @@ pub fn group(name: String, kernels: &[Vec<u8>]) -> Group {
     for (i, choices) in kernels.iter().enumerate() {
         let function = kernel(&format!("k{i}"), choices, &mut module);
         let kernel = module.functions.push(function);
-        cases.push(case(format!("{i} {}", hex(choices)), kernel, choices));
+        cases.push(case(format!("{i} {}", super::Choices(choices.clone())), kernel, choices));
     }
     match verify(module) {
         Ok(module) => Group { name, module, cases },
         Err(errors) => panic!("a random kernel of `{name}` breaks a rule: {}", errors[0].message),
     }
-}
-
-/// The smallest choices, found by leaving out and lowering bytes, of which `fails` still holds.
-pub fn shrink(choices: &[u8], mut fails: impl FnMut(&[u8]) -> bool) -> Vec<u8> {
-    let mut best = choices.to_vec();
-    let mut step = best.len().div_ceil(2).max(1);
-    loop {
-        let mut better = false;
-        let mut at = 0;
-        while at < best.len() {
-            let mut shorter = best.clone();
-            shorter.drain(at..(at + step).min(best.len()));
-            if fails(&shorter) {
-                best = shorter;
-                better = true;
-            } else {
-                at += step;
-            }
-        }
-        if step == 1 {
-            for at in 0..best.len() {
-                for value in [best[at] / 2, best[at].saturating_sub(1)] {
-                    let mut lower = best.clone();
-                    lower[at] = value;
-                    if lower[at] != best[at] && fails(&lower) {
-                        best = lower;
-                        better = true;
-                    }
-                }
-            }
-            if !better {
-                return best;
-            }
-        } else {
-            step = step.div_ceil(2);
-        }
-    }
-}
-
-fn hex(bytes: &[u8]) -> String {
-    bytes.iter().map(|b| format!("{b:02x}")).collect()
 }
 
 fn case(name: String, kernel: FunctionId, choices: &[u8]) -> Case {
@@ -610,11 +569,5 @@ mod tests {
         let groups: Vec<Group> = random_groups(1, 200, 25).collect();
         assert_eq!(groups.len(), 8);
         assert!(groups.iter().all(|g| g.cases.len() == 25));
-    }
-
-    #[test]
-    fn shrinking_finds_the_byte_that_matters() {
-        let choices: Vec<u8> = (0..100).collect();
-        assert_eq!(shrink(&choices, |bytes| bytes.iter().any(|b| *b >= 40)), [40]);
     }
 }

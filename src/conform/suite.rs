@@ -125,7 +125,7 @@ pub fn run_on(group: &Group, devices: &mut [Box<dyn Device>], failed: &mut dyn F
 }
 
 /// What is wrong with an outcome, if anything is.
-fn describe(outcome: &Outcome) -> Option<String> {
+pub(super) fn describe(outcome: &Outcome) -> Option<String> {
     match outcome {
         Outcome::Passed | Outcome::Refused(_) => None,
         Outcome::Different(argument, m) => Some(format!(

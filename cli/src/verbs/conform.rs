@@ -4,7 +4,7 @@ use crate::console::Console;
 use crate::exit::Exit;
 use clap::Args;
 use girih::Code;
-use girih::conform::{Failure, Part, Suite, Tally, run_on};
+use girih::conform::{self, Choices, Failure, Part, Suite, Tally, run_on};
 use girih::devices::{self, Profile, Selector};
 use girih::ir::Caps;
 use girih::runtime::{Device, DeviceKind};
@@ -52,6 +52,9 @@ pub struct Conform {
     /// Leave the cases of the table of operations out
     #[arg(long)]
     no_table: bool,
+    /// One random kernel by its choices, as a failure shows them: made smaller while it fails, then printed
+    #[arg(long, value_name = "HEX", value_parser = conform::choices, conflicts_with_all = ["filter", "programs"])]
+    shrink: Option<Choices>,
 }
 
 impl Conform {
@@ -61,6 +64,9 @@ impl Conform {
             Ok(devices) => devices,
             Err(exit) => return exit,
         };
+        if let Some(choices) = &self.shrink {
+            return shrink(choices, &mut devices, console);
+        }
         let suite = Suite {
             filter: self.filter.clone(),
             table: !self.no_table,
@@ -116,6 +122,26 @@ impl Conform {
         }
         Ok(devices)
     }
+}
+
+/// Makes a random kernel smaller on each device where it fails.
+fn shrink(choices: &Choices, devices: &mut [Box<dyn Device>], console: &Console) -> Exit {
+    let mut exit = Exit::Ok;
+    for device in devices {
+        let name = format!("{} ({})", device.info().name, device.info().backend);
+        match conform::smallest(choices, &mut **device) {
+            None => console.result(&format!("{name}: passed"), || json!({"kind": "passed", "device": name})),
+            Some(small) => {
+                exit = Exit::Failed;
+                let (choices, what, text) = (small.choices.to_string(), &small.what, &small.text);
+                console.result(
+                    &format!("{name}: {choices}: {what}\n{text}"),
+                    || json!({"kind": "failure", "device": name, "choices": choices, "what": what, "text": text}),
+                );
+            }
+        }
+    }
+    exit
 }
 
 fn found(console: &Console) -> Vec<Selector> {
