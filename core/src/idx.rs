@@ -66,6 +66,10 @@ impl<I: Idx, T> IndexVec<I, T> {
         self.items.push(item);
         id
     }
+    /// Makes room for so many more items.
+    pub fn reserve(&mut self, more: usize) {
+        self.items.reserve(more);
+    }
     /// The index that the next [`push`](Self::push) will return.
     pub fn next_id(&self) -> I {
         I::from_usize(self.items.len())

@@ -25,10 +25,10 @@ pub(super) struct Floats<'c, 'a> {
 }
 
 impl Pass for Floats<'_, '_> {
-    fn types(&mut self, ty: Type) -> Vec<Type> {
+    fn types(&mut self, ty: Type) -> (Type, usize) {
         match ty {
-            Type::Scalar(s) if self.cx.is_bits(s) => vec![Type::U32],
-            _ => vec![ty],
+            Type::Scalar(s) if self.cx.is_bits(s) => (Type::U32, 1),
+            _ => (ty, 1),
         }
     }
 

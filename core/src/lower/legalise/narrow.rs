@@ -46,10 +46,10 @@ fn bits(b: &mut Builder, narrow: Scalar, x: ValueId) -> ValueId {
 }
 
 impl Pass for Narrow {
-    fn types(&mut self, ty: Type) -> Vec<Type> {
+    fn types(&mut self, ty: Type) -> (Type, usize) {
         match ty {
-            Type::Scalar(s) if NARROW.has(s) => vec![holder(s).into()],
-            _ => vec![ty],
+            Type::Scalar(s) if NARROW.has(s) => (holder(s).into(), 1),
+            _ => (ty, 1),
         }
     }
 

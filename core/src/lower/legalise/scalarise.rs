@@ -15,22 +15,22 @@ pub(super) struct Scalarise<'c, 'a> {
 }
 
 impl Pass for Scalarise<'_, '_> {
-    fn types(&mut self, ty: Type) -> Vec<Type> {
+    fn types(&mut self, ty: Type) -> (Type, usize) {
         match ty {
-            Type::Vector(s, n) => vec![Type::Scalar(s); usize::from(n)],
-            Type::Regs(s, n) if !self.keeps(ty) => vec![Type::Scalar(s); usize::from(n)],
+            Type::Vector(s, n) => (Type::Scalar(s), n.into()),
+            Type::Regs(s, n) if !self.keeps(ty) => (Type::Scalar(s), n.into()),
             Type::Regs(..)
             | Type::Scalar(_)
             | Type::Coop(..)
             | Type::Tile(_)
             | Type::Token
             | Type::Term
-            | Type::Memory(_) => vec![ty],
+            | Type::Memory(_) => (ty, 1),
         }
     }
 
     fn inst(&mut self, r: &mut Rewriter<'_>, inst: &Inst) -> Result<Option<Vec<Vec<ValueId>>>, Diagnostic> {
-        let operands: Vec<Vec<ValueId>> = inst.operands.iter().map(|v| r.values(self, *v)).collect();
+        let operands: Vec<Vec<ValueId>> = inst.operands.iter().map(|v| r.values(self, *v).to_vec()).collect();
         let result = match inst.op {
             Op::Vector if !self.kept(inst.ty) => operands.concat(),
             Op::Splat if !self.kept(inst.ty) => {

@@ -6,11 +6,11 @@
 
 use super::facts::{self, Facts};
 use super::memory::Versions;
+use crate::hash::FastMap;
 use crate::ir::attrs::AttrKind;
 use crate::ir::ops::{Effect, Pattern};
 use crate::ir::{Attr, Caps, Def, Function, Inst, InstId, Op, RegionId, Scalar, Type, Value, ValueId, eval};
 use crate::span::Span;
-use std::collections::HashMap;
 
 /// How deep rules may write operations that rules apply to.
 const DEPTH: u32 = 12;
@@ -19,7 +19,7 @@ const DEPTH: u32 = 12;
 #[derive(Debug, Default)]
 pub(super) struct Memo {
     /// What loops' parameters are known to be.
-    pub(super) loops: HashMap<ValueId, Facts>,
+    pub(super) loops: FastMap<ValueId, Facts>,
 }
 
 /// An expression, so that the same one is found again.
@@ -66,7 +66,7 @@ pub(super) struct Forward<'a> {
     /// When a value was defined: those of a region are younger than what stands before it.
     born: Vec<u32>,
     clock: u32,
-    available: HashMap<Key, ValueId>,
+    available: FastMap<Key, ValueId>,
     log: Vec<Undo>,
     span: Span,
     depth: u32,
@@ -91,7 +91,7 @@ impl<'a> Forward<'a> {
             facts: vec![None; values],
             born: vec![0; values],
             clock: 1,
-            available: HashMap::with_capacity(values),
+            available: FastMap::default(),
             log: vec![],
             span: Span::NONE,
             depth: 0,
