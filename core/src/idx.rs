@@ -104,6 +104,14 @@ impl<I: Idx, T> IndexVec<I, T> {
     }
 }
 
+impl<I, T> IntoIterator for IndexVec<I, T> {
+    type Item = T;
+    type IntoIter = std::vec::IntoIter<T>;
+    fn into_iter(self) -> Self::IntoIter {
+        self.items.into_iter()
+    }
+}
+
 impl<I: Idx, T> Default for IndexVec<I, T> {
     fn default() -> Self {
         Self::new()

@@ -17,8 +17,14 @@ pub trait Pass {
         (ty, 1)
     }
 
+    /// Whether [`inst`](Self::inst) is to be asked about an instruction; others are copied with mapped operands (and rewritten regions). A
+    /// function without any, of whose types none changes, stays as it is.
+    fn concerns(&self, _function: &Function, _inst: &Inst) -> bool {
+        true
+    }
+
     /// Writes what stands for an instruction through [`Rewriter::out`] and gives, for each of its results, the values that
-    /// stand for it. `None` copies it with mapped operands (and rewritten regions).
+    /// stand for it. `None` copies it.
     fn inst(&mut self, r: &mut Rewriter<'_>, inst: &Inst) -> Result<Option<Vec<Vec<ValueId>>>, Diagnostic>;
 
     /// The values that stand for a constant, if it is not copied.
@@ -184,7 +190,8 @@ impl<'a> Rewriter<'a> {
         for id in &source.regions[old].insts {
             let inst = &source.insts[*id];
             self.out.span = inst.span;
-            match pass.inst(self, inst)? {
+            let replaced = if pass.concerns(source, inst) { pass.inst(self, inst)? } else { None };
+            match replaced {
                 None => drop(self.copy(pass, inst)?),
                 Some(results) => {
                     debug_assert_eq!(results.len(), inst.results.len(), "{}: each result is replaced", inst.op.name());

@@ -6,7 +6,7 @@
 
 use super::emit::{Emit, extend};
 use crate::diag::Diagnostic;
-use crate::ir::{Builder, Inst, Op, Scalar, ScalarSet, Type, ValueId};
+use crate::ir::{Builder, Function, Inst, Op, Scalar, ScalarSet, Type, ValueId};
 use crate::lower::rewrite::{Pass, Rewriter};
 
 /// The integers that no device computes with.
@@ -56,6 +56,11 @@ impl Pass for Narrow {
     fn constant(&mut self, r: &mut Rewriter<'_>, ty: Type, bits: u64) -> Option<Vec<ValueId>> {
         let narrow = ty.element().filter(|s| NARROW.has(*s))?;
         Some(vec![constant(&mut r.out, narrow, bits)])
+    }
+
+    fn concerns(&self, function: &Function, inst: &Inst) -> bool {
+        let is_narrow = |ty: Type| ty.element().is_some_and(|s| NARROW.has(s));
+        inst.ty.is_some_and(is_narrow) || inst.operands.iter().any(|v| is_narrow(function.ty(*v)))
     }
 
     fn inst(&mut self, r: &mut Rewriter<'_>, inst: &Inst) -> Result<Option<Vec<Vec<ValueId>>>, Diagnostic> {

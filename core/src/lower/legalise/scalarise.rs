@@ -7,7 +7,7 @@
 use super::Context;
 use super::emit::Emit;
 use crate::diag::Diagnostic;
-use crate::ir::{Builder, Inst, Op, Scalar, ScalarSet, Type, ValueId};
+use crate::ir::{Builder, Function, Inst, Op, Scalar, ScalarSet, Type, ValueId};
 use crate::lower::rewrite::{Pass, Rewriter};
 
 pub(super) struct Scalarise<'c, 'a> {
@@ -27,6 +27,19 @@ impl Pass for Scalarise<'_, '_> {
             | Type::Term
             | Type::Memory(_) => (ty, 1),
         }
+    }
+
+    fn concerns(&self, function: &Function, inst: &Inst) -> bool {
+        let is_aggregate = |v: &ValueId| matches!(function.ty(*v), Type::Vector(..) | Type::Regs(..));
+        let casts = match inst.op {
+            // Those from and to `bool`, and those that change nothing.
+            Op::Convert | Op::Bitcast => {
+                let from = function.ty(inst.operands[0]);
+                inst.ty.is_some_and(|to| to == Type::BOOL || from == Type::BOOL || to == from)
+            }
+            _other => false,
+        };
+        casts || inst.operands.iter().chain(&inst.results).any(is_aggregate)
     }
 
     fn inst(&mut self, r: &mut Rewriter<'_>, inst: &Inst) -> Result<Option<Vec<Vec<ValueId>>>, Diagnostic> {

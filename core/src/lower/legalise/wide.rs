@@ -7,7 +7,7 @@ use super::emit::Emit;
 use super::lacks;
 use crate::diag::Diagnostic;
 use crate::ir::ops::Pattern;
-use crate::ir::{Builder, Inst, Op, Scalar, ScalarSet, Type, ValueId, math};
+use crate::ir::{Builder, Function, Inst, Op, Scalar, ScalarSet, Type, ValueId, math};
 use crate::lower::rewrite::{Pass, Rewriter};
 
 pub(super) struct Wide<'c, 'a> {
@@ -42,6 +42,11 @@ impl Pass for Wide<'_, '_> {
     fn constant(&mut self, r: &mut Rewriter<'_>, ty: Type, bits: u64) -> Option<Vec<ValueId>> {
         ty.element().filter(|s| matches!(ty, Type::Scalar(_)) && self.splits(*s))?;
         Some(vec![r.out.u32(bits as u32), r.out.u32((bits >> 32) as u32)])
+    }
+
+    fn concerns(&self, function: &Function, inst: &Inst) -> bool {
+        let is_split = |ty: Type| ty.element().is_some_and(|s| self.splits(s));
+        inst.ty.is_some_and(is_split) || inst.operands.iter().any(|v| is_split(function.ty(*v)))
     }
 
     fn inst(&mut self, r: &mut Rewriter<'_>, inst: &Inst) -> Result<Option<Vec<Vec<ValueId>>>, Diagnostic> {
