@@ -38,18 +38,21 @@ pub enum Selector {
 pub enum Profile {
     /// WebGPU's defaults.
     Web,
+    /// The same with the features that browsers offer: `f16` and subgroups.
+    WebExtended,
     /// A CUDA card of this compute capability, 90 for 9.0.
     Cuda(u32),
 }
 
 impl Profile {
-    /// The profile of a name: `web`, `sm_75`, `sm_90`.
+    /// The profile of a name: `web`, `web-extended`, `sm_75`, `sm_90`.
     pub fn parse(name: &str) -> Result<Profile, String> {
         match name {
             "web" => Ok(Profile::Web),
+            "web-extended" => Ok(Profile::WebExtended),
             _ => match name.strip_prefix("sm_").map(str::parse) {
                 Some(Ok(sm)) => Ok(Profile::Cuda(sm)),
-                Some(Err(_)) | None => Err(format!("`{name}` is no profile: use `web` or `sm_90`")),
+                Some(Err(_)) | None => Err(format!("`{name}` is no profile: use `web`, `web-extended` or `sm_90`")),
             },
         }
     }
@@ -58,6 +61,7 @@ impl Profile {
     pub fn caps(self) -> Caps {
         match self {
             Profile::Web => Caps::web(),
+            Profile::WebExtended => Caps::web_extended(),
             Profile::Cuda(sm) => Caps::cuda(sm, sm >= 90),
         }
     }

@@ -10,6 +10,7 @@
 
 mod compare;
 mod edges;
+mod emission;
 mod programs;
 mod random;
 mod runner;
@@ -18,6 +19,7 @@ mod suite;
 mod table;
 
 pub use compare::{Expectation, Mismatch};
+pub use emission::{Emission, Sheet, emit_group};
 pub use programs::program_group;
 pub use random::{group as random_group, random_groups};
 pub use runner::{Oracle, Outcome, Tally, run_fault, run_group};

@@ -42,7 +42,7 @@ pub struct Emit {
     /// Switches of `bend`: `no-type-check` leaves types unchecked, the others have no effect here
     #[arg(short = 'O', value_name = "SWITCH", value_delimiter = ' ', value_parser = optimizations::parse)]
     optimizations: Vec<Optimization>,
-    /// For which device kernels are lowered: web, sm_75, sm_90 [default: sm_90 for ptx, else web]
+    /// For which device kernels are lowered: web, web-extended, sm_90 [default: sm_90 for ptx, else web]
     #[arg(long, value_name = "PROFILE", value_parser = Profile::parse)]
     caps: Option<Profile>,
 }
