@@ -1,0 +1,3 @@
+//! The direct tier: Bend programs as functions of the IR.
+
+pub mod math;
