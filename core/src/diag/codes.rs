@@ -213,6 +213,9 @@ codes! {
         "The program was stopped by Ctrl-C or by `--timeout`.";
     NotATuple "B0510" error: "taking apart something that is not a tuple",
         "A tuple pattern met a number or a constructor.";
+    TooManyCalls "B0511" error: "calls nested too deeply",
+        "Each call that has not returned keeps its variables. A recursion that never ends takes all memory for them; a call that is the last step of a \
+         function takes none.";
 
     // 06: limits
     NeedsNets "B0601" error: "needs the net tier",

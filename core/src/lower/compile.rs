@@ -65,7 +65,7 @@ fn select(module: &Module, kernels: &[FunctionId]) -> Module {
             }
         }
     }
-    Module { functions }
+    Module { functions, ..Module::default() }
 }
 
 /// Turns specialisation constants into constants.

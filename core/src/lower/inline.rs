@@ -39,7 +39,9 @@ struct Inline<'a> {
 
 impl Pass for Inline<'_> {
     fn inst(&mut self, r: &mut Rewriter<'_>, inst: &Inst) -> Result<Option<Vec<Vec<ValueId>>>, Diagnostic> {
-        let Some(callee) = inst.callee().and_then(|id| self.done[id].as_ref()) else { return Ok(None) };
+        let Some(callee) = inst.callee().filter(|_| inst.op == Op::Call).and_then(|id| self.done[id].as_ref()) else {
+            return Ok(None);
+        };
         let arguments = r.operands(inst);
         let results = r.splice(&callee.body, &arguments)?;
         Ok(Some(results.into_iter().map(|v| vec![v]).collect()))

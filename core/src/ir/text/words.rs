@@ -82,8 +82,9 @@ pub fn simple_type(name: &str) -> Option<Type> {
 pub fn is_written_behind(kind: AttrKind) -> bool {
     use AttrKind::*;
     match kind {
-        Dim | Callee | Cases | Offset | SourceOffset => false,
-        NoWrap | Order | Scope | Spaces | Cache | Unroll | Pending | Shape | MatrixA | MatrixB | Layout | Code => true,
+        Dim | Callee | Cases | Offset | SourceOffset | Cell | Global => false,
+        NoWrap | Order | Scope | Spaces | Cache | Unroll | Pending | Shape | MatrixA | MatrixB | Layout | Code
+        | Field => true,
     }
 }
 
@@ -101,6 +102,7 @@ pub fn literal_type(pattern: Pattern, ty: Option<Type>) -> Option<Type> {
         | Pattern::First
         | Pattern::Fragment
         | Pattern::Token
+        | Pattern::Term
         | Pattern::Rest => None,
     }
 }

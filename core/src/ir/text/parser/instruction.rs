@@ -186,6 +186,7 @@ impl<'a> Body<'_, 'a> {
             | Pattern::First
             | Pattern::Fragment
             | Pattern::Token
+            | Pattern::Term
             | Pattern::Rest
             | Pattern::Parts => None,
         };

@@ -268,12 +268,18 @@ fn attribute_text(attr: &Attr) -> Option<String> {
             let words = [(spaces.shared, "shared"), (spaces.global, "global")];
             words.iter().filter(|(set, _)| *set).map(|(_, word)| *word).collect::<Vec<_>>().join(", ")
         }
-        Attr::Pending(n) | Attr::Code(n) => n.to_string(),
+        Attr::Pending(n) | Attr::Code(n) | Attr::Field(n) => n.to_string(),
         Attr::Shape(shape) => shape.to_string(),
         Attr::MatrixA(matrix) => matrix_text(matrix, "m"),
         Attr::MatrixB(matrix) => matrix_text(matrix, "n"),
         // They have places of their own.
-        Attr::Dim(_) | Attr::Callee(_) | Attr::Cases(_) | Attr::Offset(_) | Attr::SourceOffset(_) => return None,
+        Attr::Dim(_)
+        | Attr::Callee(_)
+        | Attr::Cases(_)
+        | Attr::Offset(_)
+        | Attr::SourceOffset(_)
+        | Attr::Cell(_)
+        | Attr::Global(_) => return None,
     })
 }
 

@@ -131,6 +131,7 @@ impl Maker {
             | Pattern::First
             | Pattern::Fragment
             | Pattern::Token
+            | Pattern::Term
             | Pattern::Rest => self.value(None),
         }
     }
@@ -150,11 +151,12 @@ impl Maker {
             AttrKind::Unroll => Attr::Unroll,
             AttrKind::Pending => Attr::Pending(number),
             AttrKind::Code => Attr::Code(number),
+            AttrKind::Field => Attr::Field(number),
             AttrKind::Shape => Attr::Shape(self.shape()),
             AttrKind::MatrixA => Attr::MatrixA(self.shared_matrix()),
             AttrKind::MatrixB => Attr::MatrixB(self.shared_matrix()),
             AttrKind::Layout => Attr::Layout(self.one(&[MatrixLayout::Row, MatrixLayout::Column])),
-            AttrKind::Callee | AttrKind::Cases => return None,
+            AttrKind::Callee | AttrKind::Cases | AttrKind::Cell | AttrKind::Global => return None,
         })
     }
     fn shared_matrix(&mut self) -> SharedMatrix {
