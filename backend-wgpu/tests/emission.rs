@@ -89,7 +89,7 @@ fn check_pack(pack: &[Packed], caps: &Caps, name: &str) -> Vec<String> {
         function.name = format!("case{i}").into();
         function
     });
-    let together = verify(Module { functions: functions.collect() }).expect("each kernel was verified");
+    let together = verify(Module::of(functions)).expect("each kernel was verified");
     let portable = pack.iter().all(|p| p.portable);
     let Err(error) = check(name, &together, caps, portable) else { return vec![] };
     let alone: Vec<String> = (pack.iter())
@@ -159,7 +159,7 @@ fn regions_as_deep_as_the_verifier_allows_are_written() {
     let mut b = Builder::new(function);
     nest(&mut b, out, n, DEPTH);
     b.end(Op::Return, &[]);
-    let module = verify(Module { functions: [b.function].into_iter().collect() }).expect("it is right");
+    let module = verify(Module::of([b.function])).expect("it is right");
     check("deep", &module, &Caps::web(), true).unwrap_or_else(|e| panic!("{e}"));
 }
 

@@ -150,7 +150,22 @@ pub fn instruction(w: &mut Writer<'_, '_>, inst: &Inst) -> Result<(), Diagnostic
         | Op::WgmmaFence
         | Op::Wgmma
         | Op::WgmmaCommit
-        | Op::WgmmaWait => Err(error::operation(inst.span, inst.op)),
+        | Op::WgmmaWait
+        | Op::CellNew
+        | Op::CellGet
+        | Op::CellLayout
+        | Op::CellOpen
+        | Op::CellFill
+        | Op::CellFree
+        | Op::TermShare
+        | Op::TermDrop
+        | Op::TermPack
+        | Op::TermTag
+        | Op::TermPayload
+        | Op::GlobalGet
+        | Op::Fork
+        | Op::Join
+        | Op::Tail => Err(error::operation(inst.span, inst.op)),
     }
 }
 

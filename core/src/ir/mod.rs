@@ -30,6 +30,7 @@ mod builder;
 pub mod caps;
 pub mod eval;
 mod function;
+pub mod heap;
 pub mod interp;
 pub mod math;
 pub mod ops;
@@ -45,6 +46,7 @@ pub use function::{
     Def, Function, FunctionId, Inst, InstId, Launch, Memory, MemoryId, Module, Region, RegionId, Specialisation, Value,
     ValueId,
 };
+pub use heap::{Global, GlobalId, Layout, LayoutId};
 pub use ops::Op;
 pub use types::{Scalar, ScalarSet, Space, Type};
-pub use verify::{Verified, verify};
+pub use verify::{Verified, task_form, verify};

@@ -67,7 +67,7 @@ fn select(module: &Module, kernels: &[FunctionId]) -> Module {
             }
         }
     }
-    Module { functions }
+    Module { functions, ..Module::default() }
 }
 
 /// Turns specialisation constants into constants.

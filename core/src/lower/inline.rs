@@ -51,7 +51,7 @@ impl Pass for Inline<'_> {
     }
 
     fn inst(&mut self, r: &mut Rewriter<'_>, inst: &Inst) -> Result<Option<Vec<Vec<ValueId>>>, Diagnostic> {
-        let Some(id) = inst.callee() else { return Ok(None) };
+        let Some(id) = inst.callee().filter(|_| inst.op == Op::Call) else { return Ok(None) };
         let callee = match &self.done[id] {
             Calls::Stay => return Ok(None),
             Calls::Copy => &self.functions[id],

@@ -91,7 +91,8 @@ impl Pass for Scalarise<'_, '_> {
             | reductions!()
             | scans!()
             | fragments!()
-            | asynchronous!() => return Ok(None),
+            | asynchronous!()
+            | task_form!() => return Ok(None),
         };
         Ok(Some(vec![result]))
     }

@@ -130,7 +130,7 @@ impl Uses {
             // Fragments lie in arrays of their element.
             (fragments!(), scalar) => drop(self.plain.insert(scalar.into())),
             // Asynchronous operations exist only where memory is bytes; the rest has no memory.
-            (asynchronous!() | arithmetic!() | aggregates!() | control!(), _) => {}
+            (asynchronous!() | arithmetic!() | aggregates!() | control!() | task_form!(), _) => {}
             (
                 positions!() | subgroup_positions!() | barriers!() | votes!() | shuffles!() | reductions!() | scans!(),
                 _,
@@ -225,7 +225,7 @@ impl Pass for Storage<'_> {
                 Ok(Some(r.out.function.insts[id].results.iter().map(|v| vec![*v]).collect()))
             }
             arithmetic!() | aggregates!() | control!() | positions!() | subgroup_positions!() | barriers!() => Ok(None),
-            votes!() | shuffles!() | reductions!() | scans!() => Ok(None),
+            votes!() | shuffles!() | reductions!() | scans!() | task_form!() => Ok(None),
         }
     }
 

@@ -166,7 +166,7 @@ impl<'a> Forward<'a> {
             Effect::Pure => self.pure(id),
             Effect::Read => self.load(id),
             Effect::Write => self.store(id),
-            Effect::Atomic | Effect::Sync => self.synchronise(id),
+            Effect::Atomic | Effect::Sync | Effect::Heap => self.synchronise(id),
             Effect::Trap => self.trap(id),
             Effect::Control => return self.control(id),
         }
