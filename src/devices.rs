@@ -2,7 +2,8 @@
 //!
 //! | name | device |
 //! |---|---|
-//! | `auto` | CUDA if there is a card, else a graphics card through wgpu, else the reference machine |
+//! | `auto` | CUDA if there is a card, else a graphics card through wgpu, else the processor, else the reference machine |
+//! | `cpu` | native code on all cores of the processor |
 //! | `interpreter`, `interpreter:16` | the reference machine, with subgroups of 16 |
 //! | `lowered:web`, `lowered:sm_80` | the reference machine on kernels lowered for WebGPU's defaults or a CUDA card |
 //! | `ptx`, `ptx:sm_75` | a reading of the PTX for that architecture (`sm_90a`), on the host |
@@ -27,6 +28,8 @@ pub enum Selector {
     Lowered(Profile),
     /// A reading of the PTX for an architecture, on the host.
     Ptx(Target),
+    /// Native code on the processor.
+    Cpu,
     /// An adapter of wgpu, by number or part of its name.
     Wgpu(Option<String>),
     /// A CUDA card, by number.
@@ -81,6 +84,7 @@ impl Selector {
         };
         match kind {
             "auto" if rest.is_none() => Ok(Selector::Auto),
+            "cpu" if rest.is_none() => Ok(Selector::Cpu),
             "interpreter" => match number()?.unwrap_or(WIDTH as usize) {
                 width @ 1..=64 if width.is_power_of_two() => Ok(Selector::Interpreter(width as u32)),
                 width => Err(format!("subgroups of {width}: the width is a power of two, at most 64")),
@@ -95,7 +99,7 @@ impl Selector {
             "wgpu" if rest != Some("") => Ok(Selector::Wgpu(rest.map(str::to_owned))),
             "cuda" => number().map(|n| Selector::Cuda(n.unwrap_or(0))),
             _ => Err(format!(
-                "`{text}` is no device: use auto, interpreter, lowered:web, ptx:sm_90, wgpu, wgpu:N, cuda or cuda:N"
+                "`{text}` is no device: use auto, cpu, interpreter, lowered:web, ptx:sm_90, wgpu, wgpu:N, cuda or cuda:N"
             )),
         }
     }
@@ -109,13 +113,19 @@ pub fn open(selector: &Selector, profile: Option<Profile>) -> Result<Box<dyn Dev
         Selector::Interpreter(width) => Ok(interpreter(*width, caps)),
         Selector::Lowered(own) => Ok(interpreter(WIDTH, Some(own.caps()))),
         Selector::Ptx(target) => Ok(Box::new(girih_cuda::Emulator::new(*target))),
+        Selector::Cpu => cpu(caps),
         Selector::Wgpu(number) => wgpu(number.as_deref().unwrap_or("auto"), caps),
         Selector::Cuda(ordinal) => cuda(*ordinal, caps),
     }
 }
 
 fn open_best(caps: Option<Caps>) -> Box<dyn Device> {
-    cuda(0, caps.clone()).or_else(|_| wgpu("auto", caps)).unwrap_or_else(|_| interpreter(WIDTH, None))
+    let graphics = cuda(0, caps.clone()).or_else(|_| wgpu("auto", caps.clone()));
+    graphics.or_else(|_| cpu(caps)).unwrap_or_else(|_| interpreter(WIDTH, None))
+}
+
+fn cpu(profile: Option<Caps>) -> Result<Box<dyn Device>, Diagnostic> {
+    Ok(Box::new(girih_cpu::open(&girih_cpu::Settings { profile, ..girih_cpu::Settings::default() })?))
 }
 
 fn cuda(ordinal: usize, profile: Option<Caps>) -> Result<Box<dyn Device>, Diagnostic> {
@@ -165,6 +175,13 @@ pub fn find() -> (Vec<Found>, Vec<Diagnostic>) {
     let (info, caps) = (machine.info().clone(), machine.caps().clone());
     let mut found = vec![Found { name: "interpreter".into(), info, caps, problem: None }];
     let mut missing = vec![];
+    match cpu(None) {
+        Ok(device) => {
+            let (info, caps) = (device.info().clone(), device.caps().clone());
+            found.push(Found { name: "cpu".into(), info, caps, problem: None });
+        }
+        Err(error) => missing.push(error),
+    }
     for (i, card) in girih_cuda::devices().into_iter().enumerate() {
         match card {
             Err(error) => missing.push(error),
@@ -199,6 +216,7 @@ pub fn kind_name(kind: DeviceKind) -> &'static str {
         DeviceKind::Wgpu => "wgpu",
         DeviceKind::WgpuSoftware => "wgpu, in software",
         DeviceKind::Cuda => "CUDA",
+        DeviceKind::Cpu => "processor",
     }
 }
 
@@ -213,7 +231,8 @@ mod tests {
         assert_eq!(Selector::parse("lowered:sm_80"), Ok(Selector::Lowered(Profile::Cuda(80))));
         assert_eq!(Selector::parse("wgpu:1"), Ok(Selector::Wgpu(Some("1".into()))));
         assert_eq!(Selector::parse("cuda"), Ok(Selector::Cuda(0)));
-        for text in ["gpu", "cuda:x", "wgpu:", "interpreter:3", "interpreter:128", "auto:1", "lowered:dx", ""] {
+        assert_eq!(Selector::parse("cpu"), Ok(Selector::Cpu));
+        for text in ["gpu", "cpu:1", "cuda:x", "wgpu:", "interpreter:3", "interpreter:128", "auto:1", "lowered:dx", ""] {
             assert!(Selector::parse(text).is_err(), "{text}");
         }
     }

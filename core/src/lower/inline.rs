@@ -1,12 +1,14 @@
 //! Inlining: a call becomes a copy of the callee's body.
 //!
 //! Calls that pass memory are always inlined, because a device may not pass memory to functions, and so are functions
-//! that trap or hold memories of their own; small functions and those called once are inlined because it is faster.
+//! that trap, hold memories of their own or speak to other invocations (a device may run invocations one after another, and could not
+//! change from one to the next within a call); small functions and those called once are inlined because it is faster.
 
 use super::rewrite::{Compact, Pass, Rewriter};
 use super::single_exit;
 use crate::diag::Diagnostic;
 use crate::idx::IndexVec;
+use crate::ir::ops::Convergence;
 use crate::ir::{Caps, Feature, Function, FunctionId, Inst, Module, Op, Type, ValueId};
 
 /// A function of at most so many instructions is inlined wherever it is called.
@@ -82,13 +84,16 @@ fn count_calls(module: &Module) -> IndexVec<FunctionId, usize> {
 }
 
 fn is_inlined(function: &Function, calls: usize, caps: &Caps) -> bool {
-    let (mut size, mut traps) = (0, false);
+    let (mut size, mut traps, mut speaks) = (0, false, false);
     function.walk(function.body, &mut |_, inst| {
+        let row = inst.op.row();
         size += 1;
         traps |= inst.op == Op::TrapIf;
+        speaks |= row.convergence != Convergence::Free || row.needs == Some(Feature::Subgroups);
     });
     let takes_memory = function.params.iter().any(|p| matches!(function.ty(*p), Type::Memory(_)));
-    takes_memory || traps || !function.memories.is_empty() || !caps.has(Feature::Calls) || size <= SMALL || calls <= 1
+    let bound = takes_memory || traps || speaks;
+    bound || !function.memories.is_empty() || !caps.has(Feature::Calls) || size <= SMALL || calls <= 1
 }
 
 /// All functions, each after those it calls. A verified module has no cycles among what kernels call; a cycle elsewhere
