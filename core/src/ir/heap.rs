@@ -59,11 +59,11 @@ const TAG_BITS: u32 = 3;
 
 /// The word of a tag and a payload; bits above 3 and 29 are dropped.
 pub const fn pack(tag: u32, payload: u32) -> u32 {
-    payload << TAG_BITS | tag & (1 << TAG_BITS) - 1
+    payload << TAG_BITS | tag & ((1 << TAG_BITS) - 1)
 }
 /// The tag of a word.
 pub const fn tag(word: u32) -> u32 {
-    word & (1 << TAG_BITS) - 1
+    word & ((1 << TAG_BITS) - 1)
 }
 /// The payload of a word.
 pub const fn payload(word: u32) -> u32 {

@@ -26,7 +26,7 @@ pub(super) fn run(module: &mut Module, caps: &Caps) -> Result<(), Diagnostic> {
         let function = &module.functions[id];
         if function.launch.is_none() && is_inlined(function, calls[id], caps) {
             let one_exit = single_exit::holds(function);
-            done[id] = if one_exit { Calls::Copy } else { Calls::CopyOf(single_exit::run(function)?) };
+            done[id] = if one_exit { Calls::Copy } else { Calls::CopyOf(Box::new(single_exit::run(function)?)) };
         }
     }
     Ok(())
@@ -39,7 +39,7 @@ enum Calls {
     /// Copies of its body.
     Copy,
     /// Copies of this body.
-    CopyOf(Function),
+    CopyOf(Box<Function>),
 }
 
 struct Inline<'a> {
