@@ -1,0 +1,39 @@
+//! How what may stand somewhere is held: a number of one kind as itself, anything else as a word.
+
+use super::super::flow::Set;
+use super::numbers::scalar;
+use crate::ir::{Type, ValueId};
+use crate::num::NumKind;
+
+/// How a value is held.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Repr {
+    /// A number of this kind.
+    Number(NumKind),
+    /// A word of the heap, which the holder owns.
+    Term,
+}
+
+impl Repr {
+    /// Its type in the IR.
+    pub fn ty(self) -> Type {
+        match self {
+            Repr::Number(kind) => Type::Scalar(scalar(kind)),
+            Repr::Term => Type::Term,
+        }
+    }
+}
+
+/// How what a set describes is held.
+pub fn of(set: &Set) -> Repr {
+    set.only_number().map_or(Repr::Term, Repr::Number)
+}
+
+/// A value and how it is held.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Held {
+    /// The value.
+    pub id: ValueId,
+    /// How it is held.
+    pub repr: Repr,
+}
