@@ -7,3 +7,5 @@
 //! No program is refused for its types: only superpositions, scopeless variables and nets are left to the net tier.
 
 pub mod flow;
+pub mod lower;
+pub mod math;

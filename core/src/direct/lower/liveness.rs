@@ -15,6 +15,7 @@ type Place = *const Term;
 pub struct Liveness {
     last: HashSet<Place>,
     dying: HashMap<Place, Vec<LocalId>>,
+    consumed: HashMap<Place, Vec<LocalId>>,
     unused: HashSet<LocalId>,
     captures: HashMap<Place, Vec<Capture>>,
 }
@@ -45,6 +46,10 @@ impl Liveness {
     /// Variables that are used in other arms of a choice, but neither in this one nor after it.
     pub fn dying(&self, arm: &Term) -> &[LocalId] {
         self.dying.get(&std::ptr::from_ref(arm)).map_or(&[], |v| v)
+    }
+    /// Variables that whichever arm of a choice runs uses up, by the choice's first arm.
+    pub fn consumed(&self, first: &Term) -> &[LocalId] {
+        self.consumed.get(&std::ptr::from_ref(first)).map_or(&[], |v| v)
     }
     /// Whether a variable is never used.
     pub fn is_unused(&self, local: LocalId) -> bool {
@@ -158,8 +163,14 @@ impl Walk<'_> {
 
     /// What is used from a choice on, and what dies in which arm.
     fn choice(&mut self, arms: Vec<(&Term, Live)>, live: &mut Live) {
+        let after = live.clone();
         for (_, inside) in &arms {
             live.extend(inside);
+        }
+        if let Some((first, _)) = arms.first() {
+            let mut consumed: Vec<LocalId> = live.difference(&after).copied().collect();
+            consumed.sort_unstable();
+            self.found.consumed.insert(std::ptr::from_ref(*first), consumed);
         }
         for (body, inside) in arms {
             let mut dying: Vec<LocalId> = live.difference(&inside).copied().collect();

@@ -20,21 +20,26 @@ mod dynamic;
 mod library;
 mod liveness;
 mod numbers;
+mod recursion;
 mod represent;
 mod terms;
 mod traps;
 pub mod words;
 mod writer;
 
-use super::flow::{Flow, LambdaRef, ShapeId};
+use super::flow::{Callee, Flow, Instance, LambdaRef, ShapeId, What};
 use crate::diag::Diagnostic;
 use crate::idx::IndexVec;
-use crate::ir::{Function, FunctionId, GlobalId, LayoutId, Module, Type, Verified, verify};
+use crate::ir::heap::{GlobalId, LayoutId};
+use crate::ir::{Function, FunctionId, Module, Type, Verified, verify};
 use crate::num::{BinOp, NumKind};
 use crate::prim::Prim;
 use crate::span::Span;
-use crate::term::{DefId, Program, TypeId};
-use std::collections::{HashMap, VecDeque};
+use crate::term::code::lambdas::Scopes;
+use crate::term::{Body, DefId, LocalId, Program, Term, TermKind, TypeId};
+use represent::Repr;
+use std::collections::{HashMap, HashSet, VecDeque};
+use words::Immediate;
 
 pub use traps::Trap;
 
@@ -83,7 +88,9 @@ pub enum Meaning {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(crate) enum Unit {
     /// A definition's body.
-    Definition(DefId),
+    Definition(Instance),
+    /// The value of a definition without parameters.
+    Value(DefId),
     /// A lambda's body; captured values stand behind the parameters.
     Lambda(LambdaRef),
     /// The value of the entry, computed and complete.
@@ -92,8 +99,8 @@ pub(crate) enum Unit {
     Apply(u32),
     /// Computes what waits to be computed.
     Force,
-    /// Which form a term has; see [`dynamic`].
-    Form,
+    /// The representation of a number of any kind.
+    Bits,
     /// A number of any kind as one of this kind.
     Widen(NumKind),
     /// An operator on two terms.
@@ -103,6 +110,9 @@ pub(crate) enum Unit {
     /// A term as data of a type: a function that stands for a constructor is asked for it.
     Data(TypeId),
 }
+
+/// Parameters, captured variables and body of a lambda.
+type LambdaParts<'p> = (&'p [LocalId], Vec<LocalId>, &'p Term);
 
 /// A program being lowered.
 pub(crate) struct Lowering<'p> {
@@ -118,6 +128,12 @@ pub(crate) struct Lowering<'p> {
     shapes: HashMap<ShapeId, LayoutId>,
     lambdas: HashMap<LambdaRef, u32>,
     queue: VecDeque<Unit>,
+    /// Definitions that are used as values.
+    mentioned: Vec<DefId>,
+    recursive: HashSet<DefId>,
+    /// The lambdas of all definitions by their bodies' places, and what they are made of.
+    lambda_places: HashMap<*const Term, (DefId, usize)>,
+    lambda_parts: HashMap<(DefId, usize), LambdaParts<'p>>,
 }
 
 /// Lowers what the entry of a program needs. The program has been simplified, and can be run by value.
@@ -141,25 +157,55 @@ pub fn lower(program: &Program, flow: &Flow) -> Result<Direct, Vec<Diagnostic>> 
         shapes: HashMap::new(),
         lambdas: HashMap::new(),
         queue: VecDeque::new(),
+        mentioned: vec![],
+        recursive: recursion::recursive(program),
+        lambda_places: HashMap::new(),
+        lambda_parts: HashMap::new(),
     };
+    lowering.find_lambdas();
     let entry = lowering.unit(Unit::Entry);
     let apply = lowering.unit(Unit::Apply(1));
     let force = lowering.unit(Unit::Force);
-    while let Some(unit) = lowering.queue.pop_front() {
-        let id = lowering.units[&unit];
-        let function = writer::write(&mut lowering, unit, lowering_function(&lowering, id));
-        lowering.module.functions[id] = function;
-    }
+    lowering.write_all();
     lowering.library.finish(&mut lowering.module);
     let Lowering { module, traps, tables, .. } = lowering;
     Ok(Direct { module: verify(module)?, entry, apply, force, traps: traps.all(), tables })
 }
 
-fn lowering_function(lowering: &Lowering<'_>, id: FunctionId) -> Function {
-    lowering.module.functions[id].clone()
-}
+impl<'p> Lowering<'p> {
+    /// Writes all units. Those that work on any function come last, and again until nothing new is known.
+    fn write_all(&mut self) {
+        let is_late = |unit: &Unit| matches!(unit, Unit::Force | Unit::Apply(_) | Unit::Data(_));
+        let mut late: Vec<Unit> = vec![];
+        loop {
+            while let Some(unit) = self.queue.pop_front() {
+                if is_late(&unit) {
+                    late.push(unit);
+                } else {
+                    self.write(unit);
+                }
+            }
+            let known = self.known();
+            for unit in late.clone() {
+                self.write(unit);
+            }
+            if self.queue.is_empty() && self.known() == known {
+                return;
+            }
+        }
+    }
 
-impl Lowering<'_> {
+    fn write(&mut self, unit: Unit) {
+        let id = self.units[&unit];
+        let declared = self.declare(unit);
+        self.module.functions[id] = writer::write(self, unit, declared);
+    }
+
+    /// How much is known that the late units depend on.
+    fn known(&self) -> [usize; 3] {
+        [self.mentioned.len(), self.tables.lambdas.len(), self.module.layouts.len()]
+    }
+
     /// The function of a unit, which will be written if it was not needed before. Its parameters and results are known at once.
     pub(crate) fn unit(&mut self, unit: Unit) -> FunctionId {
         if let Some(id) = self.units.get(&unit) {
@@ -187,15 +233,22 @@ impl Lowering<'_> {
     fn name(&self, unit: Unit) -> (String, Span) {
         let definition = |def: DefId| (self.program.defs[def].name.to_string(), self.program.defs[def].span);
         match unit {
-            Unit::Definition(def) => definition(def),
+            Unit::Definition(instance) => {
+                let (name, span) = definition(instance.def);
+                (if instance.clone == 0 { name } else { format!("{name}.{}", instance.clone) }, span)
+            }
+            Unit::Value(def) => {
+                let (name, span) = definition(def);
+                (format!("{name}.value"), span)
+            }
             Unit::Lambda(lambda) => {
-                let (name, span) = definition(lambda.def);
+                let (name, span) = definition(lambda.instance.def);
                 (format!("{name}.lambda{}", lambda.ordinal), span)
             }
             Unit::Entry => ("entry".to_owned(), Span::NONE),
             Unit::Apply(count) => (format!("apply.{count}"), Span::NONE),
             Unit::Force => ("force".to_owned(), Span::NONE),
-            Unit::Form => ("form".to_owned(), Span::NONE),
+            Unit::Bits => ("bits".to_owned(), Span::NONE),
             Unit::Widen(kind) => (format!("widen.{}", kind.name()), Span::NONE),
             Unit::Operator(op) => (format!("operator.{op:?}").to_lowercase(), Span::NONE),
             Unit::Primitive(prim) => (format!("primitive.{}", prim.name()), Span::NONE),
@@ -204,27 +257,107 @@ impl Lowering<'_> {
     }
 
     fn signature(&self, unit: Unit) -> (Vec<Type>, Type) {
-        let terms = |count: u32| vec![Type::Term; count as usize];
+        let params = self.param_reprs(unit).into_iter().map(Repr::ty).collect();
+        (params, self.result_repr(unit).ty())
+    }
+
+    /// How a unit takes its parameters.
+    pub(crate) fn param_reprs(&self, unit: Unit) -> Vec<Repr> {
+        let terms = |count: usize| vec![Repr::Term; count];
         match unit {
-            Unit::Definition(def) => {
-                let params = self.program.defs[def].params.iter();
-                let params = params.map(|p| represent::of(self.flow.local(def, *p)).ty()).collect();
-                (params, represent::of(self.flow.result(def)).ty())
+            Unit::Definition(instance) => {
+                let params = self.program.defs[instance.def].params.iter();
+                params.map(|p| represent::of(self.flow.local(instance, *p))).collect()
             }
             Unit::Lambda(lambda) => {
-                let (params, captures) = self.flow.lambda(lambda);
-                let locals = params.iter().chain(captures);
-                let params = locals.map(|l| represent::of(self.flow.local(lambda.def, *l)).ty()).collect();
-                (params, represent::of(self.flow.lambda_result(lambda)).ty())
+                let (params, captures, _) = self.lambda_parts(lambda);
+                let locals = params.iter().chain(&captures);
+                locals.map(|l| represent::of(self.flow.local(lambda.instance, *l))).collect()
             }
-            Unit::Entry => (vec![], Type::Term),
-            Unit::Apply(count) => (terms(count + 1), Type::Term),
-            Unit::Force | Unit::Data(_) => (terms(1), Type::Term),
-            Unit::Form => (terms(1), Type::U32),
-            Unit::Widen(kind) => (terms(1), Type::Scalar(numbers::scalar(kind))),
-            Unit::Operator(_) => (terms(2), Type::Term),
-            Unit::Primitive(prim) => (terms(prim.arity() as u32), Type::Term),
+            Unit::Entry | Unit::Value(_) => vec![],
+            Unit::Apply(count) => terms(count as usize + 1),
+            Unit::Force | Unit::Data(_) | Unit::Bits | Unit::Widen(_) => terms(1),
+            Unit::Operator(_) => terms(2),
+            Unit::Primitive(prim) => terms(prim.arity()),
         }
+    }
+
+    /// How a unit gives its result.
+    pub(crate) fn result_repr(&self, unit: Unit) -> Repr {
+        match unit {
+            // What a definition without parameters gives may itself wait to be computed.
+            Unit::Definition(instance) if self.is_thunk(instance.def) => Repr::Term,
+            Unit::Definition(instance) => represent::of(self.flow.result(instance)),
+            Unit::Lambda(lambda) => represent::of(self.flow.lambda_result(lambda)),
+            Unit::Widen(kind) => Repr::Number(kind),
+            Unit::Bits => Repr::Number(NumKind::U32),
+            Unit::Entry
+            | Unit::Value(_)
+            | Unit::Apply(_)
+            | Unit::Force
+            | Unit::Data(_)
+            | Unit::Operator(_)
+            | Unit::Primitive(_) => Repr::Term,
+        }
+    }
+
+    /// Whether a reference to a definition waits to be computed.
+    pub(crate) fn is_thunk(&self, def: DefId) -> bool {
+        self.program.defs[def].params.is_empty() && !self.flow.is_constant(def)
+    }
+
+    /// Finds the lambdas of all definitions, as the evaluator numbers them.
+    fn find_lambdas(&mut self) {
+        let program: &'p Program = self.program;
+        for (id, def) in program.defs.iter_enumerated() {
+            let Body::Term(body) = &def.body else { continue };
+            for (ordinal, lambda) in Scopes::of(body, &def.locals).lambdas.into_iter().enumerate() {
+                self.lambda_places.insert(std::ptr::from_ref(lambda.body), (id, ordinal));
+                self.lambda_parts.insert((id, ordinal), (lambda.params, lambda.captures, lambda.body));
+            }
+        }
+    }
+    fn place_of(&self, term: &Term) -> (DefId, usize) {
+        match &term.kind {
+            TermKind::Lambda(_, body) => self.lambda_places[&std::ptr::from_ref(&**body)],
+            _ => unreachable!("only lambdas are looked up"),
+        }
+    }
+    /// The lambda that a term is.
+    pub(crate) fn lambda_ref(&self, instance: Instance, term: &Term) -> LambdaRef {
+        LambdaRef { instance, ordinal: self.place_of(term).1 }
+    }
+    /// The variables that a lambda captures.
+    pub(crate) fn captures_of(&self, term: &Term) -> Vec<LocalId> {
+        self.lambda_parts[&self.place_of(term)].1.clone()
+    }
+    /// Parameters, captured variables and body of a lambda.
+    pub(crate) fn lambda_parts(&self, lambda: LambdaRef) -> LambdaParts<'p> {
+        self.lambda_parts[&(lambda.instance.def, lambda.ordinal)].clone()
+    }
+
+    /// A definition is used as a value.
+    pub(crate) fn mention(&mut self, def: DefId) {
+        if !self.mentioned.contains(&def) {
+            self.mentioned.push(def);
+        }
+    }
+    /// The definitions that may wait to be computed.
+    pub(crate) fn thunks(&self) -> Vec<DefId> {
+        self.mentioned.iter().copied().filter(|def| self.is_thunk(*def)).collect()
+    }
+    /// Functions without captures that are used as values.
+    pub(crate) fn functions_as_values(&self) -> Vec<Immediate> {
+        let definitions = self.mentioned.iter().filter(|def| !self.is_thunk(**def)).map(|d| Immediate::Definition(*d));
+        definitions.chain((0..self.tables.lambdas.len() as u32).map(Immediate::Lambda)).collect()
+    }
+    /// All layouts so far.
+    pub(crate) fn layouts(&self) -> Vec<(LayoutId, Meaning)> {
+        self.tables.layouts.iter_enumerated().map(|(id, meaning)| (id, *meaning)).collect()
+    }
+    /// Whether a definition may call itself, directly or not.
+    pub(crate) fn is_recursive(&self, def: DefId) -> bool {
+        self.recursive.contains(&def)
     }
 
     /// The layout of cells that hold a number of 32 bits.
@@ -243,16 +376,27 @@ impl Lowering<'_> {
         if let Some(id) = self.shapes.get(&shape) {
             return *id;
         }
-        let fields = self.flow.shapes()[shape].fields.iter().map(|set| represent::of(set).ty()).collect();
-        let name = format!("{}.{}", self.flow.shapes()[shape].what.name(self.program), shape.index());
+        let fields = represent::stored(&self.flow.shapes()[shape]).into_iter().map(Repr::ty).collect();
+        let name = format!("{}.{}", self.shape_name(self.flow.shapes()[shape].what), shape.index());
         let id = self.layout(name, fields, Meaning::Shape(shape));
         self.shapes.insert(shape, id);
         id
     }
 
+    fn shape_name(&self, what: What) -> String {
+        match what {
+            What::Ctor(ctor) => self.program.ctors[ctor].name.to_string(),
+            What::Pair => "pair".to_owned(),
+            What::Closure(lambda) => self.name(Unit::Lambda(lambda)).0,
+            What::Partial(Callee::Definition(instance), n) => format!("{}.given{n}", self.name(Unit::Definition(instance)).0),
+            What::Partial(Callee::Lambda(lambda), n) => format!("{}.given{n}", self.name(Unit::Lambda(lambda)).0),
+            What::Partial(Callee::Constructor(ctor), n) => format!("{}.given{n}", self.program.ctors[ctor].name),
+        }
+    }
+
     fn layout(&mut self, name: String, fields: Vec<Type>, meaning: Meaning) -> LayoutId {
         self.tables.layouts.push(meaning);
-        self.module.layouts.push(crate::ir::Layout { name: name.into(), fields })
+        self.module.layouts.push(crate::ir::heap::Layout { name: name.into(), span: Span::NONE, fields })
     }
 
     /// The number of a lambda that captures nothing.
@@ -269,9 +413,9 @@ impl Lowering<'_> {
         if let Some(id) = self.globals.get(&def) {
             return *id;
         }
-        let function = self.unit(Unit::Definition(def));
+        let function = self.unit(Unit::Value(def));
         let name = self.program.defs[def].name.clone();
-        let id = self.module.globals.push(crate::ir::Global { name, function });
+        let id = self.module.globals.push(crate::ir::heap::Global { name, span: self.program.defs[def].span, function });
         self.globals.insert(def, id);
         id
     }

@@ -6,13 +6,7 @@
 use super::library::{Library, MathFunction};
 use crate::ir::{Builder, Op, Scalar, Type, ValueId};
 use crate::num::{BinOp, NumKind};
-
-/// Why an operator on known kinds may have no result.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum NoResult {
-    /// The divisor may be zero: if this is true.
-    DivisionByZero(ValueId),
-}
+use crate::prim::Prim;
 
 /// How a kind stands in the IR.
 pub fn scalar(kind: NumKind) -> Scalar {
@@ -63,12 +57,64 @@ impl Numbers<'_> {
     }
 
     /// Whether the divisor is zero, for the operators that care.
-    pub fn no_result(&mut self, op: BinOp, kind: NumKind, divisor: ValueId) -> Option<NoResult> {
+    pub fn divides_by_zero(&mut self, op: BinOp, kind: NumKind, divisor: ValueId) -> Option<ValueId> {
         if kind.is_float() || !matches!(op, BinOp::Div | BinOp::Rem) {
             return None;
         }
         let zero = self.constant(kind, 0);
-        Some(NoResult::DivisionByZero(self.op(Op::Eq, kind, &[divisor, zero])))
+        Some(self.op(Op::Eq, kind, &[divisor, zero]))
+    }
+
+    /// Whether a primitive takes numbers of these kinds.
+    pub fn takes(&self, prim: Prim, kinds: &[NumKind]) -> bool {
+        matches!(prim, Prim::To(_)) || kinds.iter().all(|kind| kind.is_float())
+    }
+
+    /// The result of a primitive and its kind; none if it does not take the kinds.
+    pub fn primitive(&mut self, prim: Prim, kinds: &[NumKind], operands: &[ValueId]) -> Option<(ValueId, NumKind)> {
+        if !self.takes(prim, kinds) {
+            return None;
+        }
+        let kind = if kinds.contains(&NumKind::F32) { NumKind::F32 } else { NumKind::F24 };
+        let function = match prim {
+            Prim::To(to) => return Some((self.convert(*kinds.first()?, to, *operands.first()?), to)),
+            Prim::Log => MathFunction::Log,
+            Prim::Atan2 => MathFunction::Atan2,
+            Prim::Sin => MathFunction::Sin,
+            Prim::Cos => MathFunction::Cos,
+            Prim::Tan => MathFunction::Tan,
+        };
+        let mut operands = operands.to_vec();
+        if kind == NumKind::F24 && operands.len() == 1 {
+            // Adding zero makes -0.0 positive, as f24 has it.
+            let zero = self.constant(kind, 0);
+            operands[0] = self.op(Op::Add, kind, &[zero, operands[0]]);
+        }
+        Some(self.function(function, kind, &operands))
+    }
+
+    /// The representation of a number: its 24 or 32 bits, all NaNs alike.
+    pub fn representation(&mut self, kind: NumKind, value: ValueId) -> ValueId {
+        let canonical = match kind {
+            NumKind::F24 | NumKind::F32 => {
+                let nan = self.builder.op(Op::Ne, Scalar::F32, &[value, value]);
+                let one = self.constant(kind, f32::NAN.to_bits());
+                self.builder.op(Op::Select, Scalar::F32, &[nan, one, value])
+            }
+            NumKind::U24 | NumKind::I24 | NumKind::U32 | NumKind::I32 => value,
+        };
+        let bits = self.bits(canonical, Scalar::U32);
+        match kind {
+            NumKind::F24 => {
+                let eight = self.builder.u32(8);
+                self.builder.op(Op::Shr, Scalar::U32, &[bits, eight])
+            }
+            NumKind::I24 => {
+                let mask = self.builder.u32(MASK);
+                self.builder.op(Op::And, Scalar::U32, &[bits, mask])
+            }
+            NumKind::U24 | NumKind::U32 | NumKind::I32 | NumKind::F32 => bits,
+        }
     }
 
     /// The result of an operator on two numbers of a kind that has it, and the result's kind. A divisor is not zero.

@@ -1,6 +1,6 @@
 //! How what may stand somewhere is held: a number of one kind as itself, anything else as a word.
 
-use super::super::flow::Set;
+use super::super::flow::{Set, Shape};
 use super::numbers::scalar;
 use crate::ir::{Type, ValueId};
 use crate::num::NumKind;
@@ -26,7 +26,7 @@ impl Repr {
 
 /// How what a set describes is held.
 pub fn of(set: &Set) -> Repr {
-    set.only_number().map_or(Repr::Term, Repr::Number)
+    set.number().map_or(Repr::Term, Repr::Number)
 }
 
 /// A value and how it is held.
@@ -36,4 +36,9 @@ pub struct Held {
     pub id: ValueId,
     /// How it is held.
     pub repr: Repr,
+}
+
+/// How the fields of cells of a shape are stored.
+pub fn stored(shape: &Shape) -> Vec<Repr> {
+    shape.fields.iter().map(|set| if shape.external { Repr::Term } else { of(set) }).collect()
 }

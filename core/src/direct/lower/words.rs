@@ -49,6 +49,9 @@ pub enum Immediate {
     Select(TypeId),
 }
 
+/// The form of words that say why there is no value (see `dynamic::reason`); they are never seen by a program.
+pub const REASON: u32 = 7;
+
 /// Bits of the payload that say which form an immediate has.
 pub const FORM_BITS: u32 = 3;
 

@@ -7,7 +7,8 @@ use super::words::{self, Immediate, tag};
 use super::{Lowering, Unit, applying, dynamic, liveness::Liveness, numbers::Numbers};
 use crate::diag::Code;
 use crate::ir::attrs::Attr;
-use crate::ir::{Builder, Function, LayoutId, Op, RegionId, Scalar, Type, ValueId};
+use crate::ir::heap::LayoutId;
+use crate::ir::{Builder, Function, Op, RegionId, Scalar, Type, ValueId};
 use crate::num::NumKind;
 use crate::span::Span;
 use crate::term::{Body, LocalId, Term};
@@ -66,7 +67,8 @@ pub(super) fn write(all: &mut Lowering<'_>, unit: Unit, function: Function) -> F
         Unit::Apply(count) => applying::apply(all, function, count),
         Unit::Force => applying::force(all, function),
         Unit::Data(ty) => applying::data(all, function, ty),
-        Unit::Form => dynamic::form(all, function),
+        Unit::Value(def) => applying::value(all, function, def),
+        Unit::Bits => dynamic::bits(all, function),
         Unit::Widen(kind) => dynamic::widen(all, function, kind),
         Unit::Operator(op) => dynamic::operator(all, function, op),
         Unit::Primitive(prim) => dynamic::primitive(all, function, prim),
@@ -82,7 +84,7 @@ fn body_of<'p>(
     body: &'p Term,
     function: Function,
 ) -> Function {
-    let captures = |term: &Term| all.captures_of(instance, term);
+    let captures = |term: &Term| all.captures_of(term);
     let liveness = Liveness::of(body, &bound, &captures);
     let reprs: Vec<Repr> = bound.iter().map(|l| represent::of(all.flow.local(instance, *l))).collect();
     let result = all.result_repr(unit);
@@ -315,7 +317,7 @@ impl<'a, 'p> Writer<'a, 'p> {
             Repr::Number(_) => Held { id: self.b.zero(repr.ty()), repr },
         }
     }
-    /// Forks the function's units by their use: a lambda's captures and parameters come from the flow.
+    /// The lambda that a term is.
     pub(super) fn lambda_ref(&self, term: &Term) -> LambdaRef {
         self.all.lambda_ref(self.instance, term)
     }
