@@ -17,6 +17,7 @@ pub struct Flow {
     pub(super) results: HashMap<Instance, SetId>,
     pub(super) lambda_results: HashMap<LambdaRef, SetId>,
     pub(super) terms: HashMap<(Instance, Address), SetId>,
+    pub(super) delivered: HashMap<(Instance, Address), SetId>,
     pub(super) callees: HashMap<(Instance, Address), Instance>,
     pub(super) sites: HashMap<SiteKey, ShapeId>,
     pub(super) shapes: IndexVec<ShapeId, Shape>,
@@ -89,6 +90,11 @@ impl Flow {
     /// as many arguments as it has parameters, or to fewer or more.
     pub fn callee(&self, instance: impl Into<Instance>, term: &Term) -> Option<Instance> {
         self.callees.get(&(instance.into(), address(term))).copied()
+    }
+
+    /// What the functions give that are matched by this term in the place of data; a match goes on with that.
+    pub fn delivered(&self, instance: impl Into<Instance>, term: &Term) -> &Set {
+        self.set(self.delivered.get(&(instance.into(), address(term))))
     }
 
     /// The shape of what is made at a place; none if nothing ever is.

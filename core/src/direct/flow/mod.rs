@@ -10,14 +10,27 @@
 //! What the host sees and gives is part of it: see [`Root`].
 
 mod answer;
+mod apply;
+mod atoms;
+mod bits;
+mod choose;
+mod clones;
+mod code;
+mod constants;
+mod finish;
+mod host;
+mod operate;
 mod set;
 mod shape;
+mod solve;
+mod terms;
+#[cfg(test)]
+mod tests;
 
 pub use answer::Flow;
 pub use set::{Numbers, Set};
 pub use shape::{Shape, ShapeId, What};
 
-use crate::idx::IndexVec;
 use crate::term::{CtorId, DefId, Program, Term};
 
 /// A copy of a definition. The copies of a definition have the same code, and sets of their own; they stand for the
@@ -114,4 +127,16 @@ pub fn flow(program: &Program, roots: &[DefId]) -> Flow {
     };
     let roots: Vec<Root> = roots.iter().map(anything).collect();
     flow_with(program, &roots, Precision::default())
+}
+
+/// Analyses what the roots reach.
+pub fn flow_with(program: &Program, roots: &[Root], precision: Precision) -> Flow {
+    let constants = constants::constants(program);
+    let copies = clones::Copies::default();
+    let mut solver = solve::Solver::new(program, constants, &copies);
+    for root in roots.iter().filter(|root| program.defs.get(root.def).is_some()) {
+        solver.root(root);
+    }
+    solver.run();
+    solver.finish()
 }

@@ -20,10 +20,6 @@ impl Numbers {
         Numbers(bits & Numbers::ALL.0)
     }
 
-    pub(super) fn bits(self) -> u8 {
-        self.0
-    }
-
     /// One kind.
     pub fn one(kind: NumKind) -> Numbers {
         Numbers(1 << kind as u8)
@@ -108,22 +104,29 @@ impl Set {
     }
     /// Adds all that is in another set.
     pub(super) fn merge(&mut self, other: &Set) {
-        fn add<T: Ord + Copy>(all: &mut Vec<T>, more: &[T]) {
-            if more.is_empty() {
-                return;
-            }
-            all.extend_from_slice(more);
-            all.sort_unstable();
-            all.dedup();
-        }
         self.numbers = self.numbers.union(other.numbers);
         self.era |= other.era;
         self.external |= other.external;
-        add(&mut self.units, &other.units);
-        add(&mut self.shapes, &other.shapes);
-        add(&mut self.functions, &other.functions);
-        add(&mut self.thunks, &other.thunks);
-        add(&mut self.makers, &other.makers);
-        add(&mut self.selectors, &other.selectors);
+        self.units.extend_from_slice(&other.units);
+        self.shapes.extend_from_slice(&other.shapes);
+        self.functions.extend_from_slice(&other.functions);
+        self.thunks.extend_from_slice(&other.thunks);
+        self.makers.extend_from_slice(&other.makers);
+        self.selectors.extend_from_slice(&other.selectors);
+        self.sort();
+    }
+
+    /// Makes the set what all sets are: sorted, each thing once.
+    pub(super) fn sort(&mut self) {
+        fn sort<T: Ord>(all: &mut Vec<T>) {
+            all.sort_unstable();
+            all.dedup();
+        }
+        sort(&mut self.units);
+        sort(&mut self.shapes);
+        sort(&mut self.functions);
+        sort(&mut self.thunks);
+        sort(&mut self.makers);
+        sort(&mut self.selectors);
     }
 }

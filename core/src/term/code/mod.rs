@@ -6,7 +6,7 @@
 mod choices;
 mod compile;
 mod instruction;
-mod lambdas;
+pub(crate) mod lambdas;
 mod liveness;
 mod terms;
 
