@@ -9,3 +9,19 @@
 pub mod flow;
 pub mod lower;
 pub mod math;
+
+use crate::diag::Diagnostic;
+use crate::term::code::Code;
+use flow::{Precision, Root, flow_with};
+use lower::Direct;
+
+/// Compiles what the entry of a program needs.
+///
+/// # Errors
+/// If there is no entry, or it reaches something that only nets can run.
+pub fn compile(code: &Code) -> Result<Direct, Vec<Diagnostic>> {
+    let program = code.program();
+    let roots: Vec<Root> = program.entry.iter().map(|def| Root { def: *def, arguments: vec![] }).collect();
+    let flow = flow_with(program, &roots, Precision::default());
+    lower::lower(program, &flow)
+}

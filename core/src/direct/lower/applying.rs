@@ -306,7 +306,7 @@ impl Writer<'_, '_> {
                 }
                 let closure = words.remove(0);
                 words.extend(args);
-                match self.all.flow.shape(Site::Closure(lambda)) {
+                match self.all.closure_shape(lambda) {
                     Some(shape) => self.apply_closure(shape, lambda, closure, &words, goal),
                     None => self.no_function(closure, &words, goal),
                 }

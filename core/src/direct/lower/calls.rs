@@ -221,7 +221,9 @@ impl<'p> Writer<'_, 'p> {
             w.b.end(Op::Yield, &[]);
         });
         let mut inst = crate::ir::Inst::new(Op::If, None, vec![is_immediate], span);
-        inst.regions = vec![region];
+        let other = self.b.new_region(&[]);
+        self.within(other, |w| w.b.end(Op::Yield, &[]));
+        inst.regions = vec![region, other];
         self.b.push(inst, &[]);
         word
     }

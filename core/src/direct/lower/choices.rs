@@ -27,7 +27,7 @@ enum Alternative {
     Cell(CtorId, ShapeId),
 }
 
-impl Writer<'_, '_> {
+impl<'p> Writer<'_, 'p> {
     /// One of two ways.
     pub(super) fn branch(
         &mut self,
@@ -42,7 +42,9 @@ impl Writer<'_, '_> {
         match goal {
             Goal::Result => {
                 self.within(accept, |w| arm(w, true, goal));
-                inst.regions = vec![accept];
+                let reject = self.b.new_region(&[]);
+                self.within(reject, |w| w.b.end(Op::Yield, &[]));
+                inst.regions = vec![accept, reject];
                 self.b.push(inst, &[]);
                 self.restore(state);
                 arm(self, false, goal)
@@ -119,7 +121,7 @@ impl Writer<'_, '_> {
 
     // Numbers.
 
-    pub(super) fn switch(&mut self, term: &Term, choice: &Switch, goal: Goal) -> Option<Held> {
+    pub(super) fn switch(&mut self, term: &'p Term, choice: &'p Switch, goal: Goal) -> Option<Held> {
         let span = if choice.scrutinee.span.is_none() { term.span } else { choice.scrutinee.span };
         let repr = self.repr_of(term);
         let set = self.set_of(&choice.scrutinee);
@@ -157,7 +159,7 @@ impl Writer<'_, '_> {
         self.drop_unused(&arms);
     }
 
-    fn switch_on(&mut self, choice: &Switch, kind: NumKind, number: ValueId, goal: Goal, repr: Repr) -> Option<Held> {
+    fn switch_on(&mut self, choice: &'p Switch, kind: NumKind, number: ValueId, goal: Goal, repr: Repr) -> Option<Held> {
         let bits = self.numbers().representation(kind, number);
         let values: Vec<u32> = choice.cases.iter().map(|(value, _)| *value).collect();
         let next = values.iter().max().map_or(0, |m| m.wrapping_add(1));
@@ -191,7 +193,7 @@ impl Writer<'_, '_> {
 
     // Constructors.
 
-    pub(super) fn matching(&mut self, term: &Term, choice: &Match, goal: Goal) -> Option<Held> {
+    pub(super) fn matching(&mut self, term: &'p Term, choice: &'p Match, goal: Goal) -> Option<Held> {
         let span = if choice.scrutinee.span.is_none() { term.span } else { choice.scrutinee.span };
         let repr = self.repr_of(term);
         let set = self.set_of(&choice.scrutinee);
@@ -274,7 +276,7 @@ impl Writer<'_, '_> {
 
     fn arm(
         &mut self,
-        choice: &Match,
+        choice: &'p Match,
         alternative: Alternative,
         word: ValueId,
         goal: Goal,
@@ -324,7 +326,7 @@ impl Writer<'_, '_> {
     /// None of the type's constructors that have an arm: `*`, which the choice becomes, or a mistake.
     fn no_arm(
         &mut self,
-        choice: &Match,
+        choice: &'p Match,
         word: ValueId,
         set: &Set,
         goal: Goal,

@@ -46,18 +46,20 @@ impl Writer<'_, '_> {
     fn choose(
         &mut self,
         condition: ValueId,
-        then: &mut dyn FnMut(&mut Self) -> ValueId,
-        otherwise: &mut dyn FnMut(&mut Self) -> ValueId,
+        then: impl FnOnce(&mut Self) -> ValueId,
+        otherwise: impl FnOnce(&mut Self) -> ValueId,
     ) -> ValueId {
         let mut inst = Inst::new(Op::If, None, vec![condition], self.b.span);
-        for write in [then, otherwise] {
-            let region = self.b.new_region(&[]);
-            self.within(region, |w| {
-                let value = write(w);
-                w.b.end(Op::Yield, &[value]);
-            });
-            inst.regions.push(region);
-        }
+        let (accept, reject) = (self.b.new_region(&[]), self.b.new_region(&[]));
+        self.within(accept, |w| {
+            let value = then(w);
+            w.b.end(Op::Yield, &[value]);
+        });
+        self.within(reject, |w| {
+            let value = otherwise(w);
+            w.b.end(Op::Yield, &[value]);
+        });
+        inst.regions = vec![accept, reject];
         let id = self.b.push(inst, &[Type::U32]);
         self.b.function.insts[id].results[0]
     }
@@ -67,12 +69,12 @@ impl Writer<'_, '_> {
         let found = self.b.tag(word);
         let three = self.b.u32(tag::IMMEDIATE);
         let small = self.b.op(Op::Lt, Scalar::U32, &[found, three]);
-        self.choose(small, &mut |_| found, &mut |w| {
+        self.choose(small, |_| found, |w| {
             let cell = w.b.u32(tag::CELL);
             let is_cell = w.b.op(Op::Eq, Scalar::U32, &[found, cell]);
             w.choose(
                 is_cell,
-                &mut |w| {
+                |w| {
                     let layout = w.b.cell_layout(word);
                     let mut form = w.b.u32(OTHER);
                     for kind in [NumKind::U32, NumKind::I32, NumKind::F32] {
@@ -83,7 +85,7 @@ impl Writer<'_, '_> {
                     }
                     form
                 },
-                &mut |w| {
+                |w| {
                     let payload = w.b.payload(word);
                     let [era, is, other] = [Immediate::Era.payload(), ERA, OTHER].map(|x| w.b.u32(x));
                     let same = w.b.op(Op::Eq, Scalar::U32, &[payload, era]);

@@ -49,10 +49,10 @@ impl Library {
             own += 1;
         }
         let first_of_library = module.functions.len() - own;
-        for (id, function) in module.functions.iter_enumerated_mut() {
+        for (at, function) in module.functions.iter_mut().enumerate() {
             for inst in function.insts.iter_mut() {
                 let Some(callee) = inst.callee() else { continue };
-                let named = if id.index() >= first_of_library {
+                let named = if at >= first_of_library {
                     Some(callee)
                 } else {
                     (callee.index() as u32).checked_sub(FIRST).map(FunctionId::new)

@@ -169,6 +169,7 @@ pub fn lower(program: &Program, flow: &Flow) -> Result<Direct, Vec<Diagnostic>> 
     lowering.write_all();
     lowering.library.finish(&mut lowering.module);
     let Lowering { module, traps, tables, .. } = lowering;
+    if std::env::var("DUMP").is_ok() { eprintln!("{}", crate::ir::text::print(&module)); }
     Ok(Direct { module: verify(module)?, entry, apply, force, traps: traps.all(), tables })
 }
 
@@ -350,6 +351,10 @@ impl<'p> Lowering<'p> {
     pub(crate) fn functions_as_values(&self) -> Vec<Immediate> {
         let definitions = self.mentioned.iter().filter(|def| !self.is_thunk(**def)).map(|d| Immediate::Definition(*d));
         definitions.chain((0..self.tables.lambdas.len() as u32).map(Immediate::Lambda)).collect()
+    }
+    /// The shape of a lambda's closures, if it has any.
+    pub(crate) fn closure_shape(&self, lambda: LambdaRef) -> Option<ShapeId> {
+        self.flow.shapes().iter_enumerated().find(|(_, s)| s.what == What::Closure(lambda)).map(|(id, _)| id)
     }
     /// All layouts so far.
     pub(crate) fn layouts(&self) -> Vec<(LayoutId, Meaning)> {

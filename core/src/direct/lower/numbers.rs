@@ -198,6 +198,7 @@ impl Numbers<'_> {
                 self.builder.op(Op::Convert, scalar(to), &[value])
             }
             (F24 | F32, F24) => self.wrap(F24, value),
+            (F32, F32) => value,
             (U24 | I24 | U32 | I32, F24) => {
                 let float = self.builder.op(Op::Convert, Scalar::F32, &[value]);
                 self.wrap(F24, float)

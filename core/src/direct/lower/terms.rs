@@ -304,7 +304,7 @@ impl<'p> Writer<'_, 'p> {
         let shapes: Vec<ShapeId> = set.shapes.iter().copied().filter(|s| self.all.flow.shapes()[*s].what == What::Pair).collect();
         let mut second = Set::default();
         for shape in &shapes {
-            second = second.union(&self.all.flow.shapes()[*shape].fields[1]);
+            second.merge(&self.all.flow.shapes()[*shape].fields[1]);
         }
         let layouts: Vec<u32> = shapes.iter().map(|shape| self.all.shape(*shape).index() as u32).collect();
         let selector = self.layout_or_none(word);
