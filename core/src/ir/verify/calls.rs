@@ -8,6 +8,9 @@ use crate::idx::IndexVec;
 use crate::ir::function::{Def, Function, FunctionId, Inst, InstId, Module, ValueId};
 use crate::ir::ops::{Op, Transfer};
 
+/// The calls of each function: the instruction and the callee.
+pub(super) type Calls = IndexVec<FunctionId, Vec<(InstId, FunctionId)>>;
+
 /// Checks one call against its callee.
 pub(super) fn call(cx: &mut Context<'_>, inst: &Inst) {
     let Some(id) = inst.callee() else { return };
@@ -23,15 +26,18 @@ pub(super) fn call(cx: &mut Context<'_>, inst: &Inst) {
         let diagnostic = Diagnostic::new(Code::IrCall, inst.span, message).label(callee.span, "defined here");
         cx.found.push(diagnostic.hint("give what its definition asks for"));
     };
-    if callee.params.len() != inst.operands.len() {
+    // A join takes the token, and its results are the call's; a fork and a tail call have none of them.
+    let arguments: &[ValueId] = if inst.op == Op::Join { &[] } else { &inst.operands };
+    let gives = matches!(inst.op, Op::Call | Op::Join);
+    if inst.op != Op::Join && callee.params.len() != arguments.len() {
         let asked = names::count(callee.params.len(), "argument");
-        mismatch(format!("`@{}` takes {asked}, here are {}", callee.name, inst.operands.len()));
+        mismatch(format!("`@{}` takes {asked}, here are {}", callee.name, arguments.len()));
     }
-    if callee.results.len() != inst.results.len() {
+    if gives && callee.results.len() != inst.results.len() {
         let asked = names::count(callee.results.len(), "result");
         mismatch(format!("`@{}` gives {asked}, here are {}", callee.name, inst.results.len()));
     }
-    for (param, argument) in callee.params.iter().zip(&inst.operands) {
+    for (param, argument) in callee.params.iter().zip(arguments) {
         // A callee whose tables do not fit together has been reported already.
         let Some(param) = callee.values.get(*param) else { return };
         let found = cx.ty(*argument);
@@ -48,7 +54,7 @@ pub(super) fn call(cx: &mut Context<'_>, inst: &Inst) {
             cx.blame(Code::IrCall, inst, *argument, message, "mark it `readonly` too, or leave the callee's mark out");
         }
     }
-    for (result, ty) in inst.results.iter().zip(&callee.results) {
+    for (result, ty) in inst.results.iter().zip(&callee.results).filter(|_| gives) {
         let found = cx.ty(*result);
         if found != *ty {
             let message = format!("`@{}` gives `{ty}`, but {} is `{found}`", callee.name, cx.name(*result));
@@ -57,12 +63,12 @@ pub(super) fn call(cx: &mut Context<'_>, inst: &Inst) {
     }
 }
 
-/// All calls of all functions, in the text's order.
-pub(super) fn of_module(module: &Module) -> IndexVec<FunctionId, Vec<(InstId, FunctionId)>> {
+/// All calls of all functions, forked ones and tail calls included, in the text's order.
+pub(super) fn of_module(module: &Module) -> Calls {
     let calls_of = |function: &Function| {
         let mut calls = vec![];
         function.walk(function.body, &mut |id, inst| {
-            if let (Op::Call, Some(callee)) = (inst.op, inst.callee())
+            if let (Op::Call | Op::Fork | Op::Tail, Some(callee)) = (inst.op, inst.callee())
                 && module.functions.get(callee).is_some()
             {
                 calls.push((id, callee));
@@ -71,6 +77,40 @@ pub(super) fn of_module(module: &Module) -> IndexVec<FunctionId, Vec<(InstId, Fu
         calls
     };
     module.functions.iter().map(calls_of).collect()
+}
+
+/// A function and all that it comes to by calls, itself first.
+pub(super) fn reached(calls: &Calls, root: FunctionId) -> Vec<FunctionId> {
+    let mut seen: IndexVec<FunctionId, bool> = calls.iter().map(|_| false).collect();
+    seen[root] = true;
+    let mut order = vec![root];
+    let mut next = 0;
+    while let Some(caller) = order.get(next).copied() {
+        next += 1;
+        for (_, callee) in &calls[caller] {
+            if !std::mem::replace(&mut seen[*callee], true) {
+                order.push(*callee);
+            }
+        }
+    }
+    order
+}
+
+/// The functions that come back to themselves.
+pub(super) fn in_cycles(calls: &Calls) -> Vec<FunctionId> {
+    // What is left when callers without callers, and then callees without callees, are taken away again and again lies on a cycle or between
+    // two; the latter call something recursive.
+    let mut left: IndexVec<FunctionId, bool> = calls.iter().map(|_| true).collect();
+    let mut changed = true;
+    while std::mem::take(&mut changed) {
+        for (id, list) in calls.iter_enumerated() {
+            if left[id] && !list.iter().any(|(_, callee)| left[*callee]) {
+                left[id] = false;
+                changed = true;
+            }
+        }
+    }
+    left.ids().filter(|id| left[*id]).collect()
 }
 
 #[derive(Clone, Copy, PartialEq)]

@@ -22,6 +22,9 @@ impl<'a> Printer<'a> {
             Some(Syntax::Switch) => self.switch(inst),
             Some(Syntax::Loop) => self.repeat(inst),
             Some(Syntax::Call) => self.call(inst),
+            Some(Syntax::Join) => self.join(inst),
+            Some(Syntax::Cell) => self.cell(inst),
+            Some(Syntax::Global) => self.global(inst),
             Some(Syntax::While) => self.while_next(inst),
             Some(Syntax::Jump) => self.jump(inst),
             None => self.by_table(inst),
@@ -53,7 +56,9 @@ impl<'a> Printer<'a> {
                 let params = inst.regions.first().map_or(&[][..], |r| &self.function.regions[*r].params);
                 types(&inst.results) != types(params)
             }
-            Some(Syntax::Call | Syntax::While | Syntax::Jump) | None => false,
+            Some(Syntax::Call | Syntax::Join | Syntax::Cell | Syntax::Global | Syntax::While | Syntax::Jump) | None => {
+                false
+            }
         }
     }
 
@@ -199,9 +204,37 @@ impl<'a> Printer<'a> {
             let f = &self.module.functions[id];
             f.params.iter().map(|p| f.ty(*p)).collect()
         });
-        let name = callee.map_or("?".to_string(), |id| quoted(&self.callees[id.index()]).into_owned());
+        let name = self.callee(inst);
         let operands = self.values(&inst.operands, &params);
-        self.out.push_str(&format!("call @{name}({operands})"));
+        self.out.push_str(&format!("{} @{name}({operands})", inst.op.name()));
+    }
+
+    fn callee(&self, inst: &Inst) -> String {
+        item(&self.items.functions, inst.callee().map(|id| id.index()))
+    }
+
+    fn join(&mut self, inst: &Inst) {
+        let (name, operands) = (self.callee(inst), self.values(&inst.operands, &[]));
+        self.out.push_str(&format!("join @{name} {operands}"));
+    }
+
+    fn cell(&mut self, inst: &Inst) {
+        let first = usize::from(inst.op != Op::CellNew);
+        let layout = inst.cell().and_then(|id| self.module.layouts.get(id));
+        let fields = layout.map_or(&[][..], |layout| &layout.fields);
+        let types: Vec<Type> = [Type::Term].iter().take(first).chain(fields).copied().collect();
+        self.head(inst);
+        self.out.push_str(&format!(" @{}", item(&self.items.layouts, inst.cell().map(|id| id.index()))));
+        let operands = self.values(&inst.operands, &types);
+        if !operands.is_empty() {
+            self.out.push_str(&format!(" {operands}"));
+        }
+        self.attributes(inst);
+    }
+
+    fn global(&mut self, inst: &Inst) {
+        let name = item(&self.items.globals, inst.global().map(|id| id.index()));
+        self.out.push_str(&format!("{} @{name}", inst.op.name()));
     }
 
     /// The innermost loop's parameters and results.
@@ -242,6 +275,11 @@ impl<'a> Printer<'a> {
             self.out.push_str(&format!(" {values}"));
         }
     }
+}
+
+/// The name of something that a module holds.
+fn item(names: &[String], position: Option<usize>) -> String {
+    position.and_then(|i| names.get(i)).map_or("?".into(), |name| quoted(name).into_owned())
 }
 
 fn offset_text(offset: i32) -> String {
