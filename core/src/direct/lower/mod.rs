@@ -32,6 +32,7 @@ use crate::diag::Diagnostic;
 use crate::idx::IndexVec;
 use crate::ir::heap::{GlobalId, LayoutId};
 use crate::ir::{Function, FunctionId, Module, Type, Verified, verify};
+use crate::name::Name;
 use crate::num::{BinOp, NumKind};
 use crate::prim::Prim;
 use crate::span::Span;
@@ -123,6 +124,7 @@ pub(crate) struct Lowering<'p> {
     traps: traps::Traps,
     tables: Tables,
     units: HashMap<Unit, FunctionId>,
+    names: HashSet<Name>,
     globals: HashMap<DefId, GlobalId>,
     boxes: HashMap<NumKind, LayoutId>,
     shapes: HashMap<ShapeId, LayoutId>,
@@ -152,6 +154,7 @@ pub fn lower(program: &Program, flow: &Flow) -> Result<Direct, Vec<Diagnostic>> 
         traps: traps::Traps::default(),
         tables,
         units: HashMap::new(),
+        names: HashSet::new(),
         globals: HashMap::new(),
         boxes: HashMap::new(),
         shapes: HashMap::new(),
@@ -198,7 +201,8 @@ impl<'p> Lowering<'p> {
 
     fn write(&mut self, unit: Unit) {
         let id = self.units[&unit];
-        let declared = self.declare(unit);
+        let mut declared = self.declare(unit);
+        declared.name = self.module.functions[id].name.clone();
         self.module.functions[id] = writer::write(self, unit, declared);
     }
 
@@ -212,7 +216,11 @@ impl<'p> Lowering<'p> {
         if let Some(id) = self.units.get(&unit) {
             return *id;
         }
-        let function = self.declare(unit);
+        let mut function = self.declare(unit);
+        // A program may have a definition of any name.
+        while !self.names.insert(function.name.clone()) {
+            function.name = format!("{}.girih", function.name).into();
+        }
         let id = self.module.functions.push(function);
         self.units.insert(unit, id);
         self.queue.push_back(unit);

@@ -47,7 +47,7 @@ impl Numbers<'_> {
                 self.op(Op::And, kind, &[value, mask])
             }
             NumKind::I24 => {
-                let eight = self.builder.u32(8);
+                let eight = self.constant(kind, 8);
                 let high = self.op(Op::Shl, kind, &[value, eight]);
                 self.op(Op::Shr, kind, &[high, eight])
             }

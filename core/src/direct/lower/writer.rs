@@ -234,7 +234,7 @@ impl<'a, 'p> Writer<'a, 'p> {
             NumKind::I24 => {
                 let payload = self.b.payload(word);
                 let signed = self.numbers().bits(payload, Scalar::I32);
-                let eight = self.b.u32(8);
+                let eight = self.b.constant(Scalar::I32, 8);
                 let high = self.b.op(Op::Shl, Scalar::I32, &[signed, eight]);
                 self.b.op(Op::Shr, Scalar::I32, &[high, eight])
             }
