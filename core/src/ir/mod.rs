@@ -49,4 +49,4 @@ pub use function::{
 pub use heap::{Global, GlobalId, Layout, LayoutId};
 pub use ops::Op;
 pub use types::{Scalar, ScalarSet, Space, Type};
-pub use verify::{Verified, verify};
+pub use verify::{Verified, task_form, verify};

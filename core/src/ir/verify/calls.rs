@@ -79,38 +79,49 @@ pub(super) fn of_module(module: &Module) -> Calls {
     module.functions.iter().map(calls_of).collect()
 }
 
-/// A function and all that it comes to by calls, itself first.
-pub(super) fn reached(calls: &Calls, root: FunctionId) -> Vec<FunctionId> {
+/// Who calls each function.
+pub(super) fn callers(calls: &Calls) -> IndexVec<FunctionId, Vec<FunctionId>> {
+    let mut callers: IndexVec<FunctionId, Vec<FunctionId>> = calls.iter().map(|_| vec![]).collect();
+    for (caller, list) in calls.iter_enumerated() {
+        list.iter().for_each(|(_, callee)| callers[*callee].push(caller));
+    }
+    callers
+}
+
+/// All functions that some functions come to by calls, themselves included, each with the one of them from which it was found.
+pub(super) fn reached(calls: &Calls, roots: impl Iterator<Item = FunctionId>) -> Vec<(FunctionId, FunctionId)> {
     let mut seen: IndexVec<FunctionId, bool> = calls.iter().map(|_| false).collect();
-    seen[root] = true;
-    let mut order = vec![root];
+    let mut order: Vec<(FunctionId, FunctionId)> = roots.map(|root| (root, root)).collect();
+    order.iter().for_each(|(id, _)| seen[*id] = true);
     let mut next = 0;
-    while let Some(caller) = order.get(next).copied() {
+    while let Some((caller, root)) = order.get(next).copied() {
         next += 1;
         for (_, callee) in &calls[caller] {
             if !std::mem::replace(&mut seen[*callee], true) {
-                order.push(*callee);
+                order.push((*callee, root));
             }
         }
     }
     order
 }
 
-/// The functions that come back to themselves.
-pub(super) fn in_cycles(calls: &Calls) -> Vec<FunctionId> {
-    // What is left when callers without callers, and then callees without callees, are taken away again and again lies on a cycle or between
-    // two; the latter call something recursive.
-    let mut left: IndexVec<FunctionId, bool> = calls.iter().map(|_| true).collect();
-    let mut changed = true;
-    while std::mem::take(&mut changed) {
-        for (id, list) in calls.iter_enumerated() {
-            if left[id] && !list.iter().any(|(_, callee)| left[*callee]) {
-                left[id] = false;
-                changed = true;
+/// The functions from which calls lead into a cycle: all that are left when those that call nothing more are taken away again and
+/// again.
+pub(super) fn recursive(calls: &Calls) -> Vec<FunctionId> {
+    let callers = callers(calls);
+    let mut waiting: IndexVec<FunctionId, usize> = calls.iter().map(Vec::len).collect();
+    let mut ended: Vec<FunctionId> = waiting.ids().filter(|id| waiting[*id] == 0).collect();
+    let mut next = 0;
+    while let Some(id) = ended.get(next).copied() {
+        next += 1;
+        for caller in &callers[id] {
+            waiting[*caller] -= 1;
+            if waiting[*caller] == 0 {
+                ended.push(*caller);
             }
         }
     }
-    left.ids().filter(|id| left[*id]).collect()
+    waiting.ids().filter(|id| waiting[*id] > 0).collect()
 }
 
 #[derive(Clone, Copy, PartialEq)]
@@ -120,15 +131,12 @@ enum Mark {
     Done,
 }
 
-/// Reports the calls by which a kernel comes back to a function it is in. Gives whether any function is recursive, reached by a
-/// kernel or not.
+/// Reports the calls by which a kernel comes back to a function it is in. Gives whether there are any.
 pub(super) fn recursion(module: &Module, found: &mut Vec<Diagnostic>) -> bool {
     let calls = of_module(module);
     let mut marks: IndexVec<FunctionId, Mark> = calls.iter().map(|_| Mark::New).collect();
-    let mut recursive = false;
-    let kernels = module.kernels().map(|k| (k, true));
-    let others = module.functions.ids().map(|f| (f, false));
-    for (root, kernel) in kernels.chain(others) {
+    let before = found.len();
+    for root in module.kernels() {
         let mut path = vec![(root, 0)];
         if marks[root] != Mark::New {
             continue;
@@ -143,12 +151,7 @@ pub(super) fn recursion(module: &Module, found: &mut Vec<Diagnostic>) -> bool {
             *next += 1;
             match marks[callee] {
                 Mark::Done => {}
-                Mark::Open => {
-                    recursive = true;
-                    if kernel {
-                        found.push(recursive_call(module, root, *caller, inst, callee));
-                    }
-                }
+                Mark::Open => found.push(recursive_call(module, root, *caller, inst, callee)),
                 Mark::New => {
                     marks[callee] = Mark::Open;
                     path.push((callee, 0));
@@ -156,7 +159,7 @@ pub(super) fn recursion(module: &Module, found: &mut Vec<Diagnostic>) -> bool {
             }
         }
     }
-    recursive
+    found.len() > before
 }
 
 fn recursive_call(

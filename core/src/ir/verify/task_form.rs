@@ -18,18 +18,22 @@ pub fn task_form(module: &Module) -> IndexVec<FunctionId, bool> {
     for global in module.globals.iter().filter(|g| module.functions.get(g.function).is_some()) {
         form[global.function] = true;
     }
-    for id in calls::in_cycles(&calls) {
-        form[id] = module.functions[id].launch.is_none();
+    for id in calls::recursive(&calls) {
+        form[id] = true;
     }
-    let mut changed = true;
-    while std::mem::take(&mut changed) {
-        for (id, list) in calls.iter_enumerated() {
-            let calls_one = list.iter().any(|(_, callee)| form[*callee]);
-            if !form[id] && calls_one && module.functions[id].launch.is_none() {
-                form[id] = true;
-                changed = true;
+    let callers = calls::callers(&calls);
+    let mut order: Vec<FunctionId> = form.ids().filter(|id| form[*id]).collect();
+    let mut next = 0;
+    while let Some(id) = order.get(next).copied() {
+        next += 1;
+        for caller in &callers[id] {
+            if !std::mem::replace(&mut form[*caller], true) {
+                order.push(*caller);
             }
         }
+    }
+    for kernel in module.kernels() {
+        form[kernel] = false;
     }
     form
 }
@@ -80,33 +84,26 @@ fn first(function: &Function, say: impl Fn(&Function, &Inst) -> Option<String>) 
 pub(super) fn check(module: &Module, form: &IndexVec<FunctionId, bool>, found: &mut Vec<Diagnostic>) {
     let calls = calls::of_module(module);
     for kernel in module.kernels() {
-        let reached = calls::reached(&calls, kernel);
-        let first = reached.iter().find_map(|id| own(&module.functions[*id]).map(|(what, span)| (*id, what, span)));
+        let reached = calls::reached(&calls, [kernel].into_iter());
+        let first =
+            reached.iter().find_map(|(id, _)| own(&module.functions[*id]).map(|(what, span)| (*id, what, span)));
         if let Some((id, what, span)) = first {
-            let message = format!("the kernel `@{}` comes to {what}, which devices do not have", module.functions[kernel].name);
+            let message =
+                format!("the kernel `@{}` comes to {what}, which devices do not have", module.functions[kernel].name);
             let diagnostic = Diagnostic::new(Code::IrTaskForm, span, message);
-            let diagnostic = if id == kernel {
-                diagnostic
-            } else {
-                diagnostic.label(module.functions[kernel].span, "this kernel")
-            };
+            let diagnostic =
+                if id == kernel { diagnostic } else { diagnostic.label(module.functions[kernel].span, "this kernel") };
             found.push(diagnostic.hint("terms, cells and forks are for functions that no kernel reaches"));
         }
     }
-    let mut runs: IndexVec<FunctionId, Option<FunctionId>> = module.functions.iter().map(|_| None).collect();
-    for id in form.ids().filter(|id| form[*id]) {
-        for reached in calls::reached(&calls, id) {
-            runs[reached].get_or_insert(id);
-        }
-    }
-    for (id, caller) in runs.iter_enumerated() {
+    for (id, caller) in calls::reached(&calls, form.ids().filter(|id| form[*id])) {
         let function = &module.functions[id];
-        if let (Some(caller), Some((what, span))) = (caller, foreign(function)) {
+        if let Some((what, span)) = foreign(function) {
             let message = format!("`@{}` is run in task form, which has no place for {what}", function.name);
             let mut diagnostic = Diagnostic::new(Code::IrTaskForm, span, message);
-            if *caller != id {
-                let what = format!("`@{}` is in task form and comes to it", module.functions[*caller].name);
-                diagnostic = diagnostic.label(module.functions[*caller].span, what);
+            if caller != id {
+                let what = format!("`@{}` is in task form and comes to it", module.functions[caller].name);
+                diagnostic = diagnostic.label(module.functions[caller].span, what);
             }
             found.push(diagnostic.hint("task form has numbers, terms and cells only; keep data in cells"));
         }
