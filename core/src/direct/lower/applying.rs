@@ -36,9 +36,10 @@ impl Callable {
 pub(super) fn entry(all: &mut Lowering<'_>, function: Function) -> Function {
     let mut w = Writer::plain(all, function);
     if let Some(entry) = w.all.program.entry {
-        let word = w.definition(entry);
+        let value = w.definition(entry);
+        let word = w.hold(value, Repr::Term);
         let force = w.all.unit(Unit::Force);
-        w.b.tail(force, &[word.id]);
+        w.b.tail(force, &[word]);
     } else {
         let era = w.immediate(Immediate::Era);
         w.finish(era, Goal::Result);
@@ -217,7 +218,9 @@ impl Writer<'_, '_> {
             let value = self.function_value(unit);
             return self.finish(value, goal);
         }
-        let values: Vec<Held> = args.iter().map(|id| Held { id: *id, repr: Repr::Term }).collect();
+        let own = matches!(callee, Callee::Lambda(_)).then(|| self.function_value(unit));
+        let given = args.iter().map(|id| Held { id: *id, repr: Repr::Term });
+        let values: Vec<Held> = own.into_iter().chain(given).collect();
         match self.all.flow.shape(Site::Partial(callee, args.len() as u32)) {
             Some(shape) => {
                 let partial = self.cell_of(shape, &values);
@@ -300,12 +303,12 @@ impl Writer<'_, '_> {
             }
             Callee::Lambda(lambda) => {
                 let (params, captures, _) = self.all.lambda_parts(lambda);
-                if captures.is_empty() {
-                    words.extend(args);
-                    return self.apply_known(Unit::Lambda(lambda), callee, params.len(), &words, goal);
-                }
                 let closure = words.remove(0);
                 words.extend(args);
+                if captures.is_empty() {
+                    self.b.drop(closure);
+                    return self.apply_known(Unit::Lambda(lambda), callee, params.len(), &words, goal);
+                }
                 match self.all.closure_shape(lambda) {
                     Some(shape) => self.apply_closure(shape, lambda, closure, &words, goal),
                     None => self.no_function(closure, &words, goal),

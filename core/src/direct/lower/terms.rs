@@ -217,7 +217,8 @@ impl<'p> Writer<'_, 'p> {
             && op.is_defined_on(kind)
         {
             let (a, b) = (self.numbers().convert(ka, kind, a), self.numbers().convert(kb, kind, b));
-            if let Some(zero) = self.numbers().divides_by_zero(op, kind, b) {
+            let is_known = self.b.function.as_constant(b).is_some_and(|divisor| divisor != 0);
+            if !is_known && let Some(zero) = self.numbers().divides_by_zero(op, kind, b) {
                 self.trap_division(zero, span);
             }
             let (id, kind) = self.numbers().operate(op, kind, a, b);

@@ -230,9 +230,14 @@ impl<'a, 'p> Writer<'a, 'p> {
     /// The number that a word is known to hold; the word is consumed.
     pub(super) fn number_of(&mut self, kind: NumKind, word: ValueId) -> ValueId {
         match kind {
-            NumKind::U24 => self.b.payload(word),
+            NumKind::U24 => {
+                let payload = self.b.payload(word);
+                self.b.drop(word);
+                payload
+            }
             NumKind::I24 => {
                 let payload = self.b.payload(word);
+                self.b.drop(word);
                 let signed = self.numbers().bits(payload, Scalar::I32);
                 let eight = self.b.constant(Scalar::I32, 8);
                 let high = self.b.op(Op::Shl, Scalar::I32, &[signed, eight]);
@@ -240,6 +245,7 @@ impl<'a, 'p> Writer<'a, 'p> {
             }
             NumKind::F24 => {
                 let payload = self.b.payload(word);
+                self.b.drop(word);
                 let eight = self.b.u32(8);
                 let bits = self.b.op(Op::Shl, Scalar::U32, &[payload, eight]);
                 self.numbers().bits(bits, Scalar::F32)
