@@ -9,6 +9,8 @@
 pub mod flow;
 pub mod lower;
 pub mod math;
+pub mod readback;
+pub mod run;
 
 use crate::diag::Diagnostic;
 use crate::term::code::Code;

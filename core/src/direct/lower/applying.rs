@@ -130,8 +130,8 @@ impl Writer<'_, '_> {
             let layout = w.b.cell_layout(word);
             let mut any = w.b.bool(false);
             for (id, meaning) in w.all.layouts() {
-                let Meaning::Shape(shape) = meaning else { continue };
-                if matches!(w.all.flow.shapes()[shape].what, What::Closure(_) | What::Partial(..)) {
+                let Meaning::Shape { what, .. } = meaning else { continue };
+                if matches!(what, What::Closure(_) | What::Partial(..)) {
                     let id = w.b.u32(id.index() as u32);
                     let same = w.b.op(Op::Eq, Scalar::U32, &[layout, id]);
                     any = w.b.op(Op::Or, Scalar::Bool, &[any, same]);
@@ -262,7 +262,7 @@ impl Writer<'_, '_> {
         let callable: Vec<_> = known
             .into_iter()
             .filter_map(|(id, meaning)| match meaning {
-                Meaning::Shape(shape) => Some((id, shape)),
+                Meaning::Shape { shape, .. } => Some((id, shape)),
                 Meaning::Boxed(_) => None,
             })
             .collect();

@@ -21,7 +21,7 @@ mod library;
 mod liveness;
 mod numbers;
 mod recursion;
-mod represent;
+pub mod represent;
 mod terms;
 mod traps;
 pub mod words;
@@ -77,12 +77,29 @@ pub struct Tables {
 }
 
 /// What cells of a layout are.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Meaning {
     /// A number of 32 bits.
     Boxed(NumKind),
     /// Cells of a shape.
-    Shape(ShapeId),
+    Shape {
+        /// The shape.
+        shape: ShapeId,
+        /// What it is.
+        what: What,
+        /// How the fields are stored.
+        fields: Vec<Repr>,
+    },
+}
+
+impl Meaning {
+    /// How many fields the cells have.
+    pub fn field_count(&self) -> usize {
+        match self {
+            Meaning::Boxed(_) => 1,
+            Meaning::Shape { fields, .. } => fields.len(),
+        }
+    }
 }
 
 /// A function that is made of a part of the program, or for it.
@@ -172,7 +189,6 @@ pub fn lower(program: &Program, flow: &Flow) -> Result<Direct, Vec<Diagnostic>> 
     lowering.write_all();
     lowering.library.finish(&mut lowering.module);
     let Lowering { module, traps, tables, .. } = lowering;
-    if std::env::var("DUMP").is_ok() { eprintln!("{}", crate::ir::text::print(&module)); }
     Ok(Direct { module: verify(module)?, entry, apply, force, traps: traps.all(), tables })
 }
 
@@ -366,7 +382,7 @@ impl<'p> Lowering<'p> {
     }
     /// All layouts so far.
     pub(crate) fn layouts(&self) -> Vec<(LayoutId, Meaning)> {
-        self.tables.layouts.iter_enumerated().map(|(id, meaning)| (id, *meaning)).collect()
+        self.tables.layouts.iter_enumerated().map(|(id, meaning)| (id, meaning.clone())).collect()
     }
     /// Whether a definition may call itself, directly or not.
     pub(crate) fn is_recursive(&self, def: DefId) -> bool {
@@ -389,9 +405,12 @@ impl<'p> Lowering<'p> {
         if let Some(id) = self.shapes.get(&shape) {
             return *id;
         }
-        let fields = represent::stored(&self.flow.shapes()[shape]).into_iter().map(Repr::ty).collect();
-        let name = format!("{}.{}", self.shape_name(self.flow.shapes()[shape].what), shape.index());
-        let id = self.layout(name, fields, Meaning::Shape(shape));
+        let flow: &'p Flow = self.flow;
+        let what = flow.shapes()[shape].what;
+        let fields = represent::stored(&flow.shapes()[shape]);
+        let types = fields.iter().map(|repr| repr.ty()).collect();
+        let name = format!("{}.{}", self.shape_name(what), shape.index());
+        let id = self.layout(name, types, Meaning::Shape { shape, what, fields });
         self.shapes.insert(shape, id);
         id
     }

@@ -30,12 +30,6 @@ impl<'p> Writer<'_, 'p> {
             None => unreachable!("a wanted value is given"),
         }
     }
-    /// The same, held as its place wants it.
-    pub(super) fn value_as(&mut self, term: &'p Term, repr: Repr) -> ValueId {
-        let value = self.value(term);
-        self.hold(value, repr)
-    }
-
     pub(super) fn term(&mut self, term: &'p Term, goal: Goal) -> Option<Held> {
         self.b.span = term.span;
         let value = match &term.kind {

@@ -174,6 +174,12 @@ impl Code {
         &self.tables.program
     }
 
+    /// The lambda at a position in the walk over a definition's lambdas, if it has been compiled.
+    pub(crate) fn lambda_at(&self, def: DefId, ordinal: usize) -> Option<LambdaId> {
+        let lambdas = self.tables.lambdas.iter_enumerated();
+        lambdas.filter(|(_, lambda)| (lambda.def, lambda.ordinal) == (def, ordinal)).map(|(id, _)| id).next()
+    }
+
     pub(crate) fn lambda_def(&self, id: LambdaId) -> DefId {
         self.tables.lambdas[id].def
     }
