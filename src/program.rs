@@ -117,6 +117,17 @@ impl Program {
         Ok(on_big_stack(|| term::print::print_program(program)))
     }
 
+    /// The functions that the program is compiled to, as text of the IR in task form.
+    pub fn ir(&self) -> Result<String, Report> {
+        let program = self.core_program()?;
+        let compiled = on_big_stack(|| {
+            let code = Code::new(program)?;
+            let direct = girih_core::direct::compile(&code)?;
+            Ok(girih_core::ir::text::print(&direct.module))
+        });
+        compiled.map_err(|diagnostics| self.report_of(diagnostics))
+    }
+
     /// Runs the program. Its effects go through `host`.
     pub fn run(&self, host: &mut (dyn Host + Send), options: &RunOptions) -> Result<Outcome, Report> {
         let program = self.core_program()?;

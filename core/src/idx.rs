@@ -20,6 +20,7 @@ macro_rules! index_type {
 
         impl $name {
             /// The index at a position.
+            #[allow(dead_code)] // Not every index type needs it in constants.
             pub const fn new(i: u32) -> Self {
                 Self(i)
             }

@@ -17,6 +17,7 @@ Examples:
   girih emit sort.bend --as ast                 the program, formatted, without its comments
   girih emit sort.bend --as term                what is left when names are resolved and sugar is gone
   girih emit sort.bend --as term -o sort.txt    the same, into a file
+  girih emit sort.bend --as ir                  its functions in the intermediate representation
   girih emit add.gir --as ir                    kernels, formatted
   girih emit add.gir --as kernel --caps web     what is left when they are lowered for WebGPU's defaults
   girih emit add.gir --as ptx --caps sm_80      the text for a CUDA card
@@ -95,7 +96,7 @@ impl Emit {
         let is_kernels = self.file.extension().is_some_and(|e| e == "gir");
         let emitted = match (self.form.of_kernels(), is_kernels) {
             (Some(form), true) => self.kernels(form),
-            (None, false) => self.program(),
+            (None | Some(KernelForm::Ir), false) => self.program(),
             (Some(_), false) => {
                 return console.fail(Code::BadArguments, "this form is for kernels, files that end in `.gir`", None);
             }
@@ -114,7 +115,18 @@ impl Emit {
 
     fn program(&self) -> Result<Vec<u8>, Report> {
         let program = Program::open(&self.file, &self.options());
-        let text = if self.form == Form::Ast { program.syntax() } else { program.core() };
+        let text = match self.form {
+            Form::Ast => program.syntax(),
+            Form::Ir => program.ir(),
+            Form::Term
+            | Form::Kernel
+            | Form::Ptx
+            | Form::Wgsl
+            | Form::Spirv
+            | Form::SpirvText
+            | Form::Msl
+            | Form::Hlsl => program.core(),
+        };
         text.map(String::into_bytes)
     }
 
