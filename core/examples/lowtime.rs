@@ -7,7 +7,11 @@ fn main() {
     let a: Vec<String> = std::env::args().collect();
     let src = std::fs::read_to_string(&a[1]).unwrap();
     let n: usize = a[3].parse().unwrap();
-    let caps = match a[2].as_str() { "web" => Caps::web(), "ptx" => Caps::cuda(90, true), _ => Caps::everything() };
+    let caps = match a[2].as_str() {
+        "web" => Caps::web(),
+        "ptx" => Caps::cuda(90, true),
+        _ => Caps::everything(),
+    };
     let mut sources = Sources::default();
     let id = sources.add("x", &src[..]);
     let t = Instant::now();
@@ -30,9 +34,22 @@ fn main() {
     println!("first lower {:?}", times[0]);
     times.sort();
     println!("median lower {:?}", times[n / 2]);
-    let mut pt: Vec<_> = (0..n).map(|_| { let t = Instant::now(); std::hint::black_box(text::parse(id, &src).unwrap()); t.elapsed() }).collect();
+    let mut pt: Vec<_> = (0..n)
+        .map(|_| {
+            let t = Instant::now();
+            std::hint::black_box(text::parse(id, &src).unwrap());
+            t.elapsed()
+        })
+        .collect();
     pt.sort();
-    let mut vt: Vec<_> = (0..n).map(|_| { let p = parsed.clone(); let t = Instant::now(); std::hint::black_box(verify(p).unwrap()); t.elapsed() }).collect();
+    let mut vt: Vec<_> = (0..n)
+        .map(|_| {
+            let p = parsed.clone();
+            let t = Instant::now();
+            std::hint::black_box(verify(p).unwrap());
+            t.elapsed()
+        })
+        .collect();
     vt.sort();
     println!("median parse {:?} verify {:?}", pt[n / 2], vt[n / 2]);
 }

@@ -101,9 +101,7 @@ fn small(machine: &mut Machine, direct: &Direct, word: u32) -> Result<Option<Val
                 Immediate::Unit(ctor) => machine.ctor(ctor, &[])?,
                 Immediate::Make(ctor) => machine.maker(ctor),
                 Immediate::Definition(def) => machine.definition(def),
-                Immediate::Lambda(number) => {
-                    closure(machine, direct.tables.lambdas[number as usize], &[])?
-                }
+                Immediate::Lambda(number) => closure(machine, direct.tables.lambdas[number as usize], &[])?,
                 Immediate::Select(ty) => machine.selector(ty),
             }))
         }

@@ -2,8 +2,8 @@
 
 use std::collections::HashMap;
 
+use super::Instance;
 use super::answer::{Address, address};
-use super::{Instance, Precision};
 use crate::term::{DefId, Term};
 
 /// The copies of definitions that calls enter.
@@ -11,12 +11,6 @@ use crate::term::{DefId, Term};
 pub(super) struct Copies {
     /// What calls enter that do not enter the definition's first copy.
     callees: HashMap<(Instance, Address), Instance>,
-}
-
-impl Default for Precision {
-    fn default() -> Precision {
-        Precision { clones: 8, clone_size: 200 }
-    }
 }
 
 impl Copies {

@@ -107,15 +107,6 @@ pub enum Site<'p> {
     HostPair,
 }
 
-/// How precise the analysis is.
-#[derive(Clone, Copy, Debug)]
-pub struct Precision {
-    /// How many copies of a definition there may be.
-    pub clones: u32,
-    /// The most terms that a definition may have (with the ones that it is recursive with) to be copied.
-    pub clone_size: usize,
-}
-
 /// Analyses what the roots reach. A root with parameters may be called with anything.
 ///
 /// The program is one that [`simplify`](crate::term::simplify) has been applied to, as
@@ -126,11 +117,11 @@ pub fn flow(program: &Program, roots: &[DefId]) -> Flow {
         Root { def, arguments: vec![Outside::Anything; params] }
     };
     let roots: Vec<Root> = roots.iter().map(anything).collect();
-    flow_with(program, &roots, Precision::default())
+    flow_with(program, &roots)
 }
 
 /// Analyses what the roots reach.
-pub fn flow_with(program: &Program, roots: &[Root], precision: Precision) -> Flow {
+pub fn flow_with(program: &Program, roots: &[Root]) -> Flow {
     let constants = constants::constants(program);
     let copies = clones::Copies::default();
     let mut solver = solve::Solver::new(program, constants, &copies);

@@ -1,7 +1,7 @@
 //! Sets of values, as the analysis gives them: everything in them is sorted, so equal sets are equal.
 
-use super::shape::ShapeId;
 use super::Instance;
+use super::shape::ShapeId;
 use crate::num::NumKind;
 use crate::term::{CtorId, DefId, TypeId};
 

@@ -3,9 +3,9 @@
 //! Two terms that make cells are of one shape if what they make can meet where it is inspected: at a match, where a tuple
 //! is taken apart, or where a function is applied. So whoever inspects a value knows one layout for each constructor.
 
-use super::set::Set;
 use super::Callee;
 use super::LambdaRef;
+use super::set::Set;
 use crate::idx::index_type;
 use crate::term::CtorId;
 

@@ -117,14 +117,7 @@ impl<'p> Solver<'p> {
     }
 
     /// A list or a text. All its links are one cell here.
-    fn chain(
-        &mut self,
-        code: usize,
-        term: &Term,
-        ctors: Option<(CtorId, CtorId)>,
-        head: Option<Node>,
-        node: Node,
-    ) {
+    fn chain(&mut self, code: usize, term: &Term, ctors: Option<(CtorId, CtorId)>, head: Option<Node>, node: Node) {
         // Without these in the prelude, the program is refused before it runs.
         let Some((cons, nil)) = ctors else { return };
         match head {

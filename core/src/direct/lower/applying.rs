@@ -203,14 +203,7 @@ impl Writer<'_, '_> {
     }
 
     /// Applies a function without captures.
-    fn apply_known(
-        &mut self,
-        unit: Unit,
-        callee: Callee,
-        arity: usize,
-        args: &[ValueId],
-        goal: Goal,
-    ) -> Option<Held> {
+    fn apply_known(&mut self, unit: Unit, callee: Callee, arity: usize, args: &[ValueId], goal: Goal) -> Option<Held> {
         if args.len() >= arity && (arity > 0 || matches!(unit, Unit::Lambda(_))) {
             return self.enter(unit, arity, args, &[], goal);
         }
@@ -270,9 +263,7 @@ impl Writer<'_, '_> {
         self.ways(layout, &values, goal, Repr::Term, &mut |w, i, goal| {
             let Some((_, shape)) = callable.get(i) else { return w.no_function(f, args, goal) };
             match w.all.flow.shapes()[*shape].what {
-                What::Closure(lambda) => {
-                    w.apply_closure(*shape, lambda, f, args, goal)
-                }
+                What::Closure(lambda) => w.apply_closure(*shape, lambda, f, args, goal),
                 What::Partial(..) if args.is_empty() => w.finish(Held { id: f, repr: Repr::Term }, goal),
                 What::Partial(callee, _) => w.apply_partial(*shape, callee, f, args, goal),
                 What::Ctor(_) | What::Pair if args.is_empty() => w.finish(Held { id: f, repr: Repr::Term }, goal),

@@ -44,9 +44,7 @@ impl<'p> Writer<'_, 'p> {
         }
         let join = |part: Part| match part {
             Part::There(held) => held,
-            Part::Forked { token, callee, repr } => {
-                Held { id: self.b.join(callee, &[repr.ty()], token)[0], repr }
-            }
+            Part::Forked { token, callee, repr } => Held { id: self.b.join(callee, &[repr.ty()], token)[0], repr },
         };
         parts.into_iter().map(join).collect()
     }
@@ -208,7 +206,12 @@ impl<'p> Writer<'_, 'p> {
                 "this is called, which is not a function".to_owned(),
                 hint::FUNCTION,
             ),
-            (reason::CASE, Code::NoMatchingCase, "a match met a function that stands for no constructor".to_owned(), hint::CASE),
+            (
+                reason::CASE,
+                Code::NoMatchingCase,
+                "a match met a function that stands for no constructor".to_owned(),
+                hint::CASE,
+            ),
             (reason::TUPLE, Code::NotATuple, "this is not a tuple".to_owned(), hint::CASE),
         ];
         let region = self.b.new_region(&[]);

@@ -5,12 +5,12 @@
 //! behind the others instead of inside.
 
 use super::super::flow::{Set, ShapeId, What};
+use super::Unit;
 use super::applying::Callable;
 use super::represent::{self, Held, Repr};
 use super::traps::hint;
 use super::words::{Immediate, tag};
 use super::writer::{Goal, Hole, Writer};
-use super::Unit;
 use crate::diag::Code;
 use crate::ir::attrs::Attr;
 use crate::ir::{Inst, Op, RegionId, Scalar, Type, ValueId};
@@ -159,7 +159,14 @@ impl<'p> Writer<'_, 'p> {
         self.drop_unused(&arms);
     }
 
-    fn switch_on(&mut self, choice: &'p Switch, kind: NumKind, number: ValueId, goal: Goal, repr: Repr) -> Option<Held> {
+    fn switch_on(
+        &mut self,
+        choice: &'p Switch,
+        kind: NumKind,
+        number: ValueId,
+        goal: Goal,
+        repr: Repr,
+    ) -> Option<Held> {
         let bits = self.numbers().representation(kind, number);
         let values: Vec<u32> = choice.cases.iter().map(|(value, _)| *value).collect();
         let next = values.iter().max().map_or(0, |m| m.wrapping_add(1));

@@ -69,30 +69,34 @@ impl Writer<'_, '_> {
         let found = self.b.tag(word);
         let three = self.b.u32(tag::IMMEDIATE);
         let small = self.b.op(Op::Lt, Scalar::U32, &[found, three]);
-        self.choose(small, |_| found, |w| {
-            let cell = w.b.u32(tag::CELL);
-            let is_cell = w.b.op(Op::Eq, Scalar::U32, &[found, cell]);
-            w.choose(
-                is_cell,
-                |w| {
-                    let layout = w.b.cell_layout(word);
-                    let mut form = w.b.u32(OTHER);
-                    for kind in [NumKind::U32, NumKind::I32, NumKind::F32] {
-                        let boxed = w.all.boxed(kind).index() as u32;
-                        let (boxed, own) = (w.b.u32(boxed), w.b.u32(position(kind)));
-                        let same = w.b.op(Op::Eq, Scalar::U32, &[layout, boxed]);
-                        form = w.b.op(Op::Select, Scalar::U32, &[same, own, form]);
-                    }
-                    form
-                },
-                |w| {
-                    let payload = w.b.payload(word);
-                    let [era, is, other] = [Immediate::Era.payload(), ERA, OTHER].map(|x| w.b.u32(x));
-                    let same = w.b.op(Op::Eq, Scalar::U32, &[payload, era]);
-                    w.b.op(Op::Select, Scalar::U32, &[same, is, other])
-                },
-            )
-        })
+        self.choose(
+            small,
+            |_| found,
+            |w| {
+                let cell = w.b.u32(tag::CELL);
+                let is_cell = w.b.op(Op::Eq, Scalar::U32, &[found, cell]);
+                w.choose(
+                    is_cell,
+                    |w| {
+                        let layout = w.b.cell_layout(word);
+                        let mut form = w.b.u32(OTHER);
+                        for kind in [NumKind::U32, NumKind::I32, NumKind::F32] {
+                            let boxed = w.all.boxed(kind).index() as u32;
+                            let (boxed, own) = (w.b.u32(boxed), w.b.u32(position(kind)));
+                            let same = w.b.op(Op::Eq, Scalar::U32, &[layout, boxed]);
+                            form = w.b.op(Op::Select, Scalar::U32, &[same, own, form]);
+                        }
+                        form
+                    },
+                    |w| {
+                        let payload = w.b.payload(word);
+                        let [era, is, other] = [Immediate::Era.payload(), ERA, OTHER].map(|x| w.b.u32(x));
+                        let same = w.b.op(Op::Eq, Scalar::U32, &[payload, era]);
+                        w.b.op(Op::Select, Scalar::U32, &[same, is, other])
+                    },
+                )
+            },
+        )
     }
 
     /// The word of a reason.

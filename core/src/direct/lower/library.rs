@@ -26,7 +26,9 @@ impl Library {
     }
 
     fn named(&mut self, builder: &mut Builder, name: &str, operands: &[ValueId]) -> ValueId {
-        let Some(id) = math::library().find(name) else { unreachable!("`{name}` stands in the library: its tests look") };
+        let Some(id) = math::library().find(name) else {
+            unreachable!("`{name}` stands in the library: its tests look")
+        };
         if !self.wanted.contains(&id) {
             self.wanted.push(id);
         }

@@ -420,7 +420,9 @@ impl<'p> Lowering<'p> {
             What::Ctor(ctor) => self.program.ctors[ctor].name.to_string(),
             What::Pair => "pair".to_owned(),
             What::Closure(lambda) => self.name(Unit::Lambda(lambda)).0,
-            What::Partial(Callee::Definition(instance), n) => format!("{}.given{n}", self.name(Unit::Definition(instance)).0),
+            What::Partial(Callee::Definition(instance), n) => {
+                format!("{}.given{n}", self.name(Unit::Definition(instance)).0)
+            }
             What::Partial(Callee::Lambda(lambda), n) => format!("{}.given{n}", self.name(Unit::Lambda(lambda)).0),
             What::Partial(Callee::Constructor(ctor), n) => format!("{}.given{n}", self.program.ctors[ctor].name),
         }
@@ -447,7 +449,8 @@ impl<'p> Lowering<'p> {
         }
         let function = self.unit(Unit::Value(def));
         let name = self.program.defs[def].name.clone();
-        let id = self.module.globals.push(crate::ir::heap::Global { name, span: self.program.defs[def].span, function });
+        let id =
+            self.module.globals.push(crate::ir::heap::Global { name, span: self.program.defs[def].span, function });
         self.globals.insert(def, id);
         id
     }

@@ -194,9 +194,7 @@ impl Numbers<'_> {
                 let above = self.op(Op::Max, to, &[whole, least]);
                 self.op(Op::Min, to, &[above, most])
             }
-            (F24 | F32, U32 | I32) | (U24 | I24 | U32 | I32, F32) => {
-                self.builder.op(Op::Convert, scalar(to), &[value])
-            }
+            (F24 | F32, U32 | I32) | (U24 | I24 | U32 | I32, F32) => self.builder.op(Op::Convert, scalar(to), &[value]),
             (F24 | F32, F24) => self.wrap(F24, value),
             (F32, F32) => value,
             (U24 | I24 | U32 | I32, F24) => {

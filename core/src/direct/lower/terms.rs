@@ -1,18 +1,18 @@
 //! Terms but calls and choices.
 
 use super::super::flow::{Set, ShapeId, Site, What};
+use super::Unit;
 use super::represent::{self, Held, Repr};
+use super::traps::hint;
 use super::words::{Immediate, tag};
 use super::writer::{Goal, Writer};
-use super::Unit;
-use super::traps::hint;
 use crate::diag::Code;
-use crate::ir::attrs::Attr;
 use crate::ir::Inst;
-use crate::span::Span;
+use crate::ir::attrs::Attr;
 use crate::ir::{Op, Scalar, Type, ValueId};
 use crate::num::{BinOp, Num};
 use crate::prim::Prim;
+use crate::span::Span;
 use crate::term::{Bind, LocalId, Target, Term, TermKind};
 
 impl<'p> Writer<'_, 'p> {
@@ -111,13 +111,7 @@ impl<'p> Writer<'_, 'p> {
     }
 
     /// A list or a text: links from the last to the first.
-    fn chain(
-        &mut self,
-        term: &Term,
-        heads: Vec<Held>,
-        linked: bool,
-        nil: Option<crate::term::CtorId>,
-    ) -> Held {
+    fn chain(&mut self, term: &Term, heads: Vec<Held>, linked: bool, nil: Option<crate::term::CtorId>) -> Held {
         let end = nil.map_or(Immediate::Era, Immediate::Unit);
         let mut rest = self.immediate(end);
         for head in heads.into_iter().rev().filter(|_| linked) {
@@ -296,7 +290,8 @@ impl<'p> Writer<'_, 'p> {
 
     /// Takes whatever arrives apart as a pair: `*` is a pair of `*`, anything else but a pair ends the run.
     fn any_pair(&mut self, word: ValueId, set: &Set, span: Span) -> (Held, Held, Set) {
-        let shapes: Vec<ShapeId> = set.shapes.iter().copied().filter(|s| self.all.flow.shapes()[*s].what == What::Pair).collect();
+        let shapes: Vec<ShapeId> =
+            set.shapes.iter().copied().filter(|s| self.all.flow.shapes()[*s].what == What::Pair).collect();
         let mut second = Set::default();
         for shape in &shapes {
             second.merge(&self.all.flow.shapes()[*shape].fields[1]);

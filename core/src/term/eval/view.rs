@@ -160,7 +160,11 @@ impl Machine {
     /// # Errors
     /// If the memory limit is reached.
     pub fn closure(&mut self, lambda: LambdaId, captured: &[Value]) -> Result<Value, Diagnostic> {
-        assert_eq!(captured.len(), self.code.tables.lambdas[lambda].captures.len(), "a lambda is given all it captures");
+        assert_eq!(
+            captured.len(),
+            self.code.tables.lambdas[lambda].captures.len(),
+            "a lambda is given all it captures"
+        );
         if captured.is_empty() {
             return Ok(Value(Word::Lambda(lambda)));
         }
