@@ -21,7 +21,7 @@
 //! | write a function from Rust | [`Builder`] |
 //! | read and print text (`.gir`) | [`text`] |
 //! | check the rules | [`verify`](mod@verify) |
-//! | run on the reference machine | [`interp`] |
+//! | run on the reference machine | [`interp`], for task form [`tasks`] |
 //! | find what stands for an operation that a device lacks | [`math`] |
 //! | know what one scalar operation gives | [`eval`] |
 
@@ -35,6 +35,7 @@ pub mod interp;
 pub mod math;
 pub mod ops;
 pub mod reference;
+pub mod tasks;
 pub mod text;
 pub mod types;
 pub mod verify;
