@@ -9,6 +9,7 @@ use super::words::{FORM_BITS, Immediate, tag};
 use super::writer::{Goal, Writer};
 use super::{Lowering, Meaning, Unit};
 use crate::ir::{Function, Op, Scalar, Type, ValueId};
+use crate::num::NumKind;
 use crate::term::{DefId, TypeId};
 
 /// Functions that a set holds.
@@ -157,6 +158,7 @@ impl Writer<'_, '_> {
         if args.len() == arity {
             return self.call(unit, &values, span, goal);
         }
+        self.all.result_is_applied(unit);
         let repr = self.all.result_repr(unit);
         let callee = self.all.unit(unit);
         let id = self.b.call(callee, &[repr.ty()], &values)[0];
@@ -177,6 +179,9 @@ impl Writer<'_, '_> {
         let selector = self.immediate_selector(f);
         let mut known = vec![Immediate::Era];
         known.extend(self.all.functions_as_values());
+        if count > 0 {
+            known.extend(self.all.applied_units.iter().map(|ctor| Immediate::Unit(*ctor)));
+        }
         let values: Vec<u32> = known.iter().map(|immediate| immediate.payload()).collect();
         self.ways(selector, &values, goal, Repr::Term, &mut |w, i, goal| match known.get(i) {
             None if count == 0 => w.finish(Held { id: f, repr: Repr::Term }, goal),
@@ -198,7 +203,11 @@ impl Writer<'_, '_> {
                 let arity = w.all.lambda_parts(lambda).0.len();
                 w.apply_known(Unit::Lambda(lambda), Callee::Lambda(lambda), arity, args, goal)
             }
-            Some(Immediate::Unit(_) | Immediate::Make(_) | Immediate::Select(_)) => w.no_function(f, args, goal),
+            Some(Immediate::Unit(ctor)) => {
+                w.b.drop(f);
+                w.apply_data(w.all.program.ctors[*ctor].tag, &[], args, goal)
+            }
+            Some(Immediate::Make(_) | Immediate::Select(_)) => w.no_function(f, args, goal),
         })
     }
 
@@ -266,10 +275,35 @@ impl Writer<'_, '_> {
                 What::Closure(lambda) => w.apply_closure(*shape, lambda, f, args, goal),
                 What::Partial(..) if args.is_empty() => w.finish(Held { id: f, repr: Repr::Term }, goal),
                 What::Partial(callee, _) => w.apply_partial(*shape, callee, f, args, goal),
+                What::Ctor(ctor) if !args.is_empty() && w.all.applied_shapes.contains(shape) => {
+                    let fields = w.open(*shape, f);
+                    let mut words = vec![];
+                    for field in fields {
+                        words.push(w.hold(field, Repr::Term));
+                    }
+                    w.apply_data(w.all.program.ctors[ctor].tag, &words, args, goal)
+                }
                 What::Ctor(_) | What::Pair if args.is_empty() => w.finish(Held { id: f, repr: Repr::Term }, goal),
                 What::Ctor(_) | What::Pair => w.no_function(f, args, goal),
             }
         })
+    }
+
+    /// Applies a constructor: the first argument is applied to its tag and fields, and what that gives to the other arguments.
+    fn apply_data(&mut self, tag: u32, fields: &[ValueId], args: &[ValueId], goal: Goal) -> Option<Held> {
+        let number = self.b.u32(tag);
+        let mut words = vec![args[0], self.word_of(NumKind::U24, number)];
+        words.extend(fields);
+        let span = crate::span::Span::NONE;
+        let unit = Unit::Apply(words.len() as u32 - 1);
+        let [_, rest @ ..] = args else { return self.no_function_left(&words, goal) };
+        if rest.is_empty() {
+            return self.call(unit, &words, span, goal);
+        }
+        let callee = self.all.unit(unit);
+        let mut words = self.b.call(callee, &[Type::Term], &words);
+        words.extend(rest);
+        self.call(Unit::Apply(rest.len() as u32), &words, span, goal)
     }
 
     /// Applies a function that has some of its arguments already.

@@ -140,6 +140,7 @@ impl<'p> Writer<'_, 'p> {
             let values: Vec<ValueId> = all.map(|(value, repr)| self.hold(value, repr)).collect();
             return self.call(unit, &values, term.span, goal);
         }
+        self.all.is_applied(&set);
         let mut words = vec![word];
         words.extend(values.into_iter().map(|value| self.hold(value, Repr::Term)));
         let unit = Unit::Apply(args.len() as u32);

@@ -27,7 +27,7 @@ mod traps;
 pub mod words;
 mod writer;
 
-use super::flow::{Callee, Flow, Instance, LambdaRef, ShapeId, What};
+use super::flow::{Callee, Flow, Instance, LambdaRef, Set, ShapeId, What};
 use crate::diag::Diagnostic;
 use crate::idx::IndexVec;
 use crate::ir::heap::{GlobalId, LayoutId};
@@ -37,9 +37,9 @@ use crate::num::{BinOp, NumKind};
 use crate::prim::Prim;
 use crate::span::Span;
 use crate::term::code::lambdas::Scopes;
-use crate::term::{Body, DefId, LocalId, Program, Term, TermKind, TypeId};
+use crate::term::{Body, CtorId, DefId, LocalId, Program, Term, TermKind, TypeId};
 use represent::Repr;
-use std::collections::{HashMap, HashSet, VecDeque};
+use std::collections::{BTreeSet, HashMap, HashSet, VecDeque};
 use words::Immediate;
 
 pub use traps::Trap;
@@ -149,6 +149,9 @@ pub(crate) struct Lowering<'p> {
     queue: VecDeque<Unit>,
     /// Definitions that are used as values.
     mentioned: Vec<DefId>,
+    /// Constructors that may be applied: such without fields, and shapes of those with fields.
+    applied_units: BTreeSet<CtorId>,
+    applied_shapes: BTreeSet<ShapeId>,
     recursive: HashSet<DefId>,
     /// The lambdas of all definitions by their bodies' places, and what they are made of.
     lambda_places: HashMap<*const Term, (DefId, usize)>,
@@ -178,6 +181,8 @@ pub fn lower(program: &Program, flow: &Flow) -> Result<Direct, Vec<Diagnostic>> 
         lambdas: HashMap::new(),
         queue: VecDeque::new(),
         mentioned: vec![],
+        applied_units: BTreeSet::new(),
+        applied_shapes: BTreeSet::new(),
         recursive: recursion::recursive(program),
         lambda_places: HashMap::new(),
         lambda_parts: HashMap::new(),
@@ -223,8 +228,9 @@ impl<'p> Lowering<'p> {
     }
 
     /// How much is known that the late units depend on.
-    fn known(&self) -> [usize; 3] {
-        [self.mentioned.len(), self.tables.lambdas.len(), self.module.layouts.len()]
+    fn known(&self) -> [usize; 4] {
+        let applied = self.applied_units.len() + self.applied_shapes.len();
+        [self.mentioned.len(), self.tables.lambdas.len(), self.module.layouts.len(), applied]
     }
 
     /// The function of a unit, which will be written if it was not needed before. Its parameters and results are known at once.
@@ -361,6 +367,30 @@ impl<'p> Lowering<'p> {
         self.lambda_parts[&(lambda.instance.def, lambda.ordinal)].clone()
     }
 
+    /// What a unit gives is applied.
+    pub(crate) fn result_is_applied(&mut self, unit: Unit) {
+        let flow: &'p Flow = self.flow;
+        match unit {
+            Unit::Definition(instance) => self.is_applied(flow.result(instance)),
+            Unit::Lambda(lambda) => self.is_applied(flow.lambda_result(lambda)),
+            Unit::Entry
+            | Unit::Value(_)
+            | Unit::Apply(_)
+            | Unit::Force
+            | Unit::Data(_)
+            | Unit::Bits
+            | Unit::Widen(_)
+            | Unit::Operator(_)
+            | Unit::Primitive(_) => {}
+        }
+    }
+    /// What a set holds is applied.
+    pub(crate) fn is_applied(&mut self, set: &Set) {
+        let set = self.flow.forced(set);
+        self.applied_units.extend(&set.units);
+        let shapes = self.flow.shapes();
+        self.applied_shapes.extend(set.shapes.iter().filter(|s| matches!(shapes[**s].what, What::Ctor(_))));
+    }
     /// A definition is used as a value.
     pub(crate) fn mention(&mut self, def: DefId) {
         if !self.mentioned.contains(&def) {

@@ -18,10 +18,13 @@ use crate::term::{Bind, LocalId, Target, Term, TermKind};
 impl<'p> Writer<'_, 'p> {
     /// What a term may give.
     pub(super) fn set_of(&self, term: &Term) -> Set {
-        self.all.flow.term(self.instance, term).clone()
+        match term.kind {
+            TermKind::Local(local) => self.all.flow.local(self.instance, local).clone(),
+            _ => self.all.flow.term(self.instance, term).clone(),
+        }
     }
     pub(super) fn repr_of(&self, term: &Term) -> Repr {
-        represent::of(self.all.flow.term(self.instance, term))
+        represent::of(&self.set_of(term))
     }
     /// The value of a term that is not the function's result.
     pub(super) fn value(&mut self, term: &'p Term) -> Held {

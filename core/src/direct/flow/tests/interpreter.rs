@@ -149,13 +149,7 @@ impl<'p, 'f> Interpreter<'p, 'f> {
         self.make(site, what, fields, None)
     }
 
-    fn make(
-        &mut self,
-        site: Site<'_>,
-        what: What,
-        fields: Vec<Value<'p>>,
-        lambda: Option<Lambda<'p>>,
-    ) -> Value<'p> {
+    fn make(&mut self, site: Site<'_>, what: What, fields: Vec<Value<'p>>, lambda: Option<Lambda<'p>>) -> Value<'p> {
         let flow = self.flow;
         let shape = flow.shape(site).unwrap_or_else(|| panic!("{what:?} is made where nothing is: {site:?}"));
         let known = &flow.shapes()[shape];
@@ -205,12 +199,10 @@ impl<'p, 'f> Interpreter<'p, 'f> {
         let value = loop {
             match self.enter(function, args)? {
                 Entered::Value(value) => break value,
-                Entered::Call(code, taken, left) if left.is_empty() => {
-                    match self.call(code, taken, &mut sets)? {
-                        Outcome::Value(value) => break value,
-                        Outcome::Tail(next, more) => (function, args) = (next, more),
-                    }
-                }
+                Entered::Call(code, taken, left) if left.is_empty() => match self.call(code, taken, &mut sets)? {
+                    Outcome::Value(value) => break value,
+                    Outcome::Tail(next, more) => (function, args) = (next, more),
+                },
                 Entered::Call(code, taken, left) => {
                     function = self.call_all(code, taken)?;
                     args = left;
@@ -460,12 +452,7 @@ impl<'p, 'f> Interpreter<'p, 'f> {
         Ok(Outcome::Value(value))
     }
 
-    pub(super) fn chain(
-        &mut self,
-        site: Site<'_>,
-        (cons, nil): (CtorId, CtorId),
-        items: Vec<Value<'p>>,
-    ) -> Value<'p> {
+    pub(super) fn chain(&mut self, site: Site<'_>, (cons, nil): (CtorId, CtorId), items: Vec<Value<'p>>) -> Value<'p> {
         let mut rest = Value::Unit(nil);
         for item in items.into_iter().rev() {
             rest = self.cell(site, What::Ctor(cons), vec![item, rest]);

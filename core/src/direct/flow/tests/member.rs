@@ -4,7 +4,7 @@ use std::collections::HashSet;
 
 use super::interpreter::{Interpreter, Stop, Value};
 use super::programs::{files, load, on_large_stack, suite};
-use crate::direct::flow::{Flow, Instance, Precision, Root, Set, What, flow_with};
+use crate::direct::flow::{Flow, Instance, Root, Set, What, flow_with};
 use crate::num::Num;
 use crate::term::code::Code;
 use crate::term::eval::{Limits, Machine, View};
@@ -28,9 +28,9 @@ pub(super) fn entry(program: &Program) -> Root {
 }
 
 /// Analyses a program and runs it.
-pub(super) fn follow(program: &Program, precision: Precision, tally: &mut Tally) {
+pub(super) fn follow(program: &Program, tally: &mut Tally) {
     let root = entry(program);
-    let flow = flow_with(program, &[root.clone()], precision);
+    let flow = flow_with(program, &[root.clone()]);
     one_layout_at_each_match(program, &flow);
     let mut interpreter = Interpreter::new(program, &flow, STEPS);
     let value = interpreter.force(entry_value(program, &root));
@@ -88,12 +88,7 @@ fn scrutinee<'f>(flow: &'f Flow, instance: Instance, term: &Term) -> &'f Set {
 }
 
 /// The interpreter gives what the evaluator gives, where that performs no effects.
-fn same_as_the_machine<'p>(
-    program: &'p Program,
-    interpreter: &mut Interpreter<'p, '_>,
-    root: &Root,
-    value: Value<'p>,
-) {
+fn same_as_the_machine<'p>(program: &'p Program, interpreter: &mut Interpreter<'p, '_>, root: &Root, value: Value<'p>) {
     let Ok(code) = Code::new(program) else { return };
     let mut machine = Machine::new(&code, Limits { memory: 256 << 20, ..Limits::default() });
     let Ok(expected) = machine.call(root.def, &[]) else { return };
@@ -148,7 +143,7 @@ fn values_of_the_suite_are_in_their_sets() {
         on_large_stack(|| {
             let Some(program) = load(&path) else { return };
             let hint = std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| {
-                follow(&program, Precision::default(), &mut tally);
+                follow(&program, &mut tally);
             }));
             assert!(hint.is_ok(), "in {}", path.display());
         });
