@@ -5,7 +5,7 @@
 //! | `auto` | CUDA if there is a card, else a graphics card through wgpu, else the processor, else the reference machine |
 //! | `cpu` | native code on all cores of the processor |
 //! | `interpreter`, `interpreter:16` | the reference machine, with subgroups of 16 |
-//! | `lowered:web`, `lowered:sm_80` | the reference machine on kernels lowered for WebGPU's defaults or a CUDA card |
+//! | `lowered:web`, `lowered:sm_80` | the reference machine on kernels lowered for WebGPU's defaults or a CUDA card; also `lowered:cpu` |
 //! | `ptx`, `ptx:sm_75` | a reading of the PTX for that architecture (`sm_90a`), on the host |
 //! | `wgpu`, `wgpu:1`, `wgpu:lavapipe` | the first hardware adapter, or the one of this number or name |
 //! | `cuda`, `cuda:1` | the first CUDA card, or the card of this number |
@@ -45,17 +45,20 @@ pub enum Profile {
     WebExtended,
     /// A CUDA card of this compute capability, 90 for 9.0.
     Cuda(u32),
+    /// A processor, without what only some have.
+    Cpu,
 }
 
 impl Profile {
-    /// The profile of a name: `web`, `web-extended`, `sm_75`, `sm_90`.
+    /// The profile of a name: `web`, `web-extended`, `cpu`, `sm_75`, `sm_90`.
     pub fn parse(name: &str) -> Result<Profile, String> {
         match name {
             "web" => Ok(Profile::Web),
             "web-extended" => Ok(Profile::WebExtended),
+            "cpu" => Ok(Profile::Cpu),
             _ => match name.strip_prefix("sm_").map(str::parse) {
                 Some(Ok(sm)) => Ok(Profile::Cuda(sm)),
-                Some(Err(_)) | None => Err(format!("`{name}` is no profile: use `web`, `web-extended` or `sm_90`")),
+                Some(Err(_)) | None => Err(format!("`{name}` is no profile: use `web`, `web-extended`, `cpu` or `sm_90`")),
             },
         }
     }
@@ -66,6 +69,7 @@ impl Profile {
             Profile::Web => Caps::web(),
             Profile::WebExtended => Caps::web_extended(),
             Profile::Cuda(sm) => Caps::cuda(sm, sm >= 90),
+            Profile::Cpu => girih_cpu::caps(false),
         }
     }
 }

@@ -1,16 +1,14 @@
 //! What native code does well: whole numbers and floats of 32 and 64 bits, memory as bytes, calls. Subgroups of one invocation: several are
 //! made of barriers.
 
-use crate::host;
-use cranelift_codegen::isa::OwnedTargetIsa;
 use girih_core::ir::caps::SubgroupWidths;
 use girih_core::ir::{Caps, Feature, Scalar, ScalarSet};
 
 /// Bytes of shared memory of a workgroup: it stays in the second cache.
 const SHARED: u32 = 256 << 10;
 
-/// What the host's processor has.
-pub(crate) fn of(isa: &OwnedTargetIsa) -> Caps {
+/// What a processor has, which may have a product and sum that is rounded once.
+pub fn caps(fused_fma: bool) -> Caps {
     let features = [
         Feature::Atomic64,
         Feature::OrderedAtomics,
@@ -45,5 +43,5 @@ pub(crate) fn of(isa: &OwnedTargetIsa) -> Caps {
     caps.grid = [u32::MAX, 65_535, 65_535];
     caps.parameter_bytes = 4 << 10;
     let caps = features.into_iter().fold(caps, Caps::with);
-    if host::has_fma(isa) { caps.with(Feature::FusedFma) } else { caps }
+    if fused_fma { caps.with(Feature::FusedFma) } else { caps }
 }

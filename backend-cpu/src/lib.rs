@@ -12,20 +12,15 @@ mod host;
 mod kernels;
 mod translate;
 
+pub use caps::caps;
 pub use device::{Cpu, Settings};
 
 use girih_core::diag::Diagnostic;
-use girih_core::ir::Caps;
 use girih_core::lower::Compiled;
 
 /// Opens the device.
 pub fn open(settings: &Settings) -> Result<Cpu, Diagnostic> {
     Cpu::open(settings)
-}
-
-/// What the host's processor has.
-pub fn host_caps() -> Result<Caps, Diagnostic> {
-    Ok(caps::of(&host::isa()?))
 }
 
 /// Legal kernels and what they call in Cranelift's text.

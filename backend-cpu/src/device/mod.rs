@@ -6,7 +6,8 @@ mod pool;
 mod programs;
 mod watch;
 
-use crate::{caps, host};
+use crate::caps::caps;
+use crate::host;
 use buffers::{Buffers, Range};
 use cranelift_codegen::isa::OwnedTargetIsa;
 use girih_core::diag::{Code, Diagnostic};
@@ -75,8 +76,8 @@ impl Cpu {
     /// Opens it.
     pub fn open(settings: &Settings) -> Result<Cpu, Diagnostic> {
         let isa = host::isa()?;
-        let own = caps::of(&isa);
-        let caps = settings.profile.as_ref().map_or(own.clone(), |profile| own.within(profile));
+        let own = caps(host::has_fma(&isa));
+        let held = settings.profile.as_ref().map_or(own.clone(), |profile| own.within(profile));
         let cores = std::thread::available_parallelism().map_or(1, usize::from);
         let pool = Pool::new(settings.threads.unwrap_or(cores).max(1));
         let info = DeviceInfo {
@@ -88,7 +89,7 @@ impl Cpu {
         let (stop, buffers) = (Stop::default(), Buffers::new()?);
         let watch = Watch::new(stop.clone());
         let (programs, limit, isa) = (Programs::default(), settings.limit, Isa(isa));
-        Ok(Cpu { info, caps, isa, buffers, programs, pool, stop, watch, limit, failed: None })
+        Ok(Cpu { info, caps: held, isa, buffers, programs, pool, stop, watch, limit, failed: None })
     }
 
     fn plan(&self, command: &Command) -> Result<Planned, Diagnostic> {

@@ -69,7 +69,7 @@ struct Positions {
     workgroup: [Value; 3],
     global: [Value; 3],
     grid: [Value; 3],
-    size: [u32; 3],
+    size: [Value; 3],
 }
 
 impl Form for Lane {
@@ -105,10 +105,7 @@ impl Form for Lane {
             Op::LocalIndex => p.lane,
             Op::WorkgroupId => p.workgroup[dim],
             Op::NumWorkgroups => p.grid[dim],
-            Op::WorkgroupSize => {
-                let size = i64::from(p.size[dim]);
-                t.b.ins().iconst(types::I32, size)
-            }
+            Op::WorkgroupSize => p.size[dim],
             _no_position => return Err(broken(t.function, "an operation that is no position")),
         })
     }
@@ -251,6 +248,7 @@ pub(super) fn write(compiling: &mut Compiling<'_>, kernel: &Function) -> Result<
     };
     let local = local_position(&mut b, lane, workgroup);
     let ids = [x, y, z];
+    let size = workgroup.map(|n| b.ins().iconst(types::I32, i64::from(n)));
     let global = [0, 1, 2].map(|i| {
         let start = b.ins().imul_imm(ids[i], i64::from(workgroup[i]));
         b.ins().iadd(start, local[i])
@@ -271,7 +269,7 @@ pub(super) fn write(compiling: &mut Compiling<'_>, kernel: &Function) -> Result<
     b.switch_to_block(body);
     let barriers = (!points.is_empty()).then_some(Barriers { frame: frame_address, points, behind, kept });
     let kept: Vec<ValueId> = barriers.as_ref().map_or(vec![], |b| b.kept.keys().copied().collect());
-    let positions = Positions { lane, local, workgroup: ids, global, grid, size: workgroup };
+    let positions = Positions { lane, local, workgroup: ids, global, grid, size };
     let form = Lane { positions, stop, context, end, fault, barriers, faults: vec![] };
     let mut t = Translator::new(b, kernel, &mut **module, callees, form);
     params.into_iter().for_each(|(param, value)| t.set(param, value));

@@ -53,7 +53,7 @@ impl<F: Form> Translator<'_, '_, F> {
     fn join(&mut self, shape: &Shape, elements: &[Value]) -> Value {
         let width = shape.element.bits();
         if shape.machine.is_vector() {
-            let first = self.b.ins().scalar_to_vector(shape.machine, elements[0]);
+            let first = self.b.ins().splat(shape.machine, elements[0]);
             let rest = elements.iter().zip(0u8..).skip(1);
             return rest.fold(first, |vector, (element, lane)| self.b.ins().insertlane(vector, *element, lane));
         }
