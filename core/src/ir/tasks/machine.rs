@@ -24,10 +24,10 @@ const PATIENCE: u64 = 1 << 12;
 /// The reference machine for functions in task form.
 #[derive(Debug)]
 pub struct TaskMachine {
-    program: Arc<Program>,
+    pub(super) program: Arc<Program>,
     options: TaskOptions,
     settings: Settings,
-    heap: Heap,
+    pub(super) heap: Heap,
     globals: Vec<Computed>,
     /// How many globals are being computed.
     computing: usize,
@@ -48,8 +48,8 @@ pub struct TaskMachine {
 
 /// A module made ready.
 #[derive(Debug)]
-struct Program {
-    module: Module,
+pub(super) struct Program {
+    pub(super) module: Module,
     codes: IndexVec<FunctionId, Option<Code>>,
 }
 
