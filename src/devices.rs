@@ -58,7 +58,9 @@ impl Profile {
             "cpu" => Ok(Profile::Cpu),
             _ => match name.strip_prefix("sm_").map(str::parse) {
                 Some(Ok(sm)) => Ok(Profile::Cuda(sm)),
-                Some(Err(_)) | None => Err(format!("`{name}` is no profile: use `web`, `web-extended`, `cpu` or `sm_90`")),
+                Some(Err(_)) | None => {
+                    Err(format!("`{name}` is no profile: use `web`, `web-extended`, `cpu` or `sm_90`"))
+                }
             },
         }
     }

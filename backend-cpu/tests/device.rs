@@ -170,7 +170,8 @@ kernel @out(%m: buffer, %i: u32) workgroup(4, 2) {
         assert_eq!(error.code, Code::OutOfBounds);
         assert_eq!(error.span().start as usize, source.find("store").unwrap());
         let element = i64::from(i) - 1;
-        let place = format!("element {element} of `%m`, which is outside of it, in invocation (1, 1, 0) of workgroup (");
+        let place =
+            format!("element {element} of `%m`, which is outside of it, in invocation (1, 1, 0) of workgroup (");
         assert!(error.message.contains(&place), "{}", error.message);
     }
     run(&mut device, out, Grid::Workgroups([2, 1, 1]), &[buffer(m), number(4)]).unwrap();

@@ -77,7 +77,9 @@ impl Conform {
         if let Some(folder) = &self.emit {
             return match self.caps.unwrap_or(Profile::Web) {
                 profile @ (Profile::Web | Profile::WebExtended) => export::run(&suite, profile, folder, console),
-                Profile::Cuda(_) => console.fail(Code::BadArguments, "WGSL is not for CUDA cards", None),
+                Profile::Cuda(_) | Profile::Cpu => {
+                    console.fail(Code::BadArguments, "WGSL is neither for CUDA cards nor for processors", None)
+                }
             };
         }
         let mut devices = match self.devices(console) {

@@ -129,7 +129,8 @@ impl Emit {
             | Form::Spirv
             | Form::SpirvText
             | Form::Msl
-            | Form::Hlsl => program.core(),
+            | Form::Hlsl
+            | Form::Clif => program.core(),
         };
         text.map(String::into_bytes)
     }

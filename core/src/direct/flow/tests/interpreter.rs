@@ -83,12 +83,15 @@ enum Global<'p> {
     Done(Value<'p>),
 }
 
+/// What the lambdas of a definition capture, by addresses of their bodies.
+type Captures = Vec<(usize, Rc<[LocalId]>)>;
+
 pub(super) struct Interpreter<'p, 'f> {
     program: &'p Program,
     pub(super) flow: &'f Flow,
     globals: Vec<Global<'p>>,
     /// The lambdas of each definition: by address of the body, what they capture.
-    lambdas: Vec<Option<Vec<(usize, Rc<[LocalId]>)>>>,
+    lambdas: Vec<Option<Captures>>,
     steps_left: u64,
     depth: u32,
     /// How many values have been looked up.

@@ -68,33 +68,12 @@ fn arguments(line: &str) -> Vec<String> {
     words.collect()
 }
 
-/// The program of a text.
-pub(super) fn of_text(text: &str) -> Program {
-    let compilation = compile(&Text(text), &Options::default());
-    let program = compilation.program.unwrap_or_else(|| panic!("{:#?}", compilation.diagnostics));
-    prepared(program).expect("a program for this tier")
-}
-
 /// The program as the evaluator runs it; none if it needs nets or has no entry.
 pub(super) fn prepared(mut program: Program) -> Option<Program> {
     let entry = program.entry?;
     program.defs.iter_mut().for_each(simplify);
     crate::term::reach::reach(&program, &[entry]).ok()?;
     Some(program)
-}
-
-struct Text<'t>(&'t str);
-
-impl Loader for Text<'_> {
-    fn main(&self) -> Result<File, LoadError> {
-        Ok(File { name: "main.bend".to_string(), text: self.0.to_string() })
-    }
-    fn file(&self, _: &str) -> Result<Option<File>, LoadError> {
-        Ok(None)
-    }
-    fn folder(&self, _: &str) -> Option<Vec<String>> {
-        None
-    }
 }
 
 /// The file of a program and those around it.
