@@ -11,6 +11,7 @@ const SHARED: u32 = 256 << 10;
 pub fn caps(fused_fma: bool) -> Caps {
     let features = [
         Feature::Atomic64,
+        Feature::AtomicFloat,
         Feature::OrderedAtomics,
         Feature::ExactDivision,
         Feature::ExactConversions,

@@ -19,7 +19,7 @@ use cranelift_codegen::ir::{Block, BlockArg, InstBuilder, MemFlags, Type as Mach
 use cranelift_frontend::{FunctionBuilder, Switch};
 use girih_core::diag::{Code, Diagnostic};
 use girih_core::ir::{Function, FunctionId, Inst, InstId, Op, Space, Type, ValueId};
-use std::collections::HashMap;
+use std::collections::BTreeMap;
 
 /// The fault that is none: another thread has ended the launch.
 pub(crate) const STOPPED: u32 = u32::MAX;
@@ -59,7 +59,7 @@ struct Barriers {
     frame: Value,
     points: Vec<Point>,
     behind: Vec<Block>,
-    kept: HashMap<ValueId, i32>,
+    kept: BTreeMap<ValueId, i32>,
 }
 
 /// Where an invocation is; computed where it begins, so that it is known behind every barrier.
@@ -167,133 +167,212 @@ fn kept_flags() -> MemFlags {
 
 /// Writes a kernel's function; gives what is known of it besides.
 pub(super) fn write(compiling: &mut Compiling<'_>, kernel: &Function) -> Result<Shape> {
-    let workgroup = kernel.launch.as_ref().map_or([1; 3], |l| l.workgroup);
-    let invocations: u64 = workgroup.iter().map(|n| u64::from(*n)).product();
     let points = barriers::points(kernel, is_position);
     let mut frame = FrameLayout::default();
-    let mut kept: HashMap<ValueId, i32> = HashMap::new();
+    let kept = places_of_kept(kernel, &points, &mut frame)?;
+    let private = private_memories(kernel, &mut frame);
+    let workgroup = kernel.launch.as_ref().map_or([1; 3], |l| l.workgroup);
+    let invocations = workgroup.iter().map(|n| u64::from(*n)).product();
+    let frames = if points.is_empty() { 1 } else { invocations };
+    let (shared, frame, parameters) = (SharedLayout::of(kernel), frame.stride(), kernel.params.len());
+    let mut shape = Shape { workgroup, shared, frame, frames, parameters, faults: vec![] };
+
+    let Compiling { context: code, builder, module, callees } = compiling;
+    let mut b = FunctionBuilder::new(&mut code.func, builder);
+    let mut given = Given::read(&mut b, kernel, &shape.shared)?;
+    let blocks = Blocks::new(&mut b);
+    let zero = b.ins().iconst(types::I32, 0);
+    b.ins().jump(blocks.sweep, &[BlockArg::Value(zero)]);
+    b.switch_to_block(blocks.sweep);
+    b.ins().jump(blocks.head, &[BlockArg::Value(zero)]);
+
+    b.switch_to_block(blocks.head);
+    let frame = frame_address(&mut b, &given, &shape, blocks.lane);
+    let positions = Positions::new(&mut b, &given, blocks.lane, workgroup);
+    for (value, at, bytes) in private {
+        let base = b.ins().iadd_imm(frame, at as i64);
+        let place = Place { base, extent: Extent::Known(bytes), space: Space::Private, readonly: false };
+        given.places.push((value, place));
+    }
+    let behind = blocks.begin(&mut b, points.len());
+    let barriers = (!points.is_empty()).then(|| Barriers { frame, points, behind, kept: kept.clone() });
+    let (stop, context) = (given.stop, given.context);
+    let form = Lane { positions, stop, context, end: blocks.end, fault: blocks.fault, barriers, faults: vec![] };
+    let mut t = Translator::new(b, kernel, &mut **module, callees, form);
+    given.params.into_iter().for_each(|(param, value)| t.set(param, value));
+    t.places.extend(given.places);
+    kept.into_keys().try_for_each(|value| t.declare_variable(value))?;
+    t.body()?;
+    blocks.close(&mut t.b, context, invocations as i64, zero);
+    shape.faults = std::mem::take(&mut t.form.faults);
+    t.finish();
+    Ok(shape)
+}
+
+/// What a workgroup is given: read once, where its function begins.
+struct Given {
+    context: Value,
+    /// The workgroup's position.
+    ids: [Value; 3],
+    grid: [Value; 3],
+    stop: Value,
+    frames: Value,
+    params: Vec<(ValueId, Value)>,
+    places: Vec<(ValueId, Place)>,
+}
+
+impl Given {
+    fn read(b: &mut FunctionBuilder<'_>, kernel: &Function, shared: &SharedLayout) -> Result<Given> {
+        let entry = b.create_block();
+        b.append_block_params_for_function_params(entry);
+        b.switch_to_block(entry);
+        b.seal_block(entry);
+        let [context, x, y, z] = b.block_params(entry)[..] else {
+            return Err(broken(kernel, "its signature is wrong"));
+        };
+        let mut load = |ty: Machine, word: usize| b.ins().load(ty, constant_flags(), context, 8 * word as i32);
+        let (stop, frames) = (load(types::I64, context::STOP), load(types::I64, context::FRAMES));
+        let grid = [0, 1, 2].map(|i| load(types::I32, context::GRID + i));
+        let (mut params, mut places) = (vec![], vec![]);
+        for (i, param) in kernel.params.iter().enumerate() {
+            let word = context::parameter(i);
+            match kernel.ty(*param) {
+                Type::Memory(space) => {
+                    let base = load(types::I64, word);
+                    let extent = Extent::Value(load(types::I64, word + 1));
+                    let readonly = kernel.param_attrs(*param).readonly;
+                    places.push((*param, Place { base, extent, space, readonly }));
+                }
+                ty => {
+                    let ty = machine_type(ty).ok_or_else(|| broken(kernel, "a parameter has no machine type"))?;
+                    params.push((*param, load(ty, word)));
+                }
+            }
+        }
+        let mut given = Given { context, ids: [x, y, z], grid, stop, frames, params, places };
+        given.shared(b, kernel, shared);
+        Ok(given)
+    }
+
+    /// Adds the places of shared memories.
+    fn shared(&mut self, b: &mut FunctionBuilder<'_>, kernel: &Function, shared: &SharedLayout) {
+        let context = self.context;
+        let load = |b: &mut FunctionBuilder<'_>, word: usize| {
+            b.ins().load(types::I64, constant_flags(), context, 8 * word as i32)
+        };
+        let start = load(b, context::SHARED);
+        for (id, place) in &shared.places {
+            let (base, extent) = match place {
+                SharedPlace::Fixed { at, bytes } => (b.ins().iadd_imm(start, *at as i64), Extent::Known(*bytes)),
+                SharedPlace::Chosen(i) => {
+                    let word = context::chosen(kernel.params.len(), *i);
+                    let (at, bytes) = (load(b, word), load(b, word + 1));
+                    (b.ins().iadd(start, at), Extent::Value(bytes))
+                }
+            };
+            let place = Place { base, extent, space: Space::Shared, readonly: false };
+            self.places.push((kernel.memories[*id].value, place));
+        }
+    }
+}
+
+/// The loops over sweeps and invocations.
+struct Blocks {
+    sweep: Block,
+    /// Behind which barrier the sweep begins.
+    from: Value,
+    head: Block,
+    lane: Value,
+    body: Block,
+    end: Block,
+    /// To which barrier the invocation has come.
+    next: Value,
+    swept: Block,
+    after: Value,
+    fault: Block,
+    /// The number of the fault, the element, the invocation.
+    faulty: [Value; 3],
+}
+
+impl Blocks {
+    fn new(b: &mut FunctionBuilder<'_>) -> Blocks {
+        let mut block = |ty: Machine| {
+            let block = b.create_block();
+            (block, b.append_block_param(block, ty))
+        };
+        let ((sweep, from), (head, lane)) = (block(types::I32), block(types::I32));
+        let ((end, next), (swept, after)) = (block(types::I32), block(types::I32));
+        let (body, fault) = (b.create_block(), b.create_block());
+        let faulty = [types::I32, types::I64, types::I32].map(|ty| b.append_block_param(fault, ty));
+        b.set_cold_block(fault);
+        Blocks { sweep, from, head, lane, body, end, next, swept, after, fault, faulty }
+    }
+
+    /// Begins an invocation, where it left off; gives a block behind each of so many barriers.
+    fn begin(&self, b: &mut FunctionBuilder<'_>, barriers: usize) -> Vec<Block> {
+        let behind: Vec<Block> = (0..barriers).map(|_| b.create_block()).collect();
+        if behind.is_empty() {
+            b.ins().jump(self.body, &[]);
+        } else {
+            let mut switch = Switch::new();
+            behind.iter().zip(1..).for_each(|(block, number)| switch.set_entry(number, *block));
+            switch.emit(b, self.from, self.body);
+        }
+        b.seal_block(self.body);
+        b.switch_to_block(self.body);
+        behind
+    }
+
+    /// Ends the loops, and the function.
+    fn close(&self, b: &mut FunctionBuilder<'_>, context: Value, invocations: i64, zero: Value) {
+        b.switch_to_block(self.end);
+        let other = b.ins().iadd_imm(self.lane, 1);
+        let more = b.ins().icmp_imm(IntCC::UnsignedLessThan, other, invocations);
+        b.ins().brif(more, self.head, &[BlockArg::Value(other)], self.swept, &[BlockArg::Value(self.next)]);
+        b.switch_to_block(self.swept);
+        let done = b.create_block();
+        b.ins().brif(self.after, self.sweep, &[BlockArg::Value(self.after)], done, &[]);
+        b.switch_to_block(done);
+        b.ins().return_(&[zero]);
+        b.switch_to_block(self.fault);
+        let [number, element, culprit] = self.faulty;
+        b.ins().store(MemFlags::trusted(), element, context, 8 * context::ELEMENT as i32);
+        b.ins().store(MemFlags::trusted(), culprit, context, 8 * context::LANE as i32);
+        b.ins().return_(&[number]);
+    }
+}
+
+impl Positions {
+    fn new(b: &mut FunctionBuilder<'_>, given: &Given, lane: Value, workgroup: [u32; 3]) -> Positions {
+        let local = local_position(b, lane, workgroup);
+        let size = workgroup.map(|n| b.ins().iconst(types::I32, i64::from(n)));
+        let global = [0, 1, 2].map(|i| {
+            let start = b.ins().imul(given.ids[i], size[i]);
+            b.ins().iadd(start, local[i])
+        });
+        Positions { lane, local, workgroup: given.ids, global, grid: given.grid, size }
+    }
+}
+
+/// Where an invocation's frame begins.
+fn frame_address(b: &mut FunctionBuilder<'_>, given: &Given, shape: &Shape, lane: Value) -> Value {
+    if shape.frames == 1 {
+        return given.frames;
+    }
+    let wide = b.ins().uextend(types::I64, lane);
+    let distance = b.ins().imul_imm(wide, shape.frame as i64);
+    b.ins().iadd(given.frames, distance)
+}
+
+/// A place in the frame for each value that is kept at some barrier.
+fn places_of_kept(kernel: &Function, points: &[Point], frame: &mut FrameLayout) -> Result<BTreeMap<ValueId, i32>> {
+    let mut kept: BTreeMap<ValueId, i32> = BTreeMap::new();
     for value in points.iter().flat_map(|p| &p.live) {
         let ty = machine_type(kernel.ty(*value)).ok_or_else(|| broken(kernel, "a kept value has no machine type"))?;
         let size = u64::from(ty.bytes());
         kept.entry(*value).or_insert_with(|| frame.add(size, size) as i32);
     }
-    let private: Vec<(ValueId, u64, u64)> = private_memories(kernel, &mut frame);
-    let shared = SharedLayout::of(kernel);
-    let frames = if points.is_empty() { 1 } else { invocations };
-    let mut shape =
-        Shape { workgroup, shared, frame: frame.stride(), frames, parameters: kernel.params.len(), faults: vec![] };
-
-    let Compiling { context: code, builder, module, callees } = compiling;
-    let mut b = FunctionBuilder::new(&mut code.func, builder);
-    let entry = b.create_block();
-    b.append_block_params_for_function_params(entry);
-    b.switch_to_block(entry);
-    b.seal_block(entry);
-    let [context, x, y, z] = b.block_params(entry)[..] else { return Err(broken(kernel, "its signature is wrong")) };
-    let mut load = |ty: Machine, word: usize| b.ins().load(ty, constant_flags(), context, 8 * word as i32);
-    let stop = load(types::I64, context::STOP);
-    let shared_base = load(types::I64, context::SHARED);
-    let frames_base = load(types::I64, context::FRAMES);
-    let grid = [0, 1, 2].map(|i| load(types::I32, context::GRID + i));
-    let mut params: Vec<(ValueId, Value)> = vec![];
-    let mut places: Vec<(ValueId, Place)> = vec![];
-    for (i, param) in kernel.params.iter().enumerate() {
-        let word = context::parameter(i);
-        match kernel.ty(*param) {
-            Type::Memory(space) => {
-                let base = load(types::I64, word);
-                let extent = Extent::Value(load(types::I64, word + 1));
-                let readonly = kernel.param_attrs(*param).readonly;
-                places.push((*param, Place { base, extent, space, readonly }));
-            }
-            ty => {
-                let ty = machine_type(ty).ok_or_else(|| broken(kernel, "a parameter has no machine type"))?;
-                params.push((*param, load(ty, word)));
-            }
-        }
-    }
-    let chosen: Vec<[Value; 2]> = (0..shape.shared.chosen.len())
-        .map(|i| context::chosen(kernel.params.len(), i))
-        .map(|word| [load(types::I64, word), load(types::I64, word + 1)])
-        .collect();
-    for (id, place) in &shape.shared.places {
-        let (base, extent) = match place {
-            SharedPlace::Fixed { at, bytes } => (b.ins().iadd_imm(shared_base, *at as i64), Extent::Known(*bytes)),
-            SharedPlace::Chosen(i) => (b.ins().iadd(shared_base, chosen[*i][0]), Extent::Value(chosen[*i][1])),
-        };
-        places.push((kernel.memories[*id].value, Place { base, extent, space: Space::Shared, readonly: false }));
-    }
-
-    // The loops over sweeps and invocations.
-    let (sweep, head, body) = (b.create_block(), b.create_block(), b.create_block());
-    let (end, swept, fault) = (b.create_block(), b.create_block(), b.create_block());
-    let from = b.append_block_param(sweep, types::I32);
-    let lane = b.append_block_param(head, types::I32);
-    let next = b.append_block_param(end, types::I32);
-    let after = b.append_block_param(swept, types::I32);
-    let fault_params = [types::I32, types::I64, types::I32].map(|ty| b.append_block_param(fault, ty));
-    b.set_cold_block(fault);
-    let zero = b.ins().iconst(types::I32, 0);
-    b.ins().jump(sweep, &[BlockArg::Value(zero)]);
-    b.switch_to_block(sweep);
-    b.ins().jump(head, &[BlockArg::Value(zero)]);
-
-    b.switch_to_block(head);
-    let frame_address = if frames == 1 {
-        frames_base
-    } else {
-        let wide = b.ins().uextend(types::I64, lane);
-        let distance = b.ins().imul_imm(wide, shape.frame as i64);
-        b.ins().iadd(frames_base, distance)
-    };
-    let local = local_position(&mut b, lane, workgroup);
-    let ids = [x, y, z];
-    let size = workgroup.map(|n| b.ins().iconst(types::I32, i64::from(n)));
-    let global = [0, 1, 2].map(|i| {
-        let start = b.ins().imul_imm(ids[i], i64::from(workgroup[i]));
-        b.ins().iadd(start, local[i])
-    });
-    for (value, at, bytes) in private {
-        let base = b.ins().iadd_imm(frame_address, at as i64);
-        places.push((value, Place { base, extent: Extent::Known(bytes), space: Space::Private, readonly: false }));
-    }
-    let behind: Vec<Block> = points.iter().map(|_| b.create_block()).collect();
-    if behind.is_empty() {
-        b.ins().jump(body, &[]);
-    } else {
-        let mut switch = Switch::new();
-        behind.iter().zip(1u128..).for_each(|(block, number)| switch.set_entry(number, *block));
-        switch.emit(&mut b, from, body);
-    }
-    b.seal_block(body);
-    b.switch_to_block(body);
-    let barriers = (!points.is_empty()).then_some(Barriers { frame: frame_address, points, behind, kept });
-    let kept: Vec<ValueId> = barriers.as_ref().map_or(vec![], |b| b.kept.keys().copied().collect());
-    let positions = Positions { lane, local, workgroup: ids, global, grid, size };
-    let form = Lane { positions, stop, context, end, fault, barriers, faults: vec![] };
-    let mut t = Translator::new(b, kernel, &mut **module, callees, form);
-    params.into_iter().for_each(|(param, value)| t.set(param, value));
-    t.places.extend(places);
-    kept.into_iter().try_for_each(|value| t.declare_variable(value))?;
-    t.body()?;
-
-    t.b.switch_to_block(end);
-    let other = t.b.ins().iadd_imm(lane, 1);
-    let more = t.b.ins().icmp_imm(IntCC::UnsignedLessThan, other, invocations as i64);
-    t.b.ins().brif(more, head, &[BlockArg::Value(other)], swept, &[BlockArg::Value(next)]);
-    t.b.switch_to_block(swept);
-    let done = t.b.create_block();
-    t.b.ins().brif(after, sweep, &[BlockArg::Value(after)], done, &[]);
-    t.b.switch_to_block(done);
-    t.b.ins().return_(&[zero]);
-    t.b.switch_to_block(fault);
-    let [number, element, culprit] = fault_params;
-    t.b.ins().store(MemFlags::trusted(), element, context, 8 * context::ELEMENT as i32);
-    t.b.ins().store(MemFlags::trusted(), culprit, context, 8 * context::LANE as i32);
-    t.b.ins().return_(&[number]);
-    shape.faults = std::mem::take(&mut t.form.faults);
-    t.finish();
-    Ok(shape)
+    Ok(kept)
 }
 
 /// Words that stay what they are while a workgroup runs.
