@@ -49,8 +49,7 @@ fn hold<const N: usize>(name: &str, arguments: &[[f32; N]], expected: impl Fn([f
 fn edges() -> Vec<f32> {
     let mut all = vec![f32::NAN, f32::from_bits(0xff80_0001), f32::INFINITY, f32::NEG_INFINITY];
     let whole = [0.0, 0.5, 1.0, 2.0, 3.0, 5.0, 127.0, 128.0, 149.0, 150.0, 8388608.0, 16777216.0, 4294967296.0];
-    let others =
-        [f32::MIN_POSITIVE, f32::MAX, 1.0 / 4096.0, 0.7, 0.4142135, FRAC_PI_2, FRAC_PI_2 / 2.0, 1.4142135, 1e20];
+    let others = [f32::MIN_POSITIVE, f32::MAX, 1.0 / 4096.0, 0.7, 0.4142135, FRAC_PI_2, FRAC_PI_2 / 2.0, 1.414_3, 1e20];
     for x in whole.into_iter().chain(others) {
         for step in [0, 1, -1] {
             let near = f32::from_bits(x.to_bits().wrapping_add_signed(step));
