@@ -232,7 +232,8 @@ mod tests {
         assert_eq!(Selector::parse("wgpu:1"), Ok(Selector::Wgpu(Some("1".into()))));
         assert_eq!(Selector::parse("cuda"), Ok(Selector::Cuda(0)));
         assert_eq!(Selector::parse("cpu"), Ok(Selector::Cpu));
-        for text in ["gpu", "cpu:1", "cuda:x", "wgpu:", "interpreter:3", "interpreter:128", "auto:1", "lowered:dx", ""] {
+        for text in ["gpu", "cpu:1", "cuda:x", "wgpu:", "interpreter:3", "interpreter:128", "auto:1", "lowered:dx", ""]
+        {
             assert!(Selector::parse(text).is_err(), "{text}");
         }
     }

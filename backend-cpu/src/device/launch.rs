@@ -170,7 +170,11 @@ impl Work {
 fn said(shape: &Shape, source: &Function, fault: Fault) -> Diagnostic {
     let Fault { number, workgroup: [gx, gy, gz], element, lane } = fault;
     let Some(place) = shape.faults.get(number as usize - 1) else {
-        return Diagnostic::new(diag::Code::DeviceLost, source.span, format!("the code ended with the number {number}"));
+        return Diagnostic::new(
+            diag::Code::DeviceLost,
+            source.span,
+            format!("the code ended with the number {number}"),
+        );
     };
     let [wide, high, _] = shape.workgroup.map(u64::from);
     // The lane's word has 32 bits that were written.

@@ -135,7 +135,8 @@ impl Cpu {
             PlannedGrid::Workgroups(grid) => grid,
             PlannedGrid::Indirect(buffer, offset) => {
                 let bytes = self.buffers.get(self.buffers.range(buffer, offset, 12)?);
-                let word = |i: usize| bytes[4 * i..][..4].iter().rev().fold(0, |word, byte| word << 8 | u32::from(*byte));
+                let word =
+                    |i: usize| bytes[4 * i..][..4].iter().rev().fold(0, |word, byte| word << 8 | u32::from(*byte));
                 [word(0), word(1), word(2)]
             }
         };

@@ -130,7 +130,13 @@ impl Form for Lane {
         Ok(hidden)
     }
 
-    fn outside(t: &mut Translator<'_, '_, Self>, inst: &Inst, memory: ValueId, is: Value, element: Value) -> Result<()> {
+    fn outside(
+        t: &mut Translator<'_, '_, Self>,
+        inst: &Inst,
+        memory: ValueId,
+        is: Value,
+        element: Value,
+    ) -> Result<()> {
         t.form.faults.push(FaultPlace::of(t.function, inst, memory));
         let number = t.b.ins().iconst(types::I32, t.form.faults.len() as i64);
         let inside = t.b.create_block();
@@ -375,10 +381,7 @@ fn constant_flags() -> MemFlags {
 }
 
 pub(super) fn is_position(op: Op) -> bool {
-    matches!(
-        op,
-        Op::GlobalId | Op::LocalId | Op::LocalIndex | Op::WorkgroupId | Op::NumWorkgroups | Op::WorkgroupSize
-    )
+    matches!(op, Op::GlobalId | Op::LocalId | Op::LocalIndex | Op::WorkgroupId | Op::NumWorkgroups | Op::WorkgroupSize)
 }
 
 /// The handles of a kernel's private memories, with their places in a frame and their bytes.

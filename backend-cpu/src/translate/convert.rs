@@ -49,8 +49,11 @@ impl<F: Form> Translator<'_, '_, F> {
         if from == to {
             return x;
         }
-        let flags =
-            if from.is_vector() || to.is_vector() { MemFlags::new().with_endianness(Endianness::Little) } else { MemFlags::new() };
+        let flags = if from.is_vector() || to.is_vector() {
+            MemFlags::new().with_endianness(Endianness::Little)
+        } else {
+            MemFlags::new()
+        };
         self.b.ins().bitcast(to, flags, x)
     }
 }

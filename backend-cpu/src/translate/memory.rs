@@ -36,8 +36,7 @@ impl Place {
             Space::Shared => AliasRegion::Table,
             Space::Private => AliasRegion::Vmctx,
         };
-        let flags =
-            MemFlags::trusted().with_endianness(Endianness::Little).with_alias_region(Some(region));
+        let flags = MemFlags::trusted().with_endianness(Endianness::Little).with_alias_region(Some(region));
         if self.readonly { flags.with_readonly() } else { flags }
     }
 }

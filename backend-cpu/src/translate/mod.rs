@@ -44,7 +44,8 @@ pub(crate) trait Form: Sized {
     /// What a callee is given before its own arguments.
     fn hidden(t: &mut Translator<'_, '_, Self>, callee: FunctionId) -> Result<Vec<Value>>;
     /// Leaves the function if an access is outside of its memory.
-    fn outside(t: &mut Translator<'_, '_, Self>, inst: &Inst, memory: ValueId, is: Value, element: Value) -> Result<()>;
+    fn outside(t: &mut Translator<'_, '_, Self>, inst: &Inst, memory: ValueId, is: Value, element: Value)
+    -> Result<()>;
     /// Stands at the start of each iteration of a loop, so that endless ones can be stopped.
     fn poll(t: &mut Translator<'_, '_, Self>) -> Result<()>;
 }

@@ -91,12 +91,7 @@ impl<F: Form> Translator<'_, '_, F> {
             | Op::AtomicExchange => self.atomic_update(inst),
             Op::AtomicCompareExchange => self.atomic_compare_exchange(inst),
 
-            Op::GlobalId
-            | Op::LocalId
-            | Op::LocalIndex
-            | Op::WorkgroupId
-            | Op::NumWorkgroups
-            | Op::WorkgroupSize => {
+            Op::GlobalId | Op::LocalId | Op::LocalIndex | Op::WorkgroupId | Op::NumWorkgroups | Op::WorkgroupSize => {
                 let position = F::position(self, inst)?;
                 self.give(inst, position)
             }
