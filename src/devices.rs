@@ -41,6 +41,8 @@ pub enum Selector {
 pub enum Profile {
     /// WebGPU's defaults.
     Web,
+    /// The same with the features that browsers offer: `f16` and subgroups.
+    WebExtended,
     /// A CUDA card of this compute capability, 90 for 9.0.
     Cuda(u32),
     /// A processor, without what only some have.
@@ -48,14 +50,17 @@ pub enum Profile {
 }
 
 impl Profile {
-    /// The profile of a name: `web`, `cpu`, `sm_75`, `sm_90`.
+    /// The profile of a name: `web`, `web-extended`, `cpu`, `sm_75`, `sm_90`.
     pub fn parse(name: &str) -> Result<Profile, String> {
         match name {
             "web" => Ok(Profile::Web),
+            "web-extended" => Ok(Profile::WebExtended),
             "cpu" => Ok(Profile::Cpu),
             _ => match name.strip_prefix("sm_").map(str::parse) {
                 Some(Ok(sm)) => Ok(Profile::Cuda(sm)),
-                Some(Err(_)) | None => Err(format!("`{name}` is no profile: use `web`, `cpu` or `sm_90`")),
+                Some(Err(_)) | None => {
+                    Err(format!("`{name}` is no profile: use `web`, `web-extended`, `cpu` or `sm_90`"))
+                }
             },
         }
     }
@@ -64,6 +69,7 @@ impl Profile {
     pub fn caps(self) -> Caps {
         match self {
             Profile::Web => Caps::web(),
+            Profile::WebExtended => Caps::web_extended(),
             Profile::Cuda(sm) => Caps::cuda(sm, sm >= 90),
             Profile::Cpu => girih_cpu::caps(false),
         }

@@ -22,7 +22,7 @@ pub struct Kernels {
     pub runs: Vec<RunLine>,
 }
 
-pub use girih_wgpu::Language;
+pub use girih_wgpu::{Emitted, Language};
 
 /// What kernels can be shown as.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -58,7 +58,7 @@ impl Kernels {
                     let ptx = ptx::render(&compiled.module, &ids, target, Launches::Direct).map_err(wrong)?;
                     Ok(ptx.text.into_bytes())
                 }
-                Profile::Web | Profile::Cpu => {
+                Profile::Web | Profile::WebExtended | Profile::Cpu => {
                     let message = "PTX is for CUDA cards alone";
                     let hint = "use `--caps sm_90` or another card's";
                     Err(wrong(vec![Diagnostic::new(Code::BadArguments, Span::NONE, message).hint(hint)]))

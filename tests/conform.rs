@@ -6,7 +6,10 @@
 
 use girih::conform::{self, Part, Suite};
 use girih::devices::{self, Profile, Selector};
-use girih::runtime::{Device, DeviceKind};
+use girih::runtime::{Device, DeviceKind, Runner, TaskOptions};
+use girih_core::diag::Diagnostic;
+use girih_core::ir::tasks::{Settings, TaskMachine};
+use girih_core::ir::{Module, Verified};
 use libtest_mimic::{Arguments, Failed, Trial};
 use std::path::Path;
 
@@ -22,6 +25,7 @@ fn main() {
         trials.extend(trials_on(&name, &selector, profile));
     }
     trials.extend(faults());
+    trials.extend(tasks());
     trials.extend(missing());
     libtest_mimic::run(&arguments, trials).exit();
 }
@@ -103,13 +107,45 @@ fn faults() -> Vec<Trial> {
     for path in conform::program_files(Path::new("tests/ir")) {
         let name = format!("faults of {}", path.display());
         trials.push(Trial::test(name, move || {
-            let (group, faults) = conform::program_group(&path).map_err(|report| report.to_string())?;
-            for (case, code) in faults {
-                conform::run_fault(&group, &case, code, &mut *conform::reference(32))
+            let program = conform::program_group(&path).map_err(|report| report.to_string())?;
+            for (case, code) in program.faults {
+                conform::run_fault(&program.group, &case, code, &mut *conform::reference(32))
                     .map_err(|what| format!("{}: {what}", case.name))?;
             }
             Ok(())
         }));
+    }
+    trials
+}
+
+/// Functions in task form on the reference machine: as fast as it can, without holes, with forked calls in several orders, and checked.
+fn tasks() -> Vec<Trial> {
+    let plain = Settings::default();
+    let mut ways = vec![
+        ("plain".to_owned(), TaskOptions::default(), plain),
+        ("without holes".to_owned(), TaskOptions { reuse: false, ..TaskOptions::default() }, plain),
+        ("checked".to_owned(), TaskOptions::default(), Settings { checked: true, ..plain }),
+    ];
+    for seed in 1..=3 {
+        let settings = Settings { seed: Some(seed), checked: seed == 3, ..plain };
+        ways.push((format!("forks in order {seed}"), TaskOptions::default(), settings));
+    }
+    let mut trials = vec![];
+    for path in conform::program_files(Path::new("tests/ir/tasks")) {
+        for (way, options, settings) in ways.clone() {
+            let path = path.clone();
+            trials.push(Trial::test(format!("task form of {}: {way}", path.display()), move || {
+                let program = conform::program_group(&path).map_err(|report| report.to_string())?;
+                if program.tasks.lines.is_empty() {
+                    return Err("the file has no run lines of functions in task form".into());
+                }
+                let mut runner = |module: &Verified<Module>| -> Result<Box<dyn Runner>, Diagnostic> {
+                    Ok(Box::new(TaskMachine::new(module, options.clone(), settings)?))
+                };
+                let wrong = conform::run_tasks(&program.tasks, settings.checked, &mut runner);
+                if wrong.is_empty() { Ok(()) } else { Err(wrong.join("\n").into()) }
+            }));
+        }
     }
     trials
 }

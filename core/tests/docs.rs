@@ -2,9 +2,10 @@
 
 use girih_core::diag::{Diagnostic, Style, render};
 use girih_core::ir::interp::{self, Interpreter, Options};
+use girih_core::ir::tasks::{self, Settings, TaskMachine};
 use girih_core::ir::text::run::{Outcome, RunArgument, RunLine};
-use girih_core::ir::{Module, Type, Verified, math, reference, text, verify};
-use girih_core::runtime::{Argument, Command, Constant, Device, Dispatch, Grid, LoadOptions, Memory};
+use girih_core::ir::{Module, Type, Verified, math, reference, task_form, text, verify};
+use girih_core::runtime::{Argument, Command, Constant, Device, Dispatch, Grid, LoadOptions, Memory, TaskOptions};
 use girih_core::span::{SourceId, Sources};
 use std::fs;
 use std::path::PathBuf;
@@ -99,6 +100,12 @@ fn example(page: &str, block: &str) -> usize {
     let parsed = text::parse(id, block).unwrap_or_else(|e| panic!("{}", said(e)));
     let module = verify(parsed.module).unwrap_or_else(|e| panic!("{}", said(e)));
     for line in &parsed.runs {
+        if task_form(&module)[line.function] {
+            let settings = Settings { checked: true, ..Settings::default() };
+            let mut machine = TaskMachine::new(&module, TaskOptions::default(), settings).expect("it is made ready");
+            tasks::check_line(&mut machine, &module, line).unwrap_or_else(|what| panic!("{page}: {what}"));
+            continue;
+        }
         let result =
             if module.functions[line.function].launch.is_some() { launch(&module, line) } else { call(&module, line) };
         result.unwrap_or_else(|e| panic!("{}", said(vec![e])));

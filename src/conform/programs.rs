@@ -1,32 +1,77 @@
 //! Cases from `.gir` programs: each `; run:` line is one.
 //!
 //! A function's run line gets a kernel of its own that passes the arguments as parameters, so that nothing of it is computed
-//! before the device does.
+//! before the device does. Those of functions in task form are for runners of task form: devices have no heap.
 
 use super::compare::{Agreement, Expectation};
 use super::{Case, CaseArgument, Check, Group};
 use crate::kernels::Kernels;
 use crate::report::Report;
-use girih_core::diag::Code;
+use girih_core::diag::{Code, Diagnostic};
 use girih_core::ir::ops::Class;
 use girih_core::ir::text::RunLine;
 use girih_core::ir::text::run::{self, Outcome, RunArgument};
-use girih_core::ir::{Builder, Function, FunctionId, Launch, Module, Op, ParamAttrs, Scalar, Space, Type, verify};
-use girih_core::runtime::Constant;
+use girih_core::ir::{
+    Builder, Function, FunctionId, Launch, Module, Op, ParamAttrs, Scalar, Space, Type, Verified, task_form, tasks,
+    verify,
+};
+use girih_core::runtime::{Constant, Runner};
 use girih_core::span::Span;
 use std::path::Path;
 
-/// The program of a file with its run lines, and the lines that must fail on the checked reference machine.
-pub fn program_group(path: &Path) -> Result<(Group, Vec<(Case, Code)>), Report> {
+/// What the run lines of a file say.
+#[derive(Debug)]
+pub struct Program {
+    /// Cases for devices.
+    pub group: Group,
+    /// Cases that must fail on the checked reference machine.
+    pub faults: Vec<(Case, Code)>,
+    /// Calls of functions in task form.
+    pub tasks: TaskCalls,
+}
+
+/// Calls of functions in task form, and what must come of each.
+#[derive(Debug)]
+pub struct TaskCalls {
+    /// The functions.
+    pub module: Verified<Module>,
+    /// Each with a name.
+    pub lines: Vec<(String, RunLine)>,
+}
+
+/// Makes what runs the functions of a module.
+type MakeRunner<'a> = dyn FnMut(&Verified<Module>) -> Result<Box<dyn Runner>, Diagnostic> + 'a;
+
+/// Makes the calls, each on a runner of its own; says what came out wrong. Lines for the checked reference machine alone are left out
+/// unless the runner is one.
+pub fn run_tasks(calls: &TaskCalls, checked: bool, runner: &mut MakeRunner<'_>) -> Vec<String> {
+    let mut wrong = vec![];
+    for (name, line) in calls.lines.iter().filter(|(_, line)| checked || !line.checked) {
+        let made = runner(&calls.module).map_err(|error| format!("{}: {}", error.code, error.message));
+        if let Err(what) = made.and_then(|mut runner| tasks::check_line(&mut *runner, &calls.module, line)) {
+            wrong.push(format!("{name}: {what}"));
+        }
+    }
+    wrong
+}
+
+/// The program of a file with its run lines.
+pub fn program_group(path: &Path) -> Result<Program, Report> {
     let kernels = Kernels::open(path)?;
     let mut module: Module = (*kernels.module).clone();
     let mut cases = vec![];
     let mut faults = vec![];
+    let task_form = task_form(&module);
+    let mut lines = vec![];
     for line in &kernels.runs {
         let text = kernels.sources.snippet(line.span).split_whitespace().collect::<Vec<_>>().join(" ");
         let short: String = text.chars().take(70).collect();
         let is_kernel = module.functions[line.function].launch.is_some();
-        let name = format!("{} {short}", cases.len() + faults.len());
+        let name = format!("{} {short}", cases.len() + faults.len() + lines.len());
+        if task_form[line.function] {
+            lines.push((name, line.clone()));
+            continue;
+        }
         let case = if is_kernel { kernel_case(name, line) } else { function_case(name, line, &mut module) };
         match line.outcome {
             Outcome::Fails(code) => faults.push((case, code)),
@@ -36,7 +81,8 @@ pub fn program_group(path: &Path) -> Result<(Group, Vec<(Case, Code)>), Report> 
     }
     let name = path.file_stem().map_or(String::new(), |stem| stem.to_string_lossy().into_owned());
     let module = verify(module).map_err(|errors| kernels.report(errors))?;
-    Ok((Group { name, module, cases }, faults))
+    let tasks = TaskCalls { module: kernels.module.clone(), lines };
+    Ok(Program { group: Group { name, module, cases }, faults, tasks })
 }
 
 fn empty_case(name: String, kernel: FunctionId) -> Case {

@@ -59,7 +59,10 @@ impl Suite {
         let mut programs = vec![];
         if let Some(folder) = &self.programs {
             for path in program_files(folder) {
-                programs.push((Part::Programs, program_group(&path)?.0));
+                let group = program_group(&path)?.group;
+                if !group.cases.is_empty() {
+                    programs.push((Part::Programs, group));
+                }
             }
         }
         let table = if self.table { table_groups() } else { vec![] };

@@ -140,6 +140,21 @@ impl<F: Form> Translator<'_, '_, F> {
             | Op::ExclusiveMul
             | Op::InclusiveMin
             | Op::InclusiveMax => Err(not_legal(inst)),
+            Op::CellNew
+            | Op::CellGet
+            | Op::CellLayout
+            | Op::CellOpen
+            | Op::CellFill
+            | Op::CellFree
+            | Op::TermShare
+            | Op::TermDrop
+            | Op::TermPack
+            | Op::TermTag
+            | Op::TermPayload
+            | Op::GlobalGet
+            | Op::Fork
+            | Op::Join
+            | Op::Tail => Err(not_legal(inst)),
             Op::CoopLoad | Op::CoopStore | Op::CoopSplat | Op::CoopMma => Err(not_legal(inst)),
             Op::AsyncCopy
             | Op::AsyncCommit

@@ -157,6 +157,23 @@ impl Renderer<'_> {
             Op::Wgmma => self.wgmma(inst),
             Op::WgmmaCommit => self.warpgroup_step("commit_group"),
             Op::WgmmaWait => self.wgmma_wait(inst),
+
+            // Task form: the verifier lets no kernel have it.
+            Op::CellNew
+            | Op::CellGet
+            | Op::CellLayout
+            | Op::CellOpen
+            | Op::CellFill
+            | Op::CellFree
+            | Op::TermShare
+            | Op::TermDrop
+            | Op::TermPack
+            | Op::TermTag
+            | Op::TermPayload
+            | Op::GlobalGet
+            | Op::Fork
+            | Op::Join
+            | Op::Tail => ptx!(self, "trap"),
         }
     }
 }

@@ -150,7 +150,22 @@ pub fn instruction(w: &mut Writer<'_, '_>, inst: &Inst) -> Result<(), Diagnostic
         | Op::WgmmaFence
         | Op::Wgmma
         | Op::WgmmaCommit
-        | Op::WgmmaWait => Err(error::operation(inst.span, inst.op)),
+        | Op::WgmmaWait
+        | Op::CellNew
+        | Op::CellGet
+        | Op::CellLayout
+        | Op::CellOpen
+        | Op::CellFill
+        | Op::CellFree
+        | Op::TermShare
+        | Op::TermDrop
+        | Op::TermPack
+        | Op::TermTag
+        | Op::TermPayload
+        | Op::GlobalGet
+        | Op::Fork
+        | Op::Join
+        | Op::Tail => Err(error::operation(inst.span, inst.op)),
     }
 }
 
@@ -412,12 +427,6 @@ impl Writer<'_, '_> {
             let middle = naga::Scalar { kind: source.kind, width: target.width };
             let wide = if source.width == target.width { x } else { self.convert(x, middle) };
             return Ok(self.bitcast(wide, middle, target));
-        }
-        if ScalarSet::INTEGERS.has(from) && ScalarSet::INTEGERS.has(to) && source.width < target.width {
-            // naga extends by the sign of the target, the IR by that of the source.
-            let wide = naga::Scalar { kind: source.kind, width: target.width };
-            let extended = self.convert(x, wide);
-            return Ok(self.bitcast(extended, wide, target));
         }
         Ok(self.convert(x, target))
     }

@@ -99,7 +99,7 @@ pub fn kernel(case: Case) -> Result<Verified<Module>, Vec<Diagnostic>> {
         }
     }
     b.end(Op::Return, &[]);
-    verify(Module { functions: [b.function].into_iter().collect() })
+    verify(Module::of([b.function]))
 }
 
 fn load(

@@ -17,6 +17,7 @@ Examples:
   girih emit sort.bend --as ast                 the program, formatted, without its comments
   girih emit sort.bend --as term                what is left when names are resolved and sugar is gone
   girih emit sort.bend --as term -o sort.txt    the same, into a file
+  girih emit sort.bend --as ir                  its functions in the intermediate representation
   girih emit add.gir --as ir                    kernels, formatted
   girih emit add.gir --as kernel --caps web     what is left when they are lowered for WebGPU's defaults
   girih emit add.gir --as ptx --caps sm_80      the text for a CUDA card
@@ -43,7 +44,7 @@ pub struct Emit {
     /// Switches of `bend`: `no-type-check` leaves types unchecked, the others have no effect here
     #[arg(short = 'O', value_name = "SWITCH", value_delimiter = ' ', value_parser = optimizations::parse)]
     optimizations: Vec<Optimization>,
-    /// For which device kernels are lowered: web, cpu, sm_75, sm_90 [default: sm_90 for ptx, cpu for clif, else web]
+    /// For which device kernels are lowered: web, web-extended, cpu, sm_90 [default: sm_90 for ptx, cpu for clif, else web]
     #[arg(long, value_name = "PROFILE", value_parser = Profile::parse)]
     caps: Option<Profile>,
 }
@@ -99,7 +100,7 @@ impl Emit {
         let is_kernels = self.file.extension().is_some_and(|e| e == "gir");
         let emitted = match (self.form.of_kernels(), is_kernels) {
             (Some(form), true) => self.kernels(form),
-            (None, false) => self.program(),
+            (None | Some(KernelForm::Ir), false) => self.program(),
             (Some(_), false) => {
                 return console.fail(Code::BadArguments, "this form is for kernels, files that end in `.gir`", None);
             }
@@ -118,7 +119,19 @@ impl Emit {
 
     fn program(&self) -> Result<Vec<u8>, Report> {
         let program = Program::open(&self.file, &self.options());
-        let text = if self.form == Form::Ast { program.syntax() } else { program.core() };
+        let text = match self.form {
+            Form::Ast => program.syntax(),
+            Form::Ir => program.ir(),
+            Form::Term
+            | Form::Kernel
+            | Form::Ptx
+            | Form::Wgsl
+            | Form::Spirv
+            | Form::SpirvText
+            | Form::Msl
+            | Form::Hlsl
+            | Form::Clif => program.core(),
+        };
         text.map(String::into_bytes)
     }
 

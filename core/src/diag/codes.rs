@@ -213,6 +213,9 @@ codes! {
         "The program was stopped by Ctrl-C or by `--timeout`.";
     NotATuple "B0510" error: "taking apart something that is not a tuple",
         "A tuple pattern met a number or a constructor.";
+    TooManyCalls "B0511" error: "calls nested too deeply",
+        "Each call that has not returned keeps its variables. A recursion that never ends takes all memory for them; a call that is the last step of a \
+         function takes none.";
 
     // 06: limits
     NeedsNets "B0601" error: "needs the net tier",
@@ -304,6 +307,17 @@ codes! {
         "The functions and kernels of a module have different names, and so have the specialisation constants of a kernel.";
     IrNesting "B0747" error: "regions nested too deeply",
         "Regions may be nested 256 levels deep. Put inner parts into a function of their own.";
+    IrHeap "B0748" error: "a cell or a global that does not fit its table",
+        "Layouts are tuples of `term`, `u32`, `i32` and `f32`: `layout @node(term, u32)`. A cell is made and opened with all fields of its layout, in order. A \
+         global is computed by a function without parameters that gives one `term`.";
+    IrTaskForm "B0749" error: "task form where it cannot be",
+        "Functions in task form have numbers, terms, cells and forked calls, and may be recursive. Kernels, and what they call, are for devices that have no stack \
+         and no heap; so no kernel reaches task form, and task form has no memories, positions or vectors.";
+    IrOwnership "B0750" error: "a term without exactly one owner",
+        "A `term` that is owned is consumed exactly once on every way through a function: passed, stored, opened, dropped, shared or returned. What `cell.get` gives \
+         belongs to the cell. `%a, %b = term.share %x` makes two ownerships, `term.drop %x` ends one. What `term.pack` gives is free.";
+    IrJoin "B0751" error: "a forked call that is not joined once",
+        "`fork` gives a token, which is joined exactly once, by `join` of the same function, in the region of the `fork`; it is given to nothing else.";
     OutOfBounds "B0780" error: "an access outside of a memory",
         "The interpreter found a load, a store or an atomic operation whose index lies outside of its memory, or an element beyond the end of a vector.";
     Race "B0781" error: "a race",
@@ -333,6 +347,12 @@ codes! {
     BrokenPromise "B0790" error: "a launch that breaks a promise",
         "A parameter marked `readonly` is not written by the whole launch, also not through another parameter, and no byte of one marked `noalias` is reached \
          through another parameter. The launch passes a buffer twice.";
+    NotACell "B0791" error: "a word that names no such cell",
+        "The interpreter found an operation on a cell that has been given back, on one of another layout, or on a word that names no cell. What a \
+         function in task form looks at has to be known to be a cell, by its tag or by how the program is made.";
+    Leak "B0792" error: "a cell with a wrong number of owners",
+        "After a call the checked interpreter counts who owns each cell: fields of other cells, globals and the host. A cell that nobody owns has leaked; one with \
+         fewer owners than its count says will never be given back.";
 
     // 08: lowering
     NeedsFeature "B0801" error: "a device that lacks something the kernel needs",

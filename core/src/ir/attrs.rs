@@ -4,6 +4,7 @@
 //! that is absent has the default that its documentation says.
 
 use super::function::FunctionId;
+use super::heap::{GlobalId, LayoutId};
 use super::types::MatrixShape;
 
 /// A dimension of the grid.
@@ -142,6 +143,9 @@ attrs! {
     MatrixB(SharedMatrix) "b" "How the right factor lies in shared memory.";
     Layout(MatrixLayout) "layout" "How a fragment's matrix lies in memory; by rows if absent.";
     Code(u32) "code" "Which trap is reported; not 0.";
+    Cell(LayoutId) "cell" "The layout of a cell; printed as `@name` behind the operation.";
+    Field(u32) "field" "Which field of the cell, counted from 0.";
+    Global(GlobalId) "global" "The global; printed as `@name` behind the operation.";
 }
 
 /// What is known about a parameter.

@@ -2,6 +2,7 @@
 
 use super::attrs::{Attr, Dim};
 use super::function::{Def, Function, FunctionId, Inst, InstId, Region, RegionId, Value, ValueId};
+use super::heap::{GlobalId, LayoutId};
 use super::ops::{Op, Pattern};
 use super::types::{Scalar, Type};
 use crate::span::Span;
@@ -58,11 +59,16 @@ impl Builder {
     /// Appends an instruction; its results get these types.
     pub fn push(&mut self, mut inst: Inst, results: &[Type]) -> InstId {
         let id = self.function.insts.next_id();
-        inst.results = (0..)
-            .zip(results)
-            .map(|(i, ty)| self.function.values.push(Value { ty: *ty, def: Def::Result(id, i), name: None }))
-            .collect();
-        self.function.insts.push(inst);
+        inst.results.reserve_exact(results.len());
+        for (i, ty) in (0..).zip(results) {
+            inst.results.push(self.function.values.push(Value { ty: *ty, def: Def::Result(id, i), name: None }));
+        }
+        self.append(inst);
+        id
+    }
+    /// Appends an instruction whose results are there.
+    pub(crate) fn append(&mut self, inst: Inst) -> InstId {
+        let id = self.function.insts.push(inst);
         self.function.regions[self.region].insts.push(id);
         id
     }
@@ -77,6 +83,7 @@ impl Builder {
             Pattern::Ballot => Some(Type::Vector(Scalar::U32, 4)),
             Pattern::First => operands.first().map(|v| self.ty(*v)),
             Pattern::Token => Some(Type::Token),
+            Pattern::Term => Some(Type::Term),
             Pattern::Rest
             | Pattern::Memory(_)
             | Pattern::Source
@@ -127,6 +134,89 @@ impl Builder {
     /// Appends a terminator (or any operation without suffix and results).
     pub fn end(&mut self, op: Op, operands: &[ValueId]) {
         self.op_with(op, None, operands, &[]);
+    }
+
+    /// Appends an operation with one attribute whose results are of these types.
+    fn with(&mut self, op: Op, ty: Option<Type>, attr: Attr, operands: &[ValueId], results: &[Type]) -> Vec<ValueId> {
+        let mut inst = Inst::new(op, ty, operands.to_vec(), self.span);
+        inst.set(attr);
+        let id = self.push(inst, results);
+        self.function.insts[id].results.clone()
+    }
+    /// A new cell.
+    pub fn cell_new(&mut self, layout: LayoutId, fields: &[ValueId]) -> ValueId {
+        self.with(Op::CellNew, None, Attr::Cell(layout), fields, &[Type::Term])[0]
+    }
+    /// Reads a field, which is of this type.
+    pub fn cell_get(&mut self, ty: Type, layout: LayoutId, field: u32, cell: ValueId) -> ValueId {
+        let mut inst = Inst::new(Op::CellGet, Some(ty), vec![cell], self.span);
+        inst.set(Attr::Cell(layout));
+        inst.set(Attr::Field(field));
+        let id = self.push(inst, &[ty]);
+        self.function.insts[id].results[0]
+    }
+    /// The number of a cell's layout.
+    pub fn cell_layout(&mut self, cell: ValueId) -> ValueId {
+        let id = self.op_with(Op::CellLayout, None, &[cell], &[]);
+        self.function.insts[id].results[0]
+    }
+    /// Opens a cell whose fields are of these types: gives the hole and the fields.
+    pub fn cell_open(&mut self, layout: LayoutId, fields: &[Type], cell: ValueId) -> (ValueId, Vec<ValueId>) {
+        let types: Vec<Type> = [Type::Term].iter().chain(fields).copied().collect();
+        let mut results = self.with(Op::CellOpen, None, Attr::Cell(layout), &[cell], &types);
+        let fields = results.split_off(1);
+        (results[0], fields)
+    }
+    /// A new cell in a hole.
+    pub fn cell_fill(&mut self, layout: LayoutId, hole: ValueId, fields: &[ValueId]) -> ValueId {
+        let operands: Vec<ValueId> = [hole].iter().chain(fields).copied().collect();
+        self.with(Op::CellFill, None, Attr::Cell(layout), &operands, &[Type::Term])[0]
+    }
+    /// Gives a hole back.
+    pub fn cell_free(&mut self, hole: ValueId) {
+        self.end(Op::CellFree, &[hole]);
+    }
+    /// Two ownerships of one.
+    pub fn share(&mut self, word: ValueId) -> (ValueId, ValueId) {
+        let id = self.op_with(Op::TermShare, None, &[word], &[]);
+        let results = &self.function.insts[id].results;
+        (results[0], results[1])
+    }
+    /// Gives an ownership back.
+    pub fn drop(&mut self, word: ValueId) {
+        self.end(Op::TermDrop, &[word]);
+    }
+    /// The word of a tag, which is not that of cells, and a payload.
+    pub fn pack(&mut self, tag: u32, payload: ValueId) -> ValueId {
+        let tag = self.u32(tag);
+        let id = self.op_with(Op::TermPack, None, &[tag, payload], &[]);
+        self.function.insts[id].results[0]
+    }
+    /// The tag of a word.
+    pub fn tag(&mut self, word: ValueId) -> ValueId {
+        let id = self.op_with(Op::TermTag, None, &[word], &[]);
+        self.function.insts[id].results[0]
+    }
+    /// The payload of a word.
+    pub fn payload(&mut self, word: ValueId) -> ValueId {
+        let id = self.op_with(Op::TermPayload, None, &[word], &[]);
+        self.function.insts[id].results[0]
+    }
+    /// The value of a global.
+    pub fn global_get(&mut self, global: GlobalId) -> ValueId {
+        self.with(Op::GlobalGet, None, Attr::Global(global), &[], &[Type::Term])[0]
+    }
+    /// Forks a call; gives the token.
+    pub fn fork(&mut self, callee: FunctionId, operands: &[ValueId]) -> ValueId {
+        self.with(Op::Fork, None, Attr::Callee(callee), operands, &[Type::Token])[0]
+    }
+    /// Joins a forked call of a function of these result types.
+    pub fn join(&mut self, callee: FunctionId, results: &[Type], token: ValueId) -> Vec<ValueId> {
+        self.with(Op::Join, None, Attr::Callee(callee), &[token], results)
+    }
+    /// Ends the function with a call that takes no stack.
+    pub fn tail(&mut self, callee: FunctionId, operands: &[ValueId]) {
+        self.with(Op::Tail, None, Attr::Callee(callee), operands, &[]);
     }
 
     /// A new region that nothing holds yet, with parameters of these types.

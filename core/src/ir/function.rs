@@ -6,12 +6,13 @@
 //! wrong with that is found by [`super::verify()`].
 
 use super::attrs::{Attr, AttrKind, Dim, ParamAttrs};
+use super::heap::{Global, GlobalId, Layout, LayoutId};
 use super::ops::Op;
 use super::types::{Scalar, Space, Type};
+use crate::hash::FastMap;
 use crate::idx::{IndexVec, index_type};
 use crate::name::Name;
 use crate::span::Span;
-use std::collections::HashMap;
 
 index_type! {
     /// A function or kernel of a module.
@@ -39,12 +40,20 @@ index_type! {
 pub struct Module {
     /// In the order of the text.
     pub functions: IndexVec<FunctionId, Function>,
+    /// Layouts of cells that functions in task form use.
+    pub layouts: IndexVec<LayoutId, Layout>,
+    /// Values that are computed once.
+    pub globals: IndexVec<GlobalId, Global>,
 }
 
 impl Module {
     /// The function or kernel of this name.
     pub fn find(&self, name: &str) -> Option<FunctionId> {
         self.functions.iter_enumerated().find(|(_, f)| f.name == *name).map(|(id, _)| id)
+    }
+    /// A module of functions alone.
+    pub fn of(functions: impl IntoIterator<Item = Function>) -> Module {
+        Module { functions: functions.into_iter().collect(), ..Module::default() }
     }
     /// All kernels.
     pub fn kernels(&self) -> impl Iterator<Item = FunctionId> {
@@ -75,7 +84,7 @@ pub struct Function {
     pub regions: IndexVec<RegionId, Region>,
     /// The outermost region.
     pub body: RegionId,
-    constants: HashMap<(Type, u64), ValueId>,
+    constants: FastMap<(Type, u64), ValueId>,
     /// Where values are defined, as far as that is known; shorter than `values` if the last ones have no place.
     spans: Vec<Span>,
 }
@@ -236,6 +245,8 @@ impl Inst {
         scope: Scope -> super::attrs::Scope = super::attrs::Scope::Device;
         /// Which memories a barrier orders.
         spaces: Spaces -> super::attrs::Spaces = super::attrs::Spaces { global: false, shared: true };
+        /// Which field of a cell.
+        field: Field -> u32 = 0;
         /// How a fragment lies in memory.
         layout: Layout -> super::attrs::MatrixLayout = super::attrs::MatrixLayout::Row;
     }
@@ -243,6 +254,15 @@ impl Inst {
     /// The function that is called.
     pub fn callee(&self) -> Option<FunctionId> {
         self.attrs.iter().find_map(|a| if let Attr::Callee(id) = a { Some(*id) } else { None })
+    }
+
+    /// The layout of a cell.
+    pub fn cell(&self) -> Option<LayoutId> {
+        self.attrs.iter().find_map(|a| if let Attr::Cell(id) = a { Some(*id) } else { None })
+    }
+    /// The global.
+    pub fn global(&self) -> Option<GlobalId> {
+        self.attrs.iter().find_map(|a| if let Attr::Global(id) = a { Some(*id) } else { None })
     }
 
     /// Element type of the suffix. For operations whose row has a type suffix; `u32` otherwise.
@@ -267,9 +287,16 @@ impl Function {
             insts: IndexVec::new(),
             regions,
             body,
-            constants: HashMap::new(),
+            constants: FastMap::default(),
             spans: vec![],
         }
+    }
+
+    /// Makes room for about as much as another function has.
+    pub(crate) fn reserve_like(&mut self, other: &Function) {
+        self.values.reserve(other.values.len());
+        self.insts.reserve(other.insts.len());
+        self.regions.reserve(other.regions.len());
     }
 
     /// The constant of a scalar type with these bits; bits above the type's width are dropped. Each exists once.

@@ -21,7 +21,7 @@
 //! | write a function from Rust | [`Builder`] |
 //! | read and print text (`.gir`) | [`text`] |
 //! | check the rules | [`verify`](mod@verify) |
-//! | run on the reference machine | [`interp`] |
+//! | run on the reference machine | [`interp`], for task form [`tasks`] |
 //! | find what stands for an operation that a device lacks | [`math`] |
 //! | know what one scalar operation gives | [`eval`] |
 
@@ -30,10 +30,12 @@ mod builder;
 pub mod caps;
 pub mod eval;
 mod function;
+pub mod heap;
 pub mod interp;
 pub mod math;
 pub mod ops;
 pub mod reference;
+pub mod tasks;
 pub mod text;
 pub mod types;
 pub mod verify;
@@ -45,6 +47,7 @@ pub use function::{
     Def, Function, FunctionId, Inst, InstId, Launch, Memory, MemoryId, Module, Region, RegionId, Specialisation, Value,
     ValueId,
 };
+pub use heap::{Global, GlobalId, Layout, LayoutId};
 pub use ops::Op;
 pub use types::{Scalar, ScalarSet, Space, Type};
-pub use verify::{Verified, verify};
+pub use verify::{Verified, task_form, verify};

@@ -24,7 +24,9 @@ pub enum Family {
     Tile,
     /// Interaction nets; lowered to memory.
     Net,
-    /// Forks and joins; lowered to epochs.
+    /// Cells with owners, and words that may name one. Task form.
+    Heap,
+    /// Forks, joins, calls that take no stack. Task form.
     Task,
 }
 
@@ -79,9 +81,11 @@ pub enum Pattern {
     First,
     /// A fragment of any kind.
     Fragment,
-    /// A state of an asynchronous operation.
+    /// A state of an asynchronous operation, or a call that is forked.
     Token,
-    /// Any number of values whose types something else fixes: the region, the callee, the function.
+    /// A word that may name a cell.
+    Term,
+    /// Any number of values whose types something else fixes: the region, the callee, the function, the layout.
     Rest,
     /// One element of T for each of its lanes.
     Parts,
@@ -104,6 +108,8 @@ pub enum Effect {
     Control,
     /// Reports a trap.
     Trap,
+    /// Makes, reads or gives back cells: stays where it is relative to other effects.
+    Heap,
 }
 
 /// Which invocations must reach an operation together. The verifier holds kernels to it.
@@ -323,6 +329,21 @@ const fn asynchronous(name: &'static str, suffix: Suffix, feature: Feature) -> R
 }
 const fn control(name: &'static str, suffix: Suffix) -> Row {
     Row::new(name, Family::Control, suffix).effect(Effect::Control)
+}
+
+/// Work on cells.
+const fn heap(name: &'static str) -> Row {
+    Row::new(name, Family::Heap, Suffix::None)
+        .effect(Effect::Heap)
+        .transfer(Transfer::Always(Uniformity::Varying))
+        .class(Class::Exact)
+}
+/// Calls that are no plain ones.
+const fn task(name: &'static str) -> Row {
+    Row::new(name, Family::Task, Suffix::None)
+        .attrs(&[Callee])
+        .effect(Effect::Heap)
+        .transfer(Transfer::Always(Uniformity::Varying))
 }
 
 macro_rules! ops {
@@ -558,6 +579,41 @@ ops! {
     WgmmaCommit: asynchronous("wgmma.commit", Suffix::None, Feature::Wgmma).together(Convergence::Subgroup), "The products since the last one become a group.";
     WgmmaWait: asynchronous("wgmma.wait", Suffix::None, Feature::Wgmma).together(Convergence::Subgroup).takes(&[P::Rest]).gives(&[P::Rest]).attrs(&[Pending]),
         "Waits until at most `pending` of the latest groups are under way, and gives its operands, accumulators, as finished values.";
+
+    // Cells.
+    CellNew: heap("cell.new").takes(&[P::Rest]).gives(&[P::Term]).attrs(&[Cell]),
+        "A new cell of the layout with these fields, which it takes. Ends the run if there is no memory left.";
+    CellGet: Row::new("cell.get", Family::Heap, Suffix::Any).takes(&[P::Term]).gives(&[P::T]).attrs(&[Cell, Field])
+        .effect(Effect::Heap).transfer(Transfer::Always(Uniformity::Varying)).class(Exact),
+        "A field of the cell, which is only looked at. A `term` is not owned by who reads it: share it to keep it.";
+    CellLayout: heap("cell.layout").takes(&[P::Term]).gives(&[P::U32]),
+        "The number of the cell's layout, counted from 0 in the text's order. The cell is only looked at.";
+    CellOpen: heap("cell.open").takes(&[P::Term]).gives(&[P::Term, P::Rest]).attrs(&[Cell]),
+        "Takes one ownership of the cell and gives a hole and all fields, owned. If it was the last one, the hole is the cell's memory; else the hole is none and the fields are shared.";
+    CellFill: heap("cell.fill").takes(&[P::Term, P::Rest]).gives(&[P::Term]).attrs(&[Cell]),
+        "`cell.new` in a hole. A hole that is none, or too small, makes no difference: the cell gets memory of its own, and the hole's is given back.";
+    CellFree: heap("cell.free").takes(&[P::Term]),
+        "Gives back the memory of a hole, if it has any.";
+    TermShare: heap("term.share").takes(&[P::Term]).gives(&[P::Term, P::Term]),
+        "Two ownerships of one. Words that name no cell have none to count.";
+    TermDrop: heap("term.drop").takes(&[P::Term]),
+        "Gives an ownership back. A cell that nobody owns any more is given back, and its fields are dropped, to any depth.";
+    TermPack: Row::new("term.pack", Family::Heap, Suffix::None).takes(&[P::U32, P::U32]).gives(&[P::Term]).class(Exact),
+        "`term.pack tag, payload`: the word of a 3-bit tag, which is not that of cells, and a 29-bit payload; higher bits are dropped. It may be used any number of times.";
+    TermTag: Row::new("term.tag", Family::Heap, Suffix::None).takes(&[P::Term]).gives(&[P::U32]).class(Exact),
+        "The tag of a word, which is only looked at: 0 `u24`, 1 `i24`, 2 `f24`, 3 immediate, 4 cell.";
+    TermPayload: Row::new("term.payload", Family::Heap, Suffix::None).takes(&[P::Term]).gives(&[P::U32]).class(Exact),
+        "The 29 bits of payload of a word, which is only looked at. Those of a cell mean nothing and differ from run to run.";
+    GlobalGet: heap("global.get").gives(&[P::Term]).attrs(&[AttrKind::Global]),
+        "An ownership of the value of a global, which is computed if this is the first one. Ends the run if the global is just being computed.";
+
+    // Tasks.
+    Fork: task("fork").takes(&[P::Rest]).gives(&[P::Token]),
+        "Calls a function, which may run at the same time until it is joined.";
+    Join: task("join").takes(&[P::Token]).gives(&[P::Rest]),
+        "Waits for a forked call and gives its results. Each is joined exactly once, in the region that forked it.";
+    Tail: task("tail").takes(&[P::Rest]).effect(Effect::Control),
+        "Ends the function with the results of a call that takes no stack: stands wherever `return` may.";
 }
 
 impl Op {
@@ -575,7 +631,7 @@ impl Op {
     }
     /// Whether it ends a region.
     pub const fn is_terminator(self) -> bool {
-        matches!(self, Op::Yield | Op::Break | Op::Continue | Op::While | Op::Return | Op::Grid)
+        matches!(self, Op::Yield | Op::Break | Op::Continue | Op::While | Op::Return | Op::Grid | Op::Tail)
     }
     /// Whether it may be removed if unused, repeated and moved.
     pub const fn is_pure(self) -> bool {

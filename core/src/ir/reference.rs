@@ -41,7 +41,8 @@ const FAMILIES: &[(Family, &str)] = &[
     (Family::Sync, "Positions, subgroups, synchronisation, asynchronous operations"),
     (Family::Tile, "Tiles"),
     (Family::Net, "Nets"),
-    (Family::Task, "Tasks"),
+    (Family::Heap, "Cells and words (task form)"),
+    (Family::Task, "Tasks (task form)"),
 ];
 
 /// Appends a row of a Markdown table.
@@ -98,7 +99,16 @@ fn operations(out: &mut String, family: Family, title: &str) {
 
 /// Attributes that the form shows.
 fn is_part_of_form(kind: AttrKind) -> bool {
-    matches!(kind, AttrKind::Dim | AttrKind::Callee | AttrKind::Cases | AttrKind::Offset | AttrKind::SourceOffset)
+    matches!(
+        kind,
+        AttrKind::Dim
+            | AttrKind::Callee
+            | AttrKind::Cases
+            | AttrKind::Offset
+            | AttrKind::SourceOffset
+            | AttrKind::Cell
+            | AttrKind::Global
+    )
 }
 
 /// `add.T T, T -> T`.
@@ -140,6 +150,7 @@ fn operand(pattern: Pattern) -> String {
         Pattern::First => "type of the first",
         Pattern::Fragment => "fragment",
         Pattern::Token => "token",
+        Pattern::Term => "term",
         Pattern::Rest => "..",
         Pattern::Parts => "element of T ..",
     }

@@ -1,13 +1,16 @@
-//! Devices: one trait that the interpreter, wgpu and CUDA implement, what is passed to them, and how they are timed.
+//! Devices: one trait that the interpreter, wgpu and CUDA implement, what is passed to them, and how they are timed. And what runs
+//! functions in task form.
 
 mod device;
 mod measure;
+mod tasks;
 
 pub use device::{
     Argument, BufferId, Command, Constant, Device, DeviceInfo, DeviceKind, Dispatch, Grid, LoadOptions, Memory,
     ProgramId,
 };
 pub use measure::{Timing, measure};
+pub use tasks::{Fault, Runner, TaskOptions, TaskStats};
 
 use crate::diag::{Code, Diagnostic};
 

@@ -3,9 +3,10 @@
 use super::{devices, files, parse, simplified};
 use girih_core::diag::Diagnostic;
 use girih_core::ir::interp::{self, Interpreter, Options};
+use girih_core::ir::tasks::{self, Settings, TaskMachine};
 use girih_core::ir::text::run::{Outcome, RunArgument, RunLine};
-use girih_core::ir::{FunctionId, Module, Scalar, Type, Verified, verify};
-use girih_core::runtime::{Argument, Command, Constant, Device, Dispatch, Grid, LoadOptions, Memory};
+use girih_core::ir::{FunctionId, Module, Scalar, Type, Verified, task_form, verify};
+use girih_core::runtime::{Argument, Command, Constant, Device, Dispatch, Grid, LoadOptions, Memory, TaskOptions};
 use std::fs;
 
 /// What a run gives: a function's results, or what the buffers hold.
@@ -60,6 +61,11 @@ pub fn launch(
 fn run(module: &Verified<Module>, line: &RunLine) -> Given {
     if module.functions[line.function].launch.is_none() {
         let scalar = |a: &RunArgument| if let RunArgument::Scalar(_, bits) = a { Some(*bits) } else { None };
+        if task_form(module)[line.function] {
+            let settings = Settings { checked: true, ..Settings::default() };
+            let mut machine = TaskMachine::new(module, TaskOptions::default(), settings).map_err(said)?;
+            return tasks::check_line(&mut machine, module, line).map(|()| vec![]);
+        }
         let scalars: Vec<u64> = line.arguments.iter().filter_map(scalar).collect();
         let bits = interp::call(module, line.function, &scalars).map_err(said)?;
         return Ok(vec![bits.iter().flat_map(|b| b.to_le_bytes()).collect()]);

@@ -180,6 +180,21 @@ macro_rules! not_arithmetic {
             | Op::Convert
             | Op::Bitcast
             | Op::Select
+            | Op::CellNew
+            | Op::CellGet
+            | Op::CellLayout
+            | Op::CellOpen
+            | Op::CellFill
+            | Op::CellFree
+            | Op::TermShare
+            | Op::TermDrop
+            | Op::TermPack
+            | Op::TermTag
+            | Op::TermPayload
+            | Op::GlobalGet
+            | Op::Fork
+            | Op::Join
+            | Op::Tail
     };
 }
 use not_arithmetic;

@@ -41,7 +41,7 @@ fn library_routine(op: Op) -> Option<Op> {
 }
 
 /// Replaces the library's operations of a module by calls of its routines, which are added at the end.
-pub(super) fn link(module: &mut Module) -> Result<(), Diagnostic> {
+pub(in crate::ir) fn link(module: &mut Module) -> Result<(), Diagnostic> {
     let needed = module.functions.iter().any(|f| f.insts.iter().any(|inst| library_routine(inst.op).is_some()));
     if !needed {
         return Ok(());

@@ -9,7 +9,7 @@ use crate::ir::function::{Def, Function, Inst, RegionId, ValueId};
 use crate::ir::ops::Op;
 
 /// The last step that needs each value; `usize::MAX` for what stays.
-pub(super) fn last_uses(function: &Function) -> IndexVec<ValueId, usize> {
+pub(in crate::ir) fn last_uses(function: &Function) -> IndexVec<ValueId, usize> {
     let stays = |def| matches!(def, Def::Constant(_) | Def::Param(_) | Def::Specialisation(_) | Def::Memory(_));
     let last = function.values.iter().map(|value| if stays(value.def) { usize::MAX } else { 0 }).collect();
     let defined = function.values.iter().map(|_| 0).collect();

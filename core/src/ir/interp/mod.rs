@@ -42,6 +42,8 @@ mod tests;
 mod values;
 
 pub use device::Interpreter;
+pub(in crate::ir) use library::link;
+pub(in crate::ir) use liveness::last_uses;
 pub use products::{accumulator_element, factor_byte};
 
 use super::caps::Caps;

@@ -167,7 +167,22 @@ impl Machine<'_> {
             | Op::Continue
             | Op::While
             | Op::Return
-            | Op::Grid => {
+            | Op::Grid
+            | Op::CellNew
+            | Op::CellGet
+            | Op::CellLayout
+            | Op::CellOpen
+            | Op::CellFill
+            | Op::CellFree
+            | Op::TermShare
+            | Op::TermDrop
+            | Op::TermPack
+            | Op::TermTag
+            | Op::TermPayload
+            | Op::GlobalGet
+            | Op::Fork
+            | Op::Join
+            | Op::Tail => {
                 let message = format!("the interpreter has no meaning for {}", self.operation(step));
                 Err(self.fault(Code::Internal, step, message).into())
             }

@@ -5,7 +5,9 @@
 //! In this grammar `[ ]` is what may be absent, `{ }` what may stand any number of times, quotes hold what is written.
 //!
 //! ```text
-//! module    = { function | kernel }
+//! module    = { function | kernel | layout | global }
+//! layout    = "layout" @name "(" [ type {"," type} ] ")"   what a cell holds: term, u32, i32, f32
+//! global    = "global" @name "=" @name                     a value that the function computes once
 //! function  = "fn" @name "(" params ")" [ "->" type {"," type} ] body
 //! kernel    = "kernel" @name "(" params ")" { launch } [ "launch" body ] body
 //! params    = [ param {"," param} ]
@@ -18,19 +20,21 @@
 //! statement = [ result {"," result} "=" ] instruction
 //!           | %name "=" "const" "." scalar literal          a name for a constant
 //! result    = %name [ ":" type ]
-//! instruction = operation [ "." suffix ] [ operands ] { attribute } | if | switch | loop | call | while
+//! instruction = operation [ "." suffix ] [ @name ] [ operands ] { attribute } | if | switch | loop | call | while
+//!                                                          the name is that of a layout (`cell.new`, `cell.get`, `cell.open`,
+//!                                                          `cell.fill`), a global (`global.get`) or a function (`join`)
 //! suffix    = type | "x" | "y" | "z"                       add.f32, load.f32x4, splat.regs<f32, 8>, global_id.x
 //! operands  = operand {"," operand}
 //! operand   = %name | literal | access | "(" instruction ")" | "(" "const" "." scalar literal ")"
 //! access    = %name "[" operand [ ("+"|"-") n ] "]"        %m[%i], %m[%i + 4], %m[%i - 1], %m[7]
 //! literal   = 42 | -1 | 0xff | 1.5 | -2.0e-3 | inf | -inf | nan | true | false | bits(0x7fc00001)
 //! attribute = name [ "(" .. ")" ]                          nowrap, pending(2), spaces(shared, global), order(acquire), scope(device),
-//!                                                          cache(streaming), shape(64x256x16), layout(column), code(7),
+//!                                                          cache(streaming), shape(64x256x16), layout(column), code(7), field(1),
 //!                                                          a(k, swizzle 128, leading 16, stride 1024), b(n, ..)
 //! if        = "if" operand body [ "else" body ]
 //! switch    = "switch" [ "." type ] operand { "case" literal {"," literal} body } "default" body
 //! loop      = "loop" [ "(" %name ":" type "=" operand {"," ..} ")" ] [ "unroll" ] body
-//! call      = "call" @name "(" [ operands ] ")"
+//! call      = ("call" | "fork" | "tail") @name "(" [ operands ] ")"
 //! while     = "while" operand [ "next" operands ]          yield, break, continue, return take operands
 //! type      = scalar | scalar "x" lanes | "regs<" scalar "," n ">" | "coop<" ("a"|"b"|"acc") "," MxNxK "," scalar ">"
 //!           | "buffer" | "shared" | "private" | "token" | "term"

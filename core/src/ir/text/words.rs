@@ -34,6 +34,12 @@ pub enum Syntax {
     Loop,
     /// `call @f(..)`.
     Call,
+    /// `join @f %token`.
+    Join,
+    /// `cell.new @layout ..`.
+    Cell,
+    /// `global.get @global`.
+    Global,
     /// `while c next ..`.
     While,
     /// `yield ..` and others that give values to what holds them.
@@ -47,6 +53,14 @@ pub fn syntax(op: Op) -> Option<Syntax> {
         (Op::Switch, Syntax::Switch),
         (Op::Loop, Syntax::Loop),
         (Op::Call, Syntax::Call),
+        (Op::Fork, Syntax::Call),
+        (Op::Tail, Syntax::Call),
+        (Op::Join, Syntax::Join),
+        (Op::CellNew, Syntax::Cell),
+        (Op::CellGet, Syntax::Cell),
+        (Op::CellOpen, Syntax::Cell),
+        (Op::CellFill, Syntax::Cell),
+        (Op::GlobalGet, Syntax::Global),
         (Op::While, Syntax::While),
         (Op::Yield, Syntax::Jump),
         (Op::Break, Syntax::Jump),
@@ -82,8 +96,9 @@ pub fn simple_type(name: &str) -> Option<Type> {
 pub fn is_written_behind(kind: AttrKind) -> bool {
     use AttrKind::*;
     match kind {
-        Dim | Callee | Cases | Offset | SourceOffset => false,
-        NoWrap | Order | Scope | Spaces | Cache | Unroll | Pending | Shape | MatrixA | MatrixB | Layout | Code => true,
+        Dim | Callee | Cases | Offset | SourceOffset | Cell | Global => false,
+        NoWrap | Order | Scope | Spaces | Cache | Unroll | Pending | Shape | MatrixA | MatrixB | Layout | Code
+        | Field => true,
     }
 }
 
@@ -101,6 +116,7 @@ pub fn literal_type(pattern: Pattern, ty: Option<Type>) -> Option<Type> {
         | Pattern::First
         | Pattern::Fragment
         | Pattern::Token
+        | Pattern::Term
         | Pattern::Rest => None,
     }
 }

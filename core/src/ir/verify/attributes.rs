@@ -49,7 +49,10 @@ fn is_needed(op: Op, kind: AttrKind) -> bool {
         | AttrKind::Shape
         | AttrKind::MatrixA
         | AttrKind::MatrixB
-        | AttrKind::Code => true,
+        | AttrKind::Code
+        | AttrKind::Cell
+        | AttrKind::Field
+        | AttrKind::Global => true,
         AttrKind::Order => op == Op::Fence,
         AttrKind::Dim
         | AttrKind::Offset
@@ -94,6 +97,9 @@ fn value(cx: &Context<'_>, inst: &Inst, attr: &Attr) -> Result<(), (String, &'st
         },
         Attr::NoWrap
         | Attr::Code(_)
+        | Attr::Cell(_)
+        | Attr::Field(_)
+        | Attr::Global(_)
         | Attr::Dim(_)
         | Attr::Callee(_)
         | Attr::Cases(_)

@@ -8,6 +8,9 @@ use crate::idx::IndexVec;
 use crate::ir::function::{Def, Function, FunctionId, Inst, InstId, Module, ValueId};
 use crate::ir::ops::{Op, Transfer};
 
+/// The calls of each function: the instruction and the callee.
+pub(super) type Calls = IndexVec<FunctionId, Vec<(InstId, FunctionId)>>;
+
 /// Checks one call against its callee.
 pub(super) fn call(cx: &mut Context<'_>, inst: &Inst) {
     let Some(id) = inst.callee() else { return };
@@ -23,15 +26,18 @@ pub(super) fn call(cx: &mut Context<'_>, inst: &Inst) {
         let diagnostic = Diagnostic::new(Code::IrCall, inst.span, message).label(callee.span, "defined here");
         cx.found.push(diagnostic.hint("give what its definition asks for"));
     };
-    if callee.params.len() != inst.operands.len() {
+    // A join takes the token, and its results are the call's; a fork and a tail call have none of them.
+    let arguments: &[ValueId] = if inst.op == Op::Join { &[] } else { &inst.operands };
+    let gives = matches!(inst.op, Op::Call | Op::Join);
+    if inst.op != Op::Join && callee.params.len() != arguments.len() {
         let asked = names::count(callee.params.len(), "argument");
-        mismatch(format!("`@{}` takes {asked}, here are {}", callee.name, inst.operands.len()));
+        mismatch(format!("`@{}` takes {asked}, here are {}", callee.name, arguments.len()));
     }
-    if callee.results.len() != inst.results.len() {
+    if gives && callee.results.len() != inst.results.len() {
         let asked = names::count(callee.results.len(), "result");
         mismatch(format!("`@{}` gives {asked}, here are {}", callee.name, inst.results.len()));
     }
-    for (param, argument) in callee.params.iter().zip(&inst.operands) {
+    for (param, argument) in callee.params.iter().zip(arguments) {
         // A callee whose tables do not fit together has been reported already.
         let Some(param) = callee.values.get(*param) else { return };
         let found = cx.ty(*argument);
@@ -48,7 +54,7 @@ pub(super) fn call(cx: &mut Context<'_>, inst: &Inst) {
             cx.blame(Code::IrCall, inst, *argument, message, "mark it `readonly` too, or leave the callee's mark out");
         }
     }
-    for (result, ty) in inst.results.iter().zip(&callee.results) {
+    for (result, ty) in inst.results.iter().zip(&callee.results).filter(|_| gives) {
         let found = cx.ty(*result);
         if found != *ty {
             let message = format!("`@{}` gives `{ty}`, but {} is `{found}`", callee.name, cx.name(*result));
@@ -57,12 +63,12 @@ pub(super) fn call(cx: &mut Context<'_>, inst: &Inst) {
     }
 }
 
-/// All calls of all functions, in the text's order.
-pub(super) fn of_module(module: &Module) -> IndexVec<FunctionId, Vec<(InstId, FunctionId)>> {
+/// All calls of all functions, forked ones and tail calls included, in the text's order.
+pub(super) fn of_module(module: &Module) -> Calls {
     let calls_of = |function: &Function| {
         let mut calls = vec![];
         function.walk(function.body, &mut |id, inst| {
-            if let (Op::Call, Some(callee)) = (inst.op, inst.callee())
+            if let (Op::Call | Op::Fork | Op::Tail, Some(callee)) = (inst.op, inst.callee())
                 && module.functions.get(callee).is_some()
             {
                 calls.push((id, callee));
@@ -73,6 +79,51 @@ pub(super) fn of_module(module: &Module) -> IndexVec<FunctionId, Vec<(InstId, Fu
     module.functions.iter().map(calls_of).collect()
 }
 
+/// Who calls each function.
+pub(super) fn callers(calls: &Calls) -> IndexVec<FunctionId, Vec<FunctionId>> {
+    let mut callers: IndexVec<FunctionId, Vec<FunctionId>> = calls.iter().map(|_| vec![]).collect();
+    for (caller, list) in calls.iter_enumerated() {
+        list.iter().for_each(|(_, callee)| callers[*callee].push(caller));
+    }
+    callers
+}
+
+/// All functions that some functions come to by calls, themselves included, each with the one of them from which it was found.
+pub(super) fn reached(calls: &Calls, roots: impl Iterator<Item = FunctionId>) -> Vec<(FunctionId, FunctionId)> {
+    let mut seen: IndexVec<FunctionId, bool> = calls.iter().map(|_| false).collect();
+    let mut order: Vec<(FunctionId, FunctionId)> = roots.map(|root| (root, root)).collect();
+    order.iter().for_each(|(id, _)| seen[*id] = true);
+    let mut next = 0;
+    while let Some((caller, root)) = order.get(next).copied() {
+        next += 1;
+        for (_, callee) in &calls[caller] {
+            if !std::mem::replace(&mut seen[*callee], true) {
+                order.push((*callee, root));
+            }
+        }
+    }
+    order
+}
+
+/// The functions from which calls lead into a cycle: all that are left when those that call nothing more are taken away again and
+/// again.
+pub(super) fn recursive(calls: &Calls) -> Vec<FunctionId> {
+    let callers = callers(calls);
+    let mut waiting: IndexVec<FunctionId, usize> = calls.iter().map(Vec::len).collect();
+    let mut ended: Vec<FunctionId> = waiting.ids().filter(|id| waiting[*id] == 0).collect();
+    let mut next = 0;
+    while let Some(id) = ended.get(next).copied() {
+        next += 1;
+        for caller in &callers[id] {
+            waiting[*caller] -= 1;
+            if waiting[*caller] == 0 {
+                ended.push(*caller);
+            }
+        }
+    }
+    waiting.ids().filter(|id| waiting[*id] > 0).collect()
+}
+
 #[derive(Clone, Copy, PartialEq)]
 enum Mark {
     New,
@@ -80,15 +131,12 @@ enum Mark {
     Done,
 }
 
-/// Reports the calls by which a kernel comes back to a function it is in. Gives whether any function is recursive, reached by a
-/// kernel or not.
+/// Reports the calls by which a kernel comes back to a function it is in. Gives whether there are any.
 pub(super) fn recursion(module: &Module, found: &mut Vec<Diagnostic>) -> bool {
     let calls = of_module(module);
     let mut marks: IndexVec<FunctionId, Mark> = calls.iter().map(|_| Mark::New).collect();
-    let mut recursive = false;
-    let kernels = module.kernels().map(|k| (k, true));
-    let others = module.functions.ids().map(|f| (f, false));
-    for (root, kernel) in kernels.chain(others) {
+    let before = found.len();
+    for root in module.kernels() {
         let mut path = vec![(root, 0)];
         if marks[root] != Mark::New {
             continue;
@@ -103,12 +151,7 @@ pub(super) fn recursion(module: &Module, found: &mut Vec<Diagnostic>) -> bool {
             *next += 1;
             match marks[callee] {
                 Mark::Done => {}
-                Mark::Open => {
-                    recursive = true;
-                    if kernel {
-                        found.push(recursive_call(module, root, *caller, inst, callee));
-                    }
-                }
+                Mark::Open => found.push(recursive_call(module, root, *caller, inst, callee)),
                 Mark::New => {
                     marks[callee] = Mark::Open;
                     path.push((callee, 0));
@@ -116,7 +159,7 @@ pub(super) fn recursion(module: &Module, found: &mut Vec<Diagnostic>) -> bool {
             }
         }
     }
-    recursive
+    found.len() > before
 }
 
 fn recursive_call(

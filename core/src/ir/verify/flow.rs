@@ -23,7 +23,7 @@ pub(super) fn check(cx: &mut Context<'_>, id: InstId, inst: &Inst, around: Optio
         }
     }
     match inst.op {
-        Op::Call => calls::call(cx, inst),
+        Op::Call | Op::Fork | Op::Join | Op::Tail => calls::call(cx, inst),
         Op::Yield => yielded(cx, id, inst),
         Op::Break => {
             if let Some(around) = in_loop(cx, inst, around) {

@@ -103,7 +103,7 @@ pub(super) fn writes(inst: &Inst) -> bool {
         Effect::Write => true,
         Effect::Atomic => inst.op != Op::AtomicLoad,
         Effect::Sync => matches!(inst.op, Op::CoopStore | Op::AsyncCopy),
-        Effect::Pure | Effect::Read | Effect::Control | Effect::Trap => false,
+        Effect::Pure | Effect::Read | Effect::Control | Effect::Trap | Effect::Heap => false,
     }
 }
 

@@ -11,6 +11,9 @@
 //! | memories and accesses | [`memory`] |
 //! | parameters, workgroups, `launch` regions | [`launch`] |
 //! | callees, recursion, writes through parameters | [`calls`] |
+//! | layouts, globals, cells, forks | [`heap`] |
+//! | which functions are in task form, and what they may have | [`task_form`](mod@task_form) |
+//! | who owns which term | [`ownership`] |
 //! | asynchronous copies and warpgroup products | [`asynchronous`] |
 //! | what all invocations reach together | [`uniformity`] |
 //!
@@ -22,16 +25,23 @@ mod attributes;
 mod calls;
 mod flow;
 mod form;
+mod heap;
 mod launch;
 mod memory;
 mod names;
+mod ownership;
 mod structure;
+mod task_form;
 mod types;
 pub mod uniformity;
+
+pub use task_form::task_form;
 
 use super::function::{FunctionId, Module};
 use crate::diag::{Code, Diagnostic};
 use crate::idx::IndexVec;
+use crate::name::Name;
+use crate::span::Span;
 use form::Form;
 
 /// Something that follows the rules.
@@ -60,7 +70,9 @@ pub fn verify(module: Module) -> Result<Verified<Module>, Vec<Diagnostic>> {
 
 /// What is wrong with a module: one diagnostic for each rule that is broken, in the text's order.
 pub fn check(module: &Module) -> Vec<Diagnostic> {
-    let mut found = repeated_names(module);
+    let mut found = vec![];
+    repeated(module.functions.iter().map(|f| (&f.name, f.span)), "", &mut found);
+    heap::tables(module, &mut found);
     let mut forms: IndexVec<FunctionId, Option<Form>> = IndexVec::new();
     for function in module.functions.iter() {
         match form::check(function) {
@@ -73,31 +85,35 @@ pub fn check(module: &Module) -> Vec<Diagnostic> {
     }
     for (id, form) in forms.iter_enumerated() {
         if let Some(form) = form {
+            let before = found.len();
             structure::check(module, id, form, &mut found);
+            if found.len() == before {
+                ownership::check(&module.functions[id], form, &mut found);
+            }
         }
     }
     if forms.iter().all(Option::is_some) {
-        let recursive = calls::recursion(module, &mut found);
+        let task_form = task_form(module);
+        task_form::check(module, &task_form, &mut found);
         calls::writes(module, &mut found);
-        if !recursive {
-            uniformity::check(module, &mut found);
+        if !calls::recursion(module, &mut found) {
+            uniformity::check(module, &task_form, &mut found);
         }
     }
     found.sort_by_key(|d| d.span());
     found
 }
 
-fn repeated_names(module: &Module) -> Vec<Diagnostic> {
+/// Reports names that stand twice; `what` stands before them in the message.
+fn repeated<'a>(names: impl Iterator<Item = (&'a Name, Span)>, what: &str, found: &mut Vec<Diagnostic>) {
     let mut seen = std::collections::HashMap::new();
-    let mut found = vec![];
-    for function in module.functions.iter() {
-        if let Some(first) = seen.insert(&function.name, function.span) {
+    for (name, span) in names {
+        if let Some(first) = seen.insert(name, span) {
             found.push(
-                Diagnostic::new(Code::IrRepeated, function.span, format!("`@{}` is defined twice", function.name))
+                Diagnostic::new(Code::IrRepeated, span, format!("{what}`@{name}` is defined twice"))
                     .label(first, "here the first time")
                     .hint("give one of them another name"),
             );
         }
     }
-    found
 }

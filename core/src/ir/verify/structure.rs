@@ -2,7 +2,7 @@
 //! region ends with its only terminator, and a value is used only where it is visible.
 
 use super::form::Form;
-use super::{asynchronous, attributes, flow, launch, memory, names, types};
+use super::{asynchronous, attributes, flow, heap, launch, memory, names, types};
 use crate::diag::{Code, Diagnostic};
 use crate::idx::IndexVec;
 use crate::ir::function::{Def, Function, FunctionId, Inst, InstId, Module, RegionId, ValueId};
@@ -130,7 +130,7 @@ impl Walk<'_> {
             None if self.launch => ("the `launch` region".to_string(), "`grid`"),
             None => (format!("the body of `@{}`", self.cx.function.name), "`return`"),
             Some(owner) => match self.cx.function.insts[owner].op {
-                Op::Loop => ("the body of the loop".into(), "`break`, `continue`, `while` or `return`"),
+                Op::Loop => ("the body of the loop".into(), "`break`, `continue`, `while`, `return` or `tail`"),
                 op => (format!("a region of `{}`", op.name()), "`yield`, `break`, `continue` or `return`"),
             },
         };
@@ -148,6 +148,7 @@ impl Walk<'_> {
         if types::suffix(&mut self.cx, inst) && types::operands(&mut self.cx, inst) {
             memory::access(&mut self.cx, inst);
             asynchronous::check(&mut self.cx, inst);
+            heap::check(&mut self.cx, id, inst);
         }
         types::results(&mut self.cx, inst);
         let around = self.loops.last().map(|id| &self.cx.function.insts[*id]);

@@ -55,12 +55,12 @@ fn listed(set: ScalarSet) -> String {
 /// Whether values can have a type at all.
 pub(super) fn is_possible(ty: Type) -> bool {
     match ty {
-        Type::Scalar(_) | Type::Token | Type::Memory(_) => true,
+        Type::Scalar(_) | Type::Token | Type::Term | Type::Memory(_) => true,
         Type::Vector(s, n) => Type::is_short_vector(s, n.into()),
         Type::Regs(s, n) => s != Scalar::Bool && (1..=REGS).contains(&n),
         Type::Coop(_, shape, s) => s != Scalar::Bool && shape.m > 0 && shape.n > 0 && shape.k > 0,
-        // Their families have no operations yet.
-        Type::Tile(_) | Type::Term => false,
+        // Its family has no operations yet.
+        Type::Tile(_) => false,
     }
 }
 
@@ -133,7 +133,8 @@ fn fits(cx: &Context<'_>, inst: &Inst, pattern: Pattern, operand: ValueId) -> bo
         | Pattern::U32
         | Pattern::Ballot
         | Pattern::First
-        | Pattern::Token => expected(cx, inst, pattern) == Some(found),
+        | Pattern::Token
+        | Pattern::Term => expected(cx, inst, pattern) == Some(found),
         Pattern::Index => matches!(found, Type::U32 | Type::U64),
         Pattern::Memory(spaces) => matches!(found, Type::Memory(space) if spaces.contains(&space)),
         Pattern::Source => source(inst, found),
@@ -161,6 +162,7 @@ fn expected(cx: &Context<'_>, inst: &Inst, pattern: Pattern) -> Option<Type> {
         Pattern::Ballot => Some(Type::Vector(Scalar::U32, 4)),
         Pattern::First => inst.operands.first().map(|v| cx.ty(*v)),
         Pattern::Token => Some(Type::Token),
+        Pattern::Term => Some(Type::Term),
         Pattern::Index
         | Pattern::Memory(_)
         | Pattern::Source
@@ -205,6 +207,7 @@ fn mismatch(cx: &mut Context<'_>, inst: &Inst, pattern: Pattern, operand: ValueI
         | Pattern::Ballot
         | Pattern::First
         | Pattern::Token
+        | Pattern::Term
         | Pattern::Rest
         | Pattern::Parts => match expected(cx, inst, pattern) {
             Some(ty) => format!("`{ty}`"),
@@ -227,6 +230,7 @@ fn mismatch(cx: &mut Context<'_>, inst: &Inst, pattern: Pattern, operand: ValueI
         | Pattern::Ballot
         | Pattern::First
         | Pattern::Token
+        | Pattern::Term
         | Pattern::Rest
         | Pattern::Parts => (Code::IrType, "use `convert` for the same number, `bitcast` for the same bits"),
     };
@@ -236,10 +240,12 @@ fn mismatch(cx: &mut Context<'_>, inst: &Inst, pattern: Pattern, operand: ValueI
 /// Whether the results are those that the row gives, of types that values can have.
 pub(super) fn results(cx: &mut Context<'_>, inst: &Inst) {
     let patterns = inst.op.row().results;
-    let rest = patterns == [Pattern::Rest];
-    if !rest && inst.results.len() != patterns.len() {
-        let (name, asked) = (names::operation(inst), names::count(patterns.len(), "result"));
-        let message = format!("{name} gives {asked}, here are {}", inst.results.len());
+    let rest = patterns.last() == Some(&Pattern::Rest);
+    let (asked, given) = (patterns.len() - usize::from(rest), inst.results.len());
+    if given < asked || (given > asked && !rest) {
+        let (name, asked) = (names::operation(inst), names::count(asked, "result"));
+        let least = if rest { "at least " } else { "" };
+        let message = format!("{name} gives {least}{asked}, here are {given}");
         return cx.report(Code::IrCount, inst, message, "name each result before `=`");
     }
     for (i, result) in inst.results.iter().enumerate() {

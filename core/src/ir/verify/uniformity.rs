@@ -154,7 +154,7 @@ impl<'a> Analysis<'a> {
             let left = match inst.op {
                 Op::If | Op::Switch => self.choice(*id, inst, flow),
                 Op::Loop => self.repetition(*id, inst, flow),
-                Op::Break | Op::Continue | Op::While | Op::Return => self.jump(*id, inst, flow),
+                Op::Break | Op::Continue | Op::While | Op::Return | Op::Tail => self.jump(*id, inst, flow),
                 _computes => {
                     self.transfer(inst);
                     continue;
@@ -233,7 +233,7 @@ impl<'a> Analysis<'a> {
 
     fn jump(&mut self, id: InstId, inst: &Inst, flow: Flow) -> Exits {
         let local = flow.local;
-        if inst.op == Op::Return {
+        if matches!(inst.op, Op::Return | Op::Tail) {
             return Exits { jumps: None, returns: Some(local) };
         }
         let Some(around) = self.loops.last().map(|l| &self.function.insts[*l]) else { return Exits::default() };
@@ -272,9 +272,13 @@ impl<'a> Analysis<'a> {
     }
 }
 
-/// Holds a module without recursion to the rules, callers before callees, so that what is known of all calls is known.
-pub(super) fn check(module: &Module, found: &mut Vec<Diagnostic>) {
-    let calls = calls::of_module(module);
+/// Holds a module whose kernels are not recursive to the rules, callers before callees, so that what is known of all calls is known.
+pub(super) fn check(module: &Module, task_form: &IndexVec<FunctionId, bool>, found: &mut Vec<Diagnostic>) {
+    let mut calls = calls::of_module(module);
+    // Nothing is done together in task form, and it may be recursive.
+    for id in task_form.ids().filter(|id| task_form[*id]) {
+        calls[id].clear();
+    }
     let decided = calls::decided_by_operands(module);
     let mut contexts: IndexVec<FunctionId, Option<Context>> = module.functions.iter().map(|_| None).collect();
     for id in callers_first(&calls) {

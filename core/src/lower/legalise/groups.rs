@@ -202,6 +202,26 @@ macro_rules! asynchronous {
             | Op::WgmmaWait
     };
 }
+/// Task form, which is never legalised: no kernel has it.
+macro_rules! task_form {
+    () => {
+        Op::CellNew
+            | Op::CellGet
+            | Op::CellLayout
+            | Op::CellOpen
+            | Op::CellFill
+            | Op::CellFree
+            | Op::TermShare
+            | Op::TermDrop
+            | Op::TermPack
+            | Op::TermTag
+            | Op::TermPayload
+            | Op::GlobalGet
+            | Op::Fork
+            | Op::Join
+            | Op::Tail
+    };
+}
 /// All arithmetic on scalars and vectors.
 macro_rules! arithmetic {
     () => {
@@ -238,5 +258,6 @@ macro_rules! not_arithmetic {
             | scans!()
             | fragments!()
             | asynchronous!()
+            | task_form!()
     };
 }

@@ -42,9 +42,13 @@ enum How {
 }
 
 /// Rewrites the accesses of a function.
-pub(super) fn run(function: &Function, cx: &mut Context<'_>) -> Result<Function, Diagnostic> {
-    let views = Views::of(function, cx.caps);
-    Rewriter::run(function, &mut Storage { caps: cx.caps, views })
+pub(super) fn run(function: Function, cx: &mut Context<'_>) -> Result<Function, Diagnostic> {
+    let views = Views::of(&function, cx.caps);
+    // Every memory that is accessed or held has a view.
+    if views.views.is_empty() {
+        return Ok(function);
+    }
+    Rewriter::run(&function, &mut Storage { caps: cx.caps, views })
 }
 
 /// What a device can store in a space.
@@ -126,7 +130,7 @@ impl Uses {
             // Fragments lie in arrays of their element.
             (fragments!(), scalar) => drop(self.plain.insert(scalar.into())),
             // Asynchronous operations exist only where memory is bytes; the rest has no memory.
-            (asynchronous!() | arithmetic!() | aggregates!() | control!(), _) => {}
+            (asynchronous!() | arithmetic!() | aggregates!() | control!() | task_form!(), _) => {}
             (
                 positions!() | subgroup_positions!() | barriers!() | votes!() | shuffles!() | reductions!() | scans!(),
                 _,
@@ -187,10 +191,11 @@ struct Place {
 }
 
 impl Pass for Storage<'_> {
+    fn concerns(&self, _: &Function, inst: &Inst) -> bool {
+        inst.op.accesses() > 0
+    }
+
     fn inst(&mut self, r: &mut Rewriter<'_>, inst: &Inst) -> Result<Option<Vec<Vec<ValueId>>>, Diagnostic> {
-        if inst.op.accesses() == 0 {
-            return Ok(None);
-        }
         let operands = self.operands(r, inst);
         let memory = inst.operands[0];
         let (view, space) = (self.views.get(memory), r.old.space(memory));
@@ -220,7 +225,7 @@ impl Pass for Storage<'_> {
                 Ok(Some(r.out.function.insts[id].results.iter().map(|v| vec![*v]).collect()))
             }
             arithmetic!() | aggregates!() | control!() | positions!() | subgroup_positions!() | barriers!() => Ok(None),
-            votes!() | shuffles!() | reductions!() | scans!() => Ok(None),
+            votes!() | shuffles!() | reductions!() | scans!() | task_form!() => Ok(None),
         }
     }
 

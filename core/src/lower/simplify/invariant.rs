@@ -108,7 +108,7 @@ impl Motion<'_> {
             Effect::Pure if inst.results.iter().any(|v| matches!(self.f.ty(*v), Type::Regs(..))) => false,
             Effect::Pure => sure.is_some() || is_cheap(self.f, id),
             Effect::Read => sure.is_some_and(|writes| self.is_unwritten(inst.operands[0], writes)),
-            Effect::Write | Effect::Atomic | Effect::Sync | Effect::Control | Effect::Trap => false,
+            Effect::Write | Effect::Atomic | Effect::Sync | Effect::Control | Effect::Trap | Effect::Heap => false,
         }
     }
 

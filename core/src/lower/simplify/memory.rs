@@ -50,7 +50,7 @@ pub(super) enum Touch {
 pub(super) fn touch(inst: &Inst) -> Touch {
     let first = inst.operands.first().copied();
     match (inst.op.row().effect, first) {
-        (Effect::Pure | Effect::Trap, _) => Touch::Nothing,
+        (Effect::Pure | Effect::Trap | Effect::Heap, _) => Touch::Nothing,
         (Effect::Read, Some(handle)) => Touch::Reads(handle),
         (Effect::Write, Some(handle)) => Touch::Writes(handle),
         (Effect::Atomic, Some(handle)) if inst.order() == Order::Relaxed => match inst.op {

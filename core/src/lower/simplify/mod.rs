@@ -29,18 +29,21 @@ mod memory;
 mod unroll;
 mod vectorise;
 
-use crate::ir::{Caps, Function, Module};
+use crate::ir::{Caps, Function, Module, task_form};
 use forward::{Forward, Memo};
 
 /// Most repetitions; what is left then is right, too, only not as simple as it could be.
 const ROUNDS: usize = 8;
 
-/// Simplifies all functions of a module for a device.
+/// Simplifies all functions of a module for a device. Those in task form stay as they are: no device has them, and their terms
+/// have owners.
 pub fn run(module: &mut Module, caps: &Caps) {
-    for function in module.functions.iter_mut() {
+    let task_form = task_form(module);
+    for (function, _) in module.functions.iter_mut().zip(task_form.iter()).filter(|(_, task_form)| !**task_form) {
         function_to_fixpoint(function, caps);
     }
-    if dead::parameters(module) {
+    // What such a function calls keeps its parameters.
+    if !task_form.iter().any(|task_form| *task_form) && dead::parameters(module) {
         for function in module.functions.iter_mut() {
             function_to_fixpoint(function, caps);
         }

@@ -39,10 +39,17 @@ impl Cursor<'_> {
             AttrKind::Spaces => self.enclosed(kind, Cursor::spaces).map(Attr::Spaces),
             AttrKind::Pending => self.enclosed(kind, |c| c.count("a number")).map(Attr::Pending),
             AttrKind::Code => self.enclosed(kind, |c| c.count("a number")).map(Attr::Code),
+            AttrKind::Field => self.enclosed(kind, |c| c.count("a number")).map(Attr::Field),
             AttrKind::Shape => self.enclosed(kind, Cursor::shape).map(Attr::Shape),
             AttrKind::MatrixA => self.enclosed(kind, |c| c.shared_matrix("m")).map(Attr::MatrixA),
             AttrKind::MatrixB => self.enclosed(kind, |c| c.shared_matrix("n")).map(Attr::MatrixB),
-            AttrKind::Dim | AttrKind::Callee | AttrKind::Cases | AttrKind::Offset | AttrKind::SourceOffset => {
+            AttrKind::Dim
+            | AttrKind::Callee
+            | AttrKind::Cases
+            | AttrKind::Offset
+            | AttrKind::SourceOffset
+            | AttrKind::Cell
+            | AttrKind::Global => {
                 let message = format!("`{}` is not written behind the operands", kind.name());
                 let span = self.span(self.peek());
                 self.fail(Code::IrSyntax, span, message, "")

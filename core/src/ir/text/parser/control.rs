@@ -27,6 +27,9 @@ impl<'a> Body<'_, 'a> {
             Syntax::Switch => self.switch(head, names),
             Syntax::Loop => self.repeat(head, names),
             Syntax::Call => self.call(head),
+            Syntax::Join => self.join(head),
+            Syntax::Cell => self.cell(head),
+            Syntax::Global => self.global(head),
             Syntax::While => self.while_next(head),
             Syntax::Jump => self.jump(head),
         }
@@ -162,7 +165,7 @@ impl<'a> Body<'_, 'a> {
 
     fn call(&mut self, head: Head) -> Parse<Done> {
         let (name, span) = self.cursor.name(Kind::Function, "the function's name")?;
-        let callee = self.signatures.find(self.cursor, name, span);
+        let callee = self.signatures.functions.find(self.cursor, "function", name, span);
         self.cursor.expect(b'(', "after the function's name")?;
         let operands = if self.cursor.at_sign(b')') { Operands::default() } else { self.arguments()? };
         self.cursor.expect(b')', "after the arguments")?;
@@ -172,7 +175,61 @@ impl<'a> Body<'_, 'a> {
         let values = self.typed_all((&what, span), &operands, &signature.params, true)?;
         let span = self.header_span(head);
         let inst = Inst::new(head.op, None, values, span);
-        Ok(self.append(Inst { attrs: vec![Attr::Callee(callee)], ..inst }, &signature.results))
+        let results = match head.op {
+            Op::Fork => vec![Type::Token],
+            Op::Tail => vec![],
+            _calls => signature.results.clone(),
+        };
+        Ok(self.append(Inst { attrs: vec![Attr::Callee(callee)], ..inst }, &results))
+    }
+
+    /// `join @f %token`.
+    fn join(&mut self, head: Head) -> Parse<Done> {
+        let (name, span) = self.cursor.name(Kind::Function, "the name of the function that was forked")?;
+        let callee = self.signatures.functions.find(self.cursor, "function", name, span);
+        let token = self.operand()?;
+        let token = self.typed(token, Some(Type::Token))?;
+        let Some(callee) = callee? else { return Err(self.cursor.reported()) };
+        let inst = Inst::new(head.op, None, vec![token], self.header_span(head));
+        Ok(self.append(Inst { attrs: vec![Attr::Callee(callee)], ..inst }, &self.signatures.rows[callee].results))
+    }
+
+    /// `cell.new @node %a, 3` and the other operations on cells of a layout.
+    fn cell(&mut self, head: Head) -> Parse<Done> {
+        let (name, span) = self.cursor.name(Kind::Function, "the name of a layout")?;
+        let layout = self.signatures.layouts.find(self.cursor, "layout", name, span);
+        let operands = self.operands()?;
+        let mut attrs = self.cursor.attributes(head.op)?;
+        let Some(layout) = layout? else { return Err(self.cursor.reported()) };
+        let fields = &self.signatures.fields[layout];
+        let first: &[Type] = if head.op == Op::CellNew { &[] } else { &[Type::Term] };
+        let asked: Vec<Type> = match head.op {
+            Op::CellNew | Op::CellFill => first.iter().chain(fields).copied().collect(),
+            _takes_the_cell_alone => first.to_vec(),
+        };
+        let values = self.typed_all((head.op.name(), head.span), &operands, &asked, true)?;
+        let mut inst = Inst::new(head.op, head.ty, values, self.header_span(head));
+        attrs.push(Attr::Cell(layout));
+        attrs.into_iter().for_each(|attr| inst.set(attr));
+        let results = match head.op {
+            Op::CellGet => {
+                inst.ty = inst.ty.or_else(|| fields.get(inst.field() as usize).copied());
+                inst.ty.into_iter().collect()
+            }
+            Op::CellOpen => [Type::Term].iter().chain(fields).copied().collect(),
+            _makes_a_cell => vec![Type::Term],
+        };
+        Ok(self.append(inst, &results))
+    }
+
+    /// `global.get @table`.
+    fn global(&mut self, head: Head) -> Parse<Done> {
+        let (name, span) = self.cursor.name(Kind::Function, "the name of a global")?;
+        let Some(global) = self.signatures.globals.find(self.cursor, "global", name, span)? else {
+            return Err(self.cursor.reported());
+        };
+        let inst = Inst::new(head.op, None, vec![], self.header_span(head));
+        Ok(self.append(Inst { attrs: vec![Attr::Global(global)], ..inst }, &[Type::Term]))
     }
 
     /// Operands that may start on a line of their own.

@@ -10,6 +10,9 @@ use crate::ir::types::Type;
 use crate::span::Span;
 use std::ops::Range;
 
+/// The words that start what stands in a module.
+const ITEMS: [&str; 4] = ["fn", "kernel", "layout", "global"];
+
 /// A function without its body.
 #[derive(Debug)]
 pub struct Header<'a> {
@@ -27,20 +30,20 @@ impl<'a> Cursor<'a> {
         self.peek().kind == Kind::End
     }
 
-    /// Whether a function or kernel starts here, so that what stood before cannot go on.
+    /// Whether a function, kernel, layout or global starts here, so that what stood before cannot go on.
     fn at_item(&self) -> bool {
         let token = self.peek();
-        let word = token.kind == Kind::Word && token.first && matches!(self.slice(token), "fn" | "kernel");
+        let word = token.kind == Kind::Word && token.first && ITEMS.contains(&self.slice(token));
         word && self.peek_at(1).kind == Kind::Function
     }
 
-    /// The name of the function or kernel that starts here.
-    pub fn item_name(&self) -> Option<(&'a str, Span)> {
+    /// The word and the name of what starts here.
+    pub fn item_name(&self) -> Option<(&'a str, &'a str, Span)> {
         let name = self.peek_at(1);
-        self.at_item().then(|| (&self.slice(name)[1..], self.span(name)))
+        self.at_item().then(|| (self.slice(self.peek()), &self.slice(name)[1..], self.span(name)))
     }
 
-    /// Goes to the next function or kernel, but forward from `start` in any case.
+    /// Goes to the next of these, but forward from `start` in any case.
     pub fn skip_item(&mut self, start: usize) {
         while !self.at_end() && (self.position() == start || !self.at_item()) {
             self.next();
@@ -74,7 +77,7 @@ impl<'a> Header<'a> {
         } else if cursor.eat_word("fn") {
             false
         } else {
-            return cursor.unexpected("`fn` or `kernel`");
+            return cursor.unexpected("`fn`, `kernel`, `layout` or `global`");
         };
         let (name, span) = cursor.name(Kind::Function, "a name such as `@saxpy`")?;
         let function = Function::new(&*unquoted(name), span);

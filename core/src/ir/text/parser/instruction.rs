@@ -50,9 +50,13 @@ impl<'a> Body<'_, 'a> {
     pub fn inner_instruction(&mut self) -> Parse<Done> {
         let head = self.head()?;
         match syntax(head.op) {
-            Some(Syntax::Call) => self.control(Syntax::Call, head, &[]),
+            Some(syntax @ (Syntax::Call | Syntax::Join | Syntax::Cell | Syntax::Global))
+                if !head.op.is_terminator() =>
+            {
+                self.control(syntax, head, &[])
+            }
             None => self.by_table(head),
-            Some(Syntax::If | Syntax::Switch | Syntax::Loop | Syntax::While | Syntax::Jump) => {
+            Some(_regions_and_jumps) => {
                 let message = format!("`{}` cannot stand in parentheses", head.op.name());
                 self.cursor.fail(Code::IrSyntax, head.span, message, "write it as a statement of its own")
             }
@@ -186,6 +190,7 @@ impl<'a> Body<'_, 'a> {
             | Pattern::First
             | Pattern::Fragment
             | Pattern::Token
+            | Pattern::Term
             | Pattern::Rest
             | Pattern::Parts => None,
         };

@@ -5,6 +5,7 @@
 //! | [`cursor`] | tokens; keeps the errors |
 //! | [`types`] | types and shapes |
 //! | [`header`] | what stands before a body: parameters, results, how a kernel is launched |
+//! | [`tables`] | layouts and globals |
 //! | [`body`] | regions and statements; knows which names are visible |
 //! | [`instruction`] | operations as the table says |
 //! | [`control`] | operations that have a syntax of their own |
@@ -18,21 +19,21 @@ mod header;
 mod instruction;
 mod operands;
 mod scope;
+mod tables;
 mod types;
 
 use super::lexer;
-use super::words::{quoted, unquoted};
 use super::{Parsed, run};
-use crate::diag::{Code, Diagnostic};
+use crate::diag::Diagnostic;
 use crate::idx::IndexVec;
 use crate::ir::function::{FunctionId, Module};
+use crate::ir::heap::{GlobalId, LayoutId};
 use crate::ir::types::Type;
-use crate::name::Name;
-use crate::span::{SourceId, Span};
+use crate::span::SourceId;
 use body::Body;
 use cursor::{Cursor, Parse};
 use header::Header;
-use std::collections::HashMap;
+use tables::{Names, Tables};
 
 /// What a call has to know.
 #[derive(Debug)]
@@ -41,11 +42,14 @@ pub struct Signature {
     results: Vec<Type>,
 }
 
-/// The functions of a text by name. One whose header could not be read has a name only.
+/// What the names of a text stand for. Functions, layouts and globals have names of their own each.
 #[derive(Debug, Default)]
 pub struct Signatures {
-    names: HashMap<Name, (Option<FunctionId>, Span)>,
+    functions: Names<FunctionId>,
     rows: IndexVec<FunctionId, Signature>,
+    layouts: Names<LayoutId>,
+    fields: IndexVec<LayoutId, Vec<Type>>,
+    globals: Names<GlobalId>,
 }
 
 /// Reads a text; see [`super::parse`].
@@ -54,8 +58,10 @@ pub fn parse(source: SourceId, text: &str) -> Result<Parsed, Vec<Diagnostic>> {
     let lexed = lexer::lex(text, start, text.len());
     let mut cursor = Cursor::new(source, text, &lexed.tokens, "text");
     let mut signatures = Signatures::default();
-    let headers = headers(&mut cursor, &mut signatures);
-    let mut module = Module::default();
+    let mut tables = Tables::default();
+    let headers = headers(&mut cursor, &mut signatures, &mut tables);
+    let mut module = Module { layouts: std::mem::take(&mut tables.layouts), ..Module::default() };
+    module.globals = tables.globals(&mut cursor, &signatures);
     for header in headers {
         module.functions.push(Body::parse(&mut cursor, &signatures, header));
     }
@@ -74,8 +80,8 @@ pub fn parse(source: SourceId, text: &str) -> Result<Parsed, Vec<Diagnostic>> {
     if errors.is_empty() { Ok(Parsed { module, runs }) } else { Err(errors) }
 }
 
-/// Reads all headers; bodies are skipped.
-fn headers<'a>(cursor: &mut Cursor<'a>, signatures: &mut Signatures) -> Vec<Header<'a>> {
+/// Reads layouts, globals and all headers; bodies are skipped.
+fn headers<'a>(cursor: &mut Cursor<'a>, signatures: &mut Signatures, tables: &mut Tables<'a>) -> Vec<Header<'a>> {
     let mut headers = vec![];
     loop {
         let start = cursor.position();
@@ -83,15 +89,26 @@ fn headers<'a>(cursor: &mut Cursor<'a>, signatures: &mut Signatures) -> Vec<Head
             return headers;
         }
         let name = cursor.item_name();
-        match Header::parse(cursor) {
-            Ok(header) if signatures.declare(cursor, &header).is_ok() => headers.push(header),
-            Ok(_) => {}
-            Err(_) => {
-                if let Some((name, span)) = name {
-                    signatures.names.entry(Name::new(unquoted(name))).or_insert((None, span));
+        let read = if cursor.eat_word("layout") {
+            tables.layout(cursor, signatures)
+        } else if cursor.eat_word("global") {
+            tables.global(cursor, signatures)
+        } else {
+            Header::parse(cursor).and_then(|header| {
+                signatures.declare(cursor, &header)?;
+                headers.push(header);
+                Ok(())
+            })
+        };
+        if read.is_err() {
+            if let Some((item, name, span)) = name {
+                match item {
+                    "layout" => signatures.layouts.declare_unread(name, span),
+                    "global" => signatures.globals.declare_unread(name, span),
+                    _function => signatures.functions.declare_unread(name, span),
                 }
-                cursor.skip_item(start);
             }
+            cursor.skip_item(start);
         }
     }
 }
@@ -99,24 +116,10 @@ fn headers<'a>(cursor: &mut Cursor<'a>, signatures: &mut Signatures) -> Vec<Head
 impl Signatures {
     fn declare(&mut self, cursor: &mut Cursor<'_>, header: &Header<'_>) -> Parse<()> {
         let f = &header.function;
-        if let Some((_, first)) = self.names.get(&f.name) {
-            let message = format!("`@{}` is defined twice", quoted(&f.name));
-            let diagnostic = Diagnostic::new(Code::IrRedefinition, f.span, message).label(*first, "first here");
-            return Err(cursor.report(diagnostic));
-        }
+        let id = self.rows.next_id();
+        self.functions.declare(cursor, f.name.clone(), f.span, id)?;
         let params = f.params.iter().map(|p| f.ty(*p)).collect();
-        let id = self.rows.push(Signature { params, results: f.results.clone() });
-        self.names.insert(f.name.clone(), (Some(id), f.span));
+        self.rows.push(Signature { params, results: f.results.clone() });
         Ok(())
-    }
-
-    /// The function of a name as it is written; none if what is wrong with it has been said.
-    fn find(&self, cursor: &mut Cursor<'_>, written: &str, span: Span) -> Parse<Option<FunctionId>> {
-        let name = unquoted(written);
-        if let Some((id, _)) = self.names.get(&*name) {
-            return Ok(*id);
-        }
-        let message = format!("there is no function `@{written}`");
-        cursor.unknown(Code::IrName, span, message, &name, self.names.keys().map(Name::as_str), "@")
     }
 }

@@ -22,6 +22,9 @@ impl<'a> Printer<'a> {
             Some(Syntax::Switch) => self.switch(inst),
             Some(Syntax::Loop) => self.repeat(inst),
             Some(Syntax::Call) => self.call(inst),
+            Some(Syntax::Join) => self.join(inst),
+            Some(Syntax::Cell) => self.cell(inst),
+            Some(Syntax::Global) => self.global(inst),
             Some(Syntax::While) => self.while_next(inst),
             Some(Syntax::Jump) => self.jump(inst),
             None => self.by_table(inst),
@@ -53,7 +56,9 @@ impl<'a> Printer<'a> {
                 let params = inst.regions.first().map_or(&[][..], |r| &self.function.regions[*r].params);
                 types(&inst.results) != types(params)
             }
-            Some(Syntax::Call | Syntax::While | Syntax::Jump) | None => false,
+            Some(Syntax::Call | Syntax::Join | Syntax::Cell | Syntax::Global | Syntax::While | Syntax::Jump) | None => {
+                false
+            }
         }
     }
 
@@ -199,9 +204,37 @@ impl<'a> Printer<'a> {
             let f = &self.module.functions[id];
             f.params.iter().map(|p| f.ty(*p)).collect()
         });
-        let name = callee.map_or("?".to_string(), |id| quoted(&self.callees[id.index()]).into_owned());
+        let name = self.callee(inst);
         let operands = self.values(&inst.operands, &params);
-        self.out.push_str(&format!("call @{name}({operands})"));
+        self.out.push_str(&format!("{} @{name}({operands})", inst.op.name()));
+    }
+
+    fn callee(&self, inst: &Inst) -> String {
+        item(&self.items.functions, inst.callee().map(|id| id.index()))
+    }
+
+    fn join(&mut self, inst: &Inst) {
+        let (name, operands) = (self.callee(inst), self.values(&inst.operands, &[]));
+        self.out.push_str(&format!("join @{name} {operands}"));
+    }
+
+    fn cell(&mut self, inst: &Inst) {
+        let first = usize::from(inst.op != Op::CellNew);
+        let layout = inst.cell().and_then(|id| self.module.layouts.get(id));
+        let fields = layout.map_or(&[][..], |layout| &layout.fields);
+        let types: Vec<Type> = [Type::Term].iter().take(first).chain(fields).copied().collect();
+        self.head(inst);
+        self.out.push_str(&format!(" @{}", item(&self.items.layouts, inst.cell().map(|id| id.index()))));
+        let operands = self.values(&inst.operands, &types);
+        if !operands.is_empty() {
+            self.out.push_str(&format!(" {operands}"));
+        }
+        self.attributes(inst);
+    }
+
+    fn global(&mut self, inst: &Inst) {
+        let name = item(&self.items.globals, inst.global().map(|id| id.index()));
+        self.out.push_str(&format!("{} @{name}", inst.op.name()));
     }
 
     /// The innermost loop's parameters and results.
@@ -244,6 +277,11 @@ impl<'a> Printer<'a> {
     }
 }
 
+/// The name of something that a module holds.
+fn item(names: &[String], position: Option<usize>) -> String {
+    position.and_then(|i| names.get(i)).map_or("?".into(), |name| quoted(name).into_owned())
+}
+
 fn offset_text(offset: i32) -> String {
     match offset {
         0 => String::new(),
@@ -268,12 +306,18 @@ fn attribute_text(attr: &Attr) -> Option<String> {
             let words = [(spaces.shared, "shared"), (spaces.global, "global")];
             words.iter().filter(|(set, _)| *set).map(|(_, word)| *word).collect::<Vec<_>>().join(", ")
         }
-        Attr::Pending(n) | Attr::Code(n) => n.to_string(),
+        Attr::Pending(n) | Attr::Code(n) | Attr::Field(n) => n.to_string(),
         Attr::Shape(shape) => shape.to_string(),
         Attr::MatrixA(matrix) => matrix_text(matrix, "m"),
         Attr::MatrixB(matrix) => matrix_text(matrix, "n"),
         // They have places of their own.
-        Attr::Dim(_) | Attr::Callee(_) | Attr::Cases(_) | Attr::Offset(_) | Attr::SourceOffset(_) => return None,
+        Attr::Dim(_)
+        | Attr::Callee(_)
+        | Attr::Cases(_)
+        | Attr::Offset(_)
+        | Attr::SourceOffset(_)
+        | Attr::Cell(_)
+        | Attr::Global(_) => return None,
     })
 }
 

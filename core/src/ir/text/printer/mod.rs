@@ -11,25 +11,44 @@ use crate::ir::attrs::ParamAttrs;
 use crate::ir::function::{Def, Function, FunctionId, Launch, Memory, Module, RegionId, ValueId};
 use crate::ir::ops::Op;
 use crate::ir::types::{Scalar, Type};
-use names::{Names, function_names};
+use names::{ItemNames, Names};
 
 /// The text of a module.
 pub fn print(module: &Module) -> String {
-    let callees = function_names(module);
-    let functions: Vec<String> = module.functions.ids().map(|id| print_one(module, id, &callees)).collect();
-    functions.join("\n")
+    let items = ItemNames::new(module);
+    let mut parts = vec![];
+    let tables = tables(module, &items);
+    if !tables.is_empty() {
+        parts.push(tables);
+    }
+    parts.extend(module.functions.ids().map(|id| print_one(module, id, &items)));
+    parts.join("\n")
+}
+
+/// Layouts and globals, one a line.
+fn tables(module: &Module, items: &ItemNames) -> String {
+    let mut out = String::new();
+    for (layout, name) in module.layouts.iter().zip(&items.layouts) {
+        let fields: Vec<String> = layout.fields.iter().map(Type::to_string).collect();
+        out.push_str(&format!("layout @{}({})\n", quoted(name), fields.join(", ")));
+    }
+    for (global, name) in module.globals.iter().zip(&items.globals) {
+        let function = items.functions.get(global.function.index()).map_or("?".into(), |name| quoted(name));
+        out.push_str(&format!("global @{} = @{function}\n", quoted(name)));
+    }
+    out
 }
 
 /// The text of one of its functions.
 pub fn print_function(module: &Module, id: FunctionId) -> String {
-    print_one(module, id, &function_names(module))
+    print_one(module, id, &ItemNames::new(module))
 }
 
-fn print_one(module: &Module, id: FunctionId, callees: &[String]) -> String {
+fn print_one(module: &Module, id: FunctionId, items: &ItemNames) -> String {
     let function = &module.functions[id];
     let names = Names::new(function);
-    let mut printer = Printer { module, function, callees, names, out: String::new(), indent: 0, frames: vec![] };
-    printer.function(&callees[id.index()]);
+    let mut printer = Printer { module, function, items, names, out: String::new(), indent: 0, frames: vec![] };
+    printer.function(&items.functions[id.index()]);
     printer.out
 }
 
@@ -49,7 +68,7 @@ enum Frame<'a> {
 struct Printer<'a> {
     module: &'a Module,
     function: &'a Function,
-    callees: &'a [String],
+    items: &'a ItemNames,
     names: Names,
     out: String,
     indent: usize,

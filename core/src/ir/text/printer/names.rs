@@ -7,6 +7,7 @@ use super::is_number;
 use crate::idx::IndexVec;
 use crate::ir::function::{Function, Module, ValueId};
 use crate::ir::text::words::quoted;
+use crate::name::Name;
 use std::collections::{HashMap, HashSet};
 
 /// The names of a function's values, as far as they have been printed.
@@ -111,16 +112,38 @@ pub fn name_of(function: &Function, value: ValueId) -> Option<&str> {
     function.values[value].name.as_deref().filter(|name| !is_number(name))
 }
 
-/// Names for the functions of a module, each different.
-pub fn function_names(module: &Module) -> Vec<String> {
+/// Names for what a module holds, different in each table.
+#[derive(Debug)]
+pub struct ItemNames {
+    /// Of functions and kernels.
+    pub functions: Vec<String>,
+    /// Of layouts.
+    pub layouts: Vec<String>,
+    /// Of globals.
+    pub globals: Vec<String>,
+}
+
+impl ItemNames {
+    /// The names that a module is printed with.
+    pub fn new(module: &Module) -> ItemNames {
+        ItemNames {
+            functions: different(module.functions.iter().map(|f| &f.name)),
+            layouts: different(module.layouts.iter().map(|l| &l.name)),
+            globals: different(module.globals.iter().map(|g| &g.name)),
+        }
+    }
+}
+
+/// Names, each with a number behind it if it has stood before.
+fn different<'a>(asked: impl Iterator<Item = &'a Name>) -> Vec<String> {
     let mut taken: HashSet<String> = HashSet::new();
     let mut names = vec![];
-    for function in module.functions.iter() {
-        let mut name = function.name.to_string();
+    for original in asked {
+        let mut name = original.to_string();
         let mut n = 0;
         while taken.contains(&name) {
             n += 1;
-            name = format!("{}.{n}", function.name);
+            name = format!("{original}.{n}");
         }
         taken.insert(name.clone());
         names.push(name);

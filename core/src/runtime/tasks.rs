@@ -1,0 +1,127 @@
+//! The interface of what runs functions in task form: a heap of cells, and calls of functions that work on it.
+//!
+//! Invariant: words go in and out as `u32`. A word that is given to a runner is given with its ownership, unless a method says that it
+//! only looks; a word that comes out of a call is owned by the caller.
+
+use crate::diag::{Code, Diagnostic};
+use crate::ir::heap::{GlobalId, LayoutId};
+use crate::ir::{FunctionId, Module};
+use crate::span::Span;
+use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
+
+/// Why a run ended before its result was there. The heap can be asked for its statistics afterwards and for nothing else.
+#[derive(Clone, Debug)]
+pub enum Fault {
+    /// `trap_if` with this code.
+    Trap(u32),
+    /// A global that is needed to compute itself.
+    SelfDependent(GlobalId),
+    /// More live cells than `limit` bytes hold.
+    Memory {
+        /// How many bytes.
+        limit: u64,
+    },
+    /// Calls nested so deeply that what they keep takes more than `limit` bytes.
+    Stack {
+        /// How many bytes.
+        limit: u64,
+    },
+    /// The run was told to stop.
+    Interrupted,
+    /// Something else, told as a diagnostic.
+    Device(Diagnostic),
+}
+
+impl Fault {
+    /// The fault as a diagnostic, in terms of the IR. Who made the module knows better what its traps mean.
+    pub fn diagnostic(&self, module: &Module) -> Diagnostic {
+        let mib = |bytes: &u64| bytes >> 20;
+        match self {
+            Fault::Trap(code) => Diagnostic::new(Code::Trap, Span::NONE, format!("trap {code}")),
+            Fault::SelfDependent(id) => {
+                let (name, span) =
+                    module.globals.get(*id).map_or(("?", Span::NONE), |global| (global.name.as_str(), global.span));
+                let message = format!("the global `@{name}` is needed to compute itself");
+                Diagnostic::new(Code::SelfDependent, span, message)
+            }
+            Fault::Memory { limit } => {
+                let message = format!("out of memory: what is live takes more than {} MiB", mib(limit));
+                Diagnostic::new(Code::OutOfMemory, Span::NONE, message).hint("allow more with `--memory`")
+            }
+            Fault::Stack { limit } => {
+                let message = format!("calls are nested so deeply that they take more than {} MiB", mib(limit));
+                Diagnostic::new(Code::TooManyCalls, Span::NONE, message)
+                    .hint("look for a recursion that never ends, or make the last step of a function a call")
+            }
+            Fault::Interrupted => Diagnostic::new(Code::Interrupted, Span::NONE, "stopped"),
+            Fault::Device(diagnostic) => diagnostic.clone(),
+        }
+    }
+}
+
+/// What a run took so far.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct TaskStats {
+    /// Cells that were made in new memory.
+    pub allocated: u64,
+    /// Cells that were made in holes.
+    pub reused: u64,
+    /// Cells whose memory was given back.
+    pub freed: u64,
+    /// Cells that live now.
+    pub live: u64,
+    /// Most cells that lived at a time.
+    pub most_live: u64,
+    /// Bytes of the cells that live now.
+    pub live_bytes: u64,
+    /// Most bytes of cells that lived at a time.
+    pub most_bytes: u64,
+    /// Tasks that were forked.
+    pub forks: u64,
+    /// Tasks that ran on another thread than the one that forked them.
+    pub steals: u64,
+    /// Calls of functions, tail calls included.
+    pub calls: u64,
+}
+
+/// How functions in task form run.
+#[derive(Clone, Debug)]
+pub struct TaskOptions {
+    /// Most bytes of live cells.
+    pub memory: u64,
+    /// Most bytes of nested calls, of each thread.
+    pub stack: u64,
+    /// Set by another thread to end the run.
+    pub interrupt: Option<Arc<AtomicBool>>,
+    /// Whether `cell.open` gives holes; all memory is given back and taken anew without it.
+    pub reuse: bool,
+    /// An artificial shortage: each n-th cell that is made fails for lack of memory, once.
+    pub fail_each: Option<u64>,
+    /// How many threads run tasks; a runner may have fewer.
+    pub threads: usize,
+}
+
+impl Default for TaskOptions {
+    fn default() -> TaskOptions {
+        TaskOptions { memory: 4 << 30, stack: 1 << 30, interrupt: None, reuse: true, fail_each: None, threads: 1 }
+    }
+}
+
+/// A heap, and functions that run on it.
+pub trait Runner {
+    /// Calls a function. Parameters and results are words of 32 bits: a `term`, a number of 32 bits, or a truth value as 0 or 1.
+    fn call(&mut self, function: FunctionId, arguments: &[u32]) -> Result<Vec<u32>, Fault>;
+    /// The layout of the cell that a word names; none for other words and for what is no word of this heap. Only looks.
+    fn layout(&self, cell: u32) -> Option<LayoutId>;
+    /// A field of a cell; 0 if there is none. Only looks: a `term` that is kept must be shared.
+    fn field(&self, cell: u32, field: usize) -> u32;
+    /// A new cell, which takes the fields' ownership.
+    fn new_cell(&mut self, layout: LayoutId, fields: &[u32]) -> Result<u32, Fault>;
+    /// Makes two ownerships of one.
+    fn share(&mut self, word: u32);
+    /// Gives an ownership back.
+    fn drop(&mut self, word: u32);
+    /// What was taken so far.
+    fn stats(&self) -> TaskStats;
+}
