@@ -3,11 +3,12 @@
 
 use girih_core::diag::{Code, Diagnostic};
 use girih_core::ir::{FunctionId, Module, Type, Verified, text, verify};
+use girih_core::lower;
 use girih_core::runtime::{
     Argument, BufferId, Command, Constant, Device, Dispatch, Grid, LoadOptions, Memory, ProgramId,
 };
 use girih_core::span::Sources;
-use girih_cpu::{Cpu, Settings, open};
+use girih_cpu::{Cpu, Settings, caps, open};
 use std::time::{Duration, Instant};
 
 fn cpu(threads: usize) -> Cpu {
@@ -282,4 +283,16 @@ kernel @all_at_once(%m: buffer) workgroup(1) cooperative {
     let errors = cpu(1).load(&module, &kernels, &LoadOptions::default()).unwrap_err();
     assert_eq!(errors[0].code, Code::NeedsFeature);
     assert!(errors[0].message.contains("cooperative_launch"), "{}", errors[0].message);
+}
+
+#[test]
+fn the_text_of_the_code_is_the_same_each_time() {
+    let module = module(SUM);
+    let kernels: Vec<FunctionId> = module.kernels().collect();
+    let text = || {
+        let compiled = lower::compile(&module, &kernels, &caps(false), &LoadOptions::default()).unwrap();
+        girih_cpu::emit(&compiled).unwrap()
+    };
+    assert!(text().contains("atomic_rmw"), "{}", text());
+    assert_eq!(text(), text());
 }
