@@ -38,12 +38,15 @@ pub struct TaskCalls {
     pub lines: Vec<(String, RunLine)>,
 }
 
+/// Makes a runner for the functions of a module.
+pub type MakeRunner<'a> = dyn FnMut(&Verified<Module>) -> Result<Box<dyn Runner>, Diagnostic> + 'a;
+
 /// Makes the calls, each on a runner of its own; says what came out wrong. Lines for the checked reference machine alone are left out
 /// unless the runner is one.
 pub fn run_tasks(
     calls: &TaskCalls,
     checked: bool,
-    runner: &mut dyn FnMut(&Verified<Module>) -> Result<Box<dyn Runner>, Diagnostic>,
+    runner: &mut MakeRunner<'_>,
 ) -> Vec<String> {
     let mut wrong = vec![];
     for (name, line) in calls.lines.iter().filter(|(_, line)| checked || !line.checked) {
