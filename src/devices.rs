@@ -2,9 +2,10 @@
 //!
 //! | name | device |
 //! |---|---|
-//! | `auto` | CUDA if there is a card, else a graphics card through wgpu, else the reference machine |
+//! | `auto` | CUDA if there is a card, else a graphics card through wgpu, else the processor, else the reference machine |
+//! | `cpu` | native code on all cores of the processor |
 //! | `interpreter`, `interpreter:16` | the reference machine, with subgroups of 16 |
-//! | `lowered:web`, `lowered:sm_80` | the reference machine on kernels lowered for WebGPU's defaults or a CUDA card |
+//! | `lowered:web`, `lowered:sm_80` | the reference machine on kernels lowered for WebGPU's defaults or a CUDA card; also `lowered:cpu` |
 //! | `ptx`, `ptx:sm_75` | a reading of the PTX for that architecture (`sm_90a`), on the host |
 //! | `wgpu`, `wgpu:1`, `wgpu:lavapipe` | the first hardware adapter, or the one of this number or name |
 //! | `cuda`, `cuda:1` | the first CUDA card, or the card of this number |
@@ -27,6 +28,8 @@ pub enum Selector {
     Lowered(Profile),
     /// A reading of the PTX for an architecture, on the host.
     Ptx(Target),
+    /// Native code on the processor.
+    Cpu,
     /// An adapter of wgpu, by number or part of its name.
     Wgpu(Option<String>),
     /// A CUDA card, by number.
@@ -38,18 +41,26 @@ pub enum Selector {
 pub enum Profile {
     /// WebGPU's defaults.
     Web,
+    /// The same with the features that browsers offer: `f16` and subgroups.
+    WebExtended,
     /// A CUDA card of this compute capability, 90 for 9.0.
     Cuda(u32),
+    /// A processor, without what only some have.
+    Cpu,
 }
 
 impl Profile {
-    /// The profile of a name: `web`, `sm_75`, `sm_90`.
+    /// The profile of a name: `web`, `web-extended`, `cpu`, `sm_75`, `sm_90`.
     pub fn parse(name: &str) -> Result<Profile, String> {
         match name {
             "web" => Ok(Profile::Web),
+            "web-extended" => Ok(Profile::WebExtended),
+            "cpu" => Ok(Profile::Cpu),
             _ => match name.strip_prefix("sm_").map(str::parse) {
                 Some(Ok(sm)) => Ok(Profile::Cuda(sm)),
-                Some(Err(_)) | None => Err(format!("`{name}` is no profile: use `web` or `sm_90`")),
+                Some(Err(_)) | None => {
+                    Err(format!("`{name}` is no profile: use `web`, `web-extended`, `cpu` or `sm_90`"))
+                }
             },
         }
     }
@@ -58,7 +69,9 @@ impl Profile {
     pub fn caps(self) -> Caps {
         match self {
             Profile::Web => Caps::web(),
+            Profile::WebExtended => Caps::web_extended(),
             Profile::Cuda(sm) => Caps::cuda(sm, sm >= 90),
+            Profile::Cpu => girih_cpu::caps(false),
         }
     }
 }
@@ -77,6 +90,7 @@ impl Selector {
         };
         match kind {
             "auto" if rest.is_none() => Ok(Selector::Auto),
+            "cpu" if rest.is_none() => Ok(Selector::Cpu),
             "interpreter" => match number()?.unwrap_or(WIDTH as usize) {
                 width @ 1..=64 if width.is_power_of_two() => Ok(Selector::Interpreter(width as u32)),
                 width => Err(format!("subgroups of {width}: the width is a power of two, at most 64")),
@@ -91,7 +105,7 @@ impl Selector {
             "wgpu" if rest != Some("") => Ok(Selector::Wgpu(rest.map(str::to_owned))),
             "cuda" => number().map(|n| Selector::Cuda(n.unwrap_or(0))),
             _ => Err(format!(
-                "`{text}` is no device: use auto, interpreter, lowered:web, ptx:sm_90, wgpu, wgpu:N, cuda or cuda:N"
+                "`{text}` is no device: use auto, cpu, interpreter, lowered:web, ptx:sm_90, wgpu, wgpu:N, cuda or cuda:N"
             )),
         }
     }
@@ -105,13 +119,19 @@ pub fn open(selector: &Selector, profile: Option<Profile>) -> Result<Box<dyn Dev
         Selector::Interpreter(width) => Ok(interpreter(*width, caps)),
         Selector::Lowered(own) => Ok(interpreter(WIDTH, Some(own.caps()))),
         Selector::Ptx(target) => Ok(Box::new(girih_cuda::Emulator::new(*target))),
+        Selector::Cpu => cpu(caps),
         Selector::Wgpu(number) => wgpu(number.as_deref().unwrap_or("auto"), caps),
         Selector::Cuda(ordinal) => cuda(*ordinal, caps),
     }
 }
 
 fn open_best(caps: Option<Caps>) -> Box<dyn Device> {
-    cuda(0, caps.clone()).or_else(|_| wgpu("auto", caps)).unwrap_or_else(|_| interpreter(WIDTH, None))
+    let graphics = cuda(0, caps.clone()).or_else(|_| wgpu("auto", caps.clone()));
+    graphics.or_else(|_| cpu(caps)).unwrap_or_else(|_| interpreter(WIDTH, None))
+}
+
+fn cpu(profile: Option<Caps>) -> Result<Box<dyn Device>, Diagnostic> {
+    Ok(Box::new(girih_cpu::open(&girih_cpu::Settings { profile, ..girih_cpu::Settings::default() })?))
 }
 
 fn cuda(ordinal: usize, profile: Option<Caps>) -> Result<Box<dyn Device>, Diagnostic> {
@@ -161,6 +181,13 @@ pub fn find() -> (Vec<Found>, Vec<Diagnostic>) {
     let (info, caps) = (machine.info().clone(), machine.caps().clone());
     let mut found = vec![Found { name: "interpreter".into(), info, caps, problem: None }];
     let mut missing = vec![];
+    match cpu(None) {
+        Ok(device) => {
+            let (info, caps) = (device.info().clone(), device.caps().clone());
+            found.push(Found { name: "cpu".into(), info, caps, problem: None });
+        }
+        Err(error) => missing.push(error),
+    }
     for (i, card) in girih_cuda::devices().into_iter().enumerate() {
         match card {
             Err(error) => missing.push(error),
@@ -195,6 +222,7 @@ pub fn kind_name(kind: DeviceKind) -> &'static str {
         DeviceKind::Wgpu => "wgpu",
         DeviceKind::WgpuSoftware => "wgpu, in software",
         DeviceKind::Cuda => "CUDA",
+        DeviceKind::Cpu => "processor",
     }
 }
 
@@ -209,7 +237,9 @@ mod tests {
         assert_eq!(Selector::parse("lowered:sm_80"), Ok(Selector::Lowered(Profile::Cuda(80))));
         assert_eq!(Selector::parse("wgpu:1"), Ok(Selector::Wgpu(Some("1".into()))));
         assert_eq!(Selector::parse("cuda"), Ok(Selector::Cuda(0)));
-        for text in ["gpu", "cuda:x", "wgpu:", "interpreter:3", "interpreter:128", "auto:1", "lowered:dx", ""] {
+        assert_eq!(Selector::parse("cpu"), Ok(Selector::Cpu));
+        for text in ["gpu", "cpu:1", "cuda:x", "wgpu:", "interpreter:3", "interpreter:128", "auto:1", "lowered:dx", ""]
+        {
             assert!(Selector::parse(text).is_err(), "{text}");
         }
     }

@@ -22,7 +22,7 @@ pub struct Kernels {
     pub runs: Vec<RunLine>,
 }
 
-pub use girih_wgpu::Language;
+pub use girih_wgpu::{Emitted, Language};
 
 /// What kernels can be shown as.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -33,6 +33,8 @@ pub enum KernelForm {
     Kernel,
     /// Text for the CUDA driver.
     Ptx,
+    /// Cranelift's text, before it becomes code of this machine.
+    Clif,
     /// A shading language.
     Shader(Language),
 }
@@ -56,12 +58,13 @@ impl Kernels {
                     let ptx = ptx::render(&compiled.module, &ids, target, Launches::Direct).map_err(wrong)?;
                     Ok(ptx.text.into_bytes())
                 }
-                Profile::Web => {
-                    let message = "PTX is for CUDA cards, not for WebGPU";
+                Profile::Web | Profile::WebExtended | Profile::Cpu => {
+                    let message = "PTX is for CUDA cards alone";
                     let hint = "use `--caps sm_90` or another card's";
                     Err(wrong(vec![Diagnostic::new(Code::BadArguments, Span::NONE, message).hint(hint)]))
                 }
             },
+            KernelForm::Clif => girih_cpu::emit(&compiled).map(String::into_bytes).map_err(|e| wrong(vec![e])),
             KernelForm::Shader(language) => match girih_wgpu::emit(&compiled, &caps, language).map_err(wrong)? {
                 girih_wgpu::Emitted::Text(text) => Ok(text.into_bytes()),
                 girih_wgpu::Emitted::Words(words) => Ok(words.iter().flat_map(|w| w.to_le_bytes()).collect()),

@@ -7,6 +7,8 @@ use crate::stack::on_big_stack;
 use girih_core::bend::loader::Loader;
 use girih_core::bend::{Compilation, Options, compile, printer};
 use girih_core::diag::{Diagnostic, Severity};
+use girih_core::ir::tasks::{self, TaskMachine};
+use girih_core::runtime::TaskOptions;
 use girih_core::term;
 use girih_core::term::code::Code;
 use girih_core::term::eval::{Limits, Machine};
@@ -115,6 +117,38 @@ impl Program {
     pub fn core(&self) -> Result<String, Report> {
         let program = self.core_program()?;
         Ok(on_big_stack(|| term::print::print_program(program)))
+    }
+
+    /// The functions that the program is compiled to, as text of the IR in task form.
+    pub fn ir(&self) -> Result<String, Report> {
+        let program = self.core_program()?;
+        let compiled = on_big_stack(|| {
+            let code = Code::new(program)?;
+            let direct = girih_core::direct::compile(&code)?;
+            Ok(girih_core::ir::text::print(&direct.module))
+        });
+        compiled.map_err(|diagnostics| self.report_of(diagnostics))
+    }
+
+    /// Runs the compiled program on the reference machine of the IR: slowly, and with a look at every access.
+    pub fn run_on_reference(
+        &self,
+        host: &mut (dyn Host + Send),
+        options: &RunOptions,
+        settings: &tasks::Settings,
+    ) -> Result<String, Report> {
+        let program = self.core_program()?;
+        let run = || {
+            let code = Code::new(program)?;
+            let direct = girih_core::direct::compile(&code)?;
+            let tasks =
+                TaskOptions { memory: options.memory, interrupt: options.interrupt.clone(), ..TaskOptions::default() };
+            let mut runner = TaskMachine::new(&direct.module, tasks, *settings).map_err(|error| vec![error])?;
+            let limits = Limits { memory: options.memory, interrupt: options.interrupt.clone(), ..Limits::default() };
+            let mut machine = Machine::new(&code, limits);
+            girih_core::direct::run::run(&mut machine, &direct, &mut runner, host).map_err(|error| vec![error])
+        };
+        on_big_stack(run).map_err(|diagnostics| self.report_of(diagnostics))
     }
 
     /// Runs the program. Its effects go through `host`.

@@ -36,6 +36,7 @@ fn configurations() -> Vec<(String, Selector, Option<Profile>)> {
         ("lowered for the web".to_owned(), Selector::Lowered(Profile::Web), None),
         ("lowered for sm_75".to_owned(), Selector::Lowered(Profile::Cuda(75)), None),
         ("lowered for sm_90".to_owned(), Selector::Lowered(Profile::Cuda(90)), None),
+        ("lowered for cpu".to_owned(), Selector::Lowered(Profile::Cpu), None),
         ("interpreter of width 1".to_owned(), Selector::Interpreter(1), None),
         ("interpreter of width 4".to_owned(), Selector::Interpreter(4), None),
         ("interpreter of width 64".to_owned(), Selector::Interpreter(64), None),

@@ -12,9 +12,7 @@ use girih_core::lower;
 use girih_core::runtime::LoadOptions;
 use girih_core::span::Span;
 use girih_wgpu::{Emitted, Language, emit};
-use std::path::Path;
-use std::process::Command;
-use std::sync::Once;
+use support::validators::{reread, spirv_val};
 use support::{module, said, table};
 
 /// A device that has all that wgpu can offer.
@@ -56,36 +54,6 @@ fn text(emitted: Emitted) -> String {
     match emitted {
         Emitted::Text(text) => text,
         Emitted::Words(_) => panic!("words instead of text"),
-    }
-}
-
-/// naga reads the text again. It does not know the two lines that browsers ask for.
-fn reread(wgsl: &str) -> Result<(), String> {
-    let known = |line: &&str| !line.starts_with("enable subgroups") && !line.starts_with("diagnostic(");
-    let text: Vec<&str> = wgsl.lines().filter(known).collect();
-    naga::front::wgsl::parse_str(&text.join("\n")).map(drop).map_err(|e| e.emit_to_string(&text.join("\n")))
-}
-
-/// `spirv-val`, where there is one; an error if `GIRIH_REQUIRE_SPIRV_VAL` is set and there is none.
-fn spirv_val(words: &[u32], name: &str) -> Result<(), String> {
-    let program = std::env::var_os("GIRIH_SPIRV_VAL").unwrap_or_else(|| "spirv-val".into());
-    let file = std::env::temp_dir().join(format!("girih-{}-{name}.spv", std::process::id()));
-    std::fs::write(&file, bytemuck::cast_slice::<u32, u8>(words)).map_err(|e| e.to_string())?;
-    let result = Command::new(&program).args(["--target-env", "vulkan1.3"]).arg(&file).output();
-    let _ = std::fs::remove_file(&file);
-    match result {
-        Ok(output) if output.status.success() => Ok(()),
-        Ok(output) => {
-            let said = String::from_utf8_lossy(&[output.stderr, output.stdout].concat()).into_owned();
-            // Debian 12's is older than the extension for fragments, whose capability is 6022.
-            if said.contains("Invalid capability operand: 6022") { Ok(()) } else { Err(said) }
-        }
-        Err(_) if std::env::var_os("GIRIH_REQUIRE_SPIRV_VAL").is_none() => {
-            static SAID: Once = Once::new();
-            SAID.call_once(|| eprintln!("skipped: there is no {}", Path::new(&program).display()));
-            Ok(())
-        }
-        Err(error) => Err(format!("{}: {error}", Path::new(&program).display())),
     }
 }
 

@@ -20,6 +20,7 @@ macro_rules! index_type {
 
         impl $name {
             /// The index at a position.
+            #[allow(dead_code)] // Not every index type needs it in constants.
             pub const fn new(i: u32) -> Self {
                 Self(i)
             }
@@ -66,6 +67,10 @@ impl<I: Idx, T> IndexVec<I, T> {
         self.items.push(item);
         id
     }
+    /// Makes room for so many more items.
+    pub fn reserve(&mut self, more: usize) {
+        self.items.reserve(more);
+    }
     /// The index that the next [`push`](Self::push) will return.
     pub fn next_id(&self) -> I {
         I::from_usize(self.items.len())
@@ -97,6 +102,14 @@ impl<I: Idx, T> IndexVec<I, T> {
     /// All items, in order, to be changed.
     pub fn iter_mut(&mut self) -> std::slice::IterMut<'_, T> {
         self.items.iter_mut()
+    }
+}
+
+impl<I, T> IntoIterator for IndexVec<I, T> {
+    type Item = T;
+    type IntoIter = std::vec::IntoIter<T>;
+    fn into_iter(self) -> Self::IntoIter {
+        self.items.into_iter()
     }
 }
 

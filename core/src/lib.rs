@@ -6,6 +6,8 @@
 
 pub mod bend;
 pub mod diag;
+pub mod direct;
+pub mod hash;
 pub mod idx;
 pub mod ir;
 pub mod lower;

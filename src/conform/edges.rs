@@ -103,6 +103,14 @@ fn integers(bits: u32) -> Vec<u64> {
         0x5555_5555_5555_5555,
         0xaaaa_aaaa_aaaa_aaaa,
         0x0123_4567_89ab_cdef,
+        // Ties between two `f32`, and numbers that become one if they are rounded in two steps: at 31 bits, at 53.
+        0x0100_0001,
+        0x0100_0003,
+        0xc000_017f,
+        0x4000_0040_0000_0001,
+        // The same for `f64`.
+        0x0020_0000_0000_0001,
+        0x0020_0000_0000_0003,
     ];
     let mut all: Vec<u64> = all.iter().map(|v| v & mask).collect();
     all.sort_unstable();

@@ -10,6 +10,7 @@
 
 mod compare;
 mod edges;
+mod emission;
 mod programs;
 mod random;
 mod runner;
@@ -18,7 +19,8 @@ mod suite;
 mod table;
 
 pub use compare::{Expectation, Mismatch};
-pub use programs::{MakeRunner, Program, TaskCalls, program_group, run_tasks};
+pub use emission::{Emission, Sheet, emit_group};
+pub use programs::{Program, TaskCalls, program_group, run_tasks};
 pub use random::{group as random_group, random_groups};
 pub use runner::{Oracle, Outcome, Tally, run_fault, run_group};
 pub use shrink::{Choices, Smallest, choices, smallest};

@@ -12,7 +12,8 @@ use girih_core::ir::ops::Class;
 use girih_core::ir::text::RunLine;
 use girih_core::ir::text::run::{self, Outcome, RunArgument};
 use girih_core::ir::{
-    Builder, Function, FunctionId, Launch, Module, Op, ParamAttrs, Scalar, Space, Type, Verified, task_form, tasks, verify,
+    Builder, Function, FunctionId, Launch, Module, Op, ParamAttrs, Scalar, Space, Type, Verified, task_form, tasks,
+    verify,
 };
 use girih_core::runtime::{Constant, Runner};
 use girih_core::span::Span;
@@ -38,16 +39,12 @@ pub struct TaskCalls {
     pub lines: Vec<(String, RunLine)>,
 }
 
-/// Makes a runner for the functions of a module.
-pub type MakeRunner<'a> = dyn FnMut(&Verified<Module>) -> Result<Box<dyn Runner>, Diagnostic> + 'a;
+/// Makes what runs the functions of a module.
+type MakeRunner<'a> = dyn FnMut(&Verified<Module>) -> Result<Box<dyn Runner>, Diagnostic> + 'a;
 
 /// Makes the calls, each on a runner of its own; says what came out wrong. Lines for the checked reference machine alone are left out
 /// unless the runner is one.
-pub fn run_tasks(
-    calls: &TaskCalls,
-    checked: bool,
-    runner: &mut MakeRunner<'_>,
-) -> Vec<String> {
+pub fn run_tasks(calls: &TaskCalls, checked: bool, runner: &mut MakeRunner<'_>) -> Vec<String> {
     let mut wrong = vec![];
     for (name, line) in calls.lines.iter().filter(|(_, line)| checked || !line.checked) {
         let made = runner(&calls.module).map_err(|error| format!("{}: {}", error.code, error.message));

@@ -28,7 +28,7 @@ fn devices() -> Vec<(String, Box<dyn Device>)> {
             DeviceKind::Wgpu | DeviceKind::WgpuSoftware => {
                 wanted.push((format!("{title}, web"), device.name, Some(Profile::Web)));
             }
-            DeviceKind::Cuda => {}
+            DeviceKind::Cuda | DeviceKind::Cpu => {}
         }
     }
     let open = |(title, name, profile): (String, String, Option<Profile>)| {

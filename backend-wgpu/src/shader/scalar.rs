@@ -428,12 +428,6 @@ impl Writer<'_, '_> {
             let wide = if source.width == target.width { x } else { self.convert(x, middle) };
             return Ok(self.bitcast(wide, middle, target));
         }
-        if ScalarSet::INTEGERS.has(from) && ScalarSet::INTEGERS.has(to) && source.width < target.width {
-            // naga extends by the sign of the target, the IR by that of the source.
-            let wide = naga::Scalar { kind: source.kind, width: target.width };
-            let extended = self.convert(x, wide);
-            return Ok(self.bitcast(extended, wide, target));
-        }
         Ok(self.convert(x, target))
     }
 

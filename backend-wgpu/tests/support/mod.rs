@@ -3,6 +3,7 @@
 #![allow(dead_code)] // Each test file uses a part.
 
 pub mod table;
+pub mod validators;
 
 use girih_core::diag::{Code, Diagnostic};
 use girih_core::ir::{Caps, Module, Verified, text, verify};

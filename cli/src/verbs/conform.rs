@@ -1,5 +1,7 @@
 //! `girih conform`: the conformance suite on every device that is found.
 
+mod export;
+
 use crate::console::Console;
 use crate::exit::Exit;
 use clap::Args;
@@ -19,7 +21,8 @@ Examples:
   girih conform table/sin                    the cases of one operation
   girih conform --device wgpu:0 --caps web   one adapter, held to WebGPU's defaults
   girih conform --programs tests/ir          programs with `; run:` lines too
-  girih conform --random 20000 --pack 64     and so many random kernels";
+  girih conform --random 20000 --pack 64     and so many random kernels
+  girih conform --emit wgsl --caps web       run nothing: write the kernels for a browser's compiler";
 
 /// Most failures that are shown; all are counted.
 const SHOWN: usize = 40;
@@ -34,7 +37,7 @@ pub struct Conform {
     /// Where to run: interpreter, interpreter:16, lowered:web, wgpu:N, cuda:N; may be given several times
     #[arg(long, value_name = "DEVICE", value_parser = Selector::parse)]
     device: Vec<Selector>,
-    /// Hold wgpu's adapters and the interpreter to a profile: web, sm_90
+    /// Hold wgpu's adapters and the interpreter to a profile: web, web-extended, sm_90
     #[arg(long, value_name = "PROFILE", value_parser = Profile::parse)]
     caps: Option<Profile>,
     /// Run the programs of this folder too
@@ -55,18 +58,14 @@ pub struct Conform {
     /// One random kernel by its choices, as a failure shows them: made smaller while it fails, then printed
     #[arg(long, value_name = "HEX", value_parser = conform::choices, conflicts_with_all = ["filter", "programs"])]
     shrink: Option<Choices>,
+    /// Run nothing: write the kernels as WGSL into this new folder, a file for each group, lowered for `--caps` [default: web]
+    #[arg(long, value_name = "FOLDER", conflicts_with_all = ["device", "shrink"])]
+    emit: Option<PathBuf>,
 }
 
 impl Conform {
     /// Runs the suite; fails if a device differs from the reference.
     pub fn run(&self, console: &Console) -> Exit {
-        let mut devices = match self.devices(console) {
-            Ok(devices) => devices,
-            Err(exit) => return exit,
-        };
-        if let Some(choices) = &self.shrink {
-            return shrink(choices, &mut devices, console);
-        }
         let suite = Suite {
             filter: self.filter.clone(),
             table: !self.no_table,
@@ -75,6 +74,21 @@ impl Conform {
             seed: self.seed,
             pack: self.pack,
         };
+        if let Some(folder) = &self.emit {
+            return match self.caps.unwrap_or(Profile::Web) {
+                profile @ (Profile::Web | Profile::WebExtended) => export::run(&suite, profile, folder, console),
+                Profile::Cuda(_) | Profile::Cpu => {
+                    console.fail(Code::BadArguments, "WGSL is neither for CUDA cards nor for processors", None)
+                }
+            };
+        }
+        let mut devices = match self.devices(console) {
+            Ok(devices) => devices,
+            Err(exit) => return exit,
+        };
+        if let Some(choices) = &self.shrink {
+            return shrink(choices, &mut devices, console);
+        }
         let groups = match suite.groups() {
             Ok(groups) => groups,
             Err(report) => {

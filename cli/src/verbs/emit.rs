@@ -17,9 +17,11 @@ Examples:
   girih emit sort.bend --as ast                 the program, formatted, without its comments
   girih emit sort.bend --as term                what is left when names are resolved and sugar is gone
   girih emit sort.bend --as term -o sort.txt    the same, into a file
+  girih emit sort.bend --as ir                  its functions in the intermediate representation
   girih emit add.gir --as ir                    kernels, formatted
   girih emit add.gir --as kernel --caps web     what is left when they are lowered for WebGPU's defaults
   girih emit add.gir --as ptx --caps sm_80      the text for a CUDA card
+  girih emit add.gir --as clif                  the text that native code is made from
   girih emit add.gir --as wgsl                  the text for browsers; also spirv, spirv-text, msl, hlsl";
 
 /// Options of the verb.
@@ -42,7 +44,7 @@ pub struct Emit {
     /// Switches of `bend`: `no-type-check` leaves types unchecked, the others have no effect here
     #[arg(short = 'O', value_name = "SWITCH", value_delimiter = ' ', value_parser = optimizations::parse)]
     optimizations: Vec<Optimization>,
-    /// For which device kernels are lowered: web, sm_75, sm_90 [default: sm_90 for ptx, else web]
+    /// For which device kernels are lowered: web, web-extended, cpu, sm_90 [default: sm_90 for ptx, cpu for clif, else web]
     #[arg(long, value_name = "PROFILE", value_parser = Profile::parse)]
     caps: Option<Profile>,
 }
@@ -60,6 +62,8 @@ enum Form {
     Kernel,
     /// Kernels as text for the CUDA driver
     Ptx,
+    /// Kernels as Cranelift's text, from which native code is made
+    Clif,
     /// Kernels in WebGPU's language
     Wgsl,
     /// Kernels as a SPIR-V module
@@ -80,6 +84,7 @@ impl Form {
             Form::Ir => Some(KernelForm::Ir),
             Form::Kernel => Some(KernelForm::Kernel),
             Form::Ptx => Some(KernelForm::Ptx),
+            Form::Clif => Some(KernelForm::Clif),
             Form::Wgsl => Some(KernelForm::Shader(Language::Wgsl)),
             Form::Spirv => Some(KernelForm::Shader(Language::Spirv)),
             Form::SpirvText => Some(KernelForm::Shader(Language::SpirvText)),
@@ -95,7 +100,7 @@ impl Emit {
         let is_kernels = self.file.extension().is_some_and(|e| e == "gir");
         let emitted = match (self.form.of_kernels(), is_kernels) {
             (Some(form), true) => self.kernels(form),
-            (None, false) => self.program(),
+            (None | Some(KernelForm::Ir), false) => self.program(),
             (Some(_), false) => {
                 return console.fail(Code::BadArguments, "this form is for kernels, files that end in `.gir`", None);
             }
@@ -114,13 +119,29 @@ impl Emit {
 
     fn program(&self) -> Result<Vec<u8>, Report> {
         let program = Program::open(&self.file, &self.options());
-        let text = if self.form == Form::Ast { program.syntax() } else { program.core() };
+        let text = match self.form {
+            Form::Ast => program.syntax(),
+            Form::Ir => program.ir(),
+            Form::Term
+            | Form::Kernel
+            | Form::Ptx
+            | Form::Wgsl
+            | Form::Spirv
+            | Form::SpirvText
+            | Form::Msl
+            | Form::Hlsl
+            | Form::Clif => program.core(),
+        };
         text.map(String::into_bytes)
     }
 
     fn kernels(&self, form: KernelForm) -> Result<Vec<u8>, Report> {
         let kernels = Kernels::open(&self.file)?;
-        let default = if form == KernelForm::Ptx { Profile::Cuda(90) } else { Profile::Web };
+        let default = match form {
+            KernelForm::Ptx => Profile::Cuda(90),
+            KernelForm::Clif => Profile::Cpu,
+            KernelForm::Ir | KernelForm::Kernel | KernelForm::Shader(_) => Profile::Web,
+        };
         kernels.emit(form, self.caps.unwrap_or(default))
     }
 

@@ -32,7 +32,7 @@ pub struct Launch {
     /// Run it many times and say how long one run takes on the device
     #[arg(long)]
     time: bool,
-    /// Hold the device to a profile: web, sm_90
+    /// Hold the device to a profile: web, web-extended, sm_90
     #[arg(long, value_name = "PROFILE", value_parser = Profile::parse)]
     caps: Option<Profile>,
 }

@@ -59,11 +59,16 @@ impl Builder {
     /// Appends an instruction; its results get these types.
     pub fn push(&mut self, mut inst: Inst, results: &[Type]) -> InstId {
         let id = self.function.insts.next_id();
-        inst.results = (0..)
-            .zip(results)
-            .map(|(i, ty)| self.function.values.push(Value { ty: *ty, def: Def::Result(id, i), name: None }))
-            .collect();
-        self.function.insts.push(inst);
+        inst.results.reserve_exact(results.len());
+        for (i, ty) in (0..).zip(results) {
+            inst.results.push(self.function.values.push(Value { ty: *ty, def: Def::Result(id, i), name: None }));
+        }
+        self.append(inst);
+        id
+    }
+    /// Appends an instruction whose results are there.
+    pub(crate) fn append(&mut self, inst: Inst) -> InstId {
+        let id = self.function.insts.push(inst);
         self.function.regions[self.region].insts.push(id);
         id
     }

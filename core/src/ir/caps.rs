@@ -146,6 +146,19 @@ impl Caps {
         }
     }
 
+    /// WebGPU's defaults and all that browsers offer beyond them that kernels can use: `f16`, subgroups, functions that stay
+    /// functions.
+    pub fn web_extended() -> Caps {
+        let mut caps = Caps::web().with(Feature::Subgroups).with(Feature::Calls);
+        let half = ScalarSet::of(&[Scalar::F16]);
+        caps.name = "web-extended".into();
+        caps.arithmetic = caps.arithmetic.or(half);
+        caps.storage = caps.storage.or(half);
+        caps.local_storage = caps.local_storage.or(half);
+        caps.subgroup = SubgroupWidths { min: 4, max: 128 };
+        caps
+    }
+
     /// Everything, without limits that matter: the interpreter's own, so that nothing is rewritten before it.
     pub fn everything() -> Caps {
         Caps {

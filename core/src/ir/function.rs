@@ -9,10 +9,10 @@ use super::attrs::{Attr, AttrKind, Dim, ParamAttrs};
 use super::heap::{Global, GlobalId, Layout, LayoutId};
 use super::ops::Op;
 use super::types::{Scalar, Space, Type};
+use crate::hash::FastMap;
 use crate::idx::{IndexVec, index_type};
 use crate::name::Name;
 use crate::span::Span;
-use std::collections::HashMap;
 
 index_type! {
     /// A function or kernel of a module.
@@ -84,7 +84,7 @@ pub struct Function {
     pub regions: IndexVec<RegionId, Region>,
     /// The outermost region.
     pub body: RegionId,
-    constants: HashMap<(Type, u64), ValueId>,
+    constants: FastMap<(Type, u64), ValueId>,
     /// Where values are defined, as far as that is known; shorter than `values` if the last ones have no place.
     spans: Vec<Span>,
 }
@@ -287,9 +287,16 @@ impl Function {
             insts: IndexVec::new(),
             regions,
             body,
-            constants: HashMap::new(),
+            constants: FastMap::default(),
             spans: vec![],
         }
+    }
+
+    /// Makes room for about as much as another function has.
+    pub(crate) fn reserve_like(&mut self, other: &Function) {
+        self.values.reserve(other.values.len());
+        self.insts.reserve(other.insts.len());
+        self.regions.reserve(other.regions.len());
     }
 
     /// The constant of a scalar type with these bits; bits above the type's width are dropped. Each exists once.

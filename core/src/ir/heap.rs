@@ -56,15 +56,14 @@ pub const CELL: u32 = 4;
 pub const NULL_HOLE: u32 = CELL;
 /// Bits of a word that the tag takes.
 const TAG_BITS: u32 = 3;
-const TAG: u32 = (1 << TAG_BITS) - 1;
 
 /// The word of a tag and a payload; bits above 3 and 29 are dropped.
 pub const fn pack(tag: u32, payload: u32) -> u32 {
-    payload << TAG_BITS | (tag & TAG)
+    payload << TAG_BITS | tag & ((1 << TAG_BITS) - 1)
 }
 /// The tag of a word.
 pub const fn tag(word: u32) -> u32 {
-    word & TAG
+    word & ((1 << TAG_BITS) - 1)
 }
 /// The payload of a word.
 pub const fn payload(word: u32) -> u32 {

@@ -1,7 +1,7 @@
 //! The way of kernels to a device: selection, specialisation, and then every pass in order.
 
 use super::entry::{Compiled, Entry, Scalar, Slot};
-use super::{derived, fold, inline, legalise, simplify, traps};
+use super::{derived, fold, inline, legalise, simplify, traps, unused};
 use crate::diag::{Code, Diagnostic};
 use crate::ir::{Attr, Caps, Def, Feature, Function, FunctionId, Module, Type, Verified, verify};
 use crate::runtime::LoadOptions;
@@ -26,6 +26,7 @@ pub fn compile(
         entries.push(entry(id, kernel, caps));
     }
     inline::run(&mut selected, caps).map_err(one)?;
+    unused::run(&mut selected, &mut entries);
     for entry in &mut entries {
         let kernel = &mut selected.functions[entry.kernel];
         derived::run(kernel, entry);
@@ -35,6 +36,7 @@ pub fn compile(
     simplify::run(&mut selected, caps);
     legalise::run(&mut selected, &mut entries, caps)?;
     inline::run(&mut selected, caps).map_err(one)?;
+    unused::run(&mut selected, &mut entries);
     simplify::run(&mut selected, caps);
     Ok(Compiled { module: verify(selected)?, entries })
 }

@@ -1,12 +1,14 @@
 //! Inlining: a call becomes a copy of the callee's body.
 //!
 //! Calls that pass memory are always inlined, because a device may not pass memory to functions, and so are functions
-//! that trap or hold memories of their own; small functions and those called once are inlined because it is faster.
+//! that trap, hold memories of their own or speak to other invocations (a device may run invocations one after another, and could not
+//! change from one to the next within a call); small functions and those called once are inlined because it is faster.
 
 use super::rewrite::{Compact, Pass, Rewriter};
 use super::single_exit;
 use crate::diag::Diagnostic;
 use crate::idx::IndexVec;
+use crate::ir::ops::Convergence;
 use crate::ir::{Caps, Feature, Function, FunctionId, Inst, Module, Op, Type, ValueId};
 
 /// A function of at most so many instructions is inlined wherever it is called.
@@ -15,35 +17,50 @@ const SMALL: usize = 24;
 /// Inlines calls in all functions, callees before callers.
 pub(super) fn run(module: &mut Module, caps: &Caps) -> Result<(), Diagnostic> {
     let calls = count_calls(module);
-    let mut done: IndexVec<FunctionId, Option<Inlinable>> = module.functions.iter().map(|_| None).collect();
+    let mut done: IndexVec<FunctionId, Calls> = module.functions.iter().map(|_| Calls::Stay).collect();
     for id in callees_first(module) {
-        let function = &module.functions[id];
-        let mut pass = Inline { done: &done };
-        let function = if has_calls(function) { Rewriter::run(function, &mut pass)? } else { function.clone() };
-        if function.launch.is_none() && is_inlined(&function, calls[id], caps) {
-            let body = if single_exit::holds(&function) { function.clone() } else { single_exit::run(&function)? };
-            done[id] = Some(Inlinable { body });
+        if has_calls(&module.functions[id]) {
+            let mut pass = Inline { functions: &module.functions, done: &done };
+            module.functions[id] = Rewriter::run(&module.functions[id], &mut pass)?;
         }
-        module.functions[id] = function;
+        let function = &module.functions[id];
+        if function.launch.is_none() && is_inlined(function, calls[id], caps) {
+            let one_exit = single_exit::holds(function);
+            done[id] = if one_exit { Calls::Copy } else { Calls::CopyOf(Box::new(single_exit::run(function)?)) };
+        }
     }
     Ok(())
 }
 
-struct Inlinable {
-    body: Function,
+/// What becomes of the calls of a function.
+enum Calls {
+    /// They stay.
+    Stay,
+    /// Copies of its body.
+    Copy,
+    /// Copies of this body.
+    CopyOf(Box<Function>),
 }
 
 struct Inline<'a> {
-    done: &'a IndexVec<FunctionId, Option<Inlinable>>,
+    functions: &'a IndexVec<FunctionId, Function>,
+    done: &'a IndexVec<FunctionId, Calls>,
 }
 
 impl Pass for Inline<'_> {
+    fn concerns(&self, _: &Function, inst: &Inst) -> bool {
+        inst.op == Op::Call
+    }
+
     fn inst(&mut self, r: &mut Rewriter<'_>, inst: &Inst) -> Result<Option<Vec<Vec<ValueId>>>, Diagnostic> {
-        let Some(callee) = inst.callee().filter(|_| inst.op == Op::Call).and_then(|id| self.done[id].as_ref()) else {
-            return Ok(None);
+        let Some(id) = inst.callee().filter(|_| inst.op == Op::Call) else { return Ok(None) };
+        let callee = match &self.done[id] {
+            Calls::Stay => return Ok(None),
+            Calls::Copy => &self.functions[id],
+            Calls::CopyOf(body) => body,
         };
         let arguments = r.operands(inst);
-        let results = r.splice(&callee.body, &arguments)?;
+        let results = r.splice(callee, &arguments)?;
         Ok(Some(results.into_iter().map(|v| vec![v]).collect()))
     }
 }
@@ -67,13 +84,16 @@ fn count_calls(module: &Module) -> IndexVec<FunctionId, usize> {
 }
 
 fn is_inlined(function: &Function, calls: usize, caps: &Caps) -> bool {
-    let (mut size, mut traps) = (0, false);
+    let (mut size, mut traps, mut speaks) = (0, false, false);
     function.walk(function.body, &mut |_, inst| {
+        let row = inst.op.row();
         size += 1;
         traps |= inst.op == Op::TrapIf;
+        speaks |= row.convergence != Convergence::Free || row.needs == Some(Feature::Subgroups);
     });
     let takes_memory = function.params.iter().any(|p| matches!(function.ty(*p), Type::Memory(_)));
-    takes_memory || traps || !function.memories.is_empty() || !caps.has(Feature::Calls) || size <= SMALL || calls <= 1
+    let bound = takes_memory || traps || speaks;
+    bound || !function.memories.is_empty() || !caps.has(Feature::Calls) || size <= SMALL || calls <= 1
 }
 
 /// All functions, each after those it calls. A verified module has no cycles among what kernels call; a cycle elsewhere

@@ -7,16 +7,24 @@
 use crate::diag::Diagnostic;
 use crate::idx::IndexVec;
 use crate::ir::{Builder, Def, Function, Inst, InstId, Memory, RegionId, Type, Value, ValueId};
+use std::iter::repeat_n;
 
 /// A pass over one function.
 pub trait Pass {
-    /// The types that stand for a type: itself, unless the pass splits or replaces it.
-    fn types(&mut self, ty: Type) -> Vec<Type> {
-        vec![ty]
+    /// The type of the values that stand for a value of a type, and how many they are (at least one): a value of the same type,
+    /// unless the pass splits or replaces it.
+    fn types(&mut self, ty: Type) -> (Type, usize) {
+        (ty, 1)
+    }
+
+    /// Whether [`inst`](Self::inst) is to be asked about an instruction; others are copied with mapped operands (and rewritten regions). A
+    /// function without any, of whose types none changes, stays as it is.
+    fn concerns(&self, _function: &Function, _inst: &Inst) -> bool {
+        true
     }
 
     /// Writes what stands for an instruction through [`Rewriter::out`] and gives, for each of its results, the values that
-    /// stand for it. `None` copies it with mapped operands (and rewritten regions).
+    /// stand for it. `None` copies it.
     fn inst(&mut self, r: &mut Rewriter<'_>, inst: &Inst) -> Result<Option<Vec<Vec<ValueId>>>, Diagnostic>;
 
     /// The values that stand for a constant, if it is not copied.
@@ -37,7 +45,16 @@ pub struct Rewriter<'a> {
     pub old: &'a Function,
     /// The function that is written, at the place where the current instruction's replacement goes.
     pub out: Builder,
-    map: IndexVec<ValueId, Option<Vec<ValueId>>>,
+    map: IndexVec<ValueId, Stand>,
+    /// Values that stand for old ones, those for one beside each other.
+    stands: Vec<ValueId>,
+}
+
+/// What stands for an old value, as a part of [`Rewriter::stands`]; empty if nothing does yet.
+#[derive(Clone, Copy, Debug, Default)]
+struct Stand {
+    start: u32,
+    len: u32,
 }
 
 impl<'a> Rewriter<'a> {
@@ -51,20 +68,29 @@ impl<'a> Rewriter<'a> {
     /// Copies what stands before a function's body.
     pub(super) fn begin(old: &'a Function, pass: &mut dyn Pass) -> Result<Rewriter<'a>, Diagnostic> {
         let mut function = Function::new(old.name.clone(), old.span);
-        function.results = old.results.iter().flat_map(|t| pass.types(*t)).collect();
-        let mut r = Rewriter { old, out: Builder::new(function), map: unmapped(old) };
+        function.results = old
+            .results
+            .iter()
+            .flat_map(|t| {
+                let (ty, n) = pass.types(*t);
+                repeat_n(ty, n)
+            })
+            .collect();
+        let mut r = Rewriter { old, out: Builder::new(function), map: unmapped(old), stands: vec![] };
+        r.out.function.reserve_like(old);
         r.head(pass)?;
         Ok(r)
     }
 
     /// Goes on with another function at the place where `outer` stands; [`give_back`](Self::give_back) ends that.
     pub(super) fn continued(old: &'a Function, outer: &mut Rewriter<'_>, arguments: &[ValueId]) -> Rewriter<'a> {
-        let mut map = unmapped(old);
-        for (param, argument) in old.params.iter().zip(arguments) {
-            map[*param] = Some(vec![*argument]);
-        }
         let nothing = Builder::new(Function::new("", crate::span::Span::NONE));
-        Rewriter { old, out: std::mem::replace(&mut outer.out, nothing), map }
+        let out = std::mem::replace(&mut outer.out, nothing);
+        let mut r = Rewriter { old, out, map: unmapped(old), stands: vec![] };
+        for (param, argument) in old.params.iter().zip(arguments) {
+            r.set(*param, &[*argument]);
+        }
+        r
     }
     pub(super) fn give_back(self, outer: &mut Rewriter<'_>) {
         outer.out = self.out;
@@ -77,18 +103,28 @@ impl<'a> Rewriter<'a> {
     }
 
     /// The values that stand for an old value: one, unless the pass splits its type.
-    pub fn values(&mut self, pass: &mut dyn Pass, old: ValueId) -> Vec<ValueId> {
-        if let Some(values) = &self.map[old] {
-            return values.clone();
+    pub fn values(&mut self, pass: &mut dyn Pass, old: ValueId) -> &[ValueId] {
+        let Stand { start, len } = self.find(pass, old);
+        &self.stands[start as usize..(start + len) as usize]
+    }
+    fn find(&mut self, pass: &mut dyn Pass, old: ValueId) -> Stand {
+        let known = self.map[old];
+        if known.len > 0 {
+            return known;
         }
         let value = &self.old.values[old];
         let Def::Constant(bits) = value.def else {
             unreachable!("a verified function defines values before their uses")
         };
         let ty = value.ty;
-        let values = pass.constant(self, ty, bits).unwrap_or_else(|| vec![self.out.function.constant(ty, bits)]);
-        self.map[old] = Some(values.clone());
-        values
+        match pass.constant(self, ty, bits) {
+            Some(values) => self.set(old, &values),
+            None => {
+                let value = self.out.function.constant(ty, bits);
+                self.set(old, &[value]);
+            }
+        }
+        self.map[old]
     }
     /// The value that stands for an old value, for passes that split none.
     pub fn value(&mut self, pass: &mut dyn Pass, old: ValueId) -> ValueId {
@@ -99,27 +135,43 @@ impl<'a> Rewriter<'a> {
         inst.operands.iter().map(|v| self.value(&mut Compact, *v)).collect()
     }
     /// Says what stands for an old value.
-    pub fn set(&mut self, old: ValueId, new: Vec<ValueId>) {
-        self.map[old] = Some(new);
+    pub fn set(&mut self, old: ValueId, new: &[ValueId]) {
+        self.map[old] = Stand { start: self.stands.len() as u32, len: new.len() as u32 };
+        self.stands.extend_from_slice(new);
     }
 
     /// Copies an instruction with mapped operands and rewritten regions, and maps its results.
     pub fn copy(&mut self, pass: &mut dyn Pass, inst: &Inst) -> Result<InstId, Diagnostic> {
-        let operands = inst.operands.iter().flat_map(|v| self.values(pass, *v)).collect();
-        let mut new = Inst { operands, results: vec![], regions: vec![], ..inst.clone() };
+        let mut operands = Vec::with_capacity(inst.operands.len());
+        for operand in &inst.operands {
+            operands.extend_from_slice(self.values(pass, *operand));
+        }
+        let mut new = Inst { attrs: inst.attrs.clone(), ..Inst::new(inst.op, inst.ty, operands, inst.span) };
         for region in &inst.regions {
             new.regions.push(self.inner(pass, *region)?);
         }
-        let types: Vec<Vec<Type>> = inst.results.iter().map(|v| pass.types(self.old.ty(*v))).collect();
-        let flat: Vec<Type> = types.iter().flatten().copied().collect();
-        let id = self.out.push(new, &flat);
-        let mut results = self.out.function.insts[id].results.clone().into_iter();
-        for (old, types) in inst.results.iter().zip(&types) {
-            let new: Vec<ValueId> = results.by_ref().take(types.len()).collect();
-            self.rename(*old, &new);
-            self.map[*old] = Some(new);
+        let id = self.out.function.insts.next_id();
+        new.results.reserve_exact(inst.results.len());
+        for result in &inst.results {
+            let (ty, n) = pass.types(self.old.ty(*result));
+            let start = self.stands.len();
+            for _ in 0..n {
+                let def = Def::Result(id, new.results.len() as u32);
+                let value = self.out.function.values.push(Value { ty, def, name: None });
+                new.results.push(value);
+                self.stands.push(value);
+            }
+            self.map_last(*result, start);
         }
+        self.out.append(new);
         Ok(id)
+    }
+
+    /// The values from `start` on, which were put last, stand for an old value.
+    fn map_last(&mut self, old: ValueId, start: usize) {
+        let new = &self.stands[start..];
+        self.map[old] = Stand { start: start as u32, len: new.len() as u32 };
+        rename(self.old, old, &mut self.out.function, new);
     }
 
     /// Rewrites a region into a new one that nothing holds yet.
@@ -138,13 +190,13 @@ impl<'a> Rewriter<'a> {
         for id in &source.regions[old].insts {
             let inst = &source.insts[*id];
             self.out.span = inst.span;
-            match pass.inst(self, inst)? {
+            let replaced = if pass.concerns(source, inst) { pass.inst(self, inst)? } else { None };
+            match replaced {
                 None => drop(self.copy(pass, inst)?),
                 Some(results) => {
                     debug_assert_eq!(results.len(), inst.results.len(), "{}: each result is replaced", inst.op.name());
                     for (old, new) in inst.results.iter().zip(results) {
-                        self.rename(*old, &new);
-                        self.map[*old] = Some(new);
+                        self.stand(*old, &new);
                     }
                 }
             }
@@ -154,11 +206,15 @@ impl<'a> Rewriter<'a> {
 
     /// Gives a new region the parameters that stand for those of an old one.
     pub fn arguments(&mut self, pass: &mut dyn Pass, old: RegionId, new: RegionId) {
-        for param in &self.old.regions[old].params {
-            let values: Vec<ValueId> =
-                pass.types(self.old.ty(*param)).into_iter().map(|ty| self.argument(new, ty)).collect();
-            self.rename(*param, &values);
-            self.map[*param] = Some(values);
+        let source = self.old;
+        for param in &source.regions[old].params {
+            let (ty, n) = pass.types(source.ty(*param));
+            let start = self.stands.len();
+            for _ in 0..n {
+                let value = self.argument(new, ty);
+                self.stands.push(value);
+            }
+            self.map_last(*param, start);
         }
     }
     /// Adds a parameter to a new region.
@@ -169,34 +225,25 @@ impl<'a> Rewriter<'a> {
         value
     }
 
-    /// Names what stands for an old value after it, if it has no name yet.
-    fn rename(&mut self, old: ValueId, new: &[ValueId]) {
-        let Some(name) = &self.old.values[old].name else { return };
-        for (i, value) in new.iter().enumerate() {
-            let slot = &mut self.out.function.values[*value];
-            if slot.name.is_none() && !matches!(slot.def, Def::Constant(_)) {
-                slot.name = Some(if new.len() == 1 { name.clone() } else { format!("{name}.{i}").into() });
-            }
-        }
+    /// Says what stands for an old value, and names it after that.
+    fn stand(&mut self, old: ValueId, new: &[ValueId]) {
+        let start = self.stands.len();
+        self.stands.extend_from_slice(new);
+        self.map_last(old, start);
     }
 
     fn params(&mut self, pass: &mut dyn Pass) {
-        for param in &self.old.params {
-            let Value { ty, def, name } = self.old.values[*param].clone();
-            let types = pass.types(ty);
-            let values: Vec<ValueId> = types
-                .iter()
-                .map(|ty| {
-                    let value = self.out.function.values.push(Value { ty: *ty, def, name: None });
-                    self.out.function.params.push(value);
-                    value
-                })
-                .collect();
-            if let (Some(name), [value]) = (&name, &values[..]) {
-                self.out.function.values[*value].name = Some(name.clone());
+        let source = self.old;
+        for param in &source.params {
+            let Value { ty, def, .. } = source.values[*param];
+            let (ty, n) = pass.types(ty);
+            let start = self.stands.len();
+            for _ in 0..n {
+                let value = self.out.function.values.push(Value { ty, def, name: None });
+                self.out.function.params.push(value);
+                self.stands.push(value);
             }
-            self.rename(*param, &values);
-            self.map[*param] = Some(values);
+            self.map_last(*param, start);
         }
     }
 
@@ -206,11 +253,11 @@ impl<'a> Rewriter<'a> {
         for spec in &mut new.specialisations {
             // Specialisations keep their type: they are constants before any pass that splits types runs.
             let value = self.out.function.values.push(self.old.values[spec.value].clone());
-            self.map[spec.value] = Some(vec![value]);
+            self.set(spec.value, &[value]);
             spec.value = value;
         }
         if let Some(traps) = launch.traps {
-            new.traps = self.map[traps].as_ref().map(|v| v[0]);
+            new.traps = Some(self.value(pass, traps));
         }
         if let Some(prologue) = launch.prologue {
             new.prologue = Some(self.inner(pass, prologue)?);
@@ -228,14 +275,25 @@ impl<'a> Rewriter<'a> {
             let mut new = Memory { value, length, ..memory.clone() };
             pass.memory(self, memory, &mut new)?;
             self.out.function.memories.push(new);
-            self.map[memory.value] = Some(vec![value]);
+            self.set(memory.value, &[value]);
         }
         Ok(())
     }
 }
 
-fn unmapped(function: &Function) -> IndexVec<ValueId, Option<Vec<ValueId>>> {
-    function.values.iter().map(|_| None).collect()
+/// Names what stands for an old value after it, if it has no name yet.
+fn rename(source: &Function, old: ValueId, out: &mut Function, new: &[ValueId]) {
+    let Some(name) = &source.values[old].name else { return };
+    for (i, value) in new.iter().enumerate() {
+        let slot = &mut out.values[*value];
+        if slot.name.is_none() && !matches!(slot.def, Def::Constant(_)) {
+            slot.name = Some(if new.len() == 1 { name.clone() } else { format!("{name}.{i}").into() });
+        }
+    }
+}
+
+fn unmapped(function: &Function) -> IndexVec<ValueId, Stand> {
+    function.values.iter().map(|_| Stand::default()).collect()
 }
 
 /// A pass that changes nothing: copies a function, leaving out what no region holds.

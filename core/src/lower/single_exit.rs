@@ -114,7 +114,7 @@ impl SingleExit {
         let id = r.out.push(new, &types);
         let results = r.out.function.insts[id].results.clone();
         for (old, new) in inst.results.iter().zip(&results) {
-            r.set(*old, vec![*new]);
+            r.set(*old, &[*new]);
         }
         Ok((results[own.len()], results[own.len() + 1..].to_vec()))
     }
@@ -218,7 +218,7 @@ impl SingleExit {
         let types: Vec<Type> = inst.results.iter().map(|v| r.old.ty(*v)).collect();
         let id = r.out.push(new, &types);
         for (old, new) in inst.results.iter().zip(r.out.function.insts[id].results.clone()) {
-            r.set(*old, vec![new]);
+            r.set(*old, &[new]);
         }
         Ok(())
     }

@@ -29,6 +29,8 @@ pub enum DeviceKind {
     WgpuSoftware,
     /// The CUDA driver.
     Cuda,
+    /// Native code on the host's processor.
+    Cpu,
 }
 
 /// What a device is, for people and for cache keys.

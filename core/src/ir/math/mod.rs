@@ -13,7 +13,7 @@
 //! | `convert.gir` | `f16`, `bf16` and the 8-bit floats |
 //! | `exponential.gir`, `logarithm.gir`, `power.gir` | powers and logarithms, hyperbolic tangent |
 //! | `trigonometric.gir`, `inverse.gir` | sine, cosine, tangent and their inverses |
-//! | `wide.gir` | 64-bit integers as pairs of words, the lower one first |
+//! | `wide.gir` | quotients and conversions of 64-bit integers as pairs of words, the lower one first |
 //!
 //! Each routine is also a plain Rust function in `prototype`, which only tests know: they were held to all `f32` (see the
 //! comments for what was found), and the text is held to them.
@@ -54,13 +54,11 @@ pub fn library() -> &'static Module {
     })
 }
 
-const WIDE: &[Scalar] = &[Scalar::I64, Scalar::U64];
-
 /// Which function stands for an operation on numbers of a type.
 ///
 /// Its parameters and results are the operation's, with these representations: an `f16` or a `bf16` is the `f32` of the
-/// same value; an `i64` or a `u64` is two `u32`, the lower one first, and the count of a shift is one `u32`. Arithmetic on
-/// `f16` and `bf16` other than [`Op::Fma`] needs no function of its own: it is that on `f32`, rounded once more.
+/// same value; an `i64` or a `u64` is two `u32`, the lower one first. Arithmetic on `f16` and `bf16` other than [`Op::Fma`]
+/// needs no function of its own: it is that on `f32`, rounded once more.
 pub const ROUTINES: &[(Op, &[Scalar], &str)] = &[
     (Op::Div, &[Scalar::F32], "math.div"),
     (Op::Sqrt, &[Scalar::F32], "math.sqrt"),
@@ -81,30 +79,10 @@ pub const ROUTINES: &[(Op, &[Scalar], &str)] = &[
     (Op::Atan2, &[Scalar::F32], "math.atan2"),
     (Op::Tanh, &[Scalar::F32], "math.tanh"),
     (Op::Pow, &[Scalar::F32], "math.pow"),
-    (Op::Add, WIDE, "math.add64"),
-    (Op::Sub, WIDE, "math.sub64"),
-    (Op::Mul, WIDE, "math.mul64"),
-    (Op::MulHi, &[Scalar::U64], "math.mulhi_u64"),
-    (Op::MulHi, &[Scalar::I64], "math.mulhi_i64"),
     (Op::Div, &[Scalar::U64], "math.div_u64"),
     (Op::Div, &[Scalar::I64], "math.div_i64"),
     (Op::Rem, &[Scalar::U64], "math.rem_u64"),
     (Op::Rem, &[Scalar::I64], "math.rem_i64"),
-    (Op::Neg, &[Scalar::I64], "math.neg64"),
-    (Op::Abs, &[Scalar::I64], "math.abs_i64"),
-    (Op::Min, &[Scalar::U64], "math.min_u64"),
-    (Op::Min, &[Scalar::I64], "math.min_i64"),
-    (Op::Max, &[Scalar::U64], "math.max_u64"),
-    (Op::Max, &[Scalar::I64], "math.max_i64"),
-    (Op::Shl, WIDE, "math.shl64"),
-    (Op::Shr, &[Scalar::U64], "math.shr_u64"),
-    (Op::Shr, &[Scalar::I64], "math.shr_i64"),
-    (Op::Clz, WIDE, "math.clz64"),
-    (Op::Ctz, WIDE, "math.ctz64"),
-    (Op::Popc, WIDE, "math.popc64"),
-    (Op::Eq, WIDE, "math.eq64"),
-    (Op::Lt, &[Scalar::U64], "math.lt_u64"),
-    (Op::Lt, &[Scalar::I64], "math.lt_i64"),
 ];
 
 /// Which function stands for a conversion, the source first. Short floats are their patterns in a `u32`; 64-bit integers

@@ -14,7 +14,7 @@ use super::emit::Emit;
 use super::lacks;
 use super::words;
 use crate::diag::Diagnostic;
-use crate::ir::{Builder, Feature, Inst, Op, Scalar, ScalarSet, Type, ValueId, math};
+use crate::ir::{Builder, Feature, Function, Inst, Op, Scalar, ScalarSet, Type, ValueId, math};
 use crate::lower::rewrite::{Pass, Rewriter};
 
 /// Floats that are shorter than a word.
@@ -25,16 +25,31 @@ pub(super) struct Floats<'c, 'a> {
 }
 
 impl Pass for Floats<'_, '_> {
-    fn types(&mut self, ty: Type) -> Vec<Type> {
+    fn types(&mut self, ty: Type) -> (Type, usize) {
         match ty {
-            Type::Scalar(s) if self.cx.is_bits(s) => vec![Type::U32],
-            _ => vec![ty],
+            Type::Scalar(s) if self.cx.is_bits(s) => (Type::U32, 1),
+            _ => (ty, 1),
         }
     }
 
     fn constant(&mut self, r: &mut Rewriter<'_>, ty: Type, bits: u64) -> Option<Vec<ValueId>> {
         let Type::Scalar(scalar) = ty else { return None };
         self.cx.is_bits(scalar).then(|| vec![r.out.constant(Scalar::U32, bits)])
+    }
+
+    fn concerns(&self, function: &Function, inst: &Inst) -> bool {
+        let Some(ty) = inst.ty.and_then(Type::element) else { return false };
+        let source = inst.operands.first().and_then(|v| function.ty(*v).element()).unwrap_or(ty);
+        if SHORT.has(ty) || SHORT.has(source) {
+            return true;
+        }
+        let caps = self.cx.caps;
+        match inst.op {
+            Op::Convert => ty.is_float() || source.is_float(),
+            Op::Div | Op::Sqrt => ty.is_float() && !caps.has(Feature::ExactDivision),
+            Op::Mad | Op::Fma => ty.is_float(),
+            _is_exact => false,
+        }
     }
 
     fn inst(&mut self, r: &mut Rewriter<'_>, inst: &Inst) -> Result<Option<Vec<Vec<ValueId>>>, Diagnostic> {

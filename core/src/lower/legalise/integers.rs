@@ -8,7 +8,7 @@ use super::Context;
 use super::emit::Emit;
 use super::words;
 use crate::diag::Diagnostic;
-use crate::ir::{Builder, Feature, Inst, Op, Scalar, ValueId};
+use crate::ir::{Builder, Feature, Function, Inst, Op, Scalar, Type, ValueId};
 use crate::lower::rewrite::{Pass, Rewriter};
 
 pub(super) struct Integers<'c, 'a> {
@@ -16,11 +16,16 @@ pub(super) struct Integers<'c, 'a> {
 }
 
 impl Pass for Integers<'_, '_> {
+    fn concerns(&self, _: &Function, inst: &Inst) -> bool {
+        inst.ty.and_then(Type::element).is_some_and(|s| s.is_integer() || s == Scalar::Bool)
+            && matches!(
+                inst.op,
+                Op::Shl | Op::Shr | Op::Div | Op::Rem | Op::MulHi | Op::Mad | counts!() | Op::Eq | Op::Ne
+            )
+    }
+
     fn inst(&mut self, r: &mut Rewriter<'_>, inst: &Inst) -> Result<Option<Vec<Vec<ValueId>>>, Diagnostic> {
         let ty = inst.element();
-        if inst.ty.is_none() || !(ty.is_integer() || ty == Scalar::Bool) {
-            return Ok(None);
-        }
         let operands: Vec<ValueId> = inst.operands.iter().map(|v| r.value(self, *v)).collect();
         let b = &mut r.out;
         let caps = self.cx.caps;

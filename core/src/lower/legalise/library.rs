@@ -6,7 +6,7 @@ use super::Context;
 use super::emit::Emit;
 use crate::diag::Diagnostic;
 use crate::ir::ops::Class;
-use crate::ir::{Inst, Scalar, ValueId, math};
+use crate::ir::{Function, Inst, Scalar, ValueId, math};
 use crate::lower::rewrite::{Pass, Rewriter};
 
 pub(super) struct Library<'c, 'a> {
@@ -14,10 +14,11 @@ pub(super) struct Library<'c, 'a> {
 }
 
 impl Pass for Library<'_, '_> {
+    fn concerns(&self, _: &Function, inst: &Inst) -> bool {
+        matches!(inst.op.row().class, Class::Library(_))
+    }
+
     fn inst(&mut self, r: &mut Rewriter<'_>, inst: &Inst) -> Result<Option<Vec<Vec<ValueId>>>, Diagnostic> {
-        if !matches!(inst.op.row().class, Class::Library(_)) {
-            return Ok(None);
-        }
         let operands: Vec<ValueId> = inst.operands.iter().map(|v| r.value(self, *v)).collect();
         let operands: Vec<ValueId> = operands.into_iter().map(|x| r.out.convert(Scalar::F32, x)).collect();
         let routine = math::routine(inst.op, Scalar::F32);

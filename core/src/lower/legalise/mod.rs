@@ -45,10 +45,9 @@ mod words;
 pub use check::check;
 
 use super::entry::Entry;
-use super::rewrite::Rewriter;
+use super::rewrite::{Pass, Rewriter};
+use super::unused;
 use crate::diag::{Code, Diagnostic};
-use crate::idx::IndexVec;
-use crate::ir::attrs::Attr;
 use crate::ir::ops::Uniformity;
 use crate::ir::verify::uniformity;
 use crate::ir::{Caps, Function, FunctionId, Module, Op, Scalar};
@@ -61,7 +60,7 @@ use subgroups::Plan;
 /// Kernels come without `launch` region, specialisation constants, `trap_if` and folded grids: these are the loader's
 /// part. An entry's slots follow its parameters.
 pub fn run(module: &mut Module, entries: &mut [Entry], caps: &Caps) -> Result<(), Vec<Diagnostic>> {
-    drop_dead(module, entries);
+    unused::run(module, entries);
     let mut errors = vec![];
     for entry in entries.iter_mut() {
         errors.extend(limits::launch(&module.functions[entry.kernel], caps));
@@ -91,7 +90,8 @@ pub fn run(module: &mut Module, entries: &mut [Entry], caps: &Caps) -> Result<()
         let id = FunctionId::new(next as u32);
         // Routines come after what the module had and know nothing of subgroups.
         let plan = plans.get(next).copied().unwrap_or(Plan::None);
-        match legalise(&module.functions[id], &mut cx, plan) {
+        let function = std::mem::replace(&mut module.functions[id], Function::new("", Span::NONE));
+        match legalise(function, &mut cx, plan) {
             Ok(function) => module.functions[id] = function,
             Err(error) => errors.push(error),
         }
@@ -129,15 +129,24 @@ impl Context<'_> {
 }
 
 /// All passes over one function.
-fn legalise(function: &Function, cx: &mut Context<'_>, plan: Plan) -> Result<Function, Diagnostic> {
+fn legalise(function: Function, cx: &mut Context<'_>, plan: Plan) -> Result<Function, Diagnostic> {
     let function = subgroups::run(function, cx, plan)?;
-    let function = storage::run(&function, cx)?;
-    let function = Rewriter::run(&function, &mut scalarise::Scalarise { cx })?;
-    let function = Rewriter::run(&function, &mut library::Library { cx })?;
-    let function = Rewriter::run(&function, &mut floats::Floats { cx })?;
-    let function = Rewriter::run(&function, &mut narrow::Narrow)?;
-    let function = Rewriter::run(&function, &mut wide::Wide { cx })?;
-    Rewriter::run(&function, &mut integers::Integers { cx })
+    let function = storage::run(function, cx)?;
+    let function = pass(function, &mut scalarise::Scalarise { cx })?;
+    let function = pass(function, &mut library::Library { cx })?;
+    let function = pass(function, &mut floats::Floats { cx })?;
+    let function = pass(function, &mut narrow::Narrow)?;
+    let function = pass(function, &mut wide::Wide { cx })?;
+    pass(function, &mut integers::Integers { cx })
+}
+
+/// One pass over a function, if it has something to do there.
+fn pass(function: Function, pass: &mut dyn Pass) -> Result<Function, Diagnostic> {
+    let mut concerned = function.values.iter().any(|value| pass.types(value.ty) != (value.ty, 1));
+    if !concerned {
+        function.walk(function.body, &mut |_, inst| concerned |= pass.concerns(&function, inst));
+    }
+    if concerned { Rewriter::run(&function, pass) } else { Ok(function) }
 }
 
 /// Whether all invocations of a workgroup reach the subgroup operations of a function together, if the workgroup `is_one`
@@ -149,35 +158,6 @@ fn reached_together(module: &Module, id: FunctionId, is_one: bool) -> bool {
     let mut all = true;
     function.walk(function.body, &mut |inst, i| all &= !subgroups::concerns(i.op) || levels.control(inst) <= enough);
     all
-}
-
-/// Keeps the functions that the entries reach, renumbered.
-fn drop_dead(module: &mut Module, entries: &mut [Entry]) {
-    let mut new: IndexVec<FunctionId, Option<FunctionId>> = module.functions.iter().map(|_| None).collect();
-    let mut stack: Vec<FunctionId> = entries.iter().map(|e| e.kernel).collect();
-    let mut live: IndexVec<FunctionId, bool> = module.functions.iter().map(|_| false).collect();
-    while let Some(id) = stack.pop() {
-        if !std::mem::replace(&mut live[id], true) {
-            let function = &module.functions[id];
-            function.walk(function.body, &mut |_, inst| stack.extend(inst.callee()));
-        }
-    }
-    let mut kept = IndexVec::new();
-    for (id, function) in std::mem::take(&mut module.functions).iter_enumerated() {
-        if live[id] {
-            new[id] = Some(kept.push(function.clone()));
-        }
-    }
-    let renumber = |id: FunctionId| new[id].expect("a live function was kept");
-    for function in kept.iter_mut() {
-        let mut calls = vec![];
-        function.walk(function.body, &mut |id, inst| calls.extend(inst.callee().map(|callee| (id, callee))));
-        for (id, callee) in calls {
-            function.insts[id].set(Attr::Callee(renumber(callee)));
-        }
-    }
-    entries.iter_mut().for_each(|e| e.kernel = renumber(e.kernel));
-    module.functions = kept;
 }
 
 /// Whether a function has an operation.

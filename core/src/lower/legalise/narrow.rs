@@ -6,7 +6,7 @@
 
 use super::emit::{Emit, extend};
 use crate::diag::Diagnostic;
-use crate::ir::{Builder, Inst, Op, Scalar, ScalarSet, Type, ValueId};
+use crate::ir::{Builder, Function, Inst, Op, Scalar, ScalarSet, Type, ValueId};
 use crate::lower::rewrite::{Pass, Rewriter};
 
 /// The integers that no device computes with.
@@ -46,16 +46,21 @@ fn bits(b: &mut Builder, narrow: Scalar, x: ValueId) -> ValueId {
 }
 
 impl Pass for Narrow {
-    fn types(&mut self, ty: Type) -> Vec<Type> {
+    fn types(&mut self, ty: Type) -> (Type, usize) {
         match ty {
-            Type::Scalar(s) if NARROW.has(s) => vec![holder(s).into()],
-            _ => vec![ty],
+            Type::Scalar(s) if NARROW.has(s) => (holder(s).into(), 1),
+            _ => (ty, 1),
         }
     }
 
     fn constant(&mut self, r: &mut Rewriter<'_>, ty: Type, bits: u64) -> Option<Vec<ValueId>> {
         let narrow = ty.element().filter(|s| NARROW.has(*s))?;
         Some(vec![constant(&mut r.out, narrow, bits)])
+    }
+
+    fn concerns(&self, function: &Function, inst: &Inst) -> bool {
+        let is_narrow = |ty: Type| ty.element().is_some_and(|s| NARROW.has(s));
+        inst.ty.is_some_and(is_narrow) || inst.operands.iter().any(|v| is_narrow(function.ty(*v)))
     }
 
     fn inst(&mut self, r: &mut Rewriter<'_>, inst: &Inst) -> Result<Option<Vec<Vec<ValueId>>>, Diagnostic> {

@@ -11,7 +11,6 @@ use std::collections::HashMap;
 /// The routines that a module has or is going to have.
 #[derive(Debug)]
 pub(super) struct Routines {
-    library: &'static Module,
     /// Places in the module by places in the library.
     placed: HashMap<FunctionId, FunctionId>,
     /// Copied, but not in the module yet.
@@ -23,7 +22,7 @@ pub(super) struct Routines {
 impl Routines {
     /// None yet; the first will stand at this place.
     pub(super) fn new(next: usize) -> Routines {
-        Routines { library: math::library(), placed: HashMap::new(), pending: vec![], next }
+        Routines { placed: HashMap::new(), pending: vec![], next }
     }
 
     /// Those that are to be appended to the module now.
@@ -38,25 +37,27 @@ impl Routines {
         name: Option<&str>,
         operands: &[ValueId],
     ) -> Result<Vec<ValueId>, Diagnostic> {
-        let routine = name.and_then(|name| self.library.find(name)).ok_or_else(|| {
+        // Read only now: a kernel that needs none of it does not wait for it.
+        let library = math::library();
+        let routine = name.and_then(|name| library.find(name)).ok_or_else(|| {
             let message = format!("the math library has no routine `{}`", name.unwrap_or("of this kind"));
             Diagnostic::new(Code::Internal, b.span, message)
         })?;
-        let callee = self.place(routine);
-        Ok(b.call(callee, &self.library.functions[routine].results, operands))
+        let callee = self.place(library, routine);
+        Ok(b.call(callee, &library.functions[routine].results, operands))
     }
 
     /// The place of a routine and of all that it calls.
-    fn place(&mut self, routine: FunctionId) -> FunctionId {
+    fn place(&mut self, library: &Module, routine: FunctionId) -> FunctionId {
         if let Some(id) = self.placed.get(&routine) {
             return *id;
         }
-        let mut function = self.library.functions[routine].clone();
+        let mut function = library.functions[routine].clone();
         let mut calls = vec![];
         function.walk(function.body, &mut |id, inst| calls.extend(inst.callee().map(|callee| (id, callee))));
         for (id, callee) in calls {
             // The library is not recursive, as no module is.
-            let callee = self.place(callee);
+            let callee = self.place(library, callee);
             function.insts[id].set(Attr::Callee(callee));
         }
         let id = FunctionId::new(self.next as u32);

@@ -7,7 +7,7 @@
 use super::Context;
 use super::emit::Emit;
 use crate::diag::Diagnostic;
-use crate::ir::{Builder, Inst, Op, Scalar, ScalarSet, Type, ValueId};
+use crate::ir::{Builder, Function, Inst, Op, Scalar, ScalarSet, Type, ValueId};
 use crate::lower::rewrite::{Pass, Rewriter};
 
 pub(super) struct Scalarise<'c, 'a> {
@@ -15,22 +15,35 @@ pub(super) struct Scalarise<'c, 'a> {
 }
 
 impl Pass for Scalarise<'_, '_> {
-    fn types(&mut self, ty: Type) -> Vec<Type> {
+    fn types(&mut self, ty: Type) -> (Type, usize) {
         match ty {
-            Type::Vector(s, n) => vec![Type::Scalar(s); usize::from(n)],
-            Type::Regs(s, n) if !self.keeps(ty) => vec![Type::Scalar(s); usize::from(n)],
+            Type::Vector(s, n) => (Type::Scalar(s), n.into()),
+            Type::Regs(s, n) if !self.keeps(ty) => (Type::Scalar(s), n.into()),
             Type::Regs(..)
             | Type::Scalar(_)
             | Type::Coop(..)
             | Type::Tile(_)
             | Type::Token
             | Type::Term
-            | Type::Memory(_) => vec![ty],
+            | Type::Memory(_) => (ty, 1),
         }
     }
 
+    fn concerns(&self, function: &Function, inst: &Inst) -> bool {
+        let is_aggregate = |v: &ValueId| matches!(function.ty(*v), Type::Vector(..) | Type::Regs(..));
+        let casts = match inst.op {
+            // Those from and to `bool`, and those that change nothing.
+            Op::Convert | Op::Bitcast => {
+                let from = function.ty(inst.operands[0]);
+                inst.ty.is_some_and(|to| to == Type::BOOL || from == Type::BOOL || to == from)
+            }
+            _other => false,
+        };
+        casts || inst.operands.iter().chain(&inst.results).any(is_aggregate)
+    }
+
     fn inst(&mut self, r: &mut Rewriter<'_>, inst: &Inst) -> Result<Option<Vec<Vec<ValueId>>>, Diagnostic> {
-        let operands: Vec<Vec<ValueId>> = inst.operands.iter().map(|v| r.values(self, *v)).collect();
+        let operands: Vec<Vec<ValueId>> = inst.operands.iter().map(|v| r.values(self, *v).to_vec()).collect();
         let result = match inst.op {
             Op::Vector if !self.kept(inst.ty) => operands.concat(),
             Op::Splat if !self.kept(inst.ty) => {

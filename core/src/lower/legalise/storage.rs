@@ -42,9 +42,13 @@ enum How {
 }
 
 /// Rewrites the accesses of a function.
-pub(super) fn run(function: &Function, cx: &mut Context<'_>) -> Result<Function, Diagnostic> {
-    let views = Views::of(function, cx.caps);
-    Rewriter::run(function, &mut Storage { caps: cx.caps, views })
+pub(super) fn run(function: Function, cx: &mut Context<'_>) -> Result<Function, Diagnostic> {
+    let views = Views::of(&function, cx.caps);
+    // Every memory that is accessed or held has a view.
+    if views.views.is_empty() {
+        return Ok(function);
+    }
+    Rewriter::run(&function, &mut Storage { caps: cx.caps, views })
 }
 
 /// What a device can store in a space.
@@ -187,10 +191,11 @@ struct Place {
 }
 
 impl Pass for Storage<'_> {
+    fn concerns(&self, _: &Function, inst: &Inst) -> bool {
+        inst.op.accesses() > 0
+    }
+
     fn inst(&mut self, r: &mut Rewriter<'_>, inst: &Inst) -> Result<Option<Vec<Vec<ValueId>>>, Diagnostic> {
-        if inst.op.accesses() == 0 {
-            return Ok(None);
-        }
         let operands = self.operands(r, inst);
         let memory = inst.operands[0];
         let (view, space) = (self.views.get(memory), r.old.space(memory));

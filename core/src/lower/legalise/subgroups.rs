@@ -11,11 +11,11 @@ use crate::ir::{Builder, Caps, Feature, Function, Inst, Op, Scalar, ScalarSet, T
 use crate::lower::rewrite::{Pass, Rewriter};
 
 /// Rewrites a kernel's subgroup operations. `levels` comes from the module as it was before any pass.
-pub(super) fn run(function: &Function, cx: &mut Context<'_>, plan: Plan) -> Result<Function, Diagnostic> {
+pub(super) fn run(function: Function, cx: &mut Context<'_>, plan: Plan) -> Result<Function, Diagnostic> {
     match plan {
-        Plan::None => Ok(function.clone()),
-        Plan::Native => Rewriter::run(function, &mut Native { caps: cx.caps }),
-        Plan::Emulated(width) => emulated::run(function, width),
+        Plan::None => Ok(function),
+        Plan::Native => Rewriter::run(&function, &mut Native { caps: cx.caps }),
+        Plan::Emulated(width) => emulated::run(&function, width),
     }
 }
 

@@ -7,7 +7,7 @@ use super::emit::Emit;
 use super::lacks;
 use crate::diag::Diagnostic;
 use crate::ir::ops::Pattern;
-use crate::ir::{Builder, Inst, Op, Scalar, ScalarSet, Type, ValueId, math};
+use crate::ir::{Builder, Function, Inst, Op, Scalar, ScalarSet, Type, ValueId, math};
 use crate::lower::rewrite::{Pass, Rewriter};
 
 pub(super) struct Wide<'c, 'a> {
@@ -32,16 +32,21 @@ impl Pair {
 }
 
 impl Pass for Wide<'_, '_> {
-    fn types(&mut self, ty: Type) -> Vec<Type> {
+    fn types(&mut self, ty: Type) -> (Type, usize) {
         match ty {
-            Type::Scalar(s) if self.splits(s) => vec![Type::U32, Type::U32],
-            _ => vec![ty],
+            Type::Scalar(s) if self.splits(s) => (Type::U32, 2),
+            _ => (ty, 1),
         }
     }
 
     fn constant(&mut self, r: &mut Rewriter<'_>, ty: Type, bits: u64) -> Option<Vec<ValueId>> {
         ty.element().filter(|s| matches!(ty, Type::Scalar(_)) && self.splits(*s))?;
         Some(vec![r.out.u32(bits as u32), r.out.u32((bits >> 32) as u32)])
+    }
+
+    fn concerns(&self, function: &Function, inst: &Inst) -> bool {
+        let is_split = |ty: Type| ty.element().is_some_and(|s| self.splits(s));
+        inst.ty.is_some_and(is_split) || inst.operands.iter().any(|v| is_split(function.ty(*v)))
     }
 
     fn inst(&mut self, r: &mut Rewriter<'_>, inst: &Inst) -> Result<Option<Vec<Vec<ValueId>>>, Diagnostic> {
@@ -54,7 +59,7 @@ impl Pass for Wide<'_, '_> {
         if inst.op == Op::Call || inst.ty.is_none() || !(self.splits(ty) || converts) {
             return Ok(None);
         }
-        let operands: Vec<Pair> = inst.operands.iter().map(|v| Pair::of(&r.values(self, *v))).collect();
+        let operands: Vec<Pair> = inst.operands.iter().map(|v| Pair::of(r.values(self, *v))).collect();
         let b = &mut r.out;
         let result = match inst.op {
             Op::Switch => return self.switch(r, inst, operands[0]).map(Some),
@@ -85,7 +90,7 @@ impl Wide<'_, '_> {
         let operands: Vec<ValueId> = (0..)
             .zip(&inst.operands)
             .flat_map(|(i, v)| {
-                let mut values = r.values(self, *v);
+                let mut values = r.values(self, *v).to_vec();
                 if inst.op.row().operands.get(i) == Some(&Pattern::Index) {
                     values.truncate(1);
                 }
@@ -109,13 +114,14 @@ impl Wide<'_, '_> {
                 chosen = r.out.select(here, region, chosen);
             }
         }
-        let types: Vec<Vec<Type>> = inst.results.iter().map(|v| self.types(r.old.ty(*v))).collect();
+        let types: Vec<(Type, usize)> = inst.results.iter().map(|v| self.types(r.old.ty(*v))).collect();
         let regions = inst.regions.iter().map(|region| r.inner(self, *region)).collect::<Result<_, _>>()?;
         let mut new = Inst { ty: Some(Type::U32), operands: vec![chosen], regions, results: vec![], ..inst.clone() };
         new.set(crate::ir::Attr::Cases((0..cases.len() as i64).map(|i| vec![i]).collect()));
-        let id = r.out.push(new, &types.concat());
+        let flat: Vec<Type> = types.iter().flat_map(|(ty, n)| std::iter::repeat_n(*ty, *n)).collect();
+        let id = r.out.push(new, &flat);
         let mut results = r.out.function.insts[id].results.clone().into_iter();
-        Ok(types.iter().map(|t| results.by_ref().take(t.len()).collect()).collect())
+        Ok(types.iter().map(|(_, n)| results.by_ref().take(*n).collect()).collect())
     }
 
     /// A quotient or remainder, by a routine.

@@ -4,10 +4,10 @@
 //! An instruction is needed if it has an effect, if it may leave the region that holds it, or if a needed one uses its result. What a region
 //! yields, or a loop carries, is needed only if that result or parameter is.
 
+use crate::hash::FastMap;
 use crate::idx::IndexVec;
 use crate::ir::ops::Effect;
 use crate::ir::{Def, Function, FunctionId, Inst, InstId, MemoryId, Module, Op, RegionId, ValueId};
-use std::collections::HashMap;
 
 /// Removes what nobody needs; whether there was something.
 pub(super) fn run(f: &mut Function) -> bool {
@@ -16,7 +16,7 @@ pub(super) fn run(f: &mut Function) -> bool {
         insts: f.insts.iter().map(|_| false).collect(),
         values: f.values.iter().map(|_| false).collect(),
         effects: f.insts.iter().map(|_| false).collect(),
-        loops: HashMap::new(),
+        loops: FastMap::default(),
         open: vec![],
         f,
     };
@@ -61,7 +61,7 @@ struct Mark<'a> {
     unread: IndexVec<MemoryId, bool>,
 }
 
-type Loops = HashMap<RegionId, (InstId, Vec<InstId>)>;
+type Loops = FastMap<RegionId, (InstId, Vec<InstId>)>;
 
 /// What a region may do besides giving values.
 #[derive(Clone, Copy, Default)]

@@ -6,11 +6,12 @@
 
 use super::facts::{self, Facts};
 use super::memory::Versions;
+use crate::hash::FastMap;
 use crate::ir::attrs::AttrKind;
 use crate::ir::ops::{Effect, Pattern};
 use crate::ir::{Attr, Caps, Def, Function, Inst, InstId, Op, RegionId, Scalar, Type, Value, ValueId, eval};
 use crate::span::Span;
-use std::collections::HashMap;
+use std::hash::{Hash, Hasher};
 
 /// How deep rules may write operations that rules apply to.
 const DEPTH: u32 = 12;
@@ -19,17 +20,28 @@ const DEPTH: u32 = 12;
 #[derive(Debug, Default)]
 pub(super) struct Memo {
     /// What loops' parameters are known to be.
-    pub(super) loops: HashMap<ValueId, Facts>,
+    pub(super) loops: FastMap<ValueId, Facts>,
 }
 
 /// An expression, so that the same one is found again.
-#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Key {
     pub(super) op: Op,
     pub(super) ty: Option<Type>,
     pub(super) operands: [ValueId; 4],
     /// A dimension or offset; whether it does not wrap, or the version of the memory that is read.
     pub(super) more: (i32, u32),
+}
+
+impl Hash for Key {
+    fn hash<H: Hasher>(&self, state: &mut H) {
+        // Two words of operands and one for the rest. The type is left to the comparison: it hardly ever decides.
+        let pair = |a: ValueId, b: ValueId| (a.index() as u64) << 32 | b.index() as u64;
+        let [a, b, c, d] = self.operands;
+        state.write_u64(pair(a, b));
+        state.write_u64(pair(c, d));
+        state.write_u64((self.more.0 as u64) << 40 ^ u64::from(self.more.1) << 16 ^ self.op as u64);
+    }
 }
 
 /// Something to take back at the end of a region.
@@ -66,7 +78,7 @@ pub(super) struct Forward<'a> {
     /// When a value was defined: those of a region are younger than what stands before it.
     born: Vec<u32>,
     clock: u32,
-    available: HashMap<Key, ValueId>,
+    available: FastMap<Key, ValueId>,
     log: Vec<Undo>,
     span: Span,
     depth: u32,
@@ -91,12 +103,13 @@ impl<'a> Forward<'a> {
             facts: vec![None; values],
             born: vec![0; values],
             clock: 1,
-            available: HashMap::with_capacity(values),
+            available: FastMap::default(),
             log: vec![],
             span: Span::NONE,
             depth: 0,
         };
-        walk.region(walk.f.body);
+        // Nothing comes after the body: what is known there is not taken back.
+        walk.instructions(walk.f.body);
         walk.changed
     }
 
@@ -104,15 +117,18 @@ impl<'a> Forward<'a> {
 
     /// Walks over a region and writes it anew.
     pub(super) fn region(&mut self, region: RegionId) {
+        let mark = self.open();
+        self.instructions(region);
+        self.close(mark);
+    }
+    fn instructions(&mut self, region: RegionId) {
         let insts = std::mem::take(&mut self.f.regions[region].insts);
         let outer = std::mem::replace(&mut self.out, Vec::with_capacity(insts.len()));
-        let mark = self.open();
         for id in insts {
             if self.inst(id) {
                 break;
             }
         }
-        self.close(mark);
         self.f.regions[region].insts = std::mem::replace(&mut self.out, outer);
     }
 
@@ -354,17 +370,25 @@ impl<'a> Forward<'a> {
         let inst = &self.f.insts[id];
         let &[result] = &inst.results[..] else { return self.push(id) };
         let (op, ty, nowrap) = (inst.op, inst.ty, inst.has(AttrKind::NoWrap));
-        let operands = inst.operands.clone();
-        if let Some(new) = self.position(op, id).or_else(|| self.rules(op, ty, &operands, nowrap)) {
+        let is_position = inst.operands.is_empty();
+        if is_position && let Some(known) = self.position(op, id) {
+            return self.replace(result, known);
+        }
+        // No rule looks at the instruction itself.
+        let operands = std::mem::take(&mut self.f.insts[id].operands);
+        let simpler = self.rules(op, ty, &operands, nowrap);
+        self.f.insts[id].operands = operands;
+        if let Some(new) = simpler {
             return self.replace(result, new);
         }
         self.order_operands(id);
         let nowrap = nowrap || self.infer_nowrap(id);
-        let operands = self.f.insts[id].operands.clone();
-        let dim = self.f.insts[id].has(AttrKind::Dim).then(|| self.f.insts[id].dim() as i32);
+        let inst = &self.f.insts[id];
+        let operands = &inst.operands;
+        let dim = inst.has(AttrKind::Dim).then(|| inst.dim() as i32);
         // Register arrays are updated in place: two that start alike are two all the same.
         let in_place = matches!(self.f.ty(result), Type::Regs(..));
-        let key = key(op, ty, &operands, (dim.unwrap_or(-1), nowrap.into())).filter(|_| !in_place);
+        let key = key(op, ty, operands, (dim.unwrap_or(-1), nowrap.into())).filter(|_| !in_place);
         if let Some(known) = key.as_ref().and_then(|key| self.same(key)) {
             return self.replace(result, known);
         }
@@ -372,8 +396,8 @@ impl<'a> Forward<'a> {
             self.remember(key, result);
         }
         self.push(id);
-        self.conclude(op, ty, &operands, nowrap, result);
-        if let Some(known) = self.range_of_position(op, id) {
+        self.conclude(id, nowrap, result);
+        if is_position && let Some(known) = self.range_of_position(op, id) {
             self.learn(result, known);
         }
     }
@@ -395,22 +419,17 @@ impl<'a> Forward<'a> {
         if nowrap {
             inst.set(Attr::NoWrap);
         }
-        let result = self.append(inst);
-        let operands = self.def(result).map(|inst| inst.operands.clone()).unwrap_or_default();
-        let inferred = match self.f.values[result].def {
-            Def::Result(id, _) => self.infer_nowrap(id),
-            Def::Constant(_) | Def::Param(_) | Def::Specialisation(_) | Def::Memory(_) | Def::Argument(..) => false,
-        };
-        let nowrap = nowrap || inferred;
-        if let Some(key) = key(op, Some(ty), &operands, (-1, nowrap.into())) {
+        let (id, result) = self.append(inst);
+        let nowrap = nowrap || self.infer_nowrap(id);
+        if let Some(key) = key(op, Some(ty), &self.f.insts[id].operands, (-1, nowrap.into())) {
             self.remember(key, result);
         }
-        self.conclude(op, Some(ty), &operands, nowrap, result);
+        self.conclude(id, nowrap, result);
         result
     }
 
     /// Appends a new instruction of one result.
-    pub(super) fn append(&mut self, mut inst: Inst) -> ValueId {
+    pub(super) fn append(&mut self, mut inst: Inst) -> (InstId, ValueId) {
         let first = inst.operands.first().map(|v| self.f.ty(*v));
         let ty = match inst.op.row().results.first() {
             Some(Pattern::Bool) => Type::BOOL,
@@ -425,7 +444,7 @@ impl<'a> Forward<'a> {
         self.f.insts.push(inst);
         self.push(id);
         self.changed = true;
-        result
+        (id, result)
     }
 
     /// Folding and identities: the value that stands for an operation.
@@ -477,9 +496,11 @@ impl<'a> Forward<'a> {
         None
     }
 
-    /// Notes what follows for a result.
-    fn conclude(&mut self, op: Op, ty: Option<Type>, operands: &[ValueId], nowrap: bool, result: ValueId) {
-        let Some(Type::Scalar(s)) = ty else { return };
+    /// Notes what follows for the result of an instruction.
+    fn conclude(&mut self, id: InstId, nowrap: bool, result: ValueId) {
+        let inst = &self.f.insts[id];
+        let (op, operands) = (inst.op, &inst.operands);
+        let Some(Type::Scalar(s)) = inst.ty else { return };
         if !s.is_integer() && s != Scalar::Bool || operands.is_empty() || operands.len() > 3 {
             return;
         }
@@ -497,7 +518,7 @@ impl<'a> Forward<'a> {
 
     /// Makes an expression available to the rest of the region.
     pub(super) fn remember(&mut self, key: Key, value: ValueId) {
-        let old = self.available.insert(key.clone(), value);
+        let old = self.available.insert(key, value);
         self.log.push(Undo::Available(key, old));
     }
     /// An expression that has been computed before.
@@ -508,7 +529,7 @@ impl<'a> Forward<'a> {
     /// A pure expression that has been computed before. One that may wrap stands for one that does not, too; not the other way, because
     /// what does not wrap is undefined where it would.
     fn same(&self, key: &Key) -> Option<ValueId> {
-        let wrapping = || Key { more: (key.more.0, 0), ..key.clone() };
+        let wrapping = || Key { more: (key.more.0, 0), ..*key };
         self.recall(key).or_else(|| if key.more.1 == 0 { None } else { self.recall(&wrapping()) })
     }
 

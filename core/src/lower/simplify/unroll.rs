@@ -4,9 +4,9 @@
 //! its iterations are written one after the other.
 
 use super::control::jumps;
+use crate::hash::FastMap;
 use crate::ir::attrs::AttrKind;
 use crate::ir::{Def, Function, Inst, InstId, Op, Region, RegionId, Scalar, Type, Value, ValueId, eval};
-use std::collections::HashMap;
 
 /// Most instructions that a loop without the attribute `unroll` becomes.
 const BUDGET: usize = 160;
@@ -43,7 +43,7 @@ fn trips(f: &Function, id: InstId) -> Option<usize> {
     let inst = &f.insts[id];
     let region = *inst.regions.first()?;
     let limit = if inst.has(AttrKind::Unroll) { LIMIT } else { BUDGET };
-    let mut dry = Dry { f, known: HashMap::new(), written: 0, limit };
+    let mut dry = Dry { f, known: FastMap::default(), written: 0, limit };
     let mut params: Vec<Option<u64>> = inst.operands.iter().map(|v| f.as_constant(*v)).collect();
     let mut trips = 0;
     loop {
@@ -72,7 +72,7 @@ enum Way<T> {
 struct Dry<'a> {
     f: &'a Function,
     /// The values of the iteration that are constants.
-    known: HashMap<ValueId, u64>,
+    known: FastMap<ValueId, u64>,
     written: usize,
     limit: usize,
 }
@@ -197,7 +197,7 @@ fn alias(f: &mut Function, inst: &Inst, values: &[ValueId], out: &mut Vec<InstId
 }
 
 struct Copy<'a> {
-    map: HashMap<ValueId, ValueId>,
+    map: FastMap<ValueId, ValueId>,
     out: &'a mut Vec<InstId>,
 }
 

@@ -9,23 +9,23 @@ use crate::idx::IndexVec;
 use crate::term::{Arm, Local, LocalId, Target, Term, TermKind};
 
 /// A lambda of a definition.
-pub(super) struct Lambda<'p> {
+pub(crate) struct Lambda<'p> {
     /// Its parameters.
-    pub(super) params: &'p [LocalId],
+    pub(crate) params: &'p [LocalId],
     /// Its body.
-    pub(super) body: &'p Term,
+    pub(crate) body: &'p Term,
     /// The lambda around it, by position.
     parent: Option<usize>,
     /// What it captures, in the order of the captured values.
-    pub(super) captures: Vec<LocalId>,
+    pub(crate) captures: Vec<LocalId>,
 }
 
 /// What is known of the variables and lambdas of a definition.
-pub(super) struct Scopes<'p> {
+pub(crate) struct Scopes<'p> {
     /// All lambdas.
-    pub(super) lambdas: Vec<Lambda<'p>>,
+    pub(crate) lambdas: Vec<Lambda<'p>>,
     /// For each variable, whether it is used.
-    pub(super) used: Vec<bool>,
+    pub(crate) used: Vec<bool>,
     /// For each variable, the lambda that binds it, by position.
     binder: Vec<Option<usize>>,
     captured: HashSet<(usize, LocalId)>,
@@ -80,7 +80,7 @@ pub(super) fn find(body: &Term, position: usize) -> Option<(&[LocalId], &Term)> 
 
 impl<'p> Scopes<'p> {
     /// Walks the body of a definition.
-    pub(super) fn of(body: &'p Term, locals: &IndexVec<LocalId, Local>) -> Scopes<'p> {
+    pub(crate) fn of(body: &'p Term, locals: &IndexVec<LocalId, Local>) -> Scopes<'p> {
         let mut scopes = Scopes {
             lambdas: vec![],
             used: vec![false; locals.len()],

@@ -6,7 +6,7 @@
 mod choices;
 mod compile;
 mod instruction;
-mod lambdas;
+pub(crate) mod lambdas;
 mod liveness;
 mod terms;
 
@@ -172,6 +172,12 @@ impl Code {
     /// The program, without what simplification has removed.
     pub fn program(&self) -> &Program {
         &self.tables.program
+    }
+
+    /// The lambda at a position in the walk over a definition's lambdas, if it has been compiled.
+    pub(crate) fn lambda_at(&self, def: DefId, ordinal: usize) -> Option<LambdaId> {
+        let lambdas = self.tables.lambdas.iter_enumerated();
+        lambdas.filter(|(_, lambda)| (lambda.def, lambda.ordinal) == (def, ordinal)).map(|(id, _)| id).next()
     }
 
     pub(crate) fn lambda_def(&self, id: LambdaId) -> DefId {

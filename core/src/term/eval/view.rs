@@ -140,6 +140,58 @@ impl Machine {
         Ok(Value(make_chain(&mut self.heap, chain, words.into_iter())))
     }
 
+    /// A definition: a function, or a value that is computed when it is inspected.
+    pub fn definition(&self, def: DefId) -> Value {
+        Value(Word::Global(def))
+    }
+
+    /// A constructor as a function of its fields.
+    pub fn maker(&self, ctor: CtorId) -> Value {
+        Value(Word::Make(ctor.index() as SmallCtor))
+    }
+
+    /// The function that a match applies to a function that stands for a constructor of this type.
+    pub fn selector(&self, ty: TypeId) -> Value {
+        Value(Word::Select(ty))
+    }
+
+    /// A lambda with the values that it captures.
+    ///
+    /// # Errors
+    /// If the memory limit is reached.
+    pub fn closure(&mut self, lambda: LambdaId, captured: &[Value]) -> Result<Value, Diagnostic> {
+        assert_eq!(
+            captured.len(),
+            self.code.tables.lambdas[lambda].captures.len(),
+            "a lambda is given all it captures"
+        );
+        if captured.is_empty() {
+            return Ok(Value(Word::Lambda(lambda)));
+        }
+        let cell = self.headed(Word::Header(lambda), captured)?;
+        Ok(Value(Word::Closure(cell)))
+    }
+
+    /// A function with fewer arguments than it has parameters.
+    ///
+    /// # Errors
+    /// If the memory limit is reached.
+    pub fn given(&mut self, function: Value, args: &[Value]) -> Result<Value, Diagnostic> {
+        let cell = self.headed(function.0, args)?;
+        Ok(Value(Word::Partial(args.len() as u16, cell)))
+    }
+
+    /// A cell of a word and values.
+    fn headed(&mut self, head: Word, values: &[Value]) -> Result<Position, Diagnostic> {
+        self.check_outside(1 + values.len())?;
+        let (cell, words) = self.heap.space(1 + values.len());
+        words[0] = head.into();
+        for (word, value) in words[1..].iter_mut().zip(values) {
+            *word = value.0.into();
+        }
+        Ok(cell)
+    }
+
     fn check_outside(&mut self, words: usize) -> Result<(), Diagnostic> {
         match self.room_outside(words) {
             true => Ok(()),

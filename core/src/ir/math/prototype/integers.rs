@@ -35,36 +35,23 @@ fn pairs_of_words_are_integers() {
         let (s, t) = (x as i64, y as i64);
         let quotient = if y == 0 { s } else { s.wrapping_div(t) };
         let remainder = if y == 0 { 0 } else { s.wrapping_rem(t) };
-        let results: [(&str, u64, u64); 23] = [
-            ("add", join(add64(a, b, c, d)), x.wrapping_add(y)),
+        let results: [(&str, u64, u64); 11] = [
             ("sub", join(sub64(a, b, c, d)), x.wrapping_sub(y)),
-            ("neg", join(neg64(a, b)), x.wrapping_neg()),
-            ("abs", join(abs_i64(a, b)), s.wrapping_abs() as u64),
             ("mul", join(mul64(a, b, c, d)), x.wrapping_mul(y)),
-            ("mulhi u64", join(mulhi_u64(a, b, c, d)), ((u128::from(x) * u128::from(y)) >> 64) as u64),
-            ("mulhi i64", join(mulhi_i64(a, b, c, d)), ((i128::from(s) * i128::from(t)) >> 64) as u64),
             ("div u64", join(div_u64(a, b, c, d)), x.checked_div(y).unwrap_or(x)),
             ("rem u64", join(rem_u64(a, b, c, d)), x.checked_rem(y).unwrap_or(0)),
             ("div i64", join(div_i64(a, b, c, d)), quotient as u64),
             ("rem i64", join(rem_i64(a, b, c, d)), remainder as u64),
             ("shl", join(shl64(a, b, c)), x.wrapping_shl(y as u32)),
             ("shr u64", join(shr_u64(a, b, c)), x.wrapping_shr(y as u32)),
-            ("shr i64", join(shr_i64(a, b, c)), s.wrapping_shr(y as u32) as u64),
-            ("min u64", join(min_u64(a, b, c, d)), x.min(y)),
-            ("max u64", join(max_u64(a, b, c, d)), x.max(y)),
-            ("min i64", join(min_i64(a, b, c, d)), s.min(t) as u64),
-            ("max i64", join(max_i64(a, b, c, d)), s.max(t) as u64),
             ("clz", u64::from(clz64(a, b).0), u64::from(x.leading_zeros())),
-            ("ctz", u64::from(ctz64(a, b).0), u64::from(x.trailing_zeros())),
-            ("popc", u64::from(popc64(a, b).0), u64::from(x.count_ones())),
             ("u64 to f32", u64::from(u64_to_f32(a, b).to_bits()), u64::from((x as f32).to_bits())),
             ("i64 to f32", u64::from(i64_to_f32(a, b).to_bits()), u64::from((s as f32).to_bits())),
         ];
         for (name, got, want) in results {
             assert_eq!(got, want, "{name} of {x:#x}, {y:#x}");
         }
-        assert_eq!((lt_u64(a, b, c, d), lt_i64(a, b, c, d)), (x < y, s < t), "{x:#x}, {y:#x}");
-        assert!(eq64(a, b, a, b) && eq64(a, b, c, b) == (a == c) && eq64(a, b, a, d) == (b == d));
+        assert_eq!(lt_u64(a, b, c, d), x < y, "{x:#x}, {y:#x}");
     }
 }
 

@@ -131,19 +131,9 @@ pub fn clz(x: U) -> U {
     U(x.0.leading_zeros())
 }
 
-/// The number of ones.
-pub fn popc(x: U) -> U {
-    U(x.0.count_ones())
-}
-
 /// The upper half of the product.
 pub fn mulhi(x: U, y: U) -> U {
     U(((u64::from(x.0) * u64::from(y.0)) >> 32) as u32)
-}
-
-/// The number of trailing zeros, 32 for zero.
-pub fn ctz(x: U) -> U {
-    U(x.0.trailing_zeros())
 }
 
 /// The quotient, the dividend where the divisor is zero.

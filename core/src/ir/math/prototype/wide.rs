@@ -3,50 +3,14 @@
 use super::division::*;
 use super::ops::*;
 
-/// The sum.
-pub fn add64(x0: U, x1: U, y0: U, y1: U) -> (U, U) {
-    let z0 = x0 + y0;
-    (z0, x1 + y1 + flag(z0 < x0))
-}
-
 /// The difference.
 pub fn sub64(x0: U, x1: U, y0: U, y1: U) -> (U, U) {
     (x0 - y0, x1 - y1 - flag(x0 < y0))
 }
 
-/// The negation.
-pub fn neg64(x0: U, x1: U) -> (U, U) {
-    (-x0, !x1 + flag(x0 == 0))
-}
-
 /// The lower half of the product.
 pub fn mul64(x0: U, x1: U, y0: U, y1: U) -> (U, U) {
     (x0 * y0, mulhi(x0, y0) + x0 * y1 + x1 * y0)
-}
-
-/// The upper half of the product of unsigned numbers.
-pub fn mulhi_u64(x0: U, x1: U, y0: U, y1: U) -> (U, U) {
-    let a1 = x0 * y1;
-    let b1 = x1 * y0;
-    let c2 = x1 * y1;
-    // What the two middle products and the upper word of the lowest one carry.
-    let s1 = mulhi(x0, y0) + a1;
-    let t1 = s1 + b1;
-    let a2 = mulhi(x0, y1) + flag(s1 < a1);
-    let b2 = mulhi(x1, y0) + flag(t1 < b1);
-    let s2 = c2 + a2;
-    let t2 = s2 + b2;
-    (t2, mulhi(x1, y1) + flag(s2 < a2) + flag(t2 < b2))
-}
-
-/// The upper half of the product of signed numbers.
-pub fn mulhi_i64(x0: U, x1: U, y0: U, y1: U) -> (U, U) {
-    let (u0, u1) = mulhi_u64(x0, x1, y0, y1);
-    // A negative factor was taken for one that is greater by 2^64.
-    let sx = unsigned(signed(x1) >> 31);
-    let sy = unsigned(signed(y1) >> 31);
-    let (v0, v1) = sub64(u0, u1, y0 & sx, y1 & sx);
-    sub64(v0, v1, x0 & sy, x1 & sy)
 }
 
 /// Shift left; the count is taken modulo 64.
@@ -67,67 +31,14 @@ pub fn shr_u64(x0: U, x1: U, count: U) -> (U, U) {
     (select(far, z1, z0), select(far, U(0), z1))
 }
 
-/// Shift right with copies of the sign; the count is taken modulo 64.
-pub fn shr_i64(x0: U, x1: U, count: U) -> (U, U) {
-    let n = count & 31;
-    let far = (count & 32) != 0;
-    let z1 = unsigned(signed(x1) >> n);
-    let z0 = (x0 >> n) | ((x1 << 1) << (U(31) - n));
-    (select(far, z1, z0), select(far, unsigned(signed(x1) >> 31), z1))
-}
-
 /// Whether the first unsigned number is less.
 pub fn lt_u64(x0: U, x1: U, y0: U, y1: U) -> bool {
     (x1 < y1) | ((x1 == y1) & (x0 < y0))
 }
 
-/// Whether the first signed number is less.
-pub fn lt_i64(x0: U, x1: U, y0: U, y1: U) -> bool {
-    (signed(x1) < signed(y1)) | ((x1 == y1) & (x0 < y0))
-}
-
-/// Whether they are the same.
-pub fn eq64(x0: U, x1: U, y0: U, y1: U) -> bool {
-    ((x0 ^ y0) | (x1 ^ y1)) == 0
-}
-
-/// The lesser unsigned number.
-pub fn min_u64(x0: U, x1: U, y0: U, y1: U) -> (U, U) {
-    let less = lt_u64(x0, x1, y0, y1);
-    (select(less, x0, y0), select(less, x1, y1))
-}
-
-/// The greater unsigned number.
-pub fn max_u64(x0: U, x1: U, y0: U, y1: U) -> (U, U) {
-    let less = lt_u64(x0, x1, y0, y1);
-    (select(less, y0, x0), select(less, y1, x1))
-}
-
-/// The lesser signed number.
-pub fn min_i64(x0: U, x1: U, y0: U, y1: U) -> (U, U) {
-    let less = lt_i64(x0, x1, y0, y1);
-    (select(less, x0, y0), select(less, x1, y1))
-}
-
-/// The greater signed number.
-pub fn max_i64(x0: U, x1: U, y0: U, y1: U) -> (U, U) {
-    let less = lt_i64(x0, x1, y0, y1);
-    (select(less, y0, x0), select(less, y1, x1))
-}
-
 /// The number of leading zeros, 64 for zero.
 pub fn clz64(x0: U, x1: U) -> U {
     select(x1 == 0, clz(x0) + 32, clz(x1))
-}
-
-/// The number of trailing zeros, 64 for zero.
-pub fn ctz64(x0: U, x1: U) -> U {
-    select(x0 == 0, ctz(x1) + 32, ctz(x0))
-}
-
-/// The number of ones.
-pub fn popc64(x0: U, x1: U) -> U {
-    popc(x0) + popc(x1)
 }
 
 /// The quotient and the remainder of `u1 u0` by `v`, where u1 is less than v, so that the quotient is a word.
@@ -200,11 +111,6 @@ pub fn rem_u64(x0: U, x1: U, y0: U, y1: U) -> (U, U) {
 /// The negation where the word `sign` is all ones, the number itself where it is zero.
 pub fn negate_if(x0: U, x1: U, sign: U) -> (U, U) {
     sub64(x0 ^ sign, x1 ^ sign, sign, sign)
-}
-
-/// The magnitude; that of the least number is itself.
-pub fn abs_i64(x0: U, x1: U) -> (U, U) {
-    negate_if(x0, x1, unsigned(signed(x1) >> 31))
 }
 
 /// The quotient of signed numbers, towards zero. Division by zero gives the dividend.

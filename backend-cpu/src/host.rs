@@ -1,0 +1,49 @@
+//! The processor that code is made for: the one that runs this.
+
+use cranelift_codegen::isa::OwnedTargetIsa;
+use cranelift_codegen::settings::{self, Configurable, Flags};
+use girih_core::diag::{Code, Diagnostic};
+use girih_core::span::Span;
+
+fn absent(why: &str) -> Diagnostic {
+    let message = format!("native code cannot be made for this processor: {why}");
+    Diagnostic::new(Code::NoDevice, Span::NONE, message).hint("use the device `interpreter`")
+}
+
+/// The host's instruction set, with all that its processor has.
+pub(crate) fn isa() -> Result<OwnedTargetIsa, Diagnostic> {
+    if cfg!(target_endian = "big") {
+        return Err(absent("its bytes are in the other order"));
+    }
+    let mut flags = settings::builder();
+    let wanted = [
+        ("opt_level", "speed"),
+        ("is_pic", "false"),
+        ("use_colocated_libcalls", "false"),
+        // Frames are small: large arrays do not lie on the stack.
+        ("enable_probestack", "false"),
+        ("enable_verifier", if cfg!(debug_assertions) { "true" } else { "false" }),
+        // The convention of called functions asks for it.
+        ("preserve_frame_pointers", "true"),
+    ];
+    for (name, value) in wanted {
+        flags.set(name, value).map_err(|e| absent(&e.to_string()))?;
+    }
+    let builder = cranelift_native::builder().map_err(absent)?;
+    builder.finish(Flags::new(flags)).map_err(|e| absent(&e.to_string()))
+}
+
+/// Whether the processor has a fused product and sum of its own.
+pub(crate) fn has_fma(isa: &OwnedTargetIsa) -> bool {
+    let on = |name: &str| isa.isa_flags().iter().any(|flag| flag.name == name && flag.as_bool() == Some(true));
+    // Of the instruction sets that Cranelift knows, only x86 is older than such an instruction.
+    isa.name() != "x64" || on("has_fma")
+}
+
+/// The processor's name, for people.
+pub(crate) fn name(isa: &OwnedTargetIsa) -> String {
+    // Only Linux says it in a file.
+    let text = std::fs::read_to_string("/proc/cpuinfo").unwrap_or_default();
+    let said = text.lines().find_map(|line| line.strip_prefix("model name")?.split_once(':'));
+    said.map_or_else(|| isa.name().to_owned(), |(_, name)| name.trim().to_owned())
+}

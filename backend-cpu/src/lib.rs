@@ -1,0 +1,29 @@
+//! The host's processor as a device: legal kernels become native code by Cranelift, and all cores run it.
+//!
+//! | folder | its idea |
+//! |---|---|
+//! | `translate` | operations as Cranelift's, whatever they stand in |
+//! | `kernels` | workgroups, barriers, frames: kernel form around them |
+//! | `device` | buffers, programs, launches, threads |
+
+mod caps;
+mod device;
+mod host;
+mod kernels;
+mod translate;
+
+pub use caps::caps;
+pub use device::{Cpu, Settings};
+
+use girih_core::diag::Diagnostic;
+use girih_core::lower::Compiled;
+
+/// Opens the device.
+pub fn open(settings: &Settings) -> Result<Cpu, Diagnostic> {
+    Cpu::open(settings)
+}
+
+/// Legal kernels and what they call in Cranelift's text.
+pub fn emit(compiled: &Compiled) -> Result<String, Diagnostic> {
+    kernels::text(compiled, host::isa()?)
+}

@@ -1,0 +1,181 @@
+//! Which function writes which operation: the one match over all of them.
+
+use super::{Form, Result, Translator, not_legal};
+use girih_core::ir::{Inst, InstId, Op, RegionId};
+
+impl<F: Form> Translator<'_, '_, F> {
+    /// The instructions of a region, its terminator included.
+    pub(super) fn region(&mut self, region: RegionId) -> Result<()> {
+        let function = self.function;
+        for id in &function.regions[region].insts {
+            self.instruction(*id, &function.insts[*id])?;
+        }
+        Ok(())
+    }
+
+    fn instruction(&mut self, id: InstId, inst: &Inst) -> Result<()> {
+        match inst.op {
+            Op::If => self.if_(inst),
+            Op::Switch => self.switch(inst),
+            Op::Loop => self.loop_(inst),
+            Op::Call => self.call(inst),
+            Op::Yield => self.yield_(inst),
+            Op::Break => self.break_(inst),
+            Op::Continue => self.continue_(inst),
+            Op::While => self.while_(inst),
+            Op::Return => self.return_(inst),
+
+            Op::Add
+            | Op::Sub
+            | Op::Mul
+            | Op::Div
+            | Op::Rem
+            | Op::MulHi
+            | Op::Neg
+            | Op::Abs
+            | Op::Min
+            | Op::Max
+            | Op::Fma
+            | Op::And
+            | Op::Or
+            | Op::Xor
+            | Op::Not
+            | Op::Shl
+            | Op::Shr
+            | Op::Clz
+            | Op::Ctz
+            | Op::Popc
+            | Op::ReverseBits
+            | Op::Eq
+            | Op::Ne
+            | Op::Lt
+            | Op::Le
+            | Op::Gt
+            | Op::Ge
+            | Op::Floor
+            | Op::Ceil
+            | Op::Round
+            | Op::Trunc
+            | Op::Sqrt
+            | Op::DivApprox
+            | Op::RcpApprox
+            | Op::SqrtApprox
+            | Op::RsqrtApprox
+            | Op::ExpApprox
+            | Op::Exp2Approx
+            | Op::LogApprox
+            | Op::Log2Approx
+            | Op::SinApprox
+            | Op::CosApprox
+            | Op::TanhApprox => self.arithmetic(inst),
+            Op::Select => self.select(inst),
+            Op::Convert => self.convert(inst),
+            Op::Bitcast => self.bitcast(inst),
+
+            Op::Vector => self.vector(inst),
+            Op::Splat => self.splat(inst),
+            Op::Extract => self.extract(inst),
+            Op::Insert => self.insert(inst),
+
+            Op::Load => self.load(inst),
+            Op::Store => self.store(inst),
+            Op::UniformLoad => self.uniform_load(id, inst),
+            Op::AtomicLoad => self.atomic_load(inst),
+            Op::AtomicStore => self.atomic_store(inst),
+            Op::AtomicAdd
+            | Op::AtomicMin
+            | Op::AtomicMax
+            | Op::AtomicAnd
+            | Op::AtomicOr
+            | Op::AtomicXor
+            | Op::AtomicExchange => self.atomic_update(inst),
+            Op::AtomicCompareExchange => self.atomic_compare_exchange(inst),
+
+            Op::GlobalId | Op::LocalId | Op::LocalIndex | Op::WorkgroupId | Op::NumWorkgroups | Op::WorkgroupSize => {
+                let position = F::position(self, inst)?;
+                self.give(inst, position)
+            }
+            Op::Barrier => F::barrier(self, id, 0),
+            Op::Fence => self.fence(),
+
+            // Lowered before code generation, or refused because the caps lack their feature.
+            Op::Grid | Op::TrapIf | Op::Mad => Err(not_legal(inst)),
+            Op::Rsqrt
+            | Op::Exp
+            | Op::Exp2
+            | Op::Log
+            | Op::Log2
+            | Op::Sin
+            | Op::Cos
+            | Op::Tan
+            | Op::Asin
+            | Op::Acos
+            | Op::Atan
+            | Op::Atan2
+            | Op::Tanh
+            | Op::Pow => Err(not_legal(inst)),
+            Op::SubgroupSize
+            | Op::SubgroupId
+            | Op::NumSubgroups
+            | Op::Lane
+            | Op::Ballot
+            | Op::Any
+            | Op::All
+            | Op::Elect
+            | Op::Shuffle
+            | Op::ShuffleXor
+            | Op::ShuffleUp
+            | Op::ShuffleDown
+            | Op::Broadcast
+            | Op::SubgroupAdd
+            | Op::SubgroupMul
+            | Op::SubgroupMin
+            | Op::SubgroupMax
+            | Op::SubgroupAnd
+            | Op::SubgroupOr
+            | Op::SubgroupXor
+            | Op::InclusiveAdd
+            | Op::ExclusiveAdd
+            | Op::InclusiveMul
+            | Op::ExclusiveMul
+            | Op::InclusiveMin
+            | Op::InclusiveMax => Err(not_legal(inst)),
+            Op::CellNew
+            | Op::CellGet
+            | Op::CellLayout
+            | Op::CellOpen
+            | Op::CellFill
+            | Op::CellFree
+            | Op::TermShare
+            | Op::TermDrop
+            | Op::TermPack
+            | Op::TermTag
+            | Op::TermPayload
+            | Op::GlobalGet
+            | Op::Fork
+            | Op::Join
+            | Op::Tail => Err(not_legal(inst)),
+            Op::CoopLoad | Op::CoopStore | Op::CoopSplat | Op::CoopMma => Err(not_legal(inst)),
+            Op::AsyncCopy
+            | Op::AsyncCommit
+            | Op::AsyncWait
+            | Op::MbarrierInit
+            | Op::MbarrierArrive
+            | Op::MbarrierArriveCopies
+            | Op::MbarrierWait
+            | Op::MbarrierTest
+            | Op::FenceAsync
+            | Op::WgmmaFence
+            | Op::Wgmma
+            | Op::WgmmaCommit
+            | Op::WgmmaWait => Err(not_legal(inst)),
+        }
+    }
+
+    /// Sets an instruction's only result.
+    pub(super) fn give(&mut self, inst: &Inst, value: cranelift_codegen::ir::Value) -> Result<()> {
+        let [result] = inst.results[..] else { return Err(not_legal(inst)) };
+        self.set(result, value);
+        Ok(())
+    }
+}

@@ -1,0 +1,291 @@
+//! Calls: of definitions and lambdas that are known, of whatever arrives, at the same time where they do not depend on each other.
+
+use super::super::flow::{Callee, Instance, Set, Site, What};
+use super::dynamic::reason;
+use super::represent::{Held, Repr};
+use super::traps::hint;
+use super::words::{FORM_BITS, Immediate, tag};
+use super::writer::{Goal, Writer};
+use super::{Unit, words};
+use crate::diag::Code;
+use crate::ir::{FunctionId, Op, Scalar, Type, ValueId};
+use crate::num::BinOp;
+use crate::span::Span;
+use crate::term::{DefId, Term, TermKind};
+
+/// A value that is there, or that a fork will give.
+enum Part {
+    There(Held),
+    Forked { token: ValueId, callee: FunctionId, repr: Repr },
+}
+
+impl<'p> Writer<'_, 'p> {
+    /// A definition as a value.
+    pub(super) fn definition(&mut self, def: DefId) -> Held {
+        if self.all.program.defs[def].params.is_empty() && self.all.flow.is_constant(def) {
+            let unit = Unit::Definition(Instance::from(def));
+            let (callee, repr) = (self.all.unit(unit), self.all.result_repr(unit));
+            return Held { id: self.b.call(callee, &[repr.ty()], &[])[0], repr };
+        }
+        self.all.mention(def);
+        self.immediate(Immediate::Definition(def))
+    }
+
+    /// The values of terms, in order. Calls that may take long run at the same time.
+    pub(super) fn values(&mut self, terms: &[&'p Term]) -> Vec<Held> {
+        let forks: Vec<bool> = terms.iter().map(|term| self.is_worth_a_fork(term)).collect();
+        let last = forks.iter().rposition(|f| *f);
+        let mut parts = vec![];
+        for (i, term) in terms.iter().enumerate() {
+            parts.push(match (forks[i], &term.kind) {
+                (true, TermKind::Apply(function, args)) if Some(i) != last => self.forked(term, function, args),
+                _ => Part::There(self.value(term)),
+            });
+        }
+        let join = |part: Part| match part {
+            Part::There(held) => held,
+            Part::Forked { token, callee, repr } => Held { id: self.b.join(callee, &[repr.ty()], token)[0], repr },
+        };
+        parts.into_iter().map(join).collect()
+    }
+
+    /// Whether a term is a call of a recursive definition with all its arguments.
+    fn is_worth_a_fork(&self, term: &Term) -> bool {
+        let TermKind::Apply(function, args) = &term.kind else { return false };
+        let TermKind::Global(def) = function.kind else { return false };
+        args.len() == self.all.program.defs[def].params.len() && self.all.is_recursive(def)
+    }
+
+    fn forked(&mut self, term: &'p Term, function: &'p Term, args: &'p [Term]) -> Part {
+        let TermKind::Global(def) = function.kind else { return Part::There(self.value(term)) };
+        let unit = Unit::Definition(self.called(term, def));
+        let values = self.arguments(unit, args);
+        let callee = self.all.unit(unit);
+        self.b.span = term.span;
+        let token = self.b.fork(callee, &values);
+        Part::Forked { token, callee, repr: self.all.result_repr(unit) }
+    }
+
+    /// Which copy of a definition a call goes to.
+    fn called(&self, term: &Term, def: DefId) -> Instance {
+        self.all.flow.callee(self.instance, term).unwrap_or(Instance::from(def))
+    }
+
+    /// Arguments as a unit takes them.
+    fn arguments(&mut self, unit: Unit, args: &'p [Term]) -> Vec<ValueId> {
+        let reprs = self.all.param_reprs(unit);
+        let values = self.values(&args.iter().collect::<Vec<_>>());
+        values.into_iter().zip(reprs).map(|(value, repr)| self.hold(value, repr)).collect()
+    }
+
+    /// Calls a unit with arguments as it takes them.
+    pub(super) fn call(&mut self, unit: Unit, values: &[ValueId], span: Span, goal: Goal) -> Option<Held> {
+        self.b.span = span;
+        let repr = self.all.result_repr(unit);
+        if goal == Goal::Result && repr == self.result {
+            self.free_holes(0);
+            if self.again.as_ref().is_some_and(|(own, _)| *own == unit) {
+                self.b.end(Op::Continue, values);
+            } else {
+                let callee = self.all.unit(unit);
+                self.b.tail(callee, values);
+            }
+            return None;
+        }
+        let callee = self.all.unit(unit);
+        let id = self.b.call(callee, &[repr.ty()], values)[0];
+        self.finish(Held { id, repr }, goal)
+    }
+
+    pub(super) fn application(
+        &mut self,
+        term: &'p Term,
+        function: &'p Term,
+        args: &'p [Term],
+        goal: Goal,
+    ) -> Option<Held> {
+        match &function.kind {
+            TermKind::Lambda(params, body) if params.len() == args.len() => {
+                for (param, arg) in params.iter().zip(args) {
+                    let value = self.value(arg);
+                    self.bind_as_known(*param, value);
+                }
+                self.term(body, goal)
+            }
+            TermKind::Global(def) if !args.is_empty() && args.len() <= self.all.program.defs[*def].params.len() => {
+                if args.len() < self.all.program.defs[*def].params.len() {
+                    let values = self.values(&args.iter().collect::<Vec<_>>());
+                    let callee = Callee::Definition(Instance::from(*def));
+                    let partial = self.cell(Site::Partial(callee, args.len() as u32), &values);
+                    return self.finish(partial, goal);
+                }
+                let unit = Unit::Definition(self.called(term, *def));
+                let values = self.arguments(unit, args);
+                self.call(unit, &values, term.span, goal)
+            }
+            _ => self.apply_value(term, function, args, goal),
+        }
+    }
+
+    fn apply_value(&mut self, term: &'p Term, function: &'p Term, args: &'p [Term], goal: Goal) -> Option<Held> {
+        let set = self.set_of(function);
+        let held = self.value(function);
+        let word = self.hold(held, Repr::Term);
+        let values = self.values(&args.iter().collect::<Vec<_>>());
+        if let Some(lambda) = self.only_closure(&set, args.len()) {
+            let unit = Unit::Lambda(lambda.0);
+            let reprs = self.all.param_reprs(unit);
+            let captured = self.open(lambda.1, word);
+            let all = values.into_iter().chain(captured).zip(reprs);
+            let values: Vec<ValueId> = all.map(|(value, repr)| self.hold(value, repr)).collect();
+            return self.call(unit, &values, term.span, goal);
+        }
+        self.all.is_applied(&set);
+        let mut words = vec![word];
+        words.extend(values.into_iter().map(|value| self.hold(value, Repr::Term)));
+        let unit = Unit::Apply(args.len() as u32);
+        self.b.span = term.span;
+        let callee = self.all.unit(unit);
+        let result = self.b.call(callee, &[Type::Term], &words)[0];
+        let result = self.checked(result, term.span, "this", None);
+        self.finish(Held { id: result, repr: Repr::Term }, goal)
+    }
+
+    /// The one closure with captures that a set holds, if it takes so many arguments.
+    fn only_closure(&self, set: &Set, count: usize) -> Option<(super::LambdaRef, super::ShapeId)> {
+        let shape = set.shape()?;
+        match self.all.flow.shapes()[shape].what {
+            What::Closure(lambda) => {
+                let (params, captures, _) = self.all.lambda_parts(lambda);
+                (params.len() == count && !captures.is_empty()).then_some((lambda, shape))
+            }
+            What::Ctor(_) | What::Pair | What::Partial(..) => None,
+        }
+    }
+
+    // What functions that work on any terms give: a term, or the reason why there is none.
+
+    /// Calls a function that may give a reason instead of a value.
+    pub(super) fn checked_call(
+        &mut self,
+        function: FunctionId,
+        words: &[ValueId],
+        span: Span,
+        what: &str,
+        op: Option<BinOp>,
+    ) -> Held {
+        let result = self.b.call(function, &[Type::Term], words)[0];
+        Held { id: self.checked(result, span, what, op), repr: Repr::Term }
+    }
+
+    /// Ends the run with the reason, if a word is one.
+    pub(super) fn checked(&mut self, word: ValueId, span: Span, what: &str, op: Option<BinOp>) -> ValueId {
+        let found = self.b.tag(word);
+        let immediate = self.b.u32(tag::IMMEDIATE);
+        let is_immediate = self.b.op(Op::Eq, Scalar::U32, &[found, immediate]);
+        let payload = self.b.payload(word);
+        let symbol = op.map_or(String::new(), |op| format!(" `{}`", op.symbol()));
+        let reasons = [
+            (reason::NUMBER, Code::NotANumber, format!("{what} needs a number"), hint::NUMBER),
+            (reason::DIVISION, Code::DivisionByZero, "division by zero".to_owned(), hint::DIVISION),
+            (reason::MIXED, Code::MixedNumbers, "numbers of two kinds meet".to_owned(), hint::MIXED),
+            (
+                reason::UNSUPPORTED,
+                Code::UnsupportedOperation,
+                format!("numbers of this kind have no operator{symbol}"),
+                hint::UNSUPPORTED,
+            ),
+            (
+                reason::FLOAT,
+                Code::UnsupportedOperation,
+                "a float is needed, and this is an integer".to_owned(),
+                hint::FLOAT,
+            ),
+            (
+                reason::FUNCTION,
+                Code::NotAFunction,
+                "this is called, which is not a function".to_owned(),
+                hint::FUNCTION,
+            ),
+            (
+                reason::CASE,
+                Code::NoMatchingCase,
+                "a match met a function that stands for no constructor".to_owned(),
+                hint::CASE,
+            ),
+            (reason::TUPLE, Code::NotATuple, "this is not a tuple".to_owned(), hint::CASE),
+        ];
+        let region = self.b.new_region(&[]);
+        self.within(region, |w| {
+            for (number, code, message, hint) in reasons {
+                let wanted = w.b.u32(number << FORM_BITS | words::REASON);
+                let is = w.b.op(Op::Eq, Scalar::U32, &[payload, wanted]);
+                w.trap_if(is, code, span, message, hint);
+            }
+            w.b.end(Op::Yield, &[]);
+        });
+        let mut inst = crate::ir::Inst::new(Op::If, None, vec![is_immediate], span);
+        let other = self.b.new_region(&[]);
+        self.within(other, |w| w.b.end(Op::Yield, &[]));
+        inst.regions = vec![region, other];
+        self.b.push(inst, &[]);
+        word
+    }
+
+    /// A word, computed if it is a definition that waits to be computed.
+    pub(super) fn forced(&mut self, word: ValueId, set: &Set) -> ValueId {
+        if set.thunks.is_empty() {
+            return word;
+        }
+        let force = self.all.unit(Unit::Force);
+        self.b.call(force, &[Type::Term], &[word])[0]
+    }
+
+    /// Drops what the arms of a choice would have consumed, where none of them runs.
+    pub(super) fn drop_unused(&mut self, arms: &[&Term]) {
+        let Some(first) = arms.first() else { return };
+        for local in self.liveness.consumed(first).to_vec() {
+            let held = self.borrow(local);
+            self.discard(held);
+        }
+    }
+
+    /// Whether a term in tail position of a body calls the body's own unit.
+    pub(super) fn calls_itself_last(&self, body: &Term, unit: Unit) -> bool {
+        let Unit::Definition(own) = unit else { return false };
+        let mut todo = vec![body];
+        while let Some(term) = todo.pop() {
+            match &term.kind {
+                TermKind::Let(_, body) => todo.push(body),
+                TermKind::Match(m) => todo.extend(m.arms.iter().map(|arm| &arm.body).chain(&m.default)),
+                TermKind::Switch(s) => todo.extend(s.cases.iter().map(|(_, body)| body).chain([&s.default])),
+                TermKind::Apply(function, args) => match &function.kind {
+                    TermKind::Lambda(params, body) if params.len() == args.len() => todo.push(body),
+                    TermKind::Global(def) => {
+                        let all = args.len() == self.all.program.defs[*def].params.len();
+                        if all && !args.is_empty() && self.called(term, *def) == own {
+                            return true;
+                        }
+                    }
+                    _ => {}
+                },
+                TermKind::Local(_)
+                | TermKind::Global(_)
+                | TermKind::Num(_)
+                | TermKind::Literal(_)
+                | TermKind::Str(_)
+                | TermKind::List(_)
+                | TermKind::Era
+                | TermKind::Ctor(..)
+                | TermKind::Tuple(_)
+                | TermKind::Lambda(..)
+                | TermKind::Op(..)
+                | TermKind::Prim(..)
+                | TermKind::Sup(_)
+                | TermKind::Link(_)
+                | TermKind::Invalid => {}
+            }
+        }
+        false
+    }
+}

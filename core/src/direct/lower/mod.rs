@@ -1,0 +1,487 @@
+//! Terms to functions of the IR in task form.
+//!
+//! | file | does |
+//! |---|---|
+//! | [`words`] | how values stand in words of the heap |
+//! | [`represent`] | how what may stand somewhere is held in values of the IR |
+//! | [`liveness`] | the last use of each variable |
+//! | [`writer`], [`terms`], [`calls`], [`choices`] | a function's body |
+//! | [`numbers`], [`dynamic`] | operators on kinds that are known, and on those that are not |
+//! | [`applying`] | application of whatever function arrives |
+//! | [`library`] | functions that are called by name |
+//! | [`traps`] | what can go wrong, and where |
+//!
+//! Invariant: every word that owns a cell is consumed exactly once on every path (the verifier looks).
+
+mod applying;
+mod calls;
+mod choices;
+mod dynamic;
+mod library;
+mod liveness;
+mod numbers;
+mod recursion;
+pub mod represent;
+mod terms;
+mod traps;
+pub mod words;
+mod writer;
+
+use super::flow::{Callee, Flow, Instance, LambdaRef, Set, ShapeId, What};
+use crate::diag::Diagnostic;
+use crate::idx::IndexVec;
+use crate::ir::heap::{GlobalId, LayoutId};
+use crate::ir::{Function, FunctionId, Module, Type, Verified, verify};
+use crate::name::Name;
+use crate::num::{BinOp, NumKind};
+use crate::prim::Prim;
+use crate::span::Span;
+use crate::term::code::lambdas::Scopes;
+use crate::term::{Body, CtorId, DefId, LocalId, Program, Term, TermKind, TypeId};
+use represent::Repr;
+use std::collections::{BTreeSet, HashMap, HashSet, VecDeque};
+use words::Immediate;
+
+pub use traps::Trap;
+
+/// A program in task form.
+#[derive(Debug)]
+pub struct Direct {
+    /// The functions.
+    pub module: Verified<Module>,
+    /// The value of the entry: no parameters, one term.
+    pub entry: FunctionId,
+    /// Applies a term to a term, for the host.
+    pub apply: FunctionId,
+    /// Computes a definition that waits to be computed; other terms stay.
+    pub force: FunctionId,
+    /// What the codes of traps mean; code 1 is the first.
+    pub traps: Vec<Trap>,
+    /// What the words of its heap mean.
+    pub tables: Tables,
+}
+
+/// What words of the heap mean.
+#[derive(Clone, Debug, Default)]
+pub struct Tables {
+    /// How many constructors the program has.
+    pub ctors: usize,
+    /// How many definitions.
+    pub definitions: usize,
+    /// How many types.
+    pub types: usize,
+    /// The lambdas, as immediates number them.
+    pub lambdas: Vec<LambdaRef>,
+    /// What the cells of each layout are.
+    pub layouts: IndexVec<LayoutId, Meaning>,
+}
+
+/// What cells of a layout are.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Meaning {
+    /// A number of 32 bits.
+    Boxed(NumKind),
+    /// Cells of a shape.
+    Shape {
+        /// The shape.
+        shape: ShapeId,
+        /// What it is.
+        what: What,
+        /// How the fields are stored.
+        fields: Vec<Repr>,
+    },
+}
+
+impl Meaning {
+    /// How many fields the cells have.
+    pub fn field_count(&self) -> usize {
+        match self {
+            Meaning::Boxed(_) => 1,
+            Meaning::Shape { fields, .. } => fields.len(),
+        }
+    }
+}
+
+/// A function that is made of a part of the program, or for it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub(crate) enum Unit {
+    /// A definition's body.
+    Definition(Instance),
+    /// The value of a definition without parameters.
+    Value(DefId),
+    /// A lambda's body; captured values stand behind the parameters.
+    Lambda(LambdaRef),
+    /// The value of the entry, computed and complete.
+    Entry,
+    /// Applies a term to so many terms.
+    Apply(u32),
+    /// Computes what waits to be computed.
+    Force,
+    /// The representation of a number of any kind.
+    Bits,
+    /// A number of any kind as one of this kind.
+    Widen(NumKind),
+    /// An operator on two terms.
+    Operator(BinOp),
+    /// A primitive on terms.
+    Primitive(Prim),
+    /// A term as data of a type: a function that stands for a constructor is asked for it.
+    Data(TypeId),
+}
+
+/// Parameters, captured variables and body of a lambda.
+type LambdaParts<'p> = (&'p [LocalId], Vec<LocalId>, &'p Term);
+
+/// A program being lowered.
+pub(crate) struct Lowering<'p> {
+    program: &'p Program,
+    flow: &'p Flow,
+    module: Module,
+    library: library::Library,
+    traps: traps::Traps,
+    tables: Tables,
+    units: HashMap<Unit, FunctionId>,
+    names: HashSet<Name>,
+    globals: HashMap<DefId, GlobalId>,
+    boxes: HashMap<NumKind, LayoutId>,
+    shapes: HashMap<ShapeId, LayoutId>,
+    lambdas: HashMap<LambdaRef, u32>,
+    queue: VecDeque<Unit>,
+    /// Definitions that are used as values.
+    mentioned: Vec<DefId>,
+    /// Constructors that may be applied: such without fields, and shapes of those with fields.
+    applied_units: BTreeSet<CtorId>,
+    applied_shapes: BTreeSet<ShapeId>,
+    recursive: HashSet<DefId>,
+    /// The lambdas of all definitions by their bodies' places, and what they are made of.
+    lambda_places: HashMap<*const Term, (DefId, usize)>,
+    lambda_parts: HashMap<(DefId, usize), LambdaParts<'p>>,
+}
+
+/// Lowers what the entry of a program needs. The program has been simplified, and can be run by value.
+pub fn lower(program: &Program, flow: &Flow) -> Result<Direct, Vec<Diagnostic>> {
+    let tables = Tables {
+        ctors: program.ctors.len(),
+        definitions: program.defs.len(),
+        types: program.types.len(),
+        ..Tables::default()
+    };
+    let mut lowering = Lowering {
+        program,
+        flow,
+        module: Module::default(),
+        library: library::Library::default(),
+        traps: traps::Traps::default(),
+        tables,
+        units: HashMap::new(),
+        names: HashSet::new(),
+        globals: HashMap::new(),
+        boxes: HashMap::new(),
+        shapes: HashMap::new(),
+        lambdas: HashMap::new(),
+        queue: VecDeque::new(),
+        mentioned: vec![],
+        applied_units: BTreeSet::new(),
+        applied_shapes: BTreeSet::new(),
+        recursive: recursion::recursive(program),
+        lambda_places: HashMap::new(),
+        lambda_parts: HashMap::new(),
+    };
+    lowering.find_lambdas();
+    let entry = lowering.unit(Unit::Entry);
+    let apply = lowering.unit(Unit::Apply(1));
+    let force = lowering.unit(Unit::Force);
+    lowering.write_all();
+    lowering.library.finish(&mut lowering.module);
+    let Lowering { module, traps, tables, .. } = lowering;
+    Ok(Direct { module: verify(module)?, entry, apply, force, traps: traps.all(), tables })
+}
+
+impl<'p> Lowering<'p> {
+    /// Writes all units. Those that work on any function come last, and again until nothing new is known.
+    fn write_all(&mut self) {
+        let is_late = |unit: &Unit| matches!(unit, Unit::Force | Unit::Apply(_) | Unit::Data(_));
+        let mut late: Vec<Unit> = vec![];
+        loop {
+            while let Some(unit) = self.queue.pop_front() {
+                if is_late(&unit) {
+                    late.push(unit);
+                } else {
+                    self.write(unit);
+                }
+            }
+            let known = self.known();
+            for unit in late.clone() {
+                self.write(unit);
+            }
+            if self.queue.is_empty() && self.known() == known {
+                return;
+            }
+        }
+    }
+
+    fn write(&mut self, unit: Unit) {
+        let id = self.units[&unit];
+        let mut declared = self.declare(unit);
+        declared.name = self.module.functions[id].name.clone();
+        self.module.functions[id] = writer::write(self, unit, declared);
+    }
+
+    /// How much is known that the late units depend on.
+    fn known(&self) -> [usize; 4] {
+        let applied = self.applied_units.len() + self.applied_shapes.len();
+        [self.mentioned.len(), self.tables.lambdas.len(), self.module.layouts.len(), applied]
+    }
+
+    /// The function of a unit, which will be written if it was not needed before. Its parameters and results are known at once.
+    pub(crate) fn unit(&mut self, unit: Unit) -> FunctionId {
+        if let Some(id) = self.units.get(&unit) {
+            return *id;
+        }
+        let mut function = self.declare(unit);
+        // A program may have a definition of any name.
+        while !self.names.insert(function.name.clone()) {
+            function.name = format!("{}.girih", function.name).into();
+        }
+        let id = self.module.functions.push(function);
+        self.units.insert(unit, id);
+        self.queue.push_back(unit);
+        id
+    }
+
+    /// A function without a body.
+    fn declare(&mut self, unit: Unit) -> Function {
+        let (name, span) = self.name(unit);
+        let mut function = Function::new(name, span);
+        let (params, result) = self.signature(unit);
+        for (i, ty) in params.into_iter().enumerate() {
+            function.param(format!("p{i}"), ty, crate::ir::ParamAttrs::default());
+        }
+        function.results = vec![result];
+        function
+    }
+
+    fn name(&self, unit: Unit) -> (String, Span) {
+        let definition = |def: DefId| (self.program.defs[def].name.to_string(), self.program.defs[def].span);
+        match unit {
+            Unit::Definition(instance) => {
+                let (name, span) = definition(instance.def);
+                (if instance.clone == 0 { name } else { format!("{name}.{}", instance.clone) }, span)
+            }
+            Unit::Value(def) => {
+                let (name, span) = definition(def);
+                (format!("{name}.value"), span)
+            }
+            Unit::Lambda(lambda) => {
+                let (name, span) = definition(lambda.instance.def);
+                (format!("{name}.lambda{}", lambda.ordinal), span)
+            }
+            Unit::Entry => ("entry".to_owned(), Span::NONE),
+            Unit::Apply(count) => (format!("apply.{count}"), Span::NONE),
+            Unit::Force => ("force".to_owned(), Span::NONE),
+            Unit::Bits => ("bits".to_owned(), Span::NONE),
+            Unit::Widen(kind) => (format!("widen.{}", kind.name()), Span::NONE),
+            Unit::Operator(op) => (format!("operator.{op:?}").to_lowercase(), Span::NONE),
+            Unit::Primitive(prim) => (format!("primitive.{}", prim.name()), Span::NONE),
+            Unit::Data(ty) => (format!("data.{}", self.program.types[ty].name), Span::NONE),
+        }
+    }
+
+    fn signature(&self, unit: Unit) -> (Vec<Type>, Type) {
+        let params = self.param_reprs(unit).into_iter().map(Repr::ty).collect();
+        (params, self.result_repr(unit).ty())
+    }
+
+    /// How a unit takes its parameters.
+    pub(crate) fn param_reprs(&self, unit: Unit) -> Vec<Repr> {
+        let terms = |count: usize| vec![Repr::Term; count];
+        match unit {
+            Unit::Definition(instance) => {
+                let params = self.program.defs[instance.def].params.iter();
+                params.map(|p| represent::of(self.flow.local(instance, *p))).collect()
+            }
+            Unit::Lambda(lambda) => {
+                let (params, captures, _) = self.lambda_parts(lambda);
+                let locals = params.iter().chain(&captures);
+                locals.map(|l| represent::of(self.flow.local(lambda.instance, *l))).collect()
+            }
+            Unit::Entry | Unit::Value(_) => vec![],
+            Unit::Apply(count) => terms(count as usize + 1),
+            Unit::Force | Unit::Data(_) | Unit::Bits | Unit::Widen(_) => terms(1),
+            Unit::Operator(_) => terms(2),
+            Unit::Primitive(prim) => terms(prim.arity()),
+        }
+    }
+
+    /// How a unit gives its result.
+    pub(crate) fn result_repr(&self, unit: Unit) -> Repr {
+        match unit {
+            // What a definition without parameters gives may itself wait to be computed.
+            Unit::Definition(instance) if self.is_thunk(instance.def) => Repr::Term,
+            Unit::Definition(instance) => represent::of(self.flow.result(instance)),
+            Unit::Lambda(lambda) => represent::of(self.flow.lambda_result(lambda)),
+            Unit::Widen(kind) => Repr::Number(kind),
+            Unit::Bits => Repr::Number(NumKind::U32),
+            Unit::Entry
+            | Unit::Value(_)
+            | Unit::Apply(_)
+            | Unit::Force
+            | Unit::Data(_)
+            | Unit::Operator(_)
+            | Unit::Primitive(_) => Repr::Term,
+        }
+    }
+
+    /// Whether a reference to a definition waits to be computed.
+    pub(crate) fn is_thunk(&self, def: DefId) -> bool {
+        self.program.defs[def].params.is_empty() && !self.flow.is_constant(def)
+    }
+
+    /// Finds the lambdas of all definitions, as the evaluator numbers them.
+    fn find_lambdas(&mut self) {
+        let program: &'p Program = self.program;
+        for (id, def) in program.defs.iter_enumerated() {
+            let Body::Term(body) = &def.body else { continue };
+            for (ordinal, lambda) in Scopes::of(body, &def.locals).lambdas.into_iter().enumerate() {
+                self.lambda_places.insert(std::ptr::from_ref(lambda.body), (id, ordinal));
+                self.lambda_parts.insert((id, ordinal), (lambda.params, lambda.captures, lambda.body));
+            }
+        }
+    }
+    fn place_of(&self, term: &Term) -> (DefId, usize) {
+        match &term.kind {
+            TermKind::Lambda(_, body) => self.lambda_places[&std::ptr::from_ref(&**body)],
+            _ => unreachable!("only lambdas are looked up"),
+        }
+    }
+    /// The lambda that a term is.
+    pub(crate) fn lambda_ref(&self, instance: Instance, term: &Term) -> LambdaRef {
+        LambdaRef { instance, ordinal: self.place_of(term).1 }
+    }
+    /// The variables that a lambda captures.
+    pub(crate) fn captures_of(&self, term: &Term) -> Vec<LocalId> {
+        self.lambda_parts[&self.place_of(term)].1.clone()
+    }
+    /// Parameters, captured variables and body of a lambda.
+    pub(crate) fn lambda_parts(&self, lambda: LambdaRef) -> LambdaParts<'p> {
+        self.lambda_parts[&(lambda.instance.def, lambda.ordinal)].clone()
+    }
+
+    /// What a unit gives is applied.
+    pub(crate) fn result_is_applied(&mut self, unit: Unit) {
+        let flow: &'p Flow = self.flow;
+        match unit {
+            Unit::Definition(instance) => self.is_applied(flow.result(instance)),
+            Unit::Lambda(lambda) => self.is_applied(flow.lambda_result(lambda)),
+            Unit::Entry
+            | Unit::Value(_)
+            | Unit::Apply(_)
+            | Unit::Force
+            | Unit::Data(_)
+            | Unit::Bits
+            | Unit::Widen(_)
+            | Unit::Operator(_)
+            | Unit::Primitive(_) => {}
+        }
+    }
+    /// What a set holds is applied.
+    pub(crate) fn is_applied(&mut self, set: &Set) {
+        let set = self.flow.forced(set);
+        self.applied_units.extend(&set.units);
+        let shapes = self.flow.shapes();
+        self.applied_shapes.extend(set.shapes.iter().filter(|s| matches!(shapes[**s].what, What::Ctor(_))));
+    }
+    /// A definition is used as a value.
+    pub(crate) fn mention(&mut self, def: DefId) {
+        if !self.mentioned.contains(&def) {
+            self.mentioned.push(def);
+        }
+    }
+    /// The definitions that may wait to be computed.
+    pub(crate) fn thunks(&self) -> Vec<DefId> {
+        self.mentioned.iter().copied().filter(|def| self.is_thunk(*def)).collect()
+    }
+    /// Functions without captures that are used as values.
+    pub(crate) fn functions_as_values(&self) -> Vec<Immediate> {
+        let definitions = self.mentioned.iter().filter(|def| !self.is_thunk(**def)).map(|d| Immediate::Definition(*d));
+        definitions.chain((0..self.tables.lambdas.len() as u32).map(Immediate::Lambda)).collect()
+    }
+    /// The shape of a lambda's closures, if it has any.
+    pub(crate) fn closure_shape(&self, lambda: LambdaRef) -> Option<ShapeId> {
+        self.flow.shapes().iter_enumerated().find(|(_, s)| s.what == What::Closure(lambda)).map(|(id, _)| id)
+    }
+    /// All layouts so far.
+    pub(crate) fn layouts(&self) -> Vec<(LayoutId, Meaning)> {
+        self.tables.layouts.iter_enumerated().map(|(id, meaning)| (id, meaning.clone())).collect()
+    }
+    /// Whether a definition may call itself, directly or not.
+    pub(crate) fn is_recursive(&self, def: DefId) -> bool {
+        self.recursive.contains(&def)
+    }
+
+    /// The layout of cells that hold a number of 32 bits.
+    pub(crate) fn boxed(&mut self, kind: NumKind) -> LayoutId {
+        if let Some(id) = self.boxes.get(&kind) {
+            return *id;
+        }
+        let fields = vec![Type::Scalar(numbers::scalar(kind))];
+        let id = self.layout(format!("box.{}", kind.name()), fields, Meaning::Boxed(kind));
+        self.boxes.insert(kind, id);
+        id
+    }
+
+    /// The layout of cells of a shape.
+    pub(crate) fn shape(&mut self, shape: ShapeId) -> LayoutId {
+        if let Some(id) = self.shapes.get(&shape) {
+            return *id;
+        }
+        let flow: &'p Flow = self.flow;
+        let what = flow.shapes()[shape].what;
+        let fields = represent::stored(&flow.shapes()[shape]);
+        let types = fields.iter().map(|repr| repr.ty()).collect();
+        let name = format!("{}.{}", self.shape_name(what), shape.index());
+        let id = self.layout(name, types, Meaning::Shape { shape, what, fields });
+        self.shapes.insert(shape, id);
+        id
+    }
+
+    fn shape_name(&self, what: What) -> String {
+        match what {
+            What::Ctor(ctor) => self.program.ctors[ctor].name.to_string(),
+            What::Pair => "pair".to_owned(),
+            What::Closure(lambda) => self.name(Unit::Lambda(lambda)).0,
+            What::Partial(Callee::Definition(instance), n) => {
+                format!("{}.given{n}", self.name(Unit::Definition(instance)).0)
+            }
+            What::Partial(Callee::Lambda(lambda), n) => format!("{}.given{n}", self.name(Unit::Lambda(lambda)).0),
+            What::Partial(Callee::Constructor(ctor), n) => format!("{}.given{n}", self.program.ctors[ctor].name),
+        }
+    }
+
+    fn layout(&mut self, name: String, fields: Vec<Type>, meaning: Meaning) -> LayoutId {
+        self.tables.layouts.push(meaning);
+        self.module.layouts.push(crate::ir::heap::Layout { name: name.into(), span: Span::NONE, fields })
+    }
+
+    /// The number of a lambda that captures nothing.
+    pub(crate) fn lambda(&mut self, lambda: LambdaRef) -> u32 {
+        let lambdas = &mut self.tables.lambdas;
+        *self.lambdas.entry(lambda).or_insert_with(|| {
+            lambdas.push(lambda);
+            lambdas.len() as u32 - 1
+        })
+    }
+
+    /// The global of a definition without parameters.
+    pub(crate) fn global(&mut self, def: DefId) -> GlobalId {
+        if let Some(id) = self.globals.get(&def) {
+            return *id;
+        }
+        let function = self.unit(Unit::Value(def));
+        let name = self.program.defs[def].name.clone();
+        let id =
+            self.module.globals.push(crate::ir::heap::Global { name, span: self.program.defs[def].span, function });
+        self.globals.insert(def, id);
+        id
+    }
+}

@@ -1,0 +1,44 @@
+//! How what may stand somewhere is held: a number of one kind as itself, anything else as a word.
+
+use super::super::flow::{Set, Shape};
+use super::numbers::scalar;
+use crate::ir::{Type, ValueId};
+use crate::num::NumKind;
+
+/// How a value is held.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Repr {
+    /// A number of this kind.
+    Number(NumKind),
+    /// A word of the heap, which the holder owns.
+    Term,
+}
+
+impl Repr {
+    /// Its type in the IR.
+    pub fn ty(self) -> Type {
+        match self {
+            Repr::Number(kind) => Type::Scalar(scalar(kind)),
+            Repr::Term => Type::Term,
+        }
+    }
+}
+
+/// How what a set describes is held.
+pub fn of(set: &Set) -> Repr {
+    set.number().map_or(Repr::Term, Repr::Number)
+}
+
+/// A value and how it is held.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Held {
+    /// The value.
+    pub id: ValueId,
+    /// How it is held.
+    pub repr: Repr,
+}
+
+/// How the fields of cells of a shape are stored.
+pub fn stored(shape: &Shape) -> Vec<Repr> {
+    shape.fields.iter().map(|set| if shape.external { Repr::Term } else { of(set) }).collect()
+}

@@ -1,0 +1,330 @@
+//! A function being written: its variables, the holes at hand, and how it ends.
+
+use super::super::flow::{Instance, LambdaRef};
+use super::represent::{self, Held, Repr};
+use super::traps::{Trap, hint};
+use super::words::{self, Immediate, tag};
+use super::{Lowering, Unit, applying, dynamic, liveness::Liveness, numbers::Numbers};
+use crate::diag::Code;
+use crate::ir::attrs::Attr;
+use crate::ir::heap::LayoutId;
+use crate::ir::{Builder, Function, Op, RegionId, Scalar, Type, ValueId};
+use crate::num::NumKind;
+use crate::span::Span;
+use crate::term::{Body, LocalId, Term};
+use std::collections::HashMap;
+
+/// What happens with the value of a term.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Goal {
+    /// It is wanted.
+    Value,
+    /// It is the result of the function.
+    Result,
+}
+
+/// Memory of a cell that has been opened, for the next cell.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Hole {
+    pub(super) value: ValueId,
+    /// How many fields it has room for.
+    pub(super) fields: usize,
+}
+
+/// A function being written.
+pub(super) struct Writer<'a, 'p> {
+    pub(super) all: &'a mut Lowering<'p>,
+    pub(super) b: Builder,
+    /// The copy of a definition that it belongs to.
+    pub(super) instance: Instance,
+    pub(super) liveness: Liveness,
+    variables: HashMap<LocalId, Held>,
+    pub(super) holes: Vec<Hole>,
+    /// How the result is held.
+    pub(super) result: Repr,
+    /// The unit itself and how its parameters are held, if it calls itself at its end: then its body is a loop.
+    pub(super) again: Option<(Unit, Vec<Repr>)>,
+}
+
+/// Writes the function of a unit.
+pub(super) fn write(all: &mut Lowering<'_>, unit: Unit, function: Function) -> Function {
+    match unit {
+        Unit::Definition(instance) => {
+            let program = all.program;
+            let def = &program.defs[instance.def];
+            match &def.body {
+                Body::Term(body) => body_of(all, unit, instance, def.params.clone(), body, function),
+                // Refused before: `reach` names it.
+                Body::Net(_) => function,
+            }
+        }
+        Unit::Lambda(lambda) => {
+            let (params, captures, body) = all.lambda_parts(lambda);
+            let bound = params.iter().chain(&captures).copied().collect();
+            body_of(all, unit, lambda.instance, bound, body, function)
+        }
+        Unit::Entry => applying::entry(all, function),
+        Unit::Apply(count) => applying::apply(all, function, count),
+        Unit::Force => applying::force(all, function),
+        Unit::Data(ty) => applying::data(all, function, ty),
+        Unit::Value(def) => applying::value(all, function, def),
+        Unit::Bits => dynamic::bits(all, function),
+        Unit::Widen(kind) => dynamic::widen(all, function, kind),
+        Unit::Operator(op) => dynamic::operator(all, function, op),
+        Unit::Primitive(prim) => dynamic::primitive(all, function, prim),
+    }
+}
+
+/// The function of a definition or a lambda.
+fn body_of<'p>(
+    all: &mut Lowering<'p>,
+    unit: Unit,
+    instance: Instance,
+    bound: Vec<LocalId>,
+    body: &'p Term,
+    function: Function,
+) -> Function {
+    let captures = |term: &Term| all.captures_of(term);
+    let liveness = Liveness::of(body, &bound, &captures);
+    let reprs: Vec<Repr> = bound.iter().map(|l| represent::of(all.flow.local(instance, *l))).collect();
+    let result = all.result_repr(unit);
+    let params = function.params.clone();
+    let mut w = Writer {
+        all,
+        b: Builder::new(function),
+        instance,
+        liveness,
+        variables: HashMap::new(),
+        holes: vec![],
+        result,
+        again: None,
+    };
+    if w.calls_itself_last(body, unit) {
+        w.again = Some((unit, reprs.clone()));
+        let region = w.b.new_region(&reprs.iter().map(|r| r.ty()).collect::<Vec<_>>());
+        let inner = w.b.function.regions[region].params.clone();
+        w.within(region, |w| {
+            w.bind_all(&bound, &inner, &reprs);
+            w.term(body, Goal::Result);
+        });
+        let value = w.looped(region, &params, result.ty());
+        w.b.end(Op::Return, &[value]);
+    } else {
+        w.bind_all(&bound, &params, &reprs);
+        w.term(body, Goal::Result);
+    }
+    w.b.function
+}
+
+impl<'a, 'p> Writer<'a, 'p> {
+    /// A writer of a function that belongs to no definition.
+    pub(super) fn plain(all: &'a mut Lowering<'p>, function: Function) -> Writer<'a, 'p> {
+        Writer {
+            all,
+            b: Builder::new(function),
+            instance: Instance { def: crate::term::DefId::new(0), clone: 0 },
+            liveness: Liveness::default(),
+            variables: HashMap::new(),
+            holes: vec![],
+            result: Repr::Term,
+            again: None,
+        }
+    }
+
+    pub(super) fn within<R>(&mut self, region: RegionId, body: impl FnOnce(&mut Self) -> R) -> R {
+        let outer = std::mem::replace(&mut self.b.region, region);
+        let result = body(self);
+        self.b.region = outer;
+        result
+    }
+
+    fn looped(&mut self, region: RegionId, initial: &[ValueId], result: Type) -> ValueId {
+        let mut inst = crate::ir::Inst::new(Op::Loop, None, initial.to_vec(), self.b.span);
+        inst.regions = vec![region];
+        let id = self.b.push(inst, &[result]);
+        self.b.function.insts[id].results[0]
+    }
+
+    fn bind_all(&mut self, locals: &[LocalId], values: &[ValueId], reprs: &[Repr]) {
+        for ((local, id), repr) in locals.iter().zip(values).zip(reprs) {
+            self.bind(*local, Held { id: *id, repr: *repr });
+        }
+    }
+
+    /// Gives a variable its value, which dies at once if it is not used.
+    pub(super) fn bind(&mut self, local: LocalId, value: Held) {
+        if self.liveness.is_unused(local) {
+            self.discard(value);
+        } else {
+            self.variables.insert(local, value);
+        }
+    }
+    /// A variable's value; a use that is not the last one leaves an ownership behind.
+    pub(super) fn variable(&mut self, local: LocalId, last: bool) -> Held {
+        let held = self.variables[&local];
+        if held.repr != Repr::Term || last {
+            return held;
+        }
+        let (mine, rest) = self.b.share(held.id);
+        self.variables.insert(local, Held { id: rest, repr: Repr::Term });
+        Held { id: mine, repr: Repr::Term }
+    }
+    /// A variable's value, looked at only.
+    pub(super) fn borrow(&self, local: LocalId) -> Held {
+        self.variables[&local]
+    }
+    /// The variables as they are now, to be restored for the next arm of a choice.
+    pub(super) fn state(&self) -> (HashMap<LocalId, Held>, Vec<Hole>) {
+        (self.variables.clone(), self.holes.clone())
+    }
+    pub(super) fn restore(&mut self, state: (HashMap<LocalId, Held>, Vec<Hole>)) {
+        (self.variables, self.holes) = state;
+    }
+
+    /// Drops what dies at the start of an arm.
+    pub(super) fn let_die(&mut self, arm: &Term) {
+        for local in self.liveness.dying(arm).to_vec() {
+            let held = self.variables[&local];
+            self.discard(held);
+        }
+    }
+    /// A value that nobody needs.
+    pub(super) fn discard(&mut self, value: Held) {
+        if value.repr == Repr::Term {
+            self.b.drop(value.id);
+        }
+    }
+
+    // Words.
+
+    pub(super) fn immediate(&mut self, immediate: Immediate) -> Held {
+        let payload = self.b.u32(immediate.payload());
+        Held { id: self.b.pack(tag::IMMEDIATE, payload), repr: Repr::Term }
+    }
+    /// Whether a word has a tag.
+    pub(super) fn has_tag(&mut self, word: ValueId, tag: u32) -> ValueId {
+        let found = self.b.tag(word);
+        let wanted = self.b.u32(tag);
+        self.b.op(Op::Eq, Scalar::U32, &[found, wanted])
+    }
+    /// A number as a word.
+    pub(super) fn word_of(&mut self, kind: NumKind, value: ValueId) -> ValueId {
+        let Some(tag) = words::tag_of(kind) else {
+            let layout = self.all.boxed(kind);
+            return self.new_cell(layout, &[value]);
+        };
+        let bits = self.numbers().bits(value, Scalar::U32);
+        let payload = match kind {
+            NumKind::F24 => {
+                let eight = self.b.u32(8);
+                self.b.op(Op::Shr, Scalar::U32, &[bits, eight])
+            }
+            NumKind::I24 => {
+                let mask = self.b.u32(0xFF_FFFF);
+                self.b.op(Op::And, Scalar::U32, &[bits, mask])
+            }
+            NumKind::U24 | NumKind::U32 | NumKind::I32 | NumKind::F32 => bits,
+        };
+        self.b.pack(tag, payload)
+    }
+    /// The number that a word is known to hold; the word is consumed.
+    pub(super) fn number_of(&mut self, kind: NumKind, word: ValueId) -> ValueId {
+        match kind {
+            NumKind::U24 => {
+                let payload = self.b.payload(word);
+                self.b.drop(word);
+                payload
+            }
+            NumKind::I24 => {
+                let payload = self.b.payload(word);
+                self.b.drop(word);
+                let signed = self.numbers().bits(payload, Scalar::I32);
+                let eight = self.b.constant(Scalar::I32, 8);
+                let high = self.b.op(Op::Shl, Scalar::I32, &[signed, eight]);
+                self.b.op(Op::Shr, Scalar::I32, &[high, eight])
+            }
+            NumKind::F24 => {
+                let payload = self.b.payload(word);
+                self.b.drop(word);
+                let eight = self.b.u32(8);
+                let bits = self.b.op(Op::Shl, Scalar::U32, &[payload, eight]);
+                self.numbers().bits(bits, Scalar::F32)
+            }
+            NumKind::U32 | NumKind::I32 | NumKind::F32 => {
+                let layout = self.all.boxed(kind);
+                let ty = Repr::Number(kind).ty();
+                let number = self.b.cell_get(ty, layout, 0, word);
+                self.b.drop(word);
+                number
+            }
+        }
+    }
+    /// A value, held in another way.
+    pub(super) fn hold(&mut self, value: Held, repr: Repr) -> ValueId {
+        match (value.repr, repr) {
+            (Repr::Term, Repr::Term) => value.id,
+            (Repr::Number(kind), Repr::Term) => self.word_of(kind, value.id),
+            (Repr::Term, Repr::Number(kind)) => self.number_of(kind, value.id),
+            (Repr::Number(from), Repr::Number(to)) => self.numbers().convert(from, to, value.id),
+        }
+    }
+
+    pub(super) fn numbers(&mut self) -> Numbers<'_> {
+        Numbers { builder: &mut self.b, library: &mut self.all.library }
+    }
+
+    // Cells.
+
+    /// A new cell, in a hole if one is at hand that is large enough.
+    pub(super) fn new_cell(&mut self, layout: LayoutId, fields: &[ValueId]) -> ValueId {
+        match self.holes.iter().position(|hole| hole.fields == fields.len()) {
+            Some(at) => {
+                let hole = self.holes.remove(at);
+                self.b.cell_fill(layout, hole.value, fields)
+            }
+            None => self.b.cell_new(layout, fields),
+        }
+    }
+    /// Gives all holes back but the first `kept`.
+    pub(super) fn free_holes(&mut self, kept: usize) {
+        while self.holes.len() > kept {
+            if let Some(hole) = self.holes.pop() {
+                self.b.cell_free(hole.value);
+            }
+        }
+    }
+
+    // Ends and faults.
+
+    /// The value of a term, or the end of the function with it.
+    pub(super) fn finish(&mut self, value: Held, goal: Goal) -> Option<Held> {
+        match goal {
+            Goal::Value => Some(value),
+            Goal::Result => {
+                let id = self.hold(value, self.result);
+                self.free_holes(0);
+                self.b.end(if self.again.is_some() { Op::Break } else { Op::Return }, &[id]);
+                None
+            }
+        }
+    }
+    /// Ends the run if a condition holds.
+    pub(super) fn trap_if(&mut self, condition: ValueId, code: Code, span: Span, message: String, hint: &'static str) {
+        let code = self.all.traps.code(Trap { code, span, message, hint });
+        self.b.op_with(Op::TrapIf, None, &[condition], &[Attr::Code(code)]);
+    }
+    pub(super) fn trap_division(&mut self, condition: ValueId, span: Span) {
+        self.trap_if(condition, Code::DivisionByZero, span, "division by zero".to_owned(), hint::DIVISION);
+    }
+    /// A word that stands where control never comes.
+    pub(super) fn nothing(&mut self, repr: Repr) -> Held {
+        match repr {
+            Repr::Term => self.immediate(Immediate::Era),
+            Repr::Number(_) => Held { id: self.b.zero(repr.ty()), repr },
+        }
+    }
+    /// The lambda that a term is.
+    pub(super) fn lambda_ref(&self, term: &Term) -> LambdaRef {
+        self.all.lambda_ref(self.instance, term)
+    }
+}

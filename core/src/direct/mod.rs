@@ -1,0 +1,29 @@
+//! The direct tier: a program of the typed lambda core as functions of the [IR](crate::ir), compiled like any other
+//! language with values, closures and a heap.
+//!
+//! [`flow`] says which values each variable may hold and which cells may meet where they are inspected. What is certain
+//! there costs nothing at run time: a variable of one number kind is a machine word, a field of one number kind is stored
+//! without a tag, a function that is known is called directly. Whatever is not certain is decided when the program runs.
+//! No program is refused for its types: only superpositions, scopeless variables and nets are left to the net tier.
+
+pub mod flow;
+pub mod lower;
+pub mod math;
+pub mod readback;
+pub mod run;
+
+use crate::diag::Diagnostic;
+use crate::term::code::Code;
+use flow::{Root, flow_with};
+use lower::Direct;
+
+/// Compiles what the entry of a program needs.
+///
+/// # Errors
+/// If there is no entry, or it reaches something that only nets can run.
+pub fn compile(code: &Code) -> Result<Direct, Vec<Diagnostic>> {
+    let program = code.program();
+    let roots: Vec<Root> = program.entry.iter().map(|def| Root { def: *def, arguments: vec![] }).collect();
+    let flow = flow_with(program, &roots);
+    lower::lower(program, &flow)
+}
