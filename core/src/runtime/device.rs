@@ -158,6 +158,6 @@ pub trait Device {
     /// Waits until all queued work is done; an error if something in it failed or trapped.
     fn wait(&mut self) -> Result<(), Diagnostic>;
     /// Runs commands `runs` times, queued at once where the device has a queue, and says how long each run took. For figures that count
-    /// see [`measure`](super::measure), which warms the device up.
+    /// see [`measure`](super::measure()), which warms the device up.
     fn time(&mut self, commands: &[Command], runs: usize) -> Result<Timing, Diagnostic>;
 }

@@ -8,6 +8,8 @@ use crate::span::Span;
 use std::f32::consts::FRAC_PI_2;
 use std::sync::OnceLock;
 
+mod devices;
+
 /// How many arguments besides the edges a function is tried on.
 const SAMPLES: usize = 100_000;
 
