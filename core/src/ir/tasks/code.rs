@@ -5,7 +5,7 @@
 use crate::diag::{Code as Error, Diagnostic};
 use crate::idx::IndexVec;
 use crate::ir::eval;
-use crate::ir::function::{Def, Function, FunctionId, Inst, InstId, Module, RegionId, ValueId};
+use crate::ir::function::{Def, Function, FunctionId, Inst, Module, RegionId, ValueId};
 use crate::ir::heap::{self, GlobalId, LayoutId};
 use crate::ir::interp::last_uses;
 use crate::ir::ops::Op;
@@ -198,11 +198,11 @@ impl<'a> Writer<'a> {
     fn region(&mut self, region: RegionId) {
         let function = self.function;
         for id in &function.regions[region].insts {
-            self.inst(*id, &function.insts[*id]);
+            self.inst(&function.insts[*id]);
         }
     }
 
-    fn inst(&mut self, id: InstId, inst: &'a Inst) {
+    fn inst(&mut self, inst: &'a Inst) {
         let at = self.position;
         self.position += 1;
         while let Some(entry) = self.ends.first_entry().filter(|entry| *entry.key() < at) {
@@ -232,7 +232,6 @@ impl<'a> Writer<'a> {
                 self.push(inst, action);
             }
         }
-        let _ = id;
     }
 
     // Regions.
