@@ -1,5 +1,5 @@
-//! Bend's mathematical functions, its rounding to f24 and the conversions between its kinds of numbers, as functions of the
-//! IR: bit for bit those of [`crate::num`], to which the tests hold them.
+//! Bend's mathematical functions, its rounding to f24 and the conversions between its kinds of numbers, as functions of
+//! the IR: bit for bit those of [`crate::num`], to which the tests hold them.
 //!
 //! | file | functions |
 //! |---|---|
@@ -11,13 +11,13 @@
 //! | `remainder.gir` | the remainder of a division of floats |
 //!
 //! Invariant: of operations on floats there are only bitcasts, conversions, one division (in `bend.log`) and one square
-//! root (in `bend.sqrt`), all of which are the same everywhere; the arguments and the results of these two are no denormal
-//! numbers. Everything else works on words and pairs of words, and comparisons are those of patterns. So devices that
-//! fuse, reorder or flush give the same bits, too.
+//! root (in `bend.sqrt`), all of which are the same everywhere; the arguments and the results of these two are no
+//! denormal numbers. Everything else works on words and pairs of words, and comparisons are those of patterns. So
+//! devices that fuse, reorder or flush give the same bits, too.
 //!
-//! Arguments with special values go the way of all others, which leads nowhere in particular for them, and the value that
-//! they have is selected at the end: invocations that run in step do not wait for each other then. Only where much is
-//! saved there is a branch.
+//! Arguments with special values go the way of all others, which leads nowhere in particular for them, and the value
+//! that they have is selected at the end: invocations that run in step do not wait for each other then. Only where much
+//! is saved there is a branch.
 
 use std::sync::OnceLock;
 
@@ -101,8 +101,8 @@ pub fn function(function: MathFunction) -> &'static str {
 /// The name of the function in [`library`] that rounds an f32 to the nearest f24.
 pub const ROUND24: &str = "bend.round24";
 
-/// How a number becomes another one. A number stands in the IR as the 32-bit type of its family: a u24 is a u32 below 2^24,
-/// an i24 an i32 from -2^23 to 2^23 - 1, an f24 an f32 whose low 8 bits are zero.
+/// How a number becomes another one. A number stands in the IR as the 32-bit type of its family: a u24 is a u32 below
+/// 2^24, an i24 an i32 from -2^23 to 2^23 - 1, an f24 an f32 whose low 8 bits are zero.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Conversion {
     /// Nothing is to be done.

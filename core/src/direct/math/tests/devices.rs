@@ -1,5 +1,5 @@
-//! The functions keep their bits when they are made legal for devices: without integers of 64 bits, without the upper half of
-//! products, without an exact division, in kernels that inline all of them.
+//! The functions keep their bits when they are made legal for devices: without integers of 64 bits, without the upper
+//! half of products, without an exact division, in kernels that inline all of them.
 
 use super::super::{MathFunction, ROUND24, function, library};
 use super::{Words, edges, same};
