@@ -4,6 +4,7 @@ use std::collections::HashSet;
 
 use super::interpreter::{Interpreter, Stop, Value};
 use super::programs::{files, load, on_large_stack, suite};
+use crate::direct::flow::answer::address;
 use crate::direct::flow::{Flow, Instance, Precision, Root, Set, What, flow_with};
 use crate::num::Num;
 use crate::term::code::Code;
@@ -63,7 +64,10 @@ fn one_layout_at_each_match(program: &Program, flow: &Flow) {
         let Body::Term(body) = &program.defs[instance.def].body else { continue };
         let mut todo = vec![body];
         while let Some(term) = todo.pop() {
-            if let TermKind::Match(choice) = &term.kind {
+            // One that cannot run joins nothing.
+            if let TermKind::Match(choice) = &term.kind
+                && flow.terms.contains_key(&(instance, address(term)))
+            {
                 let mut set = flow.forced(scrutinee(flow, instance, &choice.scrutinee));
                 set.merge(&flow.forced(flow.delivered(instance, term)));
                 let mut seen: HashSet<CtorId> = HashSet::new();
