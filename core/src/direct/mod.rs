@@ -14,7 +14,7 @@ pub mod run;
 
 use crate::diag::Diagnostic;
 use crate::term::code::Code;
-use flow::{Root, flow_with};
+use flow::{Precision, Root, flow_with};
 use lower::Direct;
 
 /// Compiles what the entry of a program needs.
@@ -24,6 +24,6 @@ use lower::Direct;
 pub fn compile(code: &Code) -> Result<Direct, Vec<Diagnostic>> {
     let program = code.program();
     let roots: Vec<Root> = program.entry.iter().map(|def| Root { def: *def, arguments: vec![] }).collect();
-    let flow = flow_with(program, &roots);
+    let flow = flow_with(program, &roots, Precision::MONOVARIANT);
     lower::lower(program, &flow)
 }

@@ -5,7 +5,12 @@ use crate::idx::{Idx, IndexVec};
 
 /// For every definition, whether it can reach itself along the edges. Tarjan's algorithm with an explicit stack.
 pub fn on_cycle(edges: &IndexVec<DefId, Vec<DefId>>) -> IndexVec<DefId, bool> {
-    Search::new(edges).run()
+    Search::new(edges).run().recursive
+}
+
+/// For every definition, the number of its group: definitions that reach each other are of one group.
+pub fn groups(edges: &IndexVec<DefId, Vec<DefId>>) -> IndexVec<DefId, usize> {
+    Search::new(edges).run().group
 }
 
 const UNSEEN: u32 = u32::MAX;
@@ -22,6 +27,8 @@ struct Search<'a> {
     work: Vec<(usize, usize)>,
     met: u32,
     recursive: IndexVec<DefId, bool>,
+    group: IndexVec<DefId, usize>,
+    groups: usize,
 }
 
 impl<'a> Search<'a> {
@@ -36,10 +43,12 @@ impl<'a> Search<'a> {
             work: vec![],
             met: 0,
             recursive: (0..n).map(|_| false).collect(),
+            group: (0..n).map(|_| 0).collect(),
+            groups: 0,
         }
     }
 
-    fn run(mut self) -> IndexVec<DefId, bool> {
+    fn run(mut self) -> Self {
         for root in 0..self.edges.len() {
             if self.order[root] == UNSEEN {
                 self.enter(root);
@@ -48,7 +57,7 @@ impl<'a> Search<'a> {
                 }
             }
         }
-        self.recursive
+        self
     }
 
     fn enter(&mut self, def: usize) {
@@ -82,10 +91,12 @@ impl<'a> Search<'a> {
             let group = self.path.split_off(start);
             for &member in &group {
                 self.on_path[member] = false;
+                self.group[DefId::from_usize(member)] = self.groups;
                 if group.len() > 1 {
                     self.recursive[DefId::from_usize(member)] = true;
                 }
             }
+            self.groups += 1;
         }
         if let Some((parent, _)) = self.work.last() {
             self.low[*parent] = self.low[*parent].min(self.low[def]);

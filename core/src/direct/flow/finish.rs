@@ -5,6 +5,7 @@ use std::collections::HashMap;
 use super::answer::{Flow, SetId};
 use super::atoms::{Atom, CellId};
 use super::bits::Bits;
+use super::clones::Copies;
 use super::set::{Numbers, Set};
 use super::shape::{Shape, ShapeId};
 use super::solve::{Node, Solver};
@@ -56,8 +57,8 @@ impl Sets<'_, '_> {
 }
 
 impl<'p> Solver<'p> {
-    /// The answers.
-    pub(super) fn finish(mut self) -> Flow {
+    /// The answers, and the copies that they are for.
+    pub(super) fn finish(mut self) -> (Flow, Copies) {
         let (shape_of, members) = self.shapes();
         let solver = &self;
         let mut sets =
@@ -74,8 +75,9 @@ impl<'p> Solver<'p> {
         }
         let lambda_results = solver.lambdas.iter().map(|(&lambda, code)| (lambda, sets.of(code.result))).collect();
         let terms = solver.terms.iter().map(|(&(code, term), &node)| ((instance(code), term), sets.of(node))).collect();
-        let delivered = solver.deliveries().map(|(code, term, node)| ((instance(code), term), sets.of(node))).collect();
-        Flow {
+        let delivered =
+            solver.deliveries().map(|(code, term, node)| ((instance(code), term), sets.of(node))).collect();
+        let flow = Flow {
             instances: entered().map(|code| code.instance).collect(),
             locals,
             results,
@@ -87,7 +89,8 @@ impl<'p> Solver<'p> {
             shapes,
             sets: sets.list,
             constants: self.constants,
-        }
+        };
+        (flow, self.copies)
     }
 
     /// Numbers the shapes. Gives that of each cell, and the cells of each.

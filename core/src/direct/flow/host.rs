@@ -30,9 +30,14 @@ impl<'p> Solver<'p> {
     pub(super) fn root(&mut self, root: &Root) {
         let atom = self.global_atom(root.def);
         let function = self.constant(atom);
-        let args = root.arguments.iter().map(|&given| self.given(given)).collect();
+        let args: Vec<Node> = root.arguments.iter().map(|&given| self.given(given)).collect();
         let results = self.results();
-        self.apply_node(function, args, results);
+        if args.is_empty() {
+            // A value that is only looked at is not applied, not even to no arguments.
+            self.copy(function, results);
+        } else {
+            self.apply_node(function, args, results);
+        }
     }
 
     /// What the host gets and goes on with.

@@ -20,6 +20,7 @@ mod constants;
 mod finish;
 mod host;
 mod operate;
+mod print;
 mod set;
 mod shape;
 mod solve;
@@ -32,6 +33,7 @@ pub use set::{Numbers, Set};
 pub use shape::{Shape, ShapeId, What};
 
 use crate::term::{CtorId, DefId, Program, Term};
+use clones::Copies;
 
 /// A copy of a definition. The copies of a definition have the same code, and sets of their own; they stand for the
 /// different ways in which the definition is used.
@@ -107,6 +109,15 @@ pub enum Site<'p> {
     HostPair,
 }
 
+/// How precise the analysis is.
+#[derive(Clone, Copy, Debug)]
+pub struct Precision {
+    /// How many copies of a definition there may be.
+    pub clones: u32,
+    /// The most terms that a definition may have (with the ones that it is recursive with) to be copied.
+    pub clone_size: usize,
+}
+
 /// Analyses what the roots reach. A root with parameters may be called with anything.
 ///
 /// The program is one that [`simplify`](crate::term::simplify) has been applied to, as
@@ -117,17 +128,14 @@ pub fn flow(program: &Program, roots: &[DefId]) -> Flow {
         Root { def, arguments: vec![Outside::Anything; params] }
     };
     let roots: Vec<Root> = roots.iter().map(anything).collect();
-    flow_with(program, &roots)
+    flow_with(program, &roots, Precision::default())
 }
 
 /// Analyses what the roots reach.
-pub fn flow_with(program: &Program, roots: &[Root]) -> Flow {
-    let constants = constants::constants(program);
-    let copies = clones::Copies::default();
-    let mut solver = solve::Solver::new(program, constants, &copies);
-    for root in roots.iter().filter(|root| program.defs.get(root.def).is_some()) {
-        solver.root(root);
-    }
-    solver.run();
-    solver.finish()
+pub fn flow_with(program: &Program, roots: &[Root], precision: Precision) -> Flow {
+    let (first, copies) = solve::solve(program, roots, Copies::first(program));
+    let Some(copies) = copies.each(program, &first, precision) else { return first };
+    let (each, copies) = solve::solve(program, roots, copies);
+    let Some(copies) = copies.merged(program, &each, precision) else { return first };
+    solve::solve(program, roots, copies).0
 }

@@ -13,8 +13,9 @@ use super::bits::Bits;
 use super::choose::{Choice, NumberChoice, Operation, Untuple};
 use super::clones::Copies;
 use super::code::{Codes, DefCode};
+use super::constants::constants;
 use super::host::Host;
-use super::{Instance, LambdaRef};
+use super::{Flow, Instance, LambdaRef, Root};
 use crate::idx::{IndexVec, index_type};
 use crate::term::{DefId, Program, Term, TypeId};
 
@@ -70,11 +71,21 @@ pub(super) struct LambdaCode<'p> {
     pub(super) entered: bool,
 }
 
+/// Analyses a program with these copies of its definitions.
+pub(super) fn solve(program: &Program, roots: &[Root], copies: Copies) -> (Flow, Copies) {
+    let mut solver = Solver::new(program, copies);
+    for root in roots.iter().filter(|root| program.defs.get(root.def).is_some()) {
+        solver.root(root);
+    }
+    solver.run();
+    solver.finish()
+}
+
 /// The state of the analysis.
 pub(super) struct Solver<'p> {
     pub(super) program: &'p Program,
     pub(super) constants: IndexVec<DefId, bool>,
-    pub(super) copies: &'p Copies,
+    pub(super) copies: Copies,
     pub(super) atoms: Atoms,
     knots: IndexVec<Node, Knot>,
     waiting: VecDeque<Node>,
@@ -100,10 +111,10 @@ pub(super) struct Solver<'p> {
 }
 
 impl<'p> Solver<'p> {
-    pub(super) fn new(program: &'p Program, constants: IndexVec<DefId, bool>, copies: &'p Copies) -> Solver<'p> {
+    fn new(program: &'p Program, copies: Copies) -> Solver<'p> {
         Solver {
             program,
-            constants,
+            constants: constants(program),
             copies,
             atoms: Atoms::new(),
             knots: IndexVec::new(),
@@ -178,7 +189,7 @@ impl<'p> Solver<'p> {
     }
 
     /// Runs until nothing is new anywhere.
-    pub(super) fn run(&mut self) {
+    fn run(&mut self) {
         loop {
             while let Some((code, term, node)) = self.todo.pop() {
                 self.term(code, term, node);

@@ -13,7 +13,7 @@ mod value;
 mod view;
 
 #[cfg(test)]
-mod tests;
+pub(crate) mod tests;
 
 use std::sync::atomic::AtomicBool;
 use std::sync::{Arc, Mutex};

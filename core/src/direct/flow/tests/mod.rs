@@ -5,3 +5,6 @@ mod host;
 mod interpreter;
 mod member;
 mod programs;
+mod random;
+mod table;
+mod speed;

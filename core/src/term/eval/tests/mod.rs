@@ -5,7 +5,7 @@ mod definitions;
 mod functions;
 mod io;
 mod memory;
-mod random;
+pub(crate) mod random;
 mod speed;
 mod traps;
 mod values;

@@ -279,7 +279,7 @@ impl Generator {
     }
 }
 
-fn random_program(seed: u64) -> Program {
+pub(crate) fn random_program(seed: u64) -> Program {
     let state = seed.wrapping_mul(0x9E37_79B9_7F4A_7C15) ^ 0xD1B5_4A32_D192_ED03;
     let (locals, scope) = (IndexVec::new(), vec![]);
     let mut generator = Generator { state, program: program(TYPES), defs: vec![], locals, scope, budget: 0 };
@@ -497,7 +497,7 @@ impl<'p> Interpreter<'p> {
 }
 
 #[test]
-fn random_programs_give_what_the_plain_interpreter_gives() {
+pub(crate) fn random_programs_give_what_the_plain_interpreter_gives() {
     let (mut values, mut errors) = (0, 0);
     for seed in 0..3000 {
         let program = random_program(seed);
