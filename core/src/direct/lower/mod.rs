@@ -32,6 +32,8 @@ mod products;
 mod recursion;
 pub mod represent;
 mod terms;
+#[cfg(test)]
+mod tests;
 mod traps;
 pub mod words;
 mod writer;
