@@ -97,8 +97,11 @@ impl<'p> Writer<'_, 'p> {
     pub(super) fn cell(&mut self, site: Site<'_>, values: &[Held]) -> Held {
         match self.all.flow.shape(site) {
             Some(shape) => self.cell_of(shape, values),
-            // The flow says that this is never made.
+            // The flow says that control never comes here; it is said aloud if it does.
             None => {
+                let always = self.b.bool(true);
+                let span = self.b.span;
+                self.trap_if(always, Code::Internal, span, "this was never meant to be made".to_owned(), hint::REPORT);
                 values.iter().for_each(|value| self.discard(*value));
                 self.immediate(Immediate::Era)
             }
