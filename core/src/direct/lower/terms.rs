@@ -97,8 +97,11 @@ impl<'p> Writer<'_, 'p> {
     pub(super) fn cell(&mut self, site: Site<'_>, values: &[Held]) -> Held {
         match self.all.flow.shape(site) {
             Some(shape) => self.cell_of(shape, values),
-            // The flow says that this is never made.
+            // The flow says that control never comes here; it is said aloud if it does.
             None => {
+                let always = self.b.bool(true);
+                let span = self.b.span;
+                self.trap_if(always, Code::Internal, span, "this was never meant to be made".to_owned(), hint::REPORT);
                 values.iter().for_each(|value| self.discard(*value));
                 self.immediate(Immediate::Era)
             }
@@ -146,30 +149,21 @@ impl<'p> Writer<'_, 'p> {
     // Bindings.
 
     fn bind_target(&mut self, target: &Target, value: &'p Term) {
-        match (target, &value.kind) {
-            (Target::Tuple(targets), TermKind::Tuple(parts)) if targets.len() == parts.len() => {
-                for (target, part) in targets.iter().zip(parts) {
-                    let part = self.value(part);
-                    match target {
-                        Some(local) => self.bind_as_known(*local, part),
-                        None => self.discard(part),
-                    }
-                }
-            }
-            (Target::Tuple(targets), _) => {
+        match target {
+            Target::Tuple(targets) => {
                 let set = self.set_of(value);
                 let held = self.value(value);
                 self.untuple(held, &set, targets, value.span);
             }
-            (Target::Var(local), _) => {
+            Target::Var(local) => {
                 let held = self.value(value);
                 self.bind_as_known(*local, held);
             }
-            (Target::Dup(copies), _) => {
+            Target::Dup(copies) => {
                 let held = self.value(value);
                 self.bind_copies(&copies.iter().flatten().copied().collect::<Vec<_>>(), held);
             }
-            (Target::Link(_), _) => {
+            Target::Link(_) => {
                 let held = self.value(value);
                 self.discard(held);
             }
