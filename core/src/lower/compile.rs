@@ -61,6 +61,7 @@ fn select(module: &Module, kernels: &[FunctionId]) -> Module {
     let mut functions: crate::idx::IndexVec<FunctionId, Function> =
         order.iter().map(|id| module.functions[*id].clone()).collect();
     for function in functions.iter_mut() {
+        function.simplified = false;
         for inst in function.insts.iter_mut() {
             if let Some(target) = inst.callee().and_then(|callee| position.get(&callee)) {
                 inst.set(Attr::Callee(FunctionId::new(*target as u32)));

@@ -32,6 +32,7 @@ mod library;
 mod limits;
 mod narrow;
 mod params;
+mod prepared;
 mod refuse;
 mod routines;
 mod scalarise;
@@ -82,23 +83,19 @@ pub fn run(module: &mut Module, entries: &mut [Entry], caps: &Caps) -> Result<()
     }
     let mut cx = Context {
         caps,
-        routines: Routines::new(module.functions.len()),
+        routines: Routines::new(caps, module.functions.len()),
         keeps_regs: module.functions.iter().any(|f| uses(f, Op::Wgmma)),
     };
-    let mut next = 0;
-    while next < module.functions.len() {
-        let id = FunctionId::new(next as u32);
-        // Routines come after what the module had and know nothing of subgroups.
-        let plan = plans.get(next).copied().unwrap_or(Plan::None);
+    for (id, plan) in module.functions.ids().zip(plans) {
         let function = std::mem::replace(&mut module.functions[id], Function::new("", Span::NONE));
         match legalise(function, &mut cx, plan) {
             Ok(function) => module.functions[id] = function,
             Err(error) => errors.push(error),
         }
-        for routine in cx.routines.take() {
-            module.functions.push(routine);
-        }
-        next += 1;
+        module.functions[id].simplified = false;
+    }
+    for routine in cx.routines.take() {
+        module.functions.push(routine);
     }
     for entry in entries.iter() {
         errors.extend(limits::memory(&module.functions[entry.kernel], caps));
@@ -116,7 +113,7 @@ struct Context<'a> {
     /// The device.
     caps: &'a Caps,
     /// The math library, as far as the module has it.
-    routines: Routines,
+    routines: Routines<'a>,
     /// Whether register arrays stay together: matrix products take them.
     keeps_regs: bool,
 }
