@@ -101,7 +101,7 @@ pub fn tasks(module: &mut Module, caps: &Caps) -> Result<(), Vec<Diagnostic>> {
     if errors.is_empty() { Ok(()) } else { Err(errors) }
 }
 
-/// All passes over all functions; gives the errors.
+/// All passes over all functions, the first ones by these plans for subgroups; gives the errors.
 fn all(module: &mut Module, plans: &[Plan], caps: &Caps) -> Vec<Diagnostic> {
     let mut errors = vec![];
     let mut cx = Context {
@@ -109,7 +109,8 @@ fn all(module: &mut Module, plans: &[Plan], caps: &Caps) -> Vec<Diagnostic> {
         routines: Routines::new(caps, module.functions.len()),
         keeps_regs: module.functions.iter().any(|f| uses(f, Op::Wgmma)),
     };
-    for (id, plan) in module.functions.ids().zip(plans) {
+    for id in module.functions.ids() {
+        let plan = plans.get(id.index()).copied().unwrap_or(Plan::None);
         let function = std::mem::replace(&mut module.functions[id], Function::new("", Span::NONE));
         match legalise(function, &mut cx, plan) {
             Ok(function) => module.functions[id] = function,
