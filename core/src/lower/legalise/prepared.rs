@@ -6,7 +6,7 @@
 
 use super::routines::Routines;
 use super::subgroups::Plan;
-use super::{Context, legalise};
+use super::{Context, check, legalise};
 use crate::diag::Diagnostic;
 use crate::idx::IndexVec;
 use crate::ir::{Caps, Function, FunctionId, math};
@@ -61,6 +61,7 @@ impl Prepared {
         let mut cx = Context { caps: &self.caps, routines, keeps_regs: false };
         // Routines know nothing of subgroups.
         let function = legalise(math::library().functions[id].clone(), &mut cx, Plan::None)?;
+        debug_assert!(check::function(&function, &self.caps).is_empty(), "{:#?}", check::function(&function, &self.caps));
         let mut callees = vec![];
         function.walk(function.body, &mut |_, inst| callees.extend(inst.callee()));
         for callee in callees {
