@@ -12,7 +12,7 @@ use girih_core::runtime::TaskOptions;
 use girih_core::term;
 use girih_core::term::code::Code;
 use girih_core::term::eval::{Limits, Machine};
-use girih_core::term::io::{Host, run_io};
+use girih_core::term::io::Host;
 use girih_core::term::readback;
 use std::path::Path;
 use std::sync::Arc;
@@ -146,7 +146,7 @@ impl Program {
             let mut runner = TaskMachine::new(&direct.module, tasks, *settings).map_err(|error| vec![error])?;
             let limits = Limits { memory: options.memory, interrupt: options.interrupt.clone(), ..Limits::default() };
             let mut machine = Machine::new(&code, limits);
-            girih_core::direct::run::run(&mut machine, &direct, &mut runner, host).map_err(|error| vec![error])
+            girih_core::direct::run::run(&mut machine, &direct, &mut runner, host, options.interrupt.clone()).map_err(|error| vec![error])
         };
         on_big_stack(run).map_err(|diagnostics| self.report_of(diagnostics))
     }
@@ -181,7 +181,7 @@ fn run(program: &term::Program, host: &mut dyn Host, options: &RunOptions) -> Re
 }
 
 fn evaluate(machine: &mut Machine, entry: term::DefId, host: &mut dyn Host) -> Result<String, Diagnostic> {
-    let value = machine.call(entry, &[]).and_then(|value| run_io(machine, value, host));
+    let value = machine.call(entry, &[]).and_then(|value| machine.run_io(value, host));
     // What the program has written comes before its value, and before what is said of its failure. A reader that has gone
     // away is none of the program's mistakes.
     let _ = host.flush(1);
