@@ -9,6 +9,7 @@ use std::time::Duration;
 use support::directives::Directives;
 use support::watch;
 
+use girih::core as girih_core;
 use girih::core::direct;
 use girih::core::span::SourceId;
 use girih::core::term::code;
@@ -93,7 +94,7 @@ fn both(path: &str) -> Option<(String, String)> {
     };
     let evaluated = one(&|host, options| program.run(host, options).map(|o| o.text));
     let settings = Settings { checked: true, seed: None, fuel: Some(STEPS) };
-    let compiled = one(&|host, options| program.run_on_reference(host, options, &settings));
+    let compiled = if std::env::var_os("NATIVE").is_some() { let tasks = girih_core::runtime::TaskOptions { threads: std::env::var("NATIVE").unwrap().parse().unwrap(), ..Default::default()}; eprintln!("{path}"); one(&|host, options| program.run_natively(host, options, &tasks).map(|x|x.0)) } else { one(&|host, options| program.run_on_reference(host, options, &settings)) };
     Some((evaluated, compiled))
 }
 

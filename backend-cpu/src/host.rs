@@ -10,8 +10,17 @@ fn absent(why: &str) -> Diagnostic {
     Diagnostic::new(Code::NoDevice, Span::NONE, message).hint("use the device `interpreter`")
 }
 
+/// What code is made for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Use {
+    /// Kernels.
+    Kernels,
+    /// Task form, which keeps its thread's context in a register of its own.
+    Tasks,
+}
+
 /// The host's instruction set, with all that its processor has.
-pub(crate) fn isa() -> Result<OwnedTargetIsa, Diagnostic> {
+pub(crate) fn isa(use_: Use) -> Result<OwnedTargetIsa, Diagnostic> {
     if cfg!(target_endian = "big") {
         return Err(absent("its bytes are in the other order"));
     }
@@ -23,6 +32,7 @@ pub(crate) fn isa() -> Result<OwnedTargetIsa, Diagnostic> {
         // Frames are small: large arrays do not lie on the stack.
         ("enable_probestack", "false"),
         ("enable_verifier", if cfg!(debug_assertions) { "true" } else { "false" }),
+        ("enable_pinned_reg", if use_ == Use::Tasks { "true" } else { "false" }),
         // The convention of called functions asks for it.
         ("preserve_frame_pointers", "true"),
     ];

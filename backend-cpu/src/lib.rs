@@ -5,11 +5,13 @@
 //! | `translate` | operations as Cranelift's, whatever they stand in |
 //! | `kernels` | workgroups, barriers, frames: kernel form around them |
 //! | `device` | buffers, programs, launches, threads |
+//! | `tasks` | task form: recursive functions on a heap of cells |
 
 mod caps;
 mod device;
 mod host;
 mod kernels;
+pub mod tasks;
 mod translate;
 
 pub use caps::caps;
@@ -25,5 +27,5 @@ pub fn open(settings: &Settings) -> Result<Cpu, Diagnostic> {
 
 /// Legal kernels and what they call in Cranelift's text.
 pub fn emit(compiled: &Compiled) -> Result<String, Diagnostic> {
-    kernels::text(compiled, host::isa()?)
+    kernels::text(compiled, host::isa(host::Use::Kernels)?)
 }

@@ -75,7 +75,7 @@ enum Planned {
 impl Cpu {
     /// Opens it.
     pub fn open(settings: &Settings) -> Result<Cpu, Diagnostic> {
-        let isa = host::isa()?;
+        let isa = host::isa(host::Use::Kernels)?;
         let own = caps(host::has_fma(&isa));
         let held = settings.profile.as_ref().map_or(own.clone(), |profile| own.within(profile));
         let cores = std::thread::available_parallelism().map_or(1, usize::from);

@@ -76,7 +76,7 @@ pub(crate) fn text(compiled: &Compiled, isa: OwnedTargetIsa) -> Result<String> {
 }
 
 /// An error of Cranelift.
-fn refused(span: girih_core::span::Span, what: &str) -> Diagnostic {
+pub(crate) fn refused(span: girih_core::span::Span, what: &str) -> Diagnostic {
     Diagnostic::new(diag::Code::DeviceCompiler, span, format!("Cranelift refuses the code: {what}"))
 }
 
@@ -123,7 +123,7 @@ fn write(compiled: &Compiled, target: &mut dyn Target, mut text: Option<&mut Str
 }
 
 /// What Cranelift says about an error; its own text repeats the whole function.
-fn why(error: &cranelift_module::ModuleError) -> String {
+pub(crate) fn why(error: &cranelift_module::ModuleError) -> String {
     match error {
         cranelift_module::ModuleError::Compilation(inner) => format!("{inner:?}"),
         other => other.to_string(),
@@ -131,7 +131,7 @@ fn why(error: &cranelift_module::ModuleError) -> String {
 }
 
 /// Cranelift's own mistakes are errors, too.
-fn guarded(function: &Function, work: impl FnOnce() -> Result<()>) -> Result<()> {
+pub(crate) fn guarded(function: &Function, work: impl FnOnce() -> Result<()>) -> Result<()> {
     std::panic::catch_unwind(std::panic::AssertUnwindSafe(work))
         .unwrap_or_else(|_| Err(refused(function.span, "it has made a mistake of its own")))
 }

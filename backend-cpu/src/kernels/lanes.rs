@@ -72,8 +72,8 @@ struct Positions {
     size: [Value; 3],
 }
 
-impl Form for Lane {
-    fn barrier(t: &mut Translator<'_, '_, Self>, at: InstId, position: usize) -> Result<()> {
+impl<'a> Form<'a> for Lane {
+    fn barrier(t: &mut Translator<'a, '_, Self>, at: InstId, position: usize) -> Result<()> {
         let Some(barriers) = &t.form.barriers else { return Ok(()) };
         let found = barriers.points.iter().position(|p| p.at == at && p.position == position);
         let number = found.ok_or_else(|| broken(t.function, "a barrier is not known"))?;
@@ -96,7 +96,7 @@ impl Form for Lane {
         Ok(())
     }
 
-    fn position(t: &mut Translator<'_, '_, Self>, inst: &Inst) -> Result<Value> {
+    fn position(t: &mut Translator<'a, '_, Self>, inst: &Inst) -> Result<Value> {
         let dim = inst.dim() as usize;
         let p = &t.form.positions;
         Ok(match inst.op {
@@ -110,13 +110,13 @@ impl Form for Lane {
         })
     }
 
-    fn leave(t: &mut Translator<'_, '_, Self>, _: &[Value]) -> Result<()> {
+    fn leave(t: &mut Translator<'a, '_, Self>, _: &[Value]) -> Result<()> {
         let done = t.b.ins().iconst(types::I32, 0);
         t.b.ins().jump(t.form.end, &[BlockArg::Value(done)]);
         Ok(())
     }
 
-    fn hidden(t: &mut Translator<'_, '_, Self>, callee: FunctionId) -> Result<Vec<Value>> {
+    fn hidden(t: &mut Translator<'a, '_, Self>, callee: FunctionId) -> Result<Vec<Value>> {
         let Some(callee) = t.callees.get(callee).copied().flatten() else { return Ok(vec![]) };
         let mut hidden = vec![];
         if callee.context {
@@ -131,7 +131,7 @@ impl Form for Lane {
     }
 
     fn outside(
-        t: &mut Translator<'_, '_, Self>,
+        t: &mut Translator<'a, '_, Self>,
         inst: &Inst,
         memory: ValueId,
         is: Value,
@@ -147,7 +147,7 @@ impl Form for Lane {
         Ok(())
     }
 
-    fn poll(t: &mut Translator<'_, '_, Self>) -> Result<()> {
+    fn poll(t: &mut Translator<'a, '_, Self>) -> Result<()> {
         let stop = t.b.ins().atomic_load(types::I32, MemFlags::trusted(), t.form.stop);
         let number = t.b.ins().iconst(types::I32, i64::from(STOPPED));
         let nothing = t.b.ins().iconst(types::I64, 0);

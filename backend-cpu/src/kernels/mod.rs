@@ -6,7 +6,7 @@ pub(crate) mod context;
 mod lanes;
 mod routine;
 
-pub(crate) use code::{Code, Entry, Kernel, compile, text};
+pub(crate) use code::{Code, Entry, Kernel, compile, guarded, refused, text, why};
 pub(crate) use lanes::{STOPPED, Shape};
 
 use crate::translate::Callees;

@@ -18,12 +18,12 @@ pub(crate) struct Routine {
 /// How many numbers say where an invocation is.
 pub(super) const POSITIONS: usize = 7;
 
-impl Form for Routine {
-    fn barrier(t: &mut Translator<'_, '_, Self>, _: InstId, _: usize) -> Result<()> {
+impl<'a> Form<'a> for Routine {
+    fn barrier(t: &mut Translator<'a, '_, Self>, _: InstId, _: usize) -> Result<()> {
         Err(broken(t.function, "a barrier in a function that is called"))
     }
 
-    fn position(t: &mut Translator<'_, '_, Self>, inst: &Inst) -> Result<Value> {
+    fn position(t: &mut Translator<'a, '_, Self>, inst: &Inst) -> Result<Value> {
         let (Some(position), Some(context)) = (t.form.position, t.form.context) else {
             return Err(broken(t.function, "a position that is not given to it"));
         };
@@ -48,12 +48,12 @@ impl Form for Routine {
         })
     }
 
-    fn leave(t: &mut Translator<'_, '_, Self>, results: &[Value]) -> Result<()> {
+    fn leave(t: &mut Translator<'a, '_, Self>, results: &[Value]) -> Result<()> {
         t.b.ins().return_(results);
         Ok(())
     }
 
-    fn hidden(t: &mut Translator<'_, '_, Self>, callee: FunctionId) -> Result<Vec<Value>> {
+    fn hidden(t: &mut Translator<'a, '_, Self>, callee: FunctionId) -> Result<Vec<Value>> {
         let Some(callee) = t.callees.get(callee).copied().flatten() else { return Ok(vec![]) };
         let mut hidden = vec![];
         if callee.context {
@@ -66,12 +66,12 @@ impl Form for Routine {
         Ok(hidden)
     }
 
-    fn outside(t: &mut Translator<'_, '_, Self>, _: &Inst, _: ValueId, _: Value, _: Value) -> Result<()> {
+    fn outside(t: &mut Translator<'a, '_, Self>, _: &Inst, _: ValueId, _: Value, _: Value) -> Result<()> {
         Err(broken(t.function, "an access to memory in a function that is called"))
     }
 
     /// A launch that is to end makes endless loops of callees give zeros; the kernel's own next loop then ends it.
-    fn poll(t: &mut Translator<'_, '_, Self>) -> Result<()> {
+    fn poll(t: &mut Translator<'a, '_, Self>) -> Result<()> {
         let context = t.form.context.ok_or_else(|| broken(t.function, "a loop without the launch's context"))?;
         let flags = MemFlags::trusted();
         let stop = t.b.ins().load(types::I64, flags.with_readonly().with_can_move(), context, 8 * context::STOP as i32);

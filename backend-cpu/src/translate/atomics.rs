@@ -5,7 +5,7 @@ use cranelift_codegen::ir::condcodes::IntCC;
 use cranelift_codegen::ir::{AtomicRmwOp, BlockArg, InstBuilder, MemFlags, Type as Machine, Value, types};
 use girih_core::ir::{Inst, Op, Scalar, ScalarSet, Type};
 
-impl<F: Form> Translator<'_, '_, F> {
+impl<'a, F: Form<'a>> Translator<'a, '_, F> {
     /// The address, type and flags of an atomic access.
     fn atomic(&mut self, inst: &Inst) -> Result<(Value, Machine, MemFlags)> {
         if !ScalarSet::WORDS.or(ScalarSet::WIDE).has(inst.element()) {

@@ -20,7 +20,7 @@ pub(crate) struct Callee {
 /// The functions of a module that can be called; none for kernels.
 pub(crate) type Callees = IndexVec<FunctionId, Option<Callee>>;
 
-impl<F: Form> Translator<'_, '_, F> {
+impl<'a, F: Form<'a>> Translator<'a, '_, F> {
     /// `call`.
     pub(super) fn call(&mut self, inst: &Inst) -> Result<()> {
         let id = inst.callee().ok_or_else(|| not_legal(inst))?;

@@ -13,11 +13,12 @@ pub(super) struct LoopFrame {
     params: Vec<ValueId>,
 }
 
-fn arguments(values: &[Value]) -> Vec<BlockArg> {
+/// Values as a jump gives them.
+pub(crate) fn arguments(values: &[Value]) -> Vec<BlockArg> {
     values.iter().map(|v| BlockArg::Value(*v)).collect()
 }
 
-impl<F: Form> Translator<'_, '_, F> {
+impl<'a, F: Form<'a>> Translator<'a, '_, F> {
     /// A block with a parameter for each of these values.
     fn block_for(&mut self, values: &[ValueId]) -> Result<Block> {
         let block = self.b.create_block();

@@ -4,7 +4,7 @@ use super::{Form, Result, Translator, not_legal, types};
 use cranelift_codegen::ir::{Endianness, InstBuilder, MemFlags, Type as Machine, Value};
 use girih_core::ir::{Inst, Scalar};
 
-impl<F: Form> Translator<'_, '_, F> {
+impl<'a, F: Form<'a>> Translator<'a, '_, F> {
     /// `convert`: short floats and truth values were converted by legalisation.
     pub(super) fn convert(&mut self, inst: &Inst) -> Result<()> {
         let [operand] = inst.operands[..] else { return Err(not_legal(inst)) };

@@ -5,7 +5,7 @@ use cranelift_codegen::ir::condcodes::FloatCC;
 use cranelift_codegen::ir::{InstBuilder, Value};
 use girih_core::ir::{Op, Scalar};
 
-impl<F: Form> Translator<'_, '_, F> {
+impl<'a, F: Form<'a>> Translator<'a, '_, F> {
     /// An operation on floats; none if it is not of them.
     pub(super) fn float(&mut self, op: Op, ty: Scalar, x: &[Value]) -> Option<Value> {
         match x {

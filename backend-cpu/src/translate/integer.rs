@@ -5,7 +5,7 @@ use cranelift_codegen::ir::condcodes::IntCC;
 use cranelift_codegen::ir::{InstBuilder, Value};
 use girih_core::ir::{Inst, Op, Scalar};
 
-impl<F: Form> Translator<'_, '_, F> {
+impl<'a, F: Form<'a>> Translator<'a, '_, F> {
     /// An operation on numbers of one type.
     pub(super) fn arithmetic(&mut self, inst: &Inst) -> Result<()> {
         let x = self.get_all(&inst.operands)?;

@@ -41,7 +41,7 @@ impl Place {
     }
 }
 
-impl<F: Form> Translator<'_, '_, F> {
+impl<'a, F: Form<'a>> Translator<'a, '_, F> {
     /// The address of an access of type `ty` to operands (memory, index), which is inside of the memory from here on.
     pub(super) fn address(&mut self, inst: &Inst, ty: Type) -> Result<(Value, Place)> {
         let [memory, index, ..] = inst.operands[..] else { return Err(not_legal(inst)) };

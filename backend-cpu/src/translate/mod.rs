@@ -17,6 +17,7 @@ mod values;
 mod vector;
 
 pub(crate) use calls::{Callee, Callees};
+pub(crate) use control::arguments;
 pub(crate) use memory::{Extent, Place};
 pub(crate) use native::symbols;
 pub(crate) use types::machine_type;
@@ -34,20 +35,28 @@ use values::Values;
 pub(crate) type Result<T> = std::result::Result<T, Diagnostic>;
 
 /// What operations ask of where they run.
-pub(crate) trait Form: Sized {
+pub(crate) trait Form<'a>: Sized {
     /// Waits for all invocations of the workgroup: the barrier of this position at an instruction that may have several.
-    fn barrier(t: &mut Translator<'_, '_, Self>, at: InstId, position: usize) -> Result<()>;
+    fn barrier(t: &mut Translator<'a, '_, Self>, at: InstId, position: usize) -> Result<()>;
     /// A position in the launch.
-    fn position(t: &mut Translator<'_, '_, Self>, inst: &Inst) -> Result<Value>;
+    fn position(t: &mut Translator<'a, '_, Self>, inst: &Inst) -> Result<Value>;
     /// Leaves the function with these results.
-    fn leave(t: &mut Translator<'_, '_, Self>, results: &[Value]) -> Result<()>;
+    fn leave(t: &mut Translator<'a, '_, Self>, results: &[Value]) -> Result<()>;
     /// What a callee is given before its own arguments.
-    fn hidden(t: &mut Translator<'_, '_, Self>, callee: FunctionId) -> Result<Vec<Value>>;
+    fn hidden(t: &mut Translator<'a, '_, Self>, callee: FunctionId) -> Result<Vec<Value>>;
     /// Leaves the function if an access is outside of its memory.
-    fn outside(t: &mut Translator<'_, '_, Self>, inst: &Inst, memory: ValueId, is: Value, element: Value)
+    fn outside(t: &mut Translator<'a, '_, Self>, inst: &Inst, memory: ValueId, is: Value, element: Value)
     -> Result<()>;
     /// Stands at the start of each iteration of a loop, so that endless ones can be stopped.
-    fn poll(t: &mut Translator<'_, '_, Self>) -> Result<()>;
+    fn poll(t: &mut Translator<'a, '_, Self>) -> Result<()>;
+    /// Calls a function of the module.
+    fn call(t: &mut Translator<'a, '_, Self>, inst: &Inst) -> Result<()> {
+        t.call(inst)
+    }
+    /// An operation of task form.
+    fn task(_: &mut Translator<'a, '_, Self>, inst: &Inst) -> Result<()> {
+        Err(not_legal(inst))
+    }
 }
 
 /// A function on its way.
@@ -70,7 +79,15 @@ pub(crate) struct Translator<'a, 'b, F> {
     merges: Vec<Block>,
 }
 
-impl<'a, 'b, F: Form> Translator<'a, 'b, F> {
+/// A function whose translation waits for that of another one in its midst.
+pub(crate) struct Outer<'a> {
+    function: &'a Function,
+    values: Values,
+    loops: Vec<LoopFrame>,
+    merges: Vec<Block>,
+}
+
+impl<'a, 'b, F: Form<'a>> Translator<'a, 'b, F> {
     /// Nothing is written yet.
     pub fn new(
         b: FunctionBuilder<'b>,
@@ -88,6 +105,21 @@ impl<'a, 'b, F: Form> Translator<'a, 'b, F> {
         self.region(self.function.body)
     }
 
+    /// Translates another function from here on, until [`Translator::resume`].
+    pub fn suspend(&mut self, function: &'a Function) -> Outer<'a> {
+        Outer {
+            function: std::mem::replace(&mut self.function, function),
+            values: std::mem::take(&mut self.values),
+            loops: std::mem::take(&mut self.loops),
+            merges: std::mem::take(&mut self.merges),
+        }
+    }
+
+    /// Goes on with what has waited.
+    pub fn resume(&mut self, outer: Outer<'a>) {
+        Outer { function: self.function, values: self.values, loops: self.loops, merges: self.merges } = outer;
+    }
+
     /// Seals and ends the function.
     pub fn finish(mut self) {
         self.b.seal_all_blocks();
@@ -96,7 +128,7 @@ impl<'a, 'b, F: Form> Translator<'a, 'b, F> {
 }
 
 /// An operation that legalisation was to remove, or a type that it was to change.
-fn not_legal(inst: &Inst) -> Diagnostic {
+pub(crate) fn not_legal(inst: &Inst) -> Diagnostic {
     let ty = inst.ty.map_or(String::new(), |ty| format!(".{ty}"));
     Diagnostic::new(Code::Internal, inst.span, format!("`{}{ty}` is not legal for native code", inst.op.name()))
 }

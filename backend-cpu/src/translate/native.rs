@@ -62,7 +62,7 @@ roundings! {
     f64 "nearbyint" round_ties_even;
 }
 
-impl<F: Form> Translator<'_, '_, F> {
+impl<'a, F: Form<'a>> Translator<'a, '_, F> {
     /// Calls the host's function for an operation on an `f32`; none if it has none.
     pub(super) fn native(&mut self, op: Op, x: Value) -> Option<Value> {
         let symbol = symbol(op)?;

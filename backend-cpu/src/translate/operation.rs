@@ -3,9 +3,9 @@
 use super::{Form, Result, Translator, not_legal};
 use girih_core::ir::{Inst, InstId, Op, RegionId};
 
-impl<F: Form> Translator<'_, '_, F> {
+impl<'a, F: Form<'a>> Translator<'a, '_, F> {
     /// The instructions of a region, its terminator included.
-    pub(super) fn region(&mut self, region: RegionId) -> Result<()> {
+    pub(crate) fn region(&mut self, region: RegionId) -> Result<()> {
         let function = self.function;
         for id in &function.regions[region].insts {
             self.instruction(*id, &function.insts[*id])?;
@@ -18,7 +18,7 @@ impl<F: Form> Translator<'_, '_, F> {
             Op::If => self.if_(inst),
             Op::Switch => self.switch(inst),
             Op::Loop => self.loop_(inst),
-            Op::Call => self.call(inst),
+            Op::Call => F::call(self, inst),
             Op::Yield => self.yield_(inst),
             Op::Break => self.break_(inst),
             Op::Continue => self.continue_(inst),
@@ -99,7 +99,7 @@ impl<F: Form> Translator<'_, '_, F> {
             Op::Fence => self.fence(),
 
             // Lowered before code generation, or refused because the caps lack their feature.
-            Op::Grid | Op::TrapIf | Op::Mad => Err(not_legal(inst)),
+            Op::Grid | Op::Mad => Err(not_legal(inst)),
             Op::Rsqrt
             | Op::Exp
             | Op::Exp2
@@ -154,7 +154,8 @@ impl<F: Form> Translator<'_, '_, F> {
             | Op::GlobalGet
             | Op::Fork
             | Op::Join
-            | Op::Tail => Err(not_legal(inst)),
+            | Op::Tail
+            | Op::TrapIf => F::task(self, inst),
             Op::CoopLoad | Op::CoopStore | Op::CoopSplat | Op::CoopMma => Err(not_legal(inst)),
             Op::AsyncCopy
             | Op::AsyncCommit
@@ -173,7 +174,7 @@ impl<F: Form> Translator<'_, '_, F> {
     }
 
     /// Sets an instruction's only result.
-    pub(super) fn give(&mut self, inst: &Inst, value: cranelift_codegen::ir::Value) -> Result<()> {
+    pub(crate) fn give(&mut self, inst: &Inst, value: cranelift_codegen::ir::Value) -> Result<()> {
         let [result] = inst.results[..] else { return Err(not_legal(inst)) };
         self.set(result, value);
         Ok(())

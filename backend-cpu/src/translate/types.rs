@@ -4,6 +4,7 @@
 //! |---|---|
 //! | `bool` | a byte, 0 or 1 |
 //! | integers, `f32`, `f64` | themselves |
+//! | words of a heap | an integer of 32 bits |
 //! | shorter floats | their bits as an integer |
 //! | vectors of 16 bytes | a vector register |
 //! | shorter vectors | their bits as an integer, lane 0 the lowest |
@@ -37,6 +38,7 @@ pub(crate) fn machine_type(ty: Type) -> Option<Machine> {
         Type::Scalar(scalar) => Some(of_scalar(scalar)),
         Type::Vector(scalar, lanes) if ty.bytes() == REGISTER => of_scalar(scalar).by(u32::from(lanes)),
         Type::Vector(..) => bits(ty.bytes() * 8),
-        Type::Regs(..) | Type::Coop(..) | Type::Tile(_) | Type::Token | Type::Term | Type::Memory(_) => None,
+        Type::Term => Some(types::I32),
+        Type::Regs(..) | Type::Coop(..) | Type::Tile(_) | Type::Token | Type::Memory(_) => None,
     }
 }

@@ -21,7 +21,7 @@ pub(super) struct Values {
     slots: HashMap<ValueId, Slot>,
 }
 
-impl<F: Form> Translator<'_, '_, F> {
+impl<'a, F: Form<'a>> Translator<'a, '_, F> {
     /// Makes a value a variable, before it is set.
     pub fn declare_variable(&mut self, value: ValueId) -> Result<()> {
         let ty = self.machine_type(value)?;

@@ -27,7 +27,7 @@ impl Shape {
     }
 }
 
-impl<F: Form> Translator<'_, '_, F> {
+impl<'a, F: Form<'a>> Translator<'a, '_, F> {
     /// `vector`.
     pub(super) fn vector(&mut self, inst: &Inst) -> Result<()> {
         let elements = self.get_all(&inst.operands)?;

@@ -105,11 +105,21 @@ pub struct TaskOptions {
     pub fail_each: Option<u64>,
     /// How many threads run tasks; a runner may have fewer.
     pub threads: usize,
+    /// Whether cells, forks and calls are counted, which takes a little time. A runner may count anyway.
+    pub count: bool,
 }
 
 impl Default for TaskOptions {
     fn default() -> TaskOptions {
-        TaskOptions { memory: 4 << 30, stack: 1 << 30, interrupt: None, reuse: true, fail_each: None, threads: 1 }
+        TaskOptions {
+            memory: 4 << 30,
+            stack: 1 << 30,
+            interrupt: None,
+            reuse: true,
+            fail_each: None,
+            threads: 1,
+            count: false,
+        }
     }
 }
 

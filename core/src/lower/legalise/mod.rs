@@ -80,6 +80,29 @@ pub fn run(module: &mut Module, entries: &mut [Entry], caps: &Caps) -> Result<()
     if !errors.is_empty() {
         return Err(errors);
     }
+    errors.extend(all(module, &plans, caps));
+    for entry in entries.iter() {
+        errors.extend(limits::memory(&module.functions[entry.kernel], caps));
+    }
+    if !errors.is_empty() {
+        return Err(errors);
+    }
+    debug_assert!(check(module, caps).is_empty(), "legalised, but not legal: {:#?}", check(module, caps));
+    Ok(())
+}
+
+/// Makes the functions of a module legal that are in task form or that those call. Kernels stay as they are.
+pub fn tasks(module: &mut Module, caps: &Caps) -> Result<(), Vec<Diagnostic>> {
+    let is_kernel = |function: &Function| function.launch.is_some() || !function.memories.is_empty();
+    let mut errors: Vec<Diagnostic> =
+        module.functions.iter().filter(|f| !is_kernel(f)).flat_map(|function| refuse::run(function, caps)).collect();
+    errors.extend(all(module, &[], caps));
+    if errors.is_empty() { Ok(()) } else { Err(errors) }
+}
+
+/// All passes over all functions; gives the errors.
+fn all(module: &mut Module, plans: &[Plan], caps: &Caps) -> Vec<Diagnostic> {
+    let mut errors = vec![];
     let mut cx = Context {
         caps,
         routines: Routines::new(module.functions.len()),
@@ -100,14 +123,7 @@ pub fn run(module: &mut Module, entries: &mut [Entry], caps: &Caps) -> Result<()
         }
         next += 1;
     }
-    for entry in entries.iter() {
-        errors.extend(limits::memory(&module.functions[entry.kernel], caps));
-    }
-    if !errors.is_empty() {
-        return Err(errors);
-    }
-    debug_assert!(check(module, caps).is_empty(), "legalised, but not legal: {:#?}", check(module, caps));
-    Ok(())
+    errors
 }
 
 /// What all passes know.

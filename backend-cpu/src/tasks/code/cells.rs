@@ -1,0 +1,401 @@
+//! Cells and words. What is frequent stands in the code: taking a free cell, the count of a cell with one owner. The rest is the
+//! runtime's.
+
+use super::form::{Writer, base, branch_away, cold_block, context, count, help, of_context};
+use super::{Helper, Result};
+use crate::kernels::refused;
+use crate::tasks::{context as at, heap};
+use crate::translate::{arguments, not_legal};
+use cranelift_codegen::ir::condcodes::IntCC;
+use cranelift_codegen::ir::{AliasRegion, AtomicRmwOp, BlockArg, InstBuilder, MemFlags, Type as Machine, Value, types};
+use girih_core::ir::heap::{CELL, IMMEDIATE, LayoutId, NULL_HOLE};
+use girih_core::ir::{Def, Inst, Op, RegionId, Type, ValueId};
+
+/// How cells are accessed.
+fn of_cells() -> MemFlags {
+    MemFlags::trusted().with_alias_region(Some(AliasRegion::Heap))
+}
+
+/// An operation on cells or words.
+pub(super) fn operation(t: &mut Writer<'_, '_>, inst: &Inst) -> Result<()> {
+    match inst.op {
+        Op::CellNew => {
+            let layout = inst.cell().ok_or_else(|| not_legal(inst))?;
+            let word = new(t, layout);
+            set_fields(t, word, &inst.operands)?;
+            t.give(inst, word)
+        }
+        Op::CellGet => {
+            let word = t.get(inst.operands[0])?;
+            let ty = t.machine_type(inst.results[0])?;
+            let value = field(t, word, inst.field(), ty);
+            t.give(inst, value)
+        }
+        Op::CellLayout => {
+            let word = t.get(inst.operands[0])?;
+            let cell = address(t, word);
+            let layout = t.b.ins().load(types::I32, of_cells(), cell, heap::LAYOUT);
+            t.give(inst, layout)
+        }
+        Op::CellOpen => open(t, inst),
+        Op::CellFill => fill(t, inst),
+        Op::CellFree => free(t, inst.operands[0]),
+        Op::TermShare => {
+            let word = t.get(inst.operands[0])?;
+            if may_be_cell(t, inst.operands[0]) {
+                share(t, word);
+            }
+            inst.results.iter().for_each(|result| t.set(*result, word));
+            Ok(())
+        }
+        Op::TermDrop => {
+            let word = t.get(inst.operands[0])?;
+            if may_be_cell(t, inst.operands[0]) {
+                drop_word(t, word);
+            }
+            Ok(())
+        }
+        Op::TermPack => {
+            let [tag, payload] = inst.operands[..] else { return Err(not_legal(inst)) };
+            if t.function.as_constant(tag) == Some(CELL.into()) {
+                // The hole that is none.
+                let none = t.b.ins().iconst(types::I32, i64::from(NULL_HOLE));
+                return t.give(inst, none);
+            }
+            let (tag, payload) = (t.get(tag)?, t.get(payload)?);
+            // A word that is made names no cell, whatever the tag.
+            let tag = t.b.ins().band_imm(tag, i64::from(IMMEDIATE));
+            let payload = t.b.ins().ishl_imm(payload, 3);
+            let word = t.b.ins().bor(payload, tag);
+            t.give(inst, word)
+        }
+        Op::TermTag => {
+            let word = t.get(inst.operands[0])?;
+            let tag = t.b.ins().band_imm(word, 7);
+            t.give(inst, tag)
+        }
+        Op::TermPayload => {
+            let word = t.get(inst.operands[0])?;
+            let payload = t.b.ins().ushr_imm(word, 3);
+            t.give(inst, payload)
+        }
+        _of_something_else => Err(not_legal(inst)),
+    }
+}
+
+/// Whether a word may name a cell, as far as it is seen here.
+fn may_be_cell(t: &Writer<'_, '_>, word: ValueId) -> bool {
+    match t.function.values[word].def {
+        Def::Result(inst, _) => t.function.insts[inst].op != Op::TermPack,
+        Def::Constant(_) | Def::Param(_) | Def::Specialisation(_) | Def::Memory(_) | Def::Argument(..) => true,
+    }
+}
+
+/// The address of a cell's header.
+fn address(t: &mut Writer<'_, '_>, word: Value) -> Value {
+    let base = base(t);
+    let offset = t.b.ins().uextend(types::I64, word);
+    t.b.ins().iadd(base, offset)
+}
+
+/// A field of a cell.
+fn field(t: &mut Writer<'_, '_>, word: Value, field: u32, ty: Machine) -> Value {
+    let cell = address(t, word);
+    t.b.ins().load(ty, of_cells(), cell, heap::FIELDS + 4 * field as i32)
+}
+
+fn set_fields(t: &mut Writer<'_, '_>, word: Value, fields: &[ValueId]) -> Result<()> {
+    let values = t.get_all(fields)?;
+    let cell = address(t, word);
+    for (i, value) in (0..).zip(values) {
+        t.b.ins().store(of_cells(), value, cell, heap::FIELDS + 4 * i);
+    }
+    Ok(())
+}
+
+fn set_header(t: &mut Writer<'_, '_>, word: Value, layout: LayoutId) {
+    let cell = address(t, word);
+    let one = t.b.ins().iconst(types::I32, 1);
+    t.b.ins().store(of_cells(), one, cell, 0);
+    set_layout(t, cell, layout);
+}
+
+fn set_layout(t: &mut Writer<'_, '_>, cell: Value, layout: LayoutId) {
+    let layout = t.b.ins().iconst(types::I32, layout.index() as i64);
+    t.b.ins().store(of_cells(), layout, cell, heap::LAYOUT);
+}
+
+fn units(t: &Writer<'_, '_>, layout: LayoutId) -> u32 {
+    heap::units(t.form.plan.module.layouts[layout].fields.len())
+}
+
+/// A cell whose fields are not set.
+fn new(t: &mut Writer<'_, '_>, layout: LayoutId) -> Value {
+    let units = units(t, layout);
+    let word = take(t, units);
+    if t.form.plan.variant.count {
+        count(t, at::ALLOCATED);
+    }
+    set_header(t, word, layout);
+    word
+}
+
+/// Memory of so many units.
+fn take(t: &mut Writer<'_, '_>, units: u32) -> Value {
+    let size = t.b.ins().iconst(types::I32, i64::from(units));
+    if t.form.plan.variant.careful {
+        return help(t, Helper::Take, &[size]).unwrap_or(size);
+    }
+    let list = context(t);
+    let first = t.b.ins().load(types::I32, of_context(), list, at::free(units));
+    let is_empty = t.b.ins().icmp_imm(IntCC::Equal, first, i64::from(NULL_HOLE));
+    let (away, on) = (cold_block(t), t.b.create_block());
+    let word = t.b.append_block_param(on, types::I32);
+    branch_away(t, is_empty, away);
+    let cell = address(t, first);
+    let next = t.b.ins().load(types::I32, of_cells(), cell, heap::LINK);
+    t.b.ins().store(of_context(), next, list, at::free(units));
+    t.b.ins().jump(on, &[BlockArg::Value(first)]);
+    t.b.switch_to_block(away);
+    let taken = help(t, Helper::Take, &[size]).unwrap_or(size);
+    t.b.ins().jump(on, &[BlockArg::Value(taken)]);
+    t.b.switch_to_block(on);
+    word
+}
+
+/// Gives the memory of a hole of so many units back.
+fn give_back(t: &mut Writer<'_, '_>, hole: Value, units: u32) {
+    if t.form.plan.variant.count {
+        count(t, at::FREED);
+    }
+    let list = context(t);
+    let first = t.b.ins().load(types::I32, of_context(), list, at::free(units));
+    let cell = address(t, hole);
+    t.b.ins().store(of_cells(), first, cell, heap::LINK);
+    t.b.ins().store(of_context(), hole, list, at::free(units));
+}
+
+/// `cell.open`.
+fn open(t: &mut Writer<'_, '_>, inst: &Inst) -> Result<()> {
+    let layout = inst.cell().ok_or_else(|| not_legal(inst))?;
+    let (Some((hole, fields)), variant) = (inst.results.split_first(), t.form.plan.variant) else {
+        return Err(not_legal(inst));
+    };
+    let word = t.get(inst.operands[0])?;
+    let (mut values, types) = (vec![], &t.form.plan.module.layouts[layout].fields);
+    for (i, result) in (0..).zip(fields) {
+        let ty = t.machine_type(*result)?;
+        values.push(field(t, word, i, ty));
+    }
+    let cell = address(t, word);
+    let owners = if variant.parallel {
+        t.b.ins().atomic_load(types::I32, of_cells(), cell)
+    } else {
+        t.b.ins().load(types::I32, of_cells(), cell, 0)
+    };
+    let is_shared = t.b.ins().icmp_imm(IntCC::NotEqual, owners, 1);
+    let (shared, on) = (t.b.create_block(), t.b.create_block());
+    let result = t.b.append_block_param(on, types::I32);
+    branch_away(t, is_shared, shared);
+    let none = t.b.ins().iconst(types::I32, i64::from(NULL_HOLE));
+    let unique = if variant.reuse {
+        word
+    } else {
+        let size = units(t, layout);
+        give_back(t, word, size);
+        none
+    };
+    t.b.ins().jump(on, &[BlockArg::Value(unique)]);
+    t.b.switch_to_block(shared);
+    for (value, ty) in values.iter().zip(types) {
+        if *ty == Type::Term {
+            share(t, *value);
+        }
+    }
+    lose(t, word);
+    let none = t.b.ins().iconst(types::I32, i64::from(NULL_HOLE));
+    t.b.ins().jump(on, &[BlockArg::Value(none)]);
+    t.b.switch_to_block(on);
+    t.set(*hole, result);
+    fields.iter().zip(values).for_each(|(result, value)| t.set(*result, value));
+    Ok(())
+}
+
+/// One owner less of a cell that has several.
+fn lose(t: &mut Writer<'_, '_>, word: Value) {
+    let cell = address(t, word);
+    if !t.form.plan.variant.parallel {
+        let owners = t.b.ins().load(types::I32, of_cells(), cell, 0);
+        let less = t.b.ins().iadd_imm(owners, -1);
+        t.b.ins().store(of_cells(), less, cell, 0);
+        return;
+    }
+    let one = t.b.ins().iconst(types::I32, 1);
+    let before = t.b.ins().atomic_rmw(types::I32, of_cells(), AtomicRmwOp::Sub, cell, one);
+    let is_last = t.b.ins().icmp_imm(IntCC::Equal, before, 1);
+    let (last, on) = (cold_block(t), t.b.create_block());
+    t.b.ins().brif(is_last, last, &[], on, &[]);
+    t.b.switch_to_block(last);
+    help(t, Helper::Last, &[word]);
+    t.b.ins().jump(on, &[]);
+    t.b.switch_to_block(on);
+}
+
+/// Goes on in a block of its own if a word names a cell; the other block is behind.
+fn if_cell(t: &mut Writer<'_, '_>, word: Value, then: impl FnOnce(&mut Writer<'_, '_>)) {
+    let is_cell = t.b.ins().band_imm(word, i64::from(CELL));
+    let (cell, on) = (t.b.create_block(), t.b.create_block());
+    t.b.ins().brif(is_cell, cell, &[], on, &[]);
+    t.b.switch_to_block(cell);
+    then(t);
+    t.b.ins().jump(on, &[]);
+    t.b.switch_to_block(on);
+}
+
+/// One owner more, if the word names a cell.
+pub(super) fn share(t: &mut Writer<'_, '_>, word: Value) {
+    if_cell(t, word, |t| {
+        let cell = address(t, word);
+        if t.form.plan.variant.parallel {
+            let one = t.b.ins().iconst(types::I32, 1);
+            t.b.ins().atomic_rmw(types::I32, of_cells(), AtomicRmwOp::Add, cell, one);
+        } else {
+            let owners = t.b.ins().load(types::I32, of_cells(), cell, 0);
+            let more = t.b.ins().iadd_imm(owners, 1);
+            t.b.ins().store(of_cells(), more, cell, 0);
+        }
+    });
+}
+
+/// `term.drop`.
+fn drop_word(t: &mut Writer<'_, '_>, word: Value) {
+    if_cell(t, word, |t| {
+        let cell = address(t, word);
+        let owners = t.b.ins().load(types::I32, of_cells(), cell, 0);
+        let is_last = t.b.ins().icmp_imm(IntCC::Equal, owners, 1);
+        let (last, on) = (t.b.create_block(), t.b.create_block());
+        branch_away(t, is_last, last);
+        lose(t, word);
+        t.b.ins().jump(on, &[]);
+        t.b.switch_to_block(last);
+        help(t, Helper::Drop, &[word]);
+        t.b.ins().jump(on, &[]);
+        t.b.switch_to_block(on);
+    });
+}
+
+/// What is known of a hole where it is made.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Hole {
+    /// It is none.
+    None,
+    /// A cell of this layout, if it is one.
+    Of(LayoutId),
+    /// A cell of so many units, if it is one.
+    Units(u32),
+    Unknown,
+}
+
+impl Hole {
+    fn units(self, t: &Writer<'_, '_>) -> Option<u32> {
+        match self {
+            Hole::Of(layout) => Some(units(t, layout)),
+            Hole::Units(units) => Some(units),
+            Hole::None | Hole::Unknown => None,
+        }
+    }
+
+    /// What is known of one that is this or the other.
+    fn or(self, other: Hole, t: &Writer<'_, '_>) -> Hole {
+        match (self, other) {
+            (Hole::None, known) | (known, Hole::None) => known,
+            (a, b) if a == b => a,
+            (a, b) => match (a.units(t), b.units(t)) {
+                (Some(a), Some(b)) if a == b => Hole::Units(a),
+                _different => Hole::Unknown,
+            },
+        }
+    }
+}
+
+/// What is known of a hole.
+fn hole(t: &Writer<'_, '_>, value: ValueId) -> Hole {
+    let Def::Result(id, position) = t.function.values[value].def else { return Hole::Unknown };
+    let inst = &t.function.insts[id];
+    match inst.op {
+        Op::CellOpen => inst.cell().map_or(Hole::Unknown, Hole::Of),
+        Op::TermPack => Hole::None,
+        Op::If | Op::Switch => {
+            let arms = inst.regions.iter().map(|region| yielded(t, *region, position as usize));
+            arms.fold(Hole::None, |known, arm| known.or(arm, t))
+        }
+        _something_else => Hole::Unknown,
+    }
+}
+
+/// What is known of a hole that a region yields.
+fn yielded(t: &Writer<'_, '_>, region: RegionId, position: usize) -> Hole {
+    let Some(end) = t.function.regions[region].insts.last().map(|id| &t.function.insts[*id]) else {
+        return Hole::Unknown;
+    };
+    match end.op {
+        Op::Yield => end.operands.get(position).map_or(Hole::Unknown, |value| hole(t, *value)),
+        // It does not come here.
+        _other => Hole::None,
+    }
+}
+
+/// `cell.fill`.
+fn fill(t: &mut Writer<'_, '_>, inst: &Inst) -> Result<()> {
+    let layout = inst.cell().ok_or_else(|| not_legal(inst))?;
+    let Some((place, fields)) = inst.operands.split_first() else { return Err(not_legal(inst)) };
+    let known = hole(t, *place);
+    let place = t.get(*place)?;
+    let word = if known == Hole::None || !t.form.plan.variant.reuse {
+        new(t, layout)
+    } else if known.units(t) == Some(units(t, layout)) {
+        let is_none = t.b.ins().icmp_imm(IntCC::Equal, place, i64::from(NULL_HOLE));
+        let (fresh, on) = (t.b.create_block(), t.b.create_block());
+        let word = t.b.append_block_param(on, types::I32);
+        branch_away(t, is_none, fresh);
+        if t.form.plan.variant.count {
+            count(t, at::REUSED);
+        }
+        if known != Hole::Of(layout) {
+            let cell = address(t, place);
+            set_layout(t, cell, layout);
+        }
+        t.b.ins().jump(on, &arguments(&[place]));
+        t.b.switch_to_block(fresh);
+        let taken = new(t, layout);
+        t.b.ins().jump(on, &arguments(&[taken]));
+        t.b.switch_to_block(on);
+        word
+    } else {
+        let layout = t.b.ins().iconst(types::I32, layout.index() as i64);
+        let filled = help(t, Helper::Fill, &[place, layout]);
+        filled.ok_or_else(|| refused(inst.span, "the runtime gives no cell"))?
+    };
+    set_fields(t, word, fields)?;
+    t.give(inst, word)
+}
+
+/// `cell.free`.
+fn free(t: &mut Writer<'_, '_>, place: ValueId) -> Result<()> {
+    let known = hole(t, place);
+    let place = t.get(place)?;
+    if known == Hole::None || !t.form.plan.variant.reuse {
+        return Ok(());
+    }
+    let Some(units) = known.units(t) else {
+        help(t, Helper::Release, &[place]);
+        return Ok(());
+    };
+    let is_none = t.b.ins().icmp_imm(IntCC::Equal, place, i64::from(NULL_HOLE));
+    let on = t.b.create_block();
+    branch_away(t, is_none, on);
+    give_back(t, place, units);
+    t.b.ins().jump(on, &[]);
+    t.b.switch_to_block(on);
+    Ok(())
+}

@@ -1,0 +1,75 @@
+//! How functions are called from outside of code, and the runtime's from inside.
+
+use super::{Result, signature};
+use crate::kernels::refused;
+use crate::tasks::helpers::Helper;
+use crate::translate::{Callee, machine_type};
+use cranelift_codegen::Context;
+use cranelift_codegen::ir::{AbiParam, InstBuilder, MemFlags, Signature, types};
+use cranelift_frontend::{FunctionBuilder, FunctionBuilderContext};
+use cranelift_module::{FuncId, Linkage, Module as Target};
+use girih_core::ir::Function;
+
+/// The signature of an [`Entry`](super::Entry): context, arguments, results.
+fn entry_signature(target: &dyn Target) -> Signature {
+    let mut signature = Signature::new(target.isa().default_call_conv());
+    signature.params.extend([AbiParam::new(types::I64); 3]);
+    signature
+}
+
+/// Declares the entry of a function.
+pub(super) fn declare(target: &mut dyn Target, function: &Function) -> Result<FuncId> {
+    let signature = entry_signature(target);
+    target.declare_anonymous_function(&signature).map_err(|e| refused(function.span, &e.to_string()))
+}
+
+/// Writes the entry of a function: it sets the pinned register, which whoever calls it may use for something else.
+pub(super) fn write(
+    target: &mut dyn Target,
+    function: &Function,
+    callee: Callee,
+    context: &mut Context,
+    builder: &mut FunctionBuilderContext,
+) -> Result<()> {
+    context.func.signature = entry_signature(target);
+    let _ = signature(function)?;
+    let mut b = FunctionBuilder::new(&mut context.func, builder);
+    let block = b.create_block();
+    b.append_block_params_for_function_params(block);
+    b.switch_to_block(block);
+    b.seal_block(block);
+    let [given, arguments, results] = b.block_params(block)[..] else {
+        return Err(refused(function.span, "an entry of another signature"));
+    };
+    let before = b.ins().get_pinned_reg(types::I64);
+    b.ins().set_pinned_reg(given);
+    let mut values = vec![];
+    for (i, param) in (0..).zip(&function.params) {
+        let ty = machine_type(function.ty(*param)).ok_or_else(|| refused(function.span, "a type of a parameter"))?;
+        values.push(b.ins().load(ty, MemFlags::trusted(), arguments, 8 * i));
+    }
+    let callee = target.declare_func_in_func(callee.id, b.func);
+    let call = b.ins().call(callee, &values);
+    for (i, value) in (0..).zip(b.inst_results(call).to_vec()) {
+        b.ins().store(MemFlags::trusted(), value, results, 8 * i);
+    }
+    b.ins().set_pinned_reg(before);
+    b.ins().return_(&[]);
+    b.seal_all_blocks();
+    b.finalize();
+    Ok(())
+}
+
+/// Declares a function of the runtime.
+pub(super) fn import(target: &mut dyn Target, helper: Helper) -> Result<FuncId> {
+    let row = helper.row();
+    let mut signature = Signature::new(target.isa().default_call_conv());
+    signature.params.push(AbiParam::new(types::I64));
+    signature.params.extend(row.takes.iter().map(|ty| AbiParam::new(*ty)));
+    if row.gives {
+        signature.returns.push(AbiParam::new(types::I32));
+    }
+    target
+        .declare_function(row.symbol, Linkage::Import, &signature)
+        .map_err(|e| refused(girih_core::span::Span::NONE, &e.to_string()))
+}

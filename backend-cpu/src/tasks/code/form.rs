@@ -1,0 +1,272 @@
+//! How a function in task form begins, ends and calls. Tail calls of the function itself are jumps to its start.
+
+use super::{Helper, Plan, Result, calls, cells, inline, tasks};
+use crate::kernels::refused;
+use crate::tasks::context;
+use crate::translate::{Callees, Form, Translator, arguments, machine_type, not_legal};
+use cranelift_codegen::Context;
+use cranelift_codegen::ir::condcodes::IntCC;
+use cranelift_codegen::ir::{AliasRegion, Block, InstBuilder, MemFlags, TrapCode, Value, types};
+use cranelift_frontend::{FunctionBuilder, FunctionBuilderContext};
+use cranelift_module::Module as Target;
+use girih_core::ir::{FunctionId, Inst, InstId, Op, Type, ValueId};
+
+/// The end of code that nothing reaches.
+const UNREACHABLE: TrapCode = TrapCode::unwrap_user(1);
+
+/// Where a function in task form is.
+pub(crate) struct TaskForm<'a> {
+    pub(super) plan: &'a Plan<'a>,
+    /// The functions that are being written, each within the one before.
+    pub(super) stack: Vec<FunctionId>,
+    /// Where each of the inlined ones goes when it returns; none if that is the end of the outermost one.
+    exits: Vec<Option<Block>>,
+    /// Where the outermost one begins.
+    head: Block,
+    /// Instructions that may still be inlined.
+    room: usize,
+    /// Forked calls that are not joined yet.
+    pub(super) forked: Vec<tasks::Forked>,
+    /// The address that cells are counted from, and in which block it is known.
+    base: Option<(Block, Value)>,
+}
+
+/// A function on its way.
+pub(super) type Writer<'a, 'b> = Translator<'a, 'b, TaskForm<'a>>;
+
+/// How the context is accessed.
+pub(super) fn of_context() -> MemFlags {
+    MemFlags::trusted().with_alias_region(Some(AliasRegion::Vmctx))
+}
+
+/// Writes a function.
+pub(super) fn write(
+    plan: &Plan<'_>,
+    id: FunctionId,
+    callees: &Callees,
+    target: &mut dyn Target,
+    context: &mut Context,
+    builder: &mut FunctionBuilderContext,
+) -> Result<()> {
+    let function = &plan.module.functions[id];
+    let mut b = FunctionBuilder::new(&mut context.func, builder);
+    let entry = b.create_block();
+    b.append_block_params_for_function_params(entry);
+    b.switch_to_block(entry);
+    let head = b.create_block();
+    for param in b.block_params(entry).to_vec() {
+        let ty = b.func.dfg.value_type(param);
+        b.append_block_param(head, ty);
+    }
+    let given = arguments(b.block_params(entry));
+    b.ins().jump(head, &given);
+    b.switch_to_block(head);
+    let params = b.block_params(head).to_vec();
+    let room = inline::room(plan.sizes[id]);
+    let form = TaskForm { plan, stack: vec![id], exits: vec![], head, room, forked: vec![], base: None };
+    let mut t = Translator::new(b, function, target, callees, form);
+    function.params.iter().zip(params).for_each(|(param, value)| t.set(*param, value));
+    if calls(function) {
+        check(&mut t)?;
+    }
+    if plan.variant.count {
+        count(&mut t, context::CALLS);
+    }
+    t.body()?;
+    t.finish();
+    Ok(())
+}
+
+/// The thread's context.
+pub(super) fn context(t: &mut Writer<'_, '_>) -> Value {
+    t.b.ins().get_pinned_reg(types::I64)
+}
+
+/// The address that added to a cell's word gives its header's.
+pub(super) fn base(t: &mut Writer<'_, '_>) -> Value {
+    let here = t.b.current_block();
+    match t.form.base {
+        Some((block, value)) if Some(block) == here => value,
+        _elsewhere => {
+            let context = context(t);
+            let value = t.b.ins().load(types::I64, of_context(), context, context::BASE);
+            t.form.base = here.map(|here| (here, value));
+            value
+        }
+    }
+}
+
+/// Adds one to a count.
+pub(super) fn count(t: &mut Writer<'_, '_>, at: i32) {
+    let context = context(t);
+    let before = t.b.ins().load(types::I64, of_context(), context, at);
+    let after = t.b.ins().iadd_imm(before, 1);
+    t.b.ins().store(of_context(), after, context, at);
+}
+
+/// Calls a function of the runtime.
+pub(super) fn help(t: &mut Writer<'_, '_>, helper: Helper, given: &[Value]) -> Option<Value> {
+    let callee = t.module.declare_func_in_func(t.form.plan.helpers[&helper], t.b.func);
+    let mut all = vec![context(t)];
+    all.extend(given);
+    let call = t.b.ins().call(callee, &all);
+    t.form.base = None;
+    t.b.inst_results(call).first().copied()
+}
+
+/// A block that is rarely entered.
+pub(super) fn cold_block(t: &mut Writer<'_, '_>) -> Block {
+    let block = t.b.create_block();
+    t.b.set_cold_block(block);
+    block
+}
+
+/// Goes to a block if the condition holds, else on.
+pub(super) fn branch_away(t: &mut Writer<'_, '_>, condition: Value, away: Block) {
+    let on = t.b.create_block();
+    t.b.ins().brif(condition, away, &[], on, &[]);
+    let base = t.form.base.take();
+    let before = t.b.current_block();
+    t.b.switch_to_block(on);
+    // What is known before a block with one predecessor is known in it.
+    t.form.base = base.filter(|(block, _)| Some(*block) == before).map(|(_, value)| (on, value));
+}
+
+/// Looks whether there is stack left, and whether the run is to end.
+fn check(t: &mut Writer<'_, '_>) -> Result<()> {
+    let context = context(t);
+    let limit = t.b.ins().load(types::I64, of_context(), context, context::LIMIT);
+    let here = t.b.ins().get_stack_pointer(types::I64);
+    let low = t.b.ins().icmp(IntCC::UnsignedLessThan, here, limit);
+    let (away, on) = (cold_block(t), t.b.create_block());
+    t.b.ins().brif(low, away, &[], on, &[]);
+    t.b.switch_to_block(away);
+    let function = t.form.stack.last().map_or(0, |id| id.index() as i64);
+    let function = t.b.ins().iconst(types::I32, function);
+    help(t, Helper::Look, &[function]);
+    t.b.ins().jump(on, &[]);
+    t.b.switch_to_block(on);
+    t.form.base = None;
+    Ok(())
+}
+
+fn trap_if(t: &mut Writer<'_, '_>, inst: &Inst) -> Result<()> {
+    let condition = t.get(inst.operands[0])?;
+    let away = cold_block(t);
+    branch_away(t, condition, away);
+    let on = t.b.current_block();
+    let base = t.form.base.take();
+    t.b.switch_to_block(away);
+    let code = t.b.ins().iconst(types::I32, i64::from(inst.code()));
+    help(t, Helper::Trap, &[code]);
+    t.b.ins().trap(UNREACHABLE);
+    if let Some(on) = on {
+        t.b.switch_to_block(on);
+    }
+    t.form.base = base;
+    Ok(())
+}
+
+/// Calls a function with these arguments, or writes it here.
+pub(super) fn invoke(t: &mut Writer<'_, '_>, inst: &Inst, id: FunctionId, given: &[Value]) -> Result<Vec<Value>> {
+    if is_inlined(t, id) {
+        let exit = t.b.create_block();
+        for result in &t.form.plan.module.functions[id].results {
+            let ty = machine(t, *result)?;
+            t.b.append_block_param(exit, ty);
+        }
+        write_here(t, id, given, Some(exit))?;
+        t.b.switch_to_block(exit);
+        return Ok(t.b.block_params(exit).to_vec());
+    }
+    let callee = t.callees.get(id).copied().flatten().ok_or_else(|| not_legal(inst))?;
+    let callee = t.module.declare_func_in_func(callee.id, t.b.func);
+    let call = t.b.ins().call(callee, given);
+    t.form.base = None;
+    Ok(t.b.inst_results(call).to_vec())
+}
+
+fn machine(t: &Writer<'_, '_>, ty: Type) -> Result<cranelift_codegen::ir::Type> {
+    machine_type(ty).ok_or_else(|| refused(t.function.span, &format!("a value of type `{ty}`")))
+}
+
+fn is_inlined(t: &Writer<'_, '_>, id: FunctionId) -> bool {
+    t.callees.get(id).copied().flatten().is_some() && inline::is_worthwhile(t.form.plan, &t.form.stack, id, t.form.room)
+}
+
+/// Writes a function where the builder stands; `return` goes to the exit.
+fn write_here<'a>(t: &mut Writer<'a, '_>, id: FunctionId, given: &[Value], exit: Option<Block>) -> Result<()> {
+    let plan: &'a Plan<'a> = t.form.plan;
+    t.form.room = t.form.room.saturating_sub(plan.sizes[id]);
+    let function = &plan.module.functions[id];
+    let outer = t.suspend(function);
+    t.form.stack.push(id);
+    t.form.exits.push(exit);
+    function.params.iter().zip(given).for_each(|(param, value)| t.set(*param, *value));
+    t.body()?;
+    t.form.exits.pop();
+    t.form.stack.pop();
+    t.resume(outer);
+    Ok(())
+}
+
+/// `tail`.
+fn tail(t: &mut Writer<'_, '_>, inst: &Inst) -> Result<()> {
+    let id = inst.callee().ok_or_else(|| not_legal(inst))?;
+    let given = t.get_all(&inst.operands)?;
+    if let Some(exit) = t.form.exits.last().copied().flatten() {
+        let results = invoke(t, inst, id, &given)?;
+        t.b.ins().jump(exit, &arguments(&results));
+    } else if id == t.form.stack[0] {
+        t.b.ins().jump(t.form.head, &arguments(&given));
+    } else if is_inlined(t, id) {
+        write_here(t, id, &given, None)?;
+    } else {
+        let callee = t.callees.get(id).copied().flatten().ok_or_else(|| not_legal(inst))?;
+        let callee = t.module.declare_func_in_func(callee.id, t.b.func);
+        t.b.ins().return_call(callee, &given);
+    }
+    Ok(())
+}
+
+impl<'a> Form<'a> for TaskForm<'a> {
+    fn barrier(t: &mut Translator<'a, '_, Self>, _: InstId, _: usize) -> Result<()> {
+        Err(refused(t.function.span, "a barrier outside of kernels"))
+    }
+    fn position(t: &mut Translator<'a, '_, Self>, _: &Inst) -> Result<Value> {
+        Err(refused(t.function.span, "a position outside of kernels"))
+    }
+    fn outside(t: &mut Translator<'a, '_, Self>, _: &Inst, _: ValueId, _: Value, _: Value) -> Result<()> {
+        Err(refused(t.function.span, "a memory outside of kernels"))
+    }
+    fn hidden(_: &mut Translator<'a, '_, Self>, _: FunctionId) -> Result<Vec<Value>> {
+        Ok(vec![])
+    }
+    fn leave(t: &mut Translator<'a, '_, Self>, results: &[Value]) -> Result<()> {
+        match t.form.exits.last().copied().flatten() {
+            Some(exit) => t.b.ins().jump(exit, &arguments(results)),
+            None => t.b.ins().return_(results),
+        };
+        Ok(())
+    }
+    fn poll(t: &mut Translator<'a, '_, Self>) -> Result<()> {
+        check(t)
+    }
+    fn call(t: &mut Translator<'a, '_, Self>, inst: &Inst) -> Result<()> {
+        let id = inst.callee().ok_or_else(|| not_legal(inst))?;
+        let given = t.get_all(&inst.operands)?;
+        let results = invoke(t, inst, id, &given)?;
+        inst.results.iter().zip(results).for_each(|(result, value)| t.set(*result, value));
+        Ok(())
+    }
+    fn task(t: &mut Translator<'a, '_, Self>, inst: &Inst) -> Result<()> {
+        match inst.op {
+            Op::TrapIf => trap_if(t, inst),
+            Op::Tail => tail(t, inst),
+            Op::Fork => tasks::fork(t, inst),
+            Op::Join => tasks::join(t, inst),
+            Op::GlobalGet => tasks::global(t, inst),
+            _of_cells => cells::operation(t, inst),
+        }
+    }
+}

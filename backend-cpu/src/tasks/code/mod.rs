@@ -1,0 +1,232 @@
+//! Functions in task form as native code.
+//!
+//! | file | its idea |
+//! |---|---|
+//! | this one | a module's functions, declared and defined |
+//! | [`form`] | how a function begins, ends and calls |
+//! | [`inline`] | which calls become the callee's code |
+//! | [`cells`] | cells and words |
+//! | [`tasks`] | forks, joins, globals |
+//!
+//! Invariant: code reaches memory of its thread's context, of cells that it has a word of, and of its own frame, and nothing else.
+
+mod cells;
+mod entry;
+mod form;
+mod inline;
+mod tasks;
+
+use super::helpers::Helper;
+use crate::caps::caps;
+use crate::host;
+use crate::kernels::{self, refused};
+use crate::translate::{Callee, Callees, Result, machine_type, symbols};
+use cranelift_codegen::Context;
+use cranelift_codegen::ir::{AbiParam, Signature};
+use cranelift_codegen::isa::{CallConv, OwnedTargetIsa};
+use cranelift_frontend::FunctionBuilderContext;
+use cranelift_jit::{JITBuilder, JITModule};
+use cranelift_module::{FuncId, Module as Target, default_libcall_names};
+use girih_core::idx::IndexVec;
+use girih_core::ir::{Function, FunctionId, Module, Op, Type};
+use girih_core::lower::legalise;
+use std::collections::BTreeMap;
+use std::mem::ManuallyDrop;
+
+pub(super) use super::forks::Entry;
+
+/// What code is made for.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Variant {
+    /// Several threads run it: counts are atomic, and forked calls can be taken.
+    pub parallel: bool,
+    /// Whether cells are used again in place.
+    pub reuse: bool,
+    /// Whether cells and calls are counted.
+    pub count: bool,
+    /// Whether each new cell is asked of the runtime.
+    pub careful: bool,
+}
+
+/// Executable memory with a module's functions.
+pub(super) struct Code {
+    target: ManuallyDrop<JITModule>,
+    module: Module,
+    callees: Callees,
+    /// How functions are called from outside, as far as they have been.
+    entries: BTreeMap<FunctionId, Entry>,
+}
+
+impl Drop for Code {
+    #[allow(unsafe_code)]
+    fn drop(&mut self) {
+        // SAFETY: it is taken once, here. Whoever runs code of it holds it.
+        unsafe { ManuallyDrop::take(&mut self.target).free_memory() }
+    }
+}
+
+/// What a function's translation reads besides the function.
+pub(super) struct Plan<'a> {
+    pub module: &'a Module,
+    pub variant: Variant,
+    pub helpers: BTreeMap<Helper, FuncId>,
+    /// How functions are called by tasks.
+    pub tasks: BTreeMap<FunctionId, FuncId>,
+    /// Instructions of each function.
+    pub sizes: IndexVec<FunctionId, usize>,
+}
+
+/// Whether a function can be in task form.
+fn is_possible(function: &Function) -> bool {
+    let plain = |ty: Type| matches!(ty, Type::Scalar(_) | Type::Term);
+    function.launch.is_none()
+        && function.memories.is_empty()
+        && function.params.iter().all(|v| plain(function.ty(*v)))
+        && function.results.iter().all(|ty| plain(*ty))
+}
+
+fn signature(function: &Function) -> Result<Signature> {
+    // The one convention with calls that take no stack.
+    let mut signature = Signature::new(CallConv::Tail);
+    let machine = |ty| machine_type(ty).map(AbiParam::new).ok_or_else(|| refused(function.span, "a type of its signature"));
+    for param in &function.params {
+        signature.params.push(machine(function.ty(*param))?);
+    }
+    for result in &function.results {
+        signature.returns.push(machine(*result)?);
+    }
+    Ok(signature)
+}
+
+fn fresh(isa: OwnedTargetIsa) -> JITModule {
+    let mut builder = JITBuilder::with_isa(isa, default_libcall_names());
+    builder.symbols(symbols());
+    builder.symbols(Helper::ALL.map(|helper| (helper.row().symbol, helper.row().address)));
+    JITModule::new(builder)
+}
+
+/// The module as the processor has it.
+fn legal(module: &Module, isa: &OwnedTargetIsa) -> Result<Module> {
+    let mut module = module.clone();
+    legalise::tasks(&mut module, &caps(host::has_fma(isa))).map_err(|mut errors| errors.swap_remove(0))?;
+    Ok(module)
+}
+
+/// Compiles all functions in task form.
+pub(super) fn compile(module: &Module, variant: Variant, isa: OwnedTargetIsa) -> Result<Code> {
+    let module = legal(module, &isa)?;
+    let target = ManuallyDrop::new(fresh(isa));
+    let mut code = Code { target, module: Module::default(), callees: Callees::default(), entries: BTreeMap::new() };
+    code.callees = write(&module, variant, &mut *code.target, None)?;
+    code.module = module;
+    code.finalize()?;
+    Ok(code)
+}
+
+/// All functions in task form in Cranelift's own text, as they are before it optimises them.
+pub(super) fn text(module: &Module, isa: OwnedTargetIsa) -> Result<String> {
+    let variant = Variant { parallel: false, reuse: true, count: false, careful: false };
+    let module = legal(module, &isa)?;
+    let target = ManuallyDrop::new(fresh(isa));
+    let mut code = Code { target, module: Module::default(), callees: Callees::default(), entries: BTreeMap::new() };
+    let mut text = String::new();
+    write(&module, variant, &mut *code.target, Some(&mut text))?;
+    Ok(text)
+}
+
+impl Code {
+    fn finalize(&mut self) -> Result<()> {
+        self.target.finalize_definitions().map_err(|e| refused(girih_core::span::Span::NONE, &e.to_string()))
+    }
+
+    /// Which bits of a slot each result of a function has.
+    pub fn masks(&self, function: FunctionId) -> Vec<u64> {
+        let results = self.module.functions.get(function).map_or(&[][..], |function| &function.results);
+        let bits = |ty: &Type| machine_type(*ty).map_or(0, |machine| machine.bits());
+        results.iter().map(|ty| u64::MAX.checked_shr(64 - bits(ty)).unwrap_or(0)).collect()
+    }
+
+    /// How a function is called from outside.
+    #[allow(unsafe_code)]
+    pub fn entry(&mut self, function: FunctionId) -> Result<Option<Entry>> {
+        if let Some(entry) = self.entries.get(&function) {
+            return Ok(Some(*entry));
+        }
+        let Some(callee) = self.callees.get(function).copied().flatten() else { return Ok(None) };
+        let id = entry::declare(&mut *self.target, &self.module.functions[function])?;
+        let mut context = self.target.make_context();
+        let mut builder = FunctionBuilderContext::new();
+        entry::write(&mut *self.target, &self.module.functions[function], callee, &mut context, &mut builder)?;
+        define(&mut *self.target, &self.module.functions[function], id, &mut context)?;
+        self.finalize()?;
+        let address = self.target.get_finalized_function(id);
+        // SAFETY: the function was defined with the signature of an entry.
+        let entry = unsafe { std::mem::transmute::<*const u8, Entry>(address) };
+        self.entries.insert(function, entry);
+        Ok(Some(entry))
+    }
+}
+
+fn define(target: &mut dyn Target, function: &Function, id: FuncId, context: &mut Context) -> Result<()> {
+    kernels::guarded(function, || {
+        target.define_function(id, context).map_err(|e| refused(function.span, &kernels::why(&e)))
+    })
+}
+
+/// Defines all functions in task form; gives their declarations.
+fn write(module: &Module, variant: Variant, target: &mut dyn Target, mut text: Option<&mut String>) -> Result<Callees> {
+    let callees = declare(module, target)?;
+    let forked = if variant.parallel { inline::forked(module) } else { vec![] };
+    let mut tasks = BTreeMap::new();
+    for id in forked.into_iter().filter(|id| callees[*id].is_some()) {
+        tasks.insert(id, entry::declare(target, &module.functions[id])?);
+    }
+    let helpers = Helper::ALL.into_iter().map(|helper| Ok((helper, entry::import(target, helper)?)));
+    let helpers = helpers.collect::<Result<BTreeMap<_, _>>>()?;
+    let sizes = module.functions.iter().map(inline::size).collect();
+    let plan = Plan { module, variant, helpers, tasks, sizes };
+    let mut context = target.make_context();
+    let mut builder = FunctionBuilderContext::new();
+    for (id, function) in module.functions.iter_enumerated() {
+        let Some(callee) = callees[id] else { continue };
+        target.clear_context(&mut context);
+        context.func.signature = signature(function)?;
+        context.func.name = cranelift_codegen::ir::UserFuncName::user(0, callee.id.as_u32());
+        form::write(&plan, id, &callees, target, &mut context, &mut builder)?;
+        if let Some(text) = &mut text {
+            text.push_str(&format!("; @{}\n{}\n", function.name, context.func.display()));
+        }
+        define(target, function, callee.id, &mut context)?;
+    }
+    for (id, task) in &plan.tasks {
+        let (function, Some(callee)) = (&module.functions[*id], callees[*id]) else { continue };
+        target.clear_context(&mut context);
+        entry::write(target, function, callee, &mut context, &mut builder)?;
+        define(target, function, *task, &mut context)?;
+    }
+    Ok(callees)
+}
+
+fn declare(module: &Module, target: &mut dyn Target) -> Result<Callees> {
+    let mut callees = Callees::default();
+    for function in module.functions.iter() {
+        let callee = if is_possible(function) {
+            let id = target.declare_anonymous_function(&signature(function)?);
+            let id = id.map_err(|e| refused(function.span, &e.to_string()))?;
+            Some(Callee { id, context: false, position: false })
+        } else {
+            None
+        };
+        callees.push(callee);
+    }
+    Ok(callees)
+}
+
+/// Whether a function calls something that takes stack of its own.
+fn calls(function: &Function) -> bool {
+    let mut calls = false;
+    function.walk(function.body, &mut |_, inst| {
+        calls |= matches!(inst.op, Op::Call | Op::Tail | Op::Fork | Op::GlobalGet);
+    });
+    calls
+}

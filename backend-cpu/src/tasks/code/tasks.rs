@@ -1,0 +1,177 @@
+//! Forks, joins, globals.
+//!
+//! A fork notes the call in the thread's list; the join takes it from there and calls, unless somebody else has it. Where several levels of
+//! a recursive function are one, the inner ones call at once.
+
+use super::form::{Writer, branch_away, cold_block, context, count, help, invoke, of_context};
+use super::{Helper, Result, cells};
+use crate::kernels::refused;
+use crate::tasks::{context as at, forks};
+use crate::translate::{arguments, machine_type, not_legal};
+use cranelift_codegen::ir::condcodes::IntCC;
+use cranelift_codegen::ir::{
+    AliasRegion, BlockArg, InstBuilder, MemFlags, StackSlot, StackSlotData, StackSlotKind, Value, types,
+};
+use girih_core::ir::heap::NULL_HOLE;
+use girih_core::ir::{FunctionId, Inst, ValueId};
+
+/// A forked call that is not joined yet.
+pub(super) struct Forked {
+    token: ValueId,
+    /// How many functions are being written where it was forked.
+    depth: usize,
+    callee: FunctionId,
+    state: State,
+}
+
+enum State {
+    /// It is noted in this record.
+    Noted(StackSlot),
+    /// It is over.
+    Over(Vec<Value>),
+}
+
+/// How records are accessed.
+fn of_records() -> MemFlags {
+    MemFlags::trusted().with_alias_region(Some(AliasRegion::Table))
+}
+
+/// `fork`.
+pub(super) fn fork(t: &mut Writer<'_, '_>, inst: &Inst) -> Result<()> {
+    let (Some(callee), [token]) = (inst.callee(), &inst.results[..]) else { return Err(not_legal(inst)) };
+    let given = t.get_all(&inst.operands)?;
+    let plan = t.form.plan;
+    if plan.variant.count {
+        count(t, at::FORKS);
+    }
+    let here = t.form.stack.last();
+    let is_inner = t.form.stack.iter().filter(|id| Some(*id) == here).count() > 1;
+    let state = match plan.tasks.get(&callee) {
+        Some(task) if !is_inner => {
+            let function = &plan.module.functions[callee];
+            let slots = function.params.len().max(function.results.len());
+            let bytes = forks::SLOTS as u32 + 8 * slots as u32;
+            let slot = t.b.create_sized_stack_slot(StackSlotData::new(StackSlotKind::ExplicitSlot, bytes, 3));
+            let record = t.b.ins().stack_addr(types::I64, slot, 0);
+            let task = t.module.declare_func_in_func(*task, t.b.func);
+            let entry = t.b.ins().func_addr(types::I64, task);
+            t.b.ins().store(of_records(), entry, record, forks::ENTRY);
+            for (i, value) in (0..).zip(given) {
+                t.b.ins().store(of_records(), value, record, forks::SLOTS + 8 * i);
+            }
+            note(t, record);
+            State::Noted(slot)
+        }
+        _called_at_once => State::Over(invoke(t, inst, callee, &given)?),
+    };
+    let depth = t.form.stack.len();
+    t.form.forked.push(Forked { token: *token, depth, callee, state });
+    Ok(())
+}
+
+/// Puts a record at the end of the thread's list.
+fn note(t: &mut Writer<'_, '_>, record: Value) {
+    let context = context(t);
+    let top = t.b.ins().load(types::I64, of_context(), context, at::TOP);
+    t.b.ins().store(of_records(), record, top, 0);
+    let after = t.b.ins().iadd_imm(top, 8);
+    t.b.ins().store(of_context(), after, context, at::TOP);
+    let hungry = t.b.ins().load(types::I32, of_context(), context, at::HUNGRY);
+    let (away, on) = (cold_block(t), t.b.create_block());
+    t.b.ins().brif(hungry, away, &[], on, &[]);
+    t.b.switch_to_block(away);
+    help(t, Helper::Promote, &[]);
+    t.b.ins().jump(on, &[]);
+    t.b.switch_to_block(on);
+}
+
+/// `join`.
+pub(super) fn join(t: &mut Writer<'_, '_>, inst: &Inst) -> Result<()> {
+    let [token] = inst.operands[..] else { return Err(not_legal(inst)) };
+    let depth = t.form.stack.len();
+    let is_wanted = |forked: &Forked| forked.token == token && forked.depth == depth;
+    let Some(position) = t.form.forked.iter().rposition(is_wanted) else { return Err(not_legal(inst)) };
+    // The list is a stack: what was forked later ends first.
+    for later in (position..t.form.forked.len()).rev() {
+        if let State::Noted(slot) = t.form.forked[later].state {
+            let results = end(t, inst, t.form.forked[later].callee, slot)?;
+            t.form.forked[later].state = State::Over(results);
+        }
+    }
+    if let State::Over(results) = t.form.forked.remove(position).state {
+        inst.results.iter().zip(results).for_each(|(result, value)| t.set(*result, value));
+    }
+    Ok(())
+}
+
+/// The results of a call that has been noted last.
+fn end(t: &mut Writer<'_, '_>, inst: &Inst, callee: FunctionId, slot: StackSlot) -> Result<Vec<Value>> {
+    let function = &t.form.plan.module.functions[callee];
+    let span = inst.span;
+    let machine = |ty| machine_type(ty).ok_or_else(|| refused(span, &format!("a value of type `{ty}`")));
+    let params = function.params.iter().map(|v| machine(function.ty(*v))).collect::<Result<Vec<_>>>()?;
+    let results = function.results.iter().map(|ty| machine(*ty)).collect::<Result<Vec<_>>>()?;
+    let context = context(t);
+    let top = t.b.ins().load(types::I64, of_context(), context, at::TOP);
+    let top = t.b.ins().iadd_imm(top, -8);
+    t.b.ins().store(of_context(), top, context, at::TOP);
+    let bottom = t.b.ins().load(types::I64, of_context(), context, at::BOTTOM);
+    let is_task = t.b.ins().icmp(IntCC::UnsignedLessThan, top, bottom);
+    let (task, call, done, on) = (cold_block(t), t.b.create_block(), cold_block(t), t.b.create_block());
+    let values: Vec<Value> = results.iter().map(|ty| t.b.append_block_param(on, *ty)).collect();
+    t.b.ins().brif(is_task, task, &[], call, &[]);
+
+    t.b.switch_to_block(task);
+    let record = t.b.ins().stack_addr(types::I64, slot, 0);
+    let is_ours = help(t, Helper::Join, &[record]).ok_or_else(|| refused(span, "the runtime joins nothing"))?;
+    t.b.ins().brif(is_ours, call, &[], done, &[]);
+
+    t.b.switch_to_block(done);
+    let record = t.b.ins().stack_addr(types::I64, slot, 0);
+    let load = |t: &mut Writer<'_, '_>, i: i32, ty| t.b.ins().load(ty, of_records(), record, forks::SLOTS + 8 * i);
+    let loaded: Vec<Value> = (0..).zip(&results).map(|(i, ty)| load(t, i, *ty)).collect();
+    t.b.ins().jump(on, &arguments(&loaded));
+
+    t.b.switch_to_block(call);
+    let record = t.b.ins().stack_addr(types::I64, slot, 0);
+    let load = |t: &mut Writer<'_, '_>, i: i32, ty| t.b.ins().load(ty, of_records(), record, forks::SLOTS + 8 * i);
+    let given: Vec<Value> = (0..).zip(&params).map(|(i, ty)| load(t, i, *ty)).collect();
+    let called = invoke(t, inst, callee, &given)?;
+    t.b.ins().jump(on, &arguments(&called));
+    t.b.switch_to_block(on);
+    Ok(values)
+}
+
+/// `global.get`.
+pub(super) fn global(t: &mut Writer<'_, '_>, inst: &Inst) -> Result<()> {
+    let plan = t.form.plan;
+    let id = inst.global().ok_or_else(|| not_legal(inst))?;
+    let context = context(t);
+    let globals = t.b.ins().load(types::I64, of_context(), context, at::GLOBALS);
+    let place = t.b.ins().iadd_imm(globals, 4 * id.index() as i64);
+    let word = if plan.variant.parallel {
+        t.b.ins().atomic_load(types::I32, MemFlags::trusted(), place)
+    } else {
+        t.b.ins().load(types::I32, MemFlags::trusted(), place, 0)
+    };
+    let is_absent = t.b.ins().icmp_imm(IntCC::Equal, word, i64::from(NULL_HOLE));
+    let (absent, on) = (cold_block(t), t.b.create_block());
+    let result = t.b.append_block_param(on, types::I32);
+    branch_away(t, is_absent, absent);
+    cells::share(t, word);
+    t.b.ins().jump(on, &[BlockArg::Value(word)]);
+
+    t.b.switch_to_block(absent);
+    let size = size_of::<at::Computing>() as u32;
+    let slot = t.b.create_sized_stack_slot(StackSlotData::new(StackSlotKind::ExplicitSlot, size, 3));
+    let node = t.b.ins().stack_addr(types::I64, slot, 0);
+    let number = t.b.ins().iconst(types::I32, id.index() as i64);
+    help(t, Helper::Compute, &[node, number]);
+    let computed = invoke(t, inst, plan.module.globals[id].function, &[])?;
+    let node = t.b.ins().stack_addr(types::I64, slot, 0);
+    let [computed] = computed[..] else { return Err(not_legal(inst)) };
+    let word = help(t, Helper::Computed, &[node, computed]).unwrap_or(computed);
+    t.b.ins().jump(on, &[BlockArg::Value(word)]);
+    t.b.switch_to_block(on);
+    t.give(inst, result)
+}

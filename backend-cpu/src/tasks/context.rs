@@ -1,0 +1,139 @@
+//! What code finds through the pinned register: one context for each thread. Code reads and writes it by the offsets here.
+//!
+//! Invariant: only its own thread touches a context, but for the two atomics.
+
+use girih_core::ir::heap::NULL_HOLE;
+use std::mem::offset_of;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU32, AtomicUsize};
+
+use super::forks::Record;
+use super::shared::Shared;
+use super::worker::Ground;
+
+/// The free cells of a size: the word of the first, each has the word of the next; [`NULL_HOLE`] ends it.
+pub(super) type FreeList = u32;
+
+/// What a thread's code works on.
+#[repr(C)]
+pub(super) struct Context {
+    /// The address that added to a cell's word gives its header's.
+    pub base: *mut u8,
+    /// Below this address the stack is used up; the highest address if there is something to look at.
+    pub limit: AtomicUsize,
+    /// Not 0 if another thread has nothing to do.
+    pub hungry: AtomicU32,
+    _unused: u32,
+    /// One behind the last forked call that has not been joined.
+    pub top: *mut *mut Record,
+    /// The first that no other thread may take.
+    pub bottom: *mut *mut Record,
+    /// The global that is being computed.
+    pub chain: *mut Computing,
+    /// The words of the globals; [`NULL_HOLE`] for those that are not there.
+    pub globals: *mut u32,
+    /// Counts, if the code counts.
+    pub counts: Counts,
+    /// The real limit of the stack.
+    pub stack_end: usize,
+    /// Where the stack begins.
+    pub stack_start: usize,
+    /// How to leave the stack.
+    pub ground: *const Ground,
+    /// What the threads share; it outlives the context.
+    pub shared: *const Shared,
+    /// Which thread it is.
+    pub number: usize,
+    /// Free cells by size in units; as many as the module needs.
+    pub free: [FreeList; 0],
+}
+
+/// What has been counted.
+#[repr(C)]
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct Counts {
+    /// Cells in new memory.
+    pub allocated: u64,
+    /// Cells in holes.
+    pub reused: u64,
+    /// Cells given back.
+    pub freed: u64,
+    /// Calls that were forked.
+    pub forks: u64,
+    /// Calls.
+    pub calls: u64,
+    /// Tasks of other threads that ran here.
+    pub steals: u64,
+}
+
+/// A global that is being computed; stands in the stack of who computes it.
+#[repr(C)]
+pub(super) struct Computing {
+    /// The one that needs it.
+    pub outer: *mut Computing,
+    /// Which.
+    pub global: u32,
+}
+
+pub(super) const BASE: i32 = offset_of!(Context, base) as i32;
+pub(super) const LIMIT: i32 = offset_of!(Context, limit) as i32;
+pub(super) const HUNGRY: i32 = offset_of!(Context, hungry) as i32;
+pub(super) const TOP: i32 = offset_of!(Context, top) as i32;
+pub(super) const BOTTOM: i32 = offset_of!(Context, bottom) as i32;
+pub(super) const GLOBALS: i32 = offset_of!(Context, globals) as i32;
+pub(super) const ALLOCATED: i32 = (offset_of!(Context, counts) + offset_of!(Counts, allocated)) as i32;
+pub(super) const REUSED: i32 = (offset_of!(Context, counts) + offset_of!(Counts, reused)) as i32;
+pub(super) const FREED: i32 = (offset_of!(Context, counts) + offset_of!(Counts, freed)) as i32;
+pub(super) const FORKS: i32 = (offset_of!(Context, counts) + offset_of!(Counts, forks)) as i32;
+pub(super) const CALLS: i32 = (offset_of!(Context, counts) + offset_of!(Counts, calls)) as i32;
+/// The list of free cells of so many units.
+pub(super) const fn free(units: u32) -> i32 {
+    offset_of!(Context, free) as i32 + 4 * units as i32
+}
+
+/// A context and its memory.
+pub(super) struct Owned {
+    words: Box<[u64]>,
+    /// The context points to it.
+    _shared: Arc<Shared>,
+}
+
+impl Owned {
+    /// A context whose stack is not there yet.
+    #[allow(unsafe_code)]
+    pub fn new(shared: Arc<Shared>, base: *mut u8, number: usize, deque: *mut *mut Record) -> Owned {
+        let lists = shared.heap.most_units() as usize + 1;
+        let bytes = size_of::<Context>() + lists * size_of::<FreeList>();
+        let mut words = vec![0u64; bytes.div_ceil(8)].into_boxed_slice();
+        let context = words.as_mut_ptr().cast::<Context>();
+        let fresh = Context {
+            base,
+            limit: AtomicUsize::new(usize::MAX),
+            hungry: AtomicU32::new(0),
+            _unused: 0,
+            top: deque,
+            bottom: deque,
+            chain: std::ptr::null_mut(),
+            globals: shared.globals(),
+            counts: Counts::default(),
+            stack_end: 0,
+            stack_start: 0,
+            ground: std::ptr::null(),
+            shared: Arc::as_ptr(&shared),
+            number,
+            free: [],
+        };
+        // SAFETY: the words are large enough for a context with its lists behind it, and aligned for it.
+        unsafe {
+            context.write(fresh);
+            let free = context.byte_add(offset_of!(Context, free)).cast::<FreeList>();
+            (0..lists).for_each(|i| free.add(i).write(NULL_HOLE));
+        }
+        Owned { words, _shared: shared }
+    }
+
+    /// Where it lies; it stays there.
+    pub fn get(&self) -> *mut Context {
+        self.words.as_ptr().cast_mut().cast()
+    }
+}

@@ -1,0 +1,174 @@
+//! Forked calls. Who forks a call notes it in its own list; it becomes a task of all threads only when one of them has nothing to do, the
+//! oldest first, since that is the largest. Who joins it runs it then, if nobody has taken it.
+//!
+//! Invariant: a thread's forked calls are joined in the reverse of the order in which they were forked; in its list those that were made
+//! tasks stand before the others.
+
+use super::context::{Computing, Context};
+use super::helpers::leave;
+use super::shared::Shared;
+use std::sync::atomic::{AtomicU32, Ordering};
+use std::time::{Duration, Instant};
+
+/// Runs a function: arguments and results in words of 64 bits.
+pub(super) type Entry = unsafe extern "C" fn(*mut Context, *const u64, *mut u64);
+
+/// Nobody has begun it.
+const WAITING: u32 = 0;
+/// Its results are there.
+const DONE: u32 = 1;
+
+/// A forked call. It stands in the stack of who forked it, until it is joined.
+#[repr(C)]
+pub(super) struct Record {
+    /// The function.
+    pub entry: Entry,
+    /// The globals that are being computed around it; set when it becomes a task.
+    chain: *mut Computing,
+    state: AtomicU32,
+    _unused: u32,
+    /// Arguments, later results; as many as the function needs.
+    slots: [u64; 0],
+}
+
+pub(super) const ENTRY: i32 = std::mem::offset_of!(Record, entry) as i32;
+pub(super) const SLOTS: i32 = std::mem::offset_of!(Record, slots) as i32;
+
+/// A task on its way from one thread to another.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(super) struct Task(*mut Record);
+
+// SAFETY: a record that is a task is touched by one thread at a time: by who takes it until it is done, then by who joins it.
+#[allow(unsafe_code)]
+unsafe impl Send for Task {}
+
+/// A task that is shorter than this was not worth the way.
+const SHORT: Duration = Duration::from_micros(10);
+/// How long to wait at most before asking for another one.
+const LONGEST_PAUSE: Duration = Duration::from_micros(200);
+/// How often to look for a task before sleeping.
+const LOOKS: u32 = 2000;
+
+/// The oldest call that is not a task becomes one.
+#[allow(unsafe_code)]
+pub(super) unsafe fn promote(context: *mut Context) {
+    // SAFETY: the context is the calling thread's; between `bottom` and `top` stand its records, which live until they are joined.
+    unsafe {
+        let bottom = (*context).bottom;
+        if bottom >= (*context).top {
+            return;
+        }
+        let record = *bottom;
+        (*context).bottom = bottom.add(1);
+        (*record).chain = chain_at(context, record);
+        (*record).state = AtomicU32::new(WAITING);
+        (*context).hungry.store(0, Ordering::Relaxed);
+        (*(*context).shared).queue.push(Task(record));
+    }
+}
+
+/// The globals that were being computed when a call was forked: what stands deeper in this stack came later.
+#[allow(unsafe_code)]
+unsafe fn chain_at(context: *mut Context, record: *mut Record) -> *mut Computing {
+    // SAFETY: the chain's members live while they are being computed.
+    unsafe {
+        let own = (*context).stack_end..(*context).stack_start;
+        let mut chain = (*context).chain;
+        while !chain.is_null() && own.contains(&chain.addr()) && chain.addr() < record.addr() {
+            chain = (*chain).outer;
+        }
+        chain
+    }
+}
+
+/// Ends a forked call that has become a task: true if the caller is to run it, false once its results are there.
+#[allow(unsafe_code)]
+pub(super) unsafe fn join(context: *mut Context, record: *mut Record) -> bool {
+    // SAFETY: the record is the calling thread's youngest.
+    unsafe {
+        (*context).bottom = (*context).top;
+        if (*(*context).shared).queue.remove(Task(record)) {
+            return true;
+        }
+        work_until(context, || (*record).state.load(Ordering::Acquire) == DONE);
+        false
+    }
+}
+
+/// Does tasks of others until something has happened; leaves the stack if the run ends before.
+#[allow(unsafe_code)]
+unsafe fn work_until(context: *mut Context, happened: impl Fn() -> bool) {
+    // SAFETY: the context is the calling thread's.
+    unsafe {
+        let shared: &Shared = &*(*context).shared;
+        let mut pause = Duration::ZERO;
+        while !happened() {
+            if shared.is_ending() {
+                leave(context);
+            }
+            match next_task(shared, (*context).number, &mut pause, &happened) {
+                Some(task) => {
+                    let start = Instant::now();
+                    run(context, task);
+                    pause = next_pause(pause, start.elapsed());
+                }
+                None => continue,
+            }
+        }
+    }
+}
+
+/// The pause after a task that took so long.
+pub(super) fn next_pause(pause: Duration, took: Duration) -> Duration {
+    if took >= SHORT { Duration::ZERO } else { (pause * 2).clamp(SHORT, LONGEST_PAUSE) }
+}
+
+/// A task, or none if something has happened, the run ends, or there was none for a while.
+pub(super) fn next_task(
+    shared: &Shared,
+    number: usize,
+    pause: &mut Duration,
+    happened: &dyn Fn() -> bool,
+) -> Option<Task> {
+    if let Some(task) = shared.queue.pop() {
+        return Some(task);
+    }
+    let asks_at = Instant::now() + *pause;
+    let mut looks = 0;
+    while looks < LOOKS {
+        if happened() || shared.is_ending() {
+            return None;
+        }
+        if shared.queue.is_full() {
+            if let Some(task) = shared.queue.pop() {
+                return Some(task);
+            }
+        }
+        if looks == 0 && (pause.is_zero() || Instant::now() >= asks_at) {
+            shared.ask(number);
+            *pause = Duration::ZERO;
+            looks = 1;
+        }
+        if looks > 0 {
+            looks += 1;
+        }
+        std::hint::spin_loop();
+    }
+    shared.queue.wait(|| happened() || shared.is_ending())
+}
+
+/// Runs a task of another thread.
+#[allow(unsafe_code)]
+pub(super) unsafe fn run(context: *mut Context, task: Task) {
+    // SAFETY: the record lives until it is done; whoever has taken the task from the queue has it alone.
+    unsafe {
+        let record = task.0;
+        let outer = std::mem::replace(&mut (*context).chain, (*record).chain);
+        let slots = record.byte_add(SLOTS as usize).cast::<u64>();
+        (*context).counts.steals += 1;
+        ((*record).entry)(context, slots, slots);
+        (*context).chain = outer;
+        (*record).state.store(DONE, Ordering::Release);
+        (*(*context).shared).queue.wake();
+    }
+}

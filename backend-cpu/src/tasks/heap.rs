@@ -1,0 +1,326 @@
+//! Cells in one reserved range of addresses: a header of 8 bytes (count, layout), then the fields, 4 bytes each, in units of 8 bytes.
+//!
+//! Each thread has lists of free cells by size. An empty list is filled with a few that nobody has used yet. Cells that are given back
+//! go into the lists of whoever gives them back. A cell that is unique is given back with all that only it owns, without recursion: those
+//! that wait are linked through their counts.
+//!
+//! Invariant: a hole has the count 1 and the layout that it had as a cell.
+
+use super::context::{Context, FreeList};
+use girih_core::diag::{Code, Diagnostic};
+use girih_core::idx::IndexVec;
+use girih_core::ir::heap::{CELL, Layout, LayoutId, NULL_HOLE, tag};
+use girih_core::ir::Type;
+use girih_core::span::Span;
+use memmap2::{MmapOptions, MmapRaw};
+use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
+
+/// Bytes of a unit.
+pub(super) const UNIT: u64 = 8;
+/// How many units words can name.
+const MOST_UNITS: u64 = 1 << 29;
+/// Units that a list is filled with.
+const CHUNK: u64 = 512;
+
+/// Where the layout stands in a cell.
+pub(super) const LAYOUT: i32 = 4;
+/// Where the first field stands.
+pub(super) const FIELDS: i32 = 8;
+/// Where a free cell has the word of the next.
+pub(super) const LINK: i32 = 4;
+
+/// What is known of a layout.
+#[derive(Clone, Debug)]
+pub(super) struct Shape {
+    /// Units of a cell.
+    pub units: u32,
+    /// Which fields are words.
+    pub terms: Vec<u32>,
+    /// How many fields.
+    pub fields: u32,
+}
+
+/// The memory of all cells.
+pub(super) struct Heap {
+    memory: MmapRaw,
+    /// Units that may be used.
+    limit: u64,
+    /// Units that have been.
+    used: AtomicU64,
+    pub shapes: IndexVec<LayoutId, Shape>,
+    /// Each n-th cell fails.
+    pub fail_each: Option<u64>,
+    taken: AtomicU64,
+    /// Whether several threads have it.
+    pub parallel: bool,
+}
+
+/// Units of a cell with so many fields.
+pub(super) fn units(fields: usize) -> u32 {
+    1 + fields.div_ceil(2) as u32
+}
+
+impl Heap {
+    /// Reserves the addresses.
+    pub fn new(layouts: &IndexVec<LayoutId, Layout>, bytes: u64, fail_each: Option<u64>) -> Result<Heap, Diagnostic> {
+        let limit = (bytes / UNIT).min(MOST_UNITS - 1);
+        let length = ((limit + 1) * UNIT) as usize;
+        let memory = MmapOptions::new().len(length).no_reserve_swap().map_anon().map_err(|error| {
+            let message = format!("the system reserves no {} MiB for cells: {error}", length >> 20);
+            Diagnostic::new(Code::OutOfMemory, Span::NONE, message).hint("allow less with `--memory`")
+        })?;
+        let shape = |layout: &Layout| Shape {
+            units: units(layout.fields.len()),
+            terms: (0..).zip(&layout.fields).filter(|(_, ty)| **ty == Type::Term).map(|(i, _)| i).collect(),
+            fields: layout.fields.len() as u32,
+        };
+        Ok(Heap {
+            memory: memory.into(),
+            limit,
+            used: AtomicU64::new(0),
+            shapes: layouts.iter().map(shape).collect(),
+            fail_each,
+            taken: AtomicU64::new(0),
+            parallel: false,
+        })
+    }
+
+    /// The address that added to a cell's word gives its header's. Unit 0 is nobody's.
+    pub fn base(&self) -> *mut u8 {
+        self.memory.as_mut_ptr().wrapping_sub(CELL as usize)
+    }
+    /// Units of the largest cell.
+    pub fn most_units(&self) -> u32 {
+        self.shapes.iter().map(|shape| shape.units).max().unwrap_or(1)
+    }
+    /// Bytes that may be used.
+    pub fn limit(&self) -> u64 {
+        self.limit * UNIT
+    }
+    /// Bytes that have been used at most.
+    pub fn used(&self) -> u64 {
+        self.used.load(Ordering::Relaxed) * UNIT
+    }
+
+    /// Whether a word may name a cell of this heap.
+    pub fn is_inside(&self, word: u32) -> bool {
+        let place = u64::from(word) / UNIT;
+        tag(word) == CELL && place > 0 && place <= self.used.load(Ordering::Relaxed)
+    }
+
+    /// Whether the next cell is one of those that fail.
+    fn fails(&self) -> bool {
+        self.fail_each.is_some_and(|n| n > 0 && (self.taken.fetch_add(1, Ordering::Relaxed) + 1).is_multiple_of(n))
+    }
+
+    /// The first of so many units that nobody has used, if that many are left.
+    fn more(&self, units: u64) -> Option<u64> {
+        let take = |used: u64| (used + units <= self.limit).then_some(used + units);
+        self.used.fetch_update(Ordering::Relaxed, Ordering::Relaxed, take).ok().map(|used| used + 1)
+    }
+}
+
+/// Cells as code sees them. Callers see to it that words name cells, and that nobody else has what they change.
+#[derive(Clone, Copy)]
+pub(super) struct Cells<'a> {
+    heap: &'a Heap,
+    base: *mut u8,
+    free: *mut FreeList,
+}
+
+#[allow(unsafe_code)]
+impl<'a> Cells<'a> {
+    /// The cells as the thread of a context has them.
+    ///
+    /// # Safety
+    /// The context is that of the calling thread and has this heap's lists.
+    pub unsafe fn new(heap: &'a Heap, context: *mut Context) -> Cells<'a> {
+        let free = context.wrapping_byte_add(super::context::free(0) as usize).cast();
+        // SAFETY: the context is alive.
+        Cells { heap, base: unsafe { (*context).base }, free }
+    }
+
+    fn at(&self, word: u32, offset: i32) -> *mut u32 {
+        self.base.wrapping_add(word as usize + offset as usize).cast()
+    }
+
+    /// A cell's count.
+    pub unsafe fn count(&self, word: u32) -> &'a AtomicU32 {
+        // SAFETY: the word names a cell, which is in the heap's memory; counts are touched as atomics or by one thread alone.
+        unsafe { AtomicU32::from_ptr(self.at(word, 0)) }
+    }
+    pub unsafe fn layout(&self, word: u32) -> LayoutId {
+        // SAFETY: the word names a cell.
+        LayoutId::new(unsafe { self.at(word, LAYOUT).read() })
+    }
+    pub unsafe fn field(&self, word: u32, field: u32) -> u32 {
+        // SAFETY: the word names a cell with this field.
+        unsafe { self.at(word, FIELDS + 4 * field as i32).read() }
+    }
+    pub unsafe fn set_field(&self, word: u32, field: u32, value: u32) {
+        // SAFETY: the word names a cell with this field, which nobody else has.
+        unsafe { self.at(word, FIELDS + 4 * field as i32).write(value) }
+    }
+
+    /// Makes memory that is this thread's a cell with one owner, whose fields are not set.
+    pub unsafe fn set_header(&self, word: u32, layout: LayoutId) {
+        // SAFETY: the memory is large enough.
+        unsafe {
+            self.at(word, 0).write(1);
+            self.at(word, LAYOUT).write(layout.index() as u32);
+        }
+    }
+
+    /// Memory for a cell of so many units, or none. Count and layout are not set.
+    pub unsafe fn take(&self, units: u32) -> Option<u32> {
+        if self.heap.fails() {
+            return None;
+        }
+        // SAFETY: there is a list for each size, and free cells are in the heap's memory.
+        unsafe {
+            let list = self.free.add(units as usize);
+            if *list == NULL_HOLE {
+                *list = self.carve(units).or_else(|| self.split(units))?;
+            }
+            let word = *list;
+            *list = self.at(word, LINK).read();
+            Some(word)
+        }
+    }
+
+    /// New cells of so many units, linked.
+    unsafe fn carve(&self, units: u32) -> Option<FreeList> {
+        let size = u64::from(units);
+        let wanted = (CHUNK / size).max(1);
+        let (first, count) = self.heap.more(wanted * size).map(|first| (first, wanted)).or_else(|| {
+            // The last few are taken one by one.
+            self.heap.more(size).map(|first| (first, 1))
+        })?;
+        let word = |i: u64| ((first + i * size) << 3) as u32 | CELL;
+        for i in 0..count {
+            let next = if i + 1 < count { word(i + 1) } else { NULL_HOLE };
+            // SAFETY: these units are inside of the memory and were given to this thread alone.
+            unsafe { self.link(word(i), next) };
+        }
+        Some(word(0))
+    }
+
+    unsafe fn link(&self, word: u32, next: u32) {
+        // SAFETY: the cell is free.
+        unsafe {
+            self.at(word, 0).write(0);
+            self.at(word, LINK).write(next);
+        }
+    }
+
+    /// A cell of so many units from a larger free one.
+    unsafe fn split(&self, units: u32) -> Option<FreeList> {
+        for larger in units + 1..=self.heap.most_units() {
+            // SAFETY: as in `take`. Both parts lie in the free cell.
+            unsafe {
+                let list = self.free.add(larger as usize);
+                let word = *list;
+                if word != NULL_HOLE {
+                    *list = self.at(word, LINK).read();
+                    self.release_memory(word + (units << 3), larger - units);
+                    self.link(word, NULL_HOLE);
+                    return Some(word);
+                }
+            }
+        }
+        None
+    }
+
+    unsafe fn release_memory(&self, word: u32, units: u32) {
+        // SAFETY: the memory is this thread's, and nobody's cell.
+        unsafe {
+            let list = self.free.add(units as usize);
+            self.link(word, *list);
+            *list = word;
+        }
+    }
+
+    /// Gives the memory of a cell or hole back.
+    pub unsafe fn release(&self, word: u32) {
+        // SAFETY: the caller owns it alone.
+        unsafe { self.release_memory(word, self.heap.shapes[self.layout(word)].units) }
+    }
+
+    /// One more owner.
+    pub unsafe fn share(&self, word: u32) {
+        if tag(word) == CELL {
+            // SAFETY: the caller has an ownership.
+            unsafe { self.add(word, 1) };
+        }
+    }
+
+    unsafe fn add(&self, word: u32, change: i32) -> u32 {
+        // SAFETY: the word names a cell.
+        let count = unsafe { self.count(word) };
+        if self.heap.parallel {
+            return count.fetch_add(change as u32, Ordering::AcqRel);
+        }
+        let before = count.load(Ordering::Relaxed);
+        count.store(before.wrapping_add(change as u32), Ordering::Relaxed);
+        before
+    }
+
+    /// One owner less; the last one leaves the cell to be given back.
+    unsafe fn lose(&self, word: u32) -> bool {
+        // SAFETY: the caller has an ownership.
+        unsafe {
+            // A single owner is the caller: nobody else can make it two.
+            self.count(word).load(Ordering::Acquire) == 1 || self.add(word, -1) == 1
+        }
+    }
+
+    /// Gives an ownership back, with all that only it keeps; says how many cells were given back.
+    pub unsafe fn drop(&self, word: u32) -> u64 {
+        // SAFETY: the caller has an ownership.
+        unsafe { if tag(word) == CELL && self.lose(word) { self.give_back(word) } else { 0 } }
+    }
+
+    /// Gives a cell back that nobody owns any more, with all that only it keeps.
+    pub unsafe fn give_back(&self, word: u32) -> u64 {
+        let mut freed = 0;
+        let mut waiting = NULL_HOLE;
+        let mut current = word;
+        loop {
+            // SAFETY: nobody owns `current` and those that wait, so that they are this thread's alone; their fields own what they name.
+            unsafe {
+                let shape = &self.heap.shapes[self.layout(current)];
+                for field in &shape.terms {
+                    let word = self.field(current, *field);
+                    if tag(word) == CELL && self.lose(word) {
+                        self.at(word, 0).write(waiting);
+                        waiting = word;
+                    }
+                }
+                self.release_memory(current, shape.units);
+                freed += 1;
+                if waiting == NULL_HOLE {
+                    return freed;
+                }
+                current = waiting;
+                waiting = self.at(current, 0).read();
+            }
+        }
+    }
+
+    /// How many cells of each size are free here.
+    pub unsafe fn free_cells(&self) -> Vec<u64> {
+        let length = |units: u32| {
+            let mut count = 0;
+            // SAFETY: there is a list for each size, of free cells.
+            unsafe {
+                let mut word = *self.free.add(units as usize);
+                while word != NULL_HOLE {
+                    count += 1;
+                    word = self.at(word, LINK).read();
+                }
+            }
+            count
+        };
+        (0..=self.heap.most_units()).map(length).collect()
+    }
+}

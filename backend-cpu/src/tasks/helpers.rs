@@ -1,0 +1,249 @@
+//! Functions of the runtime that code calls, by symbol. Each is given its thread's context first.
+//!
+//! Invariant: they hold nothing that has a destructor when they leave the stack.
+
+use super::context::{Computing, Context};
+use super::forks::{self, Record};
+use super::heap::Cells;
+use super::shared::Shared;
+use cranelift_codegen::ir::{Type, types};
+use girih_core::ir::FunctionId;
+use girih_core::ir::heap::{GlobalId, LayoutId, NULL_HOLE};
+use girih_core::runtime::Fault;
+use std::sync::atomic::Ordering;
+
+/// A function of the runtime.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) enum Helper {
+    Take,
+    Fill,
+    Release,
+    Drop,
+    Last,
+    Trap,
+    Look,
+    Promote,
+    Join,
+    Compute,
+    Computed,
+}
+
+/// What code has to know of it.
+pub(super) struct Row {
+    pub symbol: &'static str,
+    pub address: *const u8,
+    /// What it takes behind the context.
+    pub takes: &'static [Type],
+    /// Whether it gives a word.
+    pub gives: bool,
+}
+
+impl Helper {
+    pub const ALL: [Helper; 11] = [
+        Helper::Take,
+        Helper::Fill,
+        Helper::Release,
+        Helper::Drop,
+        Helper::Last,
+        Helper::Trap,
+        Helper::Look,
+        Helper::Promote,
+        Helper::Join,
+        Helper::Compute,
+        Helper::Computed,
+    ];
+
+    pub fn row(self) -> Row {
+        const WORD: Type = types::I32;
+        const ADDRESS: Type = types::I64;
+        let row = |symbol, address, takes, gives| Row { symbol, address, takes, gives };
+        match self {
+            Helper::Take => row("girih_take", take as *const u8, &[WORD], true),
+            Helper::Fill => row("girih_fill", fill as *const u8, &[WORD, WORD], true),
+            Helper::Release => row("girih_release", release as *const u8, &[WORD], false),
+            Helper::Drop => row("girih_drop", drop_word as *const u8, &[WORD], false),
+            Helper::Last => row("girih_last", last as *const u8, &[WORD], false),
+            Helper::Trap => row("girih_trap", trap as *const u8, &[WORD], false),
+            Helper::Look => row("girih_look", look as *const u8, &[WORD], false),
+            Helper::Promote => row("girih_promote", promote as *const u8, &[], false),
+            Helper::Join => row("girih_join", join as *const u8, &[ADDRESS], true),
+            Helper::Compute => row("girih_compute", compute as *const u8, &[ADDRESS, WORD], false),
+            Helper::Computed => row("girih_computed", computed as *const u8, &[ADDRESS, WORD], true),
+        }
+    }
+}
+
+/// Leaves the stack: the run ends.
+#[allow(unsafe_code)]
+pub(super) unsafe fn leave(context: *mut Context) -> ! {
+    // SAFETY: the ground is that of the stack that the calling thread is on.
+    unsafe { (*(*context).ground).leave() }
+}
+
+#[allow(unsafe_code)]
+unsafe fn fail(context: *mut Context, fault: Fault) -> ! {
+    // SAFETY: the context is the calling thread's; the fault is moved before the stack is left.
+    unsafe {
+        (*(*context).shared).end(Some(fault));
+        leave(context)
+    }
+}
+
+#[allow(unsafe_code)]
+unsafe fn shared<'a>(context: *mut Context) -> &'a Shared {
+    // SAFETY: what is shared outlives the context.
+    unsafe { &*(*context).shared }
+}
+
+#[allow(unsafe_code)]
+unsafe fn cells<'a>(context: *mut Context) -> Cells<'a> {
+    // SAFETY: the context is the calling thread's.
+    unsafe { Cells::new(&shared(context).heap, context) }
+}
+
+/// Memory for a cell of so many units; its header is not set.
+#[allow(unsafe_code)]
+unsafe extern "C" fn take(context: *mut Context, units: u32) -> u32 {
+    // SAFETY: the context is the calling thread's.
+    unsafe {
+        match cells(context).take(units) {
+            Some(word) => word,
+            None => fail(context, Fault::Memory { limit: shared(context).heap.limit() }),
+        }
+    }
+}
+
+/// Memory for a cell of a layout, in a hole if it fits; its count is 1.
+#[allow(unsafe_code)]
+unsafe extern "C" fn fill(context: *mut Context, hole: u32, layout: u32) -> u32 {
+    // SAFETY: the context is the calling thread's, and the hole its own.
+    unsafe {
+        let (heap, cells) = (&shared(context).heap, cells(context));
+        let counts = &mut (*context).counts;
+        let layout = LayoutId::new(layout);
+        let units = heap.shapes[layout].units;
+        if hole != NULL_HOLE {
+            if heap.shapes[cells.layout(hole)].units == units {
+                counts.reused += 1;
+                cells.set_header(hole, layout);
+                return hole;
+            }
+            cells.release(hole);
+            counts.freed += 1;
+        }
+        counts.allocated += 1;
+        let word = take(context, units);
+        cells.set_header(word, layout);
+        word
+    }
+}
+
+/// Gives a hole's memory back.
+#[allow(unsafe_code)]
+unsafe extern "C" fn release(context: *mut Context, hole: u32) {
+    // SAFETY: the context is the calling thread's, and the hole its own.
+    unsafe {
+        if hole != NULL_HOLE {
+            (*context).counts.freed += 1;
+            cells(context).release(hole);
+        }
+    }
+}
+
+/// Gives back an ownership of a cell.
+#[allow(unsafe_code)]
+unsafe extern "C" fn drop_word(context: *mut Context, word: u32) {
+    // SAFETY: the context is the calling thread's, which owns the word.
+    unsafe { (*context).counts.freed += cells(context).drop(word) }
+}
+
+/// Gives back a cell that has just lost its last owner, which had shared its fields.
+#[allow(unsafe_code)]
+unsafe extern "C" fn last(context: *mut Context, word: u32) {
+    // SAFETY: nobody else has the cell any more.
+    unsafe { (*context).counts.freed += cells(context).give_back(word) }
+}
+
+#[allow(unsafe_code)]
+unsafe extern "C" fn trap(context: *mut Context, code: u32) {
+    // SAFETY: the context is the calling thread's.
+    unsafe { fail(context, Fault::Trap(code)) }
+}
+
+/// The stack is used up, or there is something to look at.
+#[allow(unsafe_code)]
+unsafe extern "C" fn look(context: *mut Context, function: u32) {
+    let here = std::ptr::from_ref(&function).addr();
+    // SAFETY: the context is the calling thread's.
+    unsafe {
+        let shared = shared(context);
+        if shared.is_ending() {
+            leave(context);
+        }
+        if shared.is_interrupted() {
+            fail(context, Fault::Interrupted);
+        }
+        let end = (*context).stack_end;
+        if here < end {
+            shared.deepest(FunctionId::new(function));
+            fail(context, Fault::Stack { limit: shared.stack });
+        }
+        (*context).limit.store(end, Ordering::SeqCst);
+        // Whoever has rung in between is not missed.
+        if shared.is_ending() {
+            leave(context);
+        }
+    }
+}
+
+#[allow(unsafe_code)]
+unsafe extern "C" fn promote(context: *mut Context) {
+    // SAFETY: the context is the calling thread's.
+    unsafe { forks::promote(context) }
+}
+
+/// 1 if the caller is to run the call, 0 once its results are there.
+#[allow(unsafe_code)]
+unsafe extern "C" fn join(context: *mut Context, record: *mut Record) -> u32 {
+    // SAFETY: the record is the calling thread's youngest, and a task.
+    unsafe { u32::from(forks::join(context, record)) }
+}
+
+/// A global is about to be computed.
+#[allow(unsafe_code)]
+unsafe extern "C" fn compute(context: *mut Context, node: *mut Computing, global: u32) {
+    // SAFETY: the node is in the stack of the caller, where it stays until the global is computed, as those of the chain do.
+    unsafe {
+        let mut chain = (*context).chain;
+        while !chain.is_null() {
+            if (*chain).global == global {
+                fail(context, Fault::SelfDependent(GlobalId::new(global)));
+            }
+            chain = (*chain).outer;
+        }
+        node.write(Computing { outer: (*context).chain, global });
+        (*context).chain = node;
+    }
+}
+
+/// A global has been computed: gives an ownership of its value, which is that of whoever was first.
+#[allow(unsafe_code)]
+unsafe extern "C" fn computed(context: *mut Context, node: *mut Computing, word: u32) -> u32 {
+    // SAFETY: the node is the one of `compute`; the word is owned.
+    unsafe {
+        (*context).chain = (*node).outer;
+        let global = shared(context).global((*node).global);
+        let cells = cells(context);
+        match global.compare_exchange(NULL_HOLE, word, Ordering::AcqRel, Ordering::Acquire) {
+            Ok(_) => {
+                cells.share(word);
+                word
+            }
+            Err(there) => {
+                (*context).counts.freed += cells.drop(word);
+                cells.share(there);
+                there
+            }
+        }
+    }
+}

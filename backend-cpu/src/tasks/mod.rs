@@ -1,0 +1,37 @@
+//! Task form as native code: functions that call each other, cells with counts, forked calls that idle threads take.
+//!
+//! | file | its idea |
+//! |---|---|
+//! | [`code`] | functions of the IR as Cranelift's |
+//! | [`context`] | what code and runtime share: one for each thread |
+//! | [`heap`] | cells in one reserved range of addresses |
+//! | [`forks`] | forked calls: kept by who forks them until somebody is hungry |
+//! | [`helpers`] | functions of the runtime that code calls |
+//! | [`worker`] | a thread's own large stack, and leaving it |
+//! | [`shared`] | what threads share: queue, faults, globals |
+//! | [`runner`] | all of it behind the interface that runs task form |
+//!
+//! Invariant: nothing that has a destructor is live in a function of the runtime while code runs on top of it: a run that ends early
+//! leaves its stack without unwinding it.
+
+mod code;
+mod context;
+mod forks;
+mod heap;
+mod helpers;
+mod runner;
+mod shared;
+#[cfg(test)]
+mod tests;
+mod worker;
+
+pub use runner::{Tasks, open};
+
+use crate::host;
+use girih_core::diag::Diagnostic;
+use girih_core::ir::{Module, Verified};
+
+/// Functions in task form in Cranelift's text.
+pub fn emit(module: &Verified<Module>) -> Result<String, Diagnostic> {
+    code::text(module, host::isa(host::Use::Tasks)?)
+}

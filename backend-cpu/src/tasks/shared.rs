@@ -1,0 +1,186 @@
+//! What the threads of a run share.
+
+use super::context::Context;
+use super::forks::Task;
+use super::heap::Heap;
+use girih_core::ir::FunctionId;
+use girih_core::ir::heap::NULL_HOLE;
+use girih_core::runtime::Fault;
+use std::collections::VecDeque;
+use std::sync::atomic::{AtomicBool, AtomicU32, AtomicUsize, Ordering};
+use std::sync::{Arc, Condvar, Mutex, MutexGuard, OnceLock, PoisonError};
+
+/// The queue of tasks.
+#[derive(Default)]
+pub(super) struct Queue {
+    tasks: Mutex<VecDeque<Task>>,
+    /// How many there are; may be looked at without the lock.
+    length: AtomicUsize,
+    /// Threads that wait for something to change.
+    sleeping: AtomicUsize,
+    changed: Condvar,
+}
+
+impl Queue {
+    /// Nothing panics while it is locked.
+    fn lock(&self) -> MutexGuard<'_, VecDeque<Task>> {
+        self.tasks.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+    fn note(&self, tasks: &VecDeque<Task>) {
+        self.length.store(tasks.len(), Ordering::Relaxed);
+    }
+
+    pub fn push(&self, task: Task) {
+        let mut tasks = self.lock();
+        tasks.push_back(task);
+        self.note(&tasks);
+        drop(tasks);
+        if self.sleeping.load(Ordering::SeqCst) > 0 {
+            self.changed.notify_all();
+        }
+    }
+    pub fn pop(&self) -> Option<Task> {
+        let mut tasks = self.lock();
+        let task = tasks.pop_front();
+        self.note(&tasks);
+        task
+    }
+    /// Takes a task out that nobody has begun.
+    pub fn remove(&self, task: Task) -> bool {
+        let mut tasks = self.lock();
+        let Some(position) = tasks.iter().rposition(|other| *other == task) else { return false };
+        tasks.remove(position);
+        self.note(&tasks);
+        true
+    }
+    /// Whether there seems to be a task.
+    pub fn is_full(&self) -> bool {
+        self.length.load(Ordering::Relaxed) > 0
+    }
+    /// Sleeps until there is a task, or something has happened.
+    pub fn wait(&self, happened: impl Fn() -> bool) -> Option<Task> {
+        let mut tasks = self.lock();
+        self.sleeping.fetch_add(1, Ordering::SeqCst);
+        while tasks.is_empty() && !happened() {
+            tasks = self.changed.wait(tasks).unwrap_or_else(PoisonError::into_inner);
+        }
+        self.sleeping.fetch_sub(1, Ordering::SeqCst);
+        let task = tasks.pop_front();
+        self.note(&tasks);
+        task
+    }
+    /// Something has happened.
+    pub fn wake(&self) {
+        if self.sleeping.load(Ordering::SeqCst) > 0 {
+            // Whoever has looked and does not sleep yet holds the lock.
+            drop(self.lock());
+            self.changed.notify_all();
+        }
+    }
+}
+
+/// A pointer to a thread's context, for its atomics.
+#[derive(Clone, Copy)]
+pub(super) struct Handle(pub *mut Context);
+
+// SAFETY: other threads touch a context's atomics only.
+#[allow(unsafe_code)]
+unsafe impl Send for Handle {}
+// SAFETY: as above.
+#[allow(unsafe_code)]
+unsafe impl Sync for Handle {}
+
+/// What the threads share.
+pub(super) struct Shared {
+    pub heap: Heap,
+    pub queue: Queue,
+    /// Bytes that a stack may have.
+    pub stack: u64,
+    /// Set by others to end the run.
+    pub interrupt: Option<Arc<AtomicBool>>,
+    globals: Box<[AtomicU32]>,
+    contexts: OnceLock<Vec<Handle>>,
+    ending: AtomicBool,
+    fault: Mutex<Option<Fault>>,
+    /// The function that had no stack left.
+    deepest: Mutex<Option<FunctionId>>,
+}
+
+impl Shared {
+    pub fn new(heap: Heap, globals: usize, stack: u64, interrupt: Option<Arc<AtomicBool>>) -> Shared {
+        Shared {
+            heap,
+            queue: Queue::default(),
+            stack,
+            interrupt,
+            globals: (0..globals).map(|_| AtomicU32::new(NULL_HOLE)).collect(),
+            contexts: OnceLock::new(),
+            ending: AtomicBool::new(false),
+            fault: Mutex::new(None),
+            deepest: Mutex::new(None),
+        }
+    }
+
+    /// Where the words of the globals stand.
+    pub fn globals(&self) -> *mut u32 {
+        self.globals.as_ptr().cast_mut().cast()
+    }
+    pub fn global(&self, number: u32) -> &AtomicU32 {
+        &self.globals[number as usize]
+    }
+
+    /// Says once which threads there are. The contexts live as long as anybody uses this.
+    pub fn threads(&self, contexts: Vec<Handle>) {
+        // It is said once, when they are made.
+        let _ = self.contexts.set(contexts);
+    }
+    fn contexts(&self) -> &[Handle] {
+        self.contexts.get().map_or(&[], Vec::as_slice)
+    }
+
+    /// Asks the other threads for a task.
+    #[allow(unsafe_code)]
+    pub fn ask(&self, number: usize) {
+        for (i, context) in self.contexts().iter().enumerate() {
+            if i != number {
+                // SAFETY: contexts live as long as this, and this is an atomic.
+                let hungry = unsafe { &(*context.0).hungry };
+                if hungry.load(Ordering::Relaxed) == 0 {
+                    hungry.store(1, Ordering::Relaxed);
+                }
+            }
+        }
+    }
+
+    /// Makes all threads look whether there is something to do.
+    #[allow(unsafe_code)]
+    pub fn alarm(&self) {
+        for context in self.contexts() {
+            // SAFETY: contexts live as long as this, and this is an atomic.
+            unsafe { &(*context.0).limit }.store(usize::MAX, Ordering::SeqCst);
+        }
+        self.queue.wake();
+    }
+
+    /// Ends the run; the first fault counts.
+    pub fn end(&self, fault: Option<Fault>) {
+        if let Some(fault) = fault {
+            self.fault.lock().unwrap_or_else(PoisonError::into_inner).get_or_insert(fault);
+        }
+        self.ending.store(true, Ordering::SeqCst);
+        self.alarm();
+    }
+    pub fn is_ending(&self) -> bool {
+        self.ending.load(Ordering::SeqCst)
+    }
+    pub fn fault(&self) -> Option<Fault> {
+        self.fault.lock().unwrap_or_else(PoisonError::into_inner).clone()
+    }
+    /// Notes the function that had no stack left.
+    pub fn deepest(&self, function: FunctionId) {
+        self.deepest.lock().unwrap_or_else(PoisonError::into_inner).get_or_insert(function);
+    }
+    pub fn is_interrupted(&self) -> bool {
+        self.interrupt.as_ref().is_some_and(|flag| flag.load(Ordering::Relaxed))
+    }
+}
