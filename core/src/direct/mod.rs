@@ -6,6 +6,7 @@
 //! without a tag, a function that is known is called directly. Whatever is not certain is decided when the program runs.
 //! No program is refused for its types: only superpositions, scopeless variables and nets are left to the net tier.
 
+pub mod data;
 pub mod flow;
 pub mod lower;
 pub mod math;
@@ -24,6 +25,6 @@ use lower::Direct;
 pub fn compile(code: &Code) -> Result<Direct, Vec<Diagnostic>> {
     let program = code.program();
     let roots: Vec<Root> = program.entry.iter().map(|def| Root { def: *def, arguments: vec![] }).collect();
-    let flow = flow_with(program, &roots, Precision::MONOVARIANT);
+    let flow = flow_with(program, &roots, Precision::default());
     lower::lower(program, &flow)
 }

@@ -27,9 +27,9 @@ use cranelift_codegen::isa::{CallConv, OwnedTargetIsa};
 use cranelift_frontend::FunctionBuilderContext;
 use cranelift_jit::{JITBuilder, JITModule};
 use cranelift_module::{FuncId, Module as Target, default_libcall_names};
-use girih_core::idx::IndexVec;
 use girih_core::ir::{Function, FunctionId, Module, Op, Type};
 use girih_core::lower::legalise;
+use inline::Inlining;
 use std::collections::BTreeMap;
 use std::mem::ManuallyDrop;
 
@@ -72,8 +72,7 @@ pub(super) struct Plan<'a> {
     pub helpers: BTreeMap<Helper, FuncId>,
     /// How functions are called by tasks.
     pub tasks: BTreeMap<FunctionId, FuncId>,
-    /// Instructions of each function.
-    pub sizes: IndexVec<FunctionId, usize>,
+    pub inlining: Inlining,
 }
 
 /// Whether a function can be in task form.
@@ -183,12 +182,12 @@ fn write(module: &Module, variant: Variant, target: &mut dyn Target, mut text: O
     }
     let helpers = Helper::ALL.into_iter().map(|helper| Ok((helper, entry::import(target, helper)?)));
     let helpers = helpers.collect::<Result<BTreeMap<_, _>>>()?;
-    let sizes = module.functions.iter().map(inline::size).collect();
-    let plan = Plan { module, variant, helpers, tasks, sizes };
+    let plan = Plan { module, variant, helpers, tasks, inlining: Inlining::of(module) };
     let mut context = target.make_context();
     let mut builder = FunctionBuilderContext::new();
     for (id, function) in module.functions.iter_enumerated() {
         let Some(callee) = callees[id] else { continue };
+        let begun = std::time::Instant::now();
         target.clear_context(&mut context);
         context.func.signature = signature(function)?;
         context.func.name = cranelift_codegen::ir::UserFuncName::user(0, callee.id.as_u32());
@@ -196,7 +195,9 @@ fn write(module: &Module, variant: Variant, target: &mut dyn Target, mut text: O
         if let Some(text) = &mut text {
             text.push_str(&format!("; @{}\n{}\n", function.name, context.func.display()));
         }
+        let t1 = begun.elapsed();
         define(target, function, callee.id, &mut context)?;
+        if std::env::var_os("GIRIH_TIMES").is_some() { eprintln!("{:>9.3} {:>9.3} {} {}", t1.as_secs_f64()*1e3, begun.elapsed().as_secs_f64()*1e3, plan.inlining.size(id), function.name); }
     }
     for (id, task) in &plan.tasks {
         let (function, Some(callee)) = (&module.functions[*id], callees[*id]) else { continue };

@@ -85,41 +85,61 @@ impl<'p> Writer<'_, 'p> {
                 }
                 self.term(body, goal)
             }
-            TermKind::Global(def) if !args.is_empty() && args.len() <= self.all.program.defs[*def].params.len() => {
-                if args.len() < self.all.program.defs[*def].params.len() {
-                    let values = self.values(&args.iter().collect::<Vec<_>>());
-                    let callee = Callee::Definition(Instance::from(*def));
-                    let partial = self.cell(Site::Partial(callee, args.len() as u32), &values);
-                    return self.finish(partial, goal);
-                }
-                let unit = Unit::Definition(self.called(term, *def));
-                let values = self.arguments(unit, args);
-                self.call(unit, &values, term.span, goal)
+            TermKind::Global(def) if !args.is_empty() && !self.all.program.defs[*def].params.is_empty() => {
+                self.apply_definition(term, *def, args, goal)
             }
             _ => self.apply_value(term, function, args, goal),
         }
     }
 
+    /// Applies a definition with parameters. It is the copy that the flow has chosen for this term, whether there are as
+    /// many arguments as parameters, fewer or more.
+    fn apply_definition(&mut self, term: &'p Term, def: DefId, args: &'p [Term], goal: Goal) -> Option<Vec<Held>> {
+        let callee = self.called(term, def);
+        let unit = Unit::Definition(callee);
+        let arity = self.all.program.defs[def].params.len();
+        if args.len() == arity {
+            let values = self.arguments(unit, args);
+            return self.call(unit, &values, term.span, goal);
+        }
+        let mut values = self.values(&args.iter().collect::<Vec<_>>());
+        if args.len() < arity {
+            let partial = self.cell(Site::Partial(Callee::Definition(callee), args.len() as u32), &values);
+            return self.finish(partial, goal);
+        }
+        let rest = values.split_off(arity);
+        let reprs = self.all.param_reprs(unit);
+        let values: Vec<ValueId> = values.into_iter().zip(reprs).map(|(value, repr)| self.hold(value, repr)).collect();
+        let function = self.call_for_value(unit, &values, term.span);
+        let set = self.all.flow.result(callee).clone();
+        self.apply_held(function, &set, rest, term.span, goal)
+    }
+
     fn apply_value(&mut self, term: &'p Term, function: &'p Term, args: &'p [Term], goal: Goal) -> Option<Vec<Held>> {
         let set = self.set_of(function);
         let held = self.value(function);
-        let word = self.hold(held, Repr::Term);
         let values = self.values(&args.iter().collect::<Vec<_>>());
-        if let Some(lambda) = self.only_closure(&set, args.len()) {
+        self.apply_held(held, &set, values, term.span, goal)
+    }
+
+    /// Applies a value, of which a set says what it may be.
+    fn apply_held(&mut self, held: Held, set: &Set, values: Vec<Held>, span: Span, goal: Goal) -> Option<Vec<Held>> {
+        let word = self.hold(held, Repr::Term);
+        if let Some(lambda) = self.only_closure(set, values.len()) {
             let unit = Unit::Lambda(lambda.0);
             let reprs = self.all.param_reprs(unit);
             let captured = self.open(lambda.1, word);
             let all = values.into_iter().chain(captured).zip(reprs);
             let values: Vec<ValueId> = all.map(|(value, repr)| self.hold(value, repr)).collect();
-            return self.call(unit, &values, term.span, goal);
+            return self.call(unit, &values, span, goal);
         }
-        self.all.is_applied(&set);
+        self.all.is_applied(set);
+        let unit = Unit::Apply(values.len() as u32);
         let mut words = vec![word];
         words.extend(values.into_iter().map(|value| self.hold(value, Repr::Term)));
-        let unit = Unit::Apply(args.len() as u32);
-        self.b.span = term.span;
+        self.b.span = span;
         let callee = self.all.unit(unit);
-        let result = self.checked_call(callee, &words, term.span, "this", &[reason::FUNCTION]);
+        let result = self.checked_call(callee, &words, span, "this", &[reason::FUNCTION]);
         self.finish(Held { id: result, repr: Repr::Term }, goal)
     }
 

@@ -111,8 +111,11 @@ impl<'p> Writer<'_, 'p> {
     pub(super) fn cell(&mut self, site: Site<'_>, values: &[Held]) -> Held {
         match self.all.flow.shape(site) {
             Some(shape) => self.cell_of(shape, values),
-            // The flow says that this is never made.
+            // The flow says that control never comes here; it is said aloud if it does.
             None => {
+                let always = self.b.bool(true);
+                let span = self.b.span;
+                self.trap_if(always, Code::Internal, span, "this was never meant to be made".to_owned(), hint::REPORT);
                 values.iter().for_each(|value| self.discard(*value));
                 self.immediate(Immediate::Era)
             }
@@ -174,20 +177,10 @@ impl<'p> Writer<'_, 'p> {
     // Bindings.
 
     pub(super) fn bind_target(&mut self, target: &Target, value: &'p Term) {
-        match (target, &value.kind) {
-            (Target::Tuple(targets), TermKind::Tuple(parts)) if targets.len() == parts.len() => {
-                for (target, part) in targets.iter().zip(parts) {
-                    let part = self.value(part);
-                    self.bind_or_discard(*target, part);
-                }
-            }
-            _ => {
-                let goal = self.goal_of(target, value);
-                match self.term(value, goal) {
-                    Some(given) => self.bind_given(target, value, goal, &given),
-                    None => unreachable!("a wanted value is given"),
-                }
-            }
+        let goal = self.goal_of(target, value);
+        match self.term(value, goal) {
+            Some(given) => self.bind_given(target, value, goal, &given),
+            None => unreachable!("a wanted value is given"),
         }
     }
 
