@@ -15,7 +15,7 @@ use super::writer::{Goal, Writer};
 use crate::diag::Code;
 use crate::ir::attrs::Attr;
 use crate::ir::heap::LayoutId;
-use crate::ir::{Inst, Op, Scalar, Type, ValueId};
+use crate::ir::{Def, Inst, Op, Scalar, Type, ValueId};
 use crate::num::NumKind;
 use crate::span::Span;
 use crate::term::{CtorId, LocalId, Match, Switch, Term};
@@ -94,6 +94,14 @@ impl<'p> Writer<'_, 'p> {
         }
     }
 
+    /// The condition of which a number is the truth value.
+    fn truth_of(&self, number: ValueId) -> Option<ValueId> {
+        let Def::Result(id, _) = self.b.function.values[number].def else { return None };
+        let inst = &self.b.function.insts[id];
+        let condition = *inst.operands.first()?;
+        (inst.op == Op::Convert && self.b.ty(condition) == Type::BOOL).then_some(condition)
+    }
+
     /// One of several ways, by a number; the last arm is the default.
     pub(super) fn ways(
         &mut self,
@@ -103,6 +111,11 @@ impl<'p> Writer<'_, 'p> {
         reprs: &[Repr],
         arm: &mut dyn FnMut(&mut Self, usize, Goal) -> Option<Vec<Held>>,
     ) -> Option<Vec<Held>> {
+        if let [0] = values
+            && let Some(condition) = self.truth_of(selector)
+        {
+            return self.branch(condition, goal, reprs, &mut |w, is, goal| arm(w, usize::from(is), goal));
+        }
         if let [value] = values {
             let value = self.b.u32(*value);
             let equal = self.b.op(Op::Eq, Scalar::U32, &[selector, value]);
@@ -204,7 +217,7 @@ impl<'p> Writer<'_, 'p> {
         self.ways(bits, &values, goal, reprs, &mut |w, i, goal| {
             let Some((_, body)) = choice.cases.get(i) else {
                 w.let_die(&choice.default);
-                if let Some(local) = choice.pred {
+                if let Some(local) = choice.pred.filter(|local| !w.liveness.is_unused(*local)) {
                     let by = w.b.u32(next);
                     let pred = w.b.op(Op::Sub, Scalar::U32, &[bits, by]);
                     let pred = w.predecessor(width, pred, in_order, local);

@@ -130,11 +130,19 @@ fn cells_are_made_of_cells() {
 #[test]
 fn the_likely_kind_comes_first() {
     let program = "
-def double(x):
+def pick(n):
+  switch n:
+    case 0:
+      return 2.5
+    case _:
+      return n
+
+def double(n):
+  x = pick(n)
   return x + x
 
 def main:
-  return (double(1), double(2.5))
+  return (double(0), double(2))
 ";
     snapshot("likely_first", program, &["double"]);
 }
