@@ -15,7 +15,7 @@ use girih_core::ir::{FunctionId, Inst, InstId, Op, Type, ValueId};
 const UNREACHABLE: TrapCode = TrapCode::unwrap_user(1);
 
 /// Where a function in task form is.
-pub(crate) struct TaskForm<'a> {
+pub(super) struct TaskForm<'a> {
     pub(super) plan: &'a Plan<'a>,
     /// The functions that are being written, each within the one before.
     pub(super) stack: Vec<FunctionId>,
