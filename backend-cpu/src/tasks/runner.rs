@@ -4,7 +4,7 @@
 
 use super::code::{self, Code, Variant};
 use super::context::{Context, Counts, Owned};
-use super::forks::{self, Record};
+use super::forks::{self, Hunger, Record};
 use super::heap::{Cells, Heap};
 use super::shared::{Handle, Shared};
 use super::worker::Stack;
@@ -304,18 +304,16 @@ fn serve(mut worker: Worker, shared: &Shared, closing: &AtomicBool) {
     let context = worker.context.get();
     // SAFETY: the context is this thread's.
     let number = unsafe { (*context).number };
-    let mut pause = Duration::ZERO;
+    let mut hunger = Hunger::default();
     while !shared.is_ending() && !closing.load(Ordering::SeqCst) {
-        let Some(task) = forks::next_task(shared, number, &mut pause, &|| closing.load(Ordering::SeqCst)) else {
-            continue;
-        };
+        let Some(task) = hunger.next(shared, number, &|| closing.load(Ordering::SeqCst)) else { continue };
         let begun = Instant::now();
         // SAFETY: the context is this thread's, and the task is taken.
         let ended = unsafe { worker.stack.run(shared, context, || forks::run(context, task)) };
         if !ended {
             return;
         }
-        pause = forks::next_pause(pause, begun.elapsed());
+        hunger.had(begun.elapsed());
     }
 }
 

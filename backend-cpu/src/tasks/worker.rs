@@ -51,8 +51,11 @@ impl Stack {
             (*context).stack_start = stack.base().get();
             (*context).limit.store((*context).stack_end, Ordering::SeqCst);
         }
-        if shared.is_ending() || shared.is_interrupted() {
-            shared.alarm();
+        // SAFETY: as above.
+        let is_asked = unsafe { (*context).hungry.load(Ordering::SeqCst) } != 0;
+        if is_asked || shared.is_ending() || shared.is_interrupted() {
+            // SAFETY: as above.
+            unsafe { (*context).limit.store(usize::MAX, Ordering::SeqCst) };
         }
         let body = |yielder: &Yielder<(), ()>, ()| {
             let ground = Ground { yielder };
