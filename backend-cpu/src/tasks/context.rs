@@ -23,7 +23,8 @@ pub(super) struct Context {
     pub limit: AtomicUsize,
     /// Not 0 if another thread has nothing to do.
     pub hungry: AtomicU32,
-    _unused: u32,
+    /// How many forked calls the current one is within, since the thread has got its task or was asked for one.
+    pub level: u32,
     /// One behind the last forked call that has not been joined.
     pub top: *mut *mut Record,
     /// The first that no other thread may take.
@@ -78,6 +79,7 @@ pub(super) struct Computing {
 pub(super) const BASE: i32 = offset_of!(Context, base) as i32;
 pub(super) const LIMIT: i32 = offset_of!(Context, limit) as i32;
 pub(super) const HUNGRY: i32 = offset_of!(Context, hungry) as i32;
+pub(super) const LEVEL: i32 = offset_of!(Context, level) as i32;
 pub(super) const TOP: i32 = offset_of!(Context, top) as i32;
 pub(super) const BOTTOM: i32 = offset_of!(Context, bottom) as i32;
 pub(super) const GLOBALS: i32 = offset_of!(Context, globals) as i32;
@@ -110,7 +112,7 @@ impl Owned {
             base,
             limit: AtomicUsize::new(usize::MAX),
             hungry: AtomicU32::new(0),
-            _unused: 0,
+            level: 0,
             top: deque,
             bottom: deque,
             chain: std::ptr::null_mut(),

@@ -172,9 +172,11 @@ pub(super) unsafe fn run(context: *mut Context, task: Task) {
         let record = task.0;
         let outer = std::mem::replace(&mut (*context).chain, (*record).chain);
         let slots = record.byte_add(SLOTS as usize).cast::<u64>();
+        let level = std::mem::replace(&mut (*context).level, 0);
         (*context).counts.steals += 1;
         ((*record).entry)(context, slots, slots);
         (*context).chain = outer;
+        (*context).level = level;
         (*record).state.store(DONE, Ordering::Release);
         (*(*context).shared).queue.wake();
     }

@@ -193,7 +193,11 @@ unsafe extern "C" fn look(context: *mut Context, function: u32) -> u32 {
             leave(context);
         }
         let is_asked = (*context).hungry.load(Ordering::SeqCst) != 0;
-        u32::from(is_asked && !forks::promote(context))
+        let opens = is_asked && !forks::promote(context);
+        if opens {
+            (*context).level = 0;
+        }
+        u32::from(opens)
     }
 }
 

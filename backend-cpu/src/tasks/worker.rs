@@ -49,6 +49,7 @@ impl Stack {
         unsafe {
             (*context).stack_end = stack.limit().get() + MARGIN;
             (*context).stack_start = stack.base().get();
+            (*context).level = 0;
             (*context).limit.store((*context).stack_end, Ordering::SeqCst);
         }
         // SAFETY: as above.

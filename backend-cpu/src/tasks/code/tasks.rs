@@ -1,7 +1,7 @@
 //! Forks, joins, globals.
 //!
-//! In the open version of a function a fork notes the call in the thread's list, if few stand there; the join takes it from there and calls,
-//! unless somebody else has it. If many stand there already, larger ones, the call is made at once, in the closed version, in which
+//! In the open version of a function a fork notes the call in the thread's list; the join takes it from there and calls, unless somebody
+//! else has it. Within many forked calls that are larger it is not worth it: the call is made at once, in the closed version, in which
 //! forked calls are calls.
 
 use super::form::{
@@ -29,14 +29,14 @@ pub(super) struct Forked {
 }
 
 enum State {
-    /// If the first value is not 0, it is noted in this record; else the other values are its results.
+    /// If the level that it was forked at is below the most, it is noted in this record; else the other values are its results.
     Noted(StackSlot, Value, Vec<Value>),
     /// It is over.
     Over(Vec<Value>),
 }
 
-/// How many noted calls are enough for a thread.
-const ENOUGH: i64 = 12;
+/// Within how many forked calls another one is too small to be noted.
+const LEVELS: i64 = 12;
 
 /// How records are accessed.
 fn of_records() -> MemFlags {
@@ -67,25 +67,20 @@ fn open_fork(t: &mut Writer<'_, '_>, inst: &Inst, callee: FunctionId, task: Func
     let bytes = forks::SLOTS as u32 + 8 * slots as u32;
     let slot = t.b.create_sized_stack_slot(StackSlotData::new(StackSlotKind::ExplicitSlot, bytes, 3));
     let (note_it, call_it, on) = (t.b.create_block(), t.b.create_block(), t.b.create_block());
-    let is_noted = t.b.append_block_param(on, types::I8);
     let mut results = vec![];
     for ty in &function.results {
         let ty = machine(t, *ty)?;
         results.push(t.b.append_block_param(on, ty));
     }
     let context = context(t);
-    let top = t.b.ins().load(types::I64, of_context(), context, at::TOP);
-    let bottom = t.b.ins().load(types::I64, of_context(), context, at::BOTTOM);
-    let waiting = t.b.ins().isub(top, bottom);
-    let is_enough = t.b.ins().icmp_imm(IntCC::SignedGreaterThanOrEqual, waiting, 8 * ENOUGH);
-    t.b.ins().brif(is_enough, call_it, &[], note_it, &[]);
+    let level = t.b.ins().load(types::I32, of_context(), context, at::LEVEL);
+    let is_small = t.b.ins().icmp_imm(IntCC::UnsignedGreaterThanOrEqual, level, LEVELS);
+    t.b.ins().brif(is_small, call_it, &[], note_it, &[]);
 
     t.b.switch_to_block(call_it);
     let code = declared(t, inst, callee)?.version(Version::Closed);
     let called = call(t, code, given);
-    let no = t.b.ins().iconst(types::I8, 0);
-    let all: Vec<Value> = std::iter::once(no).chain(called).collect();
-    t.b.ins().jump(on, &arguments(&all));
+    t.b.ins().jump(on, &arguments(&called));
 
     t.b.switch_to_block(note_it);
     let record = t.b.ins().stack_addr(types::I64, slot, 0);
@@ -95,15 +90,17 @@ fn open_fork(t: &mut Writer<'_, '_>, inst: &Inst, callee: FunctionId, task: Func
     for (i, value) in (0..).zip(given) {
         t.b.ins().store(of_records(), *value, record, forks::SLOTS + 8 * i);
     }
+    let deeper = t.b.ins().iadd_imm(level, 1);
+    t.b.ins().store(of_context(), deeper, context, at::LEVEL);
     note(t, record);
-    let mut all = vec![t.b.ins().iconst(types::I8, 1)];
+    let mut all = vec![];
     for ty in &function.results {
         let ty = machine(t, *ty)?;
         all.push(nothing(t, ty));
     }
     t.b.ins().jump(on, &arguments(&all));
     t.b.switch_to_block(on);
-    Ok(State::Noted(slot, is_noted, results))
+    Ok(State::Noted(slot, level, results))
 }
 
 /// A value that nobody looks at.
@@ -139,9 +136,9 @@ pub(super) fn join(t: &mut Writer<'_, '_>, inst: &Inst) -> Result<()> {
     let Some(position) = t.form.forked.iter().rposition(is_wanted) else { return Err(not_legal(inst)) };
     // The list is a stack: what was forked later ends first.
     for later in (position..t.form.forked.len()).rev() {
-        if let State::Noted(slot, is_noted, given) = &t.form.forked[later].state {
-            let (slot, is_noted, given) = (*slot, *is_noted, given.clone());
-            let results = end(t, inst, t.form.forked[later].callee, slot, (is_noted, &given))?;
+        if let State::Noted(slot, level, given) = &t.form.forked[later].state {
+            let (slot, level, given) = (*slot, *level, given.clone());
+            let results = end(t, inst, t.form.forked[later].callee, slot, (level, &given))?;
             t.form.forked[later].state = State::Over(results);
         }
     }
@@ -157,7 +154,7 @@ fn end(
     inst: &Inst,
     callee: FunctionId,
     slot: StackSlot,
-    (is_noted, given): (Value, &[Value]),
+    (level, given): (Value, &[Value]),
 ) -> Result<Vec<Value>> {
     let function = &t.form.plan.module.functions[callee];
     let span = inst.span;
@@ -166,7 +163,8 @@ fn end(
     let results = function.results.iter().map(|ty| machine(*ty)).collect::<Result<Vec<_>>>()?;
     let (noted, on) = (t.b.create_block(), t.b.create_block());
     let values: Vec<Value> = results.iter().map(|ty| t.b.append_block_param(on, *ty)).collect();
-    t.b.ins().brif(is_noted, noted, &[], on, &arguments(given));
+    let was_small = t.b.ins().icmp_imm(IntCC::UnsignedGreaterThanOrEqual, level, LEVELS);
+    t.b.ins().brif(was_small, on, &arguments(given), noted, &[]);
 
     t.b.switch_to_block(noted);
     let context = context(t);
@@ -187,6 +185,7 @@ fn end(
     let record = t.b.ins().stack_addr(types::I64, slot, 0);
     let load = |t: &mut Writer<'_, '_>, i: i32, ty| t.b.ins().load(ty, of_records(), record, forks::SLOTS + 8 * i);
     let loaded: Vec<Value> = (0..).zip(&results).map(|(i, ty)| load(t, i, *ty)).collect();
+    leave_level(t, level);
     t.b.ins().jump(on, &arguments(&loaded));
 
     t.b.switch_to_block(call_it);
@@ -194,9 +193,16 @@ fn end(
     let load = |t: &mut Writer<'_, '_>, i: i32, ty| t.b.ins().load(ty, of_records(), record, forks::SLOTS + 8 * i);
     let given: Vec<Value> = (0..).zip(&params).map(|(i, ty)| load(t, i, *ty)).collect();
     let called = invoke(t, inst, callee, &given)?;
+    leave_level(t, level);
     t.b.ins().jump(on, &arguments(&called));
     t.b.switch_to_block(on);
     Ok(values)
+}
+
+/// What was within a forked call is over.
+fn leave_level(t: &mut Writer<'_, '_>, level: Value) {
+    let context = context(t);
+    t.b.ins().store(of_context(), level, context, at::LEVEL);
 }
 
 /// `global.get`.
