@@ -8,7 +8,6 @@
 
 mod children;
 pub mod code;
-pub mod cycles;
 pub mod eval;
 pub mod io;
 pub mod print;
@@ -80,6 +79,18 @@ pub struct Known {
     pub io_error_type: Option<CtorId>,
     pub io_error_name: Option<CtorId>,
     pub io_error_inner: Option<CtorId>,
+}
+
+impl Known {
+    /// Whether a constructor ends a list or a string.
+    pub fn is_end(&self, ctor: CtorId) -> bool {
+        [self.list_nil, self.string_nil].contains(&Some(ctor))
+    }
+
+    /// Whether a constructor is an item of a list or a string, and the rest.
+    pub fn is_link(&self, ctor: CtorId) -> bool {
+        [self.list_cons, self.string_cons].contains(&Some(ctor))
+    }
 }
 
 /// The two numbers in the `magic` field of `IO/Done` and `IO/Call`: `IO/MAGIC` of the prelude.

@@ -3,13 +3,10 @@
 use super::super::flow::{Callee, Instance, Set, Site, What};
 use super::dynamic::reason;
 use super::represent::{Held, Repr};
-use super::traps::hint;
 use super::words::{FORM_BITS, Immediate, tag};
 use super::writer::{Goal, Writer};
 use super::{Unit, words};
-use crate::diag::Code;
 use crate::ir::{FunctionId, Op, Scalar, Type, ValueId};
-use crate::num::BinOp;
 use crate::span::Span;
 use crate::term::{DefId, Term, TermKind};
 
@@ -166,8 +163,7 @@ impl<'p> Writer<'_, 'p> {
         words.extend(values.into_iter().map(|value| self.hold(value, Repr::Term)));
         self.b.span = span;
         let callee = self.all.unit(unit);
-        let result = self.b.call(callee, &[Type::Term], &words)[0];
-        let result = self.checked(result, span, "this", None);
+        let result = self.checked_call(callee, &words, span, "this", &[reason::FUNCTION]);
         self.finish(Held { id: result, repr: Repr::Term }, goal)
     }
 
@@ -185,61 +181,26 @@ impl<'p> Writer<'_, 'p> {
 
     // What functions that work on any terms give: a term, or the reason why there is none.
 
-    /// Calls a function that may give a reason instead of a value.
+    /// Calls a function that may give one of these reasons instead of a value.
     pub(super) fn checked_call(
         &mut self,
         function: FunctionId,
         words: &[ValueId],
         span: Span,
         what: &str,
-        op: Option<BinOp>,
-    ) -> Held {
+        reasons: &[u32],
+    ) -> ValueId {
         let result = self.b.call(function, &[Type::Term], words)[0];
-        Held { id: self.checked(result, span, what, op), repr: Repr::Term }
-    }
-
-    /// Ends the run with the reason, if a word is one.
-    pub(super) fn checked(&mut self, word: ValueId, span: Span, what: &str, op: Option<BinOp>) -> ValueId {
-        let found = self.b.tag(word);
+        let found = self.b.tag(result);
         let immediate = self.b.u32(tag::IMMEDIATE);
         let is_immediate = self.b.op(Op::Eq, Scalar::U32, &[found, immediate]);
-        let payload = self.b.payload(word);
-        let symbol = op.map_or(String::new(), |op| format!(" `{}`", op.symbol()));
-        let reasons = [
-            (reason::NUMBER, Code::NotANumber, format!("{what} needs a number"), hint::NUMBER),
-            (reason::DIVISION, Code::DivisionByZero, "division by zero".to_owned(), hint::DIVISION),
-            (reason::MIXED, Code::MixedNumbers, "numbers of two kinds meet".to_owned(), hint::MIXED),
-            (
-                reason::UNSUPPORTED,
-                Code::UnsupportedOperation,
-                format!("numbers of this kind have no operator{symbol}"),
-                hint::UNSUPPORTED,
-            ),
-            (
-                reason::FLOAT,
-                Code::UnsupportedOperation,
-                "a float is needed, and this is an integer".to_owned(),
-                hint::FLOAT,
-            ),
-            (
-                reason::FUNCTION,
-                Code::NotAFunction,
-                "this is called, which is not a function".to_owned(),
-                hint::FUNCTION,
-            ),
-            (
-                reason::CASE,
-                Code::NoMatchingCase,
-                "a match met a function that stands for no constructor".to_owned(),
-                hint::CASE,
-            ),
-            (reason::TUPLE, Code::NotATuple, "this is not a tuple".to_owned(), hint::CASE),
-        ];
         let region = self.b.new_region(&[]);
         self.within(region, |w| {
-            for (number, code, message, hint) in reasons {
+            let payload = w.b.payload(result);
+            for number in reasons {
                 let wanted = w.b.u32(number << FORM_BITS | words::REASON);
                 let is = w.b.op(Op::Eq, Scalar::U32, &[payload, wanted]);
+                let (code, message, hint) = reason::told(*number, what);
                 w.trap_if(is, code, span, message, hint);
             }
             w.b.end(Op::Yield, &[]);
@@ -249,7 +210,7 @@ impl<'p> Writer<'_, 'p> {
         self.within(other, |w| w.b.end(Op::Yield, &[]));
         inst.regions = vec![region, other];
         self.b.push(inst, &[]);
-        word
+        result
     }
 
     /// A word, computed if it is a definition that waits to be computed.
