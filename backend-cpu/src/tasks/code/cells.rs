@@ -8,6 +8,7 @@ use crate::tasks::{context as at, heap};
 use crate::translate::{arguments, not_legal};
 use cranelift_codegen::ir::condcodes::IntCC;
 use cranelift_codegen::ir::{AliasRegion, AtomicRmwOp, BlockArg, InstBuilder, MemFlags, Type as Machine, Value, types};
+use girih_core::ir::attrs::AttrKind;
 use girih_core::ir::heap::{CELL, IMMEDIATE, LayoutId, NULL_HOLE};
 use girih_core::ir::{Def, Inst, Op, RegionId, Type, ValueId};
 
@@ -42,7 +43,7 @@ pub(super) fn operation(t: &mut Writer<'_, '_>, inst: &Inst) -> Result<()> {
         Op::CellFree => free(t, inst.operands[0]),
         Op::TermShare => {
             let word = t.get(inst.operands[0])?;
-            if may_be_cell(t, inst.operands[0]) {
+            if may_be_cell(t, inst.operands[0]) && !inst.has(AttrKind::Flat) {
                 share(t, word);
             }
             inst.results.iter().for_each(|result| t.set(*result, word));
@@ -50,7 +51,7 @@ pub(super) fn operation(t: &mut Writer<'_, '_>, inst: &Inst) -> Result<()> {
         }
         Op::TermDrop => {
             let word = t.get(inst.operands[0])?;
-            if may_be_cell(t, inst.operands[0]) {
+            if may_be_cell(t, inst.operands[0]) && !inst.has(AttrKind::Flat) {
                 drop_word(t, word);
             }
             Ok(())
