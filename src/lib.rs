@@ -22,6 +22,7 @@ mod loader;
 mod program;
 pub mod render;
 mod report;
+mod run;
 mod stack;
 
 pub use girih_core as core;
@@ -31,6 +32,7 @@ pub use girih_core::span::{Sources, Span};
 pub use girih_core::{ir, runtime};
 pub use host::SystemHost;
 pub use loader::{FileLoader, TextLoader};
-pub use program::{Outcome, Program, RunOptions, Stats};
+pub use program::{Outcome, Program};
 pub use report::Report;
+pub use run::{Choice, Executable, RunDevice, RunOptions, Stats, Tier, Work};
 pub use stack::on_big_stack;

@@ -2,42 +2,24 @@
 
 use crate::loader::{FileLoader, TextLoader};
 use crate::report::Report;
+use crate::run::{Executable, RunOptions, Stats};
 use crate::stack::on_big_stack;
 
 use girih_core::bend::loader::Loader;
 use girih_core::bend::{Compilation, Options, compile, printer};
 use girih_core::diag::{Diagnostic, Severity};
-use girih_core::ir::tasks::{self, TaskMachine};
-use girih_core::runtime::TaskOptions;
 use girih_core::term;
 use girih_core::term::code::Code;
-use girih_core::term::eval::{Limits, Machine};
-use girih_core::term::io::{Host, run_io};
-use girih_core::term::readback;
+use girih_core::term::io::Host;
 use std::path::Path;
-use std::sync::Arc;
-use std::sync::atomic::AtomicBool;
 use std::time::Instant;
 
 /// A program that was read and compiled as far as its mistakes allow.
 #[derive(Debug)]
 pub struct Program {
     compilation: Compilation,
-}
-
-/// How a program is run.
-#[derive(Clone, Debug)]
-pub struct RunOptions {
-    /// The most bytes that its data may take.
-    pub memory: u64,
-    /// Raised from outside to stop it.
-    pub interrupt: Option<Arc<AtomicBool>>,
-}
-
-impl Default for RunOptions {
-    fn default() -> RunOptions {
-        RunOptions { memory: 4 << 30, interrupt: None }
-    }
+    /// Seconds that reading and checking it took.
+    seconds: f64,
 }
 
 /// What a program gave.
@@ -47,32 +29,6 @@ pub struct Outcome {
     pub text: String,
     /// What it took.
     pub stats: Stats,
-}
-
-/// What a run took.
-#[derive(Clone, Copy, Debug, Default)]
-pub struct Stats {
-    /// Seconds from the first step to the printed value.
-    pub seconds: f64,
-    /// What the evaluator did.
-    pub machine: girih_core::term::eval::Stats,
-}
-
-impl std::fmt::Display for Stats {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        let mib = |bytes: u64| bytes as f64 / f64::from(1 << 20);
-        let m = &self.machine;
-        writeln!(f, "time:        {:.3} s", self.seconds)?;
-        writeln!(
-            f,
-            "calls:       {} ({:.1} million a second)",
-            m.calls,
-            m.calls as f64 / self.seconds.max(1e-9) / 1e6
-        )?;
-        writeln!(f, "allocated:   {} cells, {:.1} MiB", m.cells, mib(m.words * 8))?;
-        writeln!(f, "collections: {} small, {} full", m.minor_collections, m.full_collections)?;
-        write!(f, "largest:     {:.1} MiB of live data, {:.1} MiB of stack", mib(m.largest_live), mib(m.largest_stack))
-    }
 }
 
 impl Program {
@@ -88,7 +44,9 @@ impl Program {
 
     /// Reads and compiles a program from anywhere.
     pub fn load(loader: &(dyn Loader + Sync), options: &Options) -> Program {
-        Program { compilation: on_big_stack(|| compile(loader, options)) }
+        let started = Instant::now();
+        let compilation = on_big_stack(|| compile(loader, options));
+        Program { compilation, seconds: started.elapsed().as_secs_f64() }
     }
 
     /// What the compiler says: errors and warnings.
@@ -130,25 +88,24 @@ impl Program {
         compiled.map_err(|diagnostics| self.report_of(diagnostics))
     }
 
-    /// Runs the compiled program on the reference machine of the IR: slowly, and with a look at every access.
-    pub fn run_on_reference(
-        &self,
-        host: &mut (dyn Host + Send),
-        options: &RunOptions,
-        settings: &tasks::Settings,
-    ) -> Result<String, Report> {
+    /// Makes the program ready to run.
+    ///
+    /// ```
+    /// use girih::{Options, Program, RunOptions, SystemHost};
+    ///
+    /// let program = Program::from_text("sum.bend", "def main():\n  return 1 + 2\n", &Options::default());
+    /// let mut executable = program.compile(&RunOptions::default())?;
+    /// assert_eq!(executable.choice().tier, Some("direct"));
+    /// assert_eq!(executable.run(&mut SystemHost::new())?, "3");
+    /// assert!(executable.stats().seconds > 0.0);
+    /// # Ok::<(), girih::Report>(())
+    /// ```
+    ///
+    /// # Errors
+    /// If the program has errors, or cannot be run in the way that is asked for.
+    pub fn compile(&self, options: &RunOptions) -> Result<Executable, Report> {
         let program = self.core_program()?;
-        let run = || {
-            let code = Code::new(program)?;
-            let direct = girih_core::direct::compile(&code)?;
-            let tasks =
-                TaskOptions { memory: options.memory, interrupt: options.interrupt.clone(), ..TaskOptions::default() };
-            let mut runner = TaskMachine::new(&direct.module, tasks, *settings).map_err(|error| vec![error])?;
-            let limits = Limits { memory: options.memory, interrupt: options.interrupt.clone(), ..Limits::default() };
-            let mut machine = Machine::new(&code, limits);
-            girih_core::direct::run::run(&mut machine, &direct, &mut runner, host).map_err(|error| vec![error])
-        };
-        on_big_stack(run).map_err(|diagnostics| self.report_of(diagnostics))
+        Executable::new(program, self.compilation.sources.clone(), options, self.seconds)
     }
 
     /// Runs the compiled program as native code.
@@ -178,9 +135,24 @@ impl Program {
     }
 
     /// Runs the program. Its effects go through `host`.
+    ///
+    /// ```
+    /// use girih::{Options, Program, RunDevice, RunOptions, SystemHost};
+    ///
+    /// let text = "def main():\n  return [x * x for x in [1, 2, 3]]\n";
+    /// let program = Program::from_text("squares.bend", text, &Options::default());
+    /// let compiled = program.run(&mut SystemHost::new(), &RunOptions::default())?;
+    /// let oracle = RunOptions { device: RunDevice::Evaluator, ..RunOptions::default() };
+    /// assert_eq!(program.run(&mut SystemHost::new(), &oracle)?.text, compiled.text);
+    /// # Ok::<(), girih::Report>(())
+    /// ```
+    ///
+    /// # Errors
+    /// As [`compile`](Program::compile), and if the program fails, needs too much memory, or is interrupted.
     pub fn run(&self, host: &mut (dyn Host + Send), options: &RunOptions) -> Result<Outcome, Report> {
-        let program = self.core_program()?;
-        on_big_stack(|| run(program, host, options)).map_err(|diagnostics| self.report_of(diagnostics))
+        let mut executable = self.compile(options)?;
+        let text = executable.run(host)?;
+        Ok(Outcome { text, stats: executable.stats().clone() })
     }
 
     /// The core of a program without errors.
@@ -191,25 +163,4 @@ impl Program {
     fn report_of(&self, diagnostics: Vec<Diagnostic>) -> Report {
         Report { sources: self.compilation.sources.clone(), diagnostics }
     }
-}
-
-/// Runs the entry of a program, its effects, and prints its value.
-fn run(program: &term::Program, host: &mut dyn Host, options: &RunOptions) -> Result<Outcome, Vec<Diagnostic>> {
-    let code = Code::new(program)?;
-    let limits = Limits { memory: options.memory, interrupt: options.interrupt.clone(), ..Limits::default() };
-    let started = Instant::now();
-    let mut machine = Machine::new(&code, limits);
-    let text = match program.entry {
-        None => return Err(vec![]),
-        Some(entry) => evaluate(&mut machine, entry, host).map_err(|error| vec![error])?,
-    };
-    Ok(Outcome { text, stats: Stats { seconds: started.elapsed().as_secs_f64(), machine: machine.stats() } })
-}
-
-fn evaluate(machine: &mut Machine, entry: term::DefId, host: &mut dyn Host) -> Result<String, Diagnostic> {
-    let value = machine.call(entry, &[]).and_then(|value| run_io(machine, value, host));
-    // What the program has written comes before its value, and before what is said of its failure. A reader that has gone
-    // away is none of the program's mistakes.
-    let _ = host.flush(1);
-    readback::show(machine, value?)
 }

@@ -12,6 +12,7 @@ use girih_core::ir::tasks::{Settings, TaskMachine};
 use girih_core::ir::{Module, Verified};
 use libtest_mimic::{Arguments, Failed, Trial};
 use std::path::Path;
+use std::sync::Arc;
 
 /// Random kernels on each device, unless the environment says otherwise.
 const RANDOM: usize = 500;
@@ -118,31 +119,55 @@ fn faults() -> Vec<Trial> {
     trials
 }
 
-/// Functions in task form on the reference machine: as fast as it can, without holes, with forked calls in several orders, and checked.
-fn tasks() -> Vec<Trial> {
+/// A way to run functions in task form.
+type Open = dyn Fn(&Verified<Module>) -> Result<Box<dyn Runner>, Diagnostic> + Send + Sync;
+
+/// On the reference machine: as fast as it can, without holes, with forked calls in several orders, and checked. As native code: on one
+/// thread and on several, counting, without holes, and with each cell asked of the runtime.
+fn ways() -> Vec<(String, bool, Arc<Open>)> {
     let plain = Settings::default();
-    let mut ways = vec![
-        ("plain".to_owned(), TaskOptions::default(), plain),
-        ("without holes".to_owned(), TaskOptions { reuse: false, ..TaskOptions::default() }, plain),
-        ("checked".to_owned(), TaskOptions::default(), Settings { checked: true, ..plain }),
-    ];
+    let mut ways: Vec<(String, bool, Arc<Open>)> = vec![];
+    let mut reference = |name: String, options: TaskOptions, settings: Settings| {
+        let open = move |module: &Verified<Module>| -> Result<Box<dyn Runner>, Diagnostic> {
+            Ok(Box::new(TaskMachine::new(module, options.clone(), settings)?))
+        };
+        ways.push((name, settings.checked, Arc::new(open)));
+    };
+    let usual = TaskOptions::default;
+    reference("plain".to_owned(), usual(), plain);
+    reference("without holes".to_owned(), TaskOptions { reuse: false, ..usual() }, plain);
+    reference("checked".to_owned(), usual(), Settings { checked: true, ..plain });
     for seed in 1..=3 {
         let settings = Settings { seed: Some(seed), checked: seed == 3, ..plain };
-        ways.push((format!("forks in order {seed}"), TaskOptions::default(), settings));
+        reference(format!("forks in order {seed}"), usual(), settings);
     }
+    let mut native = |name: &str, options: TaskOptions| {
+        let open = move |module: &Verified<Module>| -> Result<Box<dyn Runner>, Diagnostic> {
+            Ok(Box::new(girih_cpu::tasks::open(module, &options)?))
+        };
+        ways.push((format!("native, {name}"), false, Arc::new(open)));
+    };
+    native("one thread", usual());
+    native("counting", TaskOptions { count: true, ..usual() });
+    native("without holes", TaskOptions { count: true, reuse: false, ..usual() });
+    native("careful", TaskOptions { fail_each: Some(u64::MAX), ..usual() });
+    native("two threads", TaskOptions { threads: 2, ..usual() });
+    native("five threads, counting", TaskOptions { threads: 5, count: true, ..usual() });
+    ways
+}
+
+/// Functions in task form.
+fn tasks() -> Vec<Trial> {
     let mut trials = vec![];
     for path in conform::program_files(Path::new("tests/ir/tasks")) {
-        for (way, options, settings) in ways.clone() {
+        for (way, checked, open) in ways() {
             let path = path.clone();
             trials.push(Trial::test(format!("task form of {}: {way}", path.display()), move || {
                 let program = conform::program_group(&path).map_err(|report| report.to_string())?;
                 if program.tasks.lines.is_empty() {
                     return Err("the file has no run lines of functions in task form".into());
                 }
-                let mut runner = |module: &Verified<Module>| -> Result<Box<dyn Runner>, Diagnostic> {
-                    Ok(Box::new(TaskMachine::new(module, options.clone(), settings)?))
-                };
-                let wrong = conform::run_tasks(&program.tasks, settings.checked, &mut runner);
+                let wrong = conform::run_tasks(&program.tasks, checked, &mut |module: &Verified<Module>| open(module));
                 if wrong.is_empty() { Ok(()) } else { Err(wrong.join("\n").into()) }
             }));
         }

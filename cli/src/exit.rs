@@ -13,6 +13,8 @@ pub enum Exit {
     Usage,
     /// 3: the device that was asked for is not there.
     NoDevice,
+    /// 130: Ctrl-C has ended it, as shells say of a process that SIGINT ends.
+    Interrupted,
 }
 
 impl Exit {
@@ -23,6 +25,7 @@ impl Exit {
             Exit::Failed => 1,
             Exit::Usage => 2,
             Exit::NoDevice => 3,
+            Exit::Interrupted => 130,
         }
     }
 }

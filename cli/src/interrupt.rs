@@ -1,7 +1,8 @@
-//! What stops a program from outside: Ctrl-C and `--timeout`. Both raise a flag that the evaluator and the host look at;
+//! What stops a program from outside: Ctrl-C and `--timeout`. Both raise a flag that what runs it and the host look at;
 //! a program that does not look in time (it waits for input) is ended.
 
 use crate::console::Console;
+use crate::exit::Exit;
 use girih::Code;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -10,30 +11,52 @@ use std::time::Duration;
 /// How long a program may take to notice.
 const GRACE: Duration = Duration::from_secs(1);
 
-/// Makes the flag that Ctrl-C and the end of `timeout` raise.
-pub fn flag(timeout: Option<Duration>, console: &Console) -> Arc<AtomicBool> {
-    let flag = Arc::new(AtomicBool::new(false));
-    let (raised, speaker) = (Arc::clone(&flag), *console);
-    // Without a handler, Ctrl-C ends the process at once, which is no worse than an error here would be.
-    let _ = ctrlc::set_handler(move || stop(&raised, &speaker, "the program was stopped by Ctrl-C"));
-    if let Some(timeout) = timeout {
-        let (raised, speaker) = (Arc::clone(&flag), *console);
-        std::thread::spawn(move || {
-            std::thread::sleep(timeout);
-            stop(&raised, &speaker, &format!("the program ran longer than {} seconds", timeout.as_secs_f64()));
-        });
-    }
-    flag
+/// What stops a program, and how the command ends then.
+#[derive(Clone, Debug, Default)]
+pub struct Interrupt {
+    flag: Arc<AtomicBool>,
+    by_hand: Arc<AtomicBool>,
 }
 
-/// Raises the flag, and ends the process if that does not help.
-fn stop(flag: &AtomicBool, console: &Console, why: &str) {
-    let again = flag.swap(true, Ordering::Relaxed);
-    if !again {
-        std::thread::sleep(GRACE);
+impl Interrupt {
+    /// Has the flag raised by Ctrl-C and at the end of `timeout`.
+    pub fn new(timeout: Option<Duration>, console: &Console) -> Interrupt {
+        let interrupt = Interrupt::default();
+        let (raised, speaker) = (interrupt.clone(), *console);
+        // Without a handler, Ctrl-C ends the process at once, which is no worse than an error here would be.
+        let _ = ctrlc::set_handler(move || {
+            raised.by_hand.store(true, Ordering::Relaxed);
+            raised.stop(&speaker, "the program was stopped by Ctrl-C");
+        });
+        if let Some(timeout) = timeout {
+            let (raised, speaker) = (interrupt.clone(), *console);
+            std::thread::spawn(move || {
+                std::thread::sleep(timeout);
+                raised.stop(&speaker, &format!("the program ran longer than {} seconds", timeout.as_secs_f64()));
+            });
+        }
+        interrupt
     }
-    let exit = console.fail(Code::Interrupted, why, None);
-    std::process::exit(exit.number().into());
+
+    /// The flag, for whatever is to end.
+    pub fn flag(&self) -> Arc<AtomicBool> {
+        Arc::clone(&self.flag)
+    }
+
+    /// How the command ends that has failed.
+    pub fn exit(&self) -> Exit {
+        if self.by_hand.load(Ordering::Relaxed) { Exit::Interrupted } else { Exit::Failed }
+    }
+
+    /// Raises the flag, and ends the process if that does not help.
+    fn stop(&self, console: &Console, why: &str) {
+        let again = self.flag.swap(true, Ordering::Relaxed);
+        if !again {
+            std::thread::sleep(GRACE);
+        }
+        console.fail(Code::Interrupted, why, None);
+        std::process::exit(self.exit().number().into());
+    }
 }
 
 /// Reads `--timeout`.

@@ -11,6 +11,7 @@ mod interrupt;
 mod launch;
 mod memory;
 mod optimizations;
+mod progress;
 mod verbs;
 mod warnings;
 

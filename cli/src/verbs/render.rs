@@ -2,7 +2,8 @@
 
 use crate::console::Console;
 use crate::exit::Exit;
-use crate::{device, interrupt, memory};
+use crate::interrupt::{self, Interrupt};
+use crate::{device, memory};
 use clap::Args;
 use girih::Report;
 use girih::render::{Output, RenderOptions, Shader, Size, times};
@@ -76,24 +77,24 @@ impl Render {
         if let Err(exit) = self.device.check(console) {
             return exit;
         }
-        match self.draw(console) {
+        let interrupt = Interrupt::new(self.timeout, console);
+        match self.draw(&interrupt, console) {
             Ok(()) => Exit::Ok,
             Err(report) => {
                 console.report(&report);
-                Exit::Failed
+                interrupt.exit()
             }
         }
     }
 
-    fn draw(&self, console: &Console) -> Result<(), Report> {
-        let interrupt = interrupt::flag(self.timeout, console);
+    fn draw(&self, interrupt: &Interrupt, console: &Console) -> Result<(), Report> {
         let shader = Shader::open(&self.file)?;
         console.report(shader.warnings());
         let mut renderer = shader.renderer(&RenderOptions {
             size: self.size,
             threads: self.threads,
             memory: self.memory.unwrap_or_else(memory::default_limit),
-            interrupt: Some(interrupt),
+            interrupt: Some(interrupt.flag()),
         })?;
         let path = self.output.clone().unwrap_or_else(|| default_output(&self.file));
         let animated = path.extension().is_some_and(|e| e.eq_ignore_ascii_case("gif"));

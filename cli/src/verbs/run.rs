@@ -5,11 +5,14 @@ use crate::exit::Exit;
 use crate::optimizations::{self, Optimization};
 use crate::verbs::kernel;
 use crate::warnings::WarningFlags;
-use crate::{device, interrupt, memory};
+use crate::interrupt::{self, Interrupt};
+use crate::progress::{Progress, Watched};
+use crate::{device, memory};
 use clap::{Args, ValueEnum};
 use girih::render::Shader;
-use girih::{Code, Options, Outcome, Program, RunOptions, Stats, SystemHost, WarningLevels};
+use girih::{Code, Executable, Options, Program, Report, RunDevice, RunOptions, SystemHost, Tier, WarningLevels, Work};
 use serde_json::{Value, json};
+use std::num::NonZeroUsize;
 use std::path::PathBuf;
 use std::time::Duration;
 
@@ -19,6 +22,8 @@ Examples:
   girih run add.bend 3 +4 '[1, 2]'      `main` is applied to the arguments
   girih run loop.bend --timeout 5       stops it after five seconds
   girih run sort.bend --stats           says how long it took and what it needed
+  girih run sort.bend --threads 1       runs it on one core; all cores are used without this
+  girih run sort.bend --device evaluator    evaluates it without compiling it, slowly
   girih run add.gir::add --arg x=@x.npy --arg y='zeros(f32,1024):y.npy' --arg n=1024
                                         launches a kernel of the IR on the best device";
 
@@ -34,7 +39,7 @@ pub struct Run {
     /// Start at this definition instead of `main`
     #[arg(short, long, visible_alias = "entry", value_name = "NAME")]
     entrypoint: Option<String>,
-    /// Say how long it took, how many steps, how much memory
+    /// Say how long it took to compile and to run, and how much memory it needed
     #[arg(short, long)]
     stats: bool,
     /// Print the result on lines of its own
@@ -43,18 +48,23 @@ pub struct Run {
     /// Accepted for compatibility with `bend`: values here have no duplications to be shown
     #[arg(short, hide = true)]
     linear: bool,
-    /// The most memory that the program's data may take, for example 512M or 4G [default: 3/4 of the machine's]
+    /// The most memory for the program's data, and for its nested calls, for example 512M or 4G [default: 3/4
+    /// of the machine's, and 4G at most for nested calls]
     #[arg(long, value_name = "SIZE", value_parser = memory::parse_size)]
     memory: Option<u64>,
     /// Stop the program after this many seconds
     #[arg(long, value_name = "SECONDS", value_parser = interrupt::seconds)]
     timeout: Option<Duration>,
-    /// Where to run it: auto, cpu; for kernels also interpreter, wgpu:N, cuda:N
+    /// How many threads run it [default: as many as there are cores]
+    #[arg(long, value_name = "N")]
+    threads: Option<NonZeroUsize>,
+    /// Where to run it: auto; cpu, native code on all cores; evaluator, which says what programs mean;
+    /// interpreter, the reference machine; for kernels also wgpu:N, cuda:N
     #[arg(long, value_name = "DEVICE", default_value = "auto", value_parser = device::parse)]
     device: device::Device,
-    /// How to run it
+    /// How to compile it
     #[arg(long, value_name = "TIER", default_value = "auto")]
-    tier: Tier,
+    tier: TierName,
     #[command(flatten)]
     warnings: WarningFlags,
     /// Switches of `bend`: `no-type-check` leaves types unchecked, the others have no effect here
@@ -64,15 +74,25 @@ pub struct Run {
     launch: kernel::Launch,
 }
 
-/// How a program is run.
+/// How a program is compiled.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-enum Tier {
+enum TierName {
     /// The best that can run the program
     Auto,
-    /// By value, without interaction nets
+    /// By value; what needs interaction nets is refused
     Direct,
-    /// As an interaction net
+    /// As an interaction net, which this version cannot
     Net,
+}
+
+impl From<TierName> for Tier {
+    fn from(name: TierName) -> Tier {
+        match name {
+            TierName::Auto => Tier::Auto,
+            TierName::Direct => Tier::Direct,
+            TierName::Net => Tier::Net,
+        }
+    }
 }
 
 impl Run {
@@ -95,17 +115,16 @@ impl Run {
                 Some(hint),
             );
         }
-        if let Err(exit) = self.device.check(console) {
-            return exit;
+        match self.program(console) {
+            Ok(()) => Exit::Ok,
+            Err(exit) => exit,
         }
-        if self.tier == Tier::Net {
-            let hint = "leave `--tier` out: programs without superpositions need no nets";
-            return console.fail(Code::NeedsNets, "this version has no net tier", Some(hint));
-        }
-        let interrupt = interrupt::flag(self.timeout, console);
-        let started = std::time::Instant::now();
+    }
+
+    fn program(&self, console: &Console) -> Result<(), Exit> {
+        let device = self.device.for_programs(console)?;
+        let interrupt = Interrupt::new(self.timeout, console);
         let program = Program::open(&self.file, &self.options());
-        console.detail(|| format!("compiled in {:.1} ms", started.elapsed().as_secs_f64() * 1e3));
         let report = program.report();
         console.report(&report);
         if program.check().is_err() {
@@ -114,40 +133,55 @@ impl Run {
                 console
                     .note(&format!("This file is an image shader: `girih render {}` draws it.", self.file.display()));
             }
-            return Exit::Failed;
+            return Err(Exit::Failed);
         }
-        let limits = RunOptions {
-            memory: self.memory.unwrap_or_else(memory::default_limit),
-            interrupt: Some(interrupt.clone()),
+        let failed = |report: Report| {
+            console.report(&report);
+            interrupt.exit()
         };
-        let mut host = SystemHost::new().interrupted_by(interrupt);
+        let mut executable = program.compile(&self.run_options(device, &interrupt)).map_err(failed)?;
+        console.detail(|| format!("compiled in {:.1} ms", executable.stats().compile_seconds * 1e3));
+        console.detail(|| executable.choice().to_string());
+        let mut host = SystemHost::new().interrupted_by(interrupt.flag());
         if console.json() {
             host = host.with_stdout(console::output_objects());
         }
-        match program.run(&mut host, &limits) {
-            Ok(outcome) => {
-                self.print(&outcome, console);
-                Exit::Ok
-            }
-            Err(report) => {
-                console.report(&report);
-                Exit::Failed
-            }
+        let mut host = Watched { host, progress: Progress::start(console) };
+        let result = executable.run(&mut host);
+        drop(host);
+        match &result {
+            Ok(text) => self.print(text, &executable, console),
+            Err(report) => console.report(report),
+        }
+        if self.stats {
+            console.note(&executable.stats().to_string());
+        }
+        result.map(|_| ()).map_err(|_| interrupt.exit())
+    }
+
+    fn run_options(&self, device: RunDevice, interrupt: &Interrupt) -> RunOptions {
+        let memory = self.memory.unwrap_or_else(memory::default_limit);
+        let most = if self.memory.is_some() { u64::MAX } else { RunOptions::default().stack };
+        RunOptions {
+            tier: self.tier.into(),
+            device,
+            memory,
+            stack: memory.min(most),
+            threads: self.threads,
+            interrupt: Some(interrupt.flag()),
+            ..RunOptions::default()
         }
     }
 
-    fn print(&self, outcome: &Outcome, console: &Console) {
+    fn print(&self, text: &str, executable: &Executable, console: &Console) {
         let gap = if self.pretty { "\n" } else { " " };
-        console.result(&format!("Result:{gap}{}", outcome.text), || {
-            let mut object = json!({"kind": "result", "text": outcome.text});
+        console.result(&format!("Result:{gap}{text}"), || {
+            let mut object = json!({"kind": "result", "text": text});
             if self.stats {
-                object["stats"] = stats_json(&outcome.stats);
+                object["stats"] = stats_json(executable);
             }
             object
         });
-        if self.stats {
-            console.note(&outcome.stats.to_string());
-        }
     }
 
     fn options(&self) -> Options {
@@ -164,16 +198,40 @@ impl Run {
     }
 }
 
-fn stats_json(stats: &Stats) -> Value {
-    let machine = &stats.machine;
-    json!({
+fn stats_json(executable: &Executable) -> Value {
+    let (stats, choice) = (executable.stats(), executable.choice());
+    let mut object = json!({
+        "device": choice.device,
+        "tier": choice.tier,
+        "threads": stats.threads,
+        "compile_seconds": stats.compile_seconds,
         "seconds": stats.seconds,
-        "calls": machine.calls,
-        "cells": machine.cells,
-        "allocated_bytes": machine.words * 8,
-        "minor_collections": machine.minor_collections,
-        "full_collections": machine.full_collections,
-        "largest_live_bytes": machine.largest_live,
-        "largest_stack_bytes": machine.largest_stack,
-    })
+    });
+    let work = match &stats.work {
+        Work::Compiled(work) => json!({
+            "allocated": work.allocated,
+            "reused": work.reused,
+            "freed": work.freed,
+            "live": work.live,
+            "most_live": work.most_live,
+            "live_bytes": work.live_bytes,
+            "most_bytes": work.most_bytes,
+            "forks": work.forks,
+            "steals": work.steals,
+            "calls": work.calls,
+        }),
+        Work::Evaluated(work) => json!({
+            "calls": work.calls,
+            "cells": work.cells,
+            "allocated_bytes": work.words * 8,
+            "minor_collections": work.minor_collections,
+            "full_collections": work.full_collections,
+            "largest_live_bytes": work.largest_live,
+            "largest_stack_bytes": work.largest_stack,
+        }),
+    };
+    if let (Value::Object(object), Value::Object(work)) = (&mut object, work) {
+        object.extend(work);
+    }
+    object
 }

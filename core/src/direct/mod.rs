@@ -6,6 +6,7 @@
 //! without a tag, a function that is known is called directly. Whatever is not certain is decided when the program runs.
 //! No program is refused for its types: only superpositions, scopeless variables and nets are left to the net tier.
 
+pub mod data;
 pub mod flow;
 pub mod lower;
 pub mod math;

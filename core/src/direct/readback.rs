@@ -2,15 +2,14 @@
 //!
 //! Nothing here recurses on the native stack: data may be as deep as it likes.
 
+use super::data::{broken, immediate_number, unboxed};
 use super::flow::{Callee, LambdaRef, What};
 use super::lower::represent::Repr;
 use super::lower::words::{Immediate, tag};
 use super::lower::{Direct, Meaning};
-use crate::diag::{Code as ErrorCode, Diagnostic};
+use crate::diag::Diagnostic;
 use crate::ir::heap;
-use crate::num::{Num, NumKind};
 use crate::runtime::Runner;
-use crate::span::Span;
 use crate::term::eval::{Machine, Value};
 
 /// A cell whose fields are being read.
@@ -64,7 +63,7 @@ fn field(runner: &dyn Runner, open: &[Open<'_>]) -> Result<Next, Diagnostic> {
     let top = open.last().ok_or_else(broken)?;
     let position = top.done.len();
     let word = runner.field(top.cell, position);
-    let number = |kind| Next::Value(Value::from(number(kind, word)));
+    let number = |kind| Next::Value(Value::from(unboxed(kind, word)));
     Ok(match top.meaning {
         Meaning::Boxed(kind) => number(*kind),
         Meaning::Shape { fields, .. } => match fields.get(position).ok_or_else(broken)? {
@@ -74,28 +73,14 @@ fn field(runner: &dyn Runner, open: &[Open<'_>]) -> Result<Next, Diagnostic> {
     })
 }
 
-/// A number as the IR holds it.
-fn number(kind: NumKind, bits: u32) -> Num {
-    match kind {
-        NumKind::U24 => Num::U24(bits),
-        NumKind::I24 => Num::I24(bits as i32),
-        NumKind::F24 => Num::F24(f32::from_bits(bits)),
-        NumKind::U32 => Num::U32(bits),
-        NumKind::I32 => Num::I32(bits as i32),
-        NumKind::F32 => Num::F32(f32::from_bits(bits)),
-    }
-}
-
 /// The value of a word that is no cell; none for a cell.
 fn small(machine: &mut Machine, direct: &Direct, word: u32) -> Result<Option<Value>, Diagnostic> {
-    let payload = heap::payload(word);
-    let number = |kind| Ok(Some(Value::from(Num::from_bits(kind, payload))));
+    if let Some(number) = immediate_number(word) {
+        return Ok(Some(number.into()));
+    }
     match heap::tag(word) {
-        tag::U24 => number(NumKind::U24),
-        tag::I24 => number(NumKind::I24),
-        tag::F24 => number(NumKind::F24),
         tag::IMMEDIATE => {
-            let immediate = Immediate::of(payload, &direct.tables).ok_or_else(broken)?;
+            let immediate = Immediate::of(heap::payload(word), &direct.tables).ok_or_else(broken)?;
             Ok(Some(match immediate {
                 Immediate::Era => Value::ERA,
                 Immediate::Unit(ctor) => machine.ctor(ctor, &[])?,
@@ -136,9 +121,4 @@ fn whole(machine: &mut Machine, meaning: &Meaning, fields: &[Value]) -> Result<V
             machine.given(function, args)
         }
     }
-}
-
-fn broken() -> Diagnostic {
-    Diagnostic::new(ErrorCode::Internal, Span::NONE, "the compiled program gave a word that means nothing")
-        .hint("please report it with the program")
 }

@@ -1,15 +1,19 @@
 //! A compiled program on a [`Runner`]: its value, its effects, its faults as errors of the program.
 
+use super::data::{Datum, Words, broken};
 use super::lower::Direct;
+use super::lower::words::Immediate;
 use super::readback;
 use crate::diag::Diagnostic;
 use crate::runtime::{Fault, Runner};
 use crate::term::eval::Machine;
 use crate::term::io::{Host, run_io};
-use crate::term::readback::show;
+use crate::term::readback::show_with;
+use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
 
 /// Computes the entry of a program, performs the effects that its value asks for, and prints what is left. The `machine` has the
-/// same program; it performs the effects.
+/// same program; it prints, and runs nothing.
 ///
 /// # Errors
 /// If the program fails, needs too much memory, or is interrupted.
@@ -18,14 +22,29 @@ pub fn run(
     direct: &Direct,
     runner: &mut dyn Runner,
     host: &mut dyn Host,
+    interrupt: Option<Arc<AtomicBool>>,
 ) -> Result<String, Diagnostic> {
-    let words = runner.call(direct.entry, &[]).map_err(|fault| diagnostic(direct, &fault))?;
-    let word = words.first().copied().unwrap_or_default();
-    let value = readback::value(machine, direct, runner, word);
-    runner.drop(word);
-    let value = run_io(machine, value?, host);
+    let code = machine.code().clone();
+    let mut words = Words { program: code.program(), direct, runner, interrupt };
+    let value = words.call(direct.entry, &[]).and_then(|word| run_io(&mut words, Datum::Word(word), host));
+    // What the program has written comes before its value, and before what is said of its failure. A reader that has gone
+    // away is none of the program's mistakes.
     let _ = host.flush(1);
-    show(machine, value?)
+    let Datum::Word(word) = value? else { return Err(broken()) };
+    let value = readback::value(machine, direct, words.runner, word)?;
+    let text = show_with(machine, value, &mut |machine, def| {
+        let waiting = Immediate::Definition(def).word();
+        let word = words.call(direct.force, &[waiting])?;
+        if word == waiting {
+            return Err(broken());
+        }
+        let value = readback::value(machine, direct, words.runner, word)?;
+        words.runner.drop(word);
+        machine.supply(def, value);
+        Ok(())
+    })?;
+    words.runner.drop(word);
+    Ok(text)
 }
 
 /// A fault of a run in terms of the program.

@@ -26,6 +26,8 @@ pub enum Fault {
     Stack {
         /// How many bytes.
         limit: u64,
+        /// A function that was being called, if the runner can tell; it is one of those that call each other.
+        function: Option<FunctionId>,
     },
     /// The run was told to stop.
     Interrupted,
@@ -49,12 +51,15 @@ impl Fault {
                 let message = format!("out of memory: what is live takes more than {} MiB", mib(limit));
                 Diagnostic::new(Code::OutOfMemory, Span::NONE, message).hint("allow more with `--memory`")
             }
-            Fault::Stack { limit } => {
-                let message = format!("calls are nested so deeply that they take more than {} MiB", mib(limit));
-                Diagnostic::new(Code::TooManyCalls, Span::NONE, message)
-                    .hint("look for a recursion that never ends, or make the last step of a function a call")
+            Fault::Stack { limit, function } => {
+                let function = function.and_then(|id| module.functions.get(id));
+                let span = function.map_or(Span::NONE, |f| f.span);
+                let name = function.map_or(String::new(), |f| format!(", those of `{}` among them", f.name));
+                let message = format!("nested calls take more than {} MiB{name}", mib(limit));
+                let hint = "look for a recursion that never ends, make the last step of a function a call, or allow more with `--memory`";
+                Diagnostic::new(Code::TooManyCalls, span, message).hint(hint)
             }
-            Fault::Interrupted => Diagnostic::new(Code::Interrupted, Span::NONE, "stopped"),
+            Fault::Interrupted => Diagnostic::new(Code::Interrupted, Span::NONE, "the program was stopped"),
             Fault::Device(diagnostic) => diagnostic.clone(),
         }
     }

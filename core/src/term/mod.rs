@@ -82,6 +82,18 @@ pub struct Known {
     pub io_error_inner: Option<CtorId>,
 }
 
+impl Known {
+    /// Whether a constructor ends a list or a string.
+    pub fn is_end(&self, ctor: CtorId) -> bool {
+        [self.list_nil, self.string_nil].contains(&Some(ctor))
+    }
+
+    /// Whether a constructor is an item of a list or a string, and the rest.
+    pub fn is_link(&self, ctor: CtorId) -> bool {
+        [self.list_cons, self.string_cons].contains(&Some(ctor))
+    }
+}
+
 /// The two numbers in the `magic` field of `IO/Done` and `IO/Call`: `IO/MAGIC` of the prelude.
 pub const IO_MAGIC: (u32, u32) = (0xD0_CA11, 0xFF_1FF1);
 

@@ -27,7 +27,7 @@ mod traps;
 pub mod words;
 mod writer;
 
-use super::flow::{Callee, Flow, Instance, LambdaRef, Set, ShapeId, What};
+use super::flow::{Callee, Flow, Instance, LambdaRef, Set, ShapeId, Site, What};
 use crate::diag::Diagnostic;
 use crate::idx::IndexVec;
 use crate::ir::heap::{GlobalId, LayoutId};
@@ -59,6 +59,17 @@ pub struct Direct {
     pub traps: Vec<Trap>,
     /// What the words of its heap mean.
     pub tables: Tables,
+    /// What the host can make.
+    pub host: HostCells,
+}
+
+/// The layouts of cells that the host makes when it answers: those that the program may get.
+#[derive(Clone, Debug, Default)]
+pub struct HostCells {
+    /// Of constructors with fields.
+    pub ctors: HashMap<CtorId, LayoutId>,
+    /// Of pairs.
+    pub pair: Option<LayoutId>,
 }
 
 /// What words of the heap mean.
@@ -191,10 +202,11 @@ pub fn lower(program: &Program, flow: &Flow) -> Result<Direct, Vec<Diagnostic>> 
     let entry = lowering.unit(Unit::Entry);
     let apply = lowering.unit(Unit::Apply(1));
     let force = lowering.unit(Unit::Force);
+    let host = lowering.host_cells();
     lowering.write_all();
     lowering.library.finish(&mut lowering.module);
     let Lowering { module, traps, tables, .. } = lowering;
-    Ok(Direct { module: verify(module)?, entry, apply, force, traps: traps.all(), tables })
+    Ok(Direct { module: verify(module)?, entry, apply, force, traps: traps.all(), tables, host })
 }
 
 impl<'p> Lowering<'p> {
@@ -461,6 +473,17 @@ impl<'p> Lowering<'p> {
     fn layout(&mut self, name: String, fields: Vec<Type>, meaning: Meaning) -> LayoutId {
         self.tables.layouts.push(meaning);
         self.module.layouts.push(crate::ir::heap::Layout { name: name.into(), span: Span::NONE, fields })
+    }
+
+    /// The layouts of what the host makes.
+    fn host_cells(&mut self) -> HostCells {
+        let flow: &'p Flow = self.flow;
+        let made = self.program.ctors.ids().filter_map(|ctor| Some((ctor, flow.shape(Site::HostCtor(ctor))?)));
+        let made: Vec<(CtorId, ShapeId)> = made.collect();
+        HostCells {
+            ctors: made.into_iter().map(|(ctor, shape)| (ctor, self.shape(shape))).collect(),
+            pair: flow.shape(Site::HostPair).map(|shape| self.shape(shape)),
+        }
     }
 
     /// The number of a lambda that captures nothing.

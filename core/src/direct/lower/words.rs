@@ -52,6 +52,11 @@ pub enum Immediate {
 /// The form of words that say why there is no value (see `dynamic::reason`); they are never seen by a program.
 pub const REASON: u32 = 7;
 
+/// Whether a word says why there is no value.
+pub fn is_reason(word: u32) -> bool {
+    word & ((1 << (3 + FORM_BITS)) - 1) == REASON << 3 | tag::IMMEDIATE
+}
+
 /// Bits of the payload that say which form an immediate has.
 pub const FORM_BITS: u32 = 3;
 

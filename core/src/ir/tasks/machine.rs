@@ -273,9 +273,13 @@ impl TaskMachine {
         code.map(|code| code.slots).ok_or_else(|| self.not_ready(function))
     }
 
+    fn too_deep(&self) -> Fault {
+        Fault::Stack { limit: self.options.stack, function: Some(self.current.function) }
+    }
+
     /// Makes place for the values of a frame and puts the arguments, which are in `scratch`, there.
     fn open_frame(&mut self, base: usize, slots: usize) -> Result<(), Fault> {
-        let short = Fault::Stack { limit: self.options.stack };
+        let short = self.too_deep();
         let bytes = (base + slots) * size_of::<u64>() + self.callers.len() * size_of::<Frame>();
         let more = (base + slots).saturating_sub(self.values.len());
         if bytes as u64 > self.options.stack || self.values.try_reserve(more).is_err() {
@@ -293,7 +297,7 @@ impl TaskMachine {
         let base = self.values.len();
         let slots = self.slots(function)?;
         if self.callers.try_reserve(1).is_err() {
-            return Err(Fault::Stack { limit: self.options.stack });
+            return Err(self.too_deep());
         }
         self.callers.push(self.current);
         self.open_frame(base, slots)?;
@@ -447,8 +451,8 @@ impl TaskMachine {
         self.values.clear();
         self.callers.clear();
         let slots = self.slots(function)?;
-        self.open_frame(0, slots)?;
         self.current = Frame { function, next: 0, base: 0, target: Target::Host };
+        self.open_frame(0, slots)?;
         self.run()?;
         let results: Vec<u32> = self.scratch.iter().map(|value| *value as u32).collect();
         for (word, _) in results.iter().zip(gives).filter(|(_, gives)| *gives) {

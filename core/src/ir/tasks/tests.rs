@@ -82,7 +82,8 @@ fn forks_are_counted_and_run_once_in_any_order() {
 fn stack_time_and_patience_end() {
     let options = TaskOptions { stack: 1 << 20, ..TaskOptions::default() };
     let mut small = machine(CALLS, options, Settings::default());
-    assert!(matches!(call(&mut small, "deep", &[1_000_000]), Err(Fault::Stack { limit: 1_048_576 })));
+    let deep = call(&mut small, "deep", &[1_000_000]);
+    assert!(matches!(deep, Err(Fault::Stack { limit: 1_048_576, function: Some(_) })), "{deep:?}");
 
     // A tail call takes no stack, however small it is.
     let options = TaskOptions { stack: 1 << 10, ..TaskOptions::default() };

@@ -211,6 +211,14 @@ impl Machine {
         }
     }
 
+    /// The value of a definition without parameters, which was computed elsewhere.
+    pub fn supply(&mut self, def: DefId, value: Value) {
+        if let Some(Global::Waiting) = self.global(def) {
+            self.globals[def] = Global::Done(value.0);
+            self.done.push(def);
+        }
+    }
+
     /// Keeps a value valid while code runs.
     pub fn keep(&mut self, value: Value) -> Root {
         let root = Root { word: Arc::new(Mutex::new(value.0)) };

@@ -17,6 +17,9 @@ use crate::term::cycles::on_cycle;
 use crate::term::eval::{Machine, Value};
 use crate::term::{Body, DefId, Program};
 
+/// Computes a definition without parameters, and has the machine know its value.
+pub type Compute<'c> = dyn FnMut(&mut Machine, DefId) -> Result<(), Diagnostic> + 'c;
+
 /// The text of a value.
 ///
 /// Definitions without parameters that stand in the value are computed first (unless they are recursive: these are shown
@@ -25,9 +28,17 @@ use crate::term::{Body, DefId, Program};
 /// # Errors
 /// If computing such a definition fails, as any evaluation may.
 pub fn show(machine: &mut Machine, value: Value) -> Result<String, Diagnostic> {
+    show_with(machine, value, &mut |machine, def| machine.call(def, &[]).map(|_| ()))
+}
+
+/// As [`show`]; what is still to be computed is computed by `compute`, after which the machine [knows](Machine::computed) it.
+///
+/// # Errors
+/// If `compute` fails.
+pub fn show_with(machine: &mut Machine, value: Value, compute: &mut Compute<'_>) -> Result<String, Diagnostic> {
     let code = machine.code().clone();
     let recursive = on_cycle(&references(code.program()));
-    let value = settle::settle(machine, &recursive, value)?;
+    let value = settle::settle(machine, &recursive, value, compute)?;
     Ok(write::write(&code, machine, &recursive, value))
 }
 

@@ -1,5 +1,6 @@
 //! Computes the definitions that stand in a value and have not been inspected yet, so that it can be shown.
 
+use super::Compute;
 use crate::diag::Diagnostic;
 use crate::idx::IndexVec;
 use crate::term::DefId;
@@ -14,6 +15,7 @@ pub(super) fn settle(
     machine: &mut Machine,
     recursive: &IndexVec<DefId, bool>,
     value: Value,
+    compute: &mut Compute<'_>,
 ) -> Result<Value, Diagnostic> {
     let root = machine.keep(value);
     loop {
@@ -22,7 +24,7 @@ pub(super) fn settle(
             return Ok(machine.value(&root));
         }
         for def in waiting {
-            machine.call(def, &[])?;
+            compute(machine, def)?;
         }
     }
 }

@@ -7,7 +7,7 @@ use std::sync::atomic::AtomicBool;
 use super::{Limits, Machine, program, show};
 use crate::diag::{Code, Diagnostic};
 use crate::term::code;
-use crate::term::io::{Host, Whence, run_io};
+use crate::term::io::{Host, Whence};
 
 /// What the program does with the answer of one call.
 const CALLS: &str = "
@@ -68,7 +68,7 @@ fn perform(
     let mut host = Script { answers: answers.into(), ..Script::default() };
     let value = machine.call(program.entry.expect("main"), &[]);
     let value =
-        value.and_then(|value| run_io(&mut machine, value, &mut host)).and_then(|value| show(&mut machine, value));
+        value.and_then(|value| machine.run_io(value, &mut host)).and_then(|value| show(&mut machine, value));
     (value, host.asked)
 }
 

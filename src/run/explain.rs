@@ -1,0 +1,214 @@
+//! Errors of compiled programs, with the calls that led there and the values that were met.
+//!
+//! Compiled code keeps neither. So the evaluator goes the same way again, with the answers that the host gave the first time, and
+//! nothing is written twice. If it does not get there soon, the error is told as the compiled code knows it.
+
+use girih_core::diag::{Code as ErrorCode, Diagnostic};
+use girih_core::term::DefId;
+use girih_core::term::code::Code;
+use girih_core::term::eval::{Limits, Machine};
+use girih_core::term::io::{Host, Whence};
+use girih_core::term::readback;
+use std::collections::VecDeque;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::mpsc::{RecvTimeoutError, channel};
+use std::time::Duration;
+
+/// How long the evaluator may take.
+const PATIENCE: Duration = Duration::from_secs(1);
+/// How much may have been answered: effects, and the bytes that were read.
+const MOST_ANSWERED: usize = 1 << 20;
+
+/// What the host answered.
+pub(super) enum Answer {
+    Nothing,
+    Number(u64),
+    Bytes(Vec<u8>),
+    Error(i32),
+}
+
+/// A host that remembers what it answered.
+pub(super) struct Recorder<'h> {
+    host: &'h mut dyn Host,
+    /// None if it was too much, or is not wanted.
+    log: Option<VecDeque<Answer>>,
+    size: usize,
+}
+
+impl<'h> Recorder<'h> {
+    pub fn new(host: &'h mut dyn Host, wanted: bool) -> Recorder<'h> {
+        Recorder { host, log: wanted.then(VecDeque::new), size: 0 }
+    }
+
+    /// All answers, if they were few enough.
+    pub fn log(self) -> Option<VecDeque<Answer>> {
+        self.log
+    }
+
+    fn remember(&mut self, size: usize, answer: impl FnOnce() -> Answer) {
+        self.size += 1 + size;
+        match &mut self.log {
+            Some(log) if self.size <= MOST_ANSWERED => log.push_back(answer()),
+            Some(_) => self.log = None,
+            None => {}
+        }
+    }
+
+    fn done(&mut self, result: Result<(), i32>) -> Result<(), i32> {
+        self.remember(0, || result.map_or_else(Answer::Error, |()| Answer::Nothing));
+        result
+    }
+}
+
+impl Host for Recorder<'_> {
+    fn open(&mut self, path: &str, mode: &str) -> Result<u32, i32> {
+        let result = self.host.open(path, mode);
+        self.remember(0, || result.map_or_else(Answer::Error, |file| Answer::Number(file.into())));
+        result
+    }
+
+    fn close(&mut self, file: u32) -> Result<(), i32> {
+        let result = self.host.close(file);
+        self.done(result)
+    }
+
+    fn read(&mut self, file: u32, count: usize) -> Result<Vec<u8>, i32> {
+        let result = self.host.read(file, count);
+        let size = result.as_ref().map_or(0, Vec::len);
+        self.remember(size, || result.clone().map_or_else(Answer::Error, Answer::Bytes));
+        result
+    }
+
+    fn write(&mut self, file: u32, bytes: &[u8]) -> Result<(), i32> {
+        let result = self.host.write(file, bytes);
+        self.done(result)
+    }
+
+    fn flush(&mut self, file: u32) -> Result<(), i32> {
+        let result = self.host.flush(file);
+        self.done(result)
+    }
+
+    fn seek(&mut self, file: u32, offset: i64, from: Whence) -> Result<(), i32> {
+        let result = self.host.seek(file, offset, from);
+        self.done(result)
+    }
+
+    fn now(&mut self) -> u64 {
+        let now = self.host.now();
+        self.remember(0, || Answer::Number(now));
+        now
+    }
+
+    fn sleep(&mut self, nanoseconds: u64) {
+        self.host.sleep(nanoseconds);
+    }
+}
+
+/// A host that answers as another one did, and does nothing. Where it has no answer, it answers with an error.
+struct Replay {
+    log: VecDeque<Answer>,
+}
+
+impl Replay {
+    fn number(&mut self) -> Result<u64, i32> {
+        match self.log.pop_front() {
+            Some(Answer::Number(number)) => Ok(number),
+            Some(Answer::Error(error)) => Err(error),
+            Some(Answer::Nothing | Answer::Bytes(_)) | None => Err(0),
+        }
+    }
+
+    fn nothing(&mut self) -> Result<(), i32> {
+        match self.log.pop_front() {
+            Some(Answer::Nothing) => Ok(()),
+            Some(Answer::Error(error)) => Err(error),
+            Some(Answer::Number(_) | Answer::Bytes(_)) | None => Err(0),
+        }
+    }
+}
+
+impl Host for Replay {
+    fn open(&mut self, _path: &str, _mode: &str) -> Result<u32, i32> {
+        self.number().map(|file| file as u32)
+    }
+
+    fn close(&mut self, _file: u32) -> Result<(), i32> {
+        self.nothing()
+    }
+
+    fn read(&mut self, _file: u32, _count: usize) -> Result<Vec<u8>, i32> {
+        match self.log.pop_front() {
+            Some(Answer::Bytes(bytes)) => Ok(bytes),
+            Some(Answer::Error(error)) => Err(error),
+            Some(Answer::Number(_) | Answer::Nothing) | None => Err(0),
+        }
+    }
+
+    fn write(&mut self, _file: u32, _bytes: &[u8]) -> Result<(), i32> {
+        self.nothing()
+    }
+
+    fn flush(&mut self, _file: u32) -> Result<(), i32> {
+        self.nothing()
+    }
+
+    fn seek(&mut self, _file: u32, _offset: i64, _from: Whence) -> Result<(), i32> {
+        self.nothing()
+    }
+
+    fn now(&mut self) -> u64 {
+        self.number().unwrap_or(0)
+    }
+
+    fn sleep(&mut self, _nanoseconds: u64) {}
+}
+
+/// Whether an error is one that the evaluator can tell more about.
+fn is_explained(code: ErrorCode) -> bool {
+    use ErrorCode::{
+        DivisionByZero, MixedNumbers, NoMatchingCase, NotAFunction, NotANumber, NotATuple, SelfDependent,
+        UnsupportedOperation,
+    };
+    [
+        DivisionByZero,
+        MixedNumbers,
+        NoMatchingCase,
+        NotAFunction,
+        NotANumber,
+        NotATuple,
+        SelfDependent,
+        UnsupportedOperation,
+    ]
+    .contains(&code)
+}
+
+/// The error as the evaluator tells it, if it finds the same one.
+pub(super) fn explain(
+    code: &Code,
+    entry: DefId,
+    memory: u64,
+    log: VecDeque<Answer>,
+    error: Diagnostic,
+) -> Diagnostic {
+    if !is_explained(error.code) {
+        return error;
+    }
+    let stop = Arc::new(AtomicBool::new(false));
+    let limits = Limits { memory, interrupt: Some(Arc::clone(&stop)), ..Limits::default() };
+    let mut machine = Machine::new(code, limits);
+    let (done, waiting) = channel::<()>();
+    let found = std::thread::scope(|scope| {
+        scope.spawn(move || {
+            if waiting.recv_timeout(PATIENCE) == Err(RecvTimeoutError::Timeout) {
+                stop.store(true, Ordering::Relaxed);
+            }
+        });
+        let value = machine.call(entry, &[]).and_then(|value| machine.run_io(value, &mut Replay { log }));
+        let found = value.and_then(|value| readback::show(&mut machine, value)).err();
+        drop(done);
+        found
+    });
+    found.filter(|found| found.code == error.code).unwrap_or(error)
+}

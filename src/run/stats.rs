@@ -1,0 +1,67 @@
+//! What a run took, for people.
+
+use super::Choice;
+use girih_core::runtime::TaskStats;
+use girih_core::term::eval;
+
+/// What a run took.
+#[derive(Clone, Debug)]
+pub struct Stats {
+    /// Seconds from the program's text to what can run.
+    pub compile_seconds: f64,
+    /// Seconds from the first step to the printed value.
+    pub seconds: f64,
+    /// How many threads ran it.
+    pub threads: usize,
+    /// What was done.
+    pub work: Work,
+}
+
+/// What a run has done.
+#[derive(Clone, Copy, Debug)]
+pub enum Work {
+    /// By compiled code.
+    Compiled(TaskStats),
+    /// By the evaluator.
+    Evaluated(eval::Stats),
+}
+
+impl Stats {
+    /// Nothing has run yet.
+    pub(super) fn new(compile_seconds: f64, choice: &Choice) -> Stats {
+        let work = match choice.tier {
+            Some(_) => Work::Compiled(TaskStats::default()),
+            None => Work::Evaluated(eval::Stats::default()),
+        };
+        Stats { compile_seconds, seconds: 0.0, threads: choice.threads, work }
+    }
+}
+
+fn mib(bytes: u64) -> f64 {
+    bytes as f64 / f64::from(1 << 20)
+}
+
+impl std::fmt::Display for Stats {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        let plural = if self.threads == 1 { "" } else { "s" };
+        writeln!(f, "compiled:    {:.3} s", self.compile_seconds)?;
+        writeln!(f, "time:        {:.3} s on {} thread{plural}", self.seconds, self.threads)?;
+        let rate = |calls: u64| calls as f64 / self.seconds.max(1e-9) / 1e6;
+        match &self.work {
+            Work::Compiled(work) => {
+                let TaskStats { allocated, reused, freed, live, most_live, .. } = *work;
+                writeln!(f, "cells:       {allocated} allocated, {reused} reused, {freed} freed")?;
+                writeln!(f, "live:        {live} cells, {:.1} MiB", mib(work.live_bytes))?;
+                writeln!(f, "most live:   {most_live} cells, {:.1} MiB", mib(work.most_bytes))?;
+                write!(f, "tasks:       {} forked, {} taken by another thread", work.forks, work.steals)
+            }
+            Work::Evaluated(work) => {
+                writeln!(f, "calls:       {} ({:.1} million a second)", work.calls, rate(work.calls))?;
+                writeln!(f, "allocated:   {} cells, {:.1} MiB", work.cells, mib(work.words * 8))?;
+                writeln!(f, "collections: {} small, {} full", work.minor_collections, work.full_collections)?;
+                let (live, stack) = (mib(work.largest_live), mib(work.largest_stack));
+                write!(f, "largest:     {live:.1} MiB of live data, {stack:.1} MiB of stack")
+            }
+        }
+    }
+}
