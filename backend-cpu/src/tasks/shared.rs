@@ -3,7 +3,6 @@
 use super::context::Context;
 use super::forks::Task;
 use super::heap::Heap;
-use girih_core::ir::FunctionId;
 use girih_core::ir::heap::NULL_HOLE;
 use girih_core::runtime::Fault;
 use std::collections::VecDeque;
@@ -102,8 +101,6 @@ pub(super) struct Shared {
     contexts: OnceLock<Vec<Handle>>,
     ending: AtomicBool,
     fault: Mutex<Option<Fault>>,
-    /// The function that had no stack left.
-    deepest: Mutex<Option<FunctionId>>,
 }
 
 impl Shared {
@@ -117,7 +114,6 @@ impl Shared {
             contexts: OnceLock::new(),
             ending: AtomicBool::new(false),
             fault: Mutex::new(None),
-            deepest: Mutex::new(None),
         }
     }
 
@@ -175,10 +171,6 @@ impl Shared {
     }
     pub fn fault(&self) -> Option<Fault> {
         self.fault.lock().unwrap_or_else(PoisonError::into_inner).clone()
-    }
-    /// Notes the function that had no stack left.
-    pub fn deepest(&self, function: FunctionId) {
-        self.deepest.lock().unwrap_or_else(PoisonError::into_inner).get_or_insert(function);
     }
     pub fn is_interrupted(&self) -> bool {
         self.interrupt.as_ref().is_some_and(|flag| flag.load(Ordering::Relaxed))
