@@ -9,6 +9,7 @@
 //! | [`numbers`], [`operands`], [`dynamic`] | operators on kinds that are known, that are likely, and on those that are not |
 //! | [`possible`] | tests of what a word is, where the flow leaves a choice |
 //! | [`products`] | functions that give the fields of their result instead of a cell |
+//! | [`borrows`] | parameters that a function only reads |
 //! | [`holes`] | memory of cells that are taken apart, for those that are made |
 //! | [`forks`] | calls that run at the same time |
 //! | [`applying`] | application of whatever function arrives |
@@ -18,6 +19,7 @@
 //! Invariant: every word that owns a cell is consumed exactly once on every path (the verifier looks).
 
 mod applying;
+mod borrows;
 mod calls;
 mod choices;
 mod dynamic;
@@ -129,6 +131,8 @@ impl Meaning {
 pub(crate) enum Unit {
     /// A definition's body.
     Definition(Instance),
+    /// The same, but it borrows the parameters at these bits.
+    Borrowing(Instance, u32),
     /// The value of a definition without parameters.
     Value(DefId),
     /// A lambda's body; captured values stand behind the parameters.
@@ -178,6 +182,8 @@ pub(crate) struct Lowering<'p> {
     lasting: HashSet<DefId>,
     /// The functions that give the fields of a cell.
     products: HashMap<Unit, ShapeId>,
+    /// The parameters that can be borrowed.
+    borrows: borrows::Borrows,
     /// The lambdas of all definitions by their bodies' places, and what they are made of.
     lambda_places: HashMap<*const Term, (DefId, usize)>,
     lambda_parts: HashMap<(DefId, usize), LambdaParts<'p>>,
@@ -210,11 +216,13 @@ pub fn lower(program: &Program, flow: &Flow) -> Result<Direct, Vec<Diagnostic>> 
         applied_shapes: BTreeSet::new(),
         lasting: recursion::lasting(program),
         products: HashMap::new(),
+        borrows: HashSet::new(),
         lambda_places: HashMap::new(),
         lambda_parts: HashMap::new(),
     };
     lowering.find_lambdas();
     lowering.products = products::products(&lowering);
+    lowering.borrows = borrows::borrows(&lowering);
     let entry = lowering.unit(Unit::Entry);
     let apply = lowering.unit(Unit::Apply(1));
     let force = lowering.unit(Unit::Force);
@@ -282,7 +290,9 @@ impl<'p> Lowering<'p> {
         let (name, span) = self.name(unit);
         let mut function = Function::new(name, span);
         for (i, repr) in self.param_reprs(unit).into_iter().enumerate() {
-            function.param(format!("p{i}"), repr.ty(), crate::ir::ParamAttrs::default());
+            let borrowed = matches!(unit, Unit::Borrowing(_, which) if which >> i & 1 == 1);
+            let attrs = crate::ir::ParamAttrs { borrowed, ..crate::ir::ParamAttrs::default() };
+            function.param(format!("p{i}"), repr.ty(), attrs);
         }
         function.results = self.results(unit).types();
         function
@@ -294,6 +304,10 @@ impl<'p> Lowering<'p> {
             Unit::Definition(instance) => {
                 let (name, span) = definition(instance.def);
                 (if instance.clone == 0 { name } else { format!("{name}.{}", instance.clone) }, span)
+            }
+            Unit::Borrowing(instance, which) => {
+                let (name, span) = self.name(Unit::Definition(instance));
+                (format!("{name}.look{which}"), span)
             }
             Unit::Value(def) => {
                 let (name, span) = definition(def);
@@ -318,7 +332,7 @@ impl<'p> Lowering<'p> {
     pub(crate) fn param_reprs(&self, unit: Unit) -> Vec<Repr> {
         let terms = |count: usize| vec![Repr::Term; count];
         match unit {
-            Unit::Definition(instance) => {
+            Unit::Definition(instance) | Unit::Borrowing(instance, _) => {
                 let params = self.program.defs[instance.def].params.iter();
                 params.map(|p| represent::of(self.flow.local(instance, *p))).collect()
             }
@@ -337,6 +351,10 @@ impl<'p> Lowering<'p> {
 
     /// How a unit gives its result.
     pub(crate) fn results(&self, unit: Unit) -> Results {
+        let unit = match unit {
+            Unit::Borrowing(instance, _) => Unit::Definition(instance),
+            other => other,
+        };
         match self.products.get(&unit) {
             Some(shape) => Results::Parts(*shape, represent::stored(&self.flow.shapes()[*shape])),
             None => Results::One(self.result_repr(unit)),
@@ -348,7 +366,7 @@ impl<'p> Lowering<'p> {
         match unit {
             // What a definition without parameters gives may itself wait to be computed.
             Unit::Definition(instance) if self.is_thunk(instance.def) => Repr::Term,
-            Unit::Definition(instance) => represent::of(self.flow.result(instance)),
+            Unit::Definition(instance) | Unit::Borrowing(instance, _) => represent::of(self.flow.result(instance)),
             Unit::Lambda(lambda) => represent::of(self.flow.lambda_result(lambda)),
             Unit::Widen(kind) => Repr::Number(kind),
             Unit::Bits => Repr::Number(NumKind::U32),
@@ -405,7 +423,7 @@ impl<'p> Lowering<'p> {
     pub(crate) fn result_is_applied(&mut self, unit: Unit) {
         let flow: &'p Flow = self.flow;
         match unit {
-            Unit::Definition(instance) => self.is_applied(flow.result(instance)),
+            Unit::Definition(instance) | Unit::Borrowing(instance, _) => self.is_applied(flow.result(instance)),
             Unit::Lambda(lambda) => self.is_applied(flow.lambda_result(lambda)),
             Unit::Entry
             | Unit::Value(_)
