@@ -1,6 +1,12 @@
+//! Runs a program natively on some threads, one by default.
+
 fn main() {
-    let a: Vec<String> = std::env::args().collect();
-    let p = girih::Program::open(&a[1], &girih::Options::default());
-    let t = girih::core::runtime::TaskOptions { threads: a.get(2).map_or(1, |x| x.parse().unwrap()), count: std::env::var_os("COUNT").is_some(), stack: 2 << 30, ..Default::default() };
-    match p.run_natively(&mut girih::SystemHost::new(), &girih::RunOptions{memory: 4<<30, ..Default::default()}, &t) { Ok((x, _)) => println!("{x}"), Err(e) => eprintln!("{e}") }
+    let mut words = std::env::args().skip(1);
+    let program = girih::Program::open(words.next().expect("a program"), &girih::Options::default());
+    let threads = words.next().map_or(Some(std::num::NonZeroUsize::MIN), |word| word.parse().ok());
+    let options = girih::RunOptions { threads, count: true, ..girih::RunOptions::default() };
+    match program.run(&mut girih::SystemHost::new(), &options) {
+        Ok(outcome) => println!("{}\n{}", outcome.text, outcome.stats),
+        Err(report) => eprintln!("{report}"),
+    }
 }

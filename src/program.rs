@@ -108,32 +108,6 @@ impl Program {
         Executable::new(program, self.compilation.sources.clone(), options, self.seconds)
     }
 
-    /// Runs the compiled program as native code.
-    pub fn run_natively(
-        &self,
-        host: &mut (dyn Host + Send),
-        options: &RunOptions,
-        tasks: &TaskOptions,
-    ) -> Result<(String, girih_core::runtime::TaskStats), Report> {
-        let program = self.core_program()?;
-        let run = || {
-            let code = Code::new(program)?;
-            let direct = girih_core::direct::compile(&code)?;
-            let tasks =
-                TaskOptions { memory: options.memory, interrupt: options.interrupt.clone(), ..tasks.clone() };
-            let mut runner = girih_cpu::tasks::open(&direct.module, &tasks).map_err(|error| vec![error])?;
-            let limits = Limits { memory: options.memory, interrupt: options.interrupt.clone(), ..Limits::default() };
-            let mut machine = Machine::new(&code, limits);
-            let begun = std::time::Instant::now();
-            let text = girih_core::direct::run::run(&mut machine, &direct, &mut runner, host).map_err(|error| vec![error]);
-            if std::env::var_os("GIRIH_TIMES").is_some() {
-                eprintln!("compile {:?} run {:?} {:?}", runner.compile_time(), begun.elapsed(), girih_core::runtime::Runner::stats(&runner));
-            }
-            Ok((text?, girih_core::runtime::Runner::stats(&runner)))
-        };
-        on_big_stack(run).map_err(|diagnostics| self.report_of(diagnostics))
-    }
-
     /// Runs the program. Its effects go through `host`.
     ///
     /// ```

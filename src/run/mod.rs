@@ -51,6 +51,8 @@ pub struct RunOptions {
     pub reuse: bool,
     /// An artificial shortage of memory: see [`TaskOptions::fail_each`].
     pub fail_each: Option<u64>,
+    /// Whether compiled code counts what it does, which takes a little time.
+    pub count: bool,
     /// Whether the evaluator goes the way to an error again, if it gets there soon, to tell which calls led there.
     pub explain: bool,
 }
@@ -66,6 +68,7 @@ impl Default for RunOptions {
             interrupt: None,
             reuse: true,
             fail_each: None,
+            count: false,
             explain: true,
         }
     }
@@ -239,6 +242,7 @@ fn engine(code: &Code, options: &RunOptions) -> Result<(Choice, Engine), Vec<Dia
         reuse: options.reuse,
         fail_each: options.fail_each,
         threads: options.threads.unwrap_or(cores).get(),
+        count: options.count,
     };
     let opened = runner::open(&device, &direct.module, &tasks).map_err(|error| vec![error])?;
     let why = match options.tier {

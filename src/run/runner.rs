@@ -2,7 +2,7 @@
 
 use super::RunDevice;
 use girih_core::diag::Diagnostic;
-use girih_core::ir::tasks::{Settings, TaskMachine};
+use girih_core::ir::tasks::TaskMachine;
 use girih_core::ir::{Module, Verified};
 use girih_core::runtime::{Runner, TaskOptions};
 
@@ -23,8 +23,8 @@ pub(super) fn open(
 ) -> Result<Opened, Diagnostic> {
     match device {
         RunDevice::Auto | RunDevice::Cpu => {
-            let runner = TaskMachine::new(module, options.clone(), Settings::default())?;
-            Ok(Opened { runner: Box::new(runner), name: "cpu", threads: 1 })
+            let runner = girih_cpu::tasks::open(module, options)?;
+            Ok(Opened { runner: Box::new(runner), name: "cpu", threads: options.threads })
         }
         RunDevice::Interpreter(settings) => {
             let runner = TaskMachine::new(module, options.clone(), *settings)?;

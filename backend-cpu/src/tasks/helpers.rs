@@ -185,8 +185,7 @@ unsafe extern "C" fn look(context: *mut Context, function: u32) {
         }
         let end = (*context).stack_end;
         if here < end {
-            shared.deepest(FunctionId::new(function));
-            fail(context, Fault::Stack { limit: shared.stack });
+            fail(context, Fault::Stack { limit: shared.stack, function: Some(FunctionId::new(function)) });
         }
         (*context).limit.store(end, Ordering::SeqCst);
         // Whoever has rung in between is not missed.

@@ -102,8 +102,6 @@ pub(super) struct Shared {
     contexts: OnceLock<Vec<Handle>>,
     ending: AtomicBool,
     fault: Mutex<Option<Fault>>,
-    /// The function that had no stack left.
-    deepest: Mutex<Option<FunctionId>>,
 }
 
 impl Shared {
@@ -117,7 +115,6 @@ impl Shared {
             contexts: OnceLock::new(),
             ending: AtomicBool::new(false),
             fault: Mutex::new(None),
-            deepest: Mutex::new(None),
         }
     }
 
@@ -175,10 +172,6 @@ impl Shared {
     }
     pub fn fault(&self) -> Option<Fault> {
         self.fault.lock().unwrap_or_else(PoisonError::into_inner).clone()
-    }
-    /// Notes the function that had no stack left.
-    pub fn deepest(&self, function: FunctionId) {
-        self.deepest.lock().unwrap_or_else(PoisonError::into_inner).get_or_insert(function);
     }
     pub fn is_interrupted(&self) -> bool {
         self.interrupt.as_ref().is_some_and(|flag| flag.load(Ordering::Relaxed))

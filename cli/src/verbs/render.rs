@@ -74,7 +74,7 @@ fn rate(text: &str) -> Result<f32, String> {
 impl Render {
     /// Draws the frames.
     pub fn run(&self, console: &Console) -> Exit {
-        if let Err(exit) = self.device.check(console) {
+        if let Err(exit) = self.device.for_programs(console) {
             return exit;
         }
         let interrupt = Interrupt::new(self.timeout, console);
