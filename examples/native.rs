@@ -1,12 +1,8 @@
-//! Runs a program natively on some threads, one by default.
-
 fn main() {
-    let mut words = std::env::args().skip(1);
-    let program = girih::Program::open(words.next().expect("a program"), &girih::Options::default());
-    let threads = words.next().map_or(Some(std::num::NonZeroUsize::MIN), |word| word.parse().ok());
-    let options = girih::RunOptions { threads, count: true, ..girih::RunOptions::default() };
-    match program.run(&mut girih::SystemHost::new(), &options) {
-        Ok(outcome) => println!("{}\n{}", outcome.text, outcome.stats),
-        Err(report) => eprintln!("{report}"),
-    }
+    let a: Vec<String> = std::env::args().collect();
+    let p = girih::Program::open(&a[1], &girih::Options::default());
+    let o = girih::RunOptions { threads: a.get(2).and_then(|x| x.parse().ok()).or(std::num::NonZeroUsize::new(1)), count: std::env::var_os("COUNT").is_some(), ..Default::default() };
+    let mut e = p.compile(&o).unwrap_or_else(|r| panic!("{r}"));
+    match e.run(&mut girih::SystemHost::new()) { Ok(x) => println!("{x}"), Err(e) => eprintln!("{e}") }
+    eprintln!("compile {:.2} run {:.2} ms", e.stats().compile_seconds * 1e3, e.stats().seconds*1e3);
 }

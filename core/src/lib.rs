@@ -5,6 +5,7 @@
 //! A folder is a stage of the data's way: [`bend`] reads text, [`term`] is what it means.
 
 pub mod bend;
+pub mod cycles;
 pub mod diag;
 pub mod direct;
 pub mod hash;

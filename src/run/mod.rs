@@ -51,7 +51,7 @@ pub struct RunOptions {
     pub reuse: bool,
     /// An artificial shortage of memory: see [`TaskOptions::fail_each`].
     pub fail_each: Option<u64>,
-    /// Whether compiled code counts what it does, which takes a little time.
+    /// Whether cells, forks and calls are counted: see [`TaskOptions::count`].
     pub count: bool,
     /// Whether the evaluator goes the way to an error again, if it gets there soon, to tell which calls led there.
     pub explain: bool,

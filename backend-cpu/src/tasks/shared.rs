@@ -3,7 +3,6 @@
 use super::context::Context;
 use super::forks::Task;
 use super::heap::Heap;
-use girih_core::ir::FunctionId;
 use girih_core::ir::heap::NULL_HOLE;
 use girih_core::runtime::Fault;
 use std::collections::VecDeque;

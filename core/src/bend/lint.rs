@@ -4,7 +4,7 @@
 use crate::diag::{Code, Diagnostic, Diagnostics};
 use crate::idx::IndexVec;
 use crate::span::SourceId;
-use crate::term::cycles::on_cycle;
+use crate::cycles::on_cycle;
 use crate::term::simplify::simplify;
 use crate::term::{Body, Def, DefId, Origin, Program, Term, TermKind};
 use std::collections::HashSet;

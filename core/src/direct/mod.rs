@@ -25,6 +25,6 @@ use lower::Direct;
 pub fn compile(code: &Code) -> Result<Direct, Vec<Diagnostic>> {
     let program = code.program();
     let roots: Vec<Root> = program.entry.iter().map(|def| Root { def: *def, arguments: vec![] }).collect();
-    let flow = flow_with(program, &roots, Precision::MONOVARIANT);
+    let flow = flow_with(program, &roots, Precision::default());
     lower::lower(program, &flow)
 }

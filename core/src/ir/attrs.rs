@@ -146,6 +146,7 @@ attrs! {
     Cell(LayoutId) "cell" "The layout of a cell; printed as `@name` behind the operation.";
     Field(u32) "field" "Which field of the cell, counted from 0.";
     Global(GlobalId) "global" "The global; printed as `@name` behind the operation.";
+    Flat "flat" "The word is known to name no cell: there is no owner to count.";
 }
 
 /// What is known about a parameter.

@@ -186,6 +186,15 @@ impl Builder {
     pub fn drop(&mut self, word: ValueId) {
         self.end(Op::TermDrop, &[word]);
     }
+    /// Gives back a word that is known to name no cell.
+    pub fn drop_flat(&mut self, word: ValueId) {
+        self.op_with(Op::TermDrop, None, &[word], &[Attr::Flat]);
+    }
+    /// The hole that is none.
+    pub fn no_hole(&mut self) -> ValueId {
+        let none = self.u32(0);
+        self.pack(crate::ir::heap::CELL, none)
+    }
     /// The word of a tag, which is not that of cells, and a payload.
     pub fn pack(&mut self, tag: u32, payload: ValueId) -> ValueId {
         let tag = self.u32(tag);

@@ -122,7 +122,8 @@ impl Caps {
         let words = ScalarSet::WORDS.or(ScalarSet::of(&[Scalar::F32]));
         Caps {
             name: "web".into(),
-            features: 0,
+            // Every shading language has functions.
+            features: 1 << Feature::Calls as u32,
             arithmetic: words.or(ScalarSet::BOOL),
             conversions: ScalarSet::NONE,
             storage: words,
@@ -146,10 +147,9 @@ impl Caps {
         }
     }
 
-    /// WebGPU's defaults and all that browsers offer beyond them that kernels can use: `f16`, subgroups, functions that stay
-    /// functions.
+    /// WebGPU's defaults and all that browsers offer beyond them that kernels can use: `f16`, subgroups.
     pub fn web_extended() -> Caps {
-        let mut caps = Caps::web().with(Feature::Subgroups).with(Feature::Calls);
+        let mut caps = Caps::web().with(Feature::Subgroups);
         let half = ScalarSet::of(&[Scalar::F16]);
         caps.name = "web-extended".into();
         caps.arithmetic = caps.arithmetic.or(half);

@@ -85,6 +85,8 @@ pub struct Function {
     /// The outermost region.
     pub body: RegionId,
     constants: FastMap<(Type, u64), ValueId>,
+    /// Whether simplification for the device that the function is being lowered for has nothing more to do.
+    pub(crate) simplified: bool,
     /// Where values are defined, as far as that is known; shorter than `values` if the last ones have no place.
     spans: Vec<Span>,
 }
@@ -288,6 +290,7 @@ impl Function {
             regions,
             body,
             constants: FastMap::default(),
+            simplified: false,
             spans: vec![],
         }
     }
@@ -297,6 +300,7 @@ impl Function {
         self.values.reserve(other.values.len());
         self.insts.reserve(other.insts.len());
         self.regions.reserve(other.regions.len());
+        self.constants.reserve(other.constants.len());
     }
 
     /// The constant of a scalar type with these bits; bits above the type's width are dropped. Each exists once.

@@ -594,12 +594,12 @@ ops! {
         "`cell.new` in a hole. A hole that is none, or too small, makes no difference: the cell gets memory of its own, and the hole's is given back.";
     CellFree: heap("cell.free").takes(&[P::Term]),
         "Gives back the memory of a hole, if it has any.";
-    TermShare: heap("term.share").takes(&[P::Term]).gives(&[P::Term, P::Term]),
+    TermShare: heap("term.share").takes(&[P::Term]).gives(&[P::Term, P::Term]).attrs(&[Flat]),
         "Two ownerships of one. Words that name no cell have none to count.";
-    TermDrop: heap("term.drop").takes(&[P::Term]),
+    TermDrop: heap("term.drop").takes(&[P::Term]).attrs(&[Flat]),
         "Gives an ownership back. A cell that nobody owns any more is given back, and its fields are dropped, to any depth.";
     TermPack: Row::new("term.pack", Family::Heap, Suffix::None).takes(&[P::U32, P::U32]).gives(&[P::Term]).class(Exact),
-        "`term.pack tag, payload`: the word of a 3-bit tag, which is not that of cells, and a 29-bit payload; higher bits are dropped. It may be used any number of times.";
+        "`term.pack tag, payload`: the word of a 3-bit tag, which is not that of cells, and a 29-bit payload; higher bits are dropped. It may be used any number of times. `term.pack 4, 0` is the hole that is none.";
     TermTag: Row::new("term.tag", Family::Heap, Suffix::None).takes(&[P::Term]).gives(&[P::U32]).class(Exact),
         "The tag of a word, which is only looked at: 0 `u24`, 1 `i24`, 2 `f24`, 3 immediate, 4 cell.";
     TermPayload: Row::new("term.payload", Family::Heap, Suffix::None).takes(&[P::Term]).gives(&[P::U32]).class(Exact),

@@ -5,7 +5,7 @@ use super::{derived, fold, inline, legalise, simplify, traps, unused};
 use crate::diag::{Code, Diagnostic};
 use crate::ir::{Attr, Caps, Def, Feature, Function, FunctionId, Module, Type, Verified, verify};
 use crate::runtime::LoadOptions;
-use std::collections::HashMap;
+use crate::hash::FastMap;
 
 /// Makes kernels of a module legal for a device.
 ///
@@ -44,7 +44,7 @@ pub fn compile(
 /// The kernels in the order asked for, then what they call.
 fn select(module: &Module, kernels: &[FunctionId]) -> Module {
     let mut order: Vec<FunctionId> = kernels.to_vec();
-    let mut position: HashMap<FunctionId, usize> = order.iter().copied().zip(0..).collect();
+    let mut position: FastMap<FunctionId, usize> = order.iter().copied().zip(0..).collect();
     let mut next = 0;
     while next < order.len() {
         let function = &module.functions[order[next]];
@@ -61,6 +61,7 @@ fn select(module: &Module, kernels: &[FunctionId]) -> Module {
     let mut functions: crate::idx::IndexVec<FunctionId, Function> =
         order.iter().map(|id| module.functions[*id].clone()).collect();
     for function in functions.iter_mut() {
+        function.simplified = false;
         for inst in function.insts.iter_mut() {
             if let Some(target) = inst.callee().and_then(|callee| position.get(&callee)) {
                 inst.set(Attr::Callee(FunctionId::new(*target as u32)));

@@ -19,17 +19,45 @@ pub(super) fn run(module: &mut Module, caps: &Caps) -> Result<(), Diagnostic> {
     let calls = count_calls(module);
     let mut done: IndexVec<FunctionId, Calls> = module.functions.iter().map(|_| Calls::Stay).collect();
     for id in callees_first(module) {
-        if has_calls(&module.functions[id]) {
-            let mut pass = Inline { functions: &module.functions, done: &done };
-            module.functions[id] = Rewriter::run(&module.functions[id], &mut pass)?;
+        if let Some(function) = copied(&module.functions[id], &module.functions, &done)? {
+            module.functions[id] = function;
         }
         let function = &module.functions[id];
         if function.launch.is_none() && is_inlined(function, calls[id], caps) {
-            let one_exit = single_exit::holds(function);
-            done[id] = if one_exit { Calls::Copy } else { Calls::CopyOf(Box::new(single_exit::run(function)?)) };
+            done[id] = Calls::of(function)?;
         }
     }
     Ok(())
+}
+
+/// A function with the calls inlined that are inlined whoever calls: `functions` are its callees, in which this was done.
+pub(super) fn function(
+    function: Function,
+    functions: &IndexVec<FunctionId, Function>,
+    caps: &Caps,
+) -> Result<Function, Diagnostic> {
+    let mut done: IndexVec<FunctionId, Calls> = functions.iter().map(|_| Calls::Stay).collect();
+    let mut callees = vec![];
+    function.walk(function.body, &mut |_, inst| callees.extend(inst.callee()));
+    for id in callees {
+        if matches!(done[id], Calls::Stay) && is_inlined(&functions[id], usize::MAX, caps) {
+            done[id] = Calls::of(&functions[id])?;
+        }
+    }
+    Ok(copied(&function, functions, &done)?.unwrap_or(function))
+}
+
+/// A copy of a function with copies in place of calls; none if no call changes.
+fn copied(
+    function: &Function,
+    functions: &IndexVec<FunctionId, Function>,
+    done: &IndexVec<FunctionId, Calls>,
+) -> Result<Option<Function>, Diagnostic> {
+    let mut changes = false;
+    function.walk(function.body, &mut |_, inst| {
+        changes |= inst.callee().is_some_and(|callee| inst.op == Op::Call && !matches!(done[callee], Calls::Stay));
+    });
+    if changes { Rewriter::run(function, &mut Inline { functions, done }).map(Some) } else { Ok(None) }
 }
 
 /// What becomes of the calls of a function.
@@ -40,6 +68,14 @@ enum Calls {
     Copy,
     /// Copies of this body.
     CopyOf(Box<Function>),
+}
+
+impl Calls {
+    /// Copies of this function's body.
+    fn of(function: &Function) -> Result<Calls, Diagnostic> {
+        let one_exit = single_exit::holds(function);
+        Ok(if one_exit { Calls::Copy } else { Calls::CopyOf(Box::new(single_exit::run(function)?)) })
+    }
 }
 
 struct Inline<'a> {
@@ -63,12 +99,6 @@ impl Pass for Inline<'_> {
         let results = r.splice(callee, &arguments)?;
         Ok(Some(results.into_iter().map(|v| vec![v]).collect()))
     }
-}
-
-fn has_calls(function: &Function) -> bool {
-    let mut found = false;
-    function.walk(function.body, &mut |_, inst| found |= inst.op == Op::Call);
-    found
 }
 
 fn count_calls(module: &Module) -> IndexVec<FunctionId, usize> {

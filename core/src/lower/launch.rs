@@ -5,7 +5,7 @@ use crate::diag::{Code, Diagnostic};
 use crate::ir::attrs::Dim;
 use crate::ir::{Def, Function, Inst, Op, RegionId, Type, ValueId, eval};
 use crate::runtime::{Argument, Constant, Grid};
-use std::collections::HashMap;
+use crate::hash::FastMap;
 
 pub(super) fn plan(entry: &Entry, arguments: &[Argument], grid: Grid) -> Result<Plan, Diagnostic> {
     check(&entry.source, arguments)?;
@@ -146,12 +146,12 @@ struct Prologue {
     /// The result of each of its instructions, in order.
     derived: Vec<Constant>,
     grid: Option<[u32; 3]>,
-    known: HashMap<ValueId, u64>,
+    known: FastMap<ValueId, u64>,
 }
 
 impl Prologue {
     fn run(kernel: &Function, arguments: &[Argument]) -> Prologue {
-        let mut known = HashMap::new();
+        let mut known = FastMap::default();
         for (param, argument) in kernel.params.iter().zip(arguments) {
             if let Argument::Scalar(constant) = argument {
                 known.insert(*param, constant.bits);

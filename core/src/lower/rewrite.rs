@@ -76,7 +76,8 @@ impl<'a> Rewriter<'a> {
                 repeat_n(ty, n)
             })
             .collect();
-        let mut r = Rewriter { old, out: Builder::new(function), map: unmapped(old), stands: vec![] };
+        let stands = Vec::with_capacity(old.values.len());
+        let mut r = Rewriter { old, out: Builder::new(function), map: unmapped(old), stands };
         r.out.function.reserve_like(old);
         r.head(pass)?;
         Ok(r)
@@ -177,6 +178,7 @@ impl<'a> Rewriter<'a> {
     /// Rewrites a region into a new one that nothing holds yet.
     pub fn inner(&mut self, pass: &mut dyn Pass, old: RegionId) -> Result<RegionId, Diagnostic> {
         let region = self.out.new_region(&[]);
+        self.out.function.regions[region].insts.reserve(self.old.regions[old].insts.len());
         self.arguments(pass, old, region);
         let outer = std::mem::replace(&mut self.out.region, region);
         let result = self.region(pass, old);

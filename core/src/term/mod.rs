@@ -8,7 +8,6 @@
 
 mod children;
 pub mod code;
-pub mod cycles;
 pub mod eval;
 pub mod io;
 pub mod print;

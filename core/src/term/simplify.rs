@@ -1,11 +1,13 @@
 //! Removal of bindings whose variables are not used. All bindings are pure, so a value that nobody needs is not computed.
+//! A tuple that is taken apart where it is made is no tuple: each part is bound, or removed, by itself.
 //!
 //! One pass reaches the fixed point: the scope of a binding is simplified before the binding is looked at, and the uses
 //! in a value that is removed do not count any more.
 
 use super::{Bind, Body, Def, LocalId, Target, Term, TermKind};
 
-/// Removes unused bindings from a definition, and unused parts from its tuple patterns.
+/// Removes unused bindings from a definition, and unused parts from its tuple patterns. No pattern of a tuple is left for a
+/// tuple of as many parts.
 pub fn simplify(def: &mut Def) {
     let Body::Term(body) = &mut def.body else { return };
     let mut uses = Uses { counts: vec![0; def.locals.len()] };
@@ -48,6 +50,7 @@ impl Uses {
     fn simplify(&mut self, term: &mut Term) {
         match &mut term.kind {
             TermKind::Let(binds, body) => {
+                self.take_tuples_apart(binds);
                 self.simplify(body);
                 self.simplify_binds(binds);
                 if binds.is_empty() {
@@ -55,6 +58,33 @@ impl Uses {
                 }
             }
             _ => term.children_mut().into_iter().for_each(|child| self.simplify(child)),
+        }
+    }
+
+    /// Makes a binding for each part of a tuple that is bound to a pattern of as many parts.
+    fn take_tuples_apart(&mut self, binds: &mut Vec<Bind>) {
+        let is_apart = |bind: &Bind| match (&bind.target, &bind.value.kind) {
+            (Target::Tuple(targets), TermKind::Tuple(parts)) => targets.len() != parts.len(),
+            _ => true,
+        };
+        // A part may be such a tuple again, but it is bound to a variable.
+        if binds.iter().all(is_apart) {
+            return;
+        }
+        for bind in std::mem::take(binds) {
+            match bind {
+                Bind { target: Target::Tuple(targets), value: Term { kind: TermKind::Tuple(parts), .. } }
+                    if targets.len() == parts.len() =>
+                {
+                    for (target, value) in targets.into_iter().zip(parts) {
+                        match target {
+                            Some(local) => binds.push(Bind { target: Target::Var(local), value }),
+                            None => self.count(&value, Count::Fewer),
+                        }
+                    }
+                }
+                bind => binds.push(bind),
+            }
         }
     }
 
@@ -138,6 +168,14 @@ mod tests {
         assert_eq!(left("(let (a b) (f 1) 2)"), [""; 0]);
         assert_eq!(left("(dup (a b) (f 1) b)"), ["_ b"]);
         assert_eq!(left("(let (a b) (f 1) (let c (f b) a))"), ["a _"]);
+    }
+
+    #[test]
+    fn tuples_that_are_taken_apart_at_once_are_not_made() {
+        assert_eq!(left("(let (a b) (tuple (f 1) (f 2)) b)"), ["b"]);
+        assert_eq!(left("(let (a b) (tuple (f 1) (tuple 2 3)) (+ a b))"), ["a", "b"]);
+        assert_eq!(left("(let x (f 1) (let (a b) (tuple x 2) b))"), ["b"]);
+        assert_eq!(left("(let (a b c) (tuple 1 (f 2)) b)"), ["_ b _"]);
     }
 
     #[test]

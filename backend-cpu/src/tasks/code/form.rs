@@ -1,6 +1,6 @@
 //! How a function in task form begins, ends and calls. Tail calls of the function itself are jumps to its start.
 
-use super::{Helper, Plan, Result, calls, cells, inline, tasks};
+use super::{Helper, Plan, Result, calls, cells, tasks};
 use crate::kernels::refused;
 use crate::tasks::context;
 use crate::translate::{Callees, Form, Translator, arguments, machine_type, not_legal};
@@ -15,7 +15,7 @@ use girih_core::ir::{FunctionId, Inst, InstId, Op, Type, ValueId};
 const UNREACHABLE: TrapCode = TrapCode::unwrap_user(1);
 
 /// Where a function in task form is.
-pub(crate) struct TaskForm<'a> {
+pub(super) struct TaskForm<'a> {
     pub(super) plan: &'a Plan<'a>,
     /// The functions that are being written, each within the one before.
     pub(super) stack: Vec<FunctionId>,
@@ -62,7 +62,7 @@ pub(super) fn write(
     b.ins().jump(head, &given);
     b.switch_to_block(head);
     let params = b.block_params(head).to_vec();
-    let room = inline::room(plan.sizes[id]);
+    let room = plan.inlining.room(id);
     let form = TaskForm { plan, stack: vec![id], exits: vec![], head, room, forked: vec![], base: None };
     let mut t = Translator::new(b, function, target, callees, form);
     function.params.iter().zip(params).for_each(|(param, value)| t.set(*param, value));
@@ -191,13 +191,14 @@ fn machine(t: &Writer<'_, '_>, ty: Type) -> Result<cranelift_codegen::ir::Type> 
 }
 
 fn is_inlined(t: &Writer<'_, '_>, id: FunctionId) -> bool {
-    t.callees.get(id).copied().flatten().is_some() && inline::is_worthwhile(t.form.plan, &t.form.stack, id, t.form.room)
+    let is_there = t.callees.get(id).copied().flatten().is_some();
+    is_there && t.form.plan.inlining.is_worthwhile(&t.form.stack, id, t.form.room)
 }
 
 /// Writes a function where the builder stands; `return` goes to the exit.
 fn write_here<'a>(t: &mut Writer<'a, '_>, id: FunctionId, given: &[Value], exit: Option<Block>) -> Result<()> {
     let plan: &'a Plan<'a> = t.form.plan;
-    t.form.room = t.form.room.saturating_sub(plan.sizes[id]);
+    t.form.room = t.form.room.saturating_sub(plan.inlining.size(id));
     let function = &plan.module.functions[id];
     let outer = t.suspend(function);
     t.form.stack.push(id);

@@ -1,31 +1,105 @@
-//! Which calls become the callee's code: small functions, and a few levels of small recursive ones, whose own calls are as frequent as
-//! what they do.
+//! Which calls become the callee's code: small functions within recursive ones, which run often, and a few levels of small recursive
+//! functions, whose calls cost as much as what they do.
 
-use super::Plan;
+use girih_core::cycles;
+use girih_core::idx::IndexVec;
 use girih_core::ir::{Function, FunctionId, Module, Op};
 use std::collections::BTreeSet;
 
-/// Instructions of a function that is always inlined.
+/// Instructions of a function that is inlined wherever it is called.
+const TINY: usize = 8;
+/// Instructions of a function that is inlined into recursive ones.
 const SMALL: usize = 40;
-/// Instructions of a function that is inlined into itself.
-const RECURSIVE: usize = 70;
-/// How many levels of a recursive function become one.
-const LEVELS: usize = 2;
-/// How deep other functions are inlined into each other.
+/// Instructions of a recursive function that is inlined into itself, and so often that it has so many in all.
+const RECURSIVE: (usize, usize) = (40, 130);
+/// How many levels of a recursive function become one at most.
+const LEVELS: usize = 3;
+/// How deep functions are inlined into each other.
 const DEPTH: usize = 8;
-/// Instructions that may come to a function, and how many times its own.
-const ROOM: (usize, usize) = (300, 4);
+
+/// What is known of a module's functions.
+pub(super) struct Inlining {
+    /// Instructions of each function.
+    sizes: IndexVec<FunctionId, usize>,
+    /// Functions that reach each other have the same number.
+    groups: IndexVec<FunctionId, usize>,
+    /// Whether a function reaches itself.
+    recursive: IndexVec<FunctionId, bool>,
+    /// How many levels of it become one.
+    levels: IndexVec<FunctionId, usize>,
+}
+
+impl Inlining {
+    pub fn of(module: &Module) -> Inlining {
+        let edges: IndexVec<FunctionId, Vec<FunctionId>> = module.functions.iter().map(|f| called(module, f)).collect();
+        let sizes: IndexVec<FunctionId, usize> = module.functions.iter().map(size).collect();
+        let levels = edges.iter_enumerated().map(|(id, called)| {
+            let own = called.iter().filter(|callee| **callee == id).count();
+            levels(sizes[id], own)
+        });
+        let levels = levels.collect();
+        Inlining { sizes, groups: cycles::groups(&edges), recursive: cycles::on_cycle(&edges), levels }
+    }
+
+    /// Instructions that may come to a function.
+    pub fn room(&self, id: FunctionId) -> usize {
+        RECURSIVE.1 + 3 * self.sizes[id]
+    }
+    /// Instructions of a function.
+    pub fn size(&self, id: FunctionId) -> usize {
+        self.sizes[id]
+    }
+
+    /// Whether a call becomes the callee's code where these functions are being written, the outermost first.
+    pub fn is_worthwhile(&self, stack: &[FunctionId], callee: FunctionId, room: usize) -> bool {
+        let size = self.sizes[callee];
+        let Some(outermost) = stack.first() else { return false };
+        if size <= TINY && !self.recursive[callee] {
+            return stack.len() <= DEPTH;
+        }
+        if size > room || stack.len() > DEPTH || !self.recursive[*outermost] {
+            return false;
+        }
+        if self.groups[callee] != self.groups[*outermost] {
+            return !self.recursive[callee] && size <= SMALL;
+        }
+        let copies = stack.iter().filter(|id| **id == callee).count();
+        if callee == *outermost { copies < self.levels[callee] } else { copies == 0 && size <= SMALL }
+    }
+}
+
+/// How many levels of a function that calls itself so often become one.
+fn levels(size: usize, calls: usize) -> usize {
+    if size > RECURSIVE.0 {
+        return 1;
+    }
+    let (mut levels, mut copies, mut all) = (1, 1, size);
+    while levels < LEVELS {
+        copies *= calls;
+        all += copies * size;
+        if all > RECURSIVE.1 {
+            break;
+        }
+        levels += 1;
+    }
+    levels
+}
 
 /// Instructions of a function.
-pub(super) fn size(function: &Function) -> usize {
+fn size(function: &Function) -> usize {
     let mut size = 0;
     function.walk(function.body, &mut |_, _| size += 1);
     size
 }
 
-/// Instructions that may come to a function.
-pub(super) fn room(size: usize) -> usize {
-    ROOM.0 + ROOM.1 * size
+/// What a function calls, each as often as it does.
+fn called(module: &Module, function: &Function) -> Vec<FunctionId> {
+    let mut called = vec![];
+    function.walk(function.body, &mut |_, inst| {
+        called.extend(inst.callee().filter(|_| inst.op != Op::Join));
+        called.extend(inst.global().map(|global| module.globals[global].function));
+    });
+    called
 }
 
 /// Functions that are forked.
@@ -39,12 +113,4 @@ pub(super) fn forked(module: &Module) -> Vec<FunctionId> {
         });
     }
     forked.into_iter().collect()
-}
-
-/// Whether a call becomes the callee's code where these functions are being written, the outermost first.
-pub(super) fn is_worthwhile(plan: &Plan<'_>, stack: &[FunctionId], callee: FunctionId, room: usize) -> bool {
-    let size = plan.sizes[callee];
-    let copies = stack.iter().filter(|id| **id == callee).count();
-    let limit = if copies == 0 { SMALL } else { RECURSIVE };
-    size <= limit.min(room) && copies <= LEVELS && stack.len() <= DEPTH
 }

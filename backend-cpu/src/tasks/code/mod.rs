@@ -25,15 +25,19 @@ use cranelift_codegen::Context;
 use cranelift_codegen::ir::{AbiParam, Signature};
 use cranelift_codegen::isa::{CallConv, OwnedTargetIsa};
 use cranelift_frontend::FunctionBuilderContext;
-use cranelift_jit::{JITBuilder, JITModule};
+use cranelift_jit::{ArenaMemoryProvider, JITBuilder, JITModule};
 use cranelift_module::{FuncId, Module as Target, default_libcall_names};
-use girih_core::idx::IndexVec;
 use girih_core::ir::{Function, FunctionId, Module, Op, Type};
 use girih_core::lower::legalise;
+use girih_core::span::Span;
+use inline::Inlining;
 use std::collections::BTreeMap;
 use std::mem::ManuallyDrop;
 
 pub(super) use super::forks::Entry;
+
+/// Bytes of addresses that are reserved for code.
+const CODE: usize = 256 << 20;
 
 /// What code is made for.
 #[derive(Clone, Copy, Debug)]
@@ -66,14 +70,13 @@ impl Drop for Code {
 }
 
 /// What a function's translation reads besides the function.
-pub(super) struct Plan<'a> {
-    pub module: &'a Module,
-    pub variant: Variant,
-    pub helpers: BTreeMap<Helper, FuncId>,
+struct Plan<'a> {
+    module: &'a Module,
+    variant: Variant,
+    helpers: BTreeMap<Helper, FuncId>,
     /// How functions are called by tasks.
-    pub tasks: BTreeMap<FunctionId, FuncId>,
-    /// Instructions of each function.
-    pub sizes: IndexVec<FunctionId, usize>,
+    tasks: BTreeMap<FunctionId, FuncId>,
+    inlining: Inlining,
 }
 
 /// Whether a function can be in task form.
@@ -98,11 +101,14 @@ fn signature(function: &Function) -> Result<Signature> {
     Ok(signature)
 }
 
-fn fresh(isa: OwnedTargetIsa) -> JITModule {
+fn fresh(isa: OwnedTargetIsa) -> Result<JITModule> {
     let mut builder = JITBuilder::with_isa(isa, default_libcall_names());
+    // Functions that are added later must be near the others.
+    let memory = ArenaMemoryProvider::new_with_size(CODE).map_err(|e| refused(Span::NONE, &e.to_string()))?;
+    builder.memory_provider(Box::new(memory));
     builder.symbols(symbols());
     builder.symbols(Helper::ALL.map(|helper| (helper.row().symbol, helper.row().address)));
-    JITModule::new(builder)
+    Ok(JITModule::new(builder))
 }
 
 /// The module as the processor has it.
@@ -115,7 +121,7 @@ fn legal(module: &Module, isa: &OwnedTargetIsa) -> Result<Module> {
 /// Compiles all functions in task form.
 pub(super) fn compile(module: &Module, variant: Variant, isa: OwnedTargetIsa) -> Result<Code> {
     let module = legal(module, &isa)?;
-    let target = ManuallyDrop::new(fresh(isa));
+    let target = ManuallyDrop::new(fresh(isa)?);
     let mut code = Code { target, module: Module::default(), callees: Callees::default(), entries: BTreeMap::new() };
     code.callees = write(&module, variant, &mut *code.target, None)?;
     code.module = module;
@@ -127,7 +133,7 @@ pub(super) fn compile(module: &Module, variant: Variant, isa: OwnedTargetIsa) ->
 pub(super) fn text(module: &Module, isa: OwnedTargetIsa) -> Result<String> {
     let variant = Variant { parallel: false, reuse: true, count: false, careful: false };
     let module = legal(module, &isa)?;
-    let target = ManuallyDrop::new(fresh(isa));
+    let target = ManuallyDrop::new(fresh(isa)?);
     let mut code = Code { target, module: Module::default(), callees: Callees::default(), entries: BTreeMap::new() };
     let mut text = String::new();
     write(&module, variant, &mut *code.target, Some(&mut text))?;
@@ -136,7 +142,7 @@ pub(super) fn text(module: &Module, isa: OwnedTargetIsa) -> Result<String> {
 
 impl Code {
     fn finalize(&mut self) -> Result<()> {
-        self.target.finalize_definitions().map_err(|e| refused(girih_core::span::Span::NONE, &e.to_string()))
+        self.target.finalize_definitions().map_err(|e| refused(Span::NONE, &e.to_string()))
     }
 
     /// Which bits of a slot each result of a function has.
@@ -183,8 +189,7 @@ fn write(module: &Module, variant: Variant, target: &mut dyn Target, mut text: O
     }
     let helpers = Helper::ALL.into_iter().map(|helper| Ok((helper, entry::import(target, helper)?)));
     let helpers = helpers.collect::<Result<BTreeMap<_, _>>>()?;
-    let sizes = module.functions.iter().map(inline::size).collect();
-    let plan = Plan { module, variant, helpers, tasks, sizes };
+    let plan = Plan { module, variant, helpers, tasks, inlining: Inlining::of(module) };
     let mut context = target.make_context();
     let mut builder = FunctionBuilderContext::new();
     for (id, function) in module.functions.iter_enumerated() {

@@ -13,7 +13,7 @@ use std::hash::{DefaultHasher, Hash, Hasher};
 use super::answer::{Address, address};
 use super::{Callee, Flow, Instance, LambdaRef, Precision, Set, ShapeId, What};
 use crate::idx::IndexVec;
-use crate::term::cycles::groups;
+use crate::cycles::groups;
 use crate::term::{Body, DefId, Program, Term};
 
 /// How many copies of a group there may be while the ways are looked for, for each that may be in the end.
@@ -82,9 +82,10 @@ impl Copies {
             group_sizes[group] += size;
             is_wanted[group] |= mixed.is_used_in_several_ways(program, flow, instance);
         }
-        let sizes = group_sizes.iter().zip(&is_wanted).map(|(&size, &is_wanted)| {
-            (is_wanted && size <= precision.clone_size).then_some(size)
-        });
+        let sizes = group_sizes
+            .iter()
+            .zip(&is_wanted)
+            .map(|(&size, &is_wanted)| (is_wanted && size <= precision.clone_size).then_some(size));
         let sizes: Vec<Option<usize>> = sizes.collect();
         if precision.clones < 2 || sizes.iter().all(Option::is_none) {
             return None;
@@ -159,11 +160,7 @@ impl Each {
 }
 
 /// Numbers the structures of the copies of each group, from 1 on. Those beyond the most that there may be are 0.
-fn classes(
-    order: &[(usize, u32)],
-    structures: &HashMap<(usize, u32), u64>,
-    most: u32,
-) -> HashMap<(usize, u32), u32> {
+fn classes(order: &[(usize, u32)], structures: &HashMap<(usize, u32), u64>, most: u32) -> HashMap<(usize, u32), u32> {
     let mut known: HashMap<(usize, u64), u32> = HashMap::new();
     let mut count: HashMap<usize, u32> = HashMap::new();
     let mut classes = HashMap::new();

@@ -75,8 +75,7 @@ impl<'p> Solver<'p> {
         }
         let lambda_results = solver.lambdas.iter().map(|(&lambda, code)| (lambda, sets.of(code.result))).collect();
         let terms = solver.terms.iter().map(|(&(code, term), &node)| ((instance(code), term), sets.of(node))).collect();
-        let delivered =
-            solver.deliveries().map(|(code, term, node)| ((instance(code), term), sets.of(node))).collect();
+        let delivered = solver.deliveries().map(|(code, term, node)| ((instance(code), term), sets.of(node))).collect();
         let flow = Flow {
             instances: entered().map(|code| code.instance).collect(),
             locals,

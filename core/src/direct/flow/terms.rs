@@ -183,32 +183,23 @@ impl<'p> Solver<'p> {
 
     fn bind(&mut self, code: usize, bind: &'p Bind) {
         let Bind { target, value } = bind;
-        match (target, &value.kind) {
-            // The evaluator makes no tuple here, and computes only the parts that are used.
-            (Target::Tuple(targets), TermKind::Tuple(parts)) if targets.len() == parts.len() => {
-                for (target, part) in targets.iter().zip(parts) {
-                    if let Some(local) = target {
-                        let part = self.node_of(code, part);
-                        self.copy(part, self.local(code, *local));
-                    }
-                }
-            }
-            (Target::Tuple(targets), _) => {
+        match target {
+            Target::Tuple(targets) => {
                 let value = self.node_of(code, value);
                 self.take_apart(code, value, targets);
             }
-            (Target::Var(local), _) => {
+            Target::Var(local) => {
                 let value = self.node_of(code, value);
                 self.copy(value, self.local(code, *local));
             }
-            (Target::Dup(copies), _) => {
+            Target::Dup(copies) => {
                 let value = self.node_of(code, value);
                 for &local in copies.iter().flatten() {
                     self.copy(value, self.local(code, local));
                 }
             }
             // A program with one of these is refused before it runs.
-            (Target::Link(_), _) => {}
+            Target::Link(_) => {}
         }
     }
 

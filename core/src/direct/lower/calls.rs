@@ -3,13 +3,10 @@
 use super::super::flow::{Callee, Instance, Set, Site, What};
 use super::dynamic::reason;
 use super::represent::{Held, Repr};
-use super::traps::hint;
 use super::words::{FORM_BITS, Immediate, tag};
 use super::writer::{Goal, Writer};
 use super::{Unit, words};
-use crate::diag::Code;
 use crate::ir::{FunctionId, Op, Scalar, Type, ValueId};
-use crate::num::BinOp;
 use crate::span::Span;
 use crate::term::{DefId, Term, TermKind};
 
@@ -112,42 +109,61 @@ impl<'p> Writer<'_, 'p> {
                 }
                 self.term(body, goal)
             }
-            TermKind::Global(def) if !args.is_empty() && args.len() <= self.all.program.defs[*def].params.len() => {
-                if args.len() < self.all.program.defs[*def].params.len() {
-                    let values = self.values(&args.iter().collect::<Vec<_>>());
-                    let callee = Callee::Definition(Instance::from(*def));
-                    let partial = self.cell(Site::Partial(callee, args.len() as u32), &values);
-                    return self.finish(partial, goal);
-                }
-                let unit = Unit::Definition(self.called(term, *def));
-                let values = self.arguments(unit, args);
-                self.call(unit, &values, term.span, goal)
+            TermKind::Global(def) if !args.is_empty() && !self.all.program.defs[*def].params.is_empty() => {
+                self.apply_definition(term, *def, args, goal)
             }
             _ => self.apply_value(term, function, args, goal),
         }
     }
 
+    /// Applies a definition with parameters. It is the copy that the flow has chosen for this term, whether there are as
+    /// many arguments as parameters, fewer or more.
+    fn apply_definition(&mut self, term: &'p Term, def: DefId, args: &'p [Term], goal: Goal) -> Option<Held> {
+        let callee = self.called(term, def);
+        let unit = Unit::Definition(callee);
+        let arity = self.all.program.defs[def].params.len();
+        if args.len() == arity {
+            let values = self.arguments(unit, args);
+            return self.call(unit, &values, term.span, goal);
+        }
+        let mut values = self.values(&args.iter().collect::<Vec<_>>());
+        if args.len() < arity {
+            let partial = self.cell(Site::Partial(Callee::Definition(callee), args.len() as u32), &values);
+            return self.finish(partial, goal);
+        }
+        let rest = values.split_off(arity);
+        let reprs = self.all.param_reprs(unit);
+        let values: Vec<ValueId> = values.into_iter().zip(reprs).map(|(value, repr)| self.hold(value, repr)).collect();
+        let function = self.call(unit, &values, term.span, Goal::Value);
+        let set = self.all.flow.result(callee).clone();
+        function.and_then(|function| self.apply_held(function, &set, rest, term.span, goal))
+    }
+
     fn apply_value(&mut self, term: &'p Term, function: &'p Term, args: &'p [Term], goal: Goal) -> Option<Held> {
         let set = self.set_of(function);
         let held = self.value(function);
-        let word = self.hold(held, Repr::Term);
         let values = self.values(&args.iter().collect::<Vec<_>>());
-        if let Some(lambda) = self.only_closure(&set, args.len()) {
+        self.apply_held(held, &set, values, term.span, goal)
+    }
+
+    /// Applies a value, of which a set says what it may be.
+    fn apply_held(&mut self, held: Held, set: &Set, values: Vec<Held>, span: Span, goal: Goal) -> Option<Held> {
+        let word = self.hold(held, Repr::Term);
+        if let Some(lambda) = self.only_closure(set, values.len()) {
             let unit = Unit::Lambda(lambda.0);
             let reprs = self.all.param_reprs(unit);
             let captured = self.open(lambda.1, word);
             let all = values.into_iter().chain(captured).zip(reprs);
             let values: Vec<ValueId> = all.map(|(value, repr)| self.hold(value, repr)).collect();
-            return self.call(unit, &values, term.span, goal);
+            return self.call(unit, &values, span, goal);
         }
-        self.all.is_applied(&set);
+        self.all.is_applied(set);
+        let unit = Unit::Apply(values.len() as u32);
         let mut words = vec![word];
         words.extend(values.into_iter().map(|value| self.hold(value, Repr::Term)));
-        let unit = Unit::Apply(args.len() as u32);
-        self.b.span = term.span;
+        self.b.span = span;
         let callee = self.all.unit(unit);
-        let result = self.b.call(callee, &[Type::Term], &words)[0];
-        let result = self.checked(result, term.span, "this", None);
+        let result = self.checked_call(callee, &words, span, "this", &[reason::FUNCTION]);
         self.finish(Held { id: result, repr: Repr::Term }, goal)
     }
 
@@ -165,61 +181,26 @@ impl<'p> Writer<'_, 'p> {
 
     // What functions that work on any terms give: a term, or the reason why there is none.
 
-    /// Calls a function that may give a reason instead of a value.
+    /// Calls a function that may give one of these reasons instead of a value.
     pub(super) fn checked_call(
         &mut self,
         function: FunctionId,
         words: &[ValueId],
         span: Span,
         what: &str,
-        op: Option<BinOp>,
-    ) -> Held {
+        reasons: &[u32],
+    ) -> ValueId {
         let result = self.b.call(function, &[Type::Term], words)[0];
-        Held { id: self.checked(result, span, what, op), repr: Repr::Term }
-    }
-
-    /// Ends the run with the reason, if a word is one.
-    pub(super) fn checked(&mut self, word: ValueId, span: Span, what: &str, op: Option<BinOp>) -> ValueId {
-        let found = self.b.tag(word);
+        let found = self.b.tag(result);
         let immediate = self.b.u32(tag::IMMEDIATE);
         let is_immediate = self.b.op(Op::Eq, Scalar::U32, &[found, immediate]);
-        let payload = self.b.payload(word);
-        let symbol = op.map_or(String::new(), |op| format!(" `{}`", op.symbol()));
-        let reasons = [
-            (reason::NUMBER, Code::NotANumber, format!("{what} needs a number"), hint::NUMBER),
-            (reason::DIVISION, Code::DivisionByZero, "division by zero".to_owned(), hint::DIVISION),
-            (reason::MIXED, Code::MixedNumbers, "numbers of two kinds meet".to_owned(), hint::MIXED),
-            (
-                reason::UNSUPPORTED,
-                Code::UnsupportedOperation,
-                format!("numbers of this kind have no operator{symbol}"),
-                hint::UNSUPPORTED,
-            ),
-            (
-                reason::FLOAT,
-                Code::UnsupportedOperation,
-                "a float is needed, and this is an integer".to_owned(),
-                hint::FLOAT,
-            ),
-            (
-                reason::FUNCTION,
-                Code::NotAFunction,
-                "this is called, which is not a function".to_owned(),
-                hint::FUNCTION,
-            ),
-            (
-                reason::CASE,
-                Code::NoMatchingCase,
-                "a match met a function that stands for no constructor".to_owned(),
-                hint::CASE,
-            ),
-            (reason::TUPLE, Code::NotATuple, "this is not a tuple".to_owned(), hint::CASE),
-        ];
         let region = self.b.new_region(&[]);
         self.within(region, |w| {
-            for (number, code, message, hint) in reasons {
+            let payload = w.b.payload(result);
+            for number in reasons {
                 let wanted = w.b.u32(number << FORM_BITS | words::REASON);
                 let is = w.b.op(Op::Eq, Scalar::U32, &[payload, wanted]);
+                let (code, message, hint) = reason::told(*number, what);
                 w.trap_if(is, code, span, message, hint);
             }
             w.b.end(Op::Yield, &[]);
@@ -229,7 +210,7 @@ impl<'p> Writer<'_, 'p> {
         self.within(other, |w| w.b.end(Op::Yield, &[]));
         inst.regions = vec![region, other];
         self.b.push(inst, &[]);
-        word
+        result
     }
 
     /// A word, computed if it is a definition that waits to be computed.

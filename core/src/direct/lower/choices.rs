@@ -13,18 +13,51 @@ use super::words::{Immediate, tag};
 use super::writer::{Goal, Hole, Writer};
 use crate::diag::Code;
 use crate::ir::attrs::Attr;
+use crate::ir::heap::LayoutId;
 use crate::ir::{Inst, Op, RegionId, Scalar, Type, ValueId};
 use crate::num::NumKind;
 use crate::span::Span;
 use crate::term::{CtorId, LocalId, Match, Switch, Term};
 
-/// What a match can go on with.
+/// Of what kind the number is whose predecessor is wanted.
 #[derive(Clone, Copy, Debug)]
-enum Alternative {
-    /// A constructor without fields.
-    Unit(CtorId),
-    /// A cell of this shape.
-    Cell(CtorId, ShapeId),
+enum Width {
+    /// Of 24 bits.
+    Small,
+    /// Of 32 bits.
+    Wide,
+    /// Of 24 bits if this holds.
+    Either { small: ValueId },
+}
+
+impl Width {
+    fn of(kind: NumKind) -> Width {
+        match kind {
+            NumKind::U24 | NumKind::I24 | NumKind::F24 => Width::Small,
+            NumKind::U32 | NumKind::I32 | NumKind::F32 => Width::Wide,
+        }
+    }
+}
+
+/// What a match can meet.
+struct Chosen<'c, 'p> {
+    choice: &'p Match,
+    set: &'c Set,
+    /// Constructors without fields.
+    units: Vec<CtorId>,
+    /// Shapes of cells.
+    cells: Vec<(CtorId, ShapeId)>,
+    rest: Rest,
+    word: ValueId,
+    span: Span,
+    repr: Repr,
+}
+
+/// What else than the type's constructors may arrive.
+#[derive(Clone, Copy, Debug)]
+struct Rest {
+    cells: bool,
+    flats: bool,
 }
 
 impl<'p> Writer<'_, 'p> {
@@ -124,32 +157,41 @@ impl<'p> Writer<'_, 'p> {
     pub(super) fn switch(&mut self, term: &'p Term, choice: &'p Switch, goal: Goal) -> Option<Held> {
         let span = if choice.scrutinee.span.is_none() { term.span } else { choice.scrutinee.span };
         let repr = self.repr_of(term);
-        let set = self.set_of(&choice.scrutinee);
-        let value = self.value(&choice.scrutinee);
-        match value.repr {
-            Repr::Number(kind) => self.switch_on(choice, kind, value.id, goal, repr),
-            Repr::Term => {
-                let word = self.forced(value.id, &set);
-                let form = self.form(word);
-                let era = self.b.u32(super::dynamic::ERA);
-                let is_era = self.b.op(Op::Eq, Scalar::U32, &[form, era]);
-                let arm = &mut |w: &mut Self, is_era: bool, goal: Goal| {
-                    if is_era {
-                        w.b.drop(word);
-                        w.drop_all_of(choice);
-                        let era = w.immediate(Immediate::Era);
-                        return w.finish(era, goal);
-                    }
-                    let kinds = w.b.u32(NumKind::ALL.len() as u32);
-                    let wrong = w.b.op(Op::Ge, Scalar::U32, &[form, kinds]);
-                    let message = "`switch` needs a number".to_owned();
-                    w.trap_if(wrong, Code::NotANumber, span, message, hint::NUMBER);
-                    let bits = w.all.unit(Unit::Bits);
-                    let number = w.b.call(bits, &[Type::U32], &[word])[0];
-                    w.switch_on(choice, NumKind::U32, number, goal, repr)
-                };
-                if set.era { self.branch(is_era, goal, repr, arm) } else { arm(self, false, goal) }
+        let set = self.all.flow.forced(&self.set_of(&choice.scrutinee));
+        let operand = self.operands(&[&choice.scrutinee]).remove(0);
+        self.b.span = term.span;
+        let wrong = "`switch` needs a number".to_owned();
+        if let Some(kind) = operand.certain() {
+            if let Some(other) = self.are_wrong(std::slice::from_ref(&operand), &[kind]) {
+                self.trap_if(other, Code::NotANumber, span, wrong, hint::NUMBER);
             }
+            let number = self.take_number(&operand, kind);
+            let bits = self.numbers().representation(kind, number);
+            return self.switch_on(choice, Width::of(kind), bits, goal, repr);
+        }
+        let word = self.own(operand);
+        let arm = &mut |w: &mut Self, is_era: bool, goal: Goal| {
+            if is_era {
+                w.b.drop(word);
+                w.drop_all_of(choice);
+                let era = w.immediate(Immediate::Era);
+                return w.finish(era, goal);
+            }
+            let form = w.form(word);
+            let kinds = w.b.u32(NumKind::ALL.len() as u32);
+            let other = w.b.op(Op::Ge, Scalar::U32, &[form, kinds]);
+            w.trap_if(other, Code::NotANumber, span, wrong.clone(), hint::NUMBER);
+            let three = w.b.u32(tag::IMMEDIATE);
+            let small = w.b.op(Op::Lt, Scalar::U32, &[form, three]);
+            let bits = w.all.unit(Unit::Bits);
+            let number = w.b.call(bits, &[Type::U32], &[word])[0];
+            w.switch_on(choice, Width::Either { small }, number, goal, repr)
+        };
+        if set.era {
+            let is_era = self.is_era(word);
+            self.branch(is_era, goal, repr, arm)
+        } else {
+            arm(self, false, goal)
         }
     }
 
@@ -159,22 +201,19 @@ impl<'p> Writer<'_, 'p> {
         self.drop_unused(&arms);
     }
 
-    fn switch_on(
-        &mut self,
-        choice: &'p Switch,
-        kind: NumKind,
-        number: ValueId,
-        goal: Goal,
-        repr: Repr,
-    ) -> Option<Held> {
-        let bits = self.numbers().representation(kind, number);
+    /// Goes on by the representation of a number.
+    fn switch_on(&mut self, choice: &'p Switch, width: Width, bits: ValueId, goal: Goal, repr: Repr) -> Option<Held> {
         let values: Vec<u32> = choice.cases.iter().map(|(value, _)| *value).collect();
         let next = values.iter().max().map_or(0, |m| m.wrapping_add(1));
+        // Behind the cases 0 to n - 1 what is left is at least n.
+        let in_order = (0..next).all(|value| values.contains(&value));
         self.ways(bits, &values, goal, repr, &mut |w, i, goal| {
             let Some((_, body)) = choice.cases.get(i) else {
                 w.let_die(&choice.default);
                 if let Some(local) = choice.pred {
-                    let pred = w.predecessor(kind, bits, next, local);
+                    let by = w.b.u32(next);
+                    let pred = w.b.op(Op::Sub, Scalar::U32, &[bits, by]);
+                    let pred = w.predecessor(width, pred, in_order, local);
                     w.bind(local, pred);
                 }
                 return w.term(&choice.default, goal);
@@ -184,17 +223,36 @@ impl<'p> Writer<'_, 'p> {
         })
     }
 
-    /// The number minus one more than the largest case.
-    fn predecessor(&mut self, kind: NumKind, bits: ValueId, next: u32, local: LocalId) -> Held {
-        let by = self.b.u32(next);
-        let wide = self.b.op(Op::Sub, Scalar::U32, &[bits, by]);
-        let unsigned = match kind {
-            NumKind::U24 | NumKind::I24 | NumKind::F24 => NumKind::U24,
-            NumKind::U32 | NumKind::I32 | NumKind::F32 => NumKind::U32,
-        };
-        let number = self.numbers().convert(NumKind::U32, unsigned, wide);
+    /// The number minus one more than the largest case, as the variable holds it.
+    fn predecessor(&mut self, width: Width, difference: ValueId, in_range: bool, local: LocalId) -> Held {
         let repr = represent::of(self.all.flow.local(self.instance, local));
-        let held = Held { id: number, repr: Repr::Number(unsigned) };
+        let number = |w: &mut Self, kind: NumKind| {
+            let id = if in_range { difference } else { w.numbers().convert(NumKind::U32, kind, difference) };
+            Held { id, repr: Repr::Number(kind) }
+        };
+        let held = match width {
+            Width::Small => number(self, NumKind::U24),
+            Width::Wide => number(self, NumKind::U32),
+            Width::Either { small } => match repr {
+                Repr::Number(kind) => number(self, kind),
+                Repr::Term => {
+                    let holes = std::mem::take(&mut self.holes);
+                    let mut inst = Inst::new(Op::If, None, vec![small], self.b.span);
+                    for kind in [NumKind::U24, NumKind::U32] {
+                        let region = self.b.new_region(&[]);
+                        self.within(region, |w| {
+                            let held = number(w, kind);
+                            let word = w.hold(held, Repr::Term);
+                            w.b.end(Op::Yield, &[word]);
+                        });
+                        inst.regions.push(region);
+                    }
+                    self.holes = holes;
+                    let id = self.b.push(inst, &[Type::Term]);
+                    Held { id: self.b.function.insts[id].results[0], repr }
+                }
+            },
+        };
         Held { id: self.hold(held, repr), repr }
     }
 
@@ -207,91 +265,93 @@ impl<'p> Writer<'_, 'p> {
         let value = self.value(&choice.scrutinee);
         let word = self.hold(value, Repr::Term);
         let mut word = self.forced(word, &set);
-        let set = self.all.flow.forced(&set);
+        let mut set = self.all.flow.forced(&set);
         if Callable::of(self.all, &set).any() {
             let data = self.all.unit(Unit::Data(choice.ty));
             word = self.b.call(data, &[Type::Term], &[word])[0];
+            set.merge(&self.all.flow.forced(self.all.flow.delivered(self.instance, term)));
         }
-        let alternatives = self.alternatives(choice, &set);
-        let only_these = alternatives.len() == self.members(&set);
-        if only_these && alternatives.len() == 1 {
-            return self.arm(choice, alternatives[0], word, goal, span);
+        let (units, cells) = self.alternatives(choice, &set);
+        let layouts: Vec<LayoutId> = cells.iter().map(|(_, shape)| self.all.shape(*shape)).collect();
+        let rest = Rest {
+            cells: self.all.cells_of(&set).iter().any(|layout| !layouts.contains(layout)),
+            flats: self.all.has_flat(&Set { units: vec![], ..set.clone() }) || set.units.len() > units.len(),
+        };
+        let chosen = Chosen { choice, set: &set, units, cells, rest, word, span, repr };
+        let flats = !chosen.units.is_empty() || chosen.rest.flats;
+        let any_cells = !chosen.cells.is_empty() || chosen.rest.cells;
+        match (any_cells, flats) {
+            (true, true) => {
+                let is_cell = self.has_tag(word, tag::CELL);
+                self.branch(is_cell, goal, repr, &mut |w, is_cell, goal| {
+                    if is_cell { w.match_cell(&chosen, goal) } else { w.match_flat(&chosen, goal) }
+                })
+            }
+            (true, false) => self.match_cell(&chosen, goal),
+            (false, _) => self.match_flat(&chosen, goal),
         }
-        let selector = self.selector(word, &alternatives);
-        let mut values: Vec<u32> = alternatives.iter().map(|a| self.selected(*a)).collect();
-        if only_these {
+    }
+
+    /// Goes on by which cell a word names.
+    fn match_cell(&mut self, chosen: &Chosen<'_, 'p>, goal: Goal) -> Option<Held> {
+        let Chosen { choice, cells, rest, word, span, .. } = chosen;
+        let mut values: Vec<u32> = cells.iter().map(|(_, shape)| self.all.shape(*shape).index() as u32).collect();
+        if !rest.cells {
             values.pop();
         }
-        self.ways(selector, &values, goal, repr, &mut |w, i, goal| match alternatives.get(i) {
-            Some(alternative) => w.arm(choice, *alternative, word, goal, span),
-            None => w.no_arm(choice, word, &set, goal, span, repr),
+        let selector = if values.is_empty() { *word } else { self.b.cell_layout(*word) };
+        self.ways(selector, &values, goal, chosen.repr, &mut |w, i, goal| match cells.get(i) {
+            Some((ctor, shape)) => w.arm(choice, *ctor, Some(*shape), *word, goal, *span),
+            None => w.no_arm(chosen, goal),
         })
     }
 
-    /// How many different things a set holds, as far as a match can tell.
-    fn members(&self, set: &Set) -> usize {
-        let other = usize::from(!set.numbers.is_empty() || set.era || set.external);
-        set.units.len() + set.shapes.len() + other
-    }
-
-    fn alternatives(&self, choice: &Match, set: &Set) -> Vec<Alternative> {
-        let of_type = |ctor: CtorId| self.all.program.ctors[ctor].ty == choice.ty;
-        let units = set.units.iter().filter(|c| of_type(**c)).map(|c| Alternative::Unit(*c));
-        let cells = set.shapes.iter().filter_map(|shape| match self.all.flow.shapes()[*shape].what {
-            What::Ctor(ctor) if of_type(ctor) => Some(Alternative::Cell(ctor, *shape)),
-            What::Ctor(_) | What::Pair | What::Closure(_) | What::Partial(..) => None,
-        });
-        units.chain(cells).collect()
-    }
-
-    /// The number by which the alternatives are told apart: of a cell its layout, of an immediate its word.
-    fn selector(&mut self, word: ValueId, alternatives: &[Alternative]) -> ValueId {
-        let is_cell = self.has_tag(word, tag::CELL);
-        let units = alternatives.iter().any(|a| matches!(a, Alternative::Unit(_)));
-        let region = |w: &mut Self, write: &mut dyn FnMut(&mut Self) -> ValueId| {
-            let region = w.b.new_region(&[]);
-            w.within(region, |w| {
-                let value = write(w);
-                w.b.end(Op::Yield, &[value]);
-            });
-            region
-        };
-        let cell = region(self, &mut |w| w.b.cell_layout(word));
-        let other = region(self, &mut |w| {
-            if !units {
-                return w.b.u32(u32::MAX);
-            }
-            let payload = w.b.payload(word);
-            let found = w.b.tag(word);
-            let high = w.b.u32(29);
-            let tag = w.b.op(Op::Shl, Scalar::U32, &[found, high]);
-            w.b.op(Op::Or, Scalar::U32, &[payload, tag])
-        });
-        let mut inst = Inst::new(Op::If, None, vec![is_cell], self.b.span);
-        inst.regions = vec![cell, other];
-        let id = self.b.push(inst, &[Type::U32]);
-        self.b.function.insts[id].results[0]
-    }
-
-    /// The selector's value for an alternative.
-    fn selected(&mut self, alternative: Alternative) -> u32 {
-        match alternative {
-            Alternative::Unit(ctor) => Immediate::Unit(ctor).payload() | tag::IMMEDIATE << 29,
-            Alternative::Cell(_, shape) => self.all.shape(shape).index() as u32,
+    /// Goes on by which small thing a word is.
+    fn match_flat(&mut self, chosen: &Chosen<'_, 'p>, goal: Goal) -> Option<Held> {
+        let Chosen { choice, units, rest, word, span, .. } = chosen;
+        let mut values: Vec<u32> = units.iter().map(|ctor| Immediate::Unit(*ctor).payload()).collect();
+        if !rest.flats {
+            values.pop();
         }
+        let selector = match (values.is_empty(), rest.flats) {
+            (true, _) => *word,
+            (false, false) => self.b.payload(*word),
+            // A number's payload may be that of an immediate.
+            (false, true) => {
+                let payload = self.b.payload(*word);
+                let found = self.b.tag(*word);
+                let high = self.b.u32(29);
+                let tag = self.b.op(Op::Shl, Scalar::U32, &[found, high]);
+                values.iter_mut().for_each(|value| *value |= tag::IMMEDIATE << 29);
+                self.b.op(Op::Or, Scalar::U32, &[payload, tag])
+            }
+        };
+        self.ways(selector, &values, goal, chosen.repr, &mut |w, i, goal| match units.get(i) {
+            Some(ctor) => w.arm(choice, *ctor, None, *word, goal, *span),
+            None => w.no_arm(chosen, goal),
+        })
+    }
+
+    /// The constructors that a match can go on with: those without fields, and shapes of cells.
+    fn alternatives(&self, choice: &Match, set: &Set) -> (Vec<CtorId>, Vec<(CtorId, ShapeId)>) {
+        let of_type = |ctor: CtorId| self.all.program.ctors[ctor].ty == choice.ty;
+        let units = set.units.iter().copied().filter(|ctor| of_type(*ctor)).collect();
+        let cell = |shape: &ShapeId| match self.all.flow.shapes()[*shape].what {
+            What::Ctor(ctor) if of_type(ctor) => Some((ctor, *shape)),
+            What::Ctor(_) | What::Pair | What::Closure(_) | What::Partial(..) => None,
+        };
+        (units, set.shapes.iter().filter_map(cell).collect())
     }
 
     fn arm(
         &mut self,
         choice: &'p Match,
-        alternative: Alternative,
+        ctor: CtorId,
+        shape: Option<ShapeId>,
         word: ValueId,
         goal: Goal,
         span: Span,
     ) -> Option<Held> {
-        let ctor = match alternative {
-            Alternative::Unit(ctor) | Alternative::Cell(ctor, _) => ctor,
-        };
         let Some(arm) = choice.arms.iter().find(|arm| arm.ctor == ctor) else {
             let Some(default) = &choice.default else { return self.stop(choice, word, goal, span) };
             self.b.drop(word);
@@ -307,9 +367,9 @@ impl<'p> Writer<'_, 'p> {
             self.bind(whole, Held { id: theirs, repr: Repr::Term });
             word = mine;
         }
-        match alternative {
-            Alternative::Unit(_) => self.b.drop(word),
-            Alternative::Cell(_, shape) => {
+        match shape {
+            None => self.b.drop_flat(word),
+            Some(shape) => {
                 let fields = self.open(shape, word);
                 for (local, field) in arm.fields.iter().zip(fields) {
                     self.bind(*local, field);
@@ -331,28 +391,17 @@ impl<'p> Writer<'_, 'p> {
     }
 
     /// None of the type's constructors that have an arm: `*`, which the choice becomes, or a mistake.
-    fn no_arm(
-        &mut self,
-        choice: &'p Match,
-        word: ValueId,
-        set: &Set,
-        goal: Goal,
-        span: Span,
-        repr: Repr,
-    ) -> Option<Held> {
+    fn no_arm(&mut self, chosen: &Chosen<'_, 'p>, goal: Goal) -> Option<Held> {
+        let Chosen { choice, set, word, span, repr, .. } = *chosen;
         if !set.era {
             return self.stop(choice, word, goal, span);
         }
-        let era = self.b.u32(Immediate::Era.payload());
-        let payload = self.b.payload(word);
-        let same = self.b.op(Op::Eq, Scalar::U32, &[payload, era]);
-        let immediate = self.has_tag(word, tag::IMMEDIATE);
-        let is_era = self.b.op(Op::And, Scalar::Bool, &[same, immediate]);
+        let is_era = self.is_era(word);
         self.branch(is_era, goal, repr, &mut |w, is_era, goal| {
             if !is_era {
                 return w.stop(choice, word, goal, span);
             }
-            w.b.drop(word);
+            w.b.drop_flat(word);
             let arms: Vec<&Term> = choice.arms.iter().map(|arm| &arm.body).chain(&choice.default).collect();
             w.drop_unused(&arms);
             let era = w.immediate(Immediate::Era);

@@ -19,6 +19,9 @@ pub(super) const OTHER: u32 = 7;
 
 /// Why there is no value.
 pub(super) mod reason {
+    use super::super::traps::hint;
+    use crate::diag::Code;
+
     /// Something else than a number.
     pub(in super::super) const NUMBER: u32 = 1;
     /// A divisor is zero.
@@ -31,10 +34,23 @@ pub(super) mod reason {
     pub(in super::super) const FLOAT: u32 = 5;
     /// Something that is no function is applied.
     pub(in super::super) const FUNCTION: u32 = 6;
-    /// A function that stands for no constructor.
-    pub(in super::super) const CASE: u32 = 7;
-    /// Something that is no tuple is taken apart.
-    pub(in super::super) const TUPLE: u32 = 8;
+
+    /// The error that a reason is, where this is what was tried.
+    pub(in super::super) fn told(reason: u32, what: &str) -> (Code, String, &'static str) {
+        match reason {
+            NUMBER => (Code::NotANumber, format!("{what} needs a number"), hint::NUMBER),
+            DIVISION => (Code::DivisionByZero, "division by zero".to_owned(), hint::DIVISION),
+            MIXED => (Code::MixedNumbers, "numbers of two kinds meet".to_owned(), hint::MIXED),
+            UNSUPPORTED => {
+                (Code::UnsupportedOperation, format!("numbers of this kind do not have {what}"), hint::UNSUPPORTED)
+            }
+            FLOAT => {
+                let message = "a float is needed, and this is an integer".to_owned();
+                (Code::UnsupportedOperation, message, hint::FLOAT)
+            }
+            _function => (Code::NotAFunction, format!("{what} is called, which is not a function"), hint::FUNCTION),
+        }
+    }
 }
 
 fn position(kind: NumKind) -> u32 {
@@ -222,7 +238,7 @@ fn kinds_of(
 ) -> Option<Held> {
     let Some(form) = forms.get(found.len()) else {
         let kinds = found.clone();
-        if !w.numbers().takes(prim, &kinds) {
+        if !super::numbers::takes(prim, &kinds) {
             return w.refuse(words, reason::FLOAT, goal);
         }
         let ids: Vec<ValueId> = kinds.iter().zip(words).map(|(kind, word)| w.number_of(*kind, *word)).collect();

@@ -6,7 +6,8 @@
 //! | [`represent`] | how what may stand somewhere is held in values of the IR |
 //! | [`liveness`] | the last use of each variable |
 //! | [`writer`], [`terms`], [`calls`], [`choices`] | a function's body |
-//! | [`numbers`], [`dynamic`] | operators on kinds that are known, and on those that are not |
+//! | [`numbers`], [`operands`], [`dynamic`] | operators on kinds that are known, that are likely, and on those that are not |
+//! | [`possible`] | tests of what a word is, where the flow leaves a choice |
 //! | [`applying`] | application of whatever function arrives |
 //! | [`library`] | functions that are called by name |
 //! | [`traps`] | what can go wrong, and where |
@@ -20,6 +21,8 @@ mod dynamic;
 mod library;
 mod liveness;
 mod numbers;
+mod operands;
+mod possible;
 mod recursion;
 pub mod represent;
 mod terms;

@@ -17,6 +17,11 @@ pub fn scalar(kind: NumKind) -> Scalar {
     }
 }
 
+/// Whether a primitive takes numbers of these kinds.
+pub fn takes(prim: Prim, kinds: &[NumKind]) -> bool {
+    matches!(prim, Prim::To(_)) || kinds.iter().all(|kind| kind.is_float())
+}
+
 const MASK: u32 = 0xFF_FFFF;
 
 /// Writes arithmetic on numbers.
@@ -65,14 +70,9 @@ impl Numbers<'_> {
         Some(self.op(Op::Eq, kind, &[divisor, zero]))
     }
 
-    /// Whether a primitive takes numbers of these kinds.
-    pub fn takes(&self, prim: Prim, kinds: &[NumKind]) -> bool {
-        matches!(prim, Prim::To(_)) || kinds.iter().all(|kind| kind.is_float())
-    }
-
     /// The result of a primitive and its kind; none if it does not take the kinds.
     pub fn primitive(&mut self, prim: Prim, kinds: &[NumKind], operands: &[ValueId]) -> Option<(ValueId, NumKind)> {
-        if !self.takes(prim, kinds) {
+        if !takes(prim, kinds) {
             return None;
         }
         let kind = if kinds.contains(&NumKind::F32) { NumKind::F32 } else { NumKind::F24 };

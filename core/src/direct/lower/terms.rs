@@ -1,7 +1,7 @@
 //! Terms but calls and choices.
 
 use super::super::flow::{Set, ShapeId, Site, What};
-use super::Unit;
+use super::operands::Operator;
 use super::represent::{self, Held, Repr};
 use super::traps::hint;
 use super::words::{Immediate, tag};
@@ -10,8 +10,7 @@ use crate::diag::Code;
 use crate::ir::Inst;
 use crate::ir::attrs::Attr;
 use crate::ir::{Op, Scalar, Type, ValueId};
-use crate::num::{BinOp, Num};
-use crate::prim::Prim;
+use crate::num::Num;
 use crate::span::Span;
 use crate::term::{Bind, LocalId, Target, Term, TermKind};
 
@@ -63,8 +62,10 @@ impl<'p> Writer<'_, 'p> {
             }
             TermKind::Lambda(..) => self.closure(term),
             TermKind::Apply(function, args) => return self.application(term, function, args, goal),
-            TermKind::Op(op, a, b) => self.operation(term, *op, a, b),
-            TermKind::Prim(prim, args) => self.primitive(term, *prim, args),
+            TermKind::Op(op, a, b) => self.operate(term, Operator::Binary(*op), &[a, b]),
+            TermKind::Prim(prim, args) => {
+                self.operate(term, Operator::Primitive(*prim), &args.iter().collect::<Vec<_>>())
+            }
             TermKind::Let(binds, body) => {
                 for Bind { target, value } in binds {
                     self.bind_target(target, value);
@@ -97,8 +98,11 @@ impl<'p> Writer<'_, 'p> {
     pub(super) fn cell(&mut self, site: Site<'_>, values: &[Held]) -> Held {
         match self.all.flow.shape(site) {
             Some(shape) => self.cell_of(shape, values),
-            // The flow says that this is never made.
+            // The flow says that control never comes here; it is said aloud if it does.
             None => {
+                let always = self.b.bool(true);
+                let span = self.b.span;
+                self.trap_if(always, Code::Internal, span, "this was never meant to be made".to_owned(), hint::REPORT);
                 values.iter().for_each(|value| self.discard(*value));
                 self.immediate(Immediate::Era)
             }
@@ -146,30 +150,21 @@ impl<'p> Writer<'_, 'p> {
     // Bindings.
 
     fn bind_target(&mut self, target: &Target, value: &'p Term) {
-        match (target, &value.kind) {
-            (Target::Tuple(targets), TermKind::Tuple(parts)) if targets.len() == parts.len() => {
-                for (target, part) in targets.iter().zip(parts) {
-                    let part = self.value(part);
-                    match target {
-                        Some(local) => self.bind_as_known(*local, part),
-                        None => self.discard(part),
-                    }
-                }
-            }
-            (Target::Tuple(targets), _) => {
+        match target {
+            Target::Tuple(targets) => {
                 let set = self.set_of(value);
                 let held = self.value(value);
                 self.untuple(held, &set, targets, value.span);
             }
-            (Target::Var(local), _) => {
+            Target::Var(local) => {
                 let held = self.value(value);
                 self.bind_as_known(*local, held);
             }
-            (Target::Dup(copies), _) => {
+            Target::Dup(copies) => {
                 let held = self.value(value);
                 self.bind_copies(&copies.iter().flatten().copied().collect::<Vec<_>>(), held);
             }
-            (Target::Link(_), _) => {
+            Target::Link(_) => {
                 let held = self.value(value);
                 self.discard(held);
             }
@@ -195,49 +190,6 @@ impl<'p> Writer<'_, 'p> {
             self.bind_as_known(*local, mine);
         }
         self.bind_as_known(*first, left);
-    }
-
-    // Operators.
-
-    fn operation(&mut self, term: &'p Term, op: BinOp, a: &'p Term, b: &'p Term) -> Held {
-        let span = term.span;
-        let values = self.values(&[a, b]);
-        self.b.span = span;
-        if let [Held { id: a, repr: Repr::Number(ka) }, Held { id: b, repr: Repr::Number(kb) }] = values[..]
-            && let Some(kind) = ka.join(kb)
-            && op.is_defined_on(kind)
-        {
-            let (a, b) = (self.numbers().convert(ka, kind, a), self.numbers().convert(kb, kind, b));
-            let is_known = self.b.function.as_constant(b).is_some_and(|divisor| divisor != 0);
-            if !is_known && let Some(zero) = self.numbers().divides_by_zero(op, kind, b) {
-                self.trap_division(zero, span);
-            }
-            let (id, kind) = self.numbers().operate(op, kind, a, b);
-            return Held { id, repr: Repr::Number(kind) };
-        }
-        let words: Vec<ValueId> = values.into_iter().map(|v| self.hold(v, Repr::Term)).collect();
-        let function = self.all.unit(Unit::Operator(op));
-        let what = format!("the operator `{}`", op.symbol());
-        self.checked_call(function, &words, span, &what, Some(op))
-    }
-
-    fn primitive(&mut self, term: &'p Term, prim: Prim, args: &'p [Term]) -> Held {
-        let values = self.values(&args.iter().collect::<Vec<_>>());
-        self.b.span = term.span;
-        let kinds: Option<Vec<_>> = values
-            .iter()
-            .map(|v| match v.repr {
-                Repr::Number(kind) => Some(kind),
-                Repr::Term => None,
-            })
-            .collect();
-        let ids: Vec<ValueId> = values.iter().map(|v| v.id).collect();
-        if let Some((id, kind)) = kinds.and_then(|kinds| self.numbers().primitive(prim, &kinds, &ids)) {
-            return Held { id, repr: Repr::Number(kind) };
-        }
-        let words: Vec<ValueId> = values.into_iter().map(|v| self.hold(v, Repr::Term)).collect();
-        let function = self.all.unit(Unit::Primitive(prim));
-        self.checked_call(function, &words, term.span, &format!("`{}`", prim.name()), None)
     }
 
     // Tuples.
@@ -279,7 +231,22 @@ impl<'p> Writer<'_, 'p> {
             let second = self.all.flow.shapes()[shape].fields[1].clone();
             return (parts[0], parts[1], second);
         }
-        self.any_pair(word, set, span)
+        let shapes: Vec<ShapeId> =
+            set.shapes.iter().copied().filter(|s| self.all.flow.shapes()[*s].what == What::Pair).collect();
+        if let ([shape], false) = (&shapes[..], set.era) {
+            let layout = self.all.shape(*shape);
+            if let Some(other) = self.is_layout(Op::Ne, word, set, layout) {
+                self.trap_no_tuple(other, span);
+            }
+            let parts = self.open(*shape, word);
+            return (parts[0], parts[1], self.all.flow.shapes()[*shape].fields[1].clone());
+        }
+        self.any_pair(word, set, &shapes, span)
+    }
+
+    fn trap_no_tuple(&mut self, condition: ValueId, span: Span) {
+        let message = "this is taken apart, and is not a tuple".to_owned();
+        self.trap_if(condition, Code::NotATuple, span, message, hint::CASE);
     }
 
     /// Whether a word is `*`.
@@ -292,11 +259,9 @@ impl<'p> Writer<'_, 'p> {
     }
 
     /// Takes whatever arrives apart as a pair: `*` is a pair of `*`, anything else but a pair ends the run.
-    fn any_pair(&mut self, word: ValueId, set: &Set, span: Span) -> (Held, Held, Set) {
-        let shapes: Vec<ShapeId> =
-            set.shapes.iter().copied().filter(|s| self.all.flow.shapes()[*s].what == What::Pair).collect();
+    fn any_pair(&mut self, word: ValueId, set: &Set, shapes: &[ShapeId], span: Span) -> (Held, Held, Set) {
         let mut second = Set::default();
-        for shape in &shapes {
+        for shape in shapes {
             second.merge(&self.all.flow.shapes()[*shape].fields[1]);
         }
         let layouts: Vec<u32> = shapes.iter().map(|shape| self.all.shape(*shape).index() as u32).collect();
@@ -304,7 +269,7 @@ impl<'p> Writer<'_, 'p> {
         let mut inst = Inst::new(Op::Switch, Some(Type::U32), vec![selector], span);
         inst.set(Attr::Cases(layouts.iter().map(|l| vec![i64::from(*l)]).collect()));
         let holes = std::mem::take(&mut self.holes);
-        for shape in &shapes {
+        for shape in shapes {
             let region = self.b.new_region(&[]);
             inst.regions.push(region);
             self.within(region, |w| {
@@ -317,9 +282,13 @@ impl<'p> Writer<'_, 'p> {
         let region = self.b.new_region(&[]);
         inst.regions.push(region);
         self.within(region, |w| {
-            let era = w.is_era(word);
-            let other = w.b.op(Op::Not, Scalar::Bool, &[era]);
-            w.trap_if(other, Code::NotATuple, span, "this is taken apart, and is not a tuple".to_owned(), hint::CASE);
+            let other = if set.era {
+                let era = w.is_era(word);
+                w.b.op(Op::Not, Scalar::Bool, &[era])
+            } else {
+                w.b.bool(true)
+            };
+            w.trap_no_tuple(other, span);
             w.b.drop(word);
             let (a, b) = (w.immediate(Immediate::Era), w.immediate(Immediate::Era));
             w.b.end(Op::Yield, &[a.id, b.id]);

@@ -47,6 +47,7 @@ impl Traps {
 
 /// Hints, each said in one place.
 pub(super) mod hint {
+    pub(in super::super) const REPORT: &str = "please report it with the program";
     pub(in super::super) const DIVISION: &str = "compare the divisor with 0 before; floats divide to infinity instead";
     pub(in super::super) const MIXED: &str = "convert one of them, for example with `u24/to_f24`";
     pub(in super::super) const UNSUPPORTED: &str = "bit operators are for integers, shifts for unsigned ones, powers for floats: convert with `i24/to_u24` and its siblings";

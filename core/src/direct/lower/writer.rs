@@ -173,6 +173,10 @@ impl<'a, 'p> Writer<'a, 'p> {
     pub(super) fn borrow(&self, local: LocalId) -> Held {
         self.variables[&local]
     }
+    /// A variable's value stands in another word.
+    pub(super) fn rebind(&mut self, local: LocalId, value: Held) {
+        self.variables.insert(local, value);
+    }
     /// The variables as they are now, to be restored for the next arm of a choice.
     pub(super) fn state(&self) -> (HashMap<LocalId, Held>, Vec<Hole>) {
         (self.variables.clone(), self.holes.clone())
@@ -229,15 +233,19 @@ impl<'a, 'p> Writer<'a, 'p> {
     }
     /// The number that a word is known to hold; the word is consumed.
     pub(super) fn number_of(&mut self, kind: NumKind, word: ValueId) -> ValueId {
+        let number = self.number_in(kind, word);
+        match words::tag_of(kind) {
+            Some(_) => self.b.drop_flat(word),
+            None => self.b.drop(word),
+        }
+        number
+    }
+    /// The number that a word is known to hold; it is only looked at.
+    pub(super) fn number_in(&mut self, kind: NumKind, word: ValueId) -> ValueId {
         match kind {
-            NumKind::U24 => {
-                let payload = self.b.payload(word);
-                self.b.drop(word);
-                payload
-            }
+            NumKind::U24 => self.b.payload(word),
             NumKind::I24 => {
                 let payload = self.b.payload(word);
-                self.b.drop(word);
                 let signed = self.numbers().bits(payload, Scalar::I32);
                 let eight = self.b.constant(Scalar::I32, 8);
                 let high = self.b.op(Op::Shl, Scalar::I32, &[signed, eight]);
@@ -245,17 +253,13 @@ impl<'a, 'p> Writer<'a, 'p> {
             }
             NumKind::F24 => {
                 let payload = self.b.payload(word);
-                self.b.drop(word);
                 let eight = self.b.u32(8);
                 let bits = self.b.op(Op::Shl, Scalar::U32, &[payload, eight]);
                 self.numbers().bits(bits, Scalar::F32)
             }
             NumKind::U32 | NumKind::I32 | NumKind::F32 => {
                 let layout = self.all.boxed(kind);
-                let ty = Repr::Number(kind).ty();
-                let number = self.b.cell_get(ty, layout, 0, word);
-                self.b.drop(word);
-                number
+                self.b.cell_get(Repr::Number(kind).ty(), layout, 0, word)
             }
         }
     }

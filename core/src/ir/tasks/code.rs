@@ -4,6 +4,7 @@
 
 use crate::diag::{Code as Error, Diagnostic};
 use crate::idx::IndexVec;
+use crate::ir::attrs::AttrKind;
 use crate::ir::eval;
 use crate::ir::function::{Def, Function, FunctionId, Inst, Module, RegionId, ValueId};
 use crate::ir::heap::{self, GlobalId, LayoutId};
@@ -87,6 +88,8 @@ pub(super) enum Action {
     Free(Arg),
     Share(Arg, [u32; 2]),
     Drop(Arg),
+    /// Looks that a word names no cell, and gives it on.
+    Flat(Arg, Box<[u32]>),
     Global(GlobalId, u32),
     /// Something that the machine cannot do; the verifier lets none of it pass.
     Impossible(Op),
@@ -332,10 +335,11 @@ impl<'a> Writer<'a> {
                 Action::Fill { layout: inst.cell()?, hole: operand(0)?, fields, to: result(0)? }
             }
             Op::CellFree => Action::Free(operand(0)?),
+            Op::TermShare | Op::TermDrop if inst.has(AttrKind::Flat) => Action::Flat(operand(0)?, results()),
             Op::TermShare => Action::Share(operand(0)?, [result(0)?, result(1)?]),
             Op::TermDrop => Action::Drop(operand(0)?),
             Op::TermPack => Action::Binary(
-                |tag, payload| u64::from(heap::pack(tag as u32 & heap::IMMEDIATE, payload as u32)),
+                |tag, payload| u64::from(pack(tag as u32, payload as u32)),
                 [operand(0)?, operand(1)?],
                 result(0)?,
             ),
@@ -353,6 +357,11 @@ impl<'a> Writer<'a> {
             }
         })
     }
+}
+
+/// The word of a tag and a payload; of a cell's tag there is the hole alone that is none.
+fn pack(tag: u32, payload: u32) -> u32 {
+    if tag == heap::CELL && payload == 0 { heap::NULL_HOLE } else { heap::pack(tag & heap::IMMEDIATE, payload) }
 }
 
 /// Values of a switch with the number of their region, sorted.

@@ -269,6 +269,11 @@ impl Heap {
         Ok(())
     }
 
+    /// Whether a word names no cell, as the program says.
+    pub(super) fn check_flat(&self, word: u32) -> Result<(), Fault> {
+        if tag(word) == CELL { Err(no_cell("this word names a cell, and is said to name none")) } else { Ok(()) }
+    }
+
     fn lose_owner(&mut self, place: usize) {
         let count = &mut self.words[2 * place + 1];
         if *count != u32::MAX {

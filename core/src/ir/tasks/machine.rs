@@ -261,6 +261,11 @@ impl TaskMachine {
                 to.iter().for_each(|to| self.set(*to, word.into()));
             }
             Action::Drop(word) => self.heap.drop(self.word(*word))?,
+            Action::Flat(word, to) => {
+                let word = self.word(*word);
+                self.heap.check_flat(word)?;
+                to.iter().for_each(|to| self.set(*to, word.into()));
+            }
             _handled_by_the_caller => {}
         }
         Ok(())

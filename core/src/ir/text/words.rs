@@ -98,7 +98,7 @@ pub fn is_written_behind(kind: AttrKind) -> bool {
     match kind {
         Dim | Callee | Cases | Offset | SourceOffset | Cell | Global => false,
         NoWrap | Order | Scope | Spaces | Cache | Unroll | Pending | Shape | MatrixA | MatrixB | Layout | Code
-        | Field => true,
+        | Field | Flat => true,
     }
 }
 

@@ -62,6 +62,7 @@ fn is_needed(op: Op, kind: AttrKind) -> bool {
         | AttrKind::Spaces
         | AttrKind::Cache
         | AttrKind::Unroll
+        | AttrKind::Flat
         | AttrKind::Pending
         | AttrKind::Layout => false,
     }
@@ -108,6 +109,7 @@ fn value(cx: &Context<'_>, inst: &Inst, attr: &Attr) -> Result<(), (String, &'st
         | Attr::Scope(_)
         | Attr::Spaces(_)
         | Attr::Unroll
+        | Attr::Flat
         | Attr::Pending(_)
         | Attr::Shape(_)
         | Attr::MatrixA(_)

@@ -6,6 +6,7 @@
 //! | `cell.open` gives first | a *hole* | filled or freed, once |
 //! | `cell.get` gives | *borrowed* | looked at and shared as long as the cell is owned |
 //! | `term.pack` gives | *free* | anything: it names no cell |
+//! | `term.pack 4, 0` gives | *null*: a hole that is none | filled, freed or left, any number of times |
 //! | `fork` gives | a *token* | joined, once |
 //!
 //! Regions of one `if` or `switch` that go on behind it leave the same values owned; an iteration of a loop leaves what was owned when it
@@ -16,6 +17,7 @@ use super::names;
 use crate::diag::{Code, Diagnostic};
 use crate::idx::IndexVec;
 use crate::ir::function::{Def, Function, Inst, InstId, RegionId, ValueId};
+use crate::ir::heap::CELL;
 use crate::ir::ops::Op;
 use crate::ir::types::Type;
 use std::collections::BTreeSet;
@@ -50,6 +52,8 @@ enum Kind {
     /// Read from a cell that this value owns.
     Borrowed(ValueId),
     Free,
+    /// A hole that is none.
+    Null,
     Token,
 }
 
@@ -57,8 +61,12 @@ impl Kind {
     fn is_linear(self) -> bool {
         match self {
             Kind::Owned | Kind::Hole | Kind::Token => true,
-            Kind::Plain | Kind::Borrowed(_) | Kind::Free => false,
+            Kind::Plain | Kind::Borrowed(_) | Kind::Free | Kind::Null => false,
         }
+    }
+    /// Whether it stands where holes do.
+    fn is_hole(self) -> bool {
+        matches!(self, Kind::Hole | Kind::Null)
     }
 }
 
@@ -127,7 +135,9 @@ impl<'a> Walk<'a> {
             }
             Op::CellLayout | Op::TermTag | Op::TermPayload => self.look(inst, inst.operands[0]),
             Op::TermPack => {
-                self.define(inst.results[0], Kind::Free);
+                let constant = |i: usize| self.function.as_constant(inst.operands[i]);
+                let null = constant(0) == Some(CELL.into()) && constant(1) == Some(0);
+                self.define(inst.results[0], if null { Kind::Null } else { Kind::Free });
                 Ok(())
             }
             Op::TermShare => self.share(id, inst),
@@ -183,7 +193,7 @@ impl<'a> Walk<'a> {
     /// A use that leaves the value to its owner.
     fn look(&self, inst: &Inst, value: ValueId) -> Result<(), Wrong> {
         match self.kinds[value] {
-            Kind::Hole => Err(self.hole(inst, value)),
+            Kind::Hole | Kind::Null => Err(self.hole(inst, value)),
             Kind::Owned | Kind::Borrowed(_) => self.is_alive(inst, value),
             Kind::Plain | Kind::Free | Kind::Token => Ok(()),
         }
@@ -216,7 +226,7 @@ impl<'a> Walk<'a> {
     /// Consumes those values that are terms, holes excepted, or tokens.
     fn consume(&mut self, id: InstId, inst: &Inst, values: &[ValueId]) -> Result<(), Wrong> {
         values.iter().try_for_each(|value| match self.kinds[*value] {
-            Kind::Hole => Err(self.hole(inst, *value)),
+            Kind::Hole | Kind::Null => Err(self.hole(inst, *value)),
             kind => self.take(id, inst, *value, kind),
         })
     }
@@ -229,7 +239,7 @@ impl<'a> Walk<'a> {
             let hint = "share it: the second result of `term.share` is an ownership of one's own";
             return Err(self.about(Code::IrOwnership, inst, value, message, hint));
         }
-        if kind != asked {
+        if kind != asked && !(asked == Kind::Hole && kind == Kind::Null) {
             let message = format!("{} is no hole, and `{}` takes one", self.name(value), inst.op.name());
             let hint = "a hole is the first result of `cell.open`";
             return Err(self.about(Code::IrOwnership, inst, value, message, hint));
@@ -255,7 +265,7 @@ impl<'a> Walk<'a> {
                 self.define(inst.results[1], second);
                 Ok(())
             }
-            Kind::Plain | Kind::Owned | Kind::Hole | Kind::Token => {
+            Kind::Plain | Kind::Owned | Kind::Hole | Kind::Null | Kind::Token => {
                 self.consume(id, inst, &inst.operands)?;
                 self.results(inst);
                 Ok(())
@@ -285,7 +295,7 @@ impl<'a> Walk<'a> {
 
     /// Defines what several ways give: a hole if all do, otherwise a term.
     fn merged(&mut self, inst: &Inst, result: ValueId, given: &[ValueId]) -> Result<(), Wrong> {
-        let holes = given.iter().filter(|v| self.kinds[**v] == Kind::Hole).count();
+        let holes = given.iter().filter(|v| self.kinds[**v].is_hole()).count();
         if holes > 0 && holes < given.len() {
             let message = format!(
                 "{} is a hole on some ways through this `{}` and a term on others",
@@ -307,7 +317,7 @@ impl<'a> Walk<'a> {
         let entry = self.live.clone().unwrap_or_default();
         for (param, initial) in params.iter().zip(&inst.operands) {
             if function.ty(*param) == Type::Term {
-                let hole = self.kinds[*initial] == Kind::Hole;
+                let hole = self.kinds[*initial].is_hole();
                 self.define(*param, if hole { Kind::Hole } else { Kind::Owned });
             }
         }
@@ -404,7 +414,7 @@ impl<'a> Walk<'a> {
             if exit.is_some() {
                 self.alike(inst, *value, *result)?;
             } else if self.function.ty(*result) == Type::Term {
-                self.kinds[*result] = if self.kinds[*value] == Kind::Hole { Kind::Hole } else { Kind::Owned };
+                self.kinds[*result] = if self.kinds[*value].is_hole() { Kind::Hole } else { Kind::Owned };
             }
         }
         match exit {
@@ -420,7 +430,7 @@ impl<'a> Walk<'a> {
 
     /// A value that becomes another one is a hole if that is one.
     fn alike(&self, inst: &Inst, value: ValueId, target: ValueId) -> Result<(), Wrong> {
-        let hole = |v: ValueId| self.kinds[v] == Kind::Hole;
+        let hole = |v: ValueId| self.kinds[v].is_hole();
         if self.function.ty(target) == Type::Term && hole(value) != hole(target) {
             let (name, target) = (self.name(value), self.name(target));
             let message = if hole(value) {
@@ -493,7 +503,7 @@ impl<'a> Walk<'a> {
                 format!("{name} is a hole that is left at this `{op}`"),
                 "fill it by `cell.fill`, or give it back by `cell.free`",
             ),
-            Kind::Plain | Kind::Owned | Kind::Borrowed(_) | Kind::Free => {
+            Kind::Plain | Kind::Owned | Kind::Borrowed(_) | Kind::Free | Kind::Null => {
                 (format!("{name} is still owned at this `{op}`"), "use it up, or give it back by `term.drop`")
             }
         };

@@ -8,19 +8,24 @@ use crate::diag::{Code, Diagnostic};
 use crate::ir::ops::{Class, Pattern};
 use crate::ir::{Caps, Def, Feature, Function, Inst, Module, Op, Scalar, ScalarSet, Space, Type, ValueId};
 
-/// Everything in a module that is not legal for a device. Each is a mistake of legalisation, not of the program.
+/// Everything in a module that is not legal for a device. Each is a mistake of legalisation, not of the program. Routines that
+/// come simplified were checked when they were made.
 pub fn check(module: &Module, caps: &Caps) -> Vec<Diagnostic> {
-    let mut found = vec![];
-    for function in module.functions.iter() {
-        let rules = Rules { function, caps };
-        found.extend(rules.memories().into_iter().map(|m| Diagnostic::new(Code::Internal, function.span, m)));
-        function.walk(function.body, &mut |_, inst| {
-            if let Some(message) = rules.instruction(inst) {
-                let message = format!("@{}: `{}`: {message}", function.name, inst.op.name());
-                found.push(Diagnostic::new(Code::Internal, inst.span, message));
-            }
-        });
-    }
+    module.functions.iter().filter(|f| !f.simplified).flat_map(|f| function(f, caps)).collect()
+}
+
+/// The same for a function.
+pub(super) fn function(function: &Function, caps: &Caps) -> Vec<Diagnostic> {
+    let rules = Rules { function, caps };
+    let memories = rules.memories();
+    let mut found: Vec<Diagnostic> =
+        memories.into_iter().map(|m| Diagnostic::new(Code::Internal, function.span, m)).collect();
+    function.walk(function.body, &mut |_, inst| {
+        if let Some(message) = rules.instruction(inst) {
+            let message = format!("@{}: `{}`: {message}", function.name, inst.op.name());
+            found.push(Diagnostic::new(Code::Internal, inst.span, message));
+        }
+    });
     found
 }
 

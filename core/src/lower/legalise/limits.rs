@@ -5,7 +5,7 @@
 use crate::diag::{Code, Diagnostic};
 use crate::ir::attrs::Dim;
 use crate::ir::{Caps, Feature, Function, Space, Type};
-use std::collections::HashMap;
+use crate::hash::FastMap;
 
 /// Checks a kernel as it was written.
 pub(super) fn launch(kernel: &Function, caps: &Caps) -> Vec<Diagnostic> {
@@ -45,7 +45,7 @@ pub(super) fn memory(kernel: &Function, caps: &Caps) -> Vec<Diagnostic> {
 /// Bytes of the shared memories of known length, each aligned; of a group that overlaps the largest.
 fn shared_bytes(kernel: &Function) -> u64 {
     let mut total = 0;
-    let mut groups: HashMap<u32, u64> = HashMap::new();
+    let mut groups: FastMap<u32, u64> = FastMap::default();
     for memory in kernel.memories.iter().filter(|m| m.space == Space::Shared) {
         let length = kernel.as_constant(memory.length).unwrap_or(0);
         let align = u64::from(memory.align.max(1));

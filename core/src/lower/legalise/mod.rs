@@ -32,6 +32,7 @@ mod library;
 mod limits;
 mod narrow;
 mod params;
+mod prepared;
 mod refuse;
 mod routines;
 mod scalarise;
@@ -100,28 +101,25 @@ pub fn tasks(module: &mut Module, caps: &Caps) -> Result<(), Vec<Diagnostic>> {
     if errors.is_empty() { Ok(()) } else { Err(errors) }
 }
 
-/// All passes over all functions; gives the errors.
+/// All passes over all functions, the first ones by these plans for subgroups; gives the errors.
 fn all(module: &mut Module, plans: &[Plan], caps: &Caps) -> Vec<Diagnostic> {
     let mut errors = vec![];
     let mut cx = Context {
         caps,
-        routines: Routines::new(module.functions.len()),
+        routines: Routines::new(caps, module.functions.len()),
         keeps_regs: module.functions.iter().any(|f| uses(f, Op::Wgmma)),
     };
-    let mut next = 0;
-    while next < module.functions.len() {
-        let id = FunctionId::new(next as u32);
-        // Routines come after what the module had and know nothing of subgroups.
-        let plan = plans.get(next).copied().unwrap_or(Plan::None);
+    for id in module.functions.ids() {
+        let plan = plans.get(id.index()).copied().unwrap_or(Plan::None);
         let function = std::mem::replace(&mut module.functions[id], Function::new("", Span::NONE));
         match legalise(function, &mut cx, plan) {
             Ok(function) => module.functions[id] = function,
             Err(error) => errors.push(error),
         }
-        for routine in cx.routines.take() {
-            module.functions.push(routine);
-        }
-        next += 1;
+        module.functions[id].simplified = false;
+    }
+    for routine in cx.routines.take() {
+        module.functions.push(routine);
     }
     errors
 }
@@ -132,7 +130,7 @@ struct Context<'a> {
     /// The device.
     caps: &'a Caps,
     /// The math library, as far as the module has it.
-    routines: Routines,
+    routines: Routines<'a>,
     /// Whether register arrays stay together: matrix products take them.
     keeps_regs: bool,
 }

@@ -17,7 +17,8 @@ use crate::ir::{
     AttrKind, Builder, Caps, Feature, Function, Inst, Memory, Op, Scalar, ScalarSet, Space, Type, ValueId,
 };
 use crate::lower::rewrite::{Pass, Rewriter};
-use std::collections::{BTreeSet, HashMap};
+use crate::hash::FastMap;
+use std::collections::BTreeSet;
 
 /// As what a memory is accessed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -84,7 +85,7 @@ pub(super) fn parts(caps: &Caps, space: Space, ty: Type) -> Option<Type> {
 /// The views of a function's memories.
 #[derive(Debug, Default)]
 struct Views {
-    views: HashMap<ValueId, View>,
+    views: FastMap<ValueId, View>,
 }
 
 /// All accesses to one memory.
@@ -100,7 +101,7 @@ struct Uses {
 
 impl Views {
     fn of(function: &Function, caps: &Caps) -> Views {
-        let mut uses: HashMap<ValueId, Uses> =
+        let mut uses: FastMap<ValueId, Uses> =
             function.memories.iter().map(|memory| (memory.value, Uses::default())).collect();
         function.walk(function.body, &mut |_, inst| {
             for (pattern, operand) in inst.op.row().operands.iter().zip(&inst.operands) {

@@ -42,7 +42,7 @@ impl Forward<'_> {
                     let inst = &mut self.f.insts[id];
                     inst.op = Op::Continue;
                     inst.operands.remove(0);
-                    self.changed = true;
+                    self.revise();
                     Op::Continue
                 }
                 None => Op::While,
@@ -75,7 +75,7 @@ impl Forward<'_> {
         let inst = &mut self.f.insts[id];
         inst.op = Op::Break;
         inst.operands = params;
-        self.changed = true;
+        self.revise();
         Op::Break
     }
 
@@ -101,7 +101,6 @@ impl Forward<'_> {
             let inst = &mut self.f.insts[id];
             inst.operands[0] = negated;
             inst.regions.swap(0, 1);
-            self.changed = true;
             return self.choice(id);
         }
         match [then, otherwise].map(|arm| ends_by_yield(self.f, arm)) {
@@ -157,7 +156,6 @@ impl Forward<'_> {
         }
         let mut insts = std::mem::take(&mut self.f.regions[arm].insts);
         let Some(end) = insts.pop() else { return self.keep(id) };
-        self.changed |= !insts.is_empty();
         let yielded = std::mem::take(&mut self.f.insts[end].operands);
         let results = std::mem::take(&mut self.f.insts[id].results);
         self.f.regions[arm].insts = vec![end];
@@ -177,7 +175,7 @@ impl Forward<'_> {
 
     /// Puts a region's instructions here, in place of the instruction that holds it.
     fn splice(&mut self, id: InstId, region: RegionId) -> bool {
-        self.changed = true;
+        self.revise();
         let results = self.f.insts[id].results.clone();
         for inner in std::mem::take(&mut self.f.regions[region].insts) {
             if self.f.insts[inner].op == Op::Yield {
@@ -228,7 +226,6 @@ impl Forward<'_> {
         if !then.iter().chain(otherwise).all(|id| is_cheap(self.f, *id)) {
             return false;
         }
-        self.changed = true;
         let ends = [then_end, else_end].map(|end| self.f.insts[*end].operands.clone());
         for inner in then.iter().chain(otherwise) {
             // Nothing in an arm is a terminator but its end.
@@ -305,7 +302,8 @@ impl Forward<'_> {
         for ((param, first), later) in params.iter().zip(&initial).zip(next) {
             if matches!(self.f.ty(*param), Type::Scalar(s) if s.is_integer() || s == Scalar::Bool) {
                 let first = self.facts(*first);
-                self.memo.loops.insert(*param, later.map_or(first, |later| first.or(later)));
+                let known = later.map_or(first, |later| first.or(later));
+                self.memo.again |= self.memo.loops.insert(*param, known) != Some(known);
             }
         }
         self.push(id);
@@ -356,7 +354,7 @@ impl Forward<'_> {
 
     /// A loop that leaves in its first iteration.
     fn once(&mut self, id: InstId, region: RegionId, end: InstId, params: &[ValueId], initial: &[ValueId]) -> bool {
-        self.changed = true;
+        self.revise();
         for (param, first) in params.iter().zip(initial) {
             self.stands_for(*param, *first);
         }

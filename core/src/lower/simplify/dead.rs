@@ -356,6 +356,8 @@ pub(super) fn parameters(module: &mut Module) -> bool {
         for inst in function.insts.iter_mut().filter(|inst| inst.op == Op::Call) {
             if let Some(keep) = inst.callee().and_then(|callee| keep[callee].as_ref()) {
                 retain(&mut inst.operands, keep, 0);
+                // What its arguments were computed from may be dead now.
+                function.simplified = false;
             }
         }
     }

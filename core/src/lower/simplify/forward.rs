@@ -21,6 +21,9 @@ const DEPTH: u32 = 12;
 pub(super) struct Memo {
     /// What loops' parameters are known to be.
     pub(super) loops: FastMap<ValueId, Facts>,
+    /// Whether the last walk learnt or did something that would let it do more if it came again. A walk comes to uses after
+    /// definitions, so this can only be what loops lead back to: see [`Forward::revise`].
+    pub(super) again: bool,
 }
 
 /// An expression, so that the same one is found again.
@@ -69,8 +72,6 @@ pub(super) struct Forward<'a> {
     pub(super) loops: Vec<Around>,
     /// Instructions of the region under way.
     pub(super) out: Vec<InstId>,
-    /// Whether anything was done.
-    pub(super) changed: bool,
     /// How often each value is used, as it was before the walk.
     uses: Vec<u32>,
     map: Vec<ValueId>,
@@ -85,8 +86,9 @@ pub(super) struct Forward<'a> {
 }
 
 impl<'a> Forward<'a> {
-    /// Walks over a function; whether anything was done.
+    /// Walks over a function; whether another walk may find more.
     pub(super) fn run(f: &'a mut Function, caps: &'a Caps, memo: &'a mut Memo) -> bool {
+        memo.again = false;
         let values = f.values.len();
         let mut uses = vec![0; values];
         f.walk(f.body, &mut |_, inst| inst.operands.iter().for_each(|v| uses[v.index()] += 1));
@@ -97,7 +99,6 @@ impl<'a> Forward<'a> {
             memo,
             loops: vec![],
             out: vec![],
-            changed: false,
             uses,
             map: (0..values as u32).map(ValueId::new).collect(),
             facts: vec![None; values],
@@ -110,7 +111,7 @@ impl<'a> Forward<'a> {
         };
         // Nothing comes after the body: what is known there is not taken back.
         walk.instructions(walk.f.body);
-        walk.changed
+        walk.memo.again
     }
 
     // Places.
@@ -154,14 +155,16 @@ impl<'a> Forward<'a> {
         let inst = &mut self.f.insts[id];
         self.span = inst.span;
         self.clock += 1;
+        let mut changed = false;
         for operand in &mut inst.operands {
             let new = self.map[operand.index()];
-            if new != *operand {
-                *operand = new;
-                self.changed = true;
-            }
+            changed |= new != *operand;
+            *operand = new;
         }
         let op = inst.op;
+        if changed && matches!(op, Op::Break | Op::Continue | Op::While) {
+            self.revise();
+        }
         match op.row().effect {
             Effect::Pure => self.pure(id),
             Effect::Read => self.load(id),
@@ -189,12 +192,17 @@ impl<'a> Forward<'a> {
     /// Replaces a result wherever it is used; the definition becomes dead.
     pub(super) fn replace(&mut self, value: ValueId, new: ValueId) {
         self.stands_for(value, new);
-        self.changed = true;
         let name = self.f.values[value].name.clone();
         let slot = &mut self.f.values[new];
         if slot.name.is_none() && matches!(slot.def, Def::Result(..)) {
             slot.name = name;
         }
+    }
+
+    /// What was done here changes what a loop around it was taken for: its jumps, what it writes. What only computes values differently
+    /// does not.
+    pub(super) fn revise(&mut self) {
+        self.memo.again |= !self.loops.is_empty();
     }
 
     /// When a value was defined.
@@ -443,7 +451,6 @@ impl<'a> Forward<'a> {
         inst.results = vec![result];
         self.f.insts.push(inst);
         self.push(id);
-        self.changed = true;
         (id, result)
     }
 
@@ -538,7 +545,6 @@ impl<'a> Forward<'a> {
         let inst = &self.f.insts[id];
         if is_commutative(inst.op) && self.bits(inst.operands[0]).is_some() && self.bits(inst.operands[1]).is_none() {
             self.f.insts[id].operands.swap(0, 1);
-            self.changed = true;
         }
     }
 

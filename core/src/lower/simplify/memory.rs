@@ -130,7 +130,7 @@ impl Forward<'_> {
         let inst = &self.f.insts[id];
         let &[_, _, value] = &inst.operands[..] else { return self.push(id) };
         if self.place(id).is_some_and(|key| self.recall(&key) == Some(value)) {
-            self.changed = true;
+            self.revise();
             return;
         }
         let touch = touch(&self.f.insts[id]);
@@ -152,7 +152,7 @@ impl Forward<'_> {
     /// A trap; one that never comes is removed.
     pub(super) fn trap(&mut self, id: InstId) {
         match self.f.insts[id].operands.first().and_then(|v| self.bits(*v)) {
-            Some(0) => self.changed = true,
+            Some(0) => {}
             Some(_) | None => self.push(id),
         }
     }
@@ -180,7 +180,6 @@ impl Forward<'_> {
             if offset == 0 {
                 inst.remove(attr.kind());
             }
-            self.changed = true;
         }
     }
 

@@ -50,7 +50,11 @@ pub fn run(module: &mut Module, caps: &Caps) {
     }
 }
 
-fn function_to_fixpoint(function: &mut Function, caps: &Caps) {
+/// Simplifies one function.
+pub(super) fn function_to_fixpoint(function: &mut Function, caps: &Caps) {
+    if std::mem::replace(&mut function.simplified, true) {
+        return;
+    }
     let mut memo = Memo::default();
     rounds(function, caps, &mut memo);
     if vectorise::run(function, caps, &memo) {
@@ -60,11 +64,11 @@ fn function_to_fixpoint(function: &mut Function, caps: &Caps) {
 
 fn rounds(function: &mut Function, caps: &Caps, memo: &mut Memo) {
     for _ in 0..ROUNDS {
-        let mut changed = Forward::run(function, caps, memo);
-        changed |= dead::run(function);
-        changed |= invariant::run(function);
-        changed |= !caps.rolled && unroll::run(function);
-        if !changed {
+        let mut again = Forward::run(function, caps, memo);
+        dead::run(function);
+        again |= invariant::run(function);
+        again |= !caps.rolled && unroll::run(function);
+        if !again {
             break;
         }
     }

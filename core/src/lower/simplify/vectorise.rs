@@ -9,11 +9,11 @@ use super::forward::Memo;
 use super::memory::{Touch, may_alias, touch};
 
 use crate::ir::{Attr, Caps, Def, Feature, Function, Inst, InstId, Op, RegionId, Scalar, Space, Type, Value, ValueId};
-use std::collections::HashMap;
+use crate::hash::FastMap;
 
 /// Gathers accesses in a whole function; whether there were any.
 pub(super) fn run(f: &mut Function, caps: &Caps, memo: &Memo) -> bool {
-    let mut pass = Vectorise { f, caps, memo, known: HashMap::new(), stores: false, changed: false };
+    let mut pass = Vectorise { f, caps, memo, known: FastMap::default(), stores: false, changed: false };
     pass.region(pass.f.body);
     // Each looks at where the others stand, so they do not move at the same time.
     pass.stores = true;
@@ -26,7 +26,7 @@ struct Vectorise<'a> {
     caps: &'a Caps,
     memo: &'a Memo,
     /// How many low bits of an index are zero.
-    known: HashMap<ValueId, u32>,
+    known: FastMap<ValueId, u32>,
     /// Whether stores are gathered now, or loads.
     stores: bool,
     changed: bool,
@@ -86,7 +86,7 @@ impl Vectorise<'_> {
 
     fn stretch(&mut self, insts: &[InstId], start: usize, end: usize, gathered: &mut Vec<Gathered>) {
         let mut groups: Vec<(Group, Vec<Access>)> = vec![];
-        let mut place: HashMap<Group, usize> = HashMap::new();
+        let mut place: FastMap<Group, usize> = FastMap::default();
         for (at, id) in insts.iter().enumerate().take(end).skip(start) {
             let Some((group, offset)) = self.access(*id) else { continue };
             let position = *place.entry(group).or_insert_with(|| {
@@ -233,7 +233,7 @@ impl Vectorise<'_> {
     }
 
     fn write(&mut self, region: RegionId, insts: &[InstId], gathered: Vec<Gathered>) {
-        let mut places: HashMap<usize, Vec<InstId>> = HashMap::new();
+        let mut places: FastMap<usize, Vec<InstId>> = FastMap::default();
         for one in gathered {
             let new = self.combined(&one);
             for lane in &one.lanes {

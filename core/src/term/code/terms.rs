@@ -233,16 +233,8 @@ impl<'a, 'p> Builder<'a, 'p> {
     }
 
     fn bind(&mut self, target: &'p Target, value: &'p Term, top: &mut Slot) {
-        match (target, &value.kind) {
-            (Target::Tuple(targets), TermKind::Tuple(parts)) if targets.len() == parts.len() => {
-                for (target, part) in targets.iter().zip(parts) {
-                    if let Some(local) = target {
-                        let slot = self.operand(part, top);
-                        self.assign(*local, slot);
-                    }
-                }
-            }
-            (Target::Tuple(targets), _) => {
+        match target {
+            Target::Tuple(targets) => {
                 let mut after = *top;
                 let src = self.operand(value, &mut after);
                 let (dst, count) = (*top, targets.len() as u32);
@@ -252,15 +244,15 @@ impl<'a, 'p> Builder<'a, 'p> {
                 }
                 *top += count;
             }
-            (Target::Var(local), _) => {
+            Target::Var(local) => {
                 let slot = self.operand(value, top);
                 self.assign(*local, slot);
             }
-            (Target::Dup(copies), _) => {
+            Target::Dup(copies) => {
                 let slot = self.operand(value, top);
                 copies.iter().flatten().for_each(|&local| self.assign(local, slot));
             }
-            (Target::Link(_), _) => self.emit(Instruction::Refused, *top, value.span),
+            Target::Link(_) => self.emit(Instruction::Refused, *top, value.span),
         }
     }
 

@@ -13,7 +13,7 @@ mod write;
 
 use crate::diag::Diagnostic;
 use crate::idx::IndexVec;
-use crate::term::cycles::on_cycle;
+use crate::cycles::on_cycle;
 use crate::term::eval::{Machine, Value};
 use crate::term::{Body, DefId, Program};
 

@@ -523,16 +523,8 @@ impl<'p, 'f> Interpreter<'p, 'f> {
     }
 
     fn bind_target(&mut self, frame: &mut Frame<'p>, Bind { target, value }: &'p Bind) -> Result<()> {
-        match (target, &value.kind) {
-            (Target::Tuple(targets), TermKind::Tuple(parts)) if targets.len() == parts.len() => {
-                for (target, part) in targets.iter().zip(parts) {
-                    if let Some(local) = target {
-                        let part = self.eval(frame, part)?;
-                        self.bind(frame, *local, part);
-                    }
-                }
-            }
-            (Target::Tuple(targets), _) => {
+        match target {
+            Target::Tuple(targets) => {
                 let mut rest = self.eval(frame, value)?;
                 for (position, target) in targets.iter().enumerate() {
                     let part = if position + 1 == targets.len() {
@@ -553,17 +545,17 @@ impl<'p, 'f> Interpreter<'p, 'f> {
                     target.iter().for_each(|&local| self.bind(frame, local, part.clone()));
                 }
             }
-            (Target::Var(local), _) => {
+            Target::Var(local) => {
                 let value = self.eval(frame, value)?;
                 self.bind(frame, *local, value);
             }
-            (Target::Dup(copies), _) => {
+            Target::Dup(copies) => {
                 let value = self.eval(frame, value)?;
                 for &local in copies.iter().flatten() {
                     self.bind(frame, local, value.clone());
                 }
             }
-            (Target::Link(_), _) => panic!("a program with this is refused"),
+            Target::Link(_) => panic!("a program with this is refused"),
         }
         Ok(())
     }

@@ -92,12 +92,7 @@ fn scrutinee<'f>(flow: &'f Flow, instance: Instance, term: &Term) -> &'f Set {
 }
 
 /// The interpreter gives what the evaluator gives, where that performs no effects.
-fn same_as_the_machine<'p>(
-    program: &'p Program,
-    interpreter: &mut Interpreter<'p, '_>,
-    root: &Root,
-    value: Value<'p>,
-) {
+fn same_as_the_machine<'p>(program: &'p Program, interpreter: &mut Interpreter<'p, '_>, root: &Root, value: Value<'p>) {
     let Ok(code) = Code::new(program) else { return };
     let mut machine = Machine::new(&code, Limits { memory: 256 << 20, ..Limits::default() });
     let Ok(expected) = machine.call(root.def, &[]) else { return };

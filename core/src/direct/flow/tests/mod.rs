@@ -6,5 +6,5 @@ mod interpreter;
 mod member;
 mod programs;
 mod random;
-mod table;
 mod speed;
+mod table;

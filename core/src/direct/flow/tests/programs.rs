@@ -76,6 +76,28 @@ pub(super) fn prepared(mut program: Program) -> Option<Program> {
     Some(program)
 }
 
+/// The program of a text, as it is run.
+pub(super) fn of_text(text: &str) -> Program {
+    let compilation = compile(&Text(text), &Options::default());
+    let program = compilation.program.unwrap_or_else(|| panic!("{:?}\n{text}", compilation.diagnostics));
+    prepared(program).expect("a program without nets")
+}
+
+/// A program that is one text.
+struct Text<'t>(&'t str);
+
+impl Loader for Text<'_> {
+    fn main(&self) -> Result<File, LoadError> {
+        Ok(File { name: "program.bend".to_string(), text: self.0.to_string() })
+    }
+    fn file(&self, _: &str) -> Result<Option<File>, LoadError> {
+        Ok(None)
+    }
+    fn folder(&self, _: &str) -> Option<Vec<String>> {
+        None
+    }
+}
+
 /// The file of a program and those around it.
 struct Folder<'p>(&'p Path);
 

@@ -95,7 +95,7 @@ fn values_of_random_programs_are_in_their_sets() {
 fn values_of_ill_typed_programs_are_in_their_sets() {
     let mut tally = Tally::default();
     on_large_stack(|| {
-        for seed in 0..3000 {
+        for seed in 0..4000 {
             let original = random_program(seed % 500);
             let mut program = original.clone();
             Spoiler { state: seed, original: &original }.spoil(&mut program);

@@ -12,11 +12,14 @@ use crate::term::reach::reach;
 fn measure(name: &str, program: &Program) -> Duration {
     let roots = [entry(program)];
     let time = |precision| {
-        (0..5).map(|_| {
-            let start = Instant::now();
-            let flow = flow_with(program, &roots, precision);
-            (start.elapsed(), flow.instances().len())
-        }).min().expect("a run")
+        (0..5)
+            .map(|_| {
+                let start = Instant::now();
+                let flow = flow_with(program, &roots, precision);
+                (start.elapsed(), flow.instances().len())
+            })
+            .min()
+            .expect("a run")
     };
     let (once, definitions) = time(Precision::MONOVARIANT);
     let (best, copies) = time(Precision::default());
@@ -33,7 +36,8 @@ def map(xs, f):
       return List/Nil
     case List/Cons:
       return List/Cons(f(xs.head), map(xs.tail, f))
-".to_string();
+"
+    .to_string();
     for i in 0..functions {
         let last = if i == 0 { "0".to_string() } else { format!("f{}(y + {i})", i - 1) };
         text += &format!(

@@ -32,6 +32,7 @@ impl Cursor<'_> {
         match kind {
             AttrKind::NoWrap => Ok(Attr::NoWrap),
             AttrKind::Unroll => Ok(Attr::Unroll),
+            AttrKind::Flat => Ok(Attr::Flat),
             AttrKind::Order => self.enclosed(kind, |c| c.one_of(ORDERS, "an order")).map(Attr::Order),
             AttrKind::Scope => self.enclosed(kind, |c| c.one_of(SCOPES, "a scope")).map(Attr::Scope),
             AttrKind::Cache => self.enclosed(kind, |c| c.one_of(CACHES, "a caching hint")).map(Attr::Cache),

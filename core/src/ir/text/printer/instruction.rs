@@ -297,7 +297,7 @@ fn case_text(value: i64, ty: Scalar) -> String {
 /// What stands in an attribute's parentheses, if it has any.
 fn attribute_text(attr: &Attr) -> Option<String> {
     Some(match attr {
-        Attr::NoWrap | Attr::Unroll => return None,
+        Attr::NoWrap | Attr::Unroll | Attr::Flat => return None,
         Attr::Order(order) => word(ORDERS, *order).into(),
         Attr::Scope(scope) => word(SCOPES, *scope).into(),
         Attr::Cache(cache) => word(CACHES, *cache).into(),

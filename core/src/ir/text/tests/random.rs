@@ -153,6 +153,7 @@ impl Maker {
             AttrKind::Spaces => Attr::Spaces(Spaces { global: self.chance(50), shared: self.chance(50) }),
             AttrKind::Cache => Attr::Cache(self.one(&[Cache::Streaming, Cache::Global])),
             AttrKind::Unroll => Attr::Unroll,
+            AttrKind::Flat => Attr::Flat,
             AttrKind::Pending => Attr::Pending(number),
             AttrKind::Code => Attr::Code(number),
             AttrKind::Field => Attr::Field(number),

@@ -1,0 +1,259 @@
+//! Random well-typed programs, compiled: what runners of the compiled code give is what the evaluator gives. Cells are reused
+//! or not, memory fails at one allocation after the other, and what is live at the end is what the globals keep.
+//!
+//! `GIRIH_PROGRAMS` says how many programs are tried (500 if it is not set), `GIRIH_PROGRAM` picks a single one.
+
+mod support;
+
+use girih::core::direct::{self, lower::Direct};
+use girih::core::term::code;
+use girih::core::term::eval::{Limits as Memory, Machine};
+use girih::ir::tasks::{Settings, TaskMachine};
+use girih::runtime::{Runner, TaskOptions, TaskStats};
+use girih::{Code, Diagnostic, Options, Program, RunOptions, SystemHost, on_big_stack};
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::Mutex;
+use std::time::Duration;
+use support::generate::{self, Limits};
+use support::random::Random;
+use support::watch::{self, Ended};
+
+/// No program of the generator is meant to take this long.
+const LIMIT: Duration = Duration::from_secs(120);
+/// Steps of the reference machine; the few programs that need more are left to the other runners.
+const STEPS: u64 = 2_000_000;
+/// Each allocation fails once in a program with no more than this many; in others some of them do.
+const ALL_FAIL: u64 = 24;
+
+/// What runs a module.
+struct Kind {
+    name: &'static str,
+    open: fn(&Direct, TaskOptions) -> Result<Box<dyn Runner>, Diagnostic>,
+}
+
+/// All runners. The first one looks at every access, and counts the owners of every cell at the end.
+const RUNNERS: &[Kind] = &[Kind { name: "the reference machine", open: reference }];
+
+fn reference(direct: &Direct, options: TaskOptions) -> Result<Box<dyn Runner>, Diagnostic> {
+    let settings = Settings { checked: true, seed: None, fuel: Some(STEPS) };
+    Ok(Box::new(TaskMachine::new(&direct.module, options, settings)?))
+}
+
+/// What came of the programs.
+#[derive(Default)]
+struct Tally {
+    values: AtomicU64,
+    /// Programs that take too many steps for the reference machine.
+    long: AtomicU64,
+    runs: AtomicU64,
+    /// Runs that ended for lack of memory, as they should.
+    short: AtomicU64,
+    /// Cells that were made in the memory of others.
+    reused: AtomicU64,
+}
+
+impl Tally {
+    fn add(count: &AtomicU64, more: u64) {
+        count.fetch_add(more, Ordering::Relaxed);
+    }
+}
+
+#[test]
+fn compiled_programs_give_what_the_evaluator_gives() {
+    let number = |name| std::env::var(name).ok().map(|text| text.parse::<u64>().expect("it is a number"));
+    static TALLY: Tally = Tally {
+        values: AtomicU64::new(0),
+        long: AtomicU64::new(0),
+        runs: AtomicU64::new(0),
+        short: AtomicU64::new(0),
+        reused: AtomicU64::new(0),
+    };
+    if let Some(one) = number("GIRIH_PROGRAM") {
+        try_one(one, &TALLY).unwrap_or_else(|wrong| panic!("{}", wrong.said));
+        return;
+    }
+    let total = number("GIRIH_PROGRAMS").unwrap_or(500);
+    let next = AtomicU64::new(0);
+    let failed = Mutex::new(vec![]);
+    std::thread::scope(|scope| {
+        for _ in 0..std::thread::available_parallelism().map_or(1, usize::from) {
+            scope.spawn(|| {
+                loop {
+                    let number = next.fetch_add(1, Ordering::Relaxed);
+                    if number >= total {
+                        return;
+                    }
+                    if let Err(wrong) = try_one(number, &TALLY) {
+                        println!("{}", wrong.said.lines().next().unwrap_or_default());
+                        failed.lock().expect("no thread panics with it").push(wrong);
+                    }
+                }
+            });
+        }
+    });
+    let [values, long, runs, short, reused] =
+        [&TALLY.values, &TALLY.long, &TALLY.runs, &TALLY.short, &TALLY.reused].map(|count| count.load(Ordering::Relaxed));
+    println!(
+        "{values} of {total} programs end with a value, {long} take long; {runs} runs, {short} of them short of memory; \
+         {reused} cells in the memory of others"
+    );
+    let failed = failed.into_inner().expect("all threads have ended");
+    if let Some(smallest) = failed.iter().min_by_key(|wrong| wrong.size) {
+        panic!("{} of {total} programs go wrong; the smallest one is {}", failed.len(), smallest.said);
+    }
+    assert!(values >= total / 2, "most programs end with a value");
+    assert!(long <= total / 20, "most programs are for every runner");
+    assert!(short >= total && reused >= total, "programs use memory, again and again");
+}
+
+/// A program that went wrong.
+struct Wrong {
+    said: String,
+    /// How long its text is.
+    size: usize,
+}
+
+fn try_one(number: u64, tally: &'static Tally) -> Result<(), Wrong> {
+    let text = generate::program(number, Limits { affine: false, size: (number % 10) as usize });
+    let program = text.clone();
+    let why = match watch::within(LIMIT, move || compare(number, &program, tally)) {
+        Ended::Well(Ok(())) => return Ok(()),
+        Ended::Well(Err(said)) => said,
+        Ended::Panicked(message) => format!("a panic: {message}"),
+        Ended::Late => "it did not end".to_owned(),
+    };
+    Err(Wrong { said: format!("GIRIH_PROGRAM={number}: {why}\n{text}"), size: text.len() })
+}
+
+fn compare(number: u64, text: &str, tally: &Tally) -> Result<(), String> {
+    let program = Program::from_text("program.bend", text, &Options::default());
+    let core = program.core_program().map_err(|report| report.to_string())?;
+    let expected = program.run(&mut SystemHost::new(), &RunOptions::default());
+    let expected = expected.map(|outcome| outcome.text).map_err(|report| report.diagnostics[0].code);
+    if expected.is_ok() {
+        Tally::add(&tally.values, 1);
+    }
+    on_big_stack(|| {
+        let code = code::Code::new(core).map_err(|errors| said(&errors))?;
+        let direct = direct::compile(&code).map_err(|errors| said(&errors))?;
+        let compared = Compared { code: &code, direct: &direct, expected };
+        for kind in RUNNERS {
+            compared.on(kind, &mut Random::new(number), tally).map_err(|said| format!("{}: {said}", kind.name))?;
+        }
+        Ok(())
+    })
+}
+
+fn said(errors: &[Diagnostic]) -> String {
+    errors.iter().map(|error| format!("{}: {}", error.code, error.message)).collect::<Vec<_>>().join("; ")
+}
+
+/// A compiled program, and what it has to give.
+struct Compared<'c> {
+    code: &'c code::Code,
+    direct: &'c Direct,
+    /// The value as text, or the code of the error.
+    expected: Result<String, Code>,
+}
+
+/// How a run ended.
+struct Run {
+    outcome: Result<String, Code>,
+    stats: TaskStats,
+    /// What the same machine has after it has run the program again.
+    again: TaskStats,
+}
+
+impl Compared<'_> {
+    fn on(&self, kind: &Kind, random: &mut Random, tally: &Tally) -> Result<(), String> {
+        for reuse in [true, false] {
+            let options = TaskOptions { reuse, ..TaskOptions::default() };
+            let run = self.run(kind, &options, tally)?;
+            if run.outcome == Err(Code::OutOfFuel) {
+                Tally::add(&tally.long, 1);
+                return Ok(());
+            }
+            self.is_right(&run, &options)?;
+            Tally::add(&tally.reused, run.stats.reused);
+            if !reuse && run.stats.reused > 0 {
+                return Err("memory is used again though it must not be".to_owned());
+            }
+            for n in failures(run.stats.allocated, random) {
+                let short = TaskOptions { fail_each: Some(n), ..options.clone() };
+                self.is_short(&self.run(kind, &short, tally)?, n, &run)?;
+                Tally::add(&tally.short, 1);
+            }
+            // There are no more allocations than that.
+            let enough = TaskOptions { fail_each: Some(run.stats.allocated + run.again.allocated + 1), ..options };
+            self.is_right(&self.run(kind, &enough, tally)?, &enough)?;
+        }
+        Ok(())
+    }
+
+    /// Runs the program, and once more on the same heap.
+    fn run(&self, kind: &Kind, options: &TaskOptions, tally: &Tally) -> Result<Run, String> {
+        let mut runner = (kind.open)(self.direct, options.clone()).map_err(|error| said(&[error]))?;
+        Tally::add(&tally.runs, 1);
+        let outcome = self.once(&mut *runner);
+        let stats = runner.stats();
+        let again = match outcome {
+            // After a fault, the heap can only be asked for its statistics.
+            Err(_) => stats,
+            Ok(_) => {
+                let again = self.once(&mut *runner);
+                // A shortage of memory may come only now.
+                if again != outcome && options.fail_each.is_none() {
+                    return Err(format!("{again:?} when it is run again with {options:?}, not {outcome:?}"));
+                }
+                runner.stats()
+            }
+        };
+        Ok(Run { outcome, stats, again })
+    }
+
+    fn once(&self, runner: &mut dyn Runner) -> Result<String, Code> {
+        let mut machine = Machine::new(self.code, Memory::default());
+        let mut host = SystemHost::new().with_stdout(Box::new(std::io::sink()));
+        direct::run::run(&mut machine, self.direct, runner, &mut host).map_err(|error| error.code)
+    }
+
+    /// A run that has all the memory that it needs.
+    fn is_right(&self, run: &Run, options: &TaskOptions) -> Result<(), String> {
+        if run.outcome != self.expected {
+            return Err(format!("{:?} with {options:?}, not {:?}", run.outcome, self.expected));
+        }
+        is_sound(&run.stats)?;
+        is_sound(&run.again)?;
+        // What the globals keep is computed in the first run; the result is dropped.
+        if run.stats.live != run.again.live || run.stats.live_bytes != run.again.live_bytes {
+            return Err(format!("a leak with {options:?}: {:?}, then {:?}", run.stats, run.again));
+        }
+        Ok(())
+    }
+
+    /// A run whose n-th allocation fails; `whole` is one where none does.
+    fn is_short(&self, run: &Run, n: u64, whole: &Run) -> Result<(), String> {
+        is_sound(&run.stats)?;
+        if run.outcome != Err(Code::OutOfMemory) || run.stats.allocated + 1 != n {
+            return Err(format!("{:?} when allocation {n} fails: {:?}, not {:?}", run.outcome, run.stats, whole.stats));
+        }
+        Ok(())
+    }
+}
+
+/// What must hold of the counts of every heap at any time.
+fn is_sound(stats: &TaskStats) -> Result<(), String> {
+    let TaskStats { allocated, freed, live, most_live, live_bytes, most_bytes, .. } = *stats;
+    let is_sound = live + freed <= allocated && live <= most_live && live_bytes <= most_bytes && live * 8 <= live_bytes;
+    if is_sound { Ok(()) } else { Err(format!("counts that cannot be: {stats:?}")) }
+}
+
+/// Which allocations are to fail.
+fn failures(allocated: u64, random: &mut Random) -> Vec<u64> {
+    if allocated <= ALL_FAIL {
+        return (1..=allocated).collect();
+    }
+    let mut some = vec![1, 2, 3, allocated];
+    some.extend((0..4).map(|_| 1 + random.below(allocated as usize) as u64));
+    some
+}
