@@ -8,6 +8,9 @@
 //! | [`writer`], [`terms`], [`calls`], [`choices`] | a function's body |
 //! | [`numbers`], [`operands`], [`dynamic`] | operators on kinds that are known, that are likely, and on those that are not |
 //! | [`possible`] | tests of what a word is, where the flow leaves a choice |
+//! | [`products`] | functions that give the fields of their result instead of a cell |
+//! | [`holes`] | memory of cells that are taken apart, for those that are made |
+//! | [`forks`] | calls that run at the same time |
 //! | [`applying`] | application of whatever function arrives |
 //! | [`library`] | functions that are called by name |
 //! | [`traps`] | what can go wrong, and where |
@@ -18,14 +21,19 @@ mod applying;
 mod calls;
 mod choices;
 mod dynamic;
+mod forks;
+mod holes;
 mod library;
 mod liveness;
 mod numbers;
 mod operands;
 mod possible;
+mod products;
 mod recursion;
 pub mod represent;
 mod terms;
+#[cfg(test)]
+mod tests;
 mod traps;
 pub mod words;
 mod writer;
@@ -41,7 +49,7 @@ use crate::prim::Prim;
 use crate::span::Span;
 use crate::term::code::lambdas::Scopes;
 use crate::term::{Body, CtorId, DefId, LocalId, Program, Term, TermKind, TypeId};
-use represent::Repr;
+use represent::{Repr, Results};
 use std::collections::{BTreeSet, HashMap, HashSet, VecDeque};
 use words::Immediate;
 
@@ -181,7 +189,10 @@ pub(crate) struct Lowering<'p> {
     /// Constructors that may be applied: such without fields, and shapes of those with fields.
     applied_units: BTreeSet<CtorId>,
     applied_shapes: BTreeSet<ShapeId>,
-    recursive: HashSet<DefId>,
+    /// Definitions whose calls may take long: those that call themselves, directly or not, and those that call such.
+    lasting: HashSet<DefId>,
+    /// The functions that give the fields of a cell.
+    products: HashMap<Unit, ShapeId>,
     /// The lambdas of all definitions by their bodies' places, and what they are made of.
     lambda_places: HashMap<*const Term, (DefId, usize)>,
     lambda_parts: HashMap<(DefId, usize), LambdaParts<'p>>,
@@ -212,11 +223,13 @@ pub fn lower(program: &Program, flow: &Flow, roots: &[Root]) -> Result<Direct, V
         mentioned: vec![],
         applied_units: BTreeSet::new(),
         applied_shapes: BTreeSet::new(),
-        recursive: recursion::recursive(program),
+        lasting: recursion::lasting(program),
+        products: HashMap::new(),
         lambda_places: HashMap::new(),
         lambda_parts: HashMap::new(),
     };
     lowering.find_lambdas();
+    lowering.products = products::products(&lowering);
     let entry = lowering.unit(Unit::Entry);
     let apply = lowering.unit(Unit::Apply(1));
     let force = lowering.unit(Unit::Force);
@@ -285,11 +298,10 @@ impl<'p> Lowering<'p> {
     fn declare(&mut self, unit: Unit) -> Function {
         let (name, span) = self.name(unit);
         let mut function = Function::new(name, span);
-        let (params, result) = self.signature(unit);
-        for (i, ty) in params.into_iter().enumerate() {
-            function.param(format!("p{i}"), ty, crate::ir::ParamAttrs::default());
+        for (i, repr) in self.param_reprs(unit).into_iter().enumerate() {
+            function.param(format!("p{i}"), repr.ty(), crate::ir::ParamAttrs::default());
         }
-        function.results = vec![result];
+        function.results = self.results(unit).types();
         function
     }
 
@@ -319,11 +331,6 @@ impl<'p> Lowering<'p> {
         }
     }
 
-    fn signature(&self, unit: Unit) -> (Vec<Type>, Type) {
-        let params = self.param_reprs(unit).into_iter().map(Repr::ty).collect();
-        (params, self.result_repr(unit).ty())
-    }
-
     /// How a unit takes its parameters.
     pub(crate) fn param_reprs(&self, unit: Unit) -> Vec<Repr> {
         let terms = |count: usize| vec![Repr::Term; count];
@@ -346,6 +353,14 @@ impl<'p> Lowering<'p> {
     }
 
     /// How a unit gives its result.
+    pub(crate) fn results(&self, unit: Unit) -> Results {
+        match self.products.get(&unit) {
+            Some(shape) => Results::Parts(*shape, represent::stored(&self.flow.shapes()[*shape])),
+            None => Results::One(self.result_repr(unit)),
+        }
+    }
+
+    /// How the result of a unit is held as one value.
     pub(crate) fn result_repr(&self, unit: Unit) -> Repr {
         match unit {
             // What a definition without parameters gives may itself wait to be computed.
@@ -379,6 +394,10 @@ impl<'p> Lowering<'p> {
                 self.lambda_parts.insert((id, ordinal), (lambda.params, lambda.captures, lambda.body));
             }
         }
+    }
+    /// How many lambdas a definition has.
+    pub(crate) fn lambda_count(&self, def: DefId) -> usize {
+        (0..).take_while(|ordinal| self.lambda_parts.contains_key(&(def, *ordinal))).count()
     }
     fn place_of(&self, term: &Term) -> (DefId, usize) {
         match &term.kind {
@@ -446,9 +465,9 @@ impl<'p> Lowering<'p> {
     pub(crate) fn layouts(&self) -> Vec<(LayoutId, Meaning)> {
         self.tables.layouts.iter_enumerated().map(|(id, meaning)| (id, meaning.clone())).collect()
     }
-    /// Whether a definition may call itself, directly or not.
-    pub(crate) fn is_recursive(&self, def: DefId) -> bool {
-        self.recursive.contains(&def)
+    /// Whether calls of a definition may take long.
+    pub(crate) fn is_lasting(&self, def: DefId) -> bool {
+        self.lasting.contains(&def)
     }
 
     /// The layout of cells that hold a number of 32 bits.

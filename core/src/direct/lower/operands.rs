@@ -140,6 +140,22 @@ impl<'p> Writer<'_, 'p> {
     /// An operator or a primitive on terms.
     pub(super) fn operate(&mut self, term: &'p Term, what: Operator, terms: &[&'p Term]) -> Held {
         let operands = self.operands(terms);
+        self.operate_on_operands(term, what, operands)
+    }
+
+    /// The same on values of terms.
+    pub(super) fn operate_on_values(
+        &mut self,
+        term: &'p Term,
+        what: Operator,
+        terms: &[&Term],
+        values: &[Held],
+    ) -> Held {
+        let operands = values.iter().zip(terms).map(|(held, term)| self.operand(*held, term)).collect();
+        self.operate_on_operands(term, what, operands)
+    }
+
+    fn operate_on_operands(&mut self, term: &'p Term, what: Operator, operands: Vec<Operand>) -> Held {
         self.b.span = term.span;
         let Some(kinds) = self.likely(what, &operands) else {
             let result = self.operate_on_any(what, operands, term.span);
