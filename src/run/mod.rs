@@ -15,6 +15,8 @@ mod stats;
 use crate::report::Report;
 use crate::stack::on_big_stack;
 use explain::Recorder;
+pub(crate) use explain::explain;
+pub(crate) use runner::open;
 use girih_core::diag::{Code as ErrorCode, Diagnostic};
 use girih_core::direct::{self, lower::Direct};
 use girih_core::ir::tasks::Settings;
@@ -200,7 +202,9 @@ impl Executable {
                 self.stats.work = Work::Compiled(runner.stats());
                 let log = recorder.log();
                 result.map_err(|error| match log {
-                    Some(log) => explain::explain(&self.code, self.entry, *memory, log, error),
+                    Some(log) => {
+                        explain(&self.code, *memory, error, |machine| explain::replay(machine, self.entry, log))
+                    }
                     None => error,
                 })
             }
