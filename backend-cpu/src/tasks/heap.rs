@@ -10,8 +10,8 @@ use super::context::{Context, FreeList};
 use super::reserved::Reserved;
 use girih_core::diag::{Code, Diagnostic};
 use girih_core::idx::IndexVec;
-use girih_core::ir::heap::{CELL, Layout, LayoutId, NULL_HOLE, tag};
 use girih_core::ir::Type;
+use girih_core::ir::heap::{CELL, Layout, LayoutId, NULL_HOLE, tag};
 use girih_core::span::Span;
 use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
 

@@ -5,8 +5,8 @@
 use super::code::{self, Code, Variant};
 use super::context::{Context, Counts, Owned};
 use super::forks::{self, Hunger};
-use super::reserved::Reserved;
 use super::heap::{Cells, Heap};
+use super::reserved::Reserved;
 use super::shared::{Handle, Shared};
 use super::worker::Stack;
 use crate::host;
@@ -267,7 +267,8 @@ impl Runner for Tasks {
                 free.push(unsafe { Cells::new(&self.shared.heap, context.get()).free_cells() });
             }
         }
-        let free_units: u64 = free.iter().flat_map(|list| (0..).zip(list)).map(|(units, count): (u64, &u64)| units * count).sum();
+        let free_units: u64 =
+            free.iter().flat_map(|list| (0..).zip(list)).map(|(units, count): (u64, &u64)| units * count).sum();
         let used = self.shared.heap.used();
         TaskStats {
             allocated: total.allocated,

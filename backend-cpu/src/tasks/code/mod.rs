@@ -28,8 +28,8 @@ use cranelift_codegen::isa::{CallConv, OwnedTargetIsa};
 use cranelift_frontend::FunctionBuilderContext;
 use cranelift_jit::{ArenaMemoryProvider, JITBuilder, JITModule};
 use cranelift_module::{FuncId, Module as Target, default_libcall_names};
-use girih_core::ir::{Function, FunctionId, Module, Op, Type};
 use girih_core::idx::IndexVec;
+use girih_core::ir::{Function, FunctionId, Module, Op, Type};
 use girih_core::lower::legalise;
 use girih_core::span::Span;
 use inline::Inlining;
@@ -127,7 +127,8 @@ fn is_possible(function: &Function) -> bool {
 fn signature(function: &Function) -> Result<Signature> {
     // The one convention with calls that take no stack.
     let mut signature = Signature::new(CallConv::Tail);
-    let machine = |ty| machine_type(ty).map(AbiParam::new).ok_or_else(|| refused(function.span, "a type of its signature"));
+    let machine =
+        |ty| machine_type(ty).map(AbiParam::new).ok_or_else(|| refused(function.span, "a type of its signature"));
     for param in &function.params {
         signature.params.push(machine(function.ty(*param))?);
     }
