@@ -8,6 +8,8 @@ use crate::stack::on_big_stack;
 use girih_core::bend::loader::Loader;
 use girih_core::bend::{Compilation, Options, compile, printer};
 use girih_core::diag::{Diagnostic, Severity};
+use girih_core::direct::{self, lower::Direct};
+use girih_core::ir::text;
 use girih_core::term;
 use girih_core::term::code::Code;
 use girih_core::term::io::Host;
@@ -79,13 +81,18 @@ impl Program {
 
     /// The functions that the program is compiled to, as text of the IR in task form.
     pub fn ir(&self) -> Result<String, Report> {
+        self.emit(|direct| Ok(text::print(&direct.module)))
+    }
+
+    /// The native code that the program is compiled to, as Cranelift's text.
+    pub fn clif(&self) -> Result<String, Report> {
+        self.emit(|direct| girih_cpu::tasks::emit(&direct.module).map_err(|error| vec![error]))
+    }
+
+    fn emit(&self, print: impl FnOnce(&Direct) -> Result<String, Vec<Diagnostic>> + Send) -> Result<String, Report> {
         let program = self.core_program()?;
-        let compiled = on_big_stack(|| {
-            let code = Code::new(program)?;
-            let direct = girih_core::direct::compile(&code)?;
-            Ok(girih_core::ir::text::print(&direct.module))
-        });
-        compiled.map_err(|diagnostics| self.report_of(diagnostics))
+        let emitted = on_big_stack(|| print(&direct::compile(&Code::new(program)?)?));
+        emitted.map_err(|diagnostics| self.report_of(diagnostics))
     }
 
     /// Makes the program ready to run.
@@ -106,32 +113,6 @@ impl Program {
     pub fn compile(&self, options: &RunOptions) -> Result<Executable, Report> {
         let program = self.core_program()?;
         Executable::new(program, self.compilation.sources.clone(), options, self.seconds)
-    }
-
-    /// Runs the compiled program as native code.
-    pub fn run_natively(
-        &self,
-        host: &mut (dyn Host + Send),
-        options: &RunOptions,
-        tasks: &TaskOptions,
-    ) -> Result<(String, girih_core::runtime::TaskStats), Report> {
-        let program = self.core_program()?;
-        let run = || {
-            let code = Code::new(program)?;
-            let direct = girih_core::direct::compile(&code)?;
-            let tasks =
-                TaskOptions { memory: options.memory, interrupt: options.interrupt.clone(), ..tasks.clone() };
-            let mut runner = girih_cpu::tasks::open(&direct.module, &tasks).map_err(|error| vec![error])?;
-            let limits = Limits { memory: options.memory, interrupt: options.interrupt.clone(), ..Limits::default() };
-            let mut machine = Machine::new(&code, limits);
-            let begun = std::time::Instant::now();
-            let text = girih_core::direct::run::run(&mut machine, &direct, &mut runner, host).map_err(|error| vec![error]);
-            if std::env::var_os("GIRIH_TIMES").is_some() {
-                eprintln!("compile {:?} run {:?} {:?}", runner.compile_time(), begun.elapsed(), girih_core::runtime::Runner::stats(&runner));
-            }
-            Ok((text?, girih_core::runtime::Runner::stats(&runner)))
-        };
-        on_big_stack(run).map_err(|diagnostics| self.report_of(diagnostics))
     }
 
     /// Runs the program. Its effects go through `host`.

@@ -1,6 +1,8 @@
 //! Random well-typed programs, compiled: what runners of the compiled code give is what the evaluator gives. Cells are reused
 //! or not, memory fails at one allocation after the other, and what is live at the end is what the globals keep.
 //!
+//! The programs have every kind of node of the syntax tree, but those that need interaction nets.
+//!
 //! `GIRIH_PROGRAMS` says how many programs are tried (500 if it is not set), `GIRIH_PROGRAM` picks a single one.
 
 mod support;
@@ -10,11 +12,12 @@ use girih::core::term::code;
 use girih::core::term::eval::{Limits as Memory, Machine};
 use girih::ir::tasks::{Settings, TaskMachine};
 use girih::runtime::{Runner, TaskOptions, TaskStats};
-use girih::{Code, Diagnostic, Options, Program, RunOptions, SystemHost, on_big_stack};
-use std::sync::atomic::{AtomicU64, Ordering};
+use girih::{Code, Diagnostic, RunOptions, SystemHost, on_big_stack};
 use std::sync::Mutex;
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
-use support::generate::{self, Limits};
+use support::census::{self, Census};
+use support::generate::{self, Limits, Source};
 use support::random::Random;
 use support::watch::{self, Ended};
 
@@ -24,6 +27,38 @@ const LIMIT: Duration = Duration::from_secs(120);
 const STEPS: u64 = 2_000_000;
 /// Each allocation fails once in a program with no more than this many; in others some of them do.
 const ALL_FAIL: u64 = 24;
+
+/// Kinds of nodes that no program of the generator has, and why.
+const ABSENT: &[(&str, &str)] = &[
+    ("item: hvm", "interaction nets"),
+    ("pattern: scopeless variable", "needs interaction nets"),
+    ("expression: scopeless variable", "needs interaction nets"),
+    ("expression: superposition", "needs interaction nets"),
+    ("expression: natural number", "stands in the prelude and in program arguments only"),
+];
+
+#[test]
+fn every_kind_of_node_is_generated() {
+    let mut all = Census::default();
+    (0..PROGRAMS).for_each(|number| all.program(&source(number).main));
+    let mut wrong = vec![];
+    for kind in census::kinds() {
+        let count = all.of(kind);
+        println!("{count:8} {kind}");
+        let is_absent = ABSENT.iter().any(|(absent, _)| *absent == kind);
+        if is_absent != (count == 0) {
+            wrong.push(format!("{kind}: {count}"));
+        }
+    }
+    assert!(wrong.is_empty(), "kinds that never occur, or should not: {wrong:?}");
+}
+
+/// How many programs are tried.
+const PROGRAMS: u64 = 500;
+
+fn source(number: u64) -> Source {
+    generate::program(number, Limits { affine: false, size: (number % 10) as usize })
+}
 
 /// What runs a module.
 struct Kind {
@@ -72,7 +107,7 @@ fn compiled_programs_give_what_the_evaluator_gives() {
         try_one(one, &TALLY).unwrap_or_else(|wrong| panic!("{}", wrong.said));
         return;
     }
-    let total = number("GIRIH_PROGRAMS").unwrap_or(500);
+    let total = number("GIRIH_PROGRAMS").unwrap_or(PROGRAMS);
     let next = AtomicU64::new(0);
     let failed = Mutex::new(vec![]);
     std::thread::scope(|scope| {
@@ -91,8 +126,8 @@ fn compiled_programs_give_what_the_evaluator_gives() {
             });
         }
     });
-    let [values, long, runs, short, reused] =
-        [&TALLY.values, &TALLY.long, &TALLY.runs, &TALLY.short, &TALLY.reused].map(|count| count.load(Ordering::Relaxed));
+    let [values, long, runs, short, reused] = [&TALLY.values, &TALLY.long, &TALLY.runs, &TALLY.short, &TALLY.reused]
+        .map(|count| count.load(Ordering::Relaxed));
     println!(
         "{values} of {total} programs end with a value, {long} take long; {runs} runs, {short} of them short of memory; \
          {reused} cells in the memory of others"
@@ -114,7 +149,7 @@ struct Wrong {
 }
 
 fn try_one(number: u64, tally: &'static Tally) -> Result<(), Wrong> {
-    let text = generate::program(number, Limits { affine: false, size: (number % 10) as usize });
+    let text = source(number);
     let program = text.clone();
     let why = match watch::within(LIMIT, move || compare(number, &program, tally)) {
         Ended::Well(Ok(())) => return Ok(()),
@@ -122,11 +157,11 @@ fn try_one(number: u64, tally: &'static Tally) -> Result<(), Wrong> {
         Ended::Panicked(message) => format!("a panic: {message}"),
         Ended::Late => "it did not end".to_owned(),
     };
-    Err(Wrong { said: format!("GIRIH_PROGRAM={number}: {why}\n{text}"), size: text.len() })
+    Err(Wrong { said: format!("GIRIH_PROGRAM={number}: {why}\n{text}"), size: text.main.len() })
 }
 
-fn compare(number: u64, text: &str, tally: &Tally) -> Result<(), String> {
-    let program = Program::from_text("program.bend", text, &Options::default());
+fn compare(number: u64, text: &Source, tally: &Tally) -> Result<(), String> {
+    let program = text.compile();
     let core = program.core_program().map_err(|report| report.to_string())?;
     let expected = program.run(&mut SystemHost::new(), &RunOptions::default());
     let expected = expected.map(|outcome| outcome.text).map_err(|report| report.diagnostics[0].code);
@@ -214,7 +249,7 @@ impl Compared<'_> {
     fn once(&self, runner: &mut dyn Runner) -> Result<String, Code> {
         let mut machine = Machine::new(self.code, Memory::default());
         let mut host = SystemHost::new().with_stdout(Box::new(std::io::sink()));
-        direct::run::run(&mut machine, self.direct, runner, &mut host).map_err(|error| error.code)
+        direct::run::run(&mut machine, self.direct, runner, &mut host, None).map_err(|error| error.code)
     }
 
     /// A run that has all the memory that it needs.

@@ -35,7 +35,7 @@ fn compare(bend: OsString) -> Result<(), Failed> {
     };
     let mut different = vec![];
     for number in numbers.clone() {
-        let text = generate::program(number, Limits { affine: true, size: (number % 8) as usize });
+        let text = generate::program(number, Limits { affine: true, size: (number % 8) as usize }).main;
         let theirs = upstream(&bend, folder.path(), &text)?;
         let ours = ours(&text);
         if theirs != ours {

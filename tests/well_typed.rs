@@ -5,9 +5,9 @@
 
 mod support;
 
-use girih::{Code, Options, Program, RunOptions, Severity, SystemHost};
+use girih::{Code, RunOptions, Severity, SystemHost};
 use std::time::Duration;
-use support::generate::{self, Limits};
+use support::generate::{self, Limits, Source};
 use support::watch::{self, Ended};
 
 /// No program of the generator is meant to run this long.
@@ -39,8 +39,8 @@ fn try_one(number: u64) -> bool {
 }
 
 /// Whether it ends with a value, not with an error that a well-typed program may have.
-fn run(text: &str) -> Result<bool, String> {
-    let program = Program::from_text("program.bend", text, &Options::default());
+fn run(text: &Source) -> Result<bool, String> {
+    let program = text.compile();
     program.check().map_err(|report| report.to_string())?;
     let alarm = watch::alarm(LIMIT);
     let options = RunOptions { interrupt: Some(alarm.flag.clone()), ..RunOptions::default() };

@@ -15,6 +15,8 @@ mod stats;
 use crate::report::Report;
 use crate::stack::on_big_stack;
 use explain::Recorder;
+pub(crate) use explain::explain;
+pub(crate) use runner::open;
 use girih_core::diag::{Code as ErrorCode, Diagnostic};
 use girih_core::direct::{self, lower::Direct};
 use girih_core::ir::tasks::Settings;
@@ -51,6 +53,8 @@ pub struct RunOptions {
     pub reuse: bool,
     /// An artificial shortage of memory: see [`TaskOptions::fail_each`].
     pub fail_each: Option<u64>,
+    /// Whether cells, forks and calls are counted: see [`TaskOptions::count`].
+    pub count: bool,
     /// Whether the evaluator goes the way to an error again, if it gets there soon, to tell which calls led there.
     pub explain: bool,
 }
@@ -66,6 +70,7 @@ impl Default for RunOptions {
             interrupt: None,
             reuse: true,
             fail_each: None,
+            count: false,
             explain: true,
         }
     }
@@ -197,7 +202,9 @@ impl Executable {
                 self.stats.work = Work::Compiled(runner.stats());
                 let log = recorder.log();
                 result.map_err(|error| match log {
-                    Some(log) => explain::explain(&self.code, self.entry, *memory, log, error),
+                    Some(log) => {
+                        explain(&self.code, *memory, error, |machine| explain::replay(machine, self.entry, log))
+                    }
                     None => error,
                 })
             }
@@ -239,6 +246,7 @@ fn engine(code: &Code, options: &RunOptions) -> Result<(Choice, Engine), Vec<Dia
         reuse: options.reuse,
         fail_each: options.fail_each,
         threads: options.threads.unwrap_or(cores).get(),
+        count: options.count,
     };
     let opened = runner::open(&device, &direct.module, &tasks).map_err(|error| vec![error])?;
     let why = match options.tier {

@@ -2,12 +2,12 @@
 
 use super::RunDevice;
 use girih_core::diag::Diagnostic;
-use girih_core::ir::tasks::{Settings, TaskMachine};
+use girih_core::ir::tasks::TaskMachine;
 use girih_core::ir::{Module, Verified};
 use girih_core::runtime::{Runner, TaskOptions};
 
 /// A runner and what it is.
-pub(super) struct Opened {
+pub(crate) struct Opened {
     pub runner: Box<dyn Runner + Send>,
     /// The device's name on the command line.
     pub name: &'static str,
@@ -16,15 +16,15 @@ pub(super) struct Opened {
 }
 
 /// Makes a runner for a module.
-pub(super) fn open(
+pub(crate) fn open(
     device: &RunDevice,
     module: &Verified<Module>,
     options: &TaskOptions,
 ) -> Result<Opened, Diagnostic> {
     match device {
         RunDevice::Auto | RunDevice::Cpu => {
-            let runner = TaskMachine::new(module, options.clone(), Settings::default())?;
-            Ok(Opened { runner: Box::new(runner), name: "cpu", threads: 1 })
+            let runner = girih_cpu::tasks::open(module, options)?;
+            Ok(Opened { runner: Box::new(runner), name: "cpu", threads: options.threads })
         }
         RunDevice::Interpreter(settings) => {
             let runner = TaskMachine::new(module, options.clone(), *settings)?;

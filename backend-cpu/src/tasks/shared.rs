@@ -3,12 +3,12 @@
 use super::context::Context;
 use super::forks::Task;
 use super::heap::Heap;
-use girih_core::ir::FunctionId;
 use girih_core::ir::heap::NULL_HOLE;
 use girih_core::runtime::Fault;
 use std::collections::VecDeque;
 use std::sync::atomic::{AtomicBool, AtomicU32, AtomicUsize, Ordering};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, OnceLock, PoisonError};
+use std::time::Duration;
 
 /// The queue of tasks.
 #[derive(Default)]
@@ -39,7 +39,7 @@ impl Queue {
             self.changed.notify_all();
         }
     }
-    pub fn pop(&self) -> Option<Task> {
+    fn pop(&self) -> Option<Task> {
         let mut tasks = self.lock();
         let task = tasks.pop_front();
         self.note(&tasks);
@@ -53,16 +53,16 @@ impl Queue {
         self.note(&tasks);
         true
     }
-    /// Whether there seems to be a task.
-    pub fn is_full(&self) -> bool {
-        self.length.load(Ordering::Relaxed) > 0
+    /// A task, if there seems to be one.
+    pub fn look(&self) -> Option<Task> {
+        if self.length.load(Ordering::Relaxed) > 0 { self.pop() } else { None }
     }
-    /// Sleeps until there is a task, or something has happened.
-    pub fn wait(&self, happened: impl Fn() -> bool) -> Option<Task> {
+    /// Sleeps until there is a task, something has happened, or the time is over.
+    pub fn wait(&self, time: Duration, happened: impl Fn() -> bool) -> Option<Task> {
         let mut tasks = self.lock();
         self.sleeping.fetch_add(1, Ordering::SeqCst);
-        while tasks.is_empty() && !happened() {
-            tasks = self.changed.wait(tasks).unwrap_or_else(PoisonError::into_inner);
+        if tasks.is_empty() && !happened() {
+            tasks = self.changed.wait_timeout(tasks, time).unwrap_or_else(PoisonError::into_inner).0;
         }
         self.sleeping.fetch_sub(1, Ordering::SeqCst);
         let task = tasks.pop_front();
@@ -102,8 +102,6 @@ pub(super) struct Shared {
     contexts: OnceLock<Vec<Handle>>,
     ending: AtomicBool,
     fault: Mutex<Option<Fault>>,
-    /// The function that had no stack left.
-    deepest: Mutex<Option<FunctionId>>,
 }
 
 impl Shared {
@@ -117,7 +115,6 @@ impl Shared {
             contexts: OnceLock::new(),
             ending: AtomicBool::new(false),
             fault: Mutex::new(None),
-            deepest: Mutex::new(None),
         }
     }
 
@@ -143,11 +140,10 @@ impl Shared {
     pub fn ask(&self, number: usize) {
         for (i, context) in self.contexts().iter().enumerate() {
             if i != number {
-                // SAFETY: contexts live as long as this, and this is an atomic.
-                let hungry = unsafe { &(*context.0).hungry };
-                if hungry.load(Ordering::Relaxed) == 0 {
-                    hungry.store(1, Ordering::Relaxed);
-                }
+                // SAFETY: contexts live as long as this, and these are atomics.
+                let (hungry, limit) = unsafe { (&(*context.0).hungry, &(*context.0).limit) };
+                hungry.store(1, Ordering::SeqCst);
+                limit.store(usize::MAX, Ordering::SeqCst);
             }
         }
     }
@@ -175,10 +171,6 @@ impl Shared {
     }
     pub fn fault(&self) -> Option<Fault> {
         self.fault.lock().unwrap_or_else(PoisonError::into_inner).clone()
-    }
-    /// Notes the function that had no stack left.
-    pub fn deepest(&self, function: FunctionId) {
-        self.deepest.lock().unwrap_or_else(PoisonError::into_inner).get_or_insert(function);
     }
     pub fn is_interrupted(&self) -> bool {
         self.interrupt.as_ref().is_some_and(|flag| flag.load(Ordering::Relaxed))

@@ -169,6 +169,7 @@ impl Run {
             stack: memory.min(most),
             threads: self.threads,
             interrupt: Some(interrupt.flag()),
+            count: self.stats,
             ..RunOptions::default()
         }
     }

@@ -63,6 +63,9 @@ struct Rest {
     flats: bool,
 }
 
+/// Writes one of several ways; none if nothing comes behind it.
+type Arm<'a, W, K> = dyn FnMut(&mut W, K, Goal) -> Option<Vec<Held>> + 'a;
+
 impl<'p> Writer<'_, 'p> {
     /// One of two ways.
     pub(super) fn branch(
@@ -70,7 +73,7 @@ impl<'p> Writer<'_, 'p> {
         condition: ValueId,
         goal: Goal,
         reprs: &[Repr],
-        arm: &mut dyn FnMut(&mut Self, bool, Goal) -> Option<Vec<Held>>,
+        arm: &mut Arm<'_, Self, bool>,
     ) -> Option<Vec<Held>> {
         let state = self.state();
         let accept = self.b.new_region(&[]);
@@ -111,7 +114,7 @@ impl<'p> Writer<'_, 'p> {
         values: &[u32],
         goal: Goal,
         reprs: &[Repr],
-        arm: &mut dyn FnMut(&mut Self, usize, Goal) -> Option<Vec<Held>>,
+        arm: &mut Arm<'_, Self, usize>,
     ) -> Option<Vec<Held>> {
         if let [0] = values
             && let Some(condition) = self.truth_of(selector)

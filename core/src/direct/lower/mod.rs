@@ -42,7 +42,7 @@ mod traps;
 pub mod words;
 mod writer;
 
-use super::flow::{Callee, Flow, Instance, LambdaRef, Set, ShapeId, Site, What};
+use super::flow::{Callee, Flow, Instance, LambdaRef, Root, Set, ShapeId, Site, What};
 use crate::diag::Diagnostic;
 use crate::idx::IndexVec;
 use crate::ir::heap::{GlobalId, LayoutId};
@@ -76,6 +76,21 @@ pub struct Direct {
     pub tables: Tables,
     /// What the host can make.
     pub host: HostCells,
+    /// The roots, in their order: those that are called with arguments.
+    pub roots: Vec<Called>,
+}
+
+/// A function that the host calls.
+#[derive(Clone, Debug)]
+pub struct Called {
+    /// The function.
+    pub function: FunctionId,
+    /// How it takes its parameters.
+    pub params: Vec<Repr>,
+    /// How it gives its result.
+    pub result: Repr,
+    /// The definition whose value is applied, if the function is one that applies anything: it is the first argument then.
+    pub applied: Option<DefId>,
 }
 
 /// The layouts of cells that the host makes when it answers: those that the program may get.
@@ -191,8 +206,8 @@ pub(crate) struct Lowering<'p> {
     lambda_parts: HashMap<(DefId, usize), LambdaParts<'p>>,
 }
 
-/// Lowers what the entry of a program needs. The program has been simplified, and can be run by value.
-pub fn lower(program: &Program, flow: &Flow) -> Result<Direct, Vec<Diagnostic>> {
+/// Lowers what the entry of a program and the roots need. The program has been simplified, and can be run by value.
+pub fn lower(program: &Program, flow: &Flow, roots: &[Root]) -> Result<Direct, Vec<Diagnostic>> {
     let tables = Tables {
         ctors: program.ctors.len(),
         definitions: program.defs.len(),
@@ -229,10 +244,12 @@ pub fn lower(program: &Program, flow: &Flow) -> Result<Direct, Vec<Diagnostic>> 
     let apply = lowering.unit(Unit::Apply(1));
     let force = lowering.unit(Unit::Force);
     let host = lowering.host_cells();
+    let called = roots.iter().filter(|root| !root.arguments.is_empty());
+    let roots = called.map(|root| lowering.called(root.def, root.arguments.len())).collect();
     lowering.write_all();
     lowering.library.finish(&mut lowering.module);
     let Lowering { module, traps, tables, .. } = lowering;
-    Ok(Direct { module: verify(module)?, entry, apply, force, traps: traps.all(), tables, host })
+    Ok(Direct { module: verify(module)?, entry, apply, force, traps: traps.all(), tables, host, roots })
 }
 
 impl<'p> Lowering<'p> {
@@ -515,6 +532,21 @@ impl<'p> Lowering<'p> {
     fn layout(&mut self, name: String, fields: Vec<Type>, meaning: Meaning) -> LayoutId {
         self.tables.layouts.push(meaning);
         self.module.layouts.push(crate::ir::heap::Layout { name: name.into(), span: Span::NONE, fields })
+    }
+
+    /// What the host calls with so many arguments.
+    fn called(&mut self, def: DefId, count: usize) -> Called {
+        let is_whole = self.program.defs[def].params.len() == count;
+        let unit = if is_whole { Unit::Definition(def.into()) } else { Unit::Apply(count as u32) };
+        if !is_whole {
+            self.mention(def);
+        }
+        Called {
+            function: self.unit(unit),
+            params: self.param_reprs(unit),
+            result: self.result_repr(unit),
+            applied: (!is_whole).then_some(def),
+        }
     }
 
     /// The layouts of what the host makes.
