@@ -13,6 +13,7 @@
 //! | [`holes`] | memory of cells that are taken apart, for those that are made |
 //! | [`forks`] | calls that run at the same time |
 //! | [`applying`] | application of whatever function arrives |
+//! | [`tidy`] | what is left to do when a function is written |
 //! | [`library`] | functions that are called by name |
 //! | [`traps`] | what can go wrong, and where |
 //!
@@ -36,6 +37,7 @@ pub mod represent;
 mod terms;
 #[cfg(test)]
 mod tests;
+mod tidy;
 mod traps;
 pub mod words;
 mod writer;

@@ -5,7 +5,7 @@ use super::holes::Hole;
 use super::represent::{self, Held, Repr, Results};
 use super::traps::{Trap, hint};
 use super::words::{self, Immediate, tag};
-use super::{Lowering, Unit, applying, dynamic, holes, liveness::Liveness, numbers::Numbers};
+use super::{Lowering, Unit, applying, dynamic, liveness::Liveness, numbers::Numbers, tidy};
 use crate::diag::Code;
 use crate::ir::attrs::Attr;
 use crate::ir::{Builder, Function, Op, RegionId, Scalar, Type, ValueId};
@@ -69,7 +69,7 @@ pub(super) fn write(all: &mut Lowering<'_>, unit: Unit, function: Function) -> F
         Unit::Operator(op) => dynamic::operator(all, function, op),
         Unit::Primitive(prim) => dynamic::primitive(all, function, prim),
     };
-    holes::free_early(&mut written);
+    tidy::tidy(&mut written);
     written
 }
 
