@@ -50,7 +50,7 @@ impl Tree {
                     Some(Arc::new(direct::compile_for(&code, &[kind.root()])?))
                 }
             };
-            Ok((code, direct))
+            Ok::<_, Vec<Diagnostic>>((code, direct))
         };
         let (code, direct) = on_big_stack(compile)?;
         Ok(Tree { code, direct, device: *device, kind, size, memory, threads })
