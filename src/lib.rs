@@ -14,6 +14,7 @@
 //! The languages and their evaluators are the crate [`girih_core`], which does no input and output; this crate gives it
 //! files ([`FileLoader`]), effects ([`SystemHost`]) and a stack that is large enough ([`on_big_stack`]).
 
+pub mod bench;
 pub mod conform;
 pub mod devices;
 mod host;

@@ -1,4 +1,4 @@
-// Adds the numbers below 2^depth at the leaves of a tree of calls.
+// Adds 2^depth numbers at the leaves of a tree of calls.
 
 #include "numbers.h"
 #include <stdio.h>
@@ -6,7 +6,7 @@
 
 static uint32_t sum(uint32_t depth, uint32_t x) {
   if (depth == 0) return x;
-  return u24(sum(depth - 1, u24(x * 2)) + sum(depth - 1, u24(x * 2 + 1)));
+  return u24(sum(depth - 1, u24(x * 2)) + sum(depth - 1, u24(x * 3 + 1)));
 }
 
 int main(int argc, char **argv) {

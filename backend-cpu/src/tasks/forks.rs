@@ -45,18 +45,21 @@ unsafe impl Send for Task {}
 /// A task that is shorter than this was not worth the way.
 const SHORT: Duration = Duration::from_micros(10);
 /// How long to wait at most before asking for another one.
-const LONGEST_PAUSE: Duration = Duration::from_micros(200);
+const MOST_PATIENCE: Duration = Duration::from_micros(200);
 /// How often to look for a task before sleeping.
 const LOOKS: u32 = 2000;
+/// How long to sleep before asking again.
+const SHORTEST_SLEEP: Duration = Duration::from_micros(500);
+const LONGEST_SLEEP: Duration = Duration::from_millis(20);
 
-/// The oldest call that is not a task becomes one.
+/// The oldest call that is not a task becomes one, if there is any.
 #[allow(unsafe_code)]
-pub(super) unsafe fn promote(context: *mut Context) {
+pub(super) unsafe fn promote(context: *mut Context) -> bool {
     // SAFETY: the context is the calling thread's; between `bottom` and `top` stand its records, which live until they are joined.
     unsafe {
         let bottom = (*context).bottom;
         if bottom >= (*context).top {
-            return;
+            return false;
         }
         let record = *bottom;
         (*context).bottom = bottom.add(1);
@@ -64,6 +67,7 @@ pub(super) unsafe fn promote(context: *mut Context) {
         (*record).state = AtomicU32::new(WAITING);
         (*context).hungry.store(0, Ordering::Relaxed);
         (*(*context).shared).queue.push(Task(record));
+        true
     }
 }
 
@@ -101,60 +105,63 @@ unsafe fn work_until(context: *mut Context, happened: impl Fn() -> bool) {
     // SAFETY: the context is the calling thread's.
     unsafe {
         let shared: &Shared = &*(*context).shared;
-        let mut pause = Duration::ZERO;
+        let mut hunger = Hunger::default();
         while !happened() {
             if shared.is_ending() {
                 leave(context);
             }
-            match next_task(shared, (*context).number, &mut pause, &happened) {
-                Some(task) => {
-                    let start = Instant::now();
-                    run(context, task);
-                    pause = next_pause(pause, start.elapsed());
-                }
-                None => continue,
+            if let Some(task) = hunger.next(shared, (*context).number, &happened) {
+                let begun = Instant::now();
+                run(context, task);
+                hunger.had(begun.elapsed());
             }
         }
     }
 }
 
-/// The pause after a task that took so long.
-pub(super) fn next_pause(pause: Duration, took: Duration) -> Duration {
-    if took >= SHORT { Duration::ZERO } else { (pause * 2).clamp(SHORT, LONGEST_PAUSE) }
+/// How a thread without work behaves.
+#[derive(Default)]
+pub(super) struct Hunger {
+    /// How long it waits before it asks for a task: the last ones were hardly worth it.
+    patience: Duration,
+    /// How long it sleeps before it asks again: there seems to be nothing.
+    sleep: Duration,
 }
 
-/// A task, or none if something has happened, the run ends, or there was none for a while.
-pub(super) fn next_task(
-    shared: &Shared,
-    number: usize,
-    pause: &mut Duration,
-    happened: &dyn Fn() -> bool,
-) -> Option<Task> {
-    if let Some(task) = shared.queue.pop() {
-        return Some(task);
+impl Hunger {
+    /// A task took so long.
+    pub fn had(&mut self, took: Duration) {
+        self.patience = if took >= SHORT { Duration::ZERO } else { (self.patience * 2).clamp(SHORT, MOST_PATIENCE) };
+        self.sleep = Duration::ZERO;
     }
-    let asks_at = Instant::now() + *pause;
-    let mut looks = 0;
-    while looks < LOOKS {
-        if happened() || shared.is_ending() {
-            return None;
-        }
-        if shared.queue.is_full() {
-            if let Some(task) = shared.queue.pop() {
+
+    /// A task, or none if something has happened, the run ends, or there was none for a while.
+    pub fn next(&mut self, shared: &Shared, number: usize, happened: &dyn Fn() -> bool) -> Option<Task> {
+        let stops = || happened() || shared.is_ending();
+        let begun = Instant::now();
+        while begun.elapsed() < self.patience {
+            if stops() {
+                return None;
+            }
+            if let Some(task) = shared.queue.look() {
                 return Some(task);
             }
+            std::hint::spin_loop();
         }
-        if looks == 0 && (pause.is_zero() || Instant::now() >= asks_at) {
-            shared.ask(number);
-            *pause = Duration::ZERO;
-            looks = 1;
+        self.patience = Duration::ZERO;
+        shared.ask(number);
+        for _ in 0..LOOKS {
+            if stops() {
+                return None;
+            }
+            if let Some(task) = shared.queue.look() {
+                return Some(task);
+            }
+            std::hint::spin_loop();
         }
-        if looks > 0 {
-            looks += 1;
-        }
-        std::hint::spin_loop();
+        self.sleep = (self.sleep * 2).clamp(SHORTEST_SLEEP, LONGEST_SLEEP);
+        shared.queue.wait(self.sleep, stops)
     }
-    shared.queue.wait(|| happened() || shared.is_ending())
 }
 
 /// Runs a task of another thread.
@@ -165,9 +172,11 @@ pub(super) unsafe fn run(context: *mut Context, task: Task) {
         let record = task.0;
         let outer = std::mem::replace(&mut (*context).chain, (*record).chain);
         let slots = record.byte_add(SLOTS as usize).cast::<u64>();
+        let level = std::mem::replace(&mut (*context).level, 0);
         (*context).counts.steals += 1;
         ((*record).entry)(context, slots, slots);
         (*context).chain = outer;
+        (*context).level = level;
         (*record).state.store(DONE, Ordering::Release);
         (*(*context).shared).queue.wake();
     }

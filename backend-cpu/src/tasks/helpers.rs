@@ -64,7 +64,7 @@ impl Helper {
             Helper::Drop => row("girih_drop", drop_word as *const u8, &[WORD], false),
             Helper::Last => row("girih_last", last as *const u8, &[WORD], false),
             Helper::Trap => row("girih_trap", trap as *const u8, &[WORD], false),
-            Helper::Look => row("girih_look", look as *const u8, &[WORD], false),
+            Helper::Look => row("girih_look", look as *const u8, &[WORD], true),
             Helper::Promote => row("girih_promote", promote as *const u8, &[], false),
             Helper::Join => row("girih_join", join as *const u8, &[ADDRESS], true),
             Helper::Compute => row("girih_compute", compute as *const u8, &[ADDRESS, WORD], false),
@@ -170,9 +170,9 @@ unsafe extern "C" fn trap(context: *mut Context, code: u32) {
     unsafe { fail(context, Fault::Trap(code)) }
 }
 
-/// The stack is used up, or there is something to look at.
+/// The stack is used up, or there is something to look at. 1 if another thread has nothing to do and there is nothing for it yet.
 #[allow(unsafe_code)]
-unsafe extern "C" fn look(context: *mut Context, function: u32) {
+unsafe extern "C" fn look(context: *mut Context, function: u32) -> u32 {
     let here = std::ptr::from_ref(&function).addr();
     // SAFETY: the context is the calling thread's.
     unsafe {
@@ -192,13 +192,21 @@ unsafe extern "C" fn look(context: *mut Context, function: u32) {
         if shared.is_ending() {
             leave(context);
         }
+        let is_asked = (*context).hungry.load(Ordering::SeqCst) != 0;
+        let opens = is_asked && !forks::promote(context);
+        if opens {
+            (*context).level = 0;
+        }
+        u32::from(opens)
     }
 }
 
 #[allow(unsafe_code)]
 unsafe extern "C" fn promote(context: *mut Context) {
     // SAFETY: the context is the calling thread's.
-    unsafe { forks::promote(context) }
+    unsafe {
+        forks::promote(context);
+    }
 }
 
 /// 1 if the caller is to run the call, 0 once its results are there.

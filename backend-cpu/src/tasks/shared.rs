@@ -8,6 +8,7 @@ use girih_core::runtime::Fault;
 use std::collections::VecDeque;
 use std::sync::atomic::{AtomicBool, AtomicU32, AtomicUsize, Ordering};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, OnceLock, PoisonError};
+use std::time::Duration;
 
 /// The queue of tasks.
 #[derive(Default)]
@@ -38,7 +39,7 @@ impl Queue {
             self.changed.notify_all();
         }
     }
-    pub fn pop(&self) -> Option<Task> {
+    fn pop(&self) -> Option<Task> {
         let mut tasks = self.lock();
         let task = tasks.pop_front();
         self.note(&tasks);
@@ -52,16 +53,16 @@ impl Queue {
         self.note(&tasks);
         true
     }
-    /// Whether there seems to be a task.
-    pub fn is_full(&self) -> bool {
-        self.length.load(Ordering::Relaxed) > 0
+    /// A task, if there seems to be one.
+    pub fn look(&self) -> Option<Task> {
+        if self.length.load(Ordering::Relaxed) > 0 { self.pop() } else { None }
     }
-    /// Sleeps until there is a task, or something has happened.
-    pub fn wait(&self, happened: impl Fn() -> bool) -> Option<Task> {
+    /// Sleeps until there is a task, something has happened, or the time is over.
+    pub fn wait(&self, time: Duration, happened: impl Fn() -> bool) -> Option<Task> {
         let mut tasks = self.lock();
         self.sleeping.fetch_add(1, Ordering::SeqCst);
-        while tasks.is_empty() && !happened() {
-            tasks = self.changed.wait(tasks).unwrap_or_else(PoisonError::into_inner);
+        if tasks.is_empty() && !happened() {
+            tasks = self.changed.wait_timeout(tasks, time).unwrap_or_else(PoisonError::into_inner).0;
         }
         self.sleeping.fetch_sub(1, Ordering::SeqCst);
         let task = tasks.pop_front();
@@ -139,11 +140,10 @@ impl Shared {
     pub fn ask(&self, number: usize) {
         for (i, context) in self.contexts().iter().enumerate() {
             if i != number {
-                // SAFETY: contexts live as long as this, and this is an atomic.
-                let hungry = unsafe { &(*context.0).hungry };
-                if hungry.load(Ordering::Relaxed) == 0 {
-                    hungry.store(1, Ordering::Relaxed);
-                }
+                // SAFETY: contexts live as long as this, and these are atomics.
+                let (hungry, limit) = unsafe { (&(*context.0).hungry, &(*context.0).limit) };
+                hungry.store(1, Ordering::SeqCst);
+                limit.store(usize::MAX, Ordering::SeqCst);
             }
         }
     }

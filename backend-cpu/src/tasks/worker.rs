@@ -49,10 +49,14 @@ impl Stack {
         unsafe {
             (*context).stack_end = stack.limit().get() + MARGIN;
             (*context).stack_start = stack.base().get();
+            (*context).level = 0;
             (*context).limit.store((*context).stack_end, Ordering::SeqCst);
         }
-        if shared.is_ending() || shared.is_interrupted() {
-            shared.alarm();
+        // SAFETY: as above.
+        let is_asked = unsafe { (*context).hungry.load(Ordering::SeqCst) } != 0;
+        if is_asked || shared.is_ending() || shared.is_interrupted() {
+            // SAFETY: as above.
+            unsafe { (*context).limit.store(usize::MAX, Ordering::SeqCst) };
         }
         let body = |yielder: &Yielder<(), ()>, ()| {
             let ground = Ground { yielder };

@@ -1,5 +1,6 @@
 //! The verbs: a file each, with its options and what it does.
 
+mod bench;
 mod check;
 mod completions;
 mod conform;
@@ -30,6 +31,8 @@ pub enum Verb {
     Devices(devices::Devices),
     /// Hold every device to the reference machine
     Conform(conform::Conform),
+    /// Measure how fast programs are
+    Bench(bench::Bench),
     /// Say more about an error or a warning
     Explain(explain::Explain),
     /// Print a script that completes the command line in a shell
@@ -46,6 +49,7 @@ impl Verb {
             Verb::Render(verb) => verb.run(console),
             Verb::Devices(verb) => verb.run(console),
             Verb::Conform(verb) => verb.run(console),
+            Verb::Bench(verb) => verb.run(console),
             Verb::Explain(verb) => verb.run(console),
             Verb::Completions(verb) => verb.run(console),
         }

@@ -373,6 +373,8 @@ codes! {
         "A launch gives one argument for each parameter of the kernel: a buffer for `buffer`, a number of the parameter's type otherwise.";
     Trap "B0907" error: "a trap",
         "The kernel reported a trap by `trap_if`.";
+    BenchmarkFailed "B0908" error: "a benchmark with another result than it must have",
+        "Each program that is measured has a known value, and so has the same job in C. A time is only shown for the right one.";
 }
 
 impl Code {

@@ -1,9 +1,9 @@
 //! How functions are called from outside of code, and the runtime's from inside.
 
-use super::{Result, signature};
+use super::Result;
 use crate::kernels::refused;
 use crate::tasks::helpers::Helper;
-use crate::translate::{Callee, machine_type};
+use crate::translate::machine_type;
 use cranelift_codegen::Context;
 use cranelift_codegen::ir::{AbiParam, InstBuilder, MemFlags, Signature, types};
 use cranelift_frontend::{FunctionBuilder, FunctionBuilderContext};
@@ -27,12 +27,11 @@ pub(super) fn declare(target: &mut dyn Target, function: &Function) -> Result<Fu
 pub(super) fn write(
     target: &mut dyn Target,
     function: &Function,
-    callee: Callee,
+    callee: FuncId,
     context: &mut Context,
     builder: &mut FunctionBuilderContext,
 ) -> Result<()> {
     context.func.signature = entry_signature(target);
-    let _ = signature(function)?;
     let mut b = FunctionBuilder::new(&mut context.func, builder);
     let block = b.create_block();
     b.append_block_params_for_function_params(block);
@@ -48,7 +47,7 @@ pub(super) fn write(
         let ty = machine_type(function.ty(*param)).ok_or_else(|| refused(function.span, "a type of a parameter"))?;
         values.push(b.ins().load(ty, MemFlags::trusted(), arguments, 8 * i));
     }
-    let callee = target.declare_func_in_func(callee.id, b.func);
+    let callee = target.declare_func_in_func(callee, b.func);
     let call = b.ins().call(callee, &values);
     for (i, value) in (0..).zip(b.inst_results(call).to_vec()) {
         b.ins().store(MemFlags::trusted(), value, results, 8 * i);

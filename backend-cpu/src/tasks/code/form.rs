@@ -1,6 +1,6 @@
 //! How a function in task form begins, ends and calls. Tail calls of the function itself are jumps to its start.
 
-use super::{Helper, Plan, Result, calls, cells, tasks};
+use super::{Declared, Helper, Plan, Result, Version, calls, cells, tasks};
 use crate::kernels::refused;
 use crate::tasks::context;
 use crate::translate::{Callees, Form, Translator, arguments, machine_type, not_legal};
@@ -8,7 +8,7 @@ use cranelift_codegen::Context;
 use cranelift_codegen::ir::condcodes::IntCC;
 use cranelift_codegen::ir::{AliasRegion, Block, InstBuilder, MemFlags, TrapCode, Value, types};
 use cranelift_frontend::{FunctionBuilder, FunctionBuilderContext};
-use cranelift_module::Module as Target;
+use cranelift_module::{FuncId, Module as Target};
 use girih_core::ir::{FunctionId, Inst, InstId, Op, Type, ValueId};
 
 /// The end of code that nothing reaches.
@@ -17,6 +17,7 @@ const UNREACHABLE: TrapCode = TrapCode::unwrap_user(1);
 /// Where a function in task form is.
 pub(super) struct TaskForm<'a> {
     pub(super) plan: &'a Plan<'a>,
+    pub(super) version: Version,
     /// The functions that are being written, each within the one before.
     pub(super) stack: Vec<FunctionId>,
     /// Where each of the inlined ones goes when it returns; none if that is the end of the outermost one.
@@ -27,8 +28,6 @@ pub(super) struct TaskForm<'a> {
     room: usize,
     /// Forked calls that are not joined yet.
     pub(super) forked: Vec<tasks::Forked>,
-    /// The address that cells are counted from, and in which block it is known.
-    base: Option<(Block, Value)>,
 }
 
 /// A function on its way.
@@ -43,7 +42,7 @@ pub(super) fn of_context() -> MemFlags {
 pub(super) fn write(
     plan: &Plan<'_>,
     id: FunctionId,
-    callees: &Callees,
+    version: Version,
     target: &mut dyn Target,
     context: &mut Context,
     builder: &mut FunctionBuilderContext,
@@ -62,12 +61,14 @@ pub(super) fn write(
     b.ins().jump(head, &given);
     b.switch_to_block(head);
     let params = b.block_params(head).to_vec();
-    let room = plan.inlining.room(id);
-    let form = TaskForm { plan, stack: vec![id], exits: vec![], head, room, forked: vec![], base: None };
-    let mut t = Translator::new(b, function, target, callees, form);
-    function.params.iter().zip(params).for_each(|(param, value)| t.set(*param, value));
+    let room = if version == Version::Closed { plan.inlining.room(id) } else { 0 };
+    let form = TaskForm { plan, version, stack: vec![id], exits: vec![], head, room, forked: vec![] };
+    let none = Callees::default();
+    let mut t = Translator::new(b, function, target, &none, form);
+    function.params.iter().zip(&params).for_each(|(param, value)| t.set(*param, *value));
     if calls(function) {
-        check(&mut t)?;
+        let other = plan.versions[id].filter(|declared| version == Version::Closed && declared.has_both());
+        check(&mut t, other.map(|declared| (declared.open, &params[..])))?;
     }
     if plan.variant.count {
         count(&mut t, context::CALLS);
@@ -80,20 +81,6 @@ pub(super) fn write(
 /// The thread's context.
 pub(super) fn context(t: &mut Writer<'_, '_>) -> Value {
     t.b.ins().get_pinned_reg(types::I64)
-}
-
-/// The address that added to a cell's word gives its header's.
-pub(super) fn base(t: &mut Writer<'_, '_>) -> Value {
-    let here = t.b.current_block();
-    match t.form.base {
-        Some((block, value)) if Some(block) == here => value,
-        _elsewhere => {
-            let context = context(t);
-            let value = t.b.ins().load(types::I64, of_context(), context, context::BASE);
-            t.form.base = here.map(|here| (here, value));
-            value
-        }
-    }
 }
 
 /// Adds one to a count.
@@ -110,7 +97,6 @@ pub(super) fn help(t: &mut Writer<'_, '_>, helper: Helper, given: &[Value]) -> O
     let mut all = vec![context(t)];
     all.extend(given);
     let call = t.b.ins().call(callee, &all);
-    t.form.base = None;
     t.b.inst_results(call).first().copied()
 }
 
@@ -125,15 +111,12 @@ pub(super) fn cold_block(t: &mut Writer<'_, '_>) -> Block {
 pub(super) fn branch_away(t: &mut Writer<'_, '_>, condition: Value, away: Block) {
     let on = t.b.create_block();
     t.b.ins().brif(condition, away, &[], on, &[]);
-    let base = t.form.base.take();
-    let before = t.b.current_block();
     t.b.switch_to_block(on);
-    // What is known before a block with one predecessor is known in it.
-    t.form.base = base.filter(|(block, _)| Some(*block) == before).map(|(_, value)| (on, value));
 }
 
-/// Looks whether there is stack left, and whether the run is to end.
-fn check(t: &mut Writer<'_, '_>) -> Result<()> {
+/// Looks whether there is stack left, whether the run is to end, and whether another thread has nothing to do: then the other version of
+/// the function goes on.
+fn check(t: &mut Writer<'_, '_>, other: Option<(FuncId, &[Value])>) -> Result<()> {
     let context = context(t);
     let limit = t.b.ins().load(types::I64, of_context(), context, context::LIMIT);
     let here = t.b.ins().get_stack_pointer(types::I64);
@@ -143,10 +126,20 @@ fn check(t: &mut Writer<'_, '_>) -> Result<()> {
     t.b.switch_to_block(away);
     let function = t.form.stack.last().map_or(0, |id| id.index() as i64);
     let function = t.b.ins().iconst(types::I32, function);
-    help(t, Helper::Look, &[function]);
-    t.b.ins().jump(on, &[]);
+    let is_asked = help(t, Helper::Look, &[function]);
+    match (other, is_asked) {
+        (Some((other, params)), Some(is_asked)) => {
+            let change = cold_block(t);
+            t.b.ins().brif(is_asked, change, &[], on, &[]);
+            t.b.switch_to_block(change);
+            let other = t.module.declare_func_in_func(other, t.b.func);
+            t.b.ins().return_call(other, params);
+        }
+        _no_other => {
+            t.b.ins().jump(on, &[]);
+        }
+    }
     t.b.switch_to_block(on);
-    t.form.base = None;
     Ok(())
 }
 
@@ -155,7 +148,6 @@ fn trap_if(t: &mut Writer<'_, '_>, inst: &Inst) -> Result<()> {
     let away = cold_block(t);
     branch_away(t, condition, away);
     let on = t.b.current_block();
-    let base = t.form.base.take();
     t.b.switch_to_block(away);
     let code = t.b.ins().iconst(types::I32, i64::from(inst.code()));
     help(t, Helper::Trap, &[code]);
@@ -163,7 +155,6 @@ fn trap_if(t: &mut Writer<'_, '_>, inst: &Inst) -> Result<()> {
     if let Some(on) = on {
         t.b.switch_to_block(on);
     }
-    t.form.base = base;
     Ok(())
 }
 
@@ -179,19 +170,28 @@ pub(super) fn invoke(t: &mut Writer<'_, '_>, inst: &Inst, id: FunctionId, given:
         t.b.switch_to_block(exit);
         return Ok(t.b.block_params(exit).to_vec());
     }
-    let callee = t.callees.get(id).copied().flatten().ok_or_else(|| not_legal(inst))?;
-    let callee = t.module.declare_func_in_func(callee.id, t.b.func);
-    let call = t.b.ins().call(callee, given);
-    t.form.base = None;
-    Ok(t.b.inst_results(call).to_vec())
+    let callee = declared(t, inst, id)?.version(t.form.version);
+    Ok(call(t, callee, given))
 }
 
-fn machine(t: &Writer<'_, '_>, ty: Type) -> Result<cranelift_codegen::ir::Type> {
+/// The code of a function.
+pub(super) fn declared(t: &Writer<'_, '_>, inst: &Inst, id: FunctionId) -> Result<Declared> {
+    t.form.plan.versions.get(id).copied().flatten().ok_or_else(|| not_legal(inst))
+}
+
+/// Calls code.
+pub(super) fn call(t: &mut Writer<'_, '_>, callee: FuncId, given: &[Value]) -> Vec<Value> {
+    let callee = t.module.declare_func_in_func(callee, t.b.func);
+    let call = t.b.ins().call(callee, given);
+    t.b.inst_results(call).to_vec()
+}
+
+pub(super) fn machine(t: &Writer<'_, '_>, ty: Type) -> Result<cranelift_codegen::ir::Type> {
     machine_type(ty).ok_or_else(|| refused(t.function.span, &format!("a value of type `{ty}`")))
 }
 
 fn is_inlined(t: &Writer<'_, '_>, id: FunctionId) -> bool {
-    let is_there = t.callees.get(id).copied().flatten().is_some();
+    let is_there = t.form.plan.versions.get(id).copied().flatten().is_some();
     is_there && t.form.plan.inlining.is_worthwhile(&t.form.stack, id, t.form.room)
 }
 
@@ -223,8 +223,8 @@ fn tail(t: &mut Writer<'_, '_>, inst: &Inst) -> Result<()> {
     } else if is_inlined(t, id) {
         write_here(t, id, &given, None)?;
     } else {
-        let callee = t.callees.get(id).copied().flatten().ok_or_else(|| not_legal(inst))?;
-        let callee = t.module.declare_func_in_func(callee.id, t.b.func);
+        let callee = declared(t, inst, id)?.version(t.form.version);
+        let callee = t.module.declare_func_in_func(callee, t.b.func);
         t.b.ins().return_call(callee, &given);
     }
     Ok(())
@@ -251,7 +251,7 @@ impl<'a> Form<'a> for TaskForm<'a> {
         Ok(())
     }
     fn poll(t: &mut Translator<'a, '_, Self>) -> Result<()> {
-        check(t)
+        check(t, None)
     }
     fn call(t: &mut Translator<'a, '_, Self>, inst: &Inst) -> Result<()> {
         let id = inst.callee().ok_or_else(|| not_legal(inst))?;

@@ -27,6 +27,8 @@ pub(super) struct Inlining {
     recursive: IndexVec<FunctionId, bool>,
     /// How many levels of it become one.
     levels: IndexVec<FunctionId, usize>,
+    /// Whether it forks something, or calls what does.
+    forks: IndexVec<FunctionId, bool>,
 }
 
 impl Inlining {
@@ -38,7 +40,13 @@ impl Inlining {
             levels(sizes[id], own)
         });
         let levels = levels.collect();
-        Inlining { sizes, groups: cycles::groups(&edges), recursive: cycles::on_cycle(&edges), levels }
+        let forks = forks(module, &edges);
+        Inlining { sizes, groups: cycles::groups(&edges), recursive: cycles::on_cycle(&edges), levels, forks }
+    }
+
+    /// Whether a function forks something, or calls what does.
+    pub fn reaches_fork(&self, id: FunctionId) -> bool {
+        self.forks[id]
     }
 
     /// Instructions that may come to a function.
@@ -100,6 +108,29 @@ fn called(module: &Module, function: &Function) -> Vec<FunctionId> {
         called.extend(inst.global().map(|global| module.globals[global].function));
     });
     called
+}
+
+/// Which functions fork something, or call what does.
+fn forks(module: &Module, edges: &IndexVec<FunctionId, Vec<FunctionId>>) -> IndexVec<FunctionId, bool> {
+    let mut callers: IndexVec<FunctionId, Vec<FunctionId>> = edges.iter().map(|_| vec![]).collect();
+    for (caller, called) in edges.iter_enumerated() {
+        called.iter().for_each(|callee| callers[*callee].push(caller));
+    }
+    let mut forks: IndexVec<FunctionId, bool> = edges.iter().map(|_| false).collect();
+    let mut todo: Vec<FunctionId> = vec![];
+    for (id, function) in module.functions.iter_enumerated() {
+        let mut found = false;
+        function.walk(function.body, &mut |_, inst| found |= inst.op == Op::Fork);
+        if found {
+            todo.push(id);
+        }
+    }
+    while let Some(id) = todo.pop() {
+        if !std::mem::replace(&mut forks[id], true) {
+            todo.extend(&callers[id]);
+        }
+    }
+    forks
 }
 
 /// Functions that are forked.

@@ -16,17 +16,19 @@ mod form;
 mod inline;
 mod tasks;
 
+use super::heap::Heap;
 use super::helpers::Helper;
 use crate::caps::caps;
 use crate::host;
 use crate::kernels::{self, refused};
-use crate::translate::{Callee, Callees, Result, machine_type, symbols};
+use crate::translate::{Result, machine_type, symbols};
 use cranelift_codegen::Context;
 use cranelift_codegen::ir::{AbiParam, Signature};
 use cranelift_codegen::isa::{CallConv, OwnedTargetIsa};
 use cranelift_frontend::FunctionBuilderContext;
 use cranelift_jit::{ArenaMemoryProvider, JITBuilder, JITModule};
 use cranelift_module::{FuncId, Module as Target, default_libcall_names};
+use girih_core::idx::IndexVec;
 use girih_core::ir::{Function, FunctionId, Module, Op, Type};
 use girih_core::lower::legalise;
 use girih_core::span::Span;
@@ -56,7 +58,7 @@ pub(super) struct Variant {
 pub(super) struct Code {
     target: ManuallyDrop<JITModule>,
     module: Module,
-    callees: Callees,
+    versions: Versions,
     /// How functions are called from outside, as far as they have been.
     entries: BTreeMap<FunctionId, Entry>,
 }
@@ -69,13 +71,47 @@ impl Drop for Code {
     }
 }
 
+/// Which code of a function. What a function calls has the same version.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Version {
+    /// Forked calls can be taken by others. As soon as enough of them wait, the rest is left to the other version.
+    Open,
+    /// Forked calls are calls, until another thread has nothing to do.
+    Closed,
+}
+
+/// The code of a function; the same twice if it reaches no fork.
+#[derive(Clone, Copy, Debug)]
+struct Declared {
+    open: FuncId,
+    closed: FuncId,
+}
+
+impl Declared {
+    fn version(self, version: Version) -> FuncId {
+        match version {
+            Version::Open => self.open,
+            Version::Closed => self.closed,
+        }
+    }
+    fn has_both(self) -> bool {
+        self.open != self.closed
+    }
+}
+
+/// The code of each function in task form.
+type Versions = IndexVec<FunctionId, Option<Declared>>;
+
 /// What a function's translation reads besides the function.
 struct Plan<'a> {
     module: &'a Module,
     variant: Variant,
+    /// The address that added to a cell's word gives its header's.
+    base: i64,
     helpers: BTreeMap<Helper, FuncId>,
     /// How functions are called by tasks.
     tasks: BTreeMap<FunctionId, FuncId>,
+    versions: Versions,
     inlining: Inlining,
 }
 
@@ -91,7 +127,8 @@ fn is_possible(function: &Function) -> bool {
 fn signature(function: &Function) -> Result<Signature> {
     // The one convention with calls that take no stack.
     let mut signature = Signature::new(CallConv::Tail);
-    let machine = |ty| machine_type(ty).map(AbiParam::new).ok_or_else(|| refused(function.span, "a type of its signature"));
+    let machine =
+        |ty| machine_type(ty).map(AbiParam::new).ok_or_else(|| refused(function.span, "a type of its signature"));
     for param in &function.params {
         signature.params.push(machine(function.ty(*param))?);
     }
@@ -119,11 +156,11 @@ fn legal(module: &Module, isa: &OwnedTargetIsa) -> Result<Module> {
 }
 
 /// Compiles all functions in task form.
-pub(super) fn compile(module: &Module, variant: Variant, isa: OwnedTargetIsa) -> Result<Code> {
+pub(super) fn compile(module: &Module, variant: Variant, heap: &Heap, isa: OwnedTargetIsa) -> Result<Code> {
     let module = legal(module, &isa)?;
     let target = ManuallyDrop::new(fresh(isa)?);
-    let mut code = Code { target, module: Module::default(), callees: Callees::default(), entries: BTreeMap::new() };
-    code.callees = write(&module, variant, &mut *code.target, None)?;
+    let mut code = Code { target, module: Module::default(), versions: Versions::default(), entries: BTreeMap::new() };
+    code.versions = write(&module, variant, heap.base().addr() as i64, &mut *code.target, None)?;
     code.module = module;
     code.finalize()?;
     Ok(code)
@@ -134,9 +171,9 @@ pub(super) fn text(module: &Module, isa: OwnedTargetIsa) -> Result<String> {
     let variant = Variant { parallel: false, reuse: true, count: false, careful: false };
     let module = legal(module, &isa)?;
     let target = ManuallyDrop::new(fresh(isa)?);
-    let mut code = Code { target, module: Module::default(), callees: Callees::default(), entries: BTreeMap::new() };
+    let mut code = Code { target, module: Module::default(), versions: Versions::default(), entries: BTreeMap::new() };
     let mut text = String::new();
-    write(&module, variant, &mut *code.target, Some(&mut text))?;
+    write(&module, variant, 0, &mut *code.target, Some(&mut text))?;
     Ok(text)
 }
 
@@ -158,11 +195,11 @@ impl Code {
         if let Some(entry) = self.entries.get(&function) {
             return Ok(Some(*entry));
         }
-        let Some(callee) = self.callees.get(function).copied().flatten() else { return Ok(None) };
+        let Some(declared) = self.versions.get(function).copied().flatten() else { return Ok(None) };
         let id = entry::declare(&mut *self.target, &self.module.functions[function])?;
         let mut context = self.target.make_context();
         let mut builder = FunctionBuilderContext::new();
-        entry::write(&mut *self.target, &self.module.functions[function], callee, &mut context, &mut builder)?;
+        entry::write(&mut *self.target, &self.module.functions[function], declared.open, &mut context, &mut builder)?;
         define(&mut *self.target, &self.module.functions[function], id, &mut context)?;
         self.finalize()?;
         let address = self.target.get_finalized_function(id);
@@ -180,51 +217,64 @@ fn define(target: &mut dyn Target, function: &Function, id: FuncId, context: &mu
 }
 
 /// Defines all functions in task form; gives their declarations.
-fn write(module: &Module, variant: Variant, target: &mut dyn Target, mut text: Option<&mut String>) -> Result<Callees> {
-    let callees = declare(module, target)?;
+fn write(
+    module: &Module,
+    variant: Variant,
+    base: i64,
+    target: &mut dyn Target,
+    mut text: Option<&mut String>,
+) -> Result<Versions> {
+    let inlining = Inlining::of(module);
+    let versions = declare(module, target, |id| variant.parallel && inlining.reaches_fork(id))?;
     let forked = if variant.parallel { inline::forked(module) } else { vec![] };
     let mut tasks = BTreeMap::new();
-    for id in forked.into_iter().filter(|id| callees[*id].is_some()) {
+    for id in forked.into_iter().filter(|id| versions[*id].is_some()) {
         tasks.insert(id, entry::declare(target, &module.functions[id])?);
     }
     let helpers = Helper::ALL.into_iter().map(|helper| Ok((helper, entry::import(target, helper)?)));
     let helpers = helpers.collect::<Result<BTreeMap<_, _>>>()?;
-    let plan = Plan { module, variant, helpers, tasks, inlining: Inlining::of(module) };
+    let plan = Plan { module, variant, base, helpers, tasks, versions, inlining };
     let mut context = target.make_context();
     let mut builder = FunctionBuilderContext::new();
     for (id, function) in module.functions.iter_enumerated() {
-        let Some(callee) = callees[id] else { continue };
-        target.clear_context(&mut context);
-        context.func.signature = signature(function)?;
-        context.func.name = cranelift_codegen::ir::UserFuncName::user(0, callee.id.as_u32());
-        form::write(&plan, id, &callees, target, &mut context, &mut builder)?;
-        if let Some(text) = &mut text {
-            text.push_str(&format!("; @{}\n{}\n", function.name, context.func.display()));
+        let Some(declared) = plan.versions[id] else { continue };
+        let both = [Version::Closed, Version::Open];
+        for version in &both[..if declared.has_both() { 2 } else { 1 }] {
+            target.clear_context(&mut context);
+            context.func.signature = signature(function)?;
+            let own = declared.version(*version);
+            context.func.name = cranelift_codegen::ir::UserFuncName::user(0, own.as_u32());
+            form::write(&plan, id, *version, target, &mut context, &mut builder)?;
+            if let Some(text) = &mut text {
+                text.push_str(&format!("; @{}\n{}\n", function.name, context.func.display()));
+            }
+            define(target, function, own, &mut context)?;
         }
-        define(target, function, callee.id, &mut context)?;
     }
     for (id, task) in &plan.tasks {
-        let (function, Some(callee)) = (&module.functions[*id], callees[*id]) else { continue };
+        let (function, Some(declared)) = (&module.functions[*id], plan.versions[*id]) else { continue };
         target.clear_context(&mut context);
-        entry::write(target, function, callee, &mut context, &mut builder)?;
+        entry::write(target, function, declared.open, &mut context, &mut builder)?;
         define(target, function, *task, &mut context)?;
     }
-    Ok(callees)
+    Ok(plan.versions)
 }
 
-fn declare(module: &Module, target: &mut dyn Target) -> Result<Callees> {
-    let mut callees = Callees::default();
-    for function in module.functions.iter() {
-        let callee = if is_possible(function) {
+fn declare(module: &Module, target: &mut dyn Target, has_both: impl Fn(FunctionId) -> bool) -> Result<Versions> {
+    let mut versions = Versions::default();
+    for (id, function) in module.functions.iter_enumerated() {
+        let mut one = || {
             let id = target.declare_anonymous_function(&signature(function)?);
-            let id = id.map_err(|e| refused(function.span, &e.to_string()))?;
-            Some(Callee { id, context: false, position: false })
+            id.map_err(|e| refused(function.span, &e.to_string()))
+        };
+        versions.push(if is_possible(function) {
+            let closed = one()?;
+            Some(Declared { closed, open: if has_both(id) { one()? } else { closed } })
         } else {
             None
-        };
-        callees.push(callee);
+        });
     }
-    Ok(callees)
+    Ok(versions)
 }
 
 /// Whether a function calls something that takes stack of its own.

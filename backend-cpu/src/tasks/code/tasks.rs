@@ -1,17 +1,20 @@
 //! Forks, joins, globals.
 //!
-//! A fork notes the call in the thread's list; the join takes it from there and calls, unless somebody else has it. Where several levels of
-//! a recursive function are one, the inner ones call at once.
+//! In the open version of a function a fork notes the call in the thread's list; the join takes it from there and calls, unless somebody
+//! else has it. Within many forked calls that are larger it is not worth it: the call is made at once, in the closed version, in which
+//! forked calls are calls.
 
-use super::form::{Writer, branch_away, cold_block, context, count, help, invoke, of_context};
-use super::{Helper, Result, cells};
+use super::form::{Writer, branch_away, call, cold_block, context, count, declared, help, invoke, machine, of_context};
+use super::{Helper, Result, Version, cells};
 use crate::kernels::refused;
 use crate::tasks::{context as at, forks};
 use crate::translate::{arguments, machine_type, not_legal};
 use cranelift_codegen::ir::condcodes::IntCC;
 use cranelift_codegen::ir::{
-    AliasRegion, BlockArg, InstBuilder, MemFlags, StackSlot, StackSlotData, StackSlotKind, Value, types,
+    AliasRegion, BlockArg, InstBuilder, MemFlags, StackSlot, StackSlotData, StackSlotKind, Type as Machine, Value,
+    types,
 };
+use cranelift_module::FuncId;
 use girih_core::ir::heap::NULL_HOLE;
 use girih_core::ir::{FunctionId, Inst, ValueId};
 
@@ -25,11 +28,14 @@ pub(super) struct Forked {
 }
 
 enum State {
-    /// It is noted in this record.
-    Noted(StackSlot),
+    /// If the level that it was forked at is below the most, it is noted in this record; else the other values are its results.
+    Noted(StackSlot, Value, Vec<Value>),
     /// It is over.
     Over(Vec<Value>),
 }
+
+/// Within how many forked calls another one is too small to be noted.
+const LEVELS: i64 = 12;
 
 /// How records are accessed.
 fn of_records() -> MemFlags {
@@ -44,29 +50,65 @@ pub(super) fn fork(t: &mut Writer<'_, '_>, inst: &Inst) -> Result<()> {
     if plan.variant.count {
         count(t, at::FORKS);
     }
-    let here = t.form.stack.last();
-    let is_inner = t.form.stack.iter().filter(|id| Some(*id) == here).count() > 1;
     let state = match plan.tasks.get(&callee) {
-        Some(task) if !is_inner => {
-            let function = &plan.module.functions[callee];
-            let slots = function.params.len().max(function.results.len());
-            let bytes = forks::SLOTS as u32 + 8 * slots as u32;
-            let slot = t.b.create_sized_stack_slot(StackSlotData::new(StackSlotKind::ExplicitSlot, bytes, 3));
-            let record = t.b.ins().stack_addr(types::I64, slot, 0);
-            let task = t.module.declare_func_in_func(*task, t.b.func);
-            let entry = t.b.ins().func_addr(types::I64, task);
-            t.b.ins().store(of_records(), entry, record, forks::ENTRY);
-            for (i, value) in (0..).zip(given) {
-                t.b.ins().store(of_records(), value, record, forks::SLOTS + 8 * i);
-            }
-            note(t, record);
-            State::Noted(slot)
-        }
+        Some(task) if t.form.version == Version::Open => open_fork(t, inst, callee, *task, &given)?,
         _called_at_once => State::Over(invoke(t, inst, callee, &given)?),
     };
     let depth = t.form.stack.len();
     t.form.forked.push(Forked { token: *token, depth, callee, state });
     Ok(())
+}
+
+/// A fork that others may take.
+fn open_fork(t: &mut Writer<'_, '_>, inst: &Inst, callee: FunctionId, task: FuncId, given: &[Value]) -> Result<State> {
+    let function = &t.form.plan.module.functions[callee];
+    let slots = function.params.len().max(function.results.len());
+    let bytes = forks::SLOTS as u32 + 8 * slots as u32;
+    let slot = t.b.create_sized_stack_slot(StackSlotData::new(StackSlotKind::ExplicitSlot, bytes, 3));
+    let (note_it, call_it, on) = (t.b.create_block(), t.b.create_block(), t.b.create_block());
+    let mut results = vec![];
+    for ty in &function.results {
+        let ty = machine(t, *ty)?;
+        results.push(t.b.append_block_param(on, ty));
+    }
+    let context = context(t);
+    let level = t.b.ins().load(types::I32, of_context(), context, at::LEVEL);
+    let is_small = t.b.ins().icmp_imm(IntCC::UnsignedGreaterThanOrEqual, level, LEVELS);
+    t.b.ins().brif(is_small, call_it, &[], note_it, &[]);
+
+    t.b.switch_to_block(call_it);
+    let code = declared(t, inst, callee)?.version(Version::Closed);
+    let called = call(t, code, given);
+    t.b.ins().jump(on, &arguments(&called));
+
+    t.b.switch_to_block(note_it);
+    let record = t.b.ins().stack_addr(types::I64, slot, 0);
+    let task = t.module.declare_func_in_func(task, t.b.func);
+    let entry = t.b.ins().func_addr(types::I64, task);
+    t.b.ins().store(of_records(), entry, record, forks::ENTRY);
+    for (i, value) in (0..).zip(given) {
+        t.b.ins().store(of_records(), *value, record, forks::SLOTS + 8 * i);
+    }
+    let deeper = t.b.ins().iadd_imm(level, 1);
+    t.b.ins().store(of_context(), deeper, context, at::LEVEL);
+    note(t, record);
+    let mut all = vec![];
+    for ty in &function.results {
+        let ty = machine(t, *ty)?;
+        all.push(nothing(t, ty));
+    }
+    t.b.ins().jump(on, &arguments(&all));
+    t.b.switch_to_block(on);
+    Ok(State::Noted(slot, level, results))
+}
+
+/// A value that nobody looks at.
+fn nothing(t: &mut Writer<'_, '_>, ty: Machine) -> Value {
+    match ty {
+        types::F32 => t.b.ins().f32const(0.0),
+        types::F64 => t.b.ins().f64const(0.0),
+        integer => t.b.ins().iconst(integer, 0),
+    }
 }
 
 /// Puts a record at the end of the thread's list.
@@ -93,8 +135,9 @@ pub(super) fn join(t: &mut Writer<'_, '_>, inst: &Inst) -> Result<()> {
     let Some(position) = t.form.forked.iter().rposition(is_wanted) else { return Err(not_legal(inst)) };
     // The list is a stack: what was forked later ends first.
     for later in (position..t.form.forked.len()).rev() {
-        if let State::Noted(slot) = t.form.forked[later].state {
-            let results = end(t, inst, t.form.forked[later].callee, slot)?;
+        if let State::Noted(slot, level, given) = &t.form.forked[later].state {
+            let (slot, level, given) = (*slot, *level, given.clone());
+            let results = end(t, inst, t.form.forked[later].callee, slot, (level, &given))?;
             t.form.forked[later].state = State::Over(results);
         }
     }
@@ -104,42 +147,61 @@ pub(super) fn join(t: &mut Writer<'_, '_>, inst: &Inst) -> Result<()> {
     Ok(())
 }
 
-/// The results of a call that has been noted last.
-fn end(t: &mut Writer<'_, '_>, inst: &Inst, callee: FunctionId, slot: StackSlot) -> Result<Vec<Value>> {
+/// The results of a call that has been noted last, or that was made at once and gave these.
+fn end(
+    t: &mut Writer<'_, '_>,
+    inst: &Inst,
+    callee: FunctionId,
+    slot: StackSlot,
+    (level, given): (Value, &[Value]),
+) -> Result<Vec<Value>> {
     let function = &t.form.plan.module.functions[callee];
     let span = inst.span;
     let machine = |ty| machine_type(ty).ok_or_else(|| refused(span, &format!("a value of type `{ty}`")));
     let params = function.params.iter().map(|v| machine(function.ty(*v))).collect::<Result<Vec<_>>>()?;
     let results = function.results.iter().map(|ty| machine(*ty)).collect::<Result<Vec<_>>>()?;
+    let (noted, on) = (t.b.create_block(), t.b.create_block());
+    let values: Vec<Value> = results.iter().map(|ty| t.b.append_block_param(on, *ty)).collect();
+    let was_small = t.b.ins().icmp_imm(IntCC::UnsignedGreaterThanOrEqual, level, LEVELS);
+    t.b.ins().brif(was_small, on, &arguments(given), noted, &[]);
+
+    t.b.switch_to_block(noted);
     let context = context(t);
     let top = t.b.ins().load(types::I64, of_context(), context, at::TOP);
     let top = t.b.ins().iadd_imm(top, -8);
     t.b.ins().store(of_context(), top, context, at::TOP);
     let bottom = t.b.ins().load(types::I64, of_context(), context, at::BOTTOM);
     let is_task = t.b.ins().icmp(IntCC::UnsignedLessThan, top, bottom);
-    let (task, call, done, on) = (cold_block(t), t.b.create_block(), cold_block(t), t.b.create_block());
-    let values: Vec<Value> = results.iter().map(|ty| t.b.append_block_param(on, *ty)).collect();
-    t.b.ins().brif(is_task, task, &[], call, &[]);
+    let (task, call_it, done) = (cold_block(t), t.b.create_block(), cold_block(t));
+    t.b.ins().brif(is_task, task, &[], call_it, &[]);
 
     t.b.switch_to_block(task);
     let record = t.b.ins().stack_addr(types::I64, slot, 0);
     let is_ours = help(t, Helper::Join, &[record]).ok_or_else(|| refused(span, "the runtime joins nothing"))?;
-    t.b.ins().brif(is_ours, call, &[], done, &[]);
+    t.b.ins().brif(is_ours, call_it, &[], done, &[]);
 
     t.b.switch_to_block(done);
     let record = t.b.ins().stack_addr(types::I64, slot, 0);
     let load = |t: &mut Writer<'_, '_>, i: i32, ty| t.b.ins().load(ty, of_records(), record, forks::SLOTS + 8 * i);
     let loaded: Vec<Value> = (0..).zip(&results).map(|(i, ty)| load(t, i, *ty)).collect();
+    leave_level(t, level);
     t.b.ins().jump(on, &arguments(&loaded));
 
-    t.b.switch_to_block(call);
+    t.b.switch_to_block(call_it);
     let record = t.b.ins().stack_addr(types::I64, slot, 0);
     let load = |t: &mut Writer<'_, '_>, i: i32, ty| t.b.ins().load(ty, of_records(), record, forks::SLOTS + 8 * i);
     let given: Vec<Value> = (0..).zip(&params).map(|(i, ty)| load(t, i, *ty)).collect();
     let called = invoke(t, inst, callee, &given)?;
+    leave_level(t, level);
     t.b.ins().jump(on, &arguments(&called));
     t.b.switch_to_block(on);
     Ok(values)
+}
+
+/// What was within a forked call is over.
+fn leave_level(t: &mut Writer<'_, '_>, level: Value) {
+    let context = context(t);
+    t.b.ins().store(of_context(), level, context, at::LEVEL);
 }
 
 /// `global.get`.

@@ -55,7 +55,7 @@ pub(super) fn force(all: &mut Lowering<'_>, function: Function) -> Function {
     let thunks = w.all.thunks();
     let selector = w.immediate_selector(word);
     let values: Vec<u32> = thunks.iter().map(|def| Immediate::Definition(*def).payload()).collect();
-    w.ways(selector, &values, Goal::Result, Repr::Term, &mut |w, i, goal| {
+    w.ways(selector, &values, Goal::Result, &[Repr::Term], &mut |w, i, goal| {
         let Some(def) = thunks.get(i) else { return w.finish(Held { id: word, repr: Repr::Term }, goal) };
         w.b.drop(word);
         let global = w.all.global(*def);
@@ -84,7 +84,7 @@ pub(super) fn apply(all: &mut Lowering<'_>, function: Function, count: u32) -> F
     let force = w.all.unit(Unit::Force);
     let f = w.b.call(force, &[Type::Term], &[f])[0];
     let is_cell = w.has_tag(f, tag::CELL);
-    w.branch(is_cell, Goal::Result, Repr::Term, &mut |w, is_cell, goal| {
+    w.branch(is_cell, Goal::Result, &[Repr::Term], &mut |w, is_cell, goal| {
         if is_cell { w.apply_cell(f, &args, goal) } else { w.apply_immediate(f, &args, count, goal) }
     });
     w.b.function
@@ -95,7 +95,7 @@ pub(super) fn data(all: &mut Lowering<'_>, function: Function, ty: TypeId) -> Fu
     let word = function.params[0];
     let mut w = Writer::plain(all, function);
     let callable = w.is_callable(word);
-    w.branch(callable, Goal::Result, Repr::Term, &mut |w, callable, goal| {
+    w.branch(callable, Goal::Result, &[Repr::Term], &mut |w, callable, goal| {
         if !callable {
             return w.finish(Held { id: word, repr: Repr::Term }, goal);
         }
@@ -149,7 +149,14 @@ impl Writer<'_, '_> {
     }
 
     /// Applies a unit with parameters as words: the first ones, the captured values, then what is left.
-    fn enter(&mut self, unit: Unit, arity: usize, args: &[ValueId], captured: &[Held], goal: Goal) -> Option<Held> {
+    fn enter(
+        &mut self,
+        unit: Unit,
+        arity: usize,
+        args: &[ValueId],
+        captured: &[Held],
+        goal: Goal,
+    ) -> Option<Vec<Held>> {
         let reprs = self.all.param_reprs(unit);
         let own = args[..arity].iter().map(|id| Held { id: *id, repr: Repr::Term });
         let all: Vec<Held> = own.chain(captured.iter().copied()).collect();
@@ -159,23 +166,21 @@ impl Writer<'_, '_> {
             return self.call(unit, &values, span, goal);
         }
         self.all.result_is_applied(unit);
-        let repr = self.all.result_repr(unit);
-        let callee = self.all.unit(unit);
-        let id = self.b.call(callee, &[repr.ty()], &values)[0];
-        let result = self.hold(Held { id, repr }, Repr::Term);
+        let result = self.call_for_value(unit, &values, span);
+        let result = self.hold(result, Repr::Term);
         let mut rest = vec![result];
         rest.extend(&args[arity..]);
         self.call(Unit::Apply(args.len() as u32 - arity as u32), &rest, span, goal)
     }
 
-    fn no_function(&mut self, f: ValueId, args: &[ValueId], goal: Goal) -> Option<Held> {
+    fn no_function(&mut self, f: ValueId, args: &[ValueId], goal: Goal) -> Option<Vec<Held>> {
         self.b.drop(f);
         args.iter().for_each(|arg| self.b.drop(*arg));
         let reason = self.reason(reason::FUNCTION);
         self.finish(reason, goal)
     }
 
-    fn apply_immediate(&mut self, f: ValueId, args: &[ValueId], count: u32, goal: Goal) -> Option<Held> {
+    fn apply_immediate(&mut self, f: ValueId, args: &[ValueId], count: u32, goal: Goal) -> Option<Vec<Held>> {
         let selector = self.immediate_selector(f);
         let mut known = vec![Immediate::Era];
         known.extend(self.all.functions_as_values());
@@ -183,7 +188,7 @@ impl Writer<'_, '_> {
             known.extend(self.all.applied_units.iter().map(|ctor| Immediate::Unit(*ctor)));
         }
         let values: Vec<u32> = known.iter().map(|immediate| immediate.payload()).collect();
-        self.ways(selector, &values, goal, Repr::Term, &mut |w, i, goal| match known.get(i) {
+        self.ways(selector, &values, goal, &[Repr::Term], &mut |w, i, goal| match known.get(i) {
             None if count == 0 => w.finish(Held { id: f, repr: Repr::Term }, goal),
             None => w.no_function(f, args, goal),
             Some(Immediate::Era) => {
@@ -212,7 +217,14 @@ impl Writer<'_, '_> {
     }
 
     /// Applies a function without captures.
-    fn apply_known(&mut self, unit: Unit, callee: Callee, arity: usize, args: &[ValueId], goal: Goal) -> Option<Held> {
+    fn apply_known(
+        &mut self,
+        unit: Unit,
+        callee: Callee,
+        arity: usize,
+        args: &[ValueId],
+        goal: Goal,
+    ) -> Option<Vec<Held>> {
         if args.len() >= arity && (arity > 0 || matches!(unit, Unit::Lambda(_))) {
             return self.enter(unit, arity, args, &[], goal);
         }
@@ -233,7 +245,7 @@ impl Writer<'_, '_> {
     }
 
     /// Where the flow says that control never comes.
-    fn no_function_left(&mut self, args: &[ValueId], goal: Goal) -> Option<Held> {
+    fn no_function_left(&mut self, args: &[ValueId], goal: Goal) -> Option<Vec<Held>> {
         args.iter().for_each(|arg| self.b.drop(*arg));
         let reason = self.reason(reason::FUNCTION);
         self.finish(reason, goal)
@@ -241,7 +253,7 @@ impl Writer<'_, '_> {
 
     fn function_value(&mut self, unit: Unit) -> Held {
         match unit {
-            Unit::Definition(instance) => self.immediate(Immediate::Definition(instance.def)),
+            Unit::Definition(instance) | Unit::Borrowing(instance, _) => self.immediate(Immediate::Definition(instance.def)),
             Unit::Lambda(lambda) => {
                 let number = self.all.lambda(lambda);
                 self.immediate(Immediate::Lambda(number))
@@ -258,7 +270,7 @@ impl Writer<'_, '_> {
         }
     }
 
-    fn apply_cell(&mut self, f: ValueId, args: &[ValueId], goal: Goal) -> Option<Held> {
+    fn apply_cell(&mut self, f: ValueId, args: &[ValueId], goal: Goal) -> Option<Vec<Held>> {
         let layout = self.b.cell_layout(f);
         let known = self.all.layouts();
         let callable: Vec<_> = known
@@ -269,7 +281,7 @@ impl Writer<'_, '_> {
             })
             .collect();
         let values: Vec<u32> = callable.iter().map(|(id, _)| id.index() as u32).collect();
-        self.ways(layout, &values, goal, Repr::Term, &mut |w, i, goal| {
+        self.ways(layout, &values, goal, &[Repr::Term], &mut |w, i, goal| {
             let Some((_, shape)) = callable.get(i) else { return w.no_function(f, args, goal) };
             match w.all.flow.shapes()[*shape].what {
                 What::Closure(lambda) => w.apply_closure(*shape, lambda, f, args, goal),
@@ -290,7 +302,7 @@ impl Writer<'_, '_> {
     }
 
     /// Applies a constructor: the first argument is applied to its tag and fields, and what that gives to the other arguments.
-    fn apply_data(&mut self, tag: u32, fields: &[ValueId], args: &[ValueId], goal: Goal) -> Option<Held> {
+    fn apply_data(&mut self, tag: u32, fields: &[ValueId], args: &[ValueId], goal: Goal) -> Option<Vec<Held>> {
         let number = self.b.u32(tag);
         let mut words = vec![args[0], self.word_of(NumKind::U24, number)];
         words.extend(fields);
@@ -314,7 +326,7 @@ impl Writer<'_, '_> {
         f: ValueId,
         args: &[ValueId],
         goal: Goal,
-    ) -> Option<Held> {
+    ) -> Option<Vec<Held>> {
         let stored = self.open(shape, f);
         let mut words: Vec<ValueId> = vec![];
         for held in stored {
@@ -354,7 +366,7 @@ impl Writer<'_, '_> {
         f: ValueId,
         args: &[ValueId],
         goal: Goal,
-    ) -> Option<Held> {
+    ) -> Option<Vec<Held>> {
         let arity = self.all.lambda_parts(lambda).0.len();
         if args.len() >= arity {
             let captured = self.open(shape, f);

@@ -8,12 +8,14 @@ use super::writer::{Goal, Writer};
 use super::{Unit, words};
 use crate::ir::{FunctionId, Op, Scalar, Type, ValueId};
 use crate::span::Span;
-use crate::term::{DefId, Term, TermKind};
+use crate::term::{DefId, LocalId, Term, TermKind};
 
-/// A value that is there, or that a fork will give.
-enum Part {
-    There(Held),
-    Forked { token: ValueId, callee: FunctionId, repr: Repr },
+/// Arguments, ready for a call.
+pub(super) struct Passed {
+    pub(super) unit: Unit,
+    pub(super) values: Vec<ValueId>,
+    /// Words that are lent, and dropped when the call has ended.
+    pub(super) kept: Vec<ValueId>,
 }
 
 impl<'p> Writer<'_, 'p> {
@@ -28,58 +30,80 @@ impl<'p> Writer<'_, 'p> {
         self.immediate(Immediate::Definition(def))
     }
 
-    /// The values of terms, in order. Calls that may take long run at the same time.
-    pub(super) fn values(&mut self, terms: &[&'p Term]) -> Vec<Held> {
-        let forks: Vec<bool> = terms.iter().map(|term| self.is_worth_a_fork(term)).collect();
-        let last = forks.iter().rposition(|f| *f);
-        let mut parts = vec![];
-        for (i, term) in terms.iter().enumerate() {
-            parts.push(match (forks[i], &term.kind) {
-                (true, TermKind::Apply(function, args)) if Some(i) != last => self.forked(term, function, args),
-                _ => Part::There(self.value(term)),
-            });
-        }
-        let join = |part: Part| match part {
-            Part::There(held) => held,
-            Part::Forked { token, callee, repr } => Held { id: self.b.join(callee, &[repr.ty()], token)[0], repr },
-        };
-        parts.into_iter().map(join).collect()
-    }
-
-    /// Whether a term is a call of a recursive definition with all its arguments.
-    fn is_worth_a_fork(&self, term: &Term) -> bool {
-        let TermKind::Apply(function, args) = &term.kind else { return false };
-        let TermKind::Global(def) = function.kind else { return false };
-        args.len() == self.all.program.defs[def].params.len() && self.all.is_recursive(def)
-    }
-
-    fn forked(&mut self, term: &'p Term, function: &'p Term, args: &'p [Term]) -> Part {
-        let TermKind::Global(def) = function.kind else { return Part::There(self.value(term)) };
-        let unit = Unit::Definition(self.called(term, def));
-        let values = self.arguments(unit, args);
-        let callee = self.all.unit(unit);
-        self.b.span = term.span;
-        let token = self.b.fork(callee, &values);
-        Part::Forked { token, callee, repr: self.all.result_repr(unit) }
-    }
-
     /// Which copy of a definition a call goes to.
-    fn called(&self, term: &Term, def: DefId) -> Instance {
+    pub(super) fn called(&self, term: &Term, def: DefId) -> Instance {
         self.all.flow.callee(self.instance, term).unwrap_or(Instance::from(def))
     }
 
-    /// Arguments as a unit takes them.
-    fn arguments(&mut self, unit: Unit, args: &'p [Term]) -> Vec<ValueId> {
-        let reprs = self.all.param_reprs(unit);
-        let values = self.values(&args.iter().collect::<Vec<_>>());
-        values.into_iter().zip(reprs).map(|(value, repr)| self.hold(value, repr)).collect()
+    /// The definition that a term calls with all its arguments.
+    pub(super) fn called_unit(&self, term: &Term) -> Option<Unit> {
+        let TermKind::Apply(function, args) = &term.kind else { return None };
+        let TermKind::Global(def) = function.kind else { return None };
+        let all = !args.is_empty() && args.len() == self.all.program.defs[def].params.len();
+        all.then(|| Unit::Definition(self.called(term, def)))
+    }
+
+    /// Arguments of a definition as it takes them. A variable that lives on, or is borrowed itself, is lent to a parameter that the definition
+    /// only reads. Other calls can run at the same time as one that is forked, and use the variable up: then an ownership is kept back.
+    pub(super) fn arguments(&mut self, callee: Instance, args: &'p [Term], goal: Goal, forked: bool) -> Passed {
+        let reprs = self.all.param_reprs(Unit::Definition(callee));
+        let (mut kept, mut which) = (vec![], 0);
+        let mut lent: Vec<Option<(LocalId, Option<ValueId>)>> = vec![None; args.len()];
+        for (i, arg) in args.iter().enumerate().take(32) {
+            let TermKind::Local(local) = arg.kind else { continue };
+            if reprs[i] != Repr::Term || self.borrow(local).repr != Repr::Term || !self.all.borrows.contains(&(callee, i)) {
+                continue;
+            }
+            if self.is_lent(local) {
+                lent[i] = Some((local, None));
+            } else if !self.liveness.is_last(arg) && goal != Goal::Result {
+                let mine = (forked || args[i + 1..].iter().any(|arg| super::forks::uses(arg, &[local]))).then(|| {
+                    let (rest, mine) = self.b.share(self.borrow(local).id);
+                    self.rebind(local, Held { id: rest, repr: Repr::Term });
+                    kept.push(mine);
+                    mine
+                });
+                lent[i] = Some((local, mine));
+            }
+            which |= u32::from(lent[i].is_some()) << i;
+        }
+        let owned: Vec<&'p Term> = args.iter().zip(&lent).filter(|(_, lent)| lent.is_none()).map(|(arg, _)| arg).collect();
+        let mut owned = self.values(&owned).into_iter();
+        let mut values = vec![];
+        for (lent, repr) in lent.into_iter().zip(reprs) {
+            values.push(match (lent, owned.len()) {
+                (Some((local, mine)), _) => mine.unwrap_or_else(|| self.borrow(local).id),
+                (None, _) => match owned.next() {
+                    Some(value) => self.hold(value, repr),
+                    None => unreachable!("there is a value for each argument"),
+                },
+            });
+        }
+        let unit = if which == 0 { Unit::Definition(callee) } else { Unit::Borrowing(callee, which) };
+        Passed { unit, values, kept }
+    }
+
+    /// Calls what arguments are for.
+    fn call_with(&mut self, passed: &Passed, span: Span, goal: Goal) -> Option<Vec<Held>> {
+        let Passed { unit, values, kept } = passed;
+        if kept.is_empty() {
+            return self.call(*unit, values, span, goal);
+        }
+        self.b.span = span;
+        let results = self.all.results(*unit);
+        let callee = self.all.unit(*unit);
+        let ids = self.b.call(callee, &results.types(), values);
+        kept.iter().for_each(|word| self.b.drop(*word));
+        self.finish_call(&results, &ids, goal)
     }
 
     /// Calls a unit with arguments as it takes them.
-    pub(super) fn call(&mut self, unit: Unit, values: &[ValueId], span: Span, goal: Goal) -> Option<Held> {
+    pub(super) fn call(&mut self, unit: Unit, values: &[ValueId], span: Span, goal: Goal) -> Option<Vec<Held>> {
         self.b.span = span;
-        let repr = self.all.result_repr(unit);
-        if goal == Goal::Result && repr == self.result {
+        let results = self.all.results(unit);
+        // A function that gives a cell and ends with a call of one that gives its fields has to wait for it. It comes to that but once: what
+        // gives fields ends only with calls of others that do (see `products`).
+        if goal == Goal::Result && results == self.results {
             self.free_holes(0);
             if self.again.as_ref().is_some_and(|(own, _)| *own == unit) {
                 self.b.end(Op::Continue, values);
@@ -90,8 +114,15 @@ impl<'p> Writer<'_, 'p> {
             return None;
         }
         let callee = self.all.unit(unit);
-        let id = self.b.call(callee, &[repr.ty()], values)[0];
-        self.finish(Held { id, repr }, goal)
+        let ids = self.b.call(callee, &results.types(), values);
+        self.finish_call(&results, &ids, goal)
+    }
+    /// The result of a unit as one value.
+    pub(super) fn call_for_value(&mut self, unit: Unit, values: &[ValueId], span: Span) -> Held {
+        match self.call(unit, values, span, Goal::Value).as_deref() {
+            Some([value]) => *value,
+            _ => unreachable!("a wanted value is given"),
+        }
     }
 
     pub(super) fn application(
@@ -100,7 +131,7 @@ impl<'p> Writer<'_, 'p> {
         function: &'p Term,
         args: &'p [Term],
         goal: Goal,
-    ) -> Option<Held> {
+    ) -> Option<Vec<Held>> {
         match &function.kind {
             TermKind::Lambda(params, body) if params.len() == args.len() => {
                 for (param, arg) in params.iter().zip(args) {
@@ -118,13 +149,13 @@ impl<'p> Writer<'_, 'p> {
 
     /// Applies a definition with parameters. It is the copy that the flow has chosen for this term, whether there are as
     /// many arguments as parameters, fewer or more.
-    fn apply_definition(&mut self, term: &'p Term, def: DefId, args: &'p [Term], goal: Goal) -> Option<Held> {
+    fn apply_definition(&mut self, term: &'p Term, def: DefId, args: &'p [Term], goal: Goal) -> Option<Vec<Held>> {
         let callee = self.called(term, def);
         let unit = Unit::Definition(callee);
         let arity = self.all.program.defs[def].params.len();
         if args.len() == arity {
-            let values = self.arguments(unit, args);
-            return self.call(unit, &values, term.span, goal);
+            let passed = self.arguments(callee, args, goal, false);
+            return self.call_with(&passed, term.span, goal);
         }
         let mut values = self.values(&args.iter().collect::<Vec<_>>());
         if args.len() < arity {
@@ -134,12 +165,12 @@ impl<'p> Writer<'_, 'p> {
         let rest = values.split_off(arity);
         let reprs = self.all.param_reprs(unit);
         let values: Vec<ValueId> = values.into_iter().zip(reprs).map(|(value, repr)| self.hold(value, repr)).collect();
-        let function = self.call(unit, &values, term.span, Goal::Value);
+        let function = self.call_for_value(unit, &values, term.span);
         let set = self.all.flow.result(callee).clone();
-        function.and_then(|function| self.apply_held(function, &set, rest, term.span, goal))
+        self.apply_held(function, &set, rest, term.span, goal)
     }
 
-    fn apply_value(&mut self, term: &'p Term, function: &'p Term, args: &'p [Term], goal: Goal) -> Option<Held> {
+    fn apply_value(&mut self, term: &'p Term, function: &'p Term, args: &'p [Term], goal: Goal) -> Option<Vec<Held>> {
         let set = self.set_of(function);
         let held = self.value(function);
         let values = self.values(&args.iter().collect::<Vec<_>>());
@@ -147,7 +178,7 @@ impl<'p> Writer<'_, 'p> {
     }
 
     /// Applies a value, of which a set says what it may be.
-    fn apply_held(&mut self, held: Held, set: &Set, values: Vec<Held>, span: Span, goal: Goal) -> Option<Held> {
+    fn apply_held(&mut self, held: Held, set: &Set, values: Vec<Held>, span: Span, goal: Goal) -> Option<Vec<Held>> {
         let word = self.hold(held, Repr::Term);
         if let Some(lambda) = self.only_closure(set, values.len()) {
             let unit = Unit::Lambda(lambda.0);
@@ -227,13 +258,15 @@ impl<'p> Writer<'_, 'p> {
         let Some(first) = arms.first() else { return };
         for local in self.liveness.consumed(first).to_vec() {
             let held = self.borrow(local);
-            self.discard(held);
+            if !self.is_lent(local) {
+                self.discard(held);
+            }
         }
     }
 
     /// Whether a term in tail position of a body calls the body's own unit.
     pub(super) fn calls_itself_last(&self, body: &Term, unit: Unit) -> bool {
-        let Unit::Definition(own) = unit else { return false };
+        let (Unit::Definition(own) | Unit::Borrowing(own, _)) = unit else { return false };
         let mut todo = vec![body];
         while let Some(term) = todo.pop() {
             match &term.kind {

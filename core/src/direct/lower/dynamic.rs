@@ -4,7 +4,7 @@
 //! give gives a word that says the [`reason`]; who calls it ends the run with the place ([`Writer::checked`]).
 
 use super::numbers::scalar;
-use super::represent::{Held, Repr};
+use super::represent::{Held, Repr, Results};
 use super::words::{FORM_BITS, Immediate, REASON, tag};
 use super::writer::{Goal, Writer};
 use super::{Lowering, Unit};
@@ -136,7 +136,7 @@ impl Writer<'_, '_> {
     }
 
     /// Gives up with a reason, having dropped the operands.
-    fn refuse(&mut self, words: &[ValueId], reason: u32, goal: Goal) -> Option<Held> {
+    fn refuse(&mut self, words: &[ValueId], reason: u32, goal: Goal) -> Option<Vec<Held>> {
         words.iter().for_each(|word| self.b.drop(*word));
         let reason = self.reason(reason);
         self.finish(reason, goal)
@@ -147,16 +147,16 @@ impl Writer<'_, '_> {
         &mut self,
         words: &[ValueId],
         forms: &[ValueId],
-        then: &mut dyn FnMut(&mut Self, Goal) -> Option<Held>,
-    ) -> Option<Held> {
+        then: &mut dyn FnMut(&mut Self, Goal) -> Option<Vec<Held>>,
+    ) -> Option<Vec<Held>> {
         let Some((form, rest)) = forms.split_first() else { return then(self, Goal::Result) };
         let number = self.at_least(*form, NumKind::ALL.len() as u32);
-        self.branch(number, Goal::Result, Repr::Term, &mut |w, other, goal| {
+        self.branch(number, Goal::Result, &[Repr::Term], &mut |w, other, goal| {
             if !other {
                 return w.with_numbers(words, rest, then);
             }
             let era = w.equals(*form, ERA);
-            w.branch(era, goal, Repr::Term, &mut |w, era, goal| {
+            w.branch(era, goal, &[Repr::Term], &mut |w, era, goal| {
                 if !era {
                     return w.refuse(words, reason::NUMBER, goal);
                 }
@@ -187,20 +187,20 @@ pub(super) fn operator(all: &mut Lowering<'_>, function: Function, op: BinOp) ->
     w.with_numbers(&words, &forms, &mut |w, goal| {
         let families: Vec<ValueId> = forms.iter().map(|form| w.widened(*form)).collect();
         let apart = w.b.op(Op::Ne, Scalar::U32, &families);
-        w.branch(apart, goal, Repr::Term, &mut |w, apart, goal| {
+        w.branch(apart, goal, &[Repr::Term], &mut |w, apart, goal| {
             if apart {
                 return w.refuse(&words, reason::MIXED, goal);
             }
             // Of one family: of one kind, or else of the wider one, which stands behind the other.
             let kind = w.b.op(Op::Max, Scalar::U32, &forms);
             let kinds: Vec<u32> = (0..NumKind::ALL.len() as u32 - 1).collect();
-            w.ways(kind, &kinds, goal, Repr::Term, &mut |w, i, goal| operate(w, op, NumKind::ALL[i], &words, goal))
+            w.ways(kind, &kinds, goal, &[Repr::Term], &mut |w, i, goal| operate(w, op, NumKind::ALL[i], &words, goal))
         })
     });
     w.b.function
 }
 
-fn operate(w: &mut Writer<'_, '_>, op: BinOp, kind: NumKind, words: &[ValueId], goal: Goal) -> Option<Held> {
+fn operate(w: &mut Writer<'_, '_>, op: BinOp, kind: NumKind, words: &[ValueId], goal: Goal) -> Option<Vec<Held>> {
     if !op.is_defined_on(kind) {
         return w.refuse(words, reason::UNSUPPORTED, goal);
     }
@@ -211,7 +211,7 @@ fn operate(w: &mut Writer<'_, '_>, op: BinOp, kind: NumKind, words: &[ValueId], 
     };
     match w.numbers().divides_by_zero(op, kind, b) {
         None => result(w, goal),
-        Some(zero) => w.branch(zero, goal, Repr::Term, &mut |w, zero, goal| {
+        Some(zero) => w.branch(zero, goal, &[Repr::Term], &mut |w, zero, goal| {
             if zero { w.refuse(&[], reason::DIVISION, goal) } else { result(w, goal) }
         }),
     }
@@ -235,7 +235,7 @@ fn kinds_of(
     forms: &[ValueId],
     found: &mut Vec<NumKind>,
     goal: Goal,
-) -> Option<Held> {
+) -> Option<Vec<Held>> {
     let Some(form) = forms.get(found.len()) else {
         let kinds = found.clone();
         if !super::numbers::takes(prim, &kinds) {
@@ -246,7 +246,7 @@ fn kinds_of(
         return w.finish(Held { id, repr: Repr::Number(kind) }, goal);
     };
     let kinds: Vec<u32> = (0..NumKind::ALL.len() as u32 - 1).collect();
-    w.ways(*form, &kinds, goal, Repr::Term, &mut |w, i, goal| {
+    w.ways(*form, &kinds, goal, &[Repr::Term], &mut |w, i, goal| {
         found.push(NumKind::ALL[i]);
         let result = kinds_of(w, prim, words, forms, found, goal);
         found.pop();
@@ -258,10 +258,10 @@ fn kinds_of(
 pub(super) fn widen(all: &mut Lowering<'_>, function: Function, to: NumKind) -> Function {
     let word = function.params[0];
     let mut w = Writer::plain(all, function);
-    w.result = Repr::Number(to);
+    w.results = Results::One(Repr::Number(to));
     let form = w.form(word);
     let kinds: Vec<u32> = (0..NumKind::ALL.len() as u32 - 1).collect();
-    w.ways(form, &kinds, Goal::Result, Repr::Number(to), &mut |w, i, goal| {
+    w.ways(form, &kinds, Goal::Result, &[Repr::Number(to)], &mut |w, i, goal| {
         let kind = NumKind::ALL[i];
         let id = w.number_of(kind, word);
         w.finish(Held { id, repr: Repr::Number(kind) }, goal)
@@ -273,10 +273,10 @@ pub(super) fn widen(all: &mut Lowering<'_>, function: Function, to: NumKind) -> 
 pub(super) fn bits(all: &mut Lowering<'_>, function: Function) -> Function {
     let word = function.params[0];
     let mut w = Writer::plain(all, function);
-    w.result = Repr::Number(NumKind::U32);
+    w.results = Results::One(Repr::Number(NumKind::U32));
     let form = w.form(word);
     let kinds: Vec<u32> = (0..NumKind::ALL.len() as u32 - 1).collect();
-    w.ways(form, &kinds, Goal::Result, w.result, &mut |w, i, goal| {
+    w.ways(form, &kinds, Goal::Result, &[Repr::Number(NumKind::U32)], &mut |w, i, goal| {
         let kind = NumKind::ALL[i];
         let number = w.number_of(kind, word);
         let id = w.numbers().representation(kind, number);

@@ -8,29 +8,41 @@
 //! | [`writer`], [`terms`], [`calls`], [`choices`] | a function's body |
 //! | [`numbers`], [`operands`], [`dynamic`] | operators on kinds that are known, that are likely, and on those that are not |
 //! | [`possible`] | tests of what a word is, where the flow leaves a choice |
+//! | [`products`] | functions that give the fields of their result instead of a cell |
+//! | [`borrows`] | parameters that a function only reads |
+//! | [`holes`] | memory of cells that are taken apart, for those that are made |
+//! | [`forks`] | calls that run at the same time |
 //! | [`applying`] | application of whatever function arrives |
+//! | [`tidy`] | what is left to do when a function is written |
 //! | [`library`] | functions that are called by name |
 //! | [`traps`] | what can go wrong, and where |
 //!
 //! Invariant: every word that owns a cell is consumed exactly once on every path (the verifier looks).
 
 mod applying;
+mod borrows;
 mod calls;
 mod choices;
 mod dynamic;
+mod forks;
+mod holes;
 mod library;
 mod liveness;
 mod numbers;
 mod operands;
 mod possible;
+mod products;
 mod recursion;
 pub mod represent;
 mod terms;
+#[cfg(test)]
+mod tests;
+mod tidy;
 mod traps;
 pub mod words;
 mod writer;
 
-use super::flow::{Callee, Flow, Instance, LambdaRef, Set, ShapeId, Site, What};
+use super::flow::{Callee, Flow, Instance, LambdaRef, Outside, Root, Set, ShapeId, Site, What};
 use crate::diag::Diagnostic;
 use crate::idx::IndexVec;
 use crate::ir::heap::{GlobalId, LayoutId};
@@ -41,7 +53,7 @@ use crate::prim::Prim;
 use crate::span::Span;
 use crate::term::code::lambdas::Scopes;
 use crate::term::{Body, CtorId, DefId, LocalId, Program, Term, TermKind, TypeId};
-use represent::Repr;
+use represent::{Repr, Results};
 use std::collections::{BTreeSet, HashMap, HashSet, VecDeque};
 use words::Immediate;
 
@@ -64,6 +76,21 @@ pub struct Direct {
     pub tables: Tables,
     /// What the host can make.
     pub host: HostCells,
+    /// The roots, in their order: those that are called with arguments.
+    pub roots: Vec<Called>,
+}
+
+/// A function that the host calls.
+#[derive(Clone, Debug)]
+pub struct Called {
+    /// The function.
+    pub function: FunctionId,
+    /// How it takes its parameters.
+    pub params: Vec<Repr>,
+    /// How it gives its result.
+    pub result: Repr,
+    /// The definition whose value is applied, if the function is one that applies anything: it is the first argument then.
+    pub applied: Option<DefId>,
 }
 
 /// The layouts of cells that the host makes when it answers: those that the program may get.
@@ -121,6 +148,8 @@ impl Meaning {
 pub(crate) enum Unit {
     /// A definition's body.
     Definition(Instance),
+    /// The same, but it borrows the parameters at these bits.
+    Borrowing(Instance, u32),
     /// The value of a definition without parameters.
     Value(DefId),
     /// A lambda's body; captured values stand behind the parameters.
@@ -166,14 +195,19 @@ pub(crate) struct Lowering<'p> {
     /// Constructors that may be applied: such without fields, and shapes of those with fields.
     applied_units: BTreeSet<CtorId>,
     applied_shapes: BTreeSet<ShapeId>,
-    recursive: HashSet<DefId>,
+    /// Definitions whose calls may take long: those that call themselves, directly or not, and those that call such.
+    lasting: HashSet<DefId>,
+    /// The functions that give the fields of a cell.
+    products: HashMap<Unit, ShapeId>,
+    /// The parameters that can be borrowed.
+    borrows: borrows::Borrows,
     /// The lambdas of all definitions by their bodies' places, and what they are made of.
     lambda_places: HashMap<*const Term, (DefId, usize)>,
     lambda_parts: HashMap<(DefId, usize), LambdaParts<'p>>,
 }
 
-/// Lowers what the entry of a program needs. The program has been simplified, and can be run by value.
-pub fn lower(program: &Program, flow: &Flow) -> Result<Direct, Vec<Diagnostic>> {
+/// Lowers what the entry of a program and the roots need. The program has been simplified, and can be run by value.
+pub fn lower(program: &Program, flow: &Flow, roots: &[Root]) -> Result<Direct, Vec<Diagnostic>> {
     let tables = Tables {
         ctors: program.ctors.len(),
         definitions: program.defs.len(),
@@ -197,19 +231,30 @@ pub fn lower(program: &Program, flow: &Flow) -> Result<Direct, Vec<Diagnostic>> 
         mentioned: vec![],
         applied_units: BTreeSet::new(),
         applied_shapes: BTreeSet::new(),
-        recursive: recursion::recursive(program),
+        lasting: recursion::lasting(program),
+        products: HashMap::new(),
+        borrows: HashSet::new(),
         lambda_places: HashMap::new(),
         lambda_parts: HashMap::new(),
     };
     lowering.find_lambdas();
+    lowering.products = products::products(&lowering);
+    lowering.borrows = borrows::borrows(&lowering);
     let entry = lowering.unit(Unit::Entry);
     let apply = lowering.unit(Unit::Apply(1));
     let force = lowering.unit(Unit::Force);
     let host = lowering.host_cells();
+    for given in roots.iter().flat_map(|root| &root.arguments) {
+        if let Outside::Definition(def) = given {
+            lowering.mention(*def);
+        }
+    }
+    let called = roots.iter().filter(|root| !root.arguments.is_empty());
+    let roots = called.map(|root| lowering.called(root.def, root.arguments.len())).collect();
     lowering.write_all();
     lowering.library.finish(&mut lowering.module);
     let Lowering { module, traps, tables, .. } = lowering;
-    Ok(Direct { module: verify(module)?, entry, apply, force, traps: traps.all(), tables, host })
+    Ok(Direct { module: verify(module)?, entry, apply, force, traps: traps.all(), tables, host, roots })
 }
 
 impl<'p> Lowering<'p> {
@@ -268,11 +313,12 @@ impl<'p> Lowering<'p> {
     fn declare(&mut self, unit: Unit) -> Function {
         let (name, span) = self.name(unit);
         let mut function = Function::new(name, span);
-        let (params, result) = self.signature(unit);
-        for (i, ty) in params.into_iter().enumerate() {
-            function.param(format!("p{i}"), ty, crate::ir::ParamAttrs::default());
+        for (i, repr) in self.param_reprs(unit).into_iter().enumerate() {
+            let borrowed = matches!(unit, Unit::Borrowing(_, which) if which >> i & 1 == 1);
+            let attrs = crate::ir::ParamAttrs { borrowed, ..crate::ir::ParamAttrs::default() };
+            function.param(format!("p{i}"), repr.ty(), attrs);
         }
-        function.results = vec![result];
+        function.results = self.results(unit).types();
         function
     }
 
@@ -282,6 +328,10 @@ impl<'p> Lowering<'p> {
             Unit::Definition(instance) => {
                 let (name, span) = definition(instance.def);
                 (if instance.clone == 0 { name } else { format!("{name}.{}", instance.clone) }, span)
+            }
+            Unit::Borrowing(instance, which) => {
+                let (name, span) = self.name(Unit::Definition(instance));
+                (format!("{name}.look{which}"), span)
             }
             Unit::Value(def) => {
                 let (name, span) = definition(def);
@@ -302,16 +352,11 @@ impl<'p> Lowering<'p> {
         }
     }
 
-    fn signature(&self, unit: Unit) -> (Vec<Type>, Type) {
-        let params = self.param_reprs(unit).into_iter().map(Repr::ty).collect();
-        (params, self.result_repr(unit).ty())
-    }
-
     /// How a unit takes its parameters.
     pub(crate) fn param_reprs(&self, unit: Unit) -> Vec<Repr> {
         let terms = |count: usize| vec![Repr::Term; count];
         match unit {
-            Unit::Definition(instance) => {
+            Unit::Definition(instance) | Unit::Borrowing(instance, _) => {
                 let params = self.program.defs[instance.def].params.iter();
                 params.map(|p| represent::of(self.flow.local(instance, *p))).collect()
             }
@@ -329,11 +374,23 @@ impl<'p> Lowering<'p> {
     }
 
     /// How a unit gives its result.
+    pub(crate) fn results(&self, unit: Unit) -> Results {
+        let unit = match unit {
+            Unit::Borrowing(instance, _) => Unit::Definition(instance),
+            other => other,
+        };
+        match self.products.get(&unit) {
+            Some(shape) => Results::Parts(*shape, represent::stored(&self.flow.shapes()[*shape])),
+            None => Results::One(self.result_repr(unit)),
+        }
+    }
+
+    /// How the result of a unit is held as one value.
     pub(crate) fn result_repr(&self, unit: Unit) -> Repr {
         match unit {
             // What a definition without parameters gives may itself wait to be computed.
             Unit::Definition(instance) if self.is_thunk(instance.def) => Repr::Term,
-            Unit::Definition(instance) => represent::of(self.flow.result(instance)),
+            Unit::Definition(instance) | Unit::Borrowing(instance, _) => represent::of(self.flow.result(instance)),
             Unit::Lambda(lambda) => represent::of(self.flow.lambda_result(lambda)),
             Unit::Widen(kind) => Repr::Number(kind),
             Unit::Bits => Repr::Number(NumKind::U32),
@@ -363,6 +420,10 @@ impl<'p> Lowering<'p> {
             }
         }
     }
+    /// How many lambdas a definition has.
+    pub(crate) fn lambda_count(&self, def: DefId) -> usize {
+        (0..).take_while(|ordinal| self.lambda_parts.contains_key(&(def, *ordinal))).count()
+    }
     fn place_of(&self, term: &Term) -> (DefId, usize) {
         match &term.kind {
             TermKind::Lambda(_, body) => self.lambda_places[&std::ptr::from_ref(&**body)],
@@ -386,7 +447,7 @@ impl<'p> Lowering<'p> {
     pub(crate) fn result_is_applied(&mut self, unit: Unit) {
         let flow: &'p Flow = self.flow;
         match unit {
-            Unit::Definition(instance) => self.is_applied(flow.result(instance)),
+            Unit::Definition(instance) | Unit::Borrowing(instance, _) => self.is_applied(flow.result(instance)),
             Unit::Lambda(lambda) => self.is_applied(flow.lambda_result(lambda)),
             Unit::Entry
             | Unit::Value(_)
@@ -429,9 +490,9 @@ impl<'p> Lowering<'p> {
     pub(crate) fn layouts(&self) -> Vec<(LayoutId, Meaning)> {
         self.tables.layouts.iter_enumerated().map(|(id, meaning)| (id, meaning.clone())).collect()
     }
-    /// Whether a definition may call itself, directly or not.
-    pub(crate) fn is_recursive(&self, def: DefId) -> bool {
-        self.recursive.contains(&def)
+    /// Whether calls of a definition may take long.
+    pub(crate) fn is_lasting(&self, def: DefId) -> bool {
+        self.lasting.contains(&def)
     }
 
     /// The layout of cells that hold a number of 32 bits.
@@ -476,6 +537,21 @@ impl<'p> Lowering<'p> {
     fn layout(&mut self, name: String, fields: Vec<Type>, meaning: Meaning) -> LayoutId {
         self.tables.layouts.push(meaning);
         self.module.layouts.push(crate::ir::heap::Layout { name: name.into(), span: Span::NONE, fields })
+    }
+
+    /// What the host calls with so many arguments.
+    fn called(&mut self, def: DefId, count: usize) -> Called {
+        let is_whole = self.program.defs[def].params.len() == count;
+        let unit = if is_whole { Unit::Definition(def.into()) } else { Unit::Apply(count as u32) };
+        if !is_whole {
+            self.mention(def);
+        }
+        Called {
+            function: self.unit(unit),
+            params: self.param_reprs(unit),
+            result: self.result_repr(unit),
+            applied: (!is_whole).then_some(def),
+        }
     }
 
     /// The layouts of what the host makes.

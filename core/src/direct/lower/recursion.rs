@@ -1,17 +1,31 @@
-//! Which definitions may call themselves, directly or through others.
+//! Which definitions may call themselves, directly or through others, and which calls may take long for that.
 
 use crate::term::{Body, DefId, Program};
 use std::collections::HashSet;
 
-/// The definitions that lie on a cycle of references.
-pub fn recursive(program: &Program) -> HashSet<DefId> {
-    let mut found = HashSet::new();
+/// The definitions that lie on a cycle of references, and those from which such a one is reached.
+pub fn lasting(program: &Program) -> HashSet<DefId> {
     let edges: Vec<Vec<DefId>> = (program.defs.iter())
         .map(|def| match &def.body {
             Body::Term(body) => body.globals(),
             Body::Net(_) => vec![],
         })
         .collect();
+    let mut users: Vec<Vec<usize>> = vec![vec![]; edges.len()];
+    for (user, used) in edges.iter().enumerate() {
+        used.iter().for_each(|def| users[def.index()].push(user));
+    }
+    let mut found = recursive(&edges);
+    let mut todo: Vec<usize> = found.iter().map(|def| def.index()).collect();
+    while let Some(def) = todo.pop() {
+        todo.extend(users[def].iter().filter(|user| found.insert(DefId::new(**user as u32))));
+    }
+    found
+}
+
+/// The definitions that lie on a cycle of references.
+fn recursive(edges: &[Vec<DefId>]) -> HashSet<DefId> {
+    let mut found = HashSet::new();
     // Tarjan's strongly connected components, by an explicit stack.
     let count = edges.len();
     let (mut order, mut low) = (vec![0usize; count], vec![0usize; count]);
@@ -43,7 +57,7 @@ pub fn recursive(program: &Program) -> HashSet<DefId> {
                         low[*parent] = low[*parent].min(low[node]);
                     }
                     if low[node] == order[node] {
-                        component(node, &edges, &mut stack, &mut on_stack, &mut found);
+                        component(node, edges, &mut stack, &mut on_stack, &mut found);
                     }
                 }
             }

@@ -1,6 +1,6 @@
 //! How what may stand somewhere is held: a number of one kind as itself, anything else as a word.
 
-use super::super::flow::{Set, Shape};
+use super::super::flow::{Set, Shape, ShapeId};
 use super::numbers::scalar;
 use crate::ir::{Type, ValueId};
 use crate::num::NumKind;
@@ -27,6 +27,29 @@ impl Repr {
 /// How what a set describes is held.
 pub fn of(set: &Set) -> Repr {
     set.number().map_or(Repr::Term, Repr::Number)
+}
+
+/// How a function gives its result.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Results {
+    /// As one value.
+    One(Repr),
+    /// As the fields of a cell of this shape, which is never made.
+    Parts(ShapeId, Vec<Repr>),
+}
+
+impl Results {
+    /// How the values are held.
+    pub fn reprs(&self) -> &[Repr] {
+        match self {
+            Results::One(repr) => std::slice::from_ref(repr),
+            Results::Parts(_, reprs) => reprs,
+        }
+    }
+    /// Their types.
+    pub fn types(&self) -> Vec<Type> {
+        self.reprs().iter().map(|repr| repr.ty()).collect()
+    }
 }
 
 /// A value and how it is held.

@@ -2,17 +2,16 @@
 
 use super::super::flow::{Set, ShapeId, Site, What};
 use super::operands::Operator;
-use super::represent::{self, Held, Repr};
+use super::represent::{self, Held, Repr, Results};
 use super::traps::hint;
 use super::words::{Immediate, tag};
 use super::writer::{Goal, Writer};
 use crate::diag::Code;
 use crate::ir::Inst;
-use crate::ir::attrs::Attr;
 use crate::ir::{Op, Scalar, Type, ValueId};
 use crate::num::Num;
 use crate::span::Span;
-use crate::term::{Bind, LocalId, Target, Term, TermKind};
+use crate::term::{LocalId, Target, Term, TermKind};
 
 impl<'p> Writer<'_, 'p> {
     /// What a term may give.
@@ -25,14 +24,29 @@ impl<'p> Writer<'_, 'p> {
     pub(super) fn repr_of(&self, term: &Term) -> Repr {
         represent::of(&self.set_of(term))
     }
-    /// The value of a term that is not the function's result.
-    pub(super) fn value(&mut self, term: &'p Term) -> Held {
-        match self.term(term, Goal::Value) {
-            Some(value) => value,
-            None => unreachable!("a wanted value is given"),
+    /// How what is wanted of a term is held.
+    pub(super) fn wanted(&self, term: &Term, goal: Goal) -> Vec<Repr> {
+        match goal {
+            Goal::Value => vec![self.repr_of(term)],
+            Goal::Parts(shape) => represent::stored(&self.all.flow.shapes()[shape]),
+            Goal::Result => self.results.reprs().to_vec(),
         }
     }
-    pub(super) fn term(&mut self, term: &'p Term, goal: Goal) -> Option<Held> {
+    /// The value of a term that is not the function's result.
+    pub(super) fn value(&mut self, term: &'p Term) -> Held {
+        match self.term(term, Goal::Value).as_deref() {
+            Some([value]) => *value,
+            _ => unreachable!("a wanted value is given"),
+        }
+    }
+    /// The fields of the cell that a term is.
+    pub(super) fn parts(&mut self, term: &'p Term, shape: ShapeId) -> Vec<Held> {
+        match self.term(term, Goal::Parts(shape)) {
+            Some(parts) => parts,
+            None => unreachable!("fields that are wanted are given"),
+        }
+    }
+    pub(super) fn term(&mut self, term: &'p Term, goal: Goal) -> Option<Vec<Held>> {
         self.b.span = term.span;
         let value = match &term.kind {
             TermKind::Local(local) => self.variable(*local, self.liveness.is_last(term)),
@@ -47,18 +61,20 @@ impl<'p> Writer<'_, 'p> {
                 self.chain(term, heads, cons.is_some(), nil)
             }
             TermKind::List(items) => {
-                let heads = items.iter().map(|item| self.value(item)).collect();
+                let heads = self.values(&items.iter().collect::<Vec<_>>());
                 let known = &self.all.program.known;
                 self.chain(term, heads, known.list_cons.is_some(), known.list_nil)
             }
             TermKind::Ctor(ctor, fields) if fields.is_empty() => self.immediate(Immediate::Unit(*ctor)),
             TermKind::Ctor(_, fields) => {
                 let values = self.values(&fields.iter().collect::<Vec<_>>());
-                self.cell(Site::Term(self.instance, term), &values)
+                self.b.span = term.span;
+                return self.made(Site::Term(self.instance, term), values, goal);
             }
             TermKind::Tuple(parts) => {
                 let values = self.values(&parts.iter().collect::<Vec<_>>());
-                self.tuple(term, &values)
+                self.b.span = term.span;
+                return self.tuple(term, &values, goal);
             }
             TermKind::Lambda(..) => self.closure(term),
             TermKind::Apply(function, args) => return self.application(term, function, args, goal),
@@ -67,10 +83,7 @@ impl<'p> Writer<'_, 'p> {
                 self.operate(term, Operator::Primitive(*prim), &args.iter().collect::<Vec<_>>())
             }
             TermKind::Let(binds, body) => {
-                for Bind { target, value } in binds {
-                    self.bind_target(target, value);
-                }
-                return self.term(body, goal);
+                return self.sequence(binds, body, goal);
             }
             TermKind::Match(choice) => return self.matching(term, choice, goal),
             TermKind::Switch(choice) => return self.switch(term, choice, goal),
@@ -108,6 +121,16 @@ impl<'p> Writer<'_, 'p> {
             }
         }
     }
+    /// What is made at a site, as it is wanted.
+    pub(super) fn made(&mut self, site: Site<'_>, values: Vec<Held>, goal: Goal) -> Option<Vec<Held>> {
+        match self.all.flow.shape(site) {
+            Some(shape) => self.finish_parts(shape, values, goal),
+            None => {
+                let never = self.cell(site, &values);
+                self.finish(never, goal)
+            }
+        }
+    }
     /// A new cell of a shape.
     pub(super) fn cell_of(&mut self, shape: ShapeId, values: &[Held]) -> Held {
         let layout = self.all.shape(shape);
@@ -127,13 +150,17 @@ impl<'p> Writer<'_, 'p> {
         rest
     }
 
-    fn tuple(&mut self, term: &Term, parts: &[Held]) -> Held {
-        let Some((last, first)) = parts.split_last() else { return self.immediate(Immediate::Era) };
+    pub(super) fn tuple(&mut self, term: &Term, parts: &[Held], goal: Goal) -> Option<Vec<Held>> {
+        let [first, inner @ .., last] = parts else {
+            let one = parts.first().copied();
+            let one = one.unwrap_or_else(|| self.immediate(Immediate::Era));
+            return self.finish(one, goal);
+        };
         let mut rest = *last;
-        for (i, part) in first.iter().enumerate().rev() {
-            rest = self.cell(Site::Pair(self.instance, term, i), &[*part, rest]);
+        for (i, part) in inner.iter().enumerate().rev() {
+            rest = self.cell(Site::Pair(self.instance, term, i + 1), &[*part, rest]);
         }
-        rest
+        self.made(Site::Pair(self.instance, term, 0), vec![*first, rest], goal)
     }
 
     fn closure(&mut self, term: &Term) -> Held {
@@ -149,25 +176,96 @@ impl<'p> Writer<'_, 'p> {
 
     // Bindings.
 
-    fn bind_target(&mut self, target: &Target, value: &'p Term) {
+    pub(super) fn bind_target(&mut self, target: &Target, value: &'p Term) {
+        if let (Target::Tuple(targets), Some(word)) = (target, self.lent_word(value))
+            && targets.len() > 1
+        {
+            let set = self.set_of(value);
+            return self.untuple_lent(word, &set, targets, value.span);
+        }
+        let goal = self.goal_of(target, value);
+        match self.term(value, goal) {
+            Some(given) => self.bind_given(target, value, goal, &given),
+            None => unreachable!("a wanted value is given"),
+        }
+    }
+
+    /// What a target wants of its value: the parts of a pair that need not be made.
+    pub(super) fn goal_of(&self, target: &Target, value: &Term) -> Goal {
         match target {
-            Target::Tuple(targets) => {
+            Target::Tuple(targets) if targets.len() > 1 => match self.parts_of(value) {
+                Some(shape) if self.all.flow.shapes()[shape].what == What::Pair => Goal::Parts(shape),
+                Some(_) | None => Goal::Value,
+            },
+            Target::Tuple(_) | Target::Var(_) | Target::Dup(_) | Target::Link(_) => Goal::Value,
+        }
+    }
+
+    /// Binds what a term has given, as its target has wanted it.
+    pub(super) fn bind_given(&mut self, target: &Target, value: &Term, goal: Goal, given: &[Held]) {
+        match (target, goal, given) {
+            (Target::Tuple(targets), Goal::Parts(shape), [first, second]) => {
+                let second_set = self.all.flow.shapes()[shape].fields[1].clone();
+                self.bind_pair(*first, *second, &second_set, targets, value.span);
+            }
+            (Target::Tuple(targets), _, [held, ..]) => {
                 let set = self.set_of(value);
-                let held = self.value(value);
-                self.untuple(held, &set, targets, value.span);
+                self.untuple(*held, &set, targets, value.span);
             }
-            Target::Var(local) => {
-                let held = self.value(value);
-                self.bind_as_known(*local, held);
+            (Target::Var(local), _, [held, ..]) => self.bind_as_known(*local, *held),
+            (Target::Dup(copies), _, [held, ..]) => {
+                self.bind_copies(&copies.iter().flatten().copied().collect::<Vec<_>>(), *held);
             }
-            Target::Dup(copies) => {
-                let held = self.value(value);
-                self.bind_copies(&copies.iter().flatten().copied().collect::<Vec<_>>(), held);
+            (Target::Link(_), _, [held, ..]) => self.discard(*held),
+            (Target::Tuple(_) | Target::Var(_) | Target::Dup(_) | Target::Link(_), _, []) => {}
+        }
+    }
+
+    fn bind_or_discard(&mut self, target: Option<LocalId>, value: Held) {
+        match target {
+            Some(local) => self.bind_as_known(local, value),
+            None => self.discard(value),
+        }
+    }
+
+    /// The shape of the cell that a term is, if the term gives the fields of one that is not made yet, on some way at least.
+    pub(super) fn parts_of(&self, term: &Term) -> Option<ShapeId> {
+        let shape = self.set_of(term).shape()?;
+        let few = self.all.flow.shapes()[shape].fields.len() <= super::products::MOST;
+        (few && self.gives_parts(term)).then_some(shape)
+    }
+    fn gives_parts(&self, term: &Term) -> bool {
+        match &term.kind {
+            TermKind::Tuple(parts) => parts.len() > 1,
+            TermKind::Ctor(_, fields) => !fields.is_empty(),
+            TermKind::Let(_, body) => self.gives_parts(body),
+            TermKind::Match(choice) => {
+                choice.arms.iter().map(|arm| &arm.body).chain(&choice.default).any(|body| self.gives_parts(body))
             }
-            Target::Link(_) => {
-                let held = self.value(value);
-                self.discard(held);
+            TermKind::Switch(choice) => {
+                choice.cases.iter().map(|(_, body)| body).chain([&choice.default]).any(|body| self.gives_parts(body))
             }
+            TermKind::Apply(function, args) => match &function.kind {
+                TermKind::Lambda(params, body) if params.len() == args.len() => self.gives_parts(body),
+                TermKind::Global(_) => {
+                    let unit = self.called_unit(term);
+                    unit.is_some_and(|unit| matches!(self.all.results(unit), Results::Parts(..)))
+                }
+                _ => false,
+            },
+            TermKind::Local(_)
+            | TermKind::Global(_)
+            | TermKind::Num(_)
+            | TermKind::Literal(_)
+            | TermKind::Str(_)
+            | TermKind::List(_)
+            | TermKind::Era
+            | TermKind::Lambda(..)
+            | TermKind::Op(..)
+            | TermKind::Prim(..)
+            | TermKind::Sup(_)
+            | TermKind::Link(_)
+            | TermKind::Invalid => false,
         }
     }
 
@@ -201,26 +299,49 @@ impl<'p> Writer<'_, 'p> {
         let set = self.all.flow.forced(set);
         let [target, rest @ ..] = targets else { return self.b.drop(word) };
         if rest.is_empty() {
-            let held = Held { id: word, repr: Repr::Term };
-            return match target {
-                Some(local) => self.bind_as_known(*local, held),
-                None => self.discard(held),
-            };
+            return self.bind_or_discard(*target, Held { id: word, repr: Repr::Term });
         }
         let (first, second, second_set) = self.pair_of(word, &set, span);
-        match target {
-            Some(local) => self.bind_as_known(*local, first),
-            None => self.discard(first),
-        }
+        self.bind_pair(first, second, &second_set, targets, span);
+    }
+
+    /// Binds the parts of a pair, of which the second one may be taken apart further.
+    fn bind_pair(&mut self, first: Held, second: Held, second_set: &Set, targets: &[Option<LocalId>], span: Span) {
+        let [target, rest @ ..] = targets else { return };
+        self.bind_or_discard(*target, first);
         if let [last] = rest {
-            match last {
-                Some(local) => self.bind_as_known(*local, second),
-                None => self.discard(second),
-            }
+            self.bind_or_discard(*last, second);
         } else if rest.iter().all(Option::is_none) {
             self.discard(second);
         } else {
-            self.untuple(second, &second_set, rest, span);
+            self.untuple(second, second_set, rest, span);
+        }
+    }
+
+    /// Takes a tuple apart that is only lent.
+    fn untuple_lent(&mut self, word: ValueId, set: &Set, targets: &[Option<LocalId>], span: Span) {
+        let pairs: Vec<ShapeId> =
+            set.shapes.iter().copied().filter(|s| self.all.flow.shapes()[*s].what == What::Pair).collect();
+        let ([shape], false, true, [first, rest @ ..]) = (&pairs[..], set.era, set.thunks.is_empty(), targets) else {
+            let (_, mine) = self.b.share(word);
+            return self.untuple(Held { id: mine, repr: Repr::Term }, set, targets, span);
+        };
+        let layout = self.all.shape(*shape);
+        if let Some(other) = self.is_layout(Op::Ne, word, set, layout) {
+            self.trap_no_tuple(other, span);
+        }
+        match rest {
+            [second] => self.look_into(*shape, word, &[*first, *second]),
+            _ => {
+                self.look_into(*shape, word, &[*first]);
+                let second = self.field(*shape, word, 1);
+                let set = self.all.flow.shapes()[*shape].fields[1].clone();
+                if second.repr == Repr::Term {
+                    self.untuple_lent(second.id, &set, rest, span);
+                } else {
+                    self.untuple(second, &set, rest, span);
+                }
+            }
         }
     }
 
@@ -260,28 +381,17 @@ impl<'p> Writer<'_, 'p> {
 
     /// Takes whatever arrives apart as a pair: `*` is a pair of `*`, anything else but a pair ends the run.
     fn any_pair(&mut self, word: ValueId, set: &Set, shapes: &[ShapeId], span: Span) -> (Held, Held, Set) {
-        let mut second = Set::default();
+        let mut second_set = Set::default();
         for shape in shapes {
-            second.merge(&self.all.flow.shapes()[*shape].fields[1]);
+            second_set.merge(&self.all.flow.shapes()[*shape].fields[1]);
         }
         let layouts: Vec<u32> = shapes.iter().map(|shape| self.all.shape(*shape).index() as u32).collect();
         let selector = self.layout_or_none(word);
-        let mut inst = Inst::new(Op::Switch, Some(Type::U32), vec![selector], span);
-        inst.set(Attr::Cases(layouts.iter().map(|l| vec![i64::from(*l)]).collect()));
-        let holes = std::mem::take(&mut self.holes);
-        for shape in shapes {
-            let region = self.b.new_region(&[]);
-            inst.regions.push(region);
-            self.within(region, |w| {
-                let parts = w.open(*shape, word);
-                let words: Vec<ValueId> = parts.into_iter().map(|part| w.hold(part, Repr::Term)).collect();
-                w.free_holes(0);
-                w.b.end(Op::Yield, &words);
-            });
-        }
-        let region = self.b.new_region(&[]);
-        inst.regions.push(region);
-        self.within(region, |w| {
+        let reprs = [Repr::Term, Repr::Term];
+        let given = self.ways(selector, &layouts, Goal::Value, &reprs, &mut |w, i, _| {
+            if let Some(shape) = shapes.get(i) {
+                return Some(w.open(*shape, word));
+            }
             let other = if set.era {
                 let era = w.is_era(word);
                 w.b.op(Op::Not, Scalar::Bool, &[era])
@@ -290,14 +400,12 @@ impl<'p> Writer<'_, 'p> {
             };
             w.trap_no_tuple(other, span);
             w.b.drop(word);
-            let (a, b) = (w.immediate(Immediate::Era), w.immediate(Immediate::Era));
-            w.b.end(Op::Yield, &[a.id, b.id]);
+            Some(vec![w.immediate(Immediate::Era), w.immediate(Immediate::Era)])
         });
-        self.holes = holes;
-        let id = self.b.push(inst, &[Type::Term, Type::Term]);
-        let results = self.b.function.insts[id].results.clone();
-        let held = |id: ValueId| Held { id, repr: Repr::Term };
-        (held(results[0]), held(results[1]), second)
+        match given.as_deref() {
+            Some([first, second]) => (*first, *second, second_set),
+            _ => unreachable!("all ways give a pair"),
+        }
     }
 
     /// The number of a cell's layout; for other words a number that no layout has.

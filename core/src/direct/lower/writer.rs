@@ -1,34 +1,28 @@
 //! A function being written: its variables, the holes at hand, and how it ends.
 
-use super::super::flow::{Instance, LambdaRef};
-use super::represent::{self, Held, Repr};
+use super::super::flow::{Instance, LambdaRef, ShapeId};
+use super::holes::Hole;
+use super::represent::{self, Held, Repr, Results};
 use super::traps::{Trap, hint};
 use super::words::{self, Immediate, tag};
-use super::{Lowering, Unit, applying, dynamic, liveness::Liveness, numbers::Numbers};
+use super::{Lowering, Unit, applying, dynamic, liveness::Liveness, numbers::Numbers, tidy};
 use crate::diag::Code;
 use crate::ir::attrs::Attr;
-use crate::ir::heap::LayoutId;
 use crate::ir::{Builder, Function, Op, RegionId, Scalar, Type, ValueId};
 use crate::num::NumKind;
 use crate::span::Span;
 use crate::term::{Body, LocalId, Term};
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 
 /// What happens with the value of a term.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Goal {
     /// It is wanted.
     Value,
+    /// Its fields are wanted; it is a cell of this shape.
+    Parts(ShapeId),
     /// It is the result of the function.
     Result,
-}
-
-/// Memory of a cell that has been opened, for the next cell.
-#[derive(Clone, Copy, Debug)]
-pub(super) struct Hole {
-    pub(super) value: ValueId,
-    /// How many fields it has room for.
-    pub(super) fields: usize,
 }
 
 /// A function being written.
@@ -39,17 +33,19 @@ pub(super) struct Writer<'a, 'p> {
     pub(super) instance: Instance,
     pub(super) liveness: Liveness,
     variables: HashMap<LocalId, Held>,
+    /// Variables whose words are borrowed: they are never used up.
+    lent: HashSet<LocalId>,
     pub(super) holes: Vec<Hole>,
-    /// How the result is held.
-    pub(super) result: Repr,
+    /// How the result is given.
+    pub(super) results: Results,
     /// The unit itself and how its parameters are held, if it calls itself at its end: then its body is a loop.
     pub(super) again: Option<(Unit, Vec<Repr>)>,
 }
 
 /// Writes the function of a unit.
 pub(super) fn write(all: &mut Lowering<'_>, unit: Unit, function: Function) -> Function {
-    match unit {
-        Unit::Definition(instance) => {
+    let mut written = match unit {
+        Unit::Definition(instance) | Unit::Borrowing(instance, _) => {
             let program = all.program;
             let def = &program.defs[instance.def];
             match &def.body {
@@ -72,7 +68,9 @@ pub(super) fn write(all: &mut Lowering<'_>, unit: Unit, function: Function) -> F
         Unit::Widen(kind) => dynamic::widen(all, function, kind),
         Unit::Operator(op) => dynamic::operator(all, function, op),
         Unit::Primitive(prim) => dynamic::primitive(all, function, prim),
-    }
+    };
+    tidy::tidy(&mut written);
+    written
 }
 
 /// The function of a definition or a lambda.
@@ -87,16 +85,19 @@ fn body_of<'p>(
     let captures = |term: &Term| all.captures_of(term);
     let liveness = Liveness::of(body, &bound, &captures);
     let reprs: Vec<Repr> = bound.iter().map(|l| represent::of(all.flow.local(instance, *l))).collect();
-    let result = all.result_repr(unit);
+    let results = all.results(unit);
     let params = function.params.clone();
+    let is_borrowed = |param: &ValueId| function.param_attrs(*param).borrowed;
+    let lent = bound.iter().zip(&params).filter(|(_, param)| is_borrowed(param)).map(|(local, _)| *local).collect();
     let mut w = Writer {
         all,
         b: Builder::new(function),
         instance,
         liveness,
         variables: HashMap::new(),
+        lent,
         holes: vec![],
-        result,
+        results: results.clone(),
         again: None,
     };
     if w.calls_itself_last(body, unit) {
@@ -107,8 +108,8 @@ fn body_of<'p>(
             w.bind_all(&bound, &inner, &reprs);
             w.term(body, Goal::Result);
         });
-        let value = w.looped(region, &params, result.ty());
-        w.b.end(Op::Return, &[value]);
+        let values = w.looped(region, &params, &results.types());
+        w.b.end(Op::Return, &values);
     } else {
         w.bind_all(&bound, &params, &reprs);
         w.term(body, Goal::Result);
@@ -125,8 +126,9 @@ impl<'a, 'p> Writer<'a, 'p> {
             instance: Instance { def: crate::term::DefId::new(0), clone: 0 },
             liveness: Liveness::default(),
             variables: HashMap::new(),
+            lent: HashSet::new(),
             holes: vec![],
-            result: Repr::Term,
+            results: Results::One(Repr::Term),
             again: None,
         }
     }
@@ -138,11 +140,11 @@ impl<'a, 'p> Writer<'a, 'p> {
         result
     }
 
-    fn looped(&mut self, region: RegionId, initial: &[ValueId], result: Type) -> ValueId {
+    fn looped(&mut self, region: RegionId, initial: &[ValueId], results: &[Type]) -> Vec<ValueId> {
         let mut inst = crate::ir::Inst::new(Op::Loop, None, initial.to_vec(), self.b.span);
         inst.regions = vec![region];
-        let id = self.b.push(inst, &[result]);
-        self.b.function.insts[id].results[0]
+        let id = self.b.push(inst, results);
+        self.b.function.insts[id].results.clone()
     }
 
     fn bind_all(&mut self, locals: &[LocalId], values: &[ValueId], reprs: &[Repr]) {
@@ -154,7 +156,9 @@ impl<'a, 'p> Writer<'a, 'p> {
     /// Gives a variable its value, which dies at once if it is not used.
     pub(super) fn bind(&mut self, local: LocalId, value: Held) {
         if self.liveness.is_unused(local) {
-            self.discard(value);
+            if !self.is_lent(local) {
+                self.discard(value);
+            }
         } else {
             self.variables.insert(local, value);
         }
@@ -162,12 +166,30 @@ impl<'a, 'p> Writer<'a, 'p> {
     /// A variable's value; a use that is not the last one leaves an ownership behind.
     pub(super) fn variable(&mut self, local: LocalId, last: bool) -> Held {
         let held = self.variables[&local];
-        if held.repr != Repr::Term || last {
+        if held.repr != Repr::Term || (last && !self.is_lent(local)) {
             return held;
         }
-        let (mine, rest) = self.b.share(held.id);
+        let (rest, mine) = self.b.share(held.id);
         self.variables.insert(local, Held { id: rest, repr: Repr::Term });
         Held { id: mine, repr: Repr::Term }
+    }
+    /// Whether a variable's word is borrowed.
+    pub(super) fn is_lent(&self, local: LocalId) -> bool {
+        self.lent.contains(&local)
+    }
+    /// Gives a variable a value that is only lent.
+    pub(super) fn lend(&mut self, local: LocalId, value: Held) {
+        let repr = represent::of(self.all.flow.local(self.instance, local));
+        let held = match (value.repr, repr) {
+            (Repr::Term, Repr::Number(kind)) => Held { id: self.number_in(kind, value.id), repr },
+            (Repr::Number(_), _) => Held { id: self.hold(value, repr), repr },
+            (Repr::Term, Repr::Term) => value,
+        };
+        // A number that was made a word is the variable's own.
+        if value.repr == Repr::Term {
+            self.lent.insert(local);
+        }
+        self.bind(local, held);
     }
     /// A variable's value, looked at only.
     pub(super) fn borrow(&self, local: LocalId) -> Held {
@@ -189,7 +211,9 @@ impl<'a, 'p> Writer<'a, 'p> {
     pub(super) fn let_die(&mut self, arm: &Term) {
         for local in self.liveness.dying(arm).to_vec() {
             let held = self.variables[&local];
-            self.discard(held);
+            if !self.is_lent(local) {
+                self.discard(held);
+            }
         }
     }
     /// A value that nobody needs.
@@ -277,40 +301,74 @@ impl<'a, 'p> Writer<'a, 'p> {
         Numbers { builder: &mut self.b, library: &mut self.all.library }
     }
 
-    // Cells.
-
-    /// A new cell, in a hole if one is at hand that is large enough.
-    pub(super) fn new_cell(&mut self, layout: LayoutId, fields: &[ValueId]) -> ValueId {
-        match self.holes.iter().position(|hole| hole.fields == fields.len()) {
-            Some(at) => {
-                let hole = self.holes.remove(at);
-                self.b.cell_fill(layout, hole.value, fields)
-            }
-            None => self.b.cell_new(layout, fields),
-        }
-    }
-    /// Gives all holes back but the first `kept`.
-    pub(super) fn free_holes(&mut self, kept: usize) {
-        while self.holes.len() > kept {
-            if let Some(hole) = self.holes.pop() {
-                self.b.cell_free(hole.value);
-            }
-        }
-    }
-
     // Ends and faults.
 
-    /// The value of a term, or the end of the function with it.
-    pub(super) fn finish(&mut self, value: Held, goal: Goal) -> Option<Held> {
-        match goal {
-            Goal::Value => Some(value),
-            Goal::Result => {
-                let id = self.hold(value, self.result);
-                self.free_holes(0);
-                self.b.end(if self.again.is_some() { Op::Break } else { Op::Return }, &[id]);
+    /// The value of a term, as it is wanted, or the end of the function with it.
+    pub(super) fn finish(&mut self, value: Held, goal: Goal) -> Option<Vec<Held>> {
+        match (goal, self.results.clone()) {
+            (Goal::Value, _) => Some(vec![value]),
+            (Goal::Parts(shape), _) => {
+                let word = self.hold(value, Repr::Term);
+                Some(self.open(shape, word))
+            }
+            (Goal::Result, Results::One(repr)) => {
+                let id = self.hold(value, repr);
+                self.leave(&[id]);
+                None
+            }
+            (Goal::Result, Results::Parts(shape, _)) => {
+                let word = self.hold(value, Repr::Term);
+                let parts: Vec<ValueId> = self.open(shape, word).into_iter().map(|part| part.id).collect();
+                self.leave(&parts);
                 None
             }
         }
+    }
+    /// The same for a cell of a shape, of which there are the fields.
+    pub(super) fn finish_parts(&mut self, shape: ShapeId, parts: Vec<Held>, goal: Goal) -> Option<Vec<Held>> {
+        let flow = self.all.flow;
+        let reprs = represent::stored(&flow.shapes()[shape]);
+        match (goal, &self.results) {
+            (Goal::Parts(wanted), _) if wanted == shape => {
+                let held = |(part, repr): (Held, Repr)| Held { id: self.hold(part, repr), repr };
+                Some(parts.into_iter().zip(reprs).map(held).collect())
+            }
+            (Goal::Result, Results::Parts(own, _)) if *own == shape => {
+                let held = parts.into_iter().zip(reprs).map(|(part, repr)| self.hold(part, repr));
+                let parts: Vec<ValueId> = held.collect();
+                self.leave(&parts);
+                None
+            }
+            (Goal::Value | Goal::Parts(_) | Goal::Result, _) => {
+                let cell = self.cell_of(shape, &parts);
+                self.finish(cell, goal)
+            }
+        }
+    }
+    /// The same for what a function gave.
+    pub(super) fn finish_call(&mut self, results: &Results, ids: &[ValueId], goal: Goal) -> Option<Vec<Held>> {
+        match results {
+            Results::One(repr) => self.finish(Held { id: ids[0], repr: *repr }, goal),
+            Results::Parts(shape, reprs) => {
+                let parts = ids.iter().zip(reprs).map(|(id, repr)| Held { id: *id, repr: *repr }).collect();
+                self.finish_parts(*shape, parts, goal)
+            }
+        }
+    }
+    /// The same where control never comes.
+    pub(super) fn finish_nowhere(&mut self, goal: Goal, reprs: &[Repr]) -> Option<Vec<Held>> {
+        let reprs = if goal == Goal::Result { self.results.reprs().to_vec() } else { reprs.to_vec() };
+        let values: Vec<Held> = reprs.into_iter().map(|repr| self.nothing(repr)).collect();
+        if goal != Goal::Result {
+            return Some(values);
+        }
+        self.leave(&values.iter().map(|value| value.id).collect::<Vec<_>>());
+        None
+    }
+    /// Ends the function.
+    fn leave(&mut self, values: &[ValueId]) {
+        self.free_holes(0);
+        self.b.end(if self.again.is_some() { Op::Break } else { Op::Return }, values);
     }
     /// Ends the run if a condition holds.
     pub(super) fn trap_if(&mut self, condition: ValueId, code: Code, span: Span, message: String, hint: &'static str) {
@@ -321,7 +379,7 @@ impl<'a, 'p> Writer<'a, 'p> {
         self.trap_if(condition, Code::DivisionByZero, span, "division by zero".to_owned(), hint::DIVISION);
     }
     /// A word that stands where control never comes.
-    pub(super) fn nothing(&mut self, repr: Repr) -> Held {
+    fn nothing(&mut self, repr: Repr) -> Held {
         match repr {
             Repr::Term => self.immediate(Immediate::Era),
             Repr::Number(_) => Held { id: self.b.zero(repr.ty()), repr },

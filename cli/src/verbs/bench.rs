@@ -1,0 +1,157 @@
+//! `girih bench`: how fast programs are, beside C, beside upstream, and beside an earlier day.
+
+use crate::console::Console;
+use crate::device::{self, Device};
+use crate::exit::Exit;
+use crate::interrupt::Interrupt;
+use crate::memory;
+use clap::{Args, ValueEnum};
+use girih::Code;
+use girih::bench::baseline::{self, Change};
+use girih::bench::measure::Event;
+use girih::bench::programs::BENCHMARKS;
+use girih::bench::{Figures, Plan, json, measure, svg, table};
+use indicatif::{ProgressBar, ProgressStyle};
+use serde_json::json;
+use std::path::{Path, PathBuf};
+
+const EXAMPLES: &str = "\
+Examples:
+  girih bench bend                        all programs, on one thread and on all cores
+  girih bench bend --only sort            those with `sort` in their names
+  girih bench bend --rivals               beside C (`cc -O2`) and upstream (`bend run-c`) where they are found
+  girih bench bend --json > today.json    the figures, to be compared with another day's
+  girih bench bend --baseline today.json  fails if a program takes 1.1 times as long as then";
+
+/// Options of the verb.
+#[derive(Debug, Args)]
+#[command(after_help = EXAMPLES)]
+pub struct Bench {
+    /// What to measure
+    suite: Suite,
+    /// Where programs run: auto, cpu, evaluator
+    #[arg(long, value_name = "DEVICE", default_value = "cpu", value_parser = device::parse)]
+    device: Device,
+    /// Only programs with this in their names; may be given several times
+    #[arg(long, value_name = "NAME")]
+    only: Vec<String>,
+    /// On how many threads, for example 1,2,4 [default: 1 and the number of cores]
+    #[arg(long, value_name = "N,..", value_delimiter = ',', value_parser = clap::value_parser!(u16).range(1..))]
+    threads: Vec<u16>,
+    /// How many runs a figure is the median of; one more comes before
+    #[arg(long, value_name = "N", default_value_t = 5, value_parser = clap::value_parser!(u16).range(1..))]
+    samples: u16,
+    /// Measure the same jobs in C, and with upstream's `bend`, which GIRIH_BEND names or which is on the path
+    #[arg(long)]
+    rivals: bool,
+    /// Draw the figures as bars into this file
+    #[arg(long, value_name = "FILE")]
+    svg: Option<PathBuf>,
+    /// Compare with the figures in this file, which `--json` has written
+    #[arg(long, value_name = "FILE")]
+    baseline: Option<PathBuf>,
+    /// How many times as long as in the baseline a program may take
+    #[arg(long, value_name = "RATIO", default_value_t = 1.1, requires = "baseline")]
+    threshold: f64,
+    /// The most memory that a program's data may take, for example 4G [default: 3/4 of the machine's]
+    #[arg(long, value_name = "SIZE", value_parser = memory::parse_size)]
+    memory: Option<u64>,
+    /// Programs at their smallest sizes: to see that they work, not how fast they are
+    #[arg(long)]
+    tiny: bool,
+}
+
+/// A set of programs.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+enum Suite {
+    /// Bend programs
+    Bend,
+}
+
+impl Bench {
+    /// Measures, and says what came out; fails if that is slower than the baseline.
+    pub fn run(&self, console: &Console) -> Exit {
+        let Suite::Bend = self.suite;
+        // A baseline that cannot be read is known before anything is measured.
+        let before = match self.baseline.as_deref().map(read).transpose() {
+            Ok(before) => before,
+            Err(message) => return console.fail(Code::CannotRead, message, None),
+        };
+        let interrupt = Interrupt::new(None, console);
+        let plan = match self.plan(&interrupt, console) {
+            Ok(plan) => plan,
+            Err(exit) => return exit,
+        };
+        let count = plan.benchmarks().len();
+        if count == 0 {
+            let names: Vec<&str> = BENCHMARKS.iter().map(|benchmark| benchmark.name).collect();
+            let hint = format!("there are {}", names.join(", "));
+            return console.fail(Code::BadArguments, "no program has such a name", Some(&hint));
+        }
+        let bar = if console.shows_progress() { ProgressBar::new(count as u64) } else { ProgressBar::hidden() };
+        bar.set_style(ProgressStyle::with_template("{pos}/{len} {msg} ({elapsed})").unwrap_or(ProgressStyle::default_bar()));
+        let measured = measure(&plan, &mut |event| match event {
+            Event::Program(name) => {
+                bar.inc(u64::from(!bar.message().is_empty()));
+                bar.set_message(name);
+            }
+            Event::Skipped(reason) => bar.suspend(|| console.note(&format!("skipped: {reason}"))),
+        });
+        bar.finish_and_clear();
+        match measured {
+            Ok(figures) => self.show(&figures, before.as_ref(), console),
+            Err(report) => {
+                console.report(&report);
+                interrupt.exit()
+            }
+        }
+    }
+
+    fn plan(&self, interrupt: &Interrupt, console: &Console) -> Result<Plan, Exit> {
+        let name = match &self.device {
+            Device::Auto | Device::Cpu => "cpu",
+            Device::Evaluator => "evaluator",
+            Device::Interpreter(name) | Device::Absent(name) => name,
+        };
+        let mut threads: Vec<usize> = self.threads.iter().map(|n| usize::from(*n)).collect();
+        if threads.is_empty() {
+            threads = vec![1, std::thread::available_parallelism().map_or(1, |n| n.get())];
+        }
+        threads.sort_unstable();
+        threads.dedup();
+        Ok(Plan {
+            only: self.only.clone(),
+            threads,
+            samples: self.samples.into(),
+            rivals: self.rivals,
+            device: (name.to_owned(), self.device.for_programs(console)?),
+            memory: self.memory.unwrap_or_else(memory::default_limit),
+            tiny: self.tiny,
+            interrupt: Some(interrupt.flag()),
+        })
+    }
+
+    fn show(&self, figures: &Figures, before: Option<&Figures>, console: &Console) -> Exit {
+        console.result(table::table(figures).trim_end(), || json::write(figures));
+        if let Some(path) = &self.svg
+            && let Err(error) = std::fs::write(path, svg::draw(figures))
+        {
+            return console.fail(Code::CannotWrite, format!("{}: {error}", path.display()), None);
+        }
+        let Some(before) = before else { return Exit::Ok };
+        let changes = baseline::changes(before, figures);
+        let text = format!("\nsince {}\n{}", before.date, baseline::table(&changes, self.threshold));
+        console.result(text.trim_end(), || json!({"kind": "changes", "changes": changes.iter().map(change).collect::<Vec<_>>()}));
+        if changes.iter().any(|change| change.ratio() > self.threshold) { Exit::Failed } else { Exit::Ok }
+    }
+}
+
+fn change(change: &Change) -> serde_json::Value {
+    let Change { name, threads, before, now } = change;
+    json!({"name": name, "threads": threads, "before": before, "now": now, "ratio": change.ratio()})
+}
+
+fn read(path: &Path) -> Result<Figures, String> {
+    let text = std::fs::read_to_string(path).map_err(|error| format!("{}: {error}", path.display()))?;
+    json::read(&text).map_err(|error| format!("{}: {error}", path.display()))
+}
