@@ -8,6 +8,8 @@ use crate::stack::on_big_stack;
 use girih_core::bend::loader::Loader;
 use girih_core::bend::{Compilation, Options, compile, printer};
 use girih_core::diag::{Diagnostic, Severity};
+use girih_core::direct::{self, lower::Direct};
+use girih_core::ir::text;
 use girih_core::term;
 use girih_core::term::code::Code;
 use girih_core::term::io::Host;
@@ -79,13 +81,18 @@ impl Program {
 
     /// The functions that the program is compiled to, as text of the IR in task form.
     pub fn ir(&self) -> Result<String, Report> {
+        self.emit(|direct| Ok(text::print(&direct.module)))
+    }
+
+    /// The native code that the program is compiled to, as Cranelift's text.
+    pub fn clif(&self) -> Result<String, Report> {
+        self.emit(|direct| girih_cpu::tasks::emit(&direct.module).map_err(|error| vec![error]))
+    }
+
+    fn emit(&self, print: impl FnOnce(&Direct) -> Result<String, Vec<Diagnostic>> + Send) -> Result<String, Report> {
         let program = self.core_program()?;
-        let compiled = on_big_stack(|| {
-            let code = Code::new(program)?;
-            let direct = girih_core::direct::compile(&code)?;
-            Ok(girih_core::ir::text::print(&direct.module))
-        });
-        compiled.map_err(|diagnostics| self.report_of(diagnostics))
+        let emitted = on_big_stack(|| print(&direct::compile(&Code::new(program)?)?));
+        emitted.map_err(|diagnostics| self.report_of(diagnostics))
     }
 
     /// Makes the program ready to run.

@@ -1,15 +1,13 @@
-//! Runs every program of `tests/bend` and compares what comes out with what its `#:` lines expect; what is said about a
+//! Runs every program of `tests/bend` by the evaluator and compares what comes out with what its `#:` lines expect; what is said about a
 //! program with errors or warnings is compared with a snapshot. `tests/support/directives.rs` lists the lines.
 
 mod support;
 
-use girih::{Code, Program, Report, RunOptions, Severity, SystemHost};
+use girih::{Code, Program, Report, RunDevice, RunOptions, Severity, SystemHost};
 use libtest_mimic::{Arguments, Failed, Trial};
-use std::io::Write;
-use std::sync::{Arc, Mutex};
 use std::time::Duration;
 use support::directives::Directives;
-use support::watch;
+use support::{Written, watch};
 
 /// No test program is meant to run this long.
 const LIMIT: Duration = Duration::from_secs(60);
@@ -70,7 +68,8 @@ fn run(
     }
     let written = Written::default();
     let alarm = watch::alarm(LIMIT);
-    let mut options = RunOptions { interrupt: Some(alarm.flag.clone()), ..RunOptions::default() };
+    let interrupt = Some(alarm.flag.clone());
+    let mut options = RunOptions { interrupt, device: RunDevice::Evaluator, ..RunOptions::default() };
     options.memory = memory.unwrap_or(options.memory);
     let mut host = SystemHost::new()
         .in_folder(folder.path())
@@ -98,25 +97,4 @@ fn compare_with_snapshot(name: &str, said: &str) {
     settings.set_prepend_module_to_snapshot(false);
     settings.set_omit_expression(true);
     settings.bind(|| insta::assert_snapshot!(name.replace('/', "__"), said));
-}
-
-/// Standard output of a program under test.
-#[derive(Clone, Default)]
-struct Written(Arc<Mutex<Vec<u8>>>);
-
-impl Written {
-    fn text(&self) -> String {
-        String::from_utf8_lossy(&self.0.lock().expect("no writer panics")).into_owned()
-    }
-}
-
-impl Write for Written {
-    fn write(&mut self, bytes: &[u8]) -> std::io::Result<usize> {
-        self.0.lock().expect("no writer panics").extend_from_slice(bytes);
-        Ok(bytes.len())
-    }
-
-    fn flush(&mut self) -> std::io::Result<()> {
-        Ok(())
-    }
 }

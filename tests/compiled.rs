@@ -249,7 +249,7 @@ impl Compared<'_> {
     fn once(&self, runner: &mut dyn Runner) -> Result<String, Code> {
         let mut machine = Machine::new(self.code, Memory::default());
         let mut host = SystemHost::new().with_stdout(Box::new(std::io::sink()));
-        direct::run::run(&mut machine, self.direct, runner, &mut host).map_err(|error| error.code)
+        direct::run::run(&mut machine, self.direct, runner, &mut host, None).map_err(|error| error.code)
     }
 
     /// A run that has all the memory that it needs.

@@ -80,7 +80,19 @@ mod interrupted {
         interrupt(&child);
         let output = end(child);
         assert!(text(&output.stderr).contains("B0509"), "{}", text(&output.stderr));
-        assert_eq!(output.status.code(), Some(1));
+        assert_eq!(output.status.code(), Some(130));
+    }
+
+    #[test]
+    fn ctrl_c_stops_a_program_that_computes() {
+        for device in ["cpu", "evaluator"] {
+            let child = start("forever.bend", &["--device", device]);
+            std::thread::sleep(Duration::from_millis(500));
+            interrupt(&child);
+            let output = end(child);
+            assert!(text(&output.stderr).contains("B0509"), "{}", text(&output.stderr));
+            assert_eq!(output.status.code(), Some(130));
+        }
     }
 
     #[test]
@@ -92,6 +104,6 @@ mod interrupted {
         let output = end(child);
         drop(stdin);
         assert!(text(&output.stderr).contains("B0509"), "{}", text(&output.stderr));
-        assert_eq!(output.status.code(), Some(1));
+        assert_eq!(output.status.code(), Some(130));
     }
 }

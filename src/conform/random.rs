@@ -153,7 +153,7 @@ fn kernel(name: &str, choices: &[u8], module: &mut Module) -> Function {
     let mut function = Function::new(name, Span::NONE);
     function.launch = Some(Launch { workgroup: [WORKGROUP, 1, 1], ..Launch::default() });
     let buffer = Type::Memory(Space::Global);
-    let attrs = |readonly| ParamAttrs { readonly, noalias: true, align: 16, divisible: 0 };
+    let attrs = |readonly| ParamAttrs { readonly, noalias: true, align: 16, ..ParamAttrs::default() };
     let input = function.param("input", buffer, attrs(true));
     let words = function.param("words", buffer, attrs(false));
     let floats = function.param("floats", buffer, attrs(false));

@@ -73,7 +73,7 @@ impl Kernel {
     /// A buffer parameter that holds these values first.
     fn buffer(&mut self, name: &str, bytes: Vec<u8>, readonly: bool, expectation: Expectation) -> ValueId {
         self.arguments.push(CaseArgument::Buffer(bytes, expectation));
-        let attrs = ParamAttrs { readonly, noalias: true, align: 16, divisible: 0 };
+        let attrs = ParamAttrs { readonly, noalias: true, align: 16, ..ParamAttrs::default() };
         self.builder.function.param(name, Type::Memory(Space::Global), attrs)
     }
 

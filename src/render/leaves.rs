@@ -2,15 +2,28 @@
 
 use super::frame::Pixel;
 use girih_core::diag::{Code, Diagnostic};
+use girih_core::direct::data::{Datum, Piece, Words};
 use girih_core::num::Num;
 use girih_core::span::Span;
 use girih_core::term::eval::{Machine, Value, View};
+use girih_core::term::{CtorId, Program};
+
+/// Where a tree stands.
+pub(super) trait Source {
+    /// A tree.
+    type Value: Copy;
+
+    /// The program.
+    fn program(&self) -> &Program;
+    /// What a value is, computed if need be. Its parts are pushed onto the stack of what is still to be read, the first one last.
+    fn piece(&mut self, value: Self::Value, stack: &mut Vec<Self::Value>) -> Result<Piece, Diagnostic>;
+}
 
 /// Appends the colours of a tree's leaves, until there are `wanted` pixels. A leaf is a whole number 0xRRGGBB; everything
 /// else that has parts, pairs and constructors, is a branch, whatever its name.
-pub(super) fn read(
-    machine: &mut Machine,
-    tree: Value,
+pub(super) fn read<S: Source>(
+    source: &mut S,
+    tree: S::Value,
     wanted: usize,
     place: Span,
     pixels: &mut Vec<Pixel>,
@@ -22,38 +35,73 @@ pub(super) fn read(
             let hint = "a tree of the depth that `render` is given has 2^depth leaves";
             return Err(Diagnostic::new(Code::NotAShader, place, message).hint(hint));
         };
-        match machine.view(value) {
-            View::Num(number) => pixels.push(colour(number, place)?),
-            View::Pair(left, right) => stack.extend([right, left]),
-            View::Ctor(_, parts) if !parts.is_empty() => stack.extend(parts.iter().rev()),
-            View::Global(_) => {
-                let computed = compute(machine, value, &mut stack, place)?;
-                stack.push(computed);
-            }
-            View::Ctor(ctor, _) => {
-                let name = machine.code().program().ctors[ctor].name.clone();
-                return Err(not_a_pixel(&format!("`{name}`"), place));
-            }
-            View::Era => return Err(not_a_pixel("`*`", place)),
-            View::Closure { .. } | View::Partial { .. } | View::Constructor(_) | View::Selector(_) => {
-                return Err(not_a_pixel("a function", place));
-            }
+        match source.piece(value, &mut stack)? {
+            Piece::Number(number) => pixels.push(colour(number, place)?),
+            Piece::Branch => {}
+            Piece::Unit(ctor) => return Err(not_a_pixel(&name(source.program(), ctor), place)),
+            Piece::Era => return Err(not_a_pixel("`*`", place)),
+            Piece::Function => return Err(not_a_pixel("a function", place)),
         }
     }
     Ok(())
 }
 
+fn name(program: &Program, ctor: CtorId) -> String {
+    format!("`{}`", program.ctors[ctor].name)
+}
+
+impl Source for Words<'_> {
+    type Value = Datum;
+
+    fn program(&self) -> &Program {
+        self.program
+    }
+
+    fn piece(&mut self, value: Datum, stack: &mut Vec<Datum>) -> Result<Piece, Diagnostic> {
+        Words::piece(self, value, stack)
+    }
+}
+
+impl Source for Machine {
+    type Value = Value;
+
+    fn program(&self) -> &Program {
+        self.code().program()
+    }
+
+    fn piece(&mut self, value: Value, stack: &mut Vec<Value>) -> Result<Piece, Diagnostic> {
+        Ok(match self.view(value) {
+            View::Num(number) => Piece::Number(number),
+            View::Pair(left, right) => {
+                stack.extend([right, left]);
+                Piece::Branch
+            }
+            View::Ctor(ctor, parts) if parts.is_empty() => Piece::Unit(ctor),
+            View::Ctor(_, parts) => {
+                stack.extend(parts.iter().rev());
+                Piece::Branch
+            }
+            View::Global(_) => {
+                let computed = compute(self, value, stack)?;
+                match self.view(computed) {
+                    View::Global(_) => Piece::Function,
+                    _ => self.piece(computed, stack)?,
+                }
+            }
+            View::Era => Piece::Era,
+            View::Closure { .. } | View::Partial { .. } | View::Constructor(_) | View::Selector(_) => Piece::Function,
+        })
+    }
+}
+
 /// Computes a part of the tree that is a definition without parameters. The rest of the tree may move meanwhile.
-fn compute(machine: &mut Machine, value: Value, rest: &mut [Value], place: Span) -> Result<Value, Diagnostic> {
+fn compute(machine: &mut Machine, value: Value, rest: &mut [Value]) -> Result<Value, Diagnostic> {
     let roots: Vec<_> = rest.iter().map(|&value| machine.keep(value)).collect();
     let computed = machine.force(value)?;
     for (value, root) in rest.iter_mut().zip(&roots) {
         *value = machine.value(root);
     }
-    match machine.view(computed) {
-        View::Global(_) => Err(not_a_pixel("a function", place)),
-        _ => Ok(computed),
-    }
+    Ok(computed)
 }
 
 fn colour(number: Num, place: Span) -> Result<Pixel, Diagnostic> {

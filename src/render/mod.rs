@@ -22,6 +22,7 @@ mod frame;
 mod leaves;
 mod output;
 mod shader;
+mod tree;
 mod watch;
 mod workers;
 

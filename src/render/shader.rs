@@ -1,19 +1,16 @@
 //! A file that makes pictures, and the renderer that has all cores make them.
 
-use super::branch::Branch;
 use super::contract::{self, Kind};
-use super::frame::{Frame, Pixel, Size};
-use super::leaves;
-use super::workers::{Motif, Painter, Workers};
+use super::frame::{Frame, Size};
+use super::tree::Tree;
+use super::workers::Workers;
 use crate::program::Program;
 use crate::report::Report;
+use crate::run::RunDevice;
 use girih_core::bend::Options;
 use girih_core::diag::{Code, Diagnostic, WarningLevels};
-use girih_core::num::Num;
 use girih_core::span::{Sources, Span};
-use girih_core::term::code::Code as Compiled;
-use girih_core::term::eval::{Limits, Machine, Value};
-use girih_core::term::{self, DefId};
+use girih_core::term;
 use std::num::NonZeroUsize;
 use std::path::Path;
 use std::sync::Arc;
@@ -45,11 +42,13 @@ pub struct RenderOptions {
     pub memory: u64,
     /// Raised from outside to stop.
     pub interrupt: Option<Arc<AtomicBool>>,
+    /// What runs the shader.
+    pub device: RunDevice,
 }
 
 impl Default for RenderOptions {
     fn default() -> RenderOptions {
-        RenderOptions { size: None, threads: None, memory: 4 << 30, interrupt: None }
+        RenderOptions { size: None, threads: None, memory: 4 << 30, interrupt: None, device: RunDevice::Auto }
     }
 }
 
@@ -111,9 +110,10 @@ impl Shader {
         let threads = options.threads.unwrap_or(cores);
         let memory = options.memory / threads.get() as u64;
         let start = || {
-            let program = contract::resized(&self.program, size).map_err(|diagnostic| vec![diagnostic])?;
-            let code = Compiled::for_roots(&program, &self.kind.roots())?;
-            let motif = Tree { code, kind: self.kind, size, memory, threads };
+            let mut program = contract::resized(&self.program, size).map_err(|diagnostic| vec![diagnostic])?;
+            // What a `main` does is of no interest to the picture.
+            program.entry = None;
+            let motif = Tree::new(&program, self.kind, size, &options.device, memory, threads)?;
             Workers::start(motif, size, threads, Box::new(on_done)).map_err(|error| {
                 let message = format!("the {threads} threads that paint cannot be started: {error}");
                 vec![Diagnostic::new(Code::Internal, Span::NONE, message)]
@@ -125,16 +125,6 @@ impl Shader {
             Kind::Tree { .. } => threads.get() + 1,
         };
         Ok(Renderer { workers, sources: self.sources.clone(), size, ahead, interrupt: options.interrupt.clone() })
-    }
-}
-
-impl Kind {
-    /// What is called from outside.
-    fn roots(self) -> Vec<DefId> {
-        match self {
-            Kind::Pixel { shader, frame } => vec![shader, frame],
-            Kind::Tree { render } => vec![render],
-        }
     }
 }
 
@@ -211,61 +201,6 @@ impl Renderer {
 
     fn reported(&self, result: Result<Frame, Diagnostic>) -> Result<Frame, Report> {
         result.map_err(|diagnostic| Report { sources: self.sources.clone(), diagnostics: vec![diagnostic] })
-    }
-}
-
-/// The tree of a shader's pictures.
-struct Tree {
-    code: Compiled,
-    kind: Kind,
-    size: Size,
-    memory: u64,
-    threads: NonZeroUsize,
-}
-
-impl Motif for Tree {
-    fn branches(&self) -> Vec<Branch> {
-        match self.kind {
-            Kind::Pixel { .. } => Branch::cover(self.size, handy_depth(self.size, self.threads)),
-            Kind::Tree { .. } => vec![Branch::whole(self.size)],
-        }
-    }
-
-    fn painter(&self, interrupt: &Arc<AtomicBool>) -> Box<dyn Painter> {
-        let limits = Limits { memory: self.memory, interrupt: Some(Arc::clone(interrupt)), ..Limits::default() };
-        Box::new(TreePainter { machine: Machine::new(&self.code, limits), kind: self.kind, size: self.size })
-    }
-}
-
-/// How deep the branches are that threads take: about sixteen for each thread, since some are harder than others, but not
-/// so many that handing them out takes longer than painting them.
-fn handy_depth(size: Size, threads: NonZeroUsize) -> u32 {
-    size.depth().saturating_sub(threads.get().ilog2() + 4).clamp(6, 16)
-}
-
-/// A machine that grows branches and reads their leaves.
-struct TreePainter {
-    machine: Machine,
-    kind: Kind,
-    size: Size,
-}
-
-impl Painter for TreePainter {
-    fn paint(&mut self, branch: Branch, time: f32, pixels: &mut Vec<Pixel>) -> Result<(), Diagnostic> {
-        let time = Value::from(Num::f24(time));
-        let depth = Value::from(Num::u24(branch.depth));
-        let machine = &mut self.machine;
-        let (made_by, tree) = match self.kind {
-            Kind::Pixel { shader, frame } => {
-                let function = machine.call(shader, &[])?;
-                let width = Value::from(Num::u24(self.size.width()));
-                let path = Value::from(Num::u24(branch.path));
-                (shader, machine.call(frame, &[depth, width, function, time, path])?)
-            }
-            Kind::Tree { render } => (render, machine.call(render, &[depth, time])?),
-        };
-        let place = machine.code().program().defs[made_by].span;
-        leaves::read(machine, tree, branch.pixels(self.size).len(), place, pixels)
     }
 }
 

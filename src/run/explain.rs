@@ -184,13 +184,12 @@ fn is_explained(code: ErrorCode) -> bool {
     .contains(&code)
 }
 
-/// The error as the evaluator tells it, if it finds the same one.
-pub(super) fn explain(
+/// The error as the evaluator tells it, if it finds the same one when it does the same `again`.
+pub(crate) fn explain(
     code: &Code,
-    entry: DefId,
     memory: u64,
-    log: VecDeque<Answer>,
     error: Diagnostic,
+    again: impl FnOnce(&mut Machine) -> Result<(), Diagnostic>,
 ) -> Diagnostic {
     if !is_explained(error.code) {
         return error;
@@ -205,10 +204,16 @@ pub(super) fn explain(
                 stop.store(true, Ordering::Relaxed);
             }
         });
-        let value = machine.call(entry, &[]).and_then(|value| machine.run_io(value, &mut Replay { log }));
-        let found = value.and_then(|value| readback::show(&mut machine, value)).err();
+        let found = again(&mut machine).err();
         drop(done);
         found
     });
     found.filter(|found| found.code == error.code).unwrap_or(error)
+}
+
+/// Runs a program again, with the answers that the host gave.
+pub(super) fn replay(machine: &mut Machine, entry: DefId, log: VecDeque<Answer>) -> Result<(), Diagnostic> {
+    let value = machine.call(entry, &[])?;
+    let value = machine.run_io(value, &mut Replay { log })?;
+    readback::show(machine, value).map(|_| ())
 }

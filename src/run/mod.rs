@@ -15,6 +15,7 @@ mod stats;
 use crate::report::Report;
 use crate::stack::on_big_stack;
 use explain::Recorder;
+pub(crate) use explain::explain;
 use girih_core::diag::{Code as ErrorCode, Diagnostic};
 use girih_core::direct::{self, lower::Direct};
 use girih_core::ir::tasks::Settings;
@@ -25,6 +26,7 @@ use girih_core::term::eval::{Limits, Machine};
 use girih_core::term::io::Host;
 use girih_core::term::readback;
 use girih_core::term::{DefId, Program};
+pub(crate) use runner::open;
 use std::num::NonZeroUsize;
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
@@ -200,7 +202,9 @@ impl Executable {
                 self.stats.work = Work::Compiled(runner.stats());
                 let log = recorder.log();
                 result.map_err(|error| match log {
-                    Some(log) => explain::explain(&self.code, self.entry, *memory, log, error),
+                    Some(log) => {
+                        explain(&self.code, *memory, error, |machine| explain::replay(machine, self.entry, log))
+                    }
                     None => error,
                 })
             }

@@ -7,7 +7,7 @@ use girih_core::ir::{Module, Verified};
 use girih_core::runtime::{Runner, TaskOptions};
 
 /// A runner and what it is.
-pub(super) struct Opened {
+pub(crate) struct Opened {
     pub runner: Box<dyn Runner + Send>,
     /// The device's name on the command line.
     pub name: &'static str,
@@ -16,11 +16,7 @@ pub(super) struct Opened {
 }
 
 /// Makes a runner for a module.
-pub(super) fn open(
-    device: &RunDevice,
-    module: &Verified<Module>,
-    options: &TaskOptions,
-) -> Result<Opened, Diagnostic> {
+pub(crate) fn open(device: &RunDevice, module: &Verified<Module>, options: &TaskOptions) -> Result<Opened, Diagnostic> {
     match device {
         RunDevice::Auto | RunDevice::Cpu => {
             let runner = girih_cpu::tasks::open(module, options)?;

@@ -17,8 +17,6 @@ pub(super) type FreeList = u32;
 /// What a thread's code works on.
 #[repr(C)]
 pub(super) struct Context {
-    /// The address that added to a cell's word gives its header's.
-    pub base: *mut u8,
     /// Below this address the stack is used up; the highest address if there is something to look at.
     pub limit: AtomicUsize,
     /// Not 0 if another thread has nothing to do.
@@ -76,7 +74,6 @@ pub(super) struct Computing {
     pub global: u32,
 }
 
-pub(super) const BASE: i32 = offset_of!(Context, base) as i32;
 pub(super) const LIMIT: i32 = offset_of!(Context, limit) as i32;
 pub(super) const HUNGRY: i32 = offset_of!(Context, hungry) as i32;
 pub(super) const LEVEL: i32 = offset_of!(Context, level) as i32;
@@ -93,9 +90,14 @@ pub(super) const fn free(units: u32) -> i32 {
     offset_of!(Context, free) as i32 + 4 * units as i32
 }
 
+/// What two threads do not write to without disturbing each other.
+#[repr(C, align(128))]
+#[derive(Clone, Copy)]
+struct Line([u64; 16]);
+
 /// A context and its memory.
 pub(super) struct Owned {
-    words: Box<[u64]>,
+    lines: Box<[Line]>,
     /// The context points to it.
     _shared: Arc<Shared>,
 }
@@ -103,13 +105,12 @@ pub(super) struct Owned {
 impl Owned {
     /// A context whose stack is not there yet.
     #[allow(unsafe_code)]
-    pub fn new(shared: Arc<Shared>, base: *mut u8, number: usize, deque: *mut *mut Record) -> Owned {
+    pub fn new(shared: Arc<Shared>, number: usize, deque: *mut *mut Record) -> Owned {
         let lists = shared.heap.most_units() as usize + 1;
         let bytes = size_of::<Context>() + lists * size_of::<FreeList>();
-        let mut words = vec![0u64; bytes.div_ceil(8)].into_boxed_slice();
-        let context = words.as_mut_ptr().cast::<Context>();
+        let mut lines = vec![Line([0; 16]); bytes.div_ceil(size_of::<Line>())].into_boxed_slice();
+        let context = lines.as_mut_ptr().cast::<Context>();
         let fresh = Context {
-            base,
             limit: AtomicUsize::new(usize::MAX),
             hungry: AtomicU32::new(0),
             level: 0,
@@ -125,17 +126,17 @@ impl Owned {
             number,
             free: [],
         };
-        // SAFETY: the words are large enough for a context with its lists behind it, and aligned for it.
+        // SAFETY: the lines are large enough for a context with its lists behind it, and aligned for it.
         unsafe {
             context.write(fresh);
             let free = context.byte_add(offset_of!(Context, free)).cast::<FreeList>();
             (0..lists).for_each(|i| free.add(i).write(NULL_HOLE));
         }
-        Owned { words, _shared: shared }
+        Owned { lines, _shared: shared }
     }
 
     /// Where it lies; it stays there.
     pub fn get(&self) -> *mut Context {
-        self.words.as_ptr().cast_mut().cast()
+        self.lines.as_ptr().cast_mut().cast()
     }
 }

@@ -7,12 +7,12 @@
 //! Invariant: a hole has the count 1 and the layout that it had as a cell.
 
 use super::context::{Context, FreeList};
+use super::reserved::Reserved;
 use girih_core::diag::{Code, Diagnostic};
 use girih_core::idx::IndexVec;
-use girih_core::ir::heap::{CELL, Layout, LayoutId, NULL_HOLE, tag};
 use girih_core::ir::Type;
+use girih_core::ir::heap::{CELL, Layout, LayoutId, NULL_HOLE, tag};
 use girih_core::span::Span;
-use memmap2::{MmapOptions, MmapRaw};
 use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
 
 /// Bytes of a unit.
@@ -42,7 +42,7 @@ pub(super) struct Shape {
 
 /// The memory of all cells.
 pub(super) struct Heap {
-    memory: MmapRaw,
+    memory: Reserved,
     /// Units that may be used.
     limit: u64,
     /// Units that have been.
@@ -65,7 +65,7 @@ impl Heap {
     pub fn new(layouts: &IndexVec<LayoutId, Layout>, bytes: u64, fail_each: Option<u64>) -> Result<Heap, Diagnostic> {
         let limit = (bytes / UNIT).min(MOST_UNITS - 1);
         let length = ((limit + 1) * UNIT) as usize;
-        let memory = MmapOptions::new().len(length).no_reserve_swap().map_anon().map_err(|error| {
+        let memory = Reserved::low(length).map_err(|error| {
             let message = format!("the system reserves no {} MiB for cells: {error}", length >> 20);
             Diagnostic::new(Code::OutOfMemory, Span::NONE, message).hint("allow less with `--memory`")
         })?;
@@ -75,7 +75,7 @@ impl Heap {
             fields: layout.fields.len() as u32,
         };
         Ok(Heap {
-            memory: memory.into(),
+            memory,
             limit,
             used: AtomicU64::new(0),
             shapes: layouts.iter().map(shape).collect(),
@@ -87,7 +87,7 @@ impl Heap {
 
     /// The address that added to a cell's word gives its header's. Unit 0 is nobody's.
     pub fn base(&self) -> *mut u8 {
-        self.memory.as_mut_ptr().wrapping_sub(CELL as usize)
+        self.memory.start().wrapping_sub(CELL as usize)
     }
     /// Units of the largest cell.
     pub fn most_units(&self) -> u32 {
@@ -133,11 +133,10 @@ impl<'a> Cells<'a> {
     /// The cells as the thread of a context has them.
     ///
     /// # Safety
-    /// The context is that of the calling thread and has this heap's lists.
+    /// The context is alive, that of the calling thread, and has this heap's lists.
     pub unsafe fn new(heap: &'a Heap, context: *mut Context) -> Cells<'a> {
         let free = context.wrapping_byte_add(super::context::free(0) as usize).cast();
-        // SAFETY: the context is alive.
-        Cells { heap, base: unsafe { (*context).base }, free }
+        Cells { heap, base: heap.base(), free }
     }
 
     fn at(&self, word: u32, offset: i32) -> *mut u32 {

@@ -5,6 +5,7 @@
 //! | [`code`] | functions of the IR as Cranelift's |
 //! | [`context`] | what code and runtime share: one for each thread |
 //! | [`heap`] | cells in one reserved range of addresses |
+//! | [`reserved`] | ranges of addresses |
 //! | [`forks`] | forked calls: kept by who forks them until somebody is hungry |
 //! | [`helpers`] | functions of the runtime that code calls |
 //! | [`worker`] | a thread's own large stack, and leaving it |
@@ -19,6 +20,7 @@ mod context;
 mod forks;
 mod heap;
 mod helpers;
+mod reserved;
 mod runner;
 mod shared;
 #[cfg(test)]

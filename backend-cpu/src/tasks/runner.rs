@@ -4,8 +4,9 @@
 
 use super::code::{self, Code, Variant};
 use super::context::{Context, Counts, Owned};
-use super::forks::{self, Hunger, Record};
+use super::forks::{self, Hunger};
 use super::heap::{Cells, Heap};
+use super::reserved::Reserved;
 use super::shared::{Handle, Shared};
 use super::worker::Stack;
 use crate::host;
@@ -14,7 +15,6 @@ use girih_core::ir::heap::{CELL, LayoutId, tag};
 use girih_core::ir::{FunctionId, Module, Verified};
 use girih_core::runtime::{Fault, Runner, TaskOptions, TaskStats};
 use girih_core::span::Span;
-use memmap2::{MmapOptions, MmapRaw};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread::JoinHandle;
@@ -54,7 +54,7 @@ struct Worker {
     context: Arc<Owned>,
     stack: Stack,
     /// Its list of forked calls.
-    _deque: MmapRaw,
+    _deque: Reserved,
 }
 
 // SAFETY: contexts are used by one thread at a time; the list of forked calls is empty when a worker changes its thread.
@@ -71,13 +71,11 @@ impl Worker {
     fn new(shared: &Arc<Shared>, number: usize) -> Result<Worker, Diagnostic> {
         let stack = Stack::new(shared.stack)?;
         let bytes = (shared.stack / LEAST_FRAME * 8 + 4096) as usize;
-        let deque = MmapOptions::new().len(bytes).no_reserve_swap().map_anon().map_err(|error| {
+        let deque = Reserved::anywhere(bytes).map_err(|error| {
             let message = format!("the system reserves no {} MiB for forked calls: {error}", bytes >> 20);
             Diagnostic::new(Error::OutOfMemory, Span::NONE, message).hint("allow less with `--memory`")
         })?;
-        let deque = MmapRaw::from(deque);
-        let list: *mut *mut Record = deque.as_mut_ptr().cast();
-        let context = Arc::new(Owned::new(shared.clone(), shared.heap.base(), number, list));
+        let context = Arc::new(Owned::new(shared.clone(), number, deque.start().cast()));
         Ok(Worker { context, stack, _deque: deque })
     }
 }
@@ -95,10 +93,10 @@ pub fn open(module: &Verified<Module>, options: &TaskOptions) -> Result<Tasks, D
         count: options.count,
         careful: options.fail_each.is_some(),
     };
-    let code = code::compile(module, variant, host::isa(host::Use::Tasks)?)?;
-    let compiled = begun.elapsed();
     let mut heap = Heap::new(&module.layouts, options.memory, options.fail_each)?;
     heap.parallel = variant.parallel;
+    let code = code::compile(module, variant, &heap, host::isa(host::Use::Tasks)?)?;
+    let compiled = begun.elapsed();
     let globals = module.globals.len();
     let shared = Arc::new(Shared::new(heap, globals, options.stack, options.interrupt.clone()));
     let mut workers = (0..threads).map(|number| Worker::new(&shared, number)).collect::<Result<Vec<_>, _>>()?;
@@ -269,7 +267,8 @@ impl Runner for Tasks {
                 free.push(unsafe { Cells::new(&self.shared.heap, context.get()).free_cells() });
             }
         }
-        let free_units: u64 = free.iter().flat_map(|list| (0..).zip(list)).map(|(units, count): (u64, &u64)| units * count).sum();
+        let free_units: u64 =
+            free.iter().flat_map(|list| (0..).zip(list)).map(|(units, count): (u64, &u64)| units * count).sum();
         let used = self.shared.heap.used();
         TaskStats {
             allocated: total.allocated,

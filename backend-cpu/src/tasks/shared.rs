@@ -7,8 +7,8 @@ use girih_core::ir::heap::NULL_HOLE;
 use girih_core::runtime::Fault;
 use std::collections::VecDeque;
 use std::sync::atomic::{AtomicBool, AtomicU32, AtomicUsize, Ordering};
-use std::time::Duration;
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, OnceLock, PoisonError};
+use std::time::Duration;
 
 /// The queue of tasks.
 #[derive(Default)]

@@ -21,7 +21,7 @@ Examples:
   girih emit add.gir --as ir                    kernels, formatted
   girih emit add.gir --as kernel --caps web     what is left when they are lowered for WebGPU's defaults
   girih emit add.gir --as ptx --caps sm_80      the text for a CUDA card
-  girih emit add.gir --as clif                  the text that native code is made from
+  girih emit sort.bend --as clif                the text that native code is made from; also of kernels
   girih emit add.gir --as wgsl                  the text for browsers; also spirv, spirv-text, msl, hlsl";
 
 /// Options of the verb.
@@ -56,13 +56,13 @@ enum Form {
     Ast,
     /// The lambda core of the whole program, after type checking
     Term,
-    /// Kernels (.gir), parsed, verified and printed
+    /// Functions of the intermediate representation: those that a program is compiled to, or kernels (.gir)
     Ir,
     /// Kernels, lowered for a device's capabilities (`--caps`)
     Kernel,
     /// Kernels as text for the CUDA driver
     Ptx,
-    /// Kernels as Cranelift's text, from which native code is made
+    /// Cranelift's text, from which native code is made: of a program, or of kernels
     Clif,
     /// Kernels in WebGPU's language
     Wgsl,
@@ -100,7 +100,7 @@ impl Emit {
         let is_kernels = self.file.extension().is_some_and(|e| e == "gir");
         let emitted = match (self.form.of_kernels(), is_kernels) {
             (Some(form), true) => self.kernels(form),
-            (None | Some(KernelForm::Ir), false) => self.program(),
+            (None | Some(KernelForm::Ir | KernelForm::Clif), false) => self.program(),
             (Some(_), false) => {
                 return console.fail(Code::BadArguments, "this form is for kernels, files that end in `.gir`", None);
             }
@@ -122,6 +122,7 @@ impl Emit {
         let text = match self.form {
             Form::Ast => program.syntax(),
             Form::Ir => program.ir(),
+            Form::Clif => program.clif(),
             Form::Term
             | Form::Kernel
             | Form::Ptx
@@ -129,8 +130,7 @@ impl Emit {
             | Form::Spirv
             | Form::SpirvText
             | Form::Msl
-            | Form::Hlsl
-            | Form::Clif => program.core(),
+            | Form::Hlsl => program.core(),
         };
         text.map(String::into_bytes)
     }

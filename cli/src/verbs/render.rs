@@ -5,7 +5,7 @@ use crate::exit::Exit;
 use crate::interrupt::{self, Interrupt};
 use crate::{device, memory};
 use clap::Args;
-use girih::Report;
+use girih::{Report, RunDevice};
 use girih::render::{Output, RenderOptions, Shader, Size, times};
 use indicatif::{ProgressBar, ProgressStyle};
 use serde_json::json;
@@ -53,7 +53,7 @@ pub struct Render {
     /// Stop after this many seconds
     #[arg(long, value_name = "SECONDS", value_parser = interrupt::seconds)]
     timeout: Option<Duration>,
-    /// Where to run it: auto, cpu
+    /// Where to run it: auto; cpu, native code on all cores; evaluator, which says what programs mean
     #[arg(long, value_name = "DEVICE", default_value = "auto", value_parser = device::parse)]
     device: device::Device,
 }
@@ -74,11 +74,12 @@ fn rate(text: &str) -> Result<f32, String> {
 impl Render {
     /// Draws the frames.
     pub fn run(&self, console: &Console) -> Exit {
-        if let Err(exit) = self.device.check(console) {
-            return exit;
-        }
+        let device = match self.device.for_programs(console) {
+            Ok(device) => device,
+            Err(exit) => return exit,
+        };
         let interrupt = Interrupt::new(self.timeout, console);
-        match self.draw(&interrupt, console) {
+        match self.draw(device, &interrupt, console) {
             Ok(()) => Exit::Ok,
             Err(report) => {
                 console.report(&report);
@@ -87,7 +88,7 @@ impl Render {
         }
     }
 
-    fn draw(&self, interrupt: &Interrupt, console: &Console) -> Result<(), Report> {
+    fn draw(&self, device: RunDevice, interrupt: &Interrupt, console: &Console) -> Result<(), Report> {
         let shader = Shader::open(&self.file)?;
         console.report(shader.warnings());
         let mut renderer = shader.renderer(&RenderOptions {
@@ -95,6 +96,7 @@ impl Render {
             threads: self.threads,
             memory: self.memory.unwrap_or_else(memory::default_limit),
             interrupt: Some(interrupt.flag()),
+            device,
         })?;
         let path = self.output.clone().unwrap_or_else(|| default_output(&self.file));
         let animated = path.extension().is_some_and(|e| e.eq_ignore_ascii_case("gif"));

@@ -3,7 +3,7 @@
 //! A value that is read is only looked at: its cell belongs to the call that is being performed, or to a global. A value that is
 //! made is owned, until it becomes a part of another one or is given to the program.
 
-use super::lower::Direct;
+use super::lower::{Called, Direct};
 use super::lower::represent::Repr;
 use super::lower::words::{self, Immediate, tag};
 use super::run::diagnostic;
@@ -14,7 +14,7 @@ use crate::num::{Num, NumKind};
 use crate::runtime::{Fault, Runner};
 use crate::span::Span;
 use crate::term::io::{Data, Seen};
-use crate::term::{CtorId, Known, Program};
+use crate::term::{CtorId, DefId, Known, Program};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
@@ -39,7 +39,85 @@ pub enum Datum {
     Number(Num),
 }
 
+/// What the host gives to a function that it calls.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum Argument {
+    /// A number of 24 bits.
+    Number(Num),
+    /// A definition as a value.
+    Definition(DefId),
+}
+
+/// What a value of a tree is.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum Piece {
+    /// A number.
+    Number(Num),
+    /// A pair, or a constructor with fields.
+    Branch,
+    /// A constructor without fields.
+    Unit(CtorId),
+    /// `*`.
+    Era,
+    /// A function.
+    Function,
+}
+
 impl Words<'_> {
+    /// Calls a root with as many arguments as it was compiled for. The result is owned, and computed.
+    ///
+    /// # Errors
+    /// If the program fails, needs too much memory, or is interrupted.
+    pub fn call_root(&mut self, root: &Called, arguments: &[Argument]) -> Result<Datum, Diagnostic> {
+        let applied = root.applied.map(Argument::Definition);
+        let given = applied.iter().chain(arguments).zip(&root.params);
+        let words = given.map(|(argument, repr)| argument.word(*repr)).collect::<Result<Vec<u32>, _>>()?;
+        let result = self.call(root.function, &words)?;
+        match root.result {
+            Repr::Number(kind) => Ok(Datum::Number(unboxed(kind, result))),
+            Repr::Term if words::is_reason(result) => Err(no_function()),
+            Repr::Term => self.call(self.direct.force, &[result]).map(Datum::Word),
+        }
+    }
+
+    /// Gives back what a root gave.
+    pub fn give_back(&mut self, value: Datum) {
+        if let Datum::Word(word) = value {
+            self.runner.drop(word);
+        }
+    }
+
+    /// What a value is, one level deep. If it has parts, they are pushed onto a stack, the first one last.
+    ///
+    /// # Errors
+    /// If it has to be computed and that fails.
+    pub fn piece(&mut self, value: Datum, stack: &mut Vec<Datum>) -> Result<Piece, Diagnostic> {
+        let word = match value {
+            Datum::Number(number) => return Ok(Piece::Number(number)),
+            Datum::Word(word) => self.computed(word)?,
+        };
+        if let Some(number) = immediate_number(word) {
+            return Ok(Piece::Number(number));
+        }
+        match self.immediate(word) {
+            Some(Immediate::Era) => return Ok(Piece::Era),
+            Some(Immediate::Unit(ctor)) => return Ok(Piece::Unit(ctor)),
+            Some(
+                Immediate::Make(_) | Immediate::Definition(_) | Immediate::Lambda(_) | Immediate::Select(_),
+            ) => return Ok(Piece::Function),
+            None => {}
+        }
+        let meaning = self.meaning(word).ok_or_else(broken)?;
+        Ok(match meaning {
+            Meaning::Boxed(kind) => Piece::Number(unboxed(*kind, self.runner.field(word, 0))),
+            Meaning::Shape { what: What::Pair | What::Ctor(_), fields, .. } => {
+                stack.extend((0..fields.len()).rev().map(|position| self.field(meaning, word, position)));
+                Piece::Branch
+            }
+            Meaning::Shape { what: What::Closure(_) | What::Partial(..), .. } => Piece::Function,
+        })
+    }
+
     /// Calls a function that takes and gives words.
     pub(super) fn call(&mut self, function: crate::ir::FunctionId, words: &[u32]) -> Result<u32, Diagnostic> {
         let results = self.runner.call(function, words).map_err(|fault| self.failed(&fault))?;
@@ -108,6 +186,27 @@ impl Words<'_> {
         }
         Ok(Datum::Word(chain))
     }
+}
+
+impl Argument {
+    /// As a parameter is passed.
+    fn word(self, repr: Repr) -> Result<u32, Diagnostic> {
+        match (self, repr) {
+            (Argument::Number(number), Repr::Term) => Ok(small(number)),
+            (Argument::Number(number), Repr::Number(kind)) if number.kind() == kind => Ok(match number {
+                Num::U24(value) | Num::U32(value) => value,
+                Num::I24(value) | Num::I32(value) => value as u32,
+                Num::F24(value) | Num::F32(value) => value.to_bits(),
+            }),
+            (Argument::Definition(def), Repr::Term) => Ok(Immediate::Definition(def).word()),
+            (Argument::Number(_) | Argument::Definition(_), Repr::Number(_)) => Err(broken()),
+        }
+    }
+}
+
+fn no_function() -> Diagnostic {
+    Diagnostic::new(Code::NotAFunction, Span::NONE, "what is called is not a function")
+        .hint("check how many arguments the function takes")
 }
 
 /// The word of a number of 24 bits; all that the host makes are of such kinds.

@@ -23,8 +23,17 @@ use lower::Direct;
 /// # Errors
 /// If there is no entry, or it reaches something that only nets can run.
 pub fn compile(code: &Code) -> Result<Direct, Vec<Diagnostic>> {
-    let program = code.program();
-    let roots: Vec<Root> = program.entry.iter().map(|def| Root { def: *def, arguments: vec![] }).collect();
-    let flow = flow_with(program, &roots, Precision::default());
-    lower::lower(program, &flow)
+    let entry = code.program().entry.iter();
+    let roots: Vec<Root> = entry.map(|def| Root { def: *def, arguments: vec![] }).collect();
+    compile_for(code, &roots)
+}
+
+/// Compiles what these roots need, so that the host can [call](data::Words::call_root) each of them. The code is compiled for all of
+/// them, and for the entry of its program, if that has one.
+///
+/// # Errors
+/// If one reaches something that only nets can run.
+pub fn compile_for(code: &Code, roots: &[Root]) -> Result<Direct, Vec<Diagnostic>> {
+    let flow = flow_with(code.program(), roots, Precision::default());
+    lower::lower(code.program(), &flow, roots)
 }

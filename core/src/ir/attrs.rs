@@ -160,4 +160,6 @@ pub struct ParamAttrs {
     pub readonly: bool,
     /// A buffer of which no byte is reached through another parameter.
     pub noalias: bool,
+    /// A term that the function only looks at: it stays with who calls, for as long as the call takes.
+    pub borrowed: bool,
 }

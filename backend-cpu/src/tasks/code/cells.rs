@@ -1,7 +1,7 @@
 //! Cells and words. What is frequent stands in the code: taking a free cell, the count of a cell with one owner. The rest is the
 //! runtime's.
 
-use super::form::{Writer, base, branch_away, cold_block, context, count, help, of_context};
+use super::form::{Writer, branch_away, cold_block, context, count, help, of_context};
 use super::{Helper, Result};
 use crate::kernels::refused;
 use crate::tasks::{context as at, heap};
@@ -94,9 +94,8 @@ fn may_be_cell(t: &Writer<'_, '_>, word: ValueId) -> bool {
 
 /// The address of a cell's header.
 fn address(t: &mut Writer<'_, '_>, word: Value) -> Value {
-    let base = base(t);
     let offset = t.b.ins().uextend(types::I64, word);
-    t.b.ins().iadd(base, offset)
+    t.b.ins().iadd_imm(offset, t.form.plan.base)
 }
 
 /// A field of a cell.
@@ -195,7 +194,7 @@ fn open(t: &mut Writer<'_, '_>, inst: &Inst) -> Result<()> {
         t.b.ins().load(types::I32, of_cells(), cell, 0)
     };
     let is_shared = t.b.ins().icmp_imm(IntCC::NotEqual, owners, 1);
-    let (shared, on) = (t.b.create_block(), t.b.create_block());
+    let (shared, on) = (cold_block(t), t.b.create_block());
     let result = t.b.append_block_param(on, types::I32);
     branch_away(t, is_shared, shared);
     let none = t.b.ins().iconst(types::I32, i64::from(NULL_HOLE));

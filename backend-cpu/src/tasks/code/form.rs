@@ -28,8 +28,6 @@ pub(super) struct TaskForm<'a> {
     room: usize,
     /// Forked calls that are not joined yet.
     pub(super) forked: Vec<tasks::Forked>,
-    /// The address that cells are counted from, and in which block it is known.
-    base: Option<(Block, Value)>,
 }
 
 /// A function on its way.
@@ -64,7 +62,7 @@ pub(super) fn write(
     b.switch_to_block(head);
     let params = b.block_params(head).to_vec();
     let room = if version == Version::Closed { plan.inlining.room(id) } else { 0 };
-    let form = TaskForm { plan, version, stack: vec![id], exits: vec![], head, room, forked: vec![], base: None };
+    let form = TaskForm { plan, version, stack: vec![id], exits: vec![], head, room, forked: vec![] };
     let none = Callees::default();
     let mut t = Translator::new(b, function, target, &none, form);
     function.params.iter().zip(&params).for_each(|(param, value)| t.set(*param, *value));
@@ -85,20 +83,6 @@ pub(super) fn context(t: &mut Writer<'_, '_>) -> Value {
     t.b.ins().get_pinned_reg(types::I64)
 }
 
-/// The address that added to a cell's word gives its header's.
-pub(super) fn base(t: &mut Writer<'_, '_>) -> Value {
-    let here = t.b.current_block();
-    match t.form.base {
-        Some((block, value)) if Some(block) == here => value,
-        _elsewhere => {
-            let context = context(t);
-            let value = t.b.ins().load(types::I64, of_context(), context, context::BASE);
-            t.form.base = here.map(|here| (here, value));
-            value
-        }
-    }
-}
-
 /// Adds one to a count.
 pub(super) fn count(t: &mut Writer<'_, '_>, at: i32) {
     let context = context(t);
@@ -113,7 +97,6 @@ pub(super) fn help(t: &mut Writer<'_, '_>, helper: Helper, given: &[Value]) -> O
     let mut all = vec![context(t)];
     all.extend(given);
     let call = t.b.ins().call(callee, &all);
-    t.form.base = None;
     t.b.inst_results(call).first().copied()
 }
 
@@ -128,11 +111,7 @@ pub(super) fn cold_block(t: &mut Writer<'_, '_>) -> Block {
 pub(super) fn branch_away(t: &mut Writer<'_, '_>, condition: Value, away: Block) {
     let on = t.b.create_block();
     t.b.ins().brif(condition, away, &[], on, &[]);
-    let base = t.form.base.take();
-    let before = t.b.current_block();
     t.b.switch_to_block(on);
-    // What is known before a block with one predecessor is known in it.
-    t.form.base = base.filter(|(block, _)| Some(*block) == before).map(|(_, value)| (on, value));
 }
 
 /// Looks whether there is stack left, whether the run is to end, and whether another thread has nothing to do: then the other version of
@@ -161,7 +140,6 @@ fn check(t: &mut Writer<'_, '_>, other: Option<(FuncId, &[Value])>) -> Result<()
         }
     }
     t.b.switch_to_block(on);
-    t.form.base = None;
     Ok(())
 }
 
@@ -170,7 +148,6 @@ fn trap_if(t: &mut Writer<'_, '_>, inst: &Inst) -> Result<()> {
     let away = cold_block(t);
     branch_away(t, condition, away);
     let on = t.b.current_block();
-    let base = t.form.base.take();
     t.b.switch_to_block(away);
     let code = t.b.ins().iconst(types::I32, i64::from(inst.code()));
     help(t, Helper::Trap, &[code]);
@@ -178,7 +155,6 @@ fn trap_if(t: &mut Writer<'_, '_>, inst: &Inst) -> Result<()> {
     if let Some(on) = on {
         t.b.switch_to_block(on);
     }
-    t.form.base = base;
     Ok(())
 }
 
@@ -207,7 +183,6 @@ pub(super) fn declared(t: &Writer<'_, '_>, inst: &Inst, id: FunctionId) -> Resul
 pub(super) fn call(t: &mut Writer<'_, '_>, callee: FuncId, given: &[Value]) -> Vec<Value> {
     let callee = t.module.declare_func_in_func(callee, t.b.func);
     let call = t.b.ins().call(callee, given);
-    t.form.base = None;
     t.b.inst_results(call).to_vec()
 }
 

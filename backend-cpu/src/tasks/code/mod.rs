@@ -16,6 +16,7 @@ mod form;
 mod inline;
 mod tasks;
 
+use super::heap::Heap;
 use super::helpers::Helper;
 use crate::caps::caps;
 use crate::host;
@@ -27,8 +28,8 @@ use cranelift_codegen::isa::{CallConv, OwnedTargetIsa};
 use cranelift_frontend::FunctionBuilderContext;
 use cranelift_jit::{ArenaMemoryProvider, JITBuilder, JITModule};
 use cranelift_module::{FuncId, Module as Target, default_libcall_names};
-use girih_core::ir::{Function, FunctionId, Module, Op, Type};
 use girih_core::idx::IndexVec;
+use girih_core::ir::{Function, FunctionId, Module, Op, Type};
 use girih_core::lower::legalise;
 use girih_core::span::Span;
 use inline::Inlining;
@@ -105,6 +106,8 @@ type Versions = IndexVec<FunctionId, Option<Declared>>;
 struct Plan<'a> {
     module: &'a Module,
     variant: Variant,
+    /// The address that added to a cell's word gives its header's.
+    base: i64,
     helpers: BTreeMap<Helper, FuncId>,
     /// How functions are called by tasks.
     tasks: BTreeMap<FunctionId, FuncId>,
@@ -124,7 +127,8 @@ fn is_possible(function: &Function) -> bool {
 fn signature(function: &Function) -> Result<Signature> {
     // The one convention with calls that take no stack.
     let mut signature = Signature::new(CallConv::Tail);
-    let machine = |ty| machine_type(ty).map(AbiParam::new).ok_or_else(|| refused(function.span, "a type of its signature"));
+    let machine =
+        |ty| machine_type(ty).map(AbiParam::new).ok_or_else(|| refused(function.span, "a type of its signature"));
     for param in &function.params {
         signature.params.push(machine(function.ty(*param))?);
     }
@@ -152,11 +156,11 @@ fn legal(module: &Module, isa: &OwnedTargetIsa) -> Result<Module> {
 }
 
 /// Compiles all functions in task form.
-pub(super) fn compile(module: &Module, variant: Variant, isa: OwnedTargetIsa) -> Result<Code> {
+pub(super) fn compile(module: &Module, variant: Variant, heap: &Heap, isa: OwnedTargetIsa) -> Result<Code> {
     let module = legal(module, &isa)?;
     let target = ManuallyDrop::new(fresh(isa)?);
     let mut code = Code { target, module: Module::default(), versions: Versions::default(), entries: BTreeMap::new() };
-    code.versions = write(&module, variant, &mut *code.target, None)?;
+    code.versions = write(&module, variant, heap.base().addr() as i64, &mut *code.target, None)?;
     code.module = module;
     code.finalize()?;
     Ok(code)
@@ -169,7 +173,7 @@ pub(super) fn text(module: &Module, isa: OwnedTargetIsa) -> Result<String> {
     let target = ManuallyDrop::new(fresh(isa)?);
     let mut code = Code { target, module: Module::default(), versions: Versions::default(), entries: BTreeMap::new() };
     let mut text = String::new();
-    write(&module, variant, &mut *code.target, Some(&mut text))?;
+    write(&module, variant, 0, &mut *code.target, Some(&mut text))?;
     Ok(text)
 }
 
@@ -213,7 +217,13 @@ fn define(target: &mut dyn Target, function: &Function, id: FuncId, context: &mu
 }
 
 /// Defines all functions in task form; gives their declarations.
-fn write(module: &Module, variant: Variant, target: &mut dyn Target, mut text: Option<&mut String>) -> Result<Versions> {
+fn write(
+    module: &Module,
+    variant: Variant,
+    base: i64,
+    target: &mut dyn Target,
+    mut text: Option<&mut String>,
+) -> Result<Versions> {
     let inlining = Inlining::of(module);
     let versions = declare(module, target, |id| variant.parallel && inlining.reaches_fork(id))?;
     let forked = if variant.parallel { inline::forked(module) } else { vec![] };
@@ -223,7 +233,7 @@ fn write(module: &Module, variant: Variant, target: &mut dyn Target, mut text: O
     }
     let helpers = Helper::ALL.into_iter().map(|helper| Ok((helper, entry::import(target, helper)?)));
     let helpers = helpers.collect::<Result<BTreeMap<_, _>>>()?;
-    let plan = Plan { module, variant, helpers, tasks, versions, inlining };
+    let plan = Plan { module, variant, base, helpers, tasks, versions, inlining };
     let mut context = target.make_context();
     let mut builder = FunctionBuilderContext::new();
     for (id, function) in module.functions.iter_enumerated() {

@@ -4,16 +4,15 @@
 //! else has it. Within many forked calls that are larger it is not worth it: the call is made at once, in the closed version, in which
 //! forked calls are calls.
 
-use super::form::{
-    Writer, branch_away, call, cold_block, context, count, declared, help, invoke, machine, of_context,
-};
+use super::form::{Writer, branch_away, call, cold_block, context, count, declared, help, invoke, machine, of_context};
 use super::{Helper, Result, Version, cells};
 use crate::kernels::refused;
 use crate::tasks::{context as at, forks};
 use crate::translate::{arguments, machine_type, not_legal};
 use cranelift_codegen::ir::condcodes::IntCC;
 use cranelift_codegen::ir::{
-    AliasRegion, BlockArg, InstBuilder, MemFlags, StackSlot, StackSlotData, StackSlotKind, Type as Machine, Value, types,
+    AliasRegion, BlockArg, InstBuilder, MemFlags, StackSlot, StackSlotData, StackSlotKind, Type as Machine, Value,
+    types,
 };
 use cranelift_module::FuncId;
 use girih_core::ir::heap::NULL_HOLE;

@@ -8,7 +8,15 @@ use super::writer::{Goal, Writer};
 use super::{Unit, words};
 use crate::ir::{FunctionId, Op, Scalar, Type, ValueId};
 use crate::span::Span;
-use crate::term::{DefId, Term, TermKind};
+use crate::term::{DefId, LocalId, Term, TermKind};
+
+/// Arguments, ready for a call.
+pub(super) struct Passed {
+    pub(super) unit: Unit,
+    pub(super) values: Vec<ValueId>,
+    /// Words that are lent, and dropped when the call has ended.
+    pub(super) kept: Vec<ValueId>,
+}
 
 impl<'p> Writer<'_, 'p> {
     /// A definition as a value.
@@ -35,11 +43,58 @@ impl<'p> Writer<'_, 'p> {
         all.then(|| Unit::Definition(self.called(term, def)))
     }
 
-    /// Arguments as a unit takes them.
-    pub(super) fn arguments(&mut self, unit: Unit, args: &'p [Term]) -> Vec<ValueId> {
-        let reprs = self.all.param_reprs(unit);
-        let values = self.values(&args.iter().collect::<Vec<_>>());
-        values.into_iter().zip(reprs).map(|(value, repr)| self.hold(value, repr)).collect()
+    /// Arguments of a definition as it takes them. A variable that lives on, or is borrowed itself, is lent to a parameter that the definition
+    /// only reads. Other calls can run at the same time as one that is forked, and use the variable up: then an ownership is kept back.
+    pub(super) fn arguments(&mut self, callee: Instance, args: &'p [Term], goal: Goal, forked: bool) -> Passed {
+        let reprs = self.all.param_reprs(Unit::Definition(callee));
+        let (mut kept, mut which) = (vec![], 0);
+        let mut lent: Vec<Option<(LocalId, Option<ValueId>)>> = vec![None; args.len()];
+        for (i, arg) in args.iter().enumerate().take(32) {
+            let TermKind::Local(local) = arg.kind else { continue };
+            if reprs[i] != Repr::Term || self.borrow(local).repr != Repr::Term || !self.all.borrows.contains(&(callee, i)) {
+                continue;
+            }
+            if self.is_lent(local) {
+                lent[i] = Some((local, None));
+            } else if !self.liveness.is_last(arg) && goal != Goal::Result {
+                let mine = (forked || args[i + 1..].iter().any(|arg| super::forks::uses(arg, &[local]))).then(|| {
+                    let (rest, mine) = self.b.share(self.borrow(local).id);
+                    self.rebind(local, Held { id: rest, repr: Repr::Term });
+                    kept.push(mine);
+                    mine
+                });
+                lent[i] = Some((local, mine));
+            }
+            which |= u32::from(lent[i].is_some()) << i;
+        }
+        let owned: Vec<&'p Term> = args.iter().zip(&lent).filter(|(_, lent)| lent.is_none()).map(|(arg, _)| arg).collect();
+        let mut owned = self.values(&owned).into_iter();
+        let mut values = vec![];
+        for (lent, repr) in lent.into_iter().zip(reprs) {
+            values.push(match (lent, owned.len()) {
+                (Some((local, mine)), _) => mine.unwrap_or_else(|| self.borrow(local).id),
+                (None, _) => match owned.next() {
+                    Some(value) => self.hold(value, repr),
+                    None => unreachable!("there is a value for each argument"),
+                },
+            });
+        }
+        let unit = if which == 0 { Unit::Definition(callee) } else { Unit::Borrowing(callee, which) };
+        Passed { unit, values, kept }
+    }
+
+    /// Calls what arguments are for.
+    fn call_with(&mut self, passed: &Passed, span: Span, goal: Goal) -> Option<Vec<Held>> {
+        let Passed { unit, values, kept } = passed;
+        if kept.is_empty() {
+            return self.call(*unit, values, span, goal);
+        }
+        self.b.span = span;
+        let results = self.all.results(*unit);
+        let callee = self.all.unit(*unit);
+        let ids = self.b.call(callee, &results.types(), values);
+        kept.iter().for_each(|word| self.b.drop(*word));
+        self.finish_call(&results, &ids, goal)
     }
 
     /// Calls a unit with arguments as it takes them.
@@ -99,8 +154,8 @@ impl<'p> Writer<'_, 'p> {
         let unit = Unit::Definition(callee);
         let arity = self.all.program.defs[def].params.len();
         if args.len() == arity {
-            let values = self.arguments(unit, args);
-            return self.call(unit, &values, term.span, goal);
+            let passed = self.arguments(callee, args, goal, false);
+            return self.call_with(&passed, term.span, goal);
         }
         let mut values = self.values(&args.iter().collect::<Vec<_>>());
         if args.len() < arity {
@@ -203,13 +258,15 @@ impl<'p> Writer<'_, 'p> {
         let Some(first) = arms.first() else { return };
         for local in self.liveness.consumed(first).to_vec() {
             let held = self.borrow(local);
-            self.discard(held);
+            if !self.is_lent(local) {
+                self.discard(held);
+            }
         }
     }
 
     /// Whether a term in tail position of a body calls the body's own unit.
     pub(super) fn calls_itself_last(&self, body: &Term, unit: Unit) -> bool {
-        let Unit::Definition(own) = unit else { return false };
+        let (Unit::Definition(own) | Unit::Borrowing(own, _)) = unit else { return false };
         let mut todo = vec![body];
         while let Some(term) = todo.pop() {
             match &term.kind {

@@ -18,7 +18,7 @@ use crate::ir::heap::LayoutId;
 use crate::ir::{Def, Inst, Op, Scalar, Type, ValueId};
 use crate::num::NumKind;
 use crate::span::Span;
-use crate::term::{CtorId, LocalId, Match, Switch, Term};
+use crate::term::{CtorId, LocalId, Match, Switch, Term, TermKind};
 
 /// Of what kind the number is whose predecessor is wanted.
 #[derive(Clone, Copy, Debug)]
@@ -50,6 +50,8 @@ struct Chosen<'c, 'p> {
     cells: Vec<(CtorId, ShapeId)>,
     rest: Rest,
     word: ValueId,
+    /// Whether the match uses the word up.
+    owned: bool,
     span: Span,
     reprs: &'c [Repr],
 }
@@ -61,6 +63,9 @@ struct Rest {
     flats: bool,
 }
 
+/// Writes one of several ways; none if nothing comes behind it.
+type Arm<'a, W, K> = dyn FnMut(&mut W, K, Goal) -> Option<Vec<Held>> + 'a;
+
 impl<'p> Writer<'_, 'p> {
     /// One of two ways.
     pub(super) fn branch(
@@ -68,7 +73,7 @@ impl<'p> Writer<'_, 'p> {
         condition: ValueId,
         goal: Goal,
         reprs: &[Repr],
-        arm: &mut dyn FnMut(&mut Self, bool, Goal) -> Option<Vec<Held>>,
+        arm: &mut Arm<'_, Self, bool>,
     ) -> Option<Vec<Held>> {
         let state = self.state();
         let accept = self.b.new_region(&[]);
@@ -109,7 +114,7 @@ impl<'p> Writer<'_, 'p> {
         values: &[u32],
         goal: Goal,
         reprs: &[Repr],
-        arm: &mut dyn FnMut(&mut Self, usize, Goal) -> Option<Vec<Held>>,
+        arm: &mut Arm<'_, Self, usize>,
     ) -> Option<Vec<Held>> {
         if let [0] = values
             && let Some(condition) = self.truth_of(selector)
@@ -272,22 +277,19 @@ impl<'p> Writer<'_, 'p> {
             return self.match_parts(choice, shape, goal);
         }
         let set = self.set_of(&choice.scrutinee);
-        let value = self.value(&choice.scrutinee);
-        let word = self.hold(value, Repr::Term);
-        let mut word = self.forced(word, &set);
+        let lent = self.lent_word(&choice.scrutinee).filter(|_| !Callable::of(self.all, &set).any());
         let mut set = self.all.flow.forced(&set);
-        if Callable::of(self.all, &set).any() {
-            let data = self.all.unit(Unit::Data(choice.ty));
-            word = self.b.call(data, &[Type::Term], &[word])[0];
-            set.merge(&self.all.flow.forced(self.all.flow.delivered(self.instance, term)));
-        }
+        let word = match lent {
+            Some(word) => word,
+            None => self.data(term, choice, &mut set),
+        };
         let (units, cells) = self.alternatives(choice, &set);
         let layouts: Vec<LayoutId> = cells.iter().map(|(_, shape)| self.all.shape(*shape)).collect();
         let rest = Rest {
             cells: self.all.cells_of(&set).iter().any(|layout| !layouts.contains(layout)),
             flats: self.all.has_flat(&Set { units: vec![], ..set.clone() }) || set.units.len() > units.len(),
         };
-        let chosen = Chosen { choice, set: &set, units, cells, rest, word, span, reprs };
+        let chosen = Chosen { choice, set: &set, units, cells, rest, word, owned: lent.is_none(), span, reprs };
         let flats = !chosen.units.is_empty() || chosen.rest.flats;
         let any_cells = !chosen.cells.is_empty() || chosen.rest.cells;
         match (any_cells, flats) {
@@ -300,6 +302,26 @@ impl<'p> Writer<'_, 'p> {
             (true, false) => self.match_cell(&chosen, goal),
             (false, _) => self.match_flat(&chosen, goal),
         }
+    }
+
+    /// The word of a variable that is borrowed, and has its value.
+    pub(super) fn lent_word(&self, term: &Term) -> Option<ValueId> {
+        let TermKind::Local(local) = term.kind else { return None };
+        let held = self.is_lent(local).then(|| self.borrow(local))?;
+        (held.repr == Repr::Term && self.set_of(term).thunks.is_empty()).then_some(held.id)
+    }
+
+    /// The value that is matched, as data.
+    fn data(&mut self, term: &Term, choice: &'p Match, set: &mut Set) -> ValueId {
+        let value = self.value(&choice.scrutinee);
+        let word = self.hold(value, Repr::Term);
+        let word = self.forced(word, &self.set_of(&choice.scrutinee));
+        if !Callable::of(self.all, set).any() {
+            return word;
+        }
+        let data = self.all.unit(Unit::Data(choice.ty));
+        set.merge(&self.all.flow.forced(self.all.flow.delivered(self.instance, term)));
+        self.b.call(data, &[Type::Term], &[word])[0]
     }
 
     /// Goes on by which cell a word names.
@@ -354,10 +376,12 @@ impl<'p> Writer<'_, 'p> {
     }
 
     fn arm(&mut self, chosen: &Chosen<'_, 'p>, ctor: CtorId, shape: Option<ShapeId>, goal: Goal) -> Option<Vec<Held>> {
-        let Chosen { choice, word, span, reprs, .. } = *chosen;
+        let Chosen { choice, word, owned, .. } = *chosen;
         let Some(arm) = choice.arms.iter().find(|arm| arm.ctor == ctor) else {
-            let Some(default) = &choice.default else { return self.stop(choice, word, goal, span, reprs) };
-            self.b.drop(word);
+            let Some(default) = &choice.default else { return self.stop(chosen, goal) };
+            if owned {
+                self.b.drop(word);
+            }
             self.let_die(default);
             return self.term(default, goal);
         };
@@ -371,7 +395,12 @@ impl<'p> Writer<'_, 'p> {
             word = mine;
         }
         match shape {
-            None => self.b.drop_flat(word),
+            None if owned => self.b.drop_flat(word),
+            None => {}
+            Some(shape) if !owned => {
+                let locals: Vec<Option<LocalId>> = arm.fields.iter().map(|local| Some(*local)).collect();
+                self.look_into(shape, word, &locals);
+            }
             Some(shape) => {
                 let fields = self.open(shape, word);
                 for (local, field) in arm.fields.iter().zip(fields) {
@@ -415,6 +444,22 @@ impl<'p> Writer<'_, 'p> {
         (of_type && !whole && (arm.is_some() || choice.default.is_some())).then_some(shape)
     }
 
+    /// Lends the fields of a cell that is borrowed to variables.
+    pub(super) fn look_into(&mut self, shape: ShapeId, word: ValueId, locals: &[Option<LocalId>]) {
+        for (i, local) in locals.iter().enumerate() {
+            if let Some(local) = local.filter(|local| !self.liveness.is_unused(*local)) {
+                let field = self.field(shape, word, i);
+                self.lend(local, field);
+            }
+        }
+    }
+    /// A field of a cell that is only looked at.
+    pub(super) fn field(&mut self, shape: ShapeId, word: ValueId, i: usize) -> Held {
+        let layout = self.all.shape(shape);
+        let repr = represent::stored(&self.all.flow.shapes()[shape])[i];
+        Held { id: self.b.cell_get(repr.ty(), layout, i as u32, word), repr }
+    }
+
     /// Opens a cell that is owned; its memory is at hand afterwards.
     pub(super) fn open(&mut self, shape: ShapeId, word: ValueId) -> Vec<Held> {
         let layout = self.all.shape(shape);
@@ -428,16 +473,18 @@ impl<'p> Writer<'_, 'p> {
 
     /// None of the type's constructors that have an arm: `*`, which the choice becomes, or a mistake.
     fn no_arm(&mut self, chosen: &Chosen<'_, 'p>, goal: Goal) -> Option<Vec<Held>> {
-        let Chosen { choice, set, word, span, reprs, .. } = *chosen;
+        let Chosen { choice, set, word, owned, reprs, .. } = *chosen;
         if !set.era {
-            return self.stop(choice, word, goal, span, reprs);
+            return self.stop(chosen, goal);
         }
         let is_era = self.is_era(word);
         self.branch(is_era, goal, reprs, &mut |w, is_era, goal| {
             if !is_era {
-                return w.stop(choice, word, goal, span, reprs);
+                return w.stop(chosen, goal);
             }
-            w.b.drop_flat(word);
+            if owned {
+                w.b.drop_flat(word);
+            }
             let arms: Vec<&Term> = choice.arms.iter().map(|arm| &arm.body).chain(&choice.default).collect();
             w.drop_unused(&arms);
             let era = w.immediate(Immediate::Era);
@@ -446,12 +493,15 @@ impl<'p> Writer<'_, 'p> {
     }
 
     /// Ends the run: no arm fits.
-    fn stop(&mut self, choice: &Match, word: ValueId, goal: Goal, span: Span, reprs: &[Repr]) -> Option<Vec<Held>> {
+    fn stop(&mut self, chosen: &Chosen<'_, 'p>, goal: Goal) -> Option<Vec<Held>> {
+        let Chosen { choice, word, owned, span, reprs, .. } = *chosen;
         let name = &self.all.program.types[choice.ty].name;
         let message = format!("a match on a `{name}` has no case for this value");
         let always = self.b.bool(true);
         self.trap_if(always, Code::NoMatchingCase, span, message, hint::CASE);
-        self.b.drop(word);
+        if owned {
+            self.b.drop(word);
+        }
         let arms: Vec<&Term> = choice.arms.iter().map(|arm| &arm.body).chain(&choice.default).collect();
         self.drop_unused(&arms);
         self.finish_nowhere(goal, reprs)

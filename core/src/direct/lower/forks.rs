@@ -5,6 +5,7 @@
 
 use super::super::flow::Site;
 use super::Unit;
+use super::calls::Passed;
 use super::operands::Operator;
 use super::represent::{Held, Results};
 use super::writer::{Goal, Writer};
@@ -16,6 +17,8 @@ struct Forked {
     token: ValueId,
     callee: FunctionId,
     results: Results,
+    /// Words that are lent to it.
+    kept: Vec<ValueId>,
 }
 
 /// A value that is there, or that waits for forked calls.
@@ -93,17 +96,18 @@ impl<'p> Writer<'_, 'p> {
     }
 
     fn fork(&mut self, term: &'p Term) -> Forked {
-        let (Some(unit), TermKind::Apply(_, args)) = (self.called_unit(term), &term.kind) else {
-            unreachable!("only calls are worth a fork")
+        let (Some(Unit::Definition(instance)), TermKind::Apply(_, args)) = (self.called_unit(term), &term.kind) else {
+            unreachable!("only calls of definitions are worth a fork")
         };
-        let values = self.arguments(unit, args);
+        let Passed { unit, values, kept } = self.arguments(instance, args, Goal::Value, true);
         let callee = self.all.unit(unit);
         self.b.span = term.span;
-        Forked { token: self.b.fork(callee, &values), callee, results: self.all.results(unit) }
+        Forked { token: self.b.fork(callee, &values), callee, results: self.all.results(unit), kept }
     }
 
     fn join(&mut self, forked: &Forked, goal: Goal) -> Vec<Held> {
         let ids = self.b.join(forked.callee, &forked.results.types(), forked.token);
+        forked.kept.iter().for_each(|word| self.b.drop(*word));
         self.finish_call(&forked.results, &ids, goal).unwrap_or_default()
     }
 
@@ -206,7 +210,7 @@ fn bound(target: &Target) -> Vec<LocalId> {
 }
 
 /// Whether a term uses one of these variables.
-fn uses(term: &Term, locals: &[LocalId]) -> bool {
+pub(super) fn uses(term: &Term, locals: &[LocalId]) -> bool {
     let mut todo = vec![term];
     while let Some(term) = todo.pop() {
         if matches!(term.kind, TermKind::Local(local) if locals.contains(&local)) {

@@ -5,8 +5,7 @@
 use super::represent::{Held, Repr};
 use super::writer::Writer;
 use crate::ir::heap::LayoutId;
-use crate::ir::{Def, Function, Inst, InstId, Op, RegionId, Type, ValueId};
-use std::collections::{HashMap, HashSet};
+use crate::ir::{Inst, Op, RegionId, Type, ValueId};
 
 /// Memory of a cell that has been opened, for the next cell.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -102,40 +101,5 @@ impl Writer<'_, '_> {
         let holes = given.iter().zip(&results[reprs.len()..]);
         self.holes.extend(holes.map(|((first, _), value)| Hole { value: *value, ..*first }));
         results.iter().zip(reprs).map(|(id, repr)| Held { id: *id, repr: *repr }).collect()
-    }
-}
-
-/// Frees the holes that nothing fills where they are made, and not only where the ways end: what runs between may use the memory.
-pub(super) fn free_early(function: &mut Function) {
-    let mut frees: HashMap<ValueId, InstId> = HashMap::new();
-    let mut used: HashSet<ValueId> = HashSet::new();
-    function.walk(function.body, &mut |id, inst| match inst.op {
-        Op::CellFree => _ = frees.entry(inst.operands[0]).or_insert(id),
-        _other => used.extend(&inst.operands),
-    });
-    let is_opened = |hole: &ValueId| match function.values[*hole].def {
-        Def::Result(id, 0) => function.insts[id].op == Op::CellOpen,
-        Def::Result(..)
-        | Def::Constant(_)
-        | Def::Param(_)
-        | Def::Specialisation(_)
-        | Def::Memory(_)
-        | Def::Argument(..) => false,
-    };
-    frees.retain(|hole, _| is_opened(hole) && !used.contains(hole));
-    let insts = &function.insts;
-    for region in function.regions.iter_mut() {
-        let is_moved = |id: &InstId| insts[*id].op == Op::CellFree && frees.contains_key(&insts[*id].operands[0]);
-        if !region.insts.iter().any(|id| is_moved(id) || insts[*id].op == Op::CellOpen) {
-            continue;
-        }
-        let mut ordered = Vec::with_capacity(region.insts.len());
-        for id in region.insts.iter().copied().filter(|id| !is_moved(id)) {
-            ordered.push(id);
-            if insts[id].op == Op::CellOpen {
-                ordered.extend(frees.get(&insts[id].results[0]));
-            }
-        }
-        region.insts = ordered;
     }
 }

@@ -9,15 +9,18 @@
 //! | [`numbers`], [`operands`], [`dynamic`] | operators on kinds that are known, that are likely, and on those that are not |
 //! | [`possible`] | tests of what a word is, where the flow leaves a choice |
 //! | [`products`] | functions that give the fields of their result instead of a cell |
+//! | [`borrows`] | parameters that a function only reads |
 //! | [`holes`] | memory of cells that are taken apart, for those that are made |
 //! | [`forks`] | calls that run at the same time |
 //! | [`applying`] | application of whatever function arrives |
+//! | [`tidy`] | what is left to do when a function is written |
 //! | [`library`] | functions that are called by name |
 //! | [`traps`] | what can go wrong, and where |
 //!
 //! Invariant: every word that owns a cell is consumed exactly once on every path (the verifier looks).
 
 mod applying;
+mod borrows;
 mod calls;
 mod choices;
 mod dynamic;
@@ -34,11 +37,12 @@ pub mod represent;
 mod terms;
 #[cfg(test)]
 mod tests;
+mod tidy;
 mod traps;
 pub mod words;
 mod writer;
 
-use super::flow::{Callee, Flow, Instance, LambdaRef, Set, ShapeId, Site, What};
+use super::flow::{Callee, Flow, Instance, LambdaRef, Outside, Root, Set, ShapeId, Site, What};
 use crate::diag::Diagnostic;
 use crate::idx::IndexVec;
 use crate::ir::heap::{GlobalId, LayoutId};
@@ -72,6 +76,21 @@ pub struct Direct {
     pub tables: Tables,
     /// What the host can make.
     pub host: HostCells,
+    /// The roots, in their order: those that are called with arguments.
+    pub roots: Vec<Called>,
+}
+
+/// A function that the host calls.
+#[derive(Clone, Debug)]
+pub struct Called {
+    /// The function.
+    pub function: FunctionId,
+    /// How it takes its parameters.
+    pub params: Vec<Repr>,
+    /// How it gives its result.
+    pub result: Repr,
+    /// The definition whose value is applied, if the function is one that applies anything: it is the first argument then.
+    pub applied: Option<DefId>,
 }
 
 /// The layouts of cells that the host makes when it answers: those that the program may get.
@@ -129,6 +148,8 @@ impl Meaning {
 pub(crate) enum Unit {
     /// A definition's body.
     Definition(Instance),
+    /// The same, but it borrows the parameters at these bits.
+    Borrowing(Instance, u32),
     /// The value of a definition without parameters.
     Value(DefId),
     /// A lambda's body; captured values stand behind the parameters.
@@ -178,13 +199,15 @@ pub(crate) struct Lowering<'p> {
     lasting: HashSet<DefId>,
     /// The functions that give the fields of a cell.
     products: HashMap<Unit, ShapeId>,
+    /// The parameters that can be borrowed.
+    borrows: borrows::Borrows,
     /// The lambdas of all definitions by their bodies' places, and what they are made of.
     lambda_places: HashMap<*const Term, (DefId, usize)>,
     lambda_parts: HashMap<(DefId, usize), LambdaParts<'p>>,
 }
 
-/// Lowers what the entry of a program needs. The program has been simplified, and can be run by value.
-pub fn lower(program: &Program, flow: &Flow) -> Result<Direct, Vec<Diagnostic>> {
+/// Lowers what the entry of a program and the roots need. The program has been simplified, and can be run by value.
+pub fn lower(program: &Program, flow: &Flow, roots: &[Root]) -> Result<Direct, Vec<Diagnostic>> {
     let tables = Tables {
         ctors: program.ctors.len(),
         definitions: program.defs.len(),
@@ -210,19 +233,28 @@ pub fn lower(program: &Program, flow: &Flow) -> Result<Direct, Vec<Diagnostic>> 
         applied_shapes: BTreeSet::new(),
         lasting: recursion::lasting(program),
         products: HashMap::new(),
+        borrows: HashSet::new(),
         lambda_places: HashMap::new(),
         lambda_parts: HashMap::new(),
     };
     lowering.find_lambdas();
     lowering.products = products::products(&lowering);
+    lowering.borrows = borrows::borrows(&lowering);
     let entry = lowering.unit(Unit::Entry);
     let apply = lowering.unit(Unit::Apply(1));
     let force = lowering.unit(Unit::Force);
     let host = lowering.host_cells();
+    for given in roots.iter().flat_map(|root| &root.arguments) {
+        if let Outside::Definition(def) = given {
+            lowering.mention(*def);
+        }
+    }
+    let called = roots.iter().filter(|root| !root.arguments.is_empty());
+    let roots = called.map(|root| lowering.called(root.def, root.arguments.len())).collect();
     lowering.write_all();
     lowering.library.finish(&mut lowering.module);
     let Lowering { module, traps, tables, .. } = lowering;
-    Ok(Direct { module: verify(module)?, entry, apply, force, traps: traps.all(), tables, host })
+    Ok(Direct { module: verify(module)?, entry, apply, force, traps: traps.all(), tables, host, roots })
 }
 
 impl<'p> Lowering<'p> {
@@ -282,7 +314,9 @@ impl<'p> Lowering<'p> {
         let (name, span) = self.name(unit);
         let mut function = Function::new(name, span);
         for (i, repr) in self.param_reprs(unit).into_iter().enumerate() {
-            function.param(format!("p{i}"), repr.ty(), crate::ir::ParamAttrs::default());
+            let borrowed = matches!(unit, Unit::Borrowing(_, which) if which >> i & 1 == 1);
+            let attrs = crate::ir::ParamAttrs { borrowed, ..crate::ir::ParamAttrs::default() };
+            function.param(format!("p{i}"), repr.ty(), attrs);
         }
         function.results = self.results(unit).types();
         function
@@ -294,6 +328,10 @@ impl<'p> Lowering<'p> {
             Unit::Definition(instance) => {
                 let (name, span) = definition(instance.def);
                 (if instance.clone == 0 { name } else { format!("{name}.{}", instance.clone) }, span)
+            }
+            Unit::Borrowing(instance, which) => {
+                let (name, span) = self.name(Unit::Definition(instance));
+                (format!("{name}.look{which}"), span)
             }
             Unit::Value(def) => {
                 let (name, span) = definition(def);
@@ -318,7 +356,7 @@ impl<'p> Lowering<'p> {
     pub(crate) fn param_reprs(&self, unit: Unit) -> Vec<Repr> {
         let terms = |count: usize| vec![Repr::Term; count];
         match unit {
-            Unit::Definition(instance) => {
+            Unit::Definition(instance) | Unit::Borrowing(instance, _) => {
                 let params = self.program.defs[instance.def].params.iter();
                 params.map(|p| represent::of(self.flow.local(instance, *p))).collect()
             }
@@ -337,6 +375,10 @@ impl<'p> Lowering<'p> {
 
     /// How a unit gives its result.
     pub(crate) fn results(&self, unit: Unit) -> Results {
+        let unit = match unit {
+            Unit::Borrowing(instance, _) => Unit::Definition(instance),
+            other => other,
+        };
         match self.products.get(&unit) {
             Some(shape) => Results::Parts(*shape, represent::stored(&self.flow.shapes()[*shape])),
             None => Results::One(self.result_repr(unit)),
@@ -348,7 +390,7 @@ impl<'p> Lowering<'p> {
         match unit {
             // What a definition without parameters gives may itself wait to be computed.
             Unit::Definition(instance) if self.is_thunk(instance.def) => Repr::Term,
-            Unit::Definition(instance) => represent::of(self.flow.result(instance)),
+            Unit::Definition(instance) | Unit::Borrowing(instance, _) => represent::of(self.flow.result(instance)),
             Unit::Lambda(lambda) => represent::of(self.flow.lambda_result(lambda)),
             Unit::Widen(kind) => Repr::Number(kind),
             Unit::Bits => Repr::Number(NumKind::U32),
@@ -405,7 +447,7 @@ impl<'p> Lowering<'p> {
     pub(crate) fn result_is_applied(&mut self, unit: Unit) {
         let flow: &'p Flow = self.flow;
         match unit {
-            Unit::Definition(instance) => self.is_applied(flow.result(instance)),
+            Unit::Definition(instance) | Unit::Borrowing(instance, _) => self.is_applied(flow.result(instance)),
             Unit::Lambda(lambda) => self.is_applied(flow.lambda_result(lambda)),
             Unit::Entry
             | Unit::Value(_)
@@ -495,6 +537,21 @@ impl<'p> Lowering<'p> {
     fn layout(&mut self, name: String, fields: Vec<Type>, meaning: Meaning) -> LayoutId {
         self.tables.layouts.push(meaning);
         self.module.layouts.push(crate::ir::heap::Layout { name: name.into(), span: Span::NONE, fields })
+    }
+
+    /// What the host calls with so many arguments.
+    fn called(&mut self, def: DefId, count: usize) -> Called {
+        let is_whole = self.program.defs[def].params.len() == count;
+        let unit = if is_whole { Unit::Definition(def.into()) } else { Unit::Apply(count as u32) };
+        if !is_whole {
+            self.mention(def);
+        }
+        Called {
+            function: self.unit(unit),
+            params: self.param_reprs(unit),
+            result: self.result_repr(unit),
+            applied: (!is_whole).then_some(def),
+        }
     }
 
     /// The layouts of what the host makes.

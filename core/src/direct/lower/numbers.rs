@@ -4,7 +4,7 @@
 //! range, an `i24` with its sign in the upper bits. What the operators mean stands in [`crate::num`].
 
 use super::library::{Library, MathFunction};
-use crate::ir::{Builder, Op, Scalar, Type, ValueId};
+use crate::ir::{Builder, Def, Op, Scalar, Type, ValueId};
 use crate::num::{BinOp, NumKind};
 use crate::prim::Prim;
 
@@ -58,6 +58,26 @@ impl Numbers<'_> {
             }
             NumKind::F24 => self.library.round24(self.builder, value),
             NumKind::U32 | NumKind::I32 | NumKind::F32 => value,
+        }
+    }
+
+    /// The value of which another one is the lower 24 bits, for operations whose lower bits depend on no others.
+    fn unwrapped(&self, kind: NumKind, value: ValueId) -> ValueId {
+        let wrapped = match kind {
+            NumKind::U24 => self.is_by(value, Op::And, MASK),
+            NumKind::I24 => self.is_by(value, Op::Shr, 8).and_then(|high| self.is_by(high, Op::Shl, 8)),
+            NumKind::F24 | NumKind::U32 | NumKind::I32 | NumKind::F32 => None,
+        };
+        wrapped.unwrap_or(value)
+    }
+    /// The first operand of an operation whose second one is this constant.
+    fn is_by(&self, value: ValueId, op: Op, constant: u32) -> Option<ValueId> {
+        let function = &self.builder.function;
+        let Def::Result(id, _) = function.values[value].def else { return None };
+        let inst = &function.insts[id];
+        match inst.operands[..] {
+            [first, second] if inst.op == op && function.as_constant(second) == Some(constant.into()) => Some(first),
+            _ => None,
         }
     }
 
@@ -123,6 +143,11 @@ impl Numbers<'_> {
             let value = this.op(op, kind, &[a, b]);
             (this.wrap(kind, value), kind)
         };
+        // What is above 24 bits of the operands comes to nothing below.
+        let ring = |this: &mut Self, op: Op| {
+            let value = this.op(op, kind, &[this.unwrapped(kind, a), this.unwrapped(kind, b)]);
+            (this.wrap(kind, value), kind)
+        };
         // Operations whose result is in range if the operands are.
         let closed = |this: &mut Self, op: Op| (this.op(op, kind, &[a, b]), kind);
         let compare = |this: &mut Self, op: Op| {
@@ -130,9 +155,9 @@ impl Numbers<'_> {
             (this.truth(condition), NumKind::U24)
         };
         match op {
-            BinOp::Add => plain(self, Op::Add),
-            BinOp::Sub => plain(self, Op::Sub),
-            BinOp::Mul => plain(self, Op::Mul),
+            BinOp::Add => ring(self, Op::Add),
+            BinOp::Sub => ring(self, Op::Sub),
+            BinOp::Mul => ring(self, Op::Mul),
             // The quotient of the least number and -1 is out of range.
             BinOp::Div => plain(self, Op::Div),
             BinOp::Rem if kind.is_float() => self.function(MathFunction::Remainder, kind, &[a, b]),
@@ -154,7 +179,10 @@ impl Numbers<'_> {
             BinOp::And => closed(self, Op::And),
             BinOp::Or => closed(self, Op::Or),
             BinOp::Xor => closed(self, Op::Xor),
-            BinOp::Shl => plain(self, Op::Shl),
+            BinOp::Shl => {
+                let value = self.op(Op::Shl, kind, &[self.unwrapped(kind, a), b]);
+                (self.wrap(kind, value), kind)
+            }
             BinOp::Shr => closed(self, Op::Shr),
         }
     }

@@ -62,7 +62,7 @@ impl<'p> Writer<'_, 'p> {
         let look = |w: &mut Self, term: &'p Term| {
             let set = w.set_of(term);
             match term.kind {
-                TermKind::Local(local) if set.thunks.is_empty() && !w.liveness.is_last(term) => {
+                TermKind::Local(local) if set.thunks.is_empty() && (!w.liveness.is_last(term) || w.is_lent(local)) => {
                     Operand { held: w.borrow(local), set, owner: Some(local) }
                 }
                 _ => {
@@ -84,7 +84,7 @@ impl<'p> Writer<'_, 'p> {
     pub(super) fn own(&mut self, operand: Operand) -> ValueId {
         let word = self.hold(operand.held, Repr::Term);
         let Some(local) = operand.owner.filter(|_| operand.held.repr == Repr::Term) else { return word };
-        let (mine, rest) = self.b.share(word);
+        let (rest, mine) = self.b.share(word);
         self.rebind(local, Held { id: rest, repr: Repr::Term });
         mine
     }
@@ -102,9 +102,14 @@ impl<'p> Writer<'_, 'p> {
     pub(super) fn are_wrong(&mut self, operands: &[Operand], kinds: &[NumKind]) -> Option<ValueId> {
         let mut wrong: Option<ValueId> = None;
         let mut tags: Option<ValueId> = None;
+        let mut tested: Vec<ValueId> = vec![];
         let uncertain = operands.iter().zip(kinds).filter(|(operand, _)| operand.held.repr == Repr::Term);
         for (operand, kind) in uncertain {
             let word = operand.held.id;
+            if tested.contains(&word) {
+                continue;
+            }
+            tested.push(word);
             let test = match tag_of(*kind) {
                 _ if operand.set == (Set { numbers: Kinds::one(*kind), ..Set::default() }) => None,
                 Some(tag::U24) => {
@@ -277,7 +282,7 @@ impl<'p> Writer<'_, 'p> {
                 words.push(self.hold(held, Repr::Term));
                 continue;
             };
-            let (mine, rest) = self.b.share(held.id);
+            let (rest, mine) = self.b.share(held.id);
             words.push(mine);
             self.rebind(local, Held { id: rest, repr: Repr::Term });
             let same = operands[i + 1..].iter_mut().filter(|operand| operand.held.id == held.id);

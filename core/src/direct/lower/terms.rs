@@ -177,6 +177,12 @@ impl<'p> Writer<'_, 'p> {
     // Bindings.
 
     pub(super) fn bind_target(&mut self, target: &Target, value: &'p Term) {
+        if let (Target::Tuple(targets), Some(word)) = (target, self.lent_word(value))
+            && targets.len() > 1
+        {
+            let set = self.set_of(value);
+            return self.untuple_lent(word, &set, targets, value.span);
+        }
         let goal = self.goal_of(target, value);
         match self.term(value, goal) {
             Some(given) => self.bind_given(target, value, goal, &given),
@@ -309,6 +315,33 @@ impl<'p> Writer<'_, 'p> {
             self.discard(second);
         } else {
             self.untuple(second, second_set, rest, span);
+        }
+    }
+
+    /// Takes a tuple apart that is only lent.
+    fn untuple_lent(&mut self, word: ValueId, set: &Set, targets: &[Option<LocalId>], span: Span) {
+        let pairs: Vec<ShapeId> =
+            set.shapes.iter().copied().filter(|s| self.all.flow.shapes()[*s].what == What::Pair).collect();
+        let ([shape], false, true, [first, rest @ ..]) = (&pairs[..], set.era, set.thunks.is_empty(), targets) else {
+            let (_, mine) = self.b.share(word);
+            return self.untuple(Held { id: mine, repr: Repr::Term }, set, targets, span);
+        };
+        let layout = self.all.shape(*shape);
+        if let Some(other) = self.is_layout(Op::Ne, word, set, layout) {
+            self.trap_no_tuple(other, span);
+        }
+        match rest {
+            [second] => self.look_into(*shape, word, &[*first, *second]),
+            _ => {
+                self.look_into(*shape, word, &[*first]);
+                let second = self.field(*shape, word, 1);
+                let set = self.all.flow.shapes()[*shape].fields[1].clone();
+                if second.repr == Repr::Term {
+                    self.untuple_lent(second.id, &set, rest, span);
+                } else {
+                    self.untuple(second, &set, rest, span);
+                }
+            }
         }
     }
 

@@ -194,3 +194,30 @@ def main:
 ";
     snapshot("forks", program, &["fib", "three"]);
 }
+
+#[test]
+fn what_is_only_read_is_borrowed_while_it_lives_on() {
+    let program = "
+def contains(list, x):
+  match list:
+    case List/Nil:
+      return 0
+    case List/Cons:
+      if list.head == x:
+        return 1
+      else:
+        return contains(list.tail, x)
+
+def count(n, list):
+  switch n:
+    case 0:
+      return 0
+    case _:
+      found = contains(list, n)
+      return found + count(n-1, list)
+
+def main:
+  return count(6, [1, 3, 5, 9])
+";
+    snapshot("borrowed", program, &["contains.look1", "count"]);
+}

@@ -5,14 +5,14 @@ use super::holes::Hole;
 use super::represent::{self, Held, Repr, Results};
 use super::traps::{Trap, hint};
 use super::words::{self, Immediate, tag};
-use super::{Lowering, Unit, applying, dynamic, holes, liveness::Liveness, numbers::Numbers};
+use super::{Lowering, Unit, applying, dynamic, liveness::Liveness, numbers::Numbers, tidy};
 use crate::diag::Code;
 use crate::ir::attrs::Attr;
 use crate::ir::{Builder, Function, Op, RegionId, Scalar, Type, ValueId};
 use crate::num::NumKind;
 use crate::span::Span;
 use crate::term::{Body, LocalId, Term};
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 
 /// What happens with the value of a term.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -33,6 +33,8 @@ pub(super) struct Writer<'a, 'p> {
     pub(super) instance: Instance,
     pub(super) liveness: Liveness,
     variables: HashMap<LocalId, Held>,
+    /// Variables whose words are borrowed: they are never used up.
+    lent: HashSet<LocalId>,
     pub(super) holes: Vec<Hole>,
     /// How the result is given.
     pub(super) results: Results,
@@ -43,7 +45,7 @@ pub(super) struct Writer<'a, 'p> {
 /// Writes the function of a unit.
 pub(super) fn write(all: &mut Lowering<'_>, unit: Unit, function: Function) -> Function {
     let mut written = match unit {
-        Unit::Definition(instance) => {
+        Unit::Definition(instance) | Unit::Borrowing(instance, _) => {
             let program = all.program;
             let def = &program.defs[instance.def];
             match &def.body {
@@ -67,7 +69,7 @@ pub(super) fn write(all: &mut Lowering<'_>, unit: Unit, function: Function) -> F
         Unit::Operator(op) => dynamic::operator(all, function, op),
         Unit::Primitive(prim) => dynamic::primitive(all, function, prim),
     };
-    holes::free_early(&mut written);
+    tidy::tidy(&mut written);
     written
 }
 
@@ -85,12 +87,15 @@ fn body_of<'p>(
     let reprs: Vec<Repr> = bound.iter().map(|l| represent::of(all.flow.local(instance, *l))).collect();
     let results = all.results(unit);
     let params = function.params.clone();
+    let is_borrowed = |param: &ValueId| function.param_attrs(*param).borrowed;
+    let lent = bound.iter().zip(&params).filter(|(_, param)| is_borrowed(param)).map(|(local, _)| *local).collect();
     let mut w = Writer {
         all,
         b: Builder::new(function),
         instance,
         liveness,
         variables: HashMap::new(),
+        lent,
         holes: vec![],
         results: results.clone(),
         again: None,
@@ -121,6 +126,7 @@ impl<'a, 'p> Writer<'a, 'p> {
             instance: Instance { def: crate::term::DefId::new(0), clone: 0 },
             liveness: Liveness::default(),
             variables: HashMap::new(),
+            lent: HashSet::new(),
             holes: vec![],
             results: Results::One(Repr::Term),
             again: None,
@@ -150,7 +156,9 @@ impl<'a, 'p> Writer<'a, 'p> {
     /// Gives a variable its value, which dies at once if it is not used.
     pub(super) fn bind(&mut self, local: LocalId, value: Held) {
         if self.liveness.is_unused(local) {
-            self.discard(value);
+            if !self.is_lent(local) {
+                self.discard(value);
+            }
         } else {
             self.variables.insert(local, value);
         }
@@ -158,12 +166,30 @@ impl<'a, 'p> Writer<'a, 'p> {
     /// A variable's value; a use that is not the last one leaves an ownership behind.
     pub(super) fn variable(&mut self, local: LocalId, last: bool) -> Held {
         let held = self.variables[&local];
-        if held.repr != Repr::Term || last {
+        if held.repr != Repr::Term || (last && !self.is_lent(local)) {
             return held;
         }
-        let (mine, rest) = self.b.share(held.id);
+        let (rest, mine) = self.b.share(held.id);
         self.variables.insert(local, Held { id: rest, repr: Repr::Term });
         Held { id: mine, repr: Repr::Term }
+    }
+    /// Whether a variable's word is borrowed.
+    pub(super) fn is_lent(&self, local: LocalId) -> bool {
+        self.lent.contains(&local)
+    }
+    /// Gives a variable a value that is only lent.
+    pub(super) fn lend(&mut self, local: LocalId, value: Held) {
+        let repr = represent::of(self.all.flow.local(self.instance, local));
+        let held = match (value.repr, repr) {
+            (Repr::Term, Repr::Number(kind)) => Held { id: self.number_in(kind, value.id), repr },
+            (Repr::Number(_), _) => Held { id: self.hold(value, repr), repr },
+            (Repr::Term, Repr::Term) => value,
+        };
+        // A number that was made a word is the variable's own.
+        if value.repr == Repr::Term {
+            self.lent.insert(local);
+        }
+        self.bind(local, held);
     }
     /// A variable's value, looked at only.
     pub(super) fn borrow(&self, local: LocalId) -> Held {
@@ -185,7 +211,9 @@ impl<'a, 'p> Writer<'a, 'p> {
     pub(super) fn let_die(&mut self, arm: &Term) {
         for local in self.liveness.dying(arm).to_vec() {
             let held = self.variables[&local];
-            self.discard(held);
+            if !self.is_lent(local) {
+                self.discard(held);
+            }
         }
     }
     /// A value that nobody needs.

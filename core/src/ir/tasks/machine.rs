@@ -433,6 +433,9 @@ impl TaskMachine {
             let (name, asked) = (&function.name, function.params.len());
             return wrong(format!("`@{name}` takes {asked} arguments, but {} were given", arguments.len()));
         }
+        if function.params.iter().any(|param| function.param_attrs(*param).borrowed) {
+            return wrong(format!("`@{}` borrows a parameter, and is not called from outside", function.name));
+        }
         let types = function.params.iter().map(|p| function.ty(*p)).chain(function.results.iter().copied());
         match types.into_iter().find(|ty| !passes(*ty)) {
             Some(ty) => {

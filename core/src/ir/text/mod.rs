@@ -12,7 +12,7 @@
 //! kernel    = "kernel" @name "(" params ")" { launch } [ "launch" body ] body
 //! params    = [ param {"," param} ]
 //! param     = %name ":" type { param-attr }                type `buffer`, `shared`, `private` or that of a number
-//! param-attr= "divisible(" n ")" | "align(" n ")" | "readonly" | "noalias" | "traps"
+//! param-attr= "divisible(" n ")" | "align(" n ")" | "readonly" | "noalias" | "borrowed" | "traps"
 //! launch    = "workgroup(" n ["," n ["," n]] ")" | "spec(" %name ":" scalar "=" literal ")" | "fold" | "cooperative"
 //!           | "subgroup(" n ")" | "registers(" n ")"
 //! body      = "{" { memory } { statement } "}"             memories only in the outermost body

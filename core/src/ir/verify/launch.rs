@@ -68,6 +68,10 @@ fn parameter(cx: &mut Context<'_>, param: ValueId) {
         let message = format!("{name} is `{ty}`, and `divisible` belongs to integers");
         report(cx, Code::IrParameter, message, "leave it out");
     }
+    if attrs.borrowed && ty != Type::Term {
+        let message = format!("{name} is `{ty}`, and `borrowed` belongs to terms");
+        report(cx, Code::IrParameter, message, "leave it out");
+    }
     let memory = matches!(ty, Type::Memory(_));
     if !memory && (attrs.align != 0 || attrs.readonly || attrs.noalias) {
         let message = format!("{name} is `{ty}`, and `align`, `readonly` and `noalias` belong to memories");

@@ -88,7 +88,7 @@ pub fn check(module: &Module) -> Vec<Diagnostic> {
             let before = found.len();
             structure::check(module, id, form, &mut found);
             if found.len() == before {
-                ownership::check(&module.functions[id], form, &mut found);
+                ownership::check(module, &module.functions[id], form, &mut found);
             }
         }
     }

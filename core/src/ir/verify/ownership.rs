@@ -7,7 +7,8 @@
 //! | `cell.get` gives | *borrowed* | looked at and shared as long as the cell is owned |
 //! | `term.pack` gives | *free* | anything: it names no cell |
 //! | `term.pack 4, 0` gives | *null*: a hole that is none | filled, freed or left, any number of times |
-//! | `fork` gives | a *token* | joined, once |
+//! | a `borrowed` parameter is, `cell.get` gives of such | *lent* | looked at, shared, passed to what borrows, carried by loops |
+//! | `fork` gives | a *token* | joined, once; what it borrows is not given away before |
 //!
 //! Regions of one `if` or `switch` that go on behind it leave the same values owned; an iteration of a loop leaves what was owned when it
 //! began. The first thing that is wrong in a function is reported, because what follows it is often wrong for the same reason.
@@ -16,24 +17,26 @@ use super::form::Form;
 use super::names;
 use crate::diag::{Code, Diagnostic};
 use crate::idx::IndexVec;
-use crate::ir::function::{Def, Function, Inst, InstId, RegionId, ValueId};
+use crate::ir::function::{Def, Function, Inst, InstId, Module, RegionId, ValueId};
 use crate::ir::heap::CELL;
 use crate::ir::ops::Op;
 use crate::ir::types::Type;
 use std::collections::BTreeSet;
 
 /// Checks a function that keeps all other rules of functions.
-pub(super) fn check(function: &Function, form: &Form, found: &mut Vec<Diagnostic>) {
+pub(super) fn check(module: &Module, function: &Function, form: &Form, found: &mut Vec<Diagnostic>) {
     let is_fork = |inst: &Inst| inst.op == Op::Fork;
     if !function.values.iter().any(|v| v.ty == Type::Term) && !function.insts.iter().any(is_fork) {
         return;
     }
     let mut walk = Walk {
+        module,
         function,
         form,
         kinds: function.values.iter().map(|_| Kind::Plain).collect(),
         consumed: function.values.iter().map(|_| None).collect(),
         live: Some(BTreeSet::new()),
+        lent: vec![],
         loops: vec![],
         arms: vec![],
     };
@@ -51,6 +54,8 @@ enum Kind {
     Hole,
     /// Read from a cell that this value owns.
     Borrowed(ValueId),
+    /// A borrowed parameter, or read from what is one: whoever called owns it until the function has ended.
+    Lent,
     Free,
     /// A hole that is none.
     Null,
@@ -61,7 +66,7 @@ impl Kind {
     fn is_linear(self) -> bool {
         match self {
             Kind::Owned | Kind::Hole | Kind::Token => true,
-            Kind::Plain | Kind::Borrowed(_) | Kind::Free | Kind::Null => false,
+            Kind::Plain | Kind::Borrowed(_) | Kind::Lent | Kind::Free | Kind::Null => false,
         }
     }
     /// Whether it stands where holes do.
@@ -84,12 +89,15 @@ struct Around<'a> {
 }
 
 struct Walk<'a> {
+    module: &'a Module,
     function: &'a Function,
     form: &'a Form,
     kinds: IndexVec<ValueId, Kind>,
     /// The last instruction that consumed each value.
     consumed: IndexVec<ValueId, Option<InstId>>,
     live: Live,
+    /// What forked calls look at, by their tokens.
+    lent: Vec<(ValueId, ValueId)>,
     loops: Vec<Around<'a>>,
     /// What each `if` and `switch` around leaves owned, as its first region that yields has it.
     arms: Vec<Live>,
@@ -99,7 +107,8 @@ impl<'a> Walk<'a> {
     fn function(&mut self) -> Result<(), Wrong> {
         for param in &self.function.params {
             if self.function.ty(*param) == Type::Term {
-                self.define(*param, Kind::Owned);
+                let borrowed = self.function.param_attrs(*param).borrowed;
+                self.define(*param, if borrowed { Kind::Lent } else { Kind::Owned });
             }
         }
         self.region(self.function.body)
@@ -129,7 +138,9 @@ impl<'a> Walk<'a> {
             Op::CellGet => {
                 self.look(inst, inst.operands[0])?;
                 if self.function.ty(inst.results[0]) == Type::Term {
-                    self.define(inst.results[0], Kind::Borrowed(self.owner(inst.operands[0])));
+                    let lent = self.kinds[inst.operands[0]] == Kind::Lent;
+                    let owner = self.owner(inst.operands[0]);
+                    self.define(inst.results[0], if lent { Kind::Lent } else { Kind::Borrowed(owner) });
                 }
                 Ok(())
             }
@@ -153,12 +164,20 @@ impl<'a> Walk<'a> {
                 self.results(inst);
                 Ok(())
             }
+            Op::Call => {
+                self.pass(id, inst)?;
+                self.results(inst);
+                Ok(())
+            }
             Op::Fork => {
-                self.consume(id, inst, &inst.operands)?;
-                self.define(inst.results[0], Kind::Token);
+                let owners = self.pass(id, inst)?;
+                let token = inst.results[0];
+                self.lent.extend(owners.into_iter().map(|owner| (token, owner)));
+                self.define(token, Kind::Token);
                 Ok(())
             }
             Op::Join => {
+                self.lent.retain(|(token, _)| *token != inst.operands[0]);
                 self.take(id, inst, inst.operands[0], Kind::Token)?;
                 self.results(inst);
                 Ok(())
@@ -183,6 +202,25 @@ impl<'a> Walk<'a> {
         }
     }
 
+    /// Passes arguments: those that the callee borrows are only looked at. Gives the owners of these.
+    fn pass(&mut self, id: InstId, inst: &Inst) -> Result<Vec<ValueId>, Wrong> {
+        let module = self.module;
+        let callee = inst.callee().and_then(|id| module.functions.get(id));
+        let borrows = |i: usize| {
+            callee.is_some_and(|f| f.params.get(i).is_some_and(|param| f.param_attrs(*param).borrowed))
+        };
+        let (looked_at, taken): (Vec<_>, Vec<_>) = inst.operands.iter().enumerate().partition(|(i, _)| borrows(*i));
+        self.consume(id, inst, &taken.into_iter().map(|(_, value)| *value).collect::<Vec<_>>())?;
+        let mut owners = vec![];
+        for (_, value) in looked_at {
+            self.look(inst, *value)?;
+            if matches!(self.kinds[*value], Kind::Owned | Kind::Borrowed(_)) {
+                owners.push(self.owner(*value));
+            }
+        }
+        Ok(owners)
+    }
+
     // Uses.
 
     /// The value whose being owned keeps a value alive.
@@ -195,7 +233,7 @@ impl<'a> Walk<'a> {
         match self.kinds[value] {
             Kind::Hole | Kind::Null => Err(self.hole(inst, value)),
             Kind::Owned | Kind::Borrowed(_) => self.is_alive(inst, value),
-            Kind::Plain | Kind::Free | Kind::Token => Ok(()),
+            Kind::Plain | Kind::Lent | Kind::Free | Kind::Token => Ok(()),
         }
     }
 
@@ -234,6 +272,15 @@ impl<'a> Walk<'a> {
     /// Consumes a value that has to be of a kind.
     fn take(&mut self, id: InstId, inst: &Inst, value: ValueId, asked: Kind) -> Result<(), Wrong> {
         let kind = self.kinds[value];
+        if kind == Kind::Lent {
+            let message = format!("{} is borrowed, and `{}` takes it away", self.name(value), inst.op.name());
+            let hint = "share it: the second result of `term.share` is an ownership of one's own";
+            return Err(self.about(Code::IrOwnership, inst, value, message, hint));
+        }
+        if let Some((token, _)) = self.lent.iter().find(|(_, owner)| *owner == value) {
+            let message = format!("{} is given away while the forked call {} looks at it", self.name(value), self.name(*token));
+            return Err(self.about(Code::IrOwnership, inst, value, message, "join the call before"));
+        }
         if let Kind::Borrowed(_) = kind {
             let message = format!("{} belongs to its cell, and `{}` takes it away", self.name(value), inst.op.name());
             let hint = "share it: the second result of `term.share` is an ownership of one's own";
@@ -258,7 +305,7 @@ impl<'a> Walk<'a> {
     fn share(&mut self, id: InstId, inst: &Inst) -> Result<(), Wrong> {
         let word = inst.operands[0];
         match self.kinds[word] {
-            kind @ (Kind::Borrowed(_) | Kind::Free) => {
+            kind @ (Kind::Borrowed(_) | Kind::Lent | Kind::Free) => {
                 self.look(inst, word)?;
                 let second = if kind == Kind::Free { Kind::Free } else { Kind::Owned };
                 self.define(inst.results[0], kind);
@@ -306,7 +353,23 @@ impl<'a> Walk<'a> {
                 Diagnostic::new(Code::IrOwnership, inst.span, message).hint("free the hole, or let all ways give one"),
             ));
         }
-        self.define(result, if holes > 0 { Kind::Hole } else { Kind::Owned });
+        let lent = given.iter().filter(|v| self.kinds[**v] == Kind::Lent).count();
+        if lent > 0 && given.iter().any(|v| !matches!(self.kinds[*v], Kind::Lent | Kind::Free)) {
+            let message = format!(
+                "{} is borrowed on some ways through this `{}` and owned on others",
+                self.name(result),
+                inst.op.name()
+            );
+            return Err(Box::new(
+                Diagnostic::new(Code::IrOwnership, inst.span, message).hint("share it on the ways that borrow"),
+            ));
+        }
+        let kind = match (holes, lent) {
+            (0, 0) => Kind::Owned,
+            (0, _) => Kind::Lent,
+            (_, _) => Kind::Hole,
+        };
+        self.define(result, kind);
         Ok(())
     }
 
@@ -317,8 +380,7 @@ impl<'a> Walk<'a> {
         let entry = self.live.clone().unwrap_or_default();
         for (param, initial) in params.iter().zip(&inst.operands) {
             if function.ty(*param) == Type::Term {
-                let hole = self.kinds[*initial].is_hole();
-                self.define(*param, if hole { Kind::Hole } else { Kind::Owned });
+                self.define(*param, self.carried(*initial));
             }
         }
         self.loops.push(Around { inst, entry, exit: None });
@@ -333,9 +395,20 @@ impl<'a> Walk<'a> {
         Ok(())
     }
 
+    /// What a value is under another name.
+    fn carried(&self, value: ValueId) -> Kind {
+        match self.kinds[value] {
+            Kind::Hole | Kind::Null => Kind::Hole,
+            Kind::Lent => Kind::Lent,
+            Kind::Plain | Kind::Owned | Kind::Borrowed(_) | Kind::Free | Kind::Token => Kind::Owned,
+        }
+    }
+
     /// Consumes what goes on under other names: holes too.
     fn give(&mut self, id: InstId, inst: &Inst, values: &[ValueId]) -> Result<(), Wrong> {
         values.iter().try_for_each(|value| match self.kinds[*value] {
+            // Alive as long as the function, under whatever name.
+            Kind::Lent => Ok(()),
             Kind::Hole => self.take(id, inst, *value, Kind::Hole),
             kind => self.take(id, inst, *value, kind),
         })
@@ -362,7 +435,8 @@ impl<'a> Walk<'a> {
                 }
             }
             Op::Return | Op::Tail => {
-                self.consume(id, inst, &inst.operands)?;
+                // What an owned value of this function lends would be given back by nobody: it is left, and said to be.
+                if inst.op == Op::Tail { self.pass(id, inst).map(|_| ()) } else { self.consume(id, inst, &inst.operands) }?;
                 if let Some(left) = self.live.take().and_then(|live| live.first().copied()) {
                     return Err(self.left(inst, left));
                 }
@@ -414,7 +488,7 @@ impl<'a> Walk<'a> {
             if exit.is_some() {
                 self.alike(inst, *value, *result)?;
             } else if self.function.ty(*result) == Type::Term {
-                self.kinds[*result] = if self.kinds[*value].is_hole() { Kind::Hole } else { Kind::Owned };
+                self.kinds[*result] = self.carried(*value);
             }
         }
         match exit {
@@ -431,6 +505,13 @@ impl<'a> Walk<'a> {
     /// A value that becomes another one is a hole if that is one.
     fn alike(&self, inst: &Inst, value: ValueId, target: ValueId) -> Result<(), Wrong> {
         let hole = |v: ValueId| self.kinds[v].is_hole();
+        let lent = |v: ValueId| self.kinds[v] == Kind::Lent;
+        let free = self.kinds[value] == Kind::Free && !hole(target);
+        if self.function.ty(target) == Type::Term && lent(value) != lent(target) && !free {
+            let (name, target) = (self.name(value), self.name(target));
+            let message = format!("one of {name} and {target} is borrowed, and the other one is owned");
+            return Err(self.about(Code::IrOwnership, inst, value, message, "share what is borrowed"));
+        }
         if self.function.ty(target) == Type::Term && hole(value) != hole(target) {
             let (name, target) = (self.name(value), self.name(target));
             let message = if hole(value) {
@@ -503,7 +584,7 @@ impl<'a> Walk<'a> {
                 format!("{name} is a hole that is left at this `{op}`"),
                 "fill it by `cell.fill`, or give it back by `cell.free`",
             ),
-            Kind::Plain | Kind::Owned | Kind::Borrowed(_) | Kind::Free | Kind::Null => {
+            Kind::Plain | Kind::Owned | Kind::Borrowed(_) | Kind::Lent | Kind::Free | Kind::Null => {
                 (format!("{name} is still owned at this `{op}`"), "use it up, or give it back by `term.drop`")
             }
         };

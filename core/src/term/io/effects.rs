@@ -165,7 +165,10 @@ fn sleep<D: Data>(data: &mut D, argument: &D::Value, host: &mut dyn Host) -> Res
 }
 
 
-fn pair<D: Data>(data: &mut D, value: &D::Value) -> Result<Option<(D::Value, D::Value)>, Diagnostic> {
+/// The two parts of a pair.
+type Parts<D> = (<D as Data>::Value, <D as Data>::Value);
+
+fn pair<D: Data>(data: &mut D, value: &D::Value) -> Result<Option<Parts<D>>, Diagnostic> {
     match data.look(value)? {
         Seen::Pair(first, second) => Ok(Some((first, second))),
         Seen::Number(_) | Seen::Ctor(..) | Seen::Other => Ok(None),

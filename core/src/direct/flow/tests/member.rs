@@ -31,7 +31,7 @@ pub(super) fn entry(program: &Program) -> Root {
 /// Analyses a program and runs it.
 pub(super) fn follow(program: &Program, precision: Precision, tally: &mut Tally) {
     let root = entry(program);
-    let flow = flow_with(program, &[root.clone()], precision);
+    let flow = flow_with(program, std::slice::from_ref(&root), precision);
     one_layout_at_each_match(program, &flow);
     let mut interpreter = Interpreter::new(program, &flow, STEPS);
     let value = interpreter.force(entry_value(program, &root));

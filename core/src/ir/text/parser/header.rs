@@ -124,12 +124,13 @@ impl<'a> Header<'a> {
             match word {
                 "readonly" => attrs.readonly = true,
                 "noalias" => attrs.noalias = true,
+                "borrowed" => attrs.borrowed = true,
                 "traps" => traps = true,
                 "divisible" => attrs.divisible = cursor.in_parentheses(word)?,
                 "align" => attrs.align = cursor.in_parentheses(word)?,
                 _ => {
                     let message = format!("a parameter has no attribute `{word}`");
-                    let known = ["readonly", "noalias", "divisible", "align", "traps"];
+                    let known = ["readonly", "noalias", "borrowed", "divisible", "align", "traps"];
                     return cursor.unknown(Code::IrUnknown, span, message, word, known, "");
                 }
             }

@@ -118,9 +118,9 @@ impl<'a> Printer<'a> {
     }
 
     fn param(&mut self, value: ValueId) -> String {
-        let ParamAttrs { divisible, align, readonly, noalias } = self.function.param_attrs(value);
+        let ParamAttrs { divisible, align, readonly, noalias, borrowed } = self.function.param_attrs(value);
         let mut out = format!("{}: {}", self.names.define(self.function, value), self.function.ty(value));
-        for (set, word) in [(readonly, " readonly"), (noalias, " noalias")] {
+        for (set, word) in [(readonly, " readonly"), (noalias, " noalias"), (borrowed, " borrowed")] {
             out.push_str(if set { word } else { "" });
         }
         for (n, word) in [(align, "align"), (divisible, "divisible")] {

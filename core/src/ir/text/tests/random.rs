@@ -392,6 +392,7 @@ fn function(maker: &mut Maker, name: &str, position: usize) -> Function {
             divisible: maker.one(&[0, 16]),
             align: maker.one(&[0, 16]),
             readonly: maker.chance(50),
+            borrowed: maker.chance(50),
             noalias: maker.chance(50),
         };
         let name = maker.one(NAMES);

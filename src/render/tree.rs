@@ -1,0 +1,217 @@
+//! The trees of a shader's pictures, grown by compiled code, or by the evaluator if that is named.
+
+use super::branch::Branch;
+use super::contract::Kind;
+use super::frame::{Pixel, Size};
+use super::leaves;
+use super::workers::{Motif, Painter};
+use crate::run::{RunDevice, explain, open};
+use crate::stack::on_big_stack;
+use girih_core::diag::Diagnostic;
+use girih_core::direct::data::{Argument, Words};
+use girih_core::direct::flow::{Numbers, Outside, Root};
+use girih_core::direct::{self, lower::Direct};
+use girih_core::num::{Num, NumKind};
+use girih_core::runtime::{Runner, TaskOptions};
+use girih_core::term::code::Code;
+use girih_core::term::eval::{Limits, Machine, Value};
+use girih_core::term::{DefId, Program};
+use std::num::NonZeroUsize;
+use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
+
+/// The tree of a shader's pictures.
+pub(super) struct Tree {
+    code: Code,
+    /// None for the evaluator.
+    direct: Option<Arc<Direct>>,
+    device: RunDevice,
+    kind: Kind,
+    size: Size,
+    memory: u64,
+    threads: NonZeroUsize,
+}
+
+impl Tree {
+    /// Compiles a shader; each of the threads may take so much memory.
+    pub fn new(
+        program: &Program,
+        kind: Kind,
+        size: Size,
+        device: &RunDevice,
+        memory: u64,
+        threads: NonZeroUsize,
+    ) -> Result<Tree, Vec<Diagnostic>> {
+        let compile = || {
+            let code = Code::for_roots(program, &kind.definitions())?;
+            let direct = match device {
+                RunDevice::Evaluator => None,
+                RunDevice::Auto | RunDevice::Cpu | RunDevice::Interpreter(_) => {
+                    Some(Arc::new(direct::compile_for(&code, &[kind.root()])?))
+                }
+            };
+            Ok::<_, Vec<Diagnostic>>((code, direct))
+        };
+        let (code, direct) = on_big_stack(compile)?;
+        Ok(Tree { code, direct, device: *device, kind, size, memory, threads })
+    }
+}
+
+impl Kind {
+    /// What is needed.
+    fn definitions(self) -> Vec<DefId> {
+        match self {
+            Kind::Pixel { shader, frame } => vec![shader, frame],
+            Kind::Tree { render } => vec![render],
+        }
+    }
+
+    /// What is called, and with what.
+    fn root(self) -> Root {
+        let number = |kind| Outside::Number(Numbers::one(kind));
+        let (u24, f24) = (number(NumKind::U24), number(NumKind::F24));
+        match self {
+            Kind::Pixel { shader, frame } => {
+                Root { def: frame, arguments: vec![u24, u24, Outside::Definition(shader), f24, u24] }
+            }
+            Kind::Tree { render } => Root { def: render, arguments: vec![u24, f24] },
+        }
+    }
+
+    /// What it is called with to grow a branch of the frame at a time.
+    fn arguments(self, branch: Branch, size: Size, time: f32) -> Vec<Argument> {
+        let number = |number| Argument::Number(Num::u24(number));
+        let (depth, time) = (number(branch.depth), Argument::Number(Num::f24(time)));
+        match self {
+            Kind::Pixel { shader, .. } => {
+                vec![depth, number(size.width()), Argument::Definition(shader), time, number(branch.path)]
+            }
+            Kind::Tree { .. } => vec![depth, time],
+        }
+    }
+
+    /// The definition of the file that makes the pixels.
+    fn made_by(self) -> DefId {
+        match self {
+            Kind::Pixel { shader, .. } => shader,
+            Kind::Tree { render } => render,
+        }
+    }
+}
+
+impl Motif for Tree {
+    fn branches(&self) -> Vec<Branch> {
+        match self.kind {
+            Kind::Pixel { .. } => Branch::cover(self.size, handy_depth(self.size, self.threads)),
+            Kind::Tree { .. } => vec![Branch::whole(self.size)],
+        }
+    }
+
+    fn painter(&self, interrupt: &Arc<AtomicBool>) -> Box<dyn Painter> {
+        let Tree { kind, size, .. } = *self;
+        let evaluated = Evaluated { kind, size };
+        match &self.direct {
+            None => {
+                let limits =
+                    Limits { memory: self.memory, interrupt: Some(Arc::clone(interrupt)), ..Limits::default() };
+                Box::new(Evaluator { machine: Machine::new(&self.code, limits), evaluated })
+            }
+            Some(direct) => {
+                let tasks = TaskOptions {
+                    memory: self.memory,
+                    stack: self.memory.min(TaskOptions::default().stack),
+                    interrupt: Some(Arc::clone(interrupt)),
+                    ..TaskOptions::default()
+                };
+                let (code, direct, device) = (self.code.clone(), Arc::clone(direct), self.device);
+                Box::new(Compiled { code, direct, device, tasks, runner: None, evaluated })
+            }
+        }
+    }
+}
+
+/// How deep the branches are that threads take: about sixteen for each thread, since some are harder than others, but not
+/// so many that handing them out takes longer than painting them.
+fn handy_depth(size: Size, threads: NonZeroUsize) -> u32 {
+    size.depth().saturating_sub(threads.get().ilog2() + 4).clamp(6, 16)
+}
+
+/// Grows branches by the evaluator.
+#[derive(Clone, Copy)]
+struct Evaluated {
+    kind: Kind,
+    size: Size,
+}
+
+impl Evaluated {
+    fn paint(
+        self,
+        machine: &mut Machine,
+        branch: Branch,
+        time: f32,
+        pixels: &mut Vec<Pixel>,
+    ) -> Result<(), Diagnostic> {
+        let mut values = vec![];
+        for argument in self.kind.arguments(branch, self.size, time) {
+            values.push(match argument {
+                Argument::Number(number) => Value::from(number),
+                Argument::Definition(def) => machine.call(def, &[])?,
+            });
+        }
+        let tree = machine.call(self.kind.root().def, &values)?;
+        let place = machine.code().program().defs[self.kind.made_by()].span;
+        leaves::read(machine, tree, branch.pixels(self.size).len(), place, pixels)
+    }
+}
+
+/// The evaluator on a thread.
+struct Evaluator {
+    machine: Machine,
+    evaluated: Evaluated,
+}
+
+impl Painter for Evaluator {
+    fn paint(&mut self, branch: Branch, time: f32, pixels: &mut Vec<Pixel>) -> Result<(), Diagnostic> {
+        self.evaluated.paint(&mut self.machine, branch, time, pixels)
+    }
+}
+
+/// Compiled code on a thread, with a heap of its own.
+struct Compiled {
+    code: Code,
+    direct: Arc<Direct>,
+    device: RunDevice,
+    tasks: TaskOptions,
+    /// None before the first branch, and after one that failed: a run that has ended is not gone on with.
+    runner: Option<Box<dyn Runner + Send>>,
+    /// Tells more about what goes wrong.
+    evaluated: Evaluated,
+}
+
+impl Compiled {
+    fn paint_compiled(&mut self, branch: Branch, time: f32, pixels: &mut Vec<Pixel>) -> Result<(), Diagnostic> {
+        let mut runner = match self.runner.take() {
+            Some(runner) => runner,
+            None => open(&self.device, &self.direct.module, &self.tasks)?.runner,
+        };
+        let Evaluated { kind, size } = self.evaluated;
+        let (program, direct) = (self.code.program(), &*self.direct);
+        let mut words = Words { program, direct, runner: &mut *runner, interrupt: self.tasks.interrupt.clone() };
+        // There is one root.
+        let tree = words.call_root(&direct.roots[0], &kind.arguments(branch, size, time))?;
+        let place = program.defs[kind.made_by()].span;
+        leaves::read(&mut words, tree, branch.pixels(size).len(), place, pixels)?;
+        words.give_back(tree);
+        self.runner = Some(runner);
+        Ok(())
+    }
+}
+
+impl Painter for Compiled {
+    fn paint(&mut self, branch: Branch, time: f32, pixels: &mut Vec<Pixel>) -> Result<(), Diagnostic> {
+        self.paint_compiled(branch, time, pixels).map_err(|error| {
+            let evaluated = self.evaluated;
+            explain(&self.code, self.tasks.memory, error, |machine| evaluated.paint(machine, branch, time, &mut vec![]))
+        })
+    }
+}
