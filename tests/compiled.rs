@@ -308,6 +308,8 @@ fn failures(allocated: u64, most: u64, random: &mut Random) -> Vec<u64> {
     if allocated <= most {
         return (1..=allocated).collect();
     }
-    let some = [1, allocated, 2, 3].into_iter().chain(std::iter::from_fn(|| Some(random.below(allocated as usize) as u64 + 1)));
+    let some = [1, allocated, 2, 3]
+        .into_iter()
+        .chain(std::iter::from_fn(|| Some(random.below(allocated as usize) as u64 + 1)));
     some.take(most.min(8) as usize).collect()
 }
