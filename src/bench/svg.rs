@@ -17,10 +17,13 @@ const GAP: f64 = 12.0;
 const COLOURS: [&str; 4] = ["#3b82c4", "#2fa37c", "#c98a1b", "#b5579c"];
 const INK: &str = "#808080";
 
+/// A time among the figures.
+type Seconds = Box<dyn Fn(&Row) -> Option<f64>>;
+
 /// A contender: what it is called, and its time.
 struct Series {
     name: String,
-    seconds: Box<dyn Fn(&Row) -> Option<f64>>,
+    seconds: Seconds,
 }
 
 /// The drawing.

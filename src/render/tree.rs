@@ -112,7 +112,8 @@ impl Motif for Tree {
         let evaluated = Evaluated { kind, size };
         match &self.direct {
             None => {
-                let limits = Limits { memory: self.memory, interrupt: Some(Arc::clone(interrupt)), ..Limits::default() };
+                let limits =
+                    Limits { memory: self.memory, interrupt: Some(Arc::clone(interrupt)), ..Limits::default() };
                 Box::new(Evaluator { machine: Machine::new(&self.code, limits), evaluated })
             }
             Some(direct) => {
@@ -210,9 +211,7 @@ impl Painter for Compiled {
     fn paint(&mut self, branch: Branch, time: f32, pixels: &mut Vec<Pixel>) -> Result<(), Diagnostic> {
         self.paint_compiled(branch, time, pixels).map_err(|error| {
             let evaluated = self.evaluated;
-            explain(&self.code, self.tasks.memory, error, |machine| {
-                evaluated.paint(machine, branch, time, &mut vec![])
-            })
+            explain(&self.code, self.tasks.memory, error, |machine| evaluated.paint(machine, branch, time, &mut vec![]))
         })
     }
 }

@@ -6,7 +6,7 @@
 //! | a program ready to run | [`Executable`] |
 //! | what compiled code runs on | [`runner`] |
 //! | what a run took | [`stats`] |
-//! | errors of compiled programs, with the calls that led there | [`explain`] |
+//! | errors of compiled programs, with the calls that led there | [`mod@explain`] |
 
 mod explain;
 mod runner;
@@ -16,7 +16,6 @@ use crate::report::Report;
 use crate::stack::on_big_stack;
 use explain::Recorder;
 pub(crate) use explain::explain;
-pub(crate) use runner::open;
 use girih_core::diag::{Code as ErrorCode, Diagnostic};
 use girih_core::direct::{self, lower::Direct};
 use girih_core::ir::tasks::Settings;
@@ -27,6 +26,7 @@ use girih_core::term::eval::{Limits, Machine};
 use girih_core::term::io::Host;
 use girih_core::term::readback;
 use girih_core::term::{DefId, Program};
+pub(crate) use runner::open;
 use std::num::NonZeroUsize;
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;

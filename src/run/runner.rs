@@ -16,11 +16,7 @@ pub(crate) struct Opened {
 }
 
 /// Makes a runner for a module.
-pub(crate) fn open(
-    device: &RunDevice,
-    module: &Verified<Module>,
-    options: &TaskOptions,
-) -> Result<Opened, Diagnostic> {
+pub(crate) fn open(device: &RunDevice, module: &Verified<Module>, options: &TaskOptions) -> Result<Opened, Diagnostic> {
     match device {
         RunDevice::Auto | RunDevice::Cpu => {
             let runner = girih_cpu::tasks::open(module, options)?;

@@ -3,9 +3,9 @@
 //! A value that is read is only looked at: its cell belongs to the call that is being performed, or to a global. A value that is
 //! made is owned, until it becomes a part of another one or is given to the program.
 
-use super::lower::{Called, Direct};
 use super::lower::represent::Repr;
 use super::lower::words::{self, Immediate, tag};
+use super::lower::{Called, Direct};
 use super::run::diagnostic;
 use super::{flow::What, lower::Meaning};
 use crate::diag::{Code, Diagnostic};
@@ -102,9 +102,9 @@ impl Words<'_> {
         match self.immediate(word) {
             Some(Immediate::Era) => return Ok(Piece::Era),
             Some(Immediate::Unit(ctor)) => return Ok(Piece::Unit(ctor)),
-            Some(
-                Immediate::Make(_) | Immediate::Definition(_) | Immediate::Lambda(_) | Immediate::Select(_),
-            ) => return Ok(Piece::Function),
+            Some(Immediate::Make(_) | Immediate::Definition(_) | Immediate::Lambda(_) | Immediate::Select(_)) => {
+                return Ok(Piece::Function);
+            }
             None => {}
         }
         let meaning = self.meaning(word).ok_or_else(broken)?;

@@ -42,7 +42,7 @@ mod traps;
 pub mod words;
 mod writer;
 
-use super::flow::{Callee, Flow, Instance, LambdaRef, Root, Set, ShapeId, Site, What};
+use super::flow::{Callee, Flow, Instance, LambdaRef, Outside, Root, Set, ShapeId, Site, What};
 use crate::diag::Diagnostic;
 use crate::idx::IndexVec;
 use crate::ir::heap::{GlobalId, LayoutId};
@@ -244,6 +244,11 @@ pub fn lower(program: &Program, flow: &Flow, roots: &[Root]) -> Result<Direct, V
     let apply = lowering.unit(Unit::Apply(1));
     let force = lowering.unit(Unit::Force);
     let host = lowering.host_cells();
+    for given in roots.iter().flat_map(|root| &root.arguments) {
+        if let Outside::Definition(def) = given {
+            lowering.mention(*def);
+        }
+    }
     let called = roots.iter().filter(|root| !root.arguments.is_empty());
     let roots = called.map(|root| lowering.called(root.def, root.arguments.len())).collect();
     lowering.write_all();
