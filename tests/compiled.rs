@@ -58,10 +58,13 @@ fn source(number: u64) -> Source {
     generate::program(number, Limits { affine: false, size: (number % 10) as usize })
 }
 
+/// Makes a runner for a program.
+type Open = fn(&Direct, TaskOptions) -> Result<Box<dyn Runner>, Diagnostic>;
+
 /// What runs a module.
 struct Kind {
     name: &'static str,
-    open: fn(&Direct, TaskOptions) -> Result<Box<dyn Runner>, Diagnostic>,
+    open: Open,
     threads: usize,
     /// It runs each program whose number is a multiple of this.
     each: u64,

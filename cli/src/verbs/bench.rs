@@ -89,7 +89,9 @@ impl Bench {
             return console.fail(Code::BadArguments, "no program has such a name", Some(&hint));
         }
         let bar = if console.shows_progress() { ProgressBar::new(count as u64) } else { ProgressBar::hidden() };
-        bar.set_style(ProgressStyle::with_template("{pos}/{len} {msg} ({elapsed})").unwrap_or(ProgressStyle::default_bar()));
+        bar.set_style(
+            ProgressStyle::with_template("{pos}/{len} {msg} ({elapsed})").unwrap_or(ProgressStyle::default_bar()),
+        );
         let measured = measure(&plan, &mut |event| match event {
             Event::Program(name) => {
                 bar.inc(u64::from(!bar.message().is_empty()));
@@ -141,7 +143,10 @@ impl Bench {
         let Some(before) = before else { return Exit::Ok };
         let changes = baseline::changes(before, figures);
         let text = format!("\nsince {}\n{}", before.date, baseline::table(&changes, self.threshold));
-        console.result(text.trim_end(), || json!({"kind": "changes", "changes": changes.iter().map(change).collect::<Vec<_>>()}));
+        console.result(
+            text.trim_end(),
+            || json!({"kind": "changes", "changes": changes.iter().map(change).collect::<Vec<_>>()}),
+        );
         if changes.iter().any(|change| change.ratio() > self.threshold) { Exit::Failed } else { Exit::Ok }
     }
 }
