@@ -381,7 +381,8 @@ impl<'p> Writer<'_, 'p> {
 
     /// Takes whatever arrives apart as a pair: `*` is a pair of `*`, anything else but a pair ends the run.
     fn any_pair(&mut self, word: ValueId, set: &Set, shapes: &[ShapeId], span: Span) -> (Held, Held, Set) {
-        let mut second_set = Set::default();
+        // The second part of `*` is `*`.
+        let mut second_set = Set { era: set.era, ..Set::default() };
         for shape in shapes {
             second_set.merge(&self.all.flow.shapes()[*shape].fields[1]);
         }
