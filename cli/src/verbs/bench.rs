@@ -19,7 +19,7 @@ const EXAMPLES: &str = "\
 Examples:
   girih bench bend                        all programs, on one thread and on all cores
   girih bench bend --only sort            those with `sort` in their names
-  girih bench bend --rivals               beside C (`cc -O2`) and upstream (`bend run-c`) where they are found
+  girih bench bend --rivals               beside C and beside upstream, where they are found
   girih bench bend --json > today.json    the figures, to be compared with another day's
   girih bench bend --baseline today.json  fails if a program takes 1.1 times as long as then";
 
@@ -89,7 +89,9 @@ impl Bench {
             return console.fail(Code::BadArguments, "no program has such a name", Some(&hint));
         }
         let bar = if console.shows_progress() { ProgressBar::new(count as u64) } else { ProgressBar::hidden() };
-        bar.set_style(ProgressStyle::with_template("{pos}/{len} {msg} ({elapsed})").unwrap_or(ProgressStyle::default_bar()));
+        bar.set_style(
+            ProgressStyle::with_template("{pos}/{len} {msg} ({elapsed})").unwrap_or(ProgressStyle::default_bar()),
+        );
         let measured = measure(&plan, &mut |event| match event {
             Event::Program(name) => {
                 bar.inc(u64::from(!bar.message().is_empty()));
@@ -141,7 +143,10 @@ impl Bench {
         let Some(before) = before else { return Exit::Ok };
         let changes = baseline::changes(before, figures);
         let text = format!("\nsince {}\n{}", before.date, baseline::table(&changes, self.threshold));
-        console.result(text.trim_end(), || json!({"kind": "changes", "changes": changes.iter().map(change).collect::<Vec<_>>()}));
+        console.result(
+            text.trim_end(),
+            || json!({"kind": "changes", "changes": changes.iter().map(change).collect::<Vec<_>>()}),
+        );
         if changes.iter().any(|change| change.ratio() > self.threshold) { Exit::Failed } else { Exit::Ok }
     }
 }

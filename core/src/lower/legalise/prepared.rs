@@ -61,7 +61,11 @@ impl Prepared {
         let mut cx = Context { caps: &self.caps, routines, keeps_regs: false };
         // Routines know nothing of subgroups.
         let function = legalise(math::library().functions[id].clone(), &mut cx, Plan::None)?;
-        debug_assert!(check::function(&function, &self.caps).is_empty(), "{:#?}", check::function(&function, &self.caps));
+        debug_assert!(
+            check::function(&function, &self.caps).is_empty(),
+            "{:#?}",
+            check::function(&function, &self.caps)
+        );
         let mut callees = vec![];
         function.walk(function.body, &mut |_, inst| callees.extend(inst.callee()));
         for callee in callees {
