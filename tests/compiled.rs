@@ -12,7 +12,7 @@ use girih::core::term::code;
 use girih::core::term::eval::{Limits as Memory, Machine};
 use girih::ir::tasks::{Settings, TaskMachine};
 use girih::runtime::{Runner, TaskOptions, TaskStats};
-use girih::{Code, Diagnostic, RunOptions, SystemHost, on_big_stack};
+use girih::{Code, Diagnostic, RunDevice, RunOptions, SystemHost, on_big_stack};
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
@@ -25,8 +25,6 @@ use support::watch::{self, Ended};
 const LIMIT: Duration = Duration::from_secs(120);
 /// Steps of the reference machine; the few programs that need more are left to the other runners.
 const STEPS: u64 = 2_000_000;
-/// Each allocation fails once in a program with no more than this many; in others some of them do.
-const ALL_FAIL: u64 = 24;
 
 /// Kinds of nodes that no program of the generator has, and why.
 const ABSENT: &[(&str, &str)] = &[
@@ -60,18 +58,34 @@ fn source(number: u64) -> Source {
     generate::program(number, Limits { affine: false, size: (number % 10) as usize })
 }
 
+/// Makes a runner for a program.
+type Open = fn(&Direct, TaskOptions) -> Result<Box<dyn Runner>, Diagnostic>;
+
 /// What runs a module.
 struct Kind {
     name: &'static str,
-    open: fn(&Direct, TaskOptions) -> Result<Box<dyn Runner>, Diagnostic>,
+    open: Open,
+    threads: usize,
+    /// It runs each program whose number is a multiple of this.
+    each: u64,
+    /// How many allocations fail at most, of one program.
+    failures: u64,
 }
 
 /// All runners. The first one looks at every access, and counts the owners of every cell at the end.
-const RUNNERS: &[Kind] = &[Kind { name: "the reference machine", open: reference }];
+const RUNNERS: &[Kind] = &[
+    Kind { name: "the reference machine", open: reference, threads: 1, each: 1, failures: 24 },
+    Kind { name: "native code", open: native, threads: 1, each: 1, failures: 4 },
+    Kind { name: "native code on three threads", open: native, threads: 3, each: 4, failures: 1 },
+];
 
 fn reference(direct: &Direct, options: TaskOptions) -> Result<Box<dyn Runner>, Diagnostic> {
     let settings = Settings { checked: true, seed: None, fuel: Some(STEPS) };
     Ok(Box::new(TaskMachine::new(&direct.module, options, settings)?))
+}
+
+fn native(direct: &Direct, options: TaskOptions) -> Result<Box<dyn Runner>, Diagnostic> {
+    Ok(Box::new(girih_cpu::tasks::open(&direct.module, &options)?))
 }
 
 /// What came of the programs.
@@ -163,7 +177,8 @@ fn try_one(number: u64, tally: &'static Tally) -> Result<(), Wrong> {
 fn compare(number: u64, text: &Source, tally: &Tally) -> Result<(), String> {
     let program = text.compile();
     let core = program.core_program().map_err(|report| report.to_string())?;
-    let expected = program.run(&mut SystemHost::new(), &RunOptions::default());
+    let evaluator = RunOptions { device: RunDevice::Evaluator, explain: false, ..RunOptions::default() };
+    let expected = program.run(&mut SystemHost::new(), &evaluator);
     let expected = expected.map(|outcome| outcome.text).map_err(|report| report.diagnostics[0].code);
     if expected.is_ok() {
         Tally::add(&tally.values, 1);
@@ -171,8 +186,8 @@ fn compare(number: u64, text: &Source, tally: &Tally) -> Result<(), String> {
     on_big_stack(|| {
         let code = code::Code::new(core).map_err(|errors| said(&errors))?;
         let direct = direct::compile(&code).map_err(|errors| said(&errors))?;
-        let compared = Compared { code: &code, direct: &direct, expected };
-        for kind in RUNNERS {
+        let mut compared = Compared { code: &code, direct: &direct, expected, kept: None };
+        for kind in RUNNERS.iter().filter(|kind| number.is_multiple_of(kind.each)) {
             compared.on(kind, &mut Random::new(number), tally).map_err(|said| format!("{}: {said}", kind.name))?;
         }
         Ok(())
@@ -189,6 +204,8 @@ struct Compared<'c> {
     direct: &'c Direct,
     /// The value as text, or the code of the error.
     expected: Result<String, Code>,
+    /// How many cells the globals keep when it has ended, by the first runner that has run it.
+    kept: Option<u64>,
 }
 
 /// How a run ended.
@@ -200,27 +217,32 @@ struct Run {
 }
 
 impl Compared<'_> {
-    fn on(&self, kind: &Kind, random: &mut Random, tally: &Tally) -> Result<(), String> {
+    fn on(&mut self, kind: &Kind, random: &mut Random, tally: &Tally) -> Result<(), String> {
         for reuse in [true, false] {
-            let options = TaskOptions { reuse, ..TaskOptions::default() };
+            let options = TaskOptions { reuse, threads: kind.threads, count: true, ..TaskOptions::default() };
             let run = self.run(kind, &options, tally)?;
             if run.outcome == Err(Code::OutOfFuel) {
                 Tally::add(&tally.long, 1);
                 return Ok(());
             }
             self.is_right(&run, &options)?;
+            if *self.kept.get_or_insert(run.stats.live) != run.stats.live && run.outcome.is_ok() {
+                return Err(format!("{:?} cells are kept, not {:?}", run.stats.live, self.kept));
+            }
             Tally::add(&tally.reused, run.stats.reused);
             if !reuse && run.stats.reused > 0 {
                 return Err("memory is used again though it must not be".to_owned());
             }
-            for n in failures(run.stats.allocated, random) {
+            for n in failures(run.stats.allocated, kind.failures, random) {
                 let short = TaskOptions { fail_each: Some(n), ..options.clone() };
-                self.is_short(&self.run(kind, &short, tally)?, n, &run)?;
+                self.is_short(kind, &self.run(kind, &short, tally)?, n, &run)?;
                 Tally::add(&tally.short, 1);
             }
             // There are no more allocations than that.
-            let enough = TaskOptions { fail_each: Some(run.stats.allocated + run.again.allocated + 1), ..options };
-            self.is_right(&self.run(kind, &enough, tally)?, &enough)?;
+            let enough = TaskOptions { fail_each: Some(run.again.allocated + 1), ..options };
+            if kind.threads == 1 {
+                self.is_right(&self.run(kind, &enough, tally)?, &enough)?;
+            }
         }
         Ok(())
     }
@@ -266,29 +288,32 @@ impl Compared<'_> {
         Ok(())
     }
 
-    /// A run whose n-th allocation fails; `whole` is one where none does.
-    fn is_short(&self, run: &Run, n: u64, whole: &Run) -> Result<(), String> {
+    /// A run whose n-th allocation fails; `whole` is one where none does. Threads count their allocations as they come.
+    fn is_short(&self, kind: &Kind, run: &Run, n: u64, whole: &Run) -> Result<(), String> {
         is_sound(&run.stats)?;
-        if run.outcome != Err(Code::OutOfMemory) || run.stats.allocated + 1 != n {
+        let is_exact = kind.threads > 1 || run.stats.allocated + 1 == n;
+        if run.outcome != Err(Code::OutOfMemory) || !is_exact {
             return Err(format!("{:?} when allocation {n} fails: {:?}, not {:?}", run.outcome, run.stats, whole.stats));
         }
         Ok(())
     }
 }
 
-/// What must hold of the counts of every heap at any time.
+/// What must hold of the counts of every heap at any time. Not all runners know the most cells that lived at a time.
 fn is_sound(stats: &TaskStats) -> Result<(), String> {
     let TaskStats { allocated, freed, live, most_live, live_bytes, most_bytes, .. } = *stats;
-    let is_sound = live + freed <= allocated && live <= most_live && live_bytes <= most_bytes && live * 8 <= live_bytes;
+    let most = if most_live == 0 { live } else { most_live };
+    let is_sound = live + freed <= allocated && live <= most && live_bytes <= most_bytes && live * 8 <= live_bytes;
     if is_sound { Ok(()) } else { Err(format!("counts that cannot be: {stats:?}")) }
 }
 
-/// Which allocations are to fail.
-fn failures(allocated: u64, random: &mut Random) -> Vec<u64> {
-    if allocated <= ALL_FAIL {
+/// Which allocations are to fail: all of them, or the first ones, the last one and some others.
+fn failures(allocated: u64, most: u64, random: &mut Random) -> Vec<u64> {
+    if allocated <= most {
         return (1..=allocated).collect();
     }
-    let mut some = vec![1, 2, 3, allocated];
-    some.extend((0..4).map(|_| 1 + random.below(allocated as usize) as u64));
-    some
+    let some = [1, allocated, 2, 3]
+        .into_iter()
+        .chain(std::iter::from_fn(|| Some(random.below(allocated as usize) as u64 + 1)));
+    some.take(most.min(8) as usize).collect()
 }

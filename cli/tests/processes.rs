@@ -46,7 +46,7 @@ fn what_is_typed_is_read_and_the_question_is_seen_before() {
 #[test]
 fn a_program_that_waits_for_input_ends_at_its_time_limit() {
     let started = Instant::now();
-    let mut child = start("greet.bend", &["--timeout", "0.2"]);
+    let mut child = start("greet.bend", &["--timeout", "3"]);
     wait_for(&mut child, "What is your name?\n");
     let stdin = child.stdin.take(); // Held open, so that there is no end of the input.
     let output = end(child);

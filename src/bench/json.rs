@@ -35,7 +35,7 @@ fn row(row: &Row) -> Value {
     })
 }
 
-/// Reads what [`write`] has written.
+/// Reads what [`write()`] has written.
 ///
 /// # Errors
 /// If the text is no JSON, or something is missing: which.

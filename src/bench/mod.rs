@@ -3,7 +3,7 @@
 //! | what | see |
 //! |---|---|
 //! | the programs, their sizes and values | [`programs`] |
-//! | what is run, how often, and what counts | [`measure`] |
+//! | what is run, how often, and what counts | [`mod@measure`] |
 //! | a C compiler, and upstream's `bend` | [`rivals`] |
 //! | the machine that it was measured on | [`machine`] |
 //! | figures: as a table, as JSON, beside those of another day | [`figures`], [`table`], [`json`], [`baseline`] |

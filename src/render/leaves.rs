@@ -19,16 +19,16 @@ pub(super) trait Source {
     fn piece(&mut self, value: Self::Value, stack: &mut Vec<Self::Value>) -> Result<Piece, Diagnostic>;
 }
 
-/// Appends the colours of a tree's leaves, until there are `wanted` pixels. A leaf is a whole number 0xRRGGBB; everything
+/// Appends the colours of the leaves of a tree, or of its parts, until there are `wanted` pixels. A leaf is a whole number 0xRRGGBB; everything
 /// else that has parts, pairs and constructors, is a branch, whatever its name.
 pub(super) fn read<S: Source>(
     source: &mut S,
-    tree: S::Value,
+    tree: &[S::Value],
     wanted: usize,
     place: Span,
     pixels: &mut Vec<Pixel>,
 ) -> Result<(), Diagnostic> {
-    let mut stack = vec![tree];
+    let mut stack: Vec<S::Value> = tree.iter().rev().copied().collect();
     while pixels.len() < wanted {
         let Some(value) = stack.pop() else {
             let message = format!("the tree has {} leaves, but the picture has {wanted} pixels", pixels.len());

@@ -160,7 +160,7 @@ impl Evaluated {
         }
         let tree = machine.call(self.kind.root().def, &values)?;
         let place = machine.code().program().defs[self.kind.made_by()].span;
-        leaves::read(machine, tree, branch.pixels(self.size).len(), place, pixels)
+        leaves::read(machine, &[tree], branch.pixels(self.size).len(), place, pixels)
     }
 }
 
@@ -200,8 +200,8 @@ impl Compiled {
         // There is one root.
         let tree = words.call_root(&direct.roots[0], &kind.arguments(branch, size, time))?;
         let place = program.defs[kind.made_by()].span;
-        leaves::read(&mut words, tree, branch.pixels(size).len(), place, pixels)?;
-        words.give_back(tree);
+        leaves::read(&mut words, &tree, branch.pixels(size).len(), place, pixels)?;
+        tree.into_iter().for_each(|part| words.give_back(part));
         self.runner = Some(runner);
         Ok(())
     }

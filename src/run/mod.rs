@@ -6,7 +6,7 @@
 //! | a program ready to run | [`Executable`] |
 //! | what compiled code runs on | [`runner`] |
 //! | what a run took | [`stats`] |
-//! | errors of compiled programs, with the calls that led there | [`explain`] |
+//! | errors of compiled programs, with the calls that led there | [`mod@explain`] |
 
 mod explain;
 mod runner;

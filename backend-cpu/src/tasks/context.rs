@@ -23,6 +23,10 @@ pub(super) struct Context {
     pub hungry: AtomicU32,
     /// How many forked calls the current one is within, since the thread has got its task or was asked for one.
     pub level: u32,
+    /// Not 0 if other threads may have the cells that this one has.
+    pub together: u32,
+    /// How many of its forked calls are tasks of others.
+    pub away: u32,
     /// One behind the last forked call that has not been joined.
     pub top: *mut *mut Record,
     /// The first that no other thread may take.
@@ -43,6 +47,8 @@ pub(super) struct Context {
     pub shared: *const Shared,
     /// Which thread it is.
     pub number: usize,
+    /// Whether it runs a task of another thread.
+    pub is_guest: bool,
     /// Free cells by size in units; as many as the module needs.
     pub free: [FreeList; 0],
 }
@@ -77,6 +83,7 @@ pub(super) struct Computing {
 pub(super) const LIMIT: i32 = offset_of!(Context, limit) as i32;
 pub(super) const HUNGRY: i32 = offset_of!(Context, hungry) as i32;
 pub(super) const LEVEL: i32 = offset_of!(Context, level) as i32;
+pub(super) const TOGETHER: i32 = offset_of!(Context, together) as i32;
 pub(super) const TOP: i32 = offset_of!(Context, top) as i32;
 pub(super) const BOTTOM: i32 = offset_of!(Context, bottom) as i32;
 pub(super) const GLOBALS: i32 = offset_of!(Context, globals) as i32;
@@ -114,6 +121,8 @@ impl Owned {
             limit: AtomicUsize::new(usize::MAX),
             hungry: AtomicU32::new(0),
             level: 0,
+            together: 0,
+            away: 0,
             top: deque,
             bottom: deque,
             chain: std::ptr::null_mut(),
@@ -124,6 +133,7 @@ impl Owned {
             ground: std::ptr::null(),
             shared: Arc::as_ptr(&shared),
             number,
+            is_guest: false,
             free: [],
         };
         // SAFETY: the lines are large enough for a context with its lists behind it, and aligned for it.

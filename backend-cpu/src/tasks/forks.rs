@@ -66,6 +66,8 @@ pub(super) unsafe fn promote(context: *mut Context) -> bool {
         (*record).chain = chain_at(context, record);
         (*record).state = AtomicU32::new(WAITING);
         (*context).hungry.store(0, Ordering::Relaxed);
+        (*context).together = 1;
+        (*context).away += 1;
         (*(*context).shared).queue.push(Task(record));
         true
     }
@@ -91,11 +93,15 @@ pub(super) unsafe fn join(context: *mut Context, record: *mut Record) -> bool {
     // SAFETY: the record is the calling thread's youngest.
     unsafe {
         (*context).bottom = (*context).top;
-        if (*(*context).shared).queue.remove(Task(record)) {
-            return true;
+        let is_ours = (*(*context).shared).queue.remove(Task(record));
+        if !is_ours {
+            work_until(context, || (*record).state.load(Ordering::Acquire) == DONE);
         }
-        work_until(context, || (*record).state.load(Ordering::Acquire) == DONE);
-        false
+        (*context).away -= 1;
+        if (*context).away == 0 && !(*context).is_guest {
+            (*context).together = 0;
+        }
+        is_ours
     }
 }
 
@@ -173,10 +179,14 @@ pub(super) unsafe fn run(context: *mut Context, task: Task) {
         let outer = std::mem::replace(&mut (*context).chain, (*record).chain);
         let slots = record.byte_add(SLOTS as usize).cast::<u64>();
         let level = std::mem::replace(&mut (*context).level, 0);
+        let together = std::mem::replace(&mut (*context).together, 1);
+        let is_guest = std::mem::replace(&mut (*context).is_guest, true);
         (*context).counts.steals += 1;
         ((*record).entry)(context, slots, slots);
         (*context).chain = outer;
         (*context).level = level;
+        (*context).together = together;
+        (*context).is_guest = is_guest;
         (*record).state.store(DONE, Ordering::Release);
         (*(*context).shared).queue.wake();
     }

@@ -51,8 +51,6 @@ pub(super) struct Heap {
     /// Each n-th cell fails.
     pub fail_each: Option<u64>,
     taken: AtomicU64,
-    /// Whether several threads have it.
-    pub parallel: bool,
 }
 
 /// Units of a cell with so many fields.
@@ -81,7 +79,6 @@ impl Heap {
             shapes: layouts.iter().map(shape).collect(),
             fail_each,
             taken: AtomicU64::new(0),
-            parallel: false,
         })
     }
 
@@ -126,6 +123,8 @@ pub(super) struct Cells<'a> {
     heap: &'a Heap,
     base: *mut u8,
     free: *mut FreeList,
+    /// Whether other threads may have the same cells.
+    together: bool,
 }
 
 #[allow(unsafe_code)]
@@ -136,7 +135,9 @@ impl<'a> Cells<'a> {
     /// The context is alive, that of the calling thread, and has this heap's lists.
     pub unsafe fn new(heap: &'a Heap, context: *mut Context) -> Cells<'a> {
         let free = context.wrapping_byte_add(super::context::free(0) as usize).cast();
-        Cells { heap, base: heap.base(), free }
+        // SAFETY: the context is alive.
+        let together = unsafe { (*context).together } != 0;
+        Cells { heap, base: heap.base(), free, together }
     }
 
     fn at(&self, word: u32, offset: i32) -> *mut u32 {
@@ -256,7 +257,7 @@ impl<'a> Cells<'a> {
     unsafe fn add(&self, word: u32, change: i32) -> u32 {
         // SAFETY: the word names a cell.
         let count = unsafe { self.count(word) };
-        if self.heap.parallel {
+        if self.together {
             return count.fetch_add(change as u32, Ordering::AcqRel);
         }
         let before = count.load(Ordering::Relaxed);

@@ -93,8 +93,7 @@ pub fn open(module: &Verified<Module>, options: &TaskOptions) -> Result<Tasks, D
         count: options.count,
         careful: options.fail_each.is_some(),
     };
-    let mut heap = Heap::new(&module.layouts, options.memory, options.fail_each)?;
-    heap.parallel = variant.parallel;
+    let heap = Heap::new(&module.layouts, options.memory, options.fail_each)?;
     let code = code::compile(module, variant, &heap, host::isa(host::Use::Tasks)?)?;
     let compiled = begun.elapsed();
     let globals = module.globals.len();

@@ -2,11 +2,11 @@
 
 use crate::console::{self, Console};
 use crate::exit::Exit;
+use crate::interrupt::{self, Interrupt};
 use crate::optimizations::{self, Optimization};
+use crate::progress::{Progress, Watched};
 use crate::verbs::kernel;
 use crate::warnings::WarningFlags;
-use crate::interrupt::{self, Interrupt};
-use crate::progress::{Progress, Watched};
 use crate::{device, memory};
 use clap::{Args, ValueEnum};
 use girih::render::Shader;

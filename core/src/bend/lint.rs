@@ -1,10 +1,10 @@
 //! Looks for what is probably not meant in a program without errors: definitions that nothing uses, and runs that can never
 //! end.
 
+use crate::cycles::on_cycle;
 use crate::diag::{Code, Diagnostic, Diagnostics};
 use crate::idx::IndexVec;
 use crate::span::SourceId;
-use crate::cycles::on_cycle;
 use crate::term::simplify::simplify;
 use crate::term::{Body, Def, DefId, Origin, Program, Term, TermKind};
 use std::collections::HashSet;

@@ -3,9 +3,9 @@
 //! A value that is read is only looked at: its cell belongs to the call that is being performed, or to a global. A value that is
 //! made is owned, until it becomes a part of another one or is given to the program.
 
-use super::lower::{Called, Direct};
 use super::lower::represent::Repr;
 use super::lower::words::{self, Immediate, tag};
+use super::lower::{Called, Direct};
 use super::run::diagnostic;
 use super::{flow::What, lower::Meaning};
 use crate::diag::{Code, Diagnostic};
@@ -64,20 +64,22 @@ pub enum Piece {
 }
 
 impl Words<'_> {
-    /// Calls a root with as many arguments as it was compiled for. The result is owned, and computed.
+    /// Calls a root with as many arguments as it was compiled for. What it gives is owned, and computed; several values are the
+    /// parts of a pair or a constructor.
     ///
     /// # Errors
     /// If the program fails, needs too much memory, or is interrupted.
-    pub fn call_root(&mut self, root: &Called, arguments: &[Argument]) -> Result<Datum, Diagnostic> {
+    pub fn call_root(&mut self, root: &Called, arguments: &[Argument]) -> Result<Vec<Datum>, Diagnostic> {
         let applied = root.applied.map(Argument::Definition);
         let given = applied.iter().chain(arguments).zip(&root.params);
         let words = given.map(|(argument, repr)| argument.word(*repr)).collect::<Result<Vec<u32>, _>>()?;
-        let result = self.call(root.function, &words)?;
-        match root.result {
-            Repr::Number(kind) => Ok(Datum::Number(unboxed(kind, result))),
-            Repr::Term if words::is_reason(result) => Err(no_function()),
-            Repr::Term => self.call(self.direct.force, &[result]).map(Datum::Word),
-        }
+        let results = self.runner.call(root.function, &words).map_err(|fault| self.failed(&fault))?;
+        let value = |(word, repr): (u32, &Repr)| match repr {
+            Repr::Number(kind) => Ok(Datum::Number(unboxed(*kind, word))),
+            Repr::Term if words::is_reason(word) => Err(no_function()),
+            Repr::Term => self.call(self.direct.force, &[word]).map(Datum::Word),
+        };
+        results.into_iter().zip(&root.results).map(value).collect()
     }
 
     /// Gives back what a root gave.
@@ -102,9 +104,9 @@ impl Words<'_> {
         match self.immediate(word) {
             Some(Immediate::Era) => return Ok(Piece::Era),
             Some(Immediate::Unit(ctor)) => return Ok(Piece::Unit(ctor)),
-            Some(
-                Immediate::Make(_) | Immediate::Definition(_) | Immediate::Lambda(_) | Immediate::Select(_),
-            ) => return Ok(Piece::Function),
+            Some(Immediate::Make(_) | Immediate::Definition(_) | Immediate::Lambda(_) | Immediate::Select(_)) => {
+                return Ok(Piece::Function);
+            }
             None => {}
         }
         let meaning = self.meaning(word).ok_or_else(broken)?;

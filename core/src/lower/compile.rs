@@ -3,9 +3,9 @@
 use super::entry::{Compiled, Entry, Scalar, Slot};
 use super::{derived, fold, inline, legalise, simplify, traps, unused};
 use crate::diag::{Code, Diagnostic};
+use crate::hash::FastMap;
 use crate::ir::{Attr, Caps, Def, Feature, Function, FunctionId, Module, Type, Verified, verify};
 use crate::runtime::LoadOptions;
-use crate::hash::FastMap;
 
 /// Makes kernels of a module legal for a device.
 ///

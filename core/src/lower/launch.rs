@@ -2,10 +2,10 @@
 
 use super::entry::{Entry, Parameter, Plan, PlannedGrid, Scalar, Slot};
 use crate::diag::{Code, Diagnostic};
+use crate::hash::FastMap;
 use crate::ir::attrs::Dim;
 use crate::ir::{Def, Function, Inst, Op, RegionId, Type, ValueId, eval};
 use crate::runtime::{Argument, Constant, Grid};
-use crate::hash::FastMap;
 
 pub(super) fn plan(entry: &Entry, arguments: &[Argument], grid: Grid) -> Result<Plan, Diagnostic> {
     check(&entry.source, arguments)?;

@@ -5,6 +5,9 @@ use super::types::{Data, Type};
 use super::{BUDGET, Body, Function, Head, Maker, Pattern, ROUNDS, Source, Var, call, word};
 use std::fmt::Write;
 
+/// A function that is there: its name, parameters, result, and what it costs.
+type Known<'n> = (String, Vec<(&'n str, Type)>, Type, usize);
+
 /// The monad that every program has.
 const TRY: &str = "type Try(T):
   Good { val: T }
@@ -134,7 +137,7 @@ impl Maker {
         let tree = |a: &Type| Type::Tree(Box::new(a.clone()));
         let (u24, f24) = (Type::Num("u24"), Type::Num("f24"));
         let pair = |a: &Type, b: &Type| Type::Tuple(vec![a.clone(), b.clone()]);
-        let known: Vec<(String, Vec<(&str, Type)>, Type, usize)> = vec![
+        let known: Vec<Known> = vec![
             (library("twice"), vec![("f", fun(&a, &a)), ("x", a.clone())], a.clone(), 3),
             (library("compose"), vec![("f", fun(&b, &c)), ("g", fun(&a, &b))], fun(&a, &c), 3),
             (library("each"), vec![("f", fun(&a, &b)), ("xs", list(&a))], list(&b), 20),

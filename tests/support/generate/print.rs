@@ -66,23 +66,24 @@ pub fn print_function(name: &str, params: &[Var], ret: &Type, body: &Body, funct
         (_, Some(true)) => "Any".to_owned(),
         _ => ty,
     };
-    let params = params.iter().enumerate();
+    let numbered = params.iter().enumerate();
     match (functional, is_bare) {
         (true, true) => {
-            let params: String = params.map(|(_, p)| format!(" {}", p.name)).collect();
+            let params: String = params.iter().map(|p| format!(" {}", p.name)).collect();
             format!("{check}{name}{params} =\n  {}\n\n", fun_body(body, 1))
         }
         (true, false) => {
-            let params: String = params.map(|(i, p)| format!(" ({}: {})", p.name, note(i, fun_type(&p.ty)))).collect();
+            let params: String =
+                numbered.map(|(i, p)| format!(" ({}: {})", p.name, note(i, fun_type(&p.ty)))).collect();
             format!("{check}{name}{params} : {} =\n  {}\n\n", fun_type(ret), fun_body(body, 1))
         }
         (false, true) => {
-            let params: Vec<String> = params.map(|(_, p)| p.name.clone()).collect();
+            let params: Vec<String> = params.iter().map(|p| p.name.clone()).collect();
             format!("def {check}{name}({}):\n{}\n", params.join(", "), imp_body(body, 1, None))
         }
         (false, false) => {
             let params: Vec<String> =
-                params.map(|(i, p)| format!("{}: {}", p.name, note(i, imp_type(&p.ty)))).collect();
+                numbered.map(|(i, p)| format!("{}: {}", p.name, note(i, imp_type(&p.ty)))).collect();
             format!("def {check}{name}({}) -> {}:\n{}\n", params.join(", "), imp_type(ret), imp_body(body, 1, None))
         }
     }

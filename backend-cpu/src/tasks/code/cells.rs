@@ -221,15 +221,41 @@ fn open(t: &mut Writer<'_, '_>, inst: &Inst) -> Result<()> {
     Ok(())
 }
 
+/// Adds to the count of a cell that no other thread has.
+fn add(t: &mut Writer<'_, '_>, cell: Value, change: i64) {
+    let owners = t.b.ins().load(types::I32, of_cells(), cell, 0);
+    let changed = t.b.ins().iadd_imm(owners, change);
+    t.b.ins().store(of_cells(), changed, cell, 0);
+}
+
+/// Two ways to change a count, by whether other threads may have the same cells.
+fn alone_or_together(
+    t: &mut Writer<'_, '_>,
+    alone: impl FnOnce(&mut Writer<'_, '_>),
+    together: impl FnOnce(&mut Writer<'_, '_>),
+) {
+    if !t.form.plan.variant.parallel {
+        return alone(t);
+    }
+    let context = context(t);
+    let is_together = t.b.ins().load(types::I32, of_context(), context, at::TOGETHER);
+    let (apart, on) = (t.b.create_block(), t.b.create_block());
+    branch_away(t, is_together, apart);
+    alone(t);
+    t.b.ins().jump(on, &[]);
+    t.b.switch_to_block(apart);
+    together(t);
+    t.b.ins().jump(on, &[]);
+    t.b.switch_to_block(on);
+}
+
 /// One owner less of a cell that has several.
 fn lose(t: &mut Writer<'_, '_>, word: Value) {
     let cell = address(t, word);
-    if !t.form.plan.variant.parallel {
-        let owners = t.b.ins().load(types::I32, of_cells(), cell, 0);
-        let less = t.b.ins().iadd_imm(owners, -1);
-        t.b.ins().store(of_cells(), less, cell, 0);
-        return;
-    }
+    alone_or_together(t, |t| add(t, cell, -1), |t| lose_together(t, word, cell));
+}
+
+fn lose_together(t: &mut Writer<'_, '_>, word: Value, cell: Value) {
     let one = t.b.ins().iconst(types::I32, 1);
     let before = t.b.ins().atomic_rmw(types::I32, of_cells(), AtomicRmwOp::Sub, cell, one);
     let is_last = t.b.ins().icmp_imm(IntCC::Equal, before, 1);
@@ -256,14 +282,11 @@ fn if_cell(t: &mut Writer<'_, '_>, word: Value, then: impl FnOnce(&mut Writer<'_
 pub(super) fn share(t: &mut Writer<'_, '_>, word: Value) {
     if_cell(t, word, |t| {
         let cell = address(t, word);
-        if t.form.plan.variant.parallel {
+        let together = |t: &mut Writer<'_, '_>| {
             let one = t.b.ins().iconst(types::I32, 1);
             t.b.ins().atomic_rmw(types::I32, of_cells(), AtomicRmwOp::Add, cell, one);
-        } else {
-            let owners = t.b.ins().load(types::I32, of_cells(), cell, 0);
-            let more = t.b.ins().iadd_imm(owners, 1);
-            t.b.ins().store(of_cells(), more, cell, 0);
-        }
+        };
+        alone_or_together(t, |t| add(t, cell, 1), together);
     });
 }
 

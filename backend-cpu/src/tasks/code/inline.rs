@@ -3,6 +3,7 @@
 
 use girih_core::cycles;
 use girih_core::idx::IndexVec;
+use girih_core::ir::ops::Family;
 use girih_core::ir::{Function, FunctionId, Module, Op};
 use std::collections::BTreeSet;
 
@@ -10,10 +11,14 @@ use std::collections::BTreeSet;
 const TINY: usize = 8;
 /// Instructions of a function that is inlined into recursive ones.
 const SMALL: usize = 40;
-/// Instructions of a recursive function that is inlined into itself, and so often that it has so many in all.
-const RECURSIVE: (usize, usize) = (40, 130);
+/// Instructions of a recursive function that is inlined into itself.
+const RECURSIVE: usize = 40;
+/// What its copies weigh together at most.
+const WEIGHT: usize = 600;
+/// What an operation on cells weighs; others weigh 1.
+const CELLS: usize = 6;
 /// How many levels of a recursive function become one at most.
-const LEVELS: usize = 3;
+const LEVELS: usize = 5;
 /// How deep functions are inlined into each other.
 const DEPTH: usize = 8;
 
@@ -37,7 +42,7 @@ impl Inlining {
         let sizes: IndexVec<FunctionId, usize> = module.functions.iter().map(size).collect();
         let levels = edges.iter_enumerated().map(|(id, called)| {
             let own = called.iter().filter(|callee| **callee == id).count();
-            levels(sizes[id], own)
+            if sizes[id] > RECURSIVE { 1 } else { levels(weight(&module.functions[id]), own) }
         });
         let levels = levels.collect();
         let forks = forks(module, &edges);
@@ -51,7 +56,7 @@ impl Inlining {
 
     /// Instructions that may come to a function.
     pub fn room(&self, id: FunctionId) -> usize {
-        RECURSIVE.1 + 3 * self.sizes[id]
+        WEIGHT.max(3 * self.sizes[id])
     }
     /// Instructions of a function.
     pub fn size(&self, id: FunctionId) -> usize {
@@ -76,21 +81,27 @@ impl Inlining {
     }
 }
 
-/// How many levels of a function that calls itself so often become one.
-fn levels(size: usize, calls: usize) -> usize {
-    if size > RECURSIVE.0 {
-        return 1;
-    }
-    let (mut levels, mut copies, mut all) = (1, 1, size);
+/// How many levels of a function of this weight that calls itself so often become one.
+fn levels(weight: usize, calls: usize) -> usize {
+    let (mut levels, mut copies, mut all) = (1, 1, weight);
     while levels < LEVELS {
         copies *= calls;
-        all += copies * size;
-        if all > RECURSIVE.1 {
+        all += copies * weight;
+        if all > WEIGHT {
             break;
         }
         levels += 1;
     }
     levels
+}
+
+/// What a function weighs.
+fn weight(function: &Function) -> usize {
+    let mut weight = 0;
+    function.walk(function.body, &mut |_, inst| {
+        weight += if inst.op.row().family == Family::Heap { CELLS } else { 1 };
+    });
+    weight
 }
 
 /// Instructions of a function.

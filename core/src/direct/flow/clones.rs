@@ -12,8 +12,8 @@ use std::hash::{DefaultHasher, Hash, Hasher};
 
 use super::answer::{Address, address};
 use super::{Callee, Flow, Instance, LambdaRef, Precision, Set, ShapeId, What};
-use crate::idx::IndexVec;
 use crate::cycles::groups;
+use crate::idx::IndexVec;
 use crate::term::{Body, DefId, Program, Term};
 
 /// How many copies of a group there may be while the ways are looked for, for each that may be in the end.

@@ -253,7 +253,9 @@ impl Writer<'_, '_> {
 
     fn function_value(&mut self, unit: Unit) -> Held {
         match unit {
-            Unit::Definition(instance) | Unit::Borrowing(instance, _) => self.immediate(Immediate::Definition(instance.def)),
+            Unit::Definition(instance) | Unit::Borrowing(instance, _) => {
+                self.immediate(Immediate::Definition(instance.def))
+            }
             Unit::Lambda(lambda) => {
                 let number = self.all.lambda(lambda);
                 self.immediate(Immediate::Lambda(number))

@@ -51,7 +51,10 @@ impl<'p> Writer<'_, 'p> {
         let mut lent: Vec<Option<(LocalId, Option<ValueId>)>> = vec![None; args.len()];
         for (i, arg) in args.iter().enumerate().take(32) {
             let TermKind::Local(local) = arg.kind else { continue };
-            if reprs[i] != Repr::Term || self.borrow(local).repr != Repr::Term || !self.all.borrows.contains(&(callee, i)) {
+            if reprs[i] != Repr::Term
+                || self.borrow(local).repr != Repr::Term
+                || !self.all.borrows.contains(&(callee, i))
+            {
                 continue;
             }
             if self.is_lent(local) {
@@ -67,7 +70,8 @@ impl<'p> Writer<'_, 'p> {
             }
             which |= u32::from(lent[i].is_some()) << i;
         }
-        let owned: Vec<&'p Term> = args.iter().zip(&lent).filter(|(_, lent)| lent.is_none()).map(|(arg, _)| arg).collect();
+        let owned: Vec<&'p Term> =
+            args.iter().zip(&lent).filter(|(_, lent)| lent.is_none()).map(|(arg, _)| arg).collect();
         let mut owned = self.values(&owned).into_iter();
         let mut values = vec![];
         for (lent, repr) in lent.into_iter().zip(reprs) {

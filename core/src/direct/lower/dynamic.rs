@@ -1,7 +1,7 @@
 //! Operators where it is not known which numbers arrive.
 //!
 //! The *form* of a word is the position of its number's kind in [`NumKind::ALL`], [`ERA`], or [`OTHER`]. A function that has no value to
-//! give gives a word that says the [`reason`]; who calls it ends the run with the place ([`Writer::checked`]).
+//! give gives a word that says the [`reason`]; who calls it ends the run with the place ([`Writer::checked_call`]).
 
 use super::numbers::scalar;
 use super::represent::{Held, Repr, Results};

@@ -87,8 +87,8 @@ pub struct Called {
     pub function: FunctionId,
     /// How it takes its parameters.
     pub params: Vec<Repr>,
-    /// How it gives its result.
-    pub result: Repr,
+    /// How it gives its result: as one value, or as the fields of a cell that is never made.
+    pub results: Vec<Repr>,
     /// The definition whose value is applied, if the function is one that applies anything: it is the first argument then.
     pub applied: Option<DefId>,
 }
@@ -549,7 +549,7 @@ impl<'p> Lowering<'p> {
         Called {
             function: self.unit(unit),
             params: self.param_reprs(unit),
-            result: self.result_repr(unit),
+            results: self.results(unit).reprs().to_vec(),
             applied: (!is_whole).then_some(def),
         }
     }

@@ -160,12 +160,17 @@ def turn(two, x):
       y = two.a + two.b + x
     case Two/Right:
       y = two.a - x
-  return (y, x)
+  if y:
+    return Two/Left { a: y, b: x }
+  else:
+    return Two/Right { a: x, b: y }
 
 def main:
-  (a, b) = turn(Two/Left { a: 1, b: 2 }, 3)
-  (c, d) = turn(Two/Right { a: 4, b: 5 }, 6)
-  return a + b + c + d
+  match two = turn(turn(Two/Left { a: 1, b: 2 }, 3), 6):
+    case Two/Left:
+      return two.a
+    case Two/Right:
+      return two.b
 ";
     snapshot("hole_of_a_choice", program, &["turn"]);
 }

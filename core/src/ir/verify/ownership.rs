@@ -206,9 +206,8 @@ impl<'a> Walk<'a> {
     fn pass(&mut self, id: InstId, inst: &Inst) -> Result<Vec<ValueId>, Wrong> {
         let module = self.module;
         let callee = inst.callee().and_then(|id| module.functions.get(id));
-        let borrows = |i: usize| {
-            callee.is_some_and(|f| f.params.get(i).is_some_and(|param| f.param_attrs(*param).borrowed))
-        };
+        let borrows =
+            |i: usize| callee.is_some_and(|f| f.params.get(i).is_some_and(|param| f.param_attrs(*param).borrowed));
         let (looked_at, taken): (Vec<_>, Vec<_>) = inst.operands.iter().enumerate().partition(|(i, _)| borrows(*i));
         self.consume(id, inst, &taken.into_iter().map(|(_, value)| *value).collect::<Vec<_>>())?;
         let mut owners = vec![];
@@ -278,7 +277,8 @@ impl<'a> Walk<'a> {
             return Err(self.about(Code::IrOwnership, inst, value, message, hint));
         }
         if let Some((token, _)) = self.lent.iter().find(|(_, owner)| *owner == value) {
-            let message = format!("{} is given away while the forked call {} looks at it", self.name(value), self.name(*token));
+            let message =
+                format!("{} is given away while the forked call {} looks at it", self.name(value), self.name(*token));
             return Err(self.about(Code::IrOwnership, inst, value, message, "join the call before"));
         }
         if let Kind::Borrowed(_) = kind {
@@ -436,7 +436,11 @@ impl<'a> Walk<'a> {
             }
             Op::Return | Op::Tail => {
                 // What an owned value of this function lends would be given back by nobody: it is left, and said to be.
-                if inst.op == Op::Tail { self.pass(id, inst).map(|_| ()) } else { self.consume(id, inst, &inst.operands) }?;
+                if inst.op == Op::Tail {
+                    self.pass(id, inst).map(|_| ())
+                } else {
+                    self.consume(id, inst, &inst.operands)
+                }?;
                 if let Some(left) = self.live.take().and_then(|live| live.first().copied()) {
                     return Err(self.left(inst, left));
                 }

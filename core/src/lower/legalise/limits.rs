@@ -3,9 +3,9 @@
 //! Invariant: a kernel that passes can be launched on the device as far as the kernel alone decides it.
 
 use crate::diag::{Code, Diagnostic};
+use crate::hash::FastMap;
 use crate::ir::attrs::Dim;
 use crate::ir::{Caps, Feature, Function, Space, Type};
-use crate::hash::FastMap;
 
 /// Checks a kernel as it was written.
 pub(super) fn launch(kernel: &Function, caps: &Caps) -> Vec<Diagnostic> {

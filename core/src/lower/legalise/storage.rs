@@ -11,13 +11,13 @@ use super::emit::Emit;
 use super::narrow::NARROW;
 use super::words::{from_low_bits, to_low_bits};
 use crate::diag::{Code, Diagnostic};
+use crate::hash::FastMap;
 use crate::ir::attrs::Attr;
 use crate::ir::ops::Pattern;
 use crate::ir::{
     AttrKind, Builder, Caps, Feature, Function, Inst, Memory, Op, Scalar, ScalarSet, Space, Type, ValueId,
 };
 use crate::lower::rewrite::{Pass, Rewriter};
-use crate::hash::FastMap;
 use std::collections::BTreeSet;
 
 /// As what a memory is accessed.

@@ -8,8 +8,8 @@ use super::facts::Facts;
 use super::forward::Memo;
 use super::memory::{Touch, may_alias, touch};
 
-use crate::ir::{Attr, Caps, Def, Feature, Function, Inst, InstId, Op, RegionId, Scalar, Space, Type, Value, ValueId};
 use crate::hash::FastMap;
+use crate::ir::{Attr, Caps, Def, Feature, Function, Inst, InstId, Op, RegionId, Scalar, Space, Type, Value, ValueId};
 
 /// Gathers accesses in a whole function; whether there were any.
 pub(super) fn run(f: &mut Function, caps: &Caps, memo: &Memo) -> bool {

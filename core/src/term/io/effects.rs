@@ -164,7 +164,6 @@ fn sleep<D: Data>(data: &mut D, argument: &D::Value, host: &mut dyn Host) -> Res
     Ok(Answer::Nothing)
 }
 
-
 /// The two parts of a pair.
 type Parts<D> = (<D as Data>::Value, <D as Data>::Value);
 

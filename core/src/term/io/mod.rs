@@ -74,12 +74,7 @@ pub trait Data {
     fn check_interrupt(&self) -> Result<(), Diagnostic>;
     /// The program goes on: what comes `next` after a `call`, one of its parts, is applied to the answer. The call itself is not
     /// needed any more.
-    fn resume(
-        &mut self,
-        call: Self::Value,
-        next: Self::Value,
-        answer: Self::Value,
-    ) -> Result<Self::Value, Diagnostic>;
+    fn resume(&mut self, call: Self::Value, next: Self::Value, answer: Self::Value) -> Result<Self::Value, Diagnostic>;
 }
 
 /// What a value is, one level deep.

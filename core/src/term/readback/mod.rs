@@ -11,9 +11,9 @@ mod normal;
 mod settle;
 mod write;
 
+use crate::cycles::on_cycle;
 use crate::diag::Diagnostic;
 use crate::idx::IndexVec;
-use crate::cycles::on_cycle;
 use crate::term::eval::{Machine, Value};
 use crate::term::{Body, DefId, Program};
 

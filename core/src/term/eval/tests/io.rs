@@ -67,8 +67,7 @@ fn perform(
     let mut machine = Machine::new(&code, limits);
     let mut host = Script { answers: answers.into(), ..Script::default() };
     let value = machine.call(program.entry.expect("main"), &[]);
-    let value =
-        value.and_then(|value| machine.run_io(value, &mut host)).and_then(|value| show(&mut machine, value));
+    let value = value.and_then(|value| machine.run_io(value, &mut host)).and_then(|value| show(&mut machine, value));
     (value, host.asked)
 }
 
