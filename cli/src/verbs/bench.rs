@@ -19,7 +19,7 @@ const EXAMPLES: &str = "\
 Examples:
   girih bench bend                        all programs, on one thread and on all cores
   girih bench bend --only sort            those with `sort` in their names
-  girih bench bend --rivals               beside C (`cc -O2`) and upstream (`bend run-c`) where they are found
+  girih bench bend --rivals               beside C and beside upstream, where they are found
   girih bench bend --json > today.json    the figures, to be compared with another day's
   girih bench bend --baseline today.json  fails if a program takes 1.1 times as long as then";
 
