@@ -208,8 +208,8 @@ pub(crate) struct Lowering<'p> {
     lambda_parts: HashMap<(DefId, usize), LambdaParts<'p>>,
 }
 
-/// Lowers what the entry of a program and the roots need. The program has been simplified, and can be run by value.
-pub fn lower(program: &Program, flow: &Flow, roots: &[Root]) -> Result<Direct, Vec<Diagnostic>> {
+/// Lowers what the entry of a program and the roots need; `lends` says whether parameters may be borrowed. The program has been simplified, and can be run by value.
+pub fn lower(program: &Program, flow: &Flow, roots: &[Root], lends: bool) -> Result<Direct, Vec<Diagnostic>> {
     let tables = Tables {
         ctors: program.ctors.len(),
         definitions: program.defs.len(),
@@ -241,7 +241,9 @@ pub fn lower(program: &Program, flow: &Flow, roots: &[Root]) -> Result<Direct, V
     };
     lowering.find_lambdas();
     lowering.products = products::products(&lowering);
-    lowering.borrows = borrows::borrows(&lowering);
+    if lends {
+        lowering.borrows = borrows::borrows(&lowering);
+    }
     let entry = lowering.unit(Unit::Entry);
     let apply = lowering.unit(Unit::Apply(1));
     let force = lowering.unit(Unit::Force);
