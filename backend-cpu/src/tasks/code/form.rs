@@ -61,7 +61,7 @@ pub(super) fn write(
     b.ins().jump(head, &given);
     b.switch_to_block(head);
     let params = b.block_params(head).to_vec();
-    let room = if version == Version::Closed { plan.inlining.room(id) } else { 0 };
+    let room = plan.inlining.room(id);
     let form = TaskForm { plan, version, stack: vec![id], exits: vec![], head, room, forked: vec![] };
     let none = Callees::default();
     let mut t = Translator::new(b, function, target, &none, form);
@@ -191,8 +191,10 @@ pub(super) fn machine(t: &Writer<'_, '_>, ty: Type) -> Result<cranelift_codegen:
 }
 
 fn is_inlined(t: &Writer<'_, '_>, id: FunctionId) -> bool {
-    let is_there = t.form.plan.versions.get(id).copied().flatten().is_some();
-    is_there && t.form.plan.inlining.is_worthwhile(&t.form.stack, id, t.form.room)
+    let Some(declared) = t.form.plan.versions.get(id).copied().flatten() else { return false };
+    // In an open version, calls in which others are noted cost more than calling.
+    let is_open = t.form.version == Version::Open && declared.has_both();
+    t.form.plan.inlining.is_worthwhile(&t.form.stack, id, if is_open { 0 } else { t.form.room })
 }
 
 /// Writes a function where the builder stands; `return` goes to the exit.

@@ -32,7 +32,7 @@ pub(super) struct Inlining {
     recursive: IndexVec<FunctionId, bool>,
     /// How many levels of it become one.
     levels: IndexVec<FunctionId, usize>,
-    /// Whether it forks something, or calls what does.
+    /// Whether it forks something, or calls what does, globals apart.
     forks: IndexVec<FunctionId, bool>,
 }
 
@@ -45,11 +45,11 @@ impl Inlining {
             if sizes[id] > RECURSIVE { 1 } else { levels(weight(&module.functions[id]), own) }
         });
         let levels = levels.collect();
-        let forks = forks(module, &edges);
+        let forks = forks(module);
         Inlining { sizes, groups: cycles::groups(&edges), recursive: cycles::on_cycle(&edges), levels, forks }
     }
 
-    /// Whether a function forks something, or calls what does.
+    /// Whether a function forks something, or calls what does. What a global's computation forks does not count: that is done but once.
     pub fn reaches_fork(&self, id: FunctionId) -> bool {
         self.forks[id]
     }
@@ -111,23 +111,29 @@ fn size(function: &Function) -> usize {
     size
 }
 
+/// What a function calls, each as often as it does, but for globals.
+fn called_itself(function: &Function) -> Vec<FunctionId> {
+    let mut called = vec![];
+    function.walk(function.body, &mut |_, inst| called.extend(inst.callee().filter(|_| inst.op != Op::Join)));
+    called
+}
+
 /// What a function calls, each as often as it does.
 fn called(module: &Module, function: &Function) -> Vec<FunctionId> {
-    let mut called = vec![];
+    let mut called = called_itself(function);
     function.walk(function.body, &mut |_, inst| {
-        called.extend(inst.callee().filter(|_| inst.op != Op::Join));
         called.extend(inst.global().map(|global| module.globals[global].function));
     });
     called
 }
 
 /// Which functions fork something, or call what does.
-fn forks(module: &Module, edges: &IndexVec<FunctionId, Vec<FunctionId>>) -> IndexVec<FunctionId, bool> {
-    let mut callers: IndexVec<FunctionId, Vec<FunctionId>> = edges.iter().map(|_| vec![]).collect();
-    for (caller, called) in edges.iter_enumerated() {
-        called.iter().for_each(|callee| callers[*callee].push(caller));
+fn forks(module: &Module) -> IndexVec<FunctionId, bool> {
+    let mut callers: IndexVec<FunctionId, Vec<FunctionId>> = module.functions.iter().map(|_| vec![]).collect();
+    for (caller, function) in module.functions.iter_enumerated() {
+        called_itself(function).into_iter().for_each(|callee| callers[callee].push(caller));
     }
-    let mut forks: IndexVec<FunctionId, bool> = edges.iter().map(|_| false).collect();
+    let mut forks: IndexVec<FunctionId, bool> = module.functions.iter().map(|_| false).collect();
     let mut todo: Vec<FunctionId> = vec![];
     for (id, function) in module.functions.iter_enumerated() {
         let mut found = false;
