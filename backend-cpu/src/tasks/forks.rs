@@ -47,9 +47,9 @@ const SHORT: Duration = Duration::from_micros(10);
 /// How long to wait at most before asking for another one.
 const MOST_PATIENCE: Duration = Duration::from_micros(200);
 /// How long to wait before asking for a task when one's own has been taken: it may be over soon.
-const GRACE: Duration = Duration::from_micros(20);
+const GRACE: Duration = Duration::from_micros(5);
 /// How long to look for a task before sleeping: waking up takes long.
-const LOOKING: Duration = Duration::from_micros(200);
+const LOOKING: Duration = Duration::from_micros(500);
 /// How long to sleep before asking again.
 const SHORTEST_SLEEP: Duration = Duration::from_micros(500);
 const LONGEST_SLEEP: Duration = Duration::from_millis(20);

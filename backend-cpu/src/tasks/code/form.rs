@@ -67,7 +67,11 @@ pub(super) fn write(
     let mut t = Translator::new(b, function, target, &none, form);
     function.params.iter().zip(&params).for_each(|(param, value)| t.set(*param, *value));
     if calls(function) {
-        let other = plan.versions[id].filter(|declared| version == Version::Closed && declared.has_both());
+        let both = plan.versions[id].filter(|declared| declared.has_both());
+        if let (Some(declared), Version::Open) = (both, version) {
+            tasks::close_if_small(&mut t, declared.closed, &params);
+        }
+        let other = both.filter(|_| version == Version::Closed);
         check(&mut t, other.map(|declared| (declared.open, &params[..])))?;
     }
     if plan.variant.count {

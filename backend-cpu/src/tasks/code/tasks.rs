@@ -88,6 +88,22 @@ fn open_fork(t: &mut Writer<'_, '_>, callee: FunctionId, task: FuncId, given: &[
     Ok(State::Noted(slot, level, given.to_vec()))
 }
 
+/// Within many forked calls the closed version of the function goes on.
+pub(super) fn close_if_small(t: &mut Writer<'_, '_>, closed: FuncId, params: &[Value]) {
+    let context = context(t);
+    let level = t.b.ins().load(types::I32, of_context(), context, at::LEVEL);
+    let is_small = t.b.ins().icmp_imm(IntCC::UnsignedGreaterThanOrEqual, level, LEVELS);
+    let away = t.b.create_block();
+    branch_away(t, is_small, away);
+    let on = t.b.current_block();
+    t.b.switch_to_block(away);
+    let closed = t.module.declare_func_in_func(closed, t.b.func);
+    t.b.ins().return_call(closed, params);
+    if let Some(on) = on {
+        t.b.switch_to_block(on);
+    }
+}
+
 /// Puts a record at the end of the thread's list.
 fn note(t: &mut Writer<'_, '_>, record: Value) {
     let context = context(t);
