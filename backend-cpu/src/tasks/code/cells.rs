@@ -204,7 +204,8 @@ fn open(t: &mut Writer<'_, '_>, inst: &Inst) -> Result<()> {
     };
     t.b.ins().jump(on, &[BlockArg::Value(unique)]);
     t.b.switch_to_block(shared);
-    let terms: Vec<Value> = values.iter().zip(types).filter(|(_, ty)| **ty == Type::Term).map(|(value, _)| *value).collect();
+    let terms: Vec<Value> =
+        values.iter().zip(types).filter(|(_, ty)| **ty == Type::Term).map(|(value, _)| *value).collect();
     let alone = |t: &mut Writer<'_, '_>| {
         terms.iter().for_each(|value| if_cell(t, *value, |t, cell| add(t, cell, 1)));
         add(t, cell, -1);

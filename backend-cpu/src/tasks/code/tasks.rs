@@ -36,7 +36,7 @@ enum State {
 }
 
 /// Within how many forked calls another one is too small to be noted.
-const LEVELS: i64 = 12;
+const LEVELS: i64 = 8;
 
 /// How records are accessed.
 fn of_records() -> MemFlags {
