@@ -8,6 +8,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, AtomicUsize};
 
 use super::forks::Record;
+use super::heap::Region;
 use super::shared::Shared;
 use super::worker::Ground;
 
@@ -49,6 +50,8 @@ pub(super) struct Context {
     pub number: usize,
     /// Whether it runs a task of another thread.
     pub is_guest: bool,
+    /// Memory for its cells that nobody has used yet.
+    pub region: Region,
     /// Free cells by size in units; as many as the module needs.
     pub free: [FreeList; 0],
 }
@@ -134,6 +137,7 @@ impl Owned {
             shared: Arc::as_ptr(&shared),
             number,
             is_guest: false,
+            region: Region::default(),
             free: [],
         };
         // SAFETY: the lines are large enough for a context with its lists behind it, and aligned for it.

@@ -46,8 +46,10 @@ unsafe impl Send for Task {}
 const SHORT: Duration = Duration::from_micros(10);
 /// How long to wait at most before asking for another one.
 const MOST_PATIENCE: Duration = Duration::from_micros(200);
-/// How often to look for a task before sleeping.
-const LOOKS: u32 = 2000;
+/// How long to wait before asking for a task when one's own has been taken: it may be over soon.
+const GRACE: Duration = Duration::from_micros(5);
+/// How long to look for a task before sleeping: waking up takes long.
+const LOOKING: Duration = Duration::from_micros(500);
 /// How long to sleep before asking again.
 const SHORTEST_SLEEP: Duration = Duration::from_micros(500);
 const LONGEST_SLEEP: Duration = Duration::from_millis(20);
@@ -111,7 +113,7 @@ unsafe fn work_until(context: *mut Context, happened: impl Fn() -> bool) {
     // SAFETY: the context is the calling thread's.
     unsafe {
         let shared: &Shared = &*(*context).shared;
-        let mut hunger = Hunger::default();
+        let mut hunger = Hunger { patience: GRACE, ..Hunger::default() };
         while !happened() {
             if shared.is_ending() {
                 leave(context);
@@ -144,26 +146,27 @@ impl Hunger {
     /// A task, or none if something has happened, the run ends, or there was none for a while.
     pub fn next(&mut self, shared: &Shared, number: usize, happened: &dyn Fn() -> bool) -> Option<Task> {
         let stops = || happened() || shared.is_ending();
-        let begun = Instant::now();
-        while begun.elapsed() < self.patience {
-            if stops() {
-                return None;
+        // A task, or that there is to be none any more.
+        let look_for = |time: Duration| {
+            let begun = Instant::now();
+            while begun.elapsed() < time {
+                if stops() {
+                    return Some(None);
+                }
+                if let Some(task) = shared.queue.look() {
+                    return Some(Some(task));
+                }
+                std::hint::spin_loop();
             }
-            if let Some(task) = shared.queue.look() {
-                return Some(task);
-            }
-            std::hint::spin_loop();
+            None
+        };
+        if let Some(task) = look_for(self.patience) {
+            return task;
         }
         self.patience = Duration::ZERO;
         shared.ask(number);
-        for _ in 0..LOOKS {
-            if stops() {
-                return None;
-            }
-            if let Some(task) = shared.queue.look() {
-                return Some(task);
-            }
-            std::hint::spin_loop();
+        if let Some(task) = look_for(LOOKING) {
+            return task;
         }
         self.sleep = (self.sleep * 2).clamp(SHORTEST_SLEEP, LONGEST_SLEEP);
         shared.queue.wait(self.sleep, stops)

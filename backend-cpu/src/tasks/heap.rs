@@ -1,7 +1,8 @@
 //! Cells in one reserved range of addresses: a header of 8 bytes (count, layout), then the fields, 4 bytes each, in units of 8 bytes.
 //!
-//! Each thread has lists of free cells by size. An empty list is filled with a few that nobody has used yet. Cells that are given back
-//! go into the lists of whoever gives them back. A cell that is unique is given back with all that only it owns, without recursion: those
+//! Each thread has lists of free cells by size. An empty list is filled with a few that nobody has used yet; those that one of several
+//! threads takes one after another stand together, for processors read memory ahead. Cells that are given back go into the lists of whoever
+//! gives them back; many that are given back at once, of which other threads may have made some, go to whoever needs some next. A cell that is unique is given back with all that only it owns, without recursion: those
 //! that wait are linked through their counts.
 //!
 //! Invariant: a hole has the count 1 and the layout that it had as a cell.
@@ -14,6 +15,7 @@ use girih_core::ir::Type;
 use girih_core::ir::heap::{CELL, Layout, LayoutId, NULL_HOLE, tag};
 use girih_core::span::Span;
 use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
+use std::sync::{Mutex, MutexGuard, PoisonError};
 
 /// Bytes of a unit.
 pub(super) const UNIT: u64 = 8;
@@ -21,6 +23,16 @@ pub(super) const UNIT: u64 = 8;
 const MOST_UNITS: u64 = 1 << 29;
 /// Units that a list is filled with.
 const CHUNK: u64 = 512;
+
+/// Units that one of several threads takes at once: enough that it goes on in one place for long.
+const REGION: u64 = 1 << 17;
+/// What part of all memory the threads may have taken in this way.
+const REGIONS_PART: u64 = 32;
+
+/// How many cells of a size go to others together.
+const LOAD: u32 = 4096;
+/// Cells of fewer units go to others.
+const CARRIED: usize = 8;
 
 /// Where the layout stands in a cell.
 pub(super) const LAYOUT: i32 = 4;
@@ -47,6 +59,10 @@ pub(super) struct Heap {
     limit: u64,
     /// Units that have been.
     used: AtomicU64,
+    /// Units that a thread takes at once.
+    region: u64,
+    /// Lists of [`LOAD`] free cells that any thread may take, by size; none if there is one thread.
+    loads: Vec<Mutex<Vec<FreeList>>>,
     pub shapes: IndexVec<LayoutId, Shape>,
     /// Each n-th cell fails.
     pub fail_each: Option<u64>,
@@ -60,7 +76,12 @@ pub(super) fn units(fields: usize) -> u32 {
 
 impl Heap {
     /// Reserves the addresses.
-    pub fn new(layouts: &IndexVec<LayoutId, Layout>, bytes: u64, fail_each: Option<u64>) -> Result<Heap, Diagnostic> {
+    pub fn new(
+        layouts: &IndexVec<LayoutId, Layout>,
+        bytes: u64,
+        fail_each: Option<u64>,
+        threads: usize,
+    ) -> Result<Heap, Diagnostic> {
         let limit = (bytes / UNIT).min(MOST_UNITS - 1);
         let length = ((limit + 1) * UNIT) as usize;
         let memory = Reserved::low(length).map_err(|error| {
@@ -76,6 +97,8 @@ impl Heap {
             memory,
             limit,
             used: AtomicU64::new(0),
+            region: if threads > 1 { REGION.min(limit / REGIONS_PART / threads as u64) } else { 0 },
+            loads: if threads > 1 { (0..CARRIED).map(|_| Mutex::default()).collect() } else { vec![] },
             shapes: layouts.iter().map(shape).collect(),
             fail_each,
             taken: AtomicU64::new(0),
@@ -105,6 +128,16 @@ impl Heap {
         tag(word) == CELL && place > 0 && place <= self.used.load(Ordering::Relaxed)
     }
 
+    /// Lists of free cells that any thread may take. Nothing panics while they are locked.
+    fn loads(&self, units: u32) -> Option<MutexGuard<'_, Vec<FreeList>>> {
+        Some(self.loads.get(units as usize)?.lock().unwrap_or_else(PoisonError::into_inner))
+    }
+    /// Units of the free cells that any thread may take.
+    pub fn loaded(&self) -> u64 {
+        let cells = |units: u32| u64::from(LOAD) * self.loads(units).map_or(0, |loads| loads.len() as u64);
+        (0..CARRIED as u32).map(|units| u64::from(units) * cells(units)).sum()
+    }
+
     /// Whether the next cell is one of those that fail.
     fn fails(&self) -> bool {
         self.fail_each.is_some_and(|n| n > 0 && (self.taken.fetch_add(1, Ordering::Relaxed) + 1).is_multiple_of(n))
@@ -117,12 +150,44 @@ impl Heap {
     }
 }
 
+/// Units that nobody has used and that one thread may use.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct Region {
+    next: u64,
+    end: u64,
+}
+
+impl Region {
+    fn new(first: u64, units: u64) -> Region {
+        Region { next: first, end: first + units }
+    }
+    /// How many there are.
+    pub fn units(&self) -> u64 {
+        self.end - self.next
+    }
+    /// The first of so many, which there are.
+    fn take(&mut self, units: u64) -> u64 {
+        let first = self.next;
+        self.next += units;
+        first
+    }
+}
+
+/// Cells of a size that were given back one after another, and stand first in the list of free ones.
+#[derive(Clone, Copy, Debug, Default)]
+struct Load {
+    count: u32,
+    /// The one that was first, and stands behind the others.
+    last: u32,
+}
+
 /// Cells as code sees them. Callers see to it that words name cells, and that nobody else has what they change.
 #[derive(Clone, Copy)]
 pub(super) struct Cells<'a> {
     heap: &'a Heap,
     base: *mut u8,
     free: *mut FreeList,
+    region: *mut Region,
     /// Whether other threads may have the same cells.
     together: bool,
 }
@@ -136,8 +201,8 @@ impl<'a> Cells<'a> {
     pub unsafe fn new(heap: &'a Heap, context: *mut Context) -> Cells<'a> {
         let free = context.wrapping_byte_add(super::context::free(0) as usize).cast();
         // SAFETY: the context is alive.
-        let together = unsafe { (*context).together } != 0;
-        Cells { heap, base: heap.base(), free, together }
+        let (together, region) = unsafe { ((*context).together != 0, &raw mut (*context).region) };
+        Cells { heap, base: heap.base(), free, region, together }
     }
 
     fn at(&self, word: u32, offset: i32) -> *mut u32 {
@@ -180,7 +245,8 @@ impl<'a> Cells<'a> {
         unsafe {
             let list = self.free.add(units as usize);
             if *list == NULL_HOLE {
-                *list = self.carve(units).or_else(|| self.split(units))?;
+                let load = self.heap.loads(units).and_then(|mut loads| loads.pop());
+                *list = load.or_else(|| self.carve(units)).or_else(|| self.split(units))?;
             }
             let word = *list;
             *list = self.at(word, LINK).read();
@@ -192,10 +258,16 @@ impl<'a> Cells<'a> {
     unsafe fn carve(&self, units: u32) -> Option<FreeList> {
         let size = u64::from(units);
         let wanted = (CHUNK / size).max(1);
-        let (first, count) = self.heap.more(wanted * size).map(|first| (first, wanted)).or_else(|| {
+        // SAFETY: the region is this thread's.
+        let region = unsafe { &mut *self.region };
+        if region.units() < size {
+            let heap = self.heap;
             // The last few are taken one by one.
-            self.heap.more(size).map(|first| (first, 1))
-        })?;
+            let sizes = [heap.region, wanted * size, size].into_iter().filter(|units| *units >= size);
+            *region = sizes.into_iter().find_map(|units| Some(Region::new(heap.more(units)?, units)))?;
+        }
+        let count = wanted.min(region.units() / size);
+        let first = region.take(count * size);
         let word = |i: u64| ((first + i * size) << 3) as u32 | CELL;
         for i in 0..count {
             let next = if i + 1 < count { word(i + 1) } else { NULL_HOLE };
@@ -283,6 +355,7 @@ impl<'a> Cells<'a> {
     /// Gives a cell back that nobody owns any more, with all that only it keeps.
     pub unsafe fn give_back(&self, word: u32) -> u64 {
         let mut freed = 0;
+        let (carries, mut loads) = (!self.heap.loads.is_empty(), [Load::default(); CARRIED]);
         let mut waiting = NULL_HOLE;
         let mut current = word;
         loop {
@@ -298,12 +371,35 @@ impl<'a> Cells<'a> {
                 }
                 self.release_memory(current, shape.units);
                 freed += 1;
+                if let (true, Some(load)) = (carries, loads.get_mut(shape.units as usize)) {
+                    self.load(current, shape.units, load);
+                }
                 if waiting == NULL_HOLE {
                     return freed;
                 }
                 current = waiting;
                 waiting = self.at(current, 0).read();
             }
+        }
+    }
+
+    /// Counts a cell of so many units that has just been given back. When there are enough of them, they go to whoever needs some next.
+    unsafe fn load(&self, word: u32, units: u32, load: &mut Load) {
+        if load.count == 0 {
+            load.last = word;
+        }
+        load.count += 1;
+        if load.count < LOAD {
+            return;
+        }
+        load.count = 0;
+        let Some(mut loads) = self.heap.loads(units) else { return };
+        // SAFETY: as in `take`. From the first of the list to the last of the load stands what was given back since that was.
+        unsafe {
+            let (list, link) = (self.free.add(units as usize), self.at(load.last, LINK));
+            loads.push(*list);
+            *list = link.read();
+            link.write(NULL_HOLE);
         }
     }
 

@@ -93,7 +93,7 @@ pub fn open(module: &Verified<Module>, options: &TaskOptions) -> Result<Tasks, D
         count: options.count,
         careful: options.fail_each.is_some(),
     };
-    let heap = Heap::new(&module.layouts, options.memory, options.fail_each)?;
+    let heap = Heap::new(&module.layouts, options.memory, options.fail_each, threads)?;
     let code = code::compile(module, variant, &heap, host::isa(host::Use::Tasks)?)?;
     let compiled = begun.elapsed();
     let globals = module.globals.len();
@@ -185,6 +185,8 @@ impl Runner for Tasks {
         let results = self.results.get(function.index()).copied().unwrap_or(0);
         let mut slots: Vec<u64> = arguments.iter().map(|word| u64::from(*word)).collect();
         slots.resize(arguments.len().max(results).max(1), 0);
+        // Those who wait for tasks are awake when there are some.
+        self.shared.queue.wake();
         if self.run(entry, &mut slots) {
             // A result may be shorter than a slot, and an argument may have been there.
             let masks = self.code.masks(function);
@@ -268,7 +270,10 @@ impl Runner for Tasks {
         }
         let free_units: u64 =
             free.iter().flat_map(|list| (0..).zip(list)).map(|(units, count): (u64, &u64)| units * count).sum();
-        let used = self.shared.heap.used();
+        let free_units = free_units + self.shared.heap.loaded();
+        // SAFETY: as above.
+        let waiting: u64 = self._contexts.iter().map(|context| unsafe { (*context.get()).region.units() }).sum();
+        let used = self.shared.heap.used().saturating_sub(8 * waiting);
         TaskStats {
             allocated: total.allocated,
             reused: total.reused,

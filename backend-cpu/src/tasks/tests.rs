@@ -113,6 +113,19 @@ fn long_lists_are_dropped_without_recursion() {
 }
 
 #[test]
+fn what_is_given_back_at_once_is_taken_again_by_any_thread() {
+    let mut machine = machine(LISTS, TaskOptions { threads: 2, ..counted() });
+    let mut most = vec![];
+    for _ in 0..5 {
+        assert_eq!(machine.call("dropped", &[20_000]).expect("it fits"), [20_000]);
+        let stats = machine.tasks.stats();
+        assert_eq!(stats.live_bytes, 0);
+        most.push(stats.most_bytes);
+    }
+    assert_eq!(most, [most[0]; 5]);
+}
+
+#[test]
 fn shortages_can_be_made() {
     for n in 1..=8 {
         let mut machine = machine(LISTS, TaskOptions { fail_each: Some(n), ..counted() });

@@ -188,11 +188,8 @@ fn open(t: &mut Writer<'_, '_>, inst: &Inst) -> Result<()> {
         values.push(field(t, word, i, ty));
     }
     let cell = address(t, word);
-    let owners = if variant.parallel {
-        t.b.ins().atomic_load(types::I32, of_cells(), cell)
-    } else {
-        t.b.ins().load(types::I32, of_cells(), cell, 0)
-    };
+    // Needs no order: whoever had the cell besides has only read it, and what is written to it is only written if the count is found to be 1.
+    let owners = t.b.ins().load(types::I32, of_cells(), cell, 0);
     let is_shared = t.b.ins().icmp_imm(IntCC::NotEqual, owners, 1);
     let (shared, on) = (cold_block(t), t.b.create_block());
     let result = t.b.append_block_param(on, types::I32);
@@ -207,12 +204,17 @@ fn open(t: &mut Writer<'_, '_>, inst: &Inst) -> Result<()> {
     };
     t.b.ins().jump(on, &[BlockArg::Value(unique)]);
     t.b.switch_to_block(shared);
-    for (value, ty) in values.iter().zip(types) {
-        if *ty == Type::Term {
-            share(t, *value);
-        }
-    }
-    lose(t, word);
+    let terms: Vec<Value> =
+        values.iter().zip(types).filter(|(_, ty)| **ty == Type::Term).map(|(value, _)| *value).collect();
+    let alone = |t: &mut Writer<'_, '_>| {
+        terms.iter().for_each(|value| if_cell(t, *value, |t, cell| add(t, cell, 1)));
+        add(t, cell, -1);
+    };
+    let together = |t: &mut Writer<'_, '_>| {
+        terms.iter().for_each(|value| if_cell(t, *value, add_one_together));
+        lose_together(t, word, cell);
+    };
+    alone_or_together(t, alone, together);
     let none = t.b.ins().iconst(types::I32, i64::from(NULL_HOLE));
     t.b.ins().jump(on, &[BlockArg::Value(none)]);
     t.b.switch_to_block(on);
@@ -267,33 +269,32 @@ fn lose_together(t: &mut Writer<'_, '_>, word: Value, cell: Value) {
     t.b.switch_to_block(on);
 }
 
-/// Goes on in a block of its own if a word names a cell; the other block is behind.
-fn if_cell(t: &mut Writer<'_, '_>, word: Value, then: impl FnOnce(&mut Writer<'_, '_>)) {
+/// One owner more of a cell that other threads may have.
+fn add_one_together(t: &mut Writer<'_, '_>, cell: Value) {
+    let one = t.b.ins().iconst(types::I32, 1);
+    t.b.ins().atomic_rmw(types::I32, of_cells(), AtomicRmwOp::Add, cell, one);
+}
+
+/// Goes on in a block of its own, with the cell's address, if a word names a cell; the other block is behind.
+fn if_cell(t: &mut Writer<'_, '_>, word: Value, then: impl FnOnce(&mut Writer<'_, '_>, Value)) {
     let is_cell = t.b.ins().band_imm(word, i64::from(CELL));
     let (cell, on) = (t.b.create_block(), t.b.create_block());
     t.b.ins().brif(is_cell, cell, &[], on, &[]);
     t.b.switch_to_block(cell);
-    then(t);
+    let address = address(t, word);
+    then(t, address);
     t.b.ins().jump(on, &[]);
     t.b.switch_to_block(on);
 }
 
 /// One owner more, if the word names a cell.
 pub(super) fn share(t: &mut Writer<'_, '_>, word: Value) {
-    if_cell(t, word, |t| {
-        let cell = address(t, word);
-        let together = |t: &mut Writer<'_, '_>| {
-            let one = t.b.ins().iconst(types::I32, 1);
-            t.b.ins().atomic_rmw(types::I32, of_cells(), AtomicRmwOp::Add, cell, one);
-        };
-        alone_or_together(t, |t| add(t, cell, 1), together);
-    });
+    if_cell(t, word, |t, cell| alone_or_together(t, |t| add(t, cell, 1), |t| add_one_together(t, cell)));
 }
 
 /// `term.drop`.
 fn drop_word(t: &mut Writer<'_, '_>, word: Value) {
-    if_cell(t, word, |t| {
-        let cell = address(t, word);
+    if_cell(t, word, |t, cell| {
         let owners = t.b.ins().load(types::I32, of_cells(), cell, 0);
         let is_last = t.b.ins().icmp_imm(IntCC::Equal, owners, 1);
         let (last, on) = (t.b.create_block(), t.b.create_block());

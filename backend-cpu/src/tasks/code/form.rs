@@ -64,13 +64,17 @@ pub(super) fn write(
     b.ins().jump(head, &given);
     b.switch_to_block(head);
     let params = b.block_params(head).to_vec();
-    let room = if version == Version::Closed { plan.inlining.room(id) } else { 0 };
+    let room = plan.inlining.room(id);
     let form = TaskForm { plan, version, stack: vec![id], exits: vec![], head, room, at_bottom: false, forked: vec![] };
     let none = Callees::default();
     let mut t = Translator::new(b, function, target, &none, form);
     function.params.iter().zip(&params).for_each(|(param, value)| t.set(*param, *value));
     if calls(function) {
-        let other = plan.versions[id].filter(|declared| version == Version::Closed && declared.has_both());
+        let both = plan.versions[id].filter(|declared| declared.has_both());
+        if let (Some(declared), Version::Open) = (both, version) {
+            tasks::close_if_small(&mut t, declared.closed, &params);
+        }
+        let other = both.filter(|_| version == Version::Closed);
         check(&mut t, other.map(|declared| (declared.open, &params[..])))?;
     }
     if plan.variant.count {
@@ -236,14 +240,15 @@ pub(super) fn machine(t: &Writer<'_, '_>, ty: Type) -> Result<cranelift_codegen:
 
 fn is_inlined(t: &Writer<'_, '_>, id: FunctionId, given: &[Value]) -> bool {
     let inlining = &t.form.plan.inlining;
-    if t.form.plan.versions.get(id).copied().flatten().is_none() {
-        return false;
-    }
+    let Some(declared) = t.form.plan.versions.get(id).copied().flatten() else { return false };
+    // In an open version, calls in which others are noted cost more than calling.
+    let is_open = t.form.version == Version::Open && declared.has_both();
+    let room = if is_open { 0 } else { t.form.room };
     if t.form.at_bottom && id == t.form.stack[0] {
         let depth = inlining.countdown(id).and_then(|countdown| t.known(*given.get(countdown.position)?));
-        return depth.is_some() && t.form.room > 0;
+        return depth.is_some() && room > 0;
     }
-    inlining.is_worthwhile(&t.form.stack, id, t.form.room)
+    inlining.is_worthwhile(&t.form.stack, id, room)
 }
 
 /// Writes a function where the builder stands; `return` goes to the exit.

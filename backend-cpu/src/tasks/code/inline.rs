@@ -42,7 +42,7 @@ pub(super) struct Inlining {
     entrances: IndexVec<FunctionId, usize>,
     /// How its recursion is counted, if it is.
     countdowns: IndexVec<FunctionId, Option<Countdown>>,
-    /// Whether it forks something, or calls what does.
+    /// Whether it forks something, or calls what does, globals apart.
     forks: IndexVec<FunctionId, bool>,
 }
 
@@ -70,13 +70,13 @@ impl Inlining {
             }
         });
         let levels = levels.collect();
-        let forks = forks(module, &edges);
+        let forks = forks(module);
         let entrances = module.functions.iter().map(entrance).collect();
         let (groups, recursive) = (cycles::groups(&edges), cycles::on_cycle(&edges));
         Inlining { sizes, groups, recursive, levels, entrances, countdowns, forks }
     }
 
-    /// Whether a function forks something, or calls what does.
+    /// Whether a function forks something, or calls what does. What a global's computation forks does not count: that is done but once.
     pub fn reaches_fork(&self, id: FunctionId) -> bool {
         self.forks[id]
     }
@@ -228,23 +228,29 @@ fn size(function: &Function) -> usize {
     size
 }
 
+/// What a function calls, each as often as it does, but for globals.
+fn called_itself(function: &Function) -> Vec<FunctionId> {
+    let mut called = vec![];
+    function.walk(function.body, &mut |_, inst| called.extend(inst.callee().filter(|_| inst.op != Op::Join)));
+    called
+}
+
 /// What a function calls, each as often as it does.
 fn called(module: &Module, function: &Function) -> Vec<FunctionId> {
-    let mut called = vec![];
+    let mut called = called_itself(function);
     function.walk(function.body, &mut |_, inst| {
-        called.extend(inst.callee().filter(|_| inst.op != Op::Join));
         called.extend(inst.global().map(|global| module.globals[global].function));
     });
     called
 }
 
 /// Which functions fork something, or call what does.
-fn forks(module: &Module, edges: &IndexVec<FunctionId, Vec<FunctionId>>) -> IndexVec<FunctionId, bool> {
-    let mut callers: IndexVec<FunctionId, Vec<FunctionId>> = edges.iter().map(|_| vec![]).collect();
-    for (caller, called) in edges.iter_enumerated() {
-        called.iter().for_each(|callee| callers[*callee].push(caller));
+fn forks(module: &Module) -> IndexVec<FunctionId, bool> {
+    let mut callers: IndexVec<FunctionId, Vec<FunctionId>> = module.functions.iter().map(|_| vec![]).collect();
+    for (caller, function) in module.functions.iter_enumerated() {
+        called_itself(function).into_iter().for_each(|callee| callers[callee].push(caller));
     }
-    let mut forks: IndexVec<FunctionId, bool> = edges.iter().map(|_| false).collect();
+    let mut forks: IndexVec<FunctionId, bool> = module.functions.iter().map(|_| false).collect();
     let mut todo: Vec<FunctionId> = vec![];
     for (id, function) in module.functions.iter_enumerated() {
         let mut found = false;

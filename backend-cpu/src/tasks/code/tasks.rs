@@ -1,18 +1,17 @@
 //! Forks, joins, globals.
 //!
 //! In the open version of a function a fork notes the call in the thread's list; the join takes it from there and calls, unless somebody
-//! else has it. Within many forked calls that are larger it is not worth it: the call is made at once, in the closed version, in which
-//! forked calls are calls.
+//! else has it. Within many forked calls that are larger it is not worth it: the call is only made at the join, in the closed version, in
+//! which no forked call is noted.
 
-use super::form::{Writer, branch_away, call, cold_block, context, count, declared, help, invoke, machine, of_context};
+use super::form::{Writer, branch_away, call, cold_block, context, count, declared, help, invoke, of_context};
 use super::{Helper, Result, Version, cells};
 use crate::kernels::refused;
 use crate::tasks::{context as at, forks};
 use crate::translate::{arguments, machine_type, not_legal};
 use cranelift_codegen::ir::condcodes::IntCC;
 use cranelift_codegen::ir::{
-    AliasRegion, BlockArg, InstBuilder, MemFlags, StackSlot, StackSlotData, StackSlotKind, Type as Machine, Value,
-    types,
+    AliasRegion, BlockArg, InstBuilder, MemFlags, StackSlot, StackSlotData, StackSlotKind, Value, types,
 };
 use cranelift_module::FuncId;
 use girih_core::ir::heap::NULL_HOLE;
@@ -28,14 +27,16 @@ pub(super) struct Forked {
 }
 
 enum State {
-    /// If the level that it was forked at is below the most, it is noted in this record; else the other values are its results.
+    /// It is made when it is joined, with these arguments.
+    Later(Vec<Value>),
+    /// If the level that it was forked at is below the most, it is noted in this record; if not, it is made when it is joined.
     Noted(StackSlot, Value, Vec<Value>),
     /// It is over.
     Over(Vec<Value>),
 }
 
 /// Within how many forked calls another one is too small to be noted.
-const LEVELS: i64 = 12;
+const LEVELS: i64 = 8;
 
 /// How records are accessed.
 fn of_records() -> MemFlags {
@@ -51,8 +52,8 @@ pub(super) fn fork(t: &mut Writer<'_, '_>, inst: &Inst) -> Result<()> {
         count(t, at::FORKS);
     }
     let state = match plan.tasks.get(&callee) {
-        Some(task) if t.form.version == Version::Open => open_fork(t, inst, callee, *task, &given)?,
-        _called_at_once => State::Over(invoke(t, inst, callee, &given)?),
+        Some(task) if t.form.version == Version::Open => open_fork(t, callee, *task, &given)?,
+        _nobody_takes_it => State::Later(given),
     };
     let depth = t.form.stack.len();
     t.form.forked.push(Forked { token: *token, depth, callee, state });
@@ -60,26 +61,16 @@ pub(super) fn fork(t: &mut Writer<'_, '_>, inst: &Inst) -> Result<()> {
 }
 
 /// A fork that others may take.
-fn open_fork(t: &mut Writer<'_, '_>, inst: &Inst, callee: FunctionId, task: FuncId, given: &[Value]) -> Result<State> {
+fn open_fork(t: &mut Writer<'_, '_>, callee: FunctionId, task: FuncId, given: &[Value]) -> Result<State> {
     let function = &t.form.plan.module.functions[callee];
     let slots = function.params.len().max(function.results.len());
     let bytes = forks::SLOTS as u32 + 8 * slots as u32;
     let slot = t.b.create_sized_stack_slot(StackSlotData::new(StackSlotKind::ExplicitSlot, bytes, 3));
-    let (note_it, call_it, on) = (t.b.create_block(), t.b.create_block(), t.b.create_block());
-    let mut results = vec![];
-    for ty in &function.results {
-        let ty = machine(t, *ty)?;
-        results.push(t.b.append_block_param(on, ty));
-    }
+    let (note_it, on) = (t.b.create_block(), t.b.create_block());
     let context = context(t);
     let level = t.b.ins().load(types::I32, of_context(), context, at::LEVEL);
     let is_small = t.b.ins().icmp_imm(IntCC::UnsignedGreaterThanOrEqual, level, LEVELS);
-    t.b.ins().brif(is_small, call_it, &[], note_it, &[]);
-
-    t.b.switch_to_block(call_it);
-    let code = declared(t, inst, callee)?.version(Version::Closed);
-    let called = call(t, code, given);
-    t.b.ins().jump(on, &arguments(&called));
+    t.b.ins().brif(is_small, on, &[], note_it, &[]);
 
     t.b.switch_to_block(note_it);
     let record = t.b.ins().stack_addr(types::I64, slot, 0);
@@ -92,22 +83,24 @@ fn open_fork(t: &mut Writer<'_, '_>, inst: &Inst, callee: FunctionId, task: Func
     let deeper = t.b.ins().iadd_imm(level, 1);
     t.b.ins().store(of_context(), deeper, context, at::LEVEL);
     note(t, record);
-    let mut all = vec![];
-    for ty in &function.results {
-        let ty = machine(t, *ty)?;
-        all.push(nothing(t, ty));
-    }
-    t.b.ins().jump(on, &arguments(&all));
+    t.b.ins().jump(on, &[]);
     t.b.switch_to_block(on);
-    Ok(State::Noted(slot, level, results))
+    Ok(State::Noted(slot, level, given.to_vec()))
 }
 
-/// A value that nobody looks at.
-fn nothing(t: &mut Writer<'_, '_>, ty: Machine) -> Value {
-    match ty {
-        types::F32 => t.b.ins().f32const(0.0),
-        types::F64 => t.b.ins().f64const(0.0),
-        integer => t.b.ins().iconst(integer, 0),
+/// Within many forked calls the closed version of the function goes on.
+pub(super) fn close_if_small(t: &mut Writer<'_, '_>, closed: FuncId, params: &[Value]) {
+    let context = context(t);
+    let level = t.b.ins().load(types::I32, of_context(), context, at::LEVEL);
+    let is_small = t.b.ins().icmp_imm(IntCC::UnsignedGreaterThanOrEqual, level, LEVELS);
+    let away = t.b.create_block();
+    branch_away(t, is_small, away);
+    let on = t.b.current_block();
+    t.b.switch_to_block(away);
+    let closed = t.module.declare_func_in_func(closed, t.b.func);
+    t.b.ins().return_call(closed, params);
+    if let Some(on) = on {
+        t.b.switch_to_block(on);
     }
 }
 
@@ -135,11 +128,19 @@ pub(super) fn join(t: &mut Writer<'_, '_>, inst: &Inst) -> Result<()> {
     let Some(position) = t.form.forked.iter().rposition(is_wanted) else { return Err(not_legal(inst)) };
     // The list is a stack: what was forked later ends first.
     for later in (position..t.form.forked.len()).rev() {
-        if let State::Noted(slot, level, given) = &t.form.forked[later].state {
-            let (slot, level, given) = (*slot, *level, given.clone());
-            let results = end(t, inst, t.form.forked[later].callee, slot, (level, &given))?;
-            t.form.forked[later].state = State::Over(results);
-        }
+        let callee = t.form.forked[later].callee;
+        let results = match &t.form.forked[later].state {
+            State::Noted(slot, level, given) => {
+                let (slot, level, given) = (*slot, *level, given.clone());
+                end(t, inst, callee, slot, (level, &given))?
+            }
+            State::Later(given) => {
+                let given = given.clone();
+                invoke(t, inst, callee, &given)?
+            }
+            State::Over(_) => continue,
+        };
+        t.form.forked[later].state = State::Over(results);
     }
     if let State::Over(results) = t.form.forked.remove(position).state {
         inst.results.iter().zip(results).for_each(|(result, value)| t.set(*result, value));
@@ -147,7 +148,7 @@ pub(super) fn join(t: &mut Writer<'_, '_>, inst: &Inst) -> Result<()> {
     Ok(())
 }
 
-/// The results of a call that has been noted last, or that was made at once and gave these.
+/// The results of a call that has been noted last, or that is made now with these arguments, in the closed version.
 fn end(
     t: &mut Writer<'_, '_>,
     inst: &Inst,
@@ -158,12 +159,16 @@ fn end(
     let function = &t.form.plan.module.functions[callee];
     let span = inst.span;
     let machine = |ty| machine_type(ty).ok_or_else(|| refused(span, &format!("a value of type `{ty}`")));
-    let params = function.params.iter().map(|v| machine(function.ty(*v))).collect::<Result<Vec<_>>>()?;
     let results = function.results.iter().map(|ty| machine(*ty)).collect::<Result<Vec<_>>>()?;
-    let (noted, on) = (t.b.create_block(), t.b.create_block());
+    let (small, noted, on) = (t.b.create_block(), t.b.create_block(), t.b.create_block());
     let values: Vec<Value> = results.iter().map(|ty| t.b.append_block_param(on, *ty)).collect();
     let was_small = t.b.ins().icmp_imm(IntCC::UnsignedGreaterThanOrEqual, level, LEVELS);
-    t.b.ins().brif(was_small, on, &arguments(given), noted, &[]);
+    t.b.ins().brif(was_small, small, &[], noted, &[]);
+
+    t.b.switch_to_block(small);
+    let code = declared(t, inst, callee)?.version(Version::Closed);
+    let called = call(t, code, given);
+    t.b.ins().jump(on, &arguments(&called));
 
     t.b.switch_to_block(noted);
     let context = context(t);
@@ -188,10 +193,7 @@ fn end(
     t.b.ins().jump(on, &arguments(&loaded));
 
     t.b.switch_to_block(call_it);
-    let record = t.b.ins().stack_addr(types::I64, slot, 0);
-    let load = |t: &mut Writer<'_, '_>, i: i32, ty| t.b.ins().load(ty, of_records(), record, forks::SLOTS + 8 * i);
-    let given: Vec<Value> = (0..).zip(&params).map(|(i, ty)| load(t, i, *ty)).collect();
-    let called = invoke(t, inst, callee, &given)?;
+    let called = invoke(t, inst, callee, given)?;
     leave_level(t, level);
     t.b.ins().jump(on, &arguments(&called));
     t.b.switch_to_block(on);
@@ -229,7 +231,8 @@ pub(super) fn global(t: &mut Writer<'_, '_>, inst: &Inst) -> Result<()> {
     let node = t.b.ins().stack_addr(types::I64, slot, 0);
     let number = t.b.ins().iconst(types::I32, id.index() as i64);
     help(t, Helper::Compute, &[node, number]);
-    let computed = invoke(t, inst, plan.module.globals[id].function, &[])?;
+    let code = declared(t, inst, plan.module.globals[id].function)?.version(Version::Open);
+    let computed = call(t, code, &[]);
     let node = t.b.ins().stack_addr(types::I64, slot, 0);
     let [computed] = computed[..] else { return Err(not_legal(inst)) };
     let word = help(t, Helper::Computed, &[node, computed]).unwrap_or(computed);

@@ -1,12 +1,13 @@
 //! Parameters that a function only reads: their fields, their tag, their number. For these there are copies of the function, made when
 //! somebody needs them, that borrow them: who calls goes on to own the argument, and nobody counts.
 //!
-//! A parameter is read if each of its uses is matched, taken apart, switched on, an operand, or passed to a parameter that is read. These are
-//! the greatest set of which that is true. What is kept of a borrowed value, one of its fields for example, is shared.
+//! A parameter is read if each of its uses is matched, taken apart, switched on, an operand, passed to a parameter that is read, or comes last:
+//! what the function gives, or gives to a function that is a variable. These are the greatest set of which that is true. What is kept of a borrowed value, one of its fields for example, is
+//! shared.
 
 use super::super::flow::{Instance, Set, What};
 use super::Lowering;
-use crate::term::{Bind, Body, LocalId, Target, Term, TermKind};
+use crate::term::{Arm, Bind, Body, LocalId, Match, Target, Term, TermKind};
 use std::collections::HashSet;
 
 /// Parameters of copies of definitions, by their positions.
@@ -44,7 +45,7 @@ fn is_data(all: &Lowering<'_>, set: &Set) -> bool {
 fn reads(all: &Lowering<'_>, found: &Borrows, instance: Instance, position: usize) -> bool {
     let def = &all.program.defs[instance.def];
     match &def.body {
-        Body::Term(body) => Reader { all, found, instance, local: def.params[position] }.reads(body),
+        Body::Term(body) => Reader { all, found, instance, local: def.params[position] }.reads_or_gives(body),
         Body::Net(_) => false,
     }
 }
@@ -64,15 +65,47 @@ impl Reader<'_, '_> {
     fn reads_or_is(&self, term: &Term) -> bool {
         self.is_it(term) || self.reads(term)
     }
+    /// Whether a function's body only reads the variable, or gives it on some way.
+    fn reads_or_gives(&self, body: &Term) -> bool {
+        match &body.kind {
+            TermKind::Match(choice) => {
+                let bodies = choice.arms.iter().map(|arm| &arm.body).chain(&choice.default);
+                let whole = |arm: &Arm| match arm.whole {
+                    Some(local) if self.is_it(&choice.scrutinee) => Reader { local, ..*self }.reads_or_gives(&arm.body),
+                    Some(_) | None => true,
+                };
+                self.reads_or_is(&choice.scrutinee)
+                    && choice.arms.iter().all(whole)
+                    && bodies.into_iter().all(|body| self.reads_or_gives(body))
+            }
+            TermKind::Switch(choice) => {
+                let bodies = choice.cases.iter().map(|(_, body)| body).chain([&choice.default]);
+                self.reads_or_is(&choice.scrutinee) && bodies.into_iter().all(|body| self.reads_or_gives(body))
+            }
+            TermKind::Let(binds, body) => self.reads_binds(binds) && self.reads_or_gives(body),
+            TermKind::Apply(function, args) if matches!(function.kind, TermKind::Local(_)) => {
+                self.reads(function) && args.iter().all(|arg| self.reads_or_is(arg))
+            }
+            _value => self.reads_or_is(body),
+        }
+    }
+    /// Whether a choice only reads the variable before it has chosen.
+    fn reads_choice(&self, choice: &Match) -> bool {
+        let kept = |arm: &Arm| arm.whole.is_some_and(|whole| super::forks::uses(&arm.body, &[whole]));
+        self.reads_or_is(&choice.scrutinee) && !(self.is_it(&choice.scrutinee) && choice.arms.iter().any(kept))
+    }
+    fn reads_binds(&self, binds: &[Bind]) -> bool {
+        binds.iter().all(|Bind { target, value }| match target {
+            Target::Tuple(parts) if parts.len() > 1 => self.reads_or_is(value),
+            Target::Tuple(_) | Target::Var(_) | Target::Dup(_) | Target::Link(_) => self.reads(value),
+        })
+    }
     /// Whether a term only reads the variable.
     fn reads(&self, term: &Term) -> bool {
         match &term.kind {
             TermKind::Match(choice) => {
-                let arms = choice.arms.iter().all(|arm| {
-                    let kept = arm.whole.is_some_and(|whole| super::forks::uses(&arm.body, &[whole]));
-                    !(kept && self.is_it(&choice.scrutinee)) && self.reads(&arm.body)
-                });
-                arms && self.reads_or_is(&choice.scrutinee) && choice.default.iter().all(|body| self.reads(body))
+                let bodies = choice.arms.iter().map(|arm| &arm.body).chain(&choice.default);
+                self.reads_choice(choice) && bodies.into_iter().all(|body| self.reads(body))
             }
             TermKind::Switch(choice) => {
                 self.reads_or_is(&choice.scrutinee)
@@ -80,13 +113,7 @@ impl Reader<'_, '_> {
             }
             TermKind::Op(_, a, b) => self.reads_or_is(a) && self.reads_or_is(b),
             TermKind::Prim(_, args) => args.iter().all(|arg| self.reads_or_is(arg)),
-            TermKind::Let(binds, body) => {
-                let bind = |Bind { target, value }: &Bind| match target {
-                    Target::Tuple(parts) if parts.len() > 1 => self.reads_or_is(value),
-                    Target::Tuple(_) | Target::Var(_) | Target::Dup(_) | Target::Link(_) => self.reads(value),
-                };
-                binds.iter().all(bind) && self.reads(body)
-            }
+            TermKind::Let(binds, body) => self.reads_binds(binds) && self.reads(body),
             TermKind::Apply(function, args) => {
                 let callee = match function.kind {
                     TermKind::Global(def) if args.len() == self.all.program.defs[def].params.len() => {

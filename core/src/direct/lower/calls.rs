@@ -88,7 +88,7 @@ impl<'p> Writer<'_, 'p> {
     }
 
     /// Calls what arguments are for.
-    fn call_with(&mut self, passed: &Passed, span: Span, goal: Goal) -> Option<Vec<Held>> {
+    pub(super) fn call_with(&mut self, passed: &Passed, span: Span, goal: Goal) -> Option<Vec<Held>> {
         let Passed { unit, values, kept } = passed;
         if kept.is_empty() {
             return self.call(*unit, values, span, goal);

@@ -390,9 +390,13 @@ impl<'p> Writer<'_, 'p> {
         if let Some(whole) = arm.whole
             && !self.liveness.is_unused(whole)
         {
-            let (mine, theirs) = self.b.share(word);
-            self.bind(whole, Held { id: theirs, repr: Repr::Term });
-            word = mine;
+            if owned {
+                let (mine, theirs) = self.b.share(word);
+                self.bind(whole, Held { id: theirs, repr: Repr::Term });
+                word = mine;
+            } else {
+                self.lend(whole, Held { id: word, repr: Repr::Term });
+            }
         }
         match shape {
             None if owned => self.b.drop_flat(word),

@@ -194,10 +194,17 @@ def three(n):
   d = fib(a)
   return a + b + c + d
 
+def named(n):
+  here = fib(n)
+  return (here * here, here + fib(n + 1))
+
+def nested(n):
+  return fib(n) + fib(fib(n + 1))
+
 def main:
-  return three(5)
+  return (three(5), named(5), nested(5))
 ";
-    snapshot("forks", program, &["fib", "three"]);
+    snapshot("forks", program, &["fib", "three", "named", "nested"]);
 }
 
 #[test]
@@ -221,8 +228,21 @@ def count(n, list):
       found = contains(list, n)
       return found + count(n-1, list)
 
+def from(list, x):
+  match list:
+    case List/Nil:
+      return list
+    case List/Cons:
+      if list.head == x:
+        return list
+      else:
+        return from(list.tail, x)
+
+def twice(list):
+  return (from(list, 3), from(list, 5))
+
 def main:
-  return count(6, [1, 3, 5, 9])
+  return (count(6, [1, 3, 5, 9]), twice([1, 3, 5, 9]))
 ";
-    snapshot("borrowed", program, &["contains.look1", "count"]);
+    snapshot("borrowed", program, &["contains.look1", "count", "from.look1"]);
 }

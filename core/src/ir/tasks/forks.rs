@@ -1,5 +1,5 @@
-//! Forked calls: each waits for its turn, runs, or waits to be joined. Without a seed a call runs when it is forked. With one it may wait,
-//! and any fork or join may let another one run first, so that what depends on the order is found.
+//! Forked calls: each waits for its turn, runs, or waits to be joined. Without a seed a call runs when it is joined. With one it may run
+//! before, and any fork or join may let another one run first, so that what depends on the order is found.
 
 use crate::ir::function::FunctionId;
 
@@ -52,7 +52,7 @@ impl Forks {
 
     /// A new call; says when it runs.
     pub(super) fn fork(&mut self, callee: FunctionId, arguments: Box<[u64]>) -> (u64, Turn) {
-        let turn = if self.random.is_none() || self.next().is_multiple_of(2) { Turn::Now } else { Turn::Later };
+        let turn = if self.random.is_some() && self.next().is_multiple_of(2) { Turn::Now } else { Turn::Later };
         let task = Task::Waiting(callee, arguments);
         let token = match self.gone.pop() {
             Some(place) => {
@@ -64,7 +64,7 @@ impl Forks {
                 (self.tasks.len() - 1) as u32
             }
         };
-        if turn == Turn::Later {
+        if turn == Turn::Later && self.random.is_some() {
             self.waiting.push(token);
         }
         (token.into(), turn)
