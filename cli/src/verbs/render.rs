@@ -97,6 +97,7 @@ impl Render {
             memory: self.memory.unwrap_or_else(memory::default_limit),
             interrupt: Some(interrupt.flag()),
             device,
+            ..RenderOptions::default()
         })?;
         let path = self.output.clone().unwrap_or_else(|| default_output(&self.file));
         let animated = path.extension().is_some_and(|e| e.eq_ignore_ascii_case("gif"));
