@@ -52,7 +52,7 @@ impl Tree {
             let code = Code::for_roots(program, &kind.definitions())?;
             let (direct, pixels) = match device {
                 RunDevice::Evaluator => (None, None),
-                RunDevice::Auto | RunDevice::Cpu | RunDevice::Interpreter(_) => match kind.in_step(&code, in_step) {
+                RunDevice::Auto | RunDevice::Cpu | RunDevice::Interpreter(_) => match kind.in_step(&code, in_step && girih_cpu::has_vectors()) {
                     Some((direct, pixels)) => (Some(direct), Some(pixels)),
                     None => (Some(direct::compile_for(&code, &[kind.root()])?), None),
                 },

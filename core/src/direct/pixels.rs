@@ -52,7 +52,7 @@ fn row(name: &str, shader: FunctionId, is_signed: bool) -> Function {
     let [first, last, width] =
         ["first", "last", "width"].map(|name| function.param(name, Type::U32, ParamAttrs::default()));
     let time = function.param("t", Type::F32, ParamAttrs::default());
-    function.results = vec![Type::U32; PIXELS];
+    function.results = vec![lanes; PIXELS / usize::from(LANES)];
     let mut b = Builder::new(function);
     let splat = |b: &mut Builder, value: ValueId| b.op(Op::Splat, lanes, &[value]);
     let (first, last, width) = (splat(&mut b, first), splat(&mut b, last), splat(&mut b, width));
@@ -70,10 +70,7 @@ fn row(name: &str, shader: FunctionId, is_signed: bool) -> Function {
         if is_signed {
             colours = b.op(Op::Bitcast, lanes, &[colours]);
         }
-        for lane in 0..u32::from(LANES) {
-            let lane = b.u32(lane);
-            results.push(b.op(Op::Extract, Scalar::U32, &[colours, lane]));
-        }
+        results.push(colours);
     }
     b.end(Op::Return, &results);
     b.function

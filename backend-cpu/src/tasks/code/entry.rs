@@ -107,7 +107,7 @@ pub(super) fn write(
 /// Declares a function of the runtime.
 pub(super) fn import(target: &mut dyn Target, helper: Helper) -> Result<FuncId> {
     let row = helper.row();
-    let mut signature = Signature::new(target.isa().default_call_conv());
+    let mut signature = Signature::new(helper.convention(target.isa().default_call_conv()));
     signature.params.push(AbiParam::new(types::I64));
     signature.params.extend(row.takes.iter().map(|ty| AbiParam::new(*ty)));
     if row.gives {

@@ -109,6 +109,7 @@ impl Writer<'_, '_> {
                 Op::Tail => return self.tail(inst, last),
                 Op::TrapIf => self.trap_if(inst),
                 Op::Call => self.call(inst)?,
+                Op::If if self.goes_round(inst, last) => return self.round_last(inst, &insts[i + 1..], last),
                 Op::If | Op::Switch | Op::Loop => {
                     let before = self.state.active;
                     match inst.op {
@@ -255,6 +256,36 @@ impl Writer<'_, '_> {
         let values = values.unwrap_or_default();
         inst.results.iter().zip(values).for_each(|(old, wide)| self.map[*old] = Some(wide));
         Ok(())
+    }
+
+    /// Whether an `if` on what differs sends its first side to the next round of a loop, all others being done with the round behind it.
+    fn goes_round(&mut self, inst: &Inst, last: Option<usize>) -> bool {
+        let Some(level) = last.filter(|level| self.levels[*level].rounds == 1) else { return false };
+        let [then, otherwise] = inst.regions[..] else { return false };
+        let old = self.old;
+        let is_empty = old.regions[otherwise].insts.len() == 1 && !self.jumps(otherwise);
+        let jump = if self.levels[level].is_function { Op::Tail } else { Op::Continue };
+        let ends = old.terminator(then).is_some_and(|end| {
+            end.op == jump && (jump == Op::Continue || end.callee() == Some(self.own))
+        });
+        is_empty && ends && inst.results.is_empty() && self.wide(inst.operands[0]).differs()
+    }
+
+    /// Such an `if`: what follows it comes first, so that the round ends with the jump.
+    fn round_last(&mut self, inst: &Inst, rest: &[InstId], last: Option<usize>) -> Result<End, Why> {
+        let active = self.state.mask(&mut self.b);
+        let wants = self.wide(inst.operands[0]).each(&mut self.b);
+        let (staying, going) = (without(&mut self.b, active, wants), both(&mut self.b, active, wants));
+        self.state.active = Mask::Where(staying);
+        self.state.someone = None;
+        if self.cost(rest) > CHEAP {
+            self.if_any(rest, None)?;
+        } else {
+            self.row(rest, None)?;
+        }
+        self.state.active = Mask::Where(going);
+        self.state.someone = None;
+        self.if_any(&self.old.regions[inst.regions[0]].insts, last)
     }
 
     /// The values of the first row in the mask's lanes, those of the second elsewhere.

@@ -120,11 +120,15 @@ fn operation(b: &mut Builder, inst: &Inst, source: Type, operands: &[Wide]) -> V
             b.op(Op::Not, MASK, &[differ])
         }
         Op::Ne if truths => b.op(Op::Xor, MASK, &x),
-        Op::Eq => b.op(Op::MaskEq, ty, &x),
+        Op::Ne | Op::Eq if is_zero(b, x[1]) && is_flag(b, x[0], DEPTH) => {
+            let mask = flagged(b, x[0]);
+            if inst.op == Op::Ne { mask } else { b.op(Op::Not, MASK, &[mask]) }
+        }
         Op::Ne => {
             let equal = b.op(Op::MaskEq, ty, &x);
             b.op(Op::Not, MASK, &[equal])
         }
+        Op::Eq => b.op(Op::MaskEq, ty, &x),
         Op::Lt => compare(b, Op::MaskLt, x[0], x[1]),
         Op::Le => compare(b, Op::MaskLe, x[0], x[1]),
         Op::Gt => compare(b, Op::MaskLt, x[1], x[0]),
@@ -174,6 +178,65 @@ fn compare(b: &mut Builder, op: Op, x: ValueId, y: ValueId) -> ValueId {
         return b.op(op, signed, &[x, y]);
     }
     b.op(op, ty, &[x, y])
+}
+
+/// Whether all lanes are 0.
+fn is_zero(b: &Builder, x: ValueId) -> bool {
+    let Def::Result(inst, _) = b.function.values[x].def else { return false };
+    let inst = &b.function.insts[inst];
+    inst.op == Op::Splat && b.function.as_constant(inst.operands[0]) == Some(0)
+}
+
+/// How deep a word is looked into.
+const DEPTH: u32 = 6;
+
+/// The operation that gives a value, and its operands.
+fn origin(b: &Builder, x: ValueId) -> Option<(Op, Vec<ValueId>)> {
+    let Def::Result(inst, _) = b.function.values[x].def else { return None };
+    let inst = &b.function.insts[inst];
+    Some((inst.op, inst.operands.clone()))
+}
+
+/// Whether a word is 1 or 0 in each lane, as a mask says.
+fn is_flag(b: &Builder, x: ValueId, depth: u32) -> bool {
+    let Some((op, operands)) = origin(b, x).filter(|_| depth > 0) else { return false };
+    match (op, &operands[..]) {
+        (Op::And, [mask, one]) if is_mask(b, *mask, depth - 1) => {
+            origin(b, *one).is_some_and(|(op, of)| op == Op::Splat && b.function.as_constant(of[0]) == Some(1))
+        }
+        (Op::And | Op::Or | Op::Xor, [x, y]) => is_flag(b, *x, depth - 1) && is_flag(b, *y, depth - 1),
+        // A truth that is the same in all lanes.
+        (Op::Splat, [word]) => {
+            origin(b, *word).is_some_and(|(op, of)| op == Op::Convert && b.ty(of[0]) == Type::BOOL)
+        }
+        _otherwise => false,
+    }
+}
+
+/// The mask that such a word says.
+fn flagged(b: &mut Builder, x: ValueId) -> ValueId {
+    let Some((op, operands)) = origin(b, x) else { return x };
+    match (op, &operands[..]) {
+        (Op::And | Op::Or | Op::Xor, [x, y]) if is_flag(b, *y, DEPTH) => {
+            let (x, y) = (flagged(b, *x), flagged(b, *y));
+            b.op(op, MASK, &[x, y])
+        }
+        (Op::Splat, [word]) => {
+            let truth = origin(b, *word).map_or(*word, |(_, of)| of[0]);
+            splat(b, truth)
+        }
+        (_and, _) => operands[0],
+    }
+}
+
+/// Whether the lanes of a word are all ones or 0, as far as is seen here.
+fn is_mask(b: &Builder, x: ValueId, depth: u32) -> bool {
+    let Some((op, operands)) = origin(b, x).filter(|_| depth > 0) else { return false };
+    match op {
+        Op::MaskEq | Op::MaskLt | Op::MaskLe => true,
+        Op::Not | Op::And | Op::Or | Op::Xor => operands.iter().all(|v| is_mask(b, *v, depth - 1)),
+        _unknown => false,
+    }
 }
 
 /// Whether no lane has its top bit set.

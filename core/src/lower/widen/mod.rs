@@ -39,6 +39,8 @@ use std::fmt;
 pub const LANES: u8 = 4;
 /// The type of masks.
 pub const MASK: Type = Type::Vector(Scalar::U32, LANES);
+/// How many results a version may have: processors give vectors in as many registers.
+const RESULTS: usize = 8;
 
 /// Why a function cannot be widened.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -203,6 +205,9 @@ impl<'m> Versions<'m> {
         let why = |what: String, span| Err(Why { function: function.name.clone(), what, span });
         if function.launch.is_some() || !function.memories.is_empty() {
             return why("a launch or memory of its own".into(), function.span);
+        }
+        if function.results.len() > RESULTS {
+            return why(format!("{} results", function.results.len()), function.span);
         }
         let types = function.params.iter().map(|v| function.ty(*v)).chain(function.results.iter().copied());
         if let Some(ty) = types.into_iter().find(|ty| widened(*ty).is_none()) {

@@ -11,9 +11,9 @@ pub(super) struct Level {
     /// What it carries, as the function names it.
     params: Vec<ValueId>,
     /// Whether it is the function.
-    is_function: bool,
+    pub is_function: bool,
     /// How many jumps lead to its next round.
-    rounds: usize,
+    pub rounds: usize,
     /// The lanes that want another round, and what they take there.
     again: Slot,
     next: Vec<Slot>,
