@@ -66,14 +66,11 @@ impl Writer<'_, '_> {
         guarded(&mut self.b, condition, &types, |b| b.call(version, &types, &arguments))
     }
 
-    /// Calls the function itself, if a lane runs (that of the condition, if there is one) or if calling it cannot be noticed.
+    /// Calls the function itself, if the lane that the condition is of runs; without one if any lane runs, or if calling it cannot be noticed.
     fn call_plain(&mut self, id: FunctionId, given: &[ValueId], wanted: Option<ValueId>) -> Vec<ValueId> {
         let types = self.versions.module.functions[id].results.clone();
-        let runs = match self.state.active {
-            Mask::Where(mask) if wanted.is_none() && self.state.someone == Some(mask) => true,
-            Mask::Where(_) | Mask::Nobody => self.versions.facts.total[id],
-        };
-        if runs {
+        let someone = self.state.someone.is_some_and(|mask| self.state.active == Mask::Where(mask));
+        if wanted.is_none() && (someone || self.versions.facts.total[id]) {
             return self.b.call(id, &types, given);
         }
         let condition = wanted.unwrap_or_else(|| {
@@ -89,7 +86,8 @@ impl Writer<'_, '_> {
         if callee.launch.is_some() || !callee.memories.is_empty() {
             return Err(());
         }
-        let is_total = self.versions.facts.total[id];
+        // A test for each lane is quicker than most calls.
+        let is_trifle = self.versions.facts.total[id] && is_short(callee) && !calls(callee);
         let mask = self.state.mask(&mut self.b);
         let mut lanes: Vec<Vec<ValueId>> = vec![vec![]; callee.results.len()];
         for lane in 0..u32::from(LANES) {
@@ -100,7 +98,7 @@ impl Writer<'_, '_> {
                     Wide::Each(value) => extract(&mut self.b, *value, lane, callee.ty(*param)),
                 });
             }
-            let wanted = (!is_total).then(|| extract(&mut self.b, mask, lane, Type::BOOL));
+            let wanted = (!is_trifle).then(|| extract(&mut self.b, mask, lane, Type::BOOL));
             let results = self.call_plain(id, &arguments, wanted);
             lanes.iter_mut().zip(results).for_each(|(lanes, result)| lanes.push(result));
         }
@@ -141,6 +139,11 @@ fn is_short(function: &Function) -> bool {
     let insts = &function.regions[function.body].insts;
     let plain = |inst: &Inst| inst.op.row().family == Family::Scalar || matches!(inst.op, Op::Call | Op::Return);
     insts.len() <= SHORT && insts.iter().all(|id| plain(&function.insts[*id]))
+}
+
+/// Whether a function calls others.
+fn calls(function: &Function) -> bool {
+    function.regions[function.body].insts.iter().any(|id| function.insts[*id].op == Op::Call)
 }
 
 /// What `then` gives if the condition holds, else zeros.
