@@ -206,7 +206,7 @@ impl Maker<'_> {
         let scalar = ty.element().unwrap_or(Scalar::U32);
         let ops: &[Op] = match scalar {
             Scalar::Bool => &[And, Or, Xor, Not, Eq, Ne, Select],
-            Scalar::F32 => &[Add, Sub, Mul, Div, Sqrt, Floor, Neg, Abs, Min, Max, Lt, Le, Gt, Ge, Eq, Ne, Select, Convert],
+            Scalar::F32 => &[Add, Sub, Mul, Div, Sqrt, Floor, Neg, Abs, Lt, Le, Gt, Ge, Eq, Ne, Select, Convert],
             Scalar::I32 => &[
                 Add, Sub, Mul, Div, Rem, And, Or, Not, Shl, Shr, Min, Max, Neg, Abs, MulHi, Lt, Le, Gt, Ge, Eq, Select, Convert,
             ],
