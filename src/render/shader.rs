@@ -50,7 +50,14 @@ pub struct RenderOptions {
 
 impl Default for RenderOptions {
     fn default() -> RenderOptions {
-        RenderOptions { size: None, threads: None, memory: 4 << 30, interrupt: None, device: RunDevice::Auto, in_step: true }
+        RenderOptions {
+            size: None,
+            threads: None,
+            memory: 4 << 30,
+            interrupt: None,
+            device: RunDevice::Auto,
+            in_step: true,
+        }
     }
 }
 

@@ -52,10 +52,12 @@ impl Tree {
             let code = Code::for_roots(program, &kind.definitions())?;
             let (direct, pixels) = match device {
                 RunDevice::Evaluator => (None, None),
-                RunDevice::Auto | RunDevice::Cpu | RunDevice::Interpreter(_) => match kind.in_step(&code, in_step && girih_cpu::has_vectors()) {
-                    Some((direct, pixels)) => (Some(direct), Some(pixels)),
-                    None => (Some(direct::compile_for(&code, &[kind.root()])?), None),
-                },
+                RunDevice::Auto | RunDevice::Cpu | RunDevice::Interpreter(_) => {
+                    match kind.in_step(&code, in_step && girih_cpu::has_vectors()) {
+                        Some((direct, pixels)) => (Some(direct), Some(pixels)),
+                        None => (Some(direct::compile_for(&code, &[kind.root()])?), None),
+                    }
+                }
             };
             Ok::<_, Vec<Diagnostic>>((code, direct.map(Arc::new), pixels))
         };

@@ -108,8 +108,7 @@ pub fn function(rng: &mut Random, name: &str, own: FunctionId, helpers: [Functio
     function.results = (0..1 + rng.below(3)).map(|_| rng.one(&TYPES)).collect();
     let budget = 12 + rng.below(40);
     let (b, visible) = (Builder::new(function), params.clone());
-    let mut maker =
-        Maker { rng, b, own, helpers, params, visible, loops: vec![], budget, calls_itself: false };
+    let mut maker = Maker { rng, b, own, helpers, params, visible, loops: vec![], budget, calls_itself: false };
     maker.begin();
     maker.b.function
 }
@@ -184,7 +183,11 @@ impl Maker<'_> {
     }
 
     /// Writes a region that sees what is seen here.
-    fn inside<R>(&mut self, params: &[Type], write: impl FnOnce(&mut Self, &[ValueId]) -> R) -> girih_core::ir::RegionId {
+    fn inside<R>(
+        &mut self,
+        params: &[Type],
+        write: impl FnOnce(&mut Self, &[ValueId]) -> R,
+    ) -> girih_core::ir::RegionId {
         let region = self.b.new_region(params);
         let outer = std::mem::replace(&mut self.b.region, region);
         let seen = self.visible.len();
@@ -208,10 +211,12 @@ impl Maker<'_> {
             Scalar::Bool => &[And, Or, Xor, Not, Eq, Ne, Select],
             Scalar::F32 => &[Add, Sub, Mul, Div, Sqrt, Floor, Neg, Abs, Lt, Le, Gt, Ge, Eq, Ne, Select, Convert],
             Scalar::I32 => &[
-                Add, Sub, Mul, Div, Rem, And, Or, Not, Shl, Shr, Min, Max, Neg, Abs, MulHi, Lt, Le, Gt, Ge, Eq, Select, Convert,
+                Add, Sub, Mul, Div, Rem, And, Or, Not, Shl, Shr, Min, Max, Neg, Abs, MulHi, Lt, Le, Gt, Ge, Eq, Select,
+                Convert,
             ],
             _unsigned => &[
-                Add, Sub, Mul, Div, Rem, And, Xor, Not, Shl, Shr, Min, Max, Clz, Popc, Lt, Le, Gt, Ge, Ne, Eq, Select, Convert,
+                Add, Sub, Mul, Div, Rem, And, Xor, Not, Shl, Shr, Min, Max, Clz, Popc, Lt, Le, Gt, Ge, Ne, Eq, Select,
+                Convert,
             ],
         };
         let op = self.rng.one(ops);

@@ -119,7 +119,8 @@ struct Plan<'a> {
 
 /// Whether a function can be in task form.
 fn is_possible(function: &Function) -> bool {
-    let plain = |ty: Type| matches!(ty, Type::Scalar(_) | Type::Term) || machine_type(ty).is_some_and(|ty| ty.is_vector());
+    let plain =
+        |ty: Type| matches!(ty, Type::Scalar(_) | Type::Term) || machine_type(ty).is_some_and(|ty| ty.is_vector());
     function.launch.is_none()
         && function.memories.is_empty()
         && function.params.iter().all(|v| plain(function.ty(*v)))

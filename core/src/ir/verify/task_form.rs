@@ -63,7 +63,9 @@ fn foreign(function: &Function) -> Option<(String, Span)> {
         Family::Memory | Family::Sync | Family::Tile | Family::Net => Some(format!("`{}`", inst.op.name())),
         Family::Control | Family::Scalar | Family::Heap | Family::Task | Family::Mask => {
             // What is forked waits in words.
-            let fits = |ty: &Type| possible(*ty) && !(matches!(ty, Type::Vector(..)) && matches!(inst.op, Op::Fork | Op::Join));
+            let fits = |ty: &Type| {
+                possible(*ty) && !(matches!(ty, Type::Vector(..)) && matches!(inst.op, Op::Fork | Op::Join))
+            };
             let values = inst.operands.iter().chain(&inst.results);
             let ty = values.map(|v| function.ty(*v)).find(|ty| !fits(ty))?;
             Some(format!("a value of type `{ty}`"))
@@ -107,7 +109,9 @@ pub(super) fn check(module: &Module, form: &IndexVec<FunctionId, bool>, found: &
                 let what = format!("`@{}` is in task form and comes to it", module.functions[caller].name);
                 diagnostic = diagnostic.label(module.functions[caller].span, what);
             }
-            found.push(diagnostic.hint("task form has numbers, short vectors, terms and cells only; keep data in cells"));
+            found.push(
+                diagnostic.hint("task form has numbers, short vectors, terms and cells only; keep data in cells"),
+            );
         }
     }
     tails(module, found);

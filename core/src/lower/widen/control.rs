@@ -32,12 +32,7 @@ pub(super) struct Writer<'v, 'm> {
 }
 
 /// Writes the version of a function in which these parameters differ; it has been declared at `at`.
-pub(super) fn write(
-    versions: &mut Versions<'_>,
-    id: FunctionId,
-    differs: &[bool],
-    at: usize,
-) -> Result<Function, Why> {
+pub(super) fn write(versions: &mut Versions<'_>, id: FunctionId, differs: &[bool], at: usize) -> Result<Function, Why> {
     let old = &versions.module.functions[id];
     let declared = std::mem::replace(&mut versions.made[at], Function::new("", Span::NONE));
     let params = declared.params.clone();
@@ -265,9 +260,9 @@ impl Writer<'_, '_> {
         let old = self.old;
         let is_empty = old.regions[otherwise].insts.len() == 1 && !self.jumps(otherwise);
         let jump = if self.levels[level].is_function { Op::Tail } else { Op::Continue };
-        let ends = old.terminator(then).is_some_and(|end| {
-            end.op == jump && (jump == Op::Continue || end.callee() == Some(self.own))
-        });
+        let ends = old
+            .terminator(then)
+            .is_some_and(|end| end.op == jump && (jump == Op::Continue || end.callee() == Some(self.own)));
         is_empty && ends && inst.results.is_empty() && self.wide(inst.operands[0]).differs()
     }
 

@@ -206,9 +206,7 @@ fn is_flag(b: &Builder, x: ValueId, depth: u32) -> bool {
         }
         (Op::And | Op::Or | Op::Xor, [x, y]) => is_flag(b, *x, depth - 1) && is_flag(b, *y, depth - 1),
         // A truth that is the same in all lanes.
-        (Op::Splat, [word]) => {
-            origin(b, *word).is_some_and(|(op, of)| op == Op::Convert && b.ty(of[0]) == Type::BOOL)
-        }
+        (Op::Splat, [word]) => origin(b, *word).is_some_and(|(op, of)| op == Op::Convert && b.ty(of[0]) == Type::BOOL),
         _otherwise => false,
     }
 }

@@ -22,8 +22,6 @@ mod control;
 mod lanes;
 mod repeat;
 mod state;
-#[cfg(test)]
-mod tests;
 mod varying;
 
 use crate::cycles;

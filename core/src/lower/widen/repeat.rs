@@ -268,4 +268,3 @@ impl Writer<'_, '_> {
         End::Jumped
     }
 }
-

@@ -106,8 +106,10 @@ pub(super) fn join(b: &mut Builder, inst: Inst, arms: Vec<Arm>, types: &[Type], 
         b.push(inst, &[]);
         return (vec![], state);
     };
-    let changed: Vec<Slot> =
-        (0..first.len()).map(Slot).filter(|slot| open.iter().any(|arm| arm.state.get(*slot) != first.get(*slot))).collect();
+    let changed: Vec<Slot> = (0..first.len())
+        .map(Slot)
+        .filter(|slot| open.iter().any(|arm| arm.state.get(*slot) != first.get(*slot)))
+        .collect();
     let moved = open.iter().any(|arm| arm.state.active != first.active);
     let yields = open.iter().any(|arm| matches!(arm.end, End::Yields(_)));
     let types = if yields { types } else { &[] };
