@@ -299,10 +299,10 @@ impl Compared<'_> {
     }
 }
 
-/// What must hold of the counts of every heap at any time. Not all runners know the most cells that lived at a time.
+/// What must hold of the counts of every heap at any time.
 fn is_sound(stats: &TaskStats) -> Result<(), String> {
     let TaskStats { allocated, freed, live, most_live, live_bytes, most_bytes, .. } = *stats;
-    let most = if most_live == 0 { live } else { most_live };
+    let most = most_live.unwrap_or(live);
     let is_sound = live + freed <= allocated && live <= most && live_bytes <= most_bytes && live * 8 <= live_bytes;
     if is_sound { Ok(()) } else { Err(format!("counts that cannot be: {stats:?}")) }
 }

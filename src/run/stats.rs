@@ -49,10 +49,10 @@ impl std::fmt::Display for Stats {
         let rate = |calls: u64| calls as f64 / self.seconds.max(1e-9) / 1e6;
         match &self.work {
             Work::Compiled(work) => {
-                let TaskStats { allocated, reused, freed, live, most_live, .. } = *work;
+                let TaskStats { allocated, reused, freed, live, .. } = *work;
                 writeln!(f, "cells:       {allocated} allocated, {reused} reused, {freed} freed")?;
                 writeln!(f, "live:        {live} cells, {:.1} MiB", mib(work.live_bytes))?;
-                writeln!(f, "most live:   {most_live} cells, {:.1} MiB", mib(work.most_bytes))?;
+                writeln!(f, "memory:      {:.1} MiB at most", mib(work.most_bytes))?;
                 write!(f, "tasks:       {} forked, {} taken by another thread", work.forks, work.steals)
             }
             Work::Evaluated(work) => {

@@ -1,6 +1,7 @@
 //! What the test programs share.
 #![allow(dead_code, missing_docs)] // Every test program uses a part of it, and none of it is seen outside.
 
+pub mod case;
 pub mod census;
 pub mod directives;
 pub mod generate;

@@ -274,7 +274,7 @@ impl Runner for Tasks {
             reused: total.reused,
             freed: total.freed,
             live: total.allocated.saturating_sub(total.freed),
-            most_live: 0,
+            most_live: None,
             live_bytes: used.saturating_sub(8 * free_units),
             most_bytes: used,
             forks: total.forks,

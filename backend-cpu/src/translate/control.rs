@@ -3,7 +3,7 @@
 use super::{Form, Result, Translator, not_legal};
 use cranelift_codegen::ir::{Block, BlockArg, InstBuilder, Value};
 use cranelift_frontend::Switch;
-use girih_core::ir::{Inst, RegionId, ValueId};
+use girih_core::ir::{Inst, Op, RegionId, ValueId};
 
 /// A loop that is being translated.
 #[derive(Clone, Debug)]
@@ -51,6 +51,7 @@ impl<'a, F: Form<'a>> Translator<'a, '_, F> {
         self.merges.push(merge);
         self.region(region)?;
         self.merges.pop();
+        self.has_left = false;
         Ok(())
     }
 
@@ -58,6 +59,9 @@ impl<'a, F: Form<'a>> Translator<'a, '_, F> {
     pub(super) fn if_(&mut self, inst: &Inst) -> Result<()> {
         let [then, otherwise] = inst.regions[..] else { return Err(not_legal(inst)) };
         let condition = self.get(inst.operands[0])?;
+        if let Some(bits) = self.known(condition) {
+            return self.only(inst, if bits & 1 == 1 { then } else { otherwise });
+        }
         let (yes, no) = (self.b.create_block(), self.b.create_block());
         let merge = self.block_for(&inst.results)?;
         self.b.ins().brif(condition, yes, &[], no, &[]);
@@ -70,9 +74,31 @@ impl<'a, F: Form<'a>> Translator<'a, '_, F> {
         Ok(())
     }
 
+    /// The one region of a choice that is taken, where the choice stands.
+    fn only(&mut self, inst: &Inst, region: RegionId) -> Result<()> {
+        let merge = self.block_for(&inst.results)?;
+        self.merges.push(merge);
+        self.region(region)?;
+        self.merges.pop();
+        self.has_left |= self.function.terminator(region).is_none_or(|last| last.op != Op::Yield);
+        if self.has_left {
+            return Ok(());
+        }
+        self.b.seal_block(merge);
+        self.enter(merge, &inst.results);
+        Ok(())
+    }
+
     /// `switch`.
     pub(super) fn switch(&mut self, inst: &Inst) -> Result<()> {
         let value = self.get(inst.operands[0])?;
+        if let (Some(bits), Some(default)) = (self.known(value), inst.regions.last()) {
+            let mask = inst.element().mask();
+            let is_of = |cases: &&Vec<i64>| cases.iter().any(|case| *case as u64 & mask == bits & mask);
+            let cases = inst.cases();
+            let position = cases.iter().position(|cases| is_of(&cases));
+            return self.only(inst, position.map_or(*default, |position| inst.regions[position]));
+        }
         let merge = self.block_for(&inst.results)?;
         let blocks: Vec<Block> = inst.regions.iter().map(|_| self.b.create_block()).collect();
         let Some(default) = blocks.last() else { return Err(not_legal(inst)) };
@@ -109,6 +135,7 @@ impl<'a, F: Form<'a>> Translator<'a, '_, F> {
         F::poll(self)?;
         self.loops.push(LoopFrame { head, exit, params });
         self.region(body)?;
+        self.has_left = false;
         self.loops.pop();
         self.b.seal_block(head);
         self.b.seal_block(exit);

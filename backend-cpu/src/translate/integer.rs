@@ -3,7 +3,7 @@
 use super::{Form, Result, Translator, not_legal, types};
 use cranelift_codegen::ir::condcodes::IntCC;
 use cranelift_codegen::ir::{InstBuilder, Value};
-use girih_core::ir::{Inst, Op, Scalar};
+use girih_core::ir::{Inst, Op, Scalar, ValueId};
 
 impl<'a, F: Form<'a>> Translator<'a, '_, F> {
     /// An operation on numbers of one type.
@@ -15,7 +15,9 @@ impl<'a, F: Form<'a>> Translator<'a, '_, F> {
         }
         let result = match ty {
             Scalar::F32 | Scalar::F64 => self.float(inst.op, ty, &x),
-            Scalar::I32 | Scalar::I64 | Scalar::U32 | Scalar::U64 => self.integer(inst.op, ty, &x),
+            Scalar::I32 | Scalar::I64 | Scalar::U32 | Scalar::U64 => {
+                self.multiple(inst, &x).or_else(|| self.integer(inst.op, ty, &x))
+            }
             Scalar::Bool => self.truth(inst.op, &x),
             Scalar::I8 | Scalar::I16 | Scalar::U8 | Scalar::U16 => None,
             Scalar::F8E4M3 | Scalar::F8E5M2 | Scalar::F16 | Scalar::Bf16 => None,
@@ -35,6 +37,25 @@ impl<'a, F: Form<'a>> Translator<'a, '_, F> {
             (Op::Not, [x]) => Some(ins.bxor_imm(*x, 1)),
             _not_of_truth_values => None,
         }
+    }
+
+    /// A product with a constant that a shift, or a shift and a sum, gives sooner. (Cranelift writes the double as a sum, and then
+    /// takes the sums of sums apart.)
+    fn multiple(&mut self, inst: &Inst, x: &[Value]) -> Option<Value> {
+        let (Op::Mul, [left, right]) = (inst.op, &inst.operands[..]) else { return None };
+        let constant = |v: &ValueId| self.function.as_constant(*v);
+        let (value, factor) = match (constant(left), constant(right)) {
+            (None, Some(factor)) => (x[0], factor),
+            (Some(factor), None) => (x[1], factor),
+            _both_or_none => return None,
+        };
+        if factor.is_power_of_two() {
+            return Some(self.b.ins().ishl_imm(value, i64::from(factor.trailing_zeros())));
+        }
+        // The processor adds a number and 2, 4 or 8 times another one.
+        let multiple = factor.checked_sub(1).filter(|multiple| matches!(multiple, 2 | 4 | 8))?;
+        let shifted = self.b.ins().ishl_imm(value, i64::from(multiple.trailing_zeros()));
+        Some(self.b.ins().iadd(value, shifted))
     }
 
     fn integer(&mut self, op: Op, ty: Scalar, x: &[Value]) -> Option<Value> {

@@ -78,6 +78,8 @@ pub(crate) struct Translator<'a, 'b, F> {
     loops: Vec<LoopFrame>,
     /// Where `yield` of the regions around goes.
     merges: Vec<Block>,
+    /// Whether nothing comes behind the last instruction: the choice that it makes is known, and leads away.
+    has_left: bool,
 }
 
 /// A function whose translation waits for that of another one in its midst.
@@ -98,12 +100,14 @@ impl<'a, 'b, F: Form<'a>> Translator<'a, 'b, F> {
         form: F,
     ) -> Self {
         let (places, values, loops, merges) = (HashMap::new(), Values::default(), vec![], vec![]);
-        Translator { b, function, module, callees, places, form, values, loops, merges }
+        Translator { b, function, module, callees, places, form, values, loops, merges, has_left: false }
     }
 
     /// Translates the body where the builder stands, and ends the function.
     pub fn body(&mut self) -> Result<()> {
-        self.region(self.function.body)
+        self.region(self.function.body)?;
+        self.has_left = false;
+        Ok(())
     }
 
     /// Translates another function from here on, until [`Translator::resume`].

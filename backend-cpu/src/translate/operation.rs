@@ -9,11 +9,29 @@ impl<'a, F: Form<'a>> Translator<'a, '_, F> {
         let function = self.function;
         for id in &function.regions[region].insts {
             self.instruction(*id, &function.insts[*id])?;
+            if self.has_left {
+                break;
+            }
         }
         Ok(())
     }
 
+    /// Translates the first instructions of the body; whether anything can come behind them.
+    pub(crate) fn beginning(&mut self, count: usize) -> Result<bool> {
+        let function = self.function;
+        for id in function.regions[function.body].insts.iter().take(count) {
+            self.instruction(*id, &function.insts[*id])?;
+            if std::mem::take(&mut self.has_left) {
+                return Ok(false);
+            }
+        }
+        Ok(true)
+    }
+
     fn instruction(&mut self, id: InstId, inst: &Inst) -> Result<()> {
+        if let Some(value) = self.folded(inst)? {
+            return self.give(inst, value);
+        }
         match inst.op {
             Op::If => self.if_(inst),
             Op::Switch => self.switch(inst),

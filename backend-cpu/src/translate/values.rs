@@ -2,10 +2,10 @@
 //! whose stead another invocation has run).
 
 use super::{Form, Result, Translator, types};
-use cranelift_codegen::ir::{InstBuilder, Value};
+use cranelift_codegen::ir::{InstBuilder, InstructionData, Opcode, Value};
 use cranelift_frontend::Variable;
 use girih_core::diag::{Code, Diagnostic};
-use girih_core::ir::{Def, Scalar, Type, ValueId};
+use girih_core::ir::{Def, Inst, Scalar, Type, ValueId, eval};
 use std::collections::HashMap;
 
 /// Where a value is found.
@@ -69,6 +69,46 @@ impl<'a, F: Form<'a>> Translator<'a, '_, F> {
             }
             None => return Err(Diagnostic::new(Code::Internal, self.function.span, format!("a constant of `{ty}`"))),
         })
+    }
+
+    /// What an operation on constants gives: known here where a function is written within its caller.
+    pub(super) fn folded(&mut self, inst: &Inst) -> Result<Option<Value>> {
+        let [result] = inst.results[..] else { return Ok(None) };
+        let plain = |ty: Type| match ty {
+            Type::Scalar(scalar) if scalar.is_integer() || scalar == Scalar::Bool => Some(scalar),
+            _of_floats_or_more => None,
+        };
+        let scalar = |t: &Self, value: ValueId| plain(t.function.ty(value));
+        let (true, Some(_), Some(first)) = (inst.op.is_pure(), scalar(self, result), inst.operands.first()) else {
+            return Ok(None);
+        };
+        let Some(source) = scalar(self, *first) else { return Ok(None) };
+        let ty = inst.ty.and_then(plain).unwrap_or(source);
+        let mut operands = vec![];
+        for operand in &inst.operands {
+            let (Some(ty), true) = (scalar(self, *operand), self.is_there(*operand)) else { return Ok(None) };
+            let value = self.get(*operand)?;
+            let Some(bits) = self.known(value) else { return Ok(None) };
+            operands.push(bits & ty.mask());
+        }
+        match eval::scalar(inst.op, ty, source, &operands) {
+            Some(bits) => self.constant(self.function.ty(result), bits).map(Some),
+            None => Ok(None),
+        }
+    }
+
+    fn is_there(&self, value: ValueId) -> bool {
+        matches!(self.function.values[value].def, Def::Constant(_)) || self.values.slots.contains_key(&value)
+    }
+
+    /// The bits of a value that is a constant in the code.
+    pub(crate) fn known(&self, value: Value) -> Option<u64> {
+        let dfg = &self.b.func.dfg;
+        let inst = dfg.value_def(dfg.resolve_aliases(value)).inst()?;
+        match dfg.insts[inst] {
+            InstructionData::UnaryImm { opcode: Opcode::Iconst, imm } => Some(imm.bits() as u64),
+            _computed => None,
+        }
     }
 
     /// The machine type of a value.

@@ -36,5 +36,14 @@ pub fn compile(code: &Code) -> Result<Direct, Vec<Diagnostic>> {
 /// If one reaches something that only nets can run.
 pub fn compile_for(code: &Code, roots: &[Root]) -> Result<Direct, Vec<Diagnostic>> {
     let flow = flow_with(code.program(), roots, Precision::default());
-    lower::lower(code.program(), &flow, roots)
+    lower::lower(code.program(), &flow, roots, true)
+}
+
+/// The same, but every parameter is owned by who gets it: for runners whose words say themselves who owns a cell.
+///
+/// # Errors
+/// If one reaches something that only nets can run.
+pub fn compile_without_loans(code: &Code, roots: &[Root]) -> Result<Direct, Vec<Diagnostic>> {
+    let flow = flow_with(code.program(), roots, Precision::default());
+    lower::lower(code.program(), &flow, roots, false)
 }

@@ -12,6 +12,7 @@
 mod compile;
 mod derived;
 mod entry;
+pub mod epochs;
 mod fold;
 mod inline;
 mod launch;

@@ -2,6 +2,7 @@
 //! functions in task form.
 
 mod device;
+pub mod epochs;
 mod measure;
 mod tasks;
 

@@ -76,11 +76,11 @@ pub struct TaskStats {
     pub freed: u64,
     /// Cells that live now.
     pub live: u64,
-    /// Most cells that lived at a time.
-    pub most_live: u64,
+    /// Most cells that lived at a time, for runners that know it: threads that count each for themselves do not.
+    pub most_live: Option<u64>,
     /// Bytes of the cells that live now.
     pub live_bytes: u64,
-    /// Most bytes of cells that lived at a time.
+    /// Most bytes of memory that cells took at a time.
     pub most_bytes: u64,
     /// Tasks that were forked.
     pub forks: u64,

@@ -1,5 +1,6 @@
 //! How a function in task form begins, ends and calls. Tail calls of the function itself are jumps to its start.
 
+use super::inline::Countdown;
 use super::{Declared, Helper, Plan, Result, Version, calls, cells, tasks};
 use crate::kernels::refused;
 use crate::tasks::context;
@@ -26,6 +27,8 @@ pub(super) struct TaskForm<'a> {
     head: Block,
     /// Instructions that may still be inlined.
     room: usize,
+    /// Whether the end of a counted recursion is being written: its calls are written within each other.
+    at_bottom: bool,
     /// Forked calls that are not joined yet.
     pub(super) forked: Vec<tasks::Forked>,
 }
@@ -62,7 +65,7 @@ pub(super) fn write(
     b.switch_to_block(head);
     let params = b.block_params(head).to_vec();
     let room = if version == Version::Closed { plan.inlining.room(id) } else { 0 };
-    let form = TaskForm { plan, version, stack: vec![id], exits: vec![], head, room, forked: vec![] };
+    let form = TaskForm { plan, version, stack: vec![id], exits: vec![], head, room, at_bottom: false, forked: vec![] };
     let none = Callees::default();
     let mut t = Translator::new(b, function, target, &none, form);
     function.params.iter().zip(&params).for_each(|(param, value)| t.set(*param, *value));
@@ -73,8 +76,31 @@ pub(super) fn write(
     if plan.variant.count {
         count(&mut t, context::CALLS);
     }
+    if version == Version::Closed
+        && let Some(countdown) = plan.inlining.countdown(id)
+    {
+        bottom(&mut t, id, &params, countdown)?;
+    }
     t.body()?;
     t.finish();
+    Ok(())
+}
+
+/// The last levels of a counted recursion, from a known depth on. So nothing is left there of calls, tests and the depth itself.
+fn bottom(t: &mut Writer<'_, '_>, id: FunctionId, params: &[Value], countdown: Countdown) -> Result<()> {
+    let Countdown { position, bottom } = countdown;
+    let is_there = t.b.ins().icmp_imm(IntCC::Equal, params[position], i64::from(bottom));
+    let (here, on) = (t.b.create_block(), t.b.create_block());
+    t.b.ins().brif(is_there, here, &[], on, &[]);
+    t.b.switch_to_block(here);
+    let mut given = params.to_vec();
+    given[position] = t.b.ins().iconst(types::I32, i64::from(bottom));
+    let room = std::mem::replace(&mut t.form.room, t.form.plan.inlining.room(id));
+    t.form.at_bottom = true;
+    write_here(t, id, &given, None)?;
+    t.form.at_bottom = false;
+    t.form.room = room;
+    t.b.switch_to_block(on);
     Ok(())
 }
 
@@ -160,18 +186,36 @@ fn trap_if(t: &mut Writer<'_, '_>, inst: &Inst) -> Result<()> {
 
 /// Calls a function with these arguments, or writes it here.
 pub(super) fn invoke(t: &mut Writer<'_, '_>, inst: &Inst, id: FunctionId, given: &[Value]) -> Result<Vec<Value>> {
-    if is_inlined(t, id) {
-        let exit = t.b.create_block();
-        for result in &t.form.plan.module.functions[id].results {
-            let ty = machine(t, *result)?;
-            t.b.append_block_param(exit, ty);
-        }
+    if is_inlined(t, id, given) {
+        let exit = exit_of(t, id)?;
         write_here(t, id, given, Some(exit))?;
         t.b.switch_to_block(exit);
         return Ok(t.b.block_params(exit).to_vec());
     }
     let callee = declared(t, inst, id)?.version(t.form.version);
-    Ok(call(t, callee, given))
+    let inlining = &t.form.plan.inlining;
+    match inlining.entrance(t.form.stack[0], id).filter(|_| t.form.version == Version::Closed) {
+        Some(count) => {
+            let exit = exit_of(t, id)?;
+            if enter_here(t, id, given, exit, count)? {
+                let called = call(t, callee, given);
+                t.b.ins().jump(exit, &arguments(&called));
+            }
+            t.b.switch_to_block(exit);
+            Ok(t.b.block_params(exit).to_vec())
+        }
+        None => Ok(call(t, callee, given)),
+    }
+}
+
+/// A block that takes what a function gives.
+fn exit_of(t: &mut Writer<'_, '_>, id: FunctionId) -> Result<Block> {
+    let exit = t.b.create_block();
+    for result in &t.form.plan.module.functions[id].results {
+        let ty = machine(t, *result)?;
+        t.b.append_block_param(exit, ty);
+    }
+    Ok(exit)
 }
 
 /// The code of a function.
@@ -190,9 +234,16 @@ pub(super) fn machine(t: &Writer<'_, '_>, ty: Type) -> Result<cranelift_codegen:
     machine_type(ty).ok_or_else(|| refused(t.function.span, &format!("a value of type `{ty}`")))
 }
 
-fn is_inlined(t: &Writer<'_, '_>, id: FunctionId) -> bool {
-    let is_there = t.form.plan.versions.get(id).copied().flatten().is_some();
-    is_there && t.form.plan.inlining.is_worthwhile(&t.form.stack, id, t.form.room)
+fn is_inlined(t: &Writer<'_, '_>, id: FunctionId, given: &[Value]) -> bool {
+    let inlining = &t.form.plan.inlining;
+    if t.form.plan.versions.get(id).copied().flatten().is_none() {
+        return false;
+    }
+    if t.form.at_bottom && id == t.form.stack[0] {
+        let depth = inlining.countdown(id).and_then(|countdown| t.known(*given.get(countdown.position)?));
+        return depth.is_some() && t.form.room > 0;
+    }
+    inlining.is_worthwhile(&t.form.stack, id, t.form.room)
 }
 
 /// Writes a function where the builder stands; `return` goes to the exit.
@@ -211,6 +262,19 @@ fn write_here<'a>(t: &mut Writer<'a, '_>, id: FunctionId, given: &[Value], exit:
     Ok(())
 }
 
+/// Writes so many instructions that a function begins with; where it returns goes to the exit. Whether it may go on.
+fn enter_here<'a>(t: &mut Writer<'a, '_>, id: FunctionId, given: &[Value], exit: Block, count: usize) -> Result<bool> {
+    let plan: &'a Plan<'a> = t.form.plan;
+    let function = &plan.module.functions[id];
+    let outer = t.suspend(function);
+    t.form.exits.push(Some(exit));
+    function.params.iter().zip(given).for_each(|(param, value)| t.set(*param, *value));
+    let goes_on = t.beginning(count)?;
+    t.form.exits.pop();
+    t.resume(outer);
+    Ok(goes_on)
+}
+
 /// `tail`.
 fn tail(t: &mut Writer<'_, '_>, inst: &Inst) -> Result<()> {
     let id = inst.callee().ok_or_else(|| not_legal(inst))?;
@@ -220,7 +284,7 @@ fn tail(t: &mut Writer<'_, '_>, inst: &Inst) -> Result<()> {
         t.b.ins().jump(exit, &arguments(&results));
     } else if id == t.form.stack[0] {
         t.b.ins().jump(t.form.head, &arguments(&given));
-    } else if is_inlined(t, id) {
+    } else if is_inlined(t, id, &given) {
         write_here(t, id, &given, None)?;
     } else {
         let callee = declared(t, inst, id)?.version(t.form.version);

@@ -4,7 +4,7 @@
 use girih_core::cycles;
 use girih_core::idx::IndexVec;
 use girih_core::ir::ops::Family;
-use girih_core::ir::{Function, FunctionId, Module, Op};
+use girih_core::ir::{Def, Function, FunctionId, Inst, InstId, Module, Op, RegionId, ValueId};
 use std::collections::BTreeSet;
 
 /// Instructions of a function that is inlined wherever it is called.
@@ -19,6 +19,12 @@ const WEIGHT: usize = 600;
 const CELLS: usize = 6;
 /// How many levels of a recursive function become one at most.
 const LEVELS: usize = 5;
+/// Instructions of a callee's entrance at most.
+const ENTRANCE: usize = 12;
+/// How deep a recursion is at most that is written within itself to its end.
+const MOST_DEPTH: usize = 16;
+/// By how much a parameter gets less in a call at most, if that counts the recursion.
+const MOST_STEP: u32 = 4;
 /// How deep functions are inlined into each other.
 const DEPTH: usize = 8;
 
@@ -32,26 +38,58 @@ pub(super) struct Inlining {
     recursive: IndexVec<FunctionId, bool>,
     /// How many levels of it become one.
     levels: IndexVec<FunctionId, usize>,
+    /// How many instructions of it are its entrance.
+    entrances: IndexVec<FunctionId, usize>,
+    /// How its recursion is counted, if it is.
+    countdowns: IndexVec<FunctionId, Option<Countdown>>,
     /// Whether it forks something, or calls what does.
     forks: IndexVec<FunctionId, bool>,
+}
+
+/// A recursion whose depth is a parameter.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Countdown {
+    /// The parameter.
+    pub position: usize,
+    /// From here on down all calls are written within each other.
+    pub bottom: u32,
 }
 
 impl Inlining {
     pub fn of(module: &Module) -> Inlining {
         let edges: IndexVec<FunctionId, Vec<FunctionId>> = module.functions.iter().map(|f| called(module, f)).collect();
         let sizes: IndexVec<FunctionId, usize> = module.functions.iter().map(size).collect();
+        let countdowns: IndexVec<FunctionId, Option<Countdown>> =
+            module.functions.iter_enumerated().map(|(id, function)| countdown(id, function)).collect();
         let levels = edges.iter_enumerated().map(|(id, called)| {
             let own = called.iter().filter(|callee| **callee == id).count();
-            if sizes[id] > RECURSIVE { 1 } else { levels(weight(&module.functions[id]), own) }
+            if sizes[id] > RECURSIVE || countdowns[id].is_some() {
+                1
+            } else {
+                levels(weight(&module.functions[id]), own)
+            }
         });
         let levels = levels.collect();
         let forks = forks(module, &edges);
-        Inlining { sizes, groups: cycles::groups(&edges), recursive: cycles::on_cycle(&edges), levels, forks }
+        let entrances = module.functions.iter().map(entrance).collect();
+        let (groups, recursive) = (cycles::groups(&edges), cycles::on_cycle(&edges));
+        Inlining { sizes, groups, recursive, levels, entrances, countdowns, forks }
     }
 
     /// Whether a function forks something, or calls what does.
     pub fn reaches_fork(&self, id: FunctionId) -> bool {
         self.forks[id]
+    }
+
+    /// How a function's recursion is counted, if it is.
+    pub fn countdown(&self, id: FunctionId) -> Option<Countdown> {
+        self.countdowns[id]
+    }
+
+    /// How many instructions of a callee are written where it is called, to see whether the call can be spared: up to a choice that is over
+    /// at once for the last calls of a recursion.
+    pub fn entrance(&self, outermost: FunctionId, callee: FunctionId) -> Option<usize> {
+        Some(self.entrances[callee]).filter(|count| *count > 0 && self.recursive[outermost])
     }
 
     /// Instructions that may come to a function.
@@ -81,6 +119,65 @@ impl Inlining {
     }
 }
 
+/// How a function's recursion is counted: it calls itself at least twice, each time with a parameter that is less by a constant, and ends
+/// when that is small.
+fn countdown(id: FunctionId, function: &Function) -> Option<Countdown> {
+    let mut calls: Vec<InstId> = vec![];
+    let mut has_loop = false;
+    function.walk(function.body, &mut |at, inst| {
+        if inst.callee() == Some(id) && inst.op != Op::Join {
+            calls.push(at);
+        }
+        has_loop |= inst.op == Op::Loop;
+    });
+    if calls.len() < 2 || has_loop {
+        return None;
+    }
+    let last = last_depth(function)?;
+    let steps = |position: usize| -> Option<Vec<u32>> {
+        calls
+            .iter()
+            .map(|at| step(function, function.params[position], *function.insts[*at].operands.get(position)?))
+            .collect()
+    };
+    let (position, steps) = (0..function.params.len()).find_map(|position| Some((position, steps(position)?)))?;
+    let most = WEIGHT / weight(function).max(1);
+    let mut copies: Vec<usize> = vec![1; last as usize + 1];
+    loop {
+        let depth = copies.len();
+        let inside = steps.iter().map(|step| depth.checked_sub(*step as usize).map_or(1, |depth| copies[depth]));
+        let all = 1 + inside.sum::<usize>();
+        if all > most || depth > MOST_DEPTH {
+            break;
+        }
+        copies.push(all);
+    }
+    let bottom = copies.len() as u32 - 1;
+    (bottom > last + 1).then_some(Countdown { position, bottom })
+}
+
+/// By how much a value is less than a parameter.
+fn step(function: &Function, param: ValueId, value: ValueId) -> Option<u32> {
+    let Def::Result(id, 0) = function.values[value].def else { return None };
+    let inst = &function.insts[id];
+    let constant = || u32::try_from(function.as_constant(*inst.operands.get(1)?)?).ok();
+    match inst.op {
+        Op::Sub if inst.operands[0] == param => constant().filter(|step| (1..=MOST_STEP).contains(step)),
+        // Only the low bits may be wanted.
+        Op::And => step(function, param, inst.operands[0]).filter(|_| constant() == Some(0xff_ffff)),
+        _other => None,
+    }
+}
+
+/// The greatest value of a parameter for which a function certainly does not call itself: it begins by comparing it with a constant.
+fn last_depth(function: &Function) -> Option<u32> {
+    let first = function.regions[function.body].insts.iter().map(|id| &function.insts[*id]);
+    let compared = first.take(2).find(|inst| matches!(inst.op, Op::Eq | Op::Lt | Op::Le))?;
+    let constant = u32::try_from(function.as_constant(*compared.operands.get(1)?)?).ok()?;
+    let last = if compared.op == Op::Lt { constant.checked_sub(1)? } else { constant };
+    (function.params.contains(&compared.operands[0]) && last <= MOST_STEP).then_some(last)
+}
+
 /// How many levels of a function of this weight that calls itself so often become one.
 fn levels(weight: usize, calls: usize) -> usize {
     let (mut levels, mut copies, mut all) = (1, 1, weight);
@@ -93,6 +190,26 @@ fn levels(weight: usize, calls: usize) -> usize {
         levels += 1;
     }
     levels
+}
+
+/// How many instructions a function begins with that are cheap to repeat, up to an `if` that returns at once or does nothing.
+fn entrance(function: &Function) -> usize {
+    let is_cheap = |inst: &Inst| inst.regions.is_empty() && (inst.op.is_pure() || inst.op == Op::CellLayout);
+    let body = &function.regions[function.body].insts;
+    let Some(count) = body.iter().position(|id| !is_cheap(&function.insts[*id])) else { return 0 };
+    let choice = &function.insts[body[count]];
+    let ([then, otherwise], Op::If, true) = (&choice.regions[..], choice.op, choice.results.is_empty()) else {
+        return 0;
+    };
+    let returns = |region: RegionId| match function.regions[region].insts.split_last() {
+        Some((last, before)) => {
+            function.insts[*last].op == Op::Return && before.iter().all(|id| is_cheap(&function.insts[*id]))
+        }
+        None => false,
+    };
+    let goes_on = function.regions[*otherwise].insts.len() == 1 && !returns(*otherwise);
+    let all = count + function.regions[*then].insts.len();
+    if returns(*then) && goes_on && all <= ENTRANCE { count + 1 } else { 0 }
 }
 
 /// What a function weighs.

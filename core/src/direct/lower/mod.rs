@@ -14,6 +14,7 @@
 //! | [`forks`] | calls that run at the same time |
 //! | [`applying`] | application of whatever function arrives |
 //! | [`tidy`] | what is left to do when a function is written |
+//! | [`wraps`] | which numbers of 24 bits are made normal, and where |
 //! | [`library`] | functions that are called by name |
 //! | [`traps`] | what can go wrong, and where |
 //!
@@ -40,6 +41,7 @@ mod tests;
 mod tidy;
 mod traps;
 pub mod words;
+mod wraps;
 mod writer;
 
 use super::flow::{Callee, Flow, Instance, LambdaRef, Outside, Root, Set, ShapeId, Site, What};
@@ -206,8 +208,8 @@ pub(crate) struct Lowering<'p> {
     lambda_parts: HashMap<(DefId, usize), LambdaParts<'p>>,
 }
 
-/// Lowers what the entry of a program and the roots need. The program has been simplified, and can be run by value.
-pub fn lower(program: &Program, flow: &Flow, roots: &[Root]) -> Result<Direct, Vec<Diagnostic>> {
+/// Lowers what the entry of a program and the roots need; `lends` says whether parameters may be borrowed. The program has been simplified, and can be run by value.
+pub fn lower(program: &Program, flow: &Flow, roots: &[Root], lends: bool) -> Result<Direct, Vec<Diagnostic>> {
     let tables = Tables {
         ctors: program.ctors.len(),
         definitions: program.defs.len(),
@@ -239,7 +241,9 @@ pub fn lower(program: &Program, flow: &Flow, roots: &[Root]) -> Result<Direct, V
     };
     lowering.find_lambdas();
     lowering.products = products::products(&lowering);
-    lowering.borrows = borrows::borrows(&lowering);
+    if lends {
+        lowering.borrows = borrows::borrows(&lowering);
+    }
     let entry = lowering.unit(Unit::Entry);
     let apply = lowering.unit(Unit::Apply(1));
     let force = lowering.unit(Unit::Force);
@@ -250,10 +254,12 @@ pub fn lower(program: &Program, flow: &Flow, roots: &[Root]) -> Result<Direct, V
         }
     }
     let called = roots.iter().filter(|root| !root.arguments.is_empty());
-    let roots = called.map(|root| lowering.called(root.def, root.arguments.len())).collect();
+    let roots: Vec<Called> = called.map(|root| lowering.called(root.def, root.arguments.len())).collect();
     lowering.write_all();
     lowering.library.finish(&mut lowering.module);
-    let Lowering { module, traps, tables, .. } = lowering;
+    let Lowering { mut module, traps, tables, .. } = lowering;
+    let exported: Vec<FunctionId> = roots.iter().map(|root| root.function).chain([entry, apply, force]).collect();
+    wraps::wrap_late(&mut module, &exported);
     Ok(Direct { module: verify(module)?, entry, apply, force, traps: traps.all(), tables, host, roots })
 }
 

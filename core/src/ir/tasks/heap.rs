@@ -175,7 +175,7 @@ impl Heap {
         let stats = &mut self.stats;
         stats.live += 1;
         stats.live_bytes += u64::from(self.shapes[layout.index()].units) * UNIT;
-        stats.most_live = stats.most_live.max(stats.live);
+        stats.most_live = stats.most_live.max(Some(stats.live));
         stats.most_bytes = stats.most_bytes.max(stats.live_bytes);
         pack(CELL, place as u32)
     }

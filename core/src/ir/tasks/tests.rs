@@ -34,7 +34,7 @@ fn reversing_reuses_every_cell() {
     let mut with = machine(LISTS, TaskOptions::default(), Settings::default());
     assert_eq!(call(&mut with, "reversed", &[1000]).expect("it ends"), [501_500]);
     let TaskStats { allocated, reused, freed, live, most_live, most_bytes, .. } = with.stats();
-    assert_eq!((allocated, reused, freed, live, most_live, most_bytes), (1000, 1000, 1000, 0, 1000, 16_000));
+    assert_eq!((allocated, reused, freed, live, most_live, most_bytes), (1000, 1000, 1000, 0, Some(1000), 16_000));
 
     let options = TaskOptions { reuse: false, ..TaskOptions::default() };
     let mut without = machine(LISTS, options, Settings::default());
