@@ -2,6 +2,7 @@
 
 use girih::render::{Frame, RenderOptions, Renderer, Shader, Size, Watched, times};
 use girih::{Code, Program, Report, RunDevice};
+use girih_core::ir::tasks::Settings;
 use std::collections::HashSet;
 use std::num::NonZeroUsize;
 use std::path::Path;
@@ -99,6 +100,52 @@ fn compiled_pictures_are_those_of_the_evaluator() {
         };
         assert!(paint(RunDevice::Cpu) == paint(RunDevice::Evaluator), "{}", path.display());
     }
+}
+
+#[test]
+fn pixels_in_step_are_those_of_each_alone() {
+    let paths =
+        std::fs::read_dir("shaders").expect("the project has shaders").map(|entry| entry.expect("an entry").path());
+    for path in paths.filter(|path| path.extension().is_some_and(|e| e == "bend")) {
+        let shader = Shader::open(&path).unwrap_or_else(|report| panic!("{report}"));
+        for size in [Size::new(33, 17), Size::new(1, 1), Size::new(64, 3)] {
+            let paint = |in_step| {
+                let options = RenderOptions { size, in_step, device: RunDevice::Cpu, ..RenderOptions::default() };
+                shader.renderer(&options).expect("a renderer").frame(2.5).unwrap_or_else(|report| panic!("{report}"))
+            };
+            assert!(paint(true) == paint(false), "{} {size:?}", path.display());
+        }
+    }
+}
+
+#[test]
+fn the_reference_machine_paints_in_step_too() {
+    let shader = Shader::open("shaders/mandelbrot256.bend").unwrap_or_else(|report| panic!("{report}"));
+    let paint = |device| {
+        let options = RenderOptions { size: Size::new(11, 7), device, ..RenderOptions::default() };
+        shader.renderer(&options).expect("a renderer").frame(0.5).unwrap_or_else(|report| panic!("{report}"))
+    };
+    assert!(paint(RunDevice::Interpreter(Settings::default())) == paint(RunDevice::Evaluator));
+}
+
+#[test]
+fn a_lane_that_fails_or_waits_does_so_for_itself() {
+    let text = "\
+def shader(x: u24, y: u24, t: f24) -> u24:
+  if x == 2:
+    return wait(f24/to_u24(t), 5)
+  else:
+    return 100 / (x + f24/to_u24(t))
+
+def wait(n: u24, more: u24) -> u24:
+  if (n == 0) | (more == 0):
+    return n
+  else:
+    return wait(n, more - 1)
+";
+    let painted = frame(text, Some("8x1"), 1.0).expect("a picture");
+    assert_eq!(numbers(&painted), [100, 50, 1, 25, 20, 16, 14, 12]);
+    assert_eq!(error(frame(text, Some("8x1"), 0.0)).0, Code::DivisionByZero);
 }
 
 #[test]

@@ -50,6 +50,16 @@ pub(crate) fn has_fma(isa: &OwnedTargetIsa) -> bool {
     isa.name() != "x64" || on("has_fma")
 }
 
+/// Whether Cranelift has arithmetic on vectors of 16 bytes for the processor.
+pub(crate) fn has_vectors(isa: &OwnedTargetIsa) -> bool {
+    let on = |name: &str| isa.isa_flags().iter().any(|flag| flag.name == name && flag.as_bool() == Some(true));
+    match isa.name() {
+        "x64" => on("has_sse41"),
+        "aarch64" => true,
+        _not_known => false,
+    }
+}
+
 /// The processor's name, for people.
 pub(crate) fn name(isa: &OwnedTargetIsa) -> String {
     // Only Linux says it in a file.

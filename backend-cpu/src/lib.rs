@@ -29,3 +29,8 @@ pub fn open(settings: &Settings) -> Result<Cpu, Diagnostic> {
 pub fn emit(compiled: &Compiled) -> Result<String, Diagnostic> {
     kernels::text(compiled, host::isa(host::Use::Kernels)?)
 }
+
+/// Whether task form computes with short vectors as they are. Functions that give many of them are possible only then.
+pub fn has_vectors() -> bool {
+    host::isa(host::Use::Tasks).is_ok_and(|isa| host::has_vectors(&isa))
+}

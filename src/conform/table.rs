@@ -29,7 +29,7 @@ fn group(op: Op) -> Option<Group> {
         Family::Scalar => writer.elementwise(op),
         Family::Memory => writer.atomics(op),
         Family::Sync => writer.subgroup(op),
-        Family::Control | Family::Tile | Family::Net | Family::Heap | Family::Task => {}
+        Family::Control | Family::Tile | Family::Net | Family::Heap | Family::Task | Family::Mask => {}
     }
     if writer.cases.is_empty() {
         return None;

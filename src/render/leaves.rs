@@ -110,8 +110,13 @@ fn colour(number: Num, place: Span) -> Result<Pixel, Diagnostic> {
         Num::I24(bits) | Num::I32(bits) => bits as u32,
         Num::F24(value) | Num::F32(value) => return Err(not_a_pixel(&format!("the float {value}"), place)),
     };
+    Ok(pixel(bits))
+}
+
+/// The colour 0xRRGGBB.
+pub(super) fn pixel(bits: u32) -> Pixel {
     let [_, red, green, blue] = bits.to_be_bytes();
-    Ok([red, green, blue, 255])
+    [red, green, blue, 255]
 }
 
 fn not_a_pixel(what: &str, place: Span) -> Diagnostic {

@@ -44,11 +44,20 @@ pub struct RenderOptions {
     pub interrupt: Option<Arc<AtomicBool>>,
     /// What runs the shader.
     pub device: RunDevice,
+    /// Whether compiled code computes several pixels in step, where it can.
+    pub in_step: bool,
 }
 
 impl Default for RenderOptions {
     fn default() -> RenderOptions {
-        RenderOptions { size: None, threads: None, memory: 4 << 30, interrupt: None, device: RunDevice::Auto }
+        RenderOptions {
+            size: None,
+            threads: None,
+            memory: 4 << 30,
+            interrupt: None,
+            device: RunDevice::Auto,
+            in_step: true,
+        }
     }
 }
 
@@ -113,7 +122,7 @@ impl Shader {
             let mut program = contract::resized(&self.program, size).map_err(|diagnostic| vec![diagnostic])?;
             // What a `main` does is of no interest to the picture.
             program.entry = None;
-            let motif = Tree::new(&program, self.kind, size, &options.device, memory, threads)?;
+            let motif = Tree::new(&program, self.kind, size, &options.device, memory, threads, options.in_step)?;
             Workers::start(motif, size, threads, Box::new(on_done)).map_err(|error| {
                 let message = format!("the {threads} threads that paint cannot be started: {error}");
                 vec![Diagnostic::new(Code::Internal, Span::NONE, message)]

@@ -10,13 +10,16 @@ use crate::stack::on_big_stack;
 use girih_core::diag::Diagnostic;
 use girih_core::direct::data::{Argument, Words};
 use girih_core::direct::flow::{Numbers, Outside, Root};
+use girih_core::direct::pixels::{PIXELS, pixels};
 use girih_core::direct::{self, lower::Direct};
+use girih_core::ir::FunctionId;
 use girih_core::num::{Num, NumKind};
 use girih_core::runtime::{Runner, TaskOptions};
 use girih_core::term::code::Code;
 use girih_core::term::eval::{Limits, Machine, Value};
 use girih_core::term::{DefId, Program};
 use std::num::NonZeroUsize;
+use std::ops::Range;
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 
@@ -25,6 +28,8 @@ pub(super) struct Tree {
     code: Code,
     /// None for the evaluator.
     direct: Option<Arc<Direct>>,
+    /// The function that gives many pixels at once, if there is one.
+    pixels: Option<FunctionId>,
     device: RunDevice,
     kind: Kind,
     size: Size,
@@ -33,7 +38,7 @@ pub(super) struct Tree {
 }
 
 impl Tree {
-    /// Compiles a shader; each of the threads may take so much memory.
+    /// Compiles a shader; each of the threads may take so much memory. `in_step` says whether pixels are painted in step where they can be.
     pub fn new(
         program: &Program,
         kind: Kind,
@@ -41,19 +46,23 @@ impl Tree {
         device: &RunDevice,
         memory: u64,
         threads: NonZeroUsize,
+        in_step: bool,
     ) -> Result<Tree, Vec<Diagnostic>> {
         let compile = || {
             let code = Code::for_roots(program, &kind.definitions())?;
-            let direct = match device {
-                RunDevice::Evaluator => None,
+            let (direct, pixels) = match device {
+                RunDevice::Evaluator => (None, None),
                 RunDevice::Auto | RunDevice::Cpu | RunDevice::Interpreter(_) => {
-                    Some(Arc::new(direct::compile_for(&code, &[kind.root()])?))
+                    match kind.in_step(&code, in_step && girih_cpu::has_vectors()) {
+                        Some((direct, pixels)) => (Some(direct), Some(pixels)),
+                        None => (Some(direct::compile_for(&code, &[kind.root()])?), None),
+                    }
                 }
             };
-            Ok::<_, Vec<Diagnostic>>((code, direct))
+            Ok::<_, Vec<Diagnostic>>((code, direct.map(Arc::new), pixels))
         };
-        let (code, direct) = on_big_stack(compile)?;
-        Ok(Tree { code, direct, device: *device, kind, size, memory, threads })
+        let (code, direct, pixels) = on_big_stack(compile)?;
+        Ok(Tree { code, direct, pixels, device: *device, kind, size, memory, threads })
     }
 }
 
@@ -90,6 +99,17 @@ impl Kind {
         }
     }
 
+    /// The compiled shader with its function of many pixels; none if pixels cannot be computed in step.
+    fn in_step(self, code: &Code, wanted: bool) -> Option<(Direct, FunctionId)> {
+        let Kind::Pixel { shader, .. } = self else { return None };
+        let number = |kind| Outside::Number(Numbers::one(kind));
+        let arguments = vec![number(NumKind::U24), number(NumKind::U24), number(NumKind::F24)];
+        // What is wrong with a shader is said when its whole picture is compiled.
+        let mut direct = wanted.then(|| direct::compile_for(code, &[Root { def: shader, arguments }]).ok())??;
+        let pixels = pixels(&mut direct, 0).ok()?;
+        Some((direct, pixels))
+    }
+
     /// The definition of the file that makes the pixels.
     fn made_by(self) -> DefId {
         match self {
@@ -124,7 +144,7 @@ impl Motif for Tree {
                     ..TaskOptions::default()
                 };
                 let (code, direct, device) = (self.code.clone(), Arc::clone(direct), self.device);
-                Box::new(Compiled { code, direct, device, tasks, runner: None, evaluated })
+                Box::new(Compiled { code, direct, pixels: self.pixels, device, tasks, runner: None, evaluated })
             }
         }
     }
@@ -180,6 +200,7 @@ impl Painter for Evaluator {
 struct Compiled {
     code: Code,
     direct: Arc<Direct>,
+    pixels: Option<FunctionId>,
     device: RunDevice,
     tasks: TaskOptions,
     /// None before the first branch, and after one that failed: a run that has ended is not gone on with.
@@ -196,6 +217,12 @@ impl Compiled {
         };
         let Evaluated { kind, size } = self.evaluated;
         let (program, direct) = (self.code.program(), &*self.direct);
+        if let Some(function) = self.pixels {
+            let wanted = branch.pixels(size);
+            paint_in_step(&mut *runner, direct, function, wanted, size, time, pixels)?;
+            self.runner = Some(runner);
+            return Ok(());
+        }
         let mut words = Words { program, direct, runner: &mut *runner, interrupt: self.tasks.interrupt.clone() };
         // There is one root.
         let tree = words.call_root(&direct.roots[0], &kind.arguments(branch, size, time))?;
@@ -205,6 +232,27 @@ impl Compiled {
         self.runner = Some(runner);
         Ok(())
     }
+}
+
+/// Paints pixels side by side by the function that gives many of them.
+fn paint_in_step(
+    runner: &mut dyn Runner,
+    direct: &Direct,
+    function: FunctionId,
+    wanted: Range<usize>,
+    size: Size,
+    time: f32,
+    pixels: &mut Vec<Pixel>,
+) -> Result<(), Diagnostic> {
+    // Numbers of pixels are u24.
+    let last = wanted.end.saturating_sub(1) as u32;
+    let (Num::F24(time) | Num::F32(time)) = Num::f24(time) else { return Ok(()) };
+    for first in wanted.clone().step_by(PIXELS) {
+        let given = [first as u32, last, size.width(), time.to_bits()];
+        let colours = runner.call(function, &given).map_err(|fault| direct::run::diagnostic(direct, &fault))?;
+        pixels.extend(colours.into_iter().take(wanted.end - first).map(leaves::pixel));
+    }
+    Ok(())
 }
 
 impl Painter for Compiled {

@@ -7,6 +7,7 @@ use super::forks::{self, Record};
 use super::heap::Cells;
 use super::shared::Shared;
 use cranelift_codegen::ir::{Type, types};
+use cranelift_codegen::isa::CallConv;
 use girih_core::ir::FunctionId;
 use girih_core::ir::heap::{GlobalId, LayoutId, NULL_HOLE};
 use girih_core::runtime::Fault;
@@ -52,6 +53,11 @@ impl Helper {
         Helper::Compute,
         Helper::Computed,
     ];
+
+    /// How it is called, where the processor's other functions are called in this way.
+    pub fn convention(self, other: CallConv) -> CallConv {
+        if self == Helper::Look && cfg!(target_arch = "x86_64") { CallConv::WindowsFastcall } else { other }
+    }
 
     pub fn row(self) -> Row {
         const WORD: Type = types::I32;
@@ -172,7 +178,7 @@ unsafe extern "C" fn trap(context: *mut Context, code: u32) {
 
 /// The stack is used up, or there is something to look at. 1 if another thread has nothing to do and there is nothing for it yet.
 #[allow(unsafe_code)]
-unsafe extern "C" fn look(context: *mut Context, function: u32) -> u32 {
+unsafe fn look_around(context: *mut Context, function: u32) -> u32 {
     let here = std::ptr::from_ref(&function).addr();
     // SAFETY: the context is the calling thread's.
     unsafe {
@@ -199,6 +205,20 @@ unsafe extern "C" fn look(context: *mut Context, function: u32) -> u32 {
         }
         u32::from(opens)
     }
+}
+
+/// It stands in every loop and is hardly ever called, so it is called in the way that leaves most vector registers as they are.
+#[cfg(target_arch = "x86_64")]
+#[allow(unsafe_code)]
+unsafe extern "win64" fn look(context: *mut Context, function: u32) -> u32 {
+    // SAFETY: as of the caller.
+    unsafe { look_around(context, function) }
+}
+#[cfg(not(target_arch = "x86_64"))]
+#[allow(unsafe_code)]
+unsafe extern "C" fn look(context: *mut Context, function: u32) -> u32 {
+    // SAFETY: as of the caller.
+    unsafe { look_around(context, function) }
 }
 
 #[allow(unsafe_code)]

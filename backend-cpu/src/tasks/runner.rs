@@ -112,7 +112,7 @@ pub fn open(module: &Verified<Module>, options: &TaskOptions) -> Result<Tasks, D
         _contexts: contexts,
         shared,
         code,
-        results: module.functions.iter().map(|function| function.results.len()).collect(),
+        results: module.functions.iter().map(|f| f.results.iter().map(|ty| code::slots(*ty)).sum()).collect(),
         ended: None,
         compiled,
         steals: 0,

@@ -1,6 +1,6 @@
 //! Conversions and bit casts.
 
-use super::{Form, Result, Translator, not_legal, types};
+use super::{Form, Result, Translator, not_legal};
 use cranelift_codegen::ir::{Endianness, InstBuilder, MemFlags, Type as Machine, Value};
 use girih_core::ir::{Inst, Scalar};
 
@@ -11,7 +11,7 @@ impl<'a, F: Form<'a>> Translator<'a, '_, F> {
         let x = self.get(operand)?;
         let from = self.function.ty(operand).element().ok_or_else(|| not_legal(inst))?;
         let to = inst.element();
-        let machine = types::of_scalar(to);
+        let machine = self.suffix_type(inst)?;
         let number = |s: Scalar| s.is_integer() || matches!(s, Scalar::F32 | Scalar::F64);
         if !(number(from) && number(to)) {
             return Err(not_legal(inst));

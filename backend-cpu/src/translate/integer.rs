@@ -8,8 +8,11 @@ use girih_core::ir::{Inst, Op, Scalar, ValueId};
 impl<'a, F: Form<'a>> Translator<'a, '_, F> {
     /// An operation on numbers of one type.
     pub(super) fn arithmetic(&mut self, inst: &Inst) -> Result<()> {
-        let x = self.get_all(&inst.operands)?;
+        let mut x = self.get_all(&inst.operands)?;
         let ty = inst.element();
+        if matches!(inst.op, Op::Shl | Op::Shr) && inst.ty.is_some_and(|ty| ty.lanes() > 1) {
+            x[1] = self.shift_of_all(inst.operands[1]).ok_or_else(|| not_legal(inst))?;
+        }
         let result = match ty {
             Scalar::F32 | Scalar::F64 => self.float(inst.op, ty, &x),
             Scalar::I32 | Scalar::I64 | Scalar::U32 | Scalar::U64 => {

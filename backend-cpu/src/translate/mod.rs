@@ -9,6 +9,7 @@ mod control;
 mod convert;
 mod float;
 mod integer;
+mod masks;
 mod memory;
 mod native;
 mod operation;

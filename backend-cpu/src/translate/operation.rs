@@ -87,6 +87,9 @@ impl<'a, F: Form<'a>> Translator<'a, '_, F> {
             | Op::CosApprox
             | Op::TanhApprox => self.arithmetic(inst),
             Op::Select => self.select(inst),
+            Op::MaskEq | Op::MaskLt | Op::MaskLe => self.compare_lanes(inst),
+            Op::MaskSelect => self.choose_lanes(inst),
+            Op::MaskAny => self.any_lane(inst),
             Op::Convert => self.convert(inst),
             Op::Bitcast => self.bitcast(inst),
 

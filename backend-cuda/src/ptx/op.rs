@@ -169,6 +169,11 @@ impl Renderer<'_> {
             | Op::TermDrop
             | Op::TermPack
             | Op::TermTag
+            | Op::MaskEq
+            | Op::MaskLt
+            | Op::MaskLe
+            | Op::MaskSelect
+            | Op::MaskAny
             | Op::TermPayload
             | Op::GlobalGet
             | Op::Fork

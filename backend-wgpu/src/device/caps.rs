@@ -111,7 +111,8 @@ impl Offer {
             | Feature::Wgmma
             | Feature::DynamicShared
             | Feature::CooperativeLaunch
-            | Feature::Index64 => false,
+            | Feature::Index64
+            | Feature::Vectors => false,
         };
         Feature::ALL.iter().map(|f| (*f, present(*f))).collect()
     }

@@ -161,6 +161,11 @@ pub fn instruction(w: &mut Writer<'_, '_>, inst: &Inst) -> Result<(), Diagnostic
         | Op::TermDrop
         | Op::TermPack
         | Op::TermTag
+        | Op::MaskEq
+        | Op::MaskLt
+        | Op::MaskLe
+        | Op::MaskSelect
+        | Op::MaskAny
         | Op::TermPayload
         | Op::GlobalGet
         | Op::Fork

@@ -5,7 +5,7 @@ use crate::exit::Exit;
 use crate::interrupt::{self, Interrupt};
 use crate::{device, memory};
 use clap::Args;
-use girih::render::{Output, RenderOptions, Shader, Size, times};
+use girih::render::{Output, RenderOptions, Renderer, Shader, Size, times};
 use girih::{Report, RunDevice};
 use indicatif::{ProgressBar, ProgressStyle};
 use serde_json::json;
@@ -18,7 +18,8 @@ Examples:
   girih render shaders/plasma.bend                                     one frame, into plasma.png
   girih render shaders/plasma.bend -o plasma.gif                       an animation of two seconds
   girih render shaders/julia.bend --size 640x480 --start 2 -o j.png    the frame at two seconds
-  girih render shaders/julia.bend --frames 10 -o j.png                 j-0000.png to j-0009.png";
+  girih render shaders/julia.bend --frames 10 -o j.png                 j-0000.png to j-0009.png
+  girih render shaders/mandelbrot256.bend --measure --frames 100       frames a second, nothing written";
 
 /// How many frames an animation has if nothing is said.
 const ANIMATION: usize = 60;
@@ -44,6 +45,9 @@ pub struct Render {
     /// How many frames make a second
     #[arg(long, value_name = "N", default_value_t = 30.0, value_parser = rate)]
     fps: f32,
+    /// Write nothing: say how many frames a second are painted [default: 60 frames]
+    #[arg(long, conflicts_with = "output")]
+    measure: bool,
     /// How many threads paint [default: as many as there are cores]
     #[arg(long, value_name = "N")]
     threads: Option<NonZeroUsize>,
@@ -97,7 +101,11 @@ impl Render {
             memory: self.memory.unwrap_or_else(memory::default_limit),
             interrupt: Some(interrupt.flag()),
             device,
+            ..RenderOptions::default()
         })?;
+        if self.measure {
+            return self.measure(&mut renderer, console);
+        }
         let path = self.output.clone().unwrap_or_else(|| default_output(&self.file));
         let animated = path.extension().is_some_and(|e| e.eq_ignore_ascii_case("gif"));
         let count = self.frames.map_or(if animated { ANIMATION } else { 1 }, NonZeroUsize::get);
@@ -124,6 +132,21 @@ impl Render {
             counted(count),
             count as f64 / seconds
         ));
+        Ok(())
+    }
+
+    /// Paints frames, after a first one, and says how long they took.
+    fn measure(&self, renderer: &mut Renderer, console: &Console) -> Result<(), Report> {
+        let count = self.frames.map_or(ANIMATION, NonZeroUsize::get);
+        renderer.frame(self.start)?;
+        let started = Instant::now();
+        renderer.frames(times(self.start, self.fps, count)).try_for_each(|frame| frame.map(drop))?;
+        let seconds = started.elapsed().as_secs_f64();
+        let (size, rate) = (renderer.size(), count as f64 / seconds);
+        let text = format!("{} of {size} in {seconds:.2} s, {rate:.1} a second", counted(count));
+        console.result(&text, || {
+            json!({"kind": "rate", "frames": count, "size": size.to_string(), "threads": renderer.threads(), "seconds": seconds, "rate": rate})
+        });
         Ok(())
     }
 }

@@ -10,6 +10,7 @@ pub mod data;
 pub mod flow;
 pub mod lower;
 pub mod math;
+pub mod pixels;
 pub mod readback;
 pub mod run;
 

@@ -81,6 +81,7 @@ impl Builder {
             Pattern::Bool => Some(Type::BOOL),
             Pattern::U32 | Pattern::Index => Some(Type::U32),
             Pattern::Ballot => Some(Type::Vector(Scalar::U32, 4)),
+            Pattern::Mask => ty.map(|ty| ty.with_element(Scalar::U32)),
             Pattern::First => operands.first().map(|v| self.ty(*v)),
             Pattern::Token => Some(Type::Token),
             Pattern::Term => Some(Type::Term),

@@ -45,6 +45,7 @@ features! {
     DynamicShared "dynamic_shared" "shared memory whose size is chosen at launch";
     CooperativeLaunch "cooperative_launch" "launches whose workgroups all run at once";
     Index64 "index64" "64-bit indices into buffers";
+    Vectors "vectors" "arithmetic on vectors of four 32-bit numbers in task form; otherwise lane by lane";
 }
 
 /// A matrix product that a device has for fragments.

@@ -28,6 +28,8 @@ pub enum Family {
     Heap,
     /// Forks, joins, calls that take no stack. Task form.
     Task,
+    /// Truth and choice lane by lane, for code that does several times the same in step. Task form.
+    Mask,
 }
 
 impl Family {
@@ -69,6 +71,8 @@ pub enum Pattern {
     U32,
     /// `u32x4`: one bit a lane of the subgroup.
     Ballot,
+    /// A `u32` for each lane of T: all ones where something holds, 0 where it does not.
+    Mask,
     /// A `u32` or `u64` that counts elements of T.
     Index,
     /// A memory in one of these spaces.
@@ -224,6 +228,10 @@ impl Row {
         self.results = results;
         self
     }
+    const fn family(mut self, family: Family) -> Row {
+        self.family = family;
+        self
+    }
     const fn attrs(mut self, attrs: &'static [AttrKind]) -> Row {
         self.attrs = attrs;
         self
@@ -344,6 +352,12 @@ const fn task(name: &'static str) -> Row {
         .attrs(&[Callee])
         .effect(Effect::Heap)
         .transfer(Transfer::Always(Uniformity::Varying))
+}
+/// Numbers as wide as a lane of a mask.
+const MASKED: ScalarSet = ScalarSet::WORDS.or(ScalarSet::of(&[Scalar::F32]));
+/// Comparison lane by lane.
+const fn mask(name: &'static str) -> Row {
+    lanes(name, MASKED, &[Pattern::T, Pattern::T], Class::Exact).gives(&[Pattern::Mask]).family(Family::Mask)
 }
 
 macro_rules! ops {
@@ -614,6 +628,15 @@ ops! {
         "Waits for a forked call and gives its results. Each is joined exactly once, in the region that forked it.";
     Tail: task("tail").takes(&[P::Rest]).effect(Effect::Control),
         "Ends the function with the results of a call that takes no stack: stands wherever `return` may.";
+
+    // Masks.
+    MaskEq: mask("mask.eq"), "Where the lanes are equal; NaN equals nothing.";
+    MaskLt: mask("mask.lt"), "Where a lane is less; nowhere for NaN.";
+    MaskLe: mask("mask.le"), "Where a lane is less or equal; nowhere for NaN.";
+    MaskSelect: lanes("mask.select", MASKED, &[P::Mask, P::T, P::T], Exact).family(Family::Mask),
+        "Each bit from the first value where the mask's bit is one, else from the second.";
+    MaskAny: lanes("mask.any", ScalarSet::of(&[Scalar::U32]), &[P::T], Exact).gives(&[P::Bool]).family(Family::Mask),
+        "Whether any bit of any lane is one.";
 }
 
 impl Op {

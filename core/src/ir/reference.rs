@@ -43,6 +43,7 @@ const FAMILIES: &[(Family, &str)] = &[
     (Family::Net, "Nets"),
     (Family::Heap, "Cells and words (task form)"),
     (Family::Task, "Tasks (task form)"),
+    (Family::Mask, "Masks (task form)"),
 ];
 
 /// Appends a row of a Markdown table.
@@ -143,6 +144,7 @@ fn operand(pattern: Pattern) -> String {
         Pattern::Bool => "bool",
         Pattern::U32 => "u32",
         Pattern::Ballot => "u32x4",
+        Pattern::Mask => "u32 for each lane of T",
         Pattern::Index => "index",
         Pattern::Memory(spaces) => return memory(spaces),
         Pattern::Source => "source",

@@ -22,6 +22,7 @@ pub mod simplify;
 mod single_exit;
 mod traps;
 mod unused;
+pub mod widen;
 
 pub use compile::compile;
 pub(crate) use compile::{entry, specialise};

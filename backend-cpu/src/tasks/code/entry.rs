@@ -5,10 +5,10 @@ use crate::kernels::refused;
 use crate::tasks::helpers::Helper;
 use crate::translate::machine_type;
 use cranelift_codegen::Context;
-use cranelift_codegen::ir::{AbiParam, InstBuilder, MemFlags, Signature, types};
+use cranelift_codegen::ir::{AbiParam, InstBuilder, MemFlags, Signature, Type as Machine, Value, types};
 use cranelift_frontend::{FunctionBuilder, FunctionBuilderContext};
 use cranelift_module::{FuncId, Linkage, Module as Target};
-use girih_core::ir::Function;
+use girih_core::ir::{Function, Type};
 
 /// The signature of an [`Entry`](super::Entry): context, arguments, results.
 fn entry_signature(target: &dyn Target) -> Signature {
@@ -21,6 +21,48 @@ fn entry_signature(target: &dyn Target) -> Signature {
 pub(super) fn declare(target: &mut dyn Target, function: &Function) -> Result<FuncId> {
     let signature = entry_signature(target);
     target.declare_anonymous_function(&signature).map_err(|e| refused(function.span, &e.to_string()))
+}
+
+/// How many slots a value takes between the host and code: a vector one for each lane.
+pub(in crate::tasks) fn slots(ty: Type) -> usize {
+    match ty {
+        Type::Vector(_, lanes) => lanes.into(),
+        Type::Scalar(_)
+        | Type::Regs(..)
+        | Type::Coop(..)
+        | Type::Tile(_)
+        | Type::Token
+        | Type::Term
+        | Type::Memory(_) => 1,
+    }
+}
+
+/// Reads a value from its slots.
+fn read(b: &mut FunctionBuilder<'_>, ty: Machine, from: Value, slot: i32) -> Value {
+    if !ty.is_vector() {
+        return b.ins().load(ty, MemFlags::trusted(), from, 8 * slot);
+    }
+    let first = b.ins().load(ty.lane_type(), MemFlags::trusted(), from, 8 * slot);
+    let splat = b.ins().splat(ty, first);
+    (1..ty.lane_count() as u8).fold(splat, |vector, lane| {
+        let at = 8 * (slot + i32::from(lane));
+        let element = b.ins().load(ty.lane_type(), MemFlags::trusted(), from, at);
+        b.ins().insertlane(vector, element, lane)
+    })
+}
+
+/// Writes a value to its slots.
+fn write_slots(b: &mut FunctionBuilder<'_>, value: Value, to: Value, slot: i32) -> i32 {
+    let ty = b.func.dfg.value_type(value);
+    if !ty.is_vector() {
+        b.ins().store(MemFlags::trusted(), value, to, 8 * slot);
+        return slot + 1;
+    }
+    for lane in 0..ty.lane_count() as u8 {
+        let element = b.ins().extractlane(value, lane);
+        b.ins().store(MemFlags::trusted(), element, to, 8 * (slot + i32::from(lane)));
+    }
+    slot + ty.lane_count() as i32
 }
 
 /// Writes the entry of a function: it sets the pinned register, which whoever calls it may use for something else.
@@ -43,14 +85,17 @@ pub(super) fn write(
     let before = b.ins().get_pinned_reg(types::I64);
     b.ins().set_pinned_reg(given);
     let mut values = vec![];
-    for (i, param) in (0..).zip(&function.params) {
+    let mut slot = 0;
+    for param in &function.params {
         let ty = machine_type(function.ty(*param)).ok_or_else(|| refused(function.span, "a type of a parameter"))?;
-        values.push(b.ins().load(ty, MemFlags::trusted(), arguments, 8 * i));
+        values.push(read(&mut b, ty, arguments, slot));
+        slot += slots(function.ty(*param)) as i32;
     }
     let callee = target.declare_func_in_func(callee, b.func);
     let call = b.ins().call(callee, &values);
-    for (i, value) in (0..).zip(b.inst_results(call).to_vec()) {
-        b.ins().store(MemFlags::trusted(), value, results, 8 * i);
+    let mut slot = 0;
+    for value in b.inst_results(call).to_vec() {
+        slot = write_slots(&mut b, value, results, slot);
     }
     b.ins().set_pinned_reg(before);
     b.ins().return_(&[]);
@@ -62,7 +107,7 @@ pub(super) fn write(
 /// Declares a function of the runtime.
 pub(super) fn import(target: &mut dyn Target, helper: Helper) -> Result<FuncId> {
     let row = helper.row();
-    let mut signature = Signature::new(target.isa().default_call_conv());
+    let mut signature = Signature::new(helper.convention(target.isa().default_call_conv()));
     signature.params.push(AbiParam::new(types::I64));
     signature.params.extend(row.takes.iter().map(|ty| AbiParam::new(*ty)));
     if row.gives {

@@ -29,14 +29,16 @@ use cranelift_frontend::FunctionBuilderContext;
 use cranelift_jit::{ArenaMemoryProvider, JITBuilder, JITModule};
 use cranelift_module::{FuncId, Module as Target, default_libcall_names};
 use girih_core::idx::IndexVec;
-use girih_core::ir::{Function, FunctionId, Module, Op, Type};
+use girih_core::ir::{Feature, Function, FunctionId, Module, Op, Type};
 use girih_core::lower::legalise;
 use girih_core::span::Span;
 use inline::Inlining;
 use std::collections::BTreeMap;
+use std::iter::repeat_n;
 use std::mem::ManuallyDrop;
 
 pub(super) use super::forks::Entry;
+pub(super) use entry::slots;
 
 /// Bytes of addresses that are reserved for code.
 const CODE: usize = 256 << 20;
@@ -117,7 +119,8 @@ struct Plan<'a> {
 
 /// Whether a function can be in task form.
 fn is_possible(function: &Function) -> bool {
-    let plain = |ty: Type| matches!(ty, Type::Scalar(_) | Type::Term);
+    let plain =
+        |ty: Type| matches!(ty, Type::Scalar(_) | Type::Term) || machine_type(ty).is_some_and(|ty| ty.is_vector());
     function.launch.is_none()
         && function.memories.is_empty()
         && function.params.iter().all(|v| plain(function.ty(*v)))
@@ -151,7 +154,9 @@ fn fresh(isa: OwnedTargetIsa) -> Result<JITModule> {
 /// The module as the processor has it.
 fn legal(module: &Module, isa: &OwnedTargetIsa) -> Result<Module> {
     let mut module = module.clone();
-    legalise::tasks(&mut module, &caps(host::has_fma(isa))).map_err(|mut errors| errors.swap_remove(0))?;
+    let caps = caps(host::has_fma(isa));
+    let caps = if host::has_vectors(isa) { caps.with(Feature::Vectors) } else { caps };
+    legalise::tasks(&mut module, &caps).map_err(|mut errors| errors.swap_remove(0))?;
     Ok(module)
 }
 
@@ -182,11 +187,12 @@ impl Code {
         self.target.finalize_definitions().map_err(|e| refused(Span::NONE, &e.to_string()))
     }
 
-    /// Which bits of a slot each result of a function has.
+    /// Which bits of a slot each result of a function has; a vector takes a slot for each lane.
     pub fn masks(&self, function: FunctionId) -> Vec<u64> {
         let results = self.module.functions.get(function).map_or(&[][..], |function| &function.results);
-        let bits = |ty: &Type| machine_type(*ty).map_or(0, |machine| machine.bits());
-        results.iter().map(|ty| u64::MAX.checked_shr(64 - bits(ty)).unwrap_or(0)).collect()
+        let bits = |ty: Type| machine_type(ty).map_or(0, |machine| machine.lane_bits());
+        let mask = |ty: &Type| repeat_n(u64::MAX.checked_shr(64 - bits(*ty)).unwrap_or(0), entry::slots(*ty));
+        results.iter().flat_map(mask).collect()
     }
 
     /// How a function is called from outside.

@@ -11,7 +11,7 @@
 //! - square roots: if m^2 is not a, they differ by 2^-(2p+2) relatively, so m and the root by 2^-(2p+3) >= 2^-51.
 //! - fused products: the product is exact, the sum is rounded *to odd* (see [`fused`]).
 
-use super::{Function, library, meaning, not_arithmetic};
+use super::{Function, library, meaning, not_arithmetic, ones};
 use crate::ir::ops::Op;
 use crate::ir::types::Scalar;
 
@@ -227,6 +227,11 @@ pub(super) fn of<T: Float + 'static>(op: Op) -> Option<Function> {
         Op::Sqrt | Op::SqrtApprox => meaning!(|a| T::round(T::wide(a).sqrt())),
         Op::RcpApprox => meaning!(|a| T::round(1.0 / T::wide(a))),
         Op::RsqrtApprox => meaning!(|a| T::round(1.0 / T::wide(a).sqrt())),
+        Op::MaskEq => meaning!(|a, b| ones(T::wide(a) == T::wide(b))),
+        Op::MaskLt => meaning!(|a, b| ones(T::wide(a) < T::wide(b))),
+        Op::MaskLe => meaning!(|a, b| ones(T::wide(a) <= T::wide(b))),
+        Op::MaskSelect => meaning!(|mask, a, b| (mask & a) | (!mask & b)),
+        Op::MaskAny => None,
         Op::Rem | Op::MulHi | Op::And | Op::Or | Op::Xor | Op::Not | Op::Shl | Op::Shr => None,
         Op::Clz | Op::Ctz | Op::Popc | Op::ReverseBits => None,
         library!() | not_arithmetic!() => None,

@@ -1,6 +1,6 @@
 //! Integers and truth values: total, wrapping, in the host's own types.
 
-use super::{Function, library, meaning, not_arithmetic};
+use super::{Function, library, meaning, not_arithmetic, ones};
 use crate::ir::ops::Op;
 
 /// An integer type of the host.
@@ -128,6 +128,11 @@ pub(super) fn of<T: Int + 'static>(op: Op) -> Option<Function> {
         Op::Le => meaning!(|a, b| (T::of(a) <= T::of(b)).into()),
         Op::Gt => meaning!(|a, b| (T::of(a) > T::of(b)).into()),
         Op::Ge => meaning!(|a, b| (T::of(a) >= T::of(b)).into()),
+        Op::MaskEq => meaning!(|a, b| ones(a == b)),
+        Op::MaskLt => meaning!(|a, b| ones(T::of(a) < T::of(b))),
+        Op::MaskLe => meaning!(|a, b| ones(T::of(a) <= T::of(b))),
+        Op::MaskSelect => meaning!(|mask, a, b| (mask & a) | (!mask & b)),
+        Op::MaskAny => meaning!(|a| (a != 0).into()),
         Op::Fma | Op::Floor | Op::Ceil | Op::Round | Op::Trunc | Op::Sqrt => None,
         Op::DivApprox | Op::RcpApprox | Op::SqrtApprox | Op::RsqrtApprox => None,
         library!() | not_arithmetic!() => None,
@@ -145,6 +150,7 @@ pub(super) fn of_bool(op: Op) -> Option<Function> {
         Op::Add | Op::Sub | Op::Mul | Op::Div | Op::Rem | Op::MulHi | Op::Neg | Op::Abs | Op::Min | Op::Max => None,
         Op::Fma | Op::Mad | Op::Shl | Op::Shr | Op::Clz | Op::Ctz | Op::Popc | Op::ReverseBits => None,
         Op::Lt | Op::Le | Op::Gt | Op::Ge | Op::Floor | Op::Ceil | Op::Round | Op::Trunc | Op::Sqrt => None,
+        Op::MaskEq | Op::MaskLt | Op::MaskLe | Op::MaskSelect | Op::MaskAny => None,
         Op::DivApprox | Op::RcpApprox | Op::SqrtApprox | Op::RsqrtApprox => None,
         library!() | not_arithmetic!() => None,
     }

@@ -94,6 +94,11 @@ fn arithmetic(op: Op, ty: Scalar) -> Option<Function> {
     }
 }
 
+/// A lane of a mask.
+fn ones(holds: bool) -> u64 {
+    if holds { Scalar::U32.mask() } else { 0 }
+}
+
 /// The operations that are no arithmetic on numbers: control, memory, communication, and those that other code has the
 /// meaning of. Spelt out, so that a new row asks for its meaning.
 macro_rules! not_arithmetic {

@@ -178,6 +178,11 @@ impl Machine<'_> {
             | Op::TermDrop
             | Op::TermPack
             | Op::TermTag
+            | Op::MaskEq
+            | Op::MaskLt
+            | Op::MaskLe
+            | Op::MaskSelect
+            | Op::MaskAny
             | Op::TermPayload
             | Op::GlobalGet
             | Op::Fork

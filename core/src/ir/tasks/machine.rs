@@ -13,6 +13,7 @@ use crate::ir::heap::{GlobalId, LayoutId, tag};
 use crate::ir::types::Type;
 use crate::ir::verify::Verified;
 use crate::ir::{heap as words, interp};
+use crate::lower::legalise;
 use crate::runtime::{Fault, Runner, TaskOptions, TaskStats};
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -94,6 +95,7 @@ impl TaskMachine {
     pub fn new(module: &Verified<Module>, options: TaskOptions, settings: Settings) -> Result<TaskMachine, Diagnostic> {
         let mut module = (**module).clone();
         interp::link(&mut module)?;
+        legalise::lane_by_lane(&mut module)?;
         let codes = code::prepare_all(&module);
         Ok(TaskMachine {
             heap: Heap::new(&module, &options, settings.checked),

@@ -110,6 +110,7 @@ pub fn literal_type(pattern: Pattern, ty: Option<Type>) -> Option<Type> {
         Pattern::Bool => Some(Type::BOOL),
         Pattern::U32 | Pattern::Index => Some(Type::U32),
         Pattern::Ballot
+        | Pattern::Mask
         | Pattern::Memory(_)
         | Pattern::Source
         | Pattern::Aggregate

@@ -45,14 +45,14 @@ fn own(function: &Function) -> Option<(String, Span)> {
         return Some(("a `term`".into(), function.span));
     }
     first(function, |_, inst| match inst.op.row().family {
-        Family::Heap | Family::Task => Some(format!("`{}`", inst.op.name())),
+        Family::Heap | Family::Task | Family::Mask => Some(format!("`{}`", inst.op.name())),
         Family::Control | Family::Scalar | Family::Memory | Family::Sync | Family::Tile | Family::Net => None,
     })
 }
 
 /// Something in a function that task form does not have.
 fn foreign(function: &Function) -> Option<(String, Span)> {
-    let possible = |ty: Type| matches!(ty, Type::Scalar(_) | Type::Term | Type::Token);
+    let possible = |ty: Type| matches!(ty, Type::Scalar(_) | Type::Vector(..) | Type::Term | Type::Token);
     if let Some(param) = function.params.iter().find(|p| !possible(function.ty(**p))) {
         return Some((format!("a parameter of type `{}`", function.ty(*param)), function.span));
     }
@@ -61,9 +61,13 @@ fn foreign(function: &Function) -> Option<(String, Span)> {
     }
     first(function, |function, inst| match inst.op.row().family {
         Family::Memory | Family::Sync | Family::Tile | Family::Net => Some(format!("`{}`", inst.op.name())),
-        Family::Control | Family::Scalar | Family::Heap | Family::Task => {
+        Family::Control | Family::Scalar | Family::Heap | Family::Task | Family::Mask => {
+            // What is forked waits in words.
+            let fits = |ty: &Type| {
+                possible(*ty) && !(matches!(ty, Type::Vector(..)) && matches!(inst.op, Op::Fork | Op::Join))
+            };
             let values = inst.operands.iter().chain(&inst.results);
-            let ty = values.map(|v| function.ty(*v)).find(|ty| !possible(*ty))?;
+            let ty = values.map(|v| function.ty(*v)).find(|ty| !fits(ty))?;
             Some(format!("a value of type `{ty}`"))
         }
     })
@@ -105,7 +109,9 @@ pub(super) fn check(module: &Module, form: &IndexVec<FunctionId, bool>, found: &
                 let what = format!("`@{}` is in task form and comes to it", module.functions[caller].name);
                 diagnostic = diagnostic.label(module.functions[caller].span, what);
             }
-            found.push(diagnostic.hint("task form has numbers, terms and cells only; keep data in cells"));
+            found.push(
+                diagnostic.hint("task form has numbers, short vectors, terms and cells only; keep data in cells"),
+            );
         }
     }
     tails(module, found);

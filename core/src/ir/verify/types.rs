@@ -132,6 +132,7 @@ fn fits(cx: &Context<'_>, inst: &Inst, pattern: Pattern, operand: ValueId) -> bo
         | Pattern::Bool
         | Pattern::U32
         | Pattern::Ballot
+        | Pattern::Mask
         | Pattern::First
         | Pattern::Token
         | Pattern::Term => expected(cx, inst, pattern) == Some(found),
@@ -160,6 +161,7 @@ fn expected(cx: &Context<'_>, inst: &Inst, pattern: Pattern) -> Option<Type> {
         Pattern::Bool => Some(Type::BOOL),
         Pattern::U32 => Some(Type::U32),
         Pattern::Ballot => Some(Type::Vector(Scalar::U32, 4)),
+        Pattern::Mask => inst.ty.map(|ty| ty.with_element(Scalar::U32)),
         Pattern::First => inst.operands.first().map(|v| cx.ty(*v)),
         Pattern::Token => Some(Type::Token),
         Pattern::Term => Some(Type::Term),
@@ -205,6 +207,7 @@ fn mismatch(cx: &mut Context<'_>, inst: &Inst, pattern: Pattern, operand: ValueI
         | Pattern::Bool
         | Pattern::U32
         | Pattern::Ballot
+        | Pattern::Mask
         | Pattern::First
         | Pattern::Token
         | Pattern::Term
@@ -228,6 +231,7 @@ fn mismatch(cx: &mut Context<'_>, inst: &Inst, pattern: Pattern, operand: ValueI
         | Pattern::Bool
         | Pattern::U32
         | Pattern::Ballot
+        | Pattern::Mask
         | Pattern::First
         | Pattern::Token
         | Pattern::Term

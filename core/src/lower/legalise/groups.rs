@@ -222,6 +222,12 @@ macro_rules! task_form {
             | Op::Tail
     };
 }
+/// Truth and choice lane by lane: task form, too.
+macro_rules! masks {
+    () => {
+        Op::MaskEq | Op::MaskLt | Op::MaskLe | Op::MaskSelect | Op::MaskAny
+    };
+}
 /// All arithmetic on scalars and vectors.
 macro_rules! arithmetic {
     () => {
@@ -259,5 +265,6 @@ macro_rules! not_arithmetic {
             | fragments!()
             | asynchronous!()
             | task_form!()
+            | masks!()
     };
 }

@@ -17,7 +17,9 @@ pub(super) struct Integers<'c, 'a> {
 
 impl Pass for Integers<'_, '_> {
     fn concerns(&self, _: &Function, inst: &Inst) -> bool {
-        inst.ty.and_then(Type::element).is_some_and(|s| s.is_integer() || s == Scalar::Bool)
+        // A vector that is still whole is shifted by less than its width.
+        !matches!(inst.ty, Some(Type::Vector(..)))
+            && inst.ty.and_then(Type::element).is_some_and(|s| s.is_integer() || s == Scalar::Bool)
             && matches!(
                 inst.op,
                 Op::Shl | Op::Shr | Op::Div | Op::Rem | Op::MulHi | Op::Mad | counts!() | Op::Eq | Op::Ne

@@ -51,7 +51,7 @@ use super::unused;
 use crate::diag::{Code, Diagnostic};
 use crate::ir::ops::Uniformity;
 use crate::ir::verify::uniformity;
-use crate::ir::{Caps, Function, FunctionId, Module, Op, Scalar};
+use crate::ir::{Caps, Feature, Function, FunctionId, Module, Op, Scalar, Type};
 use crate::span::Span;
 use routines::Routines;
 use subgroups::Plan;
@@ -81,7 +81,7 @@ pub fn run(module: &mut Module, entries: &mut [Entry], caps: &Caps) -> Result<()
     if !errors.is_empty() {
         return Err(errors);
     }
-    errors.extend(all(module, &plans, caps));
+    errors.extend(all(module, &plans, caps, false));
     for entry in entries.iter() {
         errors.extend(limits::memory(&module.functions[entry.kernel], caps));
     }
@@ -97,17 +97,34 @@ pub fn tasks(module: &mut Module, caps: &Caps) -> Result<(), Vec<Diagnostic>> {
     let is_kernel = |function: &Function| function.launch.is_some() || !function.memories.is_empty();
     let mut errors: Vec<Diagnostic> =
         module.functions.iter().filter(|f| !is_kernel(f)).flat_map(|function| refuse::run(function, caps)).collect();
-    errors.extend(all(module, &[], caps));
+    errors.extend(all(module, &[], caps, caps.has(Feature::Vectors)));
     if errors.is_empty() { Ok(()) } else { Err(errors) }
 }
 
+/// Makes arithmetic on vectors arithmetic on their elements, in functions that no device runs: a vector is as many values, wherever it
+/// stands.
+pub(crate) fn lane_by_lane(module: &mut Module) -> Result<(), Diagnostic> {
+    let caps = Caps::web();
+    let routines = Routines::new(&caps, module.functions.len());
+    let mut cx = Context { caps: &caps, routines, keeps_regs: false, keeps_vectors: false };
+    let is_kernel = |function: &Function| function.launch.is_some() || !function.memories.is_empty();
+    for function in module.functions.iter_mut().filter(|f| !is_kernel(f)) {
+        if function.values.iter().any(|value| matches!(value.ty, Type::Vector(..))) {
+            let whole = std::mem::replace(function, Function::new("", Span::NONE));
+            *function = pass(whole, &mut scalarise::Scalarise { cx: &mut cx })?;
+        }
+    }
+    Ok(())
+}
+
 /// All passes over all functions, the first ones by these plans for subgroups; gives the errors.
-fn all(module: &mut Module, plans: &[Plan], caps: &Caps) -> Vec<Diagnostic> {
+fn all(module: &mut Module, plans: &[Plan], caps: &Caps, keeps_vectors: bool) -> Vec<Diagnostic> {
     let mut errors = vec![];
     let mut cx = Context {
         caps,
         routines: Routines::new(caps, module.functions.len()),
         keeps_regs: module.functions.iter().any(|f| uses(f, Op::Wgmma)),
+        keeps_vectors,
     };
     for id in module.functions.ids() {
         let plan = plans.get(id.index()).copied().unwrap_or(Plan::None);
@@ -133,6 +150,8 @@ struct Context<'a> {
     routines: Routines<'a>,
     /// Whether register arrays stay together: matrix products take them.
     keeps_regs: bool,
+    /// Whether arithmetic on vectors of four 32-bit numbers stays as it is.
+    keeps_vectors: bool,
 }
 
 impl Context<'_> {

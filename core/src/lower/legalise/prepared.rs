@@ -58,7 +58,7 @@ impl Prepared {
             return Ok(());
         }
         let routines = Routines::of_library();
-        let mut cx = Context { caps: &self.caps, routines, keeps_regs: false };
+        let mut cx = Context { caps: &self.caps, routines, keeps_regs: false, keeps_vectors: false };
         // Routines know nothing of subgroups.
         let function = legalise(math::library().functions[id].clone(), &mut cx, Plan::None)?;
         debug_assert!(

@@ -2,12 +2,13 @@
 //! arrays where matrix products take them.
 //!
 //! Invariant: afterwards no value that crosses a region's border or a call is a vector, and conversions from and to `bool`
-//! are selections and comparisons.
+//! are selections and comparisons. In task form, on devices that compute with vectors of four 32-bit numbers, those stay, and
+//! arithmetic that is as simple on them as on one number.
 
 use super::Context;
 use super::emit::Emit;
 use crate::diag::Diagnostic;
-use crate::ir::{Builder, Function, Inst, Op, Scalar, ScalarSet, Type, ValueId};
+use crate::ir::{Builder, Def, Function, Inst, Op, Scalar, ScalarSet, Type, ValueId};
 use crate::lower::rewrite::{Pass, Rewriter};
 
 pub(super) struct Scalarise<'c, 'a> {
@@ -17,9 +18,10 @@ pub(super) struct Scalarise<'c, 'a> {
 impl Pass for Scalarise<'_, '_> {
     fn types(&mut self, ty: Type) -> (Type, usize) {
         match ty {
-            Type::Vector(s, n) => (Type::Scalar(s), n.into()),
+            Type::Vector(s, n) if !self.keeps(ty) => (Type::Scalar(s), n.into()),
             Type::Regs(s, n) if !self.keeps(ty) => (Type::Scalar(s), n.into()),
-            Type::Regs(..)
+            Type::Vector(..)
+            | Type::Regs(..)
             | Type::Scalar(_)
             | Type::Coop(..)
             | Type::Tile(_)
@@ -43,10 +45,21 @@ impl Pass for Scalarise<'_, '_> {
     }
 
     fn inst(&mut self, r: &mut Rewriter<'_>, inst: &Inst) -> Result<Option<Vec<Vec<ValueId>>>, Diagnostic> {
-        let operands: Vec<Vec<ValueId>> = inst.operands.iter().map(|v| r.values(self, *v).to_vec()).collect();
+        if self.stays(r.old, inst) {
+            return Ok(None);
+        }
+        let mut operands: Vec<Vec<ValueId>> = inst.operands.iter().map(|v| r.values(self, *v).to_vec()).collect();
+        for operand in &mut operands {
+            if let [one] = operand[..]
+                && matches!(r.out.ty(one), Type::Vector(..))
+                && !is_control(inst.op)
+            {
+                *operand = r.out.lanes(one);
+            }
+        }
         let result = match inst.op {
-            Op::Vector if !self.kept(inst.ty) => operands.concat(),
-            Op::Splat if !self.kept(inst.ty) => {
+            Op::Vector if !self.keeps_together(inst.ty) => operands.concat(),
+            Op::Splat if !self.keeps_together(inst.ty) => {
                 vec![operands[0][0]; inst.ty.map_or(0, Type::lanes) as usize]
             }
             Op::Extract => vec![extract(&mut r.out, inst.element(), &operands[0], operands[1][0])],
@@ -75,6 +88,12 @@ impl Pass for Scalarise<'_, '_> {
             Op::Div | Op::Neg | Op::Abs | Op::Fma | Op::Mad | Op::Sqrt | Op::Select | shuffles!() => {
                 each_lane(&mut r.out, inst, &operands)
             }
+            Op::MaskAny => {
+                let (first, rest) = (operands[0][0], &operands[0][1..]);
+                let bits = rest.iter().fold(first, |bits, lane| r.out.or(bits, *lane));
+                r.out.rewrite(inst, Op::MaskAny, Some(Type::U32), &[bits])
+            }
+            Op::MaskEq | Op::MaskLt | Op::MaskLe | Op::MaskSelect => each_lane(&mut r.out, inst, &operands),
             plain_arithmetic!() | integer_arithmetic!() | roundings!() | library!() | approximations!() => {
                 each_lane(&mut r.out, inst, &operands)
             }
@@ -94,18 +113,59 @@ impl Pass for Scalarise<'_, '_> {
             | asynchronous!()
             | task_form!() => return Ok(None),
         };
-        Ok(Some(vec![result]))
+        let is_kept = inst.results.first().is_some_and(|v| self.is_lanes(r.old.ty(*v)));
+        Ok(Some(vec![if is_kept && result.len() > 1 { vec![r.out.vector(&result)] } else { result }]))
     }
 }
 
 impl Scalarise<'_, '_> {
     /// Whether values of a type stay together.
     fn keeps(&self, ty: Type) -> bool {
-        matches!(ty, Type::Regs(s, _) if self.cx.keeps_regs && self.cx.native(s))
+        self.is_lanes(ty) || matches!(ty, Type::Regs(s, _) if self.cx.keeps_regs && self.cx.native(s))
     }
-    fn kept(&self, ty: Option<Type>) -> bool {
-        ty.is_some_and(|ty| self.keeps(ty))
+    /// Whether values of a type are vectors that the device computes with.
+    fn is_lanes(&self, ty: Type) -> bool {
+        self.cx.keeps_vectors && matches!(ty, Type::Vector(Scalar::F32 | Scalar::I32 | Scalar::U32, 4))
     }
+    /// Whether values of a register array's type stay together.
+    fn keeps_together(&self, ty: Option<Type>) -> bool {
+        ty.is_some_and(|ty| matches!(ty, Type::Regs(..)) && self.keeps(ty))
+    }
+
+    /// Whether the device does an operation on vectors as it stands.
+    fn stays(&self, function: &Function, inst: &Inst) -> bool {
+        let is_vector = |v: &&ValueId| matches!(function.ty(**v), Type::Vector(..) | Type::Regs(..));
+        let mut vectors = inst.operands.iter().chain(&inst.results).filter(is_vector).peekable();
+        if vectors.peek().is_none() || !vectors.all(|v| self.is_lanes(function.ty(*v))) {
+            return false;
+        }
+        let element = inst.element();
+        let is_float = element == Scalar::F32;
+        let constant = |at: usize| inst.operands.get(at).is_some_and(|v| function.as_constant(*v).is_some());
+        match inst.op {
+            Op::Add | Op::Sub | Op::Mul | Op::Select | Op::Vector | Op::Splat => true,
+            Op::Div | Op::Sqrt | roundings!() => is_float,
+            Op::Neg | Op::Abs => element != Scalar::U32,
+            Op::Min | Op::Max | bits!() => !is_float,
+            Op::Shl | Op::Shr => inst.operands.get(1).is_some_and(|count| is_short_shift(function, *count)),
+            Op::Convert | Op::Bitcast => inst.operands.first().is_none_or(|v| Some(function.ty(*v)) != inst.ty),
+            Op::Extract | Op::Insert => constant(1),
+            masks!() => true,
+            _lane_by_lane => false,
+        }
+    }
+}
+
+/// Whether all lanes are shifted by the same constant, below the width.
+fn is_short_shift(function: &Function, count: ValueId) -> bool {
+    let Def::Result(inst, _) = function.values[count].def else { return false };
+    let inst = &function.insts[inst];
+    inst.op == Op::Splat && inst.operands.first().and_then(|v| function.as_constant(*v)).is_some_and(|n| n < 32)
+}
+
+/// Whether values go through an operation as they are.
+fn is_control(op: Op) -> bool {
+    matches!(op, control!() | task_form!())
 }
 
 /// No results.

@@ -184,6 +184,7 @@ impl<'a> Body<'_, 'a> {
             | Pattern::Bool
             | Pattern::U32
             | Pattern::Ballot
+            | Pattern::Mask
             | Pattern::Index
             | Pattern::Memory(_)
             | Pattern::Source

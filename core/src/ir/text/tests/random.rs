@@ -127,6 +127,7 @@ impl Maker {
             Pattern::T => self.value(ty),
             Pattern::Element | Pattern::Parts => self.value(ty.and_then(Type::element).map(Type::Scalar)),
             Pattern::Bool => self.value(Some(Type::BOOL)),
+            Pattern::Mask => self.value(ty.map(|ty| ty.with_element(Scalar::U32))),
             Pattern::U32 | Pattern::Index => self.value(Some(Type::U32)),
             Pattern::Memory(_) => self.memory(),
             Pattern::Ballot
