@@ -48,8 +48,10 @@ const SHORT: Duration = Duration::from_micros(10);
 const MOST_PATIENCE: Duration = Duration::from_micros(200);
 /// How long to wait before asking for a task when one's own has been taken: it may be over soon.
 const GRACE: Duration = Duration::from_micros(5);
-/// How long to look for a task before sleeping: waking up takes long.
-const LOOKING: Duration = Duration::from_micros(500);
+/// How long to look for a task before asking others.
+const LOOK: Duration = Duration::from_micros(20);
+/// How often to ask before sleeping: waking up takes long.
+const LOOKS: u32 = 25;
 /// How long to sleep before asking again.
 const SHORTEST_SLEEP: Duration = Duration::from_micros(500);
 const LONGEST_SLEEP: Duration = Duration::from_millis(20);
@@ -145,6 +147,13 @@ impl Hunger {
 
     /// A task, or none if something has happened, the run ends, or there was none for a while.
     pub fn next(&mut self, shared: &Shared, number: usize, happened: &dyn Fn() -> bool) -> Option<Task> {
+        shared.note_idle(number, true);
+        let task = self.wait(shared, number, happened);
+        shared.note_idle(number, false);
+        task
+    }
+
+    fn wait(&mut self, shared: &Shared, number: usize, happened: &dyn Fn() -> bool) -> Option<Task> {
         let stops = || happened() || shared.is_ending();
         // A task, or that there is to be none any more.
         let look_for = |time: Duration| {
@@ -164,9 +173,11 @@ impl Hunger {
             return task;
         }
         self.patience = Duration::ZERO;
-        shared.ask(number);
-        if let Some(task) = look_for(LOOKING) {
-            return task;
+        for _ in 0..LOOKS {
+            shared.ask(number);
+            if let Some(task) = look_for(LOOK) {
+                return task;
+            }
         }
         self.sleep = (self.sleep * 2).clamp(SHORTEST_SLEEP, LONGEST_SLEEP);
         shared.queue.wait(self.sleep, stops)

@@ -6,7 +6,7 @@ use super::heap::Heap;
 use girih_core::ir::heap::NULL_HOLE;
 use girih_core::runtime::Fault;
 use std::collections::VecDeque;
-use std::sync::atomic::{AtomicBool, AtomicU32, AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, AtomicUsize, Ordering};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, OnceLock, PoisonError};
 use std::time::Duration;
 
@@ -90,6 +90,14 @@ unsafe impl Send for Handle {}
 #[allow(unsafe_code)]
 unsafe impl Sync for Handle {}
 
+/// How many threads one asks at a time. If all asked all, none would get to its work.
+const ASKED: usize = 2;
+
+/// A thread's bit.
+fn bit(number: usize) -> u64 {
+    1u64.checked_shl(number as u32).unwrap_or(0)
+}
+
 /// What the threads share.
 pub(super) struct Shared {
     pub heap: Heap,
@@ -100,6 +108,10 @@ pub(super) struct Shared {
     pub interrupt: Option<Arc<AtomicBool>>,
     globals: Box<[AtomicU32]>,
     contexts: OnceLock<Vec<Handle>>,
+    /// Which threads have nothing to do, a bit each; those beyond the bits always may have something.
+    idle: AtomicU64,
+    /// Who is asked next.
+    turn: AtomicUsize,
     ending: AtomicBool,
     fault: Mutex<Option<Fault>>,
 }
@@ -113,6 +125,8 @@ impl Shared {
             interrupt,
             globals: (0..globals).map(|_| AtomicU32::new(NULL_HOLE)).collect(),
             contexts: OnceLock::new(),
+            idle: AtomicU64::new(0),
+            turn: AtomicUsize::new(0),
             ending: AtomicBool::new(false),
             fault: Mutex::new(None),
         }
@@ -135,17 +149,29 @@ impl Shared {
         self.contexts.get().map_or(&[], Vec::as_slice)
     }
 
-    /// Asks the other threads for a task.
+    /// Asks some of the other threads for a task: others the next time, and none that has nothing to do itself.
     #[allow(unsafe_code)]
     pub fn ask(&self, number: usize) {
-        for (i, context) in self.contexts().iter().enumerate() {
-            if i != number {
-                // SAFETY: contexts live as long as this, and these are atomics.
-                let (hungry, limit) = unsafe { (&(*context.0).hungry, &(*context.0).limit) };
-                hungry.store(1, Ordering::SeqCst);
+        let contexts = self.contexts();
+        let idle = self.idle.load(Ordering::Relaxed);
+        let first = self.turn.fetch_add(ASKED, Ordering::Relaxed);
+        let others = (0..contexts.len()).map(|i| (first + i) % contexts.len());
+        for i in others.filter(|i| *i != number && idle & bit(*i) == 0).take(ASKED) {
+            // SAFETY: contexts live as long as this, and these are atomics.
+            let (hungry, limit) = unsafe { (&(*contexts[i].0).hungry, &(*contexts[i].0).limit) };
+            // Who has been asked gives what it forks next.
+            if hungry.swap(1, Ordering::SeqCst) == 0 {
                 limit.store(usize::MAX, Ordering::SeqCst);
             }
         }
+    }
+
+    /// Notes whether a thread has nothing to do.
+    pub fn note_idle(&self, number: usize, is_idle: bool) {
+        match is_idle {
+            true => self.idle.fetch_or(bit(number), Ordering::Relaxed),
+            false => self.idle.fetch_and(!bit(number), Ordering::Relaxed),
+        };
     }
 
     /// Makes all threads look whether there is something to do.

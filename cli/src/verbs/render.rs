@@ -19,7 +19,7 @@ Examples:
   girih render shaders/plasma.bend -o plasma.gif                       an animation of two seconds
   girih render shaders/julia.bend --size 640x480 --start 2 -o j.png    the frame at two seconds
   girih render shaders/julia.bend --frames 10 -o j.png                 j-0000.png to j-0009.png
-  girih render shaders/mandelbrot256.bend --measure --frames 100       frames a second, nothing written";
+  girih render shaders/mandelbrot256.bend --measure --frames 100       how fast it is; no picture";
 
 /// How many frames an animation has if nothing is said.
 const ANIMATION: usize = 60;
