@@ -7,7 +7,7 @@ use girih::{Code, Diagnostic, Program, RunDevice, RunOptions, Span, SystemHost};
 use std::time::Duration;
 
 /// How long a run may take.
-pub const LIMIT: Duration = Duration::from_secs(20);
+pub const LIMIT: Duration = Duration::from_secs(60);
 
 /// What came of a run: the value, or the first error and its place; and what was written.
 #[derive(Debug, PartialEq)]
@@ -45,6 +45,8 @@ impl Case {
         let mut options = RunOptions {
             device,
             memory: self.memory,
+            // Enough for every program that ends; and what does not end is through with it soon.
+            stack: 1 << 30,
             interrupt: Some(alarm.flag.clone()),
             explain: false,
             ..RunOptions::default()
