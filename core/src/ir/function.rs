@@ -374,6 +374,12 @@ impl Function {
             | Type::Term => Space::Private,
         }
     }
+    /// The functions that it calls, forks or goes on with, each as often as it does.
+    pub fn callees(&self) -> Vec<FunctionId> {
+        let mut callees = vec![];
+        self.walk(self.body, &mut |_, inst| callees.extend(inst.callee()));
+        callees
+    }
     /// The terminator of a region, if the region has one.
     pub fn terminator(&self, region: RegionId) -> Option<&Inst> {
         self.regions[region].insts.last().map(|i| &self.insts[*i]).filter(|i| i.op.is_terminator())

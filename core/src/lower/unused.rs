@@ -35,8 +35,7 @@ fn live(module: &Module, entries: &[Entry]) -> IndexVec<FunctionId, bool> {
     let mut live: IndexVec<FunctionId, bool> = module.functions.iter().map(|_| false).collect();
     while let Some(id) = stack.pop() {
         if !std::mem::replace(&mut live[id], true) {
-            let function = &module.functions[id];
-            function.walk(function.body, &mut |_, inst| stack.extend(inst.callee()));
+            stack.extend(module.functions[id].callees());
         }
     }
     live

@@ -25,7 +25,7 @@ pub struct EpochOptions {
     pub lanes: u32,
     /// How many frames the stack of a lane has before they move to the pool.
     pub stack: u32,
-    /// Frames of the pool: a power of 2.
+    /// Frames of the pool; rounded up to a power of 2.
     pub frames: u32,
     /// Bytes of the heap.
     pub heap: u64,
@@ -62,6 +62,10 @@ pub struct EpochRunner {
     pages: RefCell<HashMap<usize, Vec<u32>>>,
 }
 
+fn missing() -> Diagnostic {
+    Diagnostic::new(Code::Internal, Span::NONE, "the device gave other kernels or buffers than it was asked for")
+}
+
 fn broken(what: impl Into<String>) -> Fault {
     Fault::Device(Diagnostic::new(Code::Internal, Span::NONE, what))
 }
@@ -78,9 +82,11 @@ impl EpochRunner {
         task: &TaskOptions,
         options: EpochOptions,
     ) -> Result<EpochRunner, Vec<Diagnostic>> {
+        // Rings take the low bits of a count as the place.
+        let options = EpochOptions { frames: options.frames.next_power_of_two(), ..options };
         let Epochs { module: kernels, run, plan, shape, entries } = epochs::lower(module, called)?;
         let programs = device.load(&kernels, &[plan, run], &LoadOptions::default())?;
-        let [plan, run] = programs[..] else { return Err(vec![]) };
+        let [plan, run] = programs[..] else { return Err(vec![missing()]) };
         let one = |d| vec![d];
         let words = |count: u64, indirect: bool| Memory { bytes: 4 * count, indirect };
         let frames = u64::from(options.frames);
@@ -97,7 +103,7 @@ impl EpochRunner {
         for size in sizes {
             ids.push(device.allocate(words(size, false)).map_err(one)?);
         }
-        let [heap, lanes, pool, pending, queue, control] = ids[..] else { return Err(vec![]) };
+        let [heap, lanes, pool, pending, queue, control] = ids[..] else { return Err(vec![missing()]) };
         let buffers = Buffers { heap, lanes, frames: pool, pending, queue, control };
         let grid = device.allocate(words(3, true)).map_err(one)?;
         let signature = |f: FunctionId| {

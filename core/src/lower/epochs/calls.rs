@@ -22,32 +22,34 @@ impl Machine<'_> {
         self.choose(can, 1, |m| vec![m.new_frame()], |m| vec![m.b.u32(0)])[0]
     }
 
-    pub(super) fn call(&mut self, to: &State, behind: ValueId, kept: &[ValueId]) -> State {
-        let count = to.words().len();
+    /// A call or a fork in a frame of the pool, if forks become tasks here; else on the stack.
+    fn in_frame(
+        &mut self,
+        to: &State,
+        behind: ValueId,
+        kept: &[ValueId],
+        spawn: impl FnOnce(&mut Self, ValueId) -> State,
+    ) -> State {
         let frame = self.frame_to_spawn(to);
         let is_none = self.is(frame, 0);
-        let words = self.choose(
-            is_none,
-            count,
-            |m| m.call_on_stack(to, behind, kept).words(),
-            |m| {
-                m.fill_frame(frame, behind, to.base, kept);
-                let inside = State { base: frame, ..to.clone() };
-                // Whoever has made tasks leaves the rest to others too, so that all are of about the same size.
-                let zero = m.b.u32(0);
-                let has_spawned = m.op(Op::Ne, to.spawned, zero);
-                m.choose(
-                    has_spawned,
-                    count,
-                    |m| {
-                        m.new_task(to.label, frame, &to.registers);
-                        m.idle(to).words()
-                    },
-                    |_| inside.words(),
-                )
-            },
-        );
+        let on_stack = |m: &mut Self| m.call_on_stack(to, behind, kept).words();
+        let words = self.choose(is_none, to.words().len(), on_stack, |m| spawn(m, frame).words());
         State::of(&words)
+    }
+
+    pub(super) fn call(&mut self, to: &State, behind: ValueId, kept: &[ValueId]) -> State {
+        self.in_frame(to, behind, kept, |m, frame| {
+            m.fill_frame(frame, behind, to.base, kept);
+            let inside = State { base: frame, ..to.clone() };
+            // Whoever has made tasks leaves the rest to others too, so that all are of about the same size.
+            let zero = m.b.u32(0);
+            let has_spawned = m.op(Op::Ne, to.spawned, zero);
+            let leave = |m: &mut Self| {
+                m.new_task(to.label, frame, &to.registers);
+                m.idle(to).words()
+            };
+            State::of(&m.choose(has_spawned, to.words().len(), leave, |_| inside.words()))
+        })
     }
 
     fn idle(&mut self, state: &State) -> State {
@@ -102,29 +104,20 @@ impl Machine<'_> {
     }
 
     pub(super) fn fork(&mut self, to: &State, behind: ValueId, kept: &[ValueId]) -> State {
-        let count = to.words().len();
-        let frame = self.frame_to_spawn(to);
-        let is_none = self.is(frame, 0);
-        let words = self.choose(
-            is_none,
-            count,
-            |m| m.call_on_stack(to, behind, kept).words(),
-            |m| {
-                let (one, two) = (m.b.u32(1), m.b.u32(2));
-                m.store_frame(frame, frame::WAITS, one);
-                m.b.op_with(Op::AtomicStore, Some(Type::U32), &[m.pending, frame, two], &[]);
-                m.new_task(to.label, frame, &to.registers);
-                // On with what is behind: the frame stands where 0 was kept.
-                let zero = m.b.u32(0);
-                let mut registers = vec![zero; m.shape.kept as usize];
-                registers.push(frame);
-                registers.extend(&kept[1..]);
-                registers.resize(m.shape.registers as usize, zero);
-                let spawned = m.plus(to.spawned, 1);
-                State { label: behind, spawned, registers, ..to.clone() }.words()
-            },
-        );
-        State::of(&words)
+        self.in_frame(to, behind, kept, |m, frame| {
+            let (one, two) = (m.b.u32(1), m.b.u32(2));
+            m.store_frame(frame, frame::WAITS, one);
+            m.b.op_with(Op::AtomicStore, Some(Type::U32), &[m.pending, frame, two], &[]);
+            m.new_task(to.label, frame, &to.registers);
+            // On with what is behind: the frame stands where 0 was kept.
+            let zero = m.b.u32(0);
+            let mut registers = vec![zero; m.shape.kept as usize];
+            registers.push(frame);
+            registers.extend(&kept[1..]);
+            registers.resize(m.shape.registers as usize, zero);
+            let spawned = m.plus(to.spawned, 1);
+            State { label: behind, spawned, registers, ..to.clone() }
+        })
     }
 
     /// The registers behind a call: its results, and what was kept.

@@ -32,8 +32,6 @@ mod planner;
 mod points;
 mod segments;
 mod storage;
-#[cfg(test)]
-mod tests;
 
 use crate::diag::{Code, Diagnostic};
 use crate::idx::IndexVec;
@@ -66,6 +64,12 @@ pub struct Epochs {
 pub fn lower(module: &Module, called: &[FunctionId]) -> Result<Epochs, Vec<Diagnostic>> {
     let framed = framed(module, called);
     let labels = Labels::of(module, &framed).map_err(|d| vec![d])?;
+    // Labels and layouts are halves of words.
+    let most = labels.all.len().max(module.layouts.len());
+    if most >= memory::label::RESUME as usize {
+        let what = format!("a program of {most} segments or layouts is too large to run in epochs");
+        return Err(vec![refused(Span::NONE, what).hint("run it with `--device cpu`")]);
+    }
     let shape = labels.shape(module);
     let mut out = Module::default();
     let pure = copy_pure(module, &framed, &mut out);
@@ -82,9 +86,7 @@ fn framed(module: &Module, called: &[FunctionId]) -> HashSet<FunctionId> {
     let mut framed: HashSet<FunctionId> = called.iter().copied().collect();
     let mut edges: IndexVec<FunctionId, Vec<FunctionId>> = IndexVec::new();
     for (id, function) in module.functions.iter_enumerated() {
-        let mut called = vec![];
         function.walk(function.body, &mut |_, inst| {
-            called.extend(inst.callee());
             if matches!(inst.op, Op::Tail | Op::Fork) {
                 framed.extend(inst.callee());
             }
@@ -93,7 +95,7 @@ fn framed(module: &Module, called: &[FunctionId]) -> HashSet<FunctionId> {
                 framed.insert(id);
             }
         });
-        edges.push(called);
+        edges.push(function.callees());
     }
     framed.extend(module.globals.iter().map(|global| global.function));
     let recursive = crate::cycles::on_cycle(&edges);

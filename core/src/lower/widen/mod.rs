@@ -114,7 +114,7 @@ struct Facts {
 
 impl Facts {
     fn of(module: &Module) -> Facts {
-        let edges: IndexVec<FunctionId, Vec<FunctionId>> = module.functions.iter().map(called).collect();
+        let edges: IndexVec<FunctionId, Vec<FunctionId>> = module.functions.iter().map(Function::callees).collect();
         let recursive = cycles::on_cycle(&edges);
         let mut total: IndexVec<FunctionId, bool> =
             module.functions.iter_enumerated().map(|(id, f)| !recursive[id] && is_plain(f)).collect();
@@ -131,12 +131,6 @@ impl Facts {
         }
         Facts { groups: cycles::groups(&edges), recursive, total }
     }
-}
-
-fn called(function: &Function) -> Vec<FunctionId> {
-    let mut called = vec![];
-    function.walk(function.body, &mut |_, inst| called.extend(inst.callee()));
-    called
 }
 
 /// Whether a function has nothing in itself that may trap or not end.
