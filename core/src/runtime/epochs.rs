@@ -12,7 +12,7 @@ use crate::idx::IndexVec;
 use crate::ir::heap::{self, Layout, LayoutId};
 use crate::ir::{FunctionId, Module, Type};
 use crate::lower::epochs::memory::{Buffers, SHARED, Shape, control, fault};
-use crate::lower::epochs::{self, Epochs};
+use crate::lower::epochs::{self, Epochs, Form};
 use crate::span::Span;
 use std::cell::RefCell;
 use std::collections::HashMap;
@@ -29,15 +29,25 @@ pub struct EpochOptions {
     pub frames: u32,
     /// Bytes of the heap.
     pub heap: u64,
-    /// Segments that a lane runs in an epoch at most.
+    /// Steps that a lane goes in an epoch at most.
     pub steps: u32,
+    /// The form of the kernels.
+    pub form: Form,
     /// Most epochs that are submitted at once.
     pub batch: usize,
 }
 
 impl Default for EpochOptions {
     fn default() -> EpochOptions {
-        EpochOptions { lanes: 1 << 14, stack: 32, frames: 1 << 18, heap: 64 << 20, steps: 1 << 10, batch: 64 }
+        EpochOptions {
+            lanes: 1 << 14,
+            stack: 32,
+            frames: 1 << 18,
+            heap: 64 << 20,
+            steps: 1 << 14,
+            form: Form::FAST,
+            batch: 16,
+        }
     }
 }
 
@@ -83,8 +93,11 @@ impl EpochRunner {
         options: EpochOptions,
     ) -> Result<EpochRunner, Vec<Diagnostic>> {
         // Rings take the low bits of a count as the place.
-        let options = EpochOptions { frames: options.frames.next_power_of_two(), ..options };
-        let Epochs { module: kernels, run, plan, shape, entries } = epochs::lower(module, called)?;
+        let groups = options.lanes.div_ceil(options.form.workgroup).max(1);
+        let lanes = groups * options.form.workgroup;
+        let frames = options.frames.max(4 * lanes).next_power_of_two();
+        let options = EpochOptions { frames, lanes, ..options };
+        let Epochs { module: kernels, run, plan, shape, entries } = epochs::lower(module, called, &options.form)?;
         let programs = device.load(&kernels, &[plan, run], &LoadOptions::default())?;
         let [plan, run] = programs[..] else { return Err(vec![missing()]) };
         let one = |d| vec![d];
@@ -94,10 +107,10 @@ impl EpochRunner {
         let sizes = [
             options.heap / 4,
             u64::from(lane) * u64::from(options.lanes),
-            frames * u64::from(shape.pool_frame() + 2),
+            frames * u64::from(shape.pool_frame() + 2) + u64::from(groups * shape.ring()),
             frames,
-            2 * frames * u64::from(shape.task()),
-            u64::from(shape.control()),
+            (2 * frames + u64::from(groups * shape.ring())) * u64::from(shape.task()),
+            u64::from(shape.control(groups)),
         ];
         let mut ids = vec![];
         for size in sizes {
@@ -135,12 +148,14 @@ impl EpochRunner {
         let ring = 4 * u64::from(frames) * u64::from(self.shape.pool_frame());
         self.write(self.buffers.frames, ring, &free)?;
         let units = (self.options.heap / 8).min(u64::from(u32::MAX >> 3)) as u32;
+        let groups = self.options.lanes / self.options.form.workgroup;
         for (word, value) in [
             (control::FRAME_LIMIT, frames - 1),
             (control::FRAME_TAIL, frames - 1),
-            (control::HEAP_TOP, 1),
+            // What lanes write that found no memory goes before the first cell.
+            (control::HEAP_TOP, 1 + self.shape.largest),
             (control::HEAP_END, units),
-            (control::LANES, self.options.lanes),
+            (control::GROUPS, groups),
             (control::STEPS, self.options.steps),
         ] {
             self.set(word, value)?;
@@ -207,7 +222,10 @@ impl EpochRunner {
             if at(control::DONE) != 0 {
                 return Ok(());
             }
-            let waiting = at(control::TAIL).wrapping_sub(at(control::HEAD).min(at(control::LIMIT)));
+            if at(control::HEAP_TOP) > at(control::HEAP_END) {
+                return Err(Fault::Memory { limit: self.options.heap });
+            }
+            let waiting = at(control::TAIL).wrapping_sub(at(control::HEAD).wrapping_add(at(control::HANDED)));
             if waiting == 0 && at(control::BUSY) == 0 {
                 return Err(broken("the device has nothing to do, and no result"));
             }
