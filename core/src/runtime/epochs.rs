@@ -218,11 +218,9 @@ impl EpochRunner {
         let mut batch = 4.min(self.options.batch);
         loop {
             let commands = self.epochs(batch);
-            let t = std::time::Instant::now();
             self.device.borrow_mut().submit(&commands).map_err(Fault::Device)?;
             let words = self.read(self.buffers.control, 0, control::RESULTS as usize).map_err(Fault::Device)?;
             let at = |word: u32| words[word as usize];
-            if std::env::var_os("TRACE").is_some() { eprintln!("{:.0} us epoch {} head {} handed {} tail {} share {} want {} flushed {} exited {} fr {}/{}", t.elapsed().as_secs_f64() * 1e6, at(control::EPOCHS), at(control::HEAD), at(control::HANDED), at(control::TAIL), at(control::SHARE), at(control::WANT), at(control::FLUSHED), at(control::EXITED), at(control::FRAME_HEAD), at(control::FRAME_TAIL)); }
             match at(control::FAULT) {
                 0 => {}
                 fault::MEMORY => return Err(Fault::Memory { limit: self.options.heap }),
@@ -244,13 +242,6 @@ impl EpochRunner {
             }
             batch = (2 * batch).min(self.options.batch);
         }
-    }
-
-    /// What was counted.
-    pub fn figures(&self) -> String {
-        let words = self.read(self.buffers.control, 0, control::RESULTS as usize).unwrap_or_default();
-        let at = |word: u32| words.get(word as usize).copied().unwrap_or(0);
-        format!("epochs {} tasks {} heap {} of {}", at(control::EPOCHS), at(control::TASKS), at(control::HEAP_TOP), at(control::HEAP_END))
     }
 
     fn word(&self, at: usize) -> u32 {

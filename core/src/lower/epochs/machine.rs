@@ -23,10 +23,8 @@ const LOOK: u32 = 4;
 /// Steps of a round at most, and before lanes that lack work may end it.
 const LONG: u32 = 256;
 /// The latter while most workgroups have nothing to do, and else: what is over sooner is not worth a task.
-const HASTE: u32 = 8;
+const HASTE: u32 = 1;
 const SHORT: u32 = 24;
-/// In one of so many steps a lane looks whether others lack work.
-const GLANCE: u32 = 4;
 
 /// What a workgroup does in its next round: steps above bit 2, and one of these.
 mod verdict {
@@ -380,11 +378,7 @@ impl Machine {
             let (enough, idle) = (m.is(steps, 0), m.is(state.label, label::IDLE));
             let over = m.both(Op::Or, enough, idle);
             m.leave_if(over, params);
-            let mask = m.b.u32(GLANCE - 1);
-            let turn = m.op(Op::And, steps, mask);
-            let looks = m.is(turn, 0);
-            let late = m.op(Op::Le, steps, least);
-            let looks = m.both(Op::And, looks, late);
+            let looks = m.op(Op::Le, steps, least);
             let (few, many) = (m.b.u32(m.shape.workgroup / 8), m.b.u32(m.shape.workgroup / 4));
             let hungry = m.is_not(m.want, 0);
             let quorum = m.select(hungry, few, many);
@@ -484,7 +478,13 @@ impl Machine {
         let promotes = self.is(found, verdict::PROMOTE);
         let has_frames = self.op(Op::Lt, state.bottom, state.depth);
         let promotes = self.both(Op::And, promotes, has_frames);
-        self.change(promotes, state, |m| m.promote(state))
+        self.change(promotes, state, |m| {
+            let needed = m.lane.count(&mut m.b, group::NEED, u32::MAX);
+            let needed = m.b.op(Op::Bitcast, Type::I32, &[needed]);
+            let zero = m.b.constant(Scalar::I32, 0);
+            let is_needed = m.b.op(Op::Gt, Type::I32, &[needed, zero]);
+            m.change(is_needed, state, |m| m.promote(state))
+        })
     }
 
     /// What the workgroup does next, after so many rounds, the last one of so many steps at least.
@@ -509,13 +509,17 @@ impl Machine {
         let population = self.op(Op::Add, tasks, busy);
         let all = self.b.u32(self.shape.workgroup);
         let lacks = self.op(Op::Lt, population, all);
+        // While most workgroups have nothing to do, every lane shares what it has: so tasks are of one size.
+        let hungry = self.is_not(self.want, 0);
+        let need = self.op(Op::Sub, all, population);
+        let need = self.select(hungry, all, need);
+        self.lane.set(&mut self.b, group::NEED, need);
         let some = self.is_not(busy, 0);
         let lacks = self.both(Op::And, lacks, some);
         let lacks = self.b.op(Op::Convert, Type::U32, &[lacks]);
         // Where there is nothing to make tasks of, rounds get longer.
         let shift = self.b.u32(verdict::STEPS);
         let none = self.is(tasks, 0);
-        let hungry = self.is_not(self.want, 0);
         let (haste, short, long) = (self.b.u32(HASTE), self.b.u32(SHORT), self.b.u32(LONG / 2));
         let short = self.select(hungry, haste, short);
         let twice = self.op(Op::Add, least, least);
