@@ -24,8 +24,9 @@ const MOST_UNITS: u64 = 1 << 29;
 /// Units that a list is filled with.
 const CHUNK: u64 = 512;
 
-/// Units that one of several threads takes at once: enough that it goes on in one place for long.
-const REGION: u64 = 1 << 17;
+/// Units that one of several threads takes at once: those of a large page, so that it goes on in one place for long and two threads seldom
+/// touch one page first, which the system would clear for both.
+const REGION: u64 = 1 << 18;
 /// What part of all memory the threads may have taken in this way.
 const REGIONS_PART: u64 = 32;
 
@@ -343,6 +344,15 @@ impl<'a> Cells<'a> {
         unsafe {
             // A single owner is the caller: nobody else can make it two.
             self.count(word).load(Ordering::Acquire) == 1 || self.add(word, -1) == 1
+        }
+    }
+
+    /// One owner less of a cell that may have others, whose fields get one more each; whether it was the last one after all.
+    pub unsafe fn take_apart(&self, word: u32) -> bool {
+        // SAFETY: the caller has an ownership, and so the cell is there with all that its fields name.
+        unsafe {
+            self.heap.shapes[self.layout(word)].terms.iter().for_each(|field| self.share(self.field(word, *field)));
+            self.add(word, -1) == 1
         }
     }
 

@@ -97,8 +97,8 @@ impl Machine<'_> {
         let next = self.plus(depth, 1);
         self.b.end(Op::Continue, &[next, frame]);
         self.b.region = outer;
-        let mut inst = Inst::new(Op::Loop, None, vec![zero, state.base], Span::NONE);
-        inst.regions = vec![body];
+        let mut inst = Inst::new(Op::Loop, None, &[zero, state.base], Span::NONE);
+        inst.regions.extend([body]);
         let id = self.b.push(inst, &[Type::U32]);
         vec![self.b.function.insts[id].results[0], zero]
     }

@@ -169,8 +169,8 @@ pub(super) fn machine(
     let again: Vec<ValueId> = [steps].iter().chain(&next.words()).copied().collect();
     m.b.end(Op::Continue, &again);
     m.b.region = outer;
-    let mut inst = Inst::new(Op::Loop, None, carried, Span::NONE);
-    inst.regions = vec![body];
+    let mut inst = Inst::new(Op::Loop, None, &carried, Span::NONE);
+    inst.regions.extend([body]);
     let id = m.b.push(inst, &types);
     let last = m.b.function.insts[id].results.clone();
     m.finish(&State::of(&last));
@@ -248,10 +248,10 @@ impl<'a> Machine<'a> {
         let (a, b) = (self.b.new_region(&[]), self.b.new_region(&[]));
         self.within(a, then);
         self.within(b, otherwise);
-        let mut inst = Inst::new(Op::If, None, vec![condition], Span::NONE);
-        inst.regions = vec![a, b];
+        let mut inst = Inst::new(Op::If, None, &[condition], Span::NONE);
+        inst.regions.extend([a, b]);
         let id = self.b.push(inst, &vec![Type::U32; results]);
-        self.b.function.insts[id].results.clone()
+        self.b.function.insts[id].results.to_vec()
     }
     fn within(&mut self, region: RegionId, body: impl FnOnce(&mut Self) -> Vec<ValueId>) {
         let outer = std::mem::replace(&mut self.b.region, region);
@@ -421,7 +421,7 @@ impl<'a> Machine<'a> {
         pure: &IndexVec<FunctionId, Option<FunctionId>>,
         state: &State,
     ) -> Result<Vec<ValueId>, Diagnostic> {
-        let mut inst = Inst::new(Op::Switch, Some(Type::U32), vec![state.label], Span::NONE);
+        let mut inst = Inst::new(Op::Switch, Some(Type::U32), &[state.label], Span::NONE);
         let mut cases = vec![];
         let mut points: HashMap<FunctionId, Points<'_>> = HashMap::new();
         for (number, label) in (0i64..).zip(&labels.all) {
@@ -448,7 +448,7 @@ impl<'a> Machine<'a> {
         inst.set(Attr::Cases(cases));
         self.b.span = Span::NONE;
         let id = self.b.push(inst, &vec![Type::U32; self.lane.transition_words()]);
-        Ok(self.b.function.insts[id].results.clone())
+        Ok(self.b.function.insts[id].results.to_vec())
     }
 
     /// Does what a segment asks for.
@@ -459,7 +459,7 @@ impl<'a> Machine<'a> {
         let behind = transition[1];
         let (registers, kept) = transition[2..].split_at(self.shape.registers as usize);
         let to = State { label, registers: registers.to_vec(), ..state.clone() };
-        let mut inst = Inst::new(Op::Switch, Some(Type::U32), vec![way], Span::NONE);
+        let mut inst = Inst::new(Op::Switch, Some(Type::U32), &[way], Span::NONE);
         let mut cases = vec![];
         for (number, way) in (0i64..).zip(Way::ALL) {
             let region = self.b.new_region(&[]);
@@ -481,6 +481,6 @@ impl<'a> Machine<'a> {
         inst.regions.push(first);
         inst.set(Attr::Cases(cases));
         let id = self.b.push(inst, &vec![Type::U32; to.words().len()]);
-        State::of(&self.b.function.insts[id].results.clone())
+        State::of(&self.b.function.insts[id].results)
     }
 }

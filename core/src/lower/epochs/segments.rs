@@ -75,7 +75,7 @@ impl Copier<'_> {
             return;
         }
         let mut new =
-            Inst { attrs: inst.attrs.clone(), ..Inst::new(inst.op, inst.ty.map(as_word), operands, inst.span) };
+            Inst { attrs: inst.attrs.clone(), ..Inst::new(inst.op, inst.ty.map(as_word), &operands, inst.span) };
         if let Some(callee) = inst.callee().and_then(|callee| self.new[callee]) {
             new.set(Attr::Callee(callee));
         }
@@ -373,15 +373,15 @@ impl Writer<'_> {
         self.copier.b.region = b;
         otherwise(self)?;
         self.copier.b.region = outer;
-        let mut inst = Inst::new(Op::If, None, vec![condition], self.copier.b.span);
-        inst.regions = vec![a, b];
+        let mut inst = Inst::new(Op::If, None, &[condition], self.copier.b.span);
+        inst.regions.extend([a, b]);
         self.finish(inst);
         Ok(())
     }
 
     fn switch(&mut self, old: &Inst) -> Result<(), Diagnostic> {
         let value = self.copier.value(old.operands[0]);
-        let mut inst = Inst { attrs: old.attrs.clone(), ..Inst::new(Op::Switch, old.ty, vec![value], old.span) };
+        let mut inst = Inst { attrs: old.attrs.clone(), ..Inst::new(Op::Switch, old.ty, &[value], old.span) };
         let known = self.copier.known.clone();
         for region in &old.regions {
             let inner = self.copier.b.new_region(&[]);
