@@ -250,16 +250,9 @@ impl<'a> Body<'_, 'a> {
 
 /// The operation that a word starts with, and what follows behind a dot.
 fn cut(word: &str) -> Option<(Op, Option<&str>)> {
-    if let Some(op) = find(word) {
+    if let Some(op) = Op::from_name(word) {
         return Some((op, None));
     }
     let (name, tail) = word.rsplit_once('.')?;
-    find(name).map(|op| (op, Some(tail)))
-}
-
-fn find(name: &str) -> Option<Op> {
-    use std::collections::HashMap;
-    use std::sync::OnceLock;
-    static OPS: OnceLock<HashMap<&str, Op>> = OnceLock::new();
-    OPS.get_or_init(|| Op::ALL.iter().map(|op| (op.name(), *op)).collect()).get(name).copied()
+    Op::from_name(name).map(|op| (op, Some(tail)))
 }
