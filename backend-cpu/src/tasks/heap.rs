@@ -347,15 +347,6 @@ impl<'a> Cells<'a> {
         }
     }
 
-    /// One owner less of a cell that may have others, whose fields get one more each; whether it was the last one after all.
-    pub unsafe fn take_apart(&self, word: u32) -> bool {
-        // SAFETY: the caller has an ownership, and so the cell is there with all that its fields name.
-        unsafe {
-            self.heap.shapes[self.layout(word)].terms.iter().for_each(|field| self.share(self.field(word, *field)));
-            self.add(word, -1) == 1
-        }
-    }
-
     /// Gives an ownership back, with all that only it keeps; says how many cells were given back.
     pub unsafe fn drop(&self, word: u32) -> u64 {
         // SAFETY: the caller has an ownership.

@@ -21,7 +21,6 @@ pub(super) enum Helper {
     Release,
     Drop,
     Last,
-    Unshare,
     Trap,
     Look,
     Promote,
@@ -41,13 +40,12 @@ pub(super) struct Row {
 }
 
 impl Helper {
-    pub const ALL: [Helper; 12] = [
+    pub const ALL: [Helper; 11] = [
         Helper::Take,
         Helper::Fill,
         Helper::Release,
         Helper::Drop,
         Helper::Last,
-        Helper::Unshare,
         Helper::Trap,
         Helper::Look,
         Helper::Promote,
@@ -58,8 +56,7 @@ impl Helper {
 
     /// How it is called, where the processor's other functions are called in this way.
     pub fn convention(self, other: CallConv) -> CallConv {
-        let is_rare = matches!(self, Helper::Look | Helper::Unshare);
-        if is_rare && cfg!(target_arch = "x86_64") { CallConv::WindowsFastcall } else { other }
+        if self == Helper::Look && cfg!(target_arch = "x86_64") { CallConv::WindowsFastcall } else { other }
     }
 
     pub fn row(self) -> Row {
@@ -72,7 +69,6 @@ impl Helper {
             Helper::Release => row("girih_release", release as *const u8, &[WORD], false),
             Helper::Drop => row("girih_drop", drop_word as *const u8, &[WORD], false),
             Helper::Last => row("girih_last", last as *const u8, &[WORD], false),
-            Helper::Unshare => row("girih_unshare", unshare as *const u8, &[WORD], false),
             Helper::Trap => row("girih_trap", trap as *const u8, &[WORD], false),
             Helper::Look => row("girih_look", look as *const u8, &[WORD], true),
             Helper::Promote => row("girih_promote", promote as *const u8, &[], false),
@@ -172,32 +168,6 @@ unsafe extern "C" fn drop_word(context: *mut Context, word: u32) {
 unsafe extern "C" fn last(context: *mut Context, word: u32) {
     // SAFETY: nobody else has the cell any more.
     unsafe { (*context).counts.freed += cells(context).give_back(word) }
-}
-
-#[allow(unsafe_code)]
-unsafe fn take_apart(context: *mut Context, word: u32) {
-    // SAFETY: the context is the calling thread's, which owns the word.
-    unsafe {
-        let cells = cells(context);
-        if cells.take_apart(word) {
-            (*context).counts.freed += cells.give_back(word);
-        }
-    }
-}
-
-/// One owner less of a cell that others own too, whose fields get one more. Called in the way that leaves most registers as they are: it
-/// stands wherever a cell is taken apart, and hardly ever runs.
-#[cfg(target_arch = "x86_64")]
-#[allow(unsafe_code)]
-unsafe extern "win64" fn unshare(context: *mut Context, word: u32) {
-    // SAFETY: as of the caller.
-    unsafe { take_apart(context, word) }
-}
-#[cfg(not(target_arch = "x86_64"))]
-#[allow(unsafe_code)]
-unsafe extern "C" fn unshare(context: *mut Context, word: u32) {
-    // SAFETY: as of the caller.
-    unsafe { take_apart(context, word) }
 }
 
 #[allow(unsafe_code)]

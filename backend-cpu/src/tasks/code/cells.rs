@@ -206,12 +206,15 @@ fn open(t: &mut Writer<'_, '_>, inst: &Inst) -> Result<()> {
     t.b.switch_to_block(shared);
     let terms: Vec<Value> =
         values.iter().zip(types).filter(|(_, ty)| **ty == Type::Term).map(|(value, _)| *value).collect();
-    if variant.parallel {
-        help(t, Helper::Unshare, &[word]);
-    } else {
+    let alone = |t: &mut Writer<'_, '_>| {
         terms.iter().for_each(|value| if_cell(t, *value, |t, cell| add(t, cell, 1)));
         add(t, cell, -1);
-    }
+    };
+    let together = |t: &mut Writer<'_, '_>| {
+        terms.iter().for_each(|value| if_cell(t, *value, add_one_together));
+        lose_together(t, word, cell);
+    };
+    alone_or_together(t, alone, together);
     let none = t.b.ins().iconst(types::I32, i64::from(NULL_HOLE));
     t.b.ins().jump(on, &[BlockArg::Value(none)]);
     t.b.switch_to_block(on);
