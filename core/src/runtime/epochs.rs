@@ -37,14 +37,7 @@ pub struct EpochOptions {
 
 impl Default for EpochOptions {
     fn default() -> EpochOptions {
-        EpochOptions {
-            lanes: 1 << 14,
-            frames: 1 << 18,
-            heap: 64 << 20,
-            steps: 1 << 14,
-            form: Form::FAST,
-            batch: 16,
-        }
+        EpochOptions { lanes: 1 << 14, frames: 1 << 18, heap: 64 << 20, steps: 1 << 14, form: Form::FAST, batch: 16 }
     }
 }
 

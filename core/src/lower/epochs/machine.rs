@@ -242,10 +242,10 @@ impl Machine {
         let (a, b) = (self.b.new_region(&[]), self.b.new_region(&[]));
         self.within(a, then);
         self.within(b, otherwise);
-        let mut inst = Inst::new(Op::If, None, vec![condition], Span::NONE);
-        inst.regions = vec![a, b];
+        let mut inst = Inst::new(Op::If, None, &[condition], Span::NONE);
+        inst.regions.extend([a, b]);
         let id = self.b.push(inst, &vec![Type::U32; results]);
-        self.b.function.insts[id].results.clone()
+        self.b.function.insts[id].results.to_vec()
     }
     fn within(&mut self, region: RegionId, body: impl FnOnce(&mut Self) -> Vec<ValueId>) {
         let outer = std::mem::replace(&mut self.b.region, region);
@@ -261,31 +261,22 @@ impl Machine {
         self.choose(condition, 0, then, |_| vec![]);
     }
     /// Another state if a condition holds.
-    pub(super) fn change(
-        &mut self,
-        condition: ValueId,
-        state: &State,
-        then: impl FnOnce(&mut Self) -> State,
-    ) -> State {
+    pub(super) fn change(&mut self, condition: ValueId, state: &State, then: impl FnOnce(&mut Self) -> State) -> State {
         let words = state.words();
         State::of(&self.choose(condition, words.len(), |m| then(m).words(), |_| words.clone()))
     }
     /// A loop that carries words and gives them; the body ends itself.
-    pub(super) fn repeat(
-        &mut self,
-        initial: &[ValueId],
-        body: impl FnOnce(&mut Self, &[ValueId]),
-    ) -> Vec<ValueId> {
+    pub(super) fn repeat(&mut self, initial: &[ValueId], body: impl FnOnce(&mut Self, &[ValueId])) -> Vec<ValueId> {
         let types = vec![Type::U32; initial.len()];
         let region = self.b.new_region(&types);
         let params = self.b.function.regions[region].params.clone();
         let outer = std::mem::replace(&mut self.b.region, region);
         body(self, &params);
         self.b.region = outer;
-        let mut inst = Inst::new(Op::Loop, None, initial.to_vec(), Span::NONE);
-        inst.regions = vec![region];
+        let mut inst = Inst::new(Op::Loop, None, &initial.to_vec(), Span::NONE);
+        inst.regions.extend([region]);
         let id = self.b.push(inst, &types);
-        self.b.function.insts[id].results.clone()
+        self.b.function.insts[id].results.to_vec()
     }
     /// Leaves the loop around with these words.
     pub(super) fn leave_if(&mut self, condition: ValueId, words: &[ValueId]) {
@@ -421,10 +412,15 @@ impl Machine {
     }
 
     /// The segments, by number. Which there are is found while they are written.
-    fn segments(&mut self, writer: &mut Writer<'_, '_>, steps: ValueId, state: &State) -> Result<Vec<ValueId>, Diagnostic> {
+    fn segments(
+        &mut self,
+        writer: &mut Writer<'_, '_>,
+        steps: ValueId,
+        state: &State,
+    ) -> Result<Vec<ValueId>, Diagnostic> {
         let number = self.b.u32(label::NUMBER);
         let number = self.op(Op::And, state.label, number);
-        let mut inst = Inst::new(Op::Switch, Some(Type::U32), vec![number], Span::NONE);
+        let mut inst = Inst::new(Op::Switch, Some(Type::U32), &[number], Span::NONE);
         let mut cases = vec![];
         let mut next = 0;
         while let Some(point) = writer.labels.all.get(next).copied() {
@@ -441,7 +437,7 @@ impl Machine {
         inst.set(Attr::Cases(cases));
         self.b.span = Span::NONE;
         let id = self.b.push(inst, &vec![Type::U32; 3 + self.shape.registers as usize]);
-        Ok(self.b.function.insts[id].results.clone())
+        Ok(self.b.function.insts[id].results.to_vec())
     }
 
     /// Goes where a segment leads.
@@ -450,7 +446,7 @@ impl Machine {
         let label = self.op(Op::And, words[0], low);
         let way = self.op(Op::Shr, words[0], high);
         let to = State { label, depth: words[1], registers: words[3..].to_vec(), ..state.clone() };
-        let mut inst = Inst::new(Op::Switch, Some(Type::U32), vec![way], Span::NONE);
+        let mut inst = Inst::new(Op::Switch, Some(Type::U32), &[way], Span::NONE);
         let mut cases = vec![];
         for (number, way) in (0i64..).zip(Way::ALL) {
             let region = self.b.new_region(&[]);
@@ -552,8 +548,7 @@ impl Machine {
 
     /// What the workgroup does when it has looked what happens elsewhere.
     fn verdict_of_all(&mut self, rounds: ValueId, population: ValueId, found: ValueId) -> ValueId {
-        let (exited, fault, top) =
-            (self.get(control::EXITED), self.get(control::FAULT), self.get(control::HEAP_TOP));
+        let (exited, fault, top) = (self.get(control::EXITED), self.get(control::FAULT), self.get(control::HEAP_TOP));
         let twice = self.op(Op::Add, exited, exited);
         let most = self.op(Op::Gt, twice, self.groups);
         let soon = self.b.u32(SOON);
