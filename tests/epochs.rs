@@ -82,6 +82,15 @@ fn programs_do_what_the_evaluator_does() {
     assert!(same >= SAME, "only {same} are the same");
 }
 
+/// Calls are gone into, more lanes than one workgroup's share the work, and few workgroups begin with any.
+#[test]
+fn segments_that_go_into_calls() {
+    let form = Form { workgroup: 32, stack: 16, ..Form::FAST };
+    let options = EpochOptions { lanes: 256, frames: 1 << 14, form, steps: 400, ..SMALL };
+    let same = compare("cpu", options, 3, 1);
+    assert!(same >= SAME / 3, "only {same} are the same");
+}
+
 /// With every access looked at: none is outside of its buffer, and none meets one of another lane in the same epoch.
 #[test]
 fn lanes_do_not_meet() {
