@@ -12,13 +12,27 @@ use girih_core::diag::{self, Diagnostic};
 use girih_core::ir::{Function, FunctionId, Module, Op};
 use girih_core::lower::Compiled;
 use std::mem::ManuallyDrop;
+use std::sync::{Mutex, PoisonError};
 
 /// The code of a workgroup: `(context, x, y, z)` gives the number of a fault, or 0.
 pub(crate) type Entry = unsafe extern "C" fn(*mut u64, u32, u32, u32) -> u32;
 
 /// Executable memory with the functions of a module; given back when it is dropped.
 pub(crate) struct Code {
-    module: ManuallyDrop<JITModule>,
+    /// Behind a lock that nobody takes: what makes code may not be shared between threads, what is made is.
+    module: Mutex<ManuallyDrop<JITModule>>,
+}
+
+impl Code {
+    fn new(isa: OwnedTargetIsa) -> Code {
+        let mut builder = JITBuilder::with_isa(isa, default_libcall_names());
+        builder.symbols(symbols());
+        Code { module: Mutex::new(ManuallyDrop::new(JITModule::new(builder))) }
+    }
+
+    fn module(&mut self) -> &mut ManuallyDrop<JITModule> {
+        self.module.get_mut().unwrap_or_else(PoisonError::into_inner)
+    }
 }
 
 impl std::fmt::Debug for Code {
@@ -32,7 +46,7 @@ impl Drop for Code {
     fn drop(&mut self) {
         // SAFETY: it is taken once, here. Nothing of it runs any more: launches end before the device's methods return, and whoever
         // holds an address of a function holds this, too.
-        unsafe { ManuallyDrop::take(&mut self.module).free_memory() }
+        unsafe { ManuallyDrop::take(self.module()).free_memory() }
     }
 }
 
@@ -47,13 +61,12 @@ pub(crate) struct Kernel {
 
 /// Compiles the kernels of a module; gives them in the order of its entries.
 pub(crate) fn compile(compiled: &Compiled, isa: OwnedTargetIsa) -> Result<(Code, Vec<Kernel>)> {
-    let mut builder = JITBuilder::with_isa(isa, default_libcall_names());
-    builder.symbols(symbols());
-    let mut code = Code { module: ManuallyDrop::new(JITModule::new(builder)) };
-    let written = write(compiled, &mut *code.module, None)?;
+    let mut code = Code::new(isa);
+    let module = code.module();
+    let written = write(compiled, &mut **module, None)?;
     let span = compiled.entries.first().map_or(girih_core::span::Span::NONE, |e| e.source.span);
-    code.module.finalize_definitions().map_err(|e| refused(span, &e.to_string()))?;
-    let kernel = |(id, shape)| Kernel { entry: entry(&code.module, id), shape };
+    module.finalize_definitions().map_err(|e| refused(span, &e.to_string()))?;
+    let kernel = |(id, shape)| Kernel { entry: entry(module, id), shape };
     let kernels = written.into_iter().map(kernel).collect();
     Ok((code, kernels))
 }
@@ -67,11 +80,9 @@ fn entry(module: &JITModule, id: FuncId) -> Entry {
 
 /// The functions of a module in Cranelift's own text, as they are before it optimises them.
 pub(crate) fn text(compiled: &Compiled, isa: OwnedTargetIsa) -> Result<String> {
-    let mut builder = JITBuilder::with_isa(isa, default_libcall_names());
-    builder.symbols(symbols());
-    let mut code = Code { module: ManuallyDrop::new(JITModule::new(builder)) };
+    let mut code = Code::new(isa);
     let mut text = String::new();
-    write(compiled, &mut *code.module, Some(&mut text))?;
+    write(compiled, &mut **code.module(), Some(&mut text))?;
     Ok(text)
 }
 
