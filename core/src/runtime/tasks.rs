@@ -88,6 +88,25 @@ pub struct TaskStats {
     pub steals: u64,
     /// Calls of functions, tail calls included.
     pub calls: u64,
+    /// What else there is to say of a device on which functions run in epochs. It counts no cells, forks and calls.
+    pub epochs: Option<EpochStats>,
+}
+
+/// What a run in epochs took so far.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct EpochStats {
+    /// Invocations that tasks are spread over.
+    pub lanes: u32,
+    /// Bytes that there are for cells.
+    pub heap: u64,
+    /// Epochs in which there was something to do.
+    pub epochs: u64,
+    /// Tasks that lanes took: calls, and frames that had what they waited for.
+    pub tasks: u64,
+    /// How often the host gave the device work, and looked what came of it.
+    pub submissions: u64,
+    /// Kernels that were in these submissions.
+    pub dispatches: u64,
 }
 
 /// How functions in task form run.
@@ -139,4 +158,12 @@ pub trait Runner {
     fn drop(&mut self, word: u32);
     /// What was taken so far.
     fn stats(&self) -> TaskStats;
+    /// Why cells could not be looked at, if that has happened: what was seen since then is nothing.
+    fn trouble(&self) -> Option<Diagnostic> {
+        None
+    }
+    /// Forgets all cells, where memory is not given back otherwise, and the fault that a run has ended with.
+    fn renew(&mut self) -> Result<(), Fault> {
+        Ok(())
+    }
 }
