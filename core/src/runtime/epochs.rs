@@ -65,6 +65,8 @@ pub struct EpochRunner {
     /// Why a page could not be fetched.
     trouble: RefCell<Option<Diagnostic>>,
     pace: Pace,
+    /// The first words of `control`, as they were when the host last looked or wrote.
+    control: Vec<u32>,
     submissions: u64,
     dispatches: u64,
     /// Whether anything was called since the heap was new.
@@ -122,6 +124,7 @@ impl EpochRunner {
             pages: RefCell::default(),
             trouble: RefCell::default(),
             pace: Pace::new(&options, None),
+            control: vec![0; control::GLOBALS as usize],
             submissions: 0,
             dispatches: 0,
             is_used: false,
@@ -161,12 +164,14 @@ impl EpochRunner {
             [lanes, frames, pending, queue, control].into_iter().zip(sizes).map(clear).collect();
         self.device.borrow_mut().submit(&commands)?;
         self.pages.borrow_mut().clear();
+        self.control.fill(0);
         (self.submissions, self.dispatches) = (0, 0);
-        self.fill_pool()
+        self.fill_pool()?;
+        self.device.borrow_mut().wait()
     }
 
     /// All frames but the first are free; the heap's first unit is no cell.
-    fn fill_pool(&self) -> Result<(), Diagnostic> {
+    fn fill_pool(&mut self) -> Result<(), Diagnostic> {
         let frames = self.options.frames;
         let free: Vec<u32> = (1..frames).collect();
         let ring = 4 * u64::from(frames) * u64::from(self.shape.pool_frame());
@@ -195,7 +200,12 @@ impl EpochRunner {
         let (chunks, _) = bytes.as_chunks::<4>();
         Ok(chunks.iter().map(|word| u32::from_le_bytes(*word)).collect())
     }
-    fn set(&self, word: u32, value: u32) -> Result<(), Diagnostic> {
+    /// A word of `control` as it was when the host last looked.
+    fn seen(&self, word: u32) -> u32 {
+        self.control.get(word as usize).copied().unwrap_or(0)
+    }
+    fn set(&mut self, word: u32, value: u32) -> Result<(), Diagnostic> {
+        self.control[word as usize] = value;
         self.write(self.buffers.control, 4 * u64::from(word), &[value])
     }
 
@@ -218,8 +228,8 @@ impl EpochRunner {
     }
 
     /// Puts the task of a call into the queue.
-    fn begin(&self, entry: u32, arguments: &[u32]) -> Result<(), Diagnostic> {
-        let tail = self.read(self.buffers.control, 4 * u64::from(control::TAIL), 1)?[0];
+    fn begin(&mut self, entry: u32, arguments: &[u32]) -> Result<(), Diagnostic> {
+        let tail = self.seen(control::TAIL);
         let place = u64::from(tail & (2 * self.options.frames - 1)) * u64::from(self.shape.task());
         let words: Vec<u32> = [entry, 0].iter().chain(arguments).copied().collect();
         self.write(self.buffers.queue, 4 * place, &words)?;
@@ -230,20 +240,19 @@ impl EpochRunner {
     /// Runs epochs until the call is over.
     fn finish(&mut self) -> Result<(), Fault> {
         self.pace.begin();
-        let mut epochs = self.read(self.buffers.control, 4 * u64::from(control::EPOCHS), 1).map_err(Fault::Device)?[0];
         loop {
             if self.task.interrupt.as_ref().is_some_and(|flag| flag.load(Ordering::Relaxed)) {
                 return Err(Fault::Interrupted);
             }
-            let (began, steps) = (self.pace.now(), self.pace.steps());
+            let (began, steps, epochs) = (self.pace.now(), self.pace.steps(), self.seen(control::EPOCHS));
             let commands = self.epochs(self.pace.batch());
             self.device.borrow_mut().submit(&commands).map_err(Fault::Device)?;
             self.submissions += 1;
             self.dispatches += commands.len() as u64;
-            let words = self.read(self.buffers.control, 0, control::RESULTS as usize).map_err(Fault::Device)?;
-            let at = |word: u32| words[word as usize];
-            self.pace.note(began, at(control::EPOCHS).wrapping_sub(epochs), at(control::BUSY) != 0);
-            epochs = at(control::EPOCHS);
+            self.control = self.read(self.buffers.control, 0, self.control.len()).map_err(Fault::Device)?;
+            let epochs = self.seen(control::EPOCHS).wrapping_sub(epochs);
+            self.pace.note(began, epochs, self.seen(control::BUSY) != 0);
+            let at = |word: u32| self.seen(word);
             match at(control::FAULT) {
                 0 => {}
                 fault::MEMORY => return Err(Fault::Memory { limit: self.options.heap }),
@@ -306,9 +315,8 @@ impl Runner for EpochRunner {
         self.pages.borrow_mut().clear();
         self.finish()?;
         self.pages.borrow_mut().clear();
-        let words = self.read(self.buffers.control, 4 * u64::from(control::RESULTS), results.len());
-        let words = words.map_err(Fault::Device)?;
-        Ok(words.into_iter().zip(&results).map(|(word, ty)| Self::to_host(word, *ty)).collect())
+        let words = (control::RESULTS..).map(|word| self.seen(word));
+        Ok(words.zip(&results).map(|(word, ty)| Self::to_host(word, *ty)).collect())
     }
 
     fn layout(&self, cell: u32) -> Option<LayoutId> {
@@ -328,8 +336,7 @@ impl Runner for EpochRunner {
 
     fn new_cell(&mut self, layout: LayoutId, fields: &[u32]) -> Result<u32, Fault> {
         let units = epochs::units(fields.len());
-        let words = self.read(self.buffers.control, 4 * u64::from(control::HEAP_TOP), 2).map_err(Fault::Device)?;
-        let [top, end] = words[..] else { return Err(broken("a part of the device's memory is missing")) };
+        let (top, end) = (self.seen(control::HEAP_TOP), self.seen(control::HEAP_END));
         if top.checked_add(units).is_none_or(|after| after > end) {
             return Err(Fault::Memory { limit: self.options.heap });
         }
@@ -355,8 +362,7 @@ impl Runner for EpochRunner {
     }
 
     fn stats(&self) -> TaskStats {
-        let words = self.read(self.buffers.control, 0, control::RESULTS as usize).unwrap_or_default();
-        let at = |word: u32| words.get(word as usize).copied().unwrap_or(0);
+        let at = |word: u32| self.seen(word);
         let bytes = 8 * u64::from(at(control::HEAP_TOP).saturating_sub(1));
         let epochs = EpochStats {
             lanes: self.options.lanes,
