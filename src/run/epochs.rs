@@ -9,7 +9,7 @@ use std::sync::OnceLock;
 use std::time::{Duration, Instant};
 
 /// Bytes of heap for each frame of the pool: deep recursion gets its share of what `--memory` says.
-const HEAP_PER_FRAME: u64 = 1 << 10;
+const HEAP_PER_FRAME: u64 = 1 << 8;
 /// Heaps are multiples of this, as buffers are.
 const GRAIN: u64 = 256;
 /// A heap that is smaller than this is not worth looking for.
@@ -60,8 +60,10 @@ pub(super) fn open(
     let heap = match heap {
         Some(heap) => heap.next_multiple_of(GRAIN),
         None => {
-            let usual = usual(&measures, device.caps());
-            room(&mut *device, usual).map_err(|error| vec![error])?
+            let most = usual(&measures, device.caps());
+            let mut allocate =
+                |bytes| device.allocate(Memory { bytes, indirect: false }).map(|buffer| device.free(buffer));
+            room(most, &mut allocate).map_err(|error| vec![error])?
         }
     };
     let called = [direct.entry, direct.apply, direct.force];
@@ -75,14 +77,11 @@ fn usual(measures: &Measures, caps: &Caps) -> u64 {
     heap / GRAIN * GRAIN
 }
 
-/// What of a heap there is room for: others may have a part of the device's memory.
-fn room(device: &mut dyn Device, mut heap: u64) -> Result<u64, Diagnostic> {
+/// What of a heap there is room for, tried out: others may have a part of the device's memory.
+fn room(mut heap: u64, allocate: &mut dyn FnMut(u64) -> Result<(), Diagnostic>) -> Result<u64, Diagnostic> {
     loop {
-        match device.allocate(Memory { bytes: heap, indirect: false }) {
-            Ok(buffer) => {
-                device.free(buffer);
-                return Ok(heap);
-            }
+        match allocate(heap) {
+            Ok(()) => return Ok(heap),
             Err(error) if error.code == Code::DeviceMemory && heap / 2 >= LEAST_HEAP => heap /= 2,
             Err(error) => return Err(error),
         }
@@ -98,7 +97,7 @@ fn clock() -> Duration {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::devices::{self, Profile, Selector};
+    use girih_core::span::Span;
 
     #[test]
     fn the_usual_heap_is_what_the_device_has_and_reaches() {
@@ -116,14 +115,18 @@ mod tests {
     #[test]
     fn frames_grow_with_the_heap() {
         let frames = |heap| Measures::of(DeviceKind::Cuda).options(heap).frames;
-        assert_eq!((frames(1 << 20), frames(1 << 28), frames(1 << 32)), (1 << 16, 1 << 18, 1 << 22));
+        assert_eq!((frames(1 << 20), frames(1 << 28), frames(1 << 32)), (1 << 16, 1 << 20, 1 << 22));
     }
 
     #[test]
     fn a_heap_that_does_not_fit_becomes_smaller() {
-        let mut device = devices::open(&Selector::Lowered(Profile::Web), None).expect("it is always there");
-        let most = device.caps().buffer_bytes;
-        let found = room(&mut *device, 8 * most).expect("there is some");
-        assert!(found <= most && found >= LEAST_HEAP, "{found}");
+        let error = |code| Err(Diagnostic::new(code, Span::NONE, "not that much"));
+        let card =
+            |free: u64| room(1 << 30, &mut |bytes| if bytes <= free { Ok(()) } else { error(Code::DeviceMemory) });
+        assert_eq!(card(1 << 30), Ok(1 << 30));
+        assert_eq!(card(300 << 20), Ok(256 << 20));
+        assert_eq!(card(0).map_err(|error| error.code), Err(Code::DeviceMemory));
+        let lost = room(1 << 30, &mut |_| error(Code::DeviceLost));
+        assert_eq!(lost.map_err(|error| error.code), Err(Code::DeviceLost));
     }
 }

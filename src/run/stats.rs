@@ -51,7 +51,8 @@ impl std::fmt::Display for Stats {
                 let EpochStats { lanes, heap, epochs, tasks, submissions, dispatches } = *work;
                 writeln!(f, "time:        {:.3} s on {lanes} lanes", self.seconds)?;
                 writeln!(f, "memory:      {:.1} of {:.1} MiB at most", mib(*most_bytes), mib(heap))?;
-                writeln!(f, "epochs:      {epochs}, {dispatches} dispatches in {submissions} submissions")?;
+                let plural = if submissions == 1 { "" } else { "s" };
+                writeln!(f, "epochs:      {epochs}, {dispatches} dispatches in {submissions} submission{plural}")?;
                 write!(f, "tasks:       {tasks}")
             }
             Work::Compiled(work) => {
