@@ -38,7 +38,9 @@ pub enum Fault {
 impl Fault {
     /// The fault as a diagnostic, in terms of the IR. Who made the module knows better what its traps mean.
     pub fn diagnostic(&self, module: &Module) -> Diagnostic {
-        let mib = |bytes: &u64| bytes >> 20;
+        let size = |bytes: &u64| {
+            if *bytes < 1 << 20 { format!("{} KiB", bytes >> 10) } else { format!("{} MiB", bytes >> 20) }
+        };
         match self {
             Fault::Trap(code) => Diagnostic::new(Code::Trap, Span::NONE, format!("trap {code}")),
             Fault::SelfDependent(id) => {
@@ -48,14 +50,14 @@ impl Fault {
                 Diagnostic::new(Code::SelfDependent, span, message)
             }
             Fault::Memory { limit } => {
-                let message = format!("out of memory: what is live takes more than {} MiB", mib(limit));
+                let message = format!("out of memory: what is live takes more than {}", size(limit));
                 Diagnostic::new(Code::OutOfMemory, Span::NONE, message).hint("allow more with `--memory`")
             }
             Fault::Stack { limit, function } => {
                 let function = function.and_then(|id| module.functions.get(id));
                 let span = function.map_or(Span::NONE, |f| f.span);
                 let name = function.map_or(String::new(), |f| format!(", those of `{}` among them", f.name));
-                let message = format!("nested calls take more than {} MiB{name}", mib(limit));
+                let message = format!("nested calls take more than {}{name}", size(limit));
                 let hint = "look for a recursion that never ends, make the last step of a function a call, or allow more with `--memory`";
                 Diagnostic::new(Code::TooManyCalls, span, message).hint(hint)
             }
