@@ -3,6 +3,7 @@
 use girih_core::diag::{Code, Diagnostic};
 use girih_core::direct::lower::Direct;
 use girih_core::ir::Caps;
+use girih_core::lower::epochs::Form;
 use girih_core::runtime::epochs::{EpochOptions, EpochRunner};
 use girih_core::runtime::{Device, DeviceKind, MOST_HEAP, Memory, TaskOptions};
 use std::sync::OnceLock;
@@ -19,8 +20,10 @@ const LEAST_HEAP: u64 = 1 << 20;
 struct Measures {
     /// Invocations that tasks are spread over.
     lanes: u32,
-    /// Segments that a lane runs in an epoch at most; they become fewer where that takes long.
+    /// Steps that a lane goes in an epoch at most; they become fewer where that takes long.
     steps: u32,
+    /// What the kernels look like.
+    form: Form,
     /// Bytes of heap if none are asked for, at most.
     heap: u64,
 }
@@ -29,20 +32,23 @@ impl Measures {
     fn of(kind: DeviceKind) -> Measures {
         match kind {
             // A card keeps 10^5 invocations busy, and hides the time that memory takes behind them. It says how much memory it has.
-            DeviceKind::Cuda => Measures { lanes: 1 << 17, steps: 1 << 10, heap: MOST_HEAP },
+            DeviceKind::Cuda => Measures { lanes: 1 << 17, steps: 1 << 14, form: Form::FAST, heap: MOST_HEAP },
             // The same cards, but wgpu says nothing of their memory, and some have that of the host.
-            DeviceKind::Wgpu => Measures { lanes: 1 << 17, steps: 1 << 10, heap: 1 << 30 },
+            DeviceKind::Wgpu => Measures { lanes: 1 << 17, steps: 1 << 14, form: Form::FAST, heap: 1 << 30 },
             // Some invocations for each of the processor's vectors: a lane more is work and no gain, for it has to be looked at in each epoch.
-            DeviceKind::WgpuSoftware | DeviceKind::Cpu => Measures { lanes: 1 << 9, steps: 1 << 10, heap: 128 << 20 },
+            // Their compilers take seconds for what calls would become that are gone into.
+            DeviceKind::WgpuSoftware | DeviceKind::Cpu => {
+                Measures { lanes: 1 << 9, steps: 1 << 12, form: Form::SMALL, heap: 128 << 20 }
+            }
             // For finding faults: slow, so that programs are small.
-            DeviceKind::Interpreter => Measures { lanes: 1 << 6, steps: 1 << 8, heap: 16 << 20 },
+            DeviceKind::Interpreter => Measures { lanes: 1 << 6, steps: 1 << 11, form: Form::SMALL, heap: 16 << 20 },
         }
     }
 
     fn options(&self, heap: u64) -> EpochOptions {
         let frames = (heap / HEAP_PER_FRAME).clamp(1 << 16, 1 << 22) as u32;
         let EpochOptions { stack, batch, .. } = EpochOptions::default();
-        EpochOptions { lanes: self.lanes, stack, frames, heap, steps: self.steps, batch }
+        EpochOptions { lanes: self.lanes, stack, frames, heap, steps: self.steps, form: self.form, batch }
     }
 }
 

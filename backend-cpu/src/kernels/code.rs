@@ -6,7 +6,7 @@ use crate::translate::{Callee, Callees, Result, symbols};
 use cranelift_codegen::ir::{AbiParam, Signature, types};
 use cranelift_codegen::isa::{CallConv, OwnedTargetIsa};
 use cranelift_frontend::FunctionBuilderContext;
-use cranelift_jit::{JITBuilder, JITModule};
+use cranelift_jit::{ArenaMemoryProvider, JITBuilder, JITModule};
 use cranelift_module::{FuncId, Module as Target, default_libcall_names};
 use girih_core::diag::{self, Diagnostic};
 use girih_core::ir::{Function, FunctionId, Module, Op};
@@ -23,11 +23,17 @@ pub(crate) struct Code {
     module: Mutex<ManuallyDrop<JITModule>>,
 }
 
+/// Bytes of addresses that are reserved for code: parts of it that call each other must be near.
+const CODE: usize = 256 << 20;
+
 impl Code {
-    fn new(isa: OwnedTargetIsa) -> Code {
+    fn new(isa: OwnedTargetIsa) -> Result<Code> {
         let mut builder = JITBuilder::with_isa(isa, default_libcall_names());
+        let memory = ArenaMemoryProvider::new_with_size(CODE);
+        let memory = memory.map_err(|e| refused(girih_core::span::Span::NONE, &e.to_string()))?;
+        builder.memory_provider(Box::new(memory));
         builder.symbols(symbols());
-        Code { module: Mutex::new(ManuallyDrop::new(JITModule::new(builder))) }
+        Ok(Code { module: Mutex::new(ManuallyDrop::new(JITModule::new(builder))) })
     }
 
     fn module(&mut self) -> &mut ManuallyDrop<JITModule> {
@@ -61,7 +67,7 @@ pub(crate) struct Kernel {
 
 /// Compiles the kernels of a module; gives them in the order of its entries.
 pub(crate) fn compile(compiled: &Compiled, isa: OwnedTargetIsa) -> Result<(Code, Vec<Kernel>)> {
-    let mut code = Code::new(isa);
+    let mut code = Code::new(isa)?;
     let module = code.module();
     let written = write(compiled, &mut **module, None)?;
     let span = compiled.entries.first().map_or(girih_core::span::Span::NONE, |e| e.source.span);
@@ -80,7 +86,7 @@ fn entry(module: &JITModule, id: FuncId) -> Entry {
 
 /// The functions of a module in Cranelift's own text, as they are before it optimises them.
 pub(crate) fn text(compiled: &Compiled, isa: OwnedTargetIsa) -> Result<String> {
-    let mut code = Code::new(isa);
+    let mut code = Code::new(isa)?;
     let mut text = String::new();
     write(compiled, &mut **code.module(), Some(&mut text))?;
     Ok(text)

@@ -14,7 +14,7 @@ use crate::idx::IndexVec;
 use crate::ir::heap::{self, Layout, LayoutId};
 use crate::ir::{FunctionId, Module, Type};
 use crate::lower::epochs::memory::{Buffers, SHARED, Shape, control, fault};
-use crate::lower::epochs::{self, Epochs};
+use crate::lower::epochs::{self, Epochs, Form};
 use crate::span::Span;
 use std::cell::RefCell;
 use std::collections::HashMap;
@@ -31,15 +31,25 @@ pub struct EpochOptions {
     pub frames: u32,
     /// Bytes of the heap.
     pub heap: u64,
-    /// Segments that a lane runs in an epoch at most.
+    /// Steps that a lane goes in an epoch at most.
     pub steps: u32,
+    /// The form of the kernels.
+    pub form: Form,
     /// Most epochs that are submitted at once.
     pub batch: usize,
 }
 
 impl Default for EpochOptions {
     fn default() -> EpochOptions {
-        EpochOptions { lanes: 1 << 14, stack: 32, frames: 1 << 18, heap: 64 << 20, steps: 1 << 10, batch: 64 }
+        EpochOptions {
+            lanes: 1 << 14,
+            stack: 32,
+            frames: 1 << 18,
+            heap: 64 << 20,
+            steps: 1 << 14,
+            form: Form::FAST,
+            batch: 16,
+        }
     }
 }
 
@@ -93,7 +103,7 @@ impl EpochRunner {
         task: &TaskOptions,
         options: EpochOptions,
     ) -> Result<EpochRunner, Vec<Diagnostic>> {
-        let Epochs { module: kernels, run, plan, shape, entries } = epochs::lower(module, called)?;
+        let Epochs { module: kernels, run, plan, shape, entries } = epochs::lower(module, called, &options.form)?;
         let options = room::fitted(options, &shape, device.caps()).map_err(|d| vec![d])?;
         let programs = device.load(&kernels, &[plan, run], &LoadOptions::default())?;
         let [plan, run] = programs[..] else { return Err(vec![missing()]) };
@@ -177,17 +187,23 @@ impl EpochRunner {
         let ring = 4 * u64::from(frames) * u64::from(self.shape.pool_frame());
         self.write(self.buffers.frames, ring, &free)?;
         let units = (self.options.heap / 8).min(u64::from(u32::MAX >> 3)) as u32;
+        let groups = self.options.lanes / self.options.form.workgroup;
         for (word, value) in [
             (control::FRAME_LIMIT, frames - 1),
             (control::FRAME_TAIL, frames - 1),
-            (control::HEAP_TOP, 1),
+            (control::HEAP_TOP, self.first_unit()),
             (control::HEAP_END, units),
-            (control::LANES, self.options.lanes),
+            (control::GROUPS, groups),
             (control::STEPS, self.pace.steps()),
         ] {
             self.set(word, value)?;
         }
         Ok(())
+    }
+
+    /// The heap's first cell: what lanes write that found no memory goes before it.
+    fn first_unit(&self) -> u32 {
+        1 + self.shape.largest
     }
 
     fn write(&self, buffer: BufferId, offset: u64, words: &[u32]) -> Result<(), Diagnostic> {
@@ -265,7 +281,10 @@ impl EpochRunner {
             if at(control::DONE) != 0 {
                 return Ok(());
             }
-            let waiting = at(control::TAIL).wrapping_sub(at(control::HEAD).min(at(control::LIMIT)));
+            if at(control::HEAP_TOP) > at(control::HEAP_END) {
+                return Err(Fault::Memory { limit: self.options.heap });
+            }
+            let waiting = at(control::TAIL).wrapping_sub(at(control::HEAD).wrapping_add(at(control::HANDED)));
             if waiting == 0 && at(control::BUSY) == 0 {
                 return Err(broken("the device has nothing to do, and no result"));
             }
@@ -363,7 +382,8 @@ impl Runner for EpochRunner {
 
     fn stats(&self) -> TaskStats {
         let at = |word: u32| self.seen(word);
-        let bytes = 8 * u64::from(at(control::HEAP_TOP).saturating_sub(1));
+        // Who found no memory has counted on beyond the end.
+        let bytes = 8 * u64::from(at(control::HEAP_TOP).min(at(control::HEAP_END)).saturating_sub(self.first_unit()));
         let epochs = EpochStats {
             lanes: self.options.lanes,
             heap: self.options.heap,

@@ -3,24 +3,26 @@
 use super::epochs::EpochOptions;
 use crate::diag::{Code, Diagnostic};
 use crate::ir::Caps;
-use crate::lower::epochs::memory::{Shape, WORKGROUP};
+use crate::lower::epochs::memory::Shape;
 use crate::span::Span;
 
 /// Most bytes of a heap: words have 29 bits for the number of a unit of 8 bytes.
 pub const MOST_HEAP: u64 = 1 << 32;
-/// Frames that a pool has at least.
-const LEAST_FRAMES: u32 = 1 << 10;
+/// Frames that a pool has at least for each lane.
+const FRAMES_OF_LANE: u32 = 4;
 
 /// Bytes of the buffers, in the order of [`Buffers`](crate::lower::epochs::memory::Buffers).
 pub(super) fn sizes(options: &EpochOptions, shape: &Shape) -> [u64; 6] {
     let (lanes, frames) = (u64::from(options.lanes), u64::from(options.frames));
+    let groups = options.lanes / options.form.workgroup;
+    let rings = u64::from(groups) * u64::from(shape.ring());
     let words = [
         options.heap / 4,
         lanes * (u64::from(shape.lane_words()) + u64::from(options.stack) * u64::from(shape.stack_frame())),
-        frames * u64::from(shape.pool_frame() + 2),
+        frames * u64::from(shape.pool_frame() + 2) + rings,
         frames,
-        2 * frames * u64::from(shape.task()),
-        u64::from(shape.control()),
+        (2 * frames + rings) * u64::from(shape.task()),
+        u64::from(shape.control(groups)),
     ];
     words.map(|count| 4 * count)
 }
@@ -42,19 +44,24 @@ pub(super) fn fitted(options: EpochOptions, shape: &Shape, caps: &Caps) -> Resul
         let message = format!("a heap of {wanted} MiB, but kernels reach at most {most} MiB of it on `{name}`");
         return Err(Diagnostic::new(Code::OverLimit, Span::NONE, message).hint("allow less with `--memory`"));
     }
-    // Rings take the low bits of a count as the place.
-    let mut fitted = EpochOptions { frames: options.frames.next_power_of_two(), ..options };
+    let workgroup = options.form.workgroup.max(1);
+    let (mut groups, mut frames) = (options.lanes.div_ceil(workgroup).max(1), options.frames);
     loop {
-        let [_, lanes, pool, pending, queue, control] = sizes(&fitted, shape);
-        if lanes > reach && fitted.lanes > WORKGROUP {
-            fitted.lanes /= 2;
-        } else if pool.max(pending).max(queue) > reach && fitted.frames > LEAST_FRAMES {
-            fitted.frames /= 2;
-        } else if lanes.max(pool).max(queue).max(control) > reach {
+        let lanes = groups * workgroup;
+        // Rings take the low bits of a count as the place, and each lane has its share of them.
+        let least = (FRAMES_OF_LANE * lanes).next_power_of_two();
+        let fitted = EpochOptions { lanes, frames: frames.next_power_of_two().max(least), ..options };
+        let [_, of_lanes, pool, pending, queue, control] = sizes(&fitted, shape);
+        let of_frames = pool.max(pending).max(queue);
+        if of_lanes.max(of_frames).max(control) <= reach {
+            return Ok(fitted);
+        } else if of_frames > reach && fitted.frames > least {
+            frames = fitted.frames / 2;
+        } else if groups > 1 {
+            groups /= 2;
+        } else {
             let message = format!("the program's functions keep too much for the {} MiB of a buffer", reach >> 20);
             return Err(Diagnostic::new(Code::OverLimit, Span::NONE, message).hint("run it with `--device cpu`"));
-        } else {
-            return Ok(fitted);
         }
     }
 }
@@ -63,7 +70,8 @@ pub(super) fn fitted(options: EpochOptions, shape: &Shape, caps: &Caps) -> Resul
 mod tests {
     use super::*;
 
-    const SHAPE: Shape = Shape { registers: 10, kept: 2, most_kept: 6, need: 4, globals: 0 };
+    const SHAPE: Shape =
+        Shape { workgroup: 128, registers: 10, results: 2, kept: 6, pushes: 2, largest: 2, globals: 0 };
 
     fn caps(bytes: u64) -> Caps {
         let mut caps = Caps::web();
@@ -101,7 +109,7 @@ mod tests {
 
     #[test]
     fn functions_that_keep_too_much_are_refused() {
-        let shape = Shape { most_kept: 1 << 20, ..SHAPE };
+        let shape = Shape { kept: 1 << 20, ..SHAPE };
         let options = EpochOptions { heap: 1 << 20, ..EpochOptions::default() };
         assert_eq!(fitted(options, &shape, &caps(1 << 20)).map_err(|d| d.code).err(), Some(Code::OverLimit));
     }
