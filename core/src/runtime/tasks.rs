@@ -103,7 +103,8 @@ pub struct EpochStats {
     pub heap: u64,
     /// Epochs in which there was something to do.
     pub epochs: u64,
-    /// Tasks that lanes took: calls, and frames that had what they waited for.
+    /// Tasks that workgroups were given: calls, and frames that had what they waited for. What a workgroup shares out among its own lanes is
+    /// not counted.
     pub tasks: u64,
     /// How often the host gave the device work, and looked what came of it.
     pub submissions: u64,
