@@ -88,7 +88,7 @@ fn compare(device: &str, options: EpochOptions, each: usize, of: usize) -> usize
 
 /// Few lanes with small stacks, and epochs that are over soon: everything that can be interrupted is.
 const SMALL: EpochOptions =
-    EpochOptions { lanes: 96, stack: 8, frames: 1 << 16, heap: 64 << 20, steps: 2000, form: Form::SMALL, batch: 64 };
+    EpochOptions { lanes: 96, frames: 1 << 16, heap: 64 << 20, steps: 2000, form: Form::SMALL, batch: 64 };
 
 #[test]
 fn programs_do_what_the_evaluator_does() {
@@ -99,7 +99,7 @@ fn programs_do_what_the_evaluator_does() {
 /// With every access looked at: none is outside of its buffer, and none meets one of another lane in the same epoch.
 #[test]
 fn lanes_do_not_meet() {
-    let options = EpochOptions { lanes: 64, stack: 6, frames: 1 << 10, heap: 1 << 20, steps: 200, batch: 16, ..SMALL };
+    let options = EpochOptions { lanes: 64, frames: 1 << 10, heap: 1 << 20, steps: 200, batch: 16, ..SMALL };
     let programs = ["trees/bitonic_sort", "closures/church_numerals", "depth/counted"];
     for case in Case::all().iter().filter(|case| programs.iter().any(|name| case.path.contains(name))) {
         let found = run(case, "interpreter", options);

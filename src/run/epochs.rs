@@ -47,8 +47,8 @@ impl Measures {
 
     fn options(&self, heap: u64) -> EpochOptions {
         let frames = (heap / HEAP_PER_FRAME).clamp(1 << 16, 1 << 22) as u32;
-        let EpochOptions { stack, batch, .. } = EpochOptions::default();
-        EpochOptions { lanes: self.lanes, stack, frames, heap, steps: self.steps, form: self.form, batch }
+        let batch = EpochOptions::default().batch;
+        EpochOptions { lanes: self.lanes, frames, heap, steps: self.steps, form: self.form, batch }
     }
 }
 

@@ -13,7 +13,7 @@ use crate::diag::{Code, Diagnostic};
 use crate::idx::IndexVec;
 use crate::ir::heap::{self, Layout, LayoutId};
 use crate::ir::{FunctionId, Module, Type};
-use crate::lower::epochs::memory::{Buffers, SHARED, Shape, control, fault};
+use crate::lower::epochs::memory::{Buffers, SHARED, Shape, control, fault, group};
 use crate::lower::epochs::{self, Epochs, Form};
 use crate::span::Span;
 use std::cell::RefCell;
@@ -25,8 +25,6 @@ use std::sync::atomic::Ordering;
 pub struct EpochOptions {
     /// How many lanes there are at most; forks become tasks while there are fewer tasks.
     pub lanes: u32,
-    /// How many frames the stack of a lane has before they move to the pool.
-    pub stack: u32,
     /// Frames of the pool at most; rounded up to a power of 2.
     pub frames: u32,
     /// Bytes of the heap.
@@ -41,15 +39,7 @@ pub struct EpochOptions {
 
 impl Default for EpochOptions {
     fn default() -> EpochOptions {
-        EpochOptions {
-            lanes: 1 << 14,
-            stack: 32,
-            frames: 1 << 18,
-            heap: 64 << 20,
-            steps: 1 << 14,
-            form: Form::FAST,
-            batch: 16,
-        }
+        EpochOptions { lanes: 1 << 14, frames: 1 << 18, heap: 64 << 20, steps: 1 << 14, form: Form::FAST, batch: 16 }
     }
 }
 
@@ -180,17 +170,28 @@ impl EpochRunner {
         self.device.borrow_mut().wait()
     }
 
-    /// All frames but the first are free; the heap's first unit is no cell.
+    /// All frames but the first are free, half of what they have room for with the workgroups; the heap's first units are no cells.
     fn fill_pool(&mut self) -> Result<(), Diagnostic> {
+        let groups = self.options.lanes / self.options.form.workgroup;
+        let (own, kept) = (self.shape.spare() / 2, group::KEPT.len());
+        let mut words = vec![0; (groups * self.shape.group()) as usize];
+        let mut next = 1;
+        for group in words.chunks_exact_mut(self.shape.group() as usize) {
+            group[group::KEPT.iter().position(|word| *word == group::FRAME_TAIL).unwrap_or(0)] = own;
+            for frame in &mut group[kept..kept + own as usize] {
+                *frame = next;
+                next += 1;
+            }
+        }
+        self.write(self.buffers.control, 4 * u64::from(self.shape.groups()), &words)?;
         let frames = self.options.frames;
-        let free: Vec<u32> = (1..frames).collect();
+        let free: Vec<u32> = (next..frames).collect();
         let ring = 4 * u64::from(frames) * u64::from(self.shape.pool_frame());
         self.write(self.buffers.frames, ring, &free)?;
         let units = (self.options.heap / 8).min(u64::from(u32::MAX >> 3)) as u32;
-        let groups = self.options.lanes / self.options.form.workgroup;
         for (word, value) in [
-            (control::FRAME_LIMIT, frames - 1),
-            (control::FRAME_TAIL, frames - 1),
+            (control::FRAME_LIMIT, free.len() as u32),
+            (control::FRAME_TAIL, free.len() as u32),
             (control::HEAP_TOP, self.first_unit()),
             (control::HEAP_END, units),
             (control::GROUPS, groups),
@@ -230,9 +231,9 @@ impl EpochRunner {
         let Buffers { heap, lanes, frames, pending, queue, control } = self.buffers;
         let buffer = |id| Argument::Buffer(id, 0);
         let number = |value: u32| Argument::Scalar(Constant { ty: Type::U32, bits: u64::from(value) });
-        let EpochOptions { lanes: lane_count, stack, frames: pool, .. } = self.options;
+        let EpochOptions { lanes: lane_count, frames: pool, .. } = self.options;
         let mut arguments: Vec<Argument> = [heap, lanes, frames, pending, queue, control].map(buffer).to_vec();
-        arguments.extend([lane_count, stack, pool, 2 * pool].map(number));
+        arguments.extend([lane_count, pool, 2 * pool].map(number));
         let plan = Dispatch {
             program: self.plan,
             arguments: vec![buffer(control), buffer(self.grid)],
@@ -266,8 +267,9 @@ impl EpochRunner {
             self.submissions += 1;
             self.dispatches += commands.len() as u64;
             self.control = self.read(self.buffers.control, 0, self.control.len()).map_err(Fault::Device)?;
-            let epochs = self.seen(control::EPOCHS).wrapping_sub(epochs);
-            self.pace.note(began, epochs, self.seen(control::BUSY) != 0);
+            let taken = self.seen(control::HEAD).wrapping_add(self.seen(control::HANDED));
+            let waiting = self.seen(control::TAIL).wrapping_sub(taken);
+            self.pace.note(began, self.seen(control::EPOCHS).wrapping_sub(epochs), waiting != 0);
             let at = |word: u32| self.seen(word);
             match at(control::FAULT) {
                 0 => {}
@@ -284,8 +286,7 @@ impl EpochRunner {
             if at(control::HEAP_TOP) > at(control::HEAP_END) {
                 return Err(Fault::Memory { limit: self.options.heap });
             }
-            let waiting = at(control::TAIL).wrapping_sub(at(control::HEAD).wrapping_add(at(control::HANDED)));
-            if waiting == 0 && at(control::BUSY) == 0 {
+            if waiting == 0 {
                 return Err(broken("the device has nothing to do, and no result"));
             }
             if self.pace.steps() != steps {

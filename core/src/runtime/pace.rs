@@ -54,8 +54,8 @@ impl Pace {
         self.clock.map_or(Duration::ZERO, |clock| clock())
     }
 
-    /// A submission that began then is over: so many epochs had work. Lanes that were `busy` behind the last one had no time for more.
-    pub fn note(&mut self, began: Duration, epochs: u32, busy: bool) {
+    /// A submission that began then is over: so many epochs had work, and more work is `waiting`.
+    pub fn note(&mut self, began: Duration, epochs: u32, waiting: bool) {
         let grown = (2 * self.batch).min(self.most_batch);
         if self.clock.is_none() {
             self.batch = grown;
@@ -67,7 +67,7 @@ impl Pace {
         if each > LONG {
             let over = u32::try_from(each.as_nanos() / LONG.as_nanos()).unwrap_or(u32::MAX);
             self.steps = (self.steps / over.saturating_add(1)).max(LEAST_STEPS.min(self.most_steps));
-        } else if each < SHORT && busy {
+        } else if each < SHORT && waiting {
             self.steps = self.steps.saturating_mul(2).min(self.most_steps);
         }
     }

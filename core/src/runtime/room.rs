@@ -3,13 +3,13 @@
 use super::epochs::EpochOptions;
 use crate::diag::{Code, Diagnostic};
 use crate::ir::Caps;
-use crate::lower::epochs::memory::Shape;
+use crate::lower::epochs::memory::{Shape, lane};
 use crate::span::Span;
 
 /// Most bytes of a heap: words have 29 bits for the number of a unit of 8 bytes.
 pub const MOST_HEAP: u64 = 1 << 32;
-/// Frames that a pool has at least for each lane.
-const FRAMES_OF_LANE: u32 = 4;
+/// Frames that a pool has at least for each lane: workgroups keep some for themselves.
+const FRAMES_OF_LANE: u32 = 32;
 
 /// Bytes of the buffers, in the order of [`Buffers`](crate::lower::epochs::memory::Buffers).
 pub(super) fn sizes(options: &EpochOptions, shape: &Shape) -> [u64; 6] {
@@ -18,8 +18,8 @@ pub(super) fn sizes(options: &EpochOptions, shape: &Shape) -> [u64; 6] {
     let rings = u64::from(groups) * u64::from(shape.ring());
     let words = [
         options.heap / 4,
-        lanes * (u64::from(shape.lane_words()) + u64::from(options.stack) * u64::from(shape.stack_frame())),
-        frames * u64::from(shape.pool_frame() + 2) + rings,
+        lanes * u64::from(lane::CLASSES),
+        frames * u64::from(shape.pool_frame() + 2),
         frames,
         (2 * frames + rings) * u64::from(shape.task()),
         u64::from(shape.control(groups)),
@@ -71,7 +71,7 @@ mod tests {
     use super::*;
 
     const SHAPE: Shape =
-        Shape { workgroup: 128, registers: 10, results: 2, kept: 6, pushes: 2, largest: 2, globals: 0 };
+        Shape { workgroup: 128, registers: 10, results: 2, kept: 6, stack: 16, pushes: 2, largest: 2, globals: 0 };
 
     fn caps(bytes: u64) -> Caps {
         let mut caps = Caps::web();

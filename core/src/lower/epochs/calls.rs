@@ -93,13 +93,11 @@ impl Machine {
     /// The state with room on the stack for what a segment puts there.
     pub(super) fn with_room(&mut self, state: &State) -> State {
         let after = self.plus(state.depth, self.shape.pushes);
-        let is_full = self.op(Op::Ge, after, self.stack_frames);
+        let room = self.b.u32(self.shape.stack);
+        let is_full = self.op(Op::Ge, after, room);
         self.change(is_full, state, |m| {
             let base = m.spill(state);
-            let flag = m.b.u32(label::KEPT);
-            let flag = m.op(Op::And, state.label, flag);
-            let has_kept = m.is_not(flag, 0);
-            m.when(has_kept, |m| m.sink(state.depth));
+            m.sink(state.label, state.depth);
             let zero = m.b.u32(0);
             State { base, depth: zero, bottom: zero, ..state.clone() }
         })
@@ -117,8 +115,7 @@ impl Machine {
                 is_none,
                 0,
                 |m| {
-                    let why = m.b.u32(fault::FRAMES);
-                    m.end_with(why);
+                    m.lacks_frames();
                     vec![]
                 },
                 |m| {
@@ -136,9 +133,6 @@ impl Machine {
 
     /// Makes a task of what is behind the oldest fork of the stack.
     pub(super) fn promote(&mut self, state: &State) -> State {
-        self.promote_all(state, false)
-    }
-    fn promote_all(&mut self, state: &State, all: bool) -> State {
         let one = self.b.u32(1);
         let last = self.repeat(&[state.base, state.bottom, one], |m, params| {
             let (base, bottom) = (params[0], params[1]);
@@ -165,7 +159,7 @@ impl Machine {
                             m.fill_frame(frame, word, base, bottom);
                             vec![m.base(frame, false), m.plus(bottom, 1), m.b.u32(1)]
                         },
-                        |m| m.promote_fork(frame, word, base, bottom, all),
+                        |m| m.promote_fork(frame, word, base, bottom),
                     )
                 },
             );
@@ -181,7 +175,6 @@ impl Machine {
         word: ValueId,
         base: ValueId,
         bottom: ValueId,
-        all: bool,
     ) -> Vec<ValueId> {
         let join = self.new_frame();
         let is_none = self.is(join, 0);
@@ -199,48 +192,55 @@ impl Machine {
                 m.lane.store_stack(&mut m.b, bottom, 1, join);
                 m.fill_frame(frame, label, base, bottom);
                 m.new_resumption(frame);
-                vec![m.base(join, true), m.plus(bottom, 1), m.b.u32(u32::from(all))]
+                vec![m.base(join, true), m.plus(bottom, 1), m.b.u32(0)]
             },
         )
     }
 
-    /// Makes tasks of all that the lane is doing, as far as there are frames.
-    pub(super) fn suspend(&mut self, state: &State) -> State {
-        let state = self.promote_all(state, true);
-        let is_idle = self.is(state.label, label::IDLE);
-        let has_frames = self.op(Op::Lt, state.bottom, state.depth);
-        let stays = self.both(Op::Or, is_idle, has_frames);
-        let count = state.words().len();
-        let words = self.choose(
-            stays,
-            count,
-            |_| state.words(),
-            |m| {
-                let flag = m.b.u32(label::KEPT);
-                let flag = m.op(Op::And, state.label, flag);
-                let has_kept = m.is_not(flag, 0);
-                m.choose(has_kept, count, |m| m.suspend_kept(&state).words(), |m| {
+    /// Makes tasks of all that the lane is doing.
+    pub(super) fn suspend(&mut self, state: &State) {
+        let state = self.promote(state);
+        let base = self.spill(&state);
+        let state = State { base, ..state };
+        let is_busy = self.is_not(state.label, label::IDLE);
+        self.when(is_busy, |m| {
+            let flag = m.b.u32(label::KEPT);
+            let flag = m.op(Op::And, state.label, flag);
+            let has_kept = m.is_not(flag, 0);
+            m.choose(
+                has_kept,
+                0,
+                |m| {
+                    m.suspend_kept(&state);
+                    vec![]
+                },
+                |m| {
                     m.new_task(state.label, state.base, &state.registers);
-                    m.idle(&state).words()
-                })
-            },
-        );
-        State::of(&words)
+                    vec![]
+                },
+            );
+        });
     }
-    fn suspend_kept(&mut self, state: &State) -> State {
+    fn suspend_kept(&mut self, state: &State) {
         let frame = self.new_frame();
         let is_none = self.is(frame, 0);
-        let words = self.choose(
+        self.choose(
             is_none,
-            state.words().len(),
-            |_| state.words(),
+            0,
+            |m| {
+                m.lacks_frames();
+                vec![]
+            },
             |m| {
                 m.fill_frame(frame, state.label, state.base, state.depth);
                 m.give_results(frame, &state.registers);
                 m.new_resumption(frame);
-                m.idle(state).words()
+                vec![]
             },
         );
-        State::of(&words)
+    }
+    fn lacks_frames(&mut self) {
+        let why = self.b.u32(fault::FRAMES);
+        self.end_with(why);
     }
 }

@@ -1,25 +1,11 @@
-//! A lane's own words, and frames of the pool.
+//! Frames of the pool.
 
 use super::machine::{Machine, State};
 use super::memory::{control, frame, group, label, pending};
 use crate::ir::attrs::Attr;
 use crate::ir::{Op, Type, ValueId};
 
-/// Words that are copied one by one instead of in a loop.
-const FEW: u32 = 6;
-
 impl Machine {
-    pub(super) fn load_own(&mut self, word: u32) -> ValueId {
-        let word = self.b.u32(word);
-        let at = self.lane.own_word(&mut self.b, word);
-        self.b.load(Type::U32, self.lane.lanes, at)
-    }
-    pub(super) fn store_own(&mut self, word: u32, value: ValueId) {
-        let word = self.b.u32(word);
-        let at = self.lane.own_word(&mut self.b, word);
-        self.b.store(Type::U32, self.lane.lanes, at, value);
-    }
-
     /// Where a word of a frame of the pool stands.
     fn frame_word(&mut self, frame: ValueId, word: ValueId) -> ValueId {
         let row = self.op(Op::Mul, word, self.pool_frames);
@@ -36,49 +22,43 @@ impl Machine {
         self.b.store(Type::U32, self.frames, at, value);
     }
 
-    /// Does something for each word that is kept, by its place in a stack's frame and in a frame of the pool.
-    fn each_kept(&mut self, body: impl Fn(&mut Self, ValueId, ValueId)) {
+    /// Does something for each word that is kept for a label, by its place in a stack's frame and in a frame of the pool.
+    fn each_kept(&mut self, label: ValueId, body: impl FnOnce(&mut Self, ValueId, ValueId)) {
+        let (shift, zero) = (self.b.u32(label::COUNT), self.b.u32(0));
+        let count = self.op(Op::Shr, label, shift);
         let before = frame::RESULTS + self.shape.results;
-        if self.shape.kept <= FEW {
-            for i in 0..self.shape.kept {
-                let (stack, pool) = (self.b.u32(1 + i), self.b.u32(before + i));
-                body(self, stack, pool);
-            }
-            return;
-        }
-        let (zero, count) = (self.b.u32(0), self.b.u32(self.shape.kept));
         self.for_each(zero, count, 1, |m, i| {
             let (stack, pool) = (m.plus(i, 1), m.plus(i, before));
             body(m, stack, pool);
         });
     }
-    /// Copies what is kept from the stack into a frame.
-    fn keep(&mut self, frame: ValueId, depth: ValueId) {
-        self.each_kept(|m, stack, pool| {
+    /// Copies what is kept for a label from the stack into a frame.
+    fn keep(&mut self, label: ValueId, frame: ValueId, depth: ValueId) {
+        self.each_kept(label, |m, stack, pool| {
             let at = m.lane.stack_word(&mut m.b, depth, stack);
-            let word = m.b.load(Type::U32, m.lane.lanes, at);
+            let word = m.b.load(Type::U32, m.lane.stack, at);
             let at = m.frame_word(frame, pool);
             m.b.store(Type::U32, m.frames, at, word);
         });
     }
-    /// Copies what is kept from a frame to the stack's begin.
-    fn unkeep(&mut self, frame: ValueId) {
+    /// Copies it from a frame to the stack's begin.
+    fn unkeep(&mut self, label: ValueId, frame: ValueId) {
         let zero = self.b.u32(0);
-        self.each_kept(|m, stack, pool| {
+        self.each_kept(label, |m, stack, pool| {
             let at = m.frame_word(frame, pool);
             let word = m.b.load(Type::U32, m.frames, at);
             let at = m.lane.stack_word(&mut m.b, zero, stack);
-            m.b.store(Type::U32, m.lane.lanes, at, word);
+            m.b.store(Type::U32, m.lane.stack, at, word);
         });
     }
-    /// Copies what is kept from one place of the stack to its begin.
-    pub(super) fn sink(&mut self, depth: ValueId) {
+    /// Copies it from one place of the stack to its begin.
+    pub(super) fn sink(&mut self, label: ValueId, depth: ValueId) {
         let zero = self.b.u32(0);
-        self.each_kept(|m, stack, _| {
+        self.each_kept(label, |m, stack, _| {
             let at = m.lane.stack_word(&mut m.b, depth, stack);
-            let word = m.b.load(Type::U32, m.lane.lanes, at);
+            let word = m.b.load(Type::U32, m.lane.stack, at);
             let at = m.lane.stack_word(&mut m.b, zero, stack);
-            m.b.store(Type::U32, m.lane.lanes, at, word);
+            m.b.store(Type::U32, m.lane.stack, at, word);
         });
     }
 
@@ -86,7 +66,7 @@ impl Machine {
     pub(super) fn fill_frame(&mut self, frame: ValueId, label: ValueId, base: ValueId, depth: ValueId) {
         self.store_frame(frame, frame::LABEL, label);
         self.store_frame(frame, frame::BASE, base);
-        self.keep(frame, depth);
+        self.keep(label, frame, depth);
     }
     /// Puts results into a frame.
     pub(super) fn give_results(&mut self, frame: ValueId, registers: &[ValueId]) {
@@ -97,7 +77,7 @@ impl Machine {
     /// Goes on behind a call whose frame this is, with what it gives in registers.
     pub(super) fn return_to(&mut self, frame: ValueId, registers: &[ValueId]) -> State {
         let (label, base) = (self.load_frame(frame, frame::LABEL), self.load_frame(frame, frame::BASE));
-        self.unkeep(frame);
+        self.unkeep(label, frame);
         self.free_frame(frame);
         let zero = self.b.u32(0);
         State { label, base, depth: zero, bottom: zero, registers: registers.to_vec() }
@@ -123,18 +103,10 @@ impl Machine {
         let begin = self.frame_word(zero, begin);
         self.op(Op::Add, begin, place)
     }
-    /// The same of the workgroup's own ring.
-    fn own_ring_word(&mut self, place: ValueId) -> ValueId {
-        let ring = self.shape.ring();
-        let mask = self.b.u32(ring - 1);
-        let place = self.op(Op::And, place, mask);
-        let begin = self.b.u32(self.shape.pool_frame() + 2);
-        let zero = self.b.u32(0);
-        let begin = self.frame_word(zero, begin);
-        let each = self.b.u32(ring);
-        let own = self.op(Op::Mul, self.group, each);
-        let begin = self.op(Op::Add, begin, own);
-        self.op(Op::Add, begin, place)
+    /// The same of the workgroup's own ring, in shared memory.
+    pub(super) fn spare_word(&mut self, place: ValueId) -> ValueId {
+        let mask = self.b.u32(self.shape.spare() - 1);
+        self.op(Op::And, place, mask)
     }
     /// A frame of the pool; 0 if there is none.
     pub(super) fn new_frame(&mut self) -> ValueId {
@@ -142,8 +114,8 @@ impl Machine {
         let limit = self.lane.get(&mut self.b, group::FRAME_LIMIT);
         let is_own = self.is_before(place, limit);
         let own = |m: &mut Self| {
-            let at = m.own_ring_word(place);
-            vec![m.b.load(Type::U32, m.frames, at)]
+            let at = m.spare_word(place);
+            vec![m.b.load(Type::U32, m.spare, at)]
         };
         self.choose(is_own, 1, own, |m| {
             let (place, limit) = (m.count(control::FRAME_HEAD), m.get(control::FRAME_LIMIT));
@@ -159,14 +131,14 @@ impl Machine {
         let place = self.lane.count(&mut self.b, group::FRAME_TAIL, 1);
         let first = self.lane.get(&mut self.b, group::FRAME_FIRST);
         let filled = self.op(Op::Sub, place, first);
-        let room = self.b.u32(self.shape.ring());
+        let room = self.b.u32(self.shape.spare());
         let fits = self.op(Op::Lt, filled, room);
         self.choose(
             fits,
             0,
             |m| {
-                let at = m.own_ring_word(place);
-                m.b.store(Type::U32, m.frames, at, frame);
+                let at = m.spare_word(place);
+                m.b.store(Type::U32, m.spare, at, frame);
                 vec![]
             },
             |m| {
@@ -178,34 +150,26 @@ impl Machine {
         );
     }
 
-    /// A new frame's word of those that wait for it: a fork, and the code behind it.
+    /// A new frame waits for two: a fork, and the code behind it.
     pub(super) fn wait_for_two(&mut self, frame: ValueId) {
-        let shift = self.b.u32(pending::OWNER);
-        let owner = self.op(Op::Shl, self.group, shift);
-        let two = self.b.u32(2);
-        let word = self.op(Op::Or, owner, two);
-        self.b.op_with(Op::AtomicStore, Some(Type::U32), &[self.pending, frame, word], &[] as &[Attr]);
+        let none = self.b.u32(0);
+        self.b.op_with(Op::AtomicStore, Some(Type::U32), &[self.pending, frame, none], &[] as &[Attr]);
     }
-    /// A frame has one thing less to wait for; if that was the last one, it is a task: of this workgroup if all came from here, else of all,
-    /// because what others wrote can only be read in the next epoch.
+    /// One of the two has come that a frame waits for; if it was the second one, the frame is a task: of this workgroup if what the first one
+    /// wrote can be read here, else of all, from the next epoch on.
     pub(super) fn arrive(&mut self, frame: ValueId) {
-        let word = self.b.op(Op::AtomicLoad, Type::U32, &[self.pending, frame]);
-        let shift = self.b.u32(pending::OWNER);
-        let owner = self.op(Op::Shr, word, shift);
-        let is_foreign = self.op(Op::Ne, owner, self.group);
-        let (here, elsewhere) = (self.b.u32(u32::MAX), self.b.u32(pending::FOREIGN - 1));
-        let by = self.select(is_foreign, elsewhere, here);
-        let before = self.b.op(Op::AtomicAdd, Type::U32, &[self.pending, frame, by]);
-        let mask = self.b.u32(pending::FOREIGN - 1);
-        let count = self.op(Op::And, before, mask);
-        let was_last = self.is(count, 1);
+        let mine = self.stamp;
+        let first = self.b.op(Op::AtomicExchange, Type::U32, &[self.pending, frame, mine]);
+        let was_last = self.is_not(first, 0);
         self.when(was_last, |m| {
-            let after = m.op(Op::Add, before, by);
-            let mask = m.b.u32((1 << pending::OWNER) - pending::FOREIGN);
-            let foreign = m.op(Op::And, after, mask);
-            let is_own = m.is(foreign, 0);
+            let differs = m.op(Op::Xor, first, mine);
+            let shift = m.b.u32(pending::EPOCH);
+            let earlier = m.op(Op::Shr, differs, shift);
+            let earlier = m.is_not(earlier, 0);
+            let own = m.is(differs, 0);
+            let is_there = m.both(Op::Or, earlier, own);
             m.choose(
-                is_own,
+                is_there,
                 0,
                 |m| {
                     m.new_resumption(frame);

@@ -20,8 +20,9 @@ pub(super) struct Places {
     pub given: Vec<(ValueId, u32)>,
     /// Each with its first register, or its first word in the frame.
     pub kept: Vec<(ValueId, u32)>,
-    /// Whether what is kept stands in a frame.
+    /// Whether what is kept stands in a frame, and of how many words it is.
     pub in_frame: bool,
+    pub count: u32,
     /// Whether the first word that is kept is the frame of a fork that was not made at once.
     pub is_fork: bool,
 }
@@ -70,12 +71,13 @@ impl Labels {
             all.push((id, point));
             all.len() as u32 - 1
         });
-        if number >= label::NUMBER {
-            let what = "the program has too many places where calls can be left".to_owned();
+        if number >= label::NUMBER || places.count >= 1 << (label::END - label::COUNT) {
+            let what = "the program has too many places where calls can be left, or keeps too much over one".to_owned();
             return Err(refused(points.function.span, what).hint("run it with `--device cpu`"));
         }
         let flag = |is: bool, flag: u32| if is { flag } else { 0 };
-        Ok(number | flag(places.in_frame, label::KEPT) | flag(places.is_fork, label::FORK))
+        let count = places.count << label::COUNT;
+        Ok(number | flag(places.in_frame, label::KEPT) | flag(places.is_fork, label::FORK) | count)
     }
 
     /// Where a point's values stand.
@@ -111,7 +113,7 @@ impl Labels {
         }
         let most = if in_frame { &mut self.kept } else { &mut self.registers };
         *most = register.max(*most);
-        let places = Rc::new(Places { given, kept, in_frame, is_fork });
+        let places = Rc::new(Places { given, kept, in_frame, count: if in_frame { register } else { 0 }, is_fork });
         self.places.insert((id, point), places.clone());
         Ok(places)
     }

@@ -11,8 +11,9 @@ pub(super) struct Lane {
     pub heap: ValueId,
     pub lanes: ValueId,
     pub control: ValueId,
-    /// The lists of free cells, in private memory.
+    /// The lists of free cells, and the stack, in private memory.
     pub own: ValueId,
+    pub stack: ValueId,
     /// The workgroup's words, in shared memory.
     pub shared: ValueId,
     /// Parameter: how many lanes there are.
@@ -32,20 +33,17 @@ impl Lane {
     pub fn stack_word(&self, b: &mut Builder, depth: ValueId, word: ValueId) -> ValueId {
         let size = b.u32(self.shape.stack_frame());
         let frame = b.op(Op::Mul, Type::U32, &[depth, size]);
-        let first = b.u32(self.shape.lane_words());
-        let first = b.op(Op::Add, Type::U32, &[frame, first]);
-        let word = b.op(Op::Add, Type::U32, &[first, word]);
-        self.own_word(b, word)
+        b.op(Op::Add, Type::U32, &[frame, word])
     }
     pub fn load_stack(&self, b: &mut Builder, depth: ValueId, word: u32) -> ValueId {
         let word = b.u32(word);
         let at = self.stack_word(b, depth, word);
-        b.load(Type::U32, self.lanes, at)
+        b.load(Type::U32, self.stack, at)
     }
     pub fn store_stack(&self, b: &mut Builder, depth: ValueId, word: u32, value: ValueId) {
         let word = b.u32(word);
         let at = self.stack_word(b, depth, word);
-        b.store(Type::U32, self.lanes, at, value);
+        b.store(Type::U32, self.stack, at, value);
     }
 
     /// Adds to a word of the workgroup; gives what it was.

@@ -8,30 +8,38 @@
 //! What a lane leaves for others of its workgroup they see from the next round on; what it leaves for other workgroups, in the next epoch.
 
 use super::lane::Lane;
-use super::memory::{Shape, control, group, label, lane};
+use super::memory::{Shape, control, group, label, lane, pending};
 use super::segments::{Way, Writer};
 use crate::diag::Diagnostic;
 use crate::ir::attrs::{Attr, Dim};
 use crate::ir::{Builder, Function, Inst, Launch, Op, ParamAttrs, RegionId, Scalar, Space, Type, ValueId};
 use crate::span::Span;
 
-/// Rounds of an epoch after which a workgroup gives away little, too.
-const PATIENCE: u32 = 24;
-/// Steps of a round while lanes have nothing to do, and else.
-const SHORT: u32 = 8;
-const LONG: u32 = 128;
+/// Rounds of an epoch after which a workgroup gives away what it has, if most others have stopped, or if it makes little.
+const SOON: u32 = 16;
+const PATIENCE: u32 = 32;
+/// In one of so many rounds a workgroup looks what happens elsewhere.
+const LOOK: u32 = 4;
+/// Steps of a round at most, and before lanes that lack work may end it.
+const LONG: u32 = 256;
+/// The latter while most workgroups have nothing to do, and else: what is over sooner is not worth a task.
+const HASTE: u32 = 8;
+const SHORT: u32 = 24;
+/// In one of so many steps a lane looks whether others lack work.
+const GLANCE: u32 = 4;
 
-/// What a workgroup does in its next round.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Verdict {
+/// What a workgroup does in its next round: steps above bit 2, and one of these.
+mod verdict {
     /// Goes on.
-    Run,
+    pub const RUN: u32 = 0;
     /// First makes tasks of what can be done apart.
-    Promote,
+    pub const PROMOTE: u32 = 1;
     /// Gives all away, and stops.
-    Flush,
-    /// Stops.
-    Stop,
+    pub const STOP: u32 = 2;
+    /// Where the steps begin before which the round does not end.
+    pub const STEPS: u32 = 2;
+    /// Where the rest ends.
+    pub const MASK: u32 = 3;
 }
 
 /// What a lane is doing.
@@ -66,13 +74,21 @@ pub(super) struct Machine {
     pub queue: ValueId,
     /// Shared by the workgroup: what all do next.
     verdict: ValueId,
-    /// Parameters: how many frames of a stack, frames of the pool, and tasks of the queue there are; the last two are powers of 2.
-    pub stack_frames: ValueId,
+    /// Shared by the workgroup: free frames.
+    pub spare: ValueId,
+    /// Parameters: how many frames of the pool and tasks of the queue there are, powers of 2.
     pub pool_frames: ValueId,
     pub tasks: ValueId,
     /// The workgroup, and the lane's number in it.
     pub group: ValueId,
     pub local: ValueId,
+    /// What stands in a frame's [`pending`] word when the lane was there.
+    pub stamp: ValueId,
+    /// [`control::WANT`], [`control::GROUPS`], [`control::STEPS`] and [`control::HEAP_END`], which stay the same in an epoch.
+    want: ValueId,
+    groups: ValueId,
+    steps: ValueId,
+    heap_end: ValueId,
 }
 
 /// Writes the kernel.
@@ -80,24 +96,27 @@ pub(super) fn machine(writer: &mut Writer<'_, '_>, shape: &Shape) -> Result<Func
     let mut m = Machine::new(shape);
     let initial = m.begin();
     let zero = m.b.u32(0);
-    let run = m.b.u32(Verdict::Run as u32);
+    let run = m.b.u32(verdict::RUN | HASTE << verdict::STEPS);
     let carried: Vec<ValueId> = [zero, run].into_iter().chain(initial.words()).collect();
     let mut failed = None;
     let last = m.repeat(&carried, |m, params| {
-        let (rounds, verdict) = (params[0], params[1]);
-        let stop = m.b.u32(Verdict::Flush as u32);
-        let stops = m.b.op(Op::Ge, Type::U32, &[verdict, stop]);
+        let (rounds, word) = (params[0], params[1]);
+        let mask = m.b.u32(verdict::MASK);
+        let found = m.op(Op::And, word, mask);
+        let stops = m.is(found, verdict::STOP);
         m.leave_if(stops, params);
-        let state = m.promoted(verdict, &State::of(&params[2..]));
+        let state = m.promoted(found, &State::of(&params[2..]));
         let state = m.taken(&state);
-        match m.round(writer, verdict, &state) {
+        let shift = m.b.u32(verdict::STEPS);
+        let least = m.op(Op::Shr, word, shift);
+        match m.round(writer, least, &state) {
             Err(error) => {
                 failed = Some(error);
                 m.b.end(Op::Break, params);
             }
             Ok(state) => {
                 let rounds = m.plus(rounds, 1);
-                let verdict = m.judge(rounds, &state);
+                let verdict = m.judge(rounds, least, &state);
                 let next: Vec<ValueId> = [rounds, verdict].into_iter().chain(state.words()).collect();
                 m.b.end(Op::Continue, &next);
             }
@@ -106,7 +125,7 @@ pub(super) fn machine(writer: &mut Writer<'_, '_>, shape: &Shape) -> Result<Func
     if let Some(error) = failed {
         return Err(error);
     }
-    m.finish(last[1], &State::of(&last[2..]));
+    m.finish(&State::of(&last[2..]));
     Ok(m.b.function)
 }
 
@@ -118,21 +137,38 @@ impl Machine {
         let attrs = ParamAttrs::default;
         let buffers = buffers.map(|name| function.param(name, Type::Memory(Space::Global), attrs()));
         let [heap, lanes, frames, pending, queue, control] = buffers;
-        let sizes = ["lane_count", "stack_frames", "pool_frames", "tasks"];
-        let [lane_count, stack_frames, pool_frames, tasks] = sizes.map(|name| function.param(name, Type::U32, attrs()));
+        let sizes = ["lane_count", "pool_frames", "tasks"];
+        let [lane_count, pool_frames, tasks] = sizes.map(|name| function.param(name, Type::U32, attrs()));
         let mut memory = |name: &str, space: Space, words: u32| {
             let words = function.constant(Type::U32, u64::from(words));
             function.memory(Some(name.into()), space, Type::U32, words)
         };
         let own = memory("own", Space::Private, lane::CLASSES);
+        let stack = memory("stack", Space::Private, shape.stack * shape.stack_frame());
+        let spare = memory("spare", Space::Shared, shape.spare());
         let shared = memory("group", Space::Shared, group::WORDS);
         let verdict = memory("verdict", Space::Shared, 1);
         let mut b = Builder::new(function);
         let number = b.position(Op::GlobalId, Dim::X);
         let group = b.position(Op::WorkgroupId, Dim::X);
         let local = b.position(Op::LocalId, Dim::X);
-        let lane = Lane { heap, lanes, control, own, shared, lane_count, number, shape: *shape };
+        let lane = Lane { heap, lanes, control, own, stack, shared, lane_count, number, shape: *shape };
+        let mut fixed = |word: u32| {
+            let at = b.u32(word);
+            b.op(Op::AtomicLoad, Type::U32, &[control, at])
+        };
+        let words = [control::WANT, control::GROUPS, control::STEPS, control::HEAP_END, control::EPOCHS];
+        let [want, groups, steps, heap_end, epoch] = words.map(&mut fixed);
+        let (shift, came) = (b.u32(pending::EPOCH), b.u32(pending::CAME));
+        let epoch = b.op(Op::Shl, Type::U32, &[epoch, shift]);
+        let stamp = b.op(Op::Or, Type::U32, &[epoch, came]);
+        let stamp = b.op(Op::Or, Type::U32, &[stamp, group]);
         Machine {
+            stamp,
+            want,
+            groups,
+            steps,
+            heap_end,
             b,
             shape: *shape,
             lane,
@@ -140,7 +176,7 @@ impl Machine {
             pending,
             queue,
             verdict,
-            stack_frames,
+            spare,
             pool_frames,
             tasks,
             group,
@@ -284,75 +320,89 @@ impl Machine {
     }
     /// The place of a word of the workgroup between epochs.
     fn group_word(&mut self, word: u32) -> ValueId {
-        let words = self.b.u32(group::WORDS);
+        let words = self.b.u32(self.shape.group());
         let first = self.op(Op::Mul, self.group, words);
         self.plus(first, self.shape.groups() + word)
     }
+    /// Does something for so many places of the ring of free frames, and for the words in `control` where they are kept.
+    fn each_spare(&mut self, count: ValueId, body: impl FnOnce(&mut Self, ValueId, ValueId)) {
+        let begin = self.group_word(group::KEPT.len() as u32);
+        self.for_each(self.local, count, self.shape.workgroup, |m, i| {
+            let at = m.op(Op::Add, begin, i);
+            body(m, i, at);
+        });
+    }
 
-    /// Takes the workgroup's words and its share of the tasks; gives what the lane was doing.
+    /// Takes the workgroup's words and its share of the tasks; gives what the lane does: nothing.
     fn begin(&mut self) -> State {
+        let zero = self.b.u32(0);
         self.by_one(|m| {
-            for word in 0..group::WORDS {
-                let at = m.group_word(word);
+            for (i, word) in (0..).zip(group::KEPT) {
+                let at = m.group_word(i);
                 let value = m.b.op(Op::AtomicLoad, Type::U32, &[m.lane.control, at]);
                 m.lane.set(&mut m.b, word, value);
+                if word == group::FRAME_TAIL {
+                    m.lane.set(&mut m.b, group::FRAME_LIMIT, value);
+                }
             }
-        });
-        Lane::barrier(&mut self.b);
-        self.take_share();
-        for i in 0..lane::CLASSES {
-            let value = self.load_own(lane::FREE + i);
-            let at = self.b.u32(i);
-            self.b.store(Type::U32, self.lane.own, at, value);
-        }
-        let was_busy = self.lane.get(&mut self.b, group::BUSY);
-        let was_busy = self.is_not(was_busy, 0);
-        let zero = self.b.u32(0);
-        let idle = State {
-            label: self.b.u32(label::IDLE),
-            base: zero,
-            depth: zero,
-            bottom: zero,
-            registers: vec![zero; self.shape.registers as usize],
-        };
-        let state = self.change(was_busy, &idle, Self::kept);
-        Lane::barrier(&mut self.b);
-        self.by_one(|m| {
-            m.lane.set(&mut m.b, group::BUSY, zero);
-            m.turn_rings();
+            for word in [group::BUSY, group::IDLE, group::FRAME_HEAD, group::FRAME_FIRST] {
+                m.lane.set(&mut m.b, word, zero);
+            }
             m.new_chunk();
         });
+        let at = self.group_word(0);
+        let count = self.b.op(Op::AtomicLoad, Type::U32, &[self.lane.control, at]);
+        self.each_spare(count, |m, i, at| {
+            let frame = m.b.op(Op::AtomicLoad, Type::U32, &[m.lane.control, at]);
+            m.b.store(Type::U32, m.spare, i, frame);
+        });
+        for class in 0..lane::CLASSES {
+            let class = self.b.u32(class);
+            let at = self.lane.own_word(&mut self.b, class);
+            let list = self.b.load(Type::U32, self.lane.lanes, at);
+            self.b.store(Type::U32, self.lane.own, class, list);
+        }
+        self.take_share();
         Lane::barrier(&mut self.b);
-        state
+        let registers = vec![zero; self.shape.registers as usize];
+        State { label: self.b.u32(label::IDLE), base: zero, depth: zero, bottom: zero, registers }
     }
 
-    /// What the lane has kept.
-    fn kept(&mut self) -> State {
-        let stored = self.load_own(lane::LABEL);
-        let idle = self.b.u32(label::IDLE);
-        // So that nothing but zeros is a lane with nothing to do.
-        let label = self.op(Op::Xor, stored, idle);
-        let (base, depth, bottom) =
-            (self.load_own(lane::BASE), self.load_own(lane::DEPTH), self.load_own(lane::BOTTOM));
-        let registers = (0..self.shape.registers).map(|i| self.load_own(lane::REGISTERS + i)).collect();
-        State { label, base, depth, bottom, registers }
-    }
-
-    /// A round: gives what the lane is doing at its end.
-    fn round(&mut self, writer: &mut Writer<'_, '_>, verdict: ValueId, state: &State) -> Result<State, Diagnostic> {
-        let promotes = self.is(verdict, Verdict::Promote as u32);
-        let (short, long) = (self.b.u32(SHORT), self.b.u32(LONG));
-        let steps = self.select(promotes, short, long);
-        let carried: Vec<ValueId> = [steps].into_iter().chain(state.words()).collect();
+    /// A round, of so many steps at least; gives what the lane is doing at its end.
+    fn round(&mut self, writer: &mut Writer<'_, '_>, least: ValueId, state: &State) -> Result<State, Diagnostic> {
+        let all = self.b.u32(LONG);
+        // No lane ends the round before this many steps are left.
+        let least = self.op(Op::Sub, all, least);
+        let carried: Vec<ValueId> = [all].into_iter().chain(state.words()).collect();
         let mut failed = None;
         let last = self.repeat(&carried, |m, params| {
-            let state = State::of(&params[1..]);
-            let (enough, idle) = (m.is(params[0], 0), m.is(state.label, label::IDLE));
+            let (steps, state) = (params[0], State::of(&params[1..]));
+            let (enough, idle) = (m.is(steps, 0), m.is(state.label, label::IDLE));
             let over = m.both(Op::Or, enough, idle);
             m.leave_if(over, params);
+            let mask = m.b.u32(GLANCE - 1);
+            let turn = m.op(Op::And, steps, mask);
+            let looks = m.is(turn, 0);
+            let late = m.op(Op::Le, steps, least);
+            let looks = m.both(Op::And, looks, late);
+            let (few, many) = (m.b.u32(m.shape.workgroup / 8), m.b.u32(m.shape.workgroup / 4));
+            let hungry = m.is_not(m.want, 0);
+            let quorum = m.select(hungry, few, many);
+            let lacks = m.choose(
+                looks,
+                1,
+                |m| {
+                    let idle = m.lane.get(&mut m.b, group::IDLE);
+                    let lacks = m.op(Op::Gt, idle, quorum);
+                    vec![m.b.op(Op::Convert, Type::U32, &[lacks])]
+                },
+                |m| vec![m.b.u32(0)],
+            )[0];
+            let lacks = m.is(lacks, 1);
+            m.leave_if(lacks, params);
             let state = m.with_room(&state);
             let less = m.b.u32(u32::MAX);
-            let steps = m.op(Op::Add, params[0], less);
+            let steps = m.op(Op::Add, steps, less);
             match m.segments(writer, steps, &state) {
                 Err(error) => {
                     failed = Some(error);
@@ -365,10 +415,15 @@ impl Machine {
                 }
             }
         });
-        match failed {
-            Some(error) => Err(error),
-            None => Ok(State::of(&last[1..])),
+        if let Some(error) = failed {
+            return Err(error);
         }
+        let state = State::of(&last[1..]);
+        let is_idle = self.is(state.label, label::IDLE);
+        self.when(is_idle, |m| {
+            m.lane.count(&mut m.b, group::IDLE, 1);
+        });
+        Ok(state)
     }
 
     /// The segments, by number. Which there are is found while they are written.
@@ -397,7 +452,7 @@ impl Machine {
 
     /// Goes where a segment leads.
     fn follow(&mut self, state: &State, words: &[ValueId]) -> State {
-        let (low, high) = (self.b.u32(0xffff), self.b.u32(Way::BIT));
+        let (low, high) = (self.b.u32((1 << Way::BIT) - 1), self.b.u32(Way::BIT));
         let label = self.op(Op::And, words[0], low);
         let way = self.op(Op::Shr, words[0], high);
         let to = State { label, depth: words[1], registers: words[3..].to_vec(), ..state.clone() };
@@ -425,15 +480,15 @@ impl Machine {
     }
 
     /// A state whose oldest frames have become tasks, if the workgroup has found that there are too few.
-    fn promoted(&mut self, verdict: ValueId, state: &State) -> State {
-        let promotes = self.is(verdict, Verdict::Promote as u32);
+    fn promoted(&mut self, found: ValueId, state: &State) -> State {
+        let promotes = self.is(found, verdict::PROMOTE);
         let has_frames = self.op(Op::Lt, state.bottom, state.depth);
         let promotes = self.both(Op::And, promotes, has_frames);
         self.change(promotes, state, |m| m.promote(state))
     }
 
-    /// What the workgroup does next.
-    fn judge(&mut self, rounds: ValueId, state: &State) -> ValueId {
+    /// What the workgroup does next, after so many rounds, the last one of so many steps at least.
+    fn judge(&mut self, rounds: ValueId, least: ValueId, state: &State) -> ValueId {
         let is_busy = self.is_not(state.label, label::IDLE);
         self.when(is_busy, |m| {
             m.lane.count(&mut m.b, group::BUSY, 1);
@@ -445,105 +500,103 @@ impl Machine {
             let busy = m.lane.get(&mut m.b, group::BUSY);
             let zero = m.b.u32(0);
             m.lane.set(&mut m.b, group::BUSY, zero);
-            m.verdict(rounds, tasks, busy)
+            m.lane.set(&mut m.b, group::IDLE, zero);
+            m.verdict(rounds, least, tasks, busy)
         })
     }
 
-    fn verdict(&mut self, rounds: ValueId, tasks: ValueId, busy: ValueId) -> ValueId {
-        let all = self.b.u32(self.shape.workgroup);
+    fn verdict(&mut self, rounds: ValueId, least: ValueId, tasks: ValueId, busy: ValueId) -> ValueId {
         let population = self.op(Op::Add, tasks, busy);
-        let idle = self.op(Op::Sub, all, busy);
-        let lacks = self.op(Op::Lt, tasks, idle);
+        let all = self.b.u32(self.shape.workgroup);
+        let lacks = self.op(Op::Lt, population, all);
         let some = self.is_not(busy, 0);
         let lacks = self.both(Op::And, lacks, some);
-        let verdict = |m: &mut Self, v: Verdict| m.b.u32(v as u32);
-        let (run, promote, flush, stop) = (
-            verdict(self, Verdict::Run),
-            verdict(self, Verdict::Promote),
-            verdict(self, Verdict::Flush),
-            verdict(self, Verdict::Stop),
-        );
-        let found = self.select(lacks, promote, run);
-        // Others lack work from the beginning, or because most have stopped meanwhile.
-        let (hungry, exited, groups) =
-            (self.get(control::HUNGRY), self.get(control::EXITED), self.get(control::GROUPS));
-        let hungry = self.is(hungry, 1);
-        let twice = self.op(Op::Add, exited, exited);
-        let most = self.op(Op::Ge, twice, groups);
+        let lacks = self.b.op(Op::Convert, Type::U32, &[lacks]);
+        // Where there is nothing to make tasks of, rounds get longer.
+        let shift = self.b.u32(verdict::STEPS);
+        let none = self.is(tasks, 0);
+        let hungry = self.is_not(self.want, 0);
+        let (haste, short, long) = (self.b.u32(HASTE), self.b.u32(SHORT), self.b.u32(LONG / 2));
+        let short = self.select(hungry, haste, short);
+        let twice = self.op(Op::Add, least, least);
+        let twice = self.op(Op::Min, twice, long);
+        let least = self.select(none, twice, short);
+        let least = self.op(Op::Shl, least, shift);
+        let found = self.op(Op::Or, lacks, least);
+        // Others lack work from the beginning.
+        let enough = self.op(Op::Ge, population, self.want);
         let patience = self.b.u32(PATIENCE);
         let late = self.op(Op::Ge, rounds, patience);
-        let many = self.b.u32(self.shape.workgroup * 3 / 4);
-        let many = self.op(Op::Ge, population, many);
-        let two = self.b.u32(2);
-        let several = self.op(Op::Ge, population, two);
+        let one = self.b.u32(1);
+        let several = self.op(Op::Gt, population, one);
         let late = self.both(Op::And, late, several);
-        let ready = self.both(Op::Or, many, late);
-        let hungry = self.both(Op::Or, hungry, most);
-        let gives = self.both(Op::And, ready, hungry);
-        let alone = self.is(groups, 1);
-        let zero = self.b.u32(0);
-        let gives = self.choose(alone, 1, |_| vec![zero], |m| vec![m.b.op(Op::Convert, Type::U32, &[gives])])[0];
-        let gives = self.is(gives, 1);
-        let found = self.select(gives, flush, found);
-        let steps = self.get(control::STEPS);
+        let gives = self.both(Op::Or, enough, late);
+        let gives = self.both(Op::And, gives, hungry);
         let long = self.b.u32(LONG);
-        let most = self.op(Op::Div, steps, long);
-        let enough = self.op(Op::Gt, rounds, most);
-        let fault = self.get(control::FAULT);
-        let (top, end) = (self.get(control::HEAP_TOP), self.get(control::HEAP_END));
-        let lacks = self.op(Op::Gt, top, end);
-        let faulty = self.is_not(fault, 0);
+        let most = self.op(Op::Div, self.steps, long);
+        let over = self.op(Op::Gt, rounds, most);
         let none = self.is(population, 0);
-        let mut stops = self.both(Op::Or, enough, none);
-        stops = self.both(Op::Or, stops, faulty);
-        stops = self.both(Op::Or, stops, lacks);
-        self.select(stops, stop, found)
+        let stops = self.both(Op::Or, over, none);
+        let stops = self.both(Op::Or, stops, gives);
+        let stop = self.b.u32(verdict::STOP);
+        let found = self.select(stops, stop, found);
+        let mask = self.b.u32(LOOK - 1);
+        let turn = self.op(Op::And, rounds, mask);
+        let looks = self.is(turn, 0);
+        self.choose(looks, 1, |m| vec![m.verdict_of_all(rounds, population, found)], |_| vec![found])[0]
     }
 
-    /// Gives away what is to be given away, and keeps the rest.
-    fn finish(&mut self, verdict: ValueId, state: &State) {
-        let flushes = self.is(verdict, Verdict::Flush as u32);
-        let state = self.change(flushes, state, |m| m.suspend(state));
-        let is_busy = self.is_not(state.label, label::IDLE);
-        self.when(is_busy, |m| {
-            m.lane.count(&mut m.b, group::BUSY, 1);
-        });
+    /// What the workgroup does when it has looked what happens elsewhere.
+    fn verdict_of_all(&mut self, rounds: ValueId, population: ValueId, found: ValueId) -> ValueId {
+        let (exited, fault, top) =
+            (self.get(control::EXITED), self.get(control::FAULT), self.get(control::HEAP_TOP));
+        let twice = self.op(Op::Add, exited, exited);
+        let most = self.op(Op::Gt, twice, self.groups);
+        let soon = self.b.u32(SOON);
+        let late = self.op(Op::Ge, rounds, soon);
+        let full = self.b.u32(self.shape.workgroup / 2);
+        let full = self.op(Op::Ge, population, full);
+        let had_work = self.is(self.want, 0);
+        let gives = self.both(Op::And, most, late);
+        let gives = self.both(Op::And, gives, full);
+        let gives = self.both(Op::And, gives, had_work);
+        let lacks = self.op(Op::Gt, top, self.heap_end);
+        let faulty = self.is_not(fault, 0);
+        let ends = self.both(Op::Or, lacks, faulty);
+        let ends = self.both(Op::Or, ends, gives);
+        let stop = self.b.u32(verdict::STOP);
+        self.select(ends, stop, found)
+    }
+
+    /// Gives all away that is left.
+    fn finish(&mut self, state: &State) {
+        self.suspend(state);
         Lane::barrier(&mut self.b);
-        self.give_tasks_away(flushes);
-        for i in 0..lane::CLASSES {
-            let at = self.b.u32(i);
-            let value = self.b.load(Type::U32, self.lane.own, at);
-            self.store_own(lane::FREE + i, value);
+        self.give_tasks_away();
+        for class in 0..lane::CLASSES {
+            let class = self.b.u32(class);
+            let list = self.b.load(Type::U32, self.lane.own, class);
+            let at = self.lane.own_word(&mut self.b, class);
+            self.b.store(Type::U32, self.lane.lanes, at, list);
         }
-        let busy = self.lane.get(&mut self.b, group::BUSY);
-        let is_busy = self.is_not(busy, 0);
-        self.when(is_busy, |m| m.keep_state(&state));
+        // The ring of free frames begins at its first place in the next epoch.
+        let head = self.lane.get(&mut self.b, group::FRAME_HEAD);
+        let tail = self.lane.get(&mut self.b, group::FRAME_TAIL);
+        let count = self.op(Op::Sub, tail, head);
+        self.each_spare(count, |m, i, at| {
+            let place = m.op(Op::Add, head, i);
+            let place = m.spare_word(place);
+            let frame = m.b.load(Type::U32, m.spare, place);
+            m.b.op_with(Op::AtomicStore, Some(Type::U32), &[m.lane.control, at, frame], &[] as &[Attr]);
+        });
         self.by_one(|m| {
-            let tasks = m.own_tasks();
-            let rest = m.op(Op::Add, busy, tasks);
-            let has_rest = m.is_not(rest, 0);
-            m.when(has_rest, |m| {
-                m.count(control::BUSY);
-            });
-            m.count(control::EXITED);
-            for word in 0..group::WORDS {
-                let value = m.lane.get(&mut m.b, word);
-                let at = m.group_word(word);
+            for (i, word) in (0..).zip(group::KEPT) {
+                let value = if word == group::FRAME_TAIL { count } else { m.lane.get(&mut m.b, word) };
+                let at = m.group_word(i);
                 m.b.op_with(Op::AtomicStore, Some(Type::U32), &[m.lane.control, at, value], &[] as &[Attr]);
             }
+            m.count(control::EXITED);
         });
         self.b.end(Op::Return, &[]);
-    }
-
-    fn keep_state(&mut self, state: &State) {
-        let idle = self.b.u32(label::IDLE);
-        let stored = self.op(Op::Xor, state.label, idle);
-        self.store_own(lane::LABEL, stored);
-        self.store_own(lane::BASE, state.base);
-        self.store_own(lane::DEPTH, state.depth);
-        self.store_own(lane::BOTTOM, state.bottom);
-        for (i, value) in (0..).zip(&state.registers) {
-            self.store_own(lane::REGISTERS + i, *value);
-        }
     }
 }

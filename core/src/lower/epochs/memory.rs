@@ -30,36 +30,30 @@ pub mod control {
     pub const DONE: u32 = 8;
     /// Why the run ended: 0, or one of [`fault`](super::fault).
     pub const FAULT: u32 = 9;
-    /// How many workgroups have not ended what they do.
-    pub const BUSY: u32 = 10;
     /// How many tasks a workgroup takes.
-    pub const SHARE: u32 = 11;
+    pub const SHARE: u32 = 10;
     /// How many steps a lane goes in an epoch at most.
-    pub const STEPS: u32 = 12;
+    pub const STEPS: u32 = 11;
     /// How many epochs there were.
-    pub const EPOCHS: u32 = 13;
+    pub const EPOCHS: u32 = 12;
     /// How many tasks went from one workgroup to another.
-    pub const TASKS: u32 = 14;
+    pub const TASKS: u32 = 13;
     /// How many workgroups there are.
-    pub const GROUPS: u32 = 15;
-    /// 1 if most workgroups have nothing to do.
-    pub const HUNGRY: u32 = 16;
-    /// How many tasks workgroups have given away in this epoch because others had nothing to do.
-    pub const FLUSHED: u32 = 17;
+    pub const GROUPS: u32 = 14;
+    /// How many tasks a workgroup shall make before it gives them away, because most workgroups have nothing to do; 0 if they have.
+    pub const WANT: u32 = 15;
+    /// How many tasks workgroups have given away in this epoch.
+    pub const FLUSHED: u32 = 16;
     /// How many workgroups do nothing, or nothing any more, in this epoch.
-    pub const EXITED: u32 = 18;
-    /// How many lanes had something to do at the ends of rounds, and how many lanes there were, in hundreds of lanes.
-    pub const ACTIVE: u32 = 19;
-    /// See [`ACTIVE`].
-    pub const PRESENT: u32 = 20;
+    pub const EXITED: u32 = 17;
     /// The results of the call.
     pub const RESULTS: u32 = 32;
     /// From here on the globals that can be seen; behind them those that are computed in this epoch, and then each workgroup's
-    /// [`group`](super::group) words.
+    /// words: [`group::KEPT`](super::group::KEPT) and its free frames.
     pub const GLOBALS: u32 = 64;
 }
 
-/// Words of a workgroup: in shared memory while it runs, in `control` between.
+/// Words of a workgroup, in shared memory.
 pub mod group {
     /// Its own queue of tasks, a ring: the next one to take.
     pub const QUEUE_HEAD: u32 = 0;
@@ -67,24 +61,28 @@ pub mod group {
     pub const QUEUE_LIMIT: u32 = 1;
     /// Where the next one goes.
     pub const QUEUE_TAIL: u32 = 2;
-    /// Its own free frames, a ring: the next one to take.
-    pub const FRAME_HEAD: u32 = 3;
-    /// Where those end that were free when the round began.
-    pub const FRAME_LIMIT: u32 = 4;
-    /// Where the next one goes.
-    pub const FRAME_TAIL: u32 = 5;
-    /// The next unit of its chunk of the heap.
-    pub const UNIT: u32 = 6;
-    /// Where that ends.
-    pub const END: u32 = 7;
-    /// How many lanes have something to do.
-    pub const BUSY: u32 = 8;
     /// Where the queue began when the round did: what stands there is read meanwhile.
-    pub const QUEUE_FIRST: u32 = 9;
-    /// The same of the free frames.
-    pub const FRAME_FIRST: u32 = 10;
+    pub const QUEUE_FIRST: u32 = 3;
+    /// Its own free frames, a ring: the next one to take.
+    pub const FRAME_HEAD: u32 = 4;
+    /// Where those end that were free when the round began.
+    pub const FRAME_LIMIT: u32 = 5;
+    /// Where the next one goes.
+    pub const FRAME_TAIL: u32 = 6;
+    /// Where they began when the round did.
+    pub const FRAME_FIRST: u32 = 7;
+    /// The next unit of its chunk of the heap.
+    pub const UNIT: u32 = 8;
+    /// Where that ends.
+    pub const END: u32 = 9;
+    /// How many lanes have something to do.
+    pub const BUSY: u32 = 10;
+    /// How many lanes have nothing to do any more in this round.
+    pub const IDLE: u32 = 11;
     /// How many words there are.
-    pub const WORDS: u32 = 11;
+    pub const WORDS: u32 = 12;
+    /// Those that are kept between epochs, in `control`; behind them the free frames.
+    pub const KEPT: [u32; 3] = [FRAME_TAIL, UNIT, END];
 }
 
 /// Why a run ended.
@@ -97,8 +95,10 @@ pub mod fault {
     pub const TRAP: u32 = 16;
 }
 
-/// Tasks and free frames that a workgroup keeps for itself, for each of its lanes.
-pub const RING: u32 = 4;
+/// Tasks that a workgroup keeps for itself, for each of its lanes.
+pub const TASKS: u32 = 8;
+/// Free frames that it keeps for itself, for each of its lanes.
+pub const SPARE: u32 = 4;
 /// Units of the heap that a workgroup takes at once, for each of its lanes.
 pub const CHUNK: u32 = 32;
 
@@ -113,7 +113,9 @@ pub struct Shape {
     pub results: u32,
     /// How many words are kept over a call at most.
     pub kept: u32,
-    /// How many frames a segment puts on the stack at most.
+    /// How many frames a lane's stack has room for, and how many a segment puts there at most.
+    pub stack: u32,
+    /// See [`stack`](Self::stack).
     pub pushes: u32,
     /// Units of the largest cell.
     pub largest: u32,
@@ -122,10 +124,6 @@ pub struct Shape {
 }
 
 impl Shape {
-    /// Words of a lane besides its stack: [`lane`].
-    pub fn lane_words(&self) -> u32 {
-        lane::REGISTERS + self.registers
-    }
     /// Words of a frame in a stack: where to go on, and what is kept.
     pub fn stack_frame(&self) -> u32 {
         1 + self.kept
@@ -142,32 +140,28 @@ impl Shape {
     pub fn groups(&self) -> u32 {
         control::GLOBALS + 2 * self.globals
     }
+    /// Words of a workgroup there.
+    pub fn group(&self) -> u32 {
+        group::KEPT.len() as u32 + self.spare()
+    }
     /// Words of `control` for so many workgroups.
     pub fn control(&self, groups: u32) -> u32 {
-        self.groups() + groups * group::WORDS
+        self.groups() + groups * self.group()
     }
-    /// Places of a workgroup's own rings: a power of two.
+    /// Places of a workgroup's own queue: a power of two.
     pub fn ring(&self) -> u32 {
-        (RING * self.workgroup).next_power_of_two()
+        (TASKS * self.workgroup).next_power_of_two()
+    }
+    /// Places of its ring of free frames: a power of two.
+    pub fn spare(&self) -> u32 {
+        (SPARE * self.workgroup).next_power_of_two()
     }
 }
 
 /// Words of a lane.
 pub mod lane {
-    /// The label where it goes on.
-    pub const LABEL: u32 = 0;
-    /// The frame in the pool that its results go to.
-    pub const BASE: u32 = 1;
-    /// Where its stack ends.
-    pub const DEPTH: u32 = 2;
-    /// Where its stack begins: older frames have gone to the pool.
-    pub const BOTTOM: u32 = 3;
-    /// The lists of free cells, by units.
-    pub const FREE: u32 = 4;
-    /// How many units cells have at most that are in a list.
+    /// How many lists of free cells a lane has: by units, so many at most.
     pub const CLASSES: u32 = 4;
-    /// Registers, and behind them the stack.
-    pub const REGISTERS: u32 = FREE + CLASSES;
 }
 
 /// Words of a frame in the pool. Who names one says in the lowest bit whether it waits for a fork *and* for its own code, or for a call alone.
@@ -180,12 +174,12 @@ pub mod frame {
     pub const RESULTS: u32 = 2;
 }
 
-/// How a frame's word in `pending` is read: how much it waits for, how often that came from other workgroups, and the workgroup whose it is.
+/// How a frame's word in `pending` is read: 0, or who came first of the two that it waits for, and when.
 pub mod pending {
-    /// What one arrival from another workgroup adds.
-    pub const FOREIGN: u32 = 1 << 8;
-    /// The bit where the workgroup's number begins.
-    pub const OWNER: u32 = 16;
+    /// Somebody has come.
+    pub const CAME: u32 = 1 << 31;
+    /// The bit where the epoch's number begins, which wraps around; the workgroup's is below.
+    pub const EPOCH: u32 = 16;
 }
 
 /// Labels, as they stand in registers and frames.
@@ -196,6 +190,10 @@ pub mod label {
     pub const KEPT: u32 = 0x4000;
     /// The frame waits for a fork: what is behind can be done meanwhile.
     pub const FORK: u32 = 0x8000;
+    /// The bit where the number of words begins that were kept.
+    pub const COUNT: u32 = 16;
+    /// The bit where it ends.
+    pub const END: u32 = 24;
     /// Nothing to do.
     pub const IDLE: u32 = 0xffff;
     /// The task is a frame that has what it waits for.
@@ -207,11 +205,11 @@ pub mod label {
 pub struct Buffers {
     /// Cells.
     pub heap: BufferId,
-    /// What lanes keep.
+    /// What lanes keep: their lists of free cells.
     pub lanes: BufferId,
-    /// Frames, then the ring of free ones, then each workgroup's.
+    /// Frames, then the ring of free ones.
     pub frames: BufferId,
-    /// For each frame how much it waits for: [`pending`].
+    /// For each frame who has come: [`pending`].
     pub pending: BufferId,
     /// The ring of tasks, then each workgroup's.
     pub queue: BufferId,

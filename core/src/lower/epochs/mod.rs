@@ -71,6 +71,8 @@ pub struct Epochs {
 pub struct Form {
     /// Invocations of a workgroup.
     pub workgroup: u32,
+    /// How many frames a lane's stack has room for.
+    pub stack: u32,
     /// How far calls are gone into where they are made.
     pub depth: Depth,
 }
@@ -78,9 +80,9 @@ pub struct Form {
 impl Form {
     /// Kernels for graphics cards.
     pub const FAST: Form =
-        Form { workgroup: 128, depth: Depth { segment: 400, function: 100, recursion: 2 } };
+        Form { workgroup: 128, stack: 32, depth: Depth { segment: 400, function: 100, recursion: 2 } };
     /// Kernels that compile fast, for software adapters.
-    pub const SMALL: Form = Form { workgroup: 32, depth: Depth { segment: 0, function: 0, recursion: 0 } };
+    pub const SMALL: Form = Form { workgroup: 32, stack: 16, depth: Depth { segment: 0, function: 0, recursion: 0 } };
 }
 
 /// Lowers a module in task form, for calls of these functions. No parameter may be borrowed.
@@ -101,7 +103,7 @@ pub fn lower(module: &Module, called: &[FunctionId], form: &Form) -> Result<Epoc
     };
     // How many registers there must be is known once all segments are written: they are written twice.
     let largest = cells::largest(module);
-    let fixed = Shape { workgroup: form.workgroup, largest, globals: module.globals.len() as u32, registers: 1, ..Shape::default() };
+    let fixed = Shape { workgroup: form.workgroup, stack: form.stack, largest, globals: module.globals.len() as u32, registers: 1, ..Shape::default() };
     let (_, writer, _) = write(&fixed).map_err(one)?;
     let labels = &writer.labels;
     let arguments = called.iter().map(|f| module.functions[*f].params.len() as u32).max().unwrap_or(0);
@@ -110,6 +112,7 @@ pub fn lower(module: &Module, called: &[FunctionId], form: &Form) -> Result<Epoc
         results: labels.results,
         kept: labels.kept,
         pushes: writer.pushes + 1,
+        stack: form.stack.max(writer.pushes + 3),
         ..fixed
     };
     let (kernel, _, entries) = write(&shape).map_err(one)?;

@@ -67,9 +67,7 @@ impl Planner {
         self.set(control::HEAD, head);
         let tail = self.get(control::TAIL);
         let tasks = self.op(Op::Sub, tail, head);
-        let (busy, groups, flushed) =
-            (self.get(control::BUSY), self.get(control::GROUPS), self.get(control::FLUSHED));
-        self.set(control::BUSY, zero);
+        let (groups, flushed) = (self.get(control::GROUPS), self.get(control::FLUSHED));
         self.set(control::FLUSHED, zero);
         let (done, fault) = (self.get(control::DONE), self.get(control::FAULT));
         let ended = self.op(Op::Or, done, fault);
@@ -78,9 +76,7 @@ impl Planner {
         let lanes = self.b.u32(shape.workgroup);
         let is_few = self.b.op(Op::Le, Type::U32, &[tasks, lanes]);
         let none_flushed = self.b.op(Op::Eq, Type::U32, &[flushed, zero]);
-        let none_busy = self.b.op(Op::Eq, Type::U32, &[busy, zero]);
         let together = self.both(is_few, none_flushed);
-        let together = self.both(together, none_busy);
         let each = self.divided_up(tasks, groups);
         let each = self.op(Op::Min, each, lanes);
         let share = self.select(together, tasks, each);
@@ -90,16 +86,11 @@ impl Planner {
         let handed = self.select(goes_on, handed, zero);
         self.set(control::HANDED, handed);
         self.set(control::SHARE, share);
-        // Workgroups that are busy may be any.
         let wanted = self.divided_up(handed, share);
-        let active = self.op(Op::Add, wanted, busy);
-        let active = self.op(Op::Min, active, groups);
-        let twice = self.op(Op::Add, active, active);
+        let twice = self.op(Op::Add, wanted, wanted);
         let is_hungry = self.b.op(Op::Le, Type::U32, &[twice, groups]);
-        let hungry = self.b.op(Op::Convert, Type::U32, &[is_hungry]);
-        self.set(control::HUNGRY, hungry);
-        let wanted = self.select(none_busy, wanted, groups);
-        let wanted = self.select(goes_on, wanted, zero);
+        let want = self.select(is_hungry, lanes, zero);
+        self.set(control::WANT, want);
         let idle = self.op(Op::Sub, groups, wanted);
         self.set(control::EXITED, idle);
         for i in 0..shape.globals {

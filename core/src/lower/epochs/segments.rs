@@ -33,7 +33,7 @@ pub(super) enum Way {
 impl Way {
     pub const ALL: [Way; 4] = [Way::Go, Way::Return, Way::Wait, Way::Trap];
     /// Where the way stands in a label's word.
-    pub const BIT: u32 = 16;
+    pub const BIT: u32 = super::memory::label::END;
 }
 
 /// How far calls are gone into.

@@ -3,7 +3,6 @@
 //! A task is a label, a frame that gets the results, and registers; or a frame that has what it waits for. What is put into a workgroup's
 //! queue in a round is taken in a later one, what is put into the queue of all in an epoch, in a later epoch.
 
-use super::lane::Lane;
 use super::machine::{Machine, State};
 use super::memory::{control, group, label};
 use crate::ir::{Op, Type, ValueId};
@@ -37,7 +36,7 @@ impl Machine {
         let place = self.lane.count(&mut self.b, group::QUEUE_TAIL, 1);
         let first = self.lane.get(&mut self.b, group::QUEUE_FIRST);
         let filled = self.op(Op::Sub, place, first);
-        let room = self.b.u32(self.shape.ring() - self.shape.workgroup);
+        let room = self.b.u32(self.shape.ring());
         let fits = self.op(Op::Lt, filled, room);
         let words: Vec<ValueId> = [label, base].iter().chain(registers).copied().collect();
         self.choose(
@@ -101,88 +100,66 @@ impl Machine {
         State::of(&words)
     }
 
-    /// Copies the workgroup's share of the tasks of all into its own queue. All lanes come here.
+    /// Copies the workgroup's share of the tasks of all into its own queue, which is empty.
     pub(super) fn take_share(&mut self) {
         let (share, handed, head) = (self.get(control::SHARE), self.get(control::HANDED), self.get(control::HEAD));
         let first = self.op(Op::Mul, self.group, share);
         let first = self.op(Op::Min, first, handed);
         let left = self.op(Op::Sub, handed, first);
         let count = self.op(Op::Min, left, share);
-        let tail = self.lane.get(&mut self.b, group::QUEUE_TAIL);
         let has_one = self.op(Op::Lt, self.local, count);
         self.when(has_one, |m| {
             let from = m.op(Op::Add, head, first);
             let from = m.op(Op::Add, from, m.local);
-            let to = m.op(Op::Add, tail, m.local);
             for word in 0..m.shape.task() {
                 let at = m.task_word(from, word);
                 let value = m.b.load(Type::U32, m.queue, at);
-                let at = m.own_task_word(to, word);
+                let at = m.own_task_word(m.local, word);
                 m.b.store(Type::U32, m.queue, at, value);
             }
         });
-        Lane::barrier(&mut self.b);
         self.by_one(|m| {
-            let tail = m.op(Op::Add, tail, count);
-            m.lane.set(&mut m.b, group::QUEUE_TAIL, tail);
-            m.lane.set(&mut m.b, group::QUEUE_LIMIT, tail);
+            let zero = m.b.u32(0);
+            for (word, value) in [
+                (group::QUEUE_HEAD, zero),
+                (group::QUEUE_FIRST, zero),
+                (group::QUEUE_LIMIT, count),
+                (group::QUEUE_TAIL, count),
+            ] {
+                m.lane.set(&mut m.b, word, value);
+            }
         });
     }
 
-    /// Puts all tasks of the workgroup into the queue of all, if that shall be. All lanes come here.
-    pub(super) fn give_tasks_away(&mut self, shall: ValueId) {
-        let zero = self.b.u32(0);
+    /// Puts all tasks of the workgroup into the queue of all. All lanes come here.
+    pub(super) fn give_tasks_away(&mut self) {
         let place = self.agree(|m| {
-            m.choose(
-                shall,
-                1,
-                |m| {
-                    let tasks = m.turn_rings();
-                    m.add(control::FLUSHED, tasks);
-                    vec![m.add(control::TAIL, tasks)]
-                },
-                |_| vec![zero],
-            )[0]
+            let tasks = m.turn_rings();
+            m.add(control::FLUSHED, tasks);
+            m.add(control::TAIL, tasks)
         });
-        self.when(shall, |m| {
-            let head = m.lane.get(&mut m.b, group::QUEUE_HEAD);
-            let limit = m.lane.get(&mut m.b, group::QUEUE_LIMIT);
-            let count = m.op(Op::Sub, limit, head);
-            m.for_each(m.local, count, m.shape.workgroup, |m, i| {
-                let from = m.op(Op::Add, head, i);
-                let to = m.op(Op::Add, place, i);
-                for word in 0..m.shape.task() {
-                    let at = m.own_task_word(from, word);
-                    let value = m.b.load(Type::U32, m.queue, at);
-                    let at = m.task_word(to, word);
-                    m.b.store(Type::U32, m.queue, at, value);
-                }
-            });
-        });
-        Lane::barrier(&mut self.b);
-        self.by_one(|m| {
-            m.when(shall, |m| {
-                let limit = m.lane.get(&mut m.b, group::QUEUE_LIMIT);
-                m.lane.set(&mut m.b, group::QUEUE_HEAD, limit);
-                m.lane.set(&mut m.b, group::QUEUE_FIRST, limit);
-            });
-        });
-    }
-
-    /// How many tasks the workgroup's queue holds, between rounds.
-    pub(super) fn own_tasks(&mut self) -> ValueId {
         let head = self.lane.get(&mut self.b, group::QUEUE_HEAD);
         let limit = self.lane.get(&mut self.b, group::QUEUE_LIMIT);
-        self.op(Op::Sub, limit, head)
+        let count = self.op(Op::Sub, limit, head);
+        self.for_each(self.local, count, self.shape.workgroup, |m, i| {
+            let from = m.op(Op::Add, head, i);
+            let to = m.op(Op::Add, place, i);
+            for word in 0..m.shape.task() {
+                let at = m.own_task_word(from, word);
+                let value = m.b.load(Type::U32, m.queue, at);
+                let at = m.task_word(to, word);
+                m.b.store(Type::U32, m.queue, at, value);
+            }
+        });
     }
 
     /// Between rounds: rings begin behind what was taken and end where they were added to. Gives how many tasks there are.
     pub(super) fn turn_rings(&mut self) -> ValueId {
         use group::{FRAME_FIRST, FRAME_HEAD, FRAME_LIMIT, FRAME_TAIL};
         use group::{QUEUE_FIRST, QUEUE_HEAD, QUEUE_LIMIT, QUEUE_TAIL};
-        let ring = self.shape.ring();
-        self.turn([FRAME_HEAD, FRAME_LIMIT, FRAME_TAIL, FRAME_FIRST], ring);
-        self.turn([QUEUE_HEAD, QUEUE_LIMIT, QUEUE_TAIL, QUEUE_FIRST], ring - self.shape.workgroup)
+        let (ring, spare) = (self.shape.ring(), self.shape.spare());
+        self.turn([FRAME_HEAD, FRAME_LIMIT, FRAME_TAIL, FRAME_FIRST], spare);
+        self.turn([QUEUE_HEAD, QUEUE_LIMIT, QUEUE_TAIL, QUEUE_FIRST], ring)
     }
     fn turn(&mut self, words: [u32; 4], room: u32) -> ValueId {
         let [head, limit, tail, first] = words.map(|word| self.lane.get(&mut self.b, word));
@@ -192,13 +169,10 @@ impl Machine {
         let most = self.plus(first, room);
         let over = self.is_before(most, tail);
         let full = self.select(over, most, tail);
-        // A share of the tasks of all may stand beyond.
-        let over = self.is_before(full, limit);
-        let tail = self.select(over, limit, full);
-        for (word, value) in words.into_iter().zip([head, tail, tail, head]) {
+        for (word, value) in words.into_iter().zip([head, full, full, head]) {
             self.lane.set(&mut self.b, word, value);
         }
-        self.op(Op::Sub, tail, head)
+        self.op(Op::Sub, full, head)
     }
 
     /// Between rounds: the workgroup has memory for cells, if there is any.
