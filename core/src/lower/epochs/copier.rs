@@ -141,12 +141,7 @@ impl Copier<'_> {
             (Op::While, Some(around)) => {
                 let none: Vec<ValueId> = around.carried.to_vec();
                 let otherwise = leaving(self.b, around, &none);
-                self.b.if_else(
-                    operands[0],
-                    &[],
-                    |b| b.end(Op::Yield, &[]),
-                    |b| b.end(Op::Break, &otherwise),
-                );
+                self.b.if_else(operands[0], &[], |b| b.end(Op::Yield, &[]), |b| b.end(Op::Break, &otherwise));
                 return self.repeat(around, &operands[1..]);
             }
             _stays => {}
@@ -176,7 +171,7 @@ impl Copier<'_> {
         {
             return self.b.function.constant(ty, bits);
         }
-        let made = self.b.push(Inst::new(key.0, key.1, key.2.clone(), inst.span), &[ty]);
+        let made = self.b.push(Inst::new(key.0, key.1, &key.2.clone(), inst.span), &[ty]);
         let value = self.b.function.insts[made].results[0];
         Rc::make_mut(&mut self.facts.computed).insert(key, value);
         value
@@ -186,7 +181,7 @@ impl Copier<'_> {
     fn again(&mut self, inst: &Inst, operands: Vec<ValueId>) {
         let function = self.function;
         let mut new =
-            Inst { attrs: inst.attrs.clone(), ..Inst::new(inst.op, inst.ty.map(as_word), operands, inst.span) };
+            Inst { attrs: inst.attrs.clone(), ..Inst::new(inst.op, inst.ty.map(as_word), &operands, inst.span) };
         if let Some(callee) = inst.callee().and_then(|callee| self.new[callee]) {
             new.set(Attr::Callee(callee));
         }
