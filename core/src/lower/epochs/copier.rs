@@ -45,11 +45,14 @@ impl Names {
     }
 }
 
+/// An operation, its type, and what it works on.
+type Computation = (Op, Option<Type>, Vec<ValueId>);
+
 /// What is known on the way to an instruction.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Facts {
     /// Values of pure operations.
-    computed: Rc<FastMap<(Op, Option<Type>, Vec<ValueId>), ValueId>>,
+    computed: Rc<FastMap<Computation, ValueId>>,
     /// Conditions that were tested.
     tested: Rc<FastMap<ValueId, bool>>,
 }

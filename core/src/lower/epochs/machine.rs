@@ -273,7 +273,7 @@ impl Machine {
         let outer = std::mem::replace(&mut self.b.region, region);
         body(self, &params);
         self.b.region = outer;
-        let mut inst = Inst::new(Op::Loop, None, &initial.to_vec(), Span::NONE);
+        let mut inst = Inst::new(Op::Loop, None, initial, Span::NONE);
         inst.regions.extend([region]);
         let id = self.b.push(inst, &types);
         self.b.function.insts[id].results.to_vec()
