@@ -22,7 +22,7 @@ const PATIENCE: u32 = 32;
 const LOOK: u32 = 4;
 /// Steps of a round at most, and before lanes that lack work may end it.
 const LONG: u32 = 256;
-/// The latter while most workgroups have nothing to do, and else: what is over sooner is not worth a task.
+/// The latter at first, and then: what is over sooner is not worth a task.
 const HASTE: u32 = 1;
 /// Rounds of an epoch that are hasty.
 const BEGIN: u32 = 12;
@@ -507,10 +507,12 @@ impl Machine {
         let population = self.op(Op::Add, tasks, busy);
         let all = self.b.u32(self.shape.workgroup);
         let lacks = self.op(Op::Lt, population, all);
-        // While most workgroups have nothing to do, every lane shares what it has: so tasks are of one size.
+        // At first every lane shares what it has, and soon: so tasks are of one size. Where work does not spread then, there is little to spread.
+        let begin = self.b.u32(BEGIN);
+        let begins = self.op(Op::Lt, rounds, begin);
         let hungry = self.is_not(self.want, 0);
         let need = self.op(Op::Sub, all, population);
-        let need = self.select(hungry, all, need);
+        let need = self.select(begins, all, need);
         self.lane.set(&mut self.b, group::NEED, need);
         let some = self.is_not(busy, 0);
         let lacks = self.both(Op::And, lacks, some);
@@ -519,10 +521,6 @@ impl Machine {
         let shift = self.b.u32(verdict::STEPS);
         let none = self.is(tasks, 0);
         let (haste, short, long) = (self.b.u32(HASTE), self.b.u32(SHORT), self.b.u32(LONG / 2));
-        // Where work does not spread soon, there is little to spread.
-        let begin = self.b.u32(BEGIN);
-        let begins = self.op(Op::Lt, rounds, begin);
-        let begins = self.both(Op::And, begins, hungry);
         let short = self.select(begins, haste, short);
         let twice = self.op(Op::Add, least, least);
         let twice = self.op(Op::Min, twice, long);
