@@ -108,7 +108,7 @@ fn segments_that_go_into_calls() {
 /// With every access looked at: none is outside of its buffer, and none meets one of another lane in the same epoch.
 #[test]
 fn lanes_do_not_meet() {
-    let options = EpochOptions { lanes: 64, frames: 1 << 10, heap: 1 << 20, steps: 200, batch: 16, ..SMALL };
+    let options = EpochOptions { lanes: 64, frames: 1 << 14, heap: 1 << 20, steps: 200, batch: 16, ..SMALL };
     let programs = ["trees/bitonic_sort", "closures/church_numerals", "depth/counted"];
     for case in Case::all().iter().filter(|case| programs.iter().any(|name| case.path.contains(name))) {
         let found = run(case, "interpreter", options);
@@ -239,7 +239,7 @@ impl Device for Mortal {
 /// Whenever a device is lost, that is what the program ends with: never another value, never a mistake of the compiler.
 #[test]
 fn a_device_that_is_lost_is_an_error() {
-    let options = EpochOptions { lanes: 64, frames: 1 << 10, heap: 1 << 20, ..SMALL };
+    let options = EpochOptions { lanes: 64, frames: 1 << 14, heap: 1 << 20, ..SMALL };
     for name in ["trees/bitonic_sort", "io/input_lines"] {
         let case = case(name);
         let expected = run(&case, "interpreter", options);

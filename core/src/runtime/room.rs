@@ -81,7 +81,7 @@ mod tests {
 
     #[test]
     fn what_fits_stays() {
-        let options = EpochOptions { lanes: 1 << 10, frames: 1 << 12, heap: 8 << 20, ..EpochOptions::default() };
+        let options = EpochOptions { lanes: 1 << 10, frames: 1 << 15, heap: 8 << 20, ..EpochOptions::default() };
         assert_eq!(fitted(options, &SHAPE, &caps(128 << 20)), Ok(options));
     }
 
@@ -93,7 +93,9 @@ mod tests {
         assert!(sizes(&found, &SHAPE).iter().all(|bytes| *bytes <= 128 << 20), "{found:?}");
         // Nothing is smaller than it needs to be.
         assert!(sizes(&EpochOptions { frames: 2 * found.frames, ..found }, &SHAPE).iter().any(|b| *b > 128 << 20));
-        assert!(sizes(&EpochOptions { lanes: 2 * found.lanes, ..found }, &SHAPE).iter().any(|b| *b > 128 << 20));
+        let lanes = 2 * found.lanes;
+        let more = EpochOptions { lanes, frames: found.frames.max(FRAMES_OF_LANE * lanes), ..found };
+        assert!(sizes(&more, &SHAPE).iter().any(|b| *b > 128 << 20));
     }
 
     #[test]
