@@ -318,6 +318,10 @@ codes! {
          belongs to the cell. `%a, %b = term.share %x` makes two ownerships, `term.drop %x` ends one. What `term.pack` gives is free.";
     IrJoin "B0751" error: "a forked call that is not joined once",
         "`fork` gives a token, which is joined exactly once, by `join` of the same function, in the region of the `fork`; it is given to nothing else.";
+    IrTileForm "B0752" error: "tile form where it cannot be",
+        "A function that works on tiles is run by a whole program at once. It reaches buffers by `tile.load`, `tile.store` and `tile.atomic`, knows its `workgroup_id`, and has no barriers, no lanes and no memory of its own: all that comes with the lowering to threads.";
+    IrShape "B0753" error: "tiles whose shapes do not fit together",
+        "Operations on tiles say which shapes they take: an addition takes two tiles of one shape, `tile.broadcast` repeats dimensions of length 1, `tile.dot` multiplies M x K by K x N.";
     OutOfBounds "B0780" error: "an access outside of a memory",
         "The interpreter found a load, a store or an atomic operation whose index lies outside of its memory, or an element beyond the end of a vector.";
     Race "B0781" error: "a race",
@@ -353,6 +357,9 @@ codes! {
     Leak "B0792" error: "a cell with a wrong number of owners",
         "After a call the checked interpreter counts who owns each cell: fields of other cells, globals and the host. A cell that nobody owns has leaked; one with \
          fewer owners than its count says will never be given back.";
+
+    AssertionFailed "B0793" error: "an assertion that fails",
+        "`tl.device_assert(condition, \"why\")` ends the launch where the condition does not hold for some element.";
 
     // 08: lowering
     NeedsFeature "B0801" error: "a device that lacks something the kernel needs",

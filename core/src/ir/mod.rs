@@ -37,6 +37,7 @@ pub mod ops;
 pub mod reference;
 pub mod tasks;
 pub mod text;
+pub mod tile;
 pub mod types;
 pub mod verify;
 
@@ -49,5 +50,5 @@ pub use function::{
 };
 pub use heap::{Global, GlobalId, Layout, LayoutId};
 pub use ops::Op;
-pub use types::{Scalar, ScalarSet, Space, Type};
-pub use verify::{Verified, task_form, verify};
+pub use types::{Scalar, ScalarSet, Shape, Space, Tile, Type};
+pub use verify::{Verified, task_form, tile_form, verify};
