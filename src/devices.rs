@@ -111,6 +111,11 @@ impl Selector {
     }
 }
 
+/// What time it is: the clock of the reference machine.
+pub fn clock() -> std::time::Duration {
+    std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH).unwrap_or_default()
+}
+
 /// Opens a device, held to a profile if one is given.
 pub fn open(selector: &Selector, profile: Option<Profile>) -> Result<Box<dyn Device>, Diagnostic> {
     let caps = profile.map(Profile::caps);
@@ -145,7 +150,6 @@ fn wgpu(name: &str, profile: Option<Caps>) -> Result<Box<dyn Device>, Diagnostic
 }
 
 fn interpreter(subgroup: u32, caps: Option<Caps>) -> Box<dyn Device> {
-    let clock = || std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH).unwrap_or_default();
     let options = interp::Options { subgroup, checked: true, clock: Some(clock), caps, ..interp::Options::default() };
     Box::new(interp::Interpreter::new(options))
 }

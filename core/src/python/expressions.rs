@@ -37,6 +37,7 @@ impl Parser<'_> {
         self.starred()
     }
 
+    /// Between brackets, a colon begins a slice; elsewhere it ends the list.
     fn list_of(&mut self, mut one: impl FnMut(&mut Self) -> Parse<Expr>) -> Parse<Expr> {
         let start = self.peek();
         let first = one(self)?;
@@ -45,12 +46,20 @@ impl Parser<'_> {
         }
         let mut items = vec![first];
         while self.eat_op(",") {
-            if self.ends_list() {
+            if self.ends_list() && !(self.brackets && self.at_op(":")) {
                 break;
             }
             items.push(one(self)?);
         }
         Ok(self.make(start, ExprKind::Tuple(items)))
+    }
+
+    /// What stands between the brackets of a subscript.
+    fn subscript(&mut self) -> Parse<Expr> {
+        let outer = std::mem::replace(&mut self.brackets, true);
+        let index = self.list_of(Self::slice_or_expression);
+        self.brackets = outer;
+        index
     }
 
     fn ends_list(&self) -> bool {
@@ -235,7 +244,7 @@ impl Parser<'_> {
             } else if self.eat_op("(") {
                 ExprKind::Call(Box::new(value), self.arguments()?)
             } else if self.eat_op("[") {
-                let index = self.deeper(|p| p.list_of(Self::slice_or_expression))?;
+                let index = self.deeper(Self::subscript)?;
                 self.expect_op("]")?;
                 ExprKind::Subscript(Box::new(value), Box::new(index))
             } else {
@@ -473,7 +482,7 @@ impl Parser<'_> {
     /// The expression in a range of the text.
     fn inner(&mut self, range: std::ops::Range<usize>) -> Parse<Expr> {
         let tokens = lex(self.source, self.text, range, false)?;
-        let mut parser = Parser { source: self.source, text: self.text, tokens, at: 0, depth: self.depth };
+        let mut parser = Parser { source: self.source, text: self.text, tokens, at: 0, depth: self.depth, brackets: false };
         let value = parser.deeper(Parser::expressions)?;
         if parser.peek().kind != Kind::End {
             return parser.unexpected("the end of the expression");

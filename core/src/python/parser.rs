@@ -17,7 +17,7 @@ const DEPTH: usize = 100;
 /// If the text is no Python.
 pub fn parse(source: SourceId, text: &str) -> Result<Vec<Stmt>, Diagnostic> {
     let tokens = lex(source, text, 0..text.len(), true)?;
-    let mut parser = Parser { source, text, tokens, at: 0, depth: 0 };
+    let mut parser = Parser { source, text, tokens, at: 0, depth: 0, brackets: false };
     let mut out = vec![];
     while parser.peek().kind != Kind::End {
         parser.statement(&mut out)?;
@@ -31,6 +31,8 @@ pub(super) struct Parser<'a> {
     pub tokens: Vec<Token>,
     pub at: usize,
     pub depth: usize,
+    /// Whether this is the inside of a subscript.
+    pub brackets: bool,
 }
 
 /// Words that are no names.

@@ -70,6 +70,8 @@ pub struct Request {
     pub arguments: Vec<(String, Argument)>,
     /// Groups of 32 lanes that run a program; what the decorators say, or 4, if absent.
     pub num_warps: Option<u32>,
+    /// Steps of a loop that are under way at once: a hint, which changes no result.
+    pub num_stages: Option<u32>,
     /// Whether `device_assert` is kept.
     pub debug: bool,
 }
