@@ -236,6 +236,7 @@ pub(super) static TABLE: &[Builtin] = &[
     call("enumerate", "value", host::enumerate),
     call("next_power_of_2", "n", host::next_power_of_2),
     call("isinstance", "value, kind", host::isinstance),
+    call("hasattr", "value, name", host::hasattr),
     call("append", "list, value", host::append_nowhere),
     call("is_floating", "value", host::is_floating),
     call("is_fp8", "value", host::is_fp8),

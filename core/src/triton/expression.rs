@@ -30,6 +30,7 @@ const PYTHON: &[(&str, &str)] = &[
     ("zip", "zip"),
     ("enumerate", "enumerate"),
     ("isinstance", "isinstance"),
+    ("hasattr", "hasattr"),
 ];
 
 /// Parts of Triton that hold nothing but other names.

@@ -171,7 +171,8 @@ impl Body<'_, '_> {
         let mut given: Vec<Vec<ValueId>> = vec![vec![], vec![]];
         let mut merged = vec![];
         for name in changed {
-            let found: Vec<Option<Value>> = live.iter().map(|i| scopes[*i].get(&name).cloned()).collect();
+            let known = |v: &&Value| !matches!(v, Value::Unknown(_));
+            let found: Vec<Option<Value>> = live.iter().map(|i| scopes[*i].get(&name).filter(known).cloned()).collect();
             let value = match &found[..] {
                 [] => continue,
                 [None] | [None, None] => continue,
@@ -266,7 +267,9 @@ impl Body<'_, '_> {
         assigned(list, &mut changed);
         let mut out = vec![];
         for name in changed {
-            if let Some(value) = self.scope.get(&name).cloned() {
+            // What is not known before the loop is of no iteration but its own.
+            let before = self.scope.get(&name).filter(|v| !matches!(v, Value::Unknown(_)));
+            if let Some(value) = before.cloned() {
                 let value = self.assignable(value, span)?;
                 out.push((name, self.canonical(&value)));
             }

@@ -5,7 +5,7 @@ use super::builtins::Arguments;
 use super::value::{Dtype, Function, Placed, Value};
 use crate::diag::Code;
 use crate::ir::Scalar;
-use crate::python::ast::{Expr, ExprKind, Other, Stmt, StmtKind};
+use crate::python::ast::{Expr, ExprKind, Ident, Other, Stmt, StmtKind};
 use crate::span::Span;
 use std::sync::Arc;
 
@@ -131,7 +131,14 @@ impl Body<'_, '_> {
             StmtKind::Class(..) => return self.not_run("a class", s.span),
             StmtKind::Import(_) | StmtKind::ImportFrom(..) => return self.not_run("an import", s.span),
             StmtKind::With(..) => return self.not_run("`with`", s.span),
-            StmtKind::Try(..) => return self.not_run("`try`", s.span),
+            // What cannot be computed here counts as an exception.
+            StmtKind::Try(list, others) => {
+                let ran = self.run(list);
+                return match (ran, others.first()) {
+                    (Err(_), Some(handler)) => self.run(handler),
+                    (ran, _) => ran,
+                };
+            }
             StmtKind::Other(Other(what)) => return self.not_run(what, s.span),
         }
         Ok(Ran::Next)
@@ -181,6 +188,12 @@ impl Body<'_, '_> {
         }
         self.assign(target, value)
     }
+}
+
+/// `hasattr(value, name)`.
+pub(super) fn hasattr(body: &mut Body<'_, '_>, a: &Arguments) -> Made<Value> {
+    let name = Ident { name: a.value(1).to_string(), span: a.span(1) };
+    Ok(Value::Bool(body.attribute(a.value(0).clone(), &name, a.call).is_ok()))
 }
 
 /// `tl.static_assert(cond, msg)`.

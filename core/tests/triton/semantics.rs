@@ -113,6 +113,7 @@ fn control_flow() {
     ints("tl.store(moved(y, 3), 9)", &[0, 0, 0, 9]);
     ints("if (n > 3 and n < 9) or n == 0:\n    tl.store(y, 4)", &[4]);
     ints("t = (1, n, 3)\ntl.store(y, t[1] + t[-1] + len(t))", &[11]);
+    ints("for i in range(2):\n    if i > 0:\n        a = i\n    else:\n        b = i\n    a = 3\ntl.store(y, n)", &[5]);
     ints("a = None\nif a is None and not (n is None):\n    tl.store(y, 2)", &[2]);
 }
 
