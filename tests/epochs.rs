@@ -3,6 +3,7 @@
 mod support;
 
 use girih::core::direct::{self, flow::Root};
+use girih::core::lower::epochs::Form;
 use girih::core::runtime::epochs::{EpochOptions, EpochRunner};
 use girih::core::runtime::{Runner, TaskOptions};
 use girih::core::term::code::Code;
@@ -73,7 +74,7 @@ fn compare(device: &str, options: EpochOptions, each: usize, of: usize) -> usize
 
 /// Few lanes with small stacks, and epochs that are over soon: everything that can be interrupted is.
 const SMALL: EpochOptions =
-    EpochOptions { lanes: 96, stack: 4, frames: 1 << 16, heap: 64 << 20, steps: 300, batch: 64 };
+    EpochOptions { lanes: 96, frames: 1 << 16, heap: 64 << 20, steps: 2000, form: Form::SMALL, batch: 64 };
 
 #[test]
 fn programs_do_what_the_evaluator_does() {
@@ -84,7 +85,7 @@ fn programs_do_what_the_evaluator_does() {
 /// With every access looked at: none is outside of its buffer, and none meets one of another lane in the same epoch.
 #[test]
 fn lanes_do_not_meet() {
-    let options = EpochOptions { lanes: 64, stack: 2, frames: 1 << 10, heap: 1 << 20, steps: 20, batch: 16 };
+    let options = EpochOptions { lanes: 64, frames: 1 << 10, heap: 1 << 20, steps: 200, form: Form::SMALL, batch: 16 };
     let programs = ["trees/bitonic_sort", "closures/church_numerals", "depth/counted"];
     for case in Case::all().iter().filter(|case| programs.iter().any(|name| case.path.contains(name))) {
         let found = run(case, "interpreter", options);

@@ -6,7 +6,7 @@ use crate::translate::{Callee, Callees, Result, symbols};
 use cranelift_codegen::ir::{AbiParam, Signature, types};
 use cranelift_codegen::isa::{CallConv, OwnedTargetIsa};
 use cranelift_frontend::FunctionBuilderContext;
-use cranelift_jit::{JITBuilder, JITModule};
+use cranelift_jit::{ArenaMemoryProvider, JITBuilder, JITModule};
 use cranelift_module::{FuncId, Module as Target, default_libcall_names};
 use girih_core::diag::{self, Diagnostic};
 use girih_core::ir::{Function, FunctionId, Module, Op};
@@ -45,11 +45,21 @@ pub(crate) struct Kernel {
     pub shape: Shape,
 }
 
+/// Bytes of addresses that are reserved for code: parts of it that call each other must be near.
+const CODE: usize = 256 << 20;
+
+fn fresh(isa: OwnedTargetIsa) -> Result<Code> {
+    let mut builder = JITBuilder::with_isa(isa, default_libcall_names());
+    let memory = ArenaMemoryProvider::new_with_size(CODE);
+    let memory = memory.map_err(|e| refused(girih_core::span::Span::NONE, &e.to_string()))?;
+    builder.memory_provider(Box::new(memory));
+    builder.symbols(symbols());
+    Ok(Code { module: ManuallyDrop::new(JITModule::new(builder)) })
+}
+
 /// Compiles the kernels of a module; gives them in the order of its entries.
 pub(crate) fn compile(compiled: &Compiled, isa: OwnedTargetIsa) -> Result<(Code, Vec<Kernel>)> {
-    let mut builder = JITBuilder::with_isa(isa, default_libcall_names());
-    builder.symbols(symbols());
-    let mut code = Code { module: ManuallyDrop::new(JITModule::new(builder)) };
+    let mut code = fresh(isa)?;
     let written = write(compiled, &mut *code.module, None)?;
     let span = compiled.entries.first().map_or(girih_core::span::Span::NONE, |e| e.source.span);
     code.module.finalize_definitions().map_err(|e| refused(span, &e.to_string()))?;
@@ -67,9 +77,7 @@ fn entry(module: &JITModule, id: FuncId) -> Entry {
 
 /// The functions of a module in Cranelift's own text, as they are before it optimises them.
 pub(crate) fn text(compiled: &Compiled, isa: OwnedTargetIsa) -> Result<String> {
-    let mut builder = JITBuilder::with_isa(isa, default_libcall_names());
-    builder.symbols(symbols());
-    let mut code = Code { module: ManuallyDrop::new(JITModule::new(builder)) };
+    let mut code = fresh(isa)?;
     let mut text = String::new();
     write(compiled, &mut *code.module, Some(&mut text))?;
     Ok(text)

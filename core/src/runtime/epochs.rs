@@ -11,8 +11,8 @@ use crate::diag::{Code, Diagnostic};
 use crate::idx::IndexVec;
 use crate::ir::heap::{self, Layout, LayoutId};
 use crate::ir::{FunctionId, Module, Type};
-use crate::lower::epochs::memory::{Buffers, SHARED, Shape, control, fault};
-use crate::lower::epochs::{self, Epochs};
+use crate::lower::epochs::memory::{Buffers, SHARED, Shape, control, fault, group, lane};
+use crate::lower::epochs::{self, Epochs, Form};
 use crate::span::Span;
 use std::cell::RefCell;
 use std::collections::HashMap;
@@ -23,21 +23,28 @@ use std::sync::atomic::Ordering;
 pub struct EpochOptions {
     /// How many lanes there are; forks become tasks while there are fewer tasks.
     pub lanes: u32,
-    /// How many frames the stack of a lane has before they move to the pool.
-    pub stack: u32,
     /// Frames of the pool; rounded up to a power of 2.
     pub frames: u32,
     /// Bytes of the heap.
     pub heap: u64,
-    /// Segments that a lane runs in an epoch at most.
+    /// Steps that a lane goes in an epoch at most.
     pub steps: u32,
+    /// The form of the kernels.
+    pub form: Form,
     /// Most epochs that are submitted at once.
     pub batch: usize,
 }
 
 impl Default for EpochOptions {
     fn default() -> EpochOptions {
-        EpochOptions { lanes: 1 << 14, stack: 32, frames: 1 << 18, heap: 64 << 20, steps: 1 << 10, batch: 64 }
+        EpochOptions {
+            lanes: 1 << 14,
+            frames: 1 << 18,
+            heap: 64 << 20,
+            steps: 1 << 14,
+            form: Form::FAST,
+            batch: 16,
+        }
     }
 }
 
@@ -83,21 +90,24 @@ impl EpochRunner {
         options: EpochOptions,
     ) -> Result<EpochRunner, Vec<Diagnostic>> {
         // Rings take the low bits of a count as the place.
-        let options = EpochOptions { frames: options.frames.next_power_of_two(), ..options };
-        let Epochs { module: kernels, run, plan, shape, entries } = epochs::lower(module, called)?;
+        let groups = options.lanes.div_ceil(options.form.workgroup).max(1);
+        let lanes = groups * options.form.workgroup;
+        // Workgroups keep some for themselves.
+        let frames = options.frames.max(32 * lanes).next_power_of_two();
+        let options = EpochOptions { frames, lanes, ..options };
+        let Epochs { module: kernels, run, plan, shape, entries } = epochs::lower(module, called, &options.form)?;
         let programs = device.load(&kernels, &[plan, run], &LoadOptions::default())?;
         let [plan, run] = programs[..] else { return Err(vec![missing()]) };
         let one = |d| vec![d];
         let words = |count: u64, indirect: bool| Memory { bytes: 4 * count, indirect };
         let frames = u64::from(options.frames);
-        let lane = shape.lane_words() + options.stack * shape.stack_frame();
         let sizes = [
             options.heap / 4,
-            u64::from(lane) * u64::from(options.lanes),
+            u64::from(lane::CLASSES) * u64::from(options.lanes),
             frames * u64::from(shape.pool_frame() + 2),
             frames,
-            2 * frames * u64::from(shape.task()),
-            u64::from(shape.control()),
+            (2 * frames + u64::from(groups * shape.ring())) * u64::from(shape.task()),
+            u64::from(shape.control(groups)),
         ];
         let mut ids = vec![];
         for size in sizes {
@@ -128,19 +138,32 @@ impl EpochRunner {
         Ok(runner)
     }
 
-    /// All frames but the first are free; the heap's first unit is no cell.
+    /// All frames but the first are free, half of what they have room for with the workgroups; the heap's first units are no cells.
     fn fill_pool(&self) -> Result<(), Diagnostic> {
+        let groups = self.options.lanes / self.options.form.workgroup;
+        let (own, kept) = (self.shape.spare() / 2, group::KEPT.len());
+        let mut words = vec![0; (groups * self.shape.group()) as usize];
+        let mut next = 1;
+        for group in words.chunks_exact_mut(self.shape.group() as usize) {
+            group[group::KEPT.iter().position(|word| *word == group::FRAME_TAIL).unwrap_or(0)] = own;
+            for frame in &mut group[kept..kept + own as usize] {
+                *frame = next;
+                next += 1;
+            }
+        }
+        self.write(self.buffers.control, 4 * u64::from(self.shape.groups()), &words)?;
         let frames = self.options.frames;
-        let free: Vec<u32> = (1..frames).collect();
+        let free: Vec<u32> = (next..frames).collect();
         let ring = 4 * u64::from(frames) * u64::from(self.shape.pool_frame());
         self.write(self.buffers.frames, ring, &free)?;
         let units = (self.options.heap / 8).min(u64::from(u32::MAX >> 3)) as u32;
         for (word, value) in [
-            (control::FRAME_LIMIT, frames - 1),
-            (control::FRAME_TAIL, frames - 1),
-            (control::HEAP_TOP, 1),
+            (control::FRAME_LIMIT, free.len() as u32),
+            (control::FRAME_TAIL, free.len() as u32),
+            // What lanes write that found no memory goes before the first cell.
+            (control::HEAP_TOP, 1 + self.shape.largest),
             (control::HEAP_END, units),
-            (control::LANES, self.options.lanes),
+            (control::GROUPS, groups),
             (control::STEPS, self.options.steps),
         ] {
             self.set(word, value)?;
@@ -167,9 +190,9 @@ impl EpochRunner {
         let Buffers { heap, lanes, frames, pending, queue, control } = self.buffers;
         let buffer = |id| Argument::Buffer(id, 0);
         let number = |value: u32| Argument::Scalar(Constant { ty: Type::U32, bits: u64::from(value) });
-        let EpochOptions { lanes: lane_count, stack, frames: pool, .. } = self.options;
+        let EpochOptions { lanes: lane_count, frames: pool, .. } = self.options;
         let mut arguments: Vec<Argument> = [heap, lanes, frames, pending, queue, control].map(buffer).to_vec();
-        arguments.extend([lane_count, stack, pool, 2 * pool].map(number));
+        arguments.extend([lane_count, pool, 2 * pool].map(number));
         let plan = Dispatch {
             program: self.plan,
             arguments: vec![buffer(control), buffer(self.grid)],
@@ -195,9 +218,11 @@ impl EpochRunner {
         let mut batch = 4.min(self.options.batch);
         loop {
             let commands = self.epochs(batch);
+            let t = std::time::Instant::now();
             self.device.borrow_mut().submit(&commands).map_err(Fault::Device)?;
             let words = self.read(self.buffers.control, 0, control::RESULTS as usize).map_err(Fault::Device)?;
             let at = |word: u32| words[word as usize];
+            if std::env::var_os("TRACE").is_some() { eprintln!("{:.0} us epoch {} head {} handed {} tail {} share {} want {} flushed {} exited {} fr {}/{}", t.elapsed().as_secs_f64() * 1e6, at(control::EPOCHS), at(control::HEAD), at(control::HANDED), at(control::TAIL), at(control::SHARE), at(control::WANT), at(control::FLUSHED), at(control::EXITED), at(control::FRAME_HEAD), at(control::FRAME_TAIL)); }
             match at(control::FAULT) {
                 0 => {}
                 fault::MEMORY => return Err(Fault::Memory { limit: self.options.heap }),
@@ -207,8 +232,11 @@ impl EpochRunner {
             if at(control::DONE) != 0 {
                 return Ok(());
             }
-            let waiting = at(control::TAIL).wrapping_sub(at(control::HEAD).min(at(control::LIMIT)));
-            if waiting == 0 && at(control::BUSY) == 0 {
+            if at(control::HEAP_TOP) > at(control::HEAP_END) {
+                return Err(Fault::Memory { limit: self.options.heap });
+            }
+            let waiting = at(control::TAIL).wrapping_sub(at(control::HEAD).wrapping_add(at(control::HANDED)));
+            if waiting == 0 {
                 return Err(broken("the device has nothing to do, and no result"));
             }
             if self.task.interrupt.as_ref().is_some_and(|flag| flag.load(Ordering::Relaxed)) {
@@ -216,6 +244,13 @@ impl EpochRunner {
             }
             batch = (2 * batch).min(self.options.batch);
         }
+    }
+
+    /// What was counted.
+    pub fn figures(&self) -> String {
+        let words = self.read(self.buffers.control, 0, control::RESULTS as usize).unwrap_or_default();
+        let at = |word: u32| words.get(word as usize).copied().unwrap_or(0);
+        format!("epochs {} tasks {} heap {} of {}", at(control::EPOCHS), at(control::TASKS), at(control::HEAP_TOP), at(control::HEAP_END))
     }
 
     fn word(&self, at: usize) -> u32 {

@@ -1,152 +1,43 @@
-//! What a lane does when a segment ends: calls, forks, returns, waits, traps.
+//! What a lane does when calls end or must wait, when its stack is full, and when others lack work.
+//!
+//! Forks are calls: the stack says of a frame whether it waits for a fork. Only when lanes lack work, what is behind the *oldest* fork of a
+//! stack, which is most of what is left there, becomes a task, and the fork's results go to a frame of the pool. (Lazy task creation: Mohr,
+//! Kranz, Halstead 1990.)
 //!
 //! A frame of the pool is filled before it is named to others, and freed by who goes on with it.
 
 use super::machine::{Machine, State};
-use super::memory::{control, fault, frame, label};
-use crate::ir::{Inst, Op, Type, ValueId};
-use crate::span::Span;
+use super::memory::{control, fault, label};
+use crate::ir::{Op, ValueId};
 
-impl Machine<'_> {
-    /// Whether forks become tasks here: they shall, and there is nothing in the stack that would have to go with them.
-    fn can_spawn(&mut self, state: &State) -> ValueId {
-        let expand = self.get(control::EXPAND);
-        let expand = self.is(expand, 1);
-        let is_bare = self.is(state.depth, 0);
-        self.b.op(Op::And, Type::BOOL, &[expand, is_bare])
-    }
-
-    /// A frame of the pool if forks become tasks here; 0 if not, or if there is none.
-    fn frame_to_spawn(&mut self, state: &State) -> ValueId {
-        let can = self.can_spawn(state);
-        self.choose(can, 1, |m| vec![m.new_frame()], |m| vec![m.b.u32(0)])[0]
-    }
-
-    /// A call or a fork in a frame of the pool, if forks become tasks here; else on the stack.
-    fn in_frame(
-        &mut self,
-        to: &State,
-        behind: ValueId,
-        kept: &[ValueId],
-        spawn: impl FnOnce(&mut Self, ValueId) -> State,
-    ) -> State {
-        let frame = self.frame_to_spawn(to);
-        let is_none = self.is(frame, 0);
-        let on_stack = |m: &mut Self| m.call_on_stack(to, behind, kept).words();
-        let words = self.choose(is_none, to.words().len(), on_stack, |m| spawn(m, frame).words());
-        State::of(&words)
-    }
-
-    pub(super) fn call(&mut self, to: &State, behind: ValueId, kept: &[ValueId]) -> State {
-        self.in_frame(to, behind, kept, |m, frame| {
-            m.fill_frame(frame, behind, to.base, kept);
-            let inside = State { base: frame, ..to.clone() };
-            // Whoever has made tasks leaves the rest to others too, so that all are of about the same size.
-            let zero = m.b.u32(0);
-            let has_spawned = m.op(Op::Ne, to.spawned, zero);
-            let leave = |m: &mut Self| {
-                m.new_task(to.label, frame, &to.registers);
-                m.idle(to).words()
-            };
-            State::of(&m.choose(has_spawned, to.words().len(), leave, |_| inside.words()))
-        })
-    }
-
-    fn idle(&mut self, state: &State) -> State {
-        State { label: self.b.u32(label::IDLE), spawned: self.b.u32(0), ..state.clone() }
-    }
-
-    fn call_on_stack(&mut self, to: &State, behind: ValueId, kept: &[ValueId]) -> State {
-        let is_full = self.op(Op::Ge, to.depth, self.stack_frames);
-        let spilled = self.choose(is_full, 2, |m| m.spill(to), |_| vec![to.base, to.depth]);
-        self.push(spilled[1], behind, kept);
-        let depth = self.plus(spilled[1], 1);
-        State { base: spilled[0], depth, ..to.clone() }
-    }
-
-    /// Moves all frames of the stack into the pool. Gives the last one, and the empty stack's depth.
-    fn spill(&mut self, state: &State) -> Vec<ValueId> {
+impl Machine {
+    pub(super) fn idle(&mut self, state: &State) -> State {
         let zero = self.b.u32(0);
-        let body = self.b.new_region(&[Type::U32, Type::U32]);
-        let params = self.b.function.regions[body].params.clone();
-        let (depth, base) = (params[0], params[1]);
-        let outer = std::mem::replace(&mut self.b.region, body);
-        let over = self.op(Op::Ge, depth, state.depth);
-        self.b.if_else(over, &[], |b| b.end(Op::Break, &[base]), |b| b.end(Op::Yield, &[]));
-        let frame = self.new_frame();
-        let words: Vec<ValueId> = (0..self.shape.stack_frame())
-            .map(|i| {
-                let at = self.stack_word(depth, i);
-                self.b.load(Type::U32, self.lanes, at)
-            })
-            .collect();
-        let is_none = self.is(frame, 0);
-        self.choose(
-            is_none,
-            0,
-            |m| {
-                let why = m.b.u32(fault::FRAMES);
-                m.end_with(why);
-                vec![]
-            },
-            |m| {
-                m.fill_frame(frame, words[0], base, &words[1..]);
-                vec![]
-            },
-        );
-        let next = self.plus(depth, 1);
-        self.b.end(Op::Continue, &[next, frame]);
-        self.b.region = outer;
-        let mut inst = Inst::new(Op::Loop, None, vec![zero, state.base], Span::NONE);
-        inst.regions = vec![body];
-        let id = self.b.push(inst, &[Type::U32]);
-        vec![self.b.function.insts[id].results[0], zero]
+        State { label: self.b.u32(label::IDLE), base: zero, depth: zero, bottom: zero, ..state.clone() }
     }
-
-    pub(super) fn fork(&mut self, to: &State, behind: ValueId, kept: &[ValueId]) -> State {
-        self.in_frame(to, behind, kept, |m, frame| {
-            let (one, two) = (m.b.u32(1), m.b.u32(2));
-            m.store_frame(frame, frame::WAITS, one);
-            m.b.op_with(Op::AtomicStore, Some(Type::U32), &[m.pending, frame, two], &[]);
-            m.new_task(to.label, frame, &to.registers);
-            // On with what is behind: the frame stands where 0 was kept.
-            let zero = m.b.u32(0);
-            let mut registers = vec![zero; m.shape.kept as usize];
-            registers.push(frame);
-            registers.extend(&kept[1..]);
-            registers.resize(m.shape.registers as usize, zero);
-            let spawned = m.plus(to.spawned, 1);
-            State { label: behind, spawned, registers, ..to.clone() }
-        })
+    /// A frame's number as a base: whether it waits for a fork.
+    fn base(&mut self, frame: ValueId, is_fork: bool) -> ValueId {
+        let one = self.b.u32(1);
+        let base = self.op(Op::Shl, frame, one);
+        self.plus(base, u32::from(is_fork))
     }
-
-    /// The registers behind a call: its results, and what was kept.
-    fn behind(&mut self, results: &[ValueId], kept: Vec<ValueId>) -> Vec<ValueId> {
-        let zero = self.b.u32(0);
-        let mut registers = results[..self.shape.kept as usize].to_vec();
-        registers.extend(kept);
-        registers.resize(self.shape.registers as usize, zero);
-        registers
+    fn without_fork(&mut self, label: ValueId) -> ValueId {
+        let mask = self.b.u32(!label::FORK);
+        self.op(Op::And, label, mask)
     }
 
     pub(super) fn give_back(&mut self, from: &State) -> State {
+        let has_frames = self.op(Op::Lt, from.bottom, from.depth);
         let count = from.words().len();
-        let zero = self.b.u32(0);
-        let has_frames = self.op(Op::Ne, from.depth, zero);
         let words = self.choose(
             has_frames,
             count,
             |m| {
                 let less = m.b.u32(u32::MAX);
                 let depth = m.op(Op::Add, from.depth, less);
-                let words: Vec<ValueId> = (0..m.shape.stack_frame())
-                    .map(|i| {
-                        let at = m.stack_word(depth, i);
-                        m.b.load(Type::U32, m.lanes, at)
-                    })
-                    .collect();
-                let registers = m.behind(&from.registers, words[1..].to_vec());
-                State { label: words[0], depth, registers, ..from.clone() }.words()
+                let label = m.lane.load_stack(&mut m.b, depth, 0);
+                let label = m.without_fork(label);
+                State { label, depth, ..from.clone() }.words()
             },
             |m| {
                 let is_root = m.is(from.base, 0);
@@ -158,7 +49,7 @@ impl Machine<'_> {
 
     /// The call of the host is over.
     fn end(&mut self, from: &State) -> State {
-        for (i, value) in (0..self.shape.kept).zip(&from.registers) {
+        for (i, value) in (0..self.shape.results).zip(&from.registers) {
             self.set(control::RESULTS + i, *value);
         }
         let one = self.b.u32(1);
@@ -167,35 +58,28 @@ impl Machine<'_> {
     }
 
     fn give_to_frame(&mut self, from: &State) -> State {
-        let frame = from.base;
-        let waits = self.load_frame(frame, frame::WAITS);
-        let is_call = self.is(waits, 0);
+        let one = self.b.u32(1);
+        let frame = self.op(Op::Shr, from.base, one);
+        let bit = self.op(Op::And, from.base, one);
+        let is_fork = self.is(bit, 1);
         let words = self.choose(
-            is_call,
+            is_fork,
             from.words().len(),
             |m| {
-                let (label, base) = (m.load_frame(frame, frame::LABEL), m.load_frame(frame, frame::BASE));
-                let kept = m.kept_of(frame);
-                let registers = m.behind(&from.registers, kept);
-                m.free_frame(frame);
-                State { label, base, registers, ..from.clone() }.words()
-            },
-            |m| {
-                for (i, value) in (0..m.shape.kept).zip(&from.registers) {
-                    m.store_frame(frame, frame::RESULTS + i, *value);
-                }
+                m.give_results(frame, &from.registers);
                 m.arrive(frame);
                 m.idle(from).words()
             },
+            |m| m.return_to(frame, &from.registers).words(),
         );
         State::of(&words)
     }
 
-    pub(super) fn wait(&mut self, from: &State, behind: ValueId, kept: &[ValueId]) -> State {
+    /// What is behind a join waits in the fork's frame.
+    pub(super) fn wait(&mut self, from: &State) -> State {
+        let base = self.spill(from);
         let frame = from.registers[0];
-        self.store_frame(frame, frame::LABEL, behind);
-        self.store_frame(frame, frame::BASE, from.base);
-        self.keep(frame, kept);
+        self.fill_frame(frame, from.label, base, from.depth);
         self.arrive(frame);
         self.idle(from)
     }
@@ -204,5 +88,159 @@ impl Machine<'_> {
         let why = self.plus(from.registers[0], fault::TRAP);
         self.end_with(why);
         self.idle(from)
+    }
+
+    /// The state with room on the stack for what a segment puts there.
+    pub(super) fn with_room(&mut self, state: &State) -> State {
+        let after = self.plus(state.depth, self.shape.pushes);
+        let room = self.b.u32(self.shape.stack);
+        let is_full = self.op(Op::Ge, after, room);
+        self.change(is_full, state, |m| {
+            let base = m.spill(state);
+            m.sink(state.label, state.depth);
+            let zero = m.b.u32(0);
+            State { base, depth: zero, bottom: zero, ..state.clone() }
+        })
+    }
+
+    /// Moves all frames of the stack into the pool; gives the last one as a base.
+    fn spill(&mut self, state: &State) -> ValueId {
+        self.repeat(&[state.base, state.bottom], |m, params| {
+            let (base, depth) = (params[0], params[1]);
+            let over = m.op(Op::Ge, depth, state.depth);
+            m.leave_if(over, params);
+            let frame = m.new_frame();
+            let is_none = m.is(frame, 0);
+            m.choose(
+                is_none,
+                0,
+                |m| {
+                    m.lacks_frames();
+                    vec![]
+                },
+                |m| {
+                    let label = m.lane.load_stack(&mut m.b, depth, 0);
+                    let label = m.without_fork(label);
+                    m.fill_frame(frame, label, base, depth);
+                    vec![]
+                },
+            );
+            let base = m.base(frame, false);
+            let next = m.plus(depth, 1);
+            m.b.end(Op::Continue, &[base, next]);
+        })[0]
+    }
+
+    /// Makes a task of what is behind the oldest fork of the stack.
+    pub(super) fn promote(&mut self, state: &State) -> State {
+        let one = self.b.u32(1);
+        let last = self.repeat(&[state.base, state.bottom, one], |m, params| {
+            let (base, bottom) = (params[0], params[1]);
+            let over = m.op(Op::Ge, bottom, state.depth);
+            let stop = m.is(params[2], 0);
+            let over = m.both(Op::Or, over, stop);
+            m.leave_if(over, params);
+            let frame = m.new_frame();
+            let is_none = m.is(frame, 0);
+            let none = params.to_vec();
+            let words = m.choose(
+                is_none,
+                3,
+                |m| vec![none[0], none[1], m.b.u32(0)],
+                |m| {
+                    let word = m.lane.load_stack(&mut m.b, bottom, 0);
+                    let flag = m.b.u32(label::FORK);
+                    let flag = m.op(Op::And, word, flag);
+                    let is_call = m.is(flag, 0);
+                    m.choose(
+                        is_call,
+                        3,
+                        |m| {
+                            m.fill_frame(frame, word, base, bottom);
+                            vec![m.base(frame, false), m.plus(bottom, 1), m.b.u32(1)]
+                        },
+                        |m| m.promote_fork(frame, word, base, bottom),
+                    )
+                },
+            );
+            m.b.end(Op::Continue, &words);
+        });
+        State { base: last[0], bottom: last[1], ..state.clone() }
+    }
+
+    /// What is behind a fork goes into a frame and becomes a task; another frame waits for it and for the fork.
+    fn promote_fork(
+        &mut self,
+        frame: ValueId,
+        word: ValueId,
+        base: ValueId,
+        bottom: ValueId,
+    ) -> Vec<ValueId> {
+        let join = self.new_frame();
+        let is_none = self.is(join, 0);
+        self.choose(
+            is_none,
+            3,
+            |m| {
+                m.free_frame(frame);
+                vec![base, bottom, m.b.u32(0)]
+            },
+            |m| {
+                m.wait_for_two(join);
+                let label = m.without_fork(word);
+                // The token is the first word that is kept.
+                m.lane.store_stack(&mut m.b, bottom, 1, join);
+                m.fill_frame(frame, label, base, bottom);
+                m.new_resumption(frame);
+                vec![m.base(join, true), m.plus(bottom, 1), m.b.u32(0)]
+            },
+        )
+    }
+
+    /// Makes tasks of all that the lane is doing.
+    pub(super) fn suspend(&mut self, state: &State) {
+        let state = self.promote(state);
+        let base = self.spill(&state);
+        let state = State { base, ..state };
+        let is_busy = self.is_not(state.label, label::IDLE);
+        self.when(is_busy, |m| {
+            let flag = m.b.u32(label::KEPT);
+            let flag = m.op(Op::And, state.label, flag);
+            let has_kept = m.is_not(flag, 0);
+            m.choose(
+                has_kept,
+                0,
+                |m| {
+                    m.suspend_kept(&state);
+                    vec![]
+                },
+                |m| {
+                    m.new_task(state.label, state.base, &state.registers);
+                    vec![]
+                },
+            );
+        });
+    }
+    fn suspend_kept(&mut self, state: &State) {
+        let frame = self.new_frame();
+        let is_none = self.is(frame, 0);
+        self.choose(
+            is_none,
+            0,
+            |m| {
+                m.lacks_frames();
+                vec![]
+            },
+            |m| {
+                m.fill_frame(frame, state.label, state.base, state.depth);
+                m.give_results(frame, &state.registers);
+                m.new_resumption(frame);
+                vec![]
+            },
+        );
+    }
+    fn lacks_frames(&mut self) {
+        let why = self.b.u32(fault::FRAMES);
+        self.end_with(why);
     }
 }

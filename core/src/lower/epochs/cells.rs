@@ -1,10 +1,10 @@
 //! Cells of the device's heap, and words.
 //!
 //! A cell is a header (its layout, and its size in units of 8 bytes above bit 16) and its fields, a word each. New ones come from the lane's
-//! lists of free cells, or else from its chunk; before a segment runs, the chunk has what the segment takes at most, so nothing here fails.
-//! A cell that is free has the number of the next one in its header's place.
+//! lists of free cells, or else from its workgroup's chunk, beside those that its neighbours take. A cell that is free has the number of the
+//! next one in its header's place.
 
-use super::machine::Lane;
+use super::lane::Lane;
 use super::memory::{SHARED, lane};
 use crate::ir::heap::{CELL, LayoutId, NULL_HOLE};
 use crate::ir::{Builder, Function, Inst, Module, Op, Type, ValueId};
@@ -17,19 +17,9 @@ pub fn units(fields: usize) -> u32 {
     (1 + fields as u32).div_ceil(2)
 }
 
-/// Units that a segment takes at most.
-pub(super) fn most_units(module: &Module) -> u32 {
-    let mut most = 0;
-    for function in module.functions.iter() {
-        let mut all = 0;
-        function.walk(function.body, &mut |_, inst| {
-            if let (Op::CellNew | Op::CellFill, Some(layout)) = (inst.op, inst.cell()) {
-                all += units(module.layouts[layout].fields.len());
-            }
-        });
-        most = most.max(all);
-    }
-    most
+/// Units of the largest cell.
+pub(super) fn largest(module: &Module) -> u32 {
+    module.layouts.iter().map(|layout| units(layout.fields.len())).max().unwrap_or(0)
 }
 
 /// Writes an operation on cells or words; gives its results. None for other operations.
@@ -147,19 +137,10 @@ impl Words<'_> {
 
     /// A place for a cell.
     fn take(&mut self, lane: &Lane, units: u32) -> ValueId {
-        let next = |b: &mut Builder| {
-            let mut w = Words { b };
-            let at = w.b.u32(0);
-            let place = w.b.load(Type::U32, lane.own, at);
-            let count = w.b.u32(units);
-            let after = w.op(Op::Add, place, count);
-            w.b.store(Type::U32, lane.own, at, after);
-            place
-        };
         if units > lane::CLASSES {
-            return next(self.b);
+            return lane.new_units(self.b, units);
         }
-        let list = self.b.u32(lane::FREE - lane::UNIT + units - 1);
+        let list = self.b.u32(units - 1);
         let first = self.b.load(Type::U32, lane.own, list);
         let zero = self.b.u32(0);
         let is_there = self.op(Op::Ne, first, zero);
@@ -173,7 +154,7 @@ impl Words<'_> {
                 w.b.end(Op::Yield, &[first]);
             },
             |b| {
-                let place = next(b);
+                let place = lane.new_units(b, units);
                 b.end(Op::Yield, &[place]);
             },
         );
@@ -252,8 +233,8 @@ impl Words<'_> {
                     &[],
                     |b| {
                         let mut w = Words { b };
-                        let before = w.b.u32(lane::FREE - lane::UNIT - 1);
-                        let list = w.op(Op::Add, size, before);
+                        let one = w.b.u32(1);
+                        let list = w.op(Op::Sub, size, one);
                         let first = w.b.load(Type::U32, lane.own, list);
                         w.b.store(Type::U32, lane.own, list, place);
                         let at = w.index(place, 0);

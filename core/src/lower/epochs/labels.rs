@@ -1,33 +1,42 @@
-//! The points of all functions, numbered, and where their values stand in a lane's registers.
+//! The points that code goes to by their number, and where their values stand then.
 //!
-//! What a call, a join or a global gives stands in the first registers, what was kept meanwhile from register [`Labels::kept`] on. Values of
-//! points that are reached by a jump stand in a row.
+//! What is *given* to a point (arguments, results, what a loop carries) stands in a lane's first registers. What was *kept* over a call stands
+//! in the frame just above the end of the lane's stack; elsewhere it stands in the registers behind what is given.
 //!
 //! A token is its forked call's frame (0 if the call was made at once) and the call's results, if they are there.
 
-use super::memory::Shape;
+use super::memory::label;
 use super::points::{Point, Points};
 use super::refused;
 use crate::diag::Diagnostic;
+use crate::hash::FastMap;
 use crate::ir::{Def, Function, FunctionId, Module, Op, Type, ValueId};
-use std::collections::{HashMap, HashSet};
+use std::rc::Rc;
 
-/// A point with a number.
-pub(super) struct Label {
-    pub function: FunctionId,
-    pub point: Point,
-    /// The values, each with its first register. A fork's token is among them.
-    pub values: Vec<(ValueId, u32)>,
+/// Where the values of a point stand.
+#[derive(Debug)]
+pub(super) struct Places {
+    /// Each with its first register.
+    pub given: Vec<(ValueId, u32)>,
+    /// Each with its first register, or its first word in the frame.
+    pub kept: Vec<(ValueId, u32)>,
+    /// Whether what is kept stands in a frame, and of how many words it is.
+    pub in_frame: bool,
+    pub count: u32,
+    /// Whether the first word that is kept is the frame of a fork that was not made at once.
+    pub is_fork: bool,
 }
 
-/// All labels of a module.
+/// The points that have numbers.
+#[derive(Default)]
 pub(super) struct Labels {
-    pub all: Vec<Label>,
-    numbers: HashMap<(FunctionId, Point), u32>,
-    /// The first register of what is kept over a call.
+    pub all: Vec<(FunctionId, Point)>,
+    numbers: FastMap<(FunctionId, Point), u32>,
+    places: FastMap<(FunctionId, Point), Rc<Places>>,
+    /// How many registers and words of frames there must be, and how many registers for results.
+    pub registers: u32,
     pub kept: u32,
-    registers: u32,
-    most_kept: u32,
+    pub results: u32,
 }
 
 /// The types of the words that a value is in registers.
@@ -44,7 +53,7 @@ pub(super) fn words(module: &Module, function: &Function, value: ValueId) -> Vec
 }
 
 /// Whether a point is reached by the end of a call: what it keeps stands in a frame meanwhile.
-pub(super) fn is_behind_call(function: &Function, point: Point) -> bool {
+fn is_behind_call(function: &Function, point: Point) -> bool {
     match point {
         Point::After(inst) => {
             matches!(function.insts[inst].op, Op::Call | Op::Fork | Op::Join | Op::GlobalGet)
@@ -54,68 +63,68 @@ pub(super) fn is_behind_call(function: &Function, point: Point) -> bool {
 }
 
 impl Labels {
-    pub fn of(module: &Module, framed: &HashSet<FunctionId>) -> Result<Labels, Diagnostic> {
-        let results = framed.iter().map(|f| module.functions[*f].results.len() as u32);
-        let kept = results.max().unwrap_or(0).max(1);
-        let mut labels = Labels { all: vec![], numbers: HashMap::new(), kept, registers: kept, most_kept: 0 };
-        for (id, function) in module.functions.iter_enumerated().filter(|(id, _)| framed.contains(id)) {
-            let points = Points::of(function, framed);
-            for point in points.all() {
-                labels.add(module, id, &points, point)?;
-            }
+    /// The word of a point's label.
+    pub fn label(&mut self, module: &Module, id: FunctionId, points: &Points<'_>, point: Point) -> Result<u32, Diagnostic> {
+        let places = self.places(module, id, points, point)?;
+        let all = &mut self.all;
+        let number = *self.numbers.entry((id, point)).or_insert_with(|| {
+            all.push((id, point));
+            all.len() as u32 - 1
+        });
+        if number >= label::NUMBER || places.count >= 1 << (label::END - label::COUNT) {
+            let what = "the program has too many places where calls can be left, or keeps too much over one".to_owned();
+            return Err(refused(points.function.span, what).hint("run it with `--device cpu`"));
         }
-        Ok(labels)
+        let flag = |is: bool, flag: u32| if is { flag } else { 0 };
+        let count = places.count << label::COUNT;
+        Ok(number | flag(places.in_frame, label::KEPT) | flag(places.is_fork, label::FORK) | count)
     }
 
-    fn add(&mut self, module: &Module, id: FunctionId, points: &Points<'_>, point: Point) -> Result<(), Diagnostic> {
+    /// Where a point's values stand.
+    pub fn places(
+        &mut self,
+        module: &Module,
+        id: FunctionId,
+        points: &Points<'_>,
+        point: Point,
+    ) -> Result<Rc<Places>, Diagnostic> {
+        if let Some(places) = self.places.get(&(id, point)) {
+            return Ok(places.clone());
+        }
         let function = points.function;
-        let behind_call = is_behind_call(function, point);
+        let in_frame = is_behind_call(function, point);
         let is_fork = matches!(point, Point::After(inst) if function.insts[inst].op == Op::Fork);
-        let (given, kept) = (points.given(point), points.kept(point));
-        let mut values = vec![];
-        let mut register = if behind_call && is_fork { self.kept } else { 0 };
-        for value in &given {
-            values.push((*value, register));
-            // A fork's token: its frame is kept, and so the first of what is; its results stand where a call gives them.
-            register += if is_fork { 1 } else { self.size(module, function, *value)? };
+        let mut register = 0;
+        let mut given = vec![];
+        for value in points.given(point) {
+            given.push((value, register));
+            // A fork's token: its results stand where a call gives them.
+            register += size(module, function, value)? - u32::from(is_fork);
         }
-        if behind_call && !is_fork {
-            register = self.kept;
+        if in_frame {
+            self.results = self.results.max(register);
+            self.registers = self.registers.max(register);
+            register = u32::from(is_fork);
         }
-        for value in &kept {
-            values.push((*value, register));
-            register += self.size(module, function, *value)?;
+        let mut kept = vec![];
+        for value in points.kept(point) {
+            kept.push((value, register));
+            register += size(module, function, value)?;
         }
-        self.registers = self.registers.max(register);
-        if behind_call {
-            self.most_kept = self.most_kept.max(register - self.kept);
-        }
-        self.numbers.insert((id, point), self.all.len() as u32);
-        self.all.push(Label { function: id, point, values });
-        Ok(())
+        let most = if in_frame { &mut self.kept } else { &mut self.registers };
+        *most = register.max(*most);
+        let places = Rc::new(Places { given, kept, in_frame, count: if in_frame { register } else { 0 }, is_fork });
+        self.places.insert((id, point), places.clone());
+        Ok(places)
     }
+}
 
-    fn size(&self, module: &Module, function: &Function, value: ValueId) -> Result<u32, Diagnostic> {
-        let words = words(module, function, value);
-        let is_word = |ty: &Type| matches!(*ty, Type::BOOL | Type::U32 | Type::I32 | Type::F32 | Type::Term);
-        match words.iter().find(|ty| !is_word(ty)) {
-            Some(ty) => Err(refused(function.span_of(value), format!("a value of type `{ty}` lives across a call"))),
-            None => Ok(words.len() as u32),
-        }
-    }
-
-    /// The number of a point.
-    pub fn number(&self, function: FunctionId, point: Point) -> u32 {
-        self.numbers[&(function, point)]
-    }
-    /// Where a function begins, if it has a frame.
-    pub fn entry(&self, function: FunctionId) -> Option<u32> {
-        self.numbers.get(&(function, Point::Entry)).copied()
-    }
-
-    pub fn shape(&self, module: &Module) -> Shape {
-        let need = super::cells::most_units(module);
-        let registers = self.registers.max(self.kept + self.most_kept);
-        Shape { registers, kept: self.kept, most_kept: self.most_kept, need, globals: module.globals.len() as u32 }
+/// How many words a value is.
+fn size(module: &Module, function: &Function, value: ValueId) -> Result<u32, Diagnostic> {
+    let words = words(module, function, value);
+    let is_word = |ty: &Type| matches!(*ty, Type::BOOL | Type::U32 | Type::I32 | Type::F32 | Type::Term);
+    match words.iter().find(|ty| !is_word(ty)) {
+        Some(ty) => Err(refused(function.span_of(value), format!("a value of type `{ty}` lives across a call"))),
+        None => Ok(words.len() as u32),
     }
 }

@@ -1,105 +1,45 @@
-//! The kernel that goes on for one epoch: what a lane does over and over.
+//! The kernel that goes on for one epoch: what a workgroup and its lanes do over and over.
 //!
-//! A lane takes a task if it has nothing to do, runs the segment of its label, and does what the segment asks for: jumps, calls, returns, forks,
-//! waits. It stops when there are no tasks, when it has run its share of segments, or when the run has ended; then it keeps what it needs to
-//! go on in the next epoch.
+//! An epoch is *rounds*, with a barrier between two of them. In a round a lane that has nothing to do takes a task of its workgroup, then runs
+//! segments, as many as it has steps. Calls and forks alike go to the lane's own stack. At the end of a round the workgroup looks how many of
+//! its lanes have work: if there are too few, each lane makes a task of the oldest thing in its stack that can be done apart. When most
+//! workgroups have nothing to do, one that has much gives all of it away.
+//!
+//! What a lane leaves for others of its workgroup they see from the next round on; what it leaves for other workgroups, in the next epoch.
 
-use super::labels::Labels;
-use super::memory::{Shape, WORKGROUP, control, fault, frame, label, lane};
-use super::points::Points;
-use super::segments::{Copier, Writer};
+use super::lane::Lane;
+use super::memory::{Shape, control, group, label, lane, pending};
+use super::segments::{Way, Writer};
 use crate::diag::Diagnostic;
-use crate::idx::IndexVec;
 use crate::ir::attrs::{Attr, Dim};
-use crate::ir::heap::{GlobalId, NULL_HOLE};
-use crate::ir::{
-    Builder, Function, FunctionId, Inst, Launch, Module, Op, ParamAttrs, RegionId, Scalar, Space, Type, ValueId,
-};
+use crate::ir::{Builder, Function, Inst, Launch, Op, ParamAttrs, RegionId, Scalar, Space, Type, ValueId};
 use crate::span::Span;
-use std::collections::{HashMap, HashSet};
 
-/// How a segment is left.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Way {
-    /// To a label.
-    Jump,
-    /// To a label; what is behind comes when that returns.
-    Call,
-    /// The same, but what is behind can go on meanwhile.
-    Fork,
-    /// To whoever called, with the first registers.
-    Return,
-    /// What is behind comes when the frame in the first register has what it waits for.
-    Wait,
-    /// The program is wrong: the first register says how.
-    Trap,
-}
+/// Rounds of an epoch after which a workgroup gives away what it has, if most others have stopped, or if it makes little.
+const SOON: u32 = 16;
+const PATIENCE: u32 = 32;
+/// In one of so many rounds a workgroup looks what happens elsewhere.
+const LOOK: u32 = 4;
+/// Steps of a round at most, and before lanes that lack work may end it.
+const LONG: u32 = 256;
+/// The latter while most workgroups have nothing to do, and else: what is over sooner is not worth a task.
+const HASTE: u32 = 8;
+const SHORT: u32 = 24;
+/// In one of so many steps a lane looks whether others lack work.
+const GLANCE: u32 = 4;
 
-impl Way {
-    const ALL: [Way; 6] = [Way::Jump, Way::Call, Way::Fork, Way::Return, Way::Wait, Way::Trap];
-}
-
-/// Where a segment leads.
-#[derive(Clone, Debug)]
-pub(super) struct Transition {
-    pub way: Way,
-    pub label: u32,
-    /// Registers, as far as they matter.
-    pub registers: Vec<ValueId>,
-    /// The label behind a call.
-    pub behind: u32,
-    /// What is kept for it.
-    pub kept: Vec<ValueId>,
-}
-
-impl Transition {
-    pub fn of(way: Way, label: u32) -> Transition {
-        Transition { way, label, registers: vec![], behind: 0, kept: vec![] }
-    }
-}
-
-/// The names of what a lane works on.
-pub(super) struct Lane {
-    pub heap: ValueId,
-    /// The lane's chunk and lists of free cells, from [`lane::UNIT`] on.
-    pub own: ValueId,
-    control: ValueId,
-    shape: Shape,
-}
-
-impl Lane {
-    /// How many words a transition is: way and label, the label behind, registers, what is kept.
-    pub fn transition_words(&self) -> usize {
-        2 + (self.shape.registers + self.shape.most_kept) as usize
-    }
-
-    pub fn words_of(&self, b: &mut Builder, transition: Transition) -> Vec<ValueId> {
-        let zero = b.u32(0);
-        let mut words = vec![b.u32(transition.label | (transition.way as u32) << 16), b.u32(transition.behind)];
-        words.extend(transition.registers);
-        words.resize(2 + self.shape.registers as usize, zero);
-        words.extend(transition.kept);
-        words.resize(self.transition_words(), zero);
-        words
-    }
-
-    /// Whether the value of a global can be seen, and the value.
-    pub fn global(&self, b: &mut Builder, global: GlobalId) -> (ValueId, ValueId) {
-        let at = b.u32(control::GLOBALS + global.index() as u32);
-        let word = b.op(Op::AtomicLoad, Type::U32, &[self.control, at]);
-        let (zero, none) = (b.u32(0), b.u32(NULL_HOLE));
-        (b.op(Op::Ne, Type::U32, &[word, zero]), b.op(Op::Xor, Type::U32, &[word, none]))
-    }
-
-    /// Shows the value of a global to all lanes, from the next epoch on; gives it as a shared word.
-    pub fn publish(&self, b: &mut Builder, global: GlobalId, value: ValueId) -> ValueId {
-        let shared = super::cells::as_shared(b, value);
-        let none = b.u32(NULL_HOLE);
-        let word = b.op(Op::Xor, Type::U32, &[shared, none]);
-        let at = b.u32(control::GLOBALS + self.shape.globals + global.index() as u32);
-        b.op_with(Op::AtomicStore, Some(Type::U32), &[self.control, at, word], &[]);
-        shared
-    }
+/// What a workgroup does in its next round: steps above bit 2, and one of these.
+mod verdict {
+    /// Goes on.
+    pub const RUN: u32 = 0;
+    /// First makes tasks of what can be done apart.
+    pub const PROMOTE: u32 = 1;
+    /// Gives all away, and stops.
+    pub const STOP: u32 = 2;
+    /// Where the steps begin before which the round does not end.
+    pub const STEPS: u32 = 2;
+    /// Where the rest ends.
+    pub const MASK: u32 = 3;
 }
 
 /// What a lane is doing.
@@ -108,109 +48,147 @@ pub(super) struct State {
     pub label: ValueId,
     /// The frame that gets its results.
     pub base: ValueId,
-    /// How many frames its stack has.
+    /// Where its stack ends, and where it begins.
     pub depth: ValueId,
-    /// How many forks it has made tasks of since it took its own.
-    pub spawned: ValueId,
+    pub bottom: ValueId,
     pub registers: Vec<ValueId>,
 }
 
 impl State {
     pub fn words(&self) -> Vec<ValueId> {
-        [self.label, self.base, self.depth, self.spawned].iter().chain(&self.registers).copied().collect()
+        [self.label, self.base, self.depth, self.bottom].iter().chain(&self.registers).copied().collect()
     }
     pub fn of(words: &[ValueId]) -> State {
-        let [label, base, depth, spawned, registers @ ..] = words else { unreachable!("a state has these words") };
-        State { label: *label, base: *base, depth: *depth, spawned: *spawned, registers: registers.to_vec() }
+        let [label, base, depth, bottom, registers @ ..] = words else { unreachable!("a state has these words") };
+        State { label: *label, base: *base, depth: *depth, bottom: *bottom, registers: registers.to_vec() }
     }
 }
 
 /// The kernel on its way.
-pub(super) struct Machine<'a> {
+pub(super) struct Machine {
     pub b: Builder,
-    pub shape: &'a Shape,
+    pub shape: Shape,
     pub lane: Lane,
-    pub lanes: ValueId,
     pub frames: ValueId,
     pub pending: ValueId,
     pub queue: ValueId,
-    control: ValueId,
-    /// Parameters: how many lanes, frames of a stack, frames of the pool, and tasks of the queue there are; the last two are powers of 2.
-    pub lane_count: ValueId,
-    pub stack_frames: ValueId,
+    /// Shared by the workgroup: what all do next.
+    verdict: ValueId,
+    /// Shared by the workgroup: free frames.
+    pub spare: ValueId,
+    /// Parameters: how many frames of the pool and tasks of the queue there are, powers of 2.
     pub pool_frames: ValueId,
     pub tasks: ValueId,
-    /// The number of the lane.
-    pub number: ValueId,
+    /// The workgroup, and the lane's number in it.
+    pub group: ValueId,
+    pub local: ValueId,
+    /// What stands in a frame's [`pending`] word when the lane was there.
+    pub stamp: ValueId,
+    /// [`control::WANT`], [`control::GROUPS`], [`control::STEPS`] and [`control::HEAP_END`], which stay the same in an epoch.
+    want: ValueId,
+    groups: ValueId,
+    steps: ValueId,
+    heap_end: ValueId,
 }
 
 /// Writes the kernel.
-pub(super) fn machine(
-    module: &Module,
-    framed: &HashSet<FunctionId>,
-    labels: &Labels,
-    shape: &Shape,
-    pure: &IndexVec<FunctionId, Option<FunctionId>>,
-) -> Result<Function, Diagnostic> {
+pub(super) fn machine(writer: &mut Writer<'_, '_>, shape: &Shape) -> Result<Function, Diagnostic> {
     let mut m = Machine::new(shape);
     let initial = m.begin();
-    let steps = m.b.u32(0);
-    let types = vec![Type::U32; initial.words().len()];
-    let carried: Vec<ValueId> = [steps].iter().chain(&initial.words()).copied().collect();
-    let body = m.b.new_region(&vec![Type::U32; carried.len()]);
-    let params = m.b.function.regions[body].params.clone();
-    let outer = std::mem::replace(&mut m.b.region, body);
-    let taken = m.taken(&State::of(&params[1..]));
-    m.leave_if_over(params[0], &taken);
-    let transition = m.segments(module, framed, labels, pure, &taken)?;
-    let next = m.follow(&taken, &transition);
-    let one = m.b.u32(1);
-    let steps = m.op(Op::Add, params[0], one);
-    let again: Vec<ValueId> = [steps].iter().chain(&next.words()).copied().collect();
-    m.b.end(Op::Continue, &again);
-    m.b.region = outer;
-    let mut inst = Inst::new(Op::Loop, None, carried, Span::NONE);
-    inst.regions = vec![body];
-    let id = m.b.push(inst, &types);
-    let last = m.b.function.insts[id].results.clone();
-    m.finish(&State::of(&last));
+    let zero = m.b.u32(0);
+    let run = m.b.u32(verdict::RUN | HASTE << verdict::STEPS);
+    let carried: Vec<ValueId> = [zero, run].into_iter().chain(initial.words()).collect();
+    let mut failed = None;
+    let last = m.repeat(&carried, |m, params| {
+        let (rounds, word) = (params[0], params[1]);
+        let mask = m.b.u32(verdict::MASK);
+        let found = m.op(Op::And, word, mask);
+        let stops = m.is(found, verdict::STOP);
+        m.leave_if(stops, params);
+        let state = m.promoted(found, &State::of(&params[2..]));
+        let state = m.taken(&state);
+        let shift = m.b.u32(verdict::STEPS);
+        let least = m.op(Op::Shr, word, shift);
+        match m.round(writer, least, &state) {
+            Err(error) => {
+                failed = Some(error);
+                m.b.end(Op::Break, params);
+            }
+            Ok(state) => {
+                let rounds = m.plus(rounds, 1);
+                let verdict = m.judge(rounds, least, &state);
+                let next: Vec<ValueId> = [rounds, verdict].into_iter().chain(state.words()).collect();
+                m.b.end(Op::Continue, &next);
+            }
+        }
+    });
+    if let Some(error) = failed {
+        return Err(error);
+    }
+    m.finish(&State::of(&last[2..]));
     Ok(m.b.function)
 }
 
-impl<'a> Machine<'a> {
-    fn new(shape: &'a Shape) -> Machine<'a> {
+impl Machine {
+    fn new(shape: &Shape) -> Machine {
         let mut function = Function::new("run", Span::NONE);
-        function.launch = Some(Launch { workgroup: [WORKGROUP, 1, 1], ..Launch::default() });
+        function.launch = Some(Launch { workgroup: [shape.workgroup, 1, 1], ..Launch::default() });
         let buffers = ["heap", "lanes", "frames", "pending", "queue", "control"];
         let attrs = ParamAttrs::default;
         let buffers = buffers.map(|name| function.param(name, Type::Memory(Space::Global), attrs()));
         let [heap, lanes, frames, pending, queue, control] = buffers;
-        let sizes = ["lane_count", "stack_frames", "pool_frames", "tasks"];
-        let [lane_count, stack_frames, pool_frames, tasks] = sizes.map(|name| function.param(name, Type::U32, attrs()));
-        let words = function.constant(Type::U32, u64::from(2 + lane::CLASSES));
-        let own = function.memory(Some("own".into()), Space::Private, Type::U32, words);
+        let sizes = ["lane_count", "pool_frames", "tasks"];
+        let [lane_count, pool_frames, tasks] = sizes.map(|name| function.param(name, Type::U32, attrs()));
+        let mut memory = |name: &str, space: Space, words: u32| {
+            let words = function.constant(Type::U32, u64::from(words));
+            function.memory(Some(name.into()), space, Type::U32, words)
+        };
+        let own = memory("own", Space::Private, lane::CLASSES);
+        let stack = memory("stack", Space::Private, shape.stack * shape.stack_frame());
+        let spare = memory("spare", Space::Shared, shape.spare());
+        let shared = memory("group", Space::Shared, group::WORDS);
+        let verdict = memory("verdict", Space::Shared, 1);
         let mut b = Builder::new(function);
         let number = b.position(Op::GlobalId, Dim::X);
-        let lane = Lane { heap, own, control, shape: *shape };
+        let group = b.position(Op::WorkgroupId, Dim::X);
+        let local = b.position(Op::LocalId, Dim::X);
+        let lane = Lane { heap, lanes, control, own, stack, shared, lane_count, number, shape: *shape };
+        let mut fixed = |word: u32| {
+            let at = b.u32(word);
+            b.op(Op::AtomicLoad, Type::U32, &[control, at])
+        };
+        let words = [control::WANT, control::GROUPS, control::STEPS, control::HEAP_END, control::EPOCHS];
+        let [want, groups, steps, heap_end, epoch] = words.map(&mut fixed);
+        let (shift, came) = (b.u32(pending::EPOCH), b.u32(pending::CAME));
+        let epoch = b.op(Op::Shl, Type::U32, &[epoch, shift]);
+        let stamp = b.op(Op::Or, Type::U32, &[epoch, came]);
+        let stamp = b.op(Op::Or, Type::U32, &[stamp, group]);
         Machine {
+            stamp,
+            want,
+            groups,
+            steps,
+            heap_end,
             b,
-            shape,
+            shape: *shape,
             lane,
-            lanes,
             frames,
             pending,
             queue,
-            control,
-            lane_count,
-            stack_frames,
+            verdict,
+            spare,
             pool_frames,
             tasks,
-            number,
+            group,
+            local,
         }
     }
 
     pub(super) fn op(&mut self, op: Op, x: ValueId, y: ValueId) -> ValueId {
         self.b.op(op, Type::U32, &[x, y])
+    }
+    pub(super) fn both(&mut self, op: Op, x: ValueId, y: ValueId) -> ValueId {
+        self.b.op(op, Type::BOOL, &[x, y])
     }
     pub(super) fn plus(&mut self, x: ValueId, constant: u32) -> ValueId {
         let constant = self.b.u32(constant);
@@ -220,21 +198,39 @@ impl<'a> Machine<'a> {
         let constant = self.b.u32(constant);
         self.op(Op::Eq, x, constant)
     }
+    pub(super) fn is_not(&mut self, x: ValueId, constant: u32) -> ValueId {
+        let constant = self.b.u32(constant);
+        self.op(Op::Ne, x, constant)
+    }
+    pub(super) fn select(&mut self, condition: ValueId, x: ValueId, y: ValueId) -> ValueId {
+        self.b.op(Op::Select, Type::U32, &[condition, x, y])
+    }
+    /// Whether a place in a ring comes before another one; they wrap around.
+    pub(super) fn is_before(&mut self, place: ValueId, limit: ValueId) -> ValueId {
+        let left = self.op(Op::Sub, limit, place);
+        let left = self.b.op(Op::Bitcast, Type::I32, &[left]);
+        let zero = self.b.constant(Scalar::I32, 0);
+        self.b.op(Op::Gt, Type::I32, &[left, zero])
+    }
     pub(super) fn get(&mut self, word: u32) -> ValueId {
         let at = self.b.u32(word);
-        self.b.op(Op::AtomicLoad, Type::U32, &[self.control, at])
+        self.b.op(Op::AtomicLoad, Type::U32, &[self.lane.control, at])
     }
     pub(super) fn set(&mut self, word: u32, value: ValueId) {
         let at = self.b.u32(word);
-        self.b.op_with(Op::AtomicStore, Some(Type::U32), &[self.control, at, value], &[]);
+        self.b.op_with(Op::AtomicStore, Some(Type::U32), &[self.lane.control, at, value], &[]);
     }
-    pub(super) fn count(&mut self, word: u32, by: u32) -> ValueId {
-        let (at, by) = (self.b.u32(word), self.b.u32(by));
-        self.b.op(Op::AtomicAdd, Type::U32, &[self.control, at, by])
+    pub(super) fn add(&mut self, word: u32, value: ValueId) -> ValueId {
+        let at = self.b.u32(word);
+        self.b.op(Op::AtomicAdd, Type::U32, &[self.lane.control, at, value])
+    }
+    pub(super) fn count(&mut self, word: u32) -> ValueId {
+        let one = self.b.u32(1);
+        self.add(word, one)
     }
     pub(super) fn end_with(&mut self, why: ValueId) {
         let (at, none) = (self.b.u32(control::FAULT), self.b.u32(0));
-        self.b.op(Op::AtomicCompareExchange, Type::U32, &[self.control, at, none, why]);
+        self.b.op(Op::AtomicCompareExchange, Type::U32, &[self.lane.control, at, none, why]);
     }
 
     /// A choice of these results; both arms yield.
@@ -266,209 +262,208 @@ impl<'a> Machine<'a> {
         };
         self.choose(condition, 0, then, |_| vec![]);
     }
-
-    /// What the lane was doing in the last epoch.
-    fn begin(&mut self) -> State {
-        let is_none = self.op(Op::Ge, self.number, self.lane_count);
-        self.b.if_else(is_none, &[], |b| b.end(Op::Return, &[]), |b| b.end(Op::Yield, &[]));
-        for word in lane::UNIT..lane::REGISTERS {
-            let value = self.load_own(word);
-            let at = self.b.u32(word - lane::UNIT);
-            self.b.store(Type::U32, self.lane.own, at, value);
-        }
-        let stored = self.load_own(lane::LABEL);
-        let idle = self.b.u32(label::IDLE);
-        // So that nothing but zeros is a lane with nothing to do.
-        let label = self.op(Op::Xor, stored, idle);
-        let (base, depth) = (self.load_own(lane::BASE), self.load_own(lane::DEPTH));
-        let registers = (0..self.shape.registers).map(|i| self.load_own(lane::REGISTERS + i)).collect();
-        State { label, base, depth, spawned: self.b.u32(0), registers }
-    }
-
-    /// Keeps what the lane is doing.
-    fn finish(&mut self, state: &State) {
-        for word in lane::UNIT..lane::REGISTERS {
-            let at = self.b.u32(word - lane::UNIT);
-            let value = self.b.load(Type::U32, self.lane.own, at);
-            self.store_own(word, value);
-        }
-        let idle = self.b.u32(label::IDLE);
-        let stored = self.op(Op::Xor, state.label, idle);
-        self.store_own(lane::LABEL, stored);
-        self.store_own(lane::BASE, state.base);
-        self.store_own(lane::DEPTH, state.depth);
-        for (i, value) in (0..).zip(&state.registers) {
-            self.store_own(lane::REGISTERS + i, *value);
-        }
-        let is_busy = self.op(Op::Ne, state.label, idle);
-        self.when(is_busy, |m| {
-            m.count(control::BUSY, 1);
-        });
-        self.b.end(Op::Return, &[]);
-    }
-
-    /// The state with a task, if the lane has nothing to do and there is one.
-    fn taken(&mut self, state: &State) -> State {
-        let idle = self.is(state.label, label::IDLE);
-        let count = state.words().len();
-        let words = self.choose(
-            idle,
-            count,
-            |m| {
-                let (place, limit) = (m.count(control::HEAD, 1), m.get(control::LIMIT));
-                let left = m.op(Op::Sub, limit, place);
-                let left = m.b.op(Op::Bitcast, Type::I32, &[left]);
-                let zero = m.b.constant(Scalar::I32, 0);
-                let is_there = m.b.op(Op::Gt, Type::I32, &[left, zero]);
-                m.choose(is_there, count, |m| m.task(place).words(), |_| state.words())
-            },
-            |_| state.words(),
-        );
-        State::of(&words)
-    }
-
-    fn task(&mut self, place: ValueId) -> State {
-        let load = |m: &mut Self, word: u32| {
-            let at = m.task_word(place, word);
-            m.b.load(Type::U32, m.queue, at)
-        };
-        let (begins, frame) = (load(self, 0), load(self, 1));
-        let zero = self.b.u32(0);
-        let is_frame = self.is(begins, label::RESUME);
-        let registers = self.shape.registers;
-        let words = self.choose(
-            is_frame,
-            4 + registers as usize,
-            |m| {
-                let (label, base) = (m.load_frame(frame, frame::LABEL), m.load_frame(frame, frame::BASE));
-                let mut words: Vec<ValueId> = vec![label, base, zero, zero];
-                words.extend((0..m.shape.kept).map(|i| m.load_frame(frame, frame::RESULTS + i)).collect::<Vec<_>>());
-                words.extend(m.kept_of(frame));
-                words.resize(4 + registers as usize, zero);
-                m.free_frame(frame);
-                words
-            },
-            |m| {
-                let mut words = vec![begins, frame, zero, zero];
-                words.extend((0..registers).map(|i| load(m, 2 + i)).collect::<Vec<_>>());
-                words
-            },
-        );
-        State::of(&words)
-    }
-
-    /// Leaves the loop if there is nothing to do or enough was done, and sees to it that there is memory for a segment.
-    fn leave_if_over(&mut self, steps: ValueId, state: &State) {
-        let most = self.get(control::STEPS);
-        let enough = self.op(Op::Ge, steps, most);
-        let idle = self.is(state.label, label::IDLE);
-        let why = self.get(control::FAULT);
-        let zero = self.b.u32(0);
-        let has_ended = self.op(Op::Ne, why, zero);
-        let over = self.b.op(Op::Or, Type::BOOL, &[enough, idle]);
-        let over = self.b.op(Op::Or, Type::BOOL, &[over, has_ended]);
-        let words = state.words();
-        let leave = |m: &mut Self, condition: ValueId| {
-            m.b.if_else(condition, &[], |b| b.end(Op::Break, &words), |b| b.end(Op::Yield, &[]));
-        };
-        leave(self, over);
-        if self.shape.need == 0 {
-            return;
-        }
-        let (first, second) = (self.b.u32(0), self.b.u32(1));
-        let unit = self.b.load(Type::U32, self.lane.own, first);
-        let end = self.b.load(Type::U32, self.lane.own, second);
-        let after = self.plus(unit, self.shape.need);
-        let lacks = self.op(Op::Gt, after, end);
-        let failed = self.choose(
-            lacks,
-            1,
-            |m| {
-                let chunk = m.shape.chunk();
-                let begin = m.count(control::HEAP_TOP, chunk);
-                let (limit, end) = (m.get(control::HEAP_END), m.plus(begin, chunk));
-                let fits = m.op(Op::Le, end, limit);
-                let fits = m.b.op(Op::Convert, Type::U32, &[fits]);
-                let is_there = m.is(fits, 1);
-                m.choose(
-                    is_there,
-                    1,
-                    |m| {
-                        let own = m.lane.own;
-                        m.b.store(Type::U32, own, first, begin);
-                        m.b.store(Type::U32, own, second, end);
-                        vec![m.b.u32(0)]
-                    },
-                    |m| {
-                        let why = m.b.u32(fault::MEMORY);
-                        m.end_with(why);
-                        vec![m.b.u32(1)]
-                    },
-                )
-            },
-            |m| vec![m.b.u32(0)],
-        );
-        let failed = self.is(failed[0], 1);
-        leave(self, failed);
-    }
-
-    /// The segments, by label.
-    fn segments(
+    /// Another state if a condition holds.
+    pub(super) fn change(
         &mut self,
-        module: &Module,
-        framed: &HashSet<FunctionId>,
-        labels: &Labels,
-        pure: &IndexVec<FunctionId, Option<FunctionId>>,
+        condition: ValueId,
         state: &State,
-    ) -> Result<Vec<ValueId>, Diagnostic> {
-        let mut inst = Inst::new(Op::Switch, Some(Type::U32), vec![state.label], Span::NONE);
+        then: impl FnOnce(&mut Self) -> State,
+    ) -> State {
+        let words = state.words();
+        State::of(&self.choose(condition, words.len(), |m| then(m).words(), |_| words.clone()))
+    }
+    /// A loop that carries words and gives them; the body ends itself.
+    pub(super) fn repeat(
+        &mut self,
+        initial: &[ValueId],
+        body: impl FnOnce(&mut Self, &[ValueId]),
+    ) -> Vec<ValueId> {
+        let types = vec![Type::U32; initial.len()];
+        let region = self.b.new_region(&types);
+        let params = self.b.function.regions[region].params.clone();
+        let outer = std::mem::replace(&mut self.b.region, region);
+        body(self, &params);
+        self.b.region = outer;
+        let mut inst = Inst::new(Op::Loop, None, initial.to_vec(), Span::NONE);
+        inst.regions = vec![region];
+        let id = self.b.push(inst, &types);
+        self.b.function.insts[id].results.clone()
+    }
+    /// Leaves the loop around with these words.
+    pub(super) fn leave_if(&mut self, condition: ValueId, words: &[ValueId]) {
+        self.b.if_else(condition, &[], |b| b.end(Op::Break, words), |b| b.end(Op::Yield, &[]));
+    }
+    /// Does something for each number below another one.
+    pub(super) fn for_each(&mut self, from: ValueId, to: ValueId, step: u32, body: impl FnOnce(&mut Self, ValueId)) {
+        self.repeat(&[from], |m, params| {
+            let over = m.op(Op::Ge, params[0], to);
+            m.leave_if(over, params);
+            body(m, params[0]);
+            let next = m.plus(params[0], step);
+            m.b.end(Op::Continue, &[next]);
+        });
+    }
+    /// What one invocation of the workgroup does.
+    pub(super) fn by_one(&mut self, body: impl FnOnce(&mut Self)) {
+        let is_first = self.is(self.local, 0);
+        self.when(is_first, body);
+    }
+    /// Shows all lanes of the workgroup what one has found.
+    pub(super) fn agree(&mut self, find: impl FnOnce(&mut Self) -> ValueId) -> ValueId {
+        let zero = self.b.u32(0);
+        let memory = self.verdict;
+        self.by_one(|m| {
+            let found = find(m);
+            m.b.store(Type::U32, memory, zero, found);
+        });
+        self.b.op(Op::UniformLoad, Type::U32, &[memory, zero])
+    }
+    /// The place of a word of the workgroup between epochs.
+    fn group_word(&mut self, word: u32) -> ValueId {
+        let words = self.b.u32(self.shape.group());
+        let first = self.op(Op::Mul, self.group, words);
+        self.plus(first, self.shape.groups() + word)
+    }
+    /// Does something for so many places of the ring of free frames, and for the words in `control` where they are kept.
+    fn each_spare(&mut self, count: ValueId, body: impl FnOnce(&mut Self, ValueId, ValueId)) {
+        let begin = self.group_word(group::KEPT.len() as u32);
+        self.for_each(self.local, count, self.shape.workgroup, |m, i| {
+            let at = m.op(Op::Add, begin, i);
+            body(m, i, at);
+        });
+    }
+
+    /// Takes the workgroup's words and its share of the tasks; gives what the lane does: nothing.
+    fn begin(&mut self) -> State {
+        let zero = self.b.u32(0);
+        self.by_one(|m| {
+            for (i, word) in (0..).zip(group::KEPT) {
+                let at = m.group_word(i);
+                let value = m.b.op(Op::AtomicLoad, Type::U32, &[m.lane.control, at]);
+                m.lane.set(&mut m.b, word, value);
+                if word == group::FRAME_TAIL {
+                    m.lane.set(&mut m.b, group::FRAME_LIMIT, value);
+                }
+            }
+            for word in [group::BUSY, group::IDLE, group::FRAME_HEAD, group::FRAME_FIRST] {
+                m.lane.set(&mut m.b, word, zero);
+            }
+            m.new_chunk();
+        });
+        let at = self.group_word(0);
+        let count = self.b.op(Op::AtomicLoad, Type::U32, &[self.lane.control, at]);
+        self.each_spare(count, |m, i, at| {
+            let frame = m.b.op(Op::AtomicLoad, Type::U32, &[m.lane.control, at]);
+            m.b.store(Type::U32, m.spare, i, frame);
+        });
+        for class in 0..lane::CLASSES {
+            let class = self.b.u32(class);
+            let at = self.lane.own_word(&mut self.b, class);
+            let list = self.b.load(Type::U32, self.lane.lanes, at);
+            self.b.store(Type::U32, self.lane.own, class, list);
+        }
+        self.take_share();
+        Lane::barrier(&mut self.b);
+        let registers = vec![zero; self.shape.registers as usize];
+        State { label: self.b.u32(label::IDLE), base: zero, depth: zero, bottom: zero, registers }
+    }
+
+    /// A round, of so many steps at least; gives what the lane is doing at its end.
+    fn round(&mut self, writer: &mut Writer<'_, '_>, least: ValueId, state: &State) -> Result<State, Diagnostic> {
+        let all = self.b.u32(LONG);
+        // No lane ends the round before this many steps are left.
+        let least = self.op(Op::Sub, all, least);
+        let carried: Vec<ValueId> = [all].into_iter().chain(state.words()).collect();
+        let mut failed = None;
+        let last = self.repeat(&carried, |m, params| {
+            let (steps, state) = (params[0], State::of(&params[1..]));
+            let (enough, idle) = (m.is(steps, 0), m.is(state.label, label::IDLE));
+            let over = m.both(Op::Or, enough, idle);
+            m.leave_if(over, params);
+            let mask = m.b.u32(GLANCE - 1);
+            let turn = m.op(Op::And, steps, mask);
+            let looks = m.is(turn, 0);
+            let late = m.op(Op::Le, steps, least);
+            let looks = m.both(Op::And, looks, late);
+            let (few, many) = (m.b.u32(m.shape.workgroup / 8), m.b.u32(m.shape.workgroup / 4));
+            let hungry = m.is_not(m.want, 0);
+            let quorum = m.select(hungry, few, many);
+            let lacks = m.choose(
+                looks,
+                1,
+                |m| {
+                    let idle = m.lane.get(&mut m.b, group::IDLE);
+                    let lacks = m.op(Op::Gt, idle, quorum);
+                    vec![m.b.op(Op::Convert, Type::U32, &[lacks])]
+                },
+                |m| vec![m.b.u32(0)],
+            )[0];
+            let lacks = m.is(lacks, 1);
+            m.leave_if(lacks, params);
+            let state = m.with_room(&state);
+            let less = m.b.u32(u32::MAX);
+            let steps = m.op(Op::Add, steps, less);
+            match m.segments(writer, steps, &state) {
+                Err(error) => {
+                    failed = Some(error);
+                    m.b.end(Op::Break, params);
+                }
+                Ok(words) => {
+                    let next = m.follow(&state, &words);
+                    let next: Vec<ValueId> = [words[2]].into_iter().chain(next.words()).collect();
+                    m.b.end(Op::Continue, &next);
+                }
+            }
+        });
+        if let Some(error) = failed {
+            return Err(error);
+        }
+        let state = State::of(&last[1..]);
+        let is_idle = self.is(state.label, label::IDLE);
+        self.when(is_idle, |m| {
+            m.lane.count(&mut m.b, group::IDLE, 1);
+        });
+        Ok(state)
+    }
+
+    /// The segments, by number. Which there are is found while they are written.
+    fn segments(&mut self, writer: &mut Writer<'_, '_>, steps: ValueId, state: &State) -> Result<Vec<ValueId>, Diagnostic> {
+        let number = self.b.u32(label::NUMBER);
+        let number = self.op(Op::And, state.label, number);
+        let mut inst = Inst::new(Op::Switch, Some(Type::U32), vec![number], Span::NONE);
         let mut cases = vec![];
-        let mut points: HashMap<FunctionId, Points<'_>> = HashMap::new();
-        for (number, label) in (0i64..).zip(&labels.all) {
-            let function = &module.functions[label.function];
-            let points = points.entry(label.function).or_insert_with(|| Points::of(function, framed));
+        let mut next = 0;
+        while let Some(point) = writer.labels.all.get(next).copied() {
             let region = self.b.new_region(&[]);
             let outer = std::mem::replace(&mut self.b.region, region);
-            let copier = Copier { b: &mut self.b, function, new: pure, lane: Some(&self.lane), known: HashMap::new() };
-            let mut writer = Writer { module, labels, id: label.function, points, lane: &self.lane, copier };
-            writer.segment(label.point, &state.registers)?;
+            writer.segment(&mut self.b, self.lane, point, (state.depth, steps, &state.registers))?;
             self.b.region = outer;
-            cases.push(vec![number]);
             inst.regions.push(region);
+            cases.push(vec![next as i64]);
+            next += 1;
         }
-        // A label that there is not cannot be.
-        let region = self.b.new_region(&[]);
-        let outer = std::mem::replace(&mut self.b.region, region);
-        let code = self.b.u32(u32::MAX - fault::TRAP);
-        let words =
-            self.lane.words_of(&mut self.b, Transition { registers: vec![code], ..Transition::of(Way::Trap, 0) });
-        self.b.end(Op::Yield, &words);
-        self.b.region = outer;
-        inst.regions.push(region);
+        // A label that there is not cannot be: the last one stands for it.
+        cases.pop();
         inst.set(Attr::Cases(cases));
         self.b.span = Span::NONE;
-        let id = self.b.push(inst, &vec![Type::U32; self.lane.transition_words()]);
+        let id = self.b.push(inst, &vec![Type::U32; 3 + self.shape.registers as usize]);
         Ok(self.b.function.insts[id].results.clone())
     }
 
-    /// Does what a segment asks for.
-    fn follow(&mut self, state: &State, transition: &[ValueId]) -> State {
-        let (low, high) = (self.b.u32(0xffff), self.b.u32(16));
-        let label = self.op(Op::And, transition[0], low);
-        let way = self.op(Op::Shr, transition[0], high);
-        let behind = transition[1];
-        let (registers, kept) = transition[2..].split_at(self.shape.registers as usize);
-        let to = State { label, registers: registers.to_vec(), ..state.clone() };
+    /// Goes where a segment leads.
+    fn follow(&mut self, state: &State, words: &[ValueId]) -> State {
+        let (low, high) = (self.b.u32((1 << Way::BIT) - 1), self.b.u32(Way::BIT));
+        let label = self.op(Op::And, words[0], low);
+        let way = self.op(Op::Shr, words[0], high);
+        let to = State { label, depth: words[1], registers: words[3..].to_vec(), ..state.clone() };
         let mut inst = Inst::new(Op::Switch, Some(Type::U32), vec![way], Span::NONE);
         let mut cases = vec![];
         for (number, way) in (0i64..).zip(Way::ALL) {
             let region = self.b.new_region(&[]);
             self.within(region, |m| match way {
-                Way::Jump => to.words(),
-                Way::Call => m.call(&to, behind, kept).words(),
-                Way::Fork => m.fork(&to, behind, kept).words(),
+                Way::Go => to.words(),
                 Way::Return => m.give_back(&to).words(),
-                Way::Wait => m.wait(&to, behind, kept).words(),
+                Way::Wait => m.wait(&to).words(),
                 Way::Trap => m.trap(&to).words(),
             });
             if number > 0 {
@@ -482,5 +477,126 @@ impl<'a> Machine<'a> {
         inst.set(Attr::Cases(cases));
         let id = self.b.push(inst, &vec![Type::U32; to.words().len()]);
         State::of(&self.b.function.insts[id].results.clone())
+    }
+
+    /// A state whose oldest frames have become tasks, if the workgroup has found that there are too few.
+    fn promoted(&mut self, found: ValueId, state: &State) -> State {
+        let promotes = self.is(found, verdict::PROMOTE);
+        let has_frames = self.op(Op::Lt, state.bottom, state.depth);
+        let promotes = self.both(Op::And, promotes, has_frames);
+        self.change(promotes, state, |m| m.promote(state))
+    }
+
+    /// What the workgroup does next, after so many rounds, the last one of so many steps at least.
+    fn judge(&mut self, rounds: ValueId, least: ValueId, state: &State) -> ValueId {
+        let is_busy = self.is_not(state.label, label::IDLE);
+        self.when(is_busy, |m| {
+            m.lane.count(&mut m.b, group::BUSY, 1);
+        });
+        Lane::barrier(&mut self.b);
+        self.agree(|m| {
+            let tasks = m.turn_rings();
+            m.new_chunk();
+            let busy = m.lane.get(&mut m.b, group::BUSY);
+            let zero = m.b.u32(0);
+            m.lane.set(&mut m.b, group::BUSY, zero);
+            m.lane.set(&mut m.b, group::IDLE, zero);
+            m.verdict(rounds, least, tasks, busy)
+        })
+    }
+
+    fn verdict(&mut self, rounds: ValueId, least: ValueId, tasks: ValueId, busy: ValueId) -> ValueId {
+        let population = self.op(Op::Add, tasks, busy);
+        let all = self.b.u32(self.shape.workgroup);
+        let lacks = self.op(Op::Lt, population, all);
+        let some = self.is_not(busy, 0);
+        let lacks = self.both(Op::And, lacks, some);
+        let lacks = self.b.op(Op::Convert, Type::U32, &[lacks]);
+        // Where there is nothing to make tasks of, rounds get longer.
+        let shift = self.b.u32(verdict::STEPS);
+        let none = self.is(tasks, 0);
+        let hungry = self.is_not(self.want, 0);
+        let (haste, short, long) = (self.b.u32(HASTE), self.b.u32(SHORT), self.b.u32(LONG / 2));
+        let short = self.select(hungry, haste, short);
+        let twice = self.op(Op::Add, least, least);
+        let twice = self.op(Op::Min, twice, long);
+        let least = self.select(none, twice, short);
+        let least = self.op(Op::Shl, least, shift);
+        let found = self.op(Op::Or, lacks, least);
+        // Others lack work from the beginning.
+        let enough = self.op(Op::Ge, population, self.want);
+        let patience = self.b.u32(PATIENCE);
+        let late = self.op(Op::Ge, rounds, patience);
+        let one = self.b.u32(1);
+        let several = self.op(Op::Gt, population, one);
+        let late = self.both(Op::And, late, several);
+        let gives = self.both(Op::Or, enough, late);
+        let gives = self.both(Op::And, gives, hungry);
+        let long = self.b.u32(LONG);
+        let most = self.op(Op::Div, self.steps, long);
+        let over = self.op(Op::Gt, rounds, most);
+        let none = self.is(population, 0);
+        let stops = self.both(Op::Or, over, none);
+        let stops = self.both(Op::Or, stops, gives);
+        let stop = self.b.u32(verdict::STOP);
+        let found = self.select(stops, stop, found);
+        let mask = self.b.u32(LOOK - 1);
+        let turn = self.op(Op::And, rounds, mask);
+        let looks = self.is(turn, 0);
+        self.choose(looks, 1, |m| vec![m.verdict_of_all(rounds, population, found)], |_| vec![found])[0]
+    }
+
+    /// What the workgroup does when it has looked what happens elsewhere.
+    fn verdict_of_all(&mut self, rounds: ValueId, population: ValueId, found: ValueId) -> ValueId {
+        let (exited, fault, top) =
+            (self.get(control::EXITED), self.get(control::FAULT), self.get(control::HEAP_TOP));
+        let twice = self.op(Op::Add, exited, exited);
+        let most = self.op(Op::Gt, twice, self.groups);
+        let soon = self.b.u32(SOON);
+        let late = self.op(Op::Ge, rounds, soon);
+        let full = self.b.u32(self.shape.workgroup / 2);
+        let full = self.op(Op::Ge, population, full);
+        let had_work = self.is(self.want, 0);
+        let gives = self.both(Op::And, most, late);
+        let gives = self.both(Op::And, gives, full);
+        let gives = self.both(Op::And, gives, had_work);
+        let lacks = self.op(Op::Gt, top, self.heap_end);
+        let faulty = self.is_not(fault, 0);
+        let ends = self.both(Op::Or, lacks, faulty);
+        let ends = self.both(Op::Or, ends, gives);
+        let stop = self.b.u32(verdict::STOP);
+        self.select(ends, stop, found)
+    }
+
+    /// Gives all away that is left.
+    fn finish(&mut self, state: &State) {
+        self.suspend(state);
+        Lane::barrier(&mut self.b);
+        self.give_tasks_away();
+        for class in 0..lane::CLASSES {
+            let class = self.b.u32(class);
+            let list = self.b.load(Type::U32, self.lane.own, class);
+            let at = self.lane.own_word(&mut self.b, class);
+            self.b.store(Type::U32, self.lane.lanes, at, list);
+        }
+        // The ring of free frames begins at its first place in the next epoch.
+        let head = self.lane.get(&mut self.b, group::FRAME_HEAD);
+        let tail = self.lane.get(&mut self.b, group::FRAME_TAIL);
+        let count = self.op(Op::Sub, tail, head);
+        self.each_spare(count, |m, i, at| {
+            let place = m.op(Op::Add, head, i);
+            let place = m.spare_word(place);
+            let frame = m.b.load(Type::U32, m.spare, place);
+            m.b.op_with(Op::AtomicStore, Some(Type::U32), &[m.lane.control, at, frame], &[] as &[Attr]);
+        });
+        self.by_one(|m| {
+            for (i, word) in (0..).zip(group::KEPT) {
+                let value = if word == group::FRAME_TAIL { count } else { m.lane.get(&mut m.b, word) };
+                let at = m.group_word(i);
+                m.b.op_with(Op::AtomicStore, Some(Type::U32), &[m.lane.control, at, value], &[] as &[Attr]);
+            }
+            m.count(control::EXITED);
+        });
+        self.b.end(Op::Return, &[]);
     }
 }

@@ -8,38 +8,47 @@
 //! | file | its idea |
 //! |---|---|
 //! | [`points`] | where functions are left and gone on with |
-//! | [`labels`] | the numbered points of a module, and where their values stand in a lane's registers |
+//! | [`labels`] | the points that code goes to, and where their values stand then |
 //! | [`segments`] | the code from a point to where it is left |
+//! | [`copier`] | code that stays within its segment |
 //! | [`cells`] | cells of the device's heap |
-//! | [`machine`] | the kernel: a lane's loop |
-//! | [`calls`] | calls, returns, forks, waits |
-//! | [`storage`] | a lane's stack, the pool of frames, the queue of tasks |
+//! | [`lane`] | what a lane's code needs the names of |
+//! | [`machine`] | the kernel: rounds of a workgroup, a lane's loop |
+//! | [`calls`] | ends of calls, waits, full stacks, tasks made of what stacks hold |
+//! | [`frames`] | frames of the pool |
+//! | [`tasks`] | queues of tasks |
 //! | [`planner`] | the kernel between two epochs |
 //! | [`memory`] | what stands where in the buffers |
 //!
-//! A lane keeps the frames of its calls in a stack of its own. A call or fork that others shall share has its frame in a pool instead: while
-//! there are fewer tasks than lanes, a fork becomes a task, and a call's frame goes to the pool so that the fork inside it can be one.
+//! Work is shared on two levels. A workgroup has a queue of its own, and shares work among its lanes between barriers, many times an epoch;
+//! between epochs, what workgroups have given away is shared out among all.
 //!
 //! Words say by their tag who owns a cell: who has a word of tag [`CELL`](crate::ir::heap::CELL) has the only one and may use the cell's
 //! memory again; what is read through a *shared* word, and both words that `term.share` gives, are shared for ever.
 
 mod calls;
 mod cells;
+mod copier;
+mod frames;
 mod labels;
+mod lane;
 mod machine;
 pub mod memory;
 mod planner;
 mod points;
 mod segments;
-mod storage;
+mod tasks;
 
 use crate::diag::{Code, Diagnostic};
 use crate::idx::IndexVec;
 use crate::ir::ops::Family;
 use crate::ir::{FunctionId, Module, Op, Verified, verify};
+use memory::Shape;
+use points::Point;
 use crate::span::Span;
 pub use cells::units;
-use labels::Labels;
+pub use segments::Depth;
+use segments::Writer;
 use std::collections::HashSet;
 
 /// A program as kernels.
@@ -52,31 +61,63 @@ pub struct Epochs {
     /// Stands before each epoch.
     pub plan: FunctionId,
     /// Where the kernels find what.
-    pub shape: memory::Shape,
+    pub shape: Shape,
     /// The label at which each function that the host may call begins.
     pub entries: Vec<(FunctionId, u32)>,
+}
+
+/// The form of the kernels.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Form {
+    /// Invocations of a workgroup.
+    pub workgroup: u32,
+    /// How many frames a lane's stack has room for.
+    pub stack: u32,
+    /// How far calls are gone into where they are made.
+    pub depth: Depth,
+}
+
+impl Form {
+    /// Kernels for graphics cards.
+    pub const FAST: Form =
+        Form { workgroup: 128, stack: 32, depth: Depth { segment: 400, function: 100, recursion: 2 } };
+    /// Kernels that compile fast, for software adapters.
+    pub const SMALL: Form = Form { workgroup: 32, stack: 16, depth: Depth { segment: 0, function: 0, recursion: 0 } };
 }
 
 /// Lowers a module in task form, for calls of these functions. No parameter may be borrowed.
 ///
 /// # Errors
 /// If a value of a type that no register holds lives across a call.
-pub fn lower(module: &Module, called: &[FunctionId]) -> Result<Epochs, Vec<Diagnostic>> {
+pub fn lower(module: &Module, called: &[FunctionId], form: &Form) -> Result<Epochs, Vec<Diagnostic>> {
+    let one = |d| vec![d];
     let framed = framed(module, called);
-    let labels = Labels::of(module, &framed).map_err(|d| vec![d])?;
-    // Labels and layouts are halves of words.
-    let most = labels.all.len().max(module.layouts.len());
-    if most >= memory::label::RESUME as usize {
-        let what = format!("a program of {most} segments or layouts is too large to run in epochs");
-        return Err(vec![refused(Span::NONE, what).hint("run it with `--device cpu`")]);
-    }
-    let shape = labels.shape(module);
     let mut out = Module::default();
     let pure = copy_pure(module, &framed, &mut out);
+    let write = |shape: &Shape| {
+        let mut writer = Writer::new(module, &framed, &pure, form.depth);
+        let entry = |f: &FunctionId| Ok((*f, writer.label(*f, Point::Entry)?));
+        let entries = called.iter().map(entry).collect::<Result<Vec<_>, Diagnostic>>()?;
+        let kernel = machine::machine(&mut writer, shape)?;
+        Ok((kernel, writer, entries))
+    };
+    // How many registers there must be is known once all segments are written: they are written twice.
+    let largest = cells::largest(module);
+    let fixed = Shape { workgroup: form.workgroup, stack: form.stack, largest, globals: module.globals.len() as u32, registers: 1, ..Shape::default() };
+    let (_, writer, _) = write(&fixed).map_err(one)?;
+    let labels = &writer.labels;
+    let arguments = called.iter().map(|f| module.functions[*f].params.len() as u32).max().unwrap_or(0);
+    let shape = Shape {
+        registers: labels.registers.max(arguments).max(1),
+        results: labels.results,
+        kept: labels.kept,
+        pushes: writer.pushes + 1,
+        stack: form.stack.max(writer.pushes + 3),
+        ..fixed
+    };
+    let (kernel, _, entries) = write(&shape).map_err(one)?;
     let plan = out.functions.push(planner::planner(&shape));
-    let kernel = machine::machine(module, &framed, &labels, &shape, &pure).map_err(|d| vec![d])?;
     let run = out.functions.push(kernel);
-    let entries = called.iter().filter_map(|f| Some((*f, labels.entry(*f)?))).collect();
     Ok(Epochs { module: verify(out)?, run, plan, shape, entries })
 }
 
@@ -128,7 +169,7 @@ fn copy_pure(
     }
     for (id, function) in module.functions.iter_enumerated() {
         if new[id].is_some() {
-            out.functions.push(segments::as_words(function, &new));
+            out.functions.push(copier::as_words(function, &new));
         }
     }
     new

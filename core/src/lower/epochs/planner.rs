@@ -1,6 +1,6 @@
-//! The kernel between two epochs, of one invocation: queues begin where they ended, and the next dispatch gets its size.
+//! The kernel between two epochs, of one invocation: tasks are shared out among workgroups, and the next dispatch gets its size.
 
-use super::memory::{Shape, WORKGROUP, control};
+use super::memory::{Shape, control};
 use crate::ir::attrs::Attr;
 use crate::ir::{Builder, Function, Launch, Op, ParamAttrs, Space, Type, ValueId};
 use crate::span::Span;
@@ -33,57 +33,81 @@ impl Planner {
     fn op(&mut self, op: Op, x: ValueId, y: ValueId) -> ValueId {
         self.b.op(op, Type::U32, &[x, y])
     }
+    fn both(&mut self, x: ValueId, y: ValueId) -> ValueId {
+        self.b.op(Op::And, Type::BOOL, &[x, y])
+    }
+    fn select(&mut self, condition: ValueId, x: ValueId, y: ValueId) -> ValueId {
+        self.b.op(Op::Select, Type::U32, &[condition, x, y])
+    }
+    fn divided_up(&mut self, x: ValueId, y: ValueId) -> ValueId {
+        let one = self.b.u32(1);
+        let more = self.op(Op::Add, x, y);
+        let more = self.op(Op::Sub, more, one);
+        self.op(Op::Div, more, y)
+    }
 
-    /// A ring begins behind what was taken, which is no more than there was, and ends where it was added to.
-    fn turn(&mut self, head: u32, limit: u32, tail: u32) -> ValueId {
-        let (taken, there, end) = (self.get(head), self.get(limit), self.get(tail));
+    /// The ring of free frames begins behind what was taken, which is no more than there was, and ends where it was added to.
+    fn turn_frames(&mut self) {
+        let (taken, there, end) =
+            (self.get(control::FRAME_HEAD), self.get(control::FRAME_LIMIT), self.get(control::FRAME_TAIL));
         let over = self.op(Op::Sub, taken, there);
         let over = self.b.op(Op::Bitcast, Type::I32, &[over]);
         let zero = self.b.constant(crate::ir::Scalar::I32, 0);
         let is_over = self.b.op(Op::Gt, Type::I32, &[over, zero]);
-        let begin = self.b.op(Op::Select, Type::U32, &[is_over, there, taken]);
-        self.set(head, begin);
-        self.set(limit, end);
-        self.op(Op::Sub, end, begin)
+        let begin = self.select(is_over, there, taken);
+        self.set(control::FRAME_HEAD, begin);
+        self.set(control::FRAME_LIMIT, end);
     }
 
     fn write(&mut self, shape: &Shape, grid: ValueId) {
-        let tasks = self.turn(control::HEAD, control::LIMIT, control::TAIL);
-        self.turn(control::FRAME_HEAD, control::FRAME_LIMIT, control::FRAME_TAIL);
-        let busy = self.get(control::BUSY);
-        let lanes = self.get(control::LANES);
-        let zero = self.b.u32(0);
-        self.set(control::BUSY, zero);
-        let population = self.op(Op::Add, tasks, busy);
-        let few = self.op(Op::Lt, population, lanes);
-        let expand = self.b.op(Op::Convert, Type::U32, &[few]);
-        self.set(control::EXPAND, expand);
+        self.turn_frames();
+        let (zero, one) = (self.b.u32(0), self.b.u32(1));
+        let (head, handed) = (self.get(control::HEAD), self.get(control::HANDED));
+        let head = self.op(Op::Add, head, handed);
+        self.set(control::HEAD, head);
+        let tail = self.get(control::TAIL);
+        let tasks = self.op(Op::Sub, tail, head);
+        let (groups, flushed) = (self.get(control::GROUPS), self.get(control::FLUSHED));
+        self.set(control::FLUSHED, zero);
+        let (done, fault) = (self.get(control::DONE), self.get(control::FAULT));
+        let ended = self.op(Op::Or, done, fault);
+        let goes_on = self.b.op(Op::Eq, Type::U32, &[ended, zero]);
+        // Few tasks that were not given away to be shared out stay together: what comes of them is joined soon, and within a workgroup.
+        let lanes = self.b.u32(shape.workgroup);
+        let is_few = self.b.op(Op::Le, Type::U32, &[tasks, lanes]);
+        let none_flushed = self.b.op(Op::Eq, Type::U32, &[flushed, zero]);
+        let together = self.both(is_few, none_flushed);
+        let each = self.divided_up(tasks, groups);
+        let each = self.op(Op::Min, each, lanes);
+        let share = self.select(together, tasks, each);
+        let share = self.op(Op::Max, share, one);
+        let most = self.op(Op::Mul, share, groups);
+        let handed = self.op(Op::Min, tasks, most);
+        let handed = self.select(goes_on, handed, zero);
+        self.set(control::HANDED, handed);
+        self.set(control::SHARE, share);
+        let wanted = self.divided_up(handed, share);
+        let twice = self.op(Op::Add, wanted, wanted);
+        let is_hungry = self.b.op(Op::Le, Type::U32, &[twice, groups]);
+        let want = self.select(is_hungry, lanes, zero);
+        self.set(control::WANT, want);
+        let idle = self.op(Op::Sub, groups, wanted);
+        self.set(control::EXITED, idle);
         for i in 0..shape.globals {
             let made = self.get(control::GLOBALS + shape.globals + i);
             self.set(control::GLOBALS + i, made);
         }
-        let (done, fault) = (self.get(control::DONE), self.get(control::FAULT));
-        let ended = self.op(Op::Or, done, fault);
-        let goes_on = self.b.op(Op::Eq, Type::U32, &[ended, zero]);
-        // Lanes that are busy may be any; else as many begin as there are tasks.
-        let is_idle = self.b.op(Op::Eq, Type::U32, &[busy, zero]);
-        let wanted = self.op(Op::Min, tasks, lanes);
-        let wanted = self.b.op(Op::Select, Type::U32, &[is_idle, wanted, lanes]);
-        let wanted = self.b.op(Op::Select, Type::U32, &[goes_on, wanted, zero]);
-        let (more, size) = (self.b.u32(WORKGROUP - 1), self.b.u32(WORKGROUP));
-        let rounded = self.op(Op::Add, wanted, more);
-        let groups = self.op(Op::Div, rounded, size);
-        let one = self.b.u32(1);
-        for (i, value) in (0..).zip([groups, one, one]) {
+        for (i, value) in (0..).zip([wanted, one, one]) {
             let at = self.b.u32(i);
             self.b.store(Type::U32, grid, at, value);
         }
         let epochs = self.get(control::EPOCHS);
-        let counted = self.b.op(Op::Convert, Type::U32, &[goes_on]);
+        let is_one = self.b.op(Op::Ne, Type::U32, &[wanted, zero]);
+        let counted = self.b.op(Op::Convert, Type::U32, &[is_one]);
         let epochs = self.op(Op::Add, epochs, counted);
         self.set(control::EPOCHS, epochs);
         let begun = self.get(control::TASKS);
-        let begun = self.op(Op::Add, begun, tasks);
+        let begun = self.op(Op::Add, begun, handed);
         self.set(control::TASKS, begun);
         self.b.end(Op::Return, &[]);
     }

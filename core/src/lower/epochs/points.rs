@@ -84,22 +84,23 @@ impl<'f> Points<'f> {
         insts.any(|inst| inst.op != Op::Yield && self.leaves(inst))
     }
 
+    /// Whether a loop's iterations stay in it, and none has a loop inside: it can be copied as one.
+    pub fn is_simple(&self, id: InstId) -> bool {
+        let inst = &self.function.insts[id];
+        let mut stays = true;
+        for region in &inst.regions {
+            self.function.walk(*region, &mut |_, inner| {
+                let ends = matches!(inner.op, Op::Yield | Op::Break | Op::Continue | Op::While | Op::If | Op::Switch);
+                stays &= ends || !self.leaves(inner);
+            });
+        }
+        stays
+    }
+
     /// Whether there is a point behind a choice that leaves: more than one of its regions goes on there.
     pub fn meets(&self, choice: &Inst) -> bool {
         let ends = choice.regions.iter().filter_map(|region| self.function.terminator(*region));
         ends.filter(|end| end.op == Op::Yield).count() > 1
-    }
-
-    /// The points of the function.
-    pub fn all(&self) -> Vec<Point> {
-        let mut all = vec![Point::Entry];
-        self.function.walk(self.function.body, &mut |id, inst| match inst.op {
-            Op::Call | Op::Fork | Op::Join | Op::GlobalGet if self.leaves(inst) => all.push(Point::After(id)),
-            Op::If | Op::Switch if self.leaves(inst) && self.meets(inst) => all.push(Point::After(id)),
-            Op::Loop => all.extend([Point::Head(id), Point::After(id)]),
-            _without_point => {}
-        });
-        all
     }
 
     /// The values that whoever goes to a point gives.

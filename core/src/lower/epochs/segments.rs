@@ -1,420 +1,674 @@
-//! The code from a point to where it is left, and how it is left.
+//! Segments: the code from a point to where it is left, and how it is left.
 //!
-//! A segment is written as a region that yields a [`Transition`]: where to go on and in which way, the registers, what is kept. A choice that
-//! leaves is the last thing of its segment: both its regions are written to their ends.
+//! A segment is written as a region that yields where to go on and in which way, the stack's end, the steps that are left, and registers. On
+//! the way, calls are not made but gone into, as far as that is worth it: who called is remembered while code is written, and what is kept
+//! over a call goes to the lane's stack only where the segment ends within it. So a recursion's last levels become one piece of code, without
+//! a frame.
 
-use super::labels::{Labels, words};
-use super::machine::{Lane, Transition, Way};
+use super::copier::{Around, Copier, Facts, Names, as_word};
+use super::labels::{Labels, Places, words};
+use super::lane::Lane;
 use super::points::{Point, Points};
-use super::{cells, refused};
+use super::refused;
 use crate::diag::Diagnostic;
+use crate::hash::FastMap;
 use crate::idx::IndexVec;
-use crate::ir::attrs::Attr;
 use crate::ir::{Builder, Def, Function, FunctionId, Inst, InstId, Module, Op, RegionId, Type, ValueId};
-use std::collections::HashMap;
+use std::collections::HashSet;
+use std::rc::Rc;
 
-/// The type of the word that a value is on devices.
-fn as_word(ty: Type) -> Type {
-    if ty == Type::Term { Type::U32 } else { ty }
+/// How a segment is left.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Way {
+    /// To a label.
+    Go,
+    /// To whoever called, with the first registers.
+    Return,
+    /// To a label, when the frame in the first register has what it waits for.
+    Wait,
+    /// The program is wrong: the first register says how.
+    Trap,
 }
 
-/// A function without frame: words instead of terms.
-pub(super) fn as_words(function: &Function, new: &IndexVec<FunctionId, Option<FunctionId>>) -> Function {
-    let mut copy = Function::new(function.name.clone(), function.span);
-    copy.results = function.results.iter().map(|ty| as_word(*ty)).collect();
-    let mut b = Builder::new(copy);
-    let mut known = HashMap::new();
-    for param in &function.params {
-        let name = function.values[*param].name.clone().unwrap_or_else(|| "p".into());
-        let value = b.function.param(name, as_word(function.ty(*param)), function.param_attrs(*param));
-        known.insert(*param, vec![value]);
-    }
-    let mut copier = Copier { b: &mut b, function, new, lane: None, known };
-    copier.region(function.body);
-    b.function
+impl Way {
+    pub const ALL: [Way; 4] = [Way::Go, Way::Return, Way::Wait, Way::Trap];
+    /// Where the way stands in a label's word.
+    pub const BIT: u32 = super::memory::label::END;
 }
 
-/// Copies code that does not leave.
-pub(super) struct Copier<'a> {
-    pub b: &'a mut Builder,
-    pub function: &'a Function,
-    /// The numbers of functions that are called.
-    pub new: &'a IndexVec<FunctionId, Option<FunctionId>>,
-    /// Where cells are made; only code with a frame has any.
-    pub lane: Option<&'a Lane>,
-    /// What stands for values: a token is several.
-    pub known: HashMap<ValueId, Vec<ValueId>>,
+/// How far calls are gone into.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Depth {
+    /// How many instructions a segment may have before it shall end.
+    pub segment: i64,
+    /// The largest function that is gone into.
+    pub function: usize,
+    /// How often a function is gone into within itself, if it has few instructions.
+    pub recursion: usize,
 }
 
-impl Copier<'_> {
-    pub fn value(&mut self, value: ValueId) -> ValueId {
-        self.values(value)[0]
-    }
-    pub fn values(&mut self, value: ValueId) -> Vec<ValueId> {
-        if let Def::Constant(bits) = self.function.values[value].def {
-            return vec![self.b.function.constant(as_word(self.function.ty(value)), bits)];
-        }
-        self.known[&value].clone()
-    }
-
-    fn region(&mut self, region: RegionId) {
-        let function = self.function;
-        for id in &function.regions[region].insts {
-            self.copy(*id);
-        }
-    }
-
-    /// Copies an instruction with all that is inside.
-    pub fn copy(&mut self, id: InstId) {
-        let function = self.function;
-        let inst = &function.insts[id];
-        self.b.span = inst.span;
-        let operands: Vec<ValueId> = inst.operands.iter().map(|v| self.value(*v)).collect();
-        if let Some(given) = cells::operation(self.b, self.lane, function, inst, &operands) {
-            inst.results.iter().zip(given).for_each(|(result, value)| drop(self.known.insert(*result, vec![value])));
-            return;
-        }
-        let mut new =
-            Inst { attrs: inst.attrs.clone(), ..Inst::new(inst.op, inst.ty.map(as_word), operands, inst.span) };
-        if let Some(callee) = inst.callee().and_then(|callee| self.new[callee]) {
-            new.set(Attr::Callee(callee));
-        }
-        for region in &inst.regions {
-            let types: Vec<Type> = function.regions[*region].params.iter().map(|v| as_word(function.ty(*v))).collect();
-            let inner = self.b.new_region(&types);
-            let params = self.b.function.regions[inner].params.clone();
-            for (old, param) in function.regions[*region].params.iter().zip(params) {
-                self.known.insert(*old, vec![param]);
-            }
-            let outer = std::mem::replace(&mut self.b.region, inner);
-            self.region(*region);
-            self.b.region = outer;
-            new.regions.push(inner);
-        }
-        let types: Vec<Type> = inst.results.iter().map(|v| as_word(function.ty(*v))).collect();
-        let made = self.b.push(new, &types);
-        let results = self.b.function.insts[made].results.clone();
-        for (old, value) in inst.results.iter().zip(results) {
-            self.known.insert(*old, vec![value]);
-        }
-    }
+/// A function on the way.
+#[derive(Clone)]
+struct Activation<'a> {
+    id: FunctionId,
+    points: Rc<Points<'a>>,
+    names: Names,
 }
 
-/// Writes segments of a function.
-pub(super) struct Writer<'a> {
+/// Who waits for the end of a call while code is written.
+#[derive(Clone)]
+struct Caller<'a> {
+    activation: Activation<'a>,
+    call: InstId,
+}
+
+/// Where the writer is and what it knows.
+#[derive(Clone)]
+struct Path<'a> {
+    here: Activation<'a>,
+    callers: Vec<Caller<'a>>,
+    facts: Facts,
+    /// The steps that are left.
+    steps: ValueId,
+    /// How many tail calls led here.
+    tails: usize,
+}
+
+/// Writes segments.
+pub(super) struct Writer<'a, 'b> {
     pub module: &'a Module,
-    pub labels: &'a Labels,
-    pub id: FunctionId,
-    pub points: &'a Points<'a>,
-    pub lane: &'a Lane,
-    pub copier: Copier<'a>,
+    pub framed: &'a HashSet<FunctionId>,
+    pub pure: &'b IndexVec<FunctionId, Option<FunctionId>>,
+    pub labels: Labels,
+    pub depth: Depth,
+    /// The most frames that a segment puts on the stack.
+    pub pushes: u32,
+    points: FastMap<FunctionId, Rc<Points<'a>>>,
+    sizes: FastMap<FunctionId, usize>,
 }
 
-impl Writer<'_> {
-    /// The segment of a point, when registers have these values. Ends the region.
-    pub fn segment(&mut self, point: Point, registers: &[ValueId]) -> Result<(), Diagnostic> {
-        let label = &self.labels.all[self.labels.number(self.id, point) as usize];
-        for (value, register) in &label.values {
-            let types = words(self.module, self.points.function, *value);
-            let is_fork = matches!(point, Point::After(inst) if self.points.function.insts[inst].results.contains(value))
-                && self.points.function.ty(*value) == Type::Token;
-            let word = |i: usize| match (is_fork, i) {
-                (true, 0) => registers[*register as usize],
-                (true, i) => registers[i - 1],
-                (false, i) => registers[*register as usize + i],
-            };
-            let values = types.iter().enumerate().map(|(i, ty)| self.typed(word(i), *ty)).collect();
-            self.copier.known.insert(*value, values);
-        }
-        if let Point::After(inst) = point
-            && self.points.function.insts[inst].op == Op::GlobalGet
-        {
-            self.publish(inst);
-        }
+/// A segment on its way.
+struct Segment<'a, 'b, 'c> {
+    w: &'c mut Writer<'a, 'b>,
+    b: &'c mut Builder,
+    lane: Lane,
+    /// The end of the lane's stack when the segment begins.
+    depth: ValueId,
+    left: i64,
+}
+
+impl<'a, 'b> Writer<'a, 'b> {
+    pub fn new(
+        module: &'a Module,
+        framed: &'a HashSet<FunctionId>,
+        pure: &'b IndexVec<FunctionId, Option<FunctionId>>,
+        depth: Depth,
+    ) -> Writer<'a, 'b> {
+        let (labels, points, sizes) = (Labels::default(), FastMap::default(), FastMap::default());
+        Writer { module, framed, pure, labels, depth, pushes: 0, points, sizes }
+    }
+
+    pub fn points(&mut self, id: FunctionId) -> Rc<Points<'a>> {
+        let (module, framed) = (self.module, self.framed);
+        self.points.entry(id).or_insert_with(|| Rc::new(Points::of(&module.functions[id], framed))).clone()
+    }
+    /// The label's word of a point.
+    pub fn label(&mut self, id: FunctionId, point: Point) -> Result<u32, Diagnostic> {
+        let points = self.points(id);
+        self.labels.label(self.module, id, &points, point)
+    }
+    fn places(&mut self, id: FunctionId, point: Point) -> Result<Rc<Places>, Diagnostic> {
+        let points = self.points(id);
+        self.labels.places(self.module, id, &points, point)
+    }
+    fn size(&mut self, id: FunctionId) -> usize {
+        let module = self.module;
+        *self.sizes.entry(id).or_insert_with(|| {
+            let function = &module.functions[id];
+            let mut count = 0;
+            function.walk(function.body, &mut |_, _| count += 1);
+            count
+        })
+    }
+
+    /// Writes the segment of a point into the builder's region, and ends it.
+    pub fn segment(
+        &mut self,
+        b: &mut Builder,
+        lane: Lane,
+        (id, point): (FunctionId, Point),
+        (depth, steps, registers): (ValueId, ValueId, &[ValueId]),
+    ) -> Result<(), Diagnostic> {
+        let points = self.points(id);
+        let places = self.places(id, point)?;
+        let left = self.depth.segment;
+        let here = Activation { id, points, names: Names::default() };
+        let mut path = Path { here, callers: vec![], facts: Facts::default(), steps, tails: 0 };
+        let mut segment = Segment { w: self, b, lane, depth, left };
+        segment.begin(&mut path, &places, registers)?;
         match point {
-            Point::Entry => self.go_on(self.points.function.body, 0),
-            Point::Head(inst) => self.go_on(self.points.function.insts[inst].regions[0], 0),
+            Point::Entry => {
+                let body = path.here.points.function.body;
+                segment.go_on(path, body, 0)
+            }
+            Point::Head(inst) => segment.iterate(path, inst, None),
             Point::After(inst) => {
-                let (region, position) = self.points.place(inst);
-                self.go_on(region, position + 1)
+                segment.publish(&mut path, inst);
+                let (region, position) = path.here.points.place(inst);
+                segment.go_on(path, region, position + 1)
             }
         }
+    }
+}
+
+impl<'a> Segment<'a, '_, '_> {
+    /// Names what registers and the frame hold.
+    fn begin(&mut self, path: &mut Path<'a>, places: &Places, registers: &[ValueId]) -> Result<(), Diagnostic> {
+        let function = path.here.points.function;
+        for (value, first) in &places.given {
+            let types = words(self.w.module, function, *value);
+            let mut named = vec![];
+            if places.is_fork {
+                named.push(self.lane.load_stack(self.b, self.depth, 1));
+            }
+            let rest = &types[named.len()..];
+            for (i, ty) in (*first..).zip(rest) {
+                let word = self.register(registers, i);
+                named.push(self.typed(word, *ty));
+            }
+            path.here.names.set(*value, named);
+        }
+        for (value, first) in &places.kept {
+            let types = words(self.w.module, function, *value);
+            let mut named = vec![];
+            for (i, ty) in (*first..).zip(&types) {
+                let word = match places.in_frame {
+                    true => self.lane.load_stack(self.b, self.depth, 1 + i),
+                    false => self.register(registers, i),
+                };
+                named.push(self.typed(word, *ty));
+            }
+            path.here.names.set(*value, named);
+        }
+        Ok(())
+    }
+
+    /// A register; while it is not known yet how many there must be, something else of which nothing is known.
+    fn register(&mut self, registers: &[ValueId], i: u32) -> ValueId {
+        let there = registers.get(i as usize).copied();
+        there.unwrap_or_else(|| self.lane.load_stack(self.b, self.depth, i))
     }
 
     fn typed(&mut self, word: ValueId, ty: Type) -> ValueId {
-        let b = &mut self.copier.b;
         match ty {
-            Type::F32 | Type::I32 => b.op(Op::Bitcast, ty, &[word]),
+            Type::F32 | Type::I32 => self.b.op(Op::Bitcast, ty, &[word]),
             Type::BOOL => {
-                let zero = b.u32(0);
-                b.op(Op::Ne, Type::U32, &[word, zero])
+                let zero = self.b.u32(0);
+                self.b.op(Op::Ne, Type::U32, &[word, zero])
             }
             _words => word,
         }
     }
     fn word(&mut self, value: ValueId) -> ValueId {
-        let b = &mut self.copier.b;
-        match b.ty(value) {
-            Type::F32 | Type::I32 => b.op(Op::Bitcast, Type::U32, &[value]),
-            Type::BOOL => b.op(Op::Convert, Type::U32, &[value]),
+        match self.b.ty(value) {
+            Type::F32 | Type::I32 => self.b.op(Op::Bitcast, Type::U32, &[value]),
+            Type::BOOL => self.b.op(Op::Convert, Type::U32, &[value]),
             _words => value,
         }
     }
-    fn words(&mut self, values: &[ValueId]) -> Vec<ValueId> {
-        let all: Vec<ValueId> = values.iter().flat_map(|v| self.copier.values(*v)).collect();
-        all.into_iter().map(|v| self.word(v)).collect()
+    fn as_words(&mut self, values: &[ValueId]) -> Vec<ValueId> {
+        values.iter().map(|v| self.word(*v)).collect()
+    }
+
+    fn copier<'s>(
+        &'s mut self,
+        here: &'s mut Activation<'a>,
+        facts: &'s mut Facts,
+        around: Option<Around<'s>>,
+    ) -> Copier<'s> {
+        let Activation { points, names, .. } = here;
+        let (new, lane, left) = (self.w.pure, Some(&self.lane), &mut self.left);
+        Copier { b: self.b, function: points.function, new, lane, names, facts, left, around }
+    }
+    fn value(&mut self, path: &mut Path<'a>, value: ValueId) -> ValueId {
+        self.copier(&mut path.here, &mut path.facts, None).value(value)
+    }
+    /// What stands for some values, each of one or more words.
+    fn values(&mut self, here: &mut Activation<'a>, values: &[ValueId]) -> Vec<ValueId> {
+        let mut facts = Facts::default();
+        let mut copier = self.copier(here, &mut facts, None);
+        values.iter().flat_map(|v| copier.values(*v)).collect()
     }
 
     /// Writes from a position of a region on, to the end of the segment.
-    fn go_on(&mut self, region: RegionId, position: usize) -> Result<(), Diagnostic> {
-        let function = self.points.function;
-        for id in &function.regions[region].insts[position..] {
-            let inst = &function.insts[*id];
-            self.copier.b.span = inst.span;
-            if self.points.leaves(inst) {
-                return self.leave(region, *id, inst);
+    fn go_on(&mut self, mut path: Path<'a>, region: RegionId, position: usize) -> Result<(), Diagnostic> {
+        let points = path.here.points.clone();
+        for id in &points.function.regions[region].insts[position..] {
+            let inst = &points.function.insts[*id];
+            self.b.span = inst.span;
+            if points.leaves(inst) {
+                return self.leave(path, region, *id, inst);
             }
-            self.copier.copy(*id);
+            self.copier(&mut path.here, &mut path.facts, None).copy(*id);
         }
-        Err(refused(function.span, "a region without end".into()))
+        Err(refused(points.function.span, "a region without end".into()))
     }
 
-    fn leave(&mut self, region: RegionId, id: InstId, inst: &Inst) -> Result<(), Diagnostic> {
+    fn leave(&mut self, mut path: Path<'a>, region: RegionId, id: InstId, inst: &Inst) -> Result<(), Diagnostic> {
+        let operands = self.values(&mut path.here, &inst.operands);
         match inst.op {
-            Op::Return => {
-                let given = self.words(&inst.operands);
-                self.end(Transition { registers: given, ..Transition::of(Way::Return, 0) });
-            }
+            Op::Return => self.give_back(path, &operands),
             Op::Tail => {
-                let given = self.words(&inst.operands);
-                let callee = self.entry(inst)?;
-                self.end(Transition { registers: given, ..Transition::of(Way::Jump, callee) });
+                path.tails += 1;
+                let callee = self.callee(inst)?;
+                self.enter(path, callee, &operands)
             }
-            Op::Call | Op::GlobalGet | Op::Fork => self.call(id, inst)?,
-            Op::Join => self.join(id, inst),
-            Op::TrapIf => return self.trap(region, id, inst),
-            Op::Yield => return self.yielded(region, inst),
+            Op::Call | Op::Fork => self.call(path, id, inst, &operands),
+            Op::GlobalGet => self.global(path, id, inst),
+            Op::Join => self.join(path, id, &operands),
+            Op::TrapIf => self.trap(path, region, id, inst),
+            Op::Yield => self.yielded(path, region, inst),
             Op::Break => {
-                let around = self.around(region)?;
-                self.jump(Point::After(around), &inst.operands);
+                let around = self.around(&path, region)?;
+                self.behind(path, around, &operands)
             }
             Op::Continue => {
-                let around = self.around(region)?;
-                self.jump(Point::Head(around), &inst.operands);
+                let around = self.around(&path, region)?;
+                self.jump(path, Point::Head(around), &operands)
             }
-            Op::While => return self.again(region, inst),
-            Op::Loop => self.jump(Point::Head(id), &inst.operands),
+            Op::While => self.again(path, region, &operands),
+            Op::Loop => self.iterate(path, id, Some(&operands)),
             Op::If => {
-                let condition = self.copier.value(inst.operands[0]);
-                return self.both(condition, |w| w.go_on(inst.regions[0], 0), |w| w.go_on(inst.regions[1], 0));
+                let [then, otherwise] = inst.regions[..] else {
+                    return Err(refused(inst.span, "an `if` without two regions".into()));
+                };
+                self.both(path, operands[0], |s, p| s.go_on(p, then, 0), |s, p| s.go_on(p, otherwise, 0))
             }
-            Op::Switch => return self.switch(inst),
-            _stays => return Err(refused(inst.span, format!("`{}` leaves its segment", inst.op.name()))),
+            Op::Switch => self.switch(path, inst, operands[0]),
+            _stays => Err(refused(inst.span, format!("`{}` leaves its segment", inst.op.name()))),
         }
-        Ok(())
     }
 
-    fn around(&self, region: RegionId) -> Result<InstId, Diagnostic> {
-        self.points.around(region).ok_or_else(|| refused(self.points.function.span, "no loop is around".into()))
+    fn around(&self, path: &Path<'a>, region: RegionId) -> Result<InstId, Diagnostic> {
+        let points = &path.here.points;
+        points.around(region).ok_or_else(|| refused(points.function.span, "no loop is around".into()))
     }
-    fn entry(&self, inst: &Inst) -> Result<u32, Diagnostic> {
+    fn callee(&self, inst: &Inst) -> Result<FunctionId, Diagnostic> {
         let callee = match inst.global() {
-            Some(global) => Some(self.module.globals[global].function),
+            Some(global) => Some(self.w.module.globals[global].function),
             None => inst.callee(),
         };
-        callee.and_then(|callee| self.labels.entry(callee)).ok_or_else(|| refused(inst.span, "no such function".into()))
+        callee.ok_or_else(|| refused(inst.span, "no such function".into()))
     }
 
-    /// The registers of a point, when these values are given.
-    fn registers_of(&mut self, point: Point, given: &[ValueId]) -> Vec<ValueId> {
-        let label = &self.labels.all[self.labels.number(self.id, point) as usize];
-        let names = self.points.given(point);
-        let zero = self.copier.b.u32(0);
-        let mut registers = vec![];
-        for (value, register) in &label.values {
-            let source = names.iter().position(|name| name == value).and_then(|i| given.get(i)).unwrap_or(value);
-            let words = self.words(&[*source]);
-            registers.resize((*register as usize).max(registers.len()), zero);
-            registers.extend(words);
+    /// Whether a call of a function is gone into.
+    fn is_entered(&mut self, path: &Path<'a>, callee: FunctionId) -> bool {
+        let size = self.w.size(callee);
+        let Depth { function, recursion, .. } = self.w.depth;
+        if self.left <= 0 || size > function || path.tails > 2 || path.callers.len() > 8 {
+            return false;
         }
-        registers
-    }
-    /// What a call keeps for the point behind it.
-    fn kept(&mut self, point: Point) -> Vec<ValueId> {
-        let given = self.points.given(point);
-        let label = &self.labels.all[self.labels.number(self.id, point) as usize];
-        let kept: Vec<ValueId> = label.values.iter().map(|(v, _)| *v).filter(|v| !given.contains(v)).collect();
-        self.words(&kept)
+        let within = path.callers.iter().filter(|caller| caller.activation.id == callee);
+        let most = if size <= 20 { recursion } else { recursion.saturating_sub(1) };
+        within.count() <= most
     }
 
-    fn jump(&mut self, point: Point, given: &[ValueId]) {
-        let registers = self.registers_of(point, given);
-        let label = self.labels.number(self.id, point);
-        self.end(Transition { registers, ..Transition::of(Way::Jump, label) });
+    fn call(&mut self, mut path: Path<'a>, id: InstId, inst: &Inst, operands: &[ValueId]) -> Result<(), Diagnostic> {
+        let callee = self.callee(inst)?;
+        path.callers.push(Caller { activation: path.here.clone(), call: id });
+        self.enter(path, callee, operands)
     }
 
-    fn call(&mut self, id: InstId, inst: &Inst) -> Result<(), Diagnostic> {
-        let point = Point::After(id);
-        let behind = self.labels.number(self.id, point);
-        let registers = self.words(&inst.operands);
-        let mut kept = self.kept(point);
-        let way = if inst.op == Op::Fork { Way::Fork } else { Way::Call };
-        if way == Way::Fork {
+    /// Goes into a function with these arguments, or to its label.
+    fn enter(&mut self, mut path: Path<'a>, callee: FunctionId, arguments: &[ValueId]) -> Result<(), Diagnostic> {
+        let points = self.w.points(callee);
+        let function = points.function;
+        if self.is_entered(&path, callee) {
+            let mut names = Names::default();
+            for (param, value) in function.params.iter().zip(arguments) {
+                names.set(*param, vec![*value]);
+            }
+            path.here = Activation { id: callee, points: points.clone(), names };
+            return self.go_on(path, function.body, 0);
+        }
+        let label = self.w.label(callee, Point::Entry)?;
+        let registers = self.as_words(arguments);
+        let depth = self.push(&mut path)?;
+        self.end(&path, Way::Go, label, depth, &registers);
+        Ok(())
+    }
+
+    /// The value of a global if it is there already, else a call.
+    fn global(&mut self, path: Path<'a>, id: InstId, inst: &Inst) -> Result<(), Diagnostic> {
+        let Some(global) = inst.global() else { return Err(refused(inst.span, "no such global".into())) };
+        let (there, value) = self.lane.global(self.b, global);
+        self.both(
+            path,
+            there,
+            |s, mut path| {
+                path.here.names.set(inst.results[0], vec![value]);
+                let (region, position) = path.here.points.place(id);
+                s.go_on(path, region, position + 1)
+            },
+            |s, path| s.call(path, id, inst, &[]),
+        )
+    }
+    /// What a global gives is shown to all.
+    fn publish(&mut self, path: &mut Path<'a>, call: InstId) {
+        let inst = &path.here.points.clone().function.insts[call];
+        if let (Op::GlobalGet, Some(global), [result]) = (inst.op, inst.global(), &inst.results[..]) {
+            let value = self.value(path, *result);
+            let shared = self.lane.publish(self.b, global, value);
+            path.here.names.set(*result, vec![shared]);
+        }
+    }
+
+    /// Returns to whoever called.
+    fn give_back(&mut self, mut path: Path<'a>, values: &[ValueId]) -> Result<(), Diagnostic> {
+        let Some(caller) = path.callers.pop() else {
+            let registers = self.as_words(values);
+            self.w.labels.registers = self.w.labels.registers.max(registers.len() as u32);
+            self.w.labels.results = self.w.labels.results.max(registers.len() as u32);
+            self.end(&path, Way::Return, 0, self.depth, &registers);
+            return Ok(());
+        };
+        path.here = caller.activation;
+        let points = path.here.points.clone();
+        let inst = &points.function.insts[caller.call];
+        if self.left <= 0 {
+            return self.leave_behind(path, caller.call, values);
+        }
+        match (inst.op, &inst.results[..]) {
+            (Op::Fork, [token]) => {
+                let zero = self.b.u32(0);
+                let token_words = [zero].iter().chain(values).copied().collect();
+                path.here.names.set(*token, token_words);
+            }
+            (_call, results) => {
+                results.iter().zip(values).for_each(|(result, value)| path.here.names.set(*result, vec![*value]));
+            }
+        }
+        self.publish(&mut path, caller.call);
+        let (region, position) = points.place(caller.call);
+        self.go_on(path, region, position + 1)
+    }
+
+    /// Ends the segment at the point behind a call that is over.
+    fn leave_behind(&mut self, mut path: Path<'a>, call: InstId, values: &[ValueId]) -> Result<(), Diagnostic> {
+        let label = self.w.label(path.here.id, Point::After(call))?;
+        let registers = self.as_words(values);
+        let depth = self.push(&mut path)?;
+        let mut here = path.here.clone();
+        self.keep(&mut here, call, depth)?;
+        self.end(&path, Way::Go, label, depth, &registers);
+        Ok(())
+    }
+
+    /// Puts those who wait onto the stack; gives its new end.
+    fn push(&mut self, path: &mut Path<'a>) -> Result<ValueId, Diagnostic> {
+        let mut depth = self.depth;
+        let one = self.b.u32(1);
+        for mut caller in std::mem::take(&mut path.callers) {
+            let label = self.w.label(caller.activation.id, Point::After(caller.call))?;
+            let label = self.b.u32(label);
+            self.lane.store_stack(self.b, depth, 0, label);
+            self.keep(&mut caller.activation, caller.call, depth)?;
+            depth = self.b.op(Op::Add, Type::U32, &[depth, one]);
+            path.callers.push(caller);
+        }
+        self.w.pushes = self.w.pushes.max(path.callers.len() as u32);
+        Ok(depth)
+    }
+    /// Puts what is kept over a call into the frame at this depth.
+    fn keep(&mut self, here: &mut Activation<'a>, call: InstId, depth: ValueId) -> Result<(), Diagnostic> {
+        let places = self.w.places(here.id, Point::After(call))?;
+        if places.is_fork {
             // A call that is made at once has no frame that others know.
-            kept.insert(0, self.copier.b.u32(0));
+            let none = self.b.u32(0);
+            self.lane.store_stack(self.b, depth, 1, none);
         }
-        let callee = self.entry(inst)?;
-        let made = Transition { registers, kept, behind, ..Transition::of(way, callee) };
-        match inst.global() {
-            None => self.end(made),
-            Some(global) => {
-                let (there, value) = self.lane.global(self.copier.b, global);
-                let (Transition { registers, .. }, label) = (self.again_with(point, value), behind);
-                self.end_of(there, Transition { registers, ..Transition::of(Way::Jump, label) }, made);
+        for (value, first) in &places.kept {
+            let values = self.values(here, &[*value]);
+            for (i, value) in (*first..).zip(values) {
+                let word = self.word(value);
+                self.lane.store_stack(self.b, depth, 1 + i, word);
             }
         }
         Ok(())
     }
-    /// The registers of a point behind a call that has given a word.
-    fn again_with(&mut self, point: Point, word: ValueId) -> Transition {
-        let kept = self.kept(point);
-        let zero = self.copier.b.u32(0);
-        let mut registers = vec![word];
-        registers.resize(self.labels.kept as usize, zero);
-        registers.extend(kept);
-        Transition { registers, ..Transition::of(Way::Jump, 0) }
+
+    /// Goes to a point whose values stand in registers.
+    fn jump(&mut self, mut path: Path<'a>, point: Point, given: &[ValueId]) -> Result<(), Diagnostic> {
+        let label = self.w.label(path.here.id, point)?;
+        let places = self.w.places(path.here.id, point)?;
+        let mut registers = self.as_words(given);
+        let kept: Vec<ValueId> = places.kept.iter().map(|(value, _)| *value).collect();
+        let kept = self.values(&mut path.here, &kept);
+        registers.extend(self.as_words(&kept));
+        let depth = self.push(&mut path)?;
+        self.end(&path, Way::Go, label, depth, &registers);
+        Ok(())
     }
 
-    fn publish(&mut self, inst: InstId) {
-        let inst = &self.points.function.insts[inst];
-        if let (Some(global), [result]) = (inst.global(), &inst.results[..]) {
-            let value = self.copier.value(*result);
-            let shared = self.lane.publish(self.copier.b, global, value);
-            self.copier.known.insert(*result, vec![shared]);
-        }
+    fn join(&mut self, path: Path<'a>, id: InstId, token: &[ValueId]) -> Result<(), Diagnostic> {
+        let zero = self.b.u32(0);
+        let at_once = match self.b.function.values[token[0]].def {
+            Def::Constant(bits) => self.b.bool(bits == 0),
+            _loaded => self.b.op(Op::Eq, Type::U32, &[token[0], zero]),
+        };
+        self.both(
+            path,
+            at_once,
+            |s, mut path| {
+                let points = path.here.points.clone();
+                let results = &points.function.insts[id].results;
+                results.iter().zip(&token[1..]).for_each(|(r, value)| path.here.names.set(*r, vec![*value]));
+                let (region, position) = points.place(id);
+                s.go_on(path, region, position + 1)
+            },
+            |s, mut path| {
+                let label = s.w.label(path.here.id, Point::After(id))?;
+                let depth = s.push(&mut path)?;
+                let mut here = path.here.clone();
+                s.keep(&mut here, id, depth)?;
+                s.end(&path, Way::Wait, label, depth, &token[..1]);
+                Ok(())
+            },
+        )
     }
 
-    fn join(&mut self, id: InstId, inst: &Inst) {
-        let point = Point::After(id);
-        let behind = self.labels.number(self.id, point);
-        let token = self.words(&inst.operands);
-        let kept = self.kept(point);
-        let zero = self.copier.b.u32(0);
-        let mut registers = token[1..].to_vec();
-        registers.resize(self.labels.kept as usize, zero);
-        registers.extend(&kept);
-        let at_once = self.copier.b.op(Op::Eq, Type::U32, &[token[0], zero]);
-        let there = Transition { registers, ..Transition::of(Way::Jump, behind) };
-        let waits = Transition { registers: vec![token[0]], kept, behind, ..Transition::of(Way::Wait, 0) };
-        self.end_of(at_once, there, waits);
-    }
-
-    fn trap(&mut self, region: RegionId, id: InstId, inst: &Inst) -> Result<(), Diagnostic> {
-        let condition = self.copier.value(inst.operands[0]);
-        let (_, position) = self.points.place(id);
+    fn trap(&mut self, mut path: Path<'a>, region: RegionId, id: InstId, inst: &Inst) -> Result<(), Diagnostic> {
+        let condition = self.value(&mut path, inst.operands[0]);
+        let (_, position) = path.here.points.place(id);
         let code = inst.code();
         self.both(
+            path,
             condition,
-            |w| {
-                let code = w.copier.b.u32(code);
-                w.end(Transition { registers: vec![code], ..Transition::of(Way::Trap, 0) });
+            |s, path| {
+                let code = s.b.u32(code);
+                s.end(&path, Way::Trap, 0, s.depth, &[code]);
                 Ok(())
             },
-            |w| w.go_on(region, position + 1),
+            |s, path| s.go_on(path, region, position + 1),
         )
     }
 
-    fn yielded(&mut self, region: RegionId, inst: &Inst) -> Result<(), Diagnostic> {
-        let function = self.points.function;
-        let owner = self.points.owner(region).ok_or_else(|| refused(inst.span, "a `yield` of a body".into()))?;
+    /// Goes on behind a choice.
+    fn yielded(&mut self, mut path: Path<'a>, region: RegionId, inst: &Inst) -> Result<(), Diagnostic> {
+        let points = path.here.points.clone();
+        let function = points.function;
+        let owner = points.owner(region).ok_or_else(|| refused(inst.span, "a `yield` of a body".into()))?;
         let choice = &function.insts[owner];
-        if self.points.meets(choice) {
-            self.jump(Point::After(owner), &inst.operands);
-            return Ok(());
+        let (outer, position) = points.place(owner);
+        if points.meets(choice) && (self.left <= 0 || !is_short(function, outer, position + 1)) {
+            let given = self.values(&mut path.here, &inst.operands);
+            return self.jump(path, Point::After(owner), &given);
         }
         for (result, value) in choice.results.iter().zip(&inst.operands) {
-            let values = self.copier.values(*value);
-            self.copier.known.insert(*result, values);
+            let values = self.values(&mut path.here, &[*value]);
+            path.here.names.set(*result, values);
         }
-        let (outer, position) = self.points.place(owner);
-        self.go_on(outer, position + 1)
+        self.go_on(path, outer, position + 1)
     }
 
-    fn again(&mut self, region: RegionId, inst: &Inst) -> Result<(), Diagnostic> {
-        let around = self.around(region)?;
-        let body = self.points.function.insts[around].regions[0];
-        let carried = self.points.function.regions[body].params.clone();
-        let condition = self.copier.value(inst.operands[0]);
+    /// Goes on behind a loop that is over.
+    fn behind(&mut self, mut path: Path<'a>, around: InstId, values: &[ValueId]) -> Result<(), Diagnostic> {
+        if self.left <= 0 {
+            return self.jump(path, Point::After(around), values);
+        }
+        let points = path.here.points.clone();
+        let results = &points.function.insts[around].results;
+        results.iter().zip(values).for_each(|(result, value)| path.here.names.set(*result, vec![*value]));
+        let (region, position) = points.place(around);
+        self.go_on(path, region, position + 1)
+    }
+
+    fn again(&mut self, mut path: Path<'a>, region: RegionId, operands: &[ValueId]) -> Result<(), Diagnostic> {
+        let around = self.around(&path, region)?;
+        let function = path.here.points.function;
+        let body = function.insts[around].regions[0];
+        let carried = self.values(&mut path.here, &function.regions[body].params);
         self.both(
-            condition,
-            |w| {
-                w.jump(Point::Head(around), &inst.operands[1..]);
-                Ok(())
-            },
-            |w| {
-                w.jump(Point::After(around), &carried);
-                Ok(())
-            },
+            path,
+            operands[0],
+            |s, path| s.jump(path, Point::Head(around), &operands[1..]),
+            |s, path| s.behind(path, around, &carried),
         )
+    }
+
+    /// Goes into a loop: with these values, or with those that its parameters have.
+    fn iterate(&mut self, mut path: Path<'a>, id: InstId, initial: Option<&[ValueId]>) -> Result<(), Diagnostic> {
+        let points = path.here.points.clone();
+        let function = points.function;
+        let body = function.insts[id].regions[0];
+        let params = &function.regions[body].params;
+        let initial = match initial {
+            Some(initial) => initial.to_vec(),
+            None => self.values(&mut path.here, params),
+        };
+        if !points.is_simple(id) {
+            params.iter().zip(initial).for_each(|(param, value)| path.here.names.set(*param, vec![value]));
+            return self.go_on(path, body, 0);
+        }
+        let results: Vec<Type> = function.insts[id].results.iter().map(|v| as_word(function.ty(*v))).collect();
+        let (given, steps, over) = self.whole_loop(&mut path, id, &initial, &results);
+        path.steps = steps;
+        let zero = self.b.u32(0);
+        let over = self.b.op(Op::Ne, Type::U32, &[over, zero]);
+        let (values, carried) = given.split_at(results.len());
+        self.both(
+            path,
+            over,
+            |s, path| s.behind(path, id, values),
+            |s, path| s.jump(path, Point::Head(id), carried),
+        )
+    }
+
+    /// Copies a loop as one that ends when it is over or no step is left. Gives its results and what it carries, the steps that are left,
+    /// and whether it is over.
+    fn whole_loop(
+        &mut self,
+        path: &mut Path<'a>,
+        id: InstId,
+        initial: &[ValueId],
+        results: &[Type],
+    ) -> (Vec<ValueId>, ValueId, ValueId) {
+        let points = path.here.points.clone();
+        let body = points.function.insts[id].regions[0];
+        let old = &points.function.regions[body].params;
+        let types: Vec<Type> =
+            [Type::U32].into_iter().chain(old.iter().map(|v| as_word(points.function.ty(*v)))).collect();
+        let region = self.b.new_region(&types);
+        let params = self.b.function.regions[region].params.clone();
+        let (steps, carried) = (params[0], &params[1..]);
+        old.iter().zip(carried).for_each(|(old, new)| path.here.names.set(*old, vec![*new]));
+        let outer = std::mem::replace(&mut self.b.region, region);
+        let mut facts = path.facts.clone();
+        let around = Around { steps, results, carried };
+        let mut copier = self.copier(&mut path.here, &mut facts, Some(around));
+        for inner in &points.function.regions[body].insts {
+            copier.copy(*inner);
+        }
+        self.b.region = outer;
+        let given: Vec<ValueId> = [path.steps].iter().chain(initial).copied().collect();
+        let mut inst = Inst::new(Op::Loop, None, given, self.b.span);
+        inst.regions = vec![region];
+        let all: Vec<Type> = [Type::U32; 2].iter().chain(results).chain(&types[1..]).copied().collect();
+        let made = self.b.push(inst, &all);
+        let given = self.b.function.insts[made].results.clone();
+        (given[2..].to_vec(), given[1], given[0])
     }
 
     /// Ends the segment in one of two ways.
     fn both(
         &mut self,
+        mut path: Path<'a>,
         condition: ValueId,
-        then: impl FnOnce(&mut Self) -> Result<(), Diagnostic>,
-        otherwise: impl FnOnce(&mut Self) -> Result<(), Diagnostic>,
+        then: impl FnOnce(&mut Self, Path<'a>) -> Result<(), Diagnostic>,
+        otherwise: impl FnOnce(&mut Self, Path<'a>) -> Result<(), Diagnostic>,
     ) -> Result<(), Diagnostic> {
-        let (a, b) = (self.copier.b.new_region(&[]), self.copier.b.new_region(&[]));
-        let known = self.copier.known.clone();
-        let outer = std::mem::replace(&mut self.copier.b.region, a);
-        then(self)?;
-        self.copier.known = known;
-        self.copier.b.region = b;
-        otherwise(self)?;
-        self.copier.b.region = outer;
-        let mut inst = Inst::new(Op::If, None, vec![condition], self.copier.b.span);
-        inst.regions = vec![a, b];
+        match path.facts.test(&self.b.function, condition) {
+            Some(true) => return then(self, path),
+            Some(false) => return otherwise(self, path),
+            None => {}
+        }
+        let (x, y) = (self.b.new_region(&[]), self.b.new_region(&[]));
+        let mut inst = Inst::new(Op::If, None, vec![condition], self.b.span);
+        let mut other = path.clone();
+        path.facts.learn(condition, true);
+        other.facts.learn(condition, false);
+        let outer = std::mem::replace(&mut self.b.region, x);
+        then(self, path)?;
+        self.b.region = y;
+        otherwise(self, other)?;
+        self.b.region = outer;
+        inst.regions = vec![x, y];
         self.finish(inst);
         Ok(())
     }
 
-    fn switch(&mut self, old: &Inst) -> Result<(), Diagnostic> {
-        let value = self.copier.value(old.operands[0]);
+    fn switch(&mut self, path: Path<'a>, old: &Inst, value: ValueId) -> Result<(), Diagnostic> {
         let mut inst = Inst { attrs: old.attrs.clone(), ..Inst::new(Op::Switch, old.ty, vec![value], old.span) };
-        let known = self.copier.known.clone();
         for region in &old.regions {
-            let inner = self.copier.b.new_region(&[]);
-            let outer = std::mem::replace(&mut self.copier.b.region, inner);
-            self.copier.known = known.clone();
-            self.go_on(*region, 0)?;
-            self.copier.b.region = outer;
+            let inner = self.b.new_region(&[]);
+            let outer = std::mem::replace(&mut self.b.region, inner);
+            self.go_on(path.clone(), *region, 0)?;
+            self.b.region = outer;
             inst.regions.push(inner);
         }
         self.finish(inst);
         Ok(())
     }
 
-    /// Appends a choice all of whose regions yield transitions, and yields what it gives.
+    /// Appends a choice all of whose regions end the segment, and yields what it gives.
     fn finish(&mut self, inst: Inst) {
-        let types = vec![Type::U32; self.lane.transition_words()];
-        let id = self.copier.b.push(inst, &types);
-        let results = self.copier.b.function.insts[id].results.clone();
-        self.copier.b.end(Op::Yield, &results);
+        let types = vec![Type::U32; 3 + self.lane.shape.registers as usize];
+        let id = self.b.push(inst, &types);
+        let results = self.b.function.insts[id].results.clone();
+        self.b.end(Op::Yield, &results);
     }
 
-    fn end(&mut self, transition: Transition) {
-        let words = self.lane.words_of(self.copier.b, transition);
-        self.copier.b.end(Op::Yield, &words);
+    /// Ends the segment.
+    fn end(&mut self, path: &Path<'a>, way: Way, label: u32, depth: ValueId, registers: &[ValueId]) {
+        let count = self.lane.shape.registers as usize;
+        let zero = self.b.u32(0);
+        let label = self.b.u32(label | (way as u32) << Way::BIT);
+        let mut words = vec![label, depth, path.steps];
+        words.extend(registers.iter().take(count));
+        words.resize(3 + count, zero);
+        self.w.labels.registers = self.w.labels.registers.max(registers.len() as u32);
+        self.b.end(Op::Yield, &words);
     }
-    /// The first transition if the condition holds, else the second.
-    fn end_of(&mut self, condition: ValueId, then: Transition, otherwise: Transition) {
-        let then = self.lane.words_of(self.copier.b, then);
-        let otherwise = self.lane.words_of(self.copier.b, otherwise);
-        let b = &mut self.copier.b;
-        let pairs = then.into_iter().zip(otherwise);
-        let words: Vec<ValueId> =
-            pairs.map(|(x, y)| if x == y { x } else { b.op(Op::Select, Type::U32, &[condition, x, y]) }).collect();
-        b.end(Op::Yield, &words);
+}
+
+/// Whether little comes behind a position of a region.
+fn is_short(function: &Function, region: RegionId, position: usize) -> bool {
+    let mut count = 0;
+    for id in &function.regions[region].insts[position..] {
+        count += 1;
+        for inner in &function.insts[*id].regions {
+            function.walk(*inner, &mut |_, _| count += 1);
+        }
     }
+    count <= 24
 }
