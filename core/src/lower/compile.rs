@@ -1,10 +1,10 @@
 //! The way of kernels to a device: selection, specialisation, and then every pass in order.
 
 use super::entry::{Compiled, Entry, Scalar, Slot};
-use super::{derived, fold, inline, legalise, simplify, traps, unused};
+use super::{derived, fold, inline, legalise, simplify, tile, traps, unused};
 use crate::diag::{Code, Diagnostic};
 use crate::hash::FastMap;
-use crate::ir::{Attr, Caps, Def, Feature, Function, FunctionId, Module, Type, Verified, tile_form, verify};
+use crate::ir::{Attr, Caps, Def, Feature, Function, FunctionId, Module, Type, Verified, verify};
 use crate::runtime::LoadOptions;
 
 /// Makes kernels of a module legal for a device.
@@ -19,7 +19,7 @@ pub fn compile(
     let one = |d| vec![d];
     let mut selected = select(module, kernels);
     let ids: Vec<FunctionId> = selected.kernels().collect();
-    in_tile_form(&selected, &ids, caps)?;
+    tile::run(&mut selected, caps)?;
     let mut entries = Vec::with_capacity(ids.len());
     for id in ids {
         let kernel = &mut selected.functions[id];
@@ -40,19 +40,6 @@ pub fn compile(
     unused::run(&mut selected, &mut entries);
     simplify::run(&mut selected, caps);
     Ok(Compiled { module: verify(selected)?, entries })
-}
-
-/// Refuses programs that are not spread over threads.
-fn in_tile_form(module: &Module, kernels: &[FunctionId], caps: &Caps) -> Result<(), Vec<Diagnostic>> {
-    let forms = tile_form(module);
-    let refused = |id: &FunctionId| {
-        let kernel = &module.functions[*id];
-        let message = format!("`@{}` is in tile form, which `{}` does not run", kernel.name, caps.name);
-        Diagnostic::new(Code::NeedsFeature, kernel.span, message)
-            .hint("run it on the interpreter: `--device interpreter`")
-    };
-    let found: Vec<Diagnostic> = kernels.iter().filter(|id| forms[**id]).map(refused).collect();
-    if found.is_empty() { Ok(()) } else { Err(found) }
 }
 
 /// The kernels in the order asked for, then what they call.

@@ -277,7 +277,8 @@ impl Parser<'_> {
         let mut out = vec![];
         while !self.eat_op(")") {
             let stars = if self.eat_op("**") { 2 } else { u8::from(self.eat_op("*")) };
-            let is_name = self.peek().kind == Kind::Name && self.tokens.get(self.at + 1).is_some_and(|t| self.slice(*t) == "=");
+            let is_name =
+                self.peek().kind == Kind::Name && self.tokens.get(self.at + 1).is_some_and(|t| self.slice(*t) == "=");
             let name = if is_name && stars == 0 {
                 let name = self.ident()?;
                 self.next();
@@ -428,7 +429,8 @@ impl Parser<'_> {
         let token = self.next();
         let span = self.span_of(token);
         let text = self.slice(token).replace('_', "").to_ascii_lowercase();
-        let radix = |prefix: &str, radix: u32| text.strip_prefix(prefix).map(|digits| i128::from_str_radix(digits, radix));
+        let radix =
+            |prefix: &str, radix: u32| text.strip_prefix(prefix).map(|digits| i128::from_str_radix(digits, radix));
         let integer = radix("0x", 16).or_else(|| radix("0b", 2)).or_else(|| radix("0o", 8));
         let kind = match integer {
             Some(Ok(n)) => Some(ExprKind::Int(n)),
@@ -482,7 +484,8 @@ impl Parser<'_> {
     /// The expression in a range of the text.
     fn inner(&mut self, range: std::ops::Range<usize>) -> Parse<Expr> {
         let tokens = lex(self.source, self.text, range, false)?;
-        let mut parser = Parser { source: self.source, text: self.text, tokens, at: 0, depth: self.depth, brackets: false };
+        let mut parser =
+            Parser { source: self.source, text: self.text, tokens, at: 0, depth: self.depth, brackets: false };
         let value = parser.deeper(Parser::expressions)?;
         if parser.peek().kind != Kind::End {
             return parser.unexpected("the end of the expression");

@@ -39,9 +39,9 @@ pub struct Token {
 
 /// Operators, the longest first.
 const OPERATORS: &[&str] = &[
-    "**=", "//=", ">>=", "<<=", "...", "!=", "->", ":=", "+=", "-=", "*=", "/=", "%=", "&=", "|=", "^=", "@=", "==", "<=", ">=",
-    "**", "//", "<<", ">>", "(", ")", "[", "]", "{", "}", ",", ":", ".", ";", "=", "+", "-", "*", "/", "%", "&", "|", "^", "~", "@",
-    "<", ">",
+    "**=", "//=", ">>=", "<<=", "...", "!=", "->", ":=", "+=", "-=", "*=", "/=", "%=", "&=", "|=", "^=", "@=", "==",
+    "<=", ">=", "**", "//", "<<", ">>", "(", ")", "[", "]", "{", "}", ",", ":", ".", ";", "=", "+", "-", "*", "/", "%",
+    "&", "|", "^", "~", "@", "<", ">",
 ];
 
 /// Tabs count up to a multiple of this, as Python's own reader has it.
@@ -50,8 +50,15 @@ const TAB: usize = 8;
 /// Cuts a part of a text into tokens. A part that is an expression has no lines of its own.
 pub fn lex(source: SourceId, text: &str, range: std::ops::Range<usize>, lines: bool) -> Result<Vec<Token>, Diagnostic> {
     let open = usize::from(!lines);
-    let mut lexer =
-        Lexer { source, text: text.as_bytes(), at: range.start, end: range.end, tokens: vec![], indents: vec![0], open };
+    let mut lexer = Lexer {
+        source,
+        text: text.as_bytes(),
+        at: range.start,
+        end: range.end,
+        tokens: vec![],
+        indents: vec![0],
+        open,
+    };
     if lines {
         lexer.line_start()?;
     }
@@ -134,7 +141,12 @@ impl Lexer<'_> {
             self.push(Kind::Dedent, self.at, self.at);
         }
         if self.indents.last() != Some(&width) {
-            return self.fail(start, self.at, "this line is indented like none of the blocks around it", "indent it like its block");
+            return self.fail(
+                start,
+                self.at,
+                "this line is indented like none of the blocks around it",
+                "indent it like its block",
+            );
         }
         Ok(())
     }
@@ -173,7 +185,8 @@ impl Lexer<'_> {
         let radix = self.byte(start) == b'0' && matches!(self.byte(start + 1), b'x' | b'X' | b'b' | b'B' | b'o' | b'O');
         loop {
             let b = self.byte(self.at);
-            let sign = matches!(b, b'+' | b'-') && !radix && matches!(self.byte(self.at - 1), b'e' | b'E') && self.at > start;
+            let sign =
+                matches!(b, b'+' | b'-') && !radix && matches!(self.byte(self.at - 1), b'e' | b'E') && self.at > start;
             if !(b.is_ascii_alphanumeric() || b == b'_' || b == b'.' || sign) {
                 break;
             }
@@ -215,7 +228,12 @@ impl Lexer<'_> {
                 self.at += 1;
             }
         }
-        self.fail(start, self.at.min(self.end), "this string is not closed", "close it with the quotes that it begins with")
+        self.fail(
+            start,
+            self.at.min(self.end),
+            "this string is not closed",
+            "close it with the quotes that it begins with",
+        )
     }
 
     fn operator(&mut self) -> Result<(), Diagnostic> {

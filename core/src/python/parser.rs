@@ -37,9 +37,9 @@ pub(super) struct Parser<'a> {
 
 /// Words that are no names.
 const KEYWORDS: &[&str] = &[
-    "False", "None", "True", "and", "as", "assert", "async", "await", "break", "class", "continue", "def", "del", "elif", "else",
-    "except", "finally", "for", "from", "global", "if", "import", "in", "is", "lambda", "nonlocal", "not", "or", "pass", "raise",
-    "return", "try", "while", "with", "yield",
+    "False", "None", "True", "and", "as", "assert", "async", "await", "break", "class", "continue", "def", "del",
+    "elif", "else", "except", "finally", "for", "from", "global", "if", "import", "in", "is", "lambda", "nonlocal",
+    "not", "or", "pass", "raise", "return", "try", "while", "with", "yield",
 ];
 
 impl<'a> Parser<'a> {
@@ -526,7 +526,9 @@ impl<'a> Parser<'a> {
         let mut i = self.at + 1;
         let first = self.tokens.get(i).is_some_and(|t| {
             let text = self.slice(*t);
-            t.kind != Kind::Op && t.kind != Kind::Newline && (t.kind != Kind::Name || !KEYWORDS.contains(&text) || text == "not")
+            t.kind != Kind::Op
+                && t.kind != Kind::Newline
+                && (t.kind != Kind::Name || !KEYWORDS.contains(&text) || text == "not")
                 || matches!(text, "(" | "[" | "{" | "*" | "-" | "~")
         });
         while self.tokens.get(i).is_some_and(|t| !matches!(t.kind, Kind::Newline | Kind::End)) {

@@ -139,14 +139,14 @@ type A[T] = list[T]
 if (y := f(x)) is None: x = 1
 "#;
     let statements = read(text);
-    let functions: Vec<&Arc> = statements
-        .iter()
-        .filter_map(|s| if let StmtKind::Function(f) = &s.kind { Some(f) } else { None })
-        .collect();
+    let functions: Vec<&Arc> =
+        statements.iter().filter_map(|s| if let StmtKind::Function(f) = &s.kind { Some(f) } else { None }).collect();
     assert_eq!((functions.len(), functions[0].decorators.len(), functions[0].parameters.list.len()), (1, 2, 5));
     assert_eq!(functions[0].body.len(), 5);
     assert!(statements.iter().any(|s| s.kind == StmtKind::Other(Other("`match`"))));
-    assert!(matches!(&statements.last().expect("statements").kind, StmtKind::If(c, ..) if matches!(c.kind, ExprKind::Named(..))));
+    assert!(
+        matches!(&statements.last().expect("statements").kind, StmtKind::If(c, ..) if matches!(c.kind, ExprKind::Named(..)))
+    );
 }
 type Arc = std::sync::Arc<FunctionDef>;
 

@@ -37,14 +37,7 @@ pub struct EpochOptions {
 
 impl Default for EpochOptions {
     fn default() -> EpochOptions {
-        EpochOptions {
-            lanes: 1 << 14,
-            frames: 1 << 18,
-            heap: 64 << 20,
-            steps: 1 << 14,
-            form: Form::FAST,
-            batch: 16,
-        }
+        EpochOptions { lanes: 1 << 14, frames: 1 << 18, heap: 64 << 20, steps: 1 << 14, form: Form::FAST, batch: 16 }
     }
 }
 
@@ -222,7 +215,22 @@ impl EpochRunner {
             self.device.borrow_mut().submit(&commands).map_err(Fault::Device)?;
             let words = self.read(self.buffers.control, 0, control::RESULTS as usize).map_err(Fault::Device)?;
             let at = |word: u32| words[word as usize];
-            if std::env::var_os("TRACE").is_some() { eprintln!("{:.0} us epoch {} head {} handed {} tail {} share {} want {} flushed {} exited {} fr {}/{}", t.elapsed().as_secs_f64() * 1e6, at(control::EPOCHS), at(control::HEAD), at(control::HANDED), at(control::TAIL), at(control::SHARE), at(control::WANT), at(control::FLUSHED), at(control::EXITED), at(control::FRAME_HEAD), at(control::FRAME_TAIL)); }
+            if std::env::var_os("TRACE").is_some() {
+                eprintln!(
+                    "{:.0} us epoch {} head {} handed {} tail {} share {} want {} flushed {} exited {} fr {}/{}",
+                    t.elapsed().as_secs_f64() * 1e6,
+                    at(control::EPOCHS),
+                    at(control::HEAD),
+                    at(control::HANDED),
+                    at(control::TAIL),
+                    at(control::SHARE),
+                    at(control::WANT),
+                    at(control::FLUSHED),
+                    at(control::EXITED),
+                    at(control::FRAME_HEAD),
+                    at(control::FRAME_TAIL)
+                );
+            }
             match at(control::FAULT) {
                 0 => {}
                 fault::MEMORY => return Err(Fault::Memory { limit: self.options.heap }),
@@ -250,7 +258,13 @@ impl EpochRunner {
     pub fn figures(&self) -> String {
         let words = self.read(self.buffers.control, 0, control::RESULTS as usize).unwrap_or_default();
         let at = |word: u32| words.get(word as usize).copied().unwrap_or(0);
-        format!("epochs {} tasks {} heap {} of {}", at(control::EPOCHS), at(control::TASKS), at(control::HEAP_TOP), at(control::HEAP_END))
+        format!(
+            "epochs {} tasks {} heap {} of {}",
+            at(control::EPOCHS),
+            at(control::TASKS),
+            at(control::HEAP_TOP),
+            at(control::HEAP_END)
+        )
     }
 
     fn word(&self, at: usize) -> u32 {

@@ -166,7 +166,12 @@ impl<'m, 'a> Body<'m, 'a> {
             Value::Tensor(t) => Ok(*t),
             Value::Pointer(_) | Value::Block(_) => {
                 let message = format!("{} stands where a number is needed", value.kind());
-                self.fail(Code::KernelPointer, span, message, "load from it, or index by an integer: a pointer is no number here")
+                self.fail(
+                    Code::KernelPointer,
+                    span,
+                    message,
+                    "load from it, or index by an integer: a pointer is no number here",
+                )
             }
             constant => self.tensor_of_constant(constant, span),
         }
@@ -185,7 +190,8 @@ impl<'m, 'a> Body<'m, 'a> {
             _no_number => None,
         };
         if let Some(x) = number {
-            let value = if scalar == Scalar::Bool { self.int(scalar, i128::from(x != 0.0)) } else { self.number(scalar, x) };
+            let value =
+                if scalar == Scalar::Bool { self.int(scalar, i128::from(x != 0.0)) } else { self.number(scalar, x) };
             return Ok(Tensor { value, ty: Type::Scalar(scalar) });
         }
         let tensor = self.tensor(value, span)?;
@@ -197,7 +203,12 @@ impl<'m, 'a> Body<'m, 'a> {
         let tensor = self.tensor(value, span)?;
         if tensor.shape().is_some() {
             let message = format!("this condition is {}, a whole tile", value.kind());
-            return self.fail(Code::KernelShape, span, message, "a condition is one number; choose by element with `tl.where`");
+            return self.fail(
+                Code::KernelShape,
+                span,
+                message,
+                "a condition is one number; choose by element with `tl.where`",
+            );
         }
         Ok(self.cast(tensor, Scalar::Bool).value)
     }
@@ -209,7 +220,12 @@ impl<'m, 'a> Body<'m, 'a> {
             Value::Bool(b) => Ok(i128::from(*b)),
             Value::Tensor(_) => {
                 let message = format!("{what} must be known when the kernel is compiled");
-                self.fail(Code::KernelConstant, span, message, "make it a `tl.constexpr`: a parameter with that annotation, or `NAME: tl.constexpr = ..`")
+                self.fail(
+                    Code::KernelConstant,
+                    span,
+                    message,
+                    "make it a `tl.constexpr`: a parameter with that annotation, or `NAME: tl.constexpr = ..`",
+                )
             }
             other => self.fail(Code::KernelArgument, span, format!("{what} is an integer, not {}", other.kind()), ""),
         }
@@ -218,7 +234,12 @@ impl<'m, 'a> Body<'m, 'a> {
     pub(super) fn constant_bool(&self, value: &Value, what: &str, span: Span) -> Made<bool> {
         match value.truth() {
             Some(truth) if value.is_constant() => Ok(truth),
-            _ => self.fail(Code::KernelConstant, span, format!("{what} must be known when the kernel is compiled"), "make it a `tl.constexpr`"),
+            _ => self.fail(
+                Code::KernelConstant,
+                span,
+                format!("{what} must be known when the kernel is compiled"),
+                "make it a `tl.constexpr`",
+            ),
         }
     }
 
@@ -241,13 +262,23 @@ impl<'m, 'a> Body<'m, 'a> {
         }
         let shown = lengths.iter().map(ToString::to_string).collect::<Vec<_>>().join(", ");
         let message = format!("there is no tile of the shape [{shown}]");
-        self.fail(Code::KernelShape, span, message, "lengths are powers of two, at most 8 of them and 1048576 elements in all; mask off what is too much")
+        self.fail(
+            Code::KernelShape,
+            span,
+            message,
+            "lengths are powers of two, at most 8 of them and 1048576 elements in all; mask off what is too much",
+        )
     }
 
     pub(super) fn dtype_of(&self, value: &Value, span: Span) -> Made<Dtype> {
         match value {
             Value::Dtype(ty) => Ok(*ty),
-            other => self.fail(Code::KernelArgument, span, format!("a type is needed here, not {}", other.kind()), "types are `tl.float32`, `tl.int32` and so on"),
+            other => self.fail(
+                Code::KernelArgument,
+                span,
+                format!("a type is needed here, not {}", other.kind()),
+                "types are `tl.float32`, `tl.int32` and so on",
+            ),
         }
     }
 

@@ -72,7 +72,9 @@ impl Body<'_, '_> {
                 }
                 self.builtin(row, positional, named, span)
             }
-            Value::Function(function) if self.host || !function.jit => self.call_host(function, positional, named, span),
+            Value::Function(function) if self.host || !function.jit => {
+                self.call_host(function, positional, named, span)
+            }
             Value::Function(function) => self.call_jit(function, positional, named, span),
             Value::Lambda(lambda) => self.call_lambda(lambda, positional, named, span),
             Value::Dtype(ty) if !ty.pointer => match positional.first() {
@@ -150,7 +152,13 @@ impl Body<'_, '_> {
         }
     }
 
-    fn call_lambda(&mut self, lambda: &Lambda, positional: Vec<Placed>, named: Vec<(String, Placed)>, span: Span) -> Made<Value> {
+    fn call_lambda(
+        &mut self,
+        lambda: &Lambda,
+        positional: Vec<Placed>,
+        named: Vec<(String, Placed)>,
+        span: Span,
+    ) -> Made<Value> {
         self.spend(span)?;
         let bound = self.bind_parameters("this lambda", &lambda.parameters, (positional, named), span)?;
         self.deeper("lambda", span)?;
@@ -191,8 +199,7 @@ impl Body<'_, '_> {
         };
         let results = self.module.functions[idx(instance.id)].results.clone();
         let values = self.b.call(instance.id, &results, &operands);
-        let given: Vec<ValueId> =
-            operands.into_iter().filter(|v| matches!(self.b.ty(*v), Type::Memory(_))).collect();
+        let given: Vec<ValueId> = operands.into_iter().filter(|v| matches!(self.b.ty(*v), Type::Memory(_))).collect();
         let returned = instance.returned.rebuilt(&mut values.into_iter());
         Ok(with_buffers(&returned, &instance.buffers, &given))
     }
@@ -253,13 +260,7 @@ impl Body<'_, '_> {
     }
 
     /// An argument in terms of the parameters of the function that is called.
-    fn import(
-        &self,
-        value: &Value,
-        to: &mut ir::Function,
-        name: &str,
-        buffers: &mut Vec<(ValueId, ValueId)>,
-    ) -> Value {
+    fn import(&self, value: &Value, to: &mut ir::Function, name: &str, buffers: &mut Vec<(ValueId, ValueId)>) -> Value {
         let param = |to: &mut ir::Function, v: ValueId| to.param(name, self.b.ty(v), ParamAttrs::default());
         match value {
             Value::Tensor(t) => Value::Tensor(Tensor { value: param(to, t.value), ty: t.ty }),
@@ -343,4 +344,3 @@ pub(super) fn constant_of(scalar: Scalar, bits: u64) -> Value {
         s => Value::Int(ir::eval::int_value(bits, s)),
     }
 }
-

@@ -96,7 +96,14 @@ impl Body<'_, '_> {
     }
 
     /// Reduces along an axis, or all of a tile.
-    fn reduced(&mut self, operands: &[Tensor], axis: &Value, keep: bool, combine: &Combine<'_>, span: Span) -> Made<Vec<Tensor>> {
+    fn reduced(
+        &mut self,
+        operands: &[Tensor],
+        axis: &Value,
+        keep: bool,
+        combine: &Combine<'_>,
+        span: Span,
+    ) -> Made<Vec<Tensor>> {
         let Some(shape) = operands[0].shape() else {
             return self.fail(Code::KernelShape, span, "a single number is not reduced", "reduce a tile");
         };
@@ -128,11 +135,23 @@ impl Body<'_, '_> {
         let kept = self.shape_of(&lengths, span)?;
         results
             .into_iter()
-            .map(|t| if t.shape().is_none() { Ok(self.broadcast_tensor(t, kept)) } else { self.reshape_tensor(t, kept, span) })
+            .map(|t| {
+                if t.shape().is_none() {
+                    Ok(self.broadcast_tensor(t, kept))
+                } else {
+                    self.reshape_tensor(t, kept, span)
+                }
+            })
             .collect()
     }
 
-    fn scanned(&mut self, operands: &[Tensor], a: &Arguments, reverse: usize, combine: &Combine<'_>) -> Made<Vec<Tensor>> {
+    fn scanned(
+        &mut self,
+        operands: &[Tensor],
+        a: &Arguments,
+        reverse: usize,
+        combine: &Combine<'_>,
+    ) -> Made<Vec<Tensor>> {
         let Some(shape) = operands[0].shape() else {
             return self.fail(Code::KernelShape, a.call, "a single number is not scanned", "scan a tile");
         };
@@ -343,11 +362,19 @@ pub(super) fn dot(body: &mut Body<'_, '_>, a: &Arguments) -> Made<Value> {
     let shown = format!("{} times {}", Body::shown(Some(left)), Body::shown(Some(right)));
     let rank = left.rank();
     if rank != right.rank() || !(2..=3).contains(&rank) {
-        return body.fail(Code::KernelShape, a.call, format!("{shown} is no product of matrices"), "both have two dimensions, or three");
+        return body.fail(
+            Code::KernelShape,
+            a.call,
+            format!("{shown} is no product of matrices"),
+            "both have two dimensions, or three",
+        );
     }
     let (m, k, n) = (left.length(rank - 2), left.length(rank - 1), right.length(rank - 1));
     if right.length(rank - 2) != k || (rank == 3 && left.length(0) != right.length(0)) {
-        let message = format!("{shown} is no product of matrices: the first has {k} columns, the second {} rows", right.length(rank - 2));
+        let message = format!(
+            "{shown} is no product of matrices: the first has {k} columns, the second {} rows",
+            right.length(rank - 2)
+        );
         return body.fail(Code::KernelShape, a.call, message, "");
     }
     let short = |s: Scalar| s.is_float() && s.bits() == 8;
@@ -380,8 +407,17 @@ pub(super) fn dot(body: &mut Body<'_, '_>, a: &Arguments) -> Made<Value> {
         given => {
             let acc = body.tensor(given, a.span(2))?;
             if acc.shape() != shape || acc.element() != out {
-                let message = format!("the accumulator is {}, but the product is {}", given.kind(), Value::Tensor(Tensor { ty: Type::block(shape, out), ..acc }).kind());
-                return body.fail(Code::KernelType, a.span(2), message, "give an accumulator of the product's type, or `out_dtype`");
+                let message = format!(
+                    "the accumulator is {}, but the product is {}",
+                    given.kind(),
+                    Value::Tensor(Tensor { ty: Type::block(shape, out), ..acc }).kind()
+                );
+                return body.fail(
+                    Code::KernelType,
+                    a.span(2),
+                    message,
+                    "give an accumulator of the product's type, or `out_dtype`",
+                );
             }
             acc
         }
@@ -404,8 +440,18 @@ fn precision(body: &mut Body<'_, '_>, a: &Arguments, element: Scalar) -> Made<Pr
             "tf32" => Ok(Precision::Tf32),
             "tf32x3" => Ok(Precision::Tf32x3),
             "ieee" => Ok(Precision::Ieee),
-            other => body.fail(Code::KernelArgument, a.span(3), format!("there is no input precision `{other}`"), "it is tf32, tf32x3 or ieee"),
+            other => body.fail(
+                Code::KernelArgument,
+                a.span(3),
+                format!("there is no input precision `{other}`"),
+                "it is tf32, tf32x3 or ieee",
+            ),
         },
-        other => body.fail(Code::KernelArgument, a.span(3), format!("the input precision is a text, not {}", other.kind()), ""),
+        other => body.fail(
+            Code::KernelArgument,
+            a.span(3),
+            format!("the input precision is a text, not {}", other.kind()),
+            "",
+        ),
     }
 }

@@ -1,10 +1,10 @@
 //! Expressions: names, attributes, subscripts, and what is made of other expressions.
 
 use super::body::{Body, Made};
+use super::builtins;
 use super::flow::LoopOver;
 use super::source::{Binding, FileId};
 use super::value::{Dtype, Function, Lambda, Placed, Value, scalar_of_name};
-use super::builtins;
 use crate::diag::{Code, did_you_mean};
 use crate::idx::Idx;
 use crate::ir;
@@ -35,9 +35,33 @@ const PYTHON: &[(&str, &str)] = &[
 
 /// Parts of Triton that hold nothing but other names.
 const PARTS: &[&str] = &[
-    "language", "math", "extra", "cuda", "hip", "intel", "libdevice", "standard", "core", "random", "runtime", "jit", "testing", "tools",
-    "compiler", "autotune", "heuristics", "semantic", "target_info", "driver", "PropagateNan", "dtype", "tensor", "autotuner",
-    "experimental", "tensor_descriptor", "block_type",
+    "language",
+    "math",
+    "extra",
+    "cuda",
+    "hip",
+    "intel",
+    "libdevice",
+    "standard",
+    "core",
+    "random",
+    "runtime",
+    "jit",
+    "testing",
+    "tools",
+    "compiler",
+    "autotune",
+    "heuristics",
+    "semantic",
+    "target_info",
+    "driver",
+    "PropagateNan",
+    "dtype",
+    "tensor",
+    "autotuner",
+    "experimental",
+    "tensor_descriptor",
+    "block_type",
 ];
 
 impl Body<'_, '_> {
@@ -61,7 +85,9 @@ impl Body<'_, '_> {
             ExprKind::Format(parts) => self.format(parts),
             ExprKind::Bool(b) => Ok(Value::Bool(*b)),
             ExprKind::None => Ok(Value::None),
-            ExprKind::Ellipsis => self.fail(Code::KernelSyntax, e.span, "`...` has no meaning in a kernel", "write each `:`"),
+            ExprKind::Ellipsis => {
+                self.fail(Code::KernelSyntax, e.span, "`...` has no meaning in a kernel", "write each `:`")
+            }
             ExprKind::Tuple(items) | ExprKind::List(items) => self.items(items).map(Value::Tuple),
             ExprKind::Dict(items) => self.dict(items, e.span),
             ExprKind::Comprehension(c) => self.comprehension(c),
@@ -96,7 +122,12 @@ impl Body<'_, '_> {
             ExprKind::Compare(first, rest) => {
                 let [(op, second)] = &rest[..] else {
                     let hint = "write two comparisons with `&` between them";
-                    return self.fail(Code::KernelSyntax, e.span, "a chain of comparisons has no meaning in a kernel", hint);
+                    return self.fail(
+                        Code::KernelSyntax,
+                        e.span,
+                        "a chain of comparisons has no meaning in a kernel",
+                        hint,
+                    );
                 };
                 let (a, b) = (self.expr(first)?, self.expr(second)?);
                 self.compare(*op, &a, &b, e.span)
@@ -122,7 +153,9 @@ impl Body<'_, '_> {
                 Ok(value)
             }
             ExprKind::Starred(_) => self.fail(Code::KernelSyntax, e.span, "`*` has no meaning here", ""),
-            ExprKind::Other(Other(what)) => self.fail(Code::KernelSyntax, e.span, format!("a kernel cannot contain {what}"), ""),
+            ExprKind::Other(Other(what)) => {
+                self.fail(Code::KernelSyntax, e.span, format!("a kernel cannot contain {what}"), "")
+            }
         }
     }
 
@@ -147,7 +180,9 @@ impl Body<'_, '_> {
                 Some(key) => out.push((self.expr(key)?, self.expr(value)?)),
                 None => match self.expr(value)? {
                     Value::Dict(more) => out.extend(more),
-                    other => return self.fail(Code::KernelType, span, format!("{} is no dictionary", other.kind()), ""),
+                    other => {
+                        return self.fail(Code::KernelType, span, format!("{} is no dictionary", other.kind()), "");
+                    }
                 },
             }
         }
@@ -242,14 +277,24 @@ impl Body<'_, '_> {
                 self.module.fuel = rest;
                 Ok(())
             }
-            None => self.fail(Code::KernelConstant, span, "this takes too long to be computed when the kernel is compiled", ""),
+            None => self.fail(
+                Code::KernelConstant,
+                span,
+                "this takes too long to be computed when the kernel is compiled",
+                "",
+            ),
         }
     }
 
     fn name(&mut self, name: &str, span: Span) -> Made<Value> {
         if let Some(value) = self.scope.get(name) {
             return match value.clone() {
-                Value::Unknown(why) => self.fail(Code::KernelName, span, format!("`{name}` cannot be used here: {why}"), "assign it before"),
+                Value::Unknown(why) => self.fail(
+                    Code::KernelName,
+                    span,
+                    format!("`{name}` cannot be used here: {why}"),
+                    "assign it before",
+                ),
                 value => Ok(value),
             };
         }
@@ -258,14 +303,17 @@ impl Body<'_, '_> {
         }
         if let Some(value) = self.global(self.file, name, span)? {
             return match value {
-                Value::Unknown(why) => self.fail(Code::KernelName, span, format!("`{name}` has no meaning in a kernel: {why}"), ""),
+                Value::Unknown(why) => {
+                    self.fail(Code::KernelName, span, format!("`{name}` has no meaning in a kernel: {why}"), "")
+                }
                 value => Ok(value),
             };
         }
         if let Some(row) = PYTHON.iter().find(|(python, _)| *python == name).and_then(|(_, row)| builtins::find(row)) {
             return Ok(Value::Builtin(row, None));
         }
-        let names: Vec<String> = self.scope.keys().chain(self.module.files.files[self.file].names.keys()).cloned().collect();
+        let names: Vec<String> =
+            self.scope.keys().chain(self.module.files.files[self.file].names.keys()).cloned().collect();
         let hint = match did_you_mean(name, names.iter().map(String::as_str)) {
             Some(near) => format!("did you mean `{near}`?"),
             None => "variables that are assigned in a loop or in one branch are gone behind it".into(),
@@ -385,7 +433,9 @@ impl Body<'_, '_> {
             }
             Value::Block(block) => match &*name.name {
                 "dtype" => return Ok(Value::Dtype(Dtype::of(block.base.pointee))),
-                "block_shape" => return Ok(Value::Tuple(block.block.iter().map(|n| Value::Int(i128::from(*n))).collect())),
+                "block_shape" => {
+                    return Ok(Value::Tuple(block.block.iter().map(|n| Value::Int(i128::from(*n))).collect()));
+                }
                 "load" | "store" if block.offsets.is_empty() => {
                     let row = builtins::find(&format!("{}_tensor_descriptor", name.name));
                     if let Some(row) = row {
@@ -395,7 +445,9 @@ impl Body<'_, '_> {
                 _ => {}
             },
             Value::Function(function) if name.name == "__name__" => return Ok(Value::text(&function.def.name.name)),
-            Value::Bool(_) | Value::Int(_) | Value::Float(_) | Value::Str(_) if name.name == "value" => return Ok(value),
+            Value::Bool(_) | Value::Int(_) | Value::Float(_) | Value::Str(_) if name.name == "value" => {
+                return Ok(value);
+            }
             _others => {}
         }
         match builtins::find(&name.name) {
@@ -491,7 +543,12 @@ impl Body<'_, '_> {
                 let found = if at < 0 { at + items.len() as i128 } else { at };
                 match usize::try_from(found).ok().and_then(|i| items.get(i)) {
                     Some(item) => Ok(item.clone()),
-                    None => self.fail(Code::KernelArgument, span, format!("a tuple of {} has no element {at}", items.len()), ""),
+                    None => self.fail(
+                        Code::KernelArgument,
+                        span,
+                        format!("a tuple of {} has no element {at}", items.len()),
+                        "",
+                    ),
                 }
             }
             (Value::Dict(items), key) => match items.iter().rev().find(|(k, _)| k.equals(key) == Some(true)) {

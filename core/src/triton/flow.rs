@@ -128,11 +128,8 @@ impl Body<'_, '_> {
             }
             (Value::Block(a), Value::Block(b)) if a.block == b.block && a.offsets.len() == b.offsets.len() => Ok(value),
             (Value::Tuple(a), Value::Tuple(b)) if a.len() == b.len() => {
-                let items: Vec<Value> = a
-                    .iter()
-                    .zip(b.clone())
-                    .map(|(a, b)| self.like_template(a, b, span))
-                    .collect::<Made<_>>()?;
+                let items: Vec<Value> =
+                    a.iter().zip(b.clone()).map(|(a, b)| self.like_template(a, b, span)).collect::<Made<_>>()?;
                 Ok(Value::Tuple(items))
             }
             (a, b) if a.is_constant() && a.is(b) => Ok(value),
@@ -398,7 +395,12 @@ impl Body<'_, '_> {
                 if !body.constant_bool(&value, "this condition", condition.span)? {
                     return Ok(false);
                 }
-                return body.fail(Code::KernelSyntax, condition.span, "this loop never ends", "a loop ends by its condition");
+                return body.fail(
+                    Code::KernelSyntax,
+                    condition.span,
+                    "this loop never ends",
+                    "a loop ends by its condition",
+                );
             }
             let goes_on = body.condition(&value, condition.span)?;
             let over = body.b.op(Op::Not, Scalar::Bool, &[goes_on]);

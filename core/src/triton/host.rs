@@ -202,7 +202,11 @@ pub(super) fn static_assert(body: &mut Body<'_, '_>, a: &Arguments) -> Made<Valu
         return Ok(Value::None);
     }
     let said = a.value(1).to_string();
-    let message = if said.is_empty() { "the static assertion fails".to_owned() } else { format!("the static assertion fails: {said}") };
+    let message = if said.is_empty() {
+        "the static assertion fails".to_owned()
+    } else {
+        format!("the static assertion fails: {said}")
+    };
     body.fail(Code::KernelAssert, a.span(0), message, "")
 }
 
@@ -268,7 +272,12 @@ pub(super) fn round(body: &mut Body<'_, '_>, a: &Arguments) -> Made<Value> {
     match a.value(0) {
         Value::Float(x) => Ok(Value::Int(x.round_ties_even() as i128)),
         Value::Int(n) => Ok(Value::Int(*n)),
-        other => body.fail(Code::KernelType, a.span(0), format!("{} is not rounded so", other.kind()), "use `libdevice.rint`"),
+        other => body.fail(
+            Code::KernelType,
+            a.span(0),
+            format!("{} is not rounded so", other.kind()),
+            "use `libdevice.rint`",
+        ),
     }
 }
 
@@ -354,7 +363,12 @@ pub(super) fn isinstance(body: &mut Body<'_, '_>, a: &Arguments) -> Made<Value> 
 
 /// `list.append(x)` outside of a function that is run.
 pub(super) fn append_nowhere(body: &mut Body<'_, '_>, a: &Arguments) -> Made<Value> {
-    body.fail(Code::KernelSyntax, a.call, "a list cannot be changed in a kernel", "make a tuple of all its elements at once")
+    body.fail(
+        Code::KernelSyntax,
+        a.call,
+        "a list cannot be changed in a kernel",
+        "make a tuple of all its elements at once",
+    )
 }
 
 // Questions about types. The argument is a type, or something that has one.

@@ -201,7 +201,9 @@ fn find(files: &Files<'_>, file: FileId, name: &str) -> Made<Arc<FunctionDef>> {
     let message = format!("the file has no kernel `{name}`");
     let plain = files.files[file].functions.iter().find(|def| def.name.name == name);
     if let Some(def) = plain {
-        return Err(Diagnostic::new(Code::KernelEntry, def.name.span, message).hint("write `@triton.jit` above the function"));
+        return Err(
+            Diagnostic::new(Code::KernelEntry, def.name.span, message).hint("write `@triton.jit` above the function")
+        );
     }
     let names: Vec<&str> = kernels.iter().map(|def| def.name.name.as_str()).collect();
     let hint = match did_you_mean(name, names.iter().copied()) {
@@ -232,7 +234,13 @@ fn constant(value: &Constant) -> Value {
 }
 
 /// Reads `@triton.autotune` and `@triton.heuristics`; what was given explicitly goes before what they say.
-fn decorators(module: &mut Module<'_>, file: FileId, def: &FunctionDef, request: &Request, chosen: &mut Chosen) -> Made<()> {
+fn decorators(
+    module: &mut Module<'_>,
+    file: FileId,
+    def: &FunctionDef,
+    request: &Request,
+    chosen: &mut Chosen,
+) -> Made<()> {
     for decorator in &def.decorators {
         let name = decorator_name(decorator);
         let ExprKind::Call(_, arguments) = &decorator.kind else { continue };
@@ -269,7 +277,9 @@ fn tuned(body: &Body<'_, '_>, configs: Value, span: Span, request: &Request, cho
         return body.fail(Code::KernelArgument, span, "configurations are a list", "");
     };
     let field = |config: &Value, name: &str| match config {
-        Value::Dict(items) => items.iter().find(|(k, _)| k.equals(&Value::text(name)) == Some(true)).map(|(_, v)| v.clone()),
+        Value::Dict(items) => {
+            items.iter().find(|(k, _)| k.equals(&Value::text(name)) == Some(true)).map(|(_, v)| v.clone())
+        }
         _no_config => None,
     };
     let agrees = |config: &&Value| {
@@ -312,7 +322,9 @@ fn heuristics(body: &mut Body<'_, '_>, values: Value, span: Span, request: &Requ
             let value = match argument {
                 Argument::Constant(c) => constant(c),
                 Argument::Scalar(scalar, bits) => constant_of(*scalar, *bits),
-                Argument::Buffer(scalar) => Value::Dtype(super::value::Dtype { pointer: true, ..super::value::Dtype::of(*scalar) }),
+                Argument::Buffer(scalar) => {
+                    Value::Dtype(super::value::Dtype { pointer: true, ..super::value::Dtype::of(*scalar) })
+                }
             };
             arguments.push((Value::text(name), value));
         }
@@ -339,12 +351,15 @@ fn write(
     if let Some((name, _)) = request.arguments.iter().find(|(name, _)| !named.contains(&name.as_str())) {
         let list = named.iter().map(|n| format!("`{n}`")).collect::<Vec<_>>().join(", ");
         let message = format!("`{}` has no parameter `{name}`", def.name.name);
-        return Err(Diagnostic::new(Code::KernelArgument, def.name.span, message).hint(format!("its parameters are {list}")));
+        return Err(
+            Diagnostic::new(Code::KernelArgument, def.name.span, message).hint(format!("its parameters are {list}"))
+        );
     }
     let warps = request.num_warps.or(chosen.num_warps).unwrap_or(WARPS);
     if !warps.is_power_of_two() || warps > 32 {
         let message = format!("a program is not run by {warps} warps");
-        return Err(Diagnostic::new(Code::KernelArgument, def.name.span, message).hint("their number is a power of two, at most 32"));
+        return Err(Diagnostic::new(Code::KernelArgument, def.name.span, message)
+            .hint("their number is a power of two, at most 32"));
     }
     let mut function = ir::Function::new(def.name.name.as_str(), def.name.span);
     function.launch = Some(Launch { workgroup: [32 * warps, 1, 1], ..Launch::default() });
@@ -398,9 +413,12 @@ fn parameter(
             left.push(name.to_owned());
             Ok(Value::Tensor(Tensor { value: body.b.function.param(name, ty, attrs), ty }))
         }
-        Argument::Buffer(_) if constexpr => {
-            body.fail(Code::KernelArgument, span, format!("`{name}` is a `tl.constexpr` and is given an array"), "give it a constant")
-        }
+        Argument::Buffer(_) if constexpr => body.fail(
+            Code::KernelArgument,
+            span,
+            format!("`{name}` is a `tl.constexpr` and is given an array"),
+            "give it a constant",
+        ),
         Argument::Buffer(scalar) => {
             let attrs = ParamAttrs { align: 16, ..ParamAttrs::default() };
             left.push(name.to_owned());

@@ -12,7 +12,12 @@ use crate::span::Span;
 fn position(body: &mut Body<'_, '_>, a: &Arguments, op: Op) -> Made<Value> {
     let axis = body.constant_int(a.value(0), "the axis of a grid", a.span(0))?;
     let Some(dim) = usize::try_from(axis).ok().and_then(|axis| Dim::ALL.get(axis).copied()) else {
-        return body.fail(Code::KernelArgument, a.span(0), format!("a grid has no axis {axis}"), "its axes are 0, 1 and 2");
+        return body.fail(
+            Code::KernelArgument,
+            a.span(0),
+            format!("a grid has no axis {axis}"),
+            "its axes are 0, 1 and 2",
+        );
     };
     let value = body.b.position(op, dim);
     let tensor = Tensor { value, ty: Type::U32 };
@@ -90,7 +95,8 @@ fn extreme(body: &mut Body<'_, '_>, a: &Arguments, op: Op) -> Made<Value> {
         return Ok(a.value(usize::from(!first)).clone());
     }
     let (x, y) = body.meet(a.value(0), a.value(1), false, a.call)?;
-    let (x, y) = if x.element() == Scalar::Bool { (body.cast(x, Scalar::I32), body.cast(y, Scalar::I32)) } else { (x, y) };
+    let (x, y) =
+        if x.element() == Scalar::Bool { (body.cast(x, Scalar::I32), body.cast(y, Scalar::I32)) } else { (x, y) };
     Ok(Value::Tensor(body.op(op, x.ty, &[x.value, y.value])))
 }
 
@@ -155,7 +161,12 @@ pub(super) fn divide(body: &mut Body<'_, '_>, a: &Arguments) -> Made<Value> {
 fn two_floats(body: &mut Body<'_, '_>, op: Op, a: &Arguments) -> Made<Value> {
     let (x, y) = body.meet(a.value(0), a.value(1), true, a.call)?;
     if x.element() == Scalar::F64 {
-        return body.fail(Code::KernelRefused, a.call, format!("`{}` is not made for `fp64`", op.name()), "convert to `tl.float32`");
+        return body.fail(
+            Code::KernelRefused,
+            a.call,
+            format!("`{}` is not made for `fp64`", op.name()),
+            "convert to `tl.float32`",
+        );
     }
     let (x, y) = (body.cast(x, Scalar::F32), body.cast(y, Scalar::F32));
     Ok(Value::Tensor(body.op(op, x.ty, &[x.value, y.value])))
@@ -183,7 +194,12 @@ impl Body<'_, '_> {
     fn f32_operand(&mut self, a: &Arguments) -> Made<Tensor> {
         let x = a.tensor(self, 0)?;
         if x.element() == Scalar::F64 {
-            return self.fail(Code::KernelRefused, a.call, "this function is not made for `fp64`", "convert to `tl.float32`");
+            return self.fail(
+                Code::KernelRefused,
+                a.call,
+                "this function is not made for `fp64`",
+                "convert to `tl.float32`",
+            );
         }
         Ok(self.cast(x, Scalar::F32))
     }
@@ -228,8 +244,10 @@ pub(super) fn erf(body: &mut Body<'_, '_>, a: &Arguments) -> Made<Value> {
     let x = body.f32_operand(a)?;
     let square = body.two(Op::Mul, x, x);
     let scale = std::f64::consts::FRAC_2_SQRT_PI;
-    let series: Vec<f64> =
-        [1.0, -1.0 / 3.0, 0.1, -1.0 / 42.0, 1.0 / 216.0, -1.0 / 1320.0, 1.0 / 9360.0].iter().map(|c| c * scale).collect();
+    let series: Vec<f64> = [1.0, -1.0 / 3.0, 0.1, -1.0 / 42.0, 1.0 / 216.0, -1.0 / 1320.0, 1.0 / 9360.0]
+        .iter()
+        .map(|c| c * scale)
+        .collect();
     let near = body.polynomial(square, &series);
     let near = body.two(Op::Mul, near, x);
     let size = body.one(Op::Abs, x);

@@ -93,7 +93,9 @@ impl Body<'_, '_> {
                 "" | ".ca" | ".wb" => {}
                 ".cg" | ".cv" | ".wt" => attrs.push(Attr::Cache(Cache::Global)),
                 ".cs" => attrs.push(Attr::Cache(Cache::Streaming)),
-                other => return self.fail(Code::KernelArgument, span, format!("there is no cache modifier `{other}`"), ""),
+                other => {
+                    return self.fail(Code::KernelArgument, span, format!("there is no cache modifier `{other}`"), "");
+                }
             },
             _none => {}
         }
@@ -102,7 +104,9 @@ impl Body<'_, '_> {
                 "" => {}
                 "evict_first" => attrs.push(Attr::Eviction(Eviction::First)),
                 "evict_last" => attrs.push(Attr::Eviction(Eviction::Last)),
-                other => return self.fail(Code::KernelArgument, span, format!("there is no eviction policy `{other}`"), ""),
+                other => {
+                    return self.fail(Code::KernelArgument, span, format!("there is no eviction policy `{other}`"), "");
+                }
             },
             _none => {}
         }
@@ -131,18 +135,46 @@ impl Body<'_, '_> {
                 "acquire" => attrs.push(Attr::Order(Order::Acquire)),
                 "release" => attrs.push(Attr::Order(Order::Release)),
                 "acq_rel" => attrs.push(Attr::Order(Order::AcquireRelease)),
-                other => return self.fail(Code::KernelArgument, a.span(sem), format!("there is no memory order `{other}`"), "it is relaxed, acquire, release or acq_rel"),
+                other => {
+                    return self.fail(
+                        Code::KernelArgument,
+                        a.span(sem),
+                        format!("there is no memory order `{other}`"),
+                        "it is relaxed, acquire, release or acq_rel",
+                    );
+                }
             },
-            other => return self.fail(Code::KernelArgument, a.span(sem), format!("`sem` is a text, not {}", other.kind()), ""),
+            other => {
+                return self.fail(
+                    Code::KernelArgument,
+                    a.span(sem),
+                    format!("`sem` is a text, not {}", other.kind()),
+                    "",
+                );
+            }
         }
         match a.value(scope) {
             Value::None => {}
             Value::Str(text) => match &**text {
                 "gpu" => {}
                 "cta" => attrs.push(Attr::Scope(Scope::Workgroup)),
-                other => return self.fail(Code::KernelRefused, a.span(scope), format!("the scope `{other}` is not available"), "it is gpu or cta"),
+                other => {
+                    return self.fail(
+                        Code::KernelRefused,
+                        a.span(scope),
+                        format!("the scope `{other}` is not available"),
+                        "it is gpu or cta",
+                    );
+                }
             },
-            other => return self.fail(Code::KernelArgument, a.span(scope), format!("`scope` is a text, not {}", other.kind()), ""),
+            other => {
+                return self.fail(
+                    Code::KernelArgument,
+                    a.span(scope),
+                    format!("`scope` is a text, not {}", other.kind()),
+                    "",
+                );
+            }
         }
         Ok(attrs)
     }
@@ -154,7 +186,12 @@ pub(super) fn load(body: &mut Body<'_, '_>, a: &Arguments) -> Made<Value> {
     if let Value::Block(block) = a.value(0) {
         if !matches!(a.value(1), Value::None) || !matches!(a.value(2), Value::None) {
             let message = "a block pointer has no mask";
-            return body.fail(Code::KernelArgument, a.call, message, "name the dimensions to be checked: `boundary_check=(0, 1)`");
+            return body.fail(
+                Code::KernelArgument,
+                a.call,
+                message,
+                "name the dimensions to be checked: `boundary_check=(0, 1)`",
+            );
         }
         let checked = body.checked_dimensions(a.value(3), block, a.span(3))?;
         let padding = body.padding(a.value(4), block.base.pointee, a.span(4))?;
@@ -164,7 +201,12 @@ pub(super) fn load(body: &mut Body<'_, '_>, a: &Arguments) -> Made<Value> {
     }
     let pointer = body.pointer(a.value(0), "load", a.span(0))?;
     if matches!(a.value(1), Value::None) && !matches!(a.value(2), Value::None) {
-        return body.fail(Code::KernelArgument, a.span(2), "`other` is given without `mask`", "give a mask, or leave `other` out");
+        return body.fail(
+            Code::KernelArgument,
+            a.span(2),
+            "`other` is given without `mask`",
+            "give a mask, or leave `other` out",
+        );
     }
     let access = body.access(pointer, a.value(1), a.span(1))?;
     let other = match a.value(2) {
@@ -188,7 +230,12 @@ pub(super) fn store(body: &mut Body<'_, '_>, a: &Arguments) -> Made<Value> {
     let attrs = body.hints(a.value(4), a.value(5), a.call)?;
     if let Value::Block(block) = a.value(0) {
         if !matches!(a.value(2), Value::None) {
-            return body.fail(Code::KernelArgument, a.span(2), "a block pointer has no mask", "name the dimensions to be checked: `boundary_check=(0, 1)`");
+            return body.fail(
+                Code::KernelArgument,
+                a.span(2),
+                "a block pointer has no mask",
+                "name the dimensions to be checked: `boundary_check=(0, 1)`",
+            );
         }
         let checked = body.checked_dimensions(a.value(3), block, a.span(3))?;
         let offsets = block.offsets.clone();
@@ -278,7 +325,12 @@ impl Body<'_, '_> {
     fn block(&mut self, a: &Arguments, offsets: Option<usize>, block_shape: usize) -> Made<BlockPointer> {
         let base = self.pointer(a.value(0), "a block pointer", a.span(0))?;
         if base.shape.is_some() {
-            return self.fail(Code::KernelShape, a.span(0), "a block pointer is made of one pointer, not of a tile", "");
+            return self.fail(
+                Code::KernelShape,
+                a.span(0),
+                "a block pointer is made of one pointer, not of a tile",
+                "",
+            );
         }
         let lengths = self.integers(a.value(1), Scalar::I64, "the lengths of a matrix", a.span(1))?;
         let strides = self.integers(a.value(2), Scalar::I64, "strides", a.span(2))?;
@@ -311,12 +363,23 @@ impl Body<'_, '_> {
             Value::Str(text) if &**text == "nan" && scalar.is_float() => Ok(self.float(scalar, f64::NAN)),
             Value::Str(text) if matches!(&**text, "" | "zero") => Ok(self.number(scalar, 0.0)),
             Value::None => Ok(self.number(scalar, 0.0)),
-            other => self.fail(Code::KernelArgument, span, format!("there is no padding {other} for this type"), "it is `zero` or `nan`"),
+            other => self.fail(
+                Code::KernelArgument,
+                span,
+                format!("there is no padding {other} for this type"),
+                "it is `zero` or `nan`",
+            ),
         }
     }
 
     /// Where the elements of a block are, and which are inside of the matrix.
-    fn block_access(&mut self, block: &BlockPointer, offsets: &[ValueId], checked: &[bool], span: Span) -> Made<Access> {
+    fn block_access(
+        &mut self,
+        block: &BlockPointer,
+        offsets: &[ValueId],
+        checked: &[bool],
+        span: Span,
+    ) -> Made<Access> {
         let lengths: Vec<i128> = block.block.iter().map(|n| i128::from(*n)).collect();
         let shape = self.shape_of(&lengths, span)?;
         let mut index = Tensor { value: self.wide_index(&block.base), ty: Type::Scalar(Scalar::I64) };
@@ -393,7 +456,9 @@ impl Body<'_, '_> {
     fn descriptor<'v>(&self, value: &'v Value, span: Span) -> Made<&'v BlockPointer> {
         match value {
             Value::Block(block) => Ok(block),
-            other => self.fail(Code::KernelArgument, span, format!("a descriptor is needed here, not {}", other.kind()), ""),
+            other => {
+                self.fail(Code::KernelArgument, span, format!("a descriptor is needed here, not {}", other.kind()), "")
+            }
         }
     }
 }

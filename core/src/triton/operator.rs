@@ -68,7 +68,12 @@ impl Body<'_, '_> {
                     Self::shown(a),
                     Self::shown(b)
                 );
-                return self.fail(Code::KernelShape, span, message, "only dimensions of length 1 are repeated; add one with `[:, None]`");
+                return self.fail(
+                    Code::KernelShape,
+                    span,
+                    message,
+                    "only dimensions of length 1 are repeated; add one with `[:, None]`",
+                );
             }
             lengths.push(i128::from(l.max(r)));
         }
@@ -131,7 +136,12 @@ impl Body<'_, '_> {
         );
         if integers_only && float {
             let message = format!("`{}` is for integers, not for `{}`", op.text(), Self::scalar_shown(scalar));
-            return self.fail(Code::KernelType, span, message, if op == BinaryOp::FloorDiv { "use `tl.floor(a / b)`" } else { "" });
+            return self.fail(
+                Code::KernelType,
+                span,
+                message,
+                if op == BinaryOp::FloorDiv { "use `tl.floor(a / b)`" } else { "" },
+            );
         }
         let made = match op {
             BinaryOp::Add => Op::Add,
@@ -161,7 +171,12 @@ impl Body<'_, '_> {
     /// A pointer moved by elements.
     pub(super) fn pointer_add(&mut self, pointer: Pointer, by: &Value, back: bool, span: Span) -> Made<Value> {
         if let Value::Pointer(_) = by {
-            return self.fail(Code::KernelPointer, span, "two pointers are neither added nor subtracted", "add an integer to a pointer");
+            return self.fail(
+                Code::KernelPointer,
+                span,
+                "two pointers are neither added nor subtracted",
+                "add an integer to a pointer",
+            );
         }
         let mut offset = self.tensor(by, span)?;
         if offset.element().is_float() {

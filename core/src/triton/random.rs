@@ -15,7 +15,12 @@ impl Body<'_, '_> {
     fn word(&mut self, value: &Value, span: Span) -> Made<Tensor> {
         let tensor = self.tensor(value, span)?;
         if tensor.element().is_float() {
-            return self.fail(Code::KernelType, span, format!("random numbers count integers, not {}", value.kind()), "");
+            return self.fail(
+                Code::KernelType,
+                span,
+                format!("random numbers count integers, not {}", value.kind()),
+                "",
+            );
         }
         Ok(self.cast(tensor, Scalar::U32))
     }
@@ -100,7 +105,8 @@ impl Body<'_, '_> {
             let x = body.float(Scalar::F32, x);
             body.splat(x, u.shape())
         };
-        let (least, turn, minus_two) = (constant(self, 1e-7), constant(self, std::f64::consts::TAU), constant(self, -2.0));
+        let (least, turn, minus_two) =
+            (constant(self, 1e-7), constant(self, std::f64::consts::TAU), constant(self, -2.0));
         let u = self.op(Op::Max, u.ty, &[u.value, least]);
         let angle = self.op(Op::Mul, v.ty, &[v.value, turn]);
         let log = self.op(Op::Log, u.ty, &[u.value]);

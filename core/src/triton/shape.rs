@@ -19,7 +19,12 @@ pub(super) fn arange(body: &mut Body<'_, '_>, a: &Arguments) -> Made<Value> {
     let length = end - start;
     if !length.cast_unsigned().is_power_of_two() {
         let message = format!("the {length} numbers from {start} to {end} make no tile: that is no power of two");
-        return body.fail(Code::KernelShape, a.call, message, "take the next power of two and mask off what is too much");
+        return body.fail(
+            Code::KernelShape,
+            a.call,
+            message,
+            "take the next power of two and mask off what is too much",
+        );
     }
     let shape = body.shape_of(&[length], a.call)?;
     let ty = Type::block(shape, Scalar::I32);
@@ -52,7 +57,12 @@ pub(super) fn zeros_like(body: &mut Body<'_, '_>, a: &Arguments) -> Made<Value> 
 
 fn filled(body: &mut Body<'_, '_>, shape: Option<Shape>, dtype: Dtype, value: &Value, span: Span) -> Made<Value> {
     if dtype.pointer {
-        return body.fail(Code::KernelPointer, span, "a tile of pointers cannot be made of numbers", "add offsets to a pointer");
+        return body.fail(
+            Code::KernelPointer,
+            span,
+            "a tile of pointers cannot be made of numbers",
+            "add offsets to a pointer",
+        );
     }
     let one = body.tensor_as(value, dtype.scalar, span)?;
     if one.shape().is_some() {
@@ -118,10 +128,16 @@ impl Body<'_, '_> {
 
     /// `x[..]` of a tile: dimensions that stay and new ones of length 1.
     pub(super) fn index_block(&mut self, value: &Value, items: &[Value], span: Span) -> Made<Value> {
-        let whole = |item: &Value| matches!(item, Value::Slice(parts) if parts.iter().all(|p| matches!(p, Value::None)));
+        let whole =
+            |item: &Value| matches!(item, Value::Slice(parts) if parts.iter().all(|p| matches!(p, Value::None)));
         if let Some(wrong) = items.iter().find(|item| !whole(item) && !matches!(item, Value::None)) {
             let message = format!("a tile has no element {wrong}: it is indexed by `:` and `None` only");
-            return self.fail(Code::KernelSyntax, span, message, "to take single elements, use a mask and `tl.sum`, or `tl.gather`");
+            return self.fail(
+                Code::KernelSyntax,
+                span,
+                message,
+                "to take single elements, use a mask and `tl.sum`, or `tl.gather`",
+            );
         }
         let stay = items.iter().filter(|item| whole(item)).count();
         self.each_block(value, span, |body, tensor| {
@@ -172,11 +188,7 @@ pub(super) fn broadcast_to(body: &mut Body<'_, '_>, a: &Arguments) -> Made<Value
     body.each_block(a.value(0), a.call, |body, tensor| {
         let common = body.common_shape(tensor.shape(), shape, a.call)?;
         if common != shape {
-            let message = format!(
-                "{} cannot be repeated to {}",
-                Body::shown(tensor.shape()),
-                Body::shown(shape)
-            );
+            let message = format!("{} cannot be repeated to {}", Body::shown(tensor.shape()), Body::shown(shape));
             return body.fail(Code::KernelShape, a.call, message, "only dimensions of length 1 are repeated");
         }
         Ok(body.broadcast_tensor(tensor, shape))
@@ -235,7 +247,14 @@ pub(super) fn trans(body: &mut Body<'_, '_>, a: &Arguments) -> Made<Value> {
     body.permute_value(a.value(0), &axes, a.call)
 }
 
-fn tile_op(body: &mut Body<'_, '_>, op: Op, element: Scalar, lengths: &[i128], operands: &[Tensor], span: Span) -> Made<Tensor> {
+fn tile_op(
+    body: &mut Body<'_, '_>,
+    op: Op,
+    element: Scalar,
+    lengths: &[i128],
+    operands: &[Tensor],
+    span: Span,
+) -> Made<Tensor> {
     let shape = body.shape_of(lengths, span)?;
     let values: Vec<_> = operands.iter().map(|t| t.value).collect();
     Ok(body.op(op, Type::block(shape, element), &values))
@@ -311,7 +330,12 @@ fn gathered(body: &mut Body<'_, '_>, x: Tensor, index: Tensor, axis: usize, span
     let fits = from.rank() == to.rank() && (0..from.rank()).all(|i| i == axis || from.length(i) == to.length(i));
     if !fits || !index.element().is_integer() {
         let message = format!("{} is not gathered by positions of {}", Body::shown(Some(from)), Body::shown(Some(to)));
-        return body.fail(Code::KernelShape, span, message, "positions are integers, and the shapes differ in the axis only");
+        return body.fail(
+            Code::KernelShape,
+            span,
+            message,
+            "positions are integers, and the shapes differ in the axis only",
+        );
     }
     let ty = Type::tile(to, x.element());
     let id = body.b.op_with(Op::TileGather, Some(ty), &[x.value, index.value], &[Attr::Axis(axis as u32)]);
@@ -350,14 +374,20 @@ pub(super) fn cast(body: &mut Body<'_, '_>, a: &Arguments) -> Made<Value> {
         && &**rounding != "rtne"
     {
         let message = format!("the rounding `{rounding}` is not available");
-        return body.fail(Code::KernelRefused, a.span(2), message, "numbers are rounded to nearest, ties to even: `rtne`");
+        return body.fail(
+            Code::KernelRefused,
+            a.span(2),
+            message,
+            "numbers are rounded to nearest, ties to even: `rtne`",
+        );
     }
     let bits = body.constant_bool(a.value(3), "`bitcast`", a.span(3))?;
     if let Value::Pointer(pointer) = a.value(0) {
         return pointer_cast(body, pointer, dtype, a.call);
     }
     if dtype.pointer {
-        let hint = "pass the buffer as a parameter of the kernel and index into it; addresses are not numbers on every device";
+        let hint =
+            "pass the buffer as a parameter of the kernel and index into it; addresses are not numbers on every device";
         return body.fail(Code::KernelPointer, a.call, "an integer cannot become a pointer", hint);
     }
     let x = a.tensor(body, 0)?;

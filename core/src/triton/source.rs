@@ -98,10 +98,17 @@ impl<'a> Files<'a> {
     }
 
     /// The file of a module that another imports; none if there is none.
-    pub(super) fn import(&mut self, from: FileId, up: usize, path: &str, span: Span) -> Result<Option<FileId>, Diagnostic> {
+    pub(super) fn import(
+        &mut self,
+        from: FileId,
+        up: usize,
+        path: &str,
+        span: Span,
+    ) -> Result<Option<FileId>, Diagnostic> {
         let name = self.files[from].name.clone();
         let found = self.loader.module(&name, up, &path.replace('.', "/"));
-        let found = found.map_err(|why| Diagnostic::new(Code::KernelImport, span, format!("`{path}` cannot be read: {why}")))?;
+        let found = found
+            .map_err(|why| Diagnostic::new(Code::KernelImport, span, format!("`{path}` cannot be read: {why}")))?;
         let Some(found) = found else { return Ok(None) };
         if let Some((id, _)) = self.files.iter_enumerated().find(|(_, file)| file.name == found.name) {
             return Ok(Some(id));

@@ -135,7 +135,9 @@ impl Body<'_, '_> {
                 let hint = "tiles are values: make a new one with `tl.where`, or store to memory with `tl.store`";
                 self.fail(Code::KernelSyntax, target.span, "an element of a tile cannot be assigned", hint)
             }
-            ExprKind::Attribute(..) => self.fail(Code::KernelSyntax, target.span, "an attribute cannot be assigned in a kernel", ""),
+            ExprKind::Attribute(..) => {
+                self.fail(Code::KernelSyntax, target.span, "an attribute cannot be assigned in a kernel", "")
+            }
             _others => self.fail(Code::KernelSyntax, target.span, "this cannot be assigned", ""),
         }
     }

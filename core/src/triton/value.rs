@@ -216,7 +216,9 @@ impl Value {
             Value::Str(s) => Some(!s.is_empty()),
             Value::Tuple(items) => Some(!items.is_empty()),
             Value::Dict(items) => Some(!items.is_empty()),
-            Value::Dtype(_) | Value::Function(_) | Value::Lambda(_) | Value::Builtin(..) | Value::Library(_) => Some(true),
+            Value::Dtype(_) | Value::Function(_) | Value::Lambda(_) | Value::Builtin(..) | Value::Library(_) => {
+                Some(true)
+            }
             Value::Slice(_) | Value::Unknown(_) | Value::Tensor(_) | Value::Pointer(_) | Value::Block(_) => None,
         }
     }

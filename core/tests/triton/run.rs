@@ -2,7 +2,7 @@
 
 use girih_core::diag::{Diagnostic, Style, render};
 use girih_core::ir::interp::{Interpreter, Options};
-use girih_core::ir::{Scalar, Type, eval};
+use girih_core::ir::{Caps, Scalar, Type, eval};
 use girih_core::runtime::{self, Command, Device, Dispatch, Grid, LoadOptions, Memory};
 use girih_core::span::Sources;
 use girih_core::triton::{Alone, Argument, Constant, Loader, Request, compile};
@@ -48,6 +48,18 @@ pub fn shader(name: &str) -> String {
 pub type Ran = Result<(Vec<Vec<f64>>, Vec<String>), (Sources, Vec<Diagnostic>)>;
 
 pub fn try_launch(text: &str, kernel: &str, grid: [u32; 3], arguments: &[(&str, Arg)], loader: &dyn Loader) -> Ran {
+    launch_on(None, text, kernel, grid, arguments, loader)
+}
+
+/// On programs as they are, or spread over threads and made legal for a device.
+fn launch_on(
+    caps: Option<Caps>,
+    text: &str,
+    kernel: &str,
+    grid: [u32; 3],
+    arguments: &[(&str, Arg)],
+    loader: &dyn Loader,
+) -> Ran {
     let mut sources = Sources::default();
     let scalar = |arg: &Arg| match arg {
         Arg::Array(scalar, _) => Argument::Buffer(*scalar),
@@ -68,7 +80,7 @@ pub fn try_launch(text: &str, kernel: &str, grid: [u32; 3], arguments: &[(&str, 
         Ok(compiled) => compiled,
         Err(found) => return Err((sources, found)),
     };
-    let mut device = Interpreter::new(Options { checked: true, ..Options::default() });
+    let mut device = Interpreter::new(Options { checked: true, caps, ..Options::default() });
     let run = |device: &mut Interpreter| -> Result<Vec<Vec<f64>>, Vec<Diagnostic>> {
         let one = |d| vec![d];
         let program = device.load(&compiled.module, &[compiled.kernel], &LoadOptions::default())?[0];
@@ -87,7 +99,9 @@ pub fn try_launch(text: &str, kernel: &str, grid: [u32; 3], arguments: &[(&str, 
                     runtime::Argument::Buffer(buffer, 0)
                 }
                 other => match scalar(other) {
-                    Argument::Scalar(ty, bits) => runtime::Argument::Scalar(runtime::Constant { ty: Type::Scalar(ty), bits }),
+                    Argument::Scalar(ty, bits) => {
+                        runtime::Argument::Scalar(runtime::Constant { ty: Type::Scalar(ty), bits })
+                    }
                     _ => unreachable!("constants are no parameters"),
                 },
             });
@@ -115,14 +129,29 @@ pub fn try_launch(text: &str, kernel: &str, grid: [u32; 3], arguments: &[(&str, 
 
 /// A run that has to go well.
 pub fn launch(text: &str, kernel: &str, grid: [u32; 3], arguments: &[(&str, Arg)]) -> Vec<Vec<f64>> {
-    match try_launch(text, kernel, grid, arguments, &Alone) {
-        Ok((arrays, _)) => arrays,
-        Err((sources, found)) => {
-            let drawn: String = found.iter().map(|d| render(d, &sources, Style::Plain)).collect();
-            panic!("{drawn}");
+    let run = |caps: Option<Caps>| {
+        let name = caps.as_ref().map_or("tile form".to_owned(), |caps| caps.name.to_string());
+        match launch_on(caps, text, kernel, grid, arguments, &Alone) {
+            Ok((arrays, _)) => arrays,
+            Err((sources, found)) => {
+                let drawn: String = found.iter().map(|d| render(d, &sources, Style::Plain)).collect();
+                panic!("{name}: {drawn}");
+            }
+        }
+    };
+    let arrays = run(None);
+    // Every run of a program is also one of its threads.
+    for caps in [Caps::web(), Caps::cuda(80, false)] {
+        let what = format!("{kernel} on {}", caps.name);
+        for (found, expected) in run(Some(caps)).iter().zip(&arrays) {
+            close(found, expected, SPREAD, &what);
         }
     }
+    arrays
 }
+
+/// How far sums in another order may be apart, of numbers about 1 in short floats.
+const SPREAD: f64 = 2e-3;
 
 /// Numbers that look random and are the same every time.
 pub fn noise(seed: u64, n: usize) -> Vec<f64> {

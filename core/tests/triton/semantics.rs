@@ -18,11 +18,8 @@ fn file(body: &str) -> String {
 
 /// Runs a body on arrays `x` (16 floats) and `y` (32 integers); gives `x` and `y`.
 fn run(body: &str) -> (Vec<f64>, Vec<f64>) {
-    let arguments = [
-        ("x", f32s((0..16).map(f64::from))),
-        ("y", Arg::Array(Scalar::I32, vec![0.0; 32])),
-        ("n", Arg::Int(5)),
-    ];
+    let arguments =
+        [("x", f32s((0..16).map(f64::from))), ("y", Arg::Array(Scalar::I32, vec![0.0; 32])), ("n", Arg::Int(5))];
     let mut found = launch(&file(body), "k", [1; 3], &arguments);
     let y = found.pop().unwrap_or_default();
     (found.pop().unwrap_or_default(), y)
@@ -71,7 +68,10 @@ fn integers_divide_like_c_and_constants_like_python() {
 
 #[test]
 fn reductions_and_scans() {
-    ints("tl.store(y, tl.sum(at, 0))\ntl.store(y + 1, tl.max(at, axis=0))\ntl.store(y + 2, tl.min(at - 3, axis=0))", &[120, 15, -3]);
+    ints(
+        "tl.store(y, tl.sum(at, 0))\ntl.store(y + 1, tl.max(at, axis=0))\ntl.store(y + 2, tl.min(at - 3, axis=0))",
+        &[120, 15, -3],
+    );
     ints("v = tl.where(at == 3, 9, tl.where(at == 7, 9, 0))\ntl.store(y, tl.argmax(v, 0))", &[3]);
     ints("v, i = tl.max(at % 5, 0, return_indices=True)\ntl.store(y, v)\ntl.store(y + 1, i)", &[4, 4]);
     ints("tl.store(y + at, tl.cumsum(at, 0))", &[0, 1, 3, 6, 10, 15, 21, 28, 36, 45, 55, 66, 78, 91, 105, 120]);
@@ -79,7 +79,10 @@ fn reductions_and_scans() {
     ints("v, i = tl.reduce((at * 7 % 16, at), 0, largest)\ntl.store(y, v)\ntl.store(y + 1, i)", &[15, 9]);
     ints("tl.store(y + at, tl.associative_scan(at, 0, add))", &[0, 1, 3, 6, 10]);
     ints("m = tl.reshape(at, (4, 4))\ntl.store(y + tl.arange(0, 4), tl.sum(m, 1))", &[6, 22, 38, 54]);
-    ints("m = tl.reshape(at, (4, 4))\ntl.store(y + tl.arange(0, 4), tl.sum(m, axis=0, keep_dims=True).reshape(4))", &[24, 28, 32, 36]);
+    ints(
+        "m = tl.reshape(at, (4, 4))\ntl.store(y + tl.arange(0, 4), tl.sum(m, axis=0, keep_dims=True).reshape(4))",
+        &[24, 28, 32, 36],
+    );
     ints("tl.store(y + tl.arange(0, 4), tl.histogram(at % 3, 4))", &[6, 5, 5, 0]);
     ints("tl.store(y, tl.xor_sum(at, 0))", &[0]);
 }
@@ -92,8 +95,14 @@ fn shapes() {
     ints("tl.store(y + at, tl.flip(at))", &[15, 14, 13, 12]);
     ints("tl.store(y + tl.arange(0, 32), tl.cat(at, at, can_reorder=True))", &[0, 1, 2, 3]);
     ints("tl.store(y + at, tl.gather(at * 2, 15 - at, 0))", &[30, 28, 26]);
-    ints("v = at[None, :] * 10 + tl.arange(0, 2)[:, None]\ntl.store(y + tl.arange(0, 32).reshape(2, 16), v)", &[0, 10, 20]);
-    ints("v = tl.broadcast_to(tl.expand_dims(tl.arange(0, 4), 1), (4, 4))\ntl.store(y + at, v.reshape(16))", &[0, 0, 0, 0, 1, 1]);
+    ints(
+        "v = at[None, :] * 10 + tl.arange(0, 2)[:, None]\ntl.store(y + tl.arange(0, 32).reshape(2, 16), v)",
+        &[0, 10, 20],
+    );
+    ints(
+        "v = tl.broadcast_to(tl.expand_dims(tl.arange(0, 4), 1), (4, 4))\ntl.store(y + at, v.reshape(16))",
+        &[0, 0, 0, 0, 1, 1],
+    );
     ints("v = tl.permute(at.reshape(2, 2, 4), (2, 0, 1))\ntl.store(y + at, v.reshape(16))", &[0, 4, 8, 12, 1]);
 }
 
@@ -174,7 +183,9 @@ struct Beside;
 impl Loader for Beside {
     fn module(&self, _from: &str, up: usize, path: &str) -> Result<Option<LoadedFile>, String> {
         let text = match (up, path) {
-            (0, "helpers") => "from .deep import add\nimport triton\nSIZE = 2 ** 3\n@triton.jit\ndef twice(x):\n    return add(x, x)\n",
+            (0, "helpers") => {
+                "from .deep import add\nimport triton\nSIZE = 2 ** 3\n@triton.jit\ndef twice(x):\n    return add(x, x)\n"
+            }
             (1, "deep") => "import triton\n@triton.jit\ndef add(a, b):\n    return a + b\n",
             _ => return Ok(None),
         };

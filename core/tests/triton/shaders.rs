@@ -217,7 +217,9 @@ fn blur() {
     let expected: Vec<f64> = (0..width * height)
         .map(|i| {
             let (x, y) = ((i % width) as i64, (i / width) as i64);
-            let sum = |dy: usize| (0..3).map(|dx| weight[dx] * weight[dy] * pixel(x + dx as i64 - 1, y + dy as i64 - 1)).sum::<f64>();
+            let sum = |dy: usize| {
+                (0..3).map(|dx| weight[dx] * weight[dy] * pixel(x + dx as i64 - 1, y + dy as i64 - 1)).sum::<f64>()
+            };
             (0..3).map(sum).sum::<f64>() / 16.0
         })
         .collect();

@@ -169,13 +169,7 @@ impl Machine {
     }
 
     /// What is behind a fork goes into a frame and becomes a task; another frame waits for it and for the fork.
-    fn promote_fork(
-        &mut self,
-        frame: ValueId,
-        word: ValueId,
-        base: ValueId,
-        bottom: ValueId,
-    ) -> Vec<ValueId> {
+    fn promote_fork(&mut self, frame: ValueId, word: ValueId, base: ValueId, bottom: ValueId) -> Vec<ValueId> {
         let join = self.new_frame();
         let is_none = self.is(join, 0);
         self.choose(

@@ -141,12 +141,7 @@ impl Copier<'_> {
             (Op::While, Some(around)) => {
                 let none: Vec<ValueId> = around.carried.to_vec();
                 let otherwise = leaving(self.b, around, &none);
-                self.b.if_else(
-                    operands[0],
-                    &[],
-                    |b| b.end(Op::Yield, &[]),
-                    |b| b.end(Op::Break, &otherwise),
-                );
+                self.b.if_else(operands[0], &[], |b| b.end(Op::Yield, &[]), |b| b.end(Op::Break, &otherwise));
                 return self.repeat(around, &operands[1..]);
             }
             _stays => {}

@@ -64,7 +64,13 @@ fn is_behind_call(function: &Function, point: Point) -> bool {
 
 impl Labels {
     /// The word of a point's label.
-    pub fn label(&mut self, module: &Module, id: FunctionId, points: &Points<'_>, point: Point) -> Result<u32, Diagnostic> {
+    pub fn label(
+        &mut self,
+        module: &Module,
+        id: FunctionId,
+        points: &Points<'_>,
+        point: Point,
+    ) -> Result<u32, Diagnostic> {
         let places = self.places(module, id, points, point)?;
         let all = &mut self.all;
         let number = *self.numbers.entry((id, point)).or_insert_with(|| {

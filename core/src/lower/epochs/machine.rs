@@ -263,21 +263,12 @@ impl Machine {
         self.choose(condition, 0, then, |_| vec![]);
     }
     /// Another state if a condition holds.
-    pub(super) fn change(
-        &mut self,
-        condition: ValueId,
-        state: &State,
-        then: impl FnOnce(&mut Self) -> State,
-    ) -> State {
+    pub(super) fn change(&mut self, condition: ValueId, state: &State, then: impl FnOnce(&mut Self) -> State) -> State {
         let words = state.words();
         State::of(&self.choose(condition, words.len(), |m| then(m).words(), |_| words.clone()))
     }
     /// A loop that carries words and gives them; the body ends itself.
-    pub(super) fn repeat(
-        &mut self,
-        initial: &[ValueId],
-        body: impl FnOnce(&mut Self, &[ValueId]),
-    ) -> Vec<ValueId> {
+    pub(super) fn repeat(&mut self, initial: &[ValueId], body: impl FnOnce(&mut Self, &[ValueId])) -> Vec<ValueId> {
         let types = vec![Type::U32; initial.len()];
         let region = self.b.new_region(&types);
         let params = self.b.function.regions[region].params.clone();
@@ -427,7 +418,12 @@ impl Machine {
     }
 
     /// The segments, by number. Which there are is found while they are written.
-    fn segments(&mut self, writer: &mut Writer<'_, '_>, steps: ValueId, state: &State) -> Result<Vec<ValueId>, Diagnostic> {
+    fn segments(
+        &mut self,
+        writer: &mut Writer<'_, '_>,
+        steps: ValueId,
+        state: &State,
+    ) -> Result<Vec<ValueId>, Diagnostic> {
         let number = self.b.u32(label::NUMBER);
         let number = self.op(Op::And, state.label, number);
         let mut inst = Inst::new(Op::Switch, Some(Type::U32), vec![number], Span::NONE);
@@ -548,8 +544,7 @@ impl Machine {
 
     /// What the workgroup does when it has looked what happens elsewhere.
     fn verdict_of_all(&mut self, rounds: ValueId, population: ValueId, found: ValueId) -> ValueId {
-        let (exited, fault, top) =
-            (self.get(control::EXITED), self.get(control::FAULT), self.get(control::HEAP_TOP));
+        let (exited, fault, top) = (self.get(control::EXITED), self.get(control::FAULT), self.get(control::HEAP_TOP));
         let twice = self.op(Op::Add, exited, exited);
         let most = self.op(Op::Gt, twice, self.groups);
         let soon = self.b.u32(SOON);

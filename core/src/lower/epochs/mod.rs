@@ -43,10 +43,10 @@ use crate::diag::{Code, Diagnostic};
 use crate::idx::IndexVec;
 use crate::ir::ops::Family;
 use crate::ir::{FunctionId, Module, Op, Verified, verify};
-use memory::Shape;
-use points::Point;
 use crate::span::Span;
 pub use cells::units;
+use memory::Shape;
+use points::Point;
 pub use segments::Depth;
 use segments::Writer;
 use std::collections::HashSet;
@@ -103,7 +103,14 @@ pub fn lower(module: &Module, called: &[FunctionId], form: &Form) -> Result<Epoc
     };
     // How many registers there must be is known once all segments are written: they are written twice.
     let largest = cells::largest(module);
-    let fixed = Shape { workgroup: form.workgroup, stack: form.stack, largest, globals: module.globals.len() as u32, registers: 1, ..Shape::default() };
+    let fixed = Shape {
+        workgroup: form.workgroup,
+        stack: form.stack,
+        largest,
+        globals: module.globals.len() as u32,
+        registers: 1,
+        ..Shape::default()
+    };
     let (_, writer, _) = write(&fixed).map_err(one)?;
     let labels = &writer.labels;
     let arguments = called.iter().map(|f| module.functions[*f].params.len() as u32).max().unwrap_or(0);

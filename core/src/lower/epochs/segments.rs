@@ -556,12 +556,7 @@ impl<'a> Segment<'a, '_, '_> {
         let zero = self.b.u32(0);
         let over = self.b.op(Op::Ne, Type::U32, &[over, zero]);
         let (values, carried) = given.split_at(results.len());
-        self.both(
-            path,
-            over,
-            |s, path| s.behind(path, id, values),
-            |s, path| s.jump(path, Point::Head(id), carried),
-        )
+        self.both(path, over, |s, path| s.behind(path, id, values), |s, path| s.jump(path, Point::Head(id), carried))
     }
 
     /// Copies a loop as one that ends when it is over or no step is left. Gives its results and what it carries, the steps that are left,
