@@ -82,17 +82,25 @@ impl<'a> Placed<'a> {
     }
 }
 
-/// Brings all arrays back: each to its file, or its beginning to the terminal.
+/// Brings all arrays back: each to its file, or its beginning to the terminal; of those without a file perhaps only what has
+/// changed.
 pub(super) fn bring_back(
     device: &mut dyn Device,
-    mut placed: Vec<Placed<'_>>,
+    placed: Vec<Placed<'_>>,
+    changed_only: bool,
     console: &Console,
 ) -> Result<(), Diagnostic> {
-    for array in &mut placed {
+    let mut shown = vec![];
+    for mut array in placed {
         // What cannot be written must not keep the rest from being so: all are read first.
-        array.array.bytes = read(device, array)?;
+        let before = std::mem::take(&mut array.array.bytes);
+        array.array.bytes = read(device, &array, before.len())?;
+        let has_file = matches!(array.value, Value::Array(_, Some(_)));
+        if has_file || !changed_only || before != array.array.bytes {
+            shown.push(array);
+        }
     }
-    placed.into_iter().try_for_each(|array| finish(array, console))
+    shown.into_iter().try_for_each(|array| finish(array, console))
 }
 
 impl Launch {
@@ -153,7 +161,7 @@ impl Launch {
         let command = Command::Dispatch(Dispatch { program, arguments, grid });
         device.submit(std::slice::from_ref(&command)).map_err(one)?;
         device.wait().map_err(one)?;
-        bring_back(device, placed, console).map_err(one)?;
+        bring_back(device, placed, false, console).map_err(one)?;
         if self.time {
             time(device, &command, console).map_err(one)?;
         }
@@ -226,8 +234,7 @@ pub(super) fn wrong(message: String) -> Diagnostic {
     Diagnostic::new(Code::BadArguments, girih::Span::NONE, message)
 }
 
-fn read(device: &mut dyn Device, placed: &Placed<'_>) -> Result<Vec<u8>, Diagnostic> {
-    let length = placed.array.bytes.len();
+fn read(device: &mut dyn Device, placed: &Placed<'_>, length: usize) -> Result<Vec<u8>, Diagnostic> {
     let mut bytes = vec![0; length.next_multiple_of(4)];
     device.read(placed.buffer, 0, &mut bytes)?;
     bytes.truncate(length);

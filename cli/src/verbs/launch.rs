@@ -37,7 +37,7 @@ pub struct Launch {
     /// Steps of a loop that are under way at once; a hint
     #[arg(long, value_name = "N")]
     num_stages: Option<u32>,
-    /// The device: auto, interpreter
+    /// The device: auto, cpu, wgpu, cuda, or interpreter, on which programs print
     #[arg(long, value_name = "DEVICE", default_value = "auto", value_parser = Selector::parse)]
     device: Selector,
     /// Run it many times and say how long one run takes
@@ -57,9 +57,6 @@ enum Form {
     /// Functions in tile form
     Ir,
 }
-
-/// The subgroups of the reference machine, which programs know nothing of.
-const WIDTH: u32 = 32;
 
 impl Launch {
     /// Does it.
@@ -86,7 +83,11 @@ impl Launch {
             (None, [only]) => only.name.clone(),
             (None, _) => {
                 let list: Vec<String> = kernels.iter().map(|k| format!("`{}`", k.name)).collect();
-                let error = Diagnostic::new(Code::KernelEntry, girih::Span::NONE, format!("`{path}` has {} kernels", kernels.len()));
+                let error = Diagnostic::new(
+                    Code::KernelEntry,
+                    girih::Span::NONE,
+                    format!("`{path}` has {} kernels", kernels.len()),
+                );
                 return Err(plain(error.hint(format!("name one after `::`: {}", list.join(", ")))));
             }
         };
@@ -118,9 +119,9 @@ impl Launch {
             return Err(vec![error.hint("say how many programs run: `--grid 64`")]);
         };
         match &self.device {
-            Selector::Auto | Selector::Interpreter(_) => {
+            Selector::Interpreter(width) => {
                 let options = interp::Options {
-                    subgroup: WIDTH,
+                    subgroup: *width,
                     checked: self.debug,
                     clock: Some(devices::clock),
                     ..interp::Options::default()
@@ -173,7 +174,7 @@ impl Launch {
         let command = Command::Dispatch(Dispatch { program, arguments, grid: Grid::Workgroups(grid) });
         device.submit(std::slice::from_ref(&command)).map_err(one)?;
         device.wait().map_err(one)?;
-        bring_back(device, placed, console).map_err(one)?;
+        bring_back(device, placed, true, console).map_err(one)?;
         if self.time {
             time(device, &command, console).map_err(one)?;
         }
@@ -198,7 +199,9 @@ fn argument(given: &Named, parameters: &[Parameter]) -> Result<Argument, String>
                 let scalar = if i32::try_from(n).is_ok() { Scalar::I32 } else { Scalar::I64 };
                 launch::number(text, Type::Scalar(scalar)).map(|bits| Argument::Scalar(scalar, bits))
             }
-            Constant::Text(text) => Err(format!("`{}` is given the text `{text}`, but is no `tl.constexpr`", given.name)),
+            Constant::Text(text) => {
+                Err(format!("`{}` is given the text `{text}`, but is no `tl.constexpr`", given.name))
+            }
         },
     }
 }
