@@ -100,7 +100,7 @@ impl Launch {
         }
         let (compiled, sources) = file.compile(&request)?;
         let report = |diagnostics| Report { sources: sources.clone(), diagnostics };
-        compiled.notes.iter().for_each(|note| console.detail(|| note.clone()));
+        compiled.notes.iter().for_each(|note| console.note(note));
         for (name, value) in &compiled.chosen {
             console.detail(|| format!("{name} = {value}"));
         }

@@ -305,6 +305,14 @@ pub(super) fn split(body: &mut Body<'_, '_>, a: &Arguments) -> Made<Value> {
 /// `tl.cat(a, b)`.
 pub(super) fn cat(body: &mut Body<'_, '_>, a: &Arguments) -> Made<Value> {
     let (x, y) = (a.tensor(body, 0)?, a.tensor(body, 1)?);
+    if body.constant_int(a.value(3), "the dimension", a.span(3))? != 0 {
+        return body.fail(
+            Code::KernelRefused,
+            a.span(3),
+            "tiles are put behind each other in their first dimension only",
+            "",
+        );
+    }
     if x.ty != y.ty || x.shape().is_none() {
         let message = format!("{} and {} are not put one behind the other", a.value(0).kind(), a.value(1).kind());
         return body.fail(Code::KernelShape, a.call, message, "both have one type and one shape");
