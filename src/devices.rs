@@ -15,6 +15,7 @@ use girih_core::ir::{Caps, interp};
 use girih_core::runtime::{Device, DeviceInfo, DeviceKind};
 use girih_core::span::Span;
 use girih_cuda::ptx::Target;
+use std::borrow::Cow;
 use std::path::PathBuf;
 
 /// Which device is wanted.
@@ -62,6 +63,16 @@ impl Profile {
                     Err(format!("`{name}` is no profile: use `web`, `web-extended`, `cpu` or `sm_90`"))
                 }
             },
+        }
+    }
+
+    /// Its name.
+    fn name(self) -> Cow<'static, str> {
+        match self {
+            Profile::Web => "web".into(),
+            Profile::WebExtended => "web-extended".into(),
+            Profile::Cuda(sm) => format!("sm_{sm}").into(),
+            Profile::Cpu => "cpu".into(),
         }
     }
 
@@ -114,6 +125,24 @@ impl Selector {
 /// What time it is: the clock of the reference machine.
 pub fn clock() -> std::time::Duration {
     std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH).unwrap_or_default()
+}
+
+impl std::fmt::Display for Selector {
+    /// The shortest name of it.
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match self {
+            Selector::Auto => write!(f, "auto"),
+            Selector::Interpreter(WIDTH) => write!(f, "interpreter"),
+            Selector::Interpreter(width) => write!(f, "interpreter:{width}"),
+            Selector::Lowered(profile) => write!(f, "lowered:{}", profile.name()),
+            Selector::Ptx(target) => write!(f, "ptx:{target}"),
+            Selector::Cpu => write!(f, "cpu"),
+            Selector::Wgpu(None) => write!(f, "wgpu"),
+            Selector::Wgpu(Some(name)) => write!(f, "wgpu:{name}"),
+            Selector::Cuda(0) => write!(f, "cuda"),
+            Selector::Cuda(number) => write!(f, "cuda:{number}"),
+        }
+    }
 }
 
 /// Opens a device, held to a profile if one is given.
@@ -245,6 +274,18 @@ mod tests {
         for text in ["gpu", "cpu:1", "cuda:x", "wgpu:", "interpreter:3", "interpreter:128", "auto:1", "lowered:dx", ""]
         {
             assert!(Selector::parse(text).is_err(), "{text}");
+        }
+    }
+
+    #[test]
+    fn devices_say_their_names() {
+        let shortest =
+            ["auto", "cpu", "interpreter", "interpreter:4", "lowered:sm_80", "ptx:sm_90a", "wgpu", "wgpu:lavapipe"];
+        for name in shortest.iter().chain(&["lowered:web-extended", "cuda", "cuda:1"]) {
+            assert_eq!(Selector::parse(name).map(|s| s.to_string()).as_deref(), Ok(*name));
+        }
+        for (long, short) in [("cuda:0", "cuda"), ("interpreter:32", "interpreter"), ("lowered", "lowered:web")] {
+            assert_eq!(Selector::parse(long).map(|s| s.to_string()).as_deref(), Ok(short));
         }
     }
 }

@@ -78,7 +78,7 @@ fn compiled_programs_do_what_the_evaluator_does() {
     for case in Case::all() {
         let oracle = case.run(RunDevice::Evaluator, &|_| {});
         for (way, device, change) in &ways {
-            match case.run(*device, change) {
+            match case.run(device.clone(), change) {
                 found if agree(&case, &oracle, &found) => same += 1,
                 // Too long for the reference machine.
                 Gave { value: Err((Code::OutOfFuel, _)), .. } => long += 1,

@@ -1,17 +1,24 @@
-//! Programs in epochs: the kernels that graphics cards run, on devices that every machine has.
+//! Programs in epochs: the kernels that graphics cards run, on devices that every machine has; and some programs on every card that this
+//! one has, a software adapter among them.
+//!
+//! `GIRIH_REQUIRE_WGPU=1` makes a missing adapter a failure, `GIRIH_REQUIRE_CUDA=1` a missing card.
 
 mod support;
 
 use girih::core::direct::{self, flow::Root};
+use girih::core::ir::{Caps, FunctionId, Module, Verified};
 use girih::core::lower::epochs::Form;
 use girih::core::runtime::epochs::{EpochOptions, EpochRunner};
-use girih::core::runtime::{Runner, TaskOptions};
+use girih::core::runtime::{
+    BufferId, Command, Device, DeviceInfo, DeviceKind, LoadOptions, Memory, ProgramId, Runner, TaskOptions, Timing,
+};
 use girih::core::term::code::Code;
 use girih::core::term::eval::{Limits, Machine};
-use girih::devices::{self, Selector};
-use girih::{Diagnostic, RunDevice, on_big_stack};
+use girih::devices::{self, Profile, Selector};
+use girih::{Diagnostic, RunDevice, Span, on_big_stack};
 use std::sync::Arc;
-use std::sync::atomic::AtomicBool;
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::time::Duration;
 use support::case::{Case, Gave, LIMIT, agree};
 use support::watch;
 
@@ -20,7 +27,15 @@ const SAME: usize = 500;
 
 /// Runs a program in epochs.
 fn run(case: &Case, device: &str, options: EpochOptions) -> Gave {
-    let alarm = watch::alarm(LIMIT);
+    run_on(case, open(device, None), options, LIMIT)
+}
+
+fn open(device: &str, profile: Option<Profile>) -> Box<dyn Device> {
+    devices::open(&Selector::parse(device).expect("a device's name"), profile).expect("a device")
+}
+
+fn run_on(case: &Case, device: Box<dyn Device>, options: EpochOptions, limit: Duration) -> Gave {
+    let alarm = watch::alarm(limit);
     case.with_host(|host| {
         let flag = alarm.flag.clone();
         on_big_stack(move || run_here(case, device, options, host, flag))
@@ -29,7 +44,7 @@ fn run(case: &Case, device: &str, options: EpochOptions) -> Gave {
 
 fn run_here(
     case: &Case,
-    device: &str,
+    device: Box<dyn Device>,
     options: EpochOptions,
     host: &mut girih::SystemHost,
     flag: Arc<AtomicBool>,
@@ -38,7 +53,6 @@ fn run_here(
     let code = Code::new(program)?;
     let roots: Vec<Root> = program.entry.iter().map(|def| Root { def: *def, arguments: vec![] }).collect();
     let direct = direct::compile_without_loans(&code, &roots)?;
-    let device = devices::open(&Selector::parse(device).expect("a device"), None).map_err(|d| vec![d])?;
     let task = TaskOptions { interrupt: Some(flag.clone()), ..TaskOptions::default() };
     let called = [direct.entry, direct.apply, direct.force];
     let mut runner = EpochRunner::open(&direct.module, &called, device, &task, options)?;
@@ -82,13 +96,170 @@ fn programs_do_what_the_evaluator_does() {
     assert!(same >= SAME, "only {same} are the same");
 }
 
+/// Calls are gone into, more lanes than one workgroup's share the work, and few workgroups begin with any.
+#[test]
+fn segments_that_go_into_calls() {
+    let form = Form { workgroup: 32, stack: 16, ..Form::FAST };
+    let options = EpochOptions { lanes: 256, frames: 1 << 14, form, steps: 400, ..SMALL };
+    let same = compare("cpu", options, 3, 1);
+    assert!(same >= SAME / 3, "only {same} are the same");
+}
+
 /// With every access looked at: none is outside of its buffer, and none meets one of another lane in the same epoch.
 #[test]
 fn lanes_do_not_meet() {
-    let options = EpochOptions { lanes: 64, frames: 1 << 10, heap: 1 << 20, steps: 200, form: Form::SMALL, batch: 16 };
+    let options = EpochOptions { lanes: 64, frames: 1 << 10, heap: 1 << 20, steps: 200, batch: 16, ..SMALL };
     let programs = ["trees/bitonic_sort", "closures/church_numerals", "depth/counted"];
     for case in Case::all().iter().filter(|case| programs.iter().any(|name| case.path.contains(name))) {
         let found = run(case, "interpreter", options);
         assert!(agree(case, &case.run(RunDevice::Evaluator, &|_| {}), &found), "{}: {found:?}", case.path);
+    }
+}
+
+/// Programs that drivers compile in seconds: forks, cells, calls, closures, effects, errors.
+const FEW: &[&str] = &[
+    "trees/bitonic_sort",
+    "depth/counted",
+    "closures/church_numerals",
+    "io/write_to_standard_output",
+    "errors/run/division_by_zero",
+    "errors/run/memory",
+];
+/// How long a program may take, the driver's compiler included.
+const PATIENCE: Duration = Duration::from_secs(240);
+
+fn case(name: &str) -> Case {
+    Case::open(format!("tests/bend/{name}.bend")).unwrap_or_else(|| panic!("{name} cannot be run"))
+}
+
+/// The devices of these kinds that can be used. None is a failure if the variable asks for one.
+fn cards(kinds: &[DeviceKind], variable: &str) -> Vec<Selector> {
+    let (found, _) = devices::find();
+    let usable = found.into_iter().filter(|device| device.problem.is_none() && kinds.contains(&device.info.kind));
+    let names: Vec<Selector> = usable.filter_map(|device| Selector::parse(&device.name).ok()).collect();
+    if names.is_empty() {
+        let required = std::env::var_os(variable).is_some_and(|value| !value.is_empty() && value != "0");
+        assert!(!required, "{variable} is set, but there is none of {kinds:?}");
+        eprintln!("skipped: there is none of {kinds:?} on this machine ({variable}=1 makes that a failure)");
+    }
+    names
+}
+
+/// Runs the few programs on cards as people do.
+fn compare_on(cards: Vec<Selector>) {
+    for card in cards {
+        for name in FEW {
+            let case = case(name);
+            let alarm = watch::alarm(PATIENCE);
+            let found = case.run(RunDevice::Device(card.clone()), &|options| {
+                options.interrupt = Some(alarm.flag.clone());
+                options.heap = Some(32 << 20);
+            });
+            let oracle = case.run(RunDevice::Evaluator, &|_| {});
+            assert!(agree(&case, &oracle, &found), "{name} on {card}: {oracle:?} / {found:?}");
+        }
+    }
+}
+
+#[test]
+fn adapters_do_what_the_evaluator_does() {
+    compare_on(cards(&[DeviceKind::Wgpu, DeviceKind::WgpuSoftware], "GIRIH_REQUIRE_WGPU"));
+}
+
+#[test]
+fn cuda_does_what_the_evaluator_does() {
+    compare_on(cards(&[DeviceKind::Cuda], "GIRIH_REQUIRE_CUDA"));
+}
+
+/// Held to what every browser has: 8 buffers of 128 MiB, 16 KiB of shared memory, workgroups of 256, no subgroups.
+#[test]
+fn adapters_within_the_limits_of_the_web_do_too() {
+    for card in cards(&[DeviceKind::Wgpu, DeviceKind::WgpuSoftware], "GIRIH_REQUIRE_WGPU") {
+        let case = case("equations/ackermann");
+        let found = run_on(&case, open(&card.to_string(), Some(Profile::Web)), SMALL, PATIENCE);
+        assert!(agree(&case, &case.run(RunDevice::Evaluator, &|_| {}), &found), "{card}: {found:?}");
+    }
+}
+
+/// A device that is lost after so many uses.
+struct Mortal {
+    device: Box<dyn Device>,
+    left: Arc<AtomicUsize>,
+}
+
+impl Mortal {
+    fn used(&mut self) -> Result<&mut Box<dyn Device>, Diagnostic> {
+        let left = self.left.fetch_update(Ordering::Relaxed, Ordering::Relaxed, |left| left.checked_sub(1));
+        let lost = || Diagnostic::new(girih::Code::DeviceLost, Span::NONE, "the device was lost");
+        left.map(|_| &mut self.device).map_err(|_| lost())
+    }
+}
+
+impl Device for Mortal {
+    fn info(&self) -> &DeviceInfo {
+        self.device.info()
+    }
+    fn caps(&self) -> &Caps {
+        self.device.caps()
+    }
+    fn allocate(&mut self, memory: Memory) -> Result<BufferId, Diagnostic> {
+        self.used()?.allocate(memory)
+    }
+    fn free(&mut self, buffer: BufferId) {
+        self.device.free(buffer);
+    }
+    fn write(&mut self, buffer: BufferId, offset: u64, bytes: &[u8]) -> Result<(), Diagnostic> {
+        self.used()?.write(buffer, offset, bytes)
+    }
+    fn read(&mut self, buffer: BufferId, offset: u64, bytes: &mut [u8]) -> Result<(), Diagnostic> {
+        self.used()?.read(buffer, offset, bytes)
+    }
+    fn load(
+        &mut self,
+        module: &Verified<Module>,
+        kernels: &[FunctionId],
+        options: &LoadOptions,
+    ) -> Result<Vec<ProgramId>, Vec<Diagnostic>> {
+        self.used().map_err(|error| vec![error])?.load(module, kernels, options)
+    }
+    fn unload(&mut self, program: ProgramId) {
+        self.device.unload(program);
+    }
+    fn submit(&mut self, commands: &[Command]) -> Result<(), Diagnostic> {
+        self.used()?.submit(commands)
+    }
+    fn wait(&mut self) -> Result<(), Diagnostic> {
+        self.used()?.wait()
+    }
+    fn time(&mut self, commands: &[Command], runs: usize) -> Result<Timing, Diagnostic> {
+        self.used()?.time(commands, runs)
+    }
+}
+
+/// Whenever a device is lost, that is what the program ends with: never another value, never a mistake of the compiler.
+#[test]
+fn a_device_that_is_lost_is_an_error() {
+    let options = EpochOptions { lanes: 64, frames: 1 << 10, heap: 1 << 20, ..SMALL };
+    for name in ["trees/bitonic_sort", "io/input_lines"] {
+        let case = case(name);
+        let expected = run(&case, "interpreter", options);
+        assert!(expected.value.is_ok(), "{expected:?}");
+        let mut uses = 0;
+        loop {
+            let left = Arc::new(AtomicUsize::new(uses));
+            let device = Mortal { device: open("interpreter", None), left: Arc::clone(&left) };
+            let found = run_on(&case, Box::new(device), options, LIMIT);
+            if left.load(Ordering::Relaxed) > 0 {
+                assert_eq!(found.value, expected.value, "{name} after {uses}");
+                break;
+            }
+            match &found.value {
+                Ok(_) => assert_eq!(found, expected, "{name} after {uses}"),
+                Err((code, _)) => assert_eq!(*code, girih::Code::DeviceLost, "{name} after {uses}"),
+            }
+            assert!(expected.written.starts_with(&found.written), "{name} after {uses}: {found:?}");
+            uses += 1;
+        }
+        assert!(uses > 20, "{name} uses the device only {uses} times");
     }
 }

@@ -1,64 +1,39 @@
-//! `--device`: where a program runs.
+//! `--device`: where programs and kernels run.
 
-use crate::console::Console;
-use crate::exit::Exit;
+use girih::RunDevice;
 use girih::devices::Selector;
-use girih::ir::tasks::Settings;
-use girih::{Code, RunDevice};
 
-/// Where a program runs.
+/// Where something runs.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Device {
-    /// As is best: Bend programs on the processor, kernels on the best device.
-    Auto,
-    /// Native code on the processor.
-    Cpu,
-    /// The evaluator, for Bend programs.
+    /// The evaluator, for Bend programs alone.
     Evaluator,
-    /// The reference machine, of this name.
-    Interpreter(String),
-    /// A device that Bend programs cannot use in this version; kernels of the IR can.
-    Absent(String),
+    /// A device by its name.
+    Named(Selector),
 }
 
-/// Reads `auto`, `cpu`, `evaluator`, `wgpu`, `cuda`, `cuda:1`, and the names of the reference machine.
+/// Reads `evaluator`, or the name of a device.
 pub fn parse(text: &str) -> Result<Device, String> {
-    let (kind, number) = text.split_once(':').map_or((text, None), |(kind, number)| (kind, Some(number)));
-    let numbered = number.is_none_or(|n| !n.is_empty() && n.bytes().all(|b| b.is_ascii_digit()));
-    match kind {
-        "auto" if number.is_none() => Ok(Device::Auto),
-        "cpu" if number.is_none() => Ok(Device::Cpu),
-        "evaluator" if number.is_none() => Ok(Device::Evaluator),
-        "interpreter" => Selector::parse(text).map(|_| Device::Interpreter(text.to_owned())),
-        "lowered" | "wgpu" => Selector::parse(text).map(|_| Device::Absent(text.to_owned())),
-        "cuda" if numbered => Ok(Device::Absent(text.to_owned())),
-        _ => Err("a device is `auto`, `cpu`, `evaluator` or `interpreter`".to_owned()),
+    match text {
+        "evaluator" => Ok(Device::Evaluator),
+        name => Selector::parse(name).map(Device::Named),
     }
 }
 
 impl Device {
-    /// The device for kernels of the IR, which run on more than Bend programs do in this version.
-    pub fn for_kernels(&self) -> Result<Selector, String> {
+    /// The device for kernels of the IR.
+    pub fn for_kernels(&self) -> Result<&Selector, &'static str> {
         match self {
-            Device::Auto => Ok(Selector::Auto),
-            Device::Cpu => Ok(Selector::Cpu),
-            Device::Evaluator => Err("the evaluator runs Bend programs, not kernels".to_owned()),
-            Device::Interpreter(name) | Device::Absent(name) => Selector::parse(name),
+            Device::Evaluator => Err("the evaluator runs Bend programs, not kernels"),
+            Device::Named(selector) => Ok(selector),
         }
     }
 
-    /// The device for Bend programs. Says so if they cannot use it.
-    pub fn for_programs(&self, console: &Console) -> Result<RunDevice, Exit> {
+    /// The device for Bend programs.
+    pub fn for_programs(&self) -> RunDevice {
         match self {
-            Device::Auto => Ok(RunDevice::Auto),
-            Device::Cpu => Ok(RunDevice::Cpu),
-            Device::Evaluator => Ok(RunDevice::Evaluator),
-            Device::Interpreter(_) => Ok(RunDevice::Interpreter(Settings { checked: true, seed: None, fuel: None })),
-            Device::Absent(name) => {
-                let hint = "leave `--device` out, or use `--device cpu`";
-                console.fail(Code::NoDevice, format!("Bend programs cannot use the device `{name}` yet"), Some(hint));
-                Err(Exit::NoDevice)
-            }
+            Device::Evaluator => RunDevice::Evaluator,
+            Device::Named(selector) => selector.clone().into(),
         }
     }
 }
@@ -68,12 +43,15 @@ mod tests {
     use super::*;
 
     #[test]
-    fn devices_are_known_absent_or_nonsense() {
-        assert_eq!(parse("auto"), Ok(Device::Auto));
-        assert_eq!(parse("cpu"), Ok(Device::Cpu));
+    fn programs_and_kernels_run_on_devices_of_the_same_names() {
+        for name in ["auto", "cpu", "interpreter", "wgpu", "wgpu:1", "cuda", "cuda:1", "lowered:web"] {
+            let device = parse(name).unwrap_or_else(|error| panic!("{name}: {error}"));
+            assert_eq!(device.for_kernels().map(Selector::to_string).as_deref(), Ok(name));
+            assert_eq!(device.for_programs().to_string(), name);
+        }
         assert_eq!(parse("evaluator"), Ok(Device::Evaluator));
-        assert_eq!(parse("interpreter:16"), Ok(Device::Interpreter("interpreter:16".to_owned())));
-        assert_eq!(parse("cuda:1"), Ok(Device::Absent("cuda:1".to_owned())));
+        assert!(Device::Evaluator.for_kernels().is_err());
+        assert_eq!(Device::Evaluator.for_programs().to_string(), "evaluator");
         for text in ["gpu", "cpu:1", "cuda:", "cuda:x", "evaluator:1", "interpreter:x", ""] {
             assert!(parse(text).is_err(), "{text}");
         }

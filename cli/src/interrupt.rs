@@ -3,7 +3,7 @@
 
 use crate::console::Console;
 use crate::exit::Exit;
-use girih::Code;
+use girih::{Code, Report};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
@@ -46,6 +46,12 @@ impl Interrupt {
     /// How the command ends that has failed.
     pub fn exit(&self) -> Exit {
         if self.by_hand.load(Ordering::Relaxed) { Exit::Interrupted } else { Exit::Failed }
+    }
+
+    /// How the command ends that has failed with these errors.
+    pub fn exit_of(&self, report: &Report) -> Exit {
+        let no_device = report.diagnostics.iter().any(|diagnostic| diagnostic.code == Code::NoDevice);
+        if no_device { Exit::NoDevice } else { self.exit() }
     }
 
     /// Raises the flag, and ends the process if that does not help.

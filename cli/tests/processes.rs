@@ -34,13 +34,15 @@ fn wait_for(child: &mut Child, expected: &str) {
 
 #[test]
 fn what_is_typed_is_read_and_the_question_is_seen_before() {
-    let mut child = start("greet.bend", &[]);
-    wait_for(&mut child, "What is your name?\n");
-    child.stdin.take().expect("it is a pipe").write_all("Ada λ\n".as_bytes()).expect("the program reads");
-    let output = end(child);
-    assert_eq!(text(&output.stdout), "Hello, Ada λ!\nResult: IO/Done(IO/MAGIC, *)\n");
-    assert_eq!(text(&output.stderr), "");
-    assert_eq!(output.status.code(), Some(0));
+    for options in [&[][..], &["--device", "lowered:cpu"]] {
+        let mut child = start("greet.bend", options);
+        wait_for(&mut child, "What is your name?\n");
+        child.stdin.take().expect("it is a pipe").write_all("Ada λ\n".as_bytes()).expect("the program reads");
+        let output = end(child);
+        assert_eq!(text(&output.stdout), "Hello, Ada λ!\nResult: IO/Done(IO/MAGIC, *)\n");
+        assert_eq!(text(&output.stderr), "");
+        assert_eq!(output.status.code(), Some(0));
+    }
 }
 
 #[test]
@@ -85,7 +87,7 @@ mod interrupted {
 
     #[test]
     fn ctrl_c_stops_a_program_that_computes() {
-        for device in ["cpu", "evaluator"] {
+        for device in ["cpu", "evaluator", "lowered:cpu"] {
             let child = start("forever.bend", &["--device", device]);
             std::thread::sleep(Duration::from_millis(500));
             interrupt(&child);

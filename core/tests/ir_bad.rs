@@ -3,8 +3,8 @@
 
 use girih_core::diag::{Code, Diagnostic, Stage, Style, render};
 use girih_core::ir::{
-    Builder, Def, Function, Inst, InstId, Launch, Module, Op, ParamAttrs, RegionId, Scalar, Space, Type, ValueId, text,
-    verify,
+    Builder, Def, Function, Inst, InstId, Launch, Module, Op, ParamAttrs, RegionId, Scalar, Space, Type, ValueId,
+    Values, text, verify,
 };
 use girih_core::span::{Sources, Span};
 use std::collections::BTreeSet;
@@ -105,8 +105,8 @@ fn built() -> Vec<(&'static str, Module)> {
         ("an operand that does not exist", function(|b, _| b.end(Op::Return, &[far]))),
         ("a region that does not exist", {
             function(|b, x| {
-                let mut inst = Inst::new(Op::Loop, None, vec![], Span::NONE);
-                inst.regions = vec![RegionId::new(77)];
+                let mut inst = Inst::new(Op::Loop, None, &[], Span::NONE);
+                inst.regions.extend([RegionId::new(77)]);
                 b.push(inst, &[]);
                 returns(b, x);
             })
@@ -119,8 +119,8 @@ fn built() -> Vec<(&'static str, Module)> {
         }),
         ("a body inside itself", {
             function(|b, x| {
-                let mut inst = Inst::new(Op::Loop, None, vec![], Span::NONE);
-                inst.regions = vec![b.function.body];
+                let mut inst = Inst::new(Op::Loop, None, &[], Span::NONE);
+                inst.regions.extend([b.function.body]);
                 b.push(inst, &[]);
                 returns(b, x);
             })
@@ -138,7 +138,7 @@ fn built() -> Vec<(&'static str, Module)> {
             function(|b, x| {
                 let one = b.op(Op::Add, Scalar::U32, &[x, x]);
                 let two = b.op_with(Op::Add, Some(Type::U32), &[x, x], &[]);
-                b.function.insts[two].results = vec![one];
+                b.function.insts[two].results = Values::from_slice(&[one]);
                 returns(b, one);
             })
         }),
@@ -169,8 +169,8 @@ fn built() -> Vec<(&'static str, Module)> {
                 for _ in 0..2000 {
                     let yes = b.bool(true);
                     let (then, otherwise) = (b.new_region(&[]), b.new_region(&[]));
-                    let mut inst = Inst::new(Op::If, None, vec![yes], Span::NONE);
-                    inst.regions = vec![then, otherwise];
+                    let mut inst = Inst::new(Op::If, None, &[yes], Span::NONE);
+                    inst.regions.extend([then, otherwise]);
                     b.push(inst, &[]);
                     b.within(otherwise, |b| b.end(Op::Yield, &[]));
                     b.end(
@@ -212,8 +212,8 @@ fn built() -> Vec<(&'static str, Module)> {
                 let yes = b.bool(true);
                 let then = b.new_region(&[]);
                 b.within(then, |b| b.end(Op::Yield, &[]));
-                let mut inst = Inst::new(Op::If, None, vec![yes], Span::NONE);
-                inst.regions = vec![then];
+                let mut inst = Inst::new(Op::If, None, &[yes], Span::NONE);
+                inst.regions.extend([then]);
                 b.push(inst, &[]);
                 returns(b, x);
             })

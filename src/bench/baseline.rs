@@ -7,8 +7,8 @@ use super::figures::Figures;
 pub struct Change {
     /// The program.
     pub name: String,
-    /// How many threads.
-    pub threads: usize,
+    /// How many threads; none on a device.
+    pub threads: Option<usize>,
     /// The earlier time.
     pub before: f64,
     /// The time now.
@@ -41,11 +41,13 @@ pub fn table(changes: &[Change], threshold: f64) -> String {
     let mut text = String::new();
     let width = changes.iter().map(|change| change.name.len()).max().unwrap_or(0);
     for change in changes {
-        let plural = if change.threads == 1 { " " } else { "s" };
+        let threads = super::figures::on(change.threads);
+        // As wide as `threads` is with one more letter.
+        let gap = if change.threads == Some(1) { " " } else { "" };
         let mark = if change.ratio() > threshold { "  slower" } else { "" };
         let (before, now) = (super::table::seconds(change.before), super::table::seconds(change.now));
-        let (name, threads, ratio) = (&change.name, change.threads, change.ratio());
-        let line = format!("{name:<width$}  {threads} thread{plural}  {before:>8} -> {now:>8}  {ratio:.2}x{mark}\n");
+        let (name, ratio) = (&change.name, change.ratio());
+        let line = format!("{name:<width$}  {threads}{gap}  {before:>8} -> {now:>8}  {ratio:.2}x{mark}\n");
         text.push_str(&line);
     }
     text

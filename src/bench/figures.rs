@@ -13,6 +13,8 @@ pub struct Figures {
     pub machine: Machine,
     /// What ran the programs.
     pub device: String,
+    /// What that is, its interface and its driver, if it is not the processor.
+    pub card: Option<String>,
     /// How many runs each figure is the median of.
     pub samples: usize,
     /// The C compiler and its version, if C took part.
@@ -23,6 +25,17 @@ pub struct Figures {
     pub together: Option<Together>,
     /// A row a program.
     pub rows: Vec<Row>,
+    /// Programs that have no figures: each failed.
+    pub failed: Vec<Failed>,
+}
+
+/// A program that failed.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Failed {
+    /// Its name.
+    pub name: String,
+    /// Why, in a sentence.
+    pub why: String,
 }
 
 /// The figures of one program. All times are seconds.
@@ -32,7 +45,7 @@ pub struct Row {
     pub name: String,
     /// Its argument.
     pub size: u32,
-    /// From the text to native code.
+    /// From the text to native code, or to kernels that a device has loaded.
     pub compile: f64,
     /// For each number of threads, the time from the first step to the printed value.
     pub runs: Vec<Run>,
@@ -56,12 +69,21 @@ pub struct Together {
 /// The time on so many threads.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Run {
-    /// How many threads.
-    pub threads: usize,
+    /// How many threads; none on a device, which has lanes.
+    pub threads: Option<usize>,
     /// The median.
     pub seconds: f64,
     /// The shortest.
     pub least: f64,
+}
+
+/// So many threads, in words.
+pub(super) fn on(threads: Option<usize>) -> String {
+    match threads {
+        None => "device".to_owned(),
+        Some(1) => "1 thread".to_owned(),
+        Some(n) => format!("{n} threads"),
+    }
 }
 
 /// Two times of the same job, on all threads that were asked for.

@@ -1,23 +1,25 @@
 //! Figures as JSON, written and read.
 
-use super::figures::{Beside, Figures, Row, Run, Together};
+use super::figures::{Beside, Failed, Figures, Row, Run, Together};
 use super::machine::Machine;
 use serde_json::{Value, json};
 
 /// Figures as an object.
 pub fn write(figures: &Figures) -> Value {
-    let Figures { date, version, machine, device, samples, cc, upstream, together, rows } = figures;
+    let Figures { date, version, machine, device, card, samples, cc, upstream, together, rows, failed } = figures;
     json!({
         "kind": "bench",
         "date": date,
         "version": version,
         "machine": {"processor": machine.processor, "cores": machine.cores, "system": machine.system},
         "device": device,
+        "card": card,
         "samples": samples,
         "cc": cc,
         "upstream": upstream,
         "together": together.map(|t| json!({"lines": t.lines, "compile": t.compile})),
         "rows": rows.iter().map(row).collect::<Vec<_>>(),
+        "failed": failed.iter().map(|f| json!({"name": f.name, "why": f.why})).collect::<Vec<_>>(),
     })
 }
 
@@ -51,17 +53,23 @@ pub fn read(text: &str) -> Result<Figures, String> {
             system: string(machine, "system")?,
         },
         device: string(&value, "device")?,
+        card: string(&value, "card").ok(),
         samples: integer(&value, "samples")? as usize,
         cc: string(&value, "cc").ok(),
         upstream: string(&value, "upstream").ok(),
         together: present(&value["together"]).map(together).transpose()?,
         rows: list(&value, "rows")?.iter().map(read_row).collect::<Result<_, _>>()?,
+        failed: value["failed"].as_array().map_or(Ok(vec![]), |all| all.iter().map(read_failed).collect())?,
     })
+}
+
+fn read_failed(value: &Value) -> Result<Failed, String> {
+    Ok(Failed { name: string(value, "name")?, why: string(value, "why")? })
 }
 
 fn read_row(value: &Value) -> Result<Row, String> {
     let run = |run: &Value| {
-        let threads = integer(run, "threads")? as usize;
+        let threads = present(&run["threads"]).map(|_| integer(run, "threads")).transpose()?.map(|n| n as usize);
         Ok(Run { threads, seconds: number(run, "seconds")?, least: number(run, "least")? })
     };
     let beside =

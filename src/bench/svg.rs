@@ -3,7 +3,7 @@
 //! Each program has a bar a contender: how long it takes beside C on one core, or, where C was not measured, in seconds. The
 //! axis is logarithmic, because ratios go from parts of C's time to hundreds of it.
 
-use super::figures::{Figures, Row};
+use super::figures::{Figures, Row, on};
 use super::table::seconds;
 use std::fmt::Write;
 
@@ -69,7 +69,7 @@ pub fn draw(figures: &Figures) -> String {
 fn series(figures: &Figures) -> Vec<Series> {
     let threads = figures.rows.first().map(|row| row.runs.iter().map(|r| r.threads).collect::<Vec<_>>());
     let ours = threads.unwrap_or_default().into_iter().enumerate().map(|(i, n)| Series {
-        name: if n == 1 { "Girih, 1 thread".to_owned() } else { format!("Girih, {n} threads") },
+        name: format!("Girih, {}", on(n)),
         seconds: Box::new(move |row| row.runs.get(i).map(|run| run.seconds)),
     });
     ours.collect()

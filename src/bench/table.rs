@@ -1,6 +1,6 @@
 //! Figures as a table for people.
 
-use super::figures::{Figures, Row, Together};
+use super::figures::{Failed, Figures, Row, Together, on};
 
 /// Spaces between columns.
 const GAP: &str = "  ";
@@ -38,12 +38,11 @@ fn columns(figures: &Figures) -> Vec<Column> {
         Column::new("size", |row| row.size.to_string()),
         Column::new("compile", |row| seconds(row.compile)),
     ];
-    let threads: Vec<usize> =
+    let threads: Vec<Option<usize>> =
         figures.rows.first().map(|row| row.runs.iter().map(|r| r.threads).collect()).unwrap_or_default();
     for (i, n) in threads.iter().enumerate() {
-        let head = if *n == 1 { "1 thread".to_owned() } else { format!("{n} threads") };
         columns
-            .push(Column::new(head, move |row| row.runs.get(i).map_or_else(String::new, |run| seconds(run.seconds))));
+            .push(Column::new(on(*n), move |row| row.runs.get(i).map_or_else(String::new, |run| seconds(run.seconds))));
     }
     if threads.len() > 1 {
         columns.push(Column::new("speed-up", |row| ratio(row.speedup())));
@@ -63,9 +62,15 @@ fn columns(figures: &Figures) -> Vec<Column> {
 }
 
 fn footer(figures: &Figures) -> String {
-    let Figures { date, version, machine, device, samples, cc, upstream, together, .. } = figures;
+    let Figures { date, version, machine, device, card, samples, cc, upstream, together, rows: _, failed } = figures;
     let plural = if *samples == 1 { "run" } else { "runs" };
     let mut text = format!("{date}, Girih {version} on {device}, medians of {samples} {plural}\n{machine}\n");
+    if let Some(card) = card {
+        text.push_str(&format!("{device}: {card}\n"));
+    }
+    for Failed { name, why } in failed {
+        text.push_str(&format!("{name} failed: {why}\n"));
+    }
     if let Some(together) = together {
         let Together { lines, compile } = together;
         text.push_str(&format!("all programs as one of {lines} lines: compiled in {}\n", seconds(*compile)));

@@ -338,8 +338,8 @@ impl Writer<'_> {
         self.b.end(Op::Yield, &values);
     }
 
-    fn construct(&mut self, mut inst: Inst, regions: Vec<girih_core::ir::RegionId>, types: &[Scalar]) {
-        inst.regions = regions;
+    fn construct(&mut self, mut inst: Inst, regions: &[girih_core::ir::RegionId], types: &[Scalar]) {
+        inst.regions.extend(regions.iter().copied());
         let types: Vec<Type> = types.iter().map(|s| Type::Scalar(*s)).collect();
         let id = self.b.push(inst, &types);
         let results = self.b.function.insts[id].results.clone();
@@ -350,7 +350,7 @@ impl Writer<'_> {
         let condition = self.value(Scalar::Bool);
         let types = self.some_types();
         let regions = vec![self.arm(&types), self.arm(&types)];
-        self.construct(Inst::new(Op::If, None, vec![condition], Span::NONE), regions, &types);
+        self.construct(Inst::new(Op::If, None, &[condition], Span::NONE), &regions, &types);
     }
 
     fn switch(&mut self) {
@@ -359,11 +359,11 @@ impl Writer<'_> {
         let value = self.b.op(Op::And, Scalar::U32, &[value, mask]);
         let types = self.some_types();
         let arms = self.choices.pick(3) + 1;
-        let regions = (0..=arms).map(|_| self.arm(&types)).collect();
-        let mut inst = Inst::new(Op::Switch, Some(Type::U32), vec![value], Span::NONE);
+        let regions: Vec<_> = (0..=arms).map(|_| self.arm(&types)).collect();
+        let mut inst = Inst::new(Op::Switch, Some(Type::U32), &[value], Span::NONE);
         let first = if arms == 2 { vec![0, 3] } else { vec![0] };
         inst.set(Attr::Cases(std::iter::once(first).chain((1..arms as i64).map(|i| vec![i])).collect()));
-        self.construct(inst, regions, &types);
+        self.construct(inst, &regions, &types);
     }
 
     /// A loop of at most seven turns that carries some values, two of them perhaps swapped.
@@ -385,7 +385,7 @@ impl Writer<'_> {
             self.loop_region(&initial, Turning { params: vec![], limit, types: types.clone(), irregular }, fixed);
         let mut results = vec![Scalar::U32];
         results.extend(&types);
-        self.construct(Inst::new(Op::Loop, None, initial, Span::NONE), vec![region], &results);
+        self.construct(Inst::new(Op::Loop, None, &initial, Span::NONE), &[region], &results);
     }
 
     fn loop_region(&mut self, initial: &[ValueId], mut turning: Turning, fixed: bool) -> girih_core::ir::RegionId {

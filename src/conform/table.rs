@@ -110,8 +110,8 @@ impl Kernel {
         self.builder.end(Op::Yield, &[]);
         self.builder.region = outer;
         self.builder.within(otherwise, |b| b.end(Op::Yield, &[]));
-        let mut inst = girih_core::ir::Inst::new(Op::If, None, vec![inside], Span::NONE);
-        inst.regions = vec![then, otherwise];
+        let mut inst = girih_core::ir::Inst::new(Op::If, None, &[inside], Span::NONE);
+        inst.regions.extend([then, otherwise]);
         self.builder.push(inst, &[]);
     }
 }

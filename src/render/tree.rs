@@ -7,7 +7,7 @@ use super::leaves;
 use super::workers::{Motif, Painter};
 use crate::run::{RunDevice, explain, open};
 use crate::stack::on_big_stack;
-use girih_core::diag::Diagnostic;
+use girih_core::diag::{Code as ErrorCode, Diagnostic};
 use girih_core::direct::data::{Argument, Words};
 use girih_core::direct::flow::{Numbers, Outside, Root};
 use girih_core::direct::pixels::{PIXELS, pixels};
@@ -15,6 +15,7 @@ use girih_core::direct::{self, lower::Direct};
 use girih_core::ir::FunctionId;
 use girih_core::num::{Num, NumKind};
 use girih_core::runtime::{Runner, TaskOptions};
+use girih_core::span::Span;
 use girih_core::term::code::Code;
 use girih_core::term::eval::{Limits, Machine, Value};
 use girih_core::term::{DefId, Program};
@@ -52,6 +53,7 @@ impl Tree {
             let code = Code::for_roots(program, &kind.definitions())?;
             let (direct, pixels) = match device {
                 RunDevice::Evaluator => (None, None),
+                RunDevice::Device(_) => return Err(vec![no_card(device)]),
                 RunDevice::Auto | RunDevice::Cpu | RunDevice::Interpreter(_) => {
                     match kind.in_step(&code, in_step && girih_cpu::has_vectors()) {
                         Some((direct, pixels)) => (Some(direct), Some(pixels)),
@@ -62,8 +64,13 @@ impl Tree {
             Ok::<_, Vec<Diagnostic>>((code, direct.map(Arc::new), pixels))
         };
         let (code, direct, pixels) = on_big_stack(compile)?;
-        Ok(Tree { code, direct, pixels, device: *device, kind, size, memory, threads })
+        Ok(Tree { code, direct, pixels, device: device.clone(), kind, size, memory, threads })
     }
+}
+
+fn no_card(device: &RunDevice) -> Diagnostic {
+    let message = format!("image shaders are painted by the processor in this version, not by `{device}`");
+    Diagnostic::new(ErrorCode::NoDevice, Span::NONE, message).hint("leave `--device` out, or use `--device cpu`")
 }
 
 impl Kind {
@@ -143,7 +150,7 @@ impl Motif for Tree {
                     interrupt: Some(Arc::clone(interrupt)),
                     ..TaskOptions::default()
                 };
-                let (code, direct, device) = (self.code.clone(), Arc::clone(direct), self.device);
+                let (code, direct, device) = (self.code.clone(), Arc::clone(direct), self.device.clone());
                 Box::new(Compiled { code, direct, pixels: self.pixels, device, tasks, runner: None, evaluated })
             }
         }

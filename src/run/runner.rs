@@ -1,10 +1,11 @@
-//! What compiled code runs on, by device.
+//! What compiled code runs on, on the host.
 
 use super::RunDevice;
-use girih_core::diag::Diagnostic;
+use girih_core::diag::{Code, Diagnostic};
 use girih_core::ir::tasks::TaskMachine;
 use girih_core::ir::{Module, Verified};
 use girih_core::runtime::{Runner, TaskOptions};
+use girih_core::span::Span;
 
 /// A runner and what it is.
 pub(crate) struct Opened {
@@ -26,6 +27,9 @@ pub(crate) fn open(device: &RunDevice, module: &Verified<Module>, options: &Task
             let runner = TaskMachine::new(module, options.clone(), *settings)?;
             Ok(Opened { runner: Box::new(runner), name: "interpreter", threads: 1 })
         }
-        RunDevice::Evaluator => unreachable!("the evaluator runs no compiled code, and is chosen before"),
+        RunDevice::Evaluator | RunDevice::Device(_) => {
+            let message = format!("`{device}` does not run compiled code on the host");
+            Err(Diagnostic::new(Code::Internal, Span::NONE, message))
+        }
     }
 }

@@ -1,7 +1,7 @@
 //! What a run took, for people.
 
 use super::Choice;
-use girih_core::runtime::TaskStats;
+use girih_core::runtime::{EpochStats, TaskStats};
 use girih_core::term::eval;
 
 /// What a run took.
@@ -45,10 +45,18 @@ impl std::fmt::Display for Stats {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         let plural = if self.threads == 1 { "" } else { "s" };
         writeln!(f, "compiled:    {:.3} s", self.compile_seconds)?;
-        writeln!(f, "time:        {:.3} s on {} thread{plural}", self.seconds, self.threads)?;
         let rate = |calls: u64| calls as f64 / self.seconds.max(1e-9) / 1e6;
         match &self.work {
+            Work::Compiled(TaskStats { epochs: Some(work), most_bytes, .. }) => {
+                let EpochStats { lanes, heap, epochs, tasks, submissions, dispatches } = *work;
+                writeln!(f, "time:        {:.3} s on {lanes} lanes", self.seconds)?;
+                writeln!(f, "memory:      {:.1} of {:.1} MiB at most", mib(*most_bytes), mib(heap))?;
+                let plural = if submissions == 1 { "" } else { "s" };
+                writeln!(f, "epochs:      {epochs}, {dispatches} dispatches in {submissions} submission{plural}")?;
+                write!(f, "tasks:       {tasks}")
+            }
             Work::Compiled(work) => {
+                writeln!(f, "time:        {:.3} s on {} thread{plural}", self.seconds, self.threads)?;
                 let TaskStats { allocated, reused, freed, live, .. } = *work;
                 writeln!(f, "cells:       {allocated} allocated, {reused} reused, {freed} freed")?;
                 writeln!(f, "live:        {live} cells, {:.1} MiB", mib(work.live_bytes))?;
@@ -56,6 +64,7 @@ impl std::fmt::Display for Stats {
                 write!(f, "tasks:       {} forked, {} taken by another thread", work.forks, work.steals)
             }
             Work::Evaluated(work) => {
+                writeln!(f, "time:        {:.3} s on {} thread{plural}", self.seconds, self.threads)?;
                 writeln!(f, "calls:       {} ({:.1} million a second)", work.calls, rate(work.calls))?;
                 writeln!(f, "allocated:   {} cells, {:.1} MiB", work.cells, mib(work.words * 8))?;
                 writeln!(f, "collections: {} small, {} full", work.minor_collections, work.full_collections)?;

@@ -30,7 +30,8 @@ impl Case {
         bend_files(PROGRAMS).into_iter().filter_map(Case::open).collect()
     }
 
-    fn open(path: String) -> Option<Case> {
+    /// The program of a path; none if it cannot be run by value.
+    pub fn open(path: String) -> Option<Case> {
         let text = std::fs::read_to_string(&path).ok()?;
         let expected = Directives::read(&text).ok()?;
         let (options, memory) = expected.options().ok()?;

@@ -7,14 +7,14 @@ use crate::kernels::{Code, Kernel, STOPPED, Shape, context};
 use girih_core::diag::{self, Diagnostic};
 use girih_core::ir::Function;
 use girih_core::span::Span;
-use std::rc::Rc;
+
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 
 /// A launch whose arguments are known.
 pub(super) struct Launch<'a> {
     /// Keeps the code alive.
-    pub code: Rc<Code>,
+    pub code: Arc<Code>,
     /// The kernel.
     pub kernel: &'a Kernel,
     /// The kernel as it was written, for messages.

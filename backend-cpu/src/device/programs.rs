@@ -8,7 +8,7 @@ use girih_core::idx::Idx;
 use girih_core::ir::{Caps, FunctionId, Module, Verified};
 use girih_core::lower::{Entry, compile};
 use girih_core::runtime::{LoadOptions, ProgramId};
-use std::rc::Rc;
+use std::sync::Arc;
 
 /// Most bytes of the frames of a workgroup.
 const FRAMES: u64 = 1 << 28;
@@ -21,7 +21,7 @@ pub(super) struct Loaded {
     /// Its code.
     pub kernel: Kernel,
     /// What the code is in.
-    pub code: Rc<Code>,
+    pub code: Arc<Code>,
 }
 
 /// The programs of a device.
@@ -47,7 +47,7 @@ impl Programs {
     ) -> Result<Vec<ProgramId>, Vec<Diagnostic>> {
         let compiled = compile(module, kernels, caps, options)?;
         let (code, kernels) = kernels::compile(&compiled, isa.clone()).map_err(|error| vec![error])?;
-        let code = Rc::new(code);
+        let code = Arc::new(code);
         let too_large: Vec<Diagnostic> =
             compiled.entries.iter().zip(&kernels).filter_map(|(entry, kernel)| too_large(entry, kernel)).collect();
         if !too_large.is_empty() {

@@ -12,13 +12,33 @@ use girih_core::diag::{self, Diagnostic};
 use girih_core::ir::{Function, FunctionId, Module, Op};
 use girih_core::lower::Compiled;
 use std::mem::ManuallyDrop;
+use std::sync::{Mutex, PoisonError};
 
 /// The code of a workgroup: `(context, x, y, z)` gives the number of a fault, or 0.
 pub(crate) type Entry = unsafe extern "C" fn(*mut u64, u32, u32, u32) -> u32;
 
 /// Executable memory with the functions of a module; given back when it is dropped.
 pub(crate) struct Code {
-    module: ManuallyDrop<JITModule>,
+    /// Behind a lock that nobody takes: what makes code may not be shared between threads, what is made is.
+    module: Mutex<ManuallyDrop<JITModule>>,
+}
+
+/// Bytes of addresses that are reserved for code: parts of it that call each other must be near.
+const CODE: usize = 256 << 20;
+
+impl Code {
+    fn new(isa: OwnedTargetIsa) -> Result<Code> {
+        let mut builder = JITBuilder::with_isa(isa, default_libcall_names());
+        let memory = ArenaMemoryProvider::new_with_size(CODE);
+        let memory = memory.map_err(|e| refused(girih_core::span::Span::NONE, &e.to_string()))?;
+        builder.memory_provider(Box::new(memory));
+        builder.symbols(symbols());
+        Ok(Code { module: Mutex::new(ManuallyDrop::new(JITModule::new(builder))) })
+    }
+
+    fn module(&mut self) -> &mut ManuallyDrop<JITModule> {
+        self.module.get_mut().unwrap_or_else(PoisonError::into_inner)
+    }
 }
 
 impl std::fmt::Debug for Code {
@@ -32,7 +52,7 @@ impl Drop for Code {
     fn drop(&mut self) {
         // SAFETY: it is taken once, here. Nothing of it runs any more: launches end before the device's methods return, and whoever
         // holds an address of a function holds this, too.
-        unsafe { ManuallyDrop::take(&mut self.module).free_memory() }
+        unsafe { ManuallyDrop::take(self.module()).free_memory() }
     }
 }
 
@@ -45,25 +65,14 @@ pub(crate) struct Kernel {
     pub shape: Shape,
 }
 
-/// Bytes of addresses that are reserved for code: parts of it that call each other must be near.
-const CODE: usize = 256 << 20;
-
-fn fresh(isa: OwnedTargetIsa) -> Result<Code> {
-    let mut builder = JITBuilder::with_isa(isa, default_libcall_names());
-    let memory = ArenaMemoryProvider::new_with_size(CODE);
-    let memory = memory.map_err(|e| refused(girih_core::span::Span::NONE, &e.to_string()))?;
-    builder.memory_provider(Box::new(memory));
-    builder.symbols(symbols());
-    Ok(Code { module: ManuallyDrop::new(JITModule::new(builder)) })
-}
-
 /// Compiles the kernels of a module; gives them in the order of its entries.
 pub(crate) fn compile(compiled: &Compiled, isa: OwnedTargetIsa) -> Result<(Code, Vec<Kernel>)> {
-    let mut code = fresh(isa)?;
-    let written = write(compiled, &mut *code.module, None)?;
+    let mut code = Code::new(isa)?;
+    let module = code.module();
+    let written = write(compiled, &mut **module, None)?;
     let span = compiled.entries.first().map_or(girih_core::span::Span::NONE, |e| e.source.span);
-    code.module.finalize_definitions().map_err(|e| refused(span, &e.to_string()))?;
-    let kernel = |(id, shape)| Kernel { entry: entry(&code.module, id), shape };
+    module.finalize_definitions().map_err(|e| refused(span, &e.to_string()))?;
+    let kernel = |(id, shape)| Kernel { entry: entry(module, id), shape };
     let kernels = written.into_iter().map(kernel).collect();
     Ok((code, kernels))
 }
@@ -77,9 +86,9 @@ fn entry(module: &JITModule, id: FuncId) -> Entry {
 
 /// The functions of a module in Cranelift's own text, as they are before it optimises them.
 pub(crate) fn text(compiled: &Compiled, isa: OwnedTargetIsa) -> Result<String> {
-    let mut code = fresh(isa)?;
+    let mut code = Code::new(isa)?;
     let mut text = String::new();
-    write(compiled, &mut *code.module, Some(&mut text))?;
+    write(compiled, &mut **code.module(), Some(&mut text))?;
     Ok(text)
 }
 

@@ -52,6 +52,8 @@ const GRACE: Duration = Duration::from_micros(5);
 const LOOK: Duration = Duration::from_micros(20);
 /// How often to ask before sleeping: waking up takes long.
 const LOOKS: u32 = 25;
+/// How often to ask at first: a program is about to begin, and threads are no use to a short one that they sleep through.
+const FIRST_LOOKS: u32 = 250;
 /// How long to sleep before asking again.
 const SHORTEST_SLEEP: Duration = Duration::from_micros(500);
 const LONGEST_SLEEP: Duration = Duration::from_millis(20);
@@ -115,7 +117,7 @@ unsafe fn work_until(context: *mut Context, happened: impl Fn() -> bool) {
     // SAFETY: the context is the calling thread's.
     unsafe {
         let shared: &Shared = &*(*context).shared;
-        let mut hunger = Hunger { patience: GRACE, ..Hunger::default() };
+        let mut hunger = Hunger::of_waiting();
         while !happened() {
             if shared.is_ending() {
                 leave(context);
@@ -130,8 +132,9 @@ unsafe fn work_until(context: *mut Context, happened: impl Fn() -> bool) {
 }
 
 /// How a thread without work behaves.
-#[derive(Default)]
 pub(super) struct Hunger {
+    /// How often it asks before it sleeps.
+    looks: u32,
     /// How long it waits before it asks for a task: the last ones were hardly worth it.
     patience: Duration,
     /// How long it sleeps before it asks again: there seems to be nothing.
@@ -139,6 +142,15 @@ pub(super) struct Hunger {
 }
 
 impl Hunger {
+    /// Of a thread that has just started.
+    pub fn new() -> Hunger {
+        Hunger { looks: FIRST_LOOKS, patience: Duration::ZERO, sleep: Duration::ZERO }
+    }
+    /// Of a thread whose own forked call has been taken.
+    fn of_waiting() -> Hunger {
+        Hunger { looks: LOOKS, patience: GRACE, sleep: Duration::ZERO }
+    }
+
     /// A task took so long.
     pub fn had(&mut self, took: Duration) {
         self.patience = if took >= SHORT { Duration::ZERO } else { (self.patience * 2).clamp(SHORT, MOST_PATIENCE) };
@@ -173,7 +185,7 @@ impl Hunger {
             return task;
         }
         self.patience = Duration::ZERO;
-        for _ in 0..LOOKS {
+        for _ in 0..std::mem::replace(&mut self.looks, LOOKS) {
             shared.ask(number);
             if let Some(task) = look_for(LOOK) {
                 return task;

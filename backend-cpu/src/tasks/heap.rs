@@ -24,8 +24,9 @@ const MOST_UNITS: u64 = 1 << 29;
 /// Units that a list is filled with.
 const CHUNK: u64 = 512;
 
-/// Units that one of several threads takes at once: enough that it goes on in one place for long.
-const REGION: u64 = 1 << 17;
+/// Units that one of several threads takes at once: those of a large page, so that it goes on in one place for long and two threads seldom
+/// touch one page first, which the system would clear for both.
+const REGION: u64 = 1 << 18;
 /// What part of all memory the threads may have taken in this way.
 const REGIONS_PART: u64 = 32;
 

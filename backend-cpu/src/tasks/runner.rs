@@ -86,7 +86,9 @@ impl Worker {
 /// If there is no native code for this processor, a function has operations that task form lacks, or the system gives no memory.
 pub fn open(module: &Verified<Module>, options: &TaskOptions) -> Result<Tasks, Diagnostic> {
     let begun = Instant::now();
-    let threads = options.threads.max(1);
+    // Where nothing is forked, other threads would have nothing to do.
+    let forks = !code::forked(module).is_empty();
+    let threads = if forks { options.threads.max(1) } else { 1 };
     let variant = Variant {
         parallel: threads > 1,
         reuse: options.reuse,
@@ -285,6 +287,7 @@ impl Runner for Tasks {
             forks: total.forks,
             steals: total.steals + self.steals,
             calls: total.calls,
+            epochs: None,
         }
     }
 }
@@ -307,7 +310,7 @@ fn serve(mut worker: Worker, shared: &Shared, closing: &AtomicBool) {
     let context = worker.context.get();
     // SAFETY: the context is this thread's.
     let number = unsafe { (*context).number };
-    let mut hunger = Hunger::default();
+    let mut hunger = Hunger::new();
     while !shared.is_ending() && !closing.load(Ordering::SeqCst) {
         let Some(task) = hunger.next(shared, number, &|| closing.load(Ordering::SeqCst)) else { continue };
         let begun = Instant::now();

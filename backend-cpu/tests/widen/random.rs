@@ -287,7 +287,7 @@ impl Maker<'_> {
     fn choice(&mut self, depth: usize) {
         let condition = self.value(Type::BOOL);
         let types: Vec<Type> = (0..self.rng.below(3)).map(|_| self.rng.one(&TYPES)).collect();
-        let mut inst = Inst::new(Op::If, None, vec![condition], Span::NONE);
+        let mut inst = Inst::new(Op::If, None, &[condition], Span::NONE);
         for _ in 0..2 {
             let arm = self.arm(depth, &types);
             inst.regions.push(arm);
@@ -310,7 +310,7 @@ impl Maker<'_> {
     fn switch(&mut self, depth: usize) {
         let value = self.value(Type::U32);
         let types: Vec<Type> = (0..self.rng.below(2)).map(|_| self.rng.one(&TYPES)).collect();
-        let mut inst = Inst::new(Op::Switch, Some(Type::U32), vec![value], Span::NONE);
+        let mut inst = Inst::new(Op::Switch, Some(Type::U32), &[value], Span::NONE);
         let cases = vec![vec![0, 5], vec![1 + self.rng.below(3) as i64]];
         for _ in 0..=cases.len() {
             let arm = self.arm(depth, &types);
@@ -323,7 +323,7 @@ impl Maker<'_> {
     /// A jump that some lanes make.
     fn jump_if(&mut self, depth: usize) {
         let condition = self.value(Type::BOOL);
-        let mut inst = Inst::new(Op::If, None, vec![condition], Span::NONE);
+        let mut inst = Inst::new(Op::If, None, &[condition], Span::NONE);
         let then = self.inside(&[], |maker, _| {
             if maker.rng.chance(50) {
                 maker.block(depth);
@@ -336,7 +336,7 @@ impl Maker<'_> {
             }
             maker.b.end(Op::Yield, &[]);
         });
-        inst.regions = if self.rng.chance(50) { vec![then, otherwise] } else { vec![otherwise, then] };
+        inst.regions.extend(if self.rng.chance(50) { [then, otherwise] } else { [otherwise, then] });
         self.push(inst, &[]);
     }
     fn jump(&mut self) {
@@ -393,8 +393,8 @@ impl Maker<'_> {
                 maker.b.end(Op::Continue, &given);
             }
         });
-        let mut inst = Inst::new(Op::Loop, None, initial, Span::NONE);
-        inst.regions = vec![body];
+        let mut inst = Inst::new(Op::Loop, None, &initial, Span::NONE);
+        inst.regions.extend([body]);
         self.push(inst, &gives);
     }
 }

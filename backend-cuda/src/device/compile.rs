@@ -125,6 +125,11 @@ pub(super) struct Code {
     module: CUmodule,
 }
 
+// SAFETY: the module is a handle of the driver, which takes it from any thread on which the context is current.
+unsafe impl Send for Code {}
+// SAFETY: and from several at a time: what is done with a shared one, to look for a kernel, changes nothing.
+unsafe impl Sync for Code {}
+
 impl Code {
     /// Brings machine code to the device.
     pub fn load(code: &[u8]) -> Result<Code, Diagnostic> {

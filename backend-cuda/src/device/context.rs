@@ -20,6 +20,10 @@ pub(super) struct Context {
     limit: Duration,
 }
 
+// SAFETY: the driver's handles belong to the process, not to a thread. What is a thread's own is which context is current, and every
+// use begins with `enter`, which makes this one current on the thread that uses it.
+unsafe impl Send for Context {}
+
 impl Context {
     /// Takes the card's primary context, which the process shares.
     pub fn new(card: &Card, limit: Duration) -> Result<Context, Diagnostic> {
@@ -93,6 +97,9 @@ fn poll(limit: Duration, ask: impl Fn() -> CUresult) -> Result<(), Diagnostic> {
 pub(super) struct Event {
     event: CUevent,
 }
+
+// SAFETY: a handle of the driver, which takes it from any thread on which the context is current.
+unsafe impl Send for Event {}
 
 impl Event {
     /// An event that has not been recorded. The context is current.

@@ -12,7 +12,7 @@ use girih_core::diag::{Code, Diagnostic};
 use girih_core::lower::{Parameter, Plan, PlannedGrid};
 use girih_core::runtime::{BufferId, Command, Dispatch, Grid, ProgramId};
 use std::ffi::c_void;
-use std::rc::Rc;
+use std::sync::Arc;
 
 /// A command that can be put into the stream.
 pub(super) enum Step {
@@ -126,7 +126,7 @@ impl Cuda {
             None => Indirect::Host,
             Some(text) => {
                 let first = |mut said: Vec<Diagnostic>| said.remove(0);
-                let code = Rc::new(self.code(&text, false).map_err(first)?);
+                let code = Arc::new(self.code(&text, false).map_err(first)?);
                 let kernel = programs::Kernel::of(&code, &text.entries[0])?;
                 let [x, y, z] = program.workgroup();
                 let most = kernel.resident(x * y * z, kernel.shared.asked)?;

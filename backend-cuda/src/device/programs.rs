@@ -11,16 +11,19 @@ use cudarc::driver::sys::{self, CUfunction, CUfunction_attribute};
 use girih_core::diag::Diagnostic;
 use girih_core::ir::Function;
 use girih_core::lower::{Compiled, Entry};
-use std::rc::Rc;
+use std::sync::Arc;
 
 /// A kernel's machine code for one kind of grid.
 #[derive(Clone, Debug)]
 pub(super) struct Kernel {
     /// Keeps the code on the device.
-    _code: Rc<Code>,
+    _code: Arc<Code>,
     pub function: CUfunction,
     pub shared: SharedSize,
 }
+
+// SAFETY: the function is a handle of the driver, which takes it from any thread on which the context is current.
+unsafe impl Send for Kernel {}
 
 /// How a kernel runs over a grid in memory.
 #[derive(Clone, Debug)]
@@ -40,13 +43,13 @@ pub(super) struct Program {
     pub direct: Kernel,
     pub indirect: Indirect,
     /// What it was rendered from, shared by the kernels that were loaded together.
-    compiled: Rc<Compiled>,
+    compiled: Arc<Compiled>,
 }
 
 impl Program {
     /// The kernels of a compiled module, whose machine code is on the device.
     pub fn all(compiled: Compiled, ptx: &Ptx, code: Code) -> Result<Vec<Program>, Diagnostic> {
-        let (compiled, code) = (Rc::new(compiled), Rc::new(code));
+        let (compiled, code) = (Arc::new(compiled), Arc::new(code));
         let one = |(entry, rendered): (&Entry, &ptx::Entry)| {
             let direct = Kernel::of(&code, rendered)?;
             let (entry, compiled) = (entry.clone(), compiled.clone());
@@ -80,7 +83,7 @@ impl Program {
 
 impl Kernel {
     /// A kernel of a module on the device.
-    pub fn of(code: &Rc<Code>, rendered: &ptx::Entry) -> Result<Kernel, Diagnostic> {
+    pub fn of(code: &Arc<Code>, rendered: &ptx::Entry) -> Result<Kernel, Diagnostic> {
         let kernel =
             Kernel { _code: code.clone(), function: code.kernel(&rendered.name)?, shared: rendered.shared.clone() };
         if kernel.shared.chosen.is_empty() {

@@ -21,6 +21,9 @@ struct Piece {
     busy: bool,
 }
 
+// SAFETY: the memory is this value's own, and is page-locked for the whole process.
+unsafe impl Send for Piece {}
+
 impl Piece {
     fn new() -> Result<Piece, Diagnostic> {
         let done = Event::new(false)?;

@@ -25,7 +25,7 @@ use girih_core::runtime::{
 use girih_core::span::Span;
 use machine::{Buffers, Fault, Launch};
 use parse::Program;
-use std::rc::Rc;
+use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 /// How many workgroups run over a grid in memory.
@@ -42,7 +42,7 @@ struct Text {
 #[derive(Debug)]
 struct Loaded {
     entry: Entry,
-    compiled: Rc<Compiled>,
+    compiled: Arc<Compiled>,
     direct: Text,
     /// For grids in memory; none if the kernel has no such form.
     indirect: Option<Text>,
@@ -209,7 +209,7 @@ impl Device for Emulator {
         kernels: &[FunctionId],
         options: &LoadOptions,
     ) -> Result<Vec<ProgramId>, Vec<Diagnostic>> {
-        let compiled = Rc::new(compile(module, kernels, &self.caps, options)?);
+        let compiled = Arc::new(compile(module, kernels, &self.caps, options)?);
         let mut ids = vec![];
         for entry in &compiled.entries {
             let direct = self.text(&compiled, entry.kernel, Launches::Direct)?;

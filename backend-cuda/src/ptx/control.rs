@@ -152,7 +152,7 @@ impl Renderer<'_> {
         let (head, exit) = (self.label(), self.label());
         self.copy(&inst.operands, &params);
         self.text.label(head);
-        self.loops.push(LoopFrame { head, exit, body, params, results: inst.results.clone() });
+        self.loops.push(LoopFrame { head, exit, body, params, results: inst.results.to_vec() });
         self.region(body);
         self.loops.pop();
         self.text.label(exit);

@@ -6,11 +6,11 @@ use crate::exit::Exit;
 use crate::interrupt::Interrupt;
 use crate::memory;
 use clap::{Args, ValueEnum};
-use girih::Code;
 use girih::bench::baseline::{self, Change};
 use girih::bench::measure::Event;
 use girih::bench::programs::BENCHMARKS;
 use girih::bench::{Figures, Plan, json, measure, svg, table};
+use girih::{Code, RunDevice};
 use indicatif::{ProgressBar, ProgressStyle};
 use serde_json::json;
 use std::path::{Path, PathBuf};
@@ -20,6 +20,7 @@ Examples:
   girih bench bend                        all programs, on one thread and on all cores
   girih bench bend --only sort            those with `sort` in their names
   girih bench bend --rivals               beside C and beside upstream, where they are found
+  girih bench bend --device cuda          on a graphics card
   girih bench bend --json > today.json    the figures, to be compared with another day's
   girih bench bend --baseline today.json  fails if a program takes 1.1 times as long as then";
 
@@ -29,13 +30,13 @@ Examples:
 pub struct Bench {
     /// What to measure
     suite: Suite,
-    /// Where programs run: auto, cpu, evaluator
+    /// Where programs run: auto, cpu, evaluator, wgpu, wgpu:N, cuda, cuda:N
     #[arg(long, value_name = "DEVICE", default_value = "cpu", value_parser = device::parse)]
     device: Device,
     /// Only programs with this in their names; may be given several times
     #[arg(long, value_name = "NAME")]
     only: Vec<String>,
-    /// On how many threads, for example 1,2,4 [default: 1 and the number of cores]
+    /// On how many threads of the processor, for example 1,2,4 [default: 1 and the number of cores]
     #[arg(long, value_name = "N,..", value_delimiter = ',', value_parser = clap::value_parser!(u16).range(1..))]
     threads: Vec<u16>,
     /// How many runs a figure is the median of; one more comes before
@@ -53,7 +54,8 @@ pub struct Bench {
     /// How many times as long as in the baseline a program may take
     #[arg(long, value_name = "RATIO", default_value_t = 1.1, requires = "baseline")]
     threshold: f64,
-    /// The most memory that a program's data may take, for example 4G [default: 3/4 of the machine's]
+    /// The most memory that a program's data may take, for example 4G [default: 3/4 of the machine's, or
+    /// what a device has room for]
     #[arg(long, value_name = "SIZE", value_parser = memory::parse_size)]
     memory: Option<u64>,
     /// Programs at their smallest sizes: to see that they work, not how fast they are
@@ -78,10 +80,7 @@ impl Bench {
             Err(message) => return console.fail(Code::CannotRead, message, None),
         };
         let interrupt = Interrupt::new(None, console);
-        let plan = match self.plan(&interrupt, console) {
-            Ok(plan) => plan,
-            Err(exit) => return exit,
-        };
+        let plan = self.plan(&interrupt);
         let count = plan.benchmarks().len();
         if count == 0 {
             let names: Vec<&str> = BENCHMARKS.iter().map(|benchmark| benchmark.name).collect();
@@ -98,39 +97,39 @@ impl Bench {
                 bar.set_message(name);
             }
             Event::Skipped(reason) => bar.suspend(|| console.note(&format!("skipped: {reason}"))),
+            Event::Failed(why) => {
+                bar.suspend(|| console.fail(Code::BenchmarkFailed, why, None));
+            }
         });
         bar.finish_and_clear();
         match measured {
             Ok(figures) => self.show(&figures, before.as_ref(), console),
             Err(report) => {
                 console.report(&report);
-                interrupt.exit()
+                interrupt.exit_of(&report)
             }
         }
     }
 
-    fn plan(&self, interrupt: &Interrupt, console: &Console) -> Result<Plan, Exit> {
-        let name = match &self.device {
-            Device::Auto | Device::Cpu => "cpu",
-            Device::Evaluator => "evaluator",
-            Device::Interpreter(name) | Device::Absent(name) => name,
-        };
+    fn plan(&self, interrupt: &Interrupt) -> Plan {
+        let device = self.device.for_programs();
         let mut threads: Vec<usize> = self.threads.iter().map(|n| usize::from(*n)).collect();
-        if threads.is_empty() {
+        if threads.is_empty() && !matches!(device, RunDevice::Device(_)) {
             threads = vec![1, std::thread::available_parallelism().map_or(1, |n| n.get())];
         }
         threads.sort_unstable();
         threads.dedup();
-        Ok(Plan {
+        Plan {
             only: self.only.clone(),
             threads,
             samples: self.samples.into(),
             rivals: self.rivals,
-            device: (name.to_owned(), self.device.for_programs(console)?),
+            device,
             memory: self.memory.unwrap_or_else(memory::default_limit),
+            heap: self.memory,
             tiny: self.tiny,
             interrupt: Some(interrupt.flag()),
-        })
+        }
     }
 
     fn show(&self, figures: &Figures, before: Option<&Figures>, console: &Console) -> Exit {
@@ -140,14 +139,15 @@ impl Bench {
         {
             return console.fail(Code::CannotWrite, format!("{}: {error}", path.display()), None);
         }
-        let Some(before) = before else { return Exit::Ok };
+        let measured = if figures.failed.is_empty() { Exit::Ok } else { Exit::Failed };
+        let Some(before) = before else { return measured };
         let changes = baseline::changes(before, figures);
         let text = format!("\nsince {}\n{}", before.date, baseline::table(&changes, self.threshold));
         console.result(
             text.trim_end(),
             || json!({"kind": "changes", "changes": changes.iter().map(change).collect::<Vec<_>>()}),
         );
-        if changes.iter().any(|change| change.ratio() > self.threshold) { Exit::Failed } else { Exit::Ok }
+        if changes.iter().any(|change| change.ratio() > self.threshold) { Exit::Failed } else { measured }
     }
 }
 

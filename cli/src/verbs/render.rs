@@ -78,16 +78,13 @@ fn rate(text: &str) -> Result<f32, String> {
 impl Render {
     /// Draws the frames.
     pub fn run(&self, console: &Console) -> Exit {
-        let device = match self.device.for_programs(console) {
-            Ok(device) => device,
-            Err(exit) => return exit,
-        };
+        let device = self.device.for_programs();
         let interrupt = Interrupt::new(self.timeout, console);
         match self.draw(device, &interrupt, console) {
             Ok(()) => Exit::Ok,
             Err(report) => {
                 console.report(&report);
-                interrupt.exit()
+                interrupt.exit_of(&report)
             }
         }
     }

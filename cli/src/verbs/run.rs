@@ -10,6 +10,7 @@ use crate::warnings::WarningFlags;
 use crate::{device, memory};
 use clap::{Args, ValueEnum};
 use girih::render::Shader;
+use girih::runtime::TaskStats;
 use girih::{Code, Executable, Options, Program, Report, RunDevice, RunOptions, SystemHost, Tier, WarningLevels, Work};
 use serde_json::{Value, json};
 use std::num::NonZeroUsize;
@@ -23,6 +24,7 @@ Examples:
   girih run loop.bend --timeout 5       stops it after five seconds
   girih run sort.bend --stats           says how long it took and what it needed
   girih run sort.bend --threads 1       runs it on one core; all cores are used without this
+  girih run sort.bend --device cuda     runs it on the first NVIDIA card; `girih devices` lists all
   girih run sort.bend --device evaluator    evaluates it without compiling it, slowly
   girih run add.gir::add --arg x=@x.npy --arg y='zeros(f32,1024):y.npy' --arg n=1024
                                         launches a kernel of the IR on the best device";
@@ -49,17 +51,17 @@ pub struct Run {
     #[arg(short, hide = true)]
     linear: bool,
     /// The most memory for the program's data, and for its nested calls, for example 512M or 4G [default: 3/4
-    /// of the machine's, and 4G at most for nested calls]
+    /// of the machine's, and 4G at most for nested calls; on a device what it has room for, 4G at most]
     #[arg(long, value_name = "SIZE", value_parser = memory::parse_size)]
     memory: Option<u64>,
     /// Stop the program after this many seconds
     #[arg(long, value_name = "SECONDS", value_parser = interrupt::seconds)]
     timeout: Option<Duration>,
-    /// How many threads run it [default: as many as there are cores]
+    /// How many threads of the processor run it [default: as many as there are cores]
     #[arg(long, value_name = "N")]
     threads: Option<NonZeroUsize>,
-    /// Where to run it: auto; cpu, native code on all cores; evaluator, which says what programs mean;
-    /// interpreter, the reference machine; for kernels also wgpu:N, cuda:N
+    /// Where to run it: auto; cpu, native code on all cores; wgpu, cuda, or wgpu:N, cuda:N, a graphics card;
+    /// evaluator, which says what programs mean; interpreter, the reference machine
     #[arg(long, value_name = "DEVICE", default_value = "auto", value_parser = device::parse)]
     device: device::Device,
     /// How to compile it
@@ -100,7 +102,7 @@ impl Run {
     pub fn run(&self, console: &Console) -> Exit {
         if let Some((file, kernel)) = self.file.to_str().and_then(kernel::split) {
             return match self.device.for_kernels() {
-                Ok(selector) => self.launch.run(file, kernel, &selector, console),
+                Ok(selector) => self.launch.run(file, kernel, selector, console),
                 Err(message) => {
                     console.fail(Code::NoDevice, message, None);
                     Exit::NoDevice
@@ -122,7 +124,7 @@ impl Run {
     }
 
     fn program(&self, console: &Console) -> Result<(), Exit> {
-        let device = self.device.for_programs(console)?;
+        let device = self.device.for_programs();
         let interrupt = Interrupt::new(self.timeout, console);
         let program = Program::open(&self.file, &self.options());
         let report = program.report();
@@ -137,7 +139,7 @@ impl Run {
         }
         let failed = |report: Report| {
             console.report(&report);
-            interrupt.exit()
+            interrupt.exit_of(&report)
         };
         let mut executable = program.compile(&self.run_options(device, &interrupt)).map_err(failed)?;
         console.detail(|| format!("compiled in {:.1} ms", executable.stats().compile_seconds * 1e3));
@@ -166,6 +168,7 @@ impl Run {
             tier: self.tier.into(),
             device,
             memory,
+            heap: self.memory,
             stack: memory.min(most),
             threads: self.threads,
             interrupt: Some(interrupt.flag()),
@@ -204,11 +207,21 @@ fn stats_json(executable: &Executable) -> Value {
     let mut object = json!({
         "device": choice.device,
         "tier": choice.tier,
-        "threads": stats.threads,
+        "card": choice.card.as_ref().map(|(info, _)| &info.name),
+        "threads": choice.card.is_none().then_some(stats.threads),
         "compile_seconds": stats.compile_seconds,
         "seconds": stats.seconds,
     });
     let work = match &stats.work {
+        Work::Compiled(TaskStats { epochs: Some(work), most_bytes, .. }) => json!({
+            "lanes": work.lanes,
+            "heap_bytes": work.heap,
+            "most_bytes": most_bytes,
+            "epochs": work.epochs,
+            "tasks": work.tasks,
+            "submissions": work.submissions,
+            "dispatches": work.dispatches,
+        }),
         Work::Compiled(work) => json!({
             "allocated": work.allocated,
             "reused": work.reused,

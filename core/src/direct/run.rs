@@ -30,7 +30,15 @@ pub fn run(
     // What the program has written comes before its value, and before what is said of its failure. A reader that has gone
     // away is none of the program's mistakes.
     let _ = host.flush(1);
-    let Datum::Word(word) = value? else { return Err(broken()) };
+    let text = value.and_then(|value| print(machine, &mut words, value));
+    // What could not be read looks like a mistake of the compiler.
+    words.runner.trouble().map_or(text, Err)
+}
+
+/// Prints a value, which is given back.
+fn print(machine: &mut Machine, words: &mut Words<'_>, value: Datum) -> Result<String, Diagnostic> {
+    let Datum::Word(word) = value else { return Err(broken()) };
+    let direct = words.direct;
     let value = readback::value(machine, direct, words.runner, word)?;
     let text = show_with(machine, value, &mut |machine, def| {
         let waiting = Immediate::Definition(def).word();

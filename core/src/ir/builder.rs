@@ -104,7 +104,7 @@ impl Builder {
     /// Appends an operation with attributes and gives its results.
     pub fn op_with(&mut self, op: Op, ty: Option<Type>, operands: &[ValueId], attrs: &[Attr]) -> InstId {
         let results = self.result_types(op, ty, operands);
-        let mut inst = Inst::new(op, ty, operands.to_vec(), self.span);
+        let mut inst = Inst::new(op, ty, operands, self.span);
         attrs.iter().for_each(|a| inst.set(a.clone()));
         self.push(inst, &results)
     }
@@ -133,10 +133,10 @@ impl Builder {
     }
     /// Calls a function of these result types.
     pub fn call(&mut self, callee: FunctionId, results: &[Type], operands: &[ValueId]) -> Vec<ValueId> {
-        let mut inst = Inst::new(Op::Call, None, operands.to_vec(), self.span);
+        let mut inst = Inst::new(Op::Call, None, operands, self.span);
         inst.set(Attr::Callee(callee));
         let id = self.push(inst, results);
-        self.function.insts[id].results.clone()
+        self.function.insts[id].results.to_vec()
     }
     /// Appends a terminator (or any operation without suffix and results).
     pub fn end(&mut self, op: Op, operands: &[ValueId]) {
@@ -145,10 +145,10 @@ impl Builder {
 
     /// Appends an operation with one attribute whose results are of these types.
     fn with(&mut self, op: Op, ty: Option<Type>, attr: Attr, operands: &[ValueId], results: &[Type]) -> Vec<ValueId> {
-        let mut inst = Inst::new(op, ty, operands.to_vec(), self.span);
+        let mut inst = Inst::new(op, ty, operands, self.span);
         inst.set(attr);
         let id = self.push(inst, results);
-        self.function.insts[id].results.clone()
+        self.function.insts[id].results.to_vec()
     }
     /// A new cell.
     pub fn cell_new(&mut self, layout: LayoutId, fields: &[ValueId]) -> ValueId {
@@ -156,7 +156,7 @@ impl Builder {
     }
     /// Reads a field, which is of this type.
     pub fn cell_get(&mut self, ty: Type, layout: LayoutId, field: u32, cell: ValueId) -> ValueId {
-        let mut inst = Inst::new(Op::CellGet, Some(ty), vec![cell], self.span);
+        let mut inst = Inst::new(Op::CellGet, Some(ty), &[cell], self.span);
         inst.set(Attr::Cell(layout));
         inst.set(Attr::Field(field));
         let id = self.push(inst, &[ty]);
@@ -257,11 +257,11 @@ impl Builder {
         });
         let element = |v: &ValueId| self.ty(*v).element().unwrap_or(Scalar::U32);
         let results: Vec<Type> = yields.iter().map(|v| Type::block(shape, element(v))).collect();
-        let mut inst = Inst::new(op, None, operands.to_vec(), self.span);
+        let mut inst = Inst::new(op, None, operands, self.span);
         attrs.iter().for_each(|a| inst.set(a.clone()));
-        inst.regions = vec![region];
+        inst.regions = [region].into_iter().collect();
         let id = self.push(inst, &results);
-        self.function.insts[id].results.clone()
+        self.function.insts[id].results.to_vec()
     }
     /// A new region that nothing holds yet, with parameters of these types.
     pub fn new_region(&mut self, params: &[Type]) -> RegionId {
@@ -291,10 +291,10 @@ impl Builder {
         let (a, b) = (self.new_region(&[]), self.new_region(&[]));
         self.within(a, then);
         self.within(b, otherwise);
-        let mut inst = Inst::new(Op::If, None, vec![condition], self.span);
-        inst.regions = vec![a, b];
+        let mut inst = Inst::new(Op::If, None, &[condition], self.span);
+        inst.regions.extend([a, b]);
         let id = self.push(inst, results);
-        self.function.insts[id].results.clone()
+        self.function.insts[id].results.to_vec()
     }
     /// A `loop` whose parameters start as `initial`; the body gets the parameters and ends itself.
     pub fn loop_with(
@@ -307,9 +307,9 @@ impl Builder {
         let region = self.new_region(&types);
         let params = self.function.regions[region].params.clone();
         self.within(region, |b| body(b, &params));
-        let mut inst = Inst::new(Op::Loop, None, initial.to_vec(), self.span);
-        inst.regions = vec![region];
+        let mut inst = Inst::new(Op::Loop, None, initial, self.span);
+        inst.regions.extend([region]);
         let id = self.push(inst, results);
-        self.function.insts[id].results.clone()
+        self.function.insts[id].results.to_vec()
     }
 }

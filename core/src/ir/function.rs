@@ -13,6 +13,7 @@ use crate::hash::FastMap;
 use crate::idx::{IndexVec, index_type};
 use crate::name::Name;
 use crate::span::Span;
+use smallvec::SmallVec;
 
 index_type! {
     /// A function or kernel of a module.
@@ -176,21 +177,28 @@ pub struct Region {
     pub insts: Vec<InstId>,
 }
 
+/// Values of an instruction. Few instructions have more than four, so they stand in the instruction itself: passes write and drop
+/// thousands, and each list on the heap would cost more than what is done with it.
+pub type Values = SmallVec<[ValueId; 4]>;
+
+/// Regions of an instruction, likewise.
+pub type Regions = SmallVec<[RegionId; 4]>;
+
 /// An instruction.
-#[derive(Clone, Debug)]
+#[derive(Debug)]
 pub struct Inst {
     /// What it does.
     pub op: Op,
     /// The suffix type, for operations that have one.
     pub ty: Option<Type>,
     /// Operands. An access is a memory and an index.
-    pub operands: Vec<ValueId>,
+    pub operands: Values,
     /// Results.
-    pub results: Vec<ValueId>,
+    pub results: Values,
     /// Attributes, each kind at most once, in [`AttrKind`]'s order.
     pub attrs: Vec<Attr>,
     /// Regions.
-    pub regions: Vec<RegionId>,
+    pub regions: Regions,
     /// Where it stands in the text.
     pub span: Span,
 }
@@ -203,10 +211,27 @@ macro_rules! getters {
     };
 }
 
+/// By hand: the lists are copied as the few words that they are, not element by element.
+impl Clone for Inst {
+    fn clone(&self) -> Inst {
+        let Inst { op, ty, operands, results, attrs, regions, span } = self;
+        Inst {
+            op: *op,
+            ty: *ty,
+            operands: Values::from_slice(operands),
+            results: Values::from_slice(results),
+            attrs: attrs.clone(),
+            regions: Regions::from_slice(regions),
+            span: *span,
+        }
+    }
+}
+
 impl Inst {
     /// An instruction without attributes, regions, results.
-    pub fn new(op: Op, ty: Option<Type>, operands: Vec<ValueId>, span: Span) -> Inst {
-        Inst { op, ty, operands, results: vec![], attrs: vec![], regions: vec![], span }
+    pub fn new(op: Op, ty: Option<Type>, operands: &[ValueId], span: Span) -> Inst {
+        let (results, regions) = (Values::new(), Regions::new());
+        Inst { op, ty, operands: Values::from_slice(operands), results, attrs: vec![], regions, span }
     }
 
     /// The attribute of a kind.

@@ -35,6 +35,7 @@ pub mod interp;
 pub mod math;
 pub mod ops;
 pub mod reference;
+mod row;
 pub mod tasks;
 pub mod text;
 pub mod tile;
@@ -45,8 +46,8 @@ pub use attrs::{Attr, AttrKind, ParamAttrs};
 pub use builder::Builder;
 pub use caps::{Caps, Feature};
 pub use function::{
-    Def, Function, FunctionId, Inst, InstId, Launch, Memory, MemoryId, Module, Region, RegionId, Specialisation, Value,
-    ValueId,
+    Def, Function, FunctionId, Inst, InstId, Launch, Memory, MemoryId, Module, Region, RegionId, Regions,
+    Specialisation, Value, ValueId, Values,
 };
 pub use heap::{Global, GlobalId, Layout, LayoutId};
 pub use ops::Op;

@@ -1,284 +1,15 @@
 //! The one table of operations. A row says all that passes need to know about an operation; printer, parser, verifier,
-//! test generator and the reference in the book are made from it.
+//! test generator and the reference in the book are made from it. What a row can say stands in [`Row`].
 //!
 //! Invariant: an operation's meaning does not depend on the device. What a device may do differently is stated by the
 //! row's numeric [`Class`].
 
-use super::attrs::AttrKind::{self, *};
+use super::attrs::AttrKind::*;
 use super::caps::Feature;
+pub use super::row::{Class, Convergence, Effect, Family, Pattern, Row, Suffix, Transfer, Uniformity};
 use super::types::{Scalar, ScalarSet, Space};
-
-/// Which part of the IR an operation belongs to. Families are lowered away from the last to the first until only
-/// those of *kernel form* are left.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub enum Family {
-    /// Regions, jumps, calls. Kernel form.
-    Control,
-    /// Arithmetic on numbers and short vectors. Kernel form.
-    Scalar,
-    /// Loads, stores, atomics. Kernel form.
-    Memory,
-    /// Positions, barriers, subgroups, fragments, asynchronous operations. Kernel form.
-    Sync,
-    /// Blocks of elements spread over a workgroup; lowered to threads. Tile form.
-    Tile,
-    /// Interaction nets; lowered to memory.
-    Net,
-    /// Cells with owners, and words that may name one. Task form.
-    Heap,
-    /// Forks, joins, calls that take no stack. Task form.
-    Task,
-    /// Truth and choice lane by lane, for code that does several times the same in step. Task form.
-    Mask,
-}
-
-impl Family {
-    /// Whether code generators know the family.
-    pub const fn is_kernel_form(self) -> bool {
-        (self as u8) <= Family::Sync as u8
-    }
-}
-
-/// Which types may stand behind an operation's name, as `add.f32`.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Suffix {
-    /// None.
-    None,
-    /// A dimension of the grid.
-    Dim,
-    /// A scalar of the set.
-    Scalar(ScalarSet),
-    /// A scalar of the set, or a short vector of it.
-    Lanes(ScalarSet),
-    /// A short vector or `regs` of the set.
-    Aggregate(ScalarSet),
-    /// A fragment.
-    Coop,
-    /// A tile of the set.
-    Tile(ScalarSet),
-    /// A scalar of the set, or a tile of it.
-    Block(ScalarSet),
-    /// Any type that a region can yield: everything but memory.
-    Any,
-}
-
-/// What an operand or a result is, in terms of the suffix type T.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Pattern {
-    /// T itself.
-    T,
-    /// The element of T.
-    Element,
-    /// `bool`; a `bool` for each element if T is a tile.
-    Bool,
-    /// `u32`.
-    U32,
-    /// `u32x4`: one bit a lane of the subgroup.
-    Ballot,
-    /// A `u32` for each lane of T: all ones where something holds, 0 where it does not.
-    Mask,
-    /// A `u32` or `u64` that counts elements of T.
-    Index,
-    /// A memory in one of these spaces.
-    Memory(&'static [Space]),
-    /// Any scalar or short vector of the stated lanes of T: the source of a conversion.
-    Source,
-    /// A short vector or `regs` whose element is T.
-    Aggregate,
-    /// The type of the first operand.
-    First,
-    /// A fragment of any kind.
-    Fragment,
-    /// A state of an asynchronous operation, or a call that is forked.
-    Token,
-    /// A word that may name a cell.
-    Term,
-    /// Any number of values whose types something else fixes: the region, the callee, the function, the layout.
-    Rest,
-    /// One element of T for each of its lanes.
-    Parts,
-    /// A tile, or a scalar, of T's element; of which shape is said by the operation.
-    Block,
-    /// A tile, or a scalar, of any element.
-    AnyBlock,
-    /// An integer of 32 or 64 bits for each element of T: counts elements from the beginning of a buffer.
-    Indices,
-    /// One `bool`, or one for each element of T.
-    Inside,
-    /// One element of T, or one for each of T's.
-    Filler,
-}
-
-/// What an operation does besides giving results.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Effect {
-    /// Nothing: it may be removed, repeated, moved.
-    Pure,
-    /// Reads memory.
-    Read,
-    /// Writes memory.
-    Write,
-    /// Reads and writes memory in one step.
-    Atomic,
-    /// Orders, waits or communicates: stays where it is relative to other effects.
-    Sync,
-    /// Ends a region, or holds regions, or calls.
-    Control,
-    /// Reports a trap.
-    Trap,
-    /// Makes, reads or gives back cells: stays where it is relative to other effects.
-    Heap,
-}
-
-/// Which invocations must reach an operation together. The verifier holds kernels to it.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub enum Convergence {
-    /// None.
-    Free,
-    /// Those of the subgroup.
-    Subgroup,
-    /// Those of the workgroup.
-    Workgroup,
-}
-
-/// Over which invocations a value is the same; also over which control flow is. Ordered: the first is the strongest.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub enum Uniformity {
-    /// All of the launch.
-    Launch,
-    /// All of a workgroup.
-    Workgroup,
-    /// All of a subgroup.
-    Subgroup,
-    /// Nothing is known.
-    Varying,
-}
-
-/// How the uniformity of results follows.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Transfer {
-    /// The weakest of the operands'.
-    Operands,
-    /// Always this.
-    Always(Uniformity),
-    /// The operands' for memory that the launch does not write; otherwise varying.
-    Memory,
-    /// Of the regions' yields, weakened by the control flow that chooses among them.
-    Regions,
-}
-
-/// How exactly devices must agree with the interpreter.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Class {
-    /// It has no result to compare by itself.
-    None,
-    /// Bit for bit (NaN is any NaN).
-    Exact,
-    /// Integers bit for bit; floats correctly rounded, where a denormal may be flushed to zero and the sign of zero is
-    /// ignored.
-    Rounded,
-    /// The math library: bit-identical on all devices up to flushed denormals, within this many units in the last
-    /// place of the true value.
-    Library(u32),
-    /// Native: within this many units in the last place of `f32` for arguments in the range that the row's doc says, or
-    /// within two to the power of the second number absolutely.
-    Bounded(u32, i32),
-}
-
-/// A row of the table.
-#[derive(Clone, Copy, Debug)]
-pub struct Row {
-    /// Printed name, without the suffix.
-    pub name: &'static str,
-    /// Its family.
-    pub family: Family,
-    /// Which types it is made for.
-    pub suffix: Suffix,
-    /// What it takes.
-    pub operands: &'static [Pattern],
-    /// What it gives.
-    pub results: &'static [Pattern],
-    /// Which attributes it can have.
-    pub attrs: &'static [AttrKind],
-    /// What it does.
-    pub effect: Effect,
-    /// Who must come together.
-    pub convergence: Convergence,
-    /// Positions of the operands that are the same in all who come together.
-    pub same: &'static [usize],
-    /// How uniform its results are.
-    pub transfer: Transfer,
-    /// Without which feature it is rewritten or refused.
-    pub needs: Option<Feature>,
-    /// How exact it is.
-    pub class: Class,
-    /// What it means.
-    pub doc: &'static str,
-}
-
-impl Row {
-    const fn new(name: &'static str, family: Family, suffix: Suffix) -> Row {
-        Row {
-            name,
-            family,
-            suffix,
-            operands: &[],
-            results: &[],
-            attrs: &[],
-            effect: Effect::Pure,
-            convergence: Convergence::Free,
-            same: &[],
-            transfer: Transfer::Operands,
-            needs: None,
-            class: Class::None,
-            doc: "",
-        }
-    }
-    const fn takes(mut self, operands: &'static [Pattern]) -> Row {
-        self.operands = operands;
-        self
-    }
-    const fn gives(mut self, results: &'static [Pattern]) -> Row {
-        self.results = results;
-        self
-    }
-    const fn family(mut self, family: Family) -> Row {
-        self.family = family;
-        self
-    }
-    const fn attrs(mut self, attrs: &'static [AttrKind]) -> Row {
-        self.attrs = attrs;
-        self
-    }
-    const fn effect(mut self, effect: Effect) -> Row {
-        self.effect = effect;
-        self
-    }
-    const fn together(mut self, convergence: Convergence) -> Row {
-        self.convergence = convergence;
-        self
-    }
-    const fn same(mut self, operands: &'static [usize]) -> Row {
-        self.same = operands;
-        self
-    }
-    const fn transfer(mut self, transfer: Transfer) -> Row {
-        self.transfer = transfer;
-        self
-    }
-    const fn needs(mut self, feature: Feature) -> Row {
-        self.needs = Some(feature);
-        self
-    }
-    const fn class(mut self, class: Class) -> Row {
-        self.class = class;
-        self
-    }
-    const fn doc(mut self, doc: &'static str) -> Row {
-        self.doc = doc;
-        self
-    }
-}
+use crate::hash::FastMap;
+use std::sync::LazyLock;
 
 /// Arithmetic on lanes: (T, T, ..) to T.
 const fn lanes(name: &'static str, set: ScalarSet, operands: &'static [Pattern], class: Class) -> Row {
@@ -553,7 +284,7 @@ ops! {
     Lane: position("lane", Suffix::None, Uniformity::Varying).needs(Feature::Subgroups), "The invocation's position in its subgroup.";
 
     // Synchronisation.
-    Barrier: Row::new("barrier", Family::Sync, Suffix::None).attrs(&[AttrKind::Spaces]).effect(Effect::Sync).together(Convergence::Workgroup),
+    Barrier: Row::new("barrier", Family::Sync, Suffix::None).attrs(&[Spaces]).effect(Effect::Sync).together(Convergence::Workgroup),
         "Waits for all invocations of the workgroup; their accesses to the named spaces before it are seen by all after it.";
     Fence: Row::new("fence", Family::Sync, Suffix::None).attrs(&[Order, Scope]).effect(Effect::Sync).needs(Feature::OrderedAtomics),
         "Orders the invocation's accesses before and after it, for all who see the scope.";
@@ -644,7 +375,7 @@ ops! {
         "The tag of a word, which is only looked at: 0 `u24`, 1 `i24`, 2 `f24`, 3 immediate, 4 cell.";
     TermPayload: Row::new("term.payload", Family::Heap, Suffix::None).takes(&[P::Term]).gives(&[P::U32]).class(Exact),
         "The 29 bits of payload of a word, which is only looked at. Those of a cell mean nothing and differ from run to run.";
-    GlobalGet: heap("global.get").gives(&[P::Term]).attrs(&[AttrKind::Global]),
+    GlobalGet: heap("global.get").gives(&[P::Term]).attrs(&[Global]),
         "An ownership of the value of a global, which is computed if this is the first one. Ends the run if the global is just being computed.";
 
     // Tasks.
@@ -720,7 +451,9 @@ impl Op {
     }
     /// The operation of this printed name.
     pub fn from_name(name: &str) -> Option<Op> {
-        Op::ALL.iter().copied().find(|op| op.name() == name)
+        static NAMES: LazyLock<FastMap<&str, Op>> =
+            LazyLock::new(|| Op::ALL.iter().map(|op| (op.name(), *op)).collect());
+        NAMES.get(name).copied()
     }
     /// Whether it also works on tiles, element by element: arithmetic on scalars does.
     pub fn lifts(self) -> bool {

@@ -160,7 +160,7 @@ impl Rewriter<'_> {
         for id in &callee.regions[callee.body].insts {
             let inst = &callee.insts[*id];
             if inst.op == Op::Return {
-                return Ok(self.operands(inst));
+                return Ok(self.operands(inst).to_vec());
             }
             self.out.span = inst.span;
             self.copy(&mut Compact, inst)?;

@@ -6,7 +6,7 @@
 
 use crate::diag::Diagnostic;
 use crate::idx::IndexVec;
-use crate::ir::{Builder, Def, Function, Inst, InstId, Memory, RegionId, Type, Value, ValueId};
+use crate::ir::{Builder, Def, Function, Inst, InstId, Memory, RegionId, Type, Value, ValueId, Values};
 use std::iter::repeat_n;
 
 /// A pass over one function.
@@ -132,7 +132,7 @@ impl<'a> Rewriter<'a> {
         self.values(pass, old)[0]
     }
     /// What stands for an instruction's operands, for passes that split nothing and replace no constants.
-    pub fn operands(&mut self, inst: &Inst) -> Vec<ValueId> {
+    pub fn operands(&mut self, inst: &Inst) -> Values {
         inst.operands.iter().map(|v| self.value(&mut Compact, *v)).collect()
     }
     /// Says what stands for an old value.
@@ -143,11 +143,10 @@ impl<'a> Rewriter<'a> {
 
     /// Copies an instruction with mapped operands and rewritten regions, and maps its results.
     pub fn copy(&mut self, pass: &mut dyn Pass, inst: &Inst) -> Result<InstId, Diagnostic> {
-        let mut operands = Vec::with_capacity(inst.operands.len());
+        let mut new = Inst { attrs: inst.attrs.clone(), ..Inst::new(inst.op, inst.ty, &[], inst.span) };
         for operand in &inst.operands {
-            operands.extend_from_slice(self.values(pass, *operand));
+            new.operands.extend_from_slice(self.values(pass, *operand));
         }
-        let mut new = Inst { attrs: inst.attrs.clone(), ..Inst::new(inst.op, inst.ty, operands, inst.span) };
         for region in &inst.regions {
             new.regions.push(self.inner(pass, *region)?);
         }

@@ -5,7 +5,7 @@
 
 use super::rewrite::{Compact, Rewriter};
 use crate::diag::Diagnostic;
-use crate::ir::{Builder, Function, Inst, InstId, Op, RegionId, Type, ValueId};
+use crate::ir::{Builder, Function, Inst, InstId, Op, RegionId, Regions, Type, ValueId, Values};
 
 /// Whether the only `return` ends the body.
 pub(super) fn holds(function: &Function) -> bool {
@@ -53,7 +53,7 @@ impl SingleExit {
             let inst = &r.old.insts[*id];
             r.out.span = inst.span;
             if matches!(inst.op, Op::Return | Op::Yield) {
-                return Ok(Some(r.operands(inst)));
+                return Ok(Some(r.operands(inst).to_vec()));
             }
             if !may_return(r.old, inst) {
                 r.copy(&mut Compact, inst)?;
@@ -79,10 +79,10 @@ impl SingleExit {
         let values = self.open(r, rest)?;
         r.out.end(Op::Yield, &values.unwrap_or_default());
         r.out.region = outer;
-        let mut inst = Inst::new(Op::If, None, vec![returned], r.out.span);
-        inst.regions = vec![then, otherwise];
+        let mut inst = Inst::new(Op::If, None, &[returned], r.out.span);
+        inst.regions.extend([then, otherwise]);
         let id = r.out.push(inst, &self.results);
-        Ok(r.out.function.insts[id].results.clone())
+        Ok(r.out.function.insts[id].results.to_vec())
     }
 
     /// Copies a construct that may return; gives the flag and the function's results.
@@ -96,7 +96,8 @@ impl SingleExit {
         let mut types = own.clone();
         types.push(Type::BOOL);
         types.extend(&self.results);
-        let mut new = Inst { operands: r.operands(inst), results: vec![], regions: vec![], ..inst.clone() };
+        let mut new =
+            Inst { operands: r.operands(inst), results: Values::new(), regions: Regions::new(), ..inst.clone() };
         for region in &inst.regions {
             let copy = r.out.new_region(&[]);
             r.arguments(&mut Compact, *region, copy);
@@ -163,8 +164,8 @@ impl SingleExit {
         let outer = std::mem::replace(&mut r.out.region, otherwise);
         self.arm_rest(r, rest, own)?;
         r.out.region = outer;
-        let mut inst = Inst::new(Op::If, None, vec![flag], r.out.span);
-        inst.regions = vec![then, otherwise];
+        let mut inst = Inst::new(Op::If, None, &[flag], r.out.span);
+        inst.regions.extend([then, otherwise]);
         let types: Vec<Type> = own.iter().chain(&[Type::BOOL]).chain(&self.results).copied().collect();
         let id = r.out.push(inst, &types);
         let results = r.out.function.insts[id].results.clone();
@@ -207,7 +208,8 @@ impl SingleExit {
 
     /// An `if` or `switch` in such a loop: its arms may break out of the loop, whose values have changed.
     fn arms_inside(&self, r: &mut Rewriter<'_>, inst: &Inst, around: &Around<'_>) -> Result<(), Diagnostic> {
-        let mut new = Inst { operands: r.operands(inst), results: vec![], regions: vec![], ..inst.clone() };
+        let mut new =
+            Inst { operands: r.operands(inst), results: Values::new(), regions: Regions::new(), ..inst.clone() };
         for region in &inst.regions {
             let copy = r.out.new_region(&[]);
             let outer = std::mem::replace(&mut r.out.region, copy);

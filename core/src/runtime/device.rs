@@ -127,8 +127,8 @@ pub struct LoadOptions {
     pub checked: bool,
 }
 
-/// A device.
-pub trait Device {
+/// A device. One thread uses it at a time; it need not be the one that opened it.
+pub trait Device: Send {
     /// What it is.
     fn info(&self) -> &DeviceInfo;
     /// What it can do. Kernels are made legal for this by [`load`](Self::load).

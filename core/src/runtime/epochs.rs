@@ -6,12 +6,14 @@
 //! Invariant: between calls no lane does anything, and the heap is the host's to read and to add to.
 
 use super::device::{Argument, BufferId, Command, Constant, Device, Dispatch, Grid, LoadOptions, Memory, ProgramId};
-use super::tasks::{Fault, Runner, TaskOptions, TaskStats};
+use super::pace::{Clock, Pace};
+use super::room;
+use super::tasks::{EpochStats, Fault, Runner, TaskOptions, TaskStats};
 use crate::diag::{Code, Diagnostic};
 use crate::idx::IndexVec;
 use crate::ir::heap::{self, Layout, LayoutId};
 use crate::ir::{FunctionId, Module, Type};
-use crate::lower::epochs::memory::{Buffers, SHARED, Shape, control, fault, group, lane};
+use crate::lower::epochs::memory::{Buffers, SHARED, Shape, control, fault, group};
 use crate::lower::epochs::{self, Epochs, Form};
 use crate::span::Span;
 use std::cell::RefCell;
@@ -21,9 +23,9 @@ use std::sync::atomic::Ordering;
 /// How large everything is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct EpochOptions {
-    /// How many lanes there are; forks become tasks while there are fewer tasks.
+    /// How many lanes there are at most; forks become tasks while there are fewer tasks.
     pub lanes: u32,
-    /// Frames of the pool; rounded up to a power of 2.
+    /// Frames of the pool at most; rounded up to a power of 2.
     pub frames: u32,
     /// Bytes of the heap.
     pub heap: u64,
@@ -60,6 +62,15 @@ pub struct EpochRunner {
     layouts: IndexVec<LayoutId, Layout>,
     /// Pages of the heap as they are on the device.
     pages: RefCell<HashMap<usize, Vec<u32>>>,
+    /// Why a page could not be fetched.
+    trouble: RefCell<Option<Diagnostic>>,
+    pace: Pace,
+    /// The first words of `control`, as they were when the host last looked or wrote.
+    control: Vec<u32>,
+    submissions: u64,
+    dispatches: u64,
+    /// Whether anything was called since the heap was new.
+    is_used: bool,
 }
 
 fn missing() -> Diagnostic {
@@ -82,38 +93,23 @@ impl EpochRunner {
         task: &TaskOptions,
         options: EpochOptions,
     ) -> Result<EpochRunner, Vec<Diagnostic>> {
-        // Rings take the low bits of a count as the place.
-        let groups = options.lanes.div_ceil(options.form.workgroup).max(1);
-        let lanes = groups * options.form.workgroup;
-        // Workgroups keep some for themselves.
-        let frames = options.frames.max(32 * lanes).next_power_of_two();
-        let options = EpochOptions { frames, lanes, ..options };
         let Epochs { module: kernels, run, plan, shape, entries } = epochs::lower(module, called, &options.form)?;
+        let options = room::fitted(options, &shape, device.caps()).map_err(|d| vec![d])?;
         let programs = device.load(&kernels, &[plan, run], &LoadOptions::default())?;
         let [plan, run] = programs[..] else { return Err(vec![missing()]) };
         let one = |d| vec![d];
-        let words = |count: u64, indirect: bool| Memory { bytes: 4 * count, indirect };
-        let frames = u64::from(options.frames);
-        let sizes = [
-            options.heap / 4,
-            u64::from(lane::CLASSES) * u64::from(options.lanes),
-            frames * u64::from(shape.pool_frame() + 2),
-            frames,
-            (2 * frames + u64::from(groups * shape.ring())) * u64::from(shape.task()),
-            u64::from(shape.control(groups)),
-        ];
         let mut ids = vec![];
-        for size in sizes {
-            ids.push(device.allocate(words(size, false)).map_err(one)?);
+        for bytes in room::sizes(&options, &shape) {
+            ids.push(device.allocate(Memory { bytes, indirect: false }).map_err(one)?);
         }
         let [heap, lanes, pool, pending, queue, control] = ids[..] else { return Err(vec![missing()]) };
         let buffers = Buffers { heap, lanes, frames: pool, pending, queue, control };
-        let grid = device.allocate(words(3, true)).map_err(one)?;
+        let grid = device.allocate(Memory { bytes: 12, indirect: true }).map_err(one)?;
         let signature = |f: FunctionId| {
             let function = &module.functions[f];
             (f, (function.params.iter().map(|v| function.ty(*v)).collect(), function.results.clone()))
         };
-        let runner = EpochRunner {
+        let mut runner = EpochRunner {
             device: RefCell::new(device),
             plan,
             run,
@@ -126,13 +122,56 @@ impl EpochRunner {
             signatures: called.iter().map(|f| signature(*f)).collect(),
             layouts: module.layouts.clone(),
             pages: RefCell::default(),
+            trouble: RefCell::default(),
+            pace: Pace::new(&options, None),
+            control: vec![0; control::GLOBALS as usize],
+            submissions: 0,
+            dispatches: 0,
+            is_used: false,
         };
         runner.fill_pool().map_err(one)?;
+        runner.warm_up().map_err(one)?;
         Ok(runner)
     }
 
+    /// Has submissions measured, so that they are neither long nor short. Without this they are as the options say.
+    #[must_use]
+    pub fn timed_by(mut self, clock: Clock) -> EpochRunner {
+        self.pace = Pace::new(&self.options, Some(clock));
+        self
+    }
+
+    /// How large everything is: no larger than the device has room for.
+    pub fn options(&self) -> EpochOptions {
+        self.options
+    }
+
+    /// Runs an epoch in which there is nothing to do: drivers that compile kernels when they are first needed do it now.
+    fn warm_up(&mut self) -> Result<(), Diagnostic> {
+        let commands = self.epochs(1);
+        self.device.borrow_mut().submit(&commands)?;
+        self.device.borrow_mut().wait()?;
+        self.set(control::EPOCHS, 0)
+    }
+
+    /// Everything is as it was when nothing had been called.
+    fn renew_all(&mut self) -> Result<(), Diagnostic> {
+        let sizes = room::sizes(&self.options, &self.shape);
+        let Buffers { heap: _, lanes, frames, pending, queue, control } = self.buffers;
+        let clear = |(buffer, bytes): (BufferId, u64)| Command::Clear { at: (buffer, 0), bytes };
+        let [_, sizes @ ..] = sizes;
+        let commands: Vec<Command> =
+            [lanes, frames, pending, queue, control].into_iter().zip(sizes).map(clear).collect();
+        self.device.borrow_mut().submit(&commands)?;
+        self.pages.borrow_mut().clear();
+        self.control.fill(0);
+        (self.submissions, self.dispatches) = (0, 0);
+        self.fill_pool()?;
+        self.device.borrow_mut().wait()
+    }
+
     /// All frames but the first are free, half of what they have room for with the workgroups; the heap's first units are no cells.
-    fn fill_pool(&self) -> Result<(), Diagnostic> {
+    fn fill_pool(&mut self) -> Result<(), Diagnostic> {
         let groups = self.options.lanes / self.options.form.workgroup;
         let (own, kept) = (self.shape.spare() / 2, group::KEPT.len());
         let mut words = vec![0; (groups * self.shape.group()) as usize];
@@ -153,15 +192,19 @@ impl EpochRunner {
         for (word, value) in [
             (control::FRAME_LIMIT, free.len() as u32),
             (control::FRAME_TAIL, free.len() as u32),
-            // What lanes write that found no memory goes before the first cell.
-            (control::HEAP_TOP, 1 + self.shape.largest),
+            (control::HEAP_TOP, self.first_unit()),
             (control::HEAP_END, units),
             (control::GROUPS, groups),
-            (control::STEPS, self.options.steps),
+            (control::STEPS, self.pace.steps()),
         ] {
             self.set(word, value)?;
         }
         Ok(())
+    }
+
+    /// The heap's first cell: what lanes write that found no memory goes before it.
+    fn first_unit(&self) -> u32 {
+        1 + self.shape.largest
     }
 
     fn write(&self, buffer: BufferId, offset: u64, words: &[u32]) -> Result<(), Diagnostic> {
@@ -174,7 +217,12 @@ impl EpochRunner {
         let (chunks, _) = bytes.as_chunks::<4>();
         Ok(chunks.iter().map(|word| u32::from_le_bytes(*word)).collect())
     }
-    fn set(&self, word: u32, value: u32) -> Result<(), Diagnostic> {
+    /// A word of `control` as it was when the host last looked.
+    fn seen(&self, word: u32) -> u32 {
+        self.control.get(word as usize).copied().unwrap_or(0)
+    }
+    fn set(&mut self, word: u32, value: u32) -> Result<(), Diagnostic> {
+        self.control[word as usize] = value;
         self.write(self.buffers.control, 4 * u64::from(word), &[value])
     }
 
@@ -197,8 +245,8 @@ impl EpochRunner {
     }
 
     /// Puts the task of a call into the queue.
-    fn begin(&self, entry: u32, arguments: &[u32]) -> Result<(), Diagnostic> {
-        let tail = self.read(self.buffers.control, 4 * u64::from(control::TAIL), 1)?[0];
+    fn begin(&mut self, entry: u32, arguments: &[u32]) -> Result<(), Diagnostic> {
+        let tail = self.seen(control::TAIL);
         let place = u64::from(tail & (2 * self.options.frames - 1)) * u64::from(self.shape.task());
         let words: Vec<u32> = [entry, 0].iter().chain(arguments).copied().collect();
         self.write(self.buffers.queue, 4 * place, &words)?;
@@ -207,34 +255,29 @@ impl EpochRunner {
     }
 
     /// Runs epochs until the call is over.
-    fn finish(&self) -> Result<(), Fault> {
-        let mut batch = 4.min(self.options.batch);
+    fn finish(&mut self) -> Result<(), Fault> {
+        self.pace.begin();
         loop {
-            let commands = self.epochs(batch);
-            let t = std::time::Instant::now();
-            self.device.borrow_mut().submit(&commands).map_err(Fault::Device)?;
-            let words = self.read(self.buffers.control, 0, control::RESULTS as usize).map_err(Fault::Device)?;
-            let at = |word: u32| words[word as usize];
-            if std::env::var_os("TRACE").is_some() {
-                eprintln!(
-                    "{:.0} us epoch {} head {} handed {} tail {} share {} want {} flushed {} exited {} fr {}/{}",
-                    t.elapsed().as_secs_f64() * 1e6,
-                    at(control::EPOCHS),
-                    at(control::HEAD),
-                    at(control::HANDED),
-                    at(control::TAIL),
-                    at(control::SHARE),
-                    at(control::WANT),
-                    at(control::FLUSHED),
-                    at(control::EXITED),
-                    at(control::FRAME_HEAD),
-                    at(control::FRAME_TAIL)
-                );
+            if self.task.interrupt.as_ref().is_some_and(|flag| flag.load(Ordering::Relaxed)) {
+                return Err(Fault::Interrupted);
             }
+            let (began, steps, epochs) = (self.pace.now(), self.pace.steps(), self.seen(control::EPOCHS));
+            let commands = self.epochs(self.pace.batch());
+            self.device.borrow_mut().submit(&commands).map_err(Fault::Device)?;
+            self.submissions += 1;
+            self.dispatches += commands.len() as u64;
+            self.control = self.read(self.buffers.control, 0, self.control.len()).map_err(Fault::Device)?;
+            let taken = self.seen(control::HEAD).wrapping_add(self.seen(control::HANDED));
+            let waiting = self.seen(control::TAIL).wrapping_sub(taken);
+            self.pace.note(began, self.seen(control::EPOCHS).wrapping_sub(epochs), waiting != 0);
+            let at = |word: u32| self.seen(word);
             match at(control::FAULT) {
                 0 => {}
                 fault::MEMORY => return Err(Fault::Memory { limit: self.options.heap }),
-                fault::FRAMES => return Err(Fault::Stack { limit: self.task.stack, function: None }),
+                fault::FRAMES => {
+                    let limit = room::pool_bytes(&self.options, &self.shape);
+                    return Err(Fault::Stack { limit, function: None });
+                }
                 code => return Err(Fault::Trap(code - fault::TRAP)),
             }
             if at(control::DONE) != 0 {
@@ -243,38 +286,29 @@ impl EpochRunner {
             if at(control::HEAP_TOP) > at(control::HEAP_END) {
                 return Err(Fault::Memory { limit: self.options.heap });
             }
-            let waiting = at(control::TAIL).wrapping_sub(at(control::HEAD).wrapping_add(at(control::HANDED)));
             if waiting == 0 {
                 return Err(broken("the device has nothing to do, and no result"));
             }
-            if self.task.interrupt.as_ref().is_some_and(|flag| flag.load(Ordering::Relaxed)) {
-                return Err(Fault::Interrupted);
+            if self.pace.steps() != steps {
+                self.set(control::STEPS, self.pace.steps()).map_err(Fault::Device)?;
             }
-            batch = (2 * batch).min(self.options.batch);
         }
     }
 
-    /// What was counted.
-    pub fn figures(&self) -> String {
-        let words = self.read(self.buffers.control, 0, control::RESULTS as usize).unwrap_or_default();
-        let at = |word: u32| words.get(word as usize).copied().unwrap_or(0);
-        format!(
-            "epochs {} tasks {} heap {} of {}",
-            at(control::EPOCHS),
-            at(control::TASKS),
-            at(control::HEAP_TOP),
-            at(control::HEAP_END)
-        )
-    }
-
-    fn word(&self, at: usize) -> u32 {
-        let mut pages = self.pages.borrow_mut();
-        let page = pages.entry(at / PAGE).or_insert_with(|| {
-            let first = at / PAGE * PAGE;
-            let count = PAGE.min((self.options.heap / 4) as usize - first.min((self.options.heap / 4) as usize));
-            self.read(self.buffers.heap, 4 * first as u64, count).unwrap_or_default()
+    fn fetch(&self, page: usize) {
+        self.pages.borrow_mut().entry(page).or_insert_with(|| {
+            let words = (self.options.heap / 4) as usize;
+            let first = (page * PAGE).min(words);
+            self.read(self.buffers.heap, 4 * first as u64, PAGE.min(words - first)).unwrap_or_else(|error| {
+                self.trouble.borrow_mut().get_or_insert(error);
+                vec![]
+            })
         });
-        page.get(at % PAGE).copied().unwrap_or(0)
+    }
+    fn word(&self, at: usize) -> u32 {
+        self.fetch(at / PAGE);
+        let pages = self.pages.borrow();
+        pages.get(&(at / PAGE)).and_then(|page| page.get(at % PAGE)).copied().unwrap_or(0)
     }
     /// A word as the host has it: it does not ask who else has the cell.
     fn to_host(word: u32, ty: Type) -> u32 {
@@ -292,23 +326,27 @@ impl EpochRunner {
 impl Runner for EpochRunner {
     fn call(&mut self, function: FunctionId, arguments: &[u32]) -> Result<Vec<u32>, Fault> {
         let entry = self.entries.iter().find(|(f, _)| *f == function).map(|(_, entry)| *entry);
-        let (Some(entry), Some((params, results))) = (entry, self.signatures.get(&function)) else {
+        let (Some(entry), Some((params, results))) = (entry, self.signatures.get(&function).cloned()) else {
             return Err(broken("a function is called that was not announced"));
         };
-        let arguments: Vec<u32> = arguments.iter().zip(params).map(|(word, ty)| Self::to_device(*word, *ty)).collect();
+        let arguments: Vec<u32> = arguments.iter().zip(&params).map(|(word, ty)| Self::to_device(*word, *ty)).collect();
+        self.is_used = true;
         self.begin(entry, &arguments).map_err(Fault::Device)?;
         self.pages.borrow_mut().clear();
         self.finish()?;
         self.pages.borrow_mut().clear();
-        let words = self.read(self.buffers.control, 4 * u64::from(control::RESULTS), results.len());
-        let words = words.map_err(Fault::Device)?;
-        Ok(words.into_iter().zip(results).map(|(word, ty)| Self::to_host(word, *ty)).collect())
+        let words = (control::RESULTS..).map(|word| self.seen(word));
+        Ok(words.zip(&results).map(|(word, ty)| Self::to_host(word, *ty)).collect())
     }
 
     fn layout(&self, cell: u32) -> Option<LayoutId> {
-        let header = Self::is_cell(cell).then(|| self.word(2 * heap::payload(cell) as usize))?;
-        let layout = header & 0xffff;
-        ((layout as usize) < self.layouts.len()).then(|| LayoutId::new(layout))
+        let first = Self::is_cell(cell).then(|| 2 * heap::payload(cell) as usize)?;
+        let layout = self.word(first) & 0xffff;
+        let layout = ((layout as usize) < self.layouts.len()).then(|| LayoutId::new(layout))?;
+        // Who knows what a cell is can see all of it: its pages are fetched now.
+        let last = first + self.layouts[layout].fields.len();
+        (first / PAGE..=last / PAGE).for_each(|page| self.fetch(page));
+        self.trouble.borrow().is_none().then_some(layout)
     }
 
     fn field(&self, cell: u32, field: usize) -> u32 {
@@ -318,8 +356,7 @@ impl Runner for EpochRunner {
 
     fn new_cell(&mut self, layout: LayoutId, fields: &[u32]) -> Result<u32, Fault> {
         let units = epochs::units(fields.len());
-        let words = self.read(self.buffers.control, 4 * u64::from(control::HEAP_TOP), 2).map_err(Fault::Device)?;
-        let [top, end] = words[..] else { return Err(broken("a part of the device's memory is missing")) };
+        let (top, end) = (self.seen(control::HEAP_TOP), self.seen(control::HEAP_END));
         if top.checked_add(units).is_none_or(|after| after > end) {
             return Err(Fault::Memory { limit: self.options.heap });
         }
@@ -336,10 +373,26 @@ impl Runner for EpochRunner {
     fn share(&mut self, _word: u32) {}
     fn drop(&mut self, _word: u32) {}
 
+    fn trouble(&self) -> Option<Diagnostic> {
+        self.trouble.borrow().clone()
+    }
+
+    fn renew(&mut self) -> Result<(), Fault> {
+        if std::mem::take(&mut self.is_used) { self.renew_all().map_err(Fault::Device) } else { Ok(()) }
+    }
+
     fn stats(&self) -> TaskStats {
-        let words = self.read(self.buffers.control, 0, control::RESULTS as usize).unwrap_or_default();
-        let at = |word: u32| words.get(word as usize).copied().unwrap_or(0);
-        let bytes = 8 * u64::from(at(control::HEAP_TOP).saturating_sub(1));
-        TaskStats { live_bytes: bytes, most_bytes: bytes, forks: u64::from(at(control::TASKS)), ..TaskStats::default() }
+        let at = |word: u32| self.seen(word);
+        // Who found no memory has counted on beyond the end.
+        let bytes = 8 * u64::from(at(control::HEAP_TOP).min(at(control::HEAP_END)).saturating_sub(self.first_unit()));
+        let epochs = EpochStats {
+            lanes: self.options.lanes,
+            heap: self.options.heap,
+            epochs: at(control::EPOCHS).into(),
+            tasks: at(control::TASKS).into(),
+            submissions: self.submissions,
+            dispatches: self.dispatches,
+        };
+        TaskStats { live_bytes: bytes, most_bytes: bytes, epochs: Some(epochs), ..TaskStats::default() }
     }
 }

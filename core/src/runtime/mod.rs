@@ -4,6 +4,8 @@
 mod device;
 pub mod epochs;
 mod measure;
+mod pace;
+mod room;
 mod tasks;
 
 pub use device::{
@@ -11,7 +13,9 @@ pub use device::{
     ProgramId,
 };
 pub use measure::{Timing, measure};
-pub use tasks::{Fault, Runner, TaskOptions, TaskStats};
+pub use pace::Clock;
+pub use room::MOST_HEAP;
+pub use tasks::{EpochStats, Fault, Runner, TaskOptions, TaskStats};
 
 use crate::diag::{Code, Diagnostic};
 

@@ -38,7 +38,9 @@ pub enum Fault {
 impl Fault {
     /// The fault as a diagnostic, in terms of the IR. Who made the module knows better what its traps mean.
     pub fn diagnostic(&self, module: &Module) -> Diagnostic {
-        let mib = |bytes: &u64| bytes >> 20;
+        let size = |bytes: &u64| {
+            if *bytes < 1 << 20 { format!("{} KiB", bytes >> 10) } else { format!("{} MiB", bytes >> 20) }
+        };
         match self {
             Fault::Trap(code) => Diagnostic::new(Code::Trap, Span::NONE, format!("trap {code}")),
             Fault::SelfDependent(id) => {
@@ -48,14 +50,14 @@ impl Fault {
                 Diagnostic::new(Code::SelfDependent, span, message)
             }
             Fault::Memory { limit } => {
-                let message = format!("out of memory: what is live takes more than {} MiB", mib(limit));
+                let message = format!("out of memory: what is live takes more than {}", size(limit));
                 Diagnostic::new(Code::OutOfMemory, Span::NONE, message).hint("allow more with `--memory`")
             }
             Fault::Stack { limit, function } => {
                 let function = function.and_then(|id| module.functions.get(id));
                 let span = function.map_or(Span::NONE, |f| f.span);
                 let name = function.map_or(String::new(), |f| format!(", those of `{}` among them", f.name));
-                let message = format!("nested calls take more than {} MiB{name}", mib(limit));
+                let message = format!("nested calls take more than {}{name}", size(limit));
                 let hint = "look for a recursion that never ends, make the last step of a function a call, or allow more with `--memory`";
                 Diagnostic::new(Code::TooManyCalls, span, message).hint(hint)
             }
@@ -88,6 +90,26 @@ pub struct TaskStats {
     pub steals: u64,
     /// Calls of functions, tail calls included.
     pub calls: u64,
+    /// What else there is to say of a device on which functions run in epochs. It counts no cells, forks and calls.
+    pub epochs: Option<EpochStats>,
+}
+
+/// What a run in epochs took so far.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct EpochStats {
+    /// Invocations that tasks are spread over.
+    pub lanes: u32,
+    /// Bytes that there are for cells.
+    pub heap: u64,
+    /// Epochs in which there was something to do.
+    pub epochs: u64,
+    /// Tasks that workgroups were given: calls, and frames that had what they waited for. What a workgroup shares out among its own lanes is
+    /// not counted.
+    pub tasks: u64,
+    /// How often the host gave the device work, and looked what came of it.
+    pub submissions: u64,
+    /// Kernels that were in these submissions.
+    pub dispatches: u64,
 }
 
 /// How functions in task form run.
@@ -139,4 +161,12 @@ pub trait Runner {
     fn drop(&mut self, word: u32);
     /// What was taken so far.
     fn stats(&self) -> TaskStats;
+    /// Why cells could not be looked at, if that has happened: what was seen since then is nothing.
+    fn trouble(&self) -> Option<Diagnostic> {
+        None
+    }
+    /// Forgets all cells, where memory is not given back otherwise, and the fault that a run has ended with.
+    fn renew(&mut self) -> Result<(), Fault> {
+        Ok(())
+    }
 }

@@ -50,9 +50,9 @@ impl Body<'_, '_> {
         let values: Vec<_> = given.iter().map(|t| t.value).collect();
         self.b.end(Op::Yield, &values);
         self.b.region = outer;
-        let mut inst = Inst::new(op, None, operands.iter().map(|t| t.value).collect(), span);
+        let mut inst = Inst::new(op, None, &operands.iter().map(|t| t.value).collect::<Vec<_>>(), span);
         attrs.iter().for_each(|attr| inst.set(attr.clone()));
-        inst.regions = vec![region];
+        inst.regions = [region].into_iter().collect();
         let results: Vec<Type> = elements.iter().map(|s| Type::block(shape, *s)).collect();
         let id = self.b.push(inst, &results);
         let values = self.b.function.insts[id].results.clone();

@@ -193,8 +193,8 @@ impl Body<'_, '_> {
             given[*i] = values;
         }
         let types: Vec<Type> = live.first().map_or(vec![], |i| given[*i].iter().map(|v| self.b.ty(*v)).collect());
-        let mut inst = Inst::new(Op::If, None, vec![condition], span);
-        inst.regions = regions;
+        let mut inst = Inst::new(Op::If, None, &[condition], span);
+        inst.regions = regions.into_iter().collect();
         let id = self.b.push(inst, &types);
         if live.is_empty() {
             self.unreachable();
@@ -251,8 +251,8 @@ impl Body<'_, '_> {
             })?;
         }
         let types: Vec<Type> = given[0].iter().map(|v| self.b.ty(*v)).collect();
-        let mut inst = Inst::new(Op::If, None, vec![condition], span);
-        inst.regions = regions;
+        let mut inst = Inst::new(Op::If, None, &[condition], span);
+        inst.regions = regions.into_iter().collect();
         let id = self.b.push(inst, &types);
         let results = self.b.function.insts[id].results.clone();
         Ok(value.rebuilt(&mut results.into_iter()))
@@ -361,8 +361,8 @@ impl Body<'_, '_> {
         carried: &[(String, Value)],
         span: Span,
     ) {
-        let mut inst = Inst::new(Op::Loop, None, initial, span);
-        inst.regions = vec![region];
+        let mut inst = Inst::new(Op::Loop, None, &initial, span);
+        inst.regions = [region].into_iter().collect();
         let id = self.b.push(inst, types);
         let results = self.b.function.insts[id].results.clone();
         self.scope = before;

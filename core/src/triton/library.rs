@@ -427,7 +427,7 @@ pub(super) fn device_print(body: &mut Body<'_, '_>, a: &Arguments) -> Made<Value
             other => operands.push(body.tensor(&other, a.call)?.value),
         }
     }
-    let mut inst = Inst::new(Op::TilePrint, None, operands, a.call);
+    let mut inst = Inst::new(Op::TilePrint, None, &operands, a.call);
     inst.set(Attr::Text(text.into()));
     body.b.push(inst, &[]);
     Ok(Value::None)
@@ -447,7 +447,7 @@ pub(super) fn device_assert(body: &mut Body<'_, '_>, a: &Arguments) -> Made<Valu
         let outside = body.op(Op::Not, mask.ty, &[mask.value]);
         condition = body.op(Op::Or, here.ty, &[here.value, outside.value]);
     }
-    let mut inst = Inst::new(Op::TileAssert, None, vec![condition.value], a.call);
+    let mut inst = Inst::new(Op::TileAssert, None, &[condition.value], a.call);
     inst.set(Attr::Text(a.value(1).to_string().into()));
     body.b.push(inst, &[]);
     Ok(Value::None)

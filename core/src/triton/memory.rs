@@ -528,7 +528,7 @@ fn promise(body: &mut Body<'_, '_>, a: &Arguments, attr: fn(Vec<u32>) -> Attr) -
         let message = format!("a promise about this has {rank} positive numbers, one for each dimension");
         return body.fail(Code::KernelArgument, a.span(1), message, "");
     };
-    let mut inst = Inst::new(Op::TileHint, Some(ty), vec![value], a.call);
+    let mut inst = Inst::new(Op::TileHint, Some(ty), &[value], a.call);
     inst.set(attr(numbers));
     let id = body.b.push(inst, &[ty]);
     let value = body.b.function.insts[id].results[0];

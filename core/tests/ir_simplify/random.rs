@@ -264,8 +264,8 @@ impl Generator<'_> {
             self.arm(depth, types);
         }
         self.b.region = outer;
-        let mut inst = Inst::new(op, ty, vec![operand], Span::NONE);
-        inst.regions = regions.to_vec();
+        let mut inst = Inst::new(op, ty, &[operand], Span::NONE);
+        inst.regions.extend(regions.iter().copied());
         inst.attrs = attrs;
         let results: Vec<Type> = types.iter().map(|ty| TYPES[*ty].into()).collect();
         let id = self.b.push(inst, &results);
@@ -310,8 +310,8 @@ impl Generator<'_> {
         self.loops -= 1;
         self.pools = pools;
         self.b.region = outer;
-        let mut inst = Inst::new(Op::Loop, None, initial.to_vec(), Span::NONE);
-        inst.regions = vec![region];
+        let mut inst = Inst::new(Op::Loop, None, &initial, Span::NONE);
+        inst.regions.extend([region]);
         let id = self.b.push(inst, &[Type::U32; 3]);
         self.pools[0].extend(self.b.function.insts[id].results.clone());
     }

@@ -1,7 +1,7 @@
 //! Cells and words. What is frequent stands in the code: taking a free cell, the count of a cell with one owner. The rest is the
 //! runtime's.
 
-use super::form::{Writer, branch_away, cold_block, context, count, help, of_context};
+use super::form::{Writer, block, branch_away, cold_block, context, count, help, of_context};
 use super::{Helper, Result};
 use crate::kernels::refused;
 use crate::tasks::{context as at, heap};
@@ -241,7 +241,7 @@ fn alone_or_together(
     }
     let context = context(t);
     let is_together = t.b.ins().load(types::I32, of_context(), context, at::TOGETHER);
-    let (apart, on) = (t.b.create_block(), t.b.create_block());
+    let (apart, on) = (block(t), block(t));
     branch_away(t, is_together, apart);
     alone(t);
     t.b.ins().jump(on, &[]);
@@ -261,7 +261,7 @@ fn lose_together(t: &mut Writer<'_, '_>, word: Value, cell: Value) {
     let one = t.b.ins().iconst(types::I32, 1);
     let before = t.b.ins().atomic_rmw(types::I32, of_cells(), AtomicRmwOp::Sub, cell, one);
     let is_last = t.b.ins().icmp_imm(IntCC::Equal, before, 1);
-    let (last, on) = (cold_block(t), t.b.create_block());
+    let (last, on) = (cold_block(t), block(t));
     t.b.ins().brif(is_last, last, &[], on, &[]);
     t.b.switch_to_block(last);
     help(t, Helper::Last, &[word]);
@@ -278,7 +278,7 @@ fn add_one_together(t: &mut Writer<'_, '_>, cell: Value) {
 /// Goes on in a block of its own, with the cell's address, if a word names a cell; the other block is behind.
 fn if_cell(t: &mut Writer<'_, '_>, word: Value, then: impl FnOnce(&mut Writer<'_, '_>, Value)) {
     let is_cell = t.b.ins().band_imm(word, i64::from(CELL));
-    let (cell, on) = (t.b.create_block(), t.b.create_block());
+    let (cell, on) = (block(t), block(t));
     t.b.ins().brif(is_cell, cell, &[], on, &[]);
     t.b.switch_to_block(cell);
     let address = address(t, word);
@@ -297,7 +297,7 @@ fn drop_word(t: &mut Writer<'_, '_>, word: Value) {
     if_cell(t, word, |t, cell| {
         let owners = t.b.ins().load(types::I32, of_cells(), cell, 0);
         let is_last = t.b.ins().icmp_imm(IntCC::Equal, owners, 1);
-        let (last, on) = (t.b.create_block(), t.b.create_block());
+        let (last, on) = (block(t), block(t));
         branch_away(t, is_last, last);
         lose(t, word);
         t.b.ins().jump(on, &[]);

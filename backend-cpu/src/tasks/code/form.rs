@@ -137,9 +137,15 @@ pub(super) fn cold_block(t: &mut Writer<'_, '_>) -> Block {
     block
 }
 
+/// A block that is as rarely entered as the one that is being written: what stands beside a cold block is not in the way of the others.
+pub(super) fn block(t: &mut Writer<'_, '_>) -> Block {
+    let is_cold = t.b.current_block().is_some_and(|current| t.b.func.layout.is_cold(current));
+    if is_cold { cold_block(t) } else { t.b.create_block() }
+}
+
 /// Goes to a block if the condition holds, else on.
 pub(super) fn branch_away(t: &mut Writer<'_, '_>, condition: Value, away: Block) {
-    let on = t.b.create_block();
+    let on = block(t);
     t.b.ins().brif(condition, away, &[], on, &[]);
     t.b.switch_to_block(on);
 }

@@ -268,7 +268,7 @@ fn forks(module: &Module) -> IndexVec<FunctionId, bool> {
 }
 
 /// Functions that are forked.
-pub(super) fn forked(module: &Module) -> Vec<FunctionId> {
+pub(in crate::tasks) fn forked(module: &Module) -> Vec<FunctionId> {
     let mut forked = BTreeSet::new();
     for function in module.functions.iter() {
         function.walk(function.body, &mut |_, inst| {

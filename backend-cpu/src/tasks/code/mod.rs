@@ -39,6 +39,7 @@ use std::mem::ManuallyDrop;
 
 pub(super) use super::forks::Entry;
 pub(super) use entry::slots;
+pub(super) use inline::forked;
 
 /// Bytes of addresses that are reserved for code.
 const CODE: usize = 256 << 20;
@@ -168,6 +169,14 @@ pub(super) fn compile(module: &Module, variant: Variant, heap: &Heap, isa: Owned
     code.versions = write(&module, variant, heap.base().addr() as i64, &mut *code.target, None)?;
     code.module = module;
     code.finalize()?;
+    // What nothing calls is there for the host.
+    let mut called = vec![false; code.module.functions.len()];
+    for function in code.module.functions.iter() {
+        function.callees().into_iter().for_each(|callee| called[callee.index()] = true);
+    }
+    for id in code.module.functions.ids().filter(|id| !called[id.index()]) {
+        code.entry(id)?;
+    }
     Ok(code)
 }
 

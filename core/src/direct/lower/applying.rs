@@ -142,8 +142,8 @@ impl Writer<'_, '_> {
         });
         let other = self.b.new_region(&[]);
         self.within(other, |w| w.b.end(Op::Yield, &[by_form]));
-        let mut inst = crate::ir::Inst::new(Op::If, None, vec![is_cell], self.b.span);
-        inst.regions = vec![region, other];
+        let mut inst = crate::ir::Inst::new(Op::If, None, &[is_cell], self.b.span);
+        inst.regions.extend([region, other]);
         let id = self.b.push(inst, &[Type::BOOL]);
         self.b.function.insts[id].results[0]
     }

@@ -240,10 +240,10 @@ impl<'p> Writer<'_, 'p> {
             }
             w.b.end(Op::Yield, &[]);
         });
-        let mut inst = crate::ir::Inst::new(Op::If, None, vec![is_immediate], span);
+        let mut inst = crate::ir::Inst::new(Op::If, None, &[is_immediate], span);
         let other = self.b.new_region(&[]);
         self.within(other, |w| w.b.end(Op::Yield, &[]));
-        inst.regions = vec![region, other];
+        inst.regions.extend([region, other]);
         self.b.push(inst, &[]);
         result
     }

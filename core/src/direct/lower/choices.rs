@@ -77,13 +77,13 @@ impl<'p> Writer<'_, 'p> {
     ) -> Option<Vec<Held>> {
         let state = self.state();
         let accept = self.b.new_region(&[]);
-        let mut inst = Inst::new(Op::If, None, vec![condition], self.b.span);
+        let mut inst = Inst::new(Op::If, None, &[condition], self.b.span);
         match goal {
             Goal::Result => {
                 self.within(accept, |w| arm(w, true, goal));
                 let reject = self.b.new_region(&[]);
                 self.within(reject, |w| w.b.end(Op::Yield, &[]));
-                inst.regions = vec![accept, reject];
+                inst.regions.extend([accept, reject]);
                 self.b.push(inst, &[]);
                 self.restore(state);
                 arm(self, false, goal)
@@ -93,7 +93,7 @@ impl<'p> Writer<'_, 'p> {
                 let accepted = self.arm_of(accept, reprs, |w| arm(w, true, goal));
                 self.restore(state);
                 let rejected = self.arm_of(reject, reprs, |w| arm(w, false, goal));
-                inst.regions = vec![accept, reject];
+                inst.regions.extend([accept, reject]);
                 Some(self.joined(inst, reprs, accepted.into_iter().chain(rejected).collect()))
             }
         }
@@ -130,7 +130,7 @@ impl<'p> Writer<'_, 'p> {
             return arm(self, 0, goal);
         }
         let state = self.state();
-        let mut inst = Inst::new(Op::Switch, Some(Type::U32), vec![selector], self.b.span);
+        let mut inst = Inst::new(Op::Switch, Some(Type::U32), &[selector], self.b.span);
         inst.set(Attr::Cases(values.iter().map(|v| vec![i64::from(*v)]).collect()));
         let mut ends = vec![];
         for i in 0..values.len() {
@@ -249,7 +249,7 @@ impl<'p> Writer<'_, 'p> {
                 Repr::Number(kind) => number(self, kind),
                 Repr::Term => {
                     let holes = std::mem::take(&mut self.holes);
-                    let mut inst = Inst::new(Op::If, None, vec![small], self.b.span);
+                    let mut inst = Inst::new(Op::If, None, &[small], self.b.span);
                     for kind in [NumKind::U24, NumKind::U32] {
                         let region = self.b.new_region(&[]);
                         self.within(region, |w| {

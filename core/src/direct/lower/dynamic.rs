@@ -65,7 +65,7 @@ impl Writer<'_, '_> {
         then: impl FnOnce(&mut Self) -> ValueId,
         otherwise: impl FnOnce(&mut Self) -> ValueId,
     ) -> ValueId {
-        let mut inst = Inst::new(Op::If, None, vec![condition], self.b.span);
+        let mut inst = Inst::new(Op::If, None, &[condition], self.b.span);
         let (accept, reject) = (self.b.new_region(&[]), self.b.new_region(&[]));
         self.within(accept, |w| {
             let value = then(w);
@@ -75,7 +75,7 @@ impl Writer<'_, '_> {
             let value = otherwise(w);
             w.b.end(Op::Yield, &[value]);
         });
-        inst.regions = vec![accept, reject];
+        inst.regions.extend([accept, reject]);
         let id = self.b.push(inst, &[Type::U32]);
         self.b.function.insts[id].results[0]
     }

@@ -228,9 +228,9 @@ impl<'p> Writer<'_, 'p> {
         wrong: ValueId,
     ) -> Held {
         let repr = self.repr_of(term);
-        let mut inst = Inst::new(Op::If, None, vec![wrong], term.span);
+        let mut inst = Inst::new(Op::If, None, &[wrong], term.span);
         let (slow, fast) = (self.b.new_region(&[]), self.b.new_region(&[]));
-        inst.regions = vec![slow, fast];
+        inst.regions.extend([slow, fast]);
         // Cells that arms make are numbers in boxes; the holes at hand are for others.
         let holes = std::mem::take(&mut self.holes);
         let owners: Vec<LocalId> = self.owners(&operands);

@@ -412,7 +412,7 @@ impl<'p> Writer<'_, 'p> {
     /// The number of a cell's layout; for other words a number that no layout has.
     pub(super) fn layout_or_none(&mut self, word: ValueId) -> ValueId {
         let is_cell = self.has_tag(word, tag::CELL);
-        let mut inst = Inst::new(Op::If, None, vec![is_cell], self.b.span);
+        let mut inst = Inst::new(Op::If, None, &[is_cell], self.b.span);
         for cell in [true, false] {
             let region = self.b.new_region(&[]);
             self.within(region, |w| {

@@ -78,7 +78,7 @@ fn free_at_end(function: &mut Function, region: RegionId, position: usize) {
     };
     if !is_none {
         let span = function.insts[end].span;
-        let free = function.insts.push(Inst::new(Op::CellFree, None, vec![hole], span));
+        let free = function.insts.push(Inst::new(Op::CellFree, None, &[hole], span));
         let insts = &mut function.regions[region].insts;
         insts.insert(insts.len() - 1, free);
     }

@@ -389,7 +389,7 @@ fn make_normal(function: &mut Function, value: ValueId) -> ValueId {
         let constant = function.constant(ty, constant);
         let id = function.insts.next_id();
         let result = function.values.push(Value { ty, def: Def::Result(id, 0), name: None });
-        let mut inst = Inst::new(op, Some(ty), vec![operand, constant], span);
+        let mut inst = Inst::new(op, Some(ty), &[operand, constant], span);
         inst.results.push(result);
         function.insts.push(inst);
         result

@@ -141,10 +141,10 @@ impl<'a, 'p> Writer<'a, 'p> {
     }
 
     fn looped(&mut self, region: RegionId, initial: &[ValueId], results: &[Type]) -> Vec<ValueId> {
-        let mut inst = crate::ir::Inst::new(Op::Loop, None, initial.to_vec(), self.b.span);
-        inst.regions = vec![region];
+        let mut inst = crate::ir::Inst::new(Op::Loop, None, initial, self.b.span);
+        inst.regions.extend([region]);
         let id = self.b.push(inst, results);
-        self.b.function.insts[id].results.clone()
+        self.b.function.insts[id].results.to_vec()
     }
 
     fn bind_all(&mut self, locals: &[LocalId], values: &[ValueId], reprs: &[Repr]) {

@@ -133,6 +133,10 @@ impl Machine {
 
     /// Makes a task of what is behind the oldest fork of the stack.
     pub(super) fn promote(&mut self, state: &State) -> State {
+        self.promote_while(state, false)
+    }
+    /// Makes tasks of what is behind the oldest fork, or all of them.
+    fn promote_while(&mut self, state: &State, all: bool) -> State {
         let one = self.b.u32(1);
         let last = self.repeat(&[state.base, state.bottom, one], |m, params| {
             let (base, bottom) = (params[0], params[1]);
@@ -159,7 +163,7 @@ impl Machine {
                             m.fill_frame(frame, word, base, bottom);
                             vec![m.base(frame, false), m.plus(bottom, 1), m.b.u32(1)]
                         },
-                        |m| m.promote_fork(frame, word, base, bottom),
+                        |m| m.promote_fork((frame, word), base, bottom, all),
                     )
                 },
             );
@@ -169,7 +173,13 @@ impl Machine {
     }
 
     /// What is behind a fork goes into a frame and becomes a task; another frame waits for it and for the fork.
-    fn promote_fork(&mut self, frame: ValueId, word: ValueId, base: ValueId, bottom: ValueId) -> Vec<ValueId> {
+    fn promote_fork(
+        &mut self,
+        (frame, word): (ValueId, ValueId),
+        base: ValueId,
+        bottom: ValueId,
+        all: bool,
+    ) -> Vec<ValueId> {
         let join = self.new_frame();
         let is_none = self.is(join, 0);
         self.choose(
@@ -186,16 +196,16 @@ impl Machine {
                 m.lane.store_stack(&mut m.b, bottom, 1, join);
                 m.fill_frame(frame, label, base, bottom);
                 m.new_resumption(frame);
-                vec![m.base(join, true), m.plus(bottom, 1), m.b.u32(0)]
+                vec![m.base(join, true), m.plus(bottom, 1), m.b.u32(u32::from(all))]
             },
         )
     }
 
     /// Makes tasks of all that the lane is doing.
     pub(super) fn suspend(&mut self, state: &State) {
-        let state = self.promote(state);
-        let base = self.spill(&state);
-        let state = State { base, ..state };
+        let state = self.promote_while(state, true);
+        let has_frames = self.op(Op::Lt, state.bottom, state.depth);
+        self.when(has_frames, Self::lacks_frames);
         let is_busy = self.is_not(state.label, label::IDLE);
         self.when(is_busy, |m| {
             let flag = m.b.u32(label::KEPT);

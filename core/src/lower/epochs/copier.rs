@@ -45,11 +45,14 @@ impl Names {
     }
 }
 
+/// An operation, its type, and what it works on.
+type Computation = (Op, Option<Type>, Vec<ValueId>);
+
 /// What is known on the way to an instruction.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Facts {
     /// Values of pure operations.
-    computed: Rc<FastMap<(Op, Option<Type>, Vec<ValueId>), ValueId>>,
+    computed: Rc<FastMap<Computation, ValueId>>,
     /// Conditions that were tested.
     tested: Rc<FastMap<ValueId, bool>>,
 }
@@ -171,7 +174,7 @@ impl Copier<'_> {
         {
             return self.b.function.constant(ty, bits);
         }
-        let made = self.b.push(Inst::new(key.0, key.1, key.2.clone(), inst.span), &[ty]);
+        let made = self.b.push(Inst::new(key.0, key.1, &key.2.clone(), inst.span), &[ty]);
         let value = self.b.function.insts[made].results[0];
         Rc::make_mut(&mut self.facts.computed).insert(key, value);
         value
@@ -181,7 +184,7 @@ impl Copier<'_> {
     fn again(&mut self, inst: &Inst, operands: Vec<ValueId>) {
         let function = self.function;
         let mut new =
-            Inst { attrs: inst.attrs.clone(), ..Inst::new(inst.op, inst.ty.map(as_word), operands, inst.span) };
+            Inst { attrs: inst.attrs.clone(), ..Inst::new(inst.op, inst.ty.map(as_word), &operands, inst.span) };
         if let Some(callee) = inst.callee().and_then(|callee| self.new[callee]) {
             new.set(Attr::Callee(callee));
         }

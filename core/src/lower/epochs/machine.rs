@@ -23,10 +23,8 @@ const LOOK: u32 = 4;
 /// Steps of a round at most, and before lanes that lack work may end it.
 const LONG: u32 = 256;
 /// The latter while most workgroups have nothing to do, and else: what is over sooner is not worth a task.
-const HASTE: u32 = 8;
+const HASTE: u32 = 1;
 const SHORT: u32 = 24;
-/// In one of so many steps a lane looks whether others lack work.
-const GLANCE: u32 = 4;
 
 /// What a workgroup does in its next round: steps above bit 2, and one of these.
 mod verdict {
@@ -244,10 +242,10 @@ impl Machine {
         let (a, b) = (self.b.new_region(&[]), self.b.new_region(&[]));
         self.within(a, then);
         self.within(b, otherwise);
-        let mut inst = Inst::new(Op::If, None, vec![condition], Span::NONE);
-        inst.regions = vec![a, b];
+        let mut inst = Inst::new(Op::If, None, &[condition], Span::NONE);
+        inst.regions.extend([a, b]);
         let id = self.b.push(inst, &vec![Type::U32; results]);
-        self.b.function.insts[id].results.clone()
+        self.b.function.insts[id].results.to_vec()
     }
     fn within(&mut self, region: RegionId, body: impl FnOnce(&mut Self) -> Vec<ValueId>) {
         let outer = std::mem::replace(&mut self.b.region, region);
@@ -275,10 +273,10 @@ impl Machine {
         let outer = std::mem::replace(&mut self.b.region, region);
         body(self, &params);
         self.b.region = outer;
-        let mut inst = Inst::new(Op::Loop, None, initial.to_vec(), Span::NONE);
-        inst.regions = vec![region];
+        let mut inst = Inst::new(Op::Loop, None, initial, Span::NONE);
+        inst.regions.extend([region]);
         let id = self.b.push(inst, &types);
-        self.b.function.insts[id].results.clone()
+        self.b.function.insts[id].results.to_vec()
     }
     /// Leaves the loop around with these words.
     pub(super) fn leave_if(&mut self, condition: ValueId, words: &[ValueId]) {
@@ -371,11 +369,7 @@ impl Machine {
             let (enough, idle) = (m.is(steps, 0), m.is(state.label, label::IDLE));
             let over = m.both(Op::Or, enough, idle);
             m.leave_if(over, params);
-            let mask = m.b.u32(GLANCE - 1);
-            let turn = m.op(Op::And, steps, mask);
-            let looks = m.is(turn, 0);
-            let late = m.op(Op::Le, steps, least);
-            let looks = m.both(Op::And, looks, late);
+            let looks = m.op(Op::Le, steps, least);
             let (few, many) = (m.b.u32(m.shape.workgroup / 8), m.b.u32(m.shape.workgroup / 4));
             let hungry = m.is_not(m.want, 0);
             let quorum = m.select(hungry, few, many);
@@ -426,7 +420,7 @@ impl Machine {
     ) -> Result<Vec<ValueId>, Diagnostic> {
         let number = self.b.u32(label::NUMBER);
         let number = self.op(Op::And, state.label, number);
-        let mut inst = Inst::new(Op::Switch, Some(Type::U32), vec![number], Span::NONE);
+        let mut inst = Inst::new(Op::Switch, Some(Type::U32), &[number], Span::NONE);
         let mut cases = vec![];
         let mut next = 0;
         while let Some(point) = writer.labels.all.get(next).copied() {
@@ -443,7 +437,7 @@ impl Machine {
         inst.set(Attr::Cases(cases));
         self.b.span = Span::NONE;
         let id = self.b.push(inst, &vec![Type::U32; 3 + self.shape.registers as usize]);
-        Ok(self.b.function.insts[id].results.clone())
+        Ok(self.b.function.insts[id].results.to_vec())
     }
 
     /// Goes where a segment leads.
@@ -452,7 +446,7 @@ impl Machine {
         let label = self.op(Op::And, words[0], low);
         let way = self.op(Op::Shr, words[0], high);
         let to = State { label, depth: words[1], registers: words[3..].to_vec(), ..state.clone() };
-        let mut inst = Inst::new(Op::Switch, Some(Type::U32), vec![way], Span::NONE);
+        let mut inst = Inst::new(Op::Switch, Some(Type::U32), &[way], Span::NONE);
         let mut cases = vec![];
         for (number, way) in (0i64..).zip(Way::ALL) {
             let region = self.b.new_region(&[]);
@@ -480,7 +474,13 @@ impl Machine {
         let promotes = self.is(found, verdict::PROMOTE);
         let has_frames = self.op(Op::Lt, state.bottom, state.depth);
         let promotes = self.both(Op::And, promotes, has_frames);
-        self.change(promotes, state, |m| m.promote(state))
+        self.change(promotes, state, |m| {
+            let needed = m.lane.count(&mut m.b, group::NEED, u32::MAX);
+            let needed = m.b.op(Op::Bitcast, Type::I32, &[needed]);
+            let zero = m.b.constant(Scalar::I32, 0);
+            let is_needed = m.b.op(Op::Gt, Type::I32, &[needed, zero]);
+            m.change(is_needed, state, |m| m.promote(state))
+        })
     }
 
     /// What the workgroup does next, after so many rounds, the last one of so many steps at least.
@@ -505,13 +505,17 @@ impl Machine {
         let population = self.op(Op::Add, tasks, busy);
         let all = self.b.u32(self.shape.workgroup);
         let lacks = self.op(Op::Lt, population, all);
+        // While most workgroups have nothing to do, every lane shares what it has: so tasks are of one size.
+        let hungry = self.is_not(self.want, 0);
+        let need = self.op(Op::Sub, all, population);
+        let need = self.select(hungry, all, need);
+        self.lane.set(&mut self.b, group::NEED, need);
         let some = self.is_not(busy, 0);
         let lacks = self.both(Op::And, lacks, some);
         let lacks = self.b.op(Op::Convert, Type::U32, &[lacks]);
         // Where there is nothing to make tasks of, rounds get longer.
         let shift = self.b.u32(verdict::STEPS);
         let none = self.is(tasks, 0);
-        let hungry = self.is_not(self.want, 0);
         let (haste, short, long) = (self.b.u32(HASTE), self.b.u32(SHORT), self.b.u32(LONG / 2));
         let short = self.select(hungry, haste, short);
         let twice = self.op(Op::Add, least, least);

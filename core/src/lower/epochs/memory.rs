@@ -79,8 +79,10 @@ pub mod group {
     pub const BUSY: u32 = 10;
     /// How many lanes have nothing to do any more in this round.
     pub const IDLE: u32 = 11;
+    /// How many tasks shall be made of what lanes do.
+    pub const NEED: u32 = 12;
     /// How many words there are.
-    pub const WORDS: u32 = 12;
+    pub const WORDS: u32 = 13;
     /// Those that are kept between epochs, in `control`; behind them the free frames.
     pub const KEPT: [u32; 3] = [FRAME_TAIL, UNIT, END];
 }

@@ -79,8 +79,7 @@ pub struct Form {
 
 impl Form {
     /// Kernels for graphics cards.
-    pub const FAST: Form =
-        Form { workgroup: 128, stack: 32, depth: Depth { segment: 400, function: 100, recursion: 2 } };
+    pub const FAST: Form = Form { workgroup: 128, stack: 32, depth: Depth { segment: 60, function: 20, recursion: 1 } };
     /// Kernels that compile fast, for software adapters.
     pub const SMALL: Form = Form { workgroup: 32, stack: 16, depth: Depth { segment: 0, function: 0, recursion: 0 } };
 }

@@ -108,7 +108,7 @@ impl<'f> Points<'f> {
         let function = self.function;
         match point {
             Point::Entry => function.params.clone(),
-            Point::After(inst) => function.insts[inst].results.clone(),
+            Point::After(inst) => function.insts[inst].results.to_vec(),
             Point::Head(inst) => match function.insts[inst].regions[..] {
                 [body, ..] => function.regions[body].params.clone(),
                 [] => vec![],

@@ -586,8 +586,8 @@ impl<'a> Segment<'a, '_, '_> {
         }
         self.b.region = outer;
         let given: Vec<ValueId> = [path.steps].iter().chain(initial).copied().collect();
-        let mut inst = Inst::new(Op::Loop, None, given, self.b.span);
-        inst.regions = vec![region];
+        let mut inst = Inst::new(Op::Loop, None, &given, self.b.span);
+        inst.regions.extend([region]);
         let all: Vec<Type> = [Type::U32; 2].iter().chain(results).chain(&types[1..]).copied().collect();
         let made = self.b.push(inst, &all);
         let given = self.b.function.insts[made].results.clone();
@@ -608,7 +608,7 @@ impl<'a> Segment<'a, '_, '_> {
             None => {}
         }
         let (x, y) = (self.b.new_region(&[]), self.b.new_region(&[]));
-        let mut inst = Inst::new(Op::If, None, vec![condition], self.b.span);
+        let mut inst = Inst::new(Op::If, None, &[condition], self.b.span);
         let mut other = path.clone();
         path.facts.learn(condition, true);
         other.facts.learn(condition, false);
@@ -617,13 +617,13 @@ impl<'a> Segment<'a, '_, '_> {
         self.b.region = y;
         otherwise(self, other)?;
         self.b.region = outer;
-        inst.regions = vec![x, y];
+        inst.regions.extend([x, y]);
         self.finish(inst);
         Ok(())
     }
 
     fn switch(&mut self, path: Path<'a>, old: &Inst, value: ValueId) -> Result<(), Diagnostic> {
-        let mut inst = Inst { attrs: old.attrs.clone(), ..Inst::new(Op::Switch, old.ty, vec![value], old.span) };
+        let mut inst = Inst { attrs: old.attrs.clone(), ..Inst::new(Op::Switch, old.ty, &[value], old.span) };
         for region in &old.regions {
             let inner = self.b.new_region(&[]);
             let outer = std::mem::replace(&mut self.b.region, inner);

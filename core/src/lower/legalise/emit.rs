@@ -187,7 +187,7 @@ pub(super) trait Emit {
     fn with_attrs(&mut self, op: Op, ty: Option<Type>, operands: &[ValueId], attrs: &[Attr]) -> Vec<ValueId> {
         let attrs: Vec<Attr> = attrs.iter().filter(|a| op.row().attrs.contains(&a.kind())).cloned().collect();
         let id = self.builder().op_with(op, ty, operands, &attrs);
-        self.builder().function.insts[id].results.clone()
+        self.builder().function.insts[id].results.to_vec()
     }
 }
 

@@ -15,7 +15,7 @@ use crate::hash::FastMap;
 use crate::ir::attrs::Attr;
 use crate::ir::ops::Pattern;
 use crate::ir::{
-    AttrKind, Builder, Caps, Feature, Function, Inst, Memory, Op, Scalar, ScalarSet, Space, Type, ValueId,
+    AttrKind, Builder, Caps, Feature, Function, Inst, Memory, Op, Scalar, ScalarSet, Space, Type, ValueId, Values,
 };
 use crate::lower::rewrite::{Pass, Rewriter};
 use std::collections::BTreeSet;
@@ -222,7 +222,8 @@ impl Pass for Storage<'_> {
                     return Err(super::lacks(self.caps, inst.span, what, "give it a memory of its own"));
                 }
                 let results: Vec<Type> = inst.results.iter().map(|v| r.old.ty(*v)).collect();
-                let id = r.out.push(Inst { operands, results: vec![], ..inst.clone() }, &results);
+                let id =
+                    r.out.push(Inst { operands: operands.into(), results: Values::new(), ..inst.clone() }, &results);
                 Ok(Some(r.out.function.insts[id].results.iter().map(|v| vec![*v]).collect()))
             }
             arithmetic!() | aggregates!() | control!() | positions!() | subgroup_positions!() | barriers!() => Ok(None),

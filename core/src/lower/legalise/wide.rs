@@ -7,7 +7,7 @@ use super::emit::Emit;
 use super::lacks;
 use crate::diag::Diagnostic;
 use crate::ir::ops::Pattern;
-use crate::ir::{Builder, Function, Inst, Op, Scalar, ScalarSet, Type, ValueId, math};
+use crate::ir::{Builder, Function, Inst, Op, Scalar, ScalarSet, Type, ValueId, Values, math};
 use crate::lower::rewrite::{Pass, Rewriter};
 
 pub(super) struct Wide<'c, 'a> {
@@ -98,7 +98,7 @@ impl Wide<'_, '_> {
             })
             .collect();
         let results = inst.results.iter().map(|v| r.old.ty(*v)).collect::<Vec<_>>();
-        let id = r.out.push(Inst { operands, results: vec![], ..inst.clone() }, &results);
+        let id = r.out.push(Inst { operands: operands.into(), results: Values::new(), ..inst.clone() }, &results);
         Ok(r.out.function.insts[id].results.iter().map(|v| vec![*v]).collect())
     }
 
@@ -116,7 +116,13 @@ impl Wide<'_, '_> {
         }
         let types: Vec<(Type, usize)> = inst.results.iter().map(|v| self.types(r.old.ty(*v))).collect();
         let regions = inst.regions.iter().map(|region| r.inner(self, *region)).collect::<Result<_, _>>()?;
-        let mut new = Inst { ty: Some(Type::U32), operands: vec![chosen], regions, results: vec![], ..inst.clone() };
+        let mut new = Inst {
+            ty: Some(Type::U32),
+            operands: Values::from_slice(&[chosen]),
+            regions,
+            results: Values::new(),
+            ..inst.clone()
+        };
         new.set(crate::ir::Attr::Cases((0..cases.len() as i64).map(|i| vec![i]).collect()));
         let flat: Vec<Type> = types.iter().flat_map(|(ty, n)| std::iter::repeat_n(*ty, *n)).collect();
         let id = r.out.push(new, &flat);

@@ -55,7 +55,7 @@ impl Forward<'_> {
                 if let Some(known) = self.whole(ty, &parts) {
                     return Some(known);
                 }
-                Some(self.append(Inst::new(Op::Vector, Some(ty), parts, span)).1)
+                Some(self.append(Inst::new(Op::Vector, Some(ty), &parts, span)).1)
             }
             _ => None,
         }

@@ -1,7 +1,8 @@
 //! Identities of comparisons, selections and conversions.
 
 use super::facts;
-use super::forward::{Forward, mirrored};
+use super::forward::Forward;
+use super::learning::mirrored;
 use crate::ir::{Op, Scalar, Type, ValueId};
 
 impl Forward<'_> {

@@ -6,7 +6,7 @@ use super::forward::{Around, Forward};
 use super::memory::touch;
 use crate::ir::attrs::Attr;
 use crate::ir::ops::{Class, Effect};
-use crate::ir::{Def, Function, InstId, Op, RegionId, Scalar, Type, ValueId};
+use crate::ir::{Def, Function, InstId, Op, RegionId, Scalar, Type, ValueId, Values};
 
 /// Most instructions of both arms that are computed whichever way is taken.
 const CHEAP: usize = 4;
@@ -71,7 +71,7 @@ impl Forward<'_> {
     fn leaves_with_parameters(&mut self, id: InstId) -> Op {
         let Some(around) = self.loops.last().map(|l| l.inst) else { return Op::While };
         let region = self.f.insts[around].regions[0];
-        let params: Vec<ValueId> = self.f.regions[region].params.iter().map(|p| self.mapped(*p)).collect();
+        let params: Values = self.f.regions[region].params.iter().map(|p| self.mapped(*p)).collect();
         let inst = &mut self.f.insts[id];
         inst.op = Op::Break;
         inst.operands = params;

@@ -7,7 +7,7 @@
 use crate::hash::FastMap;
 use crate::idx::IndexVec;
 use crate::ir::ops::Effect;
-use crate::ir::{Def, Function, FunctionId, Inst, InstId, MemoryId, Module, Op, RegionId, ValueId};
+use crate::ir::{Def, Function, FunctionId, Inst, InstId, MemoryId, Module, Op, RegionId, ValueId, Values};
 
 /// Removes what nobody needs; whether there was something.
 pub(super) fn run(f: &mut Function) -> bool {
@@ -281,7 +281,8 @@ impl Sweep<'_> {
         let results = self.f.insts[id].results.clone();
         if let Some(keep) = self.needed(&params) {
             self.changed = true;
-            retain(&mut self.f.regions[region].params, &keep, 0);
+            let mut kept = is_kept(&keep, 0);
+            self.f.regions[region].params.retain(|_| kept());
             for (i, param) in (0..).zip(self.f.regions[region].params.clone()) {
                 self.f.values[param].def = Def::Argument(region, i);
             }
@@ -305,13 +306,19 @@ impl Sweep<'_> {
     }
 }
 
-/// Keeps those values whose place is marked; the first `skip` always.
-fn retain(values: &mut Vec<ValueId>, keep: &[bool], skip: usize) {
+/// Keeps those values of an instruction whose place is marked; the first `skip` always.
+fn retain(values: &mut Values, keep: &[bool], skip: usize) {
+    let mut kept = is_kept(keep, skip);
+    values.retain(|_| kept());
+}
+
+/// Whether the next value of a list stays: its place is marked, or it is one of the first `skip`.
+fn is_kept(keep: &[bool], skip: usize) -> impl FnMut() -> bool {
     let mut place = 0;
-    values.retain(|_| {
+    move || {
         place += 1;
         place <= skip || keep.get(place - 1 - skip).copied().unwrap_or(true)
-    });
+    }
 }
 
 /// Removes memories that nothing refers to.
@@ -351,7 +358,8 @@ pub(super) fn parameters(module: &mut Module) -> bool {
     }
     for (id, function) in module.functions.ids().collect::<Vec<_>>().into_iter().zip(module.functions.iter_mut()) {
         if let Some(keep) = &keep[id] {
-            retain(&mut function.params, keep, 0);
+            let mut kept = is_kept(keep, 0);
+            function.params.retain(|_| kept());
         }
         for inst in function.insts.iter_mut().filter(|inst| inst.op == Op::Call) {
             if let Some(keep) = inst.callee().and_then(|callee| keep[callee].as_ref()) {

@@ -4,6 +4,7 @@
 //! Everything that is only true in a region (replacements, facts, available expressions) is written to a log and taken back at the region's
 //! end. A value is replaced only by one that is visible wherever it is.
 
+use super::expressions::{Key, is_commutative, key};
 use super::facts::{self, Facts};
 use super::memory::Versions;
 use crate::hash::FastMap;
@@ -11,7 +12,6 @@ use crate::ir::attrs::AttrKind;
 use crate::ir::ops::{Effect, Pattern};
 use crate::ir::{Attr, Caps, Def, Function, Inst, InstId, Op, RegionId, Scalar, Type, Value, ValueId, eval};
 use crate::span::Span;
-use std::hash::{Hash, Hasher};
 
 /// How deep rules may write operations that rules apply to.
 const DEPTH: u32 = 12;
@@ -24,32 +24,13 @@ pub(super) struct Memo {
     /// Whether the last walk learnt or did something that would let it do more if it came again. A walk comes to uses after
     /// definitions, so this can only be what loops lead back to: see [`Forward::revise`].
     pub(super) again: bool,
-}
-
-/// An expression, so that the same one is found again.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct Key {
-    pub(super) op: Op,
-    pub(super) ty: Option<Type>,
-    pub(super) operands: [ValueId; 4],
-    /// A dimension or offset; whether it does not wrap, or the version of the memory that is read.
-    pub(super) more: (i32, u32),
-}
-
-impl Hash for Key {
-    fn hash<H: Hasher>(&self, state: &mut H) {
-        // Two words of operands and one for the rest. The type is left to the comparison: it hardly ever decides.
-        let pair = |a: ValueId, b: ValueId| (a.index() as u64) << 32 | b.index() as u64;
-        let [a, b, c, d] = self.operands;
-        state.write_u64(pair(a, b));
-        state.write_u64(pair(c, d));
-        state.write_u64((self.more.0 as u64) << 40 ^ u64::from(self.more.1) << 16 ^ self.op as u64);
-    }
+    /// Nothing between two walks; the next one finds the room of the last one.
+    available: FastMap<Key, ValueId>,
 }
 
 /// Something to take back at the end of a region.
 #[derive(Debug)]
-enum Undo {
+pub(super) enum Undo {
     Map(ValueId, ValueId),
     Facts(ValueId, Option<Facts>),
     Available(Key, Option<ValueId>),
@@ -75,12 +56,12 @@ pub(super) struct Forward<'a> {
     /// How often each value is used, as it was before the walk.
     uses: Vec<u32>,
     map: Vec<ValueId>,
-    facts: Vec<Option<Facts>>,
+    pub(super) facts: Vec<Option<Facts>>,
     /// When a value was defined: those of a region are younger than what stands before it.
     born: Vec<u32>,
     clock: u32,
-    available: FastMap<Key, ValueId>,
-    log: Vec<Undo>,
+    pub(super) available: FastMap<Key, ValueId>,
+    pub(super) log: Vec<Undo>,
     span: Span,
     depth: u32,
 }
@@ -89,9 +70,15 @@ impl<'a> Forward<'a> {
     /// Walks over a function; whether another walk may find more.
     pub(super) fn run(f: &'a mut Function, caps: &'a Caps, memo: &'a mut Memo) -> bool {
         memo.again = false;
+        let mut available = std::mem::take(&mut memo.available);
         let values = f.values.len();
         let mut uses = vec![0; values];
-        f.walk(f.body, &mut |_, inst| inst.operands.iter().for_each(|v| uses[v.index()] += 1));
+        let mut insts = 0;
+        f.walk(f.body, &mut |_, inst| {
+            insts += 1;
+            inst.operands.iter().for_each(|v| uses[v.index()] += 1);
+        });
+        available.reserve(insts);
         let mut walk = Forward {
             versions: Versions::new(f),
             f,
@@ -104,13 +91,15 @@ impl<'a> Forward<'a> {
             facts: vec![None; values],
             born: vec![0; values],
             clock: 1,
-            available: FastMap::default(),
+            available,
             log: vec![],
             span: Span::NONE,
             depth: 0,
         };
         // Nothing comes after the body: what is known there is not taken back.
         walk.instructions(walk.f.body);
+        walk.available.clear();
+        walk.memo.available = walk.available;
         walk.memo.again
     }
 
@@ -289,89 +278,6 @@ impl<'a> Forward<'a> {
         }
     }
 
-    // Facts.
-
-    /// What is known of a value here.
-    pub(super) fn facts(&self, value: ValueId) -> Facts {
-        if let Some(facts) = self.facts[value.index()] {
-            return facts;
-        }
-        let scalar = self.f.ty(value).element().unwrap_or(Scalar::U64);
-        match self.f.values[value].def {
-            Def::Constant(bits) => Facts::exactly(bits),
-            Def::Param(attrs) if attrs.divisible > 1 && scalar.is_integer() => {
-                Facts::multiple(attrs.divisible.trailing_zeros(), scalar)
-            }
-            Def::Param(_) | Def::Specialisation(_) | Def::Memory(_) | Def::Argument(..) | Def::Result(..) => {
-                Facts::unknown(scalar)
-            }
-        }
-    }
-    /// Learns something about a value, until the end of the region.
-    pub(super) fn learn(&mut self, value: ValueId, new: Facts) {
-        if matches!(self.f.values[value].def, Def::Constant(_)) {
-            return;
-        }
-        let both = self.facts(value).and(new);
-        let old = self.facts[value.index()].replace(both);
-        self.log.push(Undo::Facts(value, old));
-    }
-
-    /// Learns what follows from a condition.
-    pub(super) fn learn_condition(&mut self, condition: ValueId, holds: bool) {
-        if self.bits(condition).is_some() {
-            return;
-        }
-        let constant = self.constant(Scalar::Bool, holds.into());
-        self.stands_for(condition, constant);
-        let Some(inst) = self.def(condition) else { return };
-        let (op, ty) = (inst.op, inst.ty);
-        match (op, &inst.operands[..]) {
-            (Op::Not, &[a]) => self.learn_condition(a, !holds),
-            (Op::And, &[a, b]) if holds => {
-                self.learn_condition(a, true);
-                self.learn_condition(b, true);
-            }
-            (Op::Or, &[a, b]) if !holds => {
-                self.learn_condition(a, false);
-                self.learn_condition(b, false);
-            }
-            (Op::Eq | Op::Ne | Op::Lt | Op::Le | Op::Gt | Op::Ge, &[a, b]) => {
-                self.learn_comparison(op, ty, a, b, holds)
-            }
-            (_, _) => {}
-        }
-    }
-
-    fn learn_comparison(&mut self, op: Op, ty: Option<Type>, a: ValueId, b: ValueId, holds: bool) {
-        let Some(Type::Scalar(s)) = ty else { return };
-        // The same comparison seen from the other side, and the opposite ones.
-        self.is_known(mirrored(op), s, b, a, holds);
-        let Some(other) = facts::opposite(op).filter(|op| !s.is_float() || matches!(op, Op::Eq | Op::Ne)) else {
-            return;
-        };
-        self.is_known(other, s, a, b, !holds);
-        self.is_known(mirrored(other), s, b, a, !holds);
-        if !s.is_integer() {
-            return;
-        }
-        let op = if holds { op } else { other };
-        let (fa, fb) = facts::where_true(op, s, self.facts(a), self.facts(b));
-        self.learn(a, fa);
-        self.learn(b, fb);
-        if op == Op::Eq && self.bits(b).is_some() {
-            self.stands_for(a, b);
-        }
-    }
-
-    /// A condition that is computed later will be known.
-    fn is_known(&mut self, op: Op, s: Scalar, a: ValueId, b: ValueId, holds: bool) {
-        let constant = self.constant(Scalar::Bool, holds.into());
-        if let Some(key) = key(op, Some(s.into()), &[a, b], (-1, 0)) {
-            self.remember(key, constant);
-        }
-    }
-
     // Expressions.
 
     fn pure(&mut self, id: InstId) {
@@ -423,7 +329,7 @@ impl<'a> Forward<'a> {
         if let Some(known) = key(op, Some(ty), &operands, (-1, nowrap.into())).and_then(|key| self.same(&key)) {
             return known;
         }
-        let mut inst = Inst::new(op, Some(ty), operands, self.span);
+        let mut inst = Inst::new(op, Some(ty), &operands, self.span);
         if nowrap {
             inst.set(Attr::NoWrap);
         }
@@ -448,7 +354,7 @@ impl<'a> Forward<'a> {
         let id = self.f.insts.next_id();
         let result = self.f.values.push(Value { ty, def: Def::Result(id, 0), name: None });
         self.grow();
-        inst.results = vec![result];
+        inst.results.push(result);
         self.f.insts.push(inst);
         self.push(id);
         (id, result)
@@ -503,43 +409,6 @@ impl<'a> Forward<'a> {
         None
     }
 
-    /// Notes what follows for the result of an instruction.
-    fn conclude(&mut self, id: InstId, nowrap: bool, result: ValueId) {
-        let inst = &self.f.insts[id];
-        let (op, operands) = (inst.op, &inst.operands);
-        let Some(Type::Scalar(s)) = inst.ty else { return };
-        if !s.is_integer() && s != Scalar::Bool || operands.is_empty() || operands.len() > 3 {
-            return;
-        }
-        let Some(source) = self.scalar(operands[0]) else { return };
-        let mut facts = [Facts::exactly(0); 3];
-        for (slot, v) in facts.iter_mut().zip(operands) {
-            *slot = self.facts(*v);
-        }
-        if self.scalar(result) == Some(s)
-            && let Some(known) = facts::transfer(op, s, source, &facts[..operands.len()], nowrap)
-        {
-            self.learn(result, known);
-        }
-    }
-
-    /// Makes an expression available to the rest of the region.
-    pub(super) fn remember(&mut self, key: Key, value: ValueId) {
-        let old = self.available.insert(key, value);
-        self.log.push(Undo::Available(key, old));
-    }
-    /// An expression that has been computed before.
-    pub(super) fn recall(&self, key: &Key) -> Option<ValueId> {
-        self.available.get(key).copied()
-    }
-
-    /// A pure expression that has been computed before. One that may wrap stands for one that does not, too; not the other way, because
-    /// what does not wrap is undefined where it would.
-    fn same(&self, key: &Key) -> Option<ValueId> {
-        let wrapping = || Key { more: (key.more.0, 0), ..*key };
-        self.recall(key).or_else(|| if key.more.1 == 0 { None } else { self.recall(&wrapping()) })
-    }
-
     /// Constants stand right.
     fn order_operands(&mut self, id: InstId) {
         let inst = &self.f.insts[id];
@@ -547,75 +416,4 @@ impl<'a> Forward<'a> {
             self.f.insts[id].operands.swap(0, 1);
         }
     }
-
-    /// Marks integer arithmetic that cannot wrap; whether it is marked.
-    fn infer_nowrap(&mut self, id: InstId) -> bool {
-        let inst = &self.f.insts[id];
-        let Some(Type::Scalar(s)) = inst.ty else { return false };
-        if s.is_signed()
-            || !s.is_integer()
-            || !inst.op.row().attrs.contains(&AttrKind::NoWrap)
-            || inst.has(AttrKind::NoWrap)
-        {
-            return false;
-        }
-        let top = |v: ValueId| u128::from(self.facts(v).max);
-        let fits = match (inst.op, &inst.operands[..]) {
-            (Op::Add, [a, b]) => top(*a) + top(*b) <= u128::from(s.mask()),
-            (Op::Sub, [a, b]) => self.facts(*a).min >= self.facts(*b).max,
-            (Op::Mul, [a, b]) => top(*a) * top(*b) <= u128::from(s.mask()),
-            (Op::Mad, [a, b, c]) => {
-                (top(*a) * top(*b)).checked_add(top(*c)).is_some_and(|max| max <= u128::from(s.mask()))
-            }
-            (Op::Shl, [a, b]) => {
-                let count = self.facts(*b).constant().map(|c| c & u64::from(s.bits() - 1));
-                count.is_some_and(|c| top(*a) << c <= u128::from(s.mask()))
-            }
-            (_, _) => false,
-        };
-        if fits {
-            self.f.insts[id].set(Attr::NoWrap);
-        }
-        fits
-    }
-}
-
-/// The comparison with its operands swapped.
-pub(super) fn mirrored(op: Op) -> Op {
-    match op {
-        Op::Lt => Op::Gt,
-        Op::Le => Op::Ge,
-        Op::Gt => Op::Lt,
-        Op::Ge => Op::Le,
-        symmetric => symmetric,
-    }
-}
-
-/// Whether the first two operands may be swapped.
-pub(super) fn is_commutative(op: Op) -> bool {
-    matches!(
-        op,
-        Op::Add
-            | Op::Mul
-            | Op::MulHi
-            | Op::Min
-            | Op::Max
-            | Op::And
-            | Op::Or
-            | Op::Xor
-            | Op::Eq
-            | Op::Ne
-            | Op::Fma
-            | Op::Mad
-    )
-}
-
-/// The key of an expression; none for those of many operands.
-pub(super) fn key(op: Op, ty: Option<Type>, operands: &[ValueId], more: (i32, u32)) -> Option<Key> {
-    let mut slots = [ValueId::new(u32::MAX); 4];
-    slots.get_mut(..operands.len())?.copy_from_slice(operands);
-    if is_commutative(op) && slots[0] > slots[1] {
-        slots.swap(0, 1);
-    }
-    Some(Key { op, ty, operands: slots, more })
 }

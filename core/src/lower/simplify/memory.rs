@@ -3,7 +3,8 @@
 //! Each memory has a version, which changes wherever something may write it: a store to it or to what may be the same bytes,
 //! and whatever orders accesses between invocations.
 
-use super::forward::{Forward, key};
+use super::expressions::{Key, key};
+use super::forward::Forward;
 use crate::ir::attrs::{Attr, Order};
 use crate::ir::ops::Effect;
 use crate::ir::{Def, Feature, Function, Inst, InstId, Op, RegionId, Space, Type, ValueId};
@@ -158,7 +159,7 @@ impl Forward<'_> {
     }
 
     /// The place of a load or store, as a load of its present version.
-    fn place(&self, id: InstId) -> Option<super::forward::Key> {
+    fn place(&self, id: InstId) -> Option<Key> {
         let inst = &self.f.insts[id];
         let (handle, index) = (inst.operands[0], inst.operands[1]);
         key(Op::Load, inst.ty, &[handle, index], (inst.offset(), self.versions.of(handle)))

@@ -6,7 +6,9 @@
 use super::control::jumps;
 use crate::hash::FastMap;
 use crate::ir::attrs::AttrKind;
-use crate::ir::{Def, Function, Inst, InstId, Op, Region, RegionId, Scalar, Type, Value, ValueId, eval};
+use crate::ir::{
+    Def, Function, Inst, InstId, Op, Region, RegionId, Regions, Scalar, Type, Value, ValueId, Values, eval,
+};
 
 /// Most instructions that a loop without the attribute `unroll` becomes.
 const BUDGET: usize = 160;
@@ -182,16 +184,16 @@ fn alias(f: &mut Function, inst: &Inst, values: &[ValueId], out: &mut Vec<InstId
     let condition = f.constant(Type::BOOL, 1);
     let mut arms = vec![];
     for _ in 0..2 {
-        let end = f.insts.push(Inst::new(Op::Yield, None, values.to_vec(), inst.span));
+        let end = f.insts.push(Inst::new(Op::Yield, None, values, inst.span));
         arms.push(f.regions.push(Region { params: vec![], insts: vec![end] }));
     }
     let id = f.insts.next_id();
     for (i, result) in (0..).zip(&inst.results) {
         f.values[*result].def = Def::Result(id, i);
     }
-    let mut chosen = Inst::new(Op::If, None, vec![condition], inst.span);
+    let mut chosen = Inst::new(Op::If, None, &[condition], inst.span);
     chosen.results = inst.results.clone();
-    chosen.regions = arms;
+    chosen.regions = arms.into();
     f.insts.push(chosen);
     out.push(id);
 }
@@ -247,7 +249,12 @@ impl Copy<'_> {
 
     /// A copy of an instruction with all its regions.
     fn inst(&mut self, f: &mut Function, inst: &Inst) -> InstId {
-        let mut copy = Inst { operands: self.values(&inst.operands), results: vec![], regions: vec![], ..inst.clone() };
+        let mut copy = Inst {
+            operands: self.values(&inst.operands).into(),
+            results: Values::new(),
+            regions: Regions::new(),
+            ..inst.clone()
+        };
         for region in &inst.regions {
             copy.regions.push(self.region(f, *region));
         }

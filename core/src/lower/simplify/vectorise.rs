@@ -9,7 +9,9 @@ use super::forward::Memo;
 use super::memory::{Touch, may_alias, touch};
 
 use crate::hash::FastMap;
-use crate::ir::{Attr, Caps, Def, Feature, Function, Inst, InstId, Op, RegionId, Scalar, Space, Type, Value, ValueId};
+use crate::ir::{
+    Attr, Caps, Def, Feature, Function, Inst, InstId, Op, RegionId, Scalar, Space, Type, Value, ValueId, Values,
+};
 
 /// Gathers accesses in a whole function; whether there were any.
 pub(super) fn run(f: &mut Function, caps: &Caps, memo: &Memo) -> bool {
@@ -260,7 +262,7 @@ impl Vectorise<'_> {
             None => (self.f.constant(word.into(), (one.lanes[0].offset / lanes as i64) as u64), 0),
             Some(index) => {
                 let by = self.f.constant(word.into(), u64::from(lanes.trailing_zeros()));
-                let mut inst = Inst::new(Op::Shr, Some(word.into()), vec![index, by], span);
+                let mut inst = Inst::new(Op::Shr, Some(word.into()), &[index, by], span);
                 let index = self.result(&mut inst, word.into());
                 out.push(self.f.insts.push(inst));
                 (index, (one.lanes[0].offset / lanes as i64) as i32)
@@ -268,12 +270,12 @@ impl Vectorise<'_> {
         };
         let mut operands = vec![handle, index];
         if store {
-            let parts = one.lanes.iter().map(|a| self.f.insts[a.id].operands[2]).collect();
-            let mut vector = Inst::new(Op::Vector, Some(ty), parts, span);
+            let parts: Values = one.lanes.iter().map(|a| self.f.insts[a.id].operands[2]).collect();
+            let mut vector = Inst::new(Op::Vector, Some(ty), &parts, span);
             operands.push(self.result(&mut vector, ty));
             out.push(self.f.insts.push(vector));
         }
-        let mut access = Inst::new(if store { Op::Store } else { Op::Load }, Some(ty), operands, span);
+        let mut access = Inst::new(if store { Op::Store } else { Op::Load }, Some(ty), &operands, span);
         if offset != 0 {
             access.set(Attr::Offset(offset));
         }
@@ -288,7 +290,7 @@ impl Vectorise<'_> {
         out.push(self.f.insts.push(access));
         for (i, lane) in one.lanes.iter().enumerate() {
             let position = self.f.constant(Type::U32, i as u64);
-            let mut extract = Inst::new(Op::Extract, Some(element.into()), vec![vector, position], span);
+            let mut extract = Inst::new(Op::Extract, Some(element.into()), &[vector, position], span);
             extract.results = self.f.insts[lane.id].results.clone();
             let id = self.f.insts.next_id();
             for result in &extract.results {
@@ -302,7 +304,7 @@ impl Vectorise<'_> {
     /// A result for an instruction that is about to be added.
     fn result(&mut self, inst: &mut Inst, ty: Type) -> ValueId {
         let value = self.f.values.push(Value { ty, def: Def::Result(self.f.insts.next_id(), 0), name: None });
-        inst.results = vec![value];
+        inst.results = Values::from_slice(&[value]);
         value
     }
 }

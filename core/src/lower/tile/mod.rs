@@ -148,8 +148,8 @@ impl Spread<'_> {
         r.out.region = otherwise;
         r.out.end(Op::Yield, &[]);
         r.out.region = outer;
-        let mut inst = Inst::new(Op::If, None, vec![condition], r.out.span);
-        inst.regions = vec![then, otherwise];
+        let mut inst = Inst::new(Op::If, None, &[condition], r.out.span);
+        inst.regions = [then, otherwise].into_iter().collect();
         r.out.push(inst, &[]);
     }
 
@@ -239,10 +239,10 @@ impl Spread<'_> {
         r.out.region = outer;
         written?;
         let always = r.out.bool(true);
-        let mut inst = Inst::new(Op::If, None, vec![always], r.out.span);
-        inst.regions = vec![then, otherwise];
+        let mut inst = Inst::new(Op::If, None, &[always], r.out.span);
+        inst.regions = [then, otherwise].into_iter().collect();
         let id = r.out.push(inst, types);
-        Ok(r.out.function.insts[id].results.clone())
+        Ok(r.out.function.insts[id].results.to_vec())
     }
 
     /// `for j in first..end`, with values that it carries; `body` gives the next ones.
@@ -272,10 +272,10 @@ impl Spread<'_> {
         }
         r.out.region = outer;
         next?;
-        let mut inst = Inst::new(Op::Loop, None, initial, r.out.span);
-        inst.regions = vec![region];
+        let mut inst = Inst::new(Op::Loop, None, &initial, r.out.span);
+        inst.regions = [region].into_iter().collect();
         let id = r.out.push(inst, &types[1..]);
-        Ok(r.out.function.insts[id].results.clone())
+        Ok(r.out.function.insts[id].results.to_vec())
     }
 }
 

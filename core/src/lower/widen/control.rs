@@ -177,7 +177,7 @@ impl Writer<'_, '_> {
     }
 
     fn branch(&self, op: Op, ty: Option<Type>, condition: ValueId, regions: Vec<RegionId>) -> Inst {
-        Inst { regions, ..Inst::new(op, ty, vec![condition], self.b.span) }
+        Inst { regions: regions.into(), ..Inst::new(op, ty, &[condition], self.b.span) }
     }
 
     /// The types of a choice's results, and which of them differ.

@@ -89,7 +89,7 @@ impl Writer<'_, '_> {
         let operands: Vec<Wide> = inst.operands.iter().map(|v| self.wide(*v)).collect();
         if !operands.iter().any(|wide| wide.differs()) {
             let operands: Vec<ValueId> = inst.operands.iter().map(|v| self.same(*v)).collect();
-            let new = Inst { attrs: inst.attrs.clone(), ..Inst::new(inst.op, inst.ty, operands, inst.span) };
+            let new = Inst { attrs: inst.attrs.clone(), ..Inst::new(inst.op, inst.ty, &operands, inst.span) };
             let types: Vec<Type> = inst.results.iter().map(|v| self.old.ty(*v)).collect();
             let id = self.b.push(new, &types);
             let results = self.b.function.insts[id].results.clone();
@@ -194,7 +194,7 @@ const DEPTH: u32 = 6;
 fn origin(b: &Builder, x: ValueId) -> Option<(Op, Vec<ValueId>)> {
     let Def::Result(inst, _) = b.function.values[x].def else { return None };
     let inst = &b.function.insts[inst];
-    Some((inst.op, inst.operands.clone()))
+    Some((inst.op, inst.operands.to_vec()))
 }
 
 /// Whether a word is 1 or 0 in each lane, as a mask says.

@@ -124,8 +124,8 @@ impl Writer<'_, '_> {
             self.end_round(again, &next, &carried, rounds);
         }
         self.b.region = outer;
-        let mut inst = Inst::new(Op::Loop, None, enter, self.b.span);
-        inst.regions = vec![region];
+        let mut inst = Inst::new(Op::Loop, None, &enter, self.b.span);
+        inst.regions.extend([region]);
         let types: Vec<Type> = carried.iter().map(|slot| before.ty(*slot)).collect();
         let id = self.b.push(inst, &types);
         let results = self.b.function.insts[id].results.clone();

@@ -71,11 +71,11 @@ impl Walk<'_> {
             Op::Loop => self.repeat(inst),
             Op::Yield => {
                 if let Some(yields) = self.yields.last_mut() {
-                    yields.push(inst.operands.clone());
+                    yields.push(inst.operands.to_vec());
                 }
             }
-            Op::Continue => self.round(inst.operands.clone()),
-            Op::Break => self.exit(inst.operands.clone()),
+            Op::Continue => self.round(inst.operands.to_vec()),
+            Op::Break => self.exit(inst.operands.to_vec()),
             Op::While => {
                 let differs = self.varies[inst.operands[0]];
                 self.round(inst.operands[1..].to_vec());
@@ -85,7 +85,7 @@ impl Walk<'_> {
             }
             Op::Tail if inst.callee() == Some(self.own) => {
                 if let Some(level) = self.levels.first_mut() {
-                    level.rounds.push(inst.operands.clone());
+                    level.rounds.push(inst.operands.to_vec());
                     level.apart |= level.some;
                 }
             }

@@ -9,7 +9,7 @@ use super::header::Header;
 use super::scope::Scope;
 use crate::diag::{Code, Diagnostic};
 use crate::ir::Builder;
-use crate::ir::function::{Def, Function, Inst, RegionId, Value, ValueId};
+use crate::ir::function::{Def, Function, Inst, RegionId, Value, ValueId, Values};
 use crate::ir::ops::Op;
 use crate::ir::text::lexer::{Kind, Token};
 use crate::ir::text::words::{is_number, unquoted};
@@ -355,7 +355,7 @@ impl<'c, 'a> Body<'c, 'a> {
     }
 
     /// Appends an instruction with results of these types.
-    pub fn push(&mut self, inst: Inst, results: &[Type]) -> Vec<ValueId> {
+    pub fn push(&mut self, inst: Inst, results: &[Type]) -> Values {
         let id = self.builder.push(inst, results);
         self.builder.function.insts[id].results.clone()
     }

@@ -6,7 +6,7 @@ use super::instruction::{Done, Head};
 use super::operands::{Operand, Operands};
 use crate::diag::Code;
 use crate::ir::attrs::Attr;
-use crate::ir::function::{Inst, RegionId};
+use crate::ir::function::{Inst, RegionId, Regions};
 use crate::ir::ops::Op;
 use crate::ir::text::lexer::Kind;
 use crate::ir::text::words::Syntax;
@@ -73,8 +73,8 @@ impl<'a> Body<'_, 'a> {
         } else {
             self.no_else(&results, span)?
         };
-        let inst = Inst::new(head.op, None, vec![condition], span);
-        Ok(self.append(Inst { regions: vec![then, otherwise], ..inst }, &results))
+        let inst = Inst::new(head.op, None, &[condition], span);
+        Ok(self.append(Inst { regions: Regions::from_slice(&[then, otherwise]), ..inst }, &results))
     }
 
     /// The second region of an `if` that has only one.
@@ -113,8 +113,8 @@ impl<'a> Body<'_, 'a> {
             return self.cursor.unexpected("`case` or `default`");
         }
         regions.push(self.inner(Frame::Arm(results.clone()), &[], "after `default`")?.0);
-        let inst = Inst::new(head.op, Some(ty), vec![value], span);
-        Ok(self.append(Inst { regions, attrs: vec![Attr::Cases(cases)], ..inst }, &results))
+        let inst = Inst::new(head.op, Some(ty), &[value], span);
+        Ok(self.append(Inst { regions: regions.into(), attrs: vec![Attr::Cases(cases)], ..inst }, &results))
     }
 
     fn repeat(&mut self, head: Head, names: &[Named<'a>]) -> Parse<Done> {
@@ -140,8 +140,8 @@ impl<'a> Body<'_, 'a> {
             (false, false) => frame.breaks.unwrap_or_default(),
         };
         let attrs = if unroll { vec![Attr::Unroll] } else { vec![] };
-        let inst = Inst::new(head.op, None, initial, span);
-        Ok(self.append(Inst { regions: vec![region], attrs, ..inst }, &results))
+        let inst = Inst::new(head.op, None, &initial, span);
+        Ok(self.append(Inst { regions: Regions::from_slice(&[region]), attrs, ..inst }, &results))
     }
 
     /// `(%i: u32 = 0, ..)` or nothing.
@@ -178,7 +178,7 @@ impl<'a> Body<'_, 'a> {
         self.cursor.expect(b')', "after the names of elements")?;
         let span = self.header_span(head);
         let first = values.first().map(|v| self.builder.ty(*v)).and_then(Type::shape);
-        let mut inst = Inst::new(head.op, None, values, span);
+        let mut inst = Inst::new(head.op, None, &values, span);
         attrs.into_iter().for_each(|attr| inst.set(attr));
         let shape = match head.op {
             Op::TileReduce => first.and_then(|shape| shape.without(inst.axis() as usize)),
@@ -193,7 +193,8 @@ impl<'a> Body<'_, 'a> {
         };
         let elements = results.iter().filter_map(|ty| ty.element()).map(Type::Scalar).collect();
         let (region, _) = self.inner(Frame::Arm(elements), &params, "after the names of elements")?;
-        Ok(self.append(Inst { regions: vec![region], ..inst }, &results))
+        inst.regions = [region].into_iter().collect();
+        Ok(self.append(inst, &results))
     }
 
     fn call(&mut self, head: Head) -> Parse<Done> {
@@ -207,7 +208,7 @@ impl<'a> Body<'_, 'a> {
         let what = format!("@{name}");
         let values = self.typed_all((&what, span), &operands, &signature.params, true)?;
         let span = self.header_span(head);
-        let inst = Inst::new(head.op, None, values, span);
+        let inst = Inst::new(head.op, None, &values, span);
         let results = match head.op {
             Op::Fork => vec![Type::Token],
             Op::Tail => vec![],
@@ -223,7 +224,7 @@ impl<'a> Body<'_, 'a> {
         let token = self.operand()?;
         let token = self.typed(token, Some(Type::Token))?;
         let Some(callee) = callee? else { return Err(self.cursor.reported()) };
-        let inst = Inst::new(head.op, None, vec![token], self.header_span(head));
+        let inst = Inst::new(head.op, None, &[token], self.header_span(head));
         Ok(self.append(Inst { attrs: vec![Attr::Callee(callee)], ..inst }, &self.signatures.rows[callee].results))
     }
 
@@ -241,7 +242,7 @@ impl<'a> Body<'_, 'a> {
             _takes_the_cell_alone => first.to_vec(),
         };
         let values = self.typed_all((head.op.name(), head.span), &operands, &asked, true)?;
-        let mut inst = Inst::new(head.op, head.ty, values, self.header_span(head));
+        let mut inst = Inst::new(head.op, head.ty, &values, self.header_span(head));
         attrs.push(Attr::Cell(layout));
         attrs.into_iter().for_each(|attr| inst.set(attr));
         let results = match head.op {
@@ -261,7 +262,7 @@ impl<'a> Body<'_, 'a> {
         let Some(global) = self.signatures.globals.find(self.cursor, "global", name, span)? else {
             return Err(self.cursor.reported());
         };
-        let inst = Inst::new(head.op, None, vec![], self.header_span(head));
+        let inst = Inst::new(head.op, None, &[], self.header_span(head));
         Ok(self.append(Inst { attrs: vec![Attr::Global(global)], ..inst }, &[Type::Term]))
     }
 
@@ -303,7 +304,7 @@ impl<'a> Body<'_, 'a> {
         let mut values = vec![self.typed(condition, Some(Type::BOOL))?];
         values.extend(self.typed_all(("next", head.span), &next, &types, true)?);
         let span = self.header_span(head);
-        Ok(self.append(Inst::new(head.op, None, values, span), &[]))
+        Ok(self.append(Inst::new(head.op, None, &values, span), &[]))
     }
 
     fn jump(&mut self, head: Head) -> Parse<Done> {
@@ -315,7 +316,7 @@ impl<'a> Body<'_, 'a> {
             self.innermost_loop(head)?.breaks.get_or_insert(given);
         }
         let span = self.header_span(head);
-        Ok(self.append(Inst::new(head.op, None, values, span), &[]))
+        Ok(self.append(Inst::new(head.op, None, &values, span), &[]))
     }
 
     /// Of what types a jump's values are, and whether it has to give exactly these.

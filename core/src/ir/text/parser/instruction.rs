@@ -5,7 +5,7 @@ use super::cursor::{Parse, counted};
 use super::operands::{Operands, What};
 use crate::diag::Code;
 use crate::ir::attrs::{Attr, Dim};
-use crate::ir::function::{Inst, ValueId};
+use crate::ir::function::{Inst, ValueId, Values};
 use crate::ir::ops::{Op, Pattern, Suffix};
 use crate::ir::text::lexer::Kind;
 use crate::ir::text::words::{Syntax, literal_type, pattern, repeats, simple_type, syntax};
@@ -18,7 +18,7 @@ pub struct Done {
     /// What it does.
     pub op: Op,
     /// Its results.
-    pub results: Vec<ValueId>,
+    pub results: Values,
     /// Its text, without regions.
     pub span: Span,
 }
@@ -151,7 +151,7 @@ impl<'a> Body<'_, 'a> {
             [Pattern::Rest] => values.iter().map(|v| self.builder.ty(*v)).collect(),
             _ => self.builder.result_types(op, ty, &values),
         };
-        let mut inst = Inst::new(op, ty, values, span);
+        let mut inst = Inst::new(op, ty, &values, span);
         attrs.into_iter().for_each(|attr| inst.set(attr));
         Ok(Done { op, results: self.push(inst, &results), span })
     }
@@ -277,16 +277,9 @@ impl<'a> Body<'_, 'a> {
 
 /// The operation that a word starts with, and what follows behind a dot.
 fn cut(word: &str) -> Option<(Op, Option<&str>)> {
-    if let Some(op) = find(word) {
+    if let Some(op) = Op::from_name(word) {
         return Some((op, None));
     }
     let (name, tail) = word.rsplit_once('.')?;
-    find(name).map(|op| (op, Some(tail)))
-}
-
-fn find(name: &str) -> Option<Op> {
-    use std::collections::HashMap;
-    use std::sync::OnceLock;
-    static OPS: OnceLock<HashMap<&str, Op>> = OnceLock::new();
-    OPS.get_or_init(|| Op::ALL.iter().map(|op| (op.name(), *op)).collect()).get(name).copied()
+    Op::from_name(name).map(|op| (op, Some(tail)))
 }

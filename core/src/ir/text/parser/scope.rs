@@ -3,17 +3,17 @@
 //! A name has one meaning wherever it is visible: it cannot be given again before the region that defines it has ended. The same name
 //! may stand in regions of which none holds the other, and for a result and within the region that gives it.
 
+use crate::hash::FastMap;
 use crate::ir::function::ValueId;
 use crate::span::Span;
-use std::collections::HashMap;
 
 /// The visible names, as they are written behind `%`.
 #[derive(Debug, Default)]
 pub struct Scope<'a> {
-    names: HashMap<&'a str, (ValueId, Span)>,
+    names: FastMap<&'a str, (ValueId, Span)>,
     order: Vec<&'a str>,
     /// Where names were given that are visible no more.
-    gone: HashMap<&'a str, Span>,
+    gone: FastMap<&'a str, Span>,
 }
 
 impl<'a> Scope<'a> {

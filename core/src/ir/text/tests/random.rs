@@ -223,7 +223,7 @@ impl Maker {
             };
             operands.extend((0..count).map(|_| self.operand(*pattern, ty)));
         }
-        let mut inst = Inst::new(op, ty, operands, Span::NONE);
+        let mut inst = Inst::new(op, ty, &operands, Span::NONE);
         self.attrs(op).into_iter().for_each(|a| inst.set(a));
         let results = match row.results {
             [Pattern::Rest] => inst.operands.iter().map(|v| self.b.ty(*v)).collect(),
@@ -269,20 +269,20 @@ impl Maker {
         };
         self.seen.insert(op);
         let operands = self.values(&types);
-        self.push(Inst::new(op, None, operands, Span::NONE), &[]);
+        self.push(Inst::new(op, None, &operands, Span::NONE), &[]);
     }
 
     fn if_else(&mut self) {
         let results = self.types(2);
         let condition = self.value(Some(Type::BOOL));
-        let mut inst = Inst::new(Op::If, None, vec![condition], Span::NONE);
+        let mut inst = Inst::new(Op::If, None, &[condition], Span::NONE);
         inst.regions = (0..2).map(|_| self.region(&[], Some(&results))).collect();
         self.push(inst, &results);
     }
     fn switch(&mut self) {
         let (results, scalar) = (self.types(2), self.scalar(ScalarSet::INTEGERS));
         let value = self.value(Some(scalar.into()));
-        let mut inst = Inst::new(Op::Switch, Some(scalar.into()), vec![value], Span::NONE);
+        let mut inst = Inst::new(Op::Switch, Some(scalar.into()), &[value], Span::NONE);
         let unused = 64 - scalar.bits();
         let mut cases: Vec<Vec<i64>> = vec![];
         for _ in 0..self.below(3) {
@@ -298,10 +298,10 @@ impl Maker {
         let params = self.types(3);
         let results = if self.chance(50) { params.clone() } else { self.types(2) };
         let initial = self.values(&params);
-        let mut inst = Inst::new(Op::Loop, None, initial, Span::NONE);
+        let mut inst = Inst::new(Op::Loop, None, &initial, Span::NONE);
         self.attrs(Op::Loop).into_iter().for_each(|a| inst.set(a));
         self.loops.push((params.clone(), results.clone()));
-        inst.regions = vec![self.region(&params, None)];
+        inst.regions.extend([self.region(&params, None)]);
         self.loops.pop();
         self.push(inst, &results);
     }
@@ -316,7 +316,7 @@ impl Maker {
         };
         let params = if op == Op::Join { vec![Type::Token] } else { params };
         let operands = if op == Op::Join { vec![self.value(None)] } else { self.values(&params) };
-        let mut inst = Inst::new(op, None, operands, Span::NONE);
+        let mut inst = Inst::new(op, None, &operands, Span::NONE);
         inst.set(Attr::Callee(FunctionId::new(callee as u32)));
         self.push(inst, &results);
     }
@@ -330,7 +330,7 @@ impl Maker {
             operands.extend(self.values(&fields));
         }
         let ty = self.suffix(op.row().suffix);
-        let mut inst = Inst::new(op, ty, operands, Span::NONE);
+        let mut inst = Inst::new(op, ty, &operands, Span::NONE);
         self.attrs(op).into_iter().for_each(|a| inst.set(a));
         inst.set(Attr::Cell(LayoutId::new(layout as u32)));
         let results: Vec<Type> = match op {
@@ -341,7 +341,7 @@ impl Maker {
         self.push(inst, &results);
     }
     fn global(&mut self) {
-        let mut inst = Inst::new(Op::GlobalGet, None, vec![], Span::NONE);
+        let mut inst = Inst::new(Op::GlobalGet, None, &[], Span::NONE);
         inst.set(Attr::Global(GlobalId::new(self.below(2) as u32)));
         self.push(inst, &[Type::Term]);
     }
@@ -354,9 +354,9 @@ impl Maker {
         let attrs: Vec<Attr> = self.attrs(op).into_iter().filter(|a| a.kind() != AttrKind::Axis).collect();
         let element = Type::Scalar(ty.element().unwrap_or(Scalar::U32));
         let params = if op == Op::TileMap { vec![element] } else { vec![element; 2] };
-        let mut inst = Inst::new(op, None, vec![zero], Span::NONE);
+        let mut inst = Inst::new(op, None, &[zero], Span::NONE);
         attrs.into_iter().for_each(|a| inst.set(a));
-        inst.regions = vec![self.region(&params, Some(&[element]))];
+        inst.regions = [self.region(&params, Some(&[element]))].into_iter().collect();
         let shape = if op == Op::TileReduce { shape.without(0) } else { Some(shape) };
         self.push(inst, &[Type::block(shape, ty.element().unwrap_or(Scalar::U32))]);
     }

@@ -1,0 +1,116 @@
+//! How large the buffers of a program in epochs are, and what of that a device has room for.
+
+use super::epochs::EpochOptions;
+use crate::diag::{Code, Diagnostic};
+use crate::ir::Caps;
+use crate::lower::epochs::memory::{Shape, lane};
+use crate::span::Span;
+
+/// Most bytes of a heap: words have 29 bits for the number of a unit of 8 bytes.
+pub const MOST_HEAP: u64 = 1 << 32;
+/// Frames that a pool has at least for each lane: workgroups keep some for themselves.
+const FRAMES_OF_LANE: u32 = 32;
+
+/// Bytes of the buffers, in the order of [`Buffers`](crate::lower::epochs::memory::Buffers).
+pub(super) fn sizes(options: &EpochOptions, shape: &Shape) -> [u64; 6] {
+    let (lanes, frames) = (u64::from(options.lanes), u64::from(options.frames));
+    let groups = options.lanes / options.form.workgroup;
+    let rings = u64::from(groups) * u64::from(shape.ring());
+    let words = [
+        options.heap / 4,
+        lanes * u64::from(lane::CLASSES),
+        frames * u64::from(shape.pool_frame() + 2),
+        frames,
+        (2 * frames + rings) * u64::from(shape.task()),
+        u64::from(shape.control(groups)),
+    ];
+    words.map(|count| 4 * count)
+}
+
+/// Bytes that calls which others share take in the pool.
+pub(super) fn pool_bytes(options: &EpochOptions, shape: &Shape) -> u64 {
+    4 * u64::from(options.frames) * u64::from(shape.pool_frame())
+}
+
+/// The options with as many lanes and frames as the device's bindings reach.
+///
+/// # Errors
+/// If they do not reach the heap, or not even a few lanes and frames.
+pub(super) fn fitted(options: EpochOptions, shape: &Shape, caps: &Caps) -> Result<EpochOptions, Diagnostic> {
+    let reach = caps.binding_bytes.min(caps.buffer_bytes);
+    let most = reach.min(MOST_HEAP);
+    if options.heap > most {
+        let (wanted, most, name) = (options.heap >> 20, most >> 20, &caps.name);
+        let message = format!("a heap of {wanted} MiB, but kernels reach at most {most} MiB of it on `{name}`");
+        return Err(Diagnostic::new(Code::OverLimit, Span::NONE, message).hint("allow less with `--memory`"));
+    }
+    let workgroup = options.form.workgroup.max(1);
+    let (mut groups, mut frames) = (options.lanes.div_ceil(workgroup).max(1), options.frames);
+    loop {
+        let lanes = groups * workgroup;
+        // Rings take the low bits of a count as the place, and each lane has its share of them.
+        let least = (FRAMES_OF_LANE * lanes).next_power_of_two();
+        let fitted = EpochOptions { lanes, frames: frames.next_power_of_two().max(least), ..options };
+        let [_, of_lanes, pool, pending, queue, control] = sizes(&fitted, shape);
+        let of_frames = pool.max(pending).max(queue);
+        if of_lanes.max(of_frames).max(control) <= reach {
+            return Ok(fitted);
+        } else if of_frames > reach && fitted.frames > least {
+            frames = fitted.frames / 2;
+        } else if groups > 1 {
+            groups /= 2;
+        } else {
+            let message = format!("the program's functions keep too much for the {} MiB of a buffer", reach >> 20);
+            return Err(Diagnostic::new(Code::OverLimit, Span::NONE, message).hint("run it with `--device cpu`"));
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const SHAPE: Shape =
+        Shape { workgroup: 128, registers: 10, results: 2, kept: 6, stack: 16, pushes: 2, largest: 2, globals: 0 };
+
+    fn caps(bytes: u64) -> Caps {
+        let mut caps = Caps::web();
+        (caps.binding_bytes, caps.buffer_bytes) = (bytes, bytes);
+        caps
+    }
+
+    #[test]
+    fn what_fits_stays() {
+        let options = EpochOptions { lanes: 1 << 10, frames: 1 << 12, heap: 8 << 20, ..EpochOptions::default() };
+        assert_eq!(fitted(options, &SHAPE, &caps(128 << 20)), Ok(options));
+    }
+
+    #[test]
+    fn lanes_and_frames_are_fewer_where_bindings_are_small() {
+        let options = EpochOptions { lanes: 1 << 18, frames: 5 << 20, heap: 8 << 20, ..EpochOptions::default() };
+        let found = fitted(options, &SHAPE, &caps(128 << 20)).expect("there is room");
+        assert!(found.frames.is_power_of_two() && found.frames < 1 << 23 && found.lanes < 1 << 18, "{found:?}");
+        assert!(sizes(&found, &SHAPE).iter().all(|bytes| *bytes <= 128 << 20), "{found:?}");
+        // Nothing is smaller than it needs to be.
+        assert!(sizes(&EpochOptions { frames: 2 * found.frames, ..found }, &SHAPE).iter().any(|b| *b > 128 << 20));
+        assert!(sizes(&EpochOptions { lanes: 2 * found.lanes, ..found }, &SHAPE).iter().any(|b| *b > 128 << 20));
+    }
+
+    #[test]
+    fn a_heap_that_is_too_large_is_refused() {
+        let options = |heap| EpochOptions { heap, ..EpochOptions::default() };
+        let refused = |heap, reach| fitted(options(heap), &SHAPE, &caps(reach)).map_err(|d| d.code).err();
+        assert_eq!(refused(129 << 20, 128 << 20), Some(Code::OverLimit));
+        assert_eq!(refused(128 << 20, 128 << 20), None);
+        let large = caps(1 << 40);
+        assert_eq!(fitted(options(MOST_HEAP + 8), &SHAPE, &large).map_err(|d| d.code).err(), Some(Code::OverLimit));
+        assert_eq!(fitted(options(MOST_HEAP), &SHAPE, &large).map(|o| o.heap), Ok(MOST_HEAP));
+    }
+
+    #[test]
+    fn functions_that_keep_too_much_are_refused() {
+        let shape = Shape { kept: 1 << 20, ..SHAPE };
+        let options = EpochOptions { heap: 1 << 20, ..EpochOptions::default() };
+        assert_eq!(fitted(options, &shape, &caps(1 << 20)).map_err(|d| d.code).err(), Some(Code::OverLimit));
+    }
+}

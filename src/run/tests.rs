@@ -1,0 +1,174 @@
+//! Programs on a device, for which the reference machine on lowered kernels stands: it is everywhere.
+
+use super::{RunDevice, RunOptions, Tier, Work};
+use crate::devices::{Profile, Selector};
+use crate::{Code, Options, Program, Report, SystemHost};
+use girih_core::runtime::EpochStats;
+use std::num::NonZeroUsize;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::{Duration, Instant};
+
+const SORT: &str = "\
+def merge(a, b):
+  match a:
+    case List/Nil:
+      return b
+    case List/Cons:
+      match b:
+        case List/Nil:
+          return List/Cons(a.head, a.tail)
+        case List/Cons:
+          if a.head < b.head:
+            return List/Cons(a.head, merge(a.tail, List/Cons(b.head, b.tail)))
+          else:
+            return List/Cons(b.head, merge(List/Cons(a.head, a.tail), b.tail))
+
+def sorted(depth, n):
+  if depth == 0:
+    return [n * 37 % 64]
+  else:
+    return merge(sorted(depth - 1, n * 2), sorted(depth - 1, n * 2 + 1))
+
+def main():
+  return sorted(4, 0)
+";
+const SORTED: &str = "[0, 3, 6, 10, 13, 20, 23, 30, 33, 37, 40, 43, 47, 50, 57, 60]";
+
+fn lowered() -> RunOptions {
+    RunOptions { device: RunDevice::Device(Selector::Lowered(Profile::Cpu)), ..RunOptions::default() }
+}
+
+fn program(text: &str) -> Program {
+    Program::from_text("test.bend", text, &Options::default())
+}
+
+fn run(text: &str, options: &RunOptions) -> Result<String, Report> {
+    program(text).run(&mut SystemHost::new(), options).map(|outcome| outcome.text)
+}
+
+/// The code of the first error.
+fn refused(text: &str, options: &RunOptions) -> Code {
+    run(text, options).expect_err("it fails").diagnostics[0].code
+}
+
+#[test]
+fn a_program_runs_on_a_device_again_and_again() {
+    let mut executable = program(SORT).compile(&lowered()).expect("it compiles");
+    let mut seen = vec![];
+    for _ in 0..3 {
+        assert_eq!(executable.run(&mut SystemHost::new()).expect("it ends"), SORTED);
+        let Work::Compiled(work) = executable.stats().work else { panic!("it is compiled") };
+        seen.push((work.most_bytes, work.epochs));
+    }
+    assert!(seen[0].0 > 0 && seen.iter().all(|one| one == &seen[0]), "{seen:?}");
+    let EpochStats { lanes, epochs, tasks, submissions, dispatches, .. } = seen[0].1.expect("it ran in epochs");
+    assert!(epochs >= 1 && tasks >= 1 && submissions >= 1 && dispatches >= 2 * epochs, "{seen:?}");
+    let choice = executable.choice().to_string();
+    let expected = format!("{lanes} lanes: nothing that runs needs nets; the device was named");
+    assert!(choice.starts_with("direct tier on lowered:cpu (") && choice.ends_with(&expected), "{choice}");
+    let stats = executable.stats().to_string();
+    assert!(stats.contains(&format!("epochs:      {epochs}, {dispatches} dispatches")), "{stats}");
+    assert!(!stats.contains("thread"), "{stats}");
+}
+
+#[test]
+fn an_error_has_its_place_and_does_not_stay() {
+    let text = "def main():\n  return [1 / n for n in [1, 0]]\n";
+    for explain in [true, false] {
+        let options = RunOptions { explain, ..lowered() };
+        let mut executable = program(text).compile(&options).expect("it compiles");
+        for _ in 0..2 {
+            let report = executable.run(&mut SystemHost::new()).expect_err("it divides by zero");
+            let error = &report.diagnostics[0];
+            assert_eq!(error.code, Code::DivisionByZero, "{report}");
+            let place = error.span();
+            assert_eq!(&text[place.start as usize..place.end as usize], "1 / n");
+        }
+    }
+}
+
+#[test]
+fn memory_that_is_too_little_or_too_much_is_an_error() {
+    let grow = "def grow(list, n):\n  if 1:\n    return grow(List/Cons(n, list), n + 1)\n  else:\n    return list\n\ndef main():\n  return grow([], 0)\n";
+    let with = |heap| RunOptions { heap: Some(heap), ..lowered() };
+    assert_eq!(refused(grow, &with(1 << 16)), Code::OutOfMemory);
+    assert_eq!(run(SORT, &with(1 << 20)).expect("there is enough"), SORTED);
+    let too_much = run(SORT, &with(5 << 30)).expect_err("no word says where it would be");
+    assert_eq!(too_much.diagnostics[0].code, Code::OverLimit);
+    assert!(too_much.diagnostics[0].message.contains("5120 MiB"), "{too_much}");
+    let deep = "def deep(n):\n  if n == 16777215:\n    return 0\n  else:\n    return 1 + deep(n + 1)\n\ndef main():\n  return deep(1)\n";
+    assert_eq!(refused(deep, &with(1 << 20)), Code::TooManyCalls);
+}
+
+#[test]
+fn effects_are_performed_between_epochs() {
+    let text = "\
+def main():
+  with IO:
+    * <- IO/print(\"what?\\n\")
+    line <- IO/input()
+    * <- IO/print(\"so:\\n\")
+    return line
+";
+    let written = Arc::new(std::sync::Mutex::new(vec![]));
+    let mut host = SystemHost::new()
+        .with_stdin(std::io::Cursor::new(b"a line\nand one more\n"))
+        .with_stdout(Box::new(Sink(Arc::clone(&written))));
+    let result = program(text).run(&mut host, &lowered()).expect("it ends").text;
+    drop(host);
+    assert_eq!(result, "Result/Ok(\"a line\")");
+    assert_eq!(*written.lock().expect("nobody has panicked"), b"what?\nso:\n");
+}
+
+struct Sink(Arc<std::sync::Mutex<Vec<u8>>>);
+
+impl std::io::Write for Sink {
+    fn write(&mut self, bytes: &[u8]) -> std::io::Result<usize> {
+        self.0.lock().expect("nobody has panicked").extend(bytes);
+        Ok(bytes.len())
+    }
+    fn flush(&mut self) -> std::io::Result<()> {
+        Ok(())
+    }
+}
+
+#[test]
+fn a_program_on_a_device_can_be_stopped() {
+    let flag = Arc::new(AtomicBool::new(false));
+    let options = RunOptions { interrupt: Some(Arc::clone(&flag)), ..lowered() };
+    let text = "def forever(n):\n  if n == 1:\n    return forever(1)\n  else:\n    return forever(n + 1)\n\ndef main():\n  return forever(0)\n";
+    let mut executable = program(text).compile(&options).expect("it compiles");
+    let begun = Instant::now();
+    std::thread::spawn(move || {
+        std::thread::sleep(Duration::from_millis(100));
+        flag.store(true, Ordering::Relaxed);
+    });
+    let error = executable.run(&mut SystemHost::new()).expect_err("it is stopped");
+    assert_eq!(error.diagnostics[0].code, Code::Interrupted);
+    assert!(begun.elapsed() < Duration::from_secs(5), "{:?}", begun.elapsed());
+}
+
+#[test]
+fn what_does_not_go_together_is_refused() {
+    let threads = RunOptions { threads: NonZeroUsize::new(2), ..lowered() };
+    assert_eq!(refused(SORT, &threads), Code::BadArguments);
+    assert_eq!(refused(SORT, &RunOptions { tier: Tier::Net, ..lowered() }), Code::NeedsNets);
+    let evaluator = RunOptions { device: RunDevice::Evaluator, tier: Tier::Net, ..RunOptions::default() };
+    assert_eq!(refused(SORT, &evaluator), Code::BadArguments);
+    for absent in [Selector::Cuda(1000), Selector::Wgpu(Some("no such adapter".to_owned()))] {
+        assert_eq!(refused(SORT, &RunOptions { device: RunDevice::Device(absent), ..lowered() }), Code::NoDevice);
+    }
+}
+
+#[test]
+fn shaders_are_not_painted_by_devices_yet() {
+    let shader = crate::render::Shader::new(&Program::from_text(
+        "shader.bend",
+        "def shader(x: u24, y: u24, t: f24) -> u24:\n  return x\n",
+        &crate::render::Shader::options(),
+    ));
+    let options = crate::render::RenderOptions { device: lowered().device, ..crate::render::RenderOptions::default() };
+    let refused = shader.and_then(|shader| shader.renderer(&options).map(drop)).expect_err("it is refused");
+    assert_eq!(refused.diagnostics[0].code, Code::NoDevice, "{refused}");
+}
