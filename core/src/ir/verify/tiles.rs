@@ -30,7 +30,7 @@ pub(super) fn check(cx: &mut Context<'_>, inst: &Inst) {
         _shaped => shapes(cx, inst),
     };
     if let Some(wrong) = wrong {
-        let message = format!("{}: {wrong}", names::operation(inst));
+        let message = format!("{} breaks a rule: {wrong}", names::operation(inst));
         cx.report(Code::IrShape, inst, message, "see its row in the reference");
     }
 }
