@@ -22,8 +22,10 @@ const PATIENCE: u32 = 32;
 const LOOK: u32 = 4;
 /// Steps of a round at most, and before lanes that lack work may end it.
 const LONG: u32 = 256;
-/// The latter while most workgroups have nothing to do, and else: what is over sooner is not worth a task.
+/// The latter at first, and then: what is over sooner is not worth a task.
 const HASTE: u32 = 1;
+/// Rounds of an epoch that are hasty.
+const BEGIN: u32 = 12;
 const SHORT: u32 = 24;
 
 /// What a workgroup does in its next round: steps above bit 2, and one of these.
@@ -367,6 +369,10 @@ impl Machine {
         let last = self.repeat(&carried, |m, params| {
             let (steps, state) = (params[0], State::of(&params[1..]));
             let (enough, idle) = (m.is(steps, 0), m.is(state.label, label::IDLE));
+            // Others see it at once: behind the loop, lanes that run together may wait for each other.
+            m.when(idle, |m| {
+                m.lane.count(&mut m.b, group::IDLE, 1);
+            });
             let over = m.both(Op::Or, enough, idle);
             m.leave_if(over, params);
             let looks = m.op(Op::Le, steps, least);
@@ -404,10 +410,6 @@ impl Machine {
             return Err(error);
         }
         let state = State::of(&last[1..]);
-        let is_idle = self.is(state.label, label::IDLE);
-        self.when(is_idle, |m| {
-            m.lane.count(&mut m.b, group::IDLE, 1);
-        });
         Ok(state)
     }
 
@@ -505,10 +507,12 @@ impl Machine {
         let population = self.op(Op::Add, tasks, busy);
         let all = self.b.u32(self.shape.workgroup);
         let lacks = self.op(Op::Lt, population, all);
-        // While most workgroups have nothing to do, every lane shares what it has: so tasks are of one size.
+        // At first every lane shares what it has, and soon: so tasks are of one size. Where work does not spread then, there is little to spread.
+        let begin = self.b.u32(BEGIN);
+        let begins = self.op(Op::Lt, rounds, begin);
         let hungry = self.is_not(self.want, 0);
         let need = self.op(Op::Sub, all, population);
-        let need = self.select(hungry, all, need);
+        let need = self.select(begins, all, need);
         self.lane.set(&mut self.b, group::NEED, need);
         let some = self.is_not(busy, 0);
         let lacks = self.both(Op::And, lacks, some);
@@ -517,7 +521,7 @@ impl Machine {
         let shift = self.b.u32(verdict::STEPS);
         let none = self.is(tasks, 0);
         let (haste, short, long) = (self.b.u32(HASTE), self.b.u32(SHORT), self.b.u32(LONG / 2));
-        let short = self.select(hungry, haste, short);
+        let short = self.select(begins, haste, short);
         let twice = self.op(Op::Add, least, least);
         let twice = self.op(Op::Min, twice, long);
         let least = self.select(none, twice, short);
