@@ -144,7 +144,9 @@ if (y := f(x)) is None: x = 1
     assert_eq!((functions.len(), functions[0].decorators.len(), functions[0].parameters.list.len()), (1, 2, 5));
     assert_eq!(functions[0].body.len(), 5);
     assert!(statements.iter().any(|s| s.kind == StmtKind::Other(Other("`match`"))));
-    let Some(StmtKind::If(condition, ..)) = statements.last().map(|s| &s.kind) else { panic!("the last one is an `if`") };
+    let Some(StmtKind::If(condition, ..)) = statements.last().map(|s| &s.kind) else {
+        panic!("the last one is an `if`")
+    };
     let ExprKind::Compare(first, _) = &condition.kind else { panic!("{condition:?}") };
     assert!(matches!(first.kind, ExprKind::Named(..)));
 }
