@@ -122,6 +122,11 @@ impl Selector {
     }
 }
 
+/// What time it is: the clock of the reference machine.
+pub fn clock() -> std::time::Duration {
+    std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH).unwrap_or_default()
+}
+
 impl std::fmt::Display for Selector {
     /// The shortest name of it.
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
@@ -174,7 +179,6 @@ fn wgpu(name: &str, profile: Option<Caps>) -> Result<Box<dyn Device>, Diagnostic
 }
 
 fn interpreter(subgroup: u32, caps: Option<Caps>) -> Box<dyn Device> {
-    let clock = || std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH).unwrap_or_default();
     let options = interp::Options { subgroup, checked: true, clock: Some(clock), caps, ..interp::Options::default() };
     Box::new(interp::Interpreter::new(options))
 }

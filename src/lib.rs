@@ -25,6 +25,7 @@ pub mod render;
 mod report;
 mod run;
 mod stack;
+pub mod triton;
 
 pub use girih_core as core;
 pub use girih_core::bend::Options;

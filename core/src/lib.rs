@@ -16,6 +16,8 @@ pub mod name;
 pub mod net;
 pub mod num;
 pub mod prim;
+pub mod python;
 pub mod runtime;
 pub mod span;
 pub mod term;
+pub mod triton;

@@ -50,7 +50,8 @@ struct Writer {
 fn suffixes(op: Op) -> ScalarSet {
     match op.row().suffix {
         Suffix::Scalar(set) | Suffix::Lanes(set) | Suffix::Aggregate(set) => set,
-        Suffix::None | Suffix::Dim | Suffix::Coop | Suffix::Any => ScalarSet::NONE,
+        // What tiles give is said by programs of `tests/ir/tile`.
+        Suffix::None | Suffix::Dim | Suffix::Coop | Suffix::Tile(_) | Suffix::Block(_) | Suffix::Any => ScalarSet::NONE,
     }
 }
 

@@ -42,7 +42,13 @@ fn loaded(i: usize, ty: Scalar) -> String {
 fn set(suffix: Suffix) -> ScalarSet {
     match suffix {
         Suffix::Scalar(set) | Suffix::Lanes(set) => set,
-        Suffix::None | Suffix::Dim | Suffix::Aggregate(_) | Suffix::Coop | Suffix::Any => ScalarSet::NONE,
+        Suffix::None
+        | Suffix::Dim
+        | Suffix::Aggregate(_)
+        | Suffix::Coop
+        | Suffix::Tile(_)
+        | Suffix::Block(_)
+        | Suffix::Any => ScalarSet::NONE,
     }
 }
 

@@ -170,7 +170,29 @@ pub fn instruction(w: &mut Writer<'_, '_>, inst: &Inst) -> Result<(), Diagnostic
         | Op::GlobalGet
         | Op::Fork
         | Op::Join
-        | Op::Tail => Err(error::operation(inst.span, inst.op)),
+        | Op::Tail
+        | Op::TileIota
+        | Op::TileSplat
+        | Op::TileBroadcast
+        | Op::TileReshape
+        | Op::TilePermute
+        | Op::TileJoin
+        | Op::TileSplit
+        | Op::TileCat
+        | Op::TileGather
+        | Op::TileHistogram
+        | Op::TileMap
+        | Op::TileReduce
+        | Op::TileScan
+        | Op::TileDot
+        | Op::TileLoad
+        | Op::TileStore
+        | Op::TileAtomic
+        | Op::TileCompareExchange
+        | Op::TileHint
+        | Op::TileAssume
+        | Op::TilePrint
+        | Op::TileAssert => Err(error::operation(inst.span, inst.op)),
     }
 }
 

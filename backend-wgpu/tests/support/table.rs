@@ -32,7 +32,13 @@ pub fn cases() -> Vec<Case> {
         let all = |set: ScalarSet| set.iter().collect::<Vec<_>>();
         let types = match row.suffix {
             Suffix::Scalar(set) | Suffix::Lanes(set) => all(set),
-            Suffix::None | Suffix::Dim | Suffix::Aggregate(_) | Suffix::Coop | Suffix::Any => vec![Scalar::U32],
+            Suffix::None
+            | Suffix::Dim
+            | Suffix::Aggregate(_)
+            | Suffix::Coop
+            | Suffix::Tile(_)
+            | Suffix::Block(_)
+            | Suffix::Any => vec![Scalar::U32],
         };
         if !is_simple(op, row) {
             continue;

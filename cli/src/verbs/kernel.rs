@@ -45,7 +45,8 @@ pub fn split(file: &str) -> Option<(&str, Option<&str>)> {
     }
 }
 
-fn grid(text: &str) -> Result<[u32; 3], String> {
+/// Reads `64` or `8,8` or `4x4x4`.
+pub(super) fn grid(text: &str) -> Result<[u32; 3], String> {
     let mut grid = [1; 3];
     let parts: Vec<&str> = text.split([',', 'x']).collect();
     if parts.len() > 3 {
@@ -58,11 +59,48 @@ fn grid(text: &str) -> Result<[u32; 3], String> {
 }
 
 /// An array on the device and where it goes afterwards.
-struct Placed<'a> {
-    buffer: BufferId,
-    array: Array,
-    value: &'a Value,
-    name: &'a str,
+pub(super) struct Placed<'a> {
+    pub buffer: BufferId,
+    pub array: Array,
+    pub value: &'a Value,
+    pub name: &'a str,
+}
+
+impl<'a> Placed<'a> {
+    /// Brings an array to the device.
+    pub(super) fn new(
+        device: &mut dyn Device,
+        array: Array,
+        value: &'a Value,
+        name: &'a str,
+    ) -> Result<Placed<'a>, Diagnostic> {
+        let buffer = device.allocate(Memory { bytes: array.bytes.len() as u64, indirect: false })?;
+        let mut bytes = array.bytes.clone();
+        bytes.resize(bytes.len().next_multiple_of(4), 0);
+        device.write(buffer, 0, &bytes)?;
+        Ok(Placed { buffer, array, value, name })
+    }
+}
+
+/// Brings all arrays back: each to its file, or its beginning to the terminal; of those without a file perhaps only what has
+/// changed.
+pub(super) fn bring_back(
+    device: &mut dyn Device,
+    placed: Vec<Placed<'_>>,
+    changed_only: bool,
+    console: &Console,
+) -> Result<(), Diagnostic> {
+    let mut shown = vec![];
+    for mut array in placed {
+        // What cannot be written must not keep the rest from being so: all are read first.
+        let before = std::mem::take(&mut array.array.bytes);
+        array.array.bytes = read(device, &array, before.len())?;
+        let has_file = matches!(array.value, Value::Array(_, Some(_)));
+        if has_file || !changed_only || before != array.array.bytes {
+            shown.push(array);
+        }
+    }
+    shown.into_iter().try_for_each(|array| finish(array, console))
 }
 
 impl Launch {
@@ -123,13 +161,7 @@ impl Launch {
         let command = Command::Dispatch(Dispatch { program, arguments, grid });
         device.submit(std::slice::from_ref(&command)).map_err(one)?;
         device.wait().map_err(one)?;
-        for array in &mut placed {
-            // What cannot be written must not keep the rest from being so: all are read first.
-            array.array.bytes = read(device, array).map_err(one)?;
-        }
-        for array in placed {
-            finish(array, console).map_err(one)?;
-        }
+        bring_back(device, placed, false, console).map_err(one)?;
         if self.time {
             time(device, &command, console).map_err(one)?;
         }
@@ -185,11 +217,9 @@ impl Launch {
                 }
                 (Value::Array(source, _), Type::Memory(_)) => {
                     let array = source.array().map_err(wrong)?;
-                    let buffer = device.allocate(Memory { bytes: array.bytes.len() as u64, indirect: false })?;
-                    let mut bytes = array.bytes.clone();
-                    bytes.resize(bytes.len().next_multiple_of(4), 0);
-                    device.write(buffer, 0, &bytes)?;
-                    placed.push(Placed { buffer, array, value: &given.value, name: &given.name });
+                    let one = Placed::new(device, array, &given.value, &given.name)?;
+                    let buffer = one.buffer;
+                    placed.push(one);
                     Argument::Buffer(buffer, 0)
                 }
                 (Value::Number(_), _) => return Err(wrong(format!("`%{name}` is a {ty}: give an array"))),
@@ -200,12 +230,11 @@ impl Launch {
     }
 }
 
-fn wrong(message: String) -> Diagnostic {
+pub(super) fn wrong(message: String) -> Diagnostic {
     Diagnostic::new(Code::BadArguments, girih::Span::NONE, message)
 }
 
-fn read(device: &mut dyn Device, placed: &Placed<'_>) -> Result<Vec<u8>, Diagnostic> {
-    let length = placed.array.bytes.len();
+fn read(device: &mut dyn Device, placed: &Placed<'_>, length: usize) -> Result<Vec<u8>, Diagnostic> {
     let mut bytes = vec![0; length.next_multiple_of(4)];
     device.read(placed.buffer, 0, &mut bytes)?;
     bytes.truncate(length);
@@ -254,7 +283,7 @@ fn element(scalar: Scalar, bytes: &[u8]) -> String {
 }
 
 /// Runs a kernel many times; says the median and the spread.
-fn time(device: &mut dyn Device, command: &Command, console: &Console) -> Result<(), Diagnostic> {
+pub(super) fn time(device: &mut dyn Device, command: &Command, console: &Console) -> Result<(), Diagnostic> {
     let timing = measure(device, std::slice::from_ref(command), TIMED)?;
     let exact = timing.exact;
     let ms = |d: Duration| d.as_secs_f64() * 1e3;

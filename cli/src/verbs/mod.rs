@@ -8,6 +8,7 @@ mod devices;
 mod emit;
 mod explain;
 mod kernel;
+mod launch;
 mod render;
 mod run;
 
@@ -25,6 +26,8 @@ pub enum Verb {
     Check(check::Check),
     /// Show what the compiler makes of a program
     Emit(emit::Emit),
+    /// Run a Triton kernel of a Python file on arrays
+    Launch(launch::Launch),
     /// Draw an image shader into a PNG or GIF file
     Render(render::Render),
     /// List the devices that kernels can run on
@@ -46,6 +49,7 @@ impl Verb {
             Verb::Run(verb) => verb.run(console),
             Verb::Check(verb) => verb.run(console),
             Verb::Emit(verb) => verb.run(console),
+            Verb::Launch(verb) => verb.run(console),
             Verb::Render(verb) => verb.run(console),
             Verb::Devices(verb) => verb.run(console),
             Verb::Conform(verb) => verb.run(console),

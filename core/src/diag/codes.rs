@@ -24,6 +24,8 @@ pub enum Stage {
     Lowering,
     /// 09: devices.
     Device,
+    /// 10: kernels written in Python.
+    Kernels,
 }
 
 macro_rules! codes {
@@ -318,6 +320,10 @@ codes! {
          belongs to the cell. `%a, %b = term.share %x` makes two ownerships, `term.drop %x` ends one. What `term.pack` gives is free.";
     IrJoin "B0751" error: "a forked call that is not joined once",
         "`fork` gives a token, which is joined exactly once, by `join` of the same function, in the region of the `fork`; it is given to nothing else.";
+    IrTileForm "B0752" error: "tile form where it cannot be",
+        "A function that works on tiles is run by a whole program at once. It reaches buffers by `tile.load`, `tile.store` and `tile.atomic`, knows its `workgroup_id`, and has no barriers, no lanes and no memory of its own: all that comes with the lowering to threads.";
+    IrShape "B0753" error: "tiles whose shapes do not fit together",
+        "Operations on tiles say which shapes they take: an addition takes two tiles of one shape, `tile.broadcast` repeats dimensions of length 1, `tile.dot` multiplies M x K by K x N.";
     OutOfBounds "B0780" error: "an access outside of a memory",
         "The interpreter found a load, a store or an atomic operation whose index lies outside of its memory, or an element beyond the end of a vector.";
     Race "B0781" error: "a race",
@@ -354,6 +360,9 @@ codes! {
         "After a call the checked interpreter counts who owns each cell: fields of other cells, globals and the host. A cell that nobody owns has leaked; one with \
          fewer owners than its count says will never be given back.";
 
+    AssertionFailed "B0793" error: "an assertion that fails",
+        "`tl.device_assert(condition, \"why\")` ends the launch where the condition does not hold for some element.";
+
     // 08: lowering
     NeedsFeature "B0801" error: "a device that lacks something the kernel needs",
         "The kernel uses an operation or a type that the device does not have and that nothing can stand for. `girih devices` lists what each device has.";
@@ -375,6 +384,34 @@ codes! {
         "The kernel reported a trap by `trap_if`.";
     BenchmarkFailed "B0908" error: "a benchmark with another result than it must have",
         "Each program that is measured has a known value, and so has the same job in C. A time is only shown for the right one.";
+
+    // 10: kernels written in Python
+    PythonSyntax "B1001" error: "text that is no Python",
+        "A kernel's file is read as Python 3.12, all of it, because the code around a kernel says what its names mean.";
+    KernelSyntax "B1002" error: "Python that a kernel cannot contain",
+        "A kernel is a function of numbers, tiles and pointers. Classes, exceptions, generators, dictionaries and most of Python's library have no meaning on a device; loops have no `break` and `continue`, and `return` does not stand in a loop.";
+    KernelName "B1003" error: "a name that a kernel does not know",
+        "Names in a kernel are its own variables, constants and `@triton.jit` functions of its file or of files that it imports, and the operations of `triton.language`.";
+    KernelType "B1004" error: "types that do not fit together",
+        "Numbers are converted by Triton's rules: a Python number never widens a tensor of its kind or of a higher one, else `f64` goes before `f32`, `f32` before `f16`, and `bf16` with `f16` gives `f32`. Pointers can be added to integers, loaded from and stored to.";
+    KernelShape "B1005" error: "shapes that do not fit together",
+        "Shapes are made equal by adding dimensions of length 1 on the left and repeating them. Every length is a power of two, and a tile has 1,048,576 elements at most.";
+    KernelConstant "B1006" error: "a value that must be known when a kernel is compiled",
+        "Shapes, axes and types are `tl.constexpr`: literals, parameters with that annotation, module constants and what is computed of them. A variable is one if it is written `NAME: tl.constexpr = ..`; assigned without that, a number becomes a value of the device.";
+    KernelArgument "B1007" error: "arguments that do not fit",
+        "A call gives each parameter once, by position or by name, and of a kind that the operation takes.";
+    KernelPointer "B1008" error: "a pointer whose buffer is not known",
+        "A pointer is a buffer and an index. Which buffer an access means has to be known when the kernel is compiled, because on many devices buffers are no addresses: a pointer cannot be chosen among several buffers at run time, carried by a loop that changes its buffer, or made of an integer.";
+    KernelCarried "B1009" error: "a variable that changes its type",
+        "A variable that a loop or both branches of an `if` assign keeps its type and shape, because it is one value of the device behind them. Convert it by `.to(..)`, or begin with a value of the right type.";
+    KernelRefused "B1010" error: "an operation that is not available",
+        "Some operations of Triton are for one maker's cards, or are not made here. They are refused by name.";
+    KernelAssert "B1011" error: "a static assertion that fails",
+        "`tl.static_assert(condition, \"why\")` is decided when the kernel is compiled.";
+    KernelEntry "B1012" error: "no such kernel",
+        "A kernel is a function with the decorator `@triton.jit`, or one that `triton.jit(..)` is called with, in the file that is named.";
+    KernelImport "B1013" error: "an import that cannot be found",
+        "`triton` and its parts are known. Other modules are looked for beside the kernel's file and in the folders above it, and are only read if a kernel uses one of their names.";
 }
 
 impl Code {
@@ -394,6 +431,7 @@ impl Code {
             "07" => Stage::Ir,
             "08" => Stage::Lowering,
             "09" => Stage::Device,
+            "10" => Stage::Kernels,
             _ => Stage::Limits,
         }
     }

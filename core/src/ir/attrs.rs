@@ -6,6 +6,7 @@
 use super::function::FunctionId;
 use super::heap::{GlobalId, LayoutId};
 use super::types::MatrixShape;
+use crate::name::Name;
 
 /// A dimension of the grid.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -92,6 +93,45 @@ pub enum Cache {
     Global,
 }
 
+/// What an atomic operation on a tile makes of the old element and its operand's.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Update {
+    /// Their sum.
+    Add,
+    /// The lesser.
+    Min,
+    /// The greater.
+    Max,
+    /// Bitwise and.
+    And,
+    /// Bitwise or.
+    Or,
+    /// Bitwise exclusive or.
+    Xor,
+    /// The operand's.
+    Exchange,
+}
+
+/// How exactly factors of `f32` are multiplied.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Precision {
+    /// As `f32`.
+    Ieee,
+    /// Rounded to `tf32` (10 bits behind the point) first, where the device has a unit for that.
+    Tf32,
+    /// As the sum of three products of `tf32`.
+    Tf32x3,
+}
+
+/// A hint on how early a cache may give up what an access has brought.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Eviction {
+    /// Before other data.
+    First,
+    /// After other data.
+    Last,
+}
+
 macro_rules! attrs {
     ($($variant:ident $(($ty:ty))? $name:literal $doc:literal;)*) => {
         /// An attribute.
@@ -147,6 +187,16 @@ attrs! {
     Field(u32) "field" "Which field of the cell, counted from 0.";
     Global(GlobalId) "global" "The global; printed as `@name` behind the operation.";
     Flat "flat" "The word is known to name no cell: there is no owner to count.";
+    Axis(u32) "axis" "The dimension along which a tile is reduced, scanned or gathered; 0 if absent.";
+    Axes(Vec<u32>) "axes" "For each dimension of the result, which one of the operand it is.";
+    Reverse "reverse" "The scan goes from the last element to the first.";
+    Update(Update) "update" "What an atomic operation writes.";
+    Precision(Precision) "precision" "How exactly factors of `f32` are multiplied; as `f32` if absent.";
+    Multiple(Vec<u32>) "multiple" "A promise for each dimension: the first of each run of `contiguous` elements is a multiple of this.";
+    Contiguous(Vec<u32>) "contiguous" "A promise for each dimension: elements come in runs of this length, each one more than the one before.";
+    Constancy(Vec<u32>) "constancy" "A promise for each dimension: elements come in runs of this length that are all equal.";
+    Eviction(Eviction) "eviction" "How early a cache may give the data up; changes no result.";
+    Text(Name) "text" "What is printed before the values, or said if a condition fails.";
 }
 
 /// What is known about a parameter.

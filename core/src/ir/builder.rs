@@ -4,7 +4,7 @@ use super::attrs::{Attr, Dim};
 use super::function::{Def, Function, FunctionId, Inst, InstId, Region, RegionId, Value, ValueId};
 use super::heap::{GlobalId, LayoutId};
 use super::ops::{Op, Pattern};
-use super::types::{Scalar, Type};
+use super::types::{Scalar, Shape, Type};
 use crate::span::Span;
 
 /// A function under construction, and the region where the next instruction goes.
@@ -52,7 +52,8 @@ impl Builder {
         match ty {
             Type::Vector(..) | Type::Regs(..) => self.op(Op::Splat, ty, &[zero]),
             Type::Coop(..) => self.op(Op::CoopSplat, ty, &[zero]),
-            Type::Scalar(_) | Type::Tile(_) | Type::Token | Type::Term | Type::Memory(_) => zero,
+            Type::Tile(_) => self.op(Op::TileSplat, ty, &[zero]),
+            Type::Scalar(_) | Type::Token | Type::Term | Type::Memory(_) => zero,
         }
     }
 
@@ -78,7 +79,8 @@ impl Builder {
         let one = |p: &Pattern| match p {
             Pattern::T => ty,
             Pattern::Element => ty.and_then(Type::element).map(Type::Scalar),
-            Pattern::Bool => Some(Type::BOOL),
+            Pattern::Bool => Some(ty.map_or(Type::BOOL, Type::truth)),
+            Pattern::Block => ty.and_then(Type::half),
             Pattern::U32 | Pattern::Index => Some(Type::U32),
             Pattern::Ballot => Some(Type::Vector(Scalar::U32, 4)),
             Pattern::Mask => ty.map(|ty| ty.with_element(Scalar::U32)),
@@ -90,7 +92,11 @@ impl Builder {
             | Pattern::Source
             | Pattern::Aggregate
             | Pattern::Fragment
-            | Pattern::Parts => None,
+            | Pattern::Parts
+            | Pattern::AnyBlock
+            | Pattern::Indices
+            | Pattern::Inside
+            | Pattern::Filler => None,
         };
         op.row().results.iter().filter_map(one).collect()
     }
@@ -229,6 +235,34 @@ impl Builder {
         self.with(Op::Tail, None, Attr::Callee(callee), operands, &[]);
     }
 
+    /// `tile.map`, `tile.reduce` or `tile.scan`: the region gets scalars (two of each operand for the last two) and gives those that it
+    /// yields. Results are tiles of `shape`.
+    pub fn by_element(
+        &mut self,
+        op: Op,
+        attrs: &[Attr],
+        operands: &[ValueId],
+        shape: Option<Shape>,
+        body: impl FnOnce(&mut Builder, &[ValueId]) -> Vec<ValueId>,
+    ) -> Vec<ValueId> {
+        let elements = operands.iter().map(|v| Type::Scalar(self.ty(*v).element().unwrap_or(Scalar::U32)));
+        let times = if op == Op::TileMap { 1 } else { 2 };
+        let params: Vec<Type> = elements.clone().cycle().take(operands.len() * times).collect();
+        let region = self.new_region(&params);
+        let params = self.function.regions[region].params.clone();
+        let yields = self.within(region, |b| {
+            let yields = body(b, &params);
+            b.end(Op::Yield, &yields);
+            yields
+        });
+        let element = |v: &ValueId| self.ty(*v).element().unwrap_or(Scalar::U32);
+        let results: Vec<Type> = yields.iter().map(|v| Type::block(shape, element(v))).collect();
+        let mut inst = Inst::new(op, None, operands, self.span);
+        attrs.iter().for_each(|a| inst.set(a.clone()));
+        inst.regions = [region].into_iter().collect();
+        let id = self.push(inst, &results);
+        self.function.insts[id].results.to_vec()
+    }
     /// A new region that nothing holds yet, with parameters of these types.
     pub fn new_region(&mut self, params: &[Type]) -> RegionId {
         let id = self.function.regions.push(Region::default());

@@ -274,6 +274,16 @@ impl Inst {
         spaces: Spaces -> super::attrs::Spaces = super::attrs::Spaces { global: false, shared: true };
         /// Which field of a cell.
         field: Field -> u32 = 0;
+        /// Along which dimension.
+        axis: Axis -> u32 = 0;
+        /// Which dimensions of the operand those of the result are.
+        axes: Axes -> Vec<u32> = vec![];
+        /// What an atomic operation on a tile writes.
+        update: Update -> super::attrs::Update = super::attrs::Update::Exchange;
+        /// How exactly factors are multiplied.
+        precision: Precision -> super::attrs::Precision = super::attrs::Precision::Ieee;
+        /// What is printed or said.
+        text: Text -> Name = Name::from("");
         /// How a fragment lies in memory.
         layout: Layout -> super::attrs::MatrixLayout = super::attrs::MatrixLayout::Row;
     }

@@ -38,6 +38,7 @@ pub mod reference;
 mod row;
 pub mod tasks;
 pub mod text;
+pub mod tile;
 pub mod types;
 pub mod verify;
 
@@ -50,5 +51,5 @@ pub use function::{
 };
 pub use heap::{Global, GlobalId, Layout, LayoutId};
 pub use ops::Op;
-pub use types::{Scalar, ScalarSet, Space, Type};
-pub use verify::{Verified, task_form, verify};
+pub use types::{Scalar, ScalarSet, Shape, Space, Tile, Type};
+pub use verify::{Verified, task_form, tile_form, verify};

@@ -98,6 +98,18 @@ const fn task(name: &'static str) -> Row {
         .effect(Effect::Heap)
         .transfer(Transfer::Always(Uniformity::Varying))
 }
+/// An operation on tiles without effects.
+const fn tile(name: &'static str, suffix: Suffix) -> Row {
+    Row::new(name, Family::Tile, suffix).gives(&[Pattern::T]).class(Class::Exact)
+}
+/// A tile, or scalar, in a buffer.
+const fn tile_access(name: &'static str) -> Row {
+    Row::new(name, Family::Tile, Suffix::Block(ScalarSet::STORED)).transfer(Transfer::Memory)
+}
+/// An operation that runs its region on elements of its operands.
+const fn by_element(name: &'static str) -> Row {
+    Row::new(name, Family::Tile, Suffix::None).takes(&[Pattern::Rest]).gives(&[Pattern::Rest]).effect(Effect::Control)
+}
 /// Numbers as wide as a lane of a mask.
 const MASKED: ScalarSet = ScalarSet::WORDS.or(ScalarSet::of(&[Scalar::F32]));
 /// Comparison lane by lane.
@@ -374,6 +386,50 @@ ops! {
     Tail: task("tail").takes(&[P::Rest]).effect(Effect::Control),
         "Ends the function with the results of a call that takes no stack: stands wherever `return` may.";
 
+    // Tiles.
+    TileIota: tile("tile.iota", Suffix::Tile(ScalarSet::INTEGERS)), "The numbers from 0 on, in a tile of one dimension.";
+    TileSplat: tile("tile.splat", Suffix::Tile(ScalarSet::ALL)).takes(&[P::Element]), "A tile all of whose elements are the operand.";
+    TileBroadcast: tile("tile.broadcast", Suffix::Tile(ScalarSet::ALL)).takes(&[P::Block]),
+        "The tile with dimensions of length 1 repeated.";
+    TileReshape: tile("tile.reshape", Suffix::Tile(ScalarSet::ALL)).takes(&[P::Block]),
+        "The same elements, in order, in another shape of as many.";
+    TilePermute: tile("tile.permute", Suffix::Tile(ScalarSet::ALL)).takes(&[P::Block]).attrs(&[Axes]),
+        "The tile with its dimensions in another order.";
+    TileJoin: tile("tile.join", Suffix::Tile(ScalarSet::ALL)).takes(&[P::Block, P::Block]),
+        "Two tiles of one shape beside each other in a new last dimension.";
+    TileSplit: tile("tile.split", Suffix::Tile(ScalarSet::ALL)).takes(&[P::T]).gives(&[P::Block, P::Block]),
+        "The two tiles of which `tile.join` makes this one.";
+    TileCat: tile("tile.cat", Suffix::Tile(ScalarSet::ALL)).takes(&[P::Block, P::Block]),
+        "The elements of the first tile, then those of the second, along the first dimension.";
+    TileGather: tile("tile.gather", Suffix::Tile(ScalarSet::ALL)).takes(&[P::Block, P::AnyBlock]).attrs(&[Axis]),
+        "`tile.gather x, index`: along the axis, the elements of x at these positions; an element behind the end is 0.";
+    TileHistogram: tile("tile.histogram", Suffix::Tile(ScalarSet::WORDS)).takes(&[P::AnyBlock, P::Inside]),
+        "`tile.histogram x, inside`: how often each number from 0 on stands in x where `inside` holds; others are not counted.";
+    TileMap: by_element("tile.map"),
+        "Runs its region on each element of tiles of one shape; gives tiles of what it yields.";
+    TileReduce: by_element("tile.reduce").attrs(&[Axis]),
+        "Combines the elements along an axis by its region, which takes two elements of each operand and is associative, in any grouping.";
+    TileScan: by_element("tile.scan").attrs(&[Axis, Reverse]),
+        "Combines each element with all before it along an axis by its region, which is associative, in any grouping.";
+    TileDot: tile("tile.dot", Suffix::Tile(ScalarSet::NUMBERS)).takes(&[P::AnyBlock, P::AnyBlock, P::T]).attrs(&[Precision]).class(Bounded(8192, -149)),
+        "`tile.dot a, b, c`: the matrix product of a and b, added to c; with three dimensions, of each pair of matrices. Products of short floats are exact, sums are rounded in any order.";
+    TileLoad: tile_access("tile.load").takes(&[P::Memory(GLOBAL), P::Indices, P::Inside, P::Filler]).gives(&[P::T]).attrs(&[Cache, Eviction]).effect(Effect::Read),
+        "`tile.load m[i], inside, other`: reads the elements at these places; where `inside` does not hold, nothing is touched and `other` stands there.";
+    TileStore: tile_access("tile.store").takes(&[P::Memory(GLOBAL), P::Indices, P::T, P::Inside]).attrs(&[Cache, Eviction]).effect(Effect::Write),
+        "`tile.store m[i], x, inside`: writes the elements to these places; where `inside` does not hold, nothing is touched.";
+    TileAtomic: tile_access("tile.atomic").takes(&[P::Memory(GLOBAL), P::Indices, P::T, P::Inside]).gives(&[P::T]).attrs(&[Update, Order, Scope]).effect(Effect::Atomic),
+        "`tile.atomic m[i], x, inside`: updates each element in one step; gives the old ones, and 0 where `inside` does not hold.";
+    TileCompareExchange: tile_access("tile.compare_exchange").takes(&[P::Memory(GLOBAL), P::Indices, P::T, P::T]).gives(&[P::T]).attrs(&[Order, Scope]).effect(Effect::Atomic),
+        "`tile.compare_exchange m[i], expected, new`: writes each new element where the old one is the expected one, in one step; gives the old ones.";
+    TileHint: tile("tile.hint", Suffix::Block(ScalarSet::ALL)).takes(&[P::T]).attrs(&[Multiple, Contiguous, Constancy]),
+        "The operand, of which something is promised that makes accesses faster.";
+    TileAssume: Row::new("tile.assume", Family::Tile, Suffix::None).takes(&[P::AnyBlock]).effect(Effect::Sync),
+        "Promises that the condition holds.";
+    TilePrint: Row::new("tile.print", Family::Tile, Suffix::None).takes(&[P::Rest]).attrs(&[Text]).effect(Effect::Sync),
+        "Prints the text and the values, where somebody listens.";
+    TileAssert: Row::new("tile.assert", Family::Tile, Suffix::None).takes(&[P::AnyBlock]).attrs(&[Text]).effect(Effect::Trap),
+        "Ends the launch with an error if some element is false.";
+
     // Masks.
     MaskEq: mask("mask.eq"), "Where the lanes are equal; NaN equals nothing.";
     MaskLt: mask("mask.lt"), "Where a lane is less; nowhere for NaN.";
@@ -398,6 +454,12 @@ impl Op {
         static NAMES: LazyLock<FastMap<&str, Op>> =
             LazyLock::new(|| Op::ALL.iter().map(|op| (op.name(), *op)).collect());
         NAMES.get(name).copied()
+    }
+    /// Whether it also works on tiles, element by element: arithmetic on scalars does.
+    pub fn lifts(self) -> bool {
+        let row = self.row();
+        let by_lane = matches!(row.suffix, Suffix::Lanes(_) | Suffix::Scalar(_));
+        row.family == Family::Scalar && by_lane && !row.operands.contains(&Pattern::Aggregate)
     }
     /// Whether it ends a region.
     pub const fn is_terminator(self) -> bool {

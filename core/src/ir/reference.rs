@@ -118,12 +118,18 @@ fn form(r: &Row) -> String {
     out.push_str(match r.suffix {
         Suffix::None => "",
         Suffix::Dim => ".x",
-        Suffix::Scalar(_) | Suffix::Lanes(_) | Suffix::Aggregate(_) | Suffix::Coop | Suffix::Any => ".T",
+        Suffix::Scalar(_)
+        | Suffix::Lanes(_)
+        | Suffix::Aggregate(_)
+        | Suffix::Coop
+        | Suffix::Tile(_)
+        | Suffix::Block(_)
+        | Suffix::Any => ".T",
     });
     let mut operands: Vec<String> = vec![];
     for pattern in r.operands {
         match (pattern, operands.last_mut()) {
-            (Pattern::Index, Some(memory)) => memory.push_str("[index]"),
+            (Pattern::Index | Pattern::Indices, Some(memory)) => memory.push_str("[index]"),
             _ => operands.push(operand(*pattern)),
         }
     }
@@ -155,6 +161,11 @@ fn operand(pattern: Pattern) -> String {
         Pattern::Term => "term",
         Pattern::Rest => "..",
         Pattern::Parts => "element of T ..",
+        Pattern::Block => "tile of T's element",
+        Pattern::AnyBlock => "tile",
+        Pattern::Indices => "indices",
+        Pattern::Inside => "bool or bools",
+        Pattern::Filler => "T or its element",
     }
     .to_string()
 }
@@ -175,6 +186,8 @@ fn suffix(suffix: Suffix) -> String {
         Suffix::Lanes(set) => format!("{}, vectors", set_name(set)),
         Suffix::Aggregate(set) => format!("vectors and `regs` of {}", set_name(set)),
         Suffix::Coop => "`coop<..>`".into(),
+        Suffix::Tile(set) => format!("tiles of {}", set_name(set)),
+        Suffix::Block(set) => format!("{}, tiles", set_name(set)),
         Suffix::Any => "any type".into(),
     }
 }

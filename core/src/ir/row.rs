@@ -19,7 +19,7 @@ pub enum Family {
     Memory,
     /// Positions, barriers, subgroups, fragments, asynchronous operations. Kernel form.
     Sync,
-    /// Blocks of elements spread over a workgroup; lowered to threads.
+    /// Blocks of elements spread over a workgroup; lowered to threads. Tile form.
     Tile,
     /// Interaction nets; lowered to memory.
     Net,
@@ -53,6 +53,10 @@ pub enum Suffix {
     Aggregate(ScalarSet),
     /// A fragment.
     Coop,
+    /// A tile of the set.
+    Tile(ScalarSet),
+    /// A scalar of the set, or a tile of it.
+    Block(ScalarSet),
     /// Any type that a region can yield: everything but memory.
     Any,
 }
@@ -64,7 +68,7 @@ pub enum Pattern {
     T,
     /// The element of T.
     Element,
-    /// `bool`.
+    /// `bool`; a `bool` for each element if T is a tile.
     Bool,
     /// `u32`.
     U32,
@@ -92,6 +96,16 @@ pub enum Pattern {
     Rest,
     /// One element of T for each of its lanes.
     Parts,
+    /// A tile, or a scalar, of T's element; of which shape is said by the operation.
+    Block,
+    /// A tile, or a scalar, of any element.
+    AnyBlock,
+    /// An integer of 32 or 64 bits for each element of T: counts elements from the beginning of a buffer.
+    Indices,
+    /// One `bool`, or one for each element of T.
+    Inside,
+    /// One element of T, or one for each of T's.
+    Filler,
 }
 
 /// What an operation does besides giving results.

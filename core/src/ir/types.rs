@@ -2,6 +2,7 @@
 //!
 //! A [`Type`] is small and `Copy`; two types are equal exactly if they print alike.
 
+pub use super::tile::{Shape, Tile};
 use std::fmt;
 
 macro_rules! scalars {
@@ -207,9 +208,6 @@ impl Space {
 }
 
 /// The type of a value.
-///
-/// Tiles and terms have no operations before their families come; their place among the types is kept so that every
-/// match over types already says what it does with them.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum Type {
     /// One number or truth value.
@@ -220,19 +218,14 @@ pub enum Type {
     Regs(Scalar, u16),
     /// A matrix fragment spread over a subgroup in a way that only the device knows.
     Coop(CoopUse, MatrixShape, Scalar),
-    /// An array of any number of elements, spread over a workgroup; `TileType` rows stand in the module.
-    Tile(TileTypeId),
+    /// A block of elements of a program, spread over a workgroup.
+    Tile(Tile),
     /// The state of an asynchronous operation.
     Token,
     /// A word of an interaction net or of the heap.
     Term,
     /// A handle to memory. Not a number: a handle is never stored, selected or merged.
     Memory(Space),
-}
-
-crate::idx::index_type! {
-    /// A row of the module's table of tile types: shape, element and linear layout.
-    pub struct TileTypeId;
 }
 
 impl Type {
@@ -251,7 +244,8 @@ impl Type {
     pub const fn element(self) -> Option<Scalar> {
         match self {
             Type::Scalar(s) | Type::Vector(s, _) | Type::Regs(s, _) | Type::Coop(_, _, s) => Some(s),
-            Type::Tile(_) | Type::Token | Type::Term | Type::Memory(_) => None,
+            Type::Tile(tile) => Some(tile.element),
+            Type::Token | Type::Term | Type::Memory(_) => None,
         }
     }
     /// How many scalars one thread holds of it: 1 for a scalar, 0 where that is not known or not said.
@@ -278,8 +272,40 @@ impl Type {
             Type::Regs(_, n) => Type::Regs(element, n),
             Type::Scalar(_) => Type::Scalar(element),
             Type::Coop(u, shape, _) => Type::Coop(u, shape, element),
-            Type::Tile(_) | Type::Token | Type::Term | Type::Memory(_) => self,
+            Type::Tile(tile) => Type::Tile(tile.with_element(element)),
+            Type::Token | Type::Term | Type::Memory(_) => self,
         }
+    }
+    /// The type of a tile.
+    pub const fn tile(shape: Shape, element: Scalar) -> Type {
+        Type::Tile(Tile { element, shape })
+    }
+    /// The shape of a tile; none for other types.
+    pub const fn shape(self) -> Option<Shape> {
+        match self {
+            Type::Tile(tile) => Some(tile.shape),
+            Type::Scalar(_)
+            | Type::Vector(..)
+            | Type::Regs(..)
+            | Type::Coop(..)
+            | Type::Token
+            | Type::Term
+            | Type::Memory(_) => None,
+        }
+    }
+    /// A scalar, or a tile of this shape.
+    pub fn block(shape: Option<Shape>, element: Scalar) -> Type {
+        shape.map_or(Type::Scalar(element), |shape| Type::tile(shape, element))
+    }
+    /// The tiles of which `tile.join` makes this one; none if it has no last dimension of length 2.
+    pub fn half(self) -> Option<Type> {
+        let shape = self.shape()?;
+        let last = shape.rank() - 1;
+        (shape.length(last) == 2).then(|| Type::block(shape.without(last), self.element().unwrap_or(Scalar::Bool)))
+    }
+    /// The truth values that a comparison of this type gives: one, or one for each element of a tile.
+    pub fn truth(self) -> Type {
+        Type::block(self.shape(), Scalar::Bool)
     }
     /// Whether a vector of `lanes` is one of the short vectors: 2, 4, 8 or 16 lanes of at most 16 bytes in all.
     pub const fn is_short_vector(element: Scalar, lanes: u32) -> bool {
@@ -307,7 +333,7 @@ impl fmt::Display for Type {
                 };
                 write!(f, "coop<{u}, {shape}, {s}>")
             }
-            Type::Tile(id) => write!(f, "tile<{}>", id.index()),
+            Type::Tile(tile) => write!(f, "{tile}"),
             Type::Token => write!(f, "token"),
             Type::Term => write!(f, "term"),
             Type::Memory(Space::Global) => write!(f, "buffer"),

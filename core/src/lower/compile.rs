@@ -1,7 +1,7 @@
 //! The way of kernels to a device: selection, specialisation, and then every pass in order.
 
 use super::entry::{Compiled, Entry, Scalar, Slot};
-use super::{derived, fold, inline, legalise, simplify, traps, unused};
+use super::{derived, fold, inline, legalise, simplify, tile, traps, unused};
 use crate::diag::{Code, Diagnostic};
 use crate::hash::FastMap;
 use crate::ir::{Attr, Caps, Def, Feature, Function, FunctionId, Module, Type, Verified, verify};
@@ -19,6 +19,7 @@ pub fn compile(
     let one = |d| vec![d];
     let mut selected = select(module, kernels);
     let ids: Vec<FunctionId> = selected.kernels().collect();
+    tile::run(&mut selected, caps)?;
     let mut entries = Vec::with_capacity(ids.len());
     for id in ids {
         let kernel = &mut selected.functions[id];

@@ -20,6 +20,7 @@ pub mod legalise;
 mod rewrite;
 pub mod simplify;
 mod single_exit;
+mod tile;
 mod traps;
 mod unused;
 pub mod widen;

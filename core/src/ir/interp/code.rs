@@ -17,6 +17,8 @@ use std::collections::{BTreeSet, HashMap};
 /// How many invocations run in step, and how they are grouped.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Team {
+    /// Whether it is one program in tile form, which has no invocations.
+    pub program: bool,
     /// Invocations of a workgroup.
     pub lanes: usize,
     /// Lanes of a full subgroup.
@@ -28,7 +30,11 @@ pub(super) struct Team {
 impl Team {
     pub(super) fn new(size: [u32; 3], width: u32) -> Team {
         let lanes = size.iter().map(|n| *n as usize).product::<usize>().clamp(1, LANES);
-        Team { lanes, width: width.clamp(1, 64) as usize, size }
+        Team { program: false, lanes, width: width.clamp(1, 64) as usize, size }
+    }
+    /// One that runs programs in tile form.
+    pub(super) fn of_programs() -> Team {
+        Team { program: true, ..Team::new([1; 3], 1) }
     }
     /// How many subgroups there are; the last may be partly empty.
     pub(super) fn subgroups(&self) -> usize {
@@ -97,6 +103,10 @@ pub(super) enum Action {
     While { next: Moves, exit: Moves },
     /// Ends the function.
     Return,
+    /// Runs the region that follows on elements of tiles, which are put into these places.
+    Elements { params: Vec<Slot>, end: usize },
+    /// Ends that region.
+    Give,
     /// Calls a function.
     Call(FunctionId),
     /// Everything else: [`super::perform`] knows by the operation.
@@ -208,7 +218,11 @@ impl<'a> Prepare<'a> {
             ty @ (Type::Scalar(_) | Type::Vector(..) | Type::Regs(..)) => {
                 (Owner::Lane, ty.lanes() as usize, ty.lanes() as usize * self.team.lanes)
             }
-            Type::Token | Type::Tile(_) | Type::Term => (Owner::Lane, 1, self.team.lanes),
+            Type::Tile(tile) => {
+                let elements = tile.shape.elements() as usize;
+                (Owner::Lane, elements, elements * self.team.lanes)
+            }
+            Type::Token | Type::Term => (Owner::Lane, 1, self.team.lanes),
         };
         let offset = if owner == Owner::Handle {
             self.code.handles += 1;
@@ -319,13 +333,14 @@ impl<'a> Prepare<'a> {
                 *end = after;
                 *regions = starts.to_vec();
             }
-            Action::Loop { end, .. } => *end = after,
+            Action::Loop { end, .. } | Action::Elements { end, .. } => *end = after,
             Action::Apply(_)
             | Action::Yield(_)
             | Action::Break(_)
             | Action::Continue(_)
             | Action::While { .. }
             | Action::Return
+            | Action::Give
             | Action::Call(_)
             | Action::Perform => {}
         }
@@ -340,6 +355,8 @@ impl<'a> Prepare<'a> {
                 let params = self.params(inst);
                 Action::Loop { enter: moves(operands, &params), end: 0 }
             }
+            Op::TileMap | Op::TileReduce | Op::TileScan => Action::Elements { params: self.params(inst), end: 0 },
+            Op::Yield if self.holders.last().is_some_and(|holder| works_by_element(holder.op)) => Action::Give,
             Op::Yield => {
                 let results = self.holder_results();
                 Action::Yield(moves(operands, &results))
@@ -390,6 +407,10 @@ impl<'a> Prepare<'a> {
         };
         (self.params(inst), self.slots(&inst.results))
     }
+}
+
+fn works_by_element(op: Op) -> bool {
+    matches!(op, Op::TileMap | Op::TileReduce | Op::TileScan)
 }
 
 /// Values of a switch with the number of their region, sorted.

@@ -10,7 +10,7 @@ use crate::diag::{Code, Diagnostic};
 use crate::idx::Idx;
 use crate::ir::caps::Caps;
 use crate::ir::function::{FunctionId, Module};
-use crate::ir::verify::Verified;
+use crate::ir::verify::{Verified, tile_form};
 use crate::lower::{self, Entry, Parameter, Plan, PlannedGrid};
 use crate::runtime::{BufferId, Command, Device, DeviceInfo, DeviceKind, LoadOptions, Memory, ProgramId, Timing};
 use crate::span::Span;
@@ -44,6 +44,8 @@ pub struct Interpreter {
     live: Vec<bool>,
     shadows: Shadows,
     programs: Vec<Option<Loaded>>,
+    /// What programs in tile form have printed, a line each.
+    printed: Vec<String>,
     /// What went wrong since the last wait.
     failed: Option<Diagnostic>,
 }
@@ -64,7 +66,22 @@ impl Interpreter {
             backend: format!("{}, subgroups of {width}{}", caps.name, if options.checked { ", checked" } else { "" }),
         };
         let (buffers, live) = (vec![vec![0; 16]], vec![true]);
-        Interpreter { options, info, caps, buffers, live, shadows: Shadows::default(), programs: vec![], failed: None }
+        Interpreter {
+            options,
+            info,
+            caps,
+            buffers,
+            live,
+            shadows: Shadows::default(),
+            programs: vec![],
+            printed: vec![],
+            failed: None,
+        }
+    }
+
+    /// What programs in tile form have printed since this was asked last, a line each.
+    pub fn take_printed(&mut self) -> Vec<String> {
+        std::mem::take(&mut self.printed)
     }
 
     /// The bytes of a buffer in a range.
@@ -157,7 +174,7 @@ impl Interpreter {
             dynamic_shared: &plan.dynamic_shared,
             settings: loaded.settings,
         };
-        let trapped = dispatch.run(&mut self.buffers, &mut self.shadows).map_err(|fault| *fault)?;
+        let trapped = dispatch.run(&mut self.buffers, &mut self.shadows, &mut self.printed).map_err(|fault| *fault)?;
         let noted = super::memory::read(&self.buffers[TRAPS], 0, 4) as u32;
         self.buffers[TRAPS].fill(0);
         match trapped.or((noted != 0).then_some((noted, loaded.entry.source.span))) {
@@ -244,6 +261,7 @@ impl Device for Interpreter {
             seed: self.options.seed,
             fuel: self.options.fuel,
         };
+        let forms = tile_form(&module);
         let module = Arc::new(module);
         let mut found = vec![];
         let mut loaded = vec![];
@@ -251,7 +269,8 @@ impl Device for Interpreter {
             let kernel = &module.functions[entry.kernel];
             let (size, width) = kernel.launch.as_ref().map_or(([1; 3], None), |l| (l.workgroup, l.subgroup));
             let invocations = size.iter().map(|n| u64::from(*n)).product::<u64>();
-            if invocations > LANES as u64 {
+            let programs = forms[entry.kernel];
+            if invocations > LANES as u64 && !programs {
                 let message = format!(
                     "`@{}` has {invocations} invocations in a workgroup, at most {LANES} are possible",
                     kernel.name
@@ -259,7 +278,8 @@ impl Device for Interpreter {
                 found.push(Diagnostic::new(Code::OverLimit, kernel.span, message).hint("make the workgroup smaller"));
                 continue;
             }
-            let team = Team::new(size, width.unwrap_or(self.options.subgroup));
+            let team =
+                if programs { Team::of_programs() } else { Team::new(size, width.unwrap_or(self.options.subgroup)) };
             let program = Program::new(module.clone(), entry.kernel, team);
             if program.frame_bytes() > FRAME_BYTES {
                 let (bytes, name) = (program.frame_bytes() >> 20, &kernel.name);

@@ -10,6 +10,7 @@ use super::program::{Layout, Program};
 use crate::diag::{Code, Diagnostic};
 use crate::ir::function::{FunctionId, Module};
 use crate::ir::types::{Space, Type};
+use crate::ir::verify::tile_form;
 use crate::span::Span;
 use std::sync::Arc;
 
@@ -48,7 +49,13 @@ pub(super) struct Dispatch<'a> {
 
 impl Dispatch<'_> {
     /// Runs it on buffers; gives the trap that it reported, if it did.
-    pub(super) fn run(&self, buffers: &mut Vec<Vec<u8>>, shadows: &mut Shadows) -> Result<Option<(u32, Span)>, Fault> {
+    /// What programs print is added to `printed`.
+    pub(super) fn run(
+        &self,
+        buffers: &mut Vec<Vec<u8>>,
+        shadows: &mut Shadows,
+        printed: &mut Vec<String>,
+    ) -> Result<Option<(u32, Span)>, Fault> {
         let layout = Layout::new(self.program, self.dynamic_shared);
         if layout.shared_bytes > self.most_shared {
             let function = &self.program.module.functions[self.program.main];
@@ -65,6 +72,7 @@ impl Dispatch<'_> {
         self.bind(&mut machine);
         let result = self.workgroups(&mut machine);
         *buffers = std::mem::take(&mut machine.memories.buffers);
+        printed.append(&mut machine.printed);
         if let Some(checks) = machine.checks {
             checks.end(shadows);
         }
@@ -161,8 +169,9 @@ pub(super) fn call(
 ) -> Result<Vec<Vec<u64>>, Diagnostic> {
     check_arguments(module, id, rows)?;
     let mut results = Vec::with_capacity(rows.len());
-    for rows in rows.chunks(LANES) {
-        let team = Team::new([rows.len() as u32, 1, 1], subgroup);
+    let program = tile_form(module)[id];
+    for rows in rows.chunks(if program { 1 } else { LANES }) {
+        let team = if program { Team::of_programs() } else { Team::new([rows.len() as u32, 1, 1], subgroup) };
         let program = Program::new(module.clone(), id, team);
         let layout = Layout::new(&program, &[]);
         let new = || Checks::new(&mut Shadows::default(), program.granule, std::iter::empty(), layout.shared_bytes);

@@ -23,6 +23,9 @@ impl Machine<'_> {
     /// Which invocation a lane is.
     pub(super) fn invocation(&self, lane: usize) -> String {
         let ([x, y, z], [gx, gy, gz]) = (self.team.position(lane), self.workgroup);
+        if self.team.program {
+            return format!("program ({gx}, {gy}, {gz})");
+        }
         format!("invocation ({x}, {y}, {z}) of workgroup ({gx}, {gy}, {gz})")
     }
     /// A function's name, without `@`.

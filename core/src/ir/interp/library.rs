@@ -5,6 +5,7 @@
 //! `f32`.
 
 use crate::diag::Diagnostic;
+use crate::ir::Builder;
 use crate::ir::attrs::Attr;
 use crate::ir::function::{FunctionId, Inst, Module, ValueId};
 use crate::ir::math;
@@ -69,13 +70,13 @@ struct Link {
 
 impl Link {
     /// The routine on one scalar of the type.
-    fn call(&self, r: &mut Rewriter<'_>, op: Op, ty: Scalar, operands: &[ValueId]) -> Option<ValueId> {
+    fn call(&self, out: &mut Builder, op: Op, ty: Scalar, operands: &[ValueId]) -> Option<ValueId> {
         let routine = math::library().find(math::routine(op, Scalar::F32)?)?;
         let callee = FunctionId::new(self.first + routine.index() as u32);
-        let mut wide = |v: &ValueId| if ty == Scalar::F32 { *v } else { r.out.op(Op::Convert, Scalar::F32, &[*v]) };
+        let mut wide = |v: &ValueId| if ty == Scalar::F32 { *v } else { out.op(Op::Convert, Scalar::F32, &[*v]) };
         let operands: Vec<ValueId> = operands.iter().map(&mut wide).collect();
-        let result = *r.out.call(callee, &[Type::F32], &operands).first()?;
-        Some(if ty == Scalar::F32 { result } else { r.out.op(Op::Convert, ty, &[result]) })
+        let result = *out.call(callee, &[Type::F32], &operands).first()?;
+        Some(if ty == Scalar::F32 { result } else { out.op(Op::Convert, ty, &[result]) })
     }
 }
 
@@ -84,15 +85,21 @@ impl Pass for Link {
         let (Some(op), Some(ty)) = (library_routine(inst.op), inst.ty) else { return Ok(None) };
         let operands: Vec<ValueId> = inst.operands.iter().map(|v| r.value(self, *v)).collect();
         let element = inst.element();
+        if ty.shape().is_some() {
+            let body = |out: &mut Builder, elements: &[ValueId]| {
+                self.call(out, op, element, elements).into_iter().collect::<Vec<ValueId>>()
+            };
+            return Ok(Some(vec![r.out.by_element(Op::TileMap, &[], &operands, ty.shape(), body)]));
+        }
         if ty.lanes() == 1 {
-            return Ok(self.call(r, op, element, &operands).map(|v| vec![vec![v]]));
+            return Ok(self.call(&mut r.out, op, element, &operands).map(|v| vec![vec![v]]));
         }
         let mut parts = vec![];
         for lane in 0..ty.lanes() {
             let position = r.out.u32(lane);
             let operands: Vec<ValueId> =
                 operands.iter().map(|v| r.out.op(Op::Extract, element, &[*v, position])).collect();
-            let Some(part) = self.call(r, op, element, &operands) else { return Ok(None) };
+            let Some(part) = self.call(&mut r.out, op, element, &operands) else { return Ok(None) };
             parts.push(part);
         }
         Ok(Some(vec![vec![r.out.op(Op::Vector, ty, &parts)]]))

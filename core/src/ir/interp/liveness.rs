@@ -58,7 +58,7 @@ impl Walk<'_> {
             self.region(*region);
         }
         let end = self.next;
-        if inst.op == Op::Loop {
+        if matches!(inst.op, Op::Loop | Op::TileMap | Op::TileReduce | Op::TileScan) {
             for i in inside..self.uses.len() {
                 let value = self.uses[i];
                 if self.defined[value] <= at {

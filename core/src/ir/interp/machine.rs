@@ -7,6 +7,7 @@
 use super::checks::Checks;
 use super::code::{Action, Code, Moves, Slot, Step, Team};
 use super::copies::Copies;
+use super::elements::Elements;
 use super::fault::Fault;
 use super::frame::{Frame, Handle, Origin, owners, owning};
 use super::mask::Mask;
@@ -77,6 +78,10 @@ pub(super) struct Machine<'a> {
     pub checks: Option<Box<Checks>>,
     pub copies: Copies,
     pub products: Products,
+    /// Operations that work by element and are under way, the outermost first.
+    pub elements: Vec<Elements>,
+    /// What programs have printed.
+    pub printed: Vec<String>,
     /// The first trap of the dispatch.
     pub trap: Option<(u32, Span)>,
     /// Steps that may still be made.
@@ -85,8 +90,8 @@ pub(super) struct Machine<'a> {
     pub addresses: Vec<u64>,
     /// What the outermost function returned: component after component, lane after lane.
     pub returned: Vec<Vec<u64>>,
-    code: &'a Code,
-    next: usize,
+    pub code: &'a Code,
+    pub next: usize,
     waits: Vec<Wait>,
     pending: Vec<(usize, Mask)>,
     callers: Vec<Caller>,
@@ -121,6 +126,8 @@ impl<'a> Machine<'a> {
             checks,
             copies: Copies::default(),
             products: Products::default(),
+            elements: vec![],
+            printed: vec![],
             trap: None,
             fuel: u64::MAX,
             addresses: vec![0; team.lanes],
@@ -154,6 +161,8 @@ impl<'a> Machine<'a> {
                 Action::Apply(meaning) => self.apply(step, *meaning),
                 Action::Perform => self.perform(step)?,
                 Action::Call(callee) => self.call(program, step, *callee)?,
+                Action::Elements { params, end } => self.begin_elements(step, params, *end),
+                Action::Give => self.give_elements(step),
                 Action::If { .. } | Action::Switch { .. } => self.split(step)?,
                 Action::Loop { enter, end } => {
                     self.moves(enter);
@@ -179,6 +188,7 @@ impl<'a> Machine<'a> {
         self.frame.private.fill(0);
         self.copies.clear(self.team.lanes);
         self.products.clear(self.team.lanes);
+        self.elements.clear();
         if let Some(checks) = &mut self.checks {
             // What was undefined in the last workgroup is not in this one.
             self.spare.clear();
@@ -217,6 +227,8 @@ impl<'a> Machine<'a> {
             Action::Apply(_)
             | Action::Perform
             | Action::Call(_)
+            | Action::Elements { .. }
+            | Action::Give
             | Action::If { .. }
             | Action::Switch { .. }
             | Action::Loop { .. } => {}
@@ -315,6 +327,8 @@ impl<'a> Machine<'a> {
             Action::Apply(_)
             | Action::Perform
             | Action::Call(_)
+            | Action::Elements { .. }
+            | Action::Give
             | Action::Loop { .. }
             | Action::Yield(_)
             | Action::Break(_)
@@ -366,6 +380,10 @@ impl<'a> Machine<'a> {
 
     /// Applies scalar arithmetic to every component of the lanes that run.
     fn apply(&mut self, step: &Step, meaning: Meaning) {
+        if self.team.program {
+            self.apply_to_tiles(step, meaning);
+            return self.spread(step);
+        }
         let (mask, lanes) = (self.mask, self.team.lanes);
         let values = &mut self.frame.values;
         let result = step.results[0];
@@ -484,6 +502,9 @@ impl<'a> Machine<'a> {
 
 /// Calls `f` with the place of each component for each lane (or subgroup) that takes part.
 pub(super) fn places(slot: Slot, mask: &Mask, team: Team, mut f: impl FnMut(usize)) {
+    if team.program {
+        return (slot.offset..slot.offset + slot.components).for_each(f);
+    }
     let (stride, mask) = (owners(slot, team), owning(slot, mask, team));
     for component in 0..slot.components {
         let start = slot.offset + component * stride;

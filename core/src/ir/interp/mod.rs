@@ -9,6 +9,7 @@
 //! | vectors, positions, how being undefined spreads | [`values`] |
 //! | loads, stores, atomics | [`memory`] |
 //! | subgroups, fragments | [`subgroup`], [`fragments`] |
+//! | tiles: shapes, memory, products; regions on elements | [`tiles`], [`tile_memory`], [`elements`] |
 //! | copies, mbarriers, warpgroup products | [`copies`], [`mbarriers`], [`products`] |
 //! | races and undefined values: what is remembered, what is said | [`checks`], [`fault`] |
 //! | the math library | [`library`] |
@@ -24,6 +25,7 @@ mod code;
 mod copies;
 mod device;
 mod dispatch;
+mod elements;
 mod fault;
 mod fragments;
 mod frame;
@@ -39,6 +41,8 @@ mod program;
 mod subgroup;
 #[cfg(test)]
 mod tests;
+mod tile_memory;
+mod tiles;
 mod values;
 
 pub use device::Interpreter;

@@ -99,6 +99,30 @@ impl Machine<'_> {
             Op::Wgmma => self.wgmma(step),
             Op::WgmmaCommit => self.wgmma_commit(step),
             Op::WgmmaWait => self.wgmma_wait(step),
+            Op::TileIota
+            | Op::TileSplat
+            | Op::TileBroadcast
+            | Op::TileReshape
+            | Op::TilePermute
+            | Op::TileJoin
+            | Op::TileSplit
+            | Op::TileCat
+            | Op::TileGather
+            | Op::TileHistogram
+            | Op::TileDot
+            | Op::TileHint => {
+                self.tile(step);
+                self.clear_origins(step);
+                Ok(())
+            }
+            Op::TileLoad => self.tile_load(step),
+            Op::TileStore => self.tile_store(step),
+            Op::TileAtomic | Op::TileCompareExchange => self.tile_atomic(step),
+            Op::TileAssume | Op::TileAssert => self.tile_condition(step),
+            Op::TilePrint => {
+                self.tile_print(step);
+                Ok(())
+            }
             Op::Rsqrt
             | Op::Exp
             | Op::Exp2
@@ -168,6 +192,9 @@ impl Machine<'_> {
             | Op::While
             | Op::Return
             | Op::Grid
+            | Op::TileMap
+            | Op::TileReduce
+            | Op::TileScan
             | Op::CellNew
             | Op::CellGet
             | Op::CellLayout

@@ -58,8 +58,9 @@ fn smallest_access(module: &Module, id: FunctionId) -> u32 {
     let mut smallest = 4;
     function.walk(function.body, &mut |_, inst| {
         if inst.op.row().operands.iter().any(|p| matches!(p, Pattern::Memory(_))) && inst.op != Op::Wgmma {
-            smallest = smallest
-                .min(inst.ty.map_or(8, |ty| if let Type::Coop(..) = ty { inst.element().bytes() } else { ty.bytes() }));
+            smallest = smallest.min(inst.ty.map_or(8, |ty| {
+                if let Type::Coop(..) | Type::Tile(_) = ty { inst.element().bytes() } else { ty.bytes() }
+            }));
         }
     });
     smallest.max(1)

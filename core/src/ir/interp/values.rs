@@ -50,8 +50,10 @@ impl Machine<'_> {
         let (values, origins) = (&mut self.frame.values, &mut self.frame.origins);
         let poisoned = self.checks.as_ref().is_some_and(|checks| checks.poisoned);
         for shift in (0..result.components).map(|component| component * lanes) {
+            // A tile has a condition for each element.
+            let own = if condition.components > 1 { shift } else { 0 };
             self.mask.each(|lane| {
-                let condition = condition.offset + lane;
+                let condition = condition.offset + own + lane;
                 let chosen = if values[condition] != 0 { a } else { b };
                 let (from, to) = (chosen.offset + shift + lane, result.offset + shift + lane);
                 values[to] = values[from];

@@ -2,7 +2,7 @@
 //! printing. Also which operations have a syntax of their own, and where a literal needs no type.
 
 use super::lexer::is_name_byte;
-use crate::ir::attrs::{AttrKind, Cache, MatrixLayout, Order, Scope};
+use crate::ir::attrs::{AttrKind, Cache, Eviction, MatrixLayout, Order, Precision, Scope, Update};
 use crate::ir::ops::{Op, Pattern};
 use crate::ir::types::{CoopUse, Scalar, Space, Type};
 use std::borrow::Cow;
@@ -20,6 +20,18 @@ pub const SCOPES: Words<Scope> = &[("workgroup", Scope::Workgroup), ("device", S
 pub const CACHES: Words<Cache> = &[("streaming", Cache::Streaming), ("global", Cache::Global)];
 pub const LAYOUTS: Words<MatrixLayout> = &[("row", MatrixLayout::Row), ("column", MatrixLayout::Column)];
 pub const USES: Words<CoopUse> = &[("a", CoopUse::A), ("b", CoopUse::B), ("acc", CoopUse::Acc)];
+pub const UPDATES: Words<Update> = &[
+    ("add", Update::Add),
+    ("min", Update::Min),
+    ("max", Update::Max),
+    ("and", Update::And),
+    ("or", Update::Or),
+    ("xor", Update::Xor),
+    ("exchange", Update::Exchange),
+];
+pub const PRECISIONS: Words<Precision> =
+    &[("ieee", Precision::Ieee), ("tf32", Precision::Tf32), ("tf32x3", Precision::Tf32x3)];
+pub const EVICTIONS: Words<Eviction> = &[("first", Eviction::First), ("last", Eviction::Last)];
 /// Memories as types.
 pub const HANDLES: Words<Space> = &[("buffer", Space::Global), ("shared", Space::Shared), ("private", Space::Private)];
 
@@ -42,6 +54,8 @@ pub enum Syntax {
     Global,
     /// `while c next ..`.
     While,
+    /// `tile.reduce %x axis(0) (%a: f32, %b: f32) { .. }`.
+    Element,
     /// `yield ..` and others that give values to what holds them.
     Jump,
 }
@@ -61,6 +75,9 @@ pub fn syntax(op: Op) -> Option<Syntax> {
         (Op::CellOpen, Syntax::Cell),
         (Op::CellFill, Syntax::Cell),
         (Op::GlobalGet, Syntax::Global),
+        (Op::TileMap, Syntax::Element),
+        (Op::TileReduce, Syntax::Element),
+        (Op::TileScan, Syntax::Element),
         (Op::While, Syntax::While),
         (Op::Yield, Syntax::Jump),
         (Op::Break, Syntax::Jump),
@@ -98,7 +115,8 @@ pub fn is_written_behind(kind: AttrKind) -> bool {
     match kind {
         Dim | Callee | Cases | Offset | SourceOffset | Cell | Global => false,
         NoWrap | Order | Scope | Spaces | Cache | Unroll | Pending | Shape | MatrixA | MatrixB | Layout | Code
-        | Field | Flat => true,
+        | Field | Flat | Axis | Axes | Reverse | Update | Precision | Multiple | Contiguous | Constancy | Eviction
+        | Text => true,
     }
 }
 
@@ -107,7 +125,10 @@ pub fn literal_type(pattern: Pattern, ty: Option<Type>) -> Option<Type> {
     match pattern {
         Pattern::T => ty,
         Pattern::Element | Pattern::Parts => ty.and_then(Type::element).map(Type::Scalar),
-        Pattern::Bool => Some(Type::BOOL),
+        Pattern::Bool => Some(ty.map_or(Type::BOOL, Type::truth)),
+        // A literal there is one for all elements.
+        Pattern::Inside => Some(Type::BOOL),
+        Pattern::Filler => ty.and_then(Type::element).map(Type::Scalar),
         Pattern::U32 | Pattern::Index => Some(Type::U32),
         Pattern::Ballot
         | Pattern::Mask
@@ -118,6 +139,9 @@ pub fn literal_type(pattern: Pattern, ty: Option<Type>) -> Option<Type> {
         | Pattern::Fragment
         | Pattern::Token
         | Pattern::Term
+        | Pattern::Block
+        | Pattern::AnyBlock
+        | Pattern::Indices
         | Pattern::Rest => None,
     }
 }

@@ -52,7 +52,9 @@ fn is_needed(op: Op, kind: AttrKind) -> bool {
         | AttrKind::Code
         | AttrKind::Cell
         | AttrKind::Field
-        | AttrKind::Global => true,
+        | AttrKind::Global
+        | AttrKind::Axes
+        | AttrKind::Update => true,
         AttrKind::Order => op == Op::Fence,
         AttrKind::Dim
         | AttrKind::Offset
@@ -64,7 +66,15 @@ fn is_needed(op: Op, kind: AttrKind) -> bool {
         | AttrKind::Unroll
         | AttrKind::Flat
         | AttrKind::Pending
-        | AttrKind::Layout => false,
+        | AttrKind::Layout
+        | AttrKind::Axis
+        | AttrKind::Reverse
+        | AttrKind::Precision
+        | AttrKind::Multiple
+        | AttrKind::Contiguous
+        | AttrKind::Constancy
+        | AttrKind::Eviction
+        | AttrKind::Text => false,
     }
 }
 
@@ -114,7 +124,18 @@ fn value(cx: &Context<'_>, inst: &Inst, attr: &Attr) -> Result<(), (String, &'st
         | Attr::Shape(_)
         | Attr::MatrixA(_)
         | Attr::MatrixB(_)
-        | Attr::Layout(_) => Ok(()),
+        | Attr::Layout(_)
+        // The rules of tiles look at these.
+        | Attr::Axis(_)
+        | Attr::Axes(_)
+        | Attr::Reverse
+        | Attr::Update(_)
+        | Attr::Precision(_)
+        | Attr::Multiple(_)
+        | Attr::Contiguous(_)
+        | Attr::Constancy(_)
+        | Attr::Eviction(_)
+        | Attr::Text(_) => Ok(()),
     }
 }
 

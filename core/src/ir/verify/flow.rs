@@ -15,10 +15,16 @@ pub(super) fn check(cx: &mut Context<'_>, id: InstId, inst: &Inst, around: Optio
         Op::If => arms(cx, inst, 2),
         Op::Switch => arms(cx, inst, cases(inst).len() + 1),
         Op::Loop => looped(cx, inst),
+        Op::TileMap | Op::TileReduce | Op::TileScan => {}
         op => {
             if !inst.regions.is_empty() {
                 let message = format!("`{}` has no regions, here are {}", op.name(), inst.regions.len());
-                cx.report(Code::IrCount, inst, message, "only `if`, `switch` and `loop` hold regions");
+                cx.report(
+                    Code::IrCount,
+                    inst,
+                    message,
+                    "only `if`, `switch`, `loop` and what works by element hold regions",
+                );
             }
         }
     }
@@ -128,6 +134,11 @@ fn list(types: &[Type]) -> String {
 
 fn yielded(cx: &mut Context<'_>, id: InstId, inst: &Inst) {
     let parent = cx.form.region_of(id).and_then(|region| cx.form.owner(region)).map(|id| &cx.function.insts[id]);
+    if let Some(parent) = parent.filter(|p| matches!(p.op, Op::TileMap | Op::TileReduce | Op::TileScan)) {
+        let elements: Vec<Type> = parent.results.iter().filter_map(|v| cx.ty(*v).element()).map(Type::Scalar).collect();
+        let what = format!("the `{}` gives elements of", parent.op.name());
+        return gives(cx, inst, &inst.operands, &elements, parent, &what);
+    }
     let Some(parent) = parent.filter(|p| matches!(p.op, Op::If | Op::Switch)) else {
         let hint = "a loop's region ends with `break`, `continue` or `while`, a body with `return`";
         return cx.report(Code::IrTerminator, inst, "`yield` ends only regions of `if` and `switch`", hint);

@@ -12,6 +12,8 @@
 //! | parameters, workgroups, `launch` regions | [`launch`] |
 //! | callees, recursion, writes through parameters | [`calls`] |
 //! | layouts, globals, cells, forks | [`heap`] |
+//! | shapes of tiles, regions that work by element | [`tiles`] |
+//! | which functions are in tile form, and what they may have | [`tile_form`](mod@tile_form) |
 //! | which functions are in task form, and what they may have | [`task_form`](mod@task_form) |
 //! | who owns which term | [`ownership`] |
 //! | asynchronous copies and warpgroup products | [`asynchronous`] |
@@ -32,10 +34,13 @@ mod names;
 mod ownership;
 mod structure;
 mod task_form;
+mod tile_form;
+mod tiles;
 mod types;
 pub mod uniformity;
 
 pub use task_form::task_form;
+pub use tile_form::tile_form;
 
 use super::function::{FunctionId, Module};
 use crate::diag::{Code, Diagnostic};
@@ -95,6 +100,7 @@ pub fn check(module: &Module) -> Vec<Diagnostic> {
     if forms.iter().all(Option::is_some) {
         let task_form = task_form(module);
         task_form::check(module, &task_form, &mut found);
+        tile_form::check(module, &task_form, &mut found);
         calls::writes(module, &mut found);
         if !calls::recursion(module, &mut found) {
             uniformity::check(module, &task_form, &mut found);

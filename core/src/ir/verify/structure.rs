@@ -2,7 +2,7 @@
 //! region ends with its only terminator, and a value is used only where it is visible.
 
 use super::form::Form;
-use super::{asynchronous, attributes, flow, heap, launch, memory, names, types};
+use super::{asynchronous, attributes, flow, heap, launch, memory, names, tiles, types};
 use crate::diag::{Code, Diagnostic};
 use crate::idx::IndexVec;
 use crate::ir::function::{Def, Function, FunctionId, Inst, InstId, Module, RegionId, ValueId};
@@ -149,10 +149,17 @@ impl Walk<'_> {
             memory::access(&mut self.cx, inst);
             asynchronous::check(&mut self.cx, inst);
             heap::check(&mut self.cx, id, inst);
+            tiles::check(&mut self.cx, inst);
         }
         types::results(&mut self.cx, inst);
         let around = self.loops.last().map(|id| &self.cx.function.insts[*id]);
         flow::check(&mut self.cx, id, inst, around, self.launch);
+        // What an element's region leaves is no loop around it.
+        let around = if matches!(inst.op, Op::TileMap | Op::TileReduce | Op::TileScan) {
+            std::mem::take(&mut self.loops)
+        } else {
+            vec![]
+        };
         if inst.op == Op::Loop {
             self.loops.push(id);
         }
@@ -161,6 +168,9 @@ impl Walk<'_> {
         }
         if inst.op == Op::Loop {
             self.loops.pop();
+        }
+        if !around.is_empty() {
+            self.loops = around;
         }
         for result in &inst.results {
             self.define(*result);

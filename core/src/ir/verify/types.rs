@@ -16,6 +16,12 @@ pub(super) fn suffix(cx: &mut Context<'_>, inst: &Inst) -> bool {
     let fits = match (row.suffix, inst.ty) {
         (Suffix::None | Suffix::Dim, ty) => ty.is_none(),
         (_, None) => false,
+        (Suffix::Scalar(set) | Suffix::Lanes(set), Some(ty @ Type::Tile(tile))) => {
+            inst.op.lifts() && set.has(tile.element) && is_possible(ty)
+        }
+        (Suffix::Tile(set) | Suffix::Block(set), Some(Type::Tile(tile))) => set.has(tile.element),
+        (Suffix::Block(set), Some(Type::Scalar(s))) => set.has(s),
+        (Suffix::Tile(_) | Suffix::Block(_), Some(_)) => false,
         (Suffix::Scalar(set), Some(Type::Scalar(s))) => set.has(s),
         (Suffix::Scalar(_), Some(_)) => false,
         (Suffix::Lanes(set), Some(Type::Scalar(s))) => set.has(s),
@@ -35,6 +41,8 @@ pub(super) fn suffix(cx: &mut Context<'_>, inst: &Inst) -> bool {
                 format!("it is made for {} and short vectors of them (16 bytes at most)", listed(set))
             }
             Suffix::Aggregate(_) => "it is made for short vectors (16 bytes at most) and `regs<..>`".into(),
+            Suffix::Tile(set) => format!("it is made for tiles of {}", listed(set)),
+            Suffix::Block(set) => format!("it is made for {} and tiles of them", listed(set)),
             Suffix::Coop => "it is made for fragments, `coop<..>`".into(),
             Suffix::Any => "it is made for every type but memories".into(),
         };
@@ -59,8 +67,8 @@ pub(super) fn is_possible(ty: Type) -> bool {
         Type::Vector(s, n) => Type::is_short_vector(s, n.into()),
         Type::Regs(s, n) => s != Scalar::Bool && (1..=REGS).contains(&n),
         Type::Coop(_, shape, s) => s != Scalar::Bool && shape.m > 0 && shape.n > 0 && shape.k > 0,
-        // Its family has no operations yet.
-        Type::Tile(_) => false,
+        // No other shape can be said.
+        Type::Tile(_) => true,
     }
 }
 
@@ -136,6 +144,18 @@ fn fits(cx: &Context<'_>, inst: &Inst, pattern: Pattern, operand: ValueId) -> bo
         | Pattern::First
         | Pattern::Token
         | Pattern::Term => expected(cx, inst, pattern) == Some(found),
+        Pattern::Block => {
+            matches!(found, Type::Scalar(_) | Type::Tile(_)) && found.element() == inst.ty.and_then(Type::element)
+        }
+        Pattern::AnyBlock => matches!(found, Type::Scalar(_) | Type::Tile(_)),
+        Pattern::Indices => {
+            let integer = found.element().is_some_and(|s| s.is_integer() && s.bits() >= 32);
+            integer
+                && matches!(found, Type::Scalar(_) | Type::Tile(_))
+                && found.shape() == inst.ty.and_then(Type::shape)
+        }
+        Pattern::Inside => found == Type::BOOL || inst.ty.map(Type::truth) == Some(found),
+        Pattern::Filler => inst.ty == Some(found) || inst.ty.and_then(Type::element).map(Type::Scalar) == Some(found),
         Pattern::Index => matches!(found, Type::U32 | Type::U64),
         Pattern::Memory(spaces) => matches!(found, Type::Memory(space) if spaces.contains(&space)),
         Pattern::Source => source(inst, found),
@@ -158,7 +178,7 @@ fn expected(cx: &Context<'_>, inst: &Inst, pattern: Pattern) -> Option<Type> {
     match pattern {
         Pattern::T => inst.ty,
         Pattern::Element => inst.ty.and_then(Type::element).map(Type::Scalar),
-        Pattern::Bool => Some(Type::BOOL),
+        Pattern::Bool => Some(inst.ty.map_or(Type::BOOL, Type::truth)),
         Pattern::U32 => Some(Type::U32),
         Pattern::Ballot => Some(Type::Vector(Scalar::U32, 4)),
         Pattern::Mask => inst.ty.map(|ty| ty.with_element(Scalar::U32)),
@@ -171,13 +191,22 @@ fn expected(cx: &Context<'_>, inst: &Inst, pattern: Pattern) -> Option<Type> {
         | Pattern::Aggregate
         | Pattern::Fragment
         | Pattern::Rest
-        | Pattern::Parts => None,
+        | Pattern::Parts
+        | Pattern::Block
+        | Pattern::AnyBlock
+        | Pattern::Indices
+        | Pattern::Inside
+        | Pattern::Filler => None,
     }
 }
 
 /// What `convert` and `bitcast` take for a result of type T.
 fn source(inst: &Inst, found: Type) -> bool {
     let Some(ty) = inst.ty else { return false };
+    if let (Type::Tile(from), Type::Tile(to)) = (found, ty) {
+        let same_bits = from.element != Scalar::Bool && from.element.bits() == to.element.bits();
+        return from.shape == to.shape && (inst.op != Op::Bitcast || same_bits);
+    }
     let (Type::Scalar(element) | Type::Vector(element, _)) = found else { return false };
     match inst.op {
         Op::Bitcast => element != Scalar::Bool && found.bytes() == ty.bytes(),
@@ -202,6 +231,14 @@ fn mismatch(cx: &mut Context<'_>, inst: &Inst, pattern: Pattern, operand: ValueI
             None => "a short vector or `regs`".into(),
         },
         Pattern::Fragment => "a fragment, `coop<..>`".into(),
+        Pattern::Block => match inst.ty.and_then(Type::element) {
+            Some(element) => format!("a `{element}` or a tile of them"),
+            None => "a tile".into(),
+        },
+        Pattern::AnyBlock => "a scalar or a tile".into(),
+        Pattern::Indices => format!("an integer of 32 or 64 bits for each element of `{}`", shown(inst)),
+        Pattern::Inside => "one `bool`, or one for each element".into(),
+        Pattern::Filler => format!("an element of `{0}`, or a `{0}`", shown(inst)),
         Pattern::T
         | Pattern::Element
         | Pattern::Bool
@@ -225,7 +262,15 @@ fn mismatch(cx: &mut Context<'_>, inst: &Inst, pattern: Pattern, operand: ValueI
     let (code, hint) = match pattern {
         Pattern::Memory(_) if wrong_space => (Code::IrMemory, "use a memory of another space"),
         Pattern::Memory(_) => (Code::IrType, "an access is a memory and an index: `%m[%i]`"),
-        Pattern::Index | Pattern::Source | Pattern::Aggregate | Pattern::Fragment => (Code::IrType, ""),
+        Pattern::Index
+        | Pattern::Source
+        | Pattern::Aggregate
+        | Pattern::Fragment
+        | Pattern::Block
+        | Pattern::AnyBlock
+        | Pattern::Indices
+        | Pattern::Inside
+        | Pattern::Filler => (Code::IrType, ""),
         Pattern::T
         | Pattern::Element
         | Pattern::Bool
@@ -241,6 +286,11 @@ fn mismatch(cx: &mut Context<'_>, inst: &Inst, pattern: Pattern, operand: ValueI
     cx.blame(code, inst, operand, format!("{name} is `{found}`, but {operation} takes {asked} here"), hint);
 }
 
+/// The suffix as it is written.
+fn shown(inst: &Inst) -> String {
+    inst.ty.map_or_else(|| "T".into(), |ty| ty.to_string())
+}
+
 /// Whether the results are those that the row gives, of types that values can have.
 pub(super) fn results(cx: &mut Context<'_>, inst: &Inst) {
     let patterns = inst.op.row().results;
@@ -254,7 +304,10 @@ pub(super) fn results(cx: &mut Context<'_>, inst: &Inst) {
     }
     for (i, result) in inst.results.iter().enumerate() {
         let found = cx.ty(*result);
-        let asked = patterns.get(i).and_then(|p| expected(cx, inst, *p));
+        let asked = patterns.get(i).and_then(|p| match p {
+            Pattern::Block => inst.ty.and_then(Type::half),
+            p => expected(cx, inst, *p),
+        });
         if matches!(found, Type::Memory(_)) {
             let (name, operation) = (cx.name(*result), names::operation(inst));
             let message = format!("{operation} cannot give {name}, which is a memory and no value");

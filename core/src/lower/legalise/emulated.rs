@@ -63,7 +63,9 @@ impl Pass for Emulated {
             shuffles!() => self.shuffle(b, inst.op, x[0], x[1]),
             reductions!() | scans!() => in_work_type(b, inst.element(), x[0], |b, x| self.collective(b, inst.op, x)),
             arithmetic!() | aggregates!() | control!() | positions!() | barriers!() => return Ok(None),
-            accesses!() | atomics!() | fragments!() | asynchronous!() | task_form!() | masks!() => return Ok(None),
+            accesses!() | atomics!() | fragments!() | asynchronous!() | task_form!() | masks!() | tiles!() => {
+                return Ok(None);
+            }
         };
         Ok(Some(vec![vec![result]]))
     }

@@ -272,7 +272,7 @@ fn run_unverified(module: &Module, kernel: crate::ir::FunctionId) -> Result<(), 
         settings,
     };
     dispatch
-        .run(&mut vec![vec![0; 1024]], &mut crate::ir::interp::checks::Shadows::default())
+        .run(&mut vec![vec![0; 1024]], &mut crate::ir::interp::checks::Shadows::default(), &mut vec![])
         .map(drop)
         .map_err(|fault| *fault)
 }

@@ -6,6 +6,7 @@ mod device;
 mod faults;
 mod memory;
 mod subgroups;
+mod tiles;
 
 use super::{Interpreter, Options};
 use crate::diag::{Code, Diagnostic};

@@ -5,7 +5,10 @@ use crate::diag::Code;
 use crate::ir::attrs::{Attr, AttrKind, SharedMatrix, Spaces};
 use crate::ir::ops::Op;
 use crate::ir::text::lexer::Kind;
-use crate::ir::text::words::{CACHES, LAYOUTS, ORDERS, SCOPES, is_written_behind};
+use crate::ir::text::words::{
+    CACHES, EVICTIONS, LAYOUTS, ORDERS, PRECISIONS, SCOPES, UPDATES, is_written_behind, unquoted,
+};
+use crate::name::Name;
 
 impl Cursor<'_> {
     /// Takes the attributes that come next on the line.
@@ -44,6 +47,16 @@ impl Cursor<'_> {
             AttrKind::Shape => self.enclosed(kind, Cursor::shape).map(Attr::Shape),
             AttrKind::MatrixA => self.enclosed(kind, |c| c.shared_matrix("m")).map(Attr::MatrixA),
             AttrKind::MatrixB => self.enclosed(kind, |c| c.shared_matrix("n")).map(Attr::MatrixB),
+            AttrKind::Reverse => Ok(Attr::Reverse),
+            AttrKind::Axis => self.enclosed(kind, |c| c.count("a dimension")).map(Attr::Axis),
+            AttrKind::Update => self.enclosed(kind, |c| c.one_of(UPDATES, "an update")).map(Attr::Update),
+            AttrKind::Precision => self.enclosed(kind, |c| c.one_of(PRECISIONS, "a precision")).map(Attr::Precision),
+            AttrKind::Eviction => self.enclosed(kind, |c| c.one_of(EVICTIONS, "an eviction")).map(Attr::Eviction),
+            AttrKind::Axes => self.enclosed(kind, Cursor::numbers).map(Attr::Axes),
+            AttrKind::Multiple => self.enclosed(kind, Cursor::numbers).map(Attr::Multiple),
+            AttrKind::Contiguous => self.enclosed(kind, Cursor::numbers).map(Attr::Contiguous),
+            AttrKind::Constancy => self.enclosed(kind, Cursor::numbers).map(Attr::Constancy),
+            AttrKind::Text => self.enclosed(kind, Cursor::said).map(Attr::Text),
             AttrKind::Dim
             | AttrKind::Callee
             | AttrKind::Cases
@@ -64,6 +77,16 @@ impl Cursor<'_> {
         let value = inside(self)?;
         self.expect(b')', "to close the attribute")?;
         Ok(value)
+    }
+
+    fn numbers(&mut self) -> Parse<Vec<u32>> {
+        self.list(|c| c.count("a number for each dimension"))
+    }
+
+    /// A text, written like a name: `@"x is"`.
+    fn said(&mut self) -> Parse<Name> {
+        let (name, _) = self.name(Kind::Function, "a text such as `@\"x is\"`")?;
+        Ok(Name::from(&*unquoted(name)))
     }
 
     fn spaces(&mut self) -> Parse<Spaces> {

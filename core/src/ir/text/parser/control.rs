@@ -30,6 +30,7 @@ impl<'a> Body<'_, 'a> {
             Syntax::Join => self.join(head),
             Syntax::Cell => self.cell(head),
             Syntax::Global => self.global(head),
+            Syntax::Element => self.by_element(head, names),
             Syntax::While => self.while_next(head),
             Syntax::Jump => self.jump(head),
         }
@@ -161,6 +162,39 @@ impl<'a> Body<'_, 'a> {
                 return Ok(carried);
             }
         }
+    }
+
+    /// `tile.reduce %x, %y axis(1) (%a: f32, %b: i32, %c: f32, %d: i32) { .. }`.
+    fn by_element(&mut self, head: Head, names: &[Named<'a>]) -> Parse<Done> {
+        let operands = self.operands()?;
+        let attrs = self.cursor.attributes(head.op)?;
+        let values = self.typed_all((head.op.name(), head.span), &operands, &[], false)?;
+        self.cursor.expect(b'(', "before the names of elements")?;
+        let params = self.cursor.list(|cursor| {
+            let (name, span) = cursor.name(Kind::Value, "an element's name such as `%a: f32`")?;
+            cursor.expect(b':', "and a type after the element's name")?;
+            Ok(Named { name, span, ty: Some(cursor.ty()?) })
+        })?;
+        self.cursor.expect(b')', "after the names of elements")?;
+        let span = self.header_span(head);
+        let first = values.first().map(|v| self.builder.ty(*v)).and_then(Type::shape);
+        let mut inst = Inst::new(head.op, None, &values, span);
+        attrs.into_iter().for_each(|attr| inst.set(attr));
+        let shape = match head.op {
+            Op::TileReduce => first.and_then(|shape| shape.without(inst.axis() as usize)),
+            _keeps_the_shape => first,
+        };
+        let results: Vec<Type> = match head.op {
+            Op::TileMap => self.written_types(head.op, names)?,
+            _combines => {
+                let elements = inst.operands.iter().filter_map(|v| self.builder.ty(*v).element());
+                elements.map(|element| Type::block(shape, element)).collect()
+            }
+        };
+        let elements = results.iter().filter_map(|ty| ty.element()).map(Type::Scalar).collect();
+        let (region, _) = self.inner(Frame::Arm(elements), &params, "after the names of elements")?;
+        inst.regions = [region].into_iter().collect();
+        Ok(self.append(inst, &results))
     }
 
     fn call(&mut self, head: Head) -> Parse<Done> {

@@ -90,12 +90,30 @@ impl<'a> Body<'_, 'a> {
                     return self.cursor.fail(Code::IrUntyped, span, message, &hint);
                 }
             },
-            (Suffix::Scalar(_) | Suffix::Lanes(_) | Suffix::Aggregate(_) | Suffix::Coop | Suffix::Any, Some(tail)) => {
+            (
+                Suffix::Scalar(_)
+                | Suffix::Lanes(_)
+                | Suffix::Aggregate(_)
+                | Suffix::Coop
+                | Suffix::Tile(_)
+                | Suffix::Block(_)
+                | Suffix::Any,
+                Some(tail),
+            ) => {
                 head.ty = Some(self.cursor.ty_named(tail, span)?);
                 head.span = self.cursor.span_since(token);
             }
             // It follows from the operands.
-            (Suffix::Scalar(_) | Suffix::Lanes(_) | Suffix::Aggregate(_) | Suffix::Coop | Suffix::Any, None) => {}
+            (
+                Suffix::Scalar(_)
+                | Suffix::Lanes(_)
+                | Suffix::Aggregate(_)
+                | Suffix::Coop
+                | Suffix::Tile(_)
+                | Suffix::Block(_)
+                | Suffix::Any,
+                None,
+            ) => {}
         }
         Ok(head)
     }
@@ -193,7 +211,12 @@ impl<'a> Body<'_, 'a> {
             | Pattern::Token
             | Pattern::Term
             | Pattern::Rest
-            | Pattern::Parts => None,
+            | Pattern::Parts
+            | Pattern::Block
+            | Pattern::AnyBlock
+            | Pattern::Indices
+            | Pattern::Inside
+            | Pattern::Filler => None,
         };
         if let Some(ty) = operands.items.iter().enumerate().find_map(from) {
             return Ok(Some(ty));
@@ -202,7 +225,11 @@ impl<'a> Body<'_, 'a> {
             return Err(self.cursor.reported());
         }
         let message = format!("nothing says for which type `{}` is meant", op.name());
-        let example = if matches!(op.row().suffix, Suffix::Aggregate(_)) { "f32x4" } else { "f32" };
+        let example = match op.row().suffix {
+            Suffix::Aggregate(_) => "f32x4",
+            Suffix::Tile(_) | Suffix::Block(_) => "tile<128xf32>",
+            Suffix::None | Suffix::Dim | Suffix::Scalar(_) | Suffix::Lanes(_) | Suffix::Coop | Suffix::Any => "f32",
+        };
         self.cursor.fail(
             Code::IrUntyped,
             span,

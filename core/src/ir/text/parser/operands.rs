@@ -226,6 +226,11 @@ impl<'a> Body<'_, 'a> {
                 let hint = format!("write `(splat.{ty} ..)`");
                 self.cursor.fail(Code::IrLiteral, operand.span, message, &hint)
             }
+            Some(ty @ Type::Tile(_)) => {
+                let message = format!("a literal is one number, and `{ty}` is needed here");
+                let hint = format!("write `(tile.splat.{ty} ..)`");
+                self.cursor.fail(Code::IrLiteral, operand.span, message, &hint)
+            }
             Some(ty) => {
                 let message = format!("a literal cannot be of type `{ty}`");
                 self.cursor.fail(Code::IrLiteral, operand.span, message, "")

@@ -4,7 +4,7 @@ use super::cursor::{Cursor, Parse};
 use crate::diag::Code;
 use crate::ir::text::lexer::Kind;
 use crate::ir::text::words::{self, simple_type};
-use crate::ir::types::{MatrixShape, Scalar, Type};
+use crate::ir::types::{MatrixShape, Scalar, Shape, Type};
 use crate::span::Span;
 
 impl<'a> Cursor<'a> {
@@ -19,6 +19,7 @@ impl<'a> Cursor<'a> {
         match name {
             "regs" if self.at_sign(b'<') => self.regs(),
             "coop" if self.at_sign(b'<') => self.coop(),
+            "tile" if self.at_sign(b'<') => self.tile(),
             _ => match simple_type(name) {
                 Some(ty) => Ok(ty),
                 None => self.no_type(name, span),
@@ -35,7 +36,7 @@ impl<'a> Cursor<'a> {
             let hint = "a short vector has 2, 4, 8 or 16 numbers, 16 bytes at most";
             return self.fail(Code::IrUnknown, span, message, hint);
         }
-        let others = ["buffer", "shared", "private", "token", "term", "regs", "coop"];
+        let others = ["buffer", "shared", "private", "token", "term", "regs", "coop", "tile"];
         let known = Scalar::ALL.iter().map(|s| s.name()).chain(others);
         self.unknown(Code::IrUnknown, span, message, name, known, "")
     }
@@ -67,6 +68,35 @@ impl<'a> Cursor<'a> {
         let element = self.scalar()?;
         self.expect(b'>', "after the element's type")?;
         Ok(Type::Coop(usage, shape, element))
+    }
+
+    /// `<128x64xf32>`.
+    fn tile(&mut self) -> Parse<Type> {
+        self.expect(b'<', "after `tile`")?;
+        let token = self.peek();
+        let span = self.span(token);
+        if token.kind != Kind::Number {
+            return self.unexpected("a shape and an element such as `128x64xf32`");
+        }
+        self.next();
+        let (shape, element) = self.slice(token).rsplit_once('x').unwrap_or(("", self.slice(token)));
+        let Some(element) = Scalar::from_name(element) else {
+            return self.fail(
+                Code::IrUnknown,
+                span,
+                format!("`{element}` is no element of a tile"),
+                "write `tile<128xf32>`",
+            );
+        };
+        let lengths: Option<Vec<u64>> = shape.split('x').map(|s| s.parse().ok()).collect();
+        self.expect(b'>', "after the element's type")?;
+        match lengths.and_then(|lengths| Shape::of(&lengths)) {
+            Some(shape) => Ok(Type::tile(shape, element)),
+            None => {
+                let hint = "1 to 8 lengths that are powers of two, of 1048576 elements at most";
+                self.fail(Code::IrLiteral, span, format!("`{shape}` is not the shape of a tile"), hint)
+            }
+        }
     }
 
     /// `64x256x16`.

@@ -6,7 +6,8 @@ use crate::ir::attrs::{Attr, AttrKind, SharedMatrix};
 use crate::ir::function::{Inst, ValueId};
 use crate::ir::ops::{Op, Pattern, Suffix};
 use crate::ir::text::words::{
-    CACHES, LAYOUTS, ORDERS, SCOPES, Syntax, is_written_behind, literal_type, pattern, quoted, syntax, word,
+    CACHES, EVICTIONS, LAYOUTS, ORDERS, PRECISIONS, SCOPES, Syntax, UPDATES, is_written_behind, literal_type, pattern,
+    quoted, syntax, word,
 };
 use crate::ir::types::{Scalar, Type};
 
@@ -25,6 +26,7 @@ impl<'a> Printer<'a> {
             Some(Syntax::Join) => self.join(inst),
             Some(Syntax::Cell) => self.cell(inst),
             Some(Syntax::Global) => self.global(inst),
+            Some(Syntax::Element) => self.by_element(inst),
             Some(Syntax::While) => self.while_next(inst),
             Some(Syntax::Jump) => self.jump(inst),
             None => self.by_table(inst),
@@ -52,6 +54,7 @@ impl<'a> Printer<'a> {
         let types = |values: &[ValueId]| values.iter().map(|v| self.function.ty(*v)).collect::<Vec<Type>>();
         match syntax(inst.op) {
             Some(Syntax::If | Syntax::Switch) => true,
+            Some(Syntax::Element) => inst.op == Op::TileMap,
             Some(Syntax::Loop) => {
                 let params = inst.regions.first().map_or(&[][..], |r| &self.function.regions[*r].params);
                 types(&inst.results) != types(params)
@@ -68,7 +71,13 @@ impl<'a> Printer<'a> {
         match inst.op.row().suffix {
             Suffix::None => {}
             Suffix::Dim => self.out.push_str(&format!(".{}", inst.dim().name())),
-            Suffix::Scalar(_) | Suffix::Lanes(_) | Suffix::Aggregate(_) | Suffix::Coop | Suffix::Any => {
+            Suffix::Scalar(_)
+            | Suffix::Lanes(_)
+            | Suffix::Aggregate(_)
+            | Suffix::Coop
+            | Suffix::Tile(_)
+            | Suffix::Block(_)
+            | Suffix::Any => {
                 if let Some(ty) = inst.ty {
                     self.out.push_str(&format!(".{ty}"));
                 }
@@ -198,6 +207,23 @@ impl<'a> Printer<'a> {
         self.names.leave(scope);
     }
 
+    fn by_element(&mut self, inst: &'a Inst) {
+        self.out.push_str(inst.op.name());
+        let operands = self.values(&inst.operands, &[]);
+        self.out.push_str(&format!(" {operands}"));
+        self.attributes(inst);
+        let Some(region) = inst.regions.first() else { return };
+        let scope = self.names.enter();
+        let mut params = vec![];
+        for param in &self.function.regions[*region].params {
+            let name = self.names.define(self.function, *param);
+            params.push(format!("{name}: {}", self.function.ty(*param)));
+        }
+        self.out.push_str(&format!(" ({}) ", params.join(", ")));
+        self.braces(*region, Frame::Elements(&inst.results), true);
+        self.names.leave(scope);
+    }
+
     fn call(&mut self, inst: &Inst) {
         let callee = inst.callee().filter(|id| self.module.functions.get(*id).is_some());
         let params = callee.map_or(vec![], |id| {
@@ -241,7 +267,7 @@ impl<'a> Printer<'a> {
     fn innermost_loop(&self) -> (&'a [ValueId], &'a [ValueId]) {
         let found = self.frames.iter().rev().find_map(|frame| match frame {
             Frame::Loop { params, results } => Some((*params, *results)),
-            Frame::Function | Frame::Prologue | Frame::Arm(_) => None,
+            Frame::Function | Frame::Prologue | Frame::Arm(_) | Frame::Elements(_) => None,
         });
         found.unwrap_or((&[], &[]))
     }
@@ -267,6 +293,9 @@ impl<'a> Printer<'a> {
             (Op::Continue, _) => self.types_of(self.innermost_loop().0),
             (Op::Grid, _) => vec![Type::U32; 3],
             (_, Some(Frame::Arm(results))) => self.types_of(results),
+            (_, Some(Frame::Elements(results))) => {
+                self.types_of(results).into_iter().filter_map(Type::element).map(Type::Scalar).collect()
+            }
             (_, Some(Frame::Function | Frame::Prologue | Frame::Loop { .. }) | None) => vec![],
         };
         let values = self.values(&inst.operands, &types);
@@ -297,7 +326,15 @@ fn case_text(value: i64, ty: Scalar) -> String {
 /// What stands in an attribute's parentheses, if it has any.
 fn attribute_text(attr: &Attr) -> Option<String> {
     Some(match attr {
-        Attr::NoWrap | Attr::Unroll | Attr::Flat => return None,
+        Attr::NoWrap | Attr::Unroll | Attr::Flat | Attr::Reverse => return None,
+        Attr::Axis(n) => n.to_string(),
+        Attr::Update(update) => word(UPDATES, *update).into(),
+        Attr::Precision(precision) => word(PRECISIONS, *precision).into(),
+        Attr::Eviction(eviction) => word(EVICTIONS, *eviction).into(),
+        Attr::Axes(numbers) | Attr::Multiple(numbers) | Attr::Contiguous(numbers) | Attr::Constancy(numbers) => {
+            numbers.iter().map(u32::to_string).collect::<Vec<_>>().join(", ")
+        }
+        Attr::Text(text) => format!("@{}", quoted(text)),
         Attr::Order(order) => word(ORDERS, *order).into(),
         Attr::Scope(scope) => word(SCOPES, *scope).into(),
         Attr::Cache(cache) => word(CACHES, *cache).into(),

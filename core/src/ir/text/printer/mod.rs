@@ -61,6 +61,7 @@ enum Frame<'a> {
     Function,
     Prologue,
     Arm(&'a [ValueId]),
+    Elements(&'a [ValueId]),
     Loop { params: &'a [ValueId], results: &'a [ValueId] },
 }
 
@@ -221,7 +222,7 @@ impl<'a> Printer<'a> {
         let implied = match self.frames.last() {
             Some(Frame::Function) | None => op == Op::Return && self.function.results.is_empty(),
             Some(Frame::Prologue) => false,
-            Some(Frame::Arm(results)) => op == Op::Yield && results.is_empty(),
+            Some(Frame::Arm(results) | Frame::Elements(results)) => op == Op::Yield && results.is_empty(),
             Some(Frame::Loop { params, .. }) => op == Op::Continue && params.is_empty(),
         };
         implied && operands.is_empty()

@@ -11,7 +11,7 @@ use crate::ir::text::{print, print_function};
 use crate::ir::types::{CoopUse, MatrixShape};
 use crate::ir::{
     Attr, AttrKind, Builder, Function, FunctionId, Global, GlobalId, Inst, Launch, Layout, LayoutId, Module, Op,
-    ParamAttrs, Scalar, ScalarSet, Space, Specialisation, Type, Value, ValueId,
+    ParamAttrs, Scalar, ScalarSet, Shape, Space, Specialisation, Type, Value, ValueId,
 };
 use crate::span::Span;
 use proptest::prelude::*;
@@ -64,12 +64,18 @@ impl Maker {
         Type::Coop(usage, self.shape(), self.scalar(ScalarSet::STORED))
     }
     fn any_type(&mut self) -> Type {
-        match self.below(6) {
+        match self.below(7) {
+            6 => self.tile(ScalarSet::ALL),
             0..=2 => self.scalar(ScalarSet::ALL).into(),
             3 => self.vector(ScalarSet::STORED),
             4 => Type::Regs(self.scalar(ScalarSet::STORED), 1 + self.below(900) as u16),
             _ => self.one(&[Type::Token, Type::Term, self_coop()]),
         }
+    }
+    fn tile(&mut self, set: ScalarSet) -> Type {
+        let lengths: Vec<u64> = (0..1 + self.below(3)).map(|_| 1 << self.below(5)).collect();
+        let shape = Shape::of(&lengths).expect("a small shape");
+        Type::tile(shape, self.scalar(set))
     }
     fn suffix(&mut self, suffix: Suffix) -> Option<Type> {
         match suffix {
@@ -80,6 +86,9 @@ impl Maker {
             Suffix::Aggregate(set) if self.chance(50) => Some(Type::Regs(self.scalar(set), 1 + self.below(5) as u16)),
             Suffix::Aggregate(_) => Some(Type::Vector(Scalar::F32, 4)),
             Suffix::Coop => Some(self.coop()),
+            Suffix::Tile(set) => Some(self.tile(set)),
+            Suffix::Block(set) if self.chance(70) => Some(self.tile(set)),
+            Suffix::Block(set) => Some(self.scalar(set).into()),
             Suffix::Any => Some(self.any_type()),
         }
     }
@@ -126,7 +135,9 @@ impl Maker {
         match pattern {
             Pattern::T => self.value(ty),
             Pattern::Element | Pattern::Parts => self.value(ty.and_then(Type::element).map(Type::Scalar)),
-            Pattern::Bool => self.value(Some(Type::BOOL)),
+            Pattern::Bool => self.value(Some(ty.map_or(Type::BOOL, Type::truth))),
+            Pattern::Inside => self.value(Some(Type::BOOL)),
+            Pattern::Filler => self.value(ty.and_then(Type::element).map(Type::Scalar)),
             Pattern::Mask => self.value(ty.map(|ty| ty.with_element(Scalar::U32))),
             Pattern::U32 | Pattern::Index => self.value(Some(Type::U32)),
             Pattern::Memory(_) => self.memory(),
@@ -137,6 +148,9 @@ impl Maker {
             | Pattern::Fragment
             | Pattern::Token
             | Pattern::Term
+            | Pattern::Block
+            | Pattern::AnyBlock
+            | Pattern::Indices
             | Pattern::Rest => self.value(None),
         }
     }
@@ -162,6 +176,16 @@ impl Maker {
             AttrKind::MatrixA => Attr::MatrixA(self.shared_matrix()),
             AttrKind::MatrixB => Attr::MatrixB(self.shared_matrix()),
             AttrKind::Layout => Attr::Layout(self.one(&[MatrixLayout::Row, MatrixLayout::Column])),
+            AttrKind::Axis => Attr::Axis(number % 3),
+            AttrKind::Reverse => Attr::Reverse,
+            AttrKind::Update => Attr::Update(self.one(&[Update::Add, Update::Xor, Update::Exchange])),
+            AttrKind::Precision => Attr::Precision(self.one(&[Precision::Ieee, Precision::Tf32, Precision::Tf32x3])),
+            AttrKind::Eviction => Attr::Eviction(self.one(&[Eviction::First, Eviction::Last])),
+            AttrKind::Axes => Attr::Axes(vec![number, 0]),
+            AttrKind::Multiple => Attr::Multiple(vec![number]),
+            AttrKind::Contiguous => Attr::Contiguous(vec![1, number]),
+            AttrKind::Constancy => Attr::Constancy(vec![number, 1, 2]),
+            AttrKind::Text => Attr::Text(self.one(NAMES).into()),
             AttrKind::Callee | AttrKind::Cases | AttrKind::Cell | AttrKind::Global => return None,
         })
     }
@@ -189,7 +213,7 @@ impl Maker {
     /// An operation that is written as the table says.
     fn by_table(&mut self, op: Op) {
         let row = op.row();
-        let ty = self.suffix(row.suffix);
+        let ty = if op.lifts() && self.chance(20) { Some(self.tile(ScalarSet::ALL)) } else { self.suffix(row.suffix) };
         let mut operands = vec![];
         for pattern in row.operands {
             let count = match pattern {
@@ -322,6 +346,21 @@ impl Maker {
         self.push(inst, &[Type::Term]);
     }
 
+    /// An operation that works by element.
+    fn by_element(&mut self, op: Op) {
+        let ty = self.tile(ScalarSet::ALL);
+        let zero = self.b.zero(ty);
+        let Some(shape) = ty.shape() else { return };
+        let attrs: Vec<Attr> = self.attrs(op).into_iter().filter(|a| a.kind() != AttrKind::Axis).collect();
+        let element = Type::Scalar(ty.element().unwrap_or(Scalar::U32));
+        let params = if op == Op::TileMap { vec![element] } else { vec![element; 2] };
+        let mut inst = Inst::new(op, None, &[zero], Span::NONE);
+        attrs.into_iter().for_each(|a| inst.set(a));
+        inst.regions = [self.region(&params, Some(&[element]))].into_iter().collect();
+        let shape = if op == Op::TileReduce { shape.without(0) } else { Some(shape) };
+        self.push(inst, &[Type::block(shape, ty.element().unwrap_or(Scalar::U32))]);
+    }
+
     fn statements(&mut self) {
         for _ in 0..self.below(12) {
             if self.budget == 0 {
@@ -340,6 +379,7 @@ impl Maker {
                 Some(Syntax::Call | Syntax::Join) => self.call(op),
                 Some(Syntax::Cell) => self.cell(op),
                 Some(Syntax::Global) => self.global(),
+                Some(Syntax::Element) => self.by_element(op),
                 Some(Syntax::While | Syntax::Jump) | None => self.by_table(op),
             }
         }

@@ -1,0 +1,221 @@
+//! `girih launch FILE.py::KERNEL`: a Triton kernel, on arrays of NumPy files.
+
+use super::kernel::{Placed, bring_back, grid, time, wrong};
+use crate::console::Console;
+use crate::exit::Exit;
+use crate::launch::{self, Named, Value};
+use clap::{Args, ValueEnum};
+use girih::core::ir::interp;
+use girih::devices::{self, Selector};
+use girih::ir::{Op, Scalar, Type, eval, text};
+use girih::runtime::{self, Command, Device, Dispatch, Grid, LoadOptions};
+use girih::triton::{Argument, Compiled, Constant, KernelFile, Parameter, Request};
+use girih::{Code, Diagnostic, Report, Sources};
+
+const EXAMPLES: &str = "\
+Examples:
+  girih launch vector_add.py::vector_add --grid 1 --arg x_ptr=@x.npy --arg y_ptr=@y.npy --arg out_ptr=zeros(f32,1000):sum.npy --arg n=1000
+  girih launch softmax.py::softmax --grid 8 .. --arg BLOCK=1024    a constant of the kernel
+  girih launch softmax.py::softmax --emit ir ..                    what the kernel becomes for these arguments";
+
+/// Options of the verb.
+#[derive(Debug, Args)]
+#[command(after_help = EXAMPLES)]
+pub struct Launch {
+    /// The file and the kernel; the kernel may be left out if there is only one
+    #[arg(value_name = "FILE.py::KERNEL")]
+    kernel: String,
+    /// Programs to start, as 64 or 8,8 or 4,4,4
+    #[arg(long, value_name = "X[,Y[,Z]]", value_parser = grid)]
+    grid: Option<[u32; 3]>,
+    /// A parameter's value: @in.npy, @in.npy:out.npy, zeros(f32,1024x512):out.npy, 42, 3.5, true, none, a text
+    #[arg(long, value_name = "NAME=VALUE", value_parser = launch::named)]
+    arg: Vec<Named>,
+    /// Groups of 32 lanes that run a program [default: what the kernel's decorators say, or 4]
+    #[arg(long, value_name = "N")]
+    num_warps: Option<u32>,
+    /// Steps of a loop that are under way at once; a hint
+    #[arg(long, value_name = "N")]
+    num_stages: Option<u32>,
+    /// The device: auto, cpu, wgpu, cuda, or interpreter, on which programs print
+    #[arg(long, value_name = "DEVICE", default_value = "auto", value_parser = Selector::parse)]
+    device: Selector,
+    /// Run it many times and say how long one run takes
+    #[arg(long)]
+    time: bool,
+    /// Check `device_assert`, and look for races
+    #[arg(long)]
+    debug: bool,
+    /// Show what the kernel becomes instead of running it
+    #[arg(long, value_name = "FORM")]
+    emit: Option<Form>,
+}
+
+/// A form of a kernel.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+enum Form {
+    /// Functions in tile form
+    Ir,
+}
+
+impl Launch {
+    /// Does it.
+    pub fn run(&self, console: &Console) -> Exit {
+        match self.launch(console) {
+            Ok(()) => Exit::Ok,
+            Err(report) => {
+                console.report(&report);
+                Exit::Failed
+            }
+        }
+    }
+
+    fn launch(&self, console: &Console) -> Result<(), Report> {
+        let plain = |d: Diagnostic| Report { sources: Sources::default(), diagnostics: vec![d] };
+        let (path, name) = match self.kernel.split_once("::") {
+            Some((path, name)) => (path, Some(name)),
+            None => (self.kernel.as_str(), None),
+        };
+        let file = KernelFile::open(path)?;
+        let kernels = file.kernels()?;
+        let kernel = match (name, &kernels[..]) {
+            (Some(name), _) => name.to_owned(),
+            (None, [only]) => only.name.clone(),
+            (None, _) => {
+                let list: Vec<String> = kernels.iter().map(|k| format!("`{}`", k.name)).collect();
+                let error = Diagnostic::new(
+                    Code::KernelEntry,
+                    girih::Span::NONE,
+                    format!("`{path}` has {} kernels", kernels.len()),
+                );
+                return Err(plain(error.hint(format!("name one after `::`: {}", list.join(", ")))));
+            }
+        };
+        let parameters = kernels.iter().find(|k| k.name == kernel).map_or(&[][..], |k| &k.parameters);
+        let mut request = Request { kernel, num_warps: self.num_warps, ..Request::default() };
+        (request.num_stages, request.debug) = (self.num_stages, self.debug);
+        for given in &self.arg {
+            let argument = argument(given, parameters).map_err(|e| plain(wrong(e)))?;
+            request.arguments.push((given.name.clone(), argument));
+        }
+        let (compiled, sources) = file.compile(&request)?;
+        let report = |diagnostics| Report { sources: sources.clone(), diagnostics };
+        compiled.notes.iter().for_each(|note| console.note(note));
+        for (name, value) in &compiled.chosen {
+            console.detail(|| format!("{name} = {value}"));
+        }
+        if self.emit == Some(Form::Ir) {
+            let printed = text::print(&compiled.module);
+            console.result(printed.trim_end(), || serde_json::json!({"kind": "code", "text": printed}));
+            return Ok(());
+        }
+        self.run_compiled(&compiled, console).map_err(report)
+    }
+
+    fn run_compiled(&self, compiled: &Compiled, console: &Console) -> Result<(), Vec<Diagnostic>> {
+        let one = |d| vec![d];
+        let Some(grid) = self.grid else {
+            let error = wrong("the grid is not given".into());
+            return Err(vec![error.hint("say how many programs run: `--grid 64`")]);
+        };
+        match &self.device {
+            Selector::Interpreter(width) => {
+                let options = interp::Options {
+                    subgroup: *width,
+                    checked: self.debug,
+                    clock: Some(devices::clock),
+                    ..interp::Options::default()
+                };
+                let mut device = interp::Interpreter::new(options);
+                let done = self.dispatch(compiled, grid, &mut device, console);
+                for line in device.take_printed() {
+                    console.result(&line, || serde_json::json!({"kind": "printed", "text": line}));
+                }
+                done
+            }
+            other => {
+                let mut device = devices::open(other, None).map_err(one)?;
+                self.dispatch(compiled, grid, &mut *device, console)
+            }
+        }
+    }
+
+    fn dispatch(
+        &self,
+        compiled: &Compiled,
+        grid: [u32; 3],
+        device: &mut dyn Device,
+        console: &Console,
+    ) -> Result<(), Vec<Diagnostic>> {
+        let one = |d| vec![d];
+        let program = device.load(&compiled.module, &[compiled.kernel], &LoadOptions::default())?[0];
+        let function = &compiled.module.functions[compiled.kernel];
+        let (mut placed, mut arguments) = (vec![], vec![]);
+        for (name, param) in compiled.parameters.iter().zip(&function.params) {
+            let given = self.arg.iter().rev().find(|a| a.name == *name);
+            let Some(given) = given else {
+                return Err(vec![wrong(format!("the parameter `{name}` is not given"))]);
+            };
+            arguments.push(match &given.value {
+                Value::Array(source, _) => {
+                    let array = source.array().map_err(|e| one(wrong(e)))?;
+                    let array = Placed::new(device, array, &given.value, &given.name).map_err(one)?;
+                    let buffer = array.buffer;
+                    placed.push(array);
+                    runtime::Argument::Buffer(buffer, 0)
+                }
+                Value::Number(text) => {
+                    let ty = function.ty(*param);
+                    let bits = launch::number(text, ty).map_err(|e| one(wrong(format!("`{name}`: {e}"))))?;
+                    runtime::Argument::Scalar(runtime::Constant { ty, bits })
+                }
+            });
+        }
+        let command = Command::Dispatch(Dispatch { program, arguments, grid: Grid::Workgroups(grid) });
+        device.submit(std::slice::from_ref(&command)).map_err(one)?;
+        device.wait().map_err(one)?;
+        bring_back(device, placed, true, console).map_err(one)?;
+        if self.time {
+            time(device, &command, console).map_err(one)?;
+        }
+        Ok(())
+    }
+}
+
+/// What a parameter is given, for the compiler.
+fn argument(given: &Named, parameters: &[Parameter]) -> Result<Argument, String> {
+    let constexpr = parameters.iter().any(|p| p.name == given.name && p.constexpr);
+    match &given.value {
+        Value::Array(source, _) => Ok(Argument::Buffer(source.array()?.scalar)),
+        Value::Number(text) if constexpr => Ok(Argument::Constant(constant(text))),
+        Value::Number(text) => match constant(text) {
+            Constant::None => Ok(Argument::Constant(Constant::None)),
+            Constant::Bool(b) => Ok(Argument::Scalar(Scalar::Bool, u64::from(b))),
+            Constant::Float(x) => {
+                let bits = eval::scalar(Op::Convert, Scalar::F32, Scalar::F64, &[x.to_bits()]).unwrap_or(0);
+                Ok(Argument::Scalar(Scalar::F32, bits))
+            }
+            Constant::Int(n) => {
+                let scalar = if i32::try_from(n).is_ok() { Scalar::I32 } else { Scalar::I64 };
+                launch::number(text, Type::Scalar(scalar)).map(|bits| Argument::Scalar(scalar, bits))
+            }
+            Constant::Text(text) => {
+                Err(format!("`{}` is given the text `{text}`, but is no `tl.constexpr`", given.name))
+            }
+        },
+    }
+}
+
+/// A constant as it is written on the command line.
+fn constant(text: &str) -> Constant {
+    match text {
+        "none" | "None" => Constant::None,
+        "true" | "True" => Constant::Bool(true),
+        "false" | "False" => Constant::Bool(false),
+        text => match (text.parse(), text.parse()) {
+            (Ok(n), _) => Constant::Int(n),
+            (_, Ok(x)) => Constant::Float(x),
+            (_, _) => Constant::Text(text.trim_matches('"').to_owned()),
+        },
+    }
+}

@@ -1,0 +1,40 @@
+//! Triton kernels: Python source to functions in tile form, without running any Python.
+//!
+//! A kernel is walked once, statement by statement. What is known when it is compiled ([`value::Value`]) is computed on the way: constants,
+//! types, shapes, tuples, which branch of an `if` is there at all. What is not becomes operations of the IR. A pointer is a buffer and an index.
+//! Functions that a kernel calls become functions of their own, one for each combination of constants and types they are called with.
+//!
+//! | what | see |
+//! |---|---|
+//! | files, imports, what a file's names mean | [`source`] |
+//! | values, pointers, how types meet | [`value`], [`pointer`], [`promote`] |
+//! | statements, loops and branches | [`statement`], [`flow`] |
+//! | expressions, operators | [`expression`], [`operator`] |
+//! | calls, of functions and of operations | [`call`], [`builtins`] |
+//! | the operations of `triton.language` | [`shape`], [`memory`], [`combine`], [`library`], [`random`] |
+//! | ordinary Python that is run when a kernel is compiled | [`host`] |
+//! | the kernel as a whole: parameters, decorators | [`kernel`] |
+//!
+//! Invariant: Python that has no meaning here is an error that names it; nothing is passed over silently.
+
+mod body;
+mod builtins;
+mod call;
+mod combine;
+mod expression;
+mod flow;
+mod host;
+mod kernel;
+mod library;
+mod memory;
+mod operator;
+mod pointer;
+mod promote;
+mod random;
+mod shape;
+mod source;
+mod statement;
+mod value;
+
+pub use kernel::{Argument, Compiled, Constant, Kernel, Parameter, Request, compile, kernels};
+pub use source::{Alone, LoadedFile, Loader};

@@ -1,0 +1,6 @@
+//! Triton kernels: what they compute, and what is said about those that are wrong.
+
+mod errors;
+mod run;
+mod semantics;
+mod shaders;

@@ -1,0 +1,123 @@
+//! Triton kernels from files: which there are, and compiling one for what it is given.
+//!
+//! ```
+//! use girih::triton::{Argument, Constant, KernelFile, Request};
+//! use girih::ir::Scalar;
+//!
+//! let text = "
+//! import triton
+//! import triton.language as tl
+//!
+//! @triton.jit
+//! def fill(out_ptr, n, BLOCK: tl.constexpr):
+//!     at = tl.program_id(0) * BLOCK + tl.arange(0, BLOCK)
+//!     tl.store(out_ptr + at, at, mask=at < n)
+//! ";
+//! let file = KernelFile::from_text("fill.py", text);
+//! let request = Request {
+//!     kernel: "fill".into(),
+//!     arguments: vec![
+//!         ("out_ptr".into(), Argument::Buffer(Scalar::I32)),
+//!         ("n".into(), Argument::Scalar(Scalar::I32, 100)),
+//!         ("BLOCK".into(), Argument::Constant(Constant::Int(64))),
+//!     ],
+//!     ..Request::default()
+//! };
+//! let (compiled, _sources) = file.compile(&request).expect("nothing is wrong with this kernel");
+//! assert_eq!(compiled.parameters, ["out_ptr", "n"]);
+//! ```
+
+use crate::Report;
+use girih_core::diag::{Code, Diagnostic};
+use girih_core::span::{Sources, Span};
+pub use girih_core::triton::{Argument, Compiled, Constant, Kernel, LoadedFile, Loader, Parameter, Request};
+use std::path::{Path, PathBuf};
+
+/// A file of kernels.
+#[derive(Clone, Debug)]
+pub struct KernelFile {
+    name: String,
+    text: String,
+}
+
+impl KernelFile {
+    /// Reads a file.
+    ///
+    /// # Errors
+    /// If it cannot be read.
+    pub fn open(path: impl AsRef<Path>) -> Result<KernelFile, Report> {
+        let path = path.as_ref();
+        match std::fs::read_to_string(path) {
+            Ok(text) => Ok(KernelFile { name: path.display().to_string(), text }),
+            Err(error) => {
+                let message = format!("cannot read `{}`: {error}", path.display());
+                let diagnostics = vec![Diagnostic::new(Code::CannotRead, Span::NONE, message)];
+                Err(Report { sources: Sources::default(), diagnostics })
+            }
+        }
+    }
+
+    /// A file of this name and text; what it imports is looked for where a file of that name would stand.
+    pub fn from_text(name: &str, text: &str) -> KernelFile {
+        KernelFile { name: name.to_owned(), text: text.to_owned() }
+    }
+
+    /// Its kernels, in order.
+    ///
+    /// # Errors
+    /// If the file is no Python.
+    pub fn kernels(&self) -> Result<Vec<Kernel>, Report> {
+        let mut sources = Sources::default();
+        girih_core::triton::kernels(&mut sources, &self.name, &self.text, &Folders)
+            .map_err(|d| Report { sources, diagnostics: vec![d] })
+    }
+
+    /// Compiles a kernel for what it is given; also gives the files that were read, for messages.
+    ///
+    /// # Errors
+    /// What is wrong with the kernel, or with what it is given.
+    pub fn compile(&self, request: &Request) -> Result<(Compiled, Sources), Report> {
+        let mut sources = Sources::default();
+        match girih_core::triton::compile(&mut sources, &self.name, &self.text, &Folders, request) {
+            Ok(compiled) => Ok((compiled, sources)),
+            Err(diagnostics) => Err(Report { sources, diagnostics }),
+        }
+    }
+}
+
+/// Finds imported modules beside a file and in the folders above it.
+#[derive(Clone, Copy, Debug)]
+struct Folders;
+
+/// How many folders above a file are looked into.
+const CLIMB: usize = 16;
+
+impl Loader for Folders {
+    fn module(&self, from: &str, up: usize, path: &str) -> Result<Option<LoadedFile>, String> {
+        let own = std::path::absolute(from).map_err(|e| e.to_string())?;
+        let mut folder = own.parent().map(Path::to_path_buf);
+        for _ in 1..up {
+            folder = folder.and_then(|f| f.parent().map(Path::to_path_buf));
+        }
+        let steps = if up == 0 { CLIMB } else { 1 };
+        for _ in 0..steps {
+            let Some(here) = folder else { return Ok(None) };
+            for candidate in candidates(&here, path) {
+                if candidate.is_file() {
+                    let text = std::fs::read_to_string(&candidate).map_err(|e| e.to_string())?;
+                    return Ok(Some(LoadedFile { name: candidate.display().to_string(), text }));
+                }
+            }
+            folder = here.parent().map(Path::to_path_buf);
+        }
+        Ok(None)
+    }
+}
+
+/// Where a module may be: a file, or a folder with an `__init__.py`.
+fn candidates(folder: &Path, path: &str) -> [PathBuf; 2] {
+    let place = path.split('/').filter(|part| !part.is_empty()).fold(folder.to_path_buf(), |p, part| p.join(part));
+    let mut file = place.clone().into_os_string();
+    file.push(".py");
+    [PathBuf::from(file), place.join("__init__.py")]
+}
