@@ -7,7 +7,7 @@
 //! | what | see |
 //! |---|---|
 //! | files, imports, what a file's names mean | [`source`] |
-//! | values, pointers, how types meet | [`value`], [`pointer`], [`promote`] |
+//! | values, pointers, how types meet | [`value`], [`mod@pointer`], [`promote`] |
 //! | statements, loops and branches | [`statement`], [`flow`] |
 //! | expressions, operators | [`expression`], [`operator`] |
 //! | calls, of functions and of operations | [`call`], [`builtins`] |
