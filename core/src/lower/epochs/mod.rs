@@ -10,6 +10,7 @@
 //! | [`points`] | where functions are left and gone on with |
 //! | [`labels`] | the points that code goes to, and where their values stand then |
 //! | [`segments`] | the code from a point to where it is left |
+//! | [`loops`] | loops on the way of a segment |
 //! | [`copier`] | code that stays within its segment |
 //! | [`cells`] | cells of the device's heap |
 //! | [`lane`] | what a lane's code needs the names of |
@@ -32,6 +33,7 @@ mod copier;
 mod frames;
 mod labels;
 mod lane;
+mod loops;
 mod machine;
 pub mod memory;
 mod planner;

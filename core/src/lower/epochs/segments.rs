@@ -5,7 +5,7 @@
 //! over a call goes to the lane's stack only where the segment ends within it. So a recursion's last levels become one piece of code, without
 //! a frame.
 
-use super::copier::{Around, Copier, Facts, Names, as_word};
+use super::copier::{Around, Copier, Facts, Names};
 use super::labels::{Labels, Places, words};
 use super::lane::Lane;
 use super::points::{Point, Points};
@@ -49,10 +49,10 @@ pub struct Depth {
 
 /// A function on the way.
 #[derive(Clone)]
-struct Activation<'a> {
+pub(super) struct Activation<'a> {
     id: FunctionId,
-    points: Rc<Points<'a>>,
-    names: Names,
+    pub points: Rc<Points<'a>>,
+    pub names: Names,
 }
 
 /// Who waits for the end of a call while code is written.
@@ -64,12 +64,12 @@ struct Caller<'a> {
 
 /// Where the writer is and what it knows.
 #[derive(Clone)]
-struct Path<'a> {
-    here: Activation<'a>,
+pub(super) struct Path<'a> {
+    pub here: Activation<'a>,
     callers: Vec<Caller<'a>>,
-    facts: Facts,
+    pub facts: Facts,
     /// The steps that are left.
-    steps: ValueId,
+    pub steps: ValueId,
     /// How many tail calls led here.
     tails: usize,
 }
@@ -88,9 +88,9 @@ pub(super) struct Writer<'a, 'b> {
 }
 
 /// A segment on its way.
-struct Segment<'a, 'b, 'c> {
+pub(super) struct Segment<'a, 'b, 'c> {
     w: &'c mut Writer<'a, 'b>,
-    b: &'c mut Builder,
+    pub b: &'c mut Builder,
     lane: Lane,
     /// The end of the lane's stack when the segment begins.
     depth: ValueId,
@@ -220,7 +220,7 @@ impl<'a> Segment<'a, '_, '_> {
         values.iter().map(|v| self.word(*v)).collect()
     }
 
-    fn copier<'s>(
+    pub(super) fn copier<'s>(
         &'s mut self,
         here: &'s mut Activation<'a>,
         facts: &'s mut Facts,
@@ -234,14 +234,14 @@ impl<'a> Segment<'a, '_, '_> {
         self.copier(&mut path.here, &mut path.facts, None).value(value)
     }
     /// What stands for some values, each of one or more words.
-    fn values(&mut self, here: &mut Activation<'a>, values: &[ValueId]) -> Vec<ValueId> {
+    pub(super) fn values(&mut self, here: &mut Activation<'a>, values: &[ValueId]) -> Vec<ValueId> {
         let mut facts = Facts::default();
         let mut copier = self.copier(here, &mut facts, None);
         values.iter().flat_map(|v| copier.values(*v)).collect()
     }
 
     /// Writes from a position of a region on, to the end of the segment.
-    fn go_on(&mut self, mut path: Path<'a>, region: RegionId, position: usize) -> Result<(), Diagnostic> {
+    pub(super) fn go_on(&mut self, mut path: Path<'a>, region: RegionId, position: usize) -> Result<(), Diagnostic> {
         let points = path.here.points.clone();
         for id in &points.function.regions[region].insts[position..] {
             let inst = &points.function.insts[*id];
@@ -438,7 +438,7 @@ impl<'a> Segment<'a, '_, '_> {
     }
 
     /// Goes to a point whose values stand in registers.
-    fn jump(&mut self, mut path: Path<'a>, point: Point, given: &[ValueId]) -> Result<(), Diagnostic> {
+    pub(super) fn jump(&mut self, mut path: Path<'a>, point: Point, given: &[ValueId]) -> Result<(), Diagnostic> {
         let label = self.w.label(path.here.id, point)?;
         let places = self.w.places(path.here.id, point)?;
         let mut registers = self.as_words(given);
@@ -512,7 +512,7 @@ impl<'a> Segment<'a, '_, '_> {
     }
 
     /// Goes on behind a loop that is over.
-    fn behind(&mut self, mut path: Path<'a>, around: InstId, values: &[ValueId]) -> Result<(), Diagnostic> {
+    pub(super) fn behind(&mut self, mut path: Path<'a>, around: InstId, values: &[ValueId]) -> Result<(), Diagnostic> {
         if self.left <= 0 {
             return self.jump(path, Point::After(around), values);
         }
@@ -536,66 +536,8 @@ impl<'a> Segment<'a, '_, '_> {
         )
     }
 
-    /// Goes into a loop: with these values, or with those that its parameters have.
-    fn iterate(&mut self, mut path: Path<'a>, id: InstId, initial: Option<&[ValueId]>) -> Result<(), Diagnostic> {
-        let points = path.here.points.clone();
-        let function = points.function;
-        let body = function.insts[id].regions[0];
-        let params = &function.regions[body].params;
-        let initial = match initial {
-            Some(initial) => initial.to_vec(),
-            None => self.values(&mut path.here, params),
-        };
-        if !points.is_simple(id) {
-            params.iter().zip(initial).for_each(|(param, value)| path.here.names.set(*param, vec![value]));
-            return self.go_on(path, body, 0);
-        }
-        let results: Vec<Type> = function.insts[id].results.iter().map(|v| as_word(function.ty(*v))).collect();
-        let (given, steps, over) = self.whole_loop(&mut path, id, &initial, &results);
-        path.steps = steps;
-        let zero = self.b.u32(0);
-        let over = self.b.op(Op::Ne, Type::U32, &[over, zero]);
-        let (values, carried) = given.split_at(results.len());
-        self.both(path, over, |s, path| s.behind(path, id, values), |s, path| s.jump(path, Point::Head(id), carried))
-    }
-
-    /// Copies a loop as one that ends when it is over or no step is left. Gives its results and what it carries, the steps that are left,
-    /// and whether it is over.
-    fn whole_loop(
-        &mut self,
-        path: &mut Path<'a>,
-        id: InstId,
-        initial: &[ValueId],
-        results: &[Type],
-    ) -> (Vec<ValueId>, ValueId, ValueId) {
-        let points = path.here.points.clone();
-        let body = points.function.insts[id].regions[0];
-        let old = &points.function.regions[body].params;
-        let types: Vec<Type> =
-            [Type::U32].into_iter().chain(old.iter().map(|v| as_word(points.function.ty(*v)))).collect();
-        let region = self.b.new_region(&types);
-        let params = self.b.function.regions[region].params.clone();
-        let (steps, carried) = (params[0], &params[1..]);
-        old.iter().zip(carried).for_each(|(old, new)| path.here.names.set(*old, vec![*new]));
-        let outer = std::mem::replace(&mut self.b.region, region);
-        let mut facts = path.facts.clone();
-        let around = Around { steps, results, carried };
-        let mut copier = self.copier(&mut path.here, &mut facts, Some(around));
-        for inner in &points.function.regions[body].insts {
-            copier.copy(*inner);
-        }
-        self.b.region = outer;
-        let given: Vec<ValueId> = [path.steps].iter().chain(initial).copied().collect();
-        let mut inst = Inst::new(Op::Loop, None, &given, self.b.span);
-        inst.regions.extend([region]);
-        let all: Vec<Type> = [Type::U32; 2].iter().chain(results).chain(&types[1..]).copied().collect();
-        let made = self.b.push(inst, &all);
-        let given = self.b.function.insts[made].results.clone();
-        (given[2..].to_vec(), given[1], given[0])
-    }
-
     /// Ends the segment in one of two ways.
-    fn both(
+    pub(super) fn both(
         &mut self,
         mut path: Path<'a>,
         condition: ValueId,
