@@ -31,21 +31,22 @@ mod memory;
 mod unroll;
 mod vectorise;
 
-use crate::ir::{Caps, Function, Module, task_form};
+use crate::ir::{Caps, Function, Module, task_form, tile_form};
 use forward::{Forward, Memo};
 
 /// Most repetitions; what is left then is right, too, only not as simple as it could be.
 const ROUNDS: usize = 8;
 
-/// Simplifies all functions of a module for a device. Those in task form stay as they are: no device has them, and their terms
-/// have owners.
+/// Simplifies all functions of a module for a device. Those in task or tile form stay as they are: no device has them; terms have owners, and
+/// what combines elements of tiles are regions of their own kind.
 pub fn run(module: &mut Module, caps: &Caps) {
-    let task_form = task_form(module);
-    for (function, _) in module.functions.iter_mut().zip(task_form.iter()).filter(|(_, task_form)| !**task_form) {
+    let (tasks, tiles) = (task_form(module), tile_form(module));
+    let stays: Vec<bool> = tasks.iter().zip(tiles.iter()).map(|(task, tile)| *task || *tile).collect();
+    for (function, _) in module.functions.iter_mut().zip(&stays).filter(|(_, stays)| !**stays) {
         function_to_fixpoint(function, caps);
     }
     // What such a function calls keeps its parameters.
-    if !task_form.iter().any(|task_form| *task_form) && dead::parameters(module) {
+    if !stays.contains(&true) && dead::parameters(module) {
         for function in module.functions.iter_mut() {
             function_to_fixpoint(function, caps);
         }
