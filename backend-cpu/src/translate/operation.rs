@@ -176,28 +176,7 @@ impl<'a, F: Form<'a>> Translator<'a, '_, F> {
             | Op::Fork
             | Op::Join
             | Op::Tail
-            | Op::TileIota
-            | Op::TileSplat
-            | Op::TileBroadcast
-            | Op::TileReshape
-            | Op::TilePermute
-            | Op::TileJoin
-            | Op::TileSplit
-            | Op::TileCat
-            | Op::TileGather
-            | Op::TileHistogram
-            | Op::TileMap
-            | Op::TileReduce
-            | Op::TileScan
-            | Op::TileDot
-            | Op::TileLoad
-            | Op::TileStore
-            | Op::TileAtomic
-            | Op::TileCompareExchange
-            | Op::TileHint
-            | Op::TileAssume
-            | Op::TilePrint
-            | Op::TileAssert
+            | girih_core::tile_operations!()
             | Op::TrapIf => F::task(self, inst),
             Op::CoopLoad | Op::CoopStore | Op::CoopSplat | Op::CoopMma => Err(not_legal(inst)),
             Op::AsyncCopy

@@ -179,28 +179,7 @@ impl Renderer<'_> {
             | Op::Fork
             | Op::Join
             | Op::Tail
-            | Op::TileIota
-            | Op::TileSplat
-            | Op::TileBroadcast
-            | Op::TileReshape
-            | Op::TilePermute
-            | Op::TileJoin
-            | Op::TileSplit
-            | Op::TileCat
-            | Op::TileGather
-            | Op::TileHistogram
-            | Op::TileMap
-            | Op::TileReduce
-            | Op::TileScan
-            | Op::TileDot
-            | Op::TileLoad
-            | Op::TileStore
-            | Op::TileAtomic
-            | Op::TileCompareExchange
-            | Op::TileHint
-            | Op::TileAssume
-            | Op::TilePrint
-            | Op::TileAssert => ptx!(self, "trap"),
+            | girih_core::tile_operations!() => ptx!(self, "trap"),
         }
     }
 }

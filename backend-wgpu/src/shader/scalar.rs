@@ -171,28 +171,7 @@ pub fn instruction(w: &mut Writer<'_, '_>, inst: &Inst) -> Result<(), Diagnostic
         | Op::Fork
         | Op::Join
         | Op::Tail
-        | Op::TileIota
-        | Op::TileSplat
-        | Op::TileBroadcast
-        | Op::TileReshape
-        | Op::TilePermute
-        | Op::TileJoin
-        | Op::TileSplit
-        | Op::TileCat
-        | Op::TileGather
-        | Op::TileHistogram
-        | Op::TileMap
-        | Op::TileReduce
-        | Op::TileScan
-        | Op::TileDot
-        | Op::TileLoad
-        | Op::TileStore
-        | Op::TileAtomic
-        | Op::TileCompareExchange
-        | Op::TileHint
-        | Op::TileAssume
-        | Op::TilePrint
-        | Op::TileAssert => Err(error::operation(inst.span, inst.op)),
+        | girih_core::tile_operations!() => Err(error::operation(inst.span, inst.op)),
     }
 }
 

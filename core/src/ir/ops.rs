@@ -132,6 +132,35 @@ macro_rules! ops {
     };
 }
 
+/// The operations of the tile family, as a pattern: kernels on a device have none, and every code generator says so.
+#[macro_export]
+macro_rules! tile_operations {
+    () => {
+        $crate::ir::Op::TileIota
+            | $crate::ir::Op::TileSplat
+            | $crate::ir::Op::TileBroadcast
+            | $crate::ir::Op::TileReshape
+            | $crate::ir::Op::TilePermute
+            | $crate::ir::Op::TileJoin
+            | $crate::ir::Op::TileSplit
+            | $crate::ir::Op::TileCat
+            | $crate::ir::Op::TileGather
+            | $crate::ir::Op::TileHistogram
+            | $crate::ir::Op::TileMap
+            | $crate::ir::Op::TileReduce
+            | $crate::ir::Op::TileScan
+            | $crate::ir::Op::TileDot
+            | $crate::ir::Op::TileLoad
+            | $crate::ir::Op::TileStore
+            | $crate::ir::Op::TileAtomic
+            | $crate::ir::Op::TileCompareExchange
+            | $crate::ir::Op::TileHint
+            | $crate::ir::Op::TileAssume
+            | $crate::ir::Op::TilePrint
+            | $crate::ir::Op::TileAssert
+    };
+}
+
 use Class::{Bounded, Exact, Library, Rounded};
 use Pattern as P;
 
@@ -472,5 +501,17 @@ impl Op {
     /// How many accesses to memory it makes: each is a memory operand followed by an index.
     pub fn accesses(self) -> usize {
         self.row().operands.iter().filter(|p| matches!(p, Pattern::Memory(_))).count()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_pattern_of_tile_operations_is_the_family() {
+        for op in Op::ALL {
+            assert_eq!(matches!(op, tile_operations!()), op.row().family == Family::Tile, "{}", op.name());
+        }
     }
 }

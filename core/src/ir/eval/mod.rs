@@ -200,28 +200,7 @@ macro_rules! not_arithmetic {
             | Op::Fork
             | Op::Join
             | Op::Tail
-            | Op::TileIota
-            | Op::TileSplat
-            | Op::TileBroadcast
-            | Op::TileReshape
-            | Op::TilePermute
-            | Op::TileJoin
-            | Op::TileSplit
-            | Op::TileCat
-            | Op::TileGather
-            | Op::TileHistogram
-            | Op::TileMap
-            | Op::TileReduce
-            | Op::TileScan
-            | Op::TileDot
-            | Op::TileLoad
-            | Op::TileStore
-            | Op::TileAtomic
-            | Op::TileCompareExchange
-            | Op::TileHint
-            | Op::TileAssume
-            | Op::TilePrint
-            | Op::TileAssert
+            | crate::tile_operations!()
     };
 }
 use not_arithmetic;

@@ -63,7 +63,13 @@ impl Pass for Emulated {
             shuffles!() => self.shuffle(b, inst.op, x[0], x[1]),
             reductions!() | scans!() => in_work_type(b, inst.element(), x[0], |b, x| self.collective(b, inst.op, x)),
             arithmetic!() | aggregates!() | control!() | positions!() | barriers!() => return Ok(None),
-            accesses!() | atomics!() | fragments!() | asynchronous!() | task_form!() | masks!() | tiles!() => {
+            accesses!()
+            | atomics!()
+            | fragments!()
+            | asynchronous!()
+            | task_form!()
+            | masks!()
+            | crate::tile_operations!() => {
                 return Ok(None);
             }
         };

@@ -228,33 +228,6 @@ macro_rules! masks {
         Op::MaskEq | Op::MaskLt | Op::MaskLe | Op::MaskSelect | Op::MaskAny
     };
 }
-/// Tile form, which is lowered to threads before.
-macro_rules! tiles {
-    () => {
-        Op::TileIota
-            | Op::TileSplat
-            | Op::TileBroadcast
-            | Op::TileReshape
-            | Op::TilePermute
-            | Op::TileJoin
-            | Op::TileSplit
-            | Op::TileCat
-            | Op::TileGather
-            | Op::TileHistogram
-            | Op::TileMap
-            | Op::TileReduce
-            | Op::TileScan
-            | Op::TileDot
-            | Op::TileLoad
-            | Op::TileStore
-            | Op::TileAtomic
-            | Op::TileCompareExchange
-            | Op::TileHint
-            | Op::TileAssume
-            | Op::TilePrint
-            | Op::TileAssert
-    };
-}
 /// All arithmetic on scalars and vectors.
 macro_rules! arithmetic {
     () => {
@@ -293,6 +266,6 @@ macro_rules! not_arithmetic {
             | asynchronous!()
             | task_form!()
             | masks!()
-            | tiles!()
+            | crate::tile_operations!()
     };
 }

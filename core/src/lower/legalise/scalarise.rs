@@ -112,7 +112,7 @@ impl Pass for Scalarise<'_, '_> {
             | fragments!()
             | asynchronous!()
             | task_form!()
-            | tiles!() => return Ok(None),
+            | crate::tile_operations!() => return Ok(None),
         };
         let is_kept = inst.results.first().is_some_and(|v| self.is_lanes(r.old.ty(*v)));
         Ok(Some(vec![if is_kept && result.len() > 1 { vec![r.out.vector(&result)] } else { result }]))
@@ -151,7 +151,7 @@ impl Scalarise<'_, '_> {
             Op::Shl | Op::Shr => inst.operands.get(1).is_some_and(|count| is_short_shift(function, *count)),
             Op::Convert | Op::Bitcast => inst.operands.first().is_none_or(|v| Some(function.ty(*v)) != inst.ty),
             Op::Extract | Op::Insert => constant(1),
-            masks!() | tiles!() => true,
+            masks!() | crate::tile_operations!() => true,
             _lane_by_lane => false,
         }
     }

@@ -131,7 +131,16 @@ impl Uses {
             // Fragments lie in arrays of their element.
             (fragments!(), scalar) => drop(self.plain.insert(scalar.into())),
             // Asynchronous operations exist only where memory is bytes; the rest has no memory.
-            (asynchronous!() | arithmetic!() | aggregates!() | control!() | task_form!() | masks!() | tiles!(), _) => {}
+            (
+                asynchronous!()
+                | arithmetic!()
+                | aggregates!()
+                | control!()
+                | task_form!()
+                | masks!()
+                | crate::tile_operations!(),
+                _,
+            ) => {}
             (
                 positions!() | subgroup_positions!() | barriers!() | votes!() | shuffles!() | reductions!() | scans!(),
                 _,
@@ -227,7 +236,9 @@ impl Pass for Storage<'_> {
                 Ok(Some(r.out.function.insts[id].results.iter().map(|v| vec![*v]).collect()))
             }
             arithmetic!() | aggregates!() | control!() | positions!() | subgroup_positions!() | barriers!() => Ok(None),
-            votes!() | shuffles!() | reductions!() | scans!() | task_form!() | masks!() | tiles!() => Ok(None),
+            votes!() | shuffles!() | reductions!() | scans!() | task_form!() | masks!() | crate::tile_operations!() => {
+                Ok(None)
+            }
         }
     }
 
