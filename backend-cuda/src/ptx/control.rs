@@ -7,6 +7,8 @@ use girih_core::ir::{Inst, Op, RegionId, ValueId};
 
 /// An arm of at most so many simple instructions is guarded, not jumped over.
 const GUARDED: usize = 4;
+/// The same where an arm loads, and takes apart what it has loaded.
+const GUARDED_LOAD: usize = 20;
 /// Results of empty arms are selected up to this many registers.
 const SELECTED: usize = 8;
 /// From so many cases on a dense switch is a table.
@@ -58,7 +60,12 @@ impl Renderer<'_> {
         if self.selects(condition, inst) {
             return;
         }
-        if self.text.guard.is_none() && self.is_small(then) && self.is_small(otherwise) {
+        // Loads behind a branch would wait for each other: vectors of any width are guarded.
+        let loads = |region: RegionId| {
+            self.function.regions[region].insts.iter().any(|id| self.function.insts[*id].op == Op::Load)
+        };
+        let most = if loads(then) || loads(otherwise) { GUARDED_LOAD } else { GUARDED };
+        if self.text.guard.is_none() && self.is_small(then, most) && self.is_small(otherwise, most) {
             for (region, wanted) in [(then, true), (otherwise, false)] {
                 self.text.guard = Some((condition, wanted));
                 self.arm(region, &inst.results);
@@ -128,14 +135,14 @@ impl Renderer<'_> {
         true
     }
 
-    /// Whether a region is a few instructions that can run under a guard.
-    fn is_small(&self, region: RegionId) -> bool {
+    /// Whether a region is at most so many instructions that can run under a guard.
+    fn is_small(&self, region: RegionId, most: usize) -> bool {
         let insts = &self.function.regions[region].insts;
         let Some((last, simple)) = insts.split_last() else { return true };
         let last = &self.function.insts[*last];
         let moved: usize = last.operands.iter().map(|v| self.parts(*v).len()).sum();
         last.op == Op::Yield
-            && simple.len() + moved <= GUARDED
+            && simple.len() + moved <= most
             && simple.iter().all(|id| is_simple(self.function.insts[*id].op))
     }
 

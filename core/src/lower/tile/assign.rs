@@ -355,7 +355,8 @@ impl Assign<'_> {
                 inst.results.iter().for_each(|v| self.set(*v, layout));
             }
             Op::TileDot => {
-                let made = product::choose(self.f, inst, &mut self.plan, self.caps);
+                let factors = [0, 1].map(|i| self.suggested(inst.operands[i]));
+                let made = product::choose(self.f, inst, &mut self.plan, self.caps, factors);
                 self.set(inst.results[0], made.sums);
                 self.plan.products.insert(id, made);
             }

@@ -13,8 +13,9 @@
 //! | 1 | loops that move a tile of indices carry the distance instead | [`carried`] |
 //! | 2 | what is known of numbers along each dimension: how many follow each other, are multiples, are equal | [`axis`] |
 //! | 3 | the layout of each tile, and in which layouts each is wanted | [`assign`], [`layout`], [`product`] |
-//! | 4 | numbers on which control flow depends, buffers whose accesses must stay in order | [`steer`] |
-//! | 5 | the kernel, instruction by instruction | [`spread`] |
+//! | 4 | loops whose factors are copied ahead | [`pipeline`] |
+//! | 5 | numbers on which control flow depends, buffers whose accesses must stay in order | [`steer`] |
+//! | 6 | the kernel, instruction by instruction | [`spread`] |
 //!
 //! **Layouts** are linear: a bit of the number of an invocation or of one of its parts stands for a bit of an element's number
 //! ([`layout::Layout`]). A view of a tile (reshaped, permuted, broadcast) renames bits and moves nothing.
@@ -30,6 +31,7 @@ mod assign;
 mod axis;
 mod carried;
 mod layout;
+mod pipeline;
 mod plain;
 mod product;
 mod spread;
@@ -39,6 +41,9 @@ use super::inline;
 use crate::diag::Diagnostic;
 use crate::ir::{Caps, Feature, Function, FunctionId, Module, tile_form};
 use assign::Plan;
+
+/// Stages of shared memory that factors are copied into ahead.
+const STAGES: u32 = 4;
 
 /// Spreads kernels in tile form over their threads.
 pub(super) fn run(module: &mut Module, caps: &Caps) -> Result<(), Vec<Diagnostic>> {
@@ -69,5 +74,6 @@ fn in_layouts(kernel: &Function, threads: u32, caps: &Caps) -> Option<Function> 
     let mut kernel = kernel.clone();
     carried::run(&mut kernel);
     let plan = Plan::of(&kernel, threads, caps);
-    spread::run(&kernel, &plan, threads, caps).inspect_err(|e| eprintln!("PLAIN {}: {}", kernel.name, e.message)).ok()
+    // As many stages as there is room for.
+    (1..=STAGES).rev().find_map(|depth| spread::run(&kernel, &plan, threads, caps, depth).inspect_err(|e| eprintln!("PLAIN {} {depth}: {}", kernel.name, e.message)).ok())
 }

@@ -1,7 +1,7 @@
 //! Loops, branches and the jumps that end their regions; regions on elements, written out for given values.
 
 use super::{Made, Parts, Spread, impossible};
-use crate::ir::{Inst, Op, RegionId, Regions, Scalar, Type, ValueId};
+use crate::ir::{Inst, InstId, Op, RegionId, Regions, Scalar, Type, ValueId};
 use crate::lower::rewrite::Rewriter;
 
 /// Where the end of a region goes.
@@ -36,7 +36,7 @@ impl Spread<'_> {
     }
 
     /// What goes where a value of this home is expected.
-    fn goes(&mut self, r: &mut Rewriter<'_>, value: ValueId, to: ValueId) -> Made<Parts> {
+    pub(super) fn goes(&mut self, r: &mut Rewriter<'_>, value: ValueId, to: ValueId) -> Made<Parts> {
         match self.plan.home[to] {
             Some(home) => self.parts(r, value, home),
             None => Ok([r.value(self, value)].into()),
@@ -44,7 +44,7 @@ impl Spread<'_> {
     }
 
     /// Whether a loop's result is carried out: not if nobody wants it, unless the loop ends by `while`, which carries out everything.
-    fn carried_out(&self, r: &Rewriter<'_>, result: ValueId) -> bool {
+    pub(super) fn carried_out(&self, r: &Rewriter<'_>, result: ValueId) -> bool {
         r.old.ty(result).shape().is_none() || self.used[result]
     }
 
@@ -86,7 +86,12 @@ impl Spread<'_> {
         written
     }
 
-    pub(super) fn loop_(&mut self, r: &mut Rewriter<'_>, inst: &Inst) -> Made<()> {
+    pub(super) fn loop_(&mut self, r: &mut Rewriter<'_>, id: InstId, inst: &Inst) -> Made<()> {
+        if self.depth > 1
+            && let Some(pipeline) = self.pipelines.get(&id).cloned()
+        {
+            return self.copying_loop(r, inst, &pipeline);
+        }
         let body = inst.regions[0];
         let params = r.old.regions[body].params.clone();
         let mut initial = vec![];
@@ -96,26 +101,45 @@ impl Spread<'_> {
         let region = r.out.new_region(&[]);
         let outer = std::mem::replace(&mut r.out.region, region);
         self.rooms.unknown();
-        for param in &params {
-            let types = self.types_of(r, *param);
-            let values: Vec<ValueId> = types.iter().map(|ty| r.argument(region, *ty)).collect();
-            self.come(r, *param, &values)?;
-        }
+        self.enter(r, &params, region)?;
         let all = ends_by_while(r, body);
         let results: Vec<ValueId> = inst.results.iter().copied().filter(|v| all || self.carried_out(r, *v)).collect();
         self.frames.push(Frame::Loop(params, inst.results.to_vec(), all));
+        self.extras.push(vec![]);
         let written = self.region(r, body);
+        self.extras.pop();
         self.frames.pop();
         self.rooms.unknown();
         r.out.region = outer;
         written?;
+        self.close(r, inst, (region, &initial), &results)
+    }
+
+    /// Gives a loop's region its parameters; how many there are.
+    pub(super) fn enter(&mut self, r: &mut Rewriter<'_>, params: &[ValueId], region: RegionId) -> Made<usize> {
+        for param in params {
+            let types = self.types_of(r, *param);
+            let values: Vec<ValueId> = types.iter().map(|ty| r.argument(region, *ty)).collect();
+            self.come(r, *param, &values)?;
+        }
+        Ok(r.out.function.regions[region].params.len())
+    }
+
+    /// Ends a loop that carries out these results.
+    pub(super) fn close(
+        &mut self,
+        r: &mut Rewriter<'_>,
+        inst: &Inst,
+        (region, initial): (RegionId, &[ValueId]),
+        results: &[ValueId],
+    ) -> Made<()> {
         let types: Vec<Type> = results.iter().flat_map(|v| self.types_of(r, *v)).collect();
-        let mut new = Inst::new(Op::Loop, None, &initial, inst.span);
+        let mut new = Inst::new(Op::Loop, None, initial, inst.span);
         new.attrs.clone_from(&inst.attrs);
         new.regions.push(region);
         let id = r.out.push(new, &types);
         let values = r.out.function.insts[id].results.to_vec();
-        self.results(r, &results, &values)
+        self.results(r, results, &values)
     }
 
     pub(super) fn jump(&mut self, r: &mut Rewriter<'_>, inst: &Inst) -> Made<()> {
@@ -142,6 +166,11 @@ impl Spread<'_> {
                 continue;
             }
             operands.extend_from_slice(&self.goes(r, *value, *to)?);
+        }
+        if inst.op == Op::Continue
+            && let Some(extra) = self.extras.last()
+        {
+            operands.extend_from_slice(extra);
         }
         r.out.end(inst.op, &operands);
         Ok(())

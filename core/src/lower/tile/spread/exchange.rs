@@ -18,7 +18,10 @@ pub(super) const LARGE: usize = 2;
 pub(super) const SECOND: usize = 3;
 /// The room of single numbers.
 const SINGLE: usize = 4;
-const ROOMS: usize = 5;
+/// The rooms of factors for the matrix unit, and the one of those that are copied ahead.
+pub(super) const FACTORS: [usize; 2] = [5, 6];
+pub(super) const AHEAD: usize = 7;
+const ROOMS: usize = 8;
 
 /// Rooms and what may still be read there.
 #[derive(Debug, Default)]
@@ -60,7 +63,9 @@ impl Rooms {
         let handle = r.out.function.memory(None, Space::Shared, Type::Scalar(element), length);
         let id = r.out.function.memories.ids().next_back().unwrap_or(MemoryId::new(0));
         let memory = &mut r.out.function.memories[id];
-        (memory.group, memory.align) = (room as u32 + 1, 16);
+        // The matrix unit exchanges chunks by their addresses.
+        let align = if FACTORS.contains(&room) || room == AHEAD { 1024 } else { 16 };
+        (memory.group, memory.align) = (room as u32 + 1, align);
         self.arrays.push((room, element, id, count));
         handle
     }
@@ -196,9 +201,8 @@ impl Spread<'_> {
                     .map(|v| if element == Scalar::Bool { r.out.op(Op::Convert, Scalar::U32, &[v]) } else { v })
                     .collect();
                 let (ty, value) = vector(r, stored(element), &values);
-                let at = s.at(r, staged, base, first, list.len());
-                let offset = at.1;
-                r.out.op_with(Op::Store, Some(ty), &[staged.handle, at.0, value], &[Attr::Offset(offset)]);
+                let (index, offset) = s.at(r, staged, base, first, list.len());
+                r.out.op_with(Op::Store, Some(ty), &[staged.handle, index, value], &beside(offset));
             }
         });
         staged
@@ -253,7 +257,7 @@ impl Spread<'_> {
             } else {
                 Type::Vector(stored(element), list.len() as u8)
             };
-            let id = r.out.op_with(Op::Load, Some(ty), &[staged.handle, index], &[Attr::Offset(offset)]);
+            let id = r.out.op_with(Op::Load, Some(ty), &[staged.handle, index], &beside(offset));
             let value = r.out.function.insts[id].results[0];
             for (part, value) in list.iter().zip(lanes(r, stored(element), value, list.len())) {
                 let value =
@@ -290,6 +294,11 @@ impl Spread<'_> {
         let own = r.out.op(Op::And, Scalar::U32, &[self.own, mask]);
         r.out.op(Op::Ne, Scalar::U32, &[own, zero])
     }
+}
+
+/// The constant beside an index.
+pub(super) fn beside(offset: i32) -> Vec<Attr> {
+    if offset == 0 { vec![] } else { vec![Attr::Offset(offset)] }
 }
 
 /// The parts in another order, if each invocation has what it needs.

@@ -13,13 +13,13 @@ use crate::ir::{Attr, AttrKind, Feature, Inst, InstId, Op, Scalar, Type, ValueId
 use crate::lower::rewrite::Rewriter;
 
 /// Elements that are accessed at once.
-struct Group {
+pub(super) struct Group {
     /// Their parts.
-    parts: Vec<usize>,
+    pub parts: Vec<usize>,
     /// The part whose index the address is computed from.
-    from: usize,
+    pub from: usize,
     /// How many elements after it the first of them is.
-    distance: u32,
+    pub distance: u32,
 }
 
 fn hints(inst: &Inst) -> Vec<Attr> {
@@ -27,13 +27,13 @@ fn hints(inst: &Inst) -> Vec<Attr> {
 }
 
 /// The part of a value that may be one for all.
-fn one_of(parts: &Parts, part: usize) -> ValueId {
+pub(super) fn one_of(parts: &Parts, part: usize) -> ValueId {
     if parts.len() == 1 { parts[0] } else { parts[part] }
 }
 
 impl Spread<'_> {
     /// What is accessed at once, of a tile with these indices under this condition.
-    fn accesses(&self, r: &Rewriter<'_>, inst: &Inst, inside: ValueId, layout: LayoutId, single: bool) -> Vec<Group> {
+    pub(super) fn accesses(&self, r: &Rewriter<'_>, inst: &Inst, inside: ValueId, layout: LayoutId, single: bool) -> Vec<Group> {
         let index = inst.operands[1];
         let held = &self.plan.layouts[layout];
         let shape = r.old.ty(index).shape();
@@ -67,7 +67,7 @@ impl Spread<'_> {
 
     /// The index of an access, counted in accesses, and the constant beside it. A place that is touched fits: only wrong programs have
     /// others.
-    fn index(&self, r: &mut Rewriter<'_>, value: ValueId, element: Scalar, group: &Group) -> (ValueId, i32) {
+    pub(super) fn index(&self, r: &mut Rewriter<'_>, value: ValueId, element: Scalar, group: &Group) -> (ValueId, i32) {
         let log = group.parts.len().trailing_zeros();
         let wide = self.caps.has(Feature::Index64) && (element.bits() == 64 || element.is_signed());
         let (own, last) = if wide { (Scalar::I64, Scalar::U64) } else { (Scalar::U32, Scalar::U32) };

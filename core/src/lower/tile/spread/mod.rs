@@ -11,17 +11,21 @@
 //! | loads, stores, updates | [`memory`] |
 //! | reductions and scans | [`combine`] |
 //! | shared memory: rooms, barriers, other layouts | [`exchange`] |
-//! | matrix products | [`product`] |
+//! | matrix products | [`product`], [`warpgroup`] |
+//! | loops that copy factors ahead | [`ahead`] |
 
+mod ahead;
 mod combine;
 mod control;
 mod element;
 mod exchange;
 mod memory;
 mod product;
+mod warpgroup;
 
 use super::assign::{LayoutId, Plan};
 use super::layout::FREE;
+use super::pipeline::{self, Pipeline};
 use super::steer;
 use crate::diag::{Code, Diagnostic};
 use crate::hash::FastMap;
@@ -29,6 +33,7 @@ use crate::idx::IndexVec;
 use crate::ir::ops::Family;
 use crate::ir::{Caps, Feature, Function, Inst, InstId, Op, RegionId, Scalar, Type, ValueId};
 use crate::lower::rewrite::{Pass, Rewriter};
+use ahead::Stages;
 use control::Frame;
 use exchange::Rooms;
 use std::rc::Rc;
@@ -41,8 +46,8 @@ type Made<T> = Result<T, Diagnostic>;
 /// Most parts of a tile that an invocation holds.
 const PARTS: usize = 256;
 
-/// The kernel for its threads.
-pub(super) fn run(kernel: &Function, plan: &Plan, threads: u32, caps: &Caps) -> Made<Function> {
+/// The kernel for its threads, where loops copy factors into so many stages of shared memory.
+pub(super) fn run(kernel: &Function, plan: &Plan, threads: u32, caps: &Caps, depth: u32) -> Made<Function> {
     if let Some(layout) = plan.layouts.iter().find(|l| l.count() > PARTS) {
         return Err(impossible(&format!("an invocation would hold {} elements", layout.count())));
     }
@@ -65,6 +70,10 @@ pub(super) fn run(kernel: &Function, plan: &Plan, threads: u32, caps: &Caps) -> 
         steers: steer::steering(kernel),
         shared_handles: steer::written_and_read(kernel),
         used: steer::used(kernel),
+        pipelines: pipeline::find(kernel, plan, caps),
+        depth,
+        stages: None,
+        extras: vec![],
     };
     let mut r = Rewriter::begin(kernel, &mut spread)?;
     spread.positions(&mut r);
@@ -104,6 +113,13 @@ struct Spread<'p> {
     /// Buffers where what one access writes another one may reach.
     shared_handles: Vec<ValueId>,
     used: IndexVec<ValueId, bool>,
+    /// Loops that copy factors ahead, and into how many stages.
+    pipelines: FastMap<InstId, Pipeline>,
+    depth: u32,
+    /// The factors of the loop that is being written.
+    stages: Option<Stages>,
+    /// For each loop what its next iteration begins with beside its own values.
+    extras: Vec<Vec<ValueId>>,
 }
 
 impl Pass for Spread<'_> {
@@ -215,7 +231,7 @@ impl Spread<'_> {
         let unwanted = tiles && inst.results.iter().all(|v| self.plan.demands[*v].is_empty());
         match inst.op {
             Op::If | Op::Switch => self.branch(r, inst),
-            Op::Loop => self.loop_(r, inst),
+            Op::Loop => self.loop_(r, id, inst),
             Op::Yield | Op::Break | Op::Continue | Op::While => self.jump(r, inst),
             Op::TileStore => self.store(r, id, inst),
             Op::TileAtomic | Op::TileCompareExchange => self.atomic(r, id, inst),
@@ -227,7 +243,7 @@ impl Spread<'_> {
                 r.set(inst.results[0], &[value]);
                 Ok(())
             }
-            _pure if unwanted => Ok(()),
+            _pure if unwanted || self.is_copied(inst) => Ok(()),
             Op::TileLoad => self.load(r, id, inst),
             Op::TileReduce => self.reduce(r, id, inst),
             Op::TileScan => self.scan(r, id, inst),

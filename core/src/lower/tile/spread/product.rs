@@ -38,6 +38,7 @@ impl Spread<'_> {
         let made = self.plan.products[&id].clone();
         match made.by {
             Unit::Registers => self.in_registers(r, inst, &made),
+            Unit::Warpgroups(by) => self.by_warpgroups(r, inst, &made, by),
         }
     }
 
