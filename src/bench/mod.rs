@@ -8,6 +8,7 @@
 //! | the machine that it was measured on | [`machine`] |
 //! | figures: as a table, as JSON, beside those of another day | [`figures`], [`table`], [`json`], [`baseline`] |
 //! | bars | [`svg`] |
+//! | tile kernels on a device | [`tile`] |
 //!
 //! Every value that is computed is compared with the known one, so a figure is always that of a right result.
 
@@ -20,6 +21,7 @@ pub mod programs;
 pub mod rivals;
 pub mod svg;
 pub mod table;
+pub mod tile;
 #[cfg(test)]
 mod tests;
 
