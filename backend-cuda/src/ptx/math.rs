@@ -32,7 +32,7 @@ impl Renderer<'_> {
     fn native(&mut self, inst: &Inst, to: Reg, operands: &[Operand]) {
         let a = operands[0];
         match inst.op {
-            Op::DivApprox => ptx!(self, "div.approx.f32 {to}, {a}, {}", operands[1]),
+            Op::DivApprox => ptx!(self, "div.full.f32 {to}, {a}, {}", operands[1]),
             Op::RcpApprox => ptx!(self, "rcp.approx.f32 {to}, {a}"),
             Op::SqrtApprox => ptx!(self, "sqrt.approx.f32 {to}, {a}"),
             Op::RsqrtApprox => ptx!(self, "rsqrt.approx.f32 {to}, {a}"),

@@ -36,6 +36,8 @@ mod plain;
 mod product;
 mod spread;
 mod steer;
+#[cfg(test)]
+mod tests;
 
 use super::inline;
 use crate::diag::Diagnostic;
@@ -75,5 +77,5 @@ fn in_layouts(kernel: &Function, threads: u32, caps: &Caps) -> Option<Function> 
     carried::run(&mut kernel);
     let plan = Plan::of(&kernel, threads, caps);
     // As many stages as there is room for.
-    (1..=STAGES).rev().find_map(|depth| spread::run(&kernel, &plan, threads, caps, depth).inspect_err(|e| eprintln!("PLAIN {} {depth}: {}", kernel.name, e.message)).ok())
+    (1..=STAGES).rev().find_map(|depth| spread::run(&kernel, &plan, threads, caps, depth).ok())
 }

@@ -87,6 +87,13 @@ impl Spread<'_> {
     }
 
     pub(super) fn loop_(&mut self, r: &mut Rewriter<'_>, id: InstId, inst: &Inst) -> Made<()> {
+        let standing = self.stand(r, inst.regions[0])?;
+        let written = self.any_loop(r, id, inst);
+        self.standing.truncate(self.standing.len() - standing);
+        written
+    }
+
+    fn any_loop(&mut self, r: &mut Rewriter<'_>, id: InstId, inst: &Inst) -> Made<()> {
         if self.depth > 1
             && let Some(pipeline) = self.pipelines.get(&id).cloned()
         {

@@ -3,7 +3,7 @@
 use super::super::assign::{LayoutId, by_element, view};
 use super::{Made, Parts, Spread, impossible};
 use crate::hash::FastMap;
-use crate::ir::{Attr, Inst, Op, Scalar, Type, ValueId};
+use crate::ir::{Attr, Feature, Inst, Op, Scalar, Type, ValueId};
 use crate::lower::rewrite::Rewriter;
 
 /// The trap of a failed assertion.
@@ -128,7 +128,8 @@ impl Spread<'_> {
                     let made = if inst.op == Op::TileMap {
                         self.written_out(r, inst.regions[0], &values)?
                     } else {
-                        let id = r.out.op_with(inst.op, Some(Type::Scalar(inst.element())), &values, &inst.attrs);
+                        let op = self.native(inst.op);
+                        let id = r.out.op_with(op, Some(Type::Scalar(inst.element())), &values, &inst.attrs);
                         r.out.function.insts[id].results.to_vec()
                     };
                     known.insert(values, made.clone());
@@ -138,6 +139,21 @@ impl Spread<'_> {
             results.iter_mut().zip(made).for_each(|(list, value)| list.push(value));
         }
         Ok(results.into_iter().map(Parts::from).collect())
+    }
+
+    /// The device's own function in place of one of the math library, where it is good enough for Triton's programs.
+    fn native(&self, op: Op) -> Op {
+        if !self.caps.has(Feature::NativeMath) {
+            return op;
+        }
+        match op {
+            Op::Exp => Op::ExpApprox,
+            Op::Exp2 => Op::Exp2Approx,
+            Op::Log => Op::LogApprox,
+            Op::Log2 => Op::Log2Approx,
+            Op::Rsqrt => Op::RsqrtApprox,
+            other => other,
+        }
     }
 
     pub(super) fn assertion(&mut self, r: &mut Rewriter<'_>, inst: &Inst) -> Made<()> {

@@ -21,7 +21,9 @@ const SINGLE: usize = 4;
 /// The rooms of factors for the matrix unit, and the one of those that are copied ahead.
 pub(super) const FACTORS: [usize; 2] = [5, 6];
 pub(super) const AHEAD: usize = 7;
-const ROOMS: usize = 8;
+/// The rooms of factors that stay the same while a loop goes on.
+pub(super) const STANDING: [usize; 2] = [8, 9];
+const ROOMS: usize = 10;
 
 /// Rooms and what may still be read there.
 #[derive(Debug, Default)]
@@ -64,7 +66,7 @@ impl Rooms {
         let id = r.out.function.memories.ids().next_back().unwrap_or(MemoryId::new(0));
         let memory = &mut r.out.function.memories[id];
         // The matrix unit exchanges chunks by their addresses.
-        let align = if FACTORS.contains(&room) || room == AHEAD { 1024 } else { 16 };
+        let align = if room >= FACTORS[0] { 1024 } else { 16 };
         (memory.group, memory.align) = (room as u32 + 1, align);
         self.arrays.push((room, element, id, count));
         handle

@@ -37,6 +37,7 @@ use ahead::Stages;
 use control::Frame;
 use exchange::Rooms;
 use std::rc::Rc;
+use warpgroup::Factor;
 
 /// Parts of a tile.
 type Parts = Rc<[ValueId]>;
@@ -73,6 +74,7 @@ pub(super) fn run(kernel: &Function, plan: &Plan, threads: u32, caps: &Caps, dep
         pipelines: pipeline::find(kernel, plan, caps),
         depth,
         stages: None,
+        standing: vec![],
         extras: vec![],
     };
     let mut r = Rewriter::begin(kernel, &mut spread)?;
@@ -118,6 +120,8 @@ struct Spread<'p> {
     depth: u32,
     /// The factors of the loop that is being written.
     stages: Option<Stages>,
+    /// Factors that are the same in all iterations: the value, which operand it is, where it stands.
+    standing: Vec<(ValueId, usize, Factor)>,
     /// For each loop what its next iteration begins with beside its own values.
     extras: Vec<Vec<ValueId>>,
 }

@@ -2,12 +2,12 @@
 
 use super::super::assign::LayoutId;
 use super::super::layout::dimensions;
-use super::super::product::{Product, Stored, Warpgroups};
-use super::exchange::FACTORS;
+use super::super::product::{Product, Stored, Unit, Warpgroups};
+use super::exchange::{FACTORS, STANDING};
 use super::{Made, Parts, Spread, vector};
 use crate::ir::attrs::SharedMatrix;
 use crate::ir::types::MatrixShape;
-use crate::ir::{Attr, Inst, Op, Scalar, Type, ValueId};
+use crate::ir::{Attr, Def, Inst, Op, RegionId, Scalar, Type, ValueId};
 use crate::lower::rewrite::Rewriter;
 
 /// A factor in shared memory: the array, and the element where it begins.
@@ -32,7 +32,7 @@ impl Spread<'_> {
         let mut factors = vec![];
         let mut rooms = vec![];
         for (i, (layout, stored)) in [(made.left, by.left), (made.right, by.right)].into_iter().enumerate() {
-            factors.push(match self.ahead(inst.operands[i]) {
+            factors.push(match self.ahead(inst.operands[i]).or(self.standing(inst.operands[i], i)) {
                 Some(there) => there,
                 None => {
                     let parts = self.parts(r, inst.operands[i], layout)?;
@@ -50,6 +50,40 @@ impl Spread<'_> {
         let sums = self.parts(r, inst.operands[2], made.sums)?;
         let results = self.multiplied(r, inst, &sums, by, (factors[0], factors[1]), element);
         self.hold(r, inst.results[0], made.sums, results)
+    }
+
+    /// A factor that stands in shared memory while the loop goes on.
+    fn standing(&self, value: ValueId, operand: usize) -> Option<Factor> {
+        self.standing.iter().find(|s| (s.0, s.1) == (value, operand)).map(|s| s.2)
+    }
+
+    /// Puts factors that are the same in all iterations of a loop where its products read them; how many.
+    pub(super) fn stand(&mut self, r: &mut Rewriter<'_>, body: RegionId) -> Made<usize> {
+        let old = r.old;
+        let mut inside = vec![];
+        old.walk(body, &mut |id, _| inside.push(id));
+        let before = self.standing.len();
+        for id in &old.regions[body].insts {
+            let inst = &old.insts[*id];
+            let Some(made) = self.plan.products.get(id).cloned() else { continue };
+            let Unit::Warpgroups(by) = made.by else { continue };
+            for (i, (layout, stored)) in [(made.left, by.left), (made.right, by.right)].into_iter().enumerate() {
+                let value = inst.operands[i];
+                let known = matches!(old.values[value].def, Def::Result(id, _) if !inside.contains(&id));
+                let Some(room) = STANDING.get(self.standing.len()).copied() else { break };
+                if !known || self.standing(value, i).is_some() {
+                    continue;
+                }
+                let element = old.ty(value).element().unwrap_or(Scalar::F16);
+                let parts = self.parts(r, value, layout)?;
+                let handle = self.room(r, room, element, stored.elements());
+                self.put_factor(r, handle, &parts, layout, (element, stored));
+                r.out.op_with(Op::FenceAsync, None, &[], &[]);
+                self.written(r, &[room]);
+                self.standing.push((value, i, Factor { handle, start: None }));
+            }
+        }
+        Ok(self.standing.len() - before)
     }
 
     /// Puts a factor where the matrix unit reads it.
