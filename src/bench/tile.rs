@@ -134,7 +134,7 @@ fn softmax(rows: usize, columns: usize) -> Case {
             ("BLOCK", Given::Constant(block as i128)),
         ],
         grid: [rows as u32, 1, 1],
-        warps: (block / 1024).clamp(4, 16) as u32,
+        warps: (block / 1024).clamp(4, 32) as u32,
         work: Work::Bytes(8.0 * (rows * columns) as f64),
         output: "out_ptr",
         expected: places.map(|j| (row * columns + j, powers[j] / sum, 1e-5)).to_vec(),

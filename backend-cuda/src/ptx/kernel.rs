@@ -98,8 +98,10 @@ fn head(text: &mut Text, function: &Function, name: &str, workgroup: [u32; 3], i
     text.line(format_args!(")"));
     let [x, y, z] = workgroup;
     text.line(format_args!(".reqntid {x}, {y}, {z}"));
-    if let Some(most) = function.launch.as_ref().and_then(|launch| launch.registers) {
-        text.line(format_args!(".maxnreg {most}"));
+    match function.launch.as_ref().and_then(|launch| launch.registers) {
+        Some(most) => text.line(format_args!(".maxnreg {most}")),
+        // Without a word about it large workgroups get few registers.
+        None => text.line(format_args!(".minnctapersm 1")),
     }
     text.line(format_args!("{{"));
 }
