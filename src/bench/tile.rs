@@ -210,7 +210,7 @@ fn matmul(n: usize, scalar: Scalar, (rows, columns, depth, warps): (usize, usize
     }
 }
 
-fn attention(heads: usize, n: usize, head: usize) -> Case {
+fn attention(heads: usize, n: usize, head: usize, keys: usize) -> Case {
     let halves = Given::Array(Scalar::F16, heads * n * head);
     let scale = 1.0 / (head as f64).sqrt();
     // The first query of the first head.
@@ -219,7 +219,7 @@ fn attention(heads: usize, n: usize, head: usize) -> Case {
     let sum: f64 = scores.iter().map(|s| s.exp()).sum();
     let value = |d: usize| (0..n).map(|j| scores[j].exp() / sum * element(j * head + d)).sum::<f64>();
     Case {
-        name: format!("attention f16 {heads}x{n}x{head}"),
+        name: format!("attention f16 {heads}x{n}x{head}, {keys} keys at once"),
         file: ATTENTION,
         kernel: "attention",
         arguments: vec![
@@ -230,7 +230,7 @@ fn attention(heads: usize, n: usize, head: usize) -> Case {
             ("n", Given::Int(n as i64)),
             ("scale", Given::Float(scale as f32)),
             ("BLOCK_M", Given::Constant(128)),
-            ("BLOCK_N", Given::Constant(64)),
+            ("BLOCK_N", Given::Constant(keys as i128)),
             ("HEAD", Given::Constant(head as i128)),
         ],
         grid: [n.div_ceil(128) as u32, heads as u32, 1],
@@ -251,7 +251,7 @@ pub fn cases(tiny: bool) -> Vec<Case> {
             layer_norm(4, 256),
             matmul(64, Scalar::F16, small),
             matmul(64, Scalar::F32, small),
-            attention(1, 128, 32),
+            attention(1, 128, 32, 64),
         ];
     }
     let large = (128, 256, 64, 8);
@@ -269,8 +269,10 @@ pub fn cases(tiny: bool) -> Vec<Case> {
         matmul(4096, Scalar::F16, large),
         matmul(8192, Scalar::F16, large),
         matmul(4096, Scalar::F32, (128, 128, 32, 8)),
-        attention(64, 2048, 64),
-        attention(64, 2048, 128),
+        attention(64, 2048, 64, 64),
+        attention(64, 2048, 64, 128),
+        attention(64, 2048, 128, 64),
+        attention(64, 2048, 128, 128),
     ]
 }
 

@@ -41,8 +41,11 @@ mod tests;
 
 use super::inline;
 use crate::diag::Diagnostic;
-use crate::ir::{Caps, Feature, Function, FunctionId, Module, tile_form};
+use crate::ir::{Caps, Feature, Function, FunctionId, Module, Shape, tile_form};
 use assign::Plan;
+
+/// As many elements as an invocation has where code that is written out is expensive, if there are enough invocations.
+const ROLLED: u64 = 4;
 
 /// Stages of shared memory that factors are copied into ahead.
 const STAGES: u32 = 4;
@@ -58,14 +61,33 @@ pub(super) fn run(module: &mut Module, caps: &Caps) -> Result<(), Vec<Diagnostic
     // Uniformity is not seen through calls.
     inline::run(module, &caps.clone().without(Feature::Calls)).map_err(one)?;
     for id in kernels {
+        let kernel = &mut module.functions[id];
+        let threads = invocations(kernel, caps);
+        if let Some(launch) = &mut kernel.launch {
+            launch.workgroup = [threads, 1, 1];
+        }
         let kernel = &module.functions[id];
-        let threads = kernel.launch.as_ref().map_or(1, |l| l.workgroup.iter().product());
         module.functions[id] = match in_layouts(kernel, threads, caps) {
             Some(spread) => spread,
             None => plain::run(kernel, threads, caps).map_err(one)?,
         };
     }
     Ok(())
+}
+
+/// How many invocations run a program: as many as it says; where code that is written out is expensive, so many more that each has few elements.
+fn invocations(kernel: &Function, caps: &Caps) -> u32 {
+    let said: u32 = kernel.launch.as_ref().map_or(1, |l| l.workgroup.iter().product());
+    if !caps.rolled {
+        return said;
+    }
+    let mut largest = 1;
+    kernel.walk(kernel.body, &mut |_, inst| {
+        let elements = inst.results.iter().filter_map(|v| kernel.ty(*v).shape()).map(Shape::elements);
+        largest = elements.fold(largest, u64::max);
+    });
+    let most = caps.invocations.min(caps.workgroup[0]).max(said);
+    (largest / ROLLED).clamp(said.into(), most.into()) as u32
 }
 
 /// The kernel with a layout for each tile, if that is possible.

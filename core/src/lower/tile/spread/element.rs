@@ -118,6 +118,17 @@ impl Spread<'_> {
             let tile = r.old.ty(*operand).shape().is_some();
             operands.push((tile, self.parts(r, *operand, layout)?));
         }
+        if let [(_, numbers), (_, divisors)] = &operands[..]
+            && inst.op == Op::DivApprox
+            && inst.element() == Scalar::F32
+            && self.caps.has(Feature::NativeMath)
+            && divisors.iter().all(|d| *d == divisors[0])
+        {
+            // One divisor for all: the product with its reciprocal is as near.
+            let reciprocal = r.out.op(Op::RcpApprox, Scalar::F32, &[divisors[0]]);
+            let by = |r: &mut Rewriter<'_>, x: ValueId| r.out.op(Op::Mul, Scalar::F32, &[x, reciprocal]);
+            return Ok(vec![numbers.iter().map(|x| by(r, *x)).collect()]);
+        }
         let mut results: Vec<Vec<ValueId>> = vec![vec![]; inst.results.len()];
         let mut known: FastMap<Vec<ValueId>, Vec<ValueId>> = FastMap::default();
         for part in 0..self.plan.layouts[layout].count() {
