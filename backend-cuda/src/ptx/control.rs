@@ -58,7 +58,7 @@ impl Renderer<'_> {
         if self.selects(condition, inst) {
             return;
         }
-        if self.guarded_load(condition, inst) {
+        if self.guarded_load(condition, inst) || self.guarded_stores(condition, inst) {
             return;
         }
         if self.text.guard.is_none() && self.is_small(then) && self.is_small(otherwise) {
@@ -177,6 +177,31 @@ impl Renderer<'_> {
             self.copy(&end.operands, &inst.results);
         } else {
             self.chosen(condition, inst, &end.operands, &otherwise);
+        }
+        self.addresses.leave();
+        true
+    }
+
+    /// An arm that stores something and gives nothing: only the stores are guarded, for the same reason.
+    fn guarded_stores(&mut self, condition: super::registers::Reg, inst: &Inst) -> bool {
+        let function = self.function;
+        let body = function.regions[inst.regions[0]].insts.split_last();
+        let body: Vec<&Inst> = body.map_or(vec![], |(_, body)| body.iter().map(|id| &function.insts[*id]).collect());
+        let ends = function.terminator(inst.regions[0]).is_some_and(|end| end.op == Op::Yield);
+        let simple = body.len() <= GUARDED && body.iter().all(|i| is_simple(i.op) && i.op != Op::Load);
+        let other = self.only_yield(inst.regions[1]).is_some();
+        if self.text.guard.is_some() || !inst.results.is_empty() || !ends || !simple || !other {
+            return false;
+        }
+        self.addresses.enter();
+        for inner in body {
+            if inner.op == Op::Store {
+                let bytes = function.ty(inner.operands[2]).bytes();
+                let _ = self.address(inner.operands[0], inner.operands[1], inner.offset(), bytes);
+                self.text.guard = Some((condition, true));
+            }
+            self.inst(inner);
+            self.text.guard = None;
         }
         self.addresses.leave();
         true
