@@ -21,9 +21,9 @@ pub mod programs;
 pub mod rivals;
 pub mod svg;
 pub mod table;
-pub mod tile;
 #[cfg(test)]
 mod tests;
+pub mod tile;
 
 pub use figures::{Figures, Row};
 pub use measure::{Plan, measure};

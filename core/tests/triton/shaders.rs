@@ -93,10 +93,14 @@ fn matmul() {
 #[test]
 fn matmul_of_halves() {
     use girih_core::ir::eval::{narrow, widen};
-    let round = |v: Vec<f64>| -> Vec<f64> { v.into_iter().map(|x| widen(narrow(x, Scalar::F16), Scalar::F16)).collect() };
-    for (m, n, k, by_columns) in
-        [(128, 64, 96, [false, false]), (80, 48, 64, [true, false]), (64, 112, 48, [false, true]), (33, 50, 70, [true, true])]
-    {
+    let round =
+        |v: Vec<f64>| -> Vec<f64> { v.into_iter().map(|x| widen(narrow(x, Scalar::F16), Scalar::F16)).collect() };
+    for (m, n, k, by_columns) in [
+        (128, 64, 96, [false, false]),
+        (80, 48, 64, [true, false]),
+        (64, 112, 48, [false, true]),
+        (33, 50, 70, [true, true]),
+    ] {
         let (a, b) = (round(noise(14, m * k)), round(noise(15, k * n)));
         let turned = |v: &[f64], rows: usize, columns: usize, turn: bool| -> Vec<f64> {
             if turn { (0..rows * columns).map(|i| v[i % rows * columns + i / rows]).collect() } else { v.to_vec() }

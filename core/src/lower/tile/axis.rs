@@ -268,11 +268,8 @@ impl Pass<'_> {
                 let (a, b) = (line(0), line(1));
                 let run = a.contiguous.min(b.constancy);
                 let other = if inst.op == Op::Add { a.constancy.min(b.contiguous) } else { 0 };
-                let divisible = if run >= other {
-                    a.divisible_at(run).min(b.each())
-                } else {
-                    a.each().min(b.divisible_at(other))
-                };
+                let divisible =
+                    if run >= other { a.divisible_at(run).min(b.each()) } else { a.each().min(b.divisible_at(other)) };
                 Line { contiguous: run.max(other), divisible, constancy }
             }
             Op::Mul if !is_float => match (constant(0), constant(1)) {

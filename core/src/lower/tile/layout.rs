@@ -172,7 +172,8 @@ mod tests {
 
     #[test]
     fn every_element_is_held() {
-        for (lengths, order, vector) in [(&[8, 4, 2][..], &[2, 1, 0][..], 1), (&[64], &[0], 3), (&[2, 32], &[0, 1], 1)] {
+        for (lengths, order, vector) in [(&[8, 4, 2][..], &[2, 1, 0][..], 1), (&[64], &[0], 3), (&[2, 32], &[0, 1], 1)]
+        {
             let layout = Layout::blocked(shape(lengths), order, vector, 4);
             let mut all: Vec<u32> = (0..16).flat_map(|t| held(&layout, t)).collect();
             all.sort_unstable();

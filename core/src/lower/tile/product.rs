@@ -183,9 +183,12 @@ mod tests {
 
     #[test]
     fn rectangles_cover_all_sums() {
-        for (lengths, threads) in [(&[32, 32][..], 7), (&[128, 64], 8), (&[2, 2], 5), (&[16, 256], 7), (&[4, 16, 16], 5), (&[1, 8], 5)] {
+        for (lengths, threads) in
+            [(&[32, 32][..], 7), (&[128, 64], 8), (&[2, 2], 5), (&[16, 256], 7), (&[4, 16, 16], 5), (&[1, 8], 5)]
+        {
             let layout = rectangles(Shape::of(lengths), threads);
-            let mut bits: Vec<u8> = layout.parts.iter().chain(&layout.threads).copied().filter(|b| *b != u8::MAX).collect();
+            let mut bits: Vec<u8> =
+                layout.parts.iter().chain(&layout.threads).copied().filter(|b| *b != u8::MAX).collect();
             bits.sort_unstable();
             assert_eq!(bits, (0..bits_of(Shape::of(lengths))).collect::<Vec<u8>>(), "{lengths:?}");
             assert_eq!(layout.threads.len(), usize::from(threads));

@@ -70,7 +70,15 @@ fn accesses_are_wide_where_arguments_are_multiples() {
 
 #[test]
 fn factors_are_copied_ahead_to_the_matrix_unit() {
-    let blocks = [("BLOCK_M", 128), ("BLOCK_N", 128), ("BLOCK_K", 64), ("GROUP", 8), ("stride_ak", 1), ("stride_bn", 1), ("stride_cn", 1)];
+    let blocks = [
+        ("BLOCK_M", 128),
+        ("BLOCK_N", 128),
+        ("BLOCK_K", 64),
+        ("GROUP", 8),
+        ("stride_ak", 1),
+        ("stride_bn", 1),
+        ("stride_cn", 1),
+    ];
     let f = spread("matmul", "matmul", Scalar::F16, &blocks, &Caps::cuda(90, true));
     let counts = count(&f);
     // Two pieces of 64 rows, four steps of 16.

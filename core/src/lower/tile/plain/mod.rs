@@ -18,12 +18,10 @@ mod combine;
 mod memory;
 mod operation;
 
-use crate::lower::rewrite::{Pass, Rewriter};
 use crate::diag::{Code, Diagnostic};
 use crate::ir::attrs::Spaces;
-use crate::ir::{
-    Attr, Caps, Function, Inst, Op, RegionId, Scalar, Shape, Space, Type, ValueId,
-};
+use crate::ir::{Attr, Caps, Function, Inst, Op, RegionId, Scalar, Shape, Space, Type, ValueId};
+use crate::lower::rewrite::{Pass, Rewriter};
 
 /// Most parts of a tile that an invocation holds.
 const PARTS: u64 = 256;

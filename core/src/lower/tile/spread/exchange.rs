@@ -211,14 +211,7 @@ impl Spread<'_> {
     }
 
     /// The index of a vector of elements, the first of which has this number beyond the base's, and the constant beside it.
-    fn at(
-        &mut self,
-        r: &mut Rewriter<'_>,
-        staged: Staged,
-        base: ValueId,
-        first: u32,
-        lanes: usize,
-    ) -> (ValueId, i32) {
+    fn at(&mut self, r: &mut Rewriter<'_>, staged: Staged, base: ValueId, first: u32, lanes: usize) -> (ValueId, i32) {
         let log = (lanes as u32).trailing_zeros();
         let constant = first + staged.gap.map_or(0, |(row, gap)| (first >> row) * gap);
         let index = if log == 0 {
@@ -262,8 +255,7 @@ impl Spread<'_> {
             let id = r.out.op_with(Op::Load, Some(ty), &[staged.handle, index], &beside(offset));
             let value = r.out.function.insts[id].results[0];
             for (part, value) in list.iter().zip(lanes(r, stored(element), value, list.len())) {
-                let value =
-                    if element == Scalar::Bool { r.out.op(Op::Convert, Scalar::Bool, &[value]) } else { value };
+                let value = if element == Scalar::Bool { r.out.op(Op::Convert, Scalar::Bool, &[value]) } else { value };
                 parts[*part] = value;
             }
         }

@@ -33,7 +33,14 @@ pub(super) fn one_of(parts: &Parts, part: usize) -> ValueId {
 
 impl Spread<'_> {
     /// What is accessed at once, of a tile with these indices under this condition.
-    pub(super) fn accesses(&self, r: &Rewriter<'_>, inst: &Inst, inside: ValueId, layout: LayoutId, single: bool) -> Vec<Group> {
+    pub(super) fn accesses(
+        &self,
+        r: &Rewriter<'_>,
+        inst: &Inst,
+        inside: ValueId,
+        layout: LayoutId,
+        single: bool,
+    ) -> Vec<Group> {
         let index = inst.operands[1];
         let held = &self.plan.layouts[layout];
         let shape = r.old.ty(index).shape();
@@ -44,8 +51,11 @@ impl Spread<'_> {
         for (d, (first, _)) in dimensions(shape).into_iter().enumerate() {
             let width = access_width(lines[d], masks.as_ref().map(|m| m[d]), bytes, self.caps).min(held.run(first));
             let width = if single { 0 } else { width };
-            let near =
-                if self.caps.has(Feature::Index64) { lines[d].contiguous } else { lines[d].contiguous.min(lines[d].divisible) };
+            let near = if self.caps.has(Feature::Index64) {
+                lines[d].contiguous
+            } else {
+                lines[d].contiguous.min(lines[d].divisible)
+            };
             if (width, near) > (best.0, best.1) {
                 best = (width, near, first);
             }
@@ -57,8 +67,7 @@ impl Spread<'_> {
         let (inside, far) = (mask(&within), mask(&apart));
         let mut groups = vec![];
         for part in (0..held.count()).filter(|part| part & inside == 0) {
-            let lane =
-                |i: usize| part + within.iter().enumerate().map(|(k, bit)| (i >> k & 1) << bit).sum::<usize>();
+            let lane = |i: usize| part + within.iter().enumerate().map(|(k, bit)| (i >> k & 1) << bit).sum::<usize>();
             let distance = held.element(part & far) >> first;
             groups.push(Group { parts: (0..1 << width).map(lane).collect(), from: part & !far, distance });
         }
@@ -96,11 +105,8 @@ impl Spread<'_> {
             let mut attrs = hints(inst);
             attrs.extend((offset != 0).then_some(Attr::Offset(offset)));
             let loaded = if r.out.function.as_constant(condition) == Some(1) {
-                let ty = if fillers.len() == 1 {
-                    Type::Scalar(element)
-                } else {
-                    Type::Vector(element, fillers.len() as u8)
-                };
+                let ty =
+                    if fillers.len() == 1 { Type::Scalar(element) } else { Type::Vector(element, fillers.len() as u8) };
                 let id = r.out.op_with(Op::Load, Some(ty), &[buffer, index], &attrs);
                 r.out.function.insts[id].results[0]
             } else {
@@ -200,8 +206,7 @@ impl Spread<'_> {
         let count = self.plan.layouts[layout].count();
         let mut olds = vec![];
         for part in 0..count {
-            let condition =
-                if exchange { owner } else { self.both(r, owner, Some(one_of(&second, part))) };
+            let condition = if exchange { owner } else { self.both(r, owner, Some(one_of(&second, part))) };
             let group = Group { parts: vec![part], from: part, distance: 0 };
             let (index, _) = self.index(r, one_of(&indices, part), of, &group);
             let mut operands = vec![buffer, index, one_of(&first, part)];

@@ -47,6 +47,12 @@ type Made<T> = Result<T, Diagnostic>;
 /// Most parts of a tile that an invocation holds.
 const PARTS: usize = 256;
 
+/// Kernels without products of which an invocation holds at most so many elements of a tile, run by at least so many invocations, are given at most so
+/// many registers, so that two programs fit where one would.
+const FEW: usize = 32;
+const MANY: u32 = 256;
+const REGISTERS: u32 = 64;
+
 /// The kernel for its threads, where loops copy factors into so many stages of shared memory.
 pub(super) fn run(kernel: &Function, plan: &Plan, threads: u32, caps: &Caps, depth: u32) -> Made<Function> {
     if let Some(layout) = plan.layouts.iter().find(|l| l.count() > PARTS) {
@@ -81,10 +87,11 @@ pub(super) fn run(kernel: &Function, plan: &Plan, threads: u32, caps: &Caps, dep
     spread.positions(&mut r);
     spread.region(&mut r, kernel.body)?;
     spread.rooms.settle(&mut r, caps)?;
-    if lanes > 1
-        && let Some(launch) = &mut r.out.function.launch
-    {
-        launch.subgroup = Some(lanes);
+    let little = plan.products.is_empty() && plan.layouts.iter().all(|l| l.count() <= FEW);
+    if let Some(launch) = &mut r.out.function.launch {
+        launch.subgroup = if lanes > 1 { Some(lanes) } else { launch.subgroup };
+        // What waits for memory should be many.
+        launch.registers = launch.registers.or((little && threads >= MANY).then_some(REGISTERS));
     }
     Ok(r.out.function)
 }

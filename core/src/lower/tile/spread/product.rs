@@ -58,12 +58,7 @@ impl Spread<'_> {
         Ok(self.stage(r, (room, room == LARGE), &parts, layout, to, shape))
     }
 
-    fn in_registers(
-        &mut self,
-        r: &mut Rewriter<'_>,
-        inst: &Inst,
-        made: &super::super::product::Product,
-    ) -> Made<()> {
+    fn in_registers(&mut self, r: &mut Rewriter<'_>, inst: &Inst, made: &super::super::product::Product) -> Made<()> {
         let sides = Sides::of(r, inst);
         let of = inst.element();
         // Short floats are summed in `f32`.

@@ -127,8 +127,7 @@ impl Spread<'_> {
         let width = held.run(stored.fast.0).min(most).min(stored.width());
         let log = r.out.u32(width.into());
         let base = r.out.op(Op::Shr, Scalar::U32, &[base, log]);
-        let bits: Vec<usize> =
-            (stored.fast.0..stored.fast.0 + width).filter_map(|bit| held.part_bit(bit)).collect();
+        let bits: Vec<usize> = (stored.fast.0..stored.fast.0 + width).filter_map(|bit| held.part_bit(bit)).collect();
         let inside: usize = bits.iter().map(|bit| 1 << bit).sum();
         let mut out = vec![];
         for part in (0..held.count()).filter(|part| part & inside == 0) {
