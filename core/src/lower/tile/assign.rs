@@ -214,9 +214,7 @@ impl Assign<'_> {
 
     /// The layout in which a value comes for nothing, if there is one.
     fn suggested(&mut self, value: ValueId) -> Option<LayoutId> {
-        if self.shape(value).is_none() {
-            return None;
-        }
+        self.shape(value)?;
         if let Some(home) = self.plan.home[value] {
             return Some(home);
         }

@@ -28,7 +28,7 @@ fn jumps(f: &Function, region: RegionId, out: &mut Vec<(RegionId, InstId)>) -> b
         match inst.op {
             Op::Continue => out.push((region, *id)),
             Op::While => plain = false,
-            Op::If | Op::Switch => plain &= inst.regions.iter().fold(true, |all, r| jumps(f, *r, out) && all),
+            Op::If | Op::Switch => plain &= inst.regions.iter().all(|r| jumps(f, *r, out)),
             // A loop within keeps its own jumps.
             _others => {}
         }

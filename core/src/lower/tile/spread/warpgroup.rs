@@ -180,7 +180,7 @@ impl Spread<'_> {
         let shape = MatrixShape { m: 64, n: 1 << own, k: DEPTH as u16 };
         for (piece, acc) in accumulators.iter_mut().enumerate() {
             for k in (0..1u32 << depth).step_by(DEPTH as usize) {
-                let a = (piece as u32 * left_step << by.along.0) + step_of(by.left, k);
+                let a = ((piece as u32 * left_step) << by.along.0) + step_of(by.left, k);
                 let b = step_of(by.right, k);
                 let attrs = [
                     Attr::Offset(a as i32),
