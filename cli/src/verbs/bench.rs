@@ -21,6 +21,7 @@ Examples:
   girih bench bend --only sort            those with `sort` in their names
   girih bench bend --rivals               beside C and beside upstream, where they are found
   girih bench bend --device cuda          on a graphics card
+  girih bench tile --device cuda          tile kernels: GB/s, TFLOP/s
   girih bench bend --json > today.json    the figures, to be compared with another day's
   girih bench bend --baseline today.json  fails if a program takes 1.1 times as long as then";
 
