@@ -8,6 +8,7 @@
 //! | the machine that it was measured on | [`machine`] |
 //! | figures: as a table, as JSON, beside those of another day | [`figures`], [`table`], [`json`], [`baseline`] |
 //! | bars | [`svg`] |
+//! | tile kernels on a device | [`tile`] |
 //!
 //! Every value that is computed is compared with the known one, so a figure is always that of a right result.
 
@@ -22,6 +23,7 @@ pub mod svg;
 pub mod table;
 #[cfg(test)]
 mod tests;
+pub mod tile;
 
 pub use figures::{Figures, Row};
 pub use measure::{Plan, measure};

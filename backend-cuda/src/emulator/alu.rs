@@ -41,7 +41,7 @@ pub(super) fn compute(name: &[String], x: &[u64]) -> Option<u64> {
     if parts[0] == "cvt" {
         return convert(&parts, ty, x[0]);
     }
-    if parts.contains(&"approx") {
+    if parts.contains(&"approx") || parts.contains(&"full") {
         return approximate(parts[0], x);
     }
     if ty.is_float() && !matches!(parts[0], "selp") { float(&parts, ty, x) } else { integer(&parts, ty, x) }

@@ -3,7 +3,7 @@
 use super::copies::Operand;
 use super::registers::Class;
 use super::render::{Form, LoopFrame, Renderer, name, ptx};
-use girih_core::ir::{Inst, Op, RegionId, ValueId};
+use girih_core::ir::{Inst, Op, RegionId, Type, ValueId};
 
 /// An arm of at most so many simple instructions is guarded, not jumped over.
 const GUARDED: usize = 4;
@@ -58,6 +58,9 @@ impl Renderer<'_> {
         if self.selects(condition, inst) {
             return;
         }
+        if self.guarded_load(condition, inst) || self.guarded_stores(condition, inst) {
+            return;
+        }
         if self.text.guard.is_none() && self.is_small(then) && self.is_small(otherwise) {
             for (region, wanted) in [(then, true), (otherwise, false)] {
                 self.text.guard = Some((condition, wanted));
@@ -92,13 +95,18 @@ impl Renderer<'_> {
             return false;
         };
         let (then, otherwise) = (then.operands.clone(), otherwise.operands.clone());
-        let results = &inst.results;
-        let registers: usize = results.iter().map(|v| self.home(*v).count as usize).sum();
+        let registers: usize = inst.results.iter().map(|v| self.home(*v).count as usize).sum();
         if registers > SELECTED {
             return false;
         }
+        self.chosen(condition, inst, &then, &otherwise);
+        true
+    }
+
+    /// Each result is the one value or the other.
+    fn chosen(&mut self, condition: super::registers::Reg, inst: &Inst, then: &[ValueId], otherwise: &[ValueId]) {
         let mut selected = vec![];
-        for ((to, a), b) in results.iter().zip(&then).zip(&otherwise) {
+        for ((to, a), b) in inst.results.iter().zip(then).zip(otherwise) {
             let home = self.home(*to);
             let (a, b) = if home.class == Class::Pred || home.class == Class::B16 {
                 (vec![self.operand(*a)], vec![self.operand(*b)])
@@ -125,7 +133,96 @@ impl Renderer<'_> {
             moves.push((to, target));
         }
         moves.iter().for_each(|(to, from)| self.mov(*to, (*from).into()));
+    }
+
+    /// An arm that loads, where the other one only says what stands there otherwise: one guarded load.
+    ///
+    /// Only the load itself is guarded. What a guarded instruction writes would be kept from before it otherwise, in a loop from one iteration to
+    /// the next, and take a register all the time.
+    fn guarded_load(&mut self, condition: super::registers::Reg, inst: &Inst) -> bool {
+        let function = self.function;
+        let Some(otherwise) = self.only_yield(inst.regions[1]).map(|end| end.operands.clone()) else { return false };
+        let insts = &function.regions[inst.regions[0]].insts;
+        let insts: Vec<&Inst> = insts.iter().map(|id| &function.insts[*id]).collect();
+        let Some((end, body)) = insts.split_last() else { return false };
+        let is_pure = |op: Op| is_simple(op) && !matches!(op, Op::Load | Op::Store);
+        let loads = body.iter().filter(|i| i.op == Op::Load).count();
+        let simple = body.iter().all(|i| i.op == Op::Load || is_pure(i.op));
+        if self.text.guard.is_some() || end.op != Op::Yield || loads != 1 || !simple {
+            return false;
+        }
+        let Some(load) = body.iter().find(|i| i.op == Op::Load) else { return false };
+        let home = self.home(load.results[0]);
+        let fillers: Vec<Operand> = otherwise.iter().flat_map(|v| self.parts(*v)).collect();
+        if home.regs().any(|reg| fillers.contains(&Operand::Reg(reg))) {
+            return false;
+        }
+        let filled = self.filled(body, load, &otherwise);
+        self.addresses.enter();
+        for inner in body {
+            if inner.op != Op::Load {
+                self.inst(inner);
+                continue;
+            }
+            let bytes = function.ty(inner.results[0]).bytes();
+            // The address is known from here on.
+            let _ = self.address(inner.operands[0], inner.operands[1], inner.offset(), bytes);
+            let before = filled.unwrap_or(Operand::Int(0));
+            home.regs().for_each(|reg| self.mov(reg, before));
+            self.text.guard = Some((condition, true));
+            self.inst(inner);
+            self.text.guard = None;
+        }
+        if filled.is_some() {
+            self.copy(&end.operands, &inst.results);
+        } else {
+            self.chosen(condition, inst, &end.operands, &otherwise);
+        }
+        self.addresses.leave();
         true
+    }
+
+    /// An arm that stores something and gives nothing: only the stores are guarded, for the same reason.
+    fn guarded_stores(&mut self, condition: super::registers::Reg, inst: &Inst) -> bool {
+        let function = self.function;
+        let body = function.regions[inst.regions[0]].insts.split_last();
+        let body: Vec<&Inst> = body.map_or(vec![], |(_, body)| body.iter().map(|id| &function.insts[*id]).collect());
+        let ends = function.terminator(inst.regions[0]).is_some_and(|end| end.op == Op::Yield);
+        let simple = body.len() <= GUARDED && body.iter().all(|i| is_simple(i.op) && i.op != Op::Load);
+        let other = self.only_yield(inst.regions[1]).is_some();
+        if self.text.guard.is_some() || !inst.results.is_empty() || !ends || !simple || !other {
+            return false;
+        }
+        self.addresses.enter();
+        for inner in body {
+            if inner.op == Op::Store {
+                let bytes = function.ty(inner.operands[2]).bytes();
+                let _ = self.address(inner.operands[0], inner.operands[1], inner.offset(), bytes);
+                self.text.guard = Some((condition, true));
+            }
+            self.inst(inner);
+            self.text.guard = None;
+        }
+        self.addresses.leave();
+        true
+    }
+
+    /// What the registers of a load hold before it, so that they hold the fillers if nothing is loaded: these are one constant, and the arm
+    /// does nothing but load.
+    fn filled(&self, body: &[&Inst], load: &Inst, fillers: &[ValueId]) -> Option<Operand> {
+        let element = self.element(load.results[0]);
+        let bits = self.function.as_constant(*fillers.first()?)?;
+        let same = fillers.iter().all(|v| self.function.as_constant(*v) == Some(bits));
+        let only = body.iter().all(|i| matches!(i.op, Op::Load | Op::Extract));
+        if !same || !only {
+            return None;
+        }
+        let scalar = matches!(self.function.ty(load.results[0]), Type::Scalar(_));
+        match (element.bits(), scalar) {
+            (_, true) | (32 | 64, false) => self.parts(fillers[0]).first().copied(),
+            (16, false) => Some(Operand::Int((bits << 16 | bits) as i64)),
+            (_, false) => (bits == 0).then_some(Operand::Int(0)),
+        }
     }
 
     /// Whether a region is a few instructions that can run under a guard.

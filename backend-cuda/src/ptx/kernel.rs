@@ -98,11 +98,17 @@ fn head(text: &mut Text, function: &Function, name: &str, workgroup: [u32; 3], i
     text.line(format_args!(")"));
     let [x, y, z] = workgroup;
     text.line(format_args!(".reqntid {x}, {y}, {z}"));
-    if let Some(most) = function.launch.as_ref().and_then(|launch| launch.registers) {
-        text.line(format_args!(".maxnreg {most}"));
+    match function.launch.as_ref().and_then(|launch| launch.registers) {
+        Some(most) => text.line(format_args!(".maxnreg {most}")),
+        // Without a word about it, code that needs many registers may get as few as if many large workgroups were to run at once.
+        None if x * y * z >= LARGE => text.line(format_args!(".minnctapersm 1")),
+        None => {}
     }
     text.line(format_args!("{{"));
 }
+
+/// Invocations of a large workgroup.
+const LARGE: u32 = 256;
 
 /// A parameter's declaration: an address, or a number in 4 or 8 bytes.
 fn parameter(function: &Function, value: ValueId, name: &str, i: usize) -> String {

@@ -32,11 +32,11 @@ impl Renderer<'_> {
     fn native(&mut self, inst: &Inst, to: Reg, operands: &[Operand]) {
         let a = operands[0];
         match inst.op {
-            Op::DivApprox => ptx!(self, "div.approx.f32 {to}, {a}, {}", operands[1]),
+            Op::DivApprox => ptx!(self, "div.full.f32 {to}, {a}, {}", operands[1]),
             Op::RcpApprox => ptx!(self, "rcp.approx.f32 {to}, {a}"),
             Op::SqrtApprox => ptx!(self, "sqrt.approx.f32 {to}, {a}"),
             Op::RsqrtApprox => ptx!(self, "rsqrt.approx.f32 {to}, {a}"),
-            Op::Exp2Approx => ptx!(self, "ex2.approx.f32 {to}, {a}"),
+            Op::Exp2Approx => ptx!(self, "ex2.approx.ftz.f32 {to}, {a}"),
             Op::Log2Approx => ptx!(self, "lg2.approx.f32 {to}, {a}"),
             Op::SinApprox => ptx!(self, "sin.approx.f32 {to}, {a}"),
             Op::CosApprox => ptx!(self, "cos.approx.f32 {to}, {a}"),
@@ -47,7 +47,7 @@ impl Renderer<'_> {
             Op::ExpApprox => {
                 let scaled = self.fresh(Class::B32);
                 ptx!(self, "mul.rn.f32 {scaled}, {a}, {}", Operand::F32(LOG2_E.to_bits()));
-                ptx!(self, "ex2.approx.f32 {to}, {scaled}");
+                ptx!(self, "ex2.approx.ftz.f32 {to}, {scaled}");
             }
             Op::LogApprox => {
                 let log2 = self.fresh(Class::B32);

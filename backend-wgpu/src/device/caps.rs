@@ -112,6 +112,7 @@ impl Offer {
             | Feature::DynamicShared
             | Feature::CooperativeLaunch
             | Feature::Index64
+            | Feature::NativeMath
             | Feature::Vectors => false,
         };
         Feature::ALL.iter().map(|f| (*f, present(*f))).collect()

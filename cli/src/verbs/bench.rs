@@ -9,8 +9,8 @@ use clap::{Args, ValueEnum};
 use girih::bench::baseline::{self, Change};
 use girih::bench::measure::Event;
 use girih::bench::programs::BENCHMARKS;
-use girih::bench::{Figures, Plan, json, measure, svg, table};
-use girih::{Code, RunDevice};
+use girih::bench::{Figures, Plan, json, measure, svg, table, tile};
+use girih::{Code, Diagnostic, RunDevice, devices};
 use indicatif::{ProgressBar, ProgressStyle};
 use serde_json::json;
 use std::path::{Path, PathBuf};
@@ -21,6 +21,7 @@ Examples:
   girih bench bend --only sort            those with `sort` in their names
   girih bench bend --rivals               beside C and beside upstream, where they are found
   girih bench bend --device cuda          on a graphics card
+  girih bench tile --device cuda          tile kernels: GB/s, TFLOP/s
   girih bench bend --json > today.json    the figures, to be compared with another day's
   girih bench bend --baseline today.json  fails if a program takes 1.1 times as long as then";
 
@@ -68,12 +69,16 @@ pub struct Bench {
 enum Suite {
     /// Bend programs
     Bend,
+    /// Tile kernels of the folder `shaders`, on one device
+    Tile,
 }
 
 impl Bench {
     /// Measures, and says what came out; fails if that is slower than the baseline.
     pub fn run(&self, console: &Console) -> Exit {
-        let Suite::Bend = self.suite;
+        if self.suite == Suite::Tile {
+            return self.tile(console);
+        }
         // A baseline that cannot be read is known before anything is measured.
         let before = match self.baseline.as_deref().map(read).transpose() {
             Ok(before) => before,
@@ -109,6 +114,56 @@ impl Bench {
                 interrupt.exit_of(&report)
             }
         }
+    }
+
+    /// Measures tile kernels: right results first, then how long they take.
+    fn tile(&self, console: &Console) -> Exit {
+        let failed = |d: &Diagnostic| console.fail(d.code, d.message.clone(), None);
+        let selector = match self.device.for_kernels() {
+            Ok(selector) => selector,
+            Err(why) => return console.fail(Code::BadArguments, why, None),
+        };
+        let mut device = match devices::open(selector, None) {
+            Ok(device) => device,
+            Err(error) => {
+                failed(&error);
+                return Exit::NoDevice;
+            }
+        };
+        let runs = usize::from(self.samples);
+        let memory = match tile::memory_rate(&mut *device, if self.tiny { 1 << 20 } else { 1 << 30 }, runs) {
+            Ok(memory) => memory,
+            Err(error) => return failed(&error),
+        };
+        let (mut figures, mut exit) = (vec![], Exit::Ok);
+        for case in tile::cases(self.tiny) {
+            if !self.only.is_empty() && !self.only.iter().any(|only| case.name.contains(only.as_str())) {
+                continue;
+            }
+            match tile::run(&mut *device, &case, memory, runs) {
+                Ok(figure) => figures.push(figure),
+                Err(errors) => {
+                    errors.iter().for_each(|error| {
+                        failed(error);
+                    });
+                    exit = Exit::Failed;
+                }
+            }
+        }
+        let name = device.info().name.clone();
+        console.result(tile::table(&figures, memory).trim_end(), || {
+            let rows: Vec<serde_json::Value> = figures
+                .iter()
+                .map(|f| {
+                    json!({
+                        "name": f.name, "median_ms": f.median.as_secs_f64() * 1e3, "least_ms": f.least.as_secs_f64() * 1e3,
+                        "first_ms": f.first.as_secs_f64() * 1e3, "rate": f.rate(), "unit": f.unit(), "share": f.share,
+                    })
+                })
+                .collect();
+            json!({"kind": "tile", "device": name, "copy_gb_s": memory / 1e9, "rows": rows})
+        });
+        exit
     }
 
     fn plan(&self, interrupt: &Interrupt) -> Plan {

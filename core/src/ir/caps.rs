@@ -45,6 +45,7 @@ features! {
     DynamicShared "dynamic_shared" "shared memory whose size is chosen at launch";
     CooperativeLaunch "cooperative_launch" "launches whose workgroups all run at once";
     Index64 "index64" "64-bit indices into buffers";
+    NativeMath "native_math" "`.approx` operations that keep their bounds for all arguments, infinities included; tiles use them";
     Vectors "vectors" "arithmetic on vectors of four 32-bit numbers in task form; otherwise lane by lane";
 }
 
@@ -206,6 +207,7 @@ impl Caps {
             Feature::DynamicShared,
             Feature::CooperativeLaunch,
             Feature::Index64,
+            Feature::NativeMath,
         ];
         let ampere: &[Feature] = if sm >= 80 { &[Feature::AsyncCopy, Feature::Mbarrier] } else { &[] };
         let hopper: &[Feature] = if sm == 90 && own { &[Feature::Wgmma] } else { &[] };

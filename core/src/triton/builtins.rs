@@ -175,7 +175,7 @@ pub(super) static TABLE: &[Builtin] = &[
     call("fma", "x, y, z", library::fma),
     call("umulhi", "x, y", library::umulhi),
     call("fdiv", "x, y, ieee_rounding=False", library::divide),
-    call("div_rn", "x, y", library::divide),
+    call("div_rn", "x, y", library::divide_exactly),
     call("sigmoid", "x", library::sigmoid),
     call("softmax", "x, dim=None, keep_dims=False, ieee_rounding=False", library::softmax),
     call("erf", "x", library::erf),

@@ -5,7 +5,7 @@ use super::builtins::Arguments;
 use super::value::{Tensor, Value};
 use crate::diag::Code;
 use crate::ir::attrs::Dim;
-use crate::ir::{Attr, Inst, Op, Scalar, Type};
+use crate::ir::{Attr, Def, Inst, Op, Scalar, Type};
 use crate::python::ast::{BinaryOp, CompareOp};
 use crate::span::Span;
 
@@ -152,9 +152,23 @@ pub(super) fn umulhi(body: &mut Body<'_, '_>, a: &Arguments) -> Made<Value> {
     Ok(Value::Tensor(body.op(Op::MulHi, x.ty, &[x.value, y.value])))
 }
 
-/// `tl.fdiv(x, y)` and `tl.div_rn(x, y)`.
+/// `tl.fdiv(x, y)`.
 pub(super) fn divide(body: &mut Body<'_, '_>, a: &Arguments) -> Made<Value> {
     body.binary(BinaryOp::Div, a.value(0), a.value(1), a.call)
+}
+
+/// `tl.div_rn(x, y)`: correctly rounded.
+pub(super) fn divide_exactly(body: &mut Body<'_, '_>, a: &Arguments) -> Made<Value> {
+    let quotient = divide(body, a)?;
+    if let Value::Tensor(t) = &quotient
+        && let Def::Result(id, _) = body.b.function.values[t.value].def
+    {
+        let inst = &mut body.b.function.insts[id];
+        if inst.op == Op::DivApprox {
+            inst.op = Op::Div;
+        }
+    }
+    Ok(quotient)
 }
 
 /// An operation of two floats, computed in `f32`.

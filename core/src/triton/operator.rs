@@ -147,6 +147,8 @@ impl Body<'_, '_> {
             BinaryOp::Add => Op::Add,
             BinaryOp::Sub => Op::Sub,
             BinaryOp::Mul => Op::Mul,
+            // Triton's own quotient of `fp32` is not rounded correctly, and much faster.
+            BinaryOp::Div if a.element() == Scalar::F32 => Op::DivApprox,
             BinaryOp::Div | BinaryOp::FloorDiv => Op::Div,
             BinaryOp::Mod if float => return Ok(self.float_remainder(a, b)),
             BinaryOp::Mod => Op::Rem,

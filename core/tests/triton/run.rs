@@ -141,7 +141,7 @@ pub fn launch(text: &str, kernel: &str, grid: [u32; 3], arguments: &[(&str, Arg)
     };
     let arrays = run(None);
     // Every run of a program is also one of its threads.
-    for caps in [Caps::web(), Caps::cuda(80, false)] {
+    for caps in [Caps::web(), Caps::cuda(80, false), Caps::cuda(90, true)] {
         let what = format!("{kernel} on {}", caps.name);
         for (found, expected) in run(Some(caps)).iter().zip(&arrays) {
             close(found, expected, SPREAD, &what);

@@ -89,6 +89,48 @@ fn matmul() {
     }
 }
 
+/// Blocks that a warpgroup's products take, in all orders of the factors' dimensions in memory, at sizes that are multiples of 16 or of nothing.
+#[test]
+fn matmul_of_halves() {
+    use girih_core::ir::eval::{narrow, widen};
+    let round =
+        |v: Vec<f64>| -> Vec<f64> { v.into_iter().map(|x| widen(narrow(x, Scalar::F16), Scalar::F16)).collect() };
+    for (m, n, k, by_columns) in [
+        (128, 64, 96, [false, false]),
+        (80, 48, 64, [true, false]),
+        (64, 112, 48, [false, true]),
+        (33, 50, 70, [true, true]),
+    ] {
+        let (a, b) = (round(noise(14, m * k)), round(noise(15, k * n)));
+        let turned = |v: &[f64], rows: usize, columns: usize, turn: bool| -> Vec<f64> {
+            if turn { (0..rows * columns).map(|i| v[i % rows * columns + i / rows]).collect() } else { v.to_vec() }
+        };
+        let strides = |rows: usize, columns: usize, turn: bool| if turn { (1, rows) } else { (columns, 1) };
+        let (sa, sb) = (strides(m, k, by_columns[0]), strides(k, n, by_columns[1]));
+        let int = |n: usize| Arg::Int(n as i64);
+        let arguments = [
+            ("a_ptr", Arg::Array(Scalar::F16, turned(&a, m, k, by_columns[0]))),
+            ("b_ptr", Arg::Array(Scalar::F16, turned(&b, k, n, by_columns[1]))),
+            ("c_ptr", Arg::Array(Scalar::F16, vec![0.0; m * n])),
+            ("m", int(m)),
+            ("n", int(n)),
+            ("k", int(k)),
+            ("stride_am", int(sa.0)),
+            ("stride_ak", int(sa.1)),
+            ("stride_bk", int(sb.0)),
+            ("stride_bn", int(sb.1)),
+            ("stride_cm", int(n)),
+            ("stride_cn", int(1)),
+            ("BLOCK_M", constant(64)),
+            ("BLOCK_N", constant(32)),
+            ("BLOCK_K", constant(32)),
+            ("GROUP", constant(2)),
+        ];
+        let found = launch(&shader("matmul"), "matmul", [blocks(m, 64) * blocks(n, 32), 1, 1], &arguments);
+        close(&found[2], &product(&a, &b, m, n, k), 1e-2, "product");
+    }
+}
+
 #[test]
 fn layer_norm_and_its_gradient() {
     for (rows, columns) in [(3, 64), (4, 100)] {

@@ -42,7 +42,8 @@ impl Machine<'_> {
         let (values, addresses) = (&self.frame.values, &mut self.addresses);
         let count = handle.bytes / bytes;
         self.mask.each(|lane| {
-            let element = i128::from(values[index + lane]) + i128::from(offset);
+            // Where an index has 64 bits its sum with the offset wraps, as addresses do.
+            let element = i128::from(values[index + lane] as i64) + i128::from(offset);
             if element < 0 || element >= i128::from(count) {
                 outside = outside.or(Some((lane, element)));
             } else {

@@ -1,0 +1,237 @@
+//! Loops that copy factors ahead: some iterations before a product its factors start on their way from the buffers to shared memory.
+//!
+//! With n stages, iteration i waits for its own stage, passes a barrier, and starts the copies of iteration i + n - 1 into the stage that iteration
+//! i - 1 has read. Numbers on which the copies depend are carried a second time, n - 1 iterations ahead; copies of iterations that will
+//! not be read nothing.
+
+use super::super::pipeline::{Copied, Pipeline};
+use super::control::Frame;
+use super::exchange::{AHEAD, beside};
+use super::warpgroup::Factor;
+use super::{Made, Spread, impossible};
+use crate::ir::{Attr, Inst, InstId, Op, RegionId, Scalar, Type, ValueId};
+use crate::lower::rewrite::Rewriter;
+
+/// The factors of the loop that is being written.
+#[derive(Clone, Debug)]
+pub(super) struct Stages {
+    handle: ValueId,
+    element: Scalar,
+    /// Where each factor begins in a stage.
+    starts: Vec<u32>,
+    /// Elements of a stage.
+    size: u32,
+    /// What products take, where it is in this iteration, and what shows it.
+    factors: Vec<(ValueId, Factor)>,
+    shown: Vec<ValueId>,
+}
+
+impl Spread<'_> {
+    /// A factor that was copied ahead.
+    pub(super) fn ahead(&self, value: ValueId) -> Option<Factor> {
+        let found = self.stages.as_ref().and_then(|s| s.factors.iter().find(|f| f.0 == value));
+        found.map(|f| f.1)
+    }
+
+    /// Whether an instruction only shows what was copied ahead.
+    pub(super) fn is_copied(&self, inst: &Inst) -> bool {
+        let shown = |s: &Stages| inst.results.iter().any(|v| s.shown.contains(v));
+        self.stages.as_ref().is_some_and(shown)
+    }
+
+    pub(super) fn copying_loop(&mut self, r: &mut Rewriter<'_>, inst: &Inst, pipeline: &Pipeline) -> Made<()> {
+        let old = r.old;
+        let body = inst.regions[0];
+        let params = old.regions[body].params.clone();
+        let elements: Vec<Scalar> = pipeline.copied.iter().map(|c| old.insts[c.load].element()).collect();
+        let element = elements[0];
+        if elements.iter().any(|e| *e != element) || self.stages.is_some() {
+            return Err(impossible("factors of two types are copied ahead"));
+        }
+        let (mut starts, mut size) = (vec![], 0u32);
+        for copied in &pipeline.copied {
+            starts.push(size);
+            size += (copied.stored.elements() as u32).next_multiple_of(512);
+        }
+        let handle = self.room(r, AHEAD, element, u64::from(size * self.depth));
+        let shown = pipeline.copied.iter().flat_map(|c| c.shown.clone()).collect();
+        let stages = Stages { handle, element, starts, size, factors: vec![], shown };
+        let mut ahead: Vec<ValueId> = vec![];
+        for slot in &pipeline.carried {
+            ahead.push(r.value(self, inst.operands[*slot]));
+        }
+        let mut initial = vec![];
+        for (param, value) in params.iter().zip(&inst.operands) {
+            initial.extend_from_slice(&self.goes(r, *value, *param)?);
+        }
+        for stage in 0..self.depth - 1 {
+            let at = r.out.u32(stage * size);
+            ahead = self.copies(r, (pipeline, &stages), &params, &ahead, at)?;
+        }
+        let first = initial.len();
+        initial.extend_from_slice(&ahead);
+        initial.extend([r.out.u32(0), r.out.u32((self.depth - 1) * size)]);
+
+        let region = r.out.new_region(&[]);
+        let outer = std::mem::replace(&mut r.out.region, region);
+        self.rooms.unknown();
+        let own = self.enter(r, &params, region)?;
+        debug_assert_eq!(own, first);
+        let more: Vec<Type> = initial[first..].iter().map(|v| r.out.ty(*v)).collect();
+        let more: Vec<ValueId> = more.into_iter().map(|ty| r.argument(region, ty)).collect();
+        let results: Vec<ValueId> = inst.results.iter().copied().filter(|v| self.carried_out(r, *v)).collect();
+        self.frames.push(Frame::Loop(params.clone(), inst.results.to_vec(), false));
+        self.stages = Some(stages);
+        let written = self.iteration(r, pipeline, body, &params, &more);
+        self.stages = None;
+        self.extras.pop();
+        self.frames.pop();
+        self.rooms.unknown();
+        r.out.region = outer;
+        written?;
+        self.close(r, inst, (region, &initial), &results)?;
+        // Copies of iterations that were not made have written zeros.
+        r.out.op_with(Op::AsyncWait, None, &[], &[Attr::Pending(0)]);
+        Ok(())
+    }
+
+    fn iteration(
+        &mut self,
+        r: &mut Rewriter<'_>,
+        pipeline: &Pipeline,
+        body: RegionId,
+        params: &[ValueId],
+        more: &[ValueId],
+    ) -> Made<()> {
+        let old = r.old;
+        let (ahead, ends) = more.split_at(more.len() - 2);
+        let (read, write) = (ends[0], ends[1]);
+        self.extras.push(vec![]);
+        for id in &old.regions[body].insts {
+            let inst = &old.insts[*id];
+            r.out.span = inst.span;
+            self.step(r, *id, inst)?;
+            if *id == pipeline.exit.0 {
+                let pending = Attr::Pending(self.depth - 2);
+                r.out.op_with(Op::AsyncWait, None, &[], &[pending]);
+                r.out.op_with(Op::FenceAsync, None, &[], &[]);
+                self.barrier(r, false);
+                self.next_copies(r, pipeline, params, ahead, (read, write))?;
+            }
+        }
+        Ok(())
+    }
+
+    /// Starts the copies of a later iteration, and says where this one's factors are.
+    fn next_copies(
+        &mut self,
+        r: &mut Rewriter<'_>,
+        pipeline: &Pipeline,
+        params: &[ValueId],
+        ahead: &[ValueId],
+        (read, write): (ValueId, ValueId),
+    ) -> Made<()> {
+        let old = r.old;
+        let Some(mut stages) = self.stages.take() else { return Err(impossible("copies of no loop")) };
+        let mut own = vec![];
+        for slot in &pipeline.carried {
+            own.push(r.value(self, params[*slot]));
+        }
+        let mut extras = self.copies(r, (pipeline, &stages), params, ahead, write)?;
+        for (slot, value) in pipeline.carried.iter().zip(own) {
+            r.set(params[*slot], &[value]);
+        }
+        for id in &pipeline.slice {
+            self.step(r, *id, &old.insts[*id])?;
+        }
+        for at in [read, write] {
+            extras.push(after(r, at, stages.size, self.depth));
+        }
+        stages.factors.clear();
+        for (copied, start) in pipeline.copied.iter().zip(&stages.starts) {
+            let start = r.out.u32(*start);
+            let start = r.out.op(Op::Add, Scalar::U32, &[read, start]);
+            stages.factors.push((copied.factor, Factor { handle: stages.handle, start: Some(start) }));
+        }
+        self.stages = Some(stages);
+        if let Some(last) = self.extras.last_mut() {
+            *last = extras;
+        }
+        Ok(())
+    }
+
+    /// Starts the copies of the iteration that begins with these numbers; gives those of the one after it.
+    fn copies(
+        &mut self,
+        r: &mut Rewriter<'_>,
+        (pipeline, stages): (&Pipeline, &Stages),
+        params: &[ValueId],
+        ahead: &[ValueId],
+        at: ValueId,
+    ) -> Made<Vec<ValueId>> {
+        let old = r.old;
+        for (slot, value) in pipeline.carried.iter().zip(ahead) {
+            r.set(params[*slot], &[*value]);
+        }
+        for id in &pipeline.slice {
+            self.step(r, *id, &old.insts[*id])?;
+        }
+        let ends = r.value(self, old.insts[pipeline.exit.0].operands[0]);
+        let goes_on = if pipeline.exit.1 { r.out.op(Op::Not, Scalar::Bool, &[ends]) } else { ends };
+        for (copied, start) in pipeline.copied.iter().zip(&stages.starts) {
+            let start = r.out.u32(*start);
+            let start = r.out.op(Op::Add, Scalar::U32, &[at, start]);
+            self.copy(r, copied, stages, start, goes_on)?;
+        }
+        r.out.op_with(Op::AsyncCommit, None, &[], &[]);
+        let next = &old.insts[pipeline.next];
+        Ok(pipeline.carried.iter().map(|slot| r.value(self, next.operands[*slot])).collect())
+    }
+
+    fn copy(
+        &mut self,
+        r: &mut Rewriter<'_>,
+        copied: &Copied,
+        stages: &Stages,
+        start: ValueId,
+        goes_on: ValueId,
+    ) -> Made<()> {
+        let load: InstId = copied.load;
+        let inst = &r.old.insts[load];
+        let layout = self.plan.access[&load];
+        let buffer = r.value(self, inst.operands[0]);
+        let indices = self.parts(r, inst.operands[1], layout)?;
+        let inside = self.parts(r, inst.operands[2], layout)?;
+        let of = r.old.ty(inst.operands[1]).element().unwrap_or(Scalar::U32);
+        let log = r.out.u32(copied.width.into());
+        let start = r.out.op(Op::Shr, Scalar::U32, &[start, log]);
+        let ty = if copied.width == 0 {
+            Type::Scalar(stages.element)
+        } else {
+            Type::Vector(stages.element, 1 << copied.width)
+        };
+        let places = self.addresses(r, layout, copied.stored, copied.width);
+        for group in self.accesses(r, inst, inst.operands[2], layout, false) {
+            let place = places.iter().find(|(_, parts)| *parts == group.parts);
+            let place = place.ok_or_else(|| impossible("copies of another width"))?.0;
+            let to = r.out.op(Op::Add, Scalar::U32, &[start, place]);
+            let (from, offset) = self.index(r, super::memory::one_of(&indices, group.from), of, &group);
+            let condition = super::memory::one_of(&inside, group.parts[0]);
+            let condition = r.out.op(Op::And, Scalar::Bool, &[goes_on, condition]);
+            let attrs: Vec<Attr> = beside(offset)
+                .into_iter()
+                .map(|attr| if let Attr::Offset(n) = attr { Attr::SourceOffset(n) } else { attr })
+                .collect();
+            r.out.op_with(Op::AsyncCopy, Some(ty), &[stages.handle, to, buffer, from, condition], &attrs);
+        }
+        Ok(())
+    }
+}
+
+/// The beginning of the next stage.
+fn after(r: &mut Rewriter<'_>, at: ValueId, size: u32, count: u32) -> ValueId {
+    let (step, end, zero) = (r.out.u32(size), r.out.u32(size * count), r.out.u32(0));
+    let next = r.out.op(Op::Add, Scalar::U32, &[at, step]);
+    let over = r.out.op(Op::Eq, Scalar::U32, &[next, end]);
+    r.out.op(Op::Select, Scalar::U32, &[over, zero, next])
+}

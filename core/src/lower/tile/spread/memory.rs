@@ -1,0 +1,260 @@
+//! Loads and stores, as many elements at once as is known to be right, and updates of single elements.
+//!
+//! Elements of a run that is known to be contiguous are reached from the index of its first one by constant distances, so an invocation
+//! computes one address for all of them. On devices with 64-bit indices that is right wherever the run lies; elsewhere runs are as
+//! long as their start is a multiple of, so that none begins before the buffer and ends in it.
+
+use super::super::assign::{LayoutId, access_width};
+use super::super::layout::dimensions;
+use super::{Made, Parts, Spread, lanes, vector};
+use crate::diag::{Code, Diagnostic};
+use crate::ir::attrs::{Order, Update};
+use crate::ir::{Attr, AttrKind, Feature, Inst, InstId, Op, Scalar, Type, ValueId};
+use crate::lower::rewrite::Rewriter;
+
+/// Elements that are accessed at once.
+pub(super) struct Group {
+    /// Their parts.
+    pub parts: Vec<usize>,
+    /// The part whose index the address is computed from.
+    pub from: usize,
+    /// How many elements after it the first of them is.
+    pub distance: u32,
+}
+
+fn hints(inst: &Inst) -> Vec<Attr> {
+    inst.attrs.iter().filter(|a| a.kind() == AttrKind::Cache).cloned().collect()
+}
+
+/// The part of a value that may be one for all.
+pub(super) fn one_of(parts: &Parts, part: usize) -> ValueId {
+    if parts.len() == 1 { parts[0] } else { parts[part] }
+}
+
+impl Spread<'_> {
+    /// What is accessed at once, of a tile with these indices under this condition.
+    pub(super) fn accesses(
+        &self,
+        r: &Rewriter<'_>,
+        inst: &Inst,
+        inside: ValueId,
+        layout: LayoutId,
+        single: bool,
+    ) -> Vec<Group> {
+        let index = inst.operands[1];
+        let held = &self.plan.layouts[layout];
+        let shape = r.old.ty(index).shape();
+        let lines = self.plan.axes.lines(r.old, index);
+        let masks = r.old.ty(inside).shape().map(|_| self.plan.axes.lines(r.old, inside));
+        let bytes = inst.element().bytes();
+        let mut best = (0u8, 0u8, 0u8);
+        for (d, (first, _)) in dimensions(shape).into_iter().enumerate() {
+            let width = access_width(lines[d], masks.as_ref().map(|m| m[d]), bytes, self.caps).min(held.run(first));
+            let width = if single { 0 } else { width };
+            let near = if self.caps.has(Feature::Index64) {
+                lines[d].contiguous
+            } else {
+                lines[d].contiguous.min(lines[d].divisible)
+            };
+            if (width, near) > (best.0, best.1) {
+                best = (width, near, first);
+            }
+        }
+        let (width, near, first) = best;
+        let bits = |count: u8| (first..first + count).filter_map(|bit| held.part_bit(bit)).collect::<Vec<usize>>();
+        let (within, apart) = (bits(width), bits(near));
+        let mask = |bits: &[usize]| bits.iter().map(|bit| 1usize << bit).sum::<usize>();
+        let (inside, far) = (mask(&within), mask(&apart));
+        let mut groups = vec![];
+        for part in (0..held.count()).filter(|part| part & inside == 0) {
+            let lane = |i: usize| part + within.iter().enumerate().map(|(k, bit)| (i >> k & 1) << bit).sum::<usize>();
+            let distance = held.element(part & far) >> first;
+            groups.push(Group { parts: (0..1 << width).map(lane).collect(), from: part & !far, distance });
+        }
+        groups
+    }
+
+    /// The index of an access, counted in accesses, and the constant beside it. A place that is touched fits: only wrong programs have
+    /// others.
+    pub(super) fn index(&self, r: &mut Rewriter<'_>, value: ValueId, element: Scalar, group: &Group) -> (ValueId, i32) {
+        let log = group.parts.len().trailing_zeros();
+        let wide = self.caps.has(Feature::Index64) && (element.bits() == 64 || element.is_signed());
+        let (own, last) = if wide { (Scalar::I64, Scalar::U64) } else { (Scalar::U32, Scalar::U32) };
+        let mut index = if element == own { value } else { r.out.op(Op::Convert, own, &[value]) };
+        if log > 0 {
+            let log = r.out.constant(own, log.into());
+            index = r.out.op(Op::Shr, own, &[index, log]);
+        }
+        let index = if own == last { index } else { r.out.op(Op::Convert, last, &[index]) };
+        (index, (group.distance >> log) as i32)
+    }
+
+    pub(super) fn load(&mut self, r: &mut Rewriter<'_>, id: InstId, inst: &Inst) -> Made<()> {
+        let layout = self.plan.access[&id];
+        let element = inst.element();
+        let buffer = r.value(self, inst.operands[0]);
+        let indices = self.parts(r, inst.operands[1], layout)?;
+        let (inside, other) = (self.parts(r, inst.operands[2], layout)?, self.parts(r, inst.operands[3], layout)?);
+        let of = r.old.ty(inst.operands[1]).element().unwrap_or(Scalar::U32);
+        let count = self.plan.layouts[layout].count();
+        let mut parts = vec![ValueId::new(0); count];
+        for group in self.accesses(r, inst, inst.operands[2], layout, false) {
+            let (index, offset) = self.index(r, one_of(&indices, group.from), of, &group);
+            let condition = one_of(&inside, group.parts[0]);
+            let fillers: Vec<ValueId> = group.parts.iter().map(|part| one_of(&other, *part)).collect();
+            let mut attrs = hints(inst);
+            attrs.extend((offset != 0).then_some(Attr::Offset(offset)));
+            let loaded = if r.out.function.as_constant(condition) == Some(1) {
+                let ty =
+                    if fillers.len() == 1 { Type::Scalar(element) } else { Type::Vector(element, fillers.len() as u8) };
+                let id = r.out.op_with(Op::Load, Some(ty), &[buffer, index], &attrs);
+                r.out.function.insts[id].results[0]
+            } else {
+                let (ty, filler) = vector(r, element, &fillers);
+                r.out.if_else(
+                    condition,
+                    &[ty],
+                    |b| {
+                        let id = b.op_with(Op::Load, Some(ty), &[buffer, index], &attrs);
+                        let value = b.function.insts[id].results[0];
+                        b.end(Op::Yield, &[value]);
+                    },
+                    |b| b.end(Op::Yield, &[filler]),
+                )[0]
+            };
+            for (part, value) in group.parts.iter().zip(lanes(r, element, loaded, group.parts.len())) {
+                parts[*part] = value;
+            }
+        }
+        self.give(r, inst, layout, parts)
+    }
+
+    /// What an operation on a buffer gives. A number on which control flow depends has to be known to be the same for all.
+    fn give(&mut self, r: &mut Rewriter<'_>, inst: &Inst, layout: LayoutId, mut parts: Vec<ValueId>) -> Made<()> {
+        let result = inst.results[0];
+        if r.old.ty(result).shape().is_none() && self.steers[result] {
+            parts[0] = self.uniform(r, parts[0], inst.element());
+        }
+        self.hold(r, result, layout, parts.into())
+    }
+
+    /// Keeps accesses of a program to one buffer in order, if that can matter.
+    fn ordered(&mut self, r: &mut Rewriter<'_>, inst: &Inst) {
+        if self.shared_handles.contains(&inst.operands[0]) {
+            self.barrier(r, true);
+        }
+    }
+
+    fn both(&self, r: &mut Rewriter<'_>, a: Option<ValueId>, b: Option<ValueId>) -> Option<ValueId> {
+        match (a, b) {
+            (Some(a), Some(b)) => Some(r.out.op(Op::And, Scalar::Bool, &[a, b])),
+            (a, b) => a.or(b),
+        }
+    }
+
+    pub(super) fn store(&mut self, r: &mut Rewriter<'_>, id: InstId, inst: &Inst) -> Made<()> {
+        let layout = self.plan.access[&id];
+        let element = inst.element();
+        let buffer = r.value(self, inst.operands[0]);
+        let indices = self.parts(r, inst.operands[1], layout)?;
+        let (values, inside) = (self.parts(r, inst.operands[2], layout)?, self.parts(r, inst.operands[3], layout)?);
+        let of = r.old.ty(inst.operands[1]).element().unwrap_or(Scalar::U32);
+        self.ordered(r, inst);
+        let owner = self.owner(r, layout);
+        for group in self.accesses(r, inst, inst.operands[3], layout, false) {
+            let (index, offset) = self.index(r, one_of(&indices, group.from), of, &group);
+            let condition = one_of(&inside, group.parts[0]);
+            let always = r.out.function.as_constant(condition) == Some(1);
+            let condition = self.both(r, owner, (!always).then_some(condition));
+            let list: Vec<ValueId> = group.parts.iter().map(|part| one_of(&values, *part)).collect();
+            let (ty, value) = vector(r, element, &list);
+            let mut attrs = hints(inst);
+            attrs.extend((offset != 0).then_some(Attr::Offset(offset)));
+            self.guarded(r, condition, |_, r| {
+                r.out.op_with(Op::Store, Some(ty), &[buffer, index, value], &attrs);
+            });
+        }
+        self.ordered(r, inst);
+        Ok(())
+    }
+
+    pub(super) fn atomic(&mut self, r: &mut Rewriter<'_>, id: InstId, inst: &Inst) -> Made<()> {
+        let layout = self.plan.access[&id];
+        let element = inst.element();
+        let exchange = inst.op == Op::TileCompareExchange;
+        let op = if exchange { Op::AtomicCompareExchange } else { operation(inst.update()) };
+        if let crate::ir::ops::Suffix::Scalar(made_for) = op.row().suffix
+            && !made_for.has(element)
+        {
+            let message = format!("`{}.{element}` is more than `{}` can do in one step", op.name(), self.caps.name);
+            return Err(Diagnostic::new(Code::NeedsFeature, inst.span, message)
+                .hint("use numbers of 32 bits, or a loop with `atomic_cas`"));
+        }
+        let buffer = r.value(self, inst.operands[0]);
+        let indices = self.parts(r, inst.operands[1], layout)?;
+        let (first, second) = (self.parts(r, inst.operands[2], layout)?, self.parts(r, inst.operands[3], layout)?);
+        let of = r.old.ty(inst.operands[1]).element().unwrap_or(Scalar::U32);
+        let mut attrs: Vec<Attr> =
+            inst.attrs.iter().filter(|a| matches!(a.kind(), AttrKind::Order | AttrKind::Scope)).cloned().collect();
+        if !self.caps.has(Feature::OrderedAtomics) {
+            // Where only the location itself is ordered, a program's barriers are all there is.
+            attrs.retain(|a| !matches!(a, Attr::Order(Order::Acquire | Order::Release | Order::AcquireRelease)));
+        }
+        // Who orders accesses by it means those of all its invocations.
+        self.barrier(r, true);
+        let owner = self.owner(r, layout);
+        let count = self.plan.layouts[layout].count();
+        let mut olds = vec![];
+        for part in 0..count {
+            let condition = if exchange { owner } else { self.both(r, owner, Some(one_of(&second, part))) };
+            let group = Group { parts: vec![part], from: part, distance: 0 };
+            let (index, _) = self.index(r, one_of(&indices, part), of, &group);
+            let mut operands = vec![buffer, index, one_of(&first, part)];
+            if exchange {
+                operands.push(one_of(&second, part));
+            }
+            let nothing = r.out.zero(Type::Scalar(element));
+            let always = r.out.bool(true);
+            let attrs = attrs.clone();
+            let old = r.out.if_else(
+                condition.unwrap_or(always),
+                &[Type::Scalar(element)],
+                |b| {
+                    let id = b.op_with(op, Some(Type::Scalar(element)), &operands, &attrs);
+                    let value = b.function.insts[id].results[0];
+                    b.end(Op::Yield, &[value]);
+                },
+                |b| b.end(Op::Yield, &[nothing]),
+            );
+            olds.push(old[0]);
+        }
+        self.barrier(r, true);
+        let result = inst.results[0];
+        let shape = r.old.ty(result).shape();
+        if !self.used[result] {
+            return self.hold(r, result, layout, olds.into());
+        }
+        if shape.is_none() {
+            olds[0] = self.uniform(r, olds[0], element);
+        } else if owner.is_some() {
+            // Those who repeat an element have not done it.
+            let staged = self.stage(r, (super::exchange::LARGE, false), &olds.into(), layout, element, shape);
+            self.written(r, &[super::exchange::LARGE]);
+            let parts = self.unstage(r, staged, layout);
+            return self.hold(r, result, layout, parts);
+        }
+        self.hold(r, result, layout, olds.into())
+    }
+}
+
+fn operation(update: Update) -> Op {
+    match update {
+        Update::Add => Op::AtomicAdd,
+        Update::Min => Op::AtomicMin,
+        Update::Max => Op::AtomicMax,
+        Update::And => Op::AtomicAnd,
+        Update::Or => Op::AtomicOr,
+        Update::Xor => Op::AtomicXor,
+        Update::Exchange => Op::AtomicExchange,
+    }
+}

@@ -1,0 +1,236 @@
+//! Matrix products of warpgroups: both factors stand in shared memory as the matrix unit reads them, sums stay in registers.
+
+use super::super::assign::LayoutId;
+use super::super::layout::dimensions;
+use super::super::product::{Product, Stored, Unit, Warpgroups};
+use super::exchange::{FACTORS, STANDING};
+use super::{Made, Parts, Spread, vector};
+use crate::ir::attrs::SharedMatrix;
+use crate::ir::types::MatrixShape;
+use crate::ir::{Attr, Def, Inst, Op, RegionId, Scalar, Type, ValueId};
+use crate::lower::rewrite::Rewriter;
+
+/// A factor in shared memory: the array, and the element where it begins.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Factor {
+    pub handle: ValueId,
+    pub start: Option<ValueId>,
+}
+
+/// Depth of one product.
+const DEPTH: u32 = 16;
+
+impl Spread<'_> {
+    pub(super) fn by_warpgroups(
+        &mut self,
+        r: &mut Rewriter<'_>,
+        inst: &Inst,
+        made: &Product,
+        by: Warpgroups,
+    ) -> Made<()> {
+        let element = r.old.ty(inst.operands[0]).element().unwrap_or(Scalar::F16);
+        let mut factors = vec![];
+        let mut rooms = vec![];
+        for (i, (layout, stored)) in [(made.left, by.left), (made.right, by.right)].into_iter().enumerate() {
+            factors.push(match self.ahead(inst.operands[i]).or(self.standing(inst.operands[i], i)) {
+                Some(there) => there,
+                None => {
+                    let parts = self.parts(r, inst.operands[i], layout)?;
+                    let handle = self.room(r, FACTORS[i], element, stored.elements());
+                    self.put_factor(r, handle, &parts, layout, (element, stored));
+                    rooms.push(FACTORS[i]);
+                    Factor { handle, start: None }
+                }
+            });
+        }
+        if !rooms.is_empty() {
+            r.out.op_with(Op::FenceAsync, None, &[], &[]);
+            self.written(r, &rooms);
+        }
+        let sums = self.parts(r, inst.operands[2], made.sums)?;
+        let results = self.multiplied(r, inst, &sums, by, (factors[0], factors[1]), element);
+        self.hold(r, inst.results[0], made.sums, results)
+    }
+
+    /// A factor that stands in shared memory while the loop goes on.
+    fn standing(&self, value: ValueId, operand: usize) -> Option<Factor> {
+        self.standing.iter().find(|s| (s.0, s.1) == (value, operand)).map(|s| s.2)
+    }
+
+    /// Puts factors that are the same in all iterations of a loop where its products read them; how many.
+    pub(super) fn stand(&mut self, r: &mut Rewriter<'_>, body: RegionId) -> Made<usize> {
+        let old = r.old;
+        let mut inside = vec![];
+        old.walk(body, &mut |id, _| inside.push(id));
+        let before = self.standing.len();
+        for id in &old.regions[body].insts {
+            let inst = &old.insts[*id];
+            let Some(made) = self.plan.products.get(id).cloned() else { continue };
+            let Unit::Warpgroups(by) = made.by else { continue };
+            for (i, (layout, stored)) in [(made.left, by.left), (made.right, by.right)].into_iter().enumerate() {
+                let value = inst.operands[i];
+                let known = matches!(old.values[value].def, Def::Result(id, _) if !inside.contains(&id));
+                let Some(room) = STANDING.get(self.standing.len()).copied() else { break };
+                if !known || self.standing(value, i).is_some() {
+                    continue;
+                }
+                let element = old.ty(value).element().unwrap_or(Scalar::F16);
+                let parts = self.parts(r, value, layout)?;
+                let handle = self.room(r, room, element, stored.elements());
+                self.put_factor(r, handle, &parts, layout, (element, stored));
+                r.out.op_with(Op::FenceAsync, None, &[], &[]);
+                self.written(r, &[room]);
+                self.standing.push((value, i, Factor { handle, start: None }));
+            }
+        }
+        Ok(self.standing.len() - before)
+    }
+
+    /// Puts a factor where the matrix unit reads it.
+    fn put_factor(
+        &mut self,
+        r: &mut Rewriter<'_>,
+        handle: ValueId,
+        parts: &Parts,
+        layout: LayoutId,
+        (element, stored): (Scalar, Stored),
+    ) {
+        let owner = self.owner(r, layout);
+        let places = self.addresses(r, layout, stored, 3);
+        let parts = parts.clone();
+        self.guarded(r, owner, |_, r| {
+            for (index, list) in places {
+                let values: Vec<ValueId> = list.iter().map(|part| parts[*part]).collect();
+                let (ty, value) = vector(r, element, &values);
+                r.out.store(ty, handle, index, value);
+            }
+        });
+    }
+
+    /// Where the parts of a factor stand: vectors of at most so many bits of neighbours, and the index of each, in vectors.
+    pub(super) fn addresses(
+        &mut self,
+        r: &mut Rewriter<'_>,
+        layout: LayoutId,
+        stored: Stored,
+        most: u8,
+    ) -> Vec<(ValueId, Vec<usize>)> {
+        let held = self.plan.layouts[layout].clone();
+        let threads: Vec<u8> =
+            held.threads.iter().map(|b| if *b == super::FREE { super::FREE } else { stored.place(*b) }).collect();
+        let base = self.scattered(r, &threads);
+        let (six, mask, three) = (r.out.u32(6), r.out.u32(stored.chunks()), r.out.u32(3));
+        let row = r.out.op(Op::Shr, Scalar::U32, &[base, six]);
+        let row = r.out.op(Op::And, Scalar::U32, &[row, mask]);
+        let moved = r.out.op(Op::Shl, Scalar::U32, &[row, three]);
+        let base = r.out.op(Op::Xor, Scalar::U32, &[base, moved]);
+        let width = held.run(stored.fast.0).min(most).min(stored.width());
+        let log = r.out.u32(width.into());
+        let base = r.out.op(Op::Shr, Scalar::U32, &[base, log]);
+        let bits: Vec<usize> = (stored.fast.0..stored.fast.0 + width).filter_map(|bit| held.part_bit(bit)).collect();
+        let inside: usize = bits.iter().map(|bit| 1 << bit).sum();
+        let mut out = vec![];
+        for part in (0..held.count()).filter(|part| part & inside == 0) {
+            let address: u32 =
+                held.parts.iter().enumerate().map(|(i, bit)| ((part >> i & 1) as u32) << stored.place(*bit)).sum();
+            let own = r.out.u32(stored.swizzled(address) >> width);
+            let index = r.out.op(Op::Xor, Scalar::U32, &[base, own]);
+            let lane = |i: usize| part + bits.iter().enumerate().map(|(k, bit)| (i >> k & 1) << bit).sum::<usize>();
+            out.push((index, (0..1 << width).map(lane).collect()));
+        }
+        out
+    }
+
+    /// The products themselves: for each piece of 64 rows of a warpgroup all steps of the depth.
+    fn multiplied(
+        &mut self,
+        r: &mut Rewriter<'_>,
+        inst: &Inst,
+        sums: &Parts,
+        by: Warpgroups,
+        factors: (Factor, Factor),
+        element: Scalar,
+    ) -> Parts {
+        let sides = dimensions(r.old.ty(inst.operands[2]).shape());
+        let (rows, columns) = (sides[0].1, sides[1].1);
+        let depth = dimensions(r.old.ty(inst.operands[0]).shape())[1].1;
+        let own = columns - by.along.1;
+        let registers = 1usize << (own - 1);
+        let ty = Type::Regs(Scalar::F32, registers as u16);
+        // The warpgroup's number, which its lanes agree on.
+        let (seven, zero) = (r.out.u32(7), r.out.u32(0));
+        let group = r.out.op(Op::Shr, Scalar::U32, &[self.own, seven]);
+        let group = r.out.op(Op::Broadcast, Scalar::U32, &[group, zero]);
+        let mask = r.out.u32((1 << by.along.0) - 1);
+        let down = r.out.op(Op::And, Scalar::U32, &[group, mask]);
+        let along = r.out.u32(by.along.0.into());
+        let across = r.out.op(Op::Shr, Scalar::U32, &[group, along]);
+        // A row's piece of 64 and a column's piece begin at multiples of these elements.
+        let left_step = if by.left.by_depth { 64 << by.left.width() } else { 64 << depth };
+        let right_step = if by.right.by_depth { 1 << (own + by.right.width()) } else { 1u32 << (own + depth) };
+        let left = self.begins(r, factors.0, down, left_step);
+        let right = self.begins(r, factors.1, across, right_step);
+        let mut accumulators = vec![];
+        let pieces = 1usize << (rows - 6 - by.along.0);
+        for piece in 0..pieces {
+            let list = &sums[piece * registers..(piece + 1) * registers];
+            accumulators.push(r.out.op(Op::Vector, ty, list));
+        }
+        r.out.op_with(Op::WgmmaFence, None, &[], &[]);
+        let shape = MatrixShape { m: 64, n: 1 << own, k: DEPTH as u16 };
+        for (piece, acc) in accumulators.iter_mut().enumerate() {
+            for k in (0..1u32 << depth).step_by(DEPTH as usize) {
+                let a = ((piece as u32 * left_step) << by.along.0) + step_of(by.left, k);
+                let b = step_of(by.right, k);
+                let attrs = [
+                    Attr::Offset(a as i32),
+                    Attr::SourceOffset(b as i32),
+                    Attr::Shape(shape),
+                    Attr::MatrixA(matrix(by.left)),
+                    Attr::MatrixB(matrix(by.right)),
+                ];
+                let operands = [*acc, factors.0.handle, left, factors.1.handle, right];
+                let mut new = Inst::new(Op::Wgmma, Some(Type::Scalar(element)), &operands, inst.span);
+                attrs.into_iter().for_each(|attr| new.set(attr));
+                let id = r.out.push(new, &[ty]);
+                *acc = r.out.function.insts[id].results[0];
+            }
+        }
+        r.out.op_with(Op::WgmmaCommit, None, &[], &[]);
+        let wait = Inst::new(Op::WgmmaWait, None, &accumulators, inst.span);
+        let id = r.out.push(wait, &vec![ty; pieces]);
+        let finished = r.out.function.insts[id].results.to_vec();
+        let mut parts = vec![];
+        for acc in finished {
+            parts.extend(super::lanes(r, Scalar::F32, acc, registers));
+        }
+        parts.into()
+    }
+
+    /// Where a warpgroup's piece of a factor begins.
+    fn begins(&mut self, r: &mut Rewriter<'_>, factor: Factor, piece: ValueId, step: u32) -> ValueId {
+        let step = r.out.u32(step);
+        let at = r.out.op(Op::Mul, Scalar::U32, &[piece, step]);
+        match factor.start {
+            Some(start) => r.out.op(Op::Add, Scalar::U32, &[at, start]),
+            None => at,
+        }
+    }
+}
+
+/// How far into a factor the depth `k` begins.
+fn step_of(stored: Stored, k: u32) -> u32 {
+    let width = stored.width();
+    if stored.by_depth {
+        let panel = k >> width;
+        (panel << (width + stored.slow.1)) + (k & ((1 << width) - 1))
+    } else {
+        k << width
+    }
+}
+
+fn matrix(stored: Stored) -> SharedMatrix {
+    let row = 2u32 << stored.width();
+    let leading = if stored.by_depth { 16 } else { row << stored.slow.1 };
+    SharedMatrix { k_major: stored.by_depth, swizzle: row as u16, leading, stride: 8 * row }
+}

@@ -1,0 +1,102 @@
+//! The project's own kernels are spread by layouts, not in the plain way, and are as they are meant to be.
+
+use super::in_layouts;
+use crate::hash::FastMap;
+use crate::ir::{Caps, Function, Op, Scalar, Type};
+use crate::lower::inline;
+use crate::span::Sources;
+use crate::triton::{Alone, Argument, Constant, Request, compile};
+
+/// A kernel of `shaders/` for its threads. Pointers are `f32` or what is said, other arguments multiples of 16.
+fn spread(file: &str, kernel: &str, pointers: Scalar, arguments: &[(&str, i64)], caps: &Caps) -> Function {
+    let path = format!("{}/../shaders/{file}.py", env!("CARGO_MANIFEST_DIR"));
+    let text = std::fs::read_to_string(&path).expect(&path);
+    let mut sources = Sources::default();
+    let kernels = crate::triton::kernels(&mut sources, file, &text, &Alone).expect("kernels");
+    let described = kernels.iter().find(|k| k.name == kernel).expect("the kernel");
+    let given = |name: &str| arguments.iter().find(|(n, _)| *n == name).map(|(_, n)| *n);
+    let mut request = Request { kernel: kernel.into(), num_warps: Some(4), ..Request::default() };
+    for p in &described.parameters {
+        let argument = match given(&p.name) {
+            Some(n) if p.constexpr => Argument::Constant(Constant::Int(n.into())),
+            Some(n) => Argument::Scalar(Scalar::I32, n as u64),
+            None if p.name.ends_with("_ptr") => Argument::Buffer(pointers),
+            None if p.constexpr => continue,
+            None if ["eps", "p", "scale"].contains(&&*p.name) => Argument::Scalar(Scalar::F32, 0x3f00_0000),
+            None => Argument::Scalar(Scalar::I32, 1024),
+        };
+        request.arguments.push((p.name.clone(), argument));
+    }
+    let compiled = compile(&mut sources, file, &text, &Alone, &request).expect("nothing is wrong");
+    let mut module = (*compiled.module).clone();
+    inline::run(&mut module, &caps.clone().without(crate::ir::Feature::Calls)).expect("calls go");
+    let threads = 128;
+    in_layouts(&module.functions[compiled.kernel], threads, caps).expect("a layout for each tile")
+}
+
+/// How often each operation stands in a kernel.
+fn count(f: &Function) -> FastMap<Op, usize> {
+    let mut counts = FastMap::default();
+    f.walk(f.body, &mut |_, inst| *counts.entry(inst.op).or_default() += 1);
+    counts
+}
+
+fn widest(f: &Function, op: Op) -> u32 {
+    let mut widest = 0;
+    f.walk(f.body, &mut |_, inst| {
+        let global = inst.operands.first().is_some_and(|v| f.ty(*v) == Type::Memory(crate::ir::Space::Global));
+        if inst.op == op && global {
+            widest = widest.max(inst.ty.map_or(0, Type::bytes));
+        }
+    });
+    widest
+}
+
+#[test]
+fn accesses_are_wide_where_arguments_are_multiples() {
+    let caps = Caps::cuda(90, true);
+    let f = spread("vector_add", "vector_add", Scalar::F32, &[("BLOCK", 1024)], &caps);
+    let counts = count(&f);
+    assert_eq!((counts[&Op::Load], counts[&Op::Store], counts.get(&Op::Barrier)), (4, 2, None));
+    assert_eq!((widest(&f, Op::Load), widest(&f, Op::Store)), (16, 16));
+    // An odd length has no such masks.
+    let f = spread("vector_add", "vector_add", Scalar::F32, &[("BLOCK", 1024), ("n", 1023)], &caps);
+    assert_eq!(widest(&f, Op::Load), 4);
+    let f = spread("softmax", "softmax", Scalar::F32, &[("BLOCK", 4096)], &caps);
+    assert_eq!((widest(&f, Op::Load), widest(&f, Op::Store)), (16, 16));
+    let f = spread("layer_norm", "layer_norm", Scalar::F16, &[("BLOCK", 1024)], &caps);
+    assert_eq!((widest(&f, Op::Load), widest(&f, Op::Store)), (16, 16));
+}
+
+#[test]
+fn factors_are_copied_ahead_to_the_matrix_unit() {
+    let blocks = [
+        ("BLOCK_M", 128),
+        ("BLOCK_N", 128),
+        ("BLOCK_K", 64),
+        ("GROUP", 8),
+        ("stride_ak", 1),
+        ("stride_bn", 1),
+        ("stride_cn", 1),
+    ];
+    let f = spread("matmul", "matmul", Scalar::F16, &blocks, &Caps::cuda(90, true));
+    let counts = count(&f);
+    // Two pieces of 64 rows, four steps of 16.
+    assert_eq!(counts[&Op::Wgmma], 8);
+    assert!(counts[&Op::AsyncCopy] > 0 && counts[&Op::AsyncWait] == 2, "{counts:?}");
+    assert_eq!(widest(&f, Op::Load), 0, "nothing else is loaded");
+    assert_eq!(widest(&f, Op::Store), 16);
+}
+
+#[test]
+fn kernels_of_the_project_have_layouts_on_every_device() {
+    for caps in [Caps::web(), Caps::web_extended(), Caps::cuda(75, false), Caps::cuda(90, true), Caps::everything()] {
+        spread("blur", "blur", Scalar::F32, &[], &caps);
+        spread("dropout", "dropout", Scalar::F32, &[], &caps);
+        spread("mandelbrot", "mandelbrot", Scalar::I32, &[], &caps);
+        spread("layer_norm", "layer_norm_backward", Scalar::F32, &[("BLOCK", 1024)], &caps);
+        let blocks = [("BLOCK_M", 32), ("BLOCK_N", 32), ("BLOCK_K", 32), ("GROUP", 8)];
+        spread("matmul", "matmul", Scalar::F32, &blocks, &caps);
+        spread("attention", "attention", Scalar::F16, &[("BLOCK_M", 32), ("BLOCK_N", 32), ("HEAD", 32)], &caps);
+    }
+}
