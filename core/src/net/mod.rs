@@ -21,6 +21,7 @@ pub mod book;
 pub mod boxed;
 pub mod function;
 pub mod heap;
+pub mod lower;
 pub mod number;
 pub mod parse;
 pub mod picture;

@@ -278,7 +278,8 @@ fn number(cursor: &mut Cursor) -> Parsed<Num> {
     let is_wide = |kind: &NumKind| text.ends_with(kind.name()) && !text.contains("0x");
     let wide = [NumKind::U32, NumKind::I32, NumKind::F32].into_iter().find(is_wide);
     let text = wide.map_or(text, |kind| text.strip_suffix(kind.name()).unwrap_or(text));
-    if text.contains('.') || text.ends_with("inf") || text.ends_with("NaN") {
+    let is_float = text.contains('.') || text.ends_with("inf") || text.ends_with("NaN");
+    if is_float || text.contains('e') && !text.contains("0x") {
         let value: f32 = text.replace('_', "").parse().map_err(|_| malformed())?;
         return match wide {
             None => Ok(Num::f24(value)),

@@ -80,8 +80,7 @@ fn write_number(f: &mut Formatter<'_>, number: Num) -> Result {
         Num::I24(value) | Num::I32(value) => write!(f, "{value:+}")?,
         Num::F24(value) | Num::F32(value) if value.is_nan() => write!(f, "+NaN")?,
         Num::F24(value) | Num::F32(value) if value.is_infinite() => write!(f, "{value:+}")?,
-        Num::F24(value) | Num::F32(value) if value.fract() == 0.0 => write!(f, "{value:.1}")?,
-        Num::F24(value) | Num::F32(value) => write!(f, "{value}")?,
+        Num::F24(value) | Num::F32(value) => write!(f, "{value:?}")?,
     }
     match number.kind() {
         NumKind::U24 | NumKind::I24 | NumKind::F24 => Ok(()),
