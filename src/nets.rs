@@ -34,6 +34,17 @@ pub enum NetForm {
     Svg,
 }
 
+impl NetForm {
+    /// A book in this form.
+    pub(crate) fn show(self, book: &ast::Book) -> String {
+        match self {
+            NetForm::Net => book.to_string(),
+            NetForm::Dot => picture::dot(book),
+            NetForm::Svg => picture::svg(book),
+        }
+    }
+}
+
 /// What a net has become.
 #[derive(Clone, Debug)]
 pub struct Reduced {
@@ -92,11 +103,7 @@ impl Nets {
 
     /// The book in a form.
     pub fn emit(&self, form: NetForm) -> String {
-        on_big_stack(|| match form {
-            NetForm::Net => self.text.to_string(),
-            NetForm::Dot => picture::dot(&self.text),
-            NetForm::Svg => picture::svg(&self.text),
-        })
+        on_big_stack(|| form.show(&self.text))
     }
 
     /// Calls a definition, `main` if none is named, and reduces its net to normal form.

@@ -168,7 +168,7 @@ impl Host for Replay {
 /// Whether an error is one that the evaluator can tell more about.
 fn is_explained(code: ErrorCode) -> bool {
     use ErrorCode::{
-        DivisionByZero, MixedNumbers, NoMatchingCase, NotAFunction, NotANumber, NotATuple, SelfDependent,
+        DivisionByZero, MixedNumbers, NoMatchingCase, NotAFunction, NotAValue, NotANumber, NotATuple, SelfDependent,
         UnsupportedOperation,
     };
     [
@@ -178,6 +178,7 @@ fn is_explained(code: ErrorCode) -> bool {
         NotAFunction,
         NotANumber,
         NotATuple,
+        NotAValue,
         SelfDependent,
         UnsupportedOperation,
     ]
@@ -208,7 +209,9 @@ pub(crate) fn explain(
         drop(done);
         found
     });
-    found.filter(|found| found.code == error.code).unwrap_or(error)
+    // A net that is no value does not know which mistake has led to it.
+    let is_same = |found: &Diagnostic| found.code == error.code || error.code == ErrorCode::NotAValue;
+    found.filter(is_same).unwrap_or(error)
 }
 
 /// Runs a program again, with the answers that the host gave.

@@ -84,7 +84,7 @@ enum TierName {
     Auto,
     /// By value; what needs interaction nets is refused
     Direct,
-    /// As an interaction net, which this version cannot
+    /// As an interaction net
     Net,
 }
 
@@ -254,6 +254,11 @@ fn stats_json(executable: &Executable) -> Value {
             "forks": work.forks,
             "steals": work.steals,
             "calls": work.calls,
+        }),
+        Work::Net(work) => json!({
+            "interactions": work.total(),
+            "rules": net::rules(work),
+            "most_bytes": work.bytes,
         }),
         Work::Evaluated(work) => json!({
             "calls": work.calls,

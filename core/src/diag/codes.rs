@@ -223,6 +223,9 @@ codes! {
     CopiedDuplicator "B0512" error: "a definition that duplicates is duplicated",
         "In a net `{a b}` met the name of a definition whose own net, or one that it refers to, has duplications. All of them have the same label, so the \
          copies would take each other's parts.";
+    NotAValue "B0513" error: "a net that is no value",
+        "The program ran as an interaction net, which takes data apart without looking what it is. An unchecked program that takes one kind of data \
+         for another comes to a net without a meaning.";
 
     // 06: limits
     NeedsNets "B0601" error: "needs the net tier",

@@ -128,6 +128,14 @@ impl Heap {
         word
     }
 
+    /// The words of all wires that have been linked at one end.
+    pub fn linked(&self) -> Vec<Word> {
+        let mut free = vec![false; self.wires.len()];
+        self.free_wires.iter().for_each(|wire| free[*wire as usize] = true);
+        let words = self.wires.iter().zip(free).filter(|(word, free)| **word != Word::NONE && !free);
+        words.map(|(word, _)| *word).collect()
+    }
+
     /// How many bytes nodes and wires take, free ones included.
     pub fn bytes(&self) -> u64 {
         self.nodes.len() as u64 * NODE_BYTES + self.wires.len() as u64 * WIRE_BYTES

@@ -15,6 +15,8 @@
 //! | definitions, ready to be called | [`book`] |
 //! | the memory of a net, and the machine | [`heap`], [`reduce`] |
 //! | a net in normal form as a tree | [`readback`] |
+//! | Bend programs as nets | [`lower`] |
+//! | their values, for the evaluator and for effects; as text if nets are in them | [`values`], [`show`] |
 
 pub mod ast;
 pub mod book;
@@ -29,4 +31,6 @@ mod print;
 pub mod readback;
 pub mod reduce;
 pub mod rules;
+pub mod show;
+pub mod values;
 pub mod word;

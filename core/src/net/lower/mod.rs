@@ -96,11 +96,10 @@ pub fn lower(program: &Program, calculus: Calculus) -> Result<Lowered, Vec<Diagn
         names: names(program),
     };
     let Tree::Ref(start) = lowering.function(entry) else { return Err(vec![]) };
-    // The known constructors may be made by the host.
-    lowering.host_constructors();
     while let Some(def) = lowering.pending.pop() {
         lowering.definition(def);
     }
+    lowering.host_constructors();
     let Lowering { text, meanings, .. } = lowering;
     let mut book = Book::new(&text)?;
     book.checked = true;
@@ -249,7 +248,7 @@ impl<'p> Lowering<'p> {
         }
     }
 
-    /// Makes sure of the constructors that effects answer with.
+    /// The tags of the constructors that effects answer with, if there are effects.
     fn host_constructors(&mut self) {
         let known = &self.program.known;
         let ctors = [
@@ -263,14 +262,9 @@ impl<'p> Lowering<'p> {
             known.io_error_name,
             known.io_error_inner,
         ];
-        if self.program.known.io_call.is_some_and(|call| self.mentions(call)) {
+        if self.meanings.values().any(|meaning| known.io_call.is_some_and(|call| *meaning == Meaning::Tag(call))) {
             ctors.into_iter().flatten().for_each(|ctor| _ = self.tag(ctor));
         }
-    }
-
-    /// Whether a constructor stands in a definition of the program that is not of the prelude's own making, or in one it calls.
-    fn mentions(&self, _ctor: CtorId) -> bool {
-        true
     }
 }
 
