@@ -168,7 +168,7 @@ impl Host for Replay {
 /// Whether an error is one that the evaluator can tell more about.
 fn is_explained(code: ErrorCode) -> bool {
     use ErrorCode::{
-        DivisionByZero, MixedNumbers, NoMatchingCase, NotAFunction, NotAValue, NotANumber, NotATuple, SelfDependent,
+        DivisionByZero, MixedNumbers, NoMatchingCase, NotAFunction, NotANumber, NotATuple, SelfDependent,
         UnsupportedOperation,
     };
     [
@@ -178,11 +178,25 @@ fn is_explained(code: ErrorCode) -> bool {
         NotAFunction,
         NotANumber,
         NotATuple,
-        NotAValue,
         SelfDependent,
         UnsupportedOperation,
     ]
     .contains(&code)
+}
+
+/// Whether an error is one that nets come to because of others: they take data apart without looking what it is, and call a definition that
+/// needs itself again and again.
+fn is_vague(code: ErrorCode) -> bool {
+    [ErrorCode::NotAValue, ErrorCode::OutOfMemory].contains(&code)
+}
+
+/// Whether the error that the evaluator finds is the one that was found before.
+fn is_same(before: ErrorCode, found: ErrorCode) -> bool {
+    match before {
+        ErrorCode::NotAValue => true,
+        ErrorCode::OutOfMemory => found == ErrorCode::SelfDependent,
+        before => before == found,
+    }
 }
 
 /// The error as the evaluator tells it, if it finds the same one when it does the same `again`.
@@ -192,7 +206,7 @@ pub(crate) fn explain(
     error: Diagnostic,
     again: impl FnOnce(&mut Machine) -> Result<(), Diagnostic>,
 ) -> Diagnostic {
-    if !is_explained(error.code) {
+    if !is_explained(error.code) && !is_vague(error.code) {
         return error;
     }
     let stop = Arc::new(AtomicBool::new(false));
@@ -209,9 +223,7 @@ pub(crate) fn explain(
         drop(done);
         found
     });
-    // A net that is no value does not know which mistake has led to it.
-    let is_same = |found: &Diagnostic| found.code == error.code || error.code == ErrorCode::NotAValue;
-    found.filter(is_same).unwrap_or(error)
+    found.filter(|found| is_same(error.code, found.code)).unwrap_or(error)
 }
 
 /// Runs a program again, with the answers that the host gave.

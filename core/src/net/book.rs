@@ -22,8 +22,20 @@ pub struct Book {
     pub definitions: IndexVec<DefinitionId, Definition>,
     /// Where the names are.
     names: HashMap<Name, DefinitionId>,
-    /// Whether this is a Bend program, so that rows with mistakes are errors.
-    pub checked: bool,
+    /// What it means that things meet which are not made for each other.
+    pub semantics: Semantics,
+}
+
+/// What it means that things meet which are not made for each other.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Semantics {
+    /// Nodes are just nodes, as upstream has it; a definition that duplicates may not be duplicated.
+    #[default]
+    Net,
+    /// The same for a Bend program with nets in it. Its definitions may be copied, because implicit copies have a label of their own.
+    Bend,
+    /// A Bend program without nets: the rows with mistakes are errors.
+    Values,
 }
 
 /// A definition.
@@ -95,7 +107,7 @@ impl Book {
         if !errors.is_empty() {
             return Err(errors);
         }
-        let mut book = Book { definitions, names, checked: false };
+        let mut book = Book { definitions, names, semantics: Semantics::Net };
         book.find_affine();
         Ok(book)
     }

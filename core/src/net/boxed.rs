@@ -3,6 +3,7 @@
 //! Such a node has no wires but two plain words: the bits of a number, and what they are: the kind of the number in the low byte and, if it
 //! is the operand of a function, that function's number plus one above it.
 
+use super::ast::Operator;
 use super::function::Function;
 use super::number::{self, Meaning};
 use super::word::{Kind, Word};
@@ -74,6 +75,19 @@ pub fn give(function: Function, number: Num) -> Result<Computed, NumError> {
     }
     let meta = kind_code(number.kind()) | (function.number() + 1) << 8;
     Ok(Computed::Box([Word(number.bits()), Word(meta)]))
+}
+
+/// An operator with an operand is given a number of 32 bits: the operand's bits are a number of that kind. What makes no sense gives 0.
+///
+/// # Errors
+/// As [`Num::apply`].
+pub fn operate(operator: Word, number: Num) -> Result<Computed, NumError> {
+    let operand = |partial: Num| Num::from_bits(number.kind(), partial.bits());
+    Ok(match number::meaning(operator) {
+        Meaning::Operator(Operator::Partial(op, partial)) => packed(Num::apply(op, operand(partial), number)?),
+        Meaning::Operator(Operator::Flipped(op, partial)) => packed(Num::apply(op, number, operand(partial))?),
+        Meaning::Operator(_) | Meaning::Number(_) | Meaning::Nonsense => Computed::Word(number::unsigned(0)),
+    })
 }
 
 fn kind_code(kind: NumKind) -> u32 {

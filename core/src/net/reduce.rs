@@ -3,14 +3,14 @@
 //! What is to be done is in a bag, never on the native stack. Memory, interactions and time are bounded, so a net without an end stops
 //! with an error that says which bound it met.
 
-use super::book::{Book, DefinitionId, Template};
+use super::book::{Book, DefinitionId, Semantics, Template};
 use super::boxed::{self, Computed, Operand};
 use super::heap::{Full, Heap};
 use super::number;
 use super::rules::{Effect, Made, Outcome, Part, Row, Rule, When, meeting};
 use super::word::{Kind, Word};
 use crate::diag::{Code, Diagnostic};
-use crate::num::NumError;
+use crate::num::{BinOp, Num, NumError};
 use crate::span::Span;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -232,7 +232,7 @@ impl<'b> Machine<'b> {
     fn interact(&mut self, a: Word, b: Word) -> Result<(), Stop> {
         let (row, swapped) = meeting(a.kind(), b.kind());
         let (a, b) = if swapped { (b, a) } else { (a, b) };
-        if self.book.checked
+        if self.book.semantics == Semantics::Values
             && let Some(mistake) = row.mistake
         {
             return Err(Stop::Mistake(mistake, a.kind(), b.kind()));
@@ -287,12 +287,12 @@ impl<'b> Machine<'b> {
         let (outcome, number) = match row.rule {
             Rule::Operate => self.operate(&mut ports)?,
             Rule::Switch => {
-                let choice = if a.kind() == Kind::Box { self.boxed_choice(ports.left)? } else { number::choice(a) };
-                (if choice == 0 { When::Zero } else { When::Positive }, Ok(number::unsigned(choice.wrapping_sub(1))))
+                let (choice, less) = self.choice(a, ports.left)?;
+                (if choice == 0 { When::Zero } else { When::Positive }, less)
             }
             Rule::Erase if a.kind() == Kind::Ref && b.kind() == Kind::Dup => {
                 let id = DefinitionId::new(a.index() as u32);
-                if !self.book.checked && !self.book.definitions[id].affine {
+                if self.book.semantics == Semantics::Net && !self.book.definitions[id].affine {
                     return Err(Stop::Copied(id));
                 }
                 (When::Always, Ok(Word::NONE))
@@ -347,11 +347,19 @@ impl<'b> Machine<'b> {
         }
     }
 
-    fn boxed_choice(&self, words: [Word; 2]) -> Result<u32, Stop> {
-        match boxed::operand(words) {
-            Some(Operand::Number(number)) => Ok(number.bits()),
-            Some(Operand::Partial(..)) | None => Err(Stop::Mistake(Code::NotANumber, Kind::Box, Kind::Swi)),
-        }
+    /// The bits of a number that chooses, and the number before it: in a Bend program of the same kind, else a u24.
+    fn choice(&self, word: Word, words: boxed::Words) -> Result<(u32, Result<Word, boxed::Words>), Stop> {
+        let (choice, number) = match (word.kind(), boxed::plain(word, words)) {
+            (Kind::Box, Some(Operand::Number(number))) => (number.bits(), number),
+            (Kind::Box, _) => return Err(Stop::Mistake(Code::NotANumber, Kind::Box, Kind::Swi)),
+            (_, Some(Operand::Number(number))) if self.book.semantics != Semantics::Net => (number.bits(), number),
+            _ => {
+                let choice = number::choice(word);
+                return Ok((choice, Ok(number::unsigned(choice.wrapping_sub(1)))));
+            }
+        };
+        let one = Num::U24(1).to(number.kind());
+        Ok((choice, packed(boxed::packed(Num::apply(BinOp::Sub, number, one).map_err(Stop::Number)?))))
     }
 
     /// The case of an operation and the number that it gives, in a word or in a node.
@@ -372,6 +380,9 @@ impl<'b> Machine<'b> {
                 let symbol = if left.is_none() { ports.a } else { other };
                 match number::function(symbol) {
                     Some(function) => boxed::give(function, number).map_err(Stop::Number)?,
+                    None if number::number(number).is_none() => {
+                        boxed::operate(symbol, number).map_err(Stop::Number)?
+                    }
                     None => Computed::Word(self.upstream(ports.a, other)?),
                 }
             }
@@ -382,10 +393,7 @@ impl<'b> Machine<'b> {
         }
         // What is linked with a result is looked up now, as upstream does; nothing depends on it.
         ports.right[1] = self.heap.enter(ports.right[1]);
-        Ok(match computed {
-            Computed::Word(word) => (When::Ready, Ok(word)),
-            Computed::Box(words) => (When::Ready, Err(words)),
-        })
+        Ok((When::Ready, packed(computed)))
     }
 
     /// What upstream's operators give.
@@ -418,11 +426,11 @@ impl<'b> Machine<'b> {
             }
             Stop::Mistake(code, a, b) => {
                 let what = match code {
-                    Code::NotAFunction => "a number is called".to_owned(),
+                    Code::NotAFunction => "a number is called, or taken apart as if it were data".to_owned(),
                     Code::NotANumber => "a number is needed, and this is a function or data".to_owned(),
                     _ => format!("a {} meets a {}, which no program makes", a.name(), b.name()),
                 };
-                (code, what, "the net tier knows no more about it")
+                (Code::NotAValue, what, "a program without types may take one kind of data for another")
             }
             Stop::Number(error) => {
                 let code = match error {
@@ -441,6 +449,14 @@ impl<'b> Machine<'b> {
             }
         };
         Diagnostic::new(code, Span::NONE, message).hint(hint)
+    }
+}
+
+/// A number in a word, or the words of the node that it needs.
+fn packed(computed: Computed) -> Result<Word, boxed::Words> {
+    match computed {
+        Computed::Word(word) => Ok(word),
+        Computed::Box(words) => Err(words),
     }
 }
 

@@ -11,7 +11,8 @@ use super::number::{self, Meaning as NumberMeaning};
 use super::values::{Form, Values};
 use super::word::{Kind, Word};
 use crate::diag::Diagnostic;
-use crate::term::CtorId;
+use crate::num::Num;
+use crate::term::{CtorId, IO_MAGIC};
 use std::collections::{HashMap, HashSet};
 use std::fmt::Write;
 
@@ -52,8 +53,13 @@ impl Unfolding<'_, '_> {
         let mut pending: Vec<Slot> = vec![(top, 0)];
         while let Some((node, part)) = pending.pop() {
             let parts = self.values.machine.heap.parts(node);
-            let word = self.values.force(parts[part])?;
-            let word = if self.is_shown_inside(word) && self.left > 0 { self.apply(word)? } else { word };
+            // This is the only end of the wire that has not been linked, and it is not needed any more.
+            let word = self.values.machine.heap.enter(parts[part]);
+            // The tag of a constructor tells which one it is.
+            let is_tag = word.kind() == Kind::Ref && self.meaning(word).is_some_and(|m| matches!(m, Meaning::Tag(_)));
+            let word = if is_tag { word } else { self.values.force(word)? };
+            let unfolds = self.is_shown_inside(word, node == top) && self.left > 0;
+            let word = if unfolds { self.apply(word)? } else { word };
             let mut parts = self.values.machine.heap.parts(node);
             parts[part] = word;
             self.values.machine.heap.set_parts(node, parts);
@@ -68,15 +74,20 @@ impl Unfolding<'_, '_> {
         Ok((self.values.machine.heap.parts(top)[0], self.functions))
     }
 
-    fn is_shown_inside(&self, word: Word) -> bool {
+    /// Whether a function is shown, not named: one without a name, or the value itself.
+    fn is_shown_inside(&self, word: Word, outermost: bool) -> bool {
         match word.kind() {
             Kind::Clo => true,
             Kind::Ref => {
-                let meaning = self.values.lowered.meanings.get(&DefinitionId::new(word.index() as u32));
-                matches!(meaning, Some(Meaning::Lambda { .. }))
+                let meaning = self.meaning(word);
+                matches!(meaning, Some(Meaning::Lambda { .. })) || outermost && meaning.is_some()
             }
             _ => false,
         }
+    }
+
+    fn meaning(&self, word: Word) -> Option<&Meaning> {
+        self.values.lowered.meanings.get(&DefinitionId::new(word.index() as u32))
     }
 
     /// A function that applies another one to its argument.
@@ -308,11 +319,25 @@ impl<'v, 'l> Reader<'v, 'l> {
         if fields.is_empty() {
             return;
         }
+        let is_io = [known.io_done, known.io_call].contains(&Some(ctor));
         for (i, field) in fields.into_iter().enumerate() {
             self.text.push_str(if i > 0 { ", " } else { "(" });
-            self.value_at(field, depth + 1);
+            if i == 0 && is_io && self.is_magic(field) {
+                self.text.push_str("IO/MAGIC");
+            } else {
+                self.value_at(field, depth + 1);
+            }
         }
         self.text.push(')');
+    }
+
+    /// Whether a field is the pair of numbers by which effects are recognised.
+    fn is_magic(&self, field: Word) -> bool {
+        let number = |word: Word, wanted: u32| self.values.form(word) == Form::Number(Num::U24(wanted));
+        match self.values.form(field) {
+            Form::Pair(first, second) => number(first, IO_MAGIC.0) && number(second, IO_MAGIC.1),
+            _ => false,
+        }
     }
 
     /// A value that hangs at a part of data; a wire leads from there, not to there.

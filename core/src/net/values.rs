@@ -85,7 +85,8 @@ impl<'l> Values<'l> {
         while word.kind() == Kind::Ref && self.waits(word) {
             let root = self.machine.place(DefinitionId::new(word.index() as u32))?;
             self.machine.run()?;
-            word = self.machine.heap.look(root);
+            // Nobody else has this end.
+            word = self.machine.heap.enter(root);
         }
         Ok(word)
     }
@@ -364,6 +365,7 @@ impl Data for Values<'_> {
         let call = self.machine.node(Kind::Con, [answer, result])?;
         self.machine.link(next, call);
         self.machine.run()?;
+        let result = self.machine.heap.enter(result);
         self.force(result)
     }
 }

@@ -22,7 +22,7 @@ mod scope;
 mod unit;
 
 use super::ast::{self, Net, Tree};
-use super::book::{Book, DefinitionId};
+use super::book::{Book, DefinitionId, Semantics};
 use crate::diag::{Code, Diagnostic};
 use crate::name::Name;
 use crate::span::Span;
@@ -102,7 +102,10 @@ pub fn lower(program: &Program, calculus: Calculus) -> Result<Lowered, Vec<Diagn
     lowering.host_constructors();
     let Lowering { text, meanings, .. } = lowering;
     let mut book = Book::new(&text)?;
-    book.checked = true;
+    book.semantics = match calculus {
+        Calculus::ByValue => Semantics::Values,
+        Calculus::Nets => Semantics::Bend,
+    };
     let found = |name: &Name| book.named(name);
     let meanings: HashMap<DefinitionId, Meaning> =
         meanings.iter().filter_map(|(name, meaning)| Some((found(name)?, *meaning))).collect();
