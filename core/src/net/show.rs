@@ -4,7 +4,6 @@
 //! with the variable. So a net is read in both directions: from a value to its parts, and from a result to the operation that it
 //! comes out of. Definitions are shown by name.
 
-use super::book::DefinitionId;
 use super::boxed::{self, Operand};
 use super::lower::Meaning;
 use super::number::{self, Meaning as NumberMeaning};
@@ -46,48 +45,66 @@ struct Unfolding<'v, 'l> {
 }
 
 impl Unfolding<'_, '_> {
+    /// Every function that is found changes the net, so the search begins again behind it.
     fn unfold(mut self, root: Word) -> Result<(Word, HashSet<Word>), Diagnostic> {
         // The value hangs at a part of a node, as all of its parts do.
         let top = self.values.machine.node(Kind::Con, [root, Word::ERA])?;
-        let mut seen = HashSet::new();
-        let mut pending: Vec<Slot> = vec![(top, 0)];
-        while let Some((node, part)) = pending.pop() {
-            let parts = self.values.machine.heap.parts(node);
+        while let Some((node, part)) = self.waiting(top) {
             // This is the only end of the wire that has not been linked, and it is not needed any more.
-            let word = self.values.machine.heap.enter(parts[part]);
-            // The tag of a constructor tells which one it is.
-            let is_tag = word.kind() == Kind::Ref && self.meaning(word).is_some_and(|m| matches!(m, Meaning::Tag(_)));
-            let word = if is_tag { word } else { self.values.force(word)? };
-            let unfolds = self.is_shown_inside(word, node == top) && self.left > 0;
-            let word = if unfolds { self.apply(word)? } else { word };
+            let word = self.values.machine.heap.parts(node)[part];
+            let word = self.values.machine.heap.enter(word);
+            let word = match self.is_unfolded(word, node == top) {
+                true => self.apply(word)?,
+                false => self.values.force(word)?,
+            };
             let mut parts = self.values.machine.heap.parts(node);
             parts[part] = word;
             self.values.machine.heap.set_parts(node, parts);
-            if word.kind() == Kind::Var {
-                let other = self.values.machine.heap.linked();
-                let fresh = other.into_iter().filter(|word| word.kind().is_node() && seen.insert(*word));
-                pending.extend(fresh.flat_map(|node| inside(node)));
-            } else if word.kind().is_node() && seen.insert(word) {
-                pending.extend(inside(word));
-            }
         }
         Ok((self.values.machine.heap.parts(top)[0], self.functions))
     }
 
+    /// A part that holds a function to be applied, or a definition that is to be computed.
+    fn waiting(&self, top: Word) -> Option<Slot> {
+        if self.left == 0 {
+            return None;
+        }
+        let heap = &self.values.machine.heap;
+        let mut seen = HashSet::from([top]);
+        let mut pending: Vec<Slot> = vec![(top, 0)];
+        // What hangs at variables is stuck there; what a closure holds is looked at when it has been applied.
+        for node in heap.linked() {
+            if node.kind() != Kind::Clo && seen.insert(node) {
+                pending.extend(inside(node));
+            }
+        }
+        while let Some((node, part)) = pending.pop() {
+            let word = heap.look(heap.parts(node)[part]);
+            if self.is_unfolded(word, node == top) || self.values.is_waiting(word) {
+                return Some((node, part));
+            }
+            if word.kind() != Kind::Clo && seen.insert(word) {
+                pending.extend(inside(word));
+            }
+        }
+        None
+    }
+
     /// Whether a function is shown, not named: one without a name, or the value itself.
-    fn is_shown_inside(&self, word: Word, outermost: bool) -> bool {
+    fn is_unfolded(&self, word: Word, outermost: bool) -> bool {
         match word.kind() {
             Kind::Clo => true,
             Kind::Ref => {
-                let meaning = self.meaning(word);
-                matches!(meaning, Some(Meaning::Lambda { .. })) || outermost && meaning.is_some()
+                let meaning = self.values.meaning(word);
+                let named = match meaning {
+                    Some(Meaning::Lambda { .. }) => false,
+                    Some(Meaning::Definition(def, _)) => self.values.program.defs[*def].params.is_empty() || !outermost,
+                    Some(Meaning::Tag(_) | Meaning::Constructor(_) | Meaning::Arm) | None => true,
+                };
+                !named
             }
             _ => false,
         }
-    }
-
-    fn meaning(&self, word: Word) -> Option<&Meaning> {
-        self.values.lowered.meanings.get(&DefinitionId::new(word.index() as u32))
     }
 
     /// A function that applies another one to its argument.

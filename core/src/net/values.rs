@@ -82,7 +82,7 @@ impl<'l> Values<'l> {
     /// What is at a port, after definitions without parameters that stand there have been called.
     pub(super) fn force(&mut self, word: Word) -> Result<Word, Diagnostic> {
         let mut word = self.machine.heap.look(word);
-        while word.kind() == Kind::Ref && self.waits(word) {
+        while self.waits(word) {
             let root = self.machine.place(DefinitionId::new(word.index() as u32))?;
             self.machine.run()?;
             // Nobody else has this end.
@@ -91,9 +91,21 @@ impl<'l> Values<'l> {
         Ok(word)
     }
 
+    /// Whether a port is a definition without parameters that has not been called; the tag of a constructor tells which one it is.
+    pub(super) fn is_waiting(&self, word: Word) -> bool {
+        let is_tag = matches!(self.meaning(word), Some(Meaning::Tag(_)));
+        self.waits(word) && !is_tag
+    }
+
+    /// What a definition stands for.
+    pub(super) fn meaning(&self, word: Word) -> Option<&'l Meaning> {
+        let id = DefinitionId::new(word.index() as u32);
+        (word.kind() == Kind::Ref).then(|| self.lowered.meanings.get(&id)).flatten()
+    }
+
     /// Whether a definition is a value that has not been computed.
     fn waits(&self, word: Word) -> bool {
-        match self.lowered.meanings.get(&DefinitionId::new(word.index() as u32)) {
+        match self.meaning(word) {
             Some(Meaning::Definition(def, _)) => self.program.defs[*def].params.is_empty(),
             Some(Meaning::Tag(_)) => true,
             Some(Meaning::Lambda { .. } | Meaning::Constructor(_) | Meaning::Arm) | None => false,
