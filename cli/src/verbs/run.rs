@@ -26,7 +26,7 @@ Examples:
   girih run sort.bend --threads 1       runs it on one core; all cores are used without this
   girih run sort.bend --device cuda     runs it on the first NVIDIA card; `girih devices` lists all
   girih run sort.bend --device evaluator    evaluates it without compiling it, slowly
-  girih run sort.hvm --stats            reduces an interaction net, and says how often which rule was applied
+  girih run sort.hvm --stats            reduces an interaction net, and counts its rules
   girih run add.gir::add --arg x=@x.npy --arg y='zeros(f32,1024):y.npy' --arg n=1024
                                         launches a kernel of the IR on the best device";
 
