@@ -7,6 +7,7 @@
 //!
 //! | file | its idea |
 //! |---|---|
+//! | [`accumulate`] | recursion that is a loop |
 //! | [`points`] | where functions are left and gone on with |
 //! | [`labels`] | the points that code goes to, and where their values stand then |
 //! | [`segments`] | the code from a point to where it is left |
@@ -27,6 +28,7 @@
 //! Words say by their tag who owns a cell: who has a word of tag [`CELL`](crate::ir::heap::CELL) has the only one and may use the cell's
 //! memory again; what is read through a *shared* word, and both words that `term.share` gives, are shared for ever.
 
+mod accumulate;
 mod calls;
 mod cells;
 mod copier;
@@ -92,6 +94,9 @@ impl Form {
 /// If a value of a type that no register holds lives across a call.
 pub fn lower(module: &Module, called: &[FunctionId], form: &Form) -> Result<Epochs, Vec<Diagnostic>> {
     let one = |d| vec![d];
+    let mut module = module.clone();
+    accumulate::accumulate(&mut module);
+    let module = &module;
     let framed = framed(module, called);
     let mut out = Module::default();
     let pure = copy_pure(module, &framed, &mut out);
