@@ -93,11 +93,7 @@ pub(super) fn engine(
 }
 
 /// A program as a net, on the sequential machine.
-fn net(
-    code: Option<Code>,
-    program: &Program,
-    why: &str,
-) -> Result<(Option<Code>, Choice, Engine), Vec<Diagnostic>> {
+fn net(code: Option<Code>, program: &Program, why: &str) -> Result<(Option<Code>, Choice, Engine), Vec<Diagnostic>> {
     // What nobody uses is not computed by value; in a net it may be what links a scopeless variable.
     let (program, calculus) = match &code {
         Some(code) => (code.program(), Calculus::ByValue),

@@ -113,7 +113,9 @@ impl Executable {
                 let limits = reduce::Limits { memory: *memory, interactions: None, interrupt: interrupt.clone() };
                 let mut values = Values::new(&net.program, &net.lowered, limits);
                 let result = values.run(&mut recorder).and_then(|word| match code {
-                    Some(code) => values.show(&mut Machine::new(code, Limits { memory: *memory, ..Limits::default() }), word),
+                    Some(code) => {
+                        values.show(&mut Machine::new(code, Limits { memory: *memory, ..Limits::default() }), word)
+                    }
                     None => values.show_net(word),
                 });
                 self.stats.work = Work::Net(values.counts());

@@ -3,11 +3,11 @@
 use crate::console::Console;
 use crate::exit::Exit;
 use crate::optimizations::{self, Optimization};
+use crate::verbs::net;
 use crate::warnings::WarningFlags;
 use clap::{Args, ValueEnum};
 use girih::devices::Profile;
 use girih::kernels::{KernelForm, Kernels, Language};
-use crate::verbs::net;
 use girih::nets::{NetForm, Nets};
 use girih::{Code, Options, Program, Report, WarningLevels};
 use serde_json::json;

@@ -47,7 +47,8 @@ pub fn run(file: &Path, settings: &Settings<'_>, console: &Console) -> Exit {
             });
             if settings.stats {
                 let rate = reduced.counts.total() as f64 / reduced.seconds.max(1e-9) / 1e6;
-                console.note(&format!("time:         {:.3} s, {rate:.2} million interactions a second", reduced.seconds));
+                console
+                    .note(&format!("time:         {:.3} s, {rate:.2} million interactions a second", reduced.seconds));
                 console.note(&text(&reduced.counts));
             }
             Exit::Ok

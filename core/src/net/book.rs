@@ -90,7 +90,8 @@ impl Book {
         }
         let mut definitions = IndexVec::new();
         for definition in &book.definitions {
-            let mut builder = Builder { names: &names, definition, ends: HashMap::new(), template: Template::default() };
+            let mut builder =
+                Builder { names: &names, definition, ends: HashMap::new(), template: Template::default() };
             match builder.net(&definition.net) {
                 Ok(()) => {
                     errors.extend(builder.loose_ends());
@@ -206,6 +207,12 @@ impl Builder<'_> {
             Tree::Opr(a, b) => self.node(Kind::Opr, a, b)?,
             Tree::Swi(a, b) => self.node(Kind::Swi, a, b)?,
             Tree::Copy(a, b) => self.node(Kind::Copy, a, b)?,
+            // Copies of a closure have the same function, so it may have no wires.
+            Tree::Closure(a, _) if !matches!(**a, Tree::Ref(_)) => {
+                let message = format!("`<{a} …>` in `@{}` is no closure of a definition", self.definition.name);
+                let hint = "a closure is written `<@f a>`";
+                return Err(Box::new(Diagnostic::new(Code::UnexpectedText, self.definition.span, message).hint(hint)));
+            }
             Tree::Closure(a, b) => self.node(Kind::Clo, a, b)?,
         })
     }

@@ -66,9 +66,8 @@ pub fn unsigned(value: u32) -> Word {
 
 /// The word of an operator; none if nets have no such operator.
 pub fn operator(operator: Operator) -> Option<Word> {
-    let code = |wanted: (BinOp, bool)| {
-        Some(OPERATORS.iter().position(|known| *known == wanted)? as u32 + FIRST_OPERATOR)
-    };
+    let code =
+        |wanted: (BinOp, bool)| Some(OPERATORS.iter().position(|known| *known == wanted)? as u32 + FIRST_OPERATOR);
     Some(match operator {
         Operator::Symbol(op) => word(SYMBOL, code((op, false))?),
         Operator::FlippedSymbol(op) => word(SYMBOL, code((op, true))?),

@@ -247,11 +247,29 @@ fn operator(cursor: &mut Cursor) -> Parsed<Tree> {
     let operator = match (cursor.starts_with("]"), flipped) {
         (true, false) => Operator::Symbol(*op),
         (true, true) => Operator::FlippedSymbol(*op),
-        (false, false) => Operator::Partial(*op, number(cursor)?),
-        (false, true) => Operator::Flipped(*op, number(cursor)?),
+        (false, false) => Operator::Partial(*op, operand(cursor)?),
+        (false, true) => Operator::Flipped(*op, operand(cursor)?),
     };
     expect(cursor, "]")?;
     Ok(Tree::Operator(operator))
+}
+
+/// The operand of an operator: a number, or its bits, as which upstream prints it. It prints up to 27 of them, of which 24 count.
+fn operand(cursor: &mut Cursor) -> Parsed<Num> {
+    const WRITTEN: u32 = (1 << 27) - 1;
+    if !cursor.starts_with("0x") {
+        return number(cursor);
+    }
+    let start = cursor.at();
+    cursor.advance("0x".len());
+    let digits = cursor.take_while(|c| c.is_ascii_hexdigit());
+    match u32::from_str_radix(digits, 16) {
+        Ok(bits) if bits <= WRITTEN => Ok(Num::u24(bits)),
+        Ok(_) | Err(_) => {
+            let message = format!("`0x{digits}` are not the bits of a number");
+            Err(Box::new(Diagnostic::new(Code::BadLiteral, cursor.span_from(start), message)))
+        }
+    }
 }
 
 /// The longest symbol of a function that comes next.
@@ -304,11 +322,8 @@ fn number(cursor: &mut Cursor) -> Parsed<Num> {
         (None, true) | (Some(NumKind::I32), true) => wide.unwrap_or(NumKind::I24),
         (Some(_), _) => return Err(malformed()),
     };
-    let literal = if signed {
-        Some(LiteralValue::Signed(value))
-    } else {
-        u32::try_from(value).ok().map(LiteralValue::Unsigned)
-    };
+    let literal =
+        if signed { Some(LiteralValue::Signed(value)) } else { u32::try_from(value).ok().map(LiteralValue::Unsigned) };
     literal.and_then(|literal| literal.as_num(kind)).ok_or_else(|| {
         let message = format!("this number is out of the range of its kind, `{}`", kind.name());
         Box::new(Diagnostic::new(Code::LiteralRange, span, message))

@@ -283,7 +283,8 @@ impl<'b> Machine<'b> {
     }
 
     fn rewrite(&mut self, row: &Row, outcomes: &[Outcome], a: Word, b: Word) -> Result<(), Stop> {
-        let mut ports = Ports { a, b, left: self.parts(a), right: self.parts(b), made: [Word::NONE; 4], wires: [Word::NONE; 4] };
+        let mut ports =
+            Ports { a, b, left: self.parts(a), right: self.parts(b), made: [Word::NONE; 4], wires: [Word::NONE; 4] };
         let (outcome, number) = match row.rule {
             Rule::Operate => self.operate(&mut ports)?,
             Rule::Switch => {
@@ -380,9 +381,7 @@ impl<'b> Machine<'b> {
                 let symbol = if left.is_none() { ports.a } else { other };
                 match number::function(symbol) {
                     Some(function) => boxed::give(function, number).map_err(Stop::Number)?,
-                    None if number::number(number).is_none() => {
-                        boxed::operate(symbol, number).map_err(Stop::Number)?
-                    }
+                    None if number::number(number).is_none() => boxed::operate(symbol, number).map_err(Stop::Number)?,
                     None => Computed::Word(self.upstream(ports.a, other)?),
                 }
             }
@@ -444,7 +443,8 @@ impl<'b> Machine<'b> {
             Stop::Copied(id) => {
                 let definition = &self.book.definitions[id];
                 let message = format!("`@{}` duplicates, and is duplicated itself", definition.name);
-                let hint = "all duplications have one label, so a definition that duplicates is used once by each duplication";
+                let hint =
+                    "all duplications have one label, so a definition that duplicates is used once by each duplication";
                 return Diagnostic::new(Code::CopiedDuplicator, definition.span, message).hint(hint);
             }
         };

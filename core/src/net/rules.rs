@@ -211,12 +211,7 @@ const COMMUTE: Effect = Effect::Rewrite(&[Outcome {
         (Made::LikeA, [Part::Wire(1), Part::Wire(3)]),
     ],
     wires: 4,
-    links: &[
-        (Part::New(0), Part::A1),
-        (Part::New(1), Part::A2),
-        (Part::New(2), Part::B1),
-        (Part::New(3), Part::B2),
-    ],
+    links: &[(Part::New(0), Part::A1), (Part::New(1), Part::A2), (Part::New(2), Part::B1), (Part::New(3), Part::B2)],
 }]);
 
 const OPERATE: Effect = Effect::Rewrite(&[
@@ -390,7 +385,8 @@ mod tests {
                 for node in 0..outcome.nodes.len() {
                     assert_eq!(count(Part::New(node as u8)), 1, "{row:?}");
                 }
-                let wired = |kinds: &[Kind]| kinds.iter().all(|kind| kind.is_node() && !matches!(kind, Kind::Box | Kind::Clo));
+                let wired =
+                    |kinds: &[Kind]| kinds.iter().all(|kind| kind.is_node() && !matches!(kind, Kind::Box | Kind::Clo));
                 for (kinds, own, halves) in
                     [(row.left, Part::A, [Part::A1, Part::A2]), (row.right, Part::B, [Part::B1, Part::B2])]
                 {

@@ -288,7 +288,9 @@ impl<'v, 'l> Reader<'v, 'l> {
                 Some(end) => end.1 != 0 || end.0.kind() != Kind::Con || !self.names.contains_key(&end),
                 None => true,
             },
-            Kind::Con => !self.is_function(first) && !matches!(self.values.form(first), Form::Ctor(..)) && !self.is_pair(first),
+            Kind::Con => {
+                !self.is_function(first) && !matches!(self.values.form(first), Form::Ctor(..)) && !self.is_pair(first)
+            }
             Kind::Dup | Kind::Copy => inside(first).into_iter().all(|slot| self.look(slot).kind() == Kind::Var),
         }
     }

@@ -240,7 +240,11 @@ impl<'l> Values<'l> {
         self.machine.node(Kind::Con, [inner, result])
     }
 
-    fn list(&mut self, chain: [Option<CtorId>; 2], items: impl DoubleEndedIterator<Item = u32>) -> Result<Word, Diagnostic> {
+    fn list(
+        &mut self,
+        chain: [Option<CtorId>; 2],
+        items: impl DoubleEndedIterator<Item = u32>,
+    ) -> Result<Word, Diagnostic> {
         let [cons, nil] = chain;
         let mut list = self.known_ctor(nil, &[])?;
         for item in items.rev() {

@@ -30,8 +30,7 @@ impl<'l, 'p> Lowerer<'l, 'p> {
         let definition = &lowering.program.defs[def];
         let scopes = Scopes::of(body, &definition.locals);
         let lambdas = scopes.lambdas.into_iter().enumerate();
-        let lambdas =
-            lambdas.map(|(i, lambda)| (std::ptr::from_ref(lambda.body), (i, lambda.captures))).collect();
+        let lambdas = lambdas.map(|(i, lambda)| (std::ptr::from_ref(lambda.body), (i, lambda.captures))).collect();
         let mut lowerer = Lowerer { lowering, def, lambdas, arms: 0 };
         let mut unit = Unit::default();
         let value = lowerer.term(&mut unit, body);
@@ -103,9 +102,10 @@ impl<'l, 'p> Lowerer<'l, 'p> {
         let mut args: Vec<Tree> = args.into_iter().map(|arg| self.term(unit, arg)).collect();
         let result = unit.wire();
         let first = if args.is_empty() { Tree::Era } else { args.remove(0) };
-        let rest = args.into_iter().rev().fold(Tree::Var(result.clone()), |rest, arg| {
-            Tree::Opr(Box::new(arg), Box::new(rest))
-        });
+        let rest = args
+            .into_iter()
+            .rev()
+            .fold(Tree::Var(result.clone()), |rest, arg| Tree::Opr(Box::new(arg), Box::new(rest)));
         let symbol = Box::new(Tree::Operator(Operator::Checked(function)));
         unit.link(first, Tree::Opr(symbol, Box::new(rest)));
         Tree::Var(result)
