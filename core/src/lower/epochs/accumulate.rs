@@ -4,7 +4,10 @@
 //! instructions and one or more applications of *one* operation to its result, and if that operation is associative, commutative and has a
 //! neutral number. (Wadler and others call the new parameter an accumulator; the transformation is that of Huet and Lang, 1978.)
 //!
-//! Invariant: the function gives the same number for the same arguments. A recursion that never ended for lack of stack never ends then.
+//! Only recursion that visibly *descends* is changed: a number that is tested goes down, or a cell is followed into. One without end still ends
+//! for lack of memory, and is not a loop for ever.
+//!
+//! Invariant: the function gives the same number for the same arguments.
 
 use crate::hash::FastMap;
 use crate::ir::{Def, Function, FunctionId, Inst, InstId, Module, Op, RegionId, Type, Value, ValueId};
@@ -14,12 +17,17 @@ use std::collections::HashMap;
 pub(super) fn accumulate(module: &mut Module) {
     for id in module.functions.ids() {
         let function = &mut module.functions[id];
-        if calls(function, id).is_some() {
-            // The loop has parameters of its own, and these are what is combined.
-            enter_loop(function);
-            if let Some(found) = calls(function, id) {
-                change(function, &found);
-            }
+        if calls(function, id).is_none() {
+            continue;
+        }
+        // The loop has parameters of its own, and these are what is combined.
+        let mut looped = function.clone();
+        enter_loop(&mut looped);
+        if let Some(found) = calls(&looped, id)
+            && descends(&looped, &found)
+        {
+            change(&mut looped, &found);
+            *function = looped;
         }
     }
 }
@@ -161,6 +169,42 @@ fn step(
     let behind = &insts[position + 1..insts.len() - 1];
     let stays = |inst: &InstId| function.insts[*inst].op.is_pure() && function.insts[*inst].regions.is_empty();
     behind.iter().all(stays).then_some((op, Step { region, call, combined, with }))
+}
+
+/// Whether some parameter of the loop gets smaller whenever it goes on: a number that is compared with a constant somewhere, or a cell.
+fn descends(function: &Function, found: &Found) -> bool {
+    let Some(around) = whole_loop(function) else { return false };
+    let params = &function.regions[function.insts[around].regions[0]].params;
+    let mut again: Vec<InstId> = found.steps.iter().map(|step| step.call).collect();
+    let mut tested = vec![];
+    function.walk(function.body, &mut |id, inst| match inst.op {
+        Op::Continue => again.push(id),
+        Op::Eq | Op::Ne | Op::Lt | Op::Le | Op::Gt | Op::Ge
+            if inst.operands.iter().any(|v| function.as_constant(*v).is_some()) =>
+        {
+            tested.extend(inst.operands.iter().copied());
+        }
+        _other => {}
+    });
+    let is_smaller = |param: ValueId, mut value: ValueId| loop {
+        let Def::Result(inst, _) = function.values[value].def else { return false };
+        let inst = &function.insts[inst];
+        return match inst.op {
+            // Numbers of 24 bits.
+            Op::And if function.as_constant(inst.operands[1]).is_some() => {
+                value = inst.operands[0];
+                continue;
+            }
+            Op::Sub => inst.operands[0] == param && function.as_constant(inst.operands[1]).is_some_and(|by| by > 0),
+            Op::CellOpen | Op::CellGet => inst.operands[0] == param,
+            _other => false,
+        };
+    };
+    let is_number = |param: ValueId| function.ty(param) != Type::Term;
+    params.iter().enumerate().any(|(i, param)| {
+        again.iter().all(|id| function.insts[*id].operands.get(i).is_some_and(|value| is_smaller(*param, *value)))
+            && (!is_number(*param) || tested.contains(param))
+    })
 }
 
 /// Makes a function's body a loop, if it is none.
