@@ -20,6 +20,7 @@ pub mod devices;
 mod host;
 pub mod kernels;
 mod loader;
+pub mod nets;
 mod program;
 pub mod render;
 mod report;

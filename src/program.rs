@@ -1,6 +1,7 @@
 //! A program: opened, checked, printed, run.
 
 use crate::loader::{FileLoader, TextLoader};
+use crate::nets::NetForm;
 use crate::report::Report;
 use crate::run::{Executable, RunOptions, Stats};
 use crate::stack::on_big_stack;
@@ -10,6 +11,7 @@ use girih_core::bend::{Compilation, Options, compile, printer};
 use girih_core::diag::{Diagnostic, Severity};
 use girih_core::direct::{self, lower::Direct};
 use girih_core::ir::text;
+use girih_core::net::lower::{Calculus, lower};
 use girih_core::term;
 use girih_core::term::code::Code;
 use girih_core::term::io::Host;
@@ -87,6 +89,22 @@ impl Program {
     /// The native code that the program is compiled to, as Cranelift's text.
     pub fn clif(&self) -> Result<String, Report> {
         self.emit(|direct| girih_cpu::tasks::emit(&direct.module).map_err(|error| vec![error]))
+    }
+
+    /// The interaction net that the program is.
+    ///
+    /// # Errors
+    /// If the program has errors.
+    pub fn net(&self, form: NetForm) -> Result<String, Report> {
+        let program = self.core_program()?;
+        let emitted = on_big_stack(|| {
+            let lowered = match Code::new(program) {
+                Ok(code) => lower(code.program(), Calculus::ByValue)?,
+                Err(_) => lower(program, Calculus::Nets)?,
+            };
+            Ok(form.show(&lowered.text))
+        });
+        emitted.map_err(|diagnostics| self.report_of(diagnostics))
     }
 
     fn emit(&self, print: impl FnOnce(&Direct) -> Result<String, Vec<Diagnostic>> + Send) -> Result<String, Report> {

@@ -244,6 +244,7 @@ fn bend(
     let stats = executable.stats();
     let bytes = match stats.work {
         Work::Compiled(work) => work.most_bytes,
+        Work::Net(work) => work.bytes,
         Work::Evaluated(work) => work.largest_live,
     };
     let card = executable.choice().card.as_ref().map(|(info, _)| [&*info.name, &info.backend, &info.driver].join(", "));

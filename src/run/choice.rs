@@ -6,8 +6,10 @@ use super::runner;
 use crate::devices::{self, Selector};
 use girih_core::diag::{Code as ErrorCode, Diagnostic};
 use girih_core::direct::{self, flow::Root, lower::Direct};
+use girih_core::net::lower::{Calculus, Lowered, lower};
 use girih_core::runtime::{Device, DeviceInfo, Runner, TaskOptions};
 use girih_core::span::Span;
+use girih_core::term::Program;
 use girih_core::term::code::Code;
 use std::num::NonZeroUsize;
 
@@ -17,7 +19,7 @@ const AUTO: &[Selector] = &[Selector::Cpu];
 /// What was chosen to run a program, and why.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Choice {
-    /// `direct`, or none for the evaluator.
+    /// `direct`, `net`, or none for the evaluator.
     pub tier: Option<&'static str>,
     /// The device, as the command line names it.
     pub device: String,
@@ -47,7 +49,14 @@ impl std::fmt::Display for Choice {
 /// What runs a program.
 pub(super) enum Engine {
     Compiled(Box<Direct>, Box<dyn Runner + Send>),
+    Net(Box<NetEngine>),
     Evaluator,
+}
+
+/// A program as a net.
+pub(super) struct NetEngine {
+    pub program: Program,
+    pub lowered: Lowered,
 }
 
 /// Where a program runs.
@@ -58,9 +67,47 @@ enum Place {
     Device(String, Box<dyn Device>),
 }
 
-/// Chooses what runs a program and makes it ready. Whoever has code has nothing in it that needs nets.
-pub(super) fn engine(code: &Code, options: &RunOptions) -> Result<(Choice, Engine), Vec<Diagnostic>> {
+/// Chooses what runs a program and makes it ready. There is code of a program unless it needs nets.
+pub(super) fn engine(
+    program: &Program,
+    options: &RunOptions,
+) -> Result<(Option<Code>, Choice, Engine), Vec<Diagnostic>> {
     fit(options).map_err(|error| vec![error])?;
+    let needs = match Code::new(program) {
+        Ok(code) if options.tier == Tier::Net => return net(Some(code), program, "the tier was named"),
+        Ok(code) => {
+            let (choice, engine) = compiled(&code, options)?;
+            return Ok((Some(code), choice, engine));
+        }
+        Err(errors) => errors,
+    };
+    let by_net = matches!(options.device, RunDevice::Auto | RunDevice::Cpu) && options.tier != Tier::Direct;
+    let first = needs.first().filter(|error| by_net && error.code == ErrorCode::NeedsNets);
+    match first.and_then(|error| error.labels.first()) {
+        Some(label) if needs.iter().all(|error| error.code == ErrorCode::NeedsNets) => {
+            let why = if options.tier == Tier::Net { "the tier was named" } else { &label.text };
+            net(None, program, why)
+        }
+        Some(_) | None => Err(needs),
+    }
+}
+
+/// A program as a net, on the sequential machine.
+fn net(code: Option<Code>, program: &Program, why: &str) -> Result<(Option<Code>, Choice, Engine), Vec<Diagnostic>> {
+    // What nobody uses is not computed by value; in a net it may be what links a scopeless variable.
+    let (program, calculus) = match &code {
+        Some(code) => (code.program(), Calculus::ByValue),
+        None => (program, Calculus::Nets),
+    };
+    let lowered = lower(program, calculus)?;
+    let choice =
+        Choice { tier: Some("net"), device: "processor".to_owned(), threads: 1, card: None, why: why.to_owned() };
+    let engine = NetEngine { program: program.clone(), lowered };
+    Ok((code, choice, Engine::Net(Box::new(engine))))
+}
+
+/// Code of a program, compiled for a device.
+fn compiled(code: &Code, options: &RunOptions) -> Result<(Choice, Engine), Vec<Diagnostic>> {
     let (place, device_why) = place(&options.device).map_err(|error| vec![error])?;
     let tier_why = match options.tier {
         Tier::Auto => "nothing that runs needs nets",
@@ -117,7 +164,11 @@ fn fit(options: &RunOptions) -> Result<(), Diagnostic> {
             let message = "the evaluator compiles nothing, so it has no tiers".to_owned();
             wrong(message, "leave out `--tier`, or use `--device cpu`")
         }
-        (_, Tier::Net) => Err(no_nets()),
+        (RunDevice::Auto | RunDevice::Cpu, Tier::Net) => Ok(()),
+        (device @ (RunDevice::Interpreter(_) | RunDevice::Device(_)), Tier::Net) => {
+            let message = format!("nets run on the processor, not on `{device}`");
+            wrong(message, "leave out `--device`")
+        }
         (device @ RunDevice::Device(_), Tier::Auto | Tier::Direct) if options.threads.is_some() => {
             let message = format!("the lanes of `{device}` are not threads, and are as many as it needs");
             wrong(message, "leave out `--threads`, or use `--device cpu`")
@@ -158,12 +209,6 @@ fn opened(selector: &Selector) -> Result<Place, Diagnostic> {
             Ok(Place::Host(host))
         }
     }
-}
-
-fn no_nets() -> Diagnostic {
-    let message = "this version cannot compile programs to interaction nets";
-    let hint = "leave out `--tier net`: what needs no superpositions, scopeless variables or `hvm` definitions runs without nets";
-    Diagnostic::new(ErrorCode::NeedsNets, Span::NONE, message).hint(hint)
 }
 
 #[cfg(test)]

@@ -184,6 +184,21 @@ fn is_explained(code: ErrorCode) -> bool {
     .contains(&code)
 }
 
+/// Whether an error is one that nets come to because of others: they take data apart without looking what it is, and call a definition that
+/// needs itself again and again.
+fn is_vague(code: ErrorCode) -> bool {
+    [ErrorCode::NotAValue, ErrorCode::OutOfMemory].contains(&code)
+}
+
+/// Whether the error that the evaluator finds is the one that was found before.
+fn is_same(before: ErrorCode, found: ErrorCode) -> bool {
+    match before {
+        ErrorCode::NotAValue => true,
+        ErrorCode::OutOfMemory => found == ErrorCode::SelfDependent,
+        before => before == found,
+    }
+}
+
 /// The error as the evaluator tells it, if it finds the same one when it does the same `again`.
 pub(crate) fn explain(
     code: &Code,
@@ -191,7 +206,7 @@ pub(crate) fn explain(
     error: Diagnostic,
     again: impl FnOnce(&mut Machine) -> Result<(), Diagnostic>,
 ) -> Diagnostic {
-    if !is_explained(error.code) {
+    if !is_explained(error.code) && !is_vague(error.code) {
         return error;
     }
     let stop = Arc::new(AtomicBool::new(false));
@@ -208,7 +223,7 @@ pub(crate) fn explain(
         drop(done);
         found
     });
-    found.filter(|found| found.code == error.code).unwrap_or(error)
+    found.filter(|found| is_same(error.code, found.code)).unwrap_or(error)
 }
 
 /// Runs a program again, with the answers that the host gave.

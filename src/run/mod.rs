@@ -26,6 +26,8 @@ use explain::Recorder;
 pub(crate) use explain::explain;
 use girih_core::diag::Diagnostic;
 use girih_core::direct;
+use girih_core::net::reduce;
+use girih_core::net::values::Values;
 use girih_core::span::Sources;
 use girih_core::term::code::Code;
 use girih_core::term::eval::{Limits, Machine};
@@ -42,7 +44,8 @@ pub use stats::{Stats, Work};
 /// A program that is ready to run.
 pub struct Executable {
     sources: Sources,
-    code: Code,
+    /// None if the program needs nets.
+    code: Option<Code>,
     entry: DefId,
     engine: Engine,
     options: RunOptions,
@@ -60,8 +63,7 @@ impl Executable {
     ) -> Result<Executable, Report> {
         let started = Instant::now();
         let compiled = on_big_stack(|| {
-            let code = Code::new(program)?;
-            let (choice, engine) = engine(&code, options)?;
+            let (code, choice, engine) = engine(program, options)?;
             // There is an entry, or there would be no code.
             let entry = program.entry.ok_or_else(Vec::new)?;
             Ok((code, choice, engine, entry))
@@ -97,34 +99,49 @@ impl Executable {
     /// Forgets what an earlier run has left.
     fn renew(&mut self) -> Result<(), Diagnostic> {
         match &mut self.engine {
-            Engine::Evaluator => Ok(()),
+            Engine::Evaluator | Engine::Net(_) => Ok(()),
             Engine::Compiled(direct, runner) => runner.renew().map_err(|fault| direct::run::diagnostic(direct, &fault)),
         }
     }
 
     fn run_here(&mut self, host: &mut dyn Host) -> Result<String, Diagnostic> {
-        let RunOptions { memory, interrupt, .. } = &self.options;
+        let RunOptions { memory, interrupt, explain: wanted, .. } = &self.options;
         let limits = Limits { memory: *memory, interrupt: interrupt.clone(), ..Limits::default() };
-        let mut machine = Machine::new(&self.code, limits);
-        match &mut self.engine {
-            Engine::Evaluator => {
-                let result = evaluate(&mut machine, self.entry, host);
-                self.stats.work = Work::Evaluated(machine.stats());
+        let mut recorder = Recorder::new(host, *wanted && self.code.is_some());
+        let result = match (&mut self.engine, &self.code) {
+            (Engine::Net(net), code) => {
+                let limits = reduce::Limits { memory: *memory, interactions: None, interrupt: interrupt.clone() };
+                let mut values = Values::new(&net.program, &net.lowered, limits);
+                let result = values.run(&mut recorder).and_then(|word| match code {
+                    Some(code) => {
+                        values.show(&mut Machine::new(code, Limits { memory: *memory, ..Limits::default() }), word)
+                    }
+                    None => values.show_net(word),
+                });
+                self.stats.work = Work::Net(values.counts());
                 result
             }
-            Engine::Compiled(direct, runner) => {
-                let mut recorder = Recorder::new(host, self.options.explain);
+            (Engine::Evaluator, Some(code)) => {
+                let mut machine = Machine::new(code, limits);
+                let result = evaluate(&mut machine, self.entry, &mut recorder);
+                self.stats.work = Work::Evaluated(machine.stats());
+                return result;
+            }
+            (Engine::Compiled(direct, runner), Some(code)) => {
+                let mut machine = Machine::new(code, limits);
                 let result = direct::run::run(&mut machine, direct, &mut **runner, &mut recorder, interrupt.clone());
                 self.stats.work = Work::Compiled(runner.stats());
-                let log = recorder.log();
-                result.map_err(|error| match log {
-                    Some(log) => {
-                        explain(&self.code, *memory, error, |machine| explain::replay(machine, self.entry, log))
-                    }
-                    None => error,
-                })
+                result
             }
-        }
+            (Engine::Evaluator | Engine::Compiled(..), None) => Err(no_code()),
+        };
+        let log = recorder.log();
+        result.map_err(|error| match (log, &self.code) {
+            (Some(log), Some(code)) => {
+                explain(code, *memory, error, |machine| explain::replay(machine, self.entry, log))
+            }
+            (None, _) | (_, None) => error,
+        })
     }
 
     /// What it took so far.
@@ -137,6 +154,13 @@ impl std::fmt::Debug for Executable {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.debug_struct("Executable").field("choice", &self.choice).field("stats", &self.stats).finish_non_exhaustive()
     }
+}
+
+/// Whoever evaluates or compiles a program has code of it.
+#[cold]
+fn no_code() -> Diagnostic {
+    let message = "the program has no code";
+    Diagnostic::new(girih_core::diag::Code::Internal, girih_core::span::Span::NONE, message)
 }
 
 /// Runs the entry of a program by the evaluator, its effects, and prints its value.

@@ -61,7 +61,7 @@ pub enum Tier {
     Auto,
     /// By value, as functions that work on a heap. Superpositions, scopeless variables and `hvm` definitions are refused.
     Direct,
-    /// As an interaction net, which this version cannot.
+    /// As an interaction net.
     Net,
 }
 

@@ -1,6 +1,8 @@
 //! What a run took, for people.
 
 use super::Choice;
+use girih_core::net::reduce::Counts;
+use girih_core::net::rules::Rule;
 use girih_core::runtime::{EpochStats, TaskStats};
 use girih_core::term::eval;
 
@@ -22,6 +24,8 @@ pub struct Stats {
 pub enum Work {
     /// By compiled code.
     Compiled(TaskStats),
+    /// By the machine of nets.
+    Net(Counts),
     /// By the evaluator.
     Evaluated(eval::Stats),
 }
@@ -62,6 +66,15 @@ impl std::fmt::Display for Stats {
                 writeln!(f, "live:        {live} cells, {:.1} MiB", mib(work.live_bytes))?;
                 writeln!(f, "memory:      {:.1} MiB at most", mib(work.most_bytes))?;
                 write!(f, "tasks:       {} forked, {} taken by another thread", work.forks, work.steals)
+            }
+            Work::Net(work) => {
+                writeln!(f, "time:        {:.3} s on {} thread{plural}", self.seconds, self.threads)?;
+                let total = work.total();
+                writeln!(f, "interactions: {total} ({:.1} million a second)", rate(total))?;
+                for rule in Rule::ALL.into_iter().filter(|rule| *rule != Rule::Link && work.of(*rule) > 0) {
+                    writeln!(f, "  {:<11}{}", format!("{}:", rule.name()), work.of(rule))?;
+                }
+                write!(f, "memory:      {:.1} MiB at most", mib(work.bytes))
             }
             Work::Evaluated(work) => {
                 writeln!(f, "time:        {:.3} s on {} thread{plural}", self.seconds, self.threads)?;

@@ -153,7 +153,7 @@ fn a_program_on_a_device_can_be_stopped() {
 fn what_does_not_go_together_is_refused() {
     let threads = RunOptions { threads: NonZeroUsize::new(2), ..lowered() };
     assert_eq!(refused(SORT, &threads), Code::BadArguments);
-    assert_eq!(refused(SORT, &RunOptions { tier: Tier::Net, ..lowered() }), Code::NeedsNets);
+    assert_eq!(refused(SORT, &RunOptions { tier: Tier::Net, ..lowered() }), Code::BadArguments);
     let evaluator = RunOptions { device: RunDevice::Evaluator, tier: Tier::Net, ..RunOptions::default() };
     assert_eq!(refused(SORT, &evaluator), Code::BadArguments);
     for absent in [Selector::Cuda(1000), Selector::Wgpu(Some("no such adapter".to_owned()))] {

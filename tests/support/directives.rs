@@ -4,6 +4,7 @@
 //! |---|---|
 //! | `#: result VALUE` | the program ends with this value |
 //! | `#: error CODE` | it is refused, or fails, with this error; one line an error, in the order of their places |
+//! | `#: nets VALUE` | it needs interaction nets, and ends with this value there; the `error` line says that it cannot be run by value |
 //! | `#: warning CODE` | the compiler warns; without such a line it must not |
 //! | `#: args A B 'C D'` | program arguments |
 //! | `#: flags -D all -Ono-type-check -e other --memory 64M` | as on the command line |
@@ -18,6 +19,7 @@ use girih::{Code, Options, Severity, WarningLevels};
 #[derive(Default)]
 pub struct Directives {
     pub result: Option<String>,
+    pub nets: Option<String>,
     pub errors: Vec<Code>,
     pub warnings: Vec<Code>,
     pub arguments: Vec<String>,
@@ -45,6 +47,7 @@ impl Directives {
                 Some(text) => *text = format!("{text}\n{value}"),
                 None => self.result = Some(value.trim_end().to_owned()),
             },
+            "nets" => self.nets = Some(value.trim_end().to_owned()),
             "error" => self.errors.push(code(value)?),
             "warning" => self.warnings.push(code(value)?),
             "args" => self.arguments.extend(words(value)),

@@ -3,10 +3,12 @@
 use crate::console::Console;
 use crate::exit::Exit;
 use crate::optimizations::{self, Optimization};
+use crate::verbs::net;
 use crate::warnings::WarningFlags;
 use clap::{Args, ValueEnum};
 use girih::devices::Profile;
 use girih::kernels::{KernelForm, Kernels, Language};
+use girih::nets::{NetForm, Nets};
 use girih::{Code, Options, Program, Report, WarningLevels};
 use serde_json::json;
 use std::io::{ErrorKind, Write};
@@ -22,6 +24,8 @@ Examples:
   girih emit add.gir --as kernel --caps web     what is left when they are lowered for WebGPU's defaults
   girih emit add.gir --as ptx --caps sm_80      the text for a CUDA card
   girih emit sort.bend --as clif                the text that native code is made from; also of kernels
+  girih emit sort.bend --as net                 the interaction net that it is
+  girih emit small.hvm --as svg -o small.svg    a picture of a small net; also dot, for Graphviz
   girih emit add.gir --as wgsl                  the text for browsers; also spirv, spirv-text, msl, hlsl";
 
 /// Options of the verb.
@@ -56,6 +60,12 @@ enum Form {
     Ast,
     /// The lambda core of the whole program, after type checking
     Term,
+    /// An interaction net: that of a program, or of a file that ends in `.hvm`
+    Net,
+    /// The same as a graph for Graphviz
+    Dot,
+    /// The same as a picture
+    Svg,
     /// Functions of the intermediate representation: those that a program is compiled to, or kernels (.gir)
     Ir,
     /// Kernels, lowered for a device's capabilities (`--caps`)
@@ -77,10 +87,30 @@ enum Form {
 }
 
 impl Form {
+    /// The form of nets, if it is one.
+    fn of_nets(self) -> Option<NetForm> {
+        match self {
+            Form::Net => Some(NetForm::Net),
+            Form::Dot => Some(NetForm::Dot),
+            Form::Svg => Some(NetForm::Svg),
+            Form::Ast
+            | Form::Term
+            | Form::Ir
+            | Form::Kernel
+            | Form::Ptx
+            | Form::Clif
+            | Form::Wgsl
+            | Form::Spirv
+            | Form::SpirvText
+            | Form::Msl
+            | Form::Hlsl => None,
+        }
+    }
+
     /// The form of kernels, if it is one.
     fn of_kernels(self) -> Option<KernelForm> {
         match self {
-            Form::Ast | Form::Term => None,
+            Form::Ast | Form::Term | Form::Net | Form::Dot | Form::Svg => None,
             Form::Ir => Some(KernelForm::Ir),
             Form::Kernel => Some(KernelForm::Kernel),
             Form::Ptx => Some(KernelForm::Ptx),
@@ -98,6 +128,16 @@ impl Emit {
     /// Prints the form.
     pub fn run(&self, console: &Console) -> Exit {
         let is_kernels = self.file.extension().is_some_and(|e| e == "gir");
+        if net::is_net(&self.file) {
+            return match (self.form.of_nets(), Nets::open(&self.file)) {
+                (None, _) => console.fail(Code::BadArguments, "nets have the forms `net`, `dot` and `svg`", None),
+                (Some(form), Ok(nets)) => self.write(nets.emit(form).as_bytes(), console),
+                (Some(_), Err(report)) => {
+                    console.report(&report);
+                    Exit::Failed
+                }
+            };
+        }
         let emitted = match (self.form.of_kernels(), is_kernels) {
             (Some(form), true) => self.kernels(form),
             (None | Some(KernelForm::Ir | KernelForm::Clif), false) => self.program(),
@@ -121,6 +161,9 @@ impl Emit {
         let program = Program::open(&self.file, &self.options());
         let text = match self.form {
             Form::Ast => program.syntax(),
+            Form::Net => program.net(NetForm::Net),
+            Form::Dot => program.net(NetForm::Dot),
+            Form::Svg => program.net(NetForm::Svg),
             Form::Ir => program.ir(),
             Form::Clif => program.clif(),
             Form::Term

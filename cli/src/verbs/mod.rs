@@ -9,6 +9,7 @@ mod emit;
 mod explain;
 mod kernel;
 mod launch;
+mod net;
 mod render;
 mod run;
 

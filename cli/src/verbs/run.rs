@@ -5,7 +5,7 @@ use crate::exit::Exit;
 use crate::interrupt::{self, Interrupt};
 use crate::optimizations::{self, Optimization};
 use crate::progress::{Progress, Watched};
-use crate::verbs::kernel;
+use crate::verbs::{kernel, net};
 use crate::warnings::WarningFlags;
 use crate::{device, memory};
 use clap::{Args, ValueEnum};
@@ -26,6 +26,7 @@ Examples:
   girih run sort.bend --threads 1       runs it on one core; all cores are used without this
   girih run sort.bend --device cuda     runs it on the first NVIDIA card; `girih devices` lists all
   girih run sort.bend --device evaluator    evaluates it without compiling it, slowly
+  girih run sort.hvm --stats            reduces an interaction net, and counts its rules
   girih run add.gir::add --arg x=@x.npy --arg y='zeros(f32,1024):y.npy' --arg n=1024
                                         launches a kernel of the IR on the best device";
 
@@ -33,7 +34,7 @@ Examples:
 #[derive(Debug, Args)]
 #[command(after_help = EXAMPLES)]
 pub struct Run {
-    /// The program; or FILE.gir::KERNEL, a kernel of the IR
+    /// The program; or FILE.hvm, an interaction net; or FILE.gir::KERNEL, a kernel of the IR
     file: PathBuf,
     /// Arguments of `main`: Bend expressions
     #[arg(value_name = "ARGS")]
@@ -83,7 +84,7 @@ enum TierName {
     Auto,
     /// By value; what needs interaction nets is refused
     Direct,
-    /// As an interaction net, which this version cannot
+    /// As an interaction net
     Net,
 }
 
@@ -117,10 +118,30 @@ impl Run {
                 Some(hint),
             );
         }
+        if net::is_net(&self.file) {
+            return self.net(console);
+        }
         match self.program(console) {
             Ok(()) => Exit::Ok,
             Err(exit) => exit,
         }
+    }
+
+    fn net(&self, console: &Console) -> Exit {
+        let wrong = |message: &str, hint: &str| console.fail(Code::BadArguments, message, Some(hint));
+        if !self.arguments.is_empty() {
+            return wrong("a net takes no arguments", "write them into its `@main`");
+        }
+        if !matches!(self.device.for_programs(), RunDevice::Auto | RunDevice::Cpu) || self.tier == TierName::Direct {
+            return wrong("nets run on the processor, as nets", "leave out `--device` and `--tier`");
+        }
+        let settings = net::Settings {
+            entry: self.entrypoint.as_deref(),
+            memory: self.memory,
+            timeout: self.timeout,
+            stats: self.stats,
+        };
+        net::run(&self.file, &settings, console)
     }
 
     fn program(&self, console: &Console) -> Result<(), Exit> {
@@ -233,6 +254,11 @@ fn stats_json(executable: &Executable) -> Value {
             "forks": work.forks,
             "steals": work.steals,
             "calls": work.calls,
+        }),
+        Work::Net(work) => json!({
+            "interactions": work.total(),
+            "rules": net::rules(work),
+            "most_bytes": work.bytes,
         }),
         Work::Evaluated(work) => json!({
             "calls": work.calls,

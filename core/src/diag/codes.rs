@@ -154,6 +154,8 @@ codes! {
         "The later variable of the same name hides the earlier one.";
     MainReferenced "B0226" error: "the entry point is used inside the program",
         "The entry point is applied to the program's arguments from outside, once. Put what is needed inside into a function of its own.";
+    LooseWire "B0227" error: "a wire without two ends",
+        "In a net each name of a wire stands in exactly two places of its definition, its two ends. An end that nothing is to come out of is linked with `*`.";
 
     // 03: types
     TypeMismatch "B0301" error: "types that do not fit",
@@ -218,6 +220,12 @@ codes! {
     TooManyCalls "B0511" error: "calls nested too deeply",
         "Each call that has not returned keeps its variables. A recursion that never ends takes all memory for them; a call that is the last step of a \
          function takes none.";
+    CopiedDuplicator "B0512" error: "a definition that duplicates is duplicated",
+        "In a net `{a b}` met the name of a definition whose own net, or one that it refers to, has duplications. All of them have the same label, so the \
+         copies would take each other's parts.";
+    NotAValue "B0513" error: "a net that is no value",
+        "The program ran as an interaction net, which takes data apart without looking what it is. An unchecked program that takes one kind of data \
+         for another comes to a net without a meaning.";
 
     // 06: limits
     NeedsNets "B0601" error: "needs the net tier",
@@ -231,6 +239,8 @@ codes! {
         "An image shader defines `shader(x: u24, y: u24, t: f24) -> u24`, or `render(depth, t)` that returns a tree of pixels.";
     NoDevice "B0606" error: "no such device",
         "The program was to run on a device that this machine does not have or that this version of girih cannot use.";
+    TooManySteps "B0608" error: "too many interactions",
+        "The net was given a number of interactions, and has not come to its end within them. It may have no end.";
     TooLarge "B0607" error: "too large for the evaluator",
         "A program has at most 65,535 constructors, a constructor at most as many fields, and a function at most as many parameters.";
     Internal "B0699" error: "a mistake in girih",

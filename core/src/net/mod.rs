@@ -1,5 +1,36 @@
-//! Interaction nets.
+//! Interaction nets: their text, their rules, and the machine that reduces them.
+//!
+//! ```text
+//! text (.hvm) ── parse ──> ast::Book ── book ──> templates ── reduce ──> normal form ── readback ──> tree ── print ──> text
+//! lambda core ── lower ──────^
+//! ```
+//!
+//! | what | see |
+//! |---|---|
+//! | nets as trees; their text, read and printed | [`ast`], [`parse`], [`print`](mod@print) |
+//! | a port as a word of 32 bits | [`word`] |
+//! | numbers and operators in words, and in nodes of their own | [`number`], [`boxed`], [`function`] |
+//! | **the rule table** | [`rules`] |
+//! | pictures of its rows, and of nets | [`picture`] |
+//! | definitions, ready to be called | [`book`] |
+//! | the memory of a net, and the machine | [`heap`], [`reduce`] |
+//! | a net in normal form as a tree | [`readback`] |
+//! | Bend programs as nets | [`lower`] |
+//! | their values, for the evaluator and for effects; as text if nets are in them | [`values`], [`show`] |
 
 pub mod ast;
+pub mod book;
+pub mod boxed;
+pub mod function;
+pub mod heap;
+pub mod lower;
+pub mod number;
 pub mod parse;
+pub mod picture;
 mod print;
+pub mod readback;
+pub mod reduce;
+pub mod rules;
+pub mod show;
+pub mod values;
+pub mod word;

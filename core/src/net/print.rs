@@ -1,9 +1,23 @@
 //! Nets as text, as [`super::parse`] reads them.
 
-use super::ast::{Net, Operator, Redex, Tree};
+use super::ast::{Book, Definition, Net, Operator, Redex, Tree};
 use super::parse::OPERATORS;
-use crate::num::{BinOp, Num};
+use crate::num::{BinOp, Num, NumKind};
 use std::fmt::{Display, Formatter, Result};
+
+impl Display for Book {
+    fn fmt(&self, f: &mut Formatter<'_>) -> Result {
+        self.definitions.iter().try_for_each(|definition| writeln!(f, "{definition}"))
+    }
+}
+
+/// A redex a line.
+impl Display for Definition {
+    fn fmt(&self, f: &mut Formatter<'_>) -> Result {
+        write!(f, "@{} = {}", self.name, self.net.root)?;
+        self.net.redexes.iter().try_for_each(|redex| write!(f, "\n  {redex}"))
+    }
+}
 
 impl Display for Net {
     fn fmt(&self, f: &mut Formatter<'_>) -> Result {
@@ -31,6 +45,8 @@ impl Display for Tree {
             Tree::Dup(left, right) => write!(f, "{{{left} {right}}}"),
             Tree::Opr(left, right) => write!(f, "$({left} {right})"),
             Tree::Swi(left, right) => write!(f, "?({left} {right})"),
+            Tree::Copy(left, right) => write!(f, "^{{{left} {right}}}"),
+            Tree::Closure(left, right) => write!(f, "<{left} {right}>"),
         }
     }
 }
@@ -39,6 +55,7 @@ impl Display for Operator {
     fn fmt(&self, f: &mut Formatter<'_>) -> Result {
         let (flipped, op, number) = match self {
             Operator::Cast(kind) => return write!(f, "[{}]", kind.name()),
+            Operator::Checked(function) => return write!(f, "[.{}]", function.symbol()),
             Operator::Symbol(op) => ("", *op, None),
             Operator::FlippedSymbol(op) => (":", *op, None),
             Operator::Partial(op, number) => ("", *op, Some(*number)),
@@ -56,13 +73,17 @@ fn symbol(op: BinOp) -> &'static str {
     OPERATORS.iter().find(|(_, known)| *known == op).map_or(op.symbol(), |(symbol, _)| symbol)
 }
 
+/// As [`super::parse`] reads it: a number of 32 bits with its kind.
 fn write_number(f: &mut Formatter<'_>, number: Num) -> Result {
     match number {
-        Num::U24(value) | Num::U32(value) => write!(f, "{value}"),
-        Num::I24(value) | Num::I32(value) => write!(f, "{value:+}"),
-        Num::F24(value) | Num::F32(value) if value.is_nan() => write!(f, "+NaN"),
-        Num::F24(value) | Num::F32(value) if value.is_infinite() => write!(f, "{value:+}"),
-        Num::F24(value) | Num::F32(value) if value.fract() == 0.0 => write!(f, "{value:.1}"),
-        Num::F24(value) | Num::F32(value) => write!(f, "{value}"),
+        Num::U24(value) | Num::U32(value) => write!(f, "{value}")?,
+        Num::I24(value) | Num::I32(value) => write!(f, "{value:+}")?,
+        Num::F24(value) | Num::F32(value) if value.is_nan() => write!(f, "+NaN")?,
+        Num::F24(value) | Num::F32(value) if value.is_infinite() => write!(f, "{value:+}")?,
+        Num::F24(value) | Num::F32(value) => write!(f, "{value:?}")?,
+    }
+    match number.kind() {
+        NumKind::U24 | NumKind::I24 | NumKind::F24 => Ok(()),
+        kind @ (NumKind::U32 | NumKind::I32 | NumKind::F32) => write!(f, "{}", kind.name()),
     }
 }

@@ -4,7 +4,9 @@ use super::tape::Maker;
 use girih_core::bend::ast::*;
 use girih_core::name::Name;
 use girih_core::net::ast::{Net, Operator, Redex, Tree};
+use girih_core::net::function::Function;
 use girih_core::num::{BinOp, Num, NumKind};
+use girih_core::prim::Prim;
 use girih_core::span::Span;
 
 /// The operators that nets have.
@@ -39,6 +41,15 @@ const NET_NUMBERS: &[Num] = &[
     Num::F24(f32::from_bits(0x0d80_0100)),
     Num::F24(f32::INFINITY),
     Num::F24(f32::NEG_INFINITY),
+];
+
+/// Functions of Bend in nets: symbols of which one starts another, and names.
+const CHECKED: [Function; 5] = [
+    Function::Op(BinOp::Lt),
+    Function::Op(BinOp::Le),
+    Function::Op(BinOp::Shl),
+    Function::Prim(Prim::Sin),
+    Function::Prim(Prim::To(NumKind::I32)),
 ];
 
 impl Maker<'_> {
@@ -110,7 +121,7 @@ impl Maker<'_> {
     fn tree(&mut self, depth: u32) -> Tree {
         let inner = depth.saturating_sub(1);
         let name = |m: &mut Self| Name::new(m.pick(&["a", "b_1", "List/map__C0", "x$y", "f.g-h"]));
-        let tree = match self.choose(if depth == 0 { 5 } else { 9 }) {
+        let tree = match self.choose(if depth == 0 { 5 } else { 11 }) {
             0 => Tree::Var(name(self)),
             1 => Tree::Era,
             2 => Tree::Ref(name(self)),
@@ -119,17 +130,20 @@ impl Maker<'_> {
             5 => Tree::Con(Box::new(self.tree(inner)), Box::new(self.tree(inner))),
             6 => Tree::Dup(Box::new(self.tree(inner)), Box::new(self.tree(inner))),
             7 => Tree::Opr(Box::new(self.tree(inner)), Box::new(self.tree(inner))),
-            _ => Tree::Swi(Box::new(self.tree(inner)), Box::new(self.tree(inner))),
+            8 => Tree::Swi(Box::new(self.tree(inner)), Box::new(self.tree(inner))),
+            9 => Tree::Copy(Box::new(self.tree(inner)), Box::new(self.tree(inner))),
+            _ => Tree::Closure(Box::new(Tree::Ref(name(self))), Box::new(self.tree(inner))),
         };
         self.counted(tree)
     }
 
     fn operator(&mut self) -> Operator {
-        let operator = match self.choose(5) {
+        let operator = match self.choose(6) {
             0 => Operator::Symbol(self.pick(NET_OPERATORS)),
             1 => Operator::FlippedSymbol(self.pick(FLIPPABLE)),
             2 => Operator::Partial(self.pick(NET_OPERATORS), self.pick(NET_NUMBERS)),
             3 => Operator::Flipped(self.pick(FLIPPABLE), self.pick(NET_NUMBERS)),
+            4 => Operator::Checked(self.pick(&CHECKED)),
             _ => Operator::Cast(self.pick(&[NumKind::U24, NumKind::I24, NumKind::F24])),
         };
         self.counted(operator)

@@ -51,6 +51,6 @@ kinds! {
     InPlaceTarget { Var MapSlot }
     InPlaceOp { Op Map }
     BinOp { Add Sub Mul Div Rem Pow Eq Ne Lt Le Gt Ge And Or Xor Shl Shr }
-    Tree { Var Ref Era Num Operator Con Dup Opr Swi }
-    Operator { Symbol FlippedSymbol Partial Flipped Cast }
+    Tree { Var Ref Era Num Operator Con Dup Opr Swi Copy Closure }
+    Operator { Symbol FlippedSymbol Partial Flipped Cast Checked }
 }

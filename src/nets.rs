@@ -1,0 +1,147 @@
+//! Interaction nets as text: a `.hvm` file opened, read, drawn and reduced.
+
+use crate::report::Report;
+use crate::stack::on_big_stack;
+use girih_core::diag::{Code, Diagnostic, Diagnostics, Severity, WarningLevels, did_you_mean};
+use girih_core::net::ast;
+use girih_core::net::book::Book;
+use girih_core::net::picture;
+use girih_core::net::readback;
+use girih_core::net::reduce::{Counts, Limits, Machine};
+use girih_core::span::{Sources, Span};
+use std::path::Path;
+use std::time::Instant;
+
+/// A book of nets.
+#[derive(Clone, Debug)]
+pub struct Nets {
+    /// The text, for messages.
+    pub sources: Sources,
+    /// The definitions as they are written.
+    pub text: ast::Book,
+    /// The definitions, ready to be called.
+    pub book: Book,
+}
+
+/// What nets can be shown as.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum NetForm {
+    /// Text.
+    Net,
+    /// A graph for Graphviz.
+    Dot,
+    /// A picture.
+    Svg,
+}
+
+impl NetForm {
+    /// A book in this form.
+    pub(crate) fn show(self, book: &ast::Book) -> String {
+        match self {
+            NetForm::Net => book.to_string(),
+            NetForm::Dot => picture::dot(book),
+            NetForm::Svg => picture::svg(book),
+        }
+    }
+}
+
+/// What a net has become.
+#[derive(Clone, Debug)]
+pub struct Reduced {
+    /// Its normal form.
+    pub text: String,
+    /// What was done.
+    pub counts: Counts,
+    /// Seconds that the reduction took.
+    pub seconds: f64,
+}
+
+impl Nets {
+    /// Reads a file.
+    ///
+    /// # Errors
+    /// If it cannot be read, or its text makes no sense.
+    pub fn open(path: impl AsRef<Path>) -> Result<Nets, Report> {
+        let path = path.as_ref();
+        match std::fs::read_to_string(path) {
+            Ok(text) => Nets::from_text(&path.display().to_string(), &text),
+            Err(error) => {
+                let message = format!("cannot read `{}`: {error}", path.display());
+                let diagnostics = vec![Diagnostic::new(Code::CannotRead, Span::NONE, message)];
+                Err(Report { sources: Sources::default(), diagnostics })
+            }
+        }
+    }
+
+    /// Reads a text; its name is used in messages.
+    ///
+    /// ```
+    /// use girih::nets::Nets;
+    ///
+    /// let nets = Nets::from_text("square.hvm", "@main = a & @square ~ (7 a)\n@square = ({$([*] $(b r)) b} r)\n")?;
+    /// let reduced = nets.reduce(None, &Default::default())?;
+    /// assert_eq!((reduced.text.as_str(), reduced.counts.total()), ("49", 6));
+    /// # Ok::<(), girih::Report>(())
+    /// ```
+    ///
+    /// # Errors
+    /// If the text makes no sense.
+    pub fn from_text(name: &str, text: &str) -> Result<Nets, Report> {
+        let mut sources = Sources::default();
+        let source = sources.add(name, text);
+        let mut diags = Diagnostics::new(WarningLevels::default());
+        let text = girih_core::net::parse::parse_book(source, text, &mut diags);
+        let diagnostics = diags.into_sorted();
+        if diagnostics.iter().any(|diagnostic| diagnostic.severity == Severity::Error) {
+            return Err(Report { sources, diagnostics });
+        }
+        match on_big_stack(|| Book::new(&text)) {
+            Ok(book) => Ok(Nets { sources, text, book }),
+            Err(diagnostics) => Err(Report { sources, diagnostics }),
+        }
+    }
+
+    /// The book in a form.
+    pub fn emit(&self, form: NetForm) -> String {
+        on_big_stack(|| form.show(&self.text))
+    }
+
+    /// Calls a definition, `main` if none is named, and reduces its net to normal form.
+    ///
+    /// # Errors
+    /// If there is no such definition, a limit is met, or an operation has no result.
+    pub fn reduce(&self, entry: Option<&str>, limits: &Limits) -> Result<Reduced, Report> {
+        self.reduce_in_order(entry, limits, None)
+    }
+
+    /// As [`reduce`](Nets::reduce), in an order that a seed chooses. Nothing depends on it but how much memory is needed.
+    ///
+    /// # Errors
+    /// As [`reduce`](Nets::reduce).
+    pub fn reduce_in_order(&self, entry: Option<&str>, limits: &Limits, seed: Option<u64>) -> Result<Reduced, Report> {
+        let result = on_big_stack(|| {
+            let entry = self.entry(entry)?;
+            let started = Instant::now();
+            let mut machine = Machine::new(&self.book, limits.clone()).in_order(seed);
+            let root = machine.place(entry)?;
+            machine.run()?;
+            let seconds = started.elapsed().as_secs_f64();
+            let text = readback::tree(&machine, root).to_string();
+            Ok(Reduced { text, counts: machine.counts(), seconds })
+        });
+        result.map_err(|error| Report { sources: self.sources.clone(), diagnostics: vec![error] })
+    }
+
+    fn entry(&self, name: Option<&str>) -> Result<girih_core::net::book::DefinitionId, Diagnostic> {
+        let name = name.unwrap_or("main");
+        self.book.named(name).ok_or_else(|| {
+            let message = format!("there is no definition `@{name}` to start from");
+            let error = Diagnostic::new(Code::MissingMain, Span::NONE, message);
+            let names = self.book.definitions.iter().map(|definition| definition.name.as_str());
+            error.hint(match did_you_mean(name, names) {
+                Some(near) => format!("did you mean `@{near}`?"),
+                None => "define `@main`, or name another definition with `--entrypoint`".to_owned(),
+            })
+        })
+    }
+}
