@@ -408,7 +408,7 @@ fn nesting_is_limited() {
             format!("def main():\n  return x{}\n", " + x".repeat(count * 10)),
             format!("def main():\n  return f{}\n", "(x)".repeat(count * 10)),
             format!("def main(x: {}a):\n  return x\n", "a -> ".repeat(count)),
-            format!("hvm f:\n  {}a{}\n", "(a ".repeat(count), ")".repeat(count)),
+            format!("hvm f:\n  {}a{}\n", "(a ".repeat(count * 10), ")".repeat(count * 10)),
             (0..count).map(|i| format!("{}def f():\n", "  ".repeat(i))).collect(),
         ]
     };
