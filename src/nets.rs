@@ -80,7 +80,7 @@ impl Nets {
     ///
     /// let nets = Nets::from_text("square.hvm", "@main = a & @square ~ (7 a)\n@square = ({$([*] $(b r)) b} r)\n")?;
     /// let reduced = nets.reduce(None, &Default::default())?;
-    /// assert_eq!((reduced.text.as_str(), reduced.counts.total()), ("49", 6));
+    /// assert_eq!((reduced.text.as_str(), reduced.counts.total()), ("49", 7));
     /// # Ok::<(), girih::Report>(())
     /// ```
     ///
