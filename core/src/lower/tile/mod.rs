@@ -30,6 +30,7 @@
 mod assign;
 mod axis;
 mod carried;
+mod guard;
 mod layout;
 mod pipeline;
 mod plain;

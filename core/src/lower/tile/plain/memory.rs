@@ -1,8 +1,9 @@
 //! Loads, stores and atomic operations of single elements.
 
+use super::super::guard::{atomic_where, operation};
 use super::{Block, Spread};
 use crate::diag::{Code, Diagnostic};
-use crate::ir::attrs::{Order, Update};
+use crate::ir::attrs::Order;
 use crate::ir::{Attr, AttrKind, Feature, Inst, Op, Scalar, Shape, Type, ValueId};
 use crate::lower::rewrite::Rewriter;
 
@@ -102,20 +103,7 @@ impl Spread<'_> {
             if exchange {
                 operands.push(second.parts[part]);
             }
-            let nothing = r.out.zero(Type::Scalar(element));
-            let always = r.out.bool(true);
-            let attrs = attrs.clone();
-            let old = r.out.if_else(
-                condition.unwrap_or(always),
-                &[Type::Scalar(element)],
-                |b| {
-                    let id = b.op_with(op, Some(Type::Scalar(element)), &operands, &attrs);
-                    let value = b.function.insts[id].results[0];
-                    b.end(Op::Yield, &[value]);
-                },
-                |b| b.end(Op::Yield, &[nothing]),
-            );
-            olds.push(old[0]);
+            olds.push(atomic_where(&mut r.out, condition, op, element, (&operands, &attrs)));
         }
         self.barrier(r, true);
         if shape.is_none() {
@@ -128,17 +116,5 @@ impl Spread<'_> {
             olds[0] = self.fetch(r, staged[0], at);
         }
         Ok(vec![olds])
-    }
-}
-
-fn operation(update: Update) -> Op {
-    match update {
-        Update::Add => Op::AtomicAdd,
-        Update::Min => Op::AtomicMin,
-        Update::Max => Op::AtomicMax,
-        Update::And => Op::AtomicAnd,
-        Update::Or => Op::AtomicOr,
-        Update::Xor => Op::AtomicXor,
-        Update::Exchange => Op::AtomicExchange,
     }
 }

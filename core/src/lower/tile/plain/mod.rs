@@ -18,6 +18,7 @@ mod combine;
 mod memory;
 mod operation;
 
+use super::guard::where_it_holds;
 use crate::diag::{Code, Diagnostic};
 use crate::ir::attrs::Spaces;
 use crate::ir::{Attr, Caps, Function, Inst, Op, RegionId, Scalar, Shape, Space, Type, ValueId};
@@ -123,17 +124,7 @@ impl Spread<'_> {
         condition: Option<ValueId>,
         body: impl FnOnce(&mut Self, &mut Rewriter<'_>),
     ) {
-        let Some(condition) = condition else { return body(self, r) };
-        let (then, otherwise) = (r.out.new_region(&[]), r.out.new_region(&[]));
-        let outer = std::mem::replace(&mut r.out.region, then);
-        body(self, r);
-        r.out.end(Op::Yield, &[]);
-        r.out.region = otherwise;
-        r.out.end(Op::Yield, &[]);
-        r.out.region = outer;
-        let mut inst = Inst::new(Op::If, None, &[condition], r.out.span);
-        inst.regions = [then, otherwise].into_iter().collect();
-        r.out.push(inst, &[]);
+        where_it_holds(r, condition, |r| body(self, r));
     }
 
     fn both(&self, r: &mut Rewriter<'_>, a: Option<ValueId>, b: Option<ValueId>) -> Option<ValueId> {

@@ -1,5 +1,6 @@
 //! Loops, branches and the jumps that end their regions; regions on elements, written out for given values.
 
+use super::super::guard::where_it_holds;
 use super::{Made, Parts, Spread, impossible};
 use crate::ir::{Inst, InstId, Op, RegionId, Regions, Scalar, Type, ValueId};
 use crate::lower::rewrite::Rewriter;
@@ -241,17 +242,7 @@ impl Spread<'_> {
         condition: Option<ValueId>,
         body: impl FnOnce(&mut Self, &mut Rewriter<'_>),
     ) {
-        let Some(condition) = condition else { return body(self, r) };
-        let (then, otherwise) = (r.out.new_region(&[]), r.out.new_region(&[]));
-        let outer = std::mem::replace(&mut r.out.region, then);
-        body(self, r);
-        r.out.end(Op::Yield, &[]);
-        r.out.region = otherwise;
-        r.out.end(Op::Yield, &[]);
-        r.out.region = outer;
-        let mut inst = Inst::new(Op::If, None, &[condition], r.out.span);
-        inst.regions.extend([then, otherwise]);
-        r.out.push(inst, &[]);
+        where_it_holds(r, condition, |r| body(self, r));
     }
 }
 

@@ -5,10 +5,11 @@
 //! long as their start is a multiple of, so that none begins before the buffer and ends in it.
 
 use super::super::assign::{LayoutId, access_width};
+use super::super::guard::{atomic_where, operation};
 use super::super::layout::dimensions;
 use super::{Made, Parts, Spread, lanes, vector};
 use crate::diag::{Code, Diagnostic};
-use crate::ir::attrs::{Order, Update};
+use crate::ir::attrs::Order;
 use crate::ir::{Attr, AttrKind, Feature, Inst, InstId, Op, Scalar, Type, ValueId};
 use crate::lower::rewrite::Rewriter;
 
@@ -213,20 +214,7 @@ impl Spread<'_> {
             if exchange {
                 operands.push(one_of(&second, part));
             }
-            let nothing = r.out.zero(Type::Scalar(element));
-            let always = r.out.bool(true);
-            let attrs = attrs.clone();
-            let old = r.out.if_else(
-                condition.unwrap_or(always),
-                &[Type::Scalar(element)],
-                |b| {
-                    let id = b.op_with(op, Some(Type::Scalar(element)), &operands, &attrs);
-                    let value = b.function.insts[id].results[0];
-                    b.end(Op::Yield, &[value]);
-                },
-                |b| b.end(Op::Yield, &[nothing]),
-            );
-            olds.push(old[0]);
+            olds.push(atomic_where(&mut r.out, condition, op, element, (&operands, &attrs)));
         }
         self.barrier(r, true);
         let result = inst.results[0];
@@ -244,17 +232,5 @@ impl Spread<'_> {
             return self.hold(r, result, layout, parts);
         }
         self.hold(r, result, layout, olds.into())
-    }
-}
-
-fn operation(update: Update) -> Op {
-    match update {
-        Update::Add => Op::AtomicAdd,
-        Update::Min => Op::AtomicMin,
-        Update::Max => Op::AtomicMax,
-        Update::And => Op::AtomicAnd,
-        Update::Or => Op::AtomicOr,
-        Update::Xor => Op::AtomicXor,
-        Update::Exchange => Op::AtomicExchange,
     }
 }
