@@ -146,9 +146,14 @@ fn compiled(code: &Code, options: &RunOptions) -> Result<(Choice, Engine), Vec<D
             let roots: Vec<Root> = entry.map(|def| Root { def: *def, arguments: vec![] }).collect();
             let direct = direct::compile_without_loans(code, &roots)?;
             let info = device.info().clone();
-            let runner = epochs::open(&direct, device, &tasks, options.heap)?;
-            let card = Some((info, runner.options().lanes));
-            let choice = Choice { card, ..choice(name, 1) };
+            let runner = epochs::open(&direct, code.program(), device, &tasks, options.heap)?;
+            let card = Some((info, runner.lanes()));
+            let how = match &runner.refusal {
+                Some(why) => format!("in epochs, for {why}"),
+                None => "in sweeps, for its course is known".to_owned(),
+            };
+            let mut choice = Choice { card, ..choice(name, 1) };
+            choice.why = format!("{}; {how}", choice.why);
             Ok((choice, Engine::Compiled(Box::new(direct), Box::new(runner))))
         }
     }

@@ -1,11 +1,14 @@
 //! Compiled programs on devices that run kernels: how large everything is there.
 
+use super::sweeps::DeviceRunner;
 use girih_core::diag::{Code, Diagnostic};
 use girih_core::direct::lower::Direct;
-use girih_core::ir::Caps;
+use girih_core::ir::{Caps, FunctionId, Module};
 use girih_core::lower::epochs::Form;
+use girih_core::lower::sweep;
 use girih_core::runtime::epochs::{EpochOptions, EpochRunner};
 use girih_core::runtime::{Device, DeviceKind, MOST_HEAP, Memory, TaskOptions};
+use girih_core::term::Program;
 use std::sync::OnceLock;
 use std::time::{Duration, Instant};
 
@@ -17,7 +20,8 @@ const GRAIN: u64 = 256;
 const LEAST_HEAP: u64 = 1 << 20;
 
 /// What suits a kind of device.
-struct Measures {
+#[derive(Clone, Copy)]
+pub(super) struct Measures {
     /// Invocations that tasks are spread over.
     lanes: u32,
     /// Steps that a lane goes in an epoch at most; they become fewer where that takes long.
@@ -26,22 +30,46 @@ struct Measures {
     form: Form,
     /// Bytes of heap if none are asked for, at most.
     heap: u64,
+    /// How programs in sweeps are spread.
+    pub sweeps: sweep::Options,
 }
 
 impl Measures {
     fn of(kind: DeviceKind) -> Measures {
         match kind {
             // A card keeps 10^5 invocations busy, and hides the time that memory takes behind them. It says how much memory it has.
-            DeviceKind::Cuda => Measures { lanes: 1 << 17, steps: 1 << 14, form: Form::FAST, heap: MOST_HEAP },
+            DeviceKind::Cuda => Measures {
+                lanes: 1 << 17,
+                steps: 1 << 14,
+                form: Form::FAST,
+                heap: MOST_HEAP,
+                sweeps: sweep::Options::new(8, 8),
+            },
             // The same cards, but wgpu says nothing of their memory, and some have that of the host.
-            DeviceKind::Wgpu => Measures { lanes: 1 << 17, steps: 1 << 14, form: Form::FAST, heap: 1 << 30 },
+            DeviceKind::Wgpu => Measures {
+                lanes: 1 << 17,
+                steps: 1 << 14,
+                form: Form::FAST,
+                heap: 1 << 30,
+                sweeps: sweep::Options::new(8, 8),
+            },
             // Some invocations for each of the processor's vectors: a lane more is work and no gain, for it has to be looked at in each epoch.
             // Their compilers take seconds for what calls would become that are gone into.
-            DeviceKind::WgpuSoftware | DeviceKind::Cpu => {
-                Measures { lanes: 1 << 9, steps: 1 << 12, form: Form::SMALL, heap: 128 << 20 }
-            }
+            DeviceKind::WgpuSoftware | DeviceKind::Cpu => Measures {
+                lanes: 1 << 9,
+                steps: 1 << 12,
+                form: Form::SMALL,
+                heap: 128 << 20,
+                sweeps: sweep::Options::new(5, 4).small(),
+            },
             // For finding faults: slow, so that programs are small.
-            DeviceKind::Interpreter => Measures { lanes: 1 << 6, steps: 1 << 11, form: Form::SMALL, heap: 16 << 20 },
+            DeviceKind::Interpreter => Measures {
+                lanes: 1 << 6,
+                steps: 1 << 11,
+                form: Form::SMALL,
+                heap: 16 << 20,
+                sweeps: sweep::Options::new(3, 2).small(),
+            },
         }
     }
 
@@ -52,16 +80,52 @@ impl Measures {
     }
 }
 
+impl Measures {
+    /// Loads a program that runs in epochs.
+    pub fn epochs(
+        &self,
+        module: &Module,
+        called: &[FunctionId],
+        device: Box<dyn Device>,
+        tasks: &TaskOptions,
+        heap: u64,
+    ) -> Result<EpochRunner, Vec<Diagnostic>> {
+        Ok(EpochRunner::open(module, called, device, tasks, self.options(heap))?.timed_by(clock))
+    }
+}
+
 /// Loads a program that was compiled without loans onto a device.
 ///
 /// # Errors
 /// If the device refuses it, or does not reach a heap that was asked for.
 pub(super) fn open(
     direct: &Direct,
+    program: &Program,
     mut device: Box<dyn Device>,
     tasks: &TaskOptions,
     heap: Option<u64>,
-) -> Result<EpochRunner, Vec<Diagnostic>> {
+) -> Result<DeviceRunner, Vec<Diagnostic>> {
+    let (measures, heap) = measured(&mut *device, heap)?;
+    DeviceRunner::open(direct, program, device, tasks, (measures, heap))
+}
+
+/// Makes ready what the roots of a program need, so that each of them can be called.
+///
+/// # Errors
+/// If the device has no room for a heap.
+pub(crate) fn open_roots(
+    direct: &Direct,
+    mut device: Box<dyn Device>,
+    tasks: &TaskOptions,
+) -> Result<DeviceRunner, Vec<Diagnostic>> {
+    let measured = measured(&mut *device, None)?;
+    let roots = direct.roots.iter().map(|root| root.function);
+    let called: Vec<FunctionId> = [direct.entry, direct.apply, direct.force].into_iter().chain(roots).collect();
+    Ok(DeviceRunner::new(direct, called, device, tasks, measured))
+}
+
+/// What suits a device, and the heap that it has room for.
+fn measured(device: &mut dyn Device, heap: Option<u64>) -> Result<(Measures, u64), Vec<Diagnostic>> {
     let measures = Measures::of(device.info().kind);
     let heap = match heap {
         Some(heap) => heap.next_multiple_of(GRAIN),
@@ -72,9 +136,7 @@ pub(super) fn open(
             room(most, &mut allocate).map_err(|error| vec![error])?
         }
     };
-    let called = [direct.entry, direct.apply, direct.force];
-    let runner = EpochRunner::open(&direct.module, &called, device, tasks, measures.options(heap))?;
-    Ok(runner.timed_by(clock))
+    Ok((measures, heap))
 }
 
 /// The heap that nobody asked for: four fifths of the memory where it is known, and what one binding reaches.

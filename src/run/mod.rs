@@ -6,7 +6,7 @@
 //! | a program ready to run | [`Executable`] |
 //! | which tier and which device are taken, and why | [`choice`] |
 //! | what compiled code runs on: the host | [`runner`] |
-//! | and a device, in epochs | [`epochs`] |
+//! | and a device, in sweeps or in epochs | [`sweeps`], [`epochs`] |
 //! | what a run took | [`stats`] |
 //! | errors of compiled programs, with the calls that led there | [`mod@explain`] |
 
@@ -16,12 +16,14 @@ mod explain;
 mod options;
 mod runner;
 mod stats;
+mod sweeps;
 #[cfg(test)]
 mod tests;
 
 use crate::report::Report;
 use crate::stack::on_big_stack;
 use choice::{Engine, engine};
+pub(crate) use epochs::open_roots;
 use explain::Recorder;
 pub(crate) use explain::explain;
 use girih_core::diag::Diagnostic;

@@ -66,7 +66,8 @@ fn a_program_runs_on_a_device_again_and_again() {
     assert!(epochs >= 1 && tasks >= 1 && submissions >= 1 && dispatches >= 2 * epochs, "{seen:?}");
     let choice = executable.choice().to_string();
     let expected = format!("{lanes} lanes: nothing that runs needs nets; the device was named");
-    assert!(choice.starts_with("direct tier on lowered:cpu (") && choice.ends_with(&expected), "{choice}");
+    assert!(choice.starts_with("direct tier on lowered:cpu (") && choice.contains(&expected), "{choice}");
+    assert!(choice.contains("; in epochs, for "), "{choice}");
     let stats = executable.stats().to_string();
     assert!(stats.contains(&format!("epochs:      {epochs}, {dispatches} dispatches")), "{stats}");
     assert!(!stats.contains("thread"), "{stats}");
@@ -162,13 +163,31 @@ fn what_does_not_go_together_is_refused() {
 }
 
 #[test]
-fn shaders_are_not_painted_by_devices_yet() {
-    let shader = crate::render::Shader::new(&Program::from_text(
-        "shader.bend",
-        "def shader(x: u24, y: u24, t: f24) -> u24:\n  return x\n",
-        &crate::render::Shader::options(),
-    ));
+fn programs_whose_course_is_known_run_in_sweeps() {
+    let text = "def sum(d, x):\n  switch d:\n    case 0:\n      return x\n    case _:\n      return sum(d-1, x * 2) + sum(d-1, x * 2 + 1)\n\ndef main():\n  return (sum(9, 0), 7)\n";
+    let mut executable = program(text).compile(&lowered()).expect("it compiles");
+    for _ in 0..2 {
+        assert_eq!(executable.run(&mut SystemHost::new()).expect("it ends"), "(130816, 7)");
+    }
+    let choice = executable.choice().to_string();
+    assert!(choice.ends_with("; in sweeps, for its course is known"), "{choice}");
+}
+
+/// In sweeps nothing is given back: a plan that needs more than there is is not begun.
+#[test]
+fn a_plan_that_needs_too_much_memory_is_refused() {
+    let text = "def tree(d):\n  switch d:\n    case 0:\n      return !1\n    case _:\n      return ![tree(d-1), tree(d-1)]\n\ndef sum(t):\n  match t:\n    case Tree/Leaf:\n      return t.value\n    case Tree/Node:\n      return sum(t.left) + sum(t.right)\n\ndef main():\n  return sum(tree(9)) + sum(tree(9))\n";
+    let options = RunOptions { heap: Some(16 << 10), ..lowered() };
+    let executable = program(text).compile(&options).expect("it compiles");
+    let choice = executable.choice().to_string();
+    assert!(choice.ends_with("; in epochs, for there is too little memory for all that it makes"), "{choice}");
+}
+
+#[test]
+fn shaders_that_carry_a_state_are_not_painted_by_devices_yet() {
+    let program = Program::open("shaders/spirals.bend", &crate::render::Shader::options());
     let options = crate::render::RenderOptions { device: lowered().device, ..crate::render::RenderOptions::default() };
+    let shader = crate::render::Shader::new(&program);
     let refused = shader.and_then(|shader| shader.renderer(&options).map(drop)).expect_err("it is refused");
     assert_eq!(refused.diagnostics[0].code, Code::NoDevice, "{refused}");
 }

@@ -11,7 +11,7 @@ use super::{flow::What, lower::Meaning};
 use crate::diag::{Code, Diagnostic};
 use crate::ir::heap::{self, LayoutId};
 use crate::num::{Num, NumKind};
-use crate::runtime::{Fault, Runner};
+use crate::runtime::{Fault, Field, Runner};
 use crate::span::Span;
 use crate::term::io::{Data, Seen};
 use crate::term::{CtorId, DefId, Known, Program};
@@ -46,6 +46,8 @@ pub enum Argument {
     Number(Num),
     /// A definition as a value.
     Definition(DefId),
+    /// What a root has given in one piece, with its ownership.
+    Value(Datum),
 }
 
 /// What a value of a tree is.
@@ -71,12 +73,15 @@ impl Words<'_> {
     /// If the program fails, needs too much memory, or is interrupted.
     pub fn call_root(&mut self, root: &Called, arguments: &[Argument]) -> Result<Vec<Datum>, Diagnostic> {
         let applied = root.applied.map(Argument::Definition);
-        let given = applied.iter().chain(arguments).zip(&root.params);
-        let words = given.map(|(argument, repr)| argument.word(*repr)).collect::<Result<Vec<u32>, _>>()?;
+        let given: Vec<(&Argument, &Repr)> = applied.iter().chain(arguments).zip(&root.params).collect();
+        let words =
+            given.into_iter().map(|(argument, repr)| self.passed(*argument, *repr)).collect::<Result<Vec<u32>, _>>()?;
         let results = self.runner.call(root.function, &words).map_err(|fault| self.failed(&fault))?;
         let value = |(word, repr): (u32, &Repr)| match repr {
             Repr::Number(kind) => Ok(Datum::Number(unboxed(*kind, word))),
             Repr::Term if words::is_reason(word) => Err(no_function()),
+            // A cell has been computed; whoever runs the program need not be asked.
+            Repr::Term if heap::tag(word) == tag::CELL => Ok(Datum::Word(word)),
             Repr::Term => self.call(self.direct.force, &[word]).map(Datum::Word),
         };
         results.into_iter().zip(&root.results).map(value).collect()
@@ -86,6 +91,13 @@ impl Words<'_> {
     pub fn give_back(&mut self, value: Datum) {
         if let Datum::Word(word) = value {
             self.runner.drop(word);
+        }
+    }
+
+    /// Makes two ownerships of what a root gave.
+    pub fn share(&mut self, value: Datum) {
+        if let Datum::Word(word) = value {
+            self.runner.share(word);
         }
     }
 
@@ -118,6 +130,54 @@ impl Words<'_> {
             }
             Meaning::Shape { what: What::Closure(_) | What::Partial(..), .. } => Piece::Function,
         })
+    }
+
+    /// An argument as its parameter is passed.
+    fn passed(&mut self, argument: Argument, repr: Repr) -> Result<u32, Diagnostic> {
+        match (argument, repr) {
+            (Argument::Number(number) | Argument::Value(Datum::Number(number)), Repr::Number(kind))
+                if number.kind() == kind =>
+            {
+                Ok(bits(number))
+            }
+            (Argument::Number(number) | Argument::Value(Datum::Number(number)), Repr::Term) => self.boxed(number),
+            (Argument::Definition(def), Repr::Term) => Ok(Immediate::Definition(def).word()),
+            (Argument::Value(Datum::Word(word)), Repr::Term) => Ok(word),
+            (Argument::Number(_) | Argument::Definition(_) | Argument::Value(_), Repr::Number(_)) => Err(broken()),
+        }
+    }
+
+    /// A number as a word: one of 32 bits is in a cell.
+    fn boxed(&mut self, number: Num) -> Result<u32, Diagnostic> {
+        if words::tag_of(number.kind()).is_some() {
+            return Ok(small(number));
+        }
+        let is_box = |meaning: &Meaning| matches!(meaning, Meaning::Boxed(kind) if *kind == number.kind());
+        let layouts = &self.direct.tables.layouts;
+        let layout = layouts.ids().find(|id| is_box(&layouts[*id]));
+        self.new_cell(layout, &[bits(number)])
+    }
+
+    /// The fields of cells of each layout as a walk over the heap of a device has to know them: of pairs and constructors, and boxed numbers.
+    pub fn described(direct: &Direct) -> Vec<Vec<Field>> {
+        let field = |repr: &Repr| match repr {
+            Repr::Term => Field::Word,
+            Repr::Number(kind) => field_of(*kind),
+        };
+        let fields = |meaning: &Meaning| match meaning {
+            Meaning::Boxed(kind) => vec![field_of(*kind)],
+            Meaning::Shape { what: What::Pair | What::Ctor(_), fields, .. } => fields.iter().map(field).collect(),
+            Meaning::Shape { what: What::Closure(_) | What::Partial(..), .. } => vec![],
+        };
+        direct.tables.layouts.iter().map(fields).collect()
+    }
+
+    /// A value as the root of such a walk.
+    pub fn root(value: Datum) -> (Field, u32) {
+        match value {
+            Datum::Word(word) => (Field::Word, word),
+            Datum::Number(number) => (field_of(number.kind()), bits(number)),
+        }
     }
 
     /// Calls a function that takes and gives words.
@@ -190,19 +250,20 @@ impl Words<'_> {
     }
 }
 
-impl Argument {
-    /// As a parameter is passed.
-    fn word(self, repr: Repr) -> Result<u32, Diagnostic> {
-        match (self, repr) {
-            (Argument::Number(number), Repr::Term) => Ok(small(number)),
-            (Argument::Number(number), Repr::Number(kind)) if number.kind() == kind => Ok(match number {
-                Num::U24(value) | Num::U32(value) => value,
-                Num::I24(value) | Num::I32(value) => value as u32,
-                Num::F24(value) | Num::F32(value) => value.to_bits(),
-            }),
-            (Argument::Definition(def), Repr::Term) => Ok(Immediate::Definition(def).word()),
-            (Argument::Number(_) | Argument::Definition(_), Repr::Number(_)) => Err(broken()),
-        }
+/// The bits of a number as a parameter of its kind.
+fn bits(number: Num) -> u32 {
+    match number {
+        Num::U24(value) | Num::U32(value) => value,
+        Num::I24(value) | Num::I32(value) => value as u32,
+        Num::F24(value) | Num::F32(value) => value.to_bits(),
+    }
+}
+
+/// What a number is for a walk over pixels.
+fn field_of(kind: NumKind) -> Field {
+    match kind {
+        NumKind::U24 | NumKind::I24 | NumKind::U32 | NumKind::I32 => Field::Integer,
+        NumKind::F24 | NumKind::F32 => Field::Other,
     }
 }
 

@@ -20,6 +20,7 @@ pub mod legalise;
 mod rewrite;
 pub mod simplify;
 mod single_exit;
+pub mod sweep;
 mod tile;
 mod traps;
 mod unused;

@@ -377,6 +377,10 @@ impl Runner for EpochRunner {
         self.trouble.borrow().clone()
     }
 
+    fn device_heap(&mut self) -> Option<super::walk::DeviceHeap<'_>> {
+        Some(super::walk::DeviceHeap { device: &mut **self.device.get_mut(), buffer: self.buffers.heap })
+    }
+
     fn renew(&mut self) -> Result<(), Fault> {
         if std::mem::take(&mut self.is_used) { self.renew_all().map_err(Fault::Device) } else { Ok(()) }
     }

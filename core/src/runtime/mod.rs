@@ -1,12 +1,15 @@
 //! Devices: one trait that the interpreter, wgpu and CUDA implement, what is passed to them, and how they are timed. And what runs
 //! functions in task form.
 
+mod cells;
 mod device;
 pub mod epochs;
 mod measure;
 mod pace;
 mod room;
+pub mod sweeps;
 mod tasks;
+mod walk;
 
 pub use device::{
     Argument, BufferId, Command, Constant, Device, DeviceInfo, DeviceKind, Dispatch, Grid, LoadOptions, Memory,
@@ -16,6 +19,7 @@ pub use measure::{Timing, measure};
 pub use pace::Clock;
 pub use room::MOST_HEAP;
 pub use tasks::{EpochStats, Fault, Runner, TaskOptions, TaskStats};
+pub use walk::{DeviceHeap, Field, Walker};
 
 use crate::diag::{Code, Diagnostic};
 

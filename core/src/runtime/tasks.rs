@@ -3,6 +3,7 @@
 //! Invariant: words go in and out as `u32`. A word that is given to a runner is given with its ownership, unless a method says that it
 //! only looks; a word that comes out of a call is owned by the caller.
 
+use super::walk::DeviceHeap;
 use crate::diag::{Code, Diagnostic};
 use crate::ir::heap::{GlobalId, LayoutId};
 use crate::ir::{FunctionId, Module};
@@ -159,6 +160,11 @@ pub trait Runner {
     fn share(&mut self, word: u32);
     /// Gives an ownership back.
     fn drop(&mut self, word: u32);
+    /// The heap, if it is on a device, its cells standing as a [`Walker`](super::Walker) expects them: for kernels that look at it between
+    /// calls.
+    fn device_heap(&mut self) -> Option<DeviceHeap<'_>> {
+        None
+    }
     /// What was taken so far.
     fn stats(&self) -> TaskStats;
     /// Why cells could not be looked at, if that has happened: what was seen since then is nothing.

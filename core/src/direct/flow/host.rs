@@ -3,7 +3,7 @@
 //! It sees the results of the roots, with all that these are made of. If such a result is an `IO/Call`, it performs it
 //! and applies the continuation to the answer; the continuation itself it does not look into.
 
-use std::collections::HashSet;
+use std::collections::{HashMap, HashSet};
 
 use super::answer::SiteKey;
 use super::atoms::{Atom, AtomId};
@@ -11,7 +11,7 @@ use super::shape::What;
 use super::solve::{Node, Solver, Use};
 use super::{Outside, Root};
 use crate::num::NumKind;
-use crate::term::CtorId;
+use crate::term::{CtorId, DefId};
 
 /// What the analysis knows of the host.
 #[derive(Default)]
@@ -21,6 +21,8 @@ pub(super) struct Host {
     /// What the host answers to an `IO/Call`, and the node for what continuations give.
     answer: Option<Node>,
     results: Option<Node>,
+    /// What the roots of a definition give.
+    given: HashMap<DefId, Node>,
     /// The nodes whose values it sees.
     shown: HashSet<Node>,
 }
@@ -31,13 +33,24 @@ impl<'p> Solver<'p> {
         let atom = self.global_atom(root.def);
         let function = self.constant(atom);
         let args: Vec<Node> = root.arguments.iter().map(|&given| self.given(given)).collect();
-        let results = self.results();
+        let result = self.result_of(root.def);
         if args.is_empty() {
             // A value that is only looked at is not applied, not even to no arguments.
-            self.copy(function, results);
+            self.copy(function, result);
         } else {
-            self.apply_node(function, args, results);
+            self.apply_node(function, args, result);
         }
+    }
+
+    /// What the roots of a definition give to the host.
+    fn result_of(&mut self, def: DefId) -> Node {
+        if let Some(result) = self.host.given.get(&def) {
+            return *result;
+        }
+        let (result, results) = (self.node(), self.results());
+        self.host.given.insert(def, result);
+        self.copy(result, results);
+        result
     }
 
     /// What the host gets and goes on with.
@@ -59,6 +72,14 @@ impl<'p> Solver<'p> {
             Outside::Number(kinds) => {
                 let node = self.node();
                 kinds.iter().for_each(|kind| self.add(node, Atom::Number(kind)));
+                node
+            }
+            Outside::Result(roots) => {
+                let node = self.node();
+                for root in roots {
+                    let result = self.result_of(root);
+                    self.copy(result, node);
+                }
                 node
             }
         }

@@ -90,6 +90,8 @@ pub enum Outside {
     Number(Numbers),
     /// A definition.
     Definition(DefId),
+    /// What calls of one of these roots have given: a state that the host carries from one call to the next.
+    Result([DefId; 2]),
 }
 
 /// A place that makes a cell.

@@ -240,7 +240,13 @@ pub fn lower(program: &Program, flow: &Flow, roots: &[Root], lends: bool) -> Res
         lambda_parts: HashMap::new(),
     };
     lowering.find_lambdas();
-    lowering.products = products::products(&lowering);
+    // A state that the host carries is one word.
+    let states = roots.iter().flat_map(|root| &root.arguments).filter_map(|given| match given {
+        Outside::Result(roots) => Some(*roots),
+        Outside::Anything | Outside::Number(_) | Outside::Definition(_) => None,
+    });
+    let states: Vec<DefId> = states.flatten().collect();
+    lowering.products = products::products(&lowering, &states);
     if lends {
         lowering.borrows = borrows::borrows(&lowering);
     }

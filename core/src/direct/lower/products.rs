@@ -7,20 +7,21 @@
 
 use super::super::flow::{Instance, LambdaRef, Set, ShapeId, Site, What};
 use super::{Lowering, Unit};
-use crate::term::{Body, Term, TermKind};
+use crate::term::{Body, DefId, Term, TermKind};
 use std::collections::HashMap;
 
 /// Most fields that are given.
 pub const MOST: usize = 4;
 
-/// The functions and the shapes of what they give.
-pub fn products(all: &Lowering<'_>) -> HashMap<Unit, ShapeId> {
+/// The functions and the shapes of what they give. What `kept` gives is wanted in one piece.
+pub fn products(all: &Lowering<'_>, kept: &[DefId]) -> HashMap<Unit, ShapeId> {
     let mut found: HashMap<Unit, ShapeId> = HashMap::new();
     let mut bodies: Vec<(Unit, Instance, &Term)> = vec![];
     for &instance in all.flow.instances() {
         let def = &all.program.defs[instance.def];
         let Body::Term(body) = &def.body else { continue };
-        if let (false, Some(shape)) = (def.params.is_empty(), product(all, all.flow.result(instance))) {
+        let is_whole = def.params.is_empty() || kept.iter().any(|def| Instance::from(*def) == instance);
+        if let (false, Some(shape)) = (is_whole, product(all, all.flow.result(instance))) {
             let unit = Unit::Definition(instance);
             bodies.push((unit, instance, body));
             found.insert(unit, shape);

@@ -14,7 +14,7 @@ use crate::ir::{Def, Function, FunctionId, Inst, InstId, Module, Op, RegionId, T
 use std::collections::HashMap;
 
 /// Changes all functions of which that is true.
-pub(super) fn accumulate(module: &mut Module) {
+pub(in crate::lower) fn accumulate(module: &mut Module) {
     for id in module.functions.ids() {
         let function = &mut module.functions[id];
         if calls(function, id).is_none() {

@@ -28,7 +28,7 @@
 //! Words say by their tag who owns a cell: who has a word of tag [`CELL`](crate::ir::heap::CELL) has the only one and may use the cell's
 //! memory again; what is read through a *shared* word, and both words that `term.share` gives, are shared for ever.
 
-mod accumulate;
+pub(super) mod accumulate;
 mod calls;
 mod cells;
 mod copier;
@@ -186,6 +186,11 @@ fn copy_pure(
         }
     }
     new
+}
+
+/// Copies the functions that have no frames to another module, for calls of one that has; gives their numbers there.
+pub(super) fn pure(module: &Module, called: FunctionId, out: &mut Module) -> IndexVec<FunctionId, Option<FunctionId>> {
+    copy_pure(module, &framed(module, &[called]), out)
 }
 
 fn refused(span: Span, what: String) -> Diagnostic {

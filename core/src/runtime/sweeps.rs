@@ -1,0 +1,263 @@
+//! Runs a program in sweeps on any [`Device`]: the whole schedule is there before anything runs, so the device is given all of it, and asked
+//! for the result.
+//!
+//! Invariant: one function is called, each time on a new heap. What it left is there for the host to read until the next call.
+
+use super::cells::Cells;
+use super::device::{Argument, BufferId, Command, Constant, Device, Dispatch, Grid, LoadOptions, Memory, ProgramId};
+use super::tasks::{EpochStats, Fault, Runner, TaskOptions, TaskStats};
+use crate::diag::{Code, Diagnostic};
+use crate::idx::IndexVec;
+use crate::ir::heap::{Layout, LayoutId};
+use crate::ir::{FunctionId, Module, Type};
+use crate::lower::sweep::memory::{control, fault};
+use crate::lower::sweep::{Options, Sweeps};
+use crate::span::Span;
+use std::cell::RefCell;
+use std::sync::atomic::Ordering;
+
+/// Steps of a dispatch at most: it shall be over soon.
+const STEPS: u32 = 128;
+/// Dispatches that are submitted at once.
+const BATCH: usize = 64;
+
+/// A program in sweeps on a device.
+pub struct SweepRunner {
+    device: RefCell<Box<dyn Device>>,
+    program: ProgramId,
+    heap: BufferId,
+    control: BufferId,
+    frames: BufferId,
+    schedule: BufferId,
+    sweeps: Sweeps,
+    options: Options,
+    task: TaskOptions,
+    entry: FunctionId,
+    /// Types of the entry's parameters and results.
+    params: Vec<Type>,
+    results: Vec<Type>,
+    layouts: IndexVec<LayoutId, Layout>,
+    cells: RefCell<Cells>,
+    bytes: u64,
+    top: u32,
+    submissions: u64,
+    dispatches: u64,
+}
+
+/// Why a program in sweeps ended without a result.
+#[derive(Debug)]
+pub enum Ended {
+    /// As it would have anywhere.
+    Fault(Fault),
+    /// It has to run in another way: its memory must be given back on the way, or its loops take too long for a dispatch.
+    Elsewhere(String),
+}
+
+fn broken(what: impl Into<String>) -> Fault {
+    Fault::Device(Diagnostic::new(Code::Internal, Span::NONE, what))
+}
+
+impl SweepRunner {
+    /// How many bytes the buffers of a program take besides its heap.
+    pub fn bytes(sweeps: &Sweeps) -> u64 {
+        4 * sweeps.plan.frames()
+    }
+
+    /// Loads the kernel, and makes a heap of so many bytes.
+    ///
+    /// # Errors
+    /// If the device refuses the kernel, or does not have the memory.
+    pub fn open(
+        (module, entry): (&Module, FunctionId),
+        sweeps: Sweeps,
+        mut device: Box<dyn Device>,
+        task: &TaskOptions,
+        (options, bytes): (Options, u64),
+    ) -> Result<SweepRunner, Vec<Diagnostic>> {
+        let programs = device.load(&sweeps.module, &[sweeps.kernel], &LoadOptions::default())?;
+        let schedule: Vec<u8> = sweeps.plan.schedule().iter().flat_map(|word| word.to_le_bytes()).collect();
+        let missing = || Diagnostic::new(Code::Internal, Span::NONE, "the device gave no kernel");
+        let program = *programs.first().ok_or_else(|| vec![missing()])?;
+        let one = |d| vec![d];
+        let mut allocate = |bytes: u64| device.allocate(Memory { bytes: bytes.max(16), indirect: false }).map_err(one);
+        let heap = allocate(bytes)?;
+        let control = allocate(4 * u64::from(control::WORDS))?;
+        let frames = allocate(4 * sweeps.plan.frames())?;
+        let words = allocate(schedule.len() as u64)?;
+        device.write(words, 0, &schedule).map_err(one)?;
+        let mut runner = SweepRunner {
+            device: RefCell::new(device),
+            program,
+            heap,
+            control,
+            frames,
+            schedule: words,
+            sweeps,
+            options,
+            task: task.clone(),
+            entry,
+            params: module.functions[entry].params.iter().map(|v| module.functions[entry].ty(*v)).collect(),
+            results: module.functions[entry].results.clone(),
+            layouts: module.layouts.clone(),
+            cells: RefCell::default(),
+            bytes,
+            top: 0,
+            submissions: 0,
+            dispatches: 0,
+        };
+        runner.warm_up().map_err(one)?;
+        Ok(runner)
+    }
+
+    /// Gives the device back.
+    pub fn close(self) -> Box<dyn Device> {
+        let mut device = self.device.into_inner();
+        for buffer in [self.heap, self.control, self.frames, self.schedule] {
+            device.free(buffer);
+        }
+        device.unload(self.program);
+        device
+    }
+
+    /// Runs no phase: drivers that compile kernels when they are first needed do it now.
+    fn warm_up(&mut self) -> Result<(), Diagnostic> {
+        self.begin()?;
+        let commands = [self.dispatch(0, 0, 0), self.dispatch(0, 0, self.options.groups)];
+        self.device.borrow_mut().submit(&commands)?;
+        self.device.borrow_mut().wait()
+    }
+
+    /// The dispatch of some phases, in one workgroup or 2^`groups`.
+    fn dispatch(&self, first: u32, end: u32, groups: u32) -> Command {
+        let buffer = |id| Argument::Buffer(id, 0);
+        let number = |value: u32| Argument::Scalar(Constant { ty: Type::U32, bits: u64::from(value) });
+        let widest = self.layouts.iter().map(|layout| layout.fields.len()).max().unwrap_or(0);
+        let limit = (self.bytes / 4).min(u64::from(u32::MAX)) as u32 - widest as u32 - 1;
+        let mut arguments: Vec<Argument> = [self.heap, self.control, self.frames, self.schedule].map(buffer).to_vec();
+        arguments.extend([first, end, groups, self.sweeps.plan.steps_at(), limit].map(number));
+        Command::Dispatch(Dispatch { program: self.program, arguments, grid: Grid::Workgroups([1 << groups, 1, 1]) })
+    }
+
+    /// All dispatches: phases of few instances run in one workgroup, others in all.
+    fn dispatches(&self) -> Vec<Command> {
+        let phases = &self.sweeps.plan.phases;
+        let groups = |level: u32| if level < self.options.groups { 0 } else { self.options.groups };
+        let (mut commands, mut first) = (vec![], 0);
+        for (i, (_, end, level)) in phases.iter().enumerate() {
+            let goes_on = phases
+                .get(i + 1)
+                .is_some_and(|(_, next, other)| groups(*other) == groups(*level) && next - phases[first].0 <= STEPS);
+            if !goes_on {
+                debug_assert!(*end >= phases[first].0);
+                commands.push(self.dispatch(first as u32, i as u32 + 1, groups(*level)));
+                first = i + 1;
+            }
+        }
+        commands
+    }
+
+    /// The heap is as it was when nothing had run.
+    fn begin(&mut self) -> Result<(), Diagnostic> {
+        let units = (self.bytes / 8).min(u64::from(u32::MAX >> 3));
+        let words = [0, self.sweeps.plan.units as u32, units as u32, 0];
+        let bytes: Vec<u8> = words.iter().flat_map(|w| w.to_le_bytes()).collect();
+        self.device.borrow_mut().write(self.control, 0, &bytes)?;
+        self.cells.borrow_mut().forget();
+        Ok(())
+    }
+    fn read(&self, buffer: BufferId, offset: u64, words: usize) -> Result<Vec<u32>, Diagnostic> {
+        super::cells::read(&mut **self.device.borrow_mut(), buffer, offset, words)
+    }
+
+    /// Whether a call is the one that was planned.
+    pub fn fits(&self, function: FunctionId, arguments: &[u32]) -> bool {
+        function == self.entry && self.sweeps.fits(arguments)
+    }
+
+    /// Calls the function with arguments that fit.
+    ///
+    /// # Errors
+    /// If it fails, or should run in another way.
+    pub fn run(&mut self, arguments: &[u32]) -> Result<Vec<u32>, Ended> {
+        let device = |error| Ended::Fault(Fault::Device(error));
+        let words = arguments.iter().zip(&self.params).map(|(word, ty)| super::cells::to_device(*word, *ty));
+        let bytes: Vec<u8> = words.flat_map(u32::to_le_bytes).collect();
+        if self.sweeps.plan.units > self.bytes / 8 {
+            return Err(Ended::Elsewhere("there is too little memory for all that it makes".into()));
+        }
+        self.begin().map_err(device)?;
+        if !bytes.is_empty() {
+            self.device.borrow_mut().write(self.frames, 0, &bytes).map_err(device)?;
+        }
+        let commands = self.dispatches();
+        for (i, batch) in commands.chunks(BATCH).enumerate() {
+            // An interrupt is seen between two batches, so no more than one is on its way.
+            if i > 0 {
+                self.device.borrow_mut().wait().map_err(device)?;
+            }
+            if self.task.interrupt.as_ref().is_some_and(|flag| flag.load(Ordering::Relaxed)) {
+                return Err(Ended::Fault(Fault::Interrupted));
+            }
+            self.device.borrow_mut().submit(batch).map_err(device)?;
+            self.submissions += 1;
+            self.dispatches += batch.len() as u64;
+        }
+        let control = self.read(self.control, 0, control::WORDS as usize).map_err(device)?;
+        self.top = control[control::HEAP_TOP as usize].min(control[control::HEAP_END as usize]);
+        match control[control::FAULT as usize] {
+            0 => {}
+            fault::MEMORY => return Err(Ended::Elsewhere("there is too little memory for all that it makes".into())),
+            fault::LONG => return Err(Ended::Elsewhere("a loop in it goes round too often".into())),
+            code => return Err(Ended::Fault(Fault::Trap(code - fault::TRAP))),
+        }
+        let first = 4 * self.params.len() as u64;
+        let words = self.read(self.frames, first, self.results.len()).map_err(device)?;
+        let known = self.sweeps.results.iter().map(|known| known.bits());
+        let words = words.iter().zip(known).map(|(word, known)| known.unwrap_or(*word));
+        Ok(words.zip(&self.results).map(|(word, ty)| super::cells::to_host(word, *ty)).collect())
+    }
+}
+
+impl Runner for SweepRunner {
+    fn call(&mut self, function: FunctionId, arguments: &[u32]) -> Result<Vec<u32>, Fault> {
+        if !self.fits(function, arguments) {
+            return Err(broken("a function is called that was not announced"));
+        }
+        self.run(arguments).map_err(|ended| match ended {
+            Ended::Fault(fault) => fault,
+            Ended::Elsewhere(why) => broken(why),
+        })
+    }
+    fn layout(&self, cell: u32) -> Option<LayoutId> {
+        let mut device = self.device.borrow_mut();
+        self.cells.borrow_mut().layout(&mut **device, (self.heap, self.bytes), &self.layouts, cell)
+    }
+    fn field(&self, cell: u32, field: usize) -> u32 {
+        let mut device = self.device.borrow_mut();
+        self.cells.borrow_mut().field(&mut **device, (self.heap, self.bytes), &self.layouts, cell, field)
+    }
+    fn new_cell(&mut self, _layout: LayoutId, _fields: &[u32]) -> Result<u32, Fault> {
+        Err(broken("a program in sweeps is given nothing"))
+    }
+    fn device_heap(&mut self) -> Option<super::walk::DeviceHeap<'_>> {
+        Some(super::walk::DeviceHeap { device: &mut **self.device.get_mut(), buffer: self.heap })
+    }
+    fn share(&mut self, _word: u32) {}
+    fn drop(&mut self, _word: u32) {}
+    fn trouble(&self) -> Option<Diagnostic> {
+        self.cells.borrow().trouble.clone()
+    }
+    fn stats(&self) -> TaskStats {
+        let bytes = 8 * u64::from(self.top);
+        let plan = &self.sweeps.plan;
+        let epochs = EpochStats {
+            lanes: 1 << plan.widest(),
+            heap: self.bytes,
+            epochs: plan.phases.len() as u64,
+            tasks: plan.phases.iter().map(|(first, end, level)| u64::from(end - first) << level).sum(),
+            submissions: self.submissions,
+            dispatches: self.dispatches,
+        };
+        TaskStats { live_bytes: bytes, most_bytes: bytes, epochs: Some(epochs), ..TaskStats::default() }
+    }
+}

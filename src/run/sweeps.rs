@@ -1,0 +1,266 @@
+//! Programs in sweeps, where they can: what runs a program on a device is found out when it is opened, and, should it need more than was
+//! foreseen, once more when it runs.
+
+use super::epochs::Measures;
+use girih_core::diag::Diagnostic;
+use girih_core::direct::flow::What;
+use girih_core::direct::lower::represent::Repr;
+use girih_core::direct::lower::words::Immediate;
+use girih_core::direct::lower::{Direct, Meaning};
+use girih_core::ir::heap::{self, LayoutId};
+use girih_core::ir::{Caps, FunctionId, Module, Verified};
+use girih_core::lower::sweep::known::{Known, ShapeId};
+use girih_core::lower::sweep::{self, Failure, Refusal, Sweeps};
+use girih_core::runtime::epochs::EpochRunner;
+use girih_core::runtime::sweeps::{Ended, SweepRunner};
+use girih_core::runtime::{Device, DeviceHeap, Fault, Runner, TaskOptions, TaskStats};
+use girih_core::term::Program;
+use std::collections::HashSet;
+
+/// Most plans of a program: whoever asks for more is served better by epochs.
+const PLANS: u32 = 8;
+
+/// A program on a device.
+pub(crate) struct DeviceRunner {
+    engine: Engine,
+    module: Verified<Module>,
+    /// The functions that work on what the others gave.
+    helpers: [FunctionId; 2],
+    called: Vec<FunctionId>,
+    tasks: TaskOptions,
+    heap: u64,
+    measures: Measures,
+    /// How often a call was planned.
+    plans: u32,
+    /// Why it does not run in sweeps.
+    pub refusal: Option<String>,
+}
+
+enum Engine {
+    /// Nothing has been called yet.
+    New(Box<dyn Device>),
+    Sweeps(Box<SweepRunner>),
+    Epochs(Box<EpochRunner>),
+    /// It was between two of them when something went wrong.
+    Lost,
+}
+
+impl DeviceRunner {
+    /// A program that was compiled without loans, for calls of these functions.
+    pub(super) fn new(
+        direct: &Direct,
+        called: Vec<FunctionId>,
+        device: Box<dyn Device>,
+        tasks: &TaskOptions,
+        (measures, heap): (Measures, u64),
+    ) -> DeviceRunner {
+        let (engine, tasks) = (Engine::New(device), tasks.clone());
+        let (module, helpers) = (direct.module.clone(), [direct.apply, direct.force]);
+        DeviceRunner { engine, module, helpers, called, tasks, heap, measures, plans: 0, refusal: None }
+    }
+
+    /// Loads what a whole program needs: its value is printed, and it may ask for effects.
+    ///
+    /// # Errors
+    /// If the device refuses it, or does not have the memory.
+    pub(super) fn open(
+        direct: &Direct,
+        program: &Program,
+        device: Box<dyn Device>,
+        tasks: &TaskOptions,
+        measured: (Measures, u64),
+    ) -> Result<DeviceRunner, Vec<Diagnostic>> {
+        let called = vec![direct.entry, direct.apply, direct.force];
+        let mut runner = DeviceRunner::new(direct, called, device, tasks, measured);
+        let is_data = |sweeps: &Sweeps| {
+            let mut seen = HashSet::new();
+            sweeps.results.iter().all(|known| is_data(*known, sweeps, direct, program, &mut seen))
+        };
+        runner.prepare(direct.entry, &[], &is_data)?;
+        Ok(runner)
+    }
+
+    /// How many lanes there are.
+    pub fn lanes(&self) -> u32 {
+        match &self.engine {
+            Engine::Sweeps(_) | Engine::New(_) => 1 << self.measures.sweeps.levels,
+            Engine::Epochs(runner) => runner.options().lanes,
+            Engine::Lost => 0,
+        }
+    }
+
+    /// Makes ready for a call: in sweeps, if it can be planned and its value is `fine`.
+    fn prepare(
+        &mut self,
+        function: FunctionId,
+        arguments: &[u32],
+        fine: &dyn Fn(&Sweeps) -> bool,
+    ) -> Result<(), Vec<Diagnostic>> {
+        let device = match std::mem::replace(&mut self.engine, Engine::Lost) {
+            Engine::New(device) => device,
+            Engine::Sweeps(runner) if runner.fits(function, arguments) => {
+                self.engine = Engine::Sweeps(runner);
+                return Ok(());
+            }
+            Engine::Sweeps(runner) => runner.close(),
+            epochs @ (Engine::Epochs(_) | Engine::Lost) => {
+                self.engine = epochs;
+                return Ok(());
+            }
+        };
+        self.plans += 1;
+        let module = &self.module;
+        let found = match self.plans {
+            0..=PLANS => sweep::lower(module, function, arguments, &self.measures.sweeps),
+            _more => Err(Failure::Refused(Refusal::new("each of its calls takes another course"))),
+        };
+        let fitting = found.and_then(|sweeps| match fine(&sweeps) {
+            true => fit(sweeps, device.caps(), self.heap),
+            false => Err(Failure::Refused(Refusal::new("its value is more than data"))),
+        });
+        self.engine = match fitting {
+            Ok(sweeps) => {
+                let options = (self.measures.sweeps, self.heap);
+                Engine::Sweeps(Box::new(SweepRunner::open((module, function), sweeps, device, &self.tasks, options)?))
+            }
+            Err(Failure::Refused(why)) => {
+                self.refusal = Some(why.to_string());
+                Engine::Epochs(Box::new(self.measures.epochs(module, &self.called, device, &self.tasks, self.heap)?))
+            }
+            Err(Failure::Wrong(errors)) => return Err(errors),
+        };
+        Ok(())
+    }
+
+    /// The program runs in epochs from here on.
+    fn change(&mut self, why: String) -> Result<(), Fault> {
+        let engine = std::mem::replace(&mut self.engine, Engine::Lost);
+        let Engine::Sweeps(runner) = engine else { return Ok(()) };
+        let (module, device) = (&self.module, runner.close());
+        let opened = self.measures.epochs(module, &self.called, device, &self.tasks, self.heap);
+        self.engine = Engine::Epochs(Box::new(opened.map_err(first)?));
+        self.refusal = Some(why);
+        Ok(())
+    }
+
+    fn runner(&self) -> Option<&dyn Runner> {
+        match &self.engine {
+            Engine::Sweeps(runner) => Some(&**runner),
+            Engine::Epochs(runner) => Some(&**runner),
+            Engine::New(_) | Engine::Lost => None,
+        }
+    }
+    fn runner_mut(&mut self) -> Option<&mut dyn Runner> {
+        match &mut self.engine {
+            Engine::Sweeps(runner) => Some(&mut **runner),
+            Engine::Epochs(runner) => Some(&mut **runner),
+            Engine::New(_) | Engine::Lost => None,
+        }
+    }
+}
+
+fn lost() -> Fault {
+    let message = "the device that the program ran on is gone";
+    Fault::Device(Diagnostic::new(girih_core::diag::Code::DeviceLost, girih_core::span::Span::NONE, message))
+}
+
+impl Runner for DeviceRunner {
+    fn call(&mut self, function: FunctionId, arguments: &[u32]) -> Result<Vec<u32>, Fault> {
+        let is_root = self.called.contains(&function) && !self.helpers.contains(&function);
+        if is_root {
+            self.prepare(function, arguments, &|_| true).map_err(first)?;
+        }
+        // What is no definition is computed already.
+        if let (Engine::Sweeps(_), true, [word]) = (&self.engine, function == self.helpers[1], arguments)
+            && heap::tag(*word) != heap::IMMEDIATE
+        {
+            return Ok(vec![*word]);
+        }
+        if let Engine::Sweeps(runner) = &mut self.engine
+            && is_root
+        {
+            match runner.run(arguments) {
+                Ok(words) => return Ok(words),
+                Err(Ended::Fault(fault)) => return Err(fault),
+                Err(Ended::Elsewhere(why)) => self.change(why)?,
+            }
+        }
+        self.runner_mut().ok_or_else(lost)?.call(function, arguments)
+    }
+    fn layout(&self, cell: u32) -> Option<LayoutId> {
+        self.runner()?.layout(cell)
+    }
+    fn field(&self, cell: u32, field: usize) -> u32 {
+        self.runner().map_or(0, |runner| runner.field(cell, field))
+    }
+    fn new_cell(&mut self, layout: LayoutId, fields: &[u32]) -> Result<u32, Fault> {
+        self.runner_mut().ok_or_else(lost)?.new_cell(layout, fields)
+    }
+    fn share(&mut self, word: u32) {
+        if let Some(runner) = self.runner_mut() {
+            runner.share(word);
+        }
+    }
+    fn drop(&mut self, word: u32) {
+        if let Some(runner) = self.runner_mut() {
+            runner.drop(word);
+        }
+    }
+    fn stats(&self) -> TaskStats {
+        self.runner().map_or_else(TaskStats::default, Runner::stats)
+    }
+    fn trouble(&self) -> Option<Diagnostic> {
+        self.runner()?.trouble()
+    }
+    fn device_heap(&mut self) -> Option<DeviceHeap<'_>> {
+        self.runner_mut()?.device_heap()
+    }
+    fn renew(&mut self) -> Result<(), Fault> {
+        self.runner_mut().map_or(Ok(()), Runner::renew)
+    }
+}
+
+/// The first of some errors.
+fn first(errors: Vec<Diagnostic>) -> Fault {
+    errors.into_iter().next().map_or_else(lost, Fault::Device)
+}
+
+/// Sweeps of which the buffers fit the device.
+fn fit(sweeps: Sweeps, caps: &Caps, heap: u64) -> Result<Sweeps, Failure> {
+    let refused = |why: &str| Err(Failure::Refused(Refusal::new(why)));
+    if SweepRunner::bytes(&sweeps) > caps.binding_bytes.min(caps.buffer_bytes) {
+        return refused("its frames are larger than what the device can bind");
+    }
+    if sweeps.plan.units > heap / 8 {
+        return refused("there is too little memory for all that it makes");
+    }
+    Ok(sweeps)
+}
+
+/// Whether a value is data: nothing in it is called to print it, and it asks for no effects.
+fn is_data(known: Known, sweeps: &Sweeps, direct: &Direct, program: &Program, seen: &mut HashSet<ShapeId>) -> bool {
+    match known {
+        Known::Word(word) if heap::tag(word) == heap::IMMEDIATE => {
+            let found = Immediate::of(heap::payload(word), &direct.tables);
+            matches!(found, Some(Immediate::Era | Immediate::Unit(_)))
+        }
+        Known::Number(_) | Known::Word(_) => true,
+        Known::Tagged(tag) => tag < heap::IMMEDIATE,
+        Known::Cell { shape, .. } => {
+            if !seen.insert(shape) {
+                return true;
+            }
+            let shape = sweeps.shapes.get(shape);
+            let io = [program.known.io_done, program.known.io_call];
+            let fields = match direct.tables.layouts.get(shape.layout) {
+                Some(Meaning::Boxed(_)) => return true,
+                Some(Meaning::Shape { what: What::Ctor(ctor), fields, .. }) if !io.contains(&Some(*ctor)) => fields,
+                Some(Meaning::Shape { what: What::Pair, fields, .. }) => fields,
+                Some(Meaning::Shape { .. }) | None => return false,
+            };
+            let words = shape.fields.iter().zip(fields).filter(|(_, repr)| matches!(repr, Repr::Term));
+            words.map(|(known, _)| *known).all(|known| is_data(known, sweeps, direct, program, seen))
+        }
+        Known::Unknown | Known::Hole { .. } => false,
+    }
+}
