@@ -1,8 +1,9 @@
 //! What was measured.
 
 use super::machine::Machine;
+use super::spread::Spread;
 
-/// The figures of all programs, and what they were measured with.
+/// The figures of all suites, and what they were measured with.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Figures {
     /// The day, as `2026-11-21`.
@@ -11,74 +12,138 @@ pub struct Figures {
     pub version: String,
     /// The machine.
     pub machine: Machine,
-    /// What ran the programs.
+    /// What ran everything, as the command line names it.
     pub device: String,
-    /// What that is, its interface and its driver, if it is not the processor.
+    /// What that is, its interface and its driver.
     pub card: Option<String>,
-    /// How many runs each figure is the median of.
+    /// How many runs each figure is of.
     pub samples: usize,
-    /// The C compiler and its version, if C took part.
-    pub cc: Option<String>,
-    /// Upstream's version, if it took part.
-    pub upstream: Option<String>,
-    /// All programs as one.
-    pub together: Option<Together>,
-    /// A row a program.
+    /// Who took part beside Girih, and what that is.
+    pub rivals: Vec<Rival>,
+    /// What the device can do, if kernels were measured.
+    pub ceilings: Option<Ceilings>,
+    /// A row a program and size, in the order of suites.
     pub rows: Vec<Row>,
-    /// Programs that have no figures: each failed.
+    /// What has no figures, and why.
     pub failed: Vec<Failed>,
 }
 
-/// A program that failed.
+/// Someone who does the same jobs.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Rival {
+    /// Its name, as in [`Peer::name`].
+    pub name: String,
+    /// What it is: a compiler and its version.
+    pub what: String,
+}
+
+/// What a device can do at most, as kernels that do nothing else reach it.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Ceilings {
+    /// Bytes a second that a copy reads and writes.
+    pub copy: f64,
+    /// Operations on `f32` a second; a multiplication with an addition is two.
+    pub fma: f64,
+}
+
+/// What failed.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Failed {
-    /// Its name.
+    /// Its suite.
+    pub suite: String,
+    /// Its name and size.
     pub name: String,
     /// Why, in a sentence.
     pub why: String,
 }
 
-/// The figures of one program. All times are seconds.
+/// The figures of a program at a size. All times are seconds.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Row {
+    /// Its suite.
+    pub suite: String,
     /// Its name.
     pub name: String,
-    /// Its argument.
-    pub size: u32,
-    /// From the text to native code, or to kernels that a device has loaded.
-    pub compile: f64,
-    /// For each number of threads, the time from the first step to the printed value.
+    /// How large the job is.
+    pub size: Size,
+    /// From the text to what runs: native code, or kernels that a device has loaded.
+    pub compile: Option<f64>,
+    /// For each number of threads, the times.
     pub runs: Vec<Run>,
-    /// Most bytes of cells that lived at a time.
-    pub bytes: u64,
-    /// C's time, from the start of its process to the end.
-    pub c: Option<f64>,
-    /// Beside upstream's runtime, at a size that it can do.
-    pub upstream: Option<Beside>,
+    /// Most bytes of a program's data that lived at a time.
+    pub bytes: Option<u64>,
+    /// What is done in a run, where that is known.
+    pub work: Option<Work>,
+    /// What others take for the same.
+    pub peers: Vec<Peer>,
 }
 
-/// Compilation of a longer program.
+/// How large a job is.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Size {
+    /// For people: `20`, `4096x512`.
+    pub label: String,
+    /// For the axis of a curve.
+    pub number: f64,
+}
+
+impl Size {
+    /// A size that is one number.
+    pub fn one(number: impl Into<u64>) -> Size {
+        let number = number.into();
+        Size { label: number.to_string(), number: number as f64 }
+    }
+
+    /// The size of something with rows and columns.
+    pub fn of(rows: usize, columns: usize) -> Size {
+        Size { label: format!("{rows}x{columns}"), number: (rows * columns) as f64 }
+    }
+}
+
+/// What is done in a run.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Together {
-    /// How many lines it has.
-    pub lines: usize,
-    /// Seconds from its text to native code.
-    pub compile: f64,
+pub enum Work {
+    /// Bytes that go to and from the memory of a device.
+    Bytes(f64),
+    /// Operations on floats.
+    Operations(f64),
+    /// Operations on floats in matrix units, where the device has them.
+    Products(f64),
+    /// Pictures.
+    Frames(f64),
 }
 
-/// The time on so many threads.
+impl Work {
+    /// How much.
+    pub const fn amount(self) -> f64 {
+        match self {
+            Work::Bytes(amount) | Work::Operations(amount) | Work::Products(amount) | Work::Frames(amount) => amount,
+        }
+    }
+}
+
+/// The times on so many threads.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Run {
     /// How many threads; none on a device, which has lanes.
     pub threads: Option<usize>,
-    /// The median.
+    /// The times.
+    pub time: Spread,
+}
+
+/// What someone else takes for the same job.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Peer {
+    /// Who.
+    pub name: String,
+    /// Seconds.
     pub seconds: f64,
-    /// The shortest.
-    pub least: f64,
+    /// Whether it uses all cores; else it is to be compared with one thread.
+    pub on_all_cores: bool,
 }
 
 /// So many threads, in words.
-pub(super) fn on(threads: Option<usize>) -> String {
+pub fn on(threads: Option<usize>) -> String {
     match threads {
         None => "device".to_owned(),
         Some(1) => "1 thread".to_owned(),
@@ -86,47 +151,53 @@ pub(super) fn on(threads: Option<usize>) -> String {
     }
 }
 
-/// Two times of the same job, on all threads that were asked for.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Beside {
-    /// The argument.
-    pub size: u32,
-    /// Upstream's own count, without its compilation.
-    pub theirs: f64,
-    /// Ours, without compilation too.
-    pub ours: f64,
-}
-
-impl Beside {
-    /// How many times as fast ours is.
-    pub fn ratio(&self) -> f64 {
-        self.theirs / self.ours.max(1e-9)
-    }
-}
-
 impl Row {
-    /// The time on the fewest threads.
-    pub fn first(&self) -> Option<f64> {
-        self.runs.first().map(|run| run.seconds)
+    /// The name and the size.
+    pub fn title(&self) -> String {
+        format!("{} {}", self.name, self.size.label)
     }
 
-    /// How many times as long as C it takes on the fewest threads.
-    pub fn beside_c(&self) -> Option<f64> {
-        Some(self.first()? / self.c?.max(1e-9))
+    /// The median on the fewest threads.
+    pub fn first(&self) -> Option<f64> {
+        self.runs.first().map(|run| run.time.median)
+    }
+
+    /// The median on the most threads.
+    pub fn last(&self) -> Option<f64> {
+        self.runs.last().map(|run| run.time.median)
     }
 
     /// How many times as fast it is on the most threads as on the fewest.
     pub fn speedup(&self) -> Option<f64> {
-        let last = self.runs.last().filter(|_| self.runs.len() > 1)?;
-        Some(self.first()? / last.seconds.max(1e-9))
+        let last = self.last().filter(|_| self.runs.len() > 1)?;
+        Some(self.first()? / last.max(1e-9))
+    }
+
+    /// How many times as fast it is as a peer, on as many cores.
+    pub fn beside(&self, peer: &Peer) -> Option<f64> {
+        let ours = if peer.on_all_cores { self.last() } else { self.first() }?;
+        Some(peer.seconds / ours.max(1e-9))
+    }
+
+    /// What is done in a second, on the most threads.
+    pub fn rate(&self) -> Option<Work> {
+        let per = |amount: f64| Some(amount / self.last()?.max(1e-9));
+        Some(match self.work? {
+            Work::Bytes(n) => Work::Bytes(per(n)?),
+            Work::Operations(n) => Work::Operations(per(n)?),
+            Work::Products(n) => Work::Products(per(n)?),
+            Work::Frames(n) => Work::Frames(per(n)?),
+        })
     }
 }
 
-/// The median; none of nothing.
-pub fn median(samples: &[f64]) -> Option<f64> {
-    let mut sorted = samples.to_vec();
-    sorted.sort_by(f64::total_cmp);
-    let middle = sorted.len() / 2;
-    let upper = sorted.get(middle).copied()?;
-    Some(if sorted.len() % 2 == 1 { upper } else { (sorted[middle - 1] + upper) / 2.0 })
+impl Ceilings {
+    /// The part of what the device can do that a rate is, and the name of the ceiling. Matrix units and pictures have none here.
+    pub fn share(&self, rate: Work) -> Option<(f64, &'static str)> {
+        match rate {
+            Work::Bytes(rate) => Some((rate / self.copy.max(1e-9), "copy")),
+            Work::Operations(rate) => Some((rate / self.fma.max(1e-9), "FMA")),
+            Work::Products(_) | Work::Frames(_) => None,
+        }
+    }
 }

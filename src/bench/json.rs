@@ -1,12 +1,14 @@
 //! Figures as JSON, written and read.
 
-use super::figures::{Beside, Failed, Figures, Row, Run, Together};
+use super::baseline::Change;
+use super::figures::{Ceilings, Failed, Figures, Peer, Rival, Row, Run, Size, Work};
 use super::machine::Machine;
+use super::spread::Spread;
 use serde_json::{Value, json};
 
 /// Figures as an object.
 pub fn write(figures: &Figures) -> Value {
-    let Figures { date, version, machine, device, card, samples, cc, upstream, together, rows, failed } = figures;
+    let Figures { date, version, machine, device, card, samples, rivals, ceilings, rows, failed } = figures;
     json!({
         "kind": "bench",
         "date": date,
@@ -15,26 +17,60 @@ pub fn write(figures: &Figures) -> Value {
         "device": device,
         "card": card,
         "samples": samples,
-        "cc": cc,
-        "upstream": upstream,
-        "together": together.map(|t| json!({"lines": t.lines, "compile": t.compile})),
-        "rows": rows.iter().map(row).collect::<Vec<_>>(),
-        "failed": failed.iter().map(|f| json!({"name": f.name, "why": f.why})).collect::<Vec<_>>(),
+        "rivals": rivals.iter().map(|r| json!({"name": r.name, "what": r.what})).collect::<Vec<_>>(),
+        "ceilings": ceilings.map(|c| json!({"copy": c.copy, "fma": c.fma})),
+        "rows": rows.iter().map(|r| row(r, *ceilings)).collect::<Vec<_>>(),
+        "failed": failed.iter().map(|f| json!({"suite": f.suite, "name": f.name, "why": f.why})).collect::<Vec<_>>(),
     })
 }
 
-fn row(row: &Row) -> Value {
-    let run = |run: &Run| json!({"threads": run.threads, "seconds": run.seconds, "least": run.least});
-    let beside = |b: &Beside| json!({"size": b.size, "theirs": b.theirs, "ours": b.ours});
+/// Changes as an object.
+pub fn write_changes(since: &str, changes: &[Change], threshold: f64) -> Value {
+    let change = |change: &Change| {
+        json!({
+            "suite": change.suite, "name": change.title, "threads": change.threads, "before": spread(&change.before),
+            "now": spread(&change.now), "ratio": change.ratio(), "verdict": change.verdict(threshold).name(),
+        })
+    };
+    json!({"kind": "changes", "since": since, "changes": changes.iter().map(change).collect::<Vec<_>>()})
+}
+
+fn row(row: &Row, ceilings: Option<Ceilings>) -> Value {
+    let Row { suite, name, size, compile, runs, bytes, work, peers } = row;
+    let run = |run: &Run| json!({"threads": run.threads, "seconds": spread(&run.time)});
+    let peer = |peer: &Peer| {
+        let Peer { name, seconds, on_all_cores } = peer;
+        json!({"name": name, "seconds": seconds, "on_all_cores": on_all_cores, "faster": row.beside(peer)})
+    };
+    let rate = row.rate();
+    let share = rate.and_then(|rate| ceilings?.share(rate));
     json!({
-        "name": row.name,
-        "size": row.size,
-        "compile": row.compile,
-        "runs": row.runs.iter().map(run).collect::<Vec<_>>(),
-        "bytes": row.bytes,
-        "c": row.c,
-        "upstream": row.upstream.as_ref().map(beside),
+        "suite": suite,
+        "name": name,
+        "size": size.label,
+        "size_number": size.number,
+        "compile": compile,
+        "runs": runs.iter().map(run).collect::<Vec<_>>(),
+        "bytes": bytes,
+        "work": work.map(|work| json!({"of": unit(work), "amount": work.amount()})),
+        "per_second": rate.map(Work::amount),
+        "of_ceiling": share.map(|(part, ceiling)| json!({"part": part, "ceiling": ceiling})),
+        "peers": peers.iter().map(peer).collect::<Vec<_>>(),
     })
+}
+
+fn spread(spread: &Spread) -> Value {
+    let Spread { runs, least, low, median, high, most, outliers } = spread;
+    json!({"runs": runs, "least": least, "low": low, "median": median, "high": high, "most": most, "outliers": outliers})
+}
+
+const fn unit(work: Work) -> &'static str {
+    match work {
+        Work::Bytes(_) => "bytes",
+        Work::Operations(_) => "operations",
+        Work::Products(_) => "products",
+        Work::Frames(_) => "frames",
+    }
 }
 
 /// Reads what [`write()`] has written.
@@ -44,6 +80,13 @@ fn row(row: &Row) -> Value {
 pub fn read(text: &str) -> Result<Figures, String> {
     let value: Value = serde_json::from_str(text).map_err(|error| format!("no JSON: {error}"))?;
     let machine = &value["machine"];
+    let rival = |value: &Value| Ok::<_, String>(Rival { name: string(value, "name")?, what: string(value, "what")? });
+    let failed = |value: &Value| {
+        let (suite, name) = (string(value, "suite")?, string(value, "name")?);
+        Ok::<_, String>(Failed { suite, name, why: string(value, "why")? })
+    };
+    let ceilings =
+        |value: &Value| Ok::<_, String>(Ceilings { copy: number(value, "copy")?, fma: number(value, "fma")? });
     Ok(Figures {
         date: string(&value, "date")?,
         version: string(&value, "version")?,
@@ -55,42 +98,56 @@ pub fn read(text: &str) -> Result<Figures, String> {
         device: string(&value, "device")?,
         card: string(&value, "card").ok(),
         samples: integer(&value, "samples")? as usize,
-        cc: string(&value, "cc").ok(),
-        upstream: string(&value, "upstream").ok(),
-        together: present(&value["together"]).map(together).transpose()?,
-        rows: list(&value, "rows")?.iter().map(read_row).collect::<Result<_, _>>()?,
-        failed: value["failed"].as_array().map_or(Ok(vec![]), |all| all.iter().map(read_failed).collect())?,
+        rivals: all(&value, "rivals", rival)?,
+        ceilings: present(&value["ceilings"]).map(ceilings).transpose()?,
+        rows: all(&value, "rows", read_row)?,
+        failed: all(&value, "failed", failed)?,
     })
-}
-
-fn read_failed(value: &Value) -> Result<Failed, String> {
-    Ok(Failed { name: string(value, "name")?, why: string(value, "why")? })
 }
 
 fn read_row(value: &Value) -> Result<Row, String> {
     let run = |run: &Value| {
         let threads = present(&run["threads"]).map(|_| integer(run, "threads")).transpose()?.map(|n| n as usize);
-        Ok(Run { threads, seconds: number(run, "seconds")?, least: number(run, "least")? })
+        Ok::<_, String>(Run { threads, time: read_spread(&run["seconds"])? })
     };
-    let beside =
-        |b: &Value| Ok::<_, String>(Beside { size: size(b)?, theirs: number(b, "theirs")?, ours: number(b, "ours")? });
+    let peer = |peer: &Value| {
+        let on_all_cores = peer["on_all_cores"].as_bool().ok_or_else(|| lacks("truth value", "on_all_cores"))?;
+        Ok::<_, String>(Peer { name: string(peer, "name")?, seconds: number(peer, "seconds")?, on_all_cores })
+    };
     Ok(Row {
+        suite: string(value, "suite")?,
         name: string(value, "name")?,
-        size: size(value)?,
-        compile: number(value, "compile")?,
-        runs: list(value, "runs")?.iter().map(run).collect::<Result<_, String>>()?,
-        bytes: integer(value, "bytes")?,
-        c: value["c"].as_f64(),
-        upstream: present(&value["upstream"]).map(beside).transpose()?,
+        size: Size { label: string(value, "size")?, number: number(value, "size_number")? },
+        compile: value["compile"].as_f64(),
+        runs: all(value, "runs", run)?,
+        bytes: value["bytes"].as_u64(),
+        work: present(&value["work"]).map(read_work).transpose()?,
+        peers: all(value, "peers", peer)?,
     })
 }
 
-fn size(value: &Value) -> Result<u32, String> {
-    u32::try_from(integer(value, "size")?).map_err(|_| "a `size` that is too large".to_owned())
+fn read_spread(value: &Value) -> Result<Spread, String> {
+    let time = |name| number(value, name);
+    Ok(Spread {
+        runs: integer(value, "runs")? as usize,
+        least: time("least")?,
+        low: time("low")?,
+        median: time("median")?,
+        high: time("high")?,
+        most: time("most")?,
+        outliers: integer(value, "outliers")? as usize,
+    })
 }
 
-fn together(value: &Value) -> Result<Together, String> {
-    Ok(Together { lines: integer(value, "lines")? as usize, compile: number(value, "compile")? })
+fn read_work(value: &Value) -> Result<Work, String> {
+    let amount = number(value, "amount")?;
+    match &*string(value, "of")? {
+        "bytes" => Ok(Work::Bytes(amount)),
+        "operations" => Ok(Work::Operations(amount)),
+        "products" => Ok(Work::Products(amount)),
+        "frames" => Ok(Work::Frames(amount)),
+        other => Err(format!("no work is counted in `{other}`")),
+    }
 }
 
 fn present(value: &Value) -> Option<&Value> {
@@ -113,6 +170,6 @@ fn number(value: &Value, name: &str) -> Result<f64, String> {
     value[name].as_f64().ok_or_else(|| lacks("number", name))
 }
 
-fn list<'v>(value: &'v Value, name: &str) -> Result<&'v [Value], String> {
-    value[name].as_array().map(Vec::as_slice).ok_or_else(|| lacks("list", name))
+fn all<T>(value: &Value, name: &str, read: impl Fn(&Value) -> Result<T, String>) -> Result<Vec<T>, String> {
+    value[name].as_array().ok_or_else(|| lacks("list", name))?.iter().map(read).collect()
 }

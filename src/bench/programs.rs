@@ -14,18 +14,18 @@ pub struct Benchmark {
     /// The same job in C, by the same algorithm.
     pub c: &'static str,
     /// Small enough for the slowest evaluator.
-    pub tiny: Size,
+    pub tiny: Job,
     /// What upstream's runtime takes seconds for.
-    pub upstream: Size,
+    pub upstream: Job,
     /// What C takes some tenths of a second for.
-    pub full: Size,
+    pub full: Job,
     /// Whether it computes with floats, which upstream's runtimes round in their own ways.
     pub floats: bool,
 }
 
 /// A size and what must come out.
 #[derive(Clone, Copy, Debug)]
-pub struct Size {
+pub struct Job {
     /// The program's argument.
     pub argument: u32,
     /// What it prints.
@@ -38,8 +38,8 @@ pub const TOGETHER: &str = include_str!("../../benches/bend/suite.bend");
 /// What the C programs include.
 pub const HEADER: (&str, &str) = ("numbers.h", include_str!("../../benches/c/numbers.h"));
 
-const fn size(argument: u32, value: &'static str) -> Size {
-    Size { argument, value }
+const fn job(argument: u32, value: &'static str) -> Job {
+    Job { argument, value }
 }
 
 macro_rules! benchmarks {
@@ -50,9 +50,9 @@ macro_rules! benchmarks {
             title: $title,
             bend: include_str!(concat!("../../benches/bend/", $name, ".bend")),
             c: include_str!(concat!("../../benches/c/", $name, ".c")),
-            tiny: size($tiny, $a),
-            upstream: size($upstream, $b),
-            full: size($full, $c),
+            tiny: job($tiny, $a),
+            upstream: job($upstream, $b),
+            full: job($full, $c),
             floats: benchmarks!(@floats $kind),
         },)*];
     };

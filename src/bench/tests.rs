@@ -1,8 +1,9 @@
-use super::figures::{Beside, Failed, Figures, Row, Run, Together, median};
+use super::figures::{Ceilings, Failed, Figures, Peer, Rival, Row, Run, Size, Work};
 use super::machine::Machine;
-use super::measure::{Event, Plan, measure};
 use super::programs::BENCHMARKS;
 use super::rivals::Cc;
+use super::spread::Spread;
+use super::suite::{self, Event, Plan, SUITES, Suite, measure};
 use super::{baseline, json, svg, table};
 use crate::devices::Selector;
 use crate::{Code, RunDevice};
@@ -21,23 +22,75 @@ fn tiny(device: RunDevice, threads: Vec<usize>) -> Plan {
     }
 }
 
+fn named(name: &str) -> Vec<&'static Suite> {
+    vec![suite::find(name).expect("there is such a suite")]
+}
+
+fn device(name: &str) -> RunDevice {
+    Selector::parse(name).expect("it is a name").into()
+}
+
 #[test]
 fn the_evaluator_gives_the_known_values() {
-    let figures = measure(&tiny(RunDevice::Evaluator, vec![1]), &mut |_| {}).expect("all values are right");
-    assert_eq!((figures.rows.len(), &*figures.failed, &*figures.device), (BENCHMARKS.len(), &[][..], "evaluator"));
+    let figures =
+        measure(&tiny(RunDevice::Evaluator, vec![1]), &named("bend"), &mut |_| {}).expect("all values are right");
+    let programs = BENCHMARKS.len() + 1;
+    assert_eq!((figures.rows.len(), &*figures.failed, &*figures.device), (programs, &[][..], "evaluator"));
 }
 
 #[test]
 fn native_code_gives_the_known_values_on_one_thread_and_on_three() {
-    let mut names = vec![];
-    let figures = measure(&tiny(RunDevice::Cpu, vec![1, 3]), &mut |event| match event {
-        Event::Program(name) => names.push(name),
+    let mut titles = vec![];
+    let figures = measure(&tiny(RunDevice::Cpu, vec![1, 3]), &named("bend"), &mut |event| match event {
+        Event::Suite(name, count) => assert_eq!((name, count), ("bend", BENCHMARKS.len() + 1)),
+        Event::Case(title) => titles.push(title),
         Event::Skipped(reason) => panic!("nobody was asked: {reason}"),
         Event::Failed(why) => panic!("{why}"),
     });
-    let figures = figures.expect("all values are right");
-    assert!(figures.rows.iter().all(|row| row.runs.len() == 2 && row.compile > 0.0), "{figures:?}");
-    assert_eq!(names, BENCHMARKS.iter().map(|b| b.name).collect::<Vec<_>>());
+    let mut rows = figures.expect("all values are right").rows;
+    let compilation = rows.pop().expect("there are rows");
+    assert!(rows.iter().all(|row| row.runs.len() == 2 && row.compile.is_some_and(|s| s > 0.0)), "{rows:?}");
+    assert_eq!((&*compilation.name, compilation.runs.len()), ("compilation", 1));
+    let programs: Vec<String> = BENCHMARKS.iter().map(|b| format!("{} {}", b.name, b.tiny.argument)).collect();
+    assert_eq!(titles[..programs.len()], programs);
+}
+
+#[test]
+fn kernels_give_the_known_values_and_are_held_to_ceilings() {
+    let suites = [named("ir"), named("tile")].concat();
+    let figures = measure(&tiny(RunDevice::Cpu, vec![1]), &suites, &mut |_| {}).expect("there is a processor");
+    assert_eq!(figures.failed, []);
+    let ceilings = figures.ceilings.expect("kernels were measured");
+    assert!(ceilings.copy > 0.0 && ceilings.fma > 0.0);
+    assert!(figures.card.is_some_and(|card| card.contains("native code")));
+    assert!(figures.rows.iter().all(|row| row.work.is_some() && row.runs.len() == 1));
+    for (suite, count) in [("ir", 5), ("tile", 6)] {
+        assert_eq!(figures.rows.iter().filter(|row| row.suite == suite).count(), count);
+    }
+}
+
+#[test]
+fn the_reference_machine_gives_the_known_values_of_kernels() {
+    let figures = measure(&tiny(device("interpreter"), vec![1]), &named("ir"), &mut |_| {}).expect("it is there");
+    assert_eq!((figures.rows.len(), &*figures.failed), (5, &[][..]));
+}
+
+#[test]
+fn shaders_are_painted_on_one_thread_and_on_two() {
+    let figures = measure(&tiny(RunDevice::Cpu, vec![1, 2]), &named("render"), &mut |_| {}).expect("it paints");
+    assert_eq!(figures.failed, []);
+    assert!(figures.rows.len() >= 6 && figures.rows.iter().all(|row| row.runs.len() == 2));
+    assert!(figures.rows.iter().all(|row| row.rate().is_some_and(|rate| rate.amount() > 0.0)));
+}
+
+#[test]
+fn suites_refuse_what_cannot_run_them() {
+    let refused = |device: RunDevice| -> Vec<&str> {
+        SUITES.iter().filter(|suite| (suite.refuses)(&device).is_some()).map(|suite| suite.name).collect()
+    };
+    assert_eq!(refused(RunDevice::Evaluator), ["ir", "tile"]);
+    assert!(refused(RunDevice::Cpu).is_empty());
+    assert!(refused(device("interpreter")).is_empty());
 }
 
 #[test]
@@ -48,122 +101,138 @@ fn c_gives_the_known_values() {
     };
     for benchmark in BENCHMARKS {
         let program = cc.compile(benchmark).unwrap_or_else(|error| panic!("{}: {error}", benchmark.name));
-        for size in [benchmark.tiny, benchmark.upstream] {
-            let answer = program.run(size.argument).unwrap_or_else(|error| panic!("{}: {error}", benchmark.name));
-            assert_eq!(answer.value, size.value, "{} {}", benchmark.name, size.argument);
+        for job in [benchmark.tiny, benchmark.upstream] {
+            let answer = program.run(job.argument).unwrap_or_else(|error| panic!("{}: {error}", benchmark.name));
+            assert_eq!(answer.value, job.value, "{} {}", benchmark.name, job.argument);
         }
     }
 }
 
 #[test]
 fn programs_are_chosen_by_parts_of_their_names() {
-    let names = |only: &[&str]| {
+    let titles = |only: &[&str]| {
         let only = only.iter().map(|name| (*name).to_owned()).collect();
         let plan = Plan { only, ..tiny(RunDevice::Evaluator, vec![1]) };
-        plan.benchmarks().iter().map(|b| b.name).collect::<Vec<_>>()
+        let titles = suite::titles(&plan, &named("bend")).expect("it is there");
+        titles.into_iter().filter(|title| plan.wants(title)).collect::<Vec<_>>()
     };
-    assert_eq!(names(&["sum"]), ["sum", "tree_sum"]);
-    assert_eq!(names(&["sort", "fib"]), ["fib", "merge_sort"]);
-    assert!(names(&["nothing"]).is_empty());
+    assert_eq!(titles(&["sum"]), ["sum 10", "tree_sum 10"]);
+    assert_eq!(titles(&["sort", "fib"]), ["fib 15", "merge_sort 100"]);
+    assert!(titles(&["nothing"]).is_empty());
 }
 
-#[test]
-fn medians() {
-    assert_eq!(median(&[]), None);
-    assert_eq!(median(&[3.0, 1.0, 2.0]), Some(2.0));
-    assert_eq!(median(&[4.0, 1.0, 2.0, 3.0]), Some(2.5));
+/// Times around a median, without outliers.
+fn around(median: f64) -> Spread {
+    // Few digits: the last ones of others are lost on the way through JSON.
+    let short = |part: f64| (part * median * 1e9).round() / 1e9;
+    let [least, low, high, most] = [0.95, 0.98, 1.02, 1.1].map(short);
+    Spread { runs: 5, least, low, median, high, most, outliers: 0 }
 }
 
-fn row(name: &str, size: u32, seconds: [f64; 2], c: Option<f64>, upstream: Option<Beside>) -> Row {
-    let run = |threads, seconds| Run { threads: Some(threads), seconds, least: seconds };
-    let runs = vec![run(1, seconds[0]), run(2, seconds[1])];
-    Row { name: name.to_owned(), size, compile: 0.0125, runs, bytes: 50_331_648, c, upstream }
+fn row(name: &str, size: u32, seconds: [f64; 2], peers: &[(&str, f64, bool)]) -> Row {
+    let run = |threads, seconds| Run { threads: Some(threads), time: around(seconds) };
+    let peer = |(name, seconds, on_all_cores): &(&str, f64, bool)| Peer {
+        name: (*name).to_owned(),
+        seconds: *seconds,
+        on_all_cores: *on_all_cores,
+    };
+    Row {
+        suite: "bend".to_owned(),
+        name: name.to_owned(),
+        size: Size::one(size),
+        compile: Some(0.0125),
+        runs: vec![run(1, seconds[0]), run(2, seconds[1])],
+        bytes: Some(50_331_648),
+        work: None,
+        peers: peers.iter().map(peer).collect(),
+    }
+}
+
+fn kernel(name: &str, size: Size, seconds: f64, work: Work) -> Row {
+    let runs = vec![Run { threads: None, time: around(seconds) }];
+    let (suite, name) = ("ir".to_owned(), name.to_owned());
+    Row { suite, name, size, compile: Some(0.004), runs, bytes: None, work: Some(work), peers: vec![] }
 }
 
 fn figures() -> Figures {
-    let beside = |size, theirs, ours| Some(Beside { size, theirs, ours });
-    Figures {
+    let rival = |name: &str, what: &str| Rival { name: name.to_owned(), what: what.to_owned() };
+    let mut figures = Figures {
         date: "2026-11-21".to_owned(),
         version: "0.1.0".to_owned(),
         machine: Machine { processor: "A Processor <9000>".to_owned(), cores: 2, system: "A System 12".to_owned() },
         device: "cpu".to_owned(),
-        card: None,
+        card: Some("A Processor <9000>, native code, 2 threads".to_owned()),
         samples: 5,
-        cc: Some("cc (A System) 12.2.0".to_owned()),
-        upstream: Some("bend-lang 0.2.38".to_owned()),
-        together: Some(Together { lines: 485, compile: 0.04375 }),
+        rivals: vec![rival("C", "cc (A System) 12.2.0, -O2"), rival("bend run-c", "bend-lang 0.2.38")],
+        ceilings: Some(Ceilings { copy: 2e10, fma: 5e10 }),
         rows: vec![
-            row("bitonic", 20, [1.25, 0.65], Some(1.0), beside(14, 2.5, 0.010)),
-            row("fib", 38, [0.25, 0.126], Some(0.003), beside(30, 1.5, 0.000_625)),
-            row("life", 9, [0.9955, 0.5], Some(2.0), None),
+            row("bitonic", 14, [0.0125, 0.010], &[("bend run-c", 2.5, true)]),
+            row("bitonic", 20, [1.25, 0.65], &[("C", 1.0, false)]),
+            row("fib", 30, [0.001, 0.000_625], &[("bend run-c", 1.5, true)]),
+            row("fib", 38, [0.25, 0.126], &[("C", 0.003, false)]),
+            row("life", 9, [0.9955, 0.5], &[("C", 2.0, false)]),
+            kernel("vector_add", Size::one(1u64 << 16), 0.000_05, Work::Bytes(786_432.0)),
+            kernel("vector_add", Size::one(1u64 << 22), 0.0025, Work::Bytes(50_331_648.0)),
+            kernel("tile_matmul", Size::of(256, 256), 0.003, Work::Operations(33_554_432.0)),
+            kernel("matmul f16", Size::of(256, 256), 0.002, Work::Products(33_554_432.0)),
+            kernel("julia", Size::of(256, 256), 0.02, Work::Frames(1.0)),
         ],
-        failed: vec![],
-    }
-}
-
-#[test]
-fn the_table() {
-    insta::assert_snapshot!(table::table(&figures()));
-}
-
-#[test]
-fn the_table_without_rivals() {
-    let mut figures = figures();
-    (figures.cc, figures.upstream) = (None, None);
-    for row in &mut figures.rows {
-        (row.c, row.upstream) = (None, None);
-        row.runs.truncate(1);
-    }
-    insta::assert_snapshot!(table::table(&figures));
-}
-
-/// Figures of a card, which has no threads; and a program that it has not enough memory for.
-fn figures_of_a_card() -> Figures {
-    let mut figures = figures();
-    (figures.device, figures.card) = ("cuda".to_owned(), Some("A Card, CUDA 13.0 sm_90, 580.1".to_owned()));
-    (figures.cc, figures.upstream, figures.together) = (None, None, None);
-    for row in &mut figures.rows {
-        (row.c, row.upstream) = (None, None);
-        row.runs.truncate(1);
-        row.runs[0].threads = None;
-    }
-    figures.failed = vec![Failed { name: "radix".to_owned(), why: "out of memory".to_owned() }];
+        failed: vec![Failed { suite: "bend".to_owned(), name: "radix 17".to_owned(), why: "out of memory".to_owned() }],
+    };
+    figures.rows[4].runs[1].time.outliers = 1;
     figures
 }
 
 #[test]
-fn the_table_of_a_card() {
-    let figures = figures_of_a_card();
-    insta::assert_snapshot!(table::table(&figures));
+fn the_tables() {
+    insta::assert_snapshot!(table::text(&figures()));
+}
+
+#[test]
+fn the_tables_as_markdown() {
+    insta::assert_snapshot!(table::markdown(&figures()));
+}
+
+#[test]
+fn the_tables_of_a_device_have_no_threads() {
+    let mut figures = figures();
+    (figures.device, figures.card) = ("cuda".to_owned(), Some("A Card, CUDA 13.0 sm_90, 580.1".to_owned()));
+    figures.rivals.clear();
+    figures.rows.truncate(5);
+    for row in &mut figures.rows {
+        row.peers.clear();
+        row.runs.truncate(1);
+        row.runs[0].threads = None;
+    }
+    insta::assert_snapshot!(table::text(&figures));
     let written = json::write(&figures).to_string();
     assert_eq!(json::read(&written).expect("it was written here"), figures);
     assert!(svg::draw(&figures).contains("Girih, device"));
-    insta::assert_snapshot!(baseline::table(&baseline::changes(&figures, &figures), 1.1));
 }
 
 #[test]
 fn a_device_gives_the_known_values() {
-    let device = RunDevice::Device(Selector::parse("lowered:cpu").expect("it is a name"));
-    let plan = Plan { only: vec!["fib".to_owned(), "lambdas".to_owned()], samples: 2, ..tiny(device, vec![]) };
-    let figures = measure(&plan, &mut |_| {}).expect("it is there");
+    let plan =
+        Plan { only: vec!["fib".to_owned(), "lambdas".to_owned()], samples: 2, ..tiny(device("lowered:cpu"), vec![]) };
+    let figures = measure(&plan, &named("bend"), &mut |_| {}).expect("it is there");
     assert_eq!((&*figures.device, &*figures.failed), ("lowered:cpu", &[][..]), "{figures:?}");
     assert!(figures.card.is_some_and(|card| card.contains("subgroups of 32")));
     assert!(figures.rows.iter().all(|row| row.runs.len() == 1 && row.runs[0].threads.is_none()));
-    assert!(figures.rows.iter().any(|row| row.name == "lambdas" && row.bytes > 0));
+    assert!(figures.rows.iter().any(|row| row.name == "lambdas" && row.bytes > Some(0)));
 }
 
 #[test]
 fn a_program_that_fails_leaves_the_others_their_figures() {
-    let device = RunDevice::Device(Selector::parse("lowered:cpu").expect("it is a name"));
     let only = vec!["fib".to_owned(), "lambdas".to_owned()];
-    let plan = Plan { only, heap: Some(1 << 10), ..tiny(device.clone(), vec![]) };
+    let plan = Plan { only, heap: Some(1 << 10), ..tiny(device("lowered:cpu"), vec![]) };
     let mut told = vec![];
-    let figures = measure(&plan, &mut |event| told.push(event)).expect("it is there");
+    let figures = measure(&plan, &named("bend"), &mut |event| told.push(event)).expect("it is there");
     let (rows, failed) = (&figures.rows, &figures.failed);
-    assert_eq!((&*rows[0].name, rows.len(), &*failed[0].name, failed.len()), ("fib", 1, "lambdas", 1));
-    assert!(told.contains(&Event::Failed(format!("lambdas: {}", failed[0].why))), "{told:?}");
+    assert_eq!((&*rows[0].name, rows.len(), &*failed[0].name, failed.len()), ("fib", 1, "lambdas 6", 1));
+    assert!(told.contains(&Event::Failed(format!("lambdas 6: {}", failed[0].why))), "{told:?}");
     // What would happen to each of them ends all of it.
-    let error = measure(&Plan { threads: vec![2], ..plan }, &mut |_| {}).expect_err("it has no threads");
+    let error =
+        measure(&Plan { threads: vec![2], ..plan }, &named("bend"), &mut |_| {}).expect_err("it has no threads");
     assert_eq!(error.diagnostics[0].code, Code::BadArguments);
 }
 
@@ -178,28 +247,26 @@ fn json_is_written_and_read() {
 }
 
 #[test]
-fn bars_beside_c() {
+fn bars_and_curves() {
     insta::assert_snapshot!(svg::draw(&figures()));
-}
-
-#[test]
-fn bars_without_c() {
-    let mut figures = figures();
-    figures.cc = None;
-    insta::assert_snapshot!(svg::draw(&figures));
-    figures.rows.clear();
-    assert!(svg::draw(&figures).ends_with("</svg>\n"));
+    let empty = Figures { rows: vec![], ..figures() };
+    assert!(svg::draw(&empty).ends_with("</svg>\n"));
 }
 
 #[test]
 fn changes_since_another_day() {
     let before = figures();
     let mut now = figures();
-    now.rows[0].runs[1].seconds *= 1.5;
-    now.rows[1].runs[0].seconds *= 0.5;
+    let scaled = |factor: f64, time: &mut Spread| *time = around(time.median * factor);
+    scaled(1.5, &mut now.rows[0].runs[1].time);
+    scaled(0.5, &mut now.rows[1].runs[0].time);
+    // Farther than the runs are apart, but no more than the threshold.
+    scaled(1.08, &mut now.rows[2].runs[0].time);
     // Another size is another job.
-    now.rows[2].size = 10;
+    now.rows[4].size = Size::one(10u64);
     let changes = baseline::changes(&before, &now);
-    assert_eq!(changes.len(), 4);
-    insta::assert_snapshot!(baseline::table(&changes, 1.1));
+    assert_eq!(changes.len(), 13);
+    let summary = baseline::summary(&before, &now, &changes, 1.1);
+    assert_eq!(summary, "since 2026-11-21: 1 faster, 1 slower, 11 the same, 2 not in the baseline");
+    insta::assert_snapshot!(baseline::grid(&changes, 1.1).text());
 }

@@ -1,37 +1,40 @@
-//! `girih bench`: how fast programs are, beside C, beside upstream, and beside an earlier day.
+//! `girih bench`: how fast programs and kernels are, beside others, beside what the device can do, and beside an earlier day.
 
 use crate::console::Console;
 use crate::device::{self, Device};
 use crate::exit::Exit;
 use crate::interrupt::Interrupt;
 use crate::memory;
-use clap::{Args, ValueEnum};
-use girih::bench::baseline::{self, Change};
-use girih::bench::measure::Event;
-use girih::bench::programs::BENCHMARKS;
-use girih::bench::{Figures, Plan, json, measure, svg, table, tile};
-use girih::{Code, Diagnostic, RunDevice, devices};
+use clap::Args;
+use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser};
+use girih::bench::baseline::{self, Verdict};
+use girih::bench::suite::{self, Event};
+use girih::bench::{Figures, Plan, SUITES, Suite, json, measure, svg, table};
+use girih::{Code, RunDevice};
 use indicatif::{ProgressBar, ProgressStyle};
-use serde_json::json;
 use std::path::{Path, PathBuf};
 
 const EXAMPLES: &str = "\
 Examples:
-  girih bench bend                        all programs, on one thread and on all cores
-  girih bench bend --only sort            those with `sort` in their names
+  girih bench                             all that the processor can do
+  girih bench --device cuda               all that a graphics card can do
+  girih bench --device wgpu:lavapipe      an adapter that computes in software is named
+  girih bench bend ir                     these suites
+  girih bench bend --only sort            programs with `sort` in their names
   girih bench bend --rivals               beside C and beside upstream, where they are found
-  girih bench bend --device cuda          on a graphics card
-  girih bench tile --device cuda          tile kernels: GB/s, TFLOP/s
-  girih bench bend --json > today.json    the figures, to be compared with another day's
-  girih bench bend --baseline today.json  fails if a program takes 1.1 times as long as then";
+  girih bench --output report             bench.json, bench.md and bench.svg in this folder
+  girih bench --markdown > today.md       the tables as a page
+  girih bench --json > today.json         the figures, to be compared with another day's
+  girih bench --baseline today.json       fails if something is slower than then";
 
 /// Options of the verb.
 #[derive(Debug, Args)]
 #[command(after_help = EXAMPLES)]
 pub struct Bench {
-    /// What to measure
-    suite: Suite,
-    /// Where programs run: auto, cpu, evaluator, wgpu, wgpu:N, cuda, cuda:N
+    /// What to measure [default: all that the device can do]
+    #[arg(value_name = "SUITE", value_parser = suites())]
+    suites: Vec<&'static Suite>,
+    /// Where everything runs: auto, cpu, evaluator, wgpu, wgpu:N, cuda, cuda:N
     #[arg(long, value_name = "DEVICE", default_value = "cpu", value_parser = device::parse)]
     device: Device,
     /// Only programs with this in their names; may be given several times
@@ -40,45 +43,51 @@ pub struct Bench {
     /// On how many threads of the processor, for example 1,2,4 [default: 1 and the number of cores]
     #[arg(long, value_name = "N,..", value_delimiter = ',', value_parser = clap::value_parser!(u16).range(1..))]
     threads: Vec<u16>,
-    /// How many runs a figure is the median of; one more comes before
+    /// How many runs a figure is of; others come before, to get warm
     #[arg(long, value_name = "N", default_value_t = 5, value_parser = clap::value_parser!(u16).range(1..))]
     samples: u16,
     /// Measure the same jobs in C, and with upstream's `bend`, which GIRIH_BEND names or which is on the path
     #[arg(long)]
     rivals: bool,
-    /// Draw the figures as bars into this file
+    /// Write bench.json, bench.md and bench.svg into this folder
+    #[arg(short, long, value_name = "DIR")]
+    output: Option<PathBuf>,
+    /// Print the tables as a page of Markdown
+    #[arg(long, conflicts_with = "json")]
+    markdown: bool,
+    /// Draw the figures as bars and curves into this file
     #[arg(long, value_name = "FILE")]
     svg: Option<PathBuf>,
-    /// Compare with the figures in this file, which `--json` has written
+    /// Compare with the figures in this file, which `--json` or `--output` has written
     #[arg(long, value_name = "FILE")]
     baseline: Option<PathBuf>,
-    /// How many times as long as in the baseline a program may take
-    #[arg(long, value_name = "RATIO", default_value_t = 1.1, requires = "baseline")]
+    /// How many times as long as in the baseline something may take
+    #[arg(long, value_name = "RATIO", default_value_t = 1.1, requires = "baseline", value_parser = threshold)]
     threshold: f64,
     /// The most memory that a program's data may take, for example 4G [default: 3/4 of the machine's, or
     /// what a device has room for]
     #[arg(long, value_name = "SIZE", value_parser = memory::parse_size)]
     memory: Option<u64>,
-    /// Programs at their smallest sizes: to see that they work, not how fast they are
+    /// The smallest sizes: to see that everything works, not how fast it is
     #[arg(long)]
     tiny: bool,
 }
 
-/// A set of programs.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-enum Suite {
-    /// Bend programs
-    Bend,
-    /// Tile kernels of the folder `shaders`, on one device
-    Tile,
+/// Reads the names of suites.
+fn suites() -> impl TypedValueParser<Value = &'static Suite> {
+    let names = SUITES.iter().map(|suite| PossibleValue::new(suite.name).help(suite.about));
+    PossibleValuesParser::new(names).try_map(|name| suite::find(&name).ok_or("no such suite"))
+}
+
+/// Reads `--threshold`.
+fn threshold(text: &str) -> Result<f64, String> {
+    let ratio = text.parse().ok().filter(|ratio: &f64| ratio.is_finite() && *ratio >= 1.0);
+    ratio.ok_or_else(|| "expected a number that is at least 1".to_owned())
 }
 
 impl Bench {
-    /// Measures, and says what came out; fails if that is slower than the baseline.
+    /// Measures, and says what came out; fails if something is slower than the baseline.
     pub fn run(&self, console: &Console) -> Exit {
-        if self.suite == Suite::Tile {
-            return self.tile(console);
-        }
         // A baseline that cannot be read is known before anything is measured.
         let before = match self.baseline.as_deref().map(read).transpose() {
             Ok(before) => before,
@@ -86,28 +95,16 @@ impl Bench {
         };
         let interrupt = Interrupt::new(None, console);
         let plan = self.plan(&interrupt);
-        let count = plan.benchmarks().len();
-        if count == 0 {
-            let names: Vec<&str> = BENCHMARKS.iter().map(|benchmark| benchmark.name).collect();
-            let hint = format!("there are {}", names.join(", "));
-            return console.fail(Code::BadArguments, "no program has such a name", Some(&hint));
+        let chosen = match self.chosen(&plan.device, console) {
+            Ok(chosen) => chosen,
+            Err(exit) => return exit,
+        };
+        if !plan.only.is_empty()
+            && let Err(exit) = named(&plan, &chosen, &interrupt, console)
+        {
+            return exit;
         }
-        let bar = if console.shows_progress() { ProgressBar::new(count as u64) } else { ProgressBar::hidden() };
-        bar.set_style(
-            ProgressStyle::with_template("{pos}/{len} {msg} ({elapsed})").unwrap_or(ProgressStyle::default_bar()),
-        );
-        let measured = measure(&plan, &mut |event| match event {
-            Event::Program(name) => {
-                bar.inc(u64::from(!bar.message().is_empty()));
-                bar.set_message(name);
-            }
-            Event::Skipped(reason) => bar.suspend(|| console.note(&format!("skipped: {reason}"))),
-            Event::Failed(why) => {
-                bar.suspend(|| console.fail(Code::BenchmarkFailed, why, None));
-            }
-        });
-        bar.finish_and_clear();
-        match measured {
+        match measured(&plan, &chosen, console) {
             Ok(figures) => self.show(&figures, before.as_ref(), console),
             Err(report) => {
                 console.report(&report);
@@ -116,54 +113,19 @@ impl Bench {
         }
     }
 
-    /// Measures tile kernels: right results first, then how long they take.
-    fn tile(&self, console: &Console) -> Exit {
-        let failed = |d: &Diagnostic| console.fail(d.code, d.message.clone(), None);
-        let selector = match self.device.for_kernels() {
-            Ok(selector) => selector,
-            Err(why) => return console.fail(Code::BadArguments, why, None),
-        };
-        let mut device = match devices::open(selector, None) {
-            Ok(device) => device,
-            Err(error) => {
-                failed(&error);
-                return Exit::NoDevice;
-            }
-        };
-        let runs = usize::from(self.samples);
-        let memory = match tile::memory_rate(&mut *device, if self.tiny { 1 << 20 } else { 1 << 30 }, runs) {
-            Ok(memory) => memory,
-            Err(error) => return failed(&error),
-        };
-        let (mut figures, mut exit) = (vec![], Exit::Ok);
-        for case in tile::cases(self.tiny) {
-            if !self.only.is_empty() && !self.only.iter().any(|only| case.name.contains(only.as_str())) {
-                continue;
-            }
-            match tile::run(&mut *device, &case, memory, runs) {
-                Ok(figure) => figures.push(figure),
-                Err(errors) => {
-                    errors.iter().for_each(|error| {
-                        failed(error);
-                    });
-                    exit = Exit::Failed;
-                }
+    /// The suites that were named; else all that the device can do.
+    fn chosen(&self, device: &RunDevice, console: &Console) -> Result<Vec<&'static Suite>, Exit> {
+        let wanted: Vec<&'static Suite> =
+            if self.suites.is_empty() { SUITES.iter().collect() } else { self.suites.clone() };
+        let mut chosen = vec![];
+        for suite in wanted {
+            match (suite.refuses)(device) {
+                None => chosen.push(suite),
+                Some(why) if self.suites.is_empty() => console.note(&format!("skipped: {}: {why}", suite.name)),
+                Some(why) => return Err(console.fail(Code::BadArguments, why, None)),
             }
         }
-        let name = device.info().name.clone();
-        console.result(tile::table(&figures, memory).trim_end(), || {
-            let rows: Vec<serde_json::Value> = figures
-                .iter()
-                .map(|f| {
-                    json!({
-                        "name": f.name, "median_ms": f.median.as_secs_f64() * 1e3, "least_ms": f.least.as_secs_f64() * 1e3,
-                        "first_ms": f.first.as_secs_f64() * 1e3, "rate": f.rate(), "unit": f.unit(), "share": f.share,
-                    })
-                })
-                .collect();
-            json!({"kind": "tile", "device": name, "copy_gb_s": memory / 1e9, "rows": rows})
-        });
-        exit
+        Ok(chosen)
     }
 
     fn plan(&self, interrupt: &Interrupt) -> Plan {
@@ -188,30 +150,85 @@ impl Bench {
     }
 
     fn show(&self, figures: &Figures, before: Option<&Figures>, console: &Console) -> Exit {
-        console.result(table::table(figures).trim_end(), || json::write(figures));
-        if let Some(path) = &self.svg
-            && let Err(error) = std::fs::write(path, svg::draw(figures))
-        {
-            return console.fail(Code::CannotWrite, format!("{}: {error}", path.display()), None);
+        let text = if self.markdown { table::markdown(figures) } else { table::text(figures) };
+        console.result(text.trim_end(), || json::write(figures));
+        if let Err(exit) = self.write(figures, console) {
+            return exit;
         }
         let measured = if figures.failed.is_empty() { Exit::Ok } else { Exit::Failed };
         let Some(before) = before else { return measured };
         let changes = baseline::changes(before, figures);
-        let text = format!("\nsince {}\n{}", before.date, baseline::table(&changes, self.threshold));
-        console.result(
-            text.trim_end(),
-            || json!({"kind": "changes", "changes": changes.iter().map(change).collect::<Vec<_>>()}),
-        );
-        if changes.iter().any(|change| change.ratio() > self.threshold) { Exit::Failed } else { measured }
+        let grid = baseline::grid(&changes, self.threshold);
+        let grid = if self.markdown { grid.markdown() } else { grid.text() };
+        let summary = baseline::summary(before, figures, &changes, self.threshold);
+        let head = if self.markdown { format!("## Changes\n\n{summary}\n\n") } else { format!("{summary}\n") };
+        console.result(format!("\n{head}{grid}").trim_end(), || {
+            json::write_changes(&before.date, &changes, self.threshold)
+        });
+        let slower = changes.iter().any(|change| change.verdict(self.threshold) == Verdict::Slower);
+        if slower { Exit::Failed } else { measured }
+    }
+
+    /// Writes the files that were asked for.
+    fn write(&self, figures: &Figures, console: &Console) -> Result<(), Exit> {
+        let failed = |path: &Path, error| console.fail(Code::CannotWrite, format!("{}: {error}", path.display()), None);
+        let write = |path: &Path, text: &str| std::fs::write(path, text).map_err(|error| failed(path, error));
+        if let Some(path) = &self.svg {
+            write(path, &svg::draw(figures))?;
+        }
+        if let Some(folder) = &self.output {
+            std::fs::create_dir_all(folder).map_err(|error| failed(folder, error))?;
+            write(&folder.join("bench.json"), &format!("{}\n", json::write(figures)))?;
+            write(&folder.join("bench.md"), &table::markdown(figures))?;
+            write(&folder.join("bench.svg"), &svg::draw(figures))?;
+        }
+        Ok(())
     }
 }
 
-fn change(change: &Change) -> serde_json::Value {
-    let Change { name, threads, before, now } = change;
-    json!({"name": name, "threads": threads, "before": before, "now": now, "ratio": change.ratio()})
+/// Fails if nothing has one of the wanted names.
+fn named(plan: &Plan, chosen: &[&'static Suite], interrupt: &Interrupt, console: &Console) -> Result<(), Exit> {
+    let titles = suite::titles(plan, chosen).map_err(|report| {
+        console.report(&report);
+        interrupt.exit_of(&report)
+    })?;
+    if titles.iter().any(|title| plan.wants(title)) {
+        return Ok(());
+    }
+    let mut names: Vec<&str> = titles.iter().map(|title| title.rsplit_once(' ').map_or(&**title, |t| t.0)).collect();
+    names.dedup();
+    let hint = format!("there are {}", names.join(", "));
+    Err(console.fail(Code::BadArguments, "nothing that is measured has such a name", Some(&hint)))
+}
+
+/// Measures, with a bar on a terminal.
+fn measured(plan: &Plan, chosen: &[&'static Suite], console: &Console) -> Result<Figures, girih::Report> {
+    let bar = if console.shows_progress() { ProgressBar::new(0) } else { ProgressBar::hidden() };
+    let style = ProgressStyle::with_template("{prefix} {bar:30} {pos}/{len} {msg} ({elapsed})");
+    bar.set_style(style.unwrap_or_else(|_| ProgressStyle::default_bar()));
+    let figures = measure(plan, chosen, &mut |event| match event {
+        Event::Suite(name, count) => {
+            bar.set_prefix(name);
+            bar.set_length(count as u64);
+            bar.set_position(0);
+            bar.set_message("");
+        }
+        Event::Case(title) => {
+            bar.inc(u64::from(!bar.message().is_empty()));
+            bar.set_message(title);
+        }
+        Event::Skipped(reason) => bar.suspend(|| console.note(&format!("skipped: {reason}"))),
+        Event::Failed(why) => {
+            bar.suspend(|| console.fail(Code::BenchmarkFailed, why, None));
+        }
+    });
+    bar.finish_and_clear();
+    figures
 }
 
 fn read(path: &Path) -> Result<Figures, String> {
     let text = std::fs::read_to_string(path).map_err(|error| format!("{}: {error}", path.display()))?;
-    json::read(&text).map_err(|error| format!("{}: {error}", path.display()))
+    // What `--json` prints is an object a line; the figures are one of them.
+    let figures = text.lines().find(|line| line.contains("\"kind\":\"bench\"")).unwrap_or(&text);
+    json::read(figures).map_err(|error| format!("{}: {error}", path.display()))
 }

@@ -57,7 +57,8 @@ pub struct Render {
     /// Stop after this many seconds
     #[arg(long, value_name = "SECONDS", value_parser = interrupt::seconds)]
     timeout: Option<Duration>,
-    /// Where to run it: auto; cpu, native code on all cores; evaluator, which says what programs mean
+    /// Where to run it: auto; cpu, native code on all cores; evaluator, which says what programs mean; wgpu,
+    /// wgpu:N, cuda, cuda:N
     #[arg(long, value_name = "DEVICE", default_value = "auto", value_parser = device::parse)]
     device: device::Device,
 }

@@ -1,0 +1,263 @@
+//! The table of suites, what one of them is, and the order in which all of them are measured.
+
+use super::ceilings;
+use super::figures::{Ceilings, Failed, Figures, Rival, Row};
+use super::machine::{Machine, today};
+use super::{bend, frames, kernels, tile};
+use crate::devices::{self, Selector};
+use crate::{Code, Report, RunDevice};
+use girih_core::runtime::{Device, DeviceInfo, DeviceKind};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+
+/// All suites. Adding one is a row here, and a file that measures.
+pub const SUITES: &[Suite] = &[
+    Suite {
+        name: "bend",
+        about: "Bend programs, beside C and upstream with `--rivals`",
+        refuses: |_| None,
+        open: bend::open,
+    },
+    Suite { name: "render", about: "image shaders of the folder `shaders`", refuses: |_| None, open: frames::open },
+    Suite { name: "ir", about: "kernels written in the IR", refuses: no_kernels, open: kernels::open },
+    Suite { name: "tile", about: "tile kernels of the folder `shaders`", refuses: no_kernels, open: tile::open },
+];
+
+/// A set of things that are measured in the same way.
+#[derive(Debug)]
+pub struct Suite {
+    /// Its name on the command line.
+    pub name: &'static str,
+    /// What it measures, in some words.
+    pub about: &'static str,
+    /// Why it cannot be measured on a device, in a sentence.
+    pub refuses: fn(&RunDevice) -> Option<String>,
+    /// Gets ready.
+    pub(super) open: fn(&mut Bench) -> Result<Box<dyn Session>, Report>,
+}
+
+/// A suite that is being measured.
+pub(super) trait Session {
+    /// What is measured, in order: the names of programs, and how they begin in a list for people.
+    fn titles(&self) -> Vec<String>;
+    /// Measures one of them.
+    fn row(&mut self, bench: &mut Bench, position: usize) -> Result<Row, Report>;
+}
+
+/// The suite of a name.
+pub fn find(name: &str) -> Option<&'static Suite> {
+    SUITES.iter().find(|suite| suite.name == name)
+}
+
+fn no_kernels(device: &RunDevice) -> Option<String> {
+    let message = "the evaluator runs Bend programs, not kernels";
+    selector(device).is_none().then(|| message.to_owned())
+}
+
+/// What to measure.
+#[derive(Clone, Debug)]
+pub struct Plan {
+    /// Programs whose names contain one of these; all if there are none.
+    pub only: Vec<String>,
+    /// Numbers of threads, ascending; none for a device, which has lanes.
+    pub threads: Vec<usize>,
+    /// How many runs a figure is of; at least 1. Others come before, which do not count.
+    pub samples: usize,
+    /// Whether C and upstream take part.
+    pub rivals: bool,
+    /// What runs everything.
+    pub device: RunDevice,
+    /// Bytes that a program's data may take on the host.
+    pub memory: u64,
+    /// Bytes that it may take on a device; what the device has room for if none.
+    pub heap: Option<u64>,
+    /// Programs at their smallest sizes: quick, and of no use as figures.
+    pub tiny: bool,
+    /// Raised to stop.
+    pub interrupt: Option<Arc<AtomicBool>>,
+}
+
+impl Plan {
+    /// Whether something of this name is measured.
+    pub fn wants(&self, name: &str) -> bool {
+        self.only.is_empty() || self.only.iter().any(|part| name.contains(&**part))
+    }
+
+    /// Whether programs run on a device that has to be loaded.
+    pub(super) fn is_on_device(&self) -> bool {
+        matches!(self.device, RunDevice::Device(_))
+    }
+}
+
+/// How large jobs are that suit a device.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Scale {
+    /// To see that something works.
+    Tiny,
+    /// For processors.
+    Small,
+    /// For cards; and for programs on the processor that are compiled for it.
+    Full,
+}
+
+/// What there is to say while measuring.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Event {
+    /// So many things of a suite are going to be measured.
+    Suite(&'static str, usize),
+    /// This one is being measured.
+    Case(String),
+    /// A rival or a suite does not take part, in a sentence.
+    Skipped(String),
+    /// A program failed, in a sentence.
+    Failed(String),
+}
+
+/// What suites have in common while they are measured.
+pub struct Bench<'p> {
+    /// What to measure.
+    pub plan: &'p Plan,
+    pub(super) tell: &'p mut dyn FnMut(Event),
+    pub(super) rivals: Vec<Rival>,
+    pub(super) card: Option<String>,
+    device: Option<Box<dyn Device>>,
+    ceilings: Option<Ceilings>,
+}
+
+impl Bench<'_> {
+    /// The device for kernels, opened when it is first asked for.
+    pub(super) fn device(&mut self) -> Result<&mut dyn Device, Report> {
+        let device = match self.device.take() {
+            Some(device) => device,
+            None => {
+                let selector = selector(&self.plan.device).unwrap_or(Selector::Auto);
+                devices::open(&selector, None).map_err(one)?
+            }
+        };
+        self.card.get_or_insert_with(|| card(device.info()));
+        Ok(&mut **self.device.insert(device))
+    }
+
+    /// What the device for kernels can do, measured once.
+    pub(super) fn measure_ceilings(&mut self) -> Result<(), Report> {
+        if self.ceilings.is_none() {
+            let (scale, samples) = (self.kernel_scale()?, self.plan.samples);
+            self.ceilings = Some(ceilings::measure(self.device()?, scale, samples)?);
+        }
+        Ok(())
+    }
+
+    /// How large kernels' jobs are.
+    pub(super) fn kernel_scale(&mut self) -> Result<Scale, Report> {
+        let tiny = self.plan.tiny;
+        Ok(match self.device()?.info().kind {
+            _ if tiny => Scale::Tiny,
+            DeviceKind::Interpreter => Scale::Tiny,
+            DeviceKind::Cpu | DeviceKind::WgpuSoftware => Scale::Small,
+            DeviceKind::Wgpu | DeviceKind::Cuda => Scale::Full,
+        })
+    }
+
+    /// How large programs' jobs are.
+    pub(super) fn program_scale(&mut self) -> Result<Scale, Report> {
+        Ok(match self.plan.device {
+            _ if self.plan.tiny => Scale::Tiny,
+            RunDevice::Interpreter(_) => Scale::Tiny,
+            RunDevice::Evaluator => Scale::Small,
+            RunDevice::Auto | RunDevice::Cpu => Scale::Full,
+            RunDevice::Device(_) => self.kernel_scale()?,
+        })
+    }
+}
+
+/// The device for kernels where programs run on this; none for the evaluator.
+fn selector(device: &RunDevice) -> Option<Selector> {
+    match device {
+        RunDevice::Auto => Some(Selector::Auto),
+        RunDevice::Cpu => Some(Selector::Cpu),
+        RunDevice::Interpreter(_) => Some(Selector::Interpreter(32)),
+        RunDevice::Evaluator => None,
+        RunDevice::Device(selector) => Some(selector.clone()),
+    }
+}
+
+/// A device in words.
+pub(super) fn card(info: &DeviceInfo) -> String {
+    let parts = [&info.name, &info.backend, &info.driver];
+    parts.into_iter().filter(|part| !part.is_empty()).cloned().collect::<Vec<_>>().join(", ")
+}
+
+pub(super) fn one(diagnostic: crate::Diagnostic) -> Report {
+    many(vec![diagnostic])
+}
+
+pub(super) fn many(diagnostics: Vec<crate::Diagnostic>) -> Report {
+    Report { diagnostics, ..Report::default() }
+}
+
+/// Measures suites, one after the other.
+///
+/// # Errors
+/// If it is stopped, or there is no such device. What fails otherwise has no figures, and is told.
+pub fn measure(plan: &Plan, suites: &[&'static Suite], tell: &mut dyn FnMut(Event)) -> Result<Figures, Report> {
+    let mut bench = Bench { plan, tell, rivals: vec![], card: None, device: None, ceilings: None };
+    let (mut rows, mut failed) = (vec![], vec![]);
+    for suite in suites {
+        let mut session = (suite.open)(&mut bench)?;
+        let titles = session.titles();
+        let wanted: Vec<usize> = (0..titles.len()).filter(|position| plan.wants(&titles[*position])).collect();
+        (bench.tell)(Event::Suite(suite.name, wanted.len()));
+        for position in wanted {
+            let title = titles[position].clone();
+            (bench.tell)(Event::Case(title.clone()));
+            let stopped = plan.interrupt.as_ref().is_some_and(|flag| flag.load(Ordering::Relaxed));
+            let measured = if stopped { Err(interrupted()) } else { session.row(&mut bench, position) };
+            match measured {
+                Ok(row) => rows.push(row),
+                Err(report) if ends(&report) => return Err(report),
+                Err(report) => {
+                    let why = report.diagnostics.first().map_or_else(String::new, |d| d.message.clone());
+                    (bench.tell)(Event::Failed(format!("{title}: {why}")));
+                    failed.push(Failed { suite: suite.name.to_owned(), name: title, why });
+                }
+            }
+        }
+    }
+    let Bench { rivals, card, ceilings, .. } = bench;
+    Ok(Figures {
+        date: today(),
+        version: env!("CARGO_PKG_VERSION").to_owned(),
+        machine: Machine::this(),
+        device: plan.device.to_string(),
+        card,
+        samples: plan.samples,
+        rivals,
+        ceilings,
+        rows,
+        failed,
+    })
+}
+
+/// The titles of what would be measured, without measuring.
+///
+/// # Errors
+/// If there is no such device.
+pub fn titles(plan: &Plan, suites: &[&'static Suite]) -> Result<Vec<String>, Report> {
+    let quiet = Plan { rivals: false, ..plan.clone() };
+    let mut bench = Bench { plan: &quiet, tell: &mut |_| {}, rivals: vec![], card: None, device: None, ceilings: None };
+    let mut titles = vec![];
+    for suite in suites {
+        titles.extend((suite.open)(&mut bench)?.titles());
+    }
+    Ok(titles)
+}
+
+fn interrupted() -> Report {
+    one(crate::Diagnostic::new(Code::Interrupted, crate::Span::NONE, "measuring was interrupted"))
+}
+
+/// Whether the same would happen to all programs.
+fn ends(report: &Report) -> bool {
+    let all = [Code::Interrupted, Code::NoDevice, Code::DeviceLost, Code::BadArguments];
+    report.diagnostics.iter().any(|diagnostic| all.contains(&diagnostic.code))
+}
