@@ -1,5 +1,6 @@
 //! Image shaders through the library: contract, sizes, errors, reloading; and every shader in `shaders/` really paints.
 
+use girih::devices::Selector;
 use girih::render::{Frame, RenderOptions, Renderer, Shader, Size, Watched, times};
 use girih::{Code, Program, Report, RunDevice};
 use girih_core::ir::tasks::Settings;
@@ -180,6 +181,102 @@ def grow(depth: u24, colour: u24) -> Tree(u24):
     }
 }
 
+/// A picture of one pixel that shows how often the state has been stepped, with whatever the state is.
+fn counting(init: &str, step: &str, count: &str) -> String {
+    format!(
+        "def rate() -> u24:\n  return 10\n\ndef init(depth: u24):\n  return {init}\n\n\
+         def step(state, t: f24):\n  return {step}\n\n\
+         def count(state):\n  {count}\n\n\
+         def render(depth: u24, t: f24, state):\n  return count(state)\n"
+    )
+}
+
+#[test]
+fn a_state_is_carried_from_picture_to_picture() {
+    let number = counting("depth", "state + 1", "return state");
+    let float = counting("0.0", "t", "return f24/to_u24(state * 10.0 + 0.5)");
+    let wide = counting("0u32", "state + 1u32", "return state");
+    let pair = counting("(depth, 7)", "next(state)", "(a, b) = state\n  return a + b - 7")
+        + "\ndef next(state):\n  (a, b) = state\n  return (a + 1, b)\n";
+    let list = counting("[]", "List/Cons(t, state)", "(length, _) = List/length(state)\n  return length");
+    let function = counting("lambda x: x", "lambda x: state(x) + 1", "return state(0)");
+    for text in [&number, &float, &wide, &pair, &list, &function] {
+        for device in [RunDevice::Cpu, RunDevice::Evaluator, RunDevice::Interpreter(Settings::default())] {
+            let size = Size::new(1, 1);
+            let options = RenderOptions { size, device, ..RenderOptions::default() };
+            let mut renderer = renderer(text, &options).unwrap_or_else(|report| panic!("{report}"));
+            // The state depends on the time alone, also if that goes back.
+            for (time, steps) in [(0.0, 0), (0.05, 0), (0.7, 7), (3.0, 30), (3.05, 30), (0.3, 3), (0.4, 4), (-1.0, 0)] {
+                let frame = renderer.frame(time).unwrap_or_else(|report| panic!("{report}"));
+                assert_eq!(numbers(&frame), [steps], "{text} at {time} on {}", options.device);
+            }
+        }
+    }
+}
+
+#[test]
+fn a_device_paints_what_the_processor_paints() {
+    let skewed = "def render(depth, t):\n  return ((1, 2), (3, (4, 5), 6))\n".to_owned();
+    let boxed = "def render(depth, t):\n  return ((1u32, +2i32), (0xabcdefu32, 4u32))\n".to_owned();
+    let one = "def render(depth, t):\n  return 0x123456\n".to_owned();
+    for (text, size) in [(COORDINATES.to_owned(), "6x4"), (skewed, "3x2"), (boxed, "2x2"), (one, "1x1")] {
+        let paint = |device| {
+            let options =
+                RenderOptions { size: Some(size.parse().expect("a size")), device, ..RenderOptions::default() };
+            let mut renderer = renderer(&text, &options).unwrap_or_else(|report| panic!("{report}"));
+            [1.0, 2.0].map(|time| renderer.frame(time).unwrap_or_else(|report| panic!("{report}")))
+        };
+        let device = Selector::parse("lowered:cpu").expect("it is a name");
+        assert!(paint(RunDevice::Device(device)) == paint(RunDevice::Cpu), "{text}");
+    }
+    let options = RenderOptions { device: RunDevice::Device(Selector::Wgpu(None)), ..RenderOptions::default() };
+    let refused = renderer(&counting("0", "state", "return state"), &options).map(drop);
+    assert_eq!(refused.expect_err("it carries a state").diagnostics[0].code, Code::NoDevice);
+}
+
+#[test]
+fn what_a_state_lacks_is_said() {
+    let render = "def render(depth: u24, t: f24, state):\n  return state\n\n";
+    let init = "def init(depth: u24):\n  return depth\n\n";
+    let step = "def step(state, t: f24):\n  return state\n\n";
+    for (text, message) in [
+        (render.to_owned(), "`render` takes a state, but this file does not define `init`"),
+        (format!("{render}{init}"), "`render` takes a state, but this file does not define `step`"),
+        (format!("{render}{init}def step(state):\n  return state\n"), "`step` has 1 parameter instead of 2"),
+        (format!("{render}{step}def init(d: f24):\n  return d\n"), "the parameter `d` of `init` cannot be a u24"),
+        (format!("{render}{init}{step}def rate():\n  return 0\n"), "there cannot be 0 states in a second"),
+    ] {
+        assert_eq!(error(frame(&text, Some("1x1"), 0.0)), (Code::NotAShader, message.to_owned()), "{text}");
+    }
+    // Who carries no state may use the names for other things.
+    let own = "def init():\n  return 3\n\ndef step(a, b, c):\n  return a\n\n\
+               def render(depth: u24, t: f24):\n  return step(init, 1, 2)\n";
+    assert_eq!(numbers(&frame(own, Some("1x1"), 0.0).expect("a picture")), [3]);
+}
+
+#[test]
+fn a_step_that_fails_fails_again_from_the_beginning() {
+    let text = counting("3", "7 / (state - 1) - 2 + state", "return state");
+    let size = Size::new(1, 1);
+    let mut renderer = renderer(&text, &RenderOptions { size, ..RenderOptions::default() }).expect("a renderer");
+    assert_eq!(numbers(&renderer.frame(0.1).expect("a picture")), [4]);
+    let text = counting("3", "1 / (state - 2) + state - 2", "return state");
+    let mut failing = shader(&text).expect("a shader").renderer(&RenderOptions { size, ..RenderOptions::default() });
+    let failing = failing.as_mut().expect("a renderer");
+    assert_eq!(numbers(&failing.frame(0.1).expect("a picture")), [2]);
+    for _ in 0..2 {
+        assert_eq!(failing.frame(0.2).expect_err("it divides by zero").diagnostics[0].code, Code::DivisionByZero);
+        assert_eq!(numbers(&failing.frame(0.0).expect("a picture")), [3]);
+    }
+}
+
+#[test]
+fn a_picture_says_how_many_cells_its_tree_has() {
+    let cells = |text, size| frame(text, Some(size), 0.0).expect("a picture").cells;
+    assert_eq!([cells(COORDINATES, "64x48"), cells(COORDINATES, "1x1")], [64 * 48 - 1, 0]);
+    assert_eq!(cells("def render(depth, t):\n  return ((1, 2), (3, (4, 5), 6))\n", "3x2"), 5);
+}
+
 #[test]
 fn a_shader_says_its_size_and_sees_another_one() {
     let text = "\
@@ -322,5 +419,5 @@ fn every_shader_of_the_project_paints_a_picture_that_moves() {
             assert!(colours.len() > 50, "{} has {} colours", path.display(), colours.len());
         }
     }
-    assert!(count >= 5);
+    assert!(count >= 10);
 }

@@ -64,7 +64,17 @@ fn the_window_shows_moving_pictures_and_obeys() {
     let paused = display.wait_until_still();
     std::thread::sleep(Duration::from_millis(500));
     assert!(display.picture() == paused, "the picture moves although it is paused");
+    display.press("period");
+    display.wait_for_picture("the picture after a step", |picture| colours(picture) > 500 && *picture != paused);
     display.press("space");
+
+    // The device is in the title, with what it does; a key changes it.
+    display.wait_for_title("cpu, ");
+    display.wait_for_title(&format!(" - {} cells", 64 * 48 - 1));
+    display.press("d");
+    display.wait_for_title("evaluator, ");
+    display.press("d");
+    display.wait_for_title("cpu, ");
 
     display.press("Right");
     display.wait_for_title("still - 256x256");
@@ -88,6 +98,8 @@ fn the_window_shows_moving_pictures_and_obeys() {
         let window = display.window().expect("a window");
         display.tool("xdotool", &["windowsize", "--sync", &window, width, height]);
     }
+    // The picture has become smaller with the window: 256 pixels a side fit into 576 of its height at first, and now into 400.
+    display.wait_for_title("still - 178x178");
     // The window is wider than the picture, which keeps its proportions: there are bars at its sides.
     display.wait_for_picture("a picture of 400 pixels a side", |picture| {
         let is_blue = |x, y| picture.get_pixel(x, y).0[2] == 255;

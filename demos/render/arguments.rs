@@ -1,6 +1,8 @@
 //! The command line of the demo.
 
 use clap::Parser;
+use girih::RunDevice;
+use girih::devices::Selector;
 use girih::render::{RenderOptions, Size};
 use std::num::NonZeroUsize;
 use std::path::PathBuf;
@@ -26,6 +28,9 @@ pub struct Arguments {
     /// The size of the picture [default: what the shader says]
     #[arg(long, value_name = "WxH")]
     pub size: Option<Size>,
+    /// What paints: cpu, native code on all cores; evaluator, which says what shaders mean; or another device
+    #[arg(long, value_name = "DEVICE", default_value = "cpu", value_parser = device)]
+    pub device: RunDevice,
     /// How many threads paint [default: as many as there are cores]
     #[arg(long, value_name = "N")]
     pub threads: Option<NonZeroUsize>,
@@ -34,7 +39,15 @@ pub struct Arguments {
 impl Arguments {
     /// What they say about how pictures are made.
     pub fn render_options(&self) -> RenderOptions {
-        RenderOptions { size: self.size, threads: self.threads, ..RenderOptions::default() }
+        let device = self.device.clone();
+        RenderOptions { size: self.size, threads: self.threads, device, ..RenderOptions::default() }
+    }
+}
+
+fn device(text: &str) -> Result<RunDevice, String> {
+    match text {
+        "evaluator" => Ok(RunDevice::Evaluator),
+        name => Selector::parse(name).map(RunDevice::from),
     }
 }
 

@@ -33,10 +33,20 @@ impl Clock {
         self.stopped = self.stopped.map(|_| self.zero);
     }
 
+    /// Stops it, and moves it on by so much.
+    pub fn step(&mut self, by: Duration) {
+        let stopped = *self.stopped.get_or_insert_with(Instant::now);
+        self.stopped = Some(stopped + by);
+    }
+
     /// Stops it, or lets it go on.
     pub fn toggle(&mut self) {
         match self.stopped.take() {
-            Some(stopped) => self.zero += stopped.elapsed(),
+            // A clock that was moved may be ahead of the others.
+            Some(stopped) => match Instant::now().checked_duration_since(stopped) {
+                Some(behind) => self.zero += behind,
+                None => self.zero = self.zero.checked_sub(stopped - Instant::now()).unwrap_or(self.zero),
+            },
             None => self.stopped = Some(Instant::now()),
         }
     }

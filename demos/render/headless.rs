@@ -34,7 +34,7 @@ fn write(path: &Path, arguments: &Arguments) -> Result<(), Report> {
     bar.finish_and_clear();
     if let (Some(first), Some(last)) = (written.first(), written.last()) {
         let range = if count == 1 { String::new() } else { format!(" to {}", last.display()) };
-        println!("{}{range}: {} on {} threads", first.display(), renderer.size(), renderer.threads());
+        println!("{}{range}: {} on {}", first.display(), renderer.size(), renderer.device());
     }
     Ok(())
 }

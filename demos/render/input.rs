@@ -8,6 +8,8 @@ pub const HELP: &str = "\
 Keys:
   left, right, 1 to 9   another shader
   space                 pause
+  .                     pause, and go on by a thirtieth of a second
+  d                     another device
   r                     start again at time 0
   +, -                  more or fewer pixels
   s                     save a PNG
@@ -20,6 +22,8 @@ pub enum Action {
     Step(isize),
     GoTo(usize),
     Pause,
+    Advance,
+    Device,
     Restart,
     Finer,
     Coarser,
@@ -42,7 +46,7 @@ impl Action {
             Key::Character(text) => Action::of_character(text)?,
             Key::Named(_) | Key::Unidentified(_) | Key::Dead(_) => return None,
         };
-        let repeats = matches!(action, Action::Step(_));
+        let repeats = matches!(action, Action::Step(_) | Action::Advance);
         (!event.repeat || repeats).then_some(action)
     }
 
@@ -50,6 +54,8 @@ impl Action {
         let action = match text {
             "+" | "=" => Action::Finer,
             "-" => Action::Coarser,
+            "." => Action::Advance,
+            "d" | "D" => Action::Device,
             "r" | "R" => Action::Restart,
             "s" | "S" => Action::Save,
             "f" | "F" => Action::FullScreen,

@@ -31,7 +31,7 @@ pub fn draw(text: &str, size: Size) -> Frame {
             }
         }
     }
-    Frame { size, pixels }
+    Frame { size, pixels, cells: 0 }
 }
 
 /// Fills a square that lies within the picture; a part that does not is left out.

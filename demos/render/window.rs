@@ -7,8 +7,8 @@ use crate::gallery::Gallery;
 use crate::gpu::{Drawn, Gpu};
 use crate::input::Action;
 use crate::overlay;
-use girih::render::{Frame, RenderOptions, Renderer, Size, write_png};
-use girih::{Report, Severity};
+use girih::render::{Frame, RenderOptions, Renderer, Size, devices, write_png};
+use girih::{Report, RunDevice, Severity};
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -23,6 +23,12 @@ use winit::window::{Fullscreen, Window, WindowId};
 const GLANCE: Duration = Duration::from_millis(250);
 /// No display shows more than this; the cores need not paint it.
 const SHORTEST_FRAME: Duration = Duration::from_micros(8_000);
+/// How far a step goes.
+const STEP: Duration = Duration::from_nanos(1_000_000_000 / 30);
+/// The window as it opens, in which pictures have the size that their shaders say.
+const OPENING: LogicalSize<u32> = LogicalSize::new(768, 576);
+/// The shortest side of pictures.
+const SHORTEST_SIDE: u32 = 8;
 /// How many devices may break within [`BREAKING`] before the demo gives up.
 const MOST_BROKEN: usize = 3;
 const BREAKING: Duration = Duration::from_secs(20);
@@ -55,6 +61,14 @@ enum Stage {
 struct Viewer {
     gallery: Gallery,
     options: RenderOptions,
+    /// Whether pictures have a size that was asked for, rather than one that follows the window.
+    is_fixed: bool,
+    /// How many times as many pixels a side has as the window and the shader say.
+    detail: f64,
+    /// The size that the shader says.
+    own: Option<Size>,
+    /// What can paint, once somebody has asked.
+    devices: Option<Vec<RunDevice>>,
     folder: PathBuf,
     proxy: EventLoopProxy<PictureDone>,
     screen: Option<Screen>,
@@ -83,6 +97,10 @@ impl Viewer {
         Viewer {
             gallery,
             options: arguments.render_options(),
+            is_fixed: arguments.size.is_some(),
+            detail: 1.0,
+            own: None,
+            devices: None,
             folder: arguments.output.clone(),
             proxy,
             screen: None,
@@ -106,6 +124,10 @@ impl Viewer {
             let _ = proxy.send_event(PictureDone);
         };
         let shader = self.gallery.current().open();
+        self.own = shader.as_ref().ok().map(|shader| shader.size());
+        if !self.is_fixed {
+            self.options.size = self.fitting();
+        }
         let renderer = shader.and_then(|shader| {
             report_warnings(shader.warnings());
             shader.renderer_that_calls(&self.options, on_done)
@@ -118,6 +140,38 @@ impl Viewer {
         self.stale = true;
         self.next_submit = Instant::now();
         self.refresh();
+    }
+
+    /// The size of pictures that suits the window: that of the shader where the window is as it opened, and in proportion to it. None if that
+    /// cannot be a size.
+    fn fitting(&self) -> Option<Size> {
+        let (own, screen) = (self.own?, self.screen.as_ref()?);
+        let (window, opening) = (screen.window.inner_size(), OPENING.to_physical::<u32>(screen.window.scale_factor()));
+        let [width, height] = [own.width(), own.height()].map(f64::from);
+        let scale = |w: u32, h: u32| (f64::from(w) / width).min(f64::from(h) / height);
+        let factor = self.detail * scale(window.width, window.height) / scale(opening.width, opening.height);
+        let largest = screen.gpu.largest_side();
+        let side = |own: f64| ((own * factor).round() as u32).clamp(SHORTEST_SIDE, largest);
+        Size::new(side(width), side(height))
+    }
+
+    /// Has pictures of another size painted if the window has another one.
+    fn fit(&mut self) {
+        let Stage::Playing(renderer) = &self.stage else { return };
+        if !self.is_fixed && self.fitting().is_some_and(|size| size != renderer.size()) {
+            self.load();
+        }
+    }
+
+    /// Paints with the next device.
+    fn change_device(&mut self) {
+        // Looking for cards takes time, and is done once.
+        let devices = self.devices.get_or_insert_with(devices);
+        let name = |device: &RunDevice| device.to_string();
+        let current = devices.iter().position(|device| name(device) == name(&self.options.device));
+        let next = current.map_or(0, |current| (current + 1) % devices.len());
+        self.options.device = devices[next].clone();
+        self.load();
     }
 
     /// Shows what is wrong, until the shader is changed.
@@ -161,8 +215,9 @@ impl Viewer {
             Stage::Failed(report) => summary(report),
             Stage::Playing(renderer) => {
                 let rate = self.pace.rate().map_or_else(String::new, |rate| format!(" - {rate:.1} fps"));
+                let cells = self.shown.as_ref().map_or(0, |frame| frame.cells);
                 let paused = if self.clock.is_stopped() { " - paused" } else { "" };
-                format!("{}{rate}{paused}", renderer.size())
+                format!("{} - {}{rate} - {cells} cells{paused}", renderer.size(), renderer.device())
             }
         };
         format!("{name} - {state} - girih")
@@ -217,12 +272,18 @@ impl Viewer {
                 self.clock.toggle();
                 self.refresh();
             }
+            Action::Advance => {
+                self.clock.step(STEP);
+                self.stale = true;
+                self.refresh();
+            }
+            Action::Device => self.change_device(),
             Action::Restart => {
                 self.clock.reset();
                 self.stale = true;
             }
-            Action::Finer => self.scale(|side| side.saturating_mul(2)),
-            Action::Coarser => self.scale(|side| (side / 2).max(8)),
+            Action::Finer => self.scale(2.0),
+            Action::Coarser => self.scale(0.5),
             Action::Save => self.save(),
             Action::FullScreen => {
                 if let Some(screen) = &self.screen {
@@ -234,13 +295,19 @@ impl Viewer {
     }
 
     /// Changes the size of the pictures, if there can be pictures of the other size.
-    fn scale(&mut self, change: impl Fn(u32) -> u32) {
+    fn scale(&mut self, by: f64) {
         let Stage::Playing(renderer) = &self.stage else { return };
-        let (width, height) = (change(renderer.size().width()), change(renderer.size().height()));
-        let largest = self.screen.as_ref().map_or(u32::MAX, |screen| screen.gpu.largest_side());
-        if let Some(size) = Size::new(width, height).filter(|_| width.max(height) <= largest) {
-            self.options.size = Some(size);
-            self.load();
+        let old = renderer.size();
+        if self.is_fixed {
+            let largest = self.screen.as_ref().map_or(u32::MAX, |screen| screen.gpu.largest_side());
+            let side = |side: u32| ((f64::from(side) * by) as u32).clamp(SHORTEST_SIDE, largest);
+            self.options.size = Size::new(side(old.width()), side(old.height())).or(self.options.size);
+            return self.load();
+        }
+        self.detail *= by;
+        match self.fitting() {
+            Some(size) if size != old => self.load(),
+            Some(_) | None => self.detail /= by,
         }
     }
 
@@ -266,8 +333,7 @@ impl Viewer {
                 window
             }
             None => {
-                let attributes =
-                    Window::default_attributes().with_title("girih").with_inner_size(LogicalSize::new(768, 576));
+                let attributes = Window::default_attributes().with_title("girih").with_inner_size(OPENING);
                 let window = events
                     .create_window(attributes)
                     .map_err(|error| Failure::NoDevice(format!("error: no window can be opened: {error}")))?;
@@ -350,6 +416,8 @@ impl ApplicationHandler<PictureDone> for Viewer {
             self.next_glance = now + GLANCE;
             if self.gallery.current().changed() {
                 self.load();
+            } else {
+                self.fit();
             }
             let title = self.title();
             if let Some(screen) = &self.screen {

@@ -26,21 +26,36 @@ pub(super) enum Kind {
     Pixel { shader: DefId, frame: DefId },
     /// `render(depth, t)` gives the whole tree.
     Tree { render: DefId },
+    /// `render(depth, t, state)` gives the whole tree of a state: `init(depth)` is the first one, and `step(state, t)` the next.
+    Play { init: DefId, step: DefId, render: DefId },
 }
+
+/// What a parameter of a definition must be.
+#[derive(Clone, Copy)]
+enum Wanted {
+    Number(NumKind, &'static str),
+    /// The state that is carried from picture to picture, whatever it is.
+    State,
+}
+
+const U24: Wanted = Wanted::Number(NumKind::U24, "u24");
+const F24: Wanted = Wanted::Number(NumKind::F24, "f24");
 
 /// Finds the definition that makes pictures.
 pub(super) fn kind(program: &Program) -> Result<Kind, Diagnostic> {
-    let u24 = (NumKind::U24, "u24");
-    let f24 = (NumKind::F24, "f24");
     if let Some(shader) = program.def_named("shader") {
-        accepts(&program.defs[shader], &[("x", u24), ("y", u24), ("t", f24)])?;
+        accepts(&program.defs[shader], &[("x", U24), ("y", U24), ("t", F24)])?;
         gives_a_colour(&program.defs[shader])?;
         let frame = program
             .def_named("Render/frame")
             .ok_or_else(|| Diagnostic::new(Code::Internal, Span::NONE, "the prelude does not define `Render/frame`"))?;
         Ok(Kind::Pixel { shader, frame })
     } else if let Some(render) = program.def_named("render") {
-        accepts(&program.defs[render], &[("depth", u24), ("t", f24)])?;
+        // Whoever does not carry a state may have definitions of these names for other things.
+        if program.defs[render].params.len() == 3 {
+            return play(program, render);
+        }
+        accepts(&program.defs[render], &[("depth", U24), ("t", F24)])?;
         Ok(Kind::Tree { render })
     } else {
         let message = "this file defines neither `shader` nor `render`";
@@ -49,20 +64,45 @@ pub(super) fn kind(program: &Program) -> Result<Kind, Diagnostic> {
     }
 }
 
+/// Finds what makes the states that a picture is made of.
+fn play(program: &Program, render: DefId) -> Result<Kind, Diagnostic> {
+    accepts(&program.defs[render], &[("depth", U24), ("t", F24), ("state", Wanted::State)])?;
+    let named = |name: &str, what: &str| {
+        program.def_named(name).ok_or_else(|| {
+            let message = format!("`render` takes a state, but this file does not define `{name}`");
+            Diagnostic::new(Code::NotAShader, program.defs[render].span, message).hint(what)
+        })
+    };
+    let init = named("init", "define `init(depth: u24)`, which gives the first state")?;
+    let step = named("step", "define `step(state, t: f24)`, which gives the state that follows")?;
+    accepts(&program.defs[init], &[("depth", U24)])?;
+    accepts(&program.defs[step], &[("state", Wanted::State), ("t", F24)])?;
+    Ok(Kind::Play { init, step, render })
+}
+
 /// Refuses a definition that cannot be applied to these arguments.
-fn accepts(def: &Def, wanted: &[(&str, (NumKind, &str))]) -> Result<(), Diagnostic> {
-    let signature: Vec<String> = wanted.iter().map(|(name, (_, kind))| format!("{name}: {kind}")).collect();
+fn accepts(def: &Def, wanted: &[(&str, Wanted)]) -> Result<(), Diagnostic> {
+    let signature: Vec<String> = wanted
+        .iter()
+        .map(|(name, wanted)| match wanted {
+            Wanted::Number(_, kind) => format!("{name}: {kind}"),
+            Wanted::State => (*name).to_owned(),
+        })
+        .collect();
     let hint = format!("it is called as `{}({})`", def.name, signature.join(", "));
     let count = def.params.len();
-    // A definition without parameters may have a function as its value.
-    if count != 0 && count != wanted.len() {
+    // A definition without parameters may have a function as its value. One that gives a state may have more: the state is a function then.
+    let gives_state = matches!(def.name.as_str(), "init" | "step");
+    if count != 0 && count != wanted.len() && !(gives_state && count > wanted.len()) {
         let plural = if count == 1 { "" } else { "s" };
         let message = format!("`{}` has {count} parameter{plural} instead of {}", def.name, wanted.len());
         return Err(Diagnostic::new(Code::NotAShader, def.span, message).hint(hint));
     }
     let mut ty = &def.ty.ty;
-    for (position, (name, (kind, kind_name))) in wanted.iter().enumerate() {
+    for (position, (name, wanted)) in wanted.iter().enumerate() {
         let Type::Arrow(parameter, rest) = ty else { break };
+        ty = rest;
+        let Wanted::Number(kind, kind_name) = wanted else { continue };
         if matches!(**parameter, Type::Num(_) | Type::Tuple(_) | Type::Data(..) | Type::None | Type::Arrow(..))
             && **parameter != Type::Num(*kind)
         {
@@ -71,7 +111,6 @@ fn accepts(def: &Def, wanted: &[(&str, (NumKind, &str))]) -> Result<(), Diagnost
             let message = format!("the parameter `{name}` of `{}` cannot be a {kind_name}", def.name);
             return Err(Diagnostic::new(Code::NotAShader, place, message).hint(hint));
         }
-        ty = rest;
     }
     Ok(())
 }
@@ -111,6 +150,24 @@ pub(super) fn size(program: &Program) -> Result<Size, Diagnostic> {
     })
 }
 
+/// How many states follow in a second if the file does not say it.
+const DEFAULT_RATE: u32 = 30;
+/// Most states that follow in a second: their numbers are floats of 24 bits, which have 16 significant bits.
+const MOST_RATE: u32 = 1000;
+
+/// How many states follow in a second: what the definition `rate` says.
+pub(super) fn rate(program: &Program) -> Result<u32, Diagnostic> {
+    let Some(def) = side_definition(program, "rate") else { return Ok(DEFAULT_RATE) };
+    match whole_number(program, def)? {
+        rate @ 1..=MOST_RATE => Ok(rate),
+        rate => {
+            let message = format!("there cannot be {rate} states in a second");
+            let hint = format!("`rate` is between 1 and {MOST_RATE}");
+            Err(Diagnostic::new(Code::NotAShader, program.defs[def].span, message).hint(hint))
+        }
+    }
+}
+
 /// The program with another size: its own `width` and `height`, if it has them, become these numbers, so that a shader
 /// that is written in terms of them fills any picture.
 pub(super) fn resized(program: &Program, size: Size) -> Result<Program, Diagnostic> {
@@ -124,7 +181,7 @@ pub(super) fn resized(program: &Program, size: Size) -> Result<Program, Diagnost
     Ok(resized)
 }
 
-/// `width` or `height`, if it is a definition without parameters.
+/// `width`, `height` or `rate`, if it is a definition without parameters.
 fn side_definition(program: &Program, name: &str) -> Option<DefId> {
     program.def_named(name).filter(|&def| program.defs[def].params.is_empty())
 }
@@ -163,7 +220,7 @@ fn number(program: &Program, id: DefId) -> Result<Num, Diagnostic> {
 
 fn no_side(def: &Def) -> Diagnostic {
     Diagnostic::new(Code::NotAShader, def.span, format!("`{}` is not a whole number", def.name))
-        .hint("`width` and `height` are the size of the picture in pixels; give other things other names")
+        .hint("`width` and `height` are the size of the picture in pixels, `rate` how many states a second has; give other things other names")
 }
 
 /// The first of several errors; there is at least one where this is called.

@@ -70,6 +70,8 @@ pub struct Frame {
     pub size: Size,
     /// Its pixels, row after row; as many as the size says.
     pub pixels: Vec<Pixel>,
+    /// How many cells the tree has that it was read from: its forks.
+    pub cells: u64,
 }
 
 impl Frame {

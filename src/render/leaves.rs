@@ -19,7 +19,7 @@ pub(super) trait Source {
     fn piece(&mut self, value: Self::Value, stack: &mut Vec<Self::Value>) -> Result<Piece, Diagnostic>;
 }
 
-/// Appends the colours of the leaves of a tree, or of its parts, until there are `wanted` pixels. A leaf is a whole number 0xRRGGBB; everything
+/// Appends the colours of the leaves of a tree, or of its parts, until there are `wanted` pixels, and says how many forks it has met: branches with several parts. A leaf is a whole number 0xRRGGBB; everything
 /// else that has parts, pairs and constructors, is a branch, whatever its name.
 pub(super) fn read<S: Source>(
     source: &mut S,
@@ -27,7 +27,9 @@ pub(super) fn read<S: Source>(
     wanted: usize,
     place: Span,
     pixels: &mut Vec<Pixel>,
-) -> Result<(), Diagnostic> {
+) -> Result<u64, Diagnostic> {
+    // A fork that was given in parts is met, too.
+    let mut forks = u64::from(tree.len() > 1);
     let mut stack: Vec<S::Value> = tree.iter().rev().copied().collect();
     while pixels.len() < wanted {
         let Some(value) = stack.pop() else {
@@ -35,15 +37,16 @@ pub(super) fn read<S: Source>(
             let hint = "a tree of the depth that `render` is given has 2^depth leaves";
             return Err(Diagnostic::new(Code::NotAShader, place, message).hint(hint));
         };
+        let others = stack.len();
         match source.piece(value, &mut stack)? {
             Piece::Number(number) => pixels.push(colour(number, place)?),
-            Piece::Branch => {}
+            Piece::Branch => forks += u64::from(stack.len() > others + 1),
             Piece::Unit(ctor) => return Err(not_a_pixel(&name(source.program(), ctor), place)),
             Piece::Era => return Err(not_a_pixel("`*`", place)),
             Piece::Function => return Err(not_a_pixel("a function", place)),
         }
     }
-    Ok(())
+    Ok(forks)
 }
 
 fn name(program: &Program, ctor: CtorId) -> String {

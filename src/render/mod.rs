@@ -4,6 +4,15 @@
 //! pixel at column i mod width and row i div width. Where the file gives a function of one pixel, the tree is perfect,
 //! and its branches are grown on all cores.
 //!
+//! | a file defines | and its picture is |
+//! |---|---|
+//! | `shader(x: u24, y: u24, t: f24) -> u24` | the colour 0xRRGGBB of each pixel at the time t, in seconds |
+//! | `render(depth: u24, t: f24)` | that tree; a perfect one of the depth has enough leaves |
+//! | `render(depth: u24, t: f24, state)`, `init(depth: u24)`, `step(state, t: f24)` | that tree, made from a state that is carried on: `init` gives the first one, and `step` each of the others, at the time at which it begins |
+//!
+//! It may say its size by `width` and `height`, and by `rate` how many states follow in a second; without that it is 256 by 256, and 30.
+//! The state of a picture depends on its time alone: on the first one, `step` has been applied as often as `rate` times the time says.
+//!
 //! ```no_run
 //! use girih::render::{Output, RenderOptions, Shader, times};
 //!
@@ -20,6 +29,7 @@ mod branch;
 mod contract;
 mod frame;
 mod leaves;
+mod on_device;
 mod output;
 mod shader;
 mod tree;
@@ -28,5 +38,5 @@ mod workers;
 
 pub use frame::{Frame, MOST_PIXELS, Pixel, Size};
 pub use output::{Output, write_png};
-pub use shader::{RenderOptions, Renderer, Shader, times};
+pub use shader::{RenderOptions, Renderer, Shader, devices, times};
 pub use watch::Watched;

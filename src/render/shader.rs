@@ -2,13 +2,15 @@
 
 use super::contract::{self, Kind};
 use super::frame::{Frame, Size};
-use super::tree::Tree;
+use super::tree::{Resources, Tree};
 use super::workers::Workers;
+use crate::devices::{self, Selector};
 use crate::program::Program;
 use crate::report::Report;
 use crate::run::RunDevice;
 use girih_core::bend::Options;
 use girih_core::diag::{Code, Diagnostic, WarningLevels};
+use girih_core::runtime::DeviceKind;
 use girih_core::span::{Sources, Span};
 use girih_core::term;
 use std::num::NonZeroUsize;
@@ -21,7 +23,8 @@ use std::time::Duration;
 const GLANCE: Duration = Duration::from_millis(20);
 
 /// A program that makes pictures: it defines `shader(x: u24, y: u24, t: f24) -> u24`, which gives the colour 0xRRGGBB of a
-/// pixel, or `render(depth: u24, t: f24)`, which gives the tree of all pixels.
+/// pixel, or `render(depth: u24, t: f24)`, which gives the tree of all pixels, or `render(depth: u24, t: f24, state)` with `init(depth: u24)` and
+/// `step(state, t: f24)`, which give the first state and the one that follows.
 #[derive(Clone, Debug)]
 pub struct Shader {
     program: term::Program,
@@ -29,6 +32,17 @@ pub struct Shader {
     warnings: Report,
     kind: Kind,
     size: Size,
+    rate: u32,
+}
+
+/// What can paint on this machine: native code first, then cards, and the evaluator, which says what shaders mean. Adapters that compute
+/// in software are no faster than native code, and are not among them.
+pub fn devices() -> Vec<RunDevice> {
+    let (found, _) = devices::find();
+    let is_card = |found: &devices::Found| matches!(found.info.kind, DeviceKind::Wgpu | DeviceKind::Cuda);
+    let cards = found.into_iter().filter(|found| is_card(found) && found.problem.is_none());
+    let cards = cards.filter_map(|found| Selector::parse(&found.name).ok().map(RunDevice::from));
+    std::iter::once(RunDevice::Cpu).chain(cards).chain([RunDevice::Evaluator]).collect()
 }
 
 /// How a shader's pictures are made.
@@ -80,9 +94,13 @@ impl Shader {
         let core = program.core_program()?;
         let warnings = program.report();
         let sources = warnings.sources.clone();
-        let open = || Ok((contract::kind(core)?, contract::size(core)?));
+        let open = || {
+            let kind = contract::kind(core)?;
+            let rate = if matches!(kind, Kind::Play { .. }) { contract::rate(core)? } else { 0 };
+            Ok((kind, contract::size(core)?, rate))
+        };
         match open() {
-            Ok((kind, size)) => Ok(Shader { program: core.clone(), sources, warnings, kind, size }),
+            Ok((kind, size, rate)) => Ok(Shader { program: core.clone(), sources, warnings, kind, size, rate }),
             Err(diagnostic) => Err(Report { sources, diagnostics: vec![diagnostic] }),
         }
     }
@@ -117,13 +135,16 @@ impl Shader {
         let size = options.size.unwrap_or(self.size);
         let cores = std::thread::available_parallelism().unwrap_or(NonZeroUsize::MIN);
         let threads = options.threads.unwrap_or(cores);
-        let memory = options.memory / threads.get() as u64;
+        // A state is carried by one painter, whose runner uses all threads, and a device has one heap.
+        let is_alone = matches!(self.kind, Kind::Play { .. }) || matches!(options.device, RunDevice::Device(_));
+        let painters = if is_alone { NonZeroUsize::MIN } else { threads };
+        let memory = options.memory / painters.get() as u64;
         let start = || {
             let mut program = contract::resized(&self.program, size).map_err(|diagnostic| vec![diagnostic])?;
             // What a `main` does is of no interest to the picture.
             program.entry = None;
-            let motif = Tree::new(&program, self.kind, size, &options.device, memory, threads, options.in_step)?;
-            Workers::start(motif, size, threads, Box::new(on_done)).map_err(|error| {
+            let motif = Tree::new(&program, self.kind, size, self.rate, &Resources { memory, threads }, options)?;
+            Workers::start(motif, size, painters, Box::new(on_done)).map_err(|error| {
                 let message = format!("the {threads} threads that paint cannot be started: {error}");
                 vec![Diagnostic::new(Code::Internal, Span::NONE, message)]
             })
@@ -132,8 +153,11 @@ impl Shader {
         let ahead = match self.kind {
             Kind::Pixel { .. } => 2,
             Kind::Tree { .. } => threads.get() + 1,
+            Kind::Play { .. } => 2,
         };
-        Ok(Renderer { workers, sources: self.sources.clone(), size, ahead, interrupt: options.interrupt.clone() })
+        let (sources, interrupt) = (self.sources.clone(), options.interrupt.clone());
+        let device = options.device.clone();
+        Ok(Renderer { workers, sources, size, device, threads, ahead, interrupt })
     }
 }
 
@@ -142,6 +166,8 @@ pub struct Renderer {
     workers: Workers,
     sources: Sources,
     size: Size,
+    device: RunDevice,
+    threads: NonZeroUsize,
     ahead: usize,
     interrupt: Option<Arc<AtomicBool>>,
 }
@@ -152,9 +178,22 @@ impl Renderer {
         self.size
     }
 
+    /// What paints, in a few words.
+    pub fn device(&self) -> String {
+        let (device, threads) = (&self.device, self.threads);
+        let plural = if threads.get() == 1 { "" } else { "s" };
+        match device {
+            RunDevice::Auto => format!("{}, {threads} thread{plural}", RunDevice::Cpu),
+            RunDevice::Cpu | RunDevice::Evaluator | RunDevice::Interpreter(_) => {
+                format!("{device}, {threads} thread{plural}")
+            }
+            RunDevice::Device(_) => device.to_string(),
+        }
+    }
+
     /// How many threads paint.
     pub fn threads(&self) -> usize {
-        self.workers.threads()
+        self.threads.get()
     }
 
     /// Asks for the picture at a time, in seconds.

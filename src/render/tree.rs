@@ -4,11 +4,13 @@ use super::branch::Branch;
 use super::contract::Kind;
 use super::frame::{Pixel, Size};
 use super::leaves;
+use super::on_device::{self, OnDevice};
+use super::shader::RenderOptions;
 use super::workers::{Motif, Painter};
 use crate::run::{RunDevice, explain, open};
 use crate::stack::on_big_stack;
 use girih_core::diag::{Code as ErrorCode, Diagnostic};
-use girih_core::direct::data::{Argument, Words};
+use girih_core::direct::data::{Argument, Datum, Words};
 use girih_core::direct::flow::{Numbers, Outside, Root};
 use girih_core::direct::pixels::{PIXELS, pixels};
 use girih_core::direct::{self, lower::Direct};
@@ -17,7 +19,7 @@ use girih_core::num::{Num, NumKind};
 use girih_core::runtime::{Runner, TaskOptions};
 use girih_core::span::Span;
 use girih_core::term::code::Code;
-use girih_core::term::eval::{Limits, Machine, Value};
+use girih_core::term::eval::{Limits, Machine, Root as Kept, Value};
 use girih_core::term::{DefId, Program};
 use std::num::NonZeroUsize;
 use std::ops::Range;
@@ -34,43 +36,51 @@ pub(super) struct Tree {
     device: RunDevice,
     kind: Kind,
     size: Size,
+    /// How many states follow in a second.
+    rate: u32,
     memory: u64,
     threads: NonZeroUsize,
 }
 
+/// What a picture may be painted with.
+pub(super) struct Resources {
+    /// Bytes of data for each painter.
+    pub memory: u64,
+    /// How many threads paint.
+    pub threads: NonZeroUsize,
+}
+
 impl Tree {
-    /// Compiles a shader; each of the threads may take so much memory. `in_step` says whether pixels are painted in step where they can be.
+    /// Compiles a shader.
     pub fn new(
         program: &Program,
         kind: Kind,
         size: Size,
-        device: &RunDevice,
-        memory: u64,
-        threads: NonZeroUsize,
-        in_step: bool,
+        rate: u32,
+        resources: &Resources,
+        RenderOptions { device, in_step, .. }: &RenderOptions,
     ) -> Result<Tree, Vec<Diagnostic>> {
         let compile = || {
             let code = Code::for_roots(program, &kind.definitions())?;
             let (direct, pixels) = match device {
                 RunDevice::Evaluator => (None, None),
-                RunDevice::Device(_) => return Err(vec![no_card(device)]),
+                RunDevice::Device(selector) => {
+                    on_device::accepts(kind, selector).map_err(|error| vec![error])?;
+                    (Some(direct::compile_without_loans(&code, &kind.roots())?), None)
+                }
                 RunDevice::Auto | RunDevice::Cpu | RunDevice::Interpreter(_) => {
-                    match kind.in_step(&code, in_step && girih_cpu::has_vectors()) {
+                    match kind.in_step(&code, *in_step && girih_cpu::has_vectors()) {
                         Some((direct, pixels)) => (Some(direct), Some(pixels)),
-                        None => (Some(direct::compile_for(&code, &[kind.root()])?), None),
+                        None => (Some(direct::compile_for(&code, &kind.roots())?), None),
                     }
                 }
             };
             Ok::<_, Vec<Diagnostic>>((code, direct.map(Arc::new), pixels))
         };
         let (code, direct, pixels) = on_big_stack(compile)?;
-        Ok(Tree { code, direct, pixels, device: device.clone(), kind, size, memory, threads })
+        let Resources { memory, threads } = *resources;
+        Ok(Tree { code, direct, pixels, device: device.clone(), kind, size, rate, memory, threads })
     }
-}
-
-fn no_card(device: &RunDevice) -> Diagnostic {
-    let message = format!("image shaders are painted by the processor in this version, not by `{device}`");
-    Diagnostic::new(ErrorCode::NoDevice, Span::NONE, message).hint("leave `--device` out, or use `--device cpu`")
 }
 
 impl Kind {
@@ -79,30 +89,39 @@ impl Kind {
         match self {
             Kind::Pixel { shader, frame } => vec![shader, frame],
             Kind::Tree { render } => vec![render],
+            Kind::Play { init, step, render } => vec![render, init, step],
         }
     }
 
-    /// What is called, and with what.
-    fn root(self) -> Root {
+    /// What is called, and with what: first what gives the picture.
+    fn roots(self) -> Vec<Root> {
         let number = |kind| Outside::Number(Numbers::one(kind));
         let (u24, f24) = (number(NumKind::U24), number(NumKind::F24));
         match self {
             Kind::Pixel { shader, frame } => {
-                Root { def: frame, arguments: vec![u24, u24, Outside::Definition(shader), f24, u24] }
+                vec![Root { def: frame, arguments: vec![u24, u24, Outside::Definition(shader), f24, u24] }]
             }
-            Kind::Tree { render } => Root { def: render, arguments: vec![u24, f24] },
+            Kind::Tree { render } => vec![Root { def: render, arguments: vec![u24, f24] }],
+            Kind::Play { init, step, render } => {
+                let state = Outside::Result([init, step]);
+                vec![
+                    Root { def: render, arguments: vec![u24, f24, state] },
+                    Root { def: init, arguments: vec![u24] },
+                    Root { def: step, arguments: vec![state, f24] },
+                ]
+            }
         }
     }
 
-    /// What it is called with to grow a branch of the frame at a time.
-    fn arguments(self, branch: Branch, size: Size, time: f32) -> Vec<Argument> {
+    /// What it is called with to grow a branch of the frame at a time; a state comes after that.
+    pub fn arguments(self, branch: Branch, size: Size, time: f32) -> Vec<Argument> {
         let number = |number| Argument::Number(Num::u24(number));
         let (depth, time) = (number(branch.depth), Argument::Number(Num::f24(time)));
         match self {
             Kind::Pixel { shader, .. } => {
                 vec![depth, number(size.width()), Argument::Definition(shader), time, number(branch.path)]
             }
-            Kind::Tree { .. } => vec![depth, time],
+            Kind::Tree { .. } | Kind::Play { .. } => vec![depth, time],
         }
     }
 
@@ -118,40 +137,58 @@ impl Kind {
     }
 
     /// The definition of the file that makes the pixels.
-    fn made_by(self) -> DefId {
+    pub fn made_by(self) -> DefId {
         match self {
             Kind::Pixel { shader, .. } => shader,
-            Kind::Tree { render } => render,
+            Kind::Tree { render } | Kind::Play { render, .. } => render,
         }
     }
 }
 
 impl Motif for Tree {
     fn branches(&self) -> Vec<Branch> {
+        if let RunDevice::Device(_) = self.device {
+            // One tree, so that one plan is for all pictures; the few leaves behind the last pixel are not looked at.
+            return vec![Branch::whole(self.size)];
+        }
         match self.kind {
             Kind::Pixel { .. } => Branch::cover(self.size, handy_depth(self.size, self.threads)),
-            Kind::Tree { .. } => vec![Branch::whole(self.size)],
+            Kind::Tree { .. } | Kind::Play { .. } => vec![Branch::whole(self.size)],
         }
     }
 
     fn painter(&self, interrupt: &Arc<AtomicBool>) -> Box<dyn Painter> {
-        let Tree { kind, size, .. } = *self;
-        let evaluated = Evaluated { kind, size };
+        let Tree { kind, size, rate, .. } = *self;
+        let evaluated = Evaluated { kind, size, rate };
         match &self.direct {
             None => {
                 let limits =
                     Limits { memory: self.memory, interrupt: Some(Arc::clone(interrupt)), ..Limits::default() };
-                Box::new(Evaluator { machine: Machine::new(&self.code, limits), evaluated })
+                Box::new(Evaluator { machine: Machine::new(&self.code, limits), evaluated, carried: None })
             }
             Some(direct) => {
                 let tasks = TaskOptions {
                     memory: self.memory,
                     stack: self.memory.min(TaskOptions::default().stack),
                     interrupt: Some(Arc::clone(interrupt)),
+                    threads: if matches!(kind, Kind::Play { .. }) { self.threads.get() } else { 1 },
                     ..TaskOptions::default()
                 };
                 let (code, direct, device) = (self.code.clone(), Arc::clone(direct), self.device.clone());
-                Box::new(Compiled { code, direct, pixels: self.pixels, device, tasks, runner: None, evaluated })
+                if let RunDevice::Device(selector) = device {
+                    return Box::new(OnDevice { code, direct, selector, tasks, evaluated, loaded: None });
+                }
+                let carried = None;
+                Box::new(Compiled {
+                    code,
+                    direct,
+                    pixels: self.pixels,
+                    device,
+                    tasks,
+                    runner: None,
+                    carried,
+                    evaluated,
+                })
             }
         }
     }
@@ -165,27 +202,78 @@ fn handy_depth(size: Size, threads: NonZeroUsize) -> u32 {
 
 /// Grows branches by the evaluator.
 #[derive(Clone, Copy)]
-struct Evaluated {
-    kind: Kind,
-    size: Size,
+pub(super) struct Evaluated {
+    pub kind: Kind,
+    pub size: Size,
+    pub rate: u32,
+}
+
+/// A state, and its number from 0.
+pub(super) struct Carried<S> {
+    number: u32,
+    state: S,
 }
 
 impl Evaluated {
-    fn paint(
+    /// The number of the state that is seen at a time.
+    fn number(self, time: f32) -> u32 {
+        // A time is the float that is nearest to what is meant, which may be less; below zero there is the first state.
+        (f64::from(time) * f64::from(self.rate) + 0.01) as u32
+    }
+
+    /// When a state begins.
+    fn beginning(self, number: u32) -> Num {
+        Num::f24((f64::from(number) / f64::from(self.rate.max(1))) as f32)
+    }
+
+    /// Brings the state up to a time.
+    fn carry(
         self,
         machine: &mut Machine,
         branch: Branch,
         time: f32,
+        carried: &mut Option<Carried<Kept>>,
+    ) -> Result<Option<Value>, Diagnostic> {
+        let Kind::Play { init, step, .. } = self.kind else { return Ok(None) };
+        let wanted = self.number(time);
+        let mut now = match carried.take().filter(|carried| carried.number <= wanted) {
+            Some(carried) => carried,
+            None => {
+                let first = machine.call(init, &[Num::u24(branch.depth).into()])?;
+                Carried { number: 0, state: machine.keep(first) }
+            }
+        };
+        while now.number < wanted {
+            let (number, state) = (now.number + 1, machine.value(&now.state));
+            let next = machine.call(step, &[state, self.beginning(number).into()])?;
+            now = Carried { number, state: machine.keep(next) };
+        }
+        let state = machine.value(&now.state);
+        *carried = Some(now);
+        Ok(Some(state))
+    }
+
+    /// Appends the pixels of a branch, and says how many cells it has.
+    pub fn paint(
+        self,
+        machine: &mut Machine,
+        branch: Branch,
+        time: f32,
+        carried: &mut Option<Carried<Kept>>,
         pixels: &mut Vec<Pixel>,
-    ) -> Result<(), Diagnostic> {
+    ) -> Result<u64, Diagnostic> {
+        let state = self.carry(machine, branch, time, carried)?;
         let mut values = vec![];
         for argument in self.kind.arguments(branch, self.size, time) {
             values.push(match argument {
                 Argument::Number(number) => Value::from(number),
                 Argument::Definition(def) => machine.call(def, &[])?,
+                // There are no such arguments.
+                Argument::Value(_) => continue,
             });
         }
-        let tree = machine.call(self.kind.root().def, &values)?;
+        values.extend(state);
+        let tree = machine.call(self.kind.roots()[0].def, &values)?;
         let place = machine.code().program().defs[self.kind.made_by()].span;
         leaves::read(machine, &[tree], branch.pixels(self.size).len(), place, pixels)
     }
@@ -195,11 +283,12 @@ impl Evaluated {
 struct Evaluator {
     machine: Machine,
     evaluated: Evaluated,
+    carried: Option<Carried<Kept>>,
 }
 
 impl Painter for Evaluator {
-    fn paint(&mut self, branch: Branch, time: f32, pixels: &mut Vec<Pixel>) -> Result<(), Diagnostic> {
-        self.evaluated.paint(&mut self.machine, branch, time, pixels)
+    fn paint(&mut self, branch: Branch, time: f32, pixels: &mut Vec<Pixel>) -> Result<u64, Diagnostic> {
+        self.evaluated.paint(&mut self.machine, branch, time, &mut self.carried, pixels)
     }
 }
 
@@ -212,33 +301,79 @@ struct Compiled {
     tasks: TaskOptions,
     /// None before the first branch, and after one that failed: a run that has ended is not gone on with.
     runner: Option<Box<dyn Runner + Send>>,
+    /// The last state, if one is carried: it is in the runner's heap.
+    carried: Option<Carried<Datum>>,
     /// Tells more about what goes wrong.
     evaluated: Evaluated,
 }
 
 impl Compiled {
-    fn paint_compiled(&mut self, branch: Branch, time: f32, pixels: &mut Vec<Pixel>) -> Result<(), Diagnostic> {
-        let mut runner = match self.runner.take() {
-            Some(runner) => runner,
-            None => open(&self.device, &self.direct.module, &self.tasks)?.runner,
+    fn paint_compiled(&mut self, branch: Branch, time: f32, pixels: &mut Vec<Pixel>) -> Result<u64, Diagnostic> {
+        let Evaluated { kind, size, .. } = self.evaluated;
+        // What was carried by a run that has failed is gone with its heap.
+        let carried = self.carried.take();
+        let (mut runner, carried) = match self.runner.take() {
+            Some(runner) => (runner, carried),
+            None => (open(&self.device, &self.direct.module, &self.tasks)?.runner, None),
         };
-        let Evaluated { kind, size } = self.evaluated;
         let (program, direct) = (self.code.program(), &*self.direct);
         if let Some(function) = self.pixels {
             let wanted = branch.pixels(size);
             paint_in_step(&mut *runner, direct, function, wanted, size, time, pixels)?;
             self.runner = Some(runner);
-            return Ok(());
+            // The tree of these pixels is perfect, and nobody has to make it.
+            return Ok((branch.pixels(size).len() as u64).saturating_sub(1));
         }
         let mut words = Words { program, direct, runner: &mut *runner, interrupt: self.tasks.interrupt.clone() };
-        // There is one root.
-        let tree = words.call_root(&direct.roots[0], &kind.arguments(branch, size, time))?;
+        let mut arguments = kind.arguments(branch, size, time);
+        let carried = self.evaluated.carry_compiled(&mut words, branch, time, carried)?;
+        arguments.extend(carried.iter().map(|now| Argument::Value(now.state)));
+        // The first root gives the picture.
+        let tree = words.call_root(&direct.roots[0], &arguments)?;
         let place = program.defs[kind.made_by()].span;
-        leaves::read(&mut words, &tree, branch.pixels(size).len(), place, pixels)?;
+        let cells = leaves::read(&mut words, &tree, branch.pixels(size).len(), place, pixels)?;
         tree.into_iter().for_each(|part| words.give_back(part));
-        self.runner = Some(runner);
-        Ok(())
+        (self.runner, self.carried) = (Some(runner), carried);
+        Ok(cells)
     }
+}
+
+impl Evaluated {
+    /// Brings the state up to a time. What is given is owned twice: by who carries it, and by the picture.
+    fn carry_compiled(
+        self,
+        words: &mut Words<'_>,
+        branch: Branch,
+        time: f32,
+        carried: Option<Carried<Datum>>,
+    ) -> Result<Option<Carried<Datum>>, Diagnostic> {
+        let Kind::Play { .. } = self.kind else { return Ok(None) };
+        let wanted = self.number(time);
+        let roots = &words.direct.roots;
+        let mut now = match carried {
+            Some(carried) if carried.number <= wanted => carried,
+            later => {
+                later.into_iter().for_each(|later| words.give_back(later.state));
+                let first = words.call_root(&roots[1], &[Argument::Number(Num::u24(branch.depth))])?;
+                Carried { number: 0, state: whole(first)? }
+            }
+        };
+        while now.number < wanted {
+            let number = now.number + 1;
+            let arguments = [Argument::Value(now.state), Argument::Number(self.beginning(number))];
+            now = Carried { number, state: whole(words.call_root(&roots[2], &arguments)?)? };
+        }
+        words.share(now.state);
+        Ok(Some(now))
+    }
+}
+
+/// A state, which is given in one piece.
+fn whole(given: Vec<Datum>) -> Result<Datum, Diagnostic> {
+    let [state] = given[..] else {
+        return Err(Diagnostic::new(ErrorCode::Internal, Span::NONE, "a state is given in parts"));
+    };
+    Ok(state)
 }
 
 /// Paints pixels side by side by the function that gives many of them.
@@ -263,10 +398,12 @@ fn paint_in_step(
 }
 
 impl Painter for Compiled {
-    fn paint(&mut self, branch: Branch, time: f32, pixels: &mut Vec<Pixel>) -> Result<(), Diagnostic> {
+    fn paint(&mut self, branch: Branch, time: f32, pixels: &mut Vec<Pixel>) -> Result<u64, Diagnostic> {
         self.paint_compiled(branch, time, pixels).map_err(|error| {
             let evaluated = self.evaluated;
-            explain(&self.code, self.tasks.memory, error, |machine| evaluated.paint(machine, branch, time, &mut vec![]))
+            explain(&self.code, self.tasks.memory, error, |machine| {
+                evaluated.paint(machine, branch, time, &mut None, &mut vec![]).map(drop)
+            })
         })
     }
 }

@@ -27,8 +27,8 @@ pub(super) trait Motif: Send + Sync + 'static {
 
 /// Paints branches, on one thread.
 pub(super) trait Painter {
-    /// Appends the pixels of a branch of the frame at a time.
-    fn paint(&mut self, branch: Branch, time: f32, pixels: &mut Vec<Pixel>) -> Result<(), Diagnostic>;
+    /// Appends the pixels of a branch of the frame at a time, and says how many cells it has.
+    fn paint(&mut self, branch: Branch, time: f32, pixels: &mut Vec<Pixel>) -> Result<u64, Diagnostic>;
 }
 
 /// The threads, and the frames that they are at.
@@ -67,6 +67,7 @@ struct Sheet {
 
 struct Progress {
     pixels: Vec<Pixel>,
+    cells: u64,
     /// Branches that are still to be painted.
     missing: usize,
     /// What went wrong, at the first pixel where something did.
@@ -105,11 +106,6 @@ impl Workers {
         Ok(workers)
     }
 
-    /// How many threads there are.
-    pub fn threads(&self) -> usize {
-        self.threads.len()
-    }
-
     /// How many frames were asked for and not taken.
     pub fn waiting(&self) -> usize {
         self.frames.len()
@@ -118,7 +114,7 @@ impl Workers {
     /// Asks for the frame at a time.
     pub fn submit(&mut self, time: f32) {
         let blank = vec![[0; 4]; self.size.pixels() as usize];
-        let progress = Progress { pixels: blank, missing: self.branches.len(), failure: None };
+        let progress = Progress { pixels: blank, cells: 0, missing: self.branches.len(), failure: None };
         let sheet = Arc::new(Sheet { time, progress: Mutex::new(progress), done: Condvar::new() });
         let mut queue = lock(&self.shared.queue);
         queue.pieces.extend(self.branches.iter().map(|&branch| (Arc::clone(&sheet), branch)));
@@ -138,7 +134,12 @@ impl Workers {
         }
         let result = match progress.failure.take() {
             Some((_, diagnostic)) => Err(diagnostic),
-            None => Ok(Frame { size: self.size, pixels: std::mem::take(&mut progress.pixels) }),
+            None => {
+                let pixels = std::mem::take(&mut progress.pixels);
+                // Branches hang on forks, too.
+                let joins = self.branches.len() as u64 - 1;
+                Ok(Frame { size: self.size, pixels, cells: progress.cells + joins })
+            }
         };
         drop(progress);
         self.frames.pop_front();
@@ -166,6 +167,12 @@ impl Drop for Workers {
     }
 }
 
+/// A branch that was painted.
+struct Painted {
+    pixels: Vec<Pixel>,
+    cells: u64,
+}
+
 /// What a thread does: one piece after the other, until the queue is closed.
 fn work(motif: &dyn Motif, shared: &Shared) {
     let mut painter = None;
@@ -185,16 +192,18 @@ fn paint(
     painter: &mut Option<Box<dyn Painter>>,
     sheet: &Sheet,
     branch: Branch,
-) -> Result<Vec<Pixel>, Diagnostic> {
+) -> Result<Painted, Diagnostic> {
     let wanted = branch.pixels(shared.size).len();
     let painted = catch_unwind(AssertUnwindSafe(|| {
         let painter = painter.get_or_insert_with(|| motif.painter(&shared.interrupt));
         let mut pixels = Vec::with_capacity(wanted);
-        painter.paint(branch, sheet.time, &mut pixels).map(|()| pixels)
+        painter.paint(branch, sheet.time, &mut pixels).map(|cells| Painted { pixels, cells })
     }));
     let internal = |message| Err(Diagnostic::new(Code::Internal, Span::NONE, message));
     match painted {
-        Ok(Ok(pixels)) if pixels.len() != wanted => internal("a part of the picture has not its number of pixels"),
+        Ok(Ok(painted)) if painted.pixels.len() != wanted => {
+            internal("a part of the picture has not its number of pixels")
+        }
         Ok(result) => result,
         Err(_) => {
             *painter = None;
@@ -214,11 +223,14 @@ impl Shared {
 
 impl Sheet {
     /// Puts a branch in its place; `painted` is none if it was left out. Says whether it was the last one.
-    fn finish(&self, branch: Branch, painted: Option<Result<Vec<Pixel>, Diagnostic>>, size: Size) -> bool {
+    fn finish(&self, branch: Branch, painted: Option<Result<Painted, Diagnostic>>, size: Size) -> bool {
         let mut progress = lock(&self.progress);
         let place = branch.pixels(size);
         match painted {
-            Some(Ok(pixels)) => progress.pixels[place].copy_from_slice(&pixels),
+            Some(Ok(Painted { pixels, cells })) => {
+                progress.pixels[place].copy_from_slice(&pixels);
+                progress.cells += cells;
+            }
             Some(Err(diagnostic)) if progress.failure.as_ref().is_none_or(|(first, _)| place.start < *first) => {
                 progress.failure = Some((place.start, diagnostic));
             }
@@ -261,7 +273,7 @@ mod tests {
     }
 
     impl Painter for GradientPainter {
-        fn paint(&mut self, branch: Branch, time: f32, pixels: &mut Vec<Pixel>) -> Result<(), Diagnostic> {
+        fn paint(&mut self, branch: Branch, time: f32, pixels: &mut Vec<Pixel>) -> Result<u64, Diagnostic> {
             let fail = || Diagnostic::new(Code::DivisionByZero, Span::NONE, format!("at {}", branch.path));
             if time.is_nan() {
                 while !self.interrupt.load(Ordering::Relaxed) {
@@ -274,7 +286,7 @@ mod tests {
                 return Err(fail());
             }
             pixels.extend(branch.pixels(self.size).map(|i| gradient(i, time)));
-            Ok(())
+            Ok(1)
         }
     }
 
