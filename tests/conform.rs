@@ -66,8 +66,11 @@ fn trials_on(name: &str, selector: &Selector, profile: Option<Profile>) -> Vec<T
     for shard in 0..SHARDS {
         trial(format!("table {shard}"), Suite::default(), Some(shard));
     }
-    let programs = Suite { table: false, programs: Some("tests/ir".into()), ..Suite::default() };
-    trial("programs".to_owned(), programs, None);
+    // Beside the programs that are there for this: the kernels of benchmarks, and the one that walks over the trees of pictures.
+    for (what, folder) in [("programs", "tests/ir"), ("benchmarks", "benches/ir"), ("pixels", "core/src/runtime")] {
+        let programs = Suite { table: false, programs: Some(folder.into()), ..Suite::default() };
+        trial(what.to_owned(), programs, None);
+    }
     // Seeds are fixed, so that a failure is the same tomorrow.
     let wanted = std::env::var("GIRIH_RANDOM").ok().and_then(|n| n.parse().ok()).unwrap_or(RANDOM);
     for half in 0..2 {

@@ -562,12 +562,43 @@ impl Writer<'_> {
 
 #[cfg(test)]
 mod tests {
+    use super::super::suite::{describe, reference};
+    use super::super::{Oracle, run_group};
     use super::*;
+    use crate::devices::{self, Profile, Selector};
+    use proptest::prelude::*;
+    use proptest::test_runner::{Config, RngAlgorithm, TestRng, TestRunner};
 
     #[test]
     fn many_seeds_make_kernels_that_follow_the_rules() {
         let groups: Vec<Group> = random_groups(1, 200, 25).collect();
         assert_eq!(groups.len(), 8);
         assert!(groups.iter().all(|g| g.cases.len() == 25));
+    }
+
+    /// What is wrong with the kernel of these choices on a device.
+    fn wrong(choices: &[u8], selector: &Selector) -> Option<String> {
+        let group = group("random".to_owned(), &[choices.to_vec()]);
+        let mut device = devices::open(selector, None).expect("it is always there");
+        let mut machine = reference;
+        run_group(&mut Oracle::new(&group, &mut machine), &mut *device).iter().find_map(describe)
+    }
+
+    /// Kernels of random choices, always the same ones, shrunk where they fail.
+    #[test]
+    fn kernels_do_on_devices_what_the_reference_machine_does() {
+        let config = Config { cases: 150, failure_persistence: None, ..Config::default() };
+        let rng = TestRng::deterministic_rng(RngAlgorithm::ChaCha);
+        let mut runner = TestRunner::new_with_rng(config, rng);
+        let devices = [Selector::Cpu, Selector::Lowered(Profile::Web), Selector::Lowered(Profile::Cuda(90))];
+        let choices = proptest::collection::vec(any::<u8>(), 16..256);
+        let held = runner.run(&choices, |choices| {
+            for device in &devices {
+                let found = wrong(&choices, device);
+                prop_assert!(found.is_none(), "{device}: {found:?}");
+            }
+            Ok(())
+        });
+        held.unwrap_or_else(|failure| panic!("{failure}"));
     }
 }
