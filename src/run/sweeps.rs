@@ -231,6 +231,10 @@ fn fit(sweeps: Sweeps, caps: &Caps, heap: u64) -> Result<Sweeps, Failure> {
     if SweepRunner::bytes(&sweeps) > caps.binding_bytes.min(caps.buffer_bytes) {
         return refused("its frames are larger than what the device can bind");
     }
+    // Epochs say what there is to say of a heap that the device does not reach.
+    if heap > caps.binding_bytes.min(caps.buffer_bytes) {
+        return refused("the device does not reach the heap that was asked for");
+    }
     if sweeps.plan.units > heap / 8 {
         return refused("there is too little memory for all that it makes");
     }
