@@ -5,8 +5,9 @@ use girih_core::diag::{Code, Diagnostic};
 use girih_core::direct::lower::Direct;
 use girih_core::ir::{Caps, FunctionId, Module};
 use girih_core::lower::epochs::Form;
-use girih_core::lower::sweep;
+use girih_core::lower::{sweep, tally};
 use girih_core::runtime::epochs::{EpochOptions, EpochRunner};
+use girih_core::runtime::tallies::TallyOptions;
 use girih_core::runtime::{Device, DeviceKind, MOST_HEAP, Memory, TaskOptions};
 use girih_core::term::Program;
 use std::sync::OnceLock;
@@ -32,7 +33,16 @@ pub(super) struct Measures {
     heap: u64,
     /// How programs in sweeps are spread.
     pub sweeps: sweep::Options,
+    /// How large everything is for programs that are tallies.
+    pub tallies: TallyOptions,
 }
+
+/// Tallies on cards: a round is short beside what a task is, and a dispatch over in some milliseconds.
+const CARD: TallyOptions =
+    TallyOptions { lanes: 1 << 17, rounds: 1 << 9, form: tally::Form { workgroup: 128, stack: 32, steps: 24 } };
+/// And where lanes are loops of a processor.
+const SOFTWARE: TallyOptions =
+    TallyOptions { lanes: 1 << 9, rounds: 1 << 6, form: tally::Form { workgroup: 32, stack: 32, steps: 64 } };
 
 impl Measures {
     fn of(kind: DeviceKind) -> Measures {
@@ -44,6 +54,7 @@ impl Measures {
                 form: Form::FAST,
                 heap: MOST_HEAP,
                 sweeps: sweep::Options::new(8, 8),
+                tallies: CARD,
             },
             // The same cards, but wgpu says nothing of their memory, and some have that of the host.
             DeviceKind::Wgpu => Measures {
@@ -52,6 +63,7 @@ impl Measures {
                 form: Form::FAST,
                 heap: 1 << 30,
                 sweeps: sweep::Options::new(8, 8),
+                tallies: CARD,
             },
             // Some invocations for each of the processor's vectors: a lane more is work and no gain, for it has to be looked at in each epoch.
             // Their compilers take seconds for what calls would become that are gone into.
@@ -61,6 +73,7 @@ impl Measures {
                 form: Form::SMALL,
                 heap: 128 << 20,
                 sweeps: sweep::Options::new(5, 4).small(),
+                tallies: SOFTWARE,
             },
             // For finding faults: slow, so that programs are small.
             DeviceKind::Interpreter => Measures {
@@ -69,6 +82,7 @@ impl Measures {
                 form: Form::SMALL,
                 heap: 16 << 20,
                 sweeps: sweep::Options::new(3, 2).small(),
+                tallies: TallyOptions { lanes: 1 << 6, ..SOFTWARE },
             },
         }
     }

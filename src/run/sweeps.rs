@@ -1,5 +1,5 @@
-//! Programs in sweeps, where they can: what runs a program on a device is found out when it is opened, and, should it need more than was
-//! foreseen, once more when it runs.
+//! Programs in sweeps or tallies, where they can: what runs a program on a device is found out when it is opened, and, should it need more than
+//! was foreseen, once more when it runs.
 
 use super::epochs::Measures;
 use girih_core::diag::Diagnostic;
@@ -11,8 +11,10 @@ use girih_core::ir::heap::{self, LayoutId};
 use girih_core::ir::{Caps, FunctionId, Module, Verified};
 use girih_core::lower::sweep::known::{Known, ShapeId};
 use girih_core::lower::sweep::{self, Failure, Refusal, Sweeps};
+use girih_core::lower::tally;
 use girih_core::runtime::epochs::EpochRunner;
 use girih_core::runtime::sweeps::{Ended, SweepRunner};
+use girih_core::runtime::tallies::{self, TallyRunner};
 use girih_core::runtime::{Device, DeviceHeap, Fault, Runner, TaskOptions, TaskStats};
 use girih_core::term::Program;
 use std::collections::HashSet;
@@ -32,7 +34,9 @@ pub(crate) struct DeviceRunner {
     measures: Measures,
     /// How often a call was planned.
     plans: u32,
-    /// Why it does not run in sweeps.
+    /// For each layout of cells that are data, which of their fields are words; of a whole program.
+    data: Option<Vec<Option<Vec<bool>>>>,
+    /// Why it does not run in sweeps or tallies.
     pub refusal: Option<String>,
 }
 
@@ -40,6 +44,7 @@ enum Engine {
     /// Nothing has been called yet.
     New(Box<dyn Device>),
     Sweeps(Box<SweepRunner>),
+    Tallies(Box<TallyRunner>),
     Epochs(Box<EpochRunner>),
     /// It was between two of them when something went wrong.
     Lost,
@@ -56,7 +61,7 @@ impl DeviceRunner {
     ) -> DeviceRunner {
         let (engine, tasks) = (Engine::New(device), tasks.clone());
         let (module, helpers) = (direct.module.clone(), [direct.apply, direct.force]);
-        DeviceRunner { engine, module, helpers, called, tasks, heap, measures, plans: 0, refusal: None }
+        DeviceRunner { engine, module, helpers, called, tasks, heap, measures, plans: 0, data: None, refusal: None }
     }
 
     /// Loads what a whole program needs: its value is printed, and it may ask for effects.
@@ -76,6 +81,7 @@ impl DeviceRunner {
             let mut seen = HashSet::new();
             sweeps.results.iter().all(|known| is_data(*known, sweeps, direct, program, &mut seen))
         };
+        runner.data = Some(direct.tables.layouts.iter().map(|meaning| data_fields(meaning, program)).collect());
         runner.prepare(direct.entry, &[], &is_data)?;
         Ok(runner)
     }
@@ -84,6 +90,7 @@ impl DeviceRunner {
     pub fn lanes(&self) -> u32 {
         match &self.engine {
             Engine::Sweeps(_) | Engine::New(_) => 1 << self.measures.sweeps.levels,
+            Engine::Tallies(_) => self.measures.tallies.lanes,
             Engine::Epochs(runner) => runner.options().lanes,
             Engine::Lost => 0,
         }
@@ -103,8 +110,8 @@ impl DeviceRunner {
                 return Ok(());
             }
             Engine::Sweeps(runner) => runner.close(),
-            epochs @ (Engine::Epochs(_) | Engine::Lost) => {
-                self.engine = epochs;
+            ready @ (Engine::Tallies(_) | Engine::Epochs(_) | Engine::Lost) => {
+                self.engine = ready;
                 return Ok(());
             }
         };
@@ -125,27 +132,72 @@ impl DeviceRunner {
             }
             Err(Failure::Refused(why)) => {
                 self.refusal = Some(why.to_string());
-                Engine::Epochs(Box::new(self.measures.epochs(module, &self.called, device, &self.tasks, self.heap)?))
+                self.without_plan(function, device)?
             }
             Err(Failure::Wrong(errors)) => return Err(errors),
         };
         Ok(())
     }
 
+    /// What does a call that cannot be planned: a whole program may be a tally.
+    fn without_plan(&mut self, function: FunctionId, device: Box<dyn Device>) -> Result<Engine, Vec<Diagnostic>> {
+        let (module, options) = (&self.module, self.measures.tallies);
+        let found = self.data.as_ref().map(|_| tally::lower(module, function, &options.form));
+        match found {
+            Some(Ok(tallies)) if fits(&tallies, &options, device.caps()) => {
+                self.refusal = None;
+                let runner = TallyRunner::open(module, tallies, device, &self.tasks, options)?;
+                return Ok(Engine::Tallies(Box::new(runner)));
+            }
+            Some(Err(tally::Failure::Wrong(errors))) => return Err(errors),
+            Some(Err(tally::Failure::Refused(why))) => {
+                let planned = self.refusal.take().unwrap_or_default();
+                self.refusal = Some(format!("{planned}; {why}"));
+            }
+            Some(Ok(_)) | None => {}
+        }
+        let epochs = self.measures.epochs(module, &self.called, device, &self.tasks, self.heap)?;
+        Ok(Engine::Epochs(Box::new(epochs)))
+    }
+
     /// The program runs in epochs from here on.
     fn change(&mut self, why: String) -> Result<(), Fault> {
         let engine = std::mem::replace(&mut self.engine, Engine::Lost);
-        let Engine::Sweeps(runner) = engine else { return Ok(()) };
-        let (module, device) = (&self.module, runner.close());
+        let device = match engine {
+            Engine::Sweeps(runner) => runner.close(),
+            Engine::Tallies(runner) => runner.close().map_err(Fault::Device)?,
+            other @ (Engine::New(_) | Engine::Epochs(_) | Engine::Lost) => {
+                self.engine = other;
+                return Ok(());
+            }
+        };
+        let module = &self.module;
         let opened = self.measures.epochs(module, &self.called, device, &self.tasks, self.heap);
         self.engine = Engine::Epochs(Box::new(opened.map_err(first)?));
         self.refusal = Some(why);
         Ok(())
     }
 
+    /// Whether what a call gave is numbers, and cells of such.
+    fn are_data(&self, words: &[u32]) -> bool {
+        let (Some(runner), Some(data)) = (self.runner(), &self.data) else { return false };
+        let mut next = words.to_vec();
+        while let Some(word) = next.pop() {
+            let tag = heap::tag(word);
+            if tag < heap::IMMEDIATE {
+                continue;
+            }
+            let fields = runner.layout(word).and_then(|layout| data.get(layout.index())?.as_ref());
+            let (heap::CELL, Some(fields)) = (tag, fields) else { return false };
+            next.extend(fields.iter().enumerate().filter(|(_, is_word)| **is_word).map(|(i, _)| runner.field(word, i)));
+        }
+        true
+    }
+
     fn runner(&self) -> Option<&dyn Runner> {
         match &self.engine {
             Engine::Sweeps(runner) => Some(&**runner),
+            Engine::Tallies(runner) => Some(&**runner),
             Engine::Epochs(runner) => Some(&**runner),
             Engine::New(_) | Engine::Lost => None,
         }
@@ -153,6 +205,7 @@ impl DeviceRunner {
     fn runner_mut(&mut self) -> Option<&mut dyn Runner> {
         match &mut self.engine {
             Engine::Sweeps(runner) => Some(&mut **runner),
+            Engine::Tallies(runner) => Some(&mut **runner),
             Engine::Epochs(runner) => Some(&mut **runner),
             Engine::New(_) | Engine::Lost => None,
         }
@@ -183,6 +236,16 @@ impl Runner for DeviceRunner {
                 Ok(words) => return Ok(words),
                 Err(Ended::Fault(fault)) => return Err(fault),
                 Err(Ended::Elsewhere(why)) => self.change(why)?,
+            }
+        }
+        if let Engine::Tallies(runner) = &mut self.engine
+            && is_root
+        {
+            match runner.run(function, arguments) {
+                Ok(words) if self.are_data(&words) => return Ok(words),
+                Ok(_) => self.change("its value is more than data".to_owned())?,
+                Err(tallies::Ended::Fault(fault)) => return Err(fault),
+                Err(tallies::Ended::Elsewhere(why)) => self.change(why)?,
             }
         }
         self.runner_mut().ok_or_else(lost)?.call(function, arguments)
@@ -225,6 +288,12 @@ fn first(errors: Vec<Diagnostic>) -> Fault {
     errors.into_iter().next().map_or_else(lost, Fault::Device)
 }
 
+/// Whether the buffers of tallies fit the device.
+fn fits(tallies: &tally::Tallies, options: &tallies::TallyOptions, caps: &Caps) -> bool {
+    let most = caps.binding_bytes.min(caps.buffer_bytes);
+    TallyRunner::bytes(tallies, options).iter().all(|bytes| *bytes <= most)
+}
+
 /// Sweeps of which the buffers fit the device.
 fn fit(sweeps: Sweeps, caps: &Caps, heap: u64) -> Result<Sweeps, Failure> {
     let refused = |why: &str| Err(Failure::Refused(Refusal::new(why)));
@@ -239,6 +308,20 @@ fn fit(sweeps: Sweeps, caps: &Caps, heap: u64) -> Result<Sweeps, Failure> {
         return refused("there is too little memory for all that it makes");
     }
     Ok(sweeps)
+}
+
+/// Which fields of a cell are words, if it is data: a number, or what a program's own constructors make.
+fn data_fields(meaning: &Meaning, program: &Program) -> Option<Vec<bool>> {
+    let io = [program.known.io_done, program.known.io_call];
+    match meaning {
+        Meaning::Boxed(_) => Some(vec![false]),
+        Meaning::Shape { what: What::Ctor(ctor), fields, .. } if !io.contains(&Some(*ctor)) => Some(words(fields)),
+        Meaning::Shape { what: What::Pair, fields, .. } => Some(words(fields)),
+        Meaning::Shape { .. } => None,
+    }
+}
+fn words(fields: &[Repr]) -> Vec<bool> {
+    fields.iter().map(|repr| matches!(repr, Repr::Term)).collect()
 }
 
 /// Whether a value is data: nothing in it is called to print it, and it asks for no effects.

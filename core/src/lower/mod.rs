@@ -21,6 +21,7 @@ mod rewrite;
 pub mod simplify;
 mod single_exit;
 pub mod sweep;
+pub mod tally;
 mod tile;
 mod traps;
 mod unused;

@@ -8,6 +8,7 @@ mod measure;
 mod pace;
 mod room;
 pub mod sweeps;
+pub mod tallies;
 mod tasks;
 mod walk;
 

@@ -45,6 +45,14 @@ pub struct TaskMachine {
     host: HashMap<u32, u64>,
     /// Why nothing more can be run.
     ended: Option<Fault>,
+    /// Who does some of the calls.
+    elsewhere: Option<Box<dyn Elsewhere>>,
+}
+
+/// Does calls of some functions in the machine's stead.
+pub trait Elsewhere: std::fmt::Debug + Send {
+    /// The results of a call, as words; none if the function is not one of those.
+    fn call(&mut self, function: FunctionId, arguments: &[u64]) -> Option<Result<Vec<u64>, Fault>>;
 }
 
 /// A module made ready.
@@ -114,7 +122,14 @@ impl TaskMachine {
             forked: 0,
             host: HashMap::new(),
             ended: None,
+            elsewhere: None,
         })
+    }
+
+    /// The same machine, some of whose calls are done elsewhere.
+    #[must_use]
+    pub fn with_elsewhere(self, elsewhere: Box<dyn Elsewhere>) -> TaskMachine {
+        TaskMachine { elsewhere: Some(elsewhere), ..self }
     }
 
     // Running.
@@ -207,6 +222,9 @@ impl TaskMachine {
             }
             Action::Tail { callee, arguments } => {
                 self.gather(arguments);
+                if self.is_done_elsewhere(*callee)? {
+                    return Ok(self.leave());
+                }
                 self.replace(*callee)?;
             }
             Action::Return(results) => {
@@ -302,6 +320,12 @@ impl TaskMachine {
     /// Begins a function, whose arguments are in `scratch`, on top of the current one.
     fn enter(&mut self, function: FunctionId, target: Target) -> Result<(), Fault> {
         let base = self.values.len();
+        if self.is_done_elsewhere(function)? {
+            self.callers.push(self.current);
+            self.current = Frame { function, next: 0, base, target };
+            self.leave();
+            return Ok(());
+        }
         let slots = self.slots(function)?;
         if self.callers.try_reserve(1).is_err() {
             return Err(self.too_deep());
@@ -310,6 +334,15 @@ impl TaskMachine {
         self.open_frame(base, slots)?;
         self.current = Frame { function, next: 0, base, target };
         Ok(())
+    }
+
+    /// Has a call done elsewhere, if somebody does it; its arguments, and then its results, are in `scratch`.
+    fn is_done_elsewhere(&mut self, function: FunctionId) -> Result<bool, Fault> {
+        let Some(done) = self.elsewhere.as_mut().and_then(|other| other.call(function, &self.scratch)) else {
+            return Ok(false);
+        };
+        self.scratch = done?;
+        Ok(true)
     }
 
     /// Begins a function, whose arguments are in `scratch`, instead of the current one.

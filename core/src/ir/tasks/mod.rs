@@ -24,7 +24,7 @@ mod machine;
 mod tests;
 
 pub use lines::check_line;
-pub use machine::TaskMachine;
+pub use machine::{Elsewhere, TaskMachine};
 
 /// How the reference machine runs, besides what all runners know.
 #[derive(Clone, Copy, Debug, Default)]

@@ -13,12 +13,12 @@ use crate::ir::{Builder, Def, Function, FunctionId, Inst, InstId, Op, RegionId, 
 use std::rc::Rc;
 
 /// The type of the word that a value is on devices.
-pub(super) fn as_word(ty: Type) -> Type {
+pub(in crate::lower) fn as_word(ty: Type) -> Type {
     if ty == Type::Term { Type::U32 } else { ty }
 }
 
 /// A function without frame: words instead of terms.
-pub(super) fn as_words(function: &Function, new: &IndexVec<FunctionId, Option<FunctionId>>) -> Function {
+pub(in crate::lower) fn as_words(function: &Function, new: &IndexVec<FunctionId, Option<FunctionId>>) -> Function {
     let mut copy = Function::new(function.name.clone(), function.span);
     copy.results = function.results.iter().map(|ty| as_word(*ty)).collect();
     let mut b = Builder::new(copy);
@@ -37,7 +37,7 @@ pub(super) fn as_words(function: &Function, new: &IndexVec<FunctionId, Option<Fu
 
 /// What stands for a function's values; for a token that is several.
 #[derive(Clone, Debug, Default)]
-pub(super) struct Names(Rc<FastMap<ValueId, Vec<ValueId>>>);
+pub(in crate::lower) struct Names(Rc<FastMap<ValueId, Vec<ValueId>>>);
 
 impl Names {
     pub fn set(&mut self, value: ValueId, words: Vec<ValueId>) {
@@ -50,7 +50,7 @@ type Computation = (Op, Option<Type>, Vec<ValueId>);
 
 /// What is known on the way to an instruction.
 #[derive(Clone, Debug, Default)]
-pub(super) struct Facts {
+pub(in crate::lower) struct Facts {
     /// Values of pure operations.
     computed: Rc<FastMap<Computation, ValueId>>,
     /// Conditions that were tested.
@@ -73,7 +73,7 @@ impl Facts {
 
 /// A loop that is copied as one: where its `break` and `continue` lead.
 #[derive(Clone, Copy)]
-pub(super) struct Around<'a> {
+pub(in crate::lower) struct Around<'a> {
     /// The steps that are left in this iteration.
     pub steps: ValueId,
     /// What the loop gives.
@@ -83,7 +83,7 @@ pub(super) struct Around<'a> {
 }
 
 /// Copies code that does not leave.
-pub(super) struct Copier<'a> {
+pub(in crate::lower) struct Copier<'a> {
     pub b: &'a mut Builder,
     pub function: &'a Function,
     /// The numbers of functions that are called.

@@ -7,7 +7,7 @@ use crate::ir::{Builder, Op, Type, ValueId};
 
 /// The names.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Lane {
+pub(in crate::lower) struct Lane {
     pub heap: ValueId,
     pub lanes: ValueId,
     pub control: ValueId,

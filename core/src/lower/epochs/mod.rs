@@ -31,7 +31,7 @@
 pub(super) mod accumulate;
 mod calls;
 mod cells;
-mod copier;
+pub(super) mod copier;
 mod frames;
 mod labels;
 mod lane;
@@ -136,7 +136,7 @@ pub fn lower(module: &Module, called: &[FunctionId], form: &Form) -> Result<Epoc
 
 /// The functions that have frames: those that work on cells, make tasks or may trap, and whoever calls such; those that call themselves;
 /// those that the host calls.
-fn framed(module: &Module, called: &[FunctionId]) -> HashSet<FunctionId> {
+pub(super) fn framed(module: &Module, called: &[FunctionId]) -> HashSet<FunctionId> {
     let mut framed: HashSet<FunctionId> = called.iter().copied().collect();
     let mut edges: IndexVec<FunctionId, Vec<FunctionId>> = IndexVec::new();
     for (id, function) in module.functions.iter_enumerated() {
@@ -168,7 +168,7 @@ fn framed(module: &Module, called: &[FunctionId]) -> HashSet<FunctionId> {
 }
 
 /// Copies the functions that have no frames; gives their new numbers.
-fn copy_pure(
+pub(super) fn copy_pure(
     module: &Module,
     framed: &HashSet<FunctionId>,
     out: &mut Module,
