@@ -60,16 +60,16 @@ fn run_here(
 
 /// Few lanes and short rounds, so that tasks go to and fro; stacks without room; one lane; many of all.
 fn forms() -> [TallyOptions; 4] {
-    let options = |lanes, rounds, (workgroup, stack, steps)| TallyOptions {
+    let options = |lanes, rounds, (workgroup, stack, near, steps)| TallyOptions {
         lanes,
         rounds,
-        form: Form { workgroup, stack, steps },
+        form: Form { workgroup, stack, near, steps },
     };
     [
-        options(64, 3, (8, 16, 2)),
-        options(32, 2, (4, 7, 5)),
-        options(1, 1 << 12, (1, 24, 7)),
-        options(256, 64, (32, 32, 24)),
+        options(64, 3, (8, 16, 24, 2)),
+        options(32, 2, (4, 8, 12, 5)),
+        options(1, 1 << 12, (1, 32, 16, 7)),
+        options(256, 64, (32, 32, 64, 24)),
     ]
 }
 
@@ -78,7 +78,7 @@ fn compare(device: &str, most: usize) -> (usize, Vec<String>) {
     for case in Case::all() {
         let mut oracle = None;
         for (i, options) in forms().into_iter().enumerate().take(most) {
-            let Some(found) = run(&case, device, options) else { break };
+            let Some(found) = run(&case, device, options) else { continue };
             // The queue of few lanes has little room, and much that is around recursion is not for the host.
             if matches!(found.value, Err((girih::Code::Internal | girih::Code::OutOfFuel, _))) {
                 continue;

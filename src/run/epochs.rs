@@ -38,11 +38,14 @@ pub(super) struct Measures {
 }
 
 /// Tallies on cards: a round is short beside what a task is, and a dispatch over in some milliseconds.
-const CARD: TallyOptions =
-    TallyOptions { lanes: 1 << 17, rounds: 1 << 9, form: tally::Form { workgroup: 128, stack: 32, steps: 24 } };
+const CARD: TallyOptions = TallyOptions {
+    lanes: 1 << 17,
+    rounds: 1 << 9,
+    form: tally::Form { workgroup: 128, stack: 32, near: 64, steps: 24 },
+};
 /// And where lanes are loops of a processor.
 const SOFTWARE: TallyOptions =
-    TallyOptions { lanes: 1 << 9, rounds: 1 << 6, form: tally::Form { workgroup: 32, stack: 32, steps: 64 } };
+    TallyOptions { lanes: 1 << 9, rounds: 1 << 6, form: tally::Form { workgroup: 32, stack: 32, near: 64, steps: 64 } };
 
 impl Measures {
     fn of(kind: DeviceKind) -> Measures {

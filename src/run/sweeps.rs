@@ -292,6 +292,7 @@ fn first(errors: Vec<Diagnostic>) -> Fault {
 fn fits(tallies: &tally::Tallies, options: &tallies::TallyOptions, caps: &Caps) -> bool {
     let most = caps.binding_bytes.min(caps.buffer_bytes);
     TallyRunner::bytes(tallies, options).iter().all(|bytes| *bytes <= most)
+        && tallies.all.iter().all(|tally| tally.shared <= u64::from(caps.shared_bytes))
 }
 
 /// Sweeps of which the buffers fit the device.

@@ -16,7 +16,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 /// Epochs that a call begins with, and that are submitted at once at most.
-const FIRST: usize = 8;
+const FIRST: usize = 24;
 const MOST: usize = 32;
 /// Steps of the host at most, around the tallies of a call.
 const FUEL: u64 = 1 << 20;

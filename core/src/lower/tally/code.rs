@@ -264,8 +264,7 @@ impl<'m> Writer<'m> {
         let stop = self.arm(|w| {
             let words = [control::FAULT, 0, code].map(|word| w.b.u32(word));
             w.b.op(Op::AtomicCompareExchange, Type::U32, &[w.lane.control, words[0], words[1], words[2]]);
-            let none = w.b.u32(0);
-            Ok(w.idle(none, sum))
+            Ok(w.idle(depth, sum))
         })?;
         let on = self.arm(|w| w.sequence(rest.insts, rest.next, depth, path))?;
         let mut made = Inst::new(Op::If, None, &[condition], inst.span);
@@ -304,7 +303,7 @@ impl<'m> Writer<'m> {
         for call in pushes {
             (depth, path.sum) = self.unless_over(&call, depth, &path, |w, depth| {
                 let entry = w.entry(&call);
-                w.lane.store(&mut w.b, depth, &entry);
+                w.lane.stack.store(&mut w.b, w.lane.local, depth, &entry);
                 let one = w.b.u32(1);
                 w.b.op(Op::Add, Type::U32, &[depth, one])
             })?;

@@ -1,14 +1,16 @@
 //! The kernel that goes on for one epoch.
 //!
 //! An epoch is *rounds*. At the beginning of one, lanes that have nothing to do take tasks from the queue, as many as a workgroup needs at
-//! once; then each lane does steps, with what is left for later on a stack of its own, which it goes down into first. When the queue is empty and
-//! a quarter of a workgroup's lanes have nothing to do, the workgroup gives all that is on its stacks to the queue: there the oldest entries,
-//! with most of the work, are shared out in the next epoch. If there are tasks left when an epoch has taken long enough, all keep what they have.
+//! once; if there are none any more, they get the oldest ones, with most of the work, from the stacks of other lanes of the workgroup. Then each
+//! lane does steps, with what is left for later on its stack, which it goes down into first. When the queue is empty and
+//! a quarter of all workgroups have nothing to do, the others give all that is on their stacks to the queue, and it is shared out in the next
+//! epoch. If there are tasks left when an epoch has taken long enough, all keep what they have.
 //!
 //! What is put into the queue is taken in a later epoch, so nobody waits for anybody but at barriers.
 
 use super::code::{Measured, Writer};
 use super::memory::{control, fault, group};
+use super::stack::Stack;
 use super::{Form, Refusal};
 use crate::ir::attrs::{Attr, Dim, Spaces};
 use crate::ir::{Builder, Function, Inst, Launch, Op, ParamAttrs, Space, Type, ValueId};
@@ -17,6 +19,12 @@ use crate::span::Span;
 /// The head of a lane that has nothing to do.
 pub(super) const IDLE: u32 = u32::MAX;
 
+/// Rounds of an epoch after which a workgroup gives what it has, if others have nothing: when most of its lanes have something, and in any case.
+const SOON: u32 = 3;
+const LATE: u32 = 12;
+/// Steps of the first rounds of an epoch that few workgroups take part in, and how many rounds those are: work spreads between them.
+const FEW: u32 = 4;
+
 /// What code of a lane needs the names of.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Lane {
@@ -24,14 +32,14 @@ pub(super) struct Lane {
     pub control: ValueId,
     /// What lanes keep between two epochs.
     kept: ValueId,
-    /// The lane's stack, in private memory.
-    pub stack: ValueId,
+    pub stack: Stack,
     /// Words of a task.
     pub width: u32,
-    /// The workgroup's words, in shared memory: counters, and what one lane has found out for all.
+    /// The workgroup's words, in shared memory: counters, what one lane has found out for all, and tasks that go from one lane to another.
     group: ValueId,
     found: ValueId,
-    local: ValueId,
+    post: ValueId,
+    pub local: ValueId,
     /// How many tasks the queue has room for.
     tasks: ValueId,
     /// How many lanes there are at most, and which one this is.
@@ -40,44 +48,32 @@ pub(super) struct Lane {
 }
 
 impl Lane {
-    pub fn new(form: &Form, width: u32) -> (Builder, Lane) {
+    pub fn new(form: &Form, width: u32, has_heads: bool, near: u32) -> (Builder, Lane) {
         let mut function = Function::new("run", Span::NONE);
         function.launch = Some(Launch { workgroup: [form.workgroup, 1, 1], ..Launch::default() });
         let mut buffer = |name: &str| function.param(name, Type::Memory(Space::Global), ParamAttrs::default());
         let (queue, control, kept) = (buffer("queue"), buffer("control"), buffer("kept"));
         let tasks = function.param("tasks", Type::U32, ParamAttrs::default());
         let lanes = function.param("lanes", Type::U32, ParamAttrs::default());
-        let mut memory = |name: &str, space: Space, words: u32| {
+        let stack = Stack::new(&mut function, form, width, has_heads, near);
+        let mut memory = |name: &str, words: u32| {
             let words = function.constant(Type::U32, u64::from(words));
-            function.memory(Some(name.into()), space, Type::U32, words)
+            function.memory(Some(name.into()), Space::Shared, Type::U32, words)
         };
-        let stack = memory("stack", Space::Private, form.stack * width);
-        let group = memory("group", Space::Shared, group::WORDS);
-        let found = memory("found", Space::Shared, 2);
+        let group = memory("group", group::WORDS);
+        let found = memory("found", 3);
+        let post = memory("post", form.workgroup * width);
         let mut b = Builder::new(function);
         let local = b.position(Op::LocalId, Dim::X);
         let number = b.position(Op::GlobalId, Dim::X);
-        (b, Lane { queue, control, kept, stack, width, group, found, local, tasks, lanes, number })
+        (b, Lane { queue, control, kept, stack, width, group, found, post, local, tasks, lanes, number })
     }
 
-    fn entry_word(&self, b: &mut Builder, depth: ValueId, word: u32) -> ValueId {
+    /// Where a word of a task stands among tasks that stand one after the other.
+    fn entry_word(&self, b: &mut Builder, place: ValueId, word: u32) -> ValueId {
         let (width, word) = (b.u32(self.width), b.u32(word));
-        let first = b.op(Op::Mul, Type::U32, &[depth, width]);
+        let first = b.op(Op::Mul, Type::U32, &[place, width]);
         b.op(Op::Add, Type::U32, &[first, word])
-    }
-    /// Writes an entry of the stack.
-    pub fn store(&self, b: &mut Builder, depth: ValueId, words: &[ValueId]) {
-        for (i, word) in (0..).zip(words) {
-            let at = self.entry_word(b, depth, i);
-            b.store(Type::U32, self.stack, at, *word);
-        }
-    }
-    fn load(&self, b: &mut Builder, depth: ValueId) -> Vec<ValueId> {
-        let load = |i: u32| {
-            let at = self.entry_word(b, depth, i);
-            b.load(Type::U32, self.stack, at)
-        };
-        (0..self.width).map(load).collect()
     }
     /// Where a word of what the lane keeps stands.
     fn kept_word(&self, b: &mut Builder, word: ValueId) -> ValueId {
@@ -119,8 +115,8 @@ impl Lane {
         when(b, is_first, body);
     }
     /// Shows all lanes what one has found out.
-    fn agree(&self, b: &mut Builder, find: impl FnOnce(&mut Builder) -> [ValueId; 2]) -> [ValueId; 2] {
-        let places = [b.u32(0), b.u32(1)];
+    fn agree<const N: usize>(&self, b: &mut Builder, find: impl FnOnce(&mut Builder) -> [ValueId; N]) -> [ValueId; N] {
+        let places: [ValueId; N] = std::array::from_fn(|i| b.u32(i as u32));
         self.by_one(b, |b| {
             let words = find(b);
             for (place, word) in places.iter().zip(words) {
@@ -196,56 +192,105 @@ const KEEP: u32 = u32::MAX - 1;
 struct Kernel<'w, 'm> {
     w: &'w mut Writer<'m>,
     form: Form,
+    pushes: u32,
+    /// Whether few workgroups take part in the epoch.
+    hungry: ValueId,
 }
 
-/// Writes the kernel; the stack is so deep that a step finds room for `pushes` entries.
+/// What a lane is doing: its head or [`IDLE`], the stack's depth, what it has put together, the arguments, and where its stack's parts begin.
+#[derive(Clone)]
+struct State(Vec<ValueId>);
+
+impl State {
+    fn head(&self) -> ValueId {
+        self.0[0]
+    }
+    fn depth(&self) -> ValueId {
+        self.0[1]
+    }
+    fn sum(&self) -> ValueId {
+        self.0[2]
+    }
+    fn arguments(&self) -> &[ValueId] {
+        &self.0[3..self.0.len() - 2]
+    }
+    fn base(&self) -> ValueId {
+        self.0[self.0.len() - 2]
+    }
+    fn bottom(&self) -> ValueId {
+        self.0[self.0.len() - 1]
+    }
+    /// The same lane with another task.
+    fn with_task(&self, task: &[ValueId]) -> State {
+        State([&[task[0], self.depth(), self.sum()], &task[1..], &[self.base(), self.bottom()]].concat())
+    }
+}
+
+/// Writes the kernel; a step puts at most `pushes` entries onto the stack.
 pub(super) fn kernel(mut writer: Writer<'_>, form: &Form, pushes: u32) -> Result<(Function, Measured), Refusal> {
     let lane = writer.lane;
-    let mut kernel = Kernel { w: &mut writer, form: *form };
+    let hungry = writer.b.u32(0);
+    let mut kernel = Kernel { w: &mut writer, form: *form, pushes, hungry };
     let state = kernel.begin();
     let b = &mut kernel.w.b;
     let zero = b.u32(0);
-    let carried: Vec<ValueId> = [zero].iter().chain(&state).copied().collect();
-    let types: Vec<Type> = carried.iter().map(|word| b.ty(*word)).collect();
+    let carried: Vec<ValueId> = [zero].iter().chain(&state.0).copied().collect();
+    let mut failed = None;
+    let types = vec![Type::U32; carried.len()];
     let region = b.new_region(&types);
     let params = b.function.regions[region].params.clone();
     let outer = std::mem::replace(&mut b.region, region);
-    let (rounds, state) = (params[0], &params[1..]);
-    let state = kernel.supplied(rounds, state, &params);
-    let state = kernel.round(&state, pushes)?;
+    let rounds = params[0];
+    let state = kernel.supplied(rounds, &State(params[1..].to_vec()), &params);
+    match kernel.round(rounds, &state) {
+        Err(refusal) => failed = Some(refusal),
+        Ok(state) => {
+            let b = &mut kernel.w.b;
+            let is_full = kernel_full(b, &state, form, pushes);
+            when(b, is_full, |b| {
+                let one = b.u32(1);
+                lane.add(b, lane.group, group::FULL, one);
+            });
+            let one = b.u32(1);
+            let rounds = op(b, Op::Add, rounds, one);
+            let next: Vec<ValueId> = [rounds].iter().chain(&state.0).copied().collect();
+            b.end(Op::Continue, &next);
+        }
+    }
+    if let Some(refusal) = failed {
+        return Err(refusal);
+    }
     let b = &mut kernel.w.b;
-    let room = b.u32(form.stack.saturating_sub(pushes));
-    let is_full = op(b, Op::Gt, state[1], room);
-    when(b, is_full, |b| {
-        let one = b.u32(1);
-        lane.add(b, lane.group, group::FULL, one);
-    });
-    let one = b.u32(1);
-    let rounds = op(b, Op::Add, rounds, one);
-    let next: Vec<ValueId> = [rounds].iter().chain(&state).copied().collect();
-    b.end(Op::Continue, &next);
     b.region = outer;
     let mut around = Inst::new(Op::Loop, None, &carried, Span::NONE);
     around.regions.push(region);
     let around = b.push(around, &types);
-    let last = b.function.insts[around].results.to_vec();
-    kernel.finish(&last[1..]);
+    let last = State(b.function.insts[around].results[1..].to_vec());
+    kernel.finish(&last);
     Ok((writer.b.function, writer.measured))
+}
+
+/// Whether a stack has no room for the entries of another step.
+fn kernel_full(b: &mut Builder, state: &State, form: &Form, pushes: u32) -> ValueId {
+    let used = op(b, Op::Sub, state.depth(), state.bottom());
+    let room = b.u32(form.stack.saturating_sub(pushes));
+    op(b, Op::Gt, used, room)
 }
 
 impl Kernel<'_, '_> {
     /// Nothing is counted yet, and lanes have what they kept.
-    fn begin(&mut self) -> Vec<ValueId> {
+    fn begin(&mut self) -> State {
         let (lane, monoid) = (self.w.lane, self.w.found.monoid);
         let b = &mut self.w.b;
         let zero = b.u32(0);
         let neutral = b.u32(monoid.neutral());
         lane.by_one(b, |b| {
-            for word in [group::IDLE, group::FULL, group::GIVEN] {
+            for word in [group::IDLE, group::FULL, group::GIVEN, group::POSTED] {
                 lane.set(b, lane.group, word, zero);
             }
             lane.set(b, lane.group, group::SUM, neutral);
         });
+        self.hungry = lane.get(b, lane.control, control::HUNGRY);
         Lane::barrier(b);
         let at = lane.kept_word(b, zero);
         let depth = b.load(Type::U32, lane.kept, at);
@@ -255,36 +300,65 @@ impl Kernel<'_, '_> {
                 b.load(Type::U32, lane.kept, at)
             };
             let words: Vec<ValueId> = (0..lane.width).map(load).collect();
-            lane.store(b, i, &words);
+            lane.stack.store_far(b, i, &words);
         });
         let mut state = vec![b.u32(IDLE), depth, neutral];
         state.resize(2 + lane.width as usize, zero);
-        state
+        state.extend([depth, zero]);
+        State(state)
     }
 
     /// The state at the beginning of a round: lanes that had nothing to do have tasks, if there are any. Leaves the loop if the workgroup shall stop.
-    fn supplied(&mut self, rounds: ValueId, state: &[ValueId], carried: &[ValueId]) -> Vec<ValueId> {
-        let (lane, workgroup) = (self.w.lane, self.form.workgroup);
+    fn supplied(&mut self, rounds: ValueId, state: &State, carried: &[ValueId]) -> State {
+        let lane = self.w.lane;
         let b = &mut self.w.b;
         let zero = b.u32(0);
-        let idle = is(b, state[0], IDLE);
-        let empty = is(b, state[1], 0);
+        let idle = is(b, state.head(), IDLE);
+        let empty = op(b, Op::Eq, state.depth(), state.bottom());
         let idle = both(b, Op::And, idle, empty);
         let number = change(b, idle, &[zero], |b| {
             let one = b.u32(1);
             vec![lane.add(b, lane.group, group::IDLE, one)]
         })[0];
         Lane::barrier(b);
-        let [place, found] = lane.agree(b, |b| {
-            let [full, fault, most] =
-                [(lane.group, group::FULL), (lane.control, control::FAULT), (lane.control, control::ROUNDS)]
-                    .map(|(memory, word)| lane.get(b, memory, word));
+        let [place, found, lacking] = self.look(rounds);
+        let b = &mut self.w.b;
+        let least = b.u32(KEEP);
+        let stops = op(b, Op::Ge, found, least);
+        leave_if(b, stops, carried);
+        let gets = op(b, Op::Lt, number, found);
+        let gets = both(b, Op::And, gets, idle);
+        let state = State(change(b, gets, &state.0, |b| {
+            let place = op(b, Op::Add, place, number);
+            let load = |i: u32| {
+                let at = lane.task_word(b, place, i);
+                b.load(Type::U32, lane.queue, at)
+            };
+            let words: Vec<ValueId> = (0..lane.width).map(load).collect();
+            state.with_task(&words).0
+        }));
+        let shares = op(b, Op::Ne, lacking, zero);
+        let number = op(b, Op::Sub, number, found);
+        State(change(b, shares, &state.0, |b| posted(b, &lane, &state, (number, lacking)).0))
+    }
+
+    /// What one lane finds out for all: from which place in the queue lanes take tasks, how many do or why the workgroup stops, and how many lanes
+    /// got none.
+    fn look(&mut self, rounds: ValueId) -> [ValueId; 3] {
+        let (lane, workgroup) = (self.w.lane, self.form.workgroup);
+        let b = &mut self.w.b;
+        let zero = b.u32(0);
+        lane.agree(b, |b| {
+            let words = [control::FAULT, control::ROUNDS, control::EXITED, control::GROUPS];
+            let [fault, most, exited, groups] = words.map(|word| lane.get(b, lane.control, word));
+            let full = lane.get(b, lane.group, group::FULL);
             let over = op(b, Op::Ge, rounds, most);
             let full = op(b, Op::Or, full, fault);
             let full = op(b, Op::Ne, full, zero);
             let over = both(b, Op::Or, over, full);
             let idle = lane.get(b, lane.group, group::IDLE);
             lane.set(b, lane.group, group::IDLE, zero);
+            lane.set(b, lane.group, group::POSTED, zero);
             let asks = op(b, Op::Ne, idle, zero);
             let goes_on = b.op(Op::Not, Type::BOOL, &[over]);
             let asks = both(b, Op::And, asks, goes_on);
@@ -294,90 +368,94 @@ impl Kernel<'_, '_> {
                 let there = left(b, place, limit);
                 vec![place, op(b, Op::Min, there, idle)]
             });
-            // Without supply: nobody has work, or a quarter of the lanes have none.
+            let lacking = op(b, Op::Sub, idle, taken[1]);
+            // Without supply: nobody has work; or most have, or it has taken long to share what there is, and other workgroups have none.
             let all = b.u32(workgroup);
-            let busy = op(b, Op::Sub, all, idle);
-            let none = op(b, Op::Eq, busy, zero);
-            let most = b.u32(workgroup - workgroup / 4);
-            let few = op(b, Op::Lt, busy, most);
-            let began = op(b, Op::Ne, rounds, zero);
-            let few = both(b, Op::And, few, began);
-            let ends = both(b, Op::Or, none, few);
-            let got_none = op(b, Op::Eq, taken[1], zero);
-            let ends = both(b, Op::And, ends, got_none);
-            let ends = both(b, Op::Or, ends, over);
+            let (most, soon, late) = (b.u32(workgroup / 4), b.u32(SOON), b.u32(LATE));
+            let none = op(b, Op::Eq, idle, all);
+            let few = op(b, Op::Le, idle, most);
+            let soon = op(b, Op::Ge, rounds, soon);
+            let few = both(b, Op::And, few, soon);
+            let late = op(b, Op::Ge, rounds, late);
+            let gives = both(b, Op::Or, few, late);
+            let four = b.u32(4);
+            let others = op(b, Op::Mul, exited, four);
+            let others = op(b, Op::Ge, others, groups);
+            let gives = both(b, Op::And, gives, others);
+            let ends = both(b, Op::Or, none, gives);
             let head = lane.get(b, lane.control, control::HEAD);
             let limit = lane.get(b, lane.control, control::LIMIT);
             let there = left(b, head, limit);
             let some = op(b, Op::Ne, there, zero);
+            let got_none = op(b, Op::Eq, taken[1], zero);
+            let lacks = b.op(Op::Not, Type::BOOL, &[some]);
+            let ends = both(b, Op::And, ends, lacks);
+            let ends = both(b, Op::And, ends, got_none);
+            let ends = both(b, Op::Or, ends, over);
             let spare = b.op(Op::Not, Type::BOOL, &[full]);
             let keeps = both(b, Op::And, some, spare);
             let (give, keep) = (b.u32(GIVE), b.u32(KEEP));
             let stop = b.op(Op::Select, Type::U32, &[keeps, keep, give]);
-            [taken[0], b.op(Op::Select, Type::U32, &[ends, stop, taken[1]])]
-        });
-        let least = b.u32(KEEP);
-        let stops = op(b, Op::Ge, found, least);
-        leave_if(b, stops, carried);
-        let gets = op(b, Op::Lt, number, found);
-        let gets = both(b, Op::And, gets, idle);
-        change(b, gets, state, |b| {
-            let place = op(b, Op::Add, place, number);
-            let load = |i: u32| {
-                let at = lane.task_word(b, place, i);
-                b.load(Type::U32, lane.queue, at)
-            };
-            let words: Vec<ValueId> = (0..lane.width).map(load).collect();
-            [&[words[0]], &state[1..3], &words[1..]].concat()
+            [taken[0], b.op(Op::Select, Type::U32, &[ends, stop, taken[1]]), lacking]
         })
     }
 
     /// Steps of a round: until the lane has nothing more to do, or its stack has no room for those of another step.
-    fn round(&mut self, state: &[ValueId], pushes: u32) -> Result<Vec<ValueId>, Refusal> {
-        let (lane, form) = (self.w.lane, self.form);
+    fn round(&mut self, rounds: ValueId, state: &State) -> Result<State, Refusal> {
+        let (lane, form, pushes) = (self.w.lane, self.form, self.pushes);
         let b = &mut self.w.b;
-        let steps = b.u32(form.steps);
-        let carried: Vec<ValueId> = [steps].iter().chain(state).copied().collect();
-        let types: Vec<Type> = carried.iter().map(|word| b.ty(*word)).collect();
+        let (steps, few) = (b.u32(form.steps), b.u32(FEW));
+        let (is_hungry, begins) = (is(b, self.hungry, 1), op(b, Op::Lt, rounds, few));
+        let is_short = both(b, Op::And, is_hungry, begins);
+        let steps = b.op(Op::Select, Type::U32, &[is_short, few, steps]);
+        let carried: Vec<ValueId> = [steps].iter().chain(&state.0).copied().collect();
+        let types = vec![Type::U32; carried.len()];
         let region = b.new_region(&types);
         let params = b.function.regions[region].params.clone();
         let outer = std::mem::replace(&mut b.region, region);
-        let idle = is(b, params[1], IDLE);
-        let empty = is(b, params[2], 0);
+        let state = State(params[1..].to_vec());
+        let idle = is(b, state.head(), IDLE);
+        let empty = op(b, Op::Eq, state.depth(), state.bottom());
         let nothing = both(b, Op::And, idle, empty);
         let over = is(b, params[0], 0);
-        let room = b.u32(form.stack.saturating_sub(pushes));
-        let full = op(b, Op::Gt, params[2], room);
+        let full = kernel_full(b, &state, &form, pushes);
         let ends = both(b, Op::Or, nothing, over);
         let ends = both(b, Op::Or, ends, full);
         leave_if(b, ends, &params);
-        let state = change(b, idle, &params[1..], |b| {
+        let state = State(change(b, idle, &state.0, |b| {
             let one = b.u32(1);
-            let depth = op(b, Op::Sub, params[2], one);
-            let words = lane.load(b, depth);
-            [&[words[0], depth, params[3]], &words[1..]].concat()
-        });
+            let depth = op(b, Op::Sub, state.depth(), one);
+            let task = lane.stack.load(b, lane.local, depth, state.base());
+            let mut popped = state.with_task(&task);
+            // What was far is near nowhere.
+            let far = op(b, Op::Eq, state.base(), state.depth());
+            let base = b.op(Op::Select, Type::U32, &[far, depth, state.base()]);
+            let at = popped.0.len() - 2;
+            (popped.0[1], popped.0[at]) = (depth, base);
+            popped.0
+        }));
+        let base = lane.stack.with_room(b, lane.local, (state.depth(), state.base()), pushes);
         let next = self.steps(&state)?;
         let b = &mut self.w.b;
         let one = b.u32(1);
         let left = op(b, Op::Sub, params[0], one);
-        let next: Vec<ValueId> = [left].iter().chain(&next).copied().collect();
+        let next: Vec<ValueId> = [left].iter().chain(&next).chain(&[base, state.bottom()]).copied().collect();
         b.end(Op::Continue, &next);
         b.region = outer;
         let mut around = Inst::new(Op::Loop, None, &carried, Span::NONE);
         around.regions.push(region);
         let around = b.push(around, &types);
-        Ok(b.function.insts[around].results[1..].to_vec())
+        Ok(State(b.function.insts[around].results[1..].to_vec()))
     }
 
-    /// The step of the lane's head.
-    fn steps(&mut self, state: &[ValueId]) -> Result<Vec<ValueId>, Refusal> {
+    /// The step of the lane's head; gives the state but for where the stack's parts begin.
+    fn steps(&mut self, state: &State) -> Result<Vec<ValueId>, Refusal> {
         let entries = self.w.entries;
-        let (depth, sum, words) = (state[1], state[2], &state[3..]);
+        let (depth, sum, words) = (state.depth(), state.sum(), state.arguments());
         if let [entry] = entries {
             return Ok(self.w.step(*entry, (depth, sum), words)?.words);
         }
-        let mut inst = Inst::new(Op::Switch, Some(Type::U32), &[state[0]], Span::NONE);
+        let mut inst = Inst::new(Op::Switch, Some(Type::U32), &[state.head()], Span::NONE);
         for entry in entries {
             let region = self.w.b.new_region(&[]);
             let outer = std::mem::replace(&mut self.w.b.region, region);
@@ -394,17 +472,18 @@ impl Kernel<'_, '_> {
     }
 
     /// Puts all that is left into the queue, or keeps it, and adds the sum to that of all.
-    fn finish(&mut self, state: &[ValueId]) {
+    fn finish(&mut self, state: &State) {
         let (lane, monoid) = (self.w.lane, self.w.found.monoid);
         let b = &mut self.w.b;
         let (zero, one, sum_at) = (b.u32(0), b.u32(1), b.u32(group::SUM));
-        let busy = is(b, state[0], IDLE);
+        let busy = is(b, state.head(), IDLE);
         let busy = b.op(Op::Select, Type::U32, &[busy, zero, one]);
-        let count = op(b, Op::Add, state[1], busy);
+        let count = op(b, Op::Sub, state.depth(), state.bottom());
+        let count = op(b, Op::Add, count, busy);
         let first = lane.add(b, lane.group, group::GIVEN, count);
         let why = b.op(Op::UniformLoad, Type::U32, &[lane.found, one]);
         let keeps = is(b, why, KEEP);
-        b.op(monoid.atomic(), Type::U32, &[lane.group, sum_at, state[2]]);
+        b.op(monoid.atomic(), Type::U32, &[lane.group, sum_at, state.sum()]);
         Lane::barrier(b);
         let [place, fits] = lane.agree(b, |b| {
             let sum = lane.get(b, lane.group, group::SUM);
@@ -414,6 +493,7 @@ impl Kernel<'_, '_> {
             let some = op(b, Op::Min, given, one);
             let kept = b.op(Op::Select, Type::U32, &[keeps, some, zero]);
             lane.add(b, lane.control, control::KEPT, kept);
+            lane.add(b, lane.control, control::EXITED, one);
             let given = b.op(Op::Select, Type::U32, &[keeps, zero, given]);
             let place = lane.add(b, lane.control, control::TAIL, given);
             let begin = lane.get(b, lane.control, control::FIRST);
@@ -456,20 +536,65 @@ impl Kernel<'_, '_> {
     }
 
     /// Does something with each task that the lane has left.
-    fn leave(&mut self, state: &[ValueId], body: impl Fn(&mut Builder, ValueId, &[ValueId])) {
+    fn leave(&mut self, state: &State, body: impl Fn(&mut Builder, ValueId, &[ValueId])) {
         let lane = self.w.lane;
         let b = &mut self.w.b;
-        for_each(b, state[1], |b, i| {
-            let words = lane.load(b, i);
+        let count = op(b, Op::Sub, state.depth(), state.bottom());
+        for_each(b, count, |b, i| {
+            let entry = op(b, Op::Add, state.bottom(), i);
+            let words = lane.stack.load(b, lane.local, entry, state.base());
             body(b, i, &words);
         });
-        let idle = is(b, state[0], IDLE);
+        let idle = is(b, state.head(), IDLE);
         let busy = b.op(Op::Not, Type::BOOL, &[idle]);
         when(b, busy, |b| {
-            let words = [&[state[0]], &state[3..]].concat();
-            body(b, state[1], &words);
+            let words = [&[state.head()], state.arguments()].concat();
+            body(b, count, &words);
         });
     }
+}
+
+/// Lanes that have more than one task post their oldest one, as many as others lack; who lacks one has a number and takes that one.
+fn posted(b: &mut Builder, lane: &Lane, state: &State, (number, lacking): (ValueId, ValueId)) -> State {
+    let (zero, one) = (b.u32(0), b.u32(1));
+    let idle = is(b, state.head(), IDLE);
+    let kept = b.op(Op::Select, Type::U32, &[idle, one, zero]);
+    let count = op(b, Op::Sub, state.depth(), state.bottom());
+    let offers = op(b, Op::Gt, count, kept);
+    let state = State(change(b, offers, &state.0, |b| {
+        let slot = lane.add(b, lane.group, group::POSTED, one);
+        let is_wanted = op(b, Op::Lt, slot, lacking);
+        change(b, is_wanted, &state.0, |b| {
+            let words = lane.stack.load(b, lane.local, state.bottom(), state.base());
+            for (i, word) in (0..).zip(words) {
+                let at = lane.entry_word(b, slot, i);
+                b.store(Type::U32, lane.post, at, word);
+            }
+            let mut less = state.clone();
+            let bottom = op(b, Op::Add, state.bottom(), one);
+            // What was near at the very bottom is near no more.
+            let near = op(b, Op::Eq, state.base(), state.bottom());
+            let base = b.op(Op::Select, Type::U32, &[near, bottom, state.base()]);
+            let at = less.0.len() - 2;
+            (less.0[at], less.0[at + 1]) = (base, bottom);
+            less.0
+        })
+    }));
+    Lane::barrier(b);
+    let there = lane.get(b, lane.group, group::POSTED);
+    let there = op(b, Op::Min, there, lacking);
+    let empty = op(b, Op::Eq, count, zero);
+    let lacks = both(b, Op::And, idle, empty);
+    let gets = op(b, Op::Lt, number, there);
+    let gets = both(b, Op::And, gets, lacks);
+    State(change(b, gets, &state.0, |b| {
+        let load = |i: u32| {
+            let at = lane.entry_word(b, number, i);
+            b.load(Type::U32, lane.post, at)
+        };
+        let words: Vec<ValueId> = (0..lane.width).map(load).collect();
+        state.with_task(&words).0
+    }))
 }
 
 /// The kernel between two epochs, of one invocation: what may be taken, and how many workgroups take it. The grid of the next dispatch stands in
@@ -511,6 +636,12 @@ pub(super) fn planner(form: &Form) -> Function {
     let wanted = op(b, Op::Max, wanted, all);
     let wanted = b.op(Op::Select, Type::U32, &[fine, wanted, zero]);
     set(b, control::KEPT, zero);
+    let exited = op(b, Op::Sub, groups, wanted);
+    set(b, control::EXITED, exited);
+    let twice = op(b, Op::Add, wanted, wanted);
+    let is_hungry = op(b, Op::Le, twice, groups);
+    let is_hungry = b.op(Op::Convert, Type::U32, &[is_hungry]);
+    set(b, control::HUNGRY, is_hungry);
     for (i, value) in (0..).zip([wanted, one, one]) {
         let at = b.u32(i);
         b.store(Type::U32, grid, at, value);

@@ -28,6 +28,10 @@ pub mod control {
     pub const TASKS: u32 = 9;
     /// How many workgroups have kept what they had to do.
     pub const KEPT: u32 = 10;
+    /// How many workgroups do nothing, or nothing any more, in this epoch.
+    pub const EXITED: u32 = 11;
+    /// 1 if at most half of the workgroups have begun.
+    pub const HUNGRY: u32 = 12;
     /// How many words there are.
     pub const WORDS: u32 = 16;
 }
@@ -42,8 +46,10 @@ pub mod group {
     pub const GIVEN: u32 = 2;
     /// What its lanes have added up.
     pub const SUM: u32 = 3;
+    /// How many tasks lanes have to spare in this round.
+    pub const POSTED: u32 = 4;
     /// How many words there are.
-    pub const WORDS: u32 = 4;
+    pub const WORDS: u32 = 5;
 }
 
 /// Words that a lane keeps at most.

@@ -10,6 +10,7 @@
 //! | [`find`](mod@find) | functions that are a tally |
 //! | [`code`] | what a call does until its own calls begin |
 //! | [`kernel`](mod@kernel) | the kernel of an epoch, and the one between two |
+//! | [`stack`](mod@stack) | what lanes have left for later |
 //! | [`memory`] | what stands where in the buffers |
 //!
 //! The host does what there is around a tally, on the reference machine: that must be little, and few calls.
@@ -19,10 +20,11 @@ mod find;
 mod kernel;
 pub mod memory;
 mod open;
+mod stack;
 
 use crate::diag::Diagnostic;
 use crate::idx::IndexVec;
-use crate::ir::{FunctionId, Module, Verified, verify};
+use crate::ir::{FunctionId, Module, Space, Verified, verify};
 use crate::name::Name;
 use find::Found;
 pub use find::Monoid;
@@ -34,8 +36,10 @@ use std::fmt;
 pub struct Form {
     /// Invocations of a workgroup.
     pub workgroup: u32,
-    /// How many calls a lane's stack has room for.
+    /// How many calls a lane's stack has room for: a power of 2.
     pub stack: u32,
+    /// How many words of shared memory a lane has for the newest of them.
+    pub near: u32,
     /// Steps of a round.
     pub steps: u32,
 }
@@ -60,6 +64,8 @@ pub struct Tally {
     pub monoid: Monoid,
     /// Words of a task.
     pub width: u32,
+    /// Bytes of shared memory.
+    pub shared: u64,
     /// The functions that are called from outside, and their numbers as heads.
     pub entries: Vec<(FunctionId, u32)>,
 }
@@ -188,7 +194,10 @@ fn tally(
     loop {
         let entries: Vec<FunctionId> =
             heads.iter().copied().chain(callable.iter().copied().filter(|id| !heads.contains(id))).collect();
-        let (b, lane) = kernel::Lane::new(form, width);
+        let has_heads = heads.len() > 1;
+        let near = stack::Stack::near_room(form, width, has_heads, pushes);
+        let near = near.ok_or(Refusal("its functions are given too much"))?;
+        let (b, lane) = kernel::Lane::new(form, width, has_heads, near);
         let (heads_now, left) = (heads.clone(), code::MOST);
         let writer = code::Writer {
             b,
@@ -220,7 +229,11 @@ fn tally(
                 let number = entries.iter().position(|entry| entry == id)?;
                 Some((*id, number as u32))
             });
-            return Ok(Tally { run, monoid: found.monoid, width, entries: entries.collect() });
+            let memories = &out.functions[run].memories;
+            let shared = memories.iter().filter(|memory| memory.space == Space::Shared);
+            let words = shared.filter_map(|memory| out.functions[run].as_constant(memory.length));
+            let shared = 4 * words.sum::<u64>();
+            return Ok(Tally { run, monoid: found.monoid, width, shared, entries: entries.collect() });
         }
     }
 }
