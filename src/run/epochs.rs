@@ -41,7 +41,7 @@ pub(super) struct Measures {
 const CARD: TallyOptions = TallyOptions {
     lanes: 1 << 17,
     rounds: 1 << 9,
-    form: tally::Form { workgroup: 128, stack: 32, near: 64, steps: 24 },
+    form: tally::Form { workgroup: 128, stack: 32, near: 64, steps: 12 },
 };
 /// And where lanes are loops of a processor.
 const SOFTWARE: TallyOptions =
@@ -66,7 +66,11 @@ impl Measures {
                 form: Form::FAST,
                 heap: 1 << 30,
                 sweeps: sweep::Options::new(8, 8),
-                tallies: CARD,
+                tallies: TallyOptions {
+                    lanes: 1 << 16,
+                    form: tally::Form { near: 32, steps: 16, ..CARD.form },
+                    ..CARD
+                },
             },
             // Some invocations for each of the processor's vectors: a lane more is work and no gain, for it has to be looked at in each epoch.
             // Their compilers take seconds for what calls would become that are gone into.
