@@ -62,8 +62,6 @@ impl Default for EpochOptions {
     }
 }
 
-/// The heap's first cell: no cell has the number 0.
-const FIRST_UNIT: u32 = 1;
 /// Words of the heap that are fetched at once.
 const PAGE: usize = 1 << 12;
 
@@ -231,7 +229,7 @@ impl EpochRunner {
         self.fill_pool()
     }
 
-    /// All frames but the first are free, half of what they have room for with the workgroups; the heap's first unit is no cell.
+    /// All frames but the first are free, half of what they have room for with the workgroups; the heap's first units are no cells.
     fn fill_pool(&mut self) -> Result<(), Diagnostic> {
         let groups = self.options.lanes / self.options.form.workgroup;
         let (own, kept) = (self.shape.spare() / 2, group::KEPT.len());
@@ -252,7 +250,7 @@ impl EpochRunner {
         for (word, value) in [
             (control::FRAME_LIMIT, free.len() as u32),
             (control::FRAME_TAIL, free.len() as u32),
-            (control::HEAP_TOP, FIRST_UNIT),
+            (control::HEAP_TOP, self.shape.first_unit()),
             (control::GROUPS, groups),
             (control::STEPS, self.pace.steps()),
         ] {
@@ -448,7 +446,7 @@ impl Runner for EpochRunner {
 
     fn stats(&self) -> TaskStats {
         let at = |word: u32| self.seen(word);
-        let bytes = |units: u32| 8 * u64::from(units.saturating_sub(FIRST_UNIT));
+        let bytes = |units: u32| 8 * u64::from(units.saturating_sub(self.shape.first_unit()));
         let live = at(control::HEAP_TOP).min(at(control::HEAP_END));
         let (live_bytes, most_bytes) = (bytes(live), bytes(live.max(self.most_units)));
         let epochs = EpochStats {

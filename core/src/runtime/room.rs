@@ -81,8 +81,11 @@ pub(super) fn fitted(options: EpochOptions, shape: &Shape, caps: &Caps) -> Resul
         let least = (FRAMES_OF_LANE * lanes).next_power_of_two();
         let frames_now = frames.next_power_of_two().max(least);
         let most_frames = options.most_frames.next_power_of_two().max(frames_now);
-        let most_heap = options.most_heap.min(most.saturating_sub(room_behind(lanes, shape)) / 8 * 8);
-        let heap = options.heap.min(most_heap);
+        // What comes before the first cell is there in any case.
+        let least_heap = 8 * u64::from(shape.first_unit());
+        let room = most.saturating_sub(room_behind(lanes, shape)) / 8 * 8;
+        let most_heap = options.most_heap.min(room).max(least_heap);
+        let heap = options.heap.clamp(least_heap, most_heap);
         let fitted = EpochOptions { lanes, frames: frames_now, most_frames, heap, most_heap, ..options };
         let [_, of_lanes, pool, pending, queue, control] = sizes(&fitted, shape);
         let of_frames = pool.max(pending).max(queue);

@@ -20,6 +20,8 @@ pub(super) struct Lane {
     pub lane_count: ValueId,
     /// The number of the lane.
     pub number: ValueId,
+    /// Where the heap ends.
+    pub heap_end: ValueId,
     /// The number of the place in the source that code is written for: not 0.
     pub place: u32,
     pub shape: Shape,
@@ -66,8 +68,8 @@ impl Lane {
         b.op_with(Op::Barrier, None, &[], &[Attr::Spaces(Spaces { global: true, shared: true })]);
     }
 
-    /// Room for a cell: its first unit. If there is none, the lane notes it, and gets room of its own behind the heap's end, which nobody else
-    /// ever sees: what it does is given up when its segment ends.
+    /// Room for a cell: its first unit. If there is none, the lane notes it, and gets room of its own behind the heap's end, which nobody
+    /// ever reads: what it does is given up when its segment ends.
     pub fn new_units(&self, b: &mut Builder, units: u32) -> ValueId {
         let place = self.count(b, group::UNIT, units);
         let units = b.u32(units);
@@ -83,9 +85,7 @@ impl Lane {
                 let at = b.u32(control::HEAP_TOP);
                 let place = b.op(Op::AtomicAdd, Type::U32, &[this.control, at, units]);
                 let after = b.op(Op::Add, Type::U32, &[place, units]);
-                let at = b.u32(control::HEAP_END);
-                let end = b.op(Op::AtomicLoad, Type::U32, &[this.control, at]);
-                let fits = b.op(Op::Le, Type::U32, &[after, end]);
+                let fits = b.op(Op::Le, Type::U32, &[after, this.heap_end]);
                 let given = b.if_else(
                     fits,
                     &[Type::U32],
@@ -95,7 +95,7 @@ impl Lane {
                         b.store(Type::U32, this.own, word, here);
                         let room = b.u32(this.shape.largest);
                         let before = b.op(Op::Mul, Type::U32, &[this.number, room]);
-                        let own = b.op(Op::Add, Type::U32, &[end, before]);
+                        let own = b.op(Op::Add, Type::U32, &[this.heap_end, before]);
                         b.end(Op::Yield, &[own]);
                     },
                 )[0];

@@ -152,13 +152,15 @@ impl Machine {
         let number = b.position(Op::GlobalId, Dim::X);
         let group = b.position(Op::WorkgroupId, Dim::X);
         let local = b.position(Op::LocalId, Dim::X);
-        let lane = Lane { heap, lanes, control, own, stack, shared, lane_count, number, place: 1, shape: *shape };
         let mut fixed = |word: u32| {
             let at = b.u32(word);
             b.op(Op::AtomicLoad, Type::U32, &[control, at])
         };
         let words = [control::WANT, control::GROUPS, control::STEPS, control::HEAP_SOFT, control::EPOCHS];
         let [want, groups, steps, heap_soft, epoch] = words.map(&mut fixed);
+        let heap_end = fixed(control::HEAP_END);
+        let shape = *shape;
+        let lane = Lane { heap, lanes, control, own, stack, shared, lane_count, number, heap_end, place: 1, shape };
         let (shift, came) = (b.u32(pending::EPOCH), b.u32(pending::CAME));
         let epoch = b.op(Op::Shl, Type::U32, &[epoch, shift]);
         let stamp = b.op(Op::Or, Type::U32, &[epoch, came]);
@@ -170,7 +172,7 @@ impl Machine {
             steps,
             heap_soft,
             b,
-            shape: *shape,
+            shape,
             lane,
             frames,
             pending,

@@ -140,6 +140,10 @@ impl Shape {
     pub fn pool_frame(&self) -> u32 {
         frame::RESULTS + self.results + self.kept
     }
+    /// The first unit of the heap that may be a cell's. Those before it are always 0: they are what lanes read that found no memory.
+    pub fn first_unit(&self) -> u32 {
+        1 + self.largest
+    }
     /// Words of a task: label, frame, registers.
     pub fn task(&self) -> u32 {
         2 + self.registers

@@ -8,7 +8,7 @@
 //!
 //! Invariant: whoever finds no memory gives up what it does before others see anything of it, so every other fault and every result is right.
 
-use super::{Begun, EpochRunner, FIRST_UNIT};
+use super::{Begun, EpochRunner};
 use crate::diag::{Code, Diagnostic};
 use crate::ir::heap::GlobalId;
 use crate::lower::epochs::memory::{control, fault, frame, label};
@@ -123,7 +123,7 @@ impl EpochRunner {
         let (epochs, tasks) = (self.seen(control::EPOCHS), self.seen(control::TASKS));
         self.clear()?;
         let Begun { top, globals, .. } = self.begun.clone();
-        self.set(control::HEAP_TOP, top.max(FIRST_UNIT))?;
+        self.set(control::HEAP_TOP, top)?;
         self.write(self.buffers.control, 4 * u64::from(control::GLOBALS), &globals)?;
         self.control[control::GLOBALS as usize..].copy_from_slice(&globals);
         self.set(control::EPOCHS, epochs)?;
