@@ -141,7 +141,7 @@ struct Counting {
 }
 
 impl Counting {
-    fn new(device: Box<dyn Device>, most: u64) -> (Box<dyn Device>, Arc<Counts>) {
+    fn over(device: Box<dyn Device>, most: u64) -> (Box<dyn Device>, Arc<Counts>) {
         let counts = Arc::new(Counts::default());
         (Box::new(Counting { device, counts: Arc::clone(&counts), sizes: HashMap::new(), most }), counts)
     }
@@ -278,7 +278,7 @@ fn memory_grows_by_need() {
         let expected = program.run(&mut SystemHost::new(), &evaluator).expect("it ends").text;
         let compiled = Compiled::new(&program);
         for selector in [Selector::Cpu, Selector::Lowered(Profile::Cpu)] {
-            let (device, counts) = Counting::new(open(&selector, None), u64::MAX);
+            let (device, counts) = Counting::over(open(&selector, None), u64::MAX);
             let mut runner = compiled.open(device, SMALL).expect("it loads");
             let small = counts.bytes.load(Ordering::Relaxed);
             for _ in 0..2 {
@@ -302,7 +302,7 @@ fn memory_grows_by_need() {
 fn a_device_of_which_others_have_a_part_gives_what_it_has() {
     on_big_stack(|| {
         let compiled = Compiled::new(&program(WRONG[0].text));
-        let (little, _) = Counting::new(open(&Selector::Cpu, None), 4 << 20);
+        let (little, _) = Counting::over(open(&Selector::Cpu, None), 4 << 20);
         let mut runner = compiled.open(little, SMALL).expect("it loads");
         assert_eq!(compiled.run(&mut runner), Err(Code::OutOfMemory));
         // Two heaps are there while one is copied.
@@ -318,7 +318,7 @@ fn a_hundred_runs_leak_nothing() {
         let programs: Vec<Compiled> =
             [RIGHT, WRONG[0].text, WRONG[1].text, KEEPS].map(program).iter().map(Compiled::new).collect();
         for selector in adapters() {
-            let (mut device, counts) = Counting::new(open(&selector, None), u64::MAX);
+            let (mut device, counts) = Counting::over(open(&selector, None), u64::MAX);
             let mut ended = [0; 2];
             for _ in 0..3 {
                 for compiled in &programs {
@@ -347,6 +347,8 @@ fn a_hundred_runs_leak_nothing() {
 
 /// Random programs on each adapter, and as many within the limits of the web, unless the environment says otherwise.
 const PROGRAMS: usize = 50;
+/// And on machines that look at every access.
+const CHECKED: usize = 100;
 /// Larger kernels are left to cards, whose compilers are faster: their points where code is left.
 const POINTS: usize = 14;
 
@@ -456,6 +458,15 @@ fn try_all(selector: &Selector, profile: Option<Profile>, sources: &[(u64, Sourc
     }
     assert!(values + short >= total, "most programs end with a value");
     assert!(total < 20 || short > 0 && grown > 0, "memory is small for some, and grows for others");
+}
+
+/// The same with a look at every access, so that no two lanes meet, and as a reading of the text that CUDA's driver gets.
+#[test]
+fn random_programs_do_so_where_every_access_is_looked_at() {
+    let sources = sources(10_000, CHECKED, usize::MAX);
+    for name in ["lowered:web", "ptx"] {
+        try_all(&Selector::parse(name).expect("a device's name"), None, &sources, 2, usize::MAX);
+    }
 }
 
 #[test]
