@@ -51,9 +51,8 @@ pub(super) fn accepts(kind: Kind, selector: &Selector) -> Result<(), Diagnostic>
 
 impl OnDevice {
     fn load(&self) -> Result<Loaded, Diagnostic> {
-        let first = super::contract::first;
         let device = devices::open(&self.selector, None)?;
-        let runner = open_roots(&self.direct, device, &self.tasks).map_err(first)?;
+        let runner = open_roots(&self.direct, device, &self.tasks);
         Ok(Loaded { runner: Box::new(runner), walker: None })
     }
 

@@ -6,6 +6,7 @@ use super::runner;
 use crate::devices::{self, Selector};
 use girih_core::diag::{Code as ErrorCode, Diagnostic};
 use girih_core::direct::{self, flow::Root, lower::Direct};
+use girih_core::ir::{Module, Op};
 use girih_core::net::lower::{Calculus, Lowered, lower};
 use girih_core::runtime::{Device, DeviceInfo, Runner, TaskOptions};
 use girih_core::span::Span;
@@ -13,8 +14,8 @@ use girih_core::term::Program;
 use girih_core::term::code::Code;
 use std::num::NonZeroUsize;
 
-/// What `auto` takes: the first of these that is there. No software adapter is among them, for it is no faster than the processor.
-const AUTO: &[Selector] = &[Selector::Cpu];
+/// What `auto` takes: the first of these that is there. `wgpu` without a name is a card: software adapters are no faster than the processor.
+const AUTO: &[Selector] = &[Selector::Cuda(0), Selector::Wgpu(None), Selector::Cpu];
 
 /// What was chosen to run a program, and why.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -106,9 +107,68 @@ fn net(code: Option<Code>, program: &Program, why: &str) -> Result<(Option<Code>
     Ok((code, choice, Engine::Net(Box::new(engine))))
 }
 
-/// Code of a program, compiled for a device.
+/// Code of a program, compiled for the device that was named, or for the first that runs it.
 fn compiled(code: &Code, options: &RunOptions) -> Result<(Choice, Engine), Vec<Diagnostic>> {
-    let (place, device_why) = place(&options.device).map_err(|error| vec![error])?;
+    match &options.device {
+        RunDevice::Auto => {
+            let direct = direct::compile(code)?;
+            let (candidates, why) = candidates(&direct.module, options);
+            first_that_runs(code, options, candidates, why)
+        }
+        named => {
+            let place = place(named).map_err(|error| vec![error])?;
+            compiled_for(code, options, place, "the device was named")
+        }
+    }
+}
+
+/// What `auto` tries, one after the other, and why these.
+fn candidates(module: &Module, options: &RunOptions) -> (&'static [Selector], &'static str) {
+    let cpu = &[Selector::Cpu];
+    let mut forks = false;
+    for function in module.functions.iter() {
+        function.walk(function.body, &mut |_, inst| forks |= inst.op == Op::Fork);
+    }
+    if options.threads.is_some() {
+        (cpu, "`auto` takes the device that has threads")
+    } else if !forks {
+        // A lane of a card is much slower than a core.
+        (cpu, "`auto` takes this device, for nothing in the program runs side by side")
+    } else {
+        (AUTO, "`auto` takes this device")
+    }
+}
+
+/// The program on the first of these devices that is there and runs it; what the last one says is what is said.
+fn first_that_runs(
+    code: &Code,
+    options: &RunOptions,
+    candidates: &[Selector],
+    why: &str,
+) -> Result<(Choice, Engine), Vec<Diagnostic>> {
+    let mut absent: Vec<String> = vec![];
+    let mut last = vec![];
+    for selector in candidates {
+        let why = if absent.is_empty() { why.to_owned() } else { format!("{why}, for {}", absent.join(", and ")) };
+        let place = opened(selector).map_err(|error| vec![error]);
+        match place.and_then(|place| compiled_for(code, options, place, &why)) {
+            Ok(found) => return Ok(found),
+            Err(errors) => {
+                absent.extend(errors.first().map(|error| error.message.clone()));
+                last = errors;
+            }
+        }
+    }
+    Err(last)
+}
+
+/// Code of a program, compiled for a place.
+fn compiled_for(
+    code: &Code,
+    options: &RunOptions,
+    place: Place,
+    device_why: &str,
+) -> Result<(Choice, Engine), Vec<Diagnostic>> {
     let tier_why = match options.tier {
         Tier::Auto => "nothing that runs needs nets",
         Tier::Direct | Tier::Net => "the tier was named",
@@ -132,7 +192,7 @@ fn compiled(code: &Code, options: &RunOptions) -> Result<(Choice, Engine), Vec<D
     };
     match place {
         Place::Host(RunDevice::Evaluator) => {
-            let choice = Choice { tier: None, why: device_why.clone(), ..choice("evaluator".to_owned(), 1) };
+            let choice = Choice { tier: None, why: device_why.to_owned(), ..choice("evaluator".to_owned(), 1) };
             Ok((choice, Engine::Evaluator))
         }
         Place::Host(device) => {
@@ -182,29 +242,13 @@ fn fit(options: &RunOptions) -> Result<(), Diagnostic> {
     }
 }
 
-/// Where a program runs, and why there.
-fn place(device: &RunDevice) -> Result<(Place, String), Diagnostic> {
-    let named = "the device was named".to_owned();
+/// Where a program runs on a device that was named.
+fn place(device: &RunDevice) -> Result<Place, Diagnostic> {
     match device {
-        RunDevice::Auto => first_there(AUTO),
-        RunDevice::Cpu | RunDevice::Interpreter(_) | RunDevice::Evaluator => Ok((Place::Host(device.clone()), named)),
-        RunDevice::Device(selector) => Ok((opened(selector)?, named)),
+        RunDevice::Auto => Ok(Place::Host(RunDevice::Cpu)),
+        RunDevice::Cpu | RunDevice::Interpreter(_) | RunDevice::Evaluator => Ok(Place::Host(device.clone())),
+        RunDevice::Device(selector) => opened(selector),
     }
-}
-
-/// The first of these devices that is there.
-fn first_there(candidates: &[Selector]) -> Result<(Place, String), Diagnostic> {
-    let mut absent = vec![];
-    for selector in candidates {
-        match opened(selector) {
-            Ok(place) if absent.is_empty() => return Ok((place, "`auto` takes this device".to_owned())),
-            Ok(place) => return Ok((place, format!("`auto` takes this device, for {}", absent.join(", and ")))),
-            Err(error) if error.code == ErrorCode::NoDevice => absent.push(error.message.clone()),
-            Err(error) => return Err(error),
-        }
-    }
-    let message = format!("there is no device for programs: {}", absent.join(", and "));
-    Err(Diagnostic::new(ErrorCode::NoDevice, Span::NONE, message))
 }
 
 fn opened(selector: &Selector) -> Result<Place, Diagnostic> {
@@ -221,19 +265,45 @@ mod tests {
     use super::*;
     use crate::devices::Profile;
 
+    fn code(text: &str) -> Code {
+        let program = crate::Program::from_text("test.bend", text, &crate::Options::default());
+        Code::new(program.core_program().expect("it is right")).expect("it can run")
+    }
+
+    const FORKS: &str = "def sum(d):\n  switch d:\n    case 0:\n      return 1\n    case _:\n      return sum(d-1) + sum(d-1)\n\ndef main():\n  return sum(5)\n";
+
     #[test]
-    fn auto_takes_the_first_device_that_is_there() {
+    fn auto_takes_the_first_device_that_runs_the_program() {
         let none = || Selector::Wgpu(Some("no such adapter".to_owned()));
-        let (place, why) = first_there(&[none(), Selector::Cpu]).expect("there is a processor");
-        assert!(matches!(place, Place::Host(RunDevice::Cpu)));
-        assert_eq!(why, "`auto` takes this device, for wgpu finds no adapter `no such adapter`");
-        let (place, _) = first_there(&[Selector::Lowered(Profile::Web), Selector::Cpu]).expect("it is there");
-        assert!(matches!(place, Place::Device(name, _) if name == "lowered:web"));
-        assert_eq!(first_there(&[none()]).map_err(|error| error.code).err(), Some(ErrorCode::NoDevice));
+        let options = RunOptions::default();
+        let first = |candidates: &[Selector], options: &RunOptions| {
+            first_that_runs(&code(FORKS), options, candidates, "why").map(|(choice, _)| choice)
+        };
+        let choice = first(&[none(), Selector::Cpu], &options).expect("there is a processor");
+        assert_eq!(choice.device, "cpu");
+        assert!(choice.why.ends_with("why, for wgpu finds no adapter `no such adapter`"), "{choice}");
+        let web = Selector::Lowered(Profile::Web);
+        assert_eq!(first(&[web.clone(), Selector::Cpu], &options).expect("it is there").device, "lowered:web");
+        // A device that is there, but has too little memory for what was asked.
+        let large = RunOptions { heap: Some(1 << 30), ..RunOptions::default() };
+        let epochs = "def count(n):\n  if n == 0:\n    return 0\n  else:\n    return count(n - 1) + count(n - 1)\n\ndef main():\n  return count\n";
+        let found = first_that_runs(&code(epochs), &large, &[web, Selector::Cpu], "why").expect("it runs").0;
+        assert_eq!(found.device, "cpu", "{found}");
+        assert!(found.why.contains("1024 MiB"), "{found}");
+        let codes = first(&[none()], &options).map_err(|errors| errors[0].code);
+        assert_eq!(codes.err(), Some(ErrorCode::NoDevice));
     }
 
     #[test]
-    fn auto_ends_with_a_device_that_is_always_there() {
-        assert_eq!(AUTO.last(), Some(&Selector::Cpu));
+    fn auto_tries_cards_before_the_processor() {
+        assert_eq!(AUTO, [Selector::Cuda(0), Selector::Wgpu(None), Selector::Cpu]);
+        let tried = |text: &str, options: &RunOptions| {
+            candidates(&direct::compile(&code(text)).expect("it compiles").module, options).0
+        };
+        let options = RunOptions::default();
+        assert_eq!(tried(FORKS, &options), AUTO);
+        assert_eq!(tried("def main():\n  return 1 + 2\n", &options), [Selector::Cpu]);
+        let threads = RunOptions { threads: NonZeroUsize::new(2), ..options };
+        assert_eq!(tried(FORKS, &threads), [Selector::Cpu]);
     }
 }

@@ -1,14 +1,14 @@
 //! Compiled programs on devices that run kernels: how large everything is there.
 
 use super::sweeps::DeviceRunner;
-use girih_core::diag::{Code, Diagnostic};
+use girih_core::diag::Diagnostic;
 use girih_core::direct::lower::Direct;
 use girih_core::ir::{Caps, FunctionId, Module};
 use girih_core::lower::epochs::Form;
 use girih_core::lower::{sweep, tally};
 use girih_core::runtime::epochs::{EpochOptions, EpochRunner};
 use girih_core::runtime::tallies::TallyOptions;
-use girih_core::runtime::{Device, DeviceKind, MOST_HEAP, Memory, TaskOptions};
+use girih_core::runtime::{Device, DeviceKind, MOST_HEAP, TaskOptions, reaches};
 use girih_core::term::Program;
 use std::sync::OnceLock;
 use std::time::{Duration, Instant};
@@ -17,8 +17,6 @@ use std::time::{Duration, Instant};
 const HEAP_PER_FRAME: u64 = 1 << 8;
 /// Heaps are multiples of this, as buffers are.
 const GRAIN: u64 = 256;
-/// A heap that is smaller than this is not worth looking for.
-const LEAST_HEAP: u64 = 1 << 20;
 
 /// What suits a kind of device.
 #[derive(Clone, Copy)]
@@ -29,7 +27,9 @@ pub(super) struct Measures {
     steps: u32,
     /// What the kernels look like.
     form: Form,
-    /// Bytes of heap if none are asked for, at most.
+    /// Bytes of heap at the beginning.
+    begin: u64,
+    /// Bytes that it grows to at most, if nobody says how many.
     heap: u64,
     /// How programs in sweeps are spread.
     pub sweeps: sweep::Options,
@@ -55,16 +55,18 @@ impl Measures {
                 lanes: 1 << 17,
                 steps: 1 << 14,
                 form: Form::FAST,
+                begin: 256 << 20,
                 heap: MOST_HEAP,
                 sweeps: sweep::Options::new(8, 8),
                 tallies: CARD,
             },
-            // The same cards, but wgpu says nothing of their memory, and some have that of the host.
+            // The same cards, but wgpu says nothing of their memory: what is asked for and not there ends the growth.
             DeviceKind::Wgpu => Measures {
                 lanes: 1 << 17,
                 steps: 1 << 14,
                 form: Form::FAST,
-                heap: 1 << 30,
+                begin: 256 << 20,
+                heap: MOST_HEAP,
                 sweeps: sweep::Options::new(8, 8),
                 tallies: TallyOptions {
                     lanes: 1 << 16,
@@ -78,7 +80,8 @@ impl Measures {
                 lanes: 1 << 9,
                 steps: 1 << 12,
                 form: Form::SMALL,
-                heap: 128 << 20,
+                begin: 8 << 20,
+                heap: MOST_HEAP,
                 sweeps: sweep::Options::new(5, 4).small(),
                 tallies: SOFTWARE,
             },
@@ -87,6 +90,7 @@ impl Measures {
                 lanes: 1 << 6,
                 steps: 1 << 11,
                 form: Form::SMALL,
+                begin: 1 << 20,
                 heap: 16 << 20,
                 sweeps: sweep::Options::new(3, 2).small(),
                 tallies: TallyOptions { lanes: 1 << 6, ..SOFTWARE },
@@ -94,10 +98,20 @@ impl Measures {
         }
     }
 
-    fn options(&self, heap: u64) -> EpochOptions {
-        let frames = (heap / HEAP_PER_FRAME).clamp(1 << 16, 1 << 22) as u32;
-        let batch = EpochOptions::default().batch;
-        EpochOptions { lanes: self.lanes, frames, heap, steps: self.steps, form: self.form, batch }
+    /// With a heap of so many bytes at most.
+    fn options(&self, most_heap: u64) -> EpochOptions {
+        let frames = |heap: u64| (heap / HEAP_PER_FRAME).clamp(1 << 16, 1 << 22) as u32;
+        let heap = self.begin.min(most_heap);
+        EpochOptions {
+            lanes: self.lanes,
+            frames: frames(heap),
+            most_frames: frames(most_heap),
+            heap,
+            most_heap,
+            steps: self.steps,
+            form: self.form,
+            batch: EpochOptions::default().batch,
+        }
     }
 }
 
@@ -122,59 +136,34 @@ impl Measures {
 pub(super) fn open(
     direct: &Direct,
     program: &Program,
-    mut device: Box<dyn Device>,
+    device: Box<dyn Device>,
     tasks: &TaskOptions,
     heap: Option<u64>,
 ) -> Result<DeviceRunner, Vec<Diagnostic>> {
-    let (measures, heap) = measured(&mut *device, heap)?;
-    DeviceRunner::open(direct, program, device, tasks, (measures, heap))
+    let measured = measured(&*device, heap);
+    reaches(measured.1, device.caps()).map_err(|error| vec![error])?;
+    DeviceRunner::open(direct, program, device, tasks, measured)
 }
 
 /// Makes ready what the roots of a program need, so that each of them can be called.
-///
-/// # Errors
-/// If the device has no room for a heap.
-pub(crate) fn open_roots(
-    direct: &Direct,
-    mut device: Box<dyn Device>,
-    tasks: &TaskOptions,
-) -> Result<DeviceRunner, Vec<Diagnostic>> {
-    let measured = measured(&mut *device, None)?;
+pub(crate) fn open_roots(direct: &Direct, device: Box<dyn Device>, tasks: &TaskOptions) -> DeviceRunner {
+    let measured = measured(&*device, None);
     let roots = direct.roots.iter().map(|root| root.function);
     let called: Vec<FunctionId> = [direct.entry, direct.apply, direct.force].into_iter().chain(roots).collect();
-    Ok(DeviceRunner::new(direct, called, device, tasks, measured))
+    DeviceRunner::new(direct, called, device, tasks, measured)
 }
 
-/// What suits a device, and the heap that it has room for.
-fn measured(device: &mut dyn Device, heap: Option<u64>) -> Result<(Measures, u64), Vec<Diagnostic>> {
+/// What suits a device, and the bytes that its heap may take at most.
+fn measured(device: &dyn Device, heap: Option<u64>) -> (Measures, u64) {
     let measures = Measures::of(device.info().kind);
-    let heap = match heap {
-        Some(heap) => heap.next_multiple_of(GRAIN),
-        None => {
-            let most = usual(&measures, device.caps());
-            let mut allocate =
-                |bytes| device.allocate(Memory { bytes, indirect: false }).map(|buffer| device.free(buffer));
-            room(most, &mut allocate).map_err(|error| vec![error])?
-        }
-    };
-    Ok((measures, heap))
+    let heap = heap.map_or_else(|| usual(&measures, device.caps()), |heap| heap.next_multiple_of(GRAIN));
+    (measures, heap)
 }
 
 /// The heap that nobody asked for: four fifths of the memory where it is known, and what one binding reaches.
 fn usual(measures: &Measures, caps: &Caps) -> u64 {
     let heap = measures.heap.min(caps.buffer_bytes / 5 * 4).min(caps.binding_bytes);
     heap / GRAIN * GRAIN
-}
-
-/// What of a heap there is room for, tried out: others may have a part of the device's memory.
-fn room(mut heap: u64, allocate: &mut dyn FnMut(u64) -> Result<(), Diagnostic>) -> Result<u64, Diagnostic> {
-    loop {
-        match allocate(heap) {
-            Ok(()) => return Ok(heap),
-            Err(error) if error.code == Code::DeviceMemory && heap / 2 >= LEAST_HEAP => heap /= 2,
-            Err(error) => return Err(error),
-        }
-    }
 }
 
 /// The time since it was asked for first.
@@ -186,7 +175,6 @@ fn clock() -> Duration {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use girih_core::span::Span;
 
     #[test]
     fn the_usual_heap_is_what_the_device_has_and_reaches() {
@@ -203,19 +191,12 @@ mod tests {
 
     #[test]
     fn frames_grow_with_the_heap() {
-        let frames = |heap| Measures::of(DeviceKind::Cuda).options(heap).frames;
-        assert_eq!((frames(1 << 20), frames(1 << 28), frames(1 << 32)), (1 << 16, 1 << 20, 1 << 22));
-    }
-
-    #[test]
-    fn a_heap_that_does_not_fit_becomes_smaller() {
-        let error = |code| Err(Diagnostic::new(code, Span::NONE, "not that much"));
-        let card =
-            |free: u64| room(1 << 30, &mut |bytes| if bytes <= free { Ok(()) } else { error(Code::DeviceMemory) });
-        assert_eq!(card(1 << 30), Ok(1 << 30));
-        assert_eq!(card(300 << 20), Ok(256 << 20));
-        assert_eq!(card(0).map_err(|error| error.code), Err(Code::DeviceMemory));
-        let lost = room(1 << 30, &mut |_| error(Code::DeviceLost));
-        assert_eq!(lost.map_err(|error| error.code), Err(Code::DeviceLost));
+        let options = |heap| Measures::of(DeviceKind::Cuda).options(heap);
+        let most = |heap| options(heap).most_frames;
+        assert_eq!((most(1 << 20), most(1 << 28), most(1 << 32)), (1 << 16, 1 << 20, 1 << 22));
+        assert_eq!(
+            (options(1 << 20).heap, options(1 << 32).heap, options(1 << 32).frames),
+            (1 << 20, 1 << 28, 1 << 20)
+        );
     }
 }

@@ -2,25 +2,27 @@
 //! was foreseen, once more when it runs.
 
 use super::epochs::Measures;
-use girih_core::diag::Diagnostic;
+use girih_core::diag::{Code, Diagnostic};
 use girih_core::direct::flow::What;
 use girih_core::direct::lower::represent::Repr;
 use girih_core::direct::lower::words::Immediate;
 use girih_core::direct::lower::{Direct, Meaning};
 use girih_core::ir::heap::{self, LayoutId};
-use girih_core::ir::{Caps, FunctionId, Module, Verified};
+use girih_core::ir::{FunctionId, Module, Verified};
 use girih_core::lower::sweep::known::{Known, ShapeId};
 use girih_core::lower::sweep::{self, Failure, Refusal, Sweeps};
 use girih_core::lower::tally;
 use girih_core::runtime::epochs::EpochRunner;
 use girih_core::runtime::sweeps::{Ended, SweepRunner};
 use girih_core::runtime::tallies::{self, TallyRunner};
-use girih_core::runtime::{Device, DeviceHeap, Fault, Runner, TaskOptions, TaskStats};
+use girih_core::runtime::{Device, DeviceHeap, Fault, Memory, Runner, TaskOptions, TaskStats};
 use girih_core::term::Program;
 use std::collections::HashSet;
 
 /// Most plans of a program: whoever asks for more is served better by epochs.
 const PLANS: u32 = 8;
+/// Bytes of a heap that every device has.
+const MUCH: u64 = 256 << 20;
 
 /// A program on a device.
 pub(crate) struct DeviceRunner {
@@ -103,7 +105,7 @@ impl DeviceRunner {
         arguments: &[u32],
         fine: &dyn Fn(&Sweeps) -> bool,
     ) -> Result<(), Vec<Diagnostic>> {
-        let device = match std::mem::replace(&mut self.engine, Engine::Lost) {
+        let mut device = match std::mem::replace(&mut self.engine, Engine::Lost) {
             Engine::New(device) => device,
             Engine::Sweeps(runner) if runner.fits(function, arguments) => {
                 self.engine = Engine::Sweeps(runner);
@@ -122,7 +124,7 @@ impl DeviceRunner {
             _more => Err(Failure::Refused(Refusal::new("each of its calls takes another course"))),
         };
         let fitting = found.and_then(|sweeps| match fine(&sweeps) {
-            true => fit(sweeps, device.caps(), self.heap),
+            true => fit(sweeps, &mut *device, self.heap),
             false => Err(Failure::Refused(Refusal::new("its value is more than data"))),
         });
         self.engine = match fitting {
@@ -214,7 +216,7 @@ impl DeviceRunner {
 
 fn lost() -> Fault {
     let message = "the device that the program ran on is gone";
-    Fault::Device(Diagnostic::new(girih_core::diag::Code::DeviceLost, girih_core::span::Span::NONE, message))
+    Fault::Device(Diagnostic::new(Code::DeviceLost, girih_core::span::Span::NONE, message))
 }
 
 impl Runner for DeviceRunner {
@@ -296,8 +298,9 @@ fn fits(tallies: &tally::Tallies, options: &tallies::TallyOptions, caps: &Caps) 
 }
 
 /// Sweeps of which the buffers fit the device.
-fn fit(sweeps: Sweeps, caps: &Caps, heap: u64) -> Result<Sweeps, Failure> {
+fn fit(sweeps: Sweeps, device: &mut dyn Device, heap: u64) -> Result<Sweeps, Failure> {
     let refused = |why: &str| Err(Failure::Refused(Refusal::new(why)));
+    let caps = device.caps();
     if SweepRunner::bytes(&sweeps) > caps.binding_bytes.min(caps.buffer_bytes) {
         return refused("its frames are larger than what the device can bind");
     }
@@ -307,6 +310,17 @@ fn fit(sweeps: Sweeps, caps: &Caps, heap: u64) -> Result<Sweeps, Failure> {
     }
     if sweeps.plan.units > heap / 8 {
         return refused("there is too little memory for all that it makes");
+    }
+    // Others may have a part of the device's memory: what is much is tried out.
+    let bytes = 8 * sweeps.plan.units;
+    if bytes > MUCH {
+        match device.allocate(Memory { bytes, indirect: false }) {
+            Ok(buffer) => device.free(buffer),
+            Err(error) if error.code == Code::DeviceMemory => {
+                return refused("the device has too little memory left for all that it makes");
+            }
+            Err(error) => return Err(Failure::Wrong(vec![error])),
+        }
     }
     Ok(sweeps)
 }

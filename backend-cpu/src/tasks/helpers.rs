@@ -11,6 +11,7 @@ use cranelift_codegen::isa::CallConv;
 use girih_core::ir::FunctionId;
 use girih_core::ir::heap::{GlobalId, LayoutId, NULL_HOLE};
 use girih_core::runtime::Fault;
+use girih_core::span::Span;
 use std::sync::atomic::Ordering;
 
 /// A function of the runtime.
@@ -114,7 +115,7 @@ unsafe extern "C" fn take(context: *mut Context, units: u32) -> u32 {
     unsafe {
         match cells(context).take(units) {
             Some(word) => word,
-            None => fail(context, Fault::Memory { limit: shared(context).heap.limit() }),
+            None => fail(context, Fault::Memory { limit: shared(context).heap.limit(), at: Span::NONE }),
         }
     }
 }

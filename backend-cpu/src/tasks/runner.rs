@@ -225,7 +225,7 @@ impl Runner for Tasks {
         unsafe {
             let cells = self.cells();
             let Some(word) = cells.take(shape.units) else {
-                return Err(Fault::Memory { limit: self.shared.heap.limit() });
+                return Err(Fault::Memory { limit: self.shared.heap.limit(), at: Span::NONE });
             };
             (*self.context()).counts.allocated += 1;
             cells.set_header(word, layout);

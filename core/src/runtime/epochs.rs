@@ -3,7 +3,12 @@
 //! A call is a task in the device's queue. Several epochs are submitted at once, each a dispatch of the planner and one of the lanes whose size the
 //! planner has written; then the host looks whether the result is there.
 //!
-//! Invariant: between calls no lane does anything, and the heap is the host's to read and to add to.
+//! The heap and the pool of frames begin small and grow by need: see [`grow`].
+//!
+//! Invariant: between calls no lane does anything, and the heap is the host's to read and to add to. What a call was given stays as it was
+//! until the call is over, so it can begin again.
+
+mod grow;
 
 use super::device::{Argument, BufferId, Command, Constant, Device, Dispatch, Grid, LoadOptions, Memory, ProgramId};
 use super::pace::{Clock, Pace};
@@ -11,7 +16,7 @@ use super::room;
 use super::tasks::{EpochStats, Fault, Runner, TaskOptions, TaskStats};
 use crate::diag::{Code, Diagnostic};
 use crate::idx::IndexVec;
-use crate::ir::heap::{self, Layout, LayoutId};
+use crate::ir::heap::{self, GlobalId, Layout, LayoutId};
 use crate::ir::{FunctionId, Module, Type};
 use crate::lower::epochs::memory::{Buffers, SHARED, Shape, control, fault, group};
 use crate::lower::epochs::{self, Epochs, Form};
@@ -25,10 +30,14 @@ use std::sync::atomic::Ordering;
 pub struct EpochOptions {
     /// How many lanes there are at most; forks become tasks while there are fewer tasks.
     pub lanes: u32,
-    /// Frames of the pool at most; rounded up to a power of 2.
+    /// Frames of the pool at the beginning; rounded up to a power of 2.
     pub frames: u32,
-    /// Bytes of the heap.
+    /// Frames that it grows to at most.
+    pub most_frames: u32,
+    /// Bytes of the heap at the beginning.
     pub heap: u64,
+    /// Bytes that it grows to at most.
+    pub most_heap: u64,
     /// Steps that a lane goes in an epoch at most.
     pub steps: u32,
     /// The form of the kernels.
@@ -39,7 +48,17 @@ pub struct EpochOptions {
 
 impl Default for EpochOptions {
     fn default() -> EpochOptions {
-        EpochOptions { lanes: 1 << 14, frames: 1 << 18, heap: 64 << 20, steps: 1 << 14, form: Form::FAST, batch: 16 }
+        let (frames, heap) = (1 << 18, 64 << 20);
+        EpochOptions {
+            lanes: 1 << 14,
+            frames,
+            most_frames: frames,
+            heap,
+            most_heap: heap,
+            steps: 1 << 14,
+            form: Form::FAST,
+            batch: 16,
+        }
     }
 }
 
@@ -64,13 +83,31 @@ pub struct EpochRunner {
     pages: RefCell<HashMap<usize, Vec<u32>>>,
     /// Why a page could not be fetched.
     trouble: RefCell<Option<Diagnostic>>,
+    /// Where memory may be lacking, by number; and of each label its function, and the global that it waits for.
+    sites: Vec<Span>,
+    labels: Vec<(FunctionId, Option<GlobalId>)>,
+    /// What the call that runs was given.
+    begun: Begun,
     pace: Pace,
     /// The first words of `control`, as they were when the host last looked or wrote.
     control: Vec<u32>,
     submissions: u64,
     dispatches: u64,
+    /// Units that cells took at most.
+    most_units: u32,
     /// Whether anything was called since the heap was new.
     is_used: bool,
+}
+
+/// What a call was given, and what there was before it.
+#[derive(Clone, Debug, Default)]
+struct Begun {
+    entry: u32,
+    arguments: Vec<u32>,
+    /// The first unit of the heap that nobody had.
+    top: u32,
+    /// The globals that could be seen, and those that could be from the next epoch on.
+    globals: Vec<u32>,
 }
 
 fn missing() -> Diagnostic {
@@ -93,7 +130,8 @@ impl EpochRunner {
         task: &TaskOptions,
         options: EpochOptions,
     ) -> Result<EpochRunner, Vec<Diagnostic>> {
-        let Epochs { module: kernels, run, plan, shape, entries } = epochs::lower(module, called, &options.form)?;
+        let Epochs { module: kernels, run, plan, shape, entries, sites, labels } =
+            epochs::lower(module, called, &options.form)?;
         let options = room::fitted(options, &shape, device.caps()).map_err(|d| vec![d])?;
         let programs = device.load(&kernels, &[plan, run], &LoadOptions::default())?;
         let [plan, run] = programs[..] else { return Err(vec![missing()]) };
@@ -123,10 +161,14 @@ impl EpochRunner {
             layouts: module.layouts.clone(),
             pages: RefCell::default(),
             trouble: RefCell::default(),
+            sites,
+            labels,
+            begun: Begun::default(),
             pace: Pace::new(&options, None),
-            control: vec![0; control::GLOBALS as usize],
+            control: vec![0; shape.groups() as usize],
             submissions: 0,
             dispatches: 0,
+            most_units: 0,
             is_used: false,
         };
         runner.fill_pool().map_err(one)?;
@@ -146,6 +188,18 @@ impl EpochRunner {
         self.options
     }
 
+    /// Gives the device back, and all that it has given.
+    pub fn close(self) -> Box<dyn Device> {
+        let mut device = self.device.into_inner();
+        let Buffers { heap, lanes, frames, pending, queue, control } = self.buffers;
+        for buffer in [heap, lanes, frames, pending, queue, control, self.grid] {
+            device.free(buffer);
+        }
+        device.unload(self.plan);
+        device.unload(self.run);
+        device
+    }
+
     /// Runs an epoch in which there is nothing to do: drivers that compile kernels when they are first needed do it now.
     fn warm_up(&mut self) -> Result<(), Diagnostic> {
         let commands = self.epochs(1);
@@ -156,6 +210,13 @@ impl EpochRunner {
 
     /// Everything is as it was when nothing had been called.
     fn renew_all(&mut self) -> Result<(), Diagnostic> {
+        (self.submissions, self.dispatches, self.most_units) = (0, 0, 0);
+        self.clear()?;
+        self.device.borrow_mut().wait()
+    }
+
+    /// Nobody has anything, and the heap is empty.
+    fn clear(&mut self) -> Result<(), Diagnostic> {
         let sizes = room::sizes(&self.options, &self.shape);
         let Buffers { heap: _, lanes, frames, pending, queue, control } = self.buffers;
         let clear = |(buffer, bytes): (BufferId, u64)| Command::Clear { at: (buffer, 0), bytes };
@@ -165,9 +226,7 @@ impl EpochRunner {
         self.device.borrow_mut().submit(&commands)?;
         self.pages.borrow_mut().clear();
         self.control.fill(0);
-        (self.submissions, self.dispatches) = (0, 0);
-        self.fill_pool()?;
-        self.device.borrow_mut().wait()
+        self.fill_pool()
     }
 
     /// All frames but the first are free, half of what they have room for with the workgroups; the heap's first units are no cells.
@@ -188,23 +247,16 @@ impl EpochRunner {
         let free: Vec<u32> = (next..frames).collect();
         let ring = 4 * u64::from(frames) * u64::from(self.shape.pool_frame());
         self.write(self.buffers.frames, ring, &free)?;
-        let units = (self.options.heap / 8).min(u64::from(u32::MAX >> 3)) as u32;
         for (word, value) in [
             (control::FRAME_LIMIT, free.len() as u32),
             (control::FRAME_TAIL, free.len() as u32),
-            (control::HEAP_TOP, self.first_unit()),
-            (control::HEAP_END, units),
+            (control::HEAP_TOP, self.shape.first_unit()),
             (control::GROUPS, groups),
             (control::STEPS, self.pace.steps()),
         ] {
             self.set(word, value)?;
         }
-        Ok(())
-    }
-
-    /// The heap's first cell: what lanes write that found no memory goes before it.
-    fn first_unit(&self) -> u32 {
-        1 + self.shape.largest
+        self.set_end()
     }
 
     fn write(&self, buffer: BufferId, offset: u64, words: &[u32]) -> Result<(), Diagnostic> {
@@ -244,11 +296,12 @@ impl EpochRunner {
         one.iter().cycle().take(2 * count).cloned().collect()
     }
 
-    /// Puts the task of a call into the queue.
-    fn begin(&mut self, entry: u32, arguments: &[u32]) -> Result<(), Diagnostic> {
+    /// Puts the task of the call into the queue.
+    fn begin(&mut self) -> Result<(), Diagnostic> {
         let tail = self.seen(control::TAIL);
         let place = u64::from(tail & (2 * self.options.frames - 1)) * u64::from(self.shape.task());
-        let words: Vec<u32> = [entry, 0].iter().chain(arguments).copied().collect();
+        let Begun { entry, arguments, .. } = &self.begun;
+        let words: Vec<u32> = [*entry, 0].iter().chain(arguments).copied().collect();
         self.write(self.buffers.queue, 4 * place, &words)?;
         self.set(control::TAIL, tail.wrapping_add(1))?;
         self.set(control::DONE, 0)
@@ -258,6 +311,10 @@ impl EpochRunner {
     fn finish(&mut self) -> Result<(), Fault> {
         self.pace.begin();
         loop {
+            if self.seen(control::HEAP_TOP) > self.seen(control::HEAP_SOFT) {
+                let keep = self.seen(control::HEAP_TOP);
+                self.grow_heap(keep).map_err(Fault::Device)?;
+            }
             if self.task.interrupt.as_ref().is_some_and(|flag| flag.load(Ordering::Relaxed)) {
                 return Err(Fault::Interrupted);
             }
@@ -270,21 +327,19 @@ impl EpochRunner {
             let taken = self.seen(control::HEAD).wrapping_add(self.seen(control::HANDED));
             let waiting = self.seen(control::TAIL).wrapping_sub(taken);
             self.pace.note(began, self.seen(control::EPOCHS).wrapping_sub(epochs), waiting != 0);
-            let at = |word: u32| self.seen(word);
-            match at(control::FAULT) {
+            // Who found no memory has counted on beyond the end.
+            let (top, end) = (self.seen(control::HEAP_TOP), self.seen(control::HEAP_END));
+            self.most_units = self.most_units.max(top.min(end));
+            match self.seen(control::FAULT) {
                 0 => {}
-                fault::MEMORY => return Err(Fault::Memory { limit: self.options.heap }),
-                fault::FRAMES => {
-                    let limit = room::pool_bytes(&self.options, &self.shape);
-                    return Err(Fault::Stack { limit, function: None });
+                lacks @ (fault::MEMORY | fault::FRAMES) => {
+                    self.relieve(lacks)?;
+                    continue;
                 }
                 code => return Err(Fault::Trap(code - fault::TRAP)),
             }
-            if at(control::DONE) != 0 {
+            if self.seen(control::DONE) != 0 {
                 return Ok(());
-            }
-            if at(control::HEAP_TOP) > at(control::HEAP_END) {
-                return Err(Fault::Memory { limit: self.options.heap });
             }
             if waiting == 0 {
                 return Err(broken("the device has nothing to do, and no result"));
@@ -331,7 +386,9 @@ impl Runner for EpochRunner {
         };
         let arguments: Vec<u32> = arguments.iter().zip(&params).map(|(word, ty)| Self::to_device(*word, *ty)).collect();
         self.is_used = true;
-        self.begin(entry, &arguments).map_err(Fault::Device)?;
+        let globals = self.control[control::GLOBALS as usize..].to_vec();
+        self.begun = Begun { entry, arguments, top: self.seen(control::HEAP_TOP), globals };
+        self.begin().map_err(Fault::Device)?;
         self.pages.borrow_mut().clear();
         self.finish()?;
         self.pages.borrow_mut().clear();
@@ -356,9 +413,11 @@ impl Runner for EpochRunner {
 
     fn new_cell(&mut self, layout: LayoutId, fields: &[u32]) -> Result<u32, Fault> {
         let units = epochs::units(fields.len());
-        let (top, end) = (self.seen(control::HEAP_TOP), self.seen(control::HEAP_END));
-        if top.checked_add(units).is_none_or(|after| after > end) {
-            return Err(Fault::Memory { limit: self.options.heap });
+        let top = self.seen(control::HEAP_TOP);
+        while top.saturating_add(units) > self.seen(control::HEAP_END) {
+            if !self.grow_heap(top).map_err(Fault::Device)? {
+                return Err(Fault::Memory { limit: self.options.heap, at: Span::NONE });
+            }
         }
         let types = &self.layouts[layout].fields;
         let fields = fields.iter().zip(types).map(|(word, ty)| Self::to_device(*word, *ty));
@@ -387,8 +446,9 @@ impl Runner for EpochRunner {
 
     fn stats(&self) -> TaskStats {
         let at = |word: u32| self.seen(word);
-        // Who found no memory has counted on beyond the end.
-        let bytes = 8 * u64::from(at(control::HEAP_TOP).min(at(control::HEAP_END)).saturating_sub(self.first_unit()));
+        let bytes = |units: u32| 8 * u64::from(units.saturating_sub(self.shape.first_unit()));
+        let live = at(control::HEAP_TOP).min(at(control::HEAP_END));
+        let (live_bytes, most_bytes) = (bytes(live), bytes(live.max(self.most_units)));
         let epochs = EpochStats {
             lanes: self.options.lanes,
             heap: self.options.heap,
@@ -397,6 +457,6 @@ impl Runner for EpochRunner {
             submissions: self.submissions,
             dispatches: self.dispatches,
         };
-        TaskStats { live_bytes: bytes, most_bytes: bytes, epochs: Some(epochs), ..TaskStats::default() }
+        TaskStats { live_bytes, most_bytes, epochs: Some(epochs), ..TaskStats::default() }
     }
 }

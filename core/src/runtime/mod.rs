@@ -18,7 +18,7 @@ pub use device::{
 };
 pub use measure::{Timing, measure};
 pub use pace::Clock;
-pub use room::MOST_HEAP;
+pub use room::{MOST_HEAP, reaches};
 pub use tasks::{EpochStats, Fault, Runner, TaskOptions, TaskStats};
 pub use walk::{DeviceHeap, Field, Walker};
 

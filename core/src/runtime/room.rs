@@ -9,7 +9,7 @@ use crate::span::Span;
 /// Most bytes of a heap: words have 29 bits for the number of a unit of 8 bytes.
 pub const MOST_HEAP: u64 = 1 << 32;
 /// Frames that a pool has at least for each lane: workgroups keep some for themselves.
-const FRAMES_OF_LANE: u32 = 32;
+const FRAMES_OF_LANE: u32 = 8;
 
 /// Bytes of the buffers, in the order of [`Buffers`](crate::lower::epochs::memory::Buffers).
 pub(super) fn sizes(options: &EpochOptions, shape: &Shape) -> [u64; 6] {
@@ -17,7 +17,7 @@ pub(super) fn sizes(options: &EpochOptions, shape: &Shape) -> [u64; 6] {
     let groups = options.lanes / options.form.workgroup;
     let rings = u64::from(groups) * u64::from(shape.ring());
     let words = [
-        options.heap / 4,
+        options.heap / 4 + room_behind(options.lanes, shape) / 4,
         lanes * u64::from(lane::CLASSES),
         frames * u64::from(shape.pool_frame() + 2),
         frames,
@@ -27,9 +27,42 @@ pub(super) fn sizes(options: &EpochOptions, shape: &Shape) -> [u64; 6] {
     words.map(|count| 4 * count)
 }
 
+/// Bytes behind the heap's end, where lanes write that found no memory: a cell each.
+fn room_behind(lanes: u32, shape: &Shape) -> u64 {
+    8 * u64::from(lanes) * u64::from(shape.largest)
+}
+
+/// A larger pool, as far as the options allow and the device's bindings reach; none if it is as large already.
+pub(super) fn more_frames(options: &EpochOptions, shape: &Shape, caps: &Caps) -> Option<u32> {
+    let reach = caps.binding_bytes.min(caps.buffer_bytes);
+    let mut frames = options.frames.saturating_mul(4).min(options.most_frames);
+    while frames > options.frames {
+        let [_, _, pool, pending, queue, _] = sizes(&EpochOptions { frames, ..*options }, shape);
+        if pool.max(pending).max(queue) <= reach {
+            return Some(frames);
+        }
+        frames /= 2;
+    }
+    None
+}
+
 /// Bytes that calls which others share take in the pool.
 pub(super) fn pool_bytes(options: &EpochOptions, shape: &Shape) -> u64 {
     4 * u64::from(options.frames) * u64::from(shape.pool_frame())
+}
+
+/// Whether kernels reach a heap of so many bytes.
+///
+/// # Errors
+/// If they do not.
+pub fn reaches(heap: u64, caps: &Caps) -> Result<(), Diagnostic> {
+    let most = caps.binding_bytes.min(caps.buffer_bytes).min(MOST_HEAP);
+    if heap <= most {
+        return Ok(());
+    }
+    let (wanted, most, name) = (heap >> 20, most >> 20, &caps.name);
+    let message = format!("a heap of {wanted} MiB, but kernels reach at most {most} MiB of it on `{name}`");
+    Err(Diagnostic::new(Code::OverLimit, Span::NONE, message).hint("allow less with `--memory`"))
 }
 
 /// The options with as many lanes and frames as the device's bindings reach.
@@ -39,18 +72,21 @@ pub(super) fn pool_bytes(options: &EpochOptions, shape: &Shape) -> u64 {
 pub(super) fn fitted(options: EpochOptions, shape: &Shape, caps: &Caps) -> Result<EpochOptions, Diagnostic> {
     let reach = caps.binding_bytes.min(caps.buffer_bytes);
     let most = reach.min(MOST_HEAP);
-    if options.heap > most {
-        let (wanted, most, name) = (options.heap >> 20, most >> 20, &caps.name);
-        let message = format!("a heap of {wanted} MiB, but kernels reach at most {most} MiB of it on `{name}`");
-        return Err(Diagnostic::new(Code::OverLimit, Span::NONE, message).hint("allow less with `--memory`"));
-    }
+    reaches(options.most_heap, caps)?;
     let workgroup = options.form.workgroup.max(1);
     let (mut groups, mut frames) = (options.lanes.div_ceil(workgroup).max(1), options.frames);
     loop {
         let lanes = groups * workgroup;
         // Rings take the low bits of a count as the place, and each lane has its share of them.
         let least = (FRAMES_OF_LANE * lanes).next_power_of_two();
-        let fitted = EpochOptions { lanes, frames: frames.next_power_of_two().max(least), ..options };
+        let frames_now = frames.next_power_of_two().max(least);
+        let most_frames = options.most_frames.next_power_of_two().max(frames_now);
+        // What comes before the first cell is there in any case.
+        let least_heap = 8 * u64::from(shape.first_unit());
+        let room = most.saturating_sub(room_behind(lanes, shape)) / 8 * 8;
+        let most_heap = options.most_heap.min(room).max(least_heap);
+        let heap = options.heap.clamp(least_heap, most_heap);
+        let fitted = EpochOptions { lanes, frames: frames_now, most_frames, heap, most_heap, ..options };
         let [_, of_lanes, pool, pending, queue, control] = sizes(&fitted, shape);
         let of_frames = pool.max(pending).max(queue);
         if of_lanes.max(of_frames).max(control) <= reach {
@@ -100,13 +136,27 @@ mod tests {
 
     #[test]
     fn a_heap_that_is_too_large_is_refused() {
-        let options = |heap| EpochOptions { heap, ..EpochOptions::default() };
+        let options = |heap| EpochOptions { heap, most_heap: heap, ..EpochOptions::default() };
         let refused = |heap, reach| fitted(options(heap), &SHAPE, &caps(reach)).map_err(|d| d.code).err();
         assert_eq!(refused(129 << 20, 128 << 20), Some(Code::OverLimit));
         assert_eq!(refused(128 << 20, 128 << 20), None);
         let large = caps(1 << 40);
         assert_eq!(fitted(options(MOST_HEAP + 8), &SHAPE, &large).map_err(|d| d.code).err(), Some(Code::OverLimit));
-        assert_eq!(fitted(options(MOST_HEAP), &SHAPE, &large).map(|o| o.heap), Ok(MOST_HEAP));
+        // Behind it lanes have room that find no memory.
+        let behind = room_behind(EpochOptions::default().lanes, &SHAPE);
+        assert_eq!(fitted(options(MOST_HEAP), &SHAPE, &large).map(|o| o.most_heap), Ok(MOST_HEAP - behind));
+    }
+
+    #[test]
+    fn pools_grow_as_far_as_options_and_bindings_allow() {
+        let options = |frames| EpochOptions { frames, most_frames: 1 << 20, ..EpochOptions::default() };
+        let more = |frames, reach| more_frames(&options(frames), &SHAPE, &caps(reach));
+        assert_eq!(
+            (more(1 << 14, 1 << 30), more(1 << 19, 1 << 30), more(1 << 20, 1 << 30)),
+            (Some(1 << 16), Some(1 << 20), None)
+        );
+        // A queue has two tasks of 12 words for each frame, and rings.
+        assert_eq!((more(1 << 18, 64 << 20), more(1 << 18, 32 << 20)), (Some(1 << 19), None));
     }
 
     #[test]

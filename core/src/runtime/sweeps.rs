@@ -18,6 +18,10 @@ use std::sync::atomic::Ordering;
 
 /// Steps of a dispatch at most: it shall be over soon.
 const STEPS: u32 = 128;
+/// Bytes of a heap beside those that the plan gives out, at the beginning.
+const SLACK: u64 = 4 << 20;
+/// How many times larger a heap becomes that was too small.
+const FACTOR: u64 = 4;
 /// Dispatches that are submitted at once.
 const BATCH: usize = 64;
 
@@ -38,7 +42,9 @@ pub struct SweepRunner {
     results: Vec<Type>,
     layouts: IndexVec<LayoutId, Layout>,
     cells: RefCell<Cells>,
+    /// Bytes of the heap, and what they grow to at most.
     bytes: u64,
+    most: u64,
     top: u32,
     submissions: u64,
     dispatches: u64,
@@ -63,7 +69,7 @@ impl SweepRunner {
         4 * sweeps.plan.frames()
     }
 
-    /// Loads the kernel, and makes a heap of so many bytes.
+    /// Loads the kernel, and makes a heap for what the plan gives out, which grows to so many bytes at most.
     ///
     /// # Errors
     /// If the device refuses the kernel, or does not have the memory.
@@ -72,7 +78,7 @@ impl SweepRunner {
         sweeps: Sweeps,
         mut device: Box<dyn Device>,
         task: &TaskOptions,
-        (options, bytes): (Options, u64),
+        (options, most): (Options, u64),
     ) -> Result<SweepRunner, Vec<Diagnostic>> {
         let programs = device.load(&sweeps.module, &[sweeps.kernel], &LoadOptions::default())?;
         let schedule: Vec<u8> = sweeps.plan.schedule().iter().flat_map(|word| word.to_le_bytes()).collect();
@@ -80,6 +86,8 @@ impl SweepRunner {
         let program = *programs.first().ok_or_else(|| vec![missing()])?;
         let one = |d| vec![d];
         let mut allocate = |bytes: u64| device.allocate(Memory { bytes: bytes.max(16), indirect: false }).map_err(one);
+        let planned = 8 * sweeps.plan.units;
+        let bytes = planned.saturating_add(planned / 4 + SLACK).next_multiple_of(256).min(most);
         let heap = allocate(bytes)?;
         let control = allocate(4 * u64::from(control::WORDS))?;
         let frames = allocate(4 * sweeps.plan.frames())?;
@@ -101,6 +109,7 @@ impl SweepRunner {
             layouts: module.layouts.clone(),
             cells: RefCell::default(),
             bytes,
+            most,
             top: 0,
             submissions: 0,
             dispatches: 0,
@@ -179,11 +188,40 @@ impl SweepRunner {
     /// # Errors
     /// If it fails, or should run in another way.
     pub fn run(&mut self, arguments: &[u32]) -> Result<Vec<u32>, Ended> {
+        loop {
+            if let Some(words) = self.attempt(arguments)? {
+                return Ok(words);
+            }
+            if !self.grow().map_err(|error| Ended::Fault(Fault::Device(error)))? {
+                return Err(Ended::Elsewhere("there is too little memory for all that it makes".into()));
+            }
+        }
+    }
+
+    /// Makes the heap larger, of which nothing is kept. Says whether it could.
+    fn grow(&mut self) -> Result<bool, Diagnostic> {
+        let wanted = self.bytes.saturating_mul(FACTOR).min(self.most);
+        if wanted <= self.bytes {
+            return Ok(false);
+        }
+        match self.device.get_mut().allocate(Memory { bytes: wanted, indirect: false }) {
+            Ok(heap) => {
+                self.device.get_mut().free(std::mem::replace(&mut self.heap, heap));
+                self.bytes = wanted;
+                Ok(true)
+            }
+            Err(error) if error.code == Code::DeviceMemory => Ok(false),
+            Err(error) => Err(error),
+        }
+    }
+
+    /// The same with the heap that there is; none if it is too small.
+    fn attempt(&mut self, arguments: &[u32]) -> Result<Option<Vec<u32>>, Ended> {
         let device = |error| Ended::Fault(Fault::Device(error));
         let words = arguments.iter().zip(&self.params).map(|(word, ty)| super::cells::to_device(*word, *ty));
         let bytes: Vec<u8> = words.flat_map(u32::to_le_bytes).collect();
         if self.sweeps.plan.units > self.bytes / 8 {
-            return Err(Ended::Elsewhere("there is too little memory for all that it makes".into()));
+            return Ok(None);
         }
         self.begin().map_err(device)?;
         if !bytes.is_empty() {
@@ -206,7 +244,7 @@ impl SweepRunner {
         self.top = control[control::HEAP_TOP as usize].min(control[control::HEAP_END as usize]);
         match control[control::FAULT as usize] {
             0 => {}
-            fault::MEMORY => return Err(Ended::Elsewhere("there is too little memory for all that it makes".into())),
+            fault::MEMORY => return Ok(None),
             fault::LONG => return Err(Ended::Elsewhere("a loop in it goes round too often".into())),
             code => return Err(Ended::Fault(Fault::Trap(code - fault::TRAP))),
         }
@@ -214,7 +252,7 @@ impl SweepRunner {
         let words = self.read(self.frames, first, self.results.len()).map_err(device)?;
         let known = self.sweeps.results.iter().map(|known| known.bits());
         let words = words.iter().zip(known).map(|(word, known)| known.unwrap_or(*word));
-        Ok(words.zip(&self.results).map(|(word, ty)| super::cells::to_host(word, *ty)).collect())
+        Ok(Some(words.zip(&self.results).map(|(word, ty)| super::cells::to_host(word, *ty)).collect()))
     }
 }
 

@@ -22,6 +22,8 @@ pub enum Fault {
     Memory {
         /// How many bytes.
         limit: u64,
+        /// Where a cell was being made, if the runner can tell.
+        at: Span,
     },
     /// Calls nested so deeply that what they keep takes more than `limit` bytes.
     Stack {
@@ -50,9 +52,9 @@ impl Fault {
                 let message = format!("the global `@{name}` is needed to compute itself");
                 Diagnostic::new(Code::SelfDependent, span, message)
             }
-            Fault::Memory { limit } => {
+            Fault::Memory { limit, at } => {
                 let message = format!("out of memory: what is live takes more than {}", size(limit));
-                Diagnostic::new(Code::OutOfMemory, Span::NONE, message).hint("allow more with `--memory`")
+                Diagnostic::new(Code::OutOfMemory, *at, message).hint("allow more with `--memory`")
             }
             Fault::Stack { limit, function } => {
                 let function = function.and_then(|id| module.functions.get(id));

@@ -127,7 +127,7 @@ impl Heap {
 
     fn take(&mut self, units: u32) -> Result<usize, Fault> {
         self.taken += 1;
-        let short = Fault::Memory { limit: self.memory };
+        let short = Fault::Memory { limit: self.memory, at: Span::NONE };
         if self.fail_each.is_some_and(|n| n > 0 && self.taken.is_multiple_of(n))
             || self.stats.live_bytes + u64::from(units) * UNIT > self.memory
         {

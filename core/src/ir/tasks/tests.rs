@@ -51,7 +51,7 @@ fn what_is_given_back_is_taken_again() {
     }
     assert_eq!(machine.stats().most_bytes, 16_000);
     let more = call(&mut machine, "dropped", &[1001]);
-    assert!(matches!(more, Err(Fault::Memory { limit: 16_000 })), "{more:?}");
+    assert!(matches!(more, Err(Fault::Memory { limit: 16_000, .. })), "{more:?}");
     // A run that has ended says again why.
     assert!(matches!(call(&mut machine, "dropped", &[1]), Err(Fault::Memory { .. })));
 }

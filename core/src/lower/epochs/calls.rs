@@ -7,8 +7,8 @@
 //! A frame of the pool is filled before it is named to others, and freed by who goes on with it.
 
 use super::machine::{Machine, State};
-use super::memory::{control, fault, label};
-use crate::ir::{Op, ValueId};
+use super::memory::{control, fault, frame, label, lane};
+use crate::ir::{Op, Type, ValueId};
 
 impl Machine {
     pub(super) fn idle(&mut self, state: &State) -> State {
@@ -90,6 +90,14 @@ impl Machine {
         self.idle(from)
     }
 
+    /// There was no memory for a cell that the segment made: what the lane was doing is given up, before others see anything of it.
+    pub(super) fn lack(&mut self, from: &State) -> State {
+        let (why, word) = (self.b.u32(fault::MEMORY), self.b.u32(lane::LACKS));
+        let place = self.b.load(Type::U32, self.lane.own, word);
+        self.end_at(why, place, from.base);
+        self.idle(from)
+    }
+
     /// The state with room on the stack for what a segment puts there.
     pub(super) fn with_room(&mut self, state: &State) -> State {
         let after = self.plus(state.depth, self.shape.pushes);
@@ -105,6 +113,7 @@ impl Machine {
 
     /// Moves all frames of the stack into the pool; gives the last one as a base.
     fn spill(&mut self, state: &State) -> ValueId {
+        let doing = state.label;
         self.repeat(&[state.base, state.bottom], |m, params| {
             let (base, depth) = (params[0], params[1]);
             let over = m.op(Op::Ge, depth, state.depth);
@@ -115,7 +124,7 @@ impl Machine {
                 is_none,
                 0,
                 |m| {
-                    m.lacks_frames();
+                    m.lacks_frames(doing, base);
                     vec![]
                 },
                 |m| {
@@ -191,6 +200,10 @@ impl Machine {
             },
             |m| {
                 m.wait_for_two(join);
+                // Until the code behind the fork comes, whoever looks up from here finds those who wait for both.
+                let nothing = m.b.u32(label::IDLE);
+                m.store_frame(join, frame::LABEL, nothing);
+                m.store_frame(join, frame::BASE, base);
                 let label = m.without_fork(word);
                 // The token is the first word that is kept.
                 m.lane.store_stack(&mut m.b, bottom, 1, join);
@@ -205,7 +218,7 @@ impl Machine {
     pub(super) fn suspend(&mut self, state: &State) {
         let state = self.promote_while(state, true);
         let has_frames = self.op(Op::Lt, state.bottom, state.depth);
-        self.when(has_frames, Self::lacks_frames);
+        self.when(has_frames, |m| m.lacks_frames(state.label, state.base));
         let is_busy = self.is_not(state.label, label::IDLE);
         self.when(is_busy, |m| {
             let flag = m.b.u32(label::KEPT);
@@ -232,7 +245,7 @@ impl Machine {
             is_none,
             0,
             |m| {
-                m.lacks_frames();
+                m.lacks_frames(state.label, state.base);
                 vec![]
             },
             |m| {
@@ -243,8 +256,10 @@ impl Machine {
             },
         );
     }
-    fn lacks_frames(&mut self) {
-        let why = self.b.u32(fault::FRAMES);
-        self.end_with(why);
+    /// There is no frame for a lane that goes on at a label and gives its results to a frame.
+    fn lacks_frames(&mut self, label: ValueId, base: ValueId) {
+        let (why, number) = (self.b.u32(fault::FRAMES), self.b.u32(label::NUMBER));
+        let place = self.op(Op::And, label, number);
+        self.end_at(why, place, base);
     }
 }

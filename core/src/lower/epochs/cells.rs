@@ -177,7 +177,11 @@ impl Words<'_> {
         let three = self.b.u32(3);
         let high = self.op(Op::Shl, place, three);
         let tag = self.b.u32(CELL);
-        self.op(Op::Or, high, tag)
+        let word = self.op(Op::Or, high, tag);
+        // Who found no memory gets the cell that is none, all of whose fields are 0: nothing leads out of the heap from there.
+        let is_there = self.op(Op::Lt, place, lane.heap_end);
+        let none = self.b.u32(NULL_HOLE);
+        self.b.op(Op::Select, Type::U32, &[is_there, word, none])
     }
 
     /// A cell in a hole, if that is one and large enough.

@@ -5,6 +5,7 @@
 
 use super::cells;
 use super::lane::Lane;
+use super::sites::Sites;
 use crate::hash::FastMap;
 use crate::idx::IndexVec;
 use crate::ir::attrs::Attr;
@@ -88,8 +89,8 @@ pub(in crate::lower) struct Copier<'a> {
     pub function: &'a Function,
     /// The numbers of functions that are called.
     pub new: &'a IndexVec<FunctionId, Option<FunctionId>>,
-    /// Where cells are made; only code with a frame has any.
-    pub lane: Option<&'a Lane>,
+    /// Where cells are made, and the numbers of the places where that may fail; only code with a frame makes any.
+    pub lane: Option<(&'a Lane, &'a Sites)>,
     pub names: &'a mut Names,
     pub facts: &'a mut Facts,
     /// How many instructions may still be copied before the segment shall end.
@@ -126,7 +127,8 @@ impl Copier<'_> {
         *self.left -= 1;
         self.b.span = inst.span;
         let operands: Vec<ValueId> = inst.operands.iter().map(|v| self.value(*v)).collect();
-        if let Some(given) = cells::operation(self.b, self.lane, function, inst, &operands) {
+        let lane = self.lane.map(|(lane, sites)| Lane { place: sites.number(inst.span), ..*lane });
+        if let Some(given) = cells::operation(self.b, lane.as_ref(), function, inst, &operands) {
             inst.results.iter().zip(given).for_each(|(result, value)| self.names.set(*result, vec![value]));
             return;
         }

@@ -1,6 +1,6 @@
 //! What code of a lane needs the names of: its number, the buffers, its stack, its workgroup's words.
 
-use super::memory::{Shape, control, group};
+use super::memory::{Shape, control, group, lane};
 use crate::ir::attrs::{Attr, Spaces};
 use crate::ir::heap::{GlobalId, NULL_HOLE};
 use crate::ir::{Builder, Op, Type, ValueId};
@@ -20,6 +20,10 @@ pub(in crate::lower) struct Lane {
     pub lane_count: ValueId,
     /// The number of the lane.
     pub number: ValueId,
+    /// Where the heap ends.
+    pub heap_end: ValueId,
+    /// The number of the place in the source that code is written for: not 0.
+    pub place: u32,
     pub shape: Shape,
 }
 
@@ -64,28 +68,38 @@ impl Lane {
         b.op_with(Op::Barrier, None, &[], &[Attr::Spaces(Spaces { global: true, shared: true })]);
     }
 
-    /// Room for a cell: its first unit. If there is none, the unit that is no cell's; that the heap's top is beyond its end then ends the run.
+    /// Room for a cell: its first unit. If there is none, the lane notes it, and gets room of its own behind the heap's end, which nobody
+    /// ever reads: what it does is given up when its segment ends.
     pub fn new_units(&self, b: &mut Builder, units: u32) -> ValueId {
         let place = self.count(b, group::UNIT, units);
         let units = b.u32(units);
         let after = b.op(Op::Add, Type::U32, &[place, units]);
         let end = self.get(b, group::END);
         let fits = b.op(Op::Le, Type::U32, &[after, end]);
-        let lane = *self;
+        let this = *self;
         b.if_else(
             fits,
             &[Type::U32],
             |b| b.end(Op::Yield, &[place]),
             |b| {
                 let at = b.u32(control::HEAP_TOP);
-                let place = b.op(Op::AtomicAdd, Type::U32, &[lane.control, at, units]);
+                let place = b.op(Op::AtomicAdd, Type::U32, &[this.control, at, units]);
                 let after = b.op(Op::Add, Type::U32, &[place, units]);
-                let at = b.u32(control::HEAP_END);
-                let end = b.op(Op::AtomicLoad, Type::U32, &[lane.control, at]);
-                let fits = b.op(Op::Le, Type::U32, &[after, end]);
-                let none = b.u32(0);
-                let place = b.op(Op::Select, Type::U32, &[fits, place, none]);
-                b.end(Op::Yield, &[place]);
+                let fits = b.op(Op::Le, Type::U32, &[after, this.heap_end]);
+                let given = b.if_else(
+                    fits,
+                    &[Type::U32],
+                    |b| b.end(Op::Yield, &[place]),
+                    |b| {
+                        let (word, here) = (b.u32(lane::LACKS), b.u32(this.place));
+                        b.store(Type::U32, this.own, word, here);
+                        let room = b.u32(this.shape.largest);
+                        let before = b.op(Op::Mul, Type::U32, &[this.number, room]);
+                        let own = b.op(Op::Add, Type::U32, &[this.heap_end, before]);
+                        b.end(Op::Yield, &[own]);
+                    },
+                )[0];
+                b.end(Op::Yield, &[given]);
             },
         )[0]
     }

@@ -84,11 +84,11 @@ pub(super) struct Machine {
     pub local: ValueId,
     /// What stands in a frame's [`pending`] word when the lane was there.
     pub stamp: ValueId,
-    /// [`control::WANT`], [`control::GROUPS`], [`control::STEPS`] and [`control::HEAP_END`], which stay the same in an epoch.
+    /// [`control::WANT`], [`control::GROUPS`], [`control::STEPS`] and [`control::HEAP_SOFT`], which stay the same in an epoch.
     want: ValueId,
     groups: ValueId,
     steps: ValueId,
-    heap_end: ValueId,
+    heap_soft: ValueId,
 }
 
 /// Writes the kernel.
@@ -143,7 +143,7 @@ impl Machine {
             let words = function.constant(Type::U32, u64::from(words));
             function.memory(Some(name.into()), space, Type::U32, words)
         };
-        let own = memory("own", Space::Private, lane::CLASSES);
+        let own = memory("own", Space::Private, lane::LACKS + 1);
         let stack = memory("stack", Space::Private, shape.stack * shape.stack_frame());
         let spare = memory("spare", Space::Shared, shape.spare());
         let shared = memory("group", Space::Shared, group::WORDS);
@@ -152,13 +152,15 @@ impl Machine {
         let number = b.position(Op::GlobalId, Dim::X);
         let group = b.position(Op::WorkgroupId, Dim::X);
         let local = b.position(Op::LocalId, Dim::X);
-        let lane = Lane { heap, lanes, control, own, stack, shared, lane_count, number, shape: *shape };
         let mut fixed = |word: u32| {
             let at = b.u32(word);
             b.op(Op::AtomicLoad, Type::U32, &[control, at])
         };
-        let words = [control::WANT, control::GROUPS, control::STEPS, control::HEAP_END, control::EPOCHS];
-        let [want, groups, steps, heap_end, epoch] = words.map(&mut fixed);
+        let words = [control::WANT, control::GROUPS, control::STEPS, control::HEAP_SOFT, control::EPOCHS];
+        let [want, groups, steps, heap_soft, epoch] = words.map(&mut fixed);
+        let heap_end = fixed(control::HEAP_END);
+        let shape = *shape;
+        let lane = Lane { heap, lanes, control, own, stack, shared, lane_count, number, heap_end, place: 1, shape };
         let (shift, came) = (b.u32(pending::EPOCH), b.u32(pending::CAME));
         let epoch = b.op(Op::Shl, Type::U32, &[epoch, shift]);
         let stamp = b.op(Op::Or, Type::U32, &[epoch, came]);
@@ -168,9 +170,9 @@ impl Machine {
             want,
             groups,
             steps,
-            heap_end,
+            heap_soft,
             b,
-            shape: *shape,
+            shape,
             lane,
             frames,
             pending,
@@ -228,9 +230,19 @@ impl Machine {
         let one = self.b.u32(1);
         self.add(word, one)
     }
-    pub(super) fn end_with(&mut self, why: ValueId) {
+    /// The run ends, for this reason if it is the first one; gives the one before, or 0.
+    pub(super) fn end_with(&mut self, why: ValueId) -> ValueId {
         let (at, none) = (self.b.u32(control::FAULT), self.b.u32(0));
-        self.b.op(Op::AtomicCompareExchange, Type::U32, &[self.lane.control, at, none, why]);
+        self.b.op(Op::AtomicCompareExchange, Type::U32, &[self.lane.control, at, none, why])
+    }
+    /// The same, with the place where it happened and the frame that waits there.
+    pub(super) fn end_at(&mut self, why: ValueId, place: ValueId, base: ValueId) {
+        let before = self.end_with(why);
+        let is_first = self.is(before, 0);
+        self.when(is_first, |m| {
+            m.set(control::PLACE, place);
+            m.set(control::CHAIN, base);
+        });
     }
 
     /// A choice of these results; both arms yield.
@@ -347,6 +359,8 @@ impl Machine {
             let frame = m.b.op(Op::AtomicLoad, Type::U32, &[m.lane.control, at]);
             m.b.store(Type::U32, m.spare, i, frame);
         });
+        let lacks = self.b.u32(lane::LACKS);
+        self.b.store(Type::U32, self.lane.own, lacks, zero);
         for class in 0..lane::CLASSES {
             let class = self.b.u32(class);
             let at = self.lane.own_word(&mut self.b, class);
@@ -447,6 +461,10 @@ impl Machine {
         let (low, high) = (self.b.u32((1 << Way::BIT) - 1), self.b.u32(Way::BIT));
         let label = self.op(Op::And, words[0], low);
         let way = self.op(Op::Shr, words[0], high);
+        let at = self.b.u32(lane::LACKS);
+        let lacks = self.b.load(Type::U32, self.lane.own, at);
+        let (lacks, lack) = (self.is_not(lacks, 0), self.b.u32(Way::Lack as u32));
+        let way = self.select(lacks, lack, way);
         let to = State { label, depth: words[1], registers: words[3..].to_vec(), ..state.clone() };
         let mut inst = Inst::new(Op::Switch, Some(Type::U32), &[way], Span::NONE);
         let mut cases = vec![];
@@ -457,6 +475,7 @@ impl Machine {
                 Way::Return => m.give_back(&to).words(),
                 Way::Wait => m.wait(&to).words(),
                 Way::Trap => m.trap(&to).words(),
+                Way::Lack => m.lack(&to).words(),
             });
             if number > 0 {
                 cases.push(vec![number]);
@@ -563,7 +582,7 @@ impl Machine {
         let gives = self.both(Op::And, most, late);
         let gives = self.both(Op::And, gives, full);
         let gives = self.both(Op::And, gives, had_work);
-        let lacks = self.op(Op::Gt, top, self.heap_end);
+        let lacks = self.op(Op::Gt, top, self.heap_soft);
         let faulty = self.is_not(fault, 0);
         let ends = self.both(Op::Or, lacks, faulty);
         let ends = self.both(Op::Or, ends, gives);

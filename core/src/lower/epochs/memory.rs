@@ -46,6 +46,12 @@ pub mod control {
     pub const FLUSHED: u32 = 16;
     /// How many workgroups do nothing, or nothing any more, in this epoch.
     pub const EXITED: u32 = 17;
+    /// Where memory or frames were lacking first: the number of a place in the source, or the label of what was being done; 0 if nowhere.
+    pub const PLACE: u32 = 18;
+    /// The frame that gets the results of what was being done there.
+    pub const CHAIN: u32 = 19;
+    /// Beyond this many units of the heap nothing new begins until the host has looked: it may make the heap larger.
+    pub const HEAP_SOFT: u32 = 20;
     /// The results of the call.
     pub const RESULTS: u32 = 32;
     /// From here on the globals that can be seen; behind them those that are computed in this epoch, and then each workgroup's
@@ -134,6 +140,10 @@ impl Shape {
     pub fn pool_frame(&self) -> u32 {
         frame::RESULTS + self.results + self.kept
     }
+    /// The first unit of the heap that may be a cell's. Those before it are always 0: they are what lanes read that found no memory.
+    pub fn first_unit(&self) -> u32 {
+        1 + self.largest
+    }
     /// Words of a task: label, frame, registers.
     pub fn task(&self) -> u32 {
         2 + self.registers
@@ -164,6 +174,8 @@ impl Shape {
 pub mod lane {
     /// How many lists of free cells a lane has: by units, so many at most.
     pub const CLASSES: u32 = 4;
+    /// The word behind these, which is kept in private memory alone: where the lane found no memory for a cell, or 0.
+    pub const LACKS: u32 = CLASSES;
 }
 
 /// Words of a frame in the pool. Who names one says in the lowest bit whether it waits for a fork *and* for its own code, or for a call alone.

@@ -15,6 +15,7 @@
 //! | [`copier`] | code that stays within its segment |
 //! | [`cells`] | cells of the device's heap |
 //! | [`lane`] | what a lane's code needs the names of |
+//! | [`sites`] | places in the source where memory may be lacking |
 //! | [`machine`] | the kernel: rounds of a workgroup, a lane's loop |
 //! | [`calls`] | ends of calls, waits, full stacks, tasks made of what stacks hold |
 //! | [`frames`] | frames of the pool |
@@ -41,10 +42,12 @@ pub mod memory;
 mod planner;
 mod points;
 mod segments;
+mod sites;
 mod tasks;
 
 use crate::diag::{Code, Diagnostic};
 use crate::idx::IndexVec;
+use crate::ir::heap::GlobalId;
 use crate::ir::ops::Family;
 use crate::ir::{FunctionId, Module, Op, Verified, verify};
 use crate::span::Span;
@@ -53,6 +56,7 @@ use memory::Shape;
 use points::Point;
 pub use segments::Depth;
 use segments::Writer;
+use sites::Sites;
 use std::collections::HashSet;
 
 /// A program as kernels.
@@ -68,6 +72,10 @@ pub struct Epochs {
     pub shape: Shape,
     /// The label at which each function that the host may call begins.
     pub entries: Vec<(FunctionId, u32)>,
+    /// The places in the source that [`control::PLACE`](memory::control::PLACE) names where memory was lacking; 1 is the first.
+    pub sites: Vec<Span>,
+    /// Of each label the function that it is in, and the global whose value goes on there.
+    pub labels: Vec<(FunctionId, Option<GlobalId>)>,
 }
 
 /// The form of the kernels.
@@ -100,8 +108,9 @@ pub fn lower(module: &Module, called: &[FunctionId], form: &Form) -> Result<Epoc
     let framed = framed(module, called);
     let mut out = Module::default();
     let pure = copy_pure(module, &framed, &mut out);
+    let sites = Sites::of(module);
     let write = |shape: &Shape| {
-        let mut writer = Writer::new(module, &framed, &pure, form.depth);
+        let mut writer = Writer::new(module, &framed, &pure, &sites, form.depth);
         let entry = |f: &FunctionId| Ok((*f, writer.label(*f, Point::Entry)?));
         let entries = called.iter().map(entry).collect::<Result<Vec<_>, Diagnostic>>()?;
         let kernel = machine::machine(&mut writer, shape)?;
@@ -128,10 +137,23 @@ pub fn lower(module: &Module, called: &[FunctionId], form: &Form) -> Result<Epoc
         stack: form.stack.max(writer.pushes + 3),
         ..fixed
     };
-    let (kernel, _, entries) = write(&shape).map_err(one)?;
+    let (kernel, writer, entries) = write(&shape).map_err(one)?;
+    let labels = writer.labels.all.iter().map(|(function, point)| (*function, waits_for(module, *function, *point)));
+    let labels = labels.collect();
     let plan = out.functions.push(planner::planner(&shape));
     let run = out.functions.push(kernel);
-    Ok(Epochs { module: verify(out)?, run, plan, shape, entries })
+    Ok(Epochs { module: verify(out)?, run, plan, shape, entries, sites: sites.spans(), labels })
+}
+
+/// The global whose value goes on at a point.
+fn waits_for(module: &Module, function: FunctionId, point: Point) -> Option<GlobalId> {
+    match point {
+        Point::After(inst) => {
+            let inst = &module.functions[function].insts[inst];
+            if inst.op == Op::GlobalGet { inst.global() } else { None }
+        }
+        Point::Entry | Point::Head(_) => None,
+    }
 }
 
 /// The functions that have frames: those that work on cells, make tasks or may trap, and whoever calls such; those that call themselves;

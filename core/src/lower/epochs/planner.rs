@@ -72,6 +72,9 @@ impl Planner {
         let (done, fault) = (self.get(control::DONE), self.get(control::FAULT));
         let ended = self.op(Op::Or, done, fault);
         let goes_on = self.b.op(Op::Eq, Type::U32, &[ended, zero]);
+        let (top, soft) = (self.get(control::HEAP_TOP), self.get(control::HEAP_SOFT));
+        let has_memory = self.b.op(Op::Le, Type::U32, &[top, soft]);
+        let goes_on = self.both(goes_on, has_memory);
         // Few tasks that were not given away to be shared out stay together: what comes of them is joined soon, and within a workgroup.
         let lanes = self.b.u32(shape.workgroup);
         let is_few = self.b.op(Op::Le, Type::U32, &[tasks, lanes]);

@@ -10,6 +10,7 @@ use super::labels::{Labels, Places, words};
 use super::lane::Lane;
 use super::points::{Point, Points};
 use super::refused;
+use super::sites::Sites;
 use crate::diag::Diagnostic;
 use crate::hash::FastMap;
 use crate::idx::IndexVec;
@@ -28,10 +29,12 @@ pub(super) enum Way {
     Wait,
     /// The program is wrong: the first register says how.
     Trap,
+    /// Nowhere: there was no memory for a cell. No segment says so itself.
+    Lack,
 }
 
 impl Way {
-    pub const ALL: [Way; 4] = [Way::Go, Way::Return, Way::Wait, Way::Trap];
+    pub const ALL: [Way; 5] = [Way::Go, Way::Return, Way::Wait, Way::Trap, Way::Lack];
     /// Where the way stands in a label's word.
     pub const BIT: u32 = super::memory::label::END;
 }
@@ -79,6 +82,7 @@ pub(super) struct Writer<'a, 'b> {
     pub module: &'a Module,
     pub framed: &'a HashSet<FunctionId>,
     pub pure: &'b IndexVec<FunctionId, Option<FunctionId>>,
+    sites: &'b Sites,
     pub labels: Labels,
     pub depth: Depth,
     /// The most frames that a segment puts on the stack.
@@ -102,10 +106,11 @@ impl<'a, 'b> Writer<'a, 'b> {
         module: &'a Module,
         framed: &'a HashSet<FunctionId>,
         pure: &'b IndexVec<FunctionId, Option<FunctionId>>,
+        sites: &'b Sites,
         depth: Depth,
     ) -> Writer<'a, 'b> {
         let (labels, points, sizes) = (Labels::default(), FastMap::default(), FastMap::default());
-        Writer { module, framed, pure, labels, depth, pushes: 0, points, sizes }
+        Writer { module, framed, pure, sites, labels, depth, pushes: 0, points, sizes }
     }
 
     pub fn points(&mut self, id: FunctionId) -> Rc<Points<'a>> {
@@ -227,7 +232,7 @@ impl<'a> Segment<'a, '_, '_> {
         around: Option<Around<'s>>,
     ) -> Copier<'s> {
         let Activation { points, names, .. } = here;
-        let (new, lane, left) = (self.w.pure, Some(&self.lane), &mut self.left);
+        let (new, lane, left) = (self.w.pure, Some((&self.lane, self.w.sites)), &mut self.left);
         Copier { b: self.b, function: points.function, new, lane, names, facts, left, around }
     }
     fn value(&mut self, path: &mut Path<'a>, value: ValueId) -> ValueId {

@@ -1,0 +1,41 @@
+//! Places in the source where memory may be lacking, by number: a lane that finds none leaves the number for the host.
+
+use crate::hash::FastMap;
+use crate::ir::{Module, Op};
+use crate::span::Span;
+
+/// The places where cells are made.
+#[derive(Debug, Default)]
+pub(super) struct Sites {
+    spans: Vec<Span>,
+    numbers: FastMap<Span, u32>,
+}
+
+impl Sites {
+    /// Those of a module. The first one stands for code that was made up.
+    pub fn of(module: &Module) -> Sites {
+        let mut sites = Sites { spans: vec![Span::NONE], numbers: FastMap::default() };
+        for function in module.functions.iter() {
+            function.walk(function.body, &mut |_, inst| {
+                if matches!(inst.op, Op::CellNew | Op::CellFill) && !inst.span.is_none() {
+                    let next = sites.spans.len() as u32;
+                    let number = *sites.numbers.entry(inst.span).or_insert(next);
+                    if number == next {
+                        sites.spans.push(inst.span);
+                    }
+                }
+            });
+        }
+        sites
+    }
+
+    /// The number of a place: from 1 on.
+    pub fn number(&self, span: Span) -> u32 {
+        1 + self.numbers.get(&span).copied().unwrap_or(0)
+    }
+
+    /// The places, by their numbers less 1.
+    pub fn spans(self) -> Vec<Span> {
+        self.spans
+    }
+}
