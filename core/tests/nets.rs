@@ -10,11 +10,13 @@ use girih_core::net::ast;
 use girih_core::net::book::Book;
 use girih_core::net::device;
 use girih_core::net::epochs::{self, Epochs, Schedule};
+use girih_core::net::parallel;
 use girih_core::net::parse::parse_book;
 use girih_core::net::reduce::{Counts, Limits, Machine};
 use girih_core::net::rules::Rule;
 use girih_core::net::{picture::rows, random, readback};
 use girih_core::span::SourceId;
+use std::num::NonZeroUsize;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
@@ -228,8 +230,12 @@ fn random_nets_come_to_the_same_in_every_order_and_in_epochs() {
         let book = Book::new(&text).unwrap_or_else(|errors| panic!("{seed}: {}\n{text}", said(&errors)));
         let oracle = reduce(&book, &limits, None);
         let other = reduce(&book, &limits, Some(seed));
-        for (name, found) in [("order", other), ("epochs", in_epochs(&book, &limits, schedule(seed)).map(|(it, _)| it))]
-        {
+        let threads = in_parallel(&book, &limits, 3);
+        for (name, found) in [
+            ("order", other),
+            ("threads", threads),
+            ("epochs", in_epochs(&book, &limits, schedule(seed)).map(|(it, _)| it)),
+        ] {
             match (&oracle, found) {
                 (Ok(oracle), Ok(found)) => assert_same(&format!("{seed}, {name}\n{text}"), &found, oracle),
                 (Err(_), Err(_)) => {}
@@ -240,6 +246,37 @@ fn random_nets_come_to_the_same_in_every_order_and_in_epochs() {
         if oracle.is_ok() { done += 1 } else { failed += 1 }
     }
     assert!(done >= 250 && failed >= 10, "{done} nets with a normal form, {failed} without");
+}
+
+fn in_parallel(book: &Book, limits: &Limits, threads: usize) -> Result<Reduced, Vec<Diagnostic>> {
+    let (Some(main), Some(threads)) = (book.named("main"), NonZeroUsize::new(threads)) else { return Err(vec![]) };
+    let mut machine = Machine::new(book, limits.clone());
+    let root = machine.place(main).map_err(|error| vec![error])?;
+    parallel::run(&mut machine, threads).map_err(|error| vec![error])?;
+    Ok(Reduced { text: readback::tree(&machine, root).to_string(), counts: machine.counts() })
+}
+
+#[test]
+fn threads_do_the_same_interactions() {
+    let mut same = 0;
+    for path in programs("tests/net") {
+        let text = std::fs::read_to_string(&path).expect("a program");
+        let Ok((_, book)) = open(&text) else { continue };
+        let memory = directive(&text, "memory").map_or(1 << 28, |size| size.parse().expect("a size"));
+        let limits = Limits { memory, interactions: Some(10_000_000), interrupt: None };
+        let oracle = reduce(&book, &limits, None);
+        for threads in [1, 2, 5] {
+            let name = format!("{}, {threads} threads", path.display());
+            match (&oracle, in_parallel(&book, &limits, threads)) {
+                (Ok(oracle), Ok(found)) => assert_same(&name, &found, oracle),
+                (Err(expected), Err(errors)) => assert_eq!(codes(&errors), codes(expected), "{name}"),
+                (Ok(_), Err(errors)) => panic!("{name}: {}", said(&errors)),
+                (Err(errors), Ok(found)) => panic!("{name} gave {}, not {}", found.text, said(errors)),
+            }
+        }
+        same += usize::from(oracle.is_ok());
+    }
+    assert!(same >= 30, "only {same} programs");
 }
 
 fn on_device(book: &Book, limits: &Limits, options: &device::Options) -> Result<Reduced, Vec<Diagnostic>> {

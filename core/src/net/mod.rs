@@ -14,6 +14,7 @@
 //! | pictures of its rows, and of nets | [`picture`] |
 //! | definitions, ready to be called | [`book`] |
 //! | the memory of a net, and the machine | [`heap`], [`reduce`], [`step`] |
+//! | the same on all cores of the host | [`parallel`] |
 //! | the machine of devices: many lanes, in epochs | [`epochs`] |
 //! | the same as kernels, and on any device | [`device`] |
 //! | a net in normal form as a tree | [`readback`] |
@@ -30,6 +31,7 @@ pub mod function;
 pub mod heap;
 pub mod lower;
 pub mod number;
+pub mod parallel;
 pub mod parse;
 pub mod picture;
 mod print;

@@ -120,6 +120,10 @@ pub fn kernels(book: &Book, straight: bool) -> Result<(Verified<Module>, Vec<u32
 
 /// Devices compute upstream's numbers of 24 bits.
 fn check(book: &Book) -> Result<(), Diagnostic> {
+    if definitions::most_redexes(book) > definitions::MOST_REDEXES {
+        let message = format!("a definition has more than {} redexes", definitions::MOST_REDEXES);
+        return Err(Diagnostic::new(Code::OverLimit, Span::NONE, message).hint("leave out `--device`"));
+    }
     for definition in book.definitions.iter() {
         let is_checked = |word: Word| {
             let is_number = word.kind() == Kind::Num;
