@@ -89,8 +89,10 @@ fn expansion(template: &Template, text: &mut String) {
     let _ = writeln!(text, "    yield {}", operand(*root));
 }
 
+type Redexes = Vec<(Word, Word)>;
+
 /// The redexes of a template: those that are no calls, and those that are.
-fn links(template: &Template) -> (Vec<(Word, Word)>, Vec<(Word, Word)>) {
+fn links(template: &Template) -> (Redexes, Redexes) {
     let is_call = |(a, b): &(Word, Word)| meeting(a.kind(), b.kind()).0.rule == Rule::Call;
     template.links.iter().copied().partition(|link| !is_call(link))
 }

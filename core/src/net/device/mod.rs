@@ -184,7 +184,7 @@ impl Shape {
         let memory = options.memory.min(limit);
         let places = (memory / PLACE_BYTES).min(reach / 8).min(u64::from(INDICES) - 1);
         if places < LEAST_PLACES {
-            let message = format!("a net on a device needs {} KiB at least", LEAST_PLACES * PLACE_BYTES >> 10);
+            let message = format!("a net on a device needs {} KiB at least", (LEAST_PLACES * PLACE_BYTES) >> 10);
             return Err(Diagnostic::new(Code::OutOfMemory, Span::NONE, message).hint("allow more with `--memory`"));
         }
         let reserve = definitions::most_redexes(book).max(4) + 1;
@@ -326,10 +326,7 @@ impl<'d> Run<'d> {
     fn all(&mut self, machine: &mut Machine<'_>, batch: usize) -> Result<DeviceStats, Diagnostic> {
         let (heap, redexes) = machine.take();
         let result = self.upload(heap, &redexes).and_then(|()| self.reduce(machine, batch));
-        let stop = match result {
-            Ok(stop) => stop,
-            Err(error) => return Err(error),
-        };
+        let stop = result?;
         let counts = self.counts()?;
         self.stats.epochs = self.control[control::EPOCHS];
         if let Some(stop) = stop {
