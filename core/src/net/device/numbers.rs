@@ -1,7 +1,7 @@
 //! `@numbers`: what two numbers give that meet in an operation, as a function of the IR.
 //!
 //! Only the operators and kinds that a book can come to are written: an operator comes from one that stands in the book, a float from a float or
-//! a conversion. The meaning is that of [`number::operate`](super::super::number::operate).
+//! a conversion. The meaning is that of [`number::operate`].
 
 use crate::direct::math::{self, MathFunction};
 use crate::net::ast::Operator;

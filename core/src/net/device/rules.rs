@@ -1,6 +1,6 @@
 //! The table of rules for kernels: a word for each pair of kinds, and a function that says what takes the place of two ports.
 //!
-//! Both are written from [`ROWS`]; nothing here knows a rule.
+//! Both are written from [`ROWS`](crate::net::rules::ROWS); nothing here knows a rule.
 
 use crate::net::book::Semantics;
 use crate::net::rules::{Effect, Made, Outcome, Part, Row, Rule, meeting};
