@@ -54,7 +54,12 @@ fn agrees(name: &str, nets: &Nets, device: &mut dyn Device) -> bool {
             true
         }
         (Err(expected), Err(found)) => {
-            assert_eq!(found.diagnostics[0].code, expected.diagnostics[0].code, "{name}: {found}");
+            // What has no end is stopped by its interactions here, and by its memory there.
+            let wanted = match expected.diagnostics[0].code {
+                girih::Code::TooManySteps => girih::Code::OutOfMemory,
+                code => code,
+            };
+            assert_eq!(found.diagnostics[0].code, wanted, "{name}: {found}");
             false
         }
         (Ok(_), Err(found)) => {
