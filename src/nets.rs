@@ -5,10 +5,14 @@ use crate::stack::on_big_stack;
 use girih_core::diag::{Code, Diagnostic, Diagnostics, Severity, WarningLevels, did_you_mean};
 use girih_core::net::ast;
 use girih_core::net::book::Book;
+use girih_core::net::device::{self, DeviceStats};
+use girih_core::net::parallel;
 use girih_core::net::picture;
 use girih_core::net::readback;
 use girih_core::net::reduce::{Counts, Limits, Machine};
+use girih_core::runtime::{Device, DeviceKind};
 use girih_core::span::{Sources, Span};
+use std::num::NonZeroUsize;
 use std::path::Path;
 use std::time::Instant;
 
@@ -54,6 +58,20 @@ pub struct Reduced {
     pub counts: Counts,
     /// Seconds that the reduction took.
     pub seconds: f64,
+    /// What a device needed for it, if it was one.
+    pub device: Option<DeviceStats>,
+}
+
+/// How large everything is on a kind of device.
+fn sizes(kind: DeviceKind) -> device::Options {
+    let sizes = |lanes, steps, memory| device::Options { lanes, steps, memory, ..device::Options::default() };
+    match kind {
+        DeviceKind::Cuda => sizes(1 << 16, 1 << 11, 4 << 30),
+        DeviceKind::Wgpu => sizes(1 << 16, 1 << 11, 1 << 30),
+        // Some lanes for each core and each of its vectors.
+        DeviceKind::WgpuSoftware | DeviceKind::Cpu => sizes(1 << 9, 1 << 12, 256 << 20),
+        DeviceKind::Interpreter => sizes(1 << 6, 1 << 9, 16 << 20),
+    }
 }
 
 impl Nets {
@@ -127,9 +145,58 @@ impl Nets {
             machine.run()?;
             let seconds = started.elapsed().as_secs_f64();
             let text = readback::tree(&machine, root).to_string();
-            Ok(Reduced { text, counts: machine.counts(), seconds })
+            Ok(Reduced { text, counts: machine.counts(), seconds, device: None })
         });
         result.map_err(|error| Report { sources: self.sources.clone(), diagnostics: vec![error] })
+    }
+
+    /// As [`reduce`](Nets::reduce), on so many threads.
+    ///
+    /// # Errors
+    /// As [`reduce`](Nets::reduce).
+    pub fn reduce_in_parallel(
+        &self,
+        entry: Option<&str>,
+        limits: &Limits,
+        threads: NonZeroUsize,
+    ) -> Result<Reduced, Report> {
+        let result = on_big_stack(|| {
+            let entry = self.entry(entry)?;
+            let started = Instant::now();
+            let mut machine = Machine::new(&self.book, limits.clone());
+            let root = machine.place(entry)?;
+            parallel::run(&mut machine, threads)?;
+            let seconds = started.elapsed().as_secs_f64();
+            let text = readback::tree(&machine, root).to_string();
+            Ok(Reduced { text, counts: machine.counts(), seconds, device: None })
+        });
+        result.map_err(|error| Report { sources: self.sources.clone(), diagnostics: vec![error] })
+    }
+
+    /// As [`reduce`](Nets::reduce), by kernels on a device. `memory` are the bytes that it may take there, if it is not as much as suits the device.
+    ///
+    /// # Errors
+    /// As [`reduce`](Nets::reduce); if the net has numbers that devices do not compute with, or the device fails.
+    pub fn reduce_on(
+        &self,
+        entry: Option<&str>,
+        limits: &Limits,
+        device: &mut dyn Device,
+        memory: Option<u64>,
+    ) -> Result<Reduced, Report> {
+        let mut options = sizes(device.info().kind);
+        options.memory = memory.unwrap_or(options.memory);
+        let result = on_big_stack(|| {
+            let entry = self.entry(entry).map_err(|error| vec![error])?;
+            let started = Instant::now();
+            let mut machine = Machine::new(&self.book, limits.clone());
+            let root = machine.place(entry).map_err(|error| vec![error])?;
+            let stats = device::run(&mut machine, device, &options)?;
+            let seconds = started.elapsed().as_secs_f64();
+            let text = readback::tree(&machine, root).to_string();
+            Ok(Reduced { text, counts: machine.counts(), seconds, device: Some(stats) })
+        });
+        result.map_err(|diagnostics| Report { sources: self.sources.clone(), diagnostics })
     }
 
     fn entry(&self, name: Option<&str>) -> Result<girih_core::net::book::DefinitionId, Diagnostic> {

@@ -29,6 +29,14 @@ impl Device {
         }
     }
 
+    /// The device for nets; none for the sequential machine.
+    pub fn for_nets(&self) -> Option<&Selector> {
+        match self {
+            Device::Evaluator | Device::Named(Selector::Auto) => None,
+            Device::Named(selector) => Some(selector),
+        }
+    }
+
     /// The device for Bend programs.
     pub fn for_programs(&self) -> RunDevice {
         match self {

@@ -5,13 +5,18 @@
 //! as many interactions.
 
 use girih_core::diag::{Code, Diagnostic, Diagnostics, WarningLevels};
+use girih_core::ir::interp;
 use girih_core::net::ast;
 use girih_core::net::book::Book;
+use girih_core::net::device;
+use girih_core::net::epochs::{self, Epochs, Schedule};
+use girih_core::net::parallel;
 use girih_core::net::parse::parse_book;
 use girih_core::net::reduce::{Counts, Limits, Machine};
 use girih_core::net::rules::Rule;
-use girih_core::net::{picture::rows, readback};
+use girih_core::net::{picture::rows, random, readback};
 use girih_core::span::SourceId;
+use std::num::NonZeroUsize;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
@@ -122,7 +127,7 @@ fn reduce(book: &Book, limits: &Limits, seed: Option<u64>) -> Result<Reduced, Ve
 
 #[test]
 fn programs_come_to_what_they_tell() {
-    let mut checked = 0;
+    let (mut checked, mut wrong) = (0, vec![]);
     for path in programs("tests/net") {
         let text = std::fs::read_to_string(&path).expect("a program");
         let name = path.display().to_string();
@@ -144,7 +149,10 @@ fn programs_come_to_what_they_tell() {
         print_and_read(&text);
         let first = reduce(&book, &limits, None);
         match (&first, expected, error) {
-            (Ok(reduced), Some(expected), _) => assert_eq!(reduced.text, expected, "{name}"),
+            (Ok(reduced), Some(expected), _) if reduced.text != expected => {
+                wrong.push(format!("{name} gave {}, not {expected}", reduced.text));
+            }
+            (Ok(_), Some(_), _) => {}
             (Err(errors), _, Some(error)) => assert_eq!(codes(errors), [error], "{name}: {}", said(errors)),
             (Ok(reduced), None, _) => panic!("{name} gave {}", reduced.text),
             (Err(errors), _, None) => panic!("{name}: {}", said(errors)),
@@ -158,7 +166,157 @@ fn programs_come_to_what_they_tell() {
             }
         }
     }
-    assert!(checked >= 10, "only {checked} programs");
+    assert!(wrong.is_empty(), "{}", wrong.join("\n"));
+    assert!(checked >= 40, "only {checked} programs");
+}
+
+/// How many schedules each program is run in epochs by.
+const SCHEDULES: u64 = 12;
+
+fn in_epochs(book: &Book, limits: &Limits, schedule: Schedule) -> Result<(Reduced, Epochs), Vec<Diagnostic>> {
+    let Some(main) = book.named("main") else { return Err(vec![]) };
+    let mut machine = Machine::new(book, limits.clone());
+    let root = machine.place(main).map_err(|error| vec![error])?;
+    let epochs = epochs::run(&mut machine, schedule).map_err(|error| vec![error])?;
+    Ok((Reduced { text: readback::tree(&machine, root).to_string(), counts: machine.counts() }, epochs))
+}
+
+fn schedule(seed: u64) -> Schedule {
+    // One lane, some, many; epochs of a few interactions and of many.
+    Schedule { lanes: [1, 5, 64][seed as usize % 3], steps: [1, 4, 100][seed as usize / 3 % 3], seed }
+}
+
+fn assert_same(name: &str, found: &Reduced, expected: &Reduced) {
+    assert_eq!(found.text, expected.text, "{name}");
+    for rule in Rule::ALL.into_iter().filter(|rule| *rule != Rule::Link) {
+        assert_eq!(found.counts.of(rule), expected.counts.of(rule), "{name}: {}", rule.name());
+    }
+}
+
+#[test]
+fn epochs_do_the_same_interactions_in_every_schedule() {
+    let (mut same, mut deferred, mut failed) = (0, 0, 0);
+    for path in programs("tests/net") {
+        let text = std::fs::read_to_string(&path).expect("a program");
+        let Ok((_, book)) = open(&text) else { continue };
+        let memory = directive(&text, "memory").map_or(1 << 28, |size| size.parse().expect("a size"));
+        let limits = Limits { memory, interactions: Some(10_000_000), interrupt: None };
+        let oracle = reduce(&book, &limits, None);
+        for seed in 0..SCHEDULES {
+            let name = format!("{}, schedule {seed}", path.display());
+            match (&oracle, in_epochs(&book, &limits, schedule(seed))) {
+                (Ok(oracle), Ok((found, epochs))) => {
+                    assert_same(&name, &found, oracle);
+                    deferred += epochs.deferred;
+                }
+                (Err(expected), Err(errors)) => assert_eq!(codes(&errors), codes(expected), "{name}"),
+                (Ok(_), Err(errors)) => panic!("{name}: {}", said(&errors)),
+                (Err(errors), Ok((found, _))) => panic!("{name} gave {}, not {}", found.text, said(errors)),
+            }
+        }
+        if oracle.is_ok() { same += 1 } else { failed += 1 }
+    }
+    assert!(same >= 30 && failed >= 3, "only {same} programs and {failed} that fail");
+    assert!(deferred > 0, "no lane has ever met a node that was on its way");
+}
+
+#[test]
+fn random_nets_come_to_the_same_in_every_order_and_in_epochs() {
+    let limits = Limits { memory: 1 << 24, interactions: Some(20_000), interrupt: None };
+    let (mut done, mut failed) = (0, 0);
+    for seed in 0..1200 {
+        let text = random::book(seed);
+        print_and_read(&text);
+        let book = Book::new(&text).unwrap_or_else(|errors| panic!("{seed}: {}\n{text}", said(&errors)));
+        let oracle = reduce(&book, &limits, None);
+        let other = reduce(&book, &limits, Some(seed));
+        let threads = in_parallel(&book, &limits, 3);
+        for (name, found) in [
+            ("order", other),
+            ("threads", threads),
+            ("epochs", in_epochs(&book, &limits, schedule(seed)).map(|(it, _)| it)),
+        ] {
+            match (&oracle, found) {
+                (Ok(oracle), Ok(found)) => assert_same(&format!("{seed}, {name}\n{text}"), &found, oracle),
+                (Err(_), Err(_)) => {}
+                (Ok(_), Err(errors)) => panic!("{seed}, {name}: {}\n{text}", said(&errors)),
+                (Err(errors), Ok(found)) => panic!("{seed}, {name}: {}, not {}\n{text}", found.text, said(errors)),
+            }
+        }
+        if oracle.is_ok() { done += 1 } else { failed += 1 }
+    }
+    assert!(done >= 250 && failed >= 10, "{done} nets with a normal form, {failed} without");
+}
+
+fn in_parallel(book: &Book, limits: &Limits, threads: usize) -> Result<Reduced, Vec<Diagnostic>> {
+    let (Some(main), Some(threads)) = (book.named("main"), NonZeroUsize::new(threads)) else { return Err(vec![]) };
+    let mut machine = Machine::new(book, limits.clone());
+    let root = machine.place(main).map_err(|error| vec![error])?;
+    parallel::run(&mut machine, threads).map_err(|error| vec![error])?;
+    Ok(Reduced { text: readback::tree(&machine, root).to_string(), counts: machine.counts() })
+}
+
+#[test]
+fn threads_do_the_same_interactions() {
+    let mut same = 0;
+    for path in programs("tests/net") {
+        let text = std::fs::read_to_string(&path).expect("a program");
+        let Ok((_, book)) = open(&text) else { continue };
+        let memory = directive(&text, "memory").map_or(1 << 28, |size| size.parse().expect("a size"));
+        let limits = Limits { memory, interactions: Some(10_000_000), interrupt: None };
+        let oracle = reduce(&book, &limits, None);
+        for threads in [1, 2, 5] {
+            let name = format!("{}, {threads} threads", path.display());
+            match (&oracle, in_parallel(&book, &limits, threads)) {
+                (Ok(oracle), Ok(found)) => assert_same(&name, &found, oracle),
+                (Err(expected), Err(errors)) => assert_eq!(codes(&errors), codes(expected), "{name}"),
+                (Ok(_), Err(errors)) => panic!("{name}: {}", said(&errors)),
+                (Err(errors), Ok(found)) => panic!("{name} gave {}, not {}", found.text, said(errors)),
+            }
+        }
+        same += usize::from(oracle.is_ok());
+    }
+    assert!(same >= 30, "only {same} programs");
+}
+
+fn on_device(book: &Book, limits: &Limits, options: &device::Options) -> Result<Reduced, Vec<Diagnostic>> {
+    let Some(main) = book.named("main") else { return Err(vec![]) };
+    let mut machine = Machine::new(book, limits.clone());
+    let root = machine.place(main).map_err(|error| vec![error])?;
+    let checked = interp::Options { checked: true, ..interp::Options::default() };
+    device::run(&mut machine, &mut interp::Interpreter::new(checked), options)?;
+    Ok(Reduced { text: readback::tree(&machine, root).to_string(), counts: machine.counts() })
+}
+
+/// The kernels on the checked reference machine, which finds races: a few lanes and many, epochs that are short and long, and so little memory
+/// that places are used again.
+#[test]
+fn kernels_do_the_same_interactions() {
+    let (mut same, mut failed) = (0, vec![]);
+    for (i, path) in programs("tests/net").into_iter().enumerate() {
+        let text = std::fs::read_to_string(&path).expect("a program");
+        let Ok((_, book)) = open(&text) else { continue };
+        let name = path.display().to_string();
+        let oracle = reduce(&book, &Limits { memory: 1 << 22, ..Limits::default() }, None);
+        let options = device::Options {
+            lanes: [64, 256][i % 2],
+            steps: [20, 1000][i / 2 % 2],
+            memory: [1 << 18, 1 << 22][i / 4 % 2],
+            ..device::Options::default()
+        };
+        match (&oracle, on_device(&book, &Limits::default(), &options)) {
+            (Ok(oracle), Ok(found)) => {
+                assert_same(&name, &found, oracle);
+                same += 1;
+            }
+            (Err(expected), Err(errors)) => assert_eq!(codes(&errors), codes(expected), "{name}"),
+            (Ok(_), Err(errors)) if codes(&errors) == [Code::NoDevice] => failed.push(name),
+            (Ok(_), Err(errors)) => panic!("{name}: {}", said(&errors)),
+            (Err(errors), Ok(found)) => panic!("{name} gave {}, not {}", found.text, said(errors)),
+        }
+    }
+    assert!(same >= 30, "only {same} programs");
+    assert_eq!(failed, ["tests/net/wide.hvm"], "numbers of 32 bits");
 }
 
 #[test]

@@ -2,6 +2,9 @@
 
 use super::support::{TARGETS, assemble, kernels, target, told, tool, try_render};
 use girih_core::diag::{Code, Diagnostic};
+use girih_core::ir::text;
+use girih_core::net::book::Book;
+use girih_core::net::{device, random};
 use girih_core::span::Sources;
 use girih_cuda::ptx::{self, Launches};
 
@@ -32,6 +35,28 @@ fn all_kernels_assemble() {
     }
     assert!(failures.is_empty(), "{} failures of {assembled}\n{}", failures.len(), failures.join("\n"));
     assert!(assembled > 100, "only {assembled} were assembled");
+}
+
+/// The kernels of nets, with definitions as straight code and as words.
+#[test]
+fn kernels_of_nets_assemble() {
+    let Some(ptxas) = tool("GIRIH_PTXAS", "ptxas") else { return };
+    let folder = tempfile::tempdir().expect("a temporary folder");
+    for seed in 0..3 {
+        let book = Book::new(&random::book(seed)).unwrap_or_else(|errors| panic!("{errors:?}"));
+        for (architecture, straight) in TARGETS.into_iter().flat_map(|name| [(name, true), (name, false)]) {
+            let (module, _) = device::kernels(&book, straight).unwrap_or_else(|errors| panic!("{errors:?}"));
+            let text = text::print(&module);
+            let ptx = try_render("net.gir", &text, target(architecture), Launches::Indirect)
+                .unwrap_or_else(|(sources, said)| panic!("{architecture}: {}", told(&sources, &said)));
+            if let Err(said) = assemble(&ptxas, &ptx, folder.path())
+                // Books with many functions of floats need a register or two more than there are.
+                && said.iter().any(|diagnostic| !diagnostic.message.contains("Registers are spilled"))
+            {
+                panic!("{architecture}: {}", in_text("net.gir", &text, &said));
+            }
+        }
+    }
 }
 
 #[test]

@@ -4,10 +4,13 @@ use crate::console::Console;
 use crate::exit::Exit;
 use crate::interrupt::Interrupt;
 use crate::memory;
+use girih::core::net::device::DeviceStats;
 use girih::core::net::reduce::{Counts, Limits};
 use girih::core::net::rules::Rule;
+use girih::devices::{self, Selector};
 use girih::nets::{Nets, Reduced};
 use serde_json::{Value, json};
+use std::num::NonZeroUsize;
 use std::path::Path;
 use std::time::Duration;
 
@@ -21,6 +24,10 @@ pub struct Settings<'s> {
     pub timeout: Option<Duration>,
     /// Whether to say what was done.
     pub stats: bool,
+    /// How many threads reduce it, if no device does.
+    pub threads: NonZeroUsize,
+    /// The device whose kernels reduce it, if it is not the host.
+    pub device: Option<&'s Selector>,
 }
 
 /// Whether a file holds nets.
@@ -36,7 +43,20 @@ pub fn run(file: &Path, settings: &Settings<'_>, console: &Console) -> Exit {
         interactions: None,
         interrupt: Some(interrupt.flag()),
     };
-    match Nets::open(file).and_then(|nets| nets.reduce(settings.entry, &limits)) {
+    let mut device = match settings.device.map(|selector| devices::open(selector, None)) {
+        None => None,
+        Some(Ok(device)) => Some(device),
+        Some(Err(error)) => {
+            console.fail(error.code, error.message, error.hint.as_deref());
+            return Exit::NoDevice;
+        }
+    };
+    let reduced = Nets::open(file).and_then(|nets| match &mut device {
+        None if settings.threads.get() == 1 => nets.reduce(settings.entry, &limits),
+        None => nets.reduce_in_parallel(settings.entry, &limits, settings.threads),
+        Some(device) => nets.reduce_on(settings.entry, &limits, &mut **device, settings.memory),
+    });
+    match reduced {
         Ok(reduced) => {
             console.result(&format!("Result: {}", reduced.text), || {
                 let mut object = json!({"kind": "result", "text": reduced.text});
@@ -50,6 +70,10 @@ pub fn run(file: &Path, settings: &Settings<'_>, console: &Console) -> Exit {
                 console
                     .note(&format!("time:         {:.3} s, {rate:.2} million interactions a second", reduced.seconds));
                 console.note(&text(&reduced.counts));
+                if let Some(work) = &reduced.device {
+                    let DeviceStats { lanes, epochs, sweeps, .. } = work;
+                    console.note(&format!("device:       {lanes} lanes, {epochs} epochs, memory swept {sweeps} times"));
+                }
             }
             Exit::Ok
         }
@@ -77,10 +101,14 @@ pub fn rules(counts: &Counts) -> Value {
 }
 
 fn stats(reduced: &Reduced) -> Value {
-    json!({
+    let mut object = json!({
         "seconds": reduced.seconds,
         "interactions": reduced.counts.total(),
         "rules": rules(&reduced.counts),
         "most_bytes": reduced.counts.bytes,
-    })
+    });
+    if let Some(DeviceStats { lanes, epochs, sweeps, memory }) = reduced.device {
+        object["device"] = json!({"lanes": lanes, "epochs": epochs, "sweeps": sweeps, "memory": memory});
+    }
+    object
 }

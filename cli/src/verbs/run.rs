@@ -132,16 +132,24 @@ impl Run {
         if !self.arguments.is_empty() {
             return wrong("a net takes no arguments", "write them into its `@main`");
         }
-        if !matches!(self.device.for_programs(), RunDevice::Auto | RunDevice::Cpu) || self.tier == TierName::Direct {
-            return wrong("nets run on the processor, as nets", "leave out `--device` and `--tier`");
+        if self.tier == TierName::Direct {
+            return wrong("nets run as nets", "leave out `--tier`");
         }
         let settings = net::Settings {
             entry: self.entrypoint.as_deref(),
             memory: self.memory,
             timeout: self.timeout,
             stats: self.stats,
+            threads: self.net_threads(),
+            device: self.device.for_nets(),
         };
         net::run(&self.file, &settings, console)
+    }
+
+    /// The evaluator has one thread.
+    fn net_threads(&self) -> NonZeroUsize {
+        let cores = || std::thread::available_parallelism().unwrap_or(NonZeroUsize::MIN);
+        if self.device == device::Device::Evaluator { NonZeroUsize::MIN } else { self.threads.unwrap_or_else(cores) }
     }
 
     fn program(&self, console: &Console) -> Result<(), Exit> {

@@ -230,7 +230,7 @@ codes! {
     // 06: limits
     NeedsNets "B0601" error: "needs the net tier",
         "Superpositions `{a b}`, scopeless variables `$x` and `hvm` definitions have the semantics of interaction nets, which the \
-         direct tier does not have.";
+         direct tier and the evaluator do not have. A program that uses them runs as a net if neither `--tier direct` nor a device is named.";
     CannotRead "B0602" error: "a file that cannot be read",
         "The file does not exist, may not be read, is not UTF-8 text, or is 4 GiB or larger.";
     CannotWrite "B0603" error: "a file that cannot be written",

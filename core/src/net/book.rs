@@ -145,7 +145,7 @@ impl Book {
 
 impl Template {
     /// All words of its wires; those of boxed numbers are none.
-    fn words(&self) -> impl Iterator<Item = Word> {
+    pub(super) fn words(&self) -> impl Iterator<Item = Word> {
         let nodes = self.nodes.iter().filter(|(kind, _)| *kind != Kind::Box).flat_map(|(_, parts)| *parts);
         let links = self.links.iter().flat_map(|(a, b)| [*a, *b]);
         nodes.chain(links).chain([self.root])

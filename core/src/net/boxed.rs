@@ -1,13 +1,16 @@
 //! Numbers in nodes of their own: those of 32 bits, and functions on numbers with their first operand.
 //!
-//! Such a node has no wires but two plain words: the bits of a number, and what they are: the kind of the number in the low byte and, if it
-//! is the operand of a function, that function's number plus one above it.
+//! Such a node has no wires but two plain words. The lower halves of both are the bits of a number. Above those of the second stand the kind of
+//! the number, in three bits, and, if it is the operand of a function, that function's number plus one. The top bit of both is one: no part of a
+//! node is 0, so that a processor that finds a 0 knows that what another one writes has not come yet.
 
 use super::ast::Operator;
 use super::function::Function;
 use super::number::{self, Meaning};
 use super::word::{Kind, Word};
 use crate::num::{Num, NumError, NumKind};
+
+const TOP: u32 = 1 << 31;
 
 /// The content of a boxed number.
 pub type Words = [Word; 2];
@@ -32,7 +35,13 @@ pub enum Computed {
 
 /// The node of a number.
 pub fn number(number: Num) -> Words {
-    [Word(number.bits()), Word(kind_code(number.kind()))]
+    words(number, 0)
+}
+
+fn words(number: Num, function: u32) -> Words {
+    let bits = number.bits();
+    let what = kind_code(number.kind()) | function << 3;
+    [Word(bits & 0xFFFF | TOP), Word(bits >> 16 | what << 16 | TOP)]
 }
 
 /// A number as a word, if it fits, else as a node.
@@ -42,10 +51,11 @@ pub fn packed(number: Num) -> Computed {
 
 /// What the words of a node mean; none if no node has them.
 pub fn operand(words: Words) -> Option<Operand> {
-    let [Word(bits), Word(meta)] = words;
-    let kind = NumKind::ALL.get((meta & 0xFF) as usize)?;
-    let number = Num::from_bits(*kind, bits);
-    match (meta >> 8).checked_sub(1) {
+    let [Word(low), Word(high)] = words;
+    let what = (high & !TOP) >> 16;
+    let kind = NumKind::ALL.get((what & 7) as usize)?;
+    let number = Num::from_bits(*kind, low & 0xFFFF | high << 16);
+    match (what >> 3).checked_sub(1) {
         None => Some(Operand::Number(number)),
         Some(function) => Some(Operand::Partial(Function::numbered(function)?, number)),
     }
@@ -73,8 +83,7 @@ pub fn give(function: Function, number: Num) -> Result<Computed, NumError> {
     if function.arity() == 1 {
         return Ok(packed(function.apply(&[number])?));
     }
-    let meta = kind_code(number.kind()) | (function.number() + 1) << 8;
-    Ok(Computed::Box([Word(number.bits()), Word(meta)]))
+    Ok(Computed::Box(words(number, function.number() + 1)))
 }
 
 /// An operator with an operand is given a number of 32 bits: the operand's bits are a number of that kind. What makes no sense gives 0.

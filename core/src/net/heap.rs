@@ -21,14 +21,25 @@ pub struct Heap {
     limit: u64,
 }
 
-const NODE_BYTES: u64 = 8;
-const WIRE_BYTES: u64 = 4;
+pub(super) const NODE_BYTES: u64 = 8;
+pub(super) const WIRE_BYTES: u64 = 4;
 
 impl Heap {
     /// An empty heap that may grow to so many bytes.
     pub fn new(limit: u64) -> Heap {
         // Wire 0 is not used, because its word means that there is none.
         Heap { nodes: vec![], free_nodes: vec![], wires: vec![Word::NONE], free_wires: vec![], limit }
+    }
+
+    /// A heap of these nodes and wires, of which some are free.
+    pub(super) fn of(nodes: Vec<[Word; 2]>, wires: Vec<Word>, free: [Vec<u32>; 2], limit: u64) -> Heap {
+        let [free_nodes, free_wires] = free;
+        Heap { nodes, free_nodes, wires, free_wires, limit }
+    }
+
+    /// Its nodes and wires, and which of them are free.
+    pub(super) fn into_parts(self) -> (Vec<[Word; 2]>, Vec<Word>, [Vec<u32>; 2]) {
+        (self.nodes, self.wires, [self.free_nodes, self.free_wires])
     }
 
     /// A new node.

@@ -13,24 +13,33 @@
 //! | **the rule table** | [`rules`] |
 //! | pictures of its rows, and of nets | [`picture`] |
 //! | definitions, ready to be called | [`book`] |
-//! | the memory of a net, and the machine | [`heap`], [`reduce`] |
+//! | the memory of a net, and the machine | [`heap`], [`reduce`], [`step`] |
+//! | the same on all cores of the host | [`parallel`] |
+//! | the machine of devices: many lanes, in epochs | [`epochs`] |
+//! | the same as kernels, and on any device | [`device`] |
 //! | a net in normal form as a tree | [`readback`] |
+//! | random nets | [`random`] |
 //! | Bend programs as nets | [`lower`] |
 //! | their values, for the evaluator and for effects; as text if nets are in them | [`values`], [`show`] |
 
 pub mod ast;
 pub mod book;
 pub mod boxed;
+pub mod device;
+pub mod epochs;
 pub mod function;
 pub mod heap;
 pub mod lower;
 pub mod number;
+pub mod parallel;
 pub mod parse;
 pub mod picture;
 mod print;
+pub mod random;
 pub mod readback;
 pub mod reduce;
 pub mod rules;
 pub mod show;
+mod step;
 pub mod values;
 pub mod word;

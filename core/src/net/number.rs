@@ -78,6 +78,16 @@ pub fn operator(operator: Operator) -> Option<Word> {
     })
 }
 
+/// The code of a kind of 24 bits; 0 if it has more.
+pub(super) fn code(kind: NumKind) -> u32 {
+    KINDS.iter().find(|(known, _)| *known == kind).map_or(0, |(_, code)| *code)
+}
+
+/// The code of an operator; none if nets have no such operator.
+pub(super) fn operator_code(op: BinOp, flipped: bool) -> Option<u32> {
+    Some(OPERATORS.iter().position(|known| *known == (op, flipped))? as u32 + FIRST_OPERATOR)
+}
+
 /// What a word that is a number means. The operand of an operator is shown as a u24, since its kind is not known.
 pub fn meaning(word: Word) -> Meaning {
     let (code, value) = (word.payload() & 31, word.payload() >> 5);

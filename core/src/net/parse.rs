@@ -325,7 +325,16 @@ fn number(cursor: &mut Cursor) -> Parsed<Num> {
     let literal =
         if signed { Some(LiteralValue::Signed(value)) } else { u32::try_from(value).ok().map(LiteralValue::Unsigned) };
     literal.and_then(|literal| literal.as_num(kind)).ok_or_else(|| {
-        let message = format!("this number is out of the range of its kind, `{}`", kind.name());
-        Box::new(Diagnostic::new(Code::LiteralRange, span, message))
+        let (least, most) = match kind {
+            NumKind::U24 => ("0", "16777215"),
+            NumKind::I24 => ("-8388608", "+8388607"),
+            NumKind::U32 => ("0", "4294967295"),
+            NumKind::I32 => ("-2147483648", "+2147483647"),
+            // Whole numbers are of neither.
+            NumKind::F24 | NumKind::F32 => ("-inf", "+inf"),
+        };
+        let message = format!("this number is out of range: those of `{}` go from {least} to {most}", kind.name());
+        let error = Diagnostic::new(Code::LiteralRange, span, message);
+        Box::new(if wide.is_some() { error } else { error.hint("larger numbers say their kind: `4000000000u32`") })
     })
 }

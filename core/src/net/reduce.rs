@@ -3,15 +3,13 @@
 //! What is to be done is in a bag, never on the native stack. Memory, interactions and time are bounded, so a net without an end stops
 //! with an error that says which bound it met.
 
-use super::book::{Book, DefinitionId, Semantics, Template};
-use super::boxed::{self, Computed, Operand};
-use super::heap::{Full, Heap};
-use super::number;
-use super::rules::{Effect, Made, Outcome, Part, Row, Rule, When, meeting};
+use super::book::{Book, DefinitionId, Template};
+use super::boxed::Computed;
+use super::heap::Heap;
+use super::rules::{Effect, Outcome, Part, Row, Rule, When, meeting};
+use super::step::{self, Ports, Size, Stop};
 use super::word::{Kind, Word};
-use crate::diag::{Code, Diagnostic};
-use crate::num::{BinOp, Num, NumError};
-use crate::span::Span;
+use crate::diag::Diagnostic;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
@@ -48,26 +46,14 @@ impl Counts {
         self.rules[rule as usize]
     }
 
+    /// So many more of a rule.
+    pub(super) fn add(&mut self, rule: Rule, count: u64) {
+        self.rules[rule as usize] += count;
+    }
+
     /// All interactions. Links are none.
     pub fn total(&self) -> u64 {
         Rule::ALL.into_iter().filter(|rule| *rule != Rule::Link).map(|rule| self.of(rule)).sum()
-    }
-}
-
-/// Why a run has ended before its net was in normal form.
-#[derive(Clone, Debug, PartialEq)]
-enum Stop {
-    Memory,
-    Interactions,
-    Interrupted,
-    Mistake(Code, Kind, Kind),
-    Number(NumError),
-    Copied(DefinitionId),
-}
-
-impl From<Full> for Stop {
-    fn from(_: Full) -> Stop {
-        Stop::Memory
     }
 }
 
@@ -169,6 +155,28 @@ impl<'b> Machine<'b> {
         }
     }
 
+    /// Its memory and what is to be done, for another machine; this one's net is empty meanwhile.
+    pub(super) fn take(&mut self) -> (Heap, Vec<(Word, Word)>) {
+        let heap = std::mem::replace(&mut self.heap, Heap::new(self.limits.memory));
+        let mut redexes = std::mem::take(&mut self.others);
+        redexes.append(&mut self.urgent);
+        (heap, redexes)
+    }
+
+    /// What another machine has made of the net, and what it has counted.
+    pub(super) fn give(&mut self, heap: Heap, redexes: Vec<(Word, Word)>, counts: &Counts) {
+        self.heap = heap;
+        redexes.into_iter().for_each(|(a, b)| self.push(a, b));
+        Rule::ALL.into_iter().for_each(|rule| self.counts.add(rule, counts.of(rule)));
+        self.counts.bytes = self.counts.bytes.max(counts.bytes);
+        self.counts.waiting = self.counts.waiting.max(counts.waiting);
+    }
+
+    /// What it may take.
+    pub(super) fn limits(&self) -> &Limits {
+        &self.limits
+    }
+
     fn push(&mut self, a: Word, b: Word) {
         let (row, _) = meeting(a.kind(), b.kind());
         if row.rule.is_urgent() { self.urgent.push((a, b)) } else { self.others.push((a, b)) }
@@ -232,11 +240,7 @@ impl<'b> Machine<'b> {
     fn interact(&mut self, a: Word, b: Word) -> Result<(), Stop> {
         let (row, swapped) = meeting(a.kind(), b.kind());
         let (a, b) = if swapped { (b, a) } else { (a, b) };
-        if self.book.semantics == Semantics::Values
-            && let Some(mistake) = row.mistake
-        {
-            return Err(Stop::Mistake(mistake, a.kind(), b.kind()));
-        }
+        step::allowed(self.book, row, a, b)?;
         self.counts.rules[row.rule as usize] += 1;
         match row.effect {
             Effect::Link => self.link(a, b),
@@ -246,7 +250,8 @@ impl<'b> Machine<'b> {
                 self.link(root, b);
             }
             Effect::Rewrite(outcomes) => return self.rewrite(row, outcomes, a, b),
-            Effect::Broken => return Err(Stop::Mistake(row.mistake.unwrap_or(Code::Internal), a.kind(), b.kind())),
+            // Who asked whether it is allowed has heard that it is not.
+            Effect::Broken => {}
         }
         Ok(())
     }
@@ -282,49 +287,28 @@ impl<'b> Machine<'b> {
         Ok(root)
     }
 
-    fn rewrite(&mut self, row: &Row, outcomes: &[Outcome], a: Word, b: Word) -> Result<(), Stop> {
-        let mut ports =
-            Ports { a, b, left: self.parts(a), right: self.parts(b), made: [Word::NONE; 4], wires: [Word::NONE; 4] };
-        let (outcome, number) = match row.rule {
-            Rule::Operate => self.operate(&mut ports)?,
-            Rule::Switch => {
-                let (choice, less) = self.choice(a, ports.left)?;
-                (if choice == 0 { When::Zero } else { When::Positive }, less)
+    fn rewrite(&mut self, row: &Row, outcomes: &'static [Outcome], a: Word, b: Word) -> Result<(), Stop> {
+        let mut ports = Ports { a, b, left: self.parts(a), right: self.parts(b), ..Ports::default() };
+        let (when, number) = step::decide(self.book, row, [a, b], [ports.left, ports.right], |word| self.parts(word))?;
+        if row.rule == Rule::Operate && when == When::Ready {
+            if ports.right[0].kind() == Kind::Box {
+                self.heap.free_node(ports.right[0]);
             }
-            Rule::Erase if a.kind() == Kind::Ref && b.kind() == Kind::Dup => {
-                let id = DefinitionId::new(a.index() as u32);
-                if self.book.semantics == Semantics::Net && !self.book.definitions[id].affine {
-                    return Err(Stop::Copied(id));
-                }
-                (When::Always, Ok(Word::NONE))
-            }
-            Rule::Link
-            | Rule::Call
-            | Rule::Void
-            | Rule::Erase
-            | Rule::Annihilate
-            | Rule::Commute
-            | Rule::Apply
-            | Rule::Replicate => (When::Always, Ok(Word::NONE)),
-        };
+            // What is linked with a result is looked up now, as upstream does; nothing depends on it.
+            ports.right[1] = self.heap.enter(ports.right[1]);
+        }
         let number = match number {
-            Ok(word) => word,
-            Err(words) => self.heap.node(Kind::Box, words)?,
+            Computed::Word(word) => word,
+            Computed::Box(words) => self.heap.node(Kind::Box, words)?,
         };
-        // Each row has an outcome for each case that its rule can come to.
-        let Some(outcome) = outcomes.iter().find(|candidate| candidate.when == outcome) else { return Ok(()) };
+        let outcome = step::fitting(outcomes, when);
         self.free(Part::A, a, outcome);
         self.free(Part::B, b, outcome);
         for wire in 0..outcome.wires {
             ports.wires[usize::from(wire)] = self.heap.wire()?;
         }
         for (i, (made, _)) in outcome.nodes.iter().enumerate() {
-            let kind = match made {
-                Made::Of(kind) => *kind,
-                Made::LikeA => a.kind(),
-                Made::LikeB => b.kind(),
-            };
-            ports.made[i] = self.heap.node(kind, [Word::NONE; 2])?;
+            ports.made[i] = self.heap.node(made.kind(a, b), [Word::NONE; 2])?;
         }
         for (i, (_, parts)) in outcome.nodes.iter().enumerate() {
             self.heap.set_parts(ports.made[i], parts.map(|part| ports.word(part, number)));
@@ -341,148 +325,15 @@ impl<'b> Machine<'b> {
 
     /// Frees a node that does not occur in what takes its place.
     fn free(&mut self, own: Part, word: Word, outcome: &Outcome) {
-        let mut parts =
-            outcome.links.iter().flat_map(|(a, b)| [a, b]).chain(outcome.nodes.iter().flat_map(|(_, parts)| parts));
-        if word.kind().is_node() && !parts.any(|part| *part == own) {
+        if word.kind().is_node() && !outcome.keeps(own) {
             self.heap.free_node(word);
         }
     }
 
-    /// The bits of a number that chooses, and the number before it: in a Bend program of the same kind, else a u24.
-    fn choice(&self, word: Word, words: boxed::Words) -> Result<(u32, Result<Word, boxed::Words>), Stop> {
-        let (choice, number) = match (word.kind(), boxed::plain(word, words)) {
-            (Kind::Box, Some(Operand::Number(number))) => (number.bits(), number),
-            (Kind::Box, _) => return Err(Stop::Mistake(Code::NotANumber, Kind::Box, Kind::Swi)),
-            (_, Some(Operand::Number(number))) if self.book.semantics != Semantics::Net => (number.bits(), number),
-            _ => {
-                let choice = number::choice(word);
-                return Ok((choice, Ok(number::unsigned(choice.wrapping_sub(1)))));
-            }
-        };
-        let one = Num::U24(1).to(number.kind());
-        Ok((choice, packed(boxed::packed(Num::apply(BinOp::Sub, number, one).map_err(Stop::Number)?))))
-    }
-
-    /// The case of an operation and the number that it gives, in a word or in a node.
-    fn operate(&mut self, ports: &mut Ports) -> Result<(When, Result<Word, boxed::Words>), Stop> {
-        let other = ports.right[0];
-        if !matches!(other.kind(), Kind::Num | Kind::Box) {
-            return Ok((When::Waiting, Ok(Word::NONE)));
-        }
-        let words = self.parts(other);
-        let (left, right) = (boxed::plain(ports.a, ports.left), boxed::plain(other, words));
-        let computed = match (left, right) {
-            // A function with its first operand, and the second one, which stands on either side.
-            (Some(Operand::Partial(function, first)), Some(Operand::Number(second)))
-            | (Some(Operand::Number(second)), Some(Operand::Partial(function, first))) => {
-                boxed::packed(function.apply(&[first, second]).map_err(Stop::Number)?)
-            }
-            (Some(Operand::Number(number)), None) | (None, Some(Operand::Number(number))) => {
-                let symbol = if left.is_none() { ports.a } else { other };
-                match number::function(symbol) {
-                    Some(function) => boxed::give(function, number).map_err(Stop::Number)?,
-                    None if number::number(number).is_none() => boxed::operate(symbol, number).map_err(Stop::Number)?,
-                    None => Computed::Word(self.upstream(ports.a, other)?),
-                }
-            }
-            _ => Computed::Word(self.upstream(ports.a, other)?),
-        };
-        if other.kind() == Kind::Box {
-            self.heap.free_node(other);
-        }
-        // What is linked with a result is looked up now, as upstream does; nothing depends on it.
-        ports.right[1] = self.heap.enter(ports.right[1]);
-        Ok((When::Ready, packed(computed)))
-    }
-
-    /// What upstream's operators give.
-    fn upstream(&self, a: Word, b: Word) -> Result<Word, Stop> {
-        if [a, b].iter().any(|word| word.kind() != Kind::Num) {
-            return Err(Stop::Mistake(Code::NotANumber, a.kind(), b.kind()));
-        }
-        number::operate(a, b).map_err(Stop::Number)
-    }
-
     fn diagnostic(&self, stop: Stop) -> Diagnostic {
-        let mib = |bytes: u64| bytes as f64 / f64::from(1 << 20);
-        let (code, message, hint) = match stop {
-            Stop::Memory => {
-                let (nodes, wires) = self.heap.live();
-                let message = format!(
-                    "out of memory: {nodes} nodes, {wires} wires and {} waiting redexes do not fit into {:.1} MiB",
-                    self.urgent.len() + self.others.len(),
-                    mib(self.limits.memory)
-                );
-                (Code::OutOfMemory, message, "allow more with `--memory`, if the net has an end")
-            }
-            Stop::Interactions => {
-                let message = format!("the net is not in normal form after {} interactions", self.counts.total());
-                (Code::TooManySteps, message, "allow more, if the net has an end")
-            }
-            Stop::Interrupted => {
-                let message = format!("stopped after {} interactions", self.counts.total());
-                (Code::Interrupted, message, "the net may have no end")
-            }
-            Stop::Mistake(code, a, b) => {
-                let what = match code {
-                    Code::NotAFunction => "a number is called, or taken apart as if it were data".to_owned(),
-                    Code::NotANumber => "a number is needed, and this is a function or data".to_owned(),
-                    _ => format!("a {} meets a {}, which no program makes", a.name(), b.name()),
-                };
-                (Code::NotAValue, what, "a program without types may take one kind of data for another")
-            }
-            Stop::Number(error) => {
-                let code = match error {
-                    NumError::DivisionByZero => Code::DivisionByZero,
-                    NumError::Mixed(..) => Code::MixedNumbers,
-                    NumError::Unsupported(..) | NumError::NotFloat(_) => Code::UnsupportedOperation,
-                    NumError::ArgumentCount(_) => Code::Internal,
-                };
-                (code, error.to_string(), "look at the operands before the operation")
-            }
-            Stop::Copied(id) => {
-                let definition = &self.book.definitions[id];
-                let message = format!("`@{}` duplicates, and is duplicated itself", definition.name);
-                let hint =
-                    "all duplications have one label, so a definition that duplicates is used once by each duplication";
-                return Diagnostic::new(Code::CopiedDuplicator, definition.span, message).hint(hint);
-            }
-        };
-        Diagnostic::new(code, Span::NONE, message).hint(hint)
-    }
-}
-
-/// A number in a word, or the words of the node that it needs.
-fn packed(computed: Computed) -> Result<Word, boxed::Words> {
-    match computed {
-        Computed::Word(word) => Ok(word),
-        Computed::Box(words) => Err(words),
-    }
-}
-
-/// The ports of an interaction.
-struct Ports {
-    a: Word,
-    b: Word,
-    left: [Word; 2],
-    right: [Word; 2],
-    made: [Word; 4],
-    wires: [Word; 4],
-}
-
-impl Ports {
-    fn word(&self, part: Part, number: Word) -> Word {
-        match part {
-            Part::A => self.a,
-            Part::B => self.b,
-            Part::A1 => self.left[0],
-            Part::A2 => self.left[1],
-            Part::B1 => self.right[0],
-            Part::B2 => self.right[1],
-            Part::New(i) => self.made[usize::from(i)],
-            Part::Wire(i) => self.wires[usize::from(i)],
-            Part::Era => Word::ERA,
-            Part::Result | Part::Predecessor => number,
-        }
+        let (nodes, wires) = self.heap.live();
+        let waiting = self.urgent.len() + self.others.len();
+        let size = Size { nodes, wires, waiting, limit: self.limits.memory, interactions: self.counts.total() };
+        stop.diagnostic(self.book, &size)
     }
 }

@@ -6,7 +6,7 @@
 //!
 //! Reduction of interaction nets is confluent, step for step: whatever the order, the same interactions happen the same number of times.
 
-use super::word::Kind;
+use super::word::{Kind, Word};
 use crate::diag::Code;
 
 /// What an interaction is called and counted as.
@@ -142,7 +142,7 @@ impl When {
 }
 
 /// What takes the place of two ports.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Outcome {
     /// In which case.
     pub when: When,
@@ -152,6 +152,25 @@ pub struct Outcome {
     pub wires: u8,
     /// What is linked with what.
     pub links: &'static [(Part, Part)],
+}
+
+impl Made {
+    /// The kind, of a node that takes the place of these two.
+    pub const fn kind(self, left: Word, right: Word) -> Kind {
+        match self {
+            Made::Of(kind) => kind,
+            Made::LikeA => left.kind(),
+            Made::LikeB => right.kind(),
+        }
+    }
+}
+
+impl Outcome {
+    /// Whether the left ([`Part::A`]) or right node ([`Part::B`]) stays: it is mentioned.
+    pub fn keeps(&self, own: Part) -> bool {
+        let links = self.links.iter().flat_map(|(a, b)| [a, b]);
+        links.chain(self.nodes.iter().flat_map(|(_, parts)| parts)).any(|part| *part == own)
+    }
 }
 
 /// What an interaction does.

@@ -97,7 +97,7 @@ impl<'p> Walk<'p> {
 }
 
 fn needs_nets(span: Span, what: String) -> Diagnostic {
-    let hint = "superpositions, scopeless variables and `hvm` definitions can be checked, but not be run by value; write \
-                the function without them, or keep it out of what the entry point uses";
+    let hint = "leave out `--tier` and `--device`: then the program runs as an interaction net, on the processor; or keep this out of \
+                what the entry point uses";
     Diagnostic::new(Code::NeedsNets, span, "running this program needs the net tier").at(what).hint(hint)
 }
