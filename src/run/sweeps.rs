@@ -8,7 +8,7 @@ use girih_core::direct::lower::represent::Repr;
 use girih_core::direct::lower::words::Immediate;
 use girih_core::direct::lower::{Direct, Meaning};
 use girih_core::ir::heap::{self, LayoutId};
-use girih_core::ir::{FunctionId, Module, Verified};
+use girih_core::ir::{Caps, FunctionId, Module, Verified};
 use girih_core::lower::sweep::known::{Known, ShapeId};
 use girih_core::lower::sweep::{self, Failure, Refusal, Sweeps};
 use girih_core::lower::tally;

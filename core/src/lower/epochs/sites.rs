@@ -6,7 +6,7 @@ use crate::span::Span;
 
 /// The places where cells are made.
 #[derive(Debug, Default)]
-pub(super) struct Sites {
+pub(in crate::lower) struct Sites {
     spans: Vec<Span>,
     numbers: FastMap<Span, u32>,
 }

@@ -87,7 +87,7 @@ impl<'m> Writer<'m> {
     ) -> Result<State, Refusal> {
         let function = &self.module.functions[entry];
         let types: Vec<Type> = function.params.iter().map(|param| function.ty(*param)).collect();
-        let arguments = words.iter().zip(types).map(|(word, ty)| self.from_word(*word, ty)).collect();
+        let arguments = words.iter().zip(types).map(|(word, ty)| self.number_of(*word, ty)).collect();
         let path = Path {
             function: entry,
             names: Names::default(),
@@ -199,7 +199,7 @@ impl<'m> Writer<'m> {
             };
             if changes {
                 let value = self.value(*operand, path);
-                let word = self.to_word(value);
+                let word = self.word_of(value);
                 path.sum = self.b.op(monoid.op(), Type::U32, &[path.sum, word]);
             }
         }
@@ -324,7 +324,7 @@ impl<'m> Writer<'m> {
         let zero = self.b.u32(0);
         let mut words = vec![self.b.u32(head as u32)];
         for argument in &call.arguments {
-            let word = self.to_word(*argument);
+            let word = self.word_of(*argument);
             words.push(word);
         }
         words.resize(self.lane.width as usize, zero);
@@ -378,14 +378,14 @@ impl<'m> Writer<'m> {
         self.arm(|w| body(w).map(|words| words.to_vec()))
     }
 
-    fn to_word(&mut self, value: ValueId) -> ValueId {
+    fn word_of(&mut self, value: ValueId) -> ValueId {
         match self.b.ty(value) {
             Type::U32 => value,
             Type::BOOL => self.b.op(Op::Convert, Type::U32, &[value]),
             _same_size => self.b.op(Op::Bitcast, Type::U32, &[value]),
         }
     }
-    fn from_word(&mut self, word: ValueId, ty: Type) -> ValueId {
+    fn number_of(&mut self, word: ValueId, ty: Type) -> ValueId {
         let zero = self.b.u32(0);
         match ty {
             Type::U32 => word,
