@@ -8,7 +8,7 @@
 
 use super::Refusal;
 use super::find::Found;
-use super::kernel::{IDLE, Lane};
+use super::lane::{IDLE, Lane};
 use super::memory::{control, fault};
 use crate::idx::IndexVec;
 use crate::ir::{Builder, Function, FunctionId, Inst, InstId, Module, Op, RegionId, Type, ValueId};

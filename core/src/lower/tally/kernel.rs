@@ -9,180 +9,18 @@
 //! What is put into the queue is taken in a later epoch, so nobody waits for anybody but at barriers.
 
 use super::code::{Measured, Writer};
+use super::lane::{IDLE, Lane, both, change, for_each, is, leave_if, left, op, when};
 use super::memory::{control, fault, group};
-use super::stack::Stack;
 use super::{Form, Refusal};
-use crate::ir::attrs::{Attr, Dim, Spaces};
-use crate::ir::{Builder, Function, Inst, Launch, Op, ParamAttrs, Space, Type, ValueId};
+use crate::ir::attrs::Attr;
+use crate::ir::{Builder, Function, Inst, Op, Type, ValueId};
 use crate::span::Span;
-
-/// The head of a lane that has nothing to do.
-pub(super) const IDLE: u32 = u32::MAX;
 
 /// Rounds of an epoch after which a workgroup gives what it has, if others have nothing: when most of its lanes have something, and in any case.
 const SOON: u32 = 3;
 const LATE: u32 = 12;
 /// Steps of the first rounds of an epoch that few workgroups take part in, and how many rounds those are: work spreads between them.
 const FEW: u32 = 4;
-
-/// What code of a lane needs the names of.
-#[derive(Clone, Copy, Debug)]
-pub(super) struct Lane {
-    pub queue: ValueId,
-    pub control: ValueId,
-    /// What lanes keep between two epochs.
-    kept: ValueId,
-    pub stack: Stack,
-    /// Words of a task.
-    pub width: u32,
-    /// The workgroup's words, in shared memory: counters, what one lane has found out for all, and tasks that go from one lane to another.
-    group: ValueId,
-    found: ValueId,
-    post: ValueId,
-    pub local: ValueId,
-    /// How many tasks the queue has room for.
-    tasks: ValueId,
-    /// How many lanes there are at most, and which one this is.
-    lanes: ValueId,
-    number: ValueId,
-}
-
-impl Lane {
-    pub fn new(form: &Form, width: u32, has_heads: bool, near: u32) -> (Builder, Lane) {
-        let mut function = Function::new("run", Span::NONE);
-        function.launch = Some(Launch { workgroup: [form.workgroup, 1, 1], ..Launch::default() });
-        let mut buffer = |name: &str| function.param(name, Type::Memory(Space::Global), ParamAttrs::default());
-        let (queue, control, kept) = (buffer("queue"), buffer("control"), buffer("kept"));
-        let tasks = function.param("tasks", Type::U32, ParamAttrs::default());
-        let lanes = function.param("lanes", Type::U32, ParamAttrs::default());
-        let stack = Stack::new(&mut function, form, width, has_heads, near);
-        let mut memory = |name: &str, words: u32| {
-            let words = function.constant(Type::U32, u64::from(words));
-            function.memory(Some(name.into()), Space::Shared, Type::U32, words)
-        };
-        let group = memory("group", group::WORDS);
-        let found = memory("found", 3);
-        let post = memory("post", form.workgroup * width);
-        let mut b = Builder::new(function);
-        let local = b.position(Op::LocalId, Dim::X);
-        let number = b.position(Op::GlobalId, Dim::X);
-        (b, Lane { queue, control, kept, stack, width, group, found, post, local, tasks, lanes, number })
-    }
-
-    /// Where a word of a task stands among tasks that stand one after the other.
-    fn entry_word(&self, b: &mut Builder, place: ValueId, word: u32) -> ValueId {
-        let (width, word) = (b.u32(self.width), b.u32(word));
-        let first = b.op(Op::Mul, Type::U32, &[place, width]);
-        b.op(Op::Add, Type::U32, &[first, word])
-    }
-    /// Where a word of what the lane keeps stands.
-    fn kept_word(&self, b: &mut Builder, word: ValueId) -> ValueId {
-        let row = b.op(Op::Mul, Type::U32, &[word, self.lanes]);
-        b.op(Op::Add, Type::U32, &[row, self.number])
-    }
-    /// Where a word of a task that the lane keeps stands.
-    fn kept_task_word(&self, b: &mut Builder, place: ValueId, word: u32) -> ValueId {
-        let word = self.entry_word(b, place, 1 + word);
-        self.kept_word(b, word)
-    }
-    /// Where a word of a task stands in the queue.
-    fn task_word(&self, b: &mut Builder, place: ValueId, word: u32) -> ValueId {
-        let one = b.u32(1);
-        let mask = b.op(Op::Sub, Type::U32, &[self.tasks, one]);
-        let place = b.op(Op::And, Type::U32, &[place, mask]);
-        self.entry_word(b, place, word)
-    }
-
-    fn get(&self, b: &mut Builder, memory: ValueId, word: u32) -> ValueId {
-        let at = b.u32(word);
-        b.op(Op::AtomicLoad, Type::U32, &[memory, at])
-    }
-    fn set(&self, b: &mut Builder, memory: ValueId, word: u32, value: ValueId) {
-        let at = b.u32(word);
-        b.op_with(Op::AtomicStore, Some(Type::U32), &[memory, at, value], &[]);
-    }
-    fn add(&self, b: &mut Builder, memory: ValueId, word: u32, value: ValueId) -> ValueId {
-        let at = b.u32(word);
-        b.op(Op::AtomicAdd, Type::U32, &[memory, at, value])
-    }
-    fn barrier(b: &mut Builder) {
-        b.op_with(Op::Barrier, None, &[], &[Attr::Spaces(Spaces { global: true, shared: true })]);
-    }
-    /// What one lane does.
-    fn by_one(&self, b: &mut Builder, body: impl FnOnce(&mut Builder)) {
-        let zero = b.u32(0);
-        let is_first = b.op(Op::Eq, Type::U32, &[self.local, zero]);
-        when(b, is_first, body);
-    }
-    /// Shows all lanes what one has found out.
-    fn agree<const N: usize>(&self, b: &mut Builder, find: impl FnOnce(&mut Builder) -> [ValueId; N]) -> [ValueId; N] {
-        let places: [ValueId; N] = std::array::from_fn(|i| b.u32(i as u32));
-        self.by_one(b, |b| {
-            let words = find(b);
-            for (place, word) in places.iter().zip(words) {
-                b.store(Type::U32, self.found, *place, word);
-            }
-        });
-        places.map(|place| b.op(Op::UniformLoad, Type::U32, &[self.found, place]))
-    }
-}
-
-fn op(b: &mut Builder, op: Op, x: ValueId, y: ValueId) -> ValueId {
-    b.op(op, Type::U32, &[x, y])
-}
-fn both(b: &mut Builder, op: Op, x: ValueId, y: ValueId) -> ValueId {
-    b.op(op, Type::BOOL, &[x, y])
-}
-fn is(b: &mut Builder, x: ValueId, constant: u32) -> ValueId {
-    let constant = b.u32(constant);
-    op(b, Op::Eq, x, constant)
-}
-fn when(b: &mut Builder, condition: ValueId, body: impl FnOnce(&mut Builder)) {
-    let then = |b: &mut Builder| {
-        body(b);
-        b.end(Op::Yield, &[]);
-    };
-    b.if_else(condition, &[], then, |b| b.end(Op::Yield, &[]));
-}
-/// Other words if a condition holds.
-fn change(
-    b: &mut Builder,
-    condition: ValueId,
-    words: &[ValueId],
-    then: impl FnOnce(&mut Builder) -> Vec<ValueId>,
-) -> Vec<ValueId> {
-    let types: Vec<Type> = words.iter().map(|word| b.ty(*word)).collect();
-    let then = |b: &mut Builder| {
-        let words = then(b);
-        b.end(Op::Yield, &words);
-    };
-    b.if_else(condition, &types, then, |b| b.end(Op::Yield, words))
-}
-fn leave_if(b: &mut Builder, condition: ValueId, words: &[ValueId]) {
-    b.if_else(condition, &[], |b| b.end(Op::Break, words), |b| b.end(Op::Yield, &[]));
-}
-/// How much is left up to a place of the ring; nothing if it is behind.
-fn left(b: &mut Builder, place: ValueId, limit: ValueId) -> ValueId {
-    let left = op(b, Op::Sub, limit, place);
-    let signed = b.op(Op::Bitcast, Type::I32, &[left]);
-    let none = b.constant(crate::ir::Scalar::I32, 0);
-    let some = b.op(Op::Gt, Type::I32, &[signed, none]);
-    let zero = b.u32(0);
-    b.op(Op::Select, Type::U32, &[some, left, zero])
-}
-
-/// Does something for each number below another one.
-fn for_each(b: &mut Builder, count: ValueId, body: impl FnOnce(&mut Builder, ValueId)) {
-    let zero = b.u32(0);
-    b.loop_with(&[zero], &[Type::U32], |b, params| {
-        let over = op(b, Op::Ge, params[0], count);
-        leave_if(b, over, params);
-        body(b, params[0]);
-        let one = b.u32(1);
-        let next = op(b, Op::Add, params[0], one);
-        b.end(Op::Continue, &[next]);
-    });
-}
 
 /// Why a workgroup stops: nobody has work, or few; all keep what they have.
 const GIVE: u32 = u32::MAX;
@@ -220,6 +58,12 @@ impl State {
     fn bottom(&self) -> ValueId {
         self.0[self.0.len() - 1]
     }
+    /// Whether the stack has no room for the entries of another step.
+    fn is_full(&self, b: &mut Builder, form: &Form, pushes: u32) -> ValueId {
+        let used = op(b, Op::Sub, self.depth(), self.bottom());
+        let room = b.u32(form.stack.saturating_sub(pushes));
+        op(b, Op::Gt, used, room)
+    }
     /// The same lane with another task.
     fn with_task(&self, task: &[ValueId]) -> State {
         State([&[task[0], self.depth(), self.sum()], &task[1..], &[self.base(), self.bottom()]].concat())
@@ -235,31 +79,23 @@ pub(super) fn kernel(mut writer: Writer<'_>, form: &Form, pushes: u32) -> Result
     let b = &mut kernel.w.b;
     let zero = b.u32(0);
     let carried: Vec<ValueId> = [zero].iter().chain(&state.0).copied().collect();
-    let mut failed = None;
     let types = vec![Type::U32; carried.len()];
     let region = b.new_region(&types);
     let params = b.function.regions[region].params.clone();
     let outer = std::mem::replace(&mut b.region, region);
     let rounds = params[0];
     let state = kernel.supplied(rounds, &State(params[1..].to_vec()), &params);
-    match kernel.round(rounds, &state) {
-        Err(refusal) => failed = Some(refusal),
-        Ok(state) => {
-            let b = &mut kernel.w.b;
-            let is_full = kernel_full(b, &state, form, pushes);
-            when(b, is_full, |b| {
-                let one = b.u32(1);
-                lane.add(b, lane.group, group::FULL, one);
-            });
-            let one = b.u32(1);
-            let rounds = op(b, Op::Add, rounds, one);
-            let next: Vec<ValueId> = [rounds].iter().chain(&state.0).copied().collect();
-            b.end(Op::Continue, &next);
-        }
-    }
-    if let Some(refusal) = failed {
-        return Err(refusal);
-    }
+    let state = kernel.round(rounds, &state)?;
+    let b = &mut kernel.w.b;
+    let is_full = state.is_full(b, form, pushes);
+    when(b, is_full, |b| {
+        let one = b.u32(1);
+        lane.add(b, lane.group, group::FULL, one);
+    });
+    let one = b.u32(1);
+    let rounds = op(b, Op::Add, rounds, one);
+    let next: Vec<ValueId> = [rounds].iter().chain(&state.0).copied().collect();
+    b.end(Op::Continue, &next);
     let b = &mut kernel.w.b;
     b.region = outer;
     let mut around = Inst::new(Op::Loop, None, &carried, Span::NONE);
@@ -268,13 +104,6 @@ pub(super) fn kernel(mut writer: Writer<'_>, form: &Form, pushes: u32) -> Result
     let last = State(b.function.insts[around].results[1..].to_vec());
     kernel.finish(&last);
     Ok((writer.b.function, writer.measured))
-}
-
-/// Whether a stack has no room for the entries of another step.
-fn kernel_full(b: &mut Builder, state: &State, form: &Form, pushes: u32) -> ValueId {
-    let used = op(b, Op::Sub, state.depth(), state.bottom());
-    let room = b.u32(form.stack.saturating_sub(pushes));
-    op(b, Op::Gt, used, room)
 }
 
 impl Kernel<'_, '_> {
@@ -418,7 +247,7 @@ impl Kernel<'_, '_> {
         let empty = op(b, Op::Eq, state.depth(), state.bottom());
         let nothing = both(b, Op::And, idle, empty);
         let over = is(b, params[0], 0);
-        let full = kernel_full(b, &state, &form, pushes);
+        let full = state.is_full(b, &form, pushes);
         let ends = both(b, Op::Or, nothing, over);
         let ends = both(b, Op::Or, ends, full);
         leave_if(b, ends, &params);
@@ -595,63 +424,4 @@ fn posted(b: &mut Builder, lane: &Lane, state: &State, (number, lacking): (Value
         let words: Vec<ValueId> = (0..lane.width).map(load).collect();
         state.with_task(&words).0
     }))
-}
-
-/// The kernel between two epochs, of one invocation: what may be taken, and how many workgroups take it. The grid of the next dispatch stands in
-/// its own buffer, three words.
-pub(super) fn planner(form: &Form) -> Function {
-    let mut function = Function::new("plan", Span::NONE);
-    function.launch = Some(Launch { workgroup: [1, 1, 1], ..Launch::default() });
-    let mut param = |name: &str| function.param(name, Type::Memory(Space::Global), ParamAttrs::default());
-    let (words, grid) = (param("control"), param("grid"));
-    let mut builder = Builder::new(function);
-    let b = &mut builder;
-    let get = |b: &mut Builder, word: u32| {
-        let at = b.u32(word);
-        b.op(Op::AtomicLoad, Type::U32, &[words, at])
-    };
-    let set = |b: &mut Builder, word: u32, value: ValueId| {
-        let at = b.u32(word);
-        b.op_with(Op::AtomicStore, Some(Type::U32), &[words, at, value], &[]);
-    };
-    let [head, limit, tail, fault, groups] =
-        [control::HEAD, control::LIMIT, control::TAIL, control::FAULT, control::GROUPS].map(|word| get(b, word));
-    // More may have been asked for than there was.
-    let unread = left(b, head, limit);
-    let head = op(b, Op::Sub, limit, unread);
-    let tasks = op(b, Op::Sub, tail, head);
-    let fine = is(b, fault, 0);
-    let (zero, one) = (b.u32(0), b.u32(1));
-    let tasks = b.op(Op::Select, Type::U32, &[fine, tasks, zero]);
-    for (word, value) in [(control::HEAD, head), (control::FIRST, head), (control::LIMIT, tail)] {
-        set(b, word, value);
-    }
-    let (more, size) = (b.u32(form.workgroup - 1), b.u32(form.workgroup));
-    let wanted = op(b, Op::Add, tasks, more);
-    let wanted = op(b, Op::Div, wanted, size);
-    let wanted = op(b, Op::Min, wanted, groups);
-    let kept = get(b, control::KEPT);
-    let some = op(b, Op::Min, kept, one);
-    let all = op(b, Op::Mul, some, groups);
-    let wanted = op(b, Op::Max, wanted, all);
-    let wanted = b.op(Op::Select, Type::U32, &[fine, wanted, zero]);
-    set(b, control::KEPT, zero);
-    let exited = op(b, Op::Sub, groups, wanted);
-    set(b, control::EXITED, exited);
-    let twice = op(b, Op::Add, wanted, wanted);
-    let is_hungry = op(b, Op::Le, twice, groups);
-    let is_hungry = b.op(Op::Convert, Type::U32, &[is_hungry]);
-    set(b, control::HUNGRY, is_hungry);
-    for (i, value) in (0..).zip([wanted, one, one]) {
-        let at = b.u32(i);
-        b.store(Type::U32, grid, at, value);
-    }
-    let some = op(b, Op::Min, wanted, one);
-    for (word, by) in [(control::EPOCHS, some), (control::TASKS, tasks)] {
-        let before = get(b, word);
-        let after = op(b, Op::Add, before, by);
-        set(b, word, after);
-    }
-    b.end(Op::Return, &[]);
-    builder.function
 }

@@ -9,7 +9,9 @@
 //! | [`open`] | functions that are a loop |
 //! | [`find`](mod@find) | functions that are a tally |
 //! | [`code`] | what a call does until its own calls begin |
-//! | [`kernel`](mod@kernel) | the kernel of an epoch, and the one between two |
+//! | [`kernel`](mod@kernel) | the kernel of an epoch |
+//! | [`planner`](mod@planner) | the kernel between two |
+//! | [`lane`] | what code of a lane needs the names of |
 //! | [`stack`](mod@stack) | what lanes have left for later |
 //! | [`memory`] | what stands where in the buffers |
 //!
@@ -18,8 +20,10 @@
 mod code;
 mod find;
 mod kernel;
+mod lane;
 pub mod memory;
 mod open;
+mod planner;
 mod stack;
 
 use crate::diag::Diagnostic;
@@ -136,7 +140,7 @@ pub fn lower(module: &Module, entry: FunctionId, form: &Form) -> Result<Tallies,
     if all.is_empty() {
         return Err(why.into());
     }
-    let plan = out.functions.push(kernel::planner(form));
+    let plan = out.functions.push(planner::planner(form));
     Ok(Tallies { module: verify(out).map_err(Failure::Wrong)?, plan, all })
 }
 
@@ -197,7 +201,7 @@ fn tally(
         let has_heads = heads.len() > 1;
         let near = stack::Stack::near_room(form, width, has_heads, pushes);
         let near = near.ok_or(Refusal("its functions are given too much"))?;
-        let (b, lane) = kernel::Lane::new(form, width, has_heads, near);
+        let (b, lane) = lane::Lane::new(form, width, has_heads, near);
         let (heads_now, left) = (heads.clone(), code::MOST);
         let writer = code::Writer {
             b,
