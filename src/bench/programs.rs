@@ -69,7 +69,7 @@ benchmarks! {
     "tree_sum" "tree built and added up, depth" integers: 10 "523776", 20 "16252928", 22 "14680064";
     "mandelbrot" "Mandelbrot set, 256x256, steps" floats: 4 "194815", 32 "587923", 2000 "5610445";
     "nbody" "eight bodies, steps" floats: 20 "11450550", 5000 "10691802", 200_000 "14401997";
-    "queens" "n queens, n" integers: 6 "4", 11 "2680", 14 "365596";
+    "queens" "n queens, n" integers: 6 "4", 12 "14200", 14 "365596";
     "fib" "Fibonacci number by its definition, n" integers: 15 "610", 30 "832040", 38 "5533737";
     "life" "game of life on a quadtree, depth" integers: 3 "(19, 4451)", 6 "(811, 11930979)", 9 "(44404, 11596092)";
     "merge_sort" "merge sort of a list, length" integers: 100 "4227748", 50_000 "11776500", 500_000 "2109548";

@@ -208,10 +208,7 @@ fn compiled_for(
             let info = device.info().clone();
             let runner = epochs::open(&direct, code.program(), device, &tasks, options.heap)?;
             let card = Some((info, runner.lanes()));
-            let how = match &runner.refusal {
-                Some(why) => format!("in epochs, for {why}"),
-                None => "in sweeps, for its course is known".to_owned(),
-            };
+            let how = runner.how();
             let mut choice = Choice { card, ..choice(name, 1) };
             choice.why = format!("{}; {how}", choice.why);
             Ok((choice, Engine::Compiled(Box::new(direct), Box::new(runner))))

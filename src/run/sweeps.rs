@@ -39,7 +39,7 @@ pub(crate) struct DeviceRunner {
     /// For each layout of cells that are data, which of their fields are words; of a whole program.
     data: Option<Vec<Option<Vec<bool>>>>,
     /// Why it does not run in sweeps or tallies.
-    pub refusal: Option<String>,
+    refusal: Option<String>,
 }
 
 enum Engine {
@@ -98,6 +98,17 @@ impl DeviceRunner {
         }
     }
 
+    /// In which way the program runs, and why, in words.
+    pub fn how(&self) -> String {
+        match (&self.engine, &self.refusal) {
+            (Engine::Tallies(_), _) => {
+                "in tallies, for what its recursion gives is put together in any order".to_owned()
+            }
+            (_, Some(why)) => format!("in epochs, for {why}"),
+            (_, None) => "in sweeps, for its course is known".to_owned(),
+        }
+    }
+
     /// Makes ready for a call: in sweeps, if it can be planned and its value is `fine`.
     fn prepare(
         &mut self,
@@ -147,14 +158,13 @@ impl DeviceRunner {
         let found = self.data.as_ref().map(|_| tally::lower(module, function, &options.form));
         match found {
             Some(Ok(tallies)) if fits(&tallies, &options, device.caps()) => {
-                self.refusal = None;
                 let runner = TallyRunner::open(module, tallies, device, &self.tasks, options)?;
                 return Ok(Engine::Tallies(Box::new(runner)));
             }
             Some(Err(tally::Failure::Wrong(errors))) => return Err(errors),
             Some(Err(tally::Failure::Refused(why))) => {
                 let planned = self.refusal.take().unwrap_or_default();
-                self.refusal = Some(format!("{planned}; {why}"));
+                self.refusal = Some(format!("{planned}; it is no tally, for {why}"));
             }
             Some(Ok(_)) | None => {}
         }
