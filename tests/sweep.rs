@@ -146,8 +146,9 @@ fn sweep_here(
     Some(gave)
 }
 
-/// The options that make programs different: as on cards; all calls with frames; several levels a step; few lanes; one lane a workgroup.
-fn forms() -> [Options; 5] {
+/// The options that make programs different: as on cards; all calls with frames; several levels a step; few lanes, with several instances each, and
+/// with one; one lane a workgroup; without places.
+fn forms() -> [Options; 7] {
     let card = Options::new(4, 3);
     let framed = Options { small: 1, large: 1, ..card };
     [
@@ -155,7 +156,9 @@ fn forms() -> [Options; 5] {
         Options { function: 0, ..framed },
         Options { unfold: 3, function: 200, ..framed },
         Options { large: 2000, ..Options::new(1, 1) },
+        Options { levels: 2, ..Options::new(1, 1) },
         Options { unfold: 2, ..Options::new(0, 1) },
+        Options { places: false, ..card },
     ]
 }
 
@@ -201,4 +204,21 @@ fn lanes_of_sweeps_do_not_meet() {
     }
     eprintln!("{same} are the same");
     assert!(same >= 20, "only {same} are the same");
+}
+
+/// The places of a tree's cells are known, so a network on its leaves looks at nothing else.
+#[test]
+fn what_stands_where_is_known_is_not_looked_for() {
+    let plans = [true, false].map(|places| {
+        on_big_stack(move || {
+            let program = girih::Program::open("tests/bend/trees/network.bend", &girih::Options::default());
+            let code = Code::new(program.core_program().expect("it compiles")).expect("it compiles");
+            let main = code.program().entry.iter().map(|def| Root { def: *def, arguments: vec![] });
+            let direct = direct::compile_without_loans(&code, &main.collect::<Vec<_>>()).expect("it compiles");
+            let options = Options { places, ..Options::new(4, 3) };
+            sweep::lower(&direct.module, direct.entry, &[], &options).expect("it is one").plan
+        })
+    });
+    let [known, unknown] = plans.map(|plan| plan.phases.len());
+    assert!(known * 3 < unknown, "{known} and {unknown}");
 }

@@ -1,21 +1,27 @@
 //! The code of a segment while it is written: a function of the IR that runs for one instance.
 //!
 //! What stands in frames and in the schedule is read at the function's head, before anything is written. A cell that the segment makes is
-//! *pending* until somebody must find it in memory: if it is opened before that, it never gets there.
+//! *pending* until somebody must find it in memory: if it is opened before that, it never gets there. Cells of which the place is known are
+//! found by it (`reach`), others by their words.
 //!
 //! Code can also be written to be measured alone; then nothing is written and only counted.
 
 use super::known::Known;
 use super::memory::control;
+use super::place::Address;
 use crate::hash::FastMap;
 use crate::ir::attrs::Attr;
-use crate::ir::heap::LayoutId;
+use crate::ir::heap::{CELL, LayoutId};
 use crate::ir::ops::Effect;
 use crate::ir::{Builder, Function, FunctionId, Inst, Op, ParamAttrs, RegionId, Space, Type, ValueId};
 use crate::span::Span;
+use std::cell::Cell;
+use std::rc::Rc;
 
 /// How many times a segment's loops go round at most, all together.
 const FUEL: u32 = 1 << 16;
+/// Places that are no farther apart, in words, are told apart by the code and not by the schedule.
+const NEAR: i32 = 64;
 /// What a loop counts for, whose rounds nobody knows.
 pub(super) const LOOP: usize = 200;
 
@@ -41,6 +47,10 @@ pub(super) enum Dev {
     Child(u32, u32, u32),
     /// A cell that the segment has made.
     Cell(usize),
+    /// A cell or hole that is found by its place.
+    Placed(Address),
+    /// A number that is computed as places are.
+    Linear(Address),
     /// A result of a call that waits, or that has been made.
     Result(usize, usize),
     /// The results of a call that was forked.
@@ -60,6 +70,17 @@ pub(super) enum Word {
 
 /// Memory that a cell is made in: the hole, its units and the layout in its header.
 pub(super) type Place = (Val, u32, LayoutId);
+
+/// How many units of the heap have been given out; none if that is done when scripts are put in line.
+pub(super) type Rooms = Option<Rc<Cell<u64>>>;
+
+/// What is known of a word in memory.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Content {
+    Unknown,
+    Bits(u32),
+    Word(Address),
+}
 
 /// A computation on results of calls that wait.
 #[derive(Clone, Debug)]
@@ -81,14 +102,18 @@ pub(super) struct Made {
     pub units: u32,
     pub fields: Vec<(Val, Type)>,
     pub state: State,
+    /// What stands in its memory before it is written.
+    pub before: Vec<Content>,
+    /// Its first unit for the first instance, if it is one of a row.
+    pub row: Option<u32>,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum State {
     /// Not in memory yet.
     Pending,
-    /// Its word.
-    Stored(ValueId),
+    /// It is in memory: its place or its word.
+    Stored(Dev),
     /// Opened or given back.
     Gone,
 }
@@ -98,6 +123,9 @@ pub(super) struct Code {
     pub b: Builder,
     /// Whether it is written, or measured alone.
     pub is_written: bool,
+    /// The binary logarithm of how many instances there are.
+    pub level: u32,
+    pub rooms: Rooms,
     /// How many operations it has.
     pub count: usize,
     pub cells: Vec<Made>,
@@ -105,7 +133,7 @@ pub(super) struct Code {
     /// The results of calls, as soon as they have been made.
     pub results: Vec<Option<Vec<Val>>>,
     /// Memory of cells that were given back.
-    pub spare: Vec<(ValueId, u32, LayoutId)>,
+    pub spare: Vec<Place>,
     /// Rounds of loops that are left.
     pub fuel: ValueId,
     /// The words of the schedule that it reads, in order.
@@ -119,6 +147,10 @@ pub(super) struct Code {
     pub places: Places,
     read: FastMap<(u32, u32, u32, bool), ValueId>,
     numbers: FastMap<u32, ValueId>,
+    /// Places that have been computed.
+    places_at: Vec<(Address, ValueId)>,
+    /// The same by words, outside of choices.
+    indices: FastMap<ValueId, ValueId>,
     /// Fields as they stand in memory.
     pub fields: FastMap<(ValueId, u32), ValueId>,
     pub zero: ValueId,
@@ -145,7 +177,7 @@ pub(super) fn as_word(ty: Type) -> Type {
 }
 
 impl Code {
-    pub fn new(is_written: bool) -> Code {
+    pub fn new(is_written: bool, level: u32, rooms: Rooms) -> Code {
         let mut function = Function::new("segment", Span::NONE);
         let plain = ParamAttrs::default();
         let memory = |f: &mut Function, name: &str, readonly: bool| {
@@ -157,18 +189,20 @@ impl Code {
         let schedule = memory(&mut function, "schedule", true);
         let number = |f: &mut Function, name: &str| f.param(name, Type::U32, plain);
         let instance = number(&mut function, "instance");
-        let level = number(&mut function, "level");
+        let log = number(&mut function, "level");
         let words = number(&mut function, "words");
         let limit = number(&mut function, "limit");
         let base = number(&mut function, "base");
         let child = ["same", "twice", "fourfold", "eightfold"].map(|name| number(&mut function, name));
-        let places = Places { heap, control, frames, schedule, instance, level, words, limit, base, child };
+        let places = Places { heap, control, frames, schedule, instance, level: log, words, limit, base, child };
         let mut b = Builder::new(function);
         let (head, main, zero, fuel) = (b.region, b.new_region(&[]), b.u32(0), b.u32(FUEL));
         b.region = main;
         Code {
             b,
             is_written,
+            level,
+            rooms,
             count: 0,
             cells: vec![],
             later: vec![],
@@ -183,6 +217,8 @@ impl Code {
             places,
             read: FastMap::default(),
             numbers: FastMap::default(),
+            places_at: vec![],
+            indices: FastMap::default(),
             fields: FastMap::default(),
             zero,
         }
@@ -191,7 +227,13 @@ impl Code {
     /// The function, ended, with the words that it reads, and the next one on the way: it knows of the same cells and calls.
     pub fn finish(mut self) -> (Function, Vec<Word>, Code) {
         let (cells, later) = (std::mem::take(&mut self.cells), std::mem::take(&mut self.later));
-        let next = Code { cells, later, results: std::mem::take(&mut self.results), own: self.own, ..Code::new(true) };
+        let next = Code {
+            cells,
+            later,
+            results: std::mem::take(&mut self.results),
+            own: self.own,
+            ..Code::new(true, self.level, self.rooms.clone())
+        };
         self.b.region = self.main;
         self.b.end(Op::Return, &[]);
         let main = std::mem::take(&mut self.b.function.regions[self.main].insts);
@@ -347,7 +389,14 @@ impl Code {
             Dev::Cell(made) => {
                 self.cells.get(made).is_some_and(|cell| cell.state == State::Pending && self.cell_waits(cell))
             }
-            Dev::Nowhere | Dev::Literal | Dev::Here(_) | Dev::Slot(_) | Dev::Child(..) | Dev::Fork(_) => false,
+            Dev::Nowhere
+            | Dev::Literal
+            | Dev::Here(_)
+            | Dev::Slot(_)
+            | Dev::Child(..)
+            | Dev::Placed(_)
+            | Dev::Linear(_)
+            | Dev::Fork(_) => false,
         }
     }
     pub fn cell_waits(&self, cell: &Made) -> bool {
@@ -360,7 +409,9 @@ impl Code {
         match (value.dev, value.known.bits()) {
             (Dev::Literal, Some(bits)) => self.b.function.constant(as_word(ty), u64::from(bits)),
             (Dev::Here(value), _) => value,
-            (Dev::Cell(made), _) => self.store(made),
+            (Dev::Cell(made), _) => self.stored_word(made),
+            (Dev::Placed(address), _) => self.placed_word(address),
+            (Dev::Linear(address), _) => self.placed(address),
             (Dev::Later(later), None) => self.compute(later),
             (_, Some(bits)) => {
                 let word = self.number(bits);
@@ -377,6 +428,91 @@ impl Code {
             (Dev::Nowhere | Dev::Literal | Dev::Fork(_) | Dev::Result(..), None) => self.b.zero(as_word(ty)),
         }
     }
+    /// The word of a cell that is found by its place.
+    pub fn placed_word(&mut self, address: Address) -> ValueId {
+        let index = self.placed(address);
+        self.at_head_if_written(|code| {
+            let two = code.u32(2);
+            let word = code.op(Op::Shl, Type::U32, &[index, two]);
+            if !address.shared {
+                return word;
+            }
+            let others = code.u32(super::SHARED - CELL);
+            code.op(Op::Add, Type::U32, &[word, others])
+        })
+    }
+    /// The index of a cell's first field, by its place. Its parts are read from the schedule, so that places of one form are one code; what is
+    /// near another place is found from that.
+    fn placed(&mut self, address: Address) -> ValueId {
+        if !self.is_written {
+            self.count += 1;
+            return self.zero;
+        }
+        let distance = |other: &Address| address.base.wrapping_sub(other.base) as i32;
+        let near =
+            self.places_at.iter().find(|(other, _)| other.terms == address.terms && distance(other).abs() <= NEAR);
+        if let Some((other, index)) = near.copied() {
+            let offset = distance(&other);
+            if offset == 0 {
+                return index;
+            }
+            return self.at_head(|code| {
+                let offset = code.u32(offset as u32);
+                code.op(Op::Add, Type::U32, &[index, offset])
+            });
+        }
+        let alike = self.places_at.iter().find(|(other, _)| other.terms == address.terms).copied();
+        let index = match alike {
+            // What the instance adds is known already.
+            Some((other, index)) => {
+                let from = self.word(Word::Number(address.base.wrapping_sub(other.base)));
+                self.at_head(|code| code.op(Op::Add, Type::U32, &[index, from]))
+            }
+            None => {
+                let base = self.word(Word::Number(address.base));
+                self.sum(base, &address)
+            }
+        };
+        self.places_at.push((address, index));
+        index
+    }
+    fn sum(&mut self, base: ValueId, address: &Address) -> ValueId {
+        let mut index = base;
+        for (shift, factor) in address.terms.into_iter().filter(|(_, factor)| *factor != 0) {
+            let factor = self.word(Word::Number(factor));
+            let shift = (shift > 0).then(|| self.word(Word::Number(shift)));
+            index = self.at_head(|code| {
+                let instance = code.places.instance;
+                let number = shift.map_or(instance, |shift| code.op(Op::Shr, Type::U32, &[instance, shift]));
+                let offset = code.op(Op::Mul, Type::U32, &[number, factor]);
+                code.op(Op::Add, Type::U32, &[index, offset])
+            });
+        }
+        index
+    }
+    /// The index of a cell's first field.
+    pub fn reach(&mut self, cell: Val) -> ValueId {
+        let cell = self.found(cell);
+        let dev = match cell.dev {
+            Dev::Cell(made) => self.store(made),
+            other => other,
+        };
+        match dev {
+            Dev::Placed(address) => self.placed(address),
+            _word => {
+                let word = self.value(Val { known: cell.known, dev }, Type::Term);
+                if let Some(index) = self.indices.get(&word) {
+                    return *index;
+                }
+                let index = self.index(word);
+                if self.is_written && self.confined == 0 {
+                    self.indices.insert(word, index);
+                }
+                index
+            }
+        }
+    }
+
     /// Computes what could not be computed before.
     fn compute(&mut self, number: usize) -> ValueId {
         let Later { inst, callee, operands, ty, .. } = self.later[number].clone();
