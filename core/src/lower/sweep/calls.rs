@@ -54,8 +54,8 @@ impl<'a> Sweeper<'a> {
 
     /// Whether a call is made in place: it is small, or its own calls shall be made together with those of others.
     fn is_in_place(&self, f: &Frame, callee: FunctionId, cost: &Cost, waits: bool) -> bool {
-        let room = self.options.levels.saturating_sub(f.level);
-        let limit = if f.level >= self.options.lanes() { self.options.large } else { self.options.small };
+        let room = self.options.lanes().saturating_sub(f.level);
+        let limit = if room == 0 { self.options.large } else { self.options.small };
         if cost.count <= limit {
             return true;
         }
@@ -83,7 +83,9 @@ impl<'a> Sweeper<'a> {
                 other.callee == callee && both.all(|(other, known)| self.shapes.bare(*other) == *known)
             };
             let mut all: Vec<usize> = (first..f.calls.len()).filter(|i| is_ready(f, *i)).filter(&mut alike).collect();
-            let room = self.options.levels.saturating_sub(f.level).min(3);
+            let lanes = self.options.lanes();
+            let most = if f.level < lanes { lanes } else { self.options.levels };
+            let room = most.saturating_sub(f.level).min(3);
             all.truncate(1 << all.len().ilog2().min(room));
             self.frames(f, &all)?;
         }

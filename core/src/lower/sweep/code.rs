@@ -2,7 +2,7 @@
 //!
 //! What stands in frames and in the schedule is read at the function's head, before anything is written. A cell that the segment makes is
 //! *pending* until somebody must find it in memory: if it is opened before that, it never gets there. Cells of which the place is known are
-//! found by it (`reach`), others by their words.
+//! found by it (`reach`), others by their words; if one is found at the head, its fields are read there too, all at once.
 //!
 //! Code can also be written to be measured alone; then nothing is written and only counted.
 
@@ -16,12 +16,11 @@ use crate::ir::ops::Effect;
 use crate::ir::{Builder, Function, FunctionId, Inst, Op, ParamAttrs, RegionId, Space, Type, ValueId};
 use crate::span::Span;
 use std::cell::Cell;
+use std::collections::HashSet;
 use std::rc::Rc;
 
 /// How many times a segment's loops go round at most, all together.
 const FUEL: u32 = 1 << 16;
-/// Places that are no farther apart, in words, are told apart by the code and not by the schedule.
-const NEAR: i32 = 64;
 /// What a loop counts for, whose rounds nobody knows.
 pub(super) const LOOP: usize = 200;
 
@@ -151,6 +150,10 @@ pub(super) struct Code {
     places_at: Vec<(Address, ValueId)>,
     /// The same by words, outside of choices.
     indices: FastMap<ValueId, ValueId>,
+    /// What is there at the function's head.
+    pub heads: HashSet<ValueId>,
+    /// The cells that have been written, by the indices of their first fields; none once it is not known which.
+    pub written: Option<HashSet<ValueId>>,
     /// Fields as they stand in memory.
     pub fields: FastMap<(ValueId, u32), ValueId>,
     pub zero: ValueId,
@@ -219,6 +222,8 @@ impl Code {
             numbers: FastMap::default(),
             places_at: vec![],
             indices: FastMap::default(),
+            heads: HashSet::new(),
+            written: Some(HashSet::new()),
             fields: FastMap::default(),
             zero,
         }
@@ -242,7 +247,7 @@ impl Code {
     }
 
     /// Does something at the function's head.
-    fn at_head<R>(&mut self, write: impl FnOnce(&mut Code) -> R) -> R {
+    pub fn at_head<R>(&mut self, write: impl FnOnce(&mut Code) -> R) -> R {
         let outer = std::mem::replace(&mut self.b.region, self.head);
         let result = write(self);
         self.b.region = outer;
@@ -349,7 +354,9 @@ impl Code {
         let value = if self.is_written {
             self.at_head(|code| {
                 let at = code.slot_place(slot, child);
-                code.b.load(Type::U32, code.places.frames, at)
+                let value = code.b.load(Type::U32, code.places.frames, at);
+                code.heads.insert(value);
+                value
             })
         } else {
             self.count += 2;
@@ -441,49 +448,33 @@ impl Code {
             code.op(Op::Add, Type::U32, &[word, others])
         })
     }
-    /// The index of a cell's first field, by its place. Its parts are read from the schedule, so that places of one form are one code; what is
-    /// near another place is found from that.
+    /// The index of a cell's first field, by its place. All its parts are read from the schedule, so that places of other calls are the same code.
     fn placed(&mut self, address: Address) -> ValueId {
         if !self.is_written {
             self.count += 1;
             return self.zero;
         }
-        let distance = |other: &Address| address.base.wrapping_sub(other.base) as i32;
-        let near =
-            self.places_at.iter().find(|(other, _)| other.terms == address.terms && distance(other).abs() <= NEAR);
-        if let Some((other, index)) = near.copied() {
-            let offset = distance(&other);
-            if offset == 0 {
-                return index;
-            }
-            return self.at_head(|code| {
-                let offset = code.u32(offset as u32);
-                code.op(Op::Add, Type::U32, &[index, offset])
-            });
-        }
         let alike = self.places_at.iter().find(|(other, _)| other.terms == address.terms).copied();
-        let index = match alike {
+        let same = self.places_at.iter().find(|(other, _)| other.terms == address.terms && other.base == address.base);
+        let index = match (same, alike) {
+            (Some((_, index)), _) => return *index,
             // What the instance adds is known already.
-            Some((other, index)) => {
+            (None, Some((other, index))) => {
                 let from = self.word(Word::Number(address.base.wrapping_sub(other.base)));
                 self.at_head(|code| code.op(Op::Add, Type::U32, &[index, from]))
             }
-            None => {
-                let base = self.word(Word::Number(address.base));
-                self.sum(base, &address)
-            }
+            (None, None) => self.sum(&address),
         };
         self.places_at.push((address, index));
+        self.heads.insert(index);
         index
     }
-    fn sum(&mut self, base: ValueId, address: &Address) -> ValueId {
-        let mut index = base;
-        for (shift, factor) in address.terms.into_iter().filter(|(_, factor)| *factor != 0) {
-            let factor = self.word(Word::Number(factor));
-            let shift = (shift > 0).then(|| self.word(Word::Number(shift)));
+    fn sum(&mut self, address: &Address) -> ValueId {
+        let mut index = self.word(Word::Number(address.base));
+        for (shift, factor) in address.some_terms() {
+            let [shift, factor] = [*shift, *factor].map(|word| self.word(Word::Number(word)));
             index = self.at_head(|code| {
-                let instance = code.places.instance;
-                let number = shift.map_or(instance, |shift| code.op(Op::Shr, Type::U32, &[instance, shift]));
+                let number = code.op(Op::Shr, Type::U32, &[code.places.instance, shift]);
                 let offset = code.op(Op::Mul, Type::U32, &[number, factor]);
                 code.op(Op::Add, Type::U32, &[index, offset])
             });
@@ -504,8 +495,12 @@ impl Code {
                 if let Some(index) = self.indices.get(&word) {
                     return *index;
                 }
-                let index = self.index(word);
-                if self.is_written && self.confined == 0 {
+                let is_head = self.heads.contains(&word);
+                let index = if is_head { self.at_head(|code| code.index(word)) } else { self.index(word) };
+                if is_head {
+                    self.heads.insert(index);
+                }
+                if self.is_written && (self.confined == 0 || is_head) {
                     self.indices.insert(word, index);
                 }
                 index

@@ -225,6 +225,12 @@ impl Address {
     /// No terms.
     pub const NONE: [(u32, u32); TERMS] = [(0, 0); TERMS];
 
+    /// Its terms: two of them if they suffice, so that most addresses are of one form.
+    pub fn some_terms(&self) -> &[(u32, u32)] {
+        let is_short = self.terms[2..].iter().all(|(_, factor)| *factor == 0);
+        if is_short { &self.terms[..2] } else { &self.terms }
+    }
+
     /// The same for one instance, as the word of a cell.
     pub fn word(&self, instance: u32) -> u32 {
         let index = self

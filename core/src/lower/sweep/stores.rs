@@ -41,16 +41,37 @@ impl Code {
         {
             return *value;
         }
-        let at = self.field_place(index, field);
-        self.count += 1;
         if !self.is_written {
+            self.count += 1;
             return self.zero;
         }
-        let value = self.b.load(ty, self.places.heap, at);
+        // What stood in memory before the segment began may be read before anything is written.
+        let is_old = is_known && self.written.as_ref().is_some_and(|written| !written.contains(&index));
+        if is_old && self.confined == 0 && self.heads.contains(&index) {
+            let value = self.at_head(|code| code.load_field(index, field, ty));
+            self.heads.insert(value);
+            self.fields.insert((index, field), value);
+            return value;
+        }
+        let value = self.load_field(index, field, ty);
         if self.confined == 0 && is_known {
             self.fields.insert((index, field), value);
         }
         value
+    }
+    fn load_field(&mut self, index: ValueId, field: u32, ty: Type) -> ValueId {
+        let at = self.field_place(index, field);
+        self.count += 1;
+        self.b.load(ty, self.places.heap, at)
+    }
+    /// What is read from now on may be what has been written now.
+    fn writes(&mut self, index: ValueId) {
+        match &mut self.written {
+            Some(written) if self.confined == 0 => {
+                written.insert(index);
+            }
+            _unknown => self.written = None,
+        }
     }
     /// The header of a cell.
     pub fn header(&mut self, index: ValueId) -> ValueId {
@@ -145,6 +166,7 @@ impl Code {
         }
     }
     fn write_header(&mut self, index: ValueId, header: ValueId) {
+        self.writes(index);
         let at = self.header_place(index);
         self.count += 1;
         if self.is_written {
@@ -158,6 +180,7 @@ impl Code {
             if self.is_written && self.fields.get(&(index, i)) == Some(value) {
                 continue;
             }
+            self.writes(index);
             let at = self.field_place(index, i);
             self.count += 1;
             if self.is_written {
@@ -256,6 +279,7 @@ impl Code {
         let low = self.u32(layout.index() as u32);
         let header = self.op(Op::Or, Type::U32, &[high, low]);
         let index = self.index(found[0]);
+        self.written = None;
         self.write_header(index, header);
         let values: Vec<Option<(ValueId, Type)>> = values.iter().copied().map(Some).collect();
         self.write_fields(index, &values);
