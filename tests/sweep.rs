@@ -17,7 +17,8 @@ use girih::{Diagnostic, RunDevice, SystemHost, on_big_stack};
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 use support::case::{Case, Gave, LIMIT, agree};
-use support::watch;
+use support::random::Random;
+use support::{trees, watch};
 
 /// Programs that agree at least.
 const SAME: usize = 1000;
@@ -186,6 +187,28 @@ fn programs_in_sweeps_do_what_the_evaluator_does() {
     eprintln!("{same} are the same on {device}");
     assert!(different.is_empty(), "{} differ:\n{}", different.len(), different.join("\n"));
     assert!(same >= 50, "only {same} are the same");
+}
+
+/// Random programs on trees, on the processor or on the device that `GIRIH_SWEEP_DEVICE` names, in one of the forms each; `GIRIH_SWEEP_RANDOM` says how many.
+#[test]
+fn random_trees_do_what_the_evaluator_does() {
+    let device = std::env::var("GIRIH_SWEEP_DEVICE").unwrap_or_else(|_| "cpu".to_owned());
+    let count = std::env::var("GIRIH_SWEEP_RANDOM").ok().and_then(|count| count.parse().ok()).unwrap_or(150);
+    let folder = tempfile::tempdir().expect("a temporary folder");
+    let mut same = 0;
+    for seed in 0..count {
+        let text = trees::program(&mut Random::new(seed));
+        let path = folder.path().join(format!("random{seed}.bend"));
+        std::fs::write(&path, format!("#: result of the evaluator\n{text}")).expect("it can be written");
+        let case = Case::open(path.to_string_lossy().into_owned()).unwrap_or_else(|| panic!("{seed}\n{text}"));
+        let form = forms()[seed as usize % forms().len()];
+        let Some(found) = sweep(&case, &device, form, 1 << 22) else { continue };
+        let oracle = case.run(RunDevice::Evaluator, &|_| {});
+        assert!(agree(&case, &oracle, &found), "{seed}: {oracle:?} / {found:?}\n{text}");
+        same += 1;
+    }
+    eprintln!("{same} of {count} are the same on {device}");
+    assert!(same >= count / 3, "only {same} are the same");
 }
 
 /// With every access looked at: none is outside of its buffer, and no lanes meet in a phase.
