@@ -57,7 +57,7 @@ enum Kind {
 }
 
 fn one_of<'a>(random: &mut Random, all: &[&'a str]) -> &'a str {
-    random.pick(all)
+    all[random.below(all.len())]
 }
 /// A number from others.
 fn number(random: &mut Random, others: &[&str]) -> String {
