@@ -18,7 +18,7 @@ fn request(arguments: &[(&str, i128)]) -> Request {
 
 /// What `RESULT` of a file is, as text.
 fn result(text: &str) -> String {
-    let source = format!("{text}\n\n@triton.jit\ndef k():\n    tl.static_print(RESULT)\n");
+    let source = format!("{text}\n\n@triton.jit\ndef k():\n    tl.static_print(str(RESULT))\n");
     match ask(&source, &request(&[])) {
         Ok(compiled) => compiled.notes.join("\n"),
         Err(found) => format!("{}: {}", found[0].code, found[0].message),
