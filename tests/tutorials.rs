@@ -33,7 +33,7 @@ fn selectors() -> Vec<Selector> {
     if let Ok(names) = std::env::var("GIRIH_DEVICE") {
         return names.split(',').map(|name| Selector::parse(name).expect("a device's name")).collect();
     }
-    let mut all: Vec<Selector> = ["interpreter", "cpu", "ptx:sm_75", "ptx:sm_90a"]
+    let mut all: Vec<Selector> = ["interpreter", "cpu", "ptx:sm_90a"]
         .into_iter()
         .map(|name| Selector::parse(name).expect("a device's name"))
         .collect();
@@ -78,6 +78,9 @@ fn noise(seed: u64, n: usize, scalar: Scalar) -> Vec<f64> {
     (0..n).map(|_| eval::widen(eval::narrow(next(), scalar), scalar)).collect()
 }
 
+/// Constants of a kernel by name, given or chosen.
+type Chosen<'c> = dyn Fn(&str) -> u32 + 'c;
+
 /// A kernel and what it is given.
 struct Job<'f> {
     file: &'f KernelFile,
@@ -85,7 +88,7 @@ struct Job<'f> {
     given: Vec<(&'static str, Given)>,
     warps: Option<u32>,
     /// How many programs run, by the constants that were chosen.
-    grid: &'f dyn Fn(&dyn Fn(&str) -> u32) -> [u32; 3],
+    grid: &'f dyn Fn(&Chosen<'_>) -> [u32; 3],
 }
 
 fn bits(x: f64, scalar: Scalar) -> u64 {
@@ -303,7 +306,7 @@ fn tutorial_04_dropout() {
             let (x, p) = (noise(6, n, F32), 0.25f32);
             let keep: Vec<f64> = noise(7, n, F32).iter().map(|x| f64::from(u8::from(*x > 0.0))).collect();
             let scaled = |i: usize, kept: bool| if kept { x[i] / 0.75 } else { 0.0 };
-            let grid = |of: &dyn Fn(&str) -> u32| [(n as u32).div_ceil(of("BLOCK_SIZE")), 1, 1];
+            let grid = |of: &Chosen<'_>| [(n as u32).div_ceil(of("BLOCK_SIZE")), 1, 1];
             let job = |kernel, given| Job { file: &file, kernel, given, warps: None, grid: &grid };
             let of_mask = job(
                 "_dropout",

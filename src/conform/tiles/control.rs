@@ -60,7 +60,8 @@ impl Writer<'_> {
             inst.regions.push(region);
         }
         let id = self.b.push(inst, &types);
-        for value in self.b.function.insts[id].results.to_vec() {
+        let results = self.b.function.insts[id].results.clone();
+        for value in results {
             self.keep(value);
         }
     }
@@ -96,7 +97,8 @@ impl Writer<'_> {
         let mut inst = Inst::new(Op::Loop, None, &initial, Span::NONE);
         inst.regions.push(region);
         let id = self.b.push(inst, &types[1..]);
-        for value in self.b.function.insts[id].results.to_vec() {
+        let results = self.b.function.insts[id].results.clone();
+        for value in results {
             self.keep(value);
         }
     }
