@@ -579,8 +579,25 @@ mod tests {
     use super::super::{Oracle, Outcome, run_group};
     use super::*;
     use crate::devices::{self, Profile, Selector};
+    use girih_core::ir::ops::Family;
     use proptest::prelude::*;
     use proptest::test_runner::{Config, RngAlgorithm, TestRng, TestRunner};
+
+    #[test]
+    fn every_operation_on_tiles_occurs() {
+        let mut found = vec![];
+        for group in tile_groups(1, 120, 20) {
+            for function in group.module.functions.iter() {
+                function.walk(function.body, &mut |_, inst| found.push(inst.op));
+            }
+        }
+        // Hints and what is said to the host give nothing; a compare-exchange depends on the order of programs.
+        let left_out = [Op::TileHint, Op::TileAssume, Op::TilePrint, Op::TileAssert, Op::TileCompareExchange];
+        for op in Op::ALL.iter().filter(|op| op.row().family == Family::Tile && !left_out.contains(op)) {
+            assert!(found.contains(op), "{}", op.name());
+        }
+        assert!([Op::Loop, Op::If].iter().all(|op| found.contains(op)));
+    }
 
     /// What is wrong with the kernel of these choices on a device; otherwise whether it ran.
     fn ran(choices: &[u8], selector: &Selector) -> Result<bool, String> {
