@@ -29,6 +29,7 @@
 
 use crate::Report;
 use girih_core::diag::{Code, Diagnostic};
+use girih_core::runtime::{self, Command, Device, Dispatch, Grid, LoadOptions, ProgramId};
 use girih_core::span::{Sources, Span};
 pub use girih_core::triton::{Argument, Compiled, Constant, Kernel, LoadedFile, Loader, Parameter, Request};
 use std::path::{Path, PathBuf};
@@ -82,6 +83,111 @@ impl KernelFile {
             Ok(compiled) => Ok((compiled, sources)),
             Err(diagnostics) => Err(Report { sources, diagnostics }),
         }
+    }
+}
+
+/// A kernel that a device has compiled.
+#[derive(Debug)]
+pub struct Loaded {
+    /// The kernel, for what it was asked for.
+    pub compiled: Compiled,
+    /// The files that were read, for messages.
+    pub sources: Sources,
+    /// What the device knows it by.
+    pub program: ProgramId,
+}
+
+impl KernelFile {
+    /// Compiles a kernel for a device. Of the configurations that `@triton.autotune` leaves, the first counts that the device has room for.
+    ///
+    /// # Errors
+    /// What is wrong with the kernel, with what it is given, or what the device lacks.
+    pub fn load(&self, device: &mut dyn Device, request: &Request) -> Result<Loaded, Report> {
+        let mut request = request.clone();
+        request.capability = request.capability.or_else(|| capability(device));
+        let mut first = None;
+        loop {
+            let (compiled, sources) = self.compile(&request)?;
+            match device.load(&compiled.module, &[compiled.kernel], &LoadOptions::default()) {
+                Ok(programs) => {
+                    // One kernel was asked for.
+                    let program = programs[0];
+                    return Ok(Loaded { compiled, sources, program });
+                }
+                Err(diagnostics) => {
+                    let too_large = diagnostics.iter().all(|d| d.code == Code::OverLimit);
+                    request.configuration += 1;
+                    let is_last = request.configuration >= compiled.configurations;
+                    let report = first.get_or_insert(Report { sources, diagnostics });
+                    if !too_large || is_last {
+                        return Err(report.clone());
+                    }
+                }
+            }
+        }
+    }
+}
+
+/// The compute capability of a CUDA card.
+fn capability(device: &dyn Device) -> Option<(u32, u32)> {
+    let digits: String = device.caps().name.strip_prefix("sm_")?.chars().take_while(char::is_ascii_digit).collect();
+    let sm: u32 = digits.parse().ok()?;
+    Some((sm / 10, sm % 10))
+}
+
+impl Loaded {
+    /// A launch of so many programs. Arguments are given by the names of the kernel's parameters, in any order; those that the kernel was compiled for
+    /// (constants, integers that are 1) need not be, and do not count.
+    ///
+    /// # Errors
+    /// If an argument is missing or unknown, or if no program would run. What does not fit its parameter is said by the device.
+    pub fn command(&self, grid: [u32; 3], arguments: &[(&str, runtime::Argument)]) -> Result<Command, Report> {
+        if let Some(dimension) = (0..3).find(|i| grid[*i] == 0) {
+            let message = format!("the grid is 0 in {}, so no program would run", ["x", "y", "z"][dimension]);
+            return Err(self.wrong(message, "a grid has at least one program in each dimension"));
+        }
+        let known = &self.compiled.all;
+        if let Some((name, _)) = arguments.iter().find(|(name, _)| !known.iter().any(|n| n == name)) {
+            let list = known.iter().map(|n| format!("`{n}`")).collect::<Vec<_>>().join(", ");
+            return Err(
+                self.wrong(format!("the kernel has no parameter `{name}`"), &format!("its parameters are {list}"))
+            );
+        }
+        let mut given = vec![];
+        for parameter in &self.compiled.parameters {
+            match arguments.iter().find(|(name, _)| name == parameter) {
+                Some((_, argument)) => given.push(*argument),
+                None => {
+                    let message = format!("the parameter `{parameter}` is not given");
+                    return Err(self.wrong(message, "a launch gives each parameter that is no constant"));
+                }
+            }
+        }
+        Ok(Command::Dispatch(Dispatch { program: self.program, arguments: given, grid: Grid::Workgroups(grid) }))
+    }
+
+    /// Runs so many programs; see [`Loaded::command`].
+    ///
+    /// # Errors
+    /// What is wrong with the launch, or with the run.
+    pub fn launch(
+        &self,
+        device: &mut dyn Device,
+        grid: [u32; 3],
+        arguments: &[(&str, runtime::Argument)],
+    ) -> Result<(), Report> {
+        let command = self.command(grid, arguments)?;
+        device.submit(&[command]).and_then(|()| device.wait()).map_err(|d| self.report(vec![d]))
+    }
+
+    /// Diagnostics about this kernel, with its sources.
+    pub fn report(&self, diagnostics: Vec<Diagnostic>) -> Report {
+        Report { sources: self.sources.clone(), diagnostics }
+    }
+
+    fn wrong(&self, message: String, hint: &str) -> Report {
+        let function = &self.compiled.module.functions[self.compiled.kernel];
+        self.report(vec![Diagnostic::new(Code::BadArguments, function.span, message).hint(hint)])
     }
 }
 

@@ -77,6 +77,9 @@ fn trials_on(name: &str, selector: &Selector, profile: Option<Profile>) -> Vec<T
         let suite = Suite { table: false, random: wanted / 2, seed: 100 + half, ..Suite::default() };
         trial(format!("random {half}"), suite, None);
     }
+    // Software devices compile slowly.
+    let tiles = if matches!(selector, Selector::Wgpu(_)) { wanted / 25 } else { wanted / 5 };
+    trial("tiles".to_owned(), Suite { table: false, tiles, seed: 102, pack: 4, ..Suite::default() }, None);
     trials
 }
 

@@ -21,6 +21,8 @@ pub fn caps(fused_fma: bool) -> Caps {
         Feature::Calls,
         Feature::DynamicShared,
         Feature::Index64,
+        // A thread that has begun a workgroup ends it, and the system runs all threads.
+        Feature::ForwardProgress,
     ];
     let words = ScalarSet::WORDS.or(ScalarSet::WIDE);
     let arithmetic = words.or(ScalarSet::BOOL).or(ScalarSet::of(&[Scalar::F32, Scalar::F64]));

@@ -1,8 +1,8 @@
 //! The conformance suite: cases that every device runs and the reference machine decides.
 //!
 //! A [`Group`] is a module of kernels and the cases that launch them. Cases come from the table of operations
-//! ([`table`]), from `.gir` programs with `; run:` lines ([`programs`]) and from a generator of random kernels
-//! ([`random`]). What a device gives is compared with the reference by the numeric class of what was computed
+//! ([`table`]), from `.gir` programs with `; run:` lines ([`programs`]) and from generators of random kernels
+//! ([`random`]; [`tiles`], in tile form). What a device gives is compared with the reference by the numeric class of what was computed
 //! ([`compare`]).
 //!
 //! Invariant: a case that a device runs can fail. A case that a device refuses is counted as refused, with the reason, and only
@@ -17,6 +17,7 @@ mod runner;
 mod shrink;
 mod suite;
 mod table;
+mod tiles;
 
 pub use compare::{Expectation, Mismatch};
 pub use emission::{Emission, Sheet, emit_group};
@@ -26,6 +27,7 @@ pub use runner::{Oracle, Outcome, Tally, run_fault, run_group};
 pub use shrink::{Choices, Smallest, choices, smallest};
 pub use suite::{Failure, Part, Suite, program_files, reference, run_on};
 pub use table::table_groups;
+pub use tiles::{tile_group, tile_groups};
 
 use girih_core::ir::{FunctionId, Module, Scalar, Verified};
 use girih_core::runtime::Constant;

@@ -26,6 +26,17 @@ const SIZE: u32 = 160;
 
 /// `count` random kernels from a seed, packed into groups of at most `each`.
 pub fn random_groups(seed: u64, count: usize, each: usize) -> impl Iterator<Item = Group> {
+    packed("random", seed, count, each, group)
+}
+
+/// Groups of random choices.
+pub(super) fn packed(
+    what: &'static str,
+    seed: u64,
+    count: usize,
+    each: usize,
+    group: fn(String, &[Vec<u8>]) -> Group,
+) -> impl Iterator<Item = Group> {
     let mut state = seed ^ 0x9e37_79b9_7f4a_7c15;
     let mut next = move || {
         // splitmix64
@@ -47,7 +58,7 @@ pub fn random_groups(seed: u64, count: usize, each: usize) -> impl Iterator<Item
                 (0..length).map(|_| next() as u8).collect()
             })
             .collect();
-        let name = format!("random {seed}:{made}");
+        let name = format!("{what} {seed}:{made}");
         made += here;
         Some(group(name, &kernels))
     })
@@ -93,19 +104,22 @@ fn case(name: String, kernel: FunctionId, choices: &[u8]) -> Case {
 }
 
 /// Bytes that decide.
-struct Choices<'a> {
+pub(super) struct Choices<'a> {
     bytes: std::slice::Iter<'a, u8>,
 }
 
 impl Choices<'_> {
+    pub(super) fn new(bytes: &[u8]) -> Choices<'_> {
+        Choices { bytes: bytes.iter() }
+    }
     /// One of `n`; 0 when the bytes have run out.
-    fn pick(&mut self, n: usize) -> usize {
+    pub(super) fn pick(&mut self, n: usize) -> usize {
         usize::from(self.bytes.next().copied().unwrap_or(0)) % n
     }
-    fn one_of<T: Copy>(&mut self, options: &[T]) -> T {
+    pub(super) fn one_of<T: Copy>(&mut self, options: &[T]) -> T {
         options[self.pick(options.len())]
     }
-    fn is_empty(&self) -> bool {
+    pub(super) fn is_empty(&self) -> bool {
         self.bytes.len() == 0
     }
 }
@@ -173,7 +187,7 @@ fn kernel(name: &str, choices: &[u8], module: &mut Module) -> Function {
         b.store(Scalar::U32, private, at, id);
     }
     let memories = Memories { input, counters, shared, private, local };
-    let choices = Choices { bytes: choices.iter() };
+    let choices = Choices::new(choices);
     let visible = vec![id, local, number];
     let mut w = Writer {
         b,

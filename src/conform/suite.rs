@@ -1,6 +1,6 @@
 //! The whole suite: which groups there are, and running them on several devices with one reference.
 
-use super::{Group, Oracle, Outcome, Tally, program_group, random_groups, run_group, table_groups};
+use super::{Group, Oracle, Outcome, Tally, program_group, random_groups, run_group, table_groups, tile_groups};
 use crate::report::Report;
 use girih_core::ir::interp;
 use girih_core::runtime::Device;
@@ -17,6 +17,8 @@ pub struct Suite {
     pub programs: Option<std::path::PathBuf>,
     /// How many random kernels.
     pub random: usize,
+    /// How many of them in tile form.
+    pub tiles: usize,
     /// From which seed.
     pub seed: u64,
     /// How many random kernels are compiled as one module.
@@ -25,7 +27,7 @@ pub struct Suite {
 
 impl Default for Suite {
     fn default() -> Suite {
-        Suite { filter: String::new(), table: true, programs: None, random: 0, seed: 1, pack: 16 }
+        Suite { filter: String::new(), table: true, programs: None, random: 0, tiles: 0, seed: 1, pack: 16 }
     }
 }
 
@@ -38,17 +40,20 @@ pub enum Part {
     Programs,
     /// Random kernels.
     Random,
+    /// Random kernels in tile form.
+    Tiles,
 }
 
 impl Part {
     /// All parts.
-    pub const ALL: [Part; 3] = [Part::Table, Part::Programs, Part::Random];
+    pub const ALL: [Part; 4] = [Part::Table, Part::Programs, Part::Random, Part::Tiles];
     /// The name.
     pub fn name(self) -> &'static str {
         match self {
             Part::Table => "table",
             Part::Programs => "programs",
             Part::Random => "random",
+            Part::Tiles => "tiles",
         }
     }
 }
@@ -68,9 +73,10 @@ impl Suite {
         let table = if self.table { table_groups() } else { vec![] };
         let table = table.into_iter().map(|g| (Part::Table, g));
         let random = random_groups(self.seed, self.random, self.pack.max(1)).map(|g| (Part::Random, g));
+        let tiles = tile_groups(self.seed, self.tiles, self.pack.max(1)).map(|g| (Part::Tiles, g));
         let filter = self.filter.clone();
         let wanted = move |(part, group): &(Part, Group)| format!("{}/{}", part.name(), group.name).contains(&filter);
-        Ok(Box::new(table.chain(programs).chain(random).filter(wanted)))
+        Ok(Box::new(table.chain(programs).chain(random).chain(tiles).filter(wanted)))
     }
 }
 

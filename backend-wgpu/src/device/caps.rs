@@ -113,6 +113,7 @@ impl Offer {
             | Feature::CooperativeLaunch
             | Feature::Index64
             | Feature::NativeMath
+            | Feature::ForwardProgress
             | Feature::Vectors => false,
         };
         Feature::ALL.iter().map(|f| (*f, present(*f))).collect()

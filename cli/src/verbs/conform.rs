@@ -46,6 +46,9 @@ pub struct Conform {
     /// How many random kernels
     #[arg(long, value_name = "N", default_value_t = 100)]
     random: usize,
+    /// How many random kernels in tile form
+    #[arg(long, value_name = "N", default_value_t = 50)]
+    tiles: usize,
     /// Which random kernels
     #[arg(long, value_name = "SEED", default_value_t = 1)]
     seed: u64,
@@ -71,6 +74,7 @@ impl Conform {
             table: !self.no_table,
             programs: self.programs.clone(),
             random: self.random,
+            tiles: self.tiles,
             seed: self.seed,
             pack: self.pack,
         };

@@ -8,7 +8,7 @@ use clap::{Args, ValueEnum};
 use girih::core::ir::interp;
 use girih::devices::{self, Selector};
 use girih::ir::{Op, Scalar, Type, eval, text};
-use girih::runtime::{self, Command, Device, Dispatch, Grid, LoadOptions};
+use girih::runtime::{self, Device};
 use girih::triton::{Argument, Compiled, Constant, KernelFile, Parameter, Request};
 use girih::{Code, Diagnostic, Report, Sources};
 
@@ -98,26 +98,13 @@ impl Launch {
             let argument = argument(given, parameters).map_err(|e| plain(wrong(e)))?;
             request.arguments.push((given.name.clone(), argument));
         }
-        let (compiled, sources) = file.compile(&request)?;
-        let report = |diagnostics| Report { sources: sources.clone(), diagnostics };
-        compiled.notes.iter().for_each(|note| console.note(note));
-        for (name, value) in &compiled.chosen {
-            console.detail(|| format!("{name} = {value}"));
-        }
         if self.emit == Some(Form::Ir) {
+            let (compiled, _) = file.compile(&request)?;
+            self.tell(&compiled, console);
             let printed = text::print(&compiled.module);
             console.result(printed.trim_end(), || serde_json::json!({"kind": "code", "text": printed}));
             return Ok(());
         }
-        self.run_compiled(&compiled, console).map_err(report)
-    }
-
-    fn run_compiled(&self, compiled: &Compiled, console: &Console) -> Result<(), Vec<Diagnostic>> {
-        let one = |d| vec![d];
-        let Some(grid) = self.grid else {
-            let error = wrong("the grid is not given".into());
-            return Err(vec![error.hint("say how many programs run: `--grid 64`")]);
-        };
         match &self.device {
             Selector::Interpreter(width) => {
                 let options = interp::Options {
@@ -127,36 +114,46 @@ impl Launch {
                     ..interp::Options::default()
                 };
                 let mut device = interp::Interpreter::new(options);
-                let done = self.dispatch(compiled, grid, &mut device, console);
+                let done = self.run_on(&mut device, &file, &request, console);
                 for line in device.take_printed() {
                     console.result(&line, || serde_json::json!({"kind": "printed", "text": line}));
                 }
                 done
             }
             other => {
-                let mut device = devices::open(other, None).map_err(one)?;
-                self.dispatch(compiled, grid, &mut *device, console)
+                let mut device = devices::open(other, None).map_err(plain)?;
+                self.run_on(&mut *device, &file, &request, console)
             }
         }
     }
 
-    fn dispatch(
+    /// What was said and chosen when the kernel was compiled.
+    fn tell(&self, compiled: &Compiled, console: &Console) {
+        compiled.notes.iter().for_each(|note| console.note(note));
+        for (name, value) in &compiled.chosen {
+            console.detail(|| format!("{name} = {value}"));
+        }
+    }
+
+    fn run_on(
         &self,
-        compiled: &Compiled,
-        grid: [u32; 3],
         device: &mut dyn Device,
+        file: &KernelFile,
+        request: &Request,
         console: &Console,
-    ) -> Result<(), Vec<Diagnostic>> {
-        let one = |d| vec![d];
-        let program = device.load(&compiled.module, &[compiled.kernel], &LoadOptions::default())?[0];
-        let function = &compiled.module.functions[compiled.kernel];
+    ) -> Result<(), Report> {
+        let loaded = file.load(device, request)?;
+        self.tell(&loaded.compiled, console);
+        let one = |error| loaded.report(vec![error]);
+        let Some(grid) = self.grid else {
+            let error = wrong("the grid is not given".into());
+            return Err(one(error.hint("say how many programs run: `--grid 64`")));
+        };
         let (mut placed, mut arguments) = (vec![], vec![]);
-        for (name, param) in compiled.parameters.iter().zip(&function.params) {
-            let given = self.arg.iter().rev().find(|a| a.name == *name);
-            let Some(given) = given else {
-                return Err(vec![wrong(format!("the parameter `{name}` is not given"))]);
-            };
-            arguments.push(match &given.value {
+        let function = &loaded.compiled.module.functions[loaded.compiled.kernel];
+        for (name, param) in loaded.compiled.parameters.iter().zip(&function.params) {
+            let Some(given) = self.arg.iter().rev().find(|a| a.name == *name) else { continue };
+            let argument = match &given.value {
                 Value::Array(source, _) => {
                     let array = source.array().map_err(|e| one(wrong(e)))?;
                     let array = Placed::new(device, array, &given.value, &given.name).map_err(one)?;
@@ -169,9 +166,10 @@ impl Launch {
                     let bits = launch::number(text, ty).map_err(|e| one(wrong(format!("`{name}`: {e}"))))?;
                     runtime::Argument::Scalar(runtime::Constant { ty, bits })
                 }
-            });
+            };
+            arguments.push((name.as_str(), argument));
         }
-        let command = Command::Dispatch(Dispatch { program, arguments, grid: Grid::Workgroups(grid) });
+        let command = loaded.command(grid, &arguments)?;
         device.submit(std::slice::from_ref(&command)).map_err(one)?;
         device.wait().map_err(one)?;
         bring_back(device, placed, true, console).map_err(one)?;

@@ -46,6 +46,7 @@ features! {
     CooperativeLaunch "cooperative_launch" "launches whose workgroups all run at once";
     Index64 "index64" "64-bit indices into buffers";
     NativeMath "native_math" "`.approx` operations that keep their bounds for all arguments, infinities included; tiles use them";
+    ForwardProgress "forward_progress" "workgroups that run at the same time go on while one of them waits in a loop";
     Vectors "vectors" "arithmetic on vectors of four 32-bit numbers in task form; otherwise lane by lane";
 }
 
@@ -208,6 +209,7 @@ impl Caps {
             Feature::CooperativeLaunch,
             Feature::Index64,
             Feature::NativeMath,
+            Feature::ForwardProgress,
         ];
         let ampere: &[Feature] = if sm >= 80 { &[Feature::AsyncCopy, Feature::Mbarrier] } else { &[] };
         let hopper: &[Feature] = if sm == 90 && own { &[Feature::Wgmma] } else { &[] };

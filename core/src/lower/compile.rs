@@ -19,7 +19,7 @@ pub fn compile(
     let one = |d| vec![d];
     let mut selected = select(module, kernels);
     let ids: Vec<FunctionId> = selected.kernels().collect();
-    tile::run(&mut selected, caps)?;
+    let programs = tile::run(&mut selected, caps)?;
     let mut entries = Vec::with_capacity(ids.len());
     for id in ids {
         let kernel = &mut selected.functions[id];
@@ -32,7 +32,7 @@ pub fn compile(
         let kernel = &mut selected.functions[entry.kernel];
         derived::run(kernel, entry);
         traps::run(kernel, entry).map_err(one)?;
-        fold::run(kernel, entry, caps).map_err(one)?;
+        fold::run(kernel, entry, caps, programs.contains(&entry.kernel)).map_err(one)?;
     }
     simplify::run(&mut selected, caps);
     legalise::run(&mut selected, &mut entries, caps)?;

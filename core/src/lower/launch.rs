@@ -95,12 +95,18 @@ fn device_grid(entry: &Entry, wanted: [u32; 3]) -> Result<[u32; 3], Diagnostic> 
     if wanted.contains(&0) {
         return Ok([0; 3]);
     }
-    if entry.folded && wanted[0] > largest[0] {
-        let rows = wanted[0].div_ceil(largest[0]);
+    if entry.folded && (0..3).any(|i| wanted[i] > largest[i]) {
+        // Positions are counted in 32 bits, those of the last row's rest included.
+        let all = wanted.iter().try_fold(1u32, |all, n| all.checked_mul(*n)).filter(|all| *all <= i32::MAX as u32);
+        let Some(all) = all else {
+            let message = format!("a grid of {} x {} x {} workgroups", wanted[0], wanted[1], wanted[2]);
+            return refuse(message, "2147483647 workgroups are possible in all; let each do more");
+        };
+        let rows = all.div_ceil(largest[0]);
         // A row is made as short as the number of rows allows, so that few workgroups lie beyond the end.
         let layers = rows.div_ceil(largest[1]);
         let rows = rows.div_ceil(layers);
-        return Ok([wanted[0].div_ceil(rows * layers), rows, layers]);
+        return Ok([all.div_ceil(rows * layers), rows, layers]);
     }
     for (i, dim) in Dim::ALL.into_iter().enumerate() {
         if wanted[i] > largest[i] {

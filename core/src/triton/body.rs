@@ -27,7 +27,7 @@ pub(super) struct Module<'a> {
     /// Written functions, by what they were written for.
     pub instances: HashMap<String, Instance>,
     /// Constants of files that have been computed.
-    pub constants: HashMap<(FileId, String), Value>,
+    pub constants: HashMap<(FileId, String, usize), Value>,
     /// How many calls deep it is.
     pub depth: usize,
     /// Steps that code which is run when a kernel is compiled may still make.
@@ -36,6 +36,8 @@ pub(super) struct Module<'a> {
     pub notes: Vec<String>,
     /// Whether `device_assert` is written.
     pub debug: bool,
+    /// The compute capability of the card that a file's own code is told of.
+    pub capability: (u32, u32),
 }
 
 /// What a function returns.
@@ -61,6 +63,8 @@ pub(super) struct Body<'m, 'a> {
     pub loops: usize,
     /// Whether this is ordinary Python, which must not make anything for the device.
     pub host: bool,
+    /// The file's code up to this byte has run; names mean what they mean there.
+    pub now: (FileId, u32),
 }
 
 /// How deep calls may go.
@@ -78,6 +82,7 @@ impl<'m, 'a> Body<'m, 'a> {
             branches: 0,
             loops: 0,
             host: false,
+            now: (file, u32::MAX),
         }
     }
 

@@ -5,7 +5,7 @@
 
 use super::body::{Body, Made};
 use super::value::{Placed, Tensor, Value};
-use super::{combine, host, library, memory, random, shape};
+use super::{combine, host, library, memory, python, random, shape};
 use crate::diag::{Code, did_you_mean};
 use crate::ir::{Op, Shape};
 use crate::span::Span;
@@ -24,7 +24,7 @@ pub(super) enum Writer {
 /// A row.
 pub(super) struct Builtin {
     pub name: &'static str,
-    /// Parameters with their defaults; one with a star takes what is left.
+    /// Parameters with their defaults; one with a star takes what is left, one with two what is left of named arguments.
     pub parameters: &'static str,
     pub writer: Writer,
 }
@@ -68,6 +68,10 @@ impl Arguments {
             },
             given => given.clone(),
         }
+    }
+    /// What a starred parameter took, one by one.
+    pub(super) fn starred(&self) -> &[Value] {
+        &self.rest
     }
     pub(super) fn rest_shape(&self, body: &Body<'_, '_>, i: usize) -> Made<Option<Shape>> {
         let lengths = body.constant_ints(&self.rest(i), "a length of a shape", self.call)?;
@@ -230,26 +234,26 @@ pub(super) static TABLE: &[Builtin] = &[
     call("device_assert", "cond, msg='', mask=None", library::device_assert),
     call("print", "prefix, *args, sep=' ', end=''", library::device_print),
     call("constexpr", "value", host::identity),
-    call("len", "value", host::len),
-    call("int", "value", host::int),
-    call("float", "value", host::float),
-    call("bool", "value", host::bool),
-    call("str", "value", host::str),
-    call("round", "value", host::round),
-    call("tuple", "value=()", host::sequence),
-    call("list", "value=()", host::sequence),
+    call("len", "value", python::len),
+    call("int", "value", python::int),
+    call("float", "value", python::float),
+    call("bool", "value", python::bool),
+    call("str", "value", python::str),
+    call("round", "value", python::round),
+    call("tuple", "value=()", python::sequence),
+    call("list", "value=()", python::sequence),
     call(
         "range",
         "start, end=None, step=None, num_stages=None, loop_unroll_factor=None, disallow_acc_multi_buffer=False, flatten=False, warp_specialize=False, disable_licm=False",
-        host::range,
+        python::range,
     ),
-    call("static_range", "start, end=None, step=None", host::range),
-    call("zip", "*values", host::zip),
-    call("enumerate", "value", host::enumerate),
-    call("next_power_of_2", "n", host::next_power_of_2),
-    call("isinstance", "value, kind", host::isinstance),
-    call("hasattr", "value, name", host::hasattr),
-    call("append", "list, value", host::append_nowhere),
+    call("static_range", "start, end=None, step=None", python::range),
+    call("zip", "*values", python::zip),
+    call("enumerate", "value", python::enumerate),
+    call("next_power_of_2", "n", python::next_power_of_2),
+    call("isinstance", "value, kind", python::isinstance),
+    call("hasattr", "value, name", python::hasattr),
+    call("append", "list, value", python::append_nowhere),
     call("is_floating", "value", host::is_floating),
     call("is_fp8", "value", host::is_fp8),
     call("is_fp16", "value", host::is_fp16),
@@ -268,7 +272,25 @@ pub(super) static TABLE: &[Builtin] = &[
         "kwargs, num_warps=4, num_stages=3, num_ctas=1, maxnreg=None, pre_hook=None, ir_override=None",
         host::config,
     ),
-    call("get", "dictionary, key, default=None", host::get),
+    call("getattr", "value, name, default=None", python::getattr),
+    call("filter", "function, values", python::filter),
+    call("map", "function, *values", python::map),
+    call("sorted", "values, key=None, reverse=False", python::sorted),
+    call("reversed", "values", python::reversed),
+    call("sum_of", "values, start=0", python::sum_of),
+    call("any_of", "values", python::any_of),
+    call("all_of", "values", python::all_of),
+    call("set", "values=()", python::set),
+    call("dict", "values=(), **named", python::dict),
+    call("get", "dictionary, key, default=None", python::get),
+    call("items", "dictionary", python::items),
+    call("keys", "dictionary", python::keys),
+    call("values", "dictionary", python::values),
+    call("copy", "value", python::copy),
+    call("startswith", "text, part", python::startswith),
+    call("endswith", "text, part", python::endswith),
+    call("lower", "text", python::lower),
+    call("upper", "text", python::upper),
     refused("inline_asm_elementwise", CARD),
     refused("dot_scaled", LATER),
     refused("sort", LATER),
@@ -342,6 +364,11 @@ impl Body<'_, '_> {
         // `semantic` arguments of Triton's own calls are not written by kernels.
         for parameter in row.parameters.split(", ").filter(|p| !p.is_empty()) {
             let (name, default_text) = parameter.split_once('=').map_or((parameter, None), |(n, d)| (n, Some(d)));
+            if name.starts_with("**") {
+                let items = named.drain(..).map(|(name, placed)| (Value::text(&name), placed.value)).collect();
+                values.push(Placed { value: Value::Dict(items), span: call });
+                continue;
+            }
             let at = named.iter().position(|(n, _)| *n == name.trim_start_matches('*'));
             let by_name = at.map(|at| named.remove(at).1);
             if name.starts_with('*') {

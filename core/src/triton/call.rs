@@ -2,7 +2,7 @@
 
 use super::body::{Body, Instance, Made};
 use super::pointer::{BlockPointer, Pointer};
-use super::statement::{Flow, is_constexpr};
+use super::statement::Flow;
 use super::value::{Function, Lambda, Placed, Tensor, Value};
 use crate::diag::Code;
 use crate::ir::{self, FunctionId, ParamAttrs, Scalar, Type, ValueId};
@@ -84,7 +84,18 @@ impl Body<'_, '_> {
                 }
                 None => self.fail(Code::KernelArgument, span, "a conversion takes a number", ""),
             },
-            Value::Library(path) if path.ends_with(".jit") => match positional.first().map(|p| &p.value) {
+            Value::Library(path) if !path.ends_with(".jit") => {
+                let given: Vec<Value> = positional.into_iter().map(|placed| placed.value).collect();
+                match self.told(path, &given) {
+                    Some(value) => Ok(value),
+                    None => {
+                        let message = format!("`{path}` cannot be called here");
+                        let hint = "a kernel calls operations of `triton.language` and functions with `@triton.jit`";
+                        self.fail(Code::KernelName, span, message, hint)
+                    }
+                }
+            }
+            Value::Library(_) => match positional.first().map(|p| &p.value) {
                 Some(Value::Function(f)) => {
                     let function = Function { file: f.file, def: f.def.clone(), jit: true, scope: f.scope.clone() };
                     Ok(Value::Function(Arc::new(function)))
@@ -134,10 +145,6 @@ impl Body<'_, '_> {
                     return self.fail(Code::KernelArgument, span, message, "");
                 }
             };
-            if p.annotation.as_ref().is_some_and(is_constexpr) && !placed.value.is_constant() && !self.host {
-                let message = format!("`{name}` of {what} is a `tl.constexpr`, but is given {}", placed.value.kind());
-                return self.fail(Code::KernelConstant, placed.span, message, "give it a constant");
-            }
             out.push((name.clone(), placed));
         }
         if let Some(extra) = given.next() {

@@ -4,6 +4,7 @@ use super::body::{Body, Made};
 use super::builtins;
 use super::flow::LoopOver;
 use super::source::{Binding, FileId};
+use super::target;
 use super::value::{Dtype, Function, Lambda, Placed, Value, scalar_of_name};
 use crate::diag::{Code, did_you_mean};
 use crate::idx::Idx;
@@ -31,6 +32,16 @@ const PYTHON: &[(&str, &str)] = &[
     ("enumerate", "enumerate"),
     ("isinstance", "isinstance"),
     ("hasattr", "hasattr"),
+    ("getattr", "getattr"),
+    ("filter", "filter"),
+    ("map", "map"),
+    ("sorted", "sorted"),
+    ("reversed", "reversed"),
+    ("sum", "sum_of"),
+    ("any", "any_of"),
+    ("all", "all_of"),
+    ("set", "set"),
+    ("dict", "dict"),
 ];
 
 /// Parts of Triton that hold nothing but other names.
@@ -55,6 +66,7 @@ const PARTS: &[&str] = &[
     "semantic",
     "target_info",
     "driver",
+    "active",
     "PropagateNan",
     "dtype",
     "tensor",
@@ -62,6 +74,7 @@ const PARTS: &[&str] = &[
     "experimental",
     "tensor_descriptor",
     "block_type",
+    "tensor_descriptor_base",
 ];
 
 impl Body<'_, '_> {
@@ -323,28 +336,44 @@ impl Body<'_, '_> {
 
     /// What a name of a file stands for.
     pub(super) fn global(&mut self, file: FileId, name: &str, span: Span) -> Made<Option<Value>> {
-        let key = (file, name.to_owned());
+        // What is at the level of this file sees what stands above it.
+        let at = if file == self.now.0 { self.now.1 } else { u32::MAX };
+        let Some((which, from, binding)) = self.module.files.files[file].meaning(name, at) else {
+            return self.starred_import(file, name, span);
+        };
+        let (from, binding) = (from, binding.clone());
+        let key = (file, name.to_owned(), which);
         if let Some(value) = self.module.constants.get(&key) {
             return Ok(Some(value.clone()));
         }
-        let Some(binding) = self.module.files.files[file].names.get(name).cloned() else {
-            return self.starred_import(file, name, span);
-        };
         // What needs itself has no value.
         self.module.constants.insert(key.clone(), Value::Unknown("its value needs itself".into()));
-        let value = match binding {
-            Binding::Function(def) => {
-                let jit = def.decorators.iter().any(super::kernel::is_jit);
-                Value::Function(Arc::new(Function { file, def, jit, scope: Default::default() }))
-            }
-            Binding::Value(e) => self.evaluated(file, &e, None),
-            Binding::Element(e, i) => self.evaluated(file, &e, Some(i)),
-            Binding::Module { up, path } => self.imported_module(file, up, &path, span)?,
-            Binding::Member { up, path, name, span } => self.imported_member(file, up, &path, &name, span)?,
-            Binding::Opaque(why) => Value::Unknown(why.into()),
-        };
+        let value = self.bound((file, from), &binding, span)?;
         self.module.constants.insert(key, value.clone());
         Ok(Some(value))
+    }
+
+    /// The value of a binding that stands there.
+    fn bound(&mut self, place: (FileId, u32), binding: &Binding, span: Span) -> Made<Value> {
+        let file = place.0;
+        Ok(match binding {
+            Binding::Function(def) => {
+                let jit = def.decorators.iter().any(super::kernel::is_jit);
+                Value::Function(Arc::new(Function { file, def: def.clone(), jit, scope: Default::default() }))
+            }
+            Binding::Value(e) => self.evaluated(place, e, None),
+            Binding::Element(e, i) => self.evaluated(place, e, Some(*i)),
+            Binding::Module { up, path } => self.imported_module(file, *up, path, span)?,
+            Binding::Member { up, path, name, span } => self.imported_member(file, *up, path, name, *span)?,
+            Binding::Opaque(why) => Value::Unknown((*why).into()),
+            Binding::Choice(choice) => {
+                let holds = self.evaluated(place, &choice.condition, None).truth();
+                match choice.taken(holds) {
+                    Some(taken) => self.bound(place, taken, span)?,
+                    None => Value::Unknown("the branch of the `if` that assigns it is not taken".into()),
+                }
+            }
+        })
     }
 
     fn starred_import(&mut self, file: FileId, name: &str, span: Span) -> Made<Option<Value>> {
@@ -361,10 +390,10 @@ impl Body<'_, '_> {
         Ok(None)
     }
 
-    /// The value of an expression of a file, or why it has none.
-    fn evaluated(&mut self, file: FileId, e: &Expr, element: Option<usize>) -> Value {
+    /// The value of an expression that stands there in a file, or why it has none.
+    fn evaluated(&mut self, (file, at): (FileId, u32), e: &Expr, element: Option<usize>) -> Value {
         let mut body = Body::new(&mut *self.module, file, ir::Function::new("constant", e.span));
-        body.host = true;
+        (body.host, body.now) = (true, (file, at));
         let value = match body.expr(e) {
             Ok(value) => value,
             Err(error) => return Value::Unknown(error.message.into()),
@@ -407,6 +436,15 @@ impl Body<'_, '_> {
     pub(super) fn attribute(&mut self, value: Value, name: &Ident, span: Span) -> Made<Value> {
         match &value {
             Value::Library(path) => return self.member(&path.clone(), name),
+            Value::Record(record) => {
+                return match record.field(&name.name) {
+                    Some(field) => Ok(field.clone()),
+                    None => {
+                        let message = format!("{} has no attribute `{}`", record.what, name.name);
+                        self.fail(Code::KernelName, name.span, message, "")
+                    }
+                };
+            }
             Value::Dtype(ty) => {
                 let found = match &*name.name {
                     "element_ty" | "scalar" => Some(Value::Dtype(Dtype { pointer: false, shape: None, ..*ty })),
@@ -484,7 +522,10 @@ impl Body<'_, '_> {
                 return Ok(Value::Builtin(row, None));
             }
         }
-        if !is_triton(path) {
+        if let Some(value) = target::constant(path, &name.name) {
+            return Ok(value);
+        }
+        if !is_triton(path) || path == "triton.runtime.driver.active" {
             return Ok(Value::Library(format!("{path}.{}", name.name)));
         }
         if path.ends_with("PropagateNan") {

@@ -2,10 +2,10 @@
 
 use super::body::{Body, Made};
 use super::builtins::Arguments;
-use super::value::{Dtype, Function, Placed, Value};
+use super::value::{Dtype, Function, Placed, Record, Value};
 use crate::diag::Code;
 use crate::ir::Scalar;
-use crate::python::ast::{Expr, ExprKind, Ident, Other, Stmt, StmtKind};
+use crate::python::ast::{Expr, ExprKind, Other, Stmt, StmtKind};
 use crate::span::Span;
 use std::sync::Arc;
 
@@ -190,12 +190,6 @@ impl Body<'_, '_> {
     }
 }
 
-/// `hasattr(value, name)`.
-pub(super) fn hasattr(body: &mut Body<'_, '_>, a: &Arguments) -> Made<Value> {
-    let name = Ident { name: a.value(1).to_string(), span: a.span(1) };
-    Ok(Value::Bool(body.attribute(a.value(0).clone(), &name, a.call).is_ok()))
-}
-
 /// `tl.static_assert(cond, msg)`.
 pub(super) fn static_assert(body: &mut Body<'_, '_>, a: &Arguments) -> Made<Value> {
     if a.flag(body, 0, "a static assertion")? {
@@ -221,154 +215,6 @@ pub(super) fn static_print(body: &mut Body<'_, '_>, a: &Arguments) -> Made<Value
 /// `tl.constexpr(x)`.
 pub(super) fn identity(_body: &mut Body<'_, '_>, a: &Arguments) -> Made<Value> {
     Ok(a.value(0).clone())
-}
-
-pub(super) fn len(body: &mut Body<'_, '_>, a: &Arguments) -> Made<Value> {
-    match a.value(0) {
-        Value::Tuple(items) => Ok(Value::Int(items.len() as i128)),
-        Value::Dict(items) => Ok(Value::Int(items.len() as i128)),
-        Value::Str(text) => Ok(Value::Int(text.chars().count() as i128)),
-        other => body.fail(Code::KernelType, a.span(0), format!("{} has no length", other.kind()), ""),
-    }
-}
-
-pub(super) fn int(body: &mut Body<'_, '_>, a: &Arguments) -> Made<Value> {
-    match a.value(0) {
-        Value::Int(n) => Ok(Value::Int(*n)),
-        Value::Bool(b) => Ok(Value::Int(i128::from(*b))),
-        Value::Float(x) => Ok(Value::Int(*x as i128)),
-        Value::Str(text) if text.trim().parse::<i128>().is_ok() => Ok(Value::Int(text.trim().parse().unwrap_or(0))),
-        _number => {
-            let x = a.tensor(body, 0)?;
-            Ok(Value::Tensor(body.cast(x, Scalar::I32)))
-        }
-    }
-}
-
-pub(super) fn float(body: &mut Body<'_, '_>, a: &Arguments) -> Made<Value> {
-    match a.value(0) {
-        Value::Int(n) => Ok(Value::Float(*n as f64)),
-        Value::Float(x) => Ok(Value::Float(*x)),
-        Value::Str(text) => match text.trim().trim_start_matches('+').parse::<f64>() {
-            Ok(x) => Ok(Value::Float(x)),
-            Err(_) => body.fail(Code::KernelConstant, a.span(0), format!("`{text}` is no number"), ""),
-        },
-        _number => {
-            let x = a.tensor(body, 0)?;
-            Ok(Value::Tensor(body.cast(x, Scalar::F32)))
-        }
-    }
-}
-
-pub(super) fn bool(body: &mut Body<'_, '_>, a: &Arguments) -> Made<Value> {
-    Ok(Value::Bool(a.flag(body, 0, "this")?))
-}
-
-pub(super) fn str(_body: &mut Body<'_, '_>, a: &Arguments) -> Made<Value> {
-    Ok(Value::text(&a.value(0).to_string()))
-}
-
-pub(super) fn round(body: &mut Body<'_, '_>, a: &Arguments) -> Made<Value> {
-    match a.value(0) {
-        Value::Float(x) => Ok(Value::Int(x.round_ties_even() as i128)),
-        Value::Int(n) => Ok(Value::Int(*n)),
-        other => body.fail(
-            Code::KernelType,
-            a.span(0),
-            format!("{} is not rounded so", other.kind()),
-            "use `libdevice.rint`",
-        ),
-    }
-}
-
-pub(super) fn sequence(body: &mut Body<'_, '_>, a: &Arguments) -> Made<Value> {
-    body.iterate(a.value(0).clone(), a.call).map(Value::Tuple)
-}
-
-/// `range(..)` where it is not the head of a loop, and `tl.static_range(..)`: all its numbers.
-pub(super) fn range(body: &mut Body<'_, '_>, a: &Arguments) -> Made<Value> {
-    let first = body.constant_int(a.value(0), "the start of this range", a.span(0))?;
-    let (start, end) = match a.value(1) {
-        Value::None => (0, first),
-        end => (first, body.constant_int(end, "the end of this range", a.span(1))?),
-    };
-    let step = match a.value(2) {
-        Value::None => 1,
-        step => body.constant_int(step, "the step of this range", a.span(2))?,
-    };
-    if step == 0 {
-        return body.fail(Code::KernelArgument, a.call, "a range does not go on in steps of 0", "");
-    }
-    let mut items = vec![];
-    let mut at = start;
-    while (step > 0 && at < end) || (step < 0 && at > end) {
-        body.spend(a.call)?;
-        items.push(Value::Int(at));
-        at += step;
-    }
-    Ok(Value::Tuple(items))
-}
-
-pub(super) fn zip(body: &mut Body<'_, '_>, a: &Arguments) -> Made<Value> {
-    let Value::Tuple(lists) = a.rest(0) else { return Ok(Value::Tuple(vec![])) };
-    let lists: Vec<Vec<Value>> = lists.into_iter().map(|l| body.iterate(l, a.call)).collect::<Made<_>>()?;
-    let length = lists.iter().map(Vec::len).min().unwrap_or(0);
-    Ok(Value::Tuple((0..length).map(|i| Value::Tuple(lists.iter().map(|l| l[i].clone()).collect())).collect()))
-}
-
-pub(super) fn enumerate(body: &mut Body<'_, '_>, a: &Arguments) -> Made<Value> {
-    let items = body.iterate(a.value(0).clone(), a.call)?;
-    let pair = |(i, item)| Value::Tuple(vec![Value::Int(i as i128), item]);
-    Ok(Value::Tuple(items.into_iter().enumerate().map(pair).collect()))
-}
-
-/// `triton.next_power_of_2(n)`.
-pub(super) fn next_power_of_2(body: &mut Body<'_, '_>, a: &Arguments) -> Made<Value> {
-    let n = body.constant_int(a.value(0), "this number", a.span(0))?;
-    let power = u64::try_from(n).ok().and_then(u64::checked_next_power_of_two);
-    match power {
-        Some(power) => Ok(Value::Int(i128::from(power))),
-        None => body.fail(Code::KernelConstant, a.call, format!("no power of two follows {n}"), ""),
-    }
-}
-
-/// `isinstance(value, tl.constexpr)` and the like.
-pub(super) fn isinstance(body: &mut Body<'_, '_>, a: &Arguments) -> Made<Value> {
-    let kinds = match a.value(1) {
-        Value::Tuple(items) => items.clone(),
-        one => vec![one.clone()],
-    };
-    let mut holds = false;
-    for kind in kinds {
-        holds |= match (&kind, a.value(0)) {
-            (Value::Library(path), value) if path.ends_with(".tensor") => !value.is_constant(),
-            (Value::Library(path), value) if path.ends_with(".dtype") => matches!(value, Value::Dtype(_)),
-            (Value::Builtin(row, _), value) => match row.name {
-                "constexpr" => value.is_constant(),
-                "int" => matches!(value, Value::Int(_) | Value::Bool(_)),
-                "float" => matches!(value, Value::Float(_)),
-                "bool" => matches!(value, Value::Bool(_)),
-                "str" => matches!(value, Value::Str(_)),
-                "tuple" | "list" => matches!(value, Value::Tuple(_)),
-                _ => false,
-            },
-            (other, _) => {
-                let message = format!("{} is no type that is asked for", other.kind());
-                return body.fail(Code::KernelArgument, a.span(1), message, "");
-            }
-        };
-    }
-    Ok(Value::Bool(holds))
-}
-
-/// `list.append(x)` outside of a function that is run.
-pub(super) fn append_nowhere(body: &mut Body<'_, '_>, a: &Arguments) -> Made<Value> {
-    body.fail(
-        Code::KernelSyntax,
-        a.call,
-        "a list cannot be changed in a kernel",
-        "make a tuple of all its elements at once",
-    )
 }
 
 // Questions about types. The argument is a type, or something that has one.
@@ -412,15 +258,7 @@ pub(super) fn pointer_type(body: &mut Body<'_, '_>, a: &Arguments) -> Made<Value
 
 /// `triton.Config(kwargs, num_warps, num_stages, ..)`.
 pub(super) fn config(_body: &mut Body<'_, '_>, a: &Arguments) -> Made<Value> {
-    let entry = |name: &str, i: usize| (Value::text(name), a.value(i).clone());
-    Ok(Value::Dict(vec![entry("kwargs", 0), entry("num_warps", 1), entry("num_stages", 2)]))
-}
-
-/// `dictionary.get(key, default)`.
-pub(super) fn get(body: &mut Body<'_, '_>, a: &Arguments) -> Made<Value> {
-    let Value::Dict(items) = a.value(0) else {
-        return body.fail(Code::KernelType, a.call, format!("{} is no dictionary", a.value(0).kind()), "");
-    };
-    let found = items.iter().rev().find(|(k, _)| k.equals(a.value(1)) == Some(true));
-    Ok(found.map_or_else(|| a.value(2).clone(), |(_, value)| value.clone()))
+    let names = ["kwargs", "num_warps", "num_stages", "num_ctas", "maxnreg", "pre_hook"];
+    let fields = names.into_iter().enumerate().map(|(i, name)| (name, a.value(i).clone())).collect();
+    Ok(Value::Record(Arc::new(Record { what: "a configuration", fields })))
 }

@@ -1,11 +1,13 @@
-//! A kernel as a whole: which there are in a file, what their decorators say, and the function that one becomes for given arguments.
+//! A kernel as a whole: which there are in a file, and the function that one becomes for given arguments.
 
 use super::body::{Body, Made, Module};
 use super::call::constant_of;
+use super::decorators::{self, Chosen};
 use super::pointer::Pointer;
 use super::source::{Binding, FileId, Files, Loader};
 use super::statement::{Flow, is_constexpr};
-use super::value::{Function, Placed, Tensor, Value};
+use super::target::CAPABILITY;
+use super::value::{Function, Tensor, Value};
 use crate::diag::{Code, Diagnostic, did_you_mean};
 use crate::ir::{self, FunctionId, Launch, ParamAttrs, Scalar, Space, Type, Verified, verify};
 use crate::python::ast::{Expr, ExprKind, FunctionDef};
@@ -26,6 +28,13 @@ pub enum Constant {
     Float(f64),
     /// A text; the name of a type stands for the type.
     Text(String),
+}
+
+impl std::fmt::Display for Constant {
+    /// As Python has it.
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        constant(self).fmt(f)
+    }
 }
 
 /// What a kernel is given for a parameter.
@@ -74,6 +83,11 @@ pub struct Request {
     pub num_stages: Option<u32>,
     /// Whether `device_assert` is kept.
     pub debug: bool,
+    /// Which of the configurations that `@triton.autotune` leaves to choose from is taken, from 0.
+    pub configuration: usize,
+    /// The compute capability of the CUDA card that ordinary Python of the file is told of, (9, 0) for 9.0; 8.0 if absent. It changes nothing but
+    /// what that code makes of it.
+    pub capability: Option<(u32, u32)>,
 }
 
 /// A compiled kernel.
@@ -85,8 +99,12 @@ pub struct Compiled {
     pub kernel: FunctionId,
     /// Which of the kernel's Python parameters the function's parameters are, in order: those that are not constants.
     pub parameters: Vec<String>,
+    /// The names of all of the kernel's parameters, in order.
+    pub all: Vec<String>,
     /// Constants that decorators chose.
-    pub chosen: Vec<(String, String)>,
+    pub chosen: Vec<(String, Constant)>,
+    /// How many configurations there were to choose from; 1 where there is no `@triton.autotune`.
+    pub configurations: usize,
     /// What was said on the way: by `tl.static_print`, and about decorators that could not be read.
     pub notes: Vec<String>,
 }
@@ -106,16 +124,6 @@ pub(super) fn is_jit(decorator: &Expr) -> bool {
     }
 }
 
-/// What a decorator is called.
-fn decorator_name(decorator: &Expr) -> &str {
-    match &decorator.kind {
-        ExprKind::Name(name) => name,
-        ExprKind::Attribute(_, name) => &name.name,
-        ExprKind::Call(callee, _) => decorator_name(callee),
-        _others => "",
-    }
-}
-
 /// The kernels of a file, in order.
 ///
 /// # Errors
@@ -130,7 +138,7 @@ pub fn kernels(sources: &mut Sources, name: &str, text: &str, loader: &dyn Loade
 fn defined(files: &Files<'_>, file: FileId) -> Vec<Arc<FunctionDef>> {
     let file = &files.files[file];
     let wrapped = |def: &Arc<FunctionDef>| {
-        file.names.values().any(|binding| match binding {
+        let is_wrapped = |binding: &Binding| match binding {
             Binding::Value(e) => match &e.kind {
                 ExprKind::Call(callee, arguments) => {
                     let first = arguments.first().map(|a| &a.value.kind);
@@ -139,7 +147,8 @@ fn defined(files: &Files<'_>, file: FileId) -> Vec<Arc<FunctionDef>> {
                 _others => false,
             },
             _others => false,
-        })
+        };
+        file.names.values().flatten().any(|(_, binding)| binding.any(&is_wrapped))
     };
     file.functions.iter().filter(|def| def.decorators.iter().any(is_jit) || wrapped(def)).cloned().collect()
 }
@@ -177,16 +186,24 @@ pub fn compile(
         fuel: FUEL,
         notes: vec![],
         debug: request.debug,
+        capability: request.capability.unwrap_or(CAPABILITY),
     };
-    let mut chosen = Chosen { constants: vec![], num_warps: None };
-    decorators(&mut module, file, &def, request, &mut chosen).map_err(one)?;
+    let chosen = decorators::read(&mut module, file, &def, request).map_err(one)?;
     let parameters = write(&mut module, file, &def, request, &chosen).map_err(one)?;
     let kernel = FunctionId::new(module.functions.len() as u32 - 1);
     let written = ir::Module::of(std::mem::take(&mut module.functions));
-    let chosen = chosen.constants.iter().map(|(name, value)| (name.clone(), value.to_string())).collect();
+    let named = chosen.constants.iter().map(|(name, value)| (name.clone(), known(value))).collect();
     // What is wrong in a kernel has been said: the rules of the IR only find mistakes of this stage.
     let module_ir = verify(written).map_err(|found| found.into_iter().map(internal).collect::<Vec<_>>())?;
-    Ok(Compiled { module: module_ir, kernel, parameters, chosen, notes: module.notes })
+    Ok(Compiled {
+        module: module_ir,
+        kernel,
+        parameters,
+        all: def.parameters.list.iter().map(|p| p.name.name.clone()).collect(),
+        chosen: named,
+        configurations: chosen.configurations,
+        notes: module.notes,
+    })
 }
 
 fn internal(found: Diagnostic) -> Diagnostic {
@@ -214,13 +231,19 @@ fn find(files: &Files<'_>, file: FileId, name: &str) -> Made<Arc<FunctionDef>> {
     Err(Diagnostic::new(Code::KernelEntry, Span::NONE, message).hint(hint))
 }
 
-/// What decorators have chosen.
-struct Chosen {
-    constants: Vec<(String, Value)>,
-    num_warps: Option<u32>,
+/// A constant as callers know it.
+fn known(value: &Value) -> Constant {
+    match value {
+        Value::None => Constant::None,
+        Value::Bool(b) => Constant::Bool(*b),
+        Value::Int(n) => Constant::Int(*n),
+        Value::Float(x) => Constant::Float(*x),
+        other => Constant::Text(other.to_string()),
+    }
 }
 
-fn constant(value: &Constant) -> Value {
+/// A constant that a caller has given.
+pub(super) fn constant(value: &Constant) -> Value {
     match value {
         Constant::None => Value::None,
         Constant::Bool(b) => Value::Bool(*b),
@@ -231,112 +254,6 @@ fn constant(value: &Constant) -> Value {
             None => Value::text(text),
         },
     }
-}
-
-/// Reads `@triton.autotune` and `@triton.heuristics`; what was given explicitly goes before what they say.
-fn decorators(
-    module: &mut Module<'_>,
-    file: FileId,
-    def: &FunctionDef,
-    request: &Request,
-    chosen: &mut Chosen,
-) -> Made<()> {
-    for decorator in &def.decorators {
-        let name = decorator_name(decorator);
-        let ExprKind::Call(_, arguments) = &decorator.kind else { continue };
-        let wanted = match name {
-            "autotune" => "configs",
-            "heuristics" => "values",
-            _unknown => continue,
-        };
-        let argument = arguments
-            .iter()
-            .find(|a| a.name.as_ref().is_some_and(|n| n.name == wanted))
-            .or_else(|| arguments.first().filter(|a| a.name.is_none()));
-        let Some(argument) = argument else { continue };
-        let mut body = Body::new(module, file, ir::Function::new(name, decorator.span));
-        body.host = true;
-        let read = body.expr(&argument.value).and_then(|value| match name {
-            "autotune" => tuned(&body, value, argument.value.span, request, chosen),
-            _heuristics => heuristics(&mut body, value, argument.value.span, request, chosen),
-        });
-        if let Err(error) = read {
-            module.notes.push(format!("`@triton.{name}` of `{}` cannot be read: {}", def.name.name, error.message));
-        }
-    }
-    Ok(())
-}
-
-fn is_given(request: &Request, name: &str) -> bool {
-    request.arguments.iter().any(|(n, _)| n == name)
-}
-
-/// The first configuration that agrees with what was given.
-fn tuned(body: &Body<'_, '_>, configs: Value, span: Span, request: &Request, chosen: &mut Chosen) -> Made<()> {
-    let Value::Tuple(configs) = configs else {
-        return body.fail(Code::KernelArgument, span, "configurations are a list", "");
-    };
-    let field = |config: &Value, name: &str| match config {
-        Value::Dict(items) => {
-            items.iter().find(|(k, _)| k.equals(&Value::text(name)) == Some(true)).map(|(_, v)| v.clone())
-        }
-        _no_config => None,
-    };
-    let agrees = |config: &&Value| {
-        let Some(Value::Dict(items)) = field(config, "kwargs") else { return false };
-        items.iter().all(|(key, value)| {
-            let given = request.arguments.iter().find(|(name, _)| *name == key.to_string());
-            match given {
-                Some((_, Argument::Constant(c))) => constant(c).equals(value) == Some(true),
-                _not_given => true,
-            }
-        })
-    };
-    let Some(config) = configs.iter().find(agrees).or(configs.first()) else { return Ok(()) };
-    if let Some(Value::Dict(items)) = field(config, "kwargs") {
-        for (key, value) in items {
-            let key = key.to_string();
-            if !is_given(request, &key) {
-                chosen.constants.push((key, value));
-            }
-        }
-    }
-    if let Some(Value::Int(warps)) = field(config, "num_warps") {
-        chosen.num_warps = u32::try_from(warps).ok();
-    }
-    Ok(())
-}
-
-/// Constants that functions of the arguments compute.
-fn heuristics(body: &mut Body<'_, '_>, values: Value, span: Span, request: &Request, chosen: &mut Chosen) -> Made<()> {
-    let Value::Dict(items) = values else {
-        return body.fail(Code::KernelArgument, span, "heuristics are a dictionary", "");
-    };
-    for (key, function) in items {
-        let name = key.to_string();
-        if is_given(request, &name) {
-            continue;
-        }
-        let mut arguments: Vec<(Value, Value)> = vec![];
-        for (name, argument) in &request.arguments {
-            let value = match argument {
-                Argument::Constant(c) => constant(c),
-                Argument::Scalar(scalar, bits) => constant_of(*scalar, *bits),
-                Argument::Buffer(scalar) => {
-                    Value::Dtype(super::value::Dtype { pointer: true, ..super::value::Dtype::of(*scalar) })
-                }
-            };
-            arguments.push((Value::text(name), value));
-        }
-        arguments.extend(chosen.constants.iter().map(|(name, value)| (Value::text(name), value.clone())));
-        let given = vec![Placed { value: Value::Dict(arguments), span }];
-        let value = body.call(&function, given, vec![], span)?;
-        match (&*name, value) {
-            ("num_warps", Value::Int(n)) => chosen.num_warps = u32::try_from(n).ok(),
-            (_, value) => chosen.constants.push((name, value)),
-        }
-    }
-    Ok(())
 }
 
 /// Writes the kernel; gives the names of the parameters that are left.
@@ -379,7 +296,11 @@ fn write(
             (None, None, None) => {
                 let message = format!("the parameter `{name}` of `{}` is not given", def.name.name);
                 let what = if constexpr { "a constant" } else { "a number or an array" };
-                return body.fail(Code::KernelArgument, p.name.span, message, &format!("give it {what}"));
+                let hint = match &chosen.unread {
+                    Some(why) if constexpr => format!("give it {what}; {why}"),
+                    _read => format!("give it {what}"),
+                };
+                return body.fail(Code::KernelArgument, p.name.span, message, &hint);
             }
         };
         body.scope.insert(name.clone(), value);

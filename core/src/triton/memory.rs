@@ -34,9 +34,25 @@ impl Body<'_, '_> {
             }
             other => {
                 let message = format!("`{what}` takes a pointer, not {}", other.kind());
-                self.fail(Code::KernelPointer, span, message, "a pointer is a parameter of the kernel plus offsets")
+                let hint = match self.number_within(span) {
+                    Some(name) => format!("the parameter `{name}` is given a number: give it an array"),
+                    None => "a pointer is a parameter of the kernel plus offsets".into(),
+                };
+                self.fail(Code::KernelPointer, span, message, &hint)
             }
         }
+    }
+
+    /// The first parameter in an expression that is given a number.
+    fn number_within(&self, span: Span) -> Option<String> {
+        let text = self.module.files.sources.get(span.source)?.text.get(span.start as usize..span.end as usize)?;
+        let parameters = &self.function.as_ref()?.def.parameters.list;
+        let is_number = |name: &&str| {
+            let is_parameter = parameters.iter().any(|p| p.name.name == *name);
+            is_parameter && matches!(self.scope.get(*name), Some(Value::Tensor(_) | Value::Int(_) | Value::Float(_)))
+        };
+        let mut words = text.split(|c: char| !c.is_alphanumeric() && c != '_');
+        words.find(is_number).map(str::to_owned)
     }
 
     fn access(&mut self, pointer: Pointer, mask: &Value, mask_span: Span) -> Made<Access> {
@@ -129,7 +145,7 @@ impl Body<'_, '_> {
     fn order(&mut self, a: &Arguments, sem: usize, scope: usize) -> Made<Vec<Attr>> {
         let mut attrs = vec![];
         match a.value(sem) {
-            Value::None => {}
+            Value::None => attrs.push(Attr::Order(Order::AcquireRelease)),
             Value::Str(text) => match &**text {
                 "relaxed" => {}
                 "acquire" => attrs.push(Attr::Order(Order::Acquire)),

@@ -12,8 +12,8 @@
 //! | expressions, operators | [`expression`], [`operator`] |
 //! | calls, of functions and of operations | [`call`], [`builtins`] |
 //! | the operations of `triton.language` | [`shape`], [`memory`], [`combine`], [`library`], [`random`] |
-//! | ordinary Python that is run when a kernel is compiled | [`host`] |
-//! | the kernel as a whole: parameters, decorators | [`kernel`] |
+//! | ordinary Python that is run when a kernel is compiled, and what it is told of the machine | [`host`], [`mod@python`], [`target`] |
+//! | the kernel as a whole: parameters; configurations and heuristics | [`kernel`], [`decorators`] |
 //!
 //! Invariant: Python that has no meaning here is an error that names it; nothing is passed over silently.
 
@@ -21,6 +21,7 @@ mod body;
 mod builtins;
 mod call;
 mod combine;
+mod decorators;
 mod expression;
 mod flow;
 mod host;
@@ -30,10 +31,12 @@ mod memory;
 mod operator;
 mod pointer;
 mod promote;
+mod python;
 mod random;
 mod shape;
 mod source;
 mod statement;
+mod target;
 mod value;
 
 pub use kernel::{Argument, Compiled, Constant, Kernel, Parameter, Request, compile, kernels};

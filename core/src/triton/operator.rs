@@ -263,6 +263,8 @@ impl Body<'_, '_> {
             (Value::Tuple(items), part) => Ok(items.iter().any(|item| item.equals(part) == Some(true))),
             (Value::Dict(items), part) => Ok(items.iter().any(|(key, _)| key.equals(part) == Some(true))),
             (Value::Str(text), Value::Str(part)) => Ok(text.contains(&**part)),
+            // No variable is set there.
+            (Value::Library(path), _) if path == "os.environ" => Ok(false),
             (other, _) => self.fail(Code::KernelType, span, format!("nothing is looked for in {}", other.kind()), ""),
         }
     }
@@ -344,6 +346,9 @@ impl Body<'_, '_> {
     fn constant_binary(&mut self, op: BinaryOp, a: &Value, b: &Value, span: Span) -> Made<Option<Value>> {
         if let (Value::Tuple(x), Value::Tuple(y), BinaryOp::Add) = (a, b, op) {
             return Ok(Some(Value::Tuple(x.iter().chain(y).cloned().collect())));
+        }
+        if let (Value::Dict(x), Value::Dict(y), BinaryOp::Or) = (a, b, op) {
+            return Ok(Some(super::python::united(x, y)));
         }
         if let (Value::Tuple(x), Value::Int(n), BinaryOp::Mul) = (a, b, op) {
             let times = usize::try_from(*n).unwrap_or(0).min(1 << 16);

@@ -1,6 +1,7 @@
 //! The files of a kernel: what their names mean, and what they import.
 //!
-//! Nothing of a file is run. A name is looked at when a kernel uses it, so the code of a host program around a kernel does not matter.
+//! Nothing of a file is run. A name is looked at when a kernel uses it, so the code of a host program around a kernel does not matter. What stands at
+//! the file's own level sees what names meant above it; what functions see is what they mean at the end.
 
 use crate::diag::{Code, Diagnostic};
 use crate::idx::{IndexVec, index_type};
@@ -61,17 +62,54 @@ pub(super) enum Binding {
     Member { up: usize, path: String, name: String, span: Span },
     /// Something that has no meaning for kernels.
     Opaque(&'static str),
+    /// What an `if` of the file makes of a name.
+    Choice(Arc<Choice>),
+}
+
+/// What a name is around and in an `if`.
+#[derive(Debug)]
+pub(super) struct Choice {
+    pub condition: Expr,
+    pub before: Option<Binding>,
+    pub then: Option<Binding>,
+    pub otherwise: Option<Binding>,
+}
+
+impl Choice {
+    /// What the name stands for if the condition holds, or does not; where that is not known, the first meaning that it is given.
+    pub(super) fn taken(&self, holds: Option<bool>) -> Option<&Binding> {
+        match holds {
+            Some(true) => self.then.as_ref().or(self.before.as_ref()),
+            Some(false) => self.otherwise.as_ref().or(self.before.as_ref()),
+            None => self.before.as_ref().or(self.then.as_ref()).or(self.otherwise.as_ref()),
+        }
+    }
+}
+
+impl Binding {
+    /// Whether this, or what it chooses among, is so.
+    pub(super) fn any(&self, is: &dyn Fn(&Binding) -> bool) -> bool {
+        match self {
+            Binding::Choice(choice) => {
+                [&choice.before, &choice.then, &choice.otherwise].into_iter().flatten().any(|b| b.any(is))
+            }
+            own => is(own),
+        }
+    }
 }
 
 /// A file.
 #[derive(Debug)]
 pub(super) struct File {
     pub name: String,
-    pub names: HashMap<String, Binding>,
+    /// What each name means, in order: from which byte of the file on, and what.
+    pub names: HashMap<String, Vec<(u32, Binding)>>,
     /// Modules of which all names were imported.
     pub stars: Vec<(usize, String)>,
     /// Functions in order, those within `if` and `try` included.
     pub functions: Vec<Arc<FunctionDef>>,
+    /// Where the statement stands that is read.
+    at: u32,
 }
 
 /// All files that have been read.
@@ -90,8 +128,9 @@ impl<'a> Files<'a> {
     pub(super) fn add(&mut self, name: &str, text: &str) -> Result<FileId, Diagnostic> {
         let source = self.sources.add(name, text);
         let statements = python::parse(source, text)?;
-        let mut file = File { name: name.to_owned(), names: HashMap::new(), stars: vec![], functions: vec![] };
+        let mut file = File::new(name.to_owned());
         for statement in &statements {
+            file.at = statement.span.start;
             file.statement(statement);
         }
         Ok(self.files.push(file))
@@ -118,8 +157,19 @@ impl<'a> Files<'a> {
 }
 
 impl File {
+    fn new(name: String) -> File {
+        File { name, names: HashMap::new(), stars: vec![], functions: vec![], at: 0 }
+    }
+
     fn bind(&mut self, name: &str, binding: Binding) {
-        self.names.insert(name.to_owned(), binding);
+        self.names.entry(name.to_owned()).or_default().push((self.at, binding));
+    }
+
+    /// What a name means at a byte of the file, and which of its meanings that is; its first one where it has none yet.
+    pub(super) fn meaning(&self, name: &str, at: u32) -> Option<(usize, u32, &Binding)> {
+        let all = self.names.get(name)?;
+        let which = all.iter().rposition(|(from, _)| *from < at).unwrap_or(0);
+        all.get(which).map(|(from, binding)| (which, *from, binding))
     }
 
     fn statement(&mut self, statement: &Stmt) {
@@ -140,8 +190,8 @@ impl File {
             }
             StmtKind::Import(aliases) => aliases.iter().for_each(|alias| self.import(alias)),
             StmtKind::ImportFrom(up, path, aliases) => self.import_from(*up, path, aliases),
+            StmtKind::If(condition, then, otherwise) => self.choices(condition, then, otherwise),
             // Which branch a host program takes is not known; the first that gives a name a meaning counts.
-            StmtKind::If(_, then, otherwise) => self.branches(&[then, otherwise]),
             StmtKind::Try(body, others) => {
                 let all: Vec<&Vec<Stmt>> = std::iter::once(body).chain(others).collect();
                 self.branches(&all);
@@ -161,15 +211,38 @@ impl File {
         }
     }
 
+    /// The names of statements that stand within others; their functions and imports are the file's.
+    fn within(&mut self, list: &[Stmt]) -> HashMap<String, Binding> {
+        let mut inner = File::new(String::new());
+        list.iter().for_each(|s| inner.statement(s));
+        self.functions.extend(inner.functions);
+        self.stars.extend(inner.stars);
+        // Within one statement the last meaning counts.
+        inner.names.into_iter().filter_map(|(name, mut all)| Some((name, all.pop()?.1))).collect()
+    }
+
     fn branches(&mut self, branches: &[&Vec<Stmt>]) {
         for branch in branches {
-            let mut inner = File { name: String::new(), names: HashMap::new(), stars: vec![], functions: vec![] };
-            branch.iter().for_each(|s| inner.statement(s));
-            for (name, binding) in inner.names {
-                self.names.entry(name).or_insert(binding);
+            for (name, binding) in self.within(branch) {
+                if !self.names.contains_key(&name) {
+                    self.bind(&name, binding);
+                }
             }
-            self.functions.extend(inner.functions);
-            self.stars.extend(inner.stars);
+        }
+    }
+
+    /// Which branch is taken is asked when a name of it is used.
+    fn choices(&mut self, condition: &Expr, then: &[Stmt], otherwise: &[Stmt]) {
+        let (mut then, mut otherwise) = (self.within(then), self.within(otherwise));
+        let names: Vec<String> = then.keys().chain(otherwise.keys()).cloned().collect();
+        for name in names {
+            let (one, other) = (then.remove(&name), otherwise.remove(&name));
+            if one.is_none() && other.is_none() {
+                continue;
+            }
+            let before = self.names.get(&name).and_then(|all| all.last()).map(|(_, binding)| binding.clone());
+            let choice = Choice { condition: condition.clone(), before, then: one, otherwise: other };
+            self.bind(&name, Binding::Choice(Arc::new(choice)));
         }
     }
 

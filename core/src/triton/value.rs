@@ -29,6 +29,8 @@ pub(super) enum Value {
     Tuple(Vec<Value>),
     /// A dictionary, in the order in which it was written.
     Dict(Vec<(Value, Value)>),
+    /// Something of the host's with named parts.
+    Record(Arc<Record>),
     /// `a:b:c` between brackets.
     Slice(Box<[Value; 3]>),
     /// A function of a file.
@@ -47,6 +49,22 @@ pub(super) enum Value {
     Pointer(Pointer),
     /// A pointer to a block of a matrix, or a descriptor of one.
     Block(Box<BlockPointer>),
+}
+
+/// Something of the host's with named parts: a configuration, the target.
+#[derive(Debug)]
+pub(super) struct Record {
+    /// What it is, for messages.
+    pub what: &'static str,
+    /// Its parts.
+    pub fields: Vec<(&'static str, Value)>,
+}
+
+impl Record {
+    /// The part of a name.
+    pub(super) fn field(&self, name: &str) -> Option<&Value> {
+        self.fields.iter().find(|(n, _)| *n == name).map(|(_, value)| value)
+    }
 }
 
 /// A number or a tile.
@@ -167,6 +185,7 @@ impl Value {
             | Value::Str(_)
             | Value::Dtype(_)
             | Value::Dict(_)
+            | Value::Record(_)
             | Value::Slice(_)
             | Value::Function(_)
             | Value::Lambda(_)
@@ -184,6 +203,7 @@ impl Value {
             Value::Dtype(ty) => format!("the type `{ty}`"),
             Value::Tuple(items) => format!("a tuple of {}", items.len()),
             Value::Dict(_) => "a dictionary".into(),
+            Value::Record(record) => record.what.into(),
             Value::Slice(_) => "a slice".into(),
             Value::Function(f) => format!("the function `{}`", f.def.name.name),
             Value::Lambda(_) => "a lambda".into(),
@@ -216,9 +236,12 @@ impl Value {
             Value::Str(s) => Some(!s.is_empty()),
             Value::Tuple(items) => Some(!items.is_empty()),
             Value::Dict(items) => Some(!items.is_empty()),
-            Value::Dtype(_) | Value::Function(_) | Value::Lambda(_) | Value::Builtin(..) | Value::Library(_) => {
-                Some(true)
-            }
+            Value::Dtype(_)
+            | Value::Record(_)
+            | Value::Function(_)
+            | Value::Lambda(_)
+            | Value::Builtin(..)
+            | Value::Library(_) => Some(true),
             Value::Slice(_) | Value::Unknown(_) | Value::Tensor(_) | Value::Pointer(_) | Value::Block(_) => None,
         }
     }

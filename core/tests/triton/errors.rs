@@ -47,7 +47,6 @@ const BAD: &[(&str, &str)] = &[
     ("host_function", "a = plain(n)"),
     ("endless", "while True:\n    pass"),
     ("recursion", "a = forever(n)"),
-    ("helper_types", "a = twice(n, n)"),
     ("no_python", "a = (1 +"),
 ];
 
@@ -61,10 +60,6 @@ def plain(x):
 @triton.jit
 def forever(x):
     return forever(x)
-
-@triton.jit
-def twice(x, k: tl.constexpr):
-    return x * k
 
 @triton.jit
 def k(x_ptr, y_ptr, n, BLOCK: tl.constexpr):

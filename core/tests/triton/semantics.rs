@@ -177,6 +177,25 @@ fn functions_of_floats() {
     close(&found[1], &points.iter().map(|x| erf(*x)).collect::<Vec<_>>(), 4e-7, "erf");
 }
 
+/// As in Triton, a function's own annotation does not keep tiles from it, and it can ask what it was given.
+#[test]
+fn functions_take_tiles_for_constants_and_descriptors_for_pointers() {
+    let source = "import triton\nimport triton.language as tl\n
+@triton.jit\ndef descriptor(x, n):\n    if isinstance(x, tl.tensor_descriptor):\n        return x\n    else:\n        return tl.make_tensor_descriptor(x, shape=[n, 4], strides=[4, 1], block_shape=[4, 4])\n
+@triton.jit\ndef shifted(tile: tl.constexpr, by: tl.constexpr):\n    return tile + by\n
+@triton.jit\ndef k(x, y, n):\n    x = descriptor(descriptor(x, n), n)\n    at = tl.arange(0, 4)[:, None] * 4 + tl.arange(0, 4)[None, :]\n    tl.store(y + at, shifted(x.load([n - 2, 0]).T, 1))\n";
+    let arguments = [("x", f32s((0..16).map(f64::from))), ("y", zeros(16)), ("n", Arg::Int(4))];
+    let found = launch(source, "k", [1; 3], &arguments);
+    // Two rows are inside, and stand as columns.
+    let expected: Vec<f64> = (0..16)
+        .map(|i| match (i % 4, i / 4) {
+            (row @ 0..2, column) => f64::from((row + 2) * 4 + column + 1),
+            _outside => 1.0,
+        })
+        .collect();
+    assert_eq!(found[1], expected);
+}
+
 /// A module beside the kernel's file.
 struct Beside;
 

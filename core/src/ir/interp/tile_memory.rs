@@ -8,7 +8,7 @@ use super::frame::Handle;
 use super::machine::Machine;
 use super::memory::{read, write};
 use crate::diag::Code;
-use crate::ir::attrs::Update;
+use crate::ir::attrs::{Order, Update};
 use crate::ir::eval::{self, int_value};
 use crate::ir::ops::Op;
 use crate::ir::types::Scalar;
@@ -83,6 +83,9 @@ impl Machine<'_> {
         let exchange = step.op == Op::TileCompareExchange;
         let inside = (!exchange).then(|| step.operands[3]);
         let places = self.places_of(step, result.components, inside, Access::AtomicWrite)?;
+        if let (Order::Acquire | Order::AcquireRelease, Some(checks)) = (self.inst(step).order(), &mut self.checks) {
+            checks.acquire();
+        }
         let (element, update) = (self.inst(step).element(), self.inst(step).update());
         for (i, at) in places.at.iter().enumerate() {
             let Some(at) = at else {

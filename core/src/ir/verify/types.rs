@@ -154,6 +154,8 @@ fn fits(cx: &Context<'_>, inst: &Inst, pattern: Pattern, operand: ValueId) -> bo
                 && matches!(found, Type::Scalar(_) | Type::Tile(_))
                 && found.shape() == inst.ty.and_then(Type::shape)
         }
+        // What is counted is not of the result's shape: `tiles` looks at that.
+        Pattern::Inside if inst.op == Op::TileHistogram => found.element() == Some(Scalar::Bool),
         Pattern::Inside => found == Type::BOOL || inst.ty.map(Type::truth) == Some(found),
         Pattern::Filler => inst.ty == Some(found) || inst.ty.and_then(Type::element).map(Type::Scalar) == Some(found),
         Pattern::Index => matches!(found, Type::U32 | Type::U64),

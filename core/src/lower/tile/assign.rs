@@ -38,8 +38,9 @@ pub(super) struct Plan {
 }
 
 impl Plan {
-    /// The layouts of a kernel in tile form without calls.
-    pub fn of(f: &Function, threads: u32, caps: &Caps) -> Plan {
+    /// The layouts of a kernel in tile form without calls. Where values are stored from where they are, less is moved through shared memory, and accesses
+    /// are narrower.
+    pub fn of(f: &Function, threads: u32, caps: &Caps, stores_stay: bool) -> Plan {
         let threads = threads.trailing_zeros() as u8;
         let nothing = || f.values.iter().map(|_| None).collect();
         let plan = Plan {
@@ -51,7 +52,8 @@ impl Plan {
             axes: Axes::of(f),
             threads,
         };
-        let mut assign = Assign { f, caps, plan, widths: FastMap::default(), frames: vec![], used: used(f) };
+        let (widths, used) = (FastMap::default(), used(f));
+        let mut assign = Assign { f, caps, plan, widths, frames: vec![], used, stores_stay };
         assign.scalar();
         assign.widths(f.body);
         assign.region(f.body);
@@ -109,6 +111,7 @@ struct Assign<'a> {
     widths: FastMap<(Shape, Vec<usize>), u8>,
     frames: Vec<Frame>,
     used: IndexVec<ValueId, bool>,
+    stores_stay: bool,
 }
 
 /// What an operation does to names of bits, from those of its result to those of its operand.
@@ -438,7 +441,8 @@ impl Assign<'_> {
         let as_wide = self.plan.layouts[there].run(first) >= wish.width;
         let moves_little = self.share(shape) < 2;
         let no_access = matches!(inst.op, Op::TileAtomic | Op::TileCompareExchange);
-        if as_wide && !self.plan.layouts[there].product || moves_little || no_access { there } else { wanted }
+        let stays = moves_little || no_access || self.stores_stay && inst.op == Op::TileStore;
+        if as_wide && !self.plan.layouts[there].product || stays { there } else { wanted }
     }
 
     // The second walk.

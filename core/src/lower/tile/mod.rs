@@ -17,6 +17,8 @@
 //! | 5 | numbers on which control flow depends, buffers whose accesses must stay in order | [`steer`] |
 //! | 6 | the kernel, instruction by instruction | [`spread`] |
 //!
+//! A loop that waits for other programs is refused where these need not run meanwhile ([`waits`]).
+//!
 //! **Layouts** are linear: a bit of the number of an invocation or of one of its parts stands for a bit of an element's number
 //! ([`layout::Layout`]). A view of a tile (reshaped, permuted, broadcast) renames bits and moves nothing.
 //!
@@ -39,6 +41,7 @@ mod spread;
 mod steer;
 #[cfg(test)]
 mod tests;
+mod waits;
 
 use super::inline;
 use crate::diag::Diagnostic;
@@ -51,18 +54,19 @@ const ROLLED: u64 = 4;
 /// Stages of shared memory that factors are copied into ahead.
 const STAGES: u32 = 4;
 
-/// Spreads kernels in tile form over their threads.
-pub(super) fn run(module: &mut Module, caps: &Caps) -> Result<(), Vec<Diagnostic>> {
+/// Spreads kernels in tile form over their threads; says which those are.
+pub(super) fn run(module: &mut Module, caps: &Caps) -> Result<Vec<FunctionId>, Vec<Diagnostic>> {
     let forms = tile_form(module);
     let kernels: Vec<FunctionId> = module.kernels().filter(|id| forms[*id]).collect();
     if kernels.is_empty() {
-        return Ok(());
+        return Ok(kernels);
     }
     let one = |d| vec![d];
     // Uniformity is not seen through calls.
     inline::run(module, &caps.clone().without(Feature::Calls)).map_err(one)?;
-    for id in kernels {
+    for id in kernels.iter().copied() {
         let kernel = &mut module.functions[id];
+        waits::check(kernel, caps).map_err(one)?;
         let threads = invocations(kernel, caps);
         if let Some(launch) = &mut kernel.launch {
             launch.workgroup = [threads, 1, 1];
@@ -73,7 +77,7 @@ pub(super) fn run(module: &mut Module, caps: &Caps) -> Result<(), Vec<Diagnostic
             None => plain::run(kernel, threads, caps).map_err(one)?,
         };
     }
-    Ok(())
+    Ok(kernels)
 }
 
 /// How many invocations run a program: as many as it says; where code that is written out is expensive, so many more that each has few elements.
@@ -98,7 +102,9 @@ fn in_layouts(kernel: &Function, threads: u32, caps: &Caps) -> Option<Function> 
     }
     let mut kernel = kernel.clone();
     carried::run(&mut kernel);
-    let plan = Plan::of(&kernel, threads, caps);
-    // As many stages as there is room for.
-    (1..=STAGES).rev().find_map(|depth| spread::run(&kernel, &plan, threads, caps, depth).ok())
+    [false, true].into_iter().find_map(|stores_stay| {
+        let plan = Plan::of(&kernel, threads, caps, stores_stay);
+        // As many stages as there is room for.
+        (1..=STAGES).rev().find_map(|depth| spread::run(&kernel, &plan, threads, caps, depth).ok())
+    })
 }

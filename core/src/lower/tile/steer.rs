@@ -8,9 +8,7 @@ use crate::ir::{Def, Function, Op, ValueId};
 pub(super) fn steering(f: &Function) -> IndexVec<ValueId, bool> {
     let mut marked: IndexVec<ValueId, bool> = f.values.iter().map(|_| false).collect();
     let mut todo = vec![];
-    // What region parameters and results are made of.
-    let mut sources: IndexVec<ValueId, Vec<ValueId>> = f.values.iter().map(|_| vec![]).collect();
-    collect(f, f.body, &mut vec![], &mut sources);
+    let sources = sources(f);
     f.walk(f.body, &mut |_, inst| {
         if matches!(inst.op, Op::If | Op::Switch | Op::While) {
             todo.push(inst.operands[0]);
@@ -30,6 +28,13 @@ pub(super) fn steering(f: &Function) -> IndexVec<ValueId, bool> {
         }
     }
     marked
+}
+
+/// What region parameters and the results of branches and loops are made of.
+pub(super) fn sources(f: &Function) -> IndexVec<ValueId, Vec<ValueId>> {
+    let mut sources: IndexVec<ValueId, Vec<ValueId>> = f.values.iter().map(|_| vec![]).collect();
+    collect(f, f.body, &mut vec![], &mut sources);
+    sources
 }
 
 /// The results of the constructs around a jump: of a branch, or parameters and results of a loop.

@@ -100,3 +100,41 @@ fn kernels_of_the_project_have_layouts_on_every_device() {
         spread("attention", "attention", Scalar::F16, &[("BLOCK_M", 32), ("BLOCK_N", 32), ("HEAD", 32)], &caps);
     }
 }
+
+/// The kernel of a text, without calls.
+fn written(body: &str) -> Function {
+    let text = format!("import triton\nimport triton.language as tl\n\n@triton.jit\ndef k(p, n):\n{body}");
+    let arguments =
+        vec![("p".to_owned(), Argument::Buffer(Scalar::I32)), ("n".into(), Argument::Scalar(Scalar::I32, 7))];
+    let request = Request { kernel: "k".into(), arguments, ..Request::default() };
+    let compiled = compile(&mut Sources::default(), "k.py", &text, &Alone, &request).expect("nothing is wrong");
+    compiled.module.functions[compiled.kernel].clone()
+}
+
+#[test]
+fn loops_that_wait_for_other_programs_are_found() {
+    let waits = |body: &str| super::waits::waiting(&written(body)).is_some();
+    for body in [
+        "    while tl.atomic_cas(p, 0, 1) == 1:\n        pass\n",
+        "    while tl.load(p, volatile=True) != n:\n        pass\n",
+        "    while tl.atomic_add(p, 0) < n:\n        pass\n",
+        "    seen = tl.atomic_xchg(p + 3, 1)\n    while seen == 1:\n        seen = tl.atomic_xchg(p + 3, 1)\n",
+        "    for i in range(n):\n        while tl.atomic_cas(p + i, 0, 1) == 1:\n            pass\n",
+    ] {
+        assert!(waits(body), "{body}");
+    }
+    for body in [
+        "    for i in range(tl.load(p)):\n        tl.store(p + i, i)\n",
+        "    i = 0\n    while i < tl.load(p):\n        i += 1\n",
+        "    task = tl.atomic_add(p, 1)\n    while task < n:\n        task = tl.atomic_add(p, 1)\n",
+        "    old = tl.load(p)\n    seen = tl.atomic_cas(p, old, old * n)\n    while seen != old:\n        old = seen\n        seen = tl.atomic_cas(p, old, old * n)\n",
+        "    tries = 0\n    while (tl.atomic_cas(p, 0, 1) == 1) & (tries < 100):\n        tries += 1\n",
+        "    while tl.load(p) < n:\n        tl.store(p, tl.load(p) + 1)\n",
+    ] {
+        assert!(!waits(body), "{body}");
+    }
+    let lock = written("    while tl.atomic_cas(p, 0, 1) == 1:\n        pass\n");
+    assert!(super::waits::check(&lock, &Caps::cuda(80, false)).is_ok());
+    let refused = super::waits::check(&lock, &Caps::web()).expect_err("workgroups may run one after the other");
+    assert!(refused.message.contains("`@k`") && refused.message.contains("`forward_progress`"), "{refused:?}");
+}

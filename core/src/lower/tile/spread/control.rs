@@ -2,6 +2,7 @@
 
 use super::super::guard::where_it_holds;
 use super::{Made, Parts, Spread, impossible};
+use crate::ir::attrs::Dim;
 use crate::ir::{Inst, InstId, Op, RegionId, Regions, Scalar, Type, ValueId};
 use crate::lower::rewrite::Rewriter;
 
@@ -202,6 +203,19 @@ impl Spread<'_> {
         Ok(std::mem::take(&mut self.yielded))
     }
 
+    /// Where a loop of so many iterations ends. Where code that is written out is expensive, a driver must not know: Mesa writes short loops out, and its
+    /// compiler then takes as long as these have accesses, squared.
+    fn end_of(&self, r: &mut Rewriter<'_>, count: u32) -> ValueId {
+        let end = r.out.u32(count);
+        if !self.caps.rolled {
+            return end;
+        }
+        // There is at least one program.
+        let (programs, one) = (r.out.position(Op::NumWorkgroups, Dim::X), r.out.u32(1));
+        let one = r.out.op(Op::Min, Scalar::U32, &[programs, one]);
+        r.out.op(Op::Mul, Scalar::U32, &[one, end])
+    }
+
     /// `for j in 0..count`, with values that it carries; `body` gives the next ones.
     pub(super) fn count_up(
         &mut self,
@@ -216,7 +230,7 @@ impl Spread<'_> {
         let region = r.out.new_region(&types);
         let params = r.out.function.regions[region].params.clone();
         let outer = std::mem::replace(&mut r.out.region, region);
-        let end = r.out.u32(count);
+        let end = self.end_of(r, count);
         let over = r.out.op(Op::Ge, Scalar::U32, &[params[0], end]);
         let kept = params[1..].to_vec();
         r.out.if_else(over, &[], |b| b.end(Op::Break, &kept), |b| b.end(Op::Yield, &[]));
