@@ -10,7 +10,7 @@ use girih_core::net::parallel;
 use girih_core::net::picture;
 use girih_core::net::readback;
 use girih_core::net::reduce::{Counts, Limits, Machine};
-use girih_core::runtime::{Device, DeviceKind};
+use girih_core::runtime::Device;
 use girih_core::span::{Sources, Span};
 use std::num::NonZeroUsize;
 use std::path::Path;
@@ -60,18 +60,6 @@ pub struct Reduced {
     pub seconds: f64,
     /// What a device needed for it, if it was one.
     pub device: Option<DeviceStats>,
-}
-
-/// How large everything is on a kind of device.
-fn sizes(kind: DeviceKind) -> device::Options {
-    let sizes = |lanes, steps, memory| device::Options { lanes, steps, memory, ..device::Options::default() };
-    match kind {
-        DeviceKind::Cuda => sizes(1 << 16, 1 << 11, 4 << 30),
-        DeviceKind::Wgpu => sizes(1 << 16, 1 << 11, 1 << 30),
-        // Some lanes for each core and each of its vectors.
-        DeviceKind::WgpuSoftware | DeviceKind::Cpu => sizes(1 << 9, 1 << 12, 256 << 20),
-        DeviceKind::Interpreter => sizes(1 << 6, 1 << 9, 16 << 20),
-    }
 }
 
 impl Nets {
@@ -184,7 +172,7 @@ impl Nets {
         device: &mut dyn Device,
         memory: Option<u64>,
     ) -> Result<Reduced, Report> {
-        let mut options = sizes(device.info().kind);
+        let mut options = crate::run::sizes(device.info().kind);
         options.memory = memory.unwrap_or(options.memory);
         let result = on_big_stack(|| {
             let entry = self.entry(entry).map_err(|error| vec![error])?;

@@ -107,7 +107,7 @@ fn stats(reduced: &Reduced) -> Value {
         "rules": rules(&reduced.counts),
         "most_bytes": reduced.counts.bytes,
     });
-    if let Some(DeviceStats { lanes, epochs, sweeps, memory }) = reduced.device {
+    if let Some(DeviceStats { lanes, epochs, sweeps, memory, .. }) = reduced.device {
         object["device"] = json!({"lanes": lanes, "epochs": epochs, "sweeps": sweeps, "memory": memory});
     }
     object

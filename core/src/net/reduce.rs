@@ -57,6 +57,15 @@ impl Counts {
     }
 }
 
+/// What reduces the net of a machine: the machine itself, the cores of the host, a device.
+pub trait Reducer {
+    /// Reduces it until nothing is left to be done.
+    ///
+    /// # Errors
+    /// As [`Machine::run`]; if what reduces it fails.
+    fn reduce(&mut self, machine: &mut Machine<'_>) -> Result<(), Diagnostic>;
+}
+
 /// How many bytes a redex takes.
 const REDEX_BYTES: u64 = 8;
 /// How many redexes are reduced between two looks at whether to stop.
@@ -170,6 +179,11 @@ impl<'b> Machine<'b> {
         Rule::ALL.into_iter().for_each(|rule| self.counts.add(rule, counts.of(rule)));
         self.counts.bytes = self.counts.bytes.max(counts.bytes);
         self.counts.waiting = self.counts.waiting.max(counts.waiting);
+    }
+
+    /// Whether nothing is to be done.
+    pub fn is_done(&self) -> bool {
+        self.urgent.is_empty() && self.others.is_empty()
     }
 
     /// What it may take.

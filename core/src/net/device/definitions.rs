@@ -73,10 +73,11 @@ fn expansion(template: &Template, text: &mut String) {
     for (i, _) in nodes.iter().enumerate() {
         let _ = writeln!(text, "    %n{i} = call @slot(%lists, 0, (add.u32 %np, {i}), %listed)");
     }
-    for (i, (_, parts)) in nodes.iter().enumerate() {
+    for (i, (kind, parts)) in nodes.iter().enumerate() {
         let _ = writeln!(text, "    %p{i} = mul.u32 %n{i}, 2");
         for (part, word) in parts.iter().enumerate() {
-            let _ = writeln!(text, "    atomic.store.u32 %nodes[%p{i} + {part}], {}", operand(*word));
+            let word = if *kind == Kind::Box { word.0.to_string() } else { operand(*word) };
+            let _ = writeln!(text, "    atomic.store.u32 %nodes[%p{i} + {part}], {word}");
         }
     }
     let (links, calls) = links(template);
