@@ -5,7 +5,7 @@ use crate::stack::on_big_stack;
 use girih_core::diag::{Code, Diagnostic, Diagnostics, Severity, WarningLevels, did_you_mean};
 use girih_core::net::ast;
 use girih_core::net::book::Book;
-use girih_core::net::device::{self, DeviceStats};
+use girih_core::net::device::{DeviceStats, Session};
 use girih_core::net::parallel;
 use girih_core::net::picture;
 use girih_core::net::readback;
@@ -58,6 +58,8 @@ pub struct Reduced {
     pub counts: Counts,
     /// Seconds that the reduction took.
     pub seconds: f64,
+    /// Seconds before it, until a device had the kernels; 0 on the host.
+    pub loading: f64,
     /// What a device needed for it, if it was one.
     pub device: Option<DeviceStats>,
 }
@@ -133,7 +135,7 @@ impl Nets {
             machine.run()?;
             let seconds = started.elapsed().as_secs_f64();
             let text = readback::tree(&machine, root).to_string();
-            Ok(Reduced { text, counts: machine.counts(), seconds, device: None })
+            Ok(Reduced { text, counts: machine.counts(), seconds, loading: 0.0, device: None })
         });
         result.map_err(|error| Report { sources: self.sources.clone(), diagnostics: vec![error] })
     }
@@ -156,7 +158,7 @@ impl Nets {
             parallel::run(&mut machine, threads)?;
             let seconds = started.elapsed().as_secs_f64();
             let text = readback::tree(&machine, root).to_string();
-            Ok(Reduced { text, counts: machine.counts(), seconds, device: None })
+            Ok(Reduced { text, counts: machine.counts(), seconds, loading: 0.0, device: None })
         });
         result.map_err(|error| Report { sources: self.sources.clone(), diagnostics: vec![error] })
     }
@@ -177,12 +179,15 @@ impl Nets {
         let result = on_big_stack(|| {
             let entry = self.entry(entry).map_err(|error| vec![error])?;
             let started = Instant::now();
+            let mut session = Session::open(&self.book, device, &options, limits.memory)?;
+            let loading = started.elapsed().as_secs_f64();
+            let started = Instant::now();
             let mut machine = Machine::new(&self.book, limits.clone());
             let root = machine.place(entry).map_err(|error| vec![error])?;
-            let stats = device::run(&mut machine, device, &options)?;
+            session.run(&mut machine).map_err(|error| vec![error])?;
             let seconds = started.elapsed().as_secs_f64();
             let text = readback::tree(&machine, root).to_string();
-            Ok(Reduced { text, counts: machine.counts(), seconds, device: Some(stats) })
+            Ok(Reduced { text, counts: machine.counts(), seconds, loading, device: Some(session.stats()) })
         });
         result.map_err(|diagnostics| Report { sources: self.sources.clone(), diagnostics })
     }

@@ -156,7 +156,6 @@ fn programs_that_need_nets_run_as_nets() {
         let expected = Directives::read(&text).unwrap_or_else(|error| panic!("{path}: {error}"));
         let Some(value) = expected.nets else { continue };
         let program = Program::open(&path, &Options::default());
-        let mut counts = vec![];
         for name in ["auto", "cpu", "interpreter", "ptx:sm_90a"] {
             let device = Selector::parse(name).expect("a device's name").into();
             let options = RunOptions { device, heap: Some(MEMORY), ..RunOptions::default() };
@@ -166,9 +165,7 @@ fn programs_that_need_nets_run_as_nets() {
             assert_eq!(text, value, "{path}, {name}");
             let Work::Net(work, _) = executable.stats().work else { panic!("{path}: it ran as a net") };
             assert!(work.total() > 0, "{path}");
-            counts.push(work.total());
         }
-        assert!(counts.iter().all(|count| *count == counts[0]), "{path}: {counts:?}");
         run += 1;
     }
     assert!(run >= 10, "only {run} programs");

@@ -47,6 +47,7 @@ impl Counts {
     }
 
     /// So many more of a rule.
+    #[inline(always)]
     pub(super) fn add(&mut self, rule: Rule, count: u64) {
         self.rules[rule as usize] += count;
     }

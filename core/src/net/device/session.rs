@@ -73,7 +73,8 @@ impl Shape {
             let message = format!("a net on a device needs {} KiB at least", (LEAST_PLACES * PLACE_BYTES) >> 10);
             return Err(Diagnostic::new(Code::OutOfMemory, Span::NONE, message).hint("allow more with `--memory`"));
         }
-        let reserve = definitions::most_redexes(book).max(4) + 1;
+        // A call leaves two links beside its redexes; one more is the redex that a lane has in hand.
+        let reserve = (definitions::most_redexes(book) + 1).max(4) + 2;
         let depth = LEAST_DEPTH.max(2 * reserve);
         let row = u64::from(2 * depth) + 4 + Rule::ALL.len() as u64;
         let most = (reach / (4 * row)).min(u64::from(options.lanes)) as u32;

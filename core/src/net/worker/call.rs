@@ -1,8 +1,9 @@
 //! Calls: a definition's net comes into being, and its root meets the caller's pairs at once.
 
-use super::code::{Code, Node, Operand, Pattern};
+use super::code::{Code, Node, Operand, Pattern, Waiting, What};
 use super::memory::Memory;
 use super::{LEAST, Worker, is_pair};
+use crate::net::boxed::Computed;
 use crate::net::rules::Rule;
 use crate::net::word::{Kind, Word};
 
@@ -32,7 +33,7 @@ impl<'b, M: Memory> Worker<'b, M> {
                 self.pending.push((second, parts[1]));
                 self.meet(code, first, parts[0], 1 << at)
             }
-            Pattern::Wire(..) | Pattern::Other(_) => {
+            Pattern::Wire(..) | Pattern::Copy(_) | Pattern::Other(_) => {
                 let pair = self.node(Kind::Con);
                 self.write(pair, parts);
                 self.meet(code, code.root, pair, 0)
@@ -52,19 +53,15 @@ impl<'b, M: Memory> Worker<'b, M> {
             return false;
         }
         self.counts.add(Rule::Call, 1);
-        for register in &code.ends {
-            self.registers[*register as usize] = Word::NONE;
-        }
+        self.registers[1..=code.wires].fill(Word::NONE);
         true
     }
 
     /// The pattern meets what the caller has: pairs annihilate, and wires become what is there. `met` has a bit for each pair that was
-    /// met; comes back with all of them. What is left to be linked is in `pending`.
+    /// met; comes back with all of them. What is left to be linked is in `unmet`.
     #[inline(always)]
     fn meet(&mut self, code: &Code, pattern: Pattern, port: Word, mut met: u64) -> u64 {
         let (mut pattern, mut port) = (pattern, port);
-        // What cannot meet here stays at the lower end of the list.
-        let mut kept = 0;
         loop {
             match pattern {
                 Pattern::Wire(register, guarded) => {
@@ -72,8 +69,7 @@ impl<'b, M: Memory> Worker<'b, M> {
                     if before != Word::NONE {
                         self.link(before, port);
                     } else {
-                        let is_number = matches!(port.kind(), Kind::Num | Kind::Box);
-                        self.registers[register as usize] = if guarded && is_number { self.behind(port) } else { port };
+                        self.name(register, guarded, port);
                     }
                 }
                 Pattern::Pair(at) => {
@@ -88,22 +84,34 @@ impl<'b, M: Memory> Worker<'b, M> {
                         (pattern, port) = (first, parts[0]);
                         continue;
                     }
-                    self.keep(&mut kept, (pattern, end));
+                    self.unmet.push((pattern, end));
                 }
-                Pattern::Other(_) => self.keep(&mut kept, (pattern, port)),
+                Pattern::Copy(at) => {
+                    let end = self.enter(port);
+                    if end.kind() == Kind::Num {
+                        self.counts.add(Rule::Erase, 1);
+                        met |= 1 << at;
+                        let [first, second] = code.pairs[at as usize].parts;
+                        self.pending.push((second, end));
+                        (pattern, port) = (first, end);
+                        continue;
+                    }
+                    self.unmet.push((pattern, end));
+                }
+                Pattern::Other(_) => self.unmet.push((pattern, port)),
             }
-            if self.pending.len() == kept {
-                return met;
+            match self.pending.pop() {
+                Some(next) => (pattern, port) = next,
+                None => return met,
             }
-            // It is longer than what is kept.
-            (pattern, port) = self.pending.pop().unwrap_or((pattern, port));
         }
     }
 
+    /// A wire becomes what is at its one end. At a place where it matters whether a number is there, it stays a wire.
     #[inline(always)]
-    fn keep(&mut self, kept: &mut usize, what: (Pattern, Word)) {
-        self.pending.insert(*kept, what);
-        *kept += 1;
+    fn name(&mut self, register: u32, guarded: bool, port: Word) {
+        let is_number = matches!(port.kind(), Kind::Num | Kind::Box);
+        self.registers[register as usize] = if guarded && is_number { self.behind(port) } else { port };
     }
 
     /// A wire that is linked with a port already.
@@ -119,11 +127,29 @@ impl<'b, M: Memory> Worker<'b, M> {
         Word(operand.word | self.registers[operand.register as usize].0)
     }
 
-    /// Puts what is left of a definition's net into the memory.
+    /// Computes what has its number, and puts what is left of a definition's net into the memory.
     #[inline(always)]
     fn make(&mut self, code: &Code, met: u64) {
-        for register in &code.inner {
-            self.registers[*register as usize] = self.wire();
+        let mut late = 0u64;
+        let mut chosen = None;
+        for (at, waiting) in code.waiting.iter().enumerate() {
+            let port = self.registers[waiting.port as usize];
+            let number = if port == Word::NONE { port } else { self.enter(port) };
+            self.registers[waiting.port as usize] = number;
+            if number.kind() != Kind::Num {
+                late |= 1 << at;
+                continue;
+            }
+            match &waiting.what {
+                What::Operate(nodes) => self.compute(code, at, number, nodes),
+                What::Choose { .. } if chosen.is_some() => late |= 1 << at,
+                What::Choose { choice, arms } => chosen = Some((number, choice, arms)),
+            }
+        }
+        for register in 1..=code.wires {
+            if self.registers[register] == Word::NONE {
+                self.registers[register] = self.wire();
+            }
         }
         for node in &code.body {
             self.registers[node.register as usize] = self.node(node.kind);
@@ -131,42 +157,111 @@ impl<'b, M: Memory> Worker<'b, M> {
         if met.count_ones() as usize != code.pairs.len() {
             self.make_pairs(code, met);
         }
+        if late != 0 || !self.partial.is_empty() {
+            self.make_waiting(code, late);
+        }
         for node in &code.body {
             self.fill(node);
         }
         for (a, b) in &code.links {
             self.link(self.operand(*a), self.operand(*b));
         }
-        while let Some((pattern, port)) = self.pending.pop() {
+        while let Some((pattern, port)) = self.unmet.pop() {
             let end = match pattern {
                 Pattern::Wire(register, _) => self.registers[register as usize],
-                Pattern::Pair(at) => self.registers[code.pairs[at as usize].node.register as usize],
+                Pattern::Pair(at) | Pattern::Copy(at) => {
+                    self.registers[code.pairs[at as usize].node.register as usize]
+                }
                 Pattern::Other(operand) => self.operand(operand),
             };
             self.link(end, port);
+        }
+        if let Some((number, choice, arms)) = chosen {
+            let [zero, other] = arms.parts;
+            let arms = [self.operand(zero), self.operand(other)];
+            let result = self.operand(choice.parts[1]);
+            self.choose(number, arms, result);
+        }
+    }
+
+    /// Operations on a number, one after the other, as far as their operands stand in the definition.
+    #[inline(always)]
+    fn compute(&mut self, code: &Code, at: usize, number: Word, nodes: &[Node]) {
+        let mut left = Computed::Word(number);
+        let mut result = Operand { word: 0, register: 0 };
+        for (done, node) in nodes.iter().enumerate() {
+            let operand = Word(node.parts[0].word);
+            self.counts.add(Rule::Operate, 1);
+            if operand.kind() != Kind::Num {
+                // Whoever gives the operand meets this operation, which has what is computed, and those behind it.
+                let port = self.port(left);
+                return self.partial.push((at, done, port));
+            }
+            left = match self.operated(left, operand) {
+                Some(computed) => computed,
+                None => return,
+            };
+            result = node.parts[1];
+        }
+        let port = self.port(left);
+        let register = result.register as usize;
+        if register == 0 {
+            self.link(Word(result.word), port);
+        } else if register > code.wires {
+            self.unmet.push((Pattern::Other(result), port));
+        } else if self.registers[register] == Word::NONE {
+            self.name(result.register, code.guarded[register], port);
+        } else {
+            self.link(self.registers[register], port);
         }
     }
 
     #[inline(always)]
     fn fill(&mut self, node: &Node) {
-        let parts = node.parts.map(|part| self.operand(part));
-        self.write(self.registers[node.register as usize], parts);
+        let [first, second] = node.parts;
+        self.write(self.registers[node.register as usize], [self.operand(first), self.operand(second)]);
     }
 
-    /// The pairs of the pattern that have not met any, and the wires that nobody has given anything.
+    /// The nodes of the pattern that have not met any.
     #[cold]
     fn make_pairs(&mut self, code: &Code, met: u64) {
-        for register in &code.ends {
-            if self.registers[*register as usize] == Word::NONE {
-                self.registers[*register as usize] = self.wire();
-            }
-        }
         let unmet = || code.pairs.iter().enumerate().filter(|(at, _)| met >> at & 1 == 0).map(|(_, pair)| &pair.node);
         for node in unmet() {
             self.registers[node.register as usize] = self.node(node.kind);
         }
         for node in unmet() {
             self.fill(node);
+        }
+    }
+
+    /// What waits for numbers that are not there, and operations that wait for their second number.
+    #[inline(never)]
+    fn make_waiting(&mut self, code: &Code, late: u64) {
+        let waiting = || code.waiting.iter().enumerate().filter(|(at, _)| late >> at & 1 == 1).map(|(_, it)| it);
+        for Waiting { port, what } in waiting() {
+            for node in what.nodes() {
+                self.registers[node.register as usize] = self.node(node.kind);
+            }
+            for node in what.nodes() {
+                self.fill(node);
+            }
+            if let Some(first) = what.nodes().next() {
+                self.link(self.registers[*port as usize], self.registers[first.register as usize]);
+            }
+        }
+        while let Some((at, done, port)) = self.partial.pop() {
+            let What::Operate(nodes) = &code.waiting[at].what else { continue };
+            for node in &nodes[done..] {
+                self.registers[node.register as usize] = self.node(node.kind);
+            }
+            for node in &nodes[done..] {
+                self.fill(node);
+            }
+            let first = &nodes[done];
+            let [operand, result] = first.parts;
+            let node = self.registers[first.register as usize];
+            self.write(node, [port, self.operand(result)]);
+            self.link(self.operand(operand), node);
         }
     }
 }

@@ -93,6 +93,12 @@ pub struct Worker<'b, M> {
     registers: Vec<Word>,
     /// What a call's pattern has still to meet.
     pending: Vec<(code::Pattern, Word)>,
+    /// What it has not met, and is to be linked.
+    unmet: Vec<(code::Pattern, Word)>,
+    /// Operations of a call that have one number and wait for another: of what waits, how many are done, and that number.
+    partial: Vec<(usize, usize, Word)>,
+    /// A definition that meets a pair of these parts, right after what is done now.
+    next: Option<(Word, [Word; 2])>,
     /// Why it cannot go on.
     stop: Option<Stop>,
 }
@@ -113,6 +119,9 @@ impl<'b, M: Memory> Worker<'b, M> {
             counts: Counts::default(),
             registers: vec![Word::NONE; registers],
             pending: vec![],
+            unmet: vec![],
+            partial: vec![],
+            next: None,
             stop: None,
         }
     }
@@ -139,6 +148,9 @@ impl<'b, M: Memory> Worker<'b, M> {
             self.refill(LEAST, LEAST)?;
         }
         self.interact(a, b);
+        while let Some((definition, parts)) = self.next.take() {
+            self.call_with(definition, parts);
+        }
         match self.stop.take() {
             None => Ok(true),
             Some(stop) => Err(stop),
@@ -283,8 +295,8 @@ impl<'b, M: Memory> Worker<'b, M> {
                     self.counts.add(row.rule, 1);
                     let left = if row.left[0].is_node() { self.parts(a) } else { [Word::NONE; 2] };
                     let right = if row.right[0].is_node() { self.parts(b) } else { [Word::NONE; 2] };
-                    let nodes = (row.left[0].is_node(), row.right[0].is_node());
-                    self.outcome(&outcomes[0], nodes, Ports { a, b, left, right, ..Ports::default() });
+                    let (made, wires) = ([Word::NONE; 4], [Word::NONE; 4]);
+                    self.outcome(row, &outcomes[0], Ports { a, b, left, right, made, wires });
                 }
             },
             // Who asked whether they may meet has heard that they may not.
@@ -292,27 +304,46 @@ impl<'b, M: Memory> Worker<'b, M> {
         }
     }
 
-    /// What takes the place of two ports. A row's ports are nodes or not, all of them.
+    /// What takes the place of two ports. A row's left ports are nodes or not, all of them, and so are the right ones. All of it is known to the compiler but
+    /// the words.
     #[inline(always)]
-    fn outcome(&mut self, outcome: &'static Outcome, (left, right): (bool, bool), mut ports: Ports) {
-        if left && !outcome.keeps(Part::A) {
+    fn outcome(&mut self, row: &'static Row, outcome: &'static Outcome, mut ports: Ports) {
+        if row.left[0].is_node() && !outcome.keeps(Part::A) {
             self.free(ports.a);
         }
-        if right && !outcome.keeps(Part::B) {
+        if row.right[0].is_node() && !outcome.keeps(Part::B) {
             self.free(ports.b);
         }
-        for wire in 0..outcome.wires {
-            ports.wires[usize::from(wire)] = self.wire();
+        macro_rules! each {
+            ($i:ident: $($at:literal)* => $body:block) => {
+                $({
+                    let $i: usize = $at;
+                    $body
+                })*
+            };
         }
-        for (i, (made, _)) in outcome.nodes.iter().enumerate() {
-            ports.made[i] = self.node(made.kind(ports.a, ports.b));
-        }
-        for (i, (_, parts)) in outcome.nodes.iter().enumerate() {
-            self.write(ports.made[i], parts.map(|part| ports.word(part, Word::NONE)));
-        }
-        for (a, b) in outcome.links {
-            self.link(ports.word(*a, Word::NONE), ports.word(*b, Word::NONE));
-        }
+        each!(i: 0 1 2 3 => {
+            if i < usize::from(outcome.wires) {
+                ports.wires[i] = self.wire();
+            }
+        });
+        each!(i: 0 1 2 3 => {
+            if i < outcome.nodes.len() {
+                ports.made[i] = self.node(outcome.nodes[i].0.kind(ports.a, ports.b));
+            }
+        });
+        each!(i: 0 1 2 3 => {
+            if i < outcome.nodes.len() {
+                let [first, second] = outcome.nodes[i].1;
+                self.write(ports.made[i], [ports.word(first, Word::NONE), ports.word(second, Word::NONE)]);
+            }
+        });
+        each!(i: 0 1 2 3 => {
+            if i < outcome.links.len() {
+                let (a, b) = outcome.links[i];
+                self.link(ports.word(a, Word::NONE), ports.word(b, Word::NONE));
+            }
+        });
     }
 }
 

@@ -2,7 +2,6 @@
 
 use super::memory::Memory;
 use super::{Worker, is_pair};
-use crate::diag::Code as Error;
 use crate::net::boxed::{self, Computed};
 use crate::net::number::{self, Symbol};
 use crate::net::rules::{ROWS, Row, Rule, TABLE, When};
@@ -20,6 +19,15 @@ fn row_of(a: Kind, b: Kind) -> &'static Row {
 #[inline(always)]
 fn is_u24(word: Word) -> bool {
     word.0 & 0xFF == U24
+}
+
+/// A number as a port, without an index if it is a node, and that node's words.
+#[inline(always)]
+fn apart(number: Computed) -> (Word, [Word; 2]) {
+    match number {
+        Computed::Word(word) => (word, [Word::NONE; 2]),
+        Computed::Box(words) => (Word::new(Kind::Box, 0), words),
+    }
 }
 
 /// What an operator gives for two u24; none if there is an error, which others report.
@@ -66,7 +74,7 @@ impl<M: Memory> Worker<'_, M> {
 
     /// A number as a port.
     #[inline(always)]
-    fn port(&mut self, number: Computed) -> Word {
+    pub(super) fn port(&mut self, number: Computed) -> Word {
         match number {
             Computed::Word(word) => word,
             Computed::Box(words) => {
@@ -81,17 +89,8 @@ impl<M: Memory> Worker<'_, M> {
     #[inline(always)]
     pub(super) fn switch(&mut self, number: Word, choice: Word) {
         let [arms, result] = self.parts(choice);
-        let (is_zero, before) = if is_u24(number) {
-            let value = number.0 >> 8;
-            (value == 0, Computed::Word(Word(value.wrapping_sub(1) << 8 | U24)))
-        } else {
-            let words = self.words(number);
-            let row = row_of(Kind::Num, Kind::Swi);
-            match step::decide(self.book, row, [number, choice], [words, [arms, result]], |word| [word; 2]) {
-                Ok((when, before)) => (when == When::Zero, before),
-                Err(stop) => return self.stop = Some(stop),
-            }
-        };
+        let words = self.words(number);
+        let Some((is_zero, before)) = self.chosen(number, words) else { return };
         self.counts.add(Rule::Switch, 1);
         self.free(choice);
         if number.kind() == Kind::Box {
@@ -113,8 +112,41 @@ impl<M: Memory> Worker<'_, M> {
             return self.link(chosen, arms);
         }
         self.counts.add(Rule::Annihilate, 1);
-        let [zero, other] = self.parts(arms);
+        let both = self.parts(arms);
         self.free(arms);
+        self.take_arm(is_zero, before, both, result);
+    }
+
+    /// A number chooses among two arms, which are parts of a pair that need not come into being, no more than the choice.
+    #[inline(always)]
+    pub(super) fn choose(&mut self, number: Word, arms: [Word; 2], result: Word) {
+        if let Some((is_zero, before)) = self.chosen(number, [Word::NONE; 2]) {
+            self.counts.add(Rule::Switch, 1);
+            self.counts.add(Rule::Annihilate, 1);
+            self.take_arm(is_zero, before, arms, result);
+        }
+    }
+
+    /// Whether a number is zero, and the number before it; none if it cannot choose.
+    #[inline(always)]
+    fn chosen(&mut self, number: Word, words: [Word; 2]) -> Option<(bool, Computed)> {
+        if is_u24(number) {
+            let value = number.0 >> 8;
+            return Some((value == 0, Computed::Word(Word(value.wrapping_sub(1) << 8 | U24))));
+        }
+        let row = row_of(Kind::Num, Kind::Swi);
+        match step::decide(self.book, row, [number, Word::NONE], [words, [Word::NONE; 2]], |word| [word; 2]) {
+            Ok((when, before)) => Some((when == When::Zero, before)),
+            Err(stop) => {
+                self.stop = Some(stop);
+                None
+            }
+        }
+    }
+
+    /// The first arm if the number was zero, else the other one, which is given the number before it.
+    #[inline(always)]
+    fn take_arm(&mut self, is_zero: bool, before: Computed, [zero, other]: [Word; 2], result: Word) {
         if is_zero {
             self.link(Word::ERA, other);
             return self.link(result, zero);
@@ -123,7 +155,7 @@ impl<M: Memory> Worker<'_, M> {
         let before = self.port(before);
         let other = self.enter(other);
         match other.kind() {
-            Kind::Ref => self.call_with(other, [before, result]),
+            Kind::Ref if self.next.is_none() => self.next = Some((other, [before, result])),
             Kind::Con => {
                 self.counts.add(Rule::Annihilate, 1);
                 let [number, rest] = self.parts(other);
@@ -131,7 +163,16 @@ impl<M: Memory> Worker<'_, M> {
                 self.link(before, number);
                 self.link(result, rest);
             }
-            Kind::Var | Kind::Era | Kind::Num | Kind::Dup | Kind::Opr | Kind::Swi | Kind::Copy | Kind::Clo | Kind::Box => {
+            Kind::Var
+            | Kind::Ref
+            | Kind::Era
+            | Kind::Num
+            | Kind::Dup
+            | Kind::Opr
+            | Kind::Swi
+            | Kind::Copy
+            | Kind::Clo
+            | Kind::Box => {
                 let node = self.node(Kind::Con);
                 self.write(node, [before, result]);
                 self.link(node, other);
@@ -139,10 +180,28 @@ impl<M: Memory> Worker<'_, M> {
         }
     }
 
+    /// What a number or a function with one gives with an operand in a word; none if there is an error.
+    #[inline(always)]
+    pub(super) fn operated(&mut self, left: Computed, operand: Word) -> Option<Computed> {
+        if let Some(known) = quick(left, operand) {
+            return Some(known);
+        }
+        let (port, words) = apart(left);
+        let row = row_of(Kind::Num, Kind::Opr);
+        let parts = [words, [operand, Word::NONE]];
+        match step::decide(self.book, row, [port, Word::NONE], parts, |_| [Word::NONE; 2]) {
+            Ok((_, result)) => Some(result),
+            Err(stop) => {
+                self.stop = Some(stop);
+                None
+            }
+        }
+    }
+
     /// A number meets an operation, and what it gives the next one, if that is there.
     #[inline(always)]
     pub(super) fn operate(&mut self, number: Word, operation: Word) {
-        let (mut words, mut operation) = (self.words(number), operation);
+        let (words, mut operation) = (self.words(number), operation);
         // What is computed need not be a node before it is known that nobody takes it at once.
         let mut left = if number.kind() == Kind::Box {
             self.free(number);
@@ -152,48 +211,50 @@ impl<M: Memory> Worker<'_, M> {
         };
         loop {
             let [operand, result] = self.parts(operation);
-            let port = match left {
-                Computed::Word(word) => word,
-                Computed::Box(_) => Word::new(Kind::Box, 0),
-            };
             self.counts.add(Rule::Operate, 1);
-            if !matches!(operand.kind(), Kind::Num | Kind::Box) {
-                let port = self.port(left);
-                self.write(operation, [port, result]);
-                return self.link(operand, operation);
-            }
-            let known = if operand.kind() == Kind::Num { quick(left, operand) } else { None };
-            left = match known {
-                Some(known) => known,
-                None => {
-                    let right = self.words(operand);
-                    let row = row_of(Kind::Num, Kind::Opr);
-                    let parts = [words, [operand, result]];
-                    match step::decide(self.book, row, [port, operation], parts, |_| right) {
-                        Ok((_, result)) => result,
-                        Err(stop) => return self.stop = Some(stop),
-                    }
+            let computed = match operand.kind() {
+                Kind::Num => self.operated(left, operand),
+                Kind::Box => self.operated_with_node(left, operand),
+                Kind::Var
+                | Kind::Ref
+                | Kind::Era
+                | Kind::Con
+                | Kind::Dup
+                | Kind::Opr
+                | Kind::Swi
+                | Kind::Copy
+                | Kind::Clo => {
+                    let port = self.port(left);
+                    self.write(operation, [port, result]);
+                    return self.link(operand, operation);
                 }
             };
+            left = match computed {
+                Some(computed) => computed,
+                None => return,
+            };
             self.free(operation);
-            if operand.kind() == Kind::Box {
-                self.free(operand);
-            }
             let next = self.enter(result);
             if next.kind() != Kind::Opr {
                 let port = self.port(left);
                 return self.link(port, next);
             }
-            words = match left {
-                Computed::Word(_) => [Word::NONE; 2],
-                Computed::Box(words) => words,
-            };
             operation = next;
-            if let Computed::Word(word) = left
-                && word.kind() != Kind::Num
-            {
-                // No operation gives anything but a number.
-                return self.stop = Some(step::Stop::Mistake(Error::Internal, word.kind(), Kind::Opr));
+        }
+    }
+
+    /// The same with an operand that is a node, which is free then.
+    #[inline(never)]
+    fn operated_with_node(&mut self, left: Computed, operand: Word) -> Option<Computed> {
+        let (port, words) = apart(left);
+        let right = self.parts(operand);
+        self.free(operand);
+        let row = row_of(Kind::Num, Kind::Opr);
+        match step::decide(self.book, row, [port, Word::NONE], [words, [operand, Word::NONE]], |_| right) {
+            Ok((_, result)) => Some(result),
+            Err(stop) => {
+                self.stop = Some(stop);
+                None
             }
         }
     }
