@@ -1,11 +1,12 @@
 //! Interaction nets as text: a `.hvm` file opened, read, drawn and reduced.
 
+use crate::kernels::Kernels;
 use crate::report::Report;
 use crate::stack::on_big_stack;
 use girih_core::diag::{Code, Diagnostic, Diagnostics, Severity, WarningLevels, did_you_mean};
 use girih_core::net::ast;
 use girih_core::net::book::Book;
-use girih_core::net::device::{DeviceStats, Session};
+use girih_core::net::device::{self, DeviceStats, Session};
 use girih_core::net::parallel;
 use girih_core::net::picture;
 use girih_core::net::readback;
@@ -112,6 +113,16 @@ impl Nets {
     /// The book in a form.
     pub fn emit(&self, form: NetForm) -> String {
         on_big_stack(|| form.show(&self.text))
+    }
+
+    /// The kernels that reduce it on a device, with its definitions as straight code.
+    ///
+    /// # Errors
+    /// If a definition is too large for a device.
+    pub fn kernels(&self) -> Result<Kernels, Report> {
+        let report = |diagnostics| Report { sources: self.sources.clone(), diagnostics };
+        let (module, _) = on_big_stack(|| device::kernels(&self.book, true)).map_err(report)?;
+        Kernels::from_text("nets.gir", &girih_core::ir::text::print(&module))
     }
 
     /// Calls a definition, `main` if none is named, and reduces its net to normal form.

@@ -28,7 +28,6 @@ use choice::{Engine, engine};
 pub(crate) use epochs::open_roots;
 use explain::Recorder;
 pub(crate) use explain::explain;
-pub(crate) use net::sizes;
 use girih_core::diag::Diagnostic;
 use girih_core::direct;
 use girih_core::span::Sources;
@@ -37,6 +36,7 @@ use girih_core::term::eval::{Limits, Machine};
 use girih_core::term::io::Host;
 use girih_core::term::readback;
 use girih_core::term::{DefId, Program};
+pub(crate) use net::sizes;
 pub(crate) use runner::open;
 use std::time::Instant;
 

@@ -55,7 +55,8 @@ pub fn run(machine: &mut Machine<'_>, threads: NonZeroUsize) -> Result<u64, Diag
     let codes = Code::all(book);
     let limits = machine.limits().clone();
     let (mut heap, mut redexes) = machine.take();
-    let mut run = Run { book, codes: &codes, limits, counts: Counts::default(), before: machine.counts().total(), given: 0 };
+    let mut run =
+        Run { book, codes: &codes, limits, counts: Counts::default(), before: machine.counts().total(), given: 0 };
     let most = if threads.get() == 1 { u64::MAX } else { ALONE };
     let mut result = run.alone(&mut heap, &mut redexes, most);
     if result.is_ok() && !redexes.is_empty() {
@@ -154,8 +155,9 @@ impl Run<'_> {
             let spawned: Vec<_> = (1..threads).map(|_| scope.spawn(|| work([vec![], vec![]]))).collect();
             let own = work(free);
             // A thread that panics has found a mistake of this file; the panic goes on in the caller.
-            let others =
-                spawned.into_iter().map(|thread| thread.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic)));
+            let others = spawned
+                .into_iter()
+                .map(|thread| thread.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic)));
             [own].into_iter().chain(others).collect::<Vec<Rest>>()
         });
         let mut free = [vec![], vec![]];

@@ -43,12 +43,7 @@ pub(super) enum Form {
 
 impl<'l> Values<'l> {
     /// A net without anything in it, and what is to reduce it.
-    pub fn new(
-        program: &'l Program,
-        lowered: &'l Lowered,
-        limits: Limits,
-        reducer: &'l mut dyn Reducer,
-    ) -> Values<'l> {
+    pub fn new(program: &'l Program, lowered: &'l Lowered, limits: Limits, reducer: &'l mut dyn Reducer) -> Values<'l> {
         let interrupt = limits.interrupt.clone();
         Values { program, lowered, machine: Machine::new(&lowered.book, limits), reducer, interrupt }
     }

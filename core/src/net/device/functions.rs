@@ -121,9 +121,7 @@ impl Reached {
         let codes: BTreeSet<(u32, u32, bool)> = upstream
             .operators()
             .flat_map(|(op, _)| [(op, false), (op, true)])
-            .filter_map(|(op, flipped)| {
-                Some((number::operator_code(op, flipped)?, Function::Op(op).number(), flipped))
-            })
+            .filter_map(|(op, flipped)| Some((number::operator_code(op, flipped)?, Function::Op(op).number(), flipped)))
             .collect();
         for (code, op, flipped) in codes {
             let _ = writeln!(text, "  case {code} {{\n    yield {op}, {flipped}, true\n  }}");
@@ -152,7 +150,8 @@ impl Reached {
 
     /// `@boxed.apply`: a function on one or two numbers.
     fn primitives(&self) -> String {
-        let unary = Function::all().filter(|function| function.arity() == 1).map(|function| function.number().to_string());
+        let unary =
+            Function::all().filter(|function| function.arity() == 1).map(|function| function.number().to_string());
         let unary: Vec<String> = unary.collect();
         let mut text = format!(
             "fn @boxed.is_unary(%function: u32) -> bool {{\n  %is: bool = switch.u32 %function\n  case {} {{\n    yield true\n  }}\n  default {{\n    \
@@ -180,11 +179,7 @@ impl Reached {
     }
 
     fn primitive(&self, prim: Prim, text: &mut String) {
-        let _ = writeln!(
-            text,
-            "fn @boxed.{}(%ka: u32, %na: u32, %kb: u32, %nb: u32) -> u32, u32, u32 {{",
-            prim.name()
-        );
+        let _ = writeln!(text, "fn @boxed.{}(%ka: u32, %na: u32, %kb: u32, %nb: u32) -> u32, u32, u32 {{", prim.name());
         let function = match prim {
             Prim::To(to) => return self.conversion(to, text),
             Prim::Log => MathFunction::Log,

@@ -84,7 +84,13 @@ pub fn kernels(book: &Book, straight: bool) -> Result<(Verified<Module>, Vec<u32
     let mut words = outcomes.table(book.semantics, functions::are_boxed(book));
     definitions::words(book, &mut words);
     let library: String = math::FILES.iter().map(|(_, text)| *text).collect();
-    let texts = [library, functions::text(book), outcomes.function(), definitions::function(book, straight), KERNELS.to_owned()];
+    let texts = [
+        library,
+        functions::text(book),
+        outcomes.function(),
+        definitions::function(book, straight),
+        KERNELS.to_owned(),
+    ];
     let module = text::parse(Span::NONE.source, &texts.concat())?.module;
     Ok((verify(module)?, words))
 }

@@ -479,7 +479,9 @@ fn stop(fault: u32) -> Stop {
         error::MIXED => Stop::Number(NumError::Mixed(kind(fault >> 4), kind(fault >> 8))),
         error::NOT_FLOAT => Stop::Number(NumError::NotFloat(kind(fault >> 4))),
         error::COPIED => Stop::Copied(DefinitionId::new(fault >> 4)),
-        error::MISTAKE => Stop::Mistake(meeting(ports[0], ports[1]).0.mistake.unwrap_or(Code::Internal), ports[0], ports[1]),
+        error::MISTAKE => {
+            Stop::Mistake(meeting(ports[0], ports[1]).0.mistake.unwrap_or(Code::Internal), ports[0], ports[1])
+        }
         error::NOT_A_NUMBER => Stop::Mistake(Code::NotANumber, ports[0], ports[1]),
         error::FULL => Stop::Memory,
         // Lanes write no other.

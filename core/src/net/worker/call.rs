@@ -169,9 +169,7 @@ impl<'b, M: Memory> Worker<'b, M> {
         while let Some((pattern, port)) = self.unmet.pop() {
             let end = match pattern {
                 Pattern::Wire(register, _) => self.registers[register as usize],
-                Pattern::Pair(at) | Pattern::Copy(at) => {
-                    self.registers[code.pairs[at as usize].node.register as usize]
-                }
+                Pattern::Pair(at) | Pattern::Copy(at) => self.registers[code.pairs[at as usize].node.register as usize],
                 Pattern::Other(operand) => self.operand(operand),
             };
             self.link(end, port);

@@ -156,7 +156,11 @@ impl Code {
         let (mut waiting, mut links, mut waits) = (vec![], vec![], vec![false; template.nodes.len()]);
         for (a, b) in &template.links {
             let (port, tree) = if a.kind() == Kind::Var { (*a, *b) } else { (*b, *a) };
-            let found = if port.kind() == Kind::Var && waiting.len() < MOST_WAITING { waits_at(template, tree) } else { vec![] };
+            let found = if port.kind() == Kind::Var && waiting.len() < MOST_WAITING {
+                waits_at(template, tree)
+            } else {
+                vec![]
+            };
             let nodes: Vec<Node> = found.iter().map(|at| node(*at)).collect();
             let what = match &nodes[..] {
                 [choice, arms] if choice.kind == Kind::Swi => What::Choose { choice: *choice, arms: *arms },

@@ -240,7 +240,9 @@ impl<'b, M: Memory> Worker<'b, M> {
         let meeting = meeting(a, b);
         if meeting & URGENT == 0 {
             self.others.push((a, b));
-        } else if matches!(a.kind(), Kind::Ref | Kind::Era | Kind::Num) && matches!(b.kind(), Kind::Ref | Kind::Era | Kind::Num) {
+        } else if matches!(a.kind(), Kind::Ref | Kind::Era | Kind::Num)
+            && matches!(b.kind(), Kind::Ref | Kind::Era | Kind::Num)
+        {
             self.counts.add(Rule::Void, 1);
         } else {
             self.urgent.push((a, b));
