@@ -302,6 +302,7 @@ fn kernels_do_the_same_interactions() {
             lanes: [64, 256][i % 2],
             steps: [20, 1000][i / 2 % 2],
             memory: [1 << 18, 1 << 22][i / 4 % 2],
+            drain: [None, Some(1)][i / 8 % 2],
             ..device::Options::default()
         };
         match (&oracle, on_device(&book, &Limits::default(), &options)) {
