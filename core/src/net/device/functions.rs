@@ -1,4 +1,4 @@
-//! Numbers in nodes of their own, and Bend's functions on all six kinds of numbers, as functions of the IR: what [`boxed`](crate::net::boxed) and
+//! Numbers in nodes of their own, and Bend's functions on all six kinds of numbers, as functions of the IR: what [`boxed`] and
 //! [`Function`] are on the host.
 //!
 //! `boxed.gir` has what is the same for all books. Written here is what depends on a book: the operators and the primitives that its definitions name, on the
