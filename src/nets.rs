@@ -195,7 +195,7 @@ impl Nets {
             let started = Instant::now();
             let mut machine = Machine::new(&self.book, limits.clone());
             let root = machine.place(entry).map_err(|error| vec![error])?;
-            session.run(&mut machine).map_err(|error| vec![error])?;
+            let root = session.run_for(&mut machine, root).map_err(|error| vec![error])?;
             let seconds = started.elapsed().as_secs_f64();
             let text = readback::tree(&machine, root).to_string();
             Ok(Reduced { text, counts: machine.counts(), seconds, loading, device: Some(session.stats()) })

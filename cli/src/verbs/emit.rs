@@ -26,7 +26,7 @@ Examples:
   girih emit sort.bend --as clif                the text that native code is made from; also of kernels
   girih emit sort.bend --as net                 the interaction net that it is
   girih emit small.hvm --as svg -o small.svg    a picture of a small net; also dot, for Graphviz
-  girih emit small.hvm --as ptx                 the kernels that reduce it on a CUDA card; also ir, wgsl ..
+  girih emit small.hvm --as ptx                 the kernels that reduce it on a CUDA card; also ir
   girih emit add.gir --as wgsl                  the text for browsers; also spirv, spirv-text, msl, hlsl";
 
 /// Options of the verb.

@@ -7,6 +7,7 @@
 //! | [`definitions`] | the nets of definitions, as straight code or as words |
 //! | [`numbers`] | operations on numbers in words |
 //! | [`session`] | the host's part: buffers, batches of epochs, what goes there and comes back |
+//! | [`collect`] | what a port leads to, copied from a device |
 //! | [`functions`] | numbers in nodes, and Bend's functions on all kinds |
 //!
 //! Memory is taken from the front until there is none left. Then what is free is listed, between two epochs, and is taken in that order; so nothing is used again in
@@ -14,6 +15,7 @@
 //!
 //! Invariant: between two epochs all redexes are in the ring, and each place is used, free, or owned by a lane that has not used it yet.
 
+mod collect;
 mod definitions;
 mod functions;
 mod numbers;

@@ -2,6 +2,7 @@
 //!
 //! A session keeps the kernels and the memory of a device, so that the net of a program with effects goes there again after each of them.
 
+use super::collect::{self, Array};
 use super::numbers::error;
 use super::{DeviceStats, Options, definitions, kernels};
 use crate::diag::{Code, Diagnostic};
@@ -217,6 +218,37 @@ impl<'d> Session<'d> {
     /// # Errors
     /// As [`Machine::run`]; if the device fails.
     pub fn run(&mut self, machine: &mut Machine<'_>) -> Result<(), Diagnostic> {
+        let counts = self.counted(machine)?;
+        let heap = self.download(machine.limits().memory)?;
+        machine.give(heap, vec![], &counts);
+        Ok(())
+    }
+
+    /// As [`run`](Session::run), but what comes back is the net that a port leads to, and no more; and the port is another one there.
+    ///
+    /// # Errors
+    /// As [`run`](Session::run).
+    pub fn run_for(&mut self, machine: &mut Machine<'_>, port: Word) -> Result<Word, Diagnostic> {
+        let counts = self.counted(machine)?;
+        let (port, heap) = collect::copied(self, port, machine.limits().memory)?;
+        // What the device holds is no longer known here.
+        (self.used_nodes, self.used_wires) = (self.shape.places as usize, self.shape.places as usize);
+        machine.give(heap, vec![], &counts);
+        Ok(port)
+    }
+
+    /// So many words of an array from one on, fewer if it ends before.
+    pub(super) fn page(&mut self, array: Array, first: u64, count: u64) -> Result<Vec<u32>, Diagnostic> {
+        let places = u64::from(self.shape.places);
+        let (id, words) = match array {
+            Array::Nodes => (self.buffers.nodes, 2 * places),
+            Array::Wires => (self.buffers.wires, places),
+        };
+        self.read(id, first, count.min(words.saturating_sub(first)) as usize)
+    }
+
+    /// Reduces the net of a machine, which is on the device then, and says what was done.
+    fn counted(&mut self, machine: &mut Machine<'_>) -> Result<Counts, Diagnostic> {
         let (heap, redexes) = machine.take();
         self.counted = Counts::default();
         let stop = self.upload(heap, &redexes).and_then(|()| self.reduce(machine))?;
@@ -227,9 +259,7 @@ impl<'d> Session<'d> {
             let size = Size { interactions: machine.counts().total(), ..self.size() };
             return Err(stop.diagnostic(machine.book(), &size));
         }
-        let heap = self.download(machine.limits().memory)?;
-        machine.give(heap, vec![], &counts);
-        Ok(())
+        Ok(counts)
     }
 
     fn write(&mut self, to: BufferId, word: u64, words: &[u32]) -> Result<(), Diagnostic> {
