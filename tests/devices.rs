@@ -1,9 +1,9 @@
 //! Programs on devices hold what they promise: errors end them soon, with a place in the source, and leave the device as it was; memory grows
 //! by need; nothing leaks; and random programs do what the evaluator does, however few lanes, steps and bytes they are given.
 //!
-//! `GIRIH_REQUIRE_WGPU=1` makes a missing adapter a failure. `GIRIH_DEVICE` names the device of the random programs instead of the adapters of
-//! this machine, `GIRIH_DEVICE_PROGRAMS` says how many there are, `GIRIH_DEVICE_FIRST` the number of the first one: so that thousands of them can
-//! be tried on a card, in several calls.
+//! `GIRIH_REQUIRE_WGPU=1` makes a missing adapter a failure. `GIRIH_DEVICE` names the device that stands for the adapters of this machine;
+//! then `GIRIH_DEVICE_PROGRAMS` says how many random programs there are, and `GIRIH_DEVICE_FIRST` the number of the first one: so that thousands
+//! of them can be tried on a card, in several calls.
 
 mod support;
 
@@ -28,8 +28,11 @@ use support::random::Random;
 /// How long a program that fails may take; the driver's compiler, which is slow where all tests run at once, is not counted.
 const SOON: Duration = Duration::from_secs(10);
 
-/// The adapters of this machine; none is a failure if the variable asks for one.
+/// The device that a variable names, or the adapters of this machine; none is a failure if another variable asks for one.
 fn adapters() -> Vec<Selector> {
+    if let Ok(name) = std::env::var("GIRIH_DEVICE") {
+        return vec![Selector::parse(&name).expect("a device's name")];
+    }
     let (found, _) = devices::find();
     let kinds = [DeviceKind::Wgpu, DeviceKind::WgpuSoftware];
     let usable = found.into_iter().filter(|device| device.problem.is_none() && kinds.contains(&device.info.kind));

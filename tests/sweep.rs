@@ -17,7 +17,8 @@ use girih::{Diagnostic, RunDevice, SystemHost, on_big_stack};
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 use support::case::{Case, Gave, LIMIT, agree};
-use support::watch;
+use support::random::Random;
+use support::{trees, watch};
 
 /// Programs that agree at least.
 const SAME: usize = 1000;
@@ -146,8 +147,9 @@ fn sweep_here(
     Some(gave)
 }
 
-/// The options that make programs different: as on cards; all calls with frames; several levels a step; few lanes; one lane a workgroup.
-fn forms() -> [Options; 5] {
+/// The options that make programs different: as on cards; all calls with frames; several levels a step; few lanes, with several instances each, and
+/// with one; one lane a workgroup; without places.
+fn forms() -> [Options; 7] {
     let card = Options::new(4, 3);
     let framed = Options { small: 1, large: 1, ..card };
     [
@@ -155,7 +157,9 @@ fn forms() -> [Options; 5] {
         Options { function: 0, ..framed },
         Options { unfold: 3, function: 200, ..framed },
         Options { large: 2000, ..Options::new(1, 1) },
+        Options { levels: 2, ..Options::new(1, 1) },
         Options { unfold: 2, ..Options::new(0, 1) },
+        Options { places: false, ..card },
     ]
 }
 
@@ -185,6 +189,28 @@ fn programs_in_sweeps_do_what_the_evaluator_does() {
     assert!(same >= 50, "only {same} are the same");
 }
 
+/// Random programs on trees, on the processor or on the device that `GIRIH_SWEEP_DEVICE` names, in one of the forms each; `GIRIH_SWEEP_RANDOM` says how many.
+#[test]
+fn random_trees_do_what_the_evaluator_does() {
+    let device = std::env::var("GIRIH_SWEEP_DEVICE").unwrap_or_else(|_| "cpu".to_owned());
+    let count = std::env::var("GIRIH_SWEEP_RANDOM").ok().and_then(|count| count.parse().ok()).unwrap_or(150);
+    let folder = tempfile::tempdir().expect("a temporary folder");
+    let mut same = 0;
+    for seed in 0..count {
+        let text = trees::program(&mut Random::new(seed));
+        let path = folder.path().join(format!("random{seed}.bend"));
+        std::fs::write(&path, format!("#: result of the evaluator\n{text}")).expect("it can be written");
+        let case = Case::open(path.to_string_lossy().into_owned()).unwrap_or_else(|| panic!("{seed}\n{text}"));
+        let form = forms()[seed as usize % forms().len()];
+        let Some(found) = sweep(&case, &device, form, 1 << 22) else { continue };
+        let oracle = case.run(RunDevice::Evaluator, &|_| {});
+        assert!(agree(&case, &oracle, &found), "{seed}: {oracle:?} / {found:?}\n{text}");
+        same += 1;
+    }
+    eprintln!("{same} of {count} are the same on {device}");
+    assert!(same >= count / 3, "only {same} are the same");
+}
+
 /// With every access looked at: none is outside of its buffer, and no lanes meet in a phase.
 #[test]
 fn lanes_of_sweeps_do_not_meet() {
@@ -201,4 +227,21 @@ fn lanes_of_sweeps_do_not_meet() {
     }
     eprintln!("{same} are the same");
     assert!(same >= 20, "only {same} are the same");
+}
+
+/// The places of a tree's cells are known, so a network on its leaves looks at nothing else.
+#[test]
+fn what_stands_where_is_known_is_not_looked_for() {
+    let plans = [true, false].map(|places| {
+        on_big_stack(move || {
+            let program = girih::Program::open("tests/bend/trees/network.bend", &girih::Options::default());
+            let code = Code::new(program.core_program().expect("it compiles")).expect("it compiles");
+            let main = code.program().entry.iter().map(|def| Root { def: *def, arguments: vec![] });
+            let direct = direct::compile_without_loans(&code, &main.collect::<Vec<_>>()).expect("it compiles");
+            let options = Options { places, ..Options::new(4, 3) };
+            sweep::lower(&direct.module, direct.entry, &[], &options).expect("it is one").plan
+        })
+    });
+    let [known, unknown] = plans.map(|plan| plan.phases.len());
+    assert!(known * 3 < unknown * 2, "{known} and {unknown}");
 }

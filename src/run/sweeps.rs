@@ -91,7 +91,7 @@ impl DeviceRunner {
     /// How many lanes there are.
     pub fn lanes(&self) -> u32 {
         match &self.engine {
-            Engine::Sweeps(_) | Engine::New(_) => 1 << self.measures.sweeps.levels,
+            Engine::Sweeps(_) | Engine::New(_) => 1 << self.measures.sweeps.lanes(),
             Engine::Tallies(_) => self.measures.tallies.lanes,
             Engine::Epochs(runner) => runner.options().lanes,
             Engine::Lost => 0,
@@ -373,6 +373,7 @@ fn is_data(known: Known, sweeps: &Sweeps, direct: &Direct, program: &Program, se
             let words = shape.fields.iter().zip(fields).filter(|(_, repr)| matches!(repr, Repr::Term));
             words.map(|(known, _)| *known).all(|known| is_data(known, sweeps, direct, program, seen))
         }
+        Known::Linear { .. } => true,
         Known::Unknown | Known::Hole { .. } => false,
     }
 }

@@ -6,6 +6,7 @@ pub mod census;
 pub mod directives;
 pub mod generate;
 pub mod random;
+pub mod trees;
 pub mod watch;
 
 use std::io::Write;

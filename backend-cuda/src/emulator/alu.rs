@@ -80,6 +80,7 @@ fn compare(how: &str, ty: Scalar, x: &[u64]) -> Option<u64> {
             let is = |bits| eval::scalar(Op::Eq, ty, ty, &[bits, bits]);
             return Some(is(x[0])? & is(x[1])?);
         }
+        "nan" => return Some(1 ^ compare("num", ty, x)?),
         _ => return None,
     };
     eval::scalar(op, ty, ty, &[x[0] & ty.mask(), x[1] & ty.mask()])

@@ -7,7 +7,7 @@ use super::copies::Operand;
 use super::registers::{Class, Reg, scalar_class};
 use super::render::{Renderer, name, ptx};
 use super::target::Isa;
-use girih_core::ir::{Inst, Op, Scalar};
+use girih_core::ir::{Def, Inst, Op, Scalar, Type, ValueId};
 
 impl Renderer<'_> {
     /// An operation on scalars of its suffix type that gives one of it.
@@ -121,9 +121,32 @@ impl Renderer<'_> {
         if ty == Scalar::Bf16 {
             self.isa(Isa(7, 8));
         }
+        if let Some(float) = self.nan_test(inst) {
+            let float = self.reg(float);
+            return ptx!(self, "setp.nan.f32 {to}, {float}, {float}");
+        }
         // NaN is unequal to everything, also to itself.
         let code = if inst.op == Op::Ne && ty.is_float() { "neu" } else { code };
         ptx!(self, "setp.{code}.{} {to}, {a}, {b}", name(ty));
+    }
+
+    /// The float that is NaN if a comparison holds: bits without their sign, which are more than those of infinity. Languages whose compilers may
+    /// take it that nothing is NaN need it said by bits; here it is one instruction.
+    fn nan_test(&self, inst: &Inst) -> Option<ValueId> {
+        let constant = |value: ValueId| self.function.as_constant(value);
+        let made_by = |value: ValueId, op: Op| match self.function.values[value].def {
+            Def::Result(id, _) => Some(&self.function.insts[id]).filter(|inst| inst.op == op),
+            _given => None,
+        };
+        let infinity = u64::from(f32::INFINITY.to_bits());
+        if inst.op != Op::Gt || inst.element() != Scalar::U32 || constant(inst.operands[1]) != Some(infinity) {
+            return None;
+        }
+        let magnitude = made_by(inst.operands[0], Op::And)?;
+        let [bits, mask] = magnitude.operands[..] else { return None };
+        let cast = made_by(bits, Op::Bitcast).filter(|_| constant(mask) == Some(0x7fff_ffff))?;
+        let float = *cast.operands.first()?;
+        (self.function.ty(float) == Type::Scalar(Scalar::F32)).then_some(float)
     }
 
     /// One of two values.

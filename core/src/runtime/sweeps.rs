@@ -152,13 +152,16 @@ impl SweepRunner {
         let phases = &self.sweeps.plan.phases;
         let groups = |level: u32| if level < self.options.groups { 0 } else { self.options.groups };
         let (mut commands, mut first) = (vec![], 0);
-        for (i, (_, end, level)) in phases.iter().enumerate() {
-            let goes_on = phases
-                .get(i + 1)
-                .is_some_and(|(_, next, other)| groups(*other) == groups(*level) && next - phases[first].0 <= STEPS);
+        for (i, phase) in phases.iter().enumerate() {
+            let all = groups(phase.level);
+            // What one workgroup has done others see in the next dispatch.
+            let goes_on = phases.get(i + 1).is_some_and(|next| {
+                let is_seen = all == 0 || next.common >= all;
+                groups(next.level) == all && is_seen && next.end - phases[first].first <= STEPS
+            });
             if !goes_on {
-                debug_assert!(*end >= phases[first].0);
-                commands.push(self.dispatch(first as u32, i as u32 + 1, groups(*level)));
+                debug_assert!(phase.end >= phases[first].first);
+                commands.push(self.dispatch(first as u32, i as u32 + 1, all));
                 first = i + 1;
             }
         }
@@ -250,8 +253,7 @@ impl SweepRunner {
         }
         let first = 4 * self.params.len() as u64;
         let words = self.read(self.frames, first, self.results.len()).map_err(device)?;
-        let known = self.sweeps.results.iter().map(|known| known.bits());
-        let words = words.iter().zip(known).map(|(word, known)| known.unwrap_or(*word));
+        let words = words.iter().zip(self.sweeps.known_results()).map(|(word, known)| known.unwrap_or(*word));
         Ok(Some(words.zip(&self.results).map(|(word, ty)| super::cells::to_host(word, *ty)).collect()))
     }
 }
@@ -292,7 +294,7 @@ impl Runner for SweepRunner {
             lanes: 1 << plan.widest(),
             heap: self.bytes,
             epochs: plan.phases.len() as u64,
-            tasks: plan.phases.iter().map(|(first, end, level)| u64::from(end - first) << level).sum(),
+            tasks: plan.phases.iter().map(|phase| u64::from(phase.end - phase.first) << phase.level).sum(),
             submissions: self.submissions,
             dispatches: self.dispatches,
         };

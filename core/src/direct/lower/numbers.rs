@@ -81,6 +81,14 @@ impl Numbers<'_> {
         }
     }
 
+    /// Whether a value is a power of two, not less than 1.
+    fn is_scale(&self, value: ValueId) -> bool {
+        let bits = self.builder.function.as_constant(value);
+        bits.and_then(|bits| u32::try_from(bits).ok()).map(f32::from_bits).is_some_and(|scale| {
+            scale >= 1.0 && scale.is_finite() && scale.to_bits() & ((1 << (f32::MANTISSA_DIGITS - 1)) - 1) == 0
+        })
+    }
+
     /// Whether the divisor is zero, for the operators that care.
     pub fn divides_by_zero(&mut self, op: BinOp, kind: NumKind, divisor: ValueId) -> Option<ValueId> {
         if kind.is_float() || !matches!(op, BinOp::Div | BinOp::Rem) {
@@ -157,6 +165,8 @@ impl Numbers<'_> {
         match op {
             BinOp::Add => ring(self, Op::Add),
             BinOp::Sub => ring(self, Op::Sub),
+            // Scaled up, a number has no more digits than before.
+            BinOp::Mul if kind == NumKind::F24 && (self.is_scale(a) || self.is_scale(b)) => closed(self, Op::Mul),
             BinOp::Mul => ring(self, Op::Mul),
             // The quotient of the least number and -1 is out of range.
             BinOp::Div => plain(self, Op::Div),

@@ -1,9 +1,10 @@
 //! Words and cells: what is known of them is known on the way, and a cell that is taken apart in the segment that made it never was one.
 
 use super::Refusal;
-use super::code::{Dev, Place, State, Val, as_word};
+use super::code::{Content, Dev, Place, State, Val, as_word};
 use super::evaluate::{Sweeper, unknown};
 use super::known::Known;
+use super::place::Stand;
 use super::script::Frame;
 use crate::ir::heap::{self, CELL, NULL_HOLE};
 use crate::ir::{Inst, Op, Type, ValueId};
@@ -62,9 +63,8 @@ impl<'a> Sweeper<'a> {
             }
             Op::CellFill => self.fill(f, inst, x)?,
             Op::CellFree => {
-                if let (Known::Hole { units, layout }, 0) = (x[0].known, f.code.confined) {
-                    let word = f.code.value(x[0], Type::Term);
-                    f.code.spare.push((word, units, layout));
+                if let (Known::Hole { units, layout, .. }, 0) = (x[0].known, f.code.confined) {
+                    f.code.spare.push((x[0], units, layout));
                 }
                 vec![]
             }
@@ -77,7 +77,8 @@ impl<'a> Sweeper<'a> {
                 }
                 _unknown => {
                     let word = f.code.value(x[0], Type::Term);
-                    let header = f.code.header(word);
+                    let index = f.code.safe_index(word);
+                    let header = f.code.header(index);
                     let low = f.code.u32((1 << super::stores::SIZE) - 1);
                     vec![unknown(f.code.op(Op::And, Type::U32, &[header, low]))]
                 }
@@ -119,10 +120,14 @@ impl<'a> Sweeper<'a> {
     fn shared(&mut self, f: &mut Frame, val: Val) -> Val {
         let known = val.known.shared();
         match val.known {
-            Known::Number(_) | Known::Word(_) | Known::Tagged(_) | Known::Hole { .. } => val,
+            Known::Number(_) | Known::Word(_) | Known::Tagged(_) | Known::Hole { .. } | Known::Linear { .. } => val,
             Known::Cell { owned: false, .. } => val,
             Known::Cell { owned: true, .. } => {
                 let word = f.code.value(val, Type::Term);
+                let fresh = self.fresh(f, val).known.shared();
+                if fresh.is_whole() {
+                    return self.whole(f, fresh);
+                }
                 let one = f.code.u32(super::SHARED - CELL);
                 Val { known, dev: Dev::Here(f.code.op(Op::Add, Type::U32, &[word, one])) }
             }
@@ -146,10 +151,62 @@ impl<'a> Sweeper<'a> {
         let skipped = inst.operands.len() - x.len();
         x.into_iter().zip(&inst.operands[skipped..]).map(|(val, v)| (val, function.ty(*v))).collect()
     }
+    /// A cell that is made. Where it will stand is not known before it does: see [`Sweeper::fresh`].
     fn made(&mut self, f: &mut Frame, place: Option<Place>, layout: heap::LayoutId, fields: Vec<(Val, Type)>) -> Val {
         let units = place.map_or(super::units(fields.len()), |(_, units, _)| units);
         let shape = self.shapes.of(layout, Some(units), fields.iter().map(|(val, _)| val.known));
-        Val { known: Known::Cell { shape, owned: true }, dev: f.code.make(place, layout, fields) }
+        let before = self.before(f, place);
+        Val { known: Known::Cell { shape, owned: true, path: None }, dev: f.code.make(place, layout, fields, before) }
+    }
+    /// What stands in the memory that a cell is made in.
+    pub fn before(&mut self, f: &Frame, place: Option<Place>) -> Vec<Content> {
+        let Some((Val { known: Known::Hole { was: Some((shape, path)), .. }, .. }, ..)) = place else {
+            return vec![];
+        };
+        let fields = self.shapes.fields(shape, Some(path));
+        let content = |known| match (known, self.shapes.address(known, f.level)) {
+            (Known::Word(bits), _) => Content::Bits(bits),
+            (_, Some(address)) => Content::Word(address),
+            (_, None) => Content::Unknown,
+        };
+        fields.into_iter().map(content).collect()
+    }
+
+    /// A value that is known wholly.
+    pub fn whole(&self, f: &mut Frame, known: Known) -> Val {
+        let dev = match known {
+            Known::Number(_) | Known::Word(_) => Dev::Nowhere,
+            _cell if !f.code.is_written => Dev::Here(f.code.u32(0)),
+            Known::Linear { .. } => self.shapes.address(known, f.level).map_or(Dev::Nowhere, Dev::Linear),
+            _cell => self.shapes.address(known, f.level).map_or(Dev::Nowhere, Dev::Placed),
+        };
+        Val { known, dev }
+    }
+    /// A value with what is known by now: cells that the segment has made stand somewhere as soon as they are in memory.
+    pub fn fresh(&mut self, f: &mut Frame, val: Val) -> Val {
+        let val = f.code.found(val);
+        let Dev::Cell(made) = val.dev else { return val };
+        let cell = f.code.cells[made].clone();
+        let standing = match (cell.state, cell.row, cell.place) {
+            (State::Gone, ..) => None,
+            (State::Stored(_), Some(first), _) => {
+                Some((Stand::row(first, cell.units, f.level), self.shapes.paths.number(f.level)))
+            }
+            (_, _, Some((Val { known: Known::Hole { was: Some((shape, path)), .. }, .. }, ..))) => {
+                self.shapes.get(shape).stand.clone().map(|stand| (stand, path))
+            }
+            (State::Stored(_) | State::Pending, ..) => None,
+        };
+        let fields: Vec<Known> = cell.fields.iter().map(|(val, _)| self.fresh(f, *val).known).collect();
+        let Some(standing) = standing else {
+            let shape = self.shapes.of(cell.layout, Some(cell.units), fields);
+            return Val { known: Known::Cell { shape, owned: true, path: None }, dev: val.dev };
+        };
+        let known = self.shapes.standing((cell.layout, cell.units), standing, fields);
+        match cell.state {
+            State::Stored(dev) if f.code.is_written => Val { known, dev },
+            State::Stored(_) | State::Pending | State::Gone => Val { known, dev: val.dev },
+        }
     }
 
     fn fill(&mut self, f: &mut Frame, inst: &Inst, mut x: Vec<Val>) -> Result<Vec<Val>, Refusal> {
@@ -159,7 +216,7 @@ impl<'a> Sweeper<'a> {
         let needed = super::units(fields.len());
         Ok(vec![match hole.known {
             Known::Word(NULL_HOLE) => self.made(f, None, layout, fields),
-            Known::Hole { units, layout: old } if units >= needed => {
+            Known::Hole { units, layout: old, .. } if units >= needed => {
                 self.made(f, Some((hole, units, old)), layout, fields)
             }
             Known::Hole { .. } => self.made(f, None, layout, fields),
@@ -169,7 +226,7 @@ impl<'a> Sweeper<'a> {
                     fields.iter().map(|(val, ty)| (f.code.value(*val, *ty), as_word(*ty))).collect();
                 let hole = f.code.value(hole, Type::Term);
                 let word = f.code.refill(hole, layout, &values);
-                Val { known: Known::Cell { shape, owned: true }, dev: Dev::Here(word) }
+                Val { known: Known::Cell { shape, owned: true, path: None }, dev: Dev::Here(word) }
             }
         }])
     }
@@ -181,14 +238,16 @@ impl<'a> Sweeper<'a> {
             return Ok(self.unmake(f, made));
         }
         let layout = inst.cell().ok_or_else(no_layout)?;
-        let word = f.code.value(cell, Type::Term);
+        let cell = self.fresh(f, cell);
         let null = Val { known: Known::Word(NULL_HOLE), dev: Dev::Literal };
-        let Known::Cell { shape, owned } = cell.known else {
+        let Known::Cell { shape: id, owned, path } = cell.known else {
+            let word = f.code.value(cell, Type::Term);
+            let index = f.code.safe_index(word);
             let is_owned = self.is_owned(f, word);
             let none = f.code.u32(NULL_HOLE);
             let mut given = vec![unknown(f.code.op(Op::Select, Type::U32, &[is_owned, word, none]))];
             for (i, ty) in (0..).zip(types) {
-                let field = f.code.field(word, i, ty, false);
+                let field = f.code.field(index, i, ty, false);
                 given.push(if ty == Type::Term {
                     let shared = self.shared(f, unknown(field));
                     let shared = f.code.value(shared, ty);
@@ -199,22 +258,28 @@ impl<'a> Sweeper<'a> {
             }
             return Ok(given);
         };
-        let shape = self.shapes.get(shape).clone();
+        let shape = self.shapes.get(id).clone();
         if shape.layout != layout {
             return Err(Refusal::new("a cell of another layout"));
         }
-        let hole = match (owned, shape.units) {
-            (true, Some(units)) => Val { known: Known::Hole { units, layout }, dev: Dev::Here(word) },
-            (true, None) => unknown(word),
-            (false, _) => null,
+        let hole = match (owned, shape.units, path) {
+            (true, Some(units), Some(path)) => self.whole(f, Known::Hole { units, layout, was: Some((id, path)) }),
+            (true, Some(units), None) => {
+                Val { known: Known::Hole { units, layout, was: None }, dev: Dev::Here(f.code.value(cell, Type::Term)) }
+            }
+            (true, None, _) => unknown(f.code.value(cell, Type::Term)),
+            (false, ..) => null,
         };
         let mut given = vec![hole];
-        for ((i, ty), known) in (0..).zip(types).zip(shape.fields) {
+        for ((i, ty), known) in (0..).zip(types).zip(self.shapes.fields(id, path)) {
+            let known = self.shapes.sayable(known, f.level);
             if known.is_whole() {
-                given.push(Val { known, dev: Dev::Nowhere });
+                let field = self.whole(f, known);
+                given.push(if owned { field } else { self.shared(f, field) });
                 continue;
             }
-            let field = Val { known, dev: Dev::Here(f.code.field(word, i, ty, true)) };
+            let index = f.code.reach(cell);
+            let field = Val { known, dev: Dev::Here(f.code.field(index, i, ty, true)) };
             given.push(if owned || ty != Type::Term { field } else { self.shared(f, field) });
         }
         Ok(given)
@@ -225,11 +290,15 @@ impl<'a> Sweeper<'a> {
         let cell = f.code.cells[made].clone();
         let null = Val { known: Known::Word(NULL_HOLE), dev: Dev::Literal };
         let hole = match (cell.state, cell.place) {
-            (State::Stored(word), _) => {
-                let known = Known::Hole { units: cell.units, layout: cell.layout };
-                Val { known, dev: Dev::Here(word) }
+            (State::Stored(dev), _) => {
+                let made = Val { known: Known::Unknown, dev: Dev::Cell(made) };
+                let was = match self.fresh(f, made).known {
+                    Known::Cell { shape, path, .. } => path.map(|path| (shape, path)),
+                    _gone => None,
+                };
+                Val { known: Known::Hole { units: cell.units, layout: cell.layout, was }, dev }
             }
-            (_, Some((hole, units, layout))) => Val { known: Known::Hole { units, layout }, dev: hole.dev },
+            (_, Some((hole, ..))) => hole,
             (_, None) => null,
         };
         // What is in memory stays a cell for other arms of a choice.
@@ -249,9 +318,13 @@ impl<'a> Sweeper<'a> {
         if let Dev::Cell(made) = cell.dev {
             return f.code.cells[made].fields.get(field as usize).map(|(val, _)| *val).ok_or_else(no_layout);
         }
+        if matches!(cell.known, Known::Cell { .. }) {
+            let index = f.code.reach(cell);
+            return Ok(unknown(f.code.field(index, field, ty, true)));
+        }
         let word = f.code.value(cell, Type::Term);
-        let is_safe = matches!(cell.known, Known::Cell { .. });
-        Ok(unknown(f.code.field(word, field, ty, is_safe)))
+        let index = f.code.safe_index(word);
+        Ok(unknown(f.code.field(index, field, ty, false)))
     }
 }
 

@@ -1,18 +1,23 @@
 //! The code of a segment while it is written: a function of the IR that runs for one instance.
 //!
 //! What stands in frames and in the schedule is read at the function's head, before anything is written. A cell that the segment makes is
-//! *pending* until somebody must find it in memory: if it is opened before that, it never gets there.
+//! *pending* until somebody must find it in memory: if it is opened before that, it never gets there. Cells of which the place is known are
+//! found by it (`reach`), others by their words; if one is found at the head, its fields are read there too, all at once.
 //!
 //! Code can also be written to be measured alone; then nothing is written and only counted.
 
 use super::known::Known;
 use super::memory::control;
+use super::place::Address;
 use crate::hash::FastMap;
 use crate::ir::attrs::Attr;
-use crate::ir::heap::LayoutId;
+use crate::ir::heap::{CELL, LayoutId};
 use crate::ir::ops::Effect;
 use crate::ir::{Builder, Function, FunctionId, Inst, Op, ParamAttrs, RegionId, Space, Type, ValueId};
 use crate::span::Span;
+use std::cell::Cell;
+use std::collections::HashSet;
+use std::rc::Rc;
 
 /// How many times a segment's loops go round at most, all together.
 const FUEL: u32 = 1 << 16;
@@ -41,6 +46,10 @@ pub(super) enum Dev {
     Child(u32, u32, u32),
     /// A cell that the segment has made.
     Cell(usize),
+    /// A cell or hole that is found by its place.
+    Placed(Address),
+    /// A number that is computed as places are.
+    Linear(Address),
     /// A result of a call that waits, or that has been made.
     Result(usize, usize),
     /// The results of a call that was forked.
@@ -60,6 +69,17 @@ pub(super) enum Word {
 
 /// Memory that a cell is made in: the hole, its units and the layout in its header.
 pub(super) type Place = (Val, u32, LayoutId);
+
+/// How many units of the heap have been given out; none if that is done when scripts are put in line.
+pub(super) type Rooms = Option<Rc<Cell<u64>>>;
+
+/// What is known of a word in memory.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Content {
+    Unknown,
+    Bits(u32),
+    Word(Address),
+}
 
 /// A computation on results of calls that wait.
 #[derive(Clone, Debug)]
@@ -81,14 +101,18 @@ pub(super) struct Made {
     pub units: u32,
     pub fields: Vec<(Val, Type)>,
     pub state: State,
+    /// What stands in its memory before it is written.
+    pub before: Vec<Content>,
+    /// Its first unit for the first instance, if it is one of a row.
+    pub row: Option<u32>,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum State {
     /// Not in memory yet.
     Pending,
-    /// Its word.
-    Stored(ValueId),
+    /// It is in memory: its place or its word.
+    Stored(Dev),
     /// Opened or given back.
     Gone,
 }
@@ -98,6 +122,9 @@ pub(super) struct Code {
     pub b: Builder,
     /// Whether it is written, or measured alone.
     pub is_written: bool,
+    /// The binary logarithm of how many instances there are.
+    pub level: u32,
+    pub rooms: Rooms,
     /// How many operations it has.
     pub count: usize,
     pub cells: Vec<Made>,
@@ -105,7 +132,7 @@ pub(super) struct Code {
     /// The results of calls, as soon as they have been made.
     pub results: Vec<Option<Vec<Val>>>,
     /// Memory of cells that were given back.
-    pub spare: Vec<(ValueId, u32, LayoutId)>,
+    pub spare: Vec<Place>,
     /// Rounds of loops that are left.
     pub fuel: ValueId,
     /// The words of the schedule that it reads, in order.
@@ -119,6 +146,14 @@ pub(super) struct Code {
     pub places: Places,
     read: FastMap<(u32, u32, u32, bool), ValueId>,
     numbers: FastMap<u32, ValueId>,
+    /// Places that have been computed.
+    places_at: Vec<(Address, ValueId)>,
+    /// The same by words, outside of choices.
+    indices: FastMap<ValueId, ValueId>,
+    /// What is there at the function's head.
+    pub heads: HashSet<ValueId>,
+    /// The cells that have been written, by the indices of their first fields; none once it is not known which.
+    pub written: Option<HashSet<ValueId>>,
     /// Fields as they stand in memory.
     pub fields: FastMap<(ValueId, u32), ValueId>,
     pub zero: ValueId,
@@ -145,7 +180,7 @@ pub(super) fn as_word(ty: Type) -> Type {
 }
 
 impl Code {
-    pub fn new(is_written: bool) -> Code {
+    pub fn new(is_written: bool, level: u32, rooms: Rooms) -> Code {
         let mut function = Function::new("segment", Span::NONE);
         let plain = ParamAttrs::default();
         let memory = |f: &mut Function, name: &str, readonly: bool| {
@@ -157,18 +192,20 @@ impl Code {
         let schedule = memory(&mut function, "schedule", true);
         let number = |f: &mut Function, name: &str| f.param(name, Type::U32, plain);
         let instance = number(&mut function, "instance");
-        let level = number(&mut function, "level");
+        let log = number(&mut function, "level");
         let words = number(&mut function, "words");
         let limit = number(&mut function, "limit");
         let base = number(&mut function, "base");
         let child = ["same", "twice", "fourfold", "eightfold"].map(|name| number(&mut function, name));
-        let places = Places { heap, control, frames, schedule, instance, level, words, limit, base, child };
+        let places = Places { heap, control, frames, schedule, instance, level: log, words, limit, base, child };
         let mut b = Builder::new(function);
         let (head, main, zero, fuel) = (b.region, b.new_region(&[]), b.u32(0), b.u32(FUEL));
         b.region = main;
         Code {
             b,
             is_written,
+            level,
+            rooms,
             count: 0,
             cells: vec![],
             later: vec![],
@@ -183,6 +220,10 @@ impl Code {
             places,
             read: FastMap::default(),
             numbers: FastMap::default(),
+            places_at: vec![],
+            indices: FastMap::default(),
+            heads: HashSet::new(),
+            written: Some(HashSet::new()),
             fields: FastMap::default(),
             zero,
         }
@@ -191,7 +232,13 @@ impl Code {
     /// The function, ended, with the words that it reads, and the next one on the way: it knows of the same cells and calls.
     pub fn finish(mut self) -> (Function, Vec<Word>, Code) {
         let (cells, later) = (std::mem::take(&mut self.cells), std::mem::take(&mut self.later));
-        let next = Code { cells, later, results: std::mem::take(&mut self.results), own: self.own, ..Code::new(true) };
+        let next = Code {
+            cells,
+            later,
+            results: std::mem::take(&mut self.results),
+            own: self.own,
+            ..Code::new(true, self.level, self.rooms.clone())
+        };
         self.b.region = self.main;
         self.b.end(Op::Return, &[]);
         let main = std::mem::take(&mut self.b.function.regions[self.main].insts);
@@ -200,7 +247,7 @@ impl Code {
     }
 
     /// Does something at the function's head.
-    fn at_head<R>(&mut self, write: impl FnOnce(&mut Code) -> R) -> R {
+    pub fn at_head<R>(&mut self, write: impl FnOnce(&mut Code) -> R) -> R {
         let outer = std::mem::replace(&mut self.b.region, self.head);
         let result = write(self);
         self.b.region = outer;
@@ -307,7 +354,9 @@ impl Code {
         let value = if self.is_written {
             self.at_head(|code| {
                 let at = code.slot_place(slot, child);
-                code.b.load(Type::U32, code.places.frames, at)
+                let value = code.b.load(Type::U32, code.places.frames, at);
+                code.heads.insert(value);
+                value
             })
         } else {
             self.count += 2;
@@ -347,7 +396,14 @@ impl Code {
             Dev::Cell(made) => {
                 self.cells.get(made).is_some_and(|cell| cell.state == State::Pending && self.cell_waits(cell))
             }
-            Dev::Nowhere | Dev::Literal | Dev::Here(_) | Dev::Slot(_) | Dev::Child(..) | Dev::Fork(_) => false,
+            Dev::Nowhere
+            | Dev::Literal
+            | Dev::Here(_)
+            | Dev::Slot(_)
+            | Dev::Child(..)
+            | Dev::Placed(_)
+            | Dev::Linear(_)
+            | Dev::Fork(_) => false,
         }
     }
     pub fn cell_waits(&self, cell: &Made) -> bool {
@@ -360,7 +416,9 @@ impl Code {
         match (value.dev, value.known.bits()) {
             (Dev::Literal, Some(bits)) => self.b.function.constant(as_word(ty), u64::from(bits)),
             (Dev::Here(value), _) => value,
-            (Dev::Cell(made), _) => self.store(made),
+            (Dev::Cell(made), _) => self.stored_word(made),
+            (Dev::Placed(address), _) => self.placed_word(address),
+            (Dev::Linear(address), _) => self.placed(address),
             (Dev::Later(later), None) => self.compute(later),
             (_, Some(bits)) => {
                 let word = self.number(bits);
@@ -377,6 +435,79 @@ impl Code {
             (Dev::Nowhere | Dev::Literal | Dev::Fork(_) | Dev::Result(..), None) => self.b.zero(as_word(ty)),
         }
     }
+    /// The word of a cell that is found by its place.
+    pub fn placed_word(&mut self, address: Address) -> ValueId {
+        let index = self.placed(address);
+        self.at_head_if_written(|code| {
+            let two = code.u32(2);
+            let word = code.op(Op::Shl, Type::U32, &[index, two]);
+            if !address.shared {
+                return word;
+            }
+            let others = code.u32(super::SHARED - CELL);
+            code.op(Op::Add, Type::U32, &[word, others])
+        })
+    }
+    /// The index of a cell's first field, by its place. All its parts are read from the schedule, so that places of other calls are the same code.
+    fn placed(&mut self, address: Address) -> ValueId {
+        if !self.is_written {
+            self.count += 1;
+            return self.zero;
+        }
+        let alike = self.places_at.iter().find(|(other, _)| other.terms == address.terms).copied();
+        let same = self.places_at.iter().find(|(other, _)| other.terms == address.terms && other.base == address.base);
+        let index = match (same, alike) {
+            (Some((_, index)), _) => return *index,
+            // What the instance adds is known already.
+            (None, Some((other, index))) => {
+                let from = self.word(Word::Number(address.base.wrapping_sub(other.base)));
+                self.at_head(|code| code.op(Op::Add, Type::U32, &[index, from]))
+            }
+            (None, None) => self.sum(&address),
+        };
+        self.places_at.push((address, index));
+        self.heads.insert(index);
+        index
+    }
+    fn sum(&mut self, address: &Address) -> ValueId {
+        let mut index = self.word(Word::Number(address.base));
+        for (shift, factor) in address.some_terms() {
+            let [shift, factor] = [*shift, *factor].map(|word| self.word(Word::Number(word)));
+            index = self.at_head(|code| {
+                let number = code.op(Op::Shr, Type::U32, &[code.places.instance, shift]);
+                let offset = code.op(Op::Mul, Type::U32, &[number, factor]);
+                code.op(Op::Add, Type::U32, &[index, offset])
+            });
+        }
+        index
+    }
+    /// The index of a cell's first field.
+    pub fn reach(&mut self, cell: Val) -> ValueId {
+        let cell = self.found(cell);
+        let dev = match cell.dev {
+            Dev::Cell(made) => self.store(made),
+            other => other,
+        };
+        match dev {
+            Dev::Placed(address) => self.placed(address),
+            _word => {
+                let word = self.value(Val { known: cell.known, dev }, Type::Term);
+                if let Some(index) = self.indices.get(&word) {
+                    return *index;
+                }
+                let is_head = self.heads.contains(&word);
+                let index = if is_head { self.at_head(|code| code.index(word)) } else { self.index(word) };
+                if is_head {
+                    self.heads.insert(index);
+                }
+                if self.is_written && (self.confined == 0 || is_head) {
+                    self.indices.insert(word, index);
+                }
+                index
+            }
+        }
+    }
+
     /// Computes what could not be computed before.
     fn compute(&mut self, number: usize) -> ValueId {
         let Later { inst, callee, operands, ty, .. } = self.later[number].clone();

@@ -127,9 +127,12 @@ impl<'a> Sweeper<'a> {
             return Met { known: Known::Unknown, types: vec![as_word(ty)], cell: None };
         };
         let known = there.fold(first.known, |known, val| self.shapes.either(known, val.known));
-        if known.is_whole() {
+        if known.bits().is_some()
+            || vals.iter().flatten().all(|val| matches!(val.dev, Dev::Placed(_) | Dev::Linear(_)) && val.known == known)
+        {
             return Met { known, types: vec![], cell: None };
         }
+        let known = self.shapes.bare(known);
         let cells: Option<Vec<_>> = vals
             .iter()
             .flatten()
@@ -166,19 +169,20 @@ impl<'a> Sweeper<'a> {
     }
     fn as_value(&mut self, f: &mut Frame, met: Met, given: &mut impl Iterator<Item = ValueId>) -> Val {
         match met.cell {
-            _ if met.known.is_whole() => Val { known: met.known, dev: Dev::Nowhere },
+            _ if met.known.is_whole() => self.whole(f, met.known),
             Some((place, layout, types)) => {
                 let known = match met.known {
-                    Known::Cell { shape, .. } => self.shapes.get(shape).fields.clone(),
+                    Known::Cell { shape, path, .. } => self.shapes.fields(shape, path),
                     _others => vec![],
                 };
                 let field = |(i, (value, ty)): (usize, (ValueId, Type))| {
                     let known = known.get(i).copied().unwrap_or(Known::Unknown);
-                    let dev = if known.is_whole() { Dev::Nowhere } else { Dev::Here(value) };
+                    let dev = if known.bits().is_some() { Dev::Nowhere } else { Dev::Here(value) };
                     (Val { known, dev }, ty)
                 };
                 let fields = given.take(types.len()).zip(types.clone()).enumerate().map(field).collect();
-                Val { known: met.known, dev: f.code.make(place, layout, fields) }
+                let before = self.before(f, place);
+                Val { known: met.known, dev: f.code.make(place, layout, fields, before) }
             }
             None => Val { known: met.known, dev: given.next().map_or(Dev::Nowhere, Dev::Here) },
         }
@@ -220,7 +224,7 @@ impl<'a> Sweeper<'a> {
 
     /// Whether each instance can go round on its own.
     fn is_own(&mut self, f: &Frame, inst: &Inst) -> bool {
-        let mut trial = Frame::new(f.level, false, f.slots);
+        let mut trial = Frame::new(f.level, false, f.slots, None);
         for activation in &f.activations {
             let values = activation.values.iter().map(|val| val.map(|val| trial_value(&mut trial, val))).collect();
             let (function, path) = (activation.function, activation.path.clone());
@@ -372,6 +376,8 @@ fn trial_value(trial: &mut Frame, val: Val) -> Val {
         | Dev::Slot(_)
         | Dev::Child(..)
         | Dev::Cell(_)
+        | Dev::Placed(_)
+        | Dev::Linear(_)
         | Dev::Result(..)
         | Dev::Fork(_)
         | Dev::Later(_) => Dev::Here(trial.code.u32(0)),

@@ -3,6 +3,7 @@
 //! Invariant: instances stay together. Where a test's outcome is not known, what depends on it must be code without frames, which each instance
 //! runs on its own.
 
+use super::code::Rooms;
 use super::code::{Dev, Val, as_word};
 use super::known::{Known, Shapes};
 use super::memory::fault;
@@ -56,6 +57,8 @@ pub(super) struct Sweeper<'a> {
     pub segment_numbers: FastMap<String, u32>,
     /// How deep calls are nested.
     pub depth: u32,
+    /// Units of the heap that have been given out.
+    pub rooms: Rooms,
 }
 
 impl<'a> Sweeper<'a> {
@@ -63,6 +66,7 @@ impl<'a> Sweeper<'a> {
         module: &'a Module,
         pure: &'a IndexVec<FunctionId, Option<FunctionId>>,
         options: Options,
+        rooms: Rooms,
     ) -> Sweeper<'a> {
         Sweeper {
             module,
@@ -77,6 +81,7 @@ impl<'a> Sweeper<'a> {
             segments: vec![],
             segment_numbers: FastMap::default(),
             depth: 0,
+            rooms,
         }
     }
 
@@ -137,7 +142,8 @@ impl<'a> Sweeper<'a> {
 
     /// What a call takes that is made in place.
     pub fn cost(&mut self, callee: FunctionId, arguments: &[Known]) -> Result<Cost, Refusal> {
-        let key = (callee, arguments.to_vec());
+        let arguments: Vec<Known> = arguments.iter().map(|known| self.shapes.somewhere(*known)).collect();
+        let key = (callee, arguments.clone());
         match self.costs.get(&key) {
             Some(Some(known)) => return known.clone(),
             Some(None) => return Err(Refusal::new("a recursion whose end is not known")),
@@ -145,7 +151,7 @@ impl<'a> Sweeper<'a> {
         }
         self.costs.insert(key.clone(), None);
         let depth = self.depth;
-        let found = self.measure(callee, arguments);
+        let found = self.measure(callee, &arguments);
         self.depth = depth;
         self.costs.insert(key, Some(found.clone()));
         found
@@ -154,11 +160,11 @@ impl<'a> Sweeper<'a> {
         if self.costs.len() > self.options.scripts {
             return Err(Refusal::new("there is too much that differs"));
         }
-        let mut f = Frame::new(0, false, 0);
-        let arguments = arguments.iter().map(|known| Val { known: *known, dev: somewhere(&mut f, *known) }).collect();
+        let mut f = Frame::new(0, false, 0, None);
+        let arguments = arguments.iter().map(|known| somewhere(&mut f, *known)).collect();
         let results = self.inline(&mut f, callee, arguments)?;
         f.code.store_all();
-        let results = results.iter().map(|val| val.known).collect();
+        let results = results.iter().map(|val| self.shapes.bare(val.known)).collect();
         Ok(Cost { count: f.code.count, forks: f.has_forks, results })
     }
 
@@ -349,9 +355,10 @@ pub(super) fn unknown(value: ValueId) -> Val {
     Val { known: Known::Unknown, dev: Dev::Here(value) }
 }
 
-/// A place for a value in code that is measured.
-pub(super) fn somewhere(f: &mut Frame, known: Known) -> Dev {
-    if known.is_whole() { Dev::Nowhere } else { Dev::Here(f.code.u32(0)) }
+/// A value in code that is measured.
+pub(super) fn somewhere(f: &mut Frame, known: Known) -> Val {
+    let dev = if known.bits().is_some() { Dev::Nowhere } else { Dev::Here(f.code.u32(0)) };
+    Val { known, dev }
 }
 
 fn literal(bits: u64, ty: Type) -> Val {

@@ -1,6 +1,6 @@
 //! The kernel: a workgroup goes through phases, with a barrier behind each, its lanes through the steps of a phase.
 //!
-//! An instance of a phase of 2^n instances belongs to the workgroup that its upper bits name, so that what calls of an instance make together
+//! A lane runs a phase for one instance, or for several, one after another. An instance of a phase of 2^n instances belongs to the workgroup that its upper bits name, so that what calls of an instance make together
 //! stays within a workgroup once there are as many instances as workgroups. Phases of fewer instances run in one workgroup.
 
 use super::memory::{control, phase, step};
@@ -47,12 +47,20 @@ pub(super) fn kernel(workgroup: u32, first_segment: usize, segments: usize) -> F
         let own = k.op(Op::Sub, level, groups);
         let count = k.op(Op::Shl, one, own);
         let before = k.op(Op::Shl, group, own);
-        let instance = k.op(Op::Add, before, local);
-        let is_there = k.op(Op::Lt, local, count);
         let goes_on = k.op(Op::Eq, is_over, none);
-        let works = k.b.op(Op::And, Type::BOOL, &[is_there, goes_on]);
-        let shared = [heap, control, frames, schedule, instance, level, limit];
-        k.when(works, |k| k.run(phase_words, step_words, &shared, (first_segment, segments)));
+        // More instances than lanes come one after another.
+        k.when(goes_on, |k| {
+            k.repeat(&[local], |k, carried| {
+                let ends = k.op(Op::Ge, carried[0], count);
+                k.leave_if(ends, carried);
+                let instance = k.op(Op::Add, before, carried[0]);
+                let shared = [heap, control, frames, schedule, instance, level, limit];
+                k.run(phase_words, step_words, &shared, (first_segment, segments));
+                let lanes = k.b.u32(workgroup);
+                let next = k.op(Op::Add, carried[0], lanes);
+                k.b.end(Op::Continue, &[next]);
+            });
+        });
         k.b.op_with(Op::Barrier, None, &[], &[Attr::Spaces(Spaces { global: true, shared: false })]);
         let next: Vec<ValueId> = [next, fault].into_iter().chain(next_phase).chain(next_step).collect();
         k.b.end(Op::Continue, &next);

@@ -12,6 +12,7 @@
 //! |---|---|
 //! | [`exits`] | functions that end in one place |
 //! | [`known`](mod@known) | what the host knows of a value |
+//! | [`place`] | where cells stand |
 //! | [`relevance`] | parameters that decide |
 //! | [`evaluate`] | evaluation of functions for all instances |
 //! | [`control`] | choices and loops |
@@ -35,6 +36,7 @@ mod exits;
 mod kernel;
 pub mod known;
 pub mod memory;
+pub mod place;
 pub mod plan;
 mod relevance;
 mod script;
@@ -42,10 +44,13 @@ mod stores;
 
 use crate::diag::Diagnostic;
 use crate::ir::{Function, FunctionId, Module, Type, ValueId, Verified, heap, verify};
+use code::Rooms;
 use evaluate::Sweeper;
 use known::{Known, Shapes};
 use plan::Plan;
+use std::cell::Cell;
 use std::fmt;
+use std::rc::Rc;
 
 /// Tag of a word that names a cell which others may name too.
 pub const SHARED: u32 = 5;
@@ -67,6 +72,9 @@ impl fmt::Display for Refusal {
     }
 }
 
+/// Instances for each lane at most, as a binary logarithm.
+const BEYOND: u32 = 6;
+
 /// How a program becomes sweeps.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Options {
@@ -74,11 +82,11 @@ pub struct Options {
     pub workgroup: u32,
     /// Workgroups, likewise.
     pub groups: u32,
-    /// Most instances of a step, likewise: at most all lanes of all workgroups.
+    /// Most instances of a step, likewise: if there are more than lanes, each lane has several, one after another.
     pub levels: u32,
     /// The operations of a call that is made in place although it could be shared out.
     pub small: usize,
-    /// The operations of a call that is made in place where nobody is left to share it.
+    /// The operations of a call that is made in place where there is an instance for each lane.
     pub large: usize,
     /// The operations of what an instance does on its own, at most.
     pub most: usize,
@@ -94,6 +102,8 @@ pub struct Options {
     pub scripts: usize,
     /// Most steps.
     pub steps: usize,
+    /// Whether what is known of where cells stand is used.
+    pub places: bool,
 }
 
 impl Options {
@@ -104,7 +114,7 @@ impl Options {
         Options {
             workgroup,
             groups,
-            levels: workgroup + groups,
+            levels: workgroup + groups + BEYOND,
             small: 48,
             large: 600,
             most: 4000,
@@ -114,9 +124,14 @@ impl Options {
             depth: 200,
             scripts: 20_000,
             steps: 1 << 20,
+            places: true,
         }
     }
 
+    /// How many lanes there are, as a binary logarithm.
+    pub fn lanes(&self) -> u32 {
+        self.workgroup + self.groups
+    }
     /// With kernels that compile fast, for software adapters.
     #[must_use]
     pub fn small(self) -> Options {
@@ -167,6 +182,11 @@ impl Sweeps {
         self.arguments.len() == arguments.len()
             && both.all(|(known, word)| known.bits().is_none_or(|bits| bits == *word))
     }
+    /// The words of the results, as far as they are known.
+    pub fn known_results(&self) -> impl Iterator<Item = Option<u32>> {
+        let placed = |known: &Known| self.shapes.address(*known, 0).map(|address| address.word(0));
+        self.results.iter().map(move |known| known.bits().or_else(|| placed(known)))
+    }
 }
 
 /// What is known of the arguments of a call: numbers that decide, and words that name no cells.
@@ -191,15 +211,29 @@ pub fn lower(module: &Module, entry: FunctionId, arguments: &[u32], options: &Op
     if module.functions[entry].params.len() != arguments.len() {
         return Err(refused("it is called with another number of arguments"));
     }
+    let found = planned(&module, entry, arguments, options);
+    match found {
+        // Where every call is told apart by where its cells stand, there may be too many.
+        Err(Failure::Refused(_)) if options.places => {
+            planned(&module, entry, arguments, &Options { places: false, ..*options })
+        }
+        found => found,
+    }
+}
+
+fn planned(module: &Module, entry: FunctionId, arguments: &[u32], options: &Options) -> Result<Sweeps, Failure> {
     let mut out = Module::default();
-    let pure = super::epochs::pure(&module, entry, &mut out);
+    let pure = super::epochs::pure(module, entry, &mut out);
     let first = out.functions.len();
-    let mut sweeper = Sweeper::new(&module, &pure, *options);
+    let first_unit = u64::from(first_unit(module));
+    let rooms: Rooms = options.places.then(|| Rc::new(Cell::new(first_unit)));
+    let mut sweeper = Sweeper::new(module, &pure, *options, rooms.clone());
     let arguments = known(&module.functions[entry], &sweeper.relevance[entry], arguments);
     let root = sweeper.script(entry, &arguments, 0).map_err(Failure::Refused)?;
-    let plan = plan::plan(&sweeper.scripts, root, first_unit(&module), options.steps).map_err(Failure::Refused)?;
+    let units = rooms.map_or(first_unit, |rooms| rooms.get());
+    let plan = plan::plan(&sweeper.scripts, root, units, options.steps).map_err(Failure::Refused)?;
     if plan.widest() == 0 {
-        return Err(refused("nothing in it can be shared out"));
+        return Err(Failure::Refused(Refusal::new("nothing in it can be shared out")));
     }
     let results = sweeper.scripts[root].results.clone();
     let shapes = std::mem::take(&mut sweeper.shapes);

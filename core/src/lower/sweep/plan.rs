@@ -3,6 +3,9 @@
 //! There is a stack of frames for each number of instances; in it a slot of all instances stands beside each other. So within a phase, whose steps
 //! are of one number of instances, no two lanes touch one word: each sees only what it wrote itself, or what stood there when the phase began.
 //! Between two phases everything is seen.
+//!
+//! What calls of an instance have done is seen by others than those of the instance as soon as they are behind a barrier of all. So a phase says how
+//! many instances those have in common that it has and those that the phase before it had.
 
 use super::Refusal;
 use super::code::Word;
@@ -13,8 +16,8 @@ use crate::ir::heap::CELL;
 /// What the device does, in order.
 #[derive(Clone, Debug, Default)]
 pub struct Plan {
-    /// The first step, where they end, and the binary logarithm of how many instances there are.
-    pub phases: Vec<(u32, u32, u32)>,
+    /// In order.
+    pub phases: Vec<Phase>,
     /// What each step is.
     pub steps: Vec<Step>,
     /// The words that segments read.
@@ -23,6 +26,20 @@ pub struct Plan {
     pub slots: Vec<u64>,
     /// Units of the heap that are given out beforehand, the first ones, which are no cells, included.
     pub units: u64,
+}
+
+/// Steps with no barrier between them.
+#[derive(Clone, Copy, Debug)]
+pub struct Phase {
+    /// The first step.
+    pub first: u32,
+    /// Where they end.
+    pub end: u32,
+    /// The binary logarithm of how many instances there are.
+    pub level: u32,
+    /// The same for the widest call that both this phase and the one before it belong to: what they know of each other, they know within an
+    /// instance of that.
+    pub common: u32,
 }
 
 /// A step.
@@ -41,9 +58,12 @@ pub struct Step {
 }
 
 /// Puts a script in line that runs for one instance.
-pub(super) fn plan(scripts: &[Script], root: usize, first_unit: u32, most: usize) -> Result<Plan, Refusal> {
-    let plan = Plan { units: u64::from(first_unit), ..Plan::default() };
-    let mut line = Line { scripts, plan, tops: vec![], most };
+pub(super) fn plan(scripts: &[Script], root: usize, first_unit: u64, most: usize) -> Result<Plan, Refusal> {
+    if first_unit > u64::from(u32::MAX >> 3) {
+        return Err(Refusal::new("there is too little memory"));
+    }
+    let plan = Plan { units: first_unit, ..Plan::default() };
+    let mut line = Line { scripts, plan, tops: vec![], most, common: None };
     line.script(root, 0)?;
     let plan = line.plan;
     if plan.frames() > u64::from(u32::MAX) {
@@ -58,6 +78,8 @@ struct Line<'a> {
     /// Where the stack of each level ends.
     tops: Vec<u64>,
     most: usize,
+    /// The lowest level since the last step, if there was a call of more instances, or an end of one.
+    common: Option<u32>,
 }
 
 impl Line<'_> {
@@ -78,7 +100,12 @@ impl Line<'_> {
         for item in items {
             match item {
                 Item::Step { segment, words } => self.step(*segment, words, level, base)?,
-                Item::Call { script, widened } => self.script(*script, level + widened)?,
+                Item::Call { script, widened: 0 } => self.script(*script, level)?,
+                Item::Call { script, widened } => {
+                    self.common = Some(self.common.map_or(level, |common| common.min(level)));
+                    self.script(*script, level + widened)?;
+                    self.common = Some(self.common.map_or(level, |common| common.min(level)));
+                }
             }
         }
         self.tops[here] = base;
@@ -105,9 +132,12 @@ impl Line<'_> {
         let number = self.plan.steps.len() as u32;
         let child = [0, 1, 2, 3].map(|widened| self.top(level + widened));
         self.plan.steps.push(Step { segment, level, base, child, words: first });
-        match self.plan.phases.last_mut() {
-            Some((_, end, same)) if *same == level => *end = number + 1,
-            _others => self.plan.phases.push((number, number + 1, level)),
+        match (self.plan.phases.last_mut(), self.common.take()) {
+            (Some(phase), None) => phase.end = number + 1,
+            (_, common) => {
+                let common = common.unwrap_or(level);
+                self.plan.phases.push(Phase { first: number, end: number + 1, level, common });
+            }
         }
         Ok(())
     }
@@ -120,7 +150,7 @@ impl Plan {
     }
     /// Most instances of a step, as a binary logarithm.
     pub fn widest(&self) -> u32 {
-        self.phases.iter().map(|(_, _, level)| *level).max().unwrap_or(0)
+        self.phases.iter().map(|phase| phase.level).max().unwrap_or(0)
     }
 
     /// Words of the schedule: phases, steps, words.
@@ -134,7 +164,7 @@ impl Plan {
         // Frames of levels that are never reached are never touched.
         let place =
             |level: u32, slot: u64| stacks.get(level as usize).map_or(0, |first| first + (slot << level)) as u32;
-        let mut all: Vec<u32> = self.phases.iter().flat_map(|(first, end, level)| [*first, *end, *level, 0]).collect();
+        let mut all: Vec<u32> = self.phases.iter().flat_map(|phase| [phase.first, phase.end, phase.level, 0]).collect();
         // Behind the last phase and the last step stands one that is read but not run.
         all.extend([0; phase::WORDS as usize]);
         let words_at = self.steps_at() + step::WORDS * (self.steps.len() as u32 + 1);

@@ -3,7 +3,7 @@
 //! A call of a function of which something is known, by so many instances, has one script, whoever calls. A script names segments and other
 //! scripts; where frames lie is said when scripts are put in line.
 
-use super::code::{Code, Val, Word};
+use super::code::{Code, Rooms, Val, Word};
 use super::known::Known;
 use crate::ir::{FunctionId, RegionId};
 
@@ -70,8 +70,8 @@ pub(super) struct Frame {
 }
 
 impl Frame {
-    pub fn new(level: u32, is_written: bool, slots: u32) -> Frame {
-        let code = Code::new(is_written);
+    pub fn new(level: u32, is_written: bool, slots: u32, rooms: Rooms) -> Frame {
+        let code = Code::new(is_written, level, rooms);
         let (calls, forks, held) = (vec![], vec![], vec![]);
         Frame {
             level,

@@ -2,8 +2,10 @@
 //!
 //! Words are written as late as they can be, and only where something else stands.
 
-use super::code::{Code, Dev, Made, Place, State, Val, Word, as_word};
+use super::code::{Code, Content, Dev, Made, Place, State, Val, Word, as_word};
+use super::known::Known;
 use super::memory::{control, fault};
+use super::place::{Address, Stand};
 use crate::ir::heap::{CELL, LayoutId, NULL_HOLE};
 use crate::ir::{Op, Type, ValueId};
 
@@ -11,106 +13,181 @@ use crate::ir::{Op, Type, ValueId};
 pub(super) const SIZE: u32 = 16;
 
 impl Code {
-    // Cells. A word of tag CELL or SHARED, shifted right by 2, is the place of the cell's first field.
+    // Cells. A word of tag CELL or SHARED, shifted right by 2, is the index of the cell's first field.
 
-    /// The place of a field.
-    fn field_place(&mut self, cell: ValueId, field: u32) -> ValueId {
+    /// The index of a cell's first field, by its word.
+    pub fn index(&mut self, word: ValueId) -> ValueId {
         let two = self.u32(2);
-        let first = self.op(Op::Shr, Type::U32, &[cell, two]);
-        match field {
-            0 => first,
-            _more => {
-                let field = self.u32(field);
-                self.op(Op::Add, Type::U32, &[first, field])
-            }
+        self.op(Op::Shr, Type::U32, &[word, two])
+    }
+    /// The same for a cell of which nothing is known: within the heap, whatever the word says.
+    pub fn safe_index(&mut self, word: ValueId) -> ValueId {
+        let index = self.index(word);
+        self.op(Op::Min, Type::U32, &[index, self.places.limit])
+    }
+    /// The index of a field.
+    fn field_place(&mut self, index: ValueId, field: u32) -> ValueId {
+        if field == 0 {
+            return index;
         }
-    }
-    /// The place of a field of a cell of which nothing is known: within the heap, whatever the word says.
-    fn safe_place(&mut self, cell: ValueId, field: u32) -> ValueId {
-        let two = self.u32(2);
-        let first = self.op(Op::Shr, Type::U32, &[cell, two]);
-        let first = self.op(Op::Min, Type::U32, &[first, self.places.limit]);
         let field = self.u32(field);
-        self.op(Op::Add, Type::U32, &[first, field])
+        self.op(Op::Add, Type::U32, &[index, field])
     }
-    /// A field of a cell whose layout is known, or of one of which nothing is.
-    pub fn field(&mut self, cell: ValueId, field: u32, ty: Type, is_safe: bool) -> ValueId {
+    /// A field of a cell, which may be changed by nobody else if its layout is known.
+    pub fn field(&mut self, index: ValueId, field: u32, ty: Type, is_known: bool) -> ValueId {
         let ty = as_word(ty);
         if self.is_written
-            && let Some(value) = self.fields.get(&(cell, field))
+            && let Some(value) = self.fields.get(&(index, field))
         {
             return *value;
         }
-        let at = if is_safe { self.field_place(cell, field) } else { self.safe_place(cell, field) };
-        self.count += 1;
         if !self.is_written {
+            self.count += 1;
             return self.zero;
         }
-        let value = self.b.load(ty, self.places.heap, at);
-        if self.confined == 0 && is_safe {
-            self.fields.insert((cell, field), value);
+        // What stood in memory before the segment began may be read before anything is written.
+        let is_old = is_known && self.written.as_ref().is_some_and(|written| !written.contains(&index));
+        if is_old && self.confined == 0 && self.heads.contains(&index) {
+            let value = self.at_head(|code| code.load_field(index, field, ty));
+            self.heads.insert(value);
+            self.fields.insert((index, field), value);
+            return value;
+        }
+        let value = self.load_field(index, field, ty);
+        if self.confined == 0 && is_known {
+            self.fields.insert((index, field), value);
         }
         value
     }
-    /// The header of a cell of which nothing is known.
-    pub fn header(&mut self, cell: ValueId) -> ValueId {
-        let first = self.safe_place(cell, 0);
-        let less = self.u32(u32::MAX);
-        let at = self.op(Op::Add, Type::U32, &[first, less]);
+    fn load_field(&mut self, index: ValueId, field: u32, ty: Type) -> ValueId {
+        let at = self.field_place(index, field);
+        self.count += 1;
+        self.b.load(ty, self.places.heap, at)
+    }
+    /// What is read from now on may be what has been written now.
+    fn writes(&mut self, index: ValueId) {
+        match &mut self.written {
+            Some(written) if self.confined == 0 => {
+                written.insert(index);
+            }
+            _unknown => self.written = None,
+        }
+    }
+    /// The header of a cell.
+    pub fn header(&mut self, index: ValueId) -> ValueId {
+        let at = self.header_place(index);
         self.count += 1;
         if self.is_written { self.b.load(Type::U32, self.places.heap, at) } else { self.zero }
     }
+    fn header_place(&mut self, index: ValueId) -> ValueId {
+        let less = self.u32(u32::MAX);
+        self.op(Op::Add, Type::U32, &[index, less])
+    }
 
-    /// A cell that is made, perhaps in a hole.
-    pub fn make(&mut self, place: Option<Place>, layout: LayoutId, fields: Vec<(Val, Type)>) -> Dev {
+    /// A cell that is made, perhaps in a hole, in which this stands.
+    pub fn make(
+        &mut self,
+        place: Option<Place>,
+        layout: LayoutId,
+        fields: Vec<(Val, Type)>,
+        before: Vec<Content>,
+    ) -> Dev {
         let units = place.map_or(super::units(fields.len()), |(_, units, _)| units);
-        self.cells.push(Made { place, layout, units, fields, state: State::Pending });
+        self.cells.push(Made { place, layout, units, fields, state: State::Pending, before, row: None });
         Dev::Cell(self.cells.len() - 1)
     }
 
     /// The word of a cell, which stands in memory then.
-    pub fn store(&mut self, made: usize) -> ValueId {
-        let cell = match self.cells.get(made) {
-            Some(Made { state: State::Stored(word), .. }) => return *word,
-            Some(cell) => cell.clone(),
-            None => return self.zero,
-        };
-        let values: Vec<(ValueId, Type)> =
-            cell.fields.iter().map(|(v, ty)| (self.value(*v, *ty), as_word(*ty))).collect();
-        let (word, old) = match cell.place {
-            Some((hole, units, layout)) => (self.value(hole, Type::Term), Some((units, layout))),
-            None => self.room(cell.units),
-        };
-        self.cells[made].state = State::Stored(word);
-        let units = old.map_or(cell.units, |(units, _)| units);
-        if old != Some((units, cell.layout)) {
-            let header = self.u32(cell.layout.index() as u32 | units << SIZE);
-            self.write_header(word, header);
+    pub fn stored_word(&mut self, made: usize) -> ValueId {
+        match self.store(made) {
+            Dev::Placed(address) => self.placed_word(address),
+            Dev::Here(word) => word,
+            _gone => self.zero,
         }
-        self.write_fields(word, &values);
-        word
     }
-    fn write_header(&mut self, word: ValueId, header: ValueId) {
-        let first = self.field_place(word, 0);
-        let less = self.u32(u32::MAX);
-        let at = self.op(Op::Add, Type::U32, &[first, less]);
+    /// Where a cell is, which stands in memory then.
+    pub fn store(&mut self, made: usize) -> Dev {
+        let cell = match self.cells.get(made) {
+            Some(Made { state: State::Stored(home), .. }) => return *home,
+            Some(cell) => cell.clone(),
+            None => return Dev::Here(self.zero),
+        };
+        // What it names stands in memory before it.
+        for (field, _) in &cell.fields {
+            if let Dev::Cell(named) = self.found(*field).dev {
+                self.store(named);
+            }
+        }
+        let changed: Vec<Option<(ValueId, Type)>> = (0..)
+            .zip(&cell.fields)
+            .map(|(i, (val, ty))| {
+                (!self.stands(*val, cell.before.get(i))).then(|| (self.value(*val, *ty), as_word(*ty)))
+            })
+            .collect();
+        let (home, old) = match cell.place {
+            Some((hole, units, layout)) => (self.home(hole), Some((units, layout))),
+            None => self.room(made, cell.units),
+        };
+        self.cells[made].state = State::Stored(home);
+        let units = old.map_or(cell.units, |(units, _)| units);
+        let is_same = old == Some((units, cell.layout));
+        if is_same && changed.iter().all(Option::is_none) {
+            return home;
+        }
+        let index = self.reach(Val { known: Known::Unknown, dev: home });
+        if !is_same {
+            let header = self.u32(cell.layout.index() as u32 | units << SIZE);
+            self.write_header(index, header);
+        }
+        self.write_fields(index, &changed);
+        home
+    }
+    /// Where a hole is.
+    fn home(&mut self, hole: Val) -> Dev {
+        match self.found(hole).dev {
+            Dev::Placed(address) => Dev::Placed(address),
+            _word => Dev::Here(self.value(hole, Type::Term)),
+        }
+    }
+    /// Whether memory holds a value already.
+    fn stands(&self, val: Val, before: Option<&Content>) -> bool {
+        let val = self.found(val);
+        let dev = match val.dev {
+            Dev::Cell(made) => match self.cells.get(made) {
+                Some(Made { state: State::Stored(home), .. }) => *home,
+                Some(_) | None => return false,
+            },
+            other => other,
+        };
+        match (before, dev, val.known) {
+            (Some(Content::Word(before)), Dev::Placed(address), _) => address == *before,
+            (Some(Content::Bits(before)), _, Known::Word(bits)) => bits == *before,
+            _differ => false,
+        }
+    }
+    fn write_header(&mut self, index: ValueId, header: ValueId) {
+        self.writes(index);
+        let at = self.header_place(index);
         self.count += 1;
         if self.is_written {
             self.b.store(Type::U32, self.places.heap, at, header);
         }
     }
-    fn write_fields(&mut self, word: ValueId, values: &[(ValueId, Type)]) {
-        for (i, (value, ty)) in (0..).zip(values) {
-            if self.is_written && self.fields.get(&(word, i)) == Some(value) {
+    /// Writes those fields that change.
+    fn write_fields(&mut self, index: ValueId, values: &[Option<(ValueId, Type)>]) {
+        for (i, value) in (0..).zip(values) {
+            let Some((value, ty)) = value else { continue };
+            if self.is_written && self.fields.get(&(index, i)) == Some(value) {
                 continue;
             }
-            let at = self.field_place(word, i);
+            self.writes(index);
+            let at = self.field_place(index, i);
             self.count += 1;
             if self.is_written {
                 self.b.store(*ty, self.places.heap, at, *value);
-                self.fields.remove(&(word, i));
+                self.fields.remove(&(index, i));
                 if self.confined == 0 {
-                    self.fields.insert((word, i), *value);
+                    self.fields.insert((index, i), *value);
                 }
             }
         }
@@ -124,19 +201,35 @@ impl Code {
         }
     }
 
-    /// Memory for a cell: what was given back here, or the instance's share of what the schedule has for all, or what is taken on its own.
-    fn room(&mut self, units: u32) -> (ValueId, Option<(u32, LayoutId)>) {
+    /// Memory for a cell: what was given back here, or the instance's share of what there is for all, or what is taken on its own.
+    fn room(&mut self, made: usize, units: u32) -> (Dev, Option<(u32, LayoutId)>) {
         if self.confined > 0 {
-            return (self.take(units), None);
+            return (Dev::Here(self.take(units)), None);
         }
         if let Some(at) = self.spare.iter().position(|(_, size, _)| *size == units) {
-            let (word, size, layout) = self.spare.swap_remove(at);
-            return (word, Some((size, layout)));
+            let place = self.spare.swap_remove(at);
+            self.cells[made].place = Some(place);
+            return (self.home(place.0), Some((place.1, place.2)));
         }
-        let first = self.word(Word::Room(units));
-        let eight = self.u32(8 * units);
-        let offset = self.op(Op::Mul, Type::U32, &[self.places.instance, eight]);
-        (self.op(Op::Add, Type::U32, &[first, offset]), None)
+        match (&self.rooms, self.is_written) {
+            (Some(rooms), true) => {
+                let first = rooms.get() as u32;
+                rooms.set(rooms.get() + (u64::from(units) << self.level));
+                self.cells[made].row = Some(first);
+                let Stand { base, .. } = Stand::row(first, units, self.level);
+                let mut terms = Address::NONE;
+                if self.level > 0 {
+                    terms[0] = (0, 2 * units);
+                }
+                (Dev::Placed(Address { base, terms, shared: false }), None)
+            }
+            (_, _) => {
+                let first = self.word(Word::Room(units));
+                let eight = self.u32(8 * units);
+                let offset = self.op(Op::Mul, Type::U32, &[self.places.instance, eight]);
+                (Dev::Here(self.op(Op::Add, Type::U32, &[first, offset])), None)
+            }
+        }
     }
     /// Memory for a cell that only some instances need. If there is none, the unit that is no cell's.
     pub fn take(&mut self, units: u32) -> ValueId {
@@ -165,7 +258,8 @@ impl Code {
         if !self.is_written {
             return self.zero;
         }
-        let header = self.header(hole);
+        let index = self.safe_index(hole);
+        let header = self.header(index);
         let bits = self.u32(SIZE);
         let size = self.op(Op::Shr, Type::U32, &[header, bits]);
         let none = self.u32(NULL_HOLE);
@@ -184,8 +278,11 @@ impl Code {
         let high = self.op(Op::Shl, Type::U32, &[found[1], bits]);
         let low = self.u32(layout.index() as u32);
         let header = self.op(Op::Or, Type::U32, &[high, low]);
-        self.write_header(found[0], header);
-        self.write_fields(found[0], values);
+        let index = self.index(found[0]);
+        self.written = None;
+        self.write_header(index, header);
+        let values: Vec<Option<(ValueId, Type)>> = values.iter().copied().map(Some).collect();
+        self.write_fields(index, &values);
         found[0]
     }
 }
