@@ -1,16 +1,17 @@
 //! Interaction nets as text: a `.hvm` file opened, read, drawn and reduced.
 
+use crate::kernels::Kernels;
 use crate::report::Report;
 use crate::stack::on_big_stack;
 use girih_core::diag::{Code, Diagnostic, Diagnostics, Severity, WarningLevels, did_you_mean};
 use girih_core::net::ast;
 use girih_core::net::book::Book;
-use girih_core::net::device::{self, DeviceStats};
+use girih_core::net::device::{self, DeviceStats, Session};
 use girih_core::net::parallel;
 use girih_core::net::picture;
 use girih_core::net::readback;
 use girih_core::net::reduce::{Counts, Limits, Machine};
-use girih_core::runtime::{Device, DeviceKind};
+use girih_core::runtime::Device;
 use girih_core::span::{Sources, Span};
 use std::num::NonZeroUsize;
 use std::path::Path;
@@ -58,20 +59,10 @@ pub struct Reduced {
     pub counts: Counts,
     /// Seconds that the reduction took.
     pub seconds: f64,
+    /// Seconds before it, until a device had the kernels; 0 on the host.
+    pub loading: f64,
     /// What a device needed for it, if it was one.
     pub device: Option<DeviceStats>,
-}
-
-/// How large everything is on a kind of device.
-fn sizes(kind: DeviceKind) -> device::Options {
-    let sizes = |lanes, steps, memory| device::Options { lanes, steps, memory, ..device::Options::default() };
-    match kind {
-        DeviceKind::Cuda => sizes(1 << 16, 1 << 11, 4 << 30),
-        DeviceKind::Wgpu => sizes(1 << 16, 1 << 11, 1 << 30),
-        // Some lanes for each core and each of its vectors.
-        DeviceKind::WgpuSoftware | DeviceKind::Cpu => sizes(1 << 9, 1 << 12, 256 << 20),
-        DeviceKind::Interpreter => sizes(1 << 6, 1 << 9, 16 << 20),
-    }
 }
 
 impl Nets {
@@ -124,6 +115,16 @@ impl Nets {
         on_big_stack(|| form.show(&self.text))
     }
 
+    /// The kernels that reduce it on a device, with its definitions as straight code.
+    ///
+    /// # Errors
+    /// If a definition is too large for a device.
+    pub fn kernels(&self) -> Result<Kernels, Report> {
+        let report = |diagnostics| Report { sources: self.sources.clone(), diagnostics };
+        let (module, _) = on_big_stack(|| device::kernels(&self.book, true)).map_err(report)?;
+        Kernels::from_text("nets.gir", &girih_core::ir::text::print(&module))
+    }
+
     /// Calls a definition, `main` if none is named, and reduces its net to normal form.
     ///
     /// # Errors
@@ -145,7 +146,7 @@ impl Nets {
             machine.run()?;
             let seconds = started.elapsed().as_secs_f64();
             let text = readback::tree(&machine, root).to_string();
-            Ok(Reduced { text, counts: machine.counts(), seconds, device: None })
+            Ok(Reduced { text, counts: machine.counts(), seconds, loading: 0.0, device: None })
         });
         result.map_err(|error| Report { sources: self.sources.clone(), diagnostics: vec![error] })
     }
@@ -168,7 +169,7 @@ impl Nets {
             parallel::run(&mut machine, threads)?;
             let seconds = started.elapsed().as_secs_f64();
             let text = readback::tree(&machine, root).to_string();
-            Ok(Reduced { text, counts: machine.counts(), seconds, device: None })
+            Ok(Reduced { text, counts: machine.counts(), seconds, loading: 0.0, device: None })
         });
         result.map_err(|error| Report { sources: self.sources.clone(), diagnostics: vec![error] })
     }
@@ -184,17 +185,20 @@ impl Nets {
         device: &mut dyn Device,
         memory: Option<u64>,
     ) -> Result<Reduced, Report> {
-        let mut options = sizes(device.info().kind);
+        let mut options = crate::run::sizes(device.info().kind);
         options.memory = memory.unwrap_or(options.memory);
         let result = on_big_stack(|| {
             let entry = self.entry(entry).map_err(|error| vec![error])?;
             let started = Instant::now();
+            let mut session = Session::open(&self.book, device, &options, limits.memory)?;
+            let loading = started.elapsed().as_secs_f64();
+            let started = Instant::now();
             let mut machine = Machine::new(&self.book, limits.clone());
             let root = machine.place(entry).map_err(|error| vec![error])?;
-            let stats = device::run(&mut machine, device, &options)?;
+            let root = session.run_for(&mut machine, root).map_err(|error| vec![error])?;
             let seconds = started.elapsed().as_secs_f64();
             let text = readback::tree(&machine, root).to_string();
-            Ok(Reduced { text, counts: machine.counts(), seconds, device: Some(stats) })
+            Ok(Reduced { text, counts: machine.counts(), seconds, loading, device: Some(session.stats()) })
         });
         result.map_err(|diagnostics| Report { sources: self.sources.clone(), diagnostics })
     }

@@ -1,8 +1,14 @@
-//! The net tier: Bend programs as interaction nets give what the calculus says, and those that have nets in them what their files tell.
+//! The net tier: Bend programs as interaction nets give what the calculus says, and those that have nets in them what their files tell, on the host and on
+//! devices, there by as many interactions.
+//!
+//! `GIRIH_REQUIRE_WGPU=1` makes a missing adapter a failure, `GIRIH_REQUIRE_CUDA=1` a missing card.
 
 mod support;
 
-use girih::{Options, Program, RunDevice, RunOptions, SystemHost, Tier, Work};
+use girih::core::net::reduce::Counts;
+use girih::core::net::rules::Rule;
+use girih::devices::{self, Selector};
+use girih::{Code, Options, Program, RunDevice, RunOptions, Span, SystemHost, Tier, Work};
 use support::case::{Case, Gave};
 use support::directives::Directives;
 
@@ -51,6 +57,97 @@ fn agree(case: &Case, oracle: &Gave, found: &Gave) -> bool {
     values && oracle.written == found.written
 }
 
+/// The most interactions of a program that is given to devices made of software.
+const FEW: u64 = 20_000;
+/// Bytes of memory on devices.
+const MEMORY: u64 = 4 << 20;
+
+/// What came of a run as a net, and what was counted.
+fn counted(case: &Case, device: RunDevice) -> (Gave, Counts) {
+    let mut counts = Counts::default();
+    let alarm = support::watch::alarm(support::case::LIMIT);
+    let mut options = RunOptions {
+        device,
+        memory: case.memory,
+        heap: Some(MEMORY),
+        interrupt: Some(alarm.flag.clone()),
+        ..RunOptions::default()
+    };
+    by_net(&mut options);
+    let gave = case.with_host(|host| {
+        let mut executable = case.program.compile(&options).map_err(|report| report.diagnostics)?;
+        let result = executable.run(host);
+        if let Work::Net(work, _) = executable.stats().work {
+            counts = work;
+        }
+        result.map_err(|report| report.diagnostics)
+    });
+    (gave, counts)
+}
+
+/// Whether a device of this name is here, or has to be.
+fn is_here(name: &str) -> bool {
+    let selector = Selector::parse(name).expect("a device's name");
+    let Err(error) = devices::open(&selector, None) else { return true };
+    let required = [("wgpu", "GIRIH_REQUIRE_WGPU"), ("cuda", "GIRIH_REQUIRE_CUDA")];
+    let is_required = |(kind, variable)| name.starts_with(kind) && std::env::var_os(variable).is_some();
+    assert!(!required.into_iter().any(is_required), "{name} is required: {}", error.message);
+    println!("skipped: without {name}: {}", error.message);
+    false
+}
+
+/// Runs each so many-th program on a device: it gives what it gives on the host, errors with their places included.
+fn on_device(name: &str, each: usize, least: usize) {
+    if !is_here(name) {
+        return;
+    }
+    let device = RunDevice::from(Selector::parse(name).expect("a device's name"));
+    let (mut same, mut different) = (0, vec![]);
+    for case in Case::all().into_iter().step_by(each) {
+        if TOO_LONG.iter().any(|path| case.path.ends_with(path)) {
+            continue;
+        }
+        let (oracle, counts) = counted(&case, RunDevice::Cpu);
+        let full = matches!(oracle.value, Err((Code::OutOfMemory | Code::TooManyCalls | Code::Interrupted, _)));
+        if counts.total() > FEW || full {
+            continue;
+        }
+        let (found, on_device) = counted(&case, device.clone());
+        let is_free = case.path.ends_with("time_passes.bend") || oracle.value.is_err();
+        let rules = || Rule::ALL.into_iter().filter(|rule| *rule != Rule::Link);
+        let counts_agree = is_free || rules().all(|rule| counts.of(rule) == on_device.of(rule));
+        let place = |gave: &Gave| gave.value.as_ref().map_or_else(|(_, span)| *span, |_| Span::NONE);
+        if agree(&case, &oracle, &found) && place(&oracle) == place(&found) && counts_agree {
+            same += 1;
+        } else {
+            different.push(format!("{}: {oracle:?} / {found:?}, {counts:?} / {on_device:?}", case.path));
+        }
+    }
+    assert!(different.is_empty(), "{name}: {} differ:\n{}", different.len(), different.join("\n"));
+    assert!(same >= least, "{name}: only {same} programs");
+}
+
+#[test]
+fn lowered_kernels_give_what_the_host_gives() {
+    on_device("lowered:web", 1, 400);
+}
+
+#[test]
+fn ptx_gives_what_the_host_gives() {
+    on_device("ptx:sm_75", 4, 100);
+}
+
+#[test]
+fn graphics_adapters_give_what_the_host_gives() {
+    on_device("wgpu:lavapipe", 16, 25);
+}
+
+#[test]
+fn cards_give_what_the_host_gives() {
+    on_device("cuda", 1, 400);
+    on_device("wgpu", 1, 400);
+}
+
 #[test]
 fn programs_that_need_nets_run_as_nets() {
     let mut run = 0;
@@ -59,12 +156,16 @@ fn programs_that_need_nets_run_as_nets() {
         let expected = Directives::read(&text).unwrap_or_else(|error| panic!("{path}: {error}"));
         let Some(value) = expected.nets else { continue };
         let program = Program::open(&path, &Options::default());
-        let mut executable = program.compile(&RunOptions::default()).unwrap_or_else(|report| panic!("{report}"));
-        assert_eq!(executable.choice().tier, Some("net"), "{path}");
-        let text = executable.run(&mut SystemHost::new()).unwrap_or_else(|report| panic!("{report}"));
-        assert_eq!(text, value, "{path}");
-        let Work::Net(counts) = executable.stats().work else { panic!("{path}: it ran as a net") };
-        assert!(counts.total() > 0, "{path}");
+        for name in ["auto", "cpu", "interpreter", "ptx:sm_90a"] {
+            let device = Selector::parse(name).expect("a device's name").into();
+            let options = RunOptions { device, heap: Some(MEMORY), ..RunOptions::default() };
+            let mut executable = program.compile(&options).unwrap_or_else(|report| panic!("{report}"));
+            assert_eq!(executable.choice().tier, Some("net"), "{path}");
+            let text = executable.run(&mut SystemHost::new()).unwrap_or_else(|report| panic!("{report}"));
+            assert_eq!(text, value, "{path}, {name}");
+            let Work::Net(work, _) = executable.stats().work else { panic!("{path}: it ran as a net") };
+            assert!(work.total() > 0, "{path}");
+        }
         run += 1;
     }
     assert!(run >= 10, "only {run} programs");

@@ -29,7 +29,7 @@ impl Device {
         }
     }
 
-    /// The device for nets; none for the sequential machine.
+    /// The device for nets; none for the cores of the host.
     pub fn for_nets(&self) -> Option<&Selector> {
         match self {
             Device::Evaluator | Device::Named(Selector::Auto) => None,

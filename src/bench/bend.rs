@@ -234,7 +234,7 @@ fn bend(
     let stats = executable.stats();
     let bytes = match stats.work {
         Work::Compiled(work) => work.most_bytes,
-        Work::Net(work) => work.bytes,
+        Work::Net(work, _) => work.bytes,
         Work::Evaluated(work) => work.largest_live,
     };
     let card = executable.choice().card.as_ref().map(|(info, _)| card(info));

@@ -111,13 +111,19 @@ pub enum Work {
     Products(f64),
     /// Pictures.
     Frames(f64),
+    /// Interactions of nets.
+    Interactions(f64),
 }
 
 impl Work {
     /// How much.
     pub const fn amount(self) -> f64 {
         match self {
-            Work::Bytes(amount) | Work::Operations(amount) | Work::Products(amount) | Work::Frames(amount) => amount,
+            Work::Bytes(amount)
+            | Work::Operations(amount)
+            | Work::Products(amount)
+            | Work::Frames(amount)
+            | Work::Interactions(amount) => amount,
         }
     }
 }
@@ -187,17 +193,18 @@ impl Row {
             Work::Operations(n) => Work::Operations(per(n)?),
             Work::Products(n) => Work::Products(per(n)?),
             Work::Frames(n) => Work::Frames(per(n)?),
+            Work::Interactions(n) => Work::Interactions(per(n)?),
         })
     }
 }
 
 impl Ceilings {
-    /// The part of what the device can do that a rate is, and the name of the ceiling. Matrix units and pictures have none here.
+    /// The part of what the device can do that a rate is, and the name of the ceiling. Matrix units, pictures and nets have none here.
     pub fn share(&self, rate: Work) -> Option<(f64, &'static str)> {
         match rate {
             Work::Bytes(rate) => Some((rate / self.copy.max(1e-9), "copy")),
             Work::Operations(rate) => Some((rate / self.fma.max(1e-9), "FMA")),
-            Work::Products(_) | Work::Frames(_) => None,
+            Work::Products(_) | Work::Frames(_) | Work::Interactions(_) => None,
         }
     }
 }

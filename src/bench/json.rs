@@ -70,6 +70,7 @@ const fn unit(work: Work) -> &'static str {
         Work::Operations(_) => "operations",
         Work::Products(_) => "products",
         Work::Frames(_) => "frames",
+        Work::Interactions(_) => "interactions",
     }
 }
 
@@ -146,6 +147,7 @@ fn read_work(value: &Value) -> Result<Work, String> {
         "operations" => Ok(Work::Operations(amount)),
         "products" => Ok(Work::Products(amount)),
         "frames" => Ok(Work::Frames(amount)),
+        "interactions" => Ok(Work::Interactions(amount)),
         other => Err(format!("no work is counted in `{other}`")),
     }
 }

@@ -4,7 +4,8 @@
 //! |---|---|
 //! | the table of suites, and how all of them are measured | [`suite`] |
 //! | compiled Bend: the programs of `benches/bend`, their sizes and values | [`bend`], [`programs`] |
-//! | a C compiler, and upstream's `bend` | [`rivals`] |
+//! | interaction nets of `benches/net`, their sizes and normal forms | [`net`] |
+//! | a C compiler, and upstream's `bend` and `hvm` | [`rivals`] |
 //! | frames a second of image shaders | [`frames`] |
 //! | kernels of the IR, and of tiles, on a device | [`kernels`], [`tile`], [`launch`] |
 //! | what the device can do at most | [`ceilings`] |
@@ -24,6 +25,7 @@ pub mod json;
 mod kernels;
 mod launch;
 pub mod machine;
+mod net;
 pub mod programs;
 pub mod rivals;
 pub mod spread;

@@ -122,7 +122,44 @@ impl Upstream {
     }
 }
 
-/// The value and the time in what `bend run-c -s` prints.
+/// Upstream's `hvm`, which reduces nets.
+#[derive(Debug)]
+pub struct Hvm {
+    /// Its version.
+    pub version: String,
+    hvm: PathBuf,
+    folder: TempDir,
+}
+
+impl Hvm {
+    /// The `hvm` that `GIRIH_HVM` names, or the one on the path.
+    ///
+    /// # Errors
+    /// If there is none, in a sentence.
+    pub fn find() -> Result<Hvm, String> {
+        let hvm = std::env::var_os("GIRIH_HVM").map_or_else(|| PathBuf::from("hvm"), PathBuf::from);
+        let version = first_line(&hvm, &["--version"]).ok_or_else(|| {
+            format!("there is no `{}`: `GIRIH_HVM` names upstream's machine, or it is on the path", hvm.display())
+        })?;
+        let folder = tempfile::tempdir().map_err(|error| format!("no folder for upstream: {error}"))?;
+        Ok(Hvm { version, hvm, folder })
+    }
+
+    /// Reduces a net by a command, `run-c` or `run-cu`; the time is upstream's own count.
+    ///
+    /// # Errors
+    /// If that fails, or prints no time.
+    pub fn run(&self, command: &str, net: &str) -> Result<Answer, String> {
+        let file = self.folder.path().join("net.hvm");
+        std::fs::write(&file, net).map_err(|error| error.to_string())?;
+        let output = Command::new(&self.hvm).arg(command).arg(&file).stdin(Stdio::null()).output();
+        let output = output.map_err(|error| error.to_string())?;
+        let text = String::from_utf8_lossy(&output.stdout);
+        answer(&text).filter(|_| output.status.success()).ok_or_else(|| failure("hvm", &output))
+    }
+}
+
+/// The value and the time in what `bend run-c -s` and `hvm` print.
 fn answer(text: &str) -> Option<Answer> {
     let value = text.lines().find_map(|line| line.strip_prefix("Result: "))?;
     let time = text.lines().find_map(|line| line.trim_start_matches(['-', ' ']).strip_prefix("TIME:"))?;

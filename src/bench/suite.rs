@@ -3,7 +3,7 @@
 use super::ceilings;
 use super::figures::{Ceilings, Failed, Figures, Rival, Row};
 use super::machine::{Machine, today};
-use super::{bend, frames, kernels, tile};
+use super::{bend, frames, kernels, net, tile};
 use crate::devices::{self, Selector};
 use crate::{Code, Report, RunDevice};
 use girih_core::runtime::{Device, DeviceInfo, DeviceKind};
@@ -17,6 +17,12 @@ pub const SUITES: &[Suite] = &[
         about: "Bend programs, beside C and upstream with `--rivals`",
         refuses: |_| None,
         open: bend::open,
+    },
+    Suite {
+        name: "net",
+        about: "interaction nets, beside upstream's `hvm` with `--rivals`",
+        refuses: no_nets,
+        open: net::open,
     },
     Suite { name: "render", about: "image shaders of the folder `shaders`", refuses: |_| None, open: frames::open },
     Suite { name: "ir", about: "kernels written in the IR", refuses: no_kernels, open: kernels::open },
@@ -47,6 +53,10 @@ pub(super) trait Session {
 /// The suite of a name.
 pub fn find(name: &str) -> Option<&'static Suite> {
     SUITES.iter().find(|suite| suite.name == name)
+}
+
+fn no_nets(device: &RunDevice) -> Option<String> {
+    matches!(device, RunDevice::Evaluator).then(|| "the evaluator runs Bend programs, not nets".to_owned())
 }
 
 fn no_kernels(device: &RunDevice) -> Option<String> {
@@ -171,7 +181,7 @@ impl Bench<'_> {
 }
 
 /// The device for kernels where programs run on this; none for the evaluator.
-fn selector(device: &RunDevice) -> Option<Selector> {
+pub(super) fn selector(device: &RunDevice) -> Option<Selector> {
     match device {
         RunDevice::Auto => Some(Selector::Auto),
         RunDevice::Cpu => Some(Selector::Cpu),

@@ -204,6 +204,7 @@ pub fn rate(rate: Work) -> String {
         Work::Bytes(amount) => scaled(amount, "B/s"),
         Work::Operations(amount) | Work::Products(amount) => scaled(amount, "FLOP/s"),
         Work::Frames(amount) => format!("{} fps", three(amount)),
+        Work::Interactions(amount) => scaled(amount, "/s"),
     }
 }
 

@@ -76,6 +76,15 @@ fn the_reference_machine_gives_the_known_values_of_kernels() {
 }
 
 #[test]
+fn nets_come_to_the_known_normal_forms() {
+    for (device, threads, runs) in [(RunDevice::Cpu, vec![1, 3], 2), (device("interpreter"), vec![], 1)] {
+        let figures = measure(&tiny(device, threads), &named("net"), &mut |_| {}).expect("it is there");
+        assert_eq!((figures.rows.len(), &*figures.failed), (4, &[][..]));
+        assert!(figures.rows.iter().all(|row| row.runs.len() == runs && row.work.is_some()));
+    }
+}
+
+#[test]
 fn shaders_are_painted_on_one_thread_and_on_two() {
     let figures = measure(&tiny(RunDevice::Cpu, vec![1, 2]), &named("render"), &mut |_| {}).expect("it paints");
     assert_eq!(figures.failed, []);
@@ -88,7 +97,7 @@ fn suites_refuse_what_cannot_run_them() {
     let refused = |device: RunDevice| -> Vec<&str> {
         SUITES.iter().filter(|suite| (suite.refuses)(&device).is_some()).map(|suite| suite.name).collect()
     };
-    assert_eq!(refused(RunDevice::Evaluator), ["ir", "tile"]);
+    assert_eq!(refused(RunDevice::Evaluator), ["net", "ir", "tile"]);
     assert!(refused(RunDevice::Cpu).is_empty());
     assert!(refused(device("interpreter")).is_empty());
 }

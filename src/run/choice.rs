@@ -1,13 +1,15 @@
 //! Which tier and which device run a program, and why.
 
 use super::epochs;
+use super::net::{NetEngine, NetPlace, sizes};
 use super::options::{RunDevice, RunOptions, Tier};
 use super::runner;
 use crate::devices::{self, Selector};
 use girih_core::diag::{Code as ErrorCode, Diagnostic};
 use girih_core::direct::{self, flow::Root, lower::Direct};
 use girih_core::ir::{Module, Op};
-use girih_core::net::lower::{Calculus, Lowered, lower};
+use girih_core::net::device::check;
+use girih_core::net::lower::{Calculus, lower};
 use girih_core::runtime::{Device, DeviceInfo, Runner, TaskOptions};
 use girih_core::span::Span;
 use girih_core::term::Program;
@@ -54,12 +56,6 @@ pub(super) enum Engine {
     Evaluator,
 }
 
-/// A program as a net.
-pub(super) struct NetEngine {
-    pub program: Program,
-    pub lowered: Lowered,
-}
-
 /// Where a program runs.
 enum Place {
     /// On the host: the processor, the reference machine or the evaluator.
@@ -75,35 +71,70 @@ pub(super) fn engine(
 ) -> Result<(Option<Code>, Choice, Engine), Vec<Diagnostic>> {
     fit(options).map_err(|error| vec![error])?;
     let needs = match Code::new(program) {
-        Ok(code) if options.tier == Tier::Net => return net(Some(code), program, "the tier was named"),
+        Ok(code) if options.tier == Tier::Net => return net(Some(code), program, options, "the tier was named"),
         Ok(code) => {
             let (choice, engine) = compiled(&code, options)?;
             return Ok((Some(code), choice, engine));
         }
         Err(errors) => errors,
     };
-    let by_net = matches!(options.device, RunDevice::Auto | RunDevice::Cpu) && options.tier != Tier::Direct;
+    let by_net = !matches!(options.device, RunDevice::Evaluator) && options.tier != Tier::Direct;
     let first = needs.first().filter(|error| by_net && error.code == ErrorCode::NeedsNets);
     match first.and_then(|error| error.labels.first()) {
         Some(label) if needs.iter().all(|error| error.code == ErrorCode::NeedsNets) => {
             let why = if options.tier == Tier::Net { "the tier was named" } else { &label.text };
-            net(None, program, why)
+            net(None, program, options, why)
         }
         Some(_) | None => Err(needs),
     }
 }
 
-/// A program as a net, on the sequential machine.
-fn net(code: Option<Code>, program: &Program, why: &str) -> Result<(Option<Code>, Choice, Engine), Vec<Diagnostic>> {
+/// A program as a net, on the device that was named, or on the first that is there.
+fn net(
+    code: Option<Code>,
+    program: &Program,
+    options: &RunOptions,
+    why: &str,
+) -> Result<(Option<Code>, Choice, Engine), Vec<Diagnostic>> {
     // What nobody uses is not computed by value; in a net it may be what links a scopeless variable.
     let (program, calculus) = match &code {
         Some(code) => (code.program(), Calculus::ByValue),
         None => (program, Calculus::Nets),
     };
     let lowered = lower(program, calculus)?;
-    let choice =
-        Choice { tier: Some("net"), device: "processor".to_owned(), threads: 1, card: None, why: why.to_owned() };
-    let engine = NetEngine { program: program.clone(), lowered };
+    let cores = || std::thread::available_parallelism().unwrap_or(NonZeroUsize::MIN);
+    let threads = options.threads.unwrap_or_else(cores);
+    let choice = |device: &str, threads: usize| Choice {
+        tier: Some("net"),
+        device: device.to_owned(),
+        threads,
+        card: None,
+        why: why.to_owned(),
+    };
+    let host = || (choice("processor", threads.get()), NetPlace::Host(threads));
+    let on = |selector: &Selector, device: Box<dyn Device>| {
+        let info = device.info().clone();
+        let card = Some((info.clone(), sizes(info.kind).lanes));
+        (Choice { card, ..choice(&selector.to_string(), 1) }, NetPlace::Device(device))
+    };
+    let opened = |selector: &Selector| devices::open(selector, None).map_err(|error| vec![error]);
+    let (choice, place) = match &options.device {
+        RunDevice::Auto if options.threads.is_none() => {
+            let cards = AUTO.iter().filter(|selector| **selector != Selector::Cpu);
+            cards.filter_map(|selector| Some(on(selector, opened(selector).ok()?))).next().unwrap_or_else(host)
+        }
+        RunDevice::Auto | RunDevice::Cpu | RunDevice::Evaluator => host(),
+        RunDevice::Interpreter(_) => {
+            let selector = Selector::Interpreter(32);
+            on(&selector, opened(&selector)?)
+        }
+        RunDevice::Device(selector) => on(selector, opened(selector)?),
+    };
+    if let NetPlace::Device(_) = &place {
+        // What no device runs is said before anything has run.
+        check(&lowered.book).map_err(|error| vec![error])?;
+    }
+    let engine = NetEngine { program: program.clone(), lowered, place };
     Ok((code, choice, Engine::Net(Box::new(engine))))
 }
 
@@ -226,16 +257,11 @@ fn fit(options: &RunOptions) -> Result<(), Diagnostic> {
             let message = "the evaluator compiles nothing, so it has no tiers".to_owned();
             wrong(message, "leave out `--tier`, or use `--device cpu`")
         }
-        (RunDevice::Auto | RunDevice::Cpu, Tier::Net) => Ok(()),
-        (device @ (RunDevice::Interpreter(_) | RunDevice::Device(_)), Tier::Net) => {
-            let message = format!("nets run on the processor, not on `{device}`");
-            wrong(message, "leave out `--device`")
-        }
-        (device @ RunDevice::Device(_), Tier::Auto | Tier::Direct) if options.threads.is_some() => {
+        (device @ RunDevice::Device(_), _) if options.threads.is_some() => {
             let message = format!("the lanes of `{device}` are not threads, and are as many as it needs");
             wrong(message, "leave out `--threads`, or use `--device cpu`")
         }
-        (_, Tier::Auto | Tier::Direct) => Ok(()),
+        (_, Tier::Auto | Tier::Direct | Tier::Net) => Ok(()),
     }
 }
 

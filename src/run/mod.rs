@@ -7,12 +7,14 @@
 //! | which tier and which device are taken, and why | [`choice`] |
 //! | what compiled code runs on: the host | [`runner`] |
 //! | and a device, in sweeps or in epochs | [`sweeps`], [`epochs`] |
+//! | programs as nets, on the host or on a device | [`net`] |
 //! | what a run took | [`stats`] |
 //! | errors of compiled programs, with the calls that led there | [`mod@explain`] |
 
 mod choice;
 mod epochs;
 mod explain;
+mod net;
 mod options;
 mod runner;
 mod stats;
@@ -28,14 +30,13 @@ use explain::Recorder;
 pub(crate) use explain::explain;
 use girih_core::diag::Diagnostic;
 use girih_core::direct;
-use girih_core::net::reduce;
-use girih_core::net::values::Values;
 use girih_core::span::Sources;
 use girih_core::term::code::Code;
 use girih_core::term::eval::{Limits, Machine};
 use girih_core::term::io::Host;
 use girih_core::term::readback;
 use girih_core::term::{DefId, Program};
+pub(crate) use net::sizes;
 pub(crate) use runner::open;
 use std::time::Instant;
 
@@ -112,15 +113,8 @@ impl Executable {
         let mut recorder = Recorder::new(host, *wanted && self.code.is_some());
         let result = match (&mut self.engine, &self.code) {
             (Engine::Net(net), code) => {
-                let limits = reduce::Limits { memory: *memory, interactions: None, interrupt: interrupt.clone() };
-                let mut values = Values::new(&net.program, &net.lowered, limits);
-                let result = values.run(&mut recorder).and_then(|word| match code {
-                    Some(code) => {
-                        values.show(&mut Machine::new(code, Limits { memory: *memory, ..Limits::default() }), word)
-                    }
-                    None => values.show_net(word),
-                });
-                self.stats.work = Work::Net(values.counts());
+                let (result, counts, device) = net.run(code.as_ref(), &self.options, &mut recorder);
+                self.stats.work = Work::Net(counts, device);
                 result
             }
             (Engine::Evaluator, Some(code)) => {

@@ -1,6 +1,7 @@
 //! What a run took, for people.
 
 use super::Choice;
+use girih_core::net::device::DeviceStats;
 use girih_core::net::reduce::Counts;
 use girih_core::net::rules::Rule;
 use girih_core::runtime::{EpochStats, TaskStats};
@@ -24,8 +25,8 @@ pub struct Stats {
 pub enum Work {
     /// By compiled code.
     Compiled(TaskStats),
-    /// By the machine of nets.
-    Net(Counts),
+    /// By a machine of nets; with what a device took, if it was one.
+    Net(Counts, Option<DeviceStats>),
     /// By the evaluator.
     Evaluated(eval::Stats),
 }
@@ -67,14 +68,21 @@ impl std::fmt::Display for Stats {
                 writeln!(f, "memory:      {:.1} MiB at most", mib(work.most_bytes))?;
                 write!(f, "tasks:       {} forked, {} taken by another thread", work.forks, work.steals)
             }
-            Work::Net(work) => {
-                writeln!(f, "time:        {:.3} s on {} thread{plural}", self.seconds, self.threads)?;
+            Work::Net(work, device) => {
+                match device {
+                    Some(device) => writeln!(f, "time:        {:.3} s on {} lanes", self.seconds, device.lanes)?,
+                    None => writeln!(f, "time:        {:.3} s on {} thread{plural}", self.seconds, self.threads)?,
+                }
                 let total = work.total();
                 writeln!(f, "interactions: {total} ({:.1} million a second)", rate(total))?;
                 for rule in Rule::ALL.into_iter().filter(|rule| *rule != Rule::Link && work.of(*rule) > 0) {
                     writeln!(f, "  {:<11}{}", format!("{}:", rule.name()), work.of(rule))?;
                 }
-                write!(f, "memory:      {:.1} MiB at most", mib(work.bytes))
+                write!(f, "memory:      {:.1} MiB at most", mib(work.bytes))?;
+                match device {
+                    Some(device) => write!(f, "\nepochs:      {}, memory swept {} times", device.epochs, device.sweeps),
+                    None => Ok(()),
+                }
             }
             Work::Evaluated(work) => {
                 writeln!(f, "time:        {:.3} s on {} thread{plural}", self.seconds, self.threads)?;

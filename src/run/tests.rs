@@ -154,11 +154,29 @@ fn a_program_on_a_device_can_be_stopped() {
 fn what_does_not_go_together_is_refused() {
     let threads = RunOptions { threads: NonZeroUsize::new(2), ..lowered() };
     assert_eq!(refused(SORT, &threads), Code::BadArguments);
-    assert_eq!(refused(SORT, &RunOptions { tier: Tier::Net, ..lowered() }), Code::BadArguments);
+    let net = RunOptions { tier: Tier::Net, ..threads };
+    assert_eq!(refused(SORT, &net), Code::BadArguments);
     let evaluator = RunOptions { device: RunDevice::Evaluator, tier: Tier::Net, ..RunOptions::default() };
     assert_eq!(refused(SORT, &evaluator), Code::BadArguments);
     for absent in [Selector::Cuda(1000), Selector::Wgpu(Some("no such adapter".to_owned()))] {
         assert_eq!(refused(SORT, &RunOptions { device: RunDevice::Device(absent), ..lowered() }), Code::NoDevice);
+    }
+}
+
+#[test]
+fn nets_run_where_they_are_told() {
+    let text = "def count(n):\n  switch n:\n    case 0:\n      return 1.5f32\n    case _:\n      return count(n-1) + count(n-1)\n\ndef main():\n  return (count(4), 7)\n";
+    let value = program(text).run(&mut SystemHost::new(), &RunOptions::default()).expect("it ends").text;
+    let one = NonZeroUsize::new(1);
+    let host = RunOptions { device: RunDevice::Cpu, threads: one, ..RunOptions::default() };
+    for (options, place) in [(host, "net tier on the processor, 1 thread: "), (lowered(), "net tier on lowered:")] {
+        let options = RunOptions { tier: Tier::Net, heap: Some(1 << 20), ..options };
+        let mut executable = program(text).compile(&options).expect("it compiles");
+        for _ in 0..2 {
+            assert_eq!(executable.run(&mut SystemHost::new()).expect("it ends"), value);
+        }
+        let choice = executable.choice().to_string();
+        assert!(choice.starts_with(place), "{choice}");
     }
 }
 

@@ -46,7 +46,7 @@ pub struct Bench {
     /// How many runs a figure is of; others come before, to get warm
     #[arg(long, value_name = "N", default_value_t = 5, value_parser = clap::value_parser!(u16).range(1..))]
     samples: u16,
-    /// Measure the same jobs in C, and with upstream's `bend`, which GIRIH_BEND names or which is on the path
+    /// Measure the same jobs in C, and with upstream's `bend` and `hvm`, which GIRIH_BEND and GIRIH_HVM name or which are on the path
     #[arg(long)]
     rivals: bool,
     /// Write bench.json, bench.md and bench.svg into this folder

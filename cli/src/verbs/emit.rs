@@ -26,6 +26,7 @@ Examples:
   girih emit sort.bend --as clif                the text that native code is made from; also of kernels
   girih emit sort.bend --as net                 the interaction net that it is
   girih emit small.hvm --as svg -o small.svg    a picture of a small net; also dot, for Graphviz
+  girih emit small.hvm --as ptx                 the kernels that reduce it on a CUDA card; also ir
   girih emit add.gir --as wgsl                  the text for browsers; also spirv, spirv-text, msl, hlsl";
 
 /// Options of the verb.
@@ -129,10 +130,18 @@ impl Emit {
     pub fn run(&self, console: &Console) -> Exit {
         let is_kernels = self.file.extension().is_some_and(|e| e == "gir");
         if net::is_net(&self.file) {
-            return match (self.form.of_nets(), Nets::open(&self.file)) {
-                (None, _) => console.fail(Code::BadArguments, "nets have the forms `net`, `dot` and `svg`", None),
-                (Some(form), Ok(nets)) => self.write(nets.emit(form).as_bytes(), console),
-                (Some(_), Err(report)) => {
+            let emitted = match (self.form.of_nets(), self.form.of_kernels()) {
+                (Some(form), _) => Nets::open(&self.file).map(|nets| nets.emit(form).into_bytes()),
+                (None, Some(form)) => Nets::open(&self.file)
+                    .and_then(|nets| nets.kernels()?.emit(form, self.caps.unwrap_or_else(|| usual(form)))),
+                (None, None) => {
+                    let message = "nets have the forms `net`, `dot` and `svg`, and those of kernels";
+                    return console.fail(Code::BadArguments, message, None);
+                }
+            };
+            return match emitted {
+                Ok(bytes) => self.write(&bytes, console),
+                Err(report) => {
                     console.report(&report);
                     Exit::Failed
                 }
@@ -179,13 +188,7 @@ impl Emit {
     }
 
     fn kernels(&self, form: KernelForm) -> Result<Vec<u8>, Report> {
-        let kernels = Kernels::open(&self.file)?;
-        let default = match form {
-            KernelForm::Ptx => Profile::Cuda(90),
-            KernelForm::Clif => Profile::Cpu,
-            KernelForm::Ir | KernelForm::Kernel | KernelForm::Shader(_) => Profile::Web,
-        };
-        kernels.emit(form, self.caps.unwrap_or(default))
+        Kernels::open(&self.file)?.emit(form, self.caps.unwrap_or_else(|| usual(form)))
     }
 
     /// Writes to the file, or as text to standard output.
@@ -225,6 +228,15 @@ impl Emit {
             entry: self.entrypoint.as_deref().map(Into::into),
             arguments: vec![],
         }
+    }
+}
+
+/// The device for which kernels have a form, if none is named.
+fn usual(form: KernelForm) -> Profile {
+    match form {
+        KernelForm::Ptx => Profile::Cuda(90),
+        KernelForm::Clif => Profile::Cpu,
+        KernelForm::Ir | KernelForm::Kernel | KernelForm::Shader(_) => Profile::Web,
     }
 }
 

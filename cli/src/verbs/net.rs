@@ -52,7 +52,6 @@ pub fn run(file: &Path, settings: &Settings<'_>, console: &Console) -> Exit {
         }
     };
     let reduced = Nets::open(file).and_then(|nets| match &mut device {
-        None if settings.threads.get() == 1 => nets.reduce(settings.entry, &limits),
         None => nets.reduce_in_parallel(settings.entry, &limits, settings.threads),
         Some(device) => nets.reduce_on(settings.entry, &limits, &mut **device, settings.memory),
     });
@@ -107,7 +106,7 @@ fn stats(reduced: &Reduced) -> Value {
         "rules": rules(&reduced.counts),
         "most_bytes": reduced.counts.bytes,
     });
-    if let Some(DeviceStats { lanes, epochs, sweeps, memory }) = reduced.device {
+    if let Some(DeviceStats { lanes, epochs, sweeps, memory, .. }) = reduced.device {
         object["device"] = json!({"lanes": lanes, "epochs": epochs, "sweeps": sweeps, "memory": memory});
     }
     object

@@ -263,11 +263,18 @@ fn stats_json(executable: &Executable) -> Value {
             "steals": work.steals,
             "calls": work.calls,
         }),
-        Work::Net(work) => json!({
-            "interactions": work.total(),
-            "rules": net::rules(work),
-            "most_bytes": work.bytes,
-        }),
+        Work::Net(work, device) => {
+            let mut object = json!({
+                "interactions": work.total(),
+                "rules": net::rules(work),
+                "most_bytes": work.bytes,
+            });
+            if let Some(device) = device {
+                object["epochs"] = device.epochs.into();
+                object["lanes"] = device.lanes.into();
+            }
+            object
+        }
         Work::Evaluated(work) => json!({
             "calls": work.calls,
             "cells": work.cells,

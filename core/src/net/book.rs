@@ -65,6 +65,7 @@ pub struct Template {
 }
 
 impl Default for Word {
+    #[inline]
     fn default() -> Word {
         Word::NONE
     }

@@ -8,7 +8,7 @@ use super::ast::Operator;
 use super::function::Function;
 use super::number::{self, Meaning};
 use super::word::{Kind, Word};
-use crate::num::{Num, NumError, NumKind};
+use crate::num::{BinOp, Num, NumError, NumKind};
 
 const TOP: u32 = 1 << 31;
 
@@ -42,6 +42,19 @@ fn words(number: Num, function: u32) -> Words {
     let bits = number.bits();
     let what = kind_code(number.kind()) | function << 3;
     [Word(bits & 0xFFFF | TOP), Word(bits >> 16 | what << 16 | TOP)]
+}
+
+/// The node of a function that has its first operand.
+pub(super) fn partial(number: Num, function: u32) -> Words {
+    words(number, function + 1)
+}
+
+/// The operator that has a u24 as its first operand, and that operand, if a node is one.
+#[inline(always)]
+pub(super) fn operator_on_u24([Word(low), Word(high)]: Words) -> Option<(BinOp, u32)> {
+    let what = (high & !TOP) >> 16;
+    let op = BinOp::ALL.get((what >> 3).checked_sub(1)? as usize)?;
+    (what & 7 == kind_code(NumKind::U24)).then_some((*op, low & 0xFFFF | (high & 0xFF) << 16))
 }
 
 /// A number as a word, if it fits, else as a node.
@@ -100,14 +113,13 @@ pub fn operate(operator: Word, number: Num) -> Result<Computed, NumError> {
 }
 
 fn kind_code(kind: NumKind) -> u32 {
-    // Each kind stands in the list.
-    NumKind::ALL.iter().position(|known| *known == kind).unwrap_or(0) as u32
+    // In the order of their list.
+    kind as u32
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::num::BinOp;
 
     #[test]
     fn kinds_of_operands_are_kept() {

@@ -24,13 +24,23 @@ impl Function {
 
     /// Its number in a net.
     pub fn number(self) -> u32 {
-        // Each function stands in the list.
-        Function::all().position(|function| function == self).unwrap_or(0) as u32
+        match self {
+            // In the order of their list.
+            Function::Op(op) => op as u32,
+            Function::Prim(prim) => {
+                let position = Prim::ALL.iter().position(|known| *known == prim);
+                // Each primitive stands in the list.
+                (BinOp::ALL.len() + position.unwrap_or(0)) as u32
+            }
+        }
     }
 
     /// The function of this number.
     pub fn numbered(number: u32) -> Option<Function> {
-        Function::all().nth(number as usize)
+        match BinOp::ALL.get(number as usize) {
+            Some(op) => Some(Function::Op(*op)),
+            None => Prim::ALL.get(number as usize - BinOp::ALL.len()).copied().map(Function::Prim),
+        }
     }
 
     /// How it is written: as in Bend, a conversion by its kind.

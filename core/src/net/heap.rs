@@ -42,6 +42,21 @@ impl Heap {
         (self.nodes, self.wires, [self.free_nodes, self.free_wires])
     }
 
+    /// Without free places at the end.
+    pub(super) fn trimmed(mut self) -> Heap {
+        fn trim<T>(places: &mut Vec<T>, free: &mut Vec<u32>, least: usize) {
+            free.sort_unstable();
+            let is_last = |free: &[u32], len: usize| free.last().is_some_and(|last| *last as usize + 1 == len);
+            while places.len() > least && is_last(free, places.len()) {
+                places.pop();
+                free.pop();
+            }
+        }
+        trim(&mut self.nodes, &mut self.free_nodes, 0);
+        trim(&mut self.wires, &mut self.free_wires, 1);
+        self
+    }
+
     /// A new node.
     pub fn node(&mut self, kind: Kind, parts: [Word; 2]) -> Result<Word, Full> {
         let index = match self.free_nodes.pop() {

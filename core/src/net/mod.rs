@@ -14,7 +14,7 @@
 //! | pictures of its rows, and of nets | [`picture`] |
 //! | definitions, ready to be called | [`book`] |
 //! | the memory of a net, and the machine | [`heap`], [`reduce`], [`step`] |
-//! | the same on all cores of the host | [`parallel`] |
+//! | the same on all cores of the host, fast | [`parallel`], [`worker`] |
 //! | the machine of devices: many lanes, in epochs | [`epochs`] |
 //! | the same as kernels, and on any device | [`device`] |
 //! | a net in normal form as a tree | [`readback`] |
@@ -43,3 +43,4 @@ pub mod show;
 mod step;
 pub mod values;
 pub mod word;
+mod worker;

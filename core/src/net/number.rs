@@ -78,6 +78,33 @@ pub fn operator(operator: Operator) -> Option<Word> {
     })
 }
 
+/// A symbol of two operands.
+pub(super) enum Symbol {
+    /// Of an operator, by its code.
+    Operator(u32),
+    /// Of a function, by its number.
+    Function(u32),
+}
+
+/// The symbol of a value, if it is one of two operands.
+#[inline(always)]
+pub(super) fn symbol(value: u32) -> Option<Symbol> {
+    let (operators, functions) = (OPERATORS.len() as u32, BinOp::ALL.len() as u32);
+    if value.wrapping_sub(FIRST_OPERATOR) < operators {
+        Some(Symbol::Operator(value))
+    } else if value.wrapping_sub(CHECKED) < functions {
+        Some(Symbol::Function(value - CHECKED))
+    } else {
+        None
+    }
+}
+
+/// The operator of a code, and whether its operands are exchanged.
+#[inline(always)]
+pub(super) fn partial(code: u32) -> Option<(BinOp, bool)> {
+    OPERATORS.get(code.checked_sub(FIRST_OPERATOR)? as usize).copied()
+}
+
 /// The code of a kind of 24 bits; 0 if it has more.
 pub(super) fn code(kind: NumKind) -> u32 {
     KINDS.iter().find(|(known, _)| *known == kind).map_or(0, |(_, code)| *code)

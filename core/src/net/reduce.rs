@@ -47,6 +47,7 @@ impl Counts {
     }
 
     /// So many more of a rule.
+    #[inline(always)]
     pub(super) fn add(&mut self, rule: Rule, count: u64) {
         self.rules[rule as usize] += count;
     }
@@ -55,6 +56,15 @@ impl Counts {
     pub fn total(&self) -> u64 {
         Rule::ALL.into_iter().filter(|rule| *rule != Rule::Link).map(|rule| self.of(rule)).sum()
     }
+}
+
+/// What reduces the net of a machine: the machine itself, the cores of the host, a device.
+pub trait Reducer {
+    /// Reduces it until nothing is left to be done.
+    ///
+    /// # Errors
+    /// As [`Machine::run`]; if what reduces it fails.
+    fn reduce(&mut self, machine: &mut Machine<'_>) -> Result<(), Diagnostic>;
 }
 
 /// How many bytes a redex takes.
@@ -170,6 +180,11 @@ impl<'b> Machine<'b> {
         Rule::ALL.into_iter().for_each(|rule| self.counts.add(rule, counts.of(rule)));
         self.counts.bytes = self.counts.bytes.max(counts.bytes);
         self.counts.waiting = self.counts.waiting.max(counts.waiting);
+    }
+
+    /// Whether nothing is to be done.
+    pub fn is_done(&self) -> bool {
+        self.urgent.is_empty() && self.others.is_empty()
     }
 
     /// What it may take.

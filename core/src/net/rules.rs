@@ -102,6 +102,13 @@ pub enum Part {
     Predecessor,
 }
 
+impl Part {
+    /// Whether both are the left port, or both the right one.
+    const fn is(self, own: Part) -> bool {
+        matches!((self, own), (Part::A, Part::A) | (Part::B, Part::B))
+    }
+}
+
 /// The kind of a new node.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Made {
@@ -156,6 +163,7 @@ pub struct Outcome {
 
 impl Made {
     /// The kind, of a node that takes the place of these two.
+    #[inline]
     pub const fn kind(self, left: Word, right: Word) -> Kind {
         match self {
             Made::Of(kind) => kind,
@@ -167,9 +175,22 @@ impl Made {
 
 impl Outcome {
     /// Whether the left ([`Part::A`]) or right node ([`Part::B`]) stays: it is mentioned.
-    pub fn keeps(&self, own: Part) -> bool {
-        let links = self.links.iter().flat_map(|(a, b)| [a, b]);
-        links.chain(self.nodes.iter().flat_map(|(_, parts)| parts)).any(|part| *part == own)
+    pub const fn keeps(&self, own: Part) -> bool {
+        let mut at = 0;
+        while at < self.links.len() {
+            if self.links[at].0.is(own) || self.links[at].1.is(own) {
+                return true;
+            }
+            at += 1;
+        }
+        let mut at = 0;
+        while at < self.nodes.len() {
+            if self.nodes[at].1[0].is(own) || self.nodes[at].1[1].is(own) {
+                return true;
+            }
+            at += 1;
+        }
+        false
     }
 }
 

@@ -115,7 +115,7 @@ impl Unfolding<'_, '_> {
         let shown = machine.node(Kind::Con, [argument, result])?;
         let call = machine.node(Kind::Con, [argument, result])?;
         machine.link(function, call);
-        machine.run()?;
+        self.values.reduce()?;
         self.functions.insert(shown);
         Ok(shown)
     }

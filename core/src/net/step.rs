@@ -211,6 +211,7 @@ pub(super) struct Ports {
 
 impl Ports {
     /// The word of a part; `number` is what numbers give.
+    #[inline(always)]
     pub fn word(&self, part: Part, number: Word) -> Word {
         match part {
             Part::A => self.a,

@@ -5,7 +5,7 @@
 use super::book::DefinitionId;
 use super::boxed::{self, Computed, Operand};
 use super::lower::{Lowered, Meaning};
-use super::reduce::{Counts, Limits, Machine};
+use super::reduce::{Counts, Limits, Machine, Reducer};
 use super::word::{Kind, Word};
 use crate::diag::{Code, Diagnostic};
 use crate::num::Num;
@@ -23,6 +23,8 @@ pub struct Values<'l> {
     pub(super) lowered: &'l Lowered,
     /// The net.
     pub machine: Machine<'l>,
+    /// What reduces it.
+    reducer: &'l mut dyn Reducer,
     interrupt: Option<Arc<AtomicBool>>,
 }
 
@@ -40,10 +42,15 @@ pub(super) enum Form {
 }
 
 impl<'l> Values<'l> {
-    /// A net without anything in it.
-    pub fn new(program: &'l Program, lowered: &'l Lowered, limits: Limits) -> Values<'l> {
+    /// A net without anything in it, and what is to reduce it.
+    pub fn new(program: &'l Program, lowered: &'l Lowered, limits: Limits, reducer: &'l mut dyn Reducer) -> Values<'l> {
         let interrupt = limits.interrupt.clone();
-        Values { program, lowered, machine: Machine::new(&lowered.book, limits), interrupt }
+        Values { program, lowered, machine: Machine::new(&lowered.book, limits), reducer, interrupt }
+    }
+
+    /// Reduces the net until nothing is left to be done.
+    pub(super) fn reduce(&mut self) -> Result<(), Diagnostic> {
+        self.reducer.reduce(&mut self.machine)
     }
 
     /// What was done so far.
@@ -84,7 +91,7 @@ impl<'l> Values<'l> {
         let mut word = self.machine.heap.look(word);
         while self.waits(word) {
             let root = self.machine.place(DefinitionId::new(word.index() as u32))?;
-            self.machine.run()?;
+            self.reduce()?;
             // Nobody else has this end.
             word = self.machine.heap.enter(root);
         }
@@ -380,7 +387,7 @@ impl Data for Values<'_> {
         let result = self.machine.wire()?;
         let call = self.machine.node(Kind::Con, [answer, result])?;
         self.machine.link(next, call);
-        self.machine.run()?;
+        self.reduce()?;
         let result = self.machine.heap.enter(result);
         self.force(result)
     }

@@ -49,6 +49,7 @@ impl Kind {
     ];
 
     /// Whether it is a node, with two parts in memory.
+    #[inline]
     pub const fn is_node(self) -> bool {
         match self {
             Kind::Var | Kind::Ref | Kind::Era | Kind::Num => false,
@@ -89,11 +90,13 @@ impl Word {
     pub const ERA: Word = Word::new(Kind::Era, 0);
 
     /// The port of a wire, node or definition. Indices are below [`INDICES`].
+    #[inline]
     pub const fn new(kind: Kind, index: u32) -> Word {
         Word(index << 4 | kind as u32)
     }
 
     /// A number of 29 bits, its kind included.
+    #[inline]
     pub const fn number(payload: u32) -> Word {
         Word(payload << 3 | Kind::Num as u32)
     }

@@ -1,4 +1,4 @@
-//! `@numbers`: what two numbers give that meet in an operation, as a function of the IR.
+//! `@numbers.meet`: what two words that are numbers or operators give that meet in an operation, as a function of the IR.
 //!
 //! Only the operators and kinds that a book can come to are written: an operator comes from one that stands in the book, a float from a float or
 //! a conversion. The meaning is that of [`number::operate`].
@@ -16,12 +16,20 @@ use std::fmt::Write;
 pub mod error {
     /// A division by zero.
     pub const DIVISION: u32 = 1;
-    /// An operator that a kind of numbers does not have: the operator's position in [`BinOp::ALL`](crate::num::BinOp::ALL) and the kind's code.
+    /// An operator that a kind of numbers does not have: the operator's position in [`BinOp::ALL`](crate::num::BinOp::ALL) and the kind's.
     pub const UNSUPPORTED: u32 = 2;
     /// A definition that duplicates is duplicated: which one.
     pub const COPIED: u32 = 3;
     /// Two ports meet that no program makes meet: their kinds.
     pub const MISTAKE: u32 = 4;
+    /// There is no room for redexes.
+    pub const FULL: u32 = 5;
+    /// Numbers of two kinds meet: which, by their positions in [`NumKind::ALL`](crate::num::NumKind::ALL).
+    pub const MIXED: u32 = 6;
+    /// A number is no float: its kind's position.
+    pub const NOT_FLOAT: u32 = 7;
+    /// A number is needed, and these kinds of ports are there.
+    pub const NOT_A_NUMBER: u32 = 8;
 }
 
 /// What can be met in a book's operations.
@@ -57,7 +65,12 @@ impl Used {
         }
     }
 
-    /// The text of `@numbers` and of what it calls of its own.
+    /// The operators, each with whether its operands are exchanged.
+    pub fn operators(&self) -> impl Iterator<Item = (BinOp, bool)> {
+        self.operators.iter().copied()
+    }
+
+    /// The text of `@numbers.meet` and of what it calls of its own.
     pub fn functions(&self) -> String {
         let mut text = String::new();
         let kinds = [NumKind::U24, NumKind::I24, NumKind::F24];
@@ -102,7 +115,7 @@ fn @numbers.apply(%operator: u32, %number: u32) -> u32, u32 {{
   }}
   return %word, %error
 }}
-fn @numbers(%first: u32, %second: u32) -> u32, u32 {{
+fn @numbers.meet(%first: u32, %second: u32) -> u32, u32 {{
   %a = shr.u32 %first, 3
   %b = shr.u32 %second, 3
   %is_a = lt.u32 (sub.u32 (and.u32 %a, 31), 1), 3
@@ -163,7 +176,15 @@ fn @numbers(%first: u32, %second: u32) -> u32, u32 {{
         for (i, op) in bases.into_iter().enumerate() {
             let codes = [false, true].into_iter().filter_map(|flipped| number::operator_code(op, flipped));
             let codes: Vec<String> = codes.map(|code| code.to_string()).collect();
-            let Some((lines, word, error)) = operation(op, kind, i) else { continue };
+            if codes.is_empty() {
+                continue;
+            }
+            let Operation { lines, gives, error } = operation(op, kind, i);
+            let word = match gives {
+                Gives::Truth(truth) => packed(NumKind::U24, &truth),
+                Gives::Number(number) => packed(kind, &number),
+                Gives::Nothing => "0".to_owned(),
+            };
             let _ = writeln!(text, "  case {} {{\n{lines}    yield {word}, {error}\n  }}", codes.join(", "));
         }
         let _ =
@@ -195,7 +216,7 @@ fn @numbers(%first: u32, %second: u32) -> u32, u32 {{
     }
 }
 
-fn type_of(kind: NumKind) -> &'static str {
+pub(super) fn type_of(kind: NumKind) -> &'static str {
     match kind {
         NumKind::U24 | NumKind::U32 => "u32",
         NumKind::I24 | NumKind::I32 => "i32",
@@ -203,7 +224,7 @@ fn type_of(kind: NumKind) -> &'static str {
     }
 }
 
-fn conversion(how: math::Conversion, ty: &str, value: &str) -> String {
+pub(super) fn conversion(how: math::Conversion, ty: &str, value: &str) -> String {
     match how {
         math::Conversion::Same => format!("select.{ty} true, {value}, {value}"),
         math::Conversion::Convert => format!("convert.{ty} {value}"),
@@ -212,49 +233,68 @@ fn conversion(how: math::Conversion, ty: &str, value: &str) -> String {
     }
 }
 
-fn from_bits(kind: NumKind, value: &str) -> String {
+pub(super) fn from_bits(kind: NumKind, value: &str) -> String {
     conversion(math::from_bits(kind), type_of(kind), value)
 }
 
-fn convert(from: NumKind, to: NumKind, value: &str) -> String {
+/// The bits of a number of a kind.
+pub(super) fn to_bits(kind: NumKind, value: &str) -> String {
+    conversion(math::to_bits(kind), "u32", value)
+}
+
+pub(super) fn convert(from: NumKind, to: NumKind, value: &str) -> String {
     conversion(math::conversion(from, to), type_of(to), value)
 }
 
 /// The word of a number of a kind.
 fn packed(kind: NumKind, value: &str) -> String {
-    let bits = format!("({})", conversion(math::to_bits(kind), "u32", value));
+    let bits = format!("({})", to_bits(kind, value));
     format!("(or.u32 (shl.u32 {bits}, 8), {})", number::code(kind) << 3 | 3)
 }
 
-/// Lines, the word and the error of an operation on `%a` and `%b`; nothing if it is written nowhere.
-fn operation(op: BinOp, kind: NumKind, id: usize) -> Option<(String, String, String)> {
+/// What an operation gives, as an operand of the IR.
+pub(super) enum Gives {
+    /// 1 or 0, a u32, which is a u24.
+    Truth(String),
+    /// A number of the kind of its operands.
+    Number(String),
+    /// There is no such operation; the error says so.
+    Nothing,
+}
+
+/// An operation on `%a` and `%b`: lines before it, what it gives, and the error, 0 for none.
+pub(super) struct Operation {
+    pub lines: String,
+    pub gives: Gives,
+    pub error: String,
+}
+
+/// An operation on two numbers of a kind, which stand in the IR as [`math::Conversion`] says. The names of its lines end in a number.
+pub(super) fn operation(op: BinOp, kind: NumKind, id: usize) -> Operation {
     let ty = type_of(kind);
-    let none = || "0".to_owned();
-    let truth = |text: String| (String::new(), packed(NumKind::U24, &format!("(convert.u32 ({text}))")), none());
+    let fine = |lines: String, gives: Gives| Operation { lines, gives, error: "0".to_owned() };
+    let truth = |condition: String| fine(String::new(), Gives::Truth(format!("(convert.u32 ({condition}))")));
     let compared = |name: &str| truth(format!("{name}.{ty} %a, %b"));
     let unsupported = || {
         let position = BinOp::ALL.iter().position(|known| *known == op).unwrap_or(0) as u32;
-        let error = error::UNSUPPORTED | position << 4 | number::code(kind) << 12;
-        (String::new(), none(), error.to_string())
+        let error = error::UNSUPPORTED | position << 4 | position_of(kind) << 12;
+        Operation { lines: String::new(), gives: Gives::Nothing, error: error.to_string() }
     };
     let brought = |value: String| {
         let narrow = match kind {
             NumKind::U24 => format!("call @bend.u32_to_u24(({value}))"),
             NumKind::I24 => format!("call @bend.i32_to_i24(({value}))"),
-            NumKind::F24 | NumKind::U32 | NumKind::I32 | NumKind::F32 => format!("call @{}(({value}))", math::ROUND24),
+            NumKind::F24 => format!("call @{}(({value}))", math::ROUND24),
+            NumKind::U32 | NumKind::I32 | NumKind::F32 => value,
         };
-        (format!("    %c{id} = {narrow}\n"), packed(kind, &format!("%c{id}")), none())
+        fine(format!("    %c{id} = {narrow}\n"), Gives::Number(format!("%c{id}")))
     };
     let plain = |name: &str| brought(format!("{name}.{ty} %a, %b"));
     let call =
         |function: MathFunction, arguments: &str| brought(format!("call @{}({arguments})", math::function(function)));
-    let is_float = kind == NumKind::F24;
-    let divided = |name: &str| {
-        let (lines, word, _) = plain(name);
-        let error = format!("(convert.u32 (eq.{ty} %b, 0))");
-        (lines, word, error)
-    };
-    Some(match (op, is_float) {
+    let divided = |name: &str| Operation { error: format!("(convert.u32 (eq.{ty} %b, 0))"), ..plain(name) };
+    let is_24 = kind == NumKind::F24;
+    match (op, kind.is_float()) {
         (BinOp::Add, _) => plain("add"),
         (BinOp::Sub, _) => plain("sub"),
         (BinOp::Mul, _) => plain("mul"),
@@ -262,23 +302,35 @@ fn operation(op: BinOp, kind: NumKind, id: usize) -> Option<(String, String, Str
         (BinOp::Rem, false) => divided("rem"),
         (BinOp::Div, true) => plain("div"),
         (BinOp::Rem, true) => call(MathFunction::Remainder, "%a, %b"),
+        (BinOp::Pow, true) => call(MathFunction::Pow, "%a, %b"),
+        (BinOp::Pow, false) => unsupported(),
         (BinOp::Eq, _) => compared("eq"),
         (BinOp::Ne, _) => compared("ne"),
         (BinOp::Lt, _) => compared("lt"),
         (BinOp::Gt, _) => compared("gt"),
+        // For f24 these are the negations of the other two, which hold where an operand is NaN.
+        (BinOp::Le, _) if is_24 => truth("not.bool (gt.f32 %a, %b)".to_owned()),
+        (BinOp::Ge, _) if is_24 => truth("not.bool (lt.f32 %a, %b)".to_owned()),
+        (BinOp::Le, _) => compared("le"),
+        (BinOp::Ge, _) => compared("ge"),
         (BinOp::And, false) => plain("and"),
         (BinOp::Or, false) => plain("or"),
         (BinOp::Xor, false) => plain("xor"),
-        (BinOp::Shl | BinOp::Shr, false) if kind == NumKind::I24 => unsupported(),
+        (BinOp::Shl | BinOp::Shr, false) if !op.supports(kind) => unsupported(),
         (BinOp::Shl, false) => plain("shl"),
         (BinOp::Shr, false) => plain("shr"),
+        (BinOp::And | BinOp::Or | BinOp::Xor | BinOp::Shl | BinOp::Shr, true) if !is_24 => unsupported(),
         // Upstream's floats have functions under these symbols.
         (BinOp::And, true) => call(MathFunction::Atan2, "%a, %b"),
         (BinOp::Or, true) => call(MathFunction::Log, "%b, %a"),
         (BinOp::Xor, true) => call(MathFunction::Pow, "%a, %b"),
         (BinOp::Shl, true) => call(MathFunction::Sin, "(add.f32 %a, %b)"),
         (BinOp::Shr, true) => call(MathFunction::Tan, "(add.f32 %a, %b)"),
-        // Nets have no codes for these.
-        (BinOp::Le | BinOp::Ge | BinOp::Pow, _) => return None,
-    })
+    }
+}
+
+/// The position of a kind in [`NumKind::ALL`].
+pub(super) fn position_of(kind: NumKind) -> u32 {
+    // Each kind stands in the list.
+    NumKind::ALL.iter().position(|known| *known == kind).unwrap_or(0) as u32
 }

@@ -42,13 +42,13 @@ impl Outcomes {
     }
 
     /// The words for each pair of kinds, 16 times 16 of them.
-    pub fn table(&mut self, semantics: Semantics) -> Vec<u32> {
+    pub fn table(&mut self, semantics: Semantics, boxed: bool) -> Vec<u32> {
         // The lower bits of a word: two of them are numbers, and some are of no kind.
         let kind = |bits: usize| Kind::ALL.get(bits).copied().unwrap_or(Kind::Num);
-        (0..256).map(|pair| self.word(kind(pair >> 4), kind(pair & 15), semantics)).collect()
+        (0..256).map(|pair| self.word(kind(pair >> 4), kind(pair & 15), semantics, boxed)).collect()
     }
 
-    fn word(&mut self, a: Kind, b: Kind, semantics: Semantics) -> u32 {
+    fn word(&mut self, a: Kind, b: Kind, semantics: Semantics, boxed: bool) -> u32 {
         let (row, swapped) = meeting(a, b);
         let (left, right) = if swapped { (b, a) } else { (a, b) };
         let first = match row.effect {
@@ -66,7 +66,7 @@ impl Outcomes {
             | flag(swapped, bit::SWAPPED)
             | flag(calls || copies && semantics == Semantics::Net, bit::DEFINITION)
             | flag(mistaken, bit::MISTAKE)
-            | made(row)
+            | made(row, boxed)
             | flag(row.rule == Rule::Operate, bit::OPERATES)
             | flag(row.rule == Rule::Switch, bit::CHOOSES)
             | flag(left.is_node(), bit::LEFT_NODE)
@@ -96,11 +96,12 @@ impl Outcomes {
     }
 }
 
-/// How many nodes and wires a row's outcomes make at most.
-fn made(row: &Row) -> u32 {
+/// How many nodes and wires a row's outcomes make at most. A number that needs a node is made where nothing else is, or beside what a choice makes.
+fn made(row: &Row, boxed: bool) -> u32 {
     let Effect::Rewrite(outcomes) = row.effect else { return 0 };
     let nodes = outcomes.iter().map(|outcome| outcome.nodes.len() as u32).max().unwrap_or(0);
     let wires = outcomes.iter().map(|outcome| u32::from(outcome.wires)).max().unwrap_or(0);
+    let nodes = if boxed && row.rule == Rule::Switch { nodes + 1 } else { nodes };
     nodes << 16 | wires << 19
 }
 

@@ -1,0 +1,57 @@
+#!/usr/bin/env bash
+# Everything of interaction nets that only a graphics card can show, in one call of at most five minutes: the tests of nets on its CUDA and Vulkan
+# devices, the benchmark of nets beside upstream's machine where that is on the path, the counters of large nets, and what the memory error costs.
+#
+#   benches/net/card.sh GIRIH TESTS OUT
+#
+# GIRIH is the release binary. TESTS is a folder with the test binaries of tests/nets and tests/nets_on_devices (cargo test --release --test nets --test
+# nets_on_devices --no-run), there named `nets` and `nets_on_devices`. OUT is a folder for the full logs. Nothing is built.
+set -uo pipefail
+girih=$(realpath "$1") tests=$(realpath "$2") out=$3
+mkdir -p "$out" && out=$(realpath "$out")
+cd "$(dirname "$0")/../.."
+export GIRIH_CACHE="" GIRIH_REQUIRE_CUDA=1
+
+part() { printf '\n== %s (%s s)\n' "$*" "$SECONDS"; }
+
+part "devices"
+"$girih" devices | tee "$out/devices.txt"
+nvidia-smi --query-gpu=name,driver_version --format=csv,noheader
+
+# Normal forms and counts by rule, of .hvm files, random nets and Bend programs, with errors, effects and one net without an end.
+part "tests"
+run() { # name limit arguments..
+  local name=$1 limit=$2
+  shift 2
+  timeout "$limit" "$@" >"$out/$name.txt" 2>&1
+  printf '%-18s exit %s, %s\n' "$name" "$?" "$(grep -E '^test result|panicked' "$out/$name.txt" | tail -1 | cut -c1-160)"
+  grep -E ' differ:|: [0-9]+ differ|assertion|only [0-9]+ programs' "$out/$name.txt" | cut -c1-300 | head -5
+}
+run nets_on_devices 60 "$tests/nets_on_devices" cards_give_it --nocapture &
+run nets 75 "$tests/nets" cards_give_what_the_host_gives --nocapture &
+wait
+
+part "benchmark"
+for device in cuda:0 wgpu:NVIDIA; do
+  timeout 70 "$girih" bench net --device "$device" --rivals --samples 3 --output "$out/net-${device%%:*}" >"$out/net-${device%%:*}.txt" 2>&1
+  printf '%s: exit %s\n' "$device" "$?"
+  cut -c1-200 "$out/net-${device%%:*}.txt"
+done
+
+# Epochs, lanes and sweeps of the largest nets.
+part "statistics"
+for net in sum:28 bitonic:20; do
+  sed "s/@start ~ ([0-9]* a)/@start ~ (${net#*:} a)/" "benches/net/${net%:*}.hvm" >"$out/${net%:*}.hvm"
+  for device in cuda:0 wgpu:NVIDIA; do
+    printf '%s on %s: ' "$net" "$device"
+    timeout 15 "$girih" run "$out/${net%:*}.hvm" --device "$device" --stats 2>&1 | tr '\n' ' ' | cut -c1-400
+    echo
+  done
+done
+
+part "memory"
+for device in cuda:0 wgpu:NVIDIA; do
+  printf '%s: ' "$device"
+  timeout 20 "$girih" run core/tests/net/no_end.hvm --device "$device" 2>&1 | head -1 | cut -c1-200
+done
+part "end"
