@@ -85,11 +85,11 @@ fn counted(case: &Case, device: RunDevice) -> (Gave, Counts) {
     (gave, counts)
 }
 
-/// Whether a device of this name is here, or has to be.
+/// Whether a device of this name is here, or has to be: an adapter that is named, or a CUDA device. `wgpu` alone is any graphics card.
 fn is_here(name: &str) -> bool {
     let selector = Selector::parse(name).expect("a device's name");
     let Err(error) = devices::open(&selector, None) else { return true };
-    let required = [("wgpu", "GIRIH_REQUIRE_WGPU"), ("cuda", "GIRIH_REQUIRE_CUDA")];
+    let required = [("wgpu:", "GIRIH_REQUIRE_WGPU"), ("cuda", "GIRIH_REQUIRE_CUDA")];
     let is_required = |(kind, variable)| name.starts_with(kind) && std::env::var_os(variable).is_some();
     assert!(!required.into_iter().any(is_required), "{name} is required: {}", error.message);
     println!("skipped: without {name}: {}", error.message);
