@@ -29,7 +29,7 @@ fn device(name: &str) -> Option<Box<dyn Device>> {
     match devices::open(&selector, None) {
         Ok(device) => Some(device),
         Err(error) => {
-            let required = [("wgpu", "GIRIH_REQUIRE_WGPU"), ("cuda", "GIRIH_REQUIRE_CUDA")];
+            let required = [("wgpu:", "GIRIH_REQUIRE_WGPU"), ("cuda", "GIRIH_REQUIRE_CUDA")];
             let is_required = |(kind, variable)| name.starts_with(kind) && std::env::var_os(variable).is_some();
             assert!(!required.into_iter().any(is_required), "{name} is required: {}", error.message);
             println!("skipped: without {name}: {}", error.message);
