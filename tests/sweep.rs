@@ -198,9 +198,7 @@ fn random_trees_do_what_the_evaluator_does() {
     let mut same = 0;
     for seed in 0..count {
         let text = trees::program(&mut Random::new(seed));
-        let path = folder.path().join(format!("random{seed}.bend"));
-        std::fs::write(&path, format!("#: result of the evaluator\n{text}")).expect("it can be written");
-        let case = Case::open(path.to_string_lossy().into_owned()).unwrap_or_else(|| panic!("{seed}\n{text}"));
+        let case = Case::random(folder.path(), &text);
         let form = forms()[seed as usize % forms().len()];
         let Some(found) = sweep(&case, &device, form, 1 << 22) else { continue };
         let oracle = case.run(RunDevice::Evaluator, &|_| {});

@@ -13,6 +13,7 @@ use girih::{Diagnostic, RunDevice, SystemHost, on_big_stack};
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 use support::case::{Case, Gave, LIMIT, agree};
+use support::random::Random;
 use support::watch;
 
 /// What came of a program that is a tally; none if it is not.
@@ -104,22 +105,18 @@ fn tallies_do_what_the_evaluator_does() {
     assert!(same >= 30, "only {same} are the same");
 }
 
-/// Numbers that look random: SplitMix64.
-struct Random(u64);
+/// Writes random functions.
+struct Writer(Random);
 
-impl Random {
-    fn below(&mut self, n: u64) -> u64 {
-        self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
-        let mut x = self.0;
-        x = (x ^ (x >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-        x = (x ^ (x >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
-        (x ^ (x >> 31)) % n
+impl Writer {
+    fn below(&mut self, n: usize) -> usize {
+        self.0.below(n)
     }
     fn one_of<'a>(&mut self, all: &[&'a str]) -> &'a str {
-        all[self.below(all.len() as u64) as usize]
+        all[self.below(all.len())]
     }
 
-    fn number(&mut self, depth: u64) -> String {
+    fn number(&mut self, depth: usize) -> String {
         match self.below(if depth == 0 { 3 } else { 5 }) {
             0 => self.below(1 << 24).to_string(),
             1 => "x".to_owned(),
@@ -136,7 +133,7 @@ impl Random {
         format!("{a} {op} {b}")
     }
     /// Something that is put together of calls and numbers by one operation.
-    fn together(&mut self, op: &str, functions: u64) -> String {
+    fn together(&mut self, op: &str, functions: usize) -> String {
         let parts = (0..1 + self.below(3)).map(|_| match self.below(4) {
             0 => self.number(1),
             _call => {
@@ -172,10 +169,8 @@ fn random_tallies_do_what_the_evaluator_does() {
     let folder = tempfile::tempdir().expect("a temporary folder");
     let mut same = 0;
     for seed in 0..count {
-        let text = Random(seed).program();
-        let path = folder.path().join(format!("random{seed}.bend"));
-        std::fs::write(&path, format!("#: result of the evaluator\n{text}")).expect("it can be written");
-        let case = Case::open(path.to_string_lossy().into_owned()).expect("it is a program");
+        let text = Writer(Random::new(seed)).program();
+        let case = Case::random(folder.path(), &text);
         let form = forms()[seed as usize % forms().len()];
         let Some(found) = run(&case, &device, form) else { continue };
         if matches!(found.value, Err((girih::Code::Internal, _))) {

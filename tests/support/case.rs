@@ -4,6 +4,7 @@ use super::directives::Directives;
 use super::{PROGRAMS, Written, bend_files, watch};
 use girih::core::term::code;
 use girih::{Code, Diagnostic, Program, RunDevice, RunOptions, Span, SystemHost};
+use std::path::Path;
 use std::time::Duration;
 
 /// How long a run may take.
@@ -38,6 +39,13 @@ impl Case {
         let program = Program::open(&path, &options);
         code::Code::new(program.core_program().ok()?).ok()?;
         Some(Case { path, program, expected, memory: memory.unwrap_or(256 << 20) })
+    }
+
+    /// A random program, which is written into a folder; what comes of it the evaluator says.
+    pub fn random(folder: &Path, text: &str) -> Case {
+        let path = folder.join("random.bend");
+        std::fs::write(&path, format!("#: result of the evaluator\n{text}")).expect("it can be written");
+        Case::open(path.to_string_lossy().into_owned()).unwrap_or_else(|| panic!("it is no program:\n{text}"))
     }
 
     /// Runs it in a folder of its own.

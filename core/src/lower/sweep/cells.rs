@@ -180,6 +180,7 @@ impl<'a> Sweeper<'a> {
             Known::Linear { .. } => self.shapes.address(known, f.level).map_or(Dev::Nowhere, Dev::Linear),
             _cell => self.shapes.address(known, f.level).map_or(Dev::Nowhere, Dev::Placed),
         };
+        debug_assert!(known.bits().is_some() || dev != Dev::Nowhere, "a place that cannot be said: {known:?}");
         Val { known, dev }
     }
     /// A value with what is known by now: cells that the segment has made stand somewhere as soon as they are in memory.

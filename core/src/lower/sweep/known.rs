@@ -258,7 +258,8 @@ impl Shapes {
         if low == high {
             return Some((low, path));
         }
-        Some((self.pair_shapes(low, high)?, self.paths.and(path, by)))
+        let path = self.paths.and(path, by)?;
+        Some((self.pair_shapes(low, high)?, path))
     }
     /// The shape that is the one or the other, by a bit at the end of the path: cells that stand in two rows are one.
     fn pair_shapes(&mut self, low: ShapeId, high: ShapeId) -> Option<ShapeId> {

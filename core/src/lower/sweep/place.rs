@@ -73,6 +73,8 @@ impl Stand {
     }
 }
 
+/// Bits of a path at most: those of an instance's number and of the way down, and one for each two rows that are taken as one.
+const BITS: usize = 64;
 /// Terms of an address.
 const TERMS: usize = 4;
 
@@ -166,13 +168,13 @@ impl Paths {
             low.iter().zip(high).map(|(low, high)| Bit::choice(*low, *high, by)).collect::<Option<Vec<Bit>>>()?;
         Some(self.of(bits))
     }
-    /// A path with one more bit.
-    pub fn and(&mut self, path: PathId, bit: Bit) -> PathId {
+    /// A path with one more bit; none if that is too long.
+    pub fn and(&mut self, path: PathId, bit: Bit) -> Option<PathId> {
         if path == SOME {
-            return path;
+            return Some(path);
         }
-        let bits = self.all[path].iter().copied().chain([bit]).collect();
-        self.of(bits)
+        let bits: Vec<Bit> = self.all[path].iter().copied().chain([bit]).collect();
+        (bits.len() <= BITS).then(|| self.of(bits))
     }
     /// What a path is for one of 2^`added` calls that an instance of 2^`level` has made together.
     pub fn one_of(&mut self, path: PathId, level: u32, which: u32, added: u32) -> PathId {
@@ -296,6 +298,14 @@ mod tests {
         assert_eq!([0, 1, 2, 3].map(|which| paths.one_of(both_of_two, 2, which, 2)), [a, b, a, b]);
         let [a, c] = ["ab", "ba"].map(|text| path(&mut paths, text));
         assert_eq!(paths.pair(a, c, Bit::Of(2)), None);
+    }
+
+    #[test]
+    fn a_path_grows_no_longer_than_its_bits_can_be_counted() {
+        let mut paths = Paths::default();
+        let mut path = paths.number(3);
+        let longer = |path: &mut PathId| paths.and(*path, Bit::Const(false)).map(|longer| *path = longer).is_some();
+        assert_eq!(std::iter::from_fn(|| longer(&mut path).then_some(())).count(), BITS - 3);
     }
 
     #[test]
