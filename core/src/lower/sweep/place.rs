@@ -304,8 +304,10 @@ mod tests {
     fn a_path_grows_no_longer_than_its_bits_can_be_counted() {
         let mut paths = Paths::default();
         let mut path = paths.number(3);
-        let longer = |path: &mut PathId| paths.and(*path, Bit::Const(false)).map(|longer| *path = longer).is_some();
-        assert_eq!(std::iter::from_fn(|| longer(&mut path).then_some(())).count(), BITS - 3);
+        while let Some(longer) = paths.and(path, Bit::Const(false)) {
+            path = longer;
+        }
+        assert_eq!(paths.all[path].len(), BITS);
     }
 
     #[test]
