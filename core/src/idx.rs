@@ -32,9 +32,11 @@ macro_rules! index_type {
         }
 
         impl $crate::idx::Idx for $name {
+            #[inline]
             fn from_usize(i: usize) -> Self {
                 Self(u32::try_from(i).expect("an index fits 32 bits: sources are smaller than 4 GiB"))
             }
+            #[inline]
             fn index(self) -> usize {
                 self.0 as usize
             }

@@ -38,6 +38,11 @@ fn is_tile(ty: Type) -> bool {
 
 /// Something of tile form in a function itself: what it is and where it stands.
 fn own(function: &Function) -> Option<(String, Span)> {
+    // Most functions have neither, which the tables tell without a walk.
+    let tiles = function.results.iter().copied().chain(function.values.iter().map(|v| v.ty)).any(is_tile);
+    if !tiles && !function.insts.iter().any(|inst| inst.op.row().family == Family::Tile) {
+        return None;
+    }
     if function.results.iter().copied().any(is_tile) || function.params.iter().any(|p| is_tile(function.ty(*p))) {
         return Some(("a tile".into(), function.span));
     }

@@ -59,19 +59,13 @@ pub(super) fn function_to_fixpoint(function: &mut Function, caps: &Caps) {
         return;
     }
     let mut memo = Memo::default();
-    rounds(function, caps, &mut memo);
-    if vectorise::run(function, caps, &memo) {
-        rounds(function, caps, &mut memo);
-    }
-}
-
-fn rounds(function: &mut Function, caps: &Caps, memo: &mut Memo) {
     for _ in 0..ROUNDS {
-        let mut again = Forward::run(function, caps, memo);
+        let mut again = Forward::run(function, caps, &mut memo);
         dead::run(function);
         again |= invariant::run(function);
-        again |= !caps.rolled && unroll::run(function);
-        if !again {
+        // Accesses of iterations stand beside each other, but their indices are not simple yet.
+        let unrolled = !caps.rolled && unroll::run(function);
+        if !(unrolled || vectorise::run(function, caps, &memo) || again) {
             break;
         }
     }
