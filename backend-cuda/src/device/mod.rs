@@ -35,7 +35,7 @@ use girih_core::diag::{Code, Diagnostic};
 use girih_core::idx::IndexVec;
 use girih_core::ir::{Caps, FunctionId, Module, Verified};
 use girih_core::lower::compile;
-use girih_core::runtime::{BufferId, Command, Device, DeviceInfo, LoadOptions, Memory, ProgramId, Timing, trap};
+use girih_core::runtime::{BufferId, Command, Device, DeviceInfo, LoadOptions, Memory, ProgramId, Read, Timing, trap};
 use girih_core::span::Span;
 use launch::Step;
 use programs::Program;
@@ -163,7 +163,11 @@ impl Cuda {
         }
         let mut word = [0; 4];
         self.staging.read(&self.context, self.traps, &mut word)?;
-        let code = u32::from_le_bytes(word);
+        self.trapped(u32::from_le_bytes(word))
+    }
+
+    /// Reports and forgets a trap; 0 is none.
+    fn trapped(&mut self, code: u32) -> Result<(), Diagnostic> {
         if code == 0 {
             return Ok(());
         }
@@ -185,10 +189,20 @@ impl Cuda {
         Ok(Timing { runs, exact: true })
     }
 
-    fn reading(&mut self, buffer: BufferId, offset: u64, bytes: &mut [u8]) -> Result<(), Diagnostic> {
-        let from = self.buffers.range(buffer, offset, bytes.len() as u64)?;
-        self.finish()?;
-        self.staging.read(&self.context, from, bytes)
+    /// Queues steps and reads what they left; the word of the traps comes with it.
+    fn reading(&mut self, steps: &[Step], reads: &mut [Read<'_>]) -> Result<(), Diagnostic> {
+        let mut parts = Vec::with_capacity(reads.len() + 1);
+        for read in reads {
+            parts.push((self.buffers.range(read.buffer, read.offset, read.bytes.len() as u64)?, &mut *read.bytes));
+        }
+        self.steps(steps)?;
+        let mut word = [0; 4];
+        if self.may_trap {
+            parts.push((self.traps, &mut word));
+        }
+        self.staging.read_all(&self.context, &mut parts)?;
+        self.may_trap = false;
+        self.trapped(u32::from_le_bytes(word))
     }
 
     fn loaded(
@@ -241,7 +255,7 @@ impl Device for Cuda {
     }
     fn read(&mut self, buffer: BufferId, offset: u64, bytes: &mut [u8]) -> Result<(), Diagnostic> {
         self.enter()?;
-        let result = self.reading(buffer, offset, bytes);
+        let result = self.reading(&[], &mut [Read { buffer, offset, bytes }]);
         self.noted(result)
     }
 
@@ -266,6 +280,12 @@ impl Device for Cuda {
         self.enter()?;
         let steps = self.plan(commands)?;
         let result = self.steps(&steps);
+        self.noted(result)
+    }
+    fn submit_and_read(&mut self, commands: &[Command], reads: &mut [Read<'_>]) -> Result<(), Diagnostic> {
+        self.enter()?;
+        let steps = self.plan(commands)?;
+        let result = self.reading(&steps, reads);
         self.noted(result)
     }
     fn wait(&mut self) -> Result<(), Diagnostic> {

@@ -114,6 +114,31 @@ impl Staging {
         }
     }
 
+    /// Reads parts of the device's memory, after all work that is queued, with one wait where they fit into a piece together.
+    pub fn read_all(&mut self, context: &Context, parts: &mut [(CUdeviceptr, &mut [u8])]) -> Result<(), Diagnostic> {
+        if parts.iter().map(|(_, bytes)| bytes.len()).sum::<usize>() > PIECE {
+            return parts.iter_mut().try_for_each(|(from, bytes)| self.read(context, *from, bytes));
+        }
+        let piece = self.piece(context)?;
+        let mut at = 0;
+        for (from, bytes) in parts.iter() {
+            // SAFETY: the piece is at rest and has room for all parts one behind the other; the sources are memory that the caller owns.
+            let result =
+                unsafe { sys::cuMemcpyDtoHAsync_v2(piece.memory.add(at).cast(), *from, bytes.len(), context.stream()) };
+            check(result, "copy from the device")?;
+            at += bytes.len();
+        }
+        piece.start(context)?;
+        piece.rest(context)?;
+        let mut at = 0;
+        for (_, bytes) in parts.iter_mut() {
+            // SAFETY: the copies into the piece are done, had these lengths, and nothing else uses the piece.
+            unsafe { std::ptr::copy_nonoverlapping(piece.memory.add(at), bytes.as_mut_ptr(), bytes.len()) };
+            at += bytes.len();
+        }
+        Ok(())
+    }
+
     /// Takes bytes out of a piece once its copy is done.
     fn take(&mut self, context: &Context, piece: usize, target: &mut [u8]) -> Result<(), Diagnostic> {
         let piece = &mut self.pieces[piece];

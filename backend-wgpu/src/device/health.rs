@@ -6,7 +6,10 @@ use crate::emit::guard;
 use girih_core::diag::{Code, Diagnostic};
 use girih_core::span::Span;
 use std::sync::{Arc, Mutex, PoisonError};
-use std::time::Duration;
+use std::time::{Duration, Instant};
+
+/// How long a wakeful wait keeps asking.
+const WAKEFUL: Duration = Duration::from_millis(2);
 
 /// The state of a device, shared with wgpu's callbacks.
 #[derive(Clone, Debug, Default)]
@@ -75,9 +78,18 @@ impl Health {
         }
     }
 
-    /// Waits until all submitted work is done.
-    pub fn wait(&self, device: &wgpu::Device, limit: Duration) -> Result<(), Diagnostic> {
+    /// Waits until all submitted work is done. Who is `wakeful` asks again and again at first: most work is short, and the system takes longer
+    /// to wake a thread.
+    pub fn wait(&self, device: &wgpu::Device, limit: Duration, wakeful: bool) -> Result<(), Diagnostic> {
         self.check()?;
+        let begun = Instant::now();
+        while wakeful && begun.elapsed() < WAKEFUL {
+            let is_done = guard("wgpu", || Ok(device.poll(wgpu::PollType::Poll).is_ok_and(|s| s.is_queue_empty())))?;
+            if is_done {
+                return self.check();
+            }
+            std::hint::spin_loop();
+        }
         guard("wgpu", || match device.poll(wgpu::PollType::Wait { submission_index: None, timeout: Some(limit) }) {
             Ok(_) => Ok(()),
             Err(_) => {

@@ -30,7 +30,9 @@ use girih_core::diag::{Code, Diagnostic};
 use girih_core::idx::IndexVec;
 use girih_core::ir::{Caps, Feature, FunctionId, Module, Verified};
 use girih_core::lower::{self, Compiled};
-use girih_core::runtime::{self, BufferId, Command, Device, DeviceInfo, LoadOptions, Memory, ProgramId, Timing};
+use girih_core::runtime::{
+    self, BufferId, Command, Device, DeviceInfo, DeviceKind, LoadOptions, Memory, ProgramId, Read, Timing,
+};
 use girih_core::span::Span;
 use health::Health;
 use programs::{Maker, Program};
@@ -186,18 +188,27 @@ impl Gpu {
             return Ok(());
         }
         let mut word = [0; 4];
-        let traps = self.traps.clone();
-        self.download_chunk(&traps, 0, &mut word)?;
-        match u32::from_le_bytes(word) {
-            0 => Ok(()),
-            code => {
-                self.health.run(&self.device, || {
-                    self.queue.write_buffer(&traps, 0, &[0; 4]);
-                    Ok(())
-                })?;
-                Err(runtime::trap(code))
-            }
+        self.download_chunk(&self.traps.clone(), 0, &mut word)?;
+        self.trapped(u32::from_le_bytes(word))
+    }
+
+    /// Reports and forgets a trap; 0 is none.
+    fn trapped(&mut self, code: u32) -> Result<(), Diagnostic> {
+        if code == 0 {
+            return Ok(());
         }
+        self.health.run(&self.device, || {
+            self.queue.write_buffer(&self.traps, 0, &[0; 4]);
+            Ok(())
+        })?;
+        Err(runtime::trap(code))
+    }
+
+    /// Waits for all that was submitted.
+    fn wait_for_all(&self) -> Result<(), Diagnostic> {
+        // A software adapter needs the processor for the work itself.
+        let wakeful = self.info.kind == DeviceKind::Wgpu;
+        self.health.wait(&self.device, self.limit, wakeful)
     }
 }
 
@@ -243,8 +254,12 @@ impl Device for Gpu {
         let (recorded, traps) = self.record(commands)?;
         self.submit_recorded([recorded], traps)
     }
+    fn submit_and_read(&mut self, commands: &[Command], reads: &mut [Read<'_>]) -> Result<(), Diagnostic> {
+        let (recorded, traps) = self.record(commands)?;
+        self.submit_and_download(recorded, traps, reads)
+    }
     fn wait(&mut self) -> Result<(), Diagnostic> {
-        self.health.wait(&self.device, self.limit)?;
+        self.wait_for_all()?;
         self.check_traps()
     }
     fn time(&mut self, commands: &[Command], runs: usize) -> Result<Timing, Diagnostic> {

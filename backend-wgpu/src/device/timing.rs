@@ -75,10 +75,10 @@ impl Gpu {
     /// One run by the host's clock.
     fn timed_by_host(&mut self, commands: &[Command]) -> Result<Duration, Diagnostic> {
         let (recorded, traps) = self.record(commands)?;
-        self.health.wait(&self.device, self.limit)?;
+        self.wait_for_all()?;
         let start = Instant::now();
         self.submit_recorded([recorded], traps)?;
-        self.health.wait(&self.device, self.limit)?;
+        self.wait_for_all()?;
         let elapsed = start.elapsed();
         self.check_traps()?;
         Ok(elapsed)

@@ -2,7 +2,7 @@
 
 use super::Gpu;
 use girih_core::diag::{Code, Diagnostic};
-use girih_core::runtime::BufferId;
+use girih_core::runtime::{BufferId, Read};
 use girih_core::span::Span;
 use std::sync::mpsc;
 
@@ -35,6 +35,27 @@ impl Gpu {
         Ok(())
     }
 
+    /// Submits what was recorded, which may note `traps`, and reads what it left; the word of the traps comes with it.
+    pub(super) fn submit_and_download(
+        &mut self,
+        recorded: wgpu::CommandBuffer,
+        traps: bool,
+        reads: &mut [Read<'_>],
+    ) -> Result<(), Diagnostic> {
+        let mut word = [0; 4];
+        self.may_trap |= traps;
+        let mut parts = Vec::with_capacity(reads.len() + 1);
+        for Read { buffer, offset, bytes } in reads {
+            parts.push((self.buffers.range(*buffer, *offset, bytes.len() as u64)?.raw.clone(), *offset, &mut **bytes));
+        }
+        if self.may_trap {
+            parts.push((self.traps.clone(), 0, &mut word));
+        }
+        self.fetch(Some(recorded), &mut parts)?;
+        self.may_trap = false;
+        self.trapped(u32::from_le_bytes(word))
+    }
+
     /// Reads a part of wgpu's buffer.
     pub(super) fn download_chunk(
         &mut self,
@@ -42,18 +63,31 @@ impl Gpu {
         offset: u64,
         bytes: &mut [u8],
     ) -> Result<(), Diagnostic> {
-        let size = bytes.len() as u64;
+        self.fetch(None, &mut [(raw.clone(), offset, bytes)])
+    }
+
+    /// Submits commands, and copies of parts of buffers behind them, waits, and takes the copies.
+    fn fetch(
+        &mut self,
+        recorded: Option<wgpu::CommandBuffer>,
+        parts: &mut [(wgpu::Buffer, u64, &mut [u8])],
+    ) -> Result<(), Diagnostic> {
+        let size = parts.iter().map(|(.., bytes)| bytes.len() as u64).sum();
         let staging = self.staging(size)?;
         let (sender, receiver) = mpsc::channel();
         self.health.run(&self.device, || {
             let mut encoder = self.device.create_command_encoder(&wgpu::CommandEncoderDescriptor::default());
-            encoder.copy_buffer_to_buffer(raw, offset, &staging, 0, size);
-            self.queue.submit([encoder.finish()]);
+            let mut at = 0;
+            for (raw, offset, bytes) in parts.iter().filter(|(.., bytes)| !bytes.is_empty()) {
+                encoder.copy_buffer_to_buffer(raw, *offset, &staging, at, bytes.len() as u64);
+                at += bytes.len() as u64;
+            }
+            self.queue.submit(recorded.into_iter().chain([encoder.finish()]));
             // The receiver is gone only if the wait below has failed.
             staging.slice(..size).map_async(wgpu::MapMode::Read, move |result| drop(sender.send(result)));
             Ok(())
         })?;
-        self.health.wait(&self.device, self.limit)?;
+        self.wait_for_all()?;
         let failed = |what: String| {
             Diagnostic::new(Code::DeviceLost, Span::NONE, format!("memory of the device cannot be read: {what}"))
         };
@@ -64,7 +98,11 @@ impl Gpu {
         }
         let result = self.health.run(&self.device, || {
             let view = staging.slice(..size).get_mapped_range().map_err(|e| failed(e.to_string()))?;
-            bytes.copy_from_slice(&view);
+            let mut at = 0;
+            for (.., bytes) in parts.iter_mut() {
+                bytes.copy_from_slice(&view[at..at + bytes.len()]);
+                at += bytes.len();
+            }
             Ok(())
         });
         staging.unmap();

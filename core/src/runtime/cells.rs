@@ -31,8 +31,13 @@ pub(super) fn read(
 ) -> Result<Vec<u32>, Diagnostic> {
     let mut bytes = vec![0; 4 * words];
     device.read(buffer, offset, &mut bytes)?;
+    Ok(self::words(&bytes))
+}
+
+/// The words of bytes that were read.
+pub(crate) fn words(bytes: &[u8]) -> Vec<u32> {
     let (chunks, _) = bytes.as_chunks::<4>();
-    Ok(chunks.iter().map(|word| u32::from_le_bytes(*word)).collect())
+    chunks.iter().map(|word| u32::from_le_bytes(*word)).collect()
 }
 
 /// A word as the host has it: it does not ask who else has the cell.

@@ -118,6 +118,17 @@ pub enum Command {
     },
 }
 
+/// Bytes of a buffer that are wanted.
+#[derive(Debug)]
+pub struct Read<'a> {
+    /// The buffer.
+    pub buffer: BufferId,
+    /// The first byte (a multiple of 4).
+    pub offset: u64,
+    /// Where they go; their number is a multiple of 4.
+    pub bytes: &'a mut [u8],
+}
+
 /// How kernels are compiled.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct LoadOptions {
@@ -155,6 +166,12 @@ pub trait Device: Send {
 
     /// Queues commands. Nothing is queued if an error is returned.
     fn submit(&mut self, commands: &[Command]) -> Result<(), Diagnostic>;
+    /// Queues commands, waits for all work, and reads what it left: what [`submit`](Self::submit) and [`read`](Self::read) do, with one way to the
+    /// device and back where each takes one of its own. Nothing is queued if a command or a place is wrong.
+    fn submit_and_read(&mut self, commands: &[Command], reads: &mut [Read<'_>]) -> Result<(), Diagnostic> {
+        self.submit(commands)?;
+        reads.iter_mut().try_for_each(|read| self.read(read.buffer, read.offset, read.bytes))
+    }
     /// Waits until all queued work is done; an error if something in it failed or trapped.
     fn wait(&mut self) -> Result<(), Diagnostic>;
     /// Runs commands `runs` times, queued at once where the device has a queue, and says how long each run took. For figures that count

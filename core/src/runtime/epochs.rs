@@ -10,7 +10,9 @@
 
 mod grow;
 
-use super::device::{Argument, BufferId, Command, Constant, Device, Dispatch, Grid, LoadOptions, Memory, ProgramId};
+use super::device::{
+    Argument, BufferId, Command, Constant, Device, Dispatch, Grid, LoadOptions, Memory, ProgramId, Read,
+};
 use super::pace::{Clock, Pace};
 use super::room;
 use super::tasks::{EpochStats, Fault, Runner, TaskOptions, TaskStats};
@@ -320,10 +322,12 @@ impl EpochRunner {
             }
             let (began, steps, epochs) = (self.pace.now(), self.pace.steps(), self.seen(control::EPOCHS));
             let commands = self.epochs(self.pace.batch());
-            self.device.borrow_mut().submit(&commands).map_err(Fault::Device)?;
+            let mut bytes = vec![0; 4 * self.control.len()];
+            let mut reads = [Read { buffer: self.buffers.control, offset: 0, bytes: &mut bytes }];
+            self.device.borrow_mut().submit_and_read(&commands, &mut reads).map_err(Fault::Device)?;
             self.submissions += 1;
             self.dispatches += commands.len() as u64;
-            self.control = self.read(self.buffers.control, 0, self.control.len()).map_err(Fault::Device)?;
+            self.control = super::cells::words(&bytes);
             let taken = self.seen(control::HEAD).wrapping_add(self.seen(control::HANDED));
             let waiting = self.seen(control::TAIL).wrapping_sub(taken);
             self.pace.note(began, self.seen(control::EPOCHS).wrapping_sub(epochs), waiting != 0);

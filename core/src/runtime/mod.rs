@@ -12,9 +12,10 @@ pub mod tallies;
 mod tasks;
 mod walk;
 
+pub(crate) use cells::words;
 pub use device::{
     Argument, BufferId, Command, Constant, Device, DeviceInfo, DeviceKind, Dispatch, Grid, LoadOptions, Memory,
-    ProgramId,
+    ProgramId, Read,
 };
 pub use measure::{Timing, measure};
 pub use pace::Clock;

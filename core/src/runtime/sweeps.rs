@@ -4,7 +4,9 @@
 //! Invariant: one function is called, each time on a new heap. What it left is there for the host to read until the next call.
 
 use super::cells::Cells;
-use super::device::{Argument, BufferId, Command, Constant, Device, Dispatch, Grid, LoadOptions, Memory, ProgramId};
+use super::device::{
+    Argument, BufferId, Command, Constant, Device, Dispatch, Grid, LoadOptions, Memory, ProgramId, Read,
+};
 use super::tasks::{EpochStats, Fault, Runner, TaskOptions, TaskStats};
 use crate::diag::{Code, Diagnostic};
 use crate::idx::IndexVec;
@@ -177,9 +179,6 @@ impl SweepRunner {
         self.cells.borrow_mut().forget();
         Ok(())
     }
-    fn read(&self, buffer: BufferId, offset: u64, words: usize) -> Result<Vec<u32>, Diagnostic> {
-        super::cells::read(&mut **self.device.borrow_mut(), buffer, offset, words)
-    }
 
     /// Whether a call is the one that was planned.
     pub fn fits(&self, function: FunctionId, arguments: &[u32]) -> bool {
@@ -231,19 +230,29 @@ impl SweepRunner {
             self.device.borrow_mut().write(self.frames, 0, &bytes).map_err(device)?;
         }
         let commands = self.dispatches();
-        for (i, batch) in commands.chunks(BATCH).enumerate() {
-            // An interrupt is seen between two batches, so no more than one is on its way.
-            if i > 0 {
-                self.device.borrow_mut().wait().map_err(device)?;
-            }
+        let mut batches = commands.chunks(BATCH).peekable();
+        let mut control = vec![0; 4 * control::WORDS as usize];
+        let mut results = vec![0; 4 * self.results.len()];
+        while let Some(batch) = batches.next() {
             if self.task.interrupt.as_ref().is_some_and(|flag| flag.load(Ordering::Relaxed)) {
                 return Err(Ended::Fault(Fault::Interrupted));
             }
-            self.device.borrow_mut().submit(batch).map_err(device)?;
+            let mut at_device = self.device.borrow_mut();
+            if batches.peek().is_some() {
+                // An interrupt is seen between two batches, so no more than one is on its way.
+                at_device.submit(batch).and_then(|()| at_device.wait()).map_err(device)?;
+            } else {
+                let first = 4 * self.params.len() as u64;
+                let mut reads = [
+                    Read { buffer: self.control, offset: 0, bytes: &mut control },
+                    Read { buffer: self.frames, offset: first, bytes: &mut results },
+                ];
+                at_device.submit_and_read(batch, &mut reads).map_err(device)?;
+            }
             self.submissions += 1;
             self.dispatches += batch.len() as u64;
         }
-        let control = self.read(self.control, 0, control::WORDS as usize).map_err(device)?;
+        let control = super::cells::words(&control);
         self.top = control[control::HEAP_TOP as usize].min(control[control::HEAP_END as usize]);
         match control[control::FAULT as usize] {
             0 => {}
@@ -251,8 +260,7 @@ impl SweepRunner {
             fault::LONG => return Err(Ended::Elsewhere("a loop in it goes round too often".into())),
             code => return Err(Ended::Fault(Fault::Trap(code - fault::TRAP))),
         }
-        let first = 4 * self.params.len() as u64;
-        let words = self.read(self.frames, first, self.results.len()).map_err(device)?;
+        let words = super::cells::words(&results);
         let words = words.iter().zip(self.sweeps.known_results()).map(|(word, known)| known.unwrap_or(*word));
         Ok(Some(words.zip(&self.results).map(|(word, ty)| super::cells::to_host(word, *ty)).collect()))
     }

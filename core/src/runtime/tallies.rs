@@ -3,7 +3,9 @@
 //!
 //! Invariant: cells are the host's alone; the device has none.
 
-use super::device::{Argument, BufferId, Command, Constant, Device, Dispatch, Grid, LoadOptions, Memory, ProgramId};
+use super::device::{
+    Argument, BufferId, Command, Constant, Device, Dispatch, Grid, LoadOptions, Memory, ProgramId, Read,
+};
 use super::tasks::{EpochStats, Fault, Runner, TaskOptions, TaskStats};
 use crate::diag::{Code, Diagnostic};
 use crate::ir::heap::LayoutId;
@@ -16,7 +18,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 /// Epochs that a call begins with, and that are submitted at once at most.
-const FIRST: usize = 24;
+const FIRST: usize = 14;
 const MOST: usize = 32;
 /// Steps of the host at most, around the tallies of a call.
 const FUEL: u64 = 1 << 20;
@@ -285,11 +287,11 @@ impl Engine {
                 return Err(Fault::Interrupted);
             }
             let commands = self.epochs(tally, count);
-            self.device.submit(&commands).map_err(Fault::Device)?;
+            let mut bytes = [0; 4 * control::WORDS as usize];
+            let mut reads = [Read { buffer: self.control, offset: 0, bytes: &mut bytes }];
+            self.device.submit_and_read(&commands, &mut reads).map_err(Fault::Device)?;
             self.stats.submissions += 1;
             self.stats.dispatches += commands.len() as u64;
-            let mut bytes = [0; 4 * control::WORDS as usize];
-            self.device.read(self.control, 0, &mut bytes).map_err(Fault::Device)?;
             let (words, _) = bytes.as_chunks::<4>();
             let at = |word: u32| u32::from_le_bytes(words[word as usize]);
             let unread = at(control::LIMIT).wrapping_sub(at(control::HEAD)) as i32;

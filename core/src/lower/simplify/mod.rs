@@ -63,10 +63,14 @@ pub(super) fn function_to_fixpoint(function: &mut Function, caps: &Caps) {
         let mut again = Forward::run(function, caps, &mut memo);
         dead::run(function);
         again |= invariant::run(function);
-        // Accesses of iterations stand beside each other, but their indices are not simple yet.
-        let unrolled = !caps.rolled && unroll::run(function);
-        if !(unrolled || vectorise::run(function, caps, &memo) || again) {
+        again |= !caps.rolled && unroll::run(function);
+        if !again {
             break;
         }
+    }
+    // What is gathered leaves the indices of its parts behind, and nothing for the other passes.
+    if vectorise::run(function, caps, &memo) {
+        Forward::run(function, caps, &mut memo);
+        dead::run(function);
     }
 }

@@ -14,7 +14,9 @@ use crate::net::rules::{Rule, meeting};
 use crate::net::step::{Size, Stop};
 use crate::net::word::{INDICES, Word};
 use crate::num::{BinOp, NumError, NumKind};
-use crate::runtime::{Argument, BufferId, Command, Constant, Device, Dispatch, Grid, LoadOptions, Memory, ProgramId};
+use crate::runtime::{
+    Argument, BufferId, Command, Constant, Device, Dispatch, Grid, LoadOptions, Memory, ProgramId, Read, words,
+};
 use crate::span::Span;
 use std::sync::atomic::Ordering;
 
@@ -270,8 +272,7 @@ impl<'d> Session<'d> {
     fn read(&mut self, from: BufferId, word: u64, count: usize) -> Result<Vec<u32>, Diagnostic> {
         let mut bytes = vec![0; 4 * count];
         self.device.read(from, 4 * word, &mut bytes)?;
-        let (chunks, _) = bytes.as_chunks::<4>();
-        Ok(chunks.iter().map(|word| u32::from_le_bytes(*word)).collect())
+        Ok(words(&bytes))
     }
 
     fn look(&mut self) -> Result<(), Diagnostic> {
@@ -358,8 +359,10 @@ impl<'d> Session<'d> {
                 self.drain()?;
             }
             let commands = self.commands(batch);
-            self.device.submit(&commands)?;
-            self.look()?;
+            let mut bytes = [0; 4 * control::WORDS];
+            let mut reads = [Read { buffer: self.buffers.control, offset: 0, bytes: &mut bytes }];
+            self.device.submit_and_read(&commands, &mut reads)?;
+            self.control = words(&bytes);
             self.epochs += batch as u64;
             batch = (2 * batch).min(self.batch);
             if self.control[control::FAULT] != 0 {
