@@ -1,7 +1,8 @@
 //! Programs in epochs: the kernels that graphics cards run, on devices that every machine has; and some programs on every card that this
 //! one has, a software adapter among them.
 //!
-//! `GIRIH_REQUIRE_WGPU=1` makes a missing adapter a failure, `GIRIH_REQUIRE_CUDA=1` a missing card.
+//! `GIRIH_REQUIRE_WGPU=1` makes a missing adapter a failure, `GIRIH_REQUIRE_CUDA=1` a missing card. On the device that `GIRIH_DEVICE` names all
+//! programs are run.
 
 mod support;
 
@@ -16,8 +17,8 @@ use girih::core::term::code::Code;
 use girih::core::term::eval::{Limits, Machine};
 use girih::devices::{self, Profile, Selector};
 use girih::{Diagnostic, RunDevice, Span, on_big_stack};
-use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::sync::{Arc, Mutex};
 use std::time::Duration;
 use support::case::{Case, Gave, LIMIT, agree};
 use support::watch;
@@ -172,6 +173,37 @@ fn adapters_do_what_the_evaluator_does() {
 #[test]
 fn cuda_does_what_the_evaluator_does() {
     compare_on(cards(&[DeviceKind::Cuda], "GIRIH_REQUIRE_CUDA"));
+}
+
+/// All programs, as people run them, on the device that `GIRIH_DEVICE` names: in sweeps, in tallies or in epochs.
+#[test]
+fn a_named_device_does_all_that_the_evaluator_does() {
+    let Ok(name) = std::env::var("GIRIH_DEVICE") else {
+        return eprintln!("skipped: GIRIH_DEVICE names no device");
+    };
+    let device = Selector::parse(&name).expect("a device's name");
+    let cases = Case::all();
+    let (next, different) = (AtomicUsize::new(0), Mutex::new(vec![]));
+    let work = || {
+        while let Some(case) = cases.get(next.fetch_add(1, Ordering::Relaxed)) {
+            let alarm = watch::alarm(PATIENCE);
+            let found = case.run(RunDevice::Device(device.clone()), &|options| {
+                options.interrupt = Some(alarm.flag.clone());
+            });
+            let oracle = case.run(RunDevice::Evaluator, &|_| {});
+            if !agree(case, &oracle, &found) {
+                different
+                    .lock()
+                    .expect("no thread panics with it")
+                    .push(format!("{}: {oracle:?} / {found:?}", case.path));
+            }
+        }
+    };
+    let threads = std::thread::available_parallelism().map_or(1, usize::from);
+    std::thread::scope(|scope| (0..threads).for_each(|_| drop(scope.spawn(work))));
+    let different = different.into_inner().expect("all threads have ended");
+    println!("{} programs on {name}, {} differ", cases.len(), different.len());
+    assert!(different.is_empty(), "{} differ:\n{}", different.len(), different.join("\n"));
 }
 
 /// Held to what every browser has: 8 buffers of 128 MiB, 16 KiB of shared memory, workgroups of 256, no subgroups.

@@ -192,10 +192,12 @@ impl Kernel<'_, '_> {
             let goes_on = b.op(Op::Not, Type::BOOL, &[over]);
             let asks = both(b, Op::And, asks, goes_on);
             let taken = change(b, asks, &[zero, zero], |b| {
-                let place = lane.add(b, lane.control, control::HEAD, idle);
+                let share = lane.get(b, lane.control, control::SHARE);
+                let share = op(b, Op::Min, share, idle);
+                let place = lane.add(b, lane.control, control::HEAD, share);
                 let limit = lane.get(b, lane.control, control::LIMIT);
                 let there = left(b, place, limit);
-                vec![place, op(b, Op::Min, there, idle)]
+                vec![place, op(b, Op::Min, there, share)]
             });
             let lacking = op(b, Op::Sub, idle, taken[1]);
             // Without supply: nobody has work; or most have, or it has taken long to share what there is, and other workgroups have none.

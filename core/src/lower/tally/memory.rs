@@ -32,6 +32,8 @@ pub mod control {
     pub const EXITED: u32 = 11;
     /// 1 if at most half of the workgroups have begun.
     pub const HUNGRY: u32 = 12;
+    /// How many tasks a workgroup takes at once at most, so that all get some.
+    pub const SHARE: u32 = 13;
     /// How many words there are.
     pub const WORDS: u32 = 16;
 }

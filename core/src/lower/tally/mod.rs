@@ -140,7 +140,7 @@ pub fn lower(module: &Module, entry: FunctionId, form: &Form) -> Result<Tallies,
     if all.is_empty() {
         return Err(why.into());
     }
-    let plan = out.functions.push(planner::planner(form));
+    let plan = out.functions.push(planner::planner());
     Ok(Tallies { module: verify(out).map_err(Failure::Wrong)?, plan, all })
 }
 

@@ -1,6 +1,5 @@
 //! The kernel between two epochs.
 
-use super::Form;
 use super::lane::{is, left, op};
 use super::memory::control;
 use crate::ir::{Builder, Function, Launch, Op, ParamAttrs, Space, Type, ValueId};
@@ -8,7 +7,7 @@ use crate::span::Span;
 
 /// One invocation: what may be taken, and how many workgroups take it. The grid of the next dispatch stands in
 /// its own buffer, three words.
-pub(super) fn planner(form: &Form) -> Function {
+pub(super) fn planner() -> Function {
     let mut function = Function::new("plan", Span::NONE);
     function.launch = Some(Launch { workgroup: [1, 1, 1], ..Launch::default() });
     let mut param = |name: &str| function.param(name, Type::Memory(Space::Global), ParamAttrs::default());
@@ -35,15 +34,17 @@ pub(super) fn planner(form: &Form) -> Function {
     for (word, value) in [(control::HEAD, head), (control::FIRST, head), (control::LIMIT, tail)] {
         set(b, word, value);
     }
-    let (more, size) = (b.u32(form.workgroup - 1), b.u32(form.workgroup));
-    let wanted = op(b, Op::Add, tasks, more);
-    let wanted = op(b, Op::Div, wanted, size);
-    let wanted = op(b, Op::Min, wanted, groups);
+    // A workgroup fills its lanes from one task faster than a few workgroups fill the queue.
+    let wanted = op(b, Op::Min, tasks, groups);
     let kept = get(b, control::KEPT);
     let some = op(b, Op::Min, kept, one);
     let all = op(b, Op::Mul, some, groups);
     let wanted = op(b, Op::Max, wanted, all);
     let wanted = b.op(Op::Select, Type::U32, &[fine, wanted, zero]);
+    let takers = op(b, Op::Max, wanted, one);
+    let share = op(b, Op::Add, tasks, takers);
+    let share = op(b, Op::Div, share, takers);
+    set(b, control::SHARE, share);
     set(b, control::KEPT, zero);
     let exited = op(b, Op::Sub, groups, wanted);
     set(b, control::EXITED, exited);
