@@ -2,6 +2,7 @@
 
 use std::fmt;
 use std::str::FromStr;
+use std::time::Duration;
 
 /// A colour: red, green, blue, opacity.
 pub type Pixel = [u8; 4];
@@ -72,6 +73,9 @@ pub struct Frame {
     pub pixels: Vec<Pixel>,
     /// How many cells the tree has that it was read from: its forks.
     pub cells: u64,
+    /// How long it took to evaluate, until its pixels were there: on a device, without bringing them to the host, and without loading the shader; on the
+    /// processor the time of all threads together.
+    pub evaluation: Duration,
 }
 
 impl Frame {

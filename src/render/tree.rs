@@ -25,6 +25,7 @@ use std::num::NonZeroUsize;
 use std::ops::Range;
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
+use std::time::Duration;
 
 /// The tree of a shader's pictures.
 pub(super) struct Tree {
@@ -176,7 +177,7 @@ impl Motif for Tree {
                 };
                 let (code, direct, device) = (self.code.clone(), Arc::clone(direct), self.device.clone());
                 if let RunDevice::Device(selector) = device {
-                    return Box::new(OnDevice { code, direct, selector, tasks, evaluated, loaded: None });
+                    return Box::new(OnDevice { code, direct, selector, tasks, evaluated, loaded: None, evaluation: Duration::ZERO });
                 }
                 let carried = None;
                 Box::new(Compiled {

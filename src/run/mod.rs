@@ -26,6 +26,7 @@ use crate::report::Report;
 use crate::stack::on_big_stack;
 use choice::{Engine, engine};
 pub(crate) use epochs::open_roots;
+pub(crate) use sweeps::DeviceRunner;
 use explain::Recorder;
 pub(crate) use explain::explain;
 use girih_core::diag::Diagnostic;
