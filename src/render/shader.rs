@@ -3,7 +3,7 @@
 use super::contract::{self, Kind};
 use super::frame::{Frame, Size};
 use super::on_device;
-use super::tree::{Resources, Tree};
+use super::tree::{self, Resources, Tree};
 use super::workers::Workers;
 use crate::devices::{self, Selector};
 use crate::program::Program;
@@ -11,6 +11,7 @@ use crate::report::Report;
 use crate::run::RunDevice;
 use girih_core::bend::Options;
 use girih_core::diag::{Code, Diagnostic, WarningLevels};
+use girih_core::ir::{Module, Verified};
 use girih_core::runtime::DeviceKind;
 use girih_core::span::{Sources, Span};
 use girih_core::term;
@@ -114,6 +115,12 @@ impl Shader {
     /// The size that it has by itself.
     pub fn size(&self) -> Size {
         self.size
+    }
+
+    /// The kernel that a graphics card runs for a picture, and what it does, in some words.
+    pub(crate) fn kernels(&self) -> Result<(Verified<Module>, String), Report> {
+        let planned = tree::planned(&self.program, self.kind, self.size);
+        planned.map_err(|diagnostics| Report { sources: self.sources.clone(), diagnostics })
     }
 
     /// One picture. For several, make a [`renderer`](Shader::renderer).

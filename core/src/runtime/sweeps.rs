@@ -11,7 +11,6 @@ use crate::idx::IndexVec;
 use crate::ir::heap::{Layout, LayoutId};
 use crate::ir::{FunctionId, Module, Type};
 use crate::lower::sweep::memory::{control, fault};
-use crate::lower::sweep::plan::Phase;
 use crate::lower::sweep::{Options, Sweeps};
 use crate::span::Span;
 use std::cell::RefCell;
@@ -23,6 +22,8 @@ const STEPS: u32 = 128;
 const SLACK: u64 = 4 << 20;
 /// How many times larger a heap becomes that was too small.
 const FACTOR: u64 = 4;
+/// How many times as many instances as lanes are many, and how many times as many workgroups they get, as a binary logarithm.
+const MORE: u32 = 3;
 /// Dispatches that are submitted at once.
 const BATCH: usize = 64;
 
@@ -58,18 +59,6 @@ pub enum Ended {
     Fault(Fault),
     /// It has to run in another way: its memory must be given back on the way, or its loops take too long for a dispatch.
     Elsewhere(String),
-}
-
-/// Workgroups of a dispatch at most, as a binary logarithm: what every device has.
-const MOST_GROUPS: u32 = 15;
-
-/// How many workgroups run some phases, as a binary logarithm: as many as give each lane one instance, if all that the phases know of each other they know within
-/// a workgroup then, too; else so many.
-fn wide(phases: &[Phase], groups: u32, workgroup: u32) -> u32 {
-    let least = phases.iter().map(|phase| phase.level).min().unwrap_or(0);
-    let wide = least.saturating_sub(workgroup).min(MOST_GROUPS);
-    let is_seen = phases.iter().skip(1).all(|phase| phase.common >= wide);
-    if groups > 0 && wide > groups && is_seen { wide } else { groups }
 }
 
 fn broken(what: impl Into<String>) -> Fault {
@@ -160,11 +149,15 @@ impl SweepRunner {
         Command::Dispatch(Dispatch { program: self.program, arguments, grid: Grid::Workgroups([1 << groups, 1, 1]) })
     }
 
-    /// All dispatches: phases of few instances run in one workgroup, others in all. Where there are more instances than lanes, and the phase has its dispatch
-    /// to itself anyway, there are as many workgroups as instances need: the device shares them out as they end, and none waits for the slowest.
+    /// All dispatches: phases of few instances run in one workgroup, others in all. Where there are many more instances than lanes, there are more workgroups
+    /// than run at a time: those that have little to do make room for others, so that none of the device waits for the slowest.
     fn dispatches(&self) -> Vec<Command> {
         let phases = &self.sweeps.plan.phases;
-        let groups = |level: u32| if level < self.options.groups { 0 } else { self.options.groups };
+        let groups = |level: u32| match level {
+            few if few < self.options.groups => 0,
+            many if many >= self.options.lanes() + MORE => self.options.groups + MORE,
+            _usual => self.options.groups,
+        };
         let (mut commands, mut first) = (vec![], 0);
         for (i, phase) in phases.iter().enumerate() {
             let all = groups(phase.level);
@@ -175,7 +168,6 @@ impl SweepRunner {
             });
             if !goes_on {
                 debug_assert!(phase.end >= phases[first].first);
-                let all = wide(&phases[first..=i], all, self.options.workgroup);
                 commands.push(self.dispatch(first as u32, i as u32 + 1, all));
                 first = i + 1;
             }
