@@ -106,7 +106,12 @@ impl OnDevice {
         self.evaluation = begun.elapsed();
         let cells = if let (true, Some(walker), Some(heap)) = (walked, &loaded.walker, words.runner.device_heap()) {
             let start = pixels.len();
-            pixels.resize(start + count, [0; 4]);
+            if start == 0 {
+                // Memory that is zero already.
+                *pixels = vec![[0; 4]; count];
+            } else {
+                pixels.resize(start + count, [0; 4]);
+            }
             walker.read(heap.device, &mut pixels[start..])?;
             (count as u64).saturating_sub(1)
         } else {

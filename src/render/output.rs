@@ -203,7 +203,12 @@ mod tests {
 
     fn frame(shade: u8) -> Frame {
         let size = Size::new(3, 2).expect("a size within the limit");
-        Frame { size, pixels: (0..6).map(|i| [i * 40, shade, 255 - shade, 255]).collect(), cells: 5, evaluation: Duration::ZERO }
+        Frame {
+            size,
+            pixels: (0..6).map(|i| [i * 40, shade, 255 - shade, 255]).collect(),
+            cells: 5,
+            evaluation: Duration::ZERO,
+        }
     }
 
     #[test]

@@ -162,7 +162,9 @@ impl Shader {
         };
         let workers = start().map_err(report)?;
         let ahead = match self.kind {
-            Kind::Pixel { .. } | Kind::Tree { .. } if matches!(options.device, RunDevice::Device(_)) => painters.get() + 1,
+            Kind::Pixel { .. } | Kind::Tree { .. } if matches!(options.device, RunDevice::Device(_)) => {
+                painters.get() + 1
+            }
             Kind::Pixel { .. } => 2,
             Kind::Tree { .. } => threads.get() + 1,
             Kind::Play { .. } => 2,

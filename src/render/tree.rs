@@ -83,7 +83,11 @@ impl Tree {
 }
 
 /// The kernel that a graphics card runs for a picture, and what it does, in some words.
-pub(super) fn planned(program: &Program, kind: Kind, size: Size) -> Result<(Verified<Module>, String), Vec<Diagnostic>> {
+pub(super) fn planned(
+    program: &Program,
+    kind: Kind,
+    size: Size,
+) -> Result<(Verified<Module>, String), Vec<Diagnostic>> {
     on_big_stack(|| {
         let mut program = program.clone();
         program.entry = None;
@@ -91,8 +95,7 @@ pub(super) fn planned(program: &Program, kind: Kind, size: Size) -> Result<(Veri
         let direct = direct::compile_without_loans(&code, &kind.roots())?;
         // Nothing runs: what it would be given is asked for.
         let one = |error| vec![error];
-        let mut machine =
-            TaskMachine::new(&direct.module, TaskOptions::default(), Settings::default()).map_err(one)?;
+        let mut machine = TaskMachine::new(&direct.module, TaskOptions::default(), Settings::default()).map_err(one)?;
         let mut words = Words { program: code.program(), direct: &direct, runner: &mut machine, interrupt: None };
         let given = words.passed_to(&direct.roots[0], &kind.arguments(Branch::whole(size), size, 0.0)).map_err(one)?;
         run::planned(&direct, direct.roots[0].function, &given)
@@ -192,7 +195,16 @@ impl Motif for Tree {
                 };
                 let (code, direct, device) = (self.code.clone(), Arc::clone(direct), self.device.clone());
                 if let RunDevice::Device(selector) = device {
-                    return Box::new(OnDevice { code, direct, selector, tasks, evaluated, loaded: None, carried: None, evaluation: Duration::ZERO });
+                    return Box::new(OnDevice {
+                        code,
+                        direct,
+                        selector,
+                        tasks,
+                        evaluated,
+                        loaded: None,
+                        carried: None,
+                        evaluation: Duration::ZERO,
+                    });
                 }
                 let carried = None;
                 Box::new(Compiled {

@@ -151,7 +151,8 @@ impl Render {
         say_how(renderer, console);
         let (size, rate, evaluation) = (renderer.size(), count as f64 / seconds, median(&mut evaluation));
         let each = milliseconds(evaluation);
-        let text = format!("{} of {size} in {seconds:.2} s, {rate:.1} a second; {each} of evaluation each", counted(count));
+        let text =
+            format!("{} of {size} in {seconds:.2} s, {rate:.1} a second; {each} of evaluation each", counted(count));
         console.result(&text, || {
             json!({
                 "kind": "rate", "frames": count, "size": size.to_string(), "threads": renderer.threads(), "seconds": seconds, "rate": rate,

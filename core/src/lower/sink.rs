@@ -123,7 +123,9 @@ fn sink(b: &mut Builder, id: InstId, parent: RegionId) {
     }
     // The loop says by which way it was left; 0 is any other.
     for (leaves, region) in exits.breaks {
-        let way = late.iter().position(|late| late.region == region && b.function.regions[region].insts.last() == Some(&leaves));
+        let way = late
+            .iter()
+            .position(|late| late.region == region && b.function.regions[region].insts.last() == Some(&leaves));
         let mut gives: Vec<ValueId> = match way {
             Some(_) => types.iter().map(|ty| b.zero(*ty)).collect(),
             None => b.function.insts[leaves].operands.to_vec(),
@@ -176,7 +178,8 @@ fn choose(b: &mut Builder, late: &[Late], way: u32, given: &[ValueId], types: &[
         _more => {
             let inner = choose(b, others, way + 1, given, types);
             let value = |(i, ty): (u32, &Type)| Value { ty: *ty, def: Def::Result(inner, i), name: None };
-            let results: Vec<ValueId> = (0..).zip(types).map(value).map(|value| b.function.values.push(value)).collect();
+            let results: Vec<ValueId> =
+                (0..).zip(types).map(value).map(|value| b.function.values.push(value)).collect();
             b.function.insts[inner].results = results.iter().copied().collect();
             results
         }

@@ -213,7 +213,7 @@ impl<'a> Sweeper<'a> {
                 f.code.choice(condition, (goes, stops), &[]);
                 Ok(End::Continue(next))
             }
-            _unknown => Err(Refusal::new("a loop with calls whose end is not known")),
+            _unknown => Err(endless()),
         }
     }
 
@@ -221,9 +221,8 @@ impl<'a> Sweeper<'a> {
         // Whether instances can go round on their own is found out by trying it.
         match if f.code.confined > 0 { Ok(()) } else { self.is_own(f, inst) } {
             Ok(()) => self.whole_loop(f, inst),
-            Err(own) => {
-                self.unrolled(f, inst).map_err(|why| Refusal::new(format!("{why}, and where each goes round alone {own}")))
-            }
+            // Why they cannot says more than that the end is not known.
+            Err(own) => self.unrolled(f, inst).map_err(|why| if why == endless() { own } else { why }),
         }
     }
 
@@ -310,7 +309,7 @@ impl<'a> Sweeper<'a> {
     fn leave_loop(&mut self, f: &mut Frame, values: &[Val], op: Op) -> Result<(), Refusal> {
         let function = self.function(f);
         let Some(Some(Around { body: region, .. })) = f.loops.last() else {
-            return Err(Refusal::new("a loop with calls whose end is not known"));
+            return Err(endless());
         };
         let region = *region;
         let types: Vec<Type> = match op {
@@ -387,6 +386,11 @@ fn trial_value(trial: &mut Frame, val: Val) -> Val {
         | Dev::Later(_) => Dev::Here(trial.code.u32(0)),
     };
     Val { known: val.known, dev }
+}
+
+/// A loop goes round as often as only the device knows.
+fn endless() -> Refusal {
+    Refusal::new("a loop with calls whose end is not known")
 }
 
 fn owner(function: &Function, region: RegionId) -> Option<&Inst> {
