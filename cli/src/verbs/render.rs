@@ -21,6 +21,9 @@ Examples:
   girih render shaders/julia.bend --frames 10 -o j.png                 j-0000.png to j-0009.png
   girih render shaders/mandelbrot256.bend --measure --frames 100       how fast it is; no picture";
 
+/// How many frames are painted before it counts how fast that is.
+const WARM: usize = 4;
+
 /// How many frames an animation has if nothing is said.
 const ANIMATION: usize = 60;
 
@@ -138,10 +141,11 @@ impl Render {
         Ok(())
     }
 
-    /// Paints frames, after a first one, and says how long they took.
+    /// Paints frames, after some first ones, and says how long they took.
     fn measure(&self, renderer: &mut Renderer, console: &Console) -> Result<(), Report> {
         let count = self.frames.map_or(ANIMATION, NonZeroUsize::get);
-        renderer.frame(self.start)?;
+        // All that paints, which may be two heaps of a card, gets something to do, and is loaded then.
+        renderer.frames(times(self.start, self.fps, WARM)).try_for_each(|frame| frame.map(drop))?;
         let started = Instant::now();
         let mut evaluation = vec![];
         for frame in renderer.frames(times(self.start, self.fps, count)) {
