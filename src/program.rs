@@ -1,15 +1,17 @@
 //! A program: opened, checked, printed, run.
 
+use crate::kernels::Kernels;
 use crate::loader::{FileLoader, TextLoader};
 use crate::nets::NetForm;
+use crate::render::Shader;
 use crate::report::Report;
-use crate::run::{Executable, RunOptions, Stats};
+use crate::run::{Executable, RunOptions, Stats, planned};
 use crate::stack::on_big_stack;
 
 use girih_core::bend::loader::Loader;
 use girih_core::bend::{Compilation, Options, compile, printer};
 use girih_core::diag::{Diagnostic, Severity};
-use girih_core::direct::{self, lower::Direct};
+use girih_core::direct::{self, flow::Root, lower::Direct};
 use girih_core::ir::text;
 use girih_core::net::lower::{Calculus, lower};
 use girih_core::term;
@@ -105,6 +107,25 @@ impl Program {
             Ok(form.show(&lowered.text))
         });
         emitted.map_err(|diagnostics| self.report_of(diagnostics))
+    }
+
+    /// The kernel that a graphics card runs for the program, if its course is known before it runs, and what it does, in some words. Of a file without
+    /// `main` that is an image shader it is the one for its pictures.
+    ///
+    /// # Errors
+    /// If the program has errors, or its course is not known.
+    pub fn kernels(&self) -> Result<(Kernels, String), Report> {
+        let program = self.core_program()?;
+        let (module, about) = match (program.entry, Shader::new(self)) {
+            (None, Ok(shader)) => shader.kernels()?,
+            (Some(_), _) | (None, Err(_)) => on_big_stack(|| {
+                let roots: Vec<Root> = program.entry.iter().map(|def| Root { def: *def, arguments: vec![] }).collect();
+                let direct = direct::compile_without_loans(&Code::new(program)?, &roots)?;
+                planned(&direct, direct.entry, &[])
+            })
+            .map_err(|diagnostics| self.report_of(diagnostics))?,
+        };
+        Ok((Kernels { sources: self.compilation.sources.clone(), module, runs: vec![] }, about))
     }
 
     fn emit(&self, print: impl FnOnce(&Direct) -> Result<String, Vec<Diagnostic>> + Send) -> Result<String, Report> {

@@ -201,7 +201,8 @@ fn a_state_is_carried_from_picture_to_picture() {
     let list = counting("[]", "List/Cons(t, state)", "(length, _) = List/length(state)\n  return length");
     let function = counting("lambda x: x", "lambda x: state(x) + 1", "return state(0)");
     for text in [&number, &float, &wide, &pair, &list, &function] {
-        for device in [RunDevice::Cpu, RunDevice::Evaluator, RunDevice::Interpreter(Settings::default())] {
+        let device = RunDevice::Device(Selector::parse("lowered:cpu").expect("it is a name"));
+        for device in [RunDevice::Cpu, RunDevice::Evaluator, RunDevice::Interpreter(Settings::default()), device] {
             let size = Size::new(1, 1);
             let options = RenderOptions { size, device, ..RenderOptions::default() };
             let mut renderer = renderer(text, &options).unwrap_or_else(|report| panic!("{report}"));
@@ -229,9 +230,22 @@ fn a_device_paints_what_the_processor_paints() {
         let device = Selector::parse("lowered:cpu").expect("it is a name");
         assert!(paint(RunDevice::Device(device)) == paint(RunDevice::Cpu), "{text}");
     }
-    let options = RenderOptions { device: RunDevice::Device(Selector::Wgpu(None)), ..RenderOptions::default() };
-    let refused = renderer(&counting("0", "state", "return state"), &options).map(drop);
-    assert_eq!(refused.expect_err("it carries a state").diagnostics[0].code, Code::NoDevice);
+}
+
+#[test]
+fn a_state_outlives_what_fills_the_heap_of_a_device() {
+    // A state of 511 cells is made anew sixty times, which is more than may lie around.
+    let text = counting("grow(9)", "raised(9, state)", "return sum(9, state)")
+        + "\ndef grow(d):\n  switch d:\n    case 0:\n      return 1\n    case _:\n      return (grow(d-1), grow(d-1))\n\n\
+           def raised(d, s):\n  switch d:\n    case 0:\n      return s + 1\n    case _:\n      (a, b) = s\n      return (raised(d-1, a), raised(d-1, b))\n\n\
+           def sum(d, s):\n  switch d:\n    case 0:\n      return s\n    case _:\n      (a, b) = s\n      return sum(d-1, a) + sum(d-1, b)\n";
+    let device = RunDevice::Device(Selector::parse("lowered:cpu").expect("it is a name"));
+    let options = RenderOptions { size: Size::new(1, 1), device, ..RenderOptions::default() };
+    let mut renderer = renderer(&text, &options).unwrap_or_else(|report| panic!("{report}"));
+    for (time, steps) in [(0.0, 0), (6.0, 60), (6.1, 61)] {
+        let frame = renderer.frame(time).unwrap_or_else(|report| panic!("{report}"));
+        assert_eq!(numbers(&frame), [512 * (steps + 1)], "{time}");
+    }
 }
 
 #[test]

@@ -8,5 +8,5 @@ pub mod emit;
 pub mod shader;
 mod strict;
 
-pub use device::{Adapter, Gpu, Settings, adapters, open, open_with};
+pub use device::{Adapter, Gpu, Settings, adapters, kind, open, open_with};
 pub use emit::{Emitted, Language, emit};

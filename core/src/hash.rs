@@ -2,11 +2,13 @@
 //!
 //! The standard library's hash resists chosen keys at a cost that passes over the IR would pay at every value.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::hash::{BuildHasherDefault, Hasher};
 
 /// A map with a fast hash.
 pub type FastMap<K, V> = HashMap<K, V, BuildHasherDefault<Mixer>>;
+/// Likewise a set.
+pub type FastSet<T> = HashSet<T, BuildHasherDefault<Mixer>>;
 
 /// Multiplies and rotates: each word is mixed into the state by one multiplication.
 #[derive(Clone, Copy, Debug, Default)]

@@ -2,6 +2,7 @@
 
 use font8x8::legacy::BASIC_LEGACY;
 use girih::render::{Frame, Pixel, Size};
+use std::time::Duration;
 
 const INK: Pixel = [255, 236, 210, 255];
 const PAPER: Pixel = [24, 12, 20, 225];
@@ -31,7 +32,7 @@ pub fn draw(text: &str, size: Size) -> Frame {
             }
         }
     }
-    Frame { size, pixels, cells: 0 }
+    Frame { size, pixels, cells: 0, evaluation: Duration::ZERO }
 }
 
 /// Fills a square that lies within the picture; a part that does not is left out.

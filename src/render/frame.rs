@@ -2,6 +2,7 @@
 
 use std::fmt;
 use std::str::FromStr;
+use std::time::Duration;
 
 /// A colour: red, green, blue, opacity.
 pub type Pixel = [u8; 4];
@@ -63,8 +64,8 @@ impl FromStr for Size {
     }
 }
 
-/// A picture that is done.
-#[derive(Clone, Debug, PartialEq, Eq)]
+/// A picture that is done. Two are the same if they look the same and have as many cells.
+#[derive(Clone, Debug)]
 pub struct Frame {
     /// Its size.
     pub size: Size,
@@ -72,7 +73,18 @@ pub struct Frame {
     pub pixels: Vec<Pixel>,
     /// How many cells the tree has that it was read from: its forks.
     pub cells: u64,
+    /// How long it took to evaluate, until its pixels were there: on a device, without bringing them to the host, and without loading the shader; on the
+    /// processor the time of all threads together.
+    pub evaluation: Duration,
 }
+
+impl PartialEq for Frame {
+    fn eq(&self, other: &Frame) -> bool {
+        (self.size, self.cells, &self.pixels) == (other.size, other.cells, &other.pixels)
+    }
+}
+
+impl Eq for Frame {}
 
 impl Frame {
     /// The pixels as bytes: four for each.

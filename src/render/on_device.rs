@@ -7,17 +7,21 @@ use super::branch::Branch;
 use super::contract::Kind;
 use super::frame::Pixel;
 use super::leaves;
-use super::tree::Evaluated;
+use super::tree::{Carried, Evaluated};
 use super::workers::Painter;
 use crate::devices::{self, Selector};
-use crate::run::{explain, open_roots};
-use girih_core::diag::{Code as ErrorCode, Diagnostic};
-use girih_core::direct::data::Words;
+use crate::run::{DeviceRunner, explain, open_roots, open_roots_in_epochs};
+use girih_core::diag::Diagnostic;
+use girih_core::direct::data::{Argument, Datum, Words};
 use girih_core::direct::lower::Direct;
-use girih_core::runtime::{DeviceHeap, Runner, TaskOptions, Walker};
-use girih_core::span::Span;
+use girih_core::runtime::{DeviceHeap, DeviceKind, Runner, TaskOptions, Walker};
 use girih_core::term::code::Code;
+use std::num::NonZeroUsize;
 use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+/// Which part of a heap may be taken before it is tidied: it grows when half of it is.
+const FULL: u64 = 4;
 
 /// A shader compiled for a device.
 pub(super) struct OnDevice {
@@ -28,32 +32,29 @@ pub(super) struct OnDevice {
     pub evaluated: Evaluated,
     /// None before the first branch, and after one that failed.
     pub loaded: Option<Loaded>,
+    /// The last state, if one is carried: it is in the device's heap.
+    pub carried: Option<Carried<Datum>>,
+    /// How long the last branch took until its pixels stood on the device.
+    pub evaluation: Duration,
 }
 
 /// A device that is ready to paint.
 pub(super) struct Loaded {
-    runner: Box<dyn Runner + Send>,
+    runner: DeviceRunner,
     /// None before the first picture, and if the runner does not show its heap.
     walker: Option<Walker>,
-}
-
-/// Refuses a shader that carries a state: nothing outlives a picture in a device's heap.
-pub(super) fn accepts(kind: Kind, selector: &Selector) -> Result<(), Diagnostic> {
-    match kind {
-        Kind::Pixel { .. } | Kind::Tree { .. } => Ok(()),
-        Kind::Play { .. } => {
-            let message = format!("a shader that carries a state is painted by the processor, not by `{selector}`");
-            let hint = "leave `--device` out, or use `--device cpu`";
-            Err(Diagnostic::new(ErrorCode::NoDevice, Span::NONE, message).hint(hint))
-        }
-    }
 }
 
 impl OnDevice {
     fn load(&self) -> Result<Loaded, Diagnostic> {
         let device = devices::open(&self.selector, None)?;
-        let runner = open_roots(&self.direct, device, &self.tasks);
-        Ok(Loaded { runner: Box::new(runner), walker: None })
+        let runner = match self.evaluated.kind {
+            Kind::Pixel { .. } | Kind::Tree { .. } => open_roots(&self.direct, device, &self.tasks),
+            Kind::Play { .. } => {
+                open_roots_in_epochs(&self.direct, device, &self.tasks).map_err(super::contract::first)?
+            }
+        };
+        Ok(Loaded { runner, walker: None })
     }
 
     /// The walk over trees, once there is a heap.
@@ -66,29 +67,51 @@ impl OnDevice {
     }
 
     fn paint_there(&mut self, branch: Branch, time: f32, pixels: &mut Vec<Pixel>) -> Result<u64, Diagnostic> {
-        let mut loaded = match self.loaded.take() {
-            Some(loaded) => loaded,
-            None => self.load()?,
+        // What was carried by a run that has failed is gone with its heap.
+        let carried = self.carried.take();
+        let (mut loaded, carried) = match self.loaded.take() {
+            Some(loaded) => (loaded, carried),
+            None => (self.load()?, None),
         };
         let (program, direct) = (self.code.program(), &*self.direct);
-        // The heap is filled by each picture anew.
-        let failed = |fault| girih_core::direct::run::diagnostic(direct, &fault);
-        loaded.runner.renew().map_err(failed)?;
         let Evaluated { kind, size, .. } = self.evaluated;
         let interrupt = self.tasks.interrupt.clone();
-        let mut words = Words { program, direct, runner: &mut *loaded.runner, interrupt: interrupt.clone() };
-        let tree = words.call_root(&direct.roots[0], &kind.arguments(branch, size, time))?;
+        let mut arguments = kind.arguments(branch, size, time);
+        if !matches!(kind, Kind::Play { .. }) {
+            let mut words = Words { program, direct, runner: &mut loaded.runner, interrupt: interrupt.clone() };
+            let given = words.passed_to(&direct.roots[0], &arguments)?;
+            loaded.runner.make_ready(direct.roots[0].function, &given).map_err(super::contract::first)?;
+        }
+        self.walker(&mut loaded)?;
+        let begun = Instant::now();
+        if !matches!(kind, Kind::Play { .. }) {
+            // The heap is filled by each picture anew.
+            loaded.runner.renew().map_err(|fault| girih_core::direct::run::diagnostic(direct, &fault))?;
+        }
+        let mut words = Words { program, direct, runner: &mut loaded.runner, interrupt: interrupt.clone() };
+        let mut carried = self.evaluated.carry_compiled(&mut words, branch, time, carried, &mut tidy)?;
+        if let Some(now) = &mut carried {
+            now.state = tidy(&mut words, now.state)?;
+        }
+        arguments.extend(carried.iter().map(|now| Argument::Value(now.state)));
+        let tree = words.call_root(&direct.roots[0], &arguments)?;
         let count = branch.pixels(size).len();
         let root: Vec<_> = tree.iter().map(|part| Words::root(*part)).collect();
-        self.walker(&mut loaded)?;
-        let mut words = Words { program, direct, runner: &mut *loaded.runner, interrupt };
+        let mut words = Words { program, direct, runner: &mut loaded.runner, interrupt };
         let walked = match (&loaded.walker, words.runner.device_heap()) {
             (Some(walker), Some(heap)) => walker.walk(heap, &root, branch.depth, count as u32)?,
             (None, _) | (_, None) => false,
         };
+        // The walk has been waited for.
+        self.evaluation = begun.elapsed();
         let cells = if let (true, Some(walker), Some(heap)) = (walked, &loaded.walker, words.runner.device_heap()) {
             let start = pixels.len();
-            pixels.resize(start + count, [0; 4]);
+            if start == 0 {
+                // Memory that is zero already.
+                *pixels = vec![[0; 4]; count];
+            } else {
+                pixels.resize(start + count, [0; 4]);
+            }
             walker.read(heap.device, &mut pixels[start..])?;
             (count as u64).saturating_sub(1)
         } else {
@@ -98,12 +121,46 @@ impl OnDevice {
         if let Some(trouble) = words.runner.trouble() {
             return Err(trouble);
         }
-        self.loaded = Some(loaded);
+        (self.loaded, self.carried) = (Some(loaded), carried);
         Ok(cells)
     }
 }
 
+/// Keeps the state alone where much of the heap is taken: states and pictures that nobody sees any more are not given back otherwise.
+fn tidy(words: &mut Words<'_>, state: Datum) -> Result<Datum, Diagnostic> {
+    let stats = words.runner.stats();
+    let heap = stats.epochs.map_or(u64::MAX, |epochs| epochs.heap);
+    if stats.live_bytes <= heap / FULL {
+        return Ok(state);
+    }
+    let direct = words.direct;
+    let named = match state {
+        Datum::Word(word) => vec![word],
+        Datum::Number(_) => vec![],
+    };
+    let kept = words.runner.keep_only(&named);
+    let kept = kept.map_err(|fault| girih_core::direct::run::diagnostic(direct, &fault))?;
+    Ok(kept.and_then(|kept| kept.first().copied()).map_or(state, Datum::Word))
+}
+
+/// How many pictures a device paints at the same time: while the pixels of one come to the host, a card is at the next one.
+pub(super) fn in_flight(selector: &Selector) -> NonZeroUsize {
+    let is_card = match selector {
+        Selector::Cuda(_) => true,
+        Selector::Wgpu(name) => girih_wgpu::kind(name.as_deref().unwrap_or("auto")) == Some(DeviceKind::Wgpu),
+        Selector::Auto | Selector::Interpreter(_) | Selector::Lowered(_) | Selector::Ptx(_) | Selector::Cpu => false,
+    };
+    if is_card { NonZeroUsize::MIN.saturating_add(1) } else { NonZeroUsize::MIN }
+}
+
 impl Painter for OnDevice {
+    fn evaluation(&self) -> Option<Duration> {
+        Some(self.evaluation)
+    }
+    fn how(&self) -> Option<String> {
+        self.loaded.as_ref().map(|loaded| loaded.runner.how())
+    }
+
     fn paint(&mut self, branch: Branch, time: f32, pixels: &mut Vec<Pixel>) -> Result<u64, Diagnostic> {
         self.paint_there(branch, time, pixels).map_err(|error| {
             let evaluated = self.evaluated;

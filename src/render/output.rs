@@ -199,10 +199,16 @@ mod tests {
     use image::AnimationDecoder;
     use image::codecs::gif::GifDecoder;
     use std::io::BufReader;
+    use std::time::Duration;
 
     fn frame(shade: u8) -> Frame {
         let size = Size::new(3, 2).expect("a size within the limit");
-        Frame { size, pixels: (0..6).map(|i| [i * 40, shade, 255 - shade, 255]).collect(), cells: 5 }
+        Frame {
+            size,
+            pixels: (0..6).map(|i| [i * 40, shade, 255 - shade, 255]).collect(),
+            cells: 5,
+            evaluation: Duration::ZERO,
+        }
     }
 
     #[test]

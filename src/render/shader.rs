@@ -2,7 +2,8 @@
 
 use super::contract::{self, Kind};
 use super::frame::{Frame, Size};
-use super::tree::{Resources, Tree};
+use super::on_device;
+use super::tree::{self, Resources, Tree};
 use super::workers::Workers;
 use crate::devices::{self, Selector};
 use crate::program::Program;
@@ -10,6 +11,7 @@ use crate::report::Report;
 use crate::run::RunDevice;
 use girih_core::bend::Options;
 use girih_core::diag::{Code, Diagnostic, WarningLevels};
+use girih_core::ir::{Module, Verified};
 use girih_core::runtime::DeviceKind;
 use girih_core::span::{Sources, Span};
 use girih_core::term;
@@ -115,6 +117,12 @@ impl Shader {
         self.size
     }
 
+    /// The kernel that a graphics card runs for a picture, and what it does, in some words.
+    pub(crate) fn kernels(&self) -> Result<(Verified<Module>, String), Report> {
+        let planned = tree::planned(&self.program, self.kind, self.size);
+        planned.map_err(|diagnostics| Report { sources: self.sources.clone(), diagnostics })
+    }
+
     /// One picture. For several, make a [`renderer`](Shader::renderer).
     pub fn frame(&self, size: Size, time: f32) -> Result<Frame, Report> {
         self.renderer(&RenderOptions { size: Some(size), ..RenderOptions::default() })?.frame(time)
@@ -135,9 +143,12 @@ impl Shader {
         let size = options.size.unwrap_or(self.size);
         let cores = std::thread::available_parallelism().unwrap_or(NonZeroUsize::MIN);
         let threads = options.threads.unwrap_or(cores);
-        // A state is carried by one painter, whose runner uses all threads, and a device has one heap.
-        let is_alone = matches!(self.kind, Kind::Play { .. }) || matches!(options.device, RunDevice::Device(_));
-        let painters = if is_alone { NonZeroUsize::MIN } else { threads };
+        // A state is carried by one painter, whose runner uses all threads.
+        let painters = match (self.kind, &options.device) {
+            (Kind::Play { .. }, _) => NonZeroUsize::MIN,
+            (Kind::Pixel { .. } | Kind::Tree { .. }, RunDevice::Device(selector)) => on_device::in_flight(selector),
+            (Kind::Pixel { .. } | Kind::Tree { .. }, _host) => threads,
+        };
         let memory = options.memory / painters.get() as u64;
         let start = || {
             let mut program = contract::resized(&self.program, size).map_err(|diagnostic| vec![diagnostic])?;
@@ -151,6 +162,9 @@ impl Shader {
         };
         let workers = start().map_err(report)?;
         let ahead = match self.kind {
+            Kind::Pixel { .. } | Kind::Tree { .. } if matches!(options.device, RunDevice::Device(_)) => {
+                painters.get() + 1
+            }
             Kind::Pixel { .. } => 2,
             Kind::Tree { .. } => threads.get() + 1,
             Kind::Play { .. } => 2,
@@ -189,6 +203,11 @@ impl Renderer {
             }
             RunDevice::Device(_) => device.to_string(),
         }
+    }
+
+    /// In which way a device evaluates the pictures, in some words; none before the first one, and for the processor.
+    pub fn how(&self) -> Option<String> {
+        self.workers.how()
     }
 
     /// How many threads paint.

@@ -4,17 +4,18 @@ use super::branch::Branch;
 use super::contract::Kind;
 use super::frame::{Pixel, Size};
 use super::leaves;
-use super::on_device::{self, OnDevice};
+use super::on_device::OnDevice;
 use super::shader::RenderOptions;
 use super::workers::{Motif, Painter};
-use crate::run::{RunDevice, explain, open};
+use crate::run::{self, RunDevice, explain, open};
 use crate::stack::on_big_stack;
 use girih_core::diag::{Code as ErrorCode, Diagnostic};
 use girih_core::direct::data::{Argument, Datum, Words};
 use girih_core::direct::flow::{Numbers, Outside, Root};
 use girih_core::direct::pixels::{PIXELS, pixels};
 use girih_core::direct::{self, lower::Direct};
-use girih_core::ir::FunctionId;
+use girih_core::ir::tasks::{Settings, TaskMachine};
+use girih_core::ir::{FunctionId, Module, Verified};
 use girih_core::num::{Num, NumKind};
 use girih_core::runtime::{Runner, TaskOptions};
 use girih_core::span::Span;
@@ -25,6 +26,7 @@ use std::num::NonZeroUsize;
 use std::ops::Range;
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
+use std::time::Duration;
 
 /// The tree of a shader's pictures.
 pub(super) struct Tree {
@@ -64,10 +66,7 @@ impl Tree {
             let code = Code::for_roots(program, &kind.definitions())?;
             let (direct, pixels) = match device {
                 RunDevice::Evaluator => (None, None),
-                RunDevice::Device(selector) => {
-                    on_device::accepts(kind, selector).map_err(|error| vec![error])?;
-                    (Some(direct::compile_without_loans(&code, &kind.roots())?), None)
-                }
+                RunDevice::Device(_) => (Some(direct::compile_without_loans(&code, &kind.roots())?), None),
                 RunDevice::Auto | RunDevice::Cpu | RunDevice::Interpreter(_) => {
                     match kind.in_step(&code, *in_step && girih_cpu::has_vectors()) {
                         Some((direct, pixels)) => (Some(direct), Some(pixels)),
@@ -81,6 +80,26 @@ impl Tree {
         let Resources { memory, threads } = *resources;
         Ok(Tree { code, direct, pixels, device: device.clone(), kind, size, rate, memory, threads })
     }
+}
+
+/// The kernel that a graphics card runs for a picture, and what it does, in some words.
+pub(super) fn planned(
+    program: &Program,
+    kind: Kind,
+    size: Size,
+) -> Result<(Verified<Module>, String), Vec<Diagnostic>> {
+    on_big_stack(|| {
+        let mut program = program.clone();
+        program.entry = None;
+        let code = Code::for_roots(&program, &kind.definitions())?;
+        let direct = direct::compile_without_loans(&code, &kind.roots())?;
+        // Nothing runs: what it would be given is asked for.
+        let one = |error| vec![error];
+        let mut machine = TaskMachine::new(&direct.module, TaskOptions::default(), Settings::default()).map_err(one)?;
+        let mut words = Words { program: code.program(), direct: &direct, runner: &mut machine, interrupt: None };
+        let given = words.passed_to(&direct.roots[0], &kind.arguments(Branch::whole(size), size, 0.0)).map_err(one)?;
+        run::planned(&direct, direct.roots[0].function, &given)
+    })
 }
 
 impl Kind {
@@ -176,7 +195,16 @@ impl Motif for Tree {
                 };
                 let (code, direct, device) = (self.code.clone(), Arc::clone(direct), self.device.clone());
                 if let RunDevice::Device(selector) = device {
-                    return Box::new(OnDevice { code, direct, selector, tasks, evaluated, loaded: None });
+                    return Box::new(OnDevice {
+                        code,
+                        direct,
+                        selector,
+                        tasks,
+                        evaluated,
+                        loaded: None,
+                        carried: None,
+                        evaluation: Duration::ZERO,
+                    });
                 }
                 let carried = None;
                 Box::new(Compiled {
@@ -211,7 +239,7 @@ pub(super) struct Evaluated {
 /// A state, and its number from 0.
 pub(super) struct Carried<S> {
     number: u32,
-    state: S,
+    pub state: S,
 }
 
 impl Evaluated {
@@ -326,7 +354,7 @@ impl Compiled {
         }
         let mut words = Words { program, direct, runner: &mut *runner, interrupt: self.tasks.interrupt.clone() };
         let mut arguments = kind.arguments(branch, size, time);
-        let carried = self.evaluated.carry_compiled(&mut words, branch, time, carried)?;
+        let carried = self.evaluated.carry_compiled(&mut words, branch, time, carried, &mut |_, state| Ok(state))?;
         arguments.extend(carried.iter().map(|now| Argument::Value(now.state)));
         // The first root gives the picture.
         let tree = words.call_root(&direct.roots[0], &arguments)?;
@@ -339,13 +367,15 @@ impl Compiled {
 }
 
 impl Evaluated {
-    /// Brings the state up to a time. What is given is owned twice: by who carries it, and by the picture.
-    fn carry_compiled(
+    /// Brings the state up to a time. What is given is owned twice: by who carries it, and by the picture. `tidy` is called after each step; it may
+    /// move the state.
+    pub fn carry_compiled(
         self,
         words: &mut Words<'_>,
         branch: Branch,
         time: f32,
         carried: Option<Carried<Datum>>,
+        tidy: &mut dyn FnMut(&mut Words<'_>, Datum) -> Result<Datum, Diagnostic>,
     ) -> Result<Option<Carried<Datum>>, Diagnostic> {
         let Kind::Play { .. } = self.kind else { return Ok(None) };
         let wanted = self.number(time);
@@ -361,7 +391,8 @@ impl Evaluated {
         while now.number < wanted {
             let number = now.number + 1;
             let arguments = [Argument::Value(now.state), Argument::Number(self.beginning(number))];
-            now = Carried { number, state: whole(words.call_root(&roots[2], &arguments)?)? };
+            let state = whole(words.call_root(&roots[2], &arguments)?)?;
+            now = Carried { number, state: tidy(words, state)? };
         }
         words.share(now.state);
         Ok(Some(now))

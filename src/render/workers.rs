@@ -14,7 +14,7 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::thread::{Builder, JoinHandle};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 /// What is painted. Shared by all threads.
 pub(super) trait Motif: Send + Sync + 'static {
@@ -29,6 +29,16 @@ pub(super) trait Motif: Send + Sync + 'static {
 pub(super) trait Painter {
     /// Appends the pixels of a branch of the frame at a time, and says how many cells it has.
     fn paint(&mut self, branch: Branch, time: f32, pixels: &mut Vec<Pixel>) -> Result<u64, Diagnostic>;
+
+    /// How long it took to evaluate the last branch, where that is less than painting it took.
+    fn evaluation(&self) -> Option<Duration> {
+        None
+    }
+
+    /// In which way branches are evaluated, in some words, once that is known.
+    fn how(&self) -> Option<String> {
+        None
+    }
 }
 
 /// The threads, and the frames that they are at.
@@ -50,6 +60,8 @@ struct Shared {
     interrupt: Arc<AtomicBool>,
     /// Called when a frame is done.
     on_done: Box<dyn Fn() + Send + Sync>,
+    /// What a painter has said of the way in which it evaluates.
+    how: Mutex<Option<String>>,
 }
 
 #[derive(Default)]
@@ -68,6 +80,8 @@ struct Sheet {
 struct Progress {
     pixels: Vec<Pixel>,
     cells: u64,
+    /// Time of all threads together.
+    evaluation: Duration,
     /// Branches that are still to be painted.
     missing: usize,
     /// What went wrong, at the first pixel where something did.
@@ -93,6 +107,7 @@ impl Workers {
             work: Condvar::new(),
             interrupt: Arc::default(),
             on_done,
+            how: Mutex::default(),
         });
         let motif = Arc::new(motif);
         let branches = motif.branches().into();
@@ -113,8 +128,10 @@ impl Workers {
 
     /// Asks for the frame at a time.
     pub fn submit(&mut self, time: f32) {
-        let blank = vec![[0; 4]; self.size.pixels() as usize];
-        let progress = Progress { pixels: blank, cells: 0, missing: self.branches.len(), failure: None };
+        // Where there is one branch, its pixels become those of the frame.
+        let blank = if self.branches.len() == 1 { vec![] } else { vec![[0; 4]; self.size.pixels() as usize] };
+        let missing = self.branches.len();
+        let progress = Progress { pixels: blank, cells: 0, evaluation: Duration::ZERO, missing, failure: None };
         let sheet = Arc::new(Sheet { time, progress: Mutex::new(progress), done: Condvar::new() });
         let mut queue = lock(&self.shared.queue);
         queue.pieces.extend(self.branches.iter().map(|&branch| (Arc::clone(&sheet), branch)));
@@ -138,12 +155,17 @@ impl Workers {
                 let pixels = std::mem::take(&mut progress.pixels);
                 // Branches hang on forks, too.
                 let joins = self.branches.len() as u64 - 1;
-                Ok(Frame { size: self.size, pixels, cells: progress.cells + joins })
+                Ok(Frame { size: self.size, pixels, cells: progress.cells + joins, evaluation: progress.evaluation })
             }
         };
         drop(progress);
         self.frames.pop_front();
         Some(result)
+    }
+
+    /// In which way frames are evaluated, in some words, if that is known and there is anything to say.
+    pub fn how(&self) -> Option<String> {
+        lock(&self.shared.how).clone()
     }
 
     /// Stops what is being painted: all frames fail that are not done.
@@ -171,6 +193,7 @@ impl Drop for Workers {
 struct Painted {
     pixels: Vec<Pixel>,
     cells: u64,
+    evaluation: Duration,
 }
 
 /// What a thread does: one piece after the other, until the queue is closed.
@@ -197,7 +220,14 @@ fn paint(
     let painted = catch_unwind(AssertUnwindSafe(|| {
         let painter = painter.get_or_insert_with(|| motif.painter(&shared.interrupt));
         let mut pixels = Vec::with_capacity(wanted);
-        painter.paint(branch, sheet.time, &mut pixels).map(|cells| Painted { pixels, cells })
+        let begun = Instant::now();
+        let cells = painter.paint(branch, sheet.time, &mut pixels)?;
+        let evaluation = painter.evaluation().unwrap_or_else(|| begun.elapsed());
+        let mut how = lock(&shared.how);
+        if how.is_none() {
+            *how = painter.how();
+        }
+        Ok(Painted { pixels, cells, evaluation })
     }));
     let internal = |message| Err(Diagnostic::new(Code::Internal, Span::NONE, message));
     match painted {
@@ -227,9 +257,14 @@ impl Sheet {
         let mut progress = lock(&self.progress);
         let place = branch.pixels(size);
         match painted {
-            Some(Ok(Painted { pixels, cells })) => {
-                progress.pixels[place].copy_from_slice(&pixels);
+            Some(Ok(Painted { pixels, cells, evaluation })) => {
+                if progress.pixels.is_empty() {
+                    progress.pixels = pixels;
+                } else {
+                    progress.pixels[place].copy_from_slice(&pixels);
+                }
                 progress.cells += cells;
+                progress.evaluation += evaluation;
             }
             Some(Err(diagnostic)) if progress.failure.as_ref().is_none_or(|(first, _)| place.start < *first) => {
                 progress.failure = Some((place.start, diagnostic));

@@ -48,7 +48,7 @@ const SOFTWARE: TallyOptions =
     TallyOptions { lanes: 1 << 9, rounds: 1 << 6, form: tally::Form { workgroup: 32, stack: 32, near: 64, steps: 64 } };
 
 impl Measures {
-    fn of(kind: DeviceKind) -> Measures {
+    pub(super) fn of(kind: DeviceKind) -> Measures {
         match kind {
             // A card keeps 10^5 invocations busy, and hides the time that memory takes behind them. It says how much memory it has.
             DeviceKind::Cuda => Measures {
@@ -151,6 +151,18 @@ pub(crate) fn open_roots(direct: &Direct, device: Box<dyn Device>, tasks: &TaskO
     let roots = direct.roots.iter().map(|root| root.function);
     let called: Vec<FunctionId> = [direct.entry, direct.apply, direct.force].into_iter().chain(roots).collect();
     DeviceRunner::new(direct, called, device, tasks, measured)
+}
+
+/// The same, for calls that are given what others gave: all cells stay where they are.
+///
+/// # Errors
+/// If the device refuses the kernels, or does not have the memory.
+pub(crate) fn open_roots_in_epochs(
+    direct: &Direct,
+    device: Box<dyn Device>,
+    tasks: &TaskOptions,
+) -> Result<DeviceRunner, Vec<Diagnostic>> {
+    open_roots(direct, device, tasks).in_epochs("a state is carried from picture to picture")
 }
 
 /// What suits a device, and the bytes that its heap may take at most.

@@ -25,7 +25,7 @@ mod tests;
 use crate::report::Report;
 use crate::stack::on_big_stack;
 use choice::{Engine, engine};
-pub(crate) use epochs::open_roots;
+pub(crate) use epochs::{open_roots, open_roots_in_epochs};
 use explain::Recorder;
 pub(crate) use explain::explain;
 use girih_core::diag::Diagnostic;
@@ -39,6 +39,7 @@ use girih_core::term::{DefId, Program};
 pub(crate) use net::sizes;
 pub(crate) use runner::open;
 use std::time::Instant;
+pub(crate) use sweeps::{DeviceRunner, planned};
 
 pub use choice::Choice;
 pub use options::{RunDevice, RunOptions, Tier};

@@ -15,7 +15,7 @@ use girih_core::lower::tally;
 use girih_core::runtime::epochs::EpochRunner;
 use girih_core::runtime::sweeps::{Ended, SweepRunner};
 use girih_core::runtime::tallies::{self, TallyRunner};
-use girih_core::runtime::{Device, DeviceHeap, Fault, Memory, Runner, TaskOptions, TaskStats};
+use girih_core::runtime::{Device, DeviceHeap, DeviceKind, Fault, Memory, Runner, TaskOptions, TaskStats};
 use girih_core::term::Program;
 use std::collections::HashSet;
 
@@ -86,6 +86,27 @@ impl DeviceRunner {
         runner.data = Some(direct.tables.layouts.iter().map(|meaning| data_fields(meaning, program)).collect());
         runner.prepare(direct.entry, &[], &is_data)?;
         Ok(runner)
+    }
+
+    /// Runs in epochs from the beginning, where cells outlive a call.
+    ///
+    /// # Errors
+    /// If the device refuses the kernels, or does not have the memory.
+    pub(super) fn in_epochs(mut self, why: &str) -> Result<DeviceRunner, Vec<Diagnostic>> {
+        if let Engine::New(device) = std::mem::replace(&mut self.engine, Engine::Lost) {
+            let epochs = self.measures.epochs(&self.module, &self.called, device, &self.tasks, self.heap)?;
+            self.engine = Engine::Epochs(Box::new(epochs));
+            self.refusal = Some(why.to_owned());
+        }
+        Ok(self)
+    }
+
+    /// Compiles what a call of a root needs, unless that has been done.
+    ///
+    /// # Errors
+    /// If the device refuses it, or does not have the memory.
+    pub fn make_ready(&mut self, function: FunctionId, arguments: &[u32]) -> Result<(), Vec<Diagnostic>> {
+        self.prepare(function, arguments, &|_| true)
     }
 
     /// How many lanes there are.
@@ -290,8 +311,29 @@ impl Runner for DeviceRunner {
     fn device_heap(&mut self) -> Option<DeviceHeap<'_>> {
         self.runner_mut()?.device_heap()
     }
+    fn keep_only(&mut self, words: &[u32]) -> Result<Option<Vec<u32>>, Fault> {
+        self.runner_mut().map_or(Ok(None), |runner| runner.keep_only(words))
+    }
     fn renew(&mut self) -> Result<(), Fault> {
         self.runner_mut().map_or(Ok(()), Runner::renew)
+    }
+}
+
+/// The kernel that a card would run for a call that can be planned, and what it does, in some words.
+pub(crate) fn planned(
+    direct: &Direct,
+    function: FunctionId,
+    arguments: &[u32],
+) -> Result<(Verified<Module>, String), Vec<Diagnostic>> {
+    let sweeps = Measures::of(DeviceKind::Cuda).sweeps;
+    match sweep::lower(&direct.module, function, arguments, &sweeps) {
+        Ok(Sweeps { module, plan, .. }) => Ok((module, plan.to_string())),
+        Err(Failure::Refused(why)) => {
+            let message = format!("the course of this program is not known before it runs, for {why}");
+            let hint = "forms of kernels are for programs that run in sweeps, and for files that end in `.gir`";
+            Err(vec![Diagnostic::new(Code::BadArguments, girih_core::span::Span::NONE, message).hint(hint)])
+        }
+        Err(Failure::Wrong(errors)) => Err(errors),
     }
 }
 

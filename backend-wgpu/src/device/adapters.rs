@@ -82,6 +82,11 @@ fn mesa(info: &wgpu::AdapterInfo) -> Option<u32> {
     after.split(|c: char| !c.is_ascii_digit()).next()?.parse().ok()
 }
 
+/// What an adapter is that a selector means; none if there is no such adapter, or it cannot be used.
+pub fn kind(selector: &str) -> Option<DeviceKind> {
+    select(selector).ok().map(|adapter| adapter.info.kind)
+}
+
 /// The adapter that a selector means: a number, a part of a name, or `auto` for the first that is no software.
 pub fn select(selector: &str) -> Result<Adapter, Diagnostic> {
     let all = adapters();

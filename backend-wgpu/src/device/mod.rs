@@ -22,7 +22,7 @@ mod record;
 mod timing;
 mod transfer;
 
-pub use adapters::{Adapter, adapters};
+pub use adapters::{Adapter, adapters, kind};
 
 use buffers::Buffers;
 use cache::Cache;

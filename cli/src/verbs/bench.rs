@@ -16,7 +16,7 @@ use std::path::{Path, PathBuf};
 
 const EXAMPLES: &str = "\
 Examples:
-  girih bench                             all that the processor can do
+  girih bench                             all that the processor can do; bench.json, bench.md and bench.svg in girih-bench-cpu
   girih bench --device cuda               all that a graphics card can do
   girih bench --device wgpu:lavapipe      an adapter that computes in software is named
   girih bench bend ir                     these suites
@@ -49,7 +49,7 @@ pub struct Bench {
     /// Measure the same jobs in C, and with upstream's `bend` and `hvm`, which GIRIH_BEND and GIRIH_HVM name or which are on the path
     #[arg(long)]
     rivals: bool,
-    /// Write bench.json, bench.md and bench.svg into this folder
+    /// Write bench.json, bench.md and bench.svg into this folder [default: `girih-bench-DEVICE` if all suites are measured, else nothing is written]
     #[arg(short, long, value_name = "DIR")]
     output: Option<PathBuf>,
     /// Print the tables as a page of Markdown
@@ -176,13 +176,23 @@ impl Bench {
         if let Some(path) = &self.svg {
             write(path, &svg::draw(figures))?;
         }
-        if let Some(folder) = &self.output {
+        if let Some(folder) = &self.folder(&figures.device) {
             std::fs::create_dir_all(folder).map_err(|error| failed(folder, error))?;
             write(&folder.join("bench.json"), &format!("{}\n", json::write(figures)))?;
             write(&folder.join("bench.md"), &table::markdown(figures))?;
             write(&folder.join("bench.svg"), &svg::draw(figures))?;
+            console.note(&format!("bench.json, bench.md and bench.svg are in `{}`", folder.display()));
         }
         Ok(())
+    }
+
+    /// Where reports go. Whoever measures everything, which takes minutes, has them without asking.
+    fn folder(&self, device: &str) -> Option<PathBuf> {
+        let is_all = self.suites.is_empty() && self.only.is_empty() && !self.tiny;
+        let is_unsaid = !self.markdown && self.svg.is_none();
+        let name = |c: char| if c.is_ascii_alphanumeric() { c } else { '-' };
+        let usual = || PathBuf::from(format!("girih-bench-{}", device.chars().map(name).collect::<String>()));
+        self.output.clone().or_else(|| (is_all && is_unsaid).then(usual))
     }
 }
 

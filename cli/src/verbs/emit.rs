@@ -9,6 +9,7 @@ use clap::{Args, ValueEnum};
 use girih::devices::Profile;
 use girih::kernels::{KernelForm, Kernels, Language};
 use girih::nets::{NetForm, Nets};
+use girih::render::Shader;
 use girih::{Code, Options, Program, Report, WarningLevels};
 use serde_json::json;
 use std::io::{ErrorKind, Write};
@@ -23,6 +24,7 @@ Examples:
   girih emit add.gir --as ir                    kernels, formatted
   girih emit add.gir --as kernel --caps web     what is left when they are lowered for WebGPU's defaults
   girih emit add.gir --as ptx --caps sm_80      the text for a CUDA card
+  girih emit plasma.bend --as ptx               the kernel that a card runs for a shader's pictures, or for a program in sweeps
   girih emit sort.bend --as clif                the text that native code is made from; also of kernels
   girih emit sort.bend --as net                 the interaction net that it is
   girih emit small.hvm --as svg -o small.svg    a picture of a small net; also dot, for Graphviz
@@ -69,7 +71,7 @@ enum Form {
     Svg,
     /// Functions of the intermediate representation: those that a program is compiled to, or kernels (.gir)
     Ir,
-    /// Kernels, lowered for a device's capabilities (`--caps`)
+    /// Kernels, lowered for a device's capabilities (`--caps`): those of a file (.gir), or that of a program or a shader whose course is known
     Kernel,
     /// Kernels as text for the CUDA driver
     Ptx,
@@ -150,9 +152,7 @@ impl Emit {
         let emitted = match (self.form.of_kernels(), is_kernels) {
             (Some(form), true) => self.kernels(form),
             (None | Some(KernelForm::Ir | KernelForm::Clif), false) => self.program(),
-            (Some(_), false) => {
-                return console.fail(Code::BadArguments, "this form is for kernels, files that end in `.gir`", None);
-            }
+            (Some(form), false) => self.kernels_of_program(form, console),
             (None, true) => {
                 return console.fail(Code::BadArguments, "this form is for Bend programs, not for kernels", None);
             }
@@ -185,6 +185,19 @@ impl Emit {
             | Form::Hlsl => program.core(),
         };
         text.map(String::into_bytes)
+    }
+
+    /// The kernel of a program whose course is known.
+    fn kernels_of_program(&self, form: KernelForm, console: &Console) -> Result<Vec<u8>, Report> {
+        let mut program = Program::open(&self.file, &self.options());
+        if program.core_program().is_err() {
+            // A shader needs no `main`.
+            let shader = Program::open(&self.file, &Shader::options());
+            program = if shader.core_program().is_ok() { shader } else { program };
+        }
+        let (kernels, about) = program.kernels()?;
+        console.detail(|| about);
+        kernels.emit(form, self.caps.unwrap_or_else(|| usual(form)))
     }
 
     fn kernels(&self, form: KernelForm) -> Result<Vec<u8>, Report> {

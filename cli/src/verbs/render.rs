@@ -21,6 +21,9 @@ Examples:
   girih render shaders/julia.bend --frames 10 -o j.png                 j-0000.png to j-0009.png
   girih render shaders/mandelbrot256.bend --measure --frames 100       how fast it is; no picture";
 
+/// How many frames are painted before it counts how fast that is.
+const WARM: usize = 4;
+
 /// How many frames an animation has if nothing is said.
 const ANIMATION: usize = 60;
 
@@ -112,13 +115,17 @@ impl Render {
         let bar = progress(console, count);
         let started = Instant::now();
         let mut output = Output::create(&path, count, self.fps)?;
+        let mut evaluation = vec![];
         let drawn = renderer.frames(times(self.start, self.fps, count)).try_for_each(|frame| {
-            output.add(&frame?)?;
+            let frame = frame?;
+            evaluation.push(frame.evaluation);
+            output.add(&frame)?;
             bar.inc(1);
             Ok(())
         });
         bar.finish_and_clear();
         drawn?;
+        say_how(&renderer, console);
         let files = output.finish()?;
         let seconds = started.elapsed().as_secs_f64();
         for file in files {
@@ -126,27 +133,55 @@ impl Render {
             console.result(&file, || json!({"kind": "picture", "file": file, "size": size.to_string()}));
         }
         console.note(&format!(
-            "{} of {size} in {seconds:.2} s, {:.1} a second",
+            "{} of {size} in {seconds:.2} s, {:.1} a second; {} of evaluation each",
             counted(count),
-            count as f64 / seconds
+            count as f64 / seconds,
+            milliseconds(median(&mut evaluation))
         ));
         Ok(())
     }
 
-    /// Paints frames, after a first one, and says how long they took.
+    /// Paints frames, after some first ones, and says how long they took.
     fn measure(&self, renderer: &mut Renderer, console: &Console) -> Result<(), Report> {
         let count = self.frames.map_or(ANIMATION, NonZeroUsize::get);
-        renderer.frame(self.start)?;
+        // All that paints, which may be two heaps of a card, gets something to do, and is loaded then.
+        renderer.frames(times(self.start, self.fps, WARM)).try_for_each(|frame| frame.map(drop))?;
         let started = Instant::now();
-        renderer.frames(times(self.start, self.fps, count)).try_for_each(|frame| frame.map(drop))?;
+        let mut evaluation = vec![];
+        for frame in renderer.frames(times(self.start, self.fps, count)) {
+            evaluation.push(frame?.evaluation);
+        }
         let seconds = started.elapsed().as_secs_f64();
-        let (size, rate) = (renderer.size(), count as f64 / seconds);
-        let text = format!("{} of {size} in {seconds:.2} s, {rate:.1} a second", counted(count));
+        say_how(renderer, console);
+        let (size, rate, evaluation) = (renderer.size(), count as f64 / seconds, median(&mut evaluation));
+        let each = milliseconds(evaluation);
+        let text =
+            format!("{} of {size} in {seconds:.2} s, {rate:.1} a second; {each} of evaluation each", counted(count));
         console.result(&text, || {
-            json!({"kind": "rate", "frames": count, "size": size.to_string(), "threads": renderer.threads(), "seconds": seconds, "rate": rate})
+            json!({
+                "kind": "rate", "frames": count, "size": size.to_string(), "threads": renderer.threads(), "seconds": seconds, "rate": rate,
+                "evaluation": evaluation.as_secs_f64(),
+            })
         });
         Ok(())
     }
+}
+
+/// Says in which way a device has evaluated.
+fn say_how(renderer: &Renderer, console: &Console) {
+    if let Some(how) = renderer.how() {
+        console.detail(|| format!("{} runs it {how}", renderer.device()));
+    }
+}
+
+/// The one in the middle; nothing of nothing.
+fn median(times: &mut [Duration]) -> Duration {
+    times.sort_unstable();
+    times.get(times.len() / 2).copied().unwrap_or_default()
+}
+
+fn milliseconds(time: Duration) -> String {
+    format!("{:.2} ms", 1e3 * time.as_secs_f64())
 }
 
 /// `1 frame`, `2 frames`.

@@ -72,10 +72,7 @@ impl Words<'_> {
     /// # Errors
     /// If the program fails, needs too much memory, or is interrupted.
     pub fn call_root(&mut self, root: &Called, arguments: &[Argument]) -> Result<Vec<Datum>, Diagnostic> {
-        let applied = root.applied.map(Argument::Definition);
-        let given: Vec<(&Argument, &Repr)> = applied.iter().chain(arguments).zip(&root.params).collect();
-        let words =
-            given.into_iter().map(|(argument, repr)| self.passed(*argument, *repr)).collect::<Result<Vec<u32>, _>>()?;
+        let words = self.passed_to(root, arguments)?;
         let results = self.runner.call(root.function, &words).map_err(|fault| self.failed(&fault))?;
         let value = |(word, repr): (u32, &Repr)| match repr {
             Repr::Number(kind) => Ok(Datum::Number(unboxed(*kind, word))),
@@ -85,6 +82,16 @@ impl Words<'_> {
             Repr::Term => self.call(self.direct.force, &[word]).map(Datum::Word),
         };
         results.into_iter().zip(&root.results).map(value).collect()
+    }
+
+    /// The words that a root is called with.
+    ///
+    /// # Errors
+    /// If it takes other arguments, or a number has to be in a cell and there is no memory.
+    pub fn passed_to(&mut self, root: &Called, arguments: &[Argument]) -> Result<Vec<u32>, Diagnostic> {
+        let applied = root.applied.map(Argument::Definition);
+        let given: Vec<(&Argument, &Repr)> = applied.iter().chain(arguments).zip(&root.params).collect();
+        given.into_iter().map(|(argument, repr)| self.passed(*argument, *repr)).collect()
     }
 
     /// Gives back what a root gave.

@@ -9,7 +9,7 @@ use super::single_exit;
 use crate::diag::Diagnostic;
 use crate::idx::IndexVec;
 use crate::ir::ops::Convergence;
-use crate::ir::{Caps, Feature, Function, FunctionId, Inst, Module, Op, Type, ValueId};
+use crate::ir::{Attr, Caps, Feature, Function, FunctionId, Inst, InstId, Module, Op, Type, ValueId};
 
 /// A function of at most so many instructions is inlined wherever it is called.
 const SMALL: usize = 24;
@@ -28,6 +28,62 @@ pub(super) fn run(module: &mut Module, caps: &Caps) -> Result<(), Diagnostic> {
         }
     }
     Ok(())
+}
+
+/// Inlines what loops of functions call, and what that calls in turn, where the copies of a function are so many instructions at most: then what does not
+/// change in a loop can leave it, and no round has to make a call. Other calls of these functions stay.
+pub(super) fn in_loops(module: &mut Module, most: usize) -> Result<(), Diagnostic> {
+    // For these calls there are functions of their own.
+    let mut own: IndexVec<FunctionId, Option<FunctionId>> = module.functions.iter().map(|_| None).collect();
+    let first = module.functions.len();
+    let mut next = 0;
+    while next < module.functions.len() {
+        let id = FunctionId::new(next as u32);
+        next += 1;
+        // A kernel's own loops go over all that there is to do.
+        if module.functions[id].launch.is_some() {
+            continue;
+        }
+        for call in calls_in_loops(&module.functions[id], id.index() >= first) {
+            // A loop within another one has been looked at already.
+            let callee = module.functions[id].insts[call].callee().filter(|callee| callee.index() < first);
+            let Some(callee) = callee else { continue };
+            let copy = *own[callee].get_or_insert_with(|| {
+                let mut copy = module.functions[callee].clone();
+                copy.name = format!("{}..{}", copy.name, module.functions.len()).into();
+                module.functions.push(copy)
+            });
+            module.functions[id].insts[call].set(Attr::Callee(copy));
+        }
+    }
+    let calls = count_calls(module);
+    let mut done: IndexVec<FunctionId, Calls> = module.functions.iter().map(|_| Calls::Stay).collect();
+    for id in callees_first(module) {
+        if let Some(function) = copied(&module.functions[id], &module.functions, &done)? {
+            module.functions[id] = function;
+        }
+        let function = &module.functions[id];
+        let mut size = 0;
+        function.walk(function.body, &mut |_, _| size += 1);
+        if id.index() >= first && size * calls[id] <= most {
+            done[id] = Calls::of(function)?;
+        }
+    }
+    Ok(())
+}
+
+/// The calls within the loops of a function, or all of them.
+fn calls_in_loops(function: &Function, all: bool) -> Vec<InstId> {
+    let mut found = vec![];
+    function.walk(function.body, &mut |id, inst| {
+        if inst.op == Op::Call && all {
+            found.push(id);
+        } else if inst.op == Op::Loop && !all {
+            let calls = &mut |id, inner: &Inst| found.extend((inner.op == Op::Call).then_some(id));
+            function.walk(inst.regions[0], calls);
+        }
+    });
+    found
 }
 
 /// A function with the calls inlined that are inlined whoever calls: `functions` are its callees, in which this was done.

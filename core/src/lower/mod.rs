@@ -20,6 +20,7 @@ pub mod legalise;
 mod rewrite;
 pub mod simplify;
 mod single_exit;
+mod sink;
 pub mod sweep;
 pub mod tally;
 mod tile;

@@ -9,6 +9,7 @@
 //! until the call is over, so it can begin again.
 
 mod grow;
+mod keep;
 
 use super::device::{
     Argument, BufferId, Command, Constant, Device, Dispatch, Grid, LoadOptions, Memory, ProgramId, Read,
@@ -442,6 +443,10 @@ impl Runner for EpochRunner {
 
     fn device_heap(&mut self) -> Option<super::walk::DeviceHeap<'_>> {
         Some(super::walk::DeviceHeap { device: &mut **self.device.get_mut(), buffer: self.buffers.heap })
+    }
+
+    fn keep_only(&mut self, words: &[u32]) -> Result<Option<Vec<u32>>, Fault> {
+        self.keep(words).map(Some)
     }
 
     fn renew(&mut self) -> Result<(), Fault> {

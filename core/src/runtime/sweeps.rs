@@ -24,6 +24,8 @@ const STEPS: u32 = 128;
 const SLACK: u64 = 4 << 20;
 /// How many times larger a heap becomes that was too small.
 const FACTOR: u64 = 4;
+/// How many times as many instances as lanes are many, and how many times as many workgroups they get, as a binary logarithm.
+const MORE: u32 = 3;
 /// Dispatches that are submitted at once.
 const BATCH: usize = 64;
 
@@ -149,10 +151,15 @@ impl SweepRunner {
         Command::Dispatch(Dispatch { program: self.program, arguments, grid: Grid::Workgroups([1 << groups, 1, 1]) })
     }
 
-    /// All dispatches: phases of few instances run in one workgroup, others in all.
+    /// All dispatches: phases of few instances run in one workgroup, others in all. Where there are many more instances than lanes, there are more workgroups
+    /// than run at a time: those that have little to do make room for others, so that none of the device waits for the slowest.
     fn dispatches(&self) -> Vec<Command> {
         let phases = &self.sweeps.plan.phases;
-        let groups = |level: u32| if level < self.options.groups { 0 } else { self.options.groups };
+        let groups = |level: u32| match level {
+            few if few < self.options.groups => 0,
+            many if many >= self.options.lanes() + MORE => self.options.groups + MORE,
+            _usual => self.options.groups,
+        };
         let (mut commands, mut first) = (vec![], 0);
         for (i, phase) in phases.iter().enumerate() {
             let all = groups(phase.level);

@@ -173,6 +173,10 @@ pub trait Runner {
     fn trouble(&self) -> Option<Diagnostic> {
         None
     }
+    /// Gives back all cells but those that some words lead to, and says what these words are now. None if cells are given back as they are dropped.
+    fn keep_only(&mut self, _words: &[u32]) -> Result<Option<Vec<u32>>, Fault> {
+        Ok(None)
+    }
     /// Forgets all cells, where memory is not given back otherwise, and the fault that a run has ended with.
     fn renew(&mut self) -> Result<(), Fault> {
         Ok(())

@@ -20,6 +20,10 @@ impl Library {
     pub fn call(&mut self, builder: &mut Builder, function: MathFunction, operands: &[ValueId]) -> ValueId {
         self.named(builder, math::function(function), operands)
     }
+    /// The power of an `f32` to one half.
+    pub fn root(&mut self, builder: &mut Builder, value: ValueId) -> ValueId {
+        self.named(builder, math::ROOT, &[value])
+    }
     /// Rounds an `f32` to the nearest `f24`.
     pub fn round24(&mut self, builder: &mut Builder, value: ValueId) -> ValueId {
         self.named(builder, math::ROUND24, &[value])

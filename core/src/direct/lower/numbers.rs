@@ -206,7 +206,13 @@ impl Numbers<'_> {
 
     /// A mathematical function; an f24 is the f32 result, rounded once more.
     pub fn function(&mut self, function: MathFunction, kind: NumKind, operands: &[ValueId]) -> (ValueId, NumKind) {
-        let value = self.library.call(self.builder, function, operands);
+        let half = u64::from(0.5f32.to_bits());
+        let value = match (function, operands) {
+            (MathFunction::Pow, [base, power]) if self.builder.function.as_constant(*power) == Some(half) => {
+                self.library.root(self.builder, *base)
+            }
+            _others => self.library.call(self.builder, function, operands),
+        };
         (self.wrap(kind, value), kind)
     }
 

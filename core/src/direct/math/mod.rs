@@ -101,6 +101,9 @@ pub fn function(function: MathFunction) -> &'static str {
 /// The name of the function in [`library`] that rounds an f32 to the nearest f24.
 pub const ROUND24: &str = "bend.round24";
 
+/// The name of the function in [`library`] that gives the power to one half, as [`MathFunction::Pow`] does.
+pub const ROOT: &str = "bend.root";
+
 /// How a number becomes another one. A number stands in the IR as the 32-bit type of its family: a u24 is a u32 below
 /// 2^24, an i24 an i32 from -2^23 to 2^23 - 1, an f24 an f32 whose low 8 bits are zero.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

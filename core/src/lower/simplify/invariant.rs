@@ -1,11 +1,12 @@
 //! Loop-invariant code motion: what is the same in every iteration is computed before the loop.
 //!
-//! Arithmetic is total, so pure operations may be computed although no iteration would have; slow ones move only if the loop is sure to
-//! run them. A load moves only if the loop is sure to run it (so that no access outside of a memory comes in) and nothing in the
-//! loop may write what it reads.
+//! Arithmetic is total, so pure operations may be computed although no iteration would have; slow ones, and choices between pure ones, move only if each
+//! round that is not the last one runs them. A load moves only if the loop is sure to run it (so that no access outside of a memory comes in) and nothing in
+//! the loop may write what it reads.
 
 use super::control::is_cheap;
 use super::memory::{Touch, is_readonly, may_alias, touch};
+use crate::hash::FastSet;
 use crate::idx::IndexVec;
 use crate::ir::ops::Effect;
 use crate::ir::{Function, InstId, Op, RegionId, Space, Type, ValueId};
@@ -41,6 +42,17 @@ struct Motion<'a> {
     changed: bool,
 }
 
+/// How often a loop runs an instruction.
+#[derive(Clone, Copy)]
+enum Runs<'w> {
+    /// At least once; with what it writes.
+    Surely(&'w Writes),
+    /// In each round that does not leave the loop before.
+    Usually,
+    /// In some rounds.
+    Sometimes,
+}
+
 /// What a loop's iterations do to memory.
 #[derive(Default)]
 struct Writes {
@@ -61,7 +73,7 @@ impl Motion<'_> {
                 self.region(inner, level + u32::from(is_loop));
                 if is_loop {
                     let writes = self.writes(inner);
-                    self.leave(inner, level, Some(&writes), &mut out);
+                    self.leave(inner, level, Runs::Surely(&writes), &mut out);
                 }
             }
             out.push(id);
@@ -69,17 +81,15 @@ impl Motion<'_> {
         self.f.regions[region].insts = out;
     }
 
-    /// Takes out of a region, which is (part of) the body of a loop at this level, what does not change in the loop. `writes` is given as long
-    /// as the loop is sure to run what follows.
-    fn leave(&mut self, region: RegionId, level: u32, writes: Option<&Writes>, out: &mut Vec<InstId>) {
+    /// Takes out of a region, which is (part of) the body of a loop at this level, what does not change in the loop.
+    fn leave(&mut self, region: RegionId, level: u32, mut runs: Runs<'_>, out: &mut Vec<InstId>) {
         let insts = std::mem::take(&mut self.f.regions[region].insts);
         let mut kept = Vec::with_capacity(insts.len());
-        let mut sure = writes;
         for id in insts {
-            if self.can_leave(id, level, sure) {
-                for result in self.f.insts[id].results.clone() {
-                    self.depth[result] = level;
-                }
+            if self.can_leave(id, level, runs) || self.choice_can_leave(id, level, runs) {
+                let mut made = vec![];
+                note_results(self.f, id, &mut made);
+                made.into_iter().for_each(|value| self.depth[value] = level);
                 self.changed = true;
                 out.push(id);
                 continue;
@@ -87,18 +97,18 @@ impl Motion<'_> {
             let inst = &self.f.insts[id];
             if matches!(inst.op, Op::If | Op::Switch) {
                 for inner in inst.regions.clone() {
-                    self.leave(inner, level, None, out);
+                    self.leave(inner, level, Runs::Sometimes, out);
                 }
             }
-            if may_end(self.f, id) {
-                sure = None;
+            if may_end(self.f, id) && matches!(runs, Runs::Surely(_)) {
+                runs = Runs::Usually;
             }
             kept.push(id);
         }
         self.f.regions[region].insts = kept;
     }
 
-    fn can_leave(&self, id: InstId, level: u32, sure: Option<&Writes>) -> bool {
+    fn can_leave(&self, id: InstId, level: u32, runs: Runs<'_>) -> bool {
         let inst = &self.f.insts[id];
         if inst.operands.iter().any(|v| self.depth[*v] > level) || inst.op.is_terminator() {
             return false;
@@ -106,10 +116,37 @@ impl Motion<'_> {
         match inst.op.row().effect {
             // Register arrays are updated in place: a copy of one that lives longer costs all its registers.
             Effect::Pure if inst.results.iter().any(|v| matches!(self.f.ty(*v), Type::Regs(..))) => false,
-            Effect::Pure => sure.is_some() || is_cheap(self.f, id),
-            Effect::Read => sure.is_some_and(|writes| self.is_unwritten(inst.operands[0], writes)),
+            Effect::Pure => !matches!(runs, Runs::Sometimes) || is_cheap(self.f, id),
+            Effect::Read => match runs {
+                Runs::Surely(writes) => self.is_unwritten(inst.operands[0], writes),
+                Runs::Usually | Runs::Sometimes => false,
+            },
             Effect::Write | Effect::Atomic | Effect::Sync | Effect::Control | Effect::Trap | Effect::Heap => false,
         }
+    }
+
+    /// Whether an instruction is a choice that can leave as a whole: there is nothing in it but arithmetic on what does not change in the loop.
+    fn choice_can_leave(&self, id: InstId, level: u32, runs: Runs<'_>) -> bool {
+        let is_choice = matches!(self.f.insts[id].op, Op::If | Op::Switch);
+        is_choice && !matches!(runs, Runs::Sometimes) && self.is_plain(id, level, &mut FastSet::default())
+    }
+
+    /// Whether an instruction is arithmetic on what does not change in a loop, or on what was `made` within the same choice; or a choice of such.
+    fn is_plain(&self, id: InstId, level: u32, made: &mut FastSet<ValueId>) -> bool {
+        let inst = &self.f.insts[id];
+        let fits = match inst.op.row().effect {
+            Effect::Pure => inst.results.iter().all(|v| !matches!(self.f.ty(*v), Type::Regs(..))),
+            Effect::Control => matches!(inst.op, Op::If | Op::Switch | Op::Yield),
+            Effect::Read | Effect::Write | Effect::Atomic | Effect::Sync | Effect::Trap | Effect::Heap => false,
+        };
+        let is_known = |v: &ValueId| self.depth[*v] <= level || made.contains(v);
+        if !fits || !inst.operands.iter().all(is_known) {
+            return false;
+        }
+        let mut within = inst.regions.iter().flat_map(|region| &self.f.regions[*region].insts);
+        let is_plain = within.all(|inner| self.is_plain(*inner, level, made));
+        made.extend(&inst.results);
+        is_plain
     }
 
     fn is_unwritten(&self, handle: ValueId, writes: &Writes) -> bool {
@@ -130,6 +167,14 @@ impl Motion<'_> {
             Touch::All => writes.all = true,
         });
         writes
+    }
+}
+
+/// Values that an instruction defines, those within its regions included.
+fn note_results(f: &Function, id: InstId, made: &mut Vec<ValueId>) {
+    made.extend(&f.insts[id].results);
+    for region in &f.insts[id].regions {
+        f.walk(*region, &mut |_, inst| made.extend(&inst.results));
     }
 }
 

@@ -213,17 +213,21 @@ impl<'a> Sweeper<'a> {
                 f.code.choice(condition, (goes, stops), &[]);
                 Ok(End::Continue(next))
             }
-            _unknown => Err(Refusal::new("a loop with calls whose end is not known")),
+            _unknown => Err(endless()),
         }
     }
 
     pub fn repeat(&mut self, f: &mut Frame, inst: &Inst) -> Result<(), Refusal> {
         // Whether instances can go round on their own is found out by trying it.
-        if f.code.confined > 0 || self.is_own(f, inst) { self.whole_loop(f, inst) } else { self.unrolled(f, inst) }
+        match if f.code.confined > 0 { Ok(()) } else { self.is_own(f, inst) } {
+            Ok(()) => self.whole_loop(f, inst),
+            // Why they cannot says more than that the end is not known.
+            Err(own) => self.unrolled(f, inst).map_err(|why| if why == endless() { own } else { why }),
+        }
     }
 
     /// Whether each instance can go round on its own.
-    fn is_own(&mut self, f: &Frame, inst: &Inst) -> bool {
+    fn is_own(&mut self, f: &Frame, inst: &Inst) -> Result<(), Refusal> {
         let mut trial = Frame::new(f.level, false, f.slots, None);
         for activation in &f.activations {
             let values = activation.values.iter().map(|val| val.map(|val| trial_value(&mut trial, val))).collect();
@@ -233,7 +237,7 @@ impl<'a> Sweeper<'a> {
         let depth = self.depth;
         let found = self.whole_loop(&mut trial, inst);
         self.depth = depth;
-        found.is_ok()
+        found
     }
 
     /// Writes a loop as one.
@@ -259,7 +263,7 @@ impl<'a> Sweeper<'a> {
         let outer = std::mem::replace(&mut f.code.b.region, written);
         let own = std::mem::replace(&mut f.code.own, f.code.cells.len());
         f.code.confined += 1;
-        f.loops.push(Some(Around { carried }));
+        f.loops.push(Some(Around { body, carried }));
         burn(f, left[0], &results);
         match self.region(f, body)? {
             End::Break(values) => self.leave_loop(f, &values, Op::Break)?,
@@ -304,11 +308,10 @@ impl<'a> Sweeper<'a> {
     /// Ends a region that leaves the loop around, or goes round.
     fn leave_loop(&mut self, f: &mut Frame, values: &[Val], op: Op) -> Result<(), Refusal> {
         let function = self.function(f);
-        if !matches!(f.loops.last(), Some(Some(_))) {
-            return Err(Refusal::new("a loop with calls whose end is not known"));
-        }
-        let region = f.activations.last().and_then(|top| innermost_loop(function, &top.path));
-        let region = region.ok_or_else(|| Refusal::new("no loop is around"))?;
+        let Some(Some(Around { body: region, .. })) = f.loops.last() else {
+            return Err(endless());
+        };
+        let region = *region;
         let types: Vec<Type> = match op {
             Op::Continue => function.regions[region].params.iter().map(|v| function.ty(*v)).collect(),
             _break => {
@@ -383,6 +386,11 @@ fn trial_value(trial: &mut Frame, val: Val) -> Val {
         | Dev::Later(_) => Dev::Here(trial.code.u32(0)),
     };
     Val { known: val.known, dev }
+}
+
+/// A loop goes round as often as only the device knows.
+fn endless() -> Refusal {
+    Refusal::new("a loop with calls whose end is not known")
 }
 
 fn owner(function: &Function, region: RegionId) -> Option<&Inst> {

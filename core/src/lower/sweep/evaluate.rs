@@ -73,7 +73,7 @@ impl<'a> Sweeper<'a> {
             pure,
             options,
             shapes: Shapes::default(),
-            relevance: relevance::of(module, pure),
+            relevance: relevance::of(module, pure, options.decide),
             weights: weights(module, pure),
             scripts: vec![],
             found: FastMap::default(),

@@ -104,6 +104,10 @@ pub struct Options {
     pub steps: usize,
     /// Whether what is known of where cells stand is used.
     pub places: bool,
+    /// Whether numbers also decide where each instance can choose on its own.
+    pub decide: bool,
+    /// The instructions of all copies of a function that loops call, at most; it is called otherwise.
+    pub copies: usize,
 }
 
 impl Options {
@@ -125,6 +129,8 @@ impl Options {
             scripts: 20_000,
             steps: 1 << 20,
             places: true,
+            decide: true,
+            copies: 3000,
         }
     }
 
@@ -135,7 +141,7 @@ impl Options {
     /// With kernels that compile fast, for software adapters.
     #[must_use]
     pub fn small(self) -> Options {
-        Options { large: 100, unfold: 1, ..self }
+        Options { large: 100, unfold: 1, copies: 0, ..self }
     }
 }
 
@@ -211,14 +217,17 @@ pub fn lower(module: &Module, entry: FunctionId, arguments: &[u32], options: &Op
     if module.functions[entry].params.len() != arguments.len() {
         return Err(refused("it is called with another number of arguments"));
     }
-    let found = planned(&module, entry, arguments, options);
-    match found {
-        // Where every call is told apart by where its cells stand, there may be too many.
-        Err(Failure::Refused(_)) if options.places => {
-            planned(&module, entry, arguments, &Options { places: false, ..*options })
+    // Where every call is told apart by where its cells stand, or by its numbers, there may be too many.
+    let attempts = [(true, true), (true, false), (false, true), (false, false)];
+    let mut refusal = None;
+    for (places, decide) in attempts.into_iter().filter(|(places, _)| *places <= options.places) {
+        match planned(&module, entry, arguments, &Options { places, decide, ..*options }) {
+            Err(Failure::Refused(why)) if decide => refusal = Some(why),
+            Err(Failure::Refused(_)) => {}
+            done => return done,
         }
-        found => found,
     }
+    Err(Failure::Refused(refusal.unwrap_or_else(|| Refusal::new("there is nothing to try"))))
 }
 
 fn planned(module: &Module, entry: FunctionId, arguments: &[u32], options: &Options) -> Result<Sweeps, Failure> {
@@ -243,6 +252,10 @@ fn planned(module: &Module, entry: FunctionId, arguments: &[u32], options: &Opti
         out.functions.push(segment);
     }
     let kernel = out.functions.push(kernel::kernel(1 << options.workgroup, first, count));
+    for function in out.functions.iter_mut().filter(|function| function.launch.is_none()) {
+        super::sink::run(function);
+    }
+    super::inline::in_loops(&mut out, options.copies).map_err(|error| Failure::Wrong(vec![error]))?;
     let module = verify(out).map_err(Failure::Wrong)?;
     Ok(Sweeps { module, kernel, plan, arguments, results, shapes })
 }

@@ -12,6 +12,7 @@ use super::code::Word;
 use super::memory::{phase, step};
 use super::script::{Item, Script};
 use crate::ir::heap::CELL;
+use std::fmt;
 
 /// What the device does, in order.
 #[derive(Clone, Debug, Default)]
@@ -138,6 +139,18 @@ impl Line<'_> {
                 let common = common.unwrap_or(level);
                 self.plan.phases.push(Phase { first: number, end: number + 1, level, common });
             }
+        }
+        Ok(())
+    }
+}
+
+impl fmt::Display for Plan {
+    /// A line for each phase: its instances, and its segments.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{} phases, {} words of frames, {} units of heap", self.phases.len(), self.frames(), self.units)?;
+        for Phase { first, end, level, common } in &self.phases {
+            let segments: Vec<u32> = self.steps[*first as usize..*end as usize].iter().map(|s| s.segment).collect();
+            write!(f, "\n2^{level} instances (2^{common} before): segments {segments:?}")?;
         }
         Ok(())
     }

@@ -10,11 +10,14 @@ pub(super) type Relevance = IndexVec<FunctionId, Vec<bool>>;
 /// The numbers of functions that have no frames.
 type Pure = IndexVec<FunctionId, Option<FunctionId>>;
 
-/// Finds them.
-pub(super) fn of(module: &Module, pure: &Pure) -> Relevance {
+/// Finds them. What is decided about calls of functions that neither share anything out nor call themselves, each instance can decide on its own: that counts
+/// only if `all` does.
+pub(super) fn of(module: &Module, pure: &Pure, all: bool) -> Relevance {
+    let shares = sharing(module);
+    let matters = |callee: FunctionId| pure[callee].is_none() && (all || shares[callee]);
     let mut found: Relevance = module.functions.iter().map(|f| vec![false; f.params.len()]).collect();
     loop {
-        let next: Relevance = module.functions.iter().map(|f| deciding(f, &found, pure)).collect();
+        let next: Relevance = module.functions.iter().map(|f| deciding(f, &found, &matters)).collect();
         if next == found {
             return found;
         }
@@ -22,12 +25,44 @@ pub(super) fn of(module: &Module, pure: &Pure) -> Relevance {
     }
 }
 
-/// Whether a region calls functions that have frames.
-fn has_calls(function: &Function, region: RegionId, pure: &Pure) -> bool {
+/// Functions that fork, that may come to call themselves, or that call such.
+fn sharing(module: &Module) -> IndexVec<FunctionId, bool> {
+    let mut calls: IndexVec<FunctionId, Vec<FunctionId>> = IndexVec::new();
+    let mut shares: IndexVec<FunctionId, bool> = IndexVec::new();
+    for function in module.functions.iter() {
+        let (mut callees, mut forks) = (vec![], false);
+        function.walk(function.body, &mut |_, inst| {
+            callees.extend(inst.callee());
+            forks |= inst.op == Op::Fork;
+        });
+        calls.push(callees);
+        shares.push(forks);
+    }
+    for id in module.functions.ids() {
+        let (mut seen, mut next) = (HashSet::new(), calls[id].clone());
+        while let Some(callee) = next.pop() {
+            if seen.insert(callee) {
+                next.extend(&calls[callee]);
+            }
+        }
+        shares[id] |= seen.contains(&id);
+    }
+    loop {
+        let more = |id: &FunctionId| !shares[*id] && calls[*id].iter().any(|callee| shares[*callee]);
+        let found: Vec<FunctionId> = module.functions.ids().filter(more).collect();
+        if found.is_empty() {
+            return shares;
+        }
+        found.into_iter().for_each(|id| shares[id] = true);
+    }
+}
+
+/// Whether a region calls functions that matter.
+fn has_calls(function: &Function, region: RegionId, matters: &dyn Fn(FunctionId) -> bool) -> bool {
     let mut has = false;
     function.walk(region, &mut |_, inst| {
         has |= match inst.op {
-            Op::Call | Op::Fork | Op::Tail => inst.callee().is_some_and(|callee| pure[callee].is_none()),
+            Op::Call | Op::Fork | Op::Tail => inst.callee().is_some_and(matters),
             Op::GlobalGet => true,
             _others => false,
         };
@@ -36,14 +71,14 @@ fn has_calls(function: &Function, region: RegionId, pure: &Pure) -> bool {
 }
 
 /// The parameters of one function, as far as those of others are known.
-fn deciding(function: &Function, found: &Relevance, pure: &Pure) -> Vec<bool> {
+fn deciding(function: &Function, found: &Relevance, matters: &dyn Fn(FunctionId) -> bool) -> Vec<bool> {
     let mut work: Vec<ValueId> = vec![];
     function.walk(function.body, &mut |_, inst| match inst.op {
         // What each instance can choose on its own decides nothing.
-        Op::If | Op::Switch if inst.regions.iter().any(|region| has_calls(function, *region, pure)) => {
+        Op::If | Op::Switch if inst.regions.iter().any(|region| has_calls(function, *region, matters)) => {
             work.extend(inst.operands.first());
         }
-        Op::Loop if inst.regions.iter().any(|region| has_calls(function, *region, pure)) => {
+        Op::Loop if inst.regions.iter().any(|region| has_calls(function, *region, matters)) => {
             for region in &inst.regions {
                 function.walk(*region, &mut |_, inner| {
                     if matches!(inner.op, Op::If | Op::Switch | Op::While) {
@@ -78,7 +113,7 @@ fn deciding(function: &Function, found: &Relevance, pure: &Pure) -> Vec<bool> {
                         work.extend(inst.operands.iter().filter(words));
                     }
                     (Op::If | Op::Switch, _) => {
-                        if !is_word || inst.regions.iter().any(|region| has_calls(function, *region, pure)) {
+                        if !is_word || inst.regions.iter().any(|region| has_calls(function, *region, matters)) {
                             work.extend(&inst.operands);
                         }
                         yields(function, inst, position as usize, &mut work);

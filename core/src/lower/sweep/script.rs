@@ -46,6 +46,8 @@ pub(super) struct Call {
 
 /// A loop that is written as one.
 pub(super) struct Around {
+    /// Its body, in the function that it is written from.
+    pub body: RegionId,
     pub carried: Vec<Val>,
 }
 

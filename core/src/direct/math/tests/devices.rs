@@ -1,7 +1,7 @@
 //! The functions keep their bits when they are made legal for devices: without integers of 64 bits, without the upper
 //! half of products, without an exact division, in kernels that inline all of them.
 
-use super::super::{MathFunction, ROUND24, function, library};
+use super::super::{MathFunction, ROOT, ROUND24, function, library};
 use super::{Words, edges, same};
 use crate::ir::interp::{Interpreter, Options};
 use crate::ir::{Caps, Scalar, ScalarSet, Verified, text, verify};
@@ -30,7 +30,8 @@ fn cases() -> Vec<Case> {
         (function(which), which.arity(), expected)
     });
     let round24: Case = (ROUND24, 1, |x, _| f32::from_bits(Num::f24(x).bits() << 8));
-    known.into_iter().chain([round24]).collect()
+    let root: Case = (ROOT, 1, |x, _| math::pow(x, 0.5));
+    known.into_iter().chain([round24, root]).collect()
 }
 
 /// The library, and a kernel for each case.
