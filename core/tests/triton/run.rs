@@ -141,13 +141,29 @@ pub fn launch(text: &str, kernel: &str, grid: [u32; 3], arguments: &[(&str, Arg)
     };
     let arrays = run(None);
     // Every run of a program is also one of its threads.
-    for caps in [Caps::web(), Caps::cuda(80, false), Caps::cuda(90, true)] {
+    for caps in [Caps::web(), fragments(), Caps::cuda(80, false), Caps::cuda(90, true)] {
         let what = format!("{kernel} on {}", caps.name);
         for (found, expected) in run(Some(caps)).iter().zip(&arrays) {
             close(found, expected, SPREAD, &what);
         }
     }
     arrays
+}
+
+/// An adapter with products of fragments, but without copies that run beside the program.
+fn fragments() -> Caps {
+    use girih_core::ir::caps::{CoopProduct, SubgroupWidths};
+    use girih_core::ir::types::MatrixShape;
+    let mut caps = Caps::web_extended();
+    caps.name = "fragments".into();
+    caps.subgroup = SubgroupWidths { min: 32, max: 32 };
+    caps.shared_bytes = 48 << 10;
+    caps.coop = vec![CoopProduct {
+        shape: MatrixShape { m: 16, n: 16, k: 16 },
+        factor: Scalar::F16,
+        acc: Scalar::F32,
+    }];
+    caps
 }
 
 /// How far sums in another order may be apart, of numbers about 1 in short floats.

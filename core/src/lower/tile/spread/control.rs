@@ -21,7 +21,10 @@ impl Spread<'_> {
     /// The types of what stands for a value that comes out of control flow.
     fn types_of(&self, r: &Rewriter<'_>, value: ValueId) -> Vec<Type> {
         match (r.old.ty(value), self.plan.home[value]) {
-            (Type::Tile(tile), Some(home)) => vec![Type::Scalar(tile.element); self.plan.layouts[home].count()],
+            (Type::Tile(tile), Some(home)) => {
+                let ty = self.fragment_type(home, tile.element).unwrap_or(Type::Scalar(tile.element));
+                vec![ty; self.plan.layouts[home].count()]
+            }
             (other, _) => vec![other],
         }
     }

@@ -10,7 +10,7 @@ use super::super::layout::dimensions;
 use super::{Made, Parts, Spread, lanes, vector};
 use crate::diag::{Code, Diagnostic};
 use crate::ir::attrs::Order;
-use crate::ir::{Attr, AttrKind, Feature, Inst, InstId, Op, Scalar, Type, ValueId};
+use crate::ir::{Attr, AttrKind, Builder, Feature, Inst, InstId, Op, Scalar, Type, ValueId};
 use crate::lower::rewrite::Rewriter;
 
 /// Elements that are accessed at once.
@@ -91,6 +91,24 @@ impl Spread<'_> {
     }
 
     pub(super) fn load(&mut self, r: &mut Rewriter<'_>, id: InstId, inst: &Inst) -> Made<()> {
+        let parts = self.loaded_parts(r, id, inst, None)?;
+        self.give(r, inst, self.plan.access[&id], parts)
+    }
+
+    /// The parts of what a load gives, where a condition holds.
+    pub(super) fn loaded_where(&mut self, r: &mut Rewriter<'_>, id: InstId, condition: ValueId) -> Made<Parts> {
+        let old = r.old;
+        let parts = self.loaded_parts(r, id, &old.insts[id], Some(condition))?;
+        Ok(parts.into())
+    }
+
+    fn loaded_parts(
+        &mut self,
+        r: &mut Rewriter<'_>,
+        id: InstId,
+        inst: &Inst,
+        only_where: Option<ValueId>,
+    ) -> Made<Vec<ValueId>> {
         let layout = self.plan.access[&id];
         let element = inst.element();
         let buffer = r.value(self, inst.operands[0]);
@@ -99,35 +117,52 @@ impl Spread<'_> {
         let of = r.old.ty(inst.operands[1]).element().unwrap_or(Scalar::U32);
         let count = self.plan.layouts[layout].count();
         let mut parts = vec![ValueId::new(0); count];
-        for group in self.accesses(r, inst, inst.operands[2], layout, false) {
-            let (index, offset) = self.index(r, one_of(&indices, group.from), of, &group);
-            let condition = one_of(&inside, group.parts[0]);
-            let fillers: Vec<ValueId> = group.parts.iter().map(|part| one_of(&other, *part)).collect();
-            let mut attrs = hints(inst);
-            attrs.extend((offset != 0).then_some(Attr::Offset(offset)));
-            let loaded = if r.out.function.as_constant(condition) == Some(1) {
-                let ty =
-                    if fillers.len() == 1 { Type::Scalar(element) } else { Type::Vector(element, fillers.len() as u8) };
-                let id = r.out.op_with(Op::Load, Some(ty), &[buffer, index], &attrs);
-                r.out.function.insts[id].results[0]
-            } else {
-                let (ty, filler) = vector(r, element, &fillers);
-                r.out.if_else(
-                    condition,
-                    &[ty],
-                    |b| {
-                        let id = b.op_with(Op::Load, Some(ty), &[buffer, index], &attrs);
-                        let value = b.function.insts[id].results[0];
-                        b.end(Op::Yield, &[value]);
-                    },
-                    |b| b.end(Op::Yield, &[filler]),
-                )[0]
+        let groups = self.accesses(r, inst, inst.operands[2], layout, false);
+        // Accesses under one condition stand in one branch, so that all are under way at once.
+        let condition = |group: &Group| one_of(&inside, group.parts[0]);
+        for groups in groups.chunk_by(|a, b| only_where.is_some() && condition(a) == condition(b)) {
+            let mut accesses = vec![];
+            for group in groups {
+                let (index, offset) = self.index(r, one_of(&indices, group.from), of, group);
+                let fillers: Vec<ValueId> = group.parts.iter().map(|part| one_of(&other, *part)).collect();
+                let mut attrs = hints(inst);
+                attrs.extend((offset != 0).then_some(Attr::Offset(offset)));
+                accesses.push((index, fillers, attrs));
+            }
+            let condition = condition(&groups[0]);
+            let always = r.out.function.as_constant(condition) == Some(1);
+            let condition = self.both(r, (!always).then_some(condition), only_where);
+            let of = |lanes: usize| {
+                if lanes == 1 { Type::Scalar(element) } else { Type::Vector(element, lanes as u8) }
             };
-            for (part, value) in group.parts.iter().zip(lanes(r, element, loaded, group.parts.len())) {
-                parts[*part] = value;
+            let load = |b: &mut Builder, (index, fillers, attrs): &(ValueId, Vec<ValueId>, Vec<Attr>)| {
+                let id = b.op_with(Op::Load, Some(of(fillers.len())), &[buffer, *index], attrs);
+                b.function.insts[id].results[0]
+            };
+            let loaded = match condition {
+                None => accesses.iter().map(|access| load(&mut r.out, access)).collect(),
+                Some(condition) => {
+                    let fillers: Vec<(Type, ValueId)> =
+                        accesses.iter().map(|(_, fillers, _)| vector(r, element, fillers)).collect();
+                    let (types, fillers): (Vec<Type>, Vec<ValueId>) = fillers.into_iter().unzip();
+                    r.out.if_else(
+                        condition,
+                        &types,
+                        |b| {
+                            let values: Vec<ValueId> = accesses.iter().map(|access| load(b, access)).collect();
+                            b.end(Op::Yield, &values);
+                        },
+                        |b| b.end(Op::Yield, &fillers),
+                    )
+                }
+            };
+            for (group, loaded) in groups.iter().zip(loaded) {
+                for (part, value) in group.parts.iter().zip(lanes(r, element, loaded, group.parts.len())) {
+                    parts[*part] = value;
+                }
             }
         }
-        self.give(r, inst, layout, parts)
+        Ok(parts)
     }
 
     /// What an operation on a buffer gives. A number on which control flow depends has to be known to be the same for all.

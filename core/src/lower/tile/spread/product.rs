@@ -1,12 +1,13 @@
 //! Matrix products.
 //!
 //! In registers: both factors lie in shared memory, each invocation goes through the depth and multiplies what its rows and columns have
-//! there.
+//! there. Rectangles of matrices take several steps of the depth at once, so that what is read for them is read by wide accesses.
 
 use super::super::layout::bits_of;
-use super::super::product::Unit;
-use super::exchange::{LARGE, SECOND, Staged};
-use super::{Made, Parts, Spread, element_of, impossible};
+use super::super::product::{Product, Rectangles, Stored, Unit};
+use super::exchange::{LARGE, SECOND, Staged, beside};
+use super::warpgroup::Factor;
+use super::{Made, Parts, Spread, element_of, impossible, lanes};
 use crate::hash::FastMap;
 use crate::ir::{Inst, InstId, Op, Scalar, Shape, Type, ValueId};
 use crate::lower::rewrite::Rewriter;
@@ -29,6 +30,19 @@ impl Sides {
     }
 }
 
+/// Steps of the depth that are taken at once.
+const STEP: u32 = 4;
+
+/// What an invocation takes of a factor: its own row or column, and those at some places after it.
+struct Strip {
+    factor: Factor,
+    stored: Stored,
+    own: ValueId,
+    places: Vec<u32>,
+    /// How many of the places follow each other, as a logarithm.
+    beside: u8,
+}
+
 fn converted(r: &mut Rewriter<'_>, value: ValueId, from: Scalar, to: Scalar) -> ValueId {
     if from == to { value } else { r.out.op(Op::Convert, to, &[value]) }
 }
@@ -38,7 +52,9 @@ impl Spread<'_> {
         let made = self.plan.products[&id].clone();
         match made.by {
             Unit::Registers => self.in_registers(r, inst, &made),
+            Unit::Rectangles(by) => self.in_rectangles(r, inst, &made, by),
             Unit::Warpgroups(by) => self.by_warpgroups(r, inst, &made, by),
+            Unit::Fragments(by) => self.by_fragments(r, inst, &made, by),
         }
     }
 
@@ -58,7 +74,7 @@ impl Spread<'_> {
         Ok(self.stage(r, (room, room == LARGE), &parts, layout, to, shape))
     }
 
-    fn in_registers(&mut self, r: &mut Rewriter<'_>, inst: &Inst, made: &super::super::product::Product) -> Made<()> {
+    fn in_registers(&mut self, r: &mut Rewriter<'_>, inst: &Inst, made: &Product) -> Made<()> {
         let sides = Sides::of(r, inst);
         let of = inst.element();
         // Short floats are summed in `f32`.
@@ -105,6 +121,100 @@ impl Spread<'_> {
             return Err(impossible("a product of another size"));
         }
         self.hold(r, inst.results[0], made.sums, parts)
+    }
+
+    fn in_rectangles(&mut self, r: &mut Rewriter<'_>, inst: &Inst, made: &Product, by: Rectangles) -> Made<()> {
+        let sides = Sides::of(r, inst);
+        let of = inst.element();
+        let sums = if of.is_float() && of.bits() < 32 { Scalar::F32 } else { of };
+        let element = element_of(r, inst.operands[0]);
+        let [left, right] = self.factors(r, inst, made)?;
+        let start = self.parts(r, inst.operands[2], made.sums)?;
+        let start: Vec<ValueId> = start.iter().map(|v| converted(r, *v, of, sums)).collect();
+        let layout = self.plan.layouts[made.sums].clone();
+        let base = self.bases[made.sums];
+        let (width, mask) = (r.out.u32(sides.columns), r.out.u32((1 << sides.columns) - 1));
+        let own_row = r.out.op(Op::Shr, Scalar::U32, &[base, width]);
+        let own_column = r.out.op(Op::And, Scalar::U32, &[base, mask]);
+        let of_part = |part: usize| (layout.element(part) >> sides.columns, layout.element(part) & ((1 << sides.columns) - 1));
+        let distinct = |which: fn((u32, u32)) -> u32| {
+            let mut list: Vec<u32> = (0..layout.count()).map(|part| which(of_part(part))).collect();
+            list.sort_unstable();
+            list.dedup();
+            list
+        };
+        let rows = Strip {
+            factor: left,
+            stored: by.left,
+            own: own_row,
+            places: distinct(|(row, _)| row),
+            beside: layout.run(sides.columns as u8),
+        };
+        let columns = Strip {
+            factor: right,
+            stored: by.right,
+            own: own_column,
+            places: distinct(|(_, column)| column),
+            beside: layout.run(0),
+        };
+        let made_sums = self.count_up(r, (1 << sides.depth) / STEP, &start, |s, r, step, so_far| {
+            let x = s.strip(r, &rows, step, (element, sums));
+            let y = s.strip(r, &columns, step, (element, sums));
+            let mut next = so_far.to_vec();
+            for k in 0..STEP {
+                for (part, sum) in next.iter_mut().enumerate() {
+                    let (row, column) = of_part(part);
+                    let operands = [x[&(k, row)], y[&(k, column)], *sum];
+                    *sum = r.out.op(Op::Mad, Type::Scalar(sums), &operands);
+                }
+            }
+            Ok(next)
+        })?;
+        let parts: Parts = made_sums.into_iter().map(|v| converted(r, v, sums, of)).collect();
+        self.hold(r, inst.results[0], made.sums, parts)
+    }
+
+    /// What a strip has for some steps of the depth, by the step and the place.
+    fn strip(
+        &self,
+        r: &mut Rewriter<'_>,
+        strip: &Strip,
+        step: ValueId,
+        (element, sums): (Scalar, Scalar),
+    ) -> FastMap<(u32, u32), ValueId> {
+        let stored = strip.stored;
+        let (stride, one) = (r.out.u32(stored.stride()), r.out.u32(1));
+        let deep = r.out.u32(STEP);
+        let deep = r.out.op(Op::Mul, Scalar::U32, &[step, deep]);
+        let (by_own, by_depth) = if stored.by_depth { (stride, one) } else { (one, stride) };
+        let own = r.out.op(Op::Mul, Scalar::U32, &[strip.own, by_own]);
+        let deep = r.out.op(Op::Mul, Scalar::U32, &[deep, by_depth]);
+        let mut index = r.out.op(Op::Add, Scalar::U32, &[own, deep]);
+        if let Some(start) = strip.factor.start {
+            index = r.out.op(Op::Add, Scalar::U32, &[index, start]);
+        }
+        // As many at once as lie beside each other, aligned.
+        let most = (16 / element.bytes()).min(4);
+        let together = if stored.by_depth { STEP } else { 1 << strip.beside }.min(most);
+        let log = r.out.u32(together.trailing_zeros());
+        let index = r.out.op(Op::Shr, Scalar::U32, &[index, log]);
+        let of = if together == 1 { Type::Scalar(element) } else { Type::Vector(element, together as u8) };
+        let mut found = FastMap::default();
+        let mut all: Vec<(u32, u32)> = (0..STEP).flat_map(|k| strip.places.iter().map(move |p| (k, *p))).collect();
+        let along = |(k, place): (u32, u32)| if stored.by_depth { k } else { place };
+        all.retain(|at| along(*at) % together == 0);
+        for (k, place) in all {
+            let offset = if stored.by_depth { place * stored.stride() + k } else { k * stored.stride() + place };
+            let offset = beside((offset / together) as i32);
+            let id = r.out.op_with(Op::Load, Some(of), &[strip.factor.handle, index], &offset);
+            let value = r.out.function.insts[id].results[0];
+            for (i, value) in lanes(r, element, value, together as usize).into_iter().enumerate() {
+                let i = i as u32;
+                let at = if stored.by_depth { (k + i, place) } else { (k, place + i) };
+                found.insert(at, converted(r, value, element, sums));
+            }
+        }
+        found
     }
 
     /// Element k of a row of the left factor: of the row that the invocation has, so many further.

@@ -29,27 +29,44 @@ impl Spread<'_> {
         by: Warpgroups,
     ) -> Made<()> {
         let element = r.old.ty(inst.operands[0]).element().unwrap_or(Scalar::F16);
-        let mut factors = vec![];
+        let factors = self.factors(r, inst, made)?;
+        let sums = self.parts(r, inst.operands[2], made.sums)?;
+        let results = self.multiplied(r, inst, &sums, by, (factors[0], factors[1]), element);
+        self.hold(r, inst.results[0], made.sums, results)
+    }
+
+    /// The factors of a product in shared memory: where they were copied ahead, where they stand, or where they are put now.
+    pub(super) fn factors(&mut self, r: &mut Rewriter<'_>, inst: &Inst, made: &Product) -> Made<[Factor; 2]> {
         let mut rooms = vec![];
-        for (i, (layout, stored)) in [(made.left, by.left), (made.right, by.right)].into_iter().enumerate() {
-            factors.push(match self.ahead(inst.operands[i]).or(self.standing(inst.operands[i], i)) {
+        let mut factors = [Factor { handle: ValueId::new(0), start: None }; 2];
+        for (i, (layout, stored)) in
+            [made.left, made.right].into_iter().zip(made.by.stored().into_iter().flatten()).enumerate()
+        {
+            let value = inst.operands[i];
+            factors[i] = match self.ahead(value).or(self.standing(value, i)) {
                 Some(there) => there,
                 None => {
-                    let parts = self.parts(r, inst.operands[i], layout)?;
+                    let element = super::element_of(r, value);
+                    let parts = self.parts(r, value, layout)?;
                     let handle = self.room(r, FACTORS[i], element, stored.elements());
                     self.put_factor(r, handle, &parts, layout, (element, stored));
                     rooms.push(FACTORS[i]);
                     Factor { handle, start: None }
                 }
-            });
+            };
         }
         if !rooms.is_empty() {
-            r.out.op_with(Op::FenceAsync, None, &[], &[]);
+            self.seen_by(r, made.by);
             self.written(r, &rooms);
         }
-        let sums = self.parts(r, inst.operands[2], made.sums)?;
-        let results = self.multiplied(r, inst, &sums, by, (factors[0], factors[1]), element);
-        self.hold(r, inst.results[0], made.sums, results)
+        Ok(factors)
+    }
+
+    /// What was written to shared memory is for the matrix unit: warpgroups read it in a way of their own.
+    fn seen_by(&self, r: &mut Rewriter<'_>, unit: Unit) {
+        if matches!(unit, Unit::Warpgroups(_)) {
+            r.out.op_with(Op::FenceAsync, None, &[], &[]);
+        }
     }
 
     /// A factor that stands in shared memory while the loop goes on.
@@ -66,8 +83,8 @@ impl Spread<'_> {
         for id in &old.regions[body].insts {
             let inst = &old.insts[*id];
             let Some(made) = self.plan.products.get(id).cloned() else { continue };
-            let Unit::Warpgroups(by) = made.by else { continue };
-            for (i, (layout, stored)) in [(made.left, by.left), (made.right, by.right)].into_iter().enumerate() {
+            let Some(stored) = made.by.stored() else { continue };
+            for (i, (layout, stored)) in [made.left, made.right].into_iter().zip(stored).enumerate() {
                 let value = inst.operands[i];
                 let known = matches!(old.values[value].def, Def::Result(id, _) if !inside.contains(&id));
                 let Some(room) = STANDING.get(self.standing.len()).copied() else { break };
@@ -78,7 +95,7 @@ impl Spread<'_> {
                 let parts = self.parts(r, value, layout)?;
                 let handle = self.room(r, room, element, stored.elements());
                 self.put_factor(r, handle, &parts, layout, (element, stored));
-                r.out.op_with(Op::FenceAsync, None, &[], &[]);
+                self.seen_by(r, made.by);
                 self.written(r, &[room]);
                 self.standing.push((value, i, Factor { handle, start: None }));
             }
@@ -87,7 +104,7 @@ impl Spread<'_> {
     }
 
     /// Puts a factor where the matrix unit reads it.
-    fn put_factor(
+    pub(super) fn put_factor(
         &mut self,
         r: &mut Rewriter<'_>,
         handle: ValueId,
@@ -96,7 +113,8 @@ impl Spread<'_> {
         (element, stored): (Scalar, Stored),
     ) {
         let owner = self.owner(r, layout);
-        let places = self.addresses(r, layout, stored, 3);
+        let most = (16 / element.bytes()).trailing_zeros() as u8;
+        let places = self.addresses(r, layout, stored, most);
         let parts = parts.clone();
         self.guarded(r, owner, |_, r| {
             for (index, list) in places {
@@ -119,13 +137,13 @@ impl Spread<'_> {
         let threads: Vec<u8> =
             held.threads.iter().map(|b| if *b == super::FREE { super::FREE } else { stored.place(*b) }).collect();
         let base = self.scattered(r, &threads);
-        let (six, mask, three) = (r.out.u32(6), r.out.u32(stored.chunks()), r.out.u32(3));
-        let row = r.out.op(Op::Shr, Scalar::U32, &[base, six]);
-        let row = r.out.op(Op::And, Scalar::U32, &[row, mask]);
-        let moved = r.out.op(Op::Shl, Scalar::U32, &[row, three]);
-        let base = r.out.op(Op::Xor, Scalar::U32, &[base, moved]);
         let width = held.run(stored.fast.0).min(most).min(stored.width());
         let log = r.out.u32(width.into());
+        let base = if stored.gap > 0 {
+            self.with_gaps(r, base, stored)
+        } else {
+            self.swizzled(r, base, stored)
+        };
         let base = r.out.op(Op::Shr, Scalar::U32, &[base, log]);
         let bits: Vec<usize> = (stored.fast.0..stored.fast.0 + width).filter_map(|bit| held.part_bit(bit)).collect();
         let inside: usize = bits.iter().map(|bit| 1 << bit).sum();
@@ -133,12 +151,34 @@ impl Spread<'_> {
         for part in (0..held.count()).filter(|part| part & inside == 0) {
             let address: u32 =
                 held.parts.iter().enumerate().map(|(i, bit)| ((part >> i & 1) as u32) << stored.place(*bit)).sum();
-            let own = r.out.u32(stored.swizzled(address) >> width);
-            let index = r.out.op(Op::Xor, Scalar::U32, &[base, own]);
+            let index = if stored.gap > 0 {
+                let own = r.out.u32((address + stored.gaps(address)) >> width);
+                r.out.op(Op::Add, Scalar::U32, &[base, own])
+            } else {
+                let own = r.out.u32(stored.swizzled(address) >> width);
+                r.out.op(Op::Xor, Scalar::U32, &[base, own])
+            };
             let lane = |i: usize| part + bits.iter().enumerate().map(|(k, bit)| (i >> k & 1) << bit).sum::<usize>();
             out.push((index, (0..1 << width).map(lane).collect()));
         }
         out
+    }
+
+    /// An address with the gaps before its row.
+    fn with_gaps(&self, r: &mut Rewriter<'_>, address: ValueId, stored: Stored) -> ValueId {
+        let (width, gap) = (r.out.u32(stored.fast.1.into()), r.out.u32(stored.gap));
+        let row = r.out.op(Op::Shr, Scalar::U32, &[address, width]);
+        let gaps = r.out.op(Op::Mul, Scalar::U32, &[row, gap]);
+        r.out.op(Op::Add, Scalar::U32, &[address, gaps])
+    }
+
+    /// An address with its chunks exchanged.
+    fn swizzled(&self, r: &mut Rewriter<'_>, base: ValueId, stored: Stored) -> ValueId {
+        let (six, mask, three) = (r.out.u32(6), r.out.u32(stored.chunks()), r.out.u32(3));
+        let row = r.out.op(Op::Shr, Scalar::U32, &[base, six]);
+        let row = r.out.op(Op::And, Scalar::U32, &[row, mask]);
+        let moved = r.out.op(Op::Shl, Scalar::U32, &[row, three]);
+        r.out.op(Op::Xor, Scalar::U32, &[base, moved])
     }
 
     /// The products themselves: for each piece of 64 rows of a warpgroup all steps of the depth.
