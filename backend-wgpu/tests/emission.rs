@@ -183,6 +183,7 @@ fn tile_kernels_with_fragments_are_written() {
         ("matmul", matmul(128, 128, 32), 4),
         ("matmul", matmul(64, 32, 16), 4),
         ("attention", attention, 4),
+        ("matmul", matmul(128, 256, 64), 8),
     ] {
         let module = tiles(file, &constants, warps);
         let words = match write(&module, &rich(), Language::Spirv).unwrap_or_else(|e| panic!("{file}: {e}")) {
@@ -190,8 +191,8 @@ fn tile_kernels_with_fragments_are_written() {
             Emitted::Text(_) => panic!("text instead of words"),
         };
         spirv_val(&words, &format!("tiles-{file}-{}", constants[0].1)).unwrap_or_else(|e| panic!("{file}: {e}"));
-        // `OpCooperativeMatrixMulAddKHR`
-        assert!(words.iter().any(|word| word & 0xffff == 4459), "{file}: no products of fragments");
+        // `OpCooperativeMatrixMulAddKHR`; the last blocks are too large for shared memory.
+        assert!(warps == 8 || words.iter().any(|word| word & 0xffff == 4459), "{file}: no products of fragments");
     }
 }
 

@@ -109,6 +109,24 @@ impl Stored {
         if along < width { along } else { along + self.slow.1 }
     }
 
+    /// A slice of the factor: a part of the depth, as a logarithm less.
+    pub fn slice(self, bits: u8) -> Stored {
+        let mut slice = self;
+        let depth = if self.by_depth { &mut slice.fast } else { &mut slice.slow };
+        depth.1 -= bits;
+        slice
+    }
+
+    /// Whether a bit of an element's number says where in the factor it is.
+    pub fn has(self, bit: u8) -> bool {
+        [self.fast, self.slow].iter().any(|(first, count)| (*first..first + count).contains(&bit))
+    }
+
+    /// The bits of the depth.
+    pub fn depth(self) -> (u8, u8) {
+        if self.by_depth { self.fast } else { self.slow }
+    }
+
     /// The exchange of chunks, for the bits of an address.
     pub fn swizzled(self, address: u32) -> u32 {
         address ^ (address >> 6 & self.chunks()) << 3
@@ -163,13 +181,7 @@ pub(super) fn choose(
 }
 
 /// Rectangles from shared memory that may be filled ahead: for matrices of one type, where code may be written out.
-fn by_rectangles(
-    f: &Function,
-    inst: &Inst,
-    plan: &Plan,
-    caps: &Caps,
-    factors: [LayoutId; 2],
-) -> Option<Rectangles> {
+fn by_rectangles(f: &Function, inst: &Inst, plan: &Plan, caps: &Caps, factors: [LayoutId; 2]) -> Option<Rectangles> {
     let element = |i: usize| f.ty(inst.operands[i]).element();
     let sides = |i: usize| dimensions(f.ty(inst.operands[i]).shape());
     let (a, b) = (sides(0), sides(1));

@@ -8,10 +8,10 @@
 //! and puts them into the other stage when its own products are made.
 
 use super::super::pipeline::{Copied, Pipeline};
+use super::super::product::Unit;
 use super::control::Frame;
 use super::exchange::{AHEAD, beside};
 use super::warpgroup::Factor;
-use super::super::product::Unit;
 use super::{Made, Parts, Spread, impossible};
 use crate::ir::{Attr, Feature, Inst, InstId, Op, RegionId, Scalar, Type, ValueId};
 use crate::lower::rewrite::Rewriter;

@@ -23,6 +23,49 @@ pub(super) struct Group {
     pub distance: u32,
 }
 
+/// A load of a group.
+struct Access {
+    group: Group,
+    condition: ValueId,
+    ty: Type,
+    buffer: ValueId,
+    /// Counted in accesses, and the constant beside it.
+    index: ValueId,
+    offset: i32,
+    /// What is there where nothing is loaded.
+    fillers: Vec<ValueId>,
+    attrs: Vec<Attr>,
+}
+
+impl Access {
+    fn load(&self, b: &mut Builder) -> ValueId {
+        let id = b.op_with(Op::Load, Some(self.ty), &[self.buffer, self.index], &self.attrs);
+        b.function.insts[id].results[0]
+    }
+
+    fn load_at(&self, b: &mut Builder, index: ValueId) -> ValueId {
+        let attrs: Vec<Attr> = self.attrs.iter().filter(|a| a.kind() != AttrKind::Offset).cloned().collect();
+        let id = b.op_with(Op::Load, Some(self.ty), &[self.buffer, index], &attrs);
+        b.function.insts[id].results[0]
+    }
+
+    fn place(&self, b: &mut Builder) -> ValueId {
+        let ty = b.ty(self.index);
+        let Some(scalar) = ty.element().filter(|_| self.offset != 0) else { return self.index };
+        let offset = b.constant(scalar, i64::from(self.offset) as u64 & scalar.mask());
+        b.op(Op::Add, ty, &[self.index, offset])
+    }
+
+    fn filler(&self, r: &mut Rewriter<'_>) -> ValueId {
+        vector(r, self.ty.element().unwrap_or(Scalar::U32), &self.fillers).1
+    }
+}
+
+/// The type of so many elements.
+fn lanes_of(element: Scalar, count: usize) -> Type {
+    if count == 1 { Type::Scalar(element) } else { Type::Vector(element, count as u8) }
+}
+
 fn hints(inst: &Inst) -> Vec<Attr> {
     inst.attrs.iter().filter(|a| a.kind() == AttrKind::Cache).cloned().collect()
 }
@@ -117,52 +160,101 @@ impl Spread<'_> {
         let of = r.old.ty(inst.operands[1]).element().unwrap_or(Scalar::U32);
         let count = self.plan.layouts[layout].count();
         let mut parts = vec![ValueId::new(0); count];
-        let groups = self.accesses(r, inst, inst.operands[2], layout, false);
-        // Accesses under one condition stand in one branch, so that all are under way at once.
-        let condition = |group: &Group| one_of(&inside, group.parts[0]);
-        for groups in groups.chunk_by(|a, b| only_where.is_some() && condition(a) == condition(b)) {
-            let mut accesses = vec![];
-            for group in groups {
-                let (index, offset) = self.index(r, one_of(&indices, group.from), of, group);
-                let fillers: Vec<ValueId> = group.parts.iter().map(|part| one_of(&other, *part)).collect();
-                let mut attrs = hints(inst);
-                attrs.extend((offset != 0).then_some(Attr::Offset(offset)));
-                accesses.push((index, fillers, attrs));
-            }
-            let condition = condition(&groups[0]);
-            let always = r.out.function.as_constant(condition) == Some(1);
-            let condition = self.both(r, (!always).then_some(condition), only_where);
-            let of = |lanes: usize| {
-                if lanes == 1 { Type::Scalar(element) } else { Type::Vector(element, lanes as u8) }
-            };
-            let load = |b: &mut Builder, (index, fillers, attrs): &(ValueId, Vec<ValueId>, Vec<Attr>)| {
-                let id = b.op_with(Op::Load, Some(of(fillers.len())), &[buffer, *index], attrs);
-                b.function.insts[id].results[0]
-            };
-            let loaded = match condition {
-                None => accesses.iter().map(|access| load(&mut r.out, access)).collect(),
-                Some(condition) => {
-                    let fillers: Vec<(Type, ValueId)> =
-                        accesses.iter().map(|(_, fillers, _)| vector(r, element, fillers)).collect();
-                    let (types, fillers): (Vec<Type>, Vec<ValueId>) = fillers.into_iter().unzip();
-                    r.out.if_else(
-                        condition,
-                        &types,
-                        |b| {
-                            let values: Vec<ValueId> = accesses.iter().map(|access| load(b, access)).collect();
-                            b.end(Op::Yield, &values);
-                        },
-                        |b| b.end(Op::Yield, &fillers),
-                    )
-                }
-            };
-            for (group, loaded) in groups.iter().zip(loaded) {
-                for (part, value) in group.parts.iter().zip(lanes(r, element, loaded, group.parts.len())) {
-                    parts[*part] = value;
-                }
+        let mut accesses = vec![];
+        for group in self.accesses(r, inst, inst.operands[2], layout, false) {
+            let (index, offset) = self.index(r, one_of(&indices, group.from), of, &group);
+            let fillers: Vec<ValueId> = group.parts.iter().map(|part| one_of(&other, *part)).collect();
+            let mut attrs = hints(inst);
+            attrs.extend((offset != 0).then_some(Attr::Offset(offset)));
+            let (condition, ty) = (one_of(&inside, group.parts[0]), lanes_of(element, fillers.len()));
+            accesses.push(Access { group, condition, ty, buffer, index, offset, fillers, attrs });
+        }
+        // A card's own compiler takes accesses under conditions together; others wait for one before they begin the next.
+        let apart = self.caps.has(Feature::Index64) && only_where.is_none() || self.caps.rolled;
+        let joins = !self.caps.has(Feature::Index64);
+        let mut loaded = vec![];
+        for run in accesses.chunk_by(|a, b| !apart && (joins || a.condition == b.condition)) {
+            let same = run.iter().all(|access| access.condition == run[0].condition);
+            loaded.extend(if same { self.loaded_if(r, run, only_where) } else { self.loaded_near(r, run, only_where) });
+        }
+        for (access, loaded) in accesses.iter().zip(loaded) {
+            for (part, value) in access.group.parts.iter().zip(lanes(r, element, loaded, access.fillers.len())) {
+                parts[*part] = value;
             }
         }
         Ok(parts)
+    }
+
+    /// Accesses under one condition.
+    fn loaded_if(&self, r: &mut Rewriter<'_>, run: &[Access], only_where: Option<ValueId>) -> Vec<ValueId> {
+        let condition = run[0].condition;
+        let always = r.out.function.as_constant(condition) == Some(1);
+        let Some(condition) = self.both(r, (!always).then_some(condition), only_where) else {
+            return run.iter().map(|access| access.load(&mut r.out)).collect();
+        };
+        let fillers: Vec<ValueId> = run.iter().map(|access| access.filler(r)).collect();
+        let types: Vec<Type> = run.iter().map(|access| access.ty).collect();
+        r.out.if_else(
+            condition,
+            &types,
+            |b| {
+                let values: Vec<ValueId> = run.iter().map(|access| access.load(b)).collect();
+                b.end(Op::Yield, &values);
+            },
+            |b| b.end(Op::Yield, &fillers),
+        )
+    }
+
+    /// Accesses under several conditions. Where the first one holds, the others read at its place if theirs do not hold, so that all are under
+    /// way at once; elsewhere each has a branch of its own.
+    fn loaded_near(&self, r: &mut Rewriter<'_>, run: &[Access], only_where: Option<ValueId>) -> Vec<ValueId> {
+        let conditions: Vec<ValueId> = run
+            .iter()
+            .map(|access| self.both(r, Some(access.condition), only_where).unwrap_or(access.condition))
+            .collect();
+        let fillers: Vec<ValueId> = run.iter().map(|access| access.filler(r)).collect();
+        let types: Vec<Type> = run.iter().map(|access| access.ty).collect();
+        let loaded = r.out.if_else(
+            conditions[0],
+            &types,
+            |b| {
+                let first = run[0].place(b);
+                let mut values = vec![];
+                for (access, condition) in run.iter().zip(&conditions) {
+                    let own = access.place(b);
+                    let index = b.op(Op::Select, b.ty(own), &[*condition, own, first]);
+                    values.push(access.load_at(b, index));
+                }
+                b.end(Op::Yield, &values);
+            },
+            |b| {
+                let mut values = vec![];
+                for ((access, condition), filler) in run.iter().zip(&conditions).zip(&fillers) {
+                    let value = b.if_else(
+                        *condition,
+                        &[access.ty],
+                        |b| {
+                            let value = access.load(b);
+                            b.end(Op::Yield, &[value]);
+                        },
+                        |b| b.end(Op::Yield, &[*filler]),
+                    );
+                    values.extend(value);
+                }
+                b.end(Op::Yield, &values);
+            },
+        );
+        let mut chosen = vec![];
+        for ((access, condition), value) in run.iter().zip(&conditions).zip(loaded) {
+            let element = access.ty.element().unwrap_or(Scalar::U32);
+            let list: Vec<ValueId> = lanes(r, element, value, access.fillers.len())
+                .into_iter()
+                .zip(&access.fillers)
+                .map(|(value, filler)| r.out.op(Op::Select, element, &[*condition, value, *filler]))
+                .collect();
+            chosen.push(vector(r, element, &list).1);
+        }
+        chosen
     }
 
     /// What an operation on a buffer gives. A number on which control flow depends has to be known to be the same for all.
@@ -181,7 +273,7 @@ impl Spread<'_> {
         }
     }
 
-    fn both(&self, r: &mut Rewriter<'_>, a: Option<ValueId>, b: Option<ValueId>) -> Option<ValueId> {
+    pub(super) fn both(&self, r: &mut Rewriter<'_>, a: Option<ValueId>, b: Option<ValueId>) -> Option<ValueId> {
         match (a, b) {
             (Some(a), Some(b)) => Some(r.out.op(Op::And, Scalar::Bool, &[a, b])),
             (a, b) => a.or(b),

@@ -136,7 +136,8 @@ impl Spread<'_> {
         let (width, mask) = (r.out.u32(sides.columns), r.out.u32((1 << sides.columns) - 1));
         let own_row = r.out.op(Op::Shr, Scalar::U32, &[base, width]);
         let own_column = r.out.op(Op::And, Scalar::U32, &[base, mask]);
-        let of_part = |part: usize| (layout.element(part) >> sides.columns, layout.element(part) & ((1 << sides.columns) - 1));
+        let of_part =
+            |part: usize| (layout.element(part) >> sides.columns, layout.element(part) & ((1 << sides.columns) - 1));
         let distinct = |which: fn((u32, u32)) -> u32| {
             let mut list: Vec<u32> = (0..layout.count()).map(|part| which(of_part(part))).collect();
             list.sort_unstable();

@@ -70,7 +70,7 @@ impl Spread<'_> {
     }
 
     /// A factor that stands in shared memory while the loop goes on.
-    fn standing(&self, value: ValueId, operand: usize) -> Option<Factor> {
+    pub(super) fn standing(&self, value: ValueId, operand: usize) -> Option<Factor> {
         self.standing.iter().find(|s| (s.0, s.1) == (value, operand)).map(|s| s.2)
     }
 
@@ -112,20 +112,58 @@ impl Spread<'_> {
         layout: LayoutId,
         (element, stored): (Scalar, Stored),
     ) {
-        let owner = self.owner(r, layout);
+        self.put_slice(r, handle, parts, layout, (element, stored), (0, 0));
+    }
+
+    /// Puts a slice of a factor where the matrix unit reads it: which one, of how many as a logarithm.
+    pub(super) fn put_slice(
+        &mut self,
+        r: &mut Rewriter<'_>,
+        handle: ValueId,
+        parts: &Parts,
+        layout: LayoutId,
+        (element, whole): (Scalar, Stored),
+        (which, bits): (u32, u8),
+    ) {
+        let stored = whole.slice(bits);
+        let (first, count) = stored.depth();
+        let chosen = |places: &[u8]| -> u32 {
+            let own = |(i, bit): (usize, &u8)| {
+                let of_slice = *bit >= first + count && *bit < first + count + bits;
+                if of_slice { (which >> (bit - first - count) & 1) << i } else { 0 }
+            };
+            places.iter().enumerate().map(own).sum()
+        };
+        let held = self.plan.layouts[layout].clone();
+        // Invocations that have elements of the slice, and which of their parts those are.
+        let of_others: u32 = held
+            .threads
+            .iter()
+            .enumerate()
+            .filter(|(_, b)| **b != super::FREE && !stored.has(**b))
+            .map(|(i, _)| 1 << i)
+            .sum();
+        let (part, thread) = (chosen(&held.parts) as usize, chosen(&held.threads));
+        let mut owner = self.owner(r, layout);
+        if of_others != 0 {
+            let (mask, wanted) = (r.out.u32(of_others), r.out.u32(thread));
+            let own = r.out.op(Op::And, Scalar::U32, &[self.own, mask]);
+            let has = r.out.op(Op::Eq, Scalar::U32, &[own, wanted]);
+            owner = self.both(r, owner, Some(has));
+        }
         let most = (16 / element.bytes()).trailing_zeros() as u8;
         let places = self.addresses(r, layout, stored, most);
         let parts = parts.clone();
         self.guarded(r, owner, |_, r| {
             for (index, list) in places {
-                let values: Vec<ValueId> = list.iter().map(|part| parts[*part]).collect();
+                let values: Vec<ValueId> = list.iter().map(|i| parts[*i + part]).collect();
                 let (ty, value) = vector(r, element, &values);
                 r.out.store(ty, handle, index, value);
             }
         });
     }
 
-    /// Where the parts of a factor stand: vectors of at most so many bits of neighbours, and the index of each, in vectors.
+    /// Where the parts of a factor stand, those of its first slice where it is one: vectors of at most so many bits of neighbours, and the index of each, in vectors.
     pub(super) fn addresses(
         &mut self,
         r: &mut Rewriter<'_>,
@@ -134,23 +172,22 @@ impl Spread<'_> {
         most: u8,
     ) -> Vec<(ValueId, Vec<usize>)> {
         let held = self.plan.layouts[layout].clone();
-        let threads: Vec<u8> =
-            held.threads.iter().map(|b| if *b == super::FREE { super::FREE } else { stored.place(*b) }).collect();
+        // Bits that say in which slice an element is say nothing about where it is there.
+        let place = |bit: u8| if stored.has(bit) { stored.place(bit) } else { super::FREE };
+        let threads: Vec<u8> = held.threads.iter().map(|bit| place(*bit)).collect();
         let base = self.scattered(r, &threads);
         let width = held.run(stored.fast.0).min(most).min(stored.width());
         let log = r.out.u32(width.into());
-        let base = if stored.gap > 0 {
-            self.with_gaps(r, base, stored)
-        } else {
-            self.swizzled(r, base, stored)
-        };
+        let base = if stored.gap > 0 { self.with_gaps(r, base, stored) } else { self.swizzled(r, base, stored) };
         let base = r.out.op(Op::Shr, Scalar::U32, &[base, log]);
         let bits: Vec<usize> = (stored.fast.0..stored.fast.0 + width).filter_map(|bit| held.part_bit(bit)).collect();
         let inside: usize = bits.iter().map(|bit| 1 << bit).sum();
         let mut out = vec![];
-        for part in (0..held.count()).filter(|part| part & inside == 0) {
-            let address: u32 =
-                held.parts.iter().enumerate().map(|(i, bit)| ((part >> i & 1) as u32) << stored.place(*bit)).sum();
+        let fixed = held.parts.iter().enumerate().filter(|(_, bit)| !stored.has(**bit)).map(|(i, _)| 1 << i);
+        let fixed: usize = inside + fixed.sum::<usize>();
+        for part in (0..held.count()).filter(|part| part & fixed == 0) {
+            let within = held.parts.iter().enumerate().filter(|(_, bit)| stored.has(**bit));
+            let address: u32 = within.map(|(i, bit)| ((part >> i & 1) as u32) << stored.place(*bit)).sum();
             let index = if stored.gap > 0 {
                 let own = r.out.u32((address + stored.gaps(address)) >> width);
                 r.out.op(Op::Add, Scalar::U32, &[base, own])
