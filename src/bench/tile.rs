@@ -136,7 +136,7 @@ fn layer_norm(rows: usize, columns: usize) -> Case {
             ("BLOCK", constant(columns.next_power_of_two().min(4096))),
         ],
         grid: [rows as u32, 1, 1],
-        warps: (columns / 512).clamp(1, 8) as u32,
+        warps: (columns / 512).clamp(1, 4) as u32,
         work: Work::Bytes(4.0 * (rows * columns) as f64),
         output: "y_ptr",
         expected: places.map(|j| (row * columns + j, (x[j] - mean) * rstd * element(j) + element(j), 4e-3)).to_vec(),
@@ -218,7 +218,7 @@ fn cases(scale: Scale, shared_bytes: u32) -> Vec<Case> {
     let small = (32, 32, 32, 4);
     let few = (128, 64, 8);
     let (large, keys) =
-        if shared_bytes < LARGE { ((128, 128, 32, 4), (64, 32, 4)) } else { ((128, 256, 64, 8), (128, 128, 8)) };
+        if shared_bytes < LARGE { ((128, 128, 64, 4), (64, 32, 4)) } else { ((128, 256, 64, 8), (128, 128, 8)) };
     match scale {
         Scale::Tiny => vec![
             vector_add(5000),

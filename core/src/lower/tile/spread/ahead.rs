@@ -5,7 +5,7 @@
 //! not be read nothing.
 //!
 //! Where the device has no copies that run beside the program there are two stages: after the barrier, iteration i loads the factors of the next one,
-//! and puts them into the other stage when its own products are made.
+//! and puts them into the other stage when its own products are made. Where there is room for one stage only, that waits until all have read it.
 
 use super::super::pipeline::{Copied, Pipeline};
 use super::super::product::Unit;
@@ -65,7 +65,7 @@ impl Spread<'_> {
             size += (copied.stored.elements() as u32).next_multiple_of(512);
         }
         let beside = self.caps.has(Feature::AsyncCopy);
-        let depth = if beside { self.depth } else { 2 };
+        let depth = if beside { self.depth } else { self.depth.min(2) };
         let handle = self.room(r, AHEAD, element, u64::from(size * depth));
         let shown = pipeline.copied.iter().flat_map(|c| c.shown.clone()).collect();
         let fence = self.plan.products.values().any(|p| matches!(p.by, Unit::Warpgroups(_)));
@@ -79,7 +79,7 @@ impl Spread<'_> {
         for (param, value) in params.iter().zip(&inst.operands) {
             initial.extend_from_slice(&self.goes(r, *value, *param)?);
         }
-        for stage in 0..depth - 1 {
+        for stage in 0..(depth - 1).max(1) {
             let at = r.out.u32(stage * size);
             ahead = self.copies(r, (pipeline, &mut stages), &params, &ahead, at)?;
             self.put_loaded(r, pipeline, &mut stages, at);
@@ -131,6 +131,9 @@ impl Spread<'_> {
             if *id == pipeline.next
                 && let Some(mut stages) = self.stages.take()
             {
+                if stages.depth == 1 {
+                    self.barrier(r, false);
+                }
                 self.put_loaded(r, pipeline, &mut stages, write);
                 self.stages = Some(stages);
             }

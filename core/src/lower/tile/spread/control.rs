@@ -3,7 +3,7 @@
 use super::super::guard::where_it_holds;
 use super::{Made, Parts, Spread, impossible};
 use crate::ir::attrs::Dim;
-use crate::ir::{Inst, InstId, Op, RegionId, Regions, Scalar, Type, ValueId};
+use crate::ir::{Feature, Inst, InstId, Op, RegionId, Regions, Scalar, Type, ValueId};
 use crate::lower::rewrite::Rewriter;
 
 /// Where the end of a region goes.
@@ -99,7 +99,7 @@ impl Spread<'_> {
     }
 
     fn any_loop(&mut self, r: &mut Rewriter<'_>, id: InstId, inst: &Inst) -> Made<()> {
-        if self.depth > 1
+        if self.depth > u32::from(self.caps.has(Feature::AsyncCopy))
             && let Some(pipeline) = self.pipelines.get(&id).cloned()
         {
             return self.copying_loop(r, inst, &pipeline);

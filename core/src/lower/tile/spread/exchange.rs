@@ -80,9 +80,7 @@ impl Rooms {
         for (room, element, memory, count) in &self.arrays {
             let length = r.out.u32(*count as u32);
             r.out.function.memories[*memory].length = length;
-            // What the device cannot store alone stands in a word.
-            let bytes = if caps.local_storage.has(*element) { element.bytes() } else { element.bytes().max(4) };
-            rooms[*room] = rooms[*room].max(count * u64::from(bytes));
+            rooms[*room] = rooms[*room].max(count * u64::from(bytes_of(caps, *element)));
         }
         let bytes: u64 = rooms.iter().map(|bytes| bytes.next_multiple_of(16)).sum();
         if bytes > caps.shared_bytes.into() {
@@ -307,6 +305,11 @@ impl Spread<'_> {
         let own = r.out.op(Op::And, Scalar::U32, &[self.own, mask]);
         r.out.op(Op::Ne, Scalar::U32, &[own, zero])
     }
+}
+
+/// Bytes of an element in shared memory: what the device cannot store alone stands in a word.
+pub(super) fn bytes_of(caps: &Caps, element: Scalar) -> u32 {
+    if caps.local_storage.has(element) { element.bytes() } else { element.bytes().max(4) }
 }
 
 /// The constant beside an index.

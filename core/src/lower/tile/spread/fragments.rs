@@ -4,7 +4,7 @@
 use super::super::assign::LayoutId;
 use super::super::layout::{Kind, dimensions};
 use super::super::product::{Fragments, Product, Stored};
-use super::exchange::{FACTORS, FRAGMENTS, beside};
+use super::exchange::{FRAGMENTS, beside};
 use super::warpgroup::Factor;
 use super::{Made, Parts, Spread, element_of, impossible, lanes, vector};
 use crate::ir::attrs::MatrixLayout;
@@ -57,42 +57,14 @@ impl Spread<'_> {
         made: &Product,
         by: Fragments,
     ) -> Made<()> {
-        let depth = dimensions(r.old.ty(inst.operands[0]).shape())[1].1;
-        let bits = self.slices(r, inst, by, depth);
-        let mut sums = self.parts(r, inst.operands[2], made.sums)?.to_vec();
-        if bits == 0 {
-            let factors = self.factors(r, inst, made)?;
-            self.added(r, inst, (by, made.sums), factors, (&mut sums, depth))?;
-        }
-        for which in (0..1u32 << bits).filter(|_| bits > 0) {
-            let mut factors = [Factor { handle: ValueId::new(0), start: None }; 2];
-            for (i, (layout, stored)) in [(made.left, by.left), (made.right, by.right)].into_iter().enumerate() {
-                let element = element_of(r, inst.operands[i]);
-                let parts = self.parts(r, inst.operands[i], layout)?;
-                let handle = self.room(r, FACTORS[i], element, stored.slice(bits).elements());
-                self.put_slice(r, handle, &parts, layout, (element, stored), (which, bits));
-                factors[i].handle = handle;
-            }
-            self.written(r, &FACTORS);
-            let slice = Fragments { left: by.left.slice(bits), right: by.right.slice(bits), ..by };
-            self.added(r, inst, (slice, made.sums), factors, (&mut sums, depth - bits))?;
-        }
-        self.hold(r, inst.results[0], made.sums, sums.into())
-    }
-
-    /// Into how many slices of the depth a product goes that would not fit in shared memory as a whole, as a logarithm.
-    fn slices(&self, r: &Rewriter<'_>, inst: &Inst, by: Fragments, depth: u8) -> u8 {
-        let there = |i: usize| self.ahead(inst.operands[i]).or(self.standing(inst.operands[i], i)).is_some();
-        if there(0) || there(1) {
-            return 0;
-        }
-        let (factor, acc) = (element_of(r, inst.operands[0]), element_of(r, inst.operands[2]));
-        // Beside it some fragments of each subgroup become elements.
+        let acc = element_of(r, inst.operands[2]);
+        // Beside the factors some fragments of each subgroup become elements.
         let beside = 2 * Self::spaced(by.side) * acc.bytes() * (self.threads >> self.lanes);
-        let room = u64::from(self.caps.shared_bytes.saturating_sub(beside));
-        let takes =
-            |bits: u8| (by.left.slice(bits).elements() + by.right.slice(bits).elements()) * u64::from(factor.bytes());
-        (0..=depth - by.side).find(|bits| takes(*bits) <= room).unwrap_or(0)
+        let mut sums = self.parts(r, inst.operands[2], made.sums)?.to_vec();
+        self.in_slices(r, inst, made, (beside, by.side), |s, r, factors, [left, right], depth| {
+            s.added(r, inst, (Fragments { left, right, ..by }, made.sums), factors, (&mut sums, depth))
+        })?;
+        self.hold(r, inst.results[0], made.sums, sums.into())
     }
 
     /// Adds the product of factors in shared memory to sums.

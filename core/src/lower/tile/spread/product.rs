@@ -3,8 +3,9 @@
 //! In registers: both factors lie in shared memory, each invocation goes through the depth and multiplies what its rows and columns have
 //! there. Rectangles of matrices take several steps of the depth at once, so that what is read for them is read by wide accesses.
 
+use super::super::assign::LayoutId;
 use super::super::layout::bits_of;
-use super::super::product::{Product, Rectangles, Stored, Unit};
+use super::super::product::{Product, Stored, Unit};
 use super::exchange::{LARGE, SECOND, Staged, beside};
 use super::warpgroup::Factor;
 use super::{Made, Parts, Spread, element_of, impossible, lanes};
@@ -52,7 +53,7 @@ impl Spread<'_> {
         let made = self.plan.products[&id].clone();
         match made.by {
             Unit::Registers => self.in_registers(r, inst, &made),
-            Unit::Rectangles(by) => self.in_rectangles(r, inst, &made, by),
+            Unit::Rectangles(_) => self.in_rectangles(r, inst, &made),
             Unit::Warpgroups(by) => self.by_warpgroups(r, inst, &made, by),
             Unit::Fragments(by) => self.by_fragments(r, inst, &made, by),
         }
@@ -123,42 +124,52 @@ impl Spread<'_> {
         self.hold(r, inst.results[0], made.sums, parts)
     }
 
-    fn in_rectangles(&mut self, r: &mut Rewriter<'_>, inst: &Inst, made: &Product, by: Rectangles) -> Made<()> {
-        let sides = Sides::of(r, inst);
+    fn in_rectangles(&mut self, r: &mut Rewriter<'_>, inst: &Inst, made: &Product) -> Made<()> {
         let of = inst.element();
         let sums = if of.is_float() && of.bits() < 32 { Scalar::F32 } else { of };
-        let element = element_of(r, inst.operands[0]);
-        let [left, right] = self.factors(r, inst, made)?;
         let start = self.parts(r, inst.operands[2], made.sums)?;
-        let start: Vec<ValueId> = start.iter().map(|v| converted(r, *v, of, sums)).collect();
-        let layout = self.plan.layouts[made.sums].clone();
-        let base = self.bases[made.sums];
-        let (width, mask) = (r.out.u32(sides.columns), r.out.u32((1 << sides.columns) - 1));
+        let mut list: Vec<ValueId> = start.iter().map(|v| converted(r, *v, of, sums)).collect();
+        let least = STEP.trailing_zeros() as u8;
+        self.in_slices(r, inst, made, (0, least), |s, r, factors, stored, depth| {
+            list = s.added_rectangles(r, inst, made.sums, (factors, stored), (&list, depth))?;
+            Ok(())
+        })?;
+        let parts: Parts = list.into_iter().map(|v| converted(r, v, sums, of)).collect();
+        self.hold(r, inst.results[0], made.sums, parts)
+    }
+
+    /// Sums with the product of factors in shared memory added to them.
+    fn added_rectangles(
+        &mut self,
+        r: &mut Rewriter<'_>,
+        inst: &Inst,
+        sums_layout: LayoutId,
+        (factors, stored): ([Factor; 2], [Stored; 2]),
+        (list, depth): (&[ValueId], u8),
+    ) -> Made<Vec<ValueId>> {
+        let sides = Sides::of(r, inst);
+        let element = element_of(r, inst.operands[0]);
+        let sums = list.first().and_then(|v| r.out.ty(*v).element()).unwrap_or(Scalar::F32);
+        let layout = self.plan.layouts[sums_layout].clone();
+        let base = self.bases[sums_layout];
+        let across = (1 << sides.columns) - 1;
+        let (width, mask) = (r.out.u32(sides.columns), r.out.u32(across));
         let own_row = r.out.op(Op::Shr, Scalar::U32, &[base, width]);
         let own_column = r.out.op(Op::And, Scalar::U32, &[base, mask]);
-        let of_part =
-            |part: usize| (layout.element(part) >> sides.columns, layout.element(part) & ((1 << sides.columns) - 1));
+        let of_part = |part: usize| (layout.element(part) >> sides.columns, layout.element(part) & across);
         let distinct = |which: fn((u32, u32)) -> u32| {
             let mut list: Vec<u32> = (0..layout.count()).map(|part| which(of_part(part))).collect();
             list.sort_unstable();
             list.dedup();
             list
         };
-        let rows = Strip {
-            factor: left,
-            stored: by.left,
-            own: own_row,
-            places: distinct(|(row, _)| row),
-            beside: layout.run(sides.columns as u8),
+        let strip = |i: usize, own: ValueId, places: Vec<u32>, first: u32| {
+            let beside = layout.run(first as u8);
+            Strip { factor: factors[i], stored: stored[i], own, places, beside }
         };
-        let columns = Strip {
-            factor: right,
-            stored: by.right,
-            own: own_column,
-            places: distinct(|(_, column)| column),
-            beside: layout.run(0),
-        };
-        let made_sums = self.count_up(r, (1 << sides.depth) / STEP, &start, |s, r, step, so_far| {
+        let rows = strip(0, own_row, distinct(|(row, _)| row), sides.columns);
+        let columns = strip(1, own_column, distinct(|(_, column)| column), 0);
+        self.count_up(r, (1 << depth) / STEP, list, |s, r, step, so_far| {
             let x = s.strip(r, &rows, step, (element, sums));
             let y = s.strip(r, &columns, step, (element, sums));
             let mut next = so_far.to_vec();
@@ -170,9 +181,7 @@ impl Spread<'_> {
                 }
             }
             Ok(next)
-        })?;
-        let parts: Parts = made_sums.into_iter().map(|v| converted(r, v, sums, of)).collect();
-        self.hold(r, inst.results[0], made.sums, parts)
+        })
     }
 
     /// What a strip has for some steps of the depth, by the step and the place.

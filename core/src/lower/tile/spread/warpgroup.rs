@@ -3,8 +3,8 @@
 use super::super::assign::LayoutId;
 use super::super::layout::dimensions;
 use super::super::product::{Product, Stored, Unit, Warpgroups};
-use super::exchange::{FACTORS, STANDING};
-use super::{Made, Parts, Spread, vector};
+use super::exchange::{FACTORS, STANDING, bytes_of};
+use super::{Made, Parts, Spread, impossible, vector};
 use crate::ir::attrs::SharedMatrix;
 use crate::ir::types::MatrixShape;
 use crate::ir::{Attr, Def, Inst, Op, RegionId, Scalar, Type, ValueId};
@@ -62,6 +62,42 @@ impl Spread<'_> {
         Ok(factors)
     }
 
+    /// The factors of a product in shared memory, or slices of their depth one after the other where both do not fit there as a whole. Other uses
+    /// take so many bytes beside them, and no slice is shallower than this, as a logarithm. `add` is given where the factors are, how they stand, and
+    /// the logarithm of their depth.
+    pub(super) fn in_slices(
+        &mut self,
+        r: &mut Rewriter<'_>,
+        inst: &Inst,
+        made: &Product,
+        (beside, least): (u32, u8),
+        mut add: impl FnMut(&mut Self, &mut Rewriter<'_>, [Factor; 2], [Stored; 2], u8) -> Made<()>,
+    ) -> Made<()> {
+        let Some(stored) = made.by.stored() else { return Err(impossible("factors that stand nowhere")) };
+        let depth = stored[0].depth().1;
+        let there = |s: &Self, i: usize| s.ahead(inst.operands[i]).or(s.standing(inst.operands[i], i)).is_some();
+        let bytes = u64::from(bytes_of(self.caps, super::element_of(r, inst.operands[0])));
+        let room = u64::from(self.caps.shared_bytes.saturating_sub(beside));
+        let fits = |bits: &u8| stored.iter().map(|s| s.slice(*bits).elements() * bytes).sum::<u64>() <= room;
+        let bits = if there(self, 0) || there(self, 1) { None } else { (0..=depth.saturating_sub(least)).find(fits) };
+        let Some(bits) = bits.filter(|bits| *bits > 0) else {
+            let factors = self.factors(r, inst, made)?;
+            return add(self, r, factors, stored, depth);
+        };
+        for which in 0..1u32 << bits {
+            let mut factors = [Factor { handle: ValueId::new(0), start: None }; 2];
+            for (i, layout) in [made.left, made.right].into_iter().enumerate() {
+                let element = super::element_of(r, inst.operands[i]);
+                let parts = self.parts(r, inst.operands[i], layout)?;
+                factors[i].handle = self.room(r, FACTORS[i], element, stored[i].slice(bits).elements());
+                self.put_slice(r, factors[i].handle, &parts, layout, (element, stored[i]), (which, bits));
+            }
+            self.written(r, &FACTORS);
+            add(self, r, factors, stored.map(|s| s.slice(bits)), depth - bits)?;
+        }
+        Ok(())
+    }
+
     /// What was written to shared memory is for the matrix unit: warpgroups read it in a way of their own.
     fn seen_by(&self, r: &mut Rewriter<'_>, unit: Unit) {
         if matches!(unit, Unit::Warpgroups(_)) {
@@ -116,7 +152,7 @@ impl Spread<'_> {
     }
 
     /// Puts a slice of a factor where the matrix unit reads it: which one, of how many as a logarithm.
-    pub(super) fn put_slice(
+    fn put_slice(
         &mut self,
         r: &mut Rewriter<'_>,
         handle: ValueId,
