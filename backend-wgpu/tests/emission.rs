@@ -147,6 +147,55 @@ fn kernels_of_some_size_are_written() {
     }
 }
 
+/// A kernel of `shaders/` with these constants; pointers are `f16`, other arguments multiples of 16.
+fn tiles(file: &str, constants: &[(&str, i64)], warps: u32) -> Verified<Module> {
+    use girih_core::triton::{Alone, Argument, Constant, Request, compile, kernels};
+    let path = format!("{}/../shaders/{file}.py", env!("CARGO_MANIFEST_DIR"));
+    let text = std::fs::read_to_string(&path).expect(&path);
+    let mut sources = girih_core::span::Sources::default();
+    let described = kernels(&mut sources, file, &text, &Alone).expect("kernels");
+    let described = described.iter().find(|k| k.name == file).expect("the kernel");
+    let mut request = Request { kernel: file.into(), num_warps: Some(warps), ..Request::default() };
+    for p in &described.parameters {
+        let constant = constants.iter().find(|(n, _)| *n == p.name).map(|(_, n)| *n);
+        let argument = match constant {
+            Some(n) if p.constexpr => Argument::Constant(Constant::Int(n.into())),
+            Some(n) => Argument::Scalar(Scalar::I32, n as u64),
+            None if p.name.ends_with("_ptr") => Argument::Buffer(Scalar::F16),
+            None if p.constexpr => continue,
+            None if p.name == "scale" => Argument::Scalar(Scalar::F32, 0x3f00_0000),
+            None => Argument::Scalar(Scalar::I32, 1024),
+        };
+        request.arguments.push((p.name.clone(), argument));
+    }
+    let compiled = compile(&mut sources, file, &text, &Alone, &request).expect("nothing is wrong");
+    compiled.module
+}
+
+#[test]
+fn tile_kernels_with_fragments_are_written() {
+    let matmul = |m: i64, n: i64, k: i64| {
+        let strides = [("stride_ak", 1), ("stride_bn", 1), ("stride_cn", 1)];
+        [&[("BLOCK_M", m), ("BLOCK_N", n), ("BLOCK_K", k), ("GROUP", 8)][..], &strides].concat()
+    };
+    let attention = vec![("BLOCK_M", 64), ("BLOCK_N", 32), ("HEAD", 64)];
+    for (file, constants, warps) in [
+        ("matmul", matmul(128, 128, 32), 4),
+        ("matmul", matmul(64, 32, 16), 4),
+        ("attention", attention, 4),
+        ("matmul", matmul(128, 256, 64), 8),
+    ] {
+        let module = tiles(file, &constants, warps);
+        let words = match write(&module, &rich(), Language::Spirv).unwrap_or_else(|e| panic!("{file}: {e}")) {
+            Emitted::Words(words) => words,
+            Emitted::Text(_) => panic!("text instead of words"),
+        };
+        spirv_val(&words, &format!("tiles-{file}-{}", constants[0].1)).unwrap_or_else(|e| panic!("{file}: {e}"));
+        // `OpCooperativeMatrixMulAddKHR`; the last blocks are too large for shared memory.
+        assert!(warps == 8 || words.iter().any(|word| word & 0xffff == 4459), "{file}: no products of fragments");
+    }
+}
+
 /// The verifier lets regions be nested so deep.
 const DEPTH: u32 = 250;
 

@@ -74,7 +74,7 @@ def layer_norm(rows, columns):
     x = torch.randn(rows, columns, device="cuda", dtype=torch.float16)
     weight, bias = (torch.randn(columns, device="cuda", dtype=torch.float16) for _ in range(2))
     y, mean, rstd = torch.empty_like(x), torch.empty(rows, device="cuda"), torch.empty(rows, device="cuda")
-    block, warps = min(triton.next_power_of_2(columns), 4096), min(max(columns // 512, 1), 8)
+    block, warps = min(triton.next_power_of_2(columns), 4096), min(max(columns // 512, 1), 4)
     run = lambda: kernel[(rows,)](
         x, y, weight, bias, mean, rstd, columns, columns, 1e-5, BLOCK=block, num_warps=warps
     )

@@ -136,7 +136,7 @@ fn layer_norm(rows: usize, columns: usize) -> Case {
             ("BLOCK", constant(columns.next_power_of_two().min(4096))),
         ],
         grid: [rows as u32, 1, 1],
-        warps: (columns / 512).clamp(1, 8) as u32,
+        warps: (columns / 512).clamp(1, 4) as u32,
         work: Work::Bytes(4.0 * (rows * columns) as f64),
         output: "y_ptr",
         expected: places.map(|j| (row * columns + j, (x[j] - mean) * rstd * element(j) + element(j), 4e-3)).to_vec(),
@@ -178,7 +178,7 @@ fn matmul(n: usize, scalar: Scalar, (rows, columns, depth, warps): (usize, usize
     }
 }
 
-fn attention(heads: usize, n: usize, head: usize, keys: usize) -> Case {
+fn attention(heads: usize, n: usize, head: usize, (queries, keys, warps): (usize, usize, u32)) -> Case {
     let halves = array(Scalar::F16, heads * n * head);
     let scale = 1.0 / (head as f64).sqrt();
     // The first query of the first head.
@@ -198,22 +198,27 @@ fn attention(heads: usize, n: usize, head: usize, keys: usize) -> Case {
             ("out_ptr", empty(Scalar::F16, heads * n * head)),
             ("n", int(n)),
             ("scale", float(scale as f32)),
-            ("BLOCK_M", constant(128)),
+            ("BLOCK_M", constant(queries)),
             ("BLOCK_N", constant(keys)),
             ("HEAD", constant(head)),
         ],
-        grid: [n.div_ceil(128) as u32, heads as u32, 1],
-        warps: 8,
+        grid: [n.div_ceil(queries) as u32, heads as u32, 1],
+        warps,
         work: Work::Products(4.0 * (heads * n * n * head) as f64),
         output: "out_ptr",
         expected: [0, 1, head - 1].map(|d| (d, value(d), 4e-3)).to_vec(),
     }
 }
 
-/// What is measured.
-fn cases(scale: Scale) -> Vec<Case> {
+/// Shared memory from which on blocks are those that suit the largest cards.
+const LARGE: u32 = 100 << 10;
+
+/// What is measured on a device with so much shared memory.
+fn cases(scale: Scale, shared_bytes: u32) -> Vec<Case> {
     let small = (32, 32, 32, 4);
-    let large = (128, 256, 64, 8);
+    let few = (128, 64, 8);
+    let (large, keys) =
+        if shared_bytes < LARGE { ((128, 128, 64, 4), (64, 32, 4)) } else { ((128, 256, 64, 8), (128, 128, 8)) };
     match scale {
         Scale::Tiny => vec![
             vector_add(5000),
@@ -221,7 +226,7 @@ fn cases(scale: Scale) -> Vec<Case> {
             layer_norm(4, 256),
             matmul(64, Scalar::F16, small),
             matmul(64, Scalar::F32, small),
-            attention(1, 128, 32, 64),
+            attention(1, 128, 32, few),
         ],
         Scale::Small => vec![
             vector_add(1 << 16),
@@ -232,7 +237,7 @@ fn cases(scale: Scale) -> Vec<Case> {
             matmul(128, Scalar::F16, small),
             matmul(128, Scalar::F32, small),
             matmul(256, Scalar::F32, small),
-            attention(2, 256, 32, 64),
+            attention(2, 256, 32, few),
         ],
         Scale::Full => vec![
             vector_add(1 << 20),
@@ -250,15 +255,17 @@ fn cases(scale: Scale) -> Vec<Case> {
             matmul(4096, Scalar::F16, large),
             matmul(8192, Scalar::F16, large),
             matmul(4096, Scalar::F32, (128, 128, 32, 8)),
-            attention(64, 2048, 64, 128),
-            attention(64, 2048, 128, 128),
+            attention(64, 2048, 64, keys),
+            attention(64, 2048, 128, keys),
         ],
     }
 }
 
 /// Lists kernels and sizes.
 pub(super) fn open(bench: &mut Bench) -> Result<Box<dyn Session>, Report> {
-    Ok(Box::new(TileKernels { cases: cases(bench.kernel_scale()?) }))
+    let scale = bench.kernel_scale()?;
+    let shared_bytes = bench.device()?.caps().shared_bytes;
+    Ok(Box::new(TileKernels { cases: cases(scale, shared_bytes) }))
 }
 
 struct TileKernels {

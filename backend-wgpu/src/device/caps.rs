@@ -21,6 +21,9 @@ pub struct Offer {
     pub coop: Vec<CoopProduct>,
 }
 
+/// The vendor's number in Vulkan.
+const NVIDIA: u32 = 0x10de;
+
 /// Features that the device uses for itself.
 const OWN: [F; 4] = [F::TIMESTAMP_QUERY, F::TIMESTAMP_QUERY_INSIDE_ENCODERS, F::PIPELINE_CACHE, F::PASSTHROUGH_SHADERS];
 
@@ -99,6 +102,8 @@ impl Offer {
                 !self.is_software() && (self.is(wgpu::Backend::Vulkan) || self.is(wgpu::Backend::Metal))
             }
             Feature::StrictFloats => self.strict(),
+            // NVIDIA's driver has for them what its cards have, as under CUDA; of others nothing is known.
+            Feature::NativeMath => self.is(wgpu::Backend::Vulkan) && self.info.vendor == NVIDIA && !self.is_software(),
             Feature::Calls => true,
             Feature::OrderedAtomics
             | Feature::ExactDivision
@@ -112,7 +117,6 @@ impl Offer {
             | Feature::DynamicShared
             | Feature::CooperativeLaunch
             | Feature::Index64
-            | Feature::NativeMath
             | Feature::ForwardProgress
             | Feature::Vectors => false,
         };

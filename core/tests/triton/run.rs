@@ -141,13 +141,25 @@ pub fn launch(text: &str, kernel: &str, grid: [u32; 3], arguments: &[(&str, Arg)
     };
     let arrays = run(None);
     // Every run of a program is also one of its threads.
-    for caps in [Caps::web(), Caps::cuda(80, false), Caps::cuda(90, true)] {
+    for caps in [Caps::web(), fragments(48 << 10), fragments(16 << 10), Caps::cuda(80, false), Caps::cuda(90, true)] {
         let what = format!("{kernel} on {}", caps.name);
         for (found, expected) in run(Some(caps)).iter().zip(&arrays) {
             close(found, expected, SPREAD, &what);
         }
     }
     arrays
+}
+
+/// An adapter with products of fragments, but without copies that run beside the program; with so little shared memory that factors go there in slices.
+fn fragments(shared_bytes: u32) -> Caps {
+    use girih_core::ir::caps::{CoopProduct, SubgroupWidths};
+    use girih_core::ir::types::MatrixShape;
+    let mut caps = Caps::web_extended();
+    caps.name = format!("fragments-{shared_bytes}");
+    caps.subgroup = SubgroupWidths { min: 32, max: 32 };
+    caps.shared_bytes = shared_bytes;
+    caps.coop = vec![CoopProduct { shape: MatrixShape { m: 16, n: 16, k: 16 }, factor: Scalar::F16, acc: Scalar::F32 }];
+    caps
 }
 
 /// How far sums in another order may be apart, of numbers about 1 in short floats.

@@ -131,6 +131,34 @@ fn matmul_of_halves() {
     }
 }
 
+/// Blocks whose factors do not fit in the web's shared memory as a whole.
+#[test]
+fn matmul_in_slices() {
+    let (m, n, k) = (70, 64, 60);
+    let (a, b) = (noise(24, m * k), noise(25, k * n));
+    let int = |n: usize| Arg::Int(n as i64);
+    let arguments = [
+        ("a_ptr", f32s(a.clone())),
+        ("b_ptr", f32s(b.clone())),
+        ("c_ptr", zeros(m * n)),
+        ("m", int(m)),
+        ("n", int(n)),
+        ("k", int(k)),
+        ("stride_am", int(k)),
+        ("stride_ak", int(1)),
+        ("stride_bk", int(n)),
+        ("stride_bn", int(1)),
+        ("stride_cm", int(n)),
+        ("stride_cn", int(1)),
+        ("BLOCK_M", constant(64)),
+        ("BLOCK_N", constant(64)),
+        ("BLOCK_K", constant(32)),
+        ("GROUP", constant(2)),
+    ];
+    let found = launch(&shader("matmul"), "matmul", [blocks(m, 64) * blocks(n, 64), 1, 1], &arguments);
+    close(&found[2], &product(&a, &b, m, n, k), 1e-5, "product");
+}
+
 #[test]
 fn layer_norm_and_its_gradient() {
     for (rows, columns) in [(3, 64), (4, 100)] {

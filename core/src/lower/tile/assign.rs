@@ -8,7 +8,7 @@
 //! Invariant: every tile is demanded only in layouts that are listed with it, and a value with a home is computed there and moved from there.
 
 use super::axis::{Axes, Line};
-use super::layout::{Layout, before_broadcast, bits_of, dimensions, permuted, without_axis};
+use super::layout::{Kind, Layout, before_broadcast, bits_of, dimensions, permuted, without_axis};
 use super::product::{self, Product};
 use crate::hash::FastMap;
 use crate::idx::IndexVec;
@@ -31,6 +31,8 @@ pub(super) struct Plan {
     pub access: FastMap<InstId, LayoutId>,
     /// How matrix products are made.
     pub products: FastMap<InstId, Product>,
+    /// For a layout of fragments the one in which their elements are computed with.
+    pub shown: FastMap<LayoutId, LayoutId>,
     /// What is known of numbers.
     pub axes: Axes,
     /// Invocations of a workgroup, as a logarithm.
@@ -49,11 +51,12 @@ impl Plan {
             demands: f.values.iter().map(|_| vec![]).collect(),
             access: FastMap::default(),
             products: FastMap::default(),
+            shown: FastMap::default(),
             axes: Axes::of(f),
             threads,
         };
-        let (widths, used) = (FastMap::default(), used(f));
-        let mut assign = Assign { f, caps, plan, widths, frames: vec![], used, stores_stay };
+        let (widths, uses) = (FastMap::default(), Uses::of(f));
+        let mut assign = Assign { f, caps, plan, widths, frames: vec![], uses, stores_stay };
         assign.scalar();
         assign.widths(f.body);
         assign.region(f.body);
@@ -74,6 +77,11 @@ impl Plan {
         self.layouts.len() - 1
     }
 
+    /// The layout in which the elements of one of fragments are computed with; any other one itself.
+    pub fn shown(&self, layout: LayoutId) -> LayoutId {
+        self.shown.get(&layout).copied().unwrap_or(layout)
+    }
+
     /// What a layout becomes under other names of bits.
     fn renamed(&mut self, layout: LayoutId, to: &dyn Fn(u8) -> Option<u8>) -> LayoutId {
         let layout = self.layouts[layout].renamed(to);
@@ -81,11 +89,32 @@ impl Plan {
     }
 }
 
-/// Which values are operands of something.
-fn used(f: &Function) -> IndexVec<ValueId, bool> {
-    let mut used: IndexVec<ValueId, bool> = f.values.iter().map(|_| false).collect();
-    f.walk(f.body, &mut |_, inst| inst.operands.iter().for_each(|v| used[*v] = true));
-    used
+/// What takes each value: an instruction, as which of its operands.
+struct Uses(IndexVec<ValueId, Vec<(InstId, usize)>>);
+
+impl Uses {
+    fn of(f: &Function) -> Uses {
+        let mut uses: IndexVec<ValueId, Vec<(InstId, usize)>> = f.values.iter().map(|_| vec![]).collect();
+        f.walk(f.body, &mut |id, inst| inst.operands.iter().enumerate().for_each(|(i, v)| uses[*v].push((id, i))));
+        Uses(uses)
+    }
+
+    fn is_used(&self, value: ValueId) -> bool {
+        !self.0[value].is_empty()
+    }
+
+    /// Whether nothing is done with a value but that products are added to it and that it is carried on.
+    fn accumulates(&self, f: &Function, value: ValueId) -> bool {
+        self.0[value].iter().all(|(id, operand)| {
+            let inst = &f.insts[*id];
+            match inst.op {
+                Op::TileDot => *operand == 2,
+                Op::Loop => self.accumulates(f, f.regions[inst.regions[0]].params[*operand]),
+                Op::Break | Op::Continue | Op::While => true,
+                _other => false,
+            }
+        })
+    }
 }
 
 /// Where a region's end goes.
@@ -110,7 +139,7 @@ struct Assign<'a> {
     /// For a shape and an order the widest access.
     widths: FastMap<(Shape, Vec<usize>), u8>,
     frames: Vec<Frame>,
-    used: IndexVec<ValueId, bool>,
+    uses: Uses,
     stores_stay: bool,
 }
 
@@ -219,7 +248,7 @@ impl Assign<'_> {
     fn suggested(&mut self, value: ValueId) -> Option<LayoutId> {
         self.shape(value)?;
         if let Some(home) = self.plan.home[value] {
-            return Some(home);
+            return Some(self.plan.shown(home));
         }
         let Def::Result(id, _) = self.f.values[value].def else { return None };
         let inst = &self.f.insts[id];
@@ -249,7 +278,7 @@ impl Assign<'_> {
     /// The best of the layouts in which values come; the usual one if they cost something but come in none.
     fn best(&mut self, values: &[ValueId], shape: Option<Shape>) -> Option<LayoutId> {
         let found: Vec<LayoutId> = values.iter().filter_map(|v| self.suggested(*v)).collect();
-        let product = found.iter().copied().find(|l| self.plan.layouts[*l].product);
+        let product = found.iter().copied().find(|l| self.plan.layouts[*l].kind != Kind::Blocked);
         if let Some(layout) = product.or(found.first().copied()) {
             return Some(layout);
         }
@@ -278,7 +307,7 @@ impl Assign<'_> {
                     let frames = std::mem::take(&mut self.frames);
                     for (value, to) in targets(&frames, inst) {
                         if self.plan.home[to].is_none()
-                            && let Some(layout) = self.suggested(value)
+                            && let Some(layout) = self.carried(inst.op, value, to)
                         {
                             self.set(to, layout);
                         }
@@ -287,6 +316,16 @@ impl Assign<'_> {
                 }
                 _no_control => self.inst(*id, inst),
             }
+        }
+    }
+
+    /// The layout in which a jump brings a value to where it is known by another name. Fragments stay what they are where they are added to, and
+    /// on their way out of a loop.
+    fn carried(&mut self, op: Op, value: ValueId, to: ValueId) -> Option<LayoutId> {
+        let home = self.plan.home[value].filter(|home| self.plan.layouts[*home].kind == Kind::Fragments);
+        match home {
+            Some(home) if op == Op::Break || op != Op::Yield && self.uses.accumulates(self.f, to) => Some(home),
+            _elements => self.suggested(value),
         }
     }
 
@@ -442,12 +481,16 @@ impl Assign<'_> {
         let moves_little = self.share(shape) < 2;
         let no_access = matches!(inst.op, Op::TileAtomic | Op::TileCompareExchange);
         let stays = moves_little || no_access || self.stores_stay && inst.op == Op::TileStore;
-        if as_wide && !self.plan.layouts[there].product || stays { there } else { wanted }
+        if as_wide && self.plan.layouts[there].kind != Kind::Sums || stays { there } else { wanted }
     }
 
     // The second walk.
 
     fn want(&mut self, value: ValueId, layout: LayoutId) {
+        // Fragments are made of one number, or of elements that are there.
+        let repeated = matches!(self.f.values[value].def, Def::Result(id, _) if self.f.insts[id].op == Op::TileSplat);
+        let made = repeated || self.plan.home[value].is_some();
+        let layout = if made { layout } else { self.plan.shown(layout) };
         if self.shape(value).is_some() && !self.plan.demands[value].contains(&layout) {
             self.plan.demands[value].push(layout);
         }
@@ -483,7 +526,7 @@ impl Assign<'_> {
                     let frames = std::mem::take(&mut self.frames);
                     for (value, to) in targets(&frames, inst) {
                         // Nothing is carried out for nobody.
-                        if inst.op != Op::Break || self.used[to] {
+                        if inst.op != Op::Break || self.uses.is_used(to) {
                             self.want_home(value, to);
                         }
                     }

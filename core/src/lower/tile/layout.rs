@@ -6,12 +6,25 @@
 //! made of, and a transposed one the same with bits renamed.
 //!
 //! Invariant: each bit of the element's number stands in exactly one place. A bit of the invocation's number may stand for none: then
-//! the invocations that differ in it hold the same elements.
+//! the invocations that differ in it hold the same elements. Fragments are the exception: a part is a whole one, whose bits stand nowhere.
 
 use crate::ir::Shape;
 
 /// Stands for no bit of the element's number.
 pub(super) const FREE: u8 = u8::MAX;
+
+/// What a layout is for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub(super) enum Kind {
+    /// What accesses want, and all that comes of it.
+    Blocked,
+    /// Sums of matrix products, which others follow.
+    Sums,
+    /// The elements of fragments in registers: others follow it, and what has it is stored from there.
+    Shown,
+    /// Fragments: a part is one of the subgroup's, and only the device knows where its elements are.
+    Fragments,
+}
 
 /// A layout.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
@@ -20,8 +33,8 @@ pub(super) struct Layout {
     pub parts: Vec<u8>,
     /// For each bit of an invocation's number, the element's bit, or [`FREE`].
     pub threads: Vec<u8>,
-    /// Whether it is that of sums of matrix products, which others follow.
-    pub product: bool,
+    /// What it is for.
+    pub kind: Kind,
 }
 
 /// Bits of a shape: for each dimension the first bit of its coordinate, and how many there are.
@@ -55,7 +68,7 @@ impl Layout {
         let mut held: Vec<u8> = bits.by_ref().take(threads.into()).collect();
         parts.extend(bits);
         held.resize(threads.into(), FREE);
-        Layout { parts, threads: held, product: false }
+        Layout { parts, threads: held, kind: Kind::Blocked }
     }
 
     /// How many parts an invocation holds.
@@ -80,7 +93,7 @@ impl Layout {
         Layout {
             parts: self.parts.iter().filter_map(|bit| to(*bit)).collect(),
             threads: self.threads.iter().map(thread).collect(),
-            product: self.product,
+            kind: self.kind,
         }
     }
 

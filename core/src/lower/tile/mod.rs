@@ -102,9 +102,13 @@ fn in_layouts(kernel: &Function, threads: u32, caps: &Caps) -> Option<Function> 
     }
     let mut kernel = kernel.clone();
     carried::run(&mut kernel);
-    [false, true].into_iter().find_map(|stores_stay| {
+    // Fragments need more shared memory than rectangles of sums.
+    let mut without = caps.clone();
+    without.coop.clear();
+    let units = if caps.coop.is_empty() { vec![caps] } else { vec![caps, &without] };
+    units.into_iter().flat_map(|caps| [(caps, false), (caps, true)]).find_map(|(caps, stores_stay)| {
         let plan = Plan::of(&kernel, threads, caps, stores_stay);
-        // As many stages as there is room for.
-        (1..=STAGES).rev().find_map(|depth| spread::run(&kernel, &plan, threads, caps, depth).ok())
+        // As many stages as there is room for; at last nothing is copied ahead.
+        (0..=STAGES).rev().find_map(|depth| spread::run(&kernel, &plan, threads, caps, depth).ok())
     })
 }

@@ -5,7 +5,7 @@
 //! that the loop carries. Those numbers are carried twice: as they are now, and as they will be.
 
 use super::assign::{Plan, view};
-use super::product::{Stored, Unit};
+use super::product::Stored;
 use crate::hash::FastMap;
 use crate::ir::{Caps, Def, Feature, Function, InstId, Op, RegionId, Type, ValueId};
 
@@ -40,7 +40,7 @@ pub(super) struct Pipeline {
 /// The loops of a kernel whose loads are copied ahead.
 pub(super) fn find(f: &Function, plan: &Plan, caps: &Caps) -> FastMap<InstId, Pipeline> {
     let mut found = FastMap::default();
-    if caps.has(Feature::AsyncCopy) {
+    if caps.has(Feature::AsyncCopy) || !caps.rolled {
         let mut uses: FastMap<ValueId, usize> = FastMap::default();
         f.walk(f.body, &mut |_, inst| inst.operands.iter().for_each(|v| *uses.entry(*v).or_default() += 1));
         f.walk(f.body, &mut |id, inst| {
@@ -68,8 +68,8 @@ impl Search<'_> {
         let exit = self.exit()?;
         let mut copied = vec![];
         for id in insts.iter().filter(|id| self.f.insts[**id].op == Op::TileDot) {
-            let Some(Unit::Warpgroups(by)) = self.plan.products.get(id).map(|p| p.by) else { continue };
-            for (operand, stored) in [(0, by.left), (1, by.right)] {
+            let Some(factors) = self.plan.products.get(id).and_then(|p| p.by.stored()) else { continue };
+            for (operand, stored) in factors.into_iter().enumerate() {
                 copied.extend(self.copied(self.f.insts[*id].operands[operand], stored, caps));
             }
         }

@@ -8,7 +8,7 @@ use crate::span::Sources;
 use crate::triton::{Alone, Argument, Constant, Request, compile};
 
 /// A kernel of `shaders/` for its threads. Pointers are `f32` or what is said, other arguments multiples of 16.
-fn spread(file: &str, kernel: &str, pointers: Scalar, arguments: &[(&str, i64)], caps: &Caps) -> Function {
+pub(super) fn spread(file: &str, kernel: &str, pointers: Scalar, arguments: &[(&str, i64)], caps: &Caps) -> Function {
     let path = format!("{}/../shaders/{file}.py", env!("CARGO_MANIFEST_DIR"));
     let text = std::fs::read_to_string(&path).expect(&path);
     let mut sources = Sources::default();
@@ -88,9 +88,63 @@ fn factors_are_copied_ahead_to_the_matrix_unit() {
     assert_eq!(widest(&f, Op::Store), 16);
 }
 
+/// An adapter with products of fragments, and no copies that run beside the program.
+fn fragments() -> Caps {
+    use crate::ir::caps::{CoopProduct, SubgroupWidths};
+    use crate::ir::types::MatrixShape;
+    let mut caps = Caps::web_extended();
+    caps.subgroup = SubgroupWidths { min: 32, max: 32 };
+    caps.shared_bytes = 48 << 10;
+    let shape = MatrixShape { m: 16, n: 16, k: 16 };
+    caps.coop = vec![CoopProduct { shape, factor: Scalar::F16, acc: Scalar::F32 }];
+    caps
+}
+
+#[test]
+fn fragments_stay_in_registers_while_products_are_added() {
+    let blocks = [
+        ("BLOCK_M", 128),
+        ("BLOCK_N", 128),
+        ("BLOCK_K", 32),
+        ("GROUP", 8),
+        ("stride_ak", 1),
+        ("stride_bn", 1),
+        ("stride_cn", 1),
+    ];
+    for caps in [fragments(), Caps::cuda(80, false)] {
+        let f = spread("matmul", "matmul", Scalar::F16, &blocks, &caps);
+        let counts = count(&f);
+        // Each subgroup has 64 x 64: four by four fragments, two steps of 16.
+        assert_eq!((counts[&Op::CoopMma], counts[&Op::CoopLoad], counts[&Op::CoopStore]), (32, 16, 16), "{counts:?}");
+        assert_eq!(counts[&Op::CoopSplat], 1);
+        assert_eq!(
+            (widest(&f, Op::Store), counts.contains_key(&Op::AsyncCopy)),
+            (16, caps.has(crate::ir::Feature::AsyncCopy))
+        );
+        // One barrier an iteration, one after the loop, and one each time that fragments become elements.
+        assert!(counts[&Op::Barrier] <= 18, "{counts:?}");
+    }
+    // Where factors do not fit, they come in slices: two of 16.
+    let mut little = fragments();
+    little.shared_bytes = 24 << 10;
+    let counts = count(&spread("matmul", "matmul", Scalar::F16, &blocks, &little));
+    assert_eq!((counts[&Op::CoopMma], counts[&Op::CoopLoad]), (32, 16), "{counts:?}");
+    // Scores are computed with, and so are the sums between two products.
+    let blocks = [("BLOCK_M", 64), ("BLOCK_N", 64), ("HEAD", 64)];
+    let f = spread("attention", "attention", Scalar::F16, &blocks, &fragments());
+    assert!(count(&f)[&Op::CoopMma] >= 2);
+}
+
 #[test]
 fn kernels_of_the_project_have_layouts_on_every_device() {
-    for caps in [Caps::web(), Caps::web_extended(), Caps::cuda(75, false), Caps::cuda(90, true), Caps::everything()] {
+    for caps in [
+        Caps::web(),
+        Caps::web_extended(),
+        fragments(),
+        Caps::cuda(75, false),
+        Caps::cuda(90, true),
+        Caps::everything(),
+    ] {
         spread("blur", "blur", Scalar::F32, &[], &caps);
         spread("dropout", "dropout", Scalar::F32, &[], &caps);
         spread("mandelbrot", "mandelbrot", Scalar::I32, &[], &caps);

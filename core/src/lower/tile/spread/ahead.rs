@@ -3,13 +3,17 @@
 //! With n stages, iteration i waits for its own stage, passes a barrier, and starts the copies of iteration i + n - 1 into the stage that iteration
 //! i - 1 has read. Numbers on which the copies depend are carried a second time, n - 1 iterations ahead; copies of iterations that will
 //! not be read nothing.
+//!
+//! Where the device has no copies that run beside the program there are two stages: after the barrier, iteration i loads the factors of the next one,
+//! and puts them into the other stage when its own products are made. Where there is room for one stage only, that waits until all have read it.
 
 use super::super::pipeline::{Copied, Pipeline};
+use super::super::product::Unit;
 use super::control::Frame;
 use super::exchange::{AHEAD, beside};
 use super::warpgroup::Factor;
-use super::{Made, Spread, impossible};
-use crate::ir::{Attr, Inst, InstId, Op, RegionId, Scalar, Type, ValueId};
+use super::{Made, Parts, Spread, impossible};
+use crate::ir::{Attr, Feature, Inst, InstId, Op, RegionId, Scalar, Type, ValueId};
 use crate::lower::rewrite::Rewriter;
 
 /// The factors of the loop that is being written.
@@ -19,8 +23,15 @@ pub(super) struct Stages {
     element: Scalar,
     /// Where each factor begins in a stage.
     starts: Vec<u32>,
-    /// Elements of a stage.
+    /// Elements of a stage, and how many stages there are.
     size: u32,
+    depth: u32,
+    /// Whether copies run beside the program.
+    beside: bool,
+    /// Whether warpgroups read them, in a way of their own.
+    fence: bool,
+    /// What was loaded for the next iteration and is not put anywhere yet.
+    loaded: Vec<Parts>,
     /// What products take, where it is in this iteration, and what shows it.
     factors: Vec<(ValueId, Factor)>,
     shown: Vec<ValueId>,
@@ -53,9 +64,13 @@ impl Spread<'_> {
             starts.push(size);
             size += (copied.stored.elements() as u32).next_multiple_of(512);
         }
-        let handle = self.room(r, AHEAD, element, u64::from(size * self.depth));
+        let beside = self.caps.has(Feature::AsyncCopy);
+        let depth = if beside { self.depth } else { self.depth.min(2) };
+        let handle = self.room(r, AHEAD, element, u64::from(size * depth));
         let shown = pipeline.copied.iter().flat_map(|c| c.shown.clone()).collect();
-        let stages = Stages { handle, element, starts, size, factors: vec![], shown };
+        let fence = self.plan.products.values().any(|p| matches!(p.by, Unit::Warpgroups(_)));
+        let mut stages =
+            Stages { handle, element, starts, size, depth, beside, fence, loaded: vec![], factors: vec![], shown };
         let mut ahead: Vec<ValueId> = vec![];
         for slot in &pipeline.carried {
             ahead.push(r.value(self, inst.operands[*slot]));
@@ -64,13 +79,14 @@ impl Spread<'_> {
         for (param, value) in params.iter().zip(&inst.operands) {
             initial.extend_from_slice(&self.goes(r, *value, *param)?);
         }
-        for stage in 0..self.depth - 1 {
+        for stage in 0..(depth - 1).max(1) {
             let at = r.out.u32(stage * size);
-            ahead = self.copies(r, (pipeline, &stages), &params, &ahead, at)?;
+            ahead = self.copies(r, (pipeline, &mut stages), &params, &ahead, at)?;
+            self.put_loaded(r, pipeline, &mut stages, at);
         }
         let first = initial.len();
         initial.extend_from_slice(&ahead);
-        initial.extend([r.out.u32(0), r.out.u32((self.depth - 1) * size)]);
+        initial.extend([r.out.u32(0), r.out.u32((depth - 1) * size)]);
 
         let region = r.out.new_region(&[]);
         let outer = std::mem::replace(&mut r.out.region, region);
@@ -91,7 +107,9 @@ impl Spread<'_> {
         written?;
         self.close(r, inst, (region, &initial), &results)?;
         // Copies of iterations that were not made have written zeros.
-        r.out.op_with(Op::AsyncWait, None, &[], &[Attr::Pending(0)]);
+        if beside {
+            r.out.op_with(Op::AsyncWait, None, &[], &[Attr::Pending(0)]);
+        }
         Ok(())
     }
 
@@ -110,11 +128,24 @@ impl Spread<'_> {
         for id in &old.regions[body].insts {
             let inst = &old.insts[*id];
             r.out.span = inst.span;
+            if *id == pipeline.next
+                && let Some(mut stages) = self.stages.take()
+            {
+                if stages.depth == 1 {
+                    self.barrier(r, false);
+                }
+                self.put_loaded(r, pipeline, &mut stages, write);
+                self.stages = Some(stages);
+            }
             self.step(r, *id, inst)?;
             if *id == pipeline.exit.0 {
-                let pending = Attr::Pending(self.depth - 2);
-                r.out.op_with(Op::AsyncWait, None, &[], &[pending]);
-                r.out.op_with(Op::FenceAsync, None, &[], &[]);
+                let stages = self.stages.as_ref().map(|s| (s.beside, s.depth, s.fence));
+                if let Some((true, depth, fence)) = stages {
+                    r.out.op_with(Op::AsyncWait, None, &[], &[Attr::Pending(depth - 2)]);
+                    if fence {
+                        r.out.op_with(Op::FenceAsync, None, &[], &[]);
+                    }
+                }
                 self.barrier(r, false);
                 self.next_copies(r, pipeline, params, ahead, (read, write))?;
             }
@@ -137,7 +168,7 @@ impl Spread<'_> {
         for slot in &pipeline.carried {
             own.push(r.value(self, params[*slot]));
         }
-        let mut extras = self.copies(r, (pipeline, &stages), params, ahead, write)?;
+        let mut extras = self.copies(r, (pipeline, &mut stages), params, ahead, write)?;
         for (slot, value) in pipeline.carried.iter().zip(own) {
             r.set(params[*slot], &[value]);
         }
@@ -145,7 +176,7 @@ impl Spread<'_> {
             self.step(r, *id, &old.insts[*id])?;
         }
         for at in [read, write] {
-            extras.push(after(r, at, stages.size, self.depth));
+            extras.push(after(r, at, stages.size, stages.depth));
         }
         stages.factors.clear();
         for (copied, start) in pipeline.copied.iter().zip(&stages.starts) {
@@ -164,7 +195,7 @@ impl Spread<'_> {
     fn copies(
         &mut self,
         r: &mut Rewriter<'_>,
-        (pipeline, stages): (&Pipeline, &Stages),
+        (pipeline, stages): (&Pipeline, &mut Stages),
         params: &[ValueId],
         ahead: &[ValueId],
         at: ValueId,
@@ -178,14 +209,38 @@ impl Spread<'_> {
         }
         let ends = r.value(self, old.insts[pipeline.exit.0].operands[0]);
         let goes_on = if pipeline.exit.1 { r.out.op(Op::Not, Scalar::Bool, &[ends]) } else { ends };
-        for (copied, start) in pipeline.copied.iter().zip(&stages.starts) {
-            let start = r.out.u32(*start);
+        for (i, copied) in pipeline.copied.iter().enumerate() {
+            if !stages.beside {
+                let loaded = self.loaded_where(r, copied.load, goes_on)?;
+                stages.loaded.push(loaded);
+                continue;
+            }
+            let start = r.out.u32(stages.starts[i]);
             let start = r.out.op(Op::Add, Scalar::U32, &[at, start]);
             self.copy(r, copied, stages, start, goes_on)?;
         }
-        r.out.op_with(Op::AsyncCommit, None, &[], &[]);
+        if stages.beside {
+            r.out.op_with(Op::AsyncCommit, None, &[], &[]);
+        }
         let next = &old.insts[pipeline.next];
         Ok(pipeline.carried.iter().map(|slot| r.value(self, next.operands[*slot])).collect())
+    }
+
+    /// Puts what was loaded into the stage that begins here.
+    fn put_loaded(&mut self, r: &mut Rewriter<'_>, pipeline: &Pipeline, stages: &mut Stages, at: ValueId) {
+        let loaded = std::mem::take(&mut stages.loaded);
+        for ((copied, start), parts) in pipeline.copied.iter().zip(&stages.starts).zip(loaded) {
+            let log = r.out.u32(copied.width.into());
+            let start = r.out.u32(*start);
+            let start = r.out.op(Op::Add, Scalar::U32, &[at, start]);
+            let start = r.out.op(Op::Shr, Scalar::U32, &[start, log]);
+            for (place, list) in self.addresses(r, self.plan.access[&copied.load], copied.stored, copied.width) {
+                let values: Vec<ValueId> = list.iter().map(|part| parts[*part]).collect();
+                let (ty, value) = super::vector(r, stages.element, &values);
+                let to = r.out.op(Op::Add, Scalar::U32, &[start, place]);
+                r.out.store(ty, stages.handle, to, value);
+            }
+        }
     }
 
     fn copy(

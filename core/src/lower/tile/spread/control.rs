@@ -3,7 +3,7 @@
 use super::super::guard::where_it_holds;
 use super::{Made, Parts, Spread, impossible};
 use crate::ir::attrs::Dim;
-use crate::ir::{Inst, InstId, Op, RegionId, Regions, Scalar, Type, ValueId};
+use crate::ir::{Feature, Inst, InstId, Op, RegionId, Regions, Scalar, Type, ValueId};
 use crate::lower::rewrite::Rewriter;
 
 /// Where the end of a region goes.
@@ -21,7 +21,10 @@ impl Spread<'_> {
     /// The types of what stands for a value that comes out of control flow.
     fn types_of(&self, r: &Rewriter<'_>, value: ValueId) -> Vec<Type> {
         match (r.old.ty(value), self.plan.home[value]) {
-            (Type::Tile(tile), Some(home)) => vec![Type::Scalar(tile.element); self.plan.layouts[home].count()],
+            (Type::Tile(tile), Some(home)) => {
+                let ty = self.fragment_type(home, tile.element).unwrap_or(Type::Scalar(tile.element));
+                vec![ty; self.plan.layouts[home].count()]
+            }
             (other, _) => vec![other],
         }
     }
@@ -96,7 +99,7 @@ impl Spread<'_> {
     }
 
     fn any_loop(&mut self, r: &mut Rewriter<'_>, id: InstId, inst: &Inst) -> Made<()> {
-        if self.depth > 1
+        if self.depth > u32::from(self.caps.has(Feature::AsyncCopy))
             && let Some(pipeline) = self.pipelines.get(&id).cloned()
         {
             return self.copying_loop(r, inst, &pipeline);

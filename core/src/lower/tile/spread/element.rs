@@ -58,6 +58,10 @@ impl Spread<'_> {
             // A tile of one element is like a number.
             Op::TileSplat | Op::TileReshape => {
                 let value = r.value(self, inst.operands[0]);
+                let value = match self.fragment_type(layout, inst.element()) {
+                    Some(ty) => r.out.op(Op::CoopSplat, ty, &[value]),
+                    None => value,
+                };
                 Ok(vec![vec![value; count].into()])
             }
             Op::TileJoin => {

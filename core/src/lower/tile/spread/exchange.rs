@@ -7,7 +7,7 @@ use super::super::assign::{LayoutId, Plan};
 use super::super::layout::{bits_of, dimensions};
 use super::{Made, Parts, Spread, impossible, lanes, stored, vector};
 use crate::ir::attrs::Spaces;
-use crate::ir::{Attr, Caps, MemoryId, Op, Scalar, Shape, Space, Type, ValueId};
+use crate::ir::{Attr, Caps, Feature, MemoryId, Op, Scalar, Shape, Space, Type, ValueId};
 use crate::lower::rewrite::Rewriter;
 
 /// The rooms that reductions take in turns.
@@ -23,7 +23,9 @@ pub(super) const FACTORS: [usize; 2] = [5, 6];
 pub(super) const AHEAD: usize = 7;
 /// The rooms of factors that stay the same while a loop goes on.
 pub(super) const STANDING: [usize; 2] = [8, 9];
-const ROOMS: usize = 10;
+/// The rooms in which fragments and their elements become each other, in turns.
+pub(super) const FRAGMENTS: [usize; 2] = [10, 11];
+const ROOMS: usize = 12;
 
 /// Rooms and what may still be read there.
 #[derive(Debug, Default)]
@@ -55,7 +57,7 @@ impl Rooms {
         self.read = [false; ROOMS];
     }
 
-    fn array(&mut self, r: &mut Rewriter<'_>, room: usize, element: Scalar, count: u64) -> ValueId {
+    fn array(&mut self, r: &mut Rewriter<'_>, room: usize, element: Scalar, count: u64, unit: bool) -> ValueId {
         let known = self.arrays.iter_mut().find(|a| a.0 == room && a.1 == element);
         if let Some((_, _, memory, most)) = known {
             *most = count.max(*most);
@@ -66,7 +68,7 @@ impl Rooms {
         let id = r.out.function.memories.ids().next_back().unwrap_or(MemoryId::new(0));
         let memory = &mut r.out.function.memories[id];
         // The matrix unit exchanges chunks by their addresses.
-        let align = if room >= FACTORS[0] { 1024 } else { 16 };
+        let align = if unit && FACTORS[0] <= room && room <= STANDING[1] { 1024 } else { 16 };
         (memory.group, memory.align) = (room as u32 + 1, align);
         self.arrays.push((room, element, id, count));
         handle
@@ -78,7 +80,7 @@ impl Rooms {
         for (room, element, memory, count) in &self.arrays {
             let length = r.out.u32(*count as u32);
             r.out.function.memories[*memory].length = length;
-            rooms[*room] = rooms[*room].max(count * u64::from(element.bytes()));
+            rooms[*room] = rooms[*room].max(count * u64::from(bytes_of(caps, *element)));
         }
         let bytes: u64 = rooms.iter().map(|bytes| bytes.next_multiple_of(16)).sum();
         if bytes > caps.shared_bytes.into() {
@@ -105,7 +107,8 @@ impl Spread<'_> {
     /// A room for so many elements, which somebody is going to write.
     pub(super) fn room(&mut self, r: &mut Rewriter<'_>, room: usize, element: Scalar, count: u64) -> ValueId {
         self.vacate(r, room);
-        self.rooms.array(r, room, stored(element), count)
+        let unit = self.caps.has(Feature::Wgmma);
+        self.rooms.array(r, room, stored(element), count, unit)
     }
 
     /// One of the small rooms, in turns.
@@ -274,6 +277,20 @@ impl Spread<'_> {
         if from == to {
             return Ok(parts.clone());
         }
+        if self.plan.shown(from) == to {
+            return self.elements_of(r, parts, from, element);
+        }
+        if self.plan.shown(to) == from {
+            return self.fragments_of(r, parts, to, element);
+        }
+        if let Some(&shown) = self.plan.shown.get(&from) {
+            let elements = self.elements_of(r, parts, from, element)?;
+            return self.exchanged(r, &elements, (shown, to), element, shape);
+        }
+        if let Some(&shown) = self.plan.shown.get(&to) {
+            let elements = self.exchanged(r, parts, (from, shown), element, shape)?;
+            return self.fragments_of(r, &elements, to, element);
+        }
         if let Some(moved) = reordered(self.plan, parts, from, to) {
             return Ok(moved);
         }
@@ -288,6 +305,11 @@ impl Spread<'_> {
         let own = r.out.op(Op::And, Scalar::U32, &[self.own, mask]);
         r.out.op(Op::Ne, Scalar::U32, &[own, zero])
     }
+}
+
+/// Bytes of an element in shared memory: what the device cannot store alone stands in a word.
+pub(super) fn bytes_of(caps: &Caps, element: Scalar) -> u32 {
+    if caps.local_storage.has(element) { element.bytes() } else { element.bytes().max(4) }
 }
 
 /// The constant beside an index.

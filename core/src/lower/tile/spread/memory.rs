@@ -10,7 +10,7 @@ use super::super::layout::dimensions;
 use super::{Made, Parts, Spread, lanes, vector};
 use crate::diag::{Code, Diagnostic};
 use crate::ir::attrs::Order;
-use crate::ir::{Attr, AttrKind, Feature, Inst, InstId, Op, Scalar, Type, ValueId};
+use crate::ir::{Attr, AttrKind, Builder, Feature, Inst, InstId, Op, Scalar, Type, ValueId};
 use crate::lower::rewrite::Rewriter;
 
 /// Elements that are accessed at once.
@@ -21,6 +21,49 @@ pub(super) struct Group {
     pub from: usize,
     /// How many elements after it the first of them is.
     pub distance: u32,
+}
+
+/// A load of a group.
+struct Access {
+    group: Group,
+    condition: ValueId,
+    ty: Type,
+    buffer: ValueId,
+    /// Counted in accesses, and the constant beside it.
+    index: ValueId,
+    offset: i32,
+    /// What is there where nothing is loaded.
+    fillers: Vec<ValueId>,
+    attrs: Vec<Attr>,
+}
+
+impl Access {
+    fn load(&self, b: &mut Builder) -> ValueId {
+        let id = b.op_with(Op::Load, Some(self.ty), &[self.buffer, self.index], &self.attrs);
+        b.function.insts[id].results[0]
+    }
+
+    fn load_at(&self, b: &mut Builder, index: ValueId) -> ValueId {
+        let attrs: Vec<Attr> = self.attrs.iter().filter(|a| a.kind() != AttrKind::Offset).cloned().collect();
+        let id = b.op_with(Op::Load, Some(self.ty), &[self.buffer, index], &attrs);
+        b.function.insts[id].results[0]
+    }
+
+    fn place(&self, b: &mut Builder) -> ValueId {
+        let ty = b.ty(self.index);
+        let Some(scalar) = ty.element().filter(|_| self.offset != 0) else { return self.index };
+        let offset = b.constant(scalar, i64::from(self.offset) as u64 & scalar.mask());
+        b.op(Op::Add, ty, &[self.index, offset])
+    }
+
+    fn filler(&self, r: &mut Rewriter<'_>) -> ValueId {
+        vector(r, self.ty.element().unwrap_or(Scalar::U32), &self.fillers).1
+    }
+}
+
+/// The type of so many elements.
+fn lanes_of(element: Scalar, count: usize) -> Type {
+    if count == 1 { Type::Scalar(element) } else { Type::Vector(element, count as u8) }
 }
 
 fn hints(inst: &Inst) -> Vec<Attr> {
@@ -91,6 +134,24 @@ impl Spread<'_> {
     }
 
     pub(super) fn load(&mut self, r: &mut Rewriter<'_>, id: InstId, inst: &Inst) -> Made<()> {
+        let parts = self.loaded_parts(r, id, inst, None)?;
+        self.give(r, inst, self.plan.access[&id], parts)
+    }
+
+    /// The parts of what a load gives, where a condition holds.
+    pub(super) fn loaded_where(&mut self, r: &mut Rewriter<'_>, id: InstId, condition: ValueId) -> Made<Parts> {
+        let old = r.old;
+        let parts = self.loaded_parts(r, id, &old.insts[id], Some(condition))?;
+        Ok(parts.into())
+    }
+
+    fn loaded_parts(
+        &mut self,
+        r: &mut Rewriter<'_>,
+        id: InstId,
+        inst: &Inst,
+        only_where: Option<ValueId>,
+    ) -> Made<Vec<ValueId>> {
         let layout = self.plan.access[&id];
         let element = inst.element();
         let buffer = r.value(self, inst.operands[0]);
@@ -99,35 +160,101 @@ impl Spread<'_> {
         let of = r.old.ty(inst.operands[1]).element().unwrap_or(Scalar::U32);
         let count = self.plan.layouts[layout].count();
         let mut parts = vec![ValueId::new(0); count];
+        let mut accesses = vec![];
         for group in self.accesses(r, inst, inst.operands[2], layout, false) {
             let (index, offset) = self.index(r, one_of(&indices, group.from), of, &group);
-            let condition = one_of(&inside, group.parts[0]);
             let fillers: Vec<ValueId> = group.parts.iter().map(|part| one_of(&other, *part)).collect();
             let mut attrs = hints(inst);
             attrs.extend((offset != 0).then_some(Attr::Offset(offset)));
-            let loaded = if r.out.function.as_constant(condition) == Some(1) {
-                let ty =
-                    if fillers.len() == 1 { Type::Scalar(element) } else { Type::Vector(element, fillers.len() as u8) };
-                let id = r.out.op_with(Op::Load, Some(ty), &[buffer, index], &attrs);
-                r.out.function.insts[id].results[0]
-            } else {
-                let (ty, filler) = vector(r, element, &fillers);
-                r.out.if_else(
-                    condition,
-                    &[ty],
-                    |b| {
-                        let id = b.op_with(Op::Load, Some(ty), &[buffer, index], &attrs);
-                        let value = b.function.insts[id].results[0];
-                        b.end(Op::Yield, &[value]);
-                    },
-                    |b| b.end(Op::Yield, &[filler]),
-                )[0]
-            };
-            for (part, value) in group.parts.iter().zip(lanes(r, element, loaded, group.parts.len())) {
+            let (condition, ty) = (one_of(&inside, group.parts[0]), lanes_of(element, fillers.len()));
+            accesses.push(Access { group, condition, ty, buffer, index, offset, fillers, attrs });
+        }
+        // A card's own compiler takes accesses under conditions together; others wait for one before they begin the next.
+        let apart = self.caps.has(Feature::Index64) && only_where.is_none() || self.caps.rolled;
+        let joins = !self.caps.has(Feature::Index64);
+        let mut loaded = vec![];
+        for run in accesses.chunk_by(|a, b| !apart && (joins || a.condition == b.condition)) {
+            let same = run.iter().all(|access| access.condition == run[0].condition);
+            loaded.extend(if same { self.loaded_if(r, run, only_where) } else { self.loaded_near(r, run, only_where) });
+        }
+        for (access, loaded) in accesses.iter().zip(loaded) {
+            for (part, value) in access.group.parts.iter().zip(lanes(r, element, loaded, access.fillers.len())) {
                 parts[*part] = value;
             }
         }
-        self.give(r, inst, layout, parts)
+        Ok(parts)
+    }
+
+    /// Accesses under one condition.
+    fn loaded_if(&self, r: &mut Rewriter<'_>, run: &[Access], only_where: Option<ValueId>) -> Vec<ValueId> {
+        let condition = run[0].condition;
+        let always = r.out.function.as_constant(condition) == Some(1);
+        let Some(condition) = self.both(r, (!always).then_some(condition), only_where) else {
+            return run.iter().map(|access| access.load(&mut r.out)).collect();
+        };
+        let fillers: Vec<ValueId> = run.iter().map(|access| access.filler(r)).collect();
+        let types: Vec<Type> = run.iter().map(|access| access.ty).collect();
+        r.out.if_else(
+            condition,
+            &types,
+            |b| {
+                let values: Vec<ValueId> = run.iter().map(|access| access.load(b)).collect();
+                b.end(Op::Yield, &values);
+            },
+            |b| b.end(Op::Yield, &fillers),
+        )
+    }
+
+    /// Accesses under several conditions. Where the first one holds, the others read at its place if theirs do not hold, so that all are under
+    /// way at once; elsewhere each has a branch of its own.
+    fn loaded_near(&self, r: &mut Rewriter<'_>, run: &[Access], only_where: Option<ValueId>) -> Vec<ValueId> {
+        let conditions: Vec<ValueId> = run
+            .iter()
+            .map(|access| self.both(r, Some(access.condition), only_where).unwrap_or(access.condition))
+            .collect();
+        let fillers: Vec<ValueId> = run.iter().map(|access| access.filler(r)).collect();
+        let types: Vec<Type> = run.iter().map(|access| access.ty).collect();
+        let loaded = r.out.if_else(
+            conditions[0],
+            &types,
+            |b| {
+                let first = run[0].place(b);
+                let mut values = vec![];
+                for (access, condition) in run.iter().zip(&conditions) {
+                    let own = access.place(b);
+                    let index = b.op(Op::Select, b.ty(own), &[*condition, own, first]);
+                    values.push(access.load_at(b, index));
+                }
+                b.end(Op::Yield, &values);
+            },
+            |b| {
+                let mut values = vec![];
+                for ((access, condition), filler) in run.iter().zip(&conditions).zip(&fillers) {
+                    let value = b.if_else(
+                        *condition,
+                        &[access.ty],
+                        |b| {
+                            let value = access.load(b);
+                            b.end(Op::Yield, &[value]);
+                        },
+                        |b| b.end(Op::Yield, &[*filler]),
+                    );
+                    values.extend(value);
+                }
+                b.end(Op::Yield, &values);
+            },
+        );
+        let mut chosen = vec![];
+        for ((access, condition), value) in run.iter().zip(&conditions).zip(loaded) {
+            let element = access.ty.element().unwrap_or(Scalar::U32);
+            let list: Vec<ValueId> = lanes(r, element, value, access.fillers.len())
+                .into_iter()
+                .zip(&access.fillers)
+                .map(|(value, filler)| r.out.op(Op::Select, element, &[*condition, value, *filler]))
+                .collect();
+            chosen.push(vector(r, element, &list).1);
+        }
+        chosen
     }
 
     /// What an operation on a buffer gives. A number on which control flow depends has to be known to be the same for all.
@@ -146,7 +273,7 @@ impl Spread<'_> {
         }
     }
 
-    fn both(&self, r: &mut Rewriter<'_>, a: Option<ValueId>, b: Option<ValueId>) -> Option<ValueId> {
+    pub(super) fn both(&self, r: &mut Rewriter<'_>, a: Option<ValueId>, b: Option<ValueId>) -> Option<ValueId> {
         match (a, b) {
             (Some(a), Some(b)) => Some(r.out.op(Op::And, Scalar::Bool, &[a, b])),
             (a, b) => a.or(b),

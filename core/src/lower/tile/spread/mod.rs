@@ -11,7 +11,7 @@
 //! | loads, stores, updates | [`memory`] |
 //! | reductions and scans | [`combine`] |
 //! | shared memory: rooms, barriers, other layouts | [`exchange`] |
-//! | matrix products | [`product`], [`warpgroup`] |
+//! | matrix products | [`product`], [`warpgroup`], [`fragments`] |
 //! | loops that copy factors ahead | [`ahead`] |
 
 mod ahead;
@@ -19,6 +19,7 @@ mod combine;
 mod control;
 mod element;
 mod exchange;
+mod fragments;
 mod memory;
 mod product;
 mod warpgroup;
@@ -26,6 +27,7 @@ mod warpgroup;
 use super::assign::{LayoutId, Plan};
 use super::layout::FREE;
 use super::pipeline::{self, Pipeline};
+use super::product as products;
 use super::steer;
 use crate::diag::{Code, Diagnostic};
 use crate::hash::FastMap;
@@ -58,16 +60,12 @@ pub(super) fn run(kernel: &Function, plan: &Plan, threads: u32, caps: &Caps, dep
     if let Some(layout) = plan.layouts.iter().find(|l| l.count() > PARTS) {
         return Err(impossible(&format!("an invocation would hold {} elements", layout.count())));
     }
-    let lanes = if caps.has(Feature::Subgroups) && caps.subgroup.min == caps.subgroup.max {
-        caps.subgroup.min.min(threads)
-    } else {
-        1
-    };
+    let lanes = products::lanes(caps, threads);
     let mut spread = Spread {
         plan,
         caps,
         threads,
-        lanes: lanes.trailing_zeros() as u8,
+        lanes,
         held: FastMap::default(),
         frames: vec![],
         yielded: vec![],
@@ -89,7 +87,7 @@ pub(super) fn run(kernel: &Function, plan: &Plan, threads: u32, caps: &Caps, dep
     spread.rooms.settle(&mut r, caps)?;
     let little = plan.products.is_empty() && plan.layouts.iter().all(|l| l.count() <= FEW);
     if let Some(launch) = &mut r.out.function.launch {
-        launch.subgroup = if lanes > 1 { Some(lanes) } else { launch.subgroup };
+        launch.subgroup = if lanes > 0 { Some(1 << lanes) } else { launch.subgroup };
         // What waits for memory should be many.
         launch.registers = launch.registers.or((little && threads >= MANY).then_some(REGISTERS));
     }
@@ -199,8 +197,16 @@ impl Spread<'_> {
         if r.old.ty(value).shape().is_none() {
             return Ok([r.value(self, value)].into());
         }
-        let found = self.held.get(&(value, layout)).cloned();
-        found.ok_or_else(|| impossible("a tile is not there in the layout in which it is wanted"))
+        if let Some(found) = self.held.get(&(value, layout)) {
+            return Ok(found.clone());
+        }
+        let shown = self.plan.shown(layout);
+        match self.held.get(&(value, shown)).cloned() {
+            Some(parts) if shown != layout => {
+                self.exchanged(r, &parts, (shown, layout), element_of(r, value), r.old.ty(value).shape())
+            }
+            _not_there => Err(impossible("a tile is not there in the layout in which it is wanted")),
+        }
     }
 
     /// The parts of a value in the layout in which it was computed.

@@ -3,8 +3,8 @@
 use super::super::assign::LayoutId;
 use super::super::layout::dimensions;
 use super::super::product::{Product, Stored, Unit, Warpgroups};
-use super::exchange::{FACTORS, STANDING};
-use super::{Made, Parts, Spread, vector};
+use super::exchange::{FACTORS, STANDING, bytes_of};
+use super::{Made, Parts, Spread, impossible, vector};
 use crate::ir::attrs::SharedMatrix;
 use crate::ir::types::MatrixShape;
 use crate::ir::{Attr, Def, Inst, Op, RegionId, Scalar, Type, ValueId};
@@ -29,31 +29,84 @@ impl Spread<'_> {
         by: Warpgroups,
     ) -> Made<()> {
         let element = r.old.ty(inst.operands[0]).element().unwrap_or(Scalar::F16);
-        let mut factors = vec![];
-        let mut rooms = vec![];
-        for (i, (layout, stored)) in [(made.left, by.left), (made.right, by.right)].into_iter().enumerate() {
-            factors.push(match self.ahead(inst.operands[i]).or(self.standing(inst.operands[i], i)) {
-                Some(there) => there,
-                None => {
-                    let parts = self.parts(r, inst.operands[i], layout)?;
-                    let handle = self.room(r, FACTORS[i], element, stored.elements());
-                    self.put_factor(r, handle, &parts, layout, (element, stored));
-                    rooms.push(FACTORS[i]);
-                    Factor { handle, start: None }
-                }
-            });
-        }
-        if !rooms.is_empty() {
-            r.out.op_with(Op::FenceAsync, None, &[], &[]);
-            self.written(r, &rooms);
-        }
+        let factors = self.factors(r, inst, made)?;
         let sums = self.parts(r, inst.operands[2], made.sums)?;
         let results = self.multiplied(r, inst, &sums, by, (factors[0], factors[1]), element);
         self.hold(r, inst.results[0], made.sums, results)
     }
 
+    /// The factors of a product in shared memory: where they were copied ahead, where they stand, or where they are put now.
+    pub(super) fn factors(&mut self, r: &mut Rewriter<'_>, inst: &Inst, made: &Product) -> Made<[Factor; 2]> {
+        let mut rooms = vec![];
+        let mut factors = [Factor { handle: ValueId::new(0), start: None }; 2];
+        for (i, (layout, stored)) in
+            [made.left, made.right].into_iter().zip(made.by.stored().into_iter().flatten()).enumerate()
+        {
+            let value = inst.operands[i];
+            factors[i] = match self.ahead(value).or(self.standing(value, i)) {
+                Some(there) => there,
+                None => {
+                    let element = super::element_of(r, value);
+                    let parts = self.parts(r, value, layout)?;
+                    let handle = self.room(r, FACTORS[i], element, stored.elements());
+                    self.put_factor(r, handle, &parts, layout, (element, stored));
+                    rooms.push(FACTORS[i]);
+                    Factor { handle, start: None }
+                }
+            };
+        }
+        if !rooms.is_empty() {
+            self.seen_by(r, made.by);
+            self.written(r, &rooms);
+        }
+        Ok(factors)
+    }
+
+    /// The factors of a product in shared memory, or slices of their depth one after the other where both do not fit there as a whole. Other uses
+    /// take so many bytes beside them, and no slice is shallower than this, as a logarithm. `add` is given where the factors are, how they stand, and
+    /// the logarithm of their depth.
+    pub(super) fn in_slices(
+        &mut self,
+        r: &mut Rewriter<'_>,
+        inst: &Inst,
+        made: &Product,
+        (beside, least): (u32, u8),
+        mut add: impl FnMut(&mut Self, &mut Rewriter<'_>, [Factor; 2], [Stored; 2], u8) -> Made<()>,
+    ) -> Made<()> {
+        let Some(stored) = made.by.stored() else { return Err(impossible("factors that stand nowhere")) };
+        let depth = stored[0].depth().1;
+        let there = |s: &Self, i: usize| s.ahead(inst.operands[i]).or(s.standing(inst.operands[i], i)).is_some();
+        let bytes = u64::from(bytes_of(self.caps, super::element_of(r, inst.operands[0])));
+        let room = u64::from(self.caps.shared_bytes.saturating_sub(beside));
+        let fits = |bits: &u8| stored.iter().map(|s| s.slice(*bits).elements() * bytes).sum::<u64>() <= room;
+        let bits = if there(self, 0) || there(self, 1) { None } else { (0..=depth.saturating_sub(least)).find(fits) };
+        let Some(bits) = bits.filter(|bits| *bits > 0) else {
+            let factors = self.factors(r, inst, made)?;
+            return add(self, r, factors, stored, depth);
+        };
+        for which in 0..1u32 << bits {
+            let mut factors = [Factor { handle: ValueId::new(0), start: None }; 2];
+            for (i, layout) in [made.left, made.right].into_iter().enumerate() {
+                let element = super::element_of(r, inst.operands[i]);
+                let parts = self.parts(r, inst.operands[i], layout)?;
+                factors[i].handle = self.room(r, FACTORS[i], element, stored[i].slice(bits).elements());
+                self.put_slice(r, factors[i].handle, &parts, layout, (element, stored[i]), (which, bits));
+            }
+            self.written(r, &FACTORS);
+            add(self, r, factors, stored.map(|s| s.slice(bits)), depth - bits)?;
+        }
+        Ok(())
+    }
+
+    /// What was written to shared memory is for the matrix unit: warpgroups read it in a way of their own.
+    fn seen_by(&self, r: &mut Rewriter<'_>, unit: Unit) {
+        if matches!(unit, Unit::Warpgroups(_)) {
+            r.out.op_with(Op::FenceAsync, None, &[], &[]);
+        }
+    }
+
     /// A factor that stands in shared memory while the loop goes on.
-    fn standing(&self, value: ValueId, operand: usize) -> Option<Factor> {
+    pub(super) fn standing(&self, value: ValueId, operand: usize) -> Option<Factor> {
         self.standing.iter().find(|s| (s.0, s.1) == (value, operand)).map(|s| s.2)
     }
 
@@ -66,8 +119,8 @@ impl Spread<'_> {
         for id in &old.regions[body].insts {
             let inst = &old.insts[*id];
             let Some(made) = self.plan.products.get(id).cloned() else { continue };
-            let Unit::Warpgroups(by) = made.by else { continue };
-            for (i, (layout, stored)) in [(made.left, by.left), (made.right, by.right)].into_iter().enumerate() {
+            let Some(stored) = made.by.stored() else { continue };
+            for (i, (layout, stored)) in [made.left, made.right].into_iter().zip(stored).enumerate() {
                 let value = inst.operands[i];
                 let known = matches!(old.values[value].def, Def::Result(id, _) if !inside.contains(&id));
                 let Some(room) = STANDING.get(self.standing.len()).copied() else { break };
@@ -78,7 +131,7 @@ impl Spread<'_> {
                 let parts = self.parts(r, value, layout)?;
                 let handle = self.room(r, room, element, stored.elements());
                 self.put_factor(r, handle, &parts, layout, (element, stored));
-                r.out.op_with(Op::FenceAsync, None, &[], &[]);
+                self.seen_by(r, made.by);
                 self.written(r, &[room]);
                 self.standing.push((value, i, Factor { handle, start: None }));
             }
@@ -87,7 +140,7 @@ impl Spread<'_> {
     }
 
     /// Puts a factor where the matrix unit reads it.
-    fn put_factor(
+    pub(super) fn put_factor(
         &mut self,
         r: &mut Rewriter<'_>,
         handle: ValueId,
@@ -95,19 +148,58 @@ impl Spread<'_> {
         layout: LayoutId,
         (element, stored): (Scalar, Stored),
     ) {
-        let owner = self.owner(r, layout);
-        let places = self.addresses(r, layout, stored, 3);
+        self.put_slice(r, handle, parts, layout, (element, stored), (0, 0));
+    }
+
+    /// Puts a slice of a factor where the matrix unit reads it: which one, of how many as a logarithm.
+    fn put_slice(
+        &mut self,
+        r: &mut Rewriter<'_>,
+        handle: ValueId,
+        parts: &Parts,
+        layout: LayoutId,
+        (element, whole): (Scalar, Stored),
+        (which, bits): (u32, u8),
+    ) {
+        let stored = whole.slice(bits);
+        let (first, count) = stored.depth();
+        let chosen = |places: &[u8]| -> u32 {
+            let own = |(i, bit): (usize, &u8)| {
+                let of_slice = *bit >= first + count && *bit < first + count + bits;
+                if of_slice { (which >> (bit - first - count) & 1) << i } else { 0 }
+            };
+            places.iter().enumerate().map(own).sum()
+        };
+        let held = self.plan.layouts[layout].clone();
+        // Invocations that have elements of the slice, and which of their parts those are.
+        let of_others: u32 = held
+            .threads
+            .iter()
+            .enumerate()
+            .filter(|(_, b)| **b != super::FREE && !stored.has(**b))
+            .map(|(i, _)| 1 << i)
+            .sum();
+        let (part, thread) = (chosen(&held.parts) as usize, chosen(&held.threads));
+        let mut owner = self.owner(r, layout);
+        if of_others != 0 {
+            let (mask, wanted) = (r.out.u32(of_others), r.out.u32(thread));
+            let own = r.out.op(Op::And, Scalar::U32, &[self.own, mask]);
+            let has = r.out.op(Op::Eq, Scalar::U32, &[own, wanted]);
+            owner = self.both(r, owner, Some(has));
+        }
+        let most = (16 / element.bytes()).trailing_zeros() as u8;
+        let places = self.addresses(r, layout, stored, most);
         let parts = parts.clone();
         self.guarded(r, owner, |_, r| {
             for (index, list) in places {
-                let values: Vec<ValueId> = list.iter().map(|part| parts[*part]).collect();
+                let values: Vec<ValueId> = list.iter().map(|i| parts[*i + part]).collect();
                 let (ty, value) = vector(r, element, &values);
                 r.out.store(ty, handle, index, value);
             }
         });
     }
 
-    /// Where the parts of a factor stand: vectors of at most so many bits of neighbours, and the index of each, in vectors.
+    /// Where the parts of a factor stand, those of its first slice where it is one: vectors of at most so many bits of neighbours, and the index of each, in vectors.
     pub(super) fn addresses(
         &mut self,
         r: &mut Rewriter<'_>,
@@ -116,29 +208,50 @@ impl Spread<'_> {
         most: u8,
     ) -> Vec<(ValueId, Vec<usize>)> {
         let held = self.plan.layouts[layout].clone();
-        let threads: Vec<u8> =
-            held.threads.iter().map(|b| if *b == super::FREE { super::FREE } else { stored.place(*b) }).collect();
+        // Bits that say in which slice an element is say nothing about where it is there.
+        let place = |bit: u8| if stored.has(bit) { stored.place(bit) } else { super::FREE };
+        let threads: Vec<u8> = held.threads.iter().map(|bit| place(*bit)).collect();
         let base = self.scattered(r, &threads);
-        let (six, mask, three) = (r.out.u32(6), r.out.u32(stored.chunks()), r.out.u32(3));
-        let row = r.out.op(Op::Shr, Scalar::U32, &[base, six]);
-        let row = r.out.op(Op::And, Scalar::U32, &[row, mask]);
-        let moved = r.out.op(Op::Shl, Scalar::U32, &[row, three]);
-        let base = r.out.op(Op::Xor, Scalar::U32, &[base, moved]);
         let width = held.run(stored.fast.0).min(most).min(stored.width());
         let log = r.out.u32(width.into());
+        let base = if stored.gap > 0 { self.with_gaps(r, base, stored) } else { self.swizzled(r, base, stored) };
         let base = r.out.op(Op::Shr, Scalar::U32, &[base, log]);
         let bits: Vec<usize> = (stored.fast.0..stored.fast.0 + width).filter_map(|bit| held.part_bit(bit)).collect();
         let inside: usize = bits.iter().map(|bit| 1 << bit).sum();
         let mut out = vec![];
-        for part in (0..held.count()).filter(|part| part & inside == 0) {
-            let address: u32 =
-                held.parts.iter().enumerate().map(|(i, bit)| ((part >> i & 1) as u32) << stored.place(*bit)).sum();
-            let own = r.out.u32(stored.swizzled(address) >> width);
-            let index = r.out.op(Op::Xor, Scalar::U32, &[base, own]);
+        let fixed = held.parts.iter().enumerate().filter(|(_, bit)| !stored.has(**bit)).map(|(i, _)| 1 << i);
+        let fixed: usize = inside + fixed.sum::<usize>();
+        for part in (0..held.count()).filter(|part| part & fixed == 0) {
+            let within = held.parts.iter().enumerate().filter(|(_, bit)| stored.has(**bit));
+            let address: u32 = within.map(|(i, bit)| ((part >> i & 1) as u32) << stored.place(*bit)).sum();
+            let index = if stored.gap > 0 {
+                let own = r.out.u32((address + stored.gaps(address)) >> width);
+                r.out.op(Op::Add, Scalar::U32, &[base, own])
+            } else {
+                let own = r.out.u32(stored.swizzled(address) >> width);
+                r.out.op(Op::Xor, Scalar::U32, &[base, own])
+            };
             let lane = |i: usize| part + bits.iter().enumerate().map(|(k, bit)| (i >> k & 1) << bit).sum::<usize>();
             out.push((index, (0..1 << width).map(lane).collect()));
         }
         out
+    }
+
+    /// An address with the gaps before its row.
+    fn with_gaps(&self, r: &mut Rewriter<'_>, address: ValueId, stored: Stored) -> ValueId {
+        let (width, gap) = (r.out.u32(stored.fast.1.into()), r.out.u32(stored.gap));
+        let row = r.out.op(Op::Shr, Scalar::U32, &[address, width]);
+        let gaps = r.out.op(Op::Mul, Scalar::U32, &[row, gap]);
+        r.out.op(Op::Add, Scalar::U32, &[address, gaps])
+    }
+
+    /// An address with its chunks exchanged.
+    fn swizzled(&self, r: &mut Rewriter<'_>, base: ValueId, stored: Stored) -> ValueId {
+        let (six, mask, three) = (r.out.u32(6), r.out.u32(stored.chunks()), r.out.u32(3));
+        let row = r.out.op(Op::Shr, Scalar::U32, &[base, six]);
+        let row = r.out.op(Op::And, Scalar::U32, &[row, mask]);
+        let moved = r.out.op(Op::Shl, Scalar::U32, &[row, three]);
+        r.out.op(Op::Xor, Scalar::U32, &[base, moved])
     }
 
     /// The products themselves: for each piece of 64 rows of a warpgroup all steps of the depth.
