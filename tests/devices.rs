@@ -64,7 +64,7 @@ struct Wrong {
 
 const WRONG: &[Wrong] = &[
     Wrong {
-        text: "def grow(list, n):\n  if n:\n    return grow(List/Cons(n, list), n + 1)\n  else:\n    return list\n\ndef main():\n  return grow([], 1)\n",
+        text: "def grow(list, n):\n  if n:\n    return grow(List/Cons(n, list), n | 1)\n  else:\n    return list\n\ndef main():\n  return grow([], 1)\n",
         code: Code::OutOfMemory,
         place: "List/Cons(n, list)",
     },
@@ -89,7 +89,8 @@ const WRONG: &[Wrong] = &[
 const RIGHT: &str = "def sum(d, n):\n  switch d:\n    case 0:\n      return n\n    case _:\n      return sum(d-1, n) + sum(d-1, n + 1)\n\ndef main():\n  return (sum(6, 0), [1, 2])\n";
 
 fn options(device: &Selector, explain: bool) -> RunOptions {
-    RunOptions { device: RunDevice::Device(device.clone()), explain, ..RunOptions::default() }
+    // What a lane makes by itself would take minutes to fill a card.
+    RunOptions { device: RunDevice::Device(device.clone()), explain, heap: Some(64 << 20), ..RunOptions::default() }
 }
 
 fn errors_end_soon(device: &Selector, soon: Duration) {

@@ -22,7 +22,8 @@ const RUN_C: &str = "bend run-c";
 /// Looks for rivals, and lists programs and sizes.
 pub(super) fn open(bench: &mut Bench) -> Result<Box<dyn Session>, Report> {
     let scale = bench.program_scale()?;
-    let mut session = Programs { cc: None, upstream: None, jobs: jobs(scale, !bench.plan.is_on_device()) };
+    let jobs = jobs(scale, !bench.plan.is_on_device());
+    let mut session = Programs { cc: None, upstream: None, jobs, slow: vec![] };
     if bench.plan.rivals {
         session.find_rivals(bench);
     }
@@ -59,6 +60,8 @@ struct Programs {
     cc: Option<Cc>,
     upstream: Option<Upstream>,
     jobs: Vec<Item>,
+    /// Programs that took too long at a size: they are not tried at a larger one.
+    slow: Vec<&'static str>,
 }
 
 impl Programs {
@@ -95,6 +98,9 @@ impl Programs {
         let mut times = Times::new(contenders.len());
         let mut found = None;
         for round in 0..=plan.samples {
+            if round > 1 && bench.patience.is_short() {
+                break;
+            }
             times.counts = round > 0;
             for (i, contender) in contenders.iter_mut().enumerate() {
                 let run = bend(plan, benchmark, job, contender, false)?;
@@ -137,8 +143,16 @@ impl Session for Programs {
 
     fn row(&mut self, bench: &mut Bench, position: usize) -> Result<Row, Report> {
         match &self.jobs[position] {
+            Item::Program { benchmark, .. } if self.slow.contains(&benchmark.name) => {
+                Err(failed("it took too long at a smaller size".to_owned()))
+            }
             Item::Program { benchmark, job, beside_c, beside_upstream } => {
-                self.program(bench, benchmark, *job, (*beside_c, *beside_upstream))
+                let (benchmark, job, rivals) = (*benchmark, *job, (*beside_c, *beside_upstream));
+                let row = self.program(bench, benchmark, job, rivals);
+                if row.is_err() && bench.patience.over().is_some() {
+                    self.slow.push(benchmark.name);
+                }
+                row
             }
             Item::Compilation => compilation(bench.plan),
         }

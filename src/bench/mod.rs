@@ -26,6 +26,7 @@ mod kernels;
 mod launch;
 pub mod machine;
 mod net;
+mod patience;
 pub mod programs;
 pub mod rivals;
 pub mod spread;

@@ -3,12 +3,18 @@
 use super::ceilings;
 use super::figures::{Ceilings, Failed, Figures, Rival, Row};
 use super::machine::{Machine, today};
+use super::patience::Patience;
 use super::{bend, frames, kernels, net, tile};
 use crate::devices::{self, Selector};
 use crate::{Code, Report, RunDevice};
 use girih_core::runtime::{Device, DeviceInfo, DeviceKind};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::Duration;
+
+/// How long a row may take, unless rivals take part: upstream needs minutes for some.
+const ROW: Duration = Duration::from_secs(20);
+const ROW_WITH_RIVALS: Duration = Duration::from_secs(600);
 
 /// All suites. Adding one is a row here, and a file that measures.
 pub const SUITES: &[Suite] = &[
@@ -130,6 +136,7 @@ pub struct Bench<'p> {
     pub(super) tell: &'p mut dyn FnMut(Event),
     pub(super) rivals: Vec<Rival>,
     pub(super) card: Option<String>,
+    pub(super) patience: &'p Patience,
     device: Option<Box<dyn Device>>,
     ceilings: Option<Ceilings>,
 }
@@ -210,7 +217,10 @@ pub(super) fn many(diagnostics: Vec<crate::Diagnostic>) -> Report {
 /// # Errors
 /// If it is stopped, or there is no such device. What fails otherwise has no figures, and is told.
 pub fn measure(plan: &Plan, suites: &[&'static Suite], tell: &mut dyn FnMut(Event)) -> Result<Figures, Report> {
-    let mut bench = Bench { plan, tell, rivals: vec![], card: None, device: None, ceilings: None };
+    let limit = if plan.rivals { ROW_WITH_RIVALS } else { ROW };
+    let patience = &Patience::new(limit, plan.interrupt.clone());
+    let watched = &Plan { interrupt: Some(patience.flag()), ..plan.clone() };
+    let mut bench = Bench { plan: watched, tell, rivals: vec![], card: None, patience, device: None, ceilings: None };
     let (mut rows, mut failed) = (vec![], vec![]);
     for suite in suites {
         let mut session = (suite.open)(&mut bench)?;
@@ -221,12 +231,14 @@ pub fn measure(plan: &Plan, suites: &[&'static Suite], tell: &mut dyn FnMut(Even
             let title = titles[position].clone();
             (bench.tell)(Event::Case(title.clone()));
             let stopped = plan.interrupt.as_ref().is_some_and(|flag| flag.load(Ordering::Relaxed));
+            patience.begin();
             let measured = if stopped { Err(interrupted()) } else { session.row(&mut bench, position) };
             match measured {
                 Ok(row) => rows.push(row),
-                Err(report) if ends(&report) => return Err(report),
+                Err(report) if ends(&report) && patience.over().is_none() => return Err(report),
                 Err(report) => {
                     let why = report.diagnostics.first().map_or_else(String::new, |d| d.message.clone());
+                    let why = patience.over().unwrap_or(why);
                     (bench.tell)(Event::Failed(format!("{title}: {why}")));
                     failed.push(Failed { suite: suite.name.to_owned(), name: title, why });
                 }
@@ -254,7 +266,9 @@ pub fn measure(plan: &Plan, suites: &[&'static Suite], tell: &mut dyn FnMut(Even
 /// If there is no such device.
 pub fn titles(plan: &Plan, suites: &[&'static Suite]) -> Result<Vec<String>, Report> {
     let quiet = Plan { rivals: false, ..plan.clone() };
-    let mut bench = Bench { plan: &quiet, tell: &mut |_| {}, rivals: vec![], card: None, device: None, ceilings: None };
+    let patience = &Patience::new(ROW, None);
+    let tell = &mut |_| {};
+    let mut bench = Bench { plan: &quiet, tell, rivals: vec![], card: None, patience, device: None, ceilings: None };
     let mut titles = vec![];
     for suite in suites {
         titles.extend((suite.open)(&mut bench)?.titles());

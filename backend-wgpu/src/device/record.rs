@@ -117,11 +117,17 @@ impl Gpu {
         let buffer = self.health.run(&self.device, || {
             let mut encoder = self.device.create_command_encoder(&wgpu::CommandEncoderDescriptor::default());
             dirty.iter().for_each(|buffer| encoder.clear_buffer(buffer, 0, None));
-            if let Some(Timestamps { set, first }) = timestamps {
+            // What is one pass is timed by the pass: the barriers before it are not its own.
+            let (inside, around) = match steps.iter().all(|step| matches!(step, Step::Run { .. })) && !steps.is_empty()
+            {
+                true => (timestamps, None),
+                false => (None, timestamps),
+            };
+            if let Some(Timestamps { set, first }) = around {
                 encoder.write_timestamp(set, first);
             }
-            self.encode(&mut encoder, steps)?;
-            if let Some(Timestamps { set, first }) = timestamps {
+            self.encode(&mut encoder, steps, inside)?;
+            if let Some(Timestamps { set, first }) = around {
                 encoder.write_timestamp(set, first + 1);
             }
             Ok(encoder.finish())
@@ -132,7 +138,13 @@ impl Gpu {
         buffer
     }
 
-    fn encode(&self, encoder: &mut wgpu::CommandEncoder, steps: &[Step]) -> Result<(), Diagnostic> {
+    /// Records steps. If they are one pass, it notes when it begins and ends.
+    fn encode(
+        &self,
+        encoder: &mut wgpu::CommandEncoder,
+        steps: &[Step],
+        timestamps: Option<Timestamps<'_>>,
+    ) -> Result<(), Diagnostic> {
         let mut steps = steps.iter().peekable();
         while let Some(step) = steps.peek() {
             match step {
@@ -150,7 +162,14 @@ impl Gpu {
                     steps.next();
                 }
                 Step::Run { .. } => {
-                    let mut pass = encoder.begin_compute_pass(&wgpu::ComputePassDescriptor::default());
+                    let timestamp_writes =
+                        timestamps.map(|Timestamps { set, first }| wgpu::ComputePassTimestampWrites {
+                            query_set: set,
+                            beginning_of_pass_write_index: Some(first),
+                            end_of_pass_write_index: Some(first + 1),
+                        });
+                    let mut pass =
+                        encoder.begin_compute_pass(&wgpu::ComputePassDescriptor { label: None, timestamp_writes });
                     let mut current = None;
                     while let Some(Step::Run { program, group, offset, grid }) =
                         steps.next_if(|s| matches!(s, Step::Run { .. }))

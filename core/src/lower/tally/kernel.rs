@@ -1,7 +1,7 @@
 //! The kernel that goes on for one epoch.
 //!
-//! An epoch is *rounds*. At the beginning of one, lanes that have nothing to do take tasks from the queue, as many as a workgroup needs at
-//! once; if there are none any more, they get the oldest ones, with most of the work, from the stacks of other lanes of the workgroup. Then each
+//! An epoch is *rounds*. At the beginning of one, lanes that have nothing to do take tasks from the queue, at most the workgroup's share
+//! at once; if there are none any more, they get the oldest ones, with most of the work, from the stacks of other lanes of the workgroup. Then each
 //! lane does steps, with what is left for later on its stack, which it goes down into first. When the queue is empty and
 //! a quarter of all workgroups have nothing to do, the others give all that is on their stacks to the queue, and it is shared out in the next
 //! epoch. If there are tasks left when an epoch has taken long enough, all keep what they have.
@@ -17,8 +17,8 @@ use crate::ir::{Builder, Function, Inst, Op, Type, ValueId};
 use crate::span::Span;
 
 /// Rounds of an epoch after which a workgroup gives what it has, if others have nothing: when most of its lanes have something, and in any case.
-const SOON: u32 = 3;
-const LATE: u32 = 12;
+const SOON: u32 = 2;
+const LATE: u32 = 8;
 /// Steps of the first rounds of an epoch that few workgroups take part in, and how many rounds those are: work spreads between them.
 const FEW: u32 = 4;
 
