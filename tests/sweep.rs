@@ -206,7 +206,7 @@ fn random_trees_do_what_the_evaluator_does() {
         same += 1;
     }
     eprintln!("{same} of {count} are the same on {device}");
-    assert!(same >= count / 3, "only {same} are the same");
+    assert!(same >= 2 * count / 3, "only {same} are the same");
 }
 
 /// With every access looked at: none is outside of its buffer, and no lanes meet in a phase.

@@ -218,16 +218,33 @@ impl<'a> Sweeper<'a> {
     }
 
     pub fn repeat(&mut self, f: &mut Frame, inst: &Inst) -> Result<(), Refusal> {
+        if f.code.confined > 0 {
+            return self.whole_loop(f, inst);
+        }
         // Whether instances can go round on their own is found out by trying it.
-        match if f.code.confined > 0 { Ok(()) } else { self.is_own(f, inst) } {
+        match self.attempt(f, inst, Sweeper::whole_loop) {
+            // What such a loop gives is known if its rounds are, and more may depend on that.
+            Ok(()) if self.ends_in_break(f, inst) && self.attempt(f, inst, Sweeper::unrolled).is_ok() => {
+                self.unrolled(f, inst)
+            }
             Ok(()) => self.whole_loop(f, inst),
             // Why they cannot says more than that the end is not known.
             Err(own) => self.unrolled(f, inst).map_err(|why| if why == endless() { own } else { why }),
         }
     }
 
-    /// Whether each instance can go round on its own.
-    fn is_own(&mut self, f: &Frame, inst: &Inst) -> Result<(), Refusal> {
+    /// Whether the last that a round comes to is the loop's end: whoever goes round has said so before.
+    fn ends_in_break(&self, f: &Frame, inst: &Inst) -> bool {
+        self.function(f).terminator(inst.regions[0]).is_some_and(|end| end.op == Op::Break)
+    }
+
+    /// Whether a loop can be written in a way.
+    fn attempt(
+        &mut self,
+        f: &Frame,
+        inst: &Inst,
+        way: impl Fn(&mut Self, &mut Frame, &Inst) -> Result<(), Refusal>,
+    ) -> Result<(), Refusal> {
         let mut trial = Frame::new(f.level, false, f.slots, None);
         for activation in &f.activations {
             let values = activation.values.iter().map(|val| val.map(|val| trial_value(&mut trial, val))).collect();
@@ -235,7 +252,7 @@ impl<'a> Sweeper<'a> {
             trial.activations.push(super::script::Activation { function, values, path });
         }
         let depth = self.depth;
-        let found = self.whole_loop(&mut trial, inst);
+        let found = way(self, &mut trial, inst);
         self.depth = depth;
         found
     }

@@ -217,8 +217,8 @@ pub fn lower(module: &Module, entry: FunctionId, arguments: &[u32], options: &Op
     if module.functions[entry].params.len() != arguments.len() {
         return Err(refused("it is called with another number of arguments"));
     }
-    // Where every call is told apart by where its cells stand, or by its numbers, there may be too many.
-    let attempts = [(true, true), (true, false), (false, true), (false, false)];
+    // Where every call is told apart by where its cells stand, or by its numbers, there may be too many. Without the numbers there may be more to do.
+    let attempts = [(true, true), (false, true), (true, false), (false, false)];
     let mut refusal = None;
     for (places, decide) in attempts.into_iter().filter(|(places, _)| *places <= options.places) {
         match planned(&module, entry, arguments, &Options { places, decide, ..*options }) {
