@@ -212,12 +212,3 @@ fn a_plan_that_needs_too_much_memory_is_refused() {
     let choice = executable.choice().to_string();
     assert!(choice.contains("; in epochs, for there is too little memory for all that it makes;"), "{choice}");
 }
-
-#[test]
-fn shaders_that_carry_a_state_are_not_painted_by_devices_yet() {
-    let program = Program::open("shaders/spirals.bend", &crate::render::Shader::options());
-    let options = crate::render::RenderOptions { device: lowered().device, ..crate::render::RenderOptions::default() };
-    let shader = crate::render::Shader::new(&program);
-    let refused = shader.and_then(|shader| shader.renderer(&options).map(drop)).expect_err("it is refused");
-    assert_eq!(refused.diagnostics[0].code, Code::NoDevice, "{refused}");
-}
