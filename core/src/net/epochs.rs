@@ -277,9 +277,15 @@ impl Run<'_> {
     }
 
     fn link(&mut self, lane: &mut Lane, a: Word, b: Word) {
-        let (end, other) = if a.kind() == Kind::Var { (a, b) } else { (b, a) };
+        let (end, mut other) = if a.kind() == Kind::Var { (a, b) } else { (b, a) };
         if end.kind() != Kind::Var {
             return lane.redexes.push((a, b));
+        }
+        // Whoever has been at the other end of a wire may have been there just now, unseen.
+        while other.kind() == Kind::Var && self.memory.wires[other.index()] != Word::NONE && self.random.below(4) != 0 {
+            let beyond = std::mem::replace(&mut self.memory.wires[other.index()], Word::NONE);
+            self.memory.freed[WIRES].push(other.index() as u32);
+            other = beyond;
         }
         let wire = &mut self.memory.wires[end.index()];
         let before = std::mem::replace(wire, other);

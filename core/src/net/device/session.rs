@@ -4,7 +4,7 @@
 
 use super::collect::{self, Array};
 use super::numbers::error;
-use super::{DeviceStats, Options, definitions, kernels};
+use super::{DeviceStats, Kernels, Options, kernels};
 use crate::diag::{Code, Diagnostic};
 use crate::ir::Type;
 use crate::net::book::{Book, DefinitionId};
@@ -57,6 +57,8 @@ struct Shape {
     depth: u32,
     /// Levels that must be free before an interaction.
     reserve: u32,
+    /// Counters of a lane: for each rule, and for each way that a call takes.
+    counters: u32,
     places: u32,
     ring: u32,
     chunk: u32,
@@ -65,7 +67,7 @@ struct Shape {
 }
 
 impl Shape {
-    fn new(book: &Book, device: &dyn Device, options: &Options, limit: u64) -> Result<Shape, Diagnostic> {
+    fn new(kernels: &Kernels, device: &dyn Device, options: &Options, limit: u64) -> Result<Shape, Diagnostic> {
         let caps = device.caps();
         let reach = caps.binding_bytes.min(caps.buffer_bytes);
         let memory = options.memory.min(limit);
@@ -74,17 +76,18 @@ impl Shape {
             let message = format!("a net on a device needs {} KiB at least", (LEAST_PLACES * PLACE_BYTES) >> 10);
             return Err(Diagnostic::new(Code::OutOfMemory, Span::NONE, message).hint("allow more with `--memory`"));
         }
-        // A call leaves two links beside its redexes; one more is the redex that a lane has in hand.
-        let reserve = (definitions::most_redexes(book) + 1).max(4) + 2;
+        // A call leaves four links beside its redexes; one more is the redex that a lane has in hand.
+        let reserve = (kernels.redexes + 1).max(4) + 4;
         let depth = LEAST_DEPTH.max(2 * reserve);
-        let row = u64::from(2 * depth) + 4 + Rule::ALL.len() as u64;
+        let counters = (Rule::ALL.len() + kernels.ways.len()) as u32;
+        let row = u64::from(2 * depth + 4 + counters);
         let most = (reach / (4 * row)).min(u64::from(options.lanes)) as u32;
         let lanes = (most / WORKGROUP).max(1) * WORKGROUP;
         let places = places as u32;
         let ring = 1 << (places / 2).ilog2();
         let chunk = (places / lanes / 4).clamp(4, 32);
         let steps = options.steps;
-        Ok(Shape { lanes, depth, reserve, places, ring, chunk, steps, memory: u64::from(places) * PLACE_BYTES })
+        Ok(Shape { lanes, depth, reserve, counters, places, ring, chunk, steps, memory: u64::from(places) * PLACE_BYTES })
     }
 
     /// Where the counts of rules are in `stack`.
@@ -110,6 +113,8 @@ pub struct Session<'d> {
     programs: [ProgramId; 4],
     buffers: Buffers,
     shape: Shape,
+    /// The interactions of each way that calls take.
+    ways: Vec<[u32; Rule::ALL.len()]>,
     /// The most epochs that are submitted at once.
     batch: usize,
     stats: DeviceStats,
@@ -145,12 +150,12 @@ impl<'d> Session<'d> {
         limit: u64,
     ) -> Result<Session<'d>, Vec<Diagnostic>> {
         let straight = options.straight && !device.caps().rolled;
-        let (module, words) = kernels(book, straight)?;
+        let kernels = kernels(book, straight)?;
         let one = |error| vec![error];
-        let shape = Shape::new(book, device, options, limit).map_err(one)?;
-        let names: Vec<_> = module.kernels().collect();
-        let programs = device.load(&module, &names, &LoadOptions::default())?;
-        Session::allocate(device, programs, shape, options, &words).map_err(one)
+        let shape = Shape::new(&kernels, device, options, limit).map_err(one)?;
+        let names: Vec<_> = kernels.module.kernels().collect();
+        let programs = device.load(&kernels.module, &names, &LoadOptions::default())?;
+        Session::allocate(device, programs, shape, options, kernels).map_err(one)
     }
 
     fn allocate(
@@ -158,7 +163,7 @@ impl<'d> Session<'d> {
         programs: Vec<ProgramId>,
         shape: Shape,
         options: &Options,
-        words: &[u32],
+        Kernels { words, ways, .. }: Kernels,
     ) -> Result<Session<'d>, Diagnostic> {
         let missing = || Diagnostic::new(Code::Internal, Span::NONE, "the device gave no kernels");
         let programs: [ProgramId; 4] = programs.try_into().map_err(|_| missing())?;
@@ -169,7 +174,7 @@ impl<'d> Session<'d> {
             places,
             2 * places + 8,
             2 * u64::from(shape.ring),
-            shape.counts() + lanes * Rule::ALL.len() as u64,
+            shape.counts() + lanes * u64::from(shape.counters),
             control::WORDS as u64,
             words.len() as u64,
         ];
@@ -195,6 +200,7 @@ impl<'d> Session<'d> {
             programs,
             buffers,
             shape,
+            ways,
             batch: options.batch.max(1),
             stats,
             control: vec![0; control::WORDS],
@@ -204,7 +210,7 @@ impl<'d> Session<'d> {
             used_nodes: 0,
             used_wires: 0,
         };
-        session.write(session.buffers.book, 0, words)?;
+        session.write(session.buffers.book, 0, &words)?;
         Ok(session)
     }
 
@@ -418,9 +424,15 @@ impl<'d> Session<'d> {
     /// Takes over what lanes have counted, so that their counters, of 32 bits, never wrap around.
     fn drain(&mut self) -> Result<(), Diagnostic> {
         let lanes = self.shape.lanes as usize;
-        let words = self.read(self.buffers.stack, self.shape.counts(), lanes * Rule::ALL.len())?;
-        for (rule, words) in Rule::ALL.into_iter().zip(words.chunks(lanes)) {
-            self.counted.add(rule, words.iter().map(|word| u64::from(*word)).sum());
+        let words = self.read(self.buffers.stack, self.shape.counts(), lanes * self.shape.counters as usize)?;
+        let mut sums = words.chunks(lanes).map(|words| words.iter().map(|word| u64::from(*word)).sum::<u64>());
+        for (rule, sum) in Rule::ALL.into_iter().zip(sums.by_ref()) {
+            self.counted.add(rule, sum);
+        }
+        for (way, sum) in self.ways.iter().zip(sums) {
+            for (rule, count) in Rule::ALL.into_iter().zip(way) {
+                self.counted.add(rule, u64::from(*count) * sum);
+            }
         }
         self.write(self.buffers.stack, self.shape.counts(), &vec![0; words.len()])?;
         self.epochs = 0;
