@@ -8,7 +8,8 @@
 //!
 //! Nobody waits for anybody, and no lane knows what another one does, but three rules make that enough:
 //!
-//! - A wire is touched by exchanges alone, at most two in its life. 0 says that nobody has been there.
+//! - A wire is given by exchanges alone, at most two in its life. 0 says that nobody has been there. Who has the other end may look before the
+//!   second one: what somebody has left there is its own.
 //! - A part of a node is never 0. Who finds a 0 in one looks at a node that is still on its way; its redex goes to the next epoch.
 //! - What was freed in an epoch is 0 by its end, and is used again in a later one only. So what is not 0 is never something old.
 //!

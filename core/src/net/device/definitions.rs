@@ -114,5 +114,6 @@ mod tests {
         assert_eq!(Kind::ALL.into_iter().filter(called).fold(0, |mask, kind| mask | 1 << kind as u32), 0xd0);
         // Where they count what is left of a root and a caller's pair, behind four words of a lane.
         assert_eq!(4 + Rule::Annihilate as u32, 8);
+        assert_eq!(4 + Rule::Operate as u32, 10);
     }
 }

@@ -20,12 +20,16 @@ use std::sync::atomic::Ordering;
 
 /// Invocations of a workgroup.
 const WORKGROUP: u32 = 64;
+/// Words that come of a counter of all lanes: two for each invocation of a workgroup.
+const SUMS: u64 = 2 * WORKGROUP as u64;
 /// Bytes for each place: a node, a wire, the two lists, and half a redex of the ring.
 const PLACE_BYTES: u64 = 24;
 /// Fewer places than this are not worth a run.
 const LEAST_PLACES: u64 = 1 << 10;
 /// If less than this part of the places is free after they were listed, memory is full.
 const LEAST_FREE: u32 = 16;
+/// No less memory than this is asked for because a device has not more.
+const LEAST_MEMORY: u64 = 64 << 20;
 /// Levels of a lane's stack, at least.
 const LEAST_DEPTH: u32 = 48;
 
@@ -104,13 +108,14 @@ struct Buffers {
     stack: BufferId,
     control: BufferId,
     book: BufferId,
+    sums: BufferId,
     grid: BufferId,
 }
 
 /// Kernels and memory of a device for the nets of a book.
 pub struct Session<'d> {
     device: &'d mut dyn Device,
-    programs: [ProgramId; 4],
+    programs: [ProgramId; 5],
     buffers: Buffers,
     shape: Shape,
     /// The interactions of each way that calls take.
@@ -128,6 +133,41 @@ pub struct Session<'d> {
     /// Places from which on all nodes and all wires are 0.
     used_nodes: usize,
     used_wires: usize,
+}
+
+impl Buffers {
+    /// Buffers of a shape, and of a book of so many words; none stays if one cannot be had.
+    fn new(device: &mut dyn Device, shape: &Shape, words: usize) -> Result<Buffers, Diagnostic> {
+        let (places, lanes) = (u64::from(shape.places), u64::from(shape.lanes));
+        // Lanes look at places a little beyond those that they need.
+        let sizes = [
+            2 * places,
+            places,
+            2 * places + 8,
+            2 * u64::from(shape.ring),
+            shape.counts() + lanes * u64::from(shape.counters),
+            control::WORDS as u64,
+            words as u64,
+            u64::from(shape.counters) * SUMS,
+        ];
+        let mut ids = vec![];
+        let mut failed = None;
+        for (count, indirect) in sizes.into_iter().map(|count| (count, false)).chain([(3, true)]) {
+            match device.allocate(Memory { bytes: 4 * count, indirect }) {
+                Ok(id) => ids.push(id),
+                Err(error) => failed = failed.or(Some(error)),
+            }
+        }
+        let [nodes, wires, lists, ring, stack, control, book, sums, grid] = ids[..] else {
+            ids.into_iter().for_each(|id| device.free(id));
+            return Err(failed.unwrap_or_else(missing));
+        };
+        Ok(Buffers { nodes, wires, lists, ring, stack, control, book, sums, grid })
+    }
+}
+
+fn missing() -> Diagnostic {
+    Diagnostic::new(Code::Internal, Span::NONE, "the device gave no kernels")
 }
 
 fn number(value: u32) -> Argument {
@@ -152,49 +192,39 @@ impl<'d> Session<'d> {
         let straight = options.straight && !device.caps().rolled;
         let kernels = kernels(book, straight)?;
         let one = |error| vec![error];
-        let shape = Shape::new(&kernels, device, options, limit).map_err(one)?;
+        let mut options = *options;
+        let mut shape = Shape::new(&kernels, device, &options, limit).map_err(one)?;
         let names: Vec<_> = kernels.module.kernels().collect();
         let programs = device.load(&kernels.module, &names, &LoadOptions::default())?;
-        Session::allocate(device, programs, shape, options, kernels).map_err(one)
+        let buffers = loop {
+            match Buffers::new(device, &shape, kernels.words.len()) {
+                Ok(buffers) => break buffers,
+                // A device that has less is asked for less.
+                Err(error) if error.code == Code::DeviceMemory && shape.memory >= LEAST_MEMORY => {
+                    options.memory = shape.memory / 2;
+                    shape = Shape::new(&kernels, device, &options, limit).map_err(one)?;
+                }
+                Err(error) => {
+                    programs.into_iter().for_each(|program| device.unload(program));
+                    return Err(one(error));
+                }
+            }
+        };
+        Session::new(device, programs, buffers, shape, &options, kernels).map_err(one)
     }
 
-    fn allocate(
+    fn new(
         device: &'d mut dyn Device,
         programs: Vec<ProgramId>,
+        buffers: Buffers,
         shape: Shape,
         options: &Options,
         Kernels { words, ways, .. }: Kernels,
     ) -> Result<Session<'d>, Diagnostic> {
-        let missing = || Diagnostic::new(Code::Internal, Span::NONE, "the device gave no kernels");
-        let programs: [ProgramId; 4] = programs.try_into().map_err(|_| missing())?;
-        let (places, lanes) = (u64::from(shape.places), u64::from(shape.lanes));
-        // Lanes look at places a little beyond those that they need.
-        let sizes = [
-            2 * places,
-            places,
-            2 * places + 8,
-            2 * u64::from(shape.ring),
-            shape.counts() + lanes * u64::from(shape.counters),
-            control::WORDS as u64,
-            words.len() as u64,
-        ];
-        let mut ids = vec![];
-        let mut failed = None;
-        for (count, indirect) in sizes.into_iter().map(|count| (count, false)).chain([(3, true)]) {
-            match device.allocate(Memory { bytes: 4 * count, indirect }) {
-                Ok(id) => ids.push(id),
-                Err(error) => failed = failed.or(Some(error)),
-            }
-        }
-        let [nodes, wires, lists, ring, stack, control, book, grid] = ids[..] else {
-            ids.into_iter().for_each(|id| device.free(id));
-            programs.into_iter().for_each(|program| device.unload(program));
-            return Err(failed.unwrap_or_else(missing));
-        };
-        let buffers = Buffers { nodes, wires, lists, ring, stack, control, book, grid };
+        let programs: [ProgramId; 5] = programs.try_into().map_err(|_| missing())?;
         let stats = DeviceStats { lanes: shape.lanes, memory: shape.memory, ..DeviceStats::default() };
-        // A lane counts an interaction a step.
-        let holds = u64::from(u32::MAX) / u64::from(shape.steps.max(1));
+        // A lane counts less than 64 interactions of a rule in a step.
+        let holds = u64::from(u32::MAX >> 6) / u64::from(shape.steps.max(1));
         let mut session = Session {
             device,
             programs,
@@ -296,7 +326,7 @@ impl<'d> Session<'d> {
 
     /// So many epochs.
     fn commands(&self, count: usize) -> Vec<Command> {
-        let Buffers { nodes, wires, lists, ring, stack, control, book, grid } = self.buffers;
+        let Buffers { nodes, wires, lists, ring, stack, control, book, grid, .. } = self.buffers;
         let Shape { lanes, depth, reserve, ring: size, places, chunk, .. } = self.shape;
         let mut arguments = [nodes, wires, lists, ring, stack, control, book].map(buffer).to_vec();
         arguments.extend([lanes, depth, reserve, size - 1, places, chunk].map(number));
@@ -413,7 +443,7 @@ impl<'d> Session<'d> {
         }
         self.set(control::LISTED, 1)?;
         let sweep = [nodes, wires, lists, control].map(buffer).into_iter();
-        let sweep = self.dispatch(3, sweep.chain([places, places].map(number)).collect(), Grid::Own);
+        let sweep = self.dispatch(4, sweep.chain([places, places].map(number)).collect(), Grid::Own);
         self.device.submit(&[sweep])?;
         self.look()?;
         self.stats.sweeps += 1;
@@ -423,9 +453,18 @@ impl<'d> Session<'d> {
 
     /// Takes over what lanes have counted, so that their counters, of 32 bits, never wrap around.
     fn drain(&mut self) -> Result<(), Diagnostic> {
-        let lanes = self.shape.lanes as usize;
-        let words = self.read(self.buffers.stack, self.shape.counts(), lanes * self.shape.counters as usize)?;
-        let mut sums = words.chunks(lanes).map(|words| words.iter().map(|word| u64::from(*word)).sum::<u64>());
+        let Shape { lanes, counters, .. } = self.shape;
+        let tally = [self.buffers.stack, self.buffers.sums].map(buffer).into_iter();
+        let tally = tally.chain([lanes, self.shape.counts() as u32, counters].map(number)).collect();
+        let tally = self.dispatch(3, tally, Grid::Own);
+        self.device.submit(&[tally])?;
+        let words = self.read(self.buffers.sums, 0, counters as usize * SUMS as usize)?;
+        // The lower and the upper halves of the counters of some lanes.
+        let sum = |words: &[u32]| -> u64 {
+            let (pairs, _) = words.as_chunks::<2>();
+            pairs.iter().map(|[low, high]| u64::from(*low) + (u64::from(*high) << 16)).sum()
+        };
+        let mut sums = words.chunks(SUMS as usize).map(sum);
         for (rule, sum) in Rule::ALL.into_iter().zip(sums.by_ref()) {
             self.counted.add(rule, sum);
         }
@@ -434,7 +473,6 @@ impl<'d> Session<'d> {
                 self.counted.add(rule, u64::from(*count) * sum);
             }
         }
-        self.write(self.buffers.stack, self.shape.counts(), &vec![0; words.len()])?;
         self.epochs = 0;
         self.stats.drains += 1;
         Ok(())
@@ -492,8 +530,8 @@ impl<'d> Session<'d> {
 
 impl Drop for Session<'_> {
     fn drop(&mut self) {
-        let Buffers { nodes, wires, lists, ring, stack, control, book, grid } = self.buffers;
-        [nodes, wires, lists, ring, stack, control, book, grid].into_iter().for_each(|id| self.device.free(id));
+        let Buffers { nodes, wires, lists, ring, stack, control, book, sums, grid } = self.buffers;
+        [nodes, wires, lists, ring, stack, control, book, sums, grid].into_iter().for_each(|id| self.device.free(id));
         self.programs.into_iter().for_each(|program| self.device.unload(program));
     }
 }
