@@ -3,6 +3,7 @@
 //! Where a net depends on that, the code branches, and each way ends with the net that is left there: nodes, wires, redexes and links. How often a way was taken
 //! is counted in one word; the host knows which interactions that stands for.
 
+use super::definitions::MOST_REDEXES;
 use super::known::{Net, Next, Port, U24};
 use crate::net::book::Book;
 use crate::net::number;
@@ -13,12 +14,16 @@ use std::collections::HashMap;
 use std::fmt::Write;
 
 /// The most branches of a definition, and of a book.
-const MOST_BRANCHES: usize = 14;
-const MOST_OF_BOOK: usize = 160;
+const MOST_BRANCHES: usize = 40;
+const MOST_OF_BOOK: usize = 128;
+/// The most of a definition that no redex of another one names: it is put into others where these choose it.
+const MOST_OF_ARM: usize = 2;
 /// Links that are made at once; others become redexes.
-const LINKS: usize = 4;
-/// What `@called` gives.
-const RESULTS: usize = 13;
+const LINKS: usize = 2;
+/// What `@called` gives: how many redexes (12 bits), calls (12 bits) and links there are; how many nodes (16 bits) and wires; the ends of the links.
+const RESULTS: usize = 2 + 2 * LINKS;
+/// The most nodes or wires that a call makes.
+const MOST_MADE: usize = (1 << 16) - 1;
 
 /// How large the calls of a definition are at most.
 #[derive(Clone, Copy, Debug, Default)]
@@ -42,9 +47,9 @@ pub struct Calls {
     pub ways: Vec<[u32; Rule::ALL.len()]>,
 }
 
-const HEAD: &str = "fn @called(%nodes: buffer, %wires: buffer, %lists: buffer, %stack: buffer, %lanes: u32, %np: u32, %wp: u32, %node_count: u32, \
-                    %listed: bool, %below: u32, %kept: u32, %top: u32, %low: u32, %state: u32, %definition: u32, %y: u32, %y1: u32, %y2: u32) \
-                    -> u32, u32, u32, u32, u32, u32, u32, u32, u32, u32, u32, u32, u32 {\n";
+const HEAD: &str = "fn @called(%nodes: buffer, %wires: buffer, %lists: buffer, %stack: buffer, %book: buffer, %lanes: u32, %np: u32, %wp: u32, %node_count: u32, \
+                    %listed: bool, %top: u32, %low: u32, %state: u32, %definition: u32, %y: u32, %y1: u32, %y2: u32) \
+                    -> u32, u32, u32, u32, u32, u32 {\n";
 
 /// The calls of a book; `numbers` says whether they look at numbers, which are all in words then. None if a definition is made in a way that no call can make.
 pub fn of(book: &Book, numbers: bool) -> Option<Calls> {
@@ -52,9 +57,16 @@ pub fn of(book: &Book, numbers: bool) -> Option<Calls> {
     let names = |prefix: &str| (0..RESULTS).map(|i| format!("%{prefix}{i}: u32")).collect::<Vec<_>>().join(", ");
     let _ = writeln!(calls.text, "  {} = switch.u32 %definition", names("r"));
     let mut left = MOST_OF_BOOK;
+    let mut named = vec![false; book.definitions.len()];
+    for (a, b) in book.definitions.iter().flat_map(|definition| &definition.template.links) {
+        for word in [a, b].into_iter().filter(|word| word.kind() == Kind::Ref) {
+            named[word.index()] = true;
+        }
+    }
     let mut names_used = 0;
     for (id, _) in book.definitions.iter_enumerated() {
-        let mut branches = MOST_BRANCHES.min(left);
+        let most = if named[id.index()] { MOST_BRANCHES } else { MOST_OF_ARM };
+        let mut branches = most.min(left);
         // With fewer branches if there is something that has no end.
         let (writer, used) = loop {
             let mut writer = Writer { names: names_used, left: branches, first: calls.ways.len(), ..Writer::default() };
@@ -75,7 +87,7 @@ pub fn of(book: &Book, numbers: bool) -> Option<Calls> {
         calls.needs.push(writer.need);
         calls.ways.extend(writer.ways);
     }
-    let zeros = vec!["0"; RESULTS].join(", ");
+    let zeros = ["0"; RESULTS].join(", ");
     let results: Vec<String> = (0..RESULTS).map(|i| format!("%r{i}")).collect();
     let _ = writeln!(calls.text, "  default {{\n    yield {zeros}\n  }}\n  return {}\n}}", results.join(", "));
     Some(calls)
@@ -130,7 +142,7 @@ impl Writer {
                 Next::Done => return self.end(&net, depth),
                 Next::Compute(op, ports, result) => {
                     let name = self.name();
-                    let [a, b] = ports.map(|port| word(port));
+                    let [a, b] = ports.map(word);
                     let value = arithmetic(op, &a, &b);
                     self.line(depth, &format!("{} = {value}", named(name)));
                     net.link(Port::Number(name), result);
@@ -209,15 +221,19 @@ impl Writer {
     }
 
     fn number(&mut self, net: &Net<'_>, given: u32, node: usize, depth: usize) -> bool {
-        let (word, beyond, name) = if given == 0 {
-            (named(0), named(0), 0)
-        } else {
-            let (word, beyond) = self.behind(given, depth);
-            (word, beyond, self.names)
-        };
-        let own = self.open(&format!("eq.u32 (and.u32 {beyond}, 255), {U24}"), depth);
+        let (word, beyond) = if given == 0 { (named(0), named(0)) } else { self.behind(given, depth) };
+        // A definition that is a number and no more is called where a number is needed, and is copied as it is.
+        let calls = net.nodes[node].is_some_and(|(kind, _)| matches!(kind, Kind::Opr | Kind::Swi));
+        let name = self.name();
+        let value =
+            if calls { format!("call @called.constant(%book, {beyond})") } else { format!("or.u32 {beyond}, 0") };
+        self.line(depth, &format!("{} = {value}", named(name)));
+        let own = self.open(&format!("eq.u32 (and.u32 {}, 255), {U24}", named(name)), depth);
         if given != 0 {
             self.line(depth + 1, &format!("call @called.leave(%wires, {word}, {beyond})"));
+        }
+        if calls {
+            self.line(depth + 1, &format!("call @called.count(%stack, %lanes, %state, {beyond}, {})", named(name)));
         }
         let mut taken = net.clone();
         taken.numbered(node, name);
@@ -278,12 +294,12 @@ impl Writer {
         let Left { wires, behind, .. } = left;
         let (made, wired) = (nodes.len(), wires.len() + behind.len());
         for (place, (i, _)) in nodes.iter().enumerate() {
-            self.line(depth, &format!("%n{own}_{i} = call @slot(%lists, 0, (add.u32 %np, {place}), %listed)"));
+            self.line(depth, &format!("%n{own}_{i} = call @called.place(%lists, 0, (add.u32 %np, {place}), %listed)"));
         }
         for place in 0..wired {
             self.line(
                 depth,
-                &format!("%w{own}_{place} = call @slot(%lists, %node_count, (add.u32 %wp, {place}), %listed)"),
+                &format!("%w{own}_{place} = call @called.place(%lists, %node_count, (add.u32 %wp, {place}), %listed)"),
             );
         }
         for (place, word) in &behind {
@@ -306,13 +322,13 @@ impl Writer {
         let counter = format!("%c{own}");
         self.line(depth, &format!("{counter} = add.u32 %state, (mul.u32 %lanes, {at})"));
         self.line(depth, &format!("store.u32 %stack[{counter}], (add.u32 (load.u32 %stack[{counter}]), 1)"));
-        let count = links.len();
-        let mut results = vec![count.to_string()];
+        if made.max(wired) > MOST_MADE || redexes.len().max(calls.len()) > MOST_REDEXES as usize {
+            return false;
+        }
+        let mut results = vec![(redexes.len() | calls.len() << 12 | links.len() << 24).to_string()];
+        results.push((made | wired << 16).to_string());
         results.extend(links.into_iter().flatten());
-        results.resize(1 + 2 * LINKS, "0".to_owned());
-        results.extend([made.to_string(), wired.to_string()]);
-        results.push(format!("(add.u32 %below, {})", redexes.len()));
-        results.push(format!("(add.u32 %kept, {})", calls.len()));
+        results.resize(RESULTS, "0".to_owned());
         self.line(depth, &format!("yield {}", results.join(", ")));
         self.ways.push(net.counts);
         let Need { nodes, wires, redexes: most } = self.need;

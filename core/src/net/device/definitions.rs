@@ -47,8 +47,13 @@ pub fn words(book: &Book, table: &mut Vec<u32>) {
 /// The definitions of a book whose calls are code: what that needs.
 pub fn entries(book: &Book, needs: &[Need], table: &mut Vec<u32>) {
     for (definition, Need { nodes, wires, .. }) in book.definitions.iter().zip(needs) {
-        table.extend([*nodes, *wires, 0, flags(definition)]);
+        table.extend([*nodes, *wires, constant(&definition.template), flags(definition)]);
     }
+}
+
+/// The word of a definition that is a number and no more; 0 for others.
+fn constant(Template { nodes, links, root, .. }: &Template) -> u32 {
+    if nodes.is_empty() && links.is_empty() && root.kind() == Kind::Num { root.0 } else { 0 }
 }
 
 /// Whether a definition may not be duplicated.
@@ -112,8 +117,10 @@ mod tests {
     fn kernels_know_a_call() {
         let called = |kind: &Kind| meeting(Kind::Ref, *kind).0.rule == Rule::Call;
         assert_eq!(Kind::ALL.into_iter().filter(called).fold(0, |mask, kind| mask | 1 << kind as u32), 0xd0);
-        // Where they count what is left of a root and a caller's pair, behind four words of a lane.
+        // Where they count what they do at once, behind four words of a lane, and where a definition's constant is.
+        assert_eq!(TABLE + 2, 258);
         assert_eq!(4 + Rule::Annihilate as u32, 8);
         assert_eq!(4 + Rule::Operate as u32, 10);
+        assert_eq!(4 + Rule::Call as u32, 5);
     }
 }

@@ -239,7 +239,13 @@ impl<'b> Net<'b> {
             Kind::Dup if !definition.affine => self.stays(Port::Word(word), Port::Node(node)),
             Kind::Dup | Kind::Copy => self.erase(Port::Word(word), node),
             Kind::Con | Kind::Opr | Kind::Swi => {
-                let size = self.nodes.len() + definition.template.nodes.len();
+                let Template { nodes, links, root, .. } = &definition.template;
+                if nodes.is_empty() && links.is_empty() && root.kind() == Kind::Num {
+                    self.count(Rule::Call);
+                    self.pending.push((Port::Word(*root), Port::Node(node)));
+                    return None;
+                }
+                let size = self.nodes.len() + nodes.len();
                 if self.inside.contains(&id) || self.inside.len() > MOST_INSIDE || size > MOST_NODES {
                     return self.stays(Port::Word(word), Port::Node(node));
                 }
@@ -254,7 +260,7 @@ impl<'b> Net<'b> {
     }
 
     fn operate(&mut self, port: Port, node: usize) -> Option<Next> {
-        let Some((_, [first, result])) = self.nodes[node] else { return None };
+        let (_, [first, result]) = self.nodes[node]?;
         let is_number = match first {
             Port::Word(word) => word.kind() == Kind::Num,
             Port::Number(_) | Port::Partial(..) => true,

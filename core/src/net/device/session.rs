@@ -80,8 +80,8 @@ impl Shape {
             let message = format!("a net on a device needs {} KiB at least", (LEAST_PLACES * PLACE_BYTES) >> 10);
             return Err(Diagnostic::new(Code::OutOfMemory, Span::NONE, message).hint("allow more with `--memory`"));
         }
-        // A call leaves four links beside its redexes; one more is the redex that a lane has in hand.
-        let reserve = (kernels.redexes + 1).max(4) + 4;
+        // A call leaves two links beside its redexes; one more is the redex that a lane has in hand.
+        let reserve = (kernels.redexes + 1).max(4) + 2;
         let depth = LEAST_DEPTH.max(2 * reserve);
         let counters = (Rule::ALL.len() + kernels.ways.len()) as u32;
         let row = u64::from(2 * depth + 4 + counters);
@@ -91,7 +91,17 @@ impl Shape {
         let ring = 1 << (places / 2).ilog2();
         let chunk = (places / lanes / 4).clamp(4, 32);
         let steps = options.steps;
-        Ok(Shape { lanes, depth, reserve, counters, places, ring, chunk, steps, memory: u64::from(places) * PLACE_BYTES })
+        Ok(Shape {
+            lanes,
+            depth,
+            reserve,
+            counters,
+            places,
+            ring,
+            chunk,
+            steps,
+            memory: u64::from(places) * PLACE_BYTES,
+        })
     }
 
     /// Where the counts of rules are in `stack`.
