@@ -13,11 +13,11 @@ use crate::num::BinOp;
 use std::collections::HashMap;
 use std::fmt::Write;
 
-/// The most branches of a definition, and of a book.
-const MOST_BRANCHES: usize = 40;
-const MOST_OF_BOOK: usize = 128;
-/// The most of a definition that no redex of another one names: it is put into others where these choose it.
-const MOST_OF_ARM: usize = 2;
+/// The most branches of a definition, and of one that no redex of another one names: it is put into others where these choose it.
+const BRANCHES: [usize; 2] = [14, 2];
+/// The same for books with more than so many ways: drivers take seconds for such code.
+const FEW_BRANCHES: [usize; 2] = [3, 1];
+const MOST_WAYS: usize = 64;
 /// Links that are made at once; others become redexes.
 const LINKS: usize = 2;
 /// What `@called` gives: how many redexes (12 bits), calls (12 bits) and links there are; how many nodes (16 bits) and wires; the ends of the links.
@@ -53,10 +53,15 @@ const HEAD: &str = "fn @called(%nodes: buffer, %wires: buffer, %lists: buffer, %
 
 /// The calls of a book; `numbers` says whether they look at numbers, which are all in words then. None if a definition is made in a way that no call can make.
 pub fn of(book: &Book, numbers: bool) -> Option<Calls> {
+    let calls = within(book, numbers, BRANCHES)?;
+    if calls.ways.len() <= MOST_WAYS { Some(calls) } else { within(book, numbers, FEW_BRANCHES) }
+}
+
+/// The same with so many branches for a definition that is named, and for others.
+fn within(book: &Book, numbers: bool, [of_named, of_others]: [usize; 2]) -> Option<Calls> {
     let mut calls = Calls { text: HEAD.to_owned(), ..Calls::default() };
     let names = |prefix: &str| (0..RESULTS).map(|i| format!("%{prefix}{i}: u32")).collect::<Vec<_>>().join(", ");
     let _ = writeln!(calls.text, "  {} = switch.u32 %definition", names("r"));
-    let mut left = MOST_OF_BOOK;
     let mut named = vec![false; book.definitions.len()];
     for (a, b) in book.definitions.iter().flat_map(|definition| &definition.template.links) {
         for word in [a, b].into_iter().filter(|word| word.kind() == Kind::Ref) {
@@ -65,21 +70,19 @@ pub fn of(book: &Book, numbers: bool) -> Option<Calls> {
     }
     let mut names_used = 0;
     for (id, _) in book.definitions.iter_enumerated() {
-        let most = if named[id.index()] { MOST_BRANCHES } else { MOST_OF_ARM };
-        let mut branches = most.min(left);
+        let mut branches = if named[id.index()] { of_named } else { of_others };
         // With fewer branches if there is something that has no end.
-        let (writer, used) = loop {
+        let writer = loop {
             let mut writer = Writer { names: names_used, left: branches, first: calls.ways.len(), ..Writer::default() };
             let net = Net::new(book, id, 0, numbers && branches > 0);
             if writer.way(net, 2) {
-                break (writer, branches);
+                break writer;
             }
             if branches == 0 {
                 return None;
             }
             branches = 0;
         };
-        left -= used - writer.left;
         names_used = writer.names;
         let _ = writeln!(calls.text, "  case {} {{", id.index());
         calls.text.push_str(&writer.text);
