@@ -45,7 +45,8 @@ fn kernels_of_nets_assemble() {
     for seed in 0..3 {
         let book = Book::new(&random::book(seed)).unwrap_or_else(|errors| panic!("{errors:?}"));
         for (architecture, straight) in TARGETS.into_iter().flat_map(|name| [(name, true), (name, false)]) {
-            let (module, _) = device::kernels(&book, straight).unwrap_or_else(|errors| panic!("{errors:?}"));
+            let device::Kernels { module, .. } =
+                device::kernels(&book, straight).unwrap_or_else(|errors| panic!("{errors:?}"));
             let text = text::print(&module);
             let ptx = try_render("net.gir", &text, target(architecture), Launches::Indirect)
                 .unwrap_or_else(|(sources, said)| panic!("{architecture}: {}", told(&sources, &said)));

@@ -8,7 +8,8 @@
 //!
 //! Nobody waits for anybody, and no lane knows what another one does, but three rules make that enough:
 //!
-//! - A wire is touched by exchanges alone, at most two in its life. 0 says that nobody has been there.
+//! - A wire is given by exchanges alone, at most two in its life. 0 says that nobody has been there. Who has the other end may look before the
+//!   second one: what somebody has left there is its own.
 //! - A part of a node is never 0. Who finds a 0 in one looks at a node that is still on its way; its redex goes to the next epoch.
 //! - What was freed in an epoch is 0 by its end, and is used again in a later one only. So what is not 0 is never something old.
 //!
@@ -277,9 +278,15 @@ impl Run<'_> {
     }
 
     fn link(&mut self, lane: &mut Lane, a: Word, b: Word) {
-        let (end, other) = if a.kind() == Kind::Var { (a, b) } else { (b, a) };
+        let (end, mut other) = if a.kind() == Kind::Var { (a, b) } else { (b, a) };
         if end.kind() != Kind::Var {
             return lane.redexes.push((a, b));
+        }
+        // Whoever has been at the other end of a wire may have been there just now, unseen.
+        while other.kind() == Kind::Var && self.memory.wires[other.index()] != Word::NONE && self.random.below(4) != 0 {
+            let beyond = std::mem::replace(&mut self.memory.wires[other.index()], Word::NONE);
+            self.memory.freed[WIRES].push(other.index() as u32);
+            other = beyond;
         }
         let wire = &mut self.memory.wires[end.index()];
         let before = std::mem::replace(wire, other);

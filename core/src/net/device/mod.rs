@@ -4,7 +4,9 @@
 //! |---|---|
 //! | `reduce.gir` | the kernels: an epoch, what stands before it, and how free places are found |
 //! | [`rules`] | the table of rules as words and as a function |
-//! | [`definitions`] | the nets of definitions, as straight code or as words |
+//! | [`definitions`] | the nets of definitions, as words |
+//! | [`known`] | the net of a definition as far as a call knows what the caller has |
+//! | [`calls`] | the same as straight code |
 //! | [`numbers`] | operations on numbers in words |
 //! | [`session`] | the host's part: buffers, batches of epochs, what goes there and comes back |
 //! | [`collect`] | what a port leads to, copied from a device |
@@ -15,25 +17,34 @@
 //!
 //! Invariant: between two epochs all redexes are in the ring, and each place is used, free, or owned by a lane that has not used it yet.
 
+mod calls;
 mod collect;
 mod definitions;
 mod functions;
+mod known;
 mod numbers;
 mod rules;
 mod session;
 
 use super::book::Book;
 use super::reduce::Machine;
+use super::rules::Rule;
 use crate::diag::{Code, Diagnostic};
 use crate::direct::math;
 use crate::ir::{Module, Verified, text, verify};
 use crate::runtime::Device;
 use crate::span::Span;
+use calls::Calls;
 use rules::Outcomes;
 
 pub use session::Session;
 
+/// `@call` for definitions that are code.
+const CALLED: &str = include_str!("called.gir");
 const KERNELS: &str = include_str!("reduce.gir");
+
+/// The most parts of nodes of a book whose calls become straight code.
+const MOST_STRAIGHT: usize = 3000;
 
 /// The most nodes and wires of a definition: the words of its places have no top bit.
 const MOST_PLACES: usize = 1 << 27;
@@ -76,25 +87,45 @@ pub struct DeviceStats {
     pub memory: u64,
 }
 
-/// The kernels of a book, and the words that they read. A device that is `rolled` gets no straight code.
+/// What a book needs on a device.
+#[derive(Debug)]
+pub struct Kernels {
+    /// The kernels.
+    pub module: Verified<Module>,
+    /// The words that they read.
+    pub words: Vec<u32>,
+    /// The interactions of each way that calls take, beside those that are counted one by one.
+    ways: Vec<[u32; Rule::ALL.len()]>,
+    /// The most redexes that a call leaves.
+    redexes: u32,
+}
+
+/// The kernels of a book, with straight code for calls or without it. A device that is `rolled` gets none.
 ///
 /// # Errors
 /// If the book has what devices do not compute.
-pub fn kernels(book: &Book, straight: bool) -> Result<(Verified<Module>, Vec<u32>), Vec<Diagnostic>> {
+pub fn kernels(book: &Book, straight: bool) -> Result<Kernels, Vec<Diagnostic>> {
     check(book).map_err(|error| vec![error])?;
     let mut outcomes = Outcomes::default();
-    let mut words = outcomes.table(book.semantics, functions::are_boxed(book));
-    definitions::words(book, &mut words);
+    let boxed = functions::are_boxed(book);
+    let mut words = outcomes.table(book.semantics, boxed);
+    let parts: usize = book.definitions.iter().map(|definition| 2 * definition.template.nodes.len()).sum();
+    let calls = if straight && parts <= MOST_STRAIGHT { calls::of(book, !boxed) } else { None };
+    let (ways, redexes, text) = match calls {
+        Some(Calls { text, needs, ways }) => {
+            definitions::entries(book, &needs, &mut words);
+            let redexes = needs.iter().map(|need| need.redexes).max().unwrap_or(0);
+            (ways, redexes, text + CALLED)
+        }
+        None => {
+            definitions::words(book, &mut words);
+            (vec![], definitions::most_redexes(book), definitions::LOOP.to_owned())
+        }
+    };
     let library: String = math::FILES.iter().map(|(_, text)| *text).collect();
-    let texts = [
-        library,
-        functions::text(book),
-        outcomes.function(),
-        definitions::function(book, straight),
-        KERNELS.to_owned(),
-    ];
+    let texts = [library, functions::text(book), outcomes.function(), text, KERNELS.to_owned()];
     let module = text::parse(Span::NONE.source, &texts.concat())?.module;
-    Ok((verify(module)?, words))
+    Ok(Kernels { module: verify(module)?, words, ways, redexes })
 }
 
 /// Words for kernels have less room than those of the host: says which definition is too large, if one is.

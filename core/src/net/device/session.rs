@@ -4,7 +4,7 @@
 
 use super::collect::{self, Array};
 use super::numbers::error;
-use super::{DeviceStats, Options, definitions, kernels};
+use super::{DeviceStats, Kernels, Options, kernels};
 use crate::diag::{Code, Diagnostic};
 use crate::ir::Type;
 use crate::net::book::{Book, DefinitionId};
@@ -22,12 +22,16 @@ use std::sync::atomic::Ordering;
 
 /// Invocations of a workgroup.
 const WORKGROUP: u32 = 64;
+/// Words that come of a counter of all lanes: two for each invocation of a workgroup.
+const SUMS: u64 = 2 * WORKGROUP as u64;
 /// Bytes for each place: a node, a wire, the two lists, and half a redex of the ring.
 const PLACE_BYTES: u64 = 24;
 /// Fewer places than this are not worth a run.
 const LEAST_PLACES: u64 = 1 << 10;
 /// If less than this part of the places is free after they were listed, memory is full.
 const LEAST_FREE: u32 = 16;
+/// No less memory than this is asked for because a device has not more.
+const LEAST_MEMORY: u64 = 64 << 20;
 /// Levels of a lane's stack, at least.
 const LEAST_DEPTH: u32 = 48;
 
@@ -59,6 +63,8 @@ struct Shape {
     depth: u32,
     /// Levels that must be free before an interaction.
     reserve: u32,
+    /// Counters of a lane: for each rule, and for each way that a call takes.
+    counters: u32,
     places: u32,
     ring: u32,
     chunk: u32,
@@ -67,7 +73,7 @@ struct Shape {
 }
 
 impl Shape {
-    fn new(book: &Book, device: &dyn Device, options: &Options, limit: u64) -> Result<Shape, Diagnostic> {
+    fn new(kernels: &Kernels, device: &dyn Device, options: &Options, limit: u64) -> Result<Shape, Diagnostic> {
         let caps = device.caps();
         let reach = caps.binding_bytes.min(caps.buffer_bytes);
         let memory = options.memory.min(limit);
@@ -77,16 +83,27 @@ impl Shape {
             return Err(Diagnostic::new(Code::OutOfMemory, Span::NONE, message).hint("allow more with `--memory`"));
         }
         // A call leaves two links beside its redexes; one more is the redex that a lane has in hand.
-        let reserve = (definitions::most_redexes(book) + 1).max(4) + 2;
+        let reserve = (kernels.redexes + 1).max(4) + 2;
         let depth = LEAST_DEPTH.max(2 * reserve);
-        let row = u64::from(2 * depth) + 4 + Rule::ALL.len() as u64;
+        let counters = (Rule::ALL.len() + kernels.ways.len()) as u32;
+        let row = u64::from(2 * depth + 4 + counters);
         let most = (reach / (4 * row)).min(u64::from(options.lanes)) as u32;
         let lanes = (most / WORKGROUP).max(1) * WORKGROUP;
         let places = places as u32;
         let ring = 1 << (places / 2).ilog2();
         let chunk = (places / lanes / 4).clamp(4, 32);
         let steps = options.steps;
-        Ok(Shape { lanes, depth, reserve, places, ring, chunk, steps, memory: u64::from(places) * PLACE_BYTES })
+        Ok(Shape {
+            lanes,
+            depth,
+            reserve,
+            counters,
+            places,
+            ring,
+            chunk,
+            steps,
+            memory: u64::from(places) * PLACE_BYTES,
+        })
     }
 
     /// Where the counts of rules are in `stack`.
@@ -103,15 +120,18 @@ struct Buffers {
     stack: BufferId,
     control: BufferId,
     book: BufferId,
+    sums: BufferId,
     grid: BufferId,
 }
 
 /// Kernels and memory of a device for the nets of a book.
 pub struct Session<'d> {
     device: &'d mut dyn Device,
-    programs: [ProgramId; 4],
+    programs: [ProgramId; 5],
     buffers: Buffers,
     shape: Shape,
+    /// The interactions of each way that calls take.
+    ways: Vec<[u32; Rule::ALL.len()]>,
     /// The most epochs that are submitted at once.
     batch: usize,
     stats: DeviceStats,
@@ -125,6 +145,41 @@ pub struct Session<'d> {
     /// Places from which on all nodes and all wires are 0.
     used_nodes: usize,
     used_wires: usize,
+}
+
+impl Buffers {
+    /// Buffers of a shape, and of a book of so many words; none stays if one cannot be had.
+    fn new(device: &mut dyn Device, shape: &Shape, words: usize) -> Result<Buffers, Diagnostic> {
+        let (places, lanes) = (u64::from(shape.places), u64::from(shape.lanes));
+        // Lanes look at places a little beyond those that they need.
+        let sizes = [
+            2 * places,
+            places,
+            2 * places + 8,
+            2 * u64::from(shape.ring),
+            shape.counts() + lanes * u64::from(shape.counters),
+            control::WORDS as u64,
+            words as u64,
+            u64::from(shape.counters) * SUMS,
+        ];
+        let mut ids = vec![];
+        let mut failed = None;
+        for (count, indirect) in sizes.into_iter().map(|count| (count, false)).chain([(3, true)]) {
+            match device.allocate(Memory { bytes: 4 * count, indirect }) {
+                Ok(id) => ids.push(id),
+                Err(error) => failed = failed.or(Some(error)),
+            }
+        }
+        let [nodes, wires, lists, ring, stack, control, book, sums, grid] = ids[..] else {
+            ids.into_iter().for_each(|id| device.free(id));
+            return Err(failed.unwrap_or_else(missing));
+        };
+        Ok(Buffers { nodes, wires, lists, ring, stack, control, book, sums, grid })
+    }
+}
+
+fn missing() -> Diagnostic {
+    Diagnostic::new(Code::Internal, Span::NONE, "the device gave no kernels")
 }
 
 fn number(value: u32) -> Argument {
@@ -147,56 +202,47 @@ impl<'d> Session<'d> {
         limit: u64,
     ) -> Result<Session<'d>, Vec<Diagnostic>> {
         let straight = options.straight && !device.caps().rolled;
-        let (module, words) = kernels(book, straight)?;
+        let kernels = kernels(book, straight)?;
         let one = |error| vec![error];
-        let shape = Shape::new(book, device, options, limit).map_err(one)?;
-        let names: Vec<_> = module.kernels().collect();
-        let programs = device.load(&module, &names, &LoadOptions::default())?;
-        Session::allocate(device, programs, shape, options, &words).map_err(one)
+        let mut options = *options;
+        let mut shape = Shape::new(&kernels, device, &options, limit).map_err(one)?;
+        let names: Vec<_> = kernels.module.kernels().collect();
+        let programs = device.load(&kernels.module, &names, &LoadOptions::default())?;
+        let buffers = loop {
+            match Buffers::new(device, &shape, kernels.words.len()) {
+                Ok(buffers) => break buffers,
+                // A device that has less is asked for less.
+                Err(error) if error.code == Code::DeviceMemory && shape.memory >= LEAST_MEMORY => {
+                    options.memory = shape.memory / 2;
+                    shape = Shape::new(&kernels, device, &options, limit).map_err(one)?;
+                }
+                Err(error) => {
+                    programs.into_iter().for_each(|program| device.unload(program));
+                    return Err(one(error));
+                }
+            }
+        };
+        Session::new(device, programs, buffers, shape, &options, kernels).map_err(one)
     }
 
-    fn allocate(
+    fn new(
         device: &'d mut dyn Device,
         programs: Vec<ProgramId>,
+        buffers: Buffers,
         shape: Shape,
         options: &Options,
-        words: &[u32],
+        Kernels { words, ways, .. }: Kernels,
     ) -> Result<Session<'d>, Diagnostic> {
-        let missing = || Diagnostic::new(Code::Internal, Span::NONE, "the device gave no kernels");
-        let programs: [ProgramId; 4] = programs.try_into().map_err(|_| missing())?;
-        let (places, lanes) = (u64::from(shape.places), u64::from(shape.lanes));
-        // Lanes look at places a little beyond those that they need.
-        let sizes = [
-            2 * places,
-            places,
-            2 * places + 8,
-            2 * u64::from(shape.ring),
-            shape.counts() + lanes * Rule::ALL.len() as u64,
-            control::WORDS as u64,
-            words.len() as u64,
-        ];
-        let mut ids = vec![];
-        let mut failed = None;
-        for (count, indirect) in sizes.into_iter().map(|count| (count, false)).chain([(3, true)]) {
-            match device.allocate(Memory { bytes: 4 * count, indirect }) {
-                Ok(id) => ids.push(id),
-                Err(error) => failed = failed.or(Some(error)),
-            }
-        }
-        let [nodes, wires, lists, ring, stack, control, book, grid] = ids[..] else {
-            ids.into_iter().for_each(|id| device.free(id));
-            programs.into_iter().for_each(|program| device.unload(program));
-            return Err(failed.unwrap_or_else(missing));
-        };
-        let buffers = Buffers { nodes, wires, lists, ring, stack, control, book, grid };
+        let programs: [ProgramId; 5] = programs.try_into().map_err(|_| missing())?;
         let stats = DeviceStats { lanes: shape.lanes, memory: shape.memory, ..DeviceStats::default() };
-        // A lane counts an interaction a step.
-        let holds = u64::from(u32::MAX) / u64::from(shape.steps.max(1));
+        // A lane counts less than 64 interactions of a rule in a step.
+        let holds = u64::from(u32::MAX >> 6) / u64::from(shape.steps.max(1));
         let mut session = Session {
             device,
             programs,
             buffers,
             shape,
+            ways,
             batch: options.batch.max(1),
             stats,
             control: vec![0; control::WORDS],
@@ -206,7 +252,7 @@ impl<'d> Session<'d> {
             used_nodes: 0,
             used_wires: 0,
         };
-        session.write(session.buffers.book, 0, words)?;
+        session.write(session.buffers.book, 0, &words)?;
         Ok(session)
     }
 
@@ -291,7 +337,7 @@ impl<'d> Session<'d> {
 
     /// So many epochs.
     fn commands(&self, count: usize) -> Vec<Command> {
-        let Buffers { nodes, wires, lists, ring, stack, control, book, grid } = self.buffers;
+        let Buffers { nodes, wires, lists, ring, stack, control, book, grid, .. } = self.buffers;
         let Shape { lanes, depth, reserve, ring: size, places, chunk, .. } = self.shape;
         let mut arguments = [nodes, wires, lists, ring, stack, control, book].map(buffer).to_vec();
         arguments.extend([lanes, depth, reserve, size - 1, places, chunk].map(number));
@@ -410,7 +456,7 @@ impl<'d> Session<'d> {
         }
         self.set(control::LISTED, 1)?;
         let sweep = [nodes, wires, lists, control].map(buffer).into_iter();
-        let sweep = self.dispatch(3, sweep.chain([places, places].map(number)).collect(), Grid::Own);
+        let sweep = self.dispatch(4, sweep.chain([places, places].map(number)).collect(), Grid::Own);
         self.device.submit(&[sweep])?;
         self.look()?;
         self.stats.sweeps += 1;
@@ -420,12 +466,26 @@ impl<'d> Session<'d> {
 
     /// Takes over what lanes have counted, so that their counters, of 32 bits, never wrap around.
     fn drain(&mut self) -> Result<(), Diagnostic> {
-        let lanes = self.shape.lanes as usize;
-        let words = self.read(self.buffers.stack, self.shape.counts(), lanes * Rule::ALL.len())?;
-        for (rule, words) in Rule::ALL.into_iter().zip(words.chunks(lanes)) {
-            self.counted.add(rule, words.iter().map(|word| u64::from(*word)).sum());
+        let Shape { lanes, counters, .. } = self.shape;
+        let tally = [self.buffers.stack, self.buffers.sums].map(buffer).into_iter();
+        let tally = tally.chain([lanes, self.shape.counts() as u32, counters].map(number)).collect();
+        let tally = self.dispatch(3, tally, Grid::Own);
+        self.device.submit(&[tally])?;
+        let words = self.read(self.buffers.sums, 0, counters as usize * SUMS as usize)?;
+        // The lower and the upper halves of the counters of some lanes.
+        let sum = |words: &[u32]| -> u64 {
+            let (pairs, _) = words.as_chunks::<2>();
+            pairs.iter().map(|[low, high]| u64::from(*low) + (u64::from(*high) << 16)).sum()
+        };
+        let mut sums = words.chunks(SUMS as usize).map(sum);
+        for (rule, sum) in Rule::ALL.into_iter().zip(sums.by_ref()) {
+            self.counted.add(rule, sum);
         }
-        self.write(self.buffers.stack, self.shape.counts(), &vec![0; words.len()])?;
+        for (way, sum) in self.ways.iter().zip(sums) {
+            for (rule, count) in Rule::ALL.into_iter().zip(way) {
+                self.counted.add(rule, u64::from(*count) * sum);
+            }
+        }
         self.epochs = 0;
         self.stats.drains += 1;
         Ok(())
@@ -483,8 +543,8 @@ impl<'d> Session<'d> {
 
 impl Drop for Session<'_> {
     fn drop(&mut self) {
-        let Buffers { nodes, wires, lists, ring, stack, control, book, grid } = self.buffers;
-        [nodes, wires, lists, ring, stack, control, book, grid].into_iter().for_each(|id| self.device.free(id));
+        let Buffers { nodes, wires, lists, ring, stack, control, book, sums, grid } = self.buffers;
+        [nodes, wires, lists, ring, stack, control, book, sums, grid].into_iter().for_each(|id| self.device.free(id));
         self.programs.into_iter().for_each(|program| self.device.unload(program));
     }
 }
