@@ -16,7 +16,7 @@ use std::fmt::Write;
 /// The most branches of a definition, and of one that no redex of another one names: it is put into others where these choose it.
 const BRANCHES: [usize; 2] = [14, 2];
 /// The same for books with more than so many ways: drivers take seconds for such code.
-const FEW_BRANCHES: [usize; 2] = [3, 1];
+const FEW_BRANCHES: [usize; 2] = [1, 0];
 const MOST_WAYS: usize = 64;
 /// Links that are made at once; others become redexes.
 const LINKS: usize = 2;
