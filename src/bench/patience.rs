@@ -34,9 +34,7 @@ impl Patience {
         let watched = shared.clone();
         std::thread::spawn(move || {
             while !watched.ended.load(Ordering::Relaxed) {
-                if watched.is_interrupted() || watched.is_over() {
-                    watched.flag.store(true, Ordering::Relaxed);
-                }
+                watched.look();
                 std::thread::sleep(TICK);
             }
         });
@@ -50,7 +48,8 @@ impl Patience {
 
     /// A row begins.
     pub fn begin(&self) {
-        *self.shared.begun() = Some(Instant::now());
+        let mut begun = self.shared.begun();
+        *begun = Some(Instant::now());
         self.shared.flag.store(self.shared.is_interrupted(), Ordering::Relaxed);
     }
 
@@ -75,6 +74,13 @@ impl Drop for Patience {
 impl Shared {
     fn begun(&self) -> std::sync::MutexGuard<'_, Option<Instant>> {
         self.begun.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+    /// Raises the flag if it is time. Nothing begins meanwhile: the end of one row must not end the next.
+    fn look(&self) {
+        let begun = self.begun();
+        if self.is_interrupted() || begun.is_some_and(|begun| begun.elapsed() > self.limit) {
+            self.flag.store(true, Ordering::Relaxed);
+        }
     }
     fn spent(&self) -> Option<Duration> {
         self.begun().map(|begun| begun.elapsed())

@@ -12,8 +12,9 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
-/// How long a row may take, unless rivals take part: upstream needs minutes for some.
+/// How long a row may take at least, and for each of its runs, unless rivals take part: upstream needs minutes for some.
 const ROW: Duration = Duration::from_secs(20);
+const RUN: Duration = Duration::from_secs(4);
 const ROW_WITH_RIVALS: Duration = Duration::from_secs(600);
 
 /// All suites. Adding one is a row here, and a file that measures.
@@ -217,7 +218,8 @@ pub(super) fn many(diagnostics: Vec<crate::Diagnostic>) -> Report {
 /// # Errors
 /// If it is stopped, or there is no such device. What fails otherwise has no figures, and is told.
 pub fn measure(plan: &Plan, suites: &[&'static Suite], tell: &mut dyn FnMut(Event)) -> Result<Figures, Report> {
-    let limit = if plan.rivals { ROW_WITH_RIVALS } else { ROW };
+    let runs = u32::try_from(plan.samples).unwrap_or(u32::MAX);
+    let limit = if plan.rivals { ROW_WITH_RIVALS } else { ROW.max(RUN.saturating_mul(runs)) };
     let patience = &Patience::new(limit, plan.interrupt.clone());
     let watched = &Plan { interrupt: Some(patience.flag()), ..plan.clone() };
     let mut bench = Bench { plan: watched, tell, rivals: vec![], card: None, patience, device: None, ceilings: None };
