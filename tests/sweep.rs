@@ -123,7 +123,7 @@ fn sweep_here(
 ) -> Option<Result<String, Vec<Diagnostic>>> {
     let program = case.program.core_program().ok()?;
     let code = Code::new(program).ok()?;
-    let direct = compile(&code, false).ok()?;
+    let direct = compile(&code, false).expect("what can run compiles");
     let sweeps = match sweep::lower(&direct.module, direct.entry, &[], &options) {
         Ok(sweeps) => sweeps,
         Err(Failure::Refused(_)) => return None,
