@@ -8,6 +8,7 @@ use std::collections::HashSet;
 use std::io::{BufRead, BufReader, Read};
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, ExitStatus, Output, Stdio};
+use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
 /// How long anything may take here: software GPUs compile slowly.
@@ -314,13 +315,19 @@ impl Drop for Running {
 struct Display {
     name: String,
     _server: Running,
+    _alone: MutexGuard<'static, ()>,
 }
+
+/// Servers that start at the same time may take the same number.
+static ALONE: Mutex<()> = Mutex::new(());
 
 impl Display {
     /// Starts a display under a number that is free.
     fn start() -> Display {
+        let alone = ALONE.lock().unwrap_or_else(PoisonError::into_inner);
         let server = Command::new("Xvfb")
-            .args(["-displayfd", "1", "-screen", "0", "1024x768x24", "-nolisten", "tcp"])
+            // A server that begins anew when its last client leaves refuses others meanwhile.
+            .args(["-displayfd", "1", "-screen", "0", "1024x768x24", "-nolisten", "tcp", "-noreset"])
             .stdout(Stdio::piped())
             .stderr(Stdio::null())
             .spawn()
@@ -331,7 +338,7 @@ impl Display {
         BufReader::new(output).read_line(&mut number).expect("the number of the display");
         let number = number.trim();
         assert!(!number.is_empty(), "Xvfb found no free display");
-        Display { name: format!(":{number}"), _server: server }
+        Display { name: format!(":{number}"), _server: server, _alone: alone }
     }
 
     fn tool(&self, name: &str, arguments: &[&str]) -> Output {

@@ -241,7 +241,7 @@ fn the_processor_begins_while_a_card_is_looked_for() {
 
 #[test]
 fn a_card_answers_where_the_processor_cannot() {
-    let options = RunOptions { memory: 1 << 10, heap: Some(1 << 20), ..contest(Duration::ZERO) };
+    let options = RunOptions { fail_each: Some(1), heap: Some(1 << 20), ..contest(Duration::ZERO) };
     let mut executable = program(SORT).compile(&options).expect("it compiles");
     for _ in 0..3 {
         assert_eq!(executable.run(&mut SystemHost::new()).expect("it ends"), SORTED);
