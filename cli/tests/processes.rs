@@ -118,7 +118,7 @@ mod interrupted {
         interrupt(&child);
         let output = end(child);
         let words = text(&output.stderr);
-        assert!(words.contains("B0509") && words.contains("have figures"), "{words}");
+        assert!(words.contains("B0509") && words.contains("rows with figures"), "{words}");
         assert!(text(&output.stdout).contains("bitonic"), "{}", text(&output.stdout));
         assert_eq!(output.status.code(), Some(130));
         for name in ["bench.json", "bench.md", "bench.svg"] {

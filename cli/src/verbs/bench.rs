@@ -113,7 +113,7 @@ impl Bench {
         match measured(&plan, &chosen, &mut keep, console) {
             Ok(figures) if interrupt.is_raised() => {
                 self.show(&figures, before.as_ref(), console);
-                let what = format!("measuring was stopped: {} rows have figures", figures.rows.len());
+                let what = format!("measuring was stopped; rows with figures: {}", figures.rows.len());
                 console.fail(Code::Interrupted, what, None);
                 interrupt.exit()
             }
