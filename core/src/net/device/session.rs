@@ -207,7 +207,9 @@ impl<'d> Session<'d> {
         let mut options = *options;
         let mut shape = Shape::new(&kernels, device, &options, limit).map_err(one)?;
         let names: Vec<_> = kernels.module.kernels().collect();
-        let programs = device.load(&kernels.module, &names, &LoadOptions::default())?;
+        // `@run` comes first.
+        let indirect = names.iter().take(1).copied().collect();
+        let programs = device.load(&kernels.module, &names, &LoadOptions { indirect, ..LoadOptions::default() })?;
         let buffers = loop {
             match Buffers::new(device, &shape, kernels.words.len()) {
                 Ok(buffers) => break buffers,
