@@ -96,6 +96,11 @@ fn is_here(name: &str) -> bool {
     false
 }
 
+/// The rules that are counted the same in whatever order a net is reduced.
+fn rules() -> impl Iterator<Item = Rule> {
+    Rule::ALL.into_iter().filter(|rule| *rule != Rule::Link)
+}
+
 /// Runs each so many-th program on a device: it gives what it gives on the host, errors with their places included.
 fn on_device(name: &str, each: usize, least: usize) {
     if !is_here(name) {
@@ -114,7 +119,6 @@ fn on_device(name: &str, each: usize, least: usize) {
         }
         let (found, on_device) = counted(&case, device.clone());
         let is_free = case.path.ends_with("time_passes.bend") || oracle.value.is_err();
-        let rules = || Rule::ALL.into_iter().filter(|rule| *rule != Rule::Link);
         let counts_agree = is_free || rules().all(|rule| counts.of(rule) == on_device.of(rule));
         let place = |gave: &Gave| gave.value.as_ref().map_or_else(|(_, span)| *span, |_| Span::NONE);
         if agree(&case, &oracle, &found) && place(&oracle) == place(&found) && counts_agree {
@@ -159,7 +163,8 @@ fn programs_that_need_nets_run_as_nets() {
         let expected = Directives::read(&text).unwrap_or_else(|error| panic!("{path}: {error}"));
         let Some(value) = expected.nets else { continue };
         let program = Program::open(&path, &Options::default());
-        for name in ["auto", "cpu", "interpreter", "ptx:sm_90a"] {
+        let mut counts: Option<Counts> = None;
+        for name in ["auto", "cpu", "interpreter", "lowered:web", "ptx:sm_90a"] {
             let device = Selector::parse(name).expect("a device's name").into();
             let options = RunOptions { device, heap: Some(MEMORY), ..RunOptions::default() };
             let mut executable = program.compile(&options).unwrap_or_else(|report| panic!("{report}"));
@@ -168,6 +173,10 @@ fn programs_that_need_nets_run_as_nets() {
             assert_eq!(text, value, "{path}, {name}");
             let Work::Net(work, _) = executable.stats().work else { panic!("{path}: it ran as a net") };
             assert!(work.total() > 0, "{path}");
+            let others = counts.get_or_insert(work);
+            for rule in rules() {
+                assert_eq!(work.of(rule), others.of(rule), "{path}, {name}: {}", rule.name());
+            }
         }
         run += 1;
     }
