@@ -204,7 +204,7 @@ impl<'d> Session<'d> {
         limit: u64,
     ) -> Result<Session<'d>, Vec<Diagnostic>> {
         let straight = options.straight && !device.caps().rolled;
-        let kernels = kernels(book, straight)?;
+        let kernels = kernels(book, straight, options.together)?;
         let one = |error| vec![error];
         let mut options = *options;
         let mut shape = Shape::new(&kernels, device, &options, limit).map_err(one)?;
@@ -461,9 +461,13 @@ impl<'d> Session<'d> {
             self.set(word, 0)?;
         }
         self.set(control::LISTED, 1)?;
-        let sweep = [nodes, wires, lists, control].map(buffer).into_iter();
-        let sweep = self.dispatch(4, sweep.chain([places, places].map(number)).collect(), Grid::Own);
-        self.device.submit(&[sweep])?;
+        let sweep = |words: BufferId, wide: u32, first: u32, counter: usize| {
+            let sweep = [words, lists, control].map(buffer).into_iter();
+            let sweep = sweep.chain([places, wide, first, counter as u32].map(number)).collect();
+            self.dispatch(4, sweep, Grid::Own)
+        };
+        let sweeps = [sweep(nodes, 1, 0, control::NODE_END), sweep(wires, 0, places, control::WIRE_END)];
+        self.device.submit(&sweeps)?;
         self.look()?;
         self.stats.sweeps += 1;
         let least = self.control[control::NODE_END].min(self.control[control::WIRE_END]);
