@@ -15,9 +15,6 @@ use support::directives::Directives;
 /// Mistakes of programs without types that a net does not see, because data is made of the same nodes as functions and pairs.
 const UNSEEN: &[&str] = &["errors/run/calls_a_pair.bend", "errors/run/error_inside_the_prelude.bend"];
 
-/// Programs whose long texts are used several times in each step: nets copy them each time.
-const TOO_LONG: &[&str] = &["depth/long_text.bend"];
-
 /// How many programs of `tests/bend` there are at least that can be run by value.
 const PROGRAMS: usize = 500;
 
@@ -31,7 +28,7 @@ fn by_net(options: &mut RunOptions) {
 fn programs_give_what_the_evaluator_gives() {
     let (mut same, mut different) = (0, vec![]);
     for case in Case::all() {
-        if UNSEEN.iter().chain(TOO_LONG).any(|path| case.path.ends_with(path)) {
+        if UNSEEN.iter().any(|path| case.path.ends_with(path)) {
             continue;
         }
         let oracle = case.run(RunDevice::Evaluator, &|_| {});
@@ -109,9 +106,6 @@ fn on_device(name: &str, each: usize, least: usize) {
     let device = RunDevice::from(Selector::parse(name).expect("a device's name"));
     let (mut same, mut different) = (0, vec![]);
     for case in Case::all().into_iter().step_by(each) {
-        if TOO_LONG.iter().any(|path| case.path.ends_with(path)) {
-            continue;
-        }
         let (oracle, counts) = counted(&case, RunDevice::Cpu);
         let full = matches!(oracle.value, Err((Code::OutOfMemory | Code::TooManyCalls | Code::Interrupted, _)));
         if counts.total() > FEW || full {
