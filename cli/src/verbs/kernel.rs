@@ -150,8 +150,10 @@ impl Launch {
         console: &Console,
     ) -> Result<(), Vec<Diagnostic>> {
         let one = |error| vec![error];
-        let options =
-            LoadOptions { specialisations: self.specialisations(kernels, kernel).map_err(one)?, checked: false };
+        let options = LoadOptions {
+            specialisations: self.specialisations(kernels, kernel).map_err(one)?,
+            ..LoadOptions::default()
+        };
         let started = Instant::now();
         let program = device.load(&kernels.module, &[kernel], &options)?[0];
         console.detail(|| format!("compiled in {:.1} ms", started.elapsed().as_secs_f64() * 1e3));
