@@ -8,7 +8,7 @@
 //! | [`unroll`] | loops of constant trip count |
 //! | [`vectorise`] | adjacent loads and stores become one |
 //!
-//! They repeat until nothing changes, a bounded number of times; accesses are gathered once. Invariant: what was legal for the capabilities stays legal, and values are the
+//! They repeat until nothing changes, a bounded number of times. Invariant: what was legal for the capabilities stays legal, and values are the
 //! same bits on every device whose numeric class is exact.
 //!
 //! Induction variables are not turned into running addresses: drivers do that with knowledge of registers that is not
@@ -59,16 +59,18 @@ pub(super) fn function_to_fixpoint(function: &mut Function, caps: &Caps) {
         return;
     }
     let mut memo = Memo::default();
-    let mut gathered = false;
     for _ in 0..ROUNDS {
         let mut again = Forward::run(function, caps, &mut memo);
         dead::run(function);
         again |= invariant::run(function);
-        let unrolled = !caps.rolled && unroll::run(function);
-        // Accesses are gathered once, when all that is unrolled is; what they leave behind goes with the next walk.
-        let gathers = !unrolled && !std::mem::replace(&mut gathered, !unrolled);
-        if !(again | unrolled | (gathers && vectorise::run(function, caps, &memo))) {
+        again |= !caps.rolled && unroll::run(function);
+        if !again {
             break;
         }
+    }
+    // What is gathered leaves the indices of its parts behind, and nothing for the other passes.
+    if vectorise::run(function, caps, &memo) {
+        Forward::run(function, caps, &mut memo);
+        dead::run(function);
     }
 }
