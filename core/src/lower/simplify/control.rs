@@ -300,13 +300,10 @@ impl Forward<'_> {
         self.close(started);
         let next = self.loops.pop().map(|around| around.next).unwrap_or_default();
         for ((param, first), later) in params.iter().zip(&initial).zip(next) {
-            if let Type::Scalar(s) = self.f.ty(*param)
-                && (s.is_integer() || s == Scalar::Bool)
-            {
+            if matches!(self.f.ty(*param), Type::Scalar(s) if s.is_integer() || s == Scalar::Bool) {
                 let first = self.facts(*first);
                 let known = later.map_or(first, |later| first.or(later));
-                let before = self.memo.loops.insert(*param, known).unwrap_or(Facts::unknown(s));
-                self.memo.again |= known != before;
+                self.memo.again |= self.memo.loops.insert(*param, known) != Some(known);
             }
         }
         self.push(id);
