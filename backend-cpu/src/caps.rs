@@ -15,6 +15,7 @@ pub fn caps(fused_fma: bool) -> Caps {
         Feature::OrderedAtomics,
         Feature::ExactDivision,
         Feature::ExactConversions,
+        Feature::RoundedConversions,
         Feature::MulHi,
         Feature::StrictFloats,
         Feature::Denormals,

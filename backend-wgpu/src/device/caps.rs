@@ -108,6 +108,7 @@ impl Offer {
             Feature::OrderedAtomics
             | Feature::ExactDivision
             | Feature::ExactConversions
+            | Feature::RoundedConversions
             | Feature::TotalDivision
             | Feature::MulHi
             | Feature::Denormals

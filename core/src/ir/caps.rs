@@ -34,6 +34,7 @@ features! {
     FusedFma "fused_fma" "a native `fma` that rounds once; otherwise emulated";
     ExactDivision "exact_division" "native `f32` division and square root that round correctly; otherwise emulated";
     ExactConversions "exact_conversions" "float to integer saturates and NaN gives 0 natively; otherwise guarded";
+    RoundedConversions "rounded_conversions" "what is rounded to `f16` stays rounded when it is converted back; otherwise rounded before";
     TotalDivision "total_division" "integer division by zero is defined as the IR says; otherwise guarded";
     MulHi "mulhi" "the upper half of 32-bit products natively; otherwise rewritten";
     StrictFloats "strict_floats" "float operations are neither contracted nor reordered";
@@ -201,6 +202,7 @@ impl Caps {
             Feature::FusedFma,
             Feature::ExactDivision,
             Feature::ExactConversions,
+            Feature::RoundedConversions,
             Feature::MulHi,
             Feature::StrictFloats,
             Feature::Denormals,

@@ -15,6 +15,7 @@
 //! | [`narrow`] | integers of 8 and 16 bits are 32-bit ones of the same value |
 //! | [`wide`] | integers of 64 bits that the device lacks are two words |
 //! | [`integers`] | shifts, divisions and bit operations are defined where the device's own are |
+//! | [`halves`] | what is rounded to `f16` stays so, whatever the device makes of conversions |
 //! | [`limits`] | (checks sizes) |
 //!
 //! Invariant: a legal module gives what it gave before, on every input, by each operation's numeric class. [`check()`] says
@@ -27,6 +28,7 @@ mod convert;
 mod emit;
 mod emulated;
 mod floats;
+mod halves;
 mod integers;
 mod library;
 mod limits;
@@ -170,7 +172,8 @@ fn legalise(function: Function, cx: &mut Context<'_>, plan: Plan) -> Result<Func
     let function = pass(function, &mut floats::Floats { cx })?;
     let function = pass(function, &mut narrow::Narrow)?;
     let function = pass(function, &mut wide::Wide { cx })?;
-    pass(function, &mut integers::Integers { cx })
+    let function = pass(function, &mut integers::Integers { cx })?;
+    halves::run(function, cx)
 }
 
 /// One pass over a function, if it has something to do there.

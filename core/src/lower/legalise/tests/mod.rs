@@ -2,6 +2,7 @@
 
 mod communication;
 mod control;
+mod halves;
 mod memory;
 mod operations;
 mod refusals;
