@@ -27,6 +27,8 @@ const LINKS: usize = 2;
 const RESULTS: usize = 2 + 2 * LINKS;
 /// What a way gives beside that: the definition that is called next, or 0, the place of its pair, and the parts of that.
 const TAIL: usize = 4;
+/// Places that stand a row apart, in each block of places: see `@woven`. A lane takes so many at once.
+pub const PIECE: u32 = 32;
 /// The most nodes or wires that a call makes.
 const MOST_MADE: usize = (1 << 16) - 1;
 
@@ -50,6 +52,8 @@ pub struct Calls {
     pub needs: Vec<Need>,
     /// The interactions of each way, beside the call itself, by their rules.
     pub ways: Vec<[u32; Rule::ALL.len()]>,
+    /// Whether a call's places have to be of one piece: lanes take no others then.
+    pub in_pieces: bool,
 }
 
 const HEAD: &str = "fn @called(%nodes: buffer, %wires: buffer, %lists: buffer, %stack: buffer, %book: buffer, %lanes: u32, %np_0: u32, %wp_0: u32, %ne: u32, %we: u32, \
@@ -58,6 +62,13 @@ const HEAD: &str = "fn @called(%nodes: buffer, %wires: buffer, %lists: buffer, %
   %e0: u32, %e1: u32, %e2: u32, %e3: u32, %e4: u32, %e5: u32, %e6: u32 = loop (
     %definition: u32 = %definition_0, %y: u32 = %y_0, %y1: u32 = %y1_0, %y2: u32 = %y2_0, %np: u32 = %np_0, %wp: u32 = %wp_0, %i: u32 = 0
   ) {
+";
+
+/// Where the places of a call begin, if they are of one piece; where there is no list, its first words are read, which are at hand.
+const PIECES: &str = "  %nw = call @woven(%np)
+  %ww = call @woven(%wp)
+  %nl = select.u32 %listed, %nw, 0
+  %wl = select.u32 %listed, (add.u32 %node_count, %ww), 0
 ";
 
 /// Behind the ways: the call that is left is made, or put into memory.
@@ -108,21 +119,26 @@ fn within(book: &Book, numbers: bool, branches: [usize; 2]) -> Option<Calls> {
     }
     let branches: Vec<usize> = named.into_iter().map(|named| branches[usize::from(!named)]).collect();
     // Which definitions ask for a pair first does not depend on how the calls that they leave are made.
-    let all = |pairs: &[bool]| -> Option<Vec<Writer>> {
+    let all = |pairs: &[bool], in_pieces: bool| -> Option<Vec<Writer>> {
         let mut written: Vec<Writer> = vec![];
         for (id, _) in book.definitions.iter_enumerated() {
             let (names, first) = written.last().map_or((0, 0), |last| (last.names, last.first + last.ways.len()));
-            let begin = Writer { names, first, pairs: pairs.to_vec(), ..Writer::default() };
+            let begin = Writer { names, first, pairs: pairs.to_vec(), in_pieces, ..Writer::default() };
             written.push(begin.definition(book, id, numbers, branches[id.index()])?);
         }
         Some(written)
     };
-    let pairs: Vec<bool> = all(&[])?.iter().map(|writer| writer.asks_for_pair).collect();
-    let mut calls = Calls { text: HEAD.to_owned(), ..Calls::default() };
+    let first = all(&[], false)?;
+    let pairs: Vec<bool> = first.iter().map(|writer| writer.asks_for_pair).collect();
+    let in_pieces = first.iter().all(|writer| writer.need.nodes.max(writer.need.wires) <= PIECE);
+    let mut calls = Calls { text: HEAD.to_owned(), in_pieces, ..Calls::default() };
+    if in_pieces {
+        calls.text.push_str(PIECES);
+    }
     let names = |prefix: &str| (0..RESULTS).map(|i| format!("%{prefix}{i}: u32")).collect::<Vec<_>>().join(", ");
     let tail = "%next: u32, %q: u32, %q1: u32, %q2: u32";
     let _ = writeln!(calls.text, "  {}, {tail} = switch.u32 %definition", names("r"));
-    for (number, writer) in all(&pairs)?.into_iter().enumerate() {
+    for (number, writer) in all(&pairs, in_pieces)?.into_iter().enumerate() {
         let _ = writeln!(calls.text, "  case {number} {{\n{}  }}", writer.text);
         calls.needs.push(writer.need);
         calls.ways.extend(writer.ways);
@@ -149,6 +165,8 @@ struct Writer {
     has_asked: bool,
     /// The same of all definitions, if it is known.
     pairs: Vec<bool>,
+    /// Whether a call's places are all of one piece.
+    in_pieces: bool,
 }
 
 /// A word that the kernel knows; 0 is what the caller has.
@@ -161,8 +179,9 @@ impl Writer {
     fn definition(self, book: &Book, id: DefinitionId, numbers: bool, branches: usize) -> Option<Writer> {
         // With fewer branches if there is something that has no end.
         for branches in [branches, 0] {
-            let Writer { names, first, ref pairs, .. } = self;
-            let mut writer = Writer { names, first, pairs: pairs.clone(), left: branches, ..Writer::default() };
+            let Writer { names, first, ref pairs, in_pieces, .. } = self;
+            let begin = Writer { names, first, pairs: pairs.clone(), in_pieces, ..Writer::default() };
+            let mut writer = Writer { left: branches, ..begin };
             if writer.way(Net::new(book, id, 0, numbers && branches > 0), 2) {
                 return Some(writer);
             }
@@ -334,6 +353,18 @@ impl Writer {
         (is_pair && asks).then_some((word, node))
     }
 
+    /// A place for a node or a wire: one of those from `next` on, the first of which is number `first` of a list and place `woven`.
+    fn place(&mut self, depth: usize, name: &str, place: usize, [next, first, woven]: [&str; 3], list: &str) {
+        if self.in_pieces {
+            let far = place * PIECE as usize;
+            self.line(depth, &format!("%l{name} = load.u32 %lists[%{first} + {far}]"));
+            self.line(depth, &format!("%{name} = select.u32 %listed, %l{name}, (add.u32 %{woven}, {far})"));
+        } else {
+            let at = format!("(add.u32 %{next}, {place})");
+            self.line(depth, &format!("%{name} = call @called.place(%lists, {list}, {at}, %listed)"));
+        }
+    }
+
     /// What is left of a net.
     fn end(&mut self, net: &Net<'_>, depth: usize) -> bool {
         let own = self.name();
@@ -374,13 +405,10 @@ impl Writer {
         let Left { wires, behind, .. } = left;
         let (made, wired) = (nodes.len(), wires.len() + behind.len());
         for (place, (i, _)) in nodes.iter().enumerate() {
-            self.line(depth, &format!("%n{own}_{i} = call @called.place(%lists, 0, (add.u32 %np, {place}), %listed)"));
+            self.place(depth, &format!("n{own}_{i}"), place, ["np", "nl", "nw"], "0");
         }
         for place in 0..wired {
-            self.line(
-                depth,
-                &format!("%w{own}_{place} = call @called.place(%lists, %node_count, (add.u32 %wp, {place}), %listed)"),
-            );
+            self.place(depth, &format!("w{own}_{place}"), place, ["wp", "wl", "ww"], "%node_count");
         }
         for (place, word) in &behind {
             self.line(depth, &format!("atomic.store.u32 %wires[%w{own}_{place}], {word}"));

@@ -2,6 +2,7 @@
 //!
 //! A session keeps the kernels and the memory of a device, so that the net of a program with effects goes there again after each of them.
 
+use super::calls::PIECE;
 use super::collect::{self, Array};
 use super::numbers::error;
 use super::{DeviceStats, Kernels, Options, kernels};
@@ -90,10 +91,12 @@ impl Shape {
         let counters = (Rule::ALL.len() + kernels.ways.len()) as u32;
         let row = u64::from(2 * depth + 4 + counters);
         let most = (reach / (4 * row)).min(u64::from(options.lanes)) as u32;
-        let lanes = (most / WORKGROUP).max(1) * WORKGROUP;
         let places = places as u32 / BLOCK * BLOCK;
+        // Where lanes take whole pieces, there are no more of them than have some.
+        let most = if kernels.in_pieces { most.min(places / PIECE / 4) } else { most };
+        let lanes = (most / WORKGROUP).max(1) * WORKGROUP;
         let ring = 1 << (places / 2).ilog2();
-        let chunk = (places / lanes / 4).clamp(4, 32);
+        let chunk = if kernels.in_pieces { PIECE } else { (places / lanes / 4).clamp(4, PIECE) };
         let steps = options.steps;
         Ok(Shape {
             lanes,
