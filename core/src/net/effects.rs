@@ -190,9 +190,9 @@ impl Data for Net<'_, '_> {
         Ok(ctor.map_or(Seen::Other, |ctor| Seen::Ctor(CtorId::new(ctor as u32), fields)))
     }
 
-    fn parts(&mut self, value: &Word) -> Result<Option<(Word, Word)>, Diagnostic> {
+    fn parts(&mut self, value: &Word) -> Result<Option<[Word; 2]>, Diagnostic> {
         let Some([first, second]) = self.con(*value)? else { return Ok(None) };
-        Ok(Some((self.force(first)?, self.force(second)?)))
+        Ok(Some([self.force(first)?, self.force(second)?]))
     }
 
     /// The items before the first one that is none: whatever is there ends a list.

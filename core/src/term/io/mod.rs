@@ -55,9 +55,9 @@ pub trait Data {
     /// What a value is, one level deep; it is computed here if it has not been.
     fn look(&mut self, value: &Self::Value) -> Result<Seen<Self::Value>, Diagnostic>;
     /// The two parts of a pair; none for anything else.
-    fn parts(&mut self, value: &Self::Value) -> Result<Option<(Self::Value, Self::Value)>, Diagnostic> {
+    fn parts(&mut self, value: &Self::Value) -> Result<Option<[Self::Value; 2]>, Diagnostic> {
         match self.look(value)? {
-            Seen::Pair(first, second) => Ok(Some((first, second))),
+            Seen::Pair(first, second) => Ok(Some([first, second])),
             Seen::Number(_) | Seen::Ctor(..) | Seen::Other => Ok(None),
         }
     }
