@@ -1,18 +1,20 @@
-//! Interaction nets as text: a `.hvm` file opened, read, drawn and reduced.
+//! Interaction nets as text: a `.hvm` file opened, read, drawn, reduced, and run with the effects that it asks for.
 
 use crate::kernels::Kernels;
 use crate::report::Report;
 use crate::stack::on_big_stack;
 use girih_core::diag::{Code, Diagnostic, Diagnostics, Severity, WarningLevels, did_you_mean};
 use girih_core::net::ast;
-use girih_core::net::book::Book;
+use girih_core::net::book::{Book, DefinitionId};
 use girih_core::net::device::{self, DeviceStats, Session};
-use girih_core::net::parallel;
+use girih_core::net::effects;
+use girih_core::net::parallel::Cores;
 use girih_core::net::picture;
 use girih_core::net::readback;
-use girih_core::net::reduce::{Counts, Limits, Machine};
+use girih_core::net::reduce::{Counts, InTurn, Limits, Machine, Reducer};
 use girih_core::runtime::Device;
 use girih_core::span::{Sources, Span};
+use girih_core::term::io::Host;
 use std::num::NonZeroUsize;
 use std::path::Path;
 use std::time::Instant;
@@ -48,6 +50,16 @@ impl NetForm {
             NetForm::Svg => picture::svg(book),
         }
     }
+}
+
+/// What reduces a net.
+pub enum Place<'d> {
+    /// The host, one redex after the other: in the usual order, or in one that a seed chooses.
+    InTurn(Option<u64>),
+    /// So many threads of the host.
+    Cores(NonZeroUsize),
+    /// Kernels on a device, which may take so many bytes there, or as many as suit it.
+    Device(&'d mut dyn Device, Option<u64>),
 }
 
 /// What a net has become.
@@ -139,17 +151,7 @@ impl Nets {
     /// # Errors
     /// As [`reduce`](Nets::reduce).
     pub fn reduce_in_order(&self, entry: Option<&str>, limits: &Limits, seed: Option<u64>) -> Result<Reduced, Report> {
-        let result = on_big_stack(|| {
-            let entry = self.entry(entry)?;
-            let started = Instant::now();
-            let mut machine = Machine::new(&self.book, limits.clone()).in_order(seed);
-            let root = machine.place(entry)?;
-            machine.run()?;
-            let seconds = started.elapsed().as_secs_f64();
-            let text = readback::tree(&machine, root).to_string();
-            Ok(Reduced { text, counts: machine.counts(), seconds, loading: 0.0, device: None })
-        });
-        result.map_err(|error| Report { sources: self.sources.clone(), diagnostics: vec![error] })
+        self.run(entry, limits, Place::InTurn(seed), None)
     }
 
     /// As [`reduce`](Nets::reduce), on so many threads.
@@ -162,17 +164,7 @@ impl Nets {
         limits: &Limits,
         threads: NonZeroUsize,
     ) -> Result<Reduced, Report> {
-        let result = on_big_stack(|| {
-            let entry = self.entry(entry)?;
-            let started = Instant::now();
-            let mut machine = Machine::new(&self.book, limits.clone());
-            let root = machine.place(entry)?;
-            parallel::run(&mut machine, threads)?;
-            let seconds = started.elapsed().as_secs_f64();
-            let text = readback::tree(&machine, root).to_string();
-            Ok(Reduced { text, counts: machine.counts(), seconds, loading: 0.0, device: None })
-        });
-        result.map_err(|error| Report { sources: self.sources.clone(), diagnostics: vec![error] })
+        self.run(entry, limits, Place::Cores(threads), None)
     }
 
     /// As [`reduce`](Nets::reduce), by kernels on a device. `memory` are the bytes that it may take there, if it is not as much as suits the device.
@@ -186,25 +178,59 @@ impl Nets {
         device: &mut dyn Device,
         memory: Option<u64>,
     ) -> Result<Reduced, Report> {
-        let mut options = crate::run::sizes(device.info().kind);
-        options.memory = memory.unwrap_or(options.memory);
-        let result = on_big_stack(|| {
-            let entry = self.entry(entry).map_err(|error| vec![error])?;
-            let started = Instant::now();
-            let mut session = Session::open(&self.book, device, &options, limits.memory)?;
-            let loading = started.elapsed().as_secs_f64();
-            let started = Instant::now();
-            let mut machine = Machine::new(&self.book, limits.clone());
-            let root = machine.place(entry).map_err(|error| vec![error])?;
-            let root = session.run_for(&mut machine, root).map_err(|error| vec![error])?;
-            let seconds = started.elapsed().as_secs_f64();
-            let text = readback::tree(&machine, root).to_string();
-            Ok(Reduced { text, counts: machine.counts(), seconds, loading, device: Some(session.stats()) })
+        self.run(entry, limits, Place::Device(device, memory), None)
+    }
+
+    /// Calls a definition, `main` if none is named, reduces its net to normal form, and has the effects performed that this asks for, if there is a
+    /// host for them; the net goes on with the answer of each. Gives what is left.
+    ///
+    /// # Errors
+    /// As [`reduce_on`](Nets::reduce_on).
+    pub fn run(
+        &self,
+        entry: Option<&str>,
+        limits: &Limits,
+        place: Place<'_>,
+        host: Option<&mut dyn Host>,
+    ) -> Result<Reduced, Report> {
+        let result = self.entry(entry).map_err(|error| vec![error]).and_then(|entry| {
+            let machine = Machine::new(&self.book, limits.clone());
+            match place {
+                Place::InTurn(seed) => Self::reduced(machine.in_order(seed), entry, &mut InTurn, host),
+                Place::Cores(threads) => Self::reduced(machine, entry, &mut Cores::new(threads), host),
+                Place::Device(device, memory) => {
+                    let mut options = crate::run::sizes(device.info().kind);
+                    options.memory = memory.unwrap_or(options.memory);
+                    let started = Instant::now();
+                    let mut session = on_big_stack(|| Session::open(&self.book, device, &options, limits.memory))?;
+                    let loading = started.elapsed().as_secs_f64();
+                    let reduced = Self::reduced(machine, entry, &mut session, host)?;
+                    Ok(Reduced { loading, device: Some(session.stats()), ..reduced })
+                }
+            }
         });
         result.map_err(|diagnostics| Report { sources: self.sources.clone(), diagnostics })
     }
 
-    fn entry(&self, name: Option<&str>) -> Result<girih_core::net::book::DefinitionId, Diagnostic> {
+    fn reduced(
+        mut machine: Machine<'_>,
+        entry: DefinitionId,
+        reducer: &mut dyn Reducer,
+        host: Option<&mut dyn Host>,
+    ) -> Result<Reduced, Vec<Diagnostic>> {
+        let started = Instant::now();
+        let reduced = machine.place(entry).and_then(|root| reducer.reduce_for(&mut machine, root));
+        let root = reduced.and_then(|root| match host {
+            Some(host) => effects::perform(&mut machine, reducer, root, host),
+            None => Ok(root),
+        });
+        let root = root.map_err(|error| vec![error])?;
+        let seconds = started.elapsed().as_secs_f64();
+        let text = on_big_stack(|| readback::tree(&machine, root).to_string());
+        Ok(Reduced { text, counts: machine.counts(), seconds, loading: 0.0, device: None })
+    }
+
+    fn entry(&self, name: Option<&str>) -> Result<DefinitionId, Diagnostic> {
         let name = name.unwrap_or("main");
         self.book.named(name).ok_or_else(|| {
             let message = format!("there is no definition `@{name}` to start from");

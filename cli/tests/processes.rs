@@ -46,6 +46,19 @@ fn what_is_typed_is_read_and_the_question_is_seen_before() {
 }
 
 #[test]
+fn a_net_asks_and_is_answered() {
+    for options in [&[][..], &["--device", "cpu"], &["--threads", "1"]] {
+        let mut child = start("../net.in/greet.hvm", options);
+        wait_for(&mut child, "? ");
+        child.stdin.take().expect("it is a pipe").write_all(b"world and more").expect("the net reads");
+        let output = end(child);
+        assert_eq!(text(&output.stdout), "!worldResult: ((0 (@magic (7 v0))) v0)\n");
+        assert_eq!(text(&output.stderr), "");
+        assert_eq!(output.status.code(), Some(0));
+    }
+}
+
+#[test]
 fn a_program_that_waits_for_input_ends_at_its_time_limit() {
     let started = Instant::now();
     let mut child = start("greet.bend", &["--timeout", "3"]);

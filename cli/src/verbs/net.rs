@@ -1,14 +1,15 @@
-//! `girih run FILE.hvm`: an interaction net reduced to normal form.
+//! `girih run FILE.hvm`: an interaction net reduced to normal form, with the effects that it asks for.
 
-use crate::console::Console;
+use crate::console::{self, Console};
 use crate::exit::Exit;
 use crate::interrupt::Interrupt;
 use crate::memory;
+use girih::SystemHost;
 use girih::core::net::device::DeviceStats;
 use girih::core::net::reduce::{Counts, Limits};
 use girih::core::net::rules::Rule;
 use girih::devices::{self, Selector};
-use girih::nets::{Nets, Reduced};
+use girih::nets::{Nets, Place, Reduced};
 use serde_json::{Value, json};
 use std::num::NonZeroUsize;
 use std::path::Path;
@@ -35,7 +36,7 @@ pub fn is_net(file: &Path) -> bool {
     file.extension().is_some_and(|extension| extension == "hvm")
 }
 
-/// Reduces the net of a file and prints its normal form.
+/// Reduces the net of a file, performs the effects that it asks for, and prints what is left.
 pub fn run(file: &Path, settings: &Settings<'_>, console: &Console) -> Exit {
     let interrupt = Interrupt::new(settings.timeout, console);
     let limits = Limits {
@@ -51,10 +52,16 @@ pub fn run(file: &Path, settings: &Settings<'_>, console: &Console) -> Exit {
             return Exit::NoDevice;
         }
     };
-    let reduced = Nets::open(file).and_then(|nets| match &mut device {
-        None => nets.reduce_in_parallel(settings.entry, &limits, settings.threads),
-        Some(device) => nets.reduce_on(settings.entry, &limits, &mut **device, settings.memory),
-    });
+    let place = match &mut device {
+        None => Place::Cores(settings.threads),
+        Some(device) => Place::Device(&mut **device, settings.memory),
+    };
+    let mut host = SystemHost::new().interrupted_by(interrupt.flag());
+    if console.json() {
+        host = host.with_stdout(console::output_objects());
+    }
+    let reduced = Nets::open(file).and_then(|nets| nets.run(settings.entry, &limits, place, Some(&mut host)));
+    drop(host);
     match reduced {
         Ok(reduced) => {
             console.result(&format!("Result: {}", reduced.text), || {

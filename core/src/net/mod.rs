@@ -17,6 +17,7 @@
 //! | the same on all cores of the host, fast | [`parallel`], [`worker`] |
 //! | the machine of devices: many lanes, in epochs | [`epochs`] |
 //! | the same as kernels, and on any device | [`device`] |
+//! | the effects that a net of a file asks for | [`effects`] |
 //! | a net in normal form as a tree | [`readback`] |
 //! | random nets | [`random`] |
 //! | Bend programs as nets | [`lower`] |
@@ -26,6 +27,7 @@ pub mod ast;
 pub mod book;
 pub mod boxed;
 pub mod device;
+pub mod effects;
 pub mod epochs;
 pub mod function;
 pub mod heap;

@@ -10,6 +10,7 @@ use super::rules::{Effect, Outcome, Part, Row, Rule, When, meeting};
 use super::step::{self, Ports, Size, Stop};
 use super::word::{Kind, Word};
 use crate::diag::Diagnostic;
+use std::collections::BTreeSet;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
@@ -65,6 +66,25 @@ pub trait Reducer {
     /// # Errors
     /// As [`Machine::run`]; if what reduces it fails.
     fn reduce(&mut self, machine: &mut Machine<'_>) -> Result<(), Diagnostic>;
+
+    /// The same, if what a port leads to is all that is needed of the net; and the port, which may be another one then.
+    ///
+    /// # Errors
+    /// As [`reduce`](Reducer::reduce).
+    fn reduce_for(&mut self, machine: &mut Machine<'_>, port: Word) -> Result<Word, Diagnostic> {
+        self.reduce(machine)?;
+        Ok(port)
+    }
+}
+
+/// The machine itself, one redex after the other.
+#[derive(Clone, Copy, Debug)]
+pub struct InTurn;
+
+impl Reducer for InTurn {
+    fn reduce(&mut self, machine: &mut Machine<'_>) -> Result<(), Diagnostic> {
+        machine.run()
+    }
 }
 
 /// How many bytes a redex takes.
@@ -163,6 +183,34 @@ impl<'b> Machine<'b> {
             self.heap.free_wire(a);
             a = before;
         }
+    }
+
+    /// Gives back the places of a value, but for one of its parts. What is linked with the rest of the net there is erased.
+    pub(super) fn release(&mut self, value: Word, kept: Word) {
+        let mut ends = BTreeSet::new();
+        let mut pending = vec![value];
+        while let Some(word) = pending.pop() {
+            if word == kept {
+                continue;
+            }
+            let heap = &mut self.heap;
+            match word.kind() {
+                Kind::Var if heap.at(word) != Word::NONE => {
+                    pending.push(heap.at(word));
+                    heap.free_wire(word);
+                }
+                // Both ends are here, or the other one is somewhere else.
+                Kind::Var if ends.remove(&word.0) => heap.free_wire(word),
+                Kind::Var => _ = ends.insert(word.0),
+                Kind::Ref | Kind::Era | Kind::Num => {}
+                Kind::Box => heap.free_node(word),
+                Kind::Con | Kind::Dup | Kind::Copy | Kind::Opr | Kind::Swi | Kind::Clo => {
+                    pending.extend(heap.parts(word));
+                    heap.free_node(word);
+                }
+            }
+        }
+        ends.into_iter().for_each(|wire| self.link(Word::ERA, Word(wire)));
     }
 
     /// Its memory and what is to be done, for another machine; this one's net is empty meanwhile.

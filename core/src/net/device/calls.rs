@@ -2,13 +2,16 @@
 //!
 //! Where a net depends on that, the code branches, and each way ends with the net that is left there: nodes, wires, redexes and links. How often a way was taken
 //! is counted in one word; the host knows which interactions that stands for.
+//!
+//! A way that leaves nothing but one call, of a definition that asks for a pair first, with a pair, is gone on with at once, without a way through memory: the
+//! pair is never written. So what is one call after the other is a loop here, until the lane has to look around, or places are missing.
 
 use super::definitions::MOST_REDEXES;
 use super::known::{Net, Next, Port, U24};
-use crate::net::book::Book;
+use crate::net::book::{Book, DefinitionId};
 use crate::net::number;
 use crate::net::rules::{Rule, meeting};
-use crate::net::word::Kind;
+use crate::net::word::{Kind, Word};
 use crate::num::BinOp;
 use std::collections::HashMap;
 use std::fmt::Write;
@@ -22,6 +25,10 @@ const MOST_WAYS: usize = 64;
 const LINKS: usize = 2;
 /// What `@called` gives: how many redexes (12 bits), calls (12 bits) and links there are; how many nodes (16 bits) and wires; the ends of the links.
 const RESULTS: usize = 2 + 2 * LINKS;
+/// What a way gives beside that: the definition that is called next, or 0, the place of its pair, and the parts of that.
+const TAIL: usize = 4;
+/// Places that stand a row apart, in each block of places: see `@woven`. A lane takes so many at once.
+pub const PIECE: u32 = 32;
 /// The most nodes or wires that a call makes.
 const MOST_MADE: usize = (1 << 16) - 1;
 
@@ -45,11 +52,56 @@ pub struct Calls {
     pub needs: Vec<Need>,
     /// The interactions of each way, beside the call itself, by their rules.
     pub ways: Vec<[u32; Rule::ALL.len()]>,
+    /// Whether a call's places have to be of one piece: lanes take no others then.
+    pub in_pieces: bool,
 }
 
-const HEAD: &str = "fn @called(%nodes: buffer, %wires: buffer, %lists: buffer, %stack: buffer, %book: buffer, %lanes: u32, %np: u32, %wp: u32, %node_count: u32, \
-                    %listed: bool, %top: u32, %low: u32, %state: u32, %definition: u32, %y: u32, %y1: u32, %y2: u32) \
-                    -> u32, u32, u32, u32, u32, u32 {\n";
+const HEAD: &str = "fn @called(%nodes: buffer, %wires: buffer, %lists: buffer, %stack: buffer, %book: buffer, %lanes: u32, %np_0: u32, %wp_0: u32, %ne: u32, %we: u32, \
+                    %node_count: u32, %listed: bool, %top: u32, %low: u32, %state: u32, %k: u32, %definition_0: u32, %y_0: u32, %y1_0: u32, %y2_0: u32) \
+                    -> u32, u32, u32, u32, u32, u32, u32 {
+  %e0: u32, %e1: u32, %e2: u32, %e3: u32, %e4: u32, %e5: u32, %e6: u32 = loop (
+    %definition: u32 = %definition_0, %y: u32 = %y_0, %y1: u32 = %y1_0, %y2: u32 = %y2_0, %np: u32 = %np_0, %wp: u32 = %wp_0, %i: u32 = 0
+  ) {
+";
+
+/// Where the places of a call begin, if they are of one piece; where there is no list, its first words are read, which are at hand.
+const PIECES: &str = "  %nw = call @woven(%np)
+  %ww = call @woven(%wp)
+  %nl = select.u32 %listed, %nw, 0
+  %wl = select.u32 %listed, (add.u32 %node_count, %ww), 0
+";
+
+/// Behind the ways: the call that is left is made, or put into memory.
+const FOOT: &str = "  %np_1 = add.u32 %np, (and.u32 %r1, 0xffff)
+  %wp_1 = add.u32 %wp, (shr.u32 %r1, 16)
+  %goes: bool = if (ne.u32 %next, 0) {
+    %it = add.u32 256, (shl.u32 (shr.u32 %next, 4), 2)
+    %node_fits = le.u32 (add.u32 %np_1, (load.u32 %book[%it])), %ne
+    %wire_fits = le.u32 (add.u32 %wp_1, (load.u32 %book[%it + 1])), %we
+    ; The lane looks around before each sixteenth step.
+    %soon = ne.u32 (and.u32 (add.u32 %k, %i), 15), 14
+    yield (and.bool (and.bool %node_fits, %wire_fits), %soon)
+  } else {
+    yield false
+  }
+  if %goes {
+    continue (shr.u32 %next, 4), %q, %q1, %q2, %np_1, %wp_1, (add.u32 %i, 1)
+  }
+  if (ne.u32 %next, 0) {
+    %at = mul.u32 (shr.u32 %q, 4), 2
+    atomic.store.u32 %nodes[%at], %q1
+    atomic.store.u32 %nodes[%at + 1], %q2
+    store.u32x2 %stack[%low], (vector.u32x2 %next, %q)
+  }
+  if (ne.u32 %i, 0) {
+    %again = add.u32 %state, (mul.u32 %lanes, 5)
+    store.u32 %stack[%again], (add.u32 (load.u32 %stack[%again]), %i)
+  }
+  break %r0, (or.u32 (sub.u32 %np_1, %np_0), (shl.u32 (sub.u32 %wp_1, %wp_0), 16)), %r2, %r3, %r4, %r5, %i
+  }
+  return %e0, %e1, %e2, %e3, %e4, %e5, %e6
+}
+";
 
 /// The calls of a book; `numbers` says whether they look at numbers, which are all in words then. None if a definition is made in a way that no call can make.
 pub fn of(book: &Book, numbers: bool) -> Option<Calls> {
@@ -58,41 +110,42 @@ pub fn of(book: &Book, numbers: bool) -> Option<Calls> {
 }
 
 /// The same with so many branches for a definition that is named, and for others.
-fn within(book: &Book, numbers: bool, [of_named, of_others]: [usize; 2]) -> Option<Calls> {
-    let mut calls = Calls { text: HEAD.to_owned(), ..Calls::default() };
-    let names = |prefix: &str| (0..RESULTS).map(|i| format!("%{prefix}{i}: u32")).collect::<Vec<_>>().join(", ");
-    let _ = writeln!(calls.text, "  {} = switch.u32 %definition", names("r"));
+fn within(book: &Book, numbers: bool, branches: [usize; 2]) -> Option<Calls> {
     let mut named = vec![false; book.definitions.len()];
     for (a, b) in book.definitions.iter().flat_map(|definition| &definition.template.links) {
         for word in [a, b].into_iter().filter(|word| word.kind() == Kind::Ref) {
             named[word.index()] = true;
         }
     }
-    let mut names_used = 0;
-    for (id, _) in book.definitions.iter_enumerated() {
-        let mut branches = if named[id.index()] { of_named } else { of_others };
-        // With fewer branches if there is something that has no end.
-        let writer = loop {
-            let mut writer = Writer { names: names_used, left: branches, first: calls.ways.len(), ..Writer::default() };
-            let net = Net::new(book, id, 0, numbers && branches > 0);
-            if writer.way(net, 2) {
-                break writer;
-            }
-            if branches == 0 {
-                return None;
-            }
-            branches = 0;
-        };
-        names_used = writer.names;
-        let _ = writeln!(calls.text, "  case {} {{", id.index());
-        calls.text.push_str(&writer.text);
-        calls.text.push_str("  }\n");
+    let branches: Vec<usize> = named.into_iter().map(|named| branches[usize::from(!named)]).collect();
+    // Which definitions ask for a pair first does not depend on how the calls that they leave are made.
+    let all = |pairs: &[bool], in_pieces: bool| -> Option<Vec<Writer>> {
+        let mut written: Vec<Writer> = vec![];
+        for (id, _) in book.definitions.iter_enumerated() {
+            let (names, first) = written.last().map_or((0, 0), |last| (last.names, last.first + last.ways.len()));
+            let begin = Writer { names, first, pairs: pairs.to_vec(), in_pieces, ..Writer::default() };
+            written.push(begin.definition(book, id, numbers, branches[id.index()])?);
+        }
+        Some(written)
+    };
+    let first = all(&[], false)?;
+    let pairs: Vec<bool> = first.iter().map(|writer| writer.asks_for_pair).collect();
+    let in_pieces = first.iter().all(|writer| writer.need.nodes.max(writer.need.wires) <= PIECE);
+    let mut calls = Calls { text: HEAD.to_owned(), in_pieces, ..Calls::default() };
+    if in_pieces {
+        calls.text.push_str(PIECES);
+    }
+    let names = |prefix: &str| (0..RESULTS).map(|i| format!("%{prefix}{i}: u32")).collect::<Vec<_>>().join(", ");
+    let tail = "%next: u32, %q: u32, %q1: u32, %q2: u32";
+    let _ = writeln!(calls.text, "  {}, {tail} = switch.u32 %definition", names("r"));
+    for (number, writer) in all(&pairs, in_pieces)?.into_iter().enumerate() {
+        let _ = writeln!(calls.text, "  case {number} {{\n{}  }}", writer.text);
         calls.needs.push(writer.need);
         calls.ways.extend(writer.ways);
     }
-    let zeros = ["0"; RESULTS].join(", ");
-    let results: Vec<String> = (0..RESULTS).map(|i| format!("%r{i}")).collect();
-    let _ = writeln!(calls.text, "  default {{\n    yield {zeros}\n  }}\n  return {}\n}}", results.join(", "));
+    let zeros = ["0"; RESULTS + TAIL].join(", ");
+    let _ = writeln!(calls.text, "  default {{\n    yield {zeros}\n  }}");
+    calls.text.push_str(FOOT);
     Some(calls)
 }
 
@@ -107,6 +160,13 @@ struct Writer {
     /// Ways of the definitions before this one.
     first: usize,
     ways: Vec<[u32; Rule::ALL.len()]>,
+    /// Whether what is asked first is whether the caller has a pair; what the caller has is not used as a word then, if it is one.
+    asks_for_pair: bool,
+    has_asked: bool,
+    /// The same of all definitions, if it is known.
+    pairs: Vec<bool>,
+    /// Whether a call's places are all of one piece.
+    in_pieces: bool,
 }
 
 /// A word that the kernel knows; 0 is what the caller has.
@@ -115,6 +175,20 @@ fn named(name: u32) -> String {
 }
 
 impl Writer {
+    /// With the code of a definition; none if it is made in a way that no call can make.
+    fn definition(self, book: &Book, id: DefinitionId, numbers: bool, branches: usize) -> Option<Writer> {
+        // With fewer branches if there is something that has no end.
+        for branches in [branches, 0] {
+            let Writer { names, first, ref pairs, in_pieces, .. } = self;
+            let begin = Writer { names, first, pairs: pairs.clone(), in_pieces, ..Writer::default() };
+            let mut writer = Writer { left: branches, ..begin };
+            if writer.way(Net::new(book, id, 0, numbers && branches > 0), 2) {
+                return Some(writer);
+            }
+        }
+        None
+    }
+
     fn name(&mut self) -> u32 {
         self.names += 1;
         self.names
@@ -155,6 +229,7 @@ impl Writer {
                         net.unknown(Port::Given(given), node);
                         continue;
                     }
+                    self.asks_for_pair |= !self.has_asked && given == 0;
                     return self.pair(&net, given, node, depth);
                 }
                 Next::Number(given, node) => {
@@ -178,14 +253,15 @@ impl Writer {
     /// Opens a branch, which gives what its ways give.
     fn open(&mut self, condition: &str, depth: usize) -> u32 {
         let own = self.name();
-        let results: Vec<String> = (0..RESULTS).map(|i| format!("%g{own}_{i}: u32")).collect();
+        self.has_asked = true;
+        let results: Vec<String> = (0..RESULTS + TAIL).map(|i| format!("%g{own}_{i}: u32")).collect();
         self.line(depth, &format!("{} = if ({condition}) {{", results.join(", ")));
         own
     }
 
     fn close(&mut self, own: u32, depth: usize) {
         self.line(depth, "}");
-        let results: Vec<String> = (0..RESULTS).map(|i| format!("%g{own}_{i}")).collect();
+        let results: Vec<String> = (0..RESULTS + TAIL).map(|i| format!("%g{own}_{i}")).collect();
         self.line(depth, &format!("yield {}", results.join(", ")));
     }
 
@@ -269,6 +345,26 @@ impl Writer {
         is_made
     }
 
+    /// The definition and the pair that a call is made of, if it can be gone on with.
+    fn goes_on(&self, net: &Net<'_>, definition: Port, pair: Port) -> Option<(Word, usize)> {
+        let (Port::Word(word), Port::Node(node)) = (definition, pair) else { return None };
+        let is_pair = net.nodes[node].is_some_and(|(kind, _)| kind == Kind::Con);
+        let asks = word.kind() == Kind::Ref && self.pairs.get(word.index()).copied().unwrap_or(false);
+        (is_pair && asks).then_some((word, node))
+    }
+
+    /// A place for a node or a wire: one of those from `next` on, the first of which is number `first` of a list and place `woven`.
+    fn place(&mut self, depth: usize, name: &str, place: usize, [next, first, woven]: [&str; 3], list: &str) {
+        if self.in_pieces {
+            let far = place * PIECE as usize;
+            self.line(depth, &format!("%l{name} = load.u32 %lists[%{first} + {far}]"));
+            self.line(depth, &format!("%{name} = select.u32 %listed, %l{name}, (add.u32 %{woven}, {far})"));
+        } else {
+            let at = format!("(add.u32 %{next}, {place})");
+            self.line(depth, &format!("%{name} = call @called.place(%lists, {list}, {at}, %listed)"));
+        }
+    }
+
     /// What is left of a net.
     fn end(&mut self, net: &Net<'_>, depth: usize) -> bool {
         let own = self.name();
@@ -288,38 +384,43 @@ impl Writer {
             nodes.push((i, words));
         }
         let (mut links, mut redexes, mut calls) = (vec![], vec![], vec![]);
+        let mut pair = None;
         for (a, b) in &net.rest {
             let (Some(a), Some(b)) = (net.end(*a), net.end(*b)) else { return false };
             let kinds = [a, b].map(|port| left.kind(port));
             let words = [left.word(a), left.word(b)];
             match kinds {
-                [Some(a), Some(b)] if meeting(a, b).0.rule == Rule::Call => calls.push(words),
+                [Some(first), Some(second)] if meeting(first, second).0.rule == Rule::Call => {
+                    pair = self.goes_on(net, a, b).or_else(|| self.goes_on(net, b, a));
+                    calls.push(words);
+                }
                 [Some(a), Some(b)] if a != Kind::Var && b != Kind::Var => redexes.push(words),
                 [_, _] if links.len() < LINKS => links.push(words),
                 [_, _] => redexes.push(words),
             }
         }
+        // The call that is gone on with: its definition, and the node of its pair.
+        let is_alone = calls.len() == 1 && redexes.is_empty() && links.is_empty();
+        let tail = pair.filter(|_| is_alone);
         let Left { wires, behind, .. } = left;
         let (made, wired) = (nodes.len(), wires.len() + behind.len());
         for (place, (i, _)) in nodes.iter().enumerate() {
-            self.line(depth, &format!("%n{own}_{i} = call @called.place(%lists, 0, (add.u32 %np, {place}), %listed)"));
+            self.place(depth, &format!("n{own}_{i}"), place, ["np", "nl", "nw"], "0");
         }
         for place in 0..wired {
-            self.line(
-                depth,
-                &format!("%w{own}_{place} = call @called.place(%lists, %node_count, (add.u32 %wp, {place}), %listed)"),
-            );
+            self.place(depth, &format!("w{own}_{place}"), place, ["wp", "wl", "ww"], "%node_count");
         }
         for (place, word) in &behind {
             self.line(depth, &format!("atomic.store.u32 %wires[%w{own}_{place}], {word}"));
         }
-        for (i, words) in &nodes {
+        for (i, words) in nodes.iter().filter(|(i, _)| tail.is_none_or(|(_, pair)| pair != *i)) {
             self.line(depth, &format!("%p{own}_{i} = mul.u32 %n{own}_{i}, 2"));
             for (part, word) in words.iter().enumerate() {
                 self.line(depth, &format!("atomic.store.u32 %nodes[%p{own}_{i} + {part}], {word}"));
             }
         }
-        for (to, way, all) in [("top", "add", &redexes), ("low", "sub", &calls)] {
+        let stored = if tail.is_some() { &vec![] } else { &calls };
+        for (to, way, all) in [("top", "add", &redexes), ("low", "sub", stored)] {
             for (i, [a, b]) in all.iter().enumerate() {
                 let level = format!("({way}.u32 %{to}, (mul.u32 %lanes, {i}))");
                 self.line(depth, &format!("store.u32x2 %stack[{level}], (vector.u32x2 {a}, {b})"));
@@ -337,6 +438,13 @@ impl Writer {
         results.push((made | wired << 16).to_string());
         results.extend(links.into_iter().flatten());
         results.resize(RESULTS, "0".to_owned());
+        let parts = tail.and_then(|(_, pair)| nodes.iter().find(|(i, _)| *i == pair)).map(|(_, words)| words.clone());
+        if let (Some((definition, pair)), Some(parts)) = (tail, parts) {
+            results.push(definition.0.to_string());
+            results.push(format!("(or.u32 (shl.u32 %n{own}_{pair}, 4), {})", Kind::Con as u32));
+            results.extend(parts);
+        }
+        results.resize(RESULTS + TAIL, "0".to_owned());
         self.line(depth, &format!("yield {}", results.join(", ")));
         self.ways.push(net.counts);
         let Need { nodes, wires, redexes: most } = self.need;

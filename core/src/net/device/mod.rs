@@ -112,6 +112,8 @@ pub struct Kernels {
     ways: Vec<[u32; Rule::ALL.len()]>,
     /// The most redexes that a call leaves.
     redexes: u32,
+    /// Whether lanes take places in whole pieces.
+    in_pieces: bool,
 }
 
 /// The kernels of a book, with straight code for calls or without it, and workgroups that find free places together or not.
@@ -125,15 +127,15 @@ pub fn kernels(book: &Book, straight: bool, together: bool) -> Result<Kernels, V
     let mut words = outcomes.table(book.semantics, boxed);
     let parts: usize = book.definitions.iter().map(|definition| 2 * definition.template.nodes.len()).sum();
     let calls = if straight && parts <= MOST_STRAIGHT { calls::of(book, !boxed) } else { None };
-    let (ways, redexes, text) = match calls {
-        Some(Calls { text, needs, ways }) => {
+    let (ways, redexes, in_pieces, text) = match calls {
+        Some(Calls { text, needs, ways, in_pieces }) => {
             definitions::entries(book, &needs, &mut words);
             let redexes = needs.iter().map(|need| need.redexes).max().unwrap_or(0);
-            (ways, redexes, text + CALLED)
+            (ways, redexes, in_pieces, text + CALLED)
         }
         None => {
             definitions::words(book, &mut words);
-            (vec![], definitions::most_redexes(book), definitions::LOOP.to_owned())
+            (vec![], definitions::most_redexes(book), false, definitions::LOOP.to_owned())
         }
     };
     let library: String = math::FILES.iter().map(|(_, text)| *text).collect();
@@ -146,7 +148,7 @@ pub fn kernels(book: &Book, straight: bool, together: bool) -> Result<Kernels, V
         SWEEPS[usize::from(!together)].to_owned(),
     ];
     let module = text::parse(Span::NONE.source, &texts.concat())?.module;
-    Ok(Kernels { module: verify(module)?, words, ways, redexes })
+    Ok(Kernels { module: verify(module)?, words, ways, redexes, in_pieces })
 }
 
 /// Words for kernels have less room than those of the host: says which definition is too large, if one is.

@@ -2,6 +2,7 @@
 //!
 //! A session keeps the kernels and the memory of a device, so that the net of a program with effects goes there again after each of them.
 
+use super::calls::PIECE;
 use super::collect::{self, Array};
 use super::numbers::error;
 use super::{DeviceStats, Kernels, Options, kernels};
@@ -90,10 +91,12 @@ impl Shape {
         let counters = (Rule::ALL.len() + kernels.ways.len()) as u32;
         let row = u64::from(2 * depth + 4 + counters);
         let most = (reach / (4 * row)).min(u64::from(options.lanes)) as u32;
-        let lanes = (most / WORKGROUP).max(1) * WORKGROUP;
         let places = places as u32 / BLOCK * BLOCK;
+        // Where lanes take whole pieces, there are no more of them than have some.
+        let most = if kernels.in_pieces { most.min(places / PIECE / 4) } else { most };
+        let lanes = (most / WORKGROUP).max(1) * WORKGROUP;
         let ring = 1 << (places / 2).ilog2();
-        let chunk = (places / lanes / 4).clamp(4, 32);
+        let chunk = if kernels.in_pieces { PIECE } else { (places / lanes / 4).clamp(4, PIECE) };
         let steps = options.steps;
         Ok(Shape {
             lanes,
@@ -147,6 +150,8 @@ pub struct Session<'d> {
     /// Places from which on all nodes and all wires are 0.
     used_nodes: usize,
     used_wires: usize,
+    /// Whether that is so, and lanes own no places.
+    is_settled: bool,
 }
 
 impl Buffers {
@@ -255,6 +260,7 @@ impl<'d> Session<'d> {
             holds: options.drain.map_or(holds, |epochs| holds.min(epochs)),
             used_nodes: 0,
             used_wires: 0,
+            is_settled: true,
         };
         session.write(session.buffers.book, 0, &words)?;
         Ok(session)
@@ -283,8 +289,8 @@ impl<'d> Session<'d> {
     pub fn run_for(&mut self, machine: &mut Machine<'_>, port: Word) -> Result<Word, Diagnostic> {
         let counts = self.counted(machine)?;
         let (port, heap) = collect::copied(self, port, machine.limits().memory)?;
-        // What the device holds is no longer known here.
-        (self.used_nodes, self.used_wires) = (self.shape.places as usize, self.shape.places as usize);
+        // Most runs are the only ones: what has been used is looked at when there is another one.
+        self.is_settled = false;
         machine.give(heap, vec![], &counts);
         Ok(port)
     }
@@ -352,6 +358,9 @@ impl<'d> Session<'d> {
     }
 
     fn upload(&mut self, heap: Heap, redexes: &[(Word, Word)]) -> Result<(), Diagnostic> {
+        if !self.is_settled {
+            self.leave()?;
+        }
         let (mut nodes, mut wires, [free_nodes, free_wires]) = heap.trimmed().into_parts();
         free_nodes.into_iter().for_each(|i| nodes[i as usize] = [Word::NONE; 2]);
         free_wires.into_iter().for_each(|i| wires[i as usize] = FREE);
@@ -527,7 +536,8 @@ impl<'d> Session<'d> {
         }
     }
 
-    fn download(&mut self, limit: u64) -> Result<Heap, Diagnostic> {
+    /// Ends a run: lanes own no places any more, and what has been used is known.
+    fn leave(&mut self) -> Result<(), Diagnostic> {
         let listed = self.control[control::LISTED] != 0;
         let (now, places) = (self.control.clone(), self.shape.places);
         // Nothing behind the block of the next place has been used, if it is none of a list.
@@ -536,10 +546,15 @@ impl<'d> Session<'d> {
             self.set(control::WIRE_END, reached(control::WIRE))?;
         }
         self.settle()?;
-        let (nodes, wires) = (reached(control::NODE) as usize, reached(control::WIRE) as usize);
-        (self.used_nodes, self.used_wires) = (nodes, wires);
-        let nodes = self.read(self.buffers.nodes, 0, 2 * nodes)?;
-        let wires = self.read(self.buffers.wires, 0, wires)?;
+        (self.used_nodes, self.used_wires) = (reached(control::NODE) as usize, reached(control::WIRE) as usize);
+        self.is_settled = true;
+        Ok(())
+    }
+
+    fn download(&mut self, limit: u64) -> Result<Heap, Diagnostic> {
+        self.leave()?;
+        let nodes = self.read(self.buffers.nodes, 0, 2 * self.used_nodes)?;
+        let wires = self.read(self.buffers.wires, 0, self.used_wires)?;
         let (pairs, _) = nodes.as_chunks::<2>();
         let nodes: Vec<[Word; 2]> = pairs.iter().map(|pair| pair.map(Word)).collect();
         let wires: Vec<Word> = wires.into_iter().map(Word).collect();
@@ -564,6 +579,10 @@ impl Reducer for Session<'_> {
     fn reduce(&mut self, machine: &mut Machine<'_>) -> Result<(), Diagnostic> {
         // What is in normal form need not go there.
         if machine.is_done() { Ok(()) } else { self.run(machine) }
+    }
+
+    fn reduce_for(&mut self, machine: &mut Machine<'_>, port: Word) -> Result<Word, Diagnostic> {
+        if machine.is_done() { Ok(port) } else { self.run_for(machine, port) }
     }
 }
 

@@ -26,7 +26,7 @@ impl<V: Clone> Call<V> {
         let (true, [magic, name, argument, next]) = (Some(ctor) == data.known().io_call, &fields[..]) else {
             return Ok(None);
         };
-        let Some((first, second)) = pair(data, magic)? else { return Ok(None) };
+        let Some([first, second]) = data.parts(magic)? else { return Ok(None) };
         if (number(data, &first)?, number(data, &second)?) != (Some(MAGIC.0), Some(MAGIC.1)) {
             return Ok(None);
         }
@@ -113,21 +113,21 @@ fn prelude(ctor: Option<CtorId>) -> CtorId {
 }
 
 fn read<D: Data>(data: &mut D, argument: &D::Value, host: &mut dyn Host) -> Result<Answer, Diagnostic> {
-    let Some((handle, count)) = pair(data, argument)? else { return Ok(Answer::WrongType) };
+    let Some([handle, count]) = data.parts(argument)? else { return Ok(Answer::WrongType) };
     let Some(count) = number(data, &count)? else { return Ok(Answer::WrongType) };
     let Some(file) = file(data, &handle)? else { return Ok(Answer::Errno(BAD_FILE)) };
     Ok(host.read(file, count.bits() as usize).map_or_else(Answer::Errno, Answer::Bytes))
 }
 
 fn open<D: Data>(data: &mut D, argument: &D::Value, host: &mut dyn Host) -> Result<Answer, Diagnostic> {
-    let Some((path, mode)) = pair(data, argument)? else { return Ok(Answer::WrongType) };
+    let Some([path, mode]) = data.parts(argument)? else { return Ok(Answer::WrongType) };
     let Some(path) = text(data, &path)? else { return Ok(Answer::WrongType) };
     let Some(mode) = text(data, &mode)? else { return Ok(Answer::WrongType) };
     Ok(host.open(&path, &mode).map_or_else(Answer::Errno, Answer::Number))
 }
 
 fn write<D: Data>(data: &mut D, argument: &D::Value, host: &mut dyn Host) -> Result<Answer, Diagnostic> {
-    let Some((handle, bytes)) = pair(data, argument)? else { return Ok(Answer::WrongType) };
+    let Some([handle, bytes]) = data.parts(argument)? else { return Ok(Answer::WrongType) };
     let Some(bytes) = data.numbers(&bytes)? else { return Ok(Answer::WrongType) };
     let Some(file) = file(data, &handle)? else { return Ok(Answer::Errno(BAD_FILE)) };
     let bytes: Vec<u8> = bytes.into_iter().map(|byte| byte as u8).collect();
@@ -135,8 +135,8 @@ fn write<D: Data>(data: &mut D, argument: &D::Value, host: &mut dyn Host) -> Res
 }
 
 fn seek<D: Data>(data: &mut D, argument: &D::Value, host: &mut dyn Host) -> Result<Answer, Diagnostic> {
-    let Some((handle, rest)) = pair(data, argument)? else { return Ok(Answer::WrongType) };
-    let Some((offset, whence)) = pair(data, &rest)? else { return Ok(Answer::WrongType) };
+    let Some([handle, rest]) = data.parts(argument)? else { return Ok(Answer::WrongType) };
+    let Some([offset, whence]) = data.parts(&rest)? else { return Ok(Answer::WrongType) };
     let Some(offset) = number(data, &offset)? else { return Ok(Answer::WrongType) };
     let Some(whence) = number(data, &whence)? else { return Ok(Answer::WrongType) };
     let whence = match whence.bits() {
@@ -157,21 +157,11 @@ fn seek<D: Data>(data: &mut D, argument: &D::Value, host: &mut dyn Host) -> Resu
 }
 
 fn sleep<D: Data>(data: &mut D, argument: &D::Value, host: &mut dyn Host) -> Result<Answer, Diagnostic> {
-    let Some((high, low)) = pair(data, argument)? else { return Ok(Answer::WrongType) };
+    let Some([high, low]) = data.parts(argument)? else { return Ok(Answer::WrongType) };
     let Some(high) = number(data, &high)? else { return Ok(Answer::WrongType) };
     let Some(low) = number(data, &low)? else { return Ok(Answer::WrongType) };
     host.sleep(u64::from(high.bits()) << 24 | u64::from(low.bits()));
     Ok(Answer::Nothing)
-}
-
-/// The two parts of a pair.
-type Parts<D> = (<D as Data>::Value, <D as Data>::Value);
-
-fn pair<D: Data>(data: &mut D, value: &D::Value) -> Result<Option<Parts<D>>, Diagnostic> {
-    match data.look(value)? {
-        Seen::Pair(first, second) => Ok(Some((first, second))),
-        Seen::Number(_) | Seen::Ctor(..) | Seen::Other => Ok(None),
-    }
 }
 
 fn number<D: Data>(data: &mut D, value: &D::Value) -> Result<Option<Num>, Diagnostic> {

@@ -54,6 +54,13 @@ pub trait Data {
     fn known(&self) -> &Known;
     /// What a value is, one level deep; it is computed here if it has not been.
     fn look(&mut self, value: &Self::Value) -> Result<Seen<Self::Value>, Diagnostic>;
+    /// The two parts of a pair; none for anything else.
+    fn parts(&mut self, value: &Self::Value) -> Result<Option<[Self::Value; 2]>, Diagnostic> {
+        match self.look(value)? {
+            Seen::Pair(first, second) => Ok(Some([first, second])),
+            Seen::Number(_) | Seen::Ctor(..) | Seen::Other => Ok(None),
+        }
+    }
     /// The numbers of a list or a string; none for anything else, and if one of its items is no number.
     fn numbers(&mut self, value: &Self::Value) -> Result<Option<Vec<u32>>, Diagnostic>;
 
