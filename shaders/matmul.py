@@ -3,8 +3,8 @@ import triton
 import triton.language as tl
 
 CONFIGS = [
-    triton.Config({"BLOCK_M": m, "BLOCK_N": n, "BLOCK_K": 32, "GROUP": 8}, num_warps=w, num_stages=3)
-    for m, n, w in [(32, 32, 4), (64, 64, 4), (128, 128, 8)]
+    triton.Config({"BLOCK_M": m, "BLOCK_N": n, "BLOCK_K": k, "GROUP": 8}, num_warps=w, num_stages=3)
+    for m, n, k, w in [(32, 32, 32, 4), (64, 64, 32, 4), (128, 128, 32, 8), (128, 128, 64, 4), (128, 256, 64, 8)]
 ]
 
 

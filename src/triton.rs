@@ -27,12 +27,15 @@
 //! assert_eq!(compiled.parameters, ["out_ptr", "n"]);
 //! ```
 
+mod tune;
+
 use crate::Report;
 use girih_core::diag::{Code, Diagnostic};
 use girih_core::runtime::{self, Command, Device, Dispatch, Grid, LoadOptions, ProgramId};
 use girih_core::span::{Sources, Span};
 pub use girih_core::triton::{Argument, Compiled, Constant, Kernel, LoadedFile, Loader, Parameter, Request};
 use std::path::{Path, PathBuf};
+pub use tune::{Array, Candidate, Purpose, Tuned, Tuning};
 
 /// A file of kernels.
 #[derive(Clone, Debug)]
@@ -124,6 +127,16 @@ impl KernelFile {
                     }
                 }
             }
+        }
+    }
+
+    /// Compiles a kernel for a device in the configuration that is asked for.
+    fn load_one(&self, device: &mut dyn Device, request: &Request) -> Result<Loaded, Report> {
+        let (compiled, sources) = self.compile(request)?;
+        match device.load(&compiled.module, &[compiled.kernel], &LoadOptions::default()) {
+            // One kernel was asked for.
+            Ok(programs) => Ok(Loaded { program: programs[0], compiled, sources }),
+            Err(diagnostics) => Err(Report { sources, diagnostics }),
         }
     }
 }
