@@ -6,12 +6,12 @@
 //!
 //! Invariant: whatever happens, the arrays have their contents when tuning ends without an error.
 
-use super::{Compiled, KernelFile, Loaded, Request, capability};
+use super::kept::Store;
+use super::{Configurations, Head, KernelFile, Loaded, Request, told};
 use crate::Report;
 use girih_core::diag::Diagnostic;
 use girih_core::ir::{Scalar, eval};
 use girih_core::runtime::{self, BufferId, Device};
-use std::hash::Hasher;
 use std::path::PathBuf;
 use std::time::{Duration, Instant};
 
@@ -50,7 +50,7 @@ pub struct Purpose<'a> {
     /// All arrays among them.
     pub arrays: &'a [Array],
     /// How many programs a configuration needs.
-    pub grid: &'a dyn Fn(&Compiled) -> Result<[u32; 3], Diagnostic>,
+    pub grid: &'a dyn Fn(&Head) -> Result<[u32; 3], Diagnostic>,
 }
 
 /// What was found.
@@ -94,24 +94,26 @@ impl KernelFile {
         purpose: &Purpose<'_>,
         tuning: &Tuning,
     ) -> Result<Tuned, Report> {
-        let mut request = request.clone();
-        request.capability = request.capability.or_else(|| capability(device));
-        let (first, _) = self.compile(&request)?;
+        let request = &told(device, request);
+        let (first, sources) = self.head(device, request)?;
         if first.configurations - request.configuration <= 1 {
-            let configuration = request.configuration;
-            return Ok(Tuned { loaded: self.load(device, &request)?, configuration, candidates: vec![] });
+            let loaded = self.load_for(device, request, Configurations::One)?;
+            return Ok(Tuned { loaded, configuration: request.configuration, candidates: vec![] });
         }
-        let known = tuning.folder.as_ref().map(|folder| folder.join(self.place(device, &request, purpose, &first)));
-        if let Some(configuration) = known.as_ref().and_then(|place| read(place)).filter(|i| *i < first.configurations)
-            && let Ok(loaded) = self.load_one(device, &Request { configuration, ..request.clone() })
+        let grid = (purpose.grid)(&first).map_err(|d| Report { sources, diagnostics: vec![d] })?;
+        let way = format!("fastest on {grid:?}");
+        let file = self.clone().kept_in(tuning.folder.clone());
+        let store = Store::new(&file, device, "tuned");
+        let known = store.as_ref().and_then(|store| store.number(request, &way)).and_then(|i| usize::try_from(i).ok());
+        if let Some(configuration) = known.filter(|i| (request.configuration..first.configurations).contains(i))
+            && let Ok(loaded) = self.load_for(device, &Request { configuration, ..request.clone() }, Configurations::One)
         {
             return Ok(Tuned { loaded, configuration, candidates: vec![] });
         }
-        let tuned = self.measured(device, &request, purpose, (tuning, first.configurations))?;
-        // Who cannot write there measures again next time.
-        if let Some(place) = known {
-            let _ = place.parent().map(std::fs::create_dir_all);
-            let _ = std::fs::write(place, tuned.configuration.to_string());
+        let tuned = self.measured(device, request, purpose, (tuning, first.configurations))?;
+        if let Some(store) = store {
+            let (_, sources, imports) = self.compile_noting(request)?;
+            store.keep_number(request, &way, (&sources, &imports), tuned.configuration as u64);
         }
         Ok(tuned)
     }
@@ -134,7 +136,7 @@ impl KernelFile {
                 candidates.push(Candidate::NotTried);
                 continue;
             }
-            let loaded = match self.load_one(device, &Request { configuration, ..request.clone() }) {
+            let loaded = match self.load_for(device, &Request { configuration, ..request.clone() }, Configurations::One) {
                 Ok(loaded) => loaded,
                 Err(report) => {
                     let why = report.diagnostics.first().map_or(String::new(), |d| d.message.clone());
@@ -164,19 +166,6 @@ impl KernelFile {
             }
         }
     }
-
-    /// A name for the choice: the same for launches that it serves.
-    fn place(&self, device: &dyn Device, request: &Request, purpose: &Purpose<'_>, first: &Compiled) -> String {
-        let mut hasher = girih_core::hash::Mixer::default();
-        let grid = (purpose.grid)(first).unwrap_or_default();
-        let info = device.info();
-        hasher.write(format!("{} {info:?} {} {request:?} {grid:?}", env!("CARGO_PKG_VERSION"), self.text).as_bytes());
-        format!("tuned-{:016x}", hasher.finish())
-    }
-}
-
-fn read(place: &std::path::Path) -> Option<usize> {
-    std::fs::read_to_string(place).ok()?.trim().parse().ok()
 }
 
 /// Runs a candidate, holds what it writes to what others have written, and times it.
@@ -188,7 +177,7 @@ fn candidate(
     (before, agreed): (&[Vec<u8>], &mut Option<Vec<Vec<u8>>>),
 ) -> Result<Candidate, Report> {
     let one = |d: Diagnostic| loaded.report(vec![d]);
-    let command = [loaded.command((purpose.grid)(&loaded.compiled).map_err(one)?, purpose.arguments)?];
+    let command = [loaded.command((purpose.grid)(&loaded.head).map_err(one)?, purpose.arguments)?];
     let first = device.time(&command, 1).map_err(one)?.median();
     let after = contents(device, purpose.arrays).map_err(one)?;
     put_back(device, purpose.arrays, before, &after).map_err(one)?;
@@ -283,8 +272,8 @@ def doubled(x_ptr, n, BLOCK: tl.constexpr, MORE: tl.constexpr):
         };
         let number = Constant { ty: girih_core::ir::Type::Scalar(Scalar::I32), bits: n.into() };
         let arguments = [("x_ptr", runtime::Argument::Buffer(buffer, 0)), ("n", runtime::Argument::Scalar(number))];
-        let grid = |compiled: &Compiled| {
-            let block = compiled.chosen.iter().find_map(|(name, value)| match value {
+        let grid = |head: &Head| {
+            let block = head.chosen.iter().find_map(|(name, value)| match value {
                 triton::Constant::Int(b) if name == "BLOCK" => u32::try_from(*b).ok(),
                 _others => None,
             });

@@ -10,7 +10,7 @@ use girih::devices::{self, Selector};
 use girih::ir::{Op, Scalar, Type, eval, text};
 use girih::runtime::{self, BufferId, Device};
 use girih::triton::{
-    Argument, Array, Candidate, Compiled, Constant, KernelFile, Loaded, Parameter, Purpose, Request, Tuning,
+    Argument, Array, Candidate, Constant, Head, KernelFile, Loaded, Parameter, Purpose, Request, Tuning,
 };
 use girih::{Code, Diagnostic, Report, Sources};
 use std::time::Instant;
@@ -75,6 +75,7 @@ impl Launch {
     }
 
     fn launch(&self, console: &Console) -> Result<(), Report> {
+        let begun = Instant::now();
         let plain = |d: Diagnostic| Report { sources: Sources::default(), diagnostics: vec![d] };
         let (path, name) = match self.kernel.split_once("::") {
             Some((path, name)) => (path, Some(name)),
@@ -104,7 +105,7 @@ impl Launch {
         }
         if self.emit == Some(Form::Ir) {
             let (compiled, _) = file.compile(&request)?;
-            self.tell(&compiled, console);
+            self.tell(&compiled.head, console);
             let printed = text::print(&compiled.module);
             console.result(printed.trim_end(), || serde_json::json!({"kind": "code", "text": printed}));
             return Ok(());
@@ -118,34 +119,35 @@ impl Launch {
                     ..interp::Options::default()
                 };
                 let mut device = interp::Interpreter::new(options);
-                let done = self.run_on(&mut device, &file, &request, console);
+                let done = self.run_on(&mut device, (&file, &request), milliseconds(begun), console);
                 for line in device.take_printed() {
                     console.result(&line, || serde_json::json!({"kind": "printed", "text": line}));
                 }
                 done
             }
             other => {
-                let begun = Instant::now();
+                let (read, opening) = (milliseconds(begun), Instant::now());
                 let mut device = devices::open(other, None).map_err(plain)?;
-                console.detail(|| format!("the device is open after {:.1} ms", milliseconds(begun)));
-                self.run_on(&mut *device, &file, &request, console)
+                console.detail(|| format!("the device is open after {:.1} ms", milliseconds(opening)));
+                self.run_on(&mut *device, (&file, &request), read, console)
             }
         }
     }
 
     /// What was said and chosen when the kernel was compiled.
-    fn tell(&self, compiled: &Compiled, console: &Console) {
-        compiled.notes.iter().for_each(|note| console.note(note));
-        for (name, value) in &compiled.chosen {
+    fn tell(&self, head: &Head, console: &Console) {
+        head.notes.iter().for_each(|note| console.note(note));
+        for (name, value) in &head.chosen {
             console.detail(|| format!("{name} = {value}"));
         }
     }
 
+    /// Runs the kernel on a device that is open; reading the file has taken so many milliseconds.
     fn run_on(
         &self,
         device: &mut dyn Device,
-        file: &KernelFile,
-        request: &Request,
+        (file, request): (&KernelFile, &Request),
+        read: f64,
         console: &Console,
     ) -> Result<(), Report> {
         let begun = Instant::now();
@@ -168,16 +170,26 @@ impl Launch {
             true => self.tuned(device, (file, request, grid), (&placed, &buffers), console)?,
         };
         let compiled = milliseconds(begun) - placing;
-        self.tell(&loaded.compiled, console);
+        console.detail(|| {
+            let kept = if loaded.was_kept { "kept by an earlier run" } else { "compiled now" };
+            format!("reading {read:.2} ms, arrays {placing:.2} ms, the kernel {compiled:.2} ms: {kept}")
+        });
+        self.tell(&loaded.head, console);
         let one = |error| loaded.report(vec![error]);
-        let arguments = self.arguments(&loaded.compiled, &buffers).map_err(one)?;
-        let command = loaded.command(self.programs(grid, &loaded.compiled).map_err(one)?, &arguments)?;
-        placed.sort_by_key(|p| loaded.compiled.parameters.iter().position(|name| name == p.name));
+        let arguments = self.arguments(&loaded.head, &buffers).map_err(one)?;
+        let command = loaded.command(self.programs(grid, &loaded.head).map_err(one)?, &arguments)?;
+        placed.sort_by_key(|p| loaded.head.parameters.iter().position(|name| name == p.name));
         device.submit(std::slice::from_ref(&command)).map_err(one)?;
         device.wait().map_err(one)?;
+        let ran = milliseconds(begun);
         bring_back(device, placed, true, console).map_err(one)?;
+        let whole = read + milliseconds(begun);
+        console.detail(|| {
+            let (run, back) = (ran - placing - compiled, whole - read - ran);
+            format!("the run {run:.2} ms, arrays back {back:.2} ms")
+        });
         if self.time {
-            let whole = milliseconds(begun);
+            let compiled = read + compiled;
             let text = format!("from the source to the result {whole:.1} ms, {compiled:.1} of them for the compilers");
             console.result(&text, || serde_json::json!({"kind": "first", "whole_ms": whole, "compile_ms": compiled}));
             time(device, &command, console).map_err(one)?;
@@ -200,12 +212,11 @@ impl Launch {
     /// The arguments of a compiled kernel.
     fn arguments(
         &self,
-        compiled: &Compiled,
+        head: &Head,
         buffers: &[(&str, BufferId)],
     ) -> Result<Vec<(&str, runtime::Argument)>, Diagnostic> {
-        let function = &compiled.module.functions[compiled.kernel];
         let mut arguments = vec![];
-        for (name, param) in compiled.parameters.iter().zip(&function.params) {
+        for (name, ty) in head.parameters.iter().zip(&head.types) {
             let Some(given) = self.arg.iter().rev().find(|a| a.name == *name) else { continue };
             let argument = match &given.value {
                 Value::Array(..) => match buffers.iter().find(|(of, _)| of == name) {
@@ -213,7 +224,7 @@ impl Launch {
                     None => continue,
                 },
                 Value::Number(text) => {
-                    let ty = function.ty(*param);
+                    let ty = *ty;
                     let bits = launch::number(text, ty).map_err(|e| wrong(format!("`{name}`: {e}")))?;
                     runtime::Argument::Scalar(runtime::Constant { ty, bits })
                 }
@@ -224,8 +235,8 @@ impl Launch {
     }
 
     /// How many programs a compiled kernel is run by.
-    fn programs(&self, grid: &GridText, compiled: &Compiled) -> Result<[u32; 3], Diagnostic> {
-        let chosen = |name: &str| match compiled.chosen.iter().find(|(n, _)| n == name) {
+    fn programs(&self, grid: &GridText, head: &Head) -> Result<[u32; 3], Diagnostic> {
+        let chosen = |name: &str| match head.chosen.iter().find(|(n, _)| n == name) {
             Some((_, Constant::Int(n))) => Some(*n),
             _not_chosen => None,
         };
@@ -244,7 +255,7 @@ impl Launch {
         (placed, buffers): (&[Placed<'_>], &[(&str, BufferId)]),
         console: &Console,
     ) -> Result<Loaded, Report> {
-        let (first, sources) = file.compile(request)?;
+        let (first, sources) = file.head(device, request)?;
         let one = |error| Report { sources, diagnostics: vec![error] };
         let arguments = self.arguments(&first, buffers).map_err(one)?;
         let array = |p: &Placed<'_>| Array {
@@ -253,7 +264,7 @@ impl Launch {
             element: p.array.scalar,
         };
         let arrays: Vec<Array> = placed.iter().map(array).collect();
-        let programs = |compiled: &Compiled| self.programs(grid, compiled);
+        let programs = |head: &Head| self.programs(grid, head);
         let purpose = Purpose { arguments: &arguments, arrays: &arrays, grid: &programs };
         let tuned = file.tune(device, request, &purpose, &Tuning::default())?;
         for (i, candidate) in tuned.candidates.iter().enumerate() {
