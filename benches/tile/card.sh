@@ -7,10 +7,12 @@
 #
 # GIRIH is the release binary and OUT a folder for the full logs. TESTS is a folder with the test binaries `tiles`, `operations` and `tutorials` (cargo
 # test --release --no-run), TUTORIALS the folder `python/tutorials` of a checkout of Triton. Nothing is built. PARTS names the parts (launches bench
-# rivals blocks tests), ONLY the kernels that are measured, and SECONDS_EACH is the limit of a measuring command.
+# rivals blocks tests), ONLY the kernels that are measured (words of their names), and SECONDS_EACH is the limit of a measuring command.
 set -uo pipefail
 girih=$(realpath "$1") out=$2 tests=${3:-} tutorials=${4:-}
 parts=${PARTS:-launches bench rivals blocks tests} each=${SECONDS_EACH:-120}
+only=()
+for word in ${ONLY:-}; do only+=(--only "$word"); done
 [ -n "$tests" ] && tests=$(realpath "$tests")
 [ -n "$tutorials" ] && tutorials=$(realpath "$tutorials")
 mkdir -p "$out"
@@ -35,7 +37,7 @@ softmax=(shaders/softmax.py::softmax --grid 64 --arg "out_ptr=zeros(f32,64x1024)
 
 matmul_arguments() { # element size rows columns depth warps
   local n=$2 precision=ieee element=$1
-  [ "$1" = tf32 ] && precision=tf32 element=f32
+  case $1 in tf32*) precision=$1 element=f32 ;; esac
   echo shaders/matmul.py::matmul --grid "$(((n / $3) * (n / $4)))" --num-warps "$6" \
     --arg "a_ptr=zeros($element,${n}x$n)" --arg "b_ptr=zeros($element,${n}x$n)" --arg "c_ptr=zeros($element,${n}x$n)" \
     --arg "PRECISION=$precision" --arg "m=$n" --arg "n=$n" --arg "k=$n" --arg "stride_am=$n" --arg stride_ak=1 --arg "stride_bk=$n" --arg stride_bn=1 \
@@ -67,7 +69,7 @@ fi
 
 bench() { # device
   local name=${1%%:*} code
-  timeout "$each" "$girih" bench tile --device "$1" --samples "${SAMPLES:-15}" --output "$out/bench-$name" ${ONLY:+--only "$ONLY"} \
+  timeout "$each" "$girih" bench tile --device "$1" --samples "${SAMPLES:-15}" --output "$out/bench-$name" "${only[@]}" \
     >"$out/bench-$name.txt" 2>&1
   code=$?
   echo "$1:"
@@ -81,7 +83,7 @@ fi
 
 if part rivals; then
   ours=$(ls "$out"/bench-cuda/*.json 2>/dev/null | head -1)
-  timeout "$each" python3 benches/tile/rivals.py "$girih" ${ours:+--ours "$ours"} ${ONLY:+--only "$ONLY"} >"$out/rivals.txt" 2>&1
+  timeout "$each" python3 benches/tile/rivals.py "$girih" ${ours:+--ours "$ours"} "${only[@]}" >"$out/rivals.txt" 2>&1
   code=$?
   cut -c1-120 "$out/rivals.txt"
   [ $code -eq 0 ] || echo "exit $code"
@@ -100,6 +102,8 @@ if part blocks; then
   for blocks in "128 128 32 8" "128 128 32 4" "128 256 32 8"; do
     # shellcheck disable=SC2086
     matmul cuda tf32 4096 $blocks
+    # shellcheck disable=SC2086
+    matmul cuda tf32x3 4096 $blocks
   done
   for blocks in "128 128 16 8" "128 128 32 8" "128 256 32 8"; do
     for device in cuda wgpu:NVIDIA; do

@@ -148,7 +148,7 @@ def too_long(*_):
 def main():
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("girih")
-    parser.add_argument("--only", default="")
+    parser.add_argument("--only", action="append", default=[])
     parser.add_argument("--limit", type=int, default=30, help="seconds for each job of the rivals")
     parser.add_argument("--ours", help="what `girih --json bench tile --device cuda` has printed before")
     arguments = parser.parse_args()
@@ -156,13 +156,13 @@ def main():
     if arguments.ours:
         text = Path(arguments.ours).read_text()
     else:
-        only = ["--only", arguments.only] if arguments.only else []
+        only = [word for text in arguments.only for word in ["--only", text]]
         text = subprocess.run(command + only, capture_output=True, text=True, timeout=300).stdout
     ours = measured(text)
     print(f"{'':34}{'girih':>10}{'Triton':>10}{'PyTorch':>10}   ms    girih is faster than Triton, PyTorch")
     signal.signal(signal.SIGALRM, too_long)
     for kind, rows in rivals():
-        if arguments.only not in kind:
+        if arguments.only and not any(word in kind for word in arguments.only):
             continue
         # What fails or takes too long has no figures, and ends no other.
         try:

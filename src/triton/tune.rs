@@ -106,7 +106,8 @@ impl KernelFile {
         let store = Store::new(&file, device, "tuned");
         let known = store.as_ref().and_then(|store| store.number(request, &way)).and_then(|i| usize::try_from(i).ok());
         if let Some(configuration) = known.filter(|i| (request.configuration..first.configurations).contains(i))
-            && let Ok(loaded) = self.load_for(device, &Request { configuration, ..request.clone() }, Configurations::One)
+            && let Ok(loaded) =
+                self.load_for(device, &Request { configuration, ..request.clone() }, Configurations::One)
         {
             return Ok(Tuned { loaded, configuration, candidates: vec![] });
         }
@@ -136,7 +137,8 @@ impl KernelFile {
                 candidates.push(Candidate::NotTried);
                 continue;
             }
-            let loaded = match self.load_for(device, &Request { configuration, ..request.clone() }, Configurations::One) {
+            let loaded = match self.load_for(device, &Request { configuration, ..request.clone() }, Configurations::One)
+            {
                 Ok(loaded) => loaded,
                 Err(report) => {
                     let why = report.diagnostics.first().map_or(String::new(), |d| d.message.clone());

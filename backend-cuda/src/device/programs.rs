@@ -94,7 +94,9 @@ impl Program {
 
     /// The text of a form.
     pub fn ptx(&self, target: Target, launches: Launches) -> Result<Ptx, Vec<Diagnostic>> {
-        let lost = || Diagnostic::new(girih_core::diag::Code::Internal, self.entry.source.span, "the kernel's code has one form");
+        let lost = || {
+            Diagnostic::new(girih_core::diag::Code::Internal, self.entry.source.span, "the kernel's code has one form")
+        };
         let compiled = self.compiled.as_ref().ok_or_else(|| vec![lost()])?;
         ptx::render(&compiled.module, &[self.entry.kernel], target, launches)
     }

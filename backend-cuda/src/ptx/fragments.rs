@@ -4,13 +4,14 @@
 //! decides how it is loaded, not which lane holds what, so products always say the same one. The tests compare the machine code
 //! of all four.
 
+use super::copies::Operand;
 use super::memory::{registers, space};
 use super::registers::{Class, Home};
 use super::render::{Renderer, ptx};
 use super::target::Isa;
-use girih_core::ir::attrs::MatrixLayout;
+use girih_core::ir::attrs::{MatrixLayout, Precision};
 use girih_core::ir::types::{CoopUse, MatrixShape};
-use girih_core::ir::{Inst, Scalar, Space, Type, ValueId};
+use girih_core::ir::{Function, Inst, Op, Scalar, Space, Type, ValueId};
 
 impl Renderer<'_> {
     /// `coop.load`.
@@ -19,7 +20,23 @@ impl Renderer<'_> {
         let (at, pointer) = self.corner(inst, ty);
         let (list, stride) = (registers(self.home(inst.results[0])), self.operand(inst.operands[2]));
         let code = format!("wmma.load.{}.sync.aligned.{}.{}", factor(usage), layout(inst), dims(shape));
-        ptx!(self, "{code}.{}.{} {list}, {pointer}, {stride}", space(at), element(ty));
+        let name = if is_rounded(usage, ty) { "tf32" } else { element(ty) };
+        ptx!(self, "{code}.{}.{name} {list}, {pointer}, {stride}", space(at));
+        self.round(inst, usage, ty);
+    }
+
+    /// Factors of `f32` are rounded to `tf32` where they come from, unless a product takes them more exactly. The unit would cut their last bits off.
+    fn round(&mut self, inst: &Inst, usage: CoopUse, ty: Scalar) {
+        if is_rounded(usage, ty) && !self.splits {
+            let home = self.home(inst.results[0]);
+            self.rounded(home, home);
+        }
+    }
+
+    fn rounded(&mut self, from: Home, to: Home) {
+        for (from, to) in from.regs().zip(to.regs()) {
+            ptx!(self, "cvt.rna.tf32.f32 {to}, {from}");
+        }
     }
 
     /// `coop.store`: accumulators only; factors are never stored.
@@ -36,11 +53,14 @@ impl Renderer<'_> {
     /// `coop.splat`: where an element lies does not matter if all are equal.
     pub fn coop_splat(&mut self, inst: &Inst) {
         self.splat(inst);
+        if let Some((usage, _, ty)) = self.fragment(inst.results[0]) {
+            self.round(inst, usage, ty);
+        }
     }
 
     /// `coop.mma`.
     pub fn coop_mma(&mut self, inst: &Inst) {
-        let homes: Vec<Home> = inst.operands.iter().map(|v| self.home(*v)).collect();
+        let [mut a, mut b, c] = [0, 1, 2].map(|i| self.home(inst.operands[i]));
         let (Some((_, shape, acc)), Some((_, _, ty))) =
             (self.fragment(inst.results[0]), self.fragment(inst.operands[0]))
         else {
@@ -49,18 +69,61 @@ impl Renderer<'_> {
         let types = match ty {
             Scalar::F16 => format!("{}.{}", element(acc), element(acc)),
             Scalar::F64 => "rn.f64.f64.f64.f64".into(),
+            Scalar::F32 => format!("{0}.tf32.tf32.{0}", element(acc)),
             _ => format!("{0}.{1}.{1}.{0}", element(acc), element(ty)),
         };
-        let lists: Vec<String> = homes.into_iter().map(registers).collect();
-        let to = registers(self.home(inst.results[0]));
+        let to = self.home(inst.results[0]);
         let code = format!("wmma.mma.sync.aligned.row.col.{}.{types}", dims(shape));
-        ptx!(self, "{code} {to}, {}", lists.join(", "));
+        if inst.precision() == Precision::Tf32x3 {
+            return self.in_three(&code, to, [a, b, c]);
+        }
+        if ty == Scalar::F32 && self.splits {
+            [a, b] = [a, b].map(|from| {
+                let to = self.bank.home(Class::B32, from.count);
+                self.rounded(from, to);
+                to
+            });
+        }
+        self.product(&code, to, [a, b, c]);
+    }
+
+    fn product(&mut self, code: &str, to: Home, [a, b, c]: [Home; 3]) {
+        ptx!(self, "{code} {}, {}, {}, {}", registers(to), registers(a), registers(b), registers(c));
+    }
+
+    /// Each factor is the sum of two numbers of `tf32`; the product of both second ones is left out. The second ones' share is a sum of its own: where
+    /// it is not finite, because a factor is infinite, the first ones alone tell what the product is.
+    fn in_three(&mut self, code: &str, to: Home, [a, b, c]: [Home; 3]) {
+        let ([a, a_rest], [b, b_rest]) = (self.two(a), self.two(b));
+        let share = self.bank.home(Class::B32, to.count);
+        share.regs().for_each(|register| ptx!(self, "mov.b32 {register}, 0"));
+        self.product(code, share, [a_rest, b, share]);
+        self.product(code, share, [a, b_rest, share]);
+        let (size, finite) = (self.fresh(Class::B32), self.fresh(Class::Pred));
+        for (register, start) in share.regs().zip(c.regs()) {
+            ptx!(self, "abs.f32 {size}, {register}");
+            ptx!(self, "setp.lt.f32 {finite}, {size}, {}", Operand::F32(f32::INFINITY.to_bits()));
+            ptx!(self, "selp.b32 {register}, {register}, 0, {finite}");
+            ptx!(self, "add.rn.f32 {register}, {register}, {start}");
+        }
+        self.product(code, to, [a, b, share]);
+    }
+
+    /// Numbers rounded to `tf32`, and what is left of them, rounded, too.
+    fn two(&mut self, from: Home) -> [Home; 2] {
+        let [first, rest] = [0, 1].map(|_| self.bank.home(Class::B32, from.count));
+        self.rounded(from, first);
+        for ((from, first), rest) in from.regs().zip(first.regs()).zip(rest.regs()) {
+            ptx!(self, "sub.rn.f32 {rest}, {from}, {first}");
+        }
+        self.rounded(rest, rest);
+        [first, rest]
     }
 
     fn fragment(&mut self, value: ValueId) -> Option<(CoopUse, MatrixShape, Scalar)> {
         let Type::Coop(usage, shape, ty) = self.function.ty(value) else { return None };
         // Halves are known to every target; the others came with version 7.0 for sm_80, bytes with sm_72.
-        if matches!(ty, Scalar::Bf16 | Scalar::F64) {
+        if matches!(ty, Scalar::Bf16 | Scalar::F64) || is_rounded(usage, ty) {
             self.isa(Isa(7, 0));
         }
         Some((usage, shape, ty))
@@ -74,6 +137,20 @@ impl Renderer<'_> {
         debug_assert!(matches!(reg.class, Class::B32 | Class::B64));
         (at, format!("[{reg}]"))
     }
+}
+
+/// Whether a product of a function takes factors of `f32` as sums of two numbers of `tf32`.
+pub(super) fn splits(function: &Function) -> bool {
+    let mut found = false;
+    function.walk(function.body, &mut |_, inst| {
+        found |= inst.op == Op::CoopMma && inst.precision() == Precision::Tf32x3;
+    });
+    found
+}
+
+/// Whether a fragment's elements are rounded to `tf32`.
+fn is_rounded(usage: CoopUse, ty: Scalar) -> bool {
+    usage != CoopUse::Acc && ty == Scalar::F32
 }
 
 fn factor(usage: CoopUse) -> &'static str {

@@ -189,7 +189,8 @@ kernel @k(%x: buffer align(16) readonly, %n: u32 divisible(16), %big: i64) workg
             assert_eq!(again.slots, entry.slots);
             assert_eq!((again.folded, again.largest_grid), (entry.folded, entry.largest_grid));
             let parameters = |e: &Entry| -> Vec<_> {
-                let one = |p: &ir::ValueId| (e.source.ty(*p), e.source.param_attrs(*p), e.source.values[*p].name.clone());
+                let one =
+                    |p: &ir::ValueId| (e.source.ty(*p), e.source.param_attrs(*p), e.source.values[*p].name.clone());
                 e.source.params.iter().map(one).collect()
             };
             assert_eq!(parameters(&again), parameters(&entry));

@@ -125,7 +125,7 @@ def k(B: tl.constexpr):
     tl.static_print(B)
 ";
     let request = Request { capability: Some((9, 0)), ..request(&[]) };
-    assert_eq!(ask(source, &request).expect("it is right").notes, ["9"]);
+    assert_eq!(ask(source, &request).expect("it is right").head.notes, ["9"]);
 }
 
 #[test]

@@ -68,6 +68,7 @@ fn fragments() {
         shape: crate::ir::types::MatrixShape { m: 16, n: 16, k: 16 },
         factor: crate::ir::Scalar::F16,
         acc: crate::ir::Scalar::F32,
+        precision: crate::ir::attrs::Precision::Ieee,
     });
     assert!(errors(source, &caps).is_empty());
 }
