@@ -19,6 +19,7 @@ const EXAMPLES: &str = "\
 Examples:
   girih launch vector_add.py::vector_add --grid 1 --arg x_ptr=@x.npy --arg y_ptr=@y.npy --arg out_ptr=zeros(f32,1000):sum.npy --arg n=1000
   girih launch softmax.py::softmax --grid 8 .. --arg BLOCK=1024    a constant of the kernel
+  girih launch matmul.py --grid \"cdiv(m, BLOCK_M) * cdiv(n, BLOCK_N)\" ..    in the fastest of its configurations; -v shows what each takes
   girih launch softmax.py::softmax --emit ir ..                    what the kernel becomes for these arguments";
 
 /// Options of the verb.
