@@ -91,33 +91,33 @@ impl Renderer<'_> {
         ptx!(self, "{code} {}, {}, {}, {}", registers(to), registers(a), registers(b), registers(c));
     }
 
-    /// Each factor is the sum of two numbers of `tf32`; the product of both second ones is left out. The second ones' share is a sum of its own: where
-    /// it is not finite, because a factor is infinite, the first ones alone tell what the product is.
+    /// Each factor is the sum of two numbers of `tf32`; the product of both second ones is left out.
     fn in_three(&mut self, code: &str, to: Home, [a, b, c]: [Home; 3]) {
-        let ([a, a_rest], [b, b_rest]) = (self.two(a), self.two(b));
-        let share = self.bank.home(Class::B32, to.count);
-        share.regs().for_each(|register| ptx!(self, "mov.b32 {register}, 0"));
-        self.product(code, share, [a_rest, b, share]);
-        self.product(code, share, [a, b_rest, share]);
-        let (size, finite) = (self.fresh(Class::B32), self.fresh(Class::Pred));
-        for (register, start) in share.regs().zip(c.regs()) {
-            ptx!(self, "abs.f32 {size}, {register}");
-            ptx!(self, "setp.lt.f32 {finite}, {size}, {}", Operand::F32(f32::INFINITY.to_bits()));
-            ptx!(self, "selp.b32 {register}, {register}, 0, {finite}");
-            ptx!(self, "add.rn.f32 {register}, {register}, {start}");
-        }
-        self.product(code, to, [a, b, share]);
+        let ([a, a_first, a_rest], [b, b_first, b_rest]) = (self.divided(a), self.divided(b));
+        self.product(code, to, [a_rest, b_first, c]);
+        self.product(code, to, [a_first, b_rest, to]);
+        self.product(code, to, [a, b, to]);
     }
 
-    /// Numbers rounded to `tf32`, and what is left of them, rounded, too.
-    fn two(&mut self, from: Home) -> [Home; 2] {
-        let [first, rest] = [0, 1].map(|_| self.bank.home(Class::B32, from.count));
-        self.rounded(from, first);
-        for ((from, first), rest) in from.regs().zip(first.regs()).zip(rest.regs()) {
-            ptx!(self, "sub.rn.f32 {rest}, {from}, {first}");
+    /// Numbers as far as `tf32` has them, twice, and what is left of them. Of numbers that are infinite, no numbers, or so large that rounding could
+    /// make them infinite, only the first has something, and so no product with what is left of the other factor makes a sum wrong.
+    fn divided(&mut self, from: Home) -> [Home; 3] {
+        let [whole, first, rest] = [0, 1, 2].map(|_| self.bank.home(Class::B32, from.count));
+        let large = Operand::F32(2f32.powi(127).to_bits());
+        for (i, from) in from.regs().enumerate() {
+            let [whole, first, rest] = [whole, first, rest].map(|home| home.reg(i as u32));
+            let (size, kept, usual) = (self.fresh(Class::B32), self.fresh(Class::B32), self.fresh(Class::Pred));
+            ptx!(self, "abs.f32 {size}, {from}");
+            ptx!(self, "setp.lt.f32 {usual}, {size}, {large}");
+            ptx!(self, "selp.b32 {kept}, {from}, 0, {usual}");
+            // As `cvt.rna` does it, which is not one instruction of the card's either, and looks for what is left out here.
+            ptx!(self, "add.u32 {first}, {kept}, {HALF}");
+            ptx!(self, "and.b32 {first}, {first}, {KEPT}");
+            ptx!(self, "sub.rn.f32 {rest}, {kept}, {first}");
+            ptx!(self, "and.b32 {rest}, {rest}, {KEPT}");
+            ptx!(self, "selp.b32 {whole}, {first}, {from}, {usual}");
         }
-        self.rounded(rest, rest);
-        [first, rest]
+        [whole, first, rest]
     }
 
     fn fragment(&mut self, value: ValueId) -> Option<(CoopUse, MatrixShape, Scalar)> {
@@ -138,6 +138,11 @@ impl Renderer<'_> {
         (at, format!("[{reg}]"))
     }
 }
+
+/// The bits of an `f32` that `tf32` has.
+const KEPT: i32 = !0x1fff;
+/// Half of the last of them.
+const HALF: u32 = 0x1000;
 
 /// Whether a product of a function takes factors of `f32` as sums of two numbers of `tf32`.
 pub(super) fn splits(function: &Function) -> bool {

@@ -102,10 +102,10 @@ fn words_and_bytes_use_the_tensor_cores() {
     let [rounded, in_three] = ["rounded", "in_three"].map(|name| one(&kernel("fragments_tf32.gir"), name));
     for architecture in ["sm_80", "sm_90", "sm_100"] {
         let products =
-            |name, text: &str| count(&tools.code(&rendered(name, text, target(architecture))), "HMMA.1688.F32.TF32");
-        // A product is one instruction for each half of the columns.
-        assert_eq!(products("rounded", &rounded), 4, "{architecture}");
-        assert_eq!(products("in_three", &in_three), 8, "{architecture}");
+            |name, text: &str| count(&tools.code(&rendered(name, text, target(architecture))), "HMMA.1684.F32.TF32");
+        // A product is one instruction for each half of the columns and of the depth.
+        assert_eq!(products("rounded", &rounded), 8, "{architecture}");
+        assert_eq!(products("in_three", &in_three), 16, "{architecture}");
     }
     let bytes = one(&kernel("fragments_bytes.gir"), "bytes");
     for architecture in TARGETS {
