@@ -58,7 +58,7 @@ pub fn choices(text: &str) -> Result<Choices, String> {
     let tiles = text.strip_prefix(Writer::Tiles.prefix());
     let writer = if tiles.is_some() { Writer::Tiles } else { Writer::Plain };
     let bytes: Option<Vec<u8>> = tiles.unwrap_or(text).as_bytes().chunks(2).map(byte).collect();
-    let bytes = bytes.ok_or_else(|| "expected pairs of hexadecimal digits, after `tile:` for kernels in tile form")?;
+    let bytes = bytes.ok_or("expected pairs of hexadecimal digits, after `tile:` for kernels in tile form")?;
     Ok(Choices { writer, bytes })
 }
 

@@ -216,7 +216,7 @@ impl Cuda {
         kernels: &[FunctionId],
         options: &LoadOptions,
         keep: bool,
-    ) -> Result<(Vec<ProgramId>, Option<Vec<u8>>), Vec<Diagnostic>> {
+    ) -> Result<LoadedPrograms, Vec<Diagnostic>> {
         let compiled = compile(module, kernels, &self.card.caps, options)?;
         let entries = || compiled.entries.iter().map(|entry| entry.kernel);
         let asked: Vec<_> = entries().zip(kernels.iter().map(|id| launches(module, *id, options))).collect();
@@ -245,6 +245,9 @@ impl Cuda {
         Some(self.programs.push(Some(program)))
     }
 }
+
+/// Programs on the device, and what they are restored from if that was asked for and there is one.
+type LoadedPrograms = (Vec<ProgramId>, Option<Vec<u8>>);
 
 /// The form of a kernel that is compiled when it is loaded.
 fn launches(module: &Module, kernel: FunctionId, options: &LoadOptions) -> Launches {

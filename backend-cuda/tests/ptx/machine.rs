@@ -116,7 +116,7 @@ fn words_and_bytes_use_the_tensor_cores() {
         panic!("sm_75 has no products of `tf32`")
     };
     let said = told(&sources, &said);
-    assert!(said.contains("`f32` fragments rounded to `tf32`"), "{said}");
+    assert!(said.contains("a fragment `coop<a, 16x16x8, f32>`"), "{said}");
 }
 
 /// Whether a factor was loaded by rows or by columns makes no difference to a product: see `fragments.rs`.
