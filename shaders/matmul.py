@@ -3,8 +3,8 @@ import triton
 import triton.language as tl
 
 CONFIGS = [
-    triton.Config({"BLOCK_M": m, "BLOCK_N": n, "BLOCK_K": 32, "GROUP": 8}, num_warps=w, num_stages=3)
-    for m, n, w in [(32, 32, 4), (64, 64, 4), (128, 128, 8)]
+    triton.Config({"BLOCK_M": m, "BLOCK_N": n, "BLOCK_K": k, "GROUP": 8}, num_warps=w, num_stages=3)
+    for m, n, k, w in [(32, 32, 32, 4), (64, 64, 32, 4), (128, 128, 32, 8), (128, 128, 64, 4), (128, 256, 64, 8)]
 ]
 
 
@@ -30,7 +30,7 @@ def matmul(
     m, n, k,
     stride_am, stride_ak, stride_bk, stride_bn, stride_cm, stride_cn,
     BLOCK_M: tl.constexpr, BLOCK_N: tl.constexpr, BLOCK_K: tl.constexpr, GROUP: tl.constexpr,
-    ACTIVATION: tl.constexpr = "",
+    ACTIVATION: tl.constexpr = "", PRECISION: tl.constexpr = None,
 ):
     row, column = place(tl.program_id(0), m, n, BLOCK_M, BLOCK_N, GROUP)
     # Rows and columns beyond the edges repeat the first ones; they are not stored.
@@ -44,7 +44,7 @@ def matmul(
         left = k - step * BLOCK_K
         a = tl.load(a_ptrs, mask=rk[None, :] < left, other=0.0)
         b = tl.load(b_ptrs, mask=rk[:, None] < left, other=0.0)
-        acc = tl.dot(a, b, acc)
+        acc = tl.dot(a, b, acc, input_precision=PRECISION)
         a_ptrs += BLOCK_K * stride_ak
         b_ptrs += BLOCK_K * stride_bk
     if ACTIVATION == "leaky":

@@ -24,21 +24,28 @@
 //!     ..Request::default()
 //! };
 //! let (compiled, _sources) = file.compile(&request).expect("nothing is wrong with this kernel");
-//! assert_eq!(compiled.parameters, ["out_ptr", "n"]);
+//! assert_eq!(compiled.head.parameters, ["out_ptr", "n"]);
 //! ```
+
+mod kept;
+mod tune;
 
 use crate::Report;
 use girih_core::diag::{Code, Diagnostic};
 use girih_core::runtime::{self, Command, Device, Dispatch, Grid, LoadOptions, ProgramId};
 use girih_core::span::{Sources, Span};
-pub use girih_core::triton::{Argument, Compiled, Constant, Kernel, LoadedFile, Loader, Parameter, Request};
+pub use girih_core::triton::{Argument, Compiled, Constant, Head, Kernel, LoadedFile, Loader, Parameter, Request};
+use kept::{Import, Made, Noting, Store};
 use std::path::{Path, PathBuf};
+pub use tune::{Array, Candidate, Purpose, Tuned, Tuning};
 
 /// A file of kernels.
 #[derive(Clone, Debug)]
 pub struct KernelFile {
     name: String,
     text: String,
+    /// Where compiled kernels are kept.
+    folder: Option<PathBuf>,
 }
 
 impl KernelFile {
@@ -49,7 +56,7 @@ impl KernelFile {
     pub fn open(path: impl AsRef<Path>) -> Result<KernelFile, Report> {
         let path = path.as_ref();
         match std::fs::read_to_string(path) {
-            Ok(text) => Ok(KernelFile { name: path.display().to_string(), text }),
+            Ok(text) => Ok(KernelFile::from_text(&path.display().to_string(), &text)),
             Err(error) => {
                 let message = format!("cannot read `{}`: {error}", path.display());
                 let diagnostics = vec![Diagnostic::new(Code::CannotRead, Span::NONE, message)];
@@ -60,7 +67,13 @@ impl KernelFile {
 
     /// A file of this name and text; what it imports is looked for where a file of that name would stand.
     pub fn from_text(name: &str, text: &str) -> KernelFile {
-        KernelFile { name: name.to_owned(), text: text.to_owned() }
+        KernelFile { name: name.to_owned(), text: text.to_owned(), folder: crate::devices::cache_folder() }
+    }
+
+    /// The same file, whose compiled kernels are kept in a folder, or nowhere. Unless this is said they are kept in the
+    /// [folder for caches](crate::devices::cache_folder).
+    pub fn kept_in(self, folder: Option<PathBuf>) -> KernelFile {
+        KernelFile { folder, ..self }
     }
 
     /// Its kernels, in order.
@@ -78,9 +91,14 @@ impl KernelFile {
     /// # Errors
     /// What is wrong with the kernel, or with what it is given.
     pub fn compile(&self, request: &Request) -> Result<(Compiled, Sources), Report> {
-        let mut sources = Sources::default();
-        match girih_core::triton::compile(&mut sources, &self.name, &self.text, &Folders, request) {
-            Ok(compiled) => Ok((compiled, sources)),
+        self.compile_noting(request).map(|(compiled, sources, _)| (compiled, sources))
+    }
+
+    /// The same; also gives what was imported.
+    fn compile_noting(&self, request: &Request) -> Result<(Compiled, Sources, Vec<Import>), Report> {
+        let (mut sources, loader) = (Sources::default(), Noting::default());
+        match girih_core::triton::compile(&mut sources, &self.name, &self.text, &loader, request) {
+            Ok(compiled) => Ok((compiled, sources, loader.imports())),
             Err(diagnostics) => Err(Report { sources, diagnostics }),
         }
     }
@@ -89,35 +107,86 @@ impl KernelFile {
 /// A kernel that a device has compiled.
 #[derive(Debug)]
 pub struct Loaded {
-    /// The kernel, for what it was asked for.
-    pub compiled: Compiled,
+    /// What launches have to know of it.
+    pub head: Head,
     /// The files that were read, for messages.
     pub sources: Sources,
     /// What the device knows it by.
     pub program: ProgramId,
+    /// Whether an earlier process has compiled it.
+    pub was_kept: bool,
+}
+
+/// Which configurations of `@triton.autotune` count.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Configurations {
+    /// The first one from that of the request on that the device has room for.
+    First,
+    /// That of the request.
+    One,
+}
+
+/// What is kept of kernels stands in a folder of this name.
+const KERNELS: &str = "kernels";
+
+impl Configurations {
+    fn name(self) -> &'static str {
+        match self {
+            Configurations::First => "first",
+            Configurations::One => "one",
+        }
+    }
 }
 
 impl KernelFile {
-    /// Compiles a kernel for a device. Of the configurations that `@triton.autotune` leaves, the first counts that the device has room for.
+    /// Compiles a kernel for a device, or takes what an earlier process has compiled for the same. Of the configurations that `@triton.autotune` leaves,
+    /// the first counts that the device has room for.
     ///
     /// # Errors
     /// What is wrong with the kernel, with what it is given, or what the device lacks.
     pub fn load(&self, device: &mut dyn Device, request: &Request) -> Result<Loaded, Report> {
+        let request = told(device, request);
+        self.load_for(device, &request, Configurations::First)
+    }
+
+    /// What launches have to know of a kernel on a device, in the configuration of the request.
+    ///
+    /// # Errors
+    /// What is wrong with the kernel, or with what it is given.
+    pub fn head(&self, device: &dyn Device, request: &Request) -> Result<(Head, Sources), Report> {
+        let request = told(device, request);
+        let kept = Store::new(self, device, KERNELS).and_then(|s| s.find(&request, Configurations::One.name()));
+        match kept {
+            Some(found) => Ok((found.head, found.sources)),
+            None => self.compile(&request).map(|(compiled, sources)| (compiled.head, sources)),
+        }
+    }
+
+    fn load_for(&self, device: &mut dyn Device, request: &Request, count: Configurations) -> Result<Loaded, Report> {
+        let store = Store::new(self, device, KERNELS);
+        if let Some(found) = store.as_ref().and_then(|store| store.find(request, count.name()))
+            && let Some(program) = found.restore(device)
+        {
+            return Ok(Loaded { head: found.head, sources: found.sources, program, was_kept: true });
+        }
+        let asked = request;
         let mut request = request.clone();
-        request.capability = request.capability.or_else(|| capability(device));
         let mut first = None;
         loop {
-            let (compiled, sources) = self.compile(&request)?;
-            match device.load(&compiled.module, &[compiled.kernel], &LoadOptions::default()) {
-                Ok(programs) => {
-                    // One kernel was asked for.
-                    let program = programs[0];
-                    return Ok(Loaded { compiled, sources, program });
+            let (compiled, sources, imports) = self.compile_noting(&request)?;
+            match device.load_to_keep(&compiled.module, compiled.kernel, &LoadOptions::default()) {
+                Ok((program, bytes)) => {
+                    let head = compiled.head;
+                    if let (Some(store), Some(program)) = (&store, &bytes) {
+                        let made = Made { head: &head, sources: &sources, imports: &imports, program };
+                        store.keep(asked, count.name(), &made);
+                    }
+                    return Ok(Loaded { head, sources, program, was_kept: false });
                 }
                 Err(diagnostics) => {
                     let too_large = diagnostics.iter().all(|d| d.code == Code::OverLimit);
                     request.configuration += 1;
-                    let is_last = request.configuration >= compiled.configurations;
+                    let is_last = count == Configurations::One || request.configuration >= compiled.head.configurations;
                     let report = first.get_or_insert(Report { sources, diagnostics });
                     if !too_large || is_last {
                         return Err(report.clone());
@@ -126,6 +195,11 @@ impl KernelFile {
             }
         }
     }
+}
+
+/// A request that says on which card the kernel will run.
+fn told(device: &dyn Device, request: &Request) -> Request {
+    Request { capability: request.capability.or_else(|| capability(device)), ..request.clone() }
 }
 
 /// The compute capability of a CUDA card.
@@ -146,7 +220,7 @@ impl Loaded {
             let message = format!("the grid is 0 in {}, so no program would run", ["x", "y", "z"][dimension]);
             return Err(self.wrong(message, "a grid has at least one program in each dimension"));
         }
-        let known = &self.compiled.all;
+        let known = &self.head.all;
         if let Some((name, _)) = arguments.iter().find(|(name, _)| !known.iter().any(|n| n == name)) {
             let list = known.iter().map(|n| format!("`{n}`")).collect::<Vec<_>>().join(", ");
             return Err(
@@ -154,7 +228,7 @@ impl Loaded {
             );
         }
         let mut given = vec![];
-        for parameter in &self.compiled.parameters {
+        for parameter in &self.head.parameters {
             match arguments.iter().find(|(name, _)| name == parameter) {
                 Some((_, argument)) => given.push(*argument),
                 None => {
@@ -186,8 +260,7 @@ impl Loaded {
     }
 
     fn wrong(&self, message: String, hint: &str) -> Report {
-        let function = &self.compiled.module.functions[self.compiled.kernel];
-        self.report(vec![Diagnostic::new(Code::BadArguments, function.span, message).hint(hint)])
+        self.report(vec![Diagnostic::new(Code::BadArguments, self.head.span, message).hint(hint)])
     }
 }
 

@@ -149,7 +149,7 @@ impl Job<'_> {
             };
             arguments.push((*name, argument));
         }
-        let chosen = |name: &str| match loaded.compiled.chosen.iter().find(|(n, _)| n == name) {
+        let chosen = |name: &str| match loaded.head.chosen.iter().find(|(n, _)| n == name) {
             Some((_, Constant::Int(n))) => *n as u32,
             _given => self.constant(name).expect("a constant of the kernel"),
         };

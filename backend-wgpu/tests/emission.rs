@@ -2,6 +2,7 @@
 
 mod support;
 
+use girih_core::ir::attrs::Precision;
 use girih_core::ir::caps::{CoopProduct, SubgroupWidths};
 use girih_core::ir::types::MatrixShape;
 use girih_core::ir::{
@@ -30,7 +31,7 @@ fn rich() -> Caps {
     caps.shared_bytes = 48 << 10;
     caps.invocations = 1024;
     let shape = MatrixShape { m: 16, n: 16, k: 16 };
-    caps.coop = vec![CoopProduct { shape, factor: Scalar::F16, acc: Scalar::F32 }];
+    caps.coop = vec![CoopProduct { shape, factor: Scalar::F16, acc: Scalar::F32, precision: Precision::Ieee }];
     [
         Feature::Subgroups,
         Feature::Atomic64,

@@ -8,6 +8,8 @@ GIRIH is the release binary. It needs PyTorch and Triton. Triton compiles the ve
 import argparse
 import importlib.util
 import json
+import math
+import signal
 import statistics
 import subprocess
 from pathlib import Path
@@ -44,7 +46,7 @@ def near(found, expected, bound, what):
     """Stops everything if a result is wrong: a fast wrong answer is no figure."""
     error = ((found.double() - expected.double()).norm() / expected.double().norm()).item()
     if not error <= bound:
-        raise SystemExit(f"{what}: the result is off by {error}")
+        raise ValueError(f"{what}: the result is off by {error}")
 
 
 def vector_add(n):
@@ -54,7 +56,7 @@ def vector_add(n):
     run = lambda: kernel[(triton.cdiv(n, 1024),)](x, y, out, n, BLOCK=1024, num_warps=4)
     run()
     near(out, x + y, 1e-6, "vector add")
-    yield f"vector add f32 {n}", milliseconds(run), milliseconds(lambda: torch.add(x, y, out=out))
+    yield f"vector_add f32 {n}", milliseconds(run), milliseconds(lambda: torch.add(x, y, out=out))
 
 
 def softmax(rows, columns):
@@ -81,21 +83,22 @@ def layer_norm(rows, columns):
     torch_run = lambda: torch.nn.functional.layer_norm(x, (columns,), weight, bias, 1e-5)
     run()
     near(y, torch_run(), 2e-3, "layer norm")
-    yield f"layer norm f16 {rows}x{columns}", milliseconds(run), milliseconds(torch_run)
+    yield f"layer_norm f16 {rows}x{columns}", milliseconds(run), milliseconds(torch_run)
 
 
-def matmul(n, dtype, name, blocks, warps):
+def matmul(n, dtype, name, blocks, warps, precision=None):
+    torch.backends.cuda.matmul.allow_tf32 = precision == "tf32"
     kernel = shader("matmul").matmul.fn
     a, b = (torch.randn(n, n, device="cuda", dtype=dtype) / 8 for _ in range(2))
     c = torch.empty(n, n, device="cuda", dtype=dtype)
     m, k, d = blocks
     run = lambda: kernel[(triton.cdiv(n, m) * triton.cdiv(n, k),)](
         a, b, c, n, n, n, n, 1, n, 1, n, 1,
-        BLOCK_M=m, BLOCK_N=k, BLOCK_K=d, GROUP=8, ACTIVATION="", num_warps=warps, num_stages=3,
+        BLOCK_M=m, BLOCK_N=k, BLOCK_K=d, GROUP=8, ACTIVATION="", PRECISION=precision, num_warps=warps, num_stages=3,
     )
     run()
     near(c, a @ b, 5e-3, "matmul")
-    yield f"matmul {name} {n}", milliseconds(run), milliseconds(lambda: torch.mm(a, b, out=c))
+    yield f"matmul {name} {n}x{n}", milliseconds(run), milliseconds(lambda: torch.mm(a, b, out=c))
 
 
 def attention(heads, n, head):
@@ -109,37 +112,69 @@ def attention(heads, n, head):
     torch_run = lambda: torch.nn.functional.scaled_dot_product_attention(batch(q), batch(k), batch(v))
     run()
     near(out, torch_run()[0], 5e-3, "attention")
-    yield f"attention f16 {heads}x{n}x{head}", milliseconds(run), milliseconds(torch_run)
+    yield f"attention f16 {heads} heads of {head} {n}", milliseconds(run), milliseconds(torch_run)
 
 
 def rivals():
-    yield from vector_add(1 << 28)
-    for columns in [512, 1823, 4096, 12672, 32768]:
-        yield from softmax(4096, columns)
+    """What to measure: a name that `--only` may be a part of, and what yields rows."""
     for columns in [1024, 4096, 8192]:
-        yield from layer_norm(4096, columns)
-    for n in [2048, 4096, 8192]:
-        yield from matmul(n, torch.float16, "f16", (128, 256, 64), 8)
-    yield from matmul(4096, torch.float32, "f32", (128, 128, 32), 8)
-    yield from attention(64, 2048, 64)
-    yield from attention(64, 2048, 128)
+        yield "layer_norm", lambda c=columns: layer_norm(4096, c)
+    for columns in [512, 1823, 4096, 12672, 32768]:
+        yield "softmax", lambda c=columns: softmax(4096, c)
+    for n in [4096, 8192, 2048]:
+        yield "matmul f16", lambda n=n: matmul(n, torch.float16, "f16", (128, 256, 64), 8)
+    yield "matmul tf32", lambda: matmul(4096, torch.float32, "tf32", (128, 128, 32), 8, "tf32")
+    yield "matmul f32", lambda: matmul(4096, torch.float32, "f32", (128, 128, 32), 8, "ieee")
+    for head in [64, 128]:
+        yield "attention", lambda h=head: attention(64, 2048, h)
+    yield "matmul bf16", lambda: matmul(4096, torch.bfloat16, "bf16", (128, 256, 64), 8)
+    yield "vector_add", lambda: vector_add(1 << 28)
+
+
+def measured(text):
+    """Our times in milliseconds, by name and size, of what `girih --json bench` prints."""
+    try:
+        figures = [json.loads(text)]
+    except ValueError:
+        figures = [json.loads(line) for line in text.splitlines() if line.startswith("{")]
+    rows = [row for each in figures if each.get("kind") == "bench" for row in each["rows"]]
+    return {f"{row['name']} {row['size']}": 1e3 * row["runs"][0]["seconds"]["median"] for row in rows if row["runs"]}
+
+
+def too_long(*_):
+    raise TimeoutError("it takes too long")
 
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("girih")
-    parser.add_argument("--only", default="")
+    parser.add_argument("--only", action="append", default=[])
+    parser.add_argument("--limit", type=int, default=30, help="seconds for each job of the rivals")
+    parser.add_argument("--ours", help="what `girih --json bench tile --device cuda` has printed before")
     arguments = parser.parse_args()
     command = [arguments.girih, "--json", "bench", "tile", "--device", "cuda", "--samples", "30"]
-    if arguments.only:
-        command += ["--only", arguments.only]
-    lines = subprocess.run(command, capture_output=True, text=True, check=True).stdout.splitlines()
-    ours = {row["name"]: row["median_ms"] for line in lines for row in json.loads(line).get("rows", [])}
+    if arguments.ours:
+        text = Path(arguments.ours).read_text()
+    else:
+        only = [word for text in arguments.only for word in ["--only", text]]
+        text = subprocess.run(command + only, capture_output=True, text=True, timeout=300).stdout
+    ours = measured(text)
     print(f"{'':34}{'girih':>10}{'Triton':>10}{'PyTorch':>10}   ms    girih is faster than Triton, PyTorch")
-    for name, by_triton, by_torch in rivals():
-        if name in ours:
-            mine = ours[name]
-            print(f"{name:34}{mine:10.4f}{by_triton:10.4f}{by_torch:10.4f}  {by_triton / mine:8.2f}{by_torch / mine:8.2f}")
+    signal.signal(signal.SIGALRM, too_long)
+    for kind, rows in rivals():
+        if arguments.only and not any(word in kind for word in arguments.only):
+            continue
+        # What fails or takes too long has no figures, and ends no other.
+        try:
+            signal.alarm(arguments.limit)
+            for name, by_triton, by_torch in rows():
+                mine = ours.get(name, math.nan)
+                times = f"{mine:10.4f}{by_triton:10.4f}{by_torch:10.4f}"
+                print(f"{name:34}{times}  {by_triton / mine:8.2f}{by_torch / mine:8.2f}", flush=True)
+        except Exception as error:
+            print(f"{kind}: {type(error).__name__}: {str(error)[:200]}", flush=True)
+        finally:
+            signal.alarm(0)
 
 
 if __name__ == "__main__":

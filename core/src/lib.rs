@@ -15,9 +15,13 @@ pub mod lower;
 pub mod name;
 pub mod net;
 pub mod num;
+pub mod pack;
 pub mod prim;
 pub mod python;
 pub mod runtime;
 pub mod span;
 pub mod term;
 pub mod triton;
+
+/// Names this compiler by its sources: two builds that may write different code have two names.
+pub const IDENTITY: &str = env!("GIRIH_SOURCES");

@@ -78,6 +78,11 @@ impl Sources {
         self.files.get(id)
     }
 
+    /// All files, in the order in which they were added.
+    pub fn iter(&self) -> impl Iterator<Item = &Source> {
+        self.files.iter()
+    }
+
     /// The text under a span; empty for a span without a place.
     pub fn snippet(&self, span: Span) -> &str {
         self.get(span.source).and_then(|s| s.text.get(span.start as usize..span.end as usize)).unwrap_or("")

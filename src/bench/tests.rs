@@ -70,7 +70,7 @@ fn kernels_give_the_known_values_and_are_held_to_ceilings() {
     assert!(ceilings.copy > 0.0 && ceilings.fma > 0.0);
     assert!(figures.card.is_some_and(|card| card.contains("native code")));
     assert!(figures.rows.iter().all(|row| row.work.is_some() && row.runs.len() == 1));
-    for (suite, count) in [("ir", 5), ("tile", 6)] {
+    for (suite, count) in [("ir", 5), ("tile", 7)] {
         assert_eq!(figures.rows.iter().filter(|row| row.suite == suite).count(), count);
     }
 }

@@ -6,7 +6,7 @@ use super::spread::Spread;
 use super::suite::{Bench, Scale, Session};
 use crate::Report;
 use crate::triton::{Argument, Constant, KernelFile, Request};
-use girih_core::ir::Scalar;
+use girih_core::ir::{Caps, Scalar};
 use girih_core::runtime::Grid;
 use std::time::Instant;
 
@@ -30,7 +30,7 @@ struct Case {
 /// What a parameter is: known when the kernel is compiled, or given to it.
 #[derive(Clone, Debug)]
 enum Input {
-    Constant(i128),
+    Constant(Constant),
     Given(Given),
 }
 
@@ -50,8 +50,8 @@ fn float(x: f32) -> Input {
     Input::Given(Given::Float(x))
 }
 
-const fn constant(n: usize) -> Input {
-    Input::Constant(n as i128)
+fn constant(n: usize) -> Input {
+    Input::Constant(Constant::Int(n as i128))
 }
 
 const VECTOR_ADD: (&str, &str) = ("vector_add.py", include_str!("../../shaders/vector_add.py"));
@@ -143,12 +143,27 @@ fn layer_norm(rows: usize, columns: usize) -> Case {
     }
 }
 
-fn matmul(n: usize, scalar: Scalar, (rows, columns, depth, warps): (usize, usize, usize, u32)) -> Case {
-    let product = |i: usize, j: usize| (0..n).map(|k| element(i * n + k) * element(k * n + j)).sum::<f64>();
+/// Sides of the blocks of a matrix product, and warps for each.
+type Blocks = (usize, usize, usize, u32);
+
+/// Factors of `f32` are taken as they are.
+fn matmul(n: usize, scalar: Scalar, blocks: Blocks) -> Case {
+    let precision = if scalar == Scalar::F32 { Constant::Text("ieee".into()) } else { Constant::None };
+    product(n, scalar, (scalar.name(), precision), blocks)
+}
+
+/// Factors of `f32` are rounded to `tf32` where the device has a unit for that.
+fn matmul_tf32(n: usize, blocks: Blocks) -> Case {
+    product(n, Scalar::F32, ("tf32", Constant::Text("tf32".into())), blocks)
+}
+
+fn product(n: usize, scalar: Scalar, (kind, precision): (&str, Constant), blocks: Blocks) -> Case {
+    let (rows, columns, depth, warps) = blocks;
+    let sum = |i: usize, j: usize| (0..n).map(|k| element(i * n + k) * element(k * n + j)).sum::<f64>();
     let places = [(0, 0), (n / 2, n / 3), (n - 1, n - 1)];
     let square = array(scalar, n * n);
     Case {
-        name: format!("matmul {scalar}"),
+        name: format!("matmul {kind}"),
         size: Size::of(n, n),
         file: MATMUL,
         kernel: "matmul",
@@ -169,12 +184,13 @@ fn matmul(n: usize, scalar: Scalar, (rows, columns, depth, warps): (usize, usize
             ("BLOCK_N", constant(columns)),
             ("BLOCK_K", constant(depth)),
             ("GROUP", constant(8)),
+            ("PRECISION", Input::Constant(precision)),
         ],
         grid: [(n.div_ceil(rows) * n.div_ceil(columns)) as u32, 1, 1],
         warps,
-        work: if scalar == Scalar::F32 { Work::Operations } else { Work::Products }(2.0 * (n as f64).powi(3)),
+        work: if kind == "f32" { Work::Operations } else { Work::Products }(2.0 * (n as f64).powi(3)),
         output: "c_ptr",
-        expected: places.map(|(i, j)| (i * n + j, product(i, j), 2e-2)).to_vec(),
+        expected: places.map(|(i, j)| (i * n + j, sum(i, j), 2e-2)).to_vec(),
     }
 }
 
@@ -213,18 +229,21 @@ fn attention(heads: usize, n: usize, head: usize, (queries, keys, warps): (usize
 /// Shared memory from which on blocks are those that suit the largest cards.
 const LARGE: u32 = 100 << 10;
 
-/// What is measured on a device with so much shared memory.
-fn cases(scale: Scale, shared_bytes: u32) -> Vec<Case> {
+/// What is measured on a device: blocks are as large as its shared memory suits.
+fn cases(scale: Scale, caps: &Caps) -> Vec<Case> {
     let small = (32, 32, 32, 4);
     let few = (128, 64, 8);
-    let (large, keys) =
-        if shared_bytes < LARGE { ((128, 128, 64, 4), (64, 32, 4)) } else { ((128, 256, 64, 8), (128, 128, 8)) };
+    let is_large = caps.shared_bytes >= LARGE;
+    let keys = if is_large { (128, 128, 8) } else { (64, 32, 4) };
+    let large = if is_large { (128, 256, 64, 8) } else { (128, 128, 64, 8) };
+    let largest = if is_large { large } else { (128, 256, 32, 8) };
     match scale {
         Scale::Tiny => vec![
             vector_add(5000),
             softmax(8, 300),
             layer_norm(4, 256),
             matmul(64, Scalar::F16, small),
+            matmul_tf32(64, small),
             matmul(64, Scalar::F32, small),
             attention(1, 128, 32, few),
         ],
@@ -235,6 +254,7 @@ fn cases(scale: Scale, shared_bytes: u32) -> Vec<Case> {
             softmax(256, 1024),
             layer_norm(256, 1024),
             matmul(128, Scalar::F16, small),
+            matmul_tf32(128, small),
             matmul(128, Scalar::F32, small),
             matmul(256, Scalar::F32, small),
             attention(2, 256, 32, few),
@@ -253,7 +273,9 @@ fn cases(scale: Scale, shared_bytes: u32) -> Vec<Case> {
             layer_norm(4096, 8192),
             matmul(2048, Scalar::F16, large),
             matmul(4096, Scalar::F16, large),
-            matmul(8192, Scalar::F16, large),
+            matmul(8192, Scalar::F16, largest),
+            matmul(4096, Scalar::Bf16, large),
+            matmul_tf32(4096, (128, 128, 32, 8)),
             matmul(4096, Scalar::F32, (128, 128, 32, 8)),
             attention(64, 2048, 64, keys),
             attention(64, 2048, 128, keys),
@@ -264,8 +286,8 @@ fn cases(scale: Scale, shared_bytes: u32) -> Vec<Case> {
 /// Lists kernels and sizes.
 pub(super) fn open(bench: &mut Bench) -> Result<Box<dyn Session>, Report> {
     let scale = bench.kernel_scale()?;
-    let shared_bytes = bench.device()?.caps().shared_bytes;
-    Ok(Box::new(TileKernels { cases: cases(scale, shared_bytes) }))
+    let caps = bench.device()?.caps().clone();
+    Ok(Box::new(TileKernels { cases: cases(scale, &caps) }))
 }
 
 struct TileKernels {
@@ -284,7 +306,7 @@ impl Session for TileKernels {
         let (compiled, _) = KernelFile::from_text(case.file.0, case.file.1).compile(&case.request())?;
         let compiling = begun.elapsed().as_secs_f64();
         let given = |name: &String| case.arguments.iter().find(|(n, _)| n == name);
-        let passed = compiled.parameters.iter().filter_map(|name| match given(name)? {
+        let passed = compiled.head.parameters.iter().filter_map(|name| match given(name)? {
             (name, Input::Given(given)) => Some((*name, given.clone())),
             (_, Input::Constant(_)) => None,
         });
@@ -316,7 +338,7 @@ impl Session for TileKernels {
 impl Case {
     fn request(&self) -> Request {
         let argument = |input: &Input| match input {
-            Input::Constant(n) => Argument::Constant(Constant::Int(*n)),
+            Input::Constant(constant) => Argument::Constant(constant.clone()),
             Input::Given(Given::Array(ty, _) | Given::Empty(ty, _)) => Argument::Buffer(*ty),
             Input::Given(Given::Int(ty, n)) => Argument::Scalar(*ty, *n as u64 & ty.mask()),
             Input::Given(Given::Float(x)) => Argument::Scalar(Scalar::F32, x.to_bits().into()),

@@ -3,8 +3,8 @@
 // The driver's edge: every block says why it is safe.
 #![allow(unsafe_code)]
 
-use super::cache::Cache;
 use super::driver::{check, failure};
+use crate::cache::Cache;
 use crate::ptx::{self, Ptx};
 use cudarc::driver::sys::{self, CUfunction, CUjit_option, CUjitInputType, CUlinkState, CUmodule, CUresult};
 use girih_core::diag::Diagnostic;
@@ -15,7 +15,7 @@ const LOG: usize = 64 << 10;
 
 /// Machine code for PTX: from the cache, or compiled. With `strict`, what the compiler warns of is an error too.
 pub(super) fn machine_code(ptx: &Ptx, cache: Option<&Cache>, strict: bool) -> Result<Vec<u8>, Vec<Diagnostic>> {
-    let key = cache.map(|cache| (cache, cache.key(&ptx.text)));
+    let key = cache.map(|cache| (cache, cache.key(&[ptx.text.as_bytes()])));
     // What was compiled without complaint is not compiled again to hear the same.
     if let Some(code) = key.filter(|_| !strict).and_then(|(cache, key)| cache.get(key)) {
         return Ok(code);

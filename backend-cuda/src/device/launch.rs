@@ -190,13 +190,13 @@ impl Cuda {
     ) -> Result<(), Diagnostic> {
         let mut values = values.to_vec();
         let mut pointers: Vec<*mut c_void> = values.iter_mut().map(|v| std::ptr::from_mut(v).cast()).collect();
-        let ([gx, gy, gz], [x, y, z]) = (grid, program.workgroup());
+        let ([gx, gy, gz], [x, y, z]) = (grid, program.shape.workgroup);
         let (function, stream, parameters) = (kernel.function, self.context.stream(), pointers.as_mut_ptr());
         // SAFETY: there is a value for each parameter, of at least its size (numbers are little-endian in 8 bytes), which the driver
         // copies before it returns. Buffers live until the stream is done with them, because freeing waits. What the kernel
         // does inside of them is checked by the verifier; accesses beyond them by nobody, as on every device.
         let result = unsafe {
-            if program.cooperative() {
+            if program.shape.cooperative {
                 sys::cuLaunchCooperativeKernel(function, gx, gy, gz, x, y, z, shared, stream, parameters)
             } else {
                 let none = std::ptr::null_mut();
@@ -212,10 +212,7 @@ impl Cuda {
 
     /// Whether a launch of these commands may note a trap.
     pub(super) fn may_trap(&self, steps: &[Step]) -> bool {
-        let traps = |id: ProgramId| {
-            let launch = self.program(id).ok().and_then(|p| p.legal().launch.as_ref());
-            launch.is_some_and(|launch| launch.traps.is_some())
-        };
+        let traps = |id: ProgramId| self.program(id).is_ok_and(|p| p.shape.traps);
         steps.iter().any(|step| match step {
             Step::Launch { program, .. } | Step::Indirect { program, .. } => traps(*program),
             Step::Host { dispatch, .. } => traps(dispatch.program),

@@ -6,7 +6,7 @@
 //! | `card` | cards, and what each has |
 //! | `context`, `gate` | the context, the stream, events; what is timed starts as a whole |
 //! | `buffers`, `staging` | memory, and the way to it |
-//! | `compile`, `cache` | PTX to machine code, kept between runs |
+//! | `compile` | PTX to machine code, kept between runs in a [`Cache`] |
 //! | `programs`, `launch` | kernels and commands |
 //!
 //! All work runs in one stream, in the order in which it is queued. Indirect dispatches never wait for the host: the kernel has a second
@@ -14,7 +14,6 @@
 //! workgroups must all run at once have their grid read by the host.
 
 mod buffers;
-mod cache;
 mod card;
 mod compile;
 mod context;
@@ -24,9 +23,10 @@ mod launch;
 mod programs;
 mod staging;
 
+use crate::cache::Cache;
+use crate::packed::{Packed, Shape};
 use crate::ptx::{self, Launches, Ptx};
 use buffers::{Buffers, clear};
-use cache::Cache;
 use card::Card;
 use compile::{Code as MachineCode, machine_code};
 use context::{Context, Event};
@@ -83,7 +83,7 @@ pub fn open_with(ordinal: usize, settings: &Settings) -> Result<Cuda, Diagnostic
     let mut buffers = Buffers::default();
     let traps = buffers.allocate(&context, 16)?;
     let traps = buffers.get(traps)?.address();
-    let cache = settings.cache.as_deref().map(|folder| Cache::new(folder, &card.info));
+    let cache = settings.cache.as_deref().map(|folder| Cache::new(folder, "cuda", about(&card.info)));
     Ok(Cuda {
         programs: IndexVec::new(),
         buffers,
@@ -95,6 +95,11 @@ pub fn open_with(ordinal: usize, settings: &Settings) -> Result<Cuda, Diagnostic
         card,
         context,
     })
+}
+
+/// What distinguishes drivers and cards, whose machine code differs.
+fn about(info: &DeviceInfo) -> String {
+    format!("{}\n{}\n{}", info.name, info.driver, info.backend)
 }
 
 /// A card of NVIDIA.
@@ -210,7 +215,8 @@ impl Cuda {
         module: &Verified<Module>,
         kernels: &[FunctionId],
         options: &LoadOptions,
-    ) -> Result<Vec<ProgramId>, Vec<Diagnostic>> {
+        keep: bool,
+    ) -> Result<LoadedPrograms, Vec<Diagnostic>> {
         let compiled = compile(module, kernels, &self.card.caps, options)?;
         let entries = || compiled.entries.iter().map(|entry| entry.kernel);
         let asked: Vec<_> = entries().zip(kernels.iter().map(|id| launches(module, *id, options))).collect();
@@ -219,11 +225,29 @@ impl Cuda {
             let direct: Vec<FunctionId> = entries().collect();
             ptx::render(&compiled.module, &direct, self.card.target, Launches::Direct).map_err(|_| said)
         })?;
-        let code = self.code(&text, options.checked)?;
-        let programs = Program::all(compiled, &text, code, self.card.multiprocessors).map_err(|d| vec![d])?;
-        Ok(programs.into_iter().map(|program| self.programs.push(Some(program))).collect())
+        let code = machine_code(&text, self.cache.as_ref(), options.checked)?;
+        let packed = match (&compiled.entries[..], &text.entries[..]) {
+            ([entry], [rendered]) if keep => {
+                Packed::pack(entry, Shape::of(&compiled.module.functions[entry.kernel]), rendered, &code)
+            }
+            _several => None,
+        };
+        let one = |d| vec![d];
+        let code = MachineCode::load(&code).map_err(one)?;
+        let programs = Program::all(compiled, &text, code, self.card.multiprocessors).map_err(one)?;
+        Ok((programs.into_iter().map(|program| self.programs.push(Some(program))).collect(), packed))
+    }
+
+    fn restored(&mut self, bytes: &[u8]) -> Option<ProgramId> {
+        let packed = Packed::unpack(bytes)?;
+        let code = MachineCode::load(packed.code).ok()?;
+        let program = Program::kept(packed, code).ok()?;
+        Some(self.programs.push(Some(program)))
     }
 }
+
+/// Programs on the device, and what they are restored from if that was asked for and there is one.
+type LoadedPrograms = (Vec<ProgramId>, Option<Vec<u8>>);
 
 /// The form of a kernel that is compiled when it is loaded.
 fn launches(module: &Module, kernel: FunctionId, options: &LoadOptions) -> Launches {
@@ -277,7 +301,21 @@ impl Device for Cuda {
         options: &LoadOptions,
     ) -> Result<Vec<ProgramId>, Vec<Diagnostic>> {
         self.enter().map_err(|d| vec![d])?;
-        self.loaded(module, kernels, options)
+        self.loaded(module, kernels, options, false).map(|(programs, _)| programs)
+    }
+    fn load_to_keep(
+        &mut self,
+        module: &Verified<Module>,
+        kernel: FunctionId,
+        options: &LoadOptions,
+    ) -> Result<(ProgramId, Option<Vec<u8>>), Vec<Diagnostic>> {
+        self.enter().map_err(|d| vec![d])?;
+        // One kernel was asked for.
+        self.loaded(module, &[kernel], options, true).map(|(programs, packed)| (programs[0], packed))
+    }
+    fn restore(&mut self, bytes: &[u8]) -> Option<ProgramId> {
+        self.enter().ok()?;
+        self.restored(bytes)
     }
     fn unload(&mut self, program: ProgramId) {
         // Work that runs it has to be done before its code goes.

@@ -6,10 +6,10 @@
 
 use super::compile::Code;
 use super::driver::check;
+use crate::packed::{Packed, Shape};
 use crate::ptx::{self, Launches, Ptx, SharedSize, Target};
 use cudarc::driver::sys::{self, CUfunction, CUfunction_attribute};
 use girih_core::diag::Diagnostic;
-use girih_core::ir::Function;
 use girih_core::lower::{Compiled, Entry};
 use std::sync::Arc;
 
@@ -40,11 +40,13 @@ pub(super) enum Indirect {
 #[derive(Debug)]
 pub(super) struct Program {
     pub entry: Entry,
+    /// What the driver is told at each launch.
+    pub shape: Shape,
     /// How it runs over a grid of the launch; none if that has not been asked for.
     pub direct: Option<Kernel>,
     pub indirect: Indirect,
-    /// What it was rendered from, shared by the kernels that were loaded together.
-    compiled: Arc<Compiled>,
+    /// What it was rendered from, shared by the kernels that were loaded together; none if its code was kept from an earlier process.
+    compiled: Option<Arc<Compiled>>,
 }
 
 impl Program {
@@ -52,12 +54,20 @@ impl Program {
     pub fn all(compiled: Compiled, ptx: &Ptx, code: Code, multiprocessors: u32) -> Result<Vec<Program>, Diagnostic> {
         let (compiled, code) = (Arc::new(compiled), Arc::new(code));
         let one = |(entry, rendered): (&Entry, &ptx::Entry)| {
-            let (entry, compiled) = (entry.clone(), compiled.clone());
-            let mut program = Program { entry, direct: None, indirect: Indirect::Unknown, compiled };
+            let shape = Shape::of(&compiled.module.functions[entry.kernel]);
+            let (entry, compiled) = (entry.clone(), Some(compiled.clone()));
+            let mut program = Program { entry, shape, direct: None, indirect: Indirect::Unknown, compiled };
             program.accept(&code, rendered, multiprocessors)?;
             Ok(program)
         };
         compiled.entries.iter().zip(&ptx.entries).map(one).collect()
+    }
+
+    /// A kernel whose code was kept. It has no form for grids in memory: the host reads those.
+    pub fn kept(packed: Packed, code: Code) -> Result<Program, Diagnostic> {
+        let Packed { entry, shape, rendered, code: _ } = packed;
+        let direct = Some(Kernel::of(&Arc::new(code), &rendered)?);
+        Ok(Program { entry, shape, direct, indirect: Indirect::Host, compiled: None })
     }
 
     /// Takes one of its forms from machine code.
@@ -66,29 +76,16 @@ impl Program {
         match rendered.launches {
             Launches::Direct => self.direct = Some(kernel),
             Launches::Indirect => {
-                let most = kernel.resident(self.workgroup().iter().product(), kernel.shared.asked)?;
+                let most = kernel.resident(self.shape.workgroup.iter().product(), kernel.shared.asked)?;
                 self.indirect = Indirect::Kernel(kernel, most * multiprocessors);
             }
         }
         Ok(())
     }
 
-    /// The kernel in its legal form.
-    pub fn legal(&self) -> &Function {
-        &self.compiled.module.functions[self.entry.kernel]
-    }
-    /// Invocations of a workgroup.
-    pub fn workgroup(&self) -> [u32; 3] {
-        self.legal().launch.as_ref().map_or([1; 3], |launch| launch.workgroup)
-    }
-    /// Whether all its workgroups run at once.
-    pub fn cooperative(&self) -> bool {
-        self.legal().launch.as_ref().is_some_and(|launch| launch.cooperative)
-    }
-
     /// The text of its form for grids in memory; none if the host has to read the grid.
     pub fn indirect_ptx(&self, target: Target) -> Option<Ptx> {
-        if self.cooperative() {
+        if self.shape.cooperative {
             return None;
         }
         // The other form was rendered without an error, so the only one is that this form does not exist.
@@ -97,7 +94,11 @@ impl Program {
 
     /// The text of a form.
     pub fn ptx(&self, target: Target, launches: Launches) -> Result<Ptx, Vec<Diagnostic>> {
-        ptx::render(&self.compiled.module, &[self.entry.kernel], target, launches)
+        let lost = || {
+            Diagnostic::new(girih_core::diag::Code::Internal, self.entry.source.span, "the kernel's code has one form")
+        };
+        let compiled = self.compiled.as_ref().ok_or_else(|| vec![lost()])?;
+        ptx::render(&compiled.module, &[self.entry.kernel], target, launches)
     }
 }
 

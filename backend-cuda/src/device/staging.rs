@@ -10,13 +10,16 @@ use cudarc::driver::sys::{self, CUdeviceptr};
 use girih_core::diag::Diagnostic;
 use std::ffi::c_void;
 
-/// Bytes of a piece.
+/// Bytes of a piece at most. Locking memory takes time, so a piece begins as large as what goes through it, and grows.
 const PIECE: usize = 8 << 20;
+/// Bytes of a piece at least.
+const SMALL: usize = 256 << 10;
 
 /// Page-locked memory, and the copy that it is used by.
 #[derive(Debug)]
 struct Piece {
     memory: *mut u8,
+    bytes: usize,
     done: Event,
     busy: bool,
 }
@@ -25,12 +28,13 @@ struct Piece {
 unsafe impl Send for Piece {}
 
 impl Piece {
-    fn new() -> Result<Piece, Diagnostic> {
-        let done = Event::new(false)?;
+    /// A piece of at least so many bytes, which are at most [`PIECE`].
+    fn new(bytes: usize) -> Result<Piece, Diagnostic> {
+        let (done, bytes) = (Event::new(false)?, bytes.next_power_of_two().clamp(SMALL, PIECE));
         let mut memory: *mut c_void = std::ptr::null_mut();
         // SAFETY: the context is current; the driver writes one address.
-        check(unsafe { sys::cuMemHostAlloc(&mut memory, PIECE, 0) }, "lock memory of the host")?;
-        Ok(Piece { memory: memory.cast(), done, busy: false })
+        check(unsafe { sys::cuMemHostAlloc(&mut memory, bytes, 0) }, "lock memory of the host")?;
+        Ok(Piece { memory: memory.cast(), bytes, done, busy: false })
     }
 
     /// Waits until the card does not use it.
@@ -62,25 +66,28 @@ pub(super) struct Staging {
 }
 
 impl Staging {
-    /// The piece whose turn it is, at rest.
-    fn piece(&mut self, context: &Context) -> Result<&mut Piece, Diagnostic> {
+    /// The piece whose turn it is, at rest, for so many bytes.
+    fn piece(&mut self, context: &Context, bytes: usize) -> Result<&mut Piece, Diagnostic> {
         if self.pieces.len() < 2 {
-            self.pieces.push(Piece::new()?);
+            self.pieces.push(Piece::new(bytes)?);
             self.next = self.pieces.len() - 1;
         } else {
             self.next = (self.next + 1) % self.pieces.len();
         }
         let piece = &mut self.pieces[self.next];
         piece.rest(context)?;
+        if piece.bytes < bytes {
+            *piece = Piece::new(bytes)?;
+        }
         Ok(piece)
     }
 
     /// Queues bytes for the device. They may be changed at once.
     pub fn write(&mut self, context: &Context, to: CUdeviceptr, bytes: &[u8]) -> Result<(), Diagnostic> {
         for (i, part) in bytes.chunks(PIECE).enumerate() {
-            let piece = self.piece(context)?;
+            let piece = self.piece(context, part.len())?;
             let target = to + (i * PIECE) as u64;
-            // SAFETY: a piece has PIECE bytes and is at rest; `part` has at most that many. The target is inside of memory that the
+            // SAFETY: the piece has room for `part` and is at rest. The target is inside of memory that the
             // caller owns.
             let result = unsafe {
                 std::ptr::copy_nonoverlapping(part.as_ptr(), piece.memory, part.len());
@@ -96,9 +103,9 @@ impl Staging {
     pub fn read(&mut self, context: &Context, from: CUdeviceptr, bytes: &mut [u8]) -> Result<(), Diagnostic> {
         let mut pending: Option<(usize, &mut [u8])> = None;
         for (i, part) in bytes.chunks_mut(PIECE).enumerate() {
-            let piece = self.piece(context)?;
+            let piece = self.piece(context, part.len())?;
             let source = from + (i * PIECE) as u64;
-            // SAFETY: a piece has PIECE bytes and is at rest; at most that many are copied, from memory that the caller owns.
+            // SAFETY: the piece has room for `part` and is at rest; that many bytes are copied, from memory that the caller owns.
             let result =
                 unsafe { sys::cuMemcpyDtoHAsync_v2(piece.memory.cast(), source, part.len(), context.stream()) };
             check(result, "copy from the device")?;
@@ -116,10 +123,11 @@ impl Staging {
 
     /// Reads parts of the device's memory, after all work that is queued, with one wait where they fit into a piece together.
     pub fn read_all(&mut self, context: &Context, parts: &mut [(CUdeviceptr, &mut [u8])]) -> Result<(), Diagnostic> {
-        if parts.iter().map(|(_, bytes)| bytes.len()).sum::<usize>() > PIECE {
+        let all = parts.iter().map(|(_, bytes)| bytes.len()).sum();
+        if all > PIECE {
             return parts.iter_mut().try_for_each(|(from, bytes)| self.read(context, *from, bytes));
         }
-        let piece = self.piece(context)?;
+        let piece = self.piece(context, all)?;
         let mut at = 0;
         for (from, bytes) in parts.iter() {
             // SAFETY: the piece is at rest and has room for all parts one behind the other; the sources are memory that the caller owns.

@@ -19,7 +19,7 @@ pub(super) fn scalar(name: &str) -> Option<Scalar> {
         "u64" | "b64" => Scalar::U64,
         "f16" => Scalar::F16,
         "bf16" => Scalar::Bf16,
-        "f32" => Scalar::F32,
+        "f32" | "tf32" => Scalar::F32,
         "f64" => Scalar::F64,
         _ => return None,
     })
@@ -233,6 +233,12 @@ pub(super) fn pair(name: &[String], x: &[u64]) -> Option<u64> {
         ["cvt", "rn", "satfinite", to, "f32"] => {
             let half = |bits| eval::scalar(Op::Convert, short(to)?, Scalar::F32, &[bits]);
             Some(half(x[0])? << 8 | half(x[1])?)
+        }
+        // To the nearest number of 10 bits behind the point, away from zero where two are as near.
+        ["cvt", "rna", "tf32", "f32"] => {
+            let bits = x[0] as u32;
+            let finite = bits & 0x7f80_0000 != 0x7f80_0000;
+            Some(u64::from(if finite { (bits + 0x1000) & !0x1fff } else { bits }))
         }
         ["cvt", "rn", "f16x2", from] => {
             let half = |bits| eval::scalar(Op::Convert, Scalar::F16, short(from)?, &[bits & 0xff]);

@@ -14,7 +14,8 @@ mod memory;
 mod parse;
 mod warpgroup;
 
-use crate::ptx::{self, Entry as Rendered, Launches, Target};
+use crate::packed::{Packed, Shape};
+use crate::ptx::{self, Entry as Rendered, Launches, Ptx, Target};
 use girih_core::diag::{Code, Diagnostic};
 use girih_core::idx::{Idx, IndexVec};
 use girih_core::ir::{Caps, FunctionId, Module, Verified};
@@ -25,7 +26,6 @@ use girih_core::runtime::{
 use girih_core::span::Span;
 use machine::{Buffers, Fault, Launch};
 use parse::Program;
-use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 /// How many workgroups run over a grid in memory.
@@ -39,10 +39,20 @@ struct Text {
     entry: usize,
 }
 
+impl Text {
+    /// The first entry of a text; what is wrong with it otherwise.
+    fn of(text: &Ptx) -> Result<Text, String> {
+        let program = parse::parse(text)?;
+        let rendered = text.entries[0].clone();
+        let entry = program.find(&rendered.name).ok_or("it lacks the kernel")?;
+        Ok(Text { program, rendered, entry })
+    }
+}
+
 #[derive(Debug)]
 struct Loaded {
     entry: Entry,
-    compiled: Arc<Compiled>,
+    shape: Shape,
     direct: Text,
     /// For grids in memory; none if the kernel has no such form.
     indirect: Option<Text>,
@@ -81,10 +91,7 @@ impl Emulator {
             let message = format!("the PTX cannot be read: {message}");
             vec![Diagnostic::new(Code::DeviceCompiler, compiled.module.functions[kernel].span, message)]
         };
-        let program = parse::parse(&text).map_err(said)?;
-        let rendered = text.entries[0].clone();
-        let entry = program.find(&rendered.name).ok_or_else(|| said("it lacks the kernel".into()))?;
-        Ok(Text { program, rendered, entry })
+        Text::of(&text).map_err(said)
     }
 
     /// The bytes of a buffer from `offset` on: where they stand.
@@ -112,7 +119,6 @@ impl Emulator {
             Parameter::Scalar(constant) => Ok(constant.bits),
         };
         let mut params = plan.parameters.iter().map(value).collect::<Result<Vec<u64>, Diagnostic>>()?;
-        let record = loaded.compiled.module.functions[loaded.entry.kernel].launch.clone().unwrap_or_default();
         let (grid, text) = match (plan.grid, &loaded.indirect) {
             (PlannedGrid::Workgroups(grid), _) => (grid, &loaded.direct),
             (PlannedGrid::Indirect(buffer, offset), Some(text)) => {
@@ -132,10 +138,10 @@ impl Emulator {
             program: &text.program,
             entry: text.entry,
             grid,
-            workgroup: record.workgroup,
+            workgroup: loaded.shape.workgroup,
             params: &params,
             asked: asked.into(),
-            together: record.cooperative,
+            together: loaded.shape.cooperative,
         };
         machine::run(&launch, &mut self.buffers).map_err(|fault| at_line(&text.program, fault))
     }
@@ -209,15 +215,36 @@ impl Device for Emulator {
         kernels: &[FunctionId],
         options: &LoadOptions,
     ) -> Result<Vec<ProgramId>, Vec<Diagnostic>> {
-        let compiled = Arc::new(compile(module, kernels, &self.caps, options)?);
+        let compiled = compile(module, kernels, &self.caps, options)?;
         let mut ids = vec![];
         for entry in &compiled.entries {
             let direct = self.text(&compiled, entry.kernel, Launches::Direct)?;
             let indirect = self.text(&compiled, entry.kernel, Launches::Indirect).ok();
-            let (entry, compiled) = (entry.clone(), compiled.clone());
-            ids.push(self.programs.push(Some(Loaded { entry, compiled, direct, indirect })));
+            let shape = Shape::of(&compiled.module.functions[entry.kernel]);
+            ids.push(self.programs.push(Some(Loaded { entry: entry.clone(), shape, direct, indirect })));
         }
         Ok(ids)
+    }
+    fn load_to_keep(
+        &mut self,
+        module: &Verified<Module>,
+        kernel: FunctionId,
+        options: &LoadOptions,
+    ) -> Result<(ProgramId, Option<Vec<u8>>), Vec<Diagnostic>> {
+        // One kernel was asked for.
+        let id = self.load(module, &[kernel], options)?[0];
+        let packed = self.programs[id].as_ref().and_then(|loaded| {
+            let text = loaded.direct.program.text.join("\n");
+            Packed::pack(&loaded.entry, loaded.shape, &loaded.direct.rendered, text.as_bytes())
+        });
+        Ok((id, packed))
+    }
+    fn restore(&mut self, bytes: &[u8]) -> Option<ProgramId> {
+        let Packed { entry, shape, rendered, code } = Packed::unpack(bytes)?;
+        let text = std::str::from_utf8(code).ok()?.to_owned();
+        let ptx = Ptx { text, lines: vec![], entries: vec![rendered], target: self.target };
+        let direct = Text::of(&ptx).ok()?;
+        Some(self.programs.push(Some(Loaded { entry, shape, direct, indirect: None })))
     }
     fn unload(&mut self, program: ProgramId) {
         if self.programs.get(program).is_some() {

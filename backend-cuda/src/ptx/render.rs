@@ -6,6 +6,7 @@
 use super::address::Addresses;
 use super::coalesce::{self, Homes};
 use super::copies::{self, Operand};
+use super::fragments;
 use super::registers::{Bank, Class, Home, Reg, scalar_class};
 use super::shared::SharedLayout;
 use super::target::{Isa, Target};
@@ -83,6 +84,8 @@ pub(super) struct Renderer<'a> {
     pub members: Option<Reg>,
     /// Whether each value is an operand of some instruction.
     pub used: Vec<bool>,
+    /// Whether a product takes factors of `f32` as sums of two numbers of `tf32`.
+    pub splits: bool,
     homes: Homes,
     labels: u32,
 }
@@ -113,6 +116,7 @@ impl<'a> Renderer<'a> {
             addresses: Addresses::default(),
             members: None,
             used: used(function),
+            splits: fragments::splits(function),
             homes,
             labels: 0,
         }

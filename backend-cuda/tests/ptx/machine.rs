@@ -1,6 +1,6 @@
 //! The machine code that PTX becomes, by the disassembler: what was asked for is there, and nothing goes through local memory.
 
-use super::support::{TARGETS, assemble, kernel, kernels, rendered, target, tool, try_render};
+use super::support::{TARGETS, assemble, kernel, kernels, rendered, target, told, tool, try_render};
 use girih_cuda::ptx::{Launches, Ptx};
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -93,6 +93,30 @@ fn fragments_use_the_tensor_cores() {
         let code = tools.code(&rendered("half", &text, target(architecture)));
         assert!(count(&code, "HMMA") >= 2, "{architecture}: {code:#?}");
     }
+}
+
+/// `tf32` and three products of it for one that is nearly exact, and bytes; older cards refuse `tf32` by name.
+#[test]
+fn words_and_bytes_use_the_tensor_cores() {
+    let Some(tools) = Tools::find() else { return };
+    let [rounded, in_three] = ["rounded", "in_three"].map(|name| one(&kernel("fragments_tf32.gir"), name));
+    for architecture in ["sm_80", "sm_90", "sm_100"] {
+        let products =
+            |name, text: &str| count(&tools.code(&rendered(name, text, target(architecture))), "HMMA.1684.F32.TF32");
+        // A product is one instruction for each half of the columns and of the depth.
+        assert_eq!(products("rounded", &rounded), 8, "{architecture}");
+        assert_eq!(products("in_three", &in_three), 16, "{architecture}");
+    }
+    let bytes = one(&kernel("fragments_bytes.gir"), "bytes");
+    for architecture in TARGETS {
+        let code = tools.code(&rendered("bytes", &bytes, target(architecture)));
+        assert!(count(&code, "IMMA") >= 2, "{architecture}: {code:#?}");
+    }
+    let Err((sources, said)) = try_render("rounded", &rounded, target("sm_75"), Launches::Direct) else {
+        panic!("sm_75 has no products of `tf32`")
+    };
+    let said = told(&sources, &said);
+    assert!(said.contains("a fragment `coop<a, 16x16x8, f32>`"), "{said}");
 }
 
 /// Whether a factor was loaded by rows or by columns makes no difference to a product: see `fragments.rs`.

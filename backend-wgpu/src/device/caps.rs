@@ -3,6 +3,7 @@
 //! Invariant: a device is created with exactly the features and limits that its [`Caps`] speak of, so that a profile is held to by
 //! wgpu, too. What a device needs beside them (timestamps, a pipeline cache, passthrough of SPIR-V) is asked for where it is offered.
 
+use girih_core::ir::attrs::Precision;
 use girih_core::ir::caps::{CoopProduct, SubgroupWidths};
 use girih_core::ir::types::MatrixShape;
 use girih_core::ir::{Caps, Feature, Scalar, ScalarSet};
@@ -174,5 +175,5 @@ fn product(p: &wgpu::CooperativeMatrixProperties) -> Option<CoopProduct> {
     if p.saturating_accumulation {
         return None;
     }
-    Some(CoopProduct { shape, factor: scalar(p.ab_type)?, acc: scalar(p.cr_type)? })
+    Some(CoopProduct { shape, factor: scalar(p.ab_type)?, acc: scalar(p.cr_type)?, precision: Precision::Ieee })
 }

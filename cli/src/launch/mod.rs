@@ -1,7 +1,9 @@
 //! Arguments of a kernel that is launched by hand: numbers, and arrays that come from and go to `.npy` files.
 
 mod array;
+mod grid;
 mod value;
 
 pub use array::Array;
+pub use grid::{GridText, grid_text};
 pub use value::{Named, Value, named, number};

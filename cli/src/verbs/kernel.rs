@@ -75,9 +75,12 @@ impl<'a> Placed<'a> {
         name: &'a str,
     ) -> Result<Placed<'a>, Diagnostic> {
         let buffer = device.allocate(Memory { bytes: array.bytes.len() as u64, indirect: false })?;
-        let mut bytes = array.bytes.clone();
-        bytes.resize(bytes.len().next_multiple_of(4), 0);
-        device.write(buffer, 0, &bytes)?;
+        // A new buffer is all zero.
+        if array.bytes.iter().any(|byte| *byte != 0) {
+            let mut bytes = array.bytes.clone();
+            bytes.resize(bytes.len().next_multiple_of(4), 0);
+            device.write(buffer, 0, &bytes)?;
+        }
         Ok(Placed { buffer, array, value, name })
     }
 }

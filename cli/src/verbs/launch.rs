@@ -1,15 +1,17 @@
 //! `girih launch FILE.py::KERNEL`: a Triton kernel, on arrays of NumPy files.
 
-use super::kernel::{Placed, bring_back, grid, time, wrong};
+use super::kernel::{Placed, bring_back, time, wrong};
 use crate::console::Console;
 use crate::exit::Exit;
-use crate::launch::{self, Named, Value};
+use crate::launch::{self, GridText, Named, Value};
 use clap::{Args, ValueEnum};
 use girih::core::ir::interp;
 use girih::devices::{self, Selector};
 use girih::ir::{Op, Scalar, Type, eval, text};
-use girih::runtime::{self, Device};
-use girih::triton::{Argument, Compiled, Constant, KernelFile, Parameter, Request};
+use girih::runtime::{self, BufferId, Device};
+use girih::triton::{
+    Argument, Array, Candidate, Constant, Head, KernelFile, Loaded, Parameter, Purpose, Request, Tuning,
+};
 use girih::{Code, Diagnostic, Report, Sources};
 use std::time::Instant;
 
@@ -17,6 +19,7 @@ const EXAMPLES: &str = "\
 Examples:
   girih launch vector_add.py::vector_add --grid 1 --arg x_ptr=@x.npy --arg y_ptr=@y.npy --arg out_ptr=zeros(f32,1000):sum.npy --arg n=1000
   girih launch softmax.py::softmax --grid 8 .. --arg BLOCK=1024    a constant of the kernel
+  girih launch matmul.py --grid \"cdiv(m, BLOCK_M) * cdiv(n, BLOCK_N)\" ..    in the fastest of its configurations; -v shows what each takes
   girih launch softmax.py::softmax --emit ir ..                    what the kernel becomes for these arguments";
 
 /// Options of the verb.
@@ -26,9 +29,10 @@ pub struct Launch {
     /// The file and the kernel; the kernel may be left out if there is only one
     #[arg(value_name = "FILE.py::KERNEL")]
     kernel: String,
-    /// Programs to start, as 64 or 8,8 or 4,4,4
-    #[arg(long, value_name = "X[,Y[,Z]]", value_parser = grid)]
-    grid: Option<[u32; 3]>,
+    /// Programs to start, as 64 or 8,8 or 4,4,4; or for each configuration so many, as "cdiv(n, BLOCK)": then the fastest of `@triton.autotune` is
+    /// taken
+    #[arg(long, value_name = "X[,Y[,Z]]", value_parser = launch::grid_text)]
+    grid: Option<GridText>,
     /// A parameter's value: @in.npy, @in.npy:out.npy, zeros(f32,1024x512):out.npy, 42, 3.5, true, none, a text
     #[arg(long, value_name = "NAME=VALUE", value_parser = launch::named)]
     arg: Vec<Named>,
@@ -72,6 +76,7 @@ impl Launch {
     }
 
     fn launch(&self, console: &Console) -> Result<(), Report> {
+        let begun = Instant::now();
         let plain = |d: Diagnostic| Report { sources: Sources::default(), diagnostics: vec![d] };
         let (path, name) = match self.kernel.split_once("::") {
             Some((path, name)) => (path, Some(name)),
@@ -101,7 +106,7 @@ impl Launch {
         }
         if self.emit == Some(Form::Ir) {
             let (compiled, _) = file.compile(&request)?;
-            self.tell(&compiled, console);
+            self.tell(&compiled.head, console);
             let printed = text::print(&compiled.module);
             console.result(printed.trim_end(), || serde_json::json!({"kind": "code", "text": printed}));
             return Ok(());
@@ -115,71 +120,77 @@ impl Launch {
                     ..interp::Options::default()
                 };
                 let mut device = interp::Interpreter::new(options);
-                let done = self.run_on(&mut device, &file, &request, console);
+                let done = self.run_on(&mut device, (&file, &request), milliseconds(begun), console);
                 for line in device.take_printed() {
                     console.result(&line, || serde_json::json!({"kind": "printed", "text": line}));
                 }
                 done
             }
             other => {
-                let begun = Instant::now();
+                let (read, opening) = (milliseconds(begun), Instant::now());
                 let mut device = devices::open(other, None).map_err(plain)?;
-                console.detail(|| format!("the device is open after {:.1} ms", milliseconds(begun)));
-                self.run_on(&mut *device, &file, &request, console)
+                console.detail(|| format!("the device is open after {:.1} ms", milliseconds(opening)));
+                self.run_on(&mut *device, (&file, &request), read, console)
             }
         }
     }
 
     /// What was said and chosen when the kernel was compiled.
-    fn tell(&self, compiled: &Compiled, console: &Console) {
-        compiled.notes.iter().for_each(|note| console.note(note));
-        for (name, value) in &compiled.chosen {
+    fn tell(&self, head: &Head, console: &Console) {
+        head.notes.iter().for_each(|note| console.note(note));
+        for (name, value) in &head.chosen {
             console.detail(|| format!("{name} = {value}"));
         }
     }
 
+    /// Runs the kernel on a device that is open; reading the file has taken so many milliseconds.
     fn run_on(
         &self,
         device: &mut dyn Device,
-        file: &KernelFile,
-        request: &Request,
+        (file, request): (&KernelFile, &Request),
+        read: f64,
         console: &Console,
     ) -> Result<(), Report> {
         let begun = Instant::now();
-        let loaded = file.load(device, request)?;
-        let compiled = milliseconds(begun);
-        self.tell(&loaded.compiled, console);
-        let one = |error| loaded.report(vec![error]);
-        let Some(grid) = self.grid else {
+        let plain = |d: Diagnostic| Report { sources: Sources::default(), diagnostics: vec![d] };
+        let Some(grid) = &self.grid else {
             let error = wrong("the grid is not given".into());
-            return Err(one(error.hint("say how many programs run: `--grid 64`")));
+            return Err(plain(error.hint("say how many programs run: `--grid 64`")));
         };
-        let (mut placed, mut arguments) = (vec![], vec![]);
-        let function = &loaded.compiled.module.functions[loaded.compiled.kernel];
-        for (name, param) in loaded.compiled.parameters.iter().zip(&function.params) {
-            let Some(given) = self.arg.iter().rev().find(|a| a.name == *name) else { continue };
-            let argument = match &given.value {
-                Value::Array(source, _) => {
-                    let array = source.array().map_err(|e| one(wrong(e)))?;
-                    let array = Placed::new(device, array, &given.value, &given.name).map_err(one)?;
-                    let buffer = array.buffer;
-                    placed.push(array);
-                    runtime::Argument::Buffer(buffer, 0)
-                }
-                Value::Number(text) => {
-                    let ty = function.ty(*param);
-                    let bits = launch::number(text, ty).map_err(|e| one(wrong(format!("`{name}`: {e}"))))?;
-                    runtime::Argument::Scalar(runtime::Constant { ty, bits })
-                }
-            };
-            arguments.push((name.as_str(), argument));
+        let (mut placed, mut buffers) = (vec![], vec![]);
+        for given in self.arrays() {
+            let Value::Array(source, _) = &given.value else { continue };
+            let array = source.array().map_err(|e| plain(wrong(e)))?;
+            let array = Placed::new(device, array, &given.value, &given.name).map_err(plain)?;
+            buffers.push((given.name.as_str(), array.buffer));
+            placed.push(array);
         }
-        let command = loaded.command(grid, &arguments)?;
+        let placing = milliseconds(begun);
+        let loaded = match grid.has_names() {
+            false => file.load(device, request)?,
+            true => self.tuned(device, (file, request, grid), (&placed, &buffers), console)?,
+        };
+        let compiled = milliseconds(begun) - placing;
+        console.detail(|| {
+            let kept = if loaded.was_kept { "kept by an earlier run" } else { "compiled now" };
+            format!("reading {read:.2} ms, arrays {placing:.2} ms, the kernel {compiled:.2} ms: {kept}")
+        });
+        self.tell(&loaded.head, console);
+        let one = |error| loaded.report(vec![error]);
+        let arguments = self.arguments(&loaded.head, &buffers).map_err(one)?;
+        let command = loaded.command(self.programs(grid, &loaded.head).map_err(one)?, &arguments)?;
+        placed.sort_by_key(|p| loaded.head.parameters.iter().position(|name| name == p.name));
         device.submit(std::slice::from_ref(&command)).map_err(one)?;
         device.wait().map_err(one)?;
+        let ran = milliseconds(begun);
         bring_back(device, placed, true, console).map_err(one)?;
+        let whole = read + milliseconds(begun);
+        console.detail(|| {
+            let (run, back) = (ran - placing - compiled, whole - read - ran);
+            format!("the run {run:.2} ms, arrays back {back:.2} ms")
+        });
         if self.time {
-            let whole = milliseconds(begun);
+            let compiled = read + compiled;
             let text = format!("from the source to the result {whole:.1} ms, {compiled:.1} of them for the compilers");
             console.result(&text, || serde_json::json!({"kind": "first", "whole_ms": whole, "compile_ms": compiled}));
             time(device, &command, console).map_err(one)?;
@@ -190,6 +201,84 @@ impl Launch {
 
 fn milliseconds(since: Instant) -> f64 {
     since.elapsed().as_secs_f64() * 1e3
+}
+
+impl Launch {
+    /// The arrays among the arguments; of several with one name the last.
+    fn arrays(&self) -> impl Iterator<Item = &Named> {
+        let last = |i: usize| !self.arg[i + 1..].iter().any(|other| other.name == self.arg[i].name);
+        (0..self.arg.len()).filter(move |i| last(*i)).map(|i| &self.arg[i])
+    }
+
+    /// The arguments of a compiled kernel.
+    fn arguments(
+        &self,
+        head: &Head,
+        buffers: &[(&str, BufferId)],
+    ) -> Result<Vec<(&str, runtime::Argument)>, Diagnostic> {
+        let mut arguments = vec![];
+        for (name, ty) in head.parameters.iter().zip(&head.types) {
+            let Some(given) = self.arg.iter().rev().find(|a| a.name == *name) else { continue };
+            let argument = match &given.value {
+                Value::Array(..) => match buffers.iter().find(|(of, _)| of == name) {
+                    Some((_, buffer)) => runtime::Argument::Buffer(*buffer, 0),
+                    None => continue,
+                },
+                Value::Number(text) => {
+                    let ty = *ty;
+                    let bits = launch::number(text, ty).map_err(|e| wrong(format!("`{name}`: {e}")))?;
+                    runtime::Argument::Scalar(runtime::Constant { ty, bits })
+                }
+            };
+            arguments.push((given.name.as_str(), argument));
+        }
+        Ok(arguments)
+    }
+
+    /// How many programs a compiled kernel is run by.
+    fn programs(&self, grid: &GridText, head: &Head) -> Result<[u32; 3], Diagnostic> {
+        let chosen = |name: &str| match head.chosen.iter().find(|(n, _)| n == name) {
+            Some((_, Constant::Int(n))) => Some(*n),
+            _not_chosen => None,
+        };
+        let given = |name: &str| match &self.arg.iter().rev().find(|a| a.name == name)?.value {
+            Value::Number(text) => text.parse().ok(),
+            Value::Array(..) => None,
+        };
+        grid.programs(&|name| given(name).or_else(|| chosen(name))).map_err(wrong)
+    }
+
+    /// The kernel in the configuration that takes least time on the arrays.
+    fn tuned(
+        &self,
+        device: &mut dyn Device,
+        (file, request, grid): (&KernelFile, &Request, &GridText),
+        (placed, buffers): (&[Placed<'_>], &[(&str, BufferId)]),
+        console: &Console,
+    ) -> Result<Loaded, Report> {
+        let (first, sources) = file.head(device, request)?;
+        let one = |error| Report { sources, diagnostics: vec![error] };
+        let arguments = self.arguments(&first, buffers).map_err(one)?;
+        let array = |p: &Placed<'_>| Array {
+            buffer: p.buffer,
+            bytes: (p.array.bytes.len() as u64).next_multiple_of(4),
+            element: p.array.scalar,
+        };
+        let arrays: Vec<Array> = placed.iter().map(array).collect();
+        let programs = |head: &Head| self.programs(grid, head);
+        let purpose = Purpose { arguments: &arguments, arrays: &arrays, grid: &programs };
+        let tuned = file.tune(device, request, &purpose, &Tuning::default())?;
+        for (i, candidate) in tuned.candidates.iter().enumerate() {
+            console.detail(|| match candidate {
+                Candidate::Takes(time) => format!("configuration {i}: {:.4} ms", time.as_secs_f64() * 1e3),
+                Candidate::TooSlow(time) => format!("configuration {i}: {:.0} ms, too slow", time.as_secs_f64() * 1e3),
+                Candidate::Differs => format!("configuration {i} writes other numbers than the first one"),
+                Candidate::Refused(why) => format!("configuration {i} is refused: {why}"),
+                Candidate::NotTried => format!("configuration {i} was not tried: there was no time left"),
+            });
+        }
+        Ok(tuned.loaded)
+    }
 }
 
 /// What a parameter is given, for the compiler.

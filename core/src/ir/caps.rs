@@ -3,6 +3,7 @@
 //! A code generator is given only kernels that are legal for its [`Caps`]: [`crate::lower::legalise`] rewrites the
 //! rest or refuses it by name.
 
+use super::attrs::Precision;
 use super::types::{MatrixShape, Scalar, ScalarSet};
 
 macro_rules! features {
@@ -60,6 +61,8 @@ pub struct CoopProduct {
     pub factor: Scalar,
     /// The accumulator's element.
     pub acc: Scalar,
+    /// How exactly it takes the factors.
+    pub precision: Precision,
 }
 
 /// The widths that a subgroup may have: equal on devices where the width is fixed.
@@ -321,10 +324,11 @@ fn tensor_products(sm: u32) -> Vec<CoopProduct> {
     let sizes = [(16, 16, 16), (32, 8, 16), (8, 32, 16)];
     let mut found = vec![];
     let mut all = |factor, acc, sizes: &[(u16, u16, u16)]| {
-        found.extend(sizes.iter().map(|(m, n, k)| CoopProduct {
-            shape: MatrixShape { m: *m, n: *n, k: *k },
-            factor,
-            acc,
+        let precisions: &[Precision] =
+            if factor == Scalar::F32 { &[Precision::Tf32, Precision::Tf32x3] } else { &[Precision::Ieee] };
+        found.extend(sizes.iter().flat_map(|(m, n, k)| {
+            let shape = MatrixShape { m: *m, n: *n, k: *k };
+            precisions.iter().map(move |precision| CoopProduct { shape, factor, acc, precision: *precision })
         }));
     };
     all(Scalar::F16, Scalar::F32, &sizes);
@@ -334,6 +338,7 @@ fn tensor_products(sm: u32) -> Vec<CoopProduct> {
     if sm >= 80 {
         all(Scalar::Bf16, Scalar::F32, &sizes);
         all(Scalar::F64, Scalar::F64, &[(8, 8, 4)]);
+        all(Scalar::F32, Scalar::F32, &[(16, 16, 8)]);
     }
     found
 }

@@ -349,8 +349,8 @@ ops! {
     CoopStore: subgroup("coop.store", Suffix::Coop).takes(&[P::Memory(GLOBAL_OR_SHARED), P::Index, P::T, P::U32]).attrs(&[Offset, Layout]).same(&[1, 3]),
         "`coop.store m[i], f, stride`: a fragment to memory; index and stride count elements.";
     CoopSplat: subgroup("coop.splat", Suffix::Coop).takes(&[P::Element]).gives(&[P::T]), "A fragment all of whose elements are the operand.";
-    CoopMma: subgroup("coop.mma", Suffix::Coop).takes(&[P::Fragment, P::Fragment, P::T]).gives(&[P::T]),
-        "`coop.mma a, b, c`: a * b + c on fragments of one shape; products are exact, sums rounded in any order.";
+    CoopMma: subgroup("coop.mma", Suffix::Coop).takes(&[P::Fragment, P::Fragment, P::T]).gives(&[P::T]).attrs(&[Precision]),
+        "`coop.mma a, b, c`: a * b + c on fragments of one shape; products are exact, sums rounded in any order. With `precision(tf32)`, factors of `f32` are rounded to `tf32` first; with `precision(tf32x3)`, they are taken as sums of two such numbers, and the product of both second ones is left out.";
 
     // Asynchronous operations.
     AsyncCopy: asynchronous("async.copy", Suffix::Lanes(ScalarSet::STORED), Feature::AsyncCopy)

@@ -163,6 +163,22 @@ pub trait Device: Send {
         kernels: &[FunctionId],
         options: &LoadOptions,
     ) -> Result<Vec<ProgramId>, Vec<Diagnostic>>;
+    /// Compiles one kernel of a module. Also gives the bytes from which [`restore`](Self::restore) makes the same program on a device that says the
+    /// same of itself, without its code being lowered, rendered or compiled again; none where there are no such bytes.
+    fn load_to_keep(
+        &mut self,
+        module: &Verified<Module>,
+        kernel: FunctionId,
+        options: &LoadOptions,
+    ) -> Result<(ProgramId, Option<Vec<u8>>), Vec<Diagnostic>> {
+        // One kernel was asked for.
+        self.load(module, &[kernel], options).map(|programs| (programs[0], None))
+    }
+    /// The program of bytes that [`load_to_keep`](Self::load_to_keep) gave; none if the device cannot make it of them. Whoever keeps bytes sees to it
+    /// that they come back as they were: what they say is not checked.
+    fn restore(&mut self, _bytes: &[u8]) -> Option<ProgramId> {
+        None
+    }
     /// Forgets a program.
     fn unload(&mut self, program: ProgramId);
 

@@ -32,6 +32,11 @@ fn decorator_name(decorator: &Expr) -> &str {
     }
 }
 
+/// Whether decorators may look at the numbers that a kernel is given.
+pub(super) fn look_at_arguments(def: &FunctionDef) -> bool {
+    def.decorators.iter().any(|decorator| matches!(decorator_name(decorator), "autotune" | "heuristics"))
+}
+
 /// The argument of a name, or the first one.
 fn passed<'a>(arguments: &'a [Passed], name: &str, first: bool) -> Option<&'a Expr> {
     let named = arguments.iter().find(|a| a.name.as_ref().is_some_and(|n| n.name == name));

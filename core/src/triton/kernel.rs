@@ -3,6 +3,7 @@
 use super::body::{Body, Made, Module};
 use super::call::constant_of;
 use super::decorators::{self, Chosen};
+use super::head::Head;
 use super::pointer::Pointer;
 use super::source::{Binding, FileId, Files, Loader};
 use super::statement::{Flow, is_constexpr};
@@ -46,6 +47,21 @@ pub enum Argument {
     Scalar(Scalar, u64),
     /// A buffer of such elements.
     Buffer(Scalar),
+}
+
+impl Argument {
+    /// An argument for which a kernel becomes the same code, unless it looks at the number itself ([`Head::exact`]): all numbers that the same may be
+    /// assumed of have one.
+    pub fn representative(&self) -> Argument {
+        match self {
+            Argument::Scalar(scalar, bits) if scalar.is_integer() => match bits {
+                1 => Argument::Scalar(*scalar, 1),
+                bits => Argument::Scalar(*scalar, if bits.is_multiple_of(DIVISIBLE) { 0 } else { 2 }),
+            },
+            Argument::Scalar(scalar, _) => Argument::Scalar(*scalar, 0),
+            Argument::Constant(_) | Argument::Buffer(_) => self.clone(),
+        }
+    }
 }
 
 /// A parameter of a kernel.
@@ -97,20 +113,14 @@ pub struct Compiled {
     pub module: Verified<ir::Module>,
     /// The kernel.
     pub kernel: FunctionId,
-    /// Which of the kernel's Python parameters the function's parameters are, in order: those that are not constants.
-    pub parameters: Vec<String>,
-    /// The names of all of the kernel's parameters, in order.
-    pub all: Vec<String>,
-    /// Constants that decorators chose.
-    pub chosen: Vec<(String, Constant)>,
-    /// How many configurations there were to choose from; 1 where there is no `@triton.autotune`.
-    pub configurations: usize,
-    /// What was said on the way: by `tl.static_print`, and about decorators that could not be read.
-    pub notes: Vec<String>,
+    /// What a launch has to know of it.
+    pub head: Head,
 }
 
 /// Steps that code which is run when a kernel is compiled may make.
 const FUEL: u64 = 1 << 20;
+/// Of a number that is a multiple of this, it is known.
+const DIVISIBLE: u64 = 16;
 /// A program is run by this many groups of lanes unless something else is said.
 const WARPS: u32 = 4;
 
@@ -195,15 +205,30 @@ pub fn compile(
     let named = chosen.constants.iter().map(|(name, value)| (name.clone(), known(value))).collect();
     // What is wrong in a kernel has been said: the rules of the IR only find mistakes of this stage.
     let module_ir = verify(written).map_err(|found| found.into_iter().map(internal).collect::<Vec<_>>())?;
-    Ok(Compiled {
-        module: module_ir,
-        kernel,
+    let function = &module_ir.functions[kernel];
+    let head = Head {
+        name: def.name.name.clone(),
+        span: function.span,
+        types: function.params.iter().map(|p| function.ty(*p)).collect(),
         parameters,
         all: def.parameters.list.iter().map(|p| p.name.name.clone()).collect(),
         chosen: named,
         configurations: chosen.configurations,
         notes: module.notes,
-    })
+        exact: exact(&def, request),
+    };
+    Ok(Compiled { module: module_ir, kernel, head })
+}
+
+/// The numbers that are looked at when the kernel is compiled.
+fn exact(def: &FunctionDef, request: &Request) -> Vec<String> {
+    let by_decorators = decorators::look_at_arguments(def);
+    let constant = |name: &str| {
+        let parameter = def.parameters.list.iter().find(|p| p.name.name == name);
+        parameter.is_some_and(|p| p.annotation.as_ref().is_some_and(is_constexpr))
+    };
+    let numbers = request.arguments.iter().filter(|(_, argument)| matches!(argument, Argument::Scalar(..)));
+    numbers.filter(|(name, _)| by_decorators || constant(name)).map(|(name, _)| name.clone()).collect()
 }
 
 fn internal(found: Diagnostic) -> Diagnostic {
@@ -329,7 +354,7 @@ fn parameter(
         Argument::Scalar(scalar, 1) if scalar.is_integer() => Ok(Value::Int(1)),
         Argument::Scalar(scalar, bits) => {
             let ty = Type::Scalar(*scalar);
-            let divisible = if scalar.is_integer() && bits.is_multiple_of(16) { 16 } else { 0 };
+            let divisible = if scalar.is_integer() && bits.is_multiple_of(DIVISIBLE) { DIVISIBLE as u32 } else { 0 };
             let attrs = ParamAttrs { divisible, ..ParamAttrs::default() };
             left.push(name.to_owned());
             Ok(Value::Tensor(Tensor { value: body.b.function.param(name, ty, attrs), ty }))

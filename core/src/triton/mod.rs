@@ -13,7 +13,7 @@
 //! | calls, of functions and of operations | [`call`], [`builtins`] |
 //! | the operations of `triton.language` | [`shape`], [`memory`], [`combine`], [`library`], [`random`] |
 //! | ordinary Python that is run when a kernel is compiled, and what it is told of the machine | [`host`], [`mod@python`], [`target`] |
-//! | the kernel as a whole: parameters; configurations and heuristics | [`kernel`], [`decorators`] |
+//! | the kernel as a whole: parameters; configurations and heuristics; what launches know of it | [`kernel`], [`decorators`], [`head`] |
 //!
 //! Invariant: Python that has no meaning here is an error that names it; nothing is passed over silently.
 
@@ -25,6 +25,7 @@ mod combine;
 mod decorators;
 mod expression;
 mod flow;
+mod head;
 mod host;
 mod kernel;
 mod library;
@@ -41,5 +42,6 @@ mod statement;
 mod target;
 mod value;
 
+pub use head::Head;
 pub use kernel::{Argument, Compiled, Constant, Kernel, Parameter, Request, compile, kernels};
 pub use source::{Alone, LoadedFile, Loader};

@@ -20,7 +20,7 @@ fn request(arguments: &[(&str, i128)]) -> Request {
 fn result(text: &str) -> String {
     let source = format!("{text}\n\n@triton.jit\ndef k():\n    tl.static_print(str(RESULT))\n");
     match ask(&source, &request(&[])) {
-        Ok(compiled) => compiled.notes.join("\n"),
+        Ok(compiled) => compiled.head.notes.join("\n"),
         Err(found) => format!("{}: {}", found[0].code, found[0].message),
     }
 }
@@ -100,10 +100,10 @@ configs = []
         loop {
             let compiled = ask(source, &request).expect("it is right");
             let warps = compiled.module.functions[compiled.kernel].launch.as_ref().expect("a kernel").workgroup[0] / 32;
-            let (_, block) = compiled.chosen[0].clone();
+            let (_, block) = compiled.head.chosen[0].clone();
             found.push((block, warps));
             request.configuration += 1;
-            if request.configuration == compiled.configurations {
+            if request.configuration == compiled.head.configurations {
                 break;
             }
         }
@@ -125,7 +125,7 @@ def k(B: tl.constexpr):
     tl.static_print(B)
 ";
     let request = Request { capability: Some((9, 0)), ..request(&[]) };
-    assert_eq!(ask(source, &request).expect("it is right").notes, ["9"]);
+    assert_eq!(ask(source, &request).expect("it is right").head.notes, ["9"]);
 }
 
 #[test]

@@ -85,7 +85,7 @@ fn launch_on(
         let one = |d| vec![d];
         let program = device.load(&compiled.module, &[compiled.kernel], &LoadOptions::default())?[0];
         let (mut given, mut buffers) = (vec![], vec![]);
-        for name in &compiled.parameters {
+        for name in &compiled.head.parameters {
             let arg = &arguments.iter().find(|(n, _)| n == name).expect("a given argument").1;
             given.push(match arg {
                 Arg::Array(scalar, values) => {
@@ -152,13 +152,19 @@ pub fn launch(text: &str, kernel: &str, grid: [u32; 3], arguments: &[(&str, Arg)
 
 /// An adapter with products of fragments, but without copies that run beside the program; with so little shared memory that factors go there in slices.
 fn fragments(shared_bytes: u32) -> Caps {
+    use girih_core::ir::attrs::Precision;
     use girih_core::ir::caps::{CoopProduct, SubgroupWidths};
     use girih_core::ir::types::MatrixShape;
     let mut caps = Caps::web_extended();
     caps.name = format!("fragments-{shared_bytes}");
     caps.subgroup = SubgroupWidths { min: 32, max: 32 };
     caps.shared_bytes = shared_bytes;
-    caps.coop = vec![CoopProduct { shape: MatrixShape { m: 16, n: 16, k: 16 }, factor: Scalar::F16, acc: Scalar::F32 }];
+    caps.coop = vec![CoopProduct {
+        shape: MatrixShape { m: 16, n: 16, k: 16 },
+        factor: Scalar::F16,
+        acc: Scalar::F32,
+        precision: Precision::Ieee,
+    }];
     // As Vulkan has them: factors go through shared memory as words.
     caps.with(Feature::StrictFloats)
 }

@@ -79,6 +79,7 @@ fn matmul() {
             ("stride_cm", int(n)),
             ("stride_cn", int(1)),
             ("ACTIVATION", Arg::Const(Constant::Text("leaky".into()))),
+            ("PRECISION", Arg::Const(Constant::Text("ieee".into()))),
         ];
         // The first configuration of the file has blocks of 32 x 32.
         let grid = [blocks(m, 32) * blocks(n, 32), 1, 1];
@@ -154,9 +155,70 @@ fn matmul_in_slices() {
         ("BLOCK_N", constant(64)),
         ("BLOCK_K", constant(32)),
         ("GROUP", constant(2)),
+        ("PRECISION", Arg::Const(Constant::Text("ieee".into()))),
     ];
     let found = launch(&shader("matmul"), "matmul", [blocks(m, 64) * blocks(n, 64), 1, 1], &arguments);
     close(&found[2], &product(&a, &b, m, n, k), 1e-5, "product");
+}
+
+/// Factors of `f32` as sums of two numbers of `tf32`: nearly as exact as `f32`, where `tf32` alone is wrong by some 1e-3.
+#[test]
+fn matmul_in_three_products() {
+    let (m, n, k) = (40, 64, 70);
+    let (a, b) = (noise(36, m * k), noise(37, k * n));
+    let int = |n: usize| Arg::Int(n as i64);
+    let arguments = [
+        ("a_ptr", Arg::Array(Scalar::F32, a.clone())),
+        ("b_ptr", Arg::Array(Scalar::F32, b.clone())),
+        ("c_ptr", zeros(m * n)),
+        ("m", int(m)),
+        ("n", int(n)),
+        ("k", int(k)),
+        ("stride_am", int(k)),
+        ("stride_ak", int(1)),
+        ("stride_bk", int(n)),
+        ("stride_bn", int(1)),
+        ("stride_cm", int(n)),
+        ("stride_cn", int(1)),
+        ("BLOCK_M", constant(32)),
+        ("BLOCK_N", constant(64)),
+        ("BLOCK_K", constant(32)),
+        ("GROUP", constant(2)),
+        ("PRECISION", Arg::Const(Constant::Text("tf32x3".into()))),
+    ];
+    let found = launch(&shader("matmul"), "matmul", [blocks(m, 32) * blocks(n, 64), 1, 1], &arguments);
+    close(&found[2], &product(&a, &b, m, n, k), 1e-5, "product");
+}
+
+/// Factors that are numbers of every type that a matrix unit takes, `tf32` and eight bits among them: all products are exact.
+#[test]
+fn matmul_of_short_factors() {
+    let coarse = |seed: u64, n: usize| -> Vec<f64> { noise(seed, n).into_iter().map(|x| (x * 4.0).round()).collect() };
+    let (m, n, k) = (64, 40, 70);
+    let (a, b) = (coarse(34, m * k), coarse(35, k * n));
+    for factor in [Scalar::F32, Scalar::F8E4M3, Scalar::F8E5M2, Scalar::Bf16] {
+        let int = |n: usize| Arg::Int(n as i64);
+        let arguments = [
+            ("a_ptr", Arg::Array(factor, a.clone())),
+            ("b_ptr", Arg::Array(factor, b.clone())),
+            ("c_ptr", zeros(m * n)),
+            ("m", int(m)),
+            ("n", int(n)),
+            ("k", int(k)),
+            ("stride_am", int(k)),
+            ("stride_ak", int(1)),
+            ("stride_bk", int(n)),
+            ("stride_bn", int(1)),
+            ("stride_cm", int(n)),
+            ("stride_cn", int(1)),
+            ("BLOCK_M", constant(64)),
+            ("BLOCK_N", constant(32)),
+            ("BLOCK_K", constant(32)),
+            ("GROUP", constant(2)),
+        ];
+        let found = launch(&shader("matmul"), "matmul", [blocks(m, 64) * blocks(n, 32), 1, 1], &arguments);
+        assert_eq!(found[2], product(&a, &b, m, n, k), "{factor}");
+    }
 }
 
 #[test]

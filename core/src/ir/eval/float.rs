@@ -87,6 +87,13 @@ fn narrow_magnitude(bits: u64, format: Format) -> u64 {
     if result > format.largest { format.beyond } else { result }
 }
 
+/// The number of `tf32` (eight bits of exponent, ten behind the point) that is nearest to one of `f32`, away from zero where two are as near; both
+/// as bits of an `f32`.
+pub fn tf32(bits: u64) -> u64 {
+    let finite = bits & 0x7f80_0000 != 0x7f80_0000;
+    if finite { (bits + 0x1000) & 0xffff_e000 } else { bits }
+}
+
 /// The exact value of a float's bits as `f64`. Types that are no floats are read as the bits of an `f64`.
 pub fn widen(bits: u64, ty: Scalar) -> f64 {
     let Some(format) = Format::of(ty) else { return f64::from_bits(bits) };

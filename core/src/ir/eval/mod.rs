@@ -10,7 +10,7 @@ mod integer;
 mod tests;
 
 pub use convert::{int_value, signed};
-pub use float::{narrow, widen};
+pub use float::{narrow, tf32, widen};
 
 use super::ops::{Op, Suffix};
 use super::types::Scalar;

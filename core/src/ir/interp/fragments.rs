@@ -7,7 +7,7 @@ use super::fault::Fault;
 use super::frame::Handle;
 use super::machine::{Machine, places};
 use super::memory::{read, write};
-use crate::ir::attrs::MatrixLayout;
+use crate::ir::attrs::{MatrixLayout, Precision};
 use crate::ir::eval::{self, narrow, widen};
 use crate::ir::ops::{Convergence, Op};
 use crate::ir::types::{Scalar, Space, Type};
@@ -126,13 +126,22 @@ impl Machine<'_> {
         let factor = self.operand_type(step, 0).element().unwrap_or(element);
         let (m, n, k) = (usize::from(shape.m), usize::from(shape.n), usize::from(shape.k));
         let [a, b, c] = step.operands[..] else { return Ok(()) };
+        let precision = self.inst(step).precision();
         for group in self.groups() {
             let group = group[0] / self.team.width;
             let value = |slot, i| self.frame.values[self.place(slot, group, i)];
             let mut sums = Vec::with_capacity(m * n);
             for (i, j) in (0..m).flat_map(|i| (0..n).map(move |j| (i, j))) {
                 let factors = (0..k).map(|l| (value(a, i * k + l), value(b, l * n + j)));
-                sums.push(accumulate(value(c, i * n + j), element, factors, factor));
+                let start = value(c, i * n + j);
+                sums.push(match precision {
+                    Precision::Ieee => accumulate(start, element, factors, factor),
+                    Precision::Tf32 => {
+                        let rounded = factors.map(|(a, b)| (eval::tf32(a), eval::tf32(b)));
+                        accumulate(start, element, rounded, factor)
+                    }
+                    Precision::Tf32x3 => accumulate_in_three(start, factors),
+                });
             }
             for (i, sum) in sums.into_iter().enumerate() {
                 let place = self.place(step.results[0], group, i);
@@ -166,4 +175,21 @@ pub(super) fn accumulate(c: u64, ty: Scalar, factors: impl Iterator<Item = (u64,
     let product = |(a, b)| eval::int_value(a, factor).wrapping_mul(eval::int_value(b, factor));
     let sum = factors.map(product).fold(eval::int_value(c, ty), i128::wrapping_add);
     eval::scalar(Op::Convert, ty, Scalar::I64, &[sum as i64 as u64]).unwrap_or(0)
+}
+
+/// The same of `f32`, each factor as the sum of two numbers of `tf32`; the product of both second ones is left out. Where the second ones' share is
+/// not finite, the first ones alone tell what the sum is.
+fn accumulate_in_three(c: u64, factors: impl Iterator<Item = (u64, u64)>) -> u64 {
+    let two = |bits: u64| {
+        let first = widen(eval::tf32(bits), Scalar::F32);
+        let rest = narrow(widen(bits, Scalar::F32) - first, Scalar::F32);
+        (first, widen(eval::tf32(rest), Scalar::F32))
+    };
+    let (mut sum, mut share) = (widen(c, Scalar::F32), 0.0f64);
+    for (a, b) in factors {
+        let ((a, a_rest), (b, b_rest)) = (two(a), two(b));
+        sum += a * b;
+        share += a_rest * b + a * b_rest;
+    }
+    narrow(if share.is_finite() { sum + share } else { sum }, Scalar::F32)
 }

@@ -3,7 +3,7 @@
 use super::names;
 use super::structure::Context;
 use crate::diag::Code;
-use crate::ir::attrs::Attr;
+use crate::ir::attrs::{Attr, Precision};
 use crate::ir::function::Inst;
 use crate::ir::ops::Op;
 use crate::ir::types::{CoopUse, MatrixShape, Scalar, Type};
@@ -89,5 +89,13 @@ fn fragments(cx: &mut Context<'_>, inst: &Inst) {
         let message = format!("`{}`, `{}` and `{}` cannot be multiplied", types[0], types[1], types[2]);
         let hint = "a product takes fragments `a` and `b` of one element and an accumulator `acc`, all of one shape";
         cx.report(Code::IrAsync, inst, message, hint);
+    }
+    let rounds = match inst.precision() {
+        Precision::Ieee => true,
+        Precision::Tf32 | Precision::Tf32x3 => types[0].element() == Some(Scalar::F32),
+    };
+    if !rounds {
+        let message = format!("factors of `{}` are not rounded in this way", types[0]);
+        cx.report(Code::IrAsync, inst, message, "`precision(tf32)` and `precision(tf32x3)` are for factors of `f32`");
     }
 }

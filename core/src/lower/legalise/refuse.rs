@@ -5,7 +5,7 @@
 
 use super::lacks;
 use crate::diag::Diagnostic;
-use crate::ir::attrs::Order;
+use crate::ir::attrs::{Order, Precision};
 use crate::ir::types::{CoopUse, MatrixShape};
 use crate::ir::{Caps, Feature, Function, Inst, Op, Scalar, ScalarSet, Type};
 use crate::lower::compile;
@@ -86,9 +86,14 @@ fn fragments(function: &Function, inst: &Inst, caps: &Caps) -> Option<Diagnostic
         _ => None,
     });
     if let (Op::CoopMma, Some(Type::Coop(_, shape, acc)), Some(factor)) = (inst.op, inst.ty, factor)
-        && !caps.coop.iter().any(|p| p.shape == shape && p.factor == factor && p.acc == acc)
+        && !caps.coop.iter().any(|p| (p.shape, p.factor, p.acc, p.precision) == (shape, factor, acc, inst.precision()))
     {
-        let what = format!("a product of `{factor}` fragments added to `{acc}` in {shape}");
+        let how = match inst.precision() {
+            Precision::Ieee => "",
+            Precision::Tf32 => " rounded to `tf32`",
+            Precision::Tf32x3 => " taken as sums of `tf32`",
+        };
+        let what = format!("a product of `{factor}` fragments{how} added to `{acc}` in {shape}");
         return Some(lacks(caps, inst.span, &what, products(caps)));
     }
     None

@@ -23,8 +23,11 @@ pub(super) enum Kind {
     /// The elements of fragments in registers: others follow it, and what has it is stored from there.
     Shown,
     /// Fragments: a part is one of the subgroup's, and only the device knows where its elements are.
-    Fragments,
+    Fragments(FragmentDepth),
 }
+
+/// The depth, as a logarithm, of the products whose sums fragments are: the device knows them by that, too.
+pub(super) type FragmentDepth = u8;
 
 /// A layout.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]

@@ -42,6 +42,7 @@ mod steer;
 #[cfg(test)]
 mod tests;
 mod waits;
+mod widened;
 
 use super::inline;
 use crate::diag::Diagnostic;
@@ -102,6 +103,7 @@ fn in_layouts(kernel: &Function, threads: u32, caps: &Caps) -> Option<Function> 
     }
     let mut kernel = kernel.clone();
     carried::run(&mut kernel);
+    widened::run(&mut kernel, caps);
     // Fragments need more shared memory than rectangles of sums.
     let mut without = caps.clone();
     without.coop.clear();

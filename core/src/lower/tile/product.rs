@@ -2,6 +2,8 @@
 
 use super::assign::{LayoutId, Plan};
 use super::layout::{FREE, Kind, Layout, bits_of, dimensions};
+use crate::ir::attrs::Precision;
+use crate::ir::caps::CoopProduct;
 use crate::ir::types::MatrixShape;
 use crate::ir::{Caps, Feature, Function, Inst, Scalar, Shape};
 
@@ -59,8 +61,12 @@ pub(super) struct Fragments {
     pub left: Stored,
     /// How the right factor does.
     pub right: Stored,
-    /// The side of a fragment, as a logarithm.
+    /// The rows and columns of a fragment, as a logarithm.
     pub side: u8,
+    /// The depth of a product of two, as a logarithm.
+    pub depth: u8,
+    /// How exactly factors are taken.
+    pub precision: Precision,
 }
 
 /// How warpgroups share a product.
@@ -271,13 +277,18 @@ fn by_fragments(
     }
     let lanes = lanes(caps, 1 << plan.threads);
     let (rows, columns, depth) = (c[0].1, c[1].1, a[1].1);
-    let side = [4u8, 3].into_iter().find(|side| {
-        let n = 1u16 << side;
-        let shape = MatrixShape { m: n, n, k: n };
-        let there = caps.coop.iter().any(|p| (p.shape, p.factor, p.acc) == (shape, factor, acc));
-        // An invocation has a piece of a row.
-        there && *side <= lanes && lanes <= 2 * side && rows.min(columns).min(depth) >= *side
-    })?;
+    // What is rounded less than allowed is allowed, too.
+    let fits = |p: &&CoopProduct| {
+        (p.factor, p.acc) == (factor, acc) && (p.precision == inst.precision() || p.precision == Precision::Ieee)
+    };
+    let shapes = [(4u8, 4u8), (4, 3), (3, 3)].into_iter().flat_map(|(side, deep)| {
+        let (n, k) = (1u16 << side, 1u16 << deep);
+        let there = caps.coop.iter().filter(fits).filter(move |p| p.shape == MatrixShape { m: n, n, k });
+        there.map(move |p| (side, deep, p.precision))
+    });
+    // An invocation has a piece of a row.
+    let room = |side: u8, deep: u8| side <= lanes && lanes <= 2 * side && rows.min(columns) >= side && depth >= deep;
+    let (side, deep, precision) = shapes.into_iter().find(|(side, deep, _)| room(*side, *deep))?;
     // What subgroups have is as square as can be.
     let groups = plan.threads - lanes;
     let (spare_rows, spare_columns) = (rows - side, columns - side);
@@ -306,8 +317,8 @@ fn by_fragments(
     let shown = Layout { parts, threads, kind: Kind::Shown };
     let mut threads = vec![FREE; lanes.into()];
     threads.extend(&subgroups);
-    let sums = Layout { parts: fragments, threads, kind: Kind::Fragments };
-    Some((Fragments { left, right, side }, sums, shown))
+    let sums = Layout { parts: fragments, threads, kind: Kind::Fragments(deep) };
+    Some((Fragments { left, right, side, depth: deep, precision }, sums, shown))
 }
 
 /// Each invocation has a rectangle as square as can be: up to four columns beside each other, then rows and columns further away.

@@ -2,6 +2,7 @@
 
 use super::in_layouts;
 use crate::hash::FastMap;
+use crate::ir::attrs::Precision;
 use crate::ir::{Caps, Function, Op, Scalar, Type};
 use crate::lower::inline;
 use crate::span::Sources;
@@ -11,8 +12,19 @@ use crate::triton::{Alone, Argument, Constant, Request, compile};
 pub(super) fn spread(file: &str, kernel: &str, pointers: Scalar, arguments: &[(&str, i64)], caps: &Caps) -> Function {
     let path = format!("{}/../shaders/{file}.py", env!("CARGO_MANIFEST_DIR"));
     let text = std::fs::read_to_string(&path).expect(&path);
+    spread_text((file, &text), kernel, pointers, arguments, caps)
+}
+
+/// The same for a kernel of a text.
+fn spread_text(
+    (file, text): (&str, &str),
+    kernel: &str,
+    pointers: Scalar,
+    arguments: &[(&str, i64)],
+    caps: &Caps,
+) -> Function {
     let mut sources = Sources::default();
-    let kernels = crate::triton::kernels(&mut sources, file, &text, &Alone).expect("kernels");
+    let kernels = crate::triton::kernels(&mut sources, file, text, &Alone).expect("kernels");
     let described = kernels.iter().find(|k| k.name == kernel).expect("the kernel");
     let given = |name: &str| arguments.iter().find(|(n, _)| *n == name).map(|(_, n)| *n);
     let mut request = Request { kernel: kernel.into(), num_warps: Some(4), ..Request::default() };
@@ -27,7 +39,7 @@ pub(super) fn spread(file: &str, kernel: &str, pointers: Scalar, arguments: &[(&
         };
         request.arguments.push((p.name.clone(), argument));
     }
-    let compiled = compile(&mut sources, file, &text, &Alone, &request).expect("nothing is wrong");
+    let compiled = compile(&mut sources, file, text, &Alone, &request).expect("nothing is wrong");
     let mut module = (*compiled.module).clone();
     inline::run(&mut module, &caps.clone().without(crate::ir::Feature::Calls)).expect("calls go");
     let threads = 128;
@@ -90,13 +102,14 @@ fn factors_are_copied_ahead_to_the_matrix_unit() {
 
 /// An adapter with products of fragments, and no copies that run beside the program.
 fn fragments() -> Caps {
+    use crate::ir::attrs::Precision;
     use crate::ir::caps::{CoopProduct, SubgroupWidths};
     use crate::ir::types::MatrixShape;
     let mut caps = Caps::web_extended();
     caps.subgroup = SubgroupWidths { min: 32, max: 32 };
     caps.shared_bytes = 48 << 10;
     let shape = MatrixShape { m: 16, n: 16, k: 16 };
-    caps.coop = vec![CoopProduct { shape, factor: Scalar::F16, acc: Scalar::F32 }];
+    caps.coop = vec![CoopProduct { shape, factor: Scalar::F16, acc: Scalar::F32, precision: Precision::Ieee }];
     caps
 }
 
@@ -133,6 +146,56 @@ fn fragments_stay_in_registers_while_products_are_added() {
     let blocks = [("BLOCK_M", 64), ("BLOCK_N", 64), ("HEAD", 64)];
     let f = spread("attention", "attention", Scalar::F16, &blocks, &fragments());
     assert!(count(&f)[&Op::CoopMma] >= 2);
+}
+
+#[test]
+fn short_factors_are_multiplied_by_the_matrix_unit() {
+    let blocks = [
+        ("BLOCK_M", 128),
+        ("BLOCK_N", 128),
+        ("BLOCK_K", 32),
+        ("GROUP", 8),
+        ("stride_ak", 1),
+        ("stride_bn", 1),
+        ("stride_cn", 1),
+    ];
+    let matmul = |factor, caps: &Caps| count(&spread("matmul", "matmul", factor, &blocks, caps));
+    // Four by four fragments, four steps of 8: `f32` is taken as `tf32` unless a kernel says otherwise.
+    let counts = matmul(Scalar::F32, &Caps::cuda(80, false));
+    assert_eq!((counts[&Op::CoopMma], counts[&Op::CoopLoad]), (64, 32), "{counts:?}");
+    assert!(!matmul(Scalar::F32, &Caps::cuda(75, false)).contains_key(&Op::CoopMma), "there is no unit for that");
+    assert!(!matmul(Scalar::F32, &fragments()).contains_key(&Op::CoopMma), "there is no unit for that");
+    // Eight bits are numbers of 16, too.
+    for float in [Scalar::F8E4M3, Scalar::F8E5M2] {
+        assert_eq!(matmul(float, &Caps::cuda(80, false))[&Op::CoopMma], 32, "{float}");
+        assert_eq!(matmul(float, &fragments())[&Op::CoopMma], 32, "{float}");
+        assert_eq!(matmul(float, &Caps::cuda(90, true))[&Op::Wgmma], 4, "{float}");
+    }
+    let text = "
+import triton
+import triton.language as tl
+
+@triton.jit
+def bytes(a_ptr, b_ptr, c_ptr):
+    at = tl.arange(0, 64)[:, None] * 64 + tl.arange(0, 64)[None, :]
+    c = tl.dot(tl.load(a_ptr + at), tl.load(b_ptr + at))
+    tl.store(c_ptr + at, c.to(c_ptr.dtype.element_ty))
+";
+    for byte in [Scalar::I8, Scalar::U8] {
+        for caps in [Caps::cuda(75, false), Caps::cuda(90, true)] {
+            let counts = count(&spread_text(("bytes.py", text), "bytes", byte, &[], &caps));
+            // Four subgroups have two by two fragments each, four steps of 16.
+            assert_eq!(counts.get(&Op::CoopMma), Some(&16), "{byte} on {}: {counts:?}", caps.name);
+        }
+    }
+    // How exactly `f32` is taken stays with the products. Four subgroups have two by two fragments each, eight steps of 8.
+    for (name, precision) in [("tf32", Some(Precision::Tf32)), ("tf32x3", Some(Precision::Tf32x3)), ("ieee", None)] {
+        let text = text.replace("(b_ptr + at))", &format!("(b_ptr + at), input_precision=\"{name}\")"));
+        let f = spread_text(("precise.py", &text), "bytes", Scalar::F32, &[], &Caps::cuda(90, true));
+        let mut found = vec![];
+        f.walk(f.body, &mut |_, inst| found.extend((inst.op == Op::CoopMma).then(|| inst.precision())));
+        assert_eq!(found, precision.map_or(vec![], |precision| vec![precision; 32]), "{name}");
+    }
 }
 
 #[test]

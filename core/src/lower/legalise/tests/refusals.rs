@@ -68,8 +68,38 @@ fn fragments() {
         shape: crate::ir::types::MatrixShape { m: 16, n: 16, k: 16 },
         factor: crate::ir::Scalar::F16,
         acc: crate::ir::Scalar::F32,
+        precision: crate::ir::attrs::Precision::Ieee,
     });
     assert!(errors(source, &caps).is_empty());
+}
+
+/// The same fragments, but another product of them.
+#[test]
+fn products_of_fragments() {
+    let source = |precision: &str| {
+        format!(
+            "kernel @k(%m: buffer) workgroup(32) {{
+  %a = coop.load.coop<a, 16x16x8, f32> %m[0], 8
+  %b = coop.load.coop<b, 16x16x8, f32> %m[128], 16
+  %c = coop.splat.coop<acc, 16x16x8, f32> 0.0
+  coop.store.coop<acc, 16x16x8, f32> %m[0], (coop.mma.coop<acc, 16x16x8, f32> %a, %b, %c{precision}), 16
+}}
+"
+        )
+    };
+    let caps = Caps::cuda(80, false);
+    for precision in [" precision(tf32)", " precision(tf32x3)"] {
+        assert!(errors(&source(precision), &caps).is_empty(), "{precision}");
+        assert!(!errors(&source(precision), &Caps::cuda(75, false)).is_empty(), "{precision}");
+    }
+    let found = errors(&source(""), &caps);
+    assert_eq!(found.len(), 1, "{found:#?}");
+    assert!(found[0].message.contains("a product of `f32` fragments added to `f32` in 16x16x8"), "{found:#?}");
+    let mut rounds = caps;
+    rounds.coop.retain(|p| p.precision != crate::ir::attrs::Precision::Tf32x3);
+    let found = errors(&source(" precision(tf32x3)"), &rounds);
+    assert_eq!(found.len(), 1, "{found:#?}");
+    assert!(found[0].message.contains("`f32` fragments taken as sums of `tf32`"), "{found:#?}");
 }
 
 #[test]

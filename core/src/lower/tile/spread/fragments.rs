@@ -7,7 +7,7 @@ use super::super::product::{Fragments, Product, Stored};
 use super::exchange::{FRAGMENTS, beside};
 use super::warpgroup::Factor;
 use super::{Made, Parts, Spread, element_of, impossible, lanes, vector};
-use crate::ir::attrs::MatrixLayout;
+use crate::ir::attrs::{MatrixLayout, Precision};
 use crate::ir::types::{CoopUse, MatrixShape};
 use crate::ir::{Attr, Inst, Op, Scalar, Type, ValueId};
 use crate::lower::rewrite::Rewriter;
@@ -21,19 +21,17 @@ const SHARE: u32 = 6;
 impl Spread<'_> {
     /// The type of a layout's parts if they are fragments.
     pub(super) fn fragment_type(&self, layout: LayoutId, element: Scalar) -> Option<Type> {
-        let side = self.side(layout)?;
-        Some(fragment(CoopUse::Acc, side, element))
+        let sides = self.sides(layout)?;
+        Some(fragment(CoopUse::Acc, sides, element))
     }
 
-    /// The side of a layout's fragments, as a logarithm.
-    fn side(&self, layout: LayoutId) -> Option<u8> {
-        if self.plan.layouts[layout].kind != Kind::Fragments {
-            return None;
-        }
+    /// The side of a layout's fragments and the depth of the products that are added to them, as logarithms.
+    fn sides(&self, layout: LayoutId) -> Option<(u8, u8)> {
+        let Kind::Fragments(depth) = self.plan.layouts[layout].kind else { return None };
         let shown = &self.plan.layouts[self.plan.shown(layout)];
         // All of an element's bits but those that say which fragment it is in.
         let within = shown.parts.len() - self.plan.layouts[layout].parts.len() + usize::from(self.lanes);
-        Some((within / 2) as u8)
+        Some(((within / 2) as u8, depth))
     }
 
     /// The subgroup's number, with its bits moved to these places.
@@ -61,7 +59,7 @@ impl Spread<'_> {
         // Beside the factors some fragments of each subgroup become elements.
         let beside = 2 * Self::spaced(by.side) * acc.bytes() * (self.threads >> self.lanes);
         let mut sums = self.parts(r, inst.operands[2], made.sums)?.to_vec();
-        self.in_slices(r, inst, made, (beside, by.side), |s, r, factors, [left, right], depth| {
+        self.in_slices(r, inst, made, (beside, by.depth), |s, r, factors, [left, right], depth| {
             s.added(r, inst, (Fragments { left, right, ..by }, made.sums), factors, (&mut sums, depth))
         })?;
         self.hold(r, inst.results[0], made.sums, sums.into())
@@ -93,14 +91,16 @@ impl Spread<'_> {
             list.sort_unstable();
             list.dedup();
         }
-        let ty = fragment(CoopUse::Acc, by.side, acc);
-        for k in (0..1u32 << depth).step_by(1 << by.side) {
+        let sides = (by.side, by.depth);
+        let ty = fragment(CoopUse::Acc, sides, acc);
+        let attrs: &[Attr] = if by.precision == Precision::Ieee { &[] } else { &[Attr::Precision(by.precision)] };
+        for k in (0..1u32 << depth).step_by(1 << by.depth) {
             let a = |s: &Self, r: &mut Rewriter<'_>, row: u32| {
-                s.loaded(r, left, (by.left, left_start), (k, row), fragment(CoopUse::A, by.side, factor))
+                s.loaded(r, left, (by.left, left_start), (k, row), fragment(CoopUse::A, sides, factor))
             };
             let lefts: Vec<ValueId> = rows.iter().map(|row| a(self, r, *row)).collect();
             let b = |s: &Self, r: &mut Rewriter<'_>, column: u32| {
-                s.loaded(r, right, (by.right, right_start), (k, column), fragment(CoopUse::B, by.side, factor))
+                s.loaded(r, right, (by.right, right_start), (k, column), fragment(CoopUse::B, sides, factor))
             };
             let rights: Vec<ValueId> = across.iter().map(|column| b(self, r, *column)).collect();
             for (part, sum) in sums.iter_mut().enumerate() {
@@ -108,7 +108,8 @@ impl Spread<'_> {
                 let (Ok(i), Ok(j)) = (rows.binary_search(&row), across.binary_search(&column)) else {
                     return Err(impossible("a fragment of no row or column"));
                 };
-                *sum = r.out.op(Op::CoopMma, ty, &[lefts[i], rights[j], *sum]);
+                let id = r.out.op_with(Op::CoopMma, Some(ty), &[lefts[i], rights[j], *sum], attrs);
+                *sum = r.out.function.insts[id].results[0];
             }
         }
         Ok(())
@@ -207,8 +208,9 @@ impl Spread<'_> {
         layout: LayoutId,
         element: Scalar,
     ) -> Made<Parts> {
-        let side = self.side(layout).ok_or_else(|| impossible("fragments of no side"))?;
-        let (many, ty) = (self.at_once(fragments.len(), side, element), fragment(CoopUse::Acc, side, element));
+        let sides = self.sides(layout).ok_or_else(|| impossible("fragments of no side"))?;
+        let side = sides.0;
+        let (many, ty) = (self.at_once(fragments.len(), side, element), fragment(CoopUse::Acc, sides, element));
         let (width, each) = (self.together(side, element), 1u32 << (2 * side - self.lanes));
         let mut parts = vec![];
         for (turn, list) in fragments.chunks(many).enumerate() {
@@ -241,9 +243,10 @@ impl Spread<'_> {
         layout: LayoutId,
         element: Scalar,
     ) -> Made<Parts> {
-        let side = self.side(layout).ok_or_else(|| impossible("fragments of no side"))?;
+        let sides = self.sides(layout).ok_or_else(|| impossible("fragments of no side"))?;
+        let side = sides.0;
         let (width, each) = (self.together(side, element), 1usize << (2 * side - self.lanes));
-        let (many, ty) = (self.at_once(parts.len() / each, side, element), fragment(CoopUse::Acc, side, element));
+        let (many, ty) = (self.at_once(parts.len() / each, side, element), fragment(CoopUse::Acc, sides, element));
         let mut fragments = vec![];
         for (turn, list) in parts.chunks(many * each).enumerate() {
             let room = FRAGMENTS[turn % self.fragment_rooms(many, side, element)];
@@ -276,8 +279,8 @@ impl Spread<'_> {
     }
 }
 
-/// The type of a fragment of so many rows and columns, and of that depth.
-fn fragment(usage: CoopUse, side: u8, element: Scalar) -> Type {
+/// The type of a fragment of so many rows and columns, for products of that depth.
+fn fragment(usage: CoopUse, (side, depth): (u8, u8), element: Scalar) -> Type {
     let n = 1 << side;
-    Type::Coop(usage, MatrixShape { m: n, n, k: n }, element)
+    Type::Coop(usage, MatrixShape { m: n, n, k: 1 << depth }, element)
 }

@@ -1,10 +1,8 @@
-//! Machine code that the driver has made, kept in a folder between runs.
+//! What compilers have made, kept in a folder between runs.
 //!
-//! A file is named by what it was made from (the PTX, the driver, the card) and holds the machine code behind its own digest. Files
-//! appear whole or not at all; one that does not match its digest is as if it were not there. A cache that cannot be read or
-//! written is no error: it is only slower.
+//! A file is named by what it was made from, and holds what was made behind its own digest. Files appear whole or not at all; one that does not match
+//! its digest is as if it were not there. A cache that cannot be read or written is no error: it is only slower.
 
-use girih_core::runtime::DeviceInfo;
 use sha2::{Digest, Sha256};
 use std::path::{Path, PathBuf};
 use std::time::SystemTime;
@@ -13,34 +11,42 @@ use std::time::SystemTime;
 const LIMIT: u64 = 256 << 20;
 const DIGEST: usize = 32;
 
-/// A folder of machine code.
+/// A folder.
 #[derive(Clone, Debug)]
-pub(super) struct Cache {
+pub struct Cache {
     folder: PathBuf,
-    /// What distinguishes drivers and cards.
-    device: String,
+    /// What all that is kept depends on: who has made it, and for which device.
+    context: String,
 }
 
-/// What machine code is named by.
+/// What something is named by.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct Key([u8; DIGEST]);
+pub struct Key([u8; DIGEST]);
+
+impl AsRef<[u8]> for Key {
+    /// A digest of the context and the parts.
+    fn as_ref(&self) -> &[u8] {
+        &self.0
+    }
+}
 
 impl Cache {
-    /// The cache of a device in a folder, which need not be there yet.
-    pub fn new(folder: &Path, info: &DeviceInfo) -> Cache {
-        Cache { folder: folder.join("cuda"), device: format!("{}\n{}\n{}", info.name, info.driver, info.backend) }
+    /// The cache of one kind of things, for one context, in a folder, which need not be there yet.
+    pub fn new(folder: &Path, kind: &str, context: String) -> Cache {
+        Cache { folder: folder.join(kind), context }
     }
 
-    /// The key of a text.
-    pub fn key(&self, ptx: &str) -> Key {
+    /// The key of what is made from these parts.
+    pub fn key(&self, parts: &[&[u8]]) -> Key {
         let mut hash = Sha256::new();
-        hash.update(self.device.as_bytes());
-        hash.update([0]);
-        hash.update(ptx.as_bytes());
+        for part in std::iter::once(self.context.as_bytes()).chain(parts.iter().copied()) {
+            hash.update((part.len() as u64).to_le_bytes());
+            hash.update(part);
+        }
         Key(hash.finalize().into())
     }
 
-    /// The machine code of a key, if it is there and whole.
+    /// What is kept under a key, if it is there and whole.
     pub fn get(&self, key: Key) -> Option<Vec<u8>> {
         let mut file = std::fs::read(self.path(key)).ok()?;
         if file.len() <= DIGEST {
@@ -50,7 +56,7 @@ impl Cache {
         (*Sha256::digest(&code) == *file).then_some(code)
     }
 
-    /// Keeps machine code.
+    /// Keeps something.
     pub fn put(&self, key: Key, code: &[u8]) {
         let written = std::fs::create_dir_all(&self.folder).and_then(|()| {
             // Another process may write the same key; each has a file of its own until the name is given.
@@ -65,7 +71,7 @@ impl Cache {
     }
 
     fn path(&self, key: Key) -> PathBuf {
-        self.folder.join(format!("{}.cubin", hex(&key.0)))
+        self.folder.join(format!("{}.kept", hex(&key.0)))
     }
 
     /// Removes the oldest files beyond the limit.
@@ -97,35 +103,34 @@ fn hex(bytes: &[u8]) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use girih_core::runtime::DeviceKind;
 
-    fn info(driver: &str) -> DeviceInfo {
-        DeviceInfo {
-            kind: DeviceKind::Cuda,
-            name: "card".into(),
-            driver: driver.into(),
-            backend: "CUDA 13.0 sm_90".into(),
-        }
+    fn cache(folder: &Path, context: &str) -> Cache {
+        Cache::new(folder, "things", context.to_owned())
+    }
+    fn key(cache: &Cache, text: &str) -> Key {
+        cache.key(&[text.as_bytes()])
     }
 
     #[test]
-    fn what_is_kept_is_found_by_text_driver_and_card() {
+    fn what_is_kept_is_found_by_its_parts_and_its_context() {
         let folder = tempfile::tempdir().expect("a temporary folder");
-        let cache = Cache::new(folder.path(), &info("580"));
-        let key = cache.key("text");
-        assert_eq!(cache.get(key), None);
-        cache.put(key, b"code");
-        assert_eq!(cache.get(key).as_deref(), Some(&b"code"[..]));
-        assert_eq!(cache.get(cache.key("other text")), None);
-        let newer = Cache::new(folder.path(), &info("590"));
-        assert_eq!(newer.get(newer.key("text")), None);
+        let old = cache(folder.path(), "driver 580");
+        let name = key(&old, "text");
+        assert_eq!(old.get(name), None);
+        old.put(name, b"code");
+        assert_eq!(old.get(name).as_deref(), Some(&b"code"[..]));
+        assert_eq!(old.get(key(&old, "other text")), None);
+        assert_ne!(old.key(&[b"te", b"xt"]), name, "parts do not run into each other");
+        let newer = cache(folder.path(), "driver 590");
+        assert_eq!(newer.get(key(&newer, "text")), None);
+        assert_eq!(Cache::new(folder.path(), "others", "driver 580".into()).get(name), None);
     }
 
     #[test]
     fn a_damaged_file_is_as_if_it_were_not_there() {
         let folder = tempfile::tempdir().expect("a temporary folder");
-        let cache = Cache::new(folder.path(), &info("580"));
-        let key = cache.key("text");
+        let cache = cache(folder.path(), "driver 580");
+        let key = key(&cache, "text");
         for damage in [&b""[..], b"short", &[7; 100]] {
             cache.put(key, b"code");
             std::fs::write(cache.path(key), damage).expect("the file can be written");
@@ -135,13 +140,15 @@ mod tests {
         whole[DIGEST] ^= 1;
         std::fs::write(cache.path(key), whole).expect("the file can be written");
         assert_eq!(cache.get(key), None);
+        cache.put(key, b"code");
+        assert_eq!(cache.get(key).as_deref(), Some(&b"code"[..]), "it is written again");
     }
 
     #[test]
     fn a_folder_that_cannot_be_written_is_no_error() {
         let file = tempfile::NamedTempFile::new().expect("a temporary file");
-        let cache = Cache::new(file.path(), &info("580"));
-        cache.put(cache.key("text"), b"code");
-        assert_eq!(cache.get(cache.key("text")), None);
+        let cache = cache(file.path(), "driver 580");
+        cache.put(key(&cache, "text"), b"code");
+        assert_eq!(cache.get(key(&cache, "text")), None);
     }
 }
