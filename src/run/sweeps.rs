@@ -357,7 +357,7 @@ fn fit(sweeps: Sweeps, device: &mut dyn Device, heap: u64) -> Result<Sweeps, Fai
         return refused("its frames are larger than what the device can bind");
     }
     // Epochs say what there is to say of a heap that the device does not reach.
-    if heap > caps.binding_bytes.min(caps.buffer_bytes) {
+    if heap > device.reach() {
         return refused("the device does not reach the heap that was asked for");
     }
     if sweeps.plan.units > heap / 8 {

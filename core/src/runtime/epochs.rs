@@ -3,11 +3,12 @@
 //! A call is a task in the device's queue. Several epochs are submitted at once, each a dispatch of the planner and one of the lanes whose size the
 //! planner has written; then the host looks whether the result is there.
 //!
-//! The heap and the pool of frames begin small and grow by need: see [`grow`].
+//! The heap and the pool of frames begin small and grow by need: see [`grow`]. A heap that may not grow is collected: see [`collect`](mod@collect).
 //!
 //! Invariant: between calls no lane does anything, and the heap is the host's to read and to add to. What a call was given stays as it was
 //! until the call is over, so it can begin again.
 
+mod collect;
 mod grow;
 mod keep;
 
@@ -24,6 +25,7 @@ use crate::ir::{FunctionId, Module, Type};
 use crate::lower::epochs::memory::{Buffers, SHARED, Shape, control, fault, group};
 use crate::lower::epochs::{self, Epochs, Form};
 use crate::span::Span;
+use collect::Collector;
 use std::cell::RefCell;
 use std::collections::HashMap;
 use std::sync::atomic::Ordering;
@@ -89,6 +91,13 @@ pub struct EpochRunner {
     /// Where memory may be lacking, by number; and of each label its function, and the global that it waits for.
     sites: Vec<Span>,
     labels: Vec<(FunctionId, Option<GlobalId>)>,
+    /// Of each label which words name cells.
+    pointers: Vec<u32>,
+    collector: Option<Collector>,
+    /// Whether lanes run tightly, and whether that is over because hardly anything is free.
+    tight: bool,
+    gave_up: bool,
+    collections: u64,
     /// What the call that runs was given.
     begun: Begun,
     pace: Pace,
@@ -133,9 +142,9 @@ impl EpochRunner {
         task: &TaskOptions,
         options: EpochOptions,
     ) -> Result<EpochRunner, Vec<Diagnostic>> {
-        let Epochs { module: kernels, run, plan, shape, entries, sites, labels } =
+        let Epochs { module: kernels, run, plan, shape, entries, sites, labels, pointers } =
             epochs::lower(module, called, &options.form)?;
-        let options = room::fitted(options, &shape, device.caps()).map_err(|d| vec![d])?;
+        let options = room::fitted(options, &shape, device.caps(), device.reach()).map_err(|d| vec![d])?;
         let programs = device.load(&kernels, &[plan, run], &LoadOptions::default())?;
         let [plan, run] = programs[..] else { return Err(vec![missing()]) };
         let one = |d| vec![d];
@@ -143,8 +152,8 @@ impl EpochRunner {
         for bytes in room::sizes(&options, &shape) {
             ids.push(device.allocate(Memory { bytes, indirect: false }).map_err(one)?);
         }
-        let [heap, lanes, pool, pending, queue, control] = ids[..] else { return Err(vec![missing()]) };
-        let buffers = Buffers { heap, lanes, frames: pool, pending, queue, control };
+        let [heap, pool, pending, queue, control] = ids[..] else { return Err(vec![missing()]) };
+        let buffers = Buffers { heap, frames: pool, pending, queue, control };
         let grid = device.allocate(Memory { bytes: 12, indirect: true }).map_err(one)?;
         let signature = |f: FunctionId| {
             let function = &module.functions[f];
@@ -166,6 +175,11 @@ impl EpochRunner {
             trouble: RefCell::default(),
             sites,
             labels,
+            pointers,
+            collector: None,
+            tight: false,
+            gave_up: false,
+            collections: 0,
             begun: Begun::default(),
             pace: Pace::new(&options, None),
             control: vec![0; shape.groups() as usize],
@@ -194,8 +208,11 @@ impl EpochRunner {
     /// Gives the device back, and all that it has given.
     pub fn close(self) -> Box<dyn Device> {
         let mut device = self.device.into_inner();
-        let Buffers { heap, lanes, frames, pending, queue, control } = self.buffers;
-        for buffer in [heap, lanes, frames, pending, queue, control, self.grid] {
+        if let Some(collector) = self.collector {
+            collector.close(&mut *device);
+        }
+        let Buffers { heap, frames, pending, queue, control } = self.buffers;
+        for buffer in [heap, frames, pending, queue, control, self.grid] {
             device.free(buffer);
         }
         device.unload(self.plan);
@@ -213,7 +230,7 @@ impl EpochRunner {
 
     /// Everything is as it was when nothing had been called.
     fn renew_all(&mut self) -> Result<(), Diagnostic> {
-        (self.submissions, self.dispatches, self.most_units) = (0, 0, 0);
+        (self.submissions, self.dispatches, self.most_units, self.collections) = (0, 0, 0, 0);
         self.clear()?;
         self.device.borrow_mut().wait()
     }
@@ -221,11 +238,10 @@ impl EpochRunner {
     /// Nobody has anything, and the heap is empty.
     fn clear(&mut self) -> Result<(), Diagnostic> {
         let sizes = room::sizes(&self.options, &self.shape);
-        let Buffers { heap: _, lanes, frames, pending, queue, control } = self.buffers;
+        let Buffers { heap: _, frames, pending, queue, control } = self.buffers;
         let clear = |(buffer, bytes): (BufferId, u64)| Command::Clear { at: (buffer, 0), bytes };
         let [_, sizes @ ..] = sizes;
-        let commands: Vec<Command> =
-            [lanes, frames, pending, queue, control].into_iter().zip(sizes).map(clear).collect();
+        let commands: Vec<Command> = [frames, pending, queue, control].into_iter().zip(sizes).map(clear).collect();
         self.device.borrow_mut().submit(&commands)?;
         self.pages.borrow_mut().clear();
         self.control.fill(0);
@@ -283,11 +299,11 @@ impl EpochRunner {
 
     /// The commands of some epochs.
     fn epochs(&self, count: usize) -> Vec<Command> {
-        let Buffers { heap, lanes, frames, pending, queue, control } = self.buffers;
+        let Buffers { heap, frames, pending, queue, control } = self.buffers;
         let buffer = |id| Argument::Buffer(id, 0);
         let number = |value: u32| Argument::Scalar(Constant { ty: Type::U32, bits: u64::from(value) });
         let EpochOptions { lanes: lane_count, frames: pool, .. } = self.options;
-        let mut arguments: Vec<Argument> = [heap, lanes, frames, pending, queue, control].map(buffer).to_vec();
+        let mut arguments: Vec<Argument> = [heap, frames, pending, queue, control].map(buffer).to_vec();
         arguments.extend([lane_count, pool, 2 * pool].map(number));
         let plan = Dispatch {
             program: self.plan,
@@ -316,7 +332,12 @@ impl EpochRunner {
         loop {
             if self.seen(control::HEAP_TOP) > self.seen(control::HEAP_SOFT) {
                 let keep = self.seen(control::HEAP_TOP);
-                self.grow_heap(keep).map_err(Fault::Device)?;
+                if !self.grow_heap(keep).map_err(Fault::Device)? {
+                    self.make_room()?;
+                }
+            }
+            if self.seen(control::STARVED) != 0 {
+                self.make_room()?;
             }
             if self.task.interrupt.as_ref().is_some_and(|flag| flag.load(Ordering::Relaxed)) {
                 return Err(Fault::Interrupted);
@@ -391,6 +412,9 @@ impl Runner for EpochRunner {
         };
         let arguments: Vec<u32> = arguments.iter().zip(&params).map(|(word, ty)| Self::to_device(*word, *ty)).collect();
         self.is_used = true;
+        if std::mem::take(&mut self.tight) | std::mem::take(&mut self.gave_up) {
+            self.set_end().map_err(Fault::Device)?;
+        }
         let globals = self.control[control::GLOBALS as usize..].to_vec();
         self.begun = Begun { entry, arguments, top: self.seen(control::HEAP_TOP), globals };
         self.begin().map_err(Fault::Device)?;
@@ -465,6 +489,7 @@ impl Runner for EpochRunner {
             tasks: at(control::TASKS).into(),
             submissions: self.submissions,
             dispatches: self.dispatches,
+            collections: self.collections,
         };
         TaskStats { live_bytes, most_bytes, epochs: Some(epochs), ..TaskStats::default() }
     }

@@ -113,6 +113,8 @@ pub struct EpochStats {
     pub submissions: u64,
     /// Kernels that were in these submissions.
     pub dispatches: u64,
+    /// How often cells that nobody needs were looked for, because the heap was full and might not grow.
+    pub collections: u64,
 }
 
 /// How functions in task form run.

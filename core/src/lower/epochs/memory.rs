@@ -52,6 +52,10 @@ pub mod control {
     pub const CHAIN: u32 = 19;
     /// Beyond this many units of the heap nothing new begins until the host has looked: it may make the heap larger.
     pub const HEAP_SOFT: u32 = 20;
+    /// 1 if no segment begins for which there might be no memory.
+    pub const TIGHT: u32 = 21;
+    /// 1 if a workgroup found no memory for the next one.
+    pub const STARVED: u32 = 22;
     /// The results of the call.
     pub const RESULTS: u32 = 32;
     /// From here on the globals that can be seen; behind them those that are computed in this epoch, and then each workgroup's
@@ -127,6 +131,8 @@ pub struct Shape {
     pub pushes: u32,
     /// Units of the largest cell.
     pub largest: u32,
+    /// Units that a segment takes at most, if its loops go round once.
+    pub reserve: u32,
     /// How many globals there are.
     pub globals: u32,
 }
@@ -219,9 +225,7 @@ pub mod label {
 pub struct Buffers {
     /// Cells.
     pub heap: BufferId,
-    /// What lanes keep: their lists of free cells.
-    pub lanes: BufferId,
-    /// Frames, then the ring of free ones.
+    /// Frames, then the ring of free ones, then what lanes keep: their lists of free cells.
     pub frames: BufferId,
     /// For each frame who has come: [`pending`].
     pub pending: BufferId,

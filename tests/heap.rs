@@ -1,0 +1,241 @@
+//! The heap of a device: in parts where one binding does not reach all of it, and collected where it may not grow any more.
+//!
+//! `GIRIH_REQUIRE_WGPU=1` makes a missing adapter a failure.
+
+mod support;
+
+use girih::core::direct::{self, flow::Root};
+use girih::core::lower::epochs::Form;
+use girih::core::runtime::epochs::{EpochOptions, EpochRunner};
+use girih::core::runtime::{Device, DeviceKind, EpochStats, PARTS, Runner, Segmented, TaskOptions};
+use girih::core::term::code;
+use girih::core::term::eval::{Limits, Machine};
+use girih::devices::{self, Profile, Selector};
+use girih::{Code, Options, Program, RunDevice, RunOptions, SystemHost, on_big_stack};
+use support::random::Random;
+
+/// Few lanes, and a heap and a pool that begin small.
+const SMALL: EpochOptions = EpochOptions {
+    lanes: 64,
+    frames: 1 << 9,
+    most_frames: 1 << 16,
+    heap: 4 << 10,
+    most_heap: 240 << 10,
+    steps: 2000,
+    form: Form::SMALL,
+    batch: 8,
+};
+
+/// Bytes of a part of a small heap.
+const PART: u64 = 64 << 10;
+
+/// The adapters of this machine; none is a failure if a variable asks for one.
+fn adapters() -> Vec<Selector> {
+    let (found, _) = devices::find();
+    let kinds = [DeviceKind::Wgpu, DeviceKind::WgpuSoftware];
+    let usable = found.into_iter().filter(|device| device.problem.is_none() && kinds.contains(&device.info.kind));
+    let names: Vec<Selector> = usable.filter_map(|device| Selector::parse(&device.name).ok()).collect();
+    if names.is_empty() {
+        let required = std::env::var_os("GIRIH_REQUIRE_WGPU").is_some_and(|value| !value.is_empty() && value != "0");
+        assert!(!required, "GIRIH_REQUIRE_WGPU is set, but there is no adapter");
+        eprintln!("skipped: there is no adapter on this machine (GIRIH_REQUIRE_WGPU=1 makes that a failure)");
+    }
+    names
+}
+
+fn program(text: &str) -> Program {
+    Program::from_text("test.bend", text, &Options::default())
+}
+
+fn expected(text: &str) -> String {
+    let evaluator = RunOptions { device: RunDevice::Evaluator, ..RunOptions::default() };
+    program(text).run(&mut SystemHost::new(), &evaluator).expect("it ends").text
+}
+
+/// What a program gives on a device, and what that took.
+fn run(
+    text: &str,
+    device: Box<dyn Device>,
+    options: EpochOptions,
+) -> Result<(Result<String, Code>, EpochOptions, EpochStats), Code> {
+    let program = program(text);
+    let code = code::Code::new(program.core_program().expect("it is right")).expect("it can run");
+    let roots: Vec<Root> = code.program().entry.iter().map(|def| Root { def: *def, arguments: vec![] }).collect();
+    let direct = direct::compile_without_loans(&code, &roots).expect("it compiles");
+    let called = [direct.entry, direct.apply, direct.force];
+    let mut runner = EpochRunner::open(&direct.module, &called, device, &TaskOptions::default(), options)
+        .map_err(|errors| errors[0].code)?;
+    let mut machine = Machine::new(&code, Limits::default());
+    let mut host = SystemHost::new().with_stdout(Box::new(std::io::sink()));
+    let result = direct::run::run(&mut machine, &direct, &mut runner, &mut host, None);
+    let stats = runner.stats().epochs.expect("it ran in epochs");
+    let result = result.map_err(|error| {
+        println!("{}", error.message);
+        error.code
+    });
+    Ok((result, runner.options(), stats))
+}
+
+/// Trees that are looked at twice, one after another; a list and a tree that stay.
+fn shares(depth: u32, rounds: u32, kept: u32, closures: bool) -> String {
+    let twice = if closures { "twice(lambda x: total(x) + n, t)" } else { "total(t) + total(t)" };
+    format!(
+        "\
+type Plant:
+  Node {{ ~left, ~right }}
+  Leaf {{ value }}
+
+def grow(d, x):
+  switch d:
+    case 0:
+      return Plant/Leaf {{ value: x }}
+    case _:
+      return Plant/Node {{ left: grow(d-1, x), right: grow(d-1, x + 1) }}
+
+def total(tree):
+  match tree:
+    case Plant/Node:
+      return total(tree.left) + total(tree.right)
+    case Plant/Leaf:
+      return tree.value
+
+def twice(f, x):
+  return f(x) + f(x)
+
+def count(n, list):
+  if n == 0:
+    return list
+  else:
+    return count(n - 1, List/Cons(n, list))
+
+def sum(list, so_far):
+  match list:
+    case List/Nil:
+      return so_far
+    case List/Cons:
+      return sum(list.tail, so_far + list.head)
+
+constant = (grow 3 5)
+
+def rounds(n, list, tree, so_far):
+  if n == 0:
+    return (so_far, sum(list, 0), sum(list, 1), total(tree) + total(constant))
+  else:
+    t = grow({depth}, n)
+    more = so_far + {twice} + total(tree) + total(constant)
+    return rounds(n - 1, list, Plant/Node {{ left: t, right: Plant/Leaf {{ value: total(t) }} }}, more)
+
+def both(d):
+  switch d:
+    case 0:
+      return rounds({rounds}, count({kept}, []), Plant/Leaf {{ value: 1 }}, 0)
+    case _:
+      return (both(d-1), both(d-1))
+
+def main():
+  return both(2)
+"
+    )
+}
+
+/// So many bytes that a few rounds fill them, and a run's garbage does not fit.
+fn little(lanes: u32, heap: u64) -> EpochOptions {
+    EpochOptions { lanes, heap, most_heap: heap, ..SMALL }
+}
+
+#[test]
+fn a_full_heap_is_collected() {
+    on_big_stack(|| {
+        let text = shares(5, 60, 300, false);
+        let expected = expected(&text);
+        for selector in [Selector::Cpu].into_iter().chain(adapters()) {
+            let device = devices::open(&selector, None).expect("the device is there");
+            let (found, options, stats) = run(&text, device, little(64, 96 << 10)).expect("it loads");
+            assert_eq!(found.as_ref(), Ok(&expected), "{selector}: {stats:?}");
+            assert!(stats.collections > 1 && options.heap == 96 << 10, "{selector}: {stats:?}");
+        }
+    });
+}
+
+#[test]
+fn collections_change_nothing() {
+    on_big_stack(|| {
+        let mut collections = 0;
+        for number in 0..24 {
+            let random = &mut Random::new(number);
+            let pick = |random: &mut Random, all: &[u32]| *random.pick(all);
+            let text = shares(
+                pick(random, &[1, 3, 5, 7]),
+                pick(random, &[10, 30, 90]),
+                pick(random, &[0, 40, 400]),
+                random.chance(50),
+            );
+            let form = if random.chance(40) { Form { workgroup: 32, stack: 16, ..Form::FAST } } else { Form::SMALL };
+            let options = EpochOptions {
+                steps: pick(random, &[3, 40, 2000]),
+                batch: pick(random, &[1, 8]) as usize,
+                form,
+                ..little(pick(random, &[32, 64, 96, 256]), u64::from(pick(random, &[48, 80, 160])) << 10)
+            };
+            let checked = number % 6 == 0;
+            let selector = if checked { Selector::Interpreter(8) } else { Selector::Cpu };
+            let device = devices::open(&selector, None).expect("the device is there");
+            let (found, _, stats) = run(&text, device, options).expect("it loads");
+            match found {
+                // Where more is kept than there is room for, that is said.
+                Err(Code::OutOfMemory) => {}
+                found => assert_eq!(found, Ok(expected(&text)), "program {number} on {selector}, {options:?}\n{text}"),
+            }
+            println!("program {number}: {stats:?}");
+            collections += stats.collections;
+        }
+        assert!(collections > 50, "{collections}");
+    });
+}
+
+#[test]
+fn a_heap_of_several_parts_is_one() {
+    on_big_stack(|| {
+        let text = shares(4, 10, 200, true);
+        let expected = expected(&text);
+        let selectors = [(Selector::Cpu, None), (Selector::Interpreter(8), None)];
+        let web = adapters().into_iter().map(|adapter| (adapter, Some(Profile::Web)));
+        for (selector, profile) in selectors.into_iter().chain(web) {
+            for most_heap in [2 * PART, PARTS as u64 * PART] {
+                let inner = devices::open(&selector, profile).expect("the device is there");
+                let device: Box<dyn Device> = Box::new(Segmented::with_parts(inner, PART));
+                let most_heap = most_heap - (16 << 10);
+                // Within the web's limits nothing else has a binding left.
+                let small = EpochOptions { lanes: 32, frames: 1 << 8, most_frames: 1 << 8, ..SMALL };
+                let options = if profile.is_some() { small } else { SMALL };
+                let (found, options, stats) =
+                    run(&text, device, EpochOptions { most_heap, ..options }).expect("it loads");
+                assert_eq!(found.as_ref(), Ok(&expected), "{selector}: {stats:?}");
+                assert!(options.heap > most_heap / 2, "{selector}: {options:?}");
+            }
+        }
+    });
+}
+
+#[test]
+fn what_more_parts_would_need_is_said() {
+    on_big_stack(|| {
+        let open = || Box::new(Segmented::with_parts(devices::open(&Selector::Cpu, None).expect("it is there"), PART));
+        let most_heap = PARTS as u64 * PART;
+        let text = "\
+def grow(n, list):
+  if n == 0:
+    return list
+  else:
+    return grow(n - 1, List/Cons(n, list))
+
+def main():
+  return grow(1000000, [])
+";
+        let (found, options, stats) = run(text, open(), EpochOptions { most_heap, ..SMALL }).expect("it loads");
+        assert_eq!(found, Err(Code::OutOfMemory), "{stats:?}");
+        assert!(options.heap > 3 * PART, "{options:?}");
+        let refused = run(text, open(), EpochOptions { most_heap: most_heap + 256, ..SMALL });
+        assert_eq!(refused.err(), Some(Code::OverLimit));
+    });
+}
