@@ -148,12 +148,45 @@ fn a_full_heap_is_collected() {
     on_big_stack(|| {
         let text = shares(5, 60, 300, false);
         let expected = expected(&text);
-        for selector in [Selector::Cpu].into_iter().chain(adapters()) {
-            let device = devices::open(&selector, None).expect("the device is there");
+        let held = adapters().into_iter().map(|adapter| (adapter, Some(Profile::Web)));
+        let all = [Selector::Cpu].into_iter().chain(adapters()).map(|selector| (selector, None));
+        for (selector, profile) in all.chain(held) {
+            let device = devices::open(&selector, profile).expect("the device is there");
             let (found, options, stats) = run(&text, device, little(64, 96 << 10)).expect("it loads");
             assert_eq!(found.as_ref(), Ok(&expected), "{selector}: {stats:?}");
             assert!(stats.collections > 1 && options.heap == 96 << 10, "{selector}: {stats:?}");
         }
+        // The same in four parts.
+        let device = Segmented::with_parts(devices::open(&Selector::Cpu, None).expect("it is there"), 32 << 10);
+        let (found, _, stats) = run(&text, Box::new(device), little(64, 96 << 10)).expect("it loads");
+        assert_eq!(found, Ok(expected), "{stats:?}");
+        assert!(stats.collections > 1, "{stats:?}");
+    });
+}
+
+/// What a program has made between two effects is given back too.
+#[test]
+fn programs_with_effects_go_on_for_long() {
+    on_big_stack(|| {
+        let text = shares(1, 1, 0, false).replace(
+            "def main():\n  return both(2)\n",
+            "\
+def go_on(n, plant, so_far):
+  if n == 0:
+    return IO/wrap(so_far + total(plant))
+  else:
+    with IO:
+      * <- IO/print(\"-\")
+      return go_on(n - 1, grow(4, n), so_far + total(plant) + total(plant))
+
+def main():
+  return go_on(200, Plant/Leaf { value: 1 }, 0)
+",
+        );
+        let device = devices::open(&Selector::Cpu, None).expect("it is there");
+        let (found, options, stats) = run(&text, device, little(32, 32 << 10)).expect("it loads");
+        assert_eq!(found, Ok(expected(&text)), "{stats:?}");
+        assert_eq!(options.heap, 32 << 10);
     });
 }
 

@@ -314,6 +314,9 @@ impl Runner for DeviceRunner {
     fn keep_only(&mut self, words: &[u32]) -> Result<Option<Vec<u32>>, Fault> {
         self.runner_mut().map_or(Ok(None), |runner| runner.keep_only(words))
     }
+    fn is_crowded(&self) -> bool {
+        self.runner().is_some_and(Runner::is_crowded)
+    }
     fn renew(&mut self) -> Result<(), Fault> {
         self.runner_mut().map_or(Ok(()), Runner::renew)
     }

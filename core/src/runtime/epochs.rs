@@ -98,6 +98,8 @@ pub struct EpochRunner {
     tight: bool,
     gave_up: bool,
     collections: u64,
+    /// The first free unit when cells were given back last between two calls.
+    kept_top: u32,
     /// What the call that runs was given.
     begun: Begun,
     pace: Pace,
@@ -180,6 +182,7 @@ impl EpochRunner {
             tight: false,
             gave_up: false,
             collections: 0,
+            kept_top: 0,
             begun: Begun::default(),
             pace: Pace::new(&options, None),
             control: vec![0; shape.groups() as usize],
@@ -231,6 +234,7 @@ impl EpochRunner {
     /// Everything is as it was when nothing had been called.
     fn renew_all(&mut self) -> Result<(), Diagnostic> {
         (self.submissions, self.dispatches, self.most_units, self.collections) = (0, 0, 0, 0);
+        self.kept_top = 0;
         self.clear()?;
         self.device.borrow_mut().wait()
     }
@@ -471,6 +475,11 @@ impl Runner for EpochRunner {
 
     fn keep_only(&mut self, words: &[u32]) -> Result<Option<Vec<u32>>, Fault> {
         self.keep(words).map(Some)
+    }
+
+    fn is_crowded(&self) -> bool {
+        let (top, end) = (self.seen(control::HEAP_TOP), self.seen(control::HEAP_END));
+        self.options.heap >= self.options.most_heap && top > end / 2 && top / 2 > self.kept_top
     }
 
     fn renew(&mut self) -> Result<(), Fault> {

@@ -179,6 +179,10 @@ pub trait Runner {
     fn keep_only(&mut self, _words: &[u32]) -> Result<Option<Vec<u32>>, Fault> {
         Ok(None)
     }
+    /// Whether much of a heap is taken that may not grow, and what nobody needs is given back by [`keep_only`](Self::keep_only) alone.
+    fn is_crowded(&self) -> bool {
+        false
+    }
     /// Forgets all cells, where memory is not given back otherwise, and the fault that a run has ended with.
     fn renew(&mut self) -> Result<(), Fault> {
         Ok(())

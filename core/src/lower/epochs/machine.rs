@@ -224,6 +224,7 @@ impl Machine {
         let all = self.b.u32(LONG);
         // No lane ends the round before this many steps are left.
         let least = self.op(Op::Sub, all, least);
+        let (turns, units) = self.quantum();
         let carried: Vec<ValueId> = [all].into_iter().chain(state.words()).collect();
         let mut failed = None;
         let last = self.repeat(&carried, |m, params| {
@@ -251,11 +252,11 @@ impl Machine {
             )[0];
             let lacks = m.is(lacks, 1);
             m.leave_if(lacks, params);
-            m.leave_if_starving(params);
+            m.leave_if_starving(units, params);
             let state = m.with_room(&state);
             let less = m.b.u32(u32::MAX);
             let steps = m.op(Op::Add, steps, less);
-            let within = m.steps_within(steps);
+            let within = m.steps_within(turns, steps);
             match m.segments(writer, within, &state) {
                 Err(error) => {
                     failed = Some(error);

@@ -91,8 +91,10 @@ pub mod group {
     pub const IDLE: u32 = 11;
     /// How many tasks shall be made of what lanes do.
     pub const NEED: u32 = 12;
+    /// How often loops may go round in a segment while lanes run tightly.
+    pub const TURNS: u32 = 13;
     /// How many words there are.
-    pub const WORDS: u32 = 13;
+    pub const WORDS: u32 = 14;
     /// Those that are kept between epochs, in `control`; behind them the free frames.
     pub const KEPT: [u32; 3] = [FRAME_TAIL, UNIT, END];
 }
