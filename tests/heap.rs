@@ -272,3 +272,27 @@ def main():
         assert_eq!(refused.err(), Some(Code::OverLimit));
     });
 }
+
+/// A heap of hundreds of MiB within the limits of the web, where a binding ends at 128: by hand, because software adapters need two minutes for it.
+/// On lavapipe the value is wrong (0), and it is right in the same parts on the processor, so runs do not use parts by themselves yet.
+#[test]
+#[ignore = "takes minutes and half a gigabyte; wrong on lavapipe"]
+fn a_large_heap_within_the_limits_of_the_web() {
+    on_big_stack(|| {
+        let text =
+            shares(22, 1, 0, false).replace("  return both(2)", "  t = grow(22, 1)\n  return total(t) + total(t)");
+        for adapter in adapters() {
+            let inner = devices::open(&adapter, Some(Profile::Web)).expect("the device is there");
+            let device = Segmented::over(inner);
+            let most_heap = device.reach() - (16 << 20);
+            let frames = 1 << 14;
+            let options =
+                EpochOptions { lanes: 1 << 9, frames, most_frames: frames, heap: 32 << 20, most_heap, ..SMALL };
+            let (found, options, stats) = run(&text, device, options).expect("it loads");
+            println!("{adapter}: {found:?}, {options:?}, {stats:?}");
+            // What the leaves of a tree come to is d * 2^(d-1) + x * 2^d.
+            assert_eq!(found, Ok("6291456".to_owned()), "{stats:?}");
+            assert!(options.heap > 300 << 20, "{options:?}");
+        }
+    });
+}
