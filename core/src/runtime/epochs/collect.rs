@@ -168,7 +168,10 @@ impl EpochRunner {
         let units = self.seen(control::HEAP_END);
         // What is left free is used up, and then that is said.
         self.gave_up = match self.collect() {
-            Ok(live) => units - live.min(units) <= units / LEAST,
+            // Nobody begins anything where a workgroup has no chunk for all of its lanes.
+            Ok(live) => {
+                units - live.min(units) <= (units / LEAST).max(self.shape.workgroup * self.shape.reserve.max(1))
+            }
             Err(Fault::Device(error)) if error.code == Code::DeviceMemory => true,
             Err(fault) => return Err(fault),
         };
