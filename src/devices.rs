@@ -15,6 +15,7 @@ use girih_core::ir::{Caps, interp};
 use girih_core::runtime::{Device, DeviceInfo, DeviceKind};
 use girih_core::span::Span;
 use girih_cuda::ptx::Target;
+pub use girih_wgpu::{Context, SharedBuffer, instance_for};
 use std::borrow::Cow;
 use std::path::PathBuf;
 
@@ -171,6 +172,23 @@ fn cpu(profile: Option<Caps>) -> Result<Box<dyn Device>, Diagnostic> {
 fn cuda(ordinal: usize, profile: Option<Caps>) -> Result<Box<dyn Device>, Diagnostic> {
     let settings = girih_cuda::Settings { profile, cache: cache_folder(), ..girih_cuda::Settings::default() };
     Ok(Box::new(girih_cuda::open_with(ordinal, &settings)?))
+}
+
+/// A device of wgpu that draws onto a surface, and on which shaders can run: the adapter that a selector means, if it can draw there.
+///
+/// # Errors
+/// If no adapter can.
+pub fn open_for(
+    instance: &girih_wgpu::wgpu::Instance,
+    surface: &girih_wgpu::wgpu::Surface<'_>,
+    wanted: Option<&Selector>,
+) -> Result<Context, Diagnostic> {
+    let name = match wanted {
+        Some(Selector::Wgpu(name)) => Some(name.as_deref().unwrap_or("auto")),
+        _ => None,
+    };
+    let settings = girih_wgpu::Settings { cache: cache_folder(), ..girih_wgpu::Settings::default() };
+    Context::for_surface(instance, surface, name, &settings)
 }
 
 fn wgpu(name: &str, profile: Option<Caps>) -> Result<Box<dyn Device>, Diagnostic> {

@@ -121,7 +121,8 @@ impl Nets {
     /// If a definition is too large for a device.
     pub fn kernels(&self) -> Result<Kernels, Report> {
         let report = |diagnostics| Report { sources: self.sources.clone(), diagnostics };
-        let device::Kernels { module, .. } = on_big_stack(|| device::kernels(&self.book, true)).map_err(report)?;
+        let device::Kernels { module, .. } =
+            on_big_stack(|| device::kernels(&self.book, true, true)).map_err(report)?;
         Kernels::from_text("nets.gir", &girih_core::ir::text::print(&module))
     }
 

@@ -218,10 +218,13 @@ struct Compiled {
 
 impl Compiled {
     fn new(program: &Program) -> Compiled {
+        Compiled::of(program).unwrap_or_else(|errors| panic!("it does not compile: {errors:?}"))
+    }
+    fn of(program: &Program) -> Result<Compiled, Vec<Diagnostic>> {
         let code = code::Code::new(program.core_program().expect("it is right")).expect("it can run");
         let roots: Vec<Root> = code.program().entry.iter().map(|def| Root { def: *def, arguments: vec![] }).collect();
-        let direct = direct::compile_without_loans(&code, &roots).expect("it compiles");
-        Compiled { code, direct }
+        let direct = direct::compile_without_loans(&code, &roots)?;
+        Ok(Compiled { code, direct })
     }
 
     fn open(&self, device: Box<dyn Device>, options: EpochOptions) -> Result<EpochRunner, Vec<Diagnostic>> {
@@ -355,6 +358,8 @@ fn a_hundred_runs_leak_nothing() {
 const PROGRAMS: usize = 50;
 /// And on machines that look at every access.
 const CHECKED: usize = 100;
+/// Of how many it is only looked at what the compiler makes of them.
+const COMPILED: u64 = 3000;
 /// Larger kernels are left to cards, whose compilers are faster: their points where code is left.
 const POINTS: usize = 14;
 
@@ -393,7 +398,7 @@ fn try_one(
     let evaluator = RunOptions { device: RunDevice::Evaluator, explain: false, ..RunOptions::default() };
     let expected = program.run(&mut SystemHost::new(), &evaluator);
     let expected = expected.map(|outcome| outcome.text).map_err(|report| report.diagnostics[0].code);
-    let compiled = Compiled::new(&program);
+    let compiled = Compiled::of(&program).map_err(|errors| format!("it does not compile: {}", errors[0].message))?;
     let options = random_options(&mut Random::new(number), most);
     let mut runner = compiled.open(device, options).map_err(|errors| errors[0].message.clone())?;
     for _ in 0..2 {
@@ -445,6 +450,7 @@ fn try_all(selector: &Selector, profile: Option<Profile>, sources: &[(u64, Sourc
             match try_one(*number, source, held, most, &tally) {
                 Ok(held) => device = Some(held),
                 Err(why) => {
+                    println!("program {number}: {why}");
                     let said = format!("program {number}: {why}\n{source}");
                     failed.lock().expect("no thread panics with it").push((source.main.len(), said));
                 }
@@ -495,4 +501,20 @@ fn random_programs_do_what_the_evaluator_does() {
         // Held to what every browser has: 8 buffers of 128 MiB, 16 KiB of shared memory, workgroups of 256, no subgroups.
         try_all(&selector, Some(Profile::Web), others, threads.min(4), POINTS);
     }
+}
+
+/// Far more programs than devices can try: what the compiler makes of them keeps to the rules.
+#[test]
+fn random_programs_compile() {
+    let number = |name| std::env::var(name).ok().map(|text| text.parse::<u64>().expect("it is a number"));
+    let first = number("GIRIH_DEVICE_FIRST").unwrap_or(0);
+    let wrong = on_big_stack(|| {
+        (first..first + COMPILED).find_map(|number| {
+            let size = (number % 10) as usize;
+            let source = generate::program(number, generate::Limits { affine: false, size });
+            let errors = Compiled::of(&source.compile()).err()?;
+            Some(format!("program {number}: {}\n{source}", errors[0].message))
+        })
+    });
+    assert!(wrong.is_none(), "{}", wrong.unwrap_or_default());
 }

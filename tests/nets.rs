@@ -15,9 +15,6 @@ use support::directives::Directives;
 /// Mistakes of programs without types that a net does not see, because data is made of the same nodes as functions and pairs.
 const UNSEEN: &[&str] = &["errors/run/calls_a_pair.bend", "errors/run/error_inside_the_prelude.bend"];
 
-/// Programs whose long texts are used several times in each step: nets copy them each time.
-const TOO_LONG: &[&str] = &["depth/long_text.bend"];
-
 /// How many programs of `tests/bend` there are at least that can be run by value.
 const PROGRAMS: usize = 500;
 
@@ -31,7 +28,7 @@ fn by_net(options: &mut RunOptions) {
 fn programs_give_what_the_evaluator_gives() {
     let (mut same, mut different) = (0, vec![]);
     for case in Case::all() {
-        if UNSEEN.iter().chain(TOO_LONG).any(|path| case.path.ends_with(path)) {
+        if UNSEEN.iter().any(|path| case.path.ends_with(path)) {
             continue;
         }
         let oracle = case.run(RunDevice::Evaluator, &|_| {});
@@ -96,6 +93,11 @@ fn is_here(name: &str) -> bool {
     false
 }
 
+/// The rules that are counted the same in whatever order a net is reduced.
+fn rules() -> impl Iterator<Item = Rule> {
+    Rule::ALL.into_iter().filter(|rule| *rule != Rule::Link)
+}
+
 /// Runs each so many-th program on a device: it gives what it gives on the host, errors with their places included.
 fn on_device(name: &str, each: usize, least: usize) {
     if !is_here(name) {
@@ -104,9 +106,6 @@ fn on_device(name: &str, each: usize, least: usize) {
     let device = RunDevice::from(Selector::parse(name).expect("a device's name"));
     let (mut same, mut different) = (0, vec![]);
     for case in Case::all().into_iter().step_by(each) {
-        if TOO_LONG.iter().any(|path| case.path.ends_with(path)) {
-            continue;
-        }
         let (oracle, counts) = counted(&case, RunDevice::Cpu);
         let full = matches!(oracle.value, Err((Code::OutOfMemory | Code::TooManyCalls | Code::Interrupted, _)));
         if counts.total() > FEW || full {
@@ -114,7 +113,6 @@ fn on_device(name: &str, each: usize, least: usize) {
         }
         let (found, on_device) = counted(&case, device.clone());
         let is_free = case.path.ends_with("time_passes.bend") || oracle.value.is_err();
-        let rules = || Rule::ALL.into_iter().filter(|rule| *rule != Rule::Link);
         let counts_agree = is_free || rules().all(|rule| counts.of(rule) == on_device.of(rule));
         let place = |gave: &Gave| gave.value.as_ref().map_or_else(|(_, span)| *span, |_| Span::NONE);
         if agree(&case, &oracle, &found) && place(&oracle) == place(&found) && counts_agree {
@@ -159,7 +157,8 @@ fn programs_that_need_nets_run_as_nets() {
         let expected = Directives::read(&text).unwrap_or_else(|error| panic!("{path}: {error}"));
         let Some(value) = expected.nets else { continue };
         let program = Program::open(&path, &Options::default());
-        for name in ["auto", "cpu", "interpreter", "ptx:sm_90a"] {
+        let mut counts: Option<Counts> = None;
+        for name in ["auto", "cpu", "interpreter", "lowered:web", "ptx:sm_90a"] {
             let device = Selector::parse(name).expect("a device's name").into();
             let options = RunOptions { device, heap: Some(MEMORY), ..RunOptions::default() };
             let mut executable = program.compile(&options).unwrap_or_else(|report| panic!("{report}"));
@@ -168,6 +167,10 @@ fn programs_that_need_nets_run_as_nets() {
             assert_eq!(text, value, "{path}, {name}");
             let Work::Net(work, _) = executable.stats().work else { panic!("{path}: it ran as a net") };
             assert!(work.total() > 0, "{path}");
+            let others = counts.get_or_insert(work);
+            for rule in rules() {
+                assert_eq!(work.of(rule), others.of(rule), "{path}, {name}: {}", rule.name());
+            }
         }
         run += 1;
     }

@@ -123,7 +123,7 @@ fn sweep_here(
 ) -> Option<Result<String, Vec<Diagnostic>>> {
     let program = case.program.core_program().ok()?;
     let code = Code::new(program).ok()?;
-    let direct = compile(&code, false).ok()?;
+    let direct = compile(&code, false).expect("what can run compiles");
     let sweeps = match sweep::lower(&direct.module, direct.entry, &[], &options) {
         Ok(sweeps) => sweeps,
         Err(Failure::Refused(_)) => return None,
@@ -242,4 +242,22 @@ fn what_stands_where_is_known_is_not_looked_for() {
     });
     let [known, unknown] = plans.map(|plan| plan.phases.len());
     assert!(known * 3 < unknown * 2, "{known} and {unknown}");
+}
+
+/// A program that needs nothing of the device to be known is not run as a whole to find out what it does.
+#[test]
+fn finding_out_what_is_done_has_an_end() {
+    let why = on_big_stack(|| {
+        let text = "def fib(n):\n  if n < 2:\n    return n\n  else:\n    return fib(n - 1) + fib(n - 2)\n\ndef main():\n  return fib(60)\n";
+        let program = girih::Program::from_text("fib.bend", text, &girih::Options::default());
+        let code = Code::new(program.core_program().expect("it compiles")).expect("it compiles");
+        let main = code.program().entry.iter().map(|def| Root { def: *def, arguments: vec![] });
+        let direct = direct::compile_without_loans(&code, &main.collect::<Vec<_>>()).expect("it compiles");
+        match sweep::lower(&direct.module, direct.entry, &[], &Options::new(4, 3)) {
+            Err(Failure::Refused(refusal)) => refusal.to_string(),
+            Err(Failure::Wrong(errors)) => panic!("{errors:#?}"),
+            Ok(_) => panic!("there is nothing that it leaves to the device"),
+        }
+    });
+    assert!(why.contains("takes too long"), "{why}");
 }

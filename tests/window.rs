@@ -5,9 +5,10 @@
 
 use image::RgbaImage;
 use std::collections::HashSet;
-use std::io::{BufRead, BufReader};
+use std::io::{BufRead, BufReader, Read};
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, ExitStatus, Output, Stdio};
+use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
 /// How long anything may take here: software GPUs compile slowly.
@@ -31,14 +32,7 @@ def shader(x: u24, y: u24, t: f24) -> u24:
 
 #[test]
 fn the_window_shows_moving_pictures_and_obeys() {
-    let tools = match Tools::find() {
-        Ok(tools) => tools,
-        Err(missing) => {
-            assert!(std::env::var_os("GIRIH_REQUIRE_WINDOW").is_none(), "the window cannot be tested: {missing}");
-            eprintln!("SKIPPED: the window is not tested: {missing}");
-            return;
-        }
-    };
+    let Some(tools) = Tools::here() else { return };
     let folder = tempfile::tempdir().expect("a folder");
     let (waves, still) = (folder.path().join("waves.bend"), folder.path().join("still.bend"));
     write(&waves, WAVES);
@@ -116,6 +110,53 @@ fn the_window_shows_moving_pictures_and_obeys() {
     let words = String::from_utf8_lossy(&output.stderr);
     assert_eq!(output.status.code(), Some(3), "{words}");
     assert!(words.contains("--headless"), "{words}");
+}
+
+#[test]
+fn pictures_of_the_windows_own_device_stay_there() {
+    let Some(tools) = Tools::here() else { return };
+    let folder = tempfile::tempdir().expect("a folder");
+    let (waves, still) = (folder.path().join("waves.bend"), folder.path().join("still.bend"));
+    write(&waves, WAVES);
+    write(&still, STILL);
+    let display = Display::start();
+    let mut demo = Running(
+        tools
+            .demo(&display)
+            .args(["--device", "wgpu:lavapipe", "--stats", "-o"])
+            .args([folder.path(), &waves, &still])
+            .stdout(Stdio::null())
+            .stderr(Stdio::piped())
+            .spawn()
+            .expect("the demo starts"),
+    );
+
+    display.wait_for_title("waves - 64x48 - wgpu:lavapipe - ");
+    let mut last = display.wait_for_picture("a picture with many colours", |picture| colours(picture) > 500);
+    for _ in 0..10 {
+        last = display.wait_for_picture("another picture", |picture| colours(picture) > 500 && *picture != last);
+    }
+    // Colours arrive as they are, enlarged and reduced.
+    display.press("Right");
+    display.wait_for_title("still - 256x256 - wgpu:lavapipe - ");
+    display.wait_for_picture("a green picture", |picture| picture.pixels().any(|pixel| pixel.0 == [0, 255, 0, 255]));
+    display.press("plus");
+    display.press("plus");
+    display.wait_for_title("still - 1024x1024 - wgpu:lavapipe - ");
+    display.wait_for_picture("a green picture", |picture| {
+        picture.pixels().filter(|pixel| pixel.0[0] == 0 && pixel.0[1] == 255).count() > 100_000
+    });
+
+    display.press("q");
+    assert!(demo.wait().success(), "the demo ends well");
+    let mut words = String::new();
+    demo.0.stderr.take().expect("its errors").read_to_string(&mut words).expect("they are text");
+    let numbers: Vec<u64> = words.split(|c: char| !c.is_ascii_digit()).filter_map(|part| part.parse().ok()).collect();
+    let [pictures, copied, read] = numbers[..] else { panic!("{words}") };
+    assert!(pictures > 10, "{words}");
+    assert_eq!(copied, 0, "{words}");
+    // What is read is how the kernels ended, and no pixel.
+    assert!(read < pictures * 64 * 48 * 4 / 8, "{words}");
 }
 
 #[test]
@@ -215,6 +256,18 @@ struct Tools {
 }
 
 impl Tools {
+    /// What there is; none, with a word about it, if something is missing that need not be there.
+    fn here() -> Option<Tools> {
+        match Tools::find() {
+            Ok(tools) => Some(tools),
+            Err(missing) => {
+                assert!(std::env::var_os("GIRIH_REQUIRE_WINDOW").is_none(), "the window cannot be tested: {missing}");
+                eprintln!("SKIPPED: the window is not tested: {missing}");
+                None
+            }
+        }
+    }
+
     fn find() -> Result<Tools, String> {
         for (tool, ask) in [("Xvfb", "-help"), ("import", "-version"), ("xdotool", "version")] {
             let tried = Command::new(tool).arg(ask).stdout(Stdio::null()).stderr(Stdio::null()).status();
@@ -262,13 +315,19 @@ impl Drop for Running {
 struct Display {
     name: String,
     _server: Running,
+    _alone: MutexGuard<'static, ()>,
 }
+
+/// Servers that start at the same time may take the same number.
+static ALONE: Mutex<()> = Mutex::new(());
 
 impl Display {
     /// Starts a display under a number that is free.
     fn start() -> Display {
+        let alone = ALONE.lock().unwrap_or_else(PoisonError::into_inner);
         let server = Command::new("Xvfb")
-            .args(["-displayfd", "1", "-screen", "0", "1024x768x24", "-nolisten", "tcp"])
+            // A server that begins anew when its last client leaves refuses others meanwhile.
+            .args(["-displayfd", "1", "-screen", "0", "1024x768x24", "-nolisten", "tcp", "-noreset"])
             .stdout(Stdio::piped())
             .stderr(Stdio::null())
             .spawn()
@@ -279,7 +338,7 @@ impl Display {
         BufReader::new(output).read_line(&mut number).expect("the number of the display");
         let number = number.trim();
         assert!(!number.is_empty(), "Xvfb found no free display");
-        Display { name: format!(":{number}"), _server: server }
+        Display { name: format!(":{number}"), _server: server, _alone: alone }
     }
 
     fn tool(&self, name: &str, arguments: &[&str]) -> Output {

@@ -11,11 +11,13 @@ mod caps;
 mod device;
 mod host;
 mod kernels;
+mod leave;
 pub mod tasks;
 mod translate;
 
 pub use caps::caps;
 pub use device::{Cpu, Settings};
+pub use leave::leave;
 
 use girih_core::diag::Diagnostic;
 use girih_core::lower::Compiled;

@@ -3,6 +3,9 @@
 //! naga's writer leaves drivers free to contract `a * b + c`. This pass decorates float operations with `NoContraction`, makes `min` and
 //! `max` of floats return the operand that is a number, fills fragments, and tells the driver which buffers alias: a buffer that is
 //! bound under several views aliases itself, one that the kernel has for itself does not.
+//!
+//! Fragments of short numbers are loaded from arrays of vectors of words, for which naga has no expression: it is shown an array of pairs instead,
+//! a shadow, right after the array that is meant.
 
 use crate::shader::Kernel;
 use rspirv::binary::Assemble;
@@ -26,6 +29,7 @@ pub fn run(words: &[u32], kernels: &[Kernel]) -> Result<Vec<u32>, String> {
         }
     }
     fill_fragments(&mut module);
+    lift_shadows(&mut module)?;
     decorated.extend(aliasing(&module, kernels));
     module.annotations.extend(decorated.into_iter().map(|(id, decoration)| {
         let operands = vec![Operand::IdRef(id), Operand::Decoration(decoration)];
@@ -71,6 +75,61 @@ fn fill_fragments(module: &mut Module) {
             *inst = Instruction::new(Op::CompositeConstruct, inst.result_type, inst.result_id, vec![scalar]);
         }
     }
+}
+
+/// Puts arrays of words where their shadows stand.
+fn lift_shadows(module: &mut Module) -> Result<(), String> {
+    let shared = |i: &Instruction| {
+        let class = matches!(i.operands.first(), Some(Operand::StorageClass(StorageClass::Workgroup)));
+        class && matches!(i.class.opcode, Op::Variable | Op::TypePointer)
+    };
+    let globals = &module.types_global_values;
+    let by_id = |id: Word| globals.iter().find(|i| i.result_id == Some(id));
+    // The type of the elements of a variable's array.
+    let element = |variable: &Instruction| {
+        let array = by_id(variable.result_type?)?.operands.get(1).and_then(id)?;
+        by_id(array)?.operands.first().and_then(id)
+    };
+    let is_pair = |ty: Word| {
+        let Some(vector) = by_id(ty).filter(|i| i.class.opcode == Op::TypeVector) else { return false };
+        let scalar = vector.operands.first().and_then(id).and_then(by_id);
+        let half =
+            scalar.is_some_and(|s| s.class.opcode == Op::TypeFloat && s.operands[0] == Operand::LiteralBit32(16));
+        half && vector.operands.get(1) == Some(&Operand::LiteralBit32(2))
+    };
+    // The shadow, what it stands for, and the type of pointers to that one's elements.
+    let mut meant: HashMap<Word, (Word, Word)> = HashMap::new();
+    let mut before: Option<&Instruction> = None;
+    for variable in globals.iter().filter(|i| i.class.opcode == Op::Variable && shared(i)) {
+        let pair = element(variable).is_some_and(is_pair);
+        if let (true, Some(shadow), Some(array)) = (pair, variable.result_id, before) {
+            let of = element(array).ok_or("an array without elements")?;
+            let to_it = |i: &&Instruction| {
+                i.class.opcode == Op::TypePointer && shared(i) && i.operands.get(1).and_then(id) == Some(of)
+            };
+            let pointer =
+                globals.iter().find(to_it).and_then(|i| i.result_id).ok_or("no pointer to an array's elements")?;
+            meant.insert(shadow, (array.result_id.unwrap_or(0), pointer));
+        } else {
+            before = Some(variable);
+        }
+    }
+    if meant.is_empty() {
+        return Ok(());
+    }
+    for inst in module.functions.iter_mut().flat_map(|f| &mut f.blocks).flat_map(|b| &mut b.instructions) {
+        let found = inst.operands.first().and_then(id).and_then(|base| meant.get(&base));
+        if let (Op::AccessChain | Op::InBoundsAccessChain, Some((array, pointer))) = (inst.class.opcode, found) {
+            inst.operands[0] = Operand::IdRef(*array);
+            inst.result_type = Some(*pointer);
+        }
+    }
+    let shadow = |operand: &Operand| id(operand).is_some_and(|id| meant.contains_key(&id));
+    module.types_global_values.retain(|i| i.result_id.is_none_or(|id| !meant.contains_key(&id)));
+    module.entry_points.iter_mut().for_each(|entry| entry.operands.retain(|operand| !shadow(operand)));
+    module.annotations.retain(|i| !i.operands.first().is_some_and(shadow));
+    module.debug_names.retain(|i| !i.operands.first().is_some_and(shadow));
+    Ok(())
 }
 
 /// What is known about the aliasing of each binding.

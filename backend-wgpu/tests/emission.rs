@@ -191,8 +191,30 @@ fn tile_kernels_with_fragments_are_written() {
             Emitted::Text(_) => panic!("text instead of words"),
         };
         spirv_val(&words, &format!("tiles-{file}-{}", constants[0].1)).unwrap_or_else(|e| panic!("{file}: {e}"));
+        shared_arrays(&words, file);
         // `OpCooperativeMatrixMulAddKHR`; the last blocks are too large for shared memory.
         assert!(warps == 8 || words.iter().any(|word| word & 0xffff == 4459), "{file}: no products of fragments");
+    }
+}
+
+/// Fragments are loaded from arrays of vectors, which are there and not only shown to naga.
+fn shared_arrays(words: &[u32], name: &str) {
+    let mut insts = vec![];
+    let mut rest = &words[5..];
+    while let Some(first) = rest.first() {
+        let (inst, others) = rest.split_at((first >> 16) as usize);
+        insts.push((first & 0xffff, &inst[1..]));
+        rest = others;
+    }
+    let of = |op: u32| insts.iter().filter(move |(found, _)| *found == op).map(|(_, operands)| *operands);
+    // `OpVariable`, `OpAccessChain`, `OpCooperativeMatrixLoadKHR`, `OpTypePointer`, `OpTypeVector`, by the places of their results.
+    let shared: Vec<u32> = of(59).filter(|v| v[2] == 4).map(|v| v[1]).collect();
+    let chains: Vec<&[u32]> = of(65).collect();
+    for load in of(4457) {
+        let chain = chains.iter().find(|chain| chain[1] == load[2]).unwrap_or_else(|| panic!("{name}: no place"));
+        assert!(shared.contains(&chain[2]), "{name}: a fragment from elsewhere");
+        let pointer = of(32).find(|pointer| pointer[0] == chain[0]).expect("a pointer's type");
+        assert!(of(23).any(|vector| vector[0] == pointer[2]), "{name}: a fragment from single numbers");
     }
 }
 

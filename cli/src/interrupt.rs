@@ -16,12 +16,18 @@ const GRACE: Duration = Duration::from_secs(1);
 pub struct Interrupt {
     flag: Arc<AtomicBool>,
     by_hand: Arc<AtomicBool>,
+    grace: Duration,
 }
 
 impl Interrupt {
     /// Has the flag raised by Ctrl-C and at the end of `timeout`.
     pub fn new(timeout: Option<Duration>, console: &Console) -> Interrupt {
-        let interrupt = Interrupt::default();
+        Interrupt::with_grace(timeout, GRACE, console)
+    }
+
+    /// The same, for what needs so much time to end well. Who presses Ctrl-C again does not wait.
+    pub fn with_grace(timeout: Option<Duration>, grace: Duration, console: &Console) -> Interrupt {
+        let interrupt = Interrupt { grace, ..Interrupt::default() };
         let (raised, speaker) = (interrupt.clone(), *console);
         // Without a handler, Ctrl-C ends the process at once, which is no worse than an error here would be.
         let _ = ctrlc::set_handler(move || {
@@ -43,6 +49,11 @@ impl Interrupt {
         Arc::clone(&self.flag)
     }
 
+    /// Whether it was raised.
+    pub fn is_raised(&self) -> bool {
+        self.flag.load(Ordering::Relaxed)
+    }
+
     /// How the command ends that has failed.
     pub fn exit(&self) -> Exit {
         if self.by_hand.load(Ordering::Relaxed) { Exit::Interrupted } else { Exit::Failed }
@@ -58,7 +69,7 @@ impl Interrupt {
     fn stop(&self, console: &Console, why: &str) {
         let again = self.flag.swap(true, Ordering::Relaxed);
         if !again {
-            std::thread::sleep(GRACE);
+            std::thread::sleep(self.grace);
         }
         console.fail(Code::Interrupted, why, None);
         std::process::exit(self.exit().number().into());

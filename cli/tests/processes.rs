@@ -98,6 +98,36 @@ mod interrupted {
     }
 
     #[test]
+    fn ctrl_c_leaves_the_reports_of_what_was_measured() {
+        let folder = std::path::Path::new(env!("CARGO_TARGET_TMPDIR")).join("stopped");
+        // There is none the first time.
+        let _ = std::fs::remove_dir_all(&folder);
+        let child = Command::new(env!("CARGO_BIN_EXE_girih"))
+            .args(["bench", "bend", "--tiny", "--device", "cpu", "--samples", "20", "--output"])
+            .arg(&folder)
+            .stdout(Stdio::piped())
+            .stderr(Stdio::piped())
+            .spawn()
+            .expect("the command was built with this test");
+        let report = folder.join("bench.json");
+        let started = Instant::now();
+        while !report.exists() {
+            assert!(started.elapsed() < Duration::from_secs(120), "no row has figures");
+            std::thread::sleep(Duration::from_millis(10));
+        }
+        interrupt(&child);
+        let output = end(child);
+        let words = text(&output.stderr);
+        assert!(words.contains("B0509") && words.contains("rows with figures"), "{words}");
+        assert!(text(&output.stdout).contains("bitonic"), "{}", text(&output.stdout));
+        assert_eq!(output.status.code(), Some(130));
+        for name in ["bench.json", "bench.md", "bench.svg"] {
+            let written = std::fs::read_to_string(folder.join(name)).expect("it was written");
+            assert!(written.contains("bitonic"), "{name}: {written}");
+        }
+    }
+
+    #[test]
     fn ctrl_c_stops_a_program_that_waits_for_input() {
         let mut child = start("greet.bend", &[]);
         wait_for(&mut child, "What is your name?\n");

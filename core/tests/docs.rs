@@ -130,7 +130,8 @@ fn call(module: &Verified<Module>, line: &RunLine) -> Result<(), Diagnostic> {
 
 fn launch(module: &Verified<Module>, line: &RunLine) -> Result<(), Diagnostic> {
     let mut device = Interpreter::new(Options { checked: true, ..Options::default() });
-    let options = LoadOptions { specialisations: line.specialisations.clone(), checked: true };
+    let options =
+        LoadOptions { specialisations: line.specialisations.clone(), checked: true, ..LoadOptions::default() };
     let program = device.load(module, &[line.function], &options).map_err(|mut e| e.remove(0))?[0];
     let mut arguments = vec![];
     let mut after = vec![];

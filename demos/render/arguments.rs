@@ -28,12 +28,16 @@ pub struct Arguments {
     /// The size of the picture [default: what the shader says]
     #[arg(long, value_name = "WxH")]
     pub size: Option<Size>,
-    /// What paints: cpu, native code on all cores; evaluator, which says what shaders mean; or another device
-    #[arg(long, value_name = "DEVICE", default_value = "cpu", value_parser = device)]
+    /// What paints: auto, the card that draws into the window, else the processor; cpu, native code on all cores; evaluator, which says what
+    /// shaders mean; or another device
+    #[arg(long, value_name = "DEVICE", default_value = "auto", value_parser = device)]
     pub device: RunDevice,
     /// How many threads paint [default: as many as there are cores]
     #[arg(long, value_name = "N")]
     pub threads: Option<NonZeroUsize>,
+    /// Say at the end how many pictures were shown, and what has come from the device to the host
+    #[arg(long, conflicts_with = "headless")]
+    pub stats: bool,
 }
 
 impl Arguments {

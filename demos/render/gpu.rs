@@ -1,10 +1,11 @@
-//! The GPU behind the window: found, configured, and replaced when it is lost.
+//! The GPU behind the window: found, configured, and replaced when it is lost. Shaders may run on it, too: then their pictures are drawn from where they were
+//! painted.
 
 use crate::Failure;
 use crate::blit::{Blit, Picture};
-use girih::render::Frame;
+use girih::devices::{Context, Selector, instance_for, open_for};
+use girih::render::{self, Frame, Pixels};
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
 use winit::event_loop::OwnedDisplayHandle;
 use winit::window::Window;
 
@@ -17,13 +18,12 @@ pub struct Gpu {
     instance: wgpu::Instance,
     surface: wgpu::Surface<'static>,
     config: wgpu::SurfaceConfiguration,
-    device: wgpu::Device,
-    queue: wgpu::Queue,
+    context: Context,
     blit: Blit,
     picture: Option<Picture>,
     overlay: Option<Picture>,
-    /// Raised when the device is lost or has refused something.
-    broken: Arc<AtomicBool>,
+    /// How many pictures have come from the host.
+    copied: u64,
 }
 
 /// What came of drawing.
@@ -40,62 +40,61 @@ pub enum Drawn {
 }
 
 impl Gpu {
-    /// Finds a device for the window.
-    pub fn new(window: Arc<Window>, display: OwnedDisplayHandle) -> Result<Gpu, Failure> {
-        let no_device = |what: &str, error: &dyn std::fmt::Display| {
+    /// Finds a device for the window: the one that is wanted, if it can draw there.
+    pub fn new(window: Arc<Window>, display: OwnedDisplayHandle, wanted: Option<&Selector>) -> Result<Gpu, Failure> {
+        let no_device = |error: &dyn std::fmt::Display| {
             let advice = "`--headless` writes pictures without a GPU";
-            Failure::NoDevice(format!("error: {what}: {error}\n{advice}"))
+            Failure::NoDevice(format!("error: nothing can be drawn into the window: {error}\n{advice}"))
         };
-        let instance =
-            wgpu::Instance::new(wgpu::InstanceDescriptor::new_with_display_handle_from_env(Box::new(display)));
-        let surface = instance
-            .create_surface(Arc::clone(&window))
-            .map_err(|error| no_device("nothing can be drawn into the window", &error))?;
-        let adapter = pollster::block_on(instance.request_adapter(&wgpu::RequestAdapterOptions {
-            compatible_surface: Some(&surface),
-            ..wgpu::RequestAdapterOptions::default()
-        }))
-        .map_err(|error| no_device("there is no GPU that can draw into the window", &error))?;
-        let (device, queue) = pollster::block_on(adapter.request_device(&wgpu::DeviceDescriptor {
-            required_limits: wgpu::Limits::downlevel_defaults().using_resolution(adapter.limits()),
-            ..wgpu::DeviceDescriptor::default()
-        }))
-        .map_err(|error| no_device("the GPU cannot be used", &error))?;
-        let broken = watch(&device);
-        let config = configuration(&surface, &adapter)
-            .ok_or_else(|| no_device("the GPU cannot draw into the window", &"it offers no format for it"))?;
-        let blit = Blit::new(&device, config.format);
-        let mut gpu =
-            Gpu { window, instance, surface, config, device, queue, blit, picture: None, overlay: None, broken };
+        let instance = instance_for(Box::new(display));
+        let surface = instance.create_surface(Arc::clone(&window)).map_err(|error| no_device(&error))?;
+        let context = open_for(&instance, &surface, wanted).map_err(|error| no_device(&error.message))?;
+        let config =
+            configuration(&surface, context.adapter()).ok_or_else(|| no_device(&"the GPU offers no format for it"))?;
+        let blit = Blit::new(context.device(), config.format);
+        let mut gpu = Gpu { window, instance, surface, config, context, blit, picture: None, overlay: None, copied: 0 };
         gpu.resize();
         Ok(gpu)
     }
 
+    /// The device, on which shaders can run, too.
+    pub fn context(&self) -> &Context {
+        &self.context
+    }
+
+    /// How many pictures have come from the host.
+    pub fn copied(&self) -> u64 {
+        self.copied
+    }
+
     /// The largest side of a picture.
     pub fn largest_side(&self) -> u32 {
-        self.device.limits().max_texture_dimension_2d
+        self.context.device().limits().max_texture_dimension_2d
     }
 
     /// The picture from here on; none for an empty window. Neither side may be larger than the largest one.
-    pub fn set_picture(&mut self, frame: Option<&Frame>) {
-        Gpu::set(&self.device, &self.queue, &self.blit, &mut self.picture, frame);
+    pub fn set_picture(&mut self, picture: Option<&render::Picture>) {
+        let (device, queue) = (self.context.device(), self.context.queue());
+        match picture {
+            None => self.picture = None,
+            Some(render::Picture { size, pixels: Pixels::Device(buffer), .. }) => {
+                self.picture = Some(self.blit.buffer(device, *size, buffer));
+            }
+            Some(render::Picture { size, pixels: Pixels::Host(pixels), .. }) => {
+                self.blit.upload(device, queue, &mut self.picture, *size, pixels);
+                self.copied += 1;
+            }
+        }
     }
 
     /// What is drawn over the picture from here on.
     pub fn set_overlay(&mut self, frame: Option<&Frame>) {
-        Gpu::set(&self.device, &self.queue, &self.blit, &mut self.overlay, frame);
-    }
-
-    fn set(
-        device: &wgpu::Device,
-        queue: &wgpu::Queue,
-        blit: &Blit,
-        picture: &mut Option<Picture>,
-        frame: Option<&Frame>,
-    ) {
         match frame {
-            Some(frame) => blit.upload(device, queue, picture, frame),
-            None => *picture = None,
+            Some(Frame { size, pixels, .. }) => {
+                let (device, queue) = (self.context.device(), self.context.queue());
+                self.blit.upload(device, queue, &mut self.overlay, *size, pixels);
+            }
+            None => self.overlay = None,
         }
     }
 
@@ -115,13 +114,14 @@ impl Gpu {
 
     fn configure(&self) {
         if !self.is_empty() {
-            self.surface.configure(&self.device, &self.config);
+            self.surface.configure(self.context.device(), &self.config);
         }
     }
 
     /// Draws the window.
     pub fn draw(&mut self) -> Drawn {
-        if self.broken.load(Ordering::Relaxed) {
+        if let Err(error) = self.context.check() {
+            eprintln!("the GPU cannot be used any more: {}", error.message);
             return Drawn::Broken;
         }
         if self.is_empty() {
@@ -156,8 +156,9 @@ impl Gpu {
     }
 
     fn draw_into(&self, target: wgpu::SurfaceTexture) {
+        let (device, queue) = (self.context.device(), self.context.queue());
         let view = target.texture.create_view(&wgpu::TextureViewDescriptor::default());
-        let mut encoder = self.device.create_command_encoder(&wgpu::CommandEncoderDescriptor::default());
+        let mut encoder = device.create_command_encoder(&wgpu::CommandEncoderDescriptor::default());
         let mut pass = encoder.begin_render_pass(&wgpu::RenderPassDescriptor {
             label: Some("window"),
             color_attachments: &[Some(wgpu::RenderPassColorAttachment {
@@ -169,31 +170,12 @@ impl Gpu {
             ..wgpu::RenderPassDescriptor::default()
         });
         let pictures = self.picture.iter().chain(&self.overlay);
-        self.blit.draw(&self.queue, &mut pass, pictures, (self.config.width, self.config.height));
+        self.blit.draw(queue, &mut pass, pictures, (self.config.width, self.config.height));
         drop(pass);
-        self.queue.submit([encoder.finish()]);
+        queue.submit([encoder.finish()]);
         self.window.pre_present_notify();
-        self.queue.present(target);
+        queue.present(target);
     }
-}
-
-/// Notices when the device is lost or refuses something; without this, wgpu would panic.
-fn watch(device: &wgpu::Device) -> Arc<AtomicBool> {
-    let broken = Arc::new(AtomicBool::new(false));
-    let raised = Arc::clone(&broken);
-    device.set_device_lost_callback(move |reason, message| {
-        // A device that is dropped is reported as lost too.
-        if reason != wgpu::DeviceLostReason::Destroyed && !raised.swap(true, Ordering::Relaxed) {
-            eprintln!("the GPU was lost: {message}");
-        }
-    });
-    let raised = Arc::clone(&broken);
-    device.on_uncaptured_error(Arc::new(move |error: wgpu::Error| {
-        if !raised.swap(true, Ordering::Relaxed) {
-            eprintln!("the GPU refused something: {error}");
-        }
-    }));
-    broken
 }
 
 /// How the window's surface is used; none if the adapter has no format for it. An sRGB format is preferred, in which

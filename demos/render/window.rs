@@ -7,7 +7,9 @@ use crate::gallery::Gallery;
 use crate::gpu::{Drawn, Gpu};
 use crate::input::Action;
 use crate::overlay;
-use girih::render::{Frame, RenderOptions, Renderer, Size, devices, write_png};
+use girih::devices::Selector;
+use girih::render::{Frame, Picture, RenderOptions, Renderer, Size, devices, write_png};
+use girih::runtime::DeviceKind;
 use girih::{Report, RunDevice, Severity};
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -47,6 +49,7 @@ pub fn run(gallery: Gallery, arguments: &Arguments) -> Result<(), Failure> {
     let events = EventLoop::<PictureDone>::with_user_event().build().map_err(no_display)?;
     let mut viewer = Viewer::new(gallery, arguments, events.create_proxy());
     events.run_app(&mut viewer).map_err(no_display)?;
+    viewer.close();
     viewer.failure.map_or(Ok(()), Err)
 }
 
@@ -74,7 +77,10 @@ struct Viewer {
     screen: Option<Screen>,
     stage: Stage,
     /// The last picture, also if the shader has gone wrong since.
-    shown: Option<Frame>,
+    shown: Option<Picture>,
+    /// How many pictures were shown, and how many of those came from the host.
+    counts: Counts,
+    says_counts: bool,
     /// A picture is wanted although the clock stands still.
     stale: bool,
     clock: Clock,
@@ -84,6 +90,15 @@ struct Viewer {
     /// When devices broke, the latest last.
     broken: Vec<Instant>,
     failure: Option<Failure>,
+}
+
+/// What the window has shown.
+#[derive(Clone, Copy, Debug, Default)]
+struct Counts {
+    shown: u64,
+    copied: u64,
+    /// Bytes that the host has read from the window's device.
+    read: u64,
 }
 
 struct Screen {
@@ -106,6 +121,8 @@ impl Viewer {
             screen: None,
             stage: Stage::Failed(Report::default()),
             shown: None,
+            counts: Counts::default(),
+            says_counts: arguments.stats,
             stale: false,
             clock: Clock::start(),
             pace: Pace::default(),
@@ -116,6 +133,28 @@ impl Viewer {
         }
     }
 
+    /// The end: says what was shown, if somebody wants to know.
+    fn close(&mut self) {
+        // What still paints may use the device.
+        self.stage = Stage::Failed(Report::default());
+        self.shown = None;
+        if let Some(Screen { window: _, gpu }) = self.screen.take() {
+            self.count(&gpu);
+        }
+        let Counts { shown, copied, read } = self.counts;
+        if self.says_counts {
+            eprintln!(
+                "{shown} pictures, {copied} of them by way of the host, which has read {read} bytes of the window's device"
+            );
+        }
+    }
+
+    /// Takes over what a device has done that is going to be closed.
+    fn count(&mut self, gpu: &Gpu) {
+        self.counts.copied += gpu.copied();
+        self.counts.read += gpu.context().bytes_read();
+    }
+
     /// Opens the current shader anew.
     fn load(&mut self) {
         let proxy = self.proxy.clone();
@@ -124,6 +163,7 @@ impl Viewer {
             let _ = proxy.send_event(PictureDone);
         };
         let shader = self.gallery.current().open();
+        self.options.screen = self.screen.as_ref().map(|screen| screen.gpu.context().clone());
         self.own = shader.as_ref().ok().map(|shader| shader.size());
         if !self.is_fixed {
             self.options.size = self.fitting();
@@ -243,6 +283,7 @@ impl Viewer {
         screen.gpu.set_picture(Some(&frame));
         screen.window.request_redraw();
         self.shown = Some(frame);
+        self.counts.shown += 1;
     }
 
     /// Keeps the cores busy.
@@ -313,13 +354,17 @@ impl Viewer {
 
     /// Saves the picture that is shown, under the first name that is free.
     fn save(&self) {
-        let Some(frame) = &self.shown else { return };
+        let Some(picture) = &self.shown else { return };
+        let frame = match picture.frame() {
+            Ok(frame) => frame,
+            Err(error) => return eprint!("{}", Report { diagnostics: vec![error], ..Report::default() }),
+        };
         let name = self.gallery.name();
         let path = (1..)
             .map(|number| self.folder.join(format!("{name}-{number}.png")))
             .find(|path| !path.exists())
             .expect("some number is free");
-        match write_png(&path, frame) {
+        match write_png(&path, &frame) {
             Ok(()) => println!("saved {}", path.display()),
             Err(report) => eprint!("{report}"),
         }
@@ -329,6 +374,10 @@ impl Viewer {
     fn open(&mut self, events: &ActiveEventLoop) -> Result<(), Failure> {
         let window = match self.screen.take() {
             Some(Screen { window, gpu }) => {
+                // What was painted there is gone with it.
+                self.stage = Stage::Failed(Report::default());
+                self.shown = None;
+                self.count(&gpu);
                 drop(gpu);
                 window
             }
@@ -340,8 +389,14 @@ impl Viewer {
                 Arc::new(window)
             }
         };
-        let mut gpu = Gpu::new(Arc::clone(&window), events.owned_display_handle())?;
-        gpu.set_picture(self.shown.as_ref());
+        let wanted = match &self.options.device {
+            RunDevice::Device(selector) => Some(selector),
+            RunDevice::Auto | RunDevice::Cpu | RunDevice::Interpreter(_) | RunDevice::Evaluator => None,
+        };
+        let gpu = Gpu::new(Arc::clone(&window), events.owned_display_handle(), wanted)?;
+        if let RunDevice::Auto = self.options.device {
+            self.options.device = best(&gpu);
+        }
         self.screen = Some(Screen { window, gpu });
         Ok(())
     }
@@ -365,7 +420,7 @@ impl Viewer {
             self.open(events)
         };
         self.demand(result, events);
-        self.refresh();
+        self.load();
     }
 
     fn draw(&mut self, events: &ActiveEventLoop) {
@@ -428,6 +483,15 @@ impl ApplicationHandler<PictureDone> for Viewer {
         let hurry = matches!(&self.stage, Stage::Playing(renderer) if !renderer.is_busy()) && !self.clock.is_stopped();
         let wake = if hurry { self.next_submit.min(self.next_glance) } else { self.next_glance };
         events.set_control_flow(ControlFlow::WaitUntil(wake));
+    }
+}
+
+/// What paints best: the card that draws into the window, from which pictures need not be copied, or the processor.
+fn best(gpu: &Gpu) -> RunDevice {
+    let (info, refused) = (gpu.context().info(), gpu.context().refused());
+    match (info.kind, refused) {
+        (DeviceKind::Wgpu, None) => RunDevice::Device(Selector::Wgpu(Some(info.name.clone()))),
+        (_, _) => RunDevice::Cpu,
     }
 }
 

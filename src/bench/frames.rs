@@ -72,6 +72,9 @@ impl Session for Shaders {
             contenders.push((threads, renderer, opening + begun.elapsed().as_secs_f64(), vec![]));
         }
         for round in 0..=plan.samples {
+            if round > 1 && bench.patience.is_short() {
+                break;
+            }
             for (_, renderer, _, samples) in &mut contenders {
                 let begun = Instant::now();
                 renderer.frames(times(START, RATE, FRAMES)).try_for_each(|frame| frame.map(drop))?;

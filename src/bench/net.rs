@@ -114,6 +114,9 @@ impl Session for NetSession {
         let mut times: Vec<Vec<f64>> = vec![vec![]; threads.len()];
         let (mut theirs, mut last, mut loading) = (vec![], None, vec![]);
         for round in 0..=bench.plan.samples {
+            if round > 1 && bench.patience.is_short() {
+                break;
+            }
             for (times, threads) in times.iter_mut().zip(&threads) {
                 let reduced = reduce(bench, &nets, *threads)?;
                 if reduced.text != value {

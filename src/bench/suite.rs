@@ -8,6 +8,7 @@ use super::{bend, frames, kernels, net, tile};
 use crate::devices::{self, Selector};
 use crate::{Code, Report, RunDevice};
 use girih_core::runtime::{Device, DeviceInfo, DeviceKind};
+use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
@@ -140,9 +141,15 @@ pub struct Bench<'p> {
     pub(super) patience: &'p Patience,
     device: Option<Box<dyn Device>>,
     ceilings: Option<Ceilings>,
+    /// Whether they have been looked for.
+    ceilings_tried: bool,
 }
 
-impl Bench<'_> {
+impl<'p> Bench<'p> {
+    fn new(plan: &'p Plan, tell: &'p mut dyn FnMut(Event), patience: &'p Patience) -> Bench<'p> {
+        Bench { plan, tell, rivals: vec![], card: None, patience, device: None, ceilings: None, ceilings_tried: false }
+    }
+
     /// The device for kernels, opened when it is first asked for.
     pub(super) fn device(&mut self) -> Result<&mut dyn Device, Report> {
         let device = match self.device.take() {
@@ -156,11 +163,17 @@ impl Bench<'_> {
         Ok(&mut **self.device.insert(device))
     }
 
-    /// What the device for kernels can do, measured once.
+    /// What the device for kernels can do, measured once. If that fails, kernels are measured without.
     pub(super) fn measure_ceilings(&mut self) -> Result<(), Report> {
-        if self.ceilings.is_none() {
+        if !std::mem::replace(&mut self.ceilings_tried, true) {
             let (scale, samples) = (self.kernel_scale()?, self.plan.samples);
-            self.ceilings = Some(ceilings::measure(self.device()?, scale, samples)?);
+            match ceilings::measure(self.device()?, scale, samples) {
+                Ok(ceilings) => self.ceilings = Some(ceilings),
+                Err(report) => {
+                    let why = report.diagnostics.first().map_or("", |diagnostic| &diagnostic.message);
+                    (self.tell)(Event::Skipped(format!("what the device can do at most: {why}")));
+                }
+            }
         }
         Ok(())
     }
@@ -213,52 +226,96 @@ pub(super) fn many(diagnostics: Vec<crate::Diagnostic>) -> Report {
     Report { diagnostics, ..Report::default() }
 }
 
-/// Measures suites, one after the other.
+/// Measures suites, one after the other. What has been measured so far is given to `keep` after each row. Who stops it gets what there is; what fails,
+/// or takes too long, has no figures, is told, and ends nothing else.
 ///
 /// # Errors
-/// If it is stopped, or there is no such device. What fails otherwise has no figures, and is told.
-pub fn measure(plan: &Plan, suites: &[&'static Suite], tell: &mut dyn FnMut(Event)) -> Result<Figures, Report> {
+/// If it is stopped before anything has figures, or if there is no such device, or options do not go together.
+pub fn measure(
+    plan: &Plan,
+    suites: &[&'static Suite],
+    tell: &mut dyn FnMut(Event),
+    keep: &mut dyn FnMut(&Figures),
+) -> Result<Figures, Report> {
     let runs = u32::try_from(plan.samples).unwrap_or(u32::MAX);
     let limit = if plan.rivals { ROW_WITH_RIVALS } else { ROW.max(RUN.saturating_mul(runs)) };
     let patience = &Patience::new(limit, plan.interrupt.clone());
     let watched = &Plan { interrupt: Some(patience.flag()), ..plan.clone() };
-    let mut bench = Bench { plan: watched, tell, rivals: vec![], card: None, patience, device: None, ceilings: None };
-    let (mut rows, mut failed) = (vec![], vec![]);
-    for suite in suites {
-        let mut session = (suite.open)(&mut bench)?;
-        let titles = session.titles();
-        let wanted: Vec<usize> = (0..titles.len()).filter(|position| plan.wants(&titles[*position])).collect();
-        (bench.tell)(Event::Suite(suite.name, wanted.len()));
-        for position in wanted {
-            let title = titles[position].clone();
-            (bench.tell)(Event::Case(title.clone()));
-            let stopped = plan.interrupt.as_ref().is_some_and(|flag| flag.load(Ordering::Relaxed));
-            patience.begin();
-            let measured = if stopped { Err(interrupted()) } else { session.row(&mut bench, position) };
-            match measured {
-                Ok(row) => rows.push(row),
-                Err(report) if ends(&report) && patience.over().is_none() => return Err(report),
-                Err(report) => {
-                    let why = report.diagnostics.first().map_or_else(String::new, |d| d.message.clone());
-                    let why = patience.over().unwrap_or(why);
-                    (bench.tell)(Event::Failed(format!("{title}: {why}")));
-                    failed.push(Failed { suite: suite.name.to_owned(), name: title, why });
-                }
-            }
-        }
-    }
-    let Bench { rivals, card, ceilings, .. } = bench;
-    Ok(Figures {
+    let mut bench = Bench::new(watched, tell, patience);
+    let mut figures = Figures {
         date: today(),
         version: env!("CARGO_PKG_VERSION").to_owned(),
         machine: Machine::this(),
         device: plan.device.to_string(),
-        card,
+        card: None,
         samples: plan.samples,
-        rivals,
-        ceilings,
-        rows,
-        failed,
+        rivals: vec![],
+        ceilings: None,
+        rows: vec![],
+        failed: vec![],
+    };
+    let is_stopped = || plan.interrupt.as_ref().is_some_and(|flag| flag.load(Ordering::Relaxed));
+    for suite in suites.iter().take_while(|_| !is_stopped()) {
+        let mut session = match guarded(&mut bench, |bench| (suite.open)(bench)) {
+            Ok(session) => session,
+            Err(report) => {
+                figures.give_up(&mut bench, suite, suite.name.to_owned(), report)?;
+                continue;
+            }
+        };
+        let titles = session.titles();
+        let wanted: Vec<usize> = (0..titles.len()).filter(|position| plan.wants(&titles[*position])).collect();
+        (bench.tell)(Event::Suite(suite.name, wanted.len()));
+        for position in wanted.into_iter().take_while(|_| !is_stopped()) {
+            let title = titles[position].clone();
+            (bench.tell)(Event::Case(title.clone()));
+            patience.begin();
+            match guarded(&mut bench, |bench| session.row(bench, position)) {
+                Ok(row) => figures.rows.push(row),
+                Err(_) if is_stopped() => break,
+                Err(report) => figures.give_up(&mut bench, suite, title, report)?,
+            }
+            let Bench { rivals, card, ceilings, .. } = &bench;
+            (figures.rivals, figures.card) = (rivals.clone(), card.clone());
+            figures.ceilings = *ceilings;
+            keep(&figures);
+        }
+    }
+    if is_stopped() && figures.rows.is_empty() { Err(interrupted()) } else { Ok(figures) }
+}
+
+impl Figures {
+    /// Notes that something has no figures; an error if nothing else would have any.
+    fn give_up(&mut self, bench: &mut Bench, suite: &Suite, name: String, report: Report) -> Result<(), Report> {
+        let is = |codes: &[Code]| report.diagnostics.iter().any(|diagnostic| codes.contains(&diagnostic.code));
+        let over = bench.patience.over();
+        if over.is_none() && self.is_empty() && is(&[Code::NoDevice, Code::BadArguments]) {
+            return Err(report);
+        }
+        if is(&[Code::DeviceTimeout, Code::Internal]) {
+            // Whoever gives a device back waits for what it does, and that may never end.
+            std::mem::forget(bench.device.take());
+        } else if is(&[Code::DeviceLost]) {
+            bench.device = None;
+        }
+        let why = over.or_else(|| Some(report.diagnostics.first()?.message.clone())).unwrap_or_default();
+        (bench.tell)(Event::Failed(format!("{name}: {why}")));
+        self.failed.push(Failed { suite: suite.name.to_owned(), name, why });
+        Ok(())
+    }
+
+    /// Whether nothing has been tried yet.
+    fn is_empty(&self) -> bool {
+        self.rows.is_empty() && self.failed.is_empty()
+    }
+}
+
+/// Measures something whose panic ends nothing else.
+fn guarded<'p, T>(bench: &mut Bench<'p>, what: impl FnOnce(&mut Bench<'p>) -> Result<T, Report>) -> Result<T, Report> {
+    catch_unwind(AssertUnwindSafe(|| what(bench))).unwrap_or_else(|panic| {
+        let said = panic.downcast_ref::<&str>().map(|text| (*text).to_owned());
+        let said = said.or_else(|| panic.downcast_ref::<String>().cloned()).unwrap_or_default();
+        Err(one(crate::Diagnostic::new(Code::Internal, crate::Span::NONE, format!("it has panicked: {said}"))))
     })
 }
 
@@ -270,7 +327,7 @@ pub fn titles(plan: &Plan, suites: &[&'static Suite]) -> Result<Vec<String>, Rep
     let quiet = Plan { rivals: false, ..plan.clone() };
     let patience = &Patience::new(ROW, None);
     let tell = &mut |_| {};
-    let mut bench = Bench { plan: &quiet, tell, rivals: vec![], card: None, patience, device: None, ceilings: None };
+    let mut bench = Bench::new(&quiet, tell, patience);
     let mut titles = vec![];
     for suite in suites {
         titles.extend((suite.open)(&mut bench)?.titles());
@@ -280,10 +337,4 @@ pub fn titles(plan: &Plan, suites: &[&'static Suite]) -> Result<Vec<String>, Rep
 
 fn interrupted() -> Report {
     one(crate::Diagnostic::new(Code::Interrupted, crate::Span::NONE, "measuring was interrupted"))
-}
-
-/// Whether the same would happen to all programs.
-fn ends(report: &Report) -> bool {
-    let all = [Code::Interrupted, Code::NoDevice, Code::DeviceLost, Code::BadArguments];
-    report.diagnostics.iter().any(|diagnostic| all.contains(&diagnostic.code))
 }

@@ -3,10 +3,12 @@ use super::machine::Machine;
 use super::programs::BENCHMARKS;
 use super::rivals::Cc;
 use super::spread::Spread;
-use super::suite::{self, Event, Plan, SUITES, Suite, measure};
+use super::suite::{self, Event, Plan, SUITES, Suite};
 use super::{baseline, json, svg, table};
 use crate::devices::Selector;
-use crate::{Code, RunDevice};
+use crate::{Code, Report, RunDevice};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 
 fn tiny(device: RunDevice, threads: Vec<usize>) -> Plan {
     Plan {
@@ -20,6 +22,10 @@ fn tiny(device: RunDevice, threads: Vec<usize>) -> Plan {
         tiny: true,
         interrupt: None,
     }
+}
+
+fn measure(plan: &Plan, suites: &[&'static Suite], tell: &mut dyn FnMut(Event)) -> Result<Figures, Report> {
+    suite::measure(plan, suites, tell, &mut |_| {})
 }
 
 fn named(name: &str) -> Vec<&'static Suite> {
@@ -243,6 +249,25 @@ fn a_program_that_fails_leaves_the_others_their_figures() {
     let error =
         measure(&Plan { threads: vec![2], ..plan }, &named("bend"), &mut |_| {}).expect_err("it has no threads");
     assert_eq!(error.diagnostics[0].code, Code::BadArguments);
+}
+
+#[test]
+fn who_stops_has_what_was_measured() {
+    let stop = Arc::new(AtomicBool::new(false));
+    let plan = Plan { interrupt: Some(stop.clone()), ..tiny(RunDevice::Cpu, vec![1]) };
+    let suites: Vec<&Suite> = SUITES.iter().collect();
+    let mut kept = vec![];
+    let mut cases = 0;
+    let mut third = |event| {
+        cases += u32::from(matches!(event, Event::Case(_)));
+        stop.store(cases > 2, Ordering::Relaxed);
+    };
+    let figures = suite::measure(&plan, &suites, &mut third, &mut |figures| kept.push(figures.rows.len()));
+    let figures = figures.expect("something was measured");
+    assert_eq!((figures.rows.len(), &*figures.failed, &*kept), (2, &[][..], &[1, 2][..]), "{figures:?}");
+    // If nothing was measured, that is an error.
+    let error = measure(&plan, &suites, &mut |_| {}).expect_err("it was stopped before");
+    assert_eq!(error.diagnostics[0].code, Code::Interrupted);
 }
 
 #[test]

@@ -78,7 +78,7 @@ fn write(
     caps: &Caps,
     languages: &[Language],
 ) -> Result<Sheet, Vec<Diagnostic>> {
-    let options = LoadOptions { specialisations: values.clone(), checked: false };
+    let options = LoadOptions { specialisations: values.clone(), ..LoadOptions::default() };
     let compiled = compile(&group.module, kernels, caps, &options)?;
     let written = languages.iter().map(|language| emit(&compiled, caps, *language)).collect::<Result<_, _>>()?;
     Ok(Sheet {

@@ -177,7 +177,7 @@ impl<'a> Launcher<'a> {
     fn program(&mut self, device: &mut dyn Device, case: &Case) -> Result<ProgramId, Diagnostic> {
         let key = (case.kernel, case.specialisations.clone());
         let load = || {
-            let options = LoadOptions { specialisations: case.specialisations.clone(), checked: false };
+            let options = LoadOptions { specialisations: case.specialisations.clone(), ..LoadOptions::default() };
             let programs = device.load(&self.group.module, &[case.kernel], &options);
             programs.map(|programs| programs[0]).map_err(refusal)
         };

@@ -31,6 +31,7 @@ mod frame;
 mod leaves;
 mod on_device;
 mod output;
+mod picture;
 mod shader;
 mod tree;
 mod watch;
@@ -38,5 +39,6 @@ mod workers;
 
 pub use frame::{Frame, MOST_PIXELS, Pixel, Size};
 pub use output::{Output, write_png};
+pub use picture::{Picture, Pixels};
 pub use shader::{RenderOptions, Renderer, Shader, devices, times};
 pub use watch::Watched;

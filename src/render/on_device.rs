@@ -1,4 +1,5 @@
-//! Pictures painted on a device: their trees are built in its heap, and walked there into pixels, which come to the host in one copy.
+//! Pictures painted on a device: their trees are built in its heap, and walked there into pixels. These stay where they are if the screen is the device's
+//! own, and come to the host in one copy if not.
 //!
 //! Where the runner does not show its heap, or a tree is not a perfect one of forks and whole numbers, the host reads the tree cell by cell: that is slower,
 //! and says what is wrong with it.
@@ -14,14 +15,17 @@ use crate::run::{DeviceRunner, explain, open_roots, open_roots_in_epochs};
 use girih_core::diag::Diagnostic;
 use girih_core::direct::data::{Argument, Datum, Words};
 use girih_core::direct::lower::Direct;
-use girih_core::runtime::{DeviceHeap, DeviceKind, Runner, TaskOptions, Walker};
+use girih_core::runtime::{Device, DeviceHeap, DeviceKind, Runner, Sheet, TaskOptions, Walker};
 use girih_core::term::code::Code;
+use girih_wgpu::{Context, SharedBuffer};
 use std::num::NonZeroUsize;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 /// Which part of a heap may be taken before it is tidied: it grows when half of it is.
 const FULL: u64 = 4;
+/// How many pictures of a painter may be on their way to the screen: three that were asked for, one that is seen and one that takes its place.
+const SHEETS: usize = 5;
 
 /// A shader compiled for a device.
 pub(super) struct OnDevice {
@@ -30,12 +34,16 @@ pub(super) struct OnDevice {
     pub selector: Selector,
     pub tasks: TaskOptions,
     pub evaluated: Evaluated,
+    /// Where pictures are shown, if that may be the device.
+    pub screen: Option<Context>,
     /// None before the first branch, and after one that failed.
     pub loaded: Option<Loaded>,
     /// The last state, if one is carried: it is in the device's heap.
     pub carried: Option<Carried<Datum>>,
     /// How long the last branch took until its pixels stood on the device.
     pub evaluation: Duration,
+    /// The pixels of the last branch, if they have stayed there.
+    pub kept: Option<Arc<SharedBuffer>>,
 }
 
 /// A device that is ready to paint.
@@ -43,24 +51,105 @@ pub(super) struct Loaded {
     runner: DeviceRunner,
     /// None before the first picture, and if the runner does not show its heap.
     walker: Option<Walker>,
+    sheets: Sheets,
+}
+
+/// Where a painter's pixels go.
+enum Sheets {
+    /// Onto one sheet, and to the host.
+    Host(Sheet),
+    /// Onto one that nobody looks at any more, to stay there.
+    Screen(Vec<(Sheet, Arc<SharedBuffer>)>),
+}
+
+impl Sheets {
+    /// One that is free, with what others see of it; a new one, which is not kept, if whoever takes the pictures keeps them all.
+    fn free(&self, device: &mut dyn Device, room: u32) -> Result<Taken, Diagnostic> {
+        match self {
+            Sheets::Host(sheet) => Ok(Taken::Read(*sheet)),
+            Sheets::Screen(sheets) => match sheets.iter().find(|(_, shared)| Arc::strong_count(shared) == 1) {
+                Some((sheet, shared)) => Ok(Taken::Kept(*sheet, Arc::clone(shared))),
+                None => Ok(Taken::Extra(Sheet::new(device, room)?)),
+            },
+        }
+    }
+}
+
+/// A sheet for one picture.
+enum Taken {
+    /// Its pixels are read.
+    Read(Sheet),
+    /// They stay.
+    Kept(Sheet, Arc<SharedBuffer>),
+    /// They are read, and the sheet is given back.
+    Extra(Sheet),
+}
+
+impl Taken {
+    fn sheet(&self) -> Sheet {
+        match self {
+            Taken::Read(sheet) | Taken::Kept(sheet, _) | Taken::Extra(sheet) => *sheet,
+        }
+    }
+
+    /// Brings the pixels to where they are wanted: gives them if they stay.
+    fn keep(
+        self,
+        device: &mut dyn Device,
+        count: usize,
+        pixels: &mut Vec<Pixel>,
+    ) -> Result<Option<Arc<SharedBuffer>>, Diagnostic> {
+        let sheet = match self {
+            Taken::Kept(_, shared) => return Ok(Some(shared)),
+            Taken::Read(sheet) | Taken::Extra(sheet) => sheet,
+        };
+        // Memory that is zero already, where there is none yet.
+        *pixels = vec![[0; 4]; count];
+        let read = sheet.read(device, pixels);
+        if let Taken::Extra(sheet) = self {
+            device.free(sheet.buffer());
+        }
+        read.map(|()| None)
+    }
 }
 
 impl OnDevice {
     fn load(&self) -> Result<Loaded, Diagnostic> {
-        let device = devices::open(&self.selector, None)?;
+        let (device, sheets) = self.open()?;
         let runner = match self.evaluated.kind {
             Kind::Pixel { .. } | Kind::Tree { .. } => open_roots(&self.direct, device, &self.tasks),
             Kind::Play { .. } => {
                 open_roots_in_epochs(&self.direct, device, &self.tasks).map_err(super::contract::first)?
             }
         };
-        Ok(Loaded { runner, walker: None })
+        Ok(Loaded { runner, walker: None, sheets })
+    }
+
+    /// The device, and where its pixels go: it is the screen's own if that is the one that was named.
+    fn open(&self) -> Result<(Box<dyn Device>, Sheets), Diagnostic> {
+        let room = self.evaluated.size.pixels();
+        let screen = match (&self.selector, &self.screen) {
+            (Selector::Wgpu(name), Some(screen)) => Some(screen).filter(|it| it.is(name.as_deref().unwrap_or("auto"))),
+            (_, _) => None,
+        };
+        let Some(screen) = screen else {
+            let mut device = devices::open(&self.selector, None)?;
+            let sheet = Sheet::new(&mut *device, room)?;
+            return Ok((device, Sheets::Host(sheet)));
+        };
+        let mut device = screen.gpu()?;
+        let sheets = (0..SHEETS).map(|_| {
+            let sheet = Sheet::new(&mut device, room)?;
+            Ok((sheet, Arc::new(device.share(sheet.buffer())?)))
+        });
+        let sheets = sheets.collect::<Result<_, Diagnostic>>()?;
+        Ok((Box::new(device), Sheets::Screen(sheets)))
     }
 
     /// The walk over trees, once there is a heap.
     fn walker(&self, loaded: &mut Loaded) -> Result<(), Diagnostic> {
         if let (None, Some(DeviceHeap { device, .. })) = (&loaded.walker, loaded.runner.device_heap()) {
-            let opened = Walker::open(device, &Words::described(&self.direct), self.evaluated.size.pixels());
+            let opened = Walker::open(device, &Words::described(&self.direct));
             loaded.walker = Some(opened.map_err(super::contract::first)?);
         }
         Ok(())
@@ -69,6 +158,7 @@ impl OnDevice {
     fn paint_there(&mut self, branch: Branch, time: f32, pixels: &mut Vec<Pixel>) -> Result<u64, Diagnostic> {
         // What was carried by a run that has failed is gone with its heap.
         let carried = self.carried.take();
+        self.kept = None;
         let (mut loaded, carried) = match self.loaded.take() {
             Some(loaded) => (loaded, carried),
             None => (self.load()?, None),
@@ -98,21 +188,17 @@ impl OnDevice {
         let count = branch.pixels(size).len();
         let root: Vec<_> = tree.iter().map(|part| Words::root(*part)).collect();
         let mut words = Words { program, direct, runner: &mut loaded.runner, interrupt };
-        let walked = match (&loaded.walker, words.runner.device_heap()) {
-            (Some(walker), Some(heap)) => walker.walk(heap, &root, branch.depth, count as u32)?,
-            (None, _) | (_, None) => false,
-        };
+        let room = size.pixels();
+        let mut walked = None;
+        if let (Some(walker), Some(heap)) = (&loaded.walker, words.runner.device_heap()) {
+            let taken = loaded.sheets.free(heap.device, room)?;
+            let is_whole = walker.walk(heap, &root, branch.depth, count as u32, taken.sheet())?;
+            walked = Some(taken).filter(|_| is_whole);
+        }
         // The walk has been waited for.
         self.evaluation = begun.elapsed();
-        let cells = if let (true, Some(walker), Some(heap)) = (walked, &loaded.walker, words.runner.device_heap()) {
-            let start = pixels.len();
-            if start == 0 {
-                // Memory that is zero already.
-                *pixels = vec![[0; 4]; count];
-            } else {
-                pixels.resize(start + count, [0; 4]);
-            }
-            walker.read(heap.device, &mut pixels[start..])?;
+        let cells = if let (Some(taken), Some(heap)) = (walked, words.runner.device_heap()) {
+            self.kept = taken.keep(heap.device, count, pixels)?;
             (count as u64).saturating_sub(1)
         } else {
             let place = program.defs[kind.made_by()].span;
@@ -157,6 +243,11 @@ impl Painter for OnDevice {
     fn evaluation(&self) -> Option<Duration> {
         Some(self.evaluation)
     }
+
+    fn kept(&mut self) -> Option<Arc<SharedBuffer>> {
+        self.kept.take()
+    }
+
     fn how(&self) -> Option<String> {
         self.loaded.as_ref().map(|loaded| loaded.runner.how())
     }

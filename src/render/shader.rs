@@ -3,6 +3,7 @@
 use super::contract::{self, Kind};
 use super::frame::{Frame, Size};
 use super::on_device;
+use super::picture::Picture;
 use super::tree::{self, Resources, Tree};
 use super::workers::Workers;
 use crate::devices::{self, Selector};
@@ -15,6 +16,7 @@ use girih_core::ir::{Module, Verified};
 use girih_core::runtime::DeviceKind;
 use girih_core::span::{Sources, Span};
 use girih_core::term;
+use girih_wgpu::Context;
 use std::num::NonZeroUsize;
 use std::path::Path;
 use std::sync::Arc;
@@ -62,6 +64,8 @@ pub struct RenderOptions {
     pub device: RunDevice,
     /// Whether compiled code computes several pixels in step, where it can.
     pub in_step: bool,
+    /// Where the pictures are shown: those that `device` paints stay there if it is the same adapter.
+    pub screen: Option<Context>,
 }
 
 impl Default for RenderOptions {
@@ -73,6 +77,7 @@ impl Default for RenderOptions {
             interrupt: None,
             device: RunDevice::Auto,
             in_step: true,
+            screen: None,
         }
     }
 }
@@ -225,8 +230,8 @@ impl Renderer {
         self.workers.waiting() >= self.ahead
     }
 
-    /// Takes the oldest picture that was asked for, if it is done.
-    pub fn poll(&mut self) -> Option<Result<Frame, Report>> {
+    /// Takes the oldest picture that was asked for, if it is done, and leaves its pixels where they are.
+    pub fn poll(&mut self) -> Option<Result<Picture, Report>> {
         let result = self.workers.take(Duration::ZERO)?;
         Some(self.reported(result))
     }
@@ -238,7 +243,7 @@ impl Renderer {
                 self.workers.interrupt();
             }
             if let Some(result) = self.workers.take(GLANCE) {
-                return Some(self.reported(result));
+                return Some(self.reported(result.and_then(Picture::into_frame)));
             }
         }
         None
@@ -266,7 +271,7 @@ impl Renderer {
         })
     }
 
-    fn reported(&self, result: Result<Frame, Diagnostic>) -> Result<Frame, Report> {
+    fn reported<T>(&self, result: Result<T, Diagnostic>) -> Result<T, Report> {
         result.map_err(|diagnostic| Report { sources: self.sources.clone(), diagnostics: vec![diagnostic] })
     }
 }

@@ -22,6 +22,7 @@ use girih_core::span::Span;
 use girih_core::term::code::Code;
 use girih_core::term::eval::{Limits, Machine, Root as Kept, Value};
 use girih_core::term::{DefId, Program};
+use girih_wgpu::Context;
 use std::num::NonZeroUsize;
 use std::ops::Range;
 use std::sync::Arc;
@@ -42,6 +43,7 @@ pub(super) struct Tree {
     rate: u32,
     memory: u64,
     threads: NonZeroUsize,
+    screen: Option<Context>,
 }
 
 /// What a picture may be painted with.
@@ -60,7 +62,7 @@ impl Tree {
         size: Size,
         rate: u32,
         resources: &Resources,
-        RenderOptions { device, in_step, .. }: &RenderOptions,
+        RenderOptions { device, in_step, screen, .. }: &RenderOptions,
     ) -> Result<Tree, Vec<Diagnostic>> {
         let compile = || {
             let code = Code::for_roots(program, &kind.definitions())?;
@@ -78,7 +80,8 @@ impl Tree {
         };
         let (code, direct, pixels) = on_big_stack(compile)?;
         let Resources { memory, threads } = *resources;
-        Ok(Tree { code, direct, pixels, device: device.clone(), kind, size, rate, memory, threads })
+        let (device, screen) = (device.clone(), screen.clone());
+        Ok(Tree { code, direct, pixels, device, kind, size, rate, memory, threads, screen })
     }
 }
 
@@ -204,6 +207,8 @@ impl Motif for Tree {
                         loaded: None,
                         carried: None,
                         evaluation: Duration::ZERO,
+                        screen: self.screen.clone(),
+                        kept: None,
                     });
                 }
                 let carried = None;

@@ -5,9 +5,11 @@
 //! result of the frame; the threads go on.
 
 use super::branch::Branch;
-use super::frame::{Frame, Pixel, Size};
+use super::frame::{Pixel, Size};
+use super::picture::{Picture, Pixels};
 use girih_core::diag::{Code, Diagnostic};
 use girih_core::span::Span;
+use girih_wgpu::SharedBuffer;
 use std::collections::VecDeque;
 use std::num::NonZeroUsize;
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -32,6 +34,11 @@ pub(super) trait Painter {
 
     /// How long it took to evaluate the last branch, where that is less than painting it took.
     fn evaluation(&self) -> Option<Duration> {
+        None
+    }
+
+    /// Takes the pixels of the last branch if they have stayed on a device; then none were appended. Only where the branch is a whole frame.
+    fn kept(&mut self) -> Option<Arc<SharedBuffer>> {
         None
     }
 
@@ -79,6 +86,8 @@ struct Sheet {
 
 struct Progress {
     pixels: Vec<Pixel>,
+    /// The pixels instead of those, if they have stayed on a device.
+    kept: Option<Arc<SharedBuffer>>,
     cells: u64,
     /// Time of all threads together.
     evaluation: Duration,
@@ -131,7 +140,8 @@ impl Workers {
         // Where there is one branch, its pixels become those of the frame.
         let blank = if self.branches.len() == 1 { vec![] } else { vec![[0; 4]; self.size.pixels() as usize] };
         let missing = self.branches.len();
-        let progress = Progress { pixels: blank, cells: 0, evaluation: Duration::ZERO, missing, failure: None };
+        let progress =
+            Progress { pixels: blank, kept: None, cells: 0, evaluation: Duration::ZERO, missing, failure: None };
         let sheet = Arc::new(Sheet { time, progress: Mutex::new(progress), done: Condvar::new() });
         let mut queue = lock(&self.shared.queue);
         queue.pieces.extend(self.branches.iter().map(|&branch| (Arc::clone(&sheet), branch)));
@@ -141,7 +151,7 @@ impl Workers {
     }
 
     /// Takes the oldest frame if it is done, or waits for it at most as long as is said. None if there is none yet.
-    pub fn take(&mut self, patience: Duration) -> Option<Result<Frame, Diagnostic>> {
+    pub fn take(&mut self, patience: Duration) -> Option<Result<Picture, Diagnostic>> {
         let sheet = self.frames.front()?;
         let progress = lock(&sheet.progress);
         let waited = sheet.done.wait_timeout_while(progress, patience, |progress| progress.missing > 0);
@@ -152,10 +162,13 @@ impl Workers {
         let result = match progress.failure.take() {
             Some((_, diagnostic)) => Err(diagnostic),
             None => {
-                let pixels = std::mem::take(&mut progress.pixels);
+                let pixels = match progress.kept.take() {
+                    Some(kept) => Pixels::Device(kept),
+                    None => Pixels::Host(std::mem::take(&mut progress.pixels)),
+                };
                 // Branches hang on forks, too.
                 let joins = self.branches.len() as u64 - 1;
-                Ok(Frame { size: self.size, pixels, cells: progress.cells + joins, evaluation: progress.evaluation })
+                Ok(Picture { size: self.size, pixels, cells: progress.cells + joins, evaluation: progress.evaluation })
             }
         };
         drop(progress);
@@ -192,6 +205,7 @@ impl Drop for Workers {
 /// A branch that was painted.
 struct Painted {
     pixels: Vec<Pixel>,
+    kept: Option<Arc<SharedBuffer>>,
     cells: u64,
     evaluation: Duration,
 }
@@ -227,11 +241,11 @@ fn paint(
         if how.is_none() {
             *how = painter.how();
         }
-        Ok(Painted { pixels, cells, evaluation })
+        Ok(Painted { pixels, kept: painter.kept(), cells, evaluation })
     }));
     let internal = |message| Err(Diagnostic::new(Code::Internal, Span::NONE, message));
     match painted {
-        Ok(Ok(painted)) if painted.pixels.len() != wanted => {
+        Ok(Ok(painted)) if painted.kept.is_none() && painted.pixels.len() != wanted => {
             internal("a part of the picture has not its number of pixels")
         }
         Ok(result) => result,
@@ -257,8 +271,10 @@ impl Sheet {
         let mut progress = lock(&self.progress);
         let place = branch.pixels(size);
         match painted {
-            Some(Ok(Painted { pixels, cells, evaluation })) => {
-                if progress.pixels.is_empty() {
+            Some(Ok(Painted { pixels, kept, cells, evaluation })) => {
+                if kept.is_some() {
+                    progress.kept = kept;
+                } else if progress.pixels.is_empty() {
                     progress.pixels = pixels;
                 } else {
                     progress.pixels[place].copy_from_slice(&pixels);
@@ -348,7 +364,7 @@ mod tests {
         for time in 0..20u8 {
             let frame = workers.take(LONG).expect("a frame in time").expect("nothing went wrong");
             let expected: Vec<Pixel> = (0..37 * 23).map(|i| gradient(i, time.into())).collect();
-            assert_eq!(frame.pixels, expected);
+            assert_eq!(frame.frame().expect("it is on the host").pixels, expected);
         }
         assert!(workers.take(LONG).is_none(), "nothing more was asked for");
         drop(workers);

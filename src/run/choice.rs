@@ -1,5 +1,6 @@
 //! Which tier and which device run a program, and why.
 
+use super::contest;
 use super::epochs;
 use super::net::{NetEngine, NetPlace, sizes};
 use super::options::{RunDevice, RunOptions, Tier};
@@ -15,6 +16,8 @@ use girih_core::span::Span;
 use girih_core::term::Program;
 use girih_core::term::code::Code;
 use std::num::NonZeroUsize;
+use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
 
 /// What `auto` takes: the first of these that is there. `wgpu` without a name is a card: software adapters are no faster than the processor.
 const AUTO: &[Selector] = &[Selector::Cuda(0), Selector::Wgpu(None), Selector::Cpu];
@@ -54,6 +57,22 @@ pub(super) enum Engine {
     Compiled(Box<Direct>, Box<dyn Runner + Send>),
     Net(Box<NetEngine>),
     Evaluator,
+    /// It has been taken to another thread.
+    Away,
+}
+
+/// A program that is ready to run.
+pub(super) struct Ready {
+    pub choice: Choice,
+    pub engine: Engine,
+    /// The flag that stops it, if that is not the user's: then it may run elsewhere at the same time.
+    pub flag: Option<Arc<AtomicBool>>,
+}
+
+impl From<(Choice, Engine)> for Ready {
+    fn from((choice, engine): (Choice, Engine)) -> Ready {
+        Ready { choice, engine, flag: None }
+    }
 }
 
 /// Where a program runs.
@@ -65,16 +84,13 @@ enum Place {
 }
 
 /// Chooses what runs a program and makes it ready. There is code of a program unless it needs nets.
-pub(super) fn engine(
-    program: &Program,
-    options: &RunOptions,
-) -> Result<(Option<Code>, Choice, Engine), Vec<Diagnostic>> {
+pub(super) fn engine(program: &Program, options: &RunOptions) -> Result<(Option<Code>, Ready), Vec<Diagnostic>> {
     fit(options).map_err(|error| vec![error])?;
     let needs = match Code::new(program) {
         Ok(code) if options.tier == Tier::Net => return net(Some(code), program, options, "the tier was named"),
         Ok(code) => {
-            let (choice, engine) = compiled(&code, options)?;
-            return Ok((Some(code), choice, engine));
+            let ready = compiled(&code, options)?;
+            return Ok((Some(code), ready));
         }
         Err(errors) => errors,
     };
@@ -95,7 +111,7 @@ fn net(
     program: &Program,
     options: &RunOptions,
     why: &str,
-) -> Result<(Option<Code>, Choice, Engine), Vec<Diagnostic>> {
+) -> Result<(Option<Code>, Ready), Vec<Diagnostic>> {
     // What nobody uses is not computed by value; in a net it may be what links a scopeless variable.
     let (program, calculus) = match &code {
         Some(code) => (code.program(), Calculus::ByValue),
@@ -135,22 +151,40 @@ fn net(
         check(&lowered.book).map_err(|error| vec![error])?;
     }
     let engine = NetEngine { program: program.clone(), lowered, place };
-    Ok((code, choice, Engine::Net(Box::new(engine))))
+    Ok((code, (choice, Engine::Net(Box::new(engine))).into()))
 }
 
 /// Code of a program, compiled for the device that was named, or for the first that runs it.
-fn compiled(code: &Code, options: &RunOptions) -> Result<(Choice, Engine), Vec<Diagnostic>> {
+fn compiled(code: &Code, options: &RunOptions) -> Result<Ready, Vec<Diagnostic>> {
     match &options.device {
         RunDevice::Auto => {
             let direct = direct::compile(code)?;
             let (candidates, why) = candidates(&direct.module, options);
-            first_that_runs(code, options, candidates, why)
+            if options.contest.is_some() && candidates == AUTO && contest::is_pure(&direct, code.program()) {
+                return begun(code, options);
+            }
+            first_that_runs(code, options, candidates, why).map(Ready::from)
         }
         named => {
             let place = place(named).map_err(|error| vec![error])?;
-            compiled_for(code, options, place, "the device was named")
+            compiled_for(code, options, place, "the device was named").map(Ready::from)
         }
     }
+}
+
+/// A program without effects on the processor, with which it begins.
+fn begun(code: &Code, options: &RunOptions) -> Result<Ready, Vec<Diagnostic>> {
+    let flag = Arc::new(AtomicBool::new(false));
+    let options = RunOptions { interrupt: Some(flag.clone()), ..options.clone() };
+    let why = "`auto` begins with this device, while it looks for a card";
+    let (choice, engine) = compiled_for(code, &options, Place::Host(RunDevice::Cpu), why)?;
+    Ok(Ready { choice, engine, flag: Some(flag) })
+}
+
+/// A program on the first of these cards that is there and runs it.
+pub(super) fn on_a_card(code: &Code, options: &RunOptions, cards: &[Selector]) -> Result<Ready, Vec<Diagnostic>> {
+    first_that_runs(code, options, cards, "`auto` takes this device, which was done before the processor")
+        .map(Ready::from)
 }
 
 /// What `auto` tries, one after the other, and why these.

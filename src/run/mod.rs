@@ -5,6 +5,7 @@
 //! | how a program is run: tier, device, limits | [`options`] |
 //! | a program ready to run | [`Executable`] |
 //! | which tier and which device are taken, and why | [`choice`] |
+//! | a pure program on the processor and on a card, and who is done first | [`contest`] |
 //! | what compiled code runs on: the host | [`runner`] |
 //! | and a device, in sweeps or in epochs | [`sweeps`], [`epochs`] |
 //! | programs as nets, on the host or on a device | [`net`] |
@@ -12,6 +13,7 @@
 //! | errors of compiled programs, with the calls that led there | [`mod@explain`] |
 
 mod choice;
+mod contest;
 mod epochs;
 mod explain;
 mod net;
@@ -24,7 +26,8 @@ mod tests;
 
 use crate::report::Report;
 use crate::stack::on_big_stack;
-use choice::{Engine, engine};
+use choice::{Engine, Ready, engine, on_a_card};
+use contest::{Entrant, Finish, Nobody};
 pub(crate) use epochs::{open_roots, open_roots_in_epochs};
 use explain::Recorder;
 pub(crate) use explain::explain;
@@ -38,10 +41,13 @@ use girih_core::term::readback;
 use girih_core::term::{DefId, Program};
 pub(crate) use net::sizes;
 pub(crate) use runner::open;
-use std::time::Instant;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::{Duration, Instant};
 pub(crate) use sweeps::{DeviceRunner, planned};
 
 pub use choice::Choice;
+pub use contest::Contest;
 pub use options::{RunDevice, RunOptions, Tier};
 pub use stats::{Stats, Work};
 
@@ -55,6 +61,30 @@ pub struct Executable {
     options: RunOptions,
     choice: Choice,
     stats: Stats,
+    /// What the processor is in a contest with; then `options` has a flag of its own.
+    rivalry: Option<Rivalry>,
+}
+
+/// Others who may run a program, too.
+struct Rivalry {
+    /// The user's flag.
+    user: Option<Arc<AtomicBool>>,
+    /// None once there has been a result.
+    contest: Option<Contest>,
+}
+
+/// What came of a run in a contest, and what ran.
+struct Ran {
+    executable: Executable,
+    result: Result<String, Report>,
+}
+
+impl Ran {
+    fn finish(executable: Executable, result: Result<String, Report>) -> Finish<Ran> {
+        let wrong = result.as_ref().err().and_then(|report| report.diagnostics.first());
+        let is_final = wrong.is_none_or(|error| !contest::is_of_the_device(error.code));
+        Finish { outcome: Ran { executable, result }, is_final }
+    }
 }
 
 impl Executable {
@@ -67,17 +97,20 @@ impl Executable {
     ) -> Result<Executable, Report> {
         let started = Instant::now();
         let compiled = on_big_stack(|| {
-            let (code, choice, engine) = engine(program, options)?;
+            let (code, ready) = engine(program, options)?;
             // There is an entry, or there would be no code.
             let entry = program.entry.ok_or_else(Vec::new)?;
-            Ok((code, choice, engine, entry))
+            Ok((code, ready, entry))
         });
-        let (code, choice, engine, entry) = match compiled {
+        let (code, Ready { choice, engine, flag }, entry) = match compiled {
             Ok(compiled) => compiled,
             Err(diagnostics) => return Err(Report { sources, diagnostics }),
         };
         let stats = Stats::new(seconds + started.elapsed().as_secs_f64(), &choice);
-        Ok(Executable { sources, code, entry, engine, options: options.clone(), choice, stats })
+        let mut options = options.clone();
+        let rivalry =
+            flag.map(|flag| Rivalry { user: options.interrupt.replace(flag), contest: options.contest.take() });
+        Ok(Executable { sources, code, entry, engine, options, choice, stats, rivalry })
     }
 
     /// What runs it, and why.
@@ -90,6 +123,69 @@ impl Executable {
     /// # Errors
     /// If the program fails, needs too much memory, or is interrupted.
     pub fn run(&mut self, host: &mut (dyn Host + Send)) -> Result<String, Report> {
+        match self.rivalry.take() {
+            Some(rivalry) => self.run_in_contest(rivalry),
+            None => self.run_alone(host),
+        }
+    }
+
+    /// Whether a driver may still be at work for it, on a thread, although it has ended: see [`leave`](crate::leave).
+    pub fn was_in_contest(&self) -> bool {
+        self.rivalry.is_some()
+    }
+
+    /// Runs the program where it is ready, and on a card, if that is earlier; then there it is ready.
+    fn run_in_contest(&mut self, Rivalry { user, contest }: Rivalry) -> Result<String, Report> {
+        let flag = self.options.interrupt.get_or_insert_default().clone();
+        // The end of an earlier run may have raised it.
+        flag.store(false, Ordering::Relaxed);
+        let card = contest.as_ref().and_then(|contest| self.card(contest));
+        let head_start = contest.map_or(Duration::ZERO, |contest| contest.head_start);
+        let mut mine = Executable {
+            sources: self.sources.clone(),
+            code: self.code.clone(),
+            entry: self.entry,
+            engine: std::mem::replace(&mut self.engine, Engine::Away),
+            options: self.options.clone(),
+            choice: self.choice.clone(),
+            stats: self.stats.clone(),
+            rivalry: None,
+        };
+        let run = move || {
+            let result = mine.run_alone(&mut Nobody);
+            Some(Ran::finish(mine, result))
+        };
+        let Some(Ran { executable, result }) =
+            contest::first(Entrant { flag, run: Box::new(run) }, card, head_start, user.as_deref())
+        else {
+            return Err(Report { sources: self.sources.clone(), diagnostics: vec![gone()] });
+        };
+        *self = executable;
+        self.stats.answered = Some(self.choice.device.clone());
+        self.rivalry = Some(Rivalry { user, contest: None });
+        result
+    }
+
+    /// The program on the first card that is there and runs it, which nobody has looked for yet.
+    fn card(&self, contest: &Contest) -> Option<Entrant<Ran>> {
+        let (flag, code, entry) = (Arc::new(AtomicBool::new(false)), self.code.clone()?, self.entry);
+        let options = RunOptions { interrupt: Some(flag.clone()), ..self.options.clone() };
+        let (sources, cards) = (self.sources.clone(), contest.cards.clone());
+        let run = move || {
+            let started = Instant::now();
+            let ready = on_big_stack(|| on_a_card(&code, &options, &cards)).ok()?;
+            let Ready { choice, engine, flag: _ } = ready;
+            let stats = Stats::new(started.elapsed().as_secs_f64(), &choice);
+            let code = Some(code);
+            let mut executable = Executable { sources, code, entry, engine, options, choice, stats, rivalry: None };
+            let result = executable.run_alone(&mut Nobody);
+            Some(Ran::finish(executable, result))
+        };
+        Some(Entrant { flag, run: Box::new(run) })
+    }
+
+    /// Runs the program where it is ready.
+    fn run_alone(&mut self, host: &mut (dyn Host + Send)) -> Result<String, Report> {
         let result = on_big_stack(|| {
             self.renew()?;
             let started = Instant::now();
@@ -104,6 +200,7 @@ impl Executable {
     fn renew(&mut self) -> Result<(), Diagnostic> {
         match &mut self.engine {
             Engine::Evaluator | Engine::Net(_) => Ok(()),
+            Engine::Away => Err(gone()),
             Engine::Compiled(direct, runner) => runner.renew().map_err(|fault| direct::run::diagnostic(direct, &fault)),
         }
     }
@@ -130,6 +227,7 @@ impl Executable {
                 self.stats.work = Work::Compiled(runner.stats());
                 result
             }
+            (Engine::Away, _) => Err(gone()),
             (Engine::Evaluator | Engine::Compiled(..), None) => Err(no_code()),
         };
         let log = recorder.log();
@@ -151,6 +249,13 @@ impl std::fmt::Debug for Executable {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.debug_struct("Executable").field("choice", &self.choice).field("stats", &self.stats).finish_non_exhaustive()
     }
+}
+
+/// What a program ran on has panicked.
+#[cold]
+fn gone() -> Diagnostic {
+    let message = "what the program ran on is gone";
+    Diagnostic::new(girih_core::diag::Code::Internal, girih_core::span::Span::NONE, message)
 }
 
 /// Whoever evaluates or compiles a program has code of it.

@@ -34,10 +34,11 @@ pub(crate) fn sizes(kind: DeviceKind) -> device::Options {
     let sizes = |lanes, steps, memory| device::Options { lanes, steps, memory, ..device::Options::default() };
     match kind {
         // As many places as words can name.
-        DeviceKind::Cuda => sizes(1 << 16, 1 << 11, 6 << 30),
-        DeviceKind::Wgpu => sizes(1 << 16, 1 << 11, 2 << 30),
+        DeviceKind::Cuda | DeviceKind::Wgpu => sizes(1 << 16, 1 << 11, 6 << 30),
         // Some lanes for each core and each of its vectors.
-        DeviceKind::WgpuSoftware | DeviceKind::Cpu => sizes(1 << 9, 1 << 12, 256 << 20),
+        DeviceKind::WgpuSoftware | DeviceKind::Cpu => {
+            device::Options { together: false, ..sizes(1 << 9, 1 << 12, 256 << 20) }
+        }
         DeviceKind::Interpreter => sizes(1 << 6, 1 << 9, 16 << 20),
     }
 }

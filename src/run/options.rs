@@ -1,5 +1,6 @@
 //! How a program is run.
 
+use super::contest::Contest;
 use crate::devices::Selector;
 use girih_core::ir::tasks::Settings;
 #[cfg(doc)]
@@ -33,6 +34,9 @@ pub struct RunOptions {
     pub count: bool,
     /// Whether the evaluator goes the way to an error again, if it gets there soon, to tell which calls led there.
     pub explain: bool,
+    /// Whether `auto` has the processor begin with a program that has no effects while it looks for a card. If none, a card is looked for first. When
+    /// the processor is done, a driver may still be at work on a thread: see [`girih_cpu::leave`].
+    pub contest: Option<Contest>,
 }
 
 impl Default for RunOptions {
@@ -49,6 +53,7 @@ impl Default for RunOptions {
             fail_each: None,
             count: false,
             explain: true,
+            contest: None,
         }
     }
 }

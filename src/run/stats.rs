@@ -16,6 +16,8 @@ pub struct Stats {
     pub seconds: f64,
     /// How many threads ran it.
     pub threads: usize,
+    /// Which device has answered, if several ran it at the same time.
+    pub answered: Option<String>,
     /// What was done.
     pub work: Work,
 }
@@ -38,7 +40,7 @@ impl Stats {
             Some(_) => Work::Compiled(TaskStats::default()),
             None => Work::Evaluated(eval::Stats::default()),
         };
-        Stats { compile_seconds, seconds: 0.0, threads: choice.threads, work }
+        Stats { compile_seconds, seconds: 0.0, threads: choice.threads, answered: None, work }
     }
 }
 
@@ -50,6 +52,9 @@ impl std::fmt::Display for Stats {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         let plural = if self.threads == 1 { "" } else { "s" };
         writeln!(f, "compiled:    {:.3} s", self.compile_seconds)?;
+        if let Some(device) = &self.answered {
+            writeln!(f, "answered:    {device}")?;
+        }
         let rate = |calls: u64| calls as f64 / self.seconds.max(1e-9) / 1e6;
         match &self.work {
             Work::Compiled(TaskStats { epochs: Some(work), most_bytes, .. }) => {

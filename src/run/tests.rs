@@ -1,6 +1,7 @@
 //! Programs on a device, for which the reference machine on lowered kernels stands: it is everywhere.
 
-use super::{RunDevice, RunOptions, Tier, Work};
+use super::contest::{self, Entrant, Finish};
+use super::{Contest, RunDevice, RunOptions, Tier, Work};
 use crate::devices::{Profile, Selector};
 use crate::{Code, Options, Program, Report, SystemHost};
 use girih_core::runtime::EpochStats;
@@ -211,4 +212,80 @@ fn a_plan_that_needs_too_much_memory_is_refused() {
     let executable = program(text).compile(&options).expect("it compiles");
     let choice = executable.choice().to_string();
     assert!(choice.contains("; in epochs, for there is too little memory for all that it makes;"), "{choice}");
+}
+
+/// `auto` beside a card for which the reference machine stands.
+fn contest(head_start: Duration) -> RunOptions {
+    let cards = vec![Selector::Wgpu(Some("no such adapter".to_owned())), Selector::Lowered(Profile::Cpu)];
+    RunOptions { contest: Some(Contest { head_start, cards }), ..RunOptions::default() }
+}
+
+#[test]
+fn the_processor_begins_while_a_card_is_looked_for() {
+    let mut executable = program(SORT).compile(&contest(Duration::from_secs(60))).expect("it compiles");
+    let choice = executable.choice().to_string();
+    assert!(choice.ends_with("`auto` begins with this device, while it looks for a card"), "{choice}");
+    for _ in 0..3 {
+        assert_eq!(executable.run(&mut SystemHost::new()).expect("it ends"), SORTED);
+        assert_eq!(executable.stats().answered.as_deref(), Some("cpu"));
+        assert!(executable.was_in_contest());
+    }
+    let stats = executable.stats().to_string();
+    assert!(stats.contains("\nanswered:    cpu\n"), "{stats}");
+    // Whoever is first, it is the same.
+    let mut executable = program(SORT).compile(&contest(Duration::ZERO)).expect("it compiles");
+    for _ in 0..3 {
+        assert_eq!(executable.run(&mut SystemHost::new()).expect("it ends"), SORTED);
+    }
+}
+
+#[test]
+fn a_card_answers_where_the_processor_cannot() {
+    let options = RunOptions { fail_each: Some(1), heap: Some(1 << 20), ..contest(Duration::ZERO) };
+    let mut executable = program(SORT).compile(&options).expect("it compiles");
+    for _ in 0..3 {
+        assert_eq!(executable.run(&mut SystemHost::new()).expect("it ends"), SORTED);
+        assert_eq!(executable.stats().answered.as_deref(), Some("lowered:cpu"));
+    }
+    assert_eq!(executable.choice().device, "lowered:cpu");
+    // And where neither can, the processor says why.
+    let options = RunOptions { heap: Some(1 << 8), ..options };
+    assert_eq!(refused(SORT, &options), Code::OutOfMemory);
+}
+
+#[test]
+fn errors_of_a_program_in_a_contest_come_once_and_effects_are_in_none() {
+    let text = SORT.replace("n * 37 % 64", "n / 0");
+    for head_start in [Duration::ZERO, Duration::from_secs(60)] {
+        let report = run(&text, &contest(head_start)).expect_err("it fails");
+        let codes: Vec<Code> = report.diagnostics.iter().map(|error| error.code).collect();
+        assert_eq!(codes, [Code::DivisionByZero]);
+    }
+    let effects = SORT.replace(
+        "def main():\n  return sorted(4, 0)",
+        "def main():\n  with IO:\n    * <- IO/print(\"\")\n    return wrap(sorted(4, 0))",
+    );
+    let executable = program(&effects).compile(&contest(Duration::from_secs(60))).expect("it compiles");
+    assert!(!executable.was_in_contest(), "{}", executable.choice());
+}
+
+#[test]
+fn the_processor_stops_as_soon_as_a_card_is_done() {
+    let forever = "def count(x: u24) -> u24:\n  if x == 1:\n    return count(1)\n  else:\n    return count(x + 1)\n\ndef main() -> u24:\n  return count(0)\n";
+    let flag = Arc::new(AtomicBool::new(false));
+    let options = RunOptions { device: RunDevice::Cpu, interrupt: Some(flag.clone()), ..RunOptions::default() };
+    let mut executable = program(forever).compile(&options).expect("it compiles");
+    let processor = move || {
+        let result = executable.run(&mut SystemHost::new());
+        Some(Finish { outcome: (result, Instant::now()), is_final: false })
+    };
+    let card = || {
+        std::thread::sleep(Duration::from_millis(200));
+        Some(Finish { outcome: (Ok("a value".to_owned()), Instant::now()), is_final: true })
+    };
+    let processor = Entrant { flag, run: Box::new(processor) };
+    let card = Entrant { flag: Arc::default(), run: Box::new(card) };
+    let (result, then) = contest::first(processor, Some(card), Duration::ZERO, None).expect("a card is done");
+    assert_eq!(result.expect("a value"), "a value");
+    assert!(then.elapsed() < Duration::from_secs(2), "{:?}", then.elapsed());
 }

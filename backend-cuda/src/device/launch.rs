@@ -3,10 +3,11 @@
 // The driver's edge: every block says why it is safe.
 #![allow(unsafe_code)]
 
+use super::Cuda;
 use super::buffers::{clear, copy};
 use super::driver::check;
 use super::programs::{Indirect, Kernel, Program};
-use super::{Cuda, programs};
+use crate::ptx::{Launches, Ptx};
 use cudarc::driver::sys::{self, CUdeviceptr};
 use girih_core::diag::{Code, Diagnostic};
 use girih_core::lower::{Parameter, Plan, PlannedGrid};
@@ -67,15 +68,18 @@ impl Cuda {
 
     /// A launch; none if nothing runs.
     fn plan_dispatch(&mut self, dispatch: &Dispatch) -> Result<Option<Step>, Diagnostic> {
-        let program = self.program(dispatch.program)?;
-        let plan = program.entry.plan(&dispatch.arguments, dispatch.grid)?;
-        let mut values = self.values(&plan)?;
-        let shared = |kernel: &Kernel| self.shared(program, kernel, &plan.dynamic_shared);
         let id = dispatch.program;
+        let plan = self.program(id)?.entry.plan(&dispatch.arguments, dispatch.grid)?;
+        let mut values = self.values(&plan)?;
         match plan.grid {
             PlannedGrid::Workgroups(grid) if grid.contains(&0) => Ok(None),
             PlannedGrid::Workgroups(grid) => {
-                let shared = shared(&program.direct)?;
+                self.find_direct(id)?;
+                let program = self.program(id)?;
+                let shared = match &program.direct {
+                    Some(kernel) => self.shared(program, kernel, &plan.dynamic_shared)?,
+                    None => 0,
+                };
                 Ok(Some(Step::Launch { program: id, grid, values, shared }))
             }
             PlannedGrid::Indirect(buffer, offset) => {
@@ -122,19 +126,27 @@ impl Cuda {
         if !matches!(program.indirect, Indirect::Unknown) {
             return Ok(());
         }
-        let found = match program.indirect_ptx(self.card.target) {
-            None => Indirect::Host,
-            Some(text) => {
-                let first = |mut said: Vec<Diagnostic>| said.remove(0);
-                let code = Arc::new(self.code(&text, false).map_err(first)?);
-                let kernel = programs::Kernel::of(&code, &text.entries[0])?;
-                let [x, y, z] = program.workgroup();
-                let most = kernel.resident(x * y * z, kernel.shared.asked)?;
-                Indirect::Kernel(kernel, most * self.card.multiprocessors)
-            }
-        };
-        self.program_mut(id)?.indirect = found;
+        match program.indirect_ptx(self.card.target) {
+            None => self.program_mut(id)?.indirect = Indirect::Host,
+            Some(text) => self.add_form(id, &text)?,
+        }
         Ok(())
+    }
+
+    /// Compiles a kernel's form for grids of the launch, once.
+    fn find_direct(&mut self, id: ProgramId) -> Result<(), Diagnostic> {
+        let program = self.program(id)?;
+        if program.direct.is_some() {
+            return Ok(());
+        }
+        let text = program.ptx(self.card.target, Launches::Direct).map_err(first)?;
+        self.add_form(id, &text)
+    }
+
+    fn add_form(&mut self, id: ProgramId, text: &Ptx) -> Result<(), Diagnostic> {
+        let code = Arc::new(self.code(text, false).map_err(first)?);
+        let multiprocessors = self.card.multiprocessors;
+        self.program_mut(id)?.accept(&code, &text.entries[0], multiprocessors)
     }
 
     /// Puts a command into the stream.
@@ -144,7 +156,8 @@ impl Cuda {
             Step::Clear { at, bytes } => clear(&self.context, *at, *bytes),
             Step::Launch { program, grid, values, shared } => {
                 let program = self.program(*program)?;
-                self.launch(program, &program.direct, *grid, values, *shared)
+                let Some(kernel) = &program.direct else { return Ok(()) };
+                self.launch(program, kernel, *grid, values, *shared)
             }
             Step::Indirect { program, values, shared } => {
                 let program = self.program(*program)?;
@@ -209,4 +222,9 @@ impl Cuda {
             Step::Copy { .. } | Step::Clear { .. } => false,
         })
     }
+}
+
+/// The first of some errors, of which there is one at least.
+fn first(mut said: Vec<Diagnostic>) -> Diagnostic {
+    said.swap_remove(0)
 }

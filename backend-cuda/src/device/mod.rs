@@ -212,12 +212,23 @@ impl Cuda {
         options: &LoadOptions,
     ) -> Result<Vec<ProgramId>, Vec<Diagnostic>> {
         let compiled = compile(module, kernels, &self.card.caps, options)?;
-        let ids: Vec<FunctionId> = compiled.entries.iter().map(|entry| entry.kernel).collect();
-        let text = ptx::render(&compiled.module, &ids, self.card.target, Launches::Direct)?;
+        let entries = || compiled.entries.iter().map(|entry| entry.kernel);
+        let asked: Vec<_> = entries().zip(kernels.iter().map(|id| launches(module, *id, options))).collect();
+        let text = ptx::render_each(&compiled.module, &asked, self.card.target).or_else(|said| {
+            // Some kernels have no form for grids in memory.
+            let direct: Vec<FunctionId> = entries().collect();
+            ptx::render(&compiled.module, &direct, self.card.target, Launches::Direct).map_err(|_| said)
+        })?;
         let code = self.code(&text, options.checked)?;
-        let programs = Program::all(compiled, &text, code).map_err(|d| vec![d])?;
+        let programs = Program::all(compiled, &text, code, self.card.multiprocessors).map_err(|d| vec![d])?;
         Ok(programs.into_iter().map(|program| self.programs.push(Some(program))).collect())
     }
+}
+
+/// The form of a kernel that is compiled when it is loaded.
+fn launches(module: &Module, kernel: FunctionId, options: &LoadOptions) -> Launches {
+    let cooperative = module.functions[kernel].launch.as_ref().is_some_and(|launch| launch.cooperative);
+    if !cooperative && options.indirect.contains(&kernel) { Launches::Indirect } else { Launches::Direct }
 }
 
 impl Drop for Cuda {

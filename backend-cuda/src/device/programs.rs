@@ -1,5 +1,5 @@
-//! Kernels that have been loaded, each with both of its forms: for a grid of the launch, and for a grid in memory, which is
-//! compiled when it is first used.
+//! Kernels that have been loaded, each in both of its forms: for a grid of the launch, and for a grid in memory. One of them is
+//! compiled when the kernel is loaded, the other one when it is first used.
 
 // The driver's edge: every block says why it is safe.
 #![allow(unsafe_code)]
@@ -40,7 +40,8 @@ pub(super) enum Indirect {
 #[derive(Debug)]
 pub(super) struct Program {
     pub entry: Entry,
-    pub direct: Kernel,
+    /// How it runs over a grid of the launch; none if that has not been asked for.
+    pub direct: Option<Kernel>,
     pub indirect: Indirect,
     /// What it was rendered from, shared by the kernels that were loaded together.
     compiled: Arc<Compiled>,
@@ -48,14 +49,28 @@ pub(super) struct Program {
 
 impl Program {
     /// The kernels of a compiled module, whose machine code is on the device.
-    pub fn all(compiled: Compiled, ptx: &Ptx, code: Code) -> Result<Vec<Program>, Diagnostic> {
+    pub fn all(compiled: Compiled, ptx: &Ptx, code: Code, multiprocessors: u32) -> Result<Vec<Program>, Diagnostic> {
         let (compiled, code) = (Arc::new(compiled), Arc::new(code));
         let one = |(entry, rendered): (&Entry, &ptx::Entry)| {
-            let direct = Kernel::of(&code, rendered)?;
             let (entry, compiled) = (entry.clone(), compiled.clone());
-            Ok(Program { entry, direct, indirect: Indirect::Unknown, compiled })
+            let mut program = Program { entry, direct: None, indirect: Indirect::Unknown, compiled };
+            program.accept(&code, rendered, multiprocessors)?;
+            Ok(program)
         };
         compiled.entries.iter().zip(&ptx.entries).map(one).collect()
+    }
+
+    /// Takes one of its forms from machine code.
+    pub fn accept(&mut self, code: &Arc<Code>, rendered: &ptx::Entry, multiprocessors: u32) -> Result<(), Diagnostic> {
+        let kernel = Kernel::of(code, rendered)?;
+        match rendered.launches {
+            Launches::Direct => self.direct = Some(kernel),
+            Launches::Indirect => {
+                let most = kernel.resident(self.workgroup().iter().product(), kernel.shared.asked)?;
+                self.indirect = Indirect::Kernel(kernel, most * multiprocessors);
+            }
+        }
+        Ok(())
     }
 
     /// The kernel in its legal form.
@@ -77,7 +92,12 @@ impl Program {
             return None;
         }
         // The other form was rendered without an error, so the only one is that this form does not exist.
-        ptx::render(&self.compiled.module, &[self.entry.kernel], target, Launches::Indirect).ok()
+        self.ptx(target, Launches::Indirect).ok()
+    }
+
+    /// The text of a form.
+    pub fn ptx(&self, target: Target, launches: Launches) -> Result<Ptx, Vec<Diagnostic>> {
+        ptx::render(&self.compiled.module, &[self.entry.kernel], target, launches)
     }
 }
 

@@ -81,6 +81,8 @@ pub struct Entry {
     pub name: String,
     /// Shared memory.
     pub shared: SharedSize,
+    /// What it is launched on.
+    pub launches: Launches,
 }
 
 /// Renders kernels and what they call. An error names an operation that is not legal, which the lowering leaves none of, or a kernel
@@ -91,15 +93,26 @@ pub fn render(
     target: Target,
     launches: Launches,
 ) -> Result<Ptx, Vec<Diagnostic>> {
+    let kernels: Vec<_> = kernels.iter().map(|id| (*id, launches)).collect();
+    render_each(module, &kernels, target)
+}
+
+/// The same where each kernel gets an entry of its own kind.
+pub fn render_each(
+    module: &Verified<Module>,
+    kernels: &[(FunctionId, Launches)],
+    target: Target,
+) -> Result<Ptx, Vec<Diagnostic>> {
     let mut needs = Needs { isa: target.least_isa(), specific: false, refused: vec![] };
     let mut body = Text::default();
-    for id in callees(module, kernels) {
+    let ids: Vec<FunctionId> = kernels.iter().map(|(id, _)| *id).collect();
+    for id in callees(module, &ids) {
         body.append(kernel::function(module, &module.functions[id], target, &mut needs));
     }
     let mut entries = Vec::with_capacity(kernels.len());
-    for id in kernels {
+    for (id, launches) in kernels {
         let function = &module.functions[*id];
-        let indirect = launches == Launches::Indirect;
+        let indirect = *launches == Launches::Indirect;
         let Some(rendered) = kernel::kernel(module, function, target, &mut needs, indirect) else {
             needs.refused.push(no_indirect_form(function));
             continue;
@@ -107,7 +120,7 @@ pub fn render(
         body.append(rendered.text);
         let name = entry_name(function);
         let name = if indirect { kernel::indirect_name(&name) } else { name };
-        entries.push(Entry { name, shared: rendered.shared });
+        entries.push(Entry { name, shared: rendered.shared, launches: *launches });
     }
     if !needs.refused.is_empty() {
         return Err(needs.refused);

@@ -46,7 +46,7 @@ fn kernels_of_nets_assemble() {
         let book = Book::new(&random::book(seed)).unwrap_or_else(|errors| panic!("{errors:?}"));
         for (architecture, straight) in TARGETS.into_iter().flat_map(|name| [(name, true), (name, false)]) {
             let device::Kernels { module, .. } =
-                device::kernels(&book, straight).unwrap_or_else(|errors| panic!("{errors:?}"));
+                device::kernels(&book, straight, straight).unwrap_or_else(|errors| panic!("{errors:?}"));
             let text = text::print(&module);
             let ptx = try_render("net.gir", &text, target(architecture), Launches::Indirect)
                 .unwrap_or_else(|(sources, said)| panic!("{architecture}: {}", told(&sources, &said)));

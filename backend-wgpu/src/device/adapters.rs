@@ -10,6 +10,12 @@ use std::sync::OnceLock;
 /// Mesa's software driver before this version ends a kernel silently after 65,535 loop iterations an invocation.
 const LEAST_MESA: u32 = 25;
 
+/// What is looked for.
+pub(super) const BACKENDS: wgpu::Backends =
+    wgpu::Backends::VULKAN.union(wgpu::Backends::METAL).union(wgpu::Backends::DX12);
+/// Validation of indirect calls would put a kernel before each of them.
+pub(super) const FLAGS: wgpu::InstanceFlags = wgpu::InstanceFlags::empty();
+
 /// An adapter that was found.
 #[derive(Clone, Debug)]
 pub struct Adapter {
@@ -33,9 +39,8 @@ pub fn adapters() -> Vec<Adapter> {
     let found = crate::emit::guard("wgpu", || {
         let instance = INSTANCE.get_or_init(|| {
             wgpu::Instance::new(wgpu::InstanceDescriptor {
-                backends: wgpu::Backends::VULKAN | wgpu::Backends::METAL | wgpu::Backends::DX12,
-                // Validation of indirect calls would put a kernel before each of them.
-                flags: wgpu::InstanceFlags::empty(),
+                backends: BACKENDS,
+                flags: FLAGS,
                 ..wgpu::InstanceDescriptor::new_without_display_handle()
             })
         });
@@ -47,7 +52,8 @@ pub fn adapters() -> Vec<Adapter> {
     found.into_iter().enumerate().map(|(index, raw)| describe(index, raw)).collect()
 }
 
-fn describe(index: usize, raw: wgpu::Adapter) -> Adapter {
+/// What an adapter is.
+pub(super) fn describe(index: usize, raw: wgpu::Adapter) -> Adapter {
     let offer = Offer::of(&raw);
     let kind = if offer.is_software() { DeviceKind::WgpuSoftware } else { DeviceKind::Wgpu };
     let driver = [&offer.info.driver, &offer.info.driver_info].map(|s| s.trim()).join(" ").trim().to_string();

@@ -16,6 +16,8 @@ pub struct Buffer {
     /// Its size.
     pub bytes: u64,
     indirect: bool,
+    /// Whether others may have it, too.
+    shared: bool,
 }
 
 /// All buffers of a device, and those that are free.
@@ -62,7 +64,7 @@ impl Buffers {
                 }))
             })?,
         };
-        Ok(self.used.push(Some(Buffer { raw, bytes, indirect: memory.indirect })))
+        Ok(self.used.push(Some(Buffer { raw, bytes, indirect: memory.indirect, shared: false })))
     }
 
     /// Gives a buffer back. What was submitted may still use it: work on the queue is done in order.
@@ -72,7 +74,7 @@ impl Buffers {
         }
         let Some(buffer) = self.used[id].take() else { return };
         let class = buffer.raw.size();
-        if self.kept + class <= KEPT {
+        if !buffer.shared && self.kept + class <= KEPT {
             self.kept += class;
             self.free.entry((class, buffer.indirect)).or_default().push(buffer.raw);
         }
@@ -82,6 +84,15 @@ impl Buffers {
     pub fn get(&self, id: BufferId) -> Result<&Buffer, Diagnostic> {
         let found = self.used.get(id).and_then(Option::as_ref);
         found.ok_or_else(|| Diagnostic::new(Code::BadArguments, Span::NONE, "the buffer was freed"))
+    }
+
+    /// A buffer that others may have, too, from here on.
+    pub fn share(&mut self, id: BufferId) -> Result<&Buffer, Diagnostic> {
+        self.get(id)?;
+        if let Some(buffer) = &mut self.used[id] {
+            buffer.shared = true;
+        }
+        self.get(id)
     }
 
     /// A part of a buffer: it has to lie inside, and begin and end at a multiple of 4.

@@ -78,19 +78,26 @@ impl Health {
         }
     }
 
-    /// Waits until all submitted work is done. Who is `wakeful` asks again and again at first: most work is short, and the system takes longer
-    /// to wake a thread.
-    pub fn wait(&self, device: &wgpu::Device, limit: Duration, wakeful: bool) -> Result<(), Diagnostic> {
+    /// Waits until what was submitted up to `last` is done, or all work if none is given. Who is `wakeful` asks again and again at first: most work is
+    /// short, and the system takes longer to wake a thread.
+    pub fn wait(
+        &self,
+        device: &wgpu::Device,
+        last: Option<&wgpu::SubmissionIndex>,
+        limit: Duration,
+        wakeful: bool,
+    ) -> Result<(), Diagnostic> {
         self.check()?;
+        let within =
+            |limit| device.poll(wgpu::PollType::Wait { submission_index: last.cloned(), timeout: Some(limit) });
         let begun = Instant::now();
         while wakeful && begun.elapsed() < WAKEFUL {
-            let is_done = guard("wgpu", || Ok(device.poll(wgpu::PollType::Poll).is_ok_and(|s| s.is_queue_empty())))?;
-            if is_done {
+            if guard("wgpu", || Ok(within(Duration::ZERO).is_ok()))? {
                 return self.check();
             }
             std::hint::spin_loop();
         }
-        guard("wgpu", || match device.poll(wgpu::PollType::Wait { submission_index: None, timeout: Some(limit) }) {
+        guard("wgpu", || match within(limit) {
             Ok(_) => Ok(()),
             Err(_) => {
                 self.with(|t| t.timed_out = true);

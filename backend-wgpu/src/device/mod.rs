@@ -3,6 +3,7 @@
 //! | file | does |
 //! |---|---|
 //! | [`adapters`](mod@adapters) | finds adapters, says what they have, refuses some |
+//! | [`context`] | a device of wgpu, which a window may draw with, too |
 //! | [`caps`] | capabilities from features and limits, and back |
 //! | [`buffers`], [`transfer`] | memory, and the way to it |
 //! | [`programs`], [`cache`] | pipelines |
@@ -16,6 +17,7 @@ mod adapters;
 mod buffers;
 mod cache;
 mod caps;
+mod context;
 mod health;
 mod programs;
 mod record;
@@ -23,12 +25,13 @@ mod timing;
 mod transfer;
 
 pub use adapters::{Adapter, adapters, kind};
+pub use context::{Context, SharedBuffer, instance_for};
 
 use buffers::Buffers;
 use cache::Cache;
 use girih_core::diag::{Code, Diagnostic};
 use girih_core::idx::IndexVec;
-use girih_core::ir::{Caps, Feature, FunctionId, Module, Verified};
+use girih_core::ir::{Caps, FunctionId, Module, Verified};
 use girih_core::lower::{self, Compiled};
 use girih_core::runtime::{
     self, BufferId, Command, Device, DeviceInfo, DeviceKind, LoadOptions, Memory, ProgramId, Read, Timing,
@@ -60,14 +63,13 @@ impl Default for Settings {
     }
 }
 
-/// A device of wgpu.
+/// A device of wgpu that runs kernels.
 pub struct Gpu {
-    info: DeviceInfo,
-    caps: Caps,
+    context: Context,
+    /// As the context has them: handles.
     device: wgpu::Device,
     queue: wgpu::Queue,
     health: Health,
-    limit: Duration,
     buffers: Buffers,
     programs: IndexVec<ProgramId, Option<Program>>,
     groups: Groups,
@@ -77,6 +79,8 @@ pub struct Gpu {
     traps: wgpu::Buffer,
     /// Whether a launch since the last wait may have noted one.
     may_trap: bool,
+    /// What was submitted last: others have work on the queue too, which need not be waited for.
+    last: Option<wgpu::SubmissionIndex>,
 }
 
 /// Opens the adapter that a selector means: its number, a part of its name, or `auto`. Software adapters have to be named.
@@ -87,67 +91,50 @@ pub fn open(selector: &str, profile: Option<&Caps>) -> Result<Box<dyn Device>, D
 
 /// The same with all settings.
 pub fn open_with(selector: &str, settings: &Settings) -> Result<Gpu, Diagnostic> {
-    let adapter = adapters::select(selector)?;
-    let own = adapter.caps.clone();
-    let own = if settings.strict { own } else { own.without(Feature::StrictFloats) };
-    let caps = settings.profile.as_ref().map_or(own.clone(), |profile| own.within(profile));
-    let features = adapter.offer.features_for(&caps);
-    let experimental = if features.contains(wgpu::Features::EXPERIMENTAL_COOPERATIVE_MATRIX) {
-        // SAFETY: of the experimental features only cooperative matrices are asked for, and kernels reach them through the
-        // verifier, which knows the shapes that the adapter has.
-        unsafe { wgpu::ExperimentalFeatures::enabled() }
-    } else {
-        wgpu::ExperimentalFeatures::disabled()
-    };
-    let descriptor = wgpu::DeviceDescriptor {
-        label: None,
-        required_features: features,
-        required_limits: adapter.offer.limits_for(&caps),
-        experimental_features: experimental,
-        memory_hints: if adapter.offer.is_software() {
-            wgpu::MemoryHints::MemoryUsage
-        } else {
-            wgpu::MemoryHints::Performance
-        },
-        trace: wgpu::Trace::Off,
-    };
-    let (device, queue) = crate::emit::guard("wgpu", || {
-        pollster::block_on(adapter.raw.request_device(&descriptor)).map_err(|error| {
-            let message = format!("the adapter `{}` cannot be opened: {error}", adapter.info.name);
-            Diagnostic::new(Code::NoDevice, Span::NONE, message).hint("`girih devices` lists what there is")
-        })
-    })?;
-    let health = Health::watch(&device);
-    let cache = match &settings.cache {
-        Some(folder) => Cache::open(&device, &health, &adapter.offer.info, folder)?,
-        None => None,
-    };
-    let traps = health.run(&device, || {
-        Ok(device.create_buffer(&wgpu::BufferDescriptor {
-            label: Some("traps"),
-            size: 16,
-            usage: wgpu::BufferUsages::STORAGE | wgpu::BufferUsages::COPY_SRC | wgpu::BufferUsages::COPY_DST,
-            mapped_at_creation: false,
-        }))
-    })?;
-    Ok(Gpu {
-        info: adapter.info,
-        caps,
-        device,
-        queue,
-        health,
-        limit: settings.limit,
-        buffers: Buffers::default(),
-        programs: IndexVec::new(),
-        groups: Groups::default(),
-        staging: None,
-        cache,
-        traps,
-        may_trap: false,
-    })
+    Context::open(adapters::select(selector)?, settings)?.gpu()
 }
 
 impl Gpu {
+    /// A device without buffers and programs.
+    fn new(context: Context) -> Result<Gpu, Diagnostic> {
+        let (device, queue, health) = (context.device().clone(), context.queue().clone(), context.health().clone());
+        let cache = match &context.settings().cache {
+            Some(folder) => Cache::open(&device, &health, context.adapter_info(), folder)?,
+            None => None,
+        };
+        let traps = health.run(&device, || {
+            Ok(device.create_buffer(&wgpu::BufferDescriptor {
+                label: Some("traps"),
+                size: 16,
+                usage: wgpu::BufferUsages::STORAGE | wgpu::BufferUsages::COPY_SRC | wgpu::BufferUsages::COPY_DST,
+                mapped_at_creation: false,
+            }))
+        })?;
+        Ok(Gpu {
+            context,
+            device,
+            queue,
+            health,
+            buffers: Buffers::default(),
+            programs: IndexVec::new(),
+            groups: Groups::default(),
+            staging: None,
+            cache,
+            traps,
+            may_trap: false,
+            last: None,
+        })
+    }
+
+    /// Lets others on this device's context read a buffer, too. It is not used for anything else while they have it, also if it is freed.
+    ///
+    /// # Errors
+    /// If the buffer was freed.
+    pub fn share(&mut self, buffer: BufferId) -> Result<SharedBuffer, Diagnostic> {
+        let shared = self.buffers.share(buffer)?;
+        Ok(SharedBuffer::new(self.context.clone(), shared.raw.clone(), shared.bytes))
+    }
+
     fn program(&self, id: ProgramId) -> Result<&Program, Diagnostic> {
         let found = self.programs.get(id).and_then(Option::as_ref);
         found.ok_or_else(|| Diagnostic::new(Code::BadArguments, Span::NONE, "the program was unloaded"))
@@ -158,7 +145,7 @@ impl Gpu {
         let maker = Maker {
             device: &self.device,
             health: &self.health,
-            caps: &self.caps,
+            caps: self.context.caps(),
             cache: self.cache.as_ref().map(|c| &c.raw),
             checked,
         };
@@ -174,10 +161,7 @@ impl Gpu {
         commands: impl IntoIterator<Item = wgpu::CommandBuffer>,
         traps: bool,
     ) -> Result<(), Diagnostic> {
-        self.health.run(&self.device, || {
-            self.queue.submit(commands);
-            Ok(())
-        })?;
+        self.last = Some(self.health.run(&self.device, || Ok(self.queue.submit(commands)))?);
         self.may_trap |= traps;
         Ok(())
     }
@@ -204,24 +188,24 @@ impl Gpu {
         Err(runtime::trap(code))
     }
 
-    /// Waits for all that was submitted.
+    /// Waits for all that was submitted here.
     fn wait_for_all(&self) -> Result<(), Diagnostic> {
         // A software adapter needs the processor for the work itself.
-        let wakeful = self.info.kind == DeviceKind::Wgpu;
-        self.health.wait(&self.device, self.limit, wakeful)
+        let wakeful = self.context.info().kind == DeviceKind::Wgpu;
+        self.health.wait(&self.device, self.last.as_ref(), self.context.settings().limit, wakeful)
     }
 }
 
 impl Device for Gpu {
     fn info(&self) -> &DeviceInfo {
-        &self.info
+        self.context.info()
     }
     fn caps(&self) -> &Caps {
-        &self.caps
+        self.context.caps()
     }
 
     fn allocate(&mut self, memory: Memory) -> Result<BufferId, Diagnostic> {
-        self.buffers.allocate(&self.device, &self.health, self.caps.buffer_bytes, memory)
+        self.buffers.allocate(&self.device, &self.health, self.context.caps().buffer_bytes, memory)
     }
     fn free(&mut self, buffer: BufferId) {
         self.groups.forget_buffer(buffer);
@@ -240,7 +224,7 @@ impl Device for Gpu {
         kernels: &[FunctionId],
         options: &LoadOptions,
     ) -> Result<Vec<ProgramId>, Vec<Diagnostic>> {
-        let compiled = lower::compile(module, kernels, &self.caps, options)?;
+        let compiled = lower::compile(module, kernels, self.context.caps(), options)?;
         self.load_compiled(&compiled, options.checked)
     }
     fn unload(&mut self, program: ProgramId) {

@@ -263,8 +263,8 @@ impl Gpu {
             .checked_sub(offset)
             .filter(|n| *n > 0)
             .ok_or_else(|| bad(format!("a buffer of {} bytes is passed from byte {offset} on", buffer.bytes)))?;
-        if bytes > self.caps.binding_bytes {
-            let most = self.caps.binding_bytes;
+        if bytes > self.context.caps().binding_bytes {
+            let most = self.context.caps().binding_bytes;
             let message = format!("a buffer of {bytes} bytes is passed to a kernel, but the device reaches {most}");
             return Err(Diagnostic::new(Code::OverLimit, Span::NONE, message)
                 .hint("give the kernel several buffer parameters, one for each segment of the data"));

@@ -75,23 +75,26 @@ impl Gpu {
         let size = parts.iter().map(|(.., bytes)| bytes.len() as u64).sum();
         let staging = self.staging(size)?;
         let (sender, receiver) = mpsc::channel();
-        self.health.run(&self.device, || {
+        let last = self.health.run(&self.device, || {
             let mut encoder = self.device.create_command_encoder(&wgpu::CommandEncoderDescriptor::default());
             let mut at = 0;
             for (raw, offset, bytes) in parts.iter().filter(|(.., bytes)| !bytes.is_empty()) {
                 encoder.copy_buffer_to_buffer(raw, *offset, &staging, at, bytes.len() as u64);
                 at += bytes.len() as u64;
             }
-            self.queue.submit(recorded.into_iter().chain([encoder.finish()]));
+            let last = self.queue.submit(recorded.into_iter().chain([encoder.finish()]));
             // The receiver is gone only if the wait below has failed.
             staging.slice(..size).map_async(wgpu::MapMode::Read, move |result| drop(sender.send(result)));
-            Ok(())
+            Ok(last)
         })?;
+        self.last = Some(last);
+        self.context.count_read(size);
         self.wait_for_all()?;
         let failed = |what: String| {
             Diagnostic::new(Code::DeviceLost, Span::NONE, format!("memory of the device cannot be read: {what}"))
         };
-        match receiver.try_recv() {
+        // Another thread that waits for this device may be the one that is told, and tells us in a moment.
+        match receiver.recv_timeout(self.context.settings().limit) {
             Ok(Ok(())) => {}
             Ok(Err(error)) => return Err(failed(error.to_string())),
             Err(error) => return Err(failed(error.to_string())),

@@ -2,7 +2,6 @@
 
 use super::error;
 use super::types;
-use super::views::AccessKind;
 use super::writer::{Expr, Writer};
 use girih_core::diag::Diagnostic;
 use girih_core::ir::attrs::MatrixLayout;
@@ -82,8 +81,9 @@ impl Writer<'_, '_> {
     }
 
     fn fragment_data(&mut self, inst: &Inst, scalar: Scalar, stride: Expr) -> Result<CooperativeData, Diagnostic> {
-        let place = self.place(inst.operands[0], AccessKind::Fragment(scalar), inst.operands[1], inst.offset())?;
-        let pointer = self.pointers(place)[0];
+        let (pointer, log) = self.fragment_place(inst.operands[0], scalar, inst.operands[1], inst.offset())?;
+        // Counted in what the pointer points to.
+        let stride = self.divided(stride, log);
         Ok(CooperativeData { pointer, stride, row_major: inst.layout() == MatrixLayout::Row })
     }
 }

@@ -53,6 +53,40 @@ impl Writer<'_, '_> {
         Ok(Place { view, array, length, index, offset, elements: bytes / view.bytes() })
     }
 
+    /// The pointer to where a fragment begins, and how many of its elements one of the view's is, as a logarithm.
+    pub(super) fn fragment_place(
+        &mut self,
+        memory: ValueId,
+        scalar: Scalar,
+        index: ValueId,
+        offset: i32,
+    ) -> Result<(Expr, u32), Diagnostic> {
+        let kind = AccessKind::Fragment(scalar);
+        let known = self.memory(memory)?;
+        let chosen = known.views.choose(kind, self.caps());
+        let position = chosen.ok_or_else(|| error::internal(self.span, "a fragment fits no view"))?;
+        let known = self.memory(memory)?;
+        let (view, length) = (known.views.all()[position], known.lengths[position]);
+        let array = known.shadow.filter(|_| view.scalar != scalar).unwrap_or(known.arrays[position]);
+        let log = (view.bytes() / scalar.bytes()).trailing_zeros();
+        let index = self.one(index)?;
+        let index = self.divided(index, log);
+        let place = Place { view, array, length, index, offset: offset >> log, elements: 1 };
+        Ok((self.pointers(place)[0], log))
+    }
+
+    /// A number divided by a power of two that it is a multiple of.
+    pub(super) fn divided(&mut self, value: Expr, log: u32) -> Expr {
+        match self.as_u32(value) {
+            _ if log == 0 => value,
+            Some(n) => self.u32(n >> log),
+            None => {
+                let by = self.u32(log);
+                self.binary(B::ShiftRight, value, by)
+            }
+        }
+    }
+
     /// The pointers to the elements of an access.
     pub(super) fn pointers(&mut self, place: Place) -> Vec<Expr> {
         let Place { array, index, offset, elements, .. } = place;

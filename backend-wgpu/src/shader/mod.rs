@@ -9,12 +9,13 @@
 //! | [`writer`] | the state of writing one function: expressions, when they are computed, locals |
 //! | [`control`] | `if`, `switch`, `loop`, calls |
 //! | [`scalar`], [`wide`] | arithmetic; what 64-bit integers lack |
-//! | [`storage`] | memories as variables |
+//! | [`storage`], [`aligned`] | memories as variables; what indices are multiples of |
 //! | [`memory`], [`atomics`] | loads, stores; atomic operations |
 //! | [`sync`], [`subgroups`], [`coop`] | barriers and ids; communication in a subgroup; fragments |
 //!
 //! Invariant: what comes out passes naga's validator. Values are computed where the IR defines them, once.
 
+mod aligned;
 mod atomics;
 mod control;
 mod coop;

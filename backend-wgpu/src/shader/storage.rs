@@ -1,14 +1,14 @@
 //! Memory as variables: bindings for buffers, the uniform buffer of scalar parameters, arrays for shared and private memory.
 //!
 //! Shared memories that may overlap are variables of their own, which is the least work for a driver, unless they would not fit: then
-//! those of a group share one.
+//! those of a group that can be seen as one array share one.
 
 use super::error;
 use super::layout::Layout;
 use super::types;
-use super::views::{self, Access, View, Views};
+use super::views::{self, Access, AccessKind, View, Views};
 use super::writer::{Expr, Writer};
-use girih_core::diag::Diagnostic;
+use girih_core::diag::{Code, Diagnostic};
 use girih_core::ir::{Memory, Scalar, Space, Type, ValueId};
 use naga::{
     AddressSpace, ArraySize, BinaryOperator, Expression, GlobalVariable, Handle, LocalVariable, MemoryDecorations,
@@ -25,6 +25,8 @@ pub struct MemoryPlace {
     pub arrays: Vec<Expr>,
     /// For each view, how many elements it has; none for a buffer.
     pub lengths: Vec<Option<u32>>,
+    /// The pointer to what stands for an array of words where fragments of shorter numbers are reached: see [`crate::strict`].
+    pub shadow: Option<Expr>,
 }
 
 /// Memories that are one array, with all accesses to them.
@@ -45,7 +47,7 @@ impl Writer<'_, '_> {
                 .map(|(i, view)| self.buffer(value, *view, (first + i) as u32, layout.bindings[first + i].readonly))
                 .collect();
             let lengths = vec![None; views.all().len()];
-            self.memories.insert(value, MemoryPlace { views, arrays, lengths });
+            self.memories.insert(value, MemoryPlace { views, arrays, lengths, shadow: None });
         }
     }
 
@@ -119,8 +121,18 @@ impl Writer<'_, '_> {
         for space in [Space::Shared, Space::Private] {
             let apart = self.arenas(space, &accesses, false)?;
             let bytes: u64 = apart.iter().filter(|a| !a.accesses.is_empty()).map(|a| a.bytes).sum();
-            let fits = space == Space::Private || bytes <= u64::from(self.caps().shared_bytes);
+            let room = u64::from(self.caps().shared_bytes);
+            let fits = space == Space::Private || bytes <= room;
             let arenas = if fits { apart } else { self.arenas(space, &accesses, true)? };
+            let bytes: u64 = arenas.iter().filter(|a| !a.accesses.is_empty()).map(|a| a.bytes).sum();
+            if space == Space::Shared && bytes > room {
+                let (kernel, device) = (&self.source.name, &self.caps().name);
+                let message =
+                    format!("kernel `@{kernel}` has {bytes} bytes of shared memory, but `{device}` allows {room}");
+                return Err(Diagnostic::new(Code::OverLimit, self.source.span, message).hint(
+                    "shading languages do not let arrays of different numbers lie over each other; use smaller blocks",
+                ));
+            }
             for arena in arenas {
                 self.array_for(arena, space)?;
             }
@@ -139,27 +151,36 @@ impl Writer<'_, '_> {
                 .ok_or_else(|| error::illegal(self.source.span, "shared memory whose length is chosen at launch"))?;
             let bytes = u64::from(element.bytes()) * length;
             let own = accesses.iter().filter(|a| a.memory == value).copied();
-            let with = arenas.iter_mut().find(|(g, _)| overlap && group != 0 && *g == group);
+            let own: Vec<Access> = own.collect();
+            let strict = self.context.options.strict;
+            let agree = |arena: &Arena| {
+                let all: Vec<Access> = arena.accesses.iter().chain(&own).copied().collect();
+                Views::of_local(&all, space, strict).is_ok()
+            };
+            let with = arenas.iter_mut().find(|(g, arena)| overlap && group != 0 && *g == group && agree(arena));
             match with {
                 Some((_, arena)) => {
                     arena.members.push(value);
                     arena.accesses.extend(own);
                     arena.bytes = arena.bytes.max(bytes);
                 }
-                None => arenas.push((group, Arena { members: vec![value], accesses: own.collect(), bytes })),
+                None => arenas.push((group, Arena { members: vec![value], accesses: own, bytes })),
             }
         }
         Ok(arenas.into_iter().map(|(_, arena)| arena).collect())
     }
 
     fn array_for(&mut self, arena: Arena, space: Space) -> Result<(), Diagnostic> {
-        let views = Views::of_local(&arena.accesses, space)?;
+        let views = Views::of_local(&arena.accesses, space, self.context.options.strict)?;
         let Some(view) = views.all().first().copied() else { return Ok(()) };
         let count = u32::try_from(arena.bytes.div_ceil(u64::from(view.bytes()))).unwrap_or(u32::MAX).max(1);
         let name = arena.members.first().and_then(|m| self.source.values[*m].name.as_ref()).map(ToString::to_string);
         let array = self.local_array(name, view, count, space);
+        let short = |a: &Access| matches!(a.kind, AccessKind::Fragment(s) if s.bytes() < view.scalar.bytes());
+        let shadow = arena.accesses.iter().any(short).then(|| self.shadow(count));
         for member in arena.members {
-            let place = MemoryPlace { views: views.clone(), arrays: vec![array], lengths: vec![Some(count)] };
+            let (arrays, lengths) = (vec![array], vec![Some(count)]);
+            let place = MemoryPlace { views: views.clone(), arrays, lengths, shadow };
             self.memories.insert(member, place);
         }
         Ok(())
@@ -183,6 +204,22 @@ impl Writer<'_, '_> {
                 self.add(Expression::LocalVariable(local))
             }
         }
+    }
+
+    /// What stands for the array of words that was written last, where naga wants to see the scalars of a fragment. [`crate::strict`] puts the
+    /// array there: it is known by its pairs, which no other array in shared memory has.
+    fn shadow(&mut self, count: u32) -> Expr {
+        let base = types::lanes_type(&mut self.context.out.types, naga::Scalar::F16, 2);
+        let size = NonZeroU32::new(count).map_or(ArraySize::Dynamic, ArraySize::Constant);
+        let ty = self.ty(TypeInner::Array { base, size, stride: 4 });
+        self.global(GlobalVariable {
+            name: None,
+            space: AddressSpace::WorkGroup,
+            binding: None,
+            ty,
+            init: None,
+            memory_decorations: MemoryDecorations::empty(),
+        })
     }
 
     fn element_type(&mut self, view: View) -> Handle<naga::Type> {

@@ -4,6 +4,7 @@
 //! Invariant: each access of a kernel goes through exactly one view, whose element is not wider than the access and is made of
 //! the same number of bytes a lane or fewer; an access is then one or several elements of its view.
 
+use super::aligned::Multiples;
 use super::error;
 use girih_core::diag::Diagnostic;
 use girih_core::ir::ops::Effect;
@@ -41,6 +42,8 @@ pub struct Access {
     pub memory: ValueId,
     /// What is read or written.
     pub kind: AccessKind,
+    /// For a fragment, the bytes that its rows begin at multiples of, as far as that is known: 1 to 16.
+    pub aligned: u32,
     /// Where it stands.
     pub span: Span,
 }
@@ -83,7 +86,7 @@ pub fn access(inst: &Inst) -> Option<Access> {
         // Asynchronous accesses are refused where they are rendered.
         AccessKind::Plain(element, ty.lanes().max(1))
     };
-    Some(Access { memory, kind, span: inst.span })
+    Some(Access { memory, kind, aligned: element.bytes(), span: inst.span })
 }
 
 /// Whether an operation is an atomic access.
@@ -94,9 +97,28 @@ pub fn is_atomic(op: Op) -> bool {
 /// All accesses of a function, in order.
 pub fn accesses(function: &Function) -> Vec<Access> {
     let mut found = vec![];
-    function.walk(function.body, &mut |_, inst| found.extend(access(inst)));
+    let mut multiples = None;
+    function.walk(function.body, &mut |_, inst| {
+        let Some(mut access) = access(inst) else { return };
+        if matches!(access.kind, AccessKind::Fragment(_)) {
+            access.aligned = rows(multiples.get_or_insert_with(|| Multiples::of(function)), inst);
+        }
+        found.push(access);
+    });
     debug_assert!(found.iter().all(|a| matches!(function.ty(a.memory), Type::Memory(_))));
     found
+}
+
+/// The bytes that the rows of a fragment begin at multiples of.
+fn rows(multiples: &Multiples<'_>, inst: &Inst) -> u32 {
+    let bytes = inst.element().bytes();
+    // A fragment's stride is its last operand.
+    let (Some(index), Some(stride)) = (inst.operands.get(1), inst.operands.last()) else { return bytes };
+    let all = |log: &u32| {
+        (inst.offset() as u32).trailing_zeros() >= *log && multiples.has(*index, *log) && multiples.has(*stride, *log)
+    };
+    let most = (16 / bytes).max(1).trailing_zeros();
+    bytes << (0..=most).rev().find(all).unwrap_or(0)
 }
 
 /// The views of a memory, chosen from what a function does with it.
@@ -124,9 +146,12 @@ impl Views {
         Views::single(accesses, Space::Global)
     }
 
-    /// The view of a shared or private array.
-    pub fn of_local(accesses: &[Access], space: Space) -> Result<Views, Diagnostic> {
-        Views::single(accesses, space)
+    /// The view of a shared or private array. `vectors` says whether fragments may be reached through vectors.
+    pub fn of_local(accesses: &[Access], space: Space, vectors: bool) -> Result<Views, Diagnostic> {
+        match around_fragments(accesses).filter(|_| vectors && space == Space::Shared) {
+            Some(view) => Ok(Views { views: vec![view] }),
+            None => Views::single(accesses, space),
+        }
     }
 
     /// All views, in the order of their bindings. None for a memory that is not accessed.
@@ -166,6 +191,35 @@ impl Views {
         let alike = |v: &View| !v.atomic && v.bytes() == wish.bytes() && v.lanes == wish.lanes && !wish.atomic;
         exact.or_else(|| self.views.iter().position(alike)).or_else(|| self.views.iter().position(|v| fits(kind, *v)))
     }
+}
+
+/// The widest view of an array with fragments, which all begin at its elements: of the fragments' own scalars, or of words.
+fn around_fragments(accesses: &[Access]) -> Option<View> {
+    let fragment = accesses.iter().find_map(|a| match a.kind {
+        AccessKind::Fragment(s) => Some(s),
+        AccessKind::Plain(..) | AccessKind::Atomic(..) => None,
+    })?;
+    let mut lanes = 4u32;
+    let (mut words, mut own) = (true, true);
+    for access in accesses {
+        match access.kind {
+            AccessKind::Atomic(..) => return None,
+            AccessKind::Fragment(s) if s != fragment => return None,
+            AccessKind::Fragment(_) => {}
+            AccessKind::Plain(s, n) => {
+                lanes = lanes.min(1 << n.trailing_zeros());
+                (words, own) = (words && s.bytes() == 4, own && s == fragment);
+            }
+        }
+    }
+    let scalar = match (own, words) {
+        (true, _) => fragment,
+        (false, true) => Scalar::U32,
+        (false, false) => return None,
+    };
+    let aligned = accesses.iter().filter(|a| matches!(a.kind, AccessKind::Fragment(_))).map(|a| a.aligned).min()?;
+    let lanes = [4, 2, 1].into_iter().find(|n| *n <= lanes && n * scalar.bytes() <= aligned)?;
+    Some(View::plain(scalar, lanes as u8))
 }
 
 fn fragments(accesses: &[Access], scalar: Scalar) -> bool {
@@ -217,7 +271,7 @@ fn common(accesses: &[Access], least: u32) -> Scalar {
 fn fits(kind: AccessKind, view: View) -> bool {
     let bytes = kind.bytes();
     match kind {
-        AccessKind::Fragment(s) => view == View::plain(s, 1),
+        AccessKind::Fragment(s) => !view.atomic && (view.scalar == s || view.scalar == Scalar::U32),
         AccessKind::Atomic(s, _) => view.atomic && bytes == view.bytes() && (s != Scalar::F32 || bytes == 4),
         AccessKind::Plain(s, _) => {
             let lane = view.scalar.bytes();
@@ -234,10 +288,10 @@ mod tests {
     use super::*;
 
     fn plain(s: Scalar, n: u32) -> Access {
-        Access { memory: ValueId::new(0), kind: AccessKind::Plain(s, n), span: Span::NONE }
+        Access { memory: ValueId::new(0), kind: AccessKind::Plain(s, n), aligned: 1, span: Span::NONE }
     }
     fn atomic(s: Scalar, op: Op) -> Access {
-        Access { memory: ValueId::new(0), kind: AccessKind::Atomic(s, op), span: Span::NONE }
+        Access { memory: ValueId::new(0), kind: AccessKind::Atomic(s, op), aligned: 1, span: Span::NONE }
     }
 
     #[test]

@@ -13,6 +13,10 @@ use girih::bench::{Figures, Plan, SUITES, Suite, json, measure, svg, table};
 use girih::{Code, RunDevice};
 use indicatif::{ProgressBar, ProgressStyle};
 use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+/// How long a row may take to notice that it is to end, and the tables to be written.
+const GRACE: Duration = Duration::from_secs(15);
 
 const EXAMPLES: &str = "\
 Examples:
@@ -93,7 +97,7 @@ impl Bench {
             Ok(before) => before,
             Err(message) => return console.fail(Code::CannotRead, message, None),
         };
-        let interrupt = Interrupt::new(None, console);
+        let interrupt = Interrupt::with_grace(None, GRACE, console);
         let plan = self.plan(&interrupt);
         let chosen = match self.chosen(&plan.device, console) {
             Ok(chosen) => chosen,
@@ -104,7 +108,15 @@ impl Bench {
         {
             return exit;
         }
-        match measured(&plan, &chosen, console) {
+        // What there is so far is written after each row: whatever ends the command, that is not lost.
+        let mut keep = |figures: &Figures| drop(self.folder(&figures.device).map(|folder| reports(&folder, figures)));
+        match measured(&plan, &chosen, &mut keep, console) {
+            Ok(figures) if interrupt.is_raised() => {
+                self.show(&figures, before.as_ref(), console);
+                let what = format!("measuring was stopped; rows with figures: {}", figures.rows.len());
+                console.fail(Code::Interrupted, what, None);
+                interrupt.exit()
+            }
             Ok(figures) => self.show(&figures, before.as_ref(), console),
             Err(report) => {
                 console.report(&report);
@@ -177,10 +189,7 @@ impl Bench {
             write(path, &svg::draw(figures))?;
         }
         if let Some(folder) = &self.folder(&figures.device) {
-            std::fs::create_dir_all(folder).map_err(|error| failed(folder, error))?;
-            write(&folder.join("bench.json"), &format!("{}\n", json::write(figures)))?;
-            write(&folder.join("bench.md"), &table::markdown(figures))?;
-            write(&folder.join("bench.svg"), &svg::draw(figures))?;
+            reports(folder, figures).map_err(|error| failed(folder, error))?;
             console.note(&format!("bench.json, bench.md and bench.svg are in `{}`", folder.display()));
         }
         Ok(())
@@ -194,6 +203,19 @@ impl Bench {
         let usual = || PathBuf::from(format!("girih-bench-{}", device.chars().map(name).collect::<String>()));
         self.output.clone().or_else(|| (is_all && is_unsaid).then(usual))
     }
+}
+
+/// Writes the three reports into a folder; none of them is ever there in part.
+fn reports(folder: &Path, figures: &Figures) -> std::io::Result<()> {
+    std::fs::create_dir_all(folder)?;
+    let write = |name: &str, text: String| {
+        let unfinished = folder.join(format!(".{name}"));
+        std::fs::write(&unfinished, text)?;
+        std::fs::rename(unfinished, folder.join(name))
+    };
+    write("bench.json", format!("{}\n", json::write(figures)))?;
+    write("bench.md", table::markdown(figures))?;
+    write("bench.svg", svg::draw(figures))
 }
 
 /// Fails if nothing has one of the wanted names.
@@ -212,11 +234,16 @@ fn named(plan: &Plan, chosen: &[&'static Suite], interrupt: &Interrupt, console:
 }
 
 /// Measures, with a bar on a terminal.
-fn measured(plan: &Plan, chosen: &[&'static Suite], console: &Console) -> Result<Figures, girih::Report> {
+fn measured(
+    plan: &Plan,
+    chosen: &[&'static Suite],
+    keep: &mut dyn FnMut(&Figures),
+    console: &Console,
+) -> Result<Figures, girih::Report> {
     let bar = if console.shows_progress() { ProgressBar::new(0) } else { ProgressBar::hidden() };
     let style = ProgressStyle::with_template("{prefix} {bar:30} {pos}/{len} {msg} ({elapsed})");
     bar.set_style(style.unwrap_or_else(|_| ProgressStyle::default_bar()));
-    let figures = measure(plan, chosen, &mut |event| match event {
+    let mut tell = |event| match event {
         Event::Suite(name, count) => {
             bar.set_prefix(name);
             bar.set_length(count as u64);
@@ -231,7 +258,8 @@ fn measured(plan: &Plan, chosen: &[&'static Suite], console: &Console) -> Result
         Event::Failed(why) => {
             bar.suspend(|| console.fail(Code::BenchmarkFailed, why, None));
         }
-    });
+    };
+    let figures = measure(plan, chosen, &mut tell, keep);
     bar.finish_and_clear();
     figures
 }

@@ -11,7 +11,7 @@ use girih::runtime::{Argument, BufferId, Command, Constant, Device, Dispatch, Gr
 use girih::{Code, Diagnostic};
 use serde_json::json;
 use std::path::Path;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 /// How many runs of a kernel are timed.
 const TIMED: usize = 50;
@@ -150,9 +150,11 @@ impl Launch {
         console: &Console,
     ) -> Result<(), Vec<Diagnostic>> {
         let one = |error| vec![error];
-        let options =
-            LoadOptions { specialisations: self.specialisations(kernels, kernel).map_err(one)?, checked: false };
-        let started = std::time::Instant::now();
+        let options = LoadOptions {
+            specialisations: self.specialisations(kernels, kernel).map_err(one)?,
+            ..LoadOptions::default()
+        };
+        let started = Instant::now();
         let program = device.load(&kernels.module, &[kernel], &options)?[0];
         console.detail(|| format!("compiled in {:.1} ms", started.elapsed().as_secs_f64() * 1e3));
         let mut placed = vec![];
@@ -282,16 +284,35 @@ fn element(scalar: Scalar, bytes: &[u8]) -> String {
     bits.to_string()
 }
 
-/// Runs a kernel many times; says the median and the spread.
+/// Runs a kernel many times; says the median and the spread, and how long the host is busy with one launch.
 pub(super) fn time(device: &mut dyn Device, command: &Command, console: &Console) -> Result<(), Diagnostic> {
     let timing = measure(device, std::slice::from_ref(command), TIMED)?;
     let exact = timing.exact;
     let ms = |d: Duration| d.as_secs_f64() * 1e3;
     let (least, median, most) = (ms(timing.least()), ms(timing.median()), ms(timing.most()));
     let clock = if exact { "the device's clock" } else { "the host's clock" };
-    let text = format!("median {median:.4} ms, least {least:.4}, most {most:.4}, of {TIMED} runs by {clock}");
+    let host = host_time(device, command, timing.median())?;
+    let text = format!(
+        "median {median:.4} ms, least {least:.4}, most {most:.4}, of {TIMED} runs by {clock}; a launch takes {host:.1} us of the host"
+    );
     console.result(&text, || {
-        json!({"kind": "time", "median_ms": median, "least_ms": least, "most_ms": most, "runs": TIMED, "device_clock": exact})
+        json!({"kind": "time", "median_ms": median, "least_ms": least, "most_ms": most, "runs": TIMED, "device_clock": exact, "host_us": host})
     });
     Ok(())
+}
+
+/// Microseconds that the host takes for a launch, from the arguments to the device's queue: the median of many, of which no more are queued than the
+/// device is done with in a fifth of a second.
+fn host_time(device: &mut dyn Device, command: &Command, each: Duration) -> Result<f64, Diagnostic> {
+    const MOST: usize = 200;
+    let fit = Duration::from_millis(200).as_nanos() / each.as_nanos().max(1);
+    let mut taken = vec![];
+    for _ in 0..usize::try_from(fit).unwrap_or(MOST).clamp(5, MOST) {
+        let begun = Instant::now();
+        device.submit(std::slice::from_ref(command))?;
+        taken.push(begun.elapsed());
+    }
+    device.wait()?;
+    taken.sort_unstable();
+    Ok(taken[taken.len() / 2].as_secs_f64() * 1e6)
 }

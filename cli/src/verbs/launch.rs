@@ -11,6 +11,7 @@ use girih::ir::{Op, Scalar, Type, eval, text};
 use girih::runtime::{self, Device};
 use girih::triton::{Argument, Compiled, Constant, KernelFile, Parameter, Request};
 use girih::{Code, Diagnostic, Report, Sources};
+use std::time::Instant;
 
 const EXAMPLES: &str = "\
 Examples:
@@ -121,7 +122,9 @@ impl Launch {
                 done
             }
             other => {
+                let begun = Instant::now();
                 let mut device = devices::open(other, None).map_err(plain)?;
+                console.detail(|| format!("the device is open after {:.1} ms", milliseconds(begun)));
                 self.run_on(&mut *device, &file, &request, console)
             }
         }
@@ -142,7 +145,9 @@ impl Launch {
         request: &Request,
         console: &Console,
     ) -> Result<(), Report> {
+        let begun = Instant::now();
         let loaded = file.load(device, request)?;
+        let compiled = milliseconds(begun);
         self.tell(&loaded.compiled, console);
         let one = |error| loaded.report(vec![error]);
         let Some(grid) = self.grid else {
@@ -174,10 +179,17 @@ impl Launch {
         device.wait().map_err(one)?;
         bring_back(device, placed, true, console).map_err(one)?;
         if self.time {
+            let whole = milliseconds(begun);
+            let text = format!("from the source to the result {whole:.1} ms, {compiled:.1} of them for the compilers");
+            console.result(&text, || serde_json::json!({"kind": "first", "whole_ms": whole, "compile_ms": compiled}));
             time(device, &command, console).map_err(one)?;
         }
         Ok(())
     }
+}
+
+fn milliseconds(since: Instant) -> f64 {
+    since.elapsed().as_secs_f64() * 1e3
 }
 
 /// What a parameter is given, for the compiler.

@@ -11,8 +11,11 @@ use crate::{device, memory};
 use clap::{Args, ValueEnum};
 use girih::render::Shader;
 use girih::runtime::TaskStats;
-use girih::{Code, Executable, Options, Program, Report, RunDevice, RunOptions, SystemHost, Tier, WarningLevels, Work};
+use girih::{
+    Code, Contest, Executable, Options, Program, Report, RunDevice, RunOptions, SystemHost, Tier, WarningLevels, Work,
+};
 use serde_json::{Value, json};
+use std::io::Write;
 use std::num::NonZeroUsize;
 use std::path::PathBuf;
 use std::time::Duration;
@@ -187,7 +190,13 @@ impl Run {
         if self.stats {
             console.note(&executable.stats().to_string());
         }
-        result.map(|_| ()).map_err(|_| interrupt.exit())
+        let result = result.map(|_| ()).map_err(|_| interrupt.exit());
+        if executable.was_in_contest() {
+            // A driver may still be opening a card that nobody waits for.
+            let _ = std::io::stdout().flush();
+            girih::leave(result.err().unwrap_or(Exit::Ok).number().into());
+        }
+        result
     }
 
     fn run_options(&self, device: RunDevice, interrupt: &Interrupt) -> RunOptions {
@@ -202,6 +211,7 @@ impl Run {
             threads: self.threads,
             interrupt: Some(interrupt.flag()),
             count: self.stats,
+            contest: Some(Contest::default()),
             ..RunOptions::default()
         }
     }

@@ -345,7 +345,7 @@ ops! {
 
     // Fragments.
     CoopLoad: subgroup("coop.load", Suffix::Coop).takes(&[P::Memory(GLOBAL_OR_SHARED), P::Index, P::U32]).gives(&[P::T]).attrs(&[Offset, Layout]).same(&[1, 2]),
-        "`coop.load m[i], stride`: a fragment from memory; index and stride count elements.";
+        "`coop.load m[i], stride`: a fragment from memory; index and stride count elements. Shared memory may hold them in words (`u32`).";
     CoopStore: subgroup("coop.store", Suffix::Coop).takes(&[P::Memory(GLOBAL_OR_SHARED), P::Index, P::T, P::U32]).attrs(&[Offset, Layout]).same(&[1, 3]),
         "`coop.store m[i], f, stride`: a fragment to memory; index and stride count elements.";
     CoopSplat: subgroup("coop.splat", Suffix::Coop).takes(&[P::Element]).gives(&[P::T]), "A fragment all of whose elements are the operand.";

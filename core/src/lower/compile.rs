@@ -4,7 +4,7 @@ use super::entry::{Compiled, Entry, Scalar, Slot};
 use super::{derived, fold, inline, legalise, simplify, tile, traps, unused};
 use crate::diag::{Code, Diagnostic};
 use crate::hash::FastMap;
-use crate::ir::{Attr, Caps, Def, Feature, Function, FunctionId, Module, Type, Verified, verify};
+use crate::ir::{Attr, Caps, Def, Feature, Function, FunctionId, Module, Type, Verified};
 use crate::runtime::LoadOptions;
 
 /// Makes kernels of a module legal for a device.
@@ -39,7 +39,7 @@ pub fn compile(
     inline::run(&mut selected, caps).map_err(one)?;
     unused::run(&mut selected, &mut entries);
     simplify::run(&mut selected, caps);
-    Ok(Compiled { module: verify(selected)?, entries })
+    Ok(Compiled { module: Verified::by_passes(selected)?, entries })
 }
 
 /// The kernels in the order asked for, then what they call.

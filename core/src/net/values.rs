@@ -14,6 +14,7 @@ use crate::term::eval::{self, Value};
 use crate::term::io::{Data, Host, Seen, run_io};
 use crate::term::readback::show_with;
 use crate::term::{CtorId, DefId, Known, Program};
+use std::collections::BTreeSet;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
@@ -117,6 +118,34 @@ impl<'l> Values<'l> {
             Some(Meaning::Tag(_)) => true,
             Some(Meaning::Lambda { .. } | Meaning::Constructor(_) | Meaning::Arm) | None => false,
         }
+    }
+
+    /// Gives back the places of a value, but for one of its parts. What is linked with the rest of the net there is erased.
+    fn release(&mut self, value: Word, kept: Word) {
+        let mut ends = BTreeSet::new();
+        let mut pending = vec![value];
+        while let Some(word) = pending.pop() {
+            if word == kept {
+                continue;
+            }
+            let heap = &mut self.machine.heap;
+            match word.kind() {
+                Kind::Var if heap.at(word) != Word::NONE => {
+                    pending.push(heap.at(word));
+                    heap.free_wire(word);
+                }
+                // Both ends are here, or the other one is somewhere else.
+                Kind::Var if ends.remove(&word.0) => heap.free_wire(word),
+                Kind::Var => _ = ends.insert(word.0),
+                Kind::Ref | Kind::Era | Kind::Num => {}
+                Kind::Box => heap.free_node(word),
+                Kind::Con | Kind::Dup | Kind::Copy | Kind::Opr | Kind::Swi | Kind::Clo => {
+                    pending.extend(heap.parts(word));
+                    heap.free_node(word);
+                }
+            }
+        }
+        ends.into_iter().for_each(|wire| self.machine.link(Word::ERA, Word(wire)));
     }
 
     pub(super) fn form(&self, word: Word) -> Form {
@@ -383,7 +412,8 @@ impl Data for Values<'_> {
         Ok(())
     }
 
-    fn resume(&mut self, _call: Word, next: Word, answer: Word) -> Result<Word, Diagnostic> {
+    fn resume(&mut self, call: Word, next: Word, answer: Word) -> Result<Word, Diagnostic> {
+        self.release(call, next);
         let result = self.machine.wire()?;
         let call = self.machine.node(Kind::Con, [answer, result])?;
         self.machine.link(next, call);

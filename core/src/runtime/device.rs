@@ -136,6 +136,8 @@ pub struct LoadOptions {
     pub specialisations: Vec<(String, u64)>,
     /// Keep all guards that a device's own compiler can add (bounds checks): slower, for finding faults.
     pub checked: bool,
+    /// Kernels whose grids stand in memory: where these need code of their own, it is compiled now, and the other only if it is asked for.
+    pub indirect: Vec<FunctionId>,
 }
 
 /// A device. One thread uses it at a time; it need not be the one that opened it.

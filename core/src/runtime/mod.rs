@@ -23,7 +23,7 @@ pub use pace::Clock;
 pub use room::{MOST_HEAP, reaches};
 pub use segments::{PARTS, Segmented};
 pub use tasks::{EpochStats, Fault, Runner, TaskOptions, TaskStats};
-pub use walk::{DeviceHeap, Field, Walker};
+pub use walk::{DeviceHeap, Field, Sheet, Walker};
 
 use crate::diag::{Code, Diagnostic};
 

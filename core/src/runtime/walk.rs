@@ -52,18 +52,46 @@ fn described(fields: impl ExactSizeIterator<Item = Field>) -> u32 {
 pub struct Walker {
     program: ProgramId,
     table: BufferId,
-    pixels: BufferId,
     status: BufferId,
-    /// How many pixels there is room for.
+}
+
+/// Where pixels go: four bytes each, red, green, blue and 255.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Sheet {
+    buffer: BufferId,
+    /// How many there is room for.
     room: u32,
 }
 
+impl Sheet {
+    /// A new one on a device.
+    ///
+    /// # Errors
+    /// If the device does not have the memory.
+    pub fn new(device: &mut dyn Device, room: u32) -> Result<Sheet, Diagnostic> {
+        Ok(Sheet { buffer: device.allocate(Memory { bytes: 4 * u64::from(room), indirect: false })?, room })
+    }
+
+    /// The buffer that the pixels are in.
+    pub fn buffer(self) -> BufferId {
+        self.buffer
+    }
+
+    /// Reads the first pixels: one copy to the host.
+    ///
+    /// # Errors
+    /// If the device fails.
+    pub fn read(self, device: &mut dyn Device, pixels: &mut [[u8; 4]]) -> Result<(), Diagnostic> {
+        device.read(self.buffer, 0, pixels.as_flattened_mut())
+    }
+}
+
 impl Walker {
-    /// Loads the kernel for cells of these layouts, whose fields are given; those of others are left empty. There is room for so many pixels.
+    /// Loads the kernel for cells of these layouts, whose fields are given; those of others are left empty.
     ///
     /// # Errors
     /// If the device refuses the kernel, or does not have the memory.
-    pub fn open(device: &mut dyn Device, layouts: &[Vec<Field>], room: u32) -> Result<Walker, Vec<Diagnostic>> {
+    pub fn open(device: &mut dyn Device, layouts: &[Vec<Field>]) -> Result<Walker, Vec<Diagnostic>> {
         let one = |diagnostic| vec![diagnostic];
         let module = verify(text::parse(Span::NONE.source, KERNEL)?.module)?;
         let kernels: Vec<_> = module.kernels().collect();
@@ -73,19 +101,13 @@ impl Walker {
         };
         let table: Vec<u32> = layouts.iter().map(|fields| described(fields.iter().copied())).collect();
         let mut allocate = |words: u64| device.allocate(Memory { bytes: 4 * words, indirect: false }).map_err(one);
-        let buffers = [ROOT + table.len() as u64, u64::from(room), 1].map(&mut allocate);
-        let [table_buffer, pixels, status] = buffers;
-        let walker = Walker { program, table: table_buffer?, pixels: pixels?, status: status?, room };
+        let [table_buffer, status] = [ROOT + table.len() as u64, 1].map(&mut allocate);
+        let walker = Walker { program, table: table_buffer?, status: status? };
         walker.write(device, 4 * ROOT, &table).map_err(one)?;
         Ok(walker)
     }
 
-    /// Where the pixels are: four bytes each, red, green, blue and 255.
-    pub fn pixels(&self) -> BufferId {
-        self.pixels
-    }
-
-    /// Writes the first `count` leaves of a tree with `depth` levels of forks, from left to right, as pixels. The root is given as one field, or
+    /// Writes the first `count` leaves of a tree with `depth` levels of forks, from left to right, as pixels onto a sheet of the same device. The root is given as one field, or
     /// as two that are a fork without a cell. Says whether the tree was of that form.
     ///
     /// # Errors
@@ -96,15 +118,16 @@ impl Walker {
         root: &[(Field, u32)],
         depth: u32,
         count: u32,
+        sheet: Sheet,
     ) -> Result<bool, Diagnostic> {
-        if count > self.room || depth > 31 || root.len() > 2 {
+        if count > sheet.room || depth > 31 || root.len() > 2 {
             return Ok(false);
         }
         let mut words = vec![described(root.iter().map(|(field, _)| *field))];
         words.extend(root.iter().map(|(_, word)| *word));
         self.write(device, 0, &words)?;
         let number = |value: u32| Argument::Scalar(Constant { ty: Type::U32, bits: value.into() });
-        let buffers = [buffer, self.table, self.pixels, self.status].map(|buffer| Argument::Buffer(buffer, 0));
+        let buffers = [buffer, self.table, sheet.buffer, self.status].map(|buffer| Argument::Buffer(buffer, 0));
         let arguments = buffers.into_iter().chain([count, depth].map(number)).collect();
         let walk = Dispatch { program: self.program, arguments, grid: Grid::Own };
         device.submit(&[Command::Clear { at: (self.status, 0), bytes: 4 }, Command::Dispatch(walk)])?;
@@ -113,17 +136,9 @@ impl Walker {
         Ok(status == [0; 4])
     }
 
-    /// Reads the first pixels of the last walk: one copy to the host.
-    ///
-    /// # Errors
-    /// If the device fails.
-    pub fn read(&self, device: &mut dyn Device, pixels: &mut [[u8; 4]]) -> Result<(), Diagnostic> {
-        device.read(self.pixels, 0, pixels.as_flattened_mut())
-    }
-
     /// Gives everything back.
     pub fn close(self, device: &mut dyn Device) {
-        [self.table, self.pixels, self.status].into_iter().for_each(|buffer| device.free(buffer));
+        [self.table, self.status].into_iter().for_each(|buffer| device.free(buffer));
         device.unload(self.program);
     }
 
@@ -173,15 +188,16 @@ mod tests {
     fn walk(heap: &Heap, root: &[(Field, u32)], depth: u32, count: usize) -> Option<Vec<[u8; 4]>> {
         let device: &mut dyn Device = &mut Interpreter::new(Options { checked: true, ..Options::default() });
         let layouts = [vec![Field::Word; 2], vec![Field::Integer], vec![Field::Other]];
-        let walker = Walker::open(device, &layouts, 300).expect("the kernel is right");
+        let walker = Walker::open(device, &layouts).expect("the kernel is right");
+        let sheet = Sheet::new(device, 300).expect("there is memory");
         let bytes: Vec<u8> = heap.words.iter().flat_map(|word| word.to_le_bytes()).collect();
         let buffer = device.allocate(Memory { bytes: bytes.len() as u64, indirect: false }).expect("there is memory");
         device.write(buffer, 0, &bytes).expect("it fits");
         let heap = DeviceHeap { device: &mut *device, buffer };
         let mut pixels = vec![[0; 4]; count];
-        let is_whole = walker.walk(heap, root, depth, count as u32).expect("the device works");
+        let is_whole = walker.walk(heap, root, depth, count as u32, sheet).expect("the device works");
         if is_whole {
-            walker.read(device, &mut pixels).expect("they are there");
+            sheet.read(device, &mut pixels).expect("they are there");
         }
         walker.close(device);
         is_whole.then_some(pixels)

@@ -17,6 +17,7 @@
 //!
 //! Invariant: Python that has no meaning here is an error that names it; nothing is passed over silently.
 
+mod attributes;
 mod body;
 mod builtins;
 mod call;
@@ -28,6 +29,7 @@ mod host;
 mod kernel;
 mod library;
 mod memory;
+mod names;
 mod operator;
 mod pointer;
 mod promote;

@@ -78,7 +78,7 @@ fn run(module: &Verified<Module>, line: &RunLine) -> Given {
             Argued::Bytes(bytes)
         }
     });
-    let options = LoadOptions { specialisations: line.specialisations.clone(), checked: false };
+    let options = LoadOptions { specialisations: line.specialisations.clone(), ..LoadOptions::default() };
     let settings = Options { fuel: Some(1 << 28), ..Options::default() };
     let grid = line.grid.map_or(Grid::Own, Grid::Workgroups);
     launch(module, line.function, settings, &options, grid, &given.collect::<Vec<_>>())

@@ -2,7 +2,7 @@
 
 use girih_core::diag::{Diagnostic, Style, render};
 use girih_core::ir::interp::{Interpreter, Options};
-use girih_core::ir::{Caps, Scalar, Type, eval};
+use girih_core::ir::{Caps, Feature, Scalar, Type, eval};
 use girih_core::runtime::{self, Command, Device, Dispatch, Grid, LoadOptions, Memory};
 use girih_core::span::Sources;
 use girih_core::triton::{Alone, Argument, Constant, Loader, Request, compile};
@@ -159,7 +159,8 @@ fn fragments(shared_bytes: u32) -> Caps {
     caps.subgroup = SubgroupWidths { min: 32, max: 32 };
     caps.shared_bytes = shared_bytes;
     caps.coop = vec![CoopProduct { shape: MatrixShape { m: 16, n: 16, k: 16 }, factor: Scalar::F16, acc: Scalar::F32 }];
-    caps
+    // As Vulkan has them: factors go through shared memory as words.
+    caps.with(Feature::StrictFloats)
 }
 
 /// How far sums in another order may be apart, of numbers about 1 in short floats.

@@ -11,7 +11,7 @@ use std::collections::HashMap;
 use std::hash::{DefaultHasher, Hash, Hasher};
 
 use super::answer::{Address, address};
-use super::{Callee, Flow, Instance, LambdaRef, Precision, Set, ShapeId, What};
+use super::{Callee, Flow, Instance, LambdaRef, Precision, Set, Shape, ShapeId, What};
 use crate::cycles::groups;
 use crate::idx::IndexVec;
 use crate::term::{Body, DefId, Program, Term};
@@ -99,6 +99,7 @@ impl Copies {
     pub(super) fn merged(self, program: &Program, flow: &Flow, precision: Precision) -> Option<Copies> {
         let mut structures: HashMap<(usize, u32), u64> = HashMap::new();
         let mut order = vec![];
+        let shapes = structures_of_shapes(flow);
         for &instance in flow.instances() {
             let key = (self.group[instance.def], instance.clone);
             let structure = structures.entry(key).or_insert_with(|| {
@@ -106,7 +107,7 @@ impl Copies {
                 0
             });
             // Whatever the order in which the definitions of the group were found.
-            *structure = structure.wrapping_add(structure_of(program, flow, instance));
+            *structure = structure.wrapping_add(structure_of(program, flow, instance, &shapes));
         }
         let classes = classes(&order, &structures, precision.clones);
         let several = |group: usize| classes.iter().any(|(&(other, _), &class)| other == group && class > 1);
@@ -188,28 +189,34 @@ fn size(program: &Program, def: DefId) -> usize {
 }
 
 /// What a definition is given and gives.
-fn structure_of(program: &Program, flow: &Flow, instance: Instance) -> u64 {
+fn structure_of(program: &Program, flow: &Flow, instance: Instance, shapes: &Structures) -> u64 {
     let params = program.defs[instance.def].params.iter().map(|&param| flow.local(instance, param));
-    let sets = params.chain([flow.result(instance)]).map(|set| structure_of_set(flow, set, DEPTH));
+    let sets = params.chain([flow.result(instance)]).map(|set| structure_of_set(set, Some(shapes)));
     hash(&(instance.def, sets.collect::<Vec<u64>>()))
 }
 
-/// The structure of a set, without the names of the copies that make what is in it.
-fn structure_of_set(flow: &Flow, set: &Set, depth: u32) -> u64 {
+/// The structure of each shape.
+type Structures = IndexVec<ShapeId, u64>;
+
+/// The structures of all shapes, one level deeper in each round: there are many ways into data that holds functions.
+fn structures_of_shapes(flow: &Flow) -> Structures {
+    let of_all =
+        |inner: Option<&Structures>| flow.shapes().iter().map(|shape| structure_of_shape(shape, inner)).collect();
+    (1..DEPTH).fold(of_all(None), |inner, _| of_all(Some(&inner)))
+}
+
+/// The structure of a set, without the names of the copies that make what is in it, from those of the shapes in it; these are all the same if none are given.
+fn structure_of_set(set: &Set, inner: Option<&Structures>) -> u64 {
     let Set { numbers, era, units, shapes, functions, thunks, makers, selectors, external } = set;
     let functions: Vec<DefId> = functions.iter().map(|function| function.def).collect();
     // Whatever the order of the shapes.
-    let shapes = shapes.iter().map(|&shape| match depth {
-        0 => 1,
-        _ => structure_of_shape(flow, shape, depth - 1),
-    });
+    let shapes = shapes.iter().map(|&shape| inner.map_or(1, |inner| inner[shape]));
     let shapes = shapes.fold(0, u64::wrapping_add);
     hash(&(numbers, era, units, shapes, functions, thunks, makers, selectors, external))
 }
 
-fn structure_of_shape(flow: &Flow, shape: ShapeId, depth: u32) -> u64 {
-    let shape = &flow.shapes()[shape];
-    let fields = shape.fields.iter().map(|field| structure_of_set(flow, field, depth));
+fn structure_of_shape(shape: &Shape, inner: Option<&Structures>) -> u64 {
+    let fields = shape.fields.iter().map(|field| structure_of_set(field, inner));
     hash(&(shape.external, original(shape.what), fields.collect::<Vec<u64>>()))
 }
 

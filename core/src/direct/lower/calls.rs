@@ -261,10 +261,7 @@ impl<'p> Writer<'_, 'p> {
     pub(super) fn drop_unused(&mut self, arms: &[&Term]) {
         let Some(first) = arms.first() else { return };
         for local in self.liveness.consumed(first).to_vec() {
-            let held = self.borrow(local);
-            if !self.is_lent(local) {
-                self.discard(held);
-            }
+            self.spend(local);
         }
     }
 

@@ -75,7 +75,7 @@ impl<'p> Writer<'_, 'p> {
         reprs: &[Repr],
         arm: &mut Arm<'_, Self, bool>,
     ) -> Option<Vec<Held>> {
-        let state = self.state();
+        let state = self.state.clone();
         let accept = self.b.new_region(&[]);
         let mut inst = Inst::new(Op::If, None, &[condition], self.b.span);
         match goal {
@@ -85,16 +85,16 @@ impl<'p> Writer<'_, 'p> {
                 self.within(reject, |w| w.b.end(Op::Yield, &[]));
                 inst.regions.extend([accept, reject]);
                 self.b.push(inst, &[]);
-                self.restore(state);
+                self.state = state;
                 arm(self, false, goal)
             }
             Goal::Value | Goal::Parts(_) => {
                 let reject = self.b.new_region(&[]);
                 let accepted = self.arm_of(accept, reprs, |w| arm(w, true, goal));
-                self.restore(state);
+                self.state = state.clone();
                 let rejected = self.arm_of(reject, reprs, |w| arm(w, false, goal));
                 inst.regions.extend([accept, reject]);
-                Some(self.joined(inst, reprs, accepted.into_iter().chain(rejected).collect()))
+                Some(self.joined(inst, reprs, state, accepted.into_iter().chain(rejected).collect()))
             }
         }
     }
@@ -129,7 +129,7 @@ impl<'p> Writer<'_, 'p> {
         if values.is_empty() {
             return arm(self, 0, goal);
         }
-        let state = self.state();
+        let state = self.state.clone();
         let mut inst = Inst::new(Op::Switch, Some(Type::U32), &[selector], self.b.span);
         inst.set(Attr::Cases(values.iter().map(|v| vec![i64::from(*v)]).collect()));
         let mut ends = vec![];
@@ -140,7 +140,7 @@ impl<'p> Writer<'_, 'p> {
                 Goal::Result => _ = self.within(region, |w| arm(w, i, goal)),
                 Goal::Value | Goal::Parts(_) => ends.extend(self.arm_of(region, reprs, |w| arm(w, i, goal))),
             }
-            self.restore(state.clone());
+            self.state = state.clone();
         }
         let default = self.b.new_region(&[]);
         inst.regions.push(default);
@@ -152,7 +152,7 @@ impl<'p> Writer<'_, 'p> {
             }
             Goal::Value | Goal::Parts(_) => {
                 ends.extend(self.arm_of(default, reprs, |w| arm(w, values.len(), goal)));
-                Some(self.joined(inst, reprs, ends))
+                Some(self.joined(inst, reprs, state, ends))
             }
         }
     }
@@ -248,7 +248,7 @@ impl<'p> Writer<'_, 'p> {
             Width::Either { small } => match repr {
                 Repr::Number(kind) => number(self, kind),
                 Repr::Term => {
-                    let holes = std::mem::take(&mut self.holes);
+                    let holes = std::mem::take(&mut self.state.holes);
                     let mut inst = Inst::new(Op::If, None, &[small], self.b.span);
                     for kind in [NumKind::U24, NumKind::U32] {
                         let region = self.b.new_region(&[]);
@@ -259,7 +259,7 @@ impl<'p> Writer<'_, 'p> {
                         });
                         inst.regions.push(region);
                     }
-                    self.holes = holes;
+                    self.state.holes = holes;
                     let id = self.b.push(inst, &[Type::Term]);
                     Held { id: self.b.function.insts[id].results[0], repr }
                 }
@@ -471,7 +471,7 @@ impl<'p> Writer<'_, 'p> {
         let reprs = represent::stored(&flow.shapes()[shape]);
         let types: Vec<Type> = reprs.iter().map(|r| r.ty()).collect();
         let (hole, fields) = self.b.cell_open(layout, &types, word);
-        self.holes.push(Hole { value: hole, layout, units: units(types.len()) });
+        self.state.holes.push(Hole { value: hole, layout, units: units(types.len()) });
         fields.into_iter().zip(reprs).map(|(id, repr)| Held { id, repr }).collect()
     }
 

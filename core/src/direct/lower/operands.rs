@@ -232,7 +232,7 @@ impl<'p> Writer<'_, 'p> {
         let (slow, fast) = (self.b.new_region(&[]), self.b.new_region(&[]));
         inst.regions.extend([slow, fast]);
         // Cells that arms make are numbers in boxes; the holes at hand are for others.
-        let holes = std::mem::take(&mut self.holes);
+        let holes = std::mem::take(&mut self.state.holes);
         let owners: Vec<LocalId> = self.owners(&operands);
         let before: Vec<Held> = owners.iter().map(|local| self.borrow(*local)).collect();
         self.within(slow, |w| {
@@ -247,7 +247,7 @@ impl<'p> Writer<'_, 'p> {
             given.extend(before.iter().map(|held| held.id));
             w.b.end(Op::Yield, &given);
         });
-        self.holes = holes;
+        self.state.holes = holes;
         let types: Vec<Type> = [repr.ty()].into_iter().chain(owners.iter().map(|_| Type::Term)).collect();
         let id = self.b.push(inst, &types);
         let results = self.b.function.insts[id].results.clone();

@@ -25,6 +25,16 @@ pub(super) enum Goal {
     Result,
 }
 
+/// What is at hand at a place of a function; each arm of a choice begins with what there was before it.
+#[derive(Clone, Debug, Default)]
+pub(super) struct State {
+    /// The variables, also those that are used up.
+    pub(super) variables: HashMap<LocalId, Held>,
+    /// Variables that are not used from here on.
+    pub(super) spent: HashSet<LocalId>,
+    pub(super) holes: Vec<Hole>,
+}
+
 /// A function being written.
 pub(super) struct Writer<'a, 'p> {
     pub(super) all: &'a mut Lowering<'p>,
@@ -32,10 +42,9 @@ pub(super) struct Writer<'a, 'p> {
     /// The copy of a definition that it belongs to.
     pub(super) instance: Instance,
     pub(super) liveness: Liveness,
-    variables: HashMap<LocalId, Held>,
     /// Variables whose words are borrowed: they are never used up.
     lent: HashSet<LocalId>,
-    pub(super) holes: Vec<Hole>,
+    pub(super) state: State,
     /// How the result is given.
     pub(super) results: Results,
     /// The unit itself and how its parameters are held, if it calls itself at its end: then its body is a loop.
@@ -94,9 +103,8 @@ fn body_of<'p>(
         b: Builder::new(function),
         instance,
         liveness,
-        variables: HashMap::new(),
         lent,
-        holes: vec![],
+        state: State::default(),
         results: results.clone(),
         again: None,
     };
@@ -125,9 +133,8 @@ impl<'a, 'p> Writer<'a, 'p> {
             b: Builder::new(function),
             instance: Instance { def: crate::term::DefId::new(0), clone: 0 },
             liveness: Liveness::default(),
-            variables: HashMap::new(),
             lent: HashSet::new(),
-            holes: vec![],
+            state: State::default(),
             results: Results::One(Repr::Term),
             again: None,
         }
@@ -160,17 +167,20 @@ impl<'a, 'p> Writer<'a, 'p> {
                 self.discard(value);
             }
         } else {
-            self.variables.insert(local, value);
+            self.state.variables.insert(local, value);
         }
     }
     /// A variable's value; a use that is not the last one leaves an ownership behind.
     pub(super) fn variable(&mut self, local: LocalId, last: bool) -> Held {
-        let held = self.variables[&local];
+        let held = self.state.variables[&local];
+        if last {
+            self.state.spent.insert(local);
+        }
         if held.repr != Repr::Term || (last && !self.is_lent(local)) {
             return held;
         }
         let (rest, mine) = self.b.share(held.id);
-        self.variables.insert(local, Held { id: rest, repr: Repr::Term });
+        self.state.variables.insert(local, Held { id: rest, repr: Repr::Term });
         Held { id: mine, repr: Repr::Term }
     }
     /// Whether a variable's word is borrowed.
@@ -193,27 +203,24 @@ impl<'a, 'p> Writer<'a, 'p> {
     }
     /// A variable's value, looked at only.
     pub(super) fn borrow(&self, local: LocalId) -> Held {
-        self.variables[&local]
+        self.state.variables[&local]
     }
     /// A variable's value stands in another word.
     pub(super) fn rebind(&mut self, local: LocalId, value: Held) {
-        self.variables.insert(local, value);
-    }
-    /// The variables as they are now, to be restored for the next arm of a choice.
-    pub(super) fn state(&self) -> (HashMap<LocalId, Held>, Vec<Hole>) {
-        (self.variables.clone(), self.holes.clone())
-    }
-    pub(super) fn restore(&mut self, state: (HashMap<LocalId, Held>, Vec<Hole>)) {
-        (self.variables, self.holes) = state;
+        self.state.variables.insert(local, value);
     }
 
     /// Drops what dies at the start of an arm.
     pub(super) fn let_die(&mut self, arm: &Term) {
         for local in self.liveness.dying(arm).to_vec() {
-            let held = self.variables[&local];
-            if !self.is_lent(local) {
-                self.discard(held);
-            }
+            self.spend(local);
+        }
+    }
+    /// Drops a variable that nobody uses from here on.
+    pub(super) fn spend(&mut self, local: LocalId) {
+        self.state.spent.insert(local);
+        if !self.is_lent(local) {
+            self.discard(self.borrow(local));
         }
     }
     /// A value that nobody needs.

@@ -133,7 +133,10 @@ fn wgmma_align(inst: &Inst) -> u32 {
 fn element(cx: &mut Context<'_>, inst: &Inst, handle: ValueId, memory: &Memory) {
     let Some((scalar, bytes)) = accessed(inst) else { return };
     let Some(declared) = memory.element.element() else { return };
-    if scalar != declared {
+    // A fragment may also be loaded from words that hold its elements.
+    let words =
+        inst.op == Op::CoopLoad && memory.space == Space::Shared && declared == Scalar::U32 && scalar.bytes() < 4;
+    if scalar != declared && !words {
         let message =
             format!("{} reaches {}, whose elements are `{}`", names::operation(inst), cx.name(handle), memory.element);
         let hint = "shared and private memory is accessed as the scalar of its declaration; use `bitcast` on the value";

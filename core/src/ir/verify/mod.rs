@@ -44,6 +44,7 @@ pub use tile_form::tile_form;
 
 use super::function::{FunctionId, Module};
 use crate::diag::{Code, Diagnostic};
+use crate::hash::FastMap;
 use crate::idx::IndexVec;
 use crate::name::Name;
 use crate::span::Span;
@@ -57,6 +58,14 @@ impl<T> std::ops::Deref for Verified<T> {
     type Target = T;
     fn deref(&self) -> &T {
         &self.0
+    }
+}
+
+impl Verified<Module> {
+    /// What passes made of a verified module. They keep to the rules: whether they do is looked at in debug builds, where it would be their bug, and
+    /// not in others, where it would only take time.
+    pub(crate) fn by_passes(module: Module) -> Result<Verified<Module>, Vec<Diagnostic>> {
+        if cfg!(debug_assertions) { verify(module) } else { Ok(Verified(module)) }
     }
 }
 
@@ -112,7 +121,7 @@ pub fn check(module: &Module) -> Vec<Diagnostic> {
 
 /// Reports names that stand twice; `what` stands before them in the message.
 fn repeated<'a>(names: impl Iterator<Item = (&'a Name, Span)>, what: &str, found: &mut Vec<Diagnostic>) {
-    let mut seen = std::collections::HashMap::new();
+    let mut seen = FastMap::default();
     for (name, span) in names {
         if let Some(first) = seen.insert(name, span) {
             found.push(

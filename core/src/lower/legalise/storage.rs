@@ -93,6 +93,8 @@ struct Views {
 struct Uses {
     /// Types of plain accesses.
     plain: BTreeSet<Type>,
+    /// Elements of fragments.
+    fragments: BTreeSet<Scalar>,
     /// Types of atomic accesses as the device makes them.
     atomic: BTreeSet<Scalar>,
     /// Whether `i32` atomics tell signs apart.
@@ -128,8 +130,7 @@ impl Uses {
                 self.signed |= scalar == Scalar::I32 && matches!(inst.op, Op::AtomicMin | Op::AtomicMax);
                 self.atomic.insert(scalar);
             }
-            // Fragments lie in arrays of their element.
-            (fragments!(), scalar) => drop(self.plain.insert(scalar.into())),
+            (fragments!(), scalar) => drop(self.fragments.insert(scalar)),
             // Asynchronous operations exist only where memory is bytes; the rest has no memory.
             (
                 asynchronous!()
@@ -153,11 +154,19 @@ impl Uses {
             return View::Any;
         }
         let stored = storable(caps, space);
-        // What each access would be alone.
+        // What each access would be alone. Fragments lie in arrays of their element, or of words if nothing else accesses a part of a word.
         let mut alone: BTreeSet<Type> = self.atomic.iter().map(|s| Type::Scalar(*s)).collect();
         alone.extend(self.plain.iter().map(|ty| parts(caps, space, *ty).unwrap_or(Type::U32)));
+        if space == Space::Shared && caps.has(Feature::StrictFloats) && !self.fragments.is_empty() {
+            let words = !alone.is_empty() && alone.iter().all(|ty| *ty == Type::U32);
+            if words {
+                return View::One(Type::U32);
+            }
+        }
+        alone.extend(self.fragments.iter().map(|s| Type::Scalar(*s)));
         let scalars: BTreeSet<Scalar> = alone.iter().filter_map(|t| t.element()).collect();
-        let widths: BTreeSet<u32> = self.plain.iter().filter_map(|t| t.element()).map(Scalar::bits).collect();
+        let elements = self.plain.iter().filter_map(|t| t.element()).chain(self.fragments.iter().copied());
+        let widths: BTreeSet<u32> = elements.map(Scalar::bits).collect();
         let short = |width: &u32| *width < 32 && !scalars.iter().all(|s| s.bits() == *width);
         match (alone.len(), widths.first()) {
             (0 | 1, _) if space == Space::Global => View::One(alone.pop_first().unwrap_or(Type::U32)),
@@ -226,7 +235,8 @@ impl Pass for Storage<'_> {
             }
             fragments!() | asynchronous!() => {
                 // These take memory as it is.
-                if matches!((inst.op, view), (fragments!(), View::One(base)) if base != inst.element().into()) {
+                let fits = |base: Type| base == inst.element().into() || base == Type::U32 && space == Space::Shared;
+                if matches!((inst.op, view), (fragments!(), View::One(base)) if !fits(base)) {
                     let what = "a fragment in memory that is accessed as other types too";
                     return Err(super::lacks(self.caps, inst.span, what, "give it a memory of its own"));
                 }

@@ -59,6 +59,8 @@ pub(super) struct Sweeper<'a> {
     pub depth: u32,
     /// Units of the heap that have been given out.
     pub rooms: Rooms,
+    /// How many instructions may still be evaluated.
+    pub(super) work: u64,
 }
 
 impl<'a> Sweeper<'a> {
@@ -82,6 +84,7 @@ impl<'a> Sweeper<'a> {
             segment_numbers: FastMap::default(),
             depth: 0,
             rooms,
+            work: options.work,
         }
     }
 
@@ -194,6 +197,8 @@ impl<'a> Sweeper<'a> {
     fn inst(&mut self, f: &mut Frame, id: InstId) -> Result<Option<End>, Refusal> {
         let function = self.function(f);
         let inst = &function.insts[id];
+        // What does not depend on the device would be done here as a whole.
+        self.work = self.work.checked_sub(1).ok_or_else(|| Refusal::new("finding out what it does takes too long"))?;
         match inst.op {
             Op::Return => return Ok(Some(End::Return(self.gets(f, &inst.operands)))),
             Op::Yield => return Ok(Some(End::Yield(self.gets(f, &inst.operands)))),

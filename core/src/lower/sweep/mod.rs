@@ -90,6 +90,8 @@ pub struct Options {
     pub large: usize,
     /// The operations of what an instance does on its own, at most.
     pub most: usize,
+    /// The instructions that are evaluated to find out what is done, at most.
+    pub work: u64,
     /// The instructions of a function that is evaluated in the frame of who calls it, although calls in it have frames.
     pub function: usize,
     /// How many levels of a recursion are evaluated in one frame.
@@ -122,6 +124,7 @@ impl Options {
             small: 48,
             large: 600,
             most: 4000,
+            work: 1 << 19,
             function: 60,
             unfold: 2,
             rounds: 1 << 16,

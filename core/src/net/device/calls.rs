@@ -214,13 +214,7 @@ impl Writer {
         self.line(depth + 1, &format!("call @called.free(%nodes, {left})"));
         let mut taken = net.clone();
         taken.paired(node, parts);
-        let is_made = self.way(taken, depth + 1);
-        self.line(depth, "} else {");
-        let mut other = net.clone();
-        other.unknown(Port::Given(given), node);
-        let is_made = is_made && self.way(other, depth + 1);
-        self.close(own, depth);
-        is_made
+        self.or_unknown(own, taken, (net, given, node), depth)
     }
 
     fn number(&mut self, net: &Net<'_>, given: u32, node: usize, depth: usize) -> bool {
@@ -240,6 +234,17 @@ impl Writer {
         }
         let mut taken = net.clone();
         taken.numbered(node, name);
+        self.or_unknown(own, taken, (net, given, node), depth)
+    }
+
+    /// The way where the caller has what was asked for, in a branch that was opened, and the one where what it has stays unknown; and closes it.
+    fn or_unknown(
+        &mut self,
+        own: u32,
+        taken: Net<'_>,
+        (net, given, node): (&Net<'_>, u32, usize),
+        depth: usize,
+    ) -> bool {
         let is_made = self.way(taken, depth + 1);
         self.line(depth, "} else {");
         let mut other = net.clone();

@@ -2,7 +2,8 @@
 //!
 //! | file | its idea |
 //! |---|---|
-//! | `reduce.gir` | the kernels: an epoch, what stands before it, and how free places are found |
+//! | `reduce.gir` | the kernels: an epoch, and what stands before and after it |
+//! | `sweep_together.gir`, `sweep_alone.gir` | how free places are found |
 //! | [`rules`] | the table of rules as words and as a function |
 //! | [`definitions`] | the nets of definitions, as words |
 //! | [`known`] | the net of a definition as far as a call knows what the caller has |
@@ -42,6 +43,8 @@ pub use session::Session;
 /// `@call` for definitions that are code.
 const CALLED: &str = include_str!("called.gir");
 const KERNELS: &str = include_str!("reduce.gir");
+/// `@sweep` for workgroups whose invocations do it together, and for invocations alone.
+const SWEEPS: [&str; 2] = [include_str!("sweep_together.gir"), include_str!("sweep_alone.gir")];
 
 /// The most parts of nodes of a book whose calls become straight code.
 const MOST_STRAIGHT: usize = 3000;
@@ -62,13 +65,24 @@ pub struct Options {
     pub batch: usize,
     /// Whether definitions become straight code; never on devices that want short kernels.
     pub straight: bool,
+    /// Whether the invocations of a workgroup look for free places together: those of a graphics card read and write side by side then, processors
+    /// are slower.
+    pub together: bool,
     /// After how many epochs counters are emptied, if sooner than they have to be.
     pub drain: Option<u64>,
 }
 
 impl Default for Options {
     fn default() -> Options {
-        Options { lanes: 1 << 8, steps: 1 << 10, memory: 64 << 20, batch: 32, straight: true, drain: None }
+        Options {
+            lanes: 1 << 8,
+            steps: 1 << 10,
+            memory: 64 << 20,
+            batch: 32,
+            straight: true,
+            together: true,
+            drain: None,
+        }
     }
 }
 
@@ -100,11 +114,11 @@ pub struct Kernels {
     redexes: u32,
 }
 
-/// The kernels of a book, with straight code for calls or without it. A device that is `rolled` gets none.
+/// The kernels of a book, with straight code for calls or without it, and workgroups that find free places together or not.
 ///
 /// # Errors
 /// If the book has what devices do not compute.
-pub fn kernels(book: &Book, straight: bool) -> Result<Kernels, Vec<Diagnostic>> {
+pub fn kernels(book: &Book, straight: bool, together: bool) -> Result<Kernels, Vec<Diagnostic>> {
     check(book).map_err(|error| vec![error])?;
     let mut outcomes = Outcomes::default();
     let boxed = functions::are_boxed(book);
@@ -123,7 +137,14 @@ pub fn kernels(book: &Book, straight: bool) -> Result<Kernels, Vec<Diagnostic>> 
         }
     };
     let library: String = math::FILES.iter().map(|(_, text)| *text).collect();
-    let texts = [library, functions::text(book), outcomes.function(), text, KERNELS.to_owned()];
+    let texts = [
+        library,
+        functions::text(book),
+        outcomes.function(),
+        text,
+        KERNELS.to_owned(),
+        SWEEPS[usize::from(!together)].to_owned(),
+    ];
     let module = text::parse(Span::NONE.source, &texts.concat())?.module;
     Ok(Kernels { module: verify(module)?, words, ways, redexes })
 }

@@ -26,8 +26,10 @@ const WORKGROUP: u32 = 64;
 const SUMS: u64 = 2 * WORKGROUP as u64;
 /// Bytes for each place: a node, a wire, the two lists, and half a redex of the ring.
 const PLACE_BYTES: u64 = 24;
+/// Places are taken in blocks of so many, each in an order of its own.
+const BLOCK: u32 = 1 << 10;
 /// Fewer places than this are not worth a run.
-const LEAST_PLACES: u64 = 1 << 10;
+const LEAST_PLACES: u64 = BLOCK as u64;
 /// If less than this part of the places is free after they were listed, memory is full.
 const LEAST_FREE: u32 = 16;
 /// No less memory than this is asked for because a device has not more.
@@ -89,7 +91,7 @@ impl Shape {
         let row = u64::from(2 * depth + 4 + counters);
         let most = (reach / (4 * row)).min(u64::from(options.lanes)) as u32;
         let lanes = (most / WORKGROUP).max(1) * WORKGROUP;
-        let places = places as u32;
+        let places = places as u32 / BLOCK * BLOCK;
         let ring = 1 << (places / 2).ilog2();
         let chunk = (places / lanes / 4).clamp(4, 32);
         let steps = options.steps;
@@ -155,7 +157,7 @@ impl Buffers {
         let sizes = [
             2 * places,
             places,
-            2 * places + 8,
+            2 * places + u64::from(BLOCK),
             2 * u64::from(shape.ring),
             shape.counts() + lanes * u64::from(shape.counters),
             control::WORDS as u64,
@@ -202,12 +204,14 @@ impl<'d> Session<'d> {
         limit: u64,
     ) -> Result<Session<'d>, Vec<Diagnostic>> {
         let straight = options.straight && !device.caps().rolled;
-        let kernels = kernels(book, straight)?;
+        let kernels = kernels(book, straight, options.together)?;
         let one = |error| vec![error];
         let mut options = *options;
         let mut shape = Shape::new(&kernels, device, &options, limit).map_err(one)?;
         let names: Vec<_> = kernels.module.kernels().collect();
-        let programs = device.load(&kernels.module, &names, &LoadOptions::default())?;
+        // `@run` comes first.
+        let indirect = names.iter().take(1).copied().collect();
+        let programs = device.load(&kernels.module, &names, &LoadOptions { indirect, ..LoadOptions::default() })?;
         let buffers = loop {
             match Buffers::new(device, &shape, kernels.words.len()) {
                 Ok(buffers) => break buffers,
@@ -357,15 +361,17 @@ impl<'d> Session<'d> {
             return Err(Stop::Memory.diagnostic(&Book::default(), &size));
         }
         let plain = |words: Vec<Word>| words.into_iter().map(|word| word.0).collect::<Vec<u32>>();
-        let (used_nodes, used_wires) = (nodes.len() as u32, wires.len() as u32);
+        // What is left of the last block is not taken before it is listed.
+        let whole_blocks = |count: usize| count.next_multiple_of(BLOCK as usize).min(places);
+        let (used_nodes, used_wires) = (whole_blocks(nodes.len()), whole_blocks(wires.len()));
         // Nodes that an earlier run has left behind these would be taken for new ones, which are 0.
         nodes.resize(nodes.len().max(self.used_nodes), [Word::NONE; 2]);
-        self.used_nodes = used_nodes as usize;
+        self.used_nodes = used_nodes;
         self.write(self.buffers.nodes, 0, &plain(nodes.into_flattened()))?;
         // What an earlier run has left behind these is no longer there.
-        let used = wires.len();
-        wires.resize(used.max(self.used_wires), Word::NONE);
-        self.used_wires = used;
+        wires.resize(used_wires, FREE);
+        wires.resize(used_wires.max(self.used_wires), Word::NONE);
+        self.used_wires = used_wires;
         self.write(self.buffers.wires, 0, &plain(wires))?;
         let redexes: Vec<u32> = redexes.iter().flat_map(|(a, b)| [a.0, b.0]).collect();
         self.write(self.buffers.ring, 0, &redexes)?;
@@ -374,9 +380,9 @@ impl<'d> Session<'d> {
         for (word, value) in [
             (control::TAIL, count),
             (control::LIMIT, 0),
-            (control::NODE, used_nodes),
+            (control::NODE, used_nodes as u32),
             (control::NODE_END, self.shape.places),
-            (control::WIRE, used_wires),
+            (control::WIRE, used_wires as u32),
             (control::WIRE_END, self.shape.places),
             (control::PATIENCE, 8),
             (control::STEPS, self.shape.steps),
@@ -455,9 +461,13 @@ impl<'d> Session<'d> {
             self.set(word, 0)?;
         }
         self.set(control::LISTED, 1)?;
-        let sweep = [nodes, wires, lists, control].map(buffer).into_iter();
-        let sweep = self.dispatch(4, sweep.chain([places, places].map(number)).collect(), Grid::Own);
-        self.device.submit(&[sweep])?;
+        let sweep = |words: BufferId, wide: u32, first: u32, counter: usize| {
+            let sweep = [words, lists, control].map(buffer).into_iter();
+            let sweep = sweep.chain([places, wide, first, counter as u32].map(number)).collect();
+            self.dispatch(4, sweep, Grid::Own)
+        };
+        let sweeps = [sweep(nodes, 1, 0, control::NODE_END), sweep(wires, 0, places, control::WIRE_END)];
+        self.device.submit(&sweeps)?;
         self.look()?;
         self.stats.sweeps += 1;
         let least = self.control[control::NODE_END].min(self.control[control::WIRE_END]);
@@ -519,12 +529,13 @@ impl<'d> Session<'d> {
 
     fn download(&mut self, limit: u64) -> Result<Heap, Diagnostic> {
         let listed = self.control[control::LISTED] != 0;
+        let (now, places) = (self.control.clone(), self.shape.places);
+        // Nothing behind the block of the next place has been used, if it is none of a list.
+        let reached = |next: usize| if listed { places } else { now[next].min(places).next_multiple_of(BLOCK) };
         if !listed {
-            // Nothing behind the next place has been used.
-            self.set(control::WIRE_END, self.control[control::WIRE].min(self.control[control::WIRE_END]))?;
+            self.set(control::WIRE_END, reached(control::WIRE))?;
         }
         self.settle()?;
-        let reached = |next: usize| if listed { self.shape.places } else { self.control[next].min(self.shape.places) };
         let (nodes, wires) = (reached(control::NODE) as usize, reached(control::WIRE) as usize);
         (self.used_nodes, self.used_wires) = (nodes, wires);
         let nodes = self.read(self.buffers.nodes, 0, 2 * nodes)?;

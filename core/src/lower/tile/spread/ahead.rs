@@ -11,8 +11,9 @@ use super::super::pipeline::{Copied, Pipeline};
 use super::super::product::Unit;
 use super::control::Frame;
 use super::exchange::{AHEAD, beside};
+use super::memory::Loaded;
 use super::warpgroup::Factor;
-use super::{Made, Parts, Spread, impossible};
+use super::{Made, Spread, impossible};
 use crate::ir::{Attr, Feature, Inst, InstId, Op, RegionId, Scalar, Type, ValueId};
 use crate::lower::rewrite::Rewriter;
 
@@ -30,8 +31,10 @@ pub(super) struct Stages {
     beside: bool,
     /// Whether warpgroups read them, in a way of their own.
     fence: bool,
+    /// Whether only the matrix unit looks into them, by fragments: then they are copied as words.
+    words: bool,
     /// What was loaded for the next iteration and is not put anywhere yet.
-    loaded: Vec<Parts>,
+    loaded: Vec<Vec<Loaded>>,
     /// What products take, where it is in this iteration, and what shows it.
     factors: Vec<(ValueId, Factor)>,
     shown: Vec<ValueId>,
@@ -66,11 +69,26 @@ impl Spread<'_> {
         }
         let beside = self.caps.has(Feature::AsyncCopy);
         let depth = if beside { self.depth } else { self.depth.min(2) };
-        let handle = self.room(r, AHEAD, element, u64::from(size * depth));
+        let by_fragments = self.plan.products.values().all(|p| matches!(p.by, Unit::Fragments(_)));
+        let bytes = self.caps.local_views || self.caps.has(Feature::StrictFloats);
+        let words = !beside && by_fragments && bytes && element.bytes() < 4;
+        let (unit, count) = (if words { Scalar::U32 } else { element }, u64::from(size * depth));
+        let handle = self.room(r, AHEAD, unit, count * u64::from(element.bytes()) / u64::from(unit.bytes()));
         let shown = pipeline.copied.iter().flat_map(|c| c.shown.clone()).collect();
         let fence = self.plan.products.values().any(|p| matches!(p.by, Unit::Warpgroups(_)));
-        let mut stages =
-            Stages { handle, element, starts, size, depth, beside, fence, loaded: vec![], factors: vec![], shown };
+        let mut stages = Stages {
+            handle,
+            element,
+            starts,
+            size,
+            depth,
+            beside,
+            fence,
+            words,
+            loaded: vec![],
+            factors: vec![],
+            shown,
+        };
         let mut ahead: Vec<ValueId> = vec![];
         for slot in &pipeline.carried {
             ahead.push(r.value(self, inst.operands[*slot]));
@@ -82,7 +100,7 @@ impl Spread<'_> {
         for stage in 0..(depth - 1).max(1) {
             let at = r.out.u32(stage * size);
             ahead = self.copies(r, (pipeline, &mut stages), &params, &ahead, at)?;
-            self.put_loaded(r, pipeline, &mut stages, at);
+            self.put_loaded(r, pipeline, &mut stages, at)?;
         }
         let first = initial.len();
         initial.extend_from_slice(&ahead);
@@ -134,7 +152,7 @@ impl Spread<'_> {
                 if stages.depth == 1 {
                     self.barrier(r, false);
                 }
-                self.put_loaded(r, pipeline, &mut stages, write);
+                self.put_loaded(r, pipeline, &mut stages, write)?;
                 self.stages = Some(stages);
             }
             self.step(r, *id, inst)?;
@@ -211,7 +229,7 @@ impl Spread<'_> {
         let goes_on = if pipeline.exit.1 { r.out.op(Op::Not, Scalar::Bool, &[ends]) } else { ends };
         for (i, copied) in pipeline.copied.iter().enumerate() {
             if !stages.beside {
-                let loaded = self.loaded_where(r, copied.load, goes_on)?;
+                let loaded = self.loaded_units(r, copied.load, goes_on, stages.words)?;
                 stages.loaded.push(loaded);
                 continue;
             }
@@ -227,20 +245,23 @@ impl Spread<'_> {
     }
 
     /// Puts what was loaded into the stage that begins here.
-    fn put_loaded(&mut self, r: &mut Rewriter<'_>, pipeline: &Pipeline, stages: &mut Stages, at: ValueId) {
+    fn put_loaded(&mut self, r: &mut Rewriter<'_>, pipeline: &Pipeline, stages: &mut Stages, at: ValueId) -> Made<()> {
         let loaded = std::mem::take(&mut stages.loaded);
         for ((copied, start), parts) in pipeline.copied.iter().zip(&stages.starts).zip(loaded) {
             let log = r.out.u32(copied.width.into());
             let start = r.out.u32(*start);
             let start = r.out.op(Op::Add, Scalar::U32, &[at, start]);
             let start = r.out.op(Op::Shr, Scalar::U32, &[start, log]);
-            for (place, list) in self.addresses(r, self.plan.access[&copied.load], copied.stored, copied.width) {
-                let values: Vec<ValueId> = list.iter().map(|part| parts[*part]).collect();
-                let (ty, value) = super::vector(r, stages.element, &values);
+            let places = self.addresses(r, self.plan.access[&copied.load], copied.stored, copied.width);
+            for loaded in parts {
+                let place = places.iter().find(|(_, parts)| *parts == loaded.parts);
+                let place = place.ok_or_else(|| impossible("copies of another width"))?.0;
+                let (ty, value) = loaded.vector(r);
                 let to = r.out.op(Op::Add, Scalar::U32, &[start, place]);
                 r.out.store(ty, stages.handle, to, value);
             }
         }
+        Ok(())
     }
 
     fn copy(

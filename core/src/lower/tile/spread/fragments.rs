@@ -158,17 +158,23 @@ impl Spread<'_> {
         count.min(if most as u32 * each > room { (most / 2).max(1) } else { most })
     }
 
+    /// The rooms for so many fragments of each subgroup: two in turns, or one where they are large.
+    fn fragment_rooms(&self, many: usize, side: u8, element: Scalar) -> usize {
+        let bytes = many as u32 * Self::spaced(side) * element.bytes() * (self.threads >> self.lanes);
+        if bytes > self.caps.shared_bytes / SHARE { 1 } else { 2 }
+    }
+
     /// A room for so many fragments of each subgroup, where this one's begin, and where the lane's own elements of the first are.
     fn fragment_room(
         &mut self,
         r: &mut Rewriter<'_>,
-        turn: usize,
+        room: usize,
         (side, element): (u8, Scalar),
         many: usize,
     ) -> (ValueId, ValueId, ValueId) {
         let subgroups = self.threads >> self.lanes;
         let size = many as u32 * Self::spaced(side);
-        let handle = self.room(r, FRAGMENTS[turn % 2], element, u64::from(subgroups * size));
+        let handle = self.room(r, room, element, u64::from(subgroups * size));
         let id = super::position(r, Op::SubgroupId);
         let size = r.out.u32(size);
         let start = r.out.op(Op::Mul, Scalar::U32, &[id, size]);
@@ -206,13 +212,14 @@ impl Spread<'_> {
         let (width, each) = (self.together(side, element), 1u32 << (2 * side - self.lanes));
         let mut parts = vec![];
         for (turn, list) in fragments.chunks(many).enumerate() {
-            let (handle, start, own) = self.fragment_room(r, turn, (side, element), many);
+            let room = FRAGMENTS[turn % self.fragment_rooms(many, side, element)];
+            let (handle, start, own) = self.fragment_room(r, room, (side, element), many);
             let stride = r.out.u32((1 << side) + GAP);
             for (i, value) in list.iter().enumerate() {
                 let offset = beside((i as u32 * Self::spaced(side)) as i32);
                 r.out.op_with(Op::CoopStore, Some(ty), &[handle, start, *value, stride], &offset);
             }
-            self.written(r, &[FRAGMENTS[turn % 2]]);
+            self.written(r, &[room]);
             let (index, of) = self.in_vectors(r, own, width, element);
             for i in 0..list.len() as u32 {
                 for first in (0..each).step_by(width as usize) {
@@ -239,7 +246,8 @@ impl Spread<'_> {
         let (many, ty) = (self.at_once(parts.len() / each, side, element), fragment(CoopUse::Acc, side, element));
         let mut fragments = vec![];
         for (turn, list) in parts.chunks(many * each).enumerate() {
-            let (handle, start, own) = self.fragment_room(r, turn, (side, element), many);
+            let room = FRAGMENTS[turn % self.fragment_rooms(many, side, element)];
+            let (handle, start, own) = self.fragment_room(r, room, (side, element), many);
             let (index, _) = self.in_vectors(r, own, width, element);
             for (i, values) in list.chunks(width as usize).enumerate() {
                 let (fragment, first) = (i * width as usize / each, i * width as usize % each);
@@ -247,7 +255,7 @@ impl Spread<'_> {
                 let (of, value) = vector(r, element, values);
                 r.out.op_with(Op::Store, Some(of), &[handle, index, value], &offset);
             }
-            self.written(r, &[FRAGMENTS[turn % 2]]);
+            self.written(r, &[room]);
             let stride = r.out.u32((1 << side) + GAP);
             for i in 0..list.len() / each {
                 let offset = beside((i as u32 * Self::spaced(side)) as i32);

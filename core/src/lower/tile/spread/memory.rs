@@ -23,6 +23,30 @@ pub(super) struct Group {
     pub distance: u32,
 }
 
+/// What was loaded for some parts.
+#[derive(Clone, Debug)]
+pub(super) struct Loaded {
+    /// The parts.
+    pub parts: Vec<usize>,
+    values: Vec<ValueId>,
+    /// Where this does not hold the fillers count instead.
+    inside: Option<ValueId>,
+    fillers: Vec<ValueId>,
+}
+
+impl Loaded {
+    /// What it is.
+    pub fn vector(&self, r: &mut Rewriter<'_>) -> (Type, ValueId) {
+        let element = r.out.ty(self.values[0]).element().unwrap_or(Scalar::U32);
+        let choose = |(value, filler): (&ValueId, &ValueId)| match self.inside {
+            Some(inside) => r.out.op(Op::Select, element, &[inside, *value, *filler]),
+            None => *value,
+        };
+        let values: Vec<ValueId> = self.values.iter().zip(&self.fillers).map(choose).collect();
+        vector(r, element, &values)
+    }
+}
+
 /// A load of a group.
 struct Access {
     group: Group,
@@ -134,32 +158,69 @@ impl Spread<'_> {
     }
 
     pub(super) fn load(&mut self, r: &mut Rewriter<'_>, id: InstId, inst: &Inst) -> Made<()> {
-        let parts = self.loaded_parts(r, id, inst, None)?;
+        let parts = self.loaded_parts(r, id, inst)?;
         self.give(r, inst, self.plan.access[&id], parts)
     }
 
-    /// The parts of what a load gives, where a condition holds.
-    pub(super) fn loaded_where(&mut self, r: &mut Rewriter<'_>, id: InstId, condition: ValueId) -> Made<Parts> {
-        let old = r.old;
-        let parts = self.loaded_parts(r, id, &old.insts[id], Some(condition))?;
-        Ok(parts.into())
-    }
-
-    fn loaded_parts(
+    /// What a load gives where a condition holds, in the units in which it goes on to shared memory: numbers, or words where only the matrix unit
+    /// looks into them. What is not inside is not zero yet.
+    pub(super) fn loaded_units(
         &mut self,
         r: &mut Rewriter<'_>,
         id: InstId,
-        inst: &Inst,
-        only_where: Option<ValueId>,
-    ) -> Made<Vec<ValueId>> {
+        condition: ValueId,
+        words: bool,
+    ) -> Made<Vec<Loaded>> {
+        let old = r.old;
+        let inst = &old.insts[id];
+        let mut accesses = self.accesses_of(r, id, inst)?;
+        if words {
+            for access in &mut accesses {
+                let count = access.fillers.len() as u32 * inst.element().bytes() / 4;
+                let zero = r.out.u32(0);
+                access.fillers = vec![zero; count as usize];
+                access.ty = lanes_of(Scalar::U32, count as usize);
+            }
+        }
+        let mut units = vec![];
+        for run in self.runs(&accesses, Some(condition)) {
+            let (values, conditions) = self.loaded_run(r, run, Some(condition));
+            for (i, (access, value)) in run.iter().zip(values).enumerate() {
+                let element = access.ty.element().unwrap_or(Scalar::U32);
+                let values = lanes(r, element, value, access.fillers.len());
+                let (inside, fillers) = (conditions.get(i).copied(), access.fillers.clone());
+                units.push(Loaded { parts: access.group.parts.clone(), values, inside, fillers });
+            }
+        }
+        Ok(units)
+    }
+
+    fn loaded_parts(&mut self, r: &mut Rewriter<'_>, id: InstId, inst: &Inst) -> Made<Vec<ValueId>> {
+        let accesses = self.accesses_of(r, id, inst)?;
+        let mut parts = vec![ValueId::new(0); self.plan.layouts[self.plan.access[&id]].count()];
+        for run in self.runs(&accesses, None) {
+            let (values, conditions) = self.loaded_run(r, run, None);
+            for (i, (access, value)) in run.iter().zip(values).enumerate() {
+                let values = lanes(r, inst.element(), value, access.fillers.len());
+                for ((part, value), filler) in access.group.parts.iter().zip(values).zip(&access.fillers) {
+                    parts[*part] = match conditions.get(i) {
+                        Some(inside) => r.out.op(Op::Select, inst.element(), &[*inside, value, *filler]),
+                        None => value,
+                    };
+                }
+            }
+        }
+        Ok(parts)
+    }
+
+    /// The accesses of a load.
+    fn accesses_of(&mut self, r: &mut Rewriter<'_>, id: InstId, inst: &Inst) -> Made<Vec<Access>> {
         let layout = self.plan.access[&id];
         let element = inst.element();
         let buffer = r.value(self, inst.operands[0]);
         let indices = self.parts(r, inst.operands[1], layout)?;
         let (inside, other) = (self.parts(r, inst.operands[2], layout)?, self.parts(r, inst.operands[3], layout)?);
         let of = r.old.ty(inst.operands[1]).element().unwrap_or(Scalar::U32);
-        let count = self.plan.layouts[layout].count();
-        let mut parts = vec![ValueId::new(0); count];
         let mut accesses = vec![];
         for group in self.accesses(r, inst, inst.operands[2], layout, false) {
             let (index, offset) = self.index(r, one_of(&indices, group.from), of, &group);
@@ -169,20 +230,29 @@ impl Spread<'_> {
             let (condition, ty) = (one_of(&inside, group.parts[0]), lanes_of(element, fillers.len()));
             accesses.push(Access { group, condition, ty, buffer, index, offset, fillers, attrs });
         }
-        // A card's own compiler takes accesses under conditions together; others wait for one before they begin the next.
+        Ok(accesses)
+    }
+
+    /// Accesses that are under way together. A card's own compiler takes accesses under conditions together; others wait for one before they begin
+    /// the next.
+    fn runs<'a>(&self, accesses: &'a [Access], only_where: Option<ValueId>) -> impl Iterator<Item = &'a [Access]> {
         let apart = self.caps.has(Feature::Index64) && only_where.is_none() || self.caps.rolled;
         let joins = !self.caps.has(Feature::Index64);
-        let mut loaded = vec![];
-        for run in accesses.chunk_by(|a, b| !apart && (joins || a.condition == b.condition)) {
-            let same = run.iter().all(|access| access.condition == run[0].condition);
-            loaded.extend(if same { self.loaded_if(r, run, only_where) } else { self.loaded_near(r, run, only_where) });
+        accesses.chunk_by(move |a, b| !apart && (joins || a.condition == b.condition))
+    }
+
+    /// What a run gives, and the condition of each access if what it gives counts only where that holds.
+    fn loaded_run(
+        &self,
+        r: &mut Rewriter<'_>,
+        run: &[Access],
+        only_where: Option<ValueId>,
+    ) -> (Vec<ValueId>, Vec<ValueId>) {
+        if run.iter().all(|access| access.condition == run[0].condition) {
+            (self.loaded_if(r, run, only_where), vec![])
+        } else {
+            self.loaded_near(r, run, only_where)
         }
-        for (access, loaded) in accesses.iter().zip(loaded) {
-            for (part, value) in access.group.parts.iter().zip(lanes(r, element, loaded, access.fillers.len())) {
-                parts[*part] = value;
-            }
-        }
-        Ok(parts)
     }
 
     /// Accesses under one condition.
@@ -205,56 +275,44 @@ impl Spread<'_> {
         )
     }
 
-    /// Accesses under several conditions. Where the first one holds, the others read at its place if theirs do not hold, so that all are under
-    /// way at once; elsewhere each has a branch of its own.
-    fn loaded_near(&self, r: &mut Rewriter<'_>, run: &[Access], only_where: Option<ValueId>) -> Vec<ValueId> {
+    /// Accesses under several conditions. Where one of them holds, those whose own does not read at a place where one does, so that all are under
+    /// way at once. Gives the conditions, too.
+    fn loaded_near(
+        &self,
+        r: &mut Rewriter<'_>,
+        run: &[Access],
+        only_where: Option<ValueId>,
+    ) -> (Vec<ValueId>, Vec<ValueId>) {
         let conditions: Vec<ValueId> = run
             .iter()
             .map(|access| self.both(r, Some(access.condition), only_where).unwrap_or(access.condition))
             .collect();
+        let any = conditions[1..].iter().fold(conditions[0], |any, c| r.out.op(Op::Or, Scalar::Bool, &[any, *c]));
         let fillers: Vec<ValueId> = run.iter().map(|access| access.filler(r)).collect();
         let types: Vec<Type> = run.iter().map(|access| access.ty).collect();
         let loaded = r.out.if_else(
-            conditions[0],
+            any,
             &types,
             |b| {
-                let first = run[0].place(b);
+                let places: Vec<ValueId> = run.iter().map(|access| access.place(b)).collect();
+                let choose = |b: &mut Builder, condition: ValueId, own: ValueId, other: ValueId| {
+                    b.op(Op::Select, b.ty(own), &[condition, own, other])
+                };
+                let last = places.len() - 1;
+                let mut safe = places[last];
+                for (place, condition) in places[..last].iter().zip(&conditions).rev() {
+                    safe = choose(b, *condition, *place, safe);
+                }
                 let mut values = vec![];
-                for (access, condition) in run.iter().zip(&conditions) {
-                    let own = access.place(b);
-                    let index = b.op(Op::Select, b.ty(own), &[*condition, own, first]);
+                for ((access, condition), place) in run.iter().zip(&conditions).zip(&places) {
+                    let index = choose(b, *condition, *place, safe);
                     values.push(access.load_at(b, index));
                 }
                 b.end(Op::Yield, &values);
             },
-            |b| {
-                let mut values = vec![];
-                for ((access, condition), filler) in run.iter().zip(&conditions).zip(&fillers) {
-                    let value = b.if_else(
-                        *condition,
-                        &[access.ty],
-                        |b| {
-                            let value = access.load(b);
-                            b.end(Op::Yield, &[value]);
-                        },
-                        |b| b.end(Op::Yield, &[*filler]),
-                    );
-                    values.extend(value);
-                }
-                b.end(Op::Yield, &values);
-            },
+            |b| b.end(Op::Yield, &fillers),
         );
-        let mut chosen = vec![];
-        for ((access, condition), value) in run.iter().zip(&conditions).zip(loaded) {
-            let element = access.ty.element().unwrap_or(Scalar::U32);
-            let list: Vec<ValueId> = lanes(r, element, value, access.fillers.len())
-                .into_iter()
-                .zip(&access.fillers)
-                .map(|(value, filler)| r.out.op(Op::Select, element, &[*condition, value, *filler]))
-                .collect();
-            chosen.push(vector(r, element, &list).1);
-        }
-        chosen
+        (loaded, conditions)
     }
 
     /// What an operation on a buffer gives. A number on which control flow depends has to be known to be the same for all.

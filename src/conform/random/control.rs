@@ -1,0 +1,143 @@
+//! Branches, switches and loops of random kernels, some of which are left early.
+
+use super::SIZE;
+use super::writer::{Turning, Writer};
+use girih_core::ir::attrs::Attr;
+use girih_core::ir::{Inst, Op, RegionId, Scalar, Type, ValueId};
+use girih_core::span::Span;
+
+impl Writer<'_> {
+    /// A few statements and the end of an arm, in a new region. What they define is not visible afterwards.
+    fn arm(&mut self, types: &[Scalar]) -> RegionId {
+        let region = self.b.new_region(&[]);
+        let outer = std::mem::replace(&mut self.b.region, region);
+        let (visible, was_uniform) = (self.visible.len(), self.uniform);
+        self.uniform = false;
+        self.depth += 1;
+        for _ in 0..self.choices.pick(4) {
+            if self.size < SIZE {
+                self.statement();
+            }
+        }
+        self.yields(types);
+        self.depth -= 1;
+        self.uniform = was_uniform;
+        self.visible.truncate(visible);
+        self.b.region = outer;
+        region
+    }
+
+    /// Ends an arm: mostly by its values, sometimes out of the loop or into its next turn.
+    fn yields(&mut self, types: &[Scalar]) {
+        if let Some(turning) = self.loops.last().filter(|t| t.irregular).cloned() {
+            match self.choices.pick(5) {
+                3 => return self.leave(&turning),
+                4 => return self.turn(&turning),
+                _ => {}
+            }
+        }
+        let values: Vec<ValueId> = types.iter().map(|s| self.value(*s)).collect();
+        self.b.end(Op::Yield, &values);
+    }
+
+    fn construct(&mut self, mut inst: Inst, regions: &[RegionId], types: &[Scalar]) {
+        inst.regions.extend(regions.iter().copied());
+        let types: Vec<Type> = types.iter().map(|s| Type::Scalar(*s)).collect();
+        let id = self.b.push(inst, &types);
+        let results = self.b.function.insts[id].results.clone();
+        results.into_iter().for_each(|v| self.keep(v));
+    }
+
+    pub(super) fn branch(&mut self) {
+        let condition = self.value(Scalar::Bool);
+        let types = self.some_types();
+        let regions = vec![self.arm(&types), self.arm(&types)];
+        self.construct(Inst::new(Op::If, None, &[condition], Span::NONE), &regions, &types);
+    }
+
+    pub(super) fn switch(&mut self) {
+        let mask = self.b.u32(3);
+        let value = self.value(Scalar::U32);
+        let value = self.b.op(Op::And, Scalar::U32, &[value, mask]);
+        let types = self.some_types();
+        let arms = self.choices.pick(3) + 1;
+        let regions: Vec<_> = (0..=arms).map(|_| self.arm(&types)).collect();
+        let mut inst = Inst::new(Op::Switch, Some(Type::U32), &[value], Span::NONE);
+        let first = if arms == 2 { vec![0, 3] } else { vec![0] };
+        inst.set(Attr::Cases(std::iter::once(first).chain((1..arms as i64).map(|i| vec![i])).collect()));
+        self.construct(inst, &regions, &types);
+    }
+
+    /// A loop of at most seven turns that carries some values, two of them perhaps swapped.
+    pub(super) fn loop_(&mut self) {
+        let fixed = self.choices.pick(2) == 0;
+        let limit = if fixed {
+            let turns = self.choices.pick(7) as u32;
+            self.b.u32(turns)
+        } else {
+            let (value, seven) = (self.value(Scalar::U32), self.b.u32(7));
+            self.b.op(Op::And, Scalar::U32, &[value, seven])
+        };
+        let types = self.some_types();
+        let irregular = self.choices.pick(2) == 1;
+        let zero = self.b.u32(0);
+        let mut initial = vec![zero];
+        initial.extend(types.iter().map(|s| self.value(*s)).collect::<Vec<_>>());
+        let region =
+            self.loop_region(&initial, Turning { params: vec![], limit, types: types.clone(), irregular }, fixed);
+        let mut results = vec![Scalar::U32];
+        results.extend(&types);
+        self.construct(Inst::new(Op::Loop, None, &initial, Span::NONE), &[region], &results);
+    }
+
+    fn loop_region(&mut self, initial: &[ValueId], mut turning: Turning, fixed: bool) -> RegionId {
+        let types: Vec<Type> = initial.iter().map(|v| self.b.ty(*v)).collect();
+        let region = self.b.new_region(&types);
+        turning.params = self.b.function.regions[region].params.clone();
+        let (visible, uniform) = (self.visible.len(), self.uniform);
+        let outer = std::mem::replace(&mut self.b.region, region);
+        self.uniform &= fixed && !turning.irregular;
+        self.depth += 1;
+        self.visible.extend(&turning.params);
+        self.loops.push(turning.clone());
+        for _ in 0..self.choices.pick(5) {
+            if self.size < SIZE {
+                self.statement();
+            }
+        }
+        self.turn(&turning);
+        self.loops.pop();
+        self.depth -= 1;
+        self.visible.truncate(visible);
+        self.uniform = uniform;
+        self.b.region = outer;
+        region
+    }
+
+    /// Goes on with the next turn of a loop, unless the last one has been made.
+    fn turn(&mut self, turning: &Turning) {
+        let Turning { params, limit, types, .. } = turning;
+        let one = self.b.u32(1);
+        let next = self.b.op(Op::Add, Scalar::U32, &[params[0], one]);
+        let mut operands = vec![self.b.op(Op::Lt, Scalar::U32, &[params[0], *limit]), next];
+        if self.choices.pick(3) == 1 {
+            // Swapped: the parameters themselves, in another order where their types allow it.
+            let mut rest = params[1..].to_vec();
+            for i in 1..rest.len() {
+                if types[i] == types[i - 1] {
+                    rest.swap(i, i - 1);
+                }
+            }
+            operands.extend(rest);
+        } else {
+            operands.extend(types.iter().map(|s| self.value(*s)).collect::<Vec<_>>());
+        }
+        self.b.end(Op::While, &operands);
+    }
+
+    fn leave(&mut self, turning: &Turning) {
+        let mut broken = vec![turning.params[0]];
+        broken.extend(turning.types.iter().map(|s| self.value(*s)).collect::<Vec<_>>());
+        self.b.end(Op::Break, &broken);
+    }
+}
