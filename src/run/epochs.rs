@@ -8,7 +8,7 @@ use girih_core::lower::epochs::Form;
 use girih_core::lower::{sweep, tally};
 use girih_core::runtime::epochs::{EpochOptions, EpochRunner};
 use girih_core::runtime::tallies::TallyOptions;
-use girih_core::runtime::{Device, DeviceKind, MOST_HEAP, TaskOptions, reaches};
+use girih_core::runtime::{Device, DeviceKind, MOST_HEAP, Segmented, TaskOptions, reaches};
 use girih_core::term::Program;
 use std::sync::OnceLock;
 use std::time::{Duration, Instant};
@@ -140,6 +140,7 @@ pub(super) fn open(
     tasks: &TaskOptions,
     heap: Option<u64>,
 ) -> Result<DeviceRunner, Vec<Diagnostic>> {
+    let device = Segmented::over(device, &[]);
     let measured = measured(&*device, heap);
     reaches(measured.1, &*device).map_err(|error| vec![error])?;
     DeviceRunner::open(direct, program, device, tasks, measured)

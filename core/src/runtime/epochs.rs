@@ -21,7 +21,7 @@ use super::tasks::{EpochStats, Fault, Runner, TaskOptions, TaskStats};
 use crate::diag::{Code, Diagnostic};
 use crate::idx::IndexVec;
 use crate::ir::heap::{self, GlobalId, Layout, LayoutId};
-use crate::ir::{FunctionId, Module, Type};
+use crate::ir::{FunctionId, Module, Type, Verified};
 use crate::lower::epochs::memory::{Buffers, SHARED, Shape, control, fault, group};
 use crate::lower::epochs::{self, Epochs, Form};
 use crate::span::Span;
@@ -70,11 +70,21 @@ impl Default for EpochOptions {
 /// Words of the heap that are fetched at once.
 const PAGE: usize = 1 << 12;
 
+/// The kernels, and their programs on the device.
+#[derive(Debug)]
+struct Kernels {
+    module: Verified<Module>,
+    run: FunctionId,
+    /// Those of the planner and of lanes, and of lanes that run tightly once any did.
+    plan: ProgramId,
+    loose: ProgramId,
+    tight: Option<ProgramId>,
+}
+
 /// A heap on a device, and functions that run on it.
 pub struct EpochRunner {
     device: RefCell<Box<dyn Device>>,
-    plan: ProgramId,
-    run: ProgramId,
+    kernels: Kernels,
     buffers: Buffers,
     grid: BufferId,
     shape: Shape,
@@ -148,7 +158,7 @@ impl EpochRunner {
             epochs::lower(module, called, &options.form)?;
         let options = room::fitted(options, &shape, device.caps(), device.reach()).map_err(|d| vec![d])?;
         let programs = device.load(&kernels, &[plan, run], &LoadOptions::default())?;
-        let [plan, run] = programs[..] else { return Err(vec![missing()]) };
+        let [plan, loose] = programs[..] else { return Err(vec![missing()]) };
         let one = |d| vec![d];
         let mut ids = vec![];
         for bytes in room::sizes(&options, &shape) {
@@ -163,8 +173,7 @@ impl EpochRunner {
         };
         let mut runner = EpochRunner {
             device: RefCell::new(device),
-            plan,
-            run,
+            kernels: Kernels { module: kernels, run, plan, loose, tight: None },
             buffers,
             grid,
             shape,
@@ -218,8 +227,8 @@ impl EpochRunner {
         for buffer in [heap, frames, pending, queue, control, self.grid] {
             device.free(buffer);
         }
-        device.unload(self.plan);
-        device.unload(self.run);
+        let Kernels { plan, loose, tight, .. } = self.kernels;
+        [plan, loose].into_iter().chain(tight).for_each(|program| device.unload(program));
         device
     }
 
@@ -310,11 +319,13 @@ impl EpochRunner {
         let mut arguments: Vec<Argument> = [heap, frames, pending, queue, control].map(buffer).to_vec();
         arguments.extend([lane_count, pool, 2 * pool].map(number));
         let plan = Dispatch {
-            program: self.plan,
+            program: self.kernels.plan,
             arguments: vec![buffer(control), buffer(self.grid)],
             grid: Grid::Workgroups([1, 1, 1]),
         };
-        let run = Dispatch { program: self.run, arguments, grid: Grid::Indirect(self.grid, 0) };
+        let Kernels { loose, tight, .. } = self.kernels;
+        let program = if self.tight && !self.gave_up { tight.unwrap_or(loose) } else { loose };
+        let run = Dispatch { program, arguments, grid: Grid::Indirect(self.grid, 0) };
         let one = [Command::Dispatch(plan), Command::Dispatch(run)];
         one.iter().cycle().take(2 * count).cloned().collect()
     }

@@ -25,8 +25,9 @@ const EMPTY: u64 = 16;
 /// The device.
 pub struct Segmented {
     inner: Box<dyn Device>,
-    /// Bytes that a buffer has at most that is not split, and of each part of one that is, the last one apart.
+    /// Bytes that a buffer has at most that is not split.
     whole: u64,
+    /// Bytes of each part of one that is, the last one apart.
     part: u64,
     buffers: IndexVec<BufferId, Option<Parts>>,
     programs: IndexVec<ProgramId, Option<Program>>,
@@ -77,20 +78,24 @@ impl Parts {
 }
 
 impl Segmented {
-    /// The same device with buffers of up to [`PARTS`] parts, of so many bytes each.
-    pub fn with_parts(inner: Box<dyn Device>, part: u64) -> Segmented {
+    /// The same device, where buffers of more than `whole` bytes have up to [`PARTS`] parts of `part` bytes each, rounded down to a power of two.
+    pub fn with_parts(inner: Box<dyn Device>, whole: u64, part: u64) -> Segmented {
         let part = 1 << part.max(EMPTY).ilog2();
-        Segmented { inner, whole: part, part, buffers: IndexVec::new(), programs: IndexVec::new() }
+        Segmented { inner, whole, part, buffers: IndexVec::new(), programs: IndexVec::new() }
     }
 
-    /// The same device with buffers that reach as far as words do; the device itself where its bindings reach that far.
-    pub fn over(inner: Box<dyn Device>) -> Box<dyn Device> {
+    /// The same device with buffers that reach as far as words do; the device itself where its bindings reach that far. Buffers that it has made
+    /// already keep their names.
+    pub fn over(inner: Box<dyn Device>, made: &[BufferId]) -> Box<dyn Device> {
         let reach = inner.reach();
         if reach >= super::MOST_HEAP {
             return inner;
         }
-        let mut device = Segmented::with_parts(inner, reach);
-        device.whole = reach;
+        let mut device = Segmented::with_parts(inner, reach, reach);
+        for id in 0..made.iter().map(|id| id.index() + 1).max().unwrap_or(0) {
+            let id = BufferId::new(id as u32);
+            device.buffers.push(made.contains(&id).then(|| Parts { all: vec![id], each: u64::MAX }));
+        }
         Box::new(device)
     }
 

@@ -1,6 +1,6 @@
 //! Memory of a workgroup for the cells that its lanes make: a chunk of the heap, which is made new between rounds.
 //!
-//! Where a heap may not grow, lanes run *tightly* ([`control::TIGHT`]): no segment begins if the chunk might not have enough for it and for what others
+//! Where a heap may not grow, lanes run *tightly* ([`TIGHT`](super::memory::TIGHT)): no segment begins if the chunk might not have enough for it and for what others
 //! have begun. So nobody finds no memory half way, and the epoch ends when there is no chunk; then the host may find some, and all goes on.
 
 use super::machine::Machine;

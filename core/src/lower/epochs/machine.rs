@@ -8,7 +8,7 @@
 //! What a lane leaves for others of its workgroup they see from the next round on; what it leaves for other workgroups, in the next epoch.
 
 use super::lane::Lane;
-use super::memory::{Shape, control, group, label, lane, pending};
+use super::memory::{Shape, TIGHT, control, group, label, lane, pending};
 use super::rounds::{HASTE, LONG, verdict};
 use super::segments::{Way, Writer};
 use crate::diag::Diagnostic;
@@ -63,7 +63,7 @@ pub(super) struct Machine {
     pub groups: ValueId,
     pub steps: ValueId,
     pub heap_soft: ValueId,
-    /// Whether [`control::TIGHT`] says so.
+    /// Whether lanes run tightly: [`TIGHT`](super::memory::TIGHT).
     pub tight: ValueId,
 }
 
@@ -132,15 +132,13 @@ impl Machine {
             let at = b.u32(word);
             b.op(Op::AtomicLoad, Type::U32, &[control, at])
         };
-        let words =
-            [control::WANT, control::GROUPS, control::STEPS, control::HEAP_SOFT, control::EPOCHS, control::TIGHT];
-        let [want, groups, steps, heap_soft, epoch, tight] = words.map(&mut fixed);
+        let words = [control::WANT, control::GROUPS, control::STEPS, control::HEAP_SOFT, control::EPOCHS];
+        let [want, groups, steps, heap_soft, epoch] = words.map(&mut fixed);
         let heap_end = fixed(control::HEAP_END);
         let shape = *shape;
         let lane =
             Lane { heap, pool_frames, control, own, stack, shared, lane_count, number, heap_end, place: 1, shape };
-        let none = b.u32(0);
-        let tight = b.op(Op::Ne, Type::U32, &[tight, none]);
+        let tight = b.function.specialisation(TIGHT, Scalar::Bool, 0);
         let (shift, came) = (b.u32(pending::EPOCH), b.u32(pending::CAME));
         let epoch = b.op(Op::Shl, Type::U32, &[epoch, shift]);
         let stamp = b.op(Op::Or, Type::U32, &[epoch, came]);

@@ -8,6 +8,10 @@ use crate::runtime::BufferId;
 /// Tag of a word that names a cell which others may name too.
 pub const SHARED: u32 = 5;
 
+/// Name of the constant of the lanes' kernel that makes them run *tightly*: no segment begins for which there might be no memory. It is 0 unless a heap
+/// is full that may not grow, so that nobody else looks.
+pub const TIGHT: &str = "tight";
+
 /// Words of `control`, which is touched by atomics alone.
 pub mod control {
     /// The queue of tasks that any workgroup may take, a ring: the first one.
@@ -52,10 +56,8 @@ pub mod control {
     pub const CHAIN: u32 = 19;
     /// Beyond this many units of the heap nothing new begins until the host has looked: it may make the heap larger.
     pub const HEAP_SOFT: u32 = 20;
-    /// 1 if no segment begins for which there might be no memory.
-    pub const TIGHT: u32 = 21;
-    /// 1 if a workgroup found no memory for the next one.
-    pub const STARVED: u32 = 22;
+    /// 1 if a workgroup that runs tightly found no memory for its next segments.
+    pub const STARVED: u32 = 21;
     /// The results of the call.
     pub const RESULTS: u32 = 32;
     /// From here on the globals that can be seen; behind them those that are computed in this epoch, and then each workgroup's

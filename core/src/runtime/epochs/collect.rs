@@ -14,7 +14,7 @@
 use super::{EpochRunner, missing};
 use crate::diag::{Code, Diagnostic};
 use crate::ir::{Type, text, verify};
-use crate::lower::epochs::memory::{Shape, control, group, lane};
+use crate::lower::epochs::memory::{Shape, TIGHT, control, group, lane};
 use crate::runtime::device::{
     Argument, BufferId, Command, Constant, Device, Dispatch, Grid, LoadOptions, Memory, ProgramId, Read,
 };
@@ -162,8 +162,7 @@ impl EpochRunner {
     /// The heap is full and may not grow: from now on lanes run tightly; or it is collected. Says whether there is room again.
     pub(super) fn make_room(&mut self) -> Result<(), Fault> {
         if !self.tight {
-            self.tight = true;
-            return self.set_end().map_err(Fault::Device);
+            return self.run_tightly().map_err(Fault::Device);
         }
         let units = self.seen(control::HEAP_END);
         // What is left free is used up, and then that is said.
@@ -176,6 +175,19 @@ impl EpochRunner {
             Err(fault) => return Err(fault),
         };
         self.set_end().map_err(Fault::Device)
+    }
+
+    /// From now on lanes run tightly. Their kernel is compiled when that happens first.
+    pub(super) fn run_tightly(&mut self) -> Result<(), Diagnostic> {
+        self.tight = true;
+        let kernels = &mut self.kernels;
+        if kernels.tight.is_none() {
+            let options = LoadOptions { specialisations: vec![(TIGHT.into(), 1)], ..LoadOptions::default() };
+            let made = self.device.get_mut().load(&kernels.module, &[kernels.run], &options);
+            let made = made.map_err(|errors| errors.into_iter().next().unwrap_or_else(missing))?;
+            kernels.tight = Some(*made.first().ok_or_else(missing)?);
+        }
+        self.set_end()
     }
 
     /// Frees what nobody needs; gives the first unit that is free then.

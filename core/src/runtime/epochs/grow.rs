@@ -31,7 +31,6 @@ impl EpochRunner {
         let asks = can_grow || !self.tight && !self.gave_up;
         self.set(control::HEAP_END, units)?;
         self.set(control::HEAP_SOFT, if asks { units / 2 } else { u32::MAX })?;
-        self.set(control::TIGHT, u32::from(self.tight && !self.gave_up))?;
         self.set(control::STARVED, 0)
     }
 
@@ -108,7 +107,10 @@ impl EpochRunner {
         };
         let has_grown = has_grown.map_err(Fault::Device)?;
         // Whoever ran out of memory before the host has looked is more careful the second time.
-        let was_careless = !has_grown && lacks == fault::MEMORY && !std::mem::replace(&mut self.tight, true);
+        let was_careless = !has_grown && lacks == fault::MEMORY && !self.tight;
+        if was_careless {
+            self.run_tightly().map_err(Fault::Device)?;
+        }
         if has_grown || was_careless {
             return self.begin_again().map_err(Fault::Device);
         }
