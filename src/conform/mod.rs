@@ -24,7 +24,7 @@ pub use emission::{Emission, Sheet, emit_group};
 pub use programs::{Program, TaskCalls, program_group, run_tasks};
 pub use random::{group as random_group, random_groups};
 pub use runner::{Oracle, Outcome, Tally, run_fault, run_group};
-pub use shrink::{Choices, Smallest, choices, smallest};
+pub use shrink::{Choices, Smallest, Writer, choices, smallest};
 pub use suite::{Failure, Part, Suite, program_files, reference, run_on};
 pub use table::table_groups;
 pub use tiles::{tile_group, tile_groups};

@@ -1,29 +1,65 @@
 //! Random kernels that fail are made smaller while they fail, by leaving out and lowering the bytes that chose what they hold.
 
 use super::suite::{describe, reference};
-use super::{Oracle, random, run_group};
+use super::{Group, Oracle, random, run_group, tiles};
 use girih_core::ir::text;
 use girih_core::runtime::Device;
 use std::fmt;
 
-/// The bytes that chose what a random kernel holds; in hexadecimal for people.
+/// What writes a random kernel.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Writer {
+    /// [`random`]: kernels as devices have them.
+    Plain,
+    /// [`tiles`]: kernels in tile form.
+    Tiles,
+}
+
+impl Writer {
+    /// What stands before the bytes of its kernels.
+    fn prefix(self) -> &'static str {
+        match self {
+            Writer::Plain => "",
+            Writer::Tiles => "tile:",
+        }
+    }
+
+    /// The kernels of these bytes.
+    fn group(self, name: String, kernels: &[Vec<u8>]) -> Group {
+        match self {
+            Writer::Plain => random::group(name, kernels),
+            Writer::Tiles => tiles::tile_group(name, kernels),
+        }
+    }
+}
+
+/// The bytes that chose what a random kernel holds, and what read them; in hexadecimal for people.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Choices(pub Vec<u8>);
+pub struct Choices {
+    /// What reads them.
+    pub writer: Writer,
+    /// A kernel of no bytes is the simplest one.
+    pub bytes: Vec<u8>,
+}
 
 impl fmt::Display for Choices {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        self.0.iter().try_for_each(|byte| write!(f, "{byte:02x}"))
+        f.write_str(self.writer.prefix())?;
+        self.bytes.iter().try_for_each(|byte| write!(f, "{byte:02x}"))
     }
 }
 
 /// Reads choices.
-pub fn choices(hex: &str) -> Result<Choices, String> {
+pub fn choices(text: &str) -> Result<Choices, String> {
     let byte = |pair: &[u8]| match pair {
         [high, low] => Some((char::from(*high).to_digit(16)? << 4 | char::from(*low).to_digit(16)?) as u8),
         _ => None,
     };
-    let bytes: Option<Vec<u8>> = hex.as_bytes().chunks(2).map(byte).collect();
-    bytes.map(Choices).ok_or_else(|| "expected pairs of hexadecimal digits".to_owned())
+    let tiles = text.strip_prefix(Writer::Tiles.prefix());
+    let writer = if tiles.is_some() { Writer::Tiles } else { Writer::Plain };
+    let bytes: Option<Vec<u8>> = tiles.unwrap_or(text).as_bytes().chunks(2).map(byte).collect();
+    let bytes = bytes.ok_or_else(|| "expected pairs of hexadecimal digits, after `tile:` for kernels in tile form")?;
+    Ok(Choices { writer, bytes })
 }
 
 /// A kernel that fails on a device, and of which nothing was found that can be left out.
@@ -43,19 +79,19 @@ const TRIES: u32 = 1500;
 /// The smallest kernel that fails on a device; none if this one does not.
 pub fn smallest(choices: &Choices, device: &mut dyn Device) -> Option<Smallest> {
     let mut fails = |bytes: &[u8]| {
-        let group = random::group("random".to_owned(), &[bytes.to_vec()]);
+        let group = choices.writer.group("random".to_owned(), &[bytes.to_vec()]);
         let mut machine = reference;
         let outcomes = run_group(&mut Oracle::new(&group, &mut machine), device);
         outcomes.iter().find_map(describe).map(|what| (what, text::print(&group.module)))
     };
-    fails(&choices.0)?;
+    fails(&choices.bytes)?;
     let mut tries = 0;
-    let bytes = shrink(&choices.0, |bytes| {
+    let bytes = shrink(&choices.bytes, |bytes| {
         tries += 1;
         tries <= TRIES && fails(bytes).is_some()
     });
     let (what, text) = fails(&bytes)?;
-    Some(Smallest { choices: Choices(bytes), what, text })
+    Some(Smallest { choices: Choices { writer: choices.writer, bytes }, what, text })
 }
 
 /// The smallest choices, found by leaving out and lowering bytes, of which `fails` still holds.
@@ -107,8 +143,10 @@ mod tests {
 
     #[test]
     fn choices_are_read_as_they_are_shown() {
-        let bytes = Choices(vec![0, 9, 0xa5, 0xff]);
-        assert_eq!(choices(&bytes.to_string()), Ok(bytes));
-        assert!(choices("abc").is_err() && choices("zz").is_err());
+        for writer in [Writer::Plain, Writer::Tiles] {
+            let shown = Choices { writer, bytes: vec![0, 9, 0xa5, 0xff] };
+            assert_eq!(choices(&shown.to_string()), Ok(shown));
+        }
+        assert!(choices("abc").is_err() && choices("zz").is_err() && choices("tile:0").is_err());
     }
 }

@@ -3,7 +3,7 @@
 use super::health::Health;
 use crate::emit;
 use crate::shader::layout::Layout;
-use crate::shader::{Kernel, Options, Shader, render};
+use crate::shader::{Kernel, Options, Shader, render_module};
 use girih_core::diag::Diagnostic;
 use girih_core::ir::{Caps, Feature};
 use girih_core::lower::{Compiled, Entry};
@@ -41,21 +41,30 @@ pub struct Maker<'a> {
 
 impl Maker<'_> {
     /// Makes a program of each kernel.
+    ///
+    /// Each is a module of its own: fragments ask for another memory model, and for a version of SPIR-V, that hold for a whole module, and kernels
+    /// without any must not be held to these.
     pub fn programs(&self, compiled: &Compiled) -> Result<Vec<Program>, Vec<Diagnostic>> {
-        let strict = self.caps.has(Feature::StrictFloats);
-        let shader = render(compiled, Options { caps: self.caps, strict })?;
-        let info = emit::validate(&shader).map_err(|e| vec![e])?;
-        let module = self.module(&shader, &info, strict).map_err(|e| vec![e])?;
         let mut errors = vec![];
         let mut programs = vec![];
-        for (kernel, entry) in shader.kernels.iter().zip(&compiled.entries) {
-            match self.program(&module, kernel, entry) {
+        for entry in &compiled.entries {
+            match self.kernel(compiled, entry) {
                 Ok(program) => programs.push(program),
-                // A driver's compiler knows no lines: the kernel is all that can be pointed at.
-                Err(error) => errors.push(error.label(entry.source.span, "in this kernel")),
+                Err(found) => errors.extend(found),
             }
         }
         if errors.is_empty() { Ok(programs) } else { Err(errors) }
+    }
+
+    fn kernel(&self, compiled: &Compiled, entry: &Entry) -> Result<Program, Vec<Diagnostic>> {
+        let strict = self.caps.has(Feature::StrictFloats);
+        let shader = render_module(&compiled.module, &[entry.kernel], Options { caps: self.caps, strict })?;
+        let one = |error: Diagnostic| vec![error];
+        let info = emit::validate(&shader).map_err(one)?;
+        let module = self.module(&shader, &info, strict).map_err(one)?;
+        let program = self.program(&module, &shader.kernels[0], entry);
+        // A driver's compiler knows no lines: the kernel is all that can be pointed at.
+        program.map_err(|error| one(error.label(entry.source.span, "in this kernel")))
     }
 
     fn module(&self, shader: &Shader, info: &ModuleInfo, strict: bool) -> Result<wgpu::ShaderModule, Diagnostic> {

@@ -75,7 +75,11 @@ pub fn group(name: String, kernels: &[Vec<u8>]) -> Group {
     for (i, choices) in kernels.iter().enumerate() {
         let function = kernel(&format!("k{i}"), choices, &mut module);
         let kernel = module.functions.push(function);
-        cases.push(case(format!("{i} {}", super::Choices(choices.clone())), kernel, choices));
+        cases.push(case(
+            format!("{i} {}", super::Choices { writer: super::Writer::Plain, bytes: choices.clone() }),
+            kernel,
+            choices,
+        ));
     }
     match verify(module) {
         Ok(module) => Group { name, module, cases },

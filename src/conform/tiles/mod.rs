@@ -53,7 +53,11 @@ pub fn tile_group(name: String, kernels: &[Vec<u8>]) -> Group {
     let mut cases = vec![];
     for (i, choices) in kernels.iter().enumerate() {
         let kernel = module.functions.push(kernel(&format!("t{i}"), choices));
-        cases.push(case(format!("{i} {}", super::Choices(choices.clone())), kernel, choices));
+        cases.push(case(
+            format!("{i} {}", super::Choices { writer: super::Writer::Tiles, bytes: choices.clone() }),
+            kernel,
+            choices,
+        ));
     }
     match verify(module) {
         Ok(module) => Group { name, module, cases },
