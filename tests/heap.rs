@@ -58,12 +58,11 @@ fn expected(text: &str) -> String {
     program(text).run(&mut host, &evaluator).expect("it ends").text
 }
 
+/// What a program gives; or its error, and the text of the place that this names.
+type Found = Result<String, (Code, String)>;
+
 /// What a program gives on a device, and what that took.
-fn run(
-    text: &str,
-    device: Box<dyn Device>,
-    options: EpochOptions,
-) -> Result<(Result<String, Code>, EpochOptions, EpochStats), Code> {
+fn run(text: &str, device: Box<dyn Device>, options: EpochOptions) -> Result<(Found, EpochOptions, EpochStats), Code> {
     let program = program(text);
     let code = code::Code::new(program.core_program().expect("it is right")).expect("it can run");
     let roots: Vec<Root> = code.program().entry.iter().map(|def| Root { def: *def, arguments: vec![] }).collect();
@@ -77,7 +76,8 @@ fn run(
     let stats = runner.stats().epochs.expect("it ran in epochs");
     let result = result.map_err(|error| {
         println!("{}", error.message);
-        error.code
+        let span = error.span();
+        (error.code, text[span.start as usize..span.end as usize].to_owned())
     });
     Ok((result, runner.options(), stats))
 }
@@ -223,7 +223,7 @@ fn collections_change_nothing() {
             let (found, _, stats) = run(&text, device, options).expect("it loads");
             match found {
                 // Where more is kept than there is room for, that is said.
-                Err(Code::OutOfMemory) => {}
+                Err((Code::OutOfMemory, place)) => assert!(!place.is_empty(), "program {number} on {selector}"),
                 found => assert_eq!(found, Ok(expected(&text)), "program {number} on {selector}, {options:?}\n{text}"),
             }
             println!("program {number}: {stats:?}");
@@ -259,11 +259,7 @@ fn a_heap_of_several_parts_is_one() {
 
 #[test]
 fn what_more_parts_would_need_is_said() {
-    on_big_stack(|| {
-        let cpu = || devices::open(&Selector::Cpu, None).expect("it is there");
-        let open = || Box::new(Segmented::with_parts(cpu(), PART, PART));
-        let most_heap = PARTS as u64 * PART;
-        let text = "\
+    let text = "\
 def grow(n, list):
   if n == 0:
     return list
@@ -273,11 +269,21 @@ def grow(n, list):
 def main():
   return grow(1000000, [])
 ";
-        let (found, options, stats) = run(text, open(), EpochOptions { most_heap, ..SMALL }).expect("it loads");
-        assert_eq!(found, Err(Code::OutOfMemory), "{stats:?}");
-        assert!(options.heap > 3 * PART, "{options:?}");
-        let refused = run(text, open(), EpochOptions { most_heap: most_heap + 256, ..SMALL });
-        assert_eq!(refused.err(), Some(Code::OverLimit));
+    on_big_stack(|| {
+        let most_heap = PARTS as u64 * PART;
+        let small = EpochOptions { lanes: 32, frames: 1 << 8, most_frames: 1 << 8, most_heap, ..SMALL };
+        let web = adapters().into_iter().map(|adapter| (adapter, Some(Profile::Web)));
+        for (selector, profile) in [(Selector::Cpu, None)].into_iter().chain(web) {
+            let open = || {
+                let device = devices::open(&selector, profile).expect("the device is there");
+                Box::new(Segmented::with_parts(device, PART, PART))
+            };
+            let (found, options, stats) = run(text, open(), small).expect("it loads");
+            assert_eq!(found, Err((Code::OutOfMemory, "List/Cons(n, list)".to_owned())), "{selector}: {stats:?}");
+            assert!(options.heap > 3 * PART, "{selector}: {options:?}");
+            let refused = run(text, open(), EpochOptions { most_heap: most_heap + 256, ..small });
+            assert_eq!(refused.err(), Some(Code::OverLimit), "{selector}");
+        }
     });
 }
 
@@ -349,9 +355,8 @@ fn the_sum_of_wide_trees_is_known() {
     on_big_stack(|| assert_eq!(expected(&wide(6)), wide_sum(6).to_string()));
 }
 
-/// A heap of hundreds of MiB within the limits of the web, where a binding ends at 128: by hand, because software adapters need minutes for it.
+/// A heap of hundreds of MiB within the limits of the web, where a binding ends at 128.
 #[test]
-#[ignore = "takes minutes and half a gigabyte"]
 fn a_large_heap_within_the_limits_of_the_web() {
     on_big_stack(|| {
         // 2^21 leaves of 64 bytes, and as many nodes of 16: 160 MiB.
