@@ -489,6 +489,11 @@ fn sources(first: u64, count: usize, most: usize) -> Vec<(u64, Source)> {
     on_big_stack(|| (first..).map(source).filter(is_small).take(count).collect())
 }
 
+/// A number that a variable says.
+fn variable(name: &str) -> Option<u64> {
+    std::env::var(name).ok().map(|text| text.parse().expect("it is a number"))
+}
+
 /// Runs random programs on a device, on several threads.
 fn try_all(selector: &Selector, trial: Trial, sources: &[(u64, Source)]) {
     let (next, tally, failed) = (AtomicU64::new(0), Tally::default(), Mutex::new(vec![]));
@@ -536,9 +541,8 @@ fn random_programs_do_so_where_every_access_is_looked_at() {
 
 #[test]
 fn random_programs_do_what_the_evaluator_does() {
-    let number = |name| std::env::var(name).ok().map(|text| text.parse::<u64>().expect("it is a number"));
-    let first = number("GIRIH_DEVICE_FIRST").unwrap_or(0);
-    let count = number("GIRIH_DEVICE_PROGRAMS").map(|count| count as usize);
+    let count = variable("GIRIH_DEVICE_PROGRAMS").map(|count| count as usize);
+    let first = variable("GIRIH_DEVICE_FIRST").unwrap_or(0);
     let threads = std::thread::available_parallelism().map_or(1, usize::from);
     if let Ok(name) = std::env::var("GIRIH_DEVICE") {
         let selector = Selector::parse(&name).expect("a device's name");
@@ -561,6 +565,15 @@ fn random_programs_do_what_the_evaluator_does() {
 fn random_programs_do_so_where_the_heap_has_parts() {
     let threads = std::thread::available_parallelism().map_or(1, usize::from).min(4);
     let parts = |profile| Trial { in_parts: true, ..Trial::new(profile, threads, POINTS) };
+    if let Ok(name) = std::env::var("GIRIH_DEVICE") {
+        let selector = Selector::parse(&name).expect("a device's name");
+        let count = variable("GIRIH_DEVICE_PROGRAMS").map_or(IN_PARTS, |count| count as usize);
+        let sources = sources(variable("GIRIH_DEVICE_FIRST").unwrap_or(22_000), 2 * count, POINTS);
+        let (some, others) = sources.split_at(count);
+        try_all(&selector, parts(None), some);
+        try_all(&selector, parts(matches!(selector, Selector::Wgpu(_)).then_some(Profile::Web)), others);
+        return;
+    }
     try_all(&Selector::Cpu, parts(None), &sources(20_000, 4 * IN_PARTS, POINTS));
     try_all(&Selector::Interpreter(8), parts(None), &sources(21_000, IN_PARTS, POINTS));
     for selector in adapters() {
@@ -571,8 +584,7 @@ fn random_programs_do_so_where_the_heap_has_parts() {
 /// Far more programs than devices can try: what the compiler makes of them keeps to the rules.
 #[test]
 fn random_programs_compile() {
-    let number = |name| std::env::var(name).ok().map(|text| text.parse::<u64>().expect("it is a number"));
-    let first = number("GIRIH_DEVICE_FIRST").unwrap_or(0);
+    let first = variable("GIRIH_DEVICE_FIRST").unwrap_or(0);
     let wrong = on_big_stack(|| {
         (first..first + COMPILED).find_map(|number| {
             let size = (number % 10) as usize;

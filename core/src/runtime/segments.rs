@@ -7,7 +7,7 @@
 
 use super::Timing;
 use super::device::{
-    Argument, BufferId, Command, Device, DeviceInfo, Dispatch, Grid, LoadOptions, Memory, ProgramId, Read,
+    Argument, BufferId, Command, Device, DeviceInfo, DeviceKind, Dispatch, Grid, LoadOptions, Memory, ProgramId, Read,
 };
 use crate::diag::{Code, Diagnostic};
 use crate::hash::FastMap;
@@ -84,11 +84,11 @@ impl Segmented {
         Segmented { inner, whole, part, buffers: IndexVec::new(), programs: IndexVec::new() }
     }
 
-    /// The same device with buffers that reach as far as words do; the device itself where its bindings reach that far. Buffers that it has made
-    /// already keep their names.
+    /// The same device with buffers that reach as far as words do; the device itself where its bindings reach that far, or where nothing but its
+    /// memory limits them, as on a CUDA card. Buffers that it has made already keep their names.
     pub fn over(inner: Box<dyn Device>, made: &[BufferId]) -> Box<dyn Device> {
         let reach = inner.reach();
-        if reach >= super::MOST_HEAP {
+        if reach >= super::MOST_HEAP || inner.info().kind == DeviceKind::Cuda {
             return inner;
         }
         let mut device = Segmented::with_parts(inner, reach, reach);
@@ -225,10 +225,7 @@ impl Device for Segmented {
             sizes = vec![self.part; count];
             sizes[count - 1] = memory.bytes - (count as u64 - 1) * self.part;
             // What is not there lies behind the last part: nobody has an index in it.
-            if count.next_power_of_two() > count {
-                sizes[count - 1] = self.part;
-                sizes.resize(count.next_power_of_two(), EMPTY);
-            }
+            sizes.resize(count.next_power_of_two(), EMPTY);
         }
         let mut all: Vec<BufferId> = vec![];
         for bytes in &sizes {

@@ -77,6 +77,9 @@ fn holes(function: &Function) -> HashSet<ValueId> {
                 Op::CellOpen => holes.extend(inst.results.first()),
                 // What is filled or freed is one wherever it comes from.
                 Op::CellFill | Op::CellFree => holes.extend(inst.operands.first()),
+                Op::Select if inst.operands[1..].iter().any(|value| holes.contains(value)) => {
+                    holes.extend(inst.results.first());
+                }
                 Op::If | Op::Switch => {
                     let ends = inst.regions.iter().filter_map(|region| function.terminator(*region));
                     for end in ends.filter(|end| end.op == Op::Yield) {

@@ -129,6 +129,8 @@ impl EpochRunner {
     /// Everything is as it was when the call began.
     fn begin_again(&mut self) -> Result<(), Diagnostic> {
         let (epochs, tasks) = (self.seen(control::EPOCHS), self.seen(control::TASKS));
+        // What the attempt has filled the heap with is gone, so collections may help again.
+        self.gave_up = false;
         self.clear()?;
         let Begun { top, globals, .. } = self.begun.clone();
         self.set(control::HEAP_TOP, top)?;
