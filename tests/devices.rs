@@ -12,7 +12,8 @@ use girih::core::ir::{Caps, FunctionId, Module, Verified};
 use girih::core::lower::epochs::Form;
 use girih::core::runtime::epochs::{EpochOptions, EpochRunner};
 use girih::core::runtime::{
-    BufferId, Command, Device, DeviceInfo, DeviceKind, LoadOptions, Memory, ProgramId, Runner, TaskOptions, Timing,
+    BufferId, Command, Device, DeviceInfo, DeviceKind, LoadOptions, Memory, PARTS, ProgramId, Runner, Segmented,
+    TaskOptions, Timing,
 };
 use girih::core::term::code;
 use girih::core::term::eval::{Limits, Machine};
@@ -89,8 +90,9 @@ const WRONG: &[Wrong] = &[
 const RIGHT: &str = "def sum(d, n):\n  switch d:\n    case 0:\n      return n\n    case _:\n      return sum(d-1, n) + sum(d-1, n + 1)\n\ndef main():\n  return (sum(6, 0), [1, 2])\n";
 
 fn options(device: &Selector, explain: bool) -> RunOptions {
-    // What a lane makes by itself would take minutes to fill a card.
-    RunOptions { device: RunDevice::Device(device.clone()), explain, heap: Some(64 << 20), ..RunOptions::default() }
+    // What a lane makes by itself would take minutes to fill a card, and as long to fill a little on the reference machine.
+    let heap = if matches!(device, Selector::Lowered(_)) { 8 << 20 } else { 64 << 20 };
+    RunOptions { device: RunDevice::Device(device.clone()), explain, heap: Some(heap), ..RunOptions::default() }
 }
 
 fn errors_end_soon(device: &Selector, soon: Duration) {
@@ -231,6 +233,13 @@ impl Compiled {
         EpochRunner::open(module, &[*entry, *apply, *force], device, &TaskOptions::default(), options)
     }
 
+    /// Fills the heap with about so many bytes that nobody needs: one cell, with many more fields than its layout has.
+    fn fill(&self, runner: &mut dyn Runner, bytes: usize) {
+        if let Some(layout) = self.direct.module.layouts.ids().next() {
+            runner.new_cell(layout, &vec![0; bytes / 4]).expect("there is room");
+        }
+    }
+
     fn run(&self, runner: &mut dyn Runner) -> Result<String, Code> {
         let mut machine = Machine::new(&self.code, Limits::default());
         let mut host = SystemHost::new().with_stdout(Box::new(std::io::sink()));
@@ -362,8 +371,45 @@ const COMPILED: u64 = 3000;
 /// Larger kernels are left to cards, whose compilers are faster: their points where code is left.
 const POINTS: usize = 14;
 
+/// How random programs are tried.
+#[derive(Clone, Copy)]
+struct Trial {
+    /// The device, and the limits that it is held to.
+    profile: Option<Profile>,
+    threads: usize,
+    /// The most points that a program has where its code is left.
+    most: usize,
+    /// Whether the heap stands in several buffers, and the program finds some of them full.
+    in_parts: bool,
+}
+
+impl Trial {
+    fn new(profile: Option<Profile>, threads: usize, most: usize) -> Trial {
+        Trial { profile, threads, most, in_parts: false }
+    }
+
+    fn open(&self, selector: &Selector) -> Box<dyn Device> {
+        let device = open(selector, self.profile);
+        if self.in_parts { Box::new(Segmented::with_parts(device, WHOLE, PART)) } else { device }
+    }
+}
+
+/// Bytes of a buffer that is not split, where heaps stand in several, and of each part of one that is: lists of calls are smaller than this.
+const WHOLE: u64 = 64 << 10;
+const PART: u64 = 32 << 10;
+/// Random programs with such heaps, on each adapter and on the processor.
+const IN_PARTS: usize = 16;
+
 /// How a random program is run.
-fn random_options(random: &mut Random, most: usize) -> EpochOptions {
+fn random_options(random: &mut Random, trial: &Trial) -> EpochOptions {
+    if trial.in_parts {
+        let heap = *random.pick(&[16 << 10, 72 << 10, PARTS as u64 * PART]);
+        let steps = *random.pick(&[3, 40, 500]);
+        let most_heap = PARTS as u64 * PART;
+        // Within the web's limits nothing else has a binding left.
+        return EpochOptions { lanes: 32, frames: 1 << 8, most_frames: 1 << 8, heap, most_heap, steps, ..SMALL };
+    }
+    let most = trial.most;
     let lanes = *random.pick(&[32, 64, 96, 256]);
     let steps = *random.pick(&[3, 40, 500, 4000]);
     // Artificially small: some programs need more than there is then.
@@ -390,7 +436,7 @@ fn try_one(
     number: u64,
     source: &Source,
     device: Box<dyn Device>,
-    most: usize,
+    trial: &Trial,
     tally: &Tally,
 ) -> Result<Box<dyn Device>, String> {
     let program = source.compile();
@@ -398,9 +444,13 @@ fn try_one(
     let expected = program.run(&mut SystemHost::new(), &evaluator);
     let expected = expected.map(|outcome| outcome.text).map_err(|report| report.diagnostics[0].code);
     let compiled = Compiled::of(&program).map_err(|errors| format!("it does not compile: {}", errors[0].message))?;
-    let options = random_options(&mut Random::new(number), most);
+    let random = &mut Random::new(number);
+    let options = random_options(random, trial);
     let mut runner = compiled.open(device, options).map_err(|errors| errors[0].message.clone())?;
     for _ in 0..2 {
+        if trial.in_parts {
+            compiled.fill(&mut runner, random.below((PARTS as u64 * PART) as usize - (16 << 10)));
+        }
         let found = compiled.run(&mut runner);
         let lacks = matches!(found, Err(Code::OutOfMemory | Code::TooManyCalls));
         if lacks && options.most_heap < 16 << 20 {
@@ -439,14 +489,19 @@ fn sources(first: u64, count: usize, most: usize) -> Vec<(u64, Source)> {
     on_big_stack(|| (first..).map(source).filter(is_small).take(count).collect())
 }
 
+/// A number that a variable says.
+fn variable(name: &str) -> Option<u64> {
+    std::env::var(name).ok().map(|text| text.parse().expect("it is a number"))
+}
+
 /// Runs random programs on a device, on several threads.
-fn try_all(selector: &Selector, profile: Option<Profile>, sources: &[(u64, Source)], threads: usize, most: usize) {
+fn try_all(selector: &Selector, trial: Trial, sources: &[(u64, Source)]) {
     let (next, tally, failed) = (AtomicU64::new(0), Tally::default(), Mutex::new(vec![]));
     let work = || {
         let mut device = None;
         while let Some((number, source)) = sources.get(next.fetch_add(1, Ordering::Relaxed) as usize) {
-            let held = device.take().unwrap_or_else(|| open(selector, profile));
-            match try_one(*number, source, held, most, &tally) {
+            let held = device.take().unwrap_or_else(|| trial.open(selector));
+            match try_one(*number, source, held, &trial, &tally) {
                 Ok(held) => device = Some(held),
                 Err(why) => {
                     println!("program {number}: {why}");
@@ -456,7 +511,7 @@ fn try_all(selector: &Selector, profile: Option<Profile>, sources: &[(u64, Sourc
             }
         }
     };
-    std::thread::scope(|scope| (0..threads).for_each(|_| drop(scope.spawn(|| on_big_stack(work)))));
+    std::thread::scope(|scope| (0..trial.threads).for_each(|_| drop(scope.spawn(|| on_big_stack(work)))));
     let Tally { values, short, grown } = &tally;
     let [values, short, grown] = [values, short, grown].map(|count| count.load(Ordering::Relaxed));
     let total = sources.len() as u64;
@@ -468,7 +523,11 @@ fn try_all(selector: &Selector, profile: Option<Profile>, sources: &[(u64, Sourc
         panic!("{} of {total} programs go wrong on {selector}; the smallest one is {smallest}", failed.len());
     }
     assert!(values + short >= total, "most programs end with a value");
-    assert!(total < 20 || short > 0 && grown > 0, "memory is small for some, and grows for others");
+    if trial.in_parts {
+        assert!(2 * values > 3 * short, "a hundred KiB are enough for most");
+    } else {
+        assert!(total < 20 || short > 0 && grown > 0, "memory is small for some, and grows for others");
+    }
 }
 
 /// The same with a look at every access, so that no two lanes meet, and as a reading of the text that CUDA's driver gets.
@@ -476,37 +535,56 @@ fn try_all(selector: &Selector, profile: Option<Profile>, sources: &[(u64, Sourc
 fn random_programs_do_so_where_every_access_is_looked_at() {
     let sources = sources(10_000, CHECKED, usize::MAX);
     for name in ["lowered:web", "ptx"] {
-        try_all(&Selector::parse(name).expect("a device's name"), None, &sources, 2, usize::MAX);
+        try_all(&Selector::parse(name).expect("a device's name"), Trial::new(None, 2, usize::MAX), &sources);
     }
 }
 
 #[test]
 fn random_programs_do_what_the_evaluator_does() {
-    let number = |name| std::env::var(name).ok().map(|text| text.parse::<u64>().expect("it is a number"));
-    let first = number("GIRIH_DEVICE_FIRST").unwrap_or(0);
-    let count = number("GIRIH_DEVICE_PROGRAMS").map(|count| count as usize);
+    let count = variable("GIRIH_DEVICE_PROGRAMS").map(|count| count as usize);
+    let first = variable("GIRIH_DEVICE_FIRST").unwrap_or(0);
     let threads = std::thread::available_parallelism().map_or(1, usize::from);
     if let Ok(name) = std::env::var("GIRIH_DEVICE") {
         let selector = Selector::parse(&name).expect("a device's name");
         let most = usize::MAX;
-        try_all(&selector, None, &sources(first, count.unwrap_or(1000), most), threads, most);
+        try_all(&selector, Trial::new(None, threads, most), &sources(first, count.unwrap_or(1000), most));
         return;
     }
     let count = count.unwrap_or(PROGRAMS);
     let sources = sources(first, 2 * count, POINTS);
     let (some, others) = sources.split_at(count);
     for selector in adapters() {
-        try_all(&selector, None, some, threads.min(4), POINTS);
+        try_all(&selector, Trial::new(None, threads.min(4), POINTS), some);
         // Held to what every browser has: 8 buffers of 128 MiB, 16 KiB of shared memory, workgroups of 256, no subgroups.
-        try_all(&selector, Some(Profile::Web), others, threads.min(4), POINTS);
+        try_all(&selector, Trial::new(Some(Profile::Web), threads.min(4), POINTS), others);
+    }
+}
+
+/// The same with heaps of several buffers, of which a program finds so much taken that its cells may come into any of them.
+#[test]
+fn random_programs_do_so_where_the_heap_has_parts() {
+    let threads = std::thread::available_parallelism().map_or(1, usize::from).min(4);
+    let parts = |profile| Trial { in_parts: true, ..Trial::new(profile, threads, POINTS) };
+    if let Ok(name) = std::env::var("GIRIH_DEVICE") {
+        let selector = Selector::parse(&name).expect("a device's name");
+        let count = variable("GIRIH_DEVICE_PROGRAMS").map_or(IN_PARTS, |count| count as usize);
+        let sources = sources(variable("GIRIH_DEVICE_FIRST").unwrap_or(22_000), 2 * count, POINTS);
+        let (some, others) = sources.split_at(count);
+        try_all(&selector, parts(None), some);
+        try_all(&selector, parts(matches!(selector, Selector::Wgpu(_)).then_some(Profile::Web)), others);
+        return;
+    }
+    try_all(&Selector::Cpu, parts(None), &sources(20_000, 4 * IN_PARTS, POINTS));
+    try_all(&Selector::Interpreter(8), parts(None), &sources(21_000, IN_PARTS, POINTS));
+    for selector in adapters() {
+        try_all(&selector, parts(Some(Profile::Web)), &sources(22_000, IN_PARTS, POINTS));
     }
 }
 
 /// Far more programs than devices can try: what the compiler makes of them keeps to the rules.
 #[test]
 fn random_programs_compile() {
-    let number = |name| std::env::var(name).ok().map(|text| text.parse::<u64>().expect("it is a number"));
-    let first = number("GIRIH_DEVICE_FIRST").unwrap_or(0);
+    let first = variable("GIRIH_DEVICE_FIRST").unwrap_or(0);
     let wrong = on_big_stack(|| {
         (first..first + COMPILED).find_map(|number| {
             let size = (number % 10) as usize;

@@ -15,7 +15,7 @@ use crate::run::{DeviceRunner, explain, open_roots, open_roots_in_epochs};
 use girih_core::diag::Diagnostic;
 use girih_core::direct::data::{Argument, Datum, Words};
 use girih_core::direct::lower::Direct;
-use girih_core::runtime::{Device, DeviceHeap, DeviceKind, Runner, Sheet, TaskOptions, Walker};
+use girih_core::runtime::{Device, DeviceHeap, DeviceKind, Runner, Segmented, Sheet, TaskOptions, Walker};
 use girih_core::term::code::Code;
 use girih_wgpu::{Context, SharedBuffer};
 use std::num::NonZeroUsize;
@@ -135,15 +135,16 @@ impl OnDevice {
         let Some(screen) = screen else {
             let mut device = devices::open(&self.selector, None)?;
             let sheet = Sheet::new(&mut *device, room)?;
-            return Ok((device, Sheets::Host(sheet)));
+            return Ok((Segmented::over(device, &[sheet.buffer()]), Sheets::Host(sheet)));
         };
         let mut device = screen.gpu()?;
         let sheets = (0..SHEETS).map(|_| {
             let sheet = Sheet::new(&mut device, room)?;
             Ok((sheet, Arc::new(device.share(sheet.buffer())?)))
         });
-        let sheets = sheets.collect::<Result<_, Diagnostic>>()?;
-        Ok((Box::new(device), Sheets::Screen(sheets)))
+        let sheets = sheets.collect::<Result<Vec<_>, Diagnostic>>()?;
+        let made: Vec<_> = sheets.iter().map(|(sheet, _)| sheet.buffer()).collect();
+        Ok((Segmented::over(Box::new(device), &made), Sheets::Screen(sheets)))
     }
 
     /// The walk over trees, once there is a heap.

@@ -8,7 +8,7 @@ use girih_core::lower::epochs::Form;
 use girih_core::lower::{sweep, tally};
 use girih_core::runtime::epochs::{EpochOptions, EpochRunner};
 use girih_core::runtime::tallies::TallyOptions;
-use girih_core::runtime::{Device, DeviceKind, MOST_HEAP, TaskOptions, reaches};
+use girih_core::runtime::{Device, DeviceKind, MOST_HEAP, Segmented, TaskOptions, reaches};
 use girih_core::term::Program;
 use std::sync::OnceLock;
 use std::time::{Duration, Instant};
@@ -140,8 +140,9 @@ pub(super) fn open(
     tasks: &TaskOptions,
     heap: Option<u64>,
 ) -> Result<DeviceRunner, Vec<Diagnostic>> {
+    let device = Segmented::over(device, &[]);
     let measured = measured(&*device, heap);
-    reaches(measured.1, device.caps()).map_err(|error| vec![error])?;
+    reaches(measured.1, &*device).map_err(|error| vec![error])?;
     DeviceRunner::open(direct, program, device, tasks, measured)
 }
 
@@ -168,13 +169,14 @@ pub(crate) fn open_roots_in_epochs(
 /// What suits a device, and the bytes that its heap may take at most.
 fn measured(device: &dyn Device, heap: Option<u64>) -> (Measures, u64) {
     let measures = Measures::of(device.info().kind);
-    let heap = heap.map_or_else(|| usual(&measures, device.caps()), |heap| heap.next_multiple_of(GRAIN));
+    let heap =
+        heap.map_or_else(|| usual(&measures, device.caps(), device.reach()), |heap| heap.next_multiple_of(GRAIN));
     (measures, heap)
 }
 
-/// The heap that nobody asked for: four fifths of the memory where it is known, and what one binding reaches.
-fn usual(measures: &Measures, caps: &Caps) -> u64 {
-    let heap = measures.heap.min(caps.buffer_bytes / 5 * 4).min(caps.binding_bytes);
+/// The heap that nobody asked for: four fifths of the memory where it is known, and what kernels reach.
+fn usual(measures: &Measures, caps: &Caps, reach: u64) -> u64 {
+    let heap = measures.heap.min(caps.buffer_bytes.max(reach) / 5 * 4).min(reach);
     heap / GRAIN * GRAIN
 }
 
@@ -191,6 +193,8 @@ mod tests {
     #[test]
     fn the_usual_heap_is_what_the_device_has_and_reaches() {
         let card = Measures::of(DeviceKind::Cuda);
+        let usual =
+            |measures: &Measures, caps: &Caps| super::usual(measures, caps, caps.binding_bytes.min(caps.buffer_bytes));
         let mut caps = Caps::cuda(90, true);
         assert_eq!(usual(&card, &caps), MOST_HEAP);
         caps.buffer_bytes = 4 << 30;
@@ -199,6 +203,8 @@ mod tests {
         // A binding of NVIDIA's Vulkan driver ends 4 bytes before 2 GiB.
         caps.binding_bytes = (2 << 30) - 4;
         assert_eq!(usual(&card, &caps), (2 << 30) - 256);
+        // In parts it is larger than that.
+        assert_eq!(super::usual(&card, &caps, 4 << 30) >> 20, 3276);
     }
 
     #[test]

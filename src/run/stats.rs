@@ -58,12 +58,16 @@ impl std::fmt::Display for Stats {
         let rate = |calls: u64| calls as f64 / self.seconds.max(1e-9) / 1e6;
         match &self.work {
             Work::Compiled(TaskStats { epochs: Some(work), most_bytes, .. }) => {
-                let EpochStats { lanes, heap, epochs, tasks, submissions, dispatches } = *work;
+                let EpochStats { lanes, heap, epochs, tasks, submissions, dispatches, collections } = *work;
                 writeln!(f, "time:        {:.3} s on {lanes} lanes", self.seconds)?;
                 writeln!(f, "memory:      {:.1} of {:.1} MiB at most", mib(*most_bytes), mib(heap))?;
                 let plural = if submissions == 1 { "" } else { "s" };
                 writeln!(f, "epochs:      {epochs}, {dispatches} dispatches in {submissions} submission{plural}")?;
-                write!(f, "tasks:       {tasks}")
+                write!(f, "tasks:       {tasks}")?;
+                if collections > 0 {
+                    write!(f, "\ncollections: {collections}")?;
+                }
+                Ok(())
             }
             Work::Compiled(work) => {
                 writeln!(f, "time:        {:.3} s on {} thread{plural}", self.seconds, self.threads)?;

@@ -161,7 +161,7 @@ impl DeviceRunner {
         });
         self.engine = match fitting {
             Ok(sweeps) => {
-                let options = (self.measures.sweeps, self.heap);
+                let options = (self.measures.sweeps, self.heap.min(one_binding(device.caps())));
                 Engine::Sweeps(Box::new(SweepRunner::open((module, function), sweeps, device, &self.tasks, options)?))
             }
             Err(Failure::Refused(why)) => {
@@ -314,6 +314,9 @@ impl Runner for DeviceRunner {
     fn keep_only(&mut self, words: &[u32]) -> Result<Option<Vec<u32>>, Fault> {
         self.runner_mut().map_or(Ok(None), |runner| runner.keep_only(words))
     }
+    fn is_crowded(&self) -> bool {
+        self.runner().is_some_and(Runner::is_crowded)
+    }
     fn renew(&mut self) -> Result<(), Fault> {
         self.runner_mut().map_or(Ok(()), Runner::renew)
     }
@@ -344,21 +347,30 @@ fn first(errors: Vec<Diagnostic>) -> Fault {
 
 /// Whether the buffers of tallies fit the device.
 fn fits(tallies: &tally::Tallies, options: &tallies::TallyOptions, caps: &Caps) -> bool {
-    let most = caps.binding_bytes.min(caps.buffer_bytes);
+    let most = one_binding(caps);
     TallyRunner::bytes(tallies, options).iter().all(|bytes| *bytes <= most)
         && tallies.all.iter().all(|tally| tally.shared <= u64::from(caps.shared_bytes))
+}
+
+/// Bytes that one binding reaches.
+fn one_binding(caps: &Caps) -> u64 {
+    caps.binding_bytes.min(caps.buffer_bytes)
 }
 
 /// Sweeps of which the buffers fit the device.
 fn fit(sweeps: Sweeps, device: &mut dyn Device, heap: u64) -> Result<Sweeps, Failure> {
     let refused = |why: &str| Err(Failure::Refused(Refusal::new(why)));
     let caps = device.caps();
-    if SweepRunner::bytes(&sweeps) > caps.binding_bytes.min(caps.buffer_bytes) {
+    if SweepRunner::bytes(&sweeps) > one_binding(caps) {
         return refused("its frames are larger than what the device can bind");
     }
     // Epochs say what there is to say of a heap that the device does not reach.
-    if heap > caps.binding_bytes.min(caps.buffer_bytes) {
+    if heap > device.reach() {
         return refused("the device does not reach the heap that was asked for");
+    }
+    // Such a kernel has many accesses: in parts each is several, and drivers compile that for minutes.
+    if 8 * sweeps.plan.units > one_binding(caps) {
+        return refused("all that it makes is larger than what one binding reaches");
     }
     if sweeps.plan.units > heap / 8 {
         return refused("there is too little memory for all that it makes");

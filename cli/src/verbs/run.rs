@@ -260,6 +260,7 @@ fn stats_json(executable: &Executable) -> Value {
             "tasks": work.tasks,
             "submissions": work.submissions,
             "dispatches": work.dispatches,
+            "collections": work.collections,
         }),
         Work::Compiled(work) => json!({
             "allocated": work.allocated,

@@ -392,6 +392,15 @@ impl Data for Words<'_> {
         self.chain((known.string_cons, known.string_nil), text.chars().map(u32::from))
     }
 
+    fn tidy(&mut self, value: Datum) -> Result<Datum, Diagnostic> {
+        let Datum::Word(word) = value else { return Ok(value) };
+        if !self.runner.is_crowded() {
+            return Ok(value);
+        }
+        let kept = self.runner.keep_only(&[word]).map_err(|fault| self.failed(&fault))?;
+        Ok(kept.and_then(|kept| kept.first().copied()).map_or(value, Datum::Word))
+    }
+
     fn check_interrupt(&self) -> Result<(), Diagnostic> {
         match &self.interrupt {
             Some(flag) if flag.load(Ordering::Relaxed) => Err(self.failed(&Fault::Interrupted)),

@@ -389,6 +389,14 @@ impl Function {
             }
         }
     }
+    /// Adds a constant that is fixed when the kernel is compiled, with the bits that it has unless the caller says otherwise.
+    pub fn specialisation(&mut self, name: impl Into<Name>, scalar: Scalar, default: u64) -> ValueId {
+        let all = &mut self.launch.get_or_insert_default().specialisations;
+        let def = Def::Specialisation(all.len() as u32);
+        let value = self.values.push(Value { ty: Type::Scalar(scalar), def, name: Some(name.into()) });
+        all.push(Specialisation { value, default });
+        value
+    }
     /// Adds a memory and gives its handle.
     pub fn memory(&mut self, name: Option<Name>, space: Space, element: Type, length: ValueId) -> ValueId {
         let id = self.memories.next_id();

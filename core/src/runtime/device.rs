@@ -146,6 +146,10 @@ pub trait Device: Send {
     fn info(&self) -> &DeviceInfo;
     /// What it can do. Kernels are made legal for this by [`load`](Self::load).
     fn caps(&self) -> &Caps;
+    /// Bytes of the largest buffer that a kernel can be given.
+    fn reach(&self) -> u64 {
+        self.caps().binding_bytes.min(self.caps().buffer_bytes)
+    }
 
     /// A new buffer, all zero. Its size is rounded up to a multiple of 16 bytes; 0 bytes is allowed.
     fn allocate(&mut self, memory: Memory) -> Result<BufferId, Diagnostic>;

@@ -3,11 +3,12 @@
 //! A call is a task in the device's queue. Several epochs are submitted at once, each a dispatch of the planner and one of the lanes whose size the
 //! planner has written; then the host looks whether the result is there.
 //!
-//! The heap and the pool of frames begin small and grow by need: see [`grow`].
+//! The heap and the pool of frames begin small and grow by need: see [`grow`]. A heap that may not grow is collected: see [`collect`](mod@collect).
 //!
 //! Invariant: between calls no lane does anything, and the heap is the host's to read and to add to. What a call was given stays as it was
 //! until the call is over, so it can begin again.
 
+mod collect;
 mod grow;
 mod keep;
 
@@ -20,10 +21,11 @@ use super::tasks::{EpochStats, Fault, Runner, TaskOptions, TaskStats};
 use crate::diag::{Code, Diagnostic};
 use crate::idx::IndexVec;
 use crate::ir::heap::{self, GlobalId, Layout, LayoutId};
-use crate::ir::{FunctionId, Module, Type};
+use crate::ir::{FunctionId, Module, Type, Verified};
 use crate::lower::epochs::memory::{Buffers, SHARED, Shape, control, fault, group};
 use crate::lower::epochs::{self, Epochs, Form};
 use crate::span::Span;
+use collect::Collector;
 use std::cell::RefCell;
 use std::collections::HashMap;
 use std::sync::atomic::Ordering;
@@ -68,11 +70,21 @@ impl Default for EpochOptions {
 /// Words of the heap that are fetched at once.
 const PAGE: usize = 1 << 12;
 
+/// The kernels, and their programs on the device.
+#[derive(Debug)]
+struct Kernels {
+    module: Verified<Module>,
+    run: FunctionId,
+    /// Those of the planner and of lanes, and of lanes that run tightly once any did.
+    plan: ProgramId,
+    loose: ProgramId,
+    tight: Option<ProgramId>,
+}
+
 /// A heap on a device, and functions that run on it.
 pub struct EpochRunner {
     device: RefCell<Box<dyn Device>>,
-    plan: ProgramId,
-    run: ProgramId,
+    kernels: Kernels,
     buffers: Buffers,
     grid: BufferId,
     shape: Shape,
@@ -89,6 +101,15 @@ pub struct EpochRunner {
     /// Where memory may be lacking, by number; and of each label its function, and the global that it waits for.
     sites: Vec<Span>,
     labels: Vec<(FunctionId, Option<GlobalId>)>,
+    /// Of each label which words name cells.
+    pointers: Vec<u32>,
+    collector: Option<Collector>,
+    /// Whether lanes run tightly, and whether that is over because hardly anything is free.
+    tight: bool,
+    gave_up: bool,
+    collections: u64,
+    /// The first free unit when cells were given back last between two calls.
+    kept_top: u32,
     /// What the call that runs was given.
     begun: Begun,
     pace: Pace,
@@ -133,18 +154,18 @@ impl EpochRunner {
         task: &TaskOptions,
         options: EpochOptions,
     ) -> Result<EpochRunner, Vec<Diagnostic>> {
-        let Epochs { module: kernels, run, plan, shape, entries, sites, labels } =
+        let Epochs { module: kernels, run, plan, shape, entries, sites, labels, pointers } =
             epochs::lower(module, called, &options.form)?;
-        let options = room::fitted(options, &shape, device.caps()).map_err(|d| vec![d])?;
+        let options = room::fitted(options, &shape, device.caps(), device.reach()).map_err(|d| vec![d])?;
         let programs = device.load(&kernels, &[plan, run], &LoadOptions::default())?;
-        let [plan, run] = programs[..] else { return Err(vec![missing()]) };
+        let [plan, loose] = programs[..] else { return Err(vec![missing()]) };
         let one = |d| vec![d];
         let mut ids = vec![];
         for bytes in room::sizes(&options, &shape) {
             ids.push(device.allocate(Memory { bytes, indirect: false }).map_err(one)?);
         }
-        let [heap, lanes, pool, pending, queue, control] = ids[..] else { return Err(vec![missing()]) };
-        let buffers = Buffers { heap, lanes, frames: pool, pending, queue, control };
+        let [heap, pool, pending, queue, control] = ids[..] else { return Err(vec![missing()]) };
+        let buffers = Buffers { heap, frames: pool, pending, queue, control };
         let grid = device.allocate(Memory { bytes: 12, indirect: true }).map_err(one)?;
         let signature = |f: FunctionId| {
             let function = &module.functions[f];
@@ -152,8 +173,7 @@ impl EpochRunner {
         };
         let mut runner = EpochRunner {
             device: RefCell::new(device),
-            plan,
-            run,
+            kernels: Kernels { module: kernels, run, plan, loose, tight: None },
             buffers,
             grid,
             shape,
@@ -166,6 +186,12 @@ impl EpochRunner {
             trouble: RefCell::default(),
             sites,
             labels,
+            pointers,
+            collector: None,
+            tight: false,
+            gave_up: false,
+            collections: 0,
+            kept_top: 0,
             begun: Begun::default(),
             pace: Pace::new(&options, None),
             control: vec![0; shape.groups() as usize],
@@ -194,12 +220,15 @@ impl EpochRunner {
     /// Gives the device back, and all that it has given.
     pub fn close(self) -> Box<dyn Device> {
         let mut device = self.device.into_inner();
-        let Buffers { heap, lanes, frames, pending, queue, control } = self.buffers;
-        for buffer in [heap, lanes, frames, pending, queue, control, self.grid] {
+        if let Some(collector) = self.collector {
+            collector.close(&mut *device);
+        }
+        let Buffers { heap, frames, pending, queue, control } = self.buffers;
+        for buffer in [heap, frames, pending, queue, control, self.grid] {
             device.free(buffer);
         }
-        device.unload(self.plan);
-        device.unload(self.run);
+        let Kernels { plan, loose, tight, .. } = self.kernels;
+        [plan, loose].into_iter().chain(tight).for_each(|program| device.unload(program));
         device
     }
 
@@ -213,7 +242,8 @@ impl EpochRunner {
 
     /// Everything is as it was when nothing had been called.
     fn renew_all(&mut self) -> Result<(), Diagnostic> {
-        (self.submissions, self.dispatches, self.most_units) = (0, 0, 0);
+        (self.submissions, self.dispatches, self.most_units, self.collections) = (0, 0, 0, 0);
+        self.kept_top = 0;
         self.clear()?;
         self.device.borrow_mut().wait()
     }
@@ -221,11 +251,10 @@ impl EpochRunner {
     /// Nobody has anything, and the heap is empty.
     fn clear(&mut self) -> Result<(), Diagnostic> {
         let sizes = room::sizes(&self.options, &self.shape);
-        let Buffers { heap: _, lanes, frames, pending, queue, control } = self.buffers;
+        let Buffers { heap: _, frames, pending, queue, control } = self.buffers;
         let clear = |(buffer, bytes): (BufferId, u64)| Command::Clear { at: (buffer, 0), bytes };
         let [_, sizes @ ..] = sizes;
-        let commands: Vec<Command> =
-            [lanes, frames, pending, queue, control].into_iter().zip(sizes).map(clear).collect();
+        let commands: Vec<Command> = [frames, pending, queue, control].into_iter().zip(sizes).map(clear).collect();
         self.device.borrow_mut().submit(&commands)?;
         self.pages.borrow_mut().clear();
         self.control.fill(0);
@@ -283,18 +312,20 @@ impl EpochRunner {
 
     /// The commands of some epochs.
     fn epochs(&self, count: usize) -> Vec<Command> {
-        let Buffers { heap, lanes, frames, pending, queue, control } = self.buffers;
+        let Buffers { heap, frames, pending, queue, control } = self.buffers;
         let buffer = |id| Argument::Buffer(id, 0);
         let number = |value: u32| Argument::Scalar(Constant { ty: Type::U32, bits: u64::from(value) });
         let EpochOptions { lanes: lane_count, frames: pool, .. } = self.options;
-        let mut arguments: Vec<Argument> = [heap, lanes, frames, pending, queue, control].map(buffer).to_vec();
+        let mut arguments: Vec<Argument> = [heap, frames, pending, queue, control].map(buffer).to_vec();
         arguments.extend([lane_count, pool, 2 * pool].map(number));
         let plan = Dispatch {
-            program: self.plan,
+            program: self.kernels.plan,
             arguments: vec![buffer(control), buffer(self.grid)],
             grid: Grid::Workgroups([1, 1, 1]),
         };
-        let run = Dispatch { program: self.run, arguments, grid: Grid::Indirect(self.grid, 0) };
+        let Kernels { loose, tight, .. } = self.kernels;
+        let program = if self.tight && !self.gave_up { tight.unwrap_or(loose) } else { loose };
+        let run = Dispatch { program, arguments, grid: Grid::Indirect(self.grid, 0) };
         let one = [Command::Dispatch(plan), Command::Dispatch(run)];
         one.iter().cycle().take(2 * count).cloned().collect()
     }
@@ -316,7 +347,12 @@ impl EpochRunner {
         loop {
             if self.seen(control::HEAP_TOP) > self.seen(control::HEAP_SOFT) {
                 let keep = self.seen(control::HEAP_TOP);
-                self.grow_heap(keep).map_err(Fault::Device)?;
+                if !self.grow_heap(keep).map_err(Fault::Device)? {
+                    self.make_room()?;
+                }
+            }
+            if self.seen(control::STARVED) != 0 {
+                self.make_room()?;
             }
             if self.task.interrupt.as_ref().is_some_and(|flag| flag.load(Ordering::Relaxed)) {
                 return Err(Fault::Interrupted);
@@ -391,6 +427,9 @@ impl Runner for EpochRunner {
         };
         let arguments: Vec<u32> = arguments.iter().zip(&params).map(|(word, ty)| Self::to_device(*word, *ty)).collect();
         self.is_used = true;
+        if std::mem::take(&mut self.tight) | std::mem::take(&mut self.gave_up) {
+            self.set_end().map_err(Fault::Device)?;
+        }
         let globals = self.control[control::GLOBALS as usize..].to_vec();
         self.begun = Begun { entry, arguments, top: self.seen(control::HEAP_TOP), globals };
         self.begin().map_err(Fault::Device)?;
@@ -449,6 +488,11 @@ impl Runner for EpochRunner {
         self.keep(words).map(Some)
     }
 
+    fn is_crowded(&self) -> bool {
+        let (top, end) = (self.seen(control::HEAP_TOP), self.seen(control::HEAP_END));
+        self.options.heap >= self.options.most_heap && top > end / 2 && top / 2 > self.kept_top
+    }
+
     fn renew(&mut self) -> Result<(), Fault> {
         if std::mem::take(&mut self.is_used) { self.renew_all().map_err(Fault::Device) } else { Ok(()) }
     }
@@ -465,6 +509,7 @@ impl Runner for EpochRunner {
             tasks: at(control::TASKS).into(),
             submissions: self.submissions,
             dispatches: self.dispatches,
+            collections: self.collections,
         };
         TaskStats { live_bytes, most_bytes, epochs: Some(epochs), ..TaskStats::default() }
     }

@@ -7,6 +7,7 @@ pub mod epochs;
 mod measure;
 mod pace;
 mod room;
+mod segments;
 pub mod sweeps;
 pub mod tallies;
 mod tasks;
@@ -20,6 +21,7 @@ pub use device::{
 pub use measure::{Timing, measure};
 pub use pace::Clock;
 pub use room::{MOST_HEAP, reaches};
+pub use segments::{PARTS, Segmented};
 pub use tasks::{EpochStats, Fault, Runner, TaskOptions, TaskStats};
 pub use walk::{DeviceHeap, Field, Sheet, Walker};
 

@@ -1,5 +1,6 @@
 //! How large the buffers of a program in epochs are, and what of that a device has room for.
 
+use super::device::Device;
 use super::epochs::EpochOptions;
 use crate::diag::{Code, Diagnostic};
 use crate::ir::Caps;
@@ -12,14 +13,13 @@ pub const MOST_HEAP: u64 = 1 << 32;
 const FRAMES_OF_LANE: u32 = 8;
 
 /// Bytes of the buffers, in the order of [`Buffers`](crate::lower::epochs::memory::Buffers).
-pub(super) fn sizes(options: &EpochOptions, shape: &Shape) -> [u64; 6] {
+pub(super) fn sizes(options: &EpochOptions, shape: &Shape) -> [u64; 5] {
     let (lanes, frames) = (u64::from(options.lanes), u64::from(options.frames));
     let groups = options.lanes / options.form.workgroup;
     let rings = u64::from(groups) * u64::from(shape.ring());
     let words = [
         options.heap / 4 + room_behind(options.lanes, shape) / 4,
-        lanes * u64::from(lane::CLASSES),
-        frames * u64::from(shape.pool_frame() + 2),
+        frames * u64::from(shape.pool_frame() + 2) + lanes * u64::from(lane::CLASSES),
         frames,
         (2 * frames + rings) * u64::from(shape.task()),
         u64::from(shape.control(groups)),
@@ -37,7 +37,7 @@ pub(super) fn more_frames(options: &EpochOptions, shape: &Shape, caps: &Caps) ->
     let reach = caps.binding_bytes.min(caps.buffer_bytes);
     let mut frames = options.frames.saturating_mul(4).min(options.most_frames);
     while frames > options.frames {
-        let [_, _, pool, pending, queue, _] = sizes(&EpochOptions { frames, ..*options }, shape);
+        let [_, pool, pending, queue, _] = sizes(&EpochOptions { frames, ..*options }, shape);
         if pool.max(pending).max(queue) <= reach {
             return Some(frames);
         }
@@ -55,24 +55,28 @@ pub(super) fn pool_bytes(options: &EpochOptions, shape: &Shape) -> u64 {
 ///
 /// # Errors
 /// If they do not.
-pub fn reaches(heap: u64, caps: &Caps) -> Result<(), Diagnostic> {
-    let most = caps.binding_bytes.min(caps.buffer_bytes).min(MOST_HEAP);
+pub fn reaches(heap: u64, device: &dyn Device) -> Result<(), Diagnostic> {
+    within(heap, device.reach(), &device.caps().name)
+}
+
+fn within(heap: u64, reach: u64, name: &str) -> Result<(), Diagnostic> {
+    let most = reach.min(MOST_HEAP);
     if heap <= most {
         return Ok(());
     }
-    let (wanted, most, name) = (heap >> 20, most >> 20, &caps.name);
+    let (wanted, most) = (heap >> 20, most >> 20);
     let message = format!("a heap of {wanted} MiB, but kernels reach at most {most} MiB of it on `{name}`");
     Err(Diagnostic::new(Code::OverLimit, Span::NONE, message).hint("allow less with `--memory`"))
 }
 
-/// The options with as many lanes and frames as the device's bindings reach.
+/// The options with as many lanes and frames as the device's bindings reach; `most` are the bytes that it reaches of a heap.
 ///
 /// # Errors
 /// If they do not reach the heap, or not even a few lanes and frames.
-pub(super) fn fitted(options: EpochOptions, shape: &Shape, caps: &Caps) -> Result<EpochOptions, Diagnostic> {
+pub(super) fn fitted(options: EpochOptions, shape: &Shape, caps: &Caps, most: u64) -> Result<EpochOptions, Diagnostic> {
     let reach = caps.binding_bytes.min(caps.buffer_bytes);
-    let most = reach.min(MOST_HEAP);
-    reaches(options.most_heap, caps)?;
+    within(options.most_heap, most, &caps.name)?;
+    let most = most.min(MOST_HEAP);
     let workgroup = options.form.workgroup.max(1);
     let (mut groups, mut frames) = (options.lanes.div_ceil(workgroup).max(1), options.frames);
     loop {
@@ -87,9 +91,9 @@ pub(super) fn fitted(options: EpochOptions, shape: &Shape, caps: &Caps) -> Resul
         let most_heap = options.most_heap.min(room).max(least_heap);
         let heap = options.heap.clamp(least_heap, most_heap);
         let fitted = EpochOptions { lanes, frames: frames_now, most_frames, heap, most_heap, ..options };
-        let [_, of_lanes, pool, pending, queue, control] = sizes(&fitted, shape);
+        let [_, pool, pending, queue, control] = sizes(&fitted, shape);
         let of_frames = pool.max(pending).max(queue);
-        if of_lanes.max(of_frames).max(control) <= reach {
+        if of_frames.max(control) <= reach {
             return Ok(fitted);
         } else if of_frames > reach && fitted.frames > least {
             frames = fitted.frames / 2;
@@ -106,8 +110,17 @@ pub(super) fn fitted(options: EpochOptions, shape: &Shape, caps: &Caps) -> Resul
 mod tests {
     use super::*;
 
-    const SHAPE: Shape =
-        Shape { workgroup: 128, registers: 10, results: 2, kept: 6, stack: 16, pushes: 2, largest: 2, globals: 0 };
+    const SHAPE: Shape = Shape {
+        workgroup: 128,
+        registers: 10,
+        results: 2,
+        kept: 6,
+        stack: 16,
+        pushes: 2,
+        largest: 2,
+        reserve: 2,
+        globals: 0,
+    };
 
     fn caps(bytes: u64) -> Caps {
         let mut caps = Caps::web();
@@ -115,16 +128,20 @@ mod tests {
         caps
     }
 
+    fn fit(options: EpochOptions, shape: &Shape, caps: &Caps) -> Result<EpochOptions, Diagnostic> {
+        fitted(options, shape, caps, caps.binding_bytes)
+    }
+
     #[test]
     fn what_fits_stays() {
         let options = EpochOptions { lanes: 1 << 10, frames: 1 << 15, heap: 8 << 20, ..EpochOptions::default() };
-        assert_eq!(fitted(options, &SHAPE, &caps(128 << 20)), Ok(options));
+        assert_eq!(fit(options, &SHAPE, &caps(128 << 20)), Ok(options));
     }
 
     #[test]
     fn lanes_and_frames_are_fewer_where_bindings_are_small() {
         let options = EpochOptions { lanes: 1 << 18, frames: 5 << 20, heap: 8 << 20, ..EpochOptions::default() };
-        let found = fitted(options, &SHAPE, &caps(128 << 20)).expect("there is room");
+        let found = fit(options, &SHAPE, &caps(128 << 20)).expect("there is room");
         assert!(found.frames.is_power_of_two() && found.frames < 1 << 23 && found.lanes < 1 << 18, "{found:?}");
         assert!(sizes(&found, &SHAPE).iter().all(|bytes| *bytes <= 128 << 20), "{found:?}");
         // Nothing is smaller than it needs to be.
@@ -137,14 +154,23 @@ mod tests {
     #[test]
     fn a_heap_that_is_too_large_is_refused() {
         let options = |heap| EpochOptions { heap, most_heap: heap, ..EpochOptions::default() };
-        let refused = |heap, reach| fitted(options(heap), &SHAPE, &caps(reach)).map_err(|d| d.code).err();
+        let refused = |heap, reach| fit(options(heap), &SHAPE, &caps(reach)).map_err(|d| d.code).err();
         assert_eq!(refused(129 << 20, 128 << 20), Some(Code::OverLimit));
         assert_eq!(refused(128 << 20, 128 << 20), None);
         let large = caps(1 << 40);
-        assert_eq!(fitted(options(MOST_HEAP + 8), &SHAPE, &large).map_err(|d| d.code).err(), Some(Code::OverLimit));
+        assert_eq!(fit(options(MOST_HEAP + 8), &SHAPE, &large).map_err(|d| d.code).err(), Some(Code::OverLimit));
         // Behind it lanes have room that find no memory.
         let behind = room_behind(EpochOptions::default().lanes, &SHAPE);
-        assert_eq!(fitted(options(MOST_HEAP), &SHAPE, &large).map(|o| o.most_heap), Ok(MOST_HEAP - behind));
+        assert_eq!(fit(options(MOST_HEAP), &SHAPE, &large).map(|o| o.most_heap), Ok(MOST_HEAP - behind));
+    }
+
+    #[test]
+    fn a_heap_may_be_larger_than_a_binding() {
+        let options = EpochOptions { heap: 300 << 20, most_heap: 512 << 20, ..EpochOptions::default() };
+        let found = fitted(options, &SHAPE, &caps(128 << 20), 512 << 20).expect("there is room");
+        let behind = room_behind(found.lanes, &SHAPE);
+        assert_eq!((found.heap, found.most_heap), (300 << 20, (512 << 20) - behind));
+        assert!(fitted(options, &SHAPE, &caps(128 << 20), 511 << 20).is_err());
     }
 
     #[test]
@@ -163,6 +189,6 @@ mod tests {
     fn functions_that_keep_too_much_are_refused() {
         let shape = Shape { kept: 1 << 20, ..SHAPE };
         let options = EpochOptions { heap: 1 << 20, ..EpochOptions::default() };
-        assert_eq!(fitted(options, &shape, &caps(1 << 20)).map_err(|d| d.code).err(), Some(Code::OverLimit));
+        assert_eq!(fit(options, &shape, &caps(1 << 20)).map_err(|d| d.code).err(), Some(Code::OverLimit));
     }
 }

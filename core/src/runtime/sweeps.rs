@@ -312,6 +312,7 @@ impl Runner for SweepRunner {
             tasks: plan.phases.iter().map(|phase| u64::from(phase.end - phase.first) << phase.level).sum(),
             submissions: self.submissions,
             dispatches: self.dispatches,
+            collections: 0,
         };
         TaskStats { live_bytes: bytes, most_bytes: bytes, epochs: Some(epochs), ..TaskStats::default() }
     }

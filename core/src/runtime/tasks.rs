@@ -113,6 +113,8 @@ pub struct EpochStats {
     pub submissions: u64,
     /// Kernels that were in these submissions.
     pub dispatches: u64,
+    /// How often cells that nobody needs were looked for, because the heap was full and might not grow.
+    pub collections: u64,
 }
 
 /// How functions in task form run.
@@ -176,6 +178,10 @@ pub trait Runner {
     /// Gives back all cells but those that some words lead to, and says what these words are now. None if cells are given back as they are dropped.
     fn keep_only(&mut self, _words: &[u32]) -> Result<Option<Vec<u32>>, Fault> {
         Ok(None)
+    }
+    /// Whether much of a heap is taken that may not grow, and what nobody needs is given back by [`keep_only`](Self::keep_only) alone.
+    fn is_crowded(&self) -> bool {
+        false
     }
     /// Forgets all cells, where memory is not given back otherwise, and the fault that a run has ended with.
     fn renew(&mut self) -> Result<(), Fault> {

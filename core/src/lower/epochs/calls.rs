@@ -201,8 +201,8 @@ impl Machine {
             |m| {
                 m.wait_for_two(join);
                 // Until the code behind the fork comes, whoever looks up from here finds those who wait for both.
-                let nothing = m.b.u32(label::IDLE);
-                m.store_frame(join, frame::LABEL, nothing);
+                // Its label still says that it is a fork's: what it holds until then are the fork's results.
+                m.store_frame(join, frame::LABEL, word);
                 m.store_frame(join, frame::BASE, base);
                 let label = m.without_fork(word);
                 // The token is the first word that is kept.
@@ -249,7 +249,8 @@ impl Machine {
                 vec![]
             },
             |m| {
-                m.fill_frame(frame, state.label, state.base, state.depth);
+                let label = m.without_fork(state.label);
+                m.fill_frame(frame, label, state.base, state.depth);
                 m.give_results(frame, &state.registers);
                 m.new_resumption(frame);
                 vec![]

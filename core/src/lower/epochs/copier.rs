@@ -128,6 +128,9 @@ impl Copier<'_> {
         self.b.span = inst.span;
         let operands: Vec<ValueId> = inst.operands.iter().map(|v| self.value(*v)).collect();
         let lane = self.lane.map(|(lane, sites)| Lane { place: sites.number(inst.span), ..*lane });
+        if let (Some((_, sites)), Op::CellNew | Op::CellFill) = (self.lane, inst.op) {
+            sites.take(cells::units(inst.operands.len()));
+        }
         if let Some(given) = cells::operation(self.b, lane.as_ref(), function, inst, &operands) {
             inst.results.iter().zip(given).for_each(|(result, value)| self.names.set(*result, vec![value]));
             return;

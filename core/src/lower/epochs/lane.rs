@@ -9,7 +9,8 @@ use crate::ir::{Builder, Op, Type, ValueId};
 #[derive(Clone, Copy, Debug)]
 pub(in crate::lower) struct Lane {
     pub heap: ValueId,
-    pub lanes: ValueId,
+    /// Parameter: how many frames there are. Behind them lanes keep their lists of free cells between epochs.
+    pub pool_frames: ValueId,
     pub control: ValueId,
     /// The lists of free cells, and the stack, in private memory.
     pub own: ValueId,
@@ -28,9 +29,12 @@ pub(in crate::lower) struct Lane {
 }
 
 impl Lane {
-    /// Where a word of the lane stands.
+    /// Where a word of the lane stands among the frames.
     pub fn own_word(&self, b: &mut Builder, word: ValueId) -> ValueId {
+        let each = b.u32(self.shape.pool_frame() + 2);
+        let before = b.op(Op::Mul, Type::U32, &[self.pool_frames, each]);
         let row = b.op(Op::Mul, Type::U32, &[word, self.lane_count]);
+        let row = b.op(Op::Add, Type::U32, &[before, row]);
         b.op(Op::Add, Type::U32, &[row, self.number])
     }
     /// Where a word of a frame of the stack stands.

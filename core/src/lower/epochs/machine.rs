@@ -8,39 +8,13 @@
 //! What a lane leaves for others of its workgroup they see from the next round on; what it leaves for other workgroups, in the next epoch.
 
 use super::lane::Lane;
-use super::memory::{Shape, control, group, label, lane, pending};
+use super::memory::{Shape, TIGHT, control, group, label, lane, pending};
+use super::rounds::{HASTE, LONG, verdict};
 use super::segments::{Way, Writer};
 use crate::diag::Diagnostic;
 use crate::ir::attrs::{Attr, Dim};
-use crate::ir::{Builder, Function, Inst, Launch, Op, ParamAttrs, RegionId, Scalar, Space, Type, ValueId};
+use crate::ir::{Builder, Function, Inst, Launch, Op, ParamAttrs, Scalar, Space, Type, ValueId};
 use crate::span::Span;
-
-/// Rounds of an epoch after which a workgroup gives away what it has, if most others have stopped, or if it makes little.
-const SOON: u32 = 16;
-const PATIENCE: u32 = 32;
-/// In one of so many rounds a workgroup looks what happens elsewhere.
-const LOOK: u32 = 4;
-/// Steps of a round at most, and before lanes that lack work may end it.
-const LONG: u32 = 256;
-/// The latter at first, and then: what is over sooner is not worth a task.
-const HASTE: u32 = 1;
-/// Rounds of an epoch that are hasty.
-const BEGIN: u32 = 12;
-const SHORT: u32 = 24;
-
-/// What a workgroup does in its next round: steps above bit 2, and one of these.
-mod verdict {
-    /// Goes on.
-    pub const RUN: u32 = 0;
-    /// First makes tasks of what can be done apart.
-    pub const PROMOTE: u32 = 1;
-    /// Gives all away, and stops.
-    pub const STOP: u32 = 2;
-    /// Where the steps begin before which the round does not end.
-    pub const STEPS: u32 = 2;
-    /// Where the rest ends.
-    pub const MASK: u32 = 3;
-}
 
 /// What a lane is doing.
 #[derive(Clone)]
@@ -73,7 +47,7 @@ pub(super) struct Machine {
     pub pending: ValueId,
     pub queue: ValueId,
     /// Shared by the workgroup: what all do next.
-    verdict: ValueId,
+    pub verdict: ValueId,
     /// Shared by the workgroup: free frames.
     pub spare: ValueId,
     /// Parameters: how many frames of the pool and tasks of the queue there are, powers of 2.
@@ -85,10 +59,12 @@ pub(super) struct Machine {
     /// What stands in a frame's [`pending`] word when the lane was there.
     pub stamp: ValueId,
     /// [`control::WANT`], [`control::GROUPS`], [`control::STEPS`] and [`control::HEAP_SOFT`], which stay the same in an epoch.
-    want: ValueId,
-    groups: ValueId,
-    steps: ValueId,
-    heap_soft: ValueId,
+    pub want: ValueId,
+    pub groups: ValueId,
+    pub steps: ValueId,
+    pub heap_soft: ValueId,
+    /// Whether lanes run tightly: [`TIGHT`](super::memory::TIGHT).
+    pub tight: ValueId,
 }
 
 /// Writes the kernel.
@@ -133,10 +109,10 @@ impl Machine {
     fn new(shape: &Shape) -> Machine {
         let mut function = Function::new("run", Span::NONE);
         function.launch = Some(Launch { workgroup: [shape.workgroup, 1, 1], ..Launch::default() });
-        let buffers = ["heap", "lanes", "frames", "pending", "queue", "control"];
+        let buffers = ["heap", "frames", "pending", "queue", "control"];
         let attrs = ParamAttrs::default;
         let buffers = buffers.map(|name| function.param(name, Type::Memory(Space::Global), attrs()));
-        let [heap, lanes, frames, pending, queue, control] = buffers;
+        let [heap, frames, pending, queue, control] = buffers;
         let sizes = ["lane_count", "pool_frames", "tasks"];
         let [lane_count, pool_frames, tasks] = sizes.map(|name| function.param(name, Type::U32, attrs()));
         let mut memory = |name: &str, space: Space, words: u32| {
@@ -160,7 +136,9 @@ impl Machine {
         let [want, groups, steps, heap_soft, epoch] = words.map(&mut fixed);
         let heap_end = fixed(control::HEAP_END);
         let shape = *shape;
-        let lane = Lane { heap, lanes, control, own, stack, shared, lane_count, number, heap_end, place: 1, shape };
+        let lane =
+            Lane { heap, pool_frames, control, own, stack, shared, lane_count, number, heap_end, place: 1, shape };
+        let tight = b.function.specialisation(TIGHT, Scalar::Bool, 0);
         let (shift, came) = (b.u32(pending::EPOCH), b.u32(pending::CAME));
         let epoch = b.op(Op::Shl, Type::U32, &[epoch, shift]);
         let stamp = b.op(Op::Or, Type::U32, &[epoch, came]);
@@ -171,6 +149,7 @@ impl Machine {
             groups,
             steps,
             heap_soft,
+            tight,
             b,
             shape,
             lane,
@@ -186,141 +165,6 @@ impl Machine {
         }
     }
 
-    pub(super) fn op(&mut self, op: Op, x: ValueId, y: ValueId) -> ValueId {
-        self.b.op(op, Type::U32, &[x, y])
-    }
-    pub(super) fn both(&mut self, op: Op, x: ValueId, y: ValueId) -> ValueId {
-        self.b.op(op, Type::BOOL, &[x, y])
-    }
-    pub(super) fn plus(&mut self, x: ValueId, constant: u32) -> ValueId {
-        let constant = self.b.u32(constant);
-        self.op(Op::Add, x, constant)
-    }
-    pub(super) fn is(&mut self, x: ValueId, constant: u32) -> ValueId {
-        let constant = self.b.u32(constant);
-        self.op(Op::Eq, x, constant)
-    }
-    pub(super) fn is_not(&mut self, x: ValueId, constant: u32) -> ValueId {
-        let constant = self.b.u32(constant);
-        self.op(Op::Ne, x, constant)
-    }
-    pub(super) fn select(&mut self, condition: ValueId, x: ValueId, y: ValueId) -> ValueId {
-        self.b.op(Op::Select, Type::U32, &[condition, x, y])
-    }
-    /// Whether a place in a ring comes before another one; they wrap around.
-    pub(super) fn is_before(&mut self, place: ValueId, limit: ValueId) -> ValueId {
-        let left = self.op(Op::Sub, limit, place);
-        let left = self.b.op(Op::Bitcast, Type::I32, &[left]);
-        let zero = self.b.constant(Scalar::I32, 0);
-        self.b.op(Op::Gt, Type::I32, &[left, zero])
-    }
-    pub(super) fn get(&mut self, word: u32) -> ValueId {
-        let at = self.b.u32(word);
-        self.b.op(Op::AtomicLoad, Type::U32, &[self.lane.control, at])
-    }
-    pub(super) fn set(&mut self, word: u32, value: ValueId) {
-        let at = self.b.u32(word);
-        self.b.op_with(Op::AtomicStore, Some(Type::U32), &[self.lane.control, at, value], &[]);
-    }
-    pub(super) fn add(&mut self, word: u32, value: ValueId) -> ValueId {
-        let at = self.b.u32(word);
-        self.b.op(Op::AtomicAdd, Type::U32, &[self.lane.control, at, value])
-    }
-    pub(super) fn count(&mut self, word: u32) -> ValueId {
-        let one = self.b.u32(1);
-        self.add(word, one)
-    }
-    /// The run ends, for this reason if it is the first one; gives the one before, or 0.
-    pub(super) fn end_with(&mut self, why: ValueId) -> ValueId {
-        let (at, none) = (self.b.u32(control::FAULT), self.b.u32(0));
-        self.b.op(Op::AtomicCompareExchange, Type::U32, &[self.lane.control, at, none, why])
-    }
-    /// The same, with the place where it happened and the frame that waits there.
-    pub(super) fn end_at(&mut self, why: ValueId, place: ValueId, base: ValueId) {
-        let before = self.end_with(why);
-        let is_first = self.is(before, 0);
-        self.when(is_first, |m| {
-            m.set(control::PLACE, place);
-            m.set(control::CHAIN, base);
-        });
-    }
-
-    /// A choice of these results; both arms yield.
-    pub(super) fn choose(
-        &mut self,
-        condition: ValueId,
-        results: usize,
-        then: impl FnOnce(&mut Self) -> Vec<ValueId>,
-        otherwise: impl FnOnce(&mut Self) -> Vec<ValueId>,
-    ) -> Vec<ValueId> {
-        let (a, b) = (self.b.new_region(&[]), self.b.new_region(&[]));
-        self.within(a, then);
-        self.within(b, otherwise);
-        let mut inst = Inst::new(Op::If, None, &[condition], Span::NONE);
-        inst.regions.extend([a, b]);
-        let id = self.b.push(inst, &vec![Type::U32; results]);
-        self.b.function.insts[id].results.to_vec()
-    }
-    fn within(&mut self, region: RegionId, body: impl FnOnce(&mut Self) -> Vec<ValueId>) {
-        let outer = std::mem::replace(&mut self.b.region, region);
-        let given = body(self);
-        self.b.end(Op::Yield, &given);
-        self.b.region = outer;
-    }
-    pub(super) fn when(&mut self, condition: ValueId, then: impl FnOnce(&mut Self)) {
-        let then = |m: &mut Self| {
-            then(m);
-            vec![]
-        };
-        self.choose(condition, 0, then, |_| vec![]);
-    }
-    /// Another state if a condition holds.
-    pub(super) fn change(&mut self, condition: ValueId, state: &State, then: impl FnOnce(&mut Self) -> State) -> State {
-        let words = state.words();
-        State::of(&self.choose(condition, words.len(), |m| then(m).words(), |_| words.clone()))
-    }
-    /// A loop that carries words and gives them; the body ends itself.
-    pub(super) fn repeat(&mut self, initial: &[ValueId], body: impl FnOnce(&mut Self, &[ValueId])) -> Vec<ValueId> {
-        let types = vec![Type::U32; initial.len()];
-        let region = self.b.new_region(&types);
-        let params = self.b.function.regions[region].params.clone();
-        let outer = std::mem::replace(&mut self.b.region, region);
-        body(self, &params);
-        self.b.region = outer;
-        let mut inst = Inst::new(Op::Loop, None, initial, Span::NONE);
-        inst.regions.extend([region]);
-        let id = self.b.push(inst, &types);
-        self.b.function.insts[id].results.to_vec()
-    }
-    /// Leaves the loop around with these words.
-    pub(super) fn leave_if(&mut self, condition: ValueId, words: &[ValueId]) {
-        self.b.if_else(condition, &[], |b| b.end(Op::Break, words), |b| b.end(Op::Yield, &[]));
-    }
-    /// Does something for each number below another one.
-    pub(super) fn for_each(&mut self, from: ValueId, to: ValueId, step: u32, body: impl FnOnce(&mut Self, ValueId)) {
-        self.repeat(&[from], |m, params| {
-            let over = m.op(Op::Ge, params[0], to);
-            m.leave_if(over, params);
-            body(m, params[0]);
-            let next = m.plus(params[0], step);
-            m.b.end(Op::Continue, &[next]);
-        });
-    }
-    /// What one invocation of the workgroup does.
-    pub(super) fn by_one(&mut self, body: impl FnOnce(&mut Self)) {
-        let is_first = self.is(self.local, 0);
-        self.when(is_first, body);
-    }
-    /// Shows all lanes of the workgroup what one has found.
-    pub(super) fn agree(&mut self, find: impl FnOnce(&mut Self) -> ValueId) -> ValueId {
-        let zero = self.b.u32(0);
-        let memory = self.verdict;
-        self.by_one(|m| {
-            let found = find(m);
-            m.b.store(Type::U32, memory, zero, found);
-        });
-        self.b.op(Op::UniformLoad, Type::U32, &[memory, zero])
-    }
     /// The place of a word of the workgroup between epochs.
     fn group_word(&mut self, word: u32) -> ValueId {
         let words = self.b.u32(self.shape.group());
@@ -364,7 +208,7 @@ impl Machine {
         for class in 0..lane::CLASSES {
             let class = self.b.u32(class);
             let at = self.lane.own_word(&mut self.b, class);
-            let list = self.b.load(Type::U32, self.lane.lanes, at);
+            let list = self.b.load(Type::U32, self.frames, at);
             self.b.store(Type::U32, self.lane.own, class, list);
         }
         self.take_share();
@@ -378,6 +222,7 @@ impl Machine {
         let all = self.b.u32(LONG);
         // No lane ends the round before this many steps are left.
         let least = self.op(Op::Sub, all, least);
+        let (turns, units) = self.quantum();
         let carried: Vec<ValueId> = [all].into_iter().chain(state.words()).collect();
         let mut failed = None;
         let last = self.repeat(&carried, |m, params| {
@@ -405,17 +250,20 @@ impl Machine {
             )[0];
             let lacks = m.is(lacks, 1);
             m.leave_if(lacks, params);
+            m.leave_if_starving(units, params);
             let state = m.with_room(&state);
             let less = m.b.u32(u32::MAX);
             let steps = m.op(Op::Add, steps, less);
-            match m.segments(writer, steps, &state) {
+            let within = m.steps_within(turns, steps);
+            match m.segments(writer, within, &state) {
                 Err(error) => {
                     failed = Some(error);
                     m.b.end(Op::Break, params);
                 }
                 Ok(words) => {
                     let next = m.follow(&state, &words);
-                    let next: Vec<ValueId> = [words[2]].into_iter().chain(next.words()).collect();
+                    let left = m.steps_behind(steps, words[2]);
+                    let next: Vec<ValueId> = [left].into_iter().chain(next.words()).collect();
                     m.b.end(Op::Continue, &next);
                 }
             }
@@ -504,92 +352,6 @@ impl Machine {
         })
     }
 
-    /// What the workgroup does next, after so many rounds, the last one of so many steps at least.
-    fn judge(&mut self, rounds: ValueId, least: ValueId, state: &State) -> ValueId {
-        let is_busy = self.is_not(state.label, label::IDLE);
-        self.when(is_busy, |m| {
-            m.lane.count(&mut m.b, group::BUSY, 1);
-        });
-        Lane::barrier(&mut self.b);
-        self.agree(|m| {
-            let tasks = m.turn_rings();
-            m.new_chunk();
-            let busy = m.lane.get(&mut m.b, group::BUSY);
-            let zero = m.b.u32(0);
-            m.lane.set(&mut m.b, group::BUSY, zero);
-            m.lane.set(&mut m.b, group::IDLE, zero);
-            m.verdict(rounds, least, tasks, busy)
-        })
-    }
-
-    fn verdict(&mut self, rounds: ValueId, least: ValueId, tasks: ValueId, busy: ValueId) -> ValueId {
-        let population = self.op(Op::Add, tasks, busy);
-        let all = self.b.u32(self.shape.workgroup);
-        let lacks = self.op(Op::Lt, population, all);
-        // At first every lane shares what it has, and soon: so tasks are of one size. Where work does not spread then, there is little to spread.
-        let begin = self.b.u32(BEGIN);
-        let begins = self.op(Op::Lt, rounds, begin);
-        let hungry = self.is_not(self.want, 0);
-        let need = self.op(Op::Sub, all, population);
-        let need = self.select(begins, all, need);
-        self.lane.set(&mut self.b, group::NEED, need);
-        let some = self.is_not(busy, 0);
-        let lacks = self.both(Op::And, lacks, some);
-        let lacks = self.b.op(Op::Convert, Type::U32, &[lacks]);
-        // Where there is nothing to make tasks of, rounds get longer.
-        let shift = self.b.u32(verdict::STEPS);
-        let none = self.is(tasks, 0);
-        let (haste, short, long) = (self.b.u32(HASTE), self.b.u32(SHORT), self.b.u32(LONG / 2));
-        let short = self.select(begins, haste, short);
-        let twice = self.op(Op::Add, least, least);
-        let twice = self.op(Op::Min, twice, long);
-        let least = self.select(none, twice, short);
-        let least = self.op(Op::Shl, least, shift);
-        let found = self.op(Op::Or, lacks, least);
-        // Others lack work from the beginning.
-        let enough = self.op(Op::Ge, population, self.want);
-        let patience = self.b.u32(PATIENCE);
-        let late = self.op(Op::Ge, rounds, patience);
-        let one = self.b.u32(1);
-        let several = self.op(Op::Gt, population, one);
-        let late = self.both(Op::And, late, several);
-        let gives = self.both(Op::Or, enough, late);
-        let gives = self.both(Op::And, gives, hungry);
-        let long = self.b.u32(LONG);
-        let most = self.op(Op::Div, self.steps, long);
-        let over = self.op(Op::Gt, rounds, most);
-        let none = self.is(population, 0);
-        let stops = self.both(Op::Or, over, none);
-        let stops = self.both(Op::Or, stops, gives);
-        let stop = self.b.u32(verdict::STOP);
-        let found = self.select(stops, stop, found);
-        let mask = self.b.u32(LOOK - 1);
-        let turn = self.op(Op::And, rounds, mask);
-        let looks = self.is(turn, 0);
-        self.choose(looks, 1, |m| vec![m.verdict_of_all(rounds, population, found)], |_| vec![found])[0]
-    }
-
-    /// What the workgroup does when it has looked what happens elsewhere.
-    fn verdict_of_all(&mut self, rounds: ValueId, population: ValueId, found: ValueId) -> ValueId {
-        let (exited, fault, top) = (self.get(control::EXITED), self.get(control::FAULT), self.get(control::HEAP_TOP));
-        let twice = self.op(Op::Add, exited, exited);
-        let most = self.op(Op::Gt, twice, self.groups);
-        let soon = self.b.u32(SOON);
-        let late = self.op(Op::Ge, rounds, soon);
-        let full = self.b.u32(self.shape.workgroup / 2);
-        let full = self.op(Op::Ge, population, full);
-        let had_work = self.is(self.want, 0);
-        let gives = self.both(Op::And, most, late);
-        let gives = self.both(Op::And, gives, full);
-        let gives = self.both(Op::And, gives, had_work);
-        let lacks = self.op(Op::Gt, top, self.heap_soft);
-        let faulty = self.is_not(fault, 0);
-        let ends = self.both(Op::Or, lacks, faulty);
-        let ends = self.both(Op::Or, ends, gives);
-        let stop = self.b.u32(verdict::STOP);
-        self.select(ends, stop, found)
-    }
-
     /// Gives all away that is left.
     fn finish(&mut self, state: &State) {
         self.suspend(state);
@@ -599,7 +361,7 @@ impl Machine {
             let class = self.b.u32(class);
             let list = self.b.load(Type::U32, self.lane.own, class);
             let at = self.lane.own_word(&mut self.b, class);
-            self.b.store(Type::U32, self.lane.lanes, at, list);
+            self.b.store(Type::U32, self.frames, at, list);
         }
         // The ring of free frames begins at its first place in the next epoch.
         let head = self.lane.get(&mut self.b, group::FRAME_HEAD);

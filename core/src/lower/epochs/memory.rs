@@ -8,6 +8,10 @@ use crate::runtime::BufferId;
 /// Tag of a word that names a cell which others may name too.
 pub const SHARED: u32 = 5;
 
+/// Name of the constant of the lanes' kernel that makes them run *tightly*: no segment begins for which there might be no memory. It is 0 unless a heap
+/// is full that may not grow, so that nobody else looks.
+pub const TIGHT: &str = "tight";
+
 /// Words of `control`, which is touched by atomics alone.
 pub mod control {
     /// The queue of tasks that any workgroup may take, a ring: the first one.
@@ -52,6 +56,8 @@ pub mod control {
     pub const CHAIN: u32 = 19;
     /// Beyond this many units of the heap nothing new begins until the host has looked: it may make the heap larger.
     pub const HEAP_SOFT: u32 = 20;
+    /// 1 if a workgroup that runs tightly found no memory for its next segments.
+    pub const STARVED: u32 = 21;
     /// The results of the call.
     pub const RESULTS: u32 = 32;
     /// From here on the globals that can be seen; behind them those that are computed in this epoch, and then each workgroup's
@@ -87,8 +93,10 @@ pub mod group {
     pub const IDLE: u32 = 11;
     /// How many tasks shall be made of what lanes do.
     pub const NEED: u32 = 12;
+    /// How often loops may go round in a segment while lanes run tightly.
+    pub const TURNS: u32 = 13;
     /// How many words there are.
-    pub const WORDS: u32 = 13;
+    pub const WORDS: u32 = 14;
     /// Those that are kept between epochs, in `control`; behind them the free frames.
     pub const KEPT: [u32; 3] = [FRAME_TAIL, UNIT, END];
 }
@@ -127,6 +135,8 @@ pub struct Shape {
     pub pushes: u32,
     /// Units of the largest cell.
     pub largest: u32,
+    /// Units that a segment takes at most, if its loops go round once.
+    pub reserve: u32,
     /// How many globals there are.
     pub globals: u32,
 }
@@ -219,9 +229,7 @@ pub mod label {
 pub struct Buffers {
     /// Cells.
     pub heap: BufferId,
-    /// What lanes keep: their lists of free cells.
-    pub lanes: BufferId,
-    /// Frames, then the ring of free ones.
+    /// Frames, then the ring of free ones, then what lanes keep: their lists of free cells.
     pub frames: BufferId,
     /// For each frame who has come: [`pending`].
     pub pending: BufferId,

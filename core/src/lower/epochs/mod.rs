@@ -11,15 +11,20 @@
 //! | [`points`] | where functions are left and gone on with |
 //! | [`labels`] | the points that code goes to, and where their values stand then |
 //! | [`segments`] | the code from a point to where it is left |
+//! | [`entering`] | calls on the way of a segment |
 //! | [`loops`] | loops on the way of a segment |
 //! | [`copier`] | code that stays within its segment |
 //! | [`cells`] | cells of the device's heap |
 //! | [`lane`] | what a lane's code needs the names of |
 //! | [`sites`] | places in the source where memory may be lacking |
+//! | [`pointers`] | which words name cells |
 //! | [`machine`] | the kernel: rounds of a workgroup, a lane's loop |
+//! | [`rounds`] | what a workgroup does between two rounds |
+//! | [`writing`] | writing the machine |
 //! | [`calls`] | ends of calls, waits, full stacks, tasks made of what stacks hold |
 //! | [`frames`] | frames of the pool |
 //! | [`tasks`] | queues of tasks |
+//! | [`chunks`] | memory for a workgroup's cells |
 //! | [`planner`] | the kernel between two epochs |
 //! | [`memory`] | what stands where in the buffers |
 //!
@@ -32,7 +37,9 @@
 pub(super) mod accumulate;
 mod calls;
 mod cells;
+mod chunks;
 pub(super) mod copier;
+mod entering;
 mod frames;
 mod labels;
 mod lane;
@@ -40,10 +47,13 @@ mod loops;
 mod machine;
 pub mod memory;
 mod planner;
+mod pointers;
 mod points;
+mod rounds;
 mod segments;
 mod sites;
 mod tasks;
+mod writing;
 
 use crate::diag::{Code, Diagnostic};
 use crate::idx::IndexVec;
@@ -76,6 +86,8 @@ pub struct Epochs {
     pub sites: Vec<Span>,
     /// Of each label the function that it is in, and the global whose value goes on there.
     pub labels: Vec<(FunctionId, Option<GlobalId>)>,
+    /// Of each label what its registers and what it keeps are: [`pointers`].
+    pub pointers: Vec<u32>,
 }
 
 /// The form of the kernels.
@@ -135,14 +147,16 @@ pub fn lower(module: &Module, called: &[FunctionId], form: &Form) -> Result<Epoc
         kept: labels.kept,
         pushes: writer.pushes + 1,
         stack: form.stack.max(writer.pushes + 3),
+        reserve: writer.reserve,
         ..fixed
     };
-    let (kernel, writer, entries) = write(&shape).map_err(one)?;
+    let (kernel, mut writer, entries) = write(&shape).map_err(one)?;
+    let pointers = pointers::pointers(&mut writer, shape.registers, shape.kept).map_err(one)?;
     let labels = writer.labels.all.iter().map(|(function, point)| (*function, waits_for(module, *function, *point)));
     let labels = labels.collect();
     let plan = out.functions.push(planner::planner(&shape));
     let run = out.functions.push(kernel);
-    Ok(Epochs { module: verify(out)?, run, plan, shape, entries, sites: sites.spans(), labels })
+    Ok(Epochs { module: verify(out)?, run, plan, shape, entries, sites: sites.spans(), labels, pointers })
 }
 
 /// The global whose value goes on at a point.

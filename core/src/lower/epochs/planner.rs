@@ -75,6 +75,9 @@ impl Planner {
         let (top, soft) = (self.get(control::HEAP_TOP), self.get(control::HEAP_SOFT));
         let has_memory = self.b.op(Op::Le, Type::U32, &[top, soft]);
         let goes_on = self.both(goes_on, has_memory);
+        let starved = self.get(control::STARVED);
+        let is_fed = self.b.op(Op::Eq, Type::U32, &[starved, zero]);
+        let goes_on = self.both(goes_on, is_fed);
         // Few tasks that were not given away to be shared out stay together: what comes of them is joined soon, and within a workgroup.
         let lanes = self.b.u32(shape.workgroup);
         let is_few = self.b.op(Op::Le, Type::U32, &[tasks, lanes]);

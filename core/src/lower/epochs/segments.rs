@@ -14,7 +14,7 @@ use super::sites::Sites;
 use crate::diag::Diagnostic;
 use crate::hash::FastMap;
 use crate::idx::IndexVec;
-use crate::ir::{Builder, Def, Function, FunctionId, Inst, InstId, Module, Op, RegionId, Type, ValueId};
+use crate::ir::{Builder, Function, FunctionId, Inst, InstId, Module, Op, RegionId, Type, ValueId};
 use std::collections::HashSet;
 use std::rc::Rc;
 
@@ -53,28 +53,28 @@ pub struct Depth {
 /// A function on the way.
 #[derive(Clone)]
 pub(super) struct Activation<'a> {
-    id: FunctionId,
+    pub id: FunctionId,
     pub points: Rc<Points<'a>>,
     pub names: Names,
 }
 
 /// Who waits for the end of a call while code is written.
 #[derive(Clone)]
-struct Caller<'a> {
-    activation: Activation<'a>,
-    call: InstId,
+pub(super) struct Caller<'a> {
+    pub activation: Activation<'a>,
+    pub call: InstId,
 }
 
 /// Where the writer is and what it knows.
 #[derive(Clone)]
 pub(super) struct Path<'a> {
     pub here: Activation<'a>,
-    callers: Vec<Caller<'a>>,
+    pub callers: Vec<Caller<'a>>,
     pub facts: Facts,
     /// The steps that are left.
     pub steps: ValueId,
     /// How many tail calls led here.
-    tails: usize,
+    pub tails: usize,
 }
 
 /// Writes segments.
@@ -85,20 +85,21 @@ pub(super) struct Writer<'a, 'b> {
     sites: &'b Sites,
     pub labels: Labels,
     pub depth: Depth,
-    /// The most frames that a segment puts on the stack.
+    /// The most frames that a segment puts on the stack, and the most units that it takes of the heap.
     pub pushes: u32,
+    pub reserve: u32,
     points: FastMap<FunctionId, Rc<Points<'a>>>,
     sizes: FastMap<FunctionId, usize>,
 }
 
 /// A segment on its way.
 pub(super) struct Segment<'a, 'b, 'c> {
-    w: &'c mut Writer<'a, 'b>,
+    pub w: &'c mut Writer<'a, 'b>,
     pub b: &'c mut Builder,
-    lane: Lane,
+    pub lane: Lane,
     /// The end of the lane's stack when the segment begins.
-    depth: ValueId,
-    left: i64,
+    pub depth: ValueId,
+    pub left: i64,
 }
 
 impl<'a, 'b> Writer<'a, 'b> {
@@ -110,7 +111,7 @@ impl<'a, 'b> Writer<'a, 'b> {
         depth: Depth,
     ) -> Writer<'a, 'b> {
         let (labels, points, sizes) = (Labels::default(), FastMap::default(), FastMap::default());
-        Writer { module, framed, pure, sites, labels, depth, pushes: 0, points, sizes }
+        Writer { module, framed, pure, sites, labels, depth, pushes: 0, reserve: 0, points, sizes }
     }
 
     pub fn points(&mut self, id: FunctionId) -> Rc<Points<'a>> {
@@ -122,11 +123,11 @@ impl<'a, 'b> Writer<'a, 'b> {
         let points = self.points(id);
         self.labels.label(self.module, id, &points, point)
     }
-    fn places(&mut self, id: FunctionId, point: Point) -> Result<Rc<Places>, Diagnostic> {
+    pub fn places(&mut self, id: FunctionId, point: Point) -> Result<Rc<Places>, Diagnostic> {
         let points = self.points(id);
         self.labels.places(self.module, id, &points, point)
     }
-    fn size(&mut self, id: FunctionId) -> usize {
+    pub(super) fn size(&mut self, id: FunctionId) -> usize {
         let module = self.module;
         *self.sizes.entry(id).or_insert_with(|| {
             let function = &module.functions[id];
@@ -162,7 +163,9 @@ impl<'a, 'b> Writer<'a, 'b> {
                 let (region, position) = path.here.points.place(inst);
                 segment.go_on(path, region, position + 1)
             }
-        }
+        }?;
+        self.reserve = self.reserve.max(self.sites.taken());
+        Ok(())
     }
 }
 
@@ -214,14 +217,14 @@ impl<'a> Segment<'a, '_, '_> {
             _words => word,
         }
     }
-    fn word(&mut self, value: ValueId) -> ValueId {
+    pub(super) fn word(&mut self, value: ValueId) -> ValueId {
         match self.b.ty(value) {
             Type::F32 | Type::I32 => self.b.op(Op::Bitcast, Type::U32, &[value]),
             Type::BOOL => self.b.op(Op::Convert, Type::U32, &[value]),
             _words => value,
         }
     }
-    fn as_words(&mut self, values: &[ValueId]) -> Vec<ValueId> {
+    pub(super) fn as_words(&mut self, values: &[ValueId]) -> Vec<ValueId> {
         values.iter().map(|v| self.word(*v)).collect()
     }
 
@@ -235,7 +238,7 @@ impl<'a> Segment<'a, '_, '_> {
         let (new, lane, left) = (self.w.pure, Some((&self.lane, self.w.sites)), &mut self.left);
         Copier { b: self.b, function: points.function, new, lane, names, facts, left, around }
     }
-    fn value(&mut self, path: &mut Path<'a>, value: ValueId) -> ValueId {
+    pub(super) fn value(&mut self, path: &mut Path<'a>, value: ValueId) -> ValueId {
         self.copier(&mut path.here, &mut path.facts, None).value(value)
     }
     /// What stands for some values, each of one or more words.
@@ -298,188 +301,12 @@ impl<'a> Segment<'a, '_, '_> {
         let points = &path.here.points;
         points.around(region).ok_or_else(|| refused(points.function.span, "no loop is around".into()))
     }
-    fn callee(&self, inst: &Inst) -> Result<FunctionId, Diagnostic> {
+    pub(super) fn callee(&self, inst: &Inst) -> Result<FunctionId, Diagnostic> {
         let callee = match inst.global() {
             Some(global) => Some(self.w.module.globals[global].function),
             None => inst.callee(),
         };
         callee.ok_or_else(|| refused(inst.span, "no such function".into()))
-    }
-
-    /// Whether a call of a function is gone into.
-    fn is_entered(&mut self, path: &Path<'a>, callee: FunctionId) -> bool {
-        let size = self.w.size(callee);
-        let Depth { function, recursion, .. } = self.w.depth;
-        if self.left <= 0 || size > function || path.tails > 2 || path.callers.len() > 8 {
-            return false;
-        }
-        let within = path.callers.iter().filter(|caller| caller.activation.id == callee);
-        let most = if size <= 20 { recursion } else { recursion.saturating_sub(1) };
-        within.count() <= most
-    }
-
-    fn call(&mut self, mut path: Path<'a>, id: InstId, inst: &Inst, operands: &[ValueId]) -> Result<(), Diagnostic> {
-        let callee = self.callee(inst)?;
-        path.callers.push(Caller { activation: path.here.clone(), call: id });
-        self.enter(path, callee, operands)
-    }
-
-    /// Goes into a function with these arguments, or to its label.
-    fn enter(&mut self, mut path: Path<'a>, callee: FunctionId, arguments: &[ValueId]) -> Result<(), Diagnostic> {
-        let points = self.w.points(callee);
-        let function = points.function;
-        if self.is_entered(&path, callee) {
-            let mut names = Names::default();
-            for (param, value) in function.params.iter().zip(arguments) {
-                names.set(*param, vec![*value]);
-            }
-            path.here = Activation { id: callee, points: points.clone(), names };
-            return self.go_on(path, function.body, 0);
-        }
-        let label = self.w.label(callee, Point::Entry)?;
-        let registers = self.as_words(arguments);
-        let depth = self.push(&mut path)?;
-        self.end(&path, Way::Go, label, depth, &registers);
-        Ok(())
-    }
-
-    /// The value of a global if it is there already, else a call.
-    fn global(&mut self, path: Path<'a>, id: InstId, inst: &Inst) -> Result<(), Diagnostic> {
-        let Some(global) = inst.global() else { return Err(refused(inst.span, "no such global".into())) };
-        let (there, value) = self.lane.global(self.b, global);
-        self.both(
-            path,
-            there,
-            |s, mut path| {
-                path.here.names.set(inst.results[0], vec![value]);
-                let (region, position) = path.here.points.place(id);
-                s.go_on(path, region, position + 1)
-            },
-            |s, path| s.call(path, id, inst, &[]),
-        )
-    }
-    /// What a global gives is shown to all.
-    fn publish(&mut self, path: &mut Path<'a>, call: InstId) {
-        let inst = &path.here.points.clone().function.insts[call];
-        if let (Op::GlobalGet, Some(global), [result]) = (inst.op, inst.global(), &inst.results[..]) {
-            let value = self.value(path, *result);
-            let shared = self.lane.publish(self.b, global, value);
-            path.here.names.set(*result, vec![shared]);
-        }
-    }
-
-    /// Returns to whoever called.
-    fn give_back(&mut self, mut path: Path<'a>, values: &[ValueId]) -> Result<(), Diagnostic> {
-        let Some(caller) = path.callers.pop() else {
-            let registers = self.as_words(values);
-            self.w.labels.registers = self.w.labels.registers.max(registers.len() as u32);
-            self.w.labels.results = self.w.labels.results.max(registers.len() as u32);
-            self.end(&path, Way::Return, 0, self.depth, &registers);
-            return Ok(());
-        };
-        path.here = caller.activation;
-        let points = path.here.points.clone();
-        let inst = &points.function.insts[caller.call];
-        if self.left <= 0 {
-            return self.leave_behind(path, caller.call, values);
-        }
-        match (inst.op, &inst.results[..]) {
-            (Op::Fork, [token]) => {
-                let zero = self.b.u32(0);
-                let token_words = [zero].iter().chain(values).copied().collect();
-                path.here.names.set(*token, token_words);
-            }
-            (_call, results) => {
-                results.iter().zip(values).for_each(|(result, value)| path.here.names.set(*result, vec![*value]));
-            }
-        }
-        self.publish(&mut path, caller.call);
-        let (region, position) = points.place(caller.call);
-        self.go_on(path, region, position + 1)
-    }
-
-    /// Ends the segment at the point behind a call that is over.
-    fn leave_behind(&mut self, mut path: Path<'a>, call: InstId, values: &[ValueId]) -> Result<(), Diagnostic> {
-        let label = self.w.label(path.here.id, Point::After(call))?;
-        let registers = self.as_words(values);
-        let depth = self.push(&mut path)?;
-        let mut here = path.here.clone();
-        self.keep(&mut here, call, depth)?;
-        self.end(&path, Way::Go, label, depth, &registers);
-        Ok(())
-    }
-
-    /// Puts those who wait onto the stack; gives its new end.
-    fn push(&mut self, path: &mut Path<'a>) -> Result<ValueId, Diagnostic> {
-        let mut depth = self.depth;
-        let one = self.b.u32(1);
-        for mut caller in std::mem::take(&mut path.callers) {
-            let label = self.w.label(caller.activation.id, Point::After(caller.call))?;
-            let label = self.b.u32(label);
-            self.lane.store_stack(self.b, depth, 0, label);
-            self.keep(&mut caller.activation, caller.call, depth)?;
-            depth = self.b.op(Op::Add, Type::U32, &[depth, one]);
-            path.callers.push(caller);
-        }
-        self.w.pushes = self.w.pushes.max(path.callers.len() as u32);
-        Ok(depth)
-    }
-    /// Puts what is kept over a call into the frame at this depth.
-    fn keep(&mut self, here: &mut Activation<'a>, call: InstId, depth: ValueId) -> Result<(), Diagnostic> {
-        let places = self.w.places(here.id, Point::After(call))?;
-        if places.is_fork {
-            // A call that is made at once has no frame that others know.
-            let none = self.b.u32(0);
-            self.lane.store_stack(self.b, depth, 1, none);
-        }
-        for (value, first) in &places.kept {
-            let values = self.values(here, &[*value]);
-            for (i, value) in (*first..).zip(values) {
-                let word = self.word(value);
-                self.lane.store_stack(self.b, depth, 1 + i, word);
-            }
-        }
-        Ok(())
-    }
-
-    /// Goes to a point whose values stand in registers.
-    pub(super) fn jump(&mut self, mut path: Path<'a>, point: Point, given: &[ValueId]) -> Result<(), Diagnostic> {
-        let label = self.w.label(path.here.id, point)?;
-        let places = self.w.places(path.here.id, point)?;
-        let mut registers = self.as_words(given);
-        let kept: Vec<ValueId> = places.kept.iter().map(|(value, _)| *value).collect();
-        let kept = self.values(&mut path.here, &kept);
-        registers.extend(self.as_words(&kept));
-        let depth = self.push(&mut path)?;
-        self.end(&path, Way::Go, label, depth, &registers);
-        Ok(())
-    }
-
-    fn join(&mut self, path: Path<'a>, id: InstId, token: &[ValueId]) -> Result<(), Diagnostic> {
-        let zero = self.b.u32(0);
-        let at_once = match self.b.function.values[token[0]].def {
-            Def::Constant(bits) => self.b.bool(bits == 0),
-            _loaded => self.b.op(Op::Eq, Type::U32, &[token[0], zero]),
-        };
-        self.both(
-            path,
-            at_once,
-            |s, mut path| {
-                let points = path.here.points.clone();
-                let results = &points.function.insts[id].results;
-                results.iter().zip(&token[1..]).for_each(|(r, value)| path.here.names.set(*r, vec![*value]));
-                let (region, position) = points.place(id);
-                s.go_on(path, region, position + 1)
-            },
-            |s, mut path| {
-                let label = s.w.label(path.here.id, Point::After(id))?;
-                let depth = s.push(&mut path)?;
-                let mut here = path.here.clone();
-                s.keep(&mut here, id, depth)?;
-                s.end(&path, Way::Wait, label, depth, &token[..1]);
-                Ok(())
-            },
-        )
     }
 
     fn trap(&mut self, mut path: Path<'a>, region: RegionId, id: InstId, inst: &Inst) -> Result<(), Diagnostic> {
@@ -591,7 +418,7 @@ impl<'a> Segment<'a, '_, '_> {
     }
 
     /// Ends the segment.
-    fn end(&mut self, path: &Path<'a>, way: Way, label: u32, depth: ValueId, registers: &[ValueId]) {
+    pub(super) fn end(&mut self, path: &Path<'a>, way: Way, label: u32, depth: ValueId, registers: &[ValueId]) {
         let count = self.lane.shape.registers as usize;
         let zero = self.b.u32(0);
         let label = self.b.u32(label | (way as u32) << Way::BIT);

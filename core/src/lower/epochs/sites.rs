@@ -3,18 +3,21 @@
 use crate::hash::FastMap;
 use crate::ir::{Module, Op};
 use crate::span::Span;
+use std::cell::Cell;
 
 /// The places where cells are made.
 #[derive(Debug, Default)]
 pub(in crate::lower) struct Sites {
     spans: Vec<Span>,
     numbers: FastMap<Span, u32>,
+    /// Units of the cells for which code was written since this was 0.
+    taken: Cell<u32>,
 }
 
 impl Sites {
     /// Those of a module. The first one stands for code that was made up.
     pub fn of(module: &Module) -> Sites {
-        let mut sites = Sites { spans: vec![Span::NONE], numbers: FastMap::default() };
+        let mut sites = Sites { spans: vec![Span::NONE], numbers: FastMap::default(), taken: Cell::new(0) };
         for function in module.functions.iter() {
             function.walk(function.body, &mut |_, inst| {
                 if matches!(inst.op, Op::CellNew | Op::CellFill) && !inst.span.is_none() {
@@ -32,6 +35,15 @@ impl Sites {
     /// The number of a place: from 1 on.
     pub fn number(&self, span: Span) -> u32 {
         1 + self.numbers.get(&span).copied().unwrap_or(0)
+    }
+
+    /// Code was written for a cell of so many units.
+    pub fn take(&self, units: u32) {
+        self.taken.set(self.taken.get() + units);
+    }
+    /// How many units that was, since this was asked last.
+    pub fn taken(&self) -> u32 {
+        self.taken.take()
     }
 
     /// The places, by their numbers less 1.

@@ -174,31 +174,4 @@ impl Machine {
         }
         self.op(Op::Sub, full, head)
     }
-
-    /// Between rounds: the workgroup has memory for cells, if there is any.
-    pub(super) fn new_chunk(&mut self) {
-        let unit = self.lane.get(&mut self.b, group::UNIT);
-        let end = self.lane.get(&mut self.b, group::END);
-        let little = self.plus(unit, self.shape.workgroup);
-        let lacks = self.op(Op::Gt, little, end);
-        let chunk = self.b.u32(super::memory::CHUNK * self.shape.workgroup);
-        let lacks = self.b.op(Op::Convert, Type::U32, &[lacks]);
-        let lacks = self.is_not(lacks, 0);
-        self.when(lacks, |m| {
-            // Where little is left, lanes take what they need one by one.
-            let (top, all) = (m.get(control::HEAP_TOP), m.get(control::HEAP_END));
-            let after = m.op(Op::Add, top, chunk);
-            let after = m.op(Op::Add, after, chunk);
-            let fits = m.op(Op::Le, after, all);
-            m.when(fits, |m| {
-                let begin = m.add(control::HEAP_TOP, chunk);
-                let end = m.op(Op::Add, begin, chunk);
-                let fits = m.op(Op::Le, end, all);
-                m.when(fits, |m| {
-                    m.lane.set(&mut m.b, group::UNIT, begin);
-                    m.lane.set(&mut m.b, group::END, end);
-                });
-            });
-        });
-    }
 }

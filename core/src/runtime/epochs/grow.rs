@@ -28,8 +28,10 @@ impl EpochRunner {
     pub(super) fn set_end(&mut self) -> Result<(), Diagnostic> {
         let units = (self.options.heap / 8).min(u64::from(u32::MAX >> 3)) as u32;
         let can_grow = self.options.heap < self.options.most_heap;
+        let asks = can_grow || !self.tight && !self.gave_up;
         self.set(control::HEAP_END, units)?;
-        self.set(control::HEAP_SOFT, if can_grow { units / 2 } else { u32::MAX })
+        self.set(control::HEAP_SOFT, if asks { units / 2 } else { u32::MAX })?;
+        self.set(control::STARVED, 0)
     }
 
     /// Makes the heap larger, whose first units are kept. Says whether there is more now; if not, there never will be.
@@ -71,7 +73,7 @@ impl EpochRunner {
         let device = self.device.get_mut();
         let Some(frames) = room::more_frames(&self.options, &self.shape, device.caps()) else { return Ok(false) };
         let options = super::EpochOptions { frames, ..self.options };
-        let [_, _, pool, pending, queue, _] = room::sizes(&options, &self.shape);
+        let [_, pool, pending, queue, _] = room::sizes(&options, &self.shape);
         let mut made = vec![];
         for bytes in [pool, pending, queue] {
             match device.allocate(Memory { bytes, indirect: false }) {
@@ -103,7 +105,13 @@ impl EpochRunner {
             fault::MEMORY => self.grow_heap(self.begun.top),
             _frames => self.grow_frames(),
         };
-        if has_grown.map_err(Fault::Device)? {
+        let has_grown = has_grown.map_err(Fault::Device)?;
+        // Whoever ran out of memory before the host has looked is more careful the second time.
+        let was_careless = !has_grown && lacks == fault::MEMORY && !self.tight;
+        if was_careless {
+            self.run_tightly().map_err(Fault::Device)?;
+        }
+        if has_grown || was_careless {
             return self.begin_again().map_err(Fault::Device);
         }
         Err(match lacks {
@@ -121,6 +129,8 @@ impl EpochRunner {
     /// Everything is as it was when the call began.
     fn begin_again(&mut self) -> Result<(), Diagnostic> {
         let (epochs, tasks) = (self.seen(control::EPOCHS), self.seen(control::TASKS));
+        // What the attempt has filled the heap with is gone, so collections may help again.
+        self.gave_up = false;
         self.clear()?;
         let Begun { top, globals, .. } = self.begun.clone();
         self.set(control::HEAP_TOP, top)?;

@@ -32,7 +32,10 @@ impl EpochRunner {
         while let Some(cell) = copy.open.pop() {
             self.move_fields(&mut copy, cell)?;
         }
-        self.renew_all().map_err(Fault::Device)?;
+        let (epochs, tasks) = (self.seen(control::EPOCHS), self.seen(control::TASKS));
+        self.clear().map_err(Fault::Device)?;
+        self.set(control::EPOCHS, epochs).map_err(Fault::Device)?;
+        self.set(control::TASKS, tasks).map_err(Fault::Device)?;
         let top = first + (copy.image.len() / 2) as u32;
         while top > self.seen(control::HEAP_END) {
             if !self.grow_heap(first).map_err(Fault::Device)? {
@@ -43,6 +46,7 @@ impl EpochRunner {
         self.set(control::HEAP_TOP, top).map_err(Fault::Device)?;
         self.pages.borrow_mut().clear();
         self.is_used = true;
+        self.kept_top = top;
         Ok(kept)
     }
 

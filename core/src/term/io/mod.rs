@@ -77,6 +77,11 @@ pub trait Data {
     /// A string.
     fn text(&mut self, text: &str) -> Result<Self::Value, Diagnostic>;
 
+    /// Between two effects, when the program has this value and nothing else: memory that nobody needs may be given back.
+    fn tidy(&mut self, value: Self::Value) -> Result<Self::Value, Diagnostic> {
+        Ok(value)
+    }
+
     /// An error if the program is to stop.
     fn check_interrupt(&self) -> Result<(), Diagnostic>;
     /// The program goes on: what comes `next` after a `call`, one of its parts, is applied to the answer. The call itself is not
@@ -109,6 +114,7 @@ pub fn run_io<D: Data>(data: &mut D, value: D::Value, host: &mut dyn Host) -> Re
         let answer = answer.value(data)?;
         data.check_interrupt()?;
         value = data.resume(value, call.next, answer)?;
+        value = data.tidy(value)?;
     }
     Ok(value)
 }
