@@ -158,7 +158,7 @@ mod tests {
     use crate::span::Sources;
 
     const TEXT: &str = "
-kernel @k(%x: buffer align(16) readonly, %n: u32 divisible(16), %big: i64) workgroup(32, 2) fold {
+kernel @k(%x: buffer align(16) noalias, %n: u32 divisible(16), %big: i64) workgroup(32, 2) fold {
   %i = global_id.x
   %inside = lt.u32 %i, %n
   if %inside { store.i64 %x[%i], %big }
@@ -204,7 +204,10 @@ kernel @k(%x: buffer align(16) readonly, %n: u32 divisible(16), %big: i64) workg
     #[test]
     fn what_the_host_computes_is_not_written() {
         let text = "
-kernel @k(%x: buffer, %n: u32) workgroup(32) launch { %half = shr.u32 %n, 1 grid %half, 1, 1 } {
+kernel @k(%x: buffer, %n: u32) workgroup(32) launch {
+  %half = shr.u32 %n, 1
+  grid %half, 1, 1
+} {
   store.u32 %x[0], %half
 }
 ";
