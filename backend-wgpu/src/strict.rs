@@ -4,7 +4,7 @@
 //! `max` of floats return the operand that is a number, fills fragments, and tells the driver which buffers alias: a buffer that is
 //! bound under several views aliases itself, one that the kernel has for itself does not.
 //!
-//! Fragments of short numbers are loaded from arrays of vectors of words, for which naga has no expression: it is shown an array of pairs instead,
+//! Fragments of short numbers are loaded from arrays of vectors of words, for which naga has no expression: it is shown an array of triples instead,
 //! a shadow, right after the array that is meant.
 
 use crate::shader::Kernel;
@@ -90,19 +90,19 @@ fn lift_shadows(module: &mut Module) -> Result<(), String> {
         let array = by_id(variable.result_type?)?.operands.get(1).and_then(id)?;
         by_id(array)?.operands.first().and_then(id)
     };
-    let is_pair = |ty: Word| {
+    let is_triple = |ty: Word| {
         let Some(vector) = by_id(ty).filter(|i| i.class.opcode == Op::TypeVector) else { return false };
         let scalar = vector.operands.first().and_then(id).and_then(by_id);
         let half =
             scalar.is_some_and(|s| s.class.opcode == Op::TypeFloat && s.operands[0] == Operand::LiteralBit32(16));
-        half && vector.operands.get(1) == Some(&Operand::LiteralBit32(2))
+        half && vector.operands.get(1) == Some(&Operand::LiteralBit32(3))
     };
     // The shadow, what it stands for, and the type of pointers to that one's elements.
     let mut meant: HashMap<Word, (Word, Word)> = HashMap::new();
     let mut before: Option<&Instruction> = None;
     for variable in globals.iter().filter(|i| i.class.opcode == Op::Variable && shared(i)) {
-        let pair = element(variable).is_some_and(is_pair);
-        if let (true, Some(shadow), Some(array)) = (pair, variable.result_id, before) {
+        let stands = element(variable).is_some_and(is_triple);
+        if let (true, Some(shadow), Some(array)) = (stands, variable.result_id, before) {
             let of = element(array).ok_or("an array without elements")?;
             let to_it = |i: &&Instruction| {
                 i.class.opcode == Op::TypePointer && shared(i) && i.operands.get(1).and_then(id) == Some(of)

@@ -254,3 +254,22 @@ fn nest(b: &mut Builder, out: ValueId, n: ValueId, depth: u32) {
         b.if_else(more, &[], arm, |b| b.end(Op::Yield, &[]));
     }
 }
+
+#[test]
+fn arrays_of_pairs_stay_what_they_are() {
+    let module = module(include_str!("../../tests/ir/tile/products_of_pairs.gir"));
+    let words = match write(&module, &rich(), Language::Spirv).unwrap_or_else(|e| panic!("{e}")) {
+        Emitted::Words(words) => words,
+        Emitted::Text(_) => panic!("text instead of words"),
+    };
+    spirv_val(&words, "products-of-pairs").unwrap_or_else(|e| panic!("{e}"));
+    shared_arrays(&words, "products_of_pairs");
+    // Both factors and the sums: `OpVariable` in the storage class `Workgroup`.
+    let mut rest = &words[5..];
+    let mut shared = 0;
+    while let Some(first) = rest.first() {
+        shared += u32::from(first & 0xffff == 59 && rest[3] == 4);
+        rest = &rest[(first >> 16) as usize..];
+    }
+    assert_eq!(shared, 3);
+}

@@ -207,11 +207,11 @@ impl Writer<'_, '_> {
     }
 
     /// What stands for the array of words that was written last, where naga wants to see the scalars of a fragment. [`crate::strict`] puts the
-    /// array there: it is known by its pairs, which no other array in shared memory has.
+    /// array there: it is known by its triples, which no other array has, because the IR has no vectors of three.
     fn shadow(&mut self, count: u32) -> Expr {
-        let base = types::lanes_type(&mut self.context.out.types, naga::Scalar::F16, 2);
+        let base = types::lanes_type(&mut self.context.out.types, naga::Scalar::F16, 3);
         let size = NonZeroU32::new(count).map_or(ArraySize::Dynamic, ArraySize::Constant);
-        let ty = self.ty(TypeInner::Array { base, size, stride: 4 });
+        let ty = self.ty(TypeInner::Array { base, size, stride: 8 });
         self.global(GlobalVariable {
             name: None,
             space: AddressSpace::WorkGroup,

@@ -96,8 +96,12 @@ fn what_is_only_stored_is_left_to_the_device() {
         let kernel = module.kernels().next().expect("a kernel");
         let compiled =
             lower::compile(&module, &[kernel], &with_halves(), &LoadOptions::default()).expect("a kernel for it");
-        let is_rounded =
-            compiled.module.functions.iter().flat_map(|f| f.insts.iter()).any(|inst| inst.op == Op::Sub && inst.element() == Scalar::F32);
+        let is_rounded = compiled
+            .module
+            .functions
+            .iter()
+            .flat_map(|f| f.insts.iter())
+            .any(|inst| inst.op == Op::Sub && inst.element() == Scalar::F32);
         assert_eq!(is_rounded, adds);
     }
 }
