@@ -255,21 +255,51 @@ fn nest(b: &mut Builder, out: ValueId, n: ValueId, depth: u32) {
     }
 }
 
-#[test]
-fn arrays_of_pairs_stay_what_they_are() {
-    let module = module(include_str!("../../tests/ir/tile/products_of_pairs.gir"));
-    let words = match write(&module, &rich(), Language::Spirv).unwrap_or_else(|e| panic!("{e}")) {
+/// The bytes of the arrays in shared memory.
+fn shared_bytes(words: &[u32]) -> Vec<u32> {
+    let mut insts = vec![];
+    let mut rest = &words[5..];
+    while let Some(first) = rest.first() {
+        let (inst, others) = rest.split_at((first >> 16) as usize);
+        insts.push((first & 0xffff, &inst[1..]));
+        rest = others;
+    }
+    let by_id = |op: u32, id: u32, place: usize| {
+        let is = |(found, operands): &&(u32, &[u32])| *found == op && operands[place] == id;
+        insts.iter().find(is).map(|(_, operands)| *operands)
+    };
+    // `OpTypeFloat`, `OpTypeInt`, `OpTypeVector`.
+    let scalar = |ty| by_id(22, ty, 0).or(by_id(21, ty, 0)).expect("a scalar")[1] / 8;
+    let element = |ty| by_id(23, ty, 0).map_or_else(|| scalar(ty), |vector| scalar(vector[1]) * vector[2]);
+    // `OpVariable` in the storage class `Workgroup`, `OpTypePointer`, `OpTypeArray`, `OpConstant`.
+    let shared = insts.iter().filter(|(op, operands)| *op == 59 && operands[2] == 4);
+    let array = |pointer| by_id(28, by_id(32, pointer, 0).expect("a pointer")[2], 0).expect("an array");
+    let bytes = |array: &[u32]| element(array[1]) * by_id(43, array[2], 1).expect("a length")[2];
+    shared.map(|(_, variable)| bytes(array(variable[0]))).collect()
+}
+
+/// The shared arrays of a kernel in tile form with products of fragments.
+fn arrays_of(source: &str, name: &str) -> Vec<u32> {
+    let words = match write(&module(source), &rich(), Language::Spirv).unwrap_or_else(|e| panic!("{name}: {e}")) {
         Emitted::Words(words) => words,
         Emitted::Text(_) => panic!("text instead of words"),
     };
-    spirv_val(&words, "products-of-pairs").unwrap_or_else(|e| panic!("{e}"));
-    shared_arrays(&words, "products_of_pairs");
-    // Both factors and the sums: `OpVariable` in the storage class `Workgroup`.
-    let mut rest = &words[5..];
-    let mut shared = 0;
-    while let Some(first) = rest.first() {
-        shared += u32::from(first & 0xffff == 59 && rest[3] == 4);
-        rest = &rest[(first >> 16) as usize..];
-    }
-    assert_eq!(shared, 3);
+    spirv_val(&words, name).unwrap_or_else(|e| panic!("{name}: {e}"));
+    shared_arrays(&words, name);
+    shared_bytes(&words)
+}
+
+#[test]
+fn arrays_of_pairs_stay_what_they_are() {
+    // The sums and both factors.
+    let arrays = arrays_of(include_str!("../../tests/ir/tile/products_of_pairs.gir"), "products-of-pairs");
+    assert_eq!(arrays.len(), 3);
+}
+
+#[test]
+fn fragments_are_aligned_beside_small_arrays() {
+    // Two sums of warps are beside the three.
+    let arrays = arrays_of(include_str!("../../tests/ir/tile/product_and_sum.gir"), "product-and-sum");
+    assert_eq!(arrays.len(), 4);
+    assert!(arrays.iter().all(|bytes| bytes.is_multiple_of(16)), "{arrays:?}");
 }

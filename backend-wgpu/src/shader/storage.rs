@@ -16,6 +16,10 @@ use naga::{
 };
 use std::num::NonZeroU32;
 
+/// Bytes that all shared arrays of a kernel with fragments are a multiple of. Drivers put arrays one behind the other in any order, and a fragment of
+/// shorter vectors, whose array needs no more, has to begin at a multiple of 16 all the same.
+const FRAGMENT_ALIGN: u64 = 16;
+
 /// How a memory of the function is reached.
 #[derive(Clone, Debug)]
 pub struct MemoryPlace {
@@ -143,13 +147,15 @@ impl Writer<'_, '_> {
     /// The memories of a space; those of a group together if they are to overlap.
     fn arenas(&self, space: Space, accesses: &[Access], overlap: bool) -> Result<Vec<Arena>, Diagnostic> {
         let mut arenas: Vec<(u32, Arena)> = vec![];
+        let fragments = accesses.iter().any(|a| matches!(a.kind, AccessKind::Fragment(_)));
+        let unit = if fragments && space == Space::Shared { FRAGMENT_ALIGN } else { 1 };
         for memory in self.source.memories.iter().filter(|m| m.space == space) {
             let Memory { value, group, element, length, .. } = *memory;
             let length = self
                 .source
                 .as_constant(length)
                 .ok_or_else(|| error::illegal(self.source.span, "shared memory whose length is chosen at launch"))?;
-            let bytes = u64::from(element.bytes()) * length;
+            let bytes = (u64::from(element.bytes()) * length).next_multiple_of(unit);
             let own = accesses.iter().filter(|a| a.memory == value).copied();
             let own: Vec<Access> = own.collect();
             let strict = self.context.options.strict;
