@@ -17,7 +17,7 @@ const RANDOM: usize = 200;
 /// What the reasons name for which a kernel may be refused: types of 64 bits, and operations that no shading language has.
 const BEYOND: [&str; 4] = ["`f64`", "`atomic64`", "`async_copy`", "`wgmma`"];
 /// What the reasons say of fragments, which WebGPU does not have: the tests of the code generator write them.
-const FRAGMENTS: &str = "`coop.";
+const FRAGMENTS: &str = "`coop";
 
 fn suite(table: bool, programs: bool, random: usize) -> Vec<Group> {
     let programs = programs.then(|| "tests/ir".into());

@@ -316,6 +316,10 @@ impl<'c, 'a> Writer<'c, 'a> {
     }
     /// The number in another type.
     pub(super) fn convert(&mut self, expr: Expr, to: naga::Scalar) -> Expr {
+        if to == naga::Scalar::F16 {
+            // naga's WGSL enables `f16` where the module has it among its types, which a number that is nowhere kept need not be.
+            self.scalar_type(to);
+        }
         let expr = self.at_run_time(expr);
         self.add(Expression::As { expr, kind: to.kind, convert: Some(to.width) })
     }
