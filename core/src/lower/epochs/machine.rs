@@ -63,7 +63,7 @@ pub(super) struct Machine {
     pub groups: ValueId,
     pub steps: ValueId,
     pub heap_soft: ValueId,
-    /// Whether lanes run tightly: [`TIGHT`](super::memory::TIGHT).
+    /// Whether lanes run tightly: [`TIGHT`].
     pub tight: ValueId,
 }
 
