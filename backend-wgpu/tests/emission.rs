@@ -198,8 +198,8 @@ fn tile_kernels_with_fragments_are_written() {
     }
 }
 
-/// Fragments are loaded from arrays of vectors, which are there and not only shown to naga.
-fn shared_arrays(words: &[u32], name: &str) {
+/// A SPIR-V module's instructions: numbers of operations, and operands.
+fn instructions(words: &[u32]) -> Vec<(u32, &[u32])> {
     let mut insts = vec![];
     let mut rest = &words[5..];
     while let Some(first) = rest.first() {
@@ -207,6 +207,12 @@ fn shared_arrays(words: &[u32], name: &str) {
         insts.push((first & 0xffff, &inst[1..]));
         rest = others;
     }
+    insts
+}
+
+/// Fragments are loaded from arrays of vectors, which are there and not only shown to naga.
+fn shared_arrays(words: &[u32], name: &str) {
+    let insts = instructions(words);
     let of = |op: u32| insts.iter().filter(move |(found, _)| *found == op).map(|(_, operands)| *operands);
     // `OpVariable`, `OpAccessChain`, `OpCooperativeMatrixLoadKHR`, `OpTypePointer`, `OpTypeVector`, by the places of their results.
     let shared: Vec<u32> = of(59).filter(|v| v[2] == 4).map(|v| v[1]).collect();
@@ -257,13 +263,7 @@ fn nest(b: &mut Builder, out: ValueId, n: ValueId, depth: u32) {
 
 /// The bytes of the arrays in shared memory.
 fn shared_bytes(words: &[u32]) -> Vec<u32> {
-    let mut insts = vec![];
-    let mut rest = &words[5..];
-    while let Some(first) = rest.first() {
-        let (inst, others) = rest.split_at((first >> 16) as usize);
-        insts.push((first & 0xffff, &inst[1..]));
-        rest = others;
-    }
+    let insts = instructions(words);
     let by_id = |op: u32, id: u32, place: usize| {
         let is = |(found, operands): &&(u32, &[u32])| *found == op && operands[place] == id;
         insts.iter().find(is).map(|(_, operands)| *operands)
