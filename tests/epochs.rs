@@ -11,14 +11,15 @@ use girih::core::ir::{Caps, FunctionId, Module, Verified};
 use girih::core::lower::epochs::Form;
 use girih::core::runtime::epochs::{EpochOptions, EpochRunner};
 use girih::core::runtime::{
-    BufferId, Command, Device, DeviceInfo, DeviceKind, LoadOptions, Memory, ProgramId, Runner, TaskOptions, Timing,
+    self, BufferId, Device, DeviceInfo, DeviceKind, LoadOptions, Memory, ProgramId, Runner, TaskOptions, Timing,
 };
 use girih::core::term::code::Code;
 use girih::core::term::eval::{Limits, Machine};
 use girih::devices::{self, Profile, Selector};
 use girih::{Diagnostic, RunDevice, Span, on_big_stack};
+use std::process::{Command, Stdio};
+use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
-use std::sync::{Arc, Mutex};
 use std::time::Duration;
 use support::case::{Case, Gave, LIMIT, agree};
 use support::watch;
@@ -175,34 +176,51 @@ fn cuda_does_what_the_evaluator_does() {
     compare_on(cards(&[DeviceKind::Cuda], "GIRIH_REQUIRE_CUDA"));
 }
 
-/// All programs, as people run them, on the device that `GIRIH_DEVICE` names: in sweeps, in tallies or in epochs.
+/// Which part of all programs a process runs, as `3/16`.
+const PART: &str = "GIRIH_PART";
+
+/// All programs, as people run them, on the device that `GIRIH_DEVICE` names: in sweeps, in tallies or in epochs. Each core has a process of its
+/// own, because the compilers of drivers lock each other out, and every launch, within one.
 #[test]
 fn a_named_device_does_all_that_the_evaluator_does() {
     let Ok(name) = std::env::var("GIRIH_DEVICE") else {
         return eprintln!("skipped: GIRIH_DEVICE names no device");
     };
-    let device = Selector::parse(&name).expect("a device's name");
-    let cases = Case::all();
-    let (next, different) = (AtomicUsize::new(0), Mutex::new(vec![]));
-    let work = || {
-        while let Some(case) = cases.get(next.fetch_add(1, Ordering::Relaxed)) {
-            let alarm = watch::alarm(PATIENCE);
-            let found = case.run(RunDevice::Device(device.clone()), &|options| {
-                options.interrupt = Some(alarm.flag.clone());
-            });
-            let oracle = case.run(RunDevice::Evaluator, &|_| {});
-            if !agree(case, &oracle, &found) {
-                different
-                    .lock()
-                    .expect("no thread panics with it")
-                    .push(format!("{}: {oracle:?} / {found:?}", case.path));
-            }
-        }
+    if let Ok(part) = std::env::var(PART) {
+        let (of, each) = part.split_once('/').expect("a part is written 3/16");
+        return one_part(&name, of.parse().expect("a number"), each.parse().expect("a number"));
+    }
+    let each = std::thread::available_parallelism().map_or(1, usize::from);
+    let start = |of: usize| {
+        let mut command = Command::new(std::env::current_exe().expect("this process has a file"));
+        command.args(["--exact", "a_named_device_does_all_that_the_evaluator_does", "--nocapture"]);
+        command.env(PART, format!("{of}/{each}")).stdout(Stdio::piped()).stderr(Stdio::piped());
+        command.spawn().expect("a process can be started")
     };
-    let threads = std::thread::available_parallelism().map_or(1, usize::from);
-    std::thread::scope(|scope| (0..threads).for_each(|_| drop(scope.spawn(work))));
-    let different = different.into_inner().expect("all threads have ended");
-    println!("{} programs on {name}, {} differ", cases.len(), different.len());
+    let parts: Vec<_> = (0..each).map(start).collect();
+    let ended: Vec<_> = parts.into_iter().map(|part| part.wait_with_output().expect("a process ends")).collect();
+    for output in ended.iter().filter(|output| !output.status.success()) {
+        print!("{}{}", String::from_utf8_lossy(&output.stdout), String::from_utf8_lossy(&output.stderr));
+    }
+    let failed = ended.iter().filter(|output| !output.status.success()).count();
+    assert_eq!(failed, 0, "{failed} of {each} processes found differences");
+    println!("{} programs on {name}, none differs", Case::all().len());
+}
+
+/// The programs whose number is `of` modulo `each`.
+fn one_part(name: &str, of: usize, each: usize) {
+    let device = Selector::parse(name).expect("a device's name");
+    let mut different = vec![];
+    for case in Case::all().iter().skip(of).step_by(each) {
+        let alarm = watch::alarm(PATIENCE);
+        let found = case.run(RunDevice::Device(device.clone()), &|options| {
+            options.interrupt = Some(alarm.flag.clone());
+        });
+        let oracle = case.run(RunDevice::Evaluator, &|_| {});
+        if !agree(case, &oracle, &found) {
+            different.push(format!("{}: {oracle:?} / {found:?}", case.path));
+        }
+    }
     assert!(different.is_empty(), "{} differ:\n{}", different.len(), different.join("\n"));
 }
 
@@ -260,13 +278,13 @@ impl Device for Mortal {
     fn unload(&mut self, program: ProgramId) {
         self.device.unload(program);
     }
-    fn submit(&mut self, commands: &[Command]) -> Result<(), Diagnostic> {
+    fn submit(&mut self, commands: &[runtime::Command]) -> Result<(), Diagnostic> {
         self.used()?.submit(commands)
     }
     fn wait(&mut self) -> Result<(), Diagnostic> {
         self.used()?.wait()
     }
-    fn time(&mut self, commands: &[Command], runs: usize) -> Result<Timing, Diagnostic> {
+    fn time(&mut self, commands: &[runtime::Command], runs: usize) -> Result<Timing, Diagnostic> {
         self.used()?.time(commands, runs)
     }
 }

@@ -65,7 +65,7 @@ fn counted(case: &Case, device: RunDevice) -> (Gave, Counts) {
     let alarm = support::watch::alarm(support::case::LIMIT);
     let mut options = RunOptions {
         device,
-        memory: case.memory,
+        memory: case.most_memory(),
         heap: Some(MEMORY),
         interrupt: Some(alarm.flag.clone()),
         ..RunOptions::default()

@@ -22,7 +22,8 @@ pub struct Case {
     pub path: String,
     pub program: Program,
     pub expected: Directives,
-    pub memory: u64,
+    /// What its `--memory` says.
+    pub memory: Option<u64>,
 }
 
 impl Case {
@@ -38,7 +39,7 @@ impl Case {
         let (options, memory) = expected.options().ok()?;
         let program = Program::open(&path, &options);
         code::Code::new(program.core_program().ok()?).ok()?;
-        Some(Case { path, program, expected, memory: memory.unwrap_or(256 << 20) })
+        Some(Case { path, program, expected, memory })
     }
 
     /// A random program, which is written into a folder; what comes of it the evaluator says.
@@ -48,12 +49,18 @@ impl Case {
         Case::open(path.to_string_lossy().into_owned()).unwrap_or_else(|| panic!("it is no program:\n{text}"))
     }
 
+    /// The bytes that it may take where the host runs it.
+    pub fn most_memory(&self) -> u64 {
+        self.memory.unwrap_or(256 << 20)
+    }
+
     /// Runs it in a folder of its own.
     pub fn run(&self, device: RunDevice, change: &dyn Fn(&mut RunOptions)) -> Gave {
         let alarm = watch::alarm(LIMIT);
         let mut options = RunOptions {
             device,
-            memory: self.memory,
+            memory: self.most_memory(),
+            heap: self.memory,
             // Enough for every program that ends; and what does not end is through with it soon.
             stack: 1 << 30,
             interrupt: Some(alarm.flag.clone()),

@@ -10,10 +10,11 @@ use cudarc::driver::sys::{self, CUdeviceptr};
 use girih_core::diag::Diagnostic;
 use std::ffi::c_void;
 
-/// Bytes of a piece at most. Locking memory takes time, so a piece begins as large as what goes through it, and grows.
-const PIECE: usize = 8 << 20;
+/// Bytes of a piece at most. Locking memory takes the host longer than any copy through it, so a piece begins about as large as what
+/// goes through it, and grows no further than to where the card's setting up of a copy no longer counts.
+const PIECE: usize = 1 << 20;
 /// Bytes of a piece at least.
-const SMALL: usize = 256 << 10;
+const SMALL: usize = 64 << 10;
 
 /// Page-locked memory, and the copy that it is used by.
 #[derive(Debug)]

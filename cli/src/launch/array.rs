@@ -2,7 +2,9 @@
 
 use girih::ir::Scalar;
 use npyz::{DType, Endianness, NpyHeader, Order, TypeChar};
-use std::io::{Read, Write};
+use std::fmt::Display;
+use std::fs::File;
+use std::io::{BufReader, Read, Write};
 use std::path::Path;
 
 /// An array of numbers.
@@ -45,6 +47,38 @@ fn scalar_of(letter: TypeChar, size: u64) -> Option<Scalar> {
     Some(scalar)
 }
 
+/// The beginning of a file: what its elements are, and the file from the first of them on.
+struct Head {
+    scalar: Scalar,
+    shape: Vec<u64>,
+    rest: BufReader<File>,
+}
+
+impl Head {
+    fn read(path: &Path) -> Result<Head, String> {
+        let fail = |why: &dyn Display| unreadable(path, why);
+        let mut rest = BufReader::new(File::open(path).map_err(|e| fail(&e))?);
+        let header = NpyHeader::from_reader(&mut rest).map_err(|e| fail(&e))?;
+        let DType::Plain(ty) = header.dtype() else {
+            return Err(fail(&"its elements have fields, not one number"));
+        };
+        let Some(scalar) = scalar_of(ty.type_char(), ty.size_field()) else {
+            return Err(fail(&format_args!("its elements, `{ty}`, are no numbers that a kernel knows")));
+        };
+        if ty.endianness() == Endianness::Big {
+            return Err(fail(&"it is big endian; save it with `a.astype(a.dtype.newbyteorder('<'))`"));
+        }
+        if header.order() == Order::Fortran && header.shape().len() > 1 {
+            return Err(fail(&"it is in Fortran order; save `numpy.ascontiguousarray(a)`"));
+        }
+        Ok(Head { scalar, shape: header.shape().to_vec(), rest })
+    }
+}
+
+fn unreadable(path: &Path, why: &dyn Display) -> String {
+    format!("cannot read the array `{}`: {why}", path.display())
+}
+
 impl Array {
     /// An array of zeros.
     pub fn zeros(scalar: Scalar, shape: Vec<u64>) -> Array {
@@ -54,30 +88,22 @@ impl Array {
 
     /// Reads a file.
     pub fn read(path: &Path) -> Result<Array, String> {
-        let fail = |why: String| format!("cannot read the array `{}`: {why}", path.display());
-        let data = std::fs::read(path).map_err(|e| fail(e.to_string()))?;
-        let mut rest = &data[..];
-        let header = NpyHeader::from_reader(&mut rest).map_err(|e| fail(e.to_string()))?;
-        let DType::Plain(ty) = header.dtype() else {
-            return Err(fail("its elements have fields, not one number".into()));
-        };
-        let Some(scalar) = scalar_of(ty.type_char(), ty.size_field()) else {
-            return Err(fail(format!("its elements, `{ty}`, are no numbers that a kernel knows")));
-        };
-        if ty.endianness() == Endianness::Big {
-            return Err(fail("it is big endian; save it with `a.astype(a.dtype.newbyteorder('<'))`".into()));
-        }
-        if header.order() == Order::Fortran && header.shape().len() > 1 {
-            return Err(fail("it is in Fortran order; save `numpy.ascontiguousarray(a)`".into()));
-        }
-        let shape = header.shape().to_vec();
+        let Head { scalar, shape, mut rest } = Head::read(path)?;
         let wanted = shape.iter().product::<u64>() * u64::from(scalar.bytes());
         let mut bytes = vec![];
-        rest.read_to_end(&mut bytes).map_err(|e| fail(e.to_string()))?;
+        // One more byte than is wanted shows that there are more.
+        let most = usize::try_from(wanted.min(rest.get_ref().metadata().map_or(0, |m| m.len()))).unwrap_or(0);
+        bytes.reserve_exact(most + 1);
+        rest.read_to_end(&mut bytes).map_err(|e| unreadable(path, &e))?;
         if bytes.len() as u64 != wanted {
-            return Err(fail(format!("it ends after {} of {wanted} bytes", bytes.len())));
+            return Err(unreadable(path, &format_args!("it ends after {} of {wanted} bytes", bytes.len())));
         }
         Ok(Array { scalar, shape, bytes })
+    }
+
+    /// The type of a file's elements.
+    pub fn scalar_of(path: &Path) -> Result<Scalar, String> {
+        Head::read(path).map(|head| head.scalar)
     }
 
     /// Writes a file: version 1.0 of the format, all or nothing.

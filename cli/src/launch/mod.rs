@@ -6,4 +6,4 @@ mod value;
 
 pub use array::Array;
 pub use grid::{GridText, grid_text};
-pub use value::{Named, Value, named, number};
+pub use value::{Named, Source, Value, named, number};

@@ -98,6 +98,14 @@ impl Source {
         }
     }
 
+    /// The type of the array's elements on the device.
+    pub fn scalar(&self) -> Result<Scalar, String> {
+        match self {
+            Source::Zeros(scalar, _) | Source::File(_, Some(scalar)) => Ok(*scalar),
+            Source::File(path, None) => Array::scalar_of(path),
+        }
+    }
+
     /// An array that comes back from the device, as its file holds it.
     pub fn restore(&self, array: Array) -> Array {
         match self {

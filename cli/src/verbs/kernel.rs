@@ -2,7 +2,7 @@
 
 use crate::console::Console;
 use crate::exit::Exit;
-use crate::launch::{self, Array, Named, Value};
+use crate::launch::{self, Array, Named, Source, Value};
 use clap::Args;
 use girih::devices::{self, Profile, Selector};
 use girih::ir::{FunctionId, Scalar, Type};
@@ -13,6 +13,8 @@ use serde_json::json;
 use std::path::Path;
 use std::time::{Duration, Instant};
 
+/// How many elements of an array without a file are shown.
+const SHOWN: usize = 16;
 /// How many runs of a kernel are timed.
 const TIMED: usize = 50;
 
@@ -76,10 +78,15 @@ impl<'a> Placed<'a> {
     ) -> Result<Placed<'a>, Diagnostic> {
         let buffer = device.allocate(Memory { bytes: array.bytes.len() as u64, indirect: false })?;
         // A new buffer is all zero.
-        if array.bytes.iter().any(|byte| *byte != 0) {
-            let mut bytes = array.bytes.clone();
-            bytes.resize(bytes.len().next_multiple_of(4), 0);
-            device.write(buffer, 0, &bytes)?;
+        if !matches!(value, Value::Array(Source::Zeros(..), _)) {
+            let (words, rest) = array.bytes.split_at(array.bytes.len() & !3);
+            let mut last = [0; 4];
+            last[..rest.len()].copy_from_slice(rest);
+            for (offset, bytes) in [(0, words), (words.len() as u64, &last[..rest.len().next_multiple_of(4)])] {
+                if !bytes.is_empty() {
+                    device.write(buffer, offset, bytes)?;
+                }
+            }
         }
         Ok(Placed { buffer, array, value, name })
     }
@@ -96,14 +103,35 @@ pub(super) fn bring_back(
     let mut shown = vec![];
     for mut array in placed {
         // What cannot be written must not keep the rest from being so: all are read first.
-        let before = std::mem::take(&mut array.array.bytes);
-        array.array.bytes = read(device, &array, before.len())?;
-        let has_file = matches!(array.value, Value::Array(_, Some(_)));
-        if has_file || !changed_only || before != array.array.bytes {
-            shown.push(array);
-        }
+        let length = if matches!(array.value, Value::Array(_, Some(_))) {
+            array.array.bytes.len()
+        } else if changed_only && !has_changed(device, &array)? {
+            continue;
+        } else {
+            array.array.bytes.len().min((SHOWN + 1) * array.array.scalar.bytes() as usize)
+        };
+        array.array.bytes = read(device, &array, length)?;
+        shown.push(array);
     }
     shown.into_iter().try_for_each(|array| finish(array, console))
+}
+
+/// Whether an array on the device differs from what it was. It is looked at in parts, because memory that the host has not used before
+/// costs it more than the copy does.
+fn has_changed(device: &mut dyn Device, placed: &Placed<'_>) -> Result<bool, Diagnostic> {
+    const PART: usize = 1 << 20;
+    let zeros = matches!(placed.value, Value::Array(Source::Zeros(..), _));
+    let mut part = vec![0; placed.array.bytes.len().next_multiple_of(4).min(PART)];
+    for (i, before) in placed.array.bytes.chunks(PART).enumerate() {
+        let now = &mut part[..before.len().next_multiple_of(4)];
+        device.read(placed.buffer, (i * PART) as u64, now)?;
+        let now = &now[..before.len()];
+        let same = if zeros { now.iter().fold(0, |any, byte| any | byte) == 0 } else { now == before };
+        if !same {
+            return Ok(true);
+        }
+    }
+    Ok(false)
 }
 
 impl Launch {
@@ -265,11 +293,10 @@ fn finish(placed: Placed<'_>, console: &Console) -> Result<(), Diagnostic> {
 
 /// The first elements of an array.
 fn beginning(array: &Array) -> String {
-    const MOST: usize = 16;
     let size = array.scalar.bytes() as usize;
     let elements = array.bytes.chunks_exact(size);
-    let more = if elements.len() > MOST { ", .." } else { "" };
-    let texts: Vec<String> = elements.take(MOST).map(|c| element(array.scalar, c)).collect();
+    let more = if elements.len() > SHOWN { ", .." } else { "" };
+    let texts: Vec<String> = elements.take(SHOWN).map(|c| element(array.scalar, c)).collect();
     format!("[{}{more}]", texts.join(", "))
 }
 

@@ -285,7 +285,7 @@ impl Launch {
 fn argument(given: &Named, parameters: &[Parameter]) -> Result<Argument, String> {
     let constexpr = parameters.iter().any(|p| p.name == given.name && p.constexpr);
     match &given.value {
-        Value::Array(source, _) => Ok(Argument::Buffer(source.array()?.scalar)),
+        Value::Array(source, _) => Ok(Argument::Buffer(source.scalar()?)),
         Value::Number(text) if constexpr => Ok(Argument::Constant(constant(text))),
         Value::Number(text) => match constant(text) {
             Constant::None => Ok(Argument::Constant(Constant::None)),
