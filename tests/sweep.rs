@@ -69,8 +69,12 @@ fn run_here(
     }
     let settings = Settings { checked: true, seed: None, fuel: Some(STEPS) };
     let interrupt = Some(flag);
-    let options =
-        TaskOptions { memory: case.most_memory(), stack: 1 << 30, interrupt: interrupt.clone(), ..TaskOptions::default() };
+    let options = TaskOptions {
+        memory: case.most_memory(),
+        stack: 1 << 30,
+        interrupt: interrupt.clone(),
+        ..TaskOptions::default()
+    };
     let mut runner = TaskMachine::new(&direct.module, options, settings).map_err(|d| vec![d])?;
     let mut machine = Machine::new(&code, Limits { interrupt: interrupt.clone(), ..Limits::default() });
     direct::run::run(&mut machine, &direct, &mut runner, host, interrupt).map_err(|d| vec![d])

@@ -17,9 +17,15 @@ pub struct Mixer(u64);
 /// Odd, with bits spread evenly: 2^64 divided by the golden ratio.
 const FACTOR: u64 = 0x9e37_79b9_7f4a_7c15;
 
+/// A state with another word mixed in: its upper bits depend on all of them.
+#[inline]
+pub fn mix(state: u64, word: u64) -> u64 {
+    (state.rotate_left(23) ^ word).wrapping_mul(FACTOR)
+}
+
 impl Mixer {
     fn mix(&mut self, word: u64) {
-        self.0 = (self.0.rotate_left(23) ^ word).wrapping_mul(FACTOR);
+        self.0 = mix(self.0, word);
     }
 }
 

@@ -21,11 +21,13 @@ macro_rules! index_type {
         impl $name {
             /// The index at a position.
             #[allow(dead_code)] // Not every index type needs it in constants.
+            #[inline]
             pub const fn new(i: u32) -> Self {
                 Self(i)
             }
             /// The position.
             #[allow(dead_code)] // Not every index type needs it in constants.
+            #[inline]
             pub const fn index(self) -> usize {
                 self.0 as usize
             }
@@ -64,6 +66,7 @@ impl<I: Idx, T> IndexVec<I, T> {
         Self { items: Vec::new(), index: PhantomData }
     }
     /// Appends an item and returns its index.
+    #[inline]
     pub fn push(&mut self, item: T) -> I {
         let id = I::from_usize(self.items.len());
         self.items.push(item);
@@ -74,10 +77,12 @@ impl<I: Idx, T> IndexVec<I, T> {
         self.items.reserve(more);
     }
     /// The index that the next [`push`](Self::push) will return.
+    #[inline]
     pub fn next_id(&self) -> I {
         I::from_usize(self.items.len())
     }
     /// How many items there are.
+    #[inline]
     pub fn len(&self) -> usize {
         self.items.len()
     }
@@ -86,6 +91,7 @@ impl<I: Idx, T> IndexVec<I, T> {
         self.items.is_empty()
     }
     /// The item at an index, if there is one.
+    #[inline]
     pub fn get(&self, i: I) -> Option<&T> {
         self.items.get(i.index())
     }
@@ -98,6 +104,7 @@ impl<I: Idx, T> IndexVec<I, T> {
         self.items.iter().enumerate().map(|(i, t)| (I::from_usize(i), t))
     }
     /// All items, in order.
+    #[inline]
     pub fn iter(&self) -> std::slice::Iter<'_, T> {
         self.items.iter()
     }
@@ -123,12 +130,14 @@ impl<I: Idx, T> Default for IndexVec<I, T> {
 
 impl<I: Idx, T> Index<I> for IndexVec<I, T> {
     type Output = T;
+    #[inline]
     fn index(&self, i: I) -> &T {
         &self.items[i.index()]
     }
 }
 
 impl<I: Idx, T> IndexMut<I> for IndexVec<I, T> {
+    #[inline]
     fn index_mut(&mut self, i: I) -> &mut T {
         &mut self.items[i.index()]
     }

@@ -348,6 +348,7 @@ impl Function {
             .or_insert_with(|| values.push(Value { ty, def: Def::Constant(bits), name: None }))
     }
     /// The bits of a constant.
+    #[inline]
     pub fn as_constant(&self, value: ValueId) -> Option<u64> {
         match self.values[value].def {
             Def::Constant(bits) => Some(bits),
@@ -371,6 +372,7 @@ impl Function {
         }
     }
     /// Type of a value.
+    #[inline]
     pub fn ty(&self, value: ValueId) -> Type {
         self.values[value].ty
     }
@@ -426,6 +428,10 @@ impl Function {
     /// The terminator of a region, if the region has one.
     pub fn terminator(&self, region: RegionId) -> Option<&Inst> {
         self.regions[region].insts.last().map(|i| &self.insts[*i]).filter(|i| i.op.is_terminator())
+    }
+    /// Whether an instruction of a region has regions of its own.
+    pub(crate) fn holds_regions(&self, region: RegionId) -> bool {
+        self.regions[region].insts.iter().any(|id| !self.insts[*id].regions.is_empty())
     }
     /// Calls `visit` for each instruction of a region and of the regions inside, in order, outer ones first.
     pub fn walk(&self, region: RegionId, visit: &mut impl FnMut(InstId, &Inst)) {

@@ -34,7 +34,7 @@ pub fn compile(
         traps::run(kernel, entry).map_err(one)?;
         fold::run(kernel, entry, caps, programs.contains(&entry.kernel)).map_err(one)?;
     }
-    simplify::run(&mut selected, caps);
+    simplify::before_legalisation(&mut selected, caps);
     legalise::run(&mut selected, &mut entries, caps)?;
     inline::run(&mut selected, caps).map_err(one)?;
     unused::run(&mut selected, &mut entries);
@@ -101,10 +101,29 @@ pub(crate) fn entry(id: FunctionId, kernel: &Function, caps: &Caps) -> Entry {
     Entry {
         kernel: id,
         slots: kernel.params.iter().enumerate().map(slot).collect(),
-        source: kernel.clone(),
+        source: head(kernel),
         folded: false,
         largest_grid: caps.grid,
     }
+}
+
+/// What a launch has to know of a kernel: its parameters, its `launch` region, the lengths of its memories.
+fn head(kernel: &Function) -> Function {
+    let mut head = Function::new(kernel.name.clone(), kernel.span);
+    if kernel.launch.as_ref().is_some_and(|launch| launch.prologue.is_some()) {
+        return kernel.clone();
+    }
+    for param in &kernel.params {
+        let value = kernel.values[*param].clone();
+        head.params.push(head.values.push(value));
+    }
+    for memory in kernel.memories.iter() {
+        // Without a `launch` region each length is a constant.
+        let length = head.constant(Type::U32, kernel.as_constant(memory.length).unwrap_or_default());
+        head.memory(None, memory.space, memory.element, length);
+    }
+    head.launch.clone_from(&kernel.launch);
+    head
 }
 
 /// A device lacks a feature that nothing can stand for.

@@ -1,13 +1,13 @@
 //! Derived parameters: what a kernel's `launch` region defines becomes parameters that the host computes.
 
 use super::entry::{Entry, Scalar, Slot};
+use crate::hash::FastSet;
 use crate::ir::{Def, Function, ParamAttrs, ValueId};
-use std::collections::HashSet;
 
 /// Takes the `launch` region away; values of it that the body uses become parameters at the end.
 pub(super) fn run(kernel: &mut Function, entry: &mut Entry) {
     let Some(prologue) = kernel.launch.as_mut().and_then(|launch| launch.prologue.take()) else { return };
-    let mut used: HashSet<ValueId> = HashSet::new();
+    let mut used: FastSet<ValueId> = FastSet::default();
     kernel.walk(kernel.body, &mut |_, inst| used.extend(&inst.operands));
     used.extend(kernel.memories.iter().map(|m| m.length));
     let insts = std::mem::take(&mut kernel.regions[prologue].insts);

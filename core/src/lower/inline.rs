@@ -86,17 +86,18 @@ fn calls_in_loops(function: &Function, all: bool) -> Vec<InstId> {
     found
 }
 
-/// A function with the calls inlined that are inlined whoever calls: `functions` are its callees, in which this was done.
+/// A function with the calls inlined that are: `functions` are its callees, in which this was done, and so many `calls` of each there are.
 pub(super) fn function(
     function: Function,
     functions: &IndexVec<FunctionId, Function>,
+    calls: &IndexVec<FunctionId, usize>,
     caps: &Caps,
 ) -> Result<Function, Diagnostic> {
     let mut done: IndexVec<FunctionId, Calls> = functions.iter().map(|_| Calls::Stay).collect();
     let mut callees = vec![];
     function.walk(function.body, &mut |_, inst| callees.extend(inst.callee()));
     for id in callees {
-        if matches!(done[id], Calls::Stay) && is_inlined(&functions[id], usize::MAX, caps) {
+        if matches!(done[id], Calls::Stay) && is_inlined(&functions[id], calls[id], caps) {
             done[id] = Calls::of(&functions[id])?;
         }
     }
@@ -157,7 +158,8 @@ impl Pass for Inline<'_> {
     }
 }
 
-fn count_calls(module: &Module) -> IndexVec<FunctionId, usize> {
+/// How many calls of each function there are.
+pub(super) fn count_calls(module: &Module) -> IndexVec<FunctionId, usize> {
     let mut calls: IndexVec<FunctionId, usize> = module.functions.iter().map(|_| 0).collect();
     for function in module.functions.iter() {
         function.walk(function.body, &mut |_, inst| {

@@ -79,6 +79,8 @@ impl<'a> Rewriter<'a> {
         let stands = Vec::with_capacity(old.values.len());
         let mut r = Rewriter { old, out: Builder::new(function), map: unmapped(old), stands };
         r.out.function.reserve_like(old);
+        let body = r.out.function.body;
+        r.out.function.regions[body].insts.reserve(old.regions[old.body].insts.len());
         r.head(pass)?;
         Ok(r)
     }
@@ -87,7 +89,8 @@ impl<'a> Rewriter<'a> {
     pub(super) fn continued(old: &'a Function, outer: &mut Rewriter<'_>, arguments: &[ValueId]) -> Rewriter<'a> {
         let nothing = Builder::new(Function::new("", crate::span::Span::NONE));
         let out = std::mem::replace(&mut outer.out, nothing);
-        let mut r = Rewriter { old, out, map: unmapped(old), stands: vec![] };
+        let mut r = Rewriter { old, out, map: unmapped(old), stands: Vec::with_capacity(old.values.len()) };
+        r.out.function.reserve_like(old);
         for (param, argument) in old.params.iter().zip(arguments) {
             r.set(*param, &[*argument]);
         }
@@ -294,7 +297,7 @@ fn rename(source: &Function, old: ValueId, out: &mut Function, new: &[ValueId]) 
 }
 
 fn unmapped(function: &Function) -> IndexVec<ValueId, Stand> {
-    function.values.iter().map(|_| Stand::default()).collect()
+    std::iter::repeat_n(Stand::default(), function.values.len()).collect()
 }
 
 /// A pass that changes nothing: copies a function, leaving out what no region holds.

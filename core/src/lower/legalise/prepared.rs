@@ -23,6 +23,8 @@ struct Prepared {
     /// By their places in the library; empty functions where `ready` is not set.
     functions: IndexVec<FunctionId, Function>,
     ready: IndexVec<FunctionId, bool>,
+    /// How many calls of each there are: those in the library, if it has any; passes call the others, and nobody knows how often.
+    calls: IndexVec<FunctionId, usize>,
 }
 
 /// A routine for a device.
@@ -46,6 +48,10 @@ impl Prepared {
     fn new(caps: &Caps) -> Prepared {
         let library = &math::library().functions;
         Prepared {
+            calls: inline::count_calls(math::library())
+                .into_iter()
+                .map(|n| if n == 0 { usize::MAX } else { n })
+                .collect(),
             caps: caps.clone(),
             functions: library.iter().map(|_| Function::new("", Span::NONE)).collect(),
             ready: library.iter().map(|_| false).collect(),
@@ -71,8 +77,9 @@ impl Prepared {
         for callee in callees {
             self.prepare(callee)?;
         }
-        let mut function = inline::function(function, &self.functions, &self.caps)?;
-        simplify::function_to_fixpoint(&mut function, &self.caps);
+        let mut function = inline::function(function, &self.functions, &self.calls, &self.caps)?;
+        // They have no memory.
+        simplify::function_to_fixpoint(&mut function, &self.caps, simplify::Accesses::Apart);
         self.functions[id] = function;
         self.ready[id] = true;
         Ok(())

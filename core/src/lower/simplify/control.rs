@@ -6,7 +6,7 @@ use super::forward::{Around, Forward};
 use super::memory::touch;
 use crate::ir::attrs::Attr;
 use crate::ir::ops::{Class, Effect};
-use crate::ir::{Def, Function, InstId, Op, RegionId, Scalar, Type, ValueId, Values};
+use crate::ir::{Def, Function, InstId, Op, RegionId, Regions, Scalar, Type, ValueId, Values};
 
 /// Most instructions of both arms that are computed whichever way is taken.
 const CHEAP: usize = 4;
@@ -176,10 +176,10 @@ impl Forward<'_> {
     /// Puts a region's instructions here, in place of the instruction that holds it.
     fn splice(&mut self, id: InstId, region: RegionId) -> bool {
         self.revise();
-        let results = self.f.insts[id].results.clone();
+        let results = Values::from_slice(&self.f.insts[id].results);
         for inner in std::mem::take(&mut self.f.regions[region].insts) {
             if self.f.insts[inner].op == Op::Yield {
-                for (result, value) in results.into_iter().zip(self.f.insts[inner].operands.clone()) {
+                for (result, value) in results.into_iter().zip(Values::from_slice(&self.f.insts[inner].operands)) {
                     let value = self.mapped(value);
                     self.replace(result, value);
                 }
@@ -194,7 +194,7 @@ impl Forward<'_> {
 
     /// Results that are one value whichever way is taken, and what is known of the others.
     fn merge(&mut self, id: InstId, yields: &[Vec<(ValueId, Facts)>]) {
-        let results = self.f.insts[id].results.clone();
+        let results = Values::from_slice(&self.f.insts[id].results);
         for (i, result) in results.into_iter().enumerate() {
             let mut values = yields.iter().filter_map(|y| y.get(i));
             let Some((first, facts)) = values.next().copied() else { continue };
@@ -213,7 +213,7 @@ impl Forward<'_> {
 
     /// Computes both arms and selects, if that is cheap.
     fn becomes_select(&mut self, id: InstId, condition: ValueId, then: RegionId, otherwise: RegionId) -> bool {
-        let results = self.f.insts[id].results.clone();
+        let results = Values::from_slice(&self.f.insts[id].results);
         let arms = [then, otherwise].map(|arm| self.f.regions[arm].insts.clone());
         let cost = arms.iter().map(|insts| insts.len() - 1).sum::<usize>();
         let scalars = results.iter().all(|v| matches!(self.f.ty(*v), Type::Scalar(_)));
@@ -226,7 +226,7 @@ impl Forward<'_> {
         if !then.iter().chain(otherwise).all(|id| is_cheap(self.f, *id)) {
             return false;
         }
-        let ends = [then_end, else_end].map(|end| self.f.insts[*end].operands.clone());
+        let ends = [then_end, else_end].map(|end| Values::from_slice(&self.f.insts[*end].operands));
         for inner in then.iter().chain(otherwise) {
             // Nothing in an arm is a terminator but its end.
             self.inst(*inner);
@@ -243,7 +243,7 @@ impl Forward<'_> {
     fn switch(&mut self, id: InstId) -> bool {
         let inst = &self.f.insts[id];
         let &[value] = &inst.operands[..] else { return self.keep(id) };
-        let (regions, cases) = (inst.regions.clone(), inst.cases());
+        let (regions, cases) = (Regions::from_slice(&inst.regions), inst.cases());
         let Some((default, others)) = regions.split_last() else { return self.keep(id) };
         let Some(Type::Scalar(scalar)) = inst.ty else { return self.keep(id) };
         let bits = |case: i64| case as u64 & scalar.mask();
@@ -276,7 +276,8 @@ impl Forward<'_> {
     fn repetition(&mut self, id: InstId) -> bool {
         let inst = &self.f.insts[id];
         let &[region] = &inst.regions[..] else { return self.keep(id) };
-        let (initial, results) = (inst.operands.clone(), inst.results.clone());
+        self.memo.has_loops = true;
+        let (initial, results) = (Values::from_slice(&inst.operands), Values::from_slice(&inst.results));
         let params = self.f.regions[region].params.clone();
         let jumps = jumps(self.f, region);
         if let [only] = jumps[..]
@@ -358,7 +359,7 @@ impl Forward<'_> {
         for (param, first) in params.iter().zip(initial) {
             self.stands_for(*param, *first);
         }
-        let results = self.f.insts[id].results.clone();
+        let results = Values::from_slice(&self.f.insts[id].results);
         for inner in std::mem::take(&mut self.f.regions[region].insts) {
             if inner == end {
                 break;
@@ -367,7 +368,7 @@ impl Forward<'_> {
                 return true;
             }
         }
-        for (result, value) in results.into_iter().zip(self.f.insts[end].operands.clone()) {
+        for (result, value) in results.into_iter().zip(Values::from_slice(&self.f.insts[end].operands)) {
             let value = self.mapped(value);
             self.replace(result, value);
         }

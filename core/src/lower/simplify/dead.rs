@@ -7,7 +7,7 @@
 use crate::hash::FastMap;
 use crate::idx::IndexVec;
 use crate::ir::ops::Effect;
-use crate::ir::{Def, Function, FunctionId, Inst, InstId, MemoryId, Module, Op, RegionId, ValueId, Values};
+use crate::ir::{Def, Function, FunctionId, Inst, InstId, MemoryId, Module, Op, RegionId, Regions, ValueId, Values};
 
 /// Removes what nobody needs; whether there was something.
 pub(super) fn run(f: &mut Function) -> bool {
@@ -37,6 +37,9 @@ pub(super) fn run(f: &mut Function) -> bool {
 /// Memories that are only written, and only by stores.
 fn unread_memories(f: &Function) -> IndexVec<MemoryId, bool> {
     let mut unread: IndexVec<MemoryId, bool> = f.memories.iter().map(|_| true).collect();
+    if unread.is_empty() {
+        return unread;
+    }
     f.walk(f.body, &mut |_, inst| {
         let written = if inst.op == Op::Store { inst.operands.first() } else { None };
         for operand in inst.operands.iter().filter(|v| Some(*v) != written) {
@@ -234,7 +237,10 @@ impl Sweep<'_> {
         insts.retain(|id| self.insts[*id] || self.f.insts[*id].op.is_terminator());
         self.changed |= insts.len() != before;
         for id in &insts {
-            let regions = self.f.insts[*id].regions.clone();
+            if self.f.insts[*id].regions.is_empty() {
+                continue;
+            }
+            let regions = Regions::from_slice(&self.f.insts[*id].regions);
             match self.f.insts[*id].op {
                 Op::Loop => self.narrow_loop(*id),
                 Op::If | Op::Switch => self.narrow_results(*id, &regions),
@@ -249,13 +255,15 @@ impl Sweep<'_> {
 
     /// Which of these values are needed; nothing if all are.
     fn needed(&self, values: &[ValueId]) -> Option<Vec<bool>> {
+        if values.iter().all(|v| self.values[*v]) {
+            return None;
+        }
         let keep: Vec<bool> = values.iter().map(|v| self.values[*v]).collect();
-        keep.contains(&false).then_some(keep)
+        Some(keep)
     }
 
     fn narrow_results(&mut self, id: InstId, regions: &[RegionId]) {
-        let results = self.f.insts[id].results.clone();
-        let Some(keep) = self.needed(&results) else { return };
+        let Some(keep) = self.needed(&self.f.insts[id].results) else { return };
         for region in regions {
             if let Some(end) = self.f.regions[*region].insts.last().copied()
                 && self.f.insts[end].op == Op::Yield
@@ -323,6 +331,9 @@ fn is_kept(keep: &[bool], skip: usize) -> impl FnMut() -> bool {
 
 /// Removes memories that nothing refers to.
 fn memories(f: &mut Function) -> bool {
+    if f.memories.is_empty() {
+        return false;
+    }
     let mut used: IndexVec<MemoryId, bool> = f.memories.iter().map(|_| false).collect();
     f.walk(f.body, &mut |_, inst| {
         for operand in &inst.operands {

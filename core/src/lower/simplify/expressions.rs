@@ -2,9 +2,9 @@
 //!
 //! Invariant: two expressions of one key give the same value wherever both can be computed.
 
-use super::forward::{Forward, Undo};
+use super::forward::Forward;
+use crate::hash::mix;
 use crate::ir::{Op, Type, ValueId};
-use std::hash::{Hash, Hasher};
 
 /// An expression, so that the same one is found again.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -16,26 +16,86 @@ pub(super) struct Key {
     pub(super) more: (i32, u32),
 }
 
-impl Hash for Key {
-    fn hash<H: Hasher>(&self, state: &mut H) {
-        // Two words of operands and one for the rest. The type is left to the comparison: it hardly ever decides.
+impl Key {
+    /// Two words of operands and one for the rest. The type is left to the comparison: it hardly ever decides.
+    fn hash(&self) -> u64 {
         let pair = |a: ValueId, b: ValueId| (a.index() as u64) << 32 | b.index() as u64;
         let [a, b, c, d] = self.operands;
-        state.write_u64(pair(a, b));
-        state.write_u64(pair(c, d));
-        state.write_u64((self.more.0 as u64) << 40 ^ u64::from(self.more.1) << 16 ^ self.op as u64);
+        let rest = (self.more.0 as u64) << 40 ^ u64::from(self.more.1) << 16 ^ self.op as u64;
+        mix(mix(mix(0, pair(a, b)), pair(c, d)), rest)
+    }
+}
+
+/// The expressions that are available at the walk's place, each with its value: chains by their hash, the latest first, so that what a region adds goes
+/// again from their beginnings.
+#[derive(Debug, Default)]
+pub(super) struct Available {
+    /// The latest entry of each chain; as many as a power of two.
+    heads: Vec<u32>,
+    entries: Vec<Entry>,
+}
+
+#[derive(Debug)]
+struct Entry {
+    key: Key,
+    value: ValueId,
+    chain: u32,
+    /// The one before it in its chain.
+    before: u32,
+}
+
+/// No entry.
+const END: u32 = u32::MAX;
+
+impl Available {
+    /// Forgets all, and makes room for about so many.
+    pub(super) fn begin(&mut self, room: usize) {
+        self.entries.clear();
+        self.entries.reserve(room);
+        self.heads.clear();
+        self.heads.resize(room.next_power_of_two(), END);
+    }
+    /// How many there are, for [`back_to`](Self::back_to).
+    pub(super) fn len(&self) -> usize {
+        self.entries.len()
+    }
+    /// Takes all away but the first so many.
+    pub(super) fn back_to(&mut self, len: usize) {
+        for entry in self.entries.drain(len..).rev() {
+            self.heads[entry.chain as usize] = entry.before;
+        }
+    }
+
+    fn chain(&self, key: &Key) -> u32 {
+        // The upper bits depend on all of the key.
+        (key.hash() >> 32) as u32 & (self.heads.len() as u32 - 1)
+    }
+    fn insert(&mut self, key: Key, value: ValueId) {
+        let chain = self.chain(&key);
+        let before = std::mem::replace(&mut self.heads[chain as usize], self.entries.len() as u32);
+        self.entries.push(Entry { key, value, chain, before });
+    }
+    fn find(&self, key: &Key) -> Option<ValueId> {
+        let mut at = self.heads[self.chain(key) as usize];
+        while at != END {
+            let entry = &self.entries[at as usize];
+            if entry.key == *key {
+                return Some(entry.value);
+            }
+            at = entry.before;
+        }
+        None
     }
 }
 
 impl Forward<'_> {
     /// Makes an expression available to the rest of the region.
     pub(super) fn remember(&mut self, key: Key, value: ValueId) {
-        let old = self.available.insert(key, value);
-        self.log.push(Undo::Available(key, old));
+        self.available.insert(key, value);
     }
     /// An expression that has been computed before.
     pub(super) fn recall(&self, key: &Key) -> Option<ValueId> {
-        self.available.get(key).copied()
+        self.available.find(key)
     }
 
     /// A pure expression that has been computed before. One that may wrap stands for one that does not, too; not the other way, because

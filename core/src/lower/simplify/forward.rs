@@ -4,13 +4,13 @@
 //! Everything that is only true in a region (replacements, facts, available expressions) is written to a log and taken back at the region's
 //! end. A value is replaced only by one that is visible wherever it is.
 
-use super::expressions::{Key, is_commutative, key};
+use super::expressions::{Available, is_commutative, key};
 use super::facts::{self, Facts};
 use super::memory::Versions;
 use crate::hash::FastMap;
 use crate::ir::attrs::AttrKind;
 use crate::ir::ops::{Effect, Pattern};
-use crate::ir::{Attr, Caps, Def, Function, Inst, InstId, Op, RegionId, Scalar, Type, Value, ValueId, eval};
+use crate::ir::{Attr, Caps, Def, Function, Inst, InstId, Op, RegionId, Scalar, Type, Value, ValueId, Values, eval};
 use crate::span::Span;
 
 /// How deep rules may write operations that rules apply to.
@@ -24,8 +24,10 @@ pub(super) struct Memo {
     /// Whether the last walk learnt or did something that would let it do more if it came again. A walk comes to uses after
     /// definitions, so this can only be what loops lead back to: see [`Forward::revise`].
     pub(super) again: bool,
+    /// Whether the last walk met a loop.
+    pub(super) has_loops: bool,
     /// Nothing between two walks; the next one finds the room of the last one.
-    available: FastMap<Key, ValueId>,
+    available: Available,
 }
 
 /// Something to take back at the end of a region.
@@ -33,7 +35,13 @@ pub(super) struct Memo {
 pub(super) enum Undo {
     Map(ValueId, ValueId),
     Facts(ValueId, Option<Facts>),
-    Available(Key, Option<ValueId>),
+}
+
+/// What was known when a region began.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Mark {
+    log: usize,
+    available: usize,
 }
 
 /// A loop around the current place.
@@ -60,7 +68,7 @@ pub(super) struct Forward<'a> {
     /// When a value was defined: those of a region are younger than what stands before it.
     born: Vec<u32>,
     clock: u32,
-    pub(super) available: FastMap<Key, ValueId>,
+    pub(super) available: Available,
     pub(super) log: Vec<Undo>,
     span: Span,
     depth: u32,
@@ -69,7 +77,7 @@ pub(super) struct Forward<'a> {
 impl<'a> Forward<'a> {
     /// Walks over a function; whether another walk may find more.
     pub(super) fn run(f: &'a mut Function, caps: &'a Caps, memo: &'a mut Memo) -> bool {
-        memo.again = false;
+        (memo.again, memo.has_loops) = (false, false);
         let mut available = std::mem::take(&mut memo.available);
         let values = f.values.len();
         let mut uses = vec![0; values];
@@ -78,7 +86,7 @@ impl<'a> Forward<'a> {
             insts += 1;
             inst.operands.iter().for_each(|v| uses[v.index()] += 1);
         });
-        available.reserve(insts);
+        available.begin(2 * insts);
         let mut walk = Forward {
             versions: Versions::new(f),
             f,
@@ -92,13 +100,12 @@ impl<'a> Forward<'a> {
             born: vec![0; values],
             clock: 1,
             available,
-            log: vec![],
+            log: Vec::with_capacity(2 * insts),
             span: Span::NONE,
             depth: 0,
         };
         // Nothing comes after the body: what is known there is not taken back.
         walk.instructions(walk.f.body);
-        walk.available.clear();
         walk.memo.available = walk.available;
         walk.memo.again
     }
@@ -123,18 +130,17 @@ impl<'a> Forward<'a> {
     }
 
     /// Begins a part whose knowledge is to be taken back.
-    pub(super) fn open(&mut self) -> usize {
-        self.log.len()
+    pub(super) fn open(&mut self) -> Mark {
+        Mark { log: self.log.len(), available: self.available.len() }
     }
 
     /// Takes back what was learnt since.
-    pub(super) fn close(&mut self, mark: usize) {
-        for undo in self.log.drain(mark..).rev() {
+    pub(super) fn close(&mut self, mark: Mark) {
+        self.available.back_to(mark.available);
+        for undo in self.log.drain(mark.log..).rev() {
             match undo {
                 Undo::Map(value, old) => self.map[value.index()] = old,
                 Undo::Facts(value, old) => self.facts[value.index()] = old,
-                Undo::Available(key, Some(old)) => drop(self.available.insert(key, old)),
-                Undo::Available(key, None) => drop(self.available.remove(&key)),
             }
         }
     }
@@ -181,10 +187,12 @@ impl<'a> Forward<'a> {
     /// Replaces a result wherever it is used; the definition becomes dead.
     pub(super) fn replace(&mut self, value: ValueId, new: ValueId) {
         self.stands_for(value, new);
-        let name = self.f.values[value].name.clone();
-        let slot = &mut self.f.values[new];
-        if slot.name.is_none() && matches!(slot.def, Def::Result(..)) {
-            slot.name = name;
+        if self.f.values[value].name.is_some()
+            && let slot = &self.f.values[new]
+            && slot.name.is_none()
+            && matches!(slot.def, Def::Result(..))
+        {
+            self.f.values[new].name = self.f.values[value].name.clone();
         }
     }
 
@@ -319,7 +327,7 @@ impl<'a> Forward<'a> {
     /// An operation on values, simplified; a new instruction if nothing simpler stands for it.
     pub(super) fn emit(&mut self, op: Op, ty: impl Into<Type>, operands: &[ValueId], nowrap: bool) -> ValueId {
         let ty = ty.into();
-        let mut operands = operands.to_vec();
+        let mut operands = Values::from_slice(operands);
         if let Some(known) = self.rules(op, Some(ty), &operands, nowrap) {
             return known;
         }

@@ -9,7 +9,7 @@ use super::memory::{Touch, is_readonly, may_alias, touch};
 use crate::hash::FastSet;
 use crate::idx::IndexVec;
 use crate::ir::ops::Effect;
-use crate::ir::{Function, InstId, Op, RegionId, Space, Type, ValueId};
+use crate::ir::{Function, InstId, Op, RegionId, Regions, Space, Type, ValueId};
 
 /// Moves what can be moved; whether something was.
 pub(super) fn run(f: &mut Function) -> bool {
@@ -64,12 +64,15 @@ struct Writes {
 impl Motion<'_> {
     /// Looks for loops, inner ones first, so that what leaves an inner loop may leave the outer one, too.
     fn region(&mut self, region: RegionId, level: u32) {
+        if !self.f.holds_regions(region) {
+            return;
+        }
         let insts = std::mem::take(&mut self.f.regions[region].insts);
         let mut out = Vec::with_capacity(insts.len());
         for id in insts {
             let inst = &self.f.insts[id];
             let is_loop = inst.op == Op::Loop;
-            for inner in inst.regions.clone() {
+            for inner in Regions::from_slice(&inst.regions) {
                 self.region(inner, level + u32::from(is_loop));
                 if is_loop {
                     let writes = self.writes(inner);
@@ -96,7 +99,7 @@ impl Motion<'_> {
             }
             let inst = &self.f.insts[id];
             if matches!(inst.op, Op::If | Op::Switch) {
-                for inner in inst.regions.clone() {
+                for inner in Regions::from_slice(&inst.regions) {
                     self.leave(inner, level, Runs::Sometimes, out);
                 }
             }

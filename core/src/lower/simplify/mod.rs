@@ -40,21 +40,35 @@ const ROUNDS: usize = 8;
 /// Simplifies all functions of a module for a device. Those in task or tile form stay as they are: no device has them; terms have owners, and
 /// what combines elements of tiles are regions of their own kind.
 pub fn run(module: &mut Module, caps: &Caps) {
+    all(module, &|function| function_to_fixpoint(function, caps, Accesses::Gathered));
+}
+
+/// The same, but accesses stay as they are: for what is made legal and simplified once more.
+pub(super) fn before_legalisation(module: &mut Module, caps: &Caps) {
+    all(module, &|function| function_to_fixpoint(function, caps, Accesses::Apart));
+}
+
+/// Whether adjacent accesses become one.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(super) enum Accesses {
+    Apart,
+    Gathered,
+}
+
+fn all(module: &mut Module, simplify: &dyn Fn(&mut Function)) {
     let (tasks, tiles) = (task_form(module), tile_form(module));
     let stays: Vec<bool> = tasks.iter().zip(tiles.iter()).map(|(task, tile)| *task || *tile).collect();
     for (function, _) in module.functions.iter_mut().zip(&stays).filter(|(_, stays)| !**stays) {
-        function_to_fixpoint(function, caps);
+        simplify(function);
     }
     // What such a function calls keeps its parameters.
     if !stays.contains(&true) && dead::parameters(module) {
-        for function in module.functions.iter_mut() {
-            function_to_fixpoint(function, caps);
-        }
+        module.functions.iter_mut().for_each(simplify);
     }
 }
 
-/// Simplifies one function.
-pub(super) fn function_to_fixpoint(function: &mut Function, caps: &Caps) {
+/// Simplifies one function, unless that has been done.
+pub(super) fn function_to_fixpoint(function: &mut Function, caps: &Caps, accesses: Accesses) {
     if std::mem::replace(&mut function.simplified, true) {
         return;
     }
@@ -62,15 +76,20 @@ pub(super) fn function_to_fixpoint(function: &mut Function, caps: &Caps) {
     for _ in 0..ROUNDS {
         let mut again = Forward::run(function, caps, &mut memo);
         dead::run(function);
-        again |= invariant::run(function);
-        again |= !caps.rolled && unroll::run(function);
+        if memo.has_loops {
+            again |= invariant::run(function);
+            again |= !caps.rolled && unroll::run(function);
+        }
         if !again {
             break;
         }
     }
     // What is gathered leaves the indices of its parts behind, and nothing for the other passes.
-    if vectorise::run(function, caps, &memo) {
+    if accesses == Accesses::Gathered && vectorise::run(function, caps, &memo) {
         Forward::run(function, caps, &mut memo);
         dead::run(function);
+        if memo.has_loops {
+            invariant::run(function);
+        }
     }
 }

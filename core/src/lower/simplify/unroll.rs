@@ -21,12 +21,15 @@ pub(super) fn run(f: &mut Function) -> bool {
 }
 
 fn region(f: &mut Function, id: RegionId) -> bool {
+    if !f.holds_regions(id) {
+        return false;
+    }
     let insts = std::mem::take(&mut f.regions[id].insts);
     let mut out = Vec::with_capacity(insts.len());
     let mut changed = false;
     for inst in insts {
-        for inner in f.insts[inst].regions.clone() {
-            changed |= region(f, inner);
+        for i in 0..f.insts[inst].regions.len() {
+            changed |= region(f, f.insts[inst].regions[i]);
         }
         if f.insts[inst].op == Op::Loop && trips(f, inst).is_some() {
             // The results are other values now; what uses them is mapped when it is copied, or here by the next walk.

@@ -10,7 +10,8 @@ use super::memory::{Touch, may_alias, touch};
 
 use crate::hash::FastMap;
 use crate::ir::{
-    Attr, Caps, Def, Feature, Function, Inst, InstId, Op, RegionId, Scalar, Space, Type, Value, ValueId, Values,
+    Attr, Caps, Def, Feature, Function, Inst, InstId, Op, RegionId, Regions, Scalar, Space, Type, Value, ValueId,
+    Values,
 };
 
 /// Gathers accesses in a whole function; whether there were any.
@@ -63,12 +64,18 @@ struct Gathered {
 
 impl Vectorise<'_> {
     fn region(&mut self, region: RegionId) {
-        let insts = self.f.regions[region].insts.clone();
-        for id in &insts {
-            for inner in self.f.insts[*id].regions.clone() {
+        for i in 0..self.f.regions[region].insts.len() {
+            let id = self.f.regions[region].insts[i];
+            for inner in Regions::from_slice(&self.f.insts[id].regions) {
                 self.region(inner);
             }
         }
+        let gathers = if self.stores { Op::Store } else { Op::Load };
+        let accesses = |id: &&InstId| self.f.insts[**id].op == gathers;
+        if self.f.regions[region].insts.iter().filter(accesses).nth(1).is_none() {
+            return;
+        }
+        let insts = self.f.regions[region].insts.clone();
         let mut gathered = vec![];
         let mut start = 0;
         for (i, id) in insts.iter().enumerate() {
