@@ -33,12 +33,12 @@ mod wide;
 mod writer;
 
 use girih_core::diag::Diagnostic;
+use girih_core::hash::FastMap;
 use girih_core::ir::{Caps, FunctionId, Module};
 use girih_core::lower::Compiled;
 use girih_core::span::Span;
 use layout::Layout;
 use positions::Positions;
-use std::collections::HashMap;
 
 /// A naga module and what is to be known to launch its entry points.
 #[derive(Debug)]
@@ -104,7 +104,7 @@ pub fn render_module(module: &Module, kernels: &[FunctionId], options: Options<'
         positions: Positions::find(module),
         out: naga::Module::default(),
         places: Places::default(),
-        functions: HashMap::new(),
+        functions: FastMap::default(),
     };
     let mut errors = vec![];
     let mut done = vec![];
@@ -129,7 +129,7 @@ struct Context<'a> {
     out: naga::Module,
     places: Places,
     /// Functions that are written already.
-    functions: HashMap<FunctionId, naga::Handle<naga::Function>>,
+    functions: FastMap<FunctionId, naga::Handle<naga::Function>>,
 }
 
 #[cfg(test)]

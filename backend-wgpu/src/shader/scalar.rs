@@ -7,7 +7,7 @@ use super::types;
 use super::writer::{Expr, Writer};
 use super::{error, sync};
 use girih_core::diag::Diagnostic;
-use girih_core::ir::{Inst, Op, Scalar, ScalarSet, Type};
+use girih_core::ir::{Inst, Op, Scalar, ScalarSet, Type, ValueId};
 use naga::{BinaryOperator as B, Expression, Literal, MathFunction as M, UnaryOperator as U};
 
 /// Writes an instruction.
@@ -177,12 +177,33 @@ pub fn instruction(w: &mut Writer<'_, '_>, inst: &Inst) -> Result<(), Diagnostic
 
 /// Arithmetic, lane by lane where the type has lanes.
 fn arithmetic(w: &mut Writer<'_, '_>, inst: &Inst) -> Result<(), Diagnostic> {
+    let has_lanes = |value: &ValueId| matches!(w.source.ty(*value), Type::Vector(..) | Type::Regs(..));
+    let source = w.source.ty(inst.operands[0]).element().unwrap_or(Scalar::U32);
+    // Most have one lane, and lists of one would cost more than all else here.
+    if !inst.operands.iter().chain(&inst.results).any(has_lanes) {
+        let result = match inst.operands[..] {
+            [a] => {
+                let x = [w.one(a)?];
+                w.scalar(inst, source, &x)?
+            }
+            [a, b] => {
+                let x = [w.one(a)?, w.one(b)?];
+                w.scalar(inst, source, &x)?
+            }
+            [a, b, c] => {
+                let x = [w.one(a)?, w.one(b)?, w.one(c)?];
+                w.scalar(inst, source, &x)?
+            }
+            _ => return Err(error::operation(inst.span, inst.op)),
+        };
+        w.define_one(inst.results[0], result);
+        return Ok(());
+    }
     let mut operands = vec![];
     for operand in &inst.operands {
         operands.push(w.parts(*operand)?);
     }
     let lanes = operands.iter().map(Vec::len).max().unwrap_or(1);
-    let source = w.source.ty(inst.operands[0]).element().unwrap_or(Scalar::U32);
     let mut results = Vec::with_capacity(lanes);
     for lane in 0..lanes {
         // The condition of a selection has one lane whatever the values have.

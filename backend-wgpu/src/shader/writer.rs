@@ -11,6 +11,7 @@ use super::storage::MemoryPlace;
 use super::types::{self, Constant};
 use super::{Context, Kernel, error};
 use girih_core::diag::Diagnostic;
+use girih_core::hash::FastMap;
 use girih_core::idx::IndexVec;
 use girih_core::ir::{Caps, Def, Function, FunctionId, Inst, InstId, Scalar, Type, ValueId};
 use girih_core::span::Span;
@@ -18,7 +19,6 @@ use naga::{
     BinaryOperator, Binding, Block, Expression, FunctionArgument, Handle, Literal, LocalVariable, MathFunction,
     ScalarKind, ShaderStage, Statement, TypeInner, UnaryOperator,
 };
-use std::collections::HashMap;
 
 /// An expression of the function that is written.
 pub type Expr = Handle<Expression>;
@@ -45,10 +45,10 @@ pub struct Writer<'c, 'a> {
     /// The first expression that is not emitted yet.
     pending: Option<usize>,
     values: IndexVec<ValueId, Option<Value>>,
-    pub(super) memories: HashMap<ValueId, MemoryPlace>,
-    positions: HashMap<Position, Expr>,
-    literals: HashMap<(std::mem::Discriminant<Literal>, u64), Expr>,
-    hidden: HashMap<(std::mem::Discriminant<Literal>, u64), Expr>,
+    pub(super) memories: FastMap<ValueId, MemoryPlace>,
+    positions: FastMap<Position, Expr>,
+    literals: FastMap<(std::mem::Discriminant<Literal>, u64), Expr>,
+    hidden: FastMap<(std::mem::Discriminant<Literal>, u64), Expr>,
 }
 
 /// Writes a kernel as an entry point.
@@ -108,10 +108,10 @@ impl<'c, 'a> Writer<'c, 'a> {
             block: Block::new(),
             pending: None,
             values: source.values.iter().map(|_| None).collect(),
-            memories: HashMap::new(),
-            positions: HashMap::new(),
-            literals: HashMap::new(),
-            hidden: HashMap::new(),
+            memories: FastMap::default(),
+            positions: FastMap::default(),
+            literals: FastMap::default(),
+            hidden: FastMap::default(),
         }
     }
 
@@ -362,14 +362,17 @@ impl<'c, 'a> Writer<'c, 'a> {
         }
     }
 
+    /// Says which scalar stands for a value.
+    pub(super) fn define_one(&mut self, value: ValueId, expr: Expr) {
+        self.name(value, expr);
+        self.values[value] = Some(Value::One(expr));
+    }
+
     /// Says what stands for a value.
     pub(super) fn define(&mut self, value: ValueId, mut parts: Vec<Expr>) {
         let one = !matches!(self.source.ty(value), Type::Vector(..) | Type::Regs(..));
         self.values[value] = match parts.pop() {
-            Some(only) if one && parts.is_empty() => {
-                self.name(value, only);
-                Some(Value::One(only))
-            }
+            Some(only) if one && parts.is_empty() => return self.define_one(value, only),
             Some(last) => {
                 parts.push(last);
                 Some(Value::Many(parts))

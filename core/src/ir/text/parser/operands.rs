@@ -8,6 +8,7 @@ use crate::ir::text::lexer::Kind;
 use crate::ir::text::literal::{self, Literal};
 use crate::ir::types::{Scalar, Type};
 use crate::span::Span;
+use smallvec::SmallVec;
 
 /// An operand. A literal becomes a value once its type is known.
 #[derive(Clone, Copy, Debug)]
@@ -33,9 +34,9 @@ pub struct Operand<'a> {
 #[derive(Debug, Default)]
 pub struct Operands<'a> {
     /// In order.
-    pub items: Vec<Operand<'a>>,
+    pub items: SmallVec<[Operand<'a>; 4]>,
     /// The constant part of each access's index.
-    pub offsets: Vec<i32>,
+    pub offsets: SmallVec<[i32; 2]>,
 }
 
 impl<'a> Cursor<'a> {
