@@ -13,6 +13,10 @@ use girih_wgpu::{emit, shader};
 use std::hint::black_box;
 use std::time::{Duration, Instant};
 
+/// As the program has it.
+#[global_allocator]
+static MEMORY: mimalloc::MiMalloc = mimalloc::MiMalloc;
+
 const NAME: &str = "benches/kernels/swarm.gir";
 const SOURCE: &str = include_str!("kernels/swarm.gir");
 

@@ -17,6 +17,10 @@ mod warnings;
 
 use clap::Parser;
 
+/// Compiling is thousands of short lists: the system's own allocator takes an eighth of its time.
+#[global_allocator]
+static MEMORY: mimalloc::MiMalloc = mimalloc::MiMalloc;
+
 fn main() -> std::process::ExitCode {
     let command = args::Command::parse_from(args::protect_negative_numbers(std::env::args_os()));
     let console = console::Console::new(&command.global);
