@@ -330,12 +330,19 @@ impl Function {
         }
     }
 
-    /// Makes room for about as much as another function has.
+    /// Makes room for what another function becomes: about as much as it has, or twice that. Room that is not used costs nothing, and moving
+    /// instructions to where there is some costs more than writing them.
     pub(crate) fn reserve_like(&mut self, other: &Function) {
-        self.values.reserve(other.values.len());
-        self.insts.reserve(other.insts.len());
+        self.values.reserve(2 * other.values.len());
+        self.insts.reserve(2 * other.insts.len());
         self.regions.reserve(other.regions.len());
         self.constants.reserve(other.constants.len());
+    }
+
+    /// Makes room for so many instructions and their results.
+    pub(crate) fn reserve(&mut self, insts: usize) {
+        self.values.reserve(2 * insts);
+        self.insts.reserve(insts);
     }
 
     /// The constant of a scalar type with these bits; bits above the type's width are dropped. Each exists once.

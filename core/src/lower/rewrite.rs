@@ -90,7 +90,6 @@ impl<'a> Rewriter<'a> {
         let nothing = Builder::new(Function::new("", crate::span::Span::NONE));
         let out = std::mem::replace(&mut outer.out, nothing);
         let mut r = Rewriter { old, out, map: unmapped(old), stands: Vec::with_capacity(old.values.len()) };
-        r.out.function.reserve_like(old);
         for (param, argument) in old.params.iter().zip(arguments) {
             r.set(*param, &[*argument]);
         }

@@ -361,6 +361,9 @@ pub(super) fn parameters(module: &mut Module) -> bool {
         return false;
     }
     let keep: IndexVec<FunctionId, Option<Vec<bool>>> = module.functions.iter().map(used_parameters).collect();
+    if keep.iter().all(Option::is_none) {
+        return false;
+    }
     let called = called(module);
     let keep: IndexVec<FunctionId, Option<Vec<bool>>> =
         keep.iter_enumerated().map(|(id, k)| k.clone().filter(|_| called[id])).collect();

@@ -71,8 +71,11 @@ impl<'c, 'a> Body<'c, 'a> {
         if cursor.gave_up() {
             return header.function;
         }
+        /// About so many tokens make an instruction.
+        const TOKENS: usize = 6;
         cursor.restrict(header.body.start, header.body.end);
-        let builder = Builder::new(header.function);
+        let mut builder = Builder::new(header.function);
+        builder.function.reserve(header.body.len() / TOKENS);
         let mut body = Body { cursor, signatures, builder, names: Scope::default(), frames: vec![], poison: None };
         for (name, span, value) in header.names {
             let fresh = body.names.define(name, span, value);
