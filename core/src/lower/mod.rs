@@ -5,9 +5,9 @@
 //! 1. *select*: the kernels and what they call; specialisation constants become constants ([`compile`](fn@compile)).
 //! 2. *tile, net, task*: families above kernel form are lowered to it (their passes stand here once they have operations).
 //! 3. *inline*: calls with memory arguments always, others by size, all where a device has no calls; what nothing calls then is dropped.
-//! 4. *simplify*: folding, common subexpressions, dead code, loop-invariant motion, addresses, unrolling.
+//! 4. *simplify*: folding, common subexpressions, dead code, loop-invariant motion, addresses, unrolling; accesses stay apart.
 //! 5. *legalise*: what the device lacks is rewritten in terms of what it has, or refused by name.
-//! 6. *inline* and *simplify* again, then the verifier.
+//! 6. *inline* and *simplify* again, adjacent accesses as one now, then the verifier.
 
 mod compile;
 mod derived;
