@@ -109,16 +109,16 @@ pub(crate) fn entry(id: FunctionId, kernel: &Function, caps: &Caps) -> Entry {
 
 /// What a launch has to know of a kernel: its parameters, its `launch` region, the lengths of its memories.
 fn head(kernel: &Function) -> Function {
-    let mut head = Function::new(kernel.name.clone(), kernel.span);
-    if kernel.launch.as_ref().is_some_and(|launch| launch.prologue.is_some()) {
+    let computes = kernel.launch.as_ref().is_some_and(|launch| launch.prologue.is_some());
+    if computes || kernel.memories.iter().any(|memory| kernel.as_constant(memory.length).is_none()) {
         return kernel.clone();
     }
+    let mut head = Function::new(kernel.name.clone(), kernel.span);
     for param in &kernel.params {
         let value = kernel.values[*param].clone();
         head.params.push(head.values.push(value));
     }
     for memory in kernel.memories.iter() {
-        // Without a `launch` region each length is a constant.
         let length = head.constant(Type::U32, kernel.as_constant(memory.length).unwrap_or_default());
         head.memory(None, memory.space, memory.element, length);
     }

@@ -21,7 +21,8 @@ pub struct Entry {
     pub kernel: FunctionId,
     /// What each of its parameters is, in order.
     pub slots: Vec<Slot>,
-    /// The kernel as it was written, specialised: parameters, `launch` region, lengths of dynamic shared memory. Its body only if it has such a region.
+    /// The kernel as it was written, specialised: parameters, `launch` region, lengths of dynamic shared memory. Its body only if it has such a region, or
+    /// such memory.
     pub source: Function,
     /// Whether its grid is folded: it has a [`Scalar::GridSize`] parameter then.
     pub folded: bool,
