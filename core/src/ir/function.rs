@@ -178,7 +178,8 @@ pub struct Region {
 }
 
 /// Values of an instruction. Few instructions have more than four, so they stand in the instruction itself: passes write and drop
-/// thousands, and each list on the heap would cost more than what is done with it.
+/// thousands, and each list on the heap would cost more than what is done with it. Where many are copied, `from_slice` copies the words; `clone` goes from
+/// element to element.
 pub type Values = SmallVec<[ValueId; 4]>;
 
 /// Regions of an instruction, likewise.
