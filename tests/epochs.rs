@@ -180,7 +180,7 @@ fn cuda_does_what_the_evaluator_does() {
 const PART: &str = "GIRIH_PART";
 
 /// All programs, as people run them, on the device that `GIRIH_DEVICE` names: in sweeps, in tallies or in epochs. Each core has a process of its
-/// own, because the compilers of drivers lock each other out, and every launch, within one.
+/// own, as programs have that people run.
 #[test]
 fn a_named_device_does_all_that_the_evaluator_does() {
     let Ok(name) = std::env::var("GIRIH_DEVICE") else {
