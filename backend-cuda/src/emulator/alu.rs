@@ -221,7 +221,7 @@ pub(super) fn atomic(op: &str, ty: Scalar, old: u64, x: &[u64]) -> Option<u64> {
     }
 }
 
-/// Pairs of floats of 8 bits, in both directions.
+/// Pairs of short floats.
 pub(super) fn pair(name: &[String], x: &[u64]) -> Option<u64> {
     let parts: Vec<&str> = name.iter().map(String::as_str).collect();
     let short = |name| match name {
@@ -239,6 +239,11 @@ pub(super) fn pair(name: &[String], x: &[u64]) -> Option<u64> {
             let bits = x[0] as u32;
             let finite = bits & 0x7f80_0000 != 0x7f80_0000;
             Some(u64::from(if finite { (bits + 0x1000) & !0x1fff } else { bits }))
+        }
+        ["cvt", "rn", to @ ("f16x2" | "bf16x2"), "f32"] => {
+            let to = if to == "f16x2" { Scalar::F16 } else { Scalar::Bf16 };
+            let half = |bits| eval::scalar(Op::Convert, to, Scalar::F32, &[bits]);
+            Some(half(x[0])? << 16 | half(x[1])?)
         }
         ["cvt", "rn", "f16x2", from] => {
             let half = |bits| eval::scalar(Op::Convert, Scalar::F16, short(from)?, &[bits & 0xff]);

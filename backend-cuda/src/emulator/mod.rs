@@ -181,14 +181,12 @@ impl Device for Emulator {
         &self.caps
     }
     fn allocate(&mut self, memory: Memory) -> Result<BufferId, Diagnostic> {
-        let bytes = usize::try_from(memory.bytes.next_multiple_of(16)).unwrap_or(usize::MAX);
-        let mut buffer = vec![];
-        if buffer.try_reserve_exact(bytes).is_err() {
+        let size = usize::try_from(memory.bytes).ok().and_then(|n| n.checked_next_multiple_of(4));
+        let Some(size) = size.filter(|size| Vec::<u8>::new().try_reserve_exact(*size).is_ok()) else {
             let message = format!("there is no memory for a buffer of {} bytes", memory.bytes);
             return Err(Diagnostic::new(Code::DeviceMemory, Span::NONE, message));
-        }
-        buffer.resize(bytes, 0);
-        self.buffers.push(buffer);
+        };
+        self.buffers.push(vec![0; size]);
         self.live.push(true);
         Ok(BufferId::from_usize(self.buffers.len() - 1))
     }

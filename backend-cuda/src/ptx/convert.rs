@@ -144,6 +144,7 @@ impl Renderer<'_> {
             _ if from.is_float() && ty.bits() > from.bits() => {
                 ptx!(self, "cvt.{}.{} {to}, {value}", name(ty), name(from));
             }
+            Scalar::F16 if from == Scalar::F32 => self.halve(ty, to, value),
             _ => ptx!(self, "cvt.rn.{}.{} {to}, {value}", name(ty), name(from)),
         }
     }
@@ -192,10 +193,7 @@ impl Renderer<'_> {
     /// An `f32` as a short float, to the nearest.
     pub fn narrow(&mut self, ty: Scalar, to: Reg, value: Reg) {
         match ty {
-            Scalar::Bf16 => {
-                self.isa(Isa(7, 0));
-                ptx!(self, "cvt.rn.bf16.f32 {to}, {value}");
-            }
+            Scalar::F16 | Scalar::Bf16 => self.halve(ty, to, value),
             Scalar::F8E4M3 | Scalar::F8E5M2 => {
                 let pair = self.fresh(Class::B16);
                 self.isa(Isa(8, 1));
@@ -204,6 +202,18 @@ impl Renderer<'_> {
             }
             _ => ptx!(self, "cvt.rn.{}.f32 {to}, {value}", name(ty)),
         }
+    }
+
+    /// An `f32` as a float of 16 bits, to the nearest; as the lower one of a pair where there are pairs. ptxas 13.0 makes one instruction of two such
+    /// conversions, and of two that are written alone it forgets a bitwise `and` of the first (so that `abs` keeps the sign).
+    fn halve(&mut self, ty: Scalar, to: Reg, value: Reg) {
+        if self.target.sm < 80 {
+            return ptx!(self, "cvt.rn.{}.f32 {to}, {value}", name(ty));
+        }
+        let (pair, zero) = (self.fresh(Class::B32), self.fresh(Class::B16));
+        self.isa(Isa(7, 0));
+        ptx!(self, "cvt.rn.{}x2.f32 {pair}, {}, {value}", name(ty), Operand::F32(0));
+        ptx!(self, "mov.b32 {{{to}, {zero}}}, {pair}");
     }
 }
 

@@ -182,12 +182,28 @@ fn function_name(function: &Function) -> String {
 /// A name in the letters that PTX allows; different names stay different.
 fn mangled(name: &str) -> String {
     let mut text = String::new();
+    // The sink `_`, and the only constant of PTX whose name has nothing before it: neither can be declared.
+    let is_taken = matches!(name, "_" | "WARP_SZ");
     for (i, c) in name.chars().enumerate() {
-        if c == '_' && name.len() > 1 || c.is_ascii_alphabetic() || i > 0 && c.is_ascii_digit() {
+        if c == '_' && !is_taken || c.is_ascii_alphabetic() || i > 0 && c.is_ascii_digit() {
             text.push(c);
         } else {
             text.push_str(&format!("${:x}$", u32::from(c)));
         }
     }
     text
+}
+
+#[cfg(test)]
+mod tests {
+    use super::mangled;
+
+    #[test]
+    fn names_are_such_that_ptx_can_declare() {
+        for (name, expected) in [("add_2", "add_2"), ("_x", "_x"), ("2x", "$32$x"), ("a.b", "a$2e$b"), ("é", "$e9$")] {
+            assert_eq!(mangled(name), expected);
+        }
+        assert_eq!(mangled("_"), "$5f$");
+        assert_eq!(mangled("WARP_SZ"), "WARP$5f$SZ");
+    }
 }
