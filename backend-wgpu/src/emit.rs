@@ -1,17 +1,19 @@
 //! Shading languages: the text or the words that a naga module is written as.
 //!
-//! Invariant: naga's writers may panic on what they do not know; none of that reaches the caller.
+//! Invariant: naga's writers may panic on what they do not know; none of that reaches the caller, or standard error.
 
 use crate::shader::{self, Places, Shader};
 use crate::strict;
 use girih_core::diag::{Code, Diagnostic};
-use girih_core::ir::Caps;
+use girih_core::ir::{Caps, FunctionId};
 use girih_core::lower::Compiled;
 use girih_core::span::Span;
 use naga::proc::{BoundsCheckPolicies, BoundsCheckPolicy};
 use naga::valid::{Capabilities, ModuleInfo, ShaderStages, SubgroupOperationSet, ValidationFlags, Validator};
 use rspirv::binary::Disassemble;
-use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::cell::Cell;
+use std::panic::{AssertUnwindSafe, catch_unwind, set_hook, take_hook};
+use std::sync::Once;
 
 /// What kernels can be written as.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -40,16 +42,33 @@ pub enum Emitted {
 /// Writes legal kernels in a language. `caps` are those that they were made legal for.
 pub fn emit(compiled: &Compiled, caps: &Caps, language: Language) -> Result<Emitted, Vec<Diagnostic>> {
     let strict = matches!(language, Language::Spirv | Language::SpirvText);
-    let shader = shader::render(compiled, shader::Options { caps, strict })?;
-    let info = validate(&shader).map_err(|e| vec![e])?;
-    let text = |result: Result<String, Diagnostic>| result.map(Emitted::Text).map_err(|e| vec![e]);
+    let options = shader::Options { caps, strict };
+    let shader = shader::render(compiled, options)?;
+    written(&shader, language).map_err(|error| {
+        let kernel = if error.span().is_none() { refused_kernel(compiled, options, language) } else { Span::NONE };
+        vec![error.label(kernel, "")]
+    })
+}
+
+fn written(shader: &Shader, language: Language) -> Result<Emitted, Diagnostic> {
+    let info = validate(shader)?;
     match language {
-        Language::Wgsl => text(wgsl(&shader, &info)),
-        Language::Msl => text(msl(&shader, &info)),
-        Language::Hlsl => text(hlsl(&shader, &info)),
-        Language::Spirv => spirv(&shader, &info, false).map(Emitted::Words).map_err(|e| vec![e]),
-        Language::SpirvText => text(spirv(&shader, &info, false).and_then(|words| disassemble(&words))),
+        Language::Wgsl => wgsl(shader, &info).map(Emitted::Text),
+        Language::Msl => msl(shader, &info).map(Emitted::Text),
+        Language::Hlsl => hlsl(shader, &info).map(Emitted::Text),
+        Language::Spirv => spirv(shader, &info, false).map(Emitted::Words),
+        Language::SpirvText => spirv(shader, &info, false).and_then(|words| disassemble(&words)).map(Emitted::Text),
     }
+}
+
+/// The place of the first kernel that cannot be written alone: writers do not say what they stumble over.
+fn refused_kernel(compiled: &Compiled, options: shader::Options<'_>, language: Language) -> Span {
+    let is_refused = |kernel: FunctionId| {
+        let shader = shader::render_module(&compiled.module, &[kernel], options);
+        shader.is_ok_and(|shader| written(&shader, language).is_err())
+    };
+    let kernel = compiled.entries.iter().map(|entry| entry.kernel).find(|kernel| is_refused(*kernel));
+    kernel.map_or(Span::NONE, |kernel| compiled.module.functions[kernel].span)
 }
 
 /// Checks a module by naga's own rules, with every capability: legalisation answers for those of the device.
@@ -69,8 +88,7 @@ pub fn validate(shader: &Shader) -> Result<ModuleInfo, Diagnostic> {
 
 /// Strict SPIR-V. `checked` keeps the guards against accesses out of bounds and endless loops.
 pub fn spirv(shader: &Shader, info: &ModuleInfo, checked: bool) -> Result<Vec<u32>, Diagnostic> {
-    let fragments =
-        shader.module.types.iter().any(|(_, t)| matches!(t.inner, naga::TypeInner::CooperativeMatrix { .. }));
+    let fragments = has_fragments(shader);
     let policy = if checked { BoundsCheckPolicy::Restrict } else { BoundsCheckPolicy::Unchecked };
     let options = naga::back::spv::Options {
         lang_version: if fragments { (1, 6) } else { (1, 3) },
@@ -94,17 +112,46 @@ pub fn spirv(shader: &Shader, info: &ModuleInfo, checked: bool) -> Result<Vec<u3
     strict::run(&words, &shader.kernels).map_err(|e| said("the SPIR-V reader", &e))
 }
 
+/// Whether fragments are made. Their types need not stand among the module's: those of loads and products do not.
+fn has_fragments(shader: &Shader) -> bool {
+    use naga::Expression as E;
+    let is_made = |e: &E| matches!(e, E::CooperativeLoad { .. } | E::CooperativeMultiplyAdd { .. });
+    let is_type = |t: &naga::Type| matches!(t.inner, naga::TypeInner::CooperativeMatrix { .. });
+    shader.module.types.iter().any(|(_, t)| is_type(t))
+        || functions(&shader.module).any(|f| f.expressions.iter().any(|(_, e)| is_made(e)))
+}
+
+fn functions(module: &naga::Module) -> impl Iterator<Item = &naga::Function> {
+    module.functions.iter().map(|(_, f)| f).chain(module.entry_points.iter().map(|e| &e.function))
+}
+
 /// WGSL for browsers: their compiler asks for extensions to be enabled, and has a uniformity analysis that is coarser than ours.
 fn wgsl(shader: &Shader, info: &ModuleInfo) -> Result<String, Diagnostic> {
     let flags = naga::back::wgsl::WriterFlags::empty();
     let text = guard("naga's writer of WGSL", || {
         naga::back::wgsl::write_string(&shader.module, info, flags).map_err(|e| said("naga", &chain(&e)))
     })?;
-    Ok(if uses_subgroups(shader) {
-        format!("enable subgroups;\ndiagnostic(off, subgroup_uniformity);\n{text}")
-    } else {
-        text
-    })
+    let mut head = String::new();
+    // naga sees to this where the module names the type, not where there are only numbers of it.
+    if uses_halves(shader) && !text.contains(ENABLE_HALVES) {
+        head = format!("{ENABLE_HALVES}\n");
+    }
+    if uses_subgroups(shader) {
+        head += "enable subgroups;\ndiagnostic(off, subgroup_uniformity);\n";
+    }
+    Ok(head + &text)
+}
+
+/// What stands in front of a text with numbers of 16 bits.
+const ENABLE_HALVES: &str = "enable f16;";
+
+fn uses_halves(shader: &Shader) -> bool {
+    let half = |e: &naga::Expression| match e {
+        naga::Expression::Literal(literal) => matches!(literal, naga::Literal::F16(_)),
+        naga::Expression::As { kind, convert, .. } => *kind == naga::ScalarKind::Float && *convert == Some(2),
+        _ => false,
+    };
+    functions(&shader.module).any(|f| f.expressions.iter().any(|(_, e)| half(e)))
 }
 
 fn uses_subgroups(shader: &Shader) -> bool {
@@ -118,9 +165,7 @@ fn uses_subgroups(shader: &Shader) -> bool {
     let result = |e: &naga::Expression| {
         matches!(e, naga::Expression::SubgroupBallotResult | naga::Expression::SubgroupOperationResult { .. })
     };
-    let module = &shader.module;
-    let mut functions = module.functions.iter().map(|(_, f)| f).chain(module.entry_points.iter().map(|e| &e.function));
-    functions.any(|f| f.arguments.iter().any(builtin) || f.expressions.iter().any(|(_, e)| result(e)))
+    functions(&shader.module).any(|f| f.arguments.iter().any(builtin) || f.expressions.iter().any(|(_, e)| result(e)))
 }
 
 fn msl(shader: &Shader, info: &ModuleInfo) -> Result<String, Diagnostic> {
@@ -139,6 +184,11 @@ fn msl(shader: &Shader, info: &ModuleInfo) -> Result<String, Diagnostic> {
 }
 
 fn hlsl(shader: &Shader, info: &ModuleInfo) -> Result<String, Diagnostic> {
+    if has_fragments(shader) {
+        let message = "Direct3D's language has no fragments of matrices";
+        let hint = "lower the kernel for a device without them, as `web` is";
+        return Err(Diagnostic::new(Code::NeedsFeature, Span::NONE, message).hint(hint));
+    }
     let options = naga::back::hlsl::Options {
         shader_model: naga::back::hlsl::ShaderModel::V6_6,
         zero_initialize_workgroup_memory: false,
@@ -161,9 +211,32 @@ pub fn disassemble(words: &[u32]) -> Result<String, Diagnostic> {
     Ok(module.disassemble())
 }
 
+thread_local! {
+    /// Whether this thread runs something under [`guard`].
+    static GUARDED: Cell<bool> = const { Cell::new(false) };
+}
+
+/// Has panics under [`guard`] said by the error that is made of them, and by nothing else. There is one hook for all threads, so
+/// that it is not taken away again: panics elsewhere go to the one that was there before.
+fn quiet_hook() {
+    static ONCE: Once = Once::new();
+    ONCE.call_once(|| {
+        let before = take_hook();
+        set_hook(Box::new(move |panic| {
+            if !GUARDED.try_with(Cell::get).unwrap_or(false) {
+                before(panic);
+            }
+        }));
+    });
+}
+
 /// Runs what may panic although it should not.
 pub(crate) fn guard<T>(who: &str, run: impl FnOnce() -> Result<T, Diagnostic>) -> Result<T, Diagnostic> {
-    catch_unwind(AssertUnwindSafe(run)).unwrap_or_else(|payload| {
+    quiet_hook();
+    let outer = GUARDED.replace(true);
+    let result = catch_unwind(AssertUnwindSafe(run));
+    GUARDED.set(outer);
+    result.unwrap_or_else(|payload| {
         let text = payload.downcast_ref::<&str>().map(ToString::to_string);
         let text = text.or_else(|| payload.downcast_ref::<String>().cloned()).unwrap_or_default();
         Err(said(who, &format!("it stopped: {text}")))
@@ -195,4 +268,19 @@ pub(crate) fn chain(error: &dyn std::error::Error) -> String {
         source = inner.source();
     }
     text
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn panics_are_errors_and_only_guarded_ones_are_quiet() {
+        let error = guard("the writer", || -> Result<(), Diagnostic> { panic!("on {}", "purpose") });
+        let message = error.expect_err("it panics").message;
+        assert!(message.contains("the writer") && message.contains("on purpose"), "{message}");
+        let inner = guard("the writer", || guard("its helper", || Ok(GUARDED.get())));
+        assert_eq!(inner, Ok(true));
+        assert!(!GUARDED.get());
+    }
 }

@@ -6,6 +6,7 @@
 //! | [`views`] | how memories are seen as arrays |
 //! | [`layout`] | where parameters are: shared with the device |
 //! | [`positions`] | which ids functions need as arguments |
+//! | [`shape`] | the shape of workgroups, and ids in it |
 //! | [`writer`] | the state of writing one function: expressions, when they are computed, locals |
 //! | [`control`] | `if`, `switch`, `loop`, calls |
 //! | [`scalar`], [`wide`] | arithmetic; what 64-bit integers lack |
@@ -24,6 +25,7 @@ pub mod layout;
 mod memory;
 mod positions;
 mod scalar;
+mod shape;
 mod storage;
 mod subgroups;
 mod sync;

@@ -3,7 +3,7 @@
 
 use super::subgroups;
 use girih_core::idx::IndexVec;
-use girih_core::ir::{FunctionId, Inst, Module, Op};
+use girih_core::ir::{Feature, FunctionId, Inst, Module, Op};
 use naga::{BuiltIn, TypeInner, VectorSize};
 use std::collections::BTreeSet;
 
@@ -82,20 +82,38 @@ impl Position {
     }
 }
 
-/// The positions that each function needs, by itself or through what it calls.
+/// What a function needs, by itself or through what it calls.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+struct Needs {
+    positions: BTreeSet<Position>,
+    /// Whether it has to do with subgroups.
+    subgroups: bool,
+}
+
+impl Needs {
+    fn add(&mut self, other: &Needs) {
+        self.positions.extend(&other.positions);
+        self.subgroups |= other.subgroups;
+    }
+}
+
+/// The positions that each function needs.
 #[derive(Debug)]
-pub struct Positions(IndexVec<FunctionId, BTreeSet<Position>>);
+pub struct Positions(IndexVec<FunctionId, Needs>);
 
 impl Positions {
     /// Finds them. A legal module is not recursive, so going over it once per level of calls is enough.
     pub fn find(module: &Module) -> Positions {
-        let mut sets: IndexVec<FunctionId, BTreeSet<Position>> = module
+        let mut all: IndexVec<FunctionId, Needs> = module
             .functions
             .iter()
             .map(|f| {
-                let mut set = BTreeSet::new();
-                f.walk(f.body, &mut |_, inst| set.extend(used(inst)));
-                set
+                let mut own = Needs::default();
+                f.walk(f.body, &mut |_, inst| {
+                    own.positions.extend(used(inst));
+                    own.subgroups |= inst.op.row().needs == Some(Feature::Subgroups);
+                });
+                own
             })
             .collect();
         loop {
@@ -103,21 +121,25 @@ impl Positions {
             for (id, f) in module.functions.iter_enumerated() {
                 f.walk(f.body, &mut |_, inst| {
                     let Some(callee) = inst.callee() else { return };
-                    let theirs = sets[callee].clone();
-                    let before = sets[id].len();
-                    sets[id].extend(theirs);
-                    changed |= sets[id].len() != before;
+                    let (theirs, before) = (all[callee].clone(), all[id].clone());
+                    all[id].add(&theirs);
+                    changed |= all[id] != before;
                 });
             }
             if !changed {
-                return Positions(sets);
+                return Positions(all);
             }
         }
     }
 
     /// Those of one function, in order.
     pub fn of(&self, function: FunctionId) -> impl Iterator<Item = Position> + '_ {
-        self.0[function].iter().copied()
+        self.0[function].positions.iter().copied()
+    }
+
+    /// Whether a function has to do with subgroups.
+    pub fn in_subgroups(&self, function: FunctionId) -> bool {
+        self.0[function].subgroups
     }
 }
 

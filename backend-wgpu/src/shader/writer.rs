@@ -7,6 +7,7 @@
 use super::control::Frame;
 use super::layout::{Layout, Planned};
 use super::positions::Position;
+use super::shape::Shape;
 use super::storage::MemoryPlace;
 use super::types::{self, Constant};
 use super::{Context, Kernel, error};
@@ -57,7 +58,8 @@ pub fn kernel(context: &mut Context<'_>, id: FunctionId) -> Result<Kernel, Diagn
     let launch = source.launch.as_ref().ok_or_else(|| error::internal(source.span, "a function is launched"))?;
     let Planned { layout, views } = Layout::plan(source, context.options.caps)?;
     let mut w = Writer::new(context, source);
-    w.ids(id, Some(launch.workgroup));
+    let shape = Shape::of(launch.workgroup, w.context.positions.in_subgroups(id));
+    w.ids(id, Some(&shape));
     w.buffers(&layout, views);
     w.scalars(&layout)?;
     w.body()?;
@@ -67,14 +69,14 @@ pub fn kernel(context: &mut Context<'_>, id: FunctionId) -> Result<Kernel, Diagn
         name: entry.clone(),
         stage: ShaderStage::Compute,
         early_depth_test: None,
-        workgroup_size: launch.workgroup,
+        workgroup_size: shape.entry(),
         workgroup_size_overrides: None,
         function,
         mesh_info: None,
         task_payload: None,
         incoming_ray_payload: None,
     });
-    Ok(Kernel { entry, layout, workgroup: launch.workgroup })
+    Ok(Kernel { entry, layout, workgroup: shape.entry() })
 }
 
 /// Writes a function that is called, unless that is done already.
@@ -122,22 +124,25 @@ impl<'c, 'a> Writer<'c, 'a> {
     // Parameters.
 
     /// The ids that the function needs: as built-in arguments of an entry point, or as further arguments of a function.
-    fn ids(&mut self, id: FunctionId, workgroup: Option<[u32; 3]>) {
+    fn ids(&mut self, id: FunctionId, shape: Option<&Shape>) {
         let needed: Vec<Position> = self.context.positions.of(id).collect();
         for position in needed {
-            let value = match (position, workgroup) {
-                (Position::WorkgroupSize, Some(size)) => {
-                    let components = size.iter().map(|n| self.literal(Literal::U32(*n))).collect();
-                    let ty = self.ty(Position::WorkgroupSize.ty());
-                    self.add(Expression::Compose { ty, components })
-                }
-                _ => {
-                    let binding = workgroup.and(position.builtin()).map(Binding::BuiltIn);
-                    self.argument(Some(position.name()), position.ty(), binding)
-                }
+            let value = match shape {
+                Some(shape) => shape.position(self, position),
+                None => self.argument(Some(position.name()), position.ty(), None),
             };
             self.positions.insert(position, value);
         }
+    }
+
+    /// An id of an entry point, as the device gives it; each is an argument once.
+    pub(super) fn builtin(&mut self, position: Position) -> Expr {
+        if let Some(known) = self.positions.get(&position) {
+            return *known;
+        }
+        let id = self.argument(Some(position.name()), position.ty(), position.builtin().map(Binding::BuiltIn));
+        self.positions.insert(position, id);
+        id
     }
 
     fn argument(&mut self, name: Option<&str>, inner: TypeInner, binding: Option<Binding>) -> Expr {

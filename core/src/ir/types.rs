@@ -5,6 +5,9 @@
 pub use super::tile::{Shape, Tile};
 use std::fmt;
 
+/// Most elements of a register array.
+pub const MOST_REGS: u16 = 512;
+
 macro_rules! scalars {
     ($($variant:ident $name:literal $bits:literal $doc:literal;)*) => {
         /// A machine number or truth value.
