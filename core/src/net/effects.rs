@@ -8,7 +8,7 @@
 //! A book that does not name both numbers asks for no effect, and nothing of its normal form is looked at.
 
 use super::book::{Book, DefinitionId};
-use super::boxed::{self, Computed, Operand};
+use super::boxed::{self, Operand};
 use super::number;
 use super::reduce::{Machine, Reducer};
 use super::word::{Kind, Word};
@@ -213,11 +213,8 @@ impl Data for Net<'_, '_> {
     }
 
     fn number(&mut self, number: Num) -> Word {
-        match boxed::packed(number) {
-            Computed::Word(word) => word,
-            // Effects give numbers of 24 bits.
-            Computed::Box(_) => Word::ERA,
-        }
+        // Effects give numbers of 24 bits, which are words.
+        number::number(number).unwrap_or(Word::ERA)
     }
 
     fn pair(&mut self, first: Word, second: Word) -> Result<Word, Diagnostic> {

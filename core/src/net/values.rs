@@ -3,8 +3,9 @@
 //! A value is the word at its port. Looking at it changes nothing, except that a definition that has not been called is called.
 
 use super::book::DefinitionId;
-use super::boxed::{self, Computed, Operand};
+use super::boxed::{self, Operand};
 use super::lower::{Lowered, Meaning};
+use super::number;
 use super::reduce::{Counts, Limits, Machine, Reducer};
 use super::word::{Kind, Word};
 use crate::diag::{Code, Diagnostic};
@@ -351,11 +352,8 @@ impl Data for Values<'_> {
     }
 
     fn number(&mut self, number: Num) -> Word {
-        match boxed::packed(number) {
-            Computed::Word(word) => word,
-            // Effects give numbers of 24 bits.
-            Computed::Box(_) => Word::ERA,
-        }
+        // Effects give numbers of 24 bits, which are words.
+        number::number(number).unwrap_or(Word::ERA)
     }
 
     fn pair(&mut self, first: Word, second: Word) -> Result<Word, Diagnostic> {

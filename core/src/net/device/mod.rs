@@ -9,7 +9,8 @@
 //! | [`known`] | the net of a definition as far as a call knows what the caller has |
 //! | [`calls`] | the same as straight code |
 //! | [`numbers`] | operations on numbers in words |
-//! | [`session`] | the host's part: buffers, batches of epochs, what goes there and comes back |
+//! | [`session`] | the host's part: batches of epochs, what goes there and comes back |
+//! | [`buffers`] | the memory of a session |
 //! | [`collect`] | what a port leads to, copied from a device |
 //! | [`functions`] | numbers in nodes, and Bend's functions on all kinds |
 //!
@@ -18,6 +19,7 @@
 //!
 //! Invariant: between two epochs all redexes are in the ring, and each place is used, free, or owned by a lane that has not used it yet.
 
+mod buffers;
 mod calls;
 mod collect;
 mod definitions;
