@@ -97,7 +97,7 @@ impl Buffers {
 
     /// A new one.
     pub fn allocate(&mut self, bytes: u64) -> Result<BufferId, Diagnostic> {
-        let length = usize::try_from(bytes).ok().and_then(|n| n.checked_next_multiple_of(16));
+        let length = usize::try_from(bytes).ok().and_then(|n| n.checked_next_multiple_of(4));
         let buffer = length.and_then(Bytes::zeroed).ok_or_else(|| no_memory(bytes))?;
         self.all.push(Some(buffer));
         Ok(BufferId::from_usize(self.all.len() - 1))

@@ -176,7 +176,7 @@ attrs! {
     Scope(Scope) "scope" "Who sees the order; the device if absent.";
     Spaces(Spaces) "spaces" "The memories whose accesses a barrier orders; shared memory if absent.";
     Cache(Cache) "cache" "A caching hint for an access to a buffer; changes no result.";
-    Unroll "unroll" "Unroll this loop of constant trip count in full, whatever its size (never under the rolled profile).";
+    Unroll "unroll" "Unroll this loop of constant trip count in full, up to 65,536 instructions: what would be longer stays a loop, and so does every loop under the rolled profile.";
     Pending(u32) "pending" "How many of the latest groups may still be under way after the wait; 0 if absent.";
     Shape(MatrixShape) "shape" "Rows, columns and depth of a matrix product.";
     MatrixA(SharedMatrix) "a" "How the left factor lies in shared memory.";

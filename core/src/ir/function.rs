@@ -112,6 +112,25 @@ pub struct Launch {
     pub registers: Option<u32>,
     /// Hidden parameter: the buffer in which traps are noted, once [`crate::lower`] has made it.
     pub traps: Option<ValueId>,
+    /// Where the text says so.
+    pub places: LaunchPlaces,
+}
+
+/// Where a text says how a kernel is launched; no place for what it does not say.
+#[derive(Clone, Copy, Debug)]
+pub struct LaunchPlaces {
+    /// The size of workgroups.
+    pub workgroup: Span,
+    /// The width of subgroups.
+    pub subgroup: Span,
+    /// The most registers.
+    pub registers: Span,
+}
+
+impl Default for LaunchPlaces {
+    fn default() -> LaunchPlaces {
+        LaunchPlaces { workgroup: Span::NONE, subgroup: Span::NONE, registers: Span::NONE }
+    }
 }
 
 /// A constant that is fixed when the kernel is compiled.

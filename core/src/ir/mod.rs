@@ -46,7 +46,7 @@ pub use attrs::{Attr, AttrKind, ParamAttrs};
 pub use builder::Builder;
 pub use caps::{Caps, Feature};
 pub use function::{
-    Def, Function, FunctionId, Inst, InstId, Launch, Memory, MemoryId, Module, Region, RegionId, Regions,
+    Def, Function, FunctionId, Inst, InstId, Launch, LaunchPlaces, Memory, MemoryId, Module, Region, RegionId, Regions,
     Specialisation, Value, ValueId, Values,
 };
 pub use heap::{Global, GlobalId, Layout, LayoutId};

@@ -40,7 +40,6 @@ const FAMILIES: &[(Family, &str)] = &[
     (Family::Memory, "Memory"),
     (Family::Sync, "Positions, subgroups, synchronisation, asynchronous operations"),
     (Family::Tile, "Tiles"),
-    (Family::Net, "Nets"),
     (Family::Heap, "Cells and words (task form)"),
     (Family::Task, "Tasks (task form)"),
     (Family::Mask, "Masks (task form)"),

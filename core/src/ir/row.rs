@@ -21,8 +21,6 @@ pub enum Family {
     Sync,
     /// Blocks of elements spread over a workgroup; lowered to threads. Tile form.
     Tile,
-    /// Interaction nets; lowered to memory.
-    Net,
     /// Cells with owners, and words that may name one. Task form.
     Heap,
     /// Forks, joins, calls that take no stack. Task form.

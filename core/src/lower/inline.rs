@@ -6,13 +6,15 @@
 
 use super::rewrite::{Compact, Pass, Rewriter};
 use super::single_exit;
-use crate::diag::Diagnostic;
+use crate::diag::{Code, Diagnostic};
 use crate::idx::IndexVec;
 use crate::ir::ops::Convergence;
 use crate::ir::{Attr, Caps, Feature, Function, FunctionId, Inst, InstId, Module, Op, Type, ValueId};
 
 /// A function of at most so many instructions is inlined wherever it is called.
 const SMALL: usize = 24;
+/// The most instructions of a function with what it calls: functions that call several others each grow without bounds.
+const MOST: usize = 1 << 20;
 
 /// Inlines calls in all functions, callees before callers.
 pub(super) fn run(module: &mut Module, caps: &Caps) -> Result<(), Diagnostic> {
@@ -110,11 +112,23 @@ fn copied(
     functions: &IndexVec<FunctionId, Function>,
     done: &IndexVec<FunctionId, Calls>,
 ) -> Result<Option<Function>, Diagnostic> {
-    let mut changes = false;
+    let (mut changes, mut size, mut too_large) = (false, function.insts.len(), None);
     function.walk(function.body, &mut |_, inst| {
-        changes |= inst.callee().is_some_and(|callee| inst.op == Op::Call && !matches!(done[callee], Calls::Stay));
+        let Some(callee) = inst.callee().filter(|_| inst.op == Op::Call) else { return };
+        let Some(body) = done[callee].body(&functions[callee]) else { return };
+        changes = true;
+        size += body.insts.len();
+        if size > MOST && too_large.is_none() {
+            let message = format!("`@{}` would have more than {MOST} instructions with what it calls", function.name);
+            let hint = "what takes memory, waits for others or may trap is copied to where it is called: call it in a loop instead";
+            too_large = Some(Diagnostic::new(Code::OverLimit, inst.span, message).hint(hint));
+        }
     });
-    if changes { Rewriter::run(function, &mut Inline { functions, done }).map(Some) } else { Ok(None) }
+    match too_large {
+        Some(error) => Err(error),
+        None if changes => Rewriter::run(function, &mut Inline { functions, done }).map(Some),
+        None => Ok(None),
+    }
 }
 
 /// What becomes of the calls of a function.
@@ -133,6 +147,15 @@ impl Calls {
         let one_exit = single_exit::holds(function);
         Ok(if one_exit { Calls::Copy } else { Calls::CopyOf(Box::new(single_exit::run(function)?)) })
     }
+
+    /// What is copied for a call of this function; none if the call stays.
+    fn body<'a>(&'a self, function: &'a Function) -> Option<&'a Function> {
+        match self {
+            Calls::Stay => None,
+            Calls::Copy => Some(function),
+            Calls::CopyOf(body) => Some(body),
+        }
+    }
 }
 
 struct Inline<'a> {
@@ -147,11 +170,7 @@ impl Pass for Inline<'_> {
 
     fn inst(&mut self, r: &mut Rewriter<'_>, inst: &Inst) -> Result<Option<Vec<Vec<ValueId>>>, Diagnostic> {
         let Some(id) = inst.callee().filter(|_| inst.op == Op::Call) else { return Ok(None) };
-        let callee = match &self.done[id] {
-            Calls::Stay => return Ok(None),
-            Calls::Copy => &self.functions[id],
-            Calls::CopyOf(body) => body,
-        };
+        let Some(callee) = self.done[id].body(&self.functions[id]) else { return Ok(None) };
         let arguments = r.operands(inst);
         let results = r.splice(callee, &arguments)?;
         Ok(Some(results.into_iter().map(|v| vec![v]).collect()))
@@ -224,5 +243,32 @@ impl Rewriter<'_> {
             self.copy(&mut Compact, inst)?;
         }
         Ok(vec![])
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::MOST;
+    use crate::diag::Code;
+    use crate::ir::{Caps, FunctionId, text, verify};
+    use crate::lower::compile;
+    use crate::runtime::LoadOptions;
+    use crate::span::Sources;
+
+    /// Each function calls the next one twice, and all take a buffer: the first would have 2^30 stores.
+    #[test]
+    fn copies_of_copies_end() {
+        let mut text = "fn @f30(%m: buffer, %x: u32) {\n  store.u32 %m[%x], %x\n  return\n}\n".to_owned();
+        for i in (0..30).rev() {
+            let call = format!("call @f{}(%m, (add %x, {i}))", i + 1);
+            text += &format!("fn @f{i}(%m: buffer, %x: u32) {{\n  {call}\n  {call}\n  return\n}}\n");
+        }
+        text += "kernel @k(%m: buffer) workgroup(1) {\n  call @f0(%m, 0)\n}\n";
+        let source = Sources::default().add("bomb.gir", &*text);
+        let module = verify(text::parse(source, &text).expect("it parses").module).expect("it is right");
+        let kernels: Vec<FunctionId> = module.kernels().collect();
+        let errors = compile(&module, &kernels, &Caps::cuda(90, true), &LoadOptions::default()).expect_err("it ends");
+        assert_eq!(errors[0].code, Code::OverLimit);
+        assert!(errors[0].message.contains(&MOST.to_string()), "{}", errors[0].message);
     }
 }

@@ -32,6 +32,9 @@ enum Planned {
     Clear { at: (usize, usize), bytes: usize },
 }
 
+/// The most bytes of a buffer whose accesses are remembered, which takes several times as much.
+const MOST_CHECKED: usize = 1 << 30;
+
 /// The reference machine as a device.
 #[derive(Debug)]
 pub struct Interpreter {
@@ -174,9 +177,11 @@ impl Interpreter {
             dynamic_shared: &plan.dynamic_shared,
             settings: loaded.settings,
         };
-        let trapped = dispatch.run(&mut self.buffers, &mut self.shadows, &mut self.printed).map_err(|fault| *fault)?;
+        let ended = dispatch.run(&mut self.buffers, &mut self.shadows, &mut self.printed);
+        // What is noted is this launch's, however it has ended.
         let noted = super::memory::read(&self.buffers[TRAPS], 0, 4) as u32;
         self.buffers[TRAPS].fill(0);
+        let trapped = ended.map_err(|fault| *fault)?;
         match trapped.or((noted != 0).then_some((noted, loaded.entry.source.span))) {
             Some((code, span)) => Err(trap(code, span)),
             None => Ok(()),
@@ -218,15 +223,21 @@ impl Device for Interpreter {
     }
 
     fn allocate(&mut self, memory: Memory) -> Result<BufferId, Diagnostic> {
-        let mut bytes = Vec::new();
-        let size = usize::try_from(memory.bytes).ok().and_then(|n| n.checked_next_multiple_of(16));
-        let reserved = size.filter(|size| bytes.try_reserve_exact(*size).is_ok());
-        let Some(size) = reserved else {
+        // Whole words, and no more: an access beyond them is a fault.
+        let size = usize::try_from(memory.bytes).ok().and_then(|n| n.checked_next_multiple_of(4));
+        let Some(size) = size.filter(|size| Vec::<u8>::new().try_reserve_exact(*size).is_ok()) else {
             let message = format!("a buffer of {} bytes does not fit the memory of this machine", memory.bytes);
             return Err(Diagnostic::new(Code::DeviceMemory, Span::NONE, message));
         };
-        bytes.resize(size, 0);
-        self.buffers.push(bytes);
+        if self.options.checked && size > MOST_CHECKED {
+            let message = format!(
+                "a buffer of {size} bytes, but where accesses are checked, and remembered, {MOST_CHECKED} are possible"
+            );
+            let hint = "take a smaller buffer, or another device";
+            return Err(Diagnostic::new(Code::DeviceMemory, Span::NONE, message).hint(hint));
+        }
+        // The system gives pages of zeros when they are touched.
+        self.buffers.push(vec![0; size]);
         self.live.push(true);
         Ok(BufferId::from_usize(self.buffers.len() - 1))
     }

@@ -49,6 +49,8 @@ pub struct Lexed {
     pub tokens: Vec<Token>,
     /// Byte ranges of what follows `; run:` on a line.
     pub runs: Vec<(usize, usize)>,
+    /// Byte ranges of what starts a comment and is nearly `run:`: who wrote it meant a run line.
+    pub nearly_runs: Vec<(usize, usize)>,
 }
 
 /// What starts a run line, behind the `;`.
@@ -66,7 +68,7 @@ fn is_word_byte(b: u8) -> bool {
 /// Cuts `text[start..end]`, both borders of characters, into tokens.
 pub fn lex(text: &str, start: usize, end: usize) -> Lexed {
     let mut lexer = Lexer { bytes: text.as_bytes(), at: start, end, first: true };
-    let mut out = Lexed { tokens: Vec::with_capacity((end - start) / 4 + 1), runs: vec![] };
+    let mut out = Lexed { tokens: Vec::with_capacity((end - start) / 4 + 1), runs: vec![], nearly_runs: vec![] };
     while lexer.at < end {
         match lexer.bytes[lexer.at] {
             b'\n' => {
@@ -74,7 +76,7 @@ pub fn lex(text: &str, start: usize, end: usize) -> Lexed {
                 lexer.at += 1;
             }
             b' ' | b'\t' | b'\r' => lexer.at += 1,
-            b';' => out.runs.extend(lexer.comment()),
+            b';' => lexer.comment(&mut out),
             _ => out.tokens.push(lexer.token()),
         }
     }
@@ -102,13 +104,20 @@ impl Lexer<'_> {
         at
     }
 
-    /// Skips a comment; gives the range of a run line's text.
-    fn comment(&mut self) -> Option<(usize, usize)> {
+    /// Skips a comment; notes the range of a run line's text.
+    fn comment(&mut self, out: &mut Lexed) {
+        let is_blank = |b| b == b' ' || b == b'\t';
         let body = self.while_byte(self.at, |b| b == b';');
         self.at = self.while_byte(body, |b| b != b'\n');
-        let start = self.while_byte(body, |b| b == b' ' || b == b'\t');
-        let found = self.bytes[start..self.at].starts_with(RUN.as_bytes());
-        found.then_some((start + RUN.len(), self.at))
+        let start = self.while_byte(body, is_blank);
+        if self.bytes[start..self.at].starts_with(RUN.as_bytes()) {
+            return out.runs.push((start + RUN.len(), self.at));
+        }
+        let word = self.while_byte(start, is_word_byte);
+        let behind = self.byte(self.while_byte(word, is_blank)).filter(|b| matches!(b, b':' | b'@'));
+        if self.bytes[start..word].eq_ignore_ascii_case(b"run") && behind.is_some() {
+            out.nearly_runs.push((start, word));
+        }
     }
 
     fn token(&mut self) -> Token {
@@ -200,5 +209,12 @@ mod tests {
         let text = "; run: @f(1)\n;run: x\n; running\n;; run: y";
         let runs: Vec<&str> = lex(text, 0, text.len()).runs.iter().map(|(a, b)| &text[*a..*b]).collect();
         assert_eq!(runs, [" @f(1)", " x", " y"]);
+    }
+
+    #[test]
+    fn comments_that_are_nearly_run_lines_are_found() {
+        let text = "; Run: @f(1)\n;RUN : x\n; run @f\n; run it\n; runs: y\n; run: z";
+        let nearly: Vec<&str> = lex(text, 0, text.len()).nearly_runs.iter().map(|(a, b)| &text[*a..*b]).collect();
+        assert_eq!(nearly, ["Run", "RUN", "run"]);
     }
 }

@@ -8,11 +8,15 @@ use crate::diag::{Code, Diagnostic};
 use crate::ir::function::{Def, Inst, Launch, ValueId};
 use crate::ir::ops::{Family, Op};
 use crate::ir::types::{Space, Type};
+use crate::span::Span;
 use std::collections::HashSet;
 
 /// Checks parameters, results and the launch record.
 pub(super) fn signature(cx: &mut Context<'_>) {
     let function = cx.function;
+    if function.name.as_str().is_empty() {
+        report(cx, Code::IrName, "the name is empty".into(), "callers and devices know a function by its name");
+    }
     for param in &function.params {
         parameter(cx, *param);
     }
@@ -39,60 +43,65 @@ pub(super) fn signature(cx: &mut Context<'_>) {
 }
 
 fn report(cx: &mut Context<'_>, code: Code, message: String, hint: &str) {
-    cx.found.push(Diagnostic::new(code, cx.function.span, message).hint(hint));
+    report_at(cx, Span::NONE, code, message, hint);
+}
+
+/// Reports something about a place in the signature, or about the function's name if the place is not known.
+fn report_at(cx: &mut Context<'_>, place: Span, code: Code, message: String, hint: &str) {
+    let span = if place.is_none() { cx.function.span } else { place };
+    cx.found.push(Diagnostic::new(code, span, message).hint(hint));
 }
 
 fn parameter(cx: &mut Context<'_>, param: ValueId) {
     let (ty, attrs) = (cx.ty(param), cx.function.param_attrs(param));
     let name = cx.name(param);
     let kernel = cx.function.launch.is_some();
+    let place = cx.function.span_of(param);
+    let mut wrong = |message: String, hint: &str| report_at(cx, place, Code::IrParameter, message, hint);
     if kernel && !matches!(ty, Type::Scalar(_) | Type::Memory(Space::Global)) {
         let message = format!("{name} is `{ty}`, which no launch can give");
-        return report(
-            cx,
-            Code::IrParameter,
-            message,
-            "kernels take buffers and scalars; declare shared memory in the body",
-        );
+        return wrong(message, "kernels take buffers and scalars; declare shared memory in the body");
     }
     if !is_possible(ty) {
-        return report(
-            cx,
-            Code::IrParameter,
-            format!("{name} cannot be of type `{ty}`"),
-            "see the types in the reference",
-        );
+        return wrong(format!("{name} cannot be of type `{ty}`"), "see the types in the reference");
     }
     let integer = matches!(ty, Type::Scalar(s) if s.is_integer());
     if attrs.divisible > 1 && !integer {
         let message = format!("{name} is `{ty}`, and `divisible` belongs to integers");
-        report(cx, Code::IrParameter, message, "leave it out");
+        wrong(message, "leave it out");
     }
     if attrs.borrowed && ty != Type::Term {
         let message = format!("{name} is `{ty}`, and `borrowed` belongs to terms");
-        report(cx, Code::IrParameter, message, "leave it out");
+        wrong(message, "leave it out");
     }
     let memory = matches!(ty, Type::Memory(_));
     if !memory && (attrs.align != 0 || attrs.readonly || attrs.noalias) {
         let message = format!("{name} is `{ty}`, and `align`, `readonly` and `noalias` belong to memories");
-        report(cx, Code::IrParameter, message, "leave them out");
+        wrong(message, "leave them out");
     } else if attrs.align != 0 && !(attrs.align.is_power_of_two() && attrs.align <= 256) {
         let message = format!("{name} cannot be aligned to {} bytes", attrs.align);
-        report(cx, Code::IrParameter, message, "alignment of buffers is a power of two up to 256");
+        wrong(message, "alignment of buffers is a power of two up to 256");
     }
 }
 
 fn record(cx: &mut Context<'_>, launch: &Launch) {
-    let [x, y, z] = launch.workgroup;
+    let ([x, y, z], places) = (launch.workgroup, launch.places);
     if launch.workgroup.contains(&0) || x.checked_mul(y).and_then(|xy| xy.checked_mul(z)).is_none() {
         let message = format!("a workgroup of {x} x {y} x {z} invocations is not possible");
-        report(cx, Code::IrLaunch, message, "each dimension is at least 1, and most devices allow 256 or 1024 in all");
+        report_at(
+            cx,
+            places.workgroup,
+            Code::IrLaunch,
+            message,
+            "each dimension is at least 1, and most devices allow 256 or 1024 in all",
+        );
     }
     if let Some(n) = launch.subgroup
         && !(n.is_power_of_two() && n <= 128)
     {
-        report(
+        report_at(
             cx,
+            places.subgroup,
             Code::IrLaunch,
             format!("a subgroup of {n} lanes is not possible"),
             "its width is a power of two up to 128",
@@ -101,8 +110,9 @@ fn record(cx: &mut Context<'_>, launch: &Launch) {
     if let Some(n) = launch.registers
         && !(16..=255).contains(&n)
     {
-        report(
+        report_at(
             cx,
+            places.registers,
             Code::IrLaunch,
             format!("{n} registers an invocation are not possible"),
             "give 16 to 255, or leave it out",
@@ -126,15 +136,16 @@ fn record(cx: &mut Context<'_>, launch: &Launch) {
 fn specialisations(cx: &mut Context<'_>, launch: &Launch) {
     let mut seen = HashSet::new();
     for spec in &launch.specialisations {
-        let (ty, name) = (cx.ty(spec.value), cx.name(spec.value));
+        let (ty, name, place) = (cx.ty(spec.value), cx.name(spec.value), cx.function.span_of(spec.value));
         match ty {
             Type::Scalar(s) if spec.default & !s.mask() != 0 => {
                 let message = format!("the default of {name} is no `{ty}`");
-                report(cx, Code::IrConstant, message, "its bits are zero above the type's width");
+                report_at(cx, place, Code::IrConstant, message, "its bits are zero above the type's width");
             }
             Type::Scalar(_) => {}
-            _ => report(
+            _ => report_at(
                 cx,
+                place,
                 Code::IrLaunch,
                 format!("{name} is `{ty}`, but constants are scalars"),
                 "give it a scalar type",
@@ -143,8 +154,9 @@ fn specialisations(cx: &mut Context<'_>, launch: &Launch) {
         if let Some(text) = &cx.function.values[spec.value].name
             && !seen.insert(text.clone())
         {
-            report(
+            report_at(
                 cx,
+                place,
                 Code::IrRepeated,
                 format!("{name} stands twice"),
                 "callers name specialisation constants; rename one",

@@ -16,9 +16,9 @@ const BYTES: u64 = 1 << 28;
 pub(super) fn declarations(cx: &mut Context<'_>) {
     let function = cx.function;
     for memory in function.memories.iter() {
-        let name = cx.name(memory.value);
+        let (name, place) = (cx.name(memory.value), function.span_of(memory.value));
         let mut wrong = |code, message: String, hint: &str| {
-            cx.found.push(Diagnostic::new(code, function.span, message).hint(hint));
+            cx.found.push(Diagnostic::new(code, place, message).hint(hint));
         };
         if function.ty(memory.value) != Type::Memory(memory.space) || memory.space == Space::Global {
             wrong(
@@ -44,7 +44,7 @@ pub(super) fn declarations(cx: &mut Context<'_>) {
             );
         }
         if let Err((message, hint)) = length(cx, memory, &name) {
-            cx.found.push(Diagnostic::new(Code::IrMemory, function.span, message).hint(hint));
+            cx.found.push(Diagnostic::new(Code::IrMemory, place, message).hint(hint));
         }
     }
 }

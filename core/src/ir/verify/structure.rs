@@ -190,10 +190,7 @@ impl Walk<'_> {
 
     fn unknown_length(&mut self, value: ValueId) {
         let message = format!("{} is not known when the kernel is launched", self.cx.name(value));
-        let span = names::origin(self.cx.function, self.cx.form, value);
-        let span = if span.is_none() { self.cx.function.span } else { span };
-        self.cx
-            .found
-            .push(Diagnostic::new(Code::IrName, span, message).hint("give the length of a memory as a constant"));
+        let diagnostic = Diagnostic::new(Code::IrName, self.cx.function.span_of(value), message);
+        self.cx.found.push(diagnostic.hint("give the length of a memory as a constant"));
     }
 }

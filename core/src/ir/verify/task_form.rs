@@ -46,7 +46,7 @@ fn own(function: &Function) -> Option<(String, Span)> {
     }
     first(function, |_, inst| match inst.op.row().family {
         Family::Heap | Family::Task | Family::Mask => Some(format!("`{}`", inst.op.name())),
-        Family::Control | Family::Scalar | Family::Memory | Family::Sync | Family::Tile | Family::Net => None,
+        Family::Control | Family::Scalar | Family::Memory | Family::Sync | Family::Tile => None,
     })
 }
 
@@ -60,7 +60,7 @@ fn foreign(function: &Function) -> Option<(String, Span)> {
         return Some(("a memory of its own".into(), function.span));
     }
     first(function, |function, inst| match inst.op.row().family {
-        Family::Memory | Family::Sync | Family::Tile | Family::Net => Some(format!("`{}`", inst.op.name())),
+        Family::Memory | Family::Sync | Family::Tile => Some(format!("`{}`", inst.op.name())),
         Family::Control | Family::Scalar | Family::Heap | Family::Task | Family::Mask => {
             // What is forked waits in words.
             let fits = |ty: &Type| {

@@ -61,7 +61,7 @@ fn foreign(function: &Function) -> Option<(String, Span)> {
     }
     first(function, |function, inst| match (inst.op.row().family, inst.op) {
         (Family::Sync, Op::WorkgroupId | Op::NumWorkgroups) => None,
-        (Family::Memory | Family::Sync | Family::Net | Family::Heap | Family::Task | Family::Mask, op) => {
+        (Family::Memory | Family::Sync | Family::Heap | Family::Task | Family::Mask, op) => {
             Some(format!("`{}`", op.name()))
         }
         (Family::Control | Family::Scalar | Family::Tile, _) => {

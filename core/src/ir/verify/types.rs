@@ -5,10 +5,7 @@ use super::structure::Context;
 use crate::diag::Code;
 use crate::ir::function::{Def, Inst, ValueId};
 use crate::ir::ops::{Op, Pattern, Suffix};
-use crate::ir::types::{Scalar, ScalarSet, Type};
-
-/// Most elements of a register array.
-const REGS: u16 = 512;
+use crate::ir::types::{MOST_REGS, Scalar, ScalarSet, Type};
 
 /// Whether an operation is made for its suffix type; reports it if not.
 pub(super) fn suffix(cx: &mut Context<'_>, inst: &Inst) -> bool {
@@ -65,7 +62,7 @@ pub(super) fn is_possible(ty: Type) -> bool {
     match ty {
         Type::Scalar(_) | Type::Token | Type::Term | Type::Memory(_) => true,
         Type::Vector(s, n) => Type::is_short_vector(s, n.into()),
-        Type::Regs(s, n) => s != Scalar::Bool && (1..=REGS).contains(&n),
+        Type::Regs(s, n) => s != Scalar::Bool && (1..=MOST_REGS).contains(&n),
         Type::Coop(_, shape, s) => s != Scalar::Bool && shape.m > 0 && shape.n > 0 && shape.k > 0,
         // No other shape can be said.
         Type::Tile(_) => true,
@@ -339,6 +336,7 @@ pub(super) fn results(cx: &mut Context<'_>, inst: &Inst) {
 
 fn impossible(cx: &mut Context<'_>, inst: &Inst, value: ValueId, ty: Type) {
     let name = cx.name(value);
-    let hint = "short vectors have 2, 4, 8 or 16 lanes and at most 16 bytes, `regs` 1 to 512 elements; neither is made of `bool`";
-    cx.report(Code::IrType, inst, format!("{name} cannot be of type `{ty}`"), hint);
+    let lanes = "short vectors have 2, 4, 8 or 16 lanes and at most 16 bytes";
+    let hint = format!("{lanes}, `regs` 1 to {MOST_REGS} elements; neither is made of `bool`");
+    cx.report(Code::IrType, inst, format!("{name} cannot be of type `{ty}`"), &hint);
 }

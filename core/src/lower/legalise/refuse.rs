@@ -4,12 +4,15 @@
 //! Invariant: a function that passes needs no feature that the device lacks, emulated ones aside.
 
 use super::lacks;
-use crate::diag::Diagnostic;
+use crate::diag::{Code, Diagnostic};
 use crate::ir::attrs::{Order, Precision};
 use crate::ir::types::{CoopUse, MatrixShape};
 use crate::ir::{Caps, Feature, Function, Inst, Op, Scalar, ScalarSet, Type};
 use crate::lower::compile;
 use crate::span::Span;
+
+/// Invocations that make a product of warpgroups together.
+const WARPGROUP: u32 = 128;
 
 /// All that a device cannot run of a function.
 pub(super) fn run(function: &Function, caps: &Caps) -> Vec<Diagnostic> {
@@ -22,7 +25,31 @@ pub(super) fn run(function: &Function, caps: &Caps) -> Vec<Diagnostic> {
     }
     errors.extend(function.params.iter().filter_map(|p| double(function.ty(*p), function.span, caps)));
     function.walk(function.body, &mut |_, inst| errors.extend(instruction(function, inst, caps)));
+    if errors.is_empty() {
+        errors.extend(partly_there(function, caps));
+    }
     errors
+}
+
+/// Why matrix units cannot be used in a kernel, if its workgroup is no multiple of the invocations that work as one.
+fn partly_there(kernel: &Function, caps: &Caps) -> Option<Diagnostic> {
+    let invocations: u32 = kernel.launch.as_ref()?.workgroup.iter().product();
+    let mut wrong = None;
+    kernel.walk(kernel.body, &mut |_, inst| {
+        let together = match inst.op {
+            fragments!() => caps.subgroup.min,
+            Op::Wgmma => WARPGROUP,
+            _of_any_number => 1,
+        };
+        if wrong.is_none() && !invocations.is_multiple_of(together) {
+            let name = inst.op.name();
+            let message =
+                format!("`{name}` is for {together} invocations at once, but the workgroup has {invocations}");
+            let hint = format!("make `workgroup` a multiple of {together}");
+            wrong = Some(Diagnostic::new(Code::IrLaunch, inst.span, message).hint(hint));
+        }
+    });
+    wrong
 }
 
 fn memories(function: &Function, caps: &Caps) -> Vec<Diagnostic> {

@@ -81,26 +81,25 @@ pub(super) fn run(module: &mut Module, caps: &Caps) -> Result<Vec<FunctionId>, V
     Ok(kernels)
 }
 
-/// How many invocations run a program: as many as it says; where code that is written out is expensive, so many more that each has few elements.
+/// How many invocations run a program: as many as it says; where code that is written out is expensive, so many more that each has few elements. Always a
+/// power of two, as lengths of tiles are: then each invocation has as many elements of a tile as the others, or tiles are repeated whole.
 fn invocations(kernel: &Function, caps: &Caps) -> u32 {
     let said: u32 = kernel.launch.as_ref().map_or(1, |l| l.workgroup.iter().product());
-    if !caps.rolled {
-        return said;
-    }
-    let mut largest = 1;
-    kernel.walk(kernel.body, &mut |_, inst| {
-        let elements = inst.results.iter().filter_map(|v| kernel.ty(*v).shape()).map(Shape::elements);
-        largest = elements.fold(largest, u64::max);
-    });
     let most = caps.invocations.min(caps.workgroup[0]).max(said);
-    (largest / ROLLED).clamp(said.into(), most.into()) as u32
+    let mut wanted = said;
+    if caps.rolled {
+        let mut largest = 1;
+        kernel.walk(kernel.body, &mut |_, inst| {
+            let elements = inst.results.iter().filter_map(|v| kernel.ty(*v).shape()).map(Shape::elements);
+            largest = elements.fold(largest, u64::max);
+        });
+        wanted = (largest / ROLLED).clamp(said.into(), most.into()) as u32;
+    }
+    wanted.checked_next_power_of_two().filter(|power| *power <= most).unwrap_or(1 << wanted.ilog2())
 }
 
 /// The kernel with a layout for each tile, if that is possible.
 fn in_layouts(kernel: &Function, threads: u32, caps: &Caps) -> Option<Function> {
-    if !threads.is_power_of_two() {
-        return None;
-    }
     let mut kernel = kernel.clone();
     carried::run(&mut kernel);
     widened::run(&mut kernel, caps);

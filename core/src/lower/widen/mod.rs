@@ -228,7 +228,7 @@ impl<'m> Versions<'m> {
         let possible = match inst.op.row().family {
             Family::Control => inst.op != Op::Grid,
             Family::Scalar => !matches!(inst.op, Op::Vector | Op::Splat | Op::Extract | Op::Insert),
-            Family::Memory | Family::Sync | Family::Tile | Family::Net => false,
+            Family::Memory | Family::Sync | Family::Tile => false,
             Family::Heap | Family::Task | Family::Mask => false,
         };
         (!possible).then(|| format!("`{}`", inst.op.name()))

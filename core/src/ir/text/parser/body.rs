@@ -229,8 +229,10 @@ impl<'c, 'a> Body<'c, 'a> {
         let name = (!is_number(named.name)).then(|| (&*unquoted(named.name)).into());
         let value = self.function().memory(name, space, element, length);
         let id = self.function().memories.ids().next_back();
+        let mut words = vec![];
         while self.cursor.on_line() && self.cursor.peek().kind == Kind::Word {
             let (word, span) = self.cursor.word("")?;
+            self.cursor.once(&mut words, word, span)?;
             match (word, id) {
                 ("align", Some(id)) => self.builder.function.memories[id].align = self.cursor.in_parentheses(word)?,
                 ("group", Some(id)) => self.builder.function.memories[id].group = self.cursor.in_parentheses(word)?,

@@ -119,15 +119,20 @@ impl<'a> Header<'a> {
         let ty = cursor.ty()?;
         let mut attrs = ParamAttrs::default();
         let mut traps = false;
+        let mut words = vec![];
         while cursor.peek().kind == Kind::Word && !cursor.at_item() {
             let (word, span) = cursor.word("")?;
+            cursor.once(&mut words, word, span)?;
             match word {
                 "readonly" => attrs.readonly = true,
                 "noalias" => attrs.noalias = true,
                 "borrowed" => attrs.borrowed = true,
-                "traps" => traps = true,
-                "divisible" => attrs.divisible = cursor.in_parentheses(word)?,
-                "align" => attrs.align = cursor.in_parentheses(word)?,
+                "traps" => {
+                    self.takes_traps(cursor, span)?;
+                    traps = true;
+                }
+                "divisible" => attrs.divisible = cursor.at_least_1(word)?,
+                "align" => attrs.align = cursor.at_least_1(word)?,
                 _ => {
                     let message = format!("a parameter has no attribute `{word}`");
                     let known = ["readonly", "noalias", "borrowed", "divisible", "align", "traps"];
@@ -141,6 +146,16 @@ impl<'a> Header<'a> {
             launch.traps = Some(value);
         }
         Ok(())
+    }
+
+    /// Whether a parameter can be the buffer in which traps are noted.
+    fn takes_traps(&self, cursor: &mut Cursor<'a>, span: Span) -> Parse<()> {
+        let message = match &self.function.launch {
+            None => "a function notes no traps",
+            Some(launch) if launch.traps.is_some() => "traps are noted in another parameter already",
+            Some(_) => return Ok(()),
+        };
+        cursor.fail(Code::IrSyntax, span, message, "leave `traps` out: lowering adds the parameter")
     }
 
     fn define(&mut self, cursor: &mut Cursor<'a>, name: &'a str, span: Span, ty: Type, def: Def) -> Parse<ValueId> {
@@ -158,12 +173,26 @@ impl<'a> Header<'a> {
     /// How the kernel is launched.
     fn launch(&mut self, cursor: &mut Cursor<'a>) -> Parse<()> {
         let mut launch = self.function.launch.take().unwrap_or_default();
+        let mut words = vec![];
         while cursor.peek().kind == Kind::Word && !cursor.at_word("launch") && !cursor.at_item() {
+            let start = cursor.peek();
             let (word, span) = cursor.word("")?;
+            if word != "spec" {
+                cursor.once(&mut words, word, span)?;
+            }
             match word {
-                "workgroup" => launch.workgroup = cursor.extent()?,
-                "subgroup" => launch.subgroup = Some(cursor.in_parentheses(word)?),
-                "registers" => launch.registers = Some(cursor.in_parentheses(word)?),
+                "workgroup" => {
+                    launch.workgroup = cursor.extent()?;
+                    launch.places.workgroup = cursor.span_since(start);
+                }
+                "subgroup" => {
+                    launch.subgroup = Some(cursor.in_parentheses(word)?);
+                    launch.places.subgroup = cursor.span_since(start);
+                }
+                "registers" => {
+                    launch.registers = Some(cursor.in_parentheses(word)?);
+                    launch.places.registers = cursor.span_since(start);
+                }
                 "fold" => launch.fold = true,
                 "cooperative" => launch.cooperative = true,
                 "spec" => {
@@ -177,7 +206,7 @@ impl<'a> Header<'a> {
                 }
             }
         }
-        if launch.workgroup == [0; 3] {
+        if !words.contains(&"workgroup") {
             let message = format!("the kernel `@{}` does not say the size of its workgroups", self.function.name);
             let hint = "write `workgroup(256)`, or `workgroup(16, 16)`, behind the parameters";
             return cursor.fail(Code::IrSyntax, self.function.span, message, hint);
@@ -200,6 +229,26 @@ impl<'a> Header<'a> {
 }
 
 impl Cursor<'_> {
+    /// Notes an attribute's word among those of the same thing, and says if it stands there already.
+    pub fn once<'w>(&mut self, words: &mut Vec<&'w str>, word: &'w str, span: Span) -> Parse<()> {
+        if words.contains(&word) {
+            return self.fail(Code::IrRedefinition, span, format!("the attribute `{word}` stands twice"), "");
+        }
+        words.push(word);
+        Ok(())
+    }
+
+    /// `(n)` behind a word that says nothing with 0.
+    pub fn at_least_1(&mut self, word: &str) -> Parse<u32> {
+        let start = self.peek();
+        let n = self.in_parentheses(word)?;
+        if n == 0 {
+            let span = self.span_since(start);
+            return self.fail(Code::IrLiteral, span, format!("`{word}(0)` says nothing"), "give at least 1");
+        }
+        Ok(n)
+    }
+
     /// `(n)` behind a word.
     pub fn in_parentheses(&mut self, word: &str) -> Parse<u32> {
         self.expect(b'(', &format!("after `{word}`"))?;

@@ -24,12 +24,12 @@ mod types;
 
 use super::lexer;
 use super::{Parsed, run};
-use crate::diag::Diagnostic;
+use crate::diag::{Code, Diagnostic};
 use crate::idx::IndexVec;
 use crate::ir::function::{FunctionId, Module};
 use crate::ir::heap::{GlobalId, LayoutId};
 use crate::ir::types::Type;
-use crate::span::SourceId;
+use crate::span::{SourceId, Span};
 use body::Body;
 use cursor::{Cursor, Parse};
 use header::Header;
@@ -64,6 +64,11 @@ pub fn parse(source: SourceId, text: &str) -> Result<Parsed, Vec<Diagnostic>> {
     module.globals = tables.globals(&mut cursor, &signatures);
     for header in headers {
         module.functions.push(Body::parse(&mut cursor, &signatures, header));
+    }
+    for (start, end) in lexed.nearly_runs {
+        let span = Span { source, start: start as u32, end: end as u32 };
+        let message = "this comment is nearly a run line, but would not be run";
+        cursor.report(Diagnostic::new(Code::IrSyntax, span, message).hint("a run line starts with `; run:`"));
     }
     // Run lines name functions, and with functions missing they would be blamed for what is wrong elsewhere.
     let mut errors = cursor.errors;

@@ -4,7 +4,7 @@ use super::cursor::{Cursor, Parse};
 use crate::diag::Code;
 use crate::ir::text::lexer::Kind;
 use crate::ir::text::words::{self, simple_type};
-use crate::ir::types::{MatrixShape, Scalar, Shape, Type};
+use crate::ir::types::{MOST_REGS, MatrixShape, Scalar, Shape, Type};
 use crate::span::Span;
 
 impl<'a> Cursor<'a> {
@@ -50,10 +50,10 @@ impl<'a> Cursor<'a> {
         let count = self.count("how many registers")?;
         self.expect(b'>', "after the number of registers")?;
         match u16::try_from(count) {
-            Ok(count) if count > 0 => Ok(Type::Regs(element, count)),
+            Ok(count) if (1..=MOST_REGS).contains(&count) => Ok(Type::Regs(element, count)),
             _ => {
                 let span = self.span(token);
-                self.fail(Code::IrLiteral, span, "`regs` holds 1 to 65535 values", "")
+                self.fail(Code::IrLiteral, span, format!("`regs` holds 1 to {MOST_REGS} values"), "")
             }
         }
     }

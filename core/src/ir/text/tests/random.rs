@@ -8,7 +8,7 @@ use crate::ir::heap::FIELDS;
 use crate::ir::ops::{Pattern, Suffix};
 use crate::ir::text::words::{Syntax, syntax};
 use crate::ir::text::{print, print_function};
-use crate::ir::types::{CoopUse, MatrixShape};
+use crate::ir::types::{CoopUse, MOST_REGS, MatrixShape};
 use crate::ir::{
     Attr, AttrKind, Builder, Function, FunctionId, Global, GlobalId, Inst, Launch, Layout, LayoutId, Module, Op,
     ParamAttrs, Scalar, ScalarSet, Shape, Space, Specialisation, Type, Value, ValueId,
@@ -68,7 +68,7 @@ impl Maker {
             6 => self.tile(ScalarSet::ALL),
             0..=2 => self.scalar(ScalarSet::ALL).into(),
             3 => self.vector(ScalarSet::STORED),
-            4 => Type::Regs(self.scalar(ScalarSet::STORED), 1 + self.below(900) as u16),
+            4 => Type::Regs(self.scalar(ScalarSet::STORED), 1 + self.below(usize::from(MOST_REGS)) as u16),
             _ => self.one(&[Type::Token, Type::Term, self_coop()]),
         }
     }

@@ -52,7 +52,7 @@ fn too_large(kernel: &Function, threads: u32) -> Result<(), Diagnostic> {
 }
 
 struct Spread<'c> {
-    /// Invocations of a workgroup.
+    /// Invocations of a workgroup, a power of two.
     threads: u32,
     caps: &'c Caps,
 }
