@@ -52,17 +52,16 @@ pub enum Profile {
 }
 
 impl Profile {
-    /// The profile of a name: `web`, `web-extended`, `cpu`, `sm_75`, `sm_90`.
+    /// The profile of a name: `web`, `web-extended`, `cpu`, `sm_75`, `sm_90`, `sm_90a`.
     pub fn parse(name: &str) -> Result<Profile, String> {
         match name {
             "web" => Ok(Profile::Web),
             "web-extended" => Ok(Profile::WebExtended),
             "cpu" => Ok(Profile::Cpu),
-            _ => match name.strip_prefix("sm_").map(str::parse) {
-                Some(Ok(sm)) => Ok(Profile::Cuda(sm)),
-                Some(Err(_)) | None => {
-                    Err(format!("`{name}` is no profile: use `web`, `web-extended`, `cpu` or `sm_90`"))
-                }
+            // A card of that capability has what the name with an `a` asks for; PTX gets the `a` where it needs it.
+            _ => match Target::from_name(name) {
+                Some(target) => Ok(Profile::Cuda(target.sm)),
+                None => Err(format!("`{name}` is no profile: use `web`, `web-extended`, `cpu`, {CARDS}")),
             },
         }
     }
@@ -88,6 +87,9 @@ impl Profile {
     }
 }
 
+/// Which architectures of CUDA cards there are.
+const CARDS: &str = "`sm_75` or a later one, as `sm_80`, `sm_90`, `sm_90a`";
+
 /// The width of the reference machine's subgroups if none is given.
 const WIDTH: u32 = 32;
 
@@ -110,9 +112,7 @@ impl Selector {
             "lowered" => Profile::parse(rest.unwrap_or("web")).map(Selector::Lowered),
             "ptx" => {
                 let name = rest.unwrap_or("sm_90a");
-                Target::from_name(name)
-                    .map(Selector::Ptx)
-                    .ok_or_else(|| format!("`{name}` is no target: use `sm_75` or later"))
+                Target::from_name(name).map(Selector::Ptx).ok_or_else(|| format!("`{name}` is no target: use {CARDS}"))
             }
             "wgpu" if rest != Some("") => Ok(Selector::Wgpu(rest.map(str::to_owned))),
             "cuda" => number().map(|n| Selector::Cuda(n.unwrap_or(0))),
@@ -147,9 +147,16 @@ impl std::fmt::Display for Selector {
 }
 
 /// Opens a device, held to a profile if one is given.
+///
+/// # Errors
+/// If it is not there, or if it is itself the device of a profile and another one is given.
 pub fn open(selector: &Selector, profile: Option<Profile>) -> Result<Box<dyn Device>, Diagnostic> {
     let caps = profile.map(Profile::caps);
     match selector {
+        Selector::Lowered(_) | Selector::Ptx(_) if profile.is_some() => {
+            let message = format!("the device `{selector}` has a profile of its own");
+            Err(Diagnostic::new(Code::BadArguments, Span::NONE, message).hint("name the profile behind the colon only"))
+        }
         Selector::Auto => Ok(open_best(caps)),
         Selector::Interpreter(width) => Ok(interpreter(*width, caps)),
         Selector::Lowered(own) => Ok(interpreter(WIDTH, Some(own.caps()))),
@@ -292,6 +299,14 @@ mod tests {
         for text in ["gpu", "cpu:1", "cuda:x", "wgpu:", "interpreter:3", "interpreter:128", "auto:1", "lowered:dx", ""]
         {
             assert!(Selector::parse(text).is_err(), "{text}");
+        }
+    }
+
+    #[test]
+    fn profiles_and_targets_have_the_same_cards() {
+        assert_eq!(Profile::parse("sm_90a"), Ok(Profile::Cuda(90)));
+        for text in ["sm_0", "sm_10", "sm_70", "sm_75a", "sm_", "sm_9x"] {
+            assert!(Profile::parse(text).is_err() && Selector::parse(&format!("ptx:{text}")).is_err(), "{text}");
         }
     }
 

@@ -45,10 +45,27 @@ impl Kernels {
         if form == KernelForm::Ir {
             return Ok(text::print(&self.module).into_bytes());
         }
+        self.emit_lowered(&self.module.kernels().collect::<Vec<_>>(), form, profile)
+    }
+
+    /// One kernel, named as for [`Kernels::kernel`], in a form for which it is lowered.
+    pub fn emit_one(&self, kernel: &str, form: KernelForm, profile: Profile) -> Result<Vec<u8>, Report> {
+        let kernel = self.kernel(Some(kernel))?;
+        if form == KernelForm::Ir {
+            let message = "the form `ir` shows the whole file";
+            let hint = "leave out the kernel's name, or use `--as kernel`";
+            return Err(self.report(vec![Diagnostic::new(Code::BadArguments, Span::NONE, message).hint(hint)]));
+        }
+        self.emit_lowered(&[kernel], form, profile)
+    }
+
+    fn emit_lowered(&self, kernels: &[FunctionId], form: KernelForm, profile: Profile) -> Result<Vec<u8>, Report> {
         let caps = profile.caps();
-        let kernels: Vec<FunctionId> = self.module.kernels().collect();
         let wrong = |errors| self.report(errors);
-        let compiled = compile(&self.module, &kernels, &caps, &LoadOptions::default()).map_err(wrong)?;
+        let unfit = |message: &str, hint: &str| {
+            wrong(vec![Diagnostic::new(Code::BadArguments, Span::NONE, message).hint(hint)])
+        };
+        let compiled = compile(&self.module, kernels, &caps, &LoadOptions::default()).map_err(wrong)?;
         match form {
             KernelForm::Ir | KernelForm::Kernel => Ok(text::print(&compiled.module).into_bytes()),
             KernelForm::Ptx => match profile {
@@ -59,11 +76,12 @@ impl Kernels {
                     Ok(ptx.text.into_bytes())
                 }
                 Profile::Web | Profile::WebExtended | Profile::Cpu => {
-                    let message = "PTX is for CUDA cards alone";
-                    let hint = "use `--caps sm_90` or another card's";
-                    Err(wrong(vec![Diagnostic::new(Code::BadArguments, Span::NONE, message).hint(hint)]))
+                    Err(unfit("PTX is for CUDA cards alone", "use `--caps sm_90` or another card's"))
                 }
             },
+            KernelForm::Clif if profile != Profile::Cpu => {
+                Err(unfit("Cranelift's text is for processors alone", "use `--caps cpu`, or leave `--caps` out"))
+            }
             KernelForm::Clif => girih_cpu::emit(&compiled).map(String::into_bytes).map_err(|e| wrong(vec![e])),
             KernelForm::Shader(language) => match girih_wgpu::emit(&compiled, &caps, language).map_err(wrong)? {
                 girih_wgpu::Emitted::Text(text) => Ok(text.into_bytes()),
@@ -109,8 +127,8 @@ impl Kernels {
             Err(Report { sources: self.sources.clone(), diagnostics: vec![diagnostic] })
         };
         match (name, &kernels[..]) {
+            (_, []) => fail("the file has no kernel".into(), "a kernel starts with `kernel @name(..)`".into()),
             (None, [only]) => Ok(*only),
-            (None, []) => fail("the file has no kernel".into(), "a kernel starts with `kernel @name(..)`".into()),
             (None, _) => fail("the file has several kernels".into(), format!("name one after `::`: {list}")),
             (Some(name), _) => match names.iter().position(|n| *n == name.trim_start_matches('@')) {
                 Some(at) => Ok(kernels[at]),

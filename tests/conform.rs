@@ -4,6 +4,8 @@
 //! `GIRIH_REQUIRE_WGPU=1` makes a missing adapter a failure, `GIRIH_REQUIRE_CUDA=1` a missing card. `GIRIH_RANDOM` sets the number of random
 //! kernels on each device.
 
+mod support;
+
 use girih::conform::{self, Part, Suite};
 use girih::devices::{self, Profile, Selector};
 use girih::runtime::{Device, DeviceKind, Runner, TaskOptions};
@@ -11,8 +13,9 @@ use girih_core::diag::Diagnostic;
 use girih_core::ir::tasks::{Settings, TaskMachine};
 use girih_core::ir::{Module, Verified};
 use libtest_mimic::{Arguments, Failed, Trial};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
+use support::machine::Interface;
 
 /// Random kernels on each device, unless the environment says otherwise.
 const RANDOM: usize = 500;
@@ -108,10 +111,15 @@ fn run(selector: &Selector, profile: Option<Profile>, suite: &Suite, shard: Opti
     Ok(())
 }
 
+/// The programs of a folder.
+fn programs(folder: &str) -> Vec<PathBuf> {
+    conform::program_files(Path::new(folder)).unwrap_or_else(|report| panic!("{report}"))
+}
+
 /// Run lines that must end with an error on the reference machine.
 fn faults() -> Vec<Trial> {
     let mut trials = vec![];
-    for path in conform::program_files(Path::new("tests/ir")) {
+    for path in programs("tests/ir") {
         let name = format!("faults of {}", path.display());
         trials.push(Trial::test(name, move || {
             let program = conform::program_group(&path).map_err(|report| report.to_string())?;
@@ -165,7 +173,7 @@ fn ways() -> Vec<(String, bool, Arc<Open>)> {
 /// Functions in task form.
 fn tasks() -> Vec<Trial> {
     let mut trials = vec![];
-    for path in conform::program_files(Path::new("tests/ir/tasks")) {
+    for path in programs("tests/ir/tasks") {
         for (way, checked, open) in ways() {
             let path = path.clone();
             trials.push(Trial::test(format!("task form of {}: {way}", path.display()), move || {
@@ -183,22 +191,12 @@ fn tasks() -> Vec<Trial> {
 
 /// Devices that must be there, and are not.
 fn missing() -> Vec<Trial> {
-    let (found, _) = devices::find();
-    let is_there = |kinds: &[DeviceKind]| found.iter().any(|d| d.problem.is_none() && kinds.contains(&d.info.kind));
-    let wanted = [
-        ("GIRIH_REQUIRE_WGPU", "adapter for wgpu", is_there(&[DeviceKind::Wgpu, DeviceKind::WgpuSoftware])),
-        ("GIRIH_REQUIRE_CUDA", "CUDA card", is_there(&[DeviceKind::Cuda])),
-    ];
     let mut trials = vec![];
-    for (variable, what, there) in wanted {
-        let required = std::env::var_os(variable).is_some_and(|v| !v.is_empty() && v != "0");
-        if !there && !required {
-            eprintln!("skipped: there is no {what} on this machine ({variable}=1 makes that a failure)");
-        }
-        if required {
-            let result =
-                if there { Ok(()) } else { Err(Failed::from(format!("{variable} is set, but there is no {what}"))) };
-            trials.push(Trial::test(format!("there is {what}"), move || result));
+    for interface in Interface::ALL {
+        let there = if interface.devices().is_empty() { interface.missing() } else { Ok(()) };
+        if interface.is_required() {
+            let result = there.map_err(Failed::from);
+            trials.push(Trial::test(format!("there is {}", interface.what), move || result));
         }
     }
     trials

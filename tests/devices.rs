@@ -12,8 +12,8 @@ use girih::core::ir::{Caps, FunctionId, Module, Verified};
 use girih::core::lower::epochs::Form;
 use girih::core::runtime::epochs::{EpochOptions, EpochRunner};
 use girih::core::runtime::{
-    BufferId, Command, Device, DeviceInfo, DeviceKind, LoadOptions, Memory, PARTS, ProgramId, Runner, Segmented,
-    TaskOptions, Timing,
+    BufferId, Command, Device, DeviceInfo, LoadOptions, Memory, PARTS, ProgramId, Runner, Segmented, TaskOptions,
+    Timing,
 };
 use girih::core::term::code;
 use girih::core::term::eval::{Limits, Machine};
@@ -24,26 +24,18 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 use support::generate::{self, Source};
+use support::machine;
 use support::random::Random;
 
 /// How long a program that fails may take; the driver's compiler, which is slow where all tests run at once, is not counted.
 const SOON: Duration = Duration::from_secs(10);
 
-/// The device that a variable names, or the adapters of this machine; none is a failure if another variable asks for one.
+/// The device that a variable names, or the adapters of this machine.
 fn adapters() -> Vec<Selector> {
-    if let Ok(name) = std::env::var("GIRIH_DEVICE") {
-        return vec![Selector::parse(&name).expect("a device's name")];
+    match std::env::var("GIRIH_DEVICE") {
+        Ok(name) => vec![Selector::parse(&name).expect("a device's name")],
+        Err(_) => machine::WGPU.some_devices(),
     }
-    let (found, _) = devices::find();
-    let kinds = [DeviceKind::Wgpu, DeviceKind::WgpuSoftware];
-    let usable = found.into_iter().filter(|device| device.problem.is_none() && kinds.contains(&device.info.kind));
-    let names: Vec<Selector> = usable.filter_map(|device| Selector::parse(&device.name).ok()).collect();
-    if names.is_empty() {
-        let required = std::env::var_os("GIRIH_REQUIRE_WGPU").is_some_and(|value| !value.is_empty() && value != "0");
-        assert!(!required, "GIRIH_REQUIRE_WGPU is set, but there is no adapter");
-        eprintln!("skipped: there is no adapter on this machine (GIRIH_REQUIRE_WGPU=1 makes that a failure)");
-    }
-    names
 }
 
 fn open(selector: &Selector, profile: Option<Profile>) -> Box<dyn Device> {

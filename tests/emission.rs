@@ -15,7 +15,7 @@ const LANGUAGES: [Language; 4] = [Language::Wgsl, Language::Spirv, Language::Msl
 /// How many random kernels are written for each profile.
 const RANDOM: usize = 200;
 /// What the reasons name for which a kernel may be refused: types of 64 bits, and operations that no shading language has.
-const BEYOND: [&str; 4] = ["`f64`", "`atomic64`", "`async_copy`", "`wgmma`"];
+const BEYOND: [&str; 5] = ["`f64`", "`atomic64`", "`async_copy`", "`mbarrier`", "`wgmma`"];
 /// What the reasons say of fragments, which WebGPU does not have: the tests of the code generator write them.
 const FRAGMENTS: &str = "`coop";
 

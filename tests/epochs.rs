@@ -11,7 +11,7 @@ use girih::core::ir::{Caps, FunctionId, Module, Verified};
 use girih::core::lower::epochs::Form;
 use girih::core::runtime::epochs::{EpochOptions, EpochRunner};
 use girih::core::runtime::{
-    self, BufferId, Device, DeviceInfo, DeviceKind, LoadOptions, Memory, ProgramId, Runner, TaskOptions, Timing,
+    self, BufferId, Device, DeviceInfo, LoadOptions, Memory, ProgramId, Runner, TaskOptions, Timing,
 };
 use girih::core::term::code::Code;
 use girih::core::term::eval::{Limits, Machine};
@@ -22,7 +22,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::time::Duration;
 use support::case::{Case, Gave, LIMIT, agree};
-use support::watch;
+use support::{machine, watch};
 
 /// Programs that agree at least.
 const SAME: usize = 500;
@@ -137,19 +137,6 @@ fn case(name: &str) -> Case {
     Case::open(format!("tests/bend/{name}.bend")).unwrap_or_else(|| panic!("{name} cannot be run"))
 }
 
-/// The devices of these kinds that can be used. None is a failure if the variable asks for one.
-fn cards(kinds: &[DeviceKind], variable: &str) -> Vec<Selector> {
-    let (found, _) = devices::find();
-    let usable = found.into_iter().filter(|device| device.problem.is_none() && kinds.contains(&device.info.kind));
-    let names: Vec<Selector> = usable.filter_map(|device| Selector::parse(&device.name).ok()).collect();
-    if names.is_empty() {
-        let required = std::env::var_os(variable).is_some_and(|value| !value.is_empty() && value != "0");
-        assert!(!required, "{variable} is set, but there is none of {kinds:?}");
-        eprintln!("skipped: there is none of {kinds:?} on this machine ({variable}=1 makes that a failure)");
-    }
-    names
-}
-
 /// Runs the few programs on cards as people do.
 fn compare_on(cards: Vec<Selector>) {
     for card in cards {
@@ -168,12 +155,12 @@ fn compare_on(cards: Vec<Selector>) {
 
 #[test]
 fn adapters_do_what_the_evaluator_does() {
-    compare_on(cards(&[DeviceKind::Wgpu, DeviceKind::WgpuSoftware], "GIRIH_REQUIRE_WGPU"));
+    compare_on(machine::WGPU.some_devices());
 }
 
 #[test]
 fn cuda_does_what_the_evaluator_does() {
-    compare_on(cards(&[DeviceKind::Cuda], "GIRIH_REQUIRE_CUDA"));
+    compare_on(machine::CUDA.some_devices());
 }
 
 /// Which part of all programs a process runs, as `3/16`.
@@ -204,30 +191,41 @@ fn a_named_device_does_all_that_the_evaluator_does() {
     }
     let failed = ended.iter().filter(|output| !output.status.success()).count();
     assert_eq!(failed, 0, "{failed} of {each} processes found differences");
-    println!("{} programs on {name}, none differs", Case::all().len());
+    let same = |output: &std::process::Output| {
+        let text = String::from_utf8_lossy(&output.stdout).into_owned();
+        text.lines().filter_map(|line| line.strip_suffix(SAME_HERE)?.trim().parse::<usize>().ok()).sum::<usize>()
+    };
+    let all = Case::all().len();
+    assert_eq!(ended.iter().map(same).sum::<usize>(), all, "the processes have run all programs");
+    println!("{all} programs on {name}, none differs");
 }
+
+/// What a process says after the number of programs that it has run.
+const SAME_HERE: &str = " programs are the same here";
 
 /// The programs whose number is `of` modulo `each`.
 fn one_part(name: &str, of: usize, each: usize) {
     let device = Selector::parse(name).expect("a device's name");
-    let mut different = vec![];
+    let (mut different, mut same) = (vec![], 0);
     for case in Case::all().iter().skip(of).step_by(each) {
         let alarm = watch::alarm(PATIENCE);
         let found = case.run(RunDevice::Device(device.clone()), &|options| {
             options.interrupt = Some(alarm.flag.clone());
         });
         let oracle = case.run(RunDevice::Evaluator, &|_| {});
-        if !agree(case, &oracle, &found) {
-            different.push(format!("{}: {oracle:?} / {found:?}", case.path));
+        match agree(case, &oracle, &found) {
+            true => same += 1,
+            false => different.push(format!("{}: {oracle:?} / {found:?}", case.path)),
         }
     }
     assert!(different.is_empty(), "{} differ:\n{}", different.len(), different.join("\n"));
+    println!("\n{same}{SAME_HERE}");
 }
 
 /// Held to what every browser has: 8 buffers of 128 MiB, 16 KiB of shared memory, workgroups of 256, no subgroups.
 #[test]
 fn adapters_within_the_limits_of_the_web_do_too() {
-    for card in cards(&[DeviceKind::Wgpu, DeviceKind::WgpuSoftware], "GIRIH_REQUIRE_WGPU") {
+    for card in machine::WGPU.some_devices() {
         let case = case("equations/ackermann");
         let found = run_on(&case, open(&card.to_string(), Some(Profile::Web)), SMALL, PATIENCE);
         assert!(agree(&case, &case.run(RunDevice::Evaluator, &|_| {}), &found), "{card}: {found:?}");

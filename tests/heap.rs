@@ -7,11 +7,12 @@ mod support;
 use girih::core::direct::{self, flow::Root};
 use girih::core::lower::epochs::Form;
 use girih::core::runtime::epochs::{EpochOptions, EpochRunner};
-use girih::core::runtime::{Device, DeviceKind, EpochStats, MOST_HEAP, PARTS, Runner, Segmented, TaskOptions};
+use girih::core::runtime::{Device, EpochStats, MOST_HEAP, PARTS, Runner, Segmented, TaskOptions};
 use girih::core::term::code;
 use girih::core::term::eval::{Limits, Machine};
 use girih::devices::{self, Profile, Selector};
 use girih::{Code, Options, Program, RunDevice, RunOptions, SystemHost, on_big_stack};
+use support::machine;
 use support::random::Random;
 
 /// Few lanes, and a heap and a pool that begin small.
@@ -28,20 +29,6 @@ const SMALL: EpochOptions = EpochOptions {
 
 /// Bytes of a part of a small heap.
 const PART: u64 = 64 << 10;
-
-/// The adapters of this machine; none is a failure if a variable asks for one.
-fn adapters() -> Vec<Selector> {
-    let (found, _) = devices::find();
-    let kinds = [DeviceKind::Wgpu, DeviceKind::WgpuSoftware];
-    let usable = found.into_iter().filter(|device| device.problem.is_none() && kinds.contains(&device.info.kind));
-    let names: Vec<Selector> = usable.filter_map(|device| Selector::parse(&device.name).ok()).collect();
-    if names.is_empty() {
-        let required = std::env::var_os("GIRIH_REQUIRE_WGPU").is_some_and(|value| !value.is_empty() && value != "0");
-        assert!(!required, "GIRIH_REQUIRE_WGPU is set, but there is no adapter");
-        eprintln!("skipped: there is no adapter on this machine (GIRIH_REQUIRE_WGPU=1 makes that a failure)");
-    }
-    names
-}
 
 fn program(text: &str) -> Program {
     Program::from_text("test.bend", text, &Options::default())
@@ -154,8 +141,8 @@ fn a_full_heap_is_collected() {
     on_big_stack(|| {
         let text = shares(5, 60, 300, false);
         let expected = expected(&text);
-        let held = adapters().into_iter().map(|adapter| (adapter, Some(Profile::Web)));
-        let all = [Selector::Cpu].into_iter().chain(adapters()).map(|selector| (selector, None));
+        let held = machine::WGPU.some_devices().into_iter().map(|adapter| (adapter, Some(Profile::Web)));
+        let all = [Selector::Cpu].into_iter().chain(machine::WGPU.some_devices()).map(|selector| (selector, None));
         for (selector, profile) in all.chain(held) {
             let device = devices::open(&selector, profile).expect("the device is there");
             let (found, options, stats) = run(&text, device, little(64, 96 << 10)).expect("it loads");
@@ -239,7 +226,7 @@ fn a_heap_of_several_parts_is_one() {
         let text = shares(4, 10, 200, true);
         let expected = expected(&text);
         let selectors = [(Selector::Cpu, None), (Selector::Interpreter(8), None)];
-        let web = adapters().into_iter().map(|adapter| (adapter, Some(Profile::Web)));
+        let web = machine::WGPU.some_devices().into_iter().map(|adapter| (adapter, Some(Profile::Web)));
         for (selector, profile) in selectors.into_iter().chain(web) {
             for most_heap in [2 * PART, PARTS as u64 * PART] {
                 let inner = devices::open(&selector, profile).expect("the device is there");
@@ -272,7 +259,7 @@ def main():
     on_big_stack(|| {
         let most_heap = PARTS as u64 * PART;
         let small = EpochOptions { lanes: 32, frames: 1 << 8, most_frames: 1 << 8, most_heap, ..SMALL };
-        let web = adapters().into_iter().map(|adapter| (adapter, Some(Profile::Web)));
+        let web = machine::WGPU.some_devices().into_iter().map(|adapter| (adapter, Some(Profile::Web)));
         for (selector, profile) in [(Selector::Cpu, None)].into_iter().chain(web) {
             let open = || {
                 let device = devices::open(&selector, profile).expect("the device is there");
@@ -292,7 +279,7 @@ def main():
 fn runs_reach_beyond_one_binding() {
     on_big_stack(|| {
         let text = shares(3, 2, 10, false);
-        for adapter in adapters() {
+        for adapter in machine::WGPU.some_devices() {
             let reach = devices::open(&adapter, None).expect("the device is there").reach();
             let run = |heap| {
                 let device = RunDevice::Device(adapter.clone());
@@ -361,7 +348,7 @@ fn a_large_heap_within_the_limits_of_the_web() {
     on_big_stack(|| {
         // 2^21 leaves of 64 bytes, and as many nodes of 16: 160 MiB.
         let depth = 21;
-        for adapter in adapters() {
+        for adapter in machine::WGPU.some_devices() {
             let device = devices::open(&adapter, Some(Profile::Web)).expect("the device is there");
             let device = Segmented::over(device, &[]);
             let most_heap = device.reach() - (16 << 20);

@@ -7,10 +7,11 @@ mod support;
 
 use girih::core::net::reduce::Counts;
 use girih::core::net::rules::Rule;
-use girih::devices::{self, Selector};
+use girih::devices::Selector;
 use girih::{Code, Options, Program, RunDevice, RunOptions, Span, SystemHost, Tier, Work};
 use support::case::{Case, Gave};
 use support::directives::Directives;
+use support::machine;
 
 /// Mistakes of programs without types that a net does not see, because data is made of the same nodes as functions and pairs.
 const UNSEEN: &[&str] = &["errors/run/calls_a_pair.bend", "errors/run/error_inside_the_prelude.bend"];
@@ -82,17 +83,6 @@ fn counted(case: &Case, device: RunDevice) -> (Gave, Counts) {
     (gave, counts)
 }
 
-/// Whether a device of this name is here, or has to be: an adapter that is named, or a CUDA device. `wgpu` alone is any graphics card.
-fn is_here(name: &str) -> bool {
-    let selector = Selector::parse(name).expect("a device's name");
-    let Err(error) = devices::open(&selector, None) else { return true };
-    let required = [("wgpu:", "GIRIH_REQUIRE_WGPU"), ("cuda", "GIRIH_REQUIRE_CUDA")];
-    let is_required = |(kind, variable)| name.starts_with(kind) && std::env::var_os(variable).is_some();
-    assert!(!required.into_iter().any(is_required), "{name} is required: {}", error.message);
-    println!("skipped: without {name}: {}", error.message);
-    false
-}
-
 /// The rules that are counted the same in whatever order a net is reduced.
 fn rules() -> impl Iterator<Item = Rule> {
     Rule::ALL.into_iter().filter(|rule| *rule != Rule::Link)
@@ -100,7 +90,7 @@ fn rules() -> impl Iterator<Item = Rule> {
 
 /// Runs each so many-th program on a device: it gives what it gives on the host, errors with their places included.
 fn on_device(name: &str, each: usize, least: usize) {
-    if !is_here(name) {
+    if machine::open(name).is_none() {
         return;
     }
     let device = RunDevice::from(Selector::parse(name).expect("a device's name"));

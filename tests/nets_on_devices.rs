@@ -5,8 +5,9 @@
 //! `GIRIH_HVM` names upstream's command `hvm`: those programs do the same there, by as many interactions.
 //! `GIRIH_NETS=500` tries more random nets. `GIRIH_REQUIRE_WGPU=1` makes a missing adapter a failure, `GIRIH_REQUIRE_CUDA=1` a missing card.
 
+mod support;
+
 use girih::SystemHost;
-use girih::devices::{self, Selector};
 use girih::nets::{Nets, Place};
 use girih_core::net::random;
 use girih_core::net::reduce::Limits;
@@ -17,6 +18,7 @@ use std::num::NonZeroUsize;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use std::sync::{Arc, Mutex};
+use support::machine;
 
 /// Where the programs are.
 const PROGRAMS: &str = "core/tests/net";
@@ -30,21 +32,6 @@ fn programs(folder: &str) -> Vec<PathBuf> {
     let mut found: Vec<PathBuf> = entries.map(|entry| entry.expect("an entry of a folder").path()).collect();
     found.sort();
     found
-}
-
-/// A device by its name; none, said so, if this machine does not have it.
-fn device(name: &str) -> Option<Box<dyn Device>> {
-    let selector = Selector::parse(name).expect("a device's name");
-    match devices::open(&selector, None) {
-        Ok(device) => Some(device),
-        Err(error) => {
-            let required = [("wgpu:", "GIRIH_REQUIRE_WGPU"), ("cuda", "GIRIH_REQUIRE_CUDA")];
-            let is_required = |(kind, variable)| name.starts_with(kind) && std::env::var_os(variable).is_some();
-            assert!(!required.into_iter().any(is_required), "{name} is required: {}", error.message);
-            println!("skipped: without {name}: {}", error.message);
-            None
-        }
-    }
 }
 
 fn limits() -> Limits {
@@ -80,7 +67,7 @@ fn agrees(name: &str, nets: &Nets, device: &mut dyn Device) -> bool {
 }
 
 fn all_programs(name: &str) {
-    let Some(mut device) = device(name) else { return };
+    let Some(mut device) = machine::open(name) else { return };
     let mut same = 0;
     for path in programs(PROGRAMS) {
         let Ok(nets) = Nets::open(&path) else { continue };
@@ -90,7 +77,7 @@ fn all_programs(name: &str) {
 }
 
 fn random_nets(name: &str, count: u64) {
-    let Some(mut device) = device(name) else { return };
+    let Some(mut device) = machine::open(name) else { return };
     let count = std::env::var("GIRIH_NETS").map_or(count, |count| count.parse().expect("a number"));
     let mut same = 0;
     for seed in 0..count {
@@ -105,7 +92,7 @@ fn random_nets(name: &str, count: u64) {
 }
 
 fn endless(name: &str) {
-    let Some(mut device) = device(name) else { return };
+    let Some(mut device) = machine::open(name) else { return };
     let nets = Nets::open(format!("{PROGRAMS}/no_end.hvm")).unwrap_or_else(|report| panic!("{report}"));
     match nets.reduce_on(None, &Limits::default(), &mut *device, Some(1 << 20)) {
         Ok(found) => panic!("{name}: {}", found.text),
@@ -175,7 +162,7 @@ fn performs(name: &str, mut place: impl FnMut(&mut dyn FnMut(Place<'_>))) {
 }
 
 fn effects(name: &str) {
-    let Some(mut device) = device(name) else { return };
+    let Some(mut device) = machine::open(name) else { return };
     performs(name, |run| run(Place::Device(&mut *device, Some(MEMORY))));
 }
 

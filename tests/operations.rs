@@ -3,16 +3,15 @@
 //!
 //! `GIRIH_DEVICE` names devices, with commas, instead of those of this machine.
 
-#[path = "support/places.rs"]
-mod places;
+mod support;
 
 use girih::devices;
 use girih::ir::{Scalar, eval};
 use girih::runtime::{self, BufferId, Device, Memory};
 use girih::triton::{Argument, KernelFile, Request};
 use girih::{Code, Report};
-use places::places;
 use std::fmt::Write;
+use support::places::places;
 
 /// Elements of a tile.
 const N: usize = 64;

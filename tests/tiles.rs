@@ -3,15 +3,14 @@
 //!
 //! `GIRIH_REQUIRE_WGPU=1` makes a missing adapter a failure. `GIRIH_DEVICE` names devices, with commas, instead of those of this machine.
 
-#[path = "support/places.rs"]
-mod places;
+mod support;
 
 use girih::devices::{self, Selector};
 use girih::ir::{Scalar, Type};
 use girih::runtime::{self, BufferId, Device, DeviceKind, Memory};
 use girih::triton::{Argument, Constant, KernelFile, Request};
 use girih::{Code, Report};
-use places::{Place, places};
+use support::places::{Place, places};
 
 // Guard regions.
 

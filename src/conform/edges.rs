@@ -21,7 +21,10 @@ impl Edges {
             .collect();
         // Triples of all values would be many thousands.
         if operands.len() > 2 {
-            operands.iter_mut().for_each(|values| thin(values, 17));
+            for (values, scalar) in operands.iter_mut().zip(types) {
+                let kept = if range.is_some() { vec![] } else { extremes(*scalar) };
+                thin(values, 24, &kept);
+            }
         }
         Edges { operands }
     }
@@ -39,11 +42,30 @@ impl Edges {
     }
 }
 
-/// Keeps `n` values, spread over all.
-fn thin(values: &mut Vec<u64>, n: usize) {
+/// Keeps `n` values: those that have to stay, and others that are spread over all.
+fn thin(values: &mut Vec<u64>, n: usize, kept: &[u64]) {
     if values.len() > n {
-        *values = (0..n).map(|i| values[i * values.len() / n]).collect();
+        let others = n - kept.len();
+        let spread = (0..others).map(|i| values[i * values.len() / others]);
+        *values = kept.iter().copied().chain(spread).collect();
+        values.sort_unstable();
+        values.dedup();
     }
+}
+
+/// Where operations are special: zeros, ones, the least and greatest numbers, denormals, infinities, NaN.
+fn extremes(scalar: Scalar) -> Vec<u64> {
+    let mask = scalar.mask();
+    if !scalar.is_float() {
+        let top = mask / 2 + 1;
+        return vec![0, 1 & mask, mask, top, top - 1];
+    }
+    let (exponent, mantissa) = layout(scalar);
+    let infinity = ((1u64 << exponent) - 1) << mantissa;
+    let (one, normal) = (from_f64(scalar, 1.0), 1u64 << mantissa);
+    let positive = [0, 1, normal - 1, normal, one, infinity - 1, infinity];
+    let sign = 1u64 << (exponent + mantissa);
+    positive.iter().flat_map(|bits| [*bits, bits | sign]).chain([infinity + 1]).collect()
 }
 
 /// Edge values of a type.
@@ -211,12 +233,25 @@ fn moderate(op: Op) -> Option<[f64; 2]> {
     }
 }
 
-/// Values for sums over a subgroup: exact in every type, whatever the order.
-pub(super) fn small(scalar: Scalar, i: usize) -> u64 {
-    let number = [1.0, 2.0, 1.0, 1.0, 4.0, 1.0, 2.0][i % 7];
-    match scalar {
-        Scalar::Bool => (i % 3 == 1) as u64,
-        s if s.is_float() => from_f64(s, number),
-        s => (i as u64 * 5 + 1) & s.mask() >> 1,
+/// Values for a subgroup, of which each order gives the same sum or product: edges where that is so of all numbers; else floats that are added or
+/// multiplied exactly.
+pub(super) fn shared(op: Op, scalar: Scalar, i: usize) -> u64 {
+    let adds = matches!(op, Op::SubgroupAdd | Op::InclusiveAdd | Op::ExclusiveAdd);
+    let multiplies = matches!(op, Op::SubgroupMul | Op::InclusiveMul | Op::ExclusiveMul);
+    if scalar.is_float() && adds {
+        return from_f64(scalar, [1.0, 2.0, 1.0, -1.0, 4.0, 1.0, 2.0][i % 7]);
     }
+    if scalar.is_float() && multiplies {
+        return from_f64(scalar, [1.0, 2.0, 0.5, -1.0, 4.0, 0.25, 1.0][i % 7]);
+    }
+    let mut all = values(scalar);
+    if scalar.is_float() {
+        // What is least among NaN, and what becomes of denormals, is a device's affair.
+        let (exponent, mantissa) = layout(scalar);
+        let (normal, infinity) = (1u64 << mantissa, ((1u64 << exponent) - 1) << mantissa);
+        let magnitude = (1u64 << (exponent + mantissa)) - 1;
+        all.retain(|bits| bits & magnitude == 0 || (normal..=infinity).contains(&(bits & magnitude)));
+    }
+    // Neighbours are far from each other.
+    all[i * 7 % all.len()]
 }

@@ -3,7 +3,8 @@
 use super::compare::{self, Mismatch};
 use super::{Case, CaseArgument, Group};
 use girih_core::diag::{Code, Diagnostic};
-use girih_core::ir::FunctionId;
+use girih_core::ir::{Caps, FunctionId};
+use girih_core::lower;
 use girih_core::runtime::{Argument, BufferId, Command, Device, Dispatch, Grid, LoadOptions, Memory, ProgramId};
 use std::collections::HashMap;
 
@@ -92,7 +93,7 @@ pub fn run_group(oracle: &mut Oracle<'_>, device: &mut dyn Device) -> Vec<Outcom
                 Ok(expected) => judge(case, expected, &found),
                 Err(error) => Outcome::Failed(error.clone()),
             },
-            Err(error) => failure(error),
+            Err(error) => failure(error, group, case, device.caps()),
         });
     }
     launcher.unload(device);
@@ -107,9 +108,16 @@ fn width(case: &Case, found: &[Vec<u8>]) -> u32 {
     reported.map_or(ANY_WIDTH, |word| u32::from_le_bytes(*word)).clamp(1, 128)
 }
 
-fn failure(error: Diagnostic) -> Outcome {
+/// What an error is: a refusal if the kernel needs what the device's capabilities lack, or more than it has. No back end refuses of its own accord.
+fn failure(error: Diagnostic, group: &Group, case: &Case, caps: &Caps) -> Outcome {
+    let lacking = || {
+        let options = LoadOptions { specialisations: case.specialisations.clone(), ..LoadOptions::default() };
+        let lowered = lower::compile(&group.module, &[case.kernel], caps, &options);
+        lowered.is_err_and(|errors| refusal(errors).code == Code::NeedsFeature)
+    };
     match error.code {
-        Code::NeedsFeature | Code::OverLimit => Outcome::Refused(error.message),
+        Code::OverLimit => Outcome::Refused(error.message),
+        Code::NeedsFeature if lacking() => Outcome::Refused(error.message),
         _ => Outcome::Failed(error),
     }
 }

@@ -2,9 +2,11 @@
 
 use super::{Group, Oracle, Outcome, Tally, program_group, random_groups, run_group, table_groups, tile_groups};
 use crate::report::Report;
+use girih_core::diag::{Code, Diagnostic};
 use girih_core::ir::interp;
 use girih_core::runtime::Device;
-use std::path::Path;
+use girih_core::span::{Sources, Span};
+use std::path::{Path, PathBuf};
 
 /// What is run.
 #[derive(Clone, Debug)]
@@ -13,8 +15,8 @@ pub struct Suite {
     pub filter: String,
     /// Whether the cases of the table are run.
     pub table: bool,
-    /// A folder of `.gir` programs.
-    pub programs: Option<std::path::PathBuf>,
+    /// A `.gir` program, or a folder of them.
+    pub programs: Option<PathBuf>,
     /// How many random kernels.
     pub random: usize,
     /// How many of them in tile form.
@@ -63,7 +65,7 @@ impl Suite {
     pub fn groups(&self) -> Result<Box<dyn Iterator<Item = (Part, Group)>>, Report> {
         let mut programs = vec![];
         if let Some(folder) = &self.programs {
-            for path in program_files(folder) {
+            for path in program_files(folder)? {
                 let group = program_group(&path)?.group;
                 if !group.cases.is_empty() {
                     programs.push((Part::Programs, group));
@@ -80,12 +82,16 @@ impl Suite {
     }
 }
 
-/// The programs of a folder and of those inside, except those that are wrong on purpose.
-pub fn program_files(folder: &Path) -> Vec<std::path::PathBuf> {
+/// The programs of a folder and of those inside, except those that are wrong on purpose; or the one that is named.
+pub fn program_files(place: &Path) -> Result<Vec<PathBuf>, Report> {
+    if place.is_file() {
+        return Ok(vec![place.to_path_buf()]);
+    }
     let mut found = vec![];
-    let mut folders = vec![folder.to_path_buf()];
+    let mut folders = vec![place.to_path_buf()];
     while let Some(folder) = folders.pop() {
-        for entry in std::fs::read_dir(&folder).into_iter().flatten().flatten() {
+        let entries = std::fs::read_dir(&folder).and_then(|entries| entries.collect::<Result<Vec<_>, _>>());
+        for entry in entries.map_err(|error| cannot_read(&folder, &error.to_string()))? {
             let path = entry.path();
             if path.is_dir() && path.file_name().is_some_and(|name| name != "bad") {
                 folders.push(path);
@@ -94,8 +100,16 @@ pub fn program_files(folder: &Path) -> Vec<std::path::PathBuf> {
             }
         }
     }
+    if found.is_empty() {
+        return Err(cannot_read(place, "there is no `.gir` file in it"));
+    }
     found.sort();
-    found
+    Ok(found)
+}
+
+fn cannot_read(path: &Path, why: &str) -> Report {
+    let message = format!("cannot read programs of `{}`: {why}", path.display());
+    Report { sources: Sources::default(), diagnostics: vec![Diagnostic::new(Code::CannotRead, Span::NONE, message)] }
 }
 
 /// A reference machine whose subgroups have a width, which finds faults.
@@ -145,5 +159,36 @@ pub(super) fn describe(outcome: &Outcome) -> Option<String> {
             let hint = error.hint.as_ref().map_or(String::new(), |h| format!(" ({h})"));
             Some(format!("{}: {}{hint}", error.code, error.message))
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use girih_core::ir::Caps;
+    use girih_core::lower;
+    use girih_core::runtime::LoadOptions;
+    use std::fmt::Write;
+
+    /// What devices of some capabilities refuse of the table and of the programs, group by group: more than before is a change that shows.
+    #[test]
+    fn what_is_refused() {
+        let suite = Suite { programs: Some("tests/ir".into()), ..Suite::default() };
+        let groups: Vec<(Part, Group)> = suite.groups().expect("the programs can be read").collect();
+        let mut text = String::new();
+        for caps in [Caps::web(), Caps::cuda(75, false), Caps::cuda(80, false), Caps::cuda(90, true)] {
+            writeln!(text, "{}", caps.name).expect("a string takes all");
+            for (part, group) in &groups {
+                let kernels: std::collections::BTreeSet<_> = group.cases.iter().map(|case| case.kernel).collect();
+                let options = LoadOptions::default();
+                let refused = |kernel| lower::compile(&group.module, &[kernel], &caps, &options).is_err();
+                let count = kernels.iter().copied().filter(|kernel| refused(*kernel)).count();
+                if count > 0 {
+                    let of = kernels.len();
+                    writeln!(text, "  {}/{}: {count} of {of}", part.name(), group.name).expect("a string takes all");
+                }
+            }
+        }
+        insta::assert_snapshot!(text);
     }
 }

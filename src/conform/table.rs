@@ -29,7 +29,7 @@ fn group(op: Op) -> Option<Group> {
         Family::Scalar => writer.elementwise(op),
         Family::Memory => writer.atomics(op),
         Family::Sync => writer.subgroup(op),
-        Family::Control | Family::Tile | Family::Net | Family::Heap | Family::Task | Family::Mask => {}
+        Family::Control | Family::Tile | Family::Heap | Family::Task | Family::Mask => {}
     }
     if writer.cases.is_empty() {
         return None;
@@ -383,7 +383,7 @@ impl Writer {
         let mut kernel = Kernel::new(&name.replace(' ', "_"), workgroup);
         let n = 2 * workgroup as usize;
         let input = scalar.unwrap_or(Scalar::U32);
-        let bytes = pack(stored(input), (0..n).map(|i| edges::small(input, i)));
+        let bytes = pack(stored(input), (0..n).map(|i| edges::shared(op, input, i)));
         let values = kernel.buffer("in", bytes, true, Expectation::input(stored(input)));
         let sizes = kernel.buffer("size", vec![0; 4], false, Expectation::exact(Scalar::U32));
         let result = match row.results {
@@ -443,13 +443,16 @@ impl Kernel {
         self.id = id;
     }
 
-    /// The operation, with lanes and distances that exist whatever the subgroup's width is.
+    /// The operation, with lanes and distances that exist whatever the subgroup's width is: whole eights of lanes do, if there are so many.
     fn apply_subgroup(&mut self, op: Op, ty: Option<Type>, value: ValueId, size: ValueId) -> ValueId {
         let b = &mut self.builder;
         let lane = b.op_with(Op::Lane, None, &[], &[]);
         let lane = b.function.insts[lane].results[0];
-        let zero = b.u32(0);
-        let one = b.u32(1);
+        let (zero, one, three, eight) = (b.u32(0), b.u32(1), b.u32(3), b.u32(8));
+        let last = {
+            let most = b.op(Op::Min, Scalar::U32, &[size, eight]);
+            b.op(Op::Sub, Scalar::U32, &[most, one])
+        };
         let mut operands = vec![];
         // What a shuffle reads must be there: out of range, and in the empty part of a last subgroup, results are undefined.
         let mut keep = None;
@@ -460,26 +463,33 @@ impl Kernel {
                     b.op(Op::Ne, Scalar::U32, &[odd, zero])
                 }
                 Pattern::U32 => match op {
-                    Op::Shuffle => b.op(Op::Xor, Scalar::U32, &[lane, zero]),
-                    Op::Broadcast => zero,
+                    // Each lane of an eight reads another one: three is odd.
+                    Op::Shuffle => {
+                        let outside = b.op(Op::Not, Scalar::U32, &[last]);
+                        let eight = b.op(Op::And, Scalar::U32, &[lane, outside]);
+                        let times = b.op(Op::Mul, Scalar::U32, &[lane, three]);
+                        let from = b.op(Op::Add, Scalar::U32, &[times, one]);
+                        let within = b.op(Op::And, Scalar::U32, &[from, last]);
+                        b.op(Op::Or, Scalar::U32, &[eight, within])
+                    }
+                    Op::Broadcast => last,
                     Op::ShuffleXor => {
-                        // Width 1 has no neighbour.
-                        let alone = b.op(Op::Eq, Scalar::U32, &[size, one]);
-                        b.op(Op::Select, Scalar::U32, &[alone, zero, one])
+                        let five = b.u32(5);
+                        b.op(Op::And, Scalar::U32, &[five, last])
                     }
                     Op::ShuffleUp => {
-                        keep = Some(b.op(Op::Ge, Scalar::U32, &[lane, one]));
-                        one
+                        keep = Some(b.op(Op::Ge, Scalar::U32, &[lane, three]));
+                        three
                     }
                     _ => {
-                        let next = b.op(Op::Add, Scalar::U32, &[lane, one]);
+                        let next = b.op(Op::Add, Scalar::U32, &[lane, three]);
                         let local = b.position(Op::LocalId, Dim::X);
                         let workgroup = b.position(Op::WorkgroupSize, Dim::X);
-                        let after = b.op(Op::Add, Scalar::U32, &[local, one]);
+                        let after = b.op(Op::Add, Scalar::U32, &[local, three]);
                         let in_subgroup = b.op(Op::Lt, Scalar::U32, &[next, size]);
                         let in_workgroup = b.op(Op::Lt, Scalar::U32, &[after, workgroup]);
                         keep = Some(b.op(Op::And, Scalar::Bool, &[in_subgroup, in_workgroup]));
-                        one
+                        three
                     }
                 },
                 _ => value,

@@ -5,6 +5,8 @@ pub mod case;
 pub mod census;
 pub mod directives;
 pub mod generate;
+pub mod machine;
+pub mod places;
 pub mod random;
 pub mod trees;
 pub mod watch;

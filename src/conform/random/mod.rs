@@ -14,12 +14,12 @@ use girih_core::ir::{FunctionId, Module, Scalar, Type, verify};
 use girih_core::runtime::Constant;
 use writer::kernel;
 
-/// Invocations of a workgroup.
-const WORKGROUP: u32 = 32;
+/// Invocations of a workgroup: several subgroups of most devices, so that what crosses them shows.
+const WORKGROUP: u32 = 64;
 /// Workgroups of a launch.
 const GRID: u32 = 2;
 /// Words of the input.
-const WORDS: u32 = 64;
+const WORDS: u32 = 128;
 /// Most statements that access memory: software devices compile slowly beyond that.
 const MEMORY_SITES: u32 = 16;
 /// Most instructions, about.

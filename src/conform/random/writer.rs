@@ -42,8 +42,22 @@ pub(super) struct Memories {
     pub local: ValueId,
 }
 
-/// Types of values.
-const TYPES: &[Scalar] = &[Scalar::U32, Scalar::I32, Scalar::F32, Scalar::Bool];
+/// Types of values, those that matter most several times.
+const TYPES: &[Scalar] = &[
+    Scalar::U32,
+    Scalar::I32,
+    Scalar::F32,
+    Scalar::Bool,
+    Scalar::U32,
+    Scalar::I32,
+    Scalar::F32,
+    Scalar::Bool,
+    Scalar::U64,
+    Scalar::I64,
+    Scalar::U8,
+    Scalar::I16,
+    Scalar::F16,
+];
 
 /// The kernel of these choices; a function that it calls goes into the module.
 pub(super) fn kernel(name: &str, choices: &[u8], module: &mut Module) -> Function {
@@ -108,6 +122,14 @@ impl Writer<'_> {
         match scalar {
             Scalar::Bool => self.b.bool(number & 1 == 1),
             Scalar::F32 => self.b.f32((number & 0xff) as f32 - 3.0),
+            Scalar::F16 => {
+                let bits = half::f16::from_f32((number & 0xff) as f32 - 3.0).to_bits();
+                self.b.constant(scalar, bits.into())
+            }
+            // High words matter, too.
+            Scalar::U64 | Scalar::I64 => {
+                self.b.constant(scalar, u64::from(number) << self.choices.one_of(&[0, 31, 32]))
+            }
             _ => self.b.constant(scalar, u64::from(number)),
         }
     }
@@ -138,7 +160,7 @@ impl Writer<'_> {
     fn arithmetic(&mut self) {
         let scalar = self.choices.one_of(TYPES);
         let (op, operands) = match scalar {
-            Scalar::U32 | Scalar::I32 => {
+            _ if scalar.is_integer() => {
                 let op = self.choices.one_of(&[
                     Op::Add,
                     Op::Sub,
@@ -162,7 +184,7 @@ impl Writer<'_> {
                 (op, op.row().operands.len())
             }
             // Whole numbers only come into being, so nothing becomes denormal.
-            Scalar::F32 => {
+            _ if scalar.is_float() => {
                 let op = self.choices.one_of(&[Op::Add, Op::Sub, Op::Mul, Op::Min, Op::Max, Op::Fma, Op::Neg, Op::Abs]);
                 (op, op.row().operands.len())
             }
@@ -175,7 +197,8 @@ impl Writer<'_> {
     }
 
     fn comparison(&mut self) {
-        let scalar = self.choices.one_of(&[Scalar::U32, Scalar::I32, Scalar::F32]);
+        let types = [Scalar::U32, Scalar::I32, Scalar::F32, Scalar::U32, Scalar::I64, Scalar::U64, Scalar::I16];
+        let scalar = self.choices.one_of(&types);
         let op = self.choices.one_of(&[Op::Lt, Op::Eq, Op::Ne, Op::Le, Op::Gt, Op::Ge]);
         let operands = [self.value(scalar), self.value(scalar)];
         let value = self.b.op(op, scalar, &operands);
@@ -253,9 +276,19 @@ impl Writer<'_> {
         let five = self.b.u32(5);
         for value in visible {
             match self.b.ty(value) {
-                Type::Scalar(Scalar::F32) => float = self.b.op(Op::Max, Scalar::F32, &[float, value]),
-                Type::Scalar(_) => {
-                    let bits = self.b.op(Op::Convert, Scalar::U32, &[value]);
+                Type::Scalar(scalar) if scalar.is_float() => {
+                    let wide =
+                        if scalar == Scalar::F32 { value } else { self.b.op(Op::Convert, Scalar::F32, &[value]) };
+                    float = self.b.op(Op::Max, Scalar::F32, &[float, wide]);
+                }
+                Type::Scalar(scalar) => {
+                    let mut bits = self.b.op(Op::Convert, Scalar::U32, &[value]);
+                    if scalar.bytes() == 8 {
+                        let half = self.b.constant(scalar, 32);
+                        let high = self.b.op(Op::Shr, scalar, &[value, half]);
+                        let high = self.b.op(Op::Convert, Scalar::U32, &[high]);
+                        bits = self.b.op(Op::Sub, Scalar::U32, &[bits, high]);
+                    }
                     let mixed = self.b.op(Op::Xor, Scalar::U32, &[word, bits]);
                     word = self.b.op(Op::Mul, Scalar::U32, &[mixed, five]);
                 }
