@@ -1,7 +1,9 @@
 //! `--device`: where programs and kernels run.
 
-use girih::RunDevice;
-use girih::devices::Selector;
+use crate::console::Console;
+use crate::exit::Exit;
+use girih::devices::{self, Profile, Selector};
+use girih::{Code, RunDevice, runtime};
 
 /// Where something runs.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -18,6 +20,19 @@ pub fn parse(text: &str) -> Result<Device, String> {
         "evaluator" => Ok(Device::Evaluator),
         name => Selector::parse(name).map(Device::Named),
     }
+}
+
+/// Opens a device, held to a profile if one is given; says why if that is not possible.
+pub fn open(
+    selector: &Selector,
+    profile: Option<Profile>,
+    console: &Console,
+) -> Result<Box<dyn runtime::Device>, Exit> {
+    devices::open(selector, profile).map_err(|error| {
+        let exit = if error.code == Code::BadArguments { Exit::Failed } else { Exit::NoDevice };
+        console.fail(error.code, error.message, error.hint.as_deref());
+        exit
+    })
 }
 
 impl Device {

@@ -79,17 +79,26 @@ fn unreadable(path: &Path, why: &dyn Display) -> String {
     format!("cannot read the array `{}`: {why}", path.display())
 }
 
+/// Bytes of an array; none if no number says how many.
+fn length(scalar: Scalar, shape: &[u64]) -> Option<u64> {
+    shape.iter().try_fold(u64::from(scalar.bytes()), |bytes, length| bytes.checked_mul(*length))
+}
+
 impl Array {
     /// An array of zeros.
-    pub fn zeros(scalar: Scalar, shape: Vec<u64>) -> Array {
-        let bytes = vec![0; shape.iter().product::<u64>() as usize * scalar.bytes() as usize];
-        Array { scalar, shape, bytes }
+    pub fn zeros(scalar: Scalar, shape: Vec<u64>) -> Result<Array, String> {
+        let room = |length: &usize| Vec::<u8>::new().try_reserve_exact(*length).is_ok();
+        let length = length(scalar, &shape).and_then(|length| usize::try_from(length).ok()).filter(room);
+        let length =
+            length.ok_or_else(|| format!("an array of {shape:?} {scalar} is more than this machine can hold"))?;
+        Ok(Array { scalar, shape, bytes: vec![0; length] })
     }
 
     /// Reads a file.
     pub fn read(path: &Path) -> Result<Array, String> {
         let Head { scalar, shape, mut rest } = Head::read(path)?;
-        let wanted = shape.iter().product::<u64>() * u64::from(scalar.bytes());
+        let wanted = length(scalar, &shape)
+            .ok_or_else(|| unreadable(path, &format_args!("its shape {shape:?} is larger than any file")))?;
         let mut bytes = vec![];
         // One more byte than is wanted shows that there are more.
         let most = usize::try_from(wanted.min(rest.get_ref().metadata().map_or(0, |m| m.len()))).unwrap_or(0);
@@ -142,7 +151,7 @@ mod tests {
         let path = folder.path().join("a.npy");
         for scalar in [Scalar::F32, Scalar::U8, Scalar::I64, Scalar::F16] {
             for shape in [vec![], vec![6], vec![2, 3], vec![0, 4]] {
-                let mut array = Array::zeros(scalar, shape);
+                let mut array = Array::zeros(scalar, shape).expect("it fits");
                 array.bytes.iter_mut().enumerate().for_each(|(i, b)| *b = i as u8);
                 array.write(&path).expect("it can be written");
                 assert_eq!(Array::read(&path), Ok(array));
@@ -154,9 +163,16 @@ mod tests {
     fn a_short_file_is_refused() {
         let folder = tempfile::tempdir().expect("a temporary folder");
         let path = folder.path().join("a.npy");
-        Array::zeros(Scalar::F32, vec![8]).write(&path).expect("it can be written");
+        Array::zeros(Scalar::F32, vec![8]).expect("it fits").write(&path).expect("it can be written");
         let bytes = std::fs::read(&path).expect("it is there");
         std::fs::write(&path, &bytes[..bytes.len() - 4]).expect("it can be written");
         assert!(Array::read(&path).unwrap_err().contains("28 of 32 bytes"));
+    }
+
+    #[test]
+    fn what_no_machine_holds_is_refused() {
+        for shape in [vec![u64::MAX, u64::MAX], vec![1 << 62]] {
+            assert!(Array::zeros(Scalar::F32, shape).unwrap_err().contains("more than this machine can hold"));
+        }
     }
 }

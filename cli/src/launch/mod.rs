@@ -6,4 +6,4 @@ mod value;
 
 pub use array::Array;
 pub use grid::{GridText, grid_text};
-pub use value::{Named, Source, Value, named, number};
+pub use value::{Named, Source, Value, each_once, named, number};

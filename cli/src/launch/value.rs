@@ -2,7 +2,7 @@
 
 use super::Array;
 use girih::ir::{Scalar, Type, eval};
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 /// An argument for a parameter.
 #[derive(Clone, Debug, PartialEq)]
@@ -36,6 +36,12 @@ pub fn named(text: &str) -> Result<Named, String> {
     let (name, value) = text.split_once('=').ok_or("an argument is written NAME=VALUE")?;
     let name = name.trim_start_matches('%').to_owned();
     Ok(Named { name, value: value_of(value)? })
+}
+
+/// Refuses a name that is given two values, because one of them would be lost.
+pub fn each_once(given: &[Named]) -> Result<(), String> {
+    let twice = (1..given.len()).find(|i| given[..*i].iter().any(|other| other.name == given[*i].name));
+    twice.map_or(Ok(()), |i| Err(format!("`{}` is given twice", given[i].name)))
 }
 
 fn value_of(text: &str) -> Result<Value, String> {
@@ -80,20 +86,24 @@ fn typed(text: &str) -> Result<(PathBuf, Option<Scalar>), String> {
     }
 }
 
+/// What elements of a file are on the device, if they are to be something else there.
+fn on_device(path: &Path, from: Scalar, to: Option<Scalar>) -> Result<Scalar, String> {
+    match to {
+        None => Ok(from),
+        Some(to) if from == Scalar::F32 => Ok(to),
+        Some(to) => Err(format!("`#{to}` needs a file of f32, but `{}` holds {from}", path.display())),
+    }
+}
+
 impl Source {
     /// The array, as the device gets it.
     pub fn array(&self) -> Result<Array, String> {
         match self {
-            Source::Zeros(scalar, shape) => Ok(Array::zeros(*scalar, shape.clone())),
+            Source::Zeros(scalar, shape) => Array::zeros(*scalar, shape.clone()),
             Source::File(path, scalar) => {
                 let array = Array::read(path)?;
-                match scalar {
-                    None => Ok(array),
-                    Some(to) if array.scalar == Scalar::F32 => Ok(converted(&array, *to)),
-                    Some(to) => {
-                        Err(format!("`#{to}` needs a file of f32, but `{}` holds {}", path.display(), array.scalar))
-                    }
-                }
+                let to = on_device(path, array.scalar, *scalar)?;
+                Ok(if to == array.scalar { array } else { converted(&array, to) })
             }
         }
     }
@@ -101,8 +111,8 @@ impl Source {
     /// The type of the array's elements on the device.
     pub fn scalar(&self) -> Result<Scalar, String> {
         match self {
-            Source::Zeros(scalar, _) | Source::File(_, Some(scalar)) => Ok(*scalar),
-            Source::File(path, None) => Array::scalar_of(path),
+            Source::Zeros(scalar, _) => Ok(*scalar),
+            Source::File(path, to) => on_device(path, Array::scalar_of(path)?, *to),
         }
     }
 
@@ -165,6 +175,16 @@ mod tests {
         );
         assert_eq!(value("x=@a.npy#bf16"), Ok(Value::Array(Source::File("a.npy".into(), Some(Scalar::Bf16)), None)));
         assert!(value("x").is_err() && value("x=zeros(f99,3)").is_err() && value("x=a.npy").is_err());
+    }
+
+    #[test]
+    fn a_name_has_one_value() {
+        let given = |texts: &[&str]| texts.iter().map(|text| named(text)).collect::<Result<Vec<_>, _>>();
+        assert_eq!(given(&["n=7", "m=7"]).and_then(|given| each_once(&given)), Ok(()));
+        assert_eq!(
+            given(&["n=7", "m=7", "%n=8"]).and_then(|given| each_once(&given)),
+            Err("`n` is given twice".into())
+        );
     }
 
     #[test]

@@ -3,6 +3,7 @@
 mod export;
 
 use crate::console::Console;
+use crate::device;
 use crate::exit::Exit;
 use clap::Args;
 use girih::Code;
@@ -40,8 +41,8 @@ pub struct Conform {
     /// Hold wgpu's adapters and the interpreter to a profile: web, web-extended, sm_90
     #[arg(long, value_name = "PROFILE", value_parser = Profile::parse)]
     caps: Option<Profile>,
-    /// Run the programs of this folder too
-    #[arg(long, value_name = "FOLDER")]
+    /// Run the programs of this folder too, or of this file
+    #[arg(long, value_name = "PATH")]
     programs: Option<PathBuf>,
     /// How many random kernels
     #[arg(long, value_name = "N", default_value_t = 100)]
@@ -129,14 +130,9 @@ impl Conform {
         let named = if all { found(console) } else { self.device.clone() };
         let mut devices = vec![];
         for selector in &named {
-            let profile = self.caps.filter(|_| !all || !matches!(selector, Selector::Cuda(_) | Selector::Lowered(_)));
-            match devices::open(selector, profile) {
-                Ok(device) => devices.push(device),
-                Err(error) => {
-                    console.fail(error.code, error.message, error.hint.as_deref());
-                    return Err(Exit::NoDevice);
-                }
-            }
+            let own = matches!(selector, Selector::Cuda(_) | Selector::Lowered(_) | Selector::Ptx(_));
+            let profile = self.caps.filter(|_| !all || !own);
+            devices.push(device::open(selector, profile, console)?);
         }
         Ok(devices)
     }

@@ -3,7 +3,7 @@
 use crate::console::Console;
 use crate::exit::Exit;
 use crate::optimizations::{self, Optimization};
-use crate::verbs::net;
+use crate::verbs::{kernel, net};
 use crate::warnings::WarningFlags;
 use clap::{Args, ValueEnum};
 use girih::devices::Profile;
@@ -35,7 +35,7 @@ Examples:
 #[derive(Debug, Args)]
 #[command(after_help = EXAMPLES)]
 pub struct Emit {
-    /// The file
+    /// The file; or FILE.gir::KERNEL, one kernel of a file
     file: PathBuf,
     /// The form
     #[arg(long = "as", value_name = "FORM")]
@@ -43,7 +43,7 @@ pub struct Emit {
     /// Write into a file, all or nothing, instead of to standard output
     #[arg(short, long, value_name = "FILE")]
     output: Option<PathBuf>,
-    /// Start at this definition instead of `main`
+    /// Start at this definition instead of `main`; of kernels, show this one
     #[arg(short, long, visible_alias = "entry", value_name = "NAME")]
     entrypoint: Option<String>,
     #[command(flatten)]
@@ -51,7 +51,7 @@ pub struct Emit {
     /// Switches of `bend`: `no-type-check` leaves types unchecked, the others have no effect here
     #[arg(short = 'O', value_name = "SWITCH", value_delimiter = ' ', value_parser = optimizations::parse)]
     optimizations: Vec<Optimization>,
-    /// For which device kernels are lowered: web, web-extended, cpu, sm_90 [default: sm_90 for ptx, cpu for clif, else web]
+    /// For which device kernels are lowered: web, web-extended, cpu, sm_75 or later [default: sm_90 for ptx, cpu for clif, else web]
     #[arg(long, value_name = "PROFILE", value_parser = Profile::parse)]
     caps: Option<Profile>,
 }
@@ -130,7 +130,7 @@ impl Form {
 impl Emit {
     /// Prints the form.
     pub fn run(&self, console: &Console) -> Exit {
-        let is_kernels = self.file.extension().is_some_and(|e| e == "gir");
+        let kernels = self.file.to_str().and_then(kernel::split);
         if net::is_net(&self.file) {
             let emitted = match (self.form.of_nets(), self.form.of_kernels()) {
                 (Some(form), _) => Nets::open(&self.file).map(|nets| nets.emit(form).into_bytes()),
@@ -149,11 +149,11 @@ impl Emit {
                 }
             };
         }
-        let emitted = match (self.form.of_kernels(), is_kernels) {
-            (Some(form), true) => self.kernels(form),
-            (None | Some(KernelForm::Ir | KernelForm::Clif), false) => self.program(),
-            (Some(form), false) => self.kernels_of_program(form, console),
-            (None, true) => {
+        let emitted = match (self.form.of_kernels(), kernels) {
+            (Some(form), Some((file, kernel))) => self.kernels(file, kernel, form),
+            (None | Some(KernelForm::Ir | KernelForm::Clif), None) => self.program(),
+            (Some(form), None) => self.kernels_of_program(form, console),
+            (None, Some(_)) => {
                 return console.fail(Code::BadArguments, "this form is for Bend programs, not for kernels", None);
             }
         };
@@ -200,8 +200,13 @@ impl Emit {
         kernels.emit(form, self.caps.unwrap_or_else(|| usual(form)))
     }
 
-    fn kernels(&self, form: KernelForm) -> Result<Vec<u8>, Report> {
-        Kernels::open(&self.file)?.emit(form, self.caps.unwrap_or_else(|| usual(form)))
+    /// The kernel of a file that is named, or all.
+    fn kernels(&self, file: &str, kernel: Option<&str>, form: KernelForm) -> Result<Vec<u8>, Report> {
+        let (kernels, profile) = (Kernels::open(file)?, self.caps.unwrap_or_else(|| usual(form)));
+        match self.entrypoint.as_deref().or(kernel) {
+            Some(kernel) => kernels.emit_one(kernel, form, profile),
+            None => kernels.emit(form, profile),
+        }
     }
 
     /// Writes to the file, or as text to standard output.

@@ -1,10 +1,11 @@
 //! `girih run FILE.gir::KERNEL`: a kernel launched by hand.
 
 use crate::console::Console;
+use crate::device;
 use crate::exit::Exit;
 use crate::launch::{self, Array, Named, Source, Value};
 use clap::Args;
-use girih::devices::{self, Profile, Selector};
+use girih::devices::{Profile, Selector};
 use girih::ir::{FunctionId, Scalar, Type};
 use girih::kernels::Kernels;
 use girih::runtime::{Argument, BufferId, Command, Constant, Device, Dispatch, Grid, LoadOptions, Memory, measure};
@@ -156,12 +157,9 @@ impl Launch {
                 return Exit::Failed;
             }
         };
-        let mut device = match devices::open(selector, self.caps) {
+        let mut device = match device::open(selector, self.caps, console) {
             Ok(device) => device,
-            Err(error) => {
-                console.fail(error.code, error.message, error.hint.as_deref());
-                return Exit::NoDevice;
-            }
+            Err(exit) => return exit,
         };
         console.detail(|| format!("on {} ({})", device.info().name, device.info().backend));
         match self.launch(&kernels, kernel, &mut *device, console) {
@@ -204,6 +202,7 @@ impl Launch {
     fn specialisations(&self, kernels: &Kernels, kernel: FunctionId) -> Result<Vec<(String, u64)>, Diagnostic> {
         let function = &kernels.module.functions[kernel];
         let known = function.launch.as_ref().map_or(&[][..], |l| &l.specialisations[..]);
+        launch::each_once(&self.spec).map_err(wrong)?;
         let mut values = vec![];
         for Named { name, value } in &self.spec {
             let found = known.iter().find(|s| function.values[s.value].name.as_ref().is_some_and(|n| **n == **name));
@@ -227,6 +226,7 @@ impl Launch {
     ) -> Result<Vec<Argument>, Diagnostic> {
         let function = &kernels.module.functions[kernel];
         let name_of = |param| function.values[param].name.as_deref().unwrap_or_default();
+        launch::each_once(&self.arg).map_err(wrong)?;
         for Named { name, .. } in &self.arg {
             if !function.params.iter().any(|p| name_of(*p) == name) {
                 let known: Vec<String> = function.params.iter().map(|p| format!("`{}`", name_of(*p))).collect();
@@ -238,7 +238,7 @@ impl Launch {
         let mut arguments = vec![];
         for param in &function.params {
             let (name, ty) = (name_of(*param), function.ty(*param));
-            let Some(given) = self.arg.iter().rev().find(|a| a.name == name) else {
+            let Some(given) = self.arg.iter().find(|a| a.name == name) else {
                 let message = format!("the parameter `%{name}` of `@{}` is not given", function.name);
                 let hint = format!("add `--arg {name}=..`");
                 return Err(Diagnostic::new(Code::BadArguments, function.span, message).hint(hint));

@@ -98,6 +98,7 @@ impl Launch {
             }
         };
         let parameters = kernels.iter().find(|k| k.name == kernel).map_or(&[][..], |k| &k.parameters);
+        launch::each_once(&self.arg).map_err(|e| plain(wrong(e)))?;
         let mut request = Request { kernel, num_warps: self.num_warps, ..Request::default() };
         (request.num_stages, request.debug) = (self.num_stages, self.debug);
         for given in &self.arg {
@@ -158,7 +159,7 @@ impl Launch {
             return Err(plain(error.hint("say how many programs run: `--grid 64`")));
         };
         let (mut placed, mut buffers) = (vec![], vec![]);
-        for given in self.arrays() {
+        for given in &self.arg {
             let Value::Array(source, _) = &given.value else { continue };
             let array = source.array().map_err(|e| plain(wrong(e)))?;
             let array = Placed::new(device, array, &given.value, &given.name).map_err(plain)?;
@@ -204,12 +205,6 @@ fn milliseconds(since: Instant) -> f64 {
 }
 
 impl Launch {
-    /// The arrays among the arguments; of several with one name the last.
-    fn arrays(&self) -> impl Iterator<Item = &Named> {
-        let last = |i: usize| !self.arg[i + 1..].iter().any(|other| other.name == self.arg[i].name);
-        (0..self.arg.len()).filter(move |i| last(*i)).map(|i| &self.arg[i])
-    }
-
     /// The arguments of a compiled kernel.
     fn arguments(
         &self,
@@ -218,7 +213,7 @@ impl Launch {
     ) -> Result<Vec<(&str, runtime::Argument)>, Diagnostic> {
         let mut arguments = vec![];
         for (name, ty) in head.parameters.iter().zip(&head.types) {
-            let Some(given) = self.arg.iter().rev().find(|a| a.name == *name) else { continue };
+            let Some(given) = self.arg.iter().find(|a| a.name == *name) else { continue };
             let argument = match &given.value {
                 Value::Array(..) => match buffers.iter().find(|(of, _)| of == name) {
                     Some((_, buffer)) => runtime::Argument::Buffer(*buffer, 0),
@@ -241,7 +236,7 @@ impl Launch {
             Some((_, Constant::Int(n))) => Some(*n),
             _not_chosen => None,
         };
-        let given = |name: &str| match &self.arg.iter().rev().find(|a| a.name == name)?.value {
+        let given = |name: &str| match &self.arg.iter().find(|a| a.name == name)?.value {
             Value::Number(text) => text.parse().ok(),
             Value::Array(..) => None,
         };

@@ -1,6 +1,7 @@
 //! `girih run FILE.hvm`: an interaction net reduced to normal form, with the effects that it asks for.
 
 use crate::console::{self, Console};
+use crate::device;
 use crate::exit::Exit;
 use crate::interrupt::Interrupt;
 use crate::memory;
@@ -8,7 +9,7 @@ use girih::SystemHost;
 use girih::core::net::device::DeviceStats;
 use girih::core::net::reduce::{Counts, Limits};
 use girih::core::net::rules::Rule;
-use girih::devices::{self, Selector};
+use girih::devices::Selector;
 use girih::nets::{Nets, Place, Reduced};
 use serde_json::{Value, json};
 use std::num::NonZeroUsize;
@@ -44,13 +45,9 @@ pub fn run(file: &Path, settings: &Settings<'_>, console: &Console) -> Exit {
         interactions: None,
         interrupt: Some(interrupt.flag()),
     };
-    let mut device = match settings.device.map(|selector| devices::open(selector, None)) {
-        None => None,
-        Some(Ok(device)) => Some(device),
-        Some(Err(error)) => {
-            console.fail(error.code, error.message, error.hint.as_deref());
-            return Exit::NoDevice;
-        }
+    let mut device = match settings.device.map(|selector| device::open(selector, None, console)).transpose() {
+        Ok(device) => device,
+        Err(exit) => return exit,
     };
     let place = match &mut device {
         None => Place::Cores(settings.threads),

@@ -105,13 +105,7 @@ impl Run {
     /// Runs the program.
     pub fn run(&self, console: &Console) -> Exit {
         if let Some((file, kernel)) = self.file.to_str().and_then(kernel::split) {
-            return match self.device.for_kernels() {
-                Ok(selector) => self.launch.run(file, kernel, selector, console),
-                Err(message) => {
-                    console.fail(Code::NoDevice, message, None);
-                    Exit::NoDevice
-                }
-            };
+            return self.kernel(file, kernel, console);
         }
         if self.launch.is_used() {
             let hint = "a kernel is named FILE.gir::KERNEL";
@@ -128,6 +122,42 @@ impl Run {
             Ok(()) => Exit::Ok,
             Err(exit) => exit,
         }
+    }
+
+    fn kernel(&self, file: &str, kernel: Option<&str>, console: &Console) -> Exit {
+        if let Some((what, hint)) = self.not_for_kernels() {
+            let message = format!("{what} for Bend programs, not for kernels");
+            return console.fail(Code::BadArguments, message, Some(hint));
+        }
+        match self.device.for_kernels() {
+            Ok(selector) => {
+                // No device can be asked to leave a kernel, so that its process ends at once.
+                let _interrupt = self.timeout.map(|_| Interrupt::with_grace(self.timeout, Duration::ZERO, console));
+                self.launch.run(file, kernel, selector, console)
+            }
+            Err(message) => {
+                console.fail(Code::NoDevice, message, None);
+                Exit::NoDevice
+            }
+        }
+    }
+
+    /// What was given that kernels do not have, and what to do instead.
+    fn not_for_kernels(&self) -> Option<(&'static str, &'static str)> {
+        let given = [
+            (
+                !self.arguments.is_empty(),
+                "arguments of `main` are",
+                "a parameter's value is given by `--arg NAME=VALUE`",
+            ),
+            (self.entrypoint.is_some(), "`--entrypoint` is", "a kernel is named FILE.gir::KERNEL"),
+            (self.stats, "`--stats` is", "`--time` says how long a kernel takes"),
+            (self.pretty, "`-p` is", "leave it out"),
+            (self.memory.is_some(), "`--memory` is", "leave it out"),
+            (self.threads.is_some(), "`--threads` is", "leave it out"),
+            (self.tier != TierName::Auto, "`--tier` is", "leave it out"),
+        ];
+        given.iter().find(|(is_given, ..)| *is_given).map(|(_, what, hint)| (*what, *hint))
     }
 
     fn net(&self, console: &Console) -> Exit {

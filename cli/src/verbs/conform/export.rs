@@ -1,6 +1,6 @@
 //! `girih conform --emit`: the suite's kernels as WGSL, for compilers of browsers.
 //!
-//! Invariant: a file is never replaced, so that the folder holds exactly the kernels of one run.
+//! Invariant: the folder is new, so that it holds exactly the kernels of one run.
 
 use crate::console::Console;
 use crate::exit::Exit;
@@ -27,8 +27,11 @@ pub fn run(suite: &Suite, profile: Profile, folder: &Path, console: &Console) ->
         let message = format!("cannot write `{}`: {error}", path.display());
         console.fail(Code::CannotWrite, message, Some("name a new folder"))
     };
-    if let Err(error) = std::fs::create_dir_all(folder) {
-        return cannot_write(folder, error);
+    let is_filled = std::fs::create_dir_all(folder).and_then(|()| Ok(folder.read_dir()?.next().is_some()));
+    match is_filled {
+        Ok(false) => {}
+        Ok(true) => return cannot_write(folder, std::io::ErrorKind::DirectoryNotEmpty.into()),
+        Err(error) => return cannot_write(folder, error),
     }
     let groups = match suite.groups() {
         Ok(groups) => groups,
