@@ -120,19 +120,26 @@ impl Writer<'_> {
         let one = self.b.u32(1);
         let next = self.b.op(Op::Add, Scalar::U32, &[params[0], one]);
         let mut operands = vec![self.b.op(Op::Lt, Scalar::U32, &[params[0], *limit]), next];
-        if self.choices.pick(3) == 1 {
-            // Swapped: the parameters themselves, in another order where their types allow it.
-            let mut rest = params[1..].to_vec();
-            for i in 1..rest.len() {
-                if types[i] == types[i - 1] {
-                    rest.swap(i, i - 1);
-                }
-            }
-            operands.extend(rest);
-        } else {
-            operands.extend(types.iter().map(|s| self.value(*s)).collect::<Vec<_>>());
+        match self.choices.pick(3) {
+            1 => operands.extend(swapped(&params[1..], types)),
+            2 => operands.extend(params[1..].iter().zip(types).map(|(p, s)| self.mixed(*p, *s)).collect::<Vec<_>>()),
+            _ => operands.extend(types.iter().map(|s| self.value(*s)).collect::<Vec<_>>()),
         }
         self.b.end(Op::While, &operands);
+    }
+
+    /// A value that depends on what a loop's parameter was in all turns before, in a way that only running the loop tells.
+    fn mixed(&mut self, param: ValueId, scalar: Scalar) -> ValueId {
+        let value = self.value(scalar);
+        if scalar.is_float() {
+            return self.b.op(Op::Min, scalar, &[param, value]);
+        }
+        let mixed = self.b.op(Op::Xor, scalar, &[param, value]);
+        if scalar == Scalar::Bool {
+            return self.b.op(Op::Not, scalar, &[mixed]);
+        }
+        let five = self.b.constant(scalar, 5);
+        self.b.op(Op::Mul, scalar, &[mixed, five])
     }
 
     fn leave(&mut self, turning: &Turning) {
@@ -140,4 +147,15 @@ impl Writer<'_> {
         broken.extend(turning.types.iter().map(|s| self.value(*s)).collect::<Vec<_>>());
         self.b.end(Op::Break, &broken);
     }
+}
+
+/// The parameters themselves, in another order where their types allow it.
+fn swapped(params: &[ValueId], types: &[Scalar]) -> Vec<ValueId> {
+    let mut swapped = params.to_vec();
+    for i in 1..swapped.len() {
+        if types[i] == types[i - 1] {
+            swapped.swap(i, i - 1);
+        }
+    }
+    swapped
 }

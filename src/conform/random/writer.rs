@@ -141,18 +141,18 @@ impl Writer<'_> {
 
     pub(super) fn statement(&mut self) {
         let deep = self.depth >= 3;
-        match self.choices.pick(16) {
+        match self.choices.pick(18) {
             0..=4 => self.arithmetic(),
             5 => self.comparison(),
             6 => self.conversion(),
             7 => self.select(),
             8 if !deep => self.branch(),
             9 if !deep => self.switch(),
-            10 | 11 if !deep && self.loops.len() < 2 => self.loop_(),
-            12 => self.exchange(),
-            13 => self.private_array(),
-            14 => self.call(),
-            15 => self.count(),
+            10..=13 if !deep && self.loops.len() < 2 => self.loop_(),
+            14 => self.exchange(),
+            15 => self.private_array(),
+            16 => self.call(),
+            17 => self.count(),
             _ => self.load_input(),
         }
     }

@@ -277,6 +277,11 @@ impl<'a> Forward<'a> {
         self.uses.get(value.index()).is_none_or(|n| *n <= 1)
     }
 
+    /// Whether a value had a use when the walk began.
+    pub(super) fn is_used(&self, value: ValueId) -> bool {
+        self.uses.get(value.index()).is_none_or(|n| *n > 0)
+    }
+
     /// Makes room in the tables for values that are new.
     fn grow(&mut self) {
         for i in self.map.len()..self.f.values.len() {

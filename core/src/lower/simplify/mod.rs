@@ -2,7 +2,7 @@
 //!
 //! | pass | what it does |
 //! |---|---|
-//! | [`forward`] | folding, identities, common subexpressions, branches that are known, loads that are known, constant parts of indices |
+//! | [`forward`] | folding, identities, common subexpressions, branches that are known, loads that are known, constant parts of indices, what [`counted`] loops end with |
 //! | [`dead`] | what nobody needs, parameters and results of regions included |
 //! | [`invariant`] | what does not change in a loop goes before it |
 //! | [`unroll`] | loops of constant trip count |
@@ -17,6 +17,7 @@
 mod aggregates;
 mod conditions;
 mod control;
+mod counted;
 mod dead;
 mod divide;
 mod expressions;
