@@ -309,7 +309,7 @@ impl Forward<'_> {
         }
         self.push(id);
         self.common_results(region, &constant, &results, start);
-        self.counted_results(region, &params, &initial, &results, start);
+        self.counted_results(region, &initial, &results, start);
         false
     }
 

@@ -1,119 +1,144 @@
 //! What counted loops end with.
 //!
 //! A loop that goes on while `i < n`, where `i` starts as `a` and grows by one, ends with `i` as the larger of `a` and `n`: whether it runs at all or not,
-//! and whatever the order of the numbers is, signed or unsigned. One that goes on while `i != n` ends with `n`. From that follows what else it carries that
-//! is the same from the second iteration on, or grows by a fixed number. The results are computed from these, so that nothing waits for the loop; if they
-//! were all that it was for, it is dead (scalar evolution, after Bachmann, Wang and Zima, "Chains of recurrences", ISSAC 1994, for the two shortest chains).
+//! and whatever the order of the numbers is, signed or unsigned. One that goes on while `i > n`, down by one, ends with the smaller; one that goes on while
+//! `i != n` ends with `n`. From that follows what else it carries that is the same from the second iteration on, or grows by a fixed number. The results
+//! are computed from these, so that nothing waits for the loop; if they were all that it was for, it is dead (scalar evolution, after Bachmann, Wang and
+//! Zima, "Chains of recurrences", ISSAC 1994, for the two shortest chains).
+//!
+//! Drivers do that too, not always right: `docs/conformance.md`.
 //!
 //! Invariant: for a loop that ends, the values are the same bits. One that does not end gives no results.
 
 use super::control::jumps;
+use super::facts::opposite;
 use super::forward::Forward;
 use super::learning::mirrored;
-use crate::ir::{Op, RegionId, Scalar, Type, ValueId};
+use crate::ir::{InstId, Op, RegionId, Scalar, Type, ValueId, Values};
 
 /// Narrower counters are left alone: after legalisation their operations are not those of registers.
 const NARROWEST: u32 = 32;
 
-/// A loop whose iterations can be counted.
-struct Counted {
-    /// Which of its parameters counts.
-    position: usize,
-    scalar: Scalar,
-    /// What that is at first, and at the end.
-    first: ValueId,
-    last: ValueId,
-    /// Whether there is a second iteration.
-    goes_on: ValueId,
+/// The course of a loop that is left at one place: after the instructions that all iterations run.
+struct Course {
+    /// It goes on if this compares like that.
+    test: Test,
+    /// What its parameters are next, and what it gives if it does not go on.
+    next: Values,
+    given: Values,
 }
 
-/// The comparison at a loop's end: it goes on while `param + ahead` compares like that with `bound`.
+/// `param + ahead` compared with `bound`.
 struct Test {
     op: Op,
+    /// Which parameter.
     position: usize,
     scalar: Scalar,
     ahead: u64,
     bound: ValueId,
 }
 
+/// A loop whose iterations can be counted.
+struct Counted {
+    /// Which of its parameters counts, and its type.
+    position: usize,
+    scalar: Scalar,
+    /// What that is at the end, and how often the loop goes on.
+    last: ValueId,
+    times: ValueId,
+    /// Whether it does so at all.
+    goes_on: ValueId,
+}
+
 impl Forward<'_> {
     /// Gives results of a loop, which stands before this place and began at `start`, as values that do not depend on it.
-    pub(super) fn counted_results(
-        &mut self,
-        region: RegionId,
-        params: &[ValueId],
-        initial: &[ValueId],
-        results: &[ValueId],
-        start: u32,
-    ) {
+    pub(super) fn counted_results(&mut self, region: RegionId, initial: &[ValueId], results: &[ValueId], start: u32) {
         let wanted = |walk: &Self, result: &ValueId| walk.is_used(*result) && walk.mapped(*result) == *result;
         if !results.iter().any(|result| wanted(self, result)) {
             return;
         }
-        let Some((condition, next)) = self.only_way_out(region) else { return };
-        let Some(counted) = self.counted(condition, &next, params, initial, start) else { return };
-        for (i, result) in results.iter().enumerate() {
+        let Some(course) = self.course(region, start) else { return };
+        let params = Values::from_slice(&self.f.regions[region].params);
+        let Some(counted) = self.counted(&course, &params, initial) else { return };
+        for (result, given) in results.iter().zip(&course.given) {
             if wanted(self, result)
-                && let Some(value) = self.at_the_end(&counted, i, params[i], initial[i], next[i], start)
+                && let Some(i) = params.iter().position(|param| param == given)
+                && let Some(value) = self.at_the_end(&counted, i, params[i], initial[i], course.next[i], start)
             {
                 self.replace(*result, value);
             }
         }
     }
 
-    /// The condition and the next values of a loop that is left at its end only.
-    fn only_way_out(&self, region: RegionId) -> Option<(ValueId, Vec<ValueId>)> {
+    /// How a loop goes that began at `start`.
+    fn course(&self, region: RegionId, start: u32) -> Option<Course> {
+        let loop_ = &self.f.regions[region];
         let jumps = jumps(self.f, region);
-        let last = self.f.regions[region].insts.last()?;
-        let [only] = jumps[..] else { return None };
-        let inst = &self.f.insts[only];
-        if only != *last || inst.op != Op::While {
-            return None;
+        let last = loop_.insts.last().filter(|last| jumps.last() == Some(*last))?;
+        let last = &self.f.insts[*last];
+        match (last.op, &jumps[..]) {
+            (Op::While, [_]) => {
+                let (condition, next) = last.operands.split_first()?;
+                let test = self.test(*condition, true, &loop_.params, start)?;
+                Some(Course { test, next: Values::from_slice(next), given: Values::from_slice(&loop_.params) })
+            }
+            (Op::Continue, [leaves, _]) if self.f.insts[*leaves].op == Op::Break => {
+                let holds = |id: &InstId| {
+                    let inst = &self.f.insts[*id];
+                    let arms = if inst.op == Op::If { &inst.regions[..] } else { &[] };
+                    let leaving = arms.iter().position(|arm| self.f.regions[*arm].insts.last() == Some(leaves))?;
+                    Some((inst.operands[0], leaving == 1))
+                };
+                let (condition, stays) = loop_.insts.iter().find_map(holds)?;
+                let test = self.test(condition, stays, &loop_.params, start)?;
+                Some(Course { test, next: last.operands.clone(), given: self.f.insts[*leaves].operands.clone() })
+            }
+            _ => None,
         }
-        let (condition, next) = inst.operands.split_first()?;
-        Some((*condition, next.to_vec()))
     }
 
-    fn counted(
-        &mut self,
-        condition: ValueId,
-        next: &[ValueId],
-        params: &[ValueId],
-        initial: &[ValueId],
-        start: u32,
-    ) -> Option<Counted> {
-        let Test { op, position, scalar, ahead, bound } = self.test(condition, params, start)?;
-        let is_next = self.grows_by(next[position], params[position]).and_then(|step| self.bits(step)) == Some(1);
-        if !is_next || scalar.bits() < NARROWEST {
-            return None;
-        }
-        let first = initial[position];
-        // What is compared runs from here to the bound.
-        let ahead = self.constant(scalar, ahead);
-        let from = self.emit(Op::Add, scalar, &[first, ahead], false);
-        let to = if op == Op::Ne { bound } else { self.emit(Op::Max, scalar, &[from, bound], false) };
-        let last = self.emit(Op::Sub, scalar, &[to, ahead], false);
-        let goes_on = self.emit(op, scalar, &[from, bound], false);
-        Some(Counted { position, scalar, first, last, goes_on })
-    }
-
-    /// Reads the condition of a loop that began at `start`.
-    fn test(&self, condition: ValueId, params: &[ValueId], start: u32) -> Option<Test> {
+    /// Reads the condition of a loop, which goes on if it holds, or if it does not.
+    fn test(&self, condition: ValueId, stays: bool, params: &[ValueId], start: u32) -> Option<Test> {
         let inst = self.def(condition)?;
         let (&[a, b], Some(Type::Scalar(scalar))) = (&inst.operands[..], inst.ty) else { return None };
-        if !scalar.is_integer() {
+        if !scalar.is_integer() || scalar.bits() < NARROWEST {
             return None;
         }
-        let sides = [(inst.op, a, b), (mirrored(inst.op), b, a)];
-        sides.into_iter().find_map(|(op, counter, bound)| {
+        let op = if stays { inst.op } else { opposite(inst.op)? };
+        [(op, a, b), (mirrored(op), b, a)].into_iter().find_map(|(op, counter, bound)| {
             let (param, ahead) = match self.is_binary(counter, Op::Add) {
                 Some((param, ahead, _)) => (param, self.bits(ahead)?),
                 None => (counter, 0),
             };
             let position = params.iter().position(|p| *p == param)?;
-            let is_counted = matches!(op, Op::Lt | Op::Ne) && self.born(bound) < start;
-            is_counted.then_some(Test { op, position, scalar, ahead, bound })
+            (self.born(bound) < start).then_some(Test { op, position, scalar, ahead, bound })
         })
+    }
+
+    fn counted(&mut self, course: &Course, params: &[ValueId], initial: &[ValueId]) -> Option<Counted> {
+        let Test { op, position, scalar, ahead, bound } = course.test;
+        let step = self.grows_by(course.next[position], params[position])?;
+        let up = match self.bits(step)? {
+            1 => true,
+            down if down == scalar.mask() => false,
+            _farther => return None,
+        };
+        let farthest = match (op, up) {
+            (Op::Ne, _) => None,
+            (Op::Lt, true) => Some(Op::Max),
+            (Op::Gt, false) => Some(Op::Min),
+            _not_towards_the_bound => return None,
+        };
+        let first = initial[position];
+        // What is compared runs from here to the bound.
+        let ahead = self.constant(scalar, ahead);
+        let from = self.emit(Op::Add, scalar, &[first, ahead], false);
+        let to = farthest.map_or(bound, |farthest| self.emit(farthest, scalar, &[from, bound], false));
+        let last = self.emit(Op::Sub, scalar, &[to, ahead], false);
+        let way = if up { [last, first] } else { [first, last] };
+        let times = self.emit(Op::Sub, scalar, &way, false);
+        let goes_on = self.emit(op, scalar, &[from, bound], false);
+        Some(Counted { position, scalar, last, times, goes_on })
     }
 
     /// What a parameter is when the loop ends.
@@ -137,8 +162,7 @@ impl Forward<'_> {
         if scalar.bits() != counted.scalar.bits() {
             return None;
         }
-        let times = self.emit(Op::Sub, counted.scalar, &[counted.last, counted.first], false);
-        let times = self.emit(Op::Bitcast, scalar, &[times], false);
+        let times = self.emit(Op::Bitcast, scalar, &[counted.times], false);
         let growth = self.emit(Op::Mul, scalar, &[times, step], false);
         Some(self.emit(Op::Add, scalar, &[initial, growth], false))
     }
