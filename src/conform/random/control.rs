@@ -80,11 +80,15 @@ impl Writer<'_> {
         };
         let types = self.some_types();
         let irregular = self.choices.pick(2) == 1;
+        let headed = self.choices.pick(3) == 1;
         let zero = self.b.u32(0);
         let mut initial = vec![zero];
         initial.extend(types.iter().map(|s| self.value(*s)).collect::<Vec<_>>());
-        let region =
-            self.loop_region(&initial, Turning { params: vec![], limit, types: types.clone(), irregular }, fixed);
+        let region = self.loop_region(
+            &initial,
+            Turning { params: vec![], limit, types: types.clone(), irregular, headed },
+            fixed,
+        );
         let mut results = vec![Scalar::U32];
         results.extend(&types);
         self.construct(Inst::new(Op::Loop, None, &initial, Span::NONE), &[region], &results);
@@ -100,6 +104,9 @@ impl Writer<'_> {
         self.depth += 1;
         self.visible.extend(&turning.params);
         self.loops.push(turning.clone());
+        if turning.headed {
+            self.head(&turning);
+        }
         for _ in 0..self.choices.pick(5) {
             if self.size < SIZE {
                 self.statement();
@@ -114,18 +121,35 @@ impl Writer<'_> {
         region
     }
 
+    /// Leaves a loop before its turn if the last one has been made.
+    fn head(&mut self, turning: &Turning) {
+        let outer = self.b.region;
+        let ends = self.b.op(Op::Ge, Scalar::U32, &[turning.params[0], turning.limit]);
+        let arms = [self.b.new_region(&[]), self.b.new_region(&[])];
+        self.b.region = arms[0];
+        self.leave(turning);
+        self.b.region = arms[1];
+        self.b.end(Op::Yield, &[]);
+        self.b.region = outer;
+        self.construct(Inst::new(Op::If, None, &[ends], Span::NONE), &arms, &[]);
+    }
+
     /// Goes on with the next turn of a loop, unless the last one has been made.
     fn turn(&mut self, turning: &Turning) {
-        let Turning { params, limit, types, .. } = turning;
+        let Turning { params, limit, types, headed, .. } = turning;
         let one = self.b.u32(1);
         let next = self.b.op(Op::Add, Scalar::U32, &[params[0], one]);
-        let mut operands = vec![self.b.op(Op::Lt, Scalar::U32, &[params[0], *limit]), next];
+        let mut operands = vec![];
+        if !headed {
+            operands.push(self.b.op(Op::Lt, Scalar::U32, &[params[0], *limit]));
+        }
+        operands.push(next);
         match self.choices.pick(3) {
             1 => operands.extend(swapped(&params[1..], types)),
             2 => operands.extend(params[1..].iter().zip(types).map(|(p, s)| self.mixed(*p, *s)).collect::<Vec<_>>()),
             _ => operands.extend(types.iter().map(|s| self.value(*s)).collect::<Vec<_>>()),
         }
-        self.b.end(Op::While, &operands);
+        self.b.end(if *headed { Op::Continue } else { Op::While }, &operands);
     }
 
     /// A value that depends on what a loop's parameter was in all turns before, in a way that only running the loop tells.

@@ -31,6 +31,8 @@ pub(super) struct Turning {
     pub types: Vec<Scalar>,
     /// Whether it may be left, or its next turn started, from inside of other constructs.
     pub irregular: bool,
+    /// Whether it ends before its turns rather than after them.
+    pub headed: bool,
 }
 
 #[derive(Clone, Copy)]

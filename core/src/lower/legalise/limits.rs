@@ -15,13 +15,22 @@ pub(super) fn launch(kernel: &Function, caps: &Caps) -> Vec<Diagnostic> {
         let what = format!("a workgroup of {size} in {}", dim.name());
         errors.extend(over(kernel, caps, u64::from(size), u64::from(most), &what, "write a smaller `workgroup`"));
     }
-    let invocations = launch.workgroup.iter().map(|n| u64::from(*n)).product();
-    let what = format!("a workgroup of {invocations} invocations");
-    errors.extend(over(kernel, caps, invocations, u64::from(caps.invocations), &what, "write a smaller `workgroup`"));
+    errors.extend(invocations(kernel, caps, caps.invocations));
     let buffers = kernel.params.iter().filter(|p| kernel.ty(**p) == Type::Memory(Space::Global)).count() as u64;
     let what = format!("{buffers} buffers");
     errors.extend(over(kernel, caps, buffers, u64::from(caps.buffers), &what, "put several arrays into one buffer"));
     errors
+}
+
+/// Checks a kernel in tile form: its invocations are laid along the first dimension.
+pub(in crate::lower) fn program(kernel: &Function, caps: &Caps) -> Option<Diagnostic> {
+    invocations(kernel, caps, caps.invocations.min(caps.workgroup[0]))
+}
+
+fn invocations(kernel: &Function, caps: &Caps, most: u32) -> Option<Diagnostic> {
+    let invocations = kernel.launch.as_ref()?.workgroup.iter().map(|n| u64::from(*n)).product();
+    let what = format!("a workgroup of {invocations} invocations");
+    over(kernel, caps, invocations, most.into(), &what, "write a smaller `workgroup`")
 }
 
 /// Checks a legal kernel: repacked memories and split parameters may be larger.

@@ -31,7 +31,7 @@ mod floats;
 mod halves;
 mod integers;
 mod library;
-mod limits;
+pub(super) mod limits;
 mod narrow;
 mod params;
 mod prepared;

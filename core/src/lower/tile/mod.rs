@@ -45,6 +45,7 @@ mod waits;
 mod widened;
 
 use super::inline;
+use super::legalise::limits;
 use crate::diag::Diagnostic;
 use crate::ir::{Caps, Feature, Function, FunctionId, Module, Shape, tile_form};
 use assign::Plan;
@@ -68,6 +69,9 @@ pub(super) fn run(module: &mut Module, caps: &Caps) -> Result<Vec<FunctionId>, V
     for id in kernels.iter().copied() {
         let kernel = &mut module.functions[id];
         waits::check(kernel, caps).map_err(one)?;
+        if let Some(error) = limits::program(kernel, caps) {
+            return Err(one(error));
+        }
         let threads = invocations(kernel, caps);
         if let Some(launch) = &mut kernel.launch {
             launch.workgroup = [threads, 1, 1];
@@ -85,7 +89,7 @@ pub(super) fn run(module: &mut Module, caps: &Caps) -> Result<Vec<FunctionId>, V
 /// power of two, as lengths of tiles are: then each invocation has as many elements of a tile as the others, or tiles are repeated whole.
 fn invocations(kernel: &Function, caps: &Caps) -> u32 {
     let said: u32 = kernel.launch.as_ref().map_or(1, |l| l.workgroup.iter().product());
-    let most = caps.invocations.min(caps.workgroup[0]).max(said);
+    let most = caps.invocations.min(caps.workgroup[0]);
     let mut wanted = said;
     if caps.rolled {
         let mut largest = 1;

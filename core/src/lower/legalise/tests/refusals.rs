@@ -105,9 +105,16 @@ fn products_of_fragments() {
 #[test]
 fn limits() {
     let empty = |launch: &str| format!("kernel @k(%m: buffer) {launch} {{\n  store.u32 %m[0], 1\n}}\n");
+    let tile = |launch: &str| {
+        let body = "tile.store.tile<16xi32> %m[(tile.iota.tile<16xi32>)], (tile.iota.tile<16xi32>), true";
+        format!("kernel @k(%m: buffer) {launch} {{\n  {body}\n}}\n")
+    };
     for (source, word) in [
         (empty("workgroup(16, 32)"), "512 invocations"),
         (empty("workgroup(1, 1, 65)"), "65 in z"),
+        // One in tile form is laid along x, by powers of two: what was written is named.
+        (tile("workgroup(9, 33)"), "297 invocations"),
+        (tile("workgroup(65535, 65535)"), "4294836225 invocations"),
         (
             "kernel @k(%m: buffer) workgroup(64) {\n  shared %s: f32[4097]\n  store.f32 %s[0], 1.0\n  barrier\n  \
              store.f32 %m[0], (load.f32 %s[0])\n}\n"
