@@ -17,7 +17,7 @@ part "devices"
 "$girih" devices | tee "$out/devices.txt"
 nvidia-smi --query-gpu=name,driver_version --format=csv,noheader
 
-# The table and the programs, and the random kernels in four processes, whose compilers keep a processor core each busy.
+# The table and the programs, and the random kernels in eight processes, whose compilers keep a processor core each busy.
 part "conformance"
 conform() { # device log arguments..
   local device=$1 log=$out/conform-${1%%:*}-$2.txt
@@ -27,8 +27,8 @@ conform() { # device log arguments..
 }
 for device in cuda:0 wgpu:NVIDIA; do
   conform "$device" table --programs tests/ir --random 0 &
-  for seed in 1 2 3 4; do
-    conform "$device" "random-$seed" --no-table --random $((random / 4)) --seed "$seed" --pack 32 random &
+  for seed in 1 2 3 4 5 6 7 8; do
+    conform "$device" "random-$seed" --no-table --random $((random / 8)) --seed "$seed" --pack 32 random &
   done
 done
 wait

@@ -337,8 +337,8 @@ codes! {
     OutOfBounds "B0780" error: "an access outside of a memory",
         "The interpreter found a load, a store or an atomic operation whose index lies outside of its memory, or an element beyond the end of a vector.";
     Race "B0781" error: "a race",
-        "Two invocations access one place without a barrier or a dispatch boundary between them, one of them writes, and not both are atomic. What is \
-         read then differs from device to device and from run to run.";
+        "Two invocations access one place without a barrier or a dispatch boundary between them, one of them writes, and not both are atomic; or \
+         a tile has different elements for one place. What is read then differs from device to device and from run to run.";
     UndefinedValue "B0782" error: "a use of something undefined",
         "A value that was read from shared or private memory before it was written, that comes from a lane which does not exist, or from `nowrap` arithmetic \
          that wraps, reached a branch, an index, a buffer or an atomic operation. It may be computed with and thrown away by `select`, but decides nothing.";

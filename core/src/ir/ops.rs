@@ -445,7 +445,7 @@ ops! {
     TileLoad: tile_access("tile.load").takes(&[P::Memory(GLOBAL), P::Indices, P::Inside, P::Filler]).gives(&[P::T]).attrs(&[Cache, Eviction]).effect(Effect::Read),
         "`tile.load m[i], inside, other`: reads the elements at these places; where `inside` does not hold, nothing is touched and `other` stands there.";
     TileStore: tile_access("tile.store").takes(&[P::Memory(GLOBAL), P::Indices, P::T, P::Inside]).attrs(&[Cache, Eviction]).effect(Effect::Write),
-        "`tile.store m[i], x, inside`: writes the elements to these places; where `inside` does not hold, nothing is touched.";
+        "`tile.store m[i], x, inside`: writes the elements to these places; where `inside` does not hold, nothing is touched. Those that go to one place are equal.";
     TileAtomic: tile_access("tile.atomic").takes(&[P::Memory(GLOBAL), P::Indices, P::T, P::Inside]).gives(&[P::T]).attrs(&[Update, Order, Scope]).effect(Effect::Atomic),
         "`tile.atomic m[i], x, inside`: updates each element in one step; gives the old ones, and 0 where `inside` does not hold.";
     TileCompareExchange: tile_access("tile.compare_exchange").takes(&[P::Memory(GLOBAL), P::Indices, P::T, P::T]).gives(&[P::T]).attrs(&[Order, Scope]).effect(Effect::Atomic),

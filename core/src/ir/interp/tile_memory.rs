@@ -75,6 +75,24 @@ impl Machine<'_> {
                 write(&mut self.memories.buffers[places.handle.buffer], *at as usize, places.bytes, bits);
             }
         }
+        if self.checks.is_some() { self.written_once(step, &places) } else { Ok(()) }
+    }
+
+    /// After a store: what stands at each element's place is that element, or two went to one place.
+    fn written_once(&self, step: &Step, places: &Places) -> Result<(), Fault> {
+        let (buffer, mask) = (&self.memories.buffers[places.handle.buffer], self.inst(step).element().mask());
+        for (i, at) in places.at.iter().enumerate() {
+            let Some(at) = at else { continue };
+            if read(buffer, *at as usize, places.bytes) & mask != self.element_of(step.operands[2], i) & mask {
+                let byte = at - places.handle.start;
+                let what = format!(
+                    "element {i} is written to byte {byte} of {}, and so is a later one that differs",
+                    self.operand(step, 0)
+                );
+                let hint = "keep all but one from being stored by the mask, or use `tile.atomic`";
+                return Err(self.fault_of(Code::Race, step, 0, what).hint(hint).into());
+            }
+        }
         Ok(())
     }
 

@@ -93,7 +93,7 @@ impl Forward<'_> {
                 let test = self.test(condition, stays, &loop_.params, start)?;
                 Some(Course { test, next: last.operands.clone(), given: self.f.insts[*leaves].operands.clone() })
             }
-            _ => None,
+            _left_elsewhere => None,
         }
     }
 

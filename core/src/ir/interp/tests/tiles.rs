@@ -42,6 +42,20 @@ fn programs_race_and_assert() {
       }";
     let raced = launch(store, checked(), [2, 1, 1], &[Words(vec![0; 4])]).expect_err("a race");
     assert_eq!(raced.code, Code::Race);
+    // Elements of one program, too, unless they are equal.
+    let low = |x: &str| {
+        format!(
+            "kernel @k(%out: buffer) workgroup(32) {{
+        %i = tile.iota.tile<8xi32>
+        %low = and %i, (tile.splat.tile<8xi32> 3)
+        tile.store.tile<8xi32> %out[%low], {x}, true
+      }}"
+        )
+    };
+    let (code, message) = fault(&low("%i"), &[Words(vec![0; 4])]);
+    assert_eq!(code, Code::Race);
+    assert!(message.contains("element 0 is written to byte 0 of `%out`"), "{message}");
+    assert!(launch(&low("%low"), checked(), [1, 1, 1], &[Words(vec![0; 4])]).is_ok());
     let assert = "kernel @k(%out: buffer) workgroup(32) {
         %i = tile.iota.tile<4xi32>
         tile.assert (lt %i, (tile.splat.tile<4xi32> 3)) text(@\"too many\")
