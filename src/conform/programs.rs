@@ -67,7 +67,8 @@ pub fn program_group(path: &Path) -> Result<Program, Report> {
         let text = kernels.sources.snippet(line.span).split_whitespace().collect::<Vec<_>>().join(" ");
         let short: String = text.chars().take(70).collect();
         let is_kernel = module.functions[line.function].launch.is_some();
-        let name = format!("{} {short}", cases.len() + faults.len() + lines.len());
+        let (number, _) = kernels.sources.line_column(line.span.source, line.span.start);
+        let name = format!("line {number}: {short}");
         if task_form[line.function] {
             lines.push((name, line.clone()));
             continue;
@@ -152,7 +153,7 @@ fn function_case(name: String, line: &RunLine, module: &mut Module) -> Case {
             other => (other, value),
         };
         let attrs = ParamAttrs { align: 16, noalias: true, ..ParamAttrs::default() };
-        let memory = b.function.param(format!("r{i}"), Type::Memory(Space::Global), attrs);
+        let memory = b.function.param(format!("result_{i}"), Type::Memory(Space::Global), attrs);
         b.store(ty.with_element(stored), memory, zero, value);
         let lanes = ty.lanes().max(1) as usize;
         let mut agreement = Agreement::Class(Class::Rounded);

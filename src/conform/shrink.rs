@@ -1,6 +1,6 @@
 //! Random kernels that fail are made smaller while they fail, by leaving out and lowering the bytes that chose what they hold.
 
-use super::suite::{describe, reference};
+use super::suite::{reference, wrong};
 use super::{Group, Oracle, random, run_group, tiles};
 use girih_core::ir::text;
 use girih_core::runtime::Device;
@@ -82,7 +82,7 @@ pub fn smallest(choices: &Choices, device: &mut dyn Device) -> Option<Smallest> 
         let group = choices.writer.group("random".to_owned(), &[bytes.to_vec()]);
         let mut machine = reference;
         let outcomes = run_group(&mut Oracle::new(&group, &mut machine), device);
-        outcomes.iter().find_map(describe).map(|what| (what, text::print(&group.module)))
+        wrong(&group, &outcomes).next().map(|(_, what)| (what, text::print(&group.module)))
     };
     fails(&choices.bytes)?;
     let mut tries = 0;

@@ -1,6 +1,8 @@
 //! The whole suite: which groups there are, and running them on several devices with one reference.
 
-use super::{Group, Oracle, Outcome, Tally, program_group, random_groups, run_group, table_groups, tile_groups};
+use super::{
+    Case, Group, Mismatch, Oracle, Outcome, Tally, program_group, random_groups, run_group, table_groups, tile_groups,
+};
 use crate::report::Report;
 use girih_core::diag::{Code, Diagnostic};
 use girih_core::ir::interp;
@@ -136,25 +138,32 @@ pub fn run_on(group: &Group, devices: &mut [Box<dyn Device>], failed: &mut dyn F
     let mut tallies = vec![];
     for (position, device) in devices.iter_mut().enumerate() {
         let mut tally = Tally::default();
-        for (case, outcome) in group.cases.iter().zip(run_group(&mut oracle, &mut **device)) {
-            tally.count(&outcome);
-            if let Some(what) = describe(&outcome) {
-                failed(Failure { device: position, case: format!("{}/{}", group.name, case.name), what });
-            }
+        let outcomes = run_group(&mut oracle, &mut **device);
+        outcomes.iter().for_each(|outcome| tally.count(outcome));
+        for (case, what) in wrong(group, &outcomes) {
+            failed(Failure { device: position, case: format!("{}/{}", group.name, case.name), what });
         }
         tallies.push(tally);
     }
     tallies
 }
 
-/// What is wrong with an outcome, if anything is.
-pub(super) fn describe(outcome: &Outcome) -> Option<String> {
+/// The cases of a group that did not come out right, and what is wrong with them.
+pub(super) fn wrong<'a>(group: &'a Group, outcomes: &'a [Outcome]) -> impl Iterator<Item = (&'a Case, String)> {
+    let described = |(case, outcome)| describe(group, case, outcome).map(|what| (case, what));
+    group.cases.iter().zip(outcomes).filter_map(described)
+}
+
+fn describe(group: &Group, case: &Case, outcome: &Outcome) -> Option<String> {
     match outcome {
         Outcome::Passed | Outcome::Refused(_) => None,
-        Outcome::Different(argument, m) => Some(format!(
-            "argument {argument}, element {}: {} instead of {} ({} differ)",
-            m.index, m.found, m.expected, m.count
-        )),
+        Outcome::Different(position, m) => {
+            let kernel = &group.module.functions[case.kernel];
+            let name = kernel.params.get(*position).and_then(|param| kernel.values[*param].name.clone());
+            let place = name.map_or(format!("argument {position}"), |name| format!("`%{name}`"));
+            let Mismatch { index, found, expected, count } = m;
+            Some(format!("{place}, element {index}: {found} instead of {expected} ({count} differ)"))
+        }
         Outcome::Failed(error) => {
             let hint = error.hint.as_ref().map_or(String::new(), |h| format!(" ({h})"));
             Some(format!("{}: {}{hint}", error.code, error.message))

@@ -131,7 +131,7 @@ impl Choices<'_> {
 
 #[cfg(test)]
 mod tests {
-    use super::super::suite::{describe, reference};
+    use super::super::suite::{self, reference};
     use super::super::{Oracle, run_group};
     use super::*;
     use crate::devices::{self, Profile, Selector};
@@ -150,7 +150,8 @@ mod tests {
         let group = group("random".to_owned(), &[choices.to_vec()]);
         let mut device = devices::open(selector, None).expect("it is always there");
         let mut machine = reference;
-        run_group(&mut Oracle::new(&group, &mut machine), &mut *device).iter().find_map(describe)
+        let outcomes = run_group(&mut Oracle::new(&group, &mut machine), &mut *device);
+        suite::wrong(&group, &outcomes).next().map(|(_, what)| what)
     }
 
     /// Kernels of random choices, always the same ones, shrunk where they fail.

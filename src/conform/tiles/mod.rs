@@ -448,7 +448,7 @@ impl Writer<'_> {
 
 #[cfg(test)]
 mod tests {
-    use super::super::suite::{describe, reference};
+    use super::super::suite::{self, reference};
     use super::super::{Oracle, Outcome, run_group};
     use super::*;
     use crate::devices::{self, Profile, Selector};
@@ -478,8 +478,8 @@ mod tests {
         let mut device = devices::open(selector, None).expect("it is always there");
         let mut machine = reference;
         let found = run_group(&mut Oracle::new(&group, &mut machine), &mut *device);
-        match found.iter().find_map(describe) {
-            Some(what) => Err(format!("{selector}: {what}\n{}", girih_core::ir::text::print(&group.module))),
+        match suite::wrong(&group, &found).next() {
+            Some((_, what)) => Err(format!("{selector}: {what}\n{}", girih_core::ir::text::print(&group.module))),
             None => Ok(found.iter().all(|outcome| matches!(outcome, Outcome::Passed))),
         }
     }
