@@ -6,12 +6,12 @@ use girih_core::ir::{Op, Scalar, Type, ValueId};
 
 impl Writer<'_> {
     /// Counts a memory access; false if there are too many.
-    fn site(&mut self) -> bool {
+    pub(super) fn site(&mut self) -> bool {
         self.sites += 1;
         self.sites <= MEMORY_SITES
     }
 
-    fn masked(&mut self, mask: u32) -> ValueId {
+    pub(super) fn masked(&mut self, mask: u32) -> ValueId {
         let (value, mask) = (self.value(Scalar::U32), self.b.u32(mask));
         self.b.op(Op::And, Scalar::U32, &[value, mask])
     }

@@ -6,6 +6,7 @@
 
 mod control;
 mod memory;
+mod vectors;
 mod writer;
 
 use super::{Case, CaseArgument, Expectation, Group, pack};

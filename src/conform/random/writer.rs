@@ -59,6 +59,7 @@ const TYPES: &[Scalar] = &[
     Scalar::U8,
     Scalar::I16,
     Scalar::F16,
+    Scalar::Bf16,
 ];
 
 /// The kernel of these choices; a function that it calls goes into the module.
@@ -128,6 +129,10 @@ impl Writer<'_> {
                 let bits = half::f16::from_f32((number & 0xff) as f32 - 3.0).to_bits();
                 self.b.constant(scalar, bits.into())
             }
+            Scalar::Bf16 => {
+                let bits = half::bf16::from_f32((number & 0xff) as f32 - 3.0).to_bits();
+                self.b.constant(scalar, bits.into())
+            }
             // High words matter, too.
             Scalar::U64 | Scalar::I64 => {
                 self.b.constant(scalar, u64::from(number) << self.choices.one_of(&[0, 31, 32]))
@@ -143,7 +148,7 @@ impl Writer<'_> {
 
     pub(super) fn statement(&mut self) {
         let deep = self.depth >= 3;
-        match self.choices.pick(18) {
+        match self.choices.pick(19) {
             0..=4 => self.arithmetic(),
             5 => self.comparison(),
             6 => self.conversion(),
@@ -155,6 +160,7 @@ impl Writer<'_> {
             15 => self.private_array(),
             16 => self.call(),
             17 => self.count(),
+            18 => self.vector(),
             _ => self.load_input(),
         }
     }
