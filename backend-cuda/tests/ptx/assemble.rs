@@ -1,6 +1,7 @@
 //! Every kernel assembles for every architecture, for both kinds of launches, and the assembler has nothing to say.
 
-use super::support::{TARGETS, assemble, kernels, target, told, tool, try_render};
+use super::assembler::{TARGETS, assemble, target, tool};
+use super::support::{kernels, told, try_render};
 use girih_core::diag::{Code, Diagnostic};
 use girih_core::ir::text;
 use girih_core::net::book::Book;

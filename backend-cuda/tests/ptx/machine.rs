@@ -1,6 +1,7 @@
 //! The machine code that PTX becomes, by the disassembler: what was asked for is there, and nothing goes through local memory.
 
-use super::support::{TARGETS, assemble, kernel, kernels, rendered, target, told, tool, try_render};
+use super::assembler::{TARGETS, assemble, target, tool};
+use super::support::{kernel, kernels, rendered, told, try_render};
 use girih_cuda::ptx::{Launches, Ptx};
 use std::path::{Path, PathBuf};
 use std::process::Command;

@@ -5,6 +5,7 @@
 //! `PATH`. Without them a test says that it was skipped, unless `GIRIH_REQUIRE_PTXAS` is set.
 
 mod assemble;
+mod assembler;
 mod machine;
 mod operations;
 mod snapshots;

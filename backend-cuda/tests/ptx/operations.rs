@@ -1,6 +1,7 @@
 //! Every operation of the table on every type that it has assembles for every architecture.
 
-use super::support::{TARGETS, assemble, target, told, tool, try_render};
+use super::assembler::{TARGETS, assemble, target, tool};
+use super::support::{told, try_render};
 use girih_core::ir::ops::{Family, Pattern, Suffix};
 use girih_core::ir::{Op, Scalar, ScalarSet};
 use girih_cuda::ptx::Launches;

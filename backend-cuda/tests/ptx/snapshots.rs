@@ -1,6 +1,7 @@
 //! The PTX of small kernels, as it is written down.
 
-use super::support::{kernel, rendered, target};
+use super::assembler::target;
+use super::support::{kernel, rendered};
 
 /// Declares a test that renders a text for a target.
 macro_rules! snapshots {
