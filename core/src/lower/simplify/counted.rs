@@ -40,14 +40,10 @@ struct Test {
 
 /// A loop whose iterations can be counted.
 struct Counted {
-    /// Which of its parameters counts, and its type.
-    position: usize,
-    scalar: Scalar,
-    /// What that is at the end, and how often the loop goes on.
-    last: ValueId,
-    times: ValueId,
-    /// Whether it does so at all.
-    goes_on: ValueId,
+    test: Test,
+    /// What its counter is at first, and whether it grows or shrinks by one.
+    first: ValueId,
+    up: bool,
 }
 
 impl Forward<'_> {
@@ -59,11 +55,12 @@ impl Forward<'_> {
         }
         let Some(course) = self.course(region, start) else { return };
         let params = Values::from_slice(&self.f.regions[region].params);
-        let Some(counted) = self.counted(&course, &params, initial) else { return };
-        for (result, given) in results.iter().zip(&course.given) {
+        let Course { test, next, given } = course;
+        let Some(counted) = self.counted(test, &next, &params, initial) else { return };
+        for (result, given) in results.iter().zip(&given) {
             if wanted(self, result)
                 && let Some(i) = params.iter().position(|param| param == given)
-                && let Some(value) = self.at_the_end(&counted, i, params[i], initial[i], course.next[i], start)
+                && let Some(value) = self.at_the_end(&counted, i, params[i], initial[i], next[i], start)
             {
                 self.replace(*result, value);
             }
@@ -115,30 +112,15 @@ impl Forward<'_> {
         })
     }
 
-    fn counted(&mut self, course: &Course, params: &[ValueId], initial: &[ValueId]) -> Option<Counted> {
-        let Test { op, position, scalar, ahead, bound } = course.test;
-        let step = self.grows_by(course.next[position], params[position])?;
+    fn counted(&self, test: Test, next: &[ValueId], params: &[ValueId], initial: &[ValueId]) -> Option<Counted> {
+        let step = self.grows_by(next[test.position], params[test.position])?;
         let up = match self.bits(step)? {
             1 => true,
-            down if down == scalar.mask() => false,
+            down if down == test.scalar.mask() => false,
             _farther => return None,
         };
-        let farthest = match (op, up) {
-            (Op::Ne, _) => None,
-            (Op::Lt, true) => Some(Op::Max),
-            (Op::Gt, false) => Some(Op::Min),
-            _not_towards_the_bound => return None,
-        };
-        let first = initial[position];
-        // What is compared runs from here to the bound.
-        let ahead = self.constant(scalar, ahead);
-        let from = self.emit(Op::Add, scalar, &[first, ahead], false);
-        let to = farthest.map_or(bound, |farthest| self.emit(farthest, scalar, &[from, bound], false));
-        let last = self.emit(Op::Sub, scalar, &[to, ahead], false);
-        let way = if up { [last, first] } else { [first, last] };
-        let times = self.emit(Op::Sub, scalar, &way, false);
-        let goes_on = self.emit(op, scalar, &[from, bound], false);
-        Some(Counted { position, scalar, last, times, goes_on })
+        let towards_the_bound = matches!((test.op, up), (Op::Ne, _) | (Op::Lt, true) | (Op::Gt, false));
+        towards_the_bound.then(|| Counted { first: initial[test.position], up, test })
     }
 
     /// What a parameter is when the loop ends.
@@ -151,20 +133,57 @@ impl Forward<'_> {
         next: ValueId,
         start: u32,
     ) -> Option<ValueId> {
-        if position == counted.position {
-            return Some(counted.last);
+        if position == counted.test.position {
+            return Some(self.at_last(counted));
         }
         let scalar = self.scalar(param)?;
         if self.born(next) < start {
-            return Some(self.emit(Op::Select, scalar, &[counted.goes_on, next, initial], false));
+            let repeats = self.repeats(counted);
+            return Some(self.emit(Op::Select, scalar, &[repeats, next, initial], false));
         }
         let step = self.grows_by(next, param).filter(|step| self.born(*step) < start)?;
-        if scalar.bits() != counted.scalar.bits() {
+        if scalar.bits() != counted.test.scalar.bits() {
             return None;
         }
-        let times = self.emit(Op::Bitcast, scalar, &[counted.times], false);
-        let growth = self.emit(Op::Mul, scalar, &[times, step], false);
+        let trips = self.trips(counted);
+        let trips = self.emit(Op::Bitcast, scalar, &[trips], false);
+        let growth = self.emit(Op::Mul, scalar, &[trips, step], false);
         Some(self.emit(Op::Add, scalar, &[initial, growth], false))
+    }
+
+    /// What is compared at first.
+    fn at_first(&mut self, counted: &Counted) -> ValueId {
+        let Test { scalar, ahead, .. } = counted.test;
+        let ahead = self.constant(scalar, ahead);
+        self.emit(Op::Add, scalar, &[counted.first, ahead], false)
+    }
+
+    /// Whether there is a second iteration.
+    fn repeats(&mut self, counted: &Counted) -> ValueId {
+        let from = self.at_first(counted);
+        self.emit(counted.test.op, counted.test.scalar, &[from, counted.test.bound], false)
+    }
+
+    /// What the counter is at the end: what is compared has come to the bound then, unless it began beyond.
+    fn at_last(&mut self, counted: &Counted) -> ValueId {
+        let Test { op, scalar, ahead, bound, .. } = counted.test;
+        let farthest = if counted.up { Op::Max } else { Op::Min };
+        let to = match op {
+            Op::Ne => bound,
+            _ordered => {
+                let from = self.at_first(counted);
+                self.emit(farthest, scalar, &[from, bound], false)
+            }
+        };
+        let ahead = self.constant(scalar, ahead);
+        self.emit(Op::Sub, scalar, &[to, ahead], false)
+    }
+
+    /// How often the loop goes on.
+    fn trips(&mut self, counted: &Counted) -> ValueId {
+        let (first, last) = (counted.first, self.at_last(counted));
+        let way = if counted.up { [last, first] } else { [first, last] };
+        self.emit(Op::Sub, counted.test.scalar, &way, false)
     }
 
     /// By what an integer is more than this parameter.
