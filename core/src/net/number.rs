@@ -111,6 +111,8 @@ pub(super) fn code(kind: NumKind) -> u32 {
 }
 
 /// The code of an operator; none if nets have no such operator.
+// LLVM 22 takes a quarter of an hour to optimise a caller's loop with this search unrolled in it.
+#[inline(never)]
 pub(super) fn operator_code(op: BinOp, flipped: bool) -> Option<u32> {
     Some(OPERATORS.iter().position(|known| *known == (op, flipped))? as u32 + FIRST_OPERATOR)
 }

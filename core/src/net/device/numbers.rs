@@ -172,7 +172,9 @@ fn @numbers.meet(%first: u32, %second: u32) -> u32, u32 {{
         let (ty, name) = (type_of(kind), kind.name());
         let mut text = format!("fn @numbers.{name}(%op: u32, %a: {ty}, %b: {ty}) -> u32, u32 {{\n");
         let _ = writeln!(text, "  %word: u32, %error: u32 = switch.u32 %op");
-        let bases: BTreeSet<BinOp> = self.operators.iter().map(|(op, _)| *op).collect();
+        // They are in order.
+        let mut bases: Vec<BinOp> = self.operators.iter().map(|(op, _)| *op).collect();
+        bases.dedup();
         for (i, op) in bases.into_iter().enumerate() {
             let codes = [false, true].into_iter().filter_map(|flipped| number::operator_code(op, flipped));
             let codes: Vec<String> = codes.map(|code| code.to_string()).collect();
