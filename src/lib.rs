@@ -27,6 +27,7 @@ mod report;
 mod run;
 mod stack;
 pub mod triton;
+pub mod whole;
 
 pub use girih_core as core;
 pub use girih_core::bend::Options;

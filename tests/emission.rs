@@ -1,5 +1,5 @@
 //! The suite's kernels in every shading language: naga reads its WGSL again, `spirv-val` takes the SPIR-V, and Metal's and Direct3D's languages are
-//! written without an error. What a profile refuses is wider than 32 bits, or needs what only NVIDIA's cards have.
+//! written without an error. No text is nested deeper than compilers read. What a profile refuses is wider than 32 bits, or needs what only NVIDIA's cards have.
 //!
 //! `GIRIH_REQUIRE_SPIRV_VAL=1` makes a missing validator a failure.
 
@@ -9,19 +9,23 @@ mod validators;
 use girih::conform::{Group, Sheet, Suite, emit_group};
 use girih::devices::Profile;
 use girih::kernels::{Emitted, Language};
-use validators::{reread, spirv_val};
+use validators::{nesting, reread, spirv_val};
 
 const LANGUAGES: [Language; 4] = [Language::Wgsl, Language::Spirv, Language::Msl, Language::Hlsl];
 /// How many random kernels are written for each profile.
 const RANDOM: usize = 200;
+/// How many of them in tile form.
+const TILES: usize = 48;
+/// Brackets within each other that Tint reads, whose limit is the lowest.
+const DEEPEST: usize = 127;
 /// What the reasons name for which a kernel may be refused: types of 64 bits, and operations that no shading language has.
 const BEYOND: [&str; 5] = ["`f64`", "`atomic64`", "`async_copy`", "`mbarrier`", "`wgmma`"];
 /// What the reasons say of fragments, which WebGPU does not have: the tests of the code generator write them.
 const FRAGMENTS: &str = "`coop";
 
-fn suite(table: bool, programs: bool, random: usize) -> Vec<Group> {
+fn suite(table: bool, programs: bool, random: usize, tiles: usize) -> Vec<Group> {
     let programs = programs.then(|| "tests/ir".into());
-    let suite = Suite { table, programs, random, seed: 300, ..Suite::default() };
+    let suite = Suite { table, programs, random, tiles, seed: 300, ..Suite::default() };
     let groups = suite.groups().unwrap_or_else(|report| panic!("{report}"));
     groups.map(|(_, group)| group).collect()
 }
@@ -57,6 +61,9 @@ fn check(group: &str, sheet: &Sheet) -> Result<(), String> {
     let name = format!("{group}{}", sheet.variant);
     for (language, written) in LANGUAGES.iter().zip(&sheet.written) {
         let result = match (language, written) {
+            (_, Emitted::Text(text)) if nesting(text) > DEEPEST => {
+                Err(format!("{} brackets in each other", nesting(text)))
+            }
             (Language::Wgsl, Emitted::Text(text)) => reread(text),
             (_, Emitted::Words(words)) => spirv_val(words, &format!("suite-{name}").replace([' ', ':'], "-")),
             (_, Emitted::Text(text)) => (text.len() > 100).then_some(()).ok_or("nothing was written".into()),
@@ -69,7 +76,7 @@ fn check(group: &str, sheet: &Sheet) -> Result<(), String> {
 #[test]
 fn the_table_is_written_in_all_languages() {
     for profile in [Profile::Web, Profile::WebExtended] {
-        let written = write(&suite(true, false, 0), profile);
+        let written = write(&suite(true, false, 0, 0), profile);
         assert!(written > 1000, "{written}");
     }
 }
@@ -77,7 +84,7 @@ fn the_table_is_written_in_all_languages() {
 #[test]
 fn programs_are_written_in_all_languages() {
     for profile in [Profile::Web, Profile::WebExtended] {
-        let written = write(&suite(false, true, 0), profile);
+        let written = write(&suite(false, true, 0, 0), profile);
         assert!(written > 70, "{written}");
     }
 }
@@ -85,6 +92,13 @@ fn programs_are_written_in_all_languages() {
 #[test]
 fn random_kernels_are_written_in_all_languages() {
     for profile in [Profile::Web, Profile::WebExtended] {
-        assert_eq!(write(&suite(false, false, RANDOM), profile), RANDOM);
+        assert_eq!(write(&suite(false, false, RANDOM, 0), profile), RANDOM);
+    }
+}
+
+#[test]
+fn random_tiles_are_written_in_all_languages() {
+    for profile in [Profile::Web, Profile::WebExtended] {
+        assert_eq!(write(&suite(false, false, 0, TILES), profile), TILES);
     }
 }

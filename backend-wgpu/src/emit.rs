@@ -131,6 +131,12 @@ fn wgsl(shader: &Shader, info: &ModuleInfo) -> Result<String, Diagnostic> {
     let text = guard("naga's writer of WGSL", || {
         naga::back::wgsl::write_string(&shader.module, info, flags).map_err(|e| said("naga", &chain(&e)))
     })?;
+    let depth = depth_of_blocks(&text);
+    if depth > DEEPEST_BLOCKS {
+        let message = format!("regions are nested too deeply for WGSL: {depth} blocks in each other");
+        let hint = format!("browsers read {DEEPEST_BLOCKS}; join conditions by `and`, or make several kernels of it");
+        return Err(Diagnostic::new(Code::IrNesting, Span::NONE, message).hint(hint));
+    }
     let mut head = String::new();
     // naga sees to this where the module names the type, not where there are only numbers of it.
     if uses_halves(shader) && !text.contains(ENABLE_HALVES) {
@@ -140,6 +146,22 @@ fn wgsl(shader: &Shader, info: &ModuleInfo) -> Result<String, Diagnostic> {
         head += "enable subgroups;\ndiagnostic(off, subgroup_uniformity);\n";
     }
     Ok(head + &text)
+}
+
+/// Most blocks within each other. Statements may be nested 127 deep in WGSL, and Chromium counts both an `if` and its block.
+const DEEPEST_BLOCKS: usize = 64;
+
+fn depth_of_blocks(text: &str) -> usize {
+    let (mut deepest, mut depth) = (0, 0usize);
+    for byte in text.bytes() {
+        match byte {
+            b'{' => depth += 1,
+            b'}' => depth -= 1,
+            _ => {}
+        }
+        deepest = deepest.max(depth);
+    }
+    deepest
 }
 
 /// What stands in front of a text with numbers of 16 bits.

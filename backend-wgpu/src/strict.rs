@@ -38,11 +38,22 @@ pub fn run(words: &[u32], kernels: &[Kernel]) -> Result<Vec<u32>, String> {
     Ok(module.assemble())
 }
 
-/// Whether drivers may merge the operation with others.
+/// Whether drivers may merge the operation with others, or leave out the rounding between two of them.
 fn is_contractible(op: Op) -> bool {
     matches!(
         op,
-        Op::FAdd | Op::FSub | Op::FMul | Op::FDiv | Op::FRem | Op::FMod | Op::FNegate | Op::VectorTimesScalar | Op::Dot
+        Op::FAdd
+            | Op::FSub
+            | Op::FMul
+            | Op::FDiv
+            | Op::FRem
+            | Op::FMod
+            | Op::FNegate
+            | Op::VectorTimesScalar
+            | Op::Dot
+            | Op::FConvert
+            | Op::ConvertSToF
+            | Op::ConvertUToF
     )
 }
 

@@ -13,7 +13,7 @@ use girih_core::lower;
 use girih_core::runtime::LoadOptions;
 use girih_core::span::Span;
 use girih_wgpu::{Emitted, Language, emit};
-use support::validators::{reread, spirv_val};
+use support::validators::{nesting, reread, spirv_val};
 use support::{module, said, table};
 
 /// A device that has all that wgpu can offer.
@@ -230,29 +230,68 @@ const DEPTH: u32 = 250;
 
 #[test]
 fn regions_as_deep_as_the_verifier_allows_are_written() {
+    // Unoptimised, naga's writers take more stack than a test's thread has.
+    let run = std::thread::Builder::new().stack_size(64 << 20).spawn(write_deep_regions);
+    run.expect("a thread").join().unwrap_or_else(|panic| std::panic::resume_unwind(panic));
+}
+
+fn write_deep_regions() {
+    let module = deep(DEPTH);
+    match write(&module, &Caps::web(), Language::Spirv).unwrap_or_else(|e| panic!("{e}")) {
+        Emitted::Words(words) => spirv_val(&words, "deep").unwrap_or_else(|e| panic!("{e}")),
+        Emitted::Text(_) => panic!("text instead of words"),
+    }
+    for language in [Language::Msl, Language::Hlsl] {
+        write(&module, &Caps::web(), language).unwrap_or_else(|e| panic!("{e}"));
+    }
+    let refused = write(&module, &Caps::web(), Language::Wgsl).expect_err("browsers do not read it");
+    assert!(refused.contains("B0747"), "{refused}");
+    check("less-deep", &deep(DEPTH / 4), &Caps::web(), true).unwrap_or_else(|e| panic!("{e}"));
+}
+
+#[test]
+fn long_sums_are_not_deep() {
+    // Values without names: those with one are written by it.
+    let lines: String = (0..400).map(|i| format!("  %{} = add (xor %{i}, %i), {i}\n", i + 1)).collect();
+    let source = format!(
+        "kernel @long(%x: buffer) workgroup(64) {{\n  %i = global_id.x\n  %0 = add %i, 1\n{lines}  store.u32 %x[%i], %400\n}}\n",
+    );
+    for language in [Language::Wgsl, Language::Msl, Language::Hlsl] {
+        let text = text(write(&module(&source), &Caps::web(), language).unwrap_or_else(|e| panic!("{e}")));
+        assert!(nesting(&text) < 128, "{language:?}: {} brackets in each other", nesting(&text));
+    }
+}
+
+/// A kernel of so many regions within each other.
+fn deep(depth: u32) -> Verified<Module> {
     let mut function = Function::new("deep", Span::NONE);
     function.launch = Some(Launch { workgroup: [1; 3], ..Launch::default() });
     let out = function.param("out", Type::Memory(Space::Global), ParamAttrs::default());
     let n = function.param("n", Type::U32, ParamAttrs::default());
     let mut b = Builder::new(function);
-    nest(&mut b, out, n, DEPTH);
+    nest(&mut b, out, n, depth);
     b.end(Op::Return, &[]);
-    let module = verify(Module::of([b.function])).expect("it is right");
-    check("deep", &module, &Caps::web(), true).unwrap_or_else(|e| panic!("{e}"));
+    verify(Module::of([b.function])).expect("it is right")
 }
 
-/// Loops and conditions in turn.
+/// Loops and conditions in turn, on what only running tells.
 fn nest(b: &mut Builder, out: ValueId, n: ValueId, depth: u32) {
     let level = b.u32(depth);
     if depth == 0 {
-        b.store(Type::U32, out, level, n);
-    } else if depth.is_multiple_of(2) {
+        return b.store(Type::U32, out, level, n);
+    }
+    let more = |b: &mut Builder| {
+        let seen = b.load(Type::U32, out, level);
+        b.op(Op::Gt, Type::U32, &[n, seen])
+    };
+    if depth.is_multiple_of(2) {
         b.loop_with(&[], &[], |b, _| {
             nest(b, out, n, depth - 1);
-            b.end(Op::Break, &[]);
+            let more = more(b);
+            b.end(Op::While, &[more]);
         });
     } else {
-        let more = b.op(Op::Gt, Type::U32, &[n, level]);
+        let more = more(b);
         let arm = |b: &mut Builder| {
             nest(b, out, n, depth - 1);
             b.end(Op::Yield, &[]);

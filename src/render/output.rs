@@ -2,6 +2,7 @@
 
 use super::frame::Frame;
 use crate::report::Report;
+use crate::whole;
 use girih_core::diag::{Code, Diagnostic};
 use girih_core::span::Span;
 use image::codecs::gif::{GifEncoder, Repeat};
@@ -163,10 +164,8 @@ fn digits(count: usize) -> usize {
 
 /// Writes a picture as a PNG file.
 pub fn write_png(path: &Path, frame: &Frame) -> Result<(), Report> {
-    let file = File::create(path).map_err(|error| cannot_write(path, error))?;
-    let mut writer = BufWriter::new(file);
-    encode_png(&mut writer, frame).map_err(|error| cannot_write(path, plain(error)))?;
-    writer.flush().map_err(|error| cannot_write(path, error))
+    whole::write(path, |file| encode_png(file, frame).map_err(|error| std::io::Error::other(plain(error))))
+        .map_err(|error| cannot_write(path, error))
 }
 
 /// Encodes a picture as PNG. Opacity is left out: every pixel is opaque.

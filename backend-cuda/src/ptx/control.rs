@@ -157,7 +157,7 @@ impl Renderer<'_> {
         if home.regs().any(|reg| fillers.contains(&Operand::Reg(reg))) {
             return false;
         }
-        let filled = self.filled(body, load, &otherwise);
+        let filled = self.filled(body, load, end, &otherwise);
         self.addresses.enter();
         for inner in body {
             if inner.op != Op::Load {
@@ -208,13 +208,17 @@ impl Renderer<'_> {
     }
 
     /// What the registers of a load hold before it, so that they hold the fillers if nothing is loaded: these are one constant, and the arm
-    /// does nothing but load.
-    fn filled(&self, body: &[&Inst], load: &Inst, fillers: &[ValueId]) -> Option<Operand> {
+    /// does nothing but load, and gives nothing but what is loaded.
+    fn filled(&self, body: &[&Inst], load: &Inst, end: &Inst, fillers: &[ValueId]) -> Option<Operand> {
         let element = self.element(load.results[0]);
         let bits = self.function.as_constant(*fillers.first()?)?;
         let same = fillers.iter().all(|v| self.function.as_constant(*v) == Some(bits));
-        let only = body.iter().all(|i| matches!(i.op, Op::Load | Op::Extract));
-        if !same || !only {
+        let only = body.iter().all(|i| match i.op {
+            Op::Extract => i.operands[0] == load.results[0],
+            op => op == Op::Load,
+        });
+        let loaded = |v: &ValueId| body.iter().any(|i| i.results.contains(v));
+        if !same || !only || !end.operands.iter().all(loaded) {
             return None;
         }
         let scalar = matches!(self.function.ty(load.results[0]), Type::Scalar(_));

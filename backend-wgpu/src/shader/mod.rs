@@ -8,8 +8,10 @@
 //! | [`positions`] | which ids functions need as arguments |
 //! | [`shape`] | the shape of workgroups, and ids in it |
 //! | [`writer`] | the state of writing one function: expressions, when they are computed, locals |
+//! | [`nesting`] | how deep expressions stand within each other in a text |
 //! | [`control`] | `if`, `switch`, `loop`, calls |
 //! | [`scalar`], [`wide`] | arithmetic; what 64-bit integers lack |
+//! | [`zeros`] | products and quotients with the constant zero |
 //! | [`storage`], [`aligned`] | memories as variables; what indices are multiples of |
 //! | [`memory`], [`atomics`] | loads, stores; atomic operations |
 //! | [`sync`], [`subgroups`], [`coop`] | barriers and ids; communication in a subgroup; fragments |
@@ -23,6 +25,7 @@ mod coop;
 mod error;
 pub mod layout;
 mod memory;
+mod nesting;
 mod positions;
 mod scalar;
 mod shape;
@@ -33,6 +36,7 @@ mod types;
 pub mod views;
 mod wide;
 mod writer;
+mod zeros;
 
 use girih_core::diag::Diagnostic;
 use girih_core::hash::FastMap;

@@ -246,8 +246,14 @@ impl Writer<'_, '_> {
         Ok(match inst.op {
             Op::Add => self.binary(B::Add, x[0], x[1]),
             Op::Sub => self.binary(B::Subtract, x[0], x[1]),
-            Op::Mul => self.binary(B::Multiply, x[0], x[1]),
-            Op::Div if float => self.binary(B::Divide, x[0], x[1]),
+            Op::Mul => match self.product_with_zero(ty, x[0], x[1]) {
+                Some(product) => product,
+                None => self.binary(B::Multiply, x[0], x[1]),
+            },
+            Op::Div if float => match self.quotient_with_zero(ty, x[0], x[1]) {
+                Some(quotient) => quotient,
+                None => self.binary(B::Divide, x[0], x[1]),
+            },
             Op::Div | Op::Rem => {
                 let op = if inst.op == Op::Div { B::Divide } else { B::Modulo };
                 // A divisor that is the constant 0 would be refused.
@@ -322,7 +328,7 @@ impl Writer<'_, '_> {
     }
 
     /// The bits of a float, if there is an integer of its width.
-    fn float_bits(&mut self, ty: Scalar, x: Expr) -> Option<(naga::Scalar, naga::Scalar, Expr)> {
+    pub(super) fn float_bits(&mut self, ty: Scalar, x: Expr) -> Option<(naga::Scalar, naga::Scalar, Expr)> {
         let from = types::scalar(ty)?;
         let to = match ty {
             Scalar::F32 => naga::Scalar::U32,
@@ -333,7 +339,7 @@ impl Writer<'_, '_> {
     }
 
     /// The bits of an `f16`, as the low half of a word.
-    fn half_bits(&mut self, x: Expr) -> Expr {
+    pub(super) fn half_bits(&mut self, x: Expr) -> Expr {
         let wide = self.convert(x, naga::Scalar::F32);
         let zero = self.literal(Literal::F32(0.0));
         let ty = types::lanes_type(&mut self.context.out.types, naga::Scalar::F32, 2);

@@ -6,6 +6,7 @@
 
 use super::control::Frame;
 use super::layout::{Layout, Planned};
+use super::nesting::{self, Nesting};
 use super::positions::Position;
 use super::shape::Shape;
 use super::storage::MemoryPlace;
@@ -45,6 +46,7 @@ pub struct Writer<'c, 'a> {
     block: Block,
     /// The first expression that is not emitted yet.
     pending: Option<usize>,
+    nesting: Nesting,
     values: IndexVec<ValueId, Option<Value>>,
     pub(super) memories: FastMap<ValueId, MemoryPlace>,
     positions: FastMap<Position, Expr>,
@@ -109,6 +111,7 @@ impl<'c, 'a> Writer<'c, 'a> {
             place: naga::Span::UNDEFINED,
             block: Block::new(),
             pending: None,
+            nesting: Nesting::default(),
             values: source.values.iter().map(|_| None).collect(),
             memories: FastMap::default(),
             positions: FastMap::default(),
@@ -235,13 +238,22 @@ impl<'c, 'a> Writer<'c, 'a> {
         } else if self.pending.is_none() {
             self.pending = Some(self.out.expressions.len());
         }
-        self.out.expressions.append(expression, self.place)
+        self.append(expression)
+    }
+
+    fn append(&mut self, expression: Expression) -> Expr {
+        let is_too_deep = self.nesting.append(&expression);
+        let handle = self.out.expressions.append(expression, self.place);
+        if is_too_deep {
+            self.out.named_expressions.insert(handle, nesting::NAME.to_owned());
+        }
+        handle
     }
 
     /// Appends the expression that stands for the result of a statement, which computes it.
     pub(super) fn result_of(&mut self, expression: Expression, statement: impl FnOnce(Expr) -> Statement) -> Expr {
         self.flush();
-        let result = self.out.expressions.append(expression, self.place);
+        let result = self.append(expression);
         self.block.push(statement(result), self.place);
         result
     }
@@ -391,7 +403,10 @@ impl<'c, 'a> Writer<'c, 'a> {
         if let Some(name) = &self.source.values[value].name
             && !self.out.expressions[expr].needs_pre_emit()
         {
-            self.out.named_expressions.entry(expr).or_insert_with(|| name.to_string());
+            let known = self.out.named_expressions.entry(expr).or_insert_with(|| name.to_string());
+            if known == nesting::NAME {
+                *known = name.to_string();
+            }
         }
     }
 

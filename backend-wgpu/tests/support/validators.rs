@@ -11,6 +11,20 @@ pub fn reread(wgsl: &str) -> Result<(), String> {
     naga::front::wgsl::parse_str(&text.join("\n")).map(drop).map_err(|e| e.emit_to_string(&text.join("\n")))
 }
 
+/// How many brackets stand within each other in a text, at most.
+pub fn nesting(text: &str) -> usize {
+    let (mut deepest, mut depth) = (0usize, 0usize);
+    for byte in text.bytes() {
+        match byte {
+            b'(' | b'[' | b'{' => depth += 1,
+            b')' | b']' | b'}' => depth = depth.saturating_sub(1),
+            _ => {}
+        }
+        deepest = deepest.max(depth);
+    }
+    deepest
+}
+
 /// `spirv-val`, where there is one; an error if `GIRIH_REQUIRE_SPIRV_VAL` is set and there is none.
 pub fn spirv_val(words: &[u32], name: &str) -> Result<(), String> {
     let program = std::env::var_os("GIRIH_SPIRV_VAL").unwrap_or_else(|| "spirv-val".into());

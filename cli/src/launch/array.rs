@@ -1,10 +1,11 @@
 //! Arrays in NumPy's `.npy` files: C order, little endian, numbers only.
 
 use girih::ir::Scalar;
+use girih::whole;
 use npyz::{DType, Endianness, NpyHeader, Order, TypeChar};
 use std::fmt::Display;
 use std::fs::File;
-use std::io::{BufReader, Read, Write};
+use std::io::{BufReader, Read};
 use std::path::Path;
 
 /// An array of numbers.
@@ -117,7 +118,6 @@ impl Array {
 
     /// Writes a file: version 1.0 of the format, all or nothing.
     pub fn write(&self, path: &Path) -> Result<(), String> {
-        let fail = |e: std::io::Error| format!("cannot write the array `{}`: {e}", path.display());
         let (letter, size) = letter(self.scalar);
         let order = if size == 1 { '|' } else { '<' };
         let comma = if self.shape.len() == 1 { "," } else { "" };
@@ -128,16 +128,14 @@ impl Array {
         let padded = (10 + header.len() + 1).next_multiple_of(64) - 10;
         header.push_str(&" ".repeat(padded - header.len() - 1));
         header.push('\n');
-        let folder = path.parent().filter(|p| !p.as_os_str().is_empty()).unwrap_or(Path::new("."));
-        let mut file = tempfile::NamedTempFile::new_in(folder).map_err(fail)?;
         let length = u16::try_from(header.len()).unwrap_or(u16::MAX);
-        file.write_all(b"\x93NUMPY\x01\x00")
-            .and_then(|()| file.write_all(&length.to_le_bytes()))
-            .and_then(|()| file.write_all(header.as_bytes()))
-            .and_then(|()| file.write_all(&self.bytes))
-            .map_err(fail)?;
-        file.persist(path).map_err(|e| fail(e.error))?;
-        Ok(())
+        whole::write(path, |file| {
+            file.write_all(b"\x93NUMPY\x01\x00")?;
+            file.write_all(&length.to_le_bytes())?;
+            file.write_all(header.as_bytes())?;
+            file.write_all(&self.bytes)
+        })
+        .map_err(|error| format!("cannot write the array `{}`: {error}", path.display()))
     }
 }
 

@@ -10,7 +10,7 @@ use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser};
 use girih::bench::baseline::{self, Verdict};
 use girih::bench::suite::{self, Event};
 use girih::bench::{Figures, Plan, SUITES, Suite, json, measure, svg, table};
-use girih::{Code, RunDevice};
+use girih::{Code, RunDevice, whole};
 use indicatif::{ProgressBar, ProgressStyle};
 use std::path::{Path, PathBuf};
 use std::time::Duration;
@@ -184,7 +184,7 @@ impl Bench {
     /// Writes the files that were asked for.
     fn write(&self, figures: &Figures, console: &Console) -> Result<(), Exit> {
         let failed = |path: &Path, error| console.fail(Code::CannotWrite, format!("{}: {error}", path.display()), None);
-        let write = |path: &Path, text: &str| std::fs::write(path, text).map_err(|error| failed(path, error));
+        let write = |path: &Path, text: &str| whole::write_bytes(path, text).map_err(|error| failed(path, error));
         if let Some(path) = &self.svg {
             write(path, &svg::draw(figures))?;
         }
@@ -208,11 +208,7 @@ impl Bench {
 /// Writes the three reports into a folder; none of them is ever there in part.
 fn reports(folder: &Path, figures: &Figures) -> std::io::Result<()> {
     std::fs::create_dir_all(folder)?;
-    let write = |name: &str, text: String| {
-        let unfinished = folder.join(format!(".{name}"));
-        std::fs::write(&unfinished, text)?;
-        std::fs::rename(unfinished, folder.join(name))
-    };
+    let write = |name: &str, text: String| whole::write_bytes(&folder.join(name), text);
     write("bench.json", format!("{}\n", json::write(figures)))?;
     write("bench.md", table::markdown(figures))?;
     write("bench.svg", svg::draw(figures))

@@ -10,10 +10,10 @@ use girih::devices::Profile;
 use girih::kernels::{KernelForm, Kernels, Language};
 use girih::nets::{NetForm, Nets};
 use girih::render::Shader;
-use girih::{Code, Options, Program, Report, WarningLevels};
+use girih::{Code, Options, Program, Report, WarningLevels, whole};
 use serde_json::json;
-use std::io::{ErrorKind, Write};
-use std::path::{Path, PathBuf};
+use std::io::ErrorKind;
+use std::path::PathBuf;
 
 const EXAMPLES: &str = "\
 Examples:
@@ -220,7 +220,7 @@ impl Emit {
             console.result(text.trim_end(), || json!({"kind": "emit", "as": form, "text": text}));
             return Exit::Ok;
         };
-        match write_whole(path, bytes) {
+        match whole::write_bytes(path, bytes) {
             Ok(()) => Exit::Ok,
             Err(error) => {
                 let why = match error.kind() {
@@ -256,19 +256,4 @@ fn usual(form: KernelForm) -> Profile {
         KernelForm::Clif => Profile::Cpu,
         KernelForm::Ir | KernelForm::Kernel | KernelForm::Shader(_) => Profile::Web,
     }
-}
-
-/// Writes a file so that it is never seen half written: into a new file beside it, which then takes its place.
-fn write_whole(path: &Path, bytes: &[u8]) -> std::io::Result<()> {
-    let folder = match path.parent() {
-        Some(folder) if !folder.as_os_str().is_empty() => folder,
-        Some(_) | None => Path::new("."),
-    };
-    let mut file = tempfile::NamedTempFile::new_in(folder)?;
-    file.write_all(bytes)?;
-    if let Ok(old) = std::fs::metadata(path) {
-        file.as_file().set_permissions(old.permissions())?;
-    }
-    file.persist(path)?;
-    Ok(())
 }

@@ -21,8 +21,7 @@ struct Fold {
 /// Folds the grid of a kernel that asks for it, or was in tile form, on devices that need it.
 pub(super) fn run(kernel: &mut Function, entry: &mut Entry, caps: &Caps, is_program: bool) -> Result<(), Diagnostic> {
     let Some(launch) = &kernel.launch else { return Ok(()) };
-    // 2^31 - 1 workgroups in x are more than any buffer has use for.
-    if !(launch.fold || is_program) || caps.grid[0] >= i32::MAX as u32 {
+    if !(launch.fold || is_program) || !is_possible(caps) {
         return Ok(());
     }
     let workgroup = launch.workgroup;
@@ -35,6 +34,11 @@ pub(super) fn run(kernel: &mut Function, entry: &mut Entry, caps: &Caps, is_prog
     entry.folded = true;
     *kernel = Rewriter::run(kernel, &mut Fold { wanted, position: None, workgroup })?;
     Ok(())
+}
+
+/// Whether grids are folded on a device: 2^31 - 1 workgroups in x are more than any buffer has use for.
+pub(super) fn is_possible(caps: &Caps) -> bool {
+    caps.grid[0] < i32::MAX as u32
 }
 
 impl Fold {

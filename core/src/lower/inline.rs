@@ -5,7 +5,7 @@
 //! change from one to the next within a call); small functions and those called once are inlined because it is faster.
 
 use super::rewrite::{Compact, Pass, Rewriter};
-use super::single_exit;
+use super::{fold, single_exit};
 use crate::diag::{Code, Diagnostic};
 use crate::idx::IndexVec;
 use crate::ir::ops::Convergence;
@@ -197,6 +197,8 @@ fn is_inlined(function: &Function, calls: usize, caps: &Caps) -> bool {
         size += 1;
         traps |= inst.op == Op::TrapIf;
         speaks |= row.convergence != Convergence::Free || row.needs == Some(Feature::Subgroups);
+        // Only the kernel knows how its grid is folded.
+        speaks |= matches!(inst.op, Op::GlobalId | Op::WorkgroupId | Op::NumWorkgroups) && fold::is_possible(caps);
     });
     let takes_memory = function.params.iter().any(|p| matches!(function.ty(*p), Type::Memory(_)));
     let bound = takes_memory || traps || speaks;

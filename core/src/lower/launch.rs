@@ -49,7 +49,7 @@ fn check(kernel: &Function, arguments: &[Argument]) -> Result<(), Diagnostic> {
                     "the buffer for `%{name}` starts at byte {offset}, which is not a multiple of 256"
                 ));
             }
-            (_, Argument::Scalar(constant)) if constant.ty == ty => divisible(kernel, *param, constant.bits)?,
+            (_, Argument::Scalar(constant)) if constant.ty == ty => divisible(kernel, *param, *constant)?,
             (_, Argument::Scalar(constant)) => {
                 return wrong(format!("`%{name}` is a `{ty}`, but a `{}` was given", constant.ty));
             }
@@ -60,13 +60,15 @@ fn check(kernel: &Function, arguments: &[Argument]) -> Result<(), Diagnostic> {
 }
 
 /// A number keeps the promise that its parameter makes.
-fn divisible(kernel: &Function, param: ValueId, bits: u64) -> Result<(), Diagnostic> {
-    let by = u64::from(kernel.param_attrs(param).divisible.max(1));
-    if bits.is_multiple_of(by) {
+fn divisible(kernel: &Function, param: ValueId, given: Constant) -> Result<(), Diagnostic> {
+    let by = i128::from(kernel.param_attrs(param).divisible.max(1));
+    let scalar = kernel.ty(param).element().filter(|scalar| scalar.is_integer() && by > 1);
+    let number = scalar.map_or(0, |scalar| eval::int_value(given.bits, scalar));
+    if number % by == 0 {
         return Ok(());
     }
     let name = kernel.values[param].name.as_deref().unwrap_or("?");
-    let message = format!("`%{name}` is declared divisible by {by}, but {bits} was given");
+    let message = format!("`%{name}` is declared divisible by {by}, but {number} was given");
     Err(Diagnostic::new(Code::BadArguments, kernel.span, message))
 }
 

@@ -168,7 +168,8 @@ fn switch(cx: &mut Context<'_>, inst: &Inst) {
 fn in_range(value: i64, scalar: Scalar) -> bool {
     let bits = scalar.bits();
     match (scalar.is_signed(), bits) {
-        (_, 64) => scalar.is_signed() || value >= 0,
+        // The bits of a `u64` from 2^63 on read as negative.
+        (_, 64) => true,
         (true, _) => (-(1i64 << (bits - 1))..1i64 << (bits - 1)).contains(&value),
         (false, _) => (0..1i64 << bits).contains(&value),
     }

@@ -64,6 +64,7 @@ fn float_to_float(b: &mut Builder, cx: &mut Context<'_>, from: Scalar, to: Scala
     }
     let x = match (from, to) {
         (Scalar::F64, Scalar::F32) => b.convert(Scalar::F32, x),
+        (Scalar::F64, _) if cx.native(Scalar::U64) => odd_bits(b, x),
         (Scalar::F64, _) => odd_f32(b, x),
         _ => lift(b, cx, from, x)?,
     };
@@ -90,6 +91,52 @@ fn odd_f32(b: &mut Builder, x: ValueId) -> ValueId {
     let moves = b.and(inexact, even);
     let moves = b.and(moves, finite);
     let bits = b.select(moves, moved, bits);
+    b.bitcast(Scalar::F32, bits)
+}
+
+/// The same by the bits, which no driver takes for a conversion that could be left out: of what is not in an `f32` one bit is left.
+fn odd_bits(b: &mut Builder, x: ValueId) -> ValueId {
+    let bits = b.bitcast(Scalar::U64, x);
+    let lost = b.and_bits(bits, LOST);
+    let inexact = b.compare_bits(Op::Ne, lost, 0);
+    let kept = b.and_bits(bits, !LOST);
+    let last = b.like(bits, LOST + 1);
+    let odd = b.or(kept, last);
+    let odd = b.select(inexact, odd, kept);
+    let normal = b.bitcast(Scalar::F64, odd);
+    let normal = b.convert(Scalar::F32, normal);
+    let tiny = odd_denormal(b, x);
+    let magnitude = b.and_bits(bits, SIGN64 - 1);
+    let is_tiny = b.compare_bits(Op::Lt, magnitude, LEAST_NORMAL);
+    b.select(is_tiny, tiny, normal)
+}
+
+/// The bits of an `f64` that an `f32` has no room for, and its sign; the bits of 2^-126, and of 2^149.
+const LOST: u64 = (1 << 29) - 1;
+const SIGN64: u64 = 1 << 63;
+const LEAST_NORMAL: u64 = (1023 - 126) << 52;
+const SCALE: u64 = (1023 + 149) << 52;
+
+/// An `f64` below all normal numbers of `f32`, rounded to odd: what it is a multiple of is the last bit.
+fn odd_denormal(b: &mut Builder, x: ValueId) -> ValueId {
+    let scale = b.constant(Scalar::F64, SCALE);
+    let scaled = b.same(Op::Mul, &[x, scale]);
+    let magnitude = b.same(Op::Abs, &[scaled]);
+    let bound = b.constant(Scalar::F64, (1023 + 23) << 52);
+    let is_within = b.compare(Op::Lt, magnitude, bound);
+    let magnitude = b.select(is_within, magnitude, bound);
+    let whole = b.convert(Scalar::U32, magnitude);
+    let back = b.convert(Scalar::F64, whole);
+    let inexact = b.compare(Op::Ne, back, magnitude);
+    let one = b.u32(1);
+    let odd = b.or(whole, one);
+    let odd = b.select(inexact, odd, whole);
+    let bits = b.bitcast(Scalar::U64, x);
+    let count = b.like(bits, 32);
+    let high = b.same(Op::Shr, &[bits, count]);
+    let high = b.convert(Scalar::U32, high);
+    let sign = b.and_bits(high, 1 << 31);
+    let bits = b.or(odd, sign);
     b.bitcast(Scalar::F32, bits)
 }
 

@@ -126,7 +126,7 @@ impl Forward<'_> {
         let q = if magnitude.is_power_of_two() {
             let k = magnitude.trailing_zeros();
             if k == bits - 1 {
-                return None;
+                return Some(self.by_the_least(op, s, a, d));
             }
             // Negative numbers are rounded up, so what is shifted out is added first.
             let unsigned = s.as_bits();
@@ -163,6 +163,15 @@ impl Forward<'_> {
         }
         let d = self.constant(s, d);
         Some(self.remainder(s, a, q, d))
+    }
+
+    /// By the least integer, whose only multiples are itself and 0.
+    fn by_the_least(&mut self, op: Op, s: Scalar, a: ValueId, least: u64) -> ValueId {
+        let least = self.constant(s, least);
+        let is_least = self.emit(Op::Eq, s, &[a, least], false);
+        let zero = self.constant(s, 0);
+        let (then, otherwise) = if op == Op::Div { (self.constant(s, 1), zero) } else { (zero, a) };
+        self.emit(Op::Select, s, &[is_least, then, otherwise], false)
     }
 }
 

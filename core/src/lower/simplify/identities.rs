@@ -3,7 +3,7 @@
 use super::facts::Facts;
 use super::forward::Forward;
 use crate::ir::attrs::Dim;
-use crate::ir::{InstId, Launch, Op, Scalar, Type, ValueId};
+use crate::ir::{Feature, InstId, Launch, Op, Scalar, Type, ValueId};
 
 impl Forward<'_> {
     /// The simpler value that stands for an operation, if an identity gives one.
@@ -60,7 +60,7 @@ impl Forward<'_> {
         let size = u64::from(launch.workgroup[dim as usize]);
         let invocations: u64 = launch.workgroup.iter().map(|n| u64::from(*n)).product();
         let lanes = u64::from(launch.subgroup.unwrap_or(self.caps.subgroup.max));
-        let subgroups = invocations.div_ceil(u64::from(self.caps.subgroup.min.max(1)));
+        let subgroups = invocations.div_ceil(u64::from(self.least_lanes(launch)));
         let groups = self.workgroups(launch, dim);
         let below = |n: u64| (n > 0 && n <= 1 << 32).then(|| Facts::between(0, n - 1, Scalar::U32));
         let at_most = |n: u64| below(n.saturating_add(1)).map(|f| f.and(Facts::between(1, n, Scalar::U32)));
@@ -76,6 +76,12 @@ impl Forward<'_> {
             Op::NumSubgroups => at_most(subgroups),
             _ => None,
         }
+    }
+
+    /// How many lanes a subgroup has at least, which may be made of shared memory.
+    fn least_lanes(&self, launch: &Launch) -> u32 {
+        let least = if self.caps.has(Feature::Subgroups) { self.caps.subgroup.min } else { 1 };
+        launch.subgroup.map_or(least, |asked| asked.min(least)).max(1)
     }
 
     /// How many workgroups a dimension of the grid has at most; a grid that is still to be folded may have more than the device's.
