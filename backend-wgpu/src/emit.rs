@@ -56,8 +56,10 @@ fn written(shader: &Shader, language: Language) -> Result<Emitted, Diagnostic> {
         Language::Wgsl => wgsl(shader, &info).map(Emitted::Text),
         Language::Msl => msl(shader, &info).map(Emitted::Text),
         Language::Hlsl => hlsl(shader, &info).map(Emitted::Text),
-        Language::Spirv => spirv(shader, &info, false).map(Emitted::Words),
-        Language::SpirvText => spirv(shader, &info, false).and_then(|words| disassemble(&words)).map(Emitted::Text),
+        Language::Spirv => spirv(shader, &info, Guards::None).map(Emitted::Words),
+        Language::SpirvText => {
+            spirv(shader, &info, Guards::None).and_then(|words| disassemble(&words)).map(Emitted::Text)
+        }
     }
 }
 
@@ -86,22 +88,34 @@ pub fn validate(shader: &Shader) -> Result<ModuleInfo, Diagnostic> {
     })
 }
 
-/// Strict SPIR-V. `checked` keeps the guards against accesses out of bounds and endless loops.
-pub fn spirv(shader: &Shader, info: &ModuleInfo, checked: bool) -> Result<Vec<u32>, Diagnostic> {
+/// What kernels are kept from, where they are wrong.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Guards {
+    /// Nothing.
+    None,
+    /// Accesses outside of shared and private memory: where that is memory of this process, it would end.
+    Arrays,
+    /// Accesses outside of any memory, and loops without end.
+    All,
+}
+
+/// Strict SPIR-V.
+pub fn spirv(shader: &Shader, info: &ModuleInfo, guards: Guards) -> Result<Vec<u32>, Diagnostic> {
     let fragments = has_fragments(shader);
-    let policy = if checked { BoundsCheckPolicy::Restrict } else { BoundsCheckPolicy::Unchecked };
+    let policy = |is_kept| if is_kept { BoundsCheckPolicy::Restrict } else { BoundsCheckPolicy::Unchecked };
+    let all = guards == Guards::All;
     let options = naga::back::spv::Options {
         lang_version: if fragments { (1, 6) } else { (1, 3) },
         flags: naga::back::spv::WriterFlags::empty(),
         bounds_check_policies: BoundsCheckPolicies {
-            index: policy,
-            buffer: policy,
-            image_load: policy,
-            binding_array: policy,
+            index: policy(guards != Guards::None),
+            buffer: policy(all),
+            image_load: policy(all),
+            binding_array: policy(all),
         },
         zero_initialize_workgroup_memory: naga::back::spv::ZeroInitializeWorkgroupMemoryMode::None,
-        force_loop_bounding: checked,
-        emit_int_div_checks: checked,
+        force_loop_bounding: all,
+        emit_int_div_checks: all,
         // There are no varyings; the capability would be asked for all the same.
         use_storage_input_output_16: false,
         ..naga::back::spv::Options::default()

@@ -224,6 +224,27 @@ kernel @wild(%m: buffer, %i: u32) workgroup(1) {
 }
 
 #[test]
+fn software_keeps_kernels_inside_of_their_own_arrays() {
+    on_all(|gpu| {
+        let source = "
+kernel @wild(%m: buffer, %n: u32) workgroup(8) {
+  shared %tile: u32[8]
+  private %own: u32[8]
+  %i = local_index
+  store.u32 %tile[(add %i, %n)], 9
+  store.u32 %own[(add %i, %n)], 9
+  barrier
+  store.u32 %m[%i], (add (load.u32 %tile[(add %i, %n)]), (load.u32 %own[(add %i, %n)]))
+}";
+        let program = load(gpu, source)[0];
+        let m = words(gpu, &[0; 8]);
+        for far in [1000, 100_000, 1 << 28] {
+            run(gpu, &[dispatch(program, [1; 3], &[buffer(m), number(far)])]);
+        }
+    });
+}
+
+#[test]
 fn pipelines_are_kept_in_a_folder() {
     let folder = std::env::temp_dir().join(format!("girih-cache-{}", std::process::id()));
     let settings = Settings { cache: Some(folder.clone()), ..Settings::default() };

@@ -1,7 +1,7 @@
 //! Programs: legal kernels become pipelines.
 
 use super::health::Health;
-use crate::emit;
+use crate::emit::{self, Guards};
 use crate::shader::layout::Layout;
 use crate::shader::{Kernel, Options, Shader, render_module};
 use girih_core::diag::Diagnostic;
@@ -69,7 +69,7 @@ impl Maker<'_> {
 
     fn module(&self, shader: &Shader, info: &ModuleInfo, strict: bool) -> Result<wgpu::ShaderModule, Diagnostic> {
         if strict {
-            let words = emit::spirv(shader, info, self.checked)?;
+            let words = emit::spirv(shader, info, self.guards())?;
             let entry = |k: &Kernel| wgpu::PassthroughShaderEntryPoint {
                 name: Cow::Owned(k.entry.clone()),
                 workgroup_size: k.workgroup.into(),
@@ -89,13 +89,26 @@ impl Maker<'_> {
             label: None,
             source: wgpu::ShaderSource::Naga(Cow::Owned(shader.module.clone())),
         };
-        let checks =
-            if self.checked { wgpu::ShaderRuntimeChecks::checked() } else { wgpu::ShaderRuntimeChecks::unchecked() };
+        let unchecked = wgpu::ShaderRuntimeChecks::unchecked();
+        let checks = match self.guards() {
+            Guards::All => wgpu::ShaderRuntimeChecks::checked(),
+            Guards::Arrays => wgpu::ShaderRuntimeChecks { bounds_checks: true, ..unchecked },
+            Guards::None => unchecked,
+        };
         self.health.run(self.device, || {
             // SAFETY: that a kernel stays inside of its buffers and ends is the promise of whoever loads it without
             // `checked`, as for every compiled language.
             Ok(unsafe { self.device.create_shader_module_trusted(descriptor, checks) })
         })
+    }
+
+    fn guards(&self) -> Guards {
+        match self.checked {
+            true => Guards::All,
+            // Software keeps shared memory among its own.
+            false if self.caps.rolled => Guards::Arrays,
+            false => Guards::None,
+        }
     }
 
     fn program(&self, module: &wgpu::ShaderModule, kernel: &Kernel, entry: &Entry) -> Result<Program, Diagnostic> {
