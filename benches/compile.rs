@@ -58,7 +58,7 @@ fn to_spirv(compiled: &Compiled, caps: &Caps) -> usize {
     let shader = expect(shader::render(compiled, shader::Options { caps, strict: true }));
     let one = |error| vec![error];
     let info = expect(emit::validate(&shader).map_err(one));
-    expect(emit::spirv(&shader, &info, false).map_err(one)).len()
+    expect(emit::spirv(&shader, &info, emit::Guards::None).map_err(one)).len()
 }
 
 /// What a graphics card has through Vulkan.

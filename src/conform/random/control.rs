@@ -1,7 +1,7 @@
 //! Branches, switches and loops of random kernels, some of which are left early.
 
-use super::SIZE;
 use super::writer::{Turning, Writer};
+use super::{SIZE, WORDS};
 use girih_core::ir::attrs::Attr;
 use girih_core::ir::{Inst, Op, RegionId, Scalar, Type, ValueId};
 use girih_core::span::Span;
@@ -50,9 +50,32 @@ impl Writer<'_> {
 
     pub(super) fn branch(&mut self) {
         let condition = self.value(Scalar::Bool);
+        if self.choices.pick(4) == 3 && self.site() {
+            return self.reading(condition);
+        }
         let types = self.some_types();
         let regions = vec![self.arm(&types), self.arm(&types)];
         self.construct(Inst::new(Op::If, None, &[condition], Span::NONE), &regions, &types);
+    }
+
+    /// A load where a condition holds and a constant elsewhere; beside it values that are constants in both arms, or visible ones.
+    fn reading(&mut self, condition: ValueId) {
+        const TYPES: [Scalar; 3] = [Scalar::Bool, Scalar::U32, Scalar::U32];
+        let index = self.masked(WORDS - 1);
+        let filler: u32 = self.choices.one_of(&[0, 0, 7]);
+        let other = if self.choices.pick(2) == 0 { self.b.u32(filler) } else { self.value(Scalar::U32) };
+        let [full, empty] = [(); 2].map(|()| self.b.new_region(&[]));
+        let input = self.memories.input;
+        self.b.within(full, |b| {
+            let loaded = b.load(Scalar::U32, input, index);
+            let found = b.bool(true);
+            b.end(Op::Yield, &[found, loaded, other]);
+        });
+        self.b.within(empty, |b| {
+            let (found, filler) = (b.bool(false), b.u32(filler));
+            b.end(Op::Yield, &[found, filler, filler]);
+        });
+        self.construct(Inst::new(Op::If, None, &[condition], Span::NONE), &[full, empty], &TYPES);
     }
 
     pub(super) fn switch(&mut self) {
