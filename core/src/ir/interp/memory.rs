@@ -185,8 +185,10 @@ impl Machine<'_> {
             let to = result + component * lanes;
             self.mask.each(|lane| values[to + lane] = read(memory, addresses[lane] as usize + component * size, size));
         }
-        if handle.space != Space::Global {
-            self.read_origins(step, handle, size, components);
+        match handle.space {
+            // What buffers hold is defined; the result's place may have been that of a value that was not.
+            Space::Global => self.clear_origins(step),
+            Space::Shared | Space::Private => self.read_origins(step, handle, size, components),
         }
     }
 

@@ -143,6 +143,23 @@ fn undefined_values() {
         found("%x = add.u32 (add.u32 %t, 4294967290), 5 nowrap\n  store.u32 %m[%t], %x").0,
         Code::UndefinedValue
     );
+    // What is loaded from a buffer is defined, whatever its place in the frame held before.
+    let reused = "
+kernel @k(%x: buffer readonly, %o: buffer) workgroup(2) {
+  %i = global_id.x
+  %a = load.u32 %x[%i]
+  %c = lt %a, 255
+  %b = mul %a, 33 nowrap
+  %s = select %c, %b, %a
+  %v = load.u32 %x[%i + 1]
+  %w = load.u32 %x[%i + 2]
+  store.u32 %o[%i], %v
+  store.u32 %o[%i + 2], %w
+  store.u32 %o[%i + 4], %s
+}";
+    let given = [Words(vec![1, u32::MAX, 3, 4, 5, 6]), Words(vec![0; 6])];
+    let result = launch(reused, checked(), [1; 3], &given).expect("no fault").remove(1);
+    assert_eq!(result, [u32::MAX, 3, 3, 4, 33, u32::MAX]);
     fine("%x = sub.i32 (bitcast.i32 %t), 5 nowrap\n  store.i32 %m[(global_id.x)], %x");
     assert_eq!(found("%x = shl.i32 (bitcast.i32 %t), 26 nowrap\n  store.i32 %m[%t], %x").0, Code::UndefinedValue);
     let private = "
