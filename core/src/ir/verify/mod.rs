@@ -110,6 +110,7 @@ pub fn check(module: &Module) -> Vec<Diagnostic> {
         let task_form = task_form(module);
         task_form::check(module, &task_form, &mut found);
         tile_form::check(module, &task_form, &mut found);
+        tiles::called_by_element(module, &mut found);
         calls::writes(module, &mut found);
         if !calls::recursion(module, &mut found) {
             uniformity::check(module, &task_form, &mut found);
