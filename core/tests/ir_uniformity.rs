@@ -1,6 +1,6 @@
 //! What the uniformity analysis says about values, by name.
 
-use girih_core::ir::ops::Uniformity::{self, Launch, Subgroup, Varying, Workgroup};
+use girih_core::ir::ops::Uniformity::{self, Launch, Subgroup, Varying, Warpgroup, Workgroup};
 use girih_core::ir::{Module, text, verify};
 use girih_core::span::SourceId;
 
@@ -172,4 +172,33 @@ fn control_flow_comes_together_again() {
             assert_eq!(found.is_empty(), passes, "{source}\n{found:#?}");
         }
     }
+}
+
+#[test]
+fn numbers_of_warpgroups() {
+    let source = |fence: &str| {
+        format!(
+            "kernel @k(%n: u32, %w: buffer) workgroup(256) {{
+            %id = local_index
+            %x = local_id.x
+            %sub = subgroup_id
+            %by_shift = shr.u32 %id, 7
+            %by_quotient = div.u32 %x, 256
+            %by_subgroup = div.u32 %sub, 4
+            %half = shr.u32 %id, 6
+            %pair = shr.u32 %sub, 1
+            %one = broadcast.u32 %by_shift, 0
+            %first = broadcast.u32 %id, 0
+            %offset = mad.u32 %by_shift, %n, 3
+            {fence}
+        }}"
+        )
+    };
+    let weak = [("half", Varying), ("pair", Subgroup), ("first", Subgroup)];
+    levels(&source("wgmma.fence"), &weak);
+    let strong = ["by_shift", "by_quotient", "by_subgroup", "one", "offset"].map(|name| (name, Warpgroup));
+    levels(&source("wgmma.fence"), &strong);
+    // Elsewhere `local_index` says nothing about subgroups.
+    levels(&source(""), &weak);
+    levels(&source(""), &[("by_shift", Varying), ("by_subgroup", Subgroup), ("one", Subgroup)]);
 }

@@ -12,7 +12,7 @@ use crate::ir::attrs::{Attr, SharedMatrix};
 use crate::ir::types::{MatrixShape, Scalar};
 
 /// Invocations of a warpgroup.
-const WARPGROUP: usize = 128;
+pub(super) const WARPGROUP: usize = 128;
 
 /// The (row, column) of the 64 x N sums that element `i` of an invocation's accumulator is: `thread` counts the invocations of the
 /// warpgroup, 32 to a warp; a warp has 16 rows. This is the layout of `wgmma.mma_async`'s matrix D.

@@ -38,6 +38,7 @@ mod tile_form;
 mod tiles;
 mod types;
 pub mod uniformity;
+mod warpgroups;
 
 pub use task_form::task_form;
 pub use tile_form::tile_form;
@@ -114,6 +115,7 @@ pub fn check(module: &Module) -> Vec<Diagnostic> {
         calls::writes(module, &mut found);
         if !calls::recursion(module, &mut found) {
             uniformity::check(module, &task_form, &mut found);
+            warpgroups::whole(module, &mut found);
         }
     }
     found.sort_by_key(|d| d.span());

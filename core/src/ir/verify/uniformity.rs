@@ -1,14 +1,15 @@
 //! Which values and which control flow are the same for which invocations: an analysis, and the rules that hold
 //! barriers and subgroup operations to it.
 //!
-//! The analysis is WGSL's, with subgroups between workgroups and invocations: what depends on a varying value varies, and so does what
+//! The analysis is WGSL's, with warpgroups and subgroups between workgroups and invocations: what depends on a varying value varies, and so does what
 //! a varying condition chooses. Control flow comes together again after `if`, `switch` and `loop`, except for those who left by a jump:
 //! after a `break` or `continue` that only some reach, the rest of the loop varies, after such a `return` the rest of the function.
 //!
-//! Levels only ever get weaker, and there are four, so the repetition over loops ends.
+//! Levels only ever get weaker, and there are five, so the repetition over loops ends.
 
 use super::calls;
 use super::names;
+use super::warpgroups;
 use crate::diag::{Code, Diagnostic};
 use crate::idx::IndexVec;
 use crate::ir::attrs::Attr;
@@ -39,7 +40,9 @@ pub fn analyse(module: &Module, id: FunctionId) -> Levels {
     let function = &module.functions[id];
     let start = if function.launch.is_some() { Uniformity::Launch } else { Uniformity::Varying };
     let context = Context { control: start, params: vec![start; function.params.len()], site: None };
-    Analysis::run(function, &context, &calls::decided_by_operands(module))
+    let calls = calls::of_module(module);
+    let warpgroups = warpgroups::speaking(module, &calls)[id];
+    Analysis::run(function, &context, &calls::decided_by_operands(module), warpgroups)
 }
 
 /// How control flow has come to a point, and what made it vary.
@@ -111,6 +114,8 @@ struct Analysis<'a> {
     function: &'a Function,
     /// Which functions' results follow from their operands alone.
     decided: &'a IndexVec<FunctionId, bool>,
+    /// Whether it is for devices with warpgroups, which number invocations subgroup by subgroup.
+    warpgroups: bool,
     levels: Levels,
     /// How each loop's iterations start: weakened by those who leave in between.
     iterations: IndexVec<RegionId, Control>,
@@ -120,7 +125,12 @@ struct Analysis<'a> {
 }
 
 impl<'a> Analysis<'a> {
-    fn run(function: &'a Function, context: &Context, decided: &'a IndexVec<FunctionId, bool>) -> Levels {
+    fn run(
+        function: &'a Function,
+        context: &Context,
+        decided: &'a IndexVec<FunctionId, bool>,
+        warpgroups: bool,
+    ) -> Levels {
         let launch = |_| Uniformity::Launch;
         let mut levels = Levels {
             values: function.values.iter().map(launch).collect(),
@@ -132,6 +142,7 @@ impl<'a> Analysis<'a> {
         let mut analysis = Analysis {
             function,
             decided,
+            warpgroups,
             levels,
             iterations: function.regions.iter().map(|_| Control::START).collect(),
             loops: vec![],
@@ -170,7 +181,14 @@ impl<'a> Analysis<'a> {
         let decided = inst.callee().and_then(|callee| self.decided.get(callee));
         let level = match inst.op.row().transfer {
             Transfer::Always(_) if decided == Some(&true) => self.weakest(&inst.operands),
+            // What is one number already stays it.
+            Transfer::Always(level) if inst.op == Op::Broadcast => {
+                level.min(self.weakest(inst.operands.get(..1).unwrap_or(&[])))
+            }
             Transfer::Always(level) => level,
+            Transfer::Operands if self.warpgroups && warpgroups::number(self.function, inst) => {
+                self.weakest(&inst.operands).min(Uniformity::Warpgroup)
+            }
             Transfer::Operands => self.weakest(&inst.operands),
             Transfer::Memory => self.loaded(inst),
             // Those are `if`, `switch` and `loop`.
@@ -280,6 +298,7 @@ pub(super) fn check(module: &Module, task_form: &IndexVec<FunctionId, bool>, fou
         calls[id].clear();
     }
     let decided = calls::decided_by_operands(module);
+    let speaking = warpgroups::speaking(module, &calls);
     let mut contexts: IndexVec<FunctionId, Option<Context>> = module.functions.iter().map(|_| None).collect();
     for id in callers_first(&calls) {
         let function = &module.functions[id];
@@ -293,7 +312,7 @@ pub(super) fn check(module: &Module, task_form: &IndexVec<FunctionId, bool>, fou
         if calls[id].is_empty() && !communicates(function) {
             continue;
         }
-        let levels = Analysis::run(function, &context, &decided);
+        let levels = Analysis::run(function, &context, &decided, speaking[id]);
         hold(module, function, &levels, &context, found);
         for (inst, callee) in &calls[id] {
             call(&mut contexts[*callee], function, &levels, *inst);
@@ -356,6 +375,7 @@ fn hold(module: &Module, function: &Function, levels: &Levels, context: &Context
         let needed = match row.convergence {
             Convergence::Free => return,
             Convergence::Subgroup => Uniformity::Subgroup,
+            Convergence::Warpgroup => Uniformity::Warpgroup,
             Convergence::Workgroup => Uniformity::Workgroup,
         };
         let control = levels.control[id];
@@ -380,6 +400,7 @@ fn who(level: Uniformity) -> &'static str {
     match level {
         Uniformity::Launch => "launch",
         Uniformity::Workgroup => "workgroup",
+        Uniformity::Warpgroup => "warpgroup",
         Uniformity::Subgroup => "subgroup",
         Uniformity::Varying => "invocation",
     }
@@ -426,6 +447,7 @@ impl Explain<'_> {
         let hint = match (inst.op, needed) {
             (Op::Broadcast, _) => "use `shuffle` where each lane names its own",
             (_, Uniformity::Workgroup) => "use a constant, a parameter or `workgroup_id`, or load it by `uniform_load`",
+            (_, Uniformity::Warpgroup) => "use a constant, a parameter, `workgroup_id` or `shr (local_index), 7`",
             (_, Uniformity::Launch | Uniformity::Subgroup | Uniformity::Varying) => {
                 "use a constant or a parameter, or `broadcast` it from one lane"
             }
