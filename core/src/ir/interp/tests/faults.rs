@@ -279,7 +279,7 @@ fn run_unverified(module: &Module, kernel: crate::ir::FunctionId) -> Result<(), 
     use crate::ir::interp::program::Program;
     let program = Program::new(std::sync::Arc::new(module.clone()), kernel, Team::new([64, 1, 1], 32));
     let settings = Settings { checked: true, seed: None, fuel: Some(100_000) };
-    let parameters = [Bound::Buffer(0, 0)];
+    let parameters = [Bound::Buffer(0, 0, 1024)];
     let dispatch = Dispatch {
         program: &program,
         parameters: &parameters,
