@@ -85,7 +85,8 @@ impl Dispatch<'_> {
                 Bound::Buffer(buffer, start, end) => {
                     let end = end.min(machine.memories.buffers[buffer].len() as u64);
                     let bytes = end.saturating_sub(start);
-                    machine.frame.handles[slot.offset] = Handle { space: Space::Global, buffer, start, bytes };
+                    machine.frame.handles[slot.offset] =
+                        Handle { space: Space::Global, buffer, start, bytes, member: 0 };
                 }
                 Bound::Number(bits) => machine.frame.fill(*slot, bits, machine.team),
             }

@@ -186,7 +186,7 @@ impl Machine<'_> {
             }
             self.touch(step, factor.operand, factor.handle, lane, (*chunk, 16), Access::Read)?;
             let Some(checks) = &self.checks else { continue };
-            let origin = checks.origin_of(None, *chunk, 16);
+            let origin = checks.shared_origin(factor.handle, *chunk, 16);
             if origin != 0 {
                 let what = format!("the matrix in {}", self.operand(step, factor.operand));
                 return Err(self.undefined(step, lane, &what, checks.row(origin)).into());

@@ -204,6 +204,46 @@ fn copies_that_are_not_waited_for() {
     assert_eq!(found("async.copy.u32 %s[%t], %m[(add.u32 %t, 1000)], (eq.u32 %t, 3)").0, Code::OutOfBounds);
 }
 
+#[test]
+fn sources_of_copies_that_are_overwritten() {
+    let written =
+        |write: &str| found(&format!("async.copy.u32 %s[%t], %m[%t], true\n  async.commit\n  {write}\n  async.wait")).0;
+    assert_eq!(written("store.u32 %m[%t], 1"), Code::OverwrittenInFlight);
+    assert_eq!(
+        written("barrier spaces(shared, global)\n  store.u32 %m[(xor.u32 %t, 1)], 1"),
+        Code::OverwrittenInFlight
+    );
+    assert_eq!(written("%x = atomic.add.u32 %m[%t], 1"), Code::OverwrittenInFlight);
+    let kept = "async.copy.u32 %s[%t], %m[(global_id.x)], true\n  async.commit\n  store.u32 %m[(add.u32 (global_id.x), 128)], 1\n  async.wait";
+    fine(kept);
+    fine(&format!("{kept}\n  store.u32 %m[(global_id.x)], (load.u32 %s[%t])"));
+}
+
+#[test]
+fn memories_that_lie_over_each_other() {
+    let source = "
+kernel @k(%m: buffer) workgroup(1) {
+  shared %a: u32[4] group(1)
+  shared %b: u32[8] group(1)
+  store.u32 %a[0], 7
+  store.u32 %b[1], 8
+  TEXT
+}";
+    let run =
+        |text: &str| launch(&source.replace("TEXT", text), checked(), [1; 3], &[Words(vec![0; 4])]).map_err(|d| d.code);
+    let through = |name: &str, at: u32| run(&format!("store.u32 %m[0], (load.u32 %{name}[{at}])"));
+    assert_eq!(through("a", 0).expect("no fault")[0][0], 7);
+    assert_eq!(through("b", 1).expect("no fault")[0][0], 8);
+    assert_eq!(through("b", 0), Err(Code::UndefinedValue));
+    assert_eq!(through("a", 1), Err(Code::UndefinedValue));
+    assert_eq!(run("%x = atomic.add.u32 %b[0], 1\n  store.u32 %m[0], %x"), Err(Code::UndefinedValue));
+    assert_eq!(run("%x = atomic.add.u32 %b[0], 1\n  store.u32 %m[0], (load.u32 %b[0])"), Err(Code::UndefinedValue));
+    let written = "store.u32 %b[0], 9\n  store.u32 %m[0], (load.u32 %b[0])";
+    assert_eq!(run(written).expect("no fault")[0][0], 9);
+    // What was read and not used harms nobody.
+    assert!(run("%x = load.u32 %b[0]\n  store.u32 %m[0], (load.u32 %a[0])").is_ok());
+}
+
 /// A kernel with one product; the parts are replaced by wrong ones.
 fn product(store: &str, fence: &str, after: &str) -> String {
     format!(
