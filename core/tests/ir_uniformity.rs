@@ -124,6 +124,51 @@ fn nothing_is_assumed_of_a_called_function() {
     );
 }
 
+#[test]
+fn calls_give_what_the_function_is_made_of() {
+    levels(
+        "fn @group() -> u32 {
+            return (and.u32 (workgroup_id.x), 1)
+        }
+        fn @through(%x: u32) -> u32 {
+            return (add.u32 %x, (call @group()))
+        }
+        fn @own() -> u32 {
+            return (local_index)
+        }
+        fn @returned(%x: u32) -> u32 {
+            if (eq.u32 (call @own()), %x) {
+                return 1
+            }
+            return 0
+        }
+        fn @loaded(%m: buffer readonly, %x: u32) -> u32 {
+            return (load.u32 %m[%x])
+        }
+        kernel @k(%n: u32, %r: buffer readonly) workgroup(64) {
+            %group = call @group()
+            %on = call @through(%n)
+            %of_own = call @through((local_index))
+            %own = call @own()
+            %returned = call @returned(%n)
+            %same = call @loaded(%r, %n)
+            %differs = call @loaded(%r, %own)
+            if (eq.u32 %on, 3) {
+                barrier
+            }
+        }",
+        &[
+            ("group", Workgroup),
+            ("on", Workgroup),
+            ("of_own", Varying),
+            ("own", Varying),
+            ("returned", Varying),
+            ("same", Launch),
+            ("differs", Varying),
+        ],
+    );
+}
+
 /// What comes together again after a divergent part may wait for others.
 #[test]
 fn control_flow_comes_together_again() {
