@@ -1,6 +1,6 @@
 //! What the uniformity analysis says about values, by name.
 
-use girih_core::ir::ops::Uniformity::{self, Launch, Subgroup, Varying, Workgroup};
+use girih_core::ir::ops::Uniformity::{self, Launch, Subgroup, Varying, Warpgroup, Workgroup};
 use girih_core::ir::{Module, text, verify};
 use girih_core::span::SourceId;
 
@@ -124,6 +124,51 @@ fn nothing_is_assumed_of_a_called_function() {
     );
 }
 
+#[test]
+fn calls_give_what_the_function_is_made_of() {
+    levels(
+        "fn @group() -> u32 {
+            return (and.u32 (workgroup_id.x), 1)
+        }
+        fn @through(%x: u32) -> u32 {
+            return (add.u32 %x, (call @group()))
+        }
+        fn @own() -> u32 {
+            return (local_index)
+        }
+        fn @returned(%x: u32) -> u32 {
+            if (eq.u32 (call @own()), %x) {
+                return 1
+            }
+            return 0
+        }
+        fn @loaded(%m: buffer readonly, %x: u32) -> u32 {
+            return (load.u32 %m[%x])
+        }
+        kernel @k(%n: u32, %r: buffer readonly) workgroup(64) {
+            %group = call @group()
+            %on = call @through(%n)
+            %of_own = call @through((local_index))
+            %own = call @own()
+            %returned = call @returned(%n)
+            %same = call @loaded(%r, %n)
+            %differs = call @loaded(%r, %own)
+            if (eq.u32 %on, 3) {
+                barrier
+            }
+        }",
+        &[
+            ("group", Workgroup),
+            ("on", Workgroup),
+            ("of_own", Varying),
+            ("own", Varying),
+            ("returned", Varying),
+            ("same", Launch),
+            ("differs", Varying),
+        ],
+    );
+}
+
 /// What comes together again after a divergent part may wait for others.
 #[test]
 fn control_flow_comes_together_again() {
@@ -172,4 +217,33 @@ fn control_flow_comes_together_again() {
             assert_eq!(found.is_empty(), passes, "{source}\n{found:#?}");
         }
     }
+}
+
+#[test]
+fn numbers_of_warpgroups() {
+    let source = |fence: &str| {
+        format!(
+            "kernel @k(%n: u32, %w: buffer) workgroup(256) {{
+            %id = local_index
+            %x = local_id.x
+            %sub = subgroup_id
+            %by_shift = shr.u32 %id, 7
+            %by_quotient = div.u32 %x, 256
+            %by_subgroup = div.u32 %sub, 4
+            %half = shr.u32 %id, 6
+            %pair = shr.u32 %sub, 1
+            %one = broadcast.u32 %by_shift, 0
+            %first = broadcast.u32 %id, 0
+            %offset = mad.u32 %by_shift, %n, 3
+            {fence}
+        }}"
+        )
+    };
+    let weak = [("half", Varying), ("pair", Subgroup), ("first", Subgroup)];
+    levels(&source("wgmma.fence"), &weak);
+    let strong = ["by_shift", "by_quotient", "by_subgroup", "one", "offset"].map(|name| (name, Warpgroup));
+    levels(&source("wgmma.fence"), &strong);
+    // Elsewhere `local_index` says nothing about subgroups.
+    levels(&source(""), &weak);
+    levels(&source(""), &[("by_shift", Varying), ("by_subgroup", Subgroup), ("one", Subgroup)]);
 }

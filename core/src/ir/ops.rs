@@ -371,13 +371,13 @@ ops! {
         "Whether the phase of the token is complete.";
     FenceAsync: asynchronous("fence.async", Suffix::None, Feature::Wgmma),
         "Ordinary writes to shared memory before it are seen by matrix products and bulk copies after it.";
-    WgmmaFence: asynchronous("wgmma.fence", Suffix::None, Feature::Wgmma).together(Convergence::Subgroup),
+    WgmmaFence: asynchronous("wgmma.fence", Suffix::None, Feature::Wgmma).together(Convergence::Warpgroup),
         "Orders accesses to accumulator registers before it with products after it.";
-    Wgmma: asynchronous("wgmma", Suffix::Scalar(ScalarSet::of(&[Scalar::F16, Scalar::Bf16])), Feature::Wgmma).together(Convergence::Subgroup)
+    Wgmma: asynchronous("wgmma", Suffix::Scalar(ScalarSet::of(&[Scalar::F16, Scalar::Bf16])), Feature::Wgmma).together(Convergence::Warpgroup)
         .takes(&[P::Aggregate, P::Memory(SHARED), P::Index, P::Memory(SHARED), P::Index]).gives(&[P::First]).attrs(&[Offset, SourceOffset, Shape, MatrixA, MatrixB]).same(&[2, 4]),
         "`wgmma.f16 acc, a[i], b[j]`: 128 invocations start acc + a * b on matrices in shared memory; the result is in flight until `wgmma.wait`. Indices count elements of T.";
-    WgmmaCommit: asynchronous("wgmma.commit", Suffix::None, Feature::Wgmma).together(Convergence::Subgroup), "The products since the last one become a group.";
-    WgmmaWait: asynchronous("wgmma.wait", Suffix::None, Feature::Wgmma).together(Convergence::Subgroup).takes(&[P::Rest]).gives(&[P::Rest]).attrs(&[Pending]),
+    WgmmaCommit: asynchronous("wgmma.commit", Suffix::None, Feature::Wgmma).together(Convergence::Warpgroup), "The products since the last one become a group.";
+    WgmmaWait: asynchronous("wgmma.wait", Suffix::None, Feature::Wgmma).together(Convergence::Warpgroup).takes(&[P::Rest]).gives(&[P::Rest]).attrs(&[Pending]),
         "Waits until at most `pending` of the latest groups are under way, and gives its operands, accumulators, as finished values.";
 
     // Cells.

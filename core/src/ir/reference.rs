@@ -207,13 +207,14 @@ fn meaning(r: &Row) -> String {
     out.push_str(match r.convergence {
         Convergence::Free => "",
         Convergence::Subgroup => " *Reached by the whole subgroup together.*",
+        Convergence::Warpgroup => " *Reached by the whole warpgroup together.*",
         Convergence::Workgroup => " *Reached by the whole workgroup together.*",
     });
     out.push_str(match r.transfer {
         Transfer::Always(Uniformity::Launch) => " *Uniform in the launch.*",
         Transfer::Always(Uniformity::Workgroup) => " *Uniform in the workgroup.*",
         Transfer::Always(Uniformity::Subgroup) if !r.results.is_empty() => " *Uniform in the subgroup.*",
-        Transfer::Always(Uniformity::Subgroup | Uniformity::Varying)
+        Transfer::Always(Uniformity::Warpgroup | Uniformity::Subgroup | Uniformity::Varying)
         | Transfer::Operands
         | Transfer::Memory
         | Transfer::Regions => "",

@@ -134,6 +134,8 @@ pub enum Convergence {
     Free,
     /// Those of the subgroup.
     Subgroup,
+    /// Those of the warpgroup: 128 neighbours by `local_index`.
+    Warpgroup,
     /// Those of the workgroup.
     Workgroup,
 }
@@ -145,6 +147,8 @@ pub enum Uniformity {
     Launch,
     /// All of a workgroup.
     Workgroup,
+    /// All of a warpgroup, which is whole subgroups.
+    Warpgroup,
     /// All of a subgroup.
     Subgroup,
     /// Nothing is known.

@@ -9,7 +9,7 @@ use crate::runtime::{Argument, Constant, Grid};
 
 pub(super) fn plan(entry: &Entry, arguments: &[Argument], grid: Grid) -> Result<Plan, Diagnostic> {
     check(&entry.source, arguments)?;
-    let prologue = Prologue::run(&entry.source, arguments);
+    let prologue = Prologue::run(&entry.source, arguments)?;
     let logical = logical_grid(entry, &prologue, grid)?;
     let grid = match logical {
         Wanted::Workgroups(size) => PlannedGrid::Workgroups(device_grid(entry, size)?),
@@ -158,7 +158,7 @@ struct Prologue {
 }
 
 impl Prologue {
-    fn run(kernel: &Function, arguments: &[Argument]) -> Prologue {
+    fn run(kernel: &Function, arguments: &[Argument]) -> Result<Prologue, Diagnostic> {
         let mut known = FastMap::default();
         for (param, argument) in kernel.params.iter().zip(arguments) {
             if let Argument::Scalar(constant) = argument {
@@ -167,23 +167,24 @@ impl Prologue {
         }
         let mut prologue = Prologue { derived: vec![], grid: None, known };
         if let Some(region) = kernel.launch.as_ref().and_then(|launch| launch.prologue) {
-            prologue.region(kernel, region);
+            prologue.region(kernel, region)?;
         }
-        prologue
+        Ok(prologue)
     }
 
-    fn region(&mut self, kernel: &Function, region: RegionId) {
+    fn region(&mut self, kernel: &Function, region: RegionId) -> Result<(), Diagnostic> {
         for id in &kernel.regions[region].insts {
             let inst = &kernel.insts[*id];
             let operands: Vec<u64> = inst.operands.iter().map(|v| self.value(kernel, *v)).collect();
             if inst.op == Op::Grid {
                 self.grid = Some([operands[0] as u32, operands[1] as u32, operands[2] as u32]);
             } else if let [result] = inst.results[..] {
-                let bits = scalar(kernel, inst, &operands);
+                let bits = scalar(kernel, inst, &operands)?;
                 self.known.insert(result, bits);
                 self.derived.push(Constant { ty: kernel.ty(result), bits });
             }
         }
+        Ok(())
     }
 
     fn value(&self, kernel: &Function, value: ValueId) -> u64 {
@@ -196,8 +197,12 @@ impl Prologue {
     }
 }
 
-/// The verifier allows only pure scalar instructions in a `launch` region.
-fn scalar(kernel: &Function, inst: &Inst, operands: &[u64]) -> u64 {
+/// The verifier allows only scalar instructions in a `launch` region whose meaning is known here. A launch with a guessed number would be
+/// wrong in silence, so one that is not known ends it.
+fn scalar(kernel: &Function, inst: &Inst, operands: &[u64]) -> Result<u64, Diagnostic> {
     let source = inst.operands.last().and_then(|v| kernel.ty(*v).element()).unwrap_or(crate::ir::Scalar::U32);
-    eval::scalar(inst.op, inst.element(), source, operands).unwrap_or(0)
+    eval::scalar(inst.op, inst.element(), source, operands).ok_or_else(|| {
+        let message = format!("the host cannot compute `{}` of `@{}`'s `launch` region", inst.op.name(), kernel.name);
+        Diagnostic::new(Code::Internal, inst.span, message)
+    })
 }

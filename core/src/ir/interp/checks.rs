@@ -8,7 +8,7 @@
 //! Invariant: no fault is reported in a right program. So an `acquire` is taken to order all that came before it,
 //! although it may order less.
 
-use super::frame::{Frame, Origin};
+use super::frame::{Frame, Handle, Origin};
 use super::mask::Mask;
 use crate::ir::attrs::Spaces;
 use crate::ir::types::Space;
@@ -219,6 +219,8 @@ pub(super) struct Checks {
     buffers: Vec<Vec<Marks>>,
     shared: Vec<Marks>,
     shared_origins: Vec<Origin>,
+    /// Which member of a group of memories has written each granule of shared memory last.
+    writers: Vec<u32>,
     /// How many products under way read each granule of shared memory.
     readers: Vec<u16>,
     origins: Vec<Row>,
@@ -253,6 +255,7 @@ impl Checks {
             buffers: shadows.take(granule, buffers),
             shared: vec![Marks::default(); granules],
             shared_origins: vec![0; granules],
+            writers: vec![0; granules],
             readers: vec![0; granules],
             // Row 0 stands for what is defined and is never looked at.
             origins: vec![never(Space::Global), never(Space::Shared), never(Space::Private)],
@@ -342,6 +345,28 @@ impl Checks {
     pub(super) fn origin_of(&self, private: Option<&[Origin]>, address: u64, bytes: u64) -> Origin {
         let origins = private.unwrap_or(&self.shared_origins);
         origins.get(self.granules(address, bytes)).into_iter().flatten().copied().max().unwrap_or(0)
+    }
+    /// Why bytes of an array of shared memory are undefined. What another array that lies over it has written is nothing to this one.
+    pub(super) fn shared_origin(&self, handle: Handle, address: u64, bytes: u64) -> Origin {
+        let origin = self.origin_of(None, address, bytes);
+        let mut writers = self.writers.get(self.granules(address, bytes)).into_iter().flatten();
+        let foreign = handle.member != 0 && writers.any(|writer| *writer != handle.member);
+        if origin == 0 && foreign { NEVER_SHARED } else { origin }
+    }
+    /// Notes a write through an array of shared memory. An atomic one goes by what it finds there, which another's write has left undefined.
+    pub(super) fn written_through(&mut self, handle: Handle, address: u64, bytes: u64, access: Access) {
+        if handle.member == 0 {
+            return;
+        }
+        for granule in self.granules(address, bytes) {
+            let (Some(writer), Some(origin)) = (self.writers.get_mut(granule), self.shared_origins.get_mut(granule))
+            else {
+                return;
+            };
+            if std::mem::replace(writer, handle.member) != handle.member && access.atomic() {
+                *origin = NEVER_SHARED;
+            }
+        }
     }
     /// Says that bytes of shared or private memory are undefined, or with 0 that they are not.
     pub(super) fn set_origin(&mut self, private: Option<&mut [Origin]>, address: u64, bytes: u64, origin: Origin) {

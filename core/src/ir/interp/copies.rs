@@ -12,6 +12,8 @@ use crate::ir::types::Space;
 #[derive(Clone, Copy, Debug)]
 struct Pending {
     lane: usize,
+    /// How many were started before it.
+    number: u64,
     /// Which of the lane's groups it belongs to.
     group: u32,
     to: u64,
@@ -26,6 +28,8 @@ struct Arrival {
     lane: usize,
     /// The mbarrier's byte.
     at: u64,
+    /// It waits for copies with smaller numbers: later ones are none of its own.
+    before: u64,
 }
 
 /// All that is under way in a workgroup.
@@ -35,6 +39,8 @@ pub(super) struct Copies {
     /// How many groups each lane has committed.
     groups: Vec<u32>,
     arrivals: Vec<Arrival>,
+    /// How many have been started.
+    started: u64,
 }
 
 impl Copies {
@@ -48,6 +54,13 @@ impl Copies {
     /// The lanes' copies since the last commit become groups.
     pub(super) fn commit(&mut self, mask: &Mask) {
         mask.each(|lane| self.groups[lane] += 1);
+    }
+    /// Whether a copy under way reads some of these bytes of a buffer.
+    pub(super) fn read(&self, buffer: usize, address: u64, bytes: u64) -> bool {
+        let overlaps = |copy: &Pending| {
+            copy.from.is_some_and(|(from, at)| from == buffer && at < address + bytes && address < at + copy.bytes)
+        };
+        self.pending.iter().any(overlaps)
     }
 }
 
@@ -75,7 +88,9 @@ impl Machine<'_> {
             }
             let from = reading.has(lane).then_some((source.buffer, self.addresses[lane]));
             let group = self.copies.groups[lane];
-            self.copies.pending.push(Pending { lane, group, to: to[lane], from, bytes });
+            let number = self.copies.started;
+            self.copies.started += 1;
+            self.copies.pending.push(Pending { lane, number, group, to: to[lane], from, bytes });
         }
         Ok(())
     }
@@ -103,7 +118,7 @@ impl Machine<'_> {
                 checks.set_origin(None, copy.to, copy.bytes, 0);
                 let conflict = checks.access(None, copy.to, copy.bytes, copy.lane, Access::Write);
                 if conflict.is_some() {
-                    let handle = Handle { space: Space::Shared, buffer: 0, start: 0, bytes: 0 };
+                    let handle = Handle { space: Space::Shared, buffer: 0, start: 0, bytes: 0, member: 0 };
                     let message = format!(
                         "the copy that {} waits for writes byte {} of shared memory, which others access without a barrier between",
                         self.operation(step),
@@ -122,7 +137,8 @@ impl Machine<'_> {
     /// The lanes will arrive at an mbarrier (whose bytes are in `self.addresses`) when their copies so far are done.
     pub(super) fn arrive_with_copies(&mut self) {
         for lane in self.mask.iter() {
-            self.copies.arrivals.push(Arrival { lane, at: self.addresses[lane] });
+            let before = self.copies.started;
+            self.copies.arrivals.push(Arrival { lane, at: self.addresses[lane], before });
         }
     }
 
@@ -130,7 +146,7 @@ impl Machine<'_> {
     pub(super) fn force_arrival(&mut self, step: &Step, at: u64) -> Result<bool, Fault> {
         let Some(i) = self.copies.arrivals.iter().position(|arrival| arrival.at == at) else { return Ok(false) };
         let arrival = self.copies.arrivals.remove(i);
-        self.land(step, |_, copy| copy.lane == arrival.lane)?;
+        self.land(step, |_, copy| copy.lane == arrival.lane && copy.number < arrival.before)?;
         Ok(true)
     }
 }

@@ -43,6 +43,8 @@ pub struct Interpreter {
     caps: Caps,
     /// The first one is for traps of kernels that were made legal.
     buffers: Vec<Vec<u8>>,
+    /// Bytes that were asked for each, up to which kernels may access it: it consists of whole words.
+    asked: Vec<u64>,
     /// Which buffers are allocated.
     live: Vec<bool>,
     shadows: Shadows,
@@ -74,6 +76,7 @@ impl Interpreter {
             info,
             caps,
             buffers,
+            asked: vec![16],
             live,
             shadows: Shadows::default(),
             programs: vec![],
@@ -102,6 +105,12 @@ impl Interpreter {
             Some(end) if end <= length => Ok((index, offset as usize)),
             _beyond => wrong(format!("{bytes} bytes from {offset} on reach beyond a buffer of {length} bytes")),
         }
+    }
+
+    /// The byte up to which kernels access a buffer. Those that were made legal for a device may reach for whole words.
+    fn end(&self, buffer: BufferId) -> u64 {
+        let asked = self.asked[buffer.index()];
+        if self.options.caps.is_some() { asked.next_multiple_of(4) } else { asked }
     }
 
     fn plan(&self, command: &Command) -> Result<Planned, Diagnostic> {
@@ -163,8 +172,8 @@ impl Interpreter {
             return Err(Diagnostic::new(Code::OverLimit, loaded.entry.source.span, message));
         }
         let bound = |parameter: &Parameter| match parameter {
-            Parameter::Buffer(buffer, offset) => Bound::Buffer(buffer.index(), *offset),
-            Parameter::Traps => Bound::Buffer(TRAPS, 0),
+            Parameter::Buffer(buffer, offset) => Bound::Buffer(buffer.index(), *offset, self.end(*buffer)),
+            Parameter::Traps => Bound::Buffer(TRAPS, 0, self.asked[TRAPS]),
             Parameter::Scalar(constant) => Bound::Number(constant.bits),
         };
         let parameters: Vec<Bound> = plan.parameters.iter().map(bound).collect();
@@ -223,7 +232,7 @@ impl Device for Interpreter {
     }
 
     fn allocate(&mut self, memory: Memory) -> Result<BufferId, Diagnostic> {
-        // Whole words, and no more: an access beyond them is a fault.
+        // Whole words, which is what the host reads and writes. An access of a kernel beyond what was asked for is a fault.
         let size = usize::try_from(memory.bytes).ok().and_then(|n| n.checked_next_multiple_of(4));
         let Some(size) = size.filter(|size| Vec::<u8>::new().try_reserve_exact(*size).is_ok()) else {
             let message = format!("a buffer of {} bytes does not fit the memory of this machine", memory.bytes);
@@ -238,6 +247,7 @@ impl Device for Interpreter {
         }
         // The system gives pages of zeros when they are touched.
         self.buffers.push(vec![0; size]);
+        self.asked.push(memory.bytes);
         self.live.push(true);
         Ok(BufferId::from_usize(self.buffers.len() - 1))
     }

@@ -28,8 +28,8 @@ pub(super) struct Settings {
 /// What a parameter of a kernel is for one dispatch.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Bound {
-    /// A buffer from a byte on.
-    Buffer(usize, u64),
+    /// A buffer from a byte on, up to another.
+    Buffer(usize, u64, u64),
     /// A number's bits.
     Number(u64),
 }
@@ -82,9 +82,11 @@ impl Dispatch<'_> {
     fn bind(&self, machine: &mut Machine<'_>) {
         for (slot, bound) in self.program.code(self.program.main).params.iter().zip(self.parameters) {
             match *bound {
-                Bound::Buffer(buffer, start) => {
-                    let bytes = (machine.memories.buffers[buffer].len() as u64).saturating_sub(start);
-                    machine.frame.handles[slot.offset] = Handle { space: Space::Global, buffer, start, bytes };
+                Bound::Buffer(buffer, start, end) => {
+                    let end = end.min(machine.memories.buffers[buffer].len() as u64);
+                    let bytes = end.saturating_sub(start);
+                    machine.frame.handles[slot.offset] =
+                        Handle { space: Space::Global, buffer, start, bytes, member: 0 };
                 }
                 Bound::Number(bits) => machine.frame.fill(*slot, bits, machine.team),
             }
@@ -106,7 +108,7 @@ impl Dispatch<'_> {
         let function = &self.program.module.functions[self.program.main];
         let bound = |buffer: usize| {
             let params = function.params.iter().zip(self.parameters);
-            params.filter(move |(_, b)| matches!(b, Bound::Buffer(found, _) if *found == buffer)).map(|(p, _)| *p)
+            params.filter(move |(_, b)| matches!(b, Bound::Buffer(found, ..) if *found == buffer)).map(|(p, _)| *p)
         };
         for buffer in 0..buffers.len() {
             let count = bound(buffer).count();

@@ -173,6 +173,10 @@ impl Machine<'_> {
         for (slots, at) in [(first, now.first), (second, now.second)] {
             for (slot, buffer) in slots.iter().zip(&elements.buffers) {
                 self.frame.values[slot.offset] = buffer[at];
+                // Its place may have been that of a value that was undefined.
+                if let Some(origin) = self.frame.origins.get_mut(slot.offset) {
+                    *origin = 0;
+                }
             }
         }
         self.next = elements.start;
@@ -182,7 +186,9 @@ impl Machine<'_> {
         self.next = elements.end;
         let results = elements.results.clone();
         for (slot, values) in results.iter().zip(elements.finish()) {
-            self.frame.values[slot.offset..slot.offset + slot.components].copy_from_slice(&values);
+            let places = slot.offset..slot.offset + slot.components;
+            self.frame.values[places.clone()].copy_from_slice(&values);
+            self.frame.origins.get_mut(places).into_iter().flatten().for_each(|origin| *origin = 0);
         }
     }
 

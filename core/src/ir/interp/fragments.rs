@@ -66,7 +66,7 @@ impl Machine<'_> {
                 self.frame.values[place] = read(self.bytes(handle), address as usize, bytes as usize);
                 if let Some(checks) = &self.checks {
                     let shared = handle.space == Space::Shared;
-                    self.frame.origins[place] = if shared { checks.origin_of(None, address, bytes) } else { 0 };
+                    self.frame.origins[place] = if shared { checks.shared_origin(handle, address, bytes) } else { 0 };
                     let undefined = self.frame.origins[place] != 0;
                     if undefined && let Some(checks) = &mut self.checks {
                         checks.poisoned = true;

@@ -18,11 +18,13 @@ pub(super) struct Handle {
     pub start: u64,
     /// How many bytes it reaches.
     pub bytes: u64,
+    /// Of shared memory that others may lie over: which one; else 0.
+    pub member: u32,
 }
 
 impl Handle {
     /// A handle before it is bound: every access is outside of it.
-    const UNBOUND: Handle = Handle { space: Space::Shared, buffer: 0, start: 0, bytes: 0 };
+    const UNBOUND: Handle = Handle { space: Space::Shared, buffer: 0, start: 0, bytes: 0, member: 0 };
 }
 
 /// Values and memories of one call of a function by the lanes that made it.
@@ -69,7 +71,7 @@ impl Frame {
 /// The handle of a private array.
 pub(super) fn private(array: &Array) -> Handle {
     let bytes = array.bytes.unwrap_or(0) as u64;
-    Handle { space: Space::Private, buffer: 0, start: array.start as u64, bytes }
+    Handle { space: Space::Private, buffer: 0, start: array.start as u64, bytes, member: 0 }
 }
 
 /// How many have a value of their own.

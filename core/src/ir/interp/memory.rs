@@ -110,6 +110,12 @@ impl Machine<'_> {
                 let hint = "leave `readonly` out, or pass another buffer";
                 Err(self.fault_of(Code::BrokenPromise, step, lane, message).hint(hint).into())
             }
+            Some(buffer) if self.copies.read(buffer, address, bytes) => {
+                let message =
+                    format!("{} writes a buffer where an asynchronous copy under way reads", self.operation(step));
+                let hint = "wait for it first (`async.wait`), then put a barrier";
+                Err(self.fault_of(Code::OverwrittenInFlight, step, lane, message).hint(hint).into())
+            }
             Some(_) => Ok(()),
             None => {
                 let origin = checks.origin_of(None, address, bytes);
@@ -120,6 +126,7 @@ impl Machine<'_> {
                     let hint = "wait for it first (`async.wait`, `wgmma.wait`), then put a barrier";
                     return Err(self.fault_of(Code::OverwrittenInFlight, step, lane, message).hint(hint).into());
                 }
+                checks.written_through(handle, address, bytes, access);
                 Ok(())
             }
         }
@@ -185,19 +192,23 @@ impl Machine<'_> {
             let to = result + component * lanes;
             self.mask.each(|lane| values[to + lane] = read(memory, addresses[lane] as usize + component * size, size));
         }
-        if handle.space != Space::Global {
-            self.read_origins(step, handle, size, components);
+        match handle.space {
+            // What buffers hold is defined; the result's place may have been that of a value that was not.
+            Space::Global => self.clear_origins(step),
+            Space::Shared | Space::Private => self.read_origins(step, handle, size, components),
         }
     }
 
     fn read_origins(&mut self, step: &Step, handle: Handle, size: usize, components: usize) {
         let Some(checks) = &mut self.checks else { return };
-        let private = (handle.space == Space::Private).then_some(&self.frame.private_origins[..]);
         let (result, lanes) = (step.results[0].offset, self.team.lanes);
         for component in 0..components {
             for lane in self.mask.iter() {
                 let address = self.addresses[lane] + (component * size) as u64;
-                let origin = checks.origin_of(private, address, size as u64);
+                let origin = match handle.space {
+                    Space::Private => checks.origin_of(Some(&self.frame.private_origins), address, size as u64),
+                    Space::Global | Space::Shared => checks.shared_origin(handle, address, size as u64),
+                };
                 let place = result + component * lanes + lane;
                 if origin != 0 {
                     // The row of memory that was never written has no place: the load is what there is to point at.

@@ -3,6 +3,7 @@
 use super::code::Step;
 use super::fault::Fault;
 use super::machine::Machine;
+use super::products::WARPGROUP;
 use crate::diag::Code;
 use crate::ir::ops::{Convergence, Op};
 
@@ -251,10 +252,18 @@ impl Machine<'_> {
                 let first = lane / self.team.width * self.team.width;
                 first..(first + self.team.width).min(self.team.lanes)
             }
+            Convergence::Warpgroup => {
+                let first = lane / WARPGROUP * WARPGROUP;
+                first..(first + WARPGROUP).min(self.team.lanes)
+            }
             Convergence::Workgroup => 0..self.team.lanes,
         };
         let Some(missing) = self.mask.iter().flat_map(group).find(|lane| !self.mask.has(*lane)) else { return Ok(()) };
-        let whole = if convergence == Convergence::Workgroup { "workgroup" } else { "subgroup" };
+        let whole = match convergence {
+            Convergence::Workgroup => "workgroup",
+            Convergence::Warpgroup => "warpgroup",
+            Convergence::Free | Convergence::Subgroup => "subgroup",
+        };
         let message = format!(
             "{} is reached by a part of the {whole} only, not by {}",
             self.operation(step),

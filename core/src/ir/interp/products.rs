@@ -12,7 +12,7 @@ use crate::ir::attrs::{Attr, SharedMatrix};
 use crate::ir::types::{MatrixShape, Scalar};
 
 /// Invocations of a warpgroup.
-const WARPGROUP: usize = 128;
+pub(super) const WARPGROUP: usize = 128;
 
 /// The (row, column) of the 64 x N sums that element `i` of an invocation's accumulator is: `thread` counts the invocations of the
 /// warpgroup, 32 to a warp; a warp has 16 rows. This is the layout of `wgmma.mma_async`'s matrix D.
@@ -186,7 +186,7 @@ impl Machine<'_> {
             }
             self.touch(step, factor.operand, factor.handle, lane, (*chunk, 16), Access::Read)?;
             let Some(checks) = &self.checks else { continue };
-            let origin = checks.origin_of(None, *chunk, 16);
+            let origin = checks.shared_origin(factor.handle, *chunk, 16);
             if origin != 0 {
                 let what = format!("the matrix in {}", self.operand(step, factor.operand));
                 return Err(self.undefined(step, lane, &what, checks.row(origin)).into());

@@ -77,6 +77,7 @@ impl Layout {
     /// `dynamic` is the bytes of each shared array of the outermost function whose length is not constant, in order.
     pub(super) fn new(program: &Program, dynamic: &[u32]) -> Layout {
         let mut layout = Layout { shared_bytes: 0, handles: HashMap::new() };
+        let mut members = 0;
         for id in &program.reached {
             let arrays = &program.code(*id).arrays;
             let mut dynamic = dynamic.iter();
@@ -93,7 +94,9 @@ impl Layout {
                         } else {
                             *groups.entry(array.group).or_insert_with(|| layout.group(arrays, &bytes, array.group))
                         };
-                        Handle { space: Space::Shared, buffer: 0, start: start as u64, bytes: *length as u64 }
+                        members += u32::from(array.group != 0);
+                        let member = if array.group == 0 { 0 } else { members };
+                        Handle { space: Space::Shared, buffer: 0, start: start as u64, bytes: *length as u64, member }
                     }
                 });
             }

@@ -7,6 +7,7 @@ use crate::diag::{Code, Diagnostic};
 use crate::idx::IndexVec;
 use crate::ir::function::{Def, Function, FunctionId, Inst, InstId, Module, ValueId};
 use crate::ir::ops::{Op, Transfer};
+use std::collections::HashSet;
 
 /// The calls of each function: the instruction and the callee.
 pub(super) type Calls = IndexVec<FunctionId, Vec<(InstId, FunctionId)>>;
@@ -108,6 +109,12 @@ pub(super) fn reached(calls: &Calls, roots: impl Iterator<Item = FunctionId>) ->
 /// The functions from which calls lead into a cycle: all that are left when those that call nothing more are taken away again and
 /// again.
 pub(super) fn recursive(calls: &Calls) -> Vec<FunctionId> {
+    let ended: HashSet<FunctionId> = callees_first(calls).into_iter().collect();
+    calls.ids().filter(|id| !ended.contains(id)).collect()
+}
+
+/// The other functions, those that are called before those that call them.
+pub(super) fn callees_first(calls: &Calls) -> Vec<FunctionId> {
     let callers = callers(calls);
     let mut waiting: IndexVec<FunctionId, usize> = calls.iter().map(Vec::len).collect();
     let mut ended: Vec<FunctionId> = waiting.ids().filter(|id| waiting[*id] == 0).collect();
@@ -121,7 +128,7 @@ pub(super) fn recursive(calls: &Calls) -> Vec<FunctionId> {
             }
         }
     }
-    waiting.ids().filter(|id| waiting[*id] > 0).collect()
+    ended
 }
 
 #[derive(Clone, Copy, PartialEq)]

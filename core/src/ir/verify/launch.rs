@@ -5,6 +5,7 @@ use super::names;
 use super::structure::Context;
 use super::types::is_possible;
 use crate::diag::{Code, Diagnostic};
+use crate::ir::eval;
 use crate::ir::function::{Def, Inst, Launch, ValueId};
 use crate::ir::ops::{Family, Op};
 use crate::ir::types::{Space, Type};
@@ -168,12 +169,26 @@ fn specialisations(cx: &mut Context<'_>, launch: &Launch) {
 /// Checks an instruction of a `launch` region: arithmetic on scalars, and `grid`.
 pub(super) fn instruction(cx: &mut Context<'_>, inst: &Inst) {
     let scalar = |v: &ValueId| matches!(cx.ty(*v), Type::Scalar(_));
-    let arithmetic = inst.op.row().family == Family::Scalar && inst.op.is_pure();
-    if !arithmetic && inst.op != Op::Grid && inst.op != Op::Return {
+    if !is_arithmetic(inst.op) && inst.op != Op::Grid && inst.op != Op::Return {
         let message = format!("{} cannot be run by the host", names::operation(inst));
         cx.report(Code::IrLaunch, inst, message, "a `launch` region has arithmetic on scalars, and ends with `grid`");
     } else if !inst.operands.iter().chain(&inst.results).all(scalar) {
         let message = format!("{} is not about scalars, so the host cannot run it", names::operation(inst));
         cx.report(Code::IrLaunch, inst, message, "a `launch` region uses the scalar parameters only");
     }
+}
+
+/// Checks that the host knows what an instruction of a `launch` region gives, whose operands have the right types: it has no math
+/// library, and what native approximations give is the device's own.
+pub(super) fn meaning(cx: &mut Context<'_>, inst: &Inst) {
+    let Some(source) = inst.operands.last().map(|v| cx.ty(*v)) else { return };
+    let (true, Type::Scalar(source)) = (is_arithmetic(inst.op), source) else { return };
+    if eval::function(inst.op, inst.element(), source).is_none() {
+        let message = format!("{} cannot be run by the host, which has no math library", names::operation(inst));
+        cx.report(Code::IrLaunch, inst, message, "compute it in the kernel's body, or pass it as a parameter");
+    }
+}
+
+fn is_arithmetic(op: Op) -> bool {
+    op.row().family == Family::Scalar && op.is_pure()
 }

@@ -38,6 +38,7 @@ mod tile_form;
 mod tiles;
 mod types;
 pub mod uniformity;
+mod warpgroups;
 
 pub use task_form::task_form;
 pub use tile_form::tile_form;
@@ -110,9 +111,11 @@ pub fn check(module: &Module) -> Vec<Diagnostic> {
         let task_form = task_form(module);
         task_form::check(module, &task_form, &mut found);
         tile_form::check(module, &task_form, &mut found);
+        tiles::called_by_element(module, &mut found);
         calls::writes(module, &mut found);
         if !calls::recursion(module, &mut found) {
             uniformity::check(module, &task_form, &mut found);
+            warpgroups::whole(module, &mut found);
         }
     }
     found.sort_by_key(|d| d.span());

@@ -150,6 +150,9 @@ impl Walk<'_> {
             asynchronous::check(&mut self.cx, inst);
             heap::check(&mut self.cx, id, inst);
             tiles::check(&mut self.cx, inst);
+            if self.launch {
+                launch::meaning(&mut self.cx, inst);
+            }
         }
         types::results(&mut self.cx, inst);
         let around = self.loops.last().map(|id| &self.cx.function.insts[*id]);

@@ -1,10 +1,12 @@
 //! Operations on tiles: that the shapes of operands and results fit together, and what regions that work by element take and give.
 
+use super::calls;
 use super::names;
 use super::structure::Context;
-use crate::diag::Code;
+use crate::diag::{Code, Diagnostic};
+use crate::idx::IndexVec;
 use crate::ir::attrs::Attr;
-use crate::ir::function::{Inst, ValueId};
+use crate::ir::function::{Function, FunctionId, Inst, InstId, Module, ValueId};
 use crate::ir::ops::{Family, Op};
 use crate::ir::types::{Scalar, Shape, Type};
 
@@ -184,4 +186,53 @@ fn by_element(cx: &Context<'_>, inst: &Inst) -> Result<(), String> {
         pure
     });
     if pure { Ok(()) } else { Err("its region has no effects".into()) }
+}
+
+/// Reports calls in regions that work by element of functions that do more than compute: elements are computed in any order and number,
+/// and by any invocation.
+pub(super) fn called_by_element(module: &Module, found: &mut Vec<Diagnostic>) {
+    let mut inner: Vec<(&Function, InstId, FunctionId)> = module.functions.iter().flat_map(calls_by_element).collect();
+    // A callee that is not there has been reported already.
+    inner.retain(|(_, _, callee)| module.functions.get(*callee).is_some());
+    if inner.is_empty() {
+        return;
+    }
+    let calls = calls::of_module(module);
+    let computes: IndexVec<FunctionId, bool> = module.functions.iter().map(only_computes).collect();
+    for (function, id, callee) in inner {
+        let reached = calls::reached(&calls, std::iter::once(callee));
+        let Some((culprit, _)) = reached.into_iter().find(|(id, _)| !computes[*id]) else { continue };
+        let (inst, culprit) = (&function.insts[id], &module.functions[culprit]);
+        let message = format!("`@{}` is called for each element, so it has no effects", module.functions[callee].name);
+        let diagnostic = Diagnostic::new(Code::IrShape, inst.span, message)
+            .label(culprit.span, format!("`@{}` does more than compute", culprit.name));
+        found.push(diagnostic.hint("move loads, stores and what invocations do together out of the region"));
+    }
+}
+
+/// The calls in regions that work by element.
+fn calls_by_element(function: &Function) -> Vec<(&Function, InstId, FunctionId)> {
+    let mut found = vec![];
+    function.walk(function.body, &mut |_, inst| {
+        if !matches!(inst.op, Op::TileMap | Op::TileReduce | Op::TileScan) {
+            return;
+        }
+        for region in &inst.regions {
+            function.walk(*region, &mut |id, inner| {
+                found.extend(inner.callee().filter(|_| inner.op == Op::Call).map(|callee| (function, id, callee)));
+            });
+        }
+    });
+    found
+}
+
+/// Whether a function computes and calls, and does nothing else. A trap may be reported by whoever computes an element.
+fn only_computes(function: &Function) -> bool {
+    let mut only = true;
+    function.walk(function.body, &mut |_, inst| {
+        only &= inst.op.is_pure()
+            || matches!(inst.op, Op::If | Op::Switch | Op::Loop | Op::Call | Op::TrapIf)
+            || inst.op.is_terminator();
+    });
+    only
 }

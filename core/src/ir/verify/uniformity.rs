@@ -1,14 +1,15 @@
 //! Which values and which control flow are the same for which invocations: an analysis, and the rules that hold
 //! barriers and subgroup operations to it.
 //!
-//! The analysis is WGSL's, with subgroups between workgroups and invocations: what depends on a varying value varies, and so does what
+//! The analysis is WGSL's, with warpgroups and subgroups between workgroups and invocations: what depends on a varying value varies, and so does what
 //! a varying condition chooses. Control flow comes together again after `if`, `switch` and `loop`, except for those who left by a jump:
 //! after a `break` or `continue` that only some reach, the rest of the loop varies, after such a `return` the rest of the function.
 //!
-//! Levels only ever get weaker, and there are four, so the repetition over loops ends.
+//! Levels only ever get weaker, and there are five, so the repetition over loops ends.
 
-use super::calls;
+use super::calls::{self, Calls};
 use super::names;
+use super::warpgroups;
 use crate::diag::{Code, Diagnostic};
 use crate::idx::IndexVec;
 use crate::ir::attrs::Attr;
@@ -39,7 +40,13 @@ pub fn analyse(module: &Module, id: FunctionId) -> Levels {
     let function = &module.functions[id];
     let start = if function.launch.is_some() { Uniformity::Launch } else { Uniformity::Varying };
     let context = Context { control: start, params: vec![start; function.params.len()], site: None };
-    Analysis::run(function, &context, &calls::decided_by_operands(module))
+    let mut calls = calls::of_module(module);
+    let reached = calls::reached(&calls, std::iter::once(id));
+    // What the function does not come to need not be known.
+    for other in module.functions.ids().filter(|other| reached.iter().all(|(id, _)| id != other)) {
+        calls[other].clear();
+    }
+    Analysis::run(module, id, &context, &Known::of(module, &calls))
 }
 
 /// How control flow has come to a point, and what made it vary.
@@ -107,10 +114,61 @@ struct Context {
     site: Option<Span>,
 }
 
+impl Context {
+    /// By all of the launch, with operands that are the same in it.
+    fn best(function: &Function) -> Context {
+        let params = vec![Uniformity::Launch; function.params.len()];
+        Context { control: Uniformity::Launch, params, site: None }
+    }
+}
+
+/// What is known of functions before they are analysed.
+struct Known {
+    /// Over which invocations the results of each are the same if its operands are the same in the launch.
+    results: IndexVec<FunctionId, Uniformity>,
+    /// Which have something for warpgroups.
+    warpgroups: IndexVec<FunctionId, bool>,
+}
+
+impl Known {
+    fn of(module: &Module, calls: &Calls) -> Known {
+        let decided = calls::decided_by_operands(module);
+        let level = |decided: &bool| if *decided { Uniformity::Launch } else { Uniformity::Varying };
+        let results = decided.iter().map(level).collect();
+        let mut known = Known { results, warpgroups: warpgroups::speaking(module, calls) };
+        let callers = calls::callers(calls);
+        // Those that lead into a cycle are left out, and vary.
+        for id in calls::callees_first(calls).into_iter().filter(|id| !decided[*id] && !callers[*id].is_empty()) {
+            known.results[id] = known.results_of(module, id);
+        }
+        known
+    }
+
+    /// The weakest of a function's results. No level is made weaker by two operands than by the weakest of them, so that a call's
+    /// results are as uniform as this and its operands.
+    fn results_of(&self, module: &Module, id: FunctionId) -> Uniformity {
+        let function = &module.functions[id];
+        let levels = Analysis::run(module, id, &Context::best(function), self);
+        let (mut returns, mut level, mut control) = (0, Uniformity::Launch, Uniformity::Launch);
+        function.walk(function.body, &mut |id, inst| {
+            if inst.op == Op::Return {
+                returns += 1;
+                control = control.max(levels.control(id));
+                level = inst.operands.iter().map(|v| levels.values[*v]).fold(level, Uniformity::max);
+            } else if inst.op == Op::Tail {
+                level = Uniformity::Varying;
+            }
+        });
+        // Which of several returns is come to decides what is returned.
+        if returns > 1 { level.max(control) } else { level }
+    }
+}
+
 struct Analysis<'a> {
     function: &'a Function,
-    /// Which functions' results follow from their operands alone.
-    decided: &'a IndexVec<FunctionId, bool>,
+    known: &'a Known,
+    /// Whether it is for devices with warpgroups, which number invocations subgroup by subgroup.
+    warpgroups: bool,
     levels: Levels,
     /// How each loop's iterations start: weakened by those who leave in between.
     iterations: IndexVec<RegionId, Control>,
@@ -120,7 +178,8 @@ struct Analysis<'a> {
 }
 
 impl<'a> Analysis<'a> {
-    fn run(function: &'a Function, context: &Context, decided: &'a IndexVec<FunctionId, bool>) -> Levels {
+    fn run(module: &'a Module, id: FunctionId, context: &Context, known: &'a Known) -> Levels {
+        let function = &module.functions[id];
         let launch = |_| Uniformity::Launch;
         let mut levels = Levels {
             values: function.values.iter().map(launch).collect(),
@@ -131,7 +190,8 @@ impl<'a> Analysis<'a> {
         }
         let mut analysis = Analysis {
             function,
-            decided,
+            known,
+            warpgroups: known.warpgroups[id],
             levels,
             iterations: function.regions.iter().map(|_| Control::START).collect(),
             loops: vec![],
@@ -167,10 +227,20 @@ impl<'a> Analysis<'a> {
     }
 
     fn transfer(&mut self, inst: &Inst) {
-        let decided = inst.callee().and_then(|callee| self.decided.get(callee));
+        let callee = inst.callee().filter(|_| inst.op == Op::Call);
+        let results = callee.and_then(|callee| self.known.results.get(callee).copied());
         let level = match inst.op.row().transfer {
-            Transfer::Always(_) if decided == Some(&true) => self.weakest(&inst.operands),
+            Transfer::Always(level) if inst.op == Op::Call => {
+                self.weakest(&inst.operands).max(results.unwrap_or(level))
+            }
+            // What is one number already stays it.
+            Transfer::Always(level) if inst.op == Op::Broadcast => {
+                level.min(self.weakest(inst.operands.get(..1).unwrap_or(&[])))
+            }
             Transfer::Always(level) => level,
+            Transfer::Operands if self.warpgroups && warpgroups::number(self.function, inst) => {
+                self.weakest(&inst.operands).min(Uniformity::Warpgroup)
+            }
             Transfer::Operands => self.weakest(&inst.operands),
             Transfer::Memory => self.loaded(inst),
             // Those are `if`, `switch` and `loop`.
@@ -279,21 +349,16 @@ pub(super) fn check(module: &Module, task_form: &IndexVec<FunctionId, bool>, fou
     for id in task_form.ids().filter(|id| task_form[*id]) {
         calls[id].clear();
     }
-    let decided = calls::decided_by_operands(module);
+    let known = Known::of(module, &calls);
     let mut contexts: IndexVec<FunctionId, Option<Context>> = module.functions.iter().map(|_| None).collect();
     for id in callers_first(&calls) {
         let function = &module.functions[id];
         // Who is called by nobody may be called in any way later, and is checked then.
-        let best = Context {
-            control: Uniformity::Launch,
-            params: vec![Uniformity::Launch; function.params.len()],
-            site: None,
-        };
-        let context = contexts[id].take().unwrap_or(best);
+        let context = contexts[id].take().unwrap_or_else(|| Context::best(function));
         if calls[id].is_empty() && !communicates(function) {
             continue;
         }
-        let levels = Analysis::run(function, &context, &decided);
+        let levels = Analysis::run(module, id, &context, &known);
         hold(module, function, &levels, &context, found);
         for (inst, callee) in &calls[id] {
             call(&mut contexts[*callee], function, &levels, *inst);
@@ -356,6 +421,7 @@ fn hold(module: &Module, function: &Function, levels: &Levels, context: &Context
         let needed = match row.convergence {
             Convergence::Free => return,
             Convergence::Subgroup => Uniformity::Subgroup,
+            Convergence::Warpgroup => Uniformity::Warpgroup,
             Convergence::Workgroup => Uniformity::Workgroup,
         };
         let control = levels.control[id];
@@ -380,6 +446,7 @@ fn who(level: Uniformity) -> &'static str {
     match level {
         Uniformity::Launch => "launch",
         Uniformity::Workgroup => "workgroup",
+        Uniformity::Warpgroup => "warpgroup",
         Uniformity::Subgroup => "subgroup",
         Uniformity::Varying => "invocation",
     }
@@ -426,6 +493,7 @@ impl Explain<'_> {
         let hint = match (inst.op, needed) {
             (Op::Broadcast, _) => "use `shuffle` where each lane names its own",
             (_, Uniformity::Workgroup) => "use a constant, a parameter or `workgroup_id`, or load it by `uniform_load`",
+            (_, Uniformity::Warpgroup) => "use a constant, a parameter, `workgroup_id` or `shr (local_index), 7`",
             (_, Uniformity::Launch | Uniformity::Subgroup | Uniformity::Varying) => {
                 "use a constant or a parameter, or `broadcast` it from one lane"
             }

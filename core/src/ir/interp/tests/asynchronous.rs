@@ -93,6 +93,28 @@ kernel @poll(%in: buffer readonly align(16), %out: buffer) workgroup(1) {
 }
 
 #[test]
+fn an_arrival_waits_for_the_copies_before_it_alone() {
+    let source = "
+kernel @k(%in: buffer readonly align(16), %out: buffer) workgroup(1) {
+  shared %bar: u64[1]
+  shared %s: u32[2]
+  mbarrier.init %bar[0], 1
+  async.copy.u32 %s[0], %in[0], true
+  mbarrier.arrive_copies %bar[0]
+  async.copy.u32 %s[1], %in[1], true
+  mbarrier.wait %bar[0], 0
+  store.u32 %out[0], (load.u32 %s[0])
+  WAIT
+  store.u32 %out[1], (load.u32 %s[1])
+}";
+    let given = [Words(vec![7, 8]), Words(vec![0; 2])];
+    let waited = source.replace("WAIT", "async.commit\n  async.wait");
+    assert_eq!(launch(&waited, checked(), [1; 3], &given).expect("no fault")[1], [7, 8]);
+    let early = launch(&source.replace("WAIT", ""), checked(), [1; 3], &given).expect_err("a fault");
+    assert_eq!(early.code, Code::NotFinished);
+}
+
+#[test]
 fn accumulators_cover_the_matrix_once() {
     for n in [8, 24, 256] {
         let mut seen = vec![false; 64 * n];

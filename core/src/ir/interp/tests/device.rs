@@ -30,6 +30,27 @@ fn load(device: &mut Interpreter, source: &str, options: &LoadOptions) -> Progra
 }
 
 #[test]
+fn buffers_end_where_they_were_asked_to() {
+    let store = |ty: &str| {
+        format!("kernel @k(%m: buffer, %i: u32) workgroup(1) {{\n  store.{ty} %m[%i], (convert.{ty} %i)\n}}")
+    };
+    let run = |ty: &str, at: u32, caps: Option<Caps>| {
+        let mut device = Interpreter::new(Options { caps, ..checked() });
+        let program = load(&mut device, &store(ty), &LoadOptions::default());
+        let buffer = device.allocate(Memory { bytes: 6, indirect: false }).expect("memory");
+        let arguments = vec![Argument::Buffer(buffer, 0), number(at)];
+        let grid = Grid::Workgroups([1; 3]);
+        device.submit(&[Command::Dispatch(Dispatch { program, arguments, grid })]).expect("starts");
+        device.wait().map_err(|d| d.code)
+    };
+    assert_eq!((run("u32", 0, None), run("u16", 2, None)), (Ok(()), Ok(())));
+    assert_eq!(run("u32", 1, None), Err(Code::OutOfBounds));
+    assert_eq!(run("u16", 3, None), Err(Code::OutOfBounds));
+    // Where only whole words are accessed, the last word is accessed as a whole.
+    assert_eq!(run("u16", 2, Some(Caps::web())), Ok(()));
+}
+
+#[test]
 fn commands_run_in_order() {
     let mut device = Interpreter::new(checked());
     assert_eq!(device.info().kind, DeviceKind::Interpreter);

@@ -143,6 +143,23 @@ fn undefined_values() {
         found("%x = add.u32 (add.u32 %t, 4294967290), 5 nowrap\n  store.u32 %m[%t], %x").0,
         Code::UndefinedValue
     );
+    // What is loaded from a buffer is defined, whatever its place in the frame held before.
+    let reused = "
+kernel @k(%x: buffer readonly, %o: buffer) workgroup(2) {
+  %i = global_id.x
+  %a = load.u32 %x[%i]
+  %c = lt %a, 255
+  %b = mul %a, 33 nowrap
+  %s = select %c, %b, %a
+  %v = load.u32 %x[%i + 1]
+  %w = load.u32 %x[%i + 2]
+  store.u32 %o[%i], %v
+  store.u32 %o[%i + 2], %w
+  store.u32 %o[%i + 4], %s
+}";
+    let given = [Words(vec![1, u32::MAX, 3, 4, 5, 6]), Words(vec![0; 6])];
+    let result = launch(reused, checked(), [1; 3], &given).expect("no fault").remove(1);
+    assert_eq!(result, [u32::MAX, 3, 3, 4, 33, u32::MAX]);
     fine("%x = sub.i32 (bitcast.i32 %t), 5 nowrap\n  store.i32 %m[(global_id.x)], %x");
     assert_eq!(found("%x = shl.i32 (bitcast.i32 %t), 26 nowrap\n  store.i32 %m[%t], %x").0, Code::UndefinedValue);
     let private = "
@@ -185,6 +202,46 @@ fn copies_that_are_not_waited_for() {
         "async.copy.u32 %s[%t], %m[(add.u32 %t, 1000)], false\n  async.commit\n  async.wait\n  store.u32 %m[(global_id.x)], (load.u32 %s[%t])",
     );
     assert_eq!(found("async.copy.u32 %s[%t], %m[(add.u32 %t, 1000)], (eq.u32 %t, 3)").0, Code::OutOfBounds);
+}
+
+#[test]
+fn sources_of_copies_that_are_overwritten() {
+    let written =
+        |write: &str| found(&format!("async.copy.u32 %s[%t], %m[%t], true\n  async.commit\n  {write}\n  async.wait")).0;
+    assert_eq!(written("store.u32 %m[%t], 1"), Code::OverwrittenInFlight);
+    assert_eq!(
+        written("barrier spaces(shared, global)\n  store.u32 %m[(xor.u32 %t, 1)], 1"),
+        Code::OverwrittenInFlight
+    );
+    assert_eq!(written("%x = atomic.add.u32 %m[%t], 1"), Code::OverwrittenInFlight);
+    let kept = "async.copy.u32 %s[%t], %m[(global_id.x)], true\n  async.commit\n  store.u32 %m[(add.u32 (global_id.x), 128)], 1\n  async.wait";
+    fine(kept);
+    fine(&format!("{kept}\n  store.u32 %m[(global_id.x)], (load.u32 %s[%t])"));
+}
+
+#[test]
+fn memories_that_lie_over_each_other() {
+    let source = "
+kernel @k(%m: buffer) workgroup(1) {
+  shared %a: u32[4] group(1)
+  shared %b: u32[8] group(1)
+  store.u32 %a[0], 7
+  store.u32 %b[1], 8
+  TEXT
+}";
+    let run =
+        |text: &str| launch(&source.replace("TEXT", text), checked(), [1; 3], &[Words(vec![0; 4])]).map_err(|d| d.code);
+    let through = |name: &str, at: u32| run(&format!("store.u32 %m[0], (load.u32 %{name}[{at}])"));
+    assert_eq!(through("a", 0).expect("no fault")[0][0], 7);
+    assert_eq!(through("b", 1).expect("no fault")[0][0], 8);
+    assert_eq!(through("b", 0), Err(Code::UndefinedValue));
+    assert_eq!(through("a", 1), Err(Code::UndefinedValue));
+    assert_eq!(run("%x = atomic.add.u32 %b[0], 1\n  store.u32 %m[0], %x"), Err(Code::UndefinedValue));
+    assert_eq!(run("%x = atomic.add.u32 %b[0], 1\n  store.u32 %m[0], (load.u32 %b[0])"), Err(Code::UndefinedValue));
+    let written = "store.u32 %b[0], 9\n  store.u32 %m[0], (load.u32 %b[0])";
+    assert_eq!(run(written).expect("no fault")[0][0], 9);
+    // What was read and not used harms nobody.
+    assert!(run("%x = load.u32 %b[0]\n  store.u32 %m[0], (load.u32 %a[0])").is_ok());
 }
 
 /// A kernel with one product; the parts are replaced by wrong ones.
@@ -262,7 +319,7 @@ fn run_unverified(module: &Module, kernel: crate::ir::FunctionId) -> Result<(), 
     use crate::ir::interp::program::Program;
     let program = Program::new(std::sync::Arc::new(module.clone()), kernel, Team::new([64, 1, 1], 32));
     let settings = Settings { checked: true, seed: None, fuel: Some(100_000) };
-    let parameters = [Bound::Buffer(0, 0)];
+    let parameters = [Bound::Buffer(0, 0, 1024)];
     let dispatch = Dispatch {
         program: &program,
         parameters: &parameters,
