@@ -7,7 +7,7 @@ use girih_core::diag::{Code, Diagnostic};
 use girih_core::ir::tasks::{Settings, TaskMachine};
 use girih_core::ir::text::RunLine;
 use girih_core::ir::text::run::{Outcome, RunArgument};
-use girih_core::ir::{Module, Verified, interp};
+use girih_core::ir::{Module, Verified, interp, tile_form};
 use girih_core::runtime::{Runner, TaskOptions};
 
 /// Who runs such lines.
@@ -15,7 +15,7 @@ use girih_core::runtime::{Runner, TaskOptions};
 pub enum Place {
     /// The reference machine with all its checks, and the one for task form: they run all of them.
     Reference,
-    /// Native code: functions in task form.
+    /// Native code: functions in task form, in files without tiles.
     Processor,
 }
 
@@ -26,6 +26,8 @@ const WIDTH: u32 = 32;
 pub fn run_apart(program: &Program, place: Place) -> Vec<(String, Result<(), String>)> {
     match place {
         Place::Reference => on_reference(program),
+        // Native code is made of a file as a whole, and none is made of tiles.
+        Place::Processor if tile_form(&program.tasks.module).iter().any(|tiles| *tiles) => vec![],
         Place::Processor => {
             let lines = program.tasks.lines.iter().filter(|(_, line)| !line.checked);
             lines.map(|(name, line)| (name.clone(), run_task(&program.tasks, line, &mut native))).collect()
@@ -124,11 +126,11 @@ mod tests {
     const FAULTS: &str = "kernel @copy(%x: buffer, %i: u32) workgroup(1) {
   store.u32 %x[0], (load.u32 %x[%i])
 }
-; run: @copy(u32[1, 2], 7) error B0780
-; run: @copy(u32[1, 2], 1) error B0780
-; run: @copy(u32[1, 2] -> u32[2, 2], 1) checked
-; run: @copy(u32[1, 2] -> u32[1, 2], 1) checked
-; run: @copy(u32[1, 2] -> u32[2, 2], 1)
+; run: @copy grid(1) (u32[1, 2], 7) error B0780
+; run: @copy grid(1) (u32[1, 2], 1) error B0780
+; run: @copy grid(1) (u32[1, 2] -> u32[2, 2], 1) checked
+; run: @copy grid(1) (u32[1, 2] -> u32[1, 2], 1) checked
+; run: @copy grid(1) (u32[1, 2] -> u32[2, 2], 1)
 ";
 
     #[test]
