@@ -17,6 +17,7 @@ use girih_core::span::Span;
 use girih_cuda::ptx::Target;
 pub use girih_wgpu::{Context, SharedBuffer, instance_for};
 use std::borrow::Cow;
+use std::ffi::OsString;
 use std::path::PathBuf;
 
 /// Which device is wanted.
@@ -214,10 +215,15 @@ pub fn cache_folder() -> Option<PathBuf> {
     if let Some(folder) = std::env::var_os("GIRIH_CACHE") {
         return (!folder.is_empty()).then(|| folder.into());
     }
-    let base = std::env::var_os("XDG_CACHE_HOME").map(PathBuf::from).filter(|p| p.is_absolute());
-    let home = || std::env::var_os("HOME").map(|home| PathBuf::from(home).join(".cache"));
-    let windows = || std::env::var_os("LOCALAPPDATA").map(PathBuf::from);
-    base.or_else(home).or_else(windows).map(|folder| folder.join("girih"))
+    user_folder(|name| std::env::var_os(name)).map(|folder| folder.join("girih"))
+}
+
+/// The user's folder for caches, as the environment names it. A path that is empty or relative names none: it would lie wherever the command happens to
+/// be called.
+fn user_folder(variable: impl Fn(&str) -> Option<OsString>) -> Option<PathBuf> {
+    let absolute = |name| variable(name).map(PathBuf::from).filter(|path| path.is_absolute());
+    let home = || absolute("HOME").map(|home| home.join(".cache"));
+    absolute("XDG_CACHE_HOME").or_else(home).or_else(|| absolute("LOCALAPPDATA"))
 }
 
 /// A device that was found, and why it cannot be used if that is so.
@@ -287,6 +293,21 @@ pub fn kind_name(kind: DeviceKind) -> &'static str {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn caches_lie_in_a_folder_of_the_user() {
+        let folder = |variables: &[(&str, &str)]| {
+            user_folder(|name| variables.iter().find(|(n, _)| *n == name).map(|(_, value)| value.into()))
+        };
+        let root = std::env::temp_dir();
+        let (own, home) = (root.join("own"), root.join("home"));
+        let (own, home) = (own.to_str().expect("it is text"), home.to_str().expect("it is text"));
+        assert_eq!(folder(&[("XDG_CACHE_HOME", own), ("HOME", home)]), Some(own.into()));
+        assert_eq!(folder(&[("XDG_CACHE_HOME", "own"), ("HOME", home)]), Some(root.join("home/.cache")));
+        assert_eq!(folder(&[("HOME", ""), ("LOCALAPPDATA", own)]), Some(own.into()));
+        assert_eq!(folder(&[("HOME", "")]), None);
+        assert_eq!(folder(&[("HOME", "home")]), None);
+    }
 
     #[test]
     fn names_of_devices_are_read() {

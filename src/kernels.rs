@@ -123,7 +123,7 @@ impl Kernels {
         let names: Vec<&str> = kernels.iter().map(|k| self.module.functions[*k].name.as_str()).collect();
         let list = names.iter().map(|n| format!("`{n}`")).collect::<Vec<_>>().join(", ");
         let fail = |message: String, hint: String| {
-            let diagnostic = Diagnostic::new(Code::IrName, Span::NONE, message).hint(hint);
+            let diagnostic = Diagnostic::new(Code::KernelEntry, Span::NONE, message).hint(hint);
             Err(Report { sources: self.sources.clone(), diagnostics: vec![diagnostic] })
         };
         match (name, &kernels[..]) {

@@ -6,7 +6,7 @@
 
 mod support;
 
-use girih::conform::{self, Part, Suite};
+use girih::conform::{self, Part, Place, Suite};
 use girih::devices::{self, Profile, Selector};
 use girih::runtime::{Device, DeviceKind, Runner, TaskOptions};
 use girih_core::diag::Diagnostic;
@@ -116,16 +116,15 @@ fn programs(folder: &str) -> Vec<PathBuf> {
     conform::program_files(Path::new(folder)).unwrap_or_else(|report| panic!("{report}"))
 }
 
-/// Run lines that must end with an error on the reference machine.
+/// Run lines that must end with an error on the reference machine, that are for it alone, and that call functions as they are.
 fn faults() -> Vec<Trial> {
     let mut trials = vec![];
     for path in programs("tests/ir") {
         let name = format!("faults of {}", path.display());
         trials.push(Trial::test(name, move || {
             let program = conform::program_group(&path).map_err(|report| report.to_string())?;
-            for (case, code) in program.faults {
-                conform::run_fault(&program.group, &case, code, &mut *conform::reference(32))
-                    .map_err(|what| format!("{}: {what}", case.name))?;
+            for (name, result) in conform::run_apart(&program, Place::Reference) {
+                result.map_err(|what| format!("{name}: {what}"))?;
             }
             Ok(())
         }));

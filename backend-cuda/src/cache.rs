@@ -4,6 +4,7 @@
 //! its digest is as if it were not there. A cache that cannot be read or written is no error: it is only slower.
 
 use sha2::{Digest, Sha256};
+use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::time::SystemTime;
 
@@ -58,16 +59,21 @@ impl Cache {
 
     /// Keeps something.
     pub fn put(&self, key: Key, code: &[u8]) {
-        let written = std::fs::create_dir_all(&self.folder).and_then(|()| {
-            // Another process may write the same key; each has a file of its own until the name is given.
-            let temporary = self.folder.join(format!("{}.{}.new", hex(&key.0), std::process::id()));
-            let whole = [&Sha256::digest(code)[..], code].concat();
-            std::fs::write(&temporary, whole)?;
-            std::fs::rename(&temporary, self.path(key)).inspect_err(|_| drop(std::fs::remove_file(&temporary)))
-        });
+        let written = self.write(&self.path(key), code);
         if written.is_ok() {
             self.prune();
         }
+    }
+
+    /// Whoever else writes the same key, in this process or another, has a file of its own until the name is given; one that is not given its name is
+    /// removed.
+    fn write(&self, path: &Path, code: &[u8]) -> std::io::Result<()> {
+        std::fs::create_dir_all(&self.folder)?;
+        let mut file = tempfile::Builder::new().suffix(".new").tempfile_in(&self.folder)?;
+        file.write_all(&Sha256::digest(code))?;
+        file.write_all(code)?;
+        file.persist(path)?;
+        Ok(())
     }
 
     fn path(&self, key: Key) -> PathBuf {
@@ -150,5 +156,34 @@ mod tests {
         let cache = cache(file.path(), "driver 580");
         cache.put(key(&cache, "text"), b"code");
         assert_eq!(cache.get(key(&cache, "text")), None);
+    }
+
+    #[test]
+    fn a_file_that_cannot_get_its_name_is_removed() {
+        let folder = tempfile::tempdir().expect("a temporary folder");
+        let cache = cache(folder.path(), "driver 580");
+        let key = key(&cache, "text");
+        // What stands at its place cannot be replaced by a file.
+        std::fs::create_dir_all(cache.path(key).join("inside")).expect("a folder");
+        cache.put(key, b"code");
+        let left = std::fs::read_dir(&cache.folder).expect("the folder is there").count();
+        assert_eq!(left, 1, "only what was there before");
+    }
+
+    #[test]
+    fn threads_that_keep_the_same_do_not_meet() {
+        let folder = tempfile::tempdir().expect("a temporary folder");
+        let cache = cache(folder.path(), "driver 580");
+        let (key, code) = (key(&cache, "text"), vec![7; 100_000]);
+        std::thread::scope(|scope| {
+            for _ in 0..4 {
+                scope.spawn(|| {
+                    for _ in 0..20 {
+                        cache.put(key, &code);
+                        assert_eq!(cache.get(key).as_deref(), Some(&code[..]));
+                    }
+                });
+            }
+        });
     }
 }

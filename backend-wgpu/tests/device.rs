@@ -6,7 +6,8 @@ use girih_core::diag::Code;
 use girih_core::ir::Caps;
 use girih_core::runtime::{Argument, Command, Device, LoadOptions, Memory};
 use girih_wgpu::{Settings, adapters, open_with};
-use support::{dispatch, gpu, load, module, number, on_all, read, run, said, words};
+use std::time::{Duration, Instant};
+use support::{dispatch, gpu, gpu_with, load, module, number, on_all, read, run, said, words};
 
 const BUMP: &str = "
 kernel @bump(%m: buffer, %i: u32, %by: u32) workgroup(1) {
@@ -248,7 +249,14 @@ kernel @wild(%m: buffer, %n: u32) workgroup(8) {
 fn pipelines_are_kept_in_a_folder() {
     let folder = std::env::temp_dir().join(format!("girih-cache-{}", std::process::id()));
     let settings = Settings { cache: Some(folder.clone()), ..Settings::default() };
-    for _ in 0..2 {
+    // Whole, and damaged at several places.
+    for damaged in [None, None, Some(0), Some(40), Some(64), Some(100)] {
+        let kept = std::fs::read_dir(&folder).ok().and_then(|mut d| d.next()).and_then(Result::ok);
+        if let (Some(at), Some(file)) = (damaged, kept) {
+            let mut bytes = std::fs::read(file.path()).unwrap();
+            bytes[at] ^= 1;
+            std::fs::write(file.path(), bytes).unwrap();
+        }
         let Ok(mut gpu) = open_with("lavapipe", &settings) else { return };
         let bump = load(&mut gpu, BUMP)[0];
         let m = words(&mut gpu, &[0; 4]);
@@ -258,6 +266,30 @@ fn pipelines_are_kept_in_a_folder() {
     let files = std::fs::read_dir(&folder).map(|d| d.count()).unwrap_or(0);
     std::fs::remove_dir_all(&folder).ok();
     assert_eq!(files, 1);
+}
+
+#[test]
+fn nobody_waits_for_a_launch_that_takes_too_long() {
+    let source = "
+kernel @slow(%m: buffer) workgroup(1) {
+  %n, %end = loop (%i: u32 = 0, %x: u32 = 1) {
+    while (lt %i, 4000000000) next (add %i, 1), (xor (mul %x, 1664525), %i)
+  }
+  store.u32 %m[0], %end
+}";
+    let Some(mut gpu) = gpu_with(Settings { limit: Duration::from_millis(50), ..Settings::default() }) else { return };
+    let slow = load(&mut gpu, source)[0];
+    let m = gpu.allocate(Memory { bytes: 16, indirect: false }).unwrap();
+    let begun = Instant::now();
+    gpu.submit(&[dispatch(slow, [1; 3], &[buffer(m)])]).unwrap();
+    if gpu.wait().is_ok() {
+        return; // A card may be done with it.
+    }
+    assert_eq!(code(gpu.wait()), Code::DeviceTimeout);
+    gpu.unload(slow);
+    gpu.free(m);
+    drop(gpu);
+    assert!(begun.elapsed() < Duration::from_secs(2), "{:?}", begun.elapsed());
 }
 
 #[test]

@@ -7,6 +7,12 @@ use clap::ColorChoice;
 use girih::{Code, Diagnostic, Report, Severity, Sources, Span, Style};
 use serde_json::{Value, json};
 use std::io::{self, IsTerminal, Write};
+use std::sync::atomic::{AtomicBool, AtomicU8, Ordering};
+
+/// Whether a result could not be written. There is one standard output, so there is one such word.
+static LOST: AtomicBool = AtomicBool::new(false);
+/// The largest exit code of an error that was printed, if it says more than that something has failed.
+static BLAMED: AtomicU8 = AtomicU8::new(0);
 
 /// The way in which this command speaks.
 #[derive(Clone, Copy, Debug)]
@@ -46,11 +52,25 @@ impl Console {
             if diagnostic.severity == Severity::Warning && self.quiet {
                 continue;
             }
+            if diagnostic.severity == Severity::Error {
+                blame(Exit::of(diagnostic.code));
+            }
             if self.json {
                 self.object(&diagnostic_json(diagnostic, &report.sources));
             } else {
-                say(&mut io::stderr(), &girih::render(diagnostic, &report.sources, self.style));
+                whisper(&girih::render(diagnostic, &report.sources, self.style));
             }
+        }
+    }
+
+    /// How the command ends that a verb has ended so. What was blamed says more than that it has failed, and what was to be printed and was not is a
+    /// failure.
+    pub fn end(&self, exit: Exit) -> Exit {
+        match (exit, BLAMED.load(Ordering::Relaxed)) {
+            (Exit::Failed, blamed) if blamed == Exit::NoDevice.number() => Exit::NoDevice,
+            (Exit::Failed, blamed) if blamed == Exit::Usage.number() => Exit::Usage,
+            (Exit::Ok, _) if LOST.load(Ordering::Relaxed) => Exit::Failed,
+            (Exit::Ok | Exit::Failed | Exit::Usage | Exit::NoDevice | Exit::Interrupted, _) => exit,
         }
     }
 
@@ -59,18 +79,18 @@ impl Console {
         let mut diagnostic = Diagnostic::new(code, Span::NONE, message);
         diagnostic.hint = hint.map(str::to_owned);
         self.report(&Report { sources: Sources::default(), diagnostics: vec![diagnostic] });
-        Exit::Failed
+        Exit::of(code)
     }
 
     /// Prints a result: text for people, or the object that says the same.
     pub fn result(&self, text: &str, object: impl FnOnce() -> Value) {
-        if self.json { self.object(&object()) } else { say(&mut io::stdout(), &format!("{text}\n")) }
+        if self.json { self.object(&object()) } else { say(&format!("{text}\n")) }
     }
 
     /// Prints a line for people on standard error.
     pub fn note(&self, text: &str) {
         if !self.json && !self.quiet {
-            say(&mut io::stderr(), &format!("{text}\n"));
+            whisper(&format!("{text}\n"));
         }
     }
 
@@ -84,13 +104,33 @@ impl Console {
     /// Prints one JSON object, if `--json` was given.
     pub fn object(&self, value: &Value) {
         if self.json {
-            say(&mut io::stdout(), &format!("{value}\n"));
+            say(&format!("{value}\n"));
         }
     }
 }
 
-/// Writes all of `text`. Nobody can be told that the terminal or the pipe is gone, so errors end here.
-fn say(stream: &mut dyn Write, text: &str) {
+/// Remembers that an error was printed after which the command ends so.
+fn blame(exit: Exit) {
+    match exit {
+        Exit::Usage | Exit::NoDevice => drop(BLAMED.fetch_max(exit.number(), Ordering::Relaxed)),
+        Exit::Ok | Exit::Failed | Exit::Interrupted => {}
+    }
+}
+
+/// Writes all of `text` to standard output. Who does not listen any more has what he wanted; any other error is told once, and the command fails.
+fn say(text: &str) {
+    let mut stream = io::stdout();
+    let Err(error) = stream.write_all(text.as_bytes()).and_then(|()| stream.flush()) else { return };
+    if error.kind() != io::ErrorKind::BrokenPipe && !LOST.swap(true, Ordering::Relaxed) {
+        let message = format!("cannot write the result: {error}");
+        let diagnostic = Diagnostic::new(Code::CannotWrite, Span::NONE, message);
+        whisper(&girih::render(&diagnostic, &Sources::default(), Style::Plain));
+    }
+}
+
+/// Writes all of `text` to standard error. Nobody can be told that this does not work, so errors end here.
+fn whisper(text: &str) {
+    let mut stream = io::stderr();
     let _ = stream.write_all(text.as_bytes()).and_then(|()| stream.flush());
 }
 

@@ -3,7 +3,7 @@
 use crate::console::Console;
 use crate::exit::Exit;
 use girih::devices::{self, Profile, Selector};
-use girih::{Code, RunDevice, runtime};
+use girih::{RunDevice, runtime};
 
 /// Where something runs.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -29,9 +29,11 @@ pub fn open(
     console: &Console,
 ) -> Result<Box<dyn runtime::Device>, Exit> {
     devices::open(selector, profile).map_err(|error| {
-        let exit = if error.code == Code::BadArguments { Exit::Failed } else { Exit::NoDevice };
-        console.fail(error.code, error.message, error.hint.as_deref());
-        exit
+        // A device that is found and does not open is none, either.
+        match console.fail(error.code, error.message, error.hint.as_deref()) {
+            Exit::Usage => Exit::Usage,
+            Exit::Ok | Exit::Failed | Exit::NoDevice | Exit::Interrupted => Exit::NoDevice,
+        }
     })
 }
 

@@ -1,8 +1,9 @@
 //! The exit codes: what a script can tell from the command's end.
 
+use girih::Code;
 use std::process::ExitCode;
 
-/// How the command ended. Wrong usage exits with 2 before a verb begins; clap does that.
+/// How the command ended. What clap finds wrong with the command line exits with 2 before a verb begins.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Exit {
     /// 0: all went well.
@@ -18,6 +19,17 @@ pub enum Exit {
 }
 
 impl Exit {
+    /// How a command ends that has failed with this error.
+    pub fn of(code: Code) -> Exit {
+        if [Code::BadArguments, Code::KernelEntry].contains(&code) {
+            Exit::Usage
+        } else if code == Code::NoDevice {
+            Exit::NoDevice
+        } else {
+            Exit::Failed
+        }
+    }
+
     /// The number that the operating system gets.
     pub fn number(self) -> u8 {
         match self {

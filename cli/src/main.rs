@@ -24,5 +24,6 @@ static MEMORY: mimalloc::MiMalloc = mimalloc::MiMalloc;
 fn main() -> std::process::ExitCode {
     let command = args::Command::parse_from(args::protect_negative_numbers(std::env::args_os()));
     let console = console::Console::new(&command.global);
-    command.verb.run(&console).into()
+    let exit = command.verb.run(&console);
+    console.end(exit).into()
 }

@@ -79,6 +79,24 @@ fn nobody_has_to_listen() {
     assert!(!stderr.contains("panicked"), "{stderr}");
 }
 
+/// A result that got lost is no success, in either way of speaking.
+#[cfg(target_os = "linux")]
+#[test]
+fn a_full_disk_is_told() {
+    for options in [&["explain"][..], &["--json", "explain"], &["check", "--json", "hello.bend"]] {
+        let full = std::fs::OpenOptions::new().write(true).open("/dev/full").expect("Linux has it");
+        let output = Command::new(env!("CARGO_BIN_EXE_girih"))
+            .current_dir(concat!(env!("CARGO_MANIFEST_DIR"), "/../tests/cli/run.in"))
+            .args(options)
+            .stdout(full)
+            .output()
+            .expect("the command was built with this test");
+        let stderr = text(&output.stderr);
+        assert_eq!(stderr.matches("cannot write the result: ").count(), 1, "{stderr}");
+        assert_eq!(output.status.code(), Some(1), "{options:?}");
+    }
+}
+
 #[cfg(unix)]
 mod interrupted {
     use super::*;

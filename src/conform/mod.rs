@@ -8,6 +8,7 @@
 //! Invariant: a case that a device runs can fail. A case that a device refuses is counted as refused, with the reason, and only
 //! the errors that name a lacking feature or limit count as such.
 
+mod apart;
 mod compare;
 mod edges;
 mod emission;
@@ -19,11 +20,12 @@ mod suite;
 mod table;
 mod tiles;
 
+pub use apart::{Place, run_apart};
 pub use compare::{Expectation, Mismatch};
 pub use emission::{Emission, Sheet, emit_group};
 pub use programs::{Program, TaskCalls, program_group, run_tasks};
 pub use random::{group as random_group, random_groups};
-pub use runner::{Oracle, Outcome, Tally, run_fault, run_group};
+pub use runner::{Oracle, Outcome, Tally, run_fault, run_group, run_stated};
 pub use shrink::{Choices, Smallest, Writer, choices, smallest};
 pub use suite::{Failure, Part, Suite, program_files, reference, run_on};
 pub use table::table_groups;

@@ -1,19 +1,21 @@
 //! Cases from `.gir` programs: each `; run:` line is one.
 //!
 //! A function's run line gets a kernel of its own that passes the arguments as parameters, so that nothing of it is computed
-//! before the device does. Those of functions in task form are for runners of task form: devices have no heap.
+//! before the device does. Those of functions in task form are for runners of task form: devices have no heap. Those of functions in tile form are
+//! for the reference machine, because such a kernel would have to be in tile form itself.
 
 use super::compare::{Agreement, Expectation};
 use super::{Case, CaseArgument, Check, Group};
 use crate::kernels::Kernels;
 use crate::report::Report;
 use girih_core::diag::{Code, Diagnostic};
+use girih_core::idx::IndexVec;
 use girih_core::ir::ops::Class;
 use girih_core::ir::text::RunLine;
 use girih_core::ir::text::run::{self, Outcome, RunArgument};
 use girih_core::ir::{
     Builder, Function, FunctionId, Launch, Module, Op, ParamAttrs, Scalar, Space, Type, Verified, task_form, tasks,
-    verify,
+    tile_form, verify,
 };
 use girih_core::runtime::{Constant, Runner};
 use girih_core::span::Span;
@@ -26,6 +28,10 @@ pub struct Program {
     pub group: Group,
     /// Cases that must fail on the checked reference machine.
     pub faults: Vec<(Case, Code)>,
+    /// Cases for the checked reference machine alone.
+    pub checked: Vec<Case>,
+    /// Calls of functions in tile form, each with a name; they are functions of the module of `tasks`.
+    pub tiles: Vec<(String, RunLine)>,
     /// Calls of functions in task form.
     pub tasks: TaskCalls,
 }
@@ -47,12 +53,25 @@ type MakeRunner<'a> = dyn FnMut(&Verified<Module>) -> Result<Box<dyn Runner>, Di
 pub fn run_tasks(calls: &TaskCalls, checked: bool, runner: &mut MakeRunner<'_>) -> Vec<String> {
     let mut wrong = vec![];
     for (name, line) in calls.lines.iter().filter(|(_, line)| checked || !line.checked) {
-        let made = runner(&calls.module).map_err(|error| format!("{}: {}", error.code, error.message));
-        if let Err(what) = made.and_then(|mut runner| tasks::check_line(&mut *runner, &calls.module, line)) {
+        if let Err(what) = run_task(calls, line, runner) {
             wrong.push(format!("{name}: {what}"));
         }
     }
     wrong
+}
+
+/// Makes one call on a runner of its own; says what came out wrong.
+pub(super) fn run_task(calls: &TaskCalls, line: &RunLine, runner: &mut MakeRunner<'_>) -> Result<(), String> {
+    let mut runner = runner(&calls.module).map_err(|error| format!("{}: {}", error.code, error.message))?;
+    tasks::check_line(&mut *runner, &calls.module, line)
+}
+
+/// Which functions have tiles in them or call one that has: a kernel that calls such a function is in tile form.
+fn with_tiles(module: &Module) -> IndexVec<FunctionId, bool> {
+    let mut functions = module.clone();
+    // A function without tiles that a kernel in tile form calls is none of them.
+    functions.functions.iter_mut().for_each(|function| function.launch = None);
+    tile_form(&functions)
 }
 
 /// The program of a file with its run lines.
@@ -60,8 +79,8 @@ pub fn program_group(path: &Path) -> Result<Program, Report> {
     let kernels = Kernels::open(path)?;
     let mut module: Module = (*kernels.module).clone();
     let mut cases = vec![];
-    let mut faults = vec![];
-    let task_form = task_form(&module);
+    let (mut faults, mut checked, mut tiles) = (vec![], vec![], vec![]);
+    let (task_form, with_tiles) = (task_form(&module), with_tiles(&module));
     let mut lines = vec![];
     for line in &kernels.runs {
         let text = kernels.sources.snippet(line.span).split_whitespace().collect::<Vec<_>>().join(" ");
@@ -73,17 +92,21 @@ pub fn program_group(path: &Path) -> Result<Program, Report> {
             lines.push((name, line.clone()));
             continue;
         }
+        if with_tiles[line.function] && !is_kernel {
+            tiles.push((name, line.clone()));
+            continue;
+        }
         let case = if is_kernel { kernel_case(name, line) } else { function_case(name, line, &mut module) };
         match line.outcome {
             Outcome::Fails(code) => faults.push((case, code)),
-            Outcome::Ends | Outcome::Gives(_) | Outcome::Traps(_) if line.checked => {}
+            Outcome::Ends | Outcome::Gives(_) | Outcome::Traps(_) if line.checked => checked.push(case),
             Outcome::Ends | Outcome::Gives(_) | Outcome::Traps(_) => cases.push(case),
         }
     }
     let name = path.file_stem().map_or(String::new(), |stem| stem.to_string_lossy().into_owned());
     let module = verify(module).map_err(|errors| kernels.report(errors))?;
     let tasks = TaskCalls { module: kernels.module.clone(), lines };
-    Ok(Program { group: Group { name, module, cases }, faults, tasks })
+    Ok(Program { group: Group { name, module, cases }, faults, checked, tiles, tasks })
 }
 
 fn empty_case(name: String, kernel: FunctionId) -> Case {

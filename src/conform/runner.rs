@@ -161,6 +161,19 @@ pub fn run_fault(group: &Group, case: &Case, code: Code, machine: &mut dyn Devic
     }
 }
 
+/// Runs a case on a machine and compares what it leaves with what the case states; says what is different.
+pub fn run_stated(group: &Group, case: &Case, machine: &mut dyn Device) -> Result<(), String> {
+    let mut launcher = Launcher { group, programs: HashMap::new() };
+    let found = launcher.launch(machine, case).map_err(|error| format!("{}: {}", error.code, error.message))?;
+    let buffers = case.arguments.iter().enumerate().filter(|(_, a)| matches!(a, CaseArgument::Buffer(..)));
+    for ((position, _), found) in buffers.zip(&found) {
+        if let Some(Mismatch { index, expected, found, .. }) = stated(case, position, found) {
+            return Err(format!("argument {position}, element {index}: {found} instead of {expected}"));
+        }
+    }
+    Ok(())
+}
+
 /// The group's kernels on one device: loaded together, or one by one where some are refused.
 struct Launcher<'a> {
     group: &'a Group,

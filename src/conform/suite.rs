@@ -1,7 +1,8 @@
 //! The whole suite: which groups there are, and running them on several devices with one reference.
 
 use super::{
-    Case, Group, Mismatch, Oracle, Outcome, Tally, program_group, random_groups, run_group, table_groups, tile_groups,
+    Case, Group, Mismatch, Oracle, Outcome, Program, Tally, program_group, random_groups, run_group, table_groups,
+    tile_groups,
 };
 use crate::report::Report;
 use girih_core::diag::{Code, Diagnostic};
@@ -65,22 +66,27 @@ impl Part {
 impl Suite {
     /// The groups, made one after the other.
     pub fn groups(&self) -> Result<Box<dyn Iterator<Item = (Part, Group)>>, Report> {
-        let mut programs = vec![];
-        if let Some(folder) = &self.programs {
-            for path in program_files(folder)? {
-                let group = program_group(&path)?.group;
-                if !group.cases.is_empty() {
-                    programs.push((Part::Programs, group));
-                }
-            }
-        }
+        let groups = self.programs()?.into_iter().map(|program| program.group);
+        let programs = groups.filter(|group| !group.cases.is_empty()).map(|group| (Part::Programs, group));
         let table = if self.table { table_groups() } else { vec![] };
         let table = table.into_iter().map(|g| (Part::Table, g));
         let random = random_groups(self.seed, self.random, self.pack.max(1)).map(|g| (Part::Random, g));
         let tiles = tile_groups(self.seed, self.tiles, self.pack.max(1)).map(|g| (Part::Tiles, g));
-        let filter = self.filter.clone();
-        let wanted = move |(part, group): &(Part, Group)| format!("{}/{}", part.name(), group.name).contains(&filter);
+        let suite = self.clone();
+        let wanted = move |(part, group): &(Part, Group)| suite.wants(*part, group);
         Ok(Box::new(table.chain(programs).chain(random).chain(tiles).filter(wanted)))
+    }
+
+    /// The programs, with those of their lines that are for no device.
+    pub fn programs(&self) -> Result<Vec<Program>, Report> {
+        let files = self.programs.as_deref().map_or(Ok(vec![]), program_files)?;
+        let mut programs = files.iter().map(|path| program_group(path)).collect::<Result<Vec<_>, _>>()?;
+        programs.retain(|program| self.wants(Part::Programs, &program.group));
+        Ok(programs)
+    }
+
+    fn wants(&self, part: Part, group: &Group) -> bool {
+        format!("{}/{}", part.name(), group.name).contains(&self.filter)
     }
 }
 

@@ -100,16 +100,20 @@ impl Buffers {
         })
     }
 
-    /// Gives a buffer back.
-    pub fn free(&mut self, context: &Context, id: BufferId) {
-        let Some(buffer) = self.buffers.get(id).is_some().then(|| self.buffers[id].take()).flatten() else { return };
+    /// Gives a buffer back. It fails if the device does not come to rest; then nothing is freed for good.
+    pub fn free(&mut self, context: &Context, id: BufferId) -> Result<(), Diagnostic> {
+        let Some(buffer) = self.buffers.get(id).is_some().then(|| self.buffers[id].take()).flatten() else {
+            return Ok(());
+        };
         self.free.push(id);
         self.kept.push(buffer.block);
         let mut kept: u64 = self.kept.iter().map(|block| block.bytes).sum();
-        // Memory that goes for good must not be in use. If the device does not come to rest, it is lost, and so is the memory.
-        while kept > KEPT && context.finish().is_ok() {
+        while kept > KEPT {
+            // Memory that goes for good must not be in use.
+            context.finish()?;
             kept -= self.kept.remove(0).bytes;
         }
+        Ok(())
     }
 
     /// A buffer that is there.

@@ -18,6 +18,8 @@ pub(super) struct Context {
     stream: CUstream,
     /// How long a wait may last.
     limit: Duration,
+    /// Whether it stays when this value goes, because work is on it that may never end.
+    abandoned: bool,
 }
 
 // SAFETY: the driver's handles belong to the process, not to a thread. What is a thread's own is which context is current, and every
@@ -30,7 +32,7 @@ impl Context {
         let mut context = std::ptr::null_mut();
         // SAFETY: the driver writes one handle, for a device that it has given.
         check(unsafe { sys::cuDevicePrimaryCtxRetain(&mut context, card.device) }, "open the device")?;
-        let mut this = Context { device: card.device, context, stream: std::ptr::null_mut(), limit };
+        let mut this = Context { device: card.device, context, stream: std::ptr::null_mut(), limit, abandoned: false };
         this.enter()?;
         let flags = sys::CUstream_flags::CU_STREAM_NON_BLOCKING as u32;
         // SAFETY: the context is current; the driver writes one handle.
@@ -54,10 +56,18 @@ impl Context {
         // SAFETY: the stream lives as long as `self`.
         poll(self.limit, || unsafe { sys::cuStreamQuery(self.stream) })
     }
+
+    /// Leaves context and stream to the process's end: letting go of them would wait for their work.
+    pub fn abandon(&mut self) {
+        self.abandoned = true;
+    }
 }
 
 impl Drop for Context {
     fn drop(&mut self) {
+        if self.abandoned {
+            return;
+        }
         // SAFETY: both handles are this value's own and are not used afterwards. Errors have nobody to go to.
         unsafe {
             sys::cuCtxSetCurrent(self.context);
@@ -82,7 +92,7 @@ fn poll(limit: Duration, ask: impl Fn() -> CUresult) -> Result<(), Diagnostic> {
         if waited > limit {
             let message = format!("the device was still at work after {} s", limit.as_secs());
             return Err(Diagnostic::new(Code::DeviceTimeout, Span::NONE, message)
-                .hint("a kernel may run without end; `--timeout` sets the limit"));
+                .hint("check the kernel for a loop that does not end, or let it do less"));
         }
         if waited < Duration::from_millis(2) {
             std::hint::spin_loop();

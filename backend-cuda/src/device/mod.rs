@@ -140,6 +140,14 @@ impl Cuda {
         result
     }
 
+    /// Leaves all that the device has to the process's end: a kernel still runs there, and the driver would wait for it before anything is freed.
+    fn abandon(&mut self) {
+        std::mem::forget(std::mem::take(&mut self.programs));
+        std::mem::forget(std::mem::take(&mut self.buffers));
+        std::mem::forget(std::mem::take(&mut self.staging));
+        self.context.abandon();
+    }
+
     fn program(&self, id: ProgramId) -> Result<&Program, Diagnostic> {
         let found = self.programs.get(id).and_then(Option::as_ref);
         found.ok_or_else(|| Diagnostic::new(Code::BadArguments, Span::NONE, "the program was unloaded"))
@@ -257,9 +265,13 @@ fn launches(module: &Module, kernel: FunctionId, options: &LoadOptions) -> Launc
 
 impl Drop for Cuda {
     fn drop(&mut self) {
-        // Memory and code must not be in use when they go; a device that is lost uses nothing that counts.
+        // Memory and code must not be in use when they go. A context that an error has ended uses nothing any more.
         if self.enter().is_ok() {
-            let _ = self.context.finish();
+            let rested = self.context.finish();
+            let _ = self.noted(rested);
+        }
+        if self.lost.as_ref().is_some_and(|why| why.code == Code::DeviceTimeout) {
+            self.abandon();
         }
     }
 }
@@ -278,8 +290,10 @@ impl Device for Cuda {
         self.noted(result)
     }
     fn free(&mut self, buffer: BufferId) {
-        if self.context.enter().is_ok() {
-            self.buffers.free(&self.context, buffer);
+        // A device that is lost frees everything when it is dropped, or nothing.
+        if self.enter().is_ok() {
+            let result = self.buffers.free(&self.context, buffer);
+            let _ = self.noted(result);
         }
     }
     fn write(&mut self, buffer: BufferId, offset: u64, bytes: &[u8]) -> Result<(), Diagnostic> {
@@ -319,9 +333,11 @@ impl Device for Cuda {
     }
     fn unload(&mut self, program: ProgramId) {
         // Work that runs it has to be done before its code goes.
-        if self.programs.get(program).is_some() && self.context.enter().is_ok() {
-            let _ = self.context.finish();
-            self.programs[program] = None;
+        if self.programs.get(program).is_some() && self.enter().is_ok() {
+            let rested = self.context.finish();
+            if self.noted(rested).is_ok() {
+                self.programs[program] = None;
+            }
         }
     }
 

@@ -113,15 +113,26 @@ impl Kernel {
         Ok(kernel)
     }
 
-    /// Lets launches ask for so much shared memory.
+    /// Lets launches ask for so much shared memory. What was allowed before stays so: launches are planned together and queued later, so
+    /// one that asks for less must not take it from one that asks for more.
     pub fn allow(&self, bytes: u32) -> Result<(), Diagnostic> {
-        if bytes <= 48 << 10 {
+        if bytes <= 48 << 10 || i64::from(bytes) <= i64::from(self.allowed()?) {
             return Ok(());
         }
         let attribute = CUfunction_attribute::CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES;
         // SAFETY: the function's module is loaded as long as `self` lives.
         let result = unsafe { sys::cuFuncSetAttribute(self.function, attribute, bytes as i32) };
         check(result, &format!("give a workgroup {bytes} bytes of shared memory"))
+    }
+
+    /// How much shared memory launches may ask for. The driver knows it, for all copies of this handle.
+    fn allowed(&self) -> Result<i32, Diagnostic> {
+        let mut bytes = 0;
+        let attribute = CUfunction_attribute::CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES;
+        // SAFETY: the function's module is loaded as long as `self` lives; the driver writes one number.
+        let result = unsafe { sys::cuFuncGetAttribute(&mut bytes, attribute, self.function) };
+        check(result, "tell how much shared memory a workgroup may have")?;
+        Ok(bytes)
     }
 
     /// How many workgroups a multiprocessor holds at once.

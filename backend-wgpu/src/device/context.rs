@@ -159,6 +159,10 @@ impl Context {
         self.0.read.load(Ordering::Relaxed)
     }
 
+    /// Leaves device and queue to the process's end: work is on them that may never end, and wgpu waits for it when the queue is dropped.
+    pub(super) fn abandon(&self) {
+        std::mem::forget(self.clone());
+    }
     pub(super) fn count_read(&self, bytes: u64) {
         self.0.read.fetch_add(bytes, Ordering::Relaxed);
     }

@@ -98,10 +98,8 @@ impl Gpu {
     /// A device without buffers and programs.
     fn new(context: Context) -> Result<Gpu, Diagnostic> {
         let (device, queue, health) = (context.device().clone(), context.queue().clone(), context.health().clone());
-        let cache = match &context.settings().cache {
-            Some(folder) => Cache::open(&device, &health, context.adapter_info(), folder)?,
-            None => None,
-        };
+        let folder = context.settings().cache.as_deref();
+        let cache = folder.and_then(|folder| Cache::open(&device, &health, context.adapter_info(), folder));
         let traps = health.run(&device, || {
             Ok(device.create_buffer(&wgpu::BufferDescriptor {
                 label: Some("traps"),
@@ -192,7 +190,11 @@ impl Gpu {
     fn wait_for_all(&self) -> Result<(), Diagnostic> {
         // A software adapter needs the processor for the work itself.
         let wakeful = self.context.info().kind == DeviceKind::Wgpu;
-        self.health.wait(&self.device, self.last.as_ref(), self.context.settings().limit, wakeful)
+        let waited = self.health.wait(&self.device, self.last.as_ref(), self.context.settings().limit, wakeful);
+        if waited.as_ref().is_err_and(|error| error.code == Code::DeviceTimeout) {
+            self.context.abandon();
+        }
+        waited
     }
 }
 

@@ -2,8 +2,10 @@
 
 mod array;
 mod grid;
+mod outputs;
 mod value;
 
 pub use array::Array;
 pub use grid::{GridText, grid_text};
+pub use outputs::writable;
 pub use value::{Named, Source, Value, each_once, named, number};

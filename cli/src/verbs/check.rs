@@ -3,24 +3,28 @@
 use crate::console::Console;
 use crate::exit::Exit;
 use crate::optimizations::{self, Optimization};
+use crate::verbs::{kernel, net};
 use crate::warnings::WarningFlags;
 use clap::Args;
-use girih::{Code, Options, Program, WarningLevels};
+use girih::kernels::Kernels;
+use girih::nets::Nets;
+use girih::{Code, Options, Program, Report, WarningLevels};
 use serde_json::json;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 const EXAMPLES: &str = "\
 Examples:
   girih check sort.bend                         one program
   girih check examples/*.bend --json            many, for another program to read
   girih check sort.bend -Dall                   every warning is an error
-  girih check sort.bend -A unused-definition    without this warning";
+  girih check sort.bend -A unused-definition    without this warning
+  girih check scale.gir sum.hvm                 kernels of the IR, and an interaction net";
 
 /// Options of the verb.
 #[derive(Debug, Args)]
 #[command(after_help = EXAMPLES)]
 pub struct Check {
-    /// The files
+    /// The files: Bend programs; FILE.gir, kernels of the IR; FILE.hvm, an interaction net
     #[arg(required = true, value_name = "FILE")]
     files: Vec<PathBuf>,
     /// Start at this definition instead of `main`
@@ -39,8 +43,7 @@ impl Check {
         let (mut errors, mut warnings) = (0, 0);
         for file in &self.files {
             let started = std::time::Instant::now();
-            let program = Program::open(file, &self.options());
-            let report = program.report();
+            let report = self.report(file);
             console.report(&report);
             console.detail(|| format!("{}: {:.1} ms", file.display(), started.elapsed().as_secs_f64() * 1e3));
             errors += report.errors();
@@ -50,6 +53,19 @@ impl Check {
         console.object(&json!({"kind": "summary", "files": files, "errors": errors, "warnings": warnings}));
         console.note(&format!("{}: {}, {}", count(files, "file"), count(errors, "error"), count(warnings, "warning")));
         if errors > 0 { Exit::Failed } else { Exit::Ok }
+    }
+
+    /// What is wrong with a file, which is read as its name says.
+    fn report(&self, file: &Path) -> Report {
+        if let Some((path, kernel)) = file.to_str().and_then(kernel::split) {
+            let kernels = Kernels::open(Path::new(path));
+            let named = |kernels: Kernels| kernel.map_or(Ok(()), |name| kernels.kernel(Some(name)).map(drop));
+            return kernels.and_then(named).err().unwrap_or_default();
+        }
+        if net::is_net(file) {
+            return Nets::open(file).err().unwrap_or_default();
+        }
+        Program::open(file, &self.options()).report()
     }
 
     fn options(&self) -> Options {

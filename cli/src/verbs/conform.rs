@@ -7,7 +7,7 @@ use crate::device;
 use crate::exit::Exit;
 use clap::Args;
 use girih::Code;
-use girih::conform::{self, Choices, Failure, Part, Suite, Tally, run_on};
+use girih::conform::{self, Choices, Failure, Part, Place, Program, Suite, Tally, run_apart, run_on};
 use girih::devices::{self, Profile, Selector};
 use girih::ir::Caps;
 use girih::runtime::{Device, DeviceKind};
@@ -94,8 +94,8 @@ impl Conform {
         if let Some(choices) = &self.shrink {
             return shrink(choices, &mut devices, console);
         }
-        let groups = match suite.groups() {
-            Ok(groups) => groups,
+        let (groups, programs) = match suite.groups().and_then(|groups| Ok((groups, suite.programs()?))) {
+            Ok(found) => found,
             Err(report) => {
                 console.report(&report);
                 return Exit::Failed;
@@ -116,12 +116,35 @@ impl Conform {
             }
             bar.inc(1);
         }
+        for (device, place) in places(&devices) {
+            bar.set_message(format!("lines for {}", devices[device].info().name));
+            for program in &programs {
+                let tally = apart(program, place, device, &mut failures);
+                if tally != Tally::default() {
+                    tallies.entry((device, Part::Programs)).or_default().add(tally);
+                }
+            }
+        }
         bar.finish_and_clear();
         report(console, &devices, &tallies, &failures);
         if tallies.is_empty() {
-            return console.fail(Code::BadArguments, format!("no case has `{}` in its name", self.filter), None);
+            return console.fail(Code::BadArguments, self.nothing(&programs), None);
         }
         if failures.is_empty() { Exit::Ok } else { Exit::Failed }
+    }
+
+    /// Why nothing was run.
+    fn nothing(&self, programs: &[Program]) -> String {
+        match &self.programs {
+            Some(path) if self.filter.is_empty() && programs.iter().all(|program| program.lines() == 0) => {
+                format!("`{}` has no run lines", path.display())
+            }
+            Some(path) if self.filter.is_empty() => {
+                format!("`{}` has no run lines for these devices", path.display())
+            }
+            None if self.filter.is_empty() => "nothing is left to be run".to_owned(),
+            Some(_) | None => format!("no case has `{}` in its name", self.filter),
+        }
     }
 
     /// The devices that were named, or all that were found and can be used.
@@ -136,6 +159,29 @@ impl Conform {
         }
         Ok(devices)
     }
+}
+
+/// Who runs the lines of programs that no device is asked about, and under which device they are counted: the first one that is the reference machine,
+/// and the first one that is the processor.
+fn places(devices: &[Box<dyn Device>]) -> Vec<(usize, Place)> {
+    let first = |kind, place| devices.iter().position(|d| d.info().kind == kind).map(|device| (device, place));
+    let places = [first(DeviceKind::Interpreter, Place::Reference), first(DeviceKind::Cpu, Place::Processor)];
+    places.into_iter().flatten().collect()
+}
+
+/// Runs such lines of a program.
+fn apart(program: &Program, place: Place, device: usize, failures: &mut Vec<Failure>) -> Tally {
+    let mut tally = Tally::default();
+    for (name, result) in run_apart(program, place) {
+        match result {
+            Ok(()) => tally.passed += 1,
+            Err(what) => {
+                tally.failed += 1;
+                failures.push(Failure { device, case: format!("{}/{name}", program.group.name), what });
+            }
+        }
+    }
+    tally
 }
 
 /// Makes a random kernel smaller on each device where it fails.

@@ -94,27 +94,39 @@ impl<'a> Placed<'a> {
 }
 
 /// Brings all arrays back: each to its file, or its beginning to the terminal; of those without a file perhaps only what has
-/// changed.
+/// changed. What goes wrong with one does not keep the others from being written.
 pub(super) fn bring_back(
     device: &mut dyn Device,
     placed: Vec<Placed<'_>>,
     changed_only: bool,
     console: &Console,
-) -> Result<(), Diagnostic> {
-    let mut shown = vec![];
-    for mut array in placed {
-        // What cannot be written must not keep the rest from being so: all are read first.
-        let length = if matches!(array.value, Value::Array(_, Some(_))) {
-            array.array.bytes.len()
-        } else if changed_only && !has_changed(device, &array)? {
-            continue;
-        } else {
-            array.array.bytes.len().min((SHOWN + 1) * array.array.scalar.bytes() as usize)
-        };
-        array.array.bytes = read(device, &array, length)?;
-        shown.push(array);
+) -> Result<(), Vec<Diagnostic>> {
+    let (mut shown, mut errors) = (vec![], vec![]);
+    for array in placed {
+        match bring(device, array, changed_only) {
+            Ok(array) => shown.extend(array),
+            Err(error) => errors.push(error),
+        }
     }
-    shown.into_iter().try_for_each(|array| finish(array, console))
+    errors.extend(shown.into_iter().filter_map(|array| finish(array, console).err()));
+    if errors.is_empty() { Ok(()) } else { Err(errors) }
+}
+
+/// Reads what is shown or written of an array; nothing of one that need not be shown.
+fn bring<'a>(
+    device: &mut dyn Device,
+    mut array: Placed<'a>,
+    changed_only: bool,
+) -> Result<Option<Placed<'a>>, Diagnostic> {
+    let length = if matches!(array.value, Value::Array(_, Some(_))) {
+        array.array.bytes.len()
+    } else if changed_only && !has_changed(device, &array)? {
+        return Ok(None);
+    } else {
+        array.array.bytes.len().min((SHOWN + 1) * array.array.scalar.bytes() as usize)
+    };
+    array.array.bytes = read(device, &array, length)?;
+    Ok(Some(array))
 }
 
 /// Whether an array on the device differs from what it was. It is looked at in parts, because memory that the host has not used before
@@ -179,6 +191,7 @@ impl Launch {
         console: &Console,
     ) -> Result<(), Vec<Diagnostic>> {
         let one = |error| vec![error];
+        launch::writable(&self.arg).map_err(one)?;
         let options = LoadOptions {
             specialisations: self.specialisations(kernels, kernel).map_err(one)?,
             ..LoadOptions::default()
@@ -192,7 +205,7 @@ impl Launch {
         let command = Command::Dispatch(Dispatch { program, arguments, grid });
         device.submit(std::slice::from_ref(&command)).map_err(one)?;
         device.wait().map_err(one)?;
-        bring_back(device, placed, false, console).map_err(one)?;
+        bring_back(device, placed, false, console)?;
         if self.time {
             time(device, &command, console).map_err(one)?;
         }
@@ -268,7 +281,12 @@ pub(super) fn wrong(message: String) -> Diagnostic {
 }
 
 fn read(device: &mut dyn Device, placed: &Placed<'_>, length: usize) -> Result<Vec<u8>, Diagnostic> {
-    let mut bytes = vec![0; length.next_multiple_of(4)];
+    let (mut bytes, whole) = (vec![], length.next_multiple_of(4));
+    bytes.try_reserve_exact(whole).map_err(|_| {
+        let message = format!("the host has no memory for the {length} bytes of `{}`", placed.name);
+        Diagnostic::new(Code::DeviceMemory, girih::Span::NONE, message)
+    })?;
+    bytes.resize(whole, 0);
     device.read(placed.buffer, 0, &mut bytes)?;
     bytes.truncate(length);
     Ok(bytes)

@@ -158,6 +158,7 @@ impl Launch {
             let error = wrong("the grid is not given".into());
             return Err(plain(error.hint("say how many programs run: `--grid 64`")));
         };
+        launch::writable(&self.arg).map_err(plain)?;
         let (mut placed, mut buffers) = (vec![], vec![]);
         for given in &self.arg {
             let Value::Array(source, _) = &given.value else { continue };
@@ -184,7 +185,7 @@ impl Launch {
         device.submit(std::slice::from_ref(&command)).map_err(one)?;
         device.wait().map_err(one)?;
         let ran = milliseconds(begun);
-        bring_back(device, placed, true, console).map_err(one)?;
+        bring_back(device, placed, true, console).map_err(|errors| loaded.report(errors))?;
         let whole = read + milliseconds(begun);
         console.detail(|| {
             let (run, back) = (ran - placing - compiled, whole - read - ran);

@@ -224,7 +224,7 @@ impl Run {
         if executable.was_in_contest() {
             // A driver may still be opening a card that nobody waits for.
             let _ = std::io::stdout().flush();
-            girih::leave(result.err().unwrap_or(Exit::Ok).number().into());
+            girih::leave(console.end(result.err().unwrap_or(Exit::Ok)).number().into());
         }
         result
     }

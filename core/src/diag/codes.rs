@@ -419,7 +419,7 @@ codes! {
     KernelAssert "B1011" error: "a static assertion that fails",
         "`tl.static_assert(condition, \"why\")` is decided when the kernel is compiled.";
     KernelEntry "B1012" error: "no such kernel",
-        "A kernel is a function with the decorator `@triton.jit`, or one that `triton.jit(..)` is called with, in the file that is named.";
+        "A kernel of the IR begins with `kernel @name(..)`. In Python it is a function with the decorator `@triton.jit`, or one that `triton.jit(..)` is called with, in the file that is named.";
     KernelImport "B1013" error: "an import that cannot be found",
         "`triton` and its parts are known. Other modules are looked for beside the kernel's file and in the folders above it, and are only read if a kernel uses one of their names.";
 }

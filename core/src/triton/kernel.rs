@@ -294,13 +294,13 @@ fn write(
         let list = named.iter().map(|n| format!("`{n}`")).collect::<Vec<_>>().join(", ");
         let message = format!("`{}` has no parameter `{name}`", def.name.name);
         return Err(
-            Diagnostic::new(Code::KernelArgument, def.name.span, message).hint(format!("its parameters are {list}"))
+            Diagnostic::new(Code::BadArguments, def.name.span, message).hint(format!("its parameters are {list}"))
         );
     }
     let warps = request.num_warps.or(chosen.num_warps).unwrap_or(WARPS);
     if !warps.is_power_of_two() || warps > 32 {
         let message = format!("a program is not run by {warps} warps");
-        return Err(Diagnostic::new(Code::KernelArgument, def.name.span, message)
+        return Err(Diagnostic::new(Code::BadArguments, def.name.span, message)
             .hint("their number is a power of two, at most 32"));
     }
     let mut function = ir::Function::new(def.name.name.as_str(), def.name.span);
@@ -325,7 +325,7 @@ fn write(
                     Some(why) if constexpr => format!("give it {what}; {why}"),
                     _read => format!("give it {what}"),
                 };
-                return body.fail(Code::KernelArgument, p.name.span, message, &hint);
+                return body.fail(Code::BadArguments, p.name.span, message, &hint);
             }
         };
         body.scope.insert(name.clone(), value);
@@ -360,7 +360,7 @@ fn parameter(
             Ok(Value::Tensor(Tensor { value: body.b.function.param(name, ty, attrs), ty }))
         }
         Argument::Buffer(_) if constexpr => body.fail(
-            Code::KernelArgument,
+            Code::BadArguments,
             span,
             format!("`{name}` is a `tl.constexpr` and is given an array"),
             "give it a constant",
