@@ -9,7 +9,7 @@ mod support;
 use girih::conform::{self, Part, Suite};
 use girih::devices::{self, Profile, Selector};
 use girih::runtime::{Device, DeviceKind, Runner, TaskOptions};
-use girih_core::diag::Diagnostic;
+use girih_core::diag::{Code, Diagnostic};
 use girih_core::ir::tasks::{Settings, TaskMachine};
 use girih_core::ir::{Module, Verified};
 use libtest_mimic::{Arguments, Failed, Trial};
@@ -116,10 +116,24 @@ fn programs(folder: &str) -> Vec<PathBuf> {
     conform::program_files(Path::new(folder)).unwrap_or_else(|report| panic!("{report}"))
 }
 
-/// Run lines that must end with an error on the reference machine.
+/// Run lines that must end with an error on the reference machine, and on the reading of PTX if it looks for such errors.
 fn faults() -> Vec<Trial> {
     let mut trials = vec![];
     for path in programs("tests/ir") {
+        for name in ["ptx:sm_80", "ptx:sm_90a"] {
+            let path = path.clone();
+            trials.push(Trial::test(format!("{name}: faults of {}", path.display()), move || {
+                let program = conform::program_group(&path).map_err(|report| report.to_string())?;
+                let is_found = |code: Code| matches!(code, Code::OutOfBounds | Code::Deadlock);
+                for (case, code) in program.faults.into_iter().filter(|(_, code)| is_found(*code)) {
+                    let selector = Selector::parse(name).expect("it is a device's name");
+                    let mut device = devices::open(&selector, None).map_err(|e| e.message)?;
+                    conform::run_fault(&program.group, &case, code, &mut *device)
+                        .map_err(|what| format!("{}: {what}", case.name))?;
+                }
+                Ok(())
+            }));
+        }
         let name = format!("faults of {}", path.display());
         trials.push(Trial::test(name, move || {
             let program = conform::program_group(&path).map_err(|report| report.to_string())?;
