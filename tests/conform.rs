@@ -9,7 +9,7 @@ mod support;
 use girih::conform::{self, Part, Place, Suite};
 use girih::devices::{self, Profile, Selector};
 use girih::runtime::{Device, DeviceKind, Runner, TaskOptions};
-use girih_core::diag::Diagnostic;
+use girih_core::diag::{Code, Diagnostic};
 use girih_core::ir::tasks::{Settings, TaskMachine};
 use girih_core::ir::{Module, Verified};
 use libtest_mimic::{Arguments, Failed, Trial};
@@ -28,7 +28,7 @@ fn main() {
     for (name, selector, profile) in configurations() {
         trials.extend(trials_on(&name, &selector, profile));
     }
-    trials.extend(faults());
+    trials.extend(apart());
     trials.extend(tasks());
     trials.extend(missing());
     libtest_mimic::run(&arguments, trials).exit();
@@ -116,11 +116,16 @@ fn programs(folder: &str) -> Vec<PathBuf> {
     conform::program_files(Path::new(folder)).unwrap_or_else(|report| panic!("{report}"))
 }
 
-/// Run lines that must end with an error on the reference machine, that are for it alone, and that call functions as they are.
-fn faults() -> Vec<Trial> {
+/// Run lines that are not for all devices: those that must end with an error, those that are for the reference machine alone, and those
+/// that call functions as they are.
+fn apart() -> Vec<Trial> {
     let mut trials = vec![];
     for path in programs("tests/ir") {
-        let name = format!("faults of {}", path.display());
+        let name = format!("lines for some of {}", path.display());
+        for machine in ["ptx:sm_80", "ptx:sm_90a"] {
+            let path = path.clone();
+            trials.push(Trial::test(format!("{machine}: {name}"), move || faults_of(&path, machine)));
+        }
         trials.push(Trial::test(name, move || {
             let program = conform::program_group(&path).map_err(|report| report.to_string())?;
             for (name, result) in conform::run_apart(&program, Place::Reference) {
@@ -130,6 +135,19 @@ fn faults() -> Vec<Trial> {
         }));
     }
     trials
+}
+
+/// Run lines that must end with an error, as far as the reading of PTX looks for such errors.
+fn faults_of(path: &Path, machine: &str) -> Result<(), Failed> {
+    let program = conform::program_group(path).map_err(|report| report.to_string())?;
+    let is_found = |code: Code| matches!(code, Code::OutOfBounds | Code::Deadlock);
+    let selector = Selector::parse(machine).expect("it is a device's name");
+    for (case, code) in program.faults.iter().filter(|(_, code)| is_found(*code)) {
+        let mut device = devices::open(&selector, None).map_err(|e| e.message)?;
+        let result = conform::run_fault(&program.group, case, *code, &mut *device);
+        result.map_err(|what| format!("{}: {what}", case.name))?;
+    }
+    Ok(())
 }
 
 /// A way to run functions in task form.

@@ -35,6 +35,9 @@ pub(crate) fn isa(use_: Use) -> Result<OwnedTargetIsa, Diagnostic> {
         ("enable_pinned_reg", if use_ == Use::Tasks { "true" } else { "false" }),
         // The convention of called functions asks for it.
         ("preserve_frame_pointers", "true"),
+        // Results that no registers are left for go through memory of the caller's, whose address is one more argument; a tail call
+        // hands on its own caller's.
+        ("enable_multi_ret_implicit_sret", "true"),
     ];
     for (name, value) in wanted {
         flags.set(name, value).map_err(|e| absent(&e.to_string()))?;

@@ -163,7 +163,7 @@ fn kernel_signature(target: &dyn Target) -> Signature {
 }
 
 fn routine_signature(target: &dyn Target, function: &Function, callee: Callee) -> Result<Signature> {
-    // The one convention that returns any number of values.
+    // The convention that returns most values in registers; the others go through memory, which the host's flags ask for.
     let mut signature = Signature::new(CallConv::Tail);
     if callee.context {
         signature.params.push(AbiParam::new(target.isa().pointer_type()));

@@ -1,7 +1,7 @@
 //! Matrix fragments. Which lane holds which element is nobody's business: here each holds as many as the next, in order.
 
 use super::machine::{Buffers, Together};
-use super::memory::{self, place};
+use super::memory::{self, Wrong, outside, place};
 use super::parse::{Instruction, Operand};
 use girih_core::ir::{Op, Scalar, eval};
 
@@ -28,7 +28,7 @@ pub(super) fn perform(
     name: &[&str],
     which: &[usize],
     buffers: &mut Buffers,
-) -> Result<(), String> {
+) -> Result<(), Wrong> {
     if which.len() != 32 {
         return Err("a fragment needs all 32 lanes".into());
     }
@@ -51,7 +51,7 @@ pub(super) fn perform(
             let (buffer, byte) = if shared { (usize::MAX, address as usize) } else { place(address) };
             let memory = match shared {
                 true => &mut *all.shared,
-                false => buffers.get_mut(buffer).ok_or("a fragment of no buffer")?,
+                false => buffers.get_mut(buffer).ok_or_else(|| outside("a fragment of no buffer".into()))?,
             };
             let element = &mut elements[row * columns + column];
             if load {
@@ -86,13 +86,7 @@ fn gather(all: &Together<'_>, which: &[usize], list: &Operand, ty: Scalar) -> Ve
 }
 
 /// Gives elements to 32 lanes. Registers beyond them hold nothing that counts, but are the same in every fragment.
-fn scatter(
-    all: &mut Together<'_>,
-    which: &[usize],
-    list: &Operand,
-    ty: Scalar,
-    elements: &[u64],
-) -> Result<(), String> {
+fn scatter(all: &mut Together<'_>, which: &[usize], list: &Operand, ty: Scalar, elements: &[u64]) -> Result<(), Wrong> {
     let per_register = (4 / ty.bytes()).max(1) as usize;
     let registers = registers(list);
     let share = registers.len() * per_register;
@@ -114,7 +108,7 @@ fn product(
     name: &[&str],
     which: &[usize],
     [m, n, k]: [usize; 3],
-) -> Result<(), String> {
+) -> Result<(), Wrong> {
     let types: Vec<Scalar> = name.iter().filter_map(|part| super::alu::scalar(part)).collect();
     let (acc, factor) = match types[..] {
         [acc, _] => (acc, Scalar::F16),

@@ -3,6 +3,7 @@
 use super::alu;
 use super::fragments;
 use super::machine::{Buffers, Together};
+use super::memory::Wrong;
 use super::parse::{Instruction, Operand};
 use girih_core::ir::{Op, eval};
 
@@ -12,7 +13,7 @@ pub(super) fn perform(
     ins: &Instruction,
     which: &[usize],
     buffers: &mut Buffers,
-) -> Result<(), String> {
+) -> Result<(), Wrong> {
     let name: Vec<&str> = ins.name.iter().map(String::as_str).collect();
     match name[..] {
         ["vote", "sync", how, _] => vote(&mut all, ins, which, how),
@@ -20,11 +21,11 @@ pub(super) fn perform(
         ["redux", "sync", how, ty] => reduce(&mut all, ins, which, how, ty),
         ["wgmma", ..] => super::warpgroup::product(&mut all, ins, which),
         ["wmma", ..] => fragments::perform(&mut all, ins, &name, which, buffers),
-        _ => Err(format!("`{}` is not known", ins.name.join("."))),
+        _ => Err(format!("`{}` is not known", ins.name.join(".")).into()),
     }
 }
 
-fn vote(all: &mut Together<'_>, ins: &Instruction, which: &[usize], how: &str) -> Result<(), String> {
+fn vote(all: &mut Together<'_>, ins: &Instruction, which: &[usize], how: &str) -> Result<(), Wrong> {
     let holds: Vec<bool> = which.iter().map(|t| all.get(*t, &ins.operands[1]) & 1 == 1).collect();
     let bit = |(t, holds): (&usize, &bool)| u64::from(*holds) << (t % 32);
     let result = match how {
@@ -35,7 +36,7 @@ fn vote(all: &mut Together<'_>, ins: &Instruction, which: &[usize], how: &str) -
     which.iter().try_for_each(|t| all.set(*t, &ins.operands[0], result))
 }
 
-fn shuffle(all: &mut Together<'_>, ins: &Instruction, which: &[usize], how: &str) -> Result<(), String> {
+fn shuffle(all: &mut Together<'_>, ins: &Instruction, which: &[usize], how: &str) -> Result<(), Wrong> {
     let values: Vec<u64> = which.iter().map(|t| all.get(*t, &ins.operands[1])).collect();
     let mut results = vec![];
     for thread in which {
@@ -63,7 +64,7 @@ fn shuffle(all: &mut Together<'_>, ins: &Instruction, which: &[usize], how: &str
     Ok(())
 }
 
-fn reduce(all: &mut Together<'_>, ins: &Instruction, which: &[usize], how: &str, ty: &str) -> Result<(), String> {
+fn reduce(all: &mut Together<'_>, ins: &Instruction, which: &[usize], how: &str, ty: &str) -> Result<(), Wrong> {
     let op = match how {
         "add" => Op::Add,
         "min" => Op::Min,

@@ -1,8 +1,9 @@
 //! Workgroups and their threads: each thread runs until it waits for others, who then go on together.
 
 use super::alu;
-use super::memory::{self, place};
+use super::memory::{self, Wrong, outside, place};
 use super::parse::{Base, Code, Instruction, Operand, Program};
+use girih_core::diag;
 use girih_core::ir::Scalar;
 use std::collections::HashMap;
 
@@ -38,6 +39,8 @@ enum State {
     Barrier,
     /// It waits for its subgroup.
     Lanes,
+    /// It waits for a phase of a barrier in shared memory, and asks again when it has its turn.
+    Phase,
     Done,
 }
 
@@ -66,6 +69,7 @@ struct Workgroup {
 
 /// What went wrong, and at which line of the text.
 pub(super) struct Fault {
+    pub code: diag::Code,
     pub line: Option<usize>,
     pub message: String,
 }
@@ -94,10 +98,17 @@ fn rounds(launch: &Launch<'_>, groups: &mut [Workgroup], buffers: &mut Buffers) 
         if !went_on {
             let stuck = groups.iter().flat_map(|g| &g.threads).find(|t| t.state != State::Done);
             let line = stuck.map(|t| t.instruction(launch.program).line);
-            return Err(Fault { line, message: "threads wait for others that never come here".into() });
+            let message = "threads wait for others that never come here".into();
+            return Err(Fault { code: diag::Code::Deadlock, line, message });
         }
     }
-    Err(Fault { line: None, message: "a kernel runs without end".into() })
+    Err(Fault { code: diag::Code::DeviceLost, line: None, message: "a kernel runs without end".into() })
+}
+
+impl Fault {
+    fn at(instruction: &Instruction, wrong: Wrong) -> Fault {
+        Fault { code: wrong.code, line: Some(instruction.line), message: wrong.message }
+    }
 }
 
 impl Thread {
@@ -114,7 +125,7 @@ impl Thread {
     fn get(&self, register: usize) -> u64 {
         self.frame().registers[register]
     }
-    fn set(&mut self, operand: &Operand, value: u64) -> Result<(), String> {
+    fn set(&mut self, operand: &Operand, value: u64) -> Result<(), Wrong> {
         match operand {
             Operand::Reg(register) => {
                 self.frame_mut().registers[*register] = value;
@@ -141,7 +152,9 @@ impl Workgroup {
             index,
             state: State::Running,
         };
-        let shared = super::parse::asked_start(code.shared_bytes) + launch.asked;
+        // Nothing lies behind a kernel's own arrays if it asks for none.
+        let own = code.shared_bytes;
+        let shared = if launch.asked == 0 { own } else { super::parse::asked_start(own) + launch.asked };
         Workgroup { threads: positions.enumerate().map(thread).collect(), shared: vec![0xcd; shared as usize], id }
     }
 
@@ -149,14 +162,17 @@ impl Workgroup {
     fn turn(&mut self, launch: &Launch<'_>, buffers: &mut Buffers) -> Result<bool, Fault> {
         let mut went_on = false;
         for i in 0..self.threads.len() {
+            if self.threads[i].state == State::Phase {
+                self.threads[i].state = State::Running;
+            }
             for _ in 0..TURN {
                 if self.threads[i].state != State::Running {
                     break;
                 }
-                went_on = true;
                 let instruction = self.threads[i].instruction(launch.program);
-                let step = self.step(launch, buffers, i, instruction);
-                step.map_err(|message| Fault { line: Some(instruction.line), message })?;
+                self.step(launch, buffers, i, instruction).map_err(|wrong| Fault::at(instruction, wrong))?;
+                // Who has asked in vain has not gone on: if nobody else does either, nothing ends the wait.
+                went_on |= self.threads[i].state != State::Phase;
             }
         }
         went_on |= self.meet(launch.program, buffers)?;
@@ -195,7 +211,7 @@ impl Workgroup {
             }
             let which: Vec<usize> = lanes.iter().filter(|t| member(t) && came(t)).map(|t| t.index).collect();
             let together = super::lanes::perform(self.parts(), instruction, &which, buffers);
-            together.map_err(|message| Fault { line: Some(instruction.line), message })?;
+            together.map_err(|wrong| Fault::at(instruction, wrong))?;
             for i in which {
                 self.threads[i].state = State::Running;
                 self.threads[i].frame_mut().at += 1;
@@ -210,7 +226,7 @@ impl Workgroup {
     }
 
     /// One instruction of one thread.
-    fn step(&mut self, launch: &Launch<'_>, buffers: &mut Buffers, i: usize, ins: &Instruction) -> Result<(), String> {
+    fn step(&mut self, launch: &Launch<'_>, buffers: &mut Buffers, i: usize, ins: &Instruction) -> Result<(), Wrong> {
         let thread = &mut self.threads[i];
         if let Some((guard, wanted)) = ins.guard
             && (thread.get(guard) & 1 == 1) != wanted
@@ -239,7 +255,12 @@ impl Workgroup {
             "ld" | "st" => self.access(buffers, i, ins, &name)?,
             "atom" | "red" => self.atomic(buffers, i, ins, &name)?,
             "cp" => self.copy(buffers, i, ins, &name)?,
-            "mbarrier" => self.mbarrier(i, ins, &name)?,
+            "mbarrier" => {
+                self.mbarrier(i, ins, &name)?;
+                if self.threads[i].state == State::Phase {
+                    return Ok(());
+                }
+            }
             _ => {
                 let (to, from) = ins.operands.split_first().ok_or("an instruction without operands")?;
                 let x: Vec<u64> = from.iter().map(|o| read(thread, o)).collect();
@@ -252,7 +273,7 @@ impl Workgroup {
     }
 
     /// A load or store.
-    fn access(&mut self, buffers: &mut Buffers, i: usize, ins: &Instruction, name: &[&str]) -> Result<(), String> {
+    fn access(&mut self, buffers: &mut Buffers, i: usize, ins: &Instruction, name: &[&str]) -> Result<(), Wrong> {
         let ty = name.last().and_then(|n| alu::scalar(n)).ok_or("an access of no type")?;
         let (address, list) = match name[0] {
             "ld" => (&ins.operands[1], &ins.operands[0]),
@@ -285,11 +306,11 @@ impl Workgroup {
     }
 
     /// The whole of an access is aligned to its size.
-    fn aligned(&self, i: usize, address: &Operand, bytes: usize) -> Result<(), String> {
+    fn aligned(&self, i: usize, address: &Operand, bytes: usize) -> Result<(), Wrong> {
         match address {
             Operand::Address(Base::Param(_), _) => Ok(()),
             _ if self.pointer(i, address).is_multiple_of(bytes as u64) => Ok(()),
-            _ => Err(format!("an access of {bytes} bytes at {:#x} is not aligned", self.pointer(i, address))),
+            _ => Err(format!("an access of {bytes} bytes at {:#x} is not aligned", self.pointer(i, address)).into()),
         }
     }
 
@@ -309,7 +330,7 @@ impl Workgroup {
         address: &Operand,
         name: &[&str],
         further: usize,
-    ) -> Result<(&'m mut Vec<u8>, usize), String> {
+    ) -> Result<(&'m mut Vec<u8>, usize), Wrong> {
         let pointer = self.pointer(i, address).wrapping_add(further as u64);
         let low = (pointer & 0xffff_ffff) as usize;
         if name.contains(&"param") {
@@ -324,11 +345,11 @@ impl Workgroup {
             return Ok((&mut self.threads[i].local, low));
         }
         let (buffer, at) = place(pointer);
-        let memory = buffers.get_mut(buffer).ok_or_else(|| format!("there is no buffer at {pointer:#x}"))?;
+        let memory = buffers.get_mut(buffer).ok_or_else(|| outside(format!("there is no buffer at {pointer:#x}")))?;
         Ok((memory, at))
     }
 
-    fn atomic(&mut self, buffers: &mut Buffers, i: usize, ins: &Instruction, name: &[&str]) -> Result<(), String> {
+    fn atomic(&mut self, buffers: &mut Buffers, i: usize, ins: &Instruction, name: &[&str]) -> Result<(), Wrong> {
         let ty = name.last().and_then(|n| alu::scalar(n)).ok_or("an atomic of no type")?;
         let (result, rest) = match name[0] {
             "atom" => (ins.operands.first(), &ins.operands[1..]),
@@ -337,7 +358,7 @@ impl Workgroup {
         let number = |operand: &Operand| match operand {
             Operand::Reg(register) => Ok(self.threads[i].get(*register)),
             Operand::Bits(bits) => Ok(*bits),
-            _ => Err("no number".to_owned()),
+            _ => Err(Wrong::from("no number")),
         };
         let x: Vec<u64> = rest[1..].iter().map(number).collect::<Result<_, _>>()?;
         let (memory, at) = self.memory(buffers, i, &rest[0], name, 0)?;
@@ -348,7 +369,7 @@ impl Workgroup {
     }
 
     /// Copies beside the program are made at once; an arrival of theirs too.
-    fn copy(&mut self, buffers: &mut Buffers, i: usize, ins: &Instruction, name: &[&str]) -> Result<(), String> {
+    fn copy(&mut self, buffers: &mut Buffers, i: usize, ins: &Instruction, name: &[&str]) -> Result<(), Wrong> {
         if name.contains(&"mbarrier") {
             return self.mbarrier(i, ins, &["mbarrier", "arrive"]);
         }
@@ -364,16 +385,19 @@ impl Workgroup {
         if read > 0 {
             self.aligned(i, from, bytes)?;
             let (memory, at) = self.memory(buffers, i, from, &["global"], 0)?;
-            let source = memory.get(at..at + read).ok_or("a copy from beyond a buffer")?;
+            let source = memory.get(at..at + read).ok_or_else(|| outside("a copy from beyond a buffer".into()))?;
             data[..read].copy_from_slice(source);
         }
         let (memory, at) = self.memory(buffers, i, to, &["shared"], 0)?;
-        memory.get_mut(at..at + bytes).ok_or("a copy beyond shared memory")?.copy_from_slice(&data);
+        memory
+            .get_mut(at..at + bytes)
+            .ok_or_else(|| outside("a copy beyond shared memory".into()))?
+            .copy_from_slice(&data);
         Ok(())
     }
 
     /// A barrier with phases: arrivals that are still awaited, all of a phase, and the phase, in one word.
-    fn mbarrier(&mut self, i: usize, ins: &Instruction, name: &[&str]) -> Result<(), String> {
+    fn mbarrier(&mut self, i: usize, ins: &Instruction, name: &[&str]) -> Result<(), Wrong> {
         let number = |thread: &Thread, operand: Option<&Operand>| match operand {
             Some(Operand::Reg(register)) => thread.get(*register),
             Some(Operand::Bits(bits)) => *bits,
@@ -394,6 +418,11 @@ impl Workgroup {
             "test_wait" | "try_wait" => {
                 let parity = name.contains(&"parity");
                 let complete = if parity { phase & 1 != last & 1 } else { phase != last };
+                // The text waits by asking for the phase's parity again; where it asks for a token, it goes on with what it is told.
+                if parity && !complete {
+                    self.threads[i].state = State::Phase;
+                    return Ok(());
+                }
                 self.threads[i].set(&ins.operands[0], complete.into())
             }
             _ => Err("a barrier's operation that is not known".into()),
@@ -413,7 +442,7 @@ impl Together<'_> {
         value(&self.threads[thread], operand, [0; 3], &[0; 3], &[0; 3])
     }
     /// Writes a result of a thread.
-    pub fn set(&mut self, thread: usize, operand: &Operand, bits: u64) -> Result<(), String> {
+    pub fn set(&mut self, thread: usize, operand: &Operand, bits: u64) -> Result<(), Wrong> {
         self.threads[thread].set(operand, bits)
     }
     /// A word that stands for what is not defined.
@@ -450,7 +479,7 @@ fn value(thread: &Thread, operand: &Operand, id: [u32; 3], grid: &[u32; 3], size
 }
 
 /// `mov`, which also takes registers apart and puts them together.
-fn mov(thread: &mut Thread, ins: &Instruction, read: impl Fn(&Thread, &Operand) -> u64) -> Result<(), String> {
+fn mov(thread: &mut Thread, ins: &Instruction, read: impl Fn(&Thread, &Operand) -> u64) -> Result<(), Wrong> {
     let whole = ins.name.last().and_then(|n| alu::scalar(n)).map_or(32, Scalar::bits);
     match (&ins.operands[0], &ins.operands[1]) {
         (Operand::List(to), from) => {
@@ -473,7 +502,7 @@ fn mov(thread: &mut Thread, ins: &Instruction, read: impl Fn(&Thread, &Operand) 
     }
 }
 
-fn jump(thread: &mut Thread, program: &Program, ins: &Instruction) -> Result<(), String> {
+fn jump(thread: &mut Thread, program: &Program, ins: &Instruction) -> Result<(), Wrong> {
     let code: &Code = &program.codes[thread.frame().code];
     let label = match &ins.operands[..] {
         [Operand::Name(label)] => label,
@@ -488,7 +517,7 @@ fn jump(thread: &mut Thread, program: &Program, ins: &Instruction) -> Result<(),
     Ok(())
 }
 
-fn call(thread: &mut Thread, program: &Program, ins: &Instruction) -> Result<(), String> {
+fn call(thread: &mut Thread, program: &Program, ins: &Instruction) -> Result<(), Wrong> {
     let named = |o: &Operand| if let Operand::Name(name) = o { program.find(name) } else { None };
     let code = ins.operands.iter().find_map(named).ok_or("a call of nothing")?;
     let given = thread.frame().spaces.get("given").cloned().unwrap_or_default();
@@ -497,7 +526,7 @@ fn call(thread: &mut Thread, program: &Program, ins: &Instruction) -> Result<(),
     Ok(())
 }
 
-fn leave(thread: &mut Thread, program: &Program) -> Result<(), String> {
+fn leave(thread: &mut Thread, program: &Program) -> Result<(), Wrong> {
     let Some(mut done) = thread.frames.pop() else { return Ok(()) };
     if thread.frames.is_empty() {
         thread.frames.push(done);

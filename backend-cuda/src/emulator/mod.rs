@@ -170,7 +170,7 @@ fn at_line(program: &Program, fault: Fault) -> Diagnostic {
     let line = fault.line.unwrap_or(usize::MAX);
     let span = program.lines.get(line).copied().unwrap_or(Span::NONE);
     let text = program.text.get(line).map_or("", |text| text.trim());
-    Diagnostic::new(Code::DeviceLost, span, format!("{} (`{text}`)", fault.message))
+    Diagnostic::new(fault.code, span, format!("{} (`{text}`)", fault.message))
 }
 
 impl Device for Emulator {
@@ -252,7 +252,7 @@ impl Device for Emulator {
     fn submit(&mut self, commands: &[Command]) -> Result<(), Diagnostic> {
         for command in commands {
             match self.command(command) {
-                Err(error) if error.code == Code::DeviceLost => {
+                Err(error) if matches!(error.code, Code::DeviceLost | Code::OutOfBounds | Code::Deadlock) => {
                     self.failed.get_or_insert(error);
                 }
                 result => result?,

@@ -3,7 +3,7 @@
 
 use super::alu::scalar;
 use super::machine::Together;
-use super::memory;
+use super::memory::{self, Wrong};
 use super::parse::{Instruction, Operand};
 use girih_core::ir::attrs::SharedMatrix;
 use girih_core::ir::interp::{accumulator_element, factor_byte};
@@ -13,7 +13,7 @@ use girih_core::ir::{Op, Scalar, eval};
 const DEPTH: usize = 16;
 
 /// `wgmma.mma_async.sync.aligned.m64nNk16.acc.factor.factor {..}, a, b, scale, sign, sign, across, across`.
-pub(super) fn product(all: &mut Together<'_>, ins: &Instruction, which: &[usize]) -> Result<(), String> {
+pub(super) fn product(all: &mut Together<'_>, ins: &Instruction, which: &[usize]) -> Result<(), Wrong> {
     let [sums, a, b, Operand::Bits(1), Operand::Bits(1), Operand::Bits(1), across_a, across_b] = &ins.operands[..]
     else {
         return Err("a product of another form".into());
@@ -74,7 +74,7 @@ impl Factor {
     }
 
     /// Its rows (of the left factor) or columns (of the right one).
-    fn elements(&self, all: &Together<'_>, ty: Scalar, outer: usize) -> Result<Vec<Vec<f64>>, String> {
+    fn elements(&self, all: &Together<'_>, ty: Scalar, outer: usize) -> Result<Vec<Vec<f64>>, Wrong> {
         let element = |i: usize, k: usize| {
             let at = factor_byte(self.start, &self.matrix, i as u64, k as u64) as usize;
             Ok(number(ty, memory::read(all.shared, at, ty.bytes() as usize)?))

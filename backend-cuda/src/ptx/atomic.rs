@@ -36,7 +36,7 @@ impl Renderer<'_> {
         let address = self.address(inst.operands[0], inst.operands[1], inst.offset(), ty.bytes());
         let (at, scope) = (space(self.function.space(inst.operands[0])), self.scope(inst));
         let operands: Vec<String> = inst.operands[2..].iter().map(|v| self.reg(*v).to_string()).collect();
-        let (operands, ty) = (operands.join(", "), atomic_type(inst.op, ty));
+        let (operands, ty) = (operands.join(", "), atomic_type(code, ty));
         let order = match inst.order() {
             Order::Relaxed => "relaxed",
             Order::Acquire => "acquire",
@@ -75,14 +75,15 @@ impl Renderer<'_> {
 }
 
 /// The type in an atomic instruction: bits where only they count, and no signed 64-bit sum.
-fn atomic_type(op: Op, ty: Scalar) -> &'static str {
+fn atomic_type(code: &str, ty: Scalar) -> &'static str {
     let wide = ty.bytes() == 8;
-    match op {
-        Op::AtomicMin | Op::AtomicMax => name(ty),
-        Op::AtomicAdd if ty == Scalar::F32 => "f32",
-        Op::AtomicAdd if wide => "u64",
-        Op::AtomicAdd => "u32",
-        _ if wide => "b64",
-        _ => "b32",
+    match code {
+        "min" | "max" => name(ty),
+        "add" if ty == Scalar::F32 => "f32",
+        "add" if wide => "u64",
+        "add" => "u32",
+        "and" | "or" | "xor" | "exch" | "cas" if wide => "b64",
+        "and" | "or" | "xor" | "exch" | "cas" => "b32",
+        _ => unreachable!("PTX has no atomic `{code}`"),
     }
 }

@@ -9,27 +9,22 @@ use crate::ir::Builder;
 use crate::ir::attrs::Attr;
 use crate::ir::function::{FunctionId, Inst, Module, ValueId};
 use crate::ir::math;
-use crate::ir::ops::Op;
+use crate::ir::ops::{Class, Op};
 use crate::ir::types::{Scalar, Type};
 use crate::lower::{Pass, Rewriter};
 
 /// The operation of the library that an operation stands for, if it stands for one.
 fn library_routine(op: Op) -> Option<Op> {
+    match op.row().class {
+        Class::Library(_) => Some(op),
+        Class::Bounded(..) => approximated(op),
+        Class::None | Class::Exact | Class::Rounded => None,
+    }
+}
+
+/// What an operation that is not exact approximates, if that is of the library.
+fn approximated(op: Op) -> Option<Op> {
     match op {
-        Op::Rsqrt
-        | Op::Exp
-        | Op::Exp2
-        | Op::Log
-        | Op::Log2
-        | Op::Sin
-        | Op::Cos
-        | Op::Tan
-        | Op::Asin
-        | Op::Acos
-        | Op::Atan
-        | Op::Atan2
-        | Op::Tanh
-        | Op::Pow => Some(op),
         Op::ExpApprox => Some(Op::Exp),
         Op::Exp2Approx => Some(Op::Exp2),
         Op::LogApprox => Some(Op::Log),
@@ -37,7 +32,9 @@ fn library_routine(op: Op) -> Option<Op> {
         Op::SinApprox => Some(Op::Sin),
         Op::CosApprox => Some(Op::Cos),
         Op::TanhApprox => Some(Op::Tanh),
-        _has_a_meaning_of_its_own => None,
+        // These have a meaning of their own.
+        Op::Mad | Op::DivApprox | Op::RcpApprox | Op::SqrtApprox | Op::RsqrtApprox | Op::TileDot => None,
+        other => unreachable!("it is not said what `{}` approximates", other.name()),
     }
 }
 

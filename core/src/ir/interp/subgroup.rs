@@ -137,7 +137,9 @@ impl Machine<'_> {
     pub(super) fn combine(&mut self, step: &Step) -> Result<(), Fault> {
         self.together(step, Convergence::Subgroup)?;
         let ty = step.ty.element().unwrap_or(Scalar::U32);
-        let Some(combination) = combination(step.op) else { return Ok(()) };
+        let Some(combination) = combination(step.op) else {
+            unreachable!("`{}` is neither a reduction nor a scan", step.op.name())
+        };
         let Some(Meaning::Binary(f)) = eval::function(combination.op, ty, ty) else { return Ok(()) };
         let (from, to) = (step.operands[0].offset, step.results[0].offset);
         let checked = self.checks.is_some();

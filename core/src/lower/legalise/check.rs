@@ -159,7 +159,11 @@ impl Rules<'_> {
             shuffles!() | reductions!() | scans!() => {
                 !ScalarSet::WORDS.or(ScalarSet::of(&[Scalar::F32])).has(ty) || inst.ty.is_some_and(|t| t.lanes() != 1)
             }
-            _as_it_is => false,
+            // Complete with what has a condition above, these are as they are.
+            plain_arithmetic!() | bits!() | library!() | Op::Lt | Op::Le | Op::Gt | Op::Ge | Op::Rem | Op::Neg => false,
+            Op::Abs | Op::Select | Op::Convert | Op::Bitcast | Op::Vector | Op::Splat => false,
+            control!() | accesses!() | atomics!() | positions!() | subgroup_positions!() | barriers!() => false,
+            votes!() | fragments!() | asynchronous!() | task_form!() | masks!() | crate::tile_operations!() => false,
         };
         bad.then(|| format!("is not as it should be for `{ty}`"))
     }

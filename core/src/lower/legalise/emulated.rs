@@ -57,7 +57,9 @@ impl Pass for Emulated {
                 let lane = self.lane(b);
                 b.compare_bits(Op::Eq, lane, 0)
             }
-            _communicates if self.width == 1 => alone(b, inst, &x),
+            Op::Ballot | Op::Any | Op::All | shuffles!() | reductions!() | scans!() if self.width == 1 => {
+                alone(b, inst, &x)
+            }
             Op::Ballot => self.ballot(b, x[0]),
             Op::Any | Op::All => self.vote(b, inst.op, x[0]),
             shuffles!() => self.shuffle(b, inst.op, x[0], x[1]),
@@ -84,8 +86,11 @@ fn alone(b: &mut Builder, inst: &Inst, x: &[ValueId]) -> ValueId {
             let (one, none) = (b.flag(x[0]), b.u32(0));
             b.vector(&[one, none, none, none])
         }
-        Op::ExclusiveAdd | Op::ExclusiveMul => neutral(b, inst.op, inst.element()),
-        _gives_its_own => x[0],
+        exclusive_scans!() => neutral(b, inst.op, inst.element()),
+        Op::Any | Op::All | shuffles!() | reductions!() | inclusive_scans!() => x[0],
+        Op::Elect | not_of_a_subgroup!() => {
+            unreachable!("`{}` has no value of its own to give", inst.op.name())
+        }
     }
 }
 
@@ -181,7 +186,10 @@ impl Emulated {
             Op::ShuffleXor => b.xor(lane, other),
             Op::ShuffleUp => b.sub(lane, other),
             Op::ShuffleDown => b.add(lane, other),
-            _from_that_lane => other,
+            Op::Shuffle | Op::Broadcast => other,
+            votes!() | reductions!() | scans!() | not_of_a_subgroup!() => {
+                unreachable!("`{}` is no shuffle", op.name())
+            }
         };
         // A lane that does not exist gives anything, but is looked for inside the array.
         let from = b.and_bits(from, u64::from(self.width - 1));
@@ -263,12 +271,15 @@ impl Emulated {
                 let end = b.add(lane, one);
                 folded(self, b, start, 1, end)
             }
-            _reduces => {
+            reductions!() => {
                 let count = self.count(b, first);
                 self.same_in_all(b, ty, |this, b| {
                     let start = this.seen(b, ty, first);
                     folded(this, b, start, 1, count)
                 })
+            }
+            votes!() | shuffles!() | not_of_a_subgroup!() => {
+                unreachable!("`{}` is neither a reduction nor a scan", op.name())
             }
         }
     }

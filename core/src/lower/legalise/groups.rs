@@ -248,6 +248,27 @@ macro_rules! arithmetic {
             | Op::Sqrt
     };
 }
+/// Neither accesses to memory nor operations of a subgroup.
+macro_rules! no_access_or_communication {
+    () => {
+        arithmetic!()
+            | control!()
+            | aggregates!()
+            | positions!()
+            | barriers!()
+            | fragments!()
+            | asynchronous!()
+            | task_form!()
+            | masks!()
+            | crate::tile_operations!()
+    };
+}
+/// All that no subgroup does together.
+macro_rules! not_of_a_subgroup {
+    () => {
+        subgroup_positions!() | accesses!() | atomics!() | no_access_or_communication!()
+    };
+}
 /// All that is not arithmetic: what passes over scalar operations leave alone.
 macro_rules! not_arithmetic {
     () => {

@@ -46,7 +46,9 @@ impl Pass for Integers<'_, '_> {
                 let product = b.mul(operands[0], operands[1]);
                 b.add(product, operands[2])
             }
-            counts!() if ty.bits() == 64 => count(b, inst.op, ty, operands[0]),
+            Op::Clz | Op::Ctz if ty.bits() == 64 => zeros(b, inst.op, ty, operands[0]),
+            Op::Popc if ty.bits() == 64 => ones(b, ty, operands[0]),
+            Op::ReverseBits if ty.bits() == 64 => reversed(b, ty, operands[0]),
             Op::Eq if ty == Scalar::Bool => {
                 let differs = b.xor(operands[0], operands[1]);
                 b.not(differs)
@@ -126,23 +128,29 @@ fn mulhi(b: &mut Builder, ty: Scalar, x: ValueId, y: ValueId) -> ValueId {
     b.sub(upper, from_x)
 }
 
-/// A bit count of 64 bits from those of its words.
-fn count(b: &mut Builder, op: Op, ty: Scalar, x: ValueId) -> ValueId {
+/// Zeros of 64 bits from those of the words: leading ones are looked for in the upper word first, trailing ones in the lower.
+fn zeros(b: &mut Builder, op: Op, ty: Scalar, x: ValueId) -> ValueId {
     let (low, high) = words::halves(b, x);
     let (in_low, in_high) = (b.same(op, &[low]), b.same(op, &[high]));
-    let word = match op {
-        Op::Popc => b.add(in_low, in_high),
-        Op::ReverseBits => {
-            return words::join(b, ty, in_high, in_low);
-        }
-        _clz_or_ctz => {
-            // Leading zeros are looked for in the upper word first, trailing ones in the lower.
-            let (first, near, far) = if op == Op::Clz { (high, in_high, in_low) } else { (low, in_low, in_high) };
-            let width = b.u32(32);
-            let far = b.add(far, width);
-            let empty = b.compare_bits(Op::Eq, first, 0);
-            b.select(empty, far, near)
-        }
-    };
-    b.convert(ty, word)
+    let (first, near, far) = if op == Op::Clz { (high, in_high, in_low) } else { (low, in_low, in_high) };
+    let width = b.u32(32);
+    let far = b.add(far, width);
+    let empty = b.compare_bits(Op::Eq, first, 0);
+    let count = b.select(empty, far, near);
+    b.convert(ty, count)
+}
+
+/// Ones of 64 bits.
+fn ones(b: &mut Builder, ty: Scalar, x: ValueId) -> ValueId {
+    let (low, high) = words::halves(b, x);
+    let (in_low, in_high) = (b.same(Op::Popc, &[low]), b.same(Op::Popc, &[high]));
+    let count = b.add(in_low, in_high);
+    b.convert(ty, count)
+}
+
+/// 64 bits in the reverse order.
+fn reversed(b: &mut Builder, ty: Scalar, x: ValueId) -> ValueId {
+    let (low, high) = words::halves(b, x);
+    let (low, high) = (b.same(Op::ReverseBits, &[low]), b.same(Op::ReverseBits, &[high]));
+    words::join(b, ty, high, low)
 }

@@ -127,7 +127,13 @@ fn arithmetic(b: &mut Builder, op: Op, ty: Scalar, operands: &[ValueId]) -> Valu
             let result = b.same(op, &[x, count]);
             if op == Op::Shl { wrap(b, ty, result) } else { result }
         }
-        counts!() => count(b, op, ty, x),
+        Op::Clz => counted(b, ty, x, |b, word| leading_zeros(b, ty, word)),
+        Op::Ctz => counted(b, ty, x, |b, word| trailing_zeros(b, ty, word)),
+        Op::Popc => counted(b, ty, x, |b, word| b.same(op, &[word])),
+        Op::ReverseBits => counted(b, ty, x, |b, word| {
+            let reversed = b.same(op, &[word]);
+            b.shr_by(reversed, 32 - ty.bits())
+        }),
         Op::Fma
         | Op::Convert
         | Op::Bitcast
@@ -141,28 +147,25 @@ fn arithmetic(b: &mut Builder, op: Op, ty: Scalar, operands: &[ValueId]) -> Valu
     }
 }
 
-/// Bit counts of the shorter width.
-fn count(b: &mut Builder, op: Op, ty: Scalar, x: ValueId) -> ValueId {
+/// The zeros before the first one of the shorter width.
+fn leading_zeros(b: &mut Builder, ty: Scalar, word: ValueId) -> ValueId {
+    let zeros = b.same(Op::Clz, &[word]);
+    let unused = b.like(zeros, u64::from(32 - ty.bits()));
+    b.sub(zeros, unused)
+}
+
+/// The zeros behind the last one.
+fn trailing_zeros(b: &mut Builder, ty: Scalar, word: ValueId) -> ValueId {
+    // A one above the width ends the count there.
+    let end = b.like(word, 1 << ty.bits());
+    let word = b.or(word, end);
+    b.same(Op::Ctz, &[word])
+}
+
+/// What counts or moves bits, of the shorter width: `f` gives a word for a word, whose upper bits are zeros in both.
+fn counted(b: &mut Builder, ty: Scalar, x: ValueId, f: impl Fn(&mut Builder, ValueId) -> ValueId) -> ValueId {
     let word = bits(b, ty, x);
-    let unused = 32 - ty.bits();
-    let result = match op {
-        Op::Clz => {
-            let zeros = b.same(Op::Clz, &[word]);
-            let unused = b.like(zeros, u64::from(unused));
-            b.sub(zeros, unused)
-        }
-        Op::Ctz => {
-            // A one above the width ends the count there.
-            let end = b.like(word, 1 << ty.bits());
-            let word = b.or(word, end);
-            b.same(Op::Ctz, &[word])
-        }
-        Op::ReverseBits => {
-            let reversed = b.same(Op::ReverseBits, &[word]);
-            b.shr_by(reversed, unused)
-        }
-        _popc => b.same(op, &[word]),
-    };
+    let result = f(b, word);
     wrap_if_signed(b, ty, result)
 }
 

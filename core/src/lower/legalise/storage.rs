@@ -11,7 +11,7 @@ use super::emit::Emit;
 use super::narrow::NARROW;
 use super::words::{from_low_bits, to_low_bits};
 use crate::diag::{Code, Diagnostic};
-use crate::hash::FastMap;
+use crate::hash::{FastMap, FastSet};
 use crate::ir::attrs::Attr;
 use crate::ir::ops::Pattern;
 use crate::ir::{
@@ -82,10 +82,22 @@ pub(super) fn parts(caps: &Caps, space: Space, ty: Type) -> Option<Type> {
     }
 }
 
+/// How an access of a type is made.
+fn how(caps: &Caps, view: View, space: Space, ty: Type) -> How {
+    match view {
+        View::Any => parts(caps, space, ty).map_or(How::SubWord(Scalar::U32), How::Parts),
+        View::One(base) if ty.bytes() < base.bytes() => How::SubWord(base.element().unwrap_or(Scalar::U32)),
+        View::One(base) => How::Parts(base),
+        View::Widened(_) => How::Widened,
+    }
+}
+
 /// The views of a function's memories.
 #[derive(Debug, Default)]
 struct Views {
     views: FastMap<ValueId, View>,
+    /// Memories of which parts of words are written, by atomic updates of the words.
+    partly_written: FastSet<ValueId>,
 }
 
 /// All accesses to one memory.
@@ -93,6 +105,8 @@ struct Views {
 struct Uses {
     /// Types of plain accesses.
     plain: BTreeSet<Type>,
+    /// Those of plain stores among them.
+    stored: BTreeSet<Type>,
     /// Elements of fragments.
     fragments: BTreeSet<Scalar>,
     /// Types of atomic accesses as the device makes them.
@@ -112,8 +126,17 @@ impl Views {
                 }
             }
         });
-        let view = |(handle, uses): (&ValueId, &Uses)| (*handle, uses.view(caps, function.space(*handle)));
-        Views { views: uses.iter().map(view).collect() }
+        let mut views = Views::default();
+        for (memory, uses) in &uses {
+            let space = function.space(*memory);
+            let view = uses.view(caps, space);
+            let is_part = |ty: &Type| matches!(how(caps, view, space, *ty), How::SubWord(_));
+            if uses.stored.iter().any(is_part) {
+                views.partly_written.insert(*memory);
+            }
+            views.views.insert(*memory, view);
+        }
+        views
     }
 
     fn get(&self, memory: ValueId) -> View {
@@ -124,7 +147,10 @@ impl Views {
 impl Uses {
     fn add(&mut self, inst: &Inst, caps: &Caps) {
         match (inst.op, inst.element()) {
-            (accesses!(), _) => self.plain.extend(inst.ty),
+            (accesses!(), _) => {
+                self.plain.extend(inst.ty);
+                self.stored.extend(inst.ty.filter(|_| inst.op == Op::Store));
+            }
             (atomics!(), Scalar::F32) if !caps.has(Feature::AtomicFloat) => drop(self.atomic.insert(Scalar::U32)),
             (atomics!(), scalar) => {
                 self.signed |= scalar == Scalar::I32 && matches!(inst.op, Op::AtomicMin | Op::AtomicMax);
@@ -221,11 +247,12 @@ impl Pass for Storage<'_> {
         let place = Place { memory: operands[0], index: operands[1], offset: inst.offset() };
         match inst.op {
             Op::Load | Op::UniformLoad => {
-                let how = self.how(view, space, inst.ty.unwrap_or(Type::U32));
-                Ok(Some(vec![vec![read(&mut r.out, inst, place, how)]]))
+                let how = how(self.caps, view, space, inst.ty.unwrap_or(Type::U32));
+                let whole = self.whole_word(inst);
+                Ok(Some(vec![vec![read(&mut r.out, inst, place, how, whole)]]))
             }
             Op::Store => {
-                let how = self.how(view, space, inst.ty.unwrap_or(Type::U32));
+                let how = how(self.caps, view, space, inst.ty.unwrap_or(Type::U32));
                 write(&mut r.out, inst, place, how, operands[2]);
                 Ok(Some(vec![]))
             }
@@ -291,13 +318,11 @@ impl Storage<'_> {
         operands
     }
 
-    fn how(&self, view: View, space: Space, ty: Type) -> How {
-        match view {
-            View::Any => parts(self.caps, space, ty).map_or(How::SubWord(Scalar::U32), How::Parts),
-            View::One(base) if ty.bytes() < base.bytes() => How::SubWord(base.element().unwrap_or(Scalar::U32)),
-            View::One(base) => How::Parts(base),
-            View::Widened(_) => How::Widened,
-        }
+    /// How a load of a part of a word reads the word, whose other parts others may write meanwhile by atomic updates: atomically too. A
+    /// uniform load stands between barriers of its own, so that nobody does.
+    fn whole_word(&self, load: &Inst) -> Op {
+        let is_written = self.views.partly_written.contains(&load.operands[0]);
+        if load.op == Op::Load && is_written { Op::AtomicLoad } else { load.op }
     }
 
     /// An atomic access, in terms of those that the device has on this view.
@@ -339,7 +364,23 @@ fn exchange_loop(b: &mut Builder, inst: &Inst, base: Scalar, operands: &[ValueId
     let op = match inst.op {
         Op::AtomicMin => Op::Min,
         Op::AtomicMax => Op::Max,
-        _adds => Op::Add,
+        Op::AtomicAdd => Op::Add,
+        Op::AtomicLoad
+        | Op::AtomicStore
+        | Op::AtomicAnd
+        | Op::AtomicOr
+        | Op::AtomicXor
+        | Op::AtomicExchange
+        | Op::AtomicCompareExchange
+        | subgroup_positions!()
+        | votes!()
+        | shuffles!()
+        | reductions!()
+        | scans!()
+        | accesses!()
+        | no_access_or_communication!() => {
+            unreachable!("`{}` has no floats, and no signs to tell apart", inst.op.name())
+        }
     };
     let first = b.rewrite(inst, Op::AtomicLoad, Some(base.into()), &[memory, index])[0];
     let old = b.loop_with(&[first], &[base.into()], |b, params| {
@@ -373,7 +414,8 @@ fn nth(b: &mut Builder, place: Place, count: u32, position: u32) -> Place {
 
 /// An access of another type or at another place.
 fn access(b: &mut Builder, inst: &Inst, op: Op, ty: Type, place: Place, values: &[ValueId]) -> Option<ValueId> {
-    let mut attrs: Vec<Attr> = inst.attrs.iter().filter(|a| a.kind() != AttrKind::Offset).cloned().collect();
+    let is_kept = |a: &&Attr| a.kind() != AttrKind::Offset && op.row().attrs.contains(&a.kind());
+    let mut attrs: Vec<Attr> = inst.attrs.iter().filter(is_kept).cloned().collect();
     if place.offset != 0 {
         attrs.push(Attr::Offset(place.offset));
     }
@@ -385,8 +427,8 @@ fn load(b: &mut Builder, inst: &Inst, ty: Type, place: Place) -> ValueId {
     access(b, inst, inst.op, ty, place, &[]).expect("a load gives a value")
 }
 
-/// The value of a load.
-fn read(b: &mut Builder, inst: &Inst, place: Place, how: How) -> ValueId {
+/// The value of a load; `whole` reads a word of which it is a part.
+fn read(b: &mut Builder, inst: &Inst, place: Place, how: How, whole: Op) -> ValueId {
     let ty = inst.ty.unwrap_or(Type::U32);
     match how {
         How::Parts(part) if part == ty => load(b, inst, ty, place),
@@ -403,7 +445,7 @@ fn read(b: &mut Builder, inst: &Inst, place: Place, how: How) -> ValueId {
         }
         How::SubWord(base) => {
             let (place, shift) = sub_word(b, place, ty.bytes());
-            let word = load(b, inst, base.into(), place);
+            let word = access(b, inst, whole, base.into(), place, &[]).expect("a load gives a value");
             let word = b.bitcast(Scalar::U32, word);
             let word = b.same(Op::Shr, &[word, shift]);
             from_low_bits(b, ty, word)

@@ -136,7 +136,7 @@ fn collective(b: &mut Builder, caps: &Caps, inst: &Inst, x: ValueId) -> ValueId 
     }
     let through = inclusive(b, caps, fold(inst.op), x);
     match inst.op {
-        Op::ExclusiveAdd | Op::ExclusiveMul => {
+        exclusive_scans!() => {
             let one = b.u32(1);
             let below = shuffle(b, Op::ShuffleUp, through, one);
             let lane = position(b, Op::Lane);
@@ -144,11 +144,12 @@ fn collective(b: &mut Builder, caps: &Caps, inst: &Inst, x: ValueId) -> ValueId 
             let neutral = neutral(b, inst.op, ty);
             b.select(first, neutral, below)
         }
-        Op::InclusiveAdd | Op::InclusiveMul | Op::InclusiveMin | Op::InclusiveMax => through,
-        _reduces => {
+        inclusive_scans!() => through,
+        reductions!() => {
             let last = last_lane(b);
             shuffle(b, Op::Broadcast, through, last)
         }
+        votes!() | shuffles!() | not_of_a_subgroup!() => unreachable!("{}", not_collective(inst.op)),
     }
 }
 
@@ -161,8 +162,13 @@ pub(super) fn fold(op: Op) -> Op {
         Op::SubgroupAnd => Op::And,
         Op::SubgroupOr => Op::Or,
         Op::SubgroupXor => Op::Xor,
-        _adds => Op::Add,
+        Op::SubgroupAdd | Op::InclusiveAdd | Op::ExclusiveAdd => Op::Add,
+        votes!() | shuffles!() | not_of_a_subgroup!() => unreachable!("{}", not_collective(op)),
     }
+}
+
+fn not_collective(op: Op) -> String {
+    format!("`{}` is neither a reduction nor a scan", op.name())
 }
 
 /// What the first lane of an exclusive scan gets.

@@ -67,7 +67,11 @@ impl Pass for Wide<'_, '_> {
             Op::Bitcast => bitcast(b, source, ty, operands[0]),
             Op::Select => select(b, operands[0].low, operands[1], operands[2]).values(),
             Op::Div | Op::Rem => self.divide(b, inst.op, ty, operands[0], operands[1])?,
-            compares!() => vec![compare(b, inst.op, ty, operands[0], operands[1])],
+            Op::Eq | Op::Ne => vec![equal(b, inst.op, operands[0], operands[1])],
+            Op::Lt => vec![less(b, ty, operands[0], operands[1])],
+            Op::Gt => vec![less(b, ty, operands[1], operands[0])],
+            Op::Ge => vec![not_less(b, ty, operands[0], operands[1])],
+            Op::Le => vec![not_less(b, ty, operands[1], operands[0])],
             op => arithmetic(b, op, ty, &operands).values(),
         };
         Ok(Some(vec![result]))
@@ -110,7 +114,7 @@ impl Wide<'_, '_> {
             let region = r.out.u32(i as u32);
             for value in values {
                 let value = Pair { low: r.out.u32(*value as u32), high: r.out.u32((*value >> 32) as u32) };
-                let here = compare(&mut r.out, Op::Eq, inst.element(), x, value);
+                let here = equal(&mut r.out, Op::Eq, x, value);
                 chosen = r.out.select(here, region, chosen);
             }
         }
@@ -155,7 +159,7 @@ fn arithmetic(b: &mut Builder, op: Op, ty: Scalar, operands: &[Pair]) -> Pair {
             negate_if(b, x, sign)
         }
         Op::Min | Op::Max => {
-            let less = compare(b, if op == Op::Min { Op::Lt } else { Op::Gt }, ty, x, y);
+            let less = if op == Op::Min { less(b, ty, x, y) } else { less(b, ty, y, x) };
             select(b, less, x, y)
         }
         bits!() => {
@@ -350,24 +354,16 @@ fn first_nonzero(b: &mut Builder, op: Op, first: ValueId, second: ValueId) -> Pa
     Pair { low: b.select(empty, far, near), high: b.u32(0) }
 }
 
-fn compare(b: &mut Builder, op: Op, ty: Scalar, x: Pair, y: Pair) -> ValueId {
-    match op {
-        Op::Eq | Op::Ne => {
-            let (low, high) = (b.xor(x.low, y.low), b.xor(x.high, y.high));
-            let difference = b.or(low, high);
-            b.compare_bits(op, difference, 0)
-        }
-        Op::Lt => less(b, ty, x, y),
-        Op::Gt => less(b, ty, y, x),
-        Op::Le => {
-            let greater = less(b, ty, y, x);
-            b.not(greater)
-        }
-        _ge => {
-            let less = less(b, ty, x, y);
-            b.not(less)
-        }
-    }
+/// `op` is `eq` or `ne`.
+fn equal(b: &mut Builder, op: Op, x: Pair, y: Pair) -> ValueId {
+    let (low, high) = (b.xor(x.low, y.low), b.xor(x.high, y.high));
+    let difference = b.or(low, high);
+    b.compare_bits(op, difference, 0)
+}
+
+fn not_less(b: &mut Builder, ty: Scalar, x: Pair, y: Pair) -> ValueId {
+    let less = less(b, ty, x, y);
+    b.not(less)
 }
 
 fn less(b: &mut Builder, ty: Scalar, x: Pair, y: Pair) -> ValueId {

@@ -4,7 +4,7 @@
 //! reading goes on with the next statement.
 
 use super::Signatures;
-use super::cursor::{Cursor, Parse, counted};
+use super::cursor::{Cursor, END_OF_LINE, Parse, counted};
 use super::header::Header;
 use super::scope::Scope;
 use crate::diag::{Code, Diagnostic};
@@ -147,18 +147,19 @@ impl<'c, 'a> Body<'c, 'a> {
     /// Statements up to and with `}`.
     fn region(&mut self, region: RegionId) -> Parse<()> {
         let outer = std::mem::replace(&mut self.builder.region, region);
-        let before = self.cursor.errors.len();
+        let (before, open) = (self.cursor.errors.len(), self.cursor.span_before());
         let mut end = None;
         while !self.cursor.at_sign(b'}') {
             if self.cursor.peek().kind == Kind::End {
                 self.builder.region = outer;
-                return self.cursor.unexpected("`}`");
+                let error = self.cursor.instead_of("`}`").label(open, "this is left open");
+                return Err(self.cursor.report(error));
             }
             let start = self.cursor.position();
             if self.statement(&mut end).is_err() {
                 self.cursor.skip_statement(start);
             } else if self.cursor.on_line() && !self.cursor.at_sign(b'}') {
-                let _ = self.cursor.unexpected::<()>("the end of the line");
+                let _ = self.not_the_end();
                 self.cursor.skip_statement(start);
             }
         }
@@ -302,6 +303,9 @@ impl<'c, 'a> Body<'c, 'a> {
             self.define(*name, value);
             return Ok(None);
         }
+        if !names.is_empty() {
+            self.no_copy()?;
+        }
         let done = self.instruction(names)?;
         if !names.is_empty() && names.len() != done.results.len() {
             let gives = counted(done.results.len(), "result");
@@ -314,6 +318,43 @@ impl<'c, 'a> Body<'c, 'a> {
             self.define(*name, *value);
         }
         Ok(Some(done.op))
+    }
+
+    /// Refuses a value or a literal where an instruction has to stand.
+    fn no_copy(&mut self) -> Parse<()> {
+        let token = self.cursor.peek();
+        let text = self.cursor.slice(token);
+        let hint = match token.kind {
+            Kind::Value => format!("a value needs no second name: use `{text}` itself"),
+            Kind::Number if text.contains('.') => format!("say its type: `const.f32 {text}`"),
+            Kind::Number => format!("say its type: `const.u32 {text}`"),
+            Kind::Sign(b'-') => format!("say its type: `const.i32 -{}`", self.cursor.slice(self.cursor.peek_at(1))),
+            _ => return Ok(()),
+        };
+        let error = self.cursor.instead_of("an operation").hint(hint);
+        Err(self.cursor.report(error))
+    }
+
+    /// A statement goes on where its line should end.
+    fn not_the_end(&mut self) -> Parse<()> {
+        let error = self.cursor.instead_of(END_OF_LINE);
+        let error = self.with_sign(error);
+        Err(self.cursor.report(error))
+    }
+
+    /// Adds what is missing where the next token is the name of a value without its sign.
+    pub fn with_sign(&self, error: Diagnostic) -> Diagnostic {
+        if !self.at_bare_name() {
+            return error;
+        }
+        let name = self.cursor.slice(self.cursor.peek());
+        error.hint(format!("values start with `%`: `%{name}`?"))
+    }
+
+    /// Whether the next token is the name of a visible value without its sign.
+    pub fn at_bare_name(&self) -> bool {
+        let token = self.cursor.peek();
+        token.kind == Kind::Word && self.names.find(self.cursor.slice(token)).is_some()
     }
 
     /// Holds a written type to what the operation gives.

@@ -25,6 +25,9 @@ pub fn counted(n: usize, thing: &str) -> String {
     }
 }
 
+/// What a statement that goes on too long is told that it should have come to.
+pub const END_OF_LINE: &str = "the end of the line";
+
 /// How deep regions and operands in parentheses may be nested.
 pub const DEPTH: u32 = 128;
 
@@ -229,17 +232,35 @@ impl<'a> Cursor<'a> {
     }
     /// Says what was expected instead of the next token.
     pub fn unexpected<T>(&mut self, expected: &str) -> Parse<T> {
+        let error = self.instead_of(expected);
+        Err(self.report(error))
+    }
+
+    /// The error that the next token is not what was expected.
+    pub fn instead_of(&self, expected: &str) -> Diagnostic {
         let token = self.peek();
         let found = match token.kind {
             Kind::End if self.end == self.all() => format!("the end of the {}", self.whole),
             Kind::End => "the end of the function".to_string(),
             _ => format!("`{}`", self.slice(token)),
         };
-        let (span, hint) = match token.kind {
-            Kind::Unclosed => (self.span(token), "close the quotes on the same line"),
-            _ => (self.span(token), ""),
-        };
-        self.fail(Code::IrSyntax, span, format!("expected {expected}, found {found}"), hint)
+        let error = Diagnostic::new(Code::IrSyntax, self.span(token), format!("expected {expected}, found {found}"));
+        if token.kind == Kind::Unclosed {
+            return error.hint("close the quotes on the same line");
+        }
+        let may_be_comment = token.first || expected == END_OF_LINE;
+        if may_be_comment && self.at_foreign_comment() { error.hint("a comment starts with `;`") } else { error }
+    }
+
+    /// Whether a comment comes next as other languages write it.
+    fn at_foreign_comment(&self) -> bool {
+        let (token, next) = (self.peek(), self.peek_at(1));
+        let twice = self.slice(next) == "/" && next.start == token.end;
+        match self.slice(token) {
+            "#" => true,
+            "/" => twice,
+            _ => false,
+        }
     }
 
     /// Does something one level deeper, if that is allowed.

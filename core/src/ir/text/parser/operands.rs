@@ -99,7 +99,10 @@ impl<'a> Body<'_, 'a> {
     pub fn operands(&mut self) -> Parse<Operands<'a>> {
         let mut out = Operands::default();
         if !self.at_operand() {
-            return Ok(out);
+            // An attribute may be called like a value; one with a bracket behind it is one.
+            let is_attribute = self.cursor.peek_at(1).kind == Kind::Sign(b'(');
+            let is_bare = self.cursor.on_line() && self.at_bare_name() && !is_attribute;
+            return if is_bare { self.no_operand() } else { Ok(out) };
         }
         self.operand_or_access(&mut out)?;
         while self.cursor.eat(b',') {
@@ -115,8 +118,10 @@ impl<'a> Body<'_, 'a> {
         let access = operand.access;
         out.items.push(operand);
         if access {
+            let first = self.cursor.peek();
             let index = self.operand()?;
             out.items.push(index);
+            self.no_arithmetic(if first.kind == Kind::Value { self.cursor.slice(first) } else { ".." })?;
             out.offsets.push(self.offset()?);
             self.cursor.expect(b']', "after the index")?;
             // Who points at the memory points at the whole access.
@@ -124,6 +129,29 @@ impl<'a> Body<'_, 'a> {
             out.items[position].span = self.cursor.span_since(start);
         }
         Ok(())
+    }
+
+    /// Says that something else stands where an operand has to.
+    fn no_operand<T>(&mut self) -> Parse<T> {
+        let error = self.cursor.instead_of("an operand");
+        let error = self.with_sign(error);
+        Err(self.cursor.report(error))
+    }
+
+    /// Refuses arithmetic behind an index, but for what [`Body::offset`] takes.
+    fn no_arithmetic(&mut self, index: &str) -> Parse<()> {
+        let (sign, other) = (self.cursor.peek(), self.cursor.peek_at(1));
+        let is_value = matches!(other.kind, Kind::Value | Kind::Sign(b'('));
+        let name = match self.cursor.slice(sign) {
+            "*" => "mul",
+            "+" if is_value => "add",
+            "-" if is_value => "sub",
+            _ => return Ok(()),
+        };
+        let other = if other.kind == Kind::Sign(b'(') { ".." } else { self.cursor.slice(other) };
+        let message = "an index is a value, perhaps with a number that is added to it";
+        let span = self.cursor.span(sign);
+        self.cursor.fail(Code::IrSyntax, span, message, &format!("write `({name} {index}, {other})`"))
     }
 
     /// `+ 4`, `- 1` or nothing.
@@ -148,7 +176,7 @@ impl<'a> Body<'_, 'a> {
             Kind::Value => What::Value(self.value()?),
             Kind::Sign(b'(') => What::Value(self.parenthesis()?),
             _ if self.cursor.at_literal() => What::Literal(self.cursor.literal()?),
-            _ => return self.cursor.unexpected("an operand"),
+            _ => return self.no_operand(),
         };
         Ok(Operand { what, span: self.cursor.span_since(start), access: false })
     }

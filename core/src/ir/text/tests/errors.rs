@@ -102,6 +102,18 @@ fn syntax() {
         "shared %s: f32[16]\n  shared %t: f32[16] algin(4)",
         "%y = add.f32 %x, 1.0\n  shared %s: f32[16]",
         "}\n}",
+        "# what the next line does\n  %y = add.f32 %x, 1.0",
+        "// what the next line does\n  %y = add.f32 %x, 1.0",
+        "%y = add.f32 %x, 1.0 // one more",
+        "store.f32 %m[%i + %i], %x",
+        "%y = load.f32 %m[%i * 2]",
+        "%y = load.f32 %m[(add.u32 %i, 1) - %i]",
+        "return x",
+        "%y = add.f32 %x, x",
+        "%y = %x",
+        "%y = 3",
+        "%y = -1.5",
+        "if true {\n    %y = add.f32 %x, 1.0",
     ]));
 }
 
