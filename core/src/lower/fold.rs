@@ -37,7 +37,7 @@ pub(super) fn run(kernel: &mut Function, entry: &mut Entry, caps: &Caps, is_prog
 }
 
 /// Whether grids are folded on a device: 2^31 - 1 workgroups in x are more than any buffer has use for.
-pub(super) fn is_possible(caps: &Caps) -> bool {
+fn is_possible(caps: &Caps) -> bool {
     caps.grid[0] < i32::MAX as u32
 }
 

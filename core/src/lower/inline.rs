@@ -1,11 +1,11 @@
 //! Inlining: a call becomes a copy of the callee's body.
 //!
 //! Calls that pass memory are always inlined, because a device may not pass memory to functions, and so are functions
-//! that trap, hold memories of their own or speak to other invocations (a device may run invocations one after another, and could not
-//! change from one to the next within a call); small functions and those called once are inlined because it is faster.
+//! that trap, hold memories of their own, ask where in the grid they are or speak to other invocations (a device may run invocations
+//! one after another, and could not change from one to the next within a call); small functions and those called once are inlined because it is faster.
 
 use super::rewrite::{Compact, Pass, Rewriter};
-use super::{fold, single_exit};
+use super::single_exit;
 use crate::diag::{Code, Diagnostic};
 use crate::idx::IndexVec;
 use crate::ir::ops::Convergence;
@@ -197,8 +197,8 @@ fn is_inlined(function: &Function, calls: usize, caps: &Caps) -> bool {
         size += 1;
         traps |= inst.op == Op::TrapIf;
         speaks |= row.convergence != Convergence::Free || row.needs == Some(Feature::Subgroups);
-        // Only the kernel knows how its grid is folded.
-        speaks |= matches!(inst.op, Op::GlobalId | Op::WorkgroupId | Op::NumWorkgroups) && fold::is_possible(caps);
+        // Only the kernel knows how its grid is folded, or gone through in rounds.
+        speaks |= matches!(inst.op, Op::GlobalId | Op::WorkgroupId | Op::NumWorkgroups);
     });
     let takes_memory = function.params.iter().any(|p| matches!(function.ty(*p), Type::Memory(_)));
     let bound = takes_memory || traps || speaks;

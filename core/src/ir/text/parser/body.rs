@@ -97,9 +97,9 @@ impl<'c, 'a> Body<'c, 'a> {
         let results = self.builder.function.results.clone();
         let region = self.builder.function.body;
         self.frames.push(Frame::Function(results));
-        self.cursor.expect(b'{', "before the body")?;
+        let brace = self.cursor.expect(b'{', "before the body")?;
         self.memories()?;
-        self.region(region)?;
+        self.region(region, brace)?;
         self.frames.pop();
         if self.cursor.peek().kind != Kind::End {
             return self.cursor.unexpected("the end of the function");
@@ -114,8 +114,8 @@ impl<'c, 'a> Body<'c, 'a> {
             launch.prologue = Some(region);
         }
         self.frames.push(Frame::Prologue);
-        self.cursor.expect(b'{', "after `launch`")?;
-        self.region(region)?;
+        let brace = self.cursor.expect(b'{', "after `launch`")?;
+        self.region(region, brace)?;
         self.frames.pop();
         Ok(())
     }
@@ -127,7 +127,7 @@ impl<'c, 'a> Body<'c, 'a> {
         }
         // Before the brace is taken: who skips the statement has to see it.
         self.cursor.deeper()?;
-        self.cursor.next();
+        let brace = self.cursor.next();
         let types: Vec<Type> = params.iter().filter_map(|p| p.ty).collect();
         let region = self.builder.new_region(&types);
         let values = self.builder.function.regions[region].params.clone();
@@ -136,7 +136,7 @@ impl<'c, 'a> Body<'c, 'a> {
             self.define(*param, value);
         }
         self.frames.push(frame);
-        let done = self.region(region);
+        let done = self.region(region, brace);
         // Nothing else takes frames away.
         let frame = self.frames.pop().unwrap_or(Frame::Prologue);
         self.names.leave(start);
@@ -144,15 +144,15 @@ impl<'c, 'a> Body<'c, 'a> {
         done.map(|()| (region, frame))
     }
 
-    /// Statements up to and with `}`.
-    fn region(&mut self, region: RegionId) -> Parse<()> {
+    /// Statements up to and with the `}` that belongs to a brace.
+    fn region(&mut self, region: RegionId, brace: Token) -> Parse<()> {
         let outer = std::mem::replace(&mut self.builder.region, region);
-        let (before, open) = (self.cursor.errors.len(), self.cursor.span_before());
+        let before = self.cursor.errors.len();
         let mut end = None;
         while !self.cursor.at_sign(b'}') {
             if self.cursor.peek().kind == Kind::End {
                 self.builder.region = outer;
-                let error = self.cursor.instead_of("`}`").label(open, "this is left open");
+                let error = self.cursor.instead_of("`}`").label(self.cursor.span(brace), "this is left open");
                 return Err(self.cursor.report(error));
             }
             let start = self.cursor.position();
@@ -328,7 +328,11 @@ impl<'c, 'a> Body<'c, 'a> {
             Kind::Value => format!("a value needs no second name: use `{text}` itself"),
             Kind::Number if text.contains('.') => format!("say its type: `const.f32 {text}`"),
             Kind::Number => format!("say its type: `const.u32 {text}`"),
-            Kind::Sign(b'-') => format!("say its type: `const.i32 -{}`", self.cursor.slice(self.cursor.peek_at(1))),
+            Kind::Sign(b'-') => {
+                let number = self.cursor.slice(self.cursor.peek_at(1));
+                let ty = if number.contains('.') { "f32" } else { "i32" };
+                format!("say its type: `const.{ty} -{number}`")
+            }
             _ => return Ok(()),
         };
         let error = self.cursor.instead_of("an operation").hint(hint);
