@@ -11,18 +11,23 @@ use crate::shader::Kernel;
 use rspirv::binary::Assemble;
 use rspirv::dr::{Instruction, Module, Operand, load_words};
 use rspirv::spirv::{Decoration, Op, StorageClass, Word};
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 
 /// `FMin`, `NMin`, `FMax`, `NMax` of the extended instructions `GLSL.std.450`.
 const NUMBER_OF: [(Word, Word); 2] = [(37, 79), (40, 80)];
+
+/// `PackHalf2x16` of the same instructions.
+const PACK_HALVES: Word = 58;
 
 /// Makes a module strict. `kernels` are its entry points, in order.
 pub fn run(words: &[u32], kernels: &[Kernel]) -> Result<Vec<u32>, String> {
     let mut module = load_words(words).map_err(|e| e.to_string())?;
     let mut decorated = vec![];
+    let packed = packed_halves(&module);
     for function in &mut module.functions {
         for inst in function.blocks.iter_mut().flat_map(|b| &mut b.instructions) {
-            if is_contractible(inst.class.opcode) {
+            let is_packed = inst.result_id.is_some_and(|id| packed.contains(&id));
+            if is_contractible(inst.class.opcode) && !is_packed {
                 decorated.extend(inst.result_id.map(|id| (id, Decoration::NoContraction)));
             }
             prefer_numbers(inst);
@@ -55,6 +60,32 @@ fn is_contractible(op: Op) -> bool {
             | Op::ConvertSToF
             | Op::ConvertUToF
     )
+}
+
+/// The numbers of 16 bits that are widened to be packed again, which naga says where their bits are meant. Widened exactly they lose the
+/// payload of NaN; and what a driver leaves out before such a conversion, the packing does again.
+fn packed_halves(module: &Module) -> HashSet<Word> {
+    let all = || module.functions.iter().flat_map(|function| function.all_inst_iter());
+    let is_half = |ty: Word| {
+        let is = |i: &Instruction| i.result_id == Some(ty) && i.class.opcode == Op::TypeFloat;
+        module.types_global_values.iter().any(|i| is(i) && i.operands[0] == Operand::LiteralBit32(16))
+    };
+    let packs = |i: &&Instruction| {
+        i.class.opcode == Op::ExtInst && i.operands.get(1) == Some(&Operand::LiteralExtInstInteger(PACK_HALVES))
+    };
+    let pairs: HashSet<Word> = all().filter(packs).filter_map(|i| i.operands.get(2).and_then(id)).collect();
+    if pairs.is_empty() {
+        return HashSet::new();
+    }
+    let types: HashMap<Word, Word> = all().filter_map(|i| Some((i.result_id?, i.result_type?))).collect();
+    let widened = all().filter(|i| i.class.opcode == Op::FConvert);
+    let from_half = |i: &Instruction| {
+        let from = i.operands.first().and_then(id).and_then(|from| types.get(&from));
+        i.result_id.filter(|_| from.is_some_and(|ty| is_half(*ty)))
+    };
+    let widened: HashSet<Word> = widened.filter_map(from_half).collect();
+    let low = all().filter(|i| i.result_id.is_some_and(|id| pairs.contains(&id)));
+    low.filter_map(|i| i.operands.first().and_then(id)).filter(|low| widened.contains(low)).collect()
 }
 
 /// `FMin` of a number and NaN may be either; `NMin` is the number.

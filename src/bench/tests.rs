@@ -1,3 +1,5 @@
+//! The suites at small sizes, and what is made of their figures: tables, pictures, comparisons.
+
 use super::figures::{Ceilings, Failed, Figures, Peer, Rival, Row, Run, Size, Work};
 use super::machine::Machine;
 use super::programs::BENCHMARKS;

@@ -29,6 +29,18 @@ impl Edges {
         Edges { operands }
     }
 
+    /// Takes one operand away: a few of its values, as constants of a kernel, and the others.
+    pub(super) fn without(mut self, operand: usize, op: Op, scalar: Scalar) -> (Vec<u64>, Edges) {
+        let mut constants = self.operands.remove(operand);
+        if moderate(op).is_some() && scalar.is_float() {
+            thin(&mut constants, 6, &[]);
+        } else {
+            let few = few(scalar);
+            constants.retain(|value| few.contains(value));
+        }
+        (constants, self)
+    }
+
     /// All combinations: one column for each operand.
     pub(super) fn columns(self) -> Vec<Vec<u64>> {
         let total: usize = self.operands.iter().map(Vec::len).product();
@@ -66,6 +78,18 @@ fn extremes(scalar: Scalar) -> Vec<u64> {
     let positive = [0, 1, normal - 1, normal, one, infinity - 1, infinity];
     let sign = 1u64 << (exponent + mantissa);
     positive.iter().flat_map(|bits| [*bits, bits | sign]).chain([infinity + 1]).collect()
+}
+
+/// The values for which compilers have rules of their own: what changes nothing, what decides all, powers of two, what signs and rounding
+/// make special.
+fn few(scalar: Scalar) -> Vec<u64> {
+    let mut all = extremes(scalar);
+    if scalar.is_float() {
+        all.extend([0.5, 2.0, 3.0].map(|number| from_f64(scalar, number)));
+    } else {
+        all.extend([3, 8, 100, scalar.mask().wrapping_sub(6)].map(|number| number & scalar.mask()));
+    }
+    all
 }
 
 /// Edge values of a type.

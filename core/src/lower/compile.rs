@@ -39,6 +39,11 @@ pub fn compile(
     inline::run(&mut selected, caps).map_err(one)?;
     unused::run(&mut selected, &mut entries);
     simplify::run(&mut selected, caps);
+    // What is copied is known better there, and may pass its zeros on.
+    while inline::of_zeros(&mut selected).map_err(one)? {
+        unused::run(&mut selected, &mut entries);
+        simplify::run(&mut selected, caps);
+    }
     Ok(Compiled { module: Verified::by_passes(selected)?, entries })
 }
 

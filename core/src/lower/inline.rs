@@ -21,7 +21,7 @@ pub(super) fn run(module: &mut Module, caps: &Caps) -> Result<(), Diagnostic> {
     let calls = count_calls(module);
     let mut done: IndexVec<FunctionId, Calls> = module.functions.iter().map(|_| Calls::Stay).collect();
     for id in callees_first(module) {
-        if let Some(function) = copied(&module.functions[id], &module.functions, &done)? {
+        if let Some(function) = copied(&module.functions[id], &module.functions, &done, any)? {
             module.functions[id] = function;
         }
         let function = &module.functions[id];
@@ -61,7 +61,7 @@ pub(super) fn in_loops(module: &mut Module, most: usize) -> Result<(), Diagnosti
     let calls = count_calls(module);
     let mut done: IndexVec<FunctionId, Calls> = module.functions.iter().map(|_| Calls::Stay).collect();
     for id in callees_first(module) {
-        if let Some(function) = copied(&module.functions[id], &module.functions, &done)? {
+        if let Some(function) = copied(&module.functions[id], &module.functions, &done, any)? {
             module.functions[id] = function;
         }
         let function = &module.functions[id];
@@ -72,6 +72,40 @@ pub(super) fn in_loops(module: &mut Module, most: usize) -> Result<(), Diagnosti
         }
     }
     Ok(())
+}
+
+/// Inlines calls that pass a float that is known to be zero, and says whether there were any. Much of such a function goes then; and products
+/// with zero have to be seen as such, because drivers inline calls, too, and some take all of these products for zero.
+pub(super) fn of_zeros(module: &mut Module) -> Result<bool, Diagnostic> {
+    let mut found = false;
+    for id in callees_first(module) {
+        let function = &module.functions[id];
+        let mut callees = vec![];
+        function.walk(function.body, &mut |_, inst| {
+            callees.extend(inst.callee().filter(|_| inst.op == Op::Call && passes_zero(function, inst)));
+        });
+        if callees.is_empty() {
+            continue;
+        }
+        let mut done: IndexVec<FunctionId, Calls> = module.functions.iter().map(|_| Calls::Stay).collect();
+        for callee in callees {
+            done[callee] = Calls::of(&module.functions[callee])?;
+        }
+        // Where the copies would be too many, the calls stay.
+        if let Ok(Some(function)) = copied(function, &module.functions, &done, passes_zero) {
+            module.functions[id] = function;
+            found = true;
+        }
+    }
+    Ok(found)
+}
+
+/// Whether an operand is a float that is known to be zero, of either sign.
+fn passes_zero(function: &Function, call: &Inst) -> bool {
+    call.operands.iter().any(|value| {
+        let Type::Scalar(scalar) = function.ty(*value) else { return false };
+        scalar.is_float() && function.as_constant(*value).is_some_and(|bits| bits & (scalar.mask() >> 1) == 0)
+    })
 }
 
 /// The calls within the loops of a function, or all of them.
@@ -103,18 +137,26 @@ pub(super) fn function(
             done[id] = Calls::of(&functions[id])?;
         }
     }
-    Ok(copied(&function, functions, &done)?.unwrap_or(function))
+    Ok(copied(&function, functions, &done, any)?.unwrap_or(function))
 }
 
-/// A copy of a function with copies in place of calls; none if no call changes.
+/// Which calls of a function are meant.
+type Wanted = fn(&Function, &Inst) -> bool;
+
+fn any(_: &Function, _: &Inst) -> bool {
+    true
+}
+
+/// A copy of a function with copies in place of the calls that are wanted; none if no call changes.
 fn copied(
     function: &Function,
     functions: &IndexVec<FunctionId, Function>,
     done: &IndexVec<FunctionId, Calls>,
+    wanted: Wanted,
 ) -> Result<Option<Function>, Diagnostic> {
     let (mut changes, mut size, mut too_large) = (false, function.insts.len(), None);
     function.walk(function.body, &mut |_, inst| {
-        let Some(callee) = inst.callee().filter(|_| inst.op == Op::Call) else { return };
+        let Some(callee) = inst.callee().filter(|_| inst.op == Op::Call && wanted(function, inst)) else { return };
         let Some(body) = done[callee].body(&functions[callee]) else { return };
         changes = true;
         size += body.insts.len();
@@ -126,7 +168,7 @@ fn copied(
     });
     match too_large {
         Some(error) => Err(error),
-        None if changes => Rewriter::run(function, &mut Inline { functions, done }).map(Some),
+        None if changes => Rewriter::run(function, &mut Inline { functions, done, wanted }).map(Some),
         None => Ok(None),
     }
 }
@@ -161,6 +203,7 @@ impl Calls {
 struct Inline<'a> {
     functions: &'a IndexVec<FunctionId, Function>,
     done: &'a IndexVec<FunctionId, Calls>,
+    wanted: Wanted,
 }
 
 impl Pass for Inline<'_> {
@@ -169,7 +212,8 @@ impl Pass for Inline<'_> {
     }
 
     fn inst(&mut self, r: &mut Rewriter<'_>, inst: &Inst) -> Result<Option<Vec<Vec<ValueId>>>, Diagnostic> {
-        let Some(id) = inst.callee().filter(|_| inst.op == Op::Call) else { return Ok(None) };
+        let is_wanted = inst.op == Op::Call && (self.wanted)(r.old, inst);
+        let Some(id) = inst.callee().filter(|_| is_wanted) else { return Ok(None) };
         let Some(callee) = self.done[id].body(&self.functions[id]) else { return Ok(None) };
         let arguments = r.operands(inst);
         let results = r.splice(callee, &arguments)?;

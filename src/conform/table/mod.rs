@@ -1,8 +1,10 @@
-//! Cases from the table of operations: every pure scalar operation at every type on every pair of edge values, every
-//! atomic operation in both spaces, every subgroup operation.
+//! Cases from the table of operations: every pure scalar operation at every type on every pair of edge values, and with constants,
+//! every atomic operation in both spaces, every subgroup operation.
 //!
 //! The kernels are tiny: an invocation loads its operands, applies the operation, stores the result. So each type's loads and
 //! stores are tried too.
+
+mod constants;
 
 use super::compare::Agreement;
 use super::edges::{self, Edges};
@@ -94,11 +96,29 @@ impl Kernel {
     }
 
     fn store(&mut self, ty: Type, memory: ValueId, value: ValueId) {
+        self.store_at(ty, memory, self.id, value);
+    }
+
+    fn store_at(&mut self, ty: Type, memory: ValueId, index: ValueId, value: ValueId) {
         if ty == Type::BOOL {
             let word = self.builder.op(Op::Convert, Scalar::U32, &[value]);
-            return self.builder.store(Scalar::U32, memory, self.id, word);
+            return self.builder.store(Scalar::U32, memory, index, word);
         }
-        self.builder.store(ty, memory, self.id, value);
+        self.builder.store(ty, memory, index, value);
+    }
+
+    /// Stores the results of an invocation, one after another.
+    fn store_all(&mut self, ty: Type, memory: ValueId, values: &[ValueId]) {
+        if let [value] = values {
+            return self.store(ty, memory, *value);
+        }
+        let stride = self.builder.u32(values.len() as u32);
+        let first = self.builder.op(Op::Mul, Scalar::U32, &[self.id, stride]);
+        for (i, value) in (0..).zip(values) {
+            let offset = self.builder.u32(i);
+            let index = self.builder.op(Op::Add, Scalar::U32, &[first, offset]);
+            self.store_at(ty, memory, index, *value);
+        }
     }
 
     /// Runs `body` where `id < n`.
@@ -114,6 +134,35 @@ impl Kernel {
         inst.regions.extend([then, otherwise]);
         self.builder.push(inst, &[]);
     }
+}
+
+/// What a kernel computes: an operation on all combinations of values.
+struct Combinations {
+    op: Op,
+    /// Of the result, unless that is a truth value.
+    scalar: Scalar,
+    /// How many elements an invocation has of each.
+    lanes: u8,
+    /// Of what is loaded.
+    types: Vec<Scalar>,
+    /// What is loaded.
+    edges: Edges,
+    /// How many results an invocation has.
+    results: usize,
+}
+
+/// The types of an operation's operands.
+fn operand_types(op: Op, scalar: Scalar, source: Scalar) -> Vec<Scalar> {
+    let types = op.row().operands.iter().map(|pattern| match pattern {
+        Pattern::Bool => Scalar::Bool,
+        Pattern::Source => source,
+        _ => scalar,
+    });
+    types.collect()
+}
+
+fn of_lanes(scalar: Scalar, lanes: u8) -> Type {
+    if lanes == 1 { Type::Scalar(scalar) } else { Type::Vector(scalar, lanes) }
 }
 
 /// The scalar as which values stand in a buffer.
@@ -157,6 +206,7 @@ impl Writer {
                 sources.iter().filter(same_width).for_each(|s| self.scalar_case(op, scalar, s, 1));
             } else {
                 self.scalar_case(op, scalar, scalar, 1);
+                self.constant_cases(op, scalar);
                 let vectors = matches!(row.suffix, Suffix::Lanes(_)) && Type::is_short_vector(scalar, 2);
                 if vectors && matches!(op, Op::Add | Op::Mul | Op::Xor | Op::Select | Op::Min) {
                     self.scalar_case(op, scalar, scalar, 2);
@@ -167,43 +217,47 @@ impl Writer {
 
     /// The operation on all combinations of edge values, `lanes` elements at a time.
     fn scalar_case(&mut self, op: Op, scalar: Scalar, source: Scalar, lanes: u8) {
-        let row = op.row();
-        let ty = |scalar| if lanes == 1 { Type::Scalar(scalar) } else { Type::Vector(scalar, lanes) };
-        let types: Vec<Scalar> = (row.operands.iter())
-            .map(|p| match p {
-                Pattern::Bool => Scalar::Bool,
-                Pattern::Source => source,
-                _ => scalar,
-            })
-            .collect();
-        let mut columns = Edges::of(op, &types).columns();
-        let n = columns[0].len() / usize::from(lanes);
-        columns.iter_mut().for_each(|column| column.truncate(n * usize::from(lanes)));
-        let result = if row.results == [Pattern::Bool] { Type::BOOL } else { ty(scalar) };
-        let name = if source == scalar { format!("{}", ty(scalar)) } else { format!("{scalar} from {source}") };
+        let types = operand_types(op, scalar, source);
+        let ty = of_lanes(scalar, lanes);
+        let name = if source == scalar { ty.to_string() } else { format!("{scalar} from {source}") };
+        let edges = Edges::of(op, &types);
+        self.combinations(name, Combinations { op, scalar, lanes, types, edges, results: 1 }, |k, values| {
+            vec![k.builder.op(op, ty, values)]
+        });
+    }
 
+    /// A kernel that loads all combinations of values, does something with each, and stores so many results.
+    fn combinations(
+        &mut self,
+        name: String,
+        of: Combinations,
+        body: impl FnOnce(&mut Kernel, &[ValueId]) -> Vec<ValueId>,
+    ) {
+        let (row, lanes) = (of.op.row(), usize::from(of.lanes));
+        let mut columns = of.edges.columns();
+        let n = columns[0].len() / lanes;
+        columns.iter_mut().for_each(|column| column.truncate(n * lanes));
         let mut kernel = Kernel::new(&name.replace(' ', "_"), WORKGROUP);
-        let inputs: Vec<ValueId> = (columns.into_iter().zip(&types).enumerate())
+        let inputs: Vec<ValueId> = (columns.into_iter().zip(&of.types).enumerate())
             .map(|(i, (column, scalar))| {
                 let bytes = pack(stored(*scalar), column);
                 kernel.buffer(&format!("in{i}"), bytes, true, Expectation::input(stored(*scalar)))
             })
             .collect();
+        let result = if row.results == [Pattern::Bool] { Type::BOOL } else { of_lanes(of.scalar, of.lanes) };
         let element = stored(result.element().unwrap_or(Scalar::U32));
-        let class = if op == Op::Mad && scalar.is_integer() { Class::Exact } else { row.class };
-        let empty = pack(element, (0..n * usize::from(lanes)).map(|_| 0x5a5a_5a5a_5a5a_5a5a));
+        let class = if of.op == Op::Mad && of.scalar.is_integer() { Class::Exact } else { row.class };
+        let empty = pack(element, (0..n * lanes * of.results).map(|_| 0x5a5a_5a5a_5a5a_5a5a));
         let output = kernel.buffer("out", empty, false, Expectation::class(element, class));
         let count = kernel.count(n);
         kernel.guarded(count, |k| {
             // A condition is one truth value, of lane 0; its column is as long as the others.
-            let operands: Vec<ValueId> = (inputs.iter().zip(&types).zip(row.operands))
-                .map(|((memory, scalar), pattern)| match pattern {
-                    Pattern::Bool => k.load(Type::BOOL, *memory),
-                    _ => k.load(ty(*scalar), *memory),
-                })
-                .collect();
-            let value = k.builder.op(op, ty(scalar), &operands);
-            k.store(result, output, value);
+            let ty = |scalar| if scalar == Scalar::Bool { Type::BOOL } else { of_lanes(scalar, of.lanes) };
+            let loads = inputs.iter().zip(&of.types).map(|(memory, scalar)| k.load(ty(*scalar), *memory));
+            let values: Vec<ValueId> = loads.collect();
+            let results = body(k, &values);
+            debug_assert_eq!(results.len(), of.results);
+            k.store_all(result, output, &results);
         });
         self.finish(name, kernel, (n as u32).div_ceil(WORKGROUP));
     }

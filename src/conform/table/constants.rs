@@ -1,0 +1,49 @@
+//! Operations with a constant beside what is loaded, and with the same value twice.
+//!
+//! Each such constant is a place where a compiler may do something else: strength reduction and folding here, and whatever drivers do. A
+//! kernel has all constants of one operand, and stores a result for each.
+
+use super::{Combinations, Writer, operand_types};
+use crate::conform::edges::Edges;
+use girih_core::ir::ops::Pattern;
+use girih_core::ir::{Op, Scalar};
+
+impl Writer {
+    /// For each operand a kernel in which it is constant, and one in which two are the same.
+    pub(super) fn constant_cases(&mut self, op: Op, scalar: Scalar) {
+        let operands = op.row().operands;
+        // Of an operation on constants alone nothing is left, and of a choice by a constant, neither.
+        if operands.len() < 2 || scalar == Scalar::Bool {
+            return;
+        }
+        let is_value = |i: &usize| operands[*i] == Pattern::T;
+        (0..operands.len()).filter(is_value).for_each(|i| self.constant_case(op, scalar, i));
+        if *operands == [Pattern::T; 2] {
+            self.twice(op, scalar);
+        }
+    }
+
+    fn constant_case(&mut self, op: Op, scalar: Scalar, constant: usize) {
+        let mut types = operand_types(op, scalar, scalar);
+        let (constants, edges) = Edges::of(op, &types).without(constant, op, scalar);
+        types.remove(constant);
+        let name = format!("{scalar} with constant operand {constant}");
+        let of = Combinations { op, scalar, lanes: 1, types, edges, results: constants.len() };
+        self.combinations(name, of, |k, values| {
+            let with = |bits: &u64| {
+                let mut operands = values.to_vec();
+                operands.insert(constant, k.builder.constant(scalar, *bits));
+                k.builder.op(op, scalar, &operands)
+            };
+            constants.iter().map(with).collect()
+        });
+    }
+
+    fn twice(&mut self, op: Op, scalar: Scalar) {
+        let (types, edges) = (vec![scalar], Edges::of(op, &[scalar]));
+        let of = Combinations { op, scalar, lanes: 1, types, edges, results: 1 };
+        self.combinations(format!("{scalar} of one value twice"), of, |k, values| {
+            vec![k.builder.op(op, scalar, &[values[0], values[0]])]
+        });
+    }
+}
