@@ -143,15 +143,18 @@ fn is_tiny(scalar: Scalar, bits: u64) -> bool {
     magnitude(scalar, bits) <= 1 << layout(scalar).1
 }
 
+/// A number, or the zero of its sign in place of a denormal one.
+pub(super) fn flushed(scalar: Scalar, bits: u64) -> u64 {
+    let denormal = scalar.is_float() && magnitude(scalar, bits) < 1 << layout(scalar).1;
+    if denormal { bits & !(scalar.mask() >> 1) } else { bits }
+}
+
 /// Replaces denormal numbers by zeros of their sign.
 pub(super) fn flush(bytes: &mut [u8], scalar: Scalar) {
     if !scalar.is_float() {
         return;
     }
-    let flushed = unpack(scalar, bytes).into_iter().map(|bits| {
-        let denormal = magnitude(scalar, bits) < 1 << layout(scalar).1;
-        if denormal { bits & !(scalar.mask() >> 1) } else { bits }
-    });
+    let flushed = unpack(scalar, bytes).into_iter().map(|bits| flushed(scalar, bits));
     bytes.copy_from_slice(&super::pack(scalar, flushed));
 }
 

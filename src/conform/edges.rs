@@ -4,6 +4,7 @@
 use girih_core::ir::{Op, Scalar};
 
 /// Combinations of operands for an operation.
+#[derive(Clone)]
 pub(super) struct Edges {
     operands: Vec<Vec<u64>>,
 }

@@ -52,6 +52,8 @@ pub struct Case {
     pub name: String,
     /// The kernel.
     pub kernel: FunctionId,
+    /// The same with the denormal numbers among its constants replaced by zero, if it has such.
+    pub flushed: Option<FunctionId>,
     /// One for each parameter.
     pub arguments: Vec<CaseArgument>,
     /// The number of workgroups; the kernel's own if absent.
@@ -85,9 +87,9 @@ pub enum CaseArgument {
 }
 
 impl Case {
-    /// The same with all denormal numbers in its inputs replaced by zero: what a device that flushes them sees.
+    /// The same with all denormal numbers in its inputs and constants replaced by zero: what a device that flushes them sees.
     fn flushed(&self) -> Case {
-        let mut case = self.clone();
+        let mut case = Case { kernel: self.flushed.unwrap_or(self.kernel), ..self.clone() };
         for argument in &mut case.arguments {
             if let CaseArgument::Buffer(bytes, expectation) = argument
                 && let Some(scalar) = expectation.input

@@ -115,6 +115,7 @@ fn empty_case(name: String, kernel: FunctionId) -> Case {
         kernel,
         arguments: vec![],
         grid: None,
+        flushed: None,
         specialisations: vec![],
         traps: None,
         width: None,

@@ -1,7 +1,7 @@
 //! Products and quotients of floats with the constant zero, by the bits of the other number.
 //!
-//! lavapipe takes these for zero, whatever the other number is; 0 times infinity is NaN, and so is 0 divided by 0. The sign of a result
-//! that is zero is left open by the IR.
+//! lavapipe takes these for zero, whatever the other number is, and NVIDIA's driver does so in `fma`; 0 times infinity is NaN, and so is
+//! 0 divided by 0. The sign of a result that is zero is left open by the IR.
 
 use super::writer::{Expr, Writer};
 use girih_core::ir::Scalar;

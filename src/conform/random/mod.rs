@@ -106,7 +106,17 @@ fn case(name: String, kernel: FunctionId, choices: &[u8]) -> Case {
         CaseArgument::Scalar(Constant { ty: Type::U32, bits: words() }),
     ];
     let grid = Some([GRID, 1, 1]);
-    Case { name, kernel, arguments, grid, specialisations: vec![], traps: None, width: None, checks: vec![] }
+    Case {
+        name,
+        kernel,
+        flushed: None,
+        arguments,
+        grid,
+        specialisations: vec![],
+        traps: None,
+        width: None,
+        checks: vec![],
+    }
 }
 
 /// Bytes that decide.

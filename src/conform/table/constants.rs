@@ -4,6 +4,7 @@
 //! kernel has all constants of one operand, and stores a result for each.
 
 use super::{Combinations, Writer, operand_types};
+use crate::conform::compare;
 use crate::conform::edges::Edges;
 use girih_core::ir::ops::Pattern;
 use girih_core::ir::{Op, Scalar};
@@ -28,15 +29,34 @@ impl Writer {
         let (constants, edges) = Edges::of(op, &types).without(constant, op, scalar);
         types.remove(constant);
         let name = format!("{scalar} with constant operand {constant}");
-        let of = Combinations { op, scalar, lanes: 1, types, edges, results: constants.len() };
-        self.combinations(name, of, |k, values| {
-            let with = |bits: &u64| {
-                let mut operands = values.to_vec();
-                operands.insert(constant, k.builder.constant(scalar, *bits));
-                k.builder.op(op, scalar, &operands)
+        let mut case = |name: String, constants: &[u64]| {
+            let of = Combinations {
+                op,
+                scalar,
+                lanes: 1,
+                types: types.clone(),
+                edges: edges.clone(),
+                results: constants.len(),
             };
-            constants.iter().map(with).collect()
-        });
+            self.combinations(name, of, |k, values| {
+                let with = |bits: &u64| {
+                    let mut operands = values.to_vec();
+                    operands.insert(constant, k.builder.constant(scalar, *bits));
+                    k.builder.op(op, scalar, &operands)
+                };
+                constants.iter().map(with).collect()
+            });
+        };
+        case(name.clone(), &constants);
+        let flushed: Vec<u64> = constants.iter().map(|bits| compare::flushed(scalar, *bits)).collect();
+        if flushed != constants {
+            // Of this only the kernel is wanted.
+            case(format!("{name} flushed"), &flushed);
+            let kernel = self.cases.pop().map(|case| case.kernel);
+            if let Some(case) = self.cases.last_mut() {
+                case.flushed = kernel;
+            }
+        }
     }
 
     fn twice(&mut self, op: Op, scalar: Scalar) {

@@ -181,6 +181,7 @@ impl Writer {
         self.cases.push(Case {
             name,
             kernel,
+            flushed: None,
             arguments,
             grid: Some([grid, 1, 1]),
             specialisations: vec![],
@@ -221,9 +222,8 @@ impl Writer {
         let ty = of_lanes(scalar, lanes);
         let name = if source == scalar { ty.to_string() } else { format!("{scalar} from {source}") };
         let edges = Edges::of(op, &types);
-        self.combinations(name, Combinations { op, scalar, lanes, types, edges, results: 1 }, |k, values| {
-            vec![k.builder.op(op, ty, values)]
-        });
+        let of = Combinations { op, scalar, lanes, types, edges, results: 1 };
+        self.combinations(name, of, |k, values| vec![k.builder.op(op, ty, values)]);
     }
 
     /// A kernel that loads all combinations of values, does something with each, and stores so many results.

@@ -98,7 +98,17 @@ fn case(name: String, kernel: FunctionId, choices: &[u8]) -> Case {
         number(16 * (next() % 12)),
     ];
     let grid = Some([GRID, 1, 1]);
-    Case { name, kernel, arguments, grid, specialisations: vec![], traps: None, width: None, checks: vec![] }
+    Case {
+        name,
+        kernel,
+        flushed: None,
+        arguments,
+        grid,
+        specialisations: vec![],
+        traps: None,
+        width: None,
+        checks: vec![],
+    }
 }
 
 /// Buffers of a kernel.
