@@ -265,10 +265,7 @@ impl Writer<'_, '_> {
                 let product = self.binary(B::Multiply, x[0], x[1]);
                 self.binary(B::Add, product, x[2])
             }
-            Op::Fma => match self.product_with_zero(ty, x[0], x[1]) {
-                Some(product) => self.binary(B::Add, product, x[2]),
-                None => self.math(M::Fma, x),
-            },
+            Op::Fma => self.fused(ty, [x[0], x[1], x[2]]),
             Op::Neg => self.negate(ty, x[0])?,
             Op::Abs => self.magnitude(ty, x[0])?,
             Op::Min | Op::Max => self.extreme(inst.op == Op::Min, ty, x[0], x[1])?,

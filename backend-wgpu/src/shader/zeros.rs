@@ -1,11 +1,11 @@
 //! Products and quotients of floats with the constant zero, by the bits of the other number.
 //!
-//! lavapipe takes these for zero, whatever the other number is, and NVIDIA's driver does so in `fma`; 0 times infinity is NaN, and so is
-//! 0 divided by 0. The sign of a result that is zero is left open by the IR.
+//! lavapipe takes these for zero, whatever the other number is, and NVIDIA's driver does so in `fma`, where it takes denormal constants of
+//! `f32` for zero, too; 0 times infinity is NaN, and so is 0 divided by 0. The sign of a result that is zero is left open by the IR.
 
 use super::writer::{Expr, Writer};
 use girih_core::ir::Scalar;
-use naga::{BinaryOperator as B, Expression, Literal};
+use naga::{BinaryOperator as B, Expression, Literal, MathFunction as M};
 
 /// What is known of a float's bits.
 struct Bits {
@@ -32,6 +32,33 @@ impl Writer<'_, '_> {
         let nan = self.bits_literal(x.word, x.nan);
         let bits = self.select(finite, zero, nan);
         Some(self.float_of(ty, x.word, bits))
+    }
+
+    /// `a * b + c`, rounded once.
+    pub(super) fn fused(&mut self, ty: Scalar, [a, b, c]: [Expr; 3]) -> Expr {
+        /// Makes a denormal number a normal one.
+        const SCALE: f32 = 16_777_216.0;
+        if let Some(product) = self.product_with_zero(ty, a, b) {
+            return self.binary(B::Add, product, c);
+        }
+        let (known, other) = match (self.denormal(a), self.denormal(b)) {
+            (Some(known), _) => (known, b),
+            (None, Some(known)) => (known, a),
+            (None, None) => return self.math(M::Fma, &[a, b, c]),
+        };
+        // Where the other number becomes denormal by this, the product is far too small to count.
+        let small = self.literal(Literal::F32(1.0 / SCALE));
+        let other = self.binary(B::Multiply, other, small);
+        let known = self.literal(Literal::F32(known * SCALE));
+        self.math(M::Fma, &[other, known, c])
+    }
+
+    /// A denormal number of `f32` that is known here.
+    fn denormal(&self, expr: Expr) -> Option<f32> {
+        match self.out.expressions[expr] {
+            Expression::Literal(Literal::F32(x)) => x.is_subnormal().then_some(x),
+            _ => None,
+        }
     }
 
     /// `a / b` if one of them is a zero that is known here.
