@@ -25,6 +25,11 @@ impl Writer<'_, '_> {
     /// `a * b` if one of them is a zero that is known here.
     pub(super) fn product_with_zero(&mut self, ty: Scalar, a: Expr, b: Expr) -> Option<Expr> {
         let other = if self.zero_sign(a).is_some() { b } else { self.zero_sign(b).map(|_| a)? };
+        self.times_zero(ty, other)
+    }
+
+    /// Zero or NaN.
+    fn times_zero(&mut self, ty: Scalar, other: Expr) -> Option<Expr> {
         let x = self.magnitude_bits(ty, other)?;
         let infinity = self.bits_literal(x.word, x.infinity);
         let finite = self.binary(B::Less, x.magnitude, infinity);
@@ -36,29 +41,21 @@ impl Writer<'_, '_> {
 
     /// `a * b + c`, rounded once.
     pub(super) fn fused(&mut self, ty: Scalar, [a, b, c]: [Expr; 3]) -> Expr {
-        /// Makes a denormal number a normal one.
-        const SCALE: f32 = 16_777_216.0;
         if let Some(product) = self.product_with_zero(ty, a, b) {
             return self.binary(B::Add, product, c);
         }
-        let (known, other) = match (self.denormal(a), self.denormal(b)) {
-            (Some(known), _) => (known, b),
-            (None, Some(known)) => (known, a),
-            (None, None) => return self.math(M::Fma, &[a, b, c]),
+        let other = if self.is_denormal(a) { Some(b) } else { self.is_denormal(b).then_some(a) };
+        // Whether the denormal number is flushed or not: what is added is NaN where the product with zero is.
+        let c = match other.and_then(|other| self.times_zero(ty, other)) {
+            Some(product) => self.binary(B::Add, product, c),
+            None => c,
         };
-        // Where the other number becomes denormal by this, the product is far too small to count.
-        let small = self.literal(Literal::F32(1.0 / SCALE));
-        let other = self.binary(B::Multiply, other, small);
-        let known = self.literal(Literal::F32(known * SCALE));
-        self.math(M::Fma, &[other, known, c])
+        self.math(M::Fma, &[a, b, c])
     }
 
-    /// A denormal number of `f32` that is known here.
-    fn denormal(&self, expr: Expr) -> Option<f32> {
-        match self.out.expressions[expr] {
-            Expression::Literal(Literal::F32(x)) => x.is_subnormal().then_some(x),
-            _ => None,
-        }
+    /// Whether it is a number of `f32` that is known here, and that devices may flush.
+    fn is_denormal(&self, expr: Expr) -> bool {
+        matches!(self.out.expressions[expr], Expression::Literal(Literal::F32(x)) if x.is_subnormal())
     }
 
     /// `a / b` if one of them is a zero that is known here.
