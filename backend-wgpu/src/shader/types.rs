@@ -74,7 +74,8 @@ pub fn constant(s: Scalar, bits: u64, span: Span) -> Result<Constant, Diagnostic
         Scalar::U32 => L(Literal::U32(word)),
         Scalar::I64 => L(Literal::I64(bits as i64)),
         Scalar::U64 => L(Literal::U64(bits)),
-        Scalar::F32 if f32::from_bits(word).is_finite() => L(Literal::F32(f32::from_bits(word))),
+        // naga writes as few digits as lead to a number, and those of the greatest are above it: browsers refuse them.
+        Scalar::F32 if f32::from_bits(word).abs() < f32::MAX => L(Literal::F32(f32::from_bits(word))),
         Scalar::F32 => Bits(Literal::U32(word), naga::ScalarKind::Float),
         Scalar::F64 if f64::from_bits(bits).is_finite() => L(Literal::F64(f64::from_bits(bits))),
         Scalar::F64 => Bits(Literal::U64(bits), naga::ScalarKind::Float),

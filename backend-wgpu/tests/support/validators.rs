@@ -4,8 +4,13 @@ use std::path::Path;
 use std::process::Command;
 use std::sync::Once;
 
-/// naga reads the text again. It does not know the two lines that browsers ask for.
+/// naga reads the text again. It does not know the two lines that browsers ask for, and rounds numbers beyond `f32`, which they refuse.
 pub fn reread(wgsl: &str) -> Result<(), String> {
+    let words = wgsl.split(|c: char| !c.is_ascii_alphanumeric() && c != '.');
+    let numbers = words.filter_map(|word| word.strip_suffix('f')?.parse::<f64>().ok());
+    if let Some(number) = numbers.into_iter().find(|number| *number > f64::from(f32::MAX)) {
+        return Err(format!("{number} is no number of f32"));
+    }
     let known = |line: &&str| !line.starts_with("enable subgroups") && !line.starts_with("diagnostic(");
     let text: Vec<&str> = wgsl.lines().filter(known).collect();
     naga::front::wgsl::parse_str(&text.join("\n")).map(drop).map_err(|e| e.emit_to_string(&text.join("\n")))
