@@ -9,6 +9,7 @@ use girih_core::runtime::{
 use girih_core::span::Sources;
 use girih_cuda::ptx::Target;
 use girih_cuda::{Emulator, Settings, devices, open, open_with};
+use std::time::{Duration, Instant};
 
 /// Every device to test: the reading of PTX, and the first card if there is one.
 fn each(test: impl Fn(&mut dyn Device)) {
@@ -152,6 +153,35 @@ fn traps_are_reported_once() {
         device.wait().expect("the trap is forgotten");
         assert_eq!(words(device, m, 1), [5]);
     });
+}
+
+/// Freeing waits for kernels that run, and so would letting go of the device.
+#[test]
+fn nobody_waits_for_a_launch_that_takes_too_long() {
+    if card().is_none() {
+        return;
+    }
+    let source = "
+kernel @slow(%m: buffer, %n: u32) workgroup(1) {
+  %k, %end = loop (%i: u32 = 0, %x: u32 = 1) {
+    while (lt %i, %n) next (add %i, 1), (xor (mul %x, 1664525), %i)
+  }
+  store.u32 %m[0], %end
+}";
+    let settings = Settings { limit: Duration::from_millis(100), ..Settings::default() };
+    let mut device = open_with(0, &settings).expect("there is a card");
+    let (program, m) = (load(&mut device, source)[0], buffer(&mut device, 16));
+    let begun = Instant::now();
+    // Some seconds of work.
+    let slow = dispatch(program, Grid::Workgroups([1, 1, 1]), &[Argument::Buffer(m, 0), number(400_000_000)]);
+    device.submit(&[slow]).expect("it is queued");
+    for _ in 0..2 {
+        assert_eq!(device.wait().expect_err("it takes too long").code, Code::DeviceTimeout);
+    }
+    device.unload(program);
+    device.free(m);
+    drop(device);
+    assert!(begun.elapsed() < Duration::from_secs(1), "{:?}", begun.elapsed());
 }
 
 #[test]

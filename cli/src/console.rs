@@ -13,6 +13,8 @@ use std::sync::atomic::{AtomicBool, AtomicU8, Ordering};
 static LOST: AtomicBool = AtomicBool::new(false);
 /// The largest exit code of an error that was printed, if it says more than that something has failed.
 static BLAMED: AtomicU8 = AtomicU8::new(0);
+/// Whether a device was left at work.
+static AT_WORK: AtomicBool = AtomicBool::new(false);
 
 /// The way in which this command speaks.
 #[derive(Clone, Copy, Debug)]
@@ -53,7 +55,7 @@ impl Console {
                 continue;
             }
             if diagnostic.severity == Severity::Error {
-                blame(Exit::of(diagnostic.code));
+                blame(diagnostic.code);
             }
             if self.json {
                 self.object(&diagnostic_json(diagnostic, &report.sources));
@@ -71,6 +73,14 @@ impl Console {
             (Exit::Failed, blamed) if blamed == Exit::Usage.number() => Exit::Usage,
             (Exit::Ok, _) if LOST.load(Ordering::Relaxed) => Exit::Failed,
             (Exit::Ok | Exit::Failed | Exit::Usage | Exit::NoDevice | Exit::Interrupted, _) => exit,
+        }
+    }
+
+    /// Ends the process after [`Console::end`], if a device was left at work: its driver would wait for it.
+    pub fn leave(&self, exit: Exit) {
+        if AT_WORK.load(Ordering::Relaxed) {
+            let _ = io::stdout().flush();
+            girih::leave(exit.number().into());
         }
     }
 
@@ -109,8 +119,10 @@ impl Console {
     }
 }
 
-/// Remembers that an error was printed after which the command ends so.
-fn blame(exit: Exit) {
+/// Remembers of an error that was printed how the command ends after it.
+fn blame(code: Code) {
+    AT_WORK.fetch_or(code == Code::DeviceTimeout, Ordering::Relaxed);
+    let exit = Exit::of(code);
     match exit {
         Exit::Usage | Exit::NoDevice => drop(BLAMED.fetch_max(exit.number(), Ordering::Relaxed)),
         Exit::Ok | Exit::Failed | Exit::Interrupted => {}

@@ -4,6 +4,7 @@
 use crate::console::Console;
 use crate::exit::Exit;
 use girih::{Code, Report};
+use std::io::Write;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
@@ -72,7 +73,9 @@ impl Interrupt {
             std::thread::sleep(self.grace);
         }
         console.fail(Code::Interrupted, why, None);
-        std::process::exit(self.exit().number().into());
+        let _ = std::io::stdout().flush();
+        // A driver that is at work on another thread would be taken down under it, or wait for its device.
+        girih::leave(self.exit().number().into());
     }
 }
 

@@ -24,6 +24,7 @@ static MEMORY: mimalloc::MiMalloc = mimalloc::MiMalloc;
 fn main() -> std::process::ExitCode {
     let command = args::Command::parse_from(args::protect_negative_numbers(std::env::args_os()));
     let console = console::Console::new(&command.global);
-    let exit = command.verb.run(&console);
-    console.end(exit).into()
+    let exit = console.end(command.verb.run(&console));
+    console.leave(exit);
+    exit.into()
 }
