@@ -170,7 +170,7 @@ fn depth_of_blocks(text: &str) -> usize {
     for byte in text.bytes() {
         match byte {
             b'{' => depth += 1,
-            b'}' => depth -= 1,
+            b'}' => depth = depth.saturating_sub(1),
             _ => {}
         }
         deepest = deepest.max(depth);

@@ -5,7 +5,7 @@ mod support;
 use girih_core::diag::Code;
 use girih_core::ir::Caps;
 use girih_core::runtime::{Argument, Command, Device, LoadOptions, Memory};
-use girih_wgpu::{Settings, adapters, open_with};
+use girih_wgpu::{Settings, adapters};
 use std::time::{Duration, Instant};
 use support::{dispatch, gpu, gpu_with, load, module, number, on_all, read, run, said, words};
 
@@ -257,7 +257,7 @@ fn pipelines_are_kept_in_a_folder() {
             bytes[at] ^= 1;
             std::fs::write(file.path(), bytes).unwrap();
         }
-        let Ok(mut gpu) = open_with("lavapipe", &settings) else { return };
+        let Some(mut gpu) = gpu_with(settings.clone()) else { return };
         let bump = load(&mut gpu, BUMP)[0];
         let m = words(&mut gpu, &[0; 4]);
         run(&mut gpu, &[dispatch(bump, [1; 3], &[buffer(m), number(1), number(3)])]);
@@ -282,14 +282,14 @@ kernel @slow(%m: buffer) workgroup(1) {
     let m = gpu.allocate(Memory { bytes: 16, indirect: false }).unwrap();
     let begun = Instant::now();
     gpu.submit(&[dispatch(slow, [1; 3], &[buffer(m)])]).unwrap();
-    if gpu.wait().is_ok() {
-        return; // A card may be done with it.
+    // No adapter goes through so many rounds in that time.
+    for _ in 0..2 {
+        assert_eq!(code(gpu.wait()), Code::DeviceTimeout);
     }
-    assert_eq!(code(gpu.wait()), Code::DeviceTimeout);
     gpu.unload(slow);
     gpu.free(m);
     drop(gpu);
-    assert!(begun.elapsed() < Duration::from_secs(2), "{:?}", begun.elapsed());
+    assert!(begun.elapsed() < Duration::from_secs(3), "{:?}", begun.elapsed());
 }
 
 #[test]

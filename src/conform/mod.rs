@@ -87,6 +87,21 @@ pub enum CaseArgument {
 }
 
 impl Case {
+    /// A launch of so many workgroups; nothing is special about it.
+    pub(crate) fn new(name: String, kernel: FunctionId, arguments: Vec<CaseArgument>, grid: Option<[u32; 3]>) -> Case {
+        Case {
+            name,
+            kernel,
+            flushed: None,
+            arguments,
+            grid,
+            specialisations: vec![],
+            traps: None,
+            width: None,
+            checks: vec![],
+        }
+    }
+
     /// The same with all denormal numbers in its inputs and constants replaced by zero: what a device that flushes them sees.
     fn flushed(&self) -> Case {
         let mut case = Case { kernel: self.flushed.unwrap_or(self.kernel), ..self.clone() };

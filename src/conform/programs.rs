@@ -109,27 +109,12 @@ pub fn program_group(path: &Path) -> Result<Program, Report> {
     Ok(Program { group: Group { name, module, cases }, faults, checked, tiles, tasks })
 }
 
-fn empty_case(name: String, kernel: FunctionId) -> Case {
-    Case {
-        name,
-        kernel,
-        arguments: vec![],
-        grid: None,
-        flushed: None,
-        specialisations: vec![],
-        traps: None,
-        width: None,
-        checks: vec![],
-    }
-}
-
 fn traps(line: &RunLine) -> Option<u32> {
     if let Outcome::Traps(code) = line.outcome { Some(code) } else { None }
 }
 
 fn kernel_case(name: String, line: &RunLine) -> Case {
-    let mut case = empty_case(name, line.function);
-    case.grid = line.grid;
+    let mut case = Case::new(name, line.function, vec![], line.grid);
     case.specialisations = line.specialisations.clone();
     case.traps = traps(line);
     for (position, argument) in line.arguments.iter().enumerate() {
@@ -158,7 +143,7 @@ fn function_case(name: String, line: &RunLine, module: &mut Module) -> Case {
     let mut function = Function::new(format!("run_{}", module.functions.len()), Span::NONE);
     function.launch = Some(Launch { workgroup: [1, 1, 1], ..Launch::default() });
     let mut b = Builder::new(function);
-    let mut case = empty_case(name, line.function);
+    let mut case = Case::new(name, line.function, vec![], None);
     let mut operands = vec![];
     for (i, argument) in line.arguments.iter().enumerate() {
         let RunArgument::Scalar(scalar, bits) = argument else { continue };

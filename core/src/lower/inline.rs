@@ -294,12 +294,19 @@ impl Rewriter<'_> {
 
 #[cfg(test)]
 mod tests {
-    use super::MOST;
-    use crate::diag::Code;
+    use super::{MOST, count_calls};
+    use crate::diag::{Code, Diagnostic};
     use crate::ir::{Caps, FunctionId, text, verify};
-    use crate::lower::compile;
+    use crate::lower::{Compiled, compile};
     use crate::runtime::LoadOptions;
     use crate::span::Sources;
+
+    fn compiled(text: &str) -> Result<Compiled, Vec<Diagnostic>> {
+        let source = Sources::default().add("test.gir", text);
+        let module = verify(text::parse(source, text).expect("it parses").module).expect("it is right");
+        let kernels: Vec<FunctionId> = module.kernels().collect();
+        compile(&module, &kernels, &Caps::cuda(90, true), &LoadOptions::default())
+    }
 
     /// Each function calls the next one twice, and all take a buffer: the first would have 2^30 stores.
     #[test]
@@ -310,11 +317,29 @@ mod tests {
             text += &format!("fn @f{i}(%m: buffer, %x: u32) {{\n  {call}\n  {call}\n  return\n}}\n");
         }
         text += "kernel @k(%m: buffer) workgroup(1) {\n  call @f0(%m, 0)\n}\n";
-        let source = Sources::default().add("bomb.gir", &*text);
-        let module = verify(text::parse(source, &text).expect("it parses").module).expect("it is right");
-        let kernels: Vec<FunctionId> = module.kernels().collect();
-        let errors = compile(&module, &kernels, &Caps::cuda(90, true), &LoadOptions::default()).expect_err("it ends");
+        let errors = compiled(&text).expect_err("it ends");
         assert_eq!(errors[0].code, Code::OverLimit);
         assert!(errors[0].message.contains(&MOST.to_string()), "{}", errors[0].message);
+    }
+
+    /// How many calls are left of three of a long function, the last of which passes this.
+    fn calls_left(last: &str) -> usize {
+        let mut text = "fn @long(%x0: f32, %y: f32) -> f32 {\n".to_owned();
+        for i in 0..30 {
+            text += &format!("  %x{} = add (mul %x{i}, %y), (mul %x{i}, {i}.5)\n", i + 1);
+        }
+        text += "  return %x30\n}\nkernel @k(%m: buffer, %a: f32, %b: f32) workgroup(1) {\n";
+        for (i, operands) in ["%a, %b", "%b, %a", &format!("%a, {last}")].into_iter().enumerate() {
+            text += &format!("  store.f32 %m[{i}], (call @long({operands}))\n");
+        }
+        let compiled = compiled(&(text + "}\n")).expect("it is compiled");
+        count_calls(&compiled.module).iter().sum()
+    }
+
+    #[test]
+    fn calls_that_pass_zero_are_copied_and_others_stay() {
+        assert_eq!(calls_left("3.0"), 3);
+        assert_eq!(calls_left("0.0"), 2);
+        assert_eq!(calls_left("-0.0"), 2);
     }
 }

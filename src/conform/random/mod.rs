@@ -105,18 +105,7 @@ fn case(name: String, kernel: FunctionId, choices: &[u8]) -> Case {
         CaseArgument::Buffer(vec![0; 16], Expectation::exact(Scalar::U32)),
         CaseArgument::Scalar(Constant { ty: Type::U32, bits: words() }),
     ];
-    let grid = Some([GRID, 1, 1]);
-    Case {
-        name,
-        kernel,
-        flushed: None,
-        arguments,
-        grid,
-        specialisations: vec![],
-        traps: None,
-        width: None,
-        checks: vec![],
-    }
+    Case::new(name, kernel, arguments, Some([GRID, 1, 1]))
 }
 
 /// Bytes that decide.

@@ -178,17 +178,7 @@ impl Writer {
     }
 
     fn case(&mut self, name: String, kernel: FunctionId, arguments: Vec<CaseArgument>, grid: u32) {
-        self.cases.push(Case {
-            name,
-            kernel,
-            flushed: None,
-            arguments,
-            grid: Some([grid, 1, 1]),
-            specialisations: vec![],
-            traps: None,
-            width: None,
-            checks: vec![],
-        });
+        self.cases.push(Case::new(name, kernel, arguments, Some([grid, 1, 1])));
     }
 
     fn elementwise(&mut self, op: Op) {

@@ -97,18 +97,7 @@ fn case(name: String, kernel: FunctionId, choices: &[u8]) -> Case {
         number(next() % 200),
         number(16 * (next() % 12)),
     ];
-    let grid = Some([GRID, 1, 1]);
-    Case {
-        name,
-        kernel,
-        flushed: None,
-        arguments,
-        grid,
-        specialisations: vec![],
-        traps: None,
-        width: None,
-        checks: vec![],
-    }
+    Case::new(name, kernel, arguments, Some([GRID, 1, 1]))
 }
 
 /// Buffers of a kernel.
