@@ -1,28 +1,5 @@
 //! Names the crate by its sources, so that nothing that another build has kept is taken for its own.
 
-use std::hash::{DefaultHasher, Hasher};
-use std::path::{Path, PathBuf};
-
 fn main() {
-    println!("cargo::rerun-if-changed=src");
-    let mut hasher = DefaultHasher::new();
-    hash(Path::new("src"), &mut hasher);
-    println!("cargo::rustc-env=GIRIH_SOURCES={:016x}", hasher.finish());
-}
-
-/// All files of a folder, in the order of their names.
-fn hash(folder: &Path, hasher: &mut DefaultHasher) {
-    let entries = std::fs::read_dir(folder).expect("the sources can be read");
-    let mut paths: Vec<PathBuf> = entries.map(|entry| entry.expect("the sources can be read").path()).collect();
-    // What only tests do changes no code.
-    paths.retain(|path| path.file_stem().is_some_and(|name| name != "tests"));
-    paths.sort();
-    for path in paths {
-        hasher.write(path.as_os_str().as_encoded_bytes());
-        if path.is_dir() {
-            hash(&path, hasher);
-        } else {
-            hasher.write(&std::fs::read(&path).expect("the sources can be read"));
-        }
-    }
+    girih_fingerprint::of_sources();
 }

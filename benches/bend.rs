@@ -4,7 +4,7 @@
 //! earlier runs have touched. `girih bench bend` measures larger sizes, with new heaps, beside C and beside upstream.
 
 use criterion::{Criterion, SamplingMode, criterion_group, criterion_main};
-use girih::bench::programs::BENCHMARKS;
+use girih_bench::programs::BENCHMARKS;
 use girih::{Options, Program, RunOptions, SystemHost};
 use std::num::NonZeroUsize;
 use std::time::Duration;
@@ -32,7 +32,7 @@ fn programs(criterion: &mut Criterion) {
 
 /// From the text to native code, for the longest of the programs and for all of them.
 fn compilation(criterion: &mut Criterion) {
-    let compile = |benchmark: &girih::bench::programs::Benchmark| {
+    let compile = |benchmark: &girih_bench::programs::Benchmark| {
         let options = Options { arguments: vec![benchmark.full.argument.to_string()], ..Options::default() };
         let program = Program::from_text(benchmark.name, benchmark.bend, &options);
         program.compile(&RunOptions::default()).unwrap_or_else(|report| panic!("{report}"))

@@ -4,11 +4,11 @@
 //! those parts of the math library that the kernel needs.
 
 use criterion::{BatchSize, Criterion, criterion_group, criterion_main};
-use girih::ir::{Caps, Feature, FunctionId, Module, Scalar, ScalarSet, Verified, text, verify};
-use girih::runtime::LoadOptions;
 use girih::{Diagnostic, Report, Sources};
-use girih_core::lower::{Compiled, compile};
 use girih_cuda::ptx::{self, Launches, Target};
+use girih_ir::{Caps, Feature, FunctionId, Module, Scalar, ScalarSet, Verified, text, verify};
+use girih_lower::{Compiled, compile};
+use girih_runtime::LoadOptions;
 use girih_wgpu::{emit, shader};
 use std::hint::black_box;
 use std::time::{Duration, Instant};

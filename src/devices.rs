@@ -10,11 +10,12 @@
 //! | `wgpu`, `wgpu:1`, `wgpu:lavapipe` | the first hardware adapter, or the one of this number or name |
 //! | `cuda`, `cuda:1` | the first CUDA card, or the card of this number |
 
-use girih_core::diag::{Code, Diagnostic};
-use girih_core::ir::{Caps, interp};
-use girih_core::runtime::{Device, DeviceInfo, DeviceKind};
-use girih_core::span::Span;
+use girih_base::diag::{Code, Diagnostic};
+use girih_base::span::Span;
 use girih_cuda::ptx::Target;
+use girih_ir::Caps;
+use girih_machine::interp;
+use girih_runtime::{Device, DeviceInfo, DeviceKind};
 pub use girih_wgpu::{Context, SharedBuffer, instance_for};
 use std::borrow::Cow;
 use std::ffi::OsString;

@@ -2,13 +2,13 @@
 
 use crate::devices::Profile;
 use crate::report::Report;
-use girih_core::diag::{Code, Diagnostic};
-use girih_core::ir::text::{self, RunLine};
-use girih_core::ir::{FunctionId, Module, Verified, verify};
-use girih_core::lower::compile;
-use girih_core::runtime::LoadOptions;
-use girih_core::span::{Sources, Span};
+use girih_base::diag::{Code, Diagnostic};
+use girih_base::span::{Sources, Span};
 use girih_cuda::ptx::{self, Launches, Target};
+use girih_ir::text::{self, RunLine};
+use girih_ir::{FunctionId, Module, Verified, verify};
+use girih_lower::compile;
+use girih_runtime::LoadOptions;
 use std::path::Path;
 
 /// A verified module and the run lines of its text.

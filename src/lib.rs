@@ -11,11 +11,9 @@
 //! assert_eq!(outcome.text, "[10, 20, 30]");
 //! ```
 //!
-//! The languages and their evaluators are the crate [`girih_core`], which does no input and output; this crate gives it
+//! The languages and their evaluators are the crates below `core/`, which do no input and output; this crate gives them
 //! files ([`FileLoader`]), effects ([`SystemHost`]) and a stack that is large enough ([`on_big_stack`]).
 
-pub mod bench;
-pub mod conform;
 pub mod devices;
 mod host;
 pub mod kernels;
@@ -29,11 +27,9 @@ mod stack;
 pub mod triton;
 pub mod whole;
 
-pub use girih_core as core;
-pub use girih_core::bend::Options;
-pub use girih_core::diag::{Code, Diagnostic, Severity, Style, WarningLevels, did_you_mean, render};
-pub use girih_core::span::{Sources, Span};
-pub use girih_core::{ir, runtime};
+pub use girih_base::diag::{Code, Diagnostic, Severity, Style, WarningLevels, did_you_mean, render};
+pub use girih_base::span::{Sources, Span};
+pub use girih_bend::Options;
 pub use girih_cpu::leave;
 pub use host::SystemHost;
 pub use loader::{FileLoader, TextLoader};
@@ -41,3 +37,4 @@ pub use program::{Outcome, Program};
 pub use report::Report;
 pub use run::{Choice, Contest, Executable, RunDevice, RunOptions, Stats, Tier, Work};
 pub use stack::on_big_stack;
+pub use {girih_ir as ir, girih_runtime as runtime};

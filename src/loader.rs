@@ -1,6 +1,6 @@
 //! Where sources come from: files beside the main file, or a text in memory.
 
-use girih_core::bend::loader::{File, LoadError, Loader};
+use girih_bend::loader::{File, LoadError, Loader};
 use std::io::{ErrorKind, Read};
 use std::path::{Path, PathBuf};
 

@@ -3,18 +3,18 @@
 use crate::kernels::Kernels;
 use crate::report::Report;
 use crate::stack::on_big_stack;
-use girih_core::diag::{Code, Diagnostic, Diagnostics, Severity, WarningLevels, did_you_mean};
-use girih_core::net::ast;
-use girih_core::net::book::{Book, DefinitionId};
-use girih_core::net::device::{self, DeviceStats, Session};
-use girih_core::net::effects;
-use girih_core::net::parallel::Cores;
-use girih_core::net::picture;
-use girih_core::net::readback;
-use girih_core::net::reduce::{Counts, InTurn, Limits, Machine, Reducer};
-use girih_core::runtime::Device;
-use girih_core::span::{Sources, Span};
-use girih_core::term::io::Host;
+use girih_base::diag::{Code, Diagnostic, Diagnostics, Severity, WarningLevels, did_you_mean};
+use girih_base::span::{Sources, Span};
+use girih_net::book::{Book, DefinitionId};
+use girih_net::device::{self, DeviceStats, Session};
+use girih_net::effects;
+use girih_net::parallel::Cores;
+use girih_net::picture;
+use girih_net::readback;
+use girih_net::reduce::{Counts, InTurn, Limits, Machine, Reducer};
+use girih_runtime::Device;
+use girih_term::hvm::ast;
+use girih_term::io::Host;
 use std::num::NonZeroUsize;
 use std::path::Path;
 use std::time::Instant;
@@ -111,7 +111,7 @@ impl Nets {
         let mut sources = Sources::default();
         let source = sources.add(name, text);
         let mut diags = Diagnostics::new(WarningLevels::default());
-        let text = girih_core::net::parse::parse_book(source, text, &mut diags);
+        let text = girih_term::hvm::parse::parse_book(source, text, &mut diags);
         let diagnostics = diags.into_sorted();
         if diagnostics.iter().any(|diagnostic| diagnostic.severity == Severity::Error) {
             return Err(Report { sources, diagnostics });
@@ -135,7 +135,7 @@ impl Nets {
         let report = |diagnostics| Report { sources: self.sources.clone(), diagnostics };
         let device::Kernels { module, .. } =
             on_big_stack(|| device::kernels(&self.book, true, true)).map_err(report)?;
-        Kernels::from_text("nets.gir", &girih_core::ir::text::print(&module))
+        Kernels::from_text("nets.gir", &girih_ir::text::print(&module))
     }
 
     /// Calls a definition, `main` if none is named, and reduces its net to normal form.

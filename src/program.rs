@@ -8,15 +8,15 @@ use crate::report::Report;
 use crate::run::{Executable, RunOptions, Stats, planned};
 use crate::stack::on_big_stack;
 
-use girih_core::bend::loader::Loader;
-use girih_core::bend::{Compilation, Options, compile, printer};
-use girih_core::diag::{Diagnostic, Severity};
-use girih_core::direct::{self, flow::Root, lower::Direct};
-use girih_core::ir::text;
-use girih_core::net::lower::{Calculus, lower};
-use girih_core::term;
-use girih_core::term::code::Code;
-use girih_core::term::io::Host;
+use girih_base::diag::{Diagnostic, Severity};
+use girih_bend::loader::Loader;
+use girih_bend::{Compilation, Options, compile, printer};
+use girih_ir::text;
+use girih_net::lower::{Calculus, lower};
+use girih_task::flow::Root;
+use girih_task::lower::Direct;
+use girih_term::code::Code;
+use girih_term::io::Host;
 use std::path::Path;
 use std::time::Instant;
 
@@ -68,7 +68,7 @@ impl Program {
     /// The syntax tree of the main file, printed as Bend.
     pub fn syntax(&self) -> Result<String, Report> {
         let syntax_error =
-            |d: &Diagnostic| d.severity == Severity::Error && matches!(d.code.stage(), girih_core::diag::Stage::Syntax);
+            |d: &Diagnostic| d.severity == Severity::Error && matches!(d.code.stage(), girih_base::diag::Stage::Syntax);
         match self.compilation.modules.first() {
             Some((_, module)) if !self.compilation.diagnostics.iter().any(syntax_error) => {
                 Ok(on_big_stack(|| printer::print_module(module)))
@@ -80,7 +80,7 @@ impl Program {
     /// The lambda core of the whole program, printed.
     pub fn core(&self) -> Result<String, Report> {
         let program = self.core_program()?;
-        Ok(on_big_stack(|| term::print::print_program(program)))
+        Ok(on_big_stack(|| girih_term::print::print_program(program)))
     }
 
     /// The functions that the program is compiled to, as text of the IR in task form.
@@ -120,7 +120,7 @@ impl Program {
             (None, Ok(shader)) => shader.kernels()?,
             (Some(_), _) | (None, Err(_)) => on_big_stack(|| {
                 let roots: Vec<Root> = program.entry.iter().map(|def| Root { def: *def, arguments: vec![] }).collect();
-                let direct = direct::compile_without_loans(&Code::new(program)?, &roots)?;
+                let direct = girih_task::compile_without_loans(&Code::new(program)?, &roots)?;
                 planned(&direct, direct.entry, &[])
             })
             .map_err(|diagnostics| self.report_of(diagnostics))?,
@@ -130,7 +130,7 @@ impl Program {
 
     fn emit(&self, print: impl FnOnce(&Direct) -> Result<String, Vec<Diagnostic>> + Send) -> Result<String, Report> {
         let program = self.core_program()?;
-        let emitted = on_big_stack(|| print(&direct::compile(&Code::new(program)?)?));
+        let emitted = on_big_stack(|| print(&girih_task::compile(&Code::new(program)?)?));
         emitted.map_err(|diagnostics| self.report_of(diagnostics))
     }
 
@@ -176,7 +176,7 @@ impl Program {
     }
 
     /// The core of a program without errors.
-    pub fn core_program(&self) -> Result<&term::Program, Report> {
+    pub fn core_program(&self) -> Result<&girih_term::Program, Report> {
         self.compilation.program.as_ref().ok_or_else(|| self.report())
     }
 

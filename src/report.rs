@@ -1,7 +1,7 @@
 //! What is wrong with a program, together with the sources that the words are about.
 
-use girih_core::diag::{Diagnostic, Severity, Style, render};
-use girih_core::span::Sources;
+use girih_base::diag::{Diagnostic, Severity, Style, render};
+use girih_base::span::Sources;
 use std::fmt;
 
 /// Diagnostics and the sources that they point into.

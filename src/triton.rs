@@ -2,7 +2,7 @@
 //!
 //! ```
 //! use girih::triton::{Argument, Constant, KernelFile, Request};
-//! use girih::ir::Scalar;
+//! use girih_ir::Scalar;
 //!
 //! let text = "
 //! import triton
@@ -31,10 +31,10 @@ mod kept;
 mod tune;
 
 use crate::Report;
-use girih_core::diag::{Code, Diagnostic};
-use girih_core::runtime::{self, Command, Device, Dispatch, Grid, LoadOptions, ProgramId};
-use girih_core::span::{Sources, Span};
-pub use girih_core::triton::{Argument, Compiled, Constant, Head, Kernel, LoadedFile, Loader, Parameter, Request};
+use girih_base::diag::{Code, Diagnostic};
+use girih_base::span::{Sources, Span};
+use girih_runtime::{Command, Device, Dispatch, Grid, LoadOptions, ProgramId};
+pub use girih_triton::{Argument, Compiled, Constant, Head, Kernel, LoadedFile, Loader, Parameter, Request};
 use kept::{Import, Made, Noting, Store};
 use std::path::{Path, PathBuf};
 pub use tune::{Array, Candidate, Purpose, Tuned, Tuning};
@@ -82,7 +82,7 @@ impl KernelFile {
     /// If the file is no Python.
     pub fn kernels(&self) -> Result<Vec<Kernel>, Report> {
         let mut sources = Sources::default();
-        girih_core::triton::kernels(&mut sources, &self.name, &self.text, &Folders)
+        girih_triton::kernels(&mut sources, &self.name, &self.text, &Folders)
             .map_err(|d| Report { sources, diagnostics: vec![d] })
     }
 
@@ -97,7 +97,7 @@ impl KernelFile {
     /// The same; also gives what was imported.
     fn compile_noting(&self, request: &Request) -> Result<(Compiled, Sources, Vec<Import>), Report> {
         let (mut sources, loader) = (Sources::default(), Noting::default());
-        match girih_core::triton::compile(&mut sources, &self.name, &self.text, &loader, request) {
+        match girih_triton::compile(&mut sources, &self.name, &self.text, &loader, request) {
             Ok(compiled) => Ok((compiled, sources, loader.imports())),
             Err(diagnostics) => Err(Report { sources, diagnostics }),
         }
@@ -215,7 +215,7 @@ impl Loaded {
     ///
     /// # Errors
     /// If an argument is missing or unknown, or if no program would run. What does not fit its parameter is said by the device.
-    pub fn command(&self, grid: [u32; 3], arguments: &[(&str, runtime::Argument)]) -> Result<Command, Report> {
+    pub fn command(&self, grid: [u32; 3], arguments: &[(&str, girih_runtime::Argument)]) -> Result<Command, Report> {
         if let Some(dimension) = (0..3).find(|i| grid[*i] == 0) {
             let message = format!("the grid is 0 in {}, so no program would run", ["x", "y", "z"][dimension]);
             return Err(self.wrong(message, "a grid has at least one program in each dimension"));
@@ -248,7 +248,7 @@ impl Loaded {
         &self,
         device: &mut dyn Device,
         grid: [u32; 3],
-        arguments: &[(&str, runtime::Argument)],
+        arguments: &[(&str, girih_runtime::Argument)],
     ) -> Result<(), Report> {
         let command = self.command(grid, arguments)?;
         device.submit(&[command]).and_then(|()| device.wait()).map_err(|d| self.report(vec![d]))

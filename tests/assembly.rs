@@ -6,12 +6,12 @@
 mod assembler;
 
 use assembler::{TARGETS, assemble, target, tool};
-use girih::conform::{Group, Suite};
-use girih_core::diag::{Code, Diagnostic};
-use girih_core::ir::{Caps, FunctionId};
-use girih_core::lower::compile;
-use girih_core::runtime::LoadOptions;
+use girih_conform::{Group, Suite};
+use girih_base::diag::{Code, Diagnostic};
 use girih_cuda::ptx::{self, Launches, Ptx, Target};
+use girih_ir::{Caps, FunctionId};
+use girih_lower::compile;
+use girih_runtime::LoadOptions;
 
 /// The kernels of a group that have a case, each once.
 fn kernels(group: &Group) -> Vec<FunctionId> {

@@ -7,12 +7,12 @@
 
 mod support;
 
-use girih::core::direct::{self, lower::Direct};
-use girih::core::term::code;
-use girih::core::term::eval::{Limits as Memory, Machine};
-use girih::ir::tasks::{Settings, TaskMachine};
-use girih::runtime::{Runner, TaskOptions, TaskStats};
 use girih::{Code, Diagnostic, RunDevice, RunOptions, SystemHost, on_big_stack};
+use girih_machine::tasks::{Settings, TaskMachine};
+use girih_runtime::{Runner, TaskOptions, TaskStats};
+use girih_task::lower::Direct;
+use girih_term::code;
+use girih_term::eval::{Limits as Memory, Machine};
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
@@ -185,7 +185,7 @@ fn compare(number: u64, text: &Source, tally: &Tally) -> Result<(), String> {
     }
     on_big_stack(|| {
         let code = code::Code::new(core).map_err(|errors| said(&errors))?;
-        let direct = direct::compile(&code).map_err(|errors| said(&errors))?;
+        let direct = girih_task::compile(&code).map_err(|errors| said(&errors))?;
         let mut compared = Compared { code: &code, direct: &direct, expected, kept: None };
         for kind in RUNNERS.iter().filter(|kind| number.is_multiple_of(kind.each)) {
             compared.on(kind, &mut Random::new(number), tally).map_err(|said| format!("{}: {said}", kind.name))?;
@@ -271,7 +271,7 @@ impl Compared<'_> {
     fn once(&self, runner: &mut dyn Runner) -> Result<String, Code> {
         let mut machine = Machine::new(self.code, Memory::default());
         let mut host = SystemHost::new().with_stdout(Box::new(std::io::sink()));
-        direct::run::run(&mut machine, self.direct, runner, &mut host, None).map_err(|error| error.code)
+        girih_task::run::run(&mut machine, self.direct, runner, &mut host, None).map_err(|error| error.code)
     }
 
     /// A run that has all the memory that it needs.

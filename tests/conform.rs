@@ -6,12 +6,12 @@
 
 mod support;
 
-use girih::conform::{self, Part, Place, Suite};
+use girih_conform::{Part, Place, Suite};
 use girih::devices::{self, Profile, Selector};
-use girih::runtime::{Device, DeviceKind, Runner, TaskOptions};
-use girih_core::diag::{Code, Diagnostic};
-use girih_core::ir::tasks::{Settings, TaskMachine};
-use girih_core::ir::{Module, Verified};
+use girih_base::diag::{Code, Diagnostic};
+use girih_ir::{Module, Verified};
+use girih_machine::tasks::{Settings, TaskMachine};
+use girih_runtime::{Device, DeviceKind, Runner, TaskOptions};
 use libtest_mimic::{Arguments, Failed, Trial};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -95,7 +95,7 @@ fn run(selector: &Selector, profile: Option<Profile>, suite: &Suite, shard: Opti
         if part == Part::Table && shard.is_some_and(|shard| i % SHARDS != shard) {
             continue;
         }
-        for tally in conform::run_on(&group, &mut devices, &mut |failure| failures.push(failure)) {
+        for tally in girih_conform::run_on(&group, &mut devices, &mut |failure| failures.push(failure)) {
             passed += tally.passed;
             refused += tally.refused;
         }
@@ -113,7 +113,7 @@ fn run(selector: &Selector, profile: Option<Profile>, suite: &Suite, shard: Opti
 
 /// The programs of a folder.
 fn programs(folder: &str) -> Vec<PathBuf> {
-    conform::program_files(Path::new(folder)).unwrap_or_else(|report| panic!("{report}"))
+    girih_conform::program_files(Path::new(folder)).unwrap_or_else(|report| panic!("{report}"))
 }
 
 /// Run lines that are not for all devices: those that must end with an error, those that are for the reference machine alone, and those
@@ -127,8 +127,8 @@ fn apart() -> Vec<Trial> {
             trials.push(Trial::test(format!("{machine}: {name}"), move || faults_of(&path, machine)));
         }
         trials.push(Trial::test(name, move || {
-            let program = conform::program_group(&path).map_err(|report| report.to_string())?;
-            for (name, result) in conform::run_apart(&program, Place::Reference) {
+            let program = girih_conform::program_group(&path).map_err(|report| report.to_string())?;
+            for (name, result) in girih_conform::run_apart(&program, Place::Reference) {
                 result.map_err(|what| format!("{name}: {what}"))?;
             }
             Ok(())
@@ -139,12 +139,12 @@ fn apart() -> Vec<Trial> {
 
 /// Run lines that must end with an error, as far as the reading of PTX looks for such errors.
 fn faults_of(path: &Path, machine: &str) -> Result<(), Failed> {
-    let program = conform::program_group(path).map_err(|report| report.to_string())?;
+    let program = girih_conform::program_group(path).map_err(|report| report.to_string())?;
     let is_found = |code: Code| matches!(code, Code::OutOfBounds | Code::Deadlock);
     let selector = Selector::parse(machine).expect("it is a device's name");
     for (case, code) in program.faults.iter().filter(|(_, code)| is_found(*code)) {
         let mut device = devices::open(&selector, None).map_err(|e| e.message)?;
-        let result = conform::run_fault(&program.group, case, *code, &mut *device);
+        let result = girih_conform::run_fault(&program.group, case, *code, &mut *device);
         result.map_err(|what| format!("{}: {what}", case.name))?;
     }
     Ok(())
@@ -194,11 +194,11 @@ fn tasks() -> Vec<Trial> {
         for (way, checked, open) in ways() {
             let path = path.clone();
             trials.push(Trial::test(format!("task form of {}: {way}", path.display()), move || {
-                let program = conform::program_group(&path).map_err(|report| report.to_string())?;
+                let program = girih_conform::program_group(&path).map_err(|report| report.to_string())?;
                 if program.tasks.lines.is_empty() {
                     return Err("the file has no run lines of functions in task form".into());
                 }
-                let wrong = conform::run_tasks(&program.tasks, checked, &mut |module: &Verified<Module>| open(module));
+                let wrong = girih_conform::run_tasks(&program.tasks, checked, &mut |module: &Verified<Module>| open(module));
                 if wrong.is_empty() { Ok(()) } else { Err(wrong.join("\n").into()) }
             }));
         }

@@ -7,18 +7,19 @@
 
 mod support;
 
-use girih::core::direct::{self, flow::Root, lower::Direct};
-use girih::core::ir::{Caps, FunctionId, Module, Verified};
-use girih::core::lower::epochs::Form;
-use girih::core::runtime::epochs::{EpochOptions, EpochRunner};
-use girih::core::runtime::{
-    BufferId, Command, Device, DeviceInfo, LoadOptions, Memory, PARTS, ProgramId, Runner, Segmented, TaskOptions,
-    Timing,
-};
-use girih::core::term::code;
-use girih::core::term::eval::{Limits, Machine};
 use girih::devices::{self, Profile, Selector};
 use girih::{Code, Diagnostic, Options, Program, RunDevice, RunOptions, Span, SystemHost, on_big_stack};
+use girih_ir::{Caps, FunctionId, Module, Verified};
+use girih_runtime::{
+    BufferId, Command, Device, DeviceInfo, LoadOptions, Memory, ProgramId, Runner, TaskOptions, Timing,
+};
+use girih_task::epochs::Form;
+use girih_task::epochs::runner::{EpochOptions, EpochRunner};
+use girih_task::flow::Root;
+use girih_task::heap::{PARTS, Segmented};
+use girih_task::lower::Direct;
+use girih_term::code;
+use girih_term::eval::{Limits, Machine};
 use std::collections::HashMap;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex};
@@ -216,7 +217,7 @@ impl Compiled {
     fn of(program: &Program) -> Result<Compiled, Vec<Diagnostic>> {
         let code = code::Code::new(program.core_program().expect("it is right")).expect("it can run");
         let roots: Vec<Root> = code.program().entry.iter().map(|def| Root { def: *def, arguments: vec![] }).collect();
-        let direct = direct::compile_without_loans(&code, &roots)?;
+        let direct = girih_task::compile_without_loans(&code, &roots)?;
         Ok(Compiled { code, direct })
     }
 
@@ -235,7 +236,7 @@ impl Compiled {
     fn run(&self, runner: &mut dyn Runner) -> Result<String, Code> {
         let mut machine = Machine::new(&self.code, Limits::default());
         let mut host = SystemHost::new().with_stdout(Box::new(std::io::sink()));
-        direct::run::run(&mut machine, &self.direct, runner, &mut host, None).map_err(|error| error.code)
+        girih_task::run::run(&mut machine, &self.direct, runner, &mut host, None).map_err(|error| error.code)
     }
 }
 
@@ -459,7 +460,7 @@ fn try_one(
 
 /// About how many points there are where the code of a program is left.
 fn points(direct: &Direct) -> usize {
-    use girih::core::ir::Op;
+    use girih_ir::Op;
     let mut points = 0;
     for function in direct.module.functions.iter() {
         points += 1;

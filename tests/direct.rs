@@ -3,16 +3,15 @@
 
 mod support;
 
-use girih::ir::tasks::Settings;
 use girih::{RunDevice, RunOptions, SystemHost, Work};
+use girih_machine::tasks::Settings;
 use std::num::NonZeroUsize;
 use support::case::{Case, Gave, agree};
 
-use girih::core::direct;
-use girih::core::span::SourceId;
-use girih::core::term::code;
-use girih::ir::{text, verify};
 use girih::{Code, Diagnostic, Options, Program, on_big_stack};
+use girih_base::span::SourceId;
+use girih_ir::{text, verify};
+use girih_term::code;
 
 /// Programs that come this far at least; those that have errors or need nets do not.
 const COMPILED: usize = 500;
@@ -24,7 +23,7 @@ fn compile(path: &str) -> Option<Result<(), String>> {
     on_big_stack(|| {
         let code = code::Code::new(program).ok()?;
         Some(
-            direct::compile(&code)
+            girih_task::compile(&code)
                 .map_err(|errors| said(&errors))
                 .and_then(|direct| read_again(&text::print(&direct.module))),
         )

@@ -6,7 +6,7 @@
 #[path = "../backend-wgpu/tests/support/validators.rs"]
 mod validators;
 
-use girih::conform::{Group, Sheet, Suite, emit_group};
+use girih_conform::{Group, Sheet, Suite, emit_group};
 use girih::devices::Profile;
 use girih::kernels::{Emitted, Language};
 use validators::{nesting, reread, spirv_val};

@@ -6,17 +6,15 @@
 
 mod support;
 
-use girih::core::direct::{self, flow::Root};
-use girih::core::ir::{Caps, FunctionId, Module, Verified};
-use girih::core::lower::epochs::Form;
-use girih::core::runtime::epochs::{EpochOptions, EpochRunner};
-use girih::core::runtime::{
-    self, BufferId, Device, DeviceInfo, LoadOptions, Memory, ProgramId, Runner, TaskOptions, Timing,
-};
-use girih::core::term::code::Code;
-use girih::core::term::eval::{Limits, Machine};
 use girih::devices::{self, Profile, Selector};
 use girih::{Diagnostic, RunDevice, Span, on_big_stack};
+use girih_ir::{Caps, FunctionId, Module, Verified};
+use girih_runtime::{BufferId, Device, DeviceInfo, LoadOptions, Memory, ProgramId, Runner, TaskOptions, Timing};
+use girih_task::epochs::Form;
+use girih_task::epochs::runner::{EpochOptions, EpochRunner};
+use girih_task::flow::Root;
+use girih_term::code::Code;
+use girih_term::eval::{Limits, Machine};
 use std::process::{Command, Stdio};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
@@ -54,12 +52,12 @@ fn run_here(
     let program = case.program.core_program().map_err(|report| report.diagnostics)?;
     let code = Code::new(program)?;
     let roots: Vec<Root> = program.entry.iter().map(|def| Root { def: *def, arguments: vec![] }).collect();
-    let direct = direct::compile_without_loans(&code, &roots)?;
+    let direct = girih_task::compile_without_loans(&code, &roots)?;
     let task = TaskOptions { interrupt: Some(flag.clone()), ..TaskOptions::default() };
     let called = [direct.entry, direct.apply, direct.force];
     let mut runner = EpochRunner::open(&direct.module, &called, device, &task, options)?;
     let mut machine = Machine::new(&code, Limits { interrupt: Some(flag.clone()), ..Limits::default() });
-    let text = direct::run::run(&mut machine, &direct, &mut runner, host, Some(flag)).map_err(|d| vec![d]);
+    let text = girih_task::run::run(&mut machine, &direct, &mut runner, host, Some(flag)).map_err(|d| vec![d]);
     let stats = runner.stats();
     assert!(stats.live_bytes <= stats.most_bytes, "{stats:?}");
     text
@@ -276,13 +274,13 @@ impl Device for Mortal {
     fn unload(&mut self, program: ProgramId) {
         self.device.unload(program);
     }
-    fn submit(&mut self, commands: &[runtime::Command]) -> Result<(), Diagnostic> {
+    fn submit(&mut self, commands: &[girih_runtime::Command]) -> Result<(), Diagnostic> {
         self.used()?.submit(commands)
     }
     fn wait(&mut self) -> Result<(), Diagnostic> {
         self.used()?.wait()
     }
-    fn time(&mut self, commands: &[runtime::Command], runs: usize) -> Result<Timing, Diagnostic> {
+    fn time(&mut self, commands: &[girih_runtime::Command], runs: usize) -> Result<Timing, Diagnostic> {
         self.used()?.time(commands, runs)
     }
 }

@@ -4,14 +4,15 @@
 
 mod support;
 
-use girih::core::direct::{self, flow::Root};
-use girih::core::lower::epochs::Form;
-use girih::core::runtime::epochs::{EpochOptions, EpochRunner};
-use girih::core::runtime::{Device, EpochStats, MOST_HEAP, PARTS, Runner, Segmented, TaskOptions};
-use girih::core::term::code;
-use girih::core::term::eval::{Limits, Machine};
 use girih::devices::{self, Profile, Selector};
 use girih::{Code, Options, Program, RunDevice, RunOptions, SystemHost, on_big_stack};
+use girih_runtime::{Device, EpochStats, Runner, TaskOptions};
+use girih_task::epochs::Form;
+use girih_task::epochs::runner::{EpochOptions, EpochRunner};
+use girih_task::flow::Root;
+use girih_task::heap::{MOST_HEAP, PARTS, Segmented};
+use girih_term::code;
+use girih_term::eval::{Limits, Machine};
 use support::machine;
 use support::random::Random;
 
@@ -53,13 +54,13 @@ fn run(text: &str, device: Box<dyn Device>, options: EpochOptions) -> Result<(Fo
     let program = program(text);
     let code = code::Code::new(program.core_program().expect("it is right")).expect("it can run");
     let roots: Vec<Root> = code.program().entry.iter().map(|def| Root { def: *def, arguments: vec![] }).collect();
-    let direct = direct::compile_without_loans(&code, &roots).expect("it compiles");
+    let direct = girih_task::compile_without_loans(&code, &roots).expect("it compiles");
     let called = [direct.entry, direct.apply, direct.force];
     let mut runner = EpochRunner::open(&direct.module, &called, device, &TaskOptions::default(), options)
         .map_err(|errors| errors[0].code)?;
     let mut machine = Machine::new(&code, Limits::default());
     let mut host = SystemHost::new().with_stdout(Box::new(std::io::sink()));
-    let result = direct::run::run(&mut machine, &direct, &mut runner, &mut host, None);
+    let result = girih_task::run::run(&mut machine, &direct, &mut runner, &mut host, None);
     let stats = runner.stats().epochs.expect("it ran in epochs");
     let result = result.map_err(|error| {
         println!("{}", error.message);

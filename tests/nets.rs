@@ -5,10 +5,10 @@
 
 mod support;
 
-use girih::core::net::reduce::Counts;
-use girih::core::net::rules::Rule;
 use girih::devices::Selector;
 use girih::{Code, Options, Program, RunDevice, RunOptions, Span, SystemHost, Tier, Work};
+use girih_net::reduce::Counts;
+use girih_net::rules::Rule;
 use support::case::{Case, Gave};
 use support::directives::Directives;
 use support::machine;

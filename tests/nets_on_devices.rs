@@ -9,10 +9,10 @@ mod support;
 
 use girih::SystemHost;
 use girih::nets::{Nets, Place};
-use girih_core::net::random;
-use girih_core::net::reduce::Limits;
-use girih_core::net::rules::Rule;
-use girih_core::runtime::Device;
+use girih_net::random;
+use girih_net::reduce::Limits;
+use girih_net::rules::Rule;
+use girih_runtime::Device;
 use std::io::{Cursor, Write};
 use std::num::NonZeroUsize;
 use std::path::{Path, PathBuf};

@@ -6,10 +6,11 @@
 mod support;
 
 use girih::devices;
-use girih::ir::{Scalar, eval};
-use girih::runtime::{self, BufferId, Device, Memory};
+use girih::runtime;
 use girih::triton::{Argument, KernelFile, Request};
 use girih::{Code, Report};
+use girih_ir::{Scalar, eval};
+use girih_runtime::{BufferId, Device, Memory};
 use std::fmt::Write;
 use support::places::places;
 

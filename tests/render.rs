@@ -3,7 +3,7 @@
 use girih::devices::Selector;
 use girih::render::{Frame, RenderOptions, Renderer, Shader, Size, Watched, times};
 use girih::{Code, Program, Report, RunDevice};
-use girih_core::ir::tasks::Settings;
+use girih_machine::tasks::Settings;
 use std::collections::HashSet;
 use std::num::NonZeroUsize;
 use std::path::Path;

@@ -3,17 +3,18 @@
 
 mod support;
 
-use girih::core::direct::{self, flow::Root, lower::Direct};
-use girih::core::ir::{Function, Op};
-use girih::core::lower::sweep::{self, Failure, Options};
-use girih::core::runtime::sweeps::SweepRunner;
-use girih::core::runtime::{Runner, TaskOptions};
-use girih::core::term::code::Code;
-use girih::core::term::eval::{Limits, Machine};
 use girih::devices::{self, Selector};
-use girih::ir::tasks::{Settings, TaskMachine};
-use girih::ir::verify;
 use girih::{Diagnostic, RunDevice, SystemHost, on_big_stack};
+use girih_ir::verify;
+use girih_ir::{Function, Op};
+use girih_machine::tasks::{Settings, TaskMachine};
+use girih_runtime::{Runner, TaskOptions};
+use girih_task::flow::Root;
+use girih_task::lower::Direct;
+use girih_task::sweep::runner::SweepRunner;
+use girih_task::sweep::{self, Failure, Options};
+use girih_term::code::Code;
+use girih_term::eval::{Limits, Machine};
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 use support::case::{Case, Gave, LIMIT, agree};
@@ -31,7 +32,7 @@ const STEPS: u64 = 4_000_000;
 fn compile(code: &Code, lends: bool) -> Result<Direct, Vec<Diagnostic>> {
     let entry = code.program().entry.iter();
     let roots: Vec<Root> = entry.map(|def| Root { def: *def, arguments: vec![] }).collect();
-    if lends { direct::compile_for(code, &roots) } else { direct::compile_without_loans(code, &roots) }
+    if lends { girih_task::compile_for(code, &roots) } else { girih_task::compile_without_loans(code, &roots) }
 }
 
 /// Whether the only `return` is the last instruction of the body, and no call takes the function's place.
@@ -77,7 +78,7 @@ fn run_here(
     };
     let mut runner = TaskMachine::new(&direct.module, options, settings).map_err(|d| vec![d])?;
     let mut machine = Machine::new(&code, Limits { interrupt: interrupt.clone(), ..Limits::default() });
-    direct::run::run(&mut machine, &direct, &mut runner, host, interrupt).map_err(|d| vec![d])
+    girih_task::run::run(&mut machine, &direct, &mut runner, host, interrupt).map_err(|d| vec![d])
 }
 
 #[test]
@@ -145,7 +146,7 @@ fn sweep_here(
         Err(errors) => return Some(Err(errors)),
     };
     let mut machine = Machine::new(&code, Limits { interrupt: Some(flag.clone()), ..Limits::default() });
-    let gave = direct::run::run(&mut machine, &direct, &mut runner, host, Some(flag)).map_err(|d| vec![d]);
+    let gave = girih_task::run::run(&mut machine, &direct, &mut runner, host, Some(flag)).map_err(|d| vec![d]);
     let stats = runner.stats();
     assert!(stats.live_bytes <= stats.most_bytes, "{stats:?}");
     Some(gave)
@@ -239,7 +240,7 @@ fn what_stands_where_is_known_is_not_looked_for() {
             let program = girih::Program::open("tests/bend/trees/network.bend", &girih::Options::default());
             let code = Code::new(program.core_program().expect("it compiles")).expect("it compiles");
             let main = code.program().entry.iter().map(|def| Root { def: *def, arguments: vec![] });
-            let direct = direct::compile_without_loans(&code, &main.collect::<Vec<_>>()).expect("it compiles");
+            let direct = girih_task::compile_without_loans(&code, &main.collect::<Vec<_>>()).expect("it compiles");
             let options = Options { places, ..Options::new(4, 3) };
             sweep::lower(&direct.module, direct.entry, &[], &options).expect("it is one").plan
         })
@@ -256,7 +257,7 @@ fn finding_out_what_is_done_has_an_end() {
         let program = girih::Program::from_text("fib.bend", text, &girih::Options::default());
         let code = Code::new(program.core_program().expect("it compiles")).expect("it compiles");
         let main = code.program().entry.iter().map(|def| Root { def: *def, arguments: vec![] });
-        let direct = direct::compile_without_loans(&code, &main.collect::<Vec<_>>()).expect("it compiles");
+        let direct = girih_task::compile_without_loans(&code, &main.collect::<Vec<_>>()).expect("it compiles");
         match sweep::lower(&direct.module, direct.entry, &[], &Options::new(4, 3)) {
             Err(Failure::Refused(refusal)) => refusal.to_string(),
             Err(Failure::Wrong(errors)) => panic!("{errors:#?}"),

@@ -2,14 +2,14 @@
 
 mod support;
 
-use girih::core::direct::{self, flow::Root};
-use girih::core::lower::tally::{self, Failure, Form};
-use girih::core::runtime::TaskOptions;
-use girih::core::runtime::tallies::{TallyOptions, TallyRunner};
-use girih::core::term::code::Code;
-use girih::core::term::eval::{Limits, Machine};
 use girih::devices::{self, Selector};
 use girih::{Diagnostic, RunDevice, SystemHost, on_big_stack};
+use girih_runtime::TaskOptions;
+use girih_task::flow::Root;
+use girih_task::tally::runner::{TallyOptions, TallyRunner};
+use girih_task::tally::{self, Failure, Form};
+use girih_term::code::Code;
+use girih_term::eval::{Limits, Machine};
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 use support::case::{Case, Gave, LIMIT, agree};
@@ -42,7 +42,7 @@ fn run_here(
     let program = case.program.core_program().ok()?;
     let code = Code::new(program).ok()?;
     let roots: Vec<Root> = code.program().entry.iter().map(|def| Root { def: *def, arguments: vec![] }).collect();
-    let direct = direct::compile_without_loans(&code, &roots).expect("what can run compiles");
+    let direct = girih_task::compile_without_loans(&code, &roots).expect("what can run compiles");
     let tallies = match tally::lower(&direct.module, direct.entry, &options.form) {
         Ok(tallies) => tallies,
         Err(Failure::Refused(_)) => return None,
@@ -55,7 +55,7 @@ fn run_here(
         Err(errors) => return Some(Err(errors)),
     };
     let mut machine = Machine::new(&code, Limits { interrupt: Some(flag.clone()), ..Limits::default() });
-    let gave = direct::run::run(&mut machine, &direct, &mut runner, host, Some(flag)).map_err(|d| vec![d]);
+    let gave = girih_task::run::run(&mut machine, &direct, &mut runner, host, Some(flag)).map_err(|d| vec![d]);
     Some(gave)
 }
 

@@ -6,10 +6,11 @@
 mod support;
 
 use girih::devices::{self, Selector};
-use girih::ir::{Scalar, Type};
-use girih::runtime::{self, BufferId, Device, DeviceKind, Memory};
+use girih::runtime;
 use girih::triton::{Argument, Constant, KernelFile, Request};
 use girih::{Code, Report};
+use girih_ir::{Scalar, Type};
+use girih_runtime::{BufferId, Device, DeviceKind, Memory};
 use support::places::{Place, places};
 
 // Guard regions.

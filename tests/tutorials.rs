@@ -6,10 +6,11 @@
 //! back, and the adapters of this machine. On software adapters a first launch takes under ten seconds.
 
 use girih::devices::{self, Selector};
-use girih::ir::{Feature, Scalar, Type, eval};
-use girih::runtime::{self, BufferId, Device, DeviceKind, Memory};
+use girih::runtime;
 use girih::triton::{Argument, Constant, KernelFile, Request};
 use girih::{Code, Report};
+use girih_ir::{Feature, Scalar, Type, eval};
+use girih_runtime::{BufferId, Device, DeviceKind, Memory};
 use std::path::PathBuf;
 use std::time::{Duration, Instant};
 

@@ -1,8 +1,8 @@
 //! What native code does well: whole numbers and floats of 32 and 64 bits, memory as bytes, calls. Subgroups of one invocation: several are
 //! made of barriers.
 
-use girih_core::ir::caps::SubgroupWidths;
-use girih_core::ir::{Caps, Feature, Scalar, ScalarSet};
+use girih_ir::caps::SubgroupWidths;
+use girih_ir::{Caps, Feature, Scalar, ScalarSet};
 
 /// Bytes of shared memory of a workgroup: it stays in the second cache.
 const SHARED: u32 = 256 << 10;

@@ -2,8 +2,8 @@
 
 use cranelift_codegen::isa::OwnedTargetIsa;
 use cranelift_codegen::settings::{self, Configurable, Flags};
-use girih_core::diag::{Code, Diagnostic};
-use girih_core::span::Span;
+use girih_base::diag::{Code, Diagnostic};
+use girih_base::span::Span;
 
 fn absent(why: &str) -> Diagnostic {
     let message = format!("native code cannot be made for this processor: {why}");

@@ -19,8 +19,8 @@ pub use caps::caps;
 pub use device::{Cpu, Settings};
 pub use leave::leave;
 
-use girih_core::diag::Diagnostic;
-use girih_core::lower::Compiled;
+use girih_base::diag::Diagnostic;
+use girih_lower::Compiled;
 
 /// Opens the device.
 pub fn open(settings: &Settings) -> Result<Cpu, Diagnostic> {

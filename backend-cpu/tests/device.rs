@@ -1,14 +1,11 @@
 //! What the device promises: kernels with and without barriers run as the reference machine runs them, and what goes wrong ends with
 //! its own error, after which the device goes on.
 
-use girih_core::diag::{Code, Diagnostic};
-use girih_core::ir::{FunctionId, Module, Type, Verified, text, verify};
-use girih_core::lower;
-use girih_core::runtime::{
-    Argument, BufferId, Command, Constant, Device, Dispatch, Grid, LoadOptions, Memory, ProgramId,
-};
-use girih_core::span::Sources;
+use girih_base::diag::{Code, Diagnostic};
+use girih_base::span::Sources;
 use girih_cpu::{Cpu, Settings, caps, open};
+use girih_ir::{FunctionId, Module, Type, Verified, text, verify};
+use girih_runtime::{Argument, BufferId, Command, Constant, Device, Dispatch, Grid, LoadOptions, Memory, ProgramId};
 use std::time::{Duration, Instant};
 
 fn cpu(threads: usize) -> Cpu {
@@ -290,7 +287,7 @@ fn the_text_of_the_code_is_the_same_each_time() {
     let module = module(SUM);
     let kernels: Vec<FunctionId> = module.kernels().collect();
     let text = || {
-        let compiled = lower::compile(&module, &kernels, &caps(false), &LoadOptions::default()).unwrap();
+        let compiled = girih_lower::compile(&module, &kernels, &caps(false), &LoadOptions::default()).unwrap();
         girih_cpu::emit(&compiled).unwrap()
     };
     assert!(text().contains("atomic_rmw"), "{}", text());

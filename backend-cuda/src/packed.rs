@@ -1,9 +1,9 @@
 //! A kernel as bytes: its code, and all that launches need to know of it.
 
 use crate::ptx::{Entry as Rendered, Launches, SharedSize};
-use girih_core::ir::Function;
-use girih_core::lower::Entry;
-use girih_core::pack::{Packer, Unpacker};
+use girih_base::pack::{Packer, Unpacker};
+use girih_ir::Function;
+use girih_lower::Entry;
 
 /// What the driver is told of a kernel at each launch.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]

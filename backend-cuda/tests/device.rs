@@ -1,14 +1,12 @@
 //! The device, and the reading of PTX that stands for it where there is no card; `GIRIH_REQUIRE_CUDA` makes a missing card a
 //! failure.
 
-use girih_core::diag::Code;
-use girih_core::ir::{Module, Type, Verified, text, verify};
-use girih_core::runtime::{
-    Argument, BufferId, Command, Constant, Device, Dispatch, Grid, LoadOptions, Memory, ProgramId,
-};
-use girih_core::span::Sources;
+use girih_base::diag::Code;
+use girih_base::span::Sources;
 use girih_cuda::ptx::Target;
 use girih_cuda::{Emulator, Settings, devices, open, open_with};
+use girih_ir::{Module, Type, Verified, text, verify};
+use girih_runtime::{Argument, BufferId, Command, Constant, Device, Dispatch, Grid, LoadOptions, Memory, ProgramId};
 use std::time::{Duration, Instant};
 
 /// Every device to test: the reading of PTX, and the first card if there is one.

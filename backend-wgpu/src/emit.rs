@@ -4,10 +4,10 @@
 
 use crate::shader::{self, Places, Shader};
 use crate::strict;
-use girih_core::diag::{Code, Diagnostic};
-use girih_core::ir::{Caps, FunctionId};
-use girih_core::lower::Compiled;
-use girih_core::span::Span;
+use girih_base::diag::{Code, Diagnostic};
+use girih_base::span::Span;
+use girih_ir::{Caps, FunctionId};
+use girih_lower::Compiled;
 use naga::proc::{BoundsCheckPolicies, BoundsCheckPolicy};
 use naga::valid::{Capabilities, ModuleInfo, ShaderStages, SubgroupOperationSet, ValidationFlags, Validator};
 use rspirv::binary::Disassemble;

@@ -2,9 +2,9 @@
 
 mod support;
 
-use girih_core::diag::Code;
-use girih_core::ir::Caps;
-use girih_core::runtime::{Argument, Command, Device, LoadOptions, Memory};
+use girih_base::diag::Code;
+use girih_ir::Caps;
+use girih_runtime::{Argument, Command, Device, LoadOptions, Memory};
 use girih_wgpu::{Settings, adapters};
 use std::time::{Duration, Instant};
 use support::{dispatch, gpu, gpu_with, load, module, number, on_all, read, run, said, words};
@@ -15,11 +15,11 @@ kernel @bump(%m: buffer, %i: u32, %by: u32) workgroup(1) {
   store.u32 %m[%i], (add.u32 %v, %by)
 }";
 
-fn buffer(id: girih_core::runtime::BufferId) -> Argument {
+fn buffer(id: girih_runtime::BufferId) -> Argument {
     Argument::Buffer(id, 0)
 }
 
-fn code<T: std::fmt::Debug>(result: Result<T, girih_core::diag::Diagnostic>) -> Code {
+fn code<T: std::fmt::Debug>(result: Result<T, girih_base::diag::Diagnostic>) -> Code {
     let error = result.unwrap_err();
     assert!(!error.message.ends_with('.') && !error.message.is_empty(), "{}", error.message);
     error.code

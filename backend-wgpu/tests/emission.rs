@@ -2,16 +2,15 @@
 
 mod support;
 
-use girih_core::ir::attrs::Precision;
-use girih_core::ir::caps::{CoopProduct, SubgroupWidths};
-use girih_core::ir::types::MatrixShape;
-use girih_core::ir::{
+use girih_base::span::Span;
+use girih_ir::attrs::Precision;
+use girih_ir::caps::{CoopProduct, SubgroupWidths};
+use girih_ir::types::MatrixShape;
+use girih_ir::{
     Builder, Caps, Feature, Function, Launch, Module, Op, ParamAttrs, Scalar, ScalarSet, Space, Type, ValueId,
     Verified, verify,
 };
-use girih_core::lower;
-use girih_core::runtime::LoadOptions;
-use girih_core::span::Span;
+use girih_runtime::LoadOptions;
 use girih_wgpu::{Emitted, Language, emit};
 use support::validators::{nesting, reread, spirv_val};
 use support::{module, said, table};
@@ -47,7 +46,7 @@ fn rich() -> Caps {
 /// Compiles all kernels and writes them in a language.
 fn write(module: &Verified<Module>, caps: &Caps, language: Language) -> Result<Emitted, String> {
     let kernels: Vec<_> = module.kernels().collect();
-    let compiled = lower::compile(module, &kernels, caps, &LoadOptions::default()).map_err(|e| said("", &e))?;
+    let compiled = girih_lower::compile(module, &kernels, caps, &LoadOptions::default()).map_err(|e| said("", &e))?;
     emit(&compiled, caps, language).map_err(|e| format!("{language:?}: {}", said("", &e)))
 }
 
@@ -109,7 +108,7 @@ fn every_operation_of_the_table_is_written_or_refused_by_name() {
             let module = table::kernel(case).unwrap_or_else(|e| panic!("{case}: {}", said("", &e)));
             let kernels: Vec<_> = module.kernels().collect();
             // What no shading language has is refused by legalisation, which says so.
-            if lower::compile(&module, &kernels, &caps, &LoadOptions::default()).is_ok() {
+            if girih_lower::compile(&module, &kernels, &caps, &LoadOptions::default()).is_ok() {
                 let wide = |s: Scalar| s.bits() == 64 || s == Scalar::F16;
                 let portable = !wide(case.source) && !case.ty.element().is_some_and(wide);
                 packed.push(Packed { case, module, portable });
@@ -139,7 +138,7 @@ fn kernels_of_some_size_are_written() {
         let fragments = name == "matmul";
         for caps in [rich(), Caps::web()] {
             let kernels: Vec<_> = module.kernels().collect();
-            match lower::compile(&module, &kernels, &caps, &LoadOptions::default()) {
+            match girih_lower::compile(&module, &kernels, &caps, &LoadOptions::default()) {
                 Ok(_) => check(name, &module, &caps, !fragments).unwrap_or_else(|e| panic!("{name}: {e}")),
                 // WebGPU has no fragments, and less shared memory.
                 Err(errors) => assert!(caps.name == "web", "{name}: {}", said(source, &errors)),
@@ -150,10 +149,10 @@ fn kernels_of_some_size_are_written() {
 
 /// A kernel of `shaders/` with these constants; pointers are `f16`, other arguments multiples of 16.
 fn tiles(file: &str, constants: &[(&str, i64)], warps: u32) -> Verified<Module> {
-    use girih_core::triton::{Alone, Argument, Constant, Request, compile, kernels};
+    use girih_triton::{Alone, Argument, Constant, Request, compile, kernels};
     let path = format!("{}/../shaders/{file}.py", env!("CARGO_MANIFEST_DIR"));
     let text = std::fs::read_to_string(&path).expect(&path);
-    let mut sources = girih_core::span::Sources::default();
+    let mut sources = girih_base::span::Sources::default();
     let described = kernels(&mut sources, file, &text, &Alone).expect("kernels");
     let described = described.iter().find(|k| k.name == file).expect("the kernel");
     let mut request = Request { kernel: file.into(), num_warps: Some(warps), ..Request::default() };

@@ -2,10 +2,10 @@
 
 mod support;
 
-use girih_core::runtime::{Argument, Command, Device, Dispatch, Grid, Memory};
+use girih_runtime::{Argument, Command, Device, Dispatch, Grid, Memory};
 use support::{dispatch, load, number, on_all, read, run, words};
 
-fn buffer(id: girih_core::runtime::BufferId) -> Argument {
+fn buffer(id: girih_runtime::BufferId) -> Argument {
     Argument::Buffer(id, 0)
 }
 

@@ -3,7 +3,7 @@
 //! It comes late, so that quick programs show nothing, and goes for good when the program itself writes or reads.
 
 use crate::console::Console;
-use girih::core::term::io::{Host, Whence};
+use girih_term::io::{Host, Whence};
 use indicatif::{ProgressBar, ProgressStyle};
 use std::sync::mpsc::{RecvTimeoutError, Sender, channel};
 use std::thread::JoinHandle;

@@ -3,7 +3,7 @@
 
 use super::errno::{EBADF, EINVAL, EMFILE, ESPIPE, errno};
 use super::stdin::Stdin;
-use girih_core::term::io::Whence;
+use girih_term::io::Whence;
 use std::fs::{File, OpenOptions};
 use std::io::{ErrorKind, Read, Seek, SeekFrom, Write};
 use std::path::{Path, PathBuf};

@@ -5,7 +5,7 @@ mod files;
 mod stdin;
 
 use files::Files;
-use girih_core::term::io::{Host, Whence};
+use girih_term::io::{Host, Whence};
 use std::io::{self, BufWriter, IsTerminal, LineWriter, Read, Write};
 use std::path::Path;
 use std::sync::Arc;

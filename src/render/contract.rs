@@ -1,13 +1,13 @@
 //! What a file must define to be shown as a shader, and what is said if it does not.
 
 use super::frame::Size;
-use girih_core::diag::{Code, Diagnostic};
-use girih_core::num::{Num, NumKind};
-use girih_core::span::Span;
-use girih_core::term::code::Code as Compiled;
-use girih_core::term::eval::{Limits, Machine};
-use girih_core::term::ty::Type;
-use girih_core::term::{Body, Def, DefId, Program, Term, TermKind};
+use girih_base::diag::{Code, Diagnostic};
+use girih_base::num::{Num, NumKind};
+use girih_base::span::Span;
+use girih_term::code::Code as Compiled;
+use girih_term::eval::{Limits, Machine};
+use girih_term::ty::Type;
+use girih_term::{Body, Def, DefId, Program, Term, TermKind};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::{RecvTimeoutError, channel};

@@ -1,12 +1,12 @@
 //! Reads a tree of pixels from left to right.
 
 use super::frame::Pixel;
-use girih_core::diag::{Code, Diagnostic};
-use girih_core::direct::data::{Datum, Piece, Words};
-use girih_core::num::Num;
-use girih_core::span::Span;
-use girih_core::term::eval::{Machine, Value, View};
-use girih_core::term::{CtorId, Program};
+use girih_base::diag::{Code, Diagnostic};
+use girih_base::num::Num;
+use girih_base::span::Span;
+use girih_task::data::{Datum, Piece, Words};
+use girih_term::eval::{Machine, Value, View};
+use girih_term::{CtorId, Program};
 
 /// Where a tree stands.
 pub(super) trait Source {

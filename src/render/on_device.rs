@@ -12,11 +12,12 @@ use super::tree::{Carried, Evaluated};
 use super::workers::Painter;
 use crate::devices::{self, Selector};
 use crate::run::{DeviceRunner, explain, open_roots, open_roots_in_epochs};
-use girih_core::diag::Diagnostic;
-use girih_core::direct::data::{Argument, Datum, Words};
-use girih_core::direct::lower::Direct;
-use girih_core::runtime::{Device, DeviceHeap, DeviceKind, Runner, Segmented, Sheet, TaskOptions, Walker};
-use girih_core::term::code::Code;
+use girih_base::diag::Diagnostic;
+use girih_runtime::{Device, DeviceHeap, DeviceKind, Runner, TaskOptions};
+use girih_task::data::{Argument, Datum, Words};
+use girih_task::heap::{Segmented, Sheet, Walker};
+use girih_task::lower::Direct;
+use girih_term::code::Code;
 use girih_wgpu::{Context, SharedBuffer};
 use std::num::NonZeroUsize;
 use std::sync::Arc;
@@ -177,7 +178,7 @@ impl OnDevice {
         let begun = Instant::now();
         if !matches!(kind, Kind::Play { .. }) {
             // The heap is filled by each picture anew.
-            loaded.runner.renew().map_err(|fault| girih_core::direct::run::diagnostic(direct, &fault))?;
+            loaded.runner.renew().map_err(|fault| girih_task::run::diagnostic(direct, &fault))?;
         }
         let mut words = Words { program, direct, runner: &mut loaded.runner, interrupt: interrupt.clone() };
         let mut carried = self.evaluated.carry_compiled(&mut words, branch, time, carried, &mut tidy)?;
@@ -226,7 +227,7 @@ fn tidy(words: &mut Words<'_>, state: Datum) -> Result<Datum, Diagnostic> {
         Datum::Number(_) => vec![],
     };
     let kept = words.runner.keep_only(&named);
-    let kept = kept.map_err(|fault| girih_core::direct::run::diagnostic(direct, &fault))?;
+    let kept = kept.map_err(|fault| girih_task::run::diagnostic(direct, &fault))?;
     Ok(kept.and_then(|kept| kept.first().copied()).map_or(state, Datum::Word))
 }
 

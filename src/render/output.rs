@@ -3,8 +3,8 @@
 use super::frame::Frame;
 use crate::report::Report;
 use crate::whole;
-use girih_core::diag::{Code, Diagnostic};
-use girih_core::span::Span;
+use girih_base::diag::{Code, Diagnostic};
+use girih_base::span::Span;
 use image::codecs::gif::{GifEncoder, Repeat};
 use image::codecs::png::PngEncoder;
 use image::{Delay, ExtendedColorType, ImageEncoder, ImageError, ImageResult, RgbaImage};

@@ -1,7 +1,7 @@
 //! Pictures as painters leave them: their pixels are on the host, or still on the device that is the screen's.
 
 use super::frame::{Frame, Pixel, Size};
-use girih_core::diag::Diagnostic;
+use girih_base::diag::Diagnostic;
 use girih_wgpu::SharedBuffer;
 use std::sync::Arc;
 use std::time::Duration;

@@ -10,12 +10,11 @@ use crate::devices::{self, Selector};
 use crate::program::Program;
 use crate::report::Report;
 use crate::run::RunDevice;
-use girih_core::bend::Options;
-use girih_core::diag::{Code, Diagnostic, WarningLevels};
-use girih_core::ir::{Module, Verified};
-use girih_core::runtime::DeviceKind;
-use girih_core::span::{Sources, Span};
-use girih_core::term;
+use girih_base::diag::{Code, Diagnostic, WarningLevels};
+use girih_base::span::{Sources, Span};
+use girih_bend::Options;
+use girih_ir::{Module, Verified};
+use girih_runtime::DeviceKind;
 use girih_wgpu::Context;
 use std::num::NonZeroUsize;
 use std::path::Path;
@@ -31,7 +30,7 @@ const GLANCE: Duration = Duration::from_millis(20);
 /// `step(state, t: f24)`, which give the first state and the one that follows.
 #[derive(Clone, Debug)]
 pub struct Shader {
-    program: term::Program,
+    program: girih_term::Program,
     sources: Sources,
     warnings: Report,
     kind: Kind,

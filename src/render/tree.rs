@@ -9,19 +9,19 @@ use super::shader::RenderOptions;
 use super::workers::{Motif, Painter};
 use crate::run::{self, RunDevice, explain, open};
 use crate::stack::on_big_stack;
-use girih_core::diag::{Code as ErrorCode, Diagnostic};
-use girih_core::direct::data::{Argument, Datum, Words};
-use girih_core::direct::flow::{Numbers, Outside, Root};
-use girih_core::direct::pixels::{PIXELS, pixels};
-use girih_core::direct::{self, lower::Direct};
-use girih_core::ir::tasks::{Settings, TaskMachine};
-use girih_core::ir::{FunctionId, Module, Verified};
-use girih_core::num::{Num, NumKind};
-use girih_core::runtime::{Runner, TaskOptions};
-use girih_core::span::Span;
-use girih_core::term::code::Code;
-use girih_core::term::eval::{Limits, Machine, Root as Kept, Value};
-use girih_core::term::{DefId, Program};
+use girih_base::diag::{Code as ErrorCode, Diagnostic};
+use girih_base::num::{Num, NumKind};
+use girih_base::span::Span;
+use girih_ir::{FunctionId, Module, Verified};
+use girih_machine::tasks::{Settings, TaskMachine};
+use girih_runtime::{Runner, TaskOptions};
+use girih_task::data::{Argument, Datum, Words};
+use girih_task::flow::{Numbers, Outside, Root};
+use girih_task::lower::Direct;
+use girih_task::pixels::{PIXELS, pixels};
+use girih_term::code::Code;
+use girih_term::eval::{Limits, Machine, Root as Kept, Value};
+use girih_term::{DefId, Program};
 use girih_wgpu::Context;
 use std::num::NonZeroUsize;
 use std::ops::Range;
@@ -68,11 +68,11 @@ impl Tree {
             let code = Code::for_roots(program, &kind.definitions())?;
             let (direct, pixels) = match device {
                 RunDevice::Evaluator => (None, None),
-                RunDevice::Device(_) => (Some(direct::compile_without_loans(&code, &kind.roots())?), None),
+                RunDevice::Device(_) => (Some(girih_task::compile_without_loans(&code, &kind.roots())?), None),
                 RunDevice::Auto | RunDevice::Cpu | RunDevice::Interpreter(_) => {
                     match kind.in_step(&code, *in_step && girih_cpu::has_vectors()) {
                         Some((direct, pixels)) => (Some(direct), Some(pixels)),
-                        None => (Some(direct::compile_for(&code, &kind.roots())?), None),
+                        None => (Some(girih_task::compile_for(&code, &kind.roots())?), None),
                     }
                 }
             };
@@ -95,7 +95,7 @@ pub(super) fn planned(
         let mut program = program.clone();
         program.entry = None;
         let code = Code::for_roots(&program, &kind.definitions())?;
-        let direct = direct::compile_without_loans(&code, &kind.roots())?;
+        let direct = girih_task::compile_without_loans(&code, &kind.roots())?;
         // Nothing runs: what it would be given is asked for.
         let one = |error| vec![error];
         let mut machine = TaskMachine::new(&direct.module, TaskOptions::default(), Settings::default()).map_err(one)?;
@@ -153,7 +153,7 @@ impl Kind {
         let number = |kind| Outside::Number(Numbers::one(kind));
         let arguments = vec![number(NumKind::U24), number(NumKind::U24), number(NumKind::F24)];
         // What is wrong with a shader is said when its whole picture is compiled.
-        let mut direct = wanted.then(|| direct::compile_for(code, &[Root { def: shader, arguments }]).ok())??;
+        let mut direct = wanted.then(|| girih_task::compile_for(code, &[Root { def: shader, arguments }]).ok())??;
         let pixels = pixels(&mut direct, 0).ok()?;
         Some((direct, pixels))
     }
@@ -427,7 +427,7 @@ fn paint_in_step(
     let (Num::F24(time) | Num::F32(time)) = Num::f24(time) else { return Ok(()) };
     for first in wanted.clone().step_by(PIXELS) {
         let given = [first as u32, last, size.width(), time.to_bits()];
-        let colours = runner.call(function, &given).map_err(|fault| direct::run::diagnostic(direct, &fault))?;
+        let colours = runner.call(function, &given).map_err(|fault| girih_task::run::diagnostic(direct, &fault))?;
         pixels.extend(colours.into_iter().take(wanted.end - first).map(leaves::pixel));
     }
     Ok(())

@@ -4,7 +4,7 @@ use super::shader::Shader;
 use crate::loader::FileLoader;
 use crate::program::Program;
 use crate::report::Report;
-use girih_core::bend::loader::{File, LoadError, Loader};
+use girih_bend::loader::{File, LoadError, Loader};
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::sync::{Mutex, PoisonError};

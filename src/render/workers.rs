@@ -7,8 +7,8 @@
 use super::branch::Branch;
 use super::frame::{Pixel, Size};
 use super::picture::{Picture, Pixels};
-use girih_core::diag::{Code, Diagnostic};
-use girih_core::span::Span;
+use girih_base::diag::{Code, Diagnostic};
+use girih_base::span::Span;
 use girih_wgpu::SharedBuffer;
 use std::collections::VecDeque;
 use std::num::NonZeroUsize;

@@ -6,15 +6,16 @@ use super::net::{NetEngine, NetPlace, sizes};
 use super::options::{RunDevice, RunOptions, Tier};
 use super::runner;
 use crate::devices::{self, Selector};
-use girih_core::diag::{Code as ErrorCode, Diagnostic};
-use girih_core::direct::{self, flow::Root, lower::Direct};
-use girih_core::ir::{Module, Op};
-use girih_core::net::device::check;
-use girih_core::net::lower::{Calculus, lower};
-use girih_core::runtime::{Device, DeviceInfo, Runner, TaskOptions};
-use girih_core::span::Span;
-use girih_core::term::Program;
-use girih_core::term::code::Code;
+use girih_base::diag::{Code as ErrorCode, Diagnostic};
+use girih_base::span::Span;
+use girih_ir::{Module, Op};
+use girih_net::device::check;
+use girih_net::lower::{Calculus, lower};
+use girih_runtime::{Device, DeviceInfo, Runner, TaskOptions};
+use girih_task::flow::Root;
+use girih_task::lower::Direct;
+use girih_term::Program;
+use girih_term::code::Code;
 use std::num::NonZeroUsize;
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
@@ -158,7 +159,7 @@ fn net(
 fn compiled(code: &Code, options: &RunOptions) -> Result<Ready, Vec<Diagnostic>> {
     match &options.device {
         RunDevice::Auto => {
-            let direct = direct::compile(code)?;
+            let direct = girih_task::compile(code)?;
             let (candidates, why) = candidates(&direct.module, options);
             if options.contest.is_some() && candidates == AUTO && contest::is_pure(&direct, code.program()) {
                 return begun(code, options);
@@ -261,7 +262,7 @@ fn compiled_for(
             Ok((choice, Engine::Evaluator))
         }
         Place::Host(device) => {
-            let direct = direct::compile(code)?;
+            let direct = girih_task::compile(code)?;
             let opened = runner::open(&device, &direct.module, &tasks).map_err(|error| vec![error])?;
             let choice = choice(opened.name.to_owned(), opened.threads);
             Ok((choice, Engine::Compiled(Box::new(direct), opened.runner)))
@@ -269,7 +270,7 @@ fn compiled_for(
         Place::Device(name, device) => {
             let entry = code.program().entry.iter();
             let roots: Vec<Root> = entry.map(|def| Root { def: *def, arguments: vec![] }).collect();
-            let direct = direct::compile_without_loans(code, &roots)?;
+            let direct = girih_task::compile_without_loans(code, &roots)?;
             let info = device.info().clone();
             let runner = epochs::open(&direct, code.program(), device, &tasks, options.heap)?;
             let card = Some((info, runner.lanes()));
@@ -355,7 +356,7 @@ mod tests {
     fn auto_tries_cards_before_the_processor() {
         assert_eq!(AUTO, [Selector::Cuda(0), Selector::Wgpu(None), Selector::Cpu]);
         let tried = |text: &str, options: &RunOptions| {
-            candidates(&direct::compile(&code(text)).expect("it compiles").module, options).0
+            candidates(&girih_task::compile(&code(text)).expect("it compiles").module, options).0
         };
         let options = RunOptions::default();
         assert_eq!(tried(FORKS, &options), AUTO);

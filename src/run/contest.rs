@@ -5,11 +5,11 @@
 //! not heard.
 
 use crate::devices::Selector;
-use girih_core::diag::Code;
-use girih_core::direct::flow::{Callee, What};
-use girih_core::direct::lower::{Direct, Meaning};
-use girih_core::term::Program;
-use girih_core::term::io::{Host, Whence};
+use girih_base::diag::Code;
+use girih_task::flow::{Callee, What};
+use girih_task::lower::{Direct, Meaning};
+use girih_term::Program;
+use girih_term::io::{Host, Whence};
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::{Sender, channel};

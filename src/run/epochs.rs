@@ -1,15 +1,16 @@
 //! Compiled programs on devices that run kernels: how large everything is there.
 
 use super::sweeps::DeviceRunner;
-use girih_core::diag::Diagnostic;
-use girih_core::direct::lower::Direct;
-use girih_core::ir::{Caps, FunctionId, Module};
-use girih_core::lower::epochs::Form;
-use girih_core::lower::{sweep, tally};
-use girih_core::runtime::epochs::{EpochOptions, EpochRunner};
-use girih_core::runtime::tallies::TallyOptions;
-use girih_core::runtime::{Device, DeviceKind, MOST_HEAP, Segmented, TaskOptions, reaches};
-use girih_core::term::Program;
+use girih_base::diag::Diagnostic;
+use girih_ir::{Caps, FunctionId, Module};
+use girih_runtime::{Device, DeviceKind, TaskOptions};
+use girih_task::epochs::Form;
+use girih_task::epochs::runner::{EpochOptions, EpochRunner};
+use girih_task::heap::{MOST_HEAP, Segmented, reaches};
+use girih_task::lower::Direct;
+use girih_task::tally::runner::TallyOptions;
+use girih_task::{sweep, tally};
+use girih_term::Program;
 use std::sync::OnceLock;
 use std::time::{Duration, Instant};
 

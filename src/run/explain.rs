@@ -3,12 +3,12 @@
 //! Compiled code keeps neither. So the evaluator goes the same way again, with the answers that the host gave the first time, and
 //! nothing is written twice. If it does not get there soon, the error is told as the compiled code knows it.
 
-use girih_core::diag::{Code as ErrorCode, Diagnostic};
-use girih_core::term::DefId;
-use girih_core::term::code::Code;
-use girih_core::term::eval::{Limits, Machine};
-use girih_core::term::io::{Host, Whence};
-use girih_core::term::readback;
+use girih_base::diag::{Code as ErrorCode, Diagnostic};
+use girih_term::DefId;
+use girih_term::code::Code;
+use girih_term::eval::{Limits, Machine};
+use girih_term::io::{Host, Whence};
+use girih_term::readback;
 use std::collections::VecDeque;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};

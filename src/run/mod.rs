@@ -31,14 +31,13 @@ use contest::{Entrant, Finish, Nobody};
 pub(crate) use epochs::{open_roots, open_roots_in_epochs};
 use explain::Recorder;
 pub(crate) use explain::explain;
-use girih_core::diag::Diagnostic;
-use girih_core::direct;
-use girih_core::span::Sources;
-use girih_core::term::code::Code;
-use girih_core::term::eval::{Limits, Machine};
-use girih_core::term::io::Host;
-use girih_core::term::readback;
-use girih_core::term::{DefId, Program};
+use girih_base::diag::Diagnostic;
+use girih_base::span::Sources;
+use girih_term::code::Code;
+use girih_term::eval::{Limits, Machine};
+use girih_term::io::Host;
+use girih_term::readback;
+use girih_term::{DefId, Program};
 pub(crate) use net::sizes;
 pub(crate) use runner::open;
 use std::sync::Arc;
@@ -201,7 +200,9 @@ impl Executable {
         match &mut self.engine {
             Engine::Evaluator | Engine::Net(_) => Ok(()),
             Engine::Away => Err(gone()),
-            Engine::Compiled(direct, runner) => runner.renew().map_err(|fault| direct::run::diagnostic(direct, &fault)),
+            Engine::Compiled(direct, runner) => {
+                runner.renew().map_err(|fault| girih_task::run::diagnostic(direct, &fault))
+            }
         }
     }
 
@@ -223,7 +224,8 @@ impl Executable {
             }
             (Engine::Compiled(direct, runner), Some(code)) => {
                 let mut machine = Machine::new(code, limits);
-                let result = direct::run::run(&mut machine, direct, &mut **runner, &mut recorder, interrupt.clone());
+                let result =
+                    girih_task::run::run(&mut machine, direct, &mut **runner, &mut recorder, interrupt.clone());
                 self.stats.work = Work::Compiled(runner.stats());
                 result
             }
@@ -255,14 +257,14 @@ impl std::fmt::Debug for Executable {
 #[cold]
 fn gone() -> Diagnostic {
     let message = "what the program ran on is gone";
-    Diagnostic::new(girih_core::diag::Code::Internal, girih_core::span::Span::NONE, message)
+    Diagnostic::new(girih_base::diag::Code::Internal, girih_base::span::Span::NONE, message)
 }
 
 /// Whoever evaluates or compiles a program has code of it.
 #[cold]
 fn no_code() -> Diagnostic {
     let message = "the program has no code";
-    Diagnostic::new(girih_core::diag::Code::Internal, girih_core::span::Span::NONE, message)
+    Diagnostic::new(girih_base::diag::Code::Internal, girih_base::span::Span::NONE, message)
 }
 
 /// Runs the entry of a program by the evaluator, its effects, and prints its value.

@@ -1,17 +1,17 @@
 //! Programs as interaction nets: on the cores of the host, or by kernels on a device, which is given the net again after each effect.
 
 use super::RunOptions;
-use girih_core::diag::Diagnostic;
-use girih_core::net::device::{self, DeviceStats, Session};
-use girih_core::net::lower::Lowered;
-use girih_core::net::parallel::Cores;
-use girih_core::net::reduce::{self, Counts, Reducer};
-use girih_core::net::values::Values;
-use girih_core::runtime::{Device, DeviceKind};
-use girih_core::term::Program;
-use girih_core::term::code::Code;
-use girih_core::term::eval::{Limits, Machine};
-use girih_core::term::io::Host;
+use girih_base::diag::Diagnostic;
+use girih_net::device::{self, DeviceStats, Session};
+use girih_net::lower::Lowered;
+use girih_net::parallel::Cores;
+use girih_net::reduce::{self, Counts, Reducer};
+use girih_net::values::Values;
+use girih_runtime::{Device, DeviceKind};
+use girih_term::Program;
+use girih_term::code::Code;
+use girih_term::eval::{Limits, Machine};
+use girih_term::io::Host;
 use std::num::NonZeroUsize;
 
 /// A program as a net.
@@ -92,7 +92,8 @@ fn computed(
 
 /// The first of several errors; there is one.
 fn first(errors: Vec<Diagnostic>) -> Diagnostic {
-    use girih_core::{diag::Code, span::Span};
+    use girih_base::diag::Code;
+    use girih_base::span::Span;
     let none = || Diagnostic::new(Code::Internal, Span::NONE, "the device gave no kernels and no reason");
     errors.into_iter().next().unwrap_or_else(none)
 }

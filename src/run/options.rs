@@ -2,9 +2,9 @@
 
 use super::contest::Contest;
 use crate::devices::Selector;
-use girih_core::ir::tasks::Settings;
+use girih_machine::tasks::Settings;
 #[cfg(doc)]
-use girih_core::runtime::TaskOptions;
+use girih_runtime::TaskOptions;
 use std::num::NonZeroUsize;
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;

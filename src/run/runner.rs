@@ -1,11 +1,11 @@
 //! What compiled code runs on, on the host.
 
 use super::RunDevice;
-use girih_core::diag::{Code, Diagnostic};
-use girih_core::ir::tasks::TaskMachine;
-use girih_core::ir::{Module, Verified};
-use girih_core::runtime::{Runner, TaskOptions};
-use girih_core::span::Span;
+use girih_base::diag::{Code, Diagnostic};
+use girih_base::span::Span;
+use girih_ir::{Module, Verified};
+use girih_machine::tasks::TaskMachine;
+use girih_runtime::{Runner, TaskOptions};
 
 /// A runner and what it is.
 pub(crate) struct Opened {

@@ -1,11 +1,11 @@
 //! What a run took, for people.
 
 use super::Choice;
-use girih_core::net::device::DeviceStats;
-use girih_core::net::reduce::Counts;
-use girih_core::net::rules::Rule;
-use girih_core::runtime::{EpochStats, TaskStats};
-use girih_core::term::eval;
+use girih_net::device::DeviceStats;
+use girih_net::reduce::Counts;
+use girih_net::rules::Rule;
+use girih_runtime::{EpochStats, TaskStats};
+use girih_term::eval;
 
 /// What a run took.
 #[derive(Clone, Debug)]

@@ -2,21 +2,21 @@
 //! was foreseen, once more when it runs.
 
 use super::epochs::Measures;
-use girih_core::diag::{Code, Diagnostic};
-use girih_core::direct::flow::What;
-use girih_core::direct::lower::represent::Repr;
-use girih_core::direct::lower::words::Immediate;
-use girih_core::direct::lower::{Direct, Meaning};
-use girih_core::ir::heap::{self, LayoutId};
-use girih_core::ir::{Caps, FunctionId, Module, Verified};
-use girih_core::lower::sweep::known::{Known, ShapeId};
-use girih_core::lower::sweep::{self, Failure, Refusal, Sweeps};
-use girih_core::lower::tally;
-use girih_core::runtime::epochs::EpochRunner;
-use girih_core::runtime::sweeps::{Ended, SweepRunner};
-use girih_core::runtime::tallies::{self, TallyRunner};
-use girih_core::runtime::{Device, DeviceHeap, DeviceKind, Fault, Memory, Runner, TaskOptions, TaskStats};
-use girih_core::term::Program;
+use girih_base::diag::{Code, Diagnostic};
+use girih_ir::heap::{self, LayoutId};
+use girih_ir::{Caps, FunctionId, Module, Verified};
+use girih_runtime::{Device, DeviceHeap, DeviceKind, Fault, Memory, Runner, TaskOptions, TaskStats};
+use girih_task::epochs::runner::EpochRunner;
+use girih_task::flow::What;
+use girih_task::lower::represent::Repr;
+use girih_task::lower::words::Immediate;
+use girih_task::lower::{Direct, Meaning};
+use girih_task::sweep::known::{Known, ShapeId};
+use girih_task::sweep::runner::{Ended, SweepRunner};
+use girih_task::sweep::{self, Failure, Refusal, Sweeps};
+use girih_task::tally;
+use girih_task::tally::runner::TallyRunner;
+use girih_term::Program;
 use std::collections::HashSet;
 
 /// Most plans of a program: whoever asks for more is served better by epochs.
@@ -247,7 +247,7 @@ impl DeviceRunner {
 
 fn lost() -> Fault {
     let message = "the device that the program ran on is gone";
-    Fault::Device(Diagnostic::new(Code::DeviceLost, girih_core::span::Span::NONE, message))
+    Fault::Device(Diagnostic::new(Code::DeviceLost, girih_base::span::Span::NONE, message))
 }
 
 impl Runner for DeviceRunner {
@@ -277,8 +277,8 @@ impl Runner for DeviceRunner {
             match runner.run(function, arguments) {
                 Ok(words) if self.are_data(&words) => return Ok(words),
                 Ok(_) => self.change("its value is more than data".to_owned())?,
-                Err(tallies::Ended::Fault(fault)) => return Err(fault),
-                Err(tallies::Ended::Elsewhere(why)) => self.change(why)?,
+                Err(tally::runner::Ended::Fault(fault)) => return Err(fault),
+                Err(tally::runner::Ended::Elsewhere(why)) => self.change(why)?,
             }
         }
         self.runner_mut().ok_or_else(lost)?.call(function, arguments)
@@ -334,7 +334,7 @@ pub(crate) fn planned(
         Err(Failure::Refused(why)) => {
             let message = format!("the course of this program is not known before it runs, for {why}");
             let hint = "forms of kernels are for programs that run in sweeps, and for files that end in `.gir`";
-            Err(vec![Diagnostic::new(Code::BadArguments, girih_core::span::Span::NONE, message).hint(hint)])
+            Err(vec![Diagnostic::new(Code::BadArguments, girih_base::span::Span::NONE, message).hint(hint)])
         }
         Err(Failure::Wrong(errors)) => Err(errors),
     }
@@ -346,7 +346,7 @@ fn first(errors: Vec<Diagnostic>) -> Fault {
 }
 
 /// Whether the buffers of tallies fit the device.
-fn fits(tallies: &tally::Tallies, options: &tallies::TallyOptions, caps: &Caps) -> bool {
+fn fits(tallies: &tally::Tallies, options: &tally::runner::TallyOptions, caps: &Caps) -> bool {
     let most = one_binding(caps);
     TallyRunner::bytes(tallies, options).iter().all(|bytes| *bytes <= most)
         && tallies.all.iter().all(|tally| tally.shared <= u64::from(caps.shared_bytes))

@@ -4,7 +4,7 @@ use super::contest::{self, Entrant, Finish};
 use super::{Contest, RunDevice, RunOptions, Tier, Work};
 use crate::devices::{Profile, Selector};
 use crate::{Code, Options, Program, Report, SystemHost};
-use girih_core::runtime::EpochStats;
+use girih_runtime::EpochStats;
 use std::num::NonZeroUsize;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};

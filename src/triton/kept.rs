@@ -7,11 +7,11 @@
 //! Invariant: what is found is what compiling would give. All that it was made from is in the key, or is compared.
 
 use super::{Folders, KernelFile};
-use girih_core::pack::{Packer, Unpacker};
-use girih_core::runtime::{Device, ProgramId};
-use girih_core::span::Sources;
-use girih_core::triton::{Argument, Head, LoadedFile, Loader, Request};
+use girih_base::pack::{Packer, Unpacker};
+use girih_base::span::Sources;
 use girih_cuda::{Cache, Key};
+use girih_runtime::{Device, ProgramId};
+use girih_triton::{Argument, Head, LoadedFile, Loader, Request};
 use std::cell::RefCell;
 
 /// Counts what this file writes: another form gets another number.
@@ -73,6 +73,10 @@ impl Found {
     }
 }
 
+/// The crates that make a launchable kernel of a file, by their sources.
+const COMPILERS: [&str; 5] =
+    [girih_base::IDENTITY, girih_ir::IDENTITY, girih_lower::IDENTITY, girih_triton::IDENTITY, girih_cuda::IDENTITY];
+
 /// What is kept for a file and a device.
 #[derive(Debug)]
 pub(super) struct Store<'f> {
@@ -83,7 +87,7 @@ pub(super) struct Store<'f> {
 impl<'f> Store<'f> {
     /// The store of a file's folder; none if it has none.
     pub fn new(file: &'f KernelFile, device: &dyn Device, kind: &str) -> Option<Store<'f>> {
-        let compilers = (FORM, env!("CARGO_PKG_VERSION"), girih_core::IDENTITY, girih_cuda::IDENTITY);
+        let compilers = (FORM, env!("CARGO_PKG_VERSION"), COMPILERS);
         let context = format!("{compilers:?}\n{:?}\n{:?}", device.info(), device.caps());
         Some(Store { cache: Cache::new(file.folder.as_deref()?, kind, context), file })
     }

@@ -9,9 +9,9 @@
 use super::kept::Store;
 use super::{Configurations, Head, KernelFile, Loaded, Request, told};
 use crate::Report;
-use girih_core::diag::Diagnostic;
-use girih_core::ir::{Scalar, eval};
-use girih_core::runtime::{self, BufferId, Device};
+use girih_base::diag::Diagnostic;
+use girih_ir::{Scalar, eval};
+use girih_runtime::{BufferId, Device};
 use std::path::PathBuf;
 use std::time::{Duration, Instant};
 
@@ -46,7 +46,7 @@ pub struct Array {
 /// A launch for which a kernel is tuned.
 pub struct Purpose<'a> {
     /// The arguments, by the names of the kernel's parameters.
-    pub arguments: &'a [(&'a str, runtime::Argument)],
+    pub arguments: &'a [(&'a str, girih_runtime::Argument)],
     /// All arrays among them.
     pub arrays: &'a [Array],
     /// How many programs a configuration needs.
@@ -241,8 +241,7 @@ fn alike(element: Scalar, a: &[u8], b: &[u8]) -> bool {
 mod tests {
     use super::*;
     use crate::devices::{Selector, open};
-    use girih_core::runtime::{Constant, Memory};
-    use girih_core::triton;
+    use girih_runtime::{Constant, Memory};
 
     const TEXT: &str = "
 import triton
@@ -267,16 +266,17 @@ def doubled(x_ptr, n, BLOCK: tl.constexpr, MORE: tl.constexpr):
         let request = Request {
             kernel: "doubled".into(),
             arguments: vec![
-                ("x_ptr".into(), triton::Argument::Buffer(Scalar::I32)),
-                ("n".into(), triton::Argument::Scalar(Scalar::I32, n.into())),
+                ("x_ptr".into(), girih_triton::Argument::Buffer(Scalar::I32)),
+                ("n".into(), girih_triton::Argument::Scalar(Scalar::I32, n.into())),
             ],
             ..Request::default()
         };
-        let number = Constant { ty: girih_core::ir::Type::Scalar(Scalar::I32), bits: n.into() };
-        let arguments = [("x_ptr", runtime::Argument::Buffer(buffer, 0)), ("n", runtime::Argument::Scalar(number))];
+        let number = Constant { ty: girih_ir::Type::Scalar(Scalar::I32), bits: n.into() };
+        let arguments =
+            [("x_ptr", girih_runtime::Argument::Buffer(buffer, 0)), ("n", girih_runtime::Argument::Scalar(number))];
         let grid = |head: &Head| {
             let block = head.chosen.iter().find_map(|(name, value)| match value {
-                triton::Constant::Int(b) if name == "BLOCK" => u32::try_from(*b).ok(),
+                girih_triton::Constant::Int(b) if name == "BLOCK" => u32::try_from(*b).ok(),
                 _others => None,
             });
             Ok([n.div_ceil(block.unwrap_or(1)), 1, 1])

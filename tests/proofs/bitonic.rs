@@ -2,7 +2,7 @@
 //! `turn`, `epoch`, `turn`, `epoch`, .. and looks from time to time whether the root has returned.
 
 use crate::machine::Machine;
-use girih_core::runtime::{Argument, BufferId, Command, Dispatch, Grid};
+use girih_runtime::{Argument, BufferId, Command, Dispatch, Grid};
 use std::time::Duration;
 
 /// Words of the control buffer; see `bitonic.gir`.

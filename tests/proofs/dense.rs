@@ -1,7 +1,7 @@
 //! The dense proofs: row softmax and the two matmuls, each against the same computed in f64.
 
 use crate::machine::{Machine, f16_bits, from_f16_bits};
-use girih_core::runtime::{Argument, Command, Dispatch, Grid};
+use girih_runtime::{Argument, Command, Dispatch, Grid};
 use std::time::Duration;
 
 /// Numbers between -range and range that repeat for nobody: a counter, mixed.

@@ -1,11 +1,11 @@
 //! A device for tests: words in, words out, and any error ends the test with the device's own words.
 
-use girih_core::diag::Diagnostic;
-use girih_core::ir::{Scalar, Type, text, verify};
-use girih_core::runtime::{
+use girih_base::diag::Diagnostic;
+use girih_base::span::SourceId;
+use girih_ir::{Scalar, Type, text, verify};
+use girih_runtime::{
     Argument, BufferId, Command, Constant, Device, DeviceKind, LoadOptions, Memory, ProgramId, measure,
 };
-use girih_core::span::SourceId;
 use std::time::Duration;
 
 /// A device, and how often a launch is timed on it.

@@ -8,8 +8,8 @@ mod dense;
 mod machine;
 
 use girih::devices::{self, Profile, Selector};
-use girih_core::ir::Feature;
-use girih_core::runtime::{Device, DeviceKind};
+use girih_ir::Feature;
+use girih_runtime::{Device, DeviceKind};
 use machine::Machine;
 use std::time::Duration;
 
@@ -63,7 +63,7 @@ fn has_wgmma(device: &dyn Device) -> bool {
     device.caps().has(Feature::Wgmma)
 }
 fn has_fragments(device: &dyn Device) -> bool {
-    let shape = |c: &girih_core::ir::caps::CoopProduct| (c.shape.m, c.shape.n, c.shape.k);
+    let shape = |c: &girih_ir::caps::CoopProduct| (c.shape.m, c.shape.n, c.shape.k);
     device.caps().coop.iter().any(|c| shape(c) == (16, 16, 16))
 }
 

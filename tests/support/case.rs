@@ -2,8 +2,8 @@
 
 use super::directives::Directives;
 use super::{PROGRAMS, Written, bend_files, watch};
-use girih::core::term::code;
 use girih::{Code, Diagnostic, Program, RunDevice, RunOptions, Span, SystemHost};
+use girih_term::code;
 use std::path::Path;
 use std::time::Duration;
 

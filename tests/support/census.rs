@@ -3,11 +3,11 @@
 //! A kind and its name stand in one row of a table, from which the list of all kinds is made too: a kind that is new in the
 //! syntax tree does not compile here until it has a row, and then it has to occur.
 
-use girih::core::bend::ast::*;
-use girih::core::bend::parser::{Dialect, parse_module};
-use girih::core::diag::Diagnostics;
-use girih::core::num::{LiteralValue, NumKind};
-use girih::core::span::SourceId;
+use girih_base::diag::Diagnostics;
+use girih_base::num::{LiteralValue, NumKind};
+use girih_base::span::SourceId;
+use girih_bend::ast::*;
+use girih_bend::parser::{Dialect, parse_module};
 use std::collections::BTreeMap;
 
 /// Counts of kinds, by name.

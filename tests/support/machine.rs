@@ -1,7 +1,7 @@
 //! The devices of this machine. One that is not there is said to be skipped, or is a failure if a variable asks for it.
 
-use girih::core::runtime::{Device, DeviceKind};
 use girih::devices::{self, Selector};
+use girih_runtime::{Device, DeviceKind};
 
 /// Devices of one interface, and the variable that asks for them.
 #[derive(Clone, Copy, Debug)]

@@ -2,10 +2,10 @@
 //!
 //! Invariant: while a launch runs nobody else touches them, because the device's methods end before they return.
 
-use girih_core::diag::{Code, Diagnostic};
-use girih_core::idx::Idx;
-use girih_core::runtime::BufferId;
-use girih_core::span::Span;
+use girih_base::diag::{Code, Diagnostic};
+use girih_base::idx::Idx;
+use girih_base::span::Span;
+use girih_runtime::BufferId;
 use std::alloc::Layout;
 use std::ptr::NonNull;
 

@@ -4,9 +4,9 @@ use super::buffers::Bytes;
 use super::pool::{Job, Pool};
 use super::watch::{RUNNING, Stop};
 use crate::kernels::{Code, Kernel, STOPPED, Shape, context};
-use girih_core::diag::{self, Diagnostic};
-use girih_core::ir::Function;
-use girih_core::span::Span;
+use girih_base::diag::{self, Diagnostic};
+use girih_base::span::Span;
+use girih_ir::Function;
 
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};

@@ -10,13 +10,11 @@ use crate::caps::caps;
 use crate::host;
 use buffers::{Buffers, Range};
 use cranelift_codegen::isa::OwnedTargetIsa;
-use girih_core::diag::{Code, Diagnostic};
-use girih_core::ir::{Caps, FunctionId, Module, Verified};
-use girih_core::lower::{Parameter, Plan, PlannedGrid};
-use girih_core::runtime::{
-    BufferId, Command, Device, DeviceInfo, DeviceKind, LoadOptions, Memory, ProgramId, Timing, trap,
-};
-use girih_core::span::Span;
+use girih_base::diag::{Code, Diagnostic};
+use girih_base::span::Span;
+use girih_ir::{Caps, FunctionId, Module, Verified};
+use girih_lower::{Parameter, Plan, PlannedGrid};
+use girih_runtime::{BufferId, Command, Device, DeviceInfo, DeviceKind, LoadOptions, Memory, ProgramId, Timing, trap};
 use launch::Launch;
 use pool::Pool;
 use programs::Programs;

@@ -3,11 +3,11 @@
 use super::no_program;
 use crate::kernels::{self, Code, Kernel};
 use cranelift_codegen::isa::OwnedTargetIsa;
-use girih_core::diag::{self, Diagnostic};
-use girih_core::idx::Idx;
-use girih_core::ir::{Caps, FunctionId, Module, Verified};
-use girih_core::lower::{Entry, compile};
-use girih_core::runtime::{LoadOptions, ProgramId};
+use girih_base::diag::{self, Diagnostic};
+use girih_base::idx::Idx;
+use girih_ir::{Caps, FunctionId, Module, Verified};
+use girih_lower::{Entry, compile};
+use girih_runtime::{LoadOptions, ProgramId};
 use std::sync::Arc;
 
 /// Most bytes of the frames of a workgroup.

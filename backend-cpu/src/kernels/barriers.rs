@@ -4,7 +4,7 @@
 //! used behind it must be kept in the invocation's frame. Instructions are numbered in the order of the text; a use inside of a loop
 //! counts as one at the loop's end if the value comes from outside of it, because control comes back.
 
-use girih_core::ir::{Def, Function, InstId, Op, RegionId, Type, ValueId};
+use girih_ir::{Def, Function, InstId, Op, RegionId, Type, ValueId};
 use std::collections::HashMap;
 
 /// A barrier.

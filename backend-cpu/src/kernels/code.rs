@@ -8,9 +8,9 @@ use cranelift_codegen::isa::{CallConv, OwnedTargetIsa};
 use cranelift_frontend::FunctionBuilderContext;
 use cranelift_jit::{ArenaMemoryProvider, JITBuilder, JITModule};
 use cranelift_module::{FuncId, Module as Target, default_libcall_names};
-use girih_core::diag::{self, Diagnostic};
-use girih_core::ir::{Function, FunctionId, Module, Op};
-use girih_core::lower::Compiled;
+use girih_base::diag::{self, Diagnostic};
+use girih_ir::{Function, FunctionId, Module, Op};
+use girih_lower::Compiled;
 use std::mem::ManuallyDrop;
 use std::sync::{Mutex, PoisonError};
 
@@ -30,7 +30,7 @@ impl Code {
     fn new(isa: OwnedTargetIsa) -> Result<Code> {
         let mut builder = JITBuilder::with_isa(isa, default_libcall_names());
         let memory = ArenaMemoryProvider::new_with_size(CODE);
-        let memory = memory.map_err(|e| refused(girih_core::span::Span::NONE, &e.to_string()))?;
+        let memory = memory.map_err(|e| refused(girih_base::span::Span::NONE, &e.to_string()))?;
         builder.memory_provider(Box::new(memory));
         builder.symbols(symbols());
         Ok(Code { module: Mutex::new(ManuallyDrop::new(JITModule::new(builder))) })
@@ -70,7 +70,7 @@ pub(crate) fn compile(compiled: &Compiled, isa: OwnedTargetIsa) -> Result<(Code,
     let mut code = Code::new(isa)?;
     let module = code.module();
     let written = write(compiled, &mut **module, None)?;
-    let span = compiled.entries.first().map_or(girih_core::span::Span::NONE, |e| e.source.span);
+    let span = compiled.entries.first().map_or(girih_base::span::Span::NONE, |e| e.source.span);
     module.finalize_definitions().map_err(|e| refused(span, &e.to_string()))?;
     let kernel = |(id, shape)| Kernel { entry: entry(module, id), shape };
     let kernels = written.into_iter().map(kernel).collect();
@@ -93,7 +93,7 @@ pub(crate) fn text(compiled: &Compiled, isa: OwnedTargetIsa) -> Result<String> {
 }
 
 /// An error of Cranelift.
-pub(crate) fn refused(span: girih_core::span::Span, what: &str) -> Diagnostic {
+pub(crate) fn refused(span: girih_base::span::Span, what: &str) -> Diagnostic {
     Diagnostic::new(diag::Code::DeviceCompiler, span, format!("Cranelift refuses the code: {what}"))
 }
 

@@ -2,7 +2,7 @@
 //!
 //! Invariant: code and launcher know its layout from here alone.
 
-use girih_core::ir::{Function, MemoryId, Space};
+use girih_ir::{Function, MemoryId, Space};
 
 /// Address of the `u32` that is not 0 once the launch is to end.
 pub(crate) const STOP: usize = 0;

@@ -17,8 +17,8 @@ use crate::translate::{Extent, Form, Place, Result, Translator, machine_type};
 use cranelift_codegen::ir::condcodes::IntCC;
 use cranelift_codegen::ir::{Block, BlockArg, InstBuilder, MemFlags, Type as Machine, Value, types};
 use cranelift_frontend::{FunctionBuilder, Switch};
-use girih_core::diag::{Code, Diagnostic};
-use girih_core::ir::{Function, FunctionId, Inst, InstId, Op, Space, Type, ValueId};
+use girih_base::diag::{Code, Diagnostic};
+use girih_ir::{Function, FunctionId, Inst, InstId, Op, Space, Type, ValueId};
 use std::collections::BTreeMap;
 
 /// The fault that is none: another thread has ended the launch.
@@ -387,7 +387,7 @@ pub(super) fn is_position(op: Op) -> bool {
 /// The handles of a kernel's private memories, with their places in a frame and their bytes.
 fn private_memories(kernel: &Function, frame: &mut FrameLayout) -> Vec<(ValueId, u64, u64)> {
     let private = kernel.memories.iter().filter(|m| m.space == Space::Private);
-    let place = |m: &girih_core::ir::Memory| {
+    let place = |m: &girih_ir::Memory| {
         let bytes = kernel.as_constant(m.length).unwrap_or(0) * u64::from(m.element.bytes());
         // Frames begin at multiples of 16 only, which is as much as an access needs.
         (m.value, frame.add(bytes, 16), bytes)

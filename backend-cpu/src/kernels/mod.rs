@@ -13,8 +13,8 @@ use crate::translate::Callees;
 use cranelift_codegen::Context;
 use cranelift_frontend::FunctionBuilderContext;
 use cranelift_module::Module;
-use girih_core::ir::{Function, Inst, ValueId};
-use girih_core::span::Span;
+use girih_base::span::Span;
+use girih_ir::{Function, Inst, ValueId};
 
 /// A function that is being written.
 pub(crate) struct Compiling<'a> {

@@ -6,7 +6,7 @@ use super::lanes::broken;
 use crate::translate::{Callee, Form, Result, Translator, machine_type};
 use cranelift_codegen::ir::{InstBuilder, MemFlags, Value, types};
 use cranelift_frontend::FunctionBuilder;
-use girih_core::ir::{Function, FunctionId, Inst, InstId, Op, ValueId};
+use girih_ir::{Function, FunctionId, Inst, InstId, Op, ValueId};
 
 /// Where a called function runs.
 pub(crate) struct Routine {

@@ -2,7 +2,7 @@
 //!
 //! Invariant: only its own thread touches a context, but for the two atomics.
 
-use girih_core::ir::heap::NULL_HOLE;
+use girih_ir::heap::NULL_HOLE;
 use std::mem::offset_of;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, AtomicUsize};

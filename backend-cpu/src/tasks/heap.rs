@@ -9,11 +9,11 @@
 
 use super::context::{Context, FreeList};
 use super::reserved::Reserved;
-use girih_core::diag::{Code, Diagnostic};
-use girih_core::idx::IndexVec;
-use girih_core::ir::Type;
-use girih_core::ir::heap::{CELL, Layout, LayoutId, NULL_HOLE, tag};
-use girih_core::span::Span;
+use girih_base::diag::{Code, Diagnostic};
+use girih_base::idx::IndexVec;
+use girih_base::span::Span;
+use girih_ir::Type;
+use girih_ir::heap::{CELL, Layout, LayoutId, NULL_HOLE, tag};
 use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 

@@ -8,10 +8,10 @@ use super::heap::Cells;
 use super::shared::Shared;
 use cranelift_codegen::ir::{Type, types};
 use cranelift_codegen::isa::CallConv;
-use girih_core::ir::FunctionId;
-use girih_core::ir::heap::{GlobalId, LayoutId, NULL_HOLE};
-use girih_core::runtime::Fault;
-use girih_core::span::Span;
+use girih_base::span::Span;
+use girih_ir::FunctionId;
+use girih_ir::heap::{GlobalId, LayoutId, NULL_HOLE};
+use girih_runtime::Fault;
 use std::sync::atomic::Ordering;
 
 /// A function of the runtime.

@@ -30,8 +30,8 @@ mod worker;
 pub use runner::{Tasks, open};
 
 use crate::host;
-use girih_core::diag::Diagnostic;
-use girih_core::ir::{Module, Verified};
+use girih_base::diag::Diagnostic;
+use girih_ir::{Module, Verified};
 
 /// Functions in task form in Cranelift's text.
 pub fn emit(module: &Verified<Module>) -> Result<String, Diagnostic> {

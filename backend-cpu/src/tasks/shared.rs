@@ -3,8 +3,8 @@
 use super::context::Context;
 use super::forks::Task;
 use super::heap::Heap;
-use girih_core::ir::heap::NULL_HOLE;
-use girih_core::runtime::Fault;
+use girih_ir::heap::NULL_HOLE;
+use girih_runtime::Fault;
 use std::collections::VecDeque;
 use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, AtomicUsize, Ordering};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, OnceLock, PoisonError};

@@ -1,9 +1,9 @@
 //! How runs end and what they take; their results are the matter of the conformance suite.
 
 use super::{Tasks, open};
-use girih_core::ir::{Module, Verified, text, verify};
-use girih_core::runtime::{Fault, Runner, TaskOptions, TaskStats};
-use girih_core::span::SourceId;
+use girih_base::span::SourceId;
+use girih_ir::{Module, Verified, text, verify};
+use girih_runtime::{Fault, Runner, TaskOptions, TaskStats};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};

@@ -4,8 +4,8 @@ use super::context::Context;
 use super::shared::Shared;
 use corosensei::stack::{DefaultStack, Stack as _};
 use corosensei::{Coroutine, CoroutineResult, Yielder};
-use girih_core::diag::{Code, Diagnostic};
-use girih_core::span::Span;
+use girih_base::diag::{Code, Diagnostic};
+use girih_base::span::Span;
 use std::sync::atomic::Ordering;
 
 /// What functions of the runtime may use below the limit that code looks at.

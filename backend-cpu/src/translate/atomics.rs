@@ -3,7 +3,7 @@
 use super::{Form, Place, Result, Translator, not_legal};
 use cranelift_codegen::ir::condcodes::IntCC;
 use cranelift_codegen::ir::{AtomicRmwOp, BlockArg, InstBuilder, MemFlags, Type as Machine, Value, types};
-use girih_core::ir::{Inst, Op, Scalar, ScalarSet, Type};
+use girih_ir::{Inst, Op, Scalar, ScalarSet, Type};
 
 impl<'a, F: Form<'a>> Translator<'a, '_, F> {
     /// The address, type and flags of an atomic access.

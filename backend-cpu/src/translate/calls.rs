@@ -3,8 +3,8 @@
 use super::{Form, Result, Translator, not_legal};
 use cranelift_codegen::ir::InstBuilder;
 use cranelift_module::FuncId;
-use girih_core::idx::IndexVec;
-use girih_core::ir::{FunctionId, Inst};
+use girih_base::idx::IndexVec;
+use girih_ir::{FunctionId, Inst};
 
 /// A function that can be called.
 #[derive(Clone, Copy, Debug)]

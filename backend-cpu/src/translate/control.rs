@@ -3,7 +3,7 @@
 use super::{Form, Result, Translator, not_legal};
 use cranelift_codegen::ir::{Block, BlockArg, InstBuilder, Value};
 use cranelift_frontend::Switch;
-use girih_core::ir::{Inst, Op, RegionId, ValueId};
+use girih_ir::{Inst, Op, RegionId, ValueId};
 
 /// A loop that is being translated.
 #[derive(Clone, Debug)]

@@ -2,7 +2,7 @@
 
 use super::{Form, Result, Translator, not_legal};
 use cranelift_codegen::ir::{Endianness, InstBuilder, MemFlags, Type as Machine, Value};
-use girih_core::ir::{Inst, Scalar};
+use girih_ir::{Inst, Scalar};
 
 impl<'a, F: Form<'a>> Translator<'a, '_, F> {
     /// `convert`: short floats and truth values were converted by legalisation.

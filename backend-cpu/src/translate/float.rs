@@ -3,7 +3,7 @@
 use super::{Form, Translator};
 use cranelift_codegen::ir::condcodes::FloatCC;
 use cranelift_codegen::ir::{InstBuilder, Value};
-use girih_core::ir::{Op, Scalar};
+use girih_ir::{Op, Scalar};
 
 impl<'a, F: Form<'a>> Translator<'a, '_, F> {
     /// An operation on floats; none if it is not of them.

@@ -3,7 +3,7 @@
 use super::{Form, Result, Translator, not_legal, types};
 use cranelift_codegen::ir::condcodes::IntCC;
 use cranelift_codegen::ir::{InstBuilder, Value};
-use girih_core::ir::{Inst, Op, Scalar, ValueId};
+use girih_ir::{Inst, Op, Scalar, ValueId};
 
 impl<'a, F: Form<'a>> Translator<'a, '_, F> {
     /// An operation on numbers of one type.

@@ -3,7 +3,7 @@
 use super::{Form, Result, Translator, not_legal};
 use cranelift_codegen::ir::condcodes::{FloatCC, IntCC};
 use cranelift_codegen::ir::{InstBuilder, Value, types};
-use girih_core::ir::{Def, Inst, Op, Scalar, ValueId};
+use girih_ir::{Def, Inst, Op, Scalar, ValueId};
 
 impl<'a, F: Form<'a>> Translator<'a, '_, F> {
     /// `mask.eq`, `mask.lt`, `mask.le`.

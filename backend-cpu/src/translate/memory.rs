@@ -4,7 +4,7 @@
 use super::{Form, Result, Translator, not_legal};
 use cranelift_codegen::ir::condcodes::IntCC;
 use cranelift_codegen::ir::{AliasRegion, Endianness, InstBuilder, MemFlags, Value, types};
-use girih_core::ir::{Inst, InstId, Space, Type, ValueId};
+use girih_ir::{Inst, InstId, Space, Type, ValueId};
 
 /// How many bytes a memory has.
 #[derive(Clone, Copy, Debug)]

@@ -27,8 +27,8 @@ use control::LoopFrame;
 use cranelift_codegen::ir::{Block, Value};
 use cranelift_frontend::FunctionBuilder;
 use cranelift_module::Module;
-use girih_core::diag::{Code, Diagnostic};
-use girih_core::ir::{Function, FunctionId, Inst, InstId, ValueId};
+use girih_base::diag::{Code, Diagnostic};
+use girih_ir::{Function, FunctionId, Inst, InstId, ValueId};
 use std::collections::HashMap;
 use values::Values;
 

@@ -4,7 +4,7 @@
 use super::{Form, Translator};
 use cranelift_codegen::ir::{AbiParam, InstBuilder, Signature, Value, types};
 use cranelift_module::Linkage;
-use girih_core::ir::Op;
+use girih_ir::Op;
 
 type Unary = extern "C" fn(f32) -> f32;
 

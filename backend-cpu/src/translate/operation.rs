@@ -1,7 +1,7 @@
 //! Which function writes which operation: the one match over all of them.
 
 use super::{Form, Result, Translator, not_legal};
-use girih_core::ir::{Inst, InstId, Op, RegionId};
+use girih_ir::{Inst, InstId, Op, RegionId};
 
 impl<'a, F: Form<'a>> Translator<'a, '_, F> {
     /// The instructions of a region, its terminator included.
@@ -176,7 +176,7 @@ impl<'a, F: Form<'a>> Translator<'a, '_, F> {
             | Op::Fork
             | Op::Join
             | Op::Tail
-            | girih_core::tile_operations!()
+            | girih_ir::tile_operations!()
             | Op::TrapIf => F::task(self, inst),
             Op::CoopLoad | Op::CoopStore | Op::CoopSplat | Op::CoopMma => Err(not_legal(inst)),
             Op::AsyncCopy

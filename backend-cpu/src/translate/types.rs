@@ -10,7 +10,7 @@
 //! | shorter vectors | their bits as an integer, lane 0 the lowest |
 
 use cranelift_codegen::ir::{Type as Machine, types};
-use girih_core::ir::{Scalar, Type};
+use girih_ir::{Scalar, Type};
 
 /// Bytes of a vector register.
 const REGISTER: u32 = 16;

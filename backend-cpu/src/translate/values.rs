@@ -4,8 +4,8 @@
 use super::{Form, Result, Translator, types};
 use cranelift_codegen::ir::{InstBuilder, InstructionData, Opcode, Value};
 use cranelift_frontend::Variable;
-use girih_core::diag::{Code, Diagnostic};
-use girih_core::ir::{Def, Inst, Scalar, Type, ValueId, eval};
+use girih_base::diag::{Code, Diagnostic};
+use girih_ir::{Def, Inst, Scalar, Type, ValueId, eval};
 use std::collections::HashMap;
 
 /// Where a value is found.

@@ -2,7 +2,7 @@
 
 use super::{Form, Result, Translator, not_legal, types};
 use cranelift_codegen::ir::{InstBuilder, Type as Machine, Value};
-use girih_core::ir::{Inst, Scalar, Type, ValueId};
+use girih_ir::{Inst, Scalar, Type, ValueId};
 
 /// A vector's element, how many there are, and its machine type.
 struct Shape {

@@ -4,11 +4,11 @@
 
 mod random;
 
-use girih_core::ir::tasks::{Settings, TaskMachine};
-use girih_core::ir::{FunctionId, Module, Op, Type, Verified, text, verify};
-use girih_core::lower::widen::{LANES, widen};
-use girih_core::runtime::{Fault, Runner, TaskOptions};
-use girih_core::span::SourceId;
+use girih_base::span::SourceId;
+use girih_ir::{FunctionId, Module, Op, Type, Verified, text, verify};
+use girih_lower::widen::{LANES, widen};
+use girih_machine::tasks::{Settings, TaskMachine};
+use girih_runtime::{Fault, Runner, TaskOptions};
 use random::Random;
 use std::collections::BTreeSet;
 
@@ -26,7 +26,7 @@ fn outcome(found: Result<Vec<u32>, Fault>) -> Outcome {
     match found {
         Ok(results) => Some(Ok(results)),
         Err(Fault::Trap(code)) => Some(Err(code)),
-        Err(Fault::Device(diagnostic)) if diagnostic.code == girih_core::diag::Code::OutOfFuel => None,
+        Err(Fault::Device(diagnostic)) if diagnostic.code == girih_base::diag::Code::OutOfFuel => None,
         Err(fault) => panic!("{fault:?}"),
     }
 }

@@ -2,8 +2,8 @@
 //!
 //! Invariant: each call of one ends, for all arguments: loops count to four at most, and what calls itself counts its first parameter down.
 
-use girih_core::ir::{Attr, Builder, Function, FunctionId, Inst, Op, ParamAttrs, Scalar, Type, ValueId};
-use girih_core::span::Span;
+use girih_base::span::Span;
+use girih_ir::{Attr, Builder, Function, FunctionId, Inst, Op, ParamAttrs, Scalar, Type, ValueId};
 
 /// What random functions call. `@slow` does not end for 77.
 pub const HELPERS: &str = "
@@ -183,11 +183,7 @@ impl Maker<'_> {
     }
 
     /// Writes a region that sees what is seen here.
-    fn inside<R>(
-        &mut self,
-        params: &[Type],
-        write: impl FnOnce(&mut Self, &[ValueId]) -> R,
-    ) -> girih_core::ir::RegionId {
+    fn inside<R>(&mut self, params: &[Type], write: impl FnOnce(&mut Self, &[ValueId]) -> R) -> girih_ir::RegionId {
         let region = self.b.new_region(params);
         let outer = std::mem::replace(&mut self.b.region, region);
         let seen = self.visible.len();
@@ -294,7 +290,7 @@ impl Maker<'_> {
         }
         self.push(inst, &types);
     }
-    fn arm(&mut self, depth: usize, types: &[Type]) -> girih_core::ir::RegionId {
+    fn arm(&mut self, depth: usize, types: &[Type]) -> girih_ir::RegionId {
         self.inside(&[], |maker, _| {
             maker.block(depth);
             let values = maker.values(types);

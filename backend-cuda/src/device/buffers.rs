@@ -7,10 +7,10 @@
 use super::context::Context;
 use super::driver::check;
 use cudarc::driver::sys::{self, CUdeviceptr};
-use girih_core::diag::{Code, Diagnostic};
-use girih_core::idx::IndexVec;
-use girih_core::runtime::BufferId;
-use girih_core::span::Span;
+use girih_base::diag::{Code, Diagnostic};
+use girih_base::idx::IndexVec;
+use girih_base::span::Span;
+use girih_runtime::BufferId;
 
 /// Memory.
 #[derive(Debug)]

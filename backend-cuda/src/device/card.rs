@@ -6,10 +6,10 @@
 use super::driver::{check, start, version};
 use crate::ptx::Target;
 use cudarc::driver::sys::{self, CUdevice, CUdevice_attribute};
-use girih_core::diag::{Code, Diagnostic};
-use girih_core::ir::{Caps, Feature};
-use girih_core::runtime::{DeviceInfo, DeviceKind};
-use girih_core::span::Span;
+use girih_base::diag::{Code, Diagnostic};
+use girih_base::span::Span;
+use girih_ir::{Caps, Feature};
+use girih_runtime::{DeviceInfo, DeviceKind};
 
 /// A card that the driver has.
 #[derive(Debug)]

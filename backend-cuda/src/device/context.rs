@@ -6,8 +6,8 @@
 use super::card::Card;
 use super::driver::{check, failure};
 use cudarc::driver::sys::{self, CUcontext, CUdevice, CUevent, CUresult, CUstream};
-use girih_core::diag::{Code, Diagnostic};
-use girih_core::span::Span;
+use girih_base::diag::{Code, Diagnostic};
+use girih_base::span::Span;
 use std::time::{Duration, Instant};
 
 /// A context and its stream. Everything that lives in it is dropped before it (see [`super::Cuda`]).

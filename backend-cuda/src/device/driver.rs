@@ -4,8 +4,8 @@
 #![allow(unsafe_code)]
 
 use cudarc::driver::sys::{self, CUresult};
-use girih_core::diag::{Code, Diagnostic};
-use girih_core::span::Span;
+use girih_base::diag::{Code, Diagnostic};
+use girih_base::span::Span;
 use std::ffi::CStr;
 use std::sync::OnceLock;
 

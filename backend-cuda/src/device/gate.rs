@@ -12,7 +12,7 @@
 use super::context::Context;
 use super::driver::check;
 use cudarc::driver::sys;
-use girih_core::diag::Diagnostic;
+use girih_base::diag::Diagnostic;
 use std::ffi::c_void;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};

@@ -9,9 +9,9 @@ use super::driver::check;
 use super::programs::{Indirect, Kernel, Program};
 use crate::ptx::{Launches, Ptx};
 use cudarc::driver::sys::{self, CUdeviceptr};
-use girih_core::diag::{Code, Diagnostic};
-use girih_core::lower::{Parameter, Plan, PlannedGrid};
-use girih_core::runtime::{BufferId, Command, Dispatch, Grid, ProgramId};
+use girih_base::diag::{Code, Diagnostic};
+use girih_lower::{Parameter, Plan, PlannedGrid};
+use girih_runtime::{BufferId, Command, Dispatch, Grid, ProgramId};
 use std::ffi::c_void;
 use std::sync::Arc;
 

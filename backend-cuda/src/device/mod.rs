@@ -1,4 +1,4 @@
-//! The device: what [`girih_core::runtime::Device`] promises, on the CUDA driver.
+//! The device: what [`girih_runtime::Device`] promises, on the CUDA driver.
 //!
 //! | file | does |
 //! |---|---|
@@ -31,12 +31,12 @@ use card::Card;
 use compile::{Code as MachineCode, machine_code};
 use context::{Context, Event};
 use gate::Gate;
-use girih_core::diag::{Code, Diagnostic};
-use girih_core::idx::IndexVec;
-use girih_core::ir::{Caps, FunctionId, Module, Verified};
-use girih_core::lower::compile;
-use girih_core::runtime::{BufferId, Command, Device, DeviceInfo, LoadOptions, Memory, ProgramId, Read, Timing, trap};
-use girih_core::span::Span;
+use girih_base::diag::{Code, Diagnostic};
+use girih_base::idx::IndexVec;
+use girih_base::span::Span;
+use girih_ir::{Caps, FunctionId, Module, Verified};
+use girih_lower::compile;
+use girih_runtime::{BufferId, Command, Device, DeviceInfo, LoadOptions, Memory, ProgramId, Read, Timing, trap};
 use launch::Step;
 use programs::Program;
 use staging::Staging;

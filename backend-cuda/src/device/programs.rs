@@ -9,8 +9,8 @@ use super::driver::check;
 use crate::packed::{Packed, Shape};
 use crate::ptx::{self, Launches, Ptx, SharedSize, Target};
 use cudarc::driver::sys::{self, CUfunction, CUfunction_attribute};
-use girih_core::diag::Diagnostic;
-use girih_core::lower::{Compiled, Entry};
+use girih_base::diag::Diagnostic;
+use girih_lower::{Compiled, Entry};
 use std::sync::Arc;
 
 /// A kernel's machine code for one kind of grid.
@@ -95,7 +95,7 @@ impl Program {
     /// The text of a form.
     pub fn ptx(&self, target: Target, launches: Launches) -> Result<Ptx, Vec<Diagnostic>> {
         let lost = || {
-            Diagnostic::new(girih_core::diag::Code::Internal, self.entry.source.span, "the kernel's code has one form")
+            Diagnostic::new(girih_base::diag::Code::Internal, self.entry.source.span, "the kernel's code has one form")
         };
         let compiled = self.compiled.as_ref().ok_or_else(|| vec![lost()])?;
         ptx::render(&compiled.module, &[self.entry.kernel], target, launches)

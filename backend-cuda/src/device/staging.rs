@@ -7,7 +7,7 @@
 use super::context::{Context, Event};
 use super::driver::check;
 use cudarc::driver::sys::{self, CUdeviceptr};
-use girih_core::diag::Diagnostic;
+use girih_base::diag::Diagnostic;
 use std::ffi::c_void;
 
 /// Bytes of a piece at most. Locking memory takes the host longer than any copy through it, so a piece begins about as large as what

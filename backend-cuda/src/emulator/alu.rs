@@ -3,7 +3,7 @@
 //! Integers are computed here as the PTX manual says, with its own answers where it leaves none: a division by zero gives all ones, so that a
 //! missing guard shows. Floats round by [`eval`], which the other devices are held to as well.
 
-use girih_core::ir::{Op, Scalar, eval};
+use girih_ir::{Op, Scalar, eval};
 
 /// The type of a name in an instruction.
 pub(super) fn scalar(name: &str) -> Option<Scalar> {

@@ -3,7 +3,7 @@
 use super::machine::{Buffers, Together};
 use super::memory::{self, Wrong, outside, place};
 use super::parse::{Instruction, Operand};
-use girih_core::ir::{Op, Scalar, eval};
+use girih_ir::{Op, Scalar, eval};
 
 /// The shape of a product: `m16n16k16`.
 fn shape(text: &str) -> Option<[usize; 3]> {

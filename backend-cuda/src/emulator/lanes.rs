@@ -5,7 +5,7 @@ use super::fragments;
 use super::machine::{Buffers, Together};
 use super::memory::Wrong;
 use super::parse::{Instruction, Operand};
-use girih_core::ir::{Op, eval};
+use girih_ir::{Op, eval};
 
 /// Runs an instruction of lanes that have all come to it; `which` are the threads that take part.
 pub(super) fn perform(

@@ -3,8 +3,8 @@
 use super::alu;
 use super::memory::{self, Wrong, outside, place};
 use super::parse::{Base, Code, Instruction, Operand, Program};
-use girih_core::diag;
-use girih_core::ir::Scalar;
+use girih_base::diag;
+use girih_ir::Scalar;
 use std::collections::HashMap;
 
 /// Global memory: the bytes of each buffer.

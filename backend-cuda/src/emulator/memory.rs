@@ -1,6 +1,6 @@
 //! Memory by address. A buffer's first byte is at its number, plus one, in the upper bits.
 
-use girih_core::diag::Code;
+use girih_base::diag::Code;
 
 /// What is wrong with an instruction.
 pub(super) struct Wrong {

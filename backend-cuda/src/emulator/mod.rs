@@ -16,14 +16,14 @@ mod warpgroup;
 
 use crate::packed::{Packed, Shape};
 use crate::ptx::{self, Entry as Rendered, Launches, Ptx, Target};
-use girih_core::diag::{Code, Diagnostic};
-use girih_core::idx::{Idx, IndexVec};
-use girih_core::ir::{Caps, FunctionId, Module, Verified};
-use girih_core::lower::{Compiled, Entry, Parameter, PlannedGrid, compile};
-use girih_core::runtime::{
+use girih_base::diag::{Code, Diagnostic};
+use girih_base::idx::{Idx, IndexVec};
+use girih_base::span::Span;
+use girih_ir::{Caps, FunctionId, Module, Verified};
+use girih_lower::{Compiled, Entry, Parameter, PlannedGrid, compile};
+use girih_runtime::{
     BufferId, Command, Device, DeviceInfo, DeviceKind, Dispatch, LoadOptions, Memory, ProgramId, Timing, trap,
 };
-use girih_core::span::Span;
 use machine::{Buffers, Fault, Launch};
 use parse::Program;
 use std::time::{Duration, Instant};

@@ -1,7 +1,7 @@
 //! PTX text as instructions: what the generator writes, one instruction a line.
 
 use crate::ptx::Ptx;
-use girih_core::span::Span;
+use girih_base::span::Span;
 use std::collections::HashMap;
 
 /// An operand.

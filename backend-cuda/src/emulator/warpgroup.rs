@@ -5,9 +5,9 @@ use super::alu::scalar;
 use super::machine::Together;
 use super::memory::{self, Wrong};
 use super::parse::{Instruction, Operand};
-use girih_core::ir::attrs::SharedMatrix;
-use girih_core::ir::interp::{accumulator_element, factor_byte};
-use girih_core::ir::{Op, Scalar, eval};
+use girih_ir::attrs::SharedMatrix;
+use girih_ir::{Op, Scalar, eval};
+use girih_machine::interp::{accumulator_element, factor_byte};
 
 /// Depth of a product of halves.
 const DEPTH: usize = 16;

@@ -7,7 +7,7 @@ use super::copies::Operand;
 use super::registers::{Class, Reg};
 use super::render::{Renderer, ptx};
 use super::shared::{DYNAMIC, Place};
-use girih_core::ir::{Def, MemoryId, Space, ValueId};
+use girih_ir::{Def, MemoryId, Space, ValueId};
 use std::collections::HashMap;
 use std::fmt;
 

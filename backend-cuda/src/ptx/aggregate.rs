@@ -3,7 +3,7 @@
 use super::copies::Operand;
 use super::registers::{Class, Home, Reg};
 use super::render::{Renderer, ptx};
-use girih_core::ir::{Inst, Scalar, Type, ValueId};
+use girih_ir::{Inst, Scalar, Type, ValueId};
 
 impl Renderer<'_> {
     /// `vector`.

@@ -4,7 +4,7 @@ use super::copies::Operand;
 use super::registers::Class;
 use super::render::{Renderer, ptx};
 use super::target::Isa;
-use girih_core::ir::Inst;
+use girih_ir::Inst;
 
 impl Renderer<'_> {
     /// `async.copy`. A copy from outside reads nothing and writes zeros: its source has no bytes.

@@ -2,8 +2,8 @@
 
 use super::memory::space;
 use super::render::{Renderer, name, ptx};
-use girih_core::ir::attrs::{Order, Scope};
-use girih_core::ir::{Inst, Op, Scalar, Space, ValueId};
+use girih_ir::attrs::{Order, Scope};
+use girih_ir::{Inst, Op, Scalar, Space, ValueId};
 
 impl Renderer<'_> {
     /// `atomic.load`.

@@ -3,7 +3,7 @@
 
 use super::registers::{Class, Reg, shape};
 use super::render::{Renderer, ptx};
-use girih_core::ir::{Function, Inst, Type, ValueId};
+use girih_ir::{Function, Inst, Type, ValueId};
 
 /// A register's place among others in parameter space.
 #[derive(Clone, Copy, Debug)]

@@ -9,8 +9,8 @@
 //! wider than need be (a life has no holes), never narrower.
 
 use super::registers::{Bank, Home, shape};
-use girih_core::idx::{Idx, IndexVec};
-use girih_core::ir::{Def, Function, Inst, InstId, Op, RegionId, ValueId};
+use girih_base::idx::{Idx, IndexVec};
+use girih_ir::{Def, Function, Inst, InstId, Op, RegionId, ValueId};
 
 /// The registers of each value; none for constants and for what is never used.
 pub(super) type Homes = IndexVec<ValueId, Option<Home>>;

@@ -3,7 +3,7 @@
 use super::copies::Operand;
 use super::registers::Class;
 use super::render::{Form, LoopFrame, Renderer, name, ptx};
-use girih_core::ir::{Inst, Op, RegionId, Type, ValueId};
+use girih_ir::{Inst, Op, RegionId, Type, ValueId};
 
 /// An arm of at most so many simple instructions is guarded, not jumped over.
 const GUARDED: usize = 4;

@@ -7,7 +7,7 @@ use super::copies::Operand;
 use super::registers::{Class, Reg, scalar_class};
 use super::render::{Renderer, name, ptx};
 use super::target::Isa;
-use girih_core::ir::{Inst, Scalar};
+use girih_ir::{Inst, Scalar};
 
 impl Renderer<'_> {
     /// `convert`.

@@ -1,8 +1,8 @@
 //! What the assembler says about lines of the text, as diagnostics about places in the source.
 
 use super::Ptx;
-use girih_core::diag::{Code, Diagnostic};
-use girih_core::span::Span;
+use girih_base::diag::{Code, Diagnostic};
+use girih_base::span::Span;
 
 /// The errors and warnings of a log of `ptxas` or of the driver; one without a place if the log names no line.
 pub fn diagnostics(ptx: &Ptx, log: &str) -> Vec<Diagnostic> {

@@ -9,9 +9,9 @@ use super::memory::{registers, space};
 use super::registers::{Class, Home};
 use super::render::{Renderer, ptx};
 use super::target::Isa;
-use girih_core::ir::attrs::{MatrixLayout, Precision};
-use girih_core::ir::types::{CoopUse, MatrixShape};
-use girih_core::ir::{Function, Inst, Op, Scalar, Space, Type, ValueId};
+use girih_ir::attrs::{MatrixLayout, Precision};
+use girih_ir::types::{CoopUse, MatrixShape};
+use girih_ir::{Function, Inst, Op, Scalar, Space, Type, ValueId};
 
 impl Renderer<'_> {
     /// `coop.load`.

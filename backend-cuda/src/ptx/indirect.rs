@@ -6,7 +6,7 @@
 use super::registers::{Class, Reg};
 use super::render::{Renderer, VirtualGrid, ptx};
 use super::text::Label;
-use girih_core::ir::{Op, Space};
+use girih_ir::{Op, Space};
 
 /// The loop over the workgroups of a grid in memory.
 pub(super) struct Rounds {
@@ -95,7 +95,7 @@ impl Renderer<'_> {
     }
 }
 
-fn callees(function: &girih_core::ir::Function) -> Vec<girih_core::ir::FunctionId> {
+fn callees(function: &girih_ir::Function) -> Vec<girih_ir::FunctionId> {
     let mut found = vec![];
     function.walk(function.body, &mut |_, inst| found.extend(inst.callee()));
     found

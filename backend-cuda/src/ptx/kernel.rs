@@ -8,7 +8,7 @@ use super::shared::{SharedLayout, SharedSize};
 use super::subgroup::communicates;
 use super::target::Target;
 use super::text::Text;
-use girih_core::ir::{Function, Module, Space, Type, ValueId};
+use girih_ir::{Function, Module, Space, Type, ValueId};
 
 /// The name of a kernel's entry whose grid stands in memory.
 pub(super) fn indirect_name(name: &str) -> String {

@@ -4,7 +4,7 @@ use super::copies::Operand;
 use super::registers::{Class, Reg};
 use super::render::{Renderer, ptx};
 use super::target::Isa;
-use girih_core::ir::{Inst, Op, Scalar};
+use girih_ir::{Inst, Op, Scalar};
 use std::f32::consts::{LN_2, LOG2_E};
 
 impl Renderer<'_> {

@@ -2,8 +2,8 @@
 
 use super::registers::{Class, Home};
 use super::render::{Renderer, ptx};
-use girih_core::ir::attrs::Cache;
-use girih_core::ir::{Attr, AttrKind, Inst, Scalar, Space, Type};
+use girih_ir::attrs::Cache;
+use girih_ir::{Attr, AttrKind, Inst, Scalar, Space, Type};
 
 /// The name of a space in instructions.
 pub(super) fn space(space: Space) -> &'static str {

@@ -46,9 +46,9 @@ pub use errors::diagnostics;
 pub use shared::SharedSize;
 pub use target::{Isa, Target};
 
-use girih_core::diag::Diagnostic;
-use girih_core::ir::{Function, FunctionId, Module, Verified};
-use girih_core::span::Span;
+use girih_base::diag::Diagnostic;
+use girih_base::span::Span;
+use girih_ir::{Function, FunctionId, Module, Verified};
 use render::Needs;
 use text::Text;
 
@@ -148,7 +148,7 @@ fn head(target: Target, isa: Isa, asks: bool) -> Text {
 
 fn no_indirect_form(function: &Function) -> Diagnostic {
     let message = format!("`@{}` calls a function that asks for its workgroup's position", function.name);
-    Diagnostic::new(girih_core::diag::Code::DeviceCompiler, function.span, message)
+    Diagnostic::new(girih_base::diag::Code::DeviceCompiler, function.span, message)
 }
 
 /// The functions that kernels call, each after those that it calls itself.

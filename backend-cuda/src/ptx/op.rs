@@ -2,7 +2,7 @@
 
 use super::render::{Renderer, ptx};
 use super::target::Isa;
-use girih_core::ir::{Inst, Op};
+use girih_ir::{Inst, Op};
 
 impl Renderer<'_> {
     /// Writes an instruction.
@@ -179,7 +179,7 @@ impl Renderer<'_> {
             | Op::Fork
             | Op::Join
             | Op::Tail
-            | girih_core::tile_operations!() => ptx!(self, "trap"),
+            | girih_ir::tile_operations!() => ptx!(self, "trap"),
         }
     }
 }

@@ -3,8 +3,8 @@
 use super::copies::Operand;
 use super::registers::{Class, Reg};
 use super::render::{Form, Renderer, VirtualGrid, ptx};
-use girih_core::ir::attrs::Dim;
-use girih_core::ir::{Inst, Op};
+use girih_ir::attrs::Dim;
+use girih_ir::{Inst, Op};
 
 /// Lanes of a subgroup.
 pub(super) const LANES: u32 = 32;

@@ -6,8 +6,8 @@
 //! - vectors and `regs` are their bytes in order, in 32-bit registers (64-bit ones for elements of 64 bits), so that a
 //!   16-byte access needs no packing and tensor cores get halves in pairs.
 
-use girih_core::ir::types::{CoopUse, MatrixShape};
-use girih_core::ir::{Scalar, Space, Type};
+use girih_ir::types::{CoopUse, MatrixShape};
+use girih_ir::{Scalar, Space, Type};
 use std::fmt;
 
 /// A register file of PTX.

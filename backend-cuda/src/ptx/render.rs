@@ -11,8 +11,8 @@ use super::registers::{Bank, Class, Home, Reg, scalar_class};
 use super::shared::SharedLayout;
 use super::target::{Isa, Target};
 use super::text::{Label, Text};
-use girih_core::diag::{Code, Diagnostic};
-use girih_core::ir::{Function, Inst, Module, RegionId, Scalar, ValueId};
+use girih_base::diag::{Code, Diagnostic};
+use girih_ir::{Function, Inst, Module, RegionId, Scalar, ValueId};
 
 /// Writes an instruction.
 macro_rules! ptx {

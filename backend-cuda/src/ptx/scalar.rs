@@ -7,7 +7,7 @@ use super::copies::Operand;
 use super::registers::{Class, Reg, scalar_class};
 use super::render::{Renderer, name, ptx};
 use super::target::Isa;
-use girih_core::ir::{Def, Inst, Op, Scalar, Type, ValueId};
+use girih_ir::{Def, Inst, Op, Scalar, Type, ValueId};
 
 impl Renderer<'_> {
     /// An operation on scalars of its suffix type that gives one of it.

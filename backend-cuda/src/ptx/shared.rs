@@ -1,8 +1,8 @@
 //! Where a kernel's shared memories lie: as arrays of their own while they fit the 48 KiB that every launch has, otherwise (and
 //! where a length is chosen at launch) one after another in the memory that is asked for at launch.
 
-use girih_core::diag::{Code, Diagnostic};
-use girih_core::ir::{Function, MemoryId, Space};
+use girih_base::diag::{Code, Diagnostic};
+use girih_ir::{Function, MemoryId, Space};
 use std::fmt::Write;
 
 /// What a workgroup can have without asking.

@@ -8,7 +8,7 @@ use super::position::LANES;
 use super::registers::{Class, Reg, scalar_class};
 use super::render::{Renderer, immediate, name, ptx};
 use super::target::Isa;
-use girih_core::ir::{Feature, Function, Inst, Op, Scalar};
+use girih_ir::{Feature, Function, Inst, Op, Scalar};
 
 impl Renderer<'_> {
     /// The lanes that take part.

@@ -1,6 +1,6 @@
 //! The text under construction: lines, each with the place in the source that it comes from.
 
-use girih_core::span::Span;
+use girih_base::span::Span;
 use std::fmt::{Arguments, Write};
 
 use super::registers::Reg;

@@ -8,8 +8,8 @@ use super::memory::registers;
 use super::registers::{Class, Reg};
 use super::render::{Renderer, name, ptx};
 use super::target::Isa;
-use girih_core::ir::attrs::SharedMatrix;
-use girih_core::ir::{Attr, AttrKind, Inst, ValueId};
+use girih_ir::attrs::SharedMatrix;
+use girih_ir::{Attr, AttrKind, Inst, ValueId};
 
 impl Renderer<'_> {
     /// Says that instructions of this very architecture are used.

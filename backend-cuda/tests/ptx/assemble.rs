@@ -2,12 +2,12 @@
 
 use super::assembler::{TARGETS, assemble, target, tool};
 use super::support::{kernels, told, try_render};
-use girih_core::diag::{Code, Diagnostic};
-use girih_core::ir::text;
-use girih_core::net::book::Book;
-use girih_core::net::{device, random};
-use girih_core::span::Sources;
+use girih_base::diag::{Code, Diagnostic};
+use girih_base::span::Sources;
 use girih_cuda::ptx::{self, Launches};
+use girih_ir::text;
+use girih_net::book::Book;
+use girih_net::{device, random};
 
 #[test]
 fn all_kernels_assemble() {

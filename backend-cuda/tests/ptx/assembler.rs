@@ -1,6 +1,6 @@
 //! The toolkit's assembler, which is asked for every architecture.
 
-use girih_core::diag::Diagnostic;
+use girih_base::diag::Diagnostic;
 use girih_cuda::ptx::{self, Ptx, Target};
 use std::path::{Path, PathBuf};
 use std::process::Command;

@@ -2,9 +2,9 @@
 
 use super::assembler::{TARGETS, assemble, target, tool};
 use super::support::{told, try_render};
-use girih_core::ir::ops::{Family, Pattern, Suffix};
-use girih_core::ir::{Op, Scalar, ScalarSet};
 use girih_cuda::ptx::Launches;
+use girih_ir::ops::{Family, Pattern, Suffix};
+use girih_ir::{Op, Scalar, ScalarSet};
 
 /// A kernel that loads operands of an operation on scalars, runs it and stores what it gives.
 fn kernel(number: usize, op: Op, ty: Scalar, source: Scalar) -> Option<String> {
@@ -85,7 +85,7 @@ fn assembles(text: &str, architecture: &str) {
     };
     assert!(ptx.entries.len() > 100);
     if let Err(said) = assemble(&ptxas, &ptx, folder.path()) {
-        let mut sources = girih_core::span::Sources::default();
+        let mut sources = girih_base::span::Sources::default();
         sources.add("all.gir", text);
         panic!("{architecture}: {}", told(&sources, &said));
     }

@@ -1,11 +1,11 @@
 //! From `.gir` text to PTX and machine code.
 
-use girih_core::diag::{Diagnostic, Style, render};
-use girih_core::ir::{Caps, Module, Verified, text, verify};
-use girih_core::lower::compile;
-use girih_core::runtime::LoadOptions;
-use girih_core::span::Sources;
+use girih_base::diag::{Diagnostic, Style, render};
+use girih_base::span::Sources;
 use girih_cuda::ptx::{self, Launches, Ptx, Target};
+use girih_ir::{Caps, Module, Verified, text, verify};
+use girih_lower::compile;
+use girih_runtime::LoadOptions;
 use std::path::Path;
 
 /// Diagnostics as text.

@@ -1,10 +1,10 @@
 //! Which adapters there are, what they have, and why some cannot be used.
 
 use super::caps::Offer;
-use girih_core::diag::{Code, Diagnostic};
-use girih_core::ir::Caps;
-use girih_core::runtime::{DeviceInfo, DeviceKind};
-use girih_core::span::Span;
+use girih_base::diag::{Code, Diagnostic};
+use girih_base::span::Span;
+use girih_ir::Caps;
+use girih_runtime::{DeviceInfo, DeviceKind};
 use std::sync::OnceLock;
 
 /// Mesa's software driver before this version ends a kernel silently after 65,535 loop iterations an invocation.

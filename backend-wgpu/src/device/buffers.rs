@@ -1,10 +1,10 @@
 //! Buffers: allocated by size class, used again, always zero at first.
 
 use super::health::Health;
-use girih_core::diag::{Code, Diagnostic};
-use girih_core::idx::IndexVec;
-use girih_core::runtime::{BufferId, Memory};
-use girih_core::span::Span;
+use girih_base::diag::{Code, Diagnostic};
+use girih_base::idx::IndexVec;
+use girih_base::span::Span;
+use girih_runtime::{BufferId, Memory};
 use std::collections::HashMap;
 use wgpu::BufferUsages as U;
 

@@ -3,10 +3,10 @@
 //! Invariant: a device is created with exactly the features and limits that its [`Caps`] speak of, so that a profile is held to by
 //! wgpu, too. What a device needs beside them (timestamps, a pipeline cache, passthrough of SPIR-V) is asked for where it is offered.
 
-use girih_core::ir::attrs::Precision;
-use girih_core::ir::caps::{CoopProduct, SubgroupWidths};
-use girih_core::ir::types::MatrixShape;
-use girih_core::ir::{Caps, Feature, Scalar, ScalarSet};
+use girih_ir::attrs::Precision;
+use girih_ir::caps::{CoopProduct, SubgroupWidths};
+use girih_ir::types::MatrixShape;
+use girih_ir::{Caps, Feature, Scalar, ScalarSet};
 use wgpu::Features as F;
 
 /// What an adapter says about itself.

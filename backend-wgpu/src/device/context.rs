@@ -7,10 +7,10 @@ use super::adapters::{self, Adapter, describe};
 use super::health::Health;
 use super::{Gpu, Settings};
 use crate::emit::guard;
-use girih_core::diag::{Code, Diagnostic};
-use girih_core::ir::{Caps, Feature};
-use girih_core::runtime::DeviceInfo;
-use girih_core::span::Span;
+use girih_base::diag::{Code, Diagnostic};
+use girih_base::span::Span;
+use girih_ir::{Caps, Feature};
+use girih_runtime::DeviceInfo;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 

@@ -3,8 +3,8 @@
 //! Without this wgpu would panic: on an error that nobody asked for, and on a lost device.
 
 use crate::emit::guard;
-use girih_core::diag::{Code, Diagnostic};
-use girih_core::span::Span;
+use girih_base::diag::{Code, Diagnostic};
+use girih_base::span::Span;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 

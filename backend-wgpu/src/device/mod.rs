@@ -1,4 +1,4 @@
-//! The device: what [`girih_core::runtime::Device`] promises, on wgpu.
+//! The device: what [`girih_runtime::Device`] promises, on wgpu.
 //!
 //! | file | does |
 //! |---|---|
@@ -29,14 +29,12 @@ pub use context::{Context, SharedBuffer, instance_for};
 
 use buffers::Buffers;
 use cache::Cache;
-use girih_core::diag::{Code, Diagnostic};
-use girih_core::idx::IndexVec;
-use girih_core::ir::{Caps, FunctionId, Module, Verified};
-use girih_core::lower::{self, Compiled};
-use girih_core::runtime::{
-    self, BufferId, Command, Device, DeviceInfo, DeviceKind, LoadOptions, Memory, ProgramId, Read, Timing,
-};
-use girih_core::span::Span;
+use girih_base::diag::{Code, Diagnostic};
+use girih_base::idx::IndexVec;
+use girih_base::span::Span;
+use girih_ir::{Caps, FunctionId, Module, Verified};
+use girih_lower::Compiled;
+use girih_runtime::{BufferId, Command, Device, DeviceInfo, DeviceKind, LoadOptions, Memory, ProgramId, Read, Timing};
 use health::Health;
 use programs::{Maker, Program};
 use record::Groups;
@@ -183,7 +181,7 @@ impl Gpu {
             self.queue.write_buffer(&self.traps, 0, &[0; 4]);
             Ok(())
         })?;
-        Err(runtime::trap(code))
+        Err(girih_runtime::trap(code))
     }
 
     /// Waits for all that was submitted here.
@@ -226,7 +224,7 @@ impl Device for Gpu {
         kernels: &[FunctionId],
         options: &LoadOptions,
     ) -> Result<Vec<ProgramId>, Vec<Diagnostic>> {
-        let compiled = lower::compile(module, kernels, self.context.caps(), options)?;
+        let compiled = girih_lower::compile(module, kernels, self.context.caps(), options)?;
         self.load_compiled(&compiled, options.checked)
     }
     fn unload(&mut self, program: ProgramId) {

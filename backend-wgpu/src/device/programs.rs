@@ -4,9 +4,9 @@ use super::health::Health;
 use crate::emit::{self, Guards};
 use crate::shader::layout::Layout;
 use crate::shader::{Kernel, Options, Shader, render_module};
-use girih_core::diag::Diagnostic;
-use girih_core::ir::{Caps, Feature};
-use girih_core::lower::{Compiled, Entry};
+use girih_base::diag::Diagnostic;
+use girih_ir::{Caps, Feature};
+use girih_lower::{Compiled, Entry};
 use naga::valid::ModuleInfo;
 use std::borrow::Cow;
 
@@ -133,7 +133,7 @@ impl Maker<'_> {
                 },
                 cache: self.cache,
             });
-            let traps = entry.slots.contains(&girih_core::lower::Slot::Traps);
+            let traps = entry.slots.contains(&girih_lower::Slot::Traps);
             Ok(Program { entry: entry.clone(), layout: kernel.layout.clone(), group, pipeline, traps })
         })
     }

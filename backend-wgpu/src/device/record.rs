@@ -3,10 +3,10 @@
 
 use super::Gpu;
 use super::programs::Program;
-use girih_core::diag::{Code, Diagnostic};
-use girih_core::lower::{Parameter, PlannedGrid};
-use girih_core::runtime::{BufferId, Command, Dispatch, ProgramId};
-use girih_core::span::Span;
+use girih_base::diag::{Code, Diagnostic};
+use girih_base::span::Span;
+use girih_lower::{Parameter, PlannedGrid};
+use girih_runtime::{BufferId, Command, Dispatch, ProgramId};
 use std::collections::HashMap;
 
 /// What a bind group is made of.
@@ -385,7 +385,7 @@ fn check_aliases(program: &Program, parameters: &[Parameter], grid: Option<Buffe
 
 /// Positions of the buffer parameters.
 fn buffer_positions(program: &Program) -> Vec<usize> {
-    use girih_core::lower::Slot;
+    use girih_lower::Slot;
     let is_buffer = |slot: &Slot| matches!(slot, Slot::Buffer(_) | Slot::Traps);
     program.entry.slots.iter().enumerate().filter(|(_, s)| is_buffer(s)).map(|(i, _)| i).collect()
 }

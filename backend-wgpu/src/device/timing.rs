@@ -2,8 +2,8 @@
 
 use super::Gpu;
 use super::record::Timestamps;
-use girih_core::diag::Diagnostic;
-use girih_core::runtime::{Command, Timing};
+use girih_base::diag::Diagnostic;
+use girih_runtime::{Command, Timing};
 use std::ops::Range;
 use std::time::{Duration, Instant};
 use wgpu::Features as F;

@@ -1,9 +1,9 @@
 //! Bytes to the device and back.
 
 use super::Gpu;
-use girih_core::diag::{Code, Diagnostic};
-use girih_core::runtime::{BufferId, Read};
-use girih_core::span::Span;
+use girih_base::diag::{Code, Diagnostic};
+use girih_base::span::Span;
+use girih_runtime::{BufferId, Read};
 use std::sync::mpsc;
 
 /// At most so many bytes travel at once, so that staging memory stays small.

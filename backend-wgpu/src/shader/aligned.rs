@@ -1,7 +1,7 @@
 //! What numbers are multiples of: fragments that begin where a vector does can be reached through arrays of vectors.
 
-use girih_core::hash::FastMap;
-use girih_core::ir::{Def, Function, Inst, Op, RegionId, ValueId};
+use girih_base::hash::FastMap;
+use girih_ir::{Def, Function, Inst, Op, RegionId, ValueId};
 
 /// Multiples of powers of two among the values of a function.
 pub struct Multiples<'f> {
@@ -95,8 +95,8 @@ fn nexts(f: &Function, region: RegionId, begins: &mut Vec<Vec<ValueId>>) {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use girih_core::ir::text;
-    use girih_core::span::SourceId;
+    use girih_base::span::SourceId;
+    use girih_ir::text;
 
     #[test]
     fn multiples_go_through_arithmetic_and_loops() {

@@ -5,8 +5,8 @@ use super::error;
 use super::types;
 use super::views::AccessKind;
 use super::writer::{Expr, Writer};
-use girih_core::diag::Diagnostic;
-use girih_core::ir::{Inst, Op, Scalar};
+use girih_base::diag::Diagnostic;
+use girih_ir::{Inst, Op, Scalar};
 use naga::{AtomicFunction, BinaryOperator as B, Block, Expression, PredeclaredType, Statement};
 
 impl Writer<'_, '_> {

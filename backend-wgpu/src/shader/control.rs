@@ -9,8 +9,8 @@
 use super::types;
 use super::writer::{Expr, Writer};
 use super::{error, writer};
-use girih_core::diag::Diagnostic;
-use girih_core::ir::{Inst, Op, RegionId, Scalar, Type, ValueId};
+use girih_base::diag::Diagnostic;
+use girih_ir::{Inst, Op, RegionId, Scalar, Type, ValueId};
 use naga::{BinaryOperator, Expression, Handle, Literal, Statement, StructMember, SwitchCase, SwitchValue, TypeInner};
 
 /// What a terminator refers to.

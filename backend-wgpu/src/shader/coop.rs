@@ -3,11 +3,11 @@
 use super::error;
 use super::types;
 use super::writer::{Expr, Writer};
-use girih_core::diag::Diagnostic;
-use girih_core::ir::attrs::MatrixLayout;
-use girih_core::ir::types::{CoopUse, MatrixShape};
-use girih_core::ir::{Inst, Op, Scalar, Type};
-use girih_core::span::Span;
+use girih_base::diag::Diagnostic;
+use girih_base::span::Span;
+use girih_ir::attrs::MatrixLayout;
+use girih_ir::types::{CoopUse, MatrixShape};
+use girih_ir::{Inst, Op, Scalar, Type};
 use naga::{BinaryOperator, CooperativeData, CooperativeRole, CooperativeSize, Expression, Statement, TypeInner};
 
 /// The naga type of a fragment.

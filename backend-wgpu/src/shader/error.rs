@@ -1,8 +1,8 @@
 //! What the code generator says when it is given what it cannot say in a shading language.
 
-use girih_core::diag::{Code, Diagnostic};
-use girih_core::ir::Op;
-use girih_core::span::Span;
+use girih_base::diag::{Code, Diagnostic};
+use girih_base::span::Span;
+use girih_ir::Op;
 
 /// Legalisation has left something that it must not leave.
 pub fn illegal(span: Span, what: impl std::fmt::Display) -> Diagnostic {

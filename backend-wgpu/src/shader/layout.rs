@@ -5,8 +5,8 @@
 
 use super::error;
 use super::views::{Access, View, Views, accesses};
-use girih_core::diag::Diagnostic;
-use girih_core::ir::{Caps, Function, Type, ValueId};
+use girih_base::diag::Diagnostic;
+use girih_ir::{Caps, Function, Type, ValueId};
 
 /// A binding of a buffer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -4,9 +4,9 @@ use super::types;
 use super::views::{AccessKind, View};
 use super::writer::{Expr, Writer};
 use super::{error, sync};
-use girih_core::diag::Diagnostic;
-use girih_core::ir::attrs::Spaces;
-use girih_core::ir::{Inst, Scalar, Type, ValueId};
+use girih_base::diag::Diagnostic;
+use girih_ir::attrs::Spaces;
+use girih_ir::{Inst, Scalar, Type, ValueId};
 use naga::{BinaryOperator as B, Expression, Literal, Statement};
 
 /// A view of a memory, and where in it an access begins.

@@ -38,11 +38,11 @@ mod wide;
 mod writer;
 mod zeros;
 
-use girih_core::diag::Diagnostic;
-use girih_core::hash::FastMap;
-use girih_core::ir::{Caps, FunctionId, Module};
-use girih_core::lower::Compiled;
-use girih_core::span::Span;
+use girih_base::diag::Diagnostic;
+use girih_base::hash::FastMap;
+use girih_base::span::Span;
+use girih_ir::{Caps, FunctionId, Module};
+use girih_lower::Compiled;
 use layout::Layout;
 use positions::Positions;
 
@@ -141,9 +141,9 @@ struct Context<'a> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use girih_core::diag::Code;
-    use girih_core::ir::text;
-    use girih_core::span::SourceId;
+    use girih_base::diag::Code;
+    use girih_base::span::SourceId;
+    use girih_ir::text;
 
     fn rendered(source: &str) -> Result<Shader, Vec<Diagnostic>> {
         let parsed = text::parse(SourceId::new(0), source).unwrap();

@@ -2,8 +2,8 @@
 //! arguments, in the order of [`Position`].
 
 use super::subgroups;
-use girih_core::idx::IndexVec;
-use girih_core::ir::{Feature, FunctionId, Inst, Module, Op};
+use girih_base::idx::IndexVec;
+use girih_ir::{Feature, FunctionId, Inst, Module, Op};
 use naga::{BuiltIn, TypeInner, VectorSize};
 use std::collections::BTreeSet;
 

@@ -6,8 +6,8 @@
 use super::types;
 use super::writer::{Expr, Writer};
 use super::{error, sync};
-use girih_core::diag::Diagnostic;
-use girih_core::ir::{Inst, Op, Scalar, ScalarSet, Type, ValueId};
+use girih_base::diag::Diagnostic;
+use girih_ir::{Inst, Op, Scalar, ScalarSet, Type, ValueId};
 use naga::{BinaryOperator as B, Expression, Literal, MathFunction as M, UnaryOperator as U};
 
 /// Writes an instruction.
@@ -171,7 +171,7 @@ pub fn instruction(w: &mut Writer<'_, '_>, inst: &Inst) -> Result<(), Diagnostic
         | Op::Fork
         | Op::Join
         | Op::Tail
-        | girih_core::tile_operations!() => Err(error::operation(inst.span, inst.op)),
+        | girih_ir::tile_operations!() => Err(error::operation(inst.span, inst.op)),
     }
 }
 

@@ -8,8 +8,8 @@ use super::layout::Layout;
 use super::types;
 use super::views::{self, Access, AccessKind, View, Views};
 use super::writer::{Expr, Writer};
-use girih_core::diag::{Code, Diagnostic};
-use girih_core::ir::{Memory, Scalar, Space, Type, ValueId};
+use girih_base::diag::{Code, Diagnostic};
+use girih_ir::{Memory, Scalar, Space, Type, ValueId};
 use naga::{
     AddressSpace, ArraySize, BinaryOperator, Expression, GlobalVariable, Handle, LocalVariable, MemoryDecorations,
     ResourceBinding, StorageAccess, TypeInner,

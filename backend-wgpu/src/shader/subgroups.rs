@@ -7,8 +7,8 @@ use super::error;
 use super::positions::Position;
 use super::types;
 use super::writer::{Expr, Writer};
-use girih_core::diag::Diagnostic;
-use girih_core::ir::{Inst, Op, Scalar};
+use girih_base::diag::Diagnostic;
+use girih_ir::{Inst, Op, Scalar};
 use naga::{
     BinaryOperator as B, CollectiveOperation as C, Expression, GatherMode, MathFunction as M, Statement,
     SubgroupOperation as S,

@@ -3,9 +3,9 @@
 use super::error;
 use super::positions::{self, Position};
 use super::writer::Writer;
-use girih_core::diag::Diagnostic;
-use girih_core::ir::Inst;
-use girih_core::ir::attrs::Spaces;
+use girih_base::diag::Diagnostic;
+use girih_ir::Inst;
+use girih_ir::attrs::Spaces;
 use naga::{Barrier, Expression, Statement, TypeInner};
 
 /// Writes an operation that gives a position.

@@ -3,9 +3,9 @@
 //! Invariant: a value of a vector or of `regs` is never one naga value: it is the list of its scalars.
 
 use super::error;
-use girih_core::diag::Diagnostic;
-use girih_core::ir::Scalar;
-use girih_core::span::Span;
+use girih_base::diag::Diagnostic;
+use girih_base::span::Span;
+use girih_ir::Scalar;
 use naga::{Expression, Handle, Literal, Type, TypeInner, UniqueArena, VectorSize};
 
 /// The naga scalar of an IR scalar, for those that naga has.

@@ -6,10 +6,10 @@
 
 use super::aligned::Multiples;
 use super::error;
-use girih_core::diag::Diagnostic;
-use girih_core::ir::ops::Effect;
-use girih_core::ir::{Caps, Function, Inst, Op, Scalar, Space, Type, ValueId};
-use girih_core::span::Span;
+use girih_base::diag::Diagnostic;
+use girih_base::span::Span;
+use girih_ir::ops::Effect;
+use girih_ir::{Caps, Function, Inst, Op, Scalar, Space, Type, ValueId};
 
 /// An array type.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]

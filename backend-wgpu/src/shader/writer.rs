@@ -12,11 +12,11 @@ use super::shape::Shape;
 use super::storage::MemoryPlace;
 use super::types::{self, Constant};
 use super::{Context, Kernel, error};
-use girih_core::diag::Diagnostic;
-use girih_core::hash::FastMap;
-use girih_core::idx::IndexVec;
-use girih_core::ir::{Caps, Def, Function, FunctionId, Inst, InstId, Scalar, Type, ValueId};
-use girih_core::span::Span;
+use girih_base::diag::Diagnostic;
+use girih_base::hash::FastMap;
+use girih_base::idx::IndexVec;
+use girih_base::span::Span;
+use girih_ir::{Caps, Def, Function, FunctionId, Inst, InstId, Scalar, Type, ValueId};
 use naga::{
     BinaryOperator, Binding, Block, Expression, FunctionArgument, Handle, Literal, LocalVariable, MathFunction,
     ScalarKind, ShaderStage, Statement, TypeInner, UnaryOperator,
@@ -183,7 +183,7 @@ impl<'c, 'a> Writer<'c, 'a> {
     }
 
     /// Writes the instructions of a region to the current block.
-    pub(super) fn region(&mut self, region: girih_core::ir::RegionId) -> Result<(), Diagnostic> {
+    pub(super) fn region(&mut self, region: girih_ir::RegionId) -> Result<(), Diagnostic> {
         let source = self.source;
         for id in &source.regions[region].insts {
             self.instruction(*id)?;

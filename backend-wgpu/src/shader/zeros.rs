@@ -4,7 +4,7 @@
 //! `f32` for zero, too; 0 times infinity is NaN, and so is 0 divided by 0. The sign of a result that is zero is left open by the IR.
 
 use super::writer::{Expr, Writer};
-use girih_core::ir::Scalar;
+use girih_ir::Scalar;
 use naga::{BinaryOperator as B, Expression, Literal, MathFunction as M};
 
 /// What is known of a float's bits.

@@ -5,12 +5,10 @@
 pub mod table;
 pub mod validators;
 
-use girih_core::diag::{Code, Diagnostic};
-use girih_core::ir::{Caps, Module, Verified, text, verify};
-use girih_core::runtime::{
-    Argument, BufferId, Command, Constant, Device, Dispatch, Grid, LoadOptions, Memory, ProgramId,
-};
-use girih_core::span::{SourceId, Span};
+use girih_base::diag::{Code, Diagnostic};
+use girih_base::span::{SourceId, Span};
+use girih_ir::{Caps, Module, Verified, text, verify};
+use girih_runtime::{Argument, BufferId, Command, Constant, Device, Dispatch, Grid, LoadOptions, Memory, ProgramId};
 use girih_wgpu::{Gpu, Settings, open_with};
 
 /// A verified module from its text.
@@ -84,7 +82,7 @@ pub fn read(device: &mut dyn Device, buffer: BufferId, count: usize) -> Vec<u32>
 
 /// A `u32` argument.
 pub fn number(n: u32) -> Argument {
-    Argument::Scalar(Constant { ty: girih_core::ir::Type::U32, bits: n.into() })
+    Argument::Scalar(Constant { ty: girih_ir::Type::U32, bits: n.into() })
 }
 
 /// A dispatch.

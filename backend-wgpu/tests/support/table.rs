@@ -1,11 +1,11 @@
 //! A kernel for each operation of the table and each type that it is made for, so that no row is forgotten.
 
-use girih_core::diag::Diagnostic;
-use girih_core::ir::attrs::{Attr, Dim, ParamAttrs};
-use girih_core::ir::ops::{Family, Pattern, Row, Suffix};
-use girih_core::ir::types::{Scalar, ScalarSet, Space, Type};
-use girih_core::ir::{Builder, Feature, Function, Launch, Module, Op, Verified, verify};
-use girih_core::span::Span;
+use girih_base::diag::Diagnostic;
+use girih_base::span::Span;
+use girih_ir::attrs::{Attr, Dim, ParamAttrs};
+use girih_ir::ops::{Family, Pattern, Row, Suffix};
+use girih_ir::types::{Scalar, ScalarSet, Space, Type};
+use girih_ir::{Builder, Feature, Function, Launch, Module, Op, Verified, verify};
 
 /// An operation on a type; conversions also have the type of what they take.
 #[derive(Clone, Copy, Debug)]
@@ -110,11 +110,11 @@ pub fn kernel(case: Case) -> Result<Verified<Module>, Vec<Diagnostic>> {
 
 fn load(
     b: &mut Builder,
-    memory: girih_core::ir::ValueId,
-    index: girih_core::ir::ValueId,
+    memory: girih_ir::ValueId,
+    index: girih_ir::ValueId,
     ty: Scalar,
     next: &mut u32,
-) -> girih_core::ir::ValueId {
+) -> girih_ir::ValueId {
     let offset = b.u32(*next * 32);
     *next += 1;
     let at = b.op(Op::Add, Type::U32, &[index, offset]);

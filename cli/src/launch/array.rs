@@ -1,7 +1,7 @@
 //! Arrays in NumPy's `.npy` files: C order, little endian, numbers only.
 
-use girih::ir::Scalar;
 use girih::whole;
+use girih_ir::Scalar;
 use npyz::{DType, Endianness, NpyHeader, Order, TypeChar};
 use std::fmt::Display;
 use std::fs::File;

@@ -1,7 +1,7 @@
 //! `--arg NAME=VALUE`: what the values look like.
 
 use super::Array;
-use girih::ir::{Scalar, Type, eval};
+use girih_ir::{Scalar, Type, eval};
 use std::path::{Path, PathBuf};
 
 /// An argument for a parameter.
@@ -130,7 +130,7 @@ fn converted(array: &Array, to: Scalar) -> Array {
     let size = array.scalar.bytes() as usize;
     let one = |chunk: &[u8]| {
         let bits = chunk.iter().rev().fold(0, |bits, byte| bits << 8 | u64::from(*byte));
-        eval::scalar(girih::ir::Op::Convert, to, array.scalar, &[bits]).unwrap_or(0)
+        eval::scalar(girih_ir::Op::Convert, to, array.scalar, &[bits]).unwrap_or(0)
     };
     let bytes = array.bytes.chunks_exact(size).flat_map(|c| one(c).to_le_bytes().into_iter().take(to.bytes() as usize));
     Array { scalar: to, shape: array.shape.clone(), bytes: bytes.collect() }
@@ -145,7 +145,7 @@ pub fn number(text: &str, ty: Type) -> Result<u64, String> {
     }
     if scalar.is_float() {
         let value: f64 = text.parse().map_err(|_| wrong())?;
-        return Ok(eval::scalar(girih::ir::Op::Convert, scalar, Scalar::F64, &[value.to_bits()]).unwrap_or(0));
+        return Ok(eval::scalar(girih_ir::Op::Convert, scalar, Scalar::F64, &[value.to_bits()]).unwrap_or(0));
     }
     let value = match text.strip_prefix("0x") {
         Some(digits) => i128::from_str_radix(digits, 16).map_err(|_| wrong())?,

@@ -7,10 +7,10 @@ use crate::device;
 use crate::exit::Exit;
 use clap::Args;
 use girih::Code;
-use girih::conform::{self, Choices, Failure, Part, Place, Program, Suite, Tally, run_apart, run_on};
+use girih_conform::{Choices, Failure, Part, Place, Program, Suite, Tally, run_apart, run_on};
 use girih::devices::{self, Profile, Selector};
-use girih::ir::Caps;
-use girih::runtime::{Device, DeviceKind};
+use girih_ir::Caps;
+use girih_runtime::{Device, DeviceKind};
 use indicatif::{ProgressBar, ProgressStyle};
 use serde_json::json;
 use std::collections::BTreeMap;
@@ -60,7 +60,7 @@ pub struct Conform {
     #[arg(long)]
     no_table: bool,
     /// One random kernel by its choices, as a failure shows them: made smaller while it fails, then printed
-    #[arg(long, value_name = "HEX", value_parser = conform::choices, conflicts_with_all = ["filter", "programs"])]
+    #[arg(long, value_name = "HEX", value_parser = girih_conform::choices, conflicts_with_all = ["filter", "programs"])]
     shrink: Option<Choices>,
     /// Run nothing: write the kernels as WGSL into this new folder, a file for each group, lowered for `--caps` [default: web]
     #[arg(long, value_name = "FOLDER", conflicts_with_all = ["device", "shrink"])]
@@ -189,7 +189,7 @@ fn shrink(choices: &Choices, devices: &mut [Box<dyn Device>], console: &Console)
     let mut exit = Exit::Ok;
     for device in devices {
         let name = format!("{} ({})", device.info().name, device.info().backend);
-        match conform::smallest(choices, &mut **device) {
+        match girih_conform::smallest(choices, &mut **device) {
             None => console.result(&format!("{name}: passed"), || json!({"kind": "passed", "device": name})),
             Some(small) => {
                 exit = Exit::Failed;

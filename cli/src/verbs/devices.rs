@@ -4,7 +4,7 @@ use crate::console::Console;
 use crate::exit::Exit;
 use clap::Args;
 use girih::devices::{self, Found};
-use girih::ir::{Caps, Feature};
+use girih_ir::{Caps, Feature};
 use serde_json::json;
 
 const EXAMPLES: &str = "\
@@ -49,7 +49,7 @@ fn describe(device: &Found) -> String {
 
 /// The limits that matter to those who write kernels.
 fn limits(caps: &Caps) -> Vec<(&'static str, String)> {
-    let names = |set: girih::ir::ScalarSet| set.iter().map(|s| s.name()).collect::<Vec<_>>().join(" ");
+    let names = |set: girih_ir::ScalarSet| set.iter().map(|s| s.name()).collect::<Vec<_>>().join(" ");
     let size = |bytes: u64| match bytes {
         b if b >= 1 << 30 => format!("{:.1} GiB", b as f64 / f64::from(1 << 30)),
         b if b >= 1 << 20 => format!("{} MiB", b >> 20),

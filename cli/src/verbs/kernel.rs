@@ -6,10 +6,10 @@ use crate::exit::Exit;
 use crate::launch::{self, Array, Named, Source, Value};
 use clap::Args;
 use girih::devices::{Profile, Selector};
-use girih::ir::{FunctionId, Scalar, Type};
 use girih::kernels::Kernels;
-use girih::runtime::{Argument, BufferId, Command, Constant, Device, Dispatch, Grid, LoadOptions, Memory, measure};
 use girih::{Code, Diagnostic};
+use girih_ir::{FunctionId, Scalar, Type};
+use girih_runtime::{Argument, BufferId, Command, Constant, Device, Dispatch, Grid, LoadOptions, Memory, measure};
 use serde_json::json;
 use std::path::Path;
 use std::time::{Duration, Instant};
@@ -321,7 +321,7 @@ fn beginning(array: &Array) -> String {
 fn element(scalar: Scalar, bytes: &[u8]) -> String {
     let bits = bytes.iter().rev().fold(0, |bits, byte| bits << 8 | u64::from(*byte));
     if scalar.is_float() {
-        let wide = girih::ir::eval::scalar(girih::ir::Op::Convert, Scalar::F64, scalar, &[bits]).unwrap_or(0);
+        let wide = girih_ir::eval::scalar(girih_ir::Op::Convert, Scalar::F64, scalar, &[bits]).unwrap_or(0);
         let value = f64::from_bits(wide);
         return if scalar == Scalar::F64 { format!("{value:?}") } else { format!("{:?}", value as f32) };
     }

@@ -5,14 +5,15 @@ use crate::console::Console;
 use crate::exit::Exit;
 use crate::launch::{self, GridText, Named, Value};
 use clap::{Args, ValueEnum};
-use girih::core::ir::interp;
 use girih::devices::{self, Selector};
-use girih::ir::{Op, Scalar, Type, eval, text};
-use girih::runtime::{self, BufferId, Device};
+use girih::runtime;
 use girih::triton::{
     Argument, Array, Candidate, Constant, Head, KernelFile, Loaded, Parameter, Purpose, Request, Tuning,
 };
 use girih::{Code, Diagnostic, Report, Sources};
+use girih_ir::{Op, Scalar, Type, eval, text};
+use girih_machine::interp;
+use girih_runtime::{BufferId, Device};
 use std::time::Instant;
 
 const EXAMPLES: &str = "\

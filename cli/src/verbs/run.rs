@@ -10,10 +10,10 @@ use crate::warnings::WarningFlags;
 use crate::{device, memory};
 use clap::{Args, ValueEnum};
 use girih::render::Shader;
-use girih::runtime::TaskStats;
 use girih::{
     Code, Contest, Executable, Options, Program, Report, RunDevice, RunOptions, SystemHost, Tier, WarningLevels, Work,
 };
+use girih_runtime::TaskStats;
 use serde_json::{Value, json};
 use std::io::Write;
 use std::num::NonZeroUsize;

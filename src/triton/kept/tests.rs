@@ -3,8 +3,8 @@
 use super::super::{Constant, KernelFile};
 use super::*;
 use crate::devices::{Selector, open};
-use girih_core::ir::{Scalar, Type};
-use girih_core::runtime::{self, Memory};
+use girih_ir::{Scalar, Type};
+use girih_runtime::Memory;
 use std::path::Path;
 
 const TEXT: &str = "
@@ -88,8 +88,9 @@ fn run(file: &KernelFile, n: u32, change: impl Fn(&mut Request)) -> (bool, Vec<u
     let loaded = file.load(&mut *device, &request).expect("it is right");
     let bytes = u64::from(4 * n);
     let buffer = device.allocate(Memory { bytes, indirect: false }).expect("it is small");
-    let number = runtime::Constant { ty: Type::Scalar(Scalar::I32), bits: n.into() };
-    let arguments = [("out_ptr", runtime::Argument::Buffer(buffer, 0)), ("n", runtime::Argument::Scalar(number))];
+    let number = girih_runtime::Constant { ty: Type::Scalar(Scalar::I32), bits: n.into() };
+    let arguments =
+        [("out_ptr", girih_runtime::Argument::Buffer(buffer, 0)), ("n", girih_runtime::Argument::Scalar(number))];
     loaded.launch(&mut *device, [n.div_ceil(BLOCK), 1, 1], &arguments).expect("it runs");
     let mut words = vec![0; bytes as usize];
     device.read(buffer, 0, &mut words).expect("it can be read");

@@ -1,7 +1,7 @@
 //! The text of a random program: its main file, and perhaps one that it imports.
 
-use girih::core::bend::loader::{File, LoadError, Loader};
 use girih::{Options, Program};
+use girih_bend::loader::{File, LoadError, Loader};
 
 /// A program as text.
 #[derive(Clone)]

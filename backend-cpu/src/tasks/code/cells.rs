@@ -8,9 +8,9 @@ use crate::tasks::{context as at, heap};
 use crate::translate::{arguments, not_legal};
 use cranelift_codegen::ir::condcodes::IntCC;
 use cranelift_codegen::ir::{AliasRegion, AtomicRmwOp, BlockArg, InstBuilder, MemFlags, Type as Machine, Value, types};
-use girih_core::ir::attrs::AttrKind;
-use girih_core::ir::heap::{CELL, IMMEDIATE, LayoutId, NULL_HOLE};
-use girih_core::ir::{Def, Inst, Op, RegionId, Type, ValueId};
+use girih_ir::attrs::AttrKind;
+use girih_ir::heap::{CELL, IMMEDIATE, LayoutId, NULL_HOLE};
+use girih_ir::{Def, Inst, Op, RegionId, Type, ValueId};
 
 /// How cells are accessed.
 fn of_cells() -> MemFlags {

@@ -8,7 +8,7 @@ use cranelift_codegen::Context;
 use cranelift_codegen::ir::{AbiParam, InstBuilder, MemFlags, Signature, Type as Machine, Value, types};
 use cranelift_frontend::{FunctionBuilder, FunctionBuilderContext};
 use cranelift_module::{FuncId, Linkage, Module as Target};
-use girih_core::ir::{Function, Type};
+use girih_ir::{Function, Type};
 
 /// The signature of an [`Entry`](super::Entry): context, arguments, results.
 fn entry_signature(target: &dyn Target) -> Signature {
@@ -115,5 +115,5 @@ pub(super) fn import(target: &mut dyn Target, helper: Helper) -> Result<FuncId> 
     }
     target
         .declare_function(row.symbol, Linkage::Import, &signature)
-        .map_err(|e| refused(girih_core::span::Span::NONE, &e.to_string()))
+        .map_err(|e| refused(girih_base::span::Span::NONE, &e.to_string()))
 }

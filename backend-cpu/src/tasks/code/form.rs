@@ -10,7 +10,7 @@ use cranelift_codegen::ir::condcodes::IntCC;
 use cranelift_codegen::ir::{AliasRegion, Block, InstBuilder, MemFlags, TrapCode, Value, types};
 use cranelift_frontend::{FunctionBuilder, FunctionBuilderContext};
 use cranelift_module::{FuncId, Module as Target};
-use girih_core::ir::{FunctionId, Inst, InstId, Op, Type, ValueId};
+use girih_ir::{FunctionId, Inst, InstId, Op, Type, ValueId};
 
 /// The end of code that nothing reaches.
 const UNREACHABLE: TrapCode = TrapCode::unwrap_user(1);

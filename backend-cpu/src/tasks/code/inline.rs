@@ -1,10 +1,10 @@
 //! Which calls become the callee's code: small functions within recursive ones, which run often, and a few levels of small recursive
 //! functions, whose calls cost as much as what they do.
 
-use girih_core::cycles;
-use girih_core::idx::IndexVec;
-use girih_core::ir::ops::Family;
-use girih_core::ir::{Def, Function, FunctionId, Inst, InstId, Module, Op, RegionId, ValueId};
+use girih_base::cycles;
+use girih_base::idx::IndexVec;
+use girih_ir::ops::Family;
+use girih_ir::{Def, Function, FunctionId, Inst, InstId, Module, Op, RegionId, ValueId};
 use std::collections::BTreeSet;
 
 /// Instructions of a function that is inlined wherever it is called.

@@ -14,8 +14,8 @@ use cranelift_codegen::ir::{
     AliasRegion, BlockArg, InstBuilder, MemFlags, StackSlot, StackSlotData, StackSlotKind, Value, types,
 };
 use cranelift_module::FuncId;
-use girih_core::ir::heap::NULL_HOLE;
-use girih_core::ir::{FunctionId, Inst, ValueId};
+use girih_ir::heap::NULL_HOLE;
+use girih_ir::{FunctionId, Inst, ValueId};
 
 /// A forked call that is not joined yet.
 pub(super) struct Forked {

@@ -4,7 +4,7 @@
 
 use crate::console::Console;
 use crate::exit::Exit;
-use girih::conform::{Group, Part, Suite, emit_group};
+use girih_conform::{Group, Part, Suite, emit_group};
 use girih::devices::Profile;
 use girih::kernels::{Emitted, Language};
 use girih::{Code, Report};

@@ -1,0 +1,313 @@
+//! The suite `bend`: compiled programs at several sizes, in which order they run, and what counts.
+//!
+//! Contenders for one figure take turns, so that what else the machine does meets all of them. Each run of a Bend program
+//! starts with a new heap, as a process of C does. On a device a program is compiled and loaded once and then run many times: drivers
+//! take up to seconds for that.
+
+use super::figures::{Peer, Rival, Row, Run, Size};
+use super::programs::{BENCHMARKS, Benchmark, Job, Shelf, lines};
+use super::rivals::{Answer, CProgram, Cc, Upstream};
+use super::spread::{Spread, median};
+use super::suite::{Bench, Event, Plan, Scale, Session, card, one};
+use girih::Work;
+use girih::{Code, Diagnostic, Executable, Options, Program, Report, RunOptions, Span, SystemHost};
+use std::num::NonZeroUsize;
+
+/// Most runs of upstream's runtime, which take long.
+const UPSTREAM_SAMPLES: usize = 3;
+/// Who takes part beside Girih.
+const C: &str = "C";
+const RUN_C: &str = "bend run-c";
+
+/// Looks for rivals, and lists programs and sizes.
+pub(super) fn open(bench: &mut Bench) -> Result<Box<dyn Session>, Report> {
+    let scale = bench.program_scale()?;
+    let jobs = jobs(scale, !bench.plan.is_on_device());
+    let mut session = Programs { cc: None, upstream: None, jobs, slow: vec![] };
+    if bench.plan.rivals {
+        session.find_rivals(bench);
+    }
+    Ok(Box::new(session))
+}
+
+/// What is measured.
+enum Item {
+    /// A program: the job, whether C does it too, and whether upstream does.
+    Program { benchmark: &'static Benchmark, job: Job, beside_c: bool, beside_upstream: bool },
+    /// How long the compilation of all programs as one takes.
+    Compilation,
+}
+
+fn jobs(scale: Scale, compilation: bool) -> Vec<Item> {
+    let mut items = vec![];
+    for benchmark in BENCHMARKS {
+        let all = [benchmark.tiny, benchmark.upstream, benchmark.full];
+        let jobs = &all[..=scale as usize];
+        for (i, job) in jobs.iter().enumerate() {
+            let is_last = i + 1 == jobs.len();
+            // Upstream takes minutes for the largest.
+            let beside_upstream = i == 1 || (is_last && i == 0);
+            items.push(Item::Program { benchmark, job: *job, beside_c: is_last, beside_upstream });
+        }
+    }
+    if compilation {
+        items.push(Item::Compilation);
+    }
+    items
+}
+
+struct Programs {
+    cc: Option<Cc>,
+    upstream: Option<Upstream>,
+    jobs: Vec<Item>,
+    /// Programs that took too long at a size: they are not tried at a larger one.
+    slow: Vec<&'static str>,
+}
+
+impl Programs {
+    fn find_rivals(&mut self, bench: &mut Bench) {
+        let mut found = |name: &str, rival: Result<String, String>| match rival {
+            Ok(what) => bench.rivals.push(Rival { name: name.to_owned(), what }),
+            Err(reason) => (bench.tell)(Event::Skipped(reason)),
+        };
+        found(
+            C,
+            Cc::find().map(|cc| {
+                let what = format!("{}, -O2, the whole process", cc.version);
+                self.cc = Some(cc);
+                what
+            }),
+        );
+        found(
+            RUN_C,
+            Upstream::find().map(|upstream| {
+                let what = format!("{}, all cores, by its own count", upstream.version);
+                self.upstream = Some(upstream);
+                what
+            }),
+        );
+    }
+
+    fn program(&self, bench: &mut Bench, benchmark: &Benchmark, job: Job, rivals: (bool, bool)) -> Result<Row, Report> {
+        let plan = bench.plan;
+        let tell = &mut bench.tell;
+        let mut skip = |reason: String| tell(Event::Skipped(format!("{}: {reason}", benchmark.name)));
+        let rival = self.cc.as_ref().filter(|_| rivals.0);
+        let rival = rival.and_then(|cc| cc.compile(benchmark).map_err(&mut skip).ok());
+        let mut contenders = contenders(plan);
+        let mut times = Times::new(contenders.len());
+        let mut found = None;
+        for round in 0..=plan.samples {
+            if round > 1 && bench.patience.is_short() {
+                break;
+            }
+            times.counts = round > 0;
+            for (i, contender) in contenders.iter_mut().enumerate() {
+                let run = bend(plan, benchmark, job, contender, false)?;
+                times.note(i, &run);
+                found = run.card;
+            }
+            if let Some(program) = &rival {
+                times.note_c(c(program, benchmark, job).map_err(failed)?);
+            }
+        }
+        // A device says what it took in any run.
+        let one = &mut Contender { threads: Some(1), loaded: None };
+        let counted = bend(plan, benchmark, job, if plan.is_on_device() { &mut contenders[0] } else { one }, true)?;
+        let c = median(&times.c).map(|seconds| Peer { name: C.to_owned(), seconds, on_all_cores: false });
+        let upstream = self.upstream.as_ref().filter(|_| rivals.1);
+        let upstream = upstream.and_then(|upstream| beside(plan, benchmark, job, upstream, &mut skip));
+        bench.card = found.or(bench.card.take());
+        let runs = contenders.iter().zip(&times.bend);
+        Ok(Row {
+            suite: "bend".to_owned(),
+            name: benchmark.name.to_owned(),
+            size: Size::one(job.argument),
+            compile: median(&times.compile),
+            runs: runs.filter_map(|(c, s)| Some(Run { threads: c.threads, time: Spread::of(s)? })).collect(),
+            bytes: Some(counted.bytes),
+            work: None,
+            peers: c.into_iter().chain(upstream).collect(),
+        })
+    }
+}
+
+impl Session for Programs {
+    fn titles(&self) -> Vec<String> {
+        let title = |item: &Item| match item {
+            Item::Program { benchmark, job, .. } => format!("{} {}", benchmark.name, job.argument),
+            Item::Compilation => format!("compilation {}", lines()),
+        };
+        self.jobs.iter().map(title).collect()
+    }
+
+    fn row(&mut self, bench: &mut Bench, position: usize) -> Result<Row, Report> {
+        match &self.jobs[position] {
+            Item::Program { benchmark, .. } if self.slow.contains(&benchmark.name) => {
+                Err(failed("it took too long at a smaller size".to_owned()))
+            }
+            Item::Program { benchmark, job, beside_c, beside_upstream } => {
+                let (benchmark, job, rivals) = (*benchmark, *job, (*beside_c, *beside_upstream));
+                let row = self.program(bench, benchmark, job, rivals);
+                if row.is_err() && bench.patience.over().is_some() {
+                    self.slow.push(benchmark.name);
+                }
+                row
+            }
+            Item::Compilation => compilation(bench.plan),
+        }
+    }
+}
+
+/// Compiles all programs as one: the size is the number of lines.
+fn compilation(plan: &Plan) -> Result<Row, Report> {
+    let options =
+        RunOptions { device: plan.device.clone(), memory: plan.memory, explain: false, ..RunOptions::default() };
+    let mut samples = vec![];
+    for _ in 0..=plan.samples {
+        let executable = Program::load(&Shelf, &Options::default()).compile(&options)?;
+        samples.push(executable.stats().compile_seconds);
+    }
+    let time = Spread::of(&samples[1..]);
+    Ok(Row {
+        suite: "bend".to_owned(),
+        name: "compilation".to_owned(),
+        size: Size::one(lines() as u64),
+        compile: None,
+        runs: time.into_iter().map(|time| Run { threads: Some(1), time }).collect(),
+        bytes: None,
+        work: None,
+        peers: vec![],
+    })
+}
+
+fn contenders(plan: &Plan) -> Vec<Contender> {
+    let threads = plan.threads.iter().map(|n| Contender { threads: Some(*n), loaded: None });
+    if plan.threads.is_empty() { vec![Contender::default()] } else { threads.collect() }
+}
+
+/// The samples of one program.
+struct Times {
+    counts: bool,
+    compile: Vec<f64>,
+    bend: Vec<Vec<f64>>,
+    c: Vec<f64>,
+}
+
+impl Times {
+    fn new(threads: usize) -> Times {
+        Times { counts: false, compile: vec![], bend: vec![vec![]; threads], c: vec![] }
+    }
+
+    fn note(&mut self, position: usize, run: &BendRun) {
+        if self.counts {
+            self.compile.push(run.compile);
+            self.bend[position].push(run.seconds);
+        }
+    }
+
+    fn note_c(&mut self, answer: Answer) {
+        if self.counts {
+            self.c.push(answer.seconds);
+        }
+    }
+}
+
+/// What runs a Bend program.
+#[derive(Default)]
+struct Contender {
+    threads: Option<usize>,
+    /// The program on a device.
+    loaded: Option<Executable>,
+}
+
+/// A run of a Bend program.
+struct BendRun {
+    compile: f64,
+    seconds: f64,
+    bytes: u64,
+    card: Option<String>,
+}
+
+/// Compiles a program, if it is not loaded, and runs it once; its value is compared with what it must be.
+fn bend(
+    plan: &Plan,
+    benchmark: &Benchmark,
+    job: Job,
+    contender: &mut Contender,
+    count: bool,
+) -> Result<BendRun, Report> {
+    let mut executable = match contender.loaded.take() {
+        Some(loaded) => loaded,
+        None => compiled(plan, benchmark, job, contender.threads, count)?,
+    };
+    let value = executable.run(&mut SystemHost::new())?;
+    if value != job.value {
+        return Err(failed(wrong("Girih", benchmark, job, &value)));
+    }
+    let stats = executable.stats();
+    let bytes = match stats.work {
+        Work::Compiled(work) => work.most_bytes,
+        Work::Net(work, _) => work.bytes,
+        Work::Evaluated(work) => work.largest_live,
+    };
+    let card = executable.choice().card.as_ref().map(|(info, _)| card(info));
+    let run = BendRun { compile: stats.compile_seconds, seconds: stats.seconds, bytes, card };
+    contender.loaded = plan.is_on_device().then_some(executable);
+    Ok(run)
+}
+
+fn compiled(
+    plan: &Plan,
+    benchmark: &Benchmark,
+    job: Job,
+    threads: Option<usize>,
+    count: bool,
+) -> Result<Executable, Report> {
+    let options = RunOptions {
+        device: plan.device.clone(),
+        memory: plan.memory,
+        heap: plan.heap,
+        threads: threads.and_then(NonZeroUsize::new),
+        interrupt: plan.interrupt.clone(),
+        count,
+        explain: false,
+        ..RunOptions::default()
+    };
+    let arguments = vec![job.argument.to_string()];
+    let name = format!("{}.bend", benchmark.name);
+    let program = Program::from_text(&name, benchmark.bend, &Options { arguments, ..Options::default() });
+    program.compile(&options)
+}
+
+fn c(program: &CProgram, benchmark: &Benchmark, job: Job) -> Result<Answer, String> {
+    let answer = program.run(job.argument)?;
+    if answer.value == job.value { Ok(answer) } else { Err(wrong(C, benchmark, job, &answer.value)) }
+}
+
+/// Upstream's runtime on all cores. One that fails or is wrong does not take part.
+fn beside(
+    plan: &Plan,
+    benchmark: &Benchmark,
+    job: Job,
+    upstream: &Upstream,
+    skip: &mut dyn FnMut(String),
+) -> Option<Peer> {
+    let mut theirs = vec![];
+    for _ in 0..plan.samples.min(UPSTREAM_SAMPLES) {
+        let answer = upstream.run(benchmark, job.argument).and_then(|answer| {
+            let is_right = answer.value == job.value || benchmark.floats;
+            if is_right { Ok(answer) } else { Err(wrong("upstream", benchmark, job, &answer.value)) }
+        });
+        theirs.push(answer.map_err(&mut *skip).ok()?.seconds);
+    }
+    Some(Peer { name: RUN_C.to_owned(), seconds: median(&theirs)?, on_all_cores: true })
+}
+
+fn wrong(who: &str, benchmark: &Benchmark, job: Job, value: &str) -> String {
+    format!("{who} computes {value} for `{} {}`, which gives {}", benchmark.name, job.argument, job.value)
+}
+
+fn failed(message: String) -> Report {
+    one(Diagnostic::new(Code::BenchmarkFailed, Span::NONE, message))
+}

@@ -1,0 +1,16 @@
+//! What every stage stands on: places in the sources, diagnostics, typed indices, numbers that are bit by bit the same on every
+//! machine. Nothing here knows a language or a device, and nothing does input or output.
+
+pub mod cycles;
+pub mod diag;
+pub mod hash;
+pub mod idx;
+pub mod lexer;
+pub mod name;
+pub mod num;
+pub mod pack;
+pub mod prim;
+pub mod span;
+
+/// Names this crate by its sources.
+pub const IDENTITY: &str = env!("GIRIH_SOURCES");

@@ -1,0 +1,3 @@
+//! The integration tests of `girih-base`, in one program.
+
+mod num;

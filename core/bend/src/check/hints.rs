@@ -1,0 +1,140 @@
+//! What to do about types that do not fit, for the cases that are common.
+
+use super::blame::{Why, count};
+use super::infer::Infer;
+use super::types::{Node, Ty, wider};
+use girih_base::num::{BinOp, LiteralValue, NumKind};
+use girih_term::{CtorId, Term, TermKind, TypeId};
+
+/// A hint for a term of one type in the place of another.
+pub(super) fn mismatch<'p>(
+    infer: &mut Infer<'p>,
+    term: &'p Term,
+    found: Ty,
+    expected: Ty,
+    why: Why<'p>,
+) -> Option<String> {
+    if let (Some(from), Some(to)) = (infer.types.number_kind(found), infer.types.number_kind(expected)) {
+        return numbers(infer, term, from, to, why);
+    }
+    missing_arguments(infer, term, expected)
+        .or_else(|| data(infer, found, expected))
+        .or_else(|| tuples(infer, found, expected))
+}
+
+/// A hint for an operand that is no number.
+pub(super) fn operand<'p>(infer: &mut Infer<'p>, op: BinOp, operand: &'p Term, ty: Ty) -> Option<String> {
+    let known = &infer.program.known;
+    let (string, list) = (type_of(infer, known.string_cons), type_of(infer, known.list_cons));
+    match infer.types.node(ty) {
+        Node::Data(ty, _) if Some(ty) == string && matches!(op, BinOp::Eq | BinOp::Ne) => {
+            Some("strings are compared with `String/equals`".to_string())
+        }
+        Node::Data(ty, _) if Some(ty) == list && op == BinOp::Add => {
+            Some("lists are joined with `List/concat`".to_string())
+        }
+        Node::Data(ty, _) if Some(ty) == string => Some(
+            "text is made of characters: `match` takes it apart, `u24/to_string` makes text of a number".to_string(),
+        ),
+        Node::Rigid(_) => {
+            Some("annotate with a number type, such as `u24`, or with `_` to have the type found".to_string())
+        }
+        Node::Arrow(..) => missing_arguments(infer, operand, ty),
+        _ => None,
+    }
+}
+
+fn numbers(infer: &Infer, term: &Term, from: NumKind, to: NumKind, why: Why) -> Option<String> {
+    if let TermKind::Literal(value) = term.kind
+        && let Some(spelling) = respell(value, to)
+    {
+        return Some(format!("write `{spelling}`"));
+    }
+    if let Why::Operand { other, .. } = why
+        && let TermKind::Literal(value) = other.kind
+        && let Some(spelling) = respell(value, from)
+    {
+        return Some(format!("write `{spelling}` for the other operand"));
+    }
+    // Of an integer and a float the integer is to be converted, which loses nothing.
+    let (target, from, to) = match why {
+        Why::Operand { .. } if from.is_float() && !to.is_float() => ("the other operand", to, from),
+        _ => ("it", from, to),
+    };
+    let conversion = format!("{}/to_{}", from.name(), to.name());
+    let convert = infer.program.def_named(&conversion).map(|_| format!("convert {target} with `{conversion}`"));
+    if wider(to) == Some(from) {
+        let rule = format!("`{}` becomes `{}` by itself, but not the other way round", to.name(), from.name());
+        return Some(convert.map_or(rule.clone(), |convert| format!("{convert}; {rule}")));
+    }
+    convert
+}
+
+/// A literal as a number of another family.
+fn respell(value: LiteralValue, to: NumKind) -> Option<String> {
+    match (value, to) {
+        (LiteralValue::Unsigned(n), NumKind::F24 | NumKind::F32) => Some(format!("{n}.0")),
+        (LiteralValue::Signed(n), NumKind::F24 | NumKind::F32) => Some(format!("{n:+}.0")),
+        (LiteralValue::Unsigned(n), NumKind::I24 | NumKind::I32) => Some(format!("+{n}")),
+        (LiteralValue::Signed(n), NumKind::U24 | NumKind::U32) if n >= 0 => Some(n.to_string()),
+        (LiteralValue::Float(x), _) if x.fract() != 0.0 || x.abs() >= 8_388_608.0 => None,
+        (LiteralValue::Float(x), NumKind::I24 | NumKind::I32) => Some(format!("{x:+}")),
+        (LiteralValue::Float(x), NumKind::U24 | NumKind::U32) if x >= 0.0 => Some(x.to_string()),
+        _ => None,
+    }
+}
+
+/// A function where something else is needed has probably not got all its arguments.
+fn missing_arguments<'p>(infer: &mut Infer<'p>, term: &'p Term, expected: Ty) -> Option<String> {
+    let (head, given) = match &term.kind {
+        TermKind::Apply(head, arguments) => (&**head, arguments.len()),
+        _ => (term, 0),
+    };
+    let TermKind::Global(def) = head.kind else { return None };
+    let def = &infer.program.defs[def];
+    if def.origin.is_generated() {
+        return None; // It has parameters that are not in the program.
+    }
+    let is_function = matches!(infer.types.node(expected), Node::Arrow(..));
+    (given < def.params.len() && !(is_function && given == 0)).then(|| {
+        let given = if given == 0 { "none".to_string() } else { given.to_string() };
+        format!("`{}` takes {}, {given} given here", def.name, count(def.params.len(), "argument"))
+    })
+}
+
+fn data(infer: &mut Infer, found: Ty, expected: Ty) -> Option<String> {
+    let named = |infer: &mut Infer, ty: Ty| match infer.types.node(ty) {
+        Node::Data(id, _) => Some((id, infer.program.types[id].name.to_string())),
+        _ => None,
+    };
+    let (from, to) = (named(infer, found), named(infer, expected));
+    let name = |side: &Option<(TypeId, String)>| side.as_ref().map_or(String::new(), |(_, name)| name.clone());
+    match (name(&from).as_str(), name(&to).as_str()) {
+        ("IO", to) if to != "IO" => Some("run the step inside `with IO:` with `x <- …`".to_string()),
+        (from, "IO") if from != "IO" => Some("`wrap(…)` inside `with IO:` makes an IO of a value".to_string()),
+        ("List", "String") => Some("bytes become text with `String/decode_utf8`".to_string()),
+        ("String", "List") => Some("text becomes bytes with `String/encode_utf8`".to_string()),
+        ("Maybe" | "Result", _) if to != from => {
+            Some(format!("take it apart with `match`, or with `{}/unwrap`", name(&from)))
+        }
+        ("", "String") if infer.types.number_kind(found).is_some() => {
+            Some("text is written in double quotes; `u24/to_string` makes text of a number".to_string())
+        }
+        ("", "Tree") => Some("`![a, b]` makes a node of a tree, `!x` a leaf".to_string()),
+        _ => None,
+    }
+}
+
+fn tuples(infer: &mut Infer, found: Ty, expected: Ty) -> Option<String> {
+    match (infer.types.node(found), infer.types.node(expected)) {
+        (Node::Tuple(a), Node::Tuple(b)) if a.len() != b.len() => {
+            Some(format!("a tuple of {} is not one of {}", count(a.len(), "part"), count(b.len(), "part")))
+        }
+        (Node::None, _) => Some("`*` has the type `None`; `unreachable()` fits every type".to_string()),
+        _ => None,
+    }
+}
+
+fn type_of(infer: &Infer, ctor: Option<CtorId>) -> Option<TypeId> {
+    ctor.map(|ctor| infer.program.ctors[ctor].ty)
+}

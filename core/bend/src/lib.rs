@@ -1,0 +1,75 @@
+//! The Bend language: text to syntax tree to [`girih_term`].
+//!
+//! [`compile`] runs the stages: [`modules`] loads and parses all files, [`lower`] resolves names and desugars, [`check`] infers
+//! types, [`lint`] looks for what is probably not meant.
+
+pub mod ast;
+pub mod check;
+mod lint;
+pub mod loader;
+mod lower;
+mod modules;
+pub mod parser;
+pub mod prelude;
+pub mod printer;
+
+use girih_base::diag::{Diagnostic, Diagnostics, WarningLevels};
+use girih_base::name::Name;
+use girih_base::span::{SourceId, Sources};
+use girih_term::Program;
+
+/// How a program is compiled.
+#[derive(Clone, Debug)]
+pub struct Options {
+    /// Which warnings are shown, hidden or errors.
+    pub warnings: WarningLevels,
+    /// Whether types are checked.
+    pub check_types: bool,
+    /// Another entry point than `main`.
+    pub entry: Option<Name>,
+    /// Bend expressions to which the entry point is applied.
+    pub arguments: Vec<String>,
+}
+
+impl Default for Options {
+    fn default() -> Options {
+        Options { warnings: WarningLevels::default(), check_types: true, entry: None, arguments: vec![] }
+    }
+}
+
+/// What became of a program.
+#[derive(Clone, Debug)]
+pub struct Compilation {
+    /// All files, and the program arguments.
+    pub sources: Sources,
+    /// Errors and warnings, sorted by place.
+    pub diagnostics: Vec<Diagnostic>,
+    /// The syntax trees of the program's own files, the main file first. Items with errors are left out.
+    pub modules: Vec<(SourceId, ast::Module)>,
+    /// The lambda core, if there are no errors.
+    pub program: Option<Program>,
+}
+
+/// Compiles a program. Needs a stack for a few thousand levels of nesting: a few hundred MiB are plenty.
+pub fn compile(loader: &dyn loader::Loader, options: &Options) -> Compilation {
+    let mut sources = Sources::default();
+    let mut diags = Diagnostics::new(options.warnings.clone());
+    let loaded = modules::load(loader, &mut sources, &mut diags);
+    let mut program = None;
+    let mut own_modules = vec![];
+    if let Some(loaded) = &loaded {
+        own_modules = loaded.iter().filter(|m| !m.is_prelude()).map(|m| (m.source, m.module.clone())).collect();
+    }
+    // An item with a syntax error is missing from its module: to go on would report its every use.
+    if let Some(loaded) = loaded.filter(|_| !diags.has_errors()) {
+        let entry = lower::Entry { name: options.entry.as_ref(), arguments: &options.arguments };
+        let mut lowered = lower::lower(&loaded, &entry, &mut sources, &mut diags);
+        check::check(&mut lowered, &mut diags, options.check_types);
+        if !diags.has_errors() {
+            lint::lint(&lowered, &mut diags);
+        }
+        program = Some(lowered);
+    }
+    let program = program.filter(|_| !diags.has_errors());
+    Compilation { sources, diagnostics: diags.into_sorted(), modules: own_modules, program }
+}

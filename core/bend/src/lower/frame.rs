@@ -1,0 +1,275 @@
+//! The definition being lowered: its local variables, what is in scope, and what it captures of the definition around it.
+//!
+//! A generated definition is lowered in a frame on top of its parent's. A name that is found further down becomes a
+//! parameter of every frame in between; the frame remembers the term that its parent passes for it.
+
+use super::monads::Monad;
+use super::{Entity, Lowering, invalid};
+use crate::modules::ModuleId;
+use girih_base::diag::{Code, Diagnostic, did_you_mean};
+use girih_base::idx::IndexVec;
+use girih_base::name::Name;
+use girih_base::num::Num;
+use girih_base::prim::Prim;
+use girih_base::span::Span;
+use girih_term::{CtorId, DefId, Local, LocalId, Term, TermKind};
+use std::collections::HashMap;
+
+/// A definition being lowered.
+pub(super) struct Frame {
+    pub(super) def: DefId,
+    pub(super) module: ModuleId,
+    pub(super) locals: IndexVec<LocalId, Local>,
+    /// Captured variables first, then the definition's own.
+    pub(super) params: Vec<LocalId>,
+    /// What the parent passes for each captured variable, in the parent's terms.
+    pub(super) captured: Vec<Term>,
+    captures: HashMap<Name, Binding>,
+    scope: LocalNames,
+    /// The monads of the enclosing `with` blocks, innermost last.
+    pub(super) monads: Vec<Monad>,
+    /// How many definitions have been generated inside it.
+    pub(super) generated: usize,
+}
+
+/// What a local name means.
+#[derive(Clone)]
+pub(super) enum Binding {
+    Local(LocalId),
+    /// A delayed term (`use`): the name stands for its value, computed where it is used.
+    Delayed(LocalId),
+    /// A term that means the same in every frame.
+    Closed(TermKind),
+    /// Another name for a constructor (`use C = T/C`).
+    Ctor(CtorId),
+    /// A generated definition and what it captures here.
+    Function(DefId, Vec<Term>),
+    /// The generated definition being lowered in this frame. Its captures are added when they are all known.
+    Itself(DefId),
+    /// An error was reported for it.
+    Poisoned,
+}
+
+/// The names in scope. The last binding of a name counts; all end in the reverse of the order in which they began.
+#[derive(Default)]
+struct LocalNames {
+    bindings: HashMap<Name, Vec<Binding>>,
+    order: Vec<Name>,
+}
+
+impl LocalNames {
+    fn bind(&mut self, name: Name, binding: Binding) {
+        self.bindings.entry(name.clone()).or_default().push(binding);
+        self.order.push(name);
+    }
+
+    fn find(&self, name: &str) -> Option<&Binding> {
+        self.bindings.get(name)?.last()
+    }
+
+    /// Ends all bindings but the first `count`.
+    fn truncate(&mut self, count: usize) {
+        for name in self.order.drain(count.min(self.order.len())..) {
+            self.bindings.get_mut(&name).and_then(Vec::pop);
+        }
+    }
+}
+
+impl Frame {
+    pub(super) fn new(def: DefId, module: ModuleId) -> Frame {
+        Frame {
+            def,
+            module,
+            locals: IndexVec::new(),
+            params: vec![],
+            captured: vec![],
+            captures: HashMap::new(),
+            scope: LocalNames::default(),
+            monads: vec![],
+            generated: 0,
+        }
+    }
+}
+
+impl Lowering<'_> {
+    pub(super) fn frame(&mut self) -> &mut Frame {
+        self.frames.last_mut().expect("definitions are lowered inside a frame")
+    }
+
+    pub(super) fn module(&self) -> ModuleId {
+        self.frames.last().expect("definitions are lowered inside a frame").module
+    }
+
+    /// A new local variable, not in scope yet.
+    pub(super) fn local(&mut self, name: impl Into<Name>, span: Span) -> LocalId {
+        self.frame().locals.push(Local { name: name.into(), span })
+    }
+
+    /// Brings a name into scope, until [`leave`](Self::leave) is given the mark of an [`enter`](Self::enter) before it.
+    pub(super) fn bind(&mut self, name: Name, binding: Binding) {
+        self.frame().scope.bind(name, binding);
+    }
+
+    /// A new local variable in scope.
+    pub(super) fn bind_local(&mut self, name: &Name, span: Span) -> LocalId {
+        let local = self.local(name.clone(), span);
+        self.bind(name.clone(), Binding::Local(local));
+        local
+    }
+
+    /// A new parameter of the definition, in scope.
+    pub(super) fn bind_param(&mut self, name: &Name, span: Span) -> LocalId {
+        let local = self.bind_local(name, span);
+        self.frame().params.push(local);
+        local
+    }
+
+    pub(super) fn enter(&mut self) -> usize {
+        self.frame().scope.order.len()
+    }
+
+    pub(super) fn leave(&mut self, mark: usize) {
+        self.frame().scope.truncate(mark);
+    }
+
+    /// What a local name means in the frame at `depth`.
+    pub(super) fn find_local(&mut self, depth: usize, name: &str) -> Option<Binding> {
+        let frame = &self.frames[depth];
+        if let Some(binding) = frame.scope.find(name) {
+            return Some(binding.clone());
+        }
+        if let Some(binding) = frame.captures.get(name) {
+            return Some(binding.clone());
+        }
+        let outer = self.find_local(depth.checked_sub(1)?, name)?;
+        let (passed, delayed, span) = match &outer {
+            Binding::Closed(_) | Binding::Ctor(_) | Binding::Poisoned => return Some(outer),
+            Binding::Local(local) => (TermKind::Local(*local), false, self.frames[depth - 1].locals[*local].span),
+            Binding::Delayed(local) => (TermKind::Local(*local), true, self.frames[depth - 1].locals[*local].span),
+            Binding::Itself(def) => (TermKind::Global(*def), false, self.program.defs[*def].span),
+            Binding::Function(def, captured) => {
+                let span = self.program.defs[*def].span;
+                (partial(*def, captured.clone(), span), false, span)
+            }
+        };
+        let frame = &mut self.frames[depth];
+        let local = frame.locals.push(Local { name: Name::new(name), span });
+        let place = frame.captured.len();
+        frame.params.insert(place, local);
+        frame.captured.push(Term::new(passed, span));
+        let binding = if delayed { Binding::Delayed(local) } else { Binding::Local(local) };
+        frame.captures.insert(Name::new(name), binding.clone());
+        Some(binding)
+    }
+
+    /// A local name in the current frame.
+    pub(super) fn find(&mut self, name: &str) -> Option<Binding> {
+        self.find_local(self.frames.len().checked_sub(1)?, name)
+    }
+
+    /// A top-level name.
+    pub(super) fn find_entity(&self, name: &str) -> Option<Entity> {
+        let own = self.scopes[self.module()].values.get(name);
+        own.or_else(|| self.prelude.values.get(name)).copied()
+    }
+
+    /// The constructor of a name in a pattern. Local variables hide none there, but another name for one counts.
+    pub(super) fn find_ctor(&self, name: &str) -> Option<CtorId> {
+        let local = self.frames.iter().rev().find_map(|frame| frame.scope.find(name));
+        if let Some(Binding::Ctor(ctor)) = local {
+            return Some(*ctor);
+        }
+        match self.find_entity(name) {
+            Some(Entity::Ctor(ctor)) => Some(ctor),
+            Some(Entity::Def(_) | Entity::Tag(_)) | None => None,
+        }
+    }
+
+    /// The value of a name.
+    pub(super) fn name(&mut self, name: &Name, span: Span) -> Term {
+        if let Some(binding) = self.find(name) {
+            return self.bound(binding, span);
+        }
+        if let Some(entity) = self.find_entity(name) {
+            return self.entity(entity, span);
+        }
+        if let Some(prim) = name.strip_prefix('%').and_then(Prim::find) {
+            return self.primitive(prim, vec![], span);
+        }
+        self.unbound(name, span)
+    }
+
+    pub(super) fn bound(&mut self, binding: Binding, span: Span) -> Term {
+        let kind = match binding {
+            Binding::Local(local) => TermKind::Local(local),
+            Binding::Delayed(local) => TermKind::Apply(Box::new(Term::new(TermKind::Local(local), span)), vec![]),
+            Binding::Closed(kind) => kind,
+            Binding::Ctor(ctor) => return self.construct(ctor, vec![], span),
+            Binding::Function(def, captured) => partial(def, captured, span),
+            Binding::Itself(def) => TermKind::Global(def),
+            Binding::Poisoned => TermKind::Invalid,
+        };
+        Term::new(kind, span)
+    }
+
+    fn entity(&mut self, entity: Entity, span: Span) -> Term {
+        match entity {
+            Entity::Def(def) => Term::new(TermKind::Global(def), span),
+            Entity::Ctor(ctor) => self.construct(ctor, vec![], span),
+            Entity::Tag(ctor) => Term::new(TermKind::Num(Num::U24(self.program.ctors[ctor].tag)), span),
+        }
+    }
+
+    fn unbound(&mut self, name: &Name, span: Span) -> Term {
+        if !self.unbound.insert(name.clone()) {
+            return invalid(span);
+        }
+        let mut diagnostic = Diagnostic::new(Code::UnboundName, span, format!("`{name}` is not defined"));
+        let in_monad = !self.frame().monads.is_empty();
+        let locals: Vec<Name> = self.frames.iter().flat_map(|f| f.scope.order.iter().cloned()).collect();
+        let module = self.module();
+        let own = locals.iter().chain(self.scopes[module].values.keys()).map(Name::as_str);
+        let prelude = self.prelude.values.keys().map(Name::as_str);
+        let field = name.contains('.');
+        let visible = |n: &&str| !n.contains('%') && n.contains('.') == field && !n.ends_with("/tag");
+        let near = did_you_mean(name, own.filter(visible)).or_else(|| did_you_mean(name, prelude.filter(visible)));
+        diagnostic = match (name.as_str(), near) {
+            ("fork", _) => Diagnostic::new(Code::ForkOutside, span, "`fork` stands outside the `when` arm of a `bend`")
+                .hint("`fork` is the recursive call of the `bend` around it"),
+            ("wrap", _) if in_monad => {
+                diagnostic.hint("the type of this `with` block has no `wrap` function: define `Type/wrap`")
+            }
+            ("wrap", _) => {
+                diagnostic.hint("`wrap` exists inside a `with` block: outside, write `IO/wrap` and the like")
+            }
+            (_, Some(near)) => diagnostic.hint(format!("did you mean `{near}`?")),
+            ("True" | "true", None) => diagnostic.hint("truth is a number in Bend: write 1"),
+            ("False" | "false", None) => diagnostic.hint("truth is a number in Bend: write 0"),
+            (_, None) if name.contains('-') => {
+                diagnostic.hint("`-` is part of names: put spaces around it for a subtraction")
+            }
+            (_, None) => diagnostic,
+        };
+        self.report(diagnostic);
+        invalid(span)
+    }
+}
+
+/// A generated definition applied to what it captures.
+pub(super) fn partial(def: DefId, captured: Vec<Term>, span: Span) -> TermKind {
+    match captured.is_empty() {
+        true => TermKind::Global(def),
+        false => TermKind::Apply(Box::new(Term::new(TermKind::Global(def), span)), captured),
+    }
+}
+
+/// An application; the arguments join those of a generated definition that is applied to its captures.
+pub(super) fn apply(function: Term, args: Vec<Term>, span: Span) -> Term {
+    match function.kind {
+        TermKind::Apply(head, mut first) if matches!(head.kind, TermKind::Global(_)) && !first.is_empty() => {
+            first.extend(args);
+            Term::new(TermKind::Apply(head, first), span)
+        }
+        _ => Term::new(TermKind::Apply(Box::new(function), args), span),
+    }
+}

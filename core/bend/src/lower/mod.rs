@@ -1,0 +1,159 @@
+//! Syntax trees to the lambda core: names are resolved, sugar goes, patterns become decision trees.
+//!
+//! [`declare`] gives every top-level item its place in the [`Program`], [`types`] reads annotations, and then each definition
+//! is lowered in a [`Frame`] of its own. `fold`, `bend`, comprehensions and local functions become
+//! generated definitions, lowered in a frame on top of their parent's ([`generated`]); what they use of it becomes
+//! parameters. A definition with errors gets [`TermKind::Invalid`] where they are, and the others go on.
+
+mod arguments;
+mod arms;
+mod blocks;
+mod choices;
+mod declare;
+mod entry;
+mod equations;
+mod expressions;
+mod folds;
+mod frame;
+mod generated;
+mod literals;
+mod matrix;
+mod monads;
+mod nets;
+mod patterns;
+mod scopeless;
+#[cfg(test)]
+mod tests;
+mod types;
+
+use super::ast::Item;
+use super::modules::{ModuleId, Modules};
+use frame::Frame;
+use girih_base::diag::{Code, Diagnostic, Diagnostics};
+use girih_base::idx::IndexVec;
+use girih_base::name::Name;
+use girih_base::span::{Sources, Span};
+use girih_term::{Body, CtorId, DefId, Program, Term, TermKind, TypeId};
+use std::collections::{HashMap, HashSet};
+
+pub(super) use entry::Entry;
+
+/// What a top-level name means where an expression stands.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Entity {
+    Def(DefId),
+    Ctor(CtorId),
+    /// `Type/Ctor/tag`: the position of a constructor.
+    Tag(CtorId),
+}
+
+/// The top-level names that are visible in a module, or that the prelude has.
+#[derive(Clone, Debug, Default)]
+struct Scope {
+    values: HashMap<Name, Entity>,
+    types: HashMap<Name, TypeId>,
+}
+
+/// The state of lowering a program.
+struct Lowering<'a> {
+    modules: &'a Modules,
+    diags: &'a mut Diagnostics,
+    program: Program,
+    scopes: IndexVec<ModuleId, Scope>,
+    prelude: Scope,
+    /// The full names of the program's own definitions and constructors.
+    full_names: HashMap<Name, Span>,
+    /// The parameter names of definitions, for named arguments; none where patterns stand instead.
+    parameters: HashMap<DefId, Vec<Option<Name>>>,
+    /// The definitions being lowered: a top-level one, then those generated inside it.
+    frames: Vec<Frame>,
+    /// Names that were reported as unbound in the top-level definition at hand.
+    unbound: HashSet<Name>,
+    /// How many `open`s and steps of monads the term at hand stands in.
+    nesting: usize,
+}
+
+/// Lowers a program. Errors are in `diags`; with errors the program is complete, but for [`TermKind::Invalid`].
+pub(super) fn lower(modules: &Modules, entry: &Entry<'_>, sources: &mut Sources, diags: &mut Diagnostics) -> Program {
+    let mut lowering = Lowering {
+        modules,
+        diags,
+        program: Program::default(),
+        scopes: modules.iter().map(|_| Scope::default()).collect(),
+        prelude: Scope::default(),
+        full_names: HashMap::new(),
+        parameters: HashMap::new(),
+        frames: vec![],
+        unbound: HashSet::new(),
+        nesting: 0,
+    };
+    let declared = lowering.declare();
+    lowering.read_types(&declared);
+    for item in &declared {
+        lowering.lower_item(item);
+    }
+    lowering.set_entry(entry, sources);
+    lowering.program
+}
+
+/// A top-level item with its place in the program.
+struct Declared<'a> {
+    module: ModuleId,
+    item: &'a Item,
+    place: Place,
+}
+
+#[derive(Clone, Copy)]
+enum Place {
+    Type(TypeId),
+    Def(DefId),
+}
+
+impl Lowering<'_> {
+    fn lower_item(&mut self, declared: &Declared<'_>) {
+        let Place::Def(def) = declared.place else { return };
+        self.unbound.clear();
+        match declared.item {
+            Item::Def(item) => {
+                self.frames.push(Frame::new(def, declared.module));
+                let body = self.function(item);
+                self.finish_top_level(body);
+            }
+            Item::Equations(item) => {
+                self.frames.push(Frame::new(def, declared.module));
+                let body = self.equations(item);
+                self.finish_top_level(body);
+            }
+            Item::Hvm(item) => self.program.defs[def].body = Body::Net(self.net(declared.module, item)),
+            Item::Type(_) | Item::Import(_) => {}
+        }
+    }
+
+    /// Ends the frame of a top-level definition, whose body is lowered.
+    fn finish_top_level(&mut self, body: Term) {
+        let Some(mut frame) = self.frames.pop() else { return };
+        self.check_scopeless(&body);
+        // `f = λx …` is a function of x: its calls need no closure.
+        let body = match body.kind {
+            TermKind::Lambda(params, inner) if !params.is_empty() => {
+                frame.params.extend(params);
+                *inner
+            }
+            kind => Term::new(kind, body.span),
+        };
+        let def = &mut self.program.defs[frame.def];
+        (def.params, def.locals, def.body) = (frame.params, frame.locals, Body::Term(body));
+    }
+
+    fn error(&mut self, code: Code, span: Span, message: impl Into<String>) {
+        self.report(Diagnostic::new(code, span, message));
+    }
+
+    fn report(&mut self, diagnostic: Diagnostic) {
+        self.diags.push(diagnostic);
+    }
+}
+
+fn invalid(span: Span) -> Term {
+    Term::new(TermKind::Invalid, span)
+}

@@ -1,0 +1,172 @@
+//! What is said when something else should stand at the cursor: what was found, what may stand there, and a hint where
+//! the mistake has a usual reason.
+
+use super::{Failed, Parser};
+use girih_base::diag::{Code, Diagnostic};
+use girih_base::lexer::{COMMENT_END, is_name_char};
+use girih_base::span::Span;
+
+/// What people write who come from other languages, and what to write here.
+const HABITS: &[(&str, &str)] = &[
+    ("and", "write `&`: a condition is a number, and comparisons give 1 or 0"),
+    ("or", "write `|`: a condition is a number, and comparisons give 1 or 0"),
+    ("&&", "write `&`: a condition is a number, and comparisons give 1 or 0"),
+    ("||", "write `|`: a condition is a number, and comparisons give 1 or 0"),
+    ("//", "write `/`: the division of integers gives an integer"),
+    ("===", "write `==`"),
+    ("++", "write `x += 1`"),
+    ("--", "write `x -= 1`"),
+    ("=>", "a lambda is written `lambda x: …` in the imperative syntax and `λx …` in the functional one"),
+    ("for", "there are no loops: `bend` builds a structure and `fold` consumes one; `[… for x in xs]` maps a list"),
+    ("while", "there are no loops: `bend` repeats a step while its condition holds, and functions may be recursive"),
+    ("class", "write `object` for a type with one constructor, `type` for one with several"),
+    ("pass", "a block must return or assign something; `return *` returns nothing in particular"),
+    ("else", "an `else` belongs to an `if` or a `bend` with the same indentation"),
+    ("elif", "an `elif` belongs to an `if` with the same indentation"),
+    ("case", "a `case` belongs to a `match`, `switch` or `fold` and is indented by two more spaces"),
+    ("let", "in the imperative syntax a variable is bound by `x = …`"),
+    ("var", "a variable is bound by `x = …`"),
+    ("ask", "in the imperative syntax a step of a `with` block is written `x <- …`"),
+    ("when", "a `when` belongs to a `bend` and is indented by two more spaces"),
+];
+
+impl Parser<'_, '_> {
+    /// The error that something else than `what` comes next.
+    pub(super) fn expected(&mut self, what: &str) -> Failed {
+        let diagnostic = self.expectation(what);
+        self.fail(diagnostic)
+    }
+
+    /// Like [`expected`](Parser::expected), with a hint for this place.
+    pub(super) fn expected_with_hint(&mut self, what: &str, hint: &str) -> Failed {
+        let diagnostic = self.expectation(what).hint(hint);
+        self.fail(diagnostic)
+    }
+
+    /// The error that a bracket is not closed where it could be. `otherwise` could have stood there too.
+    pub(super) fn unclosed(&mut self, otherwise: &str) -> Failed {
+        let Some(bracket) = self.brackets.last().copied() else { return self.expected(otherwise) };
+        let or = if otherwise.is_empty() { "" } else { " or " };
+        let mut diagnostic = self.expectation(&format!("{otherwise}{or}`{}`", bracket.close));
+        if diagnostic.labels.len() == 1 {
+            diagnostic = diagnostic.label(bracket.opened, "to close this");
+        }
+        self.fail(diagnostic)
+    }
+
+    /// The error at a place that is known.
+    pub(super) fn error(&mut self, code: Code, span: Span, message: impl Into<String>) -> Failed {
+        self.fail(Diagnostic::new(code, span, message))
+    }
+
+    /// The error at a place that is known, with a hint.
+    pub(super) fn error_with_hint(
+        &mut self,
+        code: Code,
+        span: Span,
+        message: impl Into<String>,
+        hint: impl Into<String>,
+    ) -> Failed {
+        self.fail(Diagnostic::new(code, span, message).hint(hint))
+    }
+
+    fn expectation(&mut self, what: &str) -> Diagnostic {
+        self.skip();
+        if self.cursor.is_at_end()
+            && let Some(comment) = self.open_comment()
+        {
+            return comment;
+        }
+        let (span, found) = self.found();
+        let mut diagnostic = Diagnostic::new(Code::UnexpectedText, span, format!("expected {what}, found {found}"));
+        let ended = self.cursor.is_at_end()
+            || self.cursor.line_start() == self.cursor.at()
+            || self.cursor.starts_with("=")
+            || self.cursor.starts_with(":")
+            || self.brackets.last().is_some_and(|bracket| self.at_other_close(bracket.close));
+        if let Some(bracket) = self.brackets.last().filter(|_| ended) {
+            diagnostic = diagnostic.label(bracket.opened, "this is still open");
+        }
+        if let Some((code, comment, hint)) = self.misread_comment() {
+            return Diagnostic { code, ..diagnostic.label(comment, "this is a comment").hint(hint) };
+        }
+        match HABITS.iter().find(|(text, _)| self.comes_next(text)) {
+            Some((_, hint)) => diagnostic.hint(*hint),
+            None => diagnostic,
+        }
+    }
+
+    fn at_other_close(&self, close: &str) -> bool {
+        [")", "]", "}"].into_iter().any(|other| other != close && self.cursor.starts_with(other))
+    }
+
+    /// A comment behind the last token that was probably meant as a tag or a natural number.
+    fn misread_comment(&self) -> Option<(Code, Span, &'static str)> {
+        let skipped = self.cursor.skipped();
+        let before = skipped.find('#')?;
+        let comment = skipped[before..].lines().next().unwrap_or_default();
+        let word = comment[1..].split([' ', ')', '(', '{', '[', ']', ',']).next().unwrap_or_default();
+        let behind = comment[1 + word.len()..].trim_start();
+        let (code, hint) = if !word.is_empty() && word.bytes().all(|b| b.is_ascii_digit()) {
+            (Code::UnexpectedText, "`#` starts a comment; a natural number is written with `Nat/Succ` and `Nat/Zero`")
+        } else if word.bytes().all(|b| b.is_ascii_alphanumeric()) && behind.starts_with(['{', '(', 'λ', '@']) {
+            (
+                Code::TaggedTerm,
+                "`#` starts a comment; tags of an earlier Bend are gone, and all superpositions share one label",
+            )
+        } else {
+            return None;
+        };
+        let start = self.cursor.at() - skipped.len() + before;
+        Some((code, self.cursor.span(start, start + comment.len()), hint))
+    }
+
+    fn comes_next(&self, text: &str) -> bool {
+        let is_word = text.starts_with(|c: char| c.is_ascii_alphabetic());
+        if is_word { self.cursor.at_keyword(text) } else { self.cursor.starts_with(text) }
+    }
+
+    /// What comes next, in words, and its place.
+    fn found(&self) -> (Span, String) {
+        let cursor = &self.cursor;
+        let start = cursor.at();
+        let behind = cursor.span_from(start - cursor.skipped().len());
+        let Some(first) = cursor.peek() else { return (behind, "the end of the file".to_owned()) };
+        if first == '\n' {
+            return (behind, "the end of the line".to_owned());
+        }
+        let length = if is_name_char(first) && cursor.operator().is_none() {
+            cursor.word().len()
+        } else if cursor.starts_with("//") {
+            "//".len()
+        } else if let Some(operator) = cursor.operator() {
+            operator.symbol().len()
+        } else {
+            first.len_utf8()
+        };
+        let token = &cursor.rest()[..length];
+        let found = match first {
+            '"' => "a string".to_owned(),
+            '\'' => "a character".to_owned(),
+            '`' => "a symbol".to_owned(),
+            c if c.is_control() => format!("a control character (U+{:04X})", u32::from(c)),
+            _ if length > 60 => "a long name".to_owned(),
+            _ => format!("`{token}`"),
+        };
+        (cursor.span(start, start + length), found)
+    }
+
+    fn open_comment(&self) -> Option<Diagnostic> {
+        let start = self.cursor.open_comment()?;
+        let span = self.cursor.span(start, start + "#{".len());
+        let hint = format!("a comment that starts with `#{{` ends with `{COMMENT_END}`");
+        Some(Diagnostic::new(Code::UnexpectedText, span, "this comment is never closed").hint(hint))
+    }
+
+    /// Reports the comment in which the text ends, if there is one.
+    pub(super) fn report_open_comment(&mut self) {
+        if let Some(diagnostic) = self.open_comment() {
+            self.diags.push(diagnostic);
+        }
+    }
+}

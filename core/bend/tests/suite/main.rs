@@ -1,0 +1,6 @@
+//! The integration tests of `girih-bend`, in one program.
+
+mod parse_errors;
+mod parse_mutations;
+mod parse_roundtrip;
+mod parse_syntax;

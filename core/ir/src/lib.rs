@@ -1,0 +1,56 @@
+//! The one intermediate representation: what Bend programs, interaction nets and Triton kernels all become, and what
+//! the code generators read.
+//!
+//! # A tour
+//!
+//! A [`Module`] holds [`Function`]s; a function with a [`Launch`] is a *kernel*. A function is structured SSA: every
+//! [`Value`] is defined once, and control flow is regions, not jumps: `if` and `switch` yield values, `loop` carries
+//! them. An [`Inst`] is an operation of the [table](ops), an optional type suffix, operands, attributes and regions.
+//! Nothing is implicit: an access states its type, a barrier the spaces it orders, a wait what it waits for.
+//!
+//! Memory is reached through handles (parameters of type `buffer`, and a function's shared and private arrays) that are
+//! no numbers: an access is a pair (handle, index), the index counting elements of the access's own type, so that an access
+//! is always aligned to its size and never leads from one buffer into another.
+//!
+//! Meaning is the same on every device: arithmetic is total, nothing is contracted, and each operation states by its
+//! numeric class how exactly devices must agree. What a device lacks is rewritten by `girih_lower` for its
+//! [`Caps`], until only operations are left that a code generator renders one by one.
+//!
+//! | to | see |
+//! |---|---|
+//! | write a function from Rust | [`Builder`] |
+//! | read and print text (`.gir`) | [`text`] |
+//! | check the rules | [`verify`](mod@verify) |
+//! | run on the reference machine | `girih_machine::interp`, for task form `girih_machine::tasks` |
+//! | find what stands for an operation that a device lacks | [`math`] |
+//! | know what one scalar operation gives | [`eval`] |
+
+pub mod attrs;
+mod builder;
+pub mod caps;
+pub mod eval;
+mod function;
+pub mod heap;
+pub mod math;
+pub mod ops;
+pub mod reference;
+mod row;
+pub mod text;
+pub mod tile;
+pub mod types;
+pub mod verify;
+
+pub use attrs::{Attr, AttrKind, ParamAttrs};
+pub use builder::Builder;
+pub use caps::{Caps, Feature};
+pub use function::{
+    Def, Function, FunctionId, Inst, InstId, Launch, LaunchPlaces, Memory, MemoryId, Module, Region, RegionId, Regions,
+    Specialisation, Value, ValueId, Values,
+};
+pub use heap::{Global, GlobalId, Layout, LayoutId};
+pub use ops::Op;
+pub use types::{Scalar, ScalarSet, Shape, Space, Tile, Type};
+pub use verify::{Verified, task_form, tile_form, verify};
+
+/// Names this crate by its sources: two builds that may write different code have two names.
+pub const IDENTITY: &str = env!("GIRIH_SOURCES");

@@ -1,0 +1,597 @@
+//! Who owns which term: on each way through a function, what is owned is consumed exactly once.
+//!
+//! | a value that | is | and may be |
+//! |---|---|---|
+//! | a function takes, a cell, call or region gives, `term.share` makes | *owned* | consumed once, looked at before |
+//! | `cell.open` gives first | a *hole* | filled or freed, once |
+//! | `cell.get` gives | *borrowed* | looked at and shared as long as the cell is owned |
+//! | `term.pack` gives | *free* | anything: it names no cell |
+//! | `term.pack 4, 0` gives | *null*: a hole that is none | filled, freed or left, any number of times |
+//! | a `borrowed` parameter is, `cell.get` gives of such | *lent* | looked at, shared, passed to what borrows, carried by loops |
+//! | `fork` gives | a *token* | joined, once; what it borrows is not given away before |
+//!
+//! Regions of one `if` or `switch` that go on behind it leave the same values owned; an iteration of a loop leaves what was owned when it
+//! began. The first thing that is wrong in a function is reported, because what follows it is often wrong for the same reason.
+
+use super::form::Form;
+use super::names;
+use crate::function::{Def, Function, Inst, InstId, Module, RegionId, ValueId};
+use crate::heap::CELL;
+use crate::ops::Op;
+use crate::types::Type;
+use girih_base::diag::{Code, Diagnostic};
+use girih_base::idx::IndexVec;
+use std::collections::BTreeSet;
+
+/// Checks a function that keeps all other rules of functions.
+pub(super) fn check(module: &Module, function: &Function, form: &Form, found: &mut Vec<Diagnostic>) {
+    let is_fork = |inst: &Inst| inst.op == Op::Fork;
+    if !function.values.iter().any(|v| v.ty == Type::Term) && !function.insts.iter().any(is_fork) {
+        return;
+    }
+    let mut walk = Walk {
+        module,
+        function,
+        form,
+        kinds: function.values.iter().map(|_| Kind::Plain).collect(),
+        consumed: function.values.iter().map(|_| None).collect(),
+        live: Some(BTreeSet::new()),
+        lent: vec![],
+        loops: vec![],
+        arms: vec![],
+    };
+    if let Err(diagnostic) = walk.function() {
+        found.push(*diagnostic);
+    }
+}
+
+/// What is known of a value for all of its life.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Kind {
+    /// A number, or something else that nobody owns.
+    Plain,
+    Owned,
+    Hole,
+    /// Read from a cell that this value owns.
+    Borrowed(ValueId),
+    /// A borrowed parameter, or read from what is one: whoever called owns it until the function has ended.
+    Lent,
+    Free,
+    /// A hole that is none.
+    Null,
+    Token,
+}
+
+impl Kind {
+    fn is_linear(self) -> bool {
+        match self {
+            Kind::Owned | Kind::Hole | Kind::Token => true,
+            Kind::Plain | Kind::Borrowed(_) | Kind::Lent | Kind::Free | Kind::Null => false,
+        }
+    }
+    /// Whether it stands where holes do.
+    fn is_hole(self) -> bool {
+        matches!(self, Kind::Hole | Kind::Null)
+    }
+}
+
+/// What is owned; none where nothing comes to.
+type Live = Option<BTreeSet<ValueId>>;
+type Wrong = Box<Diagnostic>;
+
+/// A loop around.
+struct Around<'a> {
+    inst: &'a Inst,
+    /// What was owned when the first iteration began, without what the loop carries.
+    entry: BTreeSet<ValueId>,
+    /// What is owned behind it, as a first `break` or `while` has it.
+    exit: Live,
+}
+
+struct Walk<'a> {
+    module: &'a Module,
+    function: &'a Function,
+    form: &'a Form,
+    kinds: IndexVec<ValueId, Kind>,
+    /// The last instruction that consumed each value.
+    consumed: IndexVec<ValueId, Option<InstId>>,
+    live: Live,
+    /// What forked calls look at, by their tokens.
+    lent: Vec<(ValueId, ValueId)>,
+    loops: Vec<Around<'a>>,
+    /// What each `if` and `switch` around leaves owned, as its first region that yields has it.
+    arms: Vec<Live>,
+}
+
+impl<'a> Walk<'a> {
+    fn function(&mut self) -> Result<(), Wrong> {
+        for param in &self.function.params {
+            if self.function.ty(*param) == Type::Term {
+                let borrowed = self.function.param_attrs(*param).borrowed;
+                self.define(*param, if borrowed { Kind::Lent } else { Kind::Owned });
+            }
+        }
+        self.region(self.function.body)
+    }
+
+    fn define(&mut self, value: ValueId, kind: Kind) {
+        self.kinds[value] = kind;
+        if let (true, Some(live)) = (kind.is_linear(), &mut self.live) {
+            live.insert(value);
+        }
+    }
+
+    fn region(&mut self, region: RegionId) -> Result<(), Wrong> {
+        let function = self.function;
+        for id in &function.regions[region].insts {
+            if self.live.is_none() {
+                // Nothing comes here.
+                return Ok(());
+            }
+            self.inst(*id, &function.insts[*id])?;
+        }
+        Ok(())
+    }
+
+    fn inst(&mut self, id: InstId, inst: &'a Inst) -> Result<(), Wrong> {
+        match inst.op {
+            Op::CellGet => {
+                self.look(inst, inst.operands[0])?;
+                if self.function.ty(inst.results[0]) == Type::Term {
+                    let lent = self.kinds[inst.operands[0]] == Kind::Lent;
+                    let owner = self.owner(inst.operands[0]);
+                    self.define(inst.results[0], if lent { Kind::Lent } else { Kind::Borrowed(owner) });
+                }
+                Ok(())
+            }
+            Op::CellLayout | Op::TermTag | Op::TermPayload => self.look(inst, inst.operands[0]),
+            Op::TermPack => {
+                let constant = |i: usize| self.function.as_constant(inst.operands[i]);
+                let null = constant(0) == Some(CELL.into()) && constant(1) == Some(0);
+                self.define(inst.results[0], if null { Kind::Null } else { Kind::Free });
+                Ok(())
+            }
+            Op::TermShare => self.share(id, inst),
+            Op::CellOpen => {
+                self.consume(id, inst, &inst.operands)?;
+                self.results(inst);
+                self.define(inst.results[0], Kind::Hole);
+                Ok(())
+            }
+            Op::CellFill | Op::CellFree => {
+                self.take(id, inst, inst.operands[0], Kind::Hole)?;
+                self.consume(id, inst, &inst.operands[1..])?;
+                self.results(inst);
+                Ok(())
+            }
+            Op::Call => {
+                self.pass(id, inst)?;
+                self.results(inst);
+                Ok(())
+            }
+            Op::Fork => {
+                let owners = self.pass(id, inst)?;
+                let token = inst.results[0];
+                self.lent.extend(owners.into_iter().map(|owner| (token, owner)));
+                self.define(token, Kind::Token);
+                Ok(())
+            }
+            Op::Join => {
+                self.lent.retain(|(token, _)| *token != inst.operands[0]);
+                self.take(id, inst, inst.operands[0], Kind::Token)?;
+                self.results(inst);
+                Ok(())
+            }
+            Op::If | Op::Switch => self.choice(inst),
+            Op::Loop => self.repetition(id, inst),
+            Op::Yield | Op::Break | Op::Continue | Op::While | Op::Return | Op::Tail => self.jump(id, inst),
+            _takes_what_it_is_given => {
+                self.consume(id, inst, &inst.operands)?;
+                self.results(inst);
+                Ok(())
+            }
+        }
+    }
+
+    /// The results that are terms are owned.
+    fn results(&mut self, inst: &Inst) {
+        for result in &inst.results {
+            if self.function.ty(*result) == Type::Term {
+                self.define(*result, Kind::Owned);
+            }
+        }
+    }
+
+    /// Passes arguments: those that the callee borrows are only looked at. Gives the owners of these.
+    fn pass(&mut self, id: InstId, inst: &Inst) -> Result<Vec<ValueId>, Wrong> {
+        let module = self.module;
+        let callee = inst.callee().and_then(|id| module.functions.get(id));
+        let borrows =
+            |i: usize| callee.is_some_and(|f| f.params.get(i).is_some_and(|param| f.param_attrs(*param).borrowed));
+        let (looked_at, taken): (Vec<_>, Vec<_>) = inst.operands.iter().enumerate().partition(|(i, _)| borrows(*i));
+        self.consume(id, inst, &taken.into_iter().map(|(_, value)| *value).collect::<Vec<_>>())?;
+        let mut owners = vec![];
+        for (_, value) in looked_at {
+            self.look(inst, *value)?;
+            if matches!(self.kinds[*value], Kind::Owned | Kind::Borrowed(_)) {
+                owners.push(self.owner(*value));
+            }
+        }
+        Ok(owners)
+    }
+
+    // Uses.
+
+    /// The value whose being owned keeps a value alive.
+    fn owner(&self, value: ValueId) -> ValueId {
+        if let Kind::Borrowed(owner) = self.kinds[value] { owner } else { value }
+    }
+
+    /// A use that leaves the value to its owner.
+    fn look(&self, inst: &Inst, value: ValueId) -> Result<(), Wrong> {
+        match self.kinds[value] {
+            Kind::Hole | Kind::Null => Err(self.hole(inst, value)),
+            Kind::Owned | Kind::Borrowed(_) => self.is_alive(inst, value),
+            Kind::Plain | Kind::Lent | Kind::Free | Kind::Token => Ok(()),
+        }
+    }
+
+    fn is_alive(&self, inst: &Inst, value: ValueId) -> Result<(), Wrong> {
+        let owner = self.owner(value);
+        let free = !self.kinds[owner].is_linear();
+        if free || self.live.as_ref().is_none_or(|live| live.contains(&owner)) {
+            return Ok(());
+        }
+        let name = self.name(value);
+        let message = if owner == value {
+            format!("{name} is used after it was given away")
+        } else {
+            format!("{name} is used after the cell that it was read from was given away")
+        };
+        let mut diagnostic = Diagnostic::new(self.code(owner), inst.span, message);
+        if let Some(consumer) = self.consumed[owner].map(|id| &self.function.insts[id]) {
+            diagnostic = diagnostic.label(consumer.span, format!("{} was given away here", self.name(owner)));
+        }
+        let hint = match self.kinds[value] {
+            Kind::Token => "join a forked call once, and use its results",
+            Kind::Hole => "a hole is filled or freed once",
+            _term => "make a second ownership by `term.share` before",
+        };
+        Err(Box::new(diagnostic.hint(hint)))
+    }
+
+    /// Consumes those values that are terms, holes excepted, or tokens.
+    fn consume(&mut self, id: InstId, inst: &Inst, values: &[ValueId]) -> Result<(), Wrong> {
+        values.iter().try_for_each(|value| match self.kinds[*value] {
+            Kind::Hole | Kind::Null => Err(self.hole(inst, *value)),
+            kind => self.take(id, inst, *value, kind),
+        })
+    }
+
+    /// Consumes a value that has to be of a kind.
+    fn take(&mut self, id: InstId, inst: &Inst, value: ValueId, asked: Kind) -> Result<(), Wrong> {
+        let kind = self.kinds[value];
+        if kind == Kind::Lent {
+            let message = format!("{} is borrowed, and `{}` takes it away", self.name(value), inst.op.name());
+            let hint = "share it: the second result of `term.share` is an ownership of one's own";
+            return Err(self.about(Code::IrOwnership, inst, value, message, hint));
+        }
+        if let Some((token, _)) = self.lent.iter().find(|(_, owner)| *owner == value) {
+            let message =
+                format!("{} is given away while the forked call {} looks at it", self.name(value), self.name(*token));
+            return Err(self.about(Code::IrOwnership, inst, value, message, "join the call before"));
+        }
+        if let Kind::Borrowed(_) = kind {
+            let message = format!("{} belongs to its cell, and `{}` takes it away", self.name(value), inst.op.name());
+            let hint = "share it: the second result of `term.share` is an ownership of one's own";
+            return Err(self.about(Code::IrOwnership, inst, value, message, hint));
+        }
+        if kind != asked && !(asked == Kind::Hole && kind == Kind::Null) {
+            let message = format!("{} is no hole, and `{}` takes one", self.name(value), inst.op.name());
+            let hint = "a hole is the first result of `cell.open`";
+            return Err(self.about(Code::IrOwnership, inst, value, message, hint));
+        }
+        if kind.is_linear() {
+            self.is_alive(inst, value)?;
+            self.consumed[value] = Some(id);
+            if let Some(live) = &mut self.live {
+                live.remove(&value);
+            }
+        }
+        Ok(())
+    }
+
+    /// Of two ownerships, the first is what there was before.
+    fn share(&mut self, id: InstId, inst: &Inst) -> Result<(), Wrong> {
+        let word = inst.operands[0];
+        match self.kinds[word] {
+            kind @ (Kind::Borrowed(_) | Kind::Lent | Kind::Free) => {
+                self.look(inst, word)?;
+                let second = if kind == Kind::Free { Kind::Free } else { Kind::Owned };
+                self.define(inst.results[0], kind);
+                self.define(inst.results[1], second);
+                Ok(())
+            }
+            Kind::Plain | Kind::Owned | Kind::Hole | Kind::Null | Kind::Token => {
+                self.consume(id, inst, &inst.operands)?;
+                self.results(inst);
+                Ok(())
+            }
+        }
+    }
+
+    // Regions.
+
+    fn choice(&mut self, inst: &'a Inst) -> Result<(), Wrong> {
+        let before = self.live.clone();
+        self.arms.push(None);
+        for region in &inst.regions {
+            self.live = before.clone();
+            self.region(*region)?;
+        }
+        self.live = self.arms.pop().flatten();
+        // The kinds of the results are those of what is yielded, by the first region that yields.
+        for (i, result) in inst.results.iter().enumerate().filter(|(_, r)| self.function.ty(**r) == Type::Term) {
+            let yields = inst.regions.iter().filter_map(|r| self.function.terminator(*r));
+            let given: Vec<ValueId> =
+                yields.filter(|end| end.op == Op::Yield).filter_map(|end| end.operands.get(i)).copied().collect();
+            self.merged(inst, *result, &given)?;
+        }
+        Ok(())
+    }
+
+    /// Defines what several ways give: a hole if all do, otherwise a term.
+    fn merged(&mut self, inst: &Inst, result: ValueId, given: &[ValueId]) -> Result<(), Wrong> {
+        let holes = given.iter().filter(|v| self.kinds[**v].is_hole()).count();
+        if holes > 0 && holes < given.len() {
+            let message = format!(
+                "{} is a hole on some ways through this `{}` and a term on others",
+                self.name(result),
+                inst.op.name()
+            );
+            return Err(Box::new(
+                Diagnostic::new(Code::IrOwnership, inst.span, message).hint("free the hole, or let all ways give one"),
+            ));
+        }
+        let lent = given.iter().filter(|v| self.kinds[**v] == Kind::Lent).count();
+        if lent > 0 && given.iter().any(|v| !matches!(self.kinds[*v], Kind::Lent | Kind::Free)) {
+            let message = format!(
+                "{} is borrowed on some ways through this `{}` and owned on others",
+                self.name(result),
+                inst.op.name()
+            );
+            return Err(Box::new(
+                Diagnostic::new(Code::IrOwnership, inst.span, message).hint("share it on the ways that borrow"),
+            ));
+        }
+        let kind = match (holes, lent) {
+            (0, 0) => Kind::Owned,
+            (0, _) => Kind::Lent,
+            (_, _) => Kind::Hole,
+        };
+        self.define(result, kind);
+        Ok(())
+    }
+
+    fn repetition(&mut self, id: InstId, inst: &'a Inst) -> Result<(), Wrong> {
+        let function = self.function;
+        let params = &function.regions[inst.regions[0]].params;
+        self.give(id, inst, &inst.operands)?;
+        let entry = self.live.clone().unwrap_or_default();
+        for (param, initial) in params.iter().zip(&inst.operands) {
+            if function.ty(*param) == Type::Term {
+                self.define(*param, self.carried(*initial));
+            }
+        }
+        self.loops.push(Around { inst, entry, exit: None });
+        self.region(inst.regions[0])?;
+        self.live = self.loops.pop().and_then(|around| around.exit);
+        if self.live.is_some() {
+            for result in inst.results.iter().filter(|r| function.ty(**r) == Type::Term) {
+                let kind = self.kinds[*result];
+                self.define(*result, kind);
+            }
+        }
+        Ok(())
+    }
+
+    /// What a value is under another name.
+    fn carried(&self, value: ValueId) -> Kind {
+        match self.kinds[value] {
+            Kind::Hole | Kind::Null => Kind::Hole,
+            Kind::Lent => Kind::Lent,
+            Kind::Plain | Kind::Owned | Kind::Borrowed(_) | Kind::Free | Kind::Token => Kind::Owned,
+        }
+    }
+
+    /// Consumes what goes on under other names: holes too.
+    fn give(&mut self, id: InstId, inst: &Inst, values: &[ValueId]) -> Result<(), Wrong> {
+        values.iter().try_for_each(|value| match self.kinds[*value] {
+            // Alive as long as the function, under whatever name.
+            Kind::Lent => Ok(()),
+            Kind::Hole => self.take(id, inst, *value, Kind::Hole),
+            kind => self.take(id, inst, *value, kind),
+        })
+    }
+
+    // Ends of regions.
+
+    fn jump(&mut self, id: InstId, inst: &'a Inst) -> Result<(), Wrong> {
+        match inst.op {
+            Op::Yield => {
+                self.give(id, inst, &inst.operands)?;
+                self.ended_inside(id, inst)?;
+                let live = self.live.take();
+                match self.arms.last_mut() {
+                    Some(Some(first)) => {
+                        let first = first.clone();
+                        self.agree(inst, &first, live.as_ref())
+                    }
+                    Some(none) => {
+                        *none = live;
+                        Ok(())
+                    }
+                    None => Ok(()),
+                }
+            }
+            Op::Return | Op::Tail => {
+                // What an owned value of this function lends would be given back by nobody: it is left, and said to be.
+                if inst.op == Op::Tail {
+                    self.pass(id, inst).map(|_| ())
+                } else {
+                    self.consume(id, inst, &inst.operands)
+                }?;
+                if let Some(left) = self.live.take().and_then(|live| live.first().copied()) {
+                    return Err(self.left(inst, left));
+                }
+                Ok(())
+            }
+            Op::Continue => self.again(id, inst, &inst.operands),
+            Op::Break => self.leave(id, inst, &inst.operands),
+            _while => {
+                let before = self.live.clone();
+                self.again(id, inst, inst.operands.get(1..).unwrap_or(&[]))?;
+                self.live = before;
+                let function = self.function;
+                let params = self.loops.last().map(|around| &function.regions[around.inst.regions[0]].params);
+                self.leave(id, inst, params.map_or(&[], |params| params))
+            }
+        }
+    }
+
+    /// Goes on with the next iteration: what was owned when the loop began is owned again, and nothing else.
+    fn again(&mut self, id: InstId, inst: &Inst, values: &[ValueId]) -> Result<(), Wrong> {
+        self.give(id, inst, values)?;
+        let function = self.function;
+        let Some(around) = self.loops.last() else { return Ok(()) };
+        for (param, value) in function.regions[around.inst.regions[0]].params.iter().zip(values) {
+            self.alike(inst, *value, *param)?;
+        }
+        let live = self.live.take().unwrap_or_default();
+        if let Some(more) = live.difference(&around.entry).next() {
+            return Err(self.left(inst, *more));
+        }
+        if let Some(less) = around.entry.difference(&live).next() {
+            let message = format!("an iteration gives {} away, which is owned outside of the loop", self.name(*less));
+            let hint = "carry it through the loop, or share it before";
+            return Err(self.about(self.code(*less), inst, *less, message, hint));
+        }
+        Ok(())
+    }
+
+    /// Leaves the innermost loop with these values.
+    fn leave(&mut self, id: InstId, inst: &Inst, values: &[ValueId]) -> Result<(), Wrong> {
+        self.give(id, inst, values)?;
+        let Some(around) = self.loops.last() else { return Ok(()) };
+        let (results, entry, exit) = (&around.inst.results, &around.entry, around.exit.clone());
+        let live = self.live.take().unwrap_or_default();
+        if let Some(more) = live.difference(entry).next() {
+            return Err(self.left(inst, *more));
+        }
+        for (result, value) in results.iter().zip(values) {
+            if exit.is_some() {
+                self.alike(inst, *value, *result)?;
+            } else if self.function.ty(*result) == Type::Term {
+                self.kinds[*result] = self.carried(*value);
+            }
+        }
+        match exit {
+            Some(first) => self.agree(inst, &first, Some(&live)),
+            None => {
+                if let Some(around) = self.loops.last_mut() {
+                    around.exit = Some(live);
+                }
+                Ok(())
+            }
+        }
+    }
+
+    /// A value that becomes another one is a hole if that is one.
+    fn alike(&self, inst: &Inst, value: ValueId, target: ValueId) -> Result<(), Wrong> {
+        let hole = |v: ValueId| self.kinds[v].is_hole();
+        let lent = |v: ValueId| self.kinds[v] == Kind::Lent;
+        let free = self.kinds[value] == Kind::Free && !hole(target);
+        if self.function.ty(target) == Type::Term && lent(value) != lent(target) && !free {
+            let (name, target) = (self.name(value), self.name(target));
+            let message = format!("one of {name} and {target} is borrowed, and the other one is owned");
+            return Err(self.about(Code::IrOwnership, inst, value, message, "share what is borrowed"));
+        }
+        if self.function.ty(target) == Type::Term && hole(value) != hole(target) {
+            let (name, target) = (self.name(value), self.name(target));
+            let message = if hole(value) {
+                format!("{name} is a hole, but {target} is a term")
+            } else {
+                format!("{target} is a hole, but {name} is a term")
+            };
+            let hint = "free the hole, or let all ways give one";
+            return Err(self.about(Code::IrOwnership, inst, value, message, hint));
+        }
+        Ok(())
+    }
+
+    /// What a region that yields has defined is not owned behind it.
+    fn ended_inside(&self, id: InstId, inst: &Inst) -> Result<(), Wrong> {
+        let region = self.form.region_of(id);
+        let inside = |value: &&ValueId| match self.function.values[**value].def {
+            Def::Result(inst, _) => self.form.region_of(inst) == region,
+            Def::Argument(..) | Def::Param(_) | Def::Constant(_) | Def::Specialisation(_) | Def::Memory(_) => false,
+        };
+        match self.live.iter().flatten().find(inside) {
+            Some(left) => Err(self.left(inst, *left)),
+            None => Ok(()),
+        }
+    }
+
+    /// Two ways that come together have the same values owned.
+    fn agree(&self, inst: &Inst, first: &BTreeSet<ValueId>, live: Option<&BTreeSet<ValueId>>) -> Result<(), Wrong> {
+        let Some(live) = live else { return Ok(()) };
+        let Some(value) = first.symmetric_difference(live).next().copied() else { return Ok(()) };
+        let (kept, name) = (live.contains(&value), self.name(value));
+        let message = if kept {
+            format!("{name} is kept on this way, but given away on another one")
+        } else {
+            format!("{name} is given away on this way, but kept on another one")
+        };
+        let mut diagnostic = Diagnostic::new(self.code(value), inst.span, message);
+        if let Some(consumer) = self.consumed[value].map(|id| &self.function.insts[id]) {
+            diagnostic = diagnostic.label(consumer.span, "given away here");
+        }
+        Err(Box::new(diagnostic.hint("consume it on all ways or on none; `term.drop` gives a term back")))
+    }
+
+    // Messages.
+
+    fn name(&self, value: ValueId) -> String {
+        names::value(self.function, value)
+    }
+    fn code(&self, value: ValueId) -> Code {
+        if self.kinds[value] == Kind::Token { Code::IrJoin } else { Code::IrOwnership }
+    }
+
+    fn about(&self, code: Code, inst: &Inst, value: ValueId, message: String, hint: &str) -> Wrong {
+        Box::new(names::about(code, self.function, self.form, inst, value, message).hint(hint))
+    }
+
+    fn hole(&self, inst: &Inst, value: ValueId) -> Wrong {
+        let message = format!("{} is a hole, and `{}` takes a term", self.name(value), inst.op.name());
+        self.about(Code::IrOwnership, inst, value, message, "fill it by `cell.fill`, or give it back by `cell.free`")
+    }
+
+    /// A value that is owned where a way ends.
+    fn left(&self, inst: &Inst, value: ValueId) -> Wrong {
+        let (name, op) = (self.name(value), inst.op.name());
+        let (message, hint) = match self.kinds[value] {
+            Kind::Token => {
+                (format!("{name} is not joined before this `{op}`"), "join each forked call once, on every way")
+            }
+            Kind::Hole => (
+                format!("{name} is a hole that is left at this `{op}`"),
+                "fill it by `cell.fill`, or give it back by `cell.free`",
+            ),
+            Kind::Plain | Kind::Owned | Kind::Borrowed(_) | Kind::Lent | Kind::Free | Kind::Null => {
+                (format!("{name} is still owned at this `{op}`"), "use it up, or give it back by `term.drop`")
+            }
+        };
+        self.about(self.code(value), inst, value, message, hint)
+    }
+}

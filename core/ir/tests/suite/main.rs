@@ -1,0 +1,4 @@
+//! The integration tests of `girih-ir`, in one program.
+
+mod bad;
+mod uniformity;

@@ -1,0 +1,372 @@
+//! What a loop does only when it is over is done behind it.
+//!
+//! Invocations that run in step leave a loop one after another. What an invocation does on its way out, before `break`, all others wait for, and
+//! do themselves some rounds later: a ray that has met something would have its colour computed while others still look for what they meet. Behind the
+//! loop all do it together. So the loop says which way out was taken, and gives what is needed there; a choice behind it does the rest.
+//!
+//! Invariant: nothing happens between `break` and what follows the loop, so the order of all that happens stays.
+
+use girih_base::hash::{FastMap, FastSet};
+use girih_ir::{Builder, Def, Function, Inst, InstId, Op, RegionId, Type, Value, ValueId};
+
+/// Instructions that are worth it; a call counts as many.
+const LEAST: usize = 48;
+
+/// Does behind each loop of a function what can be done there.
+pub fn run(function: &mut Function) {
+    let (name, span) = (function.name.clone(), function.span);
+    let taken = std::mem::replace(function, Function::new(name, span));
+    let mut loops = vec![];
+    note_loops(&taken, taken.body, &mut loops);
+    let mut b = Builder::new(taken);
+    for (id, region) in loops {
+        sink(&mut b, id, region);
+    }
+    *function = b.function;
+}
+
+/// Loops and the regions that they stand in, inner ones first.
+fn note_loops(f: &Function, region: RegionId, loops: &mut Vec<(InstId, RegionId)>) {
+    for id in &f.regions[region].insts {
+        f.insts[*id].regions.iter().for_each(|inner| note_loops(f, *inner, loops));
+        if f.insts[*id].op == Op::Loop {
+            loops.push((*id, region));
+        }
+    }
+}
+
+/// How a loop is left.
+#[derive(Default)]
+struct Exits {
+    /// Its `break`s, and the regions that they end.
+    breaks: Vec<(InstId, RegionId)>,
+    /// Regions that end with its `while`.
+    whiles: Vec<RegionId>,
+    /// Regions that end with a `break`, and the first instruction of what can be done behind the loop.
+    late: Vec<(RegionId, usize)>,
+}
+
+impl Exits {
+    fn look(&mut self, f: &Function, region: RegionId) {
+        let insts = &f.regions[region].insts;
+        let mut first = 0;
+        for (i, id) in insts.iter().enumerate() {
+            let inst = &f.insts[*id];
+            match inst.op {
+                Op::Break => self.breaks.push((*id, region)),
+                Op::While => self.whiles.push(region),
+                Op::If | Op::Switch => inst.regions.iter().for_each(|inner| self.look(f, *inner)),
+                _other => {}
+            }
+            if i + 1 < insts.len() && jumps(f, inst, false) {
+                first = i + 1;
+            }
+        }
+        let ends = insts.last().is_some_and(|last| f.insts[*last].op == Op::Break);
+        let weight: usize = insts[first..].iter().map(|id| weight(f, *id)).sum();
+        if ends && weight >= LEAST {
+            self.late.push((region, first));
+        }
+    }
+}
+
+/// Whether an instruction may end the loop or the function around it.
+fn jumps(f: &Function, inst: &Inst, in_loop: bool) -> bool {
+    let in_loop = in_loop || inst.op == Op::Loop;
+    let within = inst.regions.iter().flat_map(|region| &f.regions[*region].insts);
+    let mut within = within.map(|id| &f.insts[*id]);
+    within.any(|inner| {
+        let leaves = matches!(inner.op, Op::Break | Op::Continue | Op::While) && !in_loop;
+        leaves || matches!(inner.op, Op::Return | Op::Tail) || jumps(f, inner, in_loop)
+    })
+}
+
+fn weight(f: &Function, id: InstId) -> usize {
+    let inst = &f.insts[id];
+    let own = if inst.op == Op::Call { LEAST } else { 1 };
+    let within = inst.regions.iter().flat_map(|region| &f.regions[*region].insts);
+    within.fold(own, |sum, inner| sum + weight(f, *inner))
+}
+
+/// A way out, and what is done behind the loop.
+struct Late {
+    region: RegionId,
+    insts: Vec<InstId>,
+    /// What the loop gives on this way.
+    gives: Vec<ValueId>,
+    /// What is needed of the loop, and as which of the values that it gives besides.
+    needs: Vec<(ValueId, usize)>,
+}
+
+fn sink(b: &mut Builder, id: InstId, parent: RegionId) {
+    let body = b.function.insts[id].regions[0];
+    let mut exits = Exits::default();
+    exits.look(&b.function, body);
+    let results = b.function.insts[id].results.clone();
+    let types: Vec<Type> = results.iter().map(|v| b.ty(*v)).collect();
+    if exits.late.is_empty() || !types.iter().all(|ty| is_plain(*ty)) {
+        return;
+    }
+    let inside = defined(&b.function, body);
+    let mut slots: Vec<Type> = vec![];
+    let mut late = vec![];
+    for (region, first) in exits.late {
+        if let Some(found) = taken_out(&b.function, (region, first), &inside, &mut slots) {
+            late.push(found);
+        }
+    }
+    if late.is_empty() {
+        return;
+    }
+    for region in exits.whiles {
+        exits.breaks.push(without_while(b, region, body));
+    }
+    // The loop says by which way it was left; 0 is any other.
+    for (leaves, region) in exits.breaks {
+        let way = late
+            .iter()
+            .position(|late| late.region == region && b.function.regions[region].insts.last() == Some(&leaves));
+        let mut gives: Vec<ValueId> = match way {
+            Some(_) => types.iter().map(|ty| b.zero(*ty)).collect(),
+            None => b.function.insts[leaves].operands.to_vec(),
+        };
+        gives.push(b.u32(way.map_or(0, |way| way as u32 + 1)));
+        let mut besides: Vec<ValueId> = slots.iter().map(|ty| b.zero(*ty)).collect();
+        if let Some(way) = way {
+            late[way].needs.iter().for_each(|(value, slot)| besides[*slot] = *value);
+            let keeps = b.function.regions[region].insts.len() - 1 - late[way].insts.len();
+            b.function.regions[region].insts.truncate(keeps);
+            b.function.regions[region].insts.push(leaves);
+        }
+        b.function.insts[leaves].operands = gives.into_iter().chain(besides).collect();
+    }
+    let all: Vec<Type> = types.iter().copied().chain([Type::U32]).chain(slots).collect();
+    let value = |(i, ty): (u32, &Type)| Value { ty: *ty, def: Def::Result(id, i), name: None };
+    let given: Vec<ValueId> = (0..).zip(&all).map(value).map(|value| b.function.values.push(value)).collect();
+    b.function.insts[id].results = given.iter().copied().collect();
+
+    // What follows the loop goes behind the choice.
+    let at = b.function.regions[parent].insts.iter().position(|inst| *inst == id).map_or(0, |at| at + 1);
+    let rest = b.function.regions[parent].insts.split_off(at);
+    let outer = std::mem::replace(&mut b.region, parent);
+    let last = choose(b, &late, 1, &given, &types);
+    b.function.insts[last].results = results.iter().copied().collect();
+    for (i, result) in (0..).zip(results) {
+        b.function.values[result].def = Def::Result(last, i);
+    }
+    b.region = outer;
+    b.function.regions[parent].insts.extend(rest);
+    b.function.simplified = false;
+}
+
+/// Writes the choice between one of the ways and those behind it.
+fn choose(b: &mut Builder, late: &[Late], way: u32, given: &[ValueId], types: &[Type]) -> InstId {
+    let (which, besides) = (given[types.len()], &given[types.len() + 1..]);
+    let number = b.u32(way);
+    let is_it = b.op(Op::Eq, Type::U32, &[which, number]);
+    let (yes, no) = (b.new_region(&[]), b.new_region(&[]));
+    let (this, others) = (&late[0], &late[1..]);
+    let names: FastMap<ValueId, ValueId> = this.needs.iter().map(|(value, slot)| (*value, besides[*slot])).collect();
+    let outer = std::mem::replace(&mut b.region, yes);
+    b.function.regions[yes].insts = this.insts.clone();
+    rename(&mut b.function, yes, &names);
+    let gives: Vec<ValueId> = this.gives.iter().map(|value| names.get(value).copied().unwrap_or(*value)).collect();
+    b.end(Op::Yield, &gives);
+    b.region = no;
+    let otherwise: Vec<ValueId> = match others {
+        [] => given[..types.len()].to_vec(),
+        _more => {
+            let inner = choose(b, others, way + 1, given, types);
+            let value = |(i, ty): (u32, &Type)| Value { ty: *ty, def: Def::Result(inner, i), name: None };
+            let results: Vec<ValueId> =
+                (0..).zip(types).map(value).map(|value| b.function.values.push(value)).collect();
+            b.function.insts[inner].results = results.iter().copied().collect();
+            results
+        }
+    };
+    b.end(Op::Yield, &otherwise);
+    b.region = outer;
+    let mut inst = Inst::new(Op::If, None, &[is_it], b.span);
+    inst.regions.extend([yes, no]);
+    b.push(inst, &[])
+}
+
+/// What a region does from an instruction on until it leaves the loop; none if that cannot be told outside.
+fn taken_out(
+    f: &Function,
+    (region, first): (RegionId, usize),
+    inside: &FastSet<ValueId>,
+    slots: &mut Vec<Type>,
+) -> Option<Late> {
+    let (leaves, insts) = f.regions[region].insts[first..].split_last()?;
+    let (mut own, mut needs) = (FastSet::default(), vec![]);
+    let mut look = |inst: &Inst| {
+        needs.extend(inst.operands.iter().copied());
+        own.extend(inst.results.iter().copied());
+        inst.regions.iter().for_each(|region| own.extend(f.regions[*region].params.iter().copied()));
+    };
+    for id in insts {
+        look(&f.insts[*id]);
+        f.insts[*id].regions.iter().for_each(|inner| f.walk(*inner, &mut |_, inst| look(inst)));
+    }
+    let gives = f.insts[*leaves].operands.to_vec();
+    needs.extend(&gives);
+    needs.retain(|value| inside.contains(value) && !own.contains(value));
+    needs.sort_unstable();
+    needs.dedup();
+    if !needs.iter().all(|value| is_plain(f.ty(*value))) {
+        return None;
+    }
+    // Ways share what the loop gives: only one of them is taken.
+    let mut used = vec![false; slots.len()];
+    let mut place = |value: ValueId| {
+        let ty = f.ty(value);
+        let free = (0..slots.len()).find(|slot| slots[*slot] == ty && !used[*slot]).unwrap_or_else(|| {
+            slots.push(ty);
+            used.push(false);
+            slots.len() - 1
+        });
+        used[free] = true;
+        (value, free)
+    };
+    let needs = needs.into_iter().map(&mut place).collect();
+    Some(Late { region, insts: insts.to_vec(), gives, needs })
+}
+
+/// Writes a `while` as a choice between leaving the loop with its parameters and going on.
+fn without_while(b: &mut Builder, region: RegionId, body: RegionId) -> (InstId, RegionId) {
+    let outer = std::mem::replace(&mut b.region, region);
+    let last = b.function.regions[region].insts.pop();
+    let operands = last.map_or(vec![], |last| b.function.insts[last].operands.to_vec());
+    let (holds, over) = (b.new_region(&[]), b.new_region(&[]));
+    b.region = holds;
+    b.end(Op::Yield, &[]);
+    b.region = over;
+    let params = b.function.regions[body].params.clone();
+    let leaves = b.push(Inst::new(Op::Break, None, &params, b.span), &[]);
+    b.region = region;
+    if let Some((condition, next)) = operands.split_first() {
+        let mut inst = Inst::new(Op::If, None, &[*condition], b.span);
+        inst.regions.extend([holds, over]);
+        b.push(inst, &[]);
+        b.end(Op::Continue, next);
+    }
+    b.region = outer;
+    (leaves, over)
+}
+
+/// Values that a loop can give.
+fn is_plain(ty: Type) -> bool {
+    matches!(ty, Type::Scalar(_))
+}
+
+/// All that is defined in a loop's body.
+fn defined(f: &Function, body: RegionId) -> FastSet<ValueId> {
+    let mut all: FastSet<ValueId> = f.regions[body].params.iter().copied().collect();
+    f.walk(body, &mut |_, inst| {
+        all.extend(inst.results.iter().copied());
+        inst.regions.iter().for_each(|region| all.extend(f.regions[*region].params.iter().copied()));
+    });
+    all
+}
+
+/// Gives values other names in a region.
+fn rename(f: &mut Function, region: RegionId, names: &FastMap<ValueId, ValueId>) {
+    let mut insts = vec![];
+    f.walk(region, &mut |id, _| insts.push(id));
+    for id in insts {
+        for operand in &mut f.insts[id].operands {
+            *operand = names.get(operand).copied().unwrap_or(*operand);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use girih_base::span::Span;
+    use girih_ir::{Module, text, verify};
+    use girih_machine::interp;
+
+    const HEAVY: &str = "fn @heavy(%a: u32, %b: u32) -> u32 {
+      return (add.u32 (mul.u32 %a, 3), %b)
+    }\n";
+    /// Three ways out, of which two do much, and need different values of the loop.
+    const WAYS: &str = "fn @f(%n: u32, %m: u32) -> u32, u32 {
+      %r, %s = loop (%k: u32 = 0, %x: u32 = %m) {
+        %y = add.u32 %x, %k
+        if (gt.u32 %y, 90) {
+          %h = call @heavy(%y, %n)
+          break %h, 1
+        }
+        if (ge.u32 %k, %n) {
+          if (eq.u32 (and.u32 %y, 1), 0) {
+            break %k, 2
+          }
+          %g = call @heavy(%k, %y)
+          %t: u32 = if (gt.u32 %g, 20) {
+            %i = call @heavy(%g, %x)
+            yield %i
+          } else {
+            yield %g
+          }
+          break %t, %x
+        }
+        continue (add.u32 %k, 1), (add.u32 %y, 5)
+      }
+      return (add.u32 %r, 1), %s
+    }";
+    /// A loop in a loop, which also ends by its condition, and whose results both are needed.
+    const WHILE: &str = "fn @f(%n: u32, %m: u32) -> u32, u32 {
+      %r, %s = loop (%j: u32 = 0, %sum: u32 = %m) {
+        %v, %w = loop (%k: u32 = %j, %x: u32 = %sum) {
+          if (eq.u32 (and.u32 %x, 7), 3) {
+            %h = call @heavy(%x, %k)
+            break %h, %k
+          }
+          while (lt.u32 %k, 9) next (add.u32 %k, 1), (add.u32 %x, %n)
+        }
+        if (gt.u32 %j, %n) {
+          %g = call @heavy(%v, %w)
+          break %g, %j
+        }
+        continue (add.u32 %j, 1), (add.u32 %v, %w)
+      }
+      return %r, %s
+    }";
+
+    fn module(function: &str) -> Module {
+        text::parse(Span::NONE.source, &format!("{HEAVY}{function}")).expect("right text").module
+    }
+
+    #[test]
+    fn what_ends_a_loop_is_done_behind_it_and_means_the_same() {
+        for function in [WAYS, WHILE] {
+            let before = verify(module(function)).expect("right IR");
+            let mut after = module(function);
+            after.functions.iter_mut().for_each(run);
+            let f = after.find("f").expect("it is there");
+            let in_loops = |function: &Function| {
+                let mut calls = 0;
+                function.walk(function.body, &mut |_, inst| {
+                    if inst.op == Op::Loop {
+                        let count = &mut |_, inner: &Inst| calls += usize::from(inner.op == Op::Call);
+                        function.walk(inst.regions[0], count);
+                    }
+                });
+                calls
+            };
+            // What the inner loop did when it was over is in the outer one now.
+            assert_eq!(in_loops(&after.functions[f]), usize::from(function == WHILE), "{}", text::print(&after));
+            let after = verify(after).expect("it follows the rules");
+            for n in 0..14 {
+                for m in 0..100 {
+                    let [old, new] = [&before, &after].map(|module| {
+                        interp::call(module, f, &[n, m]).unwrap_or_else(|error| panic!("{}", error.message))
+                    });
+                    assert_eq!(old, new, "{function} of {n}, {m}");
+                }
+            }
+        }
+    }
+}

@@ -1,0 +1,214 @@
+//! Where the elements of a tile lie: which invocation of the workgroup holds which of them, and as which of its parts.
+//!
+//! The lengths of a tile are powers of two, so the number of an element is bits: those of its last coordinate, the lowest, and so on. A layout
+//! says for each bit of a part's number and for each bit of an invocation's number which bit of the element's number it is. Blocked layouts,
+//! slices of others (what a reduction leaves) and the sums of matrix products are all of this form; a reshaped tile has the layout of what it is
+//! made of, and a transposed one the same with bits renamed.
+//!
+//! Invariant: each bit of the element's number stands in exactly one place. A bit of the invocation's number may stand for none: then
+//! the invocations that differ in it hold the same elements. Fragments are the exception: a part is a whole one, whose bits stand nowhere.
+
+use girih_ir::Shape;
+
+/// Stands for no bit of the element's number.
+pub(super) const FREE: u8 = u8::MAX;
+
+/// What a layout is for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub(super) enum Kind {
+    /// What accesses want, and all that comes of it.
+    Blocked,
+    /// Sums of matrix products, which others follow.
+    Sums,
+    /// The elements of fragments in registers: others follow it, and what has it is stored from there.
+    Shown,
+    /// Fragments: a part is one of the subgroup's, and only the device knows where its elements are.
+    Fragments(FragmentDepth),
+}
+
+/// The depth, as a logarithm, of the products whose sums fragments are: the device knows them by that, too.
+pub(super) type FragmentDepth = u8;
+
+/// A layout.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub(super) struct Layout {
+    /// For each bit of a part's number, the element's bit.
+    pub parts: Vec<u8>,
+    /// For each bit of an invocation's number, the element's bit, or [`FREE`].
+    pub threads: Vec<u8>,
+    /// What it is for.
+    pub kind: Kind,
+}
+
+/// Bits of a shape: for each dimension the first bit of its coordinate, and how many there are.
+pub(super) fn dimensions(shape: Option<Shape>) -> Vec<(u8, u8)> {
+    let lengths: Vec<u64> = shape.map_or(vec![], Shape::to_vec);
+    let mut next = 0;
+    let mut out: Vec<(u8, u8)> = vec![];
+    for length in lengths.iter().rev() {
+        let bits = length.trailing_zeros() as u8;
+        out.push((next, bits));
+        next += bits;
+    }
+    out.reverse();
+    out
+}
+
+/// Bits of the number of an element.
+pub(super) fn bits_of(shape: Option<Shape>) -> u8 {
+    shape.map_or(0, |s| s.elements().trailing_zeros() as u8)
+}
+
+impl Layout {
+    /// Elements in an order of dimensions, the fastest first: `vector` bits for the parts, then the invocations, then parts again.
+    pub fn blocked(shape: Option<Shape>, order: &[usize], vector: u8, threads: u8) -> Layout {
+        let dimensions = dimensions(shape);
+        let mut bits = order.iter().flat_map(|d| {
+            let (first, count) = dimensions[*d];
+            first..first + count
+        });
+        let mut parts: Vec<u8> = bits.by_ref().take(vector.into()).collect();
+        let mut held: Vec<u8> = bits.by_ref().take(threads.into()).collect();
+        parts.extend(bits);
+        held.resize(threads.into(), FREE);
+        Layout { parts, threads: held, kind: Kind::Blocked }
+    }
+
+    /// How many parts an invocation holds.
+    pub fn count(&self) -> usize {
+        1 << self.parts.len()
+    }
+
+    /// The bits of an element's number that a part's number says.
+    pub fn element(&self, part: usize) -> u32 {
+        let bit = |(i, to): (usize, &u8)| ((part >> i & 1) as u32) << to;
+        self.parts.iter().enumerate().map(bit).sum()
+    }
+
+    /// The bits of an invocation's number that say nothing.
+    pub fn free(&self) -> u32 {
+        self.threads.iter().enumerate().filter(|(_, to)| **to == FREE).map(|(i, _)| 1 << i).sum()
+    }
+
+    /// The layout of a tile whose bits are other ones: `to` says what becomes of a bit, none if it is not there.
+    pub fn renamed(&self, to: &dyn Fn(u8) -> Option<u8>) -> Layout {
+        let thread = |bit: &u8| if *bit == FREE { FREE } else { to(*bit).unwrap_or(FREE) };
+        Layout {
+            parts: self.parts.iter().filter_map(|bit| to(*bit)).collect(),
+            threads: self.threads.iter().map(thread).collect(),
+            kind: self.kind,
+        }
+    }
+
+    /// The part of the renamed layout that holds what stands for a part of this one.
+    pub fn renamed_part(&self, part: usize, to: &dyn Fn(u8) -> Option<u8>) -> usize {
+        let kept = self.parts.iter().enumerate().filter(|(_, bit)| to(**bit).is_some());
+        kept.enumerate().map(|(new, (old, _))| (part >> old & 1) << new).sum()
+    }
+
+    /// How many of the lowest bits from `first` on are those of parts: elements that follow each other in one invocation.
+    pub fn run(&self, first: u8) -> u8 {
+        (0..).take_while(|i| self.parts.contains(&(first + i))).last().map_or(0, |i| i + 1)
+    }
+
+    /// The part's bit that is this bit of the element.
+    pub fn part_bit(&self, bit: u8) -> Option<usize> {
+        self.parts.iter().position(|b| *b == bit)
+    }
+}
+
+/// What becomes of the bits of a reduced tile: those of the axis go.
+pub(super) fn without_axis(shape: Option<Shape>, axis: usize) -> impl Fn(u8) -> Option<u8> {
+    let (first, count) = dimensions(shape).get(axis).copied().unwrap_or((0, 0));
+    move |bit| match bit {
+        below if below < first => Some(below),
+        above if above >= first + count => Some(above - count),
+        _of_the_axis => None,
+    }
+}
+
+/// From bits of a broadcast tile to those of what is repeated.
+pub(super) fn before_broadcast(from: Option<Shape>, to: Option<Shape>) -> impl Fn(u8) -> Option<u8> {
+    let pairs: Vec<((u8, u8), (u8, u8))> = dimensions(from).into_iter().zip(dimensions(to)).collect();
+    move |bit| {
+        let (old, new) = pairs.iter().find(|(_, new)| bit >= new.0 && bit < new.0 + new.1)?;
+        (old.1 == new.1).then(|| old.0 + bit - new.0)
+    }
+}
+
+/// From bits of a tile with permuted dimensions to those of the tile before (or the other way round).
+pub(super) fn permuted(shape: Option<Shape>, axes: &[u32], back: bool) -> impl Fn(u8) -> Option<u8> + use<> {
+    // `shape` is that of the result.
+    let new = dimensions(shape);
+    let mut old = vec![(0, 0); new.len()];
+    axes.iter().zip(&new).for_each(|(axis, d)| old[*axis as usize] = *d);
+    let mut next = 0;
+    for d in old.iter_mut().rev() {
+        d.0 = next;
+        next += d.1;
+    }
+    let pairs: Vec<((u8, u8), (u8, u8))> = axes
+        .iter()
+        .zip(&new)
+        .map(|(axis, new)| if back { (*new, old[*axis as usize]) } else { (old[*axis as usize], *new) })
+        .collect();
+    move |bit| {
+        let (from, to) = pairs.iter().find(|(from, _)| bit >= from.0 && bit < from.0 + from.1)?;
+        Some(to.0 + bit - from.0)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn shape(lengths: &[u64]) -> Option<Shape> {
+        Shape::of(lengths)
+    }
+
+    /// The elements that an invocation holds, in the order of its parts.
+    fn held(layout: &Layout, thread: u32) -> Vec<u32> {
+        let own: u32 =
+            layout.threads.iter().enumerate().filter(|(_, b)| **b != FREE).map(|(i, b)| (thread >> i & 1) << b).sum();
+        (0..layout.count()).map(|part| own + layout.element(part)).collect()
+    }
+
+    #[test]
+    fn blocked_layouts_give_neighbours_to_an_invocation() {
+        let layout = Layout::blocked(shape(&[4, 16]), &[1, 0], 2, 3);
+        assert_eq!(held(&layout, 0), [0, 1, 2, 3, 32, 33, 34, 35]);
+        assert_eq!(held(&layout, 5), [20, 21, 22, 23, 52, 53, 54, 55]);
+        // The first dimension is the fastest: a matrix by columns.
+        let layout = Layout::blocked(shape(&[4, 16]), &[0, 1], 2, 3);
+        assert_eq!(held(&layout, 1)[..5], [1, 17, 33, 49, 9]);
+        // Fewer elements than invocations: some hold the same.
+        let layout = Layout::blocked(shape(&[4]), &[0], 0, 3);
+        assert_eq!((layout.free(), held(&layout, 6)), (4, vec![2]));
+    }
+
+    #[test]
+    fn every_element_is_held() {
+        for (lengths, order, vector) in [(&[8, 4, 2][..], &[2, 1, 0][..], 1), (&[64], &[0], 3), (&[2, 32], &[0, 1], 1)]
+        {
+            let layout = Layout::blocked(shape(lengths), order, vector, 4);
+            let mut all: Vec<u32> = (0..16).flat_map(|t| held(&layout, t)).collect();
+            all.sort_unstable();
+            all.dedup();
+            assert_eq!(all.len() as u64, lengths.iter().product::<u64>());
+        }
+    }
+
+    #[test]
+    fn views_rename_bits() {
+        let (from, to) = (shape(&[4, 1]), shape(&[4, 8]));
+        let map = before_broadcast(from, to);
+        assert_eq!((0..5).map(&map).collect::<Vec<_>>(), [None, None, None, Some(0), Some(1)]);
+        // 4 x 8 becomes 8 x 4: the lowest two bits are the old rows.
+        let back = permuted(shape(&[8, 4]), &[1, 0], true);
+        assert_eq!((0..5).map(&back).collect::<Vec<_>>(), [Some(3), Some(4), Some(0), Some(1), Some(2)]);
+        let forth = permuted(shape(&[8, 4]), &[1, 0], false);
+        assert!((0..5).all(|bit| forth(back(bit).unwrap_or(9)) == Some(bit)));
+        let sliced = without_axis(shape(&[4, 8, 2]), 1);
+        assert_eq!((0..6).map(&sliced).collect::<Vec<_>>(), [Some(0), None, None, None, Some(1), Some(2)]);
+    }
+}

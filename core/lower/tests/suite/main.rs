@@ -1,0 +1,3 @@
+//! The integration tests of `girih-lower`, in one program.
+
+mod simplify;

@@ -1,0 +1,38 @@
+//! The reference machine for task form: one thread, an explicit stack, a heap of counted cells. What it computes is what every runner
+//! of task form is held to.
+//!
+//! | what | see |
+//! |---|---|
+//! | functions made ready: steps, places of values | [`code`] |
+//! | cells: sizes, holes, counts, deep drops | [`heap`] |
+//! | who owns what after a call, in checked mode | [`audit`] |
+//! | calls, tail calls, globals, steps | [`machine`] |
+//! | forked calls and when they run | [`forks`] |
+//! | run lines, on any runner | [`lines`] |
+//!
+//! Invariant: every module that the verifier lets through ends with results or a [`Fault`](girih_runtime::Fault), never with a panic or an
+//! overflow of the host's own stack; without `fuel` it may run for ever. A use of a cell that has been given back, or that is of another
+//! layout, is always found in *checked* mode, in which no memory is used twice; there every call also ends with a count of all owners.
+
+mod audit;
+mod code;
+mod forks;
+mod heap;
+mod lines;
+mod machine;
+#[cfg(test)]
+mod tests;
+
+pub use lines::check_line;
+pub use machine::{Elsewhere, TaskMachine};
+
+/// How the reference machine runs, besides what all runners know.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Settings {
+    /// Whether faults are looked for.
+    pub checked: bool,
+    /// Forked calls run at once, or some time before they are joined, as this number chooses; at once without it.
+    pub seed: Option<u64>,
+    /// Steps that a call may make; any number without it.
+    pub fuel: Option<u64>,
+}

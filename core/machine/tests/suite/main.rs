@@ -1,0 +1,5 @@
+//! The integration tests of `girih-machine`, in one program.
+
+mod docs;
+mod math;
+mod prototype;

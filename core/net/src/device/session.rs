@@ -1,0 +1,473 @@
+//! The host's part of nets on devices: batches of epochs, what goes to the device and what comes back.
+//!
+//! A session keeps the kernels and the memory of a device, so that the net of a program with effects goes there again after each of them.
+
+use super::buffers::{BLOCK, Buffers, SUMS, Shape, control, missing};
+use super::collect::{self, Array};
+use super::numbers::error;
+use super::{DeviceStats, Kernels, Options, kernels};
+use crate::book::{Book, DefinitionId};
+use crate::heap::Heap;
+use crate::reduce::{Counts, Machine, Reducer};
+use crate::rules::{Rule, meeting};
+use crate::step::{Size, Stop};
+use crate::word::Word;
+use girih_base::diag::{Code, Diagnostic};
+use girih_base::num::{BinOp, NumError, NumKind};
+use girih_ir::Type;
+use girih_runtime::{Argument, BufferId, Command, Constant, Device, Dispatch, Grid, LoadOptions, ProgramId, Read};
+use girih_task::heap::cells::words;
+use std::sync::atomic::Ordering;
+
+/// If less than this part of the places is free after they were listed, memory is full.
+const LEAST_FREE: u32 = 16;
+/// No less memory than this is asked for because a device has not more.
+const LEAST_MEMORY: u64 = 64 << 20;
+
+/// Kernels and memory of a device for the nets of a book.
+pub struct Session<'d> {
+    device: &'d mut dyn Device,
+    programs: [ProgramId; 5],
+    buffers: Buffers,
+    shape: Shape,
+    /// The interactions of each way that calls take.
+    ways: Vec<[u32; Rule::ALL.len()]>,
+    /// The most epochs that are submitted at once.
+    batch: usize,
+    stats: DeviceStats,
+    /// `control` as it was when the host last looked.
+    control: Vec<u32>,
+    /// Interactions that lanes have counted and handed over, in this run.
+    counted: Counts,
+    /// Epochs since lanes have handed over what they count, and how many of them their counters are sure to hold.
+    epochs: u64,
+    holds: u64,
+    /// Places from which on all nodes and all wires are 0.
+    used_nodes: usize,
+    used_wires: usize,
+    /// Whether that is so, and lanes own no places.
+    is_settled: bool,
+}
+
+fn number(value: u32) -> Argument {
+    Argument::Scalar(Constant { ty: Type::U32, bits: value.into() })
+}
+
+fn buffer(id: BufferId) -> Argument {
+    Argument::Buffer(id, 0)
+}
+
+impl<'d> Session<'d> {
+    /// Loads the kernels of a book. `limit` are the most bytes that its nets may take, if that is less than what the options say.
+    ///
+    /// # Errors
+    /// If a definition is too large for a device, the device refuses the kernels or has no room.
+    pub fn open(
+        book: &Book,
+        device: &'d mut dyn Device,
+        options: &Options,
+        limit: u64,
+    ) -> Result<Session<'d>, Vec<Diagnostic>> {
+        let straight = options.straight && !device.caps().rolled;
+        let kernels = kernels(book, straight, options.together)?;
+        let one = |error| vec![error];
+        let mut options = *options;
+        let mut shape = Shape::new(&kernels, device, &options, limit).map_err(one)?;
+        let names: Vec<_> = kernels.module.kernels().collect();
+        // `@run` comes first.
+        let indirect = names.iter().take(1).copied().collect();
+        let programs = device.load(&kernels.module, &names, &LoadOptions { indirect, ..LoadOptions::default() })?;
+        let buffers = loop {
+            match Buffers::new(device, &shape, kernels.words.len()) {
+                Ok(buffers) => break buffers,
+                // A device that has less is asked for less.
+                Err(error) if error.code == Code::DeviceMemory && shape.memory >= LEAST_MEMORY => {
+                    options.memory = shape.memory / 2;
+                    shape = Shape::new(&kernels, device, &options, limit).map_err(one)?;
+                }
+                Err(error) => {
+                    programs.into_iter().for_each(|program| device.unload(program));
+                    return Err(one(error));
+                }
+            }
+        };
+        Session::new(device, programs, buffers, shape, &options, kernels).map_err(one)
+    }
+
+    fn new(
+        device: &'d mut dyn Device,
+        programs: Vec<ProgramId>,
+        buffers: Buffers,
+        shape: Shape,
+        options: &Options,
+        Kernels { words, ways, .. }: Kernels,
+    ) -> Result<Session<'d>, Diagnostic> {
+        let programs: [ProgramId; 5] = programs.try_into().map_err(|_| missing())?;
+        let stats = DeviceStats { lanes: shape.lanes, memory: shape.memory, ..DeviceStats::default() };
+        // A lane counts less than 64 interactions of a rule in a step.
+        let holds = u64::from(u32::MAX >> 6) / u64::from(shape.steps.max(1));
+        let mut session = Session {
+            device,
+            programs,
+            buffers,
+            shape,
+            ways,
+            batch: options.batch.max(1),
+            stats,
+            control: vec![0; control::WORDS],
+            counted: Counts::default(),
+            epochs: 0,
+            holds: options.drain.map_or(holds, |epochs| holds.min(epochs)),
+            used_nodes: 0,
+            used_wires: 0,
+            is_settled: true,
+        };
+        session.write(session.buffers.book, 0, &words)?;
+        Ok(session)
+    }
+
+    /// What all runs have taken.
+    pub fn stats(&self) -> DeviceStats {
+        self.stats
+    }
+
+    /// Reduces the net of a machine of the same book until nothing is left to be done, and gives it back.
+    ///
+    /// # Errors
+    /// As [`Machine::run`]; if the device fails.
+    pub fn run(&mut self, machine: &mut Machine<'_>) -> Result<(), Diagnostic> {
+        let counts = self.counted(machine)?;
+        let heap = self.download(machine.limits().memory)?;
+        machine.give(heap, vec![], &counts);
+        Ok(())
+    }
+
+    /// As [`run`](Session::run), but what comes back is the net that a port leads to, and no more; and the port is another one there.
+    ///
+    /// # Errors
+    /// As [`run`](Session::run).
+    pub fn run_for(&mut self, machine: &mut Machine<'_>, port: Word) -> Result<Word, Diagnostic> {
+        let counts = self.counted(machine)?;
+        let (port, heap) = collect::copied(self, port, machine.limits().memory)?;
+        // Most runs are the only ones: what has been used is looked at when there is another one.
+        self.is_settled = false;
+        machine.give(heap, vec![], &counts);
+        Ok(port)
+    }
+
+    /// So many words of an array from one on, fewer if it ends before.
+    pub(super) fn page(&mut self, array: Array, first: u64, count: u64) -> Result<Vec<u32>, Diagnostic> {
+        let places = u64::from(self.shape.places);
+        let (id, words) = match array {
+            Array::Nodes => (self.buffers.nodes, 2 * places),
+            Array::Wires => (self.buffers.wires, places),
+        };
+        self.read(id, first, count.min(words.saturating_sub(first)) as usize)
+    }
+
+    /// Reduces the net of a machine, which is on the device then, and says what was done.
+    fn counted(&mut self, machine: &mut Machine<'_>) -> Result<Counts, Diagnostic> {
+        let (heap, redexes) = machine.take();
+        self.counted = Counts::default();
+        let stop = self.upload(heap, &redexes).and_then(|()| self.reduce(machine))?;
+        let counts = self.counts()?;
+        self.stats.epochs += u64::from(self.control[control::EPOCHS]);
+        if let Some(stop) = stop {
+            machine.give(Heap::new(machine.limits().memory), vec![], &counts);
+            let size = Size { interactions: machine.counts().total(), ..self.size() };
+            return Err(stop.diagnostic(machine.book(), &size));
+        }
+        Ok(counts)
+    }
+
+    fn write(&mut self, to: BufferId, word: u64, words: &[u32]) -> Result<(), Diagnostic> {
+        let bytes: Vec<u8> = words.iter().flat_map(|word| word.to_le_bytes()).collect();
+        self.device.write(to, 4 * word, &bytes)
+    }
+
+    fn read(&mut self, from: BufferId, word: u64, count: usize) -> Result<Vec<u32>, Diagnostic> {
+        let mut bytes = vec![0; 4 * count];
+        self.device.read(from, 4 * word, &mut bytes)?;
+        Ok(words(&bytes))
+    }
+
+    fn look(&mut self) -> Result<(), Diagnostic> {
+        self.control = self.read(self.buffers.control, 0, control::WORDS)?;
+        Ok(())
+    }
+
+    fn set(&mut self, word: usize, value: u32) -> Result<(), Diagnostic> {
+        self.control[word] = value;
+        self.write(self.buffers.control, word as u64, &[value])
+    }
+
+    fn dispatch(&self, program: usize, arguments: Vec<Argument>, grid: Grid) -> Command {
+        Command::Dispatch(Dispatch { program: self.programs[program], arguments, grid })
+    }
+
+    /// So many epochs.
+    fn commands(&self, count: usize) -> Vec<Command> {
+        let Buffers { nodes, wires, lists, ring, stack, control, book, grid, .. } = self.buffers;
+        let Shape { lanes, depth, reserve, ring: size, places, chunk, .. } = self.shape;
+        let mut arguments = [nodes, wires, lists, ring, stack, control, book].map(buffer).to_vec();
+        arguments.extend([lanes, depth, reserve, size - 1, places, chunk].map(number));
+        let run = self.dispatch(0, arguments, Grid::Indirect(grid, 0));
+        let plan = vec![buffer(control), buffer(grid), number(lanes)];
+        let plan = self.dispatch(1, plan, Grid::Workgroups([1, 1, 1]));
+        [plan, run].iter().cycle().take(2 * count).cloned().collect()
+    }
+
+    fn upload(&mut self, heap: Heap, redexes: &[(Word, Word)]) -> Result<(), Diagnostic> {
+        if !self.is_settled {
+            self.leave()?;
+        }
+        let (mut nodes, mut wires, [free_nodes, free_wires]) = heap.trimmed().into_parts();
+        free_nodes.into_iter().for_each(|i| nodes[i as usize] = [Word::NONE; 2]);
+        free_wires.into_iter().for_each(|i| wires[i as usize] = FREE);
+        let places = self.shape.places as usize;
+        if nodes.len() > places || wires.len() > places || redexes.len() > self.shape.ring as usize {
+            let size = Size { nodes: nodes.len(), wires: wires.len(), waiting: redexes.len(), ..self.size() };
+            return Err(Stop::Memory.diagnostic(&Book::default(), &size));
+        }
+        let plain = |words: Vec<Word>| words.into_iter().map(|word| word.0).collect::<Vec<u32>>();
+        // What is left of the last block is not taken before it is listed.
+        let whole_blocks = |count: usize| count.next_multiple_of(BLOCK as usize).min(places);
+        let (used_nodes, used_wires) = (whole_blocks(nodes.len()), whole_blocks(wires.len()));
+        // Nodes that an earlier run has left behind these would be taken for new ones, which are 0.
+        nodes.resize(nodes.len().max(self.used_nodes), [Word::NONE; 2]);
+        self.used_nodes = used_nodes;
+        self.write(self.buffers.nodes, 0, &plain(nodes.into_flattened()))?;
+        // What an earlier run has left behind these is no longer there.
+        wires.resize(used_wires, FREE);
+        wires.resize(used_wires.max(self.used_wires), Word::NONE);
+        self.used_wires = used_wires;
+        self.write(self.buffers.wires, 0, &plain(wires))?;
+        let redexes: Vec<u32> = redexes.iter().flat_map(|(a, b)| [a.0, b.0]).collect();
+        self.write(self.buffers.ring, 0, &redexes)?;
+        let mut words = vec![0; control::WORDS];
+        let count = redexes.len() as u32 / 2;
+        for (word, value) in [
+            (control::TAIL, count),
+            (control::LIMIT, 0),
+            (control::NODE, used_nodes as u32),
+            (control::NODE_END, self.shape.places),
+            (control::WIRE, used_wires as u32),
+            (control::WIRE_END, self.shape.places),
+            (control::PATIENCE, 8),
+            (control::STEPS, self.shape.steps),
+        ] {
+            words[word] = value;
+        }
+        self.write(self.buffers.control, 0, &words)?;
+        self.control = words;
+        Ok(())
+    }
+
+    /// Redexes that are in the ring.
+    fn waiting(&self) -> u32 {
+        let at = |word: usize| self.control[word];
+        let given = at(control::LIMIT).wrapping_sub(at(control::BASE));
+        let taken = at(control::HEAD).wrapping_sub(at(control::BASE)).min(given);
+        at(control::TAIL).wrapping_sub(at(control::BASE).wrapping_add(taken))
+    }
+
+    /// Runs epochs until nothing is left to be done, or says why the net stops.
+    fn reduce(&mut self, machine: &Machine<'_>) -> Result<Option<Stop>, Diagnostic> {
+        let limits = machine.limits();
+        let mut batch = 2.min(self.batch);
+        loop {
+            if self.epochs + batch as u64 > self.holds {
+                self.drain()?;
+            }
+            let commands = self.commands(batch);
+            let mut bytes = [0; 4 * control::WORDS];
+            let mut reads = [Read { buffer: self.buffers.control, offset: 0, bytes: &mut bytes }];
+            self.device.submit_and_read(&commands, &mut reads)?;
+            self.control = words(&bytes);
+            self.epochs += batch as u64;
+            batch = (2 * batch).min(self.batch);
+            if self.control[control::FAULT] != 0 {
+                return Ok(Some(stop(self.control[control::FAULT])));
+            }
+            if limits.interrupt.as_ref().is_some_and(|flag| flag.load(Ordering::Relaxed)) {
+                return Ok(Some(Stop::Interrupted));
+            }
+            if let Some(most) = limits.interactions
+                && machine.counts().total() + self.counts()?.total() >= most
+            {
+                return Ok(Some(Stop::Interactions));
+            }
+            if self.control[control::FULL] != 0 {
+                if !self.sweep()? {
+                    return Ok(Some(Stop::Memory));
+                }
+            } else if self.waiting() == 0 {
+                return Ok(None);
+            }
+        }
+    }
+
+    /// Marks the places for wires that lanes have taken and not used as free, and forgets that lanes have any. So are those that nobody has
+    /// taken, up to [`control::WIRE_END`].
+    fn settle(&mut self) -> Result<(), Diagnostic> {
+        let Buffers { wires, lists, stack, control, .. } = self.buffers;
+        let Shape { lanes, depth, places, .. } = self.shape;
+        let settle = [wires, lists, stack, control].map(buffer).into_iter();
+        let settle = settle.chain([lanes, depth, places].map(number)).collect();
+        let settle = self.dispatch(2, settle, Grid::Own);
+        self.device.submit(&[settle])?;
+        self.device.wait()
+    }
+
+    /// Lists what is free. False if that is next to nothing, or if nothing was done since it was done before.
+    fn sweep(&mut self) -> Result<bool, Diagnostic> {
+        let Buffers { nodes, wires, lists, control, .. } = self.buffers;
+        let places = self.shape.places;
+        let worked = self.control[control::WORKED] != 0 || self.control[control::LISTED] == 0;
+        self.settle()?;
+        for word in [control::NODE, control::NODE_END, control::WIRE, control::WIRE_END, control::FULL, control::WORKED]
+        {
+            self.set(word, 0)?;
+        }
+        self.set(control::LISTED, 1)?;
+        let sweep = |words: BufferId, wide: u32, first: u32, counter: usize| {
+            let sweep = [words, lists, control].map(buffer).into_iter();
+            let sweep = sweep.chain([places, wide, first, counter as u32].map(number)).collect();
+            self.dispatch(4, sweep, Grid::Own)
+        };
+        let sweeps = [sweep(nodes, 1, 0, control::NODE_END), sweep(wires, 0, places, control::WIRE_END)];
+        self.device.submit(&sweeps)?;
+        self.look()?;
+        self.stats.sweeps += 1;
+        let least = self.control[control::NODE_END].min(self.control[control::WIRE_END]);
+        Ok(worked && least >= places / LEAST_FREE)
+    }
+
+    /// Takes over what lanes have counted, so that their counters, of 32 bits, never wrap around.
+    fn drain(&mut self) -> Result<(), Diagnostic> {
+        let Shape { lanes, counters, .. } = self.shape;
+        let tally = [self.buffers.stack, self.buffers.sums].map(buffer).into_iter();
+        let tally = tally.chain([lanes, self.shape.counts() as u32, counters].map(number)).collect();
+        let tally = self.dispatch(3, tally, Grid::Own);
+        self.device.submit(&[tally])?;
+        let words = self.read(self.buffers.sums, 0, counters as usize * SUMS as usize)?;
+        // The lower and the upper halves of the counters of some lanes.
+        let sum = |words: &[u32]| -> u64 {
+            let (pairs, _) = words.as_chunks::<2>();
+            pairs.iter().map(|[low, high]| u64::from(*low) + (u64::from(*high) << 16)).sum()
+        };
+        let mut sums = words.chunks(SUMS as usize).map(sum);
+        for (rule, sum) in Rule::ALL.into_iter().zip(sums.by_ref()) {
+            self.counted.add(rule, sum);
+        }
+        for (way, sum) in self.ways.iter().zip(sums) {
+            for (rule, count) in Rule::ALL.into_iter().zip(way) {
+                self.counted.add(rule, u64::from(*count) * sum);
+            }
+        }
+        self.epochs = 0;
+        self.stats.drains += 1;
+        Ok(())
+    }
+
+    /// What this run has done so far.
+    fn counts(&mut self) -> Result<Counts, Diagnostic> {
+        self.drain()?;
+        let Size { nodes, wires, .. } = self.size();
+        let mut counts = self.counted;
+        counts.bytes = nodes as u64 * 8 + wires as u64 * 4;
+        counts.waiting = self.control[control::MOST].into();
+        Ok(counts)
+    }
+
+    /// How many places are in use or were.
+    fn size(&self) -> Size {
+        let used = |next: usize, end: usize| {
+            let (next, end) = (self.control[next].min(self.control[end]), self.control[end]);
+            let free = if self.control[control::LISTED] != 0 { end - next } else { self.shape.places - next };
+            (self.shape.places - free) as usize
+        };
+        Size {
+            nodes: used(control::NODE, control::NODE_END),
+            wires: used(control::WIRE, control::WIRE_END),
+            waiting: self.waiting() as usize,
+            limit: self.shape.memory,
+            interactions: 0,
+        }
+    }
+
+    /// Ends a run: lanes own no places any more, and what has been used is known.
+    fn leave(&mut self) -> Result<(), Diagnostic> {
+        let listed = self.control[control::LISTED] != 0;
+        let (now, places) = (self.control.clone(), self.shape.places);
+        // Nothing behind the block of the next place has been used, if it is none of a list.
+        let reached = |next: usize| if listed { places } else { now[next].min(places).next_multiple_of(BLOCK) };
+        if !listed {
+            self.set(control::WIRE_END, reached(control::WIRE))?;
+        }
+        self.settle()?;
+        (self.used_nodes, self.used_wires) = (reached(control::NODE) as usize, reached(control::WIRE) as usize);
+        self.is_settled = true;
+        Ok(())
+    }
+
+    fn download(&mut self, limit: u64) -> Result<Heap, Diagnostic> {
+        self.leave()?;
+        let nodes = self.read(self.buffers.nodes, 0, 2 * self.used_nodes)?;
+        let wires = self.read(self.buffers.wires, 0, self.used_wires)?;
+        let (pairs, _) = nodes.as_chunks::<2>();
+        let nodes: Vec<[Word; 2]> = pairs.iter().map(|pair| pair.map(Word)).collect();
+        let wires: Vec<Word> = wires.into_iter().map(Word).collect();
+        let free = |is_free: &mut dyn Iterator<Item = bool>| {
+            (0..).zip(is_free).filter(|(_, is_free)| *is_free).map(|(i, _)| i).collect::<Vec<u32>>()
+        };
+        let free_nodes = free(&mut nodes.iter().map(|parts| *parts == [Word::NONE; 2]));
+        let free_wires = free(&mut wires.iter().map(|word| *word == FREE));
+        Ok(Heap::of(nodes, wires, [free_nodes, free_wires], limit))
+    }
+}
+
+impl Drop for Session<'_> {
+    fn drop(&mut self) {
+        let Buffers { nodes, wires, lists, ring, stack, control, book, sums, grid } = self.buffers;
+        [nodes, wires, lists, ring, stack, control, book, sums, grid].into_iter().for_each(|id| self.device.free(id));
+        self.programs.into_iter().for_each(|program| self.device.unload(program));
+    }
+}
+
+impl Reducer for Session<'_> {
+    fn reduce(&mut self, machine: &mut Machine<'_>) -> Result<(), Diagnostic> {
+        // What is in normal form need not go there.
+        if machine.is_done() { Ok(()) } else { self.run(machine) }
+    }
+
+    fn reduce_for(&mut self, machine: &mut Machine<'_>, port: Word) -> Result<Word, Diagnostic> {
+        if machine.is_done() { Ok(port) } else { self.run_for(machine, port) }
+    }
+}
+
+/// A wire that is free.
+const FREE: Word = Word(u32::MAX);
+
+/// Why a run has ended, from the word that says so.
+fn stop(fault: u32) -> Stop {
+    let kind = |position: u32| NumKind::ALL.get((position & 15) as usize).copied().unwrap_or(NumKind::U24);
+    let ports = [4, 8].map(|bit| Word(fault >> bit & 15).kind());
+    match fault & 15 {
+        error::DIVISION => Stop::Number(NumError::DivisionByZero),
+        error::UNSUPPORTED => {
+            let op = BinOp::ALL.get((fault >> 4 & 255) as usize).copied().unwrap_or(BinOp::Add);
+            Stop::Number(NumError::Unsupported(op, kind(fault >> 12)))
+        }
+        error::MIXED => Stop::Number(NumError::Mixed(kind(fault >> 4), kind(fault >> 8))),
+        error::NOT_FLOAT => Stop::Number(NumError::NotFloat(kind(fault >> 4))),
+        error::COPIED => Stop::Copied(DefinitionId::new(fault >> 4)),
+        error::MISTAKE => {
+            Stop::Mistake(meeting(ports[0], ports[1]).0.mistake.unwrap_or(Code::Internal), ports[0], ports[1])
+        }
+        error::NOT_A_NUMBER => Stop::Mistake(Code::NotANumber, ports[0], ports[1]),
+        error::FULL => Stop::Memory,
+        // Lanes write no other.
+        _ => Stop::Mistake(Code::Internal, ports[0], ports[1]),
+    }
+}

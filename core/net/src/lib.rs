@@ -1,0 +1,44 @@
+//! Interaction nets: their text, their rules, and the machine that reduces them.
+//!
+//! ```text
+//! text (.hvm) ── parse ──> ast::Book ── book ──> templates ── reduce ──> normal form ── readback ──> tree ── print ──> text
+//! lambda core ── lower ──────^
+//! ```
+//!
+//! | what | see |
+//! |---|---|
+//! | nets as trees; their text, read and printed | [`girih_term::hvm`] |
+//! | a port as a word of 32 bits | [`word`] |
+//! | numbers and operators in words, and in nodes of their own | [`number`], [`boxed`], [`girih_term::hvm::function`] |
+//! | **the rule table** | [`rules`] |
+//! | pictures of its rows, and of nets | [`picture`] |
+//! | definitions, ready to be called | [`book`] |
+//! | the memory of a net, and the machine | [`heap`], [`reduce`], [`step`] |
+//! | the same on all cores of the host, fast | [`parallel`], [`worker`] |
+//! | the machine of devices: many lanes, in epochs | [`epochs`] |
+//! | the same as kernels, and on any device | [`device`] |
+//! | the effects that a net of a file asks for | [`effects`] |
+//! | a net in normal form as a tree | [`readback`] |
+//! | random nets | [`random`] |
+//! | Bend programs as nets | [`lower`] |
+//! | their values, for the evaluator and for effects; as text if nets are in them | [`values`], [`show`] |
+
+pub mod book;
+pub mod boxed;
+pub mod device;
+pub mod effects;
+pub mod epochs;
+pub mod heap;
+pub mod lower;
+pub mod number;
+pub mod parallel;
+pub mod picture;
+pub mod random;
+pub mod readback;
+pub mod reduce;
+pub mod rules;
+pub mod show;
+mod step;
+pub mod values;
+pub mod word;
+mod worker;

@@ -1,0 +1,3 @@
+//! The integration tests of `girih-net`, in one program.
+
+mod nets;

@@ -1,0 +1,266 @@
+//! What a lane does when calls end or must wait, when its stack is full, and when others lack work.
+//!
+//! Forks are calls: the stack says of a frame whether it waits for a fork. Only when lanes lack work, what is behind the *oldest* fork of a
+//! stack, which is most of what is left there, becomes a task, and the fork's results go to a frame of the pool. (Lazy task creation: Mohr,
+//! Kranz, Halstead 1990.)
+//!
+//! A frame of the pool is filled before it is named to others, and freed by who goes on with it.
+
+use super::machine::{Machine, State};
+use super::memory::{control, fault, frame, label, lane};
+use girih_ir::{Op, Type, ValueId};
+
+impl Machine {
+    pub(super) fn idle(&mut self, state: &State) -> State {
+        let zero = self.b.u32(0);
+        State { label: self.b.u32(label::IDLE), base: zero, depth: zero, bottom: zero, ..state.clone() }
+    }
+    /// A frame's number as a base: whether it waits for a fork.
+    fn base(&mut self, frame: ValueId, is_fork: bool) -> ValueId {
+        let one = self.b.u32(1);
+        let base = self.op(Op::Shl, frame, one);
+        self.plus(base, u32::from(is_fork))
+    }
+    fn without_fork(&mut self, label: ValueId) -> ValueId {
+        let mask = self.b.u32(!label::FORK);
+        self.op(Op::And, label, mask)
+    }
+
+    pub(super) fn give_back(&mut self, from: &State) -> State {
+        let has_frames = self.op(Op::Lt, from.bottom, from.depth);
+        let count = from.words().len();
+        let words = self.choose(
+            has_frames,
+            count,
+            |m| {
+                let less = m.b.u32(u32::MAX);
+                let depth = m.op(Op::Add, from.depth, less);
+                let label = m.lane.load_stack(&mut m.b, depth, 0);
+                let label = m.without_fork(label);
+                State { label, depth, ..from.clone() }.words()
+            },
+            |m| {
+                let is_root = m.is(from.base, 0);
+                m.choose(is_root, count, |m| m.end(from).words(), |m| m.give_to_frame(from).words())
+            },
+        );
+        State::of(&words)
+    }
+
+    /// The call of the host is over.
+    fn end(&mut self, from: &State) -> State {
+        for (i, value) in (0..self.shape.results).zip(&from.registers) {
+            self.set(control::RESULTS + i, *value);
+        }
+        let one = self.b.u32(1);
+        self.set(control::DONE, one);
+        self.idle(from)
+    }
+
+    fn give_to_frame(&mut self, from: &State) -> State {
+        let one = self.b.u32(1);
+        let frame = self.op(Op::Shr, from.base, one);
+        let bit = self.op(Op::And, from.base, one);
+        let is_fork = self.is(bit, 1);
+        let words = self.choose(
+            is_fork,
+            from.words().len(),
+            |m| {
+                m.give_results(frame, &from.registers);
+                m.arrive(frame);
+                m.idle(from).words()
+            },
+            |m| m.return_to(frame, &from.registers).words(),
+        );
+        State::of(&words)
+    }
+
+    /// What is behind a join waits in the fork's frame.
+    pub(super) fn wait(&mut self, from: &State) -> State {
+        let base = self.spill(from);
+        let frame = from.registers[0];
+        self.fill_frame(frame, from.label, base, from.depth);
+        self.arrive(frame);
+        self.idle(from)
+    }
+
+    pub(super) fn trap(&mut self, from: &State) -> State {
+        let why = self.plus(from.registers[0], fault::TRAP);
+        self.end_with(why);
+        self.idle(from)
+    }
+
+    /// There was no memory for a cell that the segment made: what the lane was doing is given up, before others see anything of it.
+    pub(super) fn lack(&mut self, from: &State) -> State {
+        let (why, word) = (self.b.u32(fault::MEMORY), self.b.u32(lane::LACKS));
+        let place = self.b.load(Type::U32, self.lane.own, word);
+        self.end_at(why, place, from.base);
+        self.idle(from)
+    }
+
+    /// The state with room on the stack for what a segment puts there.
+    pub(super) fn with_room(&mut self, state: &State) -> State {
+        let after = self.plus(state.depth, self.shape.pushes);
+        let room = self.b.u32(self.shape.stack);
+        let is_full = self.op(Op::Ge, after, room);
+        self.change(is_full, state, |m| {
+            let base = m.spill(state);
+            m.sink(state.label, state.depth);
+            let zero = m.b.u32(0);
+            State { base, depth: zero, bottom: zero, ..state.clone() }
+        })
+    }
+
+    /// Moves all frames of the stack into the pool; gives the last one as a base.
+    fn spill(&mut self, state: &State) -> ValueId {
+        let doing = state.label;
+        self.repeat(&[state.base, state.bottom], |m, params| {
+            let (base, depth) = (params[0], params[1]);
+            let over = m.op(Op::Ge, depth, state.depth);
+            m.leave_if(over, params);
+            let frame = m.new_frame();
+            let is_none = m.is(frame, 0);
+            m.choose(
+                is_none,
+                0,
+                |m| {
+                    m.lacks_frames(doing, base);
+                    vec![]
+                },
+                |m| {
+                    let label = m.lane.load_stack(&mut m.b, depth, 0);
+                    let label = m.without_fork(label);
+                    m.fill_frame(frame, label, base, depth);
+                    vec![]
+                },
+            );
+            let base = m.base(frame, false);
+            let next = m.plus(depth, 1);
+            m.b.end(Op::Continue, &[base, next]);
+        })[0]
+    }
+
+    /// Makes a task of what is behind the oldest fork of the stack.
+    pub(super) fn promote(&mut self, state: &State) -> State {
+        self.promote_while(state, false)
+    }
+    /// Makes tasks of what is behind the oldest fork, or all of them.
+    fn promote_while(&mut self, state: &State, all: bool) -> State {
+        let one = self.b.u32(1);
+        let last = self.repeat(&[state.base, state.bottom, one], |m, params| {
+            let (base, bottom) = (params[0], params[1]);
+            let over = m.op(Op::Ge, bottom, state.depth);
+            let stop = m.is(params[2], 0);
+            let over = m.both(Op::Or, over, stop);
+            m.leave_if(over, params);
+            let frame = m.new_frame();
+            let is_none = m.is(frame, 0);
+            let none = params.to_vec();
+            let words = m.choose(
+                is_none,
+                3,
+                |m| vec![none[0], none[1], m.b.u32(0)],
+                |m| {
+                    let word = m.lane.load_stack(&mut m.b, bottom, 0);
+                    let flag = m.b.u32(label::FORK);
+                    let flag = m.op(Op::And, word, flag);
+                    let is_call = m.is(flag, 0);
+                    m.choose(
+                        is_call,
+                        3,
+                        |m| {
+                            m.fill_frame(frame, word, base, bottom);
+                            vec![m.base(frame, false), m.plus(bottom, 1), m.b.u32(1)]
+                        },
+                        |m| m.promote_fork((frame, word), base, bottom, all),
+                    )
+                },
+            );
+            m.b.end(Op::Continue, &words);
+        });
+        State { base: last[0], bottom: last[1], ..state.clone() }
+    }
+
+    /// What is behind a fork goes into a frame and becomes a task; another frame waits for it and for the fork.
+    fn promote_fork(
+        &mut self,
+        (frame, word): (ValueId, ValueId),
+        base: ValueId,
+        bottom: ValueId,
+        all: bool,
+    ) -> Vec<ValueId> {
+        let join = self.new_frame();
+        let is_none = self.is(join, 0);
+        self.choose(
+            is_none,
+            3,
+            |m| {
+                m.free_frame(frame);
+                vec![base, bottom, m.b.u32(0)]
+            },
+            |m| {
+                m.wait_for_two(join);
+                // Until the code behind the fork comes, whoever looks up from here finds those who wait for both.
+                // Its label still says that it is a fork's: what it holds until then are the fork's results.
+                m.store_frame(join, frame::LABEL, word);
+                m.store_frame(join, frame::BASE, base);
+                let label = m.without_fork(word);
+                // The token is the first word that is kept.
+                m.lane.store_stack(&mut m.b, bottom, 1, join);
+                m.fill_frame(frame, label, base, bottom);
+                m.new_resumption(frame);
+                vec![m.base(join, true), m.plus(bottom, 1), m.b.u32(u32::from(all))]
+            },
+        )
+    }
+
+    /// Makes tasks of all that the lane is doing.
+    pub(super) fn suspend(&mut self, state: &State) {
+        let state = self.promote_while(state, true);
+        let has_frames = self.op(Op::Lt, state.bottom, state.depth);
+        self.when(has_frames, |m| m.lacks_frames(state.label, state.base));
+        let is_busy = self.is_not(state.label, label::IDLE);
+        self.when(is_busy, |m| {
+            let flag = m.b.u32(label::KEPT);
+            let flag = m.op(Op::And, state.label, flag);
+            let has_kept = m.is_not(flag, 0);
+            m.choose(
+                has_kept,
+                0,
+                |m| {
+                    m.suspend_kept(&state);
+                    vec![]
+                },
+                |m| {
+                    m.new_task(state.label, state.base, &state.registers);
+                    vec![]
+                },
+            );
+        });
+    }
+    fn suspend_kept(&mut self, state: &State) {
+        let frame = self.new_frame();
+        let is_none = self.is(frame, 0);
+        self.choose(
+            is_none,
+            0,
+            |m| {
+                m.lacks_frames(state.label, state.base);
+                vec![]
+            },
+            |m| {
+                let label = m.without_fork(state.label);
+                m.fill_frame(frame, label, state.base, state.depth);
+                m.give_results(frame, &state.registers);
+                m.new_resumption(frame);
+                vec![]
+            },
+        );
+    }
+    /// There is no frame for a lane that goes on at a label and gives its results to a frame.
+    fn lacks_frames(&mut self, label: ValueId, base: ValueId) {
+        let (why, number) = (self.b.u32(fault::FRAMES), self.b.u32(label::NUMBER));
+        let place = self.op(Op::And, label, number);
+        self.end_at(why, place, base);
+    }
+}

@@ -1,0 +1,122 @@
+//! What a workgroup does between two rounds: how long the next one is, whether lanes make tasks of what they do, whether the epoch ends.
+
+use super::lane::Lane;
+use super::machine::{Machine, State};
+use super::memory::{control, group, label};
+use girih_ir::{Op, Type, ValueId};
+
+/// Rounds of an epoch after which a workgroup gives away what it has, if most others have stopped, or if it makes little.
+const SOON: u32 = 16;
+const PATIENCE: u32 = 32;
+/// In one of so many rounds a workgroup looks what happens elsewhere.
+const LOOK: u32 = 4;
+/// Steps of a round at most, and before lanes that lack work may end it.
+pub(super) const LONG: u32 = 256;
+/// The latter at first, and then: what is over sooner is not worth a task.
+pub(super) const HASTE: u32 = 1;
+/// Rounds of an epoch that are hasty.
+const BEGIN: u32 = 12;
+const SHORT: u32 = 24;
+
+/// What a workgroup does in its next round: steps above bit 2, and one of these.
+pub(super) mod verdict {
+    /// Goes on.
+    pub const RUN: u32 = 0;
+    /// First makes tasks of what can be done apart.
+    pub const PROMOTE: u32 = 1;
+    /// Gives all away, and stops.
+    pub const STOP: u32 = 2;
+    /// Where the steps begin before which the round does not end.
+    pub const STEPS: u32 = 2;
+    /// Where the rest ends.
+    pub const MASK: u32 = 3;
+}
+
+impl Machine {
+    /// What the workgroup does next, after so many rounds, the last one of so many steps at least.
+    pub(super) fn judge(&mut self, rounds: ValueId, least: ValueId, state: &State) -> ValueId {
+        let is_busy = self.is_not(state.label, label::IDLE);
+        self.when(is_busy, |m| {
+            m.lane.count(&mut m.b, group::BUSY, 1);
+        });
+        Lane::barrier(&mut self.b);
+        self.agree(|m| {
+            let tasks = m.turn_rings();
+            m.new_chunk();
+            let busy = m.lane.get(&mut m.b, group::BUSY);
+            let zero = m.b.u32(0);
+            m.lane.set(&mut m.b, group::BUSY, zero);
+            m.lane.set(&mut m.b, group::IDLE, zero);
+            m.verdict(rounds, least, tasks, busy)
+        })
+    }
+
+    fn verdict(&mut self, rounds: ValueId, least: ValueId, tasks: ValueId, busy: ValueId) -> ValueId {
+        let population = self.op(Op::Add, tasks, busy);
+        let all = self.b.u32(self.shape.workgroup);
+        let lacks = self.op(Op::Lt, population, all);
+        // At first every lane shares what it has, and soon: so tasks are of one size. Where work does not spread then, there is little to spread.
+        let begin = self.b.u32(BEGIN);
+        let begins = self.op(Op::Lt, rounds, begin);
+        let hungry = self.is_not(self.want, 0);
+        let need = self.op(Op::Sub, all, population);
+        let need = self.select(begins, all, need);
+        self.lane.set(&mut self.b, group::NEED, need);
+        let some = self.is_not(busy, 0);
+        let lacks = self.both(Op::And, lacks, some);
+        let lacks = self.b.op(Op::Convert, Type::U32, &[lacks]);
+        // Where there is nothing to make tasks of, rounds get longer.
+        let shift = self.b.u32(verdict::STEPS);
+        let none = self.is(tasks, 0);
+        let (haste, short, long) = (self.b.u32(HASTE), self.b.u32(SHORT), self.b.u32(LONG / 2));
+        let short = self.select(begins, haste, short);
+        let twice = self.op(Op::Add, least, least);
+        let twice = self.op(Op::Min, twice, long);
+        let least = self.select(none, twice, short);
+        let least = self.op(Op::Shl, least, shift);
+        let found = self.op(Op::Or, lacks, least);
+        // Others lack work from the beginning.
+        let enough = self.op(Op::Ge, population, self.want);
+        let patience = self.b.u32(PATIENCE);
+        let late = self.op(Op::Ge, rounds, patience);
+        let one = self.b.u32(1);
+        let several = self.op(Op::Gt, population, one);
+        let late = self.both(Op::And, late, several);
+        let gives = self.both(Op::Or, enough, late);
+        let gives = self.both(Op::And, gives, hungry);
+        let long = self.b.u32(LONG);
+        let most = self.op(Op::Div, self.steps, long);
+        let over = self.op(Op::Gt, rounds, most);
+        let none = self.is(population, 0);
+        let stops = self.both(Op::Or, over, none);
+        let stops = self.both(Op::Or, stops, gives);
+        let stop = self.b.u32(verdict::STOP);
+        let found = self.select(stops, stop, found);
+        let mask = self.b.u32(LOOK - 1);
+        let turn = self.op(Op::And, rounds, mask);
+        let looks = self.is(turn, 0);
+        let found = self.choose(looks, 1, |m| vec![m.verdict_of_all(rounds, population, found)], |_| vec![found])[0];
+        self.or_starves(found, verdict::STOP, population)
+    }
+
+    /// What the workgroup does when it has looked what happens elsewhere.
+    fn verdict_of_all(&mut self, rounds: ValueId, population: ValueId, found: ValueId) -> ValueId {
+        let (exited, fault, top) = (self.get(control::EXITED), self.get(control::FAULT), self.get(control::HEAP_TOP));
+        let twice = self.op(Op::Add, exited, exited);
+        let most = self.op(Op::Gt, twice, self.groups);
+        let soon = self.b.u32(SOON);
+        let late = self.op(Op::Ge, rounds, soon);
+        let full = self.b.u32(self.shape.workgroup / 2);
+        let full = self.op(Op::Ge, population, full);
+        let had_work = self.is(self.want, 0);
+        let gives = self.both(Op::And, most, late);
+        let gives = self.both(Op::And, gives, full);
+        let gives = self.both(Op::And, gives, had_work);
+        let lacks = self.op(Op::Gt, top, self.heap_soft);
+        let faulty = self.is_not(fault, 0);
+        let ends = self.both(Op::Or, lacks, faulty);
+        let ends = self.both(Op::Or, ends, gives);
+        let stop = self.b.u32(verdict::STOP);
+        self.select(ends, stop, found)
+    }
+}

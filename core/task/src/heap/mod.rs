@@ -1,0 +1,10 @@
+//! The heap of a program in task form on a device: how cells stand in buffers, how many there may be, and kernels that walk over them.
+
+pub mod cells;
+pub(crate) mod room;
+mod segments;
+mod walk;
+
+pub use room::{MOST_HEAP, reaches};
+pub use segments::{PARTS, Segmented};
+pub use walk::{Field, Sheet, Walker};

@@ -1,0 +1,235 @@
+//! Walks a tree that is in the heap of a device into a buffer of pixels, on the device: the kernel of `walk.gir`, and what it is given.
+//!
+//! Cells stand as [`epochs`](crate::epochs::runner) has them: a unit is two words, the first word of a cell has its layout in the lower 16 bits, and its
+//! fields follow.
+//!
+//! Invariant: a pixel is written for each leaf that was asked for, or the walk says that the tree is not of that form; then the pixels
+//! mean nothing, and whoever wants them reads the tree by itself.
+
+use girih_base::diag::{Code, Diagnostic};
+use girih_base::span::Span;
+use girih_ir::{Type, text, verify};
+use girih_runtime::DeviceHeap;
+pub use girih_runtime::{
+    Argument, BufferId, Command, Constant, Device, Dispatch, Grid, LoadOptions, Memory, ProgramId,
+};
+
+const KERNEL: &str = include_str!("walk.gir");
+/// Words of the table before the layouts: the root.
+const ROOT: u64 = 3;
+
+/// What a field of a cell is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Field {
+    /// A word with a tag.
+    Word,
+    /// A whole number as it is.
+    Integer,
+    /// Something that is no colour.
+    Other,
+}
+
+/// The fields of cells of a layout, or of the root; more than two are as good as none.
+fn described(fields: impl ExactSizeIterator<Item = Field>) -> u32 {
+    let count = fields.len().min(255) as u32;
+    fields.take(2).zip([8, 10]).fold(count, |word, (field, place)| {
+        let kind = match field {
+            Field::Word => 0,
+            Field::Integer => 1,
+            Field::Other => 2,
+        };
+        word | kind << place
+    })
+}
+
+/// The kernel, loaded onto a device, with buffers of its own.
+#[derive(Debug)]
+pub struct Walker {
+    program: ProgramId,
+    table: BufferId,
+    status: BufferId,
+}
+
+/// Where pixels go: four bytes each, red, green, blue and 255.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Sheet {
+    buffer: BufferId,
+    /// How many there is room for.
+    room: u32,
+}
+
+impl Sheet {
+    /// A new one on a device.
+    ///
+    /// # Errors
+    /// If the device does not have the memory.
+    pub fn new(device: &mut dyn Device, room: u32) -> Result<Sheet, Diagnostic> {
+        Ok(Sheet { buffer: device.allocate(Memory { bytes: 4 * u64::from(room), indirect: false })?, room })
+    }
+
+    /// The buffer that the pixels are in.
+    pub fn buffer(self) -> BufferId {
+        self.buffer
+    }
+
+    /// Reads the first pixels: one copy to the host.
+    ///
+    /// # Errors
+    /// If the device fails.
+    pub fn read(self, device: &mut dyn Device, pixels: &mut [[u8; 4]]) -> Result<(), Diagnostic> {
+        device.read(self.buffer, 0, pixels.as_flattened_mut())
+    }
+}
+
+impl Walker {
+    /// Loads the kernel for cells of these layouts, whose fields are given; those of others are left empty.
+    ///
+    /// # Errors
+    /// If the device refuses the kernel, or does not have the memory.
+    pub fn open(device: &mut dyn Device, layouts: &[Vec<Field>]) -> Result<Walker, Vec<Diagnostic>> {
+        let one = |diagnostic| vec![diagnostic];
+        let module = verify(text::parse(Span::NONE.source, KERNEL)?.module)?;
+        let kernels: Vec<_> = module.kernels().collect();
+        let programs = device.load(&module, &kernels, &LoadOptions::default())?;
+        let [program] = programs[..] else {
+            return Err(one(Diagnostic::new(Code::Internal, Span::NONE, "the device gave no kernel")));
+        };
+        let table: Vec<u32> = layouts.iter().map(|fields| described(fields.iter().copied())).collect();
+        let mut allocate = |words: u64| device.allocate(Memory { bytes: 4 * words, indirect: false }).map_err(one);
+        let [table_buffer, status] = [ROOT + table.len() as u64, 1].map(&mut allocate);
+        let walker = Walker { program, table: table_buffer?, status: status? };
+        walker.write(device, 4 * ROOT, &table).map_err(one)?;
+        Ok(walker)
+    }
+
+    /// Writes the first `count` leaves of a tree with `depth` levels of forks, from left to right, as pixels onto a sheet of the same device. The root is given as one field, or
+    /// as two that are a fork without a cell. Says whether the tree was of that form.
+    ///
+    /// # Errors
+    /// If the device fails.
+    pub fn walk(
+        &self,
+        DeviceHeap { device, buffer }: DeviceHeap<'_>,
+        root: &[(Field, u32)],
+        depth: u32,
+        count: u32,
+        sheet: Sheet,
+    ) -> Result<bool, Diagnostic> {
+        if count > sheet.room || depth > 31 || root.len() > 2 {
+            return Ok(false);
+        }
+        let mut words = vec![described(root.iter().map(|(field, _)| *field))];
+        words.extend(root.iter().map(|(_, word)| *word));
+        self.write(device, 0, &words)?;
+        let number = |value: u32| Argument::Scalar(Constant { ty: Type::U32, bits: value.into() });
+        let buffers = [buffer, self.table, sheet.buffer, self.status].map(|buffer| Argument::Buffer(buffer, 0));
+        let arguments = buffers.into_iter().chain([count, depth].map(number)).collect();
+        let walk = Dispatch { program: self.program, arguments, grid: Grid::Own };
+        device.submit(&[Command::Clear { at: (self.status, 0), bytes: 4 }, Command::Dispatch(walk)])?;
+        let mut status = [0; 4];
+        device.read(self.status, 0, &mut status)?;
+        Ok(status == [0; 4])
+    }
+
+    /// Gives everything back.
+    pub fn close(self, device: &mut dyn Device) {
+        [self.table, self.status].into_iter().for_each(|buffer| device.free(buffer));
+        device.unload(self.program);
+    }
+
+    fn write(&self, device: &mut dyn Device, offset: u64, words: &[u32]) -> Result<(), Diagnostic> {
+        let bytes: Vec<u8> = words.iter().flat_map(|word| word.to_le_bytes()).collect();
+        device.write(self.table, offset, &bytes)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use girih_ir::heap::{CELL, U24, pack};
+    use girih_machine::interp::{Interpreter, Options};
+
+    const FORK: u32 = 0;
+    const LEAF: u32 = 1;
+    const OTHER: u32 = 2;
+
+    /// A heap that is written by hand.
+    struct Heap {
+        words: Vec<u32>,
+    }
+
+    impl Heap {
+        fn cell(&mut self, layout: u32, fields: &[u32]) -> u32 {
+            let unit = self.words.len() as u32 / 2;
+            self.words.push(layout | (fields.len() as u32 / 2 + 1) << 16);
+            self.words.extend(fields);
+            self.words.resize(self.words.len().next_multiple_of(2), 0);
+            // The host names cells by one tag, the device by another one where several own them.
+            pack(CELL + unit % 2, unit)
+        }
+
+        /// A perfect tree whose leaves are in turn small numbers and cells with a number.
+        fn tree(&mut self, depth: u32, path: u32) -> u32 {
+            if depth == 0 {
+                let colour = path * 0x010203;
+                return if path.is_multiple_of(2) { pack(U24, colour) } else { self.cell(LEAF, &[colour]) };
+            }
+            let fields = [self.tree(depth - 1, 2 * path), self.tree(depth - 1, 2 * path + 1)];
+            self.cell(FORK, &fields)
+        }
+    }
+
+    /// What the walk of a tree gives; none if it is not of that form.
+    fn walk(heap: &Heap, root: &[(Field, u32)], depth: u32, count: usize) -> Option<Vec<[u8; 4]>> {
+        let device: &mut dyn Device = &mut Interpreter::new(Options { checked: true, ..Options::default() });
+        let layouts = [vec![Field::Word; 2], vec![Field::Integer], vec![Field::Other]];
+        let walker = Walker::open(device, &layouts).expect("the kernel is right");
+        let sheet = Sheet::new(device, 300).expect("there is memory");
+        let bytes: Vec<u8> = heap.words.iter().flat_map(|word| word.to_le_bytes()).collect();
+        let buffer = device.allocate(Memory { bytes: bytes.len() as u64, indirect: false }).expect("there is memory");
+        device.write(buffer, 0, &bytes).expect("it fits");
+        let heap = DeviceHeap { device: &mut *device, buffer };
+        let mut pixels = vec![[0; 4]; count];
+        let is_whole = walker.walk(heap, root, depth, count as u32, sheet).expect("the device works");
+        if is_whole {
+            sheet.read(device, &mut pixels).expect("they are there");
+        }
+        walker.close(device);
+        is_whole.then_some(pixels)
+    }
+
+    fn colours(count: u32) -> Vec<[u8; 4]> {
+        let bytes = |path: u32| (path * 0x010203).to_be_bytes();
+        (0..count).map(bytes).map(|[_, red, green, blue]| [red, green, blue, 255]).collect()
+    }
+
+    #[test]
+    fn leaves_become_pixels_in_their_order() {
+        let mut heap = Heap { words: vec![0; 2] };
+        let tree = heap.tree(8, 0);
+        for count in [256, 255, 1] {
+            assert_eq!(walk(&heap, &[(Field::Word, tree)], 8, count), Some(colours(count as u32)));
+        }
+        // The root's fork may have no cell.
+        let (left, right) = (heap.tree(2, 0), heap.tree(2, 1));
+        assert_eq!(walk(&heap, &[(Field::Word, left), (Field::Word, right)], 3, 8), Some(colours(8)));
+        assert_eq!(walk(&heap, &[(Field::Integer, 0x010203)], 0, 1), Some(vec![[1, 2, 3, 255]]));
+    }
+
+    #[test]
+    fn trees_of_another_form_are_left_to_the_host() {
+        let mut heap = Heap { words: vec![0; 2] };
+        let tree = heap.tree(3, 0);
+        assert_eq!(walk(&heap, &[(Field::Word, tree)], 4, 8), None);
+        assert_eq!(walk(&heap, &[(Field::Word, tree)], 2, 4), None);
+        let float = heap.cell(OTHER, &[0]);
+        let skewed = heap.cell(FORK, &[tree, float]);
+        assert_eq!(walk(&heap, &[(Field::Word, skewed)], 4, 8), Some(colours(8)));
+        assert_eq!(walk(&heap, &[(Field::Word, skewed)], 4, 9), None);
+        // Words that are no data, and more pixels than there is room for.
+        assert_eq!(walk(&heap, &[(Field::Word, 3)], 0, 1), None);
+        assert_eq!(walk(&heap, &[(Field::Word, tree)], 3, 301), None);
+        let (left, right) = (heap.tree(0, 0), heap.tree(0, 1));
+        assert_eq!(walk(&heap, &[(Field::Word, left), (Field::Word, right)], 0, 1), None);
+    }
+}

@@ -1,0 +1,53 @@
+//! The direct tier: a program of the typed lambda core as functions of the [IR](girih_ir), compiled like any other
+//! language with values, closures and a heap.
+//!
+//! [`flow`] says which values each variable may hold and which cells may meet where they are inspected. What is certain
+//! there costs nothing at run time: a variable of one number kind is a machine word, a field of one number kind is stored
+//! without a tag, a function that is known is called directly. Whatever is not certain is decided when the program runs.
+//! No program is refused for its types: only superpositions, scopeless variables and nets are left to the net tier.
+
+pub mod data;
+pub mod epochs;
+pub mod flow;
+pub mod heap;
+pub mod lower;
+pub mod math;
+pub mod pixels;
+pub mod readback;
+pub mod run;
+pub mod sweep;
+pub mod tally;
+
+use flow::{Precision, Root, flow_with};
+use girih_base::diag::Diagnostic;
+use girih_term::code::Code;
+use lower::Direct;
+
+/// Compiles what the entry of a program needs.
+///
+/// # Errors
+/// If there is no entry, or it reaches something that only nets can run.
+pub fn compile(code: &Code) -> Result<Direct, Vec<Diagnostic>> {
+    let entry = code.program().entry.iter();
+    let roots: Vec<Root> = entry.map(|def| Root { def: *def, arguments: vec![] }).collect();
+    compile_for(code, &roots)
+}
+
+/// Compiles what these roots need, so that the host can [call](data::Words::call_root) each of them. The code is compiled for all of
+/// them, and for the entry of its program, if that has one.
+///
+/// # Errors
+/// If one reaches something that only nets can run.
+pub fn compile_for(code: &Code, roots: &[Root]) -> Result<Direct, Vec<Diagnostic>> {
+    let flow = flow_with(code.program(), roots, Precision::default());
+    lower::lower(code.program(), &flow, roots, true)
+}
+
+/// The same, but every parameter is owned by who gets it: for runners whose words say themselves who owns a cell.
+///
+/// # Errors
+/// If one reaches something that only nets can run.
+pub fn compile_without_loans(code: &Code, roots: &[Root]) -> Result<Direct, Vec<Diagnostic>> {
+    let flow = flow_with(code.program(), roots, Precision::default());
+    lower::lower(code.program(), &flow, roots, false)
+}

@@ -1,0 +1,306 @@
+//! Calls: of definitions and lambdas that are known, of whatever arrives, at the same time where they do not depend on each other.
+
+use super::super::flow::{Callee, Instance, Set, Site, What};
+use super::dynamic::reason;
+use super::represent::{Held, Repr};
+use super::words::{FORM_BITS, Immediate, tag};
+use super::writer::{Goal, Writer};
+use super::{Unit, words};
+use girih_base::span::Span;
+use girih_ir::{FunctionId, Op, Scalar, Type, ValueId};
+use girih_term::{DefId, LocalId, Term, TermKind};
+
+/// Arguments, ready for a call.
+pub(super) struct Passed {
+    pub(super) unit: Unit,
+    pub(super) values: Vec<ValueId>,
+    /// Words that are lent, and dropped when the call has ended.
+    pub(super) kept: Vec<ValueId>,
+}
+
+impl<'p> Writer<'_, 'p> {
+    /// A definition as a value.
+    pub(super) fn definition(&mut self, def: DefId) -> Held {
+        if self.all.program.defs[def].params.is_empty() && self.all.flow.is_constant(def) {
+            let unit = Unit::Definition(Instance::from(def));
+            let (callee, repr) = (self.all.unit(unit), self.all.result_repr(unit));
+            return Held { id: self.b.call(callee, &[repr.ty()], &[])[0], repr };
+        }
+        self.all.mention(def);
+        self.immediate(Immediate::Definition(def))
+    }
+
+    /// Which copy of a definition a call goes to.
+    pub(super) fn called(&self, term: &Term, def: DefId) -> Instance {
+        self.all.flow.callee(self.instance, term).unwrap_or(Instance::from(def))
+    }
+
+    /// The definition that a term calls with all its arguments.
+    pub(super) fn called_unit(&self, term: &Term) -> Option<Unit> {
+        let TermKind::Apply(function, args) = &term.kind else { return None };
+        let TermKind::Global(def) = function.kind else { return None };
+        let all = !args.is_empty() && args.len() == self.all.program.defs[def].params.len();
+        all.then(|| Unit::Definition(self.called(term, def)))
+    }
+
+    /// Arguments of a definition as it takes them. A variable that lives on, or is borrowed itself, is lent to a parameter that the definition
+    /// only reads. Other calls can run at the same time as one that is forked, and use the variable up: then an ownership is kept back.
+    pub(super) fn arguments(&mut self, callee: Instance, args: &'p [Term], goal: Goal, forked: bool) -> Passed {
+        let reprs = self.all.param_reprs(Unit::Definition(callee));
+        let (mut kept, mut which) = (vec![], 0);
+        let mut lent: Vec<Option<(LocalId, Option<ValueId>)>> = vec![None; args.len()];
+        for (i, arg) in args.iter().enumerate().take(32) {
+            let TermKind::Local(local) = arg.kind else { continue };
+            if reprs[i] != Repr::Term
+                || self.borrow(local).repr != Repr::Term
+                || !self.all.borrows.contains(&(callee, i))
+            {
+                continue;
+            }
+            if self.is_lent(local) {
+                lent[i] = Some((local, None));
+            } else if !self.liveness.is_last(arg) && goal != Goal::Result {
+                let mine = (forked || args[i + 1..].iter().any(|arg| super::forks::uses(arg, &[local]))).then(|| {
+                    let (rest, mine) = self.b.share(self.borrow(local).id);
+                    self.rebind(local, Held { id: rest, repr: Repr::Term });
+                    kept.push(mine);
+                    mine
+                });
+                lent[i] = Some((local, mine));
+            }
+            which |= u32::from(lent[i].is_some()) << i;
+        }
+        let owned: Vec<&'p Term> =
+            args.iter().zip(&lent).filter(|(_, lent)| lent.is_none()).map(|(arg, _)| arg).collect();
+        let mut owned = self.values(&owned).into_iter();
+        let mut values = vec![];
+        for (lent, repr) in lent.into_iter().zip(reprs) {
+            values.push(match (lent, owned.len()) {
+                (Some((local, mine)), _) => mine.unwrap_or_else(|| self.borrow(local).id),
+                (None, _) => match owned.next() {
+                    Some(value) => self.hold(value, repr),
+                    None => unreachable!("there is a value for each argument"),
+                },
+            });
+        }
+        let unit = if which == 0 { Unit::Definition(callee) } else { Unit::Borrowing(callee, which) };
+        Passed { unit, values, kept }
+    }
+
+    /// Calls what arguments are for.
+    pub(super) fn call_with(&mut self, passed: &Passed, span: Span, goal: Goal) -> Option<Vec<Held>> {
+        let Passed { unit, values, kept } = passed;
+        if kept.is_empty() {
+            return self.call(*unit, values, span, goal);
+        }
+        self.b.span = span;
+        let results = self.all.results(*unit);
+        let callee = self.all.unit(*unit);
+        let ids = self.b.call(callee, &results.types(), values);
+        kept.iter().for_each(|word| self.b.drop(*word));
+        self.finish_call(&results, &ids, goal)
+    }
+
+    /// Calls a unit with arguments as it takes them.
+    pub(super) fn call(&mut self, unit: Unit, values: &[ValueId], span: Span, goal: Goal) -> Option<Vec<Held>> {
+        self.b.span = span;
+        let results = self.all.results(unit);
+        // A function that gives a cell and ends with a call of one that gives its fields has to wait for it. It comes to that but once: what
+        // gives fields ends only with calls of others that do (see `products`).
+        if goal == Goal::Result && results == self.results {
+            self.free_holes(0);
+            if self.again.as_ref().is_some_and(|(own, _)| *own == unit) {
+                self.b.end(Op::Continue, values);
+            } else {
+                let callee = self.all.unit(unit);
+                self.b.tail(callee, values);
+            }
+            return None;
+        }
+        let callee = self.all.unit(unit);
+        let ids = self.b.call(callee, &results.types(), values);
+        self.finish_call(&results, &ids, goal)
+    }
+    /// The result of a unit as one value.
+    pub(super) fn call_for_value(&mut self, unit: Unit, values: &[ValueId], span: Span) -> Held {
+        match self.call(unit, values, span, Goal::Value).as_deref() {
+            Some([value]) => *value,
+            _ => unreachable!("a wanted value is given"),
+        }
+    }
+
+    pub(super) fn application(
+        &mut self,
+        term: &'p Term,
+        function: &'p Term,
+        args: &'p [Term],
+        goal: Goal,
+    ) -> Option<Vec<Held>> {
+        match &function.kind {
+            TermKind::Lambda(params, body) if params.len() == args.len() => {
+                for (param, arg) in params.iter().zip(args) {
+                    let value = self.value(arg);
+                    self.bind_as_known(*param, value);
+                }
+                self.term(body, goal)
+            }
+            TermKind::Global(def) if !args.is_empty() && !self.all.program.defs[*def].params.is_empty() => {
+                self.apply_definition(term, *def, args, goal)
+            }
+            _ => self.apply_value(term, function, args, goal),
+        }
+    }
+
+    /// Applies a definition with parameters. It is the copy that the flow has chosen for this term, whether there are as
+    /// many arguments as parameters, fewer or more.
+    fn apply_definition(&mut self, term: &'p Term, def: DefId, args: &'p [Term], goal: Goal) -> Option<Vec<Held>> {
+        let callee = self.called(term, def);
+        let unit = Unit::Definition(callee);
+        let arity = self.all.program.defs[def].params.len();
+        if args.len() == arity {
+            let passed = self.arguments(callee, args, goal, false);
+            return self.call_with(&passed, term.span, goal);
+        }
+        let mut values = self.values(&args.iter().collect::<Vec<_>>());
+        if args.len() < arity {
+            let partial = self.cell(Site::Partial(Callee::Definition(callee), args.len() as u32), &values);
+            return self.finish(partial, goal);
+        }
+        let rest = values.split_off(arity);
+        let reprs = self.all.param_reprs(unit);
+        let values: Vec<ValueId> = values.into_iter().zip(reprs).map(|(value, repr)| self.hold(value, repr)).collect();
+        let function = self.call_for_value(unit, &values, term.span);
+        let set = self.all.flow.result(callee).clone();
+        self.apply_held(function, &set, rest, term.span, goal)
+    }
+
+    fn apply_value(&mut self, term: &'p Term, function: &'p Term, args: &'p [Term], goal: Goal) -> Option<Vec<Held>> {
+        let set = self.set_of(function);
+        let held = self.value(function);
+        let values = self.values(&args.iter().collect::<Vec<_>>());
+        self.apply_held(held, &set, values, term.span, goal)
+    }
+
+    /// Applies a value, of which a set says what it may be.
+    fn apply_held(&mut self, held: Held, set: &Set, values: Vec<Held>, span: Span, goal: Goal) -> Option<Vec<Held>> {
+        let word = self.hold(held, Repr::Term);
+        if let Some(lambda) = self.only_closure(set, values.len()) {
+            let unit = Unit::Lambda(lambda.0);
+            let reprs = self.all.param_reprs(unit);
+            let captured = self.open(lambda.1, word);
+            let all = values.into_iter().chain(captured).zip(reprs);
+            let values: Vec<ValueId> = all.map(|(value, repr)| self.hold(value, repr)).collect();
+            return self.call(unit, &values, span, goal);
+        }
+        self.all.is_applied(set);
+        let unit = Unit::Apply(values.len() as u32);
+        let mut words = vec![word];
+        words.extend(values.into_iter().map(|value| self.hold(value, Repr::Term)));
+        self.b.span = span;
+        let callee = self.all.unit(unit);
+        let result = self.checked_call(callee, &words, span, "this", &[reason::FUNCTION]);
+        self.finish(Held { id: result, repr: Repr::Term }, goal)
+    }
+
+    /// The one closure with captures that a set holds, if it takes so many arguments.
+    fn only_closure(&self, set: &Set, count: usize) -> Option<(super::LambdaRef, super::ShapeId)> {
+        let shape = set.shape()?;
+        match self.all.flow.shapes()[shape].what {
+            What::Closure(lambda) => {
+                let (params, captures, _) = self.all.lambda_parts(lambda);
+                (params.len() == count && !captures.is_empty()).then_some((lambda, shape))
+            }
+            What::Ctor(_) | What::Pair | What::Partial(..) => None,
+        }
+    }
+
+    // What functions that work on any terms give: a term, or the reason why there is none.
+
+    /// Calls a function that may give one of these reasons instead of a value.
+    pub(super) fn checked_call(
+        &mut self,
+        function: FunctionId,
+        words: &[ValueId],
+        span: Span,
+        what: &str,
+        reasons: &[u32],
+    ) -> ValueId {
+        let result = self.b.call(function, &[Type::Term], words)[0];
+        let found = self.b.tag(result);
+        let immediate = self.b.u32(tag::IMMEDIATE);
+        let is_immediate = self.b.op(Op::Eq, Scalar::U32, &[found, immediate]);
+        let region = self.b.new_region(&[]);
+        self.within(region, |w| {
+            let payload = w.b.payload(result);
+            for number in reasons {
+                let wanted = w.b.u32(number << FORM_BITS | words::REASON);
+                let is = w.b.op(Op::Eq, Scalar::U32, &[payload, wanted]);
+                let (code, message, hint) = reason::told(*number, what);
+                w.trap_if(is, code, span, message, hint);
+            }
+            w.b.end(Op::Yield, &[]);
+        });
+        let mut inst = girih_ir::Inst::new(Op::If, None, &[is_immediate], span);
+        let other = self.b.new_region(&[]);
+        self.within(other, |w| w.b.end(Op::Yield, &[]));
+        inst.regions.extend([region, other]);
+        self.b.push(inst, &[]);
+        result
+    }
+
+    /// A word, computed if it is a definition that waits to be computed.
+    pub(super) fn forced(&mut self, word: ValueId, set: &Set) -> ValueId {
+        if set.thunks.is_empty() {
+            return word;
+        }
+        let force = self.all.unit(Unit::Force);
+        self.b.call(force, &[Type::Term], &[word])[0]
+    }
+
+    /// Drops what the arms of a choice would have consumed, where none of them runs.
+    pub(super) fn drop_unused(&mut self, arms: &[&Term]) {
+        let Some(first) = arms.first() else { return };
+        for local in self.liveness.consumed(first).to_vec() {
+            self.spend(local);
+        }
+    }
+
+    /// Whether a term in tail position of a body calls the body's own unit.
+    pub(super) fn calls_itself_last(&self, body: &Term, unit: Unit) -> bool {
+        let (Unit::Definition(own) | Unit::Borrowing(own, _)) = unit else { return false };
+        let mut todo = vec![body];
+        while let Some(term) = todo.pop() {
+            match &term.kind {
+                TermKind::Let(_, body) => todo.push(body),
+                TermKind::Match(m) => todo.extend(m.arms.iter().map(|arm| &arm.body).chain(&m.default)),
+                TermKind::Switch(s) => todo.extend(s.cases.iter().map(|(_, body)| body).chain([&s.default])),
+                TermKind::Apply(function, args) => match &function.kind {
+                    TermKind::Lambda(params, body) if params.len() == args.len() => todo.push(body),
+                    TermKind::Global(def) => {
+                        let all = args.len() == self.all.program.defs[*def].params.len();
+                        if all && !args.is_empty() && self.called(term, *def) == own {
+                            return true;
+                        }
+                    }
+                    _ => {}
+                },
+                TermKind::Local(_)
+                | TermKind::Global(_)
+                | TermKind::Num(_)
+                | TermKind::Literal(_)
+                | TermKind::Str(_)
+                | TermKind::List(_)
+                | TermKind::Era
+                | TermKind::Ctor(..)
+                | TermKind::Tuple(_)
+                | TermKind::Lambda(..)
+                | TermKind::Op(..)
+                | TermKind::Prim(..)
+                | TermKind::Sup(_)
+                | TermKind::Link(_)
+                | TermKind::Invalid => {}
+            }
+        }
+        false
+    }
+}

@@ -1,0 +1,359 @@
+//! Calls: arguments, and the functions that a kernel calls. Each is written once for a combination of constants and types.
+
+use super::body::{Body, Instance, Made};
+use super::pointer::{BlockPointer, Pointer};
+use super::statement::Flow;
+use super::value::{Function, Lambda, Placed, Tensor, Value};
+use crate::python::ast::{Argument, Expr, ExprKind, Parameters};
+use girih_base::diag::Code;
+use girih_base::span::Span;
+use girih_ir::{FunctionId, ParamAttrs, Scalar, Type, ValueId};
+use std::fmt::Write;
+use std::sync::Arc;
+
+/// Positional and named arguments.
+type Given = (Vec<Placed>, Vec<(String, Placed)>);
+
+impl Body<'_, '_> {
+    pub(super) fn call_expression(&mut self, callee: &Expr, arguments: &[Argument], span: Span) -> Made<Value> {
+        if let ExprKind::Subscript(of, _) = &callee.kind
+            && let Value::Function(function) = self.expr(of)?
+        {
+            let message = format!("`{}` is launched, which a kernel cannot do", function.def.name.name);
+            return self.fail(Code::KernelSyntax, span, message, "call it without a grid");
+        }
+        let value = self.expr(callee)?;
+        let (positional, named) = self.arguments(arguments)?;
+        self.b.span = span;
+        self.call(&value, positional, named, span)
+    }
+
+    pub(super) fn arguments(&mut self, arguments: &[Argument]) -> Made<Given> {
+        let (mut positional, mut named) = (vec![], vec![]);
+        for argument in arguments {
+            let placed = self.placed(&argument.value)?;
+            match (argument.stars, &argument.name) {
+                (0, None) => positional.push(placed),
+                (0, Some(name)) => named.push((name.name.clone(), placed)),
+                (1, _) => {
+                    let items = self.iterate(placed.value, placed.span)?;
+                    positional.extend(items.into_iter().map(|value| Placed { value, span: placed.span }));
+                }
+                (_, _) => {
+                    let Value::Dict(items) = placed.value else {
+                        return self.fail(Code::KernelArgument, placed.span, "`**` is for dictionaries", "");
+                    };
+                    for (key, value) in items {
+                        named.push((key.to_string(), Placed { value, span: placed.span }));
+                    }
+                }
+            }
+        }
+        Ok((positional, named))
+    }
+
+    /// Calls a value with values.
+    pub(super) fn call_value(&mut self, callee: &Value, given: Vec<Value>, span: Span) -> Made<Value> {
+        let placed = given.into_iter().map(|value| Placed { value, span }).collect();
+        self.call(callee, placed, vec![], span)
+    }
+
+    pub(super) fn call(
+        &mut self,
+        callee: &Value,
+        mut positional: Vec<Placed>,
+        named: Vec<(String, Placed)>,
+        span: Span,
+    ) -> Made<Value> {
+        match callee {
+            Value::Builtin(row, this) => {
+                if let Some(this) = this {
+                    positional.insert(0, Placed { value: (**this).clone(), span });
+                }
+                self.builtin(row, positional, named, span)
+            }
+            Value::Function(function) if self.host || !function.jit => {
+                self.call_host(function, positional, named, span)
+            }
+            Value::Function(function) => self.call_jit(function, positional, named, span),
+            Value::Lambda(lambda) => self.call_lambda(lambda, positional, named, span),
+            Value::Dtype(ty) if !ty.pointer => match positional.first() {
+                Some(placed) => {
+                    let (placed, scalar) = (placed.clone(), ty.scalar);
+                    self.tensor_as(&placed.value, scalar, placed.span).map(Value::Tensor)
+                }
+                None => self.fail(Code::KernelArgument, span, "a conversion takes a number", ""),
+            },
+            Value::Library(path) if !path.ends_with(".jit") => {
+                let given: Vec<Value> = positional.into_iter().map(|placed| placed.value).collect();
+                match self.told(path, &given) {
+                    Some(value) => Ok(value),
+                    None => {
+                        let message = format!("`{path}` cannot be called here");
+                        let hint = "a kernel calls operations of `triton.language` and functions with `@triton.jit`";
+                        self.fail(Code::KernelName, span, message, hint)
+                    }
+                }
+            }
+            Value::Library(_) => match positional.first().map(|p| &p.value) {
+                Some(Value::Function(f)) => {
+                    let function = Function { file: f.file, def: f.def.clone(), jit: true, scope: f.scope.clone() };
+                    Ok(Value::Function(Arc::new(function)))
+                }
+                _ => self.fail(Code::KernelArgument, span, "`triton.jit` takes a function of the file", ""),
+            },
+            other => {
+                let message = format!("{} cannot be called in a kernel", other.kind());
+                let hint = "a kernel calls operations of `triton.language` and functions with `@triton.jit`";
+                self.fail(Code::KernelName, span, message, hint)
+            }
+        }
+    }
+
+    /// Gives each parameter its argument.
+    pub(super) fn bind_parameters(
+        &mut self,
+        what: &str,
+        parameters: &Parameters,
+        (positional, mut named): Given,
+        span: Span,
+    ) -> Made<Vec<(String, Placed)>> {
+        let mut given = positional.into_iter();
+        let mut out = vec![];
+        for p in &parameters.list {
+            let name = &p.name.name;
+            match p.stars {
+                1 => {
+                    let items = given.by_ref().map(|placed| placed.value).collect();
+                    out.push((name.clone(), Placed { value: Value::Tuple(items), span }));
+                    continue;
+                }
+                2 => {
+                    let items = named.drain(..).map(|(key, placed)| (Value::text(&key), placed.value)).collect();
+                    out.push((name.clone(), Placed { value: Value::Dict(items), span }));
+                    continue;
+                }
+                _ => {}
+            }
+            let by_name = named.iter().position(|(n, _)| n == name).map(|i| named.remove(i).1);
+            let by_place = if p.keyword_only || by_name.is_some() { None } else { given.next() };
+            let placed = match (by_name.or(by_place), &p.default) {
+                (Some(placed), _) => placed,
+                (None, Some(default)) => self.placed(default)?,
+                (None, None) => {
+                    let message = format!("{what} is not given its argument `{name}`");
+                    return self.fail(Code::KernelArgument, span, message, "");
+                }
+            };
+            out.push((name.clone(), placed));
+        }
+        if let Some(extra) = given.next() {
+            let message = format!("{what} takes {} arguments, and is given more", parameters.list.len());
+            return self.fail(Code::KernelArgument, extra.span, message, "");
+        }
+        match named.first() {
+            Some((name, placed)) => {
+                self.fail(Code::KernelArgument, placed.span, format!("{what} has no parameter `{name}`"), "")
+            }
+            None => Ok(out),
+        }
+    }
+
+    fn call_lambda(
+        &mut self,
+        lambda: &Lambda,
+        positional: Vec<Placed>,
+        named: Vec<(String, Placed)>,
+        span: Span,
+    ) -> Made<Value> {
+        self.spend(span)?;
+        let bound = self.bind_parameters("this lambda", &lambda.parameters, (positional, named), span)?;
+        self.deeper("lambda", span)?;
+        let mut scope = lambda.scope.clone();
+        scope.extend(bound.into_iter().map(|(name, placed)| (name, placed.value)));
+        let (outer, file) = (std::mem::replace(&mut self.scope, scope), std::mem::replace(&mut self.file, lambda.file));
+        let value = self.expr(&lambda.body);
+        (self.scope, self.file) = (outer, file);
+        self.module.depth -= 1;
+        value
+    }
+
+    fn call_jit(
+        &mut self,
+        function: &Arc<Function>,
+        positional: Vec<Placed>,
+        named: Vec<(String, Placed)>,
+        span: Span,
+    ) -> Made<Value> {
+        let what = format!("`{}`", function.def.name.name);
+        let file = std::mem::replace(&mut self.file, function.file);
+        let bound = self.bind_parameters(&what, &function.def.parameters, (positional, named), span);
+        self.file = file;
+        let bound = bound?;
+        let mut key = format!("{:p}", Arc::as_ptr(&function.def));
+        let (mut operands, mut buffers) = (vec![], vec![]);
+        for (_, placed) in &bound {
+            self.describe(&placed.value, &mut key, &mut buffers);
+            arguments_of(&placed.value, &mut operands);
+        }
+        let instance = match self.module.instances.get(&key) {
+            Some(instance) => instance.clone(),
+            None => {
+                let instance = self.write_instance(function, bound, span)?;
+                self.module.instances.insert(key, instance.clone());
+                instance
+            }
+        };
+        let results = self.module.functions[idx(instance.id)].results.clone();
+        let values = self.b.call(instance.id, &results, &operands);
+        let given: Vec<ValueId> = operands.into_iter().filter(|v| matches!(self.b.ty(*v), Type::Memory(_))).collect();
+        let returned = instance.returned.rebuilt(&mut values.into_iter());
+        Ok(with_buffers(&returned, &instance.buffers, &given))
+    }
+
+    /// Writes what an instance depends on.
+    fn describe(&self, value: &Value, out: &mut String, buffers: &mut Vec<ValueId>) {
+        let _ = match value {
+            Value::Tensor(t) => write!(out, "|{}", t.ty),
+            Value::Pointer(p) => {
+                // Two pointers into one buffer can be chosen among; into two they cannot.
+                let known = buffers.iter().position(|b| *b == p.buffer).unwrap_or_else(|| {
+                    buffers.push(p.buffer);
+                    buffers.len() - 1
+                });
+                let index = p.index.map(|v| self.b.ty(v).to_string());
+                write!(out, "|*{known} {} {index:?}", p.dtype())
+            }
+            Value::Block(b) => {
+                self.describe(&Value::Pointer(b.base), out, buffers);
+                write!(out, "|{:?} {}", b.block, b.offsets.len())
+            }
+            Value::Tuple(items) => {
+                out.push('(');
+                items.iter().for_each(|item| self.describe(item, out, buffers));
+                write!(out, ")")
+            }
+            Value::Function(f) => write!(out, "|f{:p}", Arc::as_ptr(&f.def)),
+            Value::Lambda(l) => write!(out, "|l{:p}", Arc::as_ptr(&l.body)),
+            constant => write!(out, "|{constant:?}"),
+        };
+    }
+
+    fn write_instance(&mut self, function: &Arc<Function>, bound: Vec<(String, Placed)>, span: Span) -> Made<Instance> {
+        let name = &function.def.name.name;
+        self.deeper(name, span)?;
+        let count = self.module.functions.iter().filter(|f| f.name.starts_with(name.as_str())).count();
+        let unique = if count == 0 { name.clone() } else { format!("{name}.{count}") };
+        let mut written = girih_ir::Function::new(unique, function.def.name.span);
+        let mut scope = std::collections::HashMap::new();
+        let mut buffers: Vec<(ValueId, ValueId)> = vec![];
+        for (name, placed) in bound {
+            let value = self.import(&placed.value, &mut written, &name, &mut buffers);
+            scope.insert(name, value);
+        }
+        let mut body = Body::new(&mut *self.module, function.file, written);
+        body.scope = scope;
+        body.function = Some(function.clone());
+        if body.statements(&function.def.body)? == Flow::Next {
+            body.give_back(Value::None, function.def.name.span)?;
+        }
+        let returned = body.returned.take().map_or(Value::None, |r| r.value);
+        let written = body.b.function;
+        self.module.depth -= 1;
+        let buffers = written.params.iter().copied().filter(|p| matches!(written.ty(*p), Type::Memory(_))).collect();
+        self.module.functions.push(written);
+        let id = FunctionId::new(self.module.functions.len() as u32 - 1);
+        Ok(Instance { id, returned, buffers })
+    }
+
+    /// An argument in terms of the parameters of the function that is called.
+    fn import(
+        &self,
+        value: &Value,
+        to: &mut girih_ir::Function,
+        name: &str,
+        buffers: &mut Vec<(ValueId, ValueId)>,
+    ) -> Value {
+        let param = |to: &mut girih_ir::Function, v: ValueId| to.param(name, self.b.ty(v), ParamAttrs::default());
+        match value {
+            Value::Tensor(t) => Value::Tensor(Tensor { value: param(to, t.value), ty: t.ty }),
+            Value::Pointer(p) => Value::Pointer(self.import_pointer(p, to, name, buffers)),
+            Value::Block(b) => {
+                let base = self.import_pointer(&b.base, to, name, buffers);
+                let mut list = |old: &[ValueId]| old.iter().map(|v| param(to, *v)).collect::<Vec<_>>();
+                let (lengths, strides, offsets) = (list(&b.lengths), list(&b.strides), list(&b.offsets));
+                Value::Block(Box::new(BlockPointer { base, lengths, strides, offsets, block: b.block.clone() }))
+            }
+            Value::Tuple(items) => {
+                Value::Tuple(items.iter().map(|item| self.import(item, to, name, buffers)).collect())
+            }
+            constant => constant.clone(),
+        }
+    }
+
+    fn import_pointer(
+        &self,
+        p: &Pointer,
+        to: &mut girih_ir::Function,
+        name: &str,
+        buffers: &mut Vec<(ValueId, ValueId)>,
+    ) -> Pointer {
+        // A buffer that is given twice is one parameter twice, and one buffer to the function's own pointers.
+        let own = to.param(name, Type::Memory(girih_ir::Space::Global), ParamAttrs::default());
+        let first = buffers.iter().find(|(outer, _)| *outer == p.buffer).map(|(_, inner)| *inner);
+        if first.is_none() {
+            buffers.push((p.buffer, own));
+        }
+        let index = p.index.map(|v| to.param(format!("{name}.index"), self.b.ty(v), ParamAttrs::default()));
+        Pointer { buffer: first.unwrap_or(own), index, ..*p }
+    }
+}
+
+fn idx(id: FunctionId) -> usize {
+    id.index()
+}
+
+/// What a call passes for a value, in the order of the parameters that it becomes.
+fn arguments_of(value: &Value, out: &mut Vec<ValueId>) {
+    match value {
+        Value::Tensor(t) => out.push(t.value),
+        Value::Pointer(p) => {
+            out.push(p.buffer);
+            out.extend(p.index);
+        }
+        Value::Block(b) => {
+            out.push(b.base.buffer);
+            out.extend(b.base.index);
+            out.extend(b.lengths.iter().chain(&b.strides).chain(&b.offsets));
+        }
+        Value::Tuple(items) => items.iter().for_each(|item| arguments_of(item, out)),
+        _known_when_compiled => {}
+    }
+}
+
+/// A value that was returned, with the caller's buffers for the callee's.
+fn with_buffers(value: &Value, own: &[ValueId], given: &[ValueId]) -> Value {
+    let of = |buffer: ValueId| {
+        let at = own.iter().position(|b| *b == buffer);
+        at.and_then(|at| given.get(at)).copied().unwrap_or(buffer)
+    };
+    match value {
+        Value::Pointer(p) => Value::Pointer(Pointer { buffer: of(p.buffer), ..*p }),
+        Value::Block(b) => {
+            let mut block = (**b).clone();
+            block.base.buffer = of(block.base.buffer);
+            Value::Block(Box::new(block))
+        }
+        Value::Tuple(items) => Value::Tuple(items.iter().map(|item| with_buffers(item, own, given)).collect()),
+        other => other.clone(),
+    }
+}
+
+/// A number or a truth value as a constant, for functions that are run when a kernel is compiled.
+pub(super) fn constant_of(scalar: Scalar, bits: u64) -> Value {
+    match scalar {
+        Scalar::Bool => Value::Bool(bits != 0),
+        s if s.is_float() => Value::Float(girih_ir::eval::widen(bits, s)),
+        s => Value::Int(girih_ir::eval::int_value(bits, s)),
+    }
+}

@@ -1,0 +1,304 @@
+//! Expressions: what is made of other expressions. What names mean is in [`names`](super::names), what values have in [`attributes`](super::attributes).
+
+use super::body::{Body, Made};
+use super::flow::LoopOver;
+use super::value::{Lambda, Placed, Value};
+use crate::python::ast::{BooleanOp, Comprehension, ComprehensionKind, Expr, ExprKind, FormatPart, Other};
+use girih_base::diag::Code;
+use girih_base::span::Span;
+use std::sync::Arc;
+
+impl Body<'_, '_> {
+    pub(super) fn placed(&mut self, e: &Expr) -> Made<Placed> {
+        Ok(Placed { value: self.expr(e)?, span: e.span })
+    }
+
+    pub(super) fn expr(&mut self, e: &Expr) -> Made<Value> {
+        let outer = std::mem::replace(&mut self.b.span, e.span);
+        let value = self.expression(e);
+        self.b.span = outer;
+        value
+    }
+
+    fn expression(&mut self, e: &Expr) -> Made<Value> {
+        match &e.kind {
+            ExprKind::Name(name) => self.name(name, e.span),
+            ExprKind::Int(n) => Ok(Value::Int(*n)),
+            ExprKind::Float(x) => Ok(Value::Float(*x)),
+            ExprKind::Str(text) => Ok(Value::text(text)),
+            ExprKind::Format(parts) => self.format(parts),
+            ExprKind::Bool(b) => Ok(Value::Bool(*b)),
+            ExprKind::None => Ok(Value::None),
+            ExprKind::Ellipsis => {
+                self.fail(Code::KernelSyntax, e.span, "`...` has no meaning in a kernel", "write each `:`")
+            }
+            ExprKind::Tuple(items) | ExprKind::List(items) => self.items(items).map(Value::Tuple),
+            ExprKind::Dict(items) => self.dict(items, e.span),
+            ExprKind::Comprehension(c) => self.comprehension(c),
+            ExprKind::Attribute(of, name) => {
+                let value = self.expr(of)?;
+                self.attribute(value, name, of.span)
+            }
+            ExprKind::Subscript(of, index) => {
+                let value = self.expr(of)?;
+                let index = self.expr(index)?;
+                self.subscript(value, index, e.span)
+            }
+            ExprKind::Slice(a, b, c) => {
+                let mut parts = [Value::None, Value::None, Value::None];
+                for (part, e) in parts.iter_mut().zip([a, b, c]) {
+                    if let Some(e) = e {
+                        *part = self.expr(e)?;
+                    }
+                }
+                Ok(Value::Slice(Box::new(parts)))
+            }
+            ExprKind::Call(callee, arguments) => self.call_expression(callee, arguments, e.span),
+            ExprKind::Unary(op, a) => {
+                let a = self.expr(a)?;
+                self.unary(*op, &a, e.span)
+            }
+            ExprKind::Binary(op, a, b) => {
+                let (a, b) = (self.expr(a)?, self.expr(b)?);
+                self.binary(*op, &a, &b, e.span)
+            }
+            ExprKind::Boolean(op, items) => self.boolean(*op, items, e.span),
+            ExprKind::Compare(first, rest) => {
+                let [(op, second)] = &rest[..] else {
+                    let hint = "write two comparisons with `&` between them";
+                    return self.fail(
+                        Code::KernelSyntax,
+                        e.span,
+                        "a chain of comparisons has no meaning in a kernel",
+                        hint,
+                    );
+                };
+                let (a, b) = (self.expr(first)?, self.expr(second)?);
+                self.compare(*op, &a, &b, e.span)
+            }
+            ExprKind::Conditional(condition, then, otherwise) => {
+                let value = self.expr(condition)?;
+                if value.is_constant() {
+                    let truth = self.constant_bool(&value, "this condition", condition.span)?;
+                    return self.expr(if truth { then } else { otherwise });
+                }
+                let condition = self.condition(&value, condition.span)?;
+                self.conditional(condition, then, otherwise, e.span)
+            }
+            ExprKind::Lambda(parameters, body) => Ok(Value::Lambda(Arc::new(Lambda {
+                file: self.file,
+                parameters: parameters.clone(),
+                body: body.clone(),
+                scope: self.scope.clone(),
+            }))),
+            ExprKind::Named(name, value) => {
+                let value = self.expr(value)?;
+                self.scope.insert(name.name.clone(), value.clone());
+                Ok(value)
+            }
+            ExprKind::Starred(_) => self.fail(Code::KernelSyntax, e.span, "`*` has no meaning here", ""),
+            ExprKind::Other(Other(what)) => {
+                self.fail(Code::KernelSyntax, e.span, format!("a kernel cannot contain {what}"), "")
+            }
+        }
+    }
+
+    fn items(&mut self, items: &[Expr]) -> Made<Vec<Value>> {
+        let mut out = vec![];
+        for item in items {
+            match &item.kind {
+                ExprKind::Starred(inner) => {
+                    let value = self.expr(inner)?;
+                    out.extend(self.iterate(value, inner.span)?);
+                }
+                _one => out.push(self.expr(item)?),
+            }
+        }
+        Ok(out)
+    }
+
+    fn dict(&mut self, items: &[(Option<Expr>, Expr)], span: Span) -> Made<Value> {
+        let mut out: Vec<(Value, Value)> = vec![];
+        for (key, value) in items {
+            match key {
+                Some(key) => out.push((self.expr(key)?, self.expr(value)?)),
+                None => match self.expr(value)? {
+                    Value::Dict(more) => out.extend(more),
+                    other => {
+                        return self.fail(Code::KernelType, span, format!("{} is no dictionary", other.kind()), "");
+                    }
+                },
+            }
+        }
+        Ok(Value::Dict(out))
+    }
+
+    fn format(&mut self, parts: &[FormatPart]) -> Made<Value> {
+        let mut text = String::new();
+        for part in parts {
+            match part {
+                FormatPart::Text(t) => text.push_str(t),
+                FormatPart::Value(e) => text.push_str(&self.expr(e)?.to_string()),
+            }
+        }
+        Ok(Value::text(&text))
+    }
+
+    fn boolean(&mut self, op: BooleanOp, items: &[Expr], span: Span) -> Made<Value> {
+        let mut result: Option<Value> = None;
+        for item in items {
+            // What is known decides whether the rest matters at all.
+            if let Some(before) = &result
+                && before.is_constant()
+            {
+                let truth = self.constant_bool(before, "this condition", span)?;
+                if truth == (op == BooleanOp::Or) {
+                    return Ok(before.clone());
+                }
+                result = None;
+            }
+            let value = self.expr(item)?;
+            result = Some(match result {
+                None => value,
+                Some(before) => self.logical(op, &before, &value, span)?,
+            });
+        }
+        Ok(result.unwrap_or(Value::None))
+    }
+
+    /// The elements of something that is known.
+    pub(super) fn iterate(&mut self, value: Value, span: Span) -> Made<Vec<Value>> {
+        match value {
+            Value::Tuple(items) => Ok(items),
+            Value::Dict(items) => Ok(items.into_iter().map(|(key, _)| key).collect()),
+            other => self.fail(Code::KernelType, span, format!("{} has no elements to go through", other.kind()), ""),
+        }
+    }
+
+    fn comprehension(&mut self, c: &Comprehension) -> Made<Value> {
+        let before = self.scope.clone();
+        let mut made = vec![];
+        self.clauses(c, 0, &mut made)?;
+        self.scope = before;
+        Ok(match c.kind {
+            ComprehensionKind::Dict => Value::Dict(made),
+            ComprehensionKind::List | ComprehensionKind::Set | ComprehensionKind::Generator => {
+                Value::Tuple(made.into_iter().map(|(element, _)| element).collect())
+            }
+        })
+    }
+
+    fn clauses(&mut self, c: &Comprehension, at: usize, made: &mut Vec<(Value, Value)>) -> Made<()> {
+        let Some(clause) = c.clauses.get(at) else {
+            let element = self.expr(&c.element)?;
+            let value = match &c.value {
+                Some(value) => self.expr(value)?,
+                None => Value::None,
+            };
+            self.spend(c.element.span)?;
+            made.push((element, value));
+            return Ok(());
+        };
+        let items = self.expr(&clause.iterable)?;
+        for item in self.iterate(items, clause.iterable.span)? {
+            self.assign(&clause.target, item)?;
+            let mut taken = true;
+            for condition in &clause.conditions {
+                let value = self.expr(condition)?;
+                taken &= self.constant_bool(&value, "this condition", condition.span)?;
+            }
+            if taken {
+                self.clauses(c, at + 1, made)?;
+            }
+        }
+        Ok(())
+    }
+
+    /// A step of what is run when a kernel is compiled.
+    pub(super) fn spend(&mut self, span: Span) -> Made<()> {
+        match self.module.fuel.checked_sub(1) {
+            Some(rest) => {
+                self.module.fuel = rest;
+                Ok(())
+            }
+            None => self.fail(
+                Code::KernelConstant,
+                span,
+                "this takes too long to be computed when the kernel is compiled",
+                "",
+            ),
+        }
+    }
+
+    fn subscript(&mut self, value: Value, index: Value, span: Span) -> Made<Value> {
+        match (&value, &index) {
+            (Value::Tensor(_) | Value::Pointer(_), index) => {
+                let items = match index {
+                    Value::Tuple(items) => items.clone(),
+                    one => vec![one.clone()],
+                };
+                self.index_block(&value, &items, span)
+            }
+            (Value::Tuple(items), Value::Slice(parts)) => {
+                let bound = |body: &Self, value: &Value, default: usize| match value {
+                    Value::None => Ok(default),
+                    value => {
+                        let n = body.constant_int(value, "a position", span)?;
+                        let n = if n < 0 { n + items.len() as i128 } else { n };
+                        Ok(n.clamp(0, items.len() as i128) as usize)
+                    }
+                };
+                let (from, to) = (bound(self, &parts[0], 0)?, bound(self, &parts[1], items.len())?);
+                if !matches!(parts[2], Value::None | Value::Int(1)) {
+                    return self.fail(Code::KernelSyntax, span, "a tuple is cut in steps of 1", "");
+                }
+                Ok(Value::Tuple(items.get(from..to.max(from)).unwrap_or(&[]).to_vec()))
+            }
+            (Value::Tuple(items), index) => {
+                let at = self.constant_int(index, "a position in a tuple", span)?;
+                let found = if at < 0 { at + items.len() as i128 } else { at };
+                match usize::try_from(found).ok().and_then(|i| items.get(i)) {
+                    Some(item) => Ok(item.clone()),
+                    None => self.fail(
+                        Code::KernelArgument,
+                        span,
+                        format!("a tuple of {} has no element {at}", items.len()),
+                        "",
+                    ),
+                }
+            }
+            (Value::Dict(items), key) => match items.iter().rev().find(|(k, _)| k.equals(key) == Some(true)) {
+                Some((_, value)) => Ok(value.clone()),
+                None => self.fail(Code::KernelName, span, format!("the dictionary has no {key}"), ""),
+            },
+            (other, _) => self.fail(Code::KernelType, span, format!("{} has no elements", other.kind()), ""),
+        }
+    }
+
+    /// What a `for` goes through.
+    pub(super) fn loop_range(&mut self, e: &Expr) -> Made<LoopOver> {
+        if let ExprKind::Call(callee, arguments) = &e.kind
+            && let Value::Builtin(row, None) = self.expr(callee)?
+            && row.name == "range"
+        {
+            let (mut positional, named) = self.arguments(arguments)?;
+            for hint in &named {
+                let known = row.parameters.split(", ").any(|p| p.split('=').next() == Some(&hint.0));
+                if !known {
+                    let message = format!("`range` has no argument `{}`", hint.0);
+                    return self.fail(Code::KernelArgument, hint.1.span, message, "");
+                }
+            }
+            let values: Vec<Value> = positional.drain(..).map(|p| p.value).collect();
+            let (zero, one) = (Value::Int(0), Value::Int(1));
+            return match &values[..] {
+                [end] => Ok(LoopOver::Range([zero, end.clone(), one])),
+                [start, end] => Ok(LoopOver::Range([start.clone(), end.clone(), one])),
+                [start, end, step] => Ok(LoopOver::Range([start.clone(), end.clone(), step.clone()])),
+                _ => self.fail(Code::KernelArgument, e.span, "a range has a start, an end and a step", ""),
+            };
+        }
+        let value = self.expr(e)?;
+        self.iterate(value, e.span).map(LoopOver::Each)
+    }
+}

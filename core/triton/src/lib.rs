@@ -1,0 +1,51 @@
+//! Triton kernels: Python source to functions in tile form, without running any Python.
+//!
+//! A kernel is walked once, statement by statement. What is known when it is compiled ([`value::Value`]) is computed on the way: constants,
+//! types, shapes, tuples, which branch of an `if` is there at all. What is not becomes operations of the IR. A pointer is a buffer and an index.
+//! Functions that a kernel calls become functions of their own, one for each combination of constants and types they are called with.
+//!
+//! | what | see |
+//! |---|---|
+//! | files, imports, what a file's names mean | [`source`] |
+//! | values, pointers, how types meet | [`value`], [`mod@pointer`], [`promote`] |
+//! | statements, loops and branches | [`statement`], [`flow`] |
+//! | expressions, operators | [`expression`], [`operator`] |
+//! | calls, of functions and of operations | [`call`], [`builtins`] |
+//! | the operations of `triton.language` | [`shape`], [`memory`], [`combine`], [`library`], [`random`] |
+//! | ordinary Python that is run when a kernel is compiled, and what it is told of the machine | [`host`], [`mod@python`], [`target`] |
+//! | the kernel as a whole: parameters; configurations and heuristics; what launches know of it | [`kernel`], [`decorators`], [`head`] |
+//!
+//! Invariant: Python that has no meaning here is an error that names it; nothing is passed over silently.
+
+mod attributes;
+mod body;
+mod builtins;
+mod call;
+mod combine;
+mod decorators;
+mod expression;
+mod flow;
+mod head;
+mod host;
+mod kernel;
+mod library;
+mod memory;
+mod names;
+mod operator;
+mod pointer;
+mod promote;
+pub mod python;
+mod python_builtins;
+mod random;
+mod shape;
+mod source;
+mod statement;
+mod target;
+mod value;
+
+pub use head::Head;
+pub use kernel::{Argument, Compiled, Constant, Kernel, Parameter, Request, compile, kernels};
+pub use source::{Alone, LoadedFile, Loader};
+
+/// Names this crate by its sources: two builds that may write different code have two names.
+pub const IDENTITY: &str = env!("GIRIH_SOURCES");

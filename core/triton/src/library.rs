@@ -1,0 +1,468 @@
+//! Functions of numbers, positions of programs, and what is said of a running kernel.
+
+use super::body::{Body, Made};
+use super::builtins::Arguments;
+use super::value::{Tensor, Value};
+use crate::python::ast::{BinaryOp, CompareOp};
+use girih_base::diag::Code;
+use girih_base::span::Span;
+use girih_ir::attrs::Dim;
+use girih_ir::{Attr, Def, Inst, Op, Scalar, Type};
+
+fn position(body: &mut Body<'_, '_>, a: &Arguments, op: Op) -> Made<Value> {
+    let axis = body.constant_int(a.value(0), "the axis of a grid", a.span(0))?;
+    let Some(dim) = usize::try_from(axis).ok().and_then(|axis| Dim::ALL.get(axis).copied()) else {
+        return body.fail(
+            Code::KernelArgument,
+            a.span(0),
+            format!("a grid has no axis {axis}"),
+            "its axes are 0, 1 and 2",
+        );
+    };
+    let value = body.b.position(op, dim);
+    let tensor = Tensor { value, ty: Type::U32 };
+    Ok(Value::Tensor(body.cast(tensor, Scalar::I32)))
+}
+
+/// `tl.program_id(axis)`.
+pub(super) fn program_id(body: &mut Body<'_, '_>, a: &Arguments) -> Made<Value> {
+    position(body, a, Op::WorkgroupId)
+}
+/// `tl.num_programs(axis)`.
+pub(super) fn num_programs(body: &mut Body<'_, '_>, a: &Arguments) -> Made<Value> {
+    position(body, a, Op::NumWorkgroups)
+}
+
+/// A function of floats: integers become `f32`, short floats are computed in `f32` and rounded.
+pub(super) fn float(body: &mut Body<'_, '_>, op: Op, x: Tensor, span: Span) -> Made<Tensor> {
+    let x = if x.element().is_float() { x } else { body.cast(x, Scalar::F32) };
+    let element = x.element();
+    if element == Scalar::F64 && !matches!(op, Op::Sqrt | Op::Floor | Op::Ceil | Op::Trunc | Op::Round) {
+        let message = format!("`{}` is not made for `fp64`", op.name());
+        return body.fail(Code::KernelRefused, span, message, "convert to `tl.float32`");
+    }
+    if element.bits() >= 32 {
+        return Ok(body.op(op, x.ty, &[x.value]));
+    }
+    let wide = body.cast(x, Scalar::F32);
+    let made = body.op(op, wide.ty, &[wide.value]);
+    Ok(body.cast(made, element))
+}
+
+/// `tl.where(condition, x, y)`.
+pub(super) fn choose(body: &mut Body<'_, '_>, a: &Arguments) -> Made<Value> {
+    let condition = a.tensor(body, 0)?;
+    let condition = body.cast(condition, Scalar::Bool);
+    if let (Value::Pointer(x), Value::Pointer(y)) = (a.value(1), a.value(2)) {
+        return choose_pointer(body, condition, (*x, *y), a.call);
+    }
+    let (x, y) = if a.value(1).is_constant() && a.value(2).is_constant() {
+        let (x, y) = (a.tensor(body, 1)?, a.tensor(body, 2)?);
+        body.meet(&Value::Tensor(x), &Value::Tensor(y), false, a.call)?
+    } else {
+        body.meet(a.value(1), a.value(2), false, a.call)?
+    };
+    let (condition, x) = body.broadcast_together(condition, x, a.call)?;
+    let y = body.broadcast_tensor(y, x.shape());
+    Ok(Value::Tensor(body.op(Op::Select, x.ty, &[condition.value, x.value, y.value])))
+}
+
+fn choose_pointer(
+    body: &mut Body<'_, '_>,
+    condition: Tensor,
+    (x, y): (super::pointer::Pointer, super::pointer::Pointer),
+    span: Span,
+) -> Made<Value> {
+    if x.buffer != y.buffer || x.pointee != y.pointee {
+        let hint = "load from both and choose among the values, or branch with `if`";
+        return body.fail(Code::KernelPointer, span, "a pointer is chosen among two buffers", hint);
+    }
+    let index = |body: &mut Body<'_, '_>, p: &super::pointer::Pointer| {
+        let value = body.wide_index(p);
+        Tensor { value, ty: body.b.ty(value) }
+    };
+    let (i, j) = (index(body, &x), index(body, &y));
+    let (i, j) = body.broadcast_together(i, j, span)?;
+    let (condition, i) = body.broadcast_together(condition, i, span)?;
+    let j = body.broadcast_tensor(j, i.shape());
+    let chosen = body.op(Op::Select, i.ty, &[condition.value, i.value, j.value]);
+    Ok(Value::Pointer(super::pointer::Pointer { index: Some(chosen.value), shape: i.shape(), ..x }))
+}
+
+fn extreme(body: &mut Body<'_, '_>, a: &Arguments, op: Op) -> Made<Value> {
+    if let (Some(x), Some(y)) = (super::operator::float_of(a.value(0)), super::operator::float_of(a.value(1))) {
+        let first = if op == Op::Max { x >= y } else { x <= y };
+        return Ok(a.value(usize::from(!first)).clone());
+    }
+    let (x, y) = body.meet(a.value(0), a.value(1), false, a.call)?;
+    let (x, y) =
+        if x.element() == Scalar::Bool { (body.cast(x, Scalar::I32), body.cast(y, Scalar::I32)) } else { (x, y) };
+    Ok(Value::Tensor(body.op(op, x.ty, &[x.value, y.value])))
+}
+
+/// `tl.maximum(x, y)`.
+pub(super) fn maximum(body: &mut Body<'_, '_>, a: &Arguments) -> Made<Value> {
+    extreme(body, a, Op::Max)
+}
+/// `tl.minimum(x, y)`.
+pub(super) fn minimum(body: &mut Body<'_, '_>, a: &Arguments) -> Made<Value> {
+    extreme(body, a, Op::Min)
+}
+
+/// `tl.clamp(x, min, max)`.
+pub(super) fn clamp(body: &mut Body<'_, '_>, a: &Arguments) -> Made<Value> {
+    let (x, least) = body.meet(a.value(0), a.value(1), false, a.call)?;
+    let above = body.op(Op::Max, x.ty, &[x.value, least.value]);
+    let (above, most) = body.meet(&Value::Tensor(above), a.value(2), false, a.call)?;
+    Ok(Value::Tensor(body.op(Op::Min, above.ty, &[above.value, most.value])))
+}
+
+/// `tl.abs(x)`.
+pub(super) fn abs(body: &mut Body<'_, '_>, a: &Arguments) -> Made<Value> {
+    match a.value(0) {
+        Value::Int(n) => return Ok(Value::Int(n.wrapping_abs())),
+        Value::Float(x) => return Ok(Value::Float(x.abs())),
+        _of_the_device => {}
+    }
+    let x = a.tensor(body, 0)?;
+    let signed = x.element().is_float() || x.element().is_signed();
+    Ok(Value::Tensor(if signed { body.op(Op::Abs, x.ty, &[x.value]) } else { x }))
+}
+
+/// `tl.fma(x, y, z)`.
+pub(super) fn fma(body: &mut Body<'_, '_>, a: &Arguments) -> Made<Value> {
+    let (x, y) = body.meet(a.value(0), a.value(1), false, a.call)?;
+    let (x, z) = body.meet(&Value::Tensor(x), a.value(2), false, a.call)?;
+    let y = body.cast(y, x.element());
+    let y = body.broadcast_tensor(y, x.shape());
+    if !x.element().is_float() {
+        return Ok(Value::Tensor(body.op(Op::Mad, x.ty, &[x.value, y.value, z.value])));
+    }
+    Ok(Value::Tensor(body.op(Op::Fma, x.ty, &[x.value, y.value, z.value])))
+}
+
+/// `tl.umulhi(x, y)`.
+pub(super) fn umulhi(body: &mut Body<'_, '_>, a: &Arguments) -> Made<Value> {
+    let (x, y) = body.meet(a.value(0), a.value(1), false, a.call)?;
+    if x.element().is_float() {
+        return body.fail(Code::KernelType, a.call, "`umulhi` is for integers", "");
+    }
+    let bits = x.element().as_bits();
+    let (x, y) = (body.cast(x, bits), body.cast(y, bits));
+    Ok(Value::Tensor(body.op(Op::MulHi, x.ty, &[x.value, y.value])))
+}
+
+/// `tl.fdiv(x, y)`.
+pub(super) fn divide(body: &mut Body<'_, '_>, a: &Arguments) -> Made<Value> {
+    body.binary(BinaryOp::Div, a.value(0), a.value(1), a.call)
+}
+
+/// `tl.div_rn(x, y)`: correctly rounded.
+pub(super) fn divide_exactly(body: &mut Body<'_, '_>, a: &Arguments) -> Made<Value> {
+    let quotient = divide(body, a)?;
+    if let Value::Tensor(t) = &quotient
+        && let Def::Result(id, _) = body.b.function.values[t.value].def
+    {
+        let inst = &mut body.b.function.insts[id];
+        if inst.op == Op::DivApprox {
+            inst.op = Op::Div;
+        }
+    }
+    Ok(quotient)
+}
+
+/// An operation of two floats, computed in `f32`.
+fn two_floats(body: &mut Body<'_, '_>, op: Op, a: &Arguments) -> Made<Value> {
+    let (x, y) = body.meet(a.value(0), a.value(1), true, a.call)?;
+    if x.element() == Scalar::F64 {
+        return body.fail(
+            Code::KernelRefused,
+            a.call,
+            format!("`{}` is not made for `fp64`", op.name()),
+            "convert to `tl.float32`",
+        );
+    }
+    let (x, y) = (body.cast(x, Scalar::F32), body.cast(y, Scalar::F32));
+    Ok(Value::Tensor(body.op(op, x.ty, &[x.value, y.value])))
+}
+
+/// `libdevice.pow(x, y)`.
+pub(super) fn pow(body: &mut Body<'_, '_>, a: &Arguments) -> Made<Value> {
+    two_floats(body, Op::Pow, a)
+}
+/// `libdevice.atan2(y, x)`.
+pub(super) fn atan2(body: &mut Body<'_, '_>, a: &Arguments) -> Made<Value> {
+    two_floats(body, Op::Atan2, a)
+}
+/// `libdevice.fmod(x, y)`.
+pub(super) fn fmod(body: &mut Body<'_, '_>, a: &Arguments) -> Made<Value> {
+    let (x, y) = body.meet(a.value(0), a.value(1), true, a.call)?;
+    if !x.element().is_float() {
+        return body.fail(Code::KernelType, a.call, "`fmod` is for floats", "use `%`");
+    }
+    Ok(Value::Tensor(body.float_remainder(x, y)))
+}
+
+/// Small programs of floats.
+impl Body<'_, '_> {
+    fn f32_operand(&mut self, a: &Arguments) -> Made<Tensor> {
+        let x = a.tensor(self, 0)?;
+        if x.element() == Scalar::F64 {
+            return self.fail(
+                Code::KernelRefused,
+                a.call,
+                "this function is not made for `fp64`",
+                "convert to `tl.float32`",
+            );
+        }
+        Ok(self.cast(x, Scalar::F32))
+    }
+    /// An `f32` in the shape of another value.
+    fn like(&mut self, x: Tensor, value: f64) -> Tensor {
+        let value = self.float(Scalar::F32, value);
+        Tensor { value: self.splat(value, x.shape()), ty: x.ty }
+    }
+    fn two(&mut self, op: Op, a: Tensor, b: Tensor) -> Tensor {
+        self.op(op, a.ty, &[a.value, b.value])
+    }
+    fn one(&mut self, op: Op, a: Tensor) -> Tensor {
+        self.op(op, a.ty, &[a.value])
+    }
+    fn pick(&mut self, condition: Tensor, a: Tensor, b: Tensor) -> Tensor {
+        self.op(Op::Select, a.ty, &[condition.value, a.value, b.value])
+    }
+    /// c0 + x * (c1 + x * (..)).
+    fn polynomial(&mut self, x: Tensor, coefficients: &[f64]) -> Tensor {
+        let mut rest = coefficients.iter().rev();
+        let mut sum = self.like(x, rest.next().copied().unwrap_or(0.0));
+        for c in rest {
+            let c = self.like(x, *c);
+            sum = self.op(Op::Fma, x.ty, &[sum.value, x.value, c.value]);
+        }
+        sum
+    }
+}
+
+/// 1 / (1 + e^-x).
+pub(super) fn sigmoid(body: &mut Body<'_, '_>, a: &Arguments) -> Made<Value> {
+    let x = body.f32_operand(a)?;
+    let minus = body.one(Op::Neg, x);
+    let e = body.one(Op::Exp, minus);
+    let one = body.like(x, 1.0);
+    let below = body.two(Op::Add, one, e);
+    Ok(Value::Tensor(body.two(Op::Div, one, below)))
+}
+
+/// The error function: its series near 0, and elsewhere a rational approximation of 1.5e-7 (Abramowitz and Stegun, 7.1.26).
+pub(super) fn erf(body: &mut Body<'_, '_>, a: &Arguments) -> Made<Value> {
+    let x = body.f32_operand(a)?;
+    let square = body.two(Op::Mul, x, x);
+    let scale = std::f64::consts::FRAC_2_SQRT_PI;
+    let series: Vec<f64> = [1.0, -1.0 / 3.0, 0.1, -1.0 / 42.0, 1.0 / 216.0, -1.0 / 1320.0, 1.0 / 9360.0]
+        .iter()
+        .map(|c| c * scale)
+        .collect();
+    let near = body.polynomial(square, &series);
+    let near = body.two(Op::Mul, near, x);
+    let size = body.one(Op::Abs, x);
+    let below = body.polynomial(size, &[1.0, 0.327_591_1]);
+    let one = body.like(x, 1.0);
+    let t = body.two(Op::Div, one, below);
+    let sum = body.polynomial(t, &[0.0, 0.254_829_592, -0.284_496_736, 1.421_413_741, -1.453_152_027, 1.061_405_429]);
+    let minus = body.one(Op::Neg, square);
+    let e = body.one(Op::Exp, minus);
+    let tail = body.two(Op::Mul, sum, e);
+    let far = body.two(Op::Sub, one, tail);
+    let (zero, limit) = (body.like(x, 0.0), body.like(x, 0.5));
+    let negative = body.two(Op::Lt, x, zero);
+    let mirrored = body.one(Op::Neg, far);
+    let far = body.pick(negative, mirrored, far);
+    let is_near = body.two(Op::Lt, size, limit);
+    Ok(Value::Tensor(body.pick(is_near, near, far)))
+}
+
+/// `libdevice.log10(x)`.
+pub(super) fn log10(body: &mut Body<'_, '_>, a: &Arguments) -> Made<Value> {
+    let x = body.f32_operand(a)?;
+    let log = body.one(Op::Log2, x);
+    let scale = body.like(x, std::f64::consts::LOG10_2);
+    Ok(Value::Tensor(body.two(Op::Mul, log, scale)))
+}
+
+/// log(1 + x), with what the sum rounds off put back.
+pub(super) fn log1p(body: &mut Body<'_, '_>, a: &Arguments) -> Made<Value> {
+    let x = body.f32_operand(a)?;
+    let one = body.like(x, 1.0);
+    let sum = body.two(Op::Add, one, x);
+    let log = body.one(Op::Log, sum);
+    let kept = body.two(Op::Sub, sum, one);
+    let ratio = body.two(Op::Div, x, kept);
+    let exact = body.two(Op::Mul, log, ratio);
+    let lost = body.two(Op::Eq, sum, one);
+    Ok(Value::Tensor(body.pick(lost, x, exact)))
+}
+
+fn expm1_of(body: &mut Body<'_, '_>, x: Tensor) -> Tensor {
+    let one = body.like(x, 1.0);
+    let e = body.one(Op::Exp, x);
+    let large = body.two(Op::Sub, e, one);
+    // Where e^x is near 1 its difference from 1 is lost: a series.
+    let series = [1.0, 0.5, 1.0 / 6.0, 1.0 / 24.0, 1.0 / 120.0, 1.0 / 720.0, 1.0 / 5040.0];
+    let small = body.polynomial(x, &series);
+    let small = body.two(Op::Mul, small, x);
+    let size = body.one(Op::Abs, x);
+    let limit = body.like(x, 0.5);
+    let near = body.two(Op::Lt, size, limit);
+    body.pick(near, small, large)
+}
+
+/// `libdevice.expm1(x)`.
+pub(super) fn expm1(body: &mut Body<'_, '_>, a: &Arguments) -> Made<Value> {
+    let x = body.f32_operand(a)?;
+    Ok(Value::Tensor(expm1_of(body, x)))
+}
+
+/// `libdevice.sinh(x)`: (e^x - 1) / 2 - (e^-x - 1) / 2.
+pub(super) fn sinh(body: &mut Body<'_, '_>, a: &Arguments) -> Made<Value> {
+    let x = body.f32_operand(a)?;
+    let minus = body.one(Op::Neg, x);
+    let (up, down) = (expm1_of(body, x), expm1_of(body, minus));
+    let difference = body.two(Op::Sub, up, down);
+    let half = body.like(x, 0.5);
+    Ok(Value::Tensor(body.two(Op::Mul, difference, half)))
+}
+
+/// `libdevice.cosh(x)`.
+pub(super) fn cosh(body: &mut Body<'_, '_>, a: &Arguments) -> Made<Value> {
+    let x = body.f32_operand(a)?;
+    let minus = body.one(Op::Neg, x);
+    let (up, down) = (body.one(Op::Exp, x), body.one(Op::Exp, minus));
+    let sum = body.two(Op::Add, up, down);
+    let half = body.like(x, 0.5);
+    Ok(Value::Tensor(body.two(Op::Mul, sum, half)))
+}
+
+/// `libdevice.isnan(x)`.
+pub(super) fn isnan(body: &mut Body<'_, '_>, a: &Arguments) -> Made<Value> {
+    let x = a.tensor(body, 0)?;
+    Ok(Value::Tensor(body.two(Op::Ne, x, x)))
+}
+
+fn infinite(body: &mut Body<'_, '_>, a: &Arguments, compare: Op) -> Made<Value> {
+    let x = body.f32_operand(a)?;
+    let size = body.one(Op::Abs, x);
+    let infinity = body.like(x, f64::INFINITY);
+    Ok(Value::Tensor(body.two(compare, size, infinity)))
+}
+/// `libdevice.isinf(x)`.
+pub(super) fn isinf(body: &mut Body<'_, '_>, a: &Arguments) -> Made<Value> {
+    infinite(body, a, Op::Eq)
+}
+/// `libdevice.finitef(x)`.
+pub(super) fn isfinite(body: &mut Body<'_, '_>, a: &Arguments) -> Made<Value> {
+    infinite(body, a, Op::Lt)
+}
+
+/// `tl.softmax(x)`: along the first axis, if none is named.
+pub(super) fn softmax(body: &mut Body<'_, '_>, a: &Arguments) -> Made<Value> {
+    let axis = if matches!(a.value(1), Value::None) { Value::Int(0) } else { a.value(1).clone() };
+    let x = Value::Tensor(body.f32_operand(a)?);
+    let call = |body: &mut Body<'_, '_>, name: &str, arguments: &[Value]| {
+        let Some(row) = super::builtins::find(name) else { return Ok(Value::None) };
+        let placed = arguments.iter().map(|v| super::value::Placed { value: v.clone(), span: a.call }).collect();
+        body.builtin(row, placed, vec![], a.call)
+    };
+    let (no, yes, left) = (Value::Bool(false), Value::Bool(true), Value::Bool(true));
+    let most = call(body, "max", &[x.clone(), axis.clone(), no, left, yes.clone()])?;
+    let z = body.binary(BinaryOp::Sub, &x, &most, a.call)?;
+    let e = call(body, "exp", &[z])?;
+    let sum = call(body, "sum", &[e.clone(), axis, yes])?;
+    body.binary(BinaryOp::Div, &e, &sum, a.call)
+}
+
+/// `tl.cdiv(x, div)`: (x + div - 1) // div.
+pub(super) fn cdiv(body: &mut Body<'_, '_>, a: &Arguments) -> Made<Value> {
+    let sum = body.binary(BinaryOp::Add, a.value(0), a.value(1), a.call)?;
+    let sum = body.binary(BinaryOp::Sub, &sum, &Value::Int(1), a.call)?;
+    body.binary(BinaryOp::FloorDiv, &sum, a.value(1), a.call)
+}
+
+/// `tl.swizzle2d(i, j, size_i, size_j, size_g)`: programs in groups of rows.
+pub(super) fn swizzle2d(body: &mut Body<'_, '_>, a: &Arguments) -> Made<Value> {
+    let [i, j, rows, columns, group] = [0, 1, 2, 3, 4].map(|k| a.value(k).clone());
+    let op = |body: &mut Body<'_, '_>, op, x: &Value, y: &Value| body.binary(op, x, y, a.call);
+    let row_start = op(body, BinaryOp::Mul, &i, &columns)?;
+    let at = op(body, BinaryOp::Add, &row_start, &j)?;
+    let in_group = op(body, BinaryOp::Mul, &group, &columns)?;
+    let which = op(body, BinaryOp::FloorDiv, &at, &in_group)?;
+    let first = op(body, BinaryOp::Mul, &which, &group)?;
+    let left = op(body, BinaryOp::Sub, &rows, &first)?;
+    let size = {
+        let shorter = body.compare(CompareOp::Lt, &left, &group, a.call)?;
+        let shorter = body.tensor(&shorter, a.call)?;
+        let (left, group) = body.meet(&left, &group, false, a.call)?;
+        Value::Tensor(body.op(Op::Select, left.ty, &[shorter.value, left.value, group.value]))
+    };
+    let inside = op(body, BinaryOp::Mod, &at, &in_group)?;
+    let row = op(body, BinaryOp::Mod, &inside, &size)?;
+    let row = op(body, BinaryOp::Add, &first, &row)?;
+    let column = op(body, BinaryOp::FloorDiv, &inside, &size)?;
+    Ok(Value::Tuple(vec![row, column]))
+}
+
+/// `tl.assume(cond)`.
+pub(super) fn assume(body: &mut Body<'_, '_>, a: &Arguments) -> Made<Value> {
+    if a.value(0).is_constant() {
+        return Ok(Value::None);
+    }
+    let condition = a.tensor(body, 0)?;
+    let condition = body.cast(condition, Scalar::Bool);
+    body.b.end(Op::TileAssume, &[condition.value]);
+    Ok(Value::None)
+}
+
+/// `tl.debug_barrier()`: a program's own accesses are in order.
+pub(super) fn nothing(_body: &mut Body<'_, '_>, _a: &Arguments) -> Made<Value> {
+    Ok(Value::None)
+}
+
+/// `tl.device_print(prefix, *args)`.
+pub(super) fn device_print(body: &mut Body<'_, '_>, a: &Arguments) -> Made<Value> {
+    let mut text = a.value(0).to_string();
+    let mut operands = vec![];
+    let rest = match a.rest(1) {
+        Value::Tuple(items) => items,
+        one => vec![one],
+    };
+    for value in rest {
+        match value {
+            Value::Str(said) => text.push_str(&format!(" {said}")),
+            Value::Pointer(p) => operands.push(body.wide_index(&p)),
+            other => operands.push(body.tensor(&other, a.call)?.value),
+        }
+    }
+    let mut inst = Inst::new(Op::TilePrint, None, &operands, a.call);
+    inst.set(Attr::Text(text.into()));
+    body.b.push(inst, &[]);
+    Ok(Value::None)
+}
+
+/// `tl.device_assert(cond, msg)`: only where assertions were asked for.
+pub(super) fn device_assert(body: &mut Body<'_, '_>, a: &Arguments) -> Made<Value> {
+    if !body.module.debug {
+        return Ok(Value::None);
+    }
+    let condition = a.tensor(body, 0)?;
+    let mut condition = body.cast(condition, Scalar::Bool);
+    if !matches!(a.value(2), Value::None) {
+        let mask = a.tensor(body, 2)?;
+        let mask = body.cast(mask, Scalar::Bool);
+        let (here, mask) = body.broadcast_together(condition, mask, a.call)?;
+        let outside = body.op(Op::Not, mask.ty, &[mask.value]);
+        condition = body.op(Op::Or, here.ty, &[here.value, outside.value]);
+    }
+    let mut inst = Inst::new(Op::TileAssert, None, &[condition.value], a.call);
+    inst.set(Attr::Text(a.value(1).to_string().into()));
+    body.b.push(inst, &[]);
+    Ok(Value::None)
+}

@@ -1,0 +1,243 @@
+//! What operations and statements of kernels mean.
+
+use super::run::{Arg, Ran, close, f32s, launch, noise, try_launch, zeros};
+use girih_ir::Scalar;
+use girih_triton::{Alone, LoadedFile, Loader};
+
+fn file(body: &str) -> String {
+    let lines: String = body.lines().map(|line| format!("    {line}\n")).collect();
+    format!(
+        "import triton\nimport triton.language as tl\nfrom triton.language.extra import libdevice\n
+@triton.jit\ndef early(x, limit):\n    if x > limit:\n        return limit, True\n    return x, False\n
+@triton.jit\ndef largest(a, i, b, j):\n    first = a > b\n    return tl.where(first, a, b), tl.where(first, i, j)\n
+@triton.jit\ndef add(a, b):\n    return a + b\n
+@triton.jit\ndef moved(p, by):\n    return p + by\n
+@triton.jit\ndef k(x, y, n):\n    at = tl.arange(0, 16)\n{lines}"
+    )
+}
+
+/// Runs a body on arrays `x` (16 floats) and `y` (32 integers); gives `x` and `y`.
+fn run(body: &str) -> (Vec<f64>, Vec<f64>) {
+    let arguments =
+        [("x", f32s((0..16).map(f64::from))), ("y", Arg::Array(Scalar::I32, vec![0.0; 32])), ("n", Arg::Int(5))];
+    let mut found = launch(&file(body), "k", [1; 3], &arguments);
+    let y = found.pop().unwrap_or_default();
+    (found.pop().unwrap_or_default(), y)
+}
+
+fn ints(body: &str, expected: &[i64]) {
+    let found = run(body).1;
+    let expected: Vec<f64> = expected.iter().map(|n| *n as f64).collect();
+    assert_eq!(found[..expected.len()], expected, "{body}");
+}
+
+#[test]
+fn types_are_those_of_triton() {
+    for (expression, ty) in [
+        ("tl.zeros([2], tl.float16) + 1.5", "float16"),
+        ("tl.zeros([2], tl.float16) / 2", "float32"),
+        ("tl.zeros([2], tl.bfloat16) * tl.zeros([2], tl.float16)", "float16"),
+        ("tl.zeros([2], tl.bfloat16) + tl.zeros([2], tl.int32)", "float32"),
+        ("at + 1.0", "float32"),
+        ("at / 3", "float32"),
+        ("at // 3", "int32"),
+        ("at < 3", "int1"),
+        ("tl.zeros([2], tl.int8) + 1", "int8"),
+        ("tl.zeros([2], tl.int8) + tl.zeros([2], tl.uint8)", "uint8"),
+        ("(at < 3) + (at < 4)", "int32"),
+        ("tl.sum(tl.zeros([4], tl.int8), 0)", "int32"),
+        ("tl.sum(tl.zeros([4], tl.float16), 0)", "float16"),
+        ("tl.max(tl.zeros([4], tl.float16), 0)", "float32"),
+        ("tl.argmax(at, 0)", "int32"),
+        ("tl.dot(tl.zeros([16, 16], tl.int8), tl.zeros([16, 16], tl.int8))", "int32"),
+        ("tl.dot(tl.zeros([16, 16], tl.float16), tl.zeros([16, 16], tl.float16))", "float32"),
+        ("tl.program_id(0)", "int32"),
+        ("tl.where(at < 3, 1.0, at)", "float32"),
+        ("tl.rand(1, at)", "float32"),
+    ] {
+        run(&format!("v = {expression}\ntl.static_assert(v.dtype == tl.{ty}, f'{{v.dtype}}')"));
+    }
+}
+
+#[test]
+fn integers_divide_like_c_and_constants_like_python() {
+    ints("v = at - 8\ntl.store(y + at, v // 3)", &[-2, -2, -2, -1, -1, -1, 0, 0, 0, 0, 0, 1, 1, 1, 2, 2]);
+    ints("v = at - 8\ntl.store(y + at, v % 3)", &[-2, -1, 0, -2, -1, 0, -2, -1, 0, 1, 2, 0, 1, 2, 0, 1]);
+    ints("tl.static_assert(-7 // 2 == -4)\ntl.static_assert(-7 % 3 == 2)\ntl.store(y, tl.cdiv(n, 2))", &[3]);
+}
+
+#[test]
+fn reductions_and_scans() {
+    ints(
+        "tl.store(y, tl.sum(at, 0))\ntl.store(y + 1, tl.max(at, axis=0))\ntl.store(y + 2, tl.min(at - 3, axis=0))",
+        &[120, 15, -3],
+    );
+    ints("v = tl.where(at == 3, 9, tl.where(at == 7, 9, 0))\ntl.store(y, tl.argmax(v, 0))", &[3]);
+    ints("v, i = tl.max(at % 5, 0, return_indices=True)\ntl.store(y, v)\ntl.store(y + 1, i)", &[4, 4]);
+    ints("tl.store(y + at, tl.cumsum(at, 0))", &[0, 1, 3, 6, 10, 15, 21, 28, 36, 45, 55, 66, 78, 91, 105, 120]);
+    ints("tl.store(y + at, tl.cumsum(at, 0, reverse=True))", &[120, 120, 119, 117, 114]);
+    ints("v, i = tl.reduce((at * 7 % 16, at), 0, largest)\ntl.store(y, v)\ntl.store(y + 1, i)", &[15, 9]);
+    ints("tl.store(y + at, tl.associative_scan(at, 0, add))", &[0, 1, 3, 6, 10]);
+    ints("m = tl.reshape(at, (4, 4))\ntl.store(y + tl.arange(0, 4), tl.sum(m, 1))", &[6, 22, 38, 54]);
+    ints(
+        "m = tl.reshape(at, (4, 4))\ntl.store(y + tl.arange(0, 4), tl.sum(m, axis=0, keep_dims=True).reshape(4))",
+        &[24, 28, 32, 36],
+    );
+    ints("tl.store(y + tl.arange(0, 4), tl.histogram(at % 3, 4))", &[6, 5, 5, 0]);
+    ints("tl.store(y, tl.xor_sum(at, 0))", &[0]);
+}
+
+#[test]
+fn shapes() {
+    ints("m = at.reshape(4, 4).T\ntl.store(y + at, tl.ravel(m))", &[0, 4, 8, 12, 1, 5, 9, 13]);
+    ints("a, b = tl.split(at.reshape(8, 2))\ntl.store(y + tl.arange(0, 8), b)", &[1, 3, 5, 7, 9, 11, 13, 15]);
+    ints("v = tl.interleave(at, -at)\ntl.store(y + tl.arange(0, 32), v)", &[0, 0, 1, -1, 2, -2]);
+    ints("tl.store(y + at, tl.flip(at))", &[15, 14, 13, 12]);
+    ints("tl.store(y + tl.arange(0, 32), tl.cat(at, at, can_reorder=True))", &[0, 1, 2, 3]);
+    ints("tl.store(y + at, tl.gather(at * 2, 15 - at, 0))", &[30, 28, 26]);
+    ints(
+        "v = at[None, :] * 10 + tl.arange(0, 2)[:, None]\ntl.store(y + tl.arange(0, 32).reshape(2, 16), v)",
+        &[0, 10, 20],
+    );
+    ints(
+        "v = tl.broadcast_to(tl.expand_dims(tl.arange(0, 4), 1), (4, 4))\ntl.store(y + at, v.reshape(16))",
+        &[0, 0, 0, 0, 1, 1],
+    );
+    ints("v = tl.permute(at.reshape(2, 2, 4), (2, 0, 1))\ntl.store(y + at, v.reshape(16))", &[0, 4, 8, 12, 1]);
+}
+
+#[test]
+fn control_flow() {
+    ints("s = 0\nfor i in range(2, n):\n    s += i\ntl.store(y, s)", &[9]);
+    ints("s = 0\nfor i in range(n, 0, -2):\n    s = s * 10 + i\ntl.store(y, s)", &[531]);
+    ints("s = 1\nwhile s < 100:\n    s = s * n\ntl.store(y, s)", &[125]);
+    ints("if n > 3:\n    a = 1\nelif n > 1:\n    a = 2\nelse:\n    a = 3\ntl.store(y, a)", &[1]);
+    ints("if n == 4:\n    return\ntl.store(y, 7)", &[7]);
+    ints("if n == 5:\n    tl.store(y, 1)\n    return\ntl.store(y, 7)", &[1]);
+    ints("a = 1 if n > 3 else 2\ntl.store(y, a)", &[1]);
+    ints("a, b = early(n, 3)\ntl.store(y, a)\ntl.store(y + 1, b)", &[3, 1]);
+    ints("a, b = early(n, 30)\ntl.store(y, a)\ntl.store(y + 1, b)", &[5, 0]);
+    ints("for i in tl.static_range(4):\n    if i % 2 == 0:\n        tl.store(y + i, i + 1)", &[1, 0, 3, 0]);
+    ints("p = y\nfor i in range(n):\n    tl.store(p, i)\n    p += 2", &[0, 0, 1, 0, 2, 0, 3]);
+    ints("tl.store(moved(y, 3), 9)", &[0, 0, 0, 9]);
+    ints("if (n > 3 and n < 9) or n == 0:\n    tl.store(y, 4)", &[4]);
+    ints("t = (1, n, 3)\ntl.store(y, t[1] + t[-1] + len(t))", &[11]);
+    ints("for i in range(2):\n    if i > 0:\n        a = i\n    else:\n        b = i\n    a = 3\ntl.store(y, n)", &[5]);
+    ints("a = None\nif a is None and not (n is None):\n    tl.store(y, 2)", &[2]);
+}
+
+#[test]
+fn memory() {
+    ints("tl.store(y + at, at, mask=at < n)", &[0, 1, 2, 3, 4, 0, 0]);
+    ints("v = tl.load(x + at, mask=at > 12, other=-1.0)\ntl.store(y + at, v.to(tl.int32))", &[-1, -1]);
+    ints("old = tl.atomic_add(y + at % 4, 1)\ntl.store(y + 16 + at, old)", &[4, 4, 4, 4]);
+    ints("tl.atomic_max(y + 0 * at, at, mask=at < 7)", &[6]);
+    ints("a = tl.atomic_cas(y, 0, 5)\nb = tl.atomic_cas(y, 0, 6)\ntl.store(y + 1, b)", &[5, 5]);
+    ints(
+        "b = tl.make_block_ptr(x, (4, 3), (4, 1), (0, 0), (2, 4), (1, 0))\nb = tl.advance(b, (2, 0))\nv = tl.load(b, boundary_check=(1,))\ntl.store(y + tl.arange(0, 8), v.reshape(8).to(tl.int32))",
+        &[8, 9, 10, 0, 12, 13, 14, 0],
+    );
+    ints(
+        "d = tl.make_tensor_descriptor(x, shape=[4, 4], strides=[4, 1], block_shape=[2, 2])\nv = d.load([3, 1])\ntl.store(y + tl.arange(0, 4), v.reshape(4).to(tl.int32))",
+        &[13, 14, 0, 0],
+    );
+    // A pointer moved to and fro before the buffer's beginning is fine as long as nothing is touched there.
+    ints("p = y + (at - 8)\ntl.store(p + 8, at)", &[0, 1, 2, 3]);
+}
+
+#[test]
+fn functions_of_floats() {
+    let points = noise(20, 64).into_iter().map(|x| x * 4.0).collect::<Vec<_>>();
+    for (name, f, tolerance) in [
+        ("tl.exp", f64::exp as fn(f64) -> f64, 1e-6),
+        ("tl.sigmoid", |x: f64| 1.0 / (1.0 + (-x).exp()), 1e-6),
+        ("libdevice.tanh", f64::tanh, 1e-6),
+        ("tl.sin", f64::sin, 1e-6),
+        ("libdevice.expm1", f64::exp_m1, 1e-6),
+        ("libdevice.sinh", f64::sinh, 1e-6),
+        ("tl.floor", f64::floor, 0.0),
+        ("tl.abs", f64::abs, 0.0),
+    ] {
+        let source = file("").replace("    at = tl.arange(0, 16)\n", "    at = tl.arange(0, 64)\n")
+            + &format!("    tl.store(y + at, {name}(tl.load(x + at)))\n");
+        let found = launch(&source, "k", [1; 3], &[("x", f32s(points.clone())), ("y", zeros(64)), ("n", Arg::Int(1))]);
+        close(&found[1], &points.iter().map(|x| f(*x)).collect::<Vec<_>>(), tolerance, name);
+    }
+    // The error function by its integral, in steps small enough.
+    let erf = |x: f64| {
+        let (steps, sign) = (2000, x.signum());
+        let h = x.abs() / f64::from(steps);
+        let f = |i: i32| (-(h * f64::from(i)).powi(2)).exp();
+        let simpson: f64 = (0..steps / 2).map(|i| f(2 * i) + 4.0 * f(2 * i + 1) + f(2 * i + 2)).sum();
+        sign * simpson * h / 3.0 * std::f64::consts::FRAC_2_SQRT_PI
+    };
+    let source = file("").replace("    at = tl.arange(0, 16)\n", "    at = tl.arange(0, 64)\n")
+        + "    tl.store(y + at, tl.erf(tl.load(x + at)))\n";
+    let found = launch(&source, "k", [1; 3], &[("x", f32s(points.clone())), ("y", zeros(64)), ("n", Arg::Int(1))]);
+    close(&found[1], &points.iter().map(|x| erf(*x)).collect::<Vec<_>>(), 4e-7, "erf");
+}
+
+/// As in Triton, a function's own annotation does not keep tiles from it, and it can ask what it was given.
+#[test]
+fn functions_take_tiles_for_constants_and_descriptors_for_pointers() {
+    let source = "import triton\nimport triton.language as tl\n
+@triton.jit\ndef descriptor(x, n):\n    if isinstance(x, tl.tensor_descriptor):\n        return x\n    else:\n        return tl.make_tensor_descriptor(x, shape=[n, 4], strides=[4, 1], block_shape=[4, 4])\n
+@triton.jit\ndef shifted(tile: tl.constexpr, by: tl.constexpr):\n    return tile + by\n
+@triton.jit\ndef k(x, y, n):\n    x = descriptor(descriptor(x, n), n)\n    at = tl.arange(0, 4)[:, None] * 4 + tl.arange(0, 4)[None, :]\n    tl.store(y + at, shifted(x.load([n - 2, 0]).T, 1))\n";
+    let arguments = [("x", f32s((0..16).map(f64::from))), ("y", zeros(16)), ("n", Arg::Int(4))];
+    let found = launch(source, "k", [1; 3], &arguments);
+    // Two rows are inside, and stand as columns.
+    let expected: Vec<f64> = (0..16)
+        .map(|i| match (i % 4, i / 4) {
+            (row @ 0..2, column) => f64::from((row + 2) * 4 + column + 1),
+            _outside => 1.0,
+        })
+        .collect();
+    assert_eq!(found[1], expected);
+}
+
+/// A module beside the kernel's file.
+struct Beside;
+
+impl Loader for Beside {
+    fn module(&self, _from: &str, up: usize, path: &str) -> Result<Option<LoadedFile>, String> {
+        let text = match (up, path) {
+            (0, "helpers") => {
+                "from .deep import add\nimport triton\nSIZE = 2 ** 3\n@triton.jit\ndef twice(x):\n    return add(x, x)\n"
+            }
+            (1, "deep") => "import triton\n@triton.jit\ndef add(a, b):\n    return a + b\n",
+            _ => return Ok(None),
+        };
+        Ok(Some(LoadedFile { name: format!("{path}.py"), text: text.into() }))
+    }
+}
+
+#[test]
+fn functions_and_constants_come_from_other_files() {
+    let source = "import triton, helpers\nimport triton.language as tl\nfrom helpers import twice, SIZE\nfrom missing import thing\n
+@triton.jit\ndef k(y):\n    at = tl.arange(0, SIZE)\n    tl.store(y + at, helpers.twice(twice(at)))\n";
+    let arguments = [("y", Arg::Array(Scalar::I32, vec![0.0; 8]))];
+    let ran: Ran = try_launch(source, "k", [1; 3], &arguments, &Beside);
+    let found = ran.map_err(|(_, found)| found).expect("no error").0;
+    assert_eq!(found[0], [0.0, 4.0, 8.0, 12.0, 16.0, 20.0, 24.0, 28.0]);
+}
+
+#[test]
+fn decorators_are_read() {
+    let source = "import triton\nimport triton.language as tl\n
+def configs():\n    found = []\n    for b in [16, 32]:\n        found.append(triton.Config({'B': b}, num_warps=2))\n    return found\n
+@triton.autotune(configs=configs(), key=['n'])\n@triton.heuristics({'EVEN': lambda args: args['n'] % args['B'] == 0})\n@triton.jit\ndef k(y, n, B: tl.constexpr, EVEN: tl.constexpr):\n    tl.store(y, B)\n    tl.store(y + 1, EVEN)\n";
+    let arguments = [("y", Arg::Array(Scalar::I32, vec![0.0; 2])), ("n", Arg::Int(48))];
+    assert_eq!(launch(source, "k", [1; 3], &arguments)[0], [16.0, 1.0]);
+}
+
+#[test]
+fn programs_print_and_assert() {
+    let arguments = [("x", zeros(16)), ("y", Arg::Array(Scalar::I32, vec![0.0; 32])), ("n", Arg::Int(5))];
+    let source = file("tl.device_print('at', tl.arange(0, 2), n)");
+    let printed = try_launch(&source, "k", [1; 3], &arguments, &Alone).map_err(|(_, found)| found).expect("no error").1;
+    assert_eq!(printed, ["program (0, 0, 0) at [0, 1] 5"]);
+    let source = file("tl.device_assert(at < n, 'small')");
+    let Err((_, found)) = try_launch(&source, "k", [1; 3], &arguments, &Alone) else { panic!("let through") };
+    assert!(found[0].message.starts_with("the assertion fails for element 5: small"), "{}", found[0].message);
+}

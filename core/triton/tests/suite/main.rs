@@ -1,0 +1,3 @@
+//! The integration tests of `girih-triton`, in one program.
+
+mod kernels;
