@@ -4,8 +4,8 @@
 //! earlier runs have touched. `girih bench bend` measures larger sizes, with new heaps, beside C and beside upstream.
 
 use criterion::{Criterion, SamplingMode, criterion_group, criterion_main};
-use girih_bench::programs::BENCHMARKS;
 use girih::{Options, Program, RunOptions, SystemHost};
+use girih_bench::programs::BENCHMARKS;
 use std::num::NonZeroUsize;
 use std::time::Duration;
 

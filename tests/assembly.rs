@@ -6,8 +6,8 @@
 mod assembler;
 
 use assembler::{TARGETS, assemble, target, tool};
-use girih_conform::{Group, Suite};
 use girih_base::diag::{Code, Diagnostic};
+use girih_conform::{Group, Suite};
 use girih_cuda::ptx::{self, Launches, Ptx, Target};
 use girih_ir::{Caps, FunctionId};
 use girih_lower::compile;

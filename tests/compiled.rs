@@ -90,7 +90,7 @@ fn native(direct: &Direct, options: TaskOptions) -> Result<Box<dyn Runner>, Diag
 
 /// What came of the programs.
 #[derive(Default)]
-struct Tally {
+struct Totals {
     values: AtomicU64,
     /// Programs that take too many steps for the reference machine.
     long: AtomicU64,
@@ -101,7 +101,7 @@ struct Tally {
     reused: AtomicU64,
 }
 
-impl Tally {
+impl Totals {
     fn add(count: &AtomicU64, more: u64) {
         count.fetch_add(more, Ordering::Relaxed);
     }
@@ -110,7 +110,7 @@ impl Tally {
 #[test]
 fn compiled_programs_give_what_the_evaluator_gives() {
     let number = |name| std::env::var(name).ok().map(|text| text.parse::<u64>().expect("it is a number"));
-    static TALLY: Tally = Tally {
+    static TOTALS: Totals = Totals {
         values: AtomicU64::new(0),
         long: AtomicU64::new(0),
         runs: AtomicU64::new(0),
@@ -118,7 +118,7 @@ fn compiled_programs_give_what_the_evaluator_gives() {
         reused: AtomicU64::new(0),
     };
     if let Some(one) = number("GIRIH_PROGRAM") {
-        try_one(one, &TALLY).unwrap_or_else(|wrong| panic!("{}", wrong.said));
+        try_one(one, &TOTALS).unwrap_or_else(|wrong| panic!("{}", wrong.said));
         return;
     }
     let total = number("GIRIH_PROGRAMS").unwrap_or(PROGRAMS);
@@ -132,7 +132,7 @@ fn compiled_programs_give_what_the_evaluator_gives() {
                     if number >= total {
                         return;
                     }
-                    if let Err(wrong) = try_one(number, &TALLY) {
+                    if let Err(wrong) = try_one(number, &TOTALS) {
                         println!("{}", wrong.said.lines().next().unwrap_or_default());
                         failed.lock().expect("no thread panics with it").push(wrong);
                     }
@@ -140,8 +140,9 @@ fn compiled_programs_give_what_the_evaluator_gives() {
             });
         }
     });
-    let [values, long, runs, short, reused] = [&TALLY.values, &TALLY.long, &TALLY.runs, &TALLY.short, &TALLY.reused]
-        .map(|count| count.load(Ordering::Relaxed));
+    let [values, long, runs, short, reused] =
+        [&TOTALS.values, &TOTALS.long, &TOTALS.runs, &TOTALS.short, &TOTALS.reused]
+            .map(|count| count.load(Ordering::Relaxed));
     println!(
         "{values} of {total} programs end with a value, {long} take long; {runs} runs, {short} of them short of memory; \
          {reused} cells in the memory of others"
@@ -162,10 +163,10 @@ struct Wrong {
     size: usize,
 }
 
-fn try_one(number: u64, tally: &'static Tally) -> Result<(), Wrong> {
+fn try_one(number: u64, totals: &'static Totals) -> Result<(), Wrong> {
     let text = source(number);
     let program = text.clone();
-    let why = match watch::within(LIMIT, move || compare(number, &program, tally)) {
+    let why = match watch::within(LIMIT, move || compare(number, &program, totals)) {
         Ended::Well(Ok(())) => return Ok(()),
         Ended::Well(Err(said)) => said,
         Ended::Panicked(message) => format!("a panic: {message}"),
@@ -174,21 +175,21 @@ fn try_one(number: u64, tally: &'static Tally) -> Result<(), Wrong> {
     Err(Wrong { said: format!("GIRIH_PROGRAM={number}: {why}\n{text}"), size: text.main.len() })
 }
 
-fn compare(number: u64, text: &Source, tally: &Tally) -> Result<(), String> {
+fn compare(number: u64, text: &Source, totals: &Totals) -> Result<(), String> {
     let program = text.compile();
     let core = program.core_program().map_err(|report| report.to_string())?;
     let evaluator = RunOptions { device: RunDevice::Evaluator, explain: false, ..RunOptions::default() };
     let expected = program.run(&mut SystemHost::new(), &evaluator);
     let expected = expected.map(|outcome| outcome.text).map_err(|report| report.diagnostics[0].code);
     if expected.is_ok() {
-        Tally::add(&tally.values, 1);
+        Totals::add(&totals.values, 1);
     }
     on_big_stack(|| {
         let code = code::Code::new(core).map_err(|errors| said(&errors))?;
         let direct = girih_task::compile(&code).map_err(|errors| said(&errors))?;
         let mut compared = Compared { code: &code, direct: &direct, expected, kept: None };
         for kind in RUNNERS.iter().filter(|kind| number.is_multiple_of(kind.each)) {
-            compared.on(kind, &mut Random::new(number), tally).map_err(|said| format!("{}: {said}", kind.name))?;
+            compared.on(kind, &mut Random::new(number), totals).map_err(|said| format!("{}: {said}", kind.name))?;
         }
         Ok(())
     })
@@ -217,40 +218,40 @@ struct Run {
 }
 
 impl Compared<'_> {
-    fn on(&mut self, kind: &Kind, random: &mut Random, tally: &Tally) -> Result<(), String> {
+    fn on(&mut self, kind: &Kind, random: &mut Random, totals: &Totals) -> Result<(), String> {
         for reuse in [true, false] {
             let options = TaskOptions { reuse, threads: kind.threads, count: true, ..TaskOptions::default() };
-            let run = self.run(kind, &options, tally)?;
+            let run = self.run(kind, &options, totals)?;
             if run.outcome == Err(Code::OutOfFuel) {
-                Tally::add(&tally.long, 1);
+                Totals::add(&totals.long, 1);
                 return Ok(());
             }
             self.is_right(&run, &options)?;
             if *self.kept.get_or_insert(run.stats.live) != run.stats.live && run.outcome.is_ok() {
                 return Err(format!("{:?} cells are kept, not {:?}", run.stats.live, self.kept));
             }
-            Tally::add(&tally.reused, run.stats.reused);
+            Totals::add(&totals.reused, run.stats.reused);
             if !reuse && run.stats.reused > 0 {
                 return Err("memory is used again though it must not be".to_owned());
             }
             for n in failures(run.stats.allocated, kind.failures, random) {
                 let short = TaskOptions { fail_each: Some(n), ..options.clone() };
-                self.is_short(kind, &self.run(kind, &short, tally)?, n, &run)?;
-                Tally::add(&tally.short, 1);
+                self.is_short(kind, &self.run(kind, &short, totals)?, n, &run)?;
+                Totals::add(&totals.short, 1);
             }
             // There are no more allocations than that.
             let enough = TaskOptions { fail_each: Some(run.again.allocated + 1), ..options };
             if kind.threads == 1 {
-                self.is_right(&self.run(kind, &enough, tally)?, &enough)?;
+                self.is_right(&self.run(kind, &enough, totals)?, &enough)?;
             }
         }
         Ok(())
     }
 
     /// Runs the program, and once more on the same heap.
-    fn run(&self, kind: &Kind, options: &TaskOptions, tally: &Tally) -> Result<Run, String> {
+    fn run(&self, kind: &Kind, options: &TaskOptions, totals: &Totals) -> Result<Run, String> {
         let mut runner = (kind.open)(self.direct, options.clone()).map_err(|error| said(&[error]))?;
-        Tally::add(&tally.runs, 1);
+        Totals::add(&totals.runs, 1);
         let outcome = self.once(&mut *runner);
         let stats = runner.stats();
         let again = match outcome {

@@ -6,9 +6,9 @@
 
 mod support;
 
-use girih_conform::{Part, Place, Suite};
 use girih::devices::{self, Profile, Selector};
 use girih_base::diag::{Code, Diagnostic};
+use girih_conform::{Part, Place, Suite};
 use girih_ir::{Module, Verified};
 use girih_machine::tasks::{Settings, TaskMachine};
 use girih_runtime::{Device, DeviceKind, Runner, TaskOptions};
@@ -95,9 +95,9 @@ fn run(selector: &Selector, profile: Option<Profile>, suite: &Suite, shard: Opti
         if part == Part::Table && shard.is_some_and(|shard| i % SHARDS != shard) {
             continue;
         }
-        for tally in girih_conform::run_on(&group, &mut devices, &mut |failure| failures.push(failure)) {
-            passed += tally.passed;
-            refused += tally.refused;
+        for score in girih_conform::run_on(&group, &mut devices, &mut |failure| failures.push(failure)) {
+            passed += score.passed;
+            refused += score.refused;
         }
     }
     if !failures.is_empty() {
@@ -198,7 +198,8 @@ fn tasks() -> Vec<Trial> {
                 if program.tasks.lines.is_empty() {
                     return Err("the file has no run lines of functions in task form".into());
                 }
-                let wrong = girih_conform::run_tasks(&program.tasks, checked, &mut |module: &Verified<Module>| open(module));
+                let wrong =
+                    girih_conform::run_tasks(&program.tasks, checked, &mut |module: &Verified<Module>| open(module));
                 if wrong.is_empty() { Ok(()) } else { Err(wrong.join("\n").into()) }
             }));
         }

@@ -13,9 +13,9 @@ use girih_ir::{Caps, FunctionId, Module, Verified};
 use girih_runtime::{
     BufferId, Command, Device, DeviceInfo, LoadOptions, Memory, ProgramId, Runner, TaskOptions, Timing,
 };
-use girih_task::epochs::Form;
-use girih_task::epochs::runner::{EpochOptions, EpochRunner};
 use girih_task::flow::Root;
+use girih_task::forkjoin::Form;
+use girih_task::forkjoin::runner::{ForkJoinOptions, ForkJoinRunner};
 use girih_task::heap::{PARTS, Segmented};
 use girih_task::lower::Direct;
 use girih_term::code;
@@ -202,7 +202,7 @@ impl Device for Counting {
     }
 }
 
-// Programs in epochs.
+// Programs by fork-join.
 
 /// A program, compiled.
 struct Compiled {
@@ -221,9 +221,9 @@ impl Compiled {
         Ok(Compiled { code, direct })
     }
 
-    fn open(&self, device: Box<dyn Device>, options: EpochOptions) -> Result<EpochRunner, Vec<Diagnostic>> {
+    fn open(&self, device: Box<dyn Device>, options: ForkJoinOptions) -> Result<ForkJoinRunner, Vec<Diagnostic>> {
         let Direct { module, entry, apply, force, .. } = &self.direct;
-        EpochRunner::open(module, &[*entry, *apply, *force], device, &TaskOptions::default(), options)
+        ForkJoinRunner::open(module, &[*entry, *apply, *force], device, &TaskOptions::default(), options)
     }
 
     /// Fills the heap with about so many bytes that nobody needs: one cell, with many more fields than its layout has.
@@ -241,7 +241,7 @@ impl Compiled {
 }
 
 /// Few lanes, and a heap and a pool that begin small.
-const SMALL: EpochOptions = EpochOptions {
+const SMALL: ForkJoinOptions = ForkJoinOptions {
     lanes: 64,
     frames: 1 << 9,
     most_frames: 1 << 16,
@@ -332,7 +332,7 @@ fn a_hundred_runs_leak_nothing() {
             let mut ended = [0; 2];
             for _ in 0..3 {
                 for compiled in &programs {
-                    let options = EpochOptions { most_heap: 1 << 20, ..SMALL };
+                    let options = ForkJoinOptions { most_heap: 1 << 20, ..SMALL };
                     let mut runner = compiled.open(device, options).expect("it loads");
                     let mut there = vec![];
                     for _ in 0..9 {
@@ -394,13 +394,13 @@ const PART: u64 = 32 << 10;
 const IN_PARTS: usize = 16;
 
 /// How a random program is run.
-fn random_options(random: &mut Random, trial: &Trial) -> EpochOptions {
+fn random_options(random: &mut Random, trial: &Trial) -> ForkJoinOptions {
     if trial.in_parts {
         let heap = *random.pick(&[16 << 10, 72 << 10, PARTS as u64 * PART]);
         let steps = *random.pick(&[3, 40, 500]);
         let most_heap = PARTS as u64 * PART;
         // Within the web's limits nothing else has a binding left.
-        return EpochOptions { lanes: 32, frames: 1 << 8, most_frames: 1 << 8, heap, most_heap, steps, ..SMALL };
+        return ForkJoinOptions { lanes: 32, frames: 1 << 8, most_frames: 1 << 8, heap, most_heap, steps, ..SMALL };
     }
     let most = trial.most;
     let lanes = *random.pick(&[32, 64, 96, 256]);
@@ -412,12 +412,12 @@ fn random_options(random: &mut Random, trial: &Trial) -> EpochOptions {
     // Calls are gone into, where kernels may be large.
     let is_deep = most == usize::MAX && random.chance(50);
     let form = if is_deep { Form { workgroup: 32, stack: 16, ..Form::FAST } } else { Form::SMALL };
-    EpochOptions { lanes, frames: 1 << 9, most_frames: 1 << 16, heap, most_heap, steps, form, batch }
+    ForkJoinOptions { lanes, frames: 1 << 9, most_frames: 1 << 16, heap, most_heap, steps, form, batch }
 }
 
 /// What came of random programs.
 #[derive(Default)]
-struct Tally {
+struct Totals {
     values: AtomicU64,
     /// Those that ended for lack of the little memory that they were given.
     short: AtomicU64,
@@ -430,7 +430,7 @@ fn try_one(
     source: &Source,
     device: Box<dyn Device>,
     trial: &Trial,
-    tally: &Tally,
+    totals: &Totals,
 ) -> Result<Box<dyn Device>, String> {
     let program = source.compile();
     let evaluator = RunOptions { device: RunDevice::Evaluator, explain: false, ..RunOptions::default() };
@@ -447,12 +447,12 @@ fn try_one(
         let found = compiled.run(&mut runner);
         let lacks = matches!(found, Err(Code::OutOfMemory | Code::TooManyCalls));
         if lacks && options.most_heap < 16 << 20 {
-            tally.short.fetch_add(1, Ordering::Relaxed);
+            totals.short.fetch_add(1, Ordering::Relaxed);
         } else if found != expected {
             return Err(format!("{found:?} with {options:?}, not {expected:?}"));
         }
-        tally.values.fetch_add(u64::from(found.is_ok()), Ordering::Relaxed);
-        tally.grown.fetch_add(u64::from(runner.options().heap > options.heap), Ordering::Relaxed);
+        totals.values.fetch_add(u64::from(found.is_ok()), Ordering::Relaxed);
+        totals.grown.fetch_add(u64::from(runner.options().heap > options.heap), Ordering::Relaxed);
         runner.renew().map_err(|fault| format!("{fault:?}"))?;
     }
     Ok(runner.close())
@@ -489,12 +489,12 @@ fn variable(name: &str) -> Option<u64> {
 
 /// Runs random programs on a device, on several threads.
 fn try_all(selector: &Selector, trial: Trial, sources: &[(u64, Source)]) {
-    let (next, tally, failed) = (AtomicU64::new(0), Tally::default(), Mutex::new(vec![]));
+    let (next, totals, failed) = (AtomicU64::new(0), Totals::default(), Mutex::new(vec![]));
     let work = || {
         let mut device = None;
         while let Some((number, source)) = sources.get(next.fetch_add(1, Ordering::Relaxed) as usize) {
             let held = device.take().unwrap_or_else(|| trial.open(selector));
-            match try_one(*number, source, held, &trial, &tally) {
+            match try_one(*number, source, held, &trial, &totals) {
                 Ok(held) => device = Some(held),
                 Err(why) => {
                     println!("program {number}: {why}");
@@ -505,7 +505,7 @@ fn try_all(selector: &Selector, trial: Trial, sources: &[(u64, Source)]) {
         }
     };
     std::thread::scope(|scope| (0..trial.threads).for_each(|_| drop(scope.spawn(|| on_big_stack(work)))));
-    let Tally { values, short, grown } = &tally;
+    let Totals { values, short, grown } = &totals;
     let [values, short, grown] = [values, short, grown].map(|count| count.load(Ordering::Relaxed));
     let total = sources.len() as u64;
     println!(

@@ -6,9 +6,9 @@
 #[path = "../backend-wgpu/tests/support/validators.rs"]
 mod validators;
 
-use girih_conform::{Group, Sheet, Suite, emit_group};
 use girih::devices::Profile;
 use girih::kernels::{Emitted, Language};
+use girih_conform::{Group, Sheet, Suite, emit_group};
 use validators::{nesting, reread, spirv_val};
 
 const LANGUAGES: [Language; 4] = [Language::Wgsl, Language::Spirv, Language::Msl, Language::Hlsl];

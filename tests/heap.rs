@@ -6,10 +6,10 @@ mod support;
 
 use girih::devices::{self, Profile, Selector};
 use girih::{Code, Options, Program, RunDevice, RunOptions, SystemHost, on_big_stack};
-use girih_runtime::{Device, EpochStats, Runner, TaskOptions};
-use girih_task::epochs::Form;
-use girih_task::epochs::runner::{EpochOptions, EpochRunner};
+use girih_runtime::{Device, Runner, StepStats, TaskOptions};
 use girih_task::flow::Root;
+use girih_task::forkjoin::Form;
+use girih_task::forkjoin::runner::{ForkJoinOptions, ForkJoinRunner};
 use girih_task::heap::{MOST_HEAP, PARTS, Segmented};
 use girih_term::code;
 use girih_term::eval::{Limits, Machine};
@@ -17,7 +17,7 @@ use support::machine;
 use support::random::Random;
 
 /// Few lanes, and a heap and a pool that begin small.
-const SMALL: EpochOptions = EpochOptions {
+const SMALL: ForkJoinOptions = ForkJoinOptions {
     lanes: 64,
     frames: 1 << 9,
     most_frames: 1 << 16,
@@ -50,18 +50,22 @@ fn expected(text: &str) -> String {
 type Found = Result<String, (Code, String)>;
 
 /// What a program gives on a device, and what that took.
-fn run(text: &str, device: Box<dyn Device>, options: EpochOptions) -> Result<(Found, EpochOptions, EpochStats), Code> {
+fn run(
+    text: &str,
+    device: Box<dyn Device>,
+    options: ForkJoinOptions,
+) -> Result<(Found, ForkJoinOptions, StepStats), Code> {
     let program = program(text);
     let code = code::Code::new(program.core_program().expect("it is right")).expect("it can run");
     let roots: Vec<Root> = code.program().entry.iter().map(|def| Root { def: *def, arguments: vec![] }).collect();
     let direct = girih_task::compile_without_loans(&code, &roots).expect("it compiles");
     let called = [direct.entry, direct.apply, direct.force];
-    let mut runner = EpochRunner::open(&direct.module, &called, device, &TaskOptions::default(), options)
+    let mut runner = ForkJoinRunner::open(&direct.module, &called, device, &TaskOptions::default(), options)
         .map_err(|errors| errors[0].code)?;
     let mut machine = Machine::new(&code, Limits::default());
     let mut host = SystemHost::new().with_stdout(Box::new(std::io::sink()));
     let result = girih_task::run::run(&mut machine, &direct, &mut runner, &mut host, None);
-    let stats = runner.stats().epochs.expect("it ran in epochs");
+    let stats = runner.stats().steps.expect("it ran by fork-join");
     let result = result.map_err(|error| {
         println!("{}", error.message);
         let span = error.span();
@@ -133,8 +137,8 @@ def main():
 }
 
 /// So many bytes that a few rounds fill them, and a run's garbage does not fit.
-fn little(lanes: u32, heap: u64) -> EpochOptions {
-    EpochOptions { lanes, heap, most_heap: heap, ..SMALL }
+fn little(lanes: u32, heap: u64) -> ForkJoinOptions {
+    ForkJoinOptions { lanes, heap, most_heap: heap, ..SMALL }
 }
 
 #[test]
@@ -199,7 +203,7 @@ fn collections_change_nothing() {
                 random.chance(50),
             );
             let form = if random.chance(40) { Form { workgroup: 32, stack: 16, ..Form::FAST } } else { Form::SMALL };
-            let options = EpochOptions {
+            let options = ForkJoinOptions {
                 steps: pick(random, &[3, 40, 2000]),
                 batch: pick(random, &[1, 8]) as usize,
                 form,
@@ -234,10 +238,10 @@ fn a_heap_of_several_parts_is_one() {
                 let device: Box<dyn Device> = Box::new(Segmented::with_parts(inner, PART, PART));
                 let most_heap = most_heap - (16 << 10);
                 // Within the web's limits nothing else has a binding left.
-                let small = EpochOptions { lanes: 32, frames: 1 << 8, most_frames: 1 << 8, ..SMALL };
+                let small = ForkJoinOptions { lanes: 32, frames: 1 << 8, most_frames: 1 << 8, ..SMALL };
                 let options = if profile.is_some() { small } else { SMALL };
                 let (found, options, stats) =
-                    run(&text, device, EpochOptions { most_heap, ..options }).expect("it loads");
+                    run(&text, device, ForkJoinOptions { most_heap, ..options }).expect("it loads");
                 assert_eq!(found.as_ref(), Ok(&expected), "{selector}: {stats:?}");
                 assert!(options.heap > most_heap / 2, "{selector}: {options:?}");
             }
@@ -259,7 +263,7 @@ def main():
 ";
     on_big_stack(|| {
         let most_heap = PARTS as u64 * PART;
-        let small = EpochOptions { lanes: 32, frames: 1 << 8, most_frames: 1 << 8, most_heap, ..SMALL };
+        let small = ForkJoinOptions { lanes: 32, frames: 1 << 8, most_frames: 1 << 8, most_heap, ..SMALL };
         let web = machine::WGPU.some_devices().into_iter().map(|adapter| (adapter, Some(Profile::Web)));
         for (selector, profile) in [(Selector::Cpu, None)].into_iter().chain(web) {
             let open = || {
@@ -269,7 +273,7 @@ def main():
             let (found, options, stats) = run(text, open(), small).expect("it loads");
             assert_eq!(found, Err((Code::OutOfMemory, "List/Cons(n, list)".to_owned())), "{selector}: {stats:?}");
             assert!(options.heap > 3 * PART, "{selector}: {options:?}");
-            let refused = run(text, open(), EpochOptions { most_heap: most_heap + 256, ..small });
+            let refused = run(text, open(), ForkJoinOptions { most_heap: most_heap + 256, ..small });
             assert_eq!(refused.err(), Some(Code::OverLimit), "{selector}");
         }
     });
@@ -355,7 +359,7 @@ fn a_large_heap_within_the_limits_of_the_web() {
             let most_heap = device.reach() - (16 << 20);
             let frames = 1 << 14;
             let options =
-                EpochOptions { lanes: 1 << 9, frames, most_frames: frames, heap: 32 << 20, most_heap, ..SMALL };
+                ForkJoinOptions { lanes: 1 << 9, frames, most_frames: frames, heap: 32 << 20, most_heap, ..SMALL };
             let (found, options, stats) = run(&wide(depth), device, options).expect("it loads");
             println!("{adapter}: {found:?}, {options:?}, {stats:?}");
             assert_eq!(found, Ok(wide_sum(depth).to_string()), "{stats:?}");

@@ -7,7 +7,7 @@ use girih_lower::Entry;
 
 /// What the driver is told of a kernel at each launch.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(crate) struct Shape {
+pub(crate) struct LaunchShape {
     /// Invocations of a workgroup.
     pub workgroup: [u32; 3],
     /// Whether all its workgroups run at once.
@@ -16,13 +16,11 @@ pub(crate) struct Shape {
     pub traps: bool,
 }
 
-impl Shape {
+impl LaunchShape {
     /// The shape of a legal kernel.
-    pub fn of(legal: &Function) -> Shape {
-        legal.launch.as_ref().map_or(Shape { workgroup: [1; 3], ..Shape::default() }, |launch| Shape {
-            workgroup: launch.workgroup,
-            cooperative: launch.cooperative,
-            traps: launch.traps.is_some(),
+    pub fn of(legal: &Function) -> LaunchShape {
+        legal.launch.as_ref().map_or(LaunchShape { workgroup: [1; 3], ..LaunchShape::default() }, |launch| {
+            LaunchShape { workgroup: launch.workgroup, cooperative: launch.cooperative, traps: launch.traps.is_some() }
         })
     }
 }
@@ -31,7 +29,7 @@ impl Shape {
 #[derive(Debug)]
 pub(crate) struct Packed<'a> {
     pub entry: Entry,
-    pub shape: Shape,
+    pub shape: LaunchShape,
     pub rendered: Rendered,
     /// Machine code, or the text.
     pub code: &'a [u8],
@@ -39,7 +37,7 @@ pub(crate) struct Packed<'a> {
 
 impl Packed<'_> {
     /// As bytes; none if a launch needs more than they can say.
-    pub fn pack(entry: &Entry, shape: Shape, rendered: &Rendered, code: &[u8]) -> Option<Vec<u8>> {
+    pub fn pack(entry: &Entry, shape: LaunchShape, rendered: &Rendered, code: &[u8]) -> Option<Vec<u8>> {
         let mut to = Packer::default();
         if rendered.launches != Launches::Direct || !rendered.shared.chosen.is_empty() || !entry.pack(&mut to) {
             return None;
@@ -57,7 +55,7 @@ impl Packed<'_> {
         let mut from = Unpacker::new(bytes);
         let entry = Entry::unpack(&mut from)?;
         let workgroup = [from.small()?, from.small()?, from.small()?];
-        let shape = Shape { workgroup, cooperative: from.truth()?, traps: from.truth()? };
+        let shape = LaunchShape { workgroup, cooperative: from.truth()?, traps: from.truth()? };
         let name = from.text()?.to_owned();
         let shared = SharedSize { fixed: from.small()?, asked: from.small()?, chosen: vec![] };
         let rendered = Rendered { name, shared, launches: Launches::Direct };

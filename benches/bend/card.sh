@@ -4,7 +4,7 @@
 #
 #   benches/bend/card.sh GIRIH OUT [TESTS] [CUDA]
 #
-# GIRIH is the release binary and OUT a folder for the full logs. TESTS is a folder with the test binaries `devices`, `sweep` and `tally`
+# GIRIH is the release binary and OUT a folder for the full logs. TESTS is a folder with the test binaries `devices`, `flatten` and `reducer`
 # (cargo test --release --no-run), CUDA one with CUDA programs: NAME.cu from `bend gen-cu NAME.bend`, of the programs in benches/bend with the
 # argument written into them, and any other .cu file, each of which says itself how long it took. PROGRAMS says how many random programs the
 # tests try on each device. Nothing is built but these CUDA programs, by nvcc.
@@ -48,17 +48,17 @@ if [ -n "$tests" ]; then
   part "tests"
   for device in cuda wgpu:NVIDIA; do
     name=${device%%:*}
-    GIRIH_SWEEP_DEVICE=$device GIRIH_SWEEP_RANDOM=$programs \
-      timeout 280 "$tests/sweep" --nocapture in_sweeps random_trees >"$out/sweep-$name.txt" 2>&1 &
-    GIRIH_TALLY_DEVICE=$device GIRIH_TALLY_RANDOM=$programs \
-      timeout 280 "$tests/tally" --nocapture do_what >"$out/tally-$name.txt" 2>&1 &
+    GIRIH_FLATTEN_DEVICE=$device GIRIH_FLATTEN_RANDOM=$programs \
+      timeout 280 "$tests/flatten" --nocapture in_sweeps random_trees >"$out/flatten-$name.txt" 2>&1 &
+    GIRIH_REDUCER_DEVICE=$device GIRIH_REDUCER_RANDOM=$programs \
+      timeout 280 "$tests/reducer" --nocapture do_what >"$out/reducer-$name.txt" 2>&1 &
     for first in 0 1 2 3; do
       GIRIH_DEVICE=$device GIRIH_DEVICE_PROGRAMS=$((programs / 4)) GIRIH_DEVICE_FIRST=$((first * programs / 4)) \
         timeout 280 "$tests/devices" --nocapture >"$out/devices-$name-$first.txt" 2>&1 &
     done
   done
   wait
-  for log in "$out"/{sweep,tally,devices}-*.txt; do
+  for log in "$out"/{flatten,reducer,devices}-*.txt; do
     echo "$(basename "$log" .txt): $(grep -E '^test result' "$log" | tail -1)"
     grep -hE 'are the same|FAILED|panicked' "$log" | cut -c1-200 | head -6
   done

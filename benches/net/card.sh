@@ -38,7 +38,7 @@ for device in cuda:0 wgpu:NVIDIA; do
   cut -c1-200 "$out/net-${device%%:*}.txt"
 done
 
-# Epochs, lanes and sweeps of the largest nets.
+# Supersteps, lanes and reclaims of the largest nets.
 part "statistics"
 for net in sum:28 bitonic:20; do
   sed "s/@start ~ ([0-9]* a)/@start ~ (${net#*:} a)/" "benches/net/${net%:*}.hvm" >"$out/${net%:*}.hvm"

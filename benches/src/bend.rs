@@ -8,7 +8,7 @@ use super::figures::{Peer, Rival, Row, Run, Size};
 use super::programs::{BENCHMARKS, Benchmark, Job, Shelf, lines};
 use super::rivals::{Answer, CProgram, Cc, Upstream};
 use super::spread::{Spread, median};
-use super::suite::{Bench, Event, Plan, Scale, Session, card, one};
+use super::suite::{Bench, Event, Scale, Selection, Session, card, one};
 use girih::Work;
 use girih::{Code, Diagnostic, Executable, Options, Program, Report, RunOptions, Span, SystemHost};
 use std::num::NonZeroUsize;
@@ -160,7 +160,7 @@ impl Session for Programs {
 }
 
 /// Compiles all programs as one: the size is the number of lines.
-fn compilation(plan: &Plan) -> Result<Row, Report> {
+fn compilation(plan: &Selection) -> Result<Row, Report> {
     let options =
         RunOptions { device: plan.device.clone(), memory: plan.memory, explain: false, ..RunOptions::default() };
     let mut samples = vec![];
@@ -181,7 +181,7 @@ fn compilation(plan: &Plan) -> Result<Row, Report> {
     })
 }
 
-fn contenders(plan: &Plan) -> Vec<Contender> {
+fn contenders(plan: &Selection) -> Vec<Contender> {
     let threads = plan.threads.iter().map(|n| Contender { threads: Some(*n), loaded: None });
     if plan.threads.is_empty() { vec![Contender::default()] } else { threads.collect() }
 }
@@ -231,7 +231,7 @@ struct BendRun {
 
 /// Compiles a program, if it is not loaded, and runs it once; its value is compared with what it must be.
 fn bend(
-    plan: &Plan,
+    plan: &Selection,
     benchmark: &Benchmark,
     job: Job,
     contender: &mut Contender,
@@ -258,7 +258,7 @@ fn bend(
 }
 
 fn compiled(
-    plan: &Plan,
+    plan: &Selection,
     benchmark: &Benchmark,
     job: Job,
     threads: Option<usize>,
@@ -287,7 +287,7 @@ fn c(program: &CProgram, benchmark: &Benchmark, job: Job) -> Result<Answer, Stri
 
 /// Upstream's runtime on all cores. One that fails or is wrong does not take part.
 fn beside(
-    plan: &Plan,
+    plan: &Selection,
     benchmark: &Benchmark,
     job: Job,
     upstream: &Upstream,

@@ -38,4 +38,4 @@ mod tests;
 mod tile;
 
 pub use figures::{Figures, Row};
-pub use suite::{Plan, SUITES, Suite, measure};
+pub use suite::{SUITES, Selection, Suite, measure};

@@ -6,7 +6,7 @@
 use super::figures::{Peer, Rival, Row, Run, Size, Work};
 use super::rivals::Hvm;
 use super::spread::{Spread, median};
-use super::suite::{Bench, Event, Plan, Scale, Session, one};
+use super::suite::{Bench, Event, Scale, Selection, Session, one};
 use girih::devices::Selector;
 use girih::nets::{Nets, Reduced};
 use girih::{Code, Diagnostic, Report, RunDevice, Span};
@@ -86,7 +86,7 @@ pub(super) fn open(bench: &mut Bench) -> Result<Box<dyn Session>, Report> {
 }
 
 /// What upstream runs on the same hardware.
-fn command(plan: &Plan) -> &'static str {
+fn command(plan: &Selection) -> &'static str {
     let is_card = matches!(plan.device, RunDevice::Device(Selector::Cuda(_) | Selector::Wgpu(_)));
     if is_card { "run-cu" } else { "run-c" }
 }

@@ -74,7 +74,7 @@ fn no_kernels(device: &RunDevice) -> Option<String> {
 
 /// What to measure.
 #[derive(Clone, Debug)]
-pub struct Plan {
+pub struct Selection {
     /// Programs whose names contain one of these; all if there are none.
     pub only: Vec<String>,
     /// Numbers of threads, ascending; none for a device, which has lanes.
@@ -95,7 +95,7 @@ pub struct Plan {
     pub interrupt: Option<Arc<AtomicBool>>,
 }
 
-impl Plan {
+impl Selection {
     /// Whether something of this name is measured.
     pub fn wants(&self, name: &str) -> bool {
         self.only.is_empty() || self.only.iter().any(|part| name.contains(&**part))
@@ -134,7 +134,7 @@ pub enum Event {
 /// What suites have in common while they are measured.
 pub struct Bench<'p> {
     /// What to measure.
-    pub plan: &'p Plan,
+    pub plan: &'p Selection,
     pub(super) tell: &'p mut dyn FnMut(Event),
     pub(super) rivals: Vec<Rival>,
     pub(super) card: Option<String>,
@@ -146,7 +146,7 @@ pub struct Bench<'p> {
 }
 
 impl<'p> Bench<'p> {
-    fn new(plan: &'p Plan, tell: &'p mut dyn FnMut(Event), patience: &'p Patience) -> Bench<'p> {
+    fn new(plan: &'p Selection, tell: &'p mut dyn FnMut(Event), patience: &'p Patience) -> Bench<'p> {
         Bench { plan, tell, rivals: vec![], card: None, patience, device: None, ceilings: None, ceilings_tried: false }
     }
 
@@ -232,7 +232,7 @@ pub(super) fn many(diagnostics: Vec<girih::Diagnostic>) -> Report {
 /// # Errors
 /// If it is stopped before anything has figures, or if there is no such device, or options do not go together.
 pub fn measure(
-    plan: &Plan,
+    plan: &Selection,
     suites: &[&'static Suite],
     tell: &mut dyn FnMut(Event),
     keep: &mut dyn FnMut(&Figures),
@@ -240,7 +240,7 @@ pub fn measure(
     let runs = u32::try_from(plan.samples).unwrap_or(u32::MAX);
     let limit = if plan.rivals { ROW_WITH_RIVALS } else { ROW.max(RUN.saturating_mul(runs)) };
     let patience = &Patience::new(limit, plan.interrupt.clone());
-    let watched = &Plan { interrupt: Some(patience.flag()), ..plan.clone() };
+    let watched = &Selection { interrupt: Some(patience.flag()), ..plan.clone() };
     let mut bench = Bench::new(watched, tell, patience);
     let mut figures = Figures {
         date: today(),
@@ -323,8 +323,8 @@ fn guarded<'p, T>(bench: &mut Bench<'p>, what: impl FnOnce(&mut Bench<'p>) -> Re
 ///
 /// # Errors
 /// If there is no such device.
-pub fn titles(plan: &Plan, suites: &[&'static Suite]) -> Result<Vec<String>, Report> {
-    let quiet = Plan { rivals: false, ..plan.clone() };
+pub fn titles(plan: &Selection, suites: &[&'static Suite]) -> Result<Vec<String>, Report> {
+    let quiet = Selection { rivals: false, ..plan.clone() };
     let patience = &Patience::new(ROW, None);
     let tell = &mut |_| {};
     let mut bench = Bench::new(&quiet, tell, patience);

@@ -5,15 +5,15 @@ use super::machine::Machine;
 use super::programs::BENCHMARKS;
 use super::rivals::Cc;
 use super::spread::Spread;
-use super::suite::{self, Event, Plan, SUITES, Suite};
+use super::suite::{self, Event, SUITES, Selection, Suite};
 use super::{baseline, json, svg, table};
 use girih::devices::Selector;
 use girih::{Code, Report, RunDevice};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-fn tiny(device: RunDevice, threads: Vec<usize>) -> Plan {
-    Plan {
+fn tiny(device: RunDevice, threads: Vec<usize>) -> Selection {
+    Selection {
         only: vec![],
         threads,
         samples: 1,
@@ -26,7 +26,7 @@ fn tiny(device: RunDevice, threads: Vec<usize>) -> Plan {
     }
 }
 
-fn measure(plan: &Plan, suites: &[&'static Suite], tell: &mut dyn FnMut(Event)) -> Result<Figures, Report> {
+fn measure(plan: &Selection, suites: &[&'static Suite], tell: &mut dyn FnMut(Event)) -> Result<Figures, Report> {
     suite::measure(plan, suites, tell, &mut |_| {})
 }
 
@@ -129,7 +129,7 @@ fn c_gives_the_known_values() {
 fn programs_are_chosen_by_parts_of_their_names() {
     let titles = |only: &[&str]| {
         let only = only.iter().map(|name| (*name).to_owned()).collect();
-        let plan = Plan { only, ..tiny(RunDevice::Evaluator, vec![1]) };
+        let plan = Selection { only, ..tiny(RunDevice::Evaluator, vec![1]) };
         let titles = suite::titles(&plan, &named("bend")).expect("it is there");
         titles.into_iter().filter(|title| plan.wants(title)).collect::<Vec<_>>()
     };
@@ -229,8 +229,11 @@ fn the_tables_of_a_device_have_no_threads() {
 
 #[test]
 fn a_device_gives_the_known_values() {
-    let plan =
-        Plan { only: vec!["fib".to_owned(), "lambdas".to_owned()], samples: 2, ..tiny(device("lowered:cpu"), vec![]) };
+    let plan = Selection {
+        only: vec!["fib".to_owned(), "lambdas".to_owned()],
+        samples: 2,
+        ..tiny(device("lowered:cpu"), vec![])
+    };
     let figures = measure(&plan, &named("bend"), &mut |_| {}).expect("it is there");
     assert_eq!((&*figures.device, &*figures.failed), ("lowered:cpu", &[][..]), "{figures:?}");
     assert!(figures.card.is_some_and(|card| card.contains("subgroups of 32")));
@@ -241,7 +244,7 @@ fn a_device_gives_the_known_values() {
 #[test]
 fn a_program_that_fails_leaves_the_others_their_figures() {
     let only = vec!["fib".to_owned(), "lambdas".to_owned()];
-    let plan = Plan { only, heap: Some(1 << 10), ..tiny(device("lowered:cpu"), vec![]) };
+    let plan = Selection { only, heap: Some(1 << 10), ..tiny(device("lowered:cpu"), vec![]) };
     let mut told = vec![];
     let figures = measure(&plan, &named("bend"), &mut |event| told.push(event)).expect("it is there");
     let (rows, failed) = (&figures.rows, &figures.failed);
@@ -249,14 +252,14 @@ fn a_program_that_fails_leaves_the_others_their_figures() {
     assert!(told.contains(&Event::Failed(format!("lambdas 6: {}", failed[0].why))), "{told:?}");
     // What would happen to each of them ends all of it.
     let error =
-        measure(&Plan { threads: vec![2], ..plan }, &named("bend"), &mut |_| {}).expect_err("it has no threads");
+        measure(&Selection { threads: vec![2], ..plan }, &named("bend"), &mut |_| {}).expect_err("it has no threads");
     assert_eq!(error.diagnostics[0].code, Code::BadArguments);
 }
 
 #[test]
 fn who_stops_has_what_was_measured() {
     let stop = Arc::new(AtomicBool::new(false));
-    let plan = Plan { interrupt: Some(stop.clone()), ..tiny(RunDevice::Cpu, vec![1]) };
+    let plan = Selection { interrupt: Some(stop.clone()), ..tiny(RunDevice::Cpu, vec![1]) };
     let suites: Vec<&Suite> = SUITES.iter().collect();
     let mut kept = vec![];
     let mut cases = 0;

@@ -1,4 +1,4 @@
-//! `-O`: the switches of `bend`. Only type checking can be switched here; the others steer an encoding into interaction nets
+//! `-O`: the switches of `bend`. Only type checking can be switched here; the others change an encoding into interaction nets
 //! that does not exist here, so they are accepted and change nothing.
 
 /// A switch.

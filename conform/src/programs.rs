@@ -6,8 +6,8 @@
 
 use super::compare::{Agreement, Expectation};
 use super::{Case, CaseArgument, Check, Group};
-use girih::kernels::Kernels;
 use girih::Report;
+use girih::kernels::Kernels;
 use girih_base::diag::{Code, Diagnostic};
 use girih_base::idx::IndexVec;
 use girih_base::span::Span;

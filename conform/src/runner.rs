@@ -22,7 +22,7 @@ pub enum Outcome {
 
 /// How many cases came out in which way.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Tally {
+pub struct Score {
     /// Gave the reference's result.
     pub passed: usize,
     /// Need what the device lacks.
@@ -31,7 +31,7 @@ pub struct Tally {
     pub failed: usize,
 }
 
-impl Tally {
+impl Score {
     /// Counts one more.
     pub fn count(&mut self, outcome: &Outcome) {
         match outcome {
@@ -40,8 +40,8 @@ impl Tally {
             Outcome::Different(..) | Outcome::Failed(_) => self.failed += 1,
         }
     }
-    /// Adds another tally.
-    pub fn add(&mut self, other: Tally) {
+    /// Adds another score.
+    pub fn add(&mut self, other: Score) {
         self.passed += other.passed;
         self.refused += other.refused;
         self.failed += other.failed;

@@ -8,27 +8,27 @@ use std::fmt;
 
 /// What writes a random kernel.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Writer {
+pub enum KernelForm {
     /// [`random`]: kernels as devices have them.
     Plain,
     /// [`tiles`]: kernels in tile form.
     Tiles,
 }
 
-impl Writer {
+impl KernelForm {
     /// What stands before the bytes of its kernels.
     fn prefix(self) -> &'static str {
         match self {
-            Writer::Plain => "",
-            Writer::Tiles => "tile:",
+            KernelForm::Plain => "",
+            KernelForm::Tiles => "tile:",
         }
     }
 
     /// The kernels of these bytes.
     fn group(self, name: String, kernels: &[Vec<u8>]) -> Group {
         match self {
-            Writer::Plain => random::group(name, kernels),
-            Writer::Tiles => tiles::tile_group(name, kernels),
+            KernelForm::Plain => random::group(name, kernels),
+            KernelForm::Tiles => tiles::tile_group(name, kernels),
         }
     }
 }
@@ -37,7 +37,7 @@ impl Writer {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Choices {
     /// What reads them.
-    pub writer: Writer,
+    pub writer: KernelForm,
     /// A kernel of no bytes is the simplest one.
     pub bytes: Vec<u8>,
 }
@@ -55,8 +55,8 @@ pub fn choices(text: &str) -> Result<Choices, String> {
         [high, low] => Some((char::from(*high).to_digit(16)? << 4 | char::from(*low).to_digit(16)?) as u8),
         _ => None,
     };
-    let tiles = text.strip_prefix(Writer::Tiles.prefix());
-    let writer = if tiles.is_some() { Writer::Tiles } else { Writer::Plain };
+    let tiles = text.strip_prefix(KernelForm::Tiles.prefix());
+    let writer = if tiles.is_some() { KernelForm::Tiles } else { KernelForm::Plain };
     let bytes: Option<Vec<u8>> = tiles.unwrap_or(text).as_bytes().chunks(2).map(byte).collect();
     let bytes = bytes.ok_or("expected pairs of hexadecimal digits, after `tile:` for kernels in tile form")?;
     Ok(Choices { writer, bytes })
@@ -143,7 +143,7 @@ mod tests {
 
     #[test]
     fn choices_are_read_as_they_are_shown() {
-        for writer in [Writer::Plain, Writer::Tiles] {
+        for writer in [KernelForm::Plain, KernelForm::Tiles] {
             let shown = Choices { writer, bytes: vec![0, 9, 0xa5, 0xff] };
             assert_eq!(choices(&shown.to_string()), Ok(shown));
         }

@@ -1,7 +1,7 @@
 //! The whole suite: which groups there are, and running them on several devices with one reference.
 
 use super::{
-    Case, Group, Mismatch, Oracle, Outcome, Program, Tally, program_group, random_groups, run_group, table_groups,
+    Case, Group, Mismatch, Oracle, Outcome, Program, Score, program_group, random_groups, run_group, table_groups,
     tile_groups,
 };
 use girih::Report;
@@ -138,20 +138,20 @@ pub struct Failure {
 }
 
 /// Runs a group on devices; `failed` hears of each case that did not come out right.
-pub fn run_on(group: &Group, devices: &mut [Box<dyn Device>], failed: &mut dyn FnMut(Failure)) -> Vec<Tally> {
+pub fn run_on(group: &Group, devices: &mut [Box<dyn Device>], failed: &mut dyn FnMut(Failure)) -> Vec<Score> {
     let mut machine = reference;
     let mut oracle = Oracle::new(group, &mut machine);
-    let mut tallies = vec![];
+    let mut scores = vec![];
     for (position, device) in devices.iter_mut().enumerate() {
-        let mut tally = Tally::default();
+        let mut score = Score::default();
         let outcomes = run_group(&mut oracle, &mut **device);
-        outcomes.iter().for_each(|outcome| tally.count(outcome));
+        outcomes.iter().for_each(|outcome| score.count(outcome));
         for (case, what) in wrong(group, &outcomes) {
             failed(Failure { device: position, case: format!("{}/{}", group.name, case.name), what });
         }
-        tallies.push(tally);
+        scores.push(score);
     }
-    tallies
+    scores
 }
 
 /// The cases of a group that did not come out right, and what is wrong with them.

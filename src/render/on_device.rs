@@ -11,7 +11,7 @@ use super::leaves;
 use super::tree::{Carried, Evaluated};
 use super::workers::Painter;
 use crate::devices::{self, Selector};
-use crate::run::{DeviceRunner, explain, open_roots, open_roots_in_epochs};
+use crate::run::{DeviceRunner, explain, open_roots, open_roots_by_fork_join};
 use girih_base::diag::Diagnostic;
 use girih_runtime::{Device, DeviceHeap, DeviceKind, Runner, TaskOptions};
 use girih_task::data::{Argument, Datum, Words};
@@ -120,7 +120,7 @@ impl OnDevice {
         let runner = match self.evaluated.kind {
             Kind::Pixel { .. } | Kind::Tree { .. } => open_roots(&self.direct, device, &self.tasks),
             Kind::Play { .. } => {
-                open_roots_in_epochs(&self.direct, device, &self.tasks).map_err(super::contract::first)?
+                open_roots_by_fork_join(&self.direct, device, &self.tasks).map_err(super::contract::first)?
             }
         };
         Ok(Loaded { runner, walker: None, sheets })
@@ -217,7 +217,7 @@ impl OnDevice {
 /// Keeps the state alone where much of the heap is taken: states and pictures that nobody sees any more are not given back otherwise.
 fn tidy(words: &mut Words<'_>, state: Datum) -> Result<Datum, Diagnostic> {
     let stats = words.runner.stats();
-    let heap = stats.epochs.map_or(u64::MAX, |epochs| epochs.heap);
+    let heap = stats.steps.map_or(u64::MAX, |steps| steps.heap);
     if stats.live_bytes <= heap / FULL {
         return Ok(state);
     }

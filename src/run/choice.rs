@@ -1,7 +1,7 @@
 //! Which tier and which device run a program, and why.
 
 use super::contest;
-use super::epochs;
+use super::measures;
 use super::net::{NetEngine, NetPlace, sizes};
 use super::options::{RunDevice, RunOptions, Tier};
 use super::runner;
@@ -80,7 +80,7 @@ impl From<(Choice, Engine)> for Ready {
 enum Place {
     /// On the host: the processor, the reference machine or the evaluator.
     Host(RunDevice),
-    /// In epochs, on a device of this name.
+    /// By fork-join, on a device of this name.
     Device(String, Box<dyn Device>),
 }
 
@@ -272,7 +272,7 @@ fn compiled_for(
             let roots: Vec<Root> = entry.map(|def| Root { def: *def, arguments: vec![] }).collect();
             let direct = girih_task::compile_without_loans(code, &roots)?;
             let info = device.info().clone();
-            let runner = epochs::open(&direct, code.program(), device, &tasks, options.heap)?;
+            let runner = measures::open(&direct, code.program(), device, &tasks, options.heap)?;
             let card = Some((info, runner.lanes()));
             let how = runner.how();
             let mut choice = Choice { card, ..choice(name, 1) };
@@ -344,8 +344,8 @@ mod tests {
         assert_eq!(first(&[web.clone(), Selector::Cpu], &options).expect("it is there").device, "lowered:web");
         // A device that is there, but has too little memory for what was asked.
         let large = RunOptions { heap: Some(1 << 30), ..RunOptions::default() };
-        let epochs = "def count(n):\n  if n == 0:\n    return 0\n  else:\n    return count(n - 1) + count(n - 1)\n\ndef main():\n  return count\n";
-        let found = first_that_runs(&code(epochs), &large, &[web, Selector::Cpu], "why").expect("it runs").0;
+        let fork_join = "def count(n):\n  if n == 0:\n    return 0\n  else:\n    return count(n - 1) + count(n - 1)\n\ndef main():\n  return count\n";
+        let found = first_that_runs(&code(fork_join), &large, &[web, Selector::Cpu], "why").expect("it runs").0;
         assert_eq!(found.device, "cpu", "{found}");
         assert!(found.why.contains("1024 MiB"), "{found}");
         let codes = first(&[none()], &options).map_err(|errors| errors[0].code);

@@ -7,20 +7,20 @@
 //! | which tier and which device are taken, and why | [`choice`] |
 //! | a pure program on the processor and on a card, and who is done first | [`contest`] |
 //! | what compiled code runs on: the host | [`runner`] |
-//! | and a device, in sweeps or in epochs | [`sweeps`], [`epochs`] |
+//! | and a device | [`on_device`], [`measures`] |
 //! | programs as nets, on the host or on a device | [`net`] |
 //! | what a run took | [`stats`] |
 //! | errors of compiled programs, with the calls that led there | [`mod@explain`] |
 
 mod choice;
 mod contest;
-mod epochs;
 mod explain;
+mod measures;
 mod net;
+mod on_device;
 mod options;
 mod runner;
 mod stats;
-mod sweeps;
 #[cfg(test)]
 mod tests;
 
@@ -28,7 +28,6 @@ use crate::report::Report;
 use crate::stack::on_big_stack;
 use choice::{Engine, Ready, engine, on_a_card};
 use contest::{Entrant, Finish, Nobody};
-pub(crate) use epochs::{open_roots, open_roots_in_epochs};
 use explain::Recorder;
 pub(crate) use explain::explain;
 use girih_base::diag::Diagnostic;
@@ -38,12 +37,13 @@ use girih_term::eval::{Limits, Machine};
 use girih_term::io::Host;
 use girih_term::readback;
 use girih_term::{DefId, Program};
+pub(crate) use measures::{open_roots, open_roots_by_fork_join};
 pub(crate) use net::sizes;
+pub(crate) use on_device::{DeviceRunner, planned};
 pub(crate) use runner::open;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
-pub(crate) use sweeps::{DeviceRunner, planned};
 
 pub use choice::Choice;
 pub use contest::Contest;

@@ -82,7 +82,7 @@ pub enum RunDevice {
     Interpreter(Settings),
     /// The evaluator, which compiles nothing. What it gives is what programs mean.
     Evaluator,
-    /// A device that runs kernels, in epochs: a graphics card.
+    /// A device that runs kernels, by fork-join: a graphics card.
     Device(Selector),
 }
 

@@ -4,7 +4,7 @@ use super::Choice;
 use girih_net::device::DeviceStats;
 use girih_net::reduce::Counts;
 use girih_net::rules::Rule;
-use girih_runtime::{EpochStats, TaskStats};
+use girih_runtime::{StepStats, TaskStats};
 use girih_term::eval;
 
 /// What a run took.
@@ -57,12 +57,12 @@ impl std::fmt::Display for Stats {
         }
         let rate = |calls: u64| calls as f64 / self.seconds.max(1e-9) / 1e6;
         match &self.work {
-            Work::Compiled(TaskStats { epochs: Some(work), most_bytes, .. }) => {
-                let EpochStats { lanes, heap, epochs, tasks, submissions, dispatches, collections } = *work;
+            Work::Compiled(TaskStats { steps: Some(work), most_bytes, .. }) => {
+                let StepStats { lanes, heap, steps, tasks, submissions, dispatches, collections } = *work;
                 writeln!(f, "time:        {:.3} s on {lanes} lanes", self.seconds)?;
                 writeln!(f, "memory:      {:.1} of {:.1} MiB at most", mib(*most_bytes), mib(heap))?;
                 let plural = if submissions == 1 { "" } else { "s" };
-                writeln!(f, "epochs:      {epochs}, {dispatches} dispatches in {submissions} submission{plural}")?;
+                writeln!(f, "steps:       {steps}, {dispatches} dispatches in {submissions} submission{plural}")?;
                 write!(f, "tasks:       {tasks}")?;
                 if collections > 0 {
                     write!(f, "\ncollections: {collections}")?;
@@ -89,7 +89,9 @@ impl std::fmt::Display for Stats {
                 }
                 write!(f, "memory:      {:.1} MiB at most", mib(work.bytes))?;
                 match device {
-                    Some(device) => write!(f, "\nepochs:      {}, memory swept {} times", device.epochs, device.sweeps),
+                    Some(device) => {
+                        write!(f, "\nsupersteps:  {}, memory reclaimed {} times", device.supersteps, device.reclaims)
+                    }
                     None => Ok(()),
                 }
             }

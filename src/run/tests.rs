@@ -4,7 +4,7 @@ use super::contest::{self, Entrant, Finish};
 use super::{Contest, RunDevice, RunOptions, Tier, Work};
 use crate::devices::{Profile, Selector};
 use crate::{Code, Options, Program, Report, SystemHost};
-use girih_runtime::EpochStats;
+use girih_runtime::StepStats;
 use std::num::NonZeroUsize;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -60,17 +60,17 @@ fn a_program_runs_on_a_device_again_and_again() {
     for _ in 0..3 {
         assert_eq!(executable.run(&mut SystemHost::new()).expect("it ends"), SORTED);
         let Work::Compiled(work) = executable.stats().work else { panic!("it is compiled") };
-        seen.push((work.most_bytes, work.epochs));
+        seen.push((work.most_bytes, work.steps));
     }
     assert!(seen[0].0 > 0 && seen.iter().all(|one| one == &seen[0]), "{seen:?}");
-    let EpochStats { lanes, epochs, tasks, submissions, dispatches, .. } = seen[0].1.expect("it ran in epochs");
-    assert!(epochs >= 1 && tasks >= 1 && submissions >= 1 && dispatches >= 2 * epochs, "{seen:?}");
+    let StepStats { lanes, steps, tasks, submissions, dispatches, .. } = seen[0].1.expect("it ran by fork-join");
+    assert!(steps >= 1 && tasks >= 1 && submissions >= 1 && dispatches >= 2 * steps, "{seen:?}");
     let choice = executable.choice().to_string();
     let expected = format!("{lanes} lanes: nothing that runs needs nets; the device was named");
     assert!(choice.starts_with("direct tier on lowered:cpu (") && choice.contains(&expected), "{choice}");
-    assert!(choice.contains("; in epochs, for "), "{choice}");
+    assert!(choice.contains("; by fork-join, for "), "{choice}");
     let stats = executable.stats().to_string();
-    assert!(stats.contains(&format!("epochs:      {epochs}, {dispatches} dispatches")), "{stats}");
+    assert!(stats.contains(&format!("steps:       {steps}, {dispatches} dispatches")), "{stats}");
     assert!(!stats.contains("thread"), "{stats}");
 }
 
@@ -189,7 +189,7 @@ fn programs_whose_course_is_known_run_in_sweeps() {
         assert_eq!(executable.run(&mut SystemHost::new()).expect("it ends"), "(130816, 7)");
     }
     let choice = executable.choice().to_string();
-    assert!(choice.ends_with("; in sweeps, for its course is known"), "{choice}");
+    assert!(choice.ends_with("; flattened, because its control flow is known in advance"), "{choice}");
 }
 
 #[test]
@@ -201,17 +201,17 @@ fn recursion_that_is_only_put_together_runs_in_tallies() {
         assert_eq!(executable.run(&mut SystemHost::new()).expect("it ends"), value);
     }
     let choice = executable.choice().to_string();
-    assert!(choice.contains("; in tallies, "), "{choice}");
+    assert!(choice.contains("; as a reducer, "), "{choice}");
 }
 
-/// In sweeps nothing is given back: a plan that needs more than there is is not begun.
+/// Flattened: nothing is given back: a plan that needs more than there is is not begun.
 #[test]
 fn a_plan_that_needs_too_much_memory_is_refused() {
     let text = "def tree(d):\n  switch d:\n    case 0:\n      return !1\n    case _:\n      return ![tree(d-1), tree(d-1)]\n\ndef sum(t):\n  match t:\n    case Tree/Leaf:\n      return t.value\n    case Tree/Node:\n      return sum(t.left) + sum(t.right)\n\ndef main():\n  return sum(tree(9)) + sum(tree(9))\n";
     let options = RunOptions { heap: Some(16 << 10), ..lowered() };
     let executable = program(text).compile(&options).expect("it compiles");
     let choice = executable.choice().to_string();
-    assert!(choice.contains("; in epochs, for there is too little memory for all that it makes;"), "{choice}");
+    assert!(choice.contains("; by fork-join, for there is too little memory for all that it makes;"), "{choice}");
 }
 
 /// `auto` beside a card for which the reference machine stands.

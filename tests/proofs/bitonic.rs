@@ -1,5 +1,5 @@
 //! Sorts a tree in rounds of two dispatches until nothing is left to run. The host knows nothing of the recursion: it says
-//! `turn`, `epoch`, `turn`, `epoch`, .. and looks from time to time whether the root has returned.
+//! `turn`, `superstep`, `turn`, `superstep`, .. and looks from time to time whether the root has returned.
 
 use crate::machine::Machine;
 use girih_runtime::{Argument, BufferId, Command, Dispatch, Grid};
@@ -10,7 +10,7 @@ const TASKS_0: usize = 0;
 const READ_NOW: usize = 4;
 const DONE: usize = 5;
 const RESULT: usize = 6;
-const EPOCHS: usize = 11;
+const SUPERSTEPS: usize = 11;
 const RUN: usize = 12;
 const CONTROL_WORDS: usize = 16;
 
@@ -20,7 +20,7 @@ const ROUNDS: usize = 64;
 /// What a sort took.
 #[derive(Debug)]
 pub struct Sorted {
-    pub epochs: u32,
+    pub steps: u32,
     pub run: u32,
     pub elapsed: Duration,
 }
@@ -85,7 +85,7 @@ impl Tree {
 /// Sorts `values` on a device and gives them back, with what it took.
 pub fn sort(machine: &mut Machine, values: &[u32]) -> (Vec<u32>, Sorted) {
     let tree = Tree::new(values);
-    let [turn, epoch] = machine.load(include_str!("../ir/proofs/bitonic.gir"), ["turn", "epoch"]);
+    let [turn, superstep] = machine.load(include_str!("../ir/proofs/bitonic.gir"), ["turn", "superstep"]);
     // At most one frame a subtree is alive, and as many are free but not yet to be taken.
     let capacity = (2u32 << (tree.depth - LEAF_DEPTH)).max(64);
     let cells = machine.buffer(&tree.cells);
@@ -107,7 +107,7 @@ pub fn sort(machine: &mut Machine, values: &[u32]) -> (Vec<u32>, Sorted) {
     arguments.push(Machine::u32(capacity));
     let round = [
         Command::Dispatch(Dispatch { program: turn, arguments: buffers(&[control, grid]), grid: Grid::Own }),
-        Command::Dispatch(Dispatch { program: epoch, arguments, grid: Grid::Indirect(grid, 0) }),
+        Command::Dispatch(Dispatch { program: superstep, arguments, grid: Grid::Indirect(grid, 0) }),
     ];
     let rounds: Vec<Command> = std::iter::repeat_n(round, ROUNDS).flatten().collect();
 
@@ -123,12 +123,12 @@ pub fn sort(machine: &mut Machine, values: &[u32]) -> (Vec<u32>, Sorted) {
     };
     let cells = machine.read(cells, tree.cells.len());
     let leaves = Tree::leaves(&cells, state[RESULT], tree.depth);
-    (leaves, Sorted { epochs: state[EPOCHS], run: state[RUN], elapsed })
+    (leaves, Sorted { steps: state[SUPERSTEPS], run: state[RUN], elapsed })
 }
 
-/// How many epochs and tasks the recursion has: what a device must have run, whatever order it ran them in.
+/// How many supersteps and tasks the recursion has: what a device must have run, whatever order it ran them in.
 pub fn expected(depth: u32) -> (u32, u32) {
-    // Epochs and items of a warp, a flow and a sort over 2^d leaves.
+    // Supersteps and items of a warp, a flow and a sort over 2^d leaves.
     fn warp(d: u32) -> (u32, u32) {
         if d <= LEAF_DEPTH {
             return (1, 1);

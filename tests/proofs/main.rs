@@ -1,4 +1,4 @@
-//! Four programs by hand that show that the IR is wide enough: sorting a tree by frames and epochs, softmax, and matmul by
+//! Four programs by hand that show that the IR is wide enough: sorting a tree by frames and supersteps, softmax, and matmul by
 //! two kinds of matrix units. Each runs on every device that can run it; what they taught stands in `docs/ir.md`.
 //!
 //! `cargo test --release --test proofs -- --ignored --nocapture` runs the large sizes on graphics cards and prints how long they took.
@@ -73,8 +73,13 @@ fn sort(name: &str, machine: &mut Machine, depth: u32) {
     let mut wanted = values;
     wanted.sort_unstable();
     assert!(found == wanted, "{name}: the tree of depth {depth} is not sorted");
-    assert_eq!((took.epochs, took.run), bitonic::expected(depth), "{name}: epochs, and tasks and frames run");
-    println!("bitonic 2^{depth} on {name}: {:.2} ms, {} epochs, {} run", millis(took.elapsed), took.epochs, took.run);
+    assert_eq!((took.steps, took.run), bitonic::expected(depth), "{name}: supersteps, and tasks and frames run");
+    println!(
+        "bitonic 2^{depth} on {name}: {:.2} ms, {} supersteps, {} run",
+        millis(took.elapsed),
+        took.steps,
+        took.run
+    );
 }
 
 fn millis(time: Duration) -> f64 {

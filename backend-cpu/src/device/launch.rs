@@ -3,7 +3,7 @@
 use super::buffers::Bytes;
 use super::pool::{Job, Pool};
 use super::watch::{RUNNING, Stop};
-use crate::kernels::{Code, Kernel, STOPPED, Shape, context};
+use crate::kernels::{Code, Kernel, KernelShape, STOPPED, context};
 use girih_base::diag::{self, Diagnostic};
 use girih_base::span::Span;
 use girih_ir::Function;
@@ -167,7 +167,7 @@ impl Work {
 }
 
 /// A fault in the words of the program.
-fn said(shape: &Shape, source: &Function, fault: Fault) -> Diagnostic {
+fn said(shape: &KernelShape, source: &Function, fault: Fault) -> Diagnostic {
     let Fault { number, workgroup: [gx, gy, gz], element, lane } = fault;
     let Some(place) = shape.faults.get(number as usize - 1) else {
         return Diagnostic::new(

@@ -13,7 +13,7 @@ use cranelift_codegen::isa::OwnedTargetIsa;
 use girih_base::diag::{Code, Diagnostic};
 use girih_base::span::Span;
 use girih_ir::{Caps, FunctionId, Module, Verified};
-use girih_lower::{Parameter, Plan, PlannedGrid};
+use girih_lower::{LaunchPlan, Parameter, PlannedGrid};
 use girih_runtime::{BufferId, Command, Device, DeviceInfo, DeviceKind, LoadOptions, Memory, ProgramId, Timing, trap};
 use launch::Launch;
 use pool::Pool;
@@ -65,7 +65,7 @@ impl std::fmt::Debug for Isa {
 
 /// A step of work whose arguments have been checked.
 enum Planned {
-    Dispatch(ProgramId, Plan),
+    Dispatch(ProgramId, LaunchPlan),
     Copy(Range, Range),
     Clear(Range),
 }
@@ -127,7 +127,7 @@ impl Cpu {
         }
     }
 
-    fn dispatch(&mut self, program: ProgramId, plan: &Plan) -> Result<(), Diagnostic> {
+    fn dispatch(&mut self, program: ProgramId, plan: &LaunchPlan) -> Result<(), Diagnostic> {
         let loaded = self.programs.get(program)?;
         let grid = match plan.grid {
             PlannedGrid::Workgroups(grid) => grid,

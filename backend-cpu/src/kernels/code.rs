@@ -1,6 +1,6 @@
 //! A module of legal kernels compiled as one piece of code, and the text of what is compiled.
 
-use super::lanes::{self, Shape, broken};
+use super::lanes::{self, KernelShape, broken};
 use super::{Compiling, routine};
 use crate::translate::{Callee, Callees, Result, symbols};
 use cranelift_codegen::ir::{AbiParam, Signature, types};
@@ -62,7 +62,7 @@ pub(crate) struct Kernel {
     /// Where it begins.
     pub entry: Entry,
     /// What it needs.
-    pub shape: Shape,
+    pub shape: KernelShape,
 }
 
 /// Compiles the kernels of a module; gives them in the order of its entries.
@@ -98,7 +98,11 @@ pub(crate) fn refused(span: girih_base::span::Span, what: &str) -> Diagnostic {
 }
 
 /// Defines all functions of a module; gives its kernels in the order of the entries.
-fn write(compiled: &Compiled, target: &mut dyn Target, mut text: Option<&mut String>) -> Result<Vec<(FuncId, Shape)>> {
+fn write(
+    compiled: &Compiled,
+    target: &mut dyn Target,
+    mut text: Option<&mut String>,
+) -> Result<Vec<(FuncId, KernelShape)>> {
     let module = &compiled.module;
     let callees = declare(module, target)?;
     let mut context = target.make_context();

@@ -1,12 +1,12 @@
 //! A kernel as one native function that runs a workgroup: `(context, x, y, z) -> fault`, 0 if all went well.
 //!
-//! A loop over the invocations stands around the body. If the kernel has barriers, a loop stands around that one: a *sweep* takes every
+//! A loop over the invocations stands around the body. If the kernel has barriers, a loop stands around that one: a *parallel region* takes every
 //! invocation from one barrier to the next. At a barrier an invocation stores what it still needs into its frame and gives the
-//! barrier's number; the next sweep begins behind it. The verifier has proved that all invocations come to the same barrier.
+//! barrier's number; the next parallel region begins behind it. The verifier has proved that all invocations come to the same barrier.
 //!
 //! ```text
-//! entry ─> sweep(from) ─> lane ─┬─> body ──────────> lane's end(next) ─┬─> lane
-//!             ^                 └─> behind barrier k ─^                └─> swept(next) ─> return
+//! entry ─> parallel region(from) ─> lane ─┬─> body ──────────> lane's end(next) ─┬─> lane
+//!             ^                 └─> behind barrier k ─^                └─> finished(next) ─> return
 //!             └─────────────────────────────────────────────────────────────┘
 //! ```
 
@@ -26,7 +26,7 @@ pub(crate) const STOPPED: u32 = u32::MAX;
 
 /// What a kernel's code is besides its address.
 #[derive(Clone, Debug)]
-pub(crate) struct Shape {
+pub(crate) struct KernelShape {
     /// Invocations of a workgroup.
     pub workgroup: [u32; 3],
     /// Shared memories.
@@ -166,7 +166,7 @@ fn kept_flags() -> MemFlags {
 }
 
 /// Writes a kernel's function; gives what is known of it besides.
-pub(super) fn write(compiling: &mut Compiling<'_>, kernel: &Function) -> Result<Shape> {
+pub(super) fn write(compiling: &mut Compiling<'_>, kernel: &Function) -> Result<KernelShape> {
     let points = barriers::points(kernel, is_position);
     let mut frame = FrameLayout::default();
     let kept = places_of_kept(kernel, &points, &mut frame)?;
@@ -175,15 +175,15 @@ pub(super) fn write(compiling: &mut Compiling<'_>, kernel: &Function) -> Result<
     let invocations = workgroup.iter().map(|n| u64::from(*n)).product();
     let frames = if points.is_empty() { 1 } else { invocations };
     let (shared, frame, parameters) = (SharedLayout::of(kernel), frame.stride(), kernel.params.len());
-    let mut shape = Shape { workgroup, shared, frame, frames, parameters, faults: vec![] };
+    let mut shape = KernelShape { workgroup, shared, frame, frames, parameters, faults: vec![] };
 
     let Compiling { context: code, builder, module, callees } = compiling;
     let mut b = FunctionBuilder::new(&mut code.func, builder);
     let mut given = Given::read(&mut b, kernel, &shape.shared)?;
     let blocks = Blocks::new(&mut b);
     let zero = b.ins().iconst(types::I32, 0);
-    b.ins().jump(blocks.sweep, &[BlockArg::Value(zero)]);
-    b.switch_to_block(blocks.sweep);
+    b.ins().jump(blocks.region, &[BlockArg::Value(zero)]);
+    b.switch_to_block(blocks.region);
     b.ins().jump(blocks.head, &[BlockArg::Value(zero)]);
 
     b.switch_to_block(blocks.head);
@@ -276,10 +276,10 @@ impl Given {
     }
 }
 
-/// The loops over sweeps and invocations.
+/// The loops over parallel regions and invocations.
 struct Blocks {
-    sweep: Block,
-    /// Behind which barrier the sweep begins.
+    region: Block,
+    /// Behind which barrier the parallel region begins.
     from: Value,
     head: Block,
     lane: Value,
@@ -287,7 +287,7 @@ struct Blocks {
     end: Block,
     /// To which barrier the invocation has come.
     next: Value,
-    swept: Block,
+    finished: Block,
     after: Value,
     fault: Block,
     /// The number of the fault, the element, the invocation.
@@ -300,12 +300,12 @@ impl Blocks {
             let block = b.create_block();
             (block, b.append_block_param(block, ty))
         };
-        let ((sweep, from), (head, lane)) = (block(types::I32), block(types::I32));
-        let ((end, next), (swept, after)) = (block(types::I32), block(types::I32));
+        let ((region, from), (head, lane)) = (block(types::I32), block(types::I32));
+        let ((end, next), (finished, after)) = (block(types::I32), block(types::I32));
         let (body, fault) = (b.create_block(), b.create_block());
         let faulty = [types::I32, types::I64, types::I32].map(|ty| b.append_block_param(fault, ty));
         b.set_cold_block(fault);
-        Blocks { sweep, from, head, lane, body, end, next, swept, after, fault, faulty }
+        Blocks { region, from, head, lane, body, end, next, finished, after, fault, faulty }
     }
 
     /// Begins an invocation, where it left off; gives a block behind each of so many barriers.
@@ -328,10 +328,10 @@ impl Blocks {
         b.switch_to_block(self.end);
         let other = b.ins().iadd_imm(self.lane, 1);
         let more = b.ins().icmp_imm(IntCC::UnsignedLessThan, other, invocations);
-        b.ins().brif(more, self.head, &[BlockArg::Value(other)], self.swept, &[BlockArg::Value(self.next)]);
-        b.switch_to_block(self.swept);
+        b.ins().brif(more, self.head, &[BlockArg::Value(other)], self.finished, &[BlockArg::Value(self.next)]);
+        b.switch_to_block(self.finished);
         let done = b.create_block();
-        b.ins().brif(self.after, self.sweep, &[BlockArg::Value(self.after)], done, &[]);
+        b.ins().brif(self.after, self.region, &[BlockArg::Value(self.after)], done, &[]);
         b.switch_to_block(done);
         b.ins().return_(&[zero]);
         b.switch_to_block(self.fault);
@@ -355,7 +355,7 @@ impl Positions {
 }
 
 /// Where an invocation's frame begins.
-fn frame_address(b: &mut FunctionBuilder<'_>, given: &Given, shape: &Shape, lane: Value) -> Value {
+fn frame_address(b: &mut FunctionBuilder<'_>, given: &Given, shape: &KernelShape, lane: Value) -> Value {
     if shape.frames == 1 {
         return given.frames;
     }

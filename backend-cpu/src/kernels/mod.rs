@@ -7,7 +7,7 @@ mod lanes;
 mod routine;
 
 pub(crate) use code::{Code, Entry, Kernel, compile, guarded, refused, text, why};
-pub(crate) use lanes::{STOPPED, Shape};
+pub(crate) use lanes::{KernelShape, STOPPED};
 
 use crate::translate::Callees;
 use cranelift_codegen::Context;

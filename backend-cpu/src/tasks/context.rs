@@ -62,7 +62,7 @@ pub(super) struct Context {
 pub(super) struct Counts {
     /// Cells in new memory.
     pub allocated: u64,
-    /// Cells in holes.
+    /// Cells in reuse tokens.
     pub reused: u64,
     /// Cells given back.
     pub freed: u64,

@@ -5,7 +5,7 @@
 //! gives them back; many that are given back at once, of which other threads may have made some, go to whoever needs some next. A cell that is unique is given back with all that only it owns, without recursion: those
 //! that wait are linked through their counts.
 //!
-//! Invariant: a hole has the count 1 and the layout that it had as a cell.
+//! Invariant: a reuse token has the count 1 and the layout that it had as a cell.
 
 use super::context::{Context, FreeList};
 use super::reserved::Reserved;
@@ -44,7 +44,7 @@ pub(super) const LINK: i32 = 4;
 
 /// What is known of a layout.
 #[derive(Clone, Debug)]
-pub(super) struct Shape {
+pub(super) struct CellShape {
     /// Units of a cell.
     pub units: u32,
     /// Which fields are words.
@@ -64,7 +64,7 @@ pub(super) struct Heap {
     region: u64,
     /// Lists of [`LOAD`] free cells that any thread may take, by size; none if there is one thread.
     loads: Vec<Mutex<Vec<FreeList>>>,
-    pub shapes: IndexVec<LayoutId, Shape>,
+    pub shapes: IndexVec<LayoutId, CellShape>,
     /// Each n-th cell fails.
     pub fail_each: Option<u64>,
     taken: AtomicU64,
@@ -89,7 +89,7 @@ impl Heap {
             let message = format!("the system reserves no {} MiB for cells: {error}", length >> 20);
             Diagnostic::new(Code::OutOfMemory, Span::NONE, message).hint("allow less with `--memory`")
         })?;
-        let shape = |layout: &Layout| Shape {
+        let shape = |layout: &Layout| CellShape {
             units: units(layout.fields.len()),
             terms: (0..).zip(&layout.fields).filter(|(_, ty)| **ty == Type::Term).map(|(i, _)| i).collect(),
             fields: layout.fields.len() as u32,
@@ -313,7 +313,7 @@ impl<'a> Cells<'a> {
         }
     }
 
-    /// Gives the memory of a cell or hole back.
+    /// Gives the memory of a cell or reuse token back.
     pub unsafe fn release(&self, word: u32) {
         // SAFETY: the caller owns it alone.
         unsafe { self.release_memory(word, self.heap.shapes[self.layout(word)].units) }

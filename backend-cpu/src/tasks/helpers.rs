@@ -120,22 +120,22 @@ unsafe extern "C" fn take(context: *mut Context, units: u32) -> u32 {
     }
 }
 
-/// Memory for a cell of a layout, in a hole if it fits; its count is 1.
+/// Memory for a cell of a layout, in a reuse token if it fits; its count is 1.
 #[allow(unsafe_code)]
-unsafe extern "C" fn fill(context: *mut Context, hole: u32, layout: u32) -> u32 {
-    // SAFETY: the context is the calling thread's, and the hole its own.
+unsafe extern "C" fn fill(context: *mut Context, token: u32, layout: u32) -> u32 {
+    // SAFETY: the context is the calling thread's, and the reuse token its own.
     unsafe {
         let (heap, cells) = (&shared(context).heap, cells(context));
         let counts = &mut (*context).counts;
         let layout = LayoutId::new(layout);
         let units = heap.shapes[layout].units;
-        if hole != NULL_HOLE {
-            if heap.shapes[cells.layout(hole)].units == units {
+        if token != NULL_HOLE {
+            if heap.shapes[cells.layout(token)].units == units {
                 counts.reused += 1;
-                cells.set_header(hole, layout);
-                return hole;
+                cells.set_header(token, layout);
+                return token;
             }
-            cells.release(hole);
+            cells.release(token);
             counts.freed += 1;
         }
         counts.allocated += 1;
@@ -145,14 +145,14 @@ unsafe extern "C" fn fill(context: *mut Context, hole: u32, layout: u32) -> u32 
     }
 }
 
-/// Gives a hole's memory back.
+/// Gives a reuse token's memory back.
 #[allow(unsafe_code)]
-unsafe extern "C" fn release(context: *mut Context, hole: u32) {
-    // SAFETY: the context is the calling thread's, and the hole its own.
+unsafe extern "C" fn release(context: *mut Context, token: u32) {
+    // SAFETY: the context is the calling thread's, and the reuse token its own.
     unsafe {
-        if hole != NULL_HOLE {
+        if token != NULL_HOLE {
             (*context).counts.freed += 1;
-            cells(context).release(hole);
+            cells(context).release(token);
         }
     }
 }

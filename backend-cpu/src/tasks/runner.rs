@@ -287,7 +287,7 @@ impl Runner for Tasks {
             forks: total.forks,
             steals: total.steals + self.steals,
             calls: total.calls,
-            epochs: None,
+            steps: None,
         }
     }
 }

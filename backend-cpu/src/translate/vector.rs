@@ -5,17 +5,17 @@ use cranelift_codegen::ir::{InstBuilder, Type as Machine, Value};
 use girih_ir::{Inst, Scalar, Type, ValueId};
 
 /// A vector's element, how many there are, and its machine type.
-struct Shape {
+struct VectorShape {
     element: Scalar,
     lanes: u32,
     machine: Machine,
 }
 
-impl Shape {
-    fn of(ty: Type) -> Option<Shape> {
+impl VectorShape {
+    fn of(ty: Type) -> Option<VectorShape> {
         let machine = types::machine_type(ty)?;
         match ty {
-            Type::Vector(element, lanes) => Some(Shape { element, lanes: lanes.into(), machine }),
+            Type::Vector(element, lanes) => Some(VectorShape { element, lanes: lanes.into(), machine }),
             Type::Scalar(_)
             | Type::Regs(..)
             | Type::Coop(..)
@@ -31,7 +31,7 @@ impl<'a, F: Form<'a>> Translator<'a, '_, F> {
     /// `vector`.
     pub(super) fn vector(&mut self, inst: &Inst) -> Result<()> {
         let elements = self.get_all(&inst.operands)?;
-        let shape = inst.ty.and_then(Shape::of).filter(|s| s.lanes as usize == elements.len());
+        let shape = inst.ty.and_then(VectorShape::of).filter(|s| s.lanes as usize == elements.len());
         let shape = shape.ok_or_else(|| not_legal(inst))?;
         let value = self.join(&shape, &elements);
         self.give(inst, value)
@@ -40,7 +40,7 @@ impl<'a, F: Form<'a>> Translator<'a, '_, F> {
     /// `splat`.
     pub(super) fn splat(&mut self, inst: &Inst) -> Result<()> {
         let element = self.get_all(&inst.operands)?[0];
-        let shape = inst.ty.and_then(Shape::of).ok_or_else(|| not_legal(inst))?;
+        let shape = inst.ty.and_then(VectorShape::of).ok_or_else(|| not_legal(inst))?;
         let value = if shape.machine.is_vector() {
             self.b.ins().splat(shape.machine, element)
         } else {
@@ -50,7 +50,7 @@ impl<'a, F: Form<'a>> Translator<'a, '_, F> {
     }
 
     /// A vector of these elements.
-    fn join(&mut self, shape: &Shape, elements: &[Value]) -> Value {
+    fn join(&mut self, shape: &VectorShape, elements: &[Value]) -> Value {
         let width = shape.element.bits();
         if shape.machine.is_vector() {
             let first = self.b.ins().splat(shape.machine, elements[0]);
@@ -67,16 +67,16 @@ impl<'a, F: Form<'a>> Translator<'a, '_, F> {
     }
 
     /// An element's bits in an integer as wide as the vector.
-    fn widened(&mut self, shape: &Shape, element: Value) -> Value {
+    fn widened(&mut self, shape: &VectorShape, element: Value) -> Value {
         let bits = types::bits(shape.element.bits()).unwrap_or(shape.machine);
         let bits = self.cast(bits, element);
         self.b.ins().uextend(shape.machine, bits)
     }
 
     /// The vector and the constant position of an `extract` or `insert`.
-    fn position(&mut self, inst: &Inst) -> Result<(ValueId, Shape, u8)> {
+    fn position(&mut self, inst: &Inst) -> Result<(ValueId, VectorShape, u8)> {
         let (vector, position) = (inst.operands[0], inst.operands[1]);
-        let shape = Shape::of(self.function.ty(vector));
+        let shape = VectorShape::of(self.function.ty(vector));
         let position = self.function.as_constant(position).and_then(|p| u8::try_from(p).ok());
         match (shape, position) {
             (Some(shape), Some(position)) if u32::from(position) < shape.lanes => Ok((vector, shape, position)),

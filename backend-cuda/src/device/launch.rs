@@ -10,7 +10,7 @@ use super::programs::{Indirect, Kernel, Program};
 use crate::ptx::{Launches, Ptx};
 use cudarc::driver::sys::{self, CUdeviceptr};
 use girih_base::diag::{Code, Diagnostic};
-use girih_lower::{Parameter, Plan, PlannedGrid};
+use girih_lower::{LaunchPlan, Parameter, PlannedGrid};
 use girih_runtime::{BufferId, Command, Dispatch, Grid, ProgramId};
 use std::ffi::c_void;
 use std::sync::Arc;
@@ -101,7 +101,7 @@ impl Cuda {
     }
 
     /// The values of a legal kernel's parameters: addresses, and numbers in 4 or 8 bytes.
-    fn values(&self, plan: &Plan) -> Result<Vec<u64>, Diagnostic> {
+    fn values(&self, plan: &LaunchPlan) -> Result<Vec<u64>, Diagnostic> {
         let value = |parameter: &Parameter| match parameter {
             Parameter::Buffer(id, offset) => self.buffers.range(*id, *offset, 0),
             Parameter::Traps => Ok(self.traps),

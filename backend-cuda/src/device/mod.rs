@@ -24,7 +24,7 @@ mod programs;
 mod staging;
 
 use crate::cache::Cache;
-use crate::packed::{Packed, Shape};
+use crate::packed::{LaunchShape, Packed};
 use crate::ptx::{self, Launches, Ptx};
 use buffers::{Buffers, clear};
 use card::Card;
@@ -236,7 +236,7 @@ impl Cuda {
         let code = machine_code(&text, self.cache.as_ref(), options.checked)?;
         let packed = match (&compiled.entries[..], &text.entries[..]) {
             ([entry], [rendered]) if keep => {
-                Packed::pack(entry, Shape::of(&compiled.module.functions[entry.kernel]), rendered, &code)
+                Packed::pack(entry, LaunchShape::of(&compiled.module.functions[entry.kernel]), rendered, &code)
             }
             _several => None,
         };

@@ -6,7 +6,7 @@
 
 use super::compile::Code;
 use super::driver::check;
-use crate::packed::{Packed, Shape};
+use crate::packed::{LaunchShape, Packed};
 use crate::ptx::{self, Launches, Ptx, SharedSize, Target};
 use cudarc::driver::sys::{self, CUfunction, CUfunction_attribute};
 use girih_base::diag::Diagnostic;
@@ -41,7 +41,7 @@ pub(super) enum Indirect {
 pub(super) struct Program {
     pub entry: Entry,
     /// What the driver is told at each launch.
-    pub shape: Shape,
+    pub shape: LaunchShape,
     /// How it runs over a grid of the launch; none if that has not been asked for.
     pub direct: Option<Kernel>,
     pub indirect: Indirect,
@@ -54,7 +54,7 @@ impl Program {
     pub fn all(compiled: Compiled, ptx: &Ptx, code: Code, multiprocessors: u32) -> Result<Vec<Program>, Diagnostic> {
         let (compiled, code) = (Arc::new(compiled), Arc::new(code));
         let one = |(entry, rendered): (&Entry, &ptx::Entry)| {
-            let shape = Shape::of(&compiled.module.functions[entry.kernel]);
+            let shape = LaunchShape::of(&compiled.module.functions[entry.kernel]);
             let (entry, compiled) = (entry.clone(), Some(compiled.clone()));
             let mut program = Program { entry, shape, direct: None, indirect: Indirect::Unknown, compiled };
             program.accept(&code, rendered, multiprocessors)?;

@@ -45,7 +45,7 @@ enum State {
 }
 
 #[derive(Debug)]
-struct Frame {
+struct Activation {
     code: usize,
     at: usize,
     registers: Vec<u64>,
@@ -54,7 +54,7 @@ struct Frame {
 
 #[derive(Debug)]
 struct Thread {
-    frames: Vec<Frame>,
+    frames: Vec<Activation>,
     local: Vec<u8>,
     position: [u32; 3],
     index: usize,
@@ -112,10 +112,10 @@ impl Fault {
 }
 
 impl Thread {
-    fn frame(&self) -> &Frame {
+    fn frame(&self) -> &Activation {
         &self.frames[self.frames.len() - 1]
     }
-    fn frame_mut(&mut self) -> &mut Frame {
+    fn frame_mut(&mut self) -> &mut Activation {
         let last = self.frames.len() - 1;
         &mut self.frames[last]
     }
@@ -451,9 +451,9 @@ impl Together<'_> {
     }
 }
 
-fn frame(program: &Program, code: usize, spaces: HashMap<String, Vec<u8>>) -> Frame {
+fn frame(program: &Program, code: usize, spaces: HashMap<String, Vec<u8>>) -> Activation {
     // Registers hold anything at first.
-    Frame { code, at: 0, registers: vec![NOTHING; program.codes[code].registers], spaces }
+    Activation { code, at: 0, registers: vec![NOTHING; program.codes[code].registers], spaces }
 }
 
 /// The bits of an operand.

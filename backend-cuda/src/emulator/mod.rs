@@ -14,7 +14,7 @@ mod memory;
 mod parse;
 mod warpgroup;
 
-use crate::packed::{Packed, Shape};
+use crate::packed::{LaunchShape, Packed};
 use crate::ptx::{self, Entry as Rendered, Launches, Ptx, Target};
 use girih_base::diag::{Code, Diagnostic};
 use girih_base::idx::{Idx, IndexVec};
@@ -52,7 +52,7 @@ impl Text {
 #[derive(Debug)]
 struct Loaded {
     entry: Entry,
-    shape: Shape,
+    shape: LaunchShape,
     direct: Text,
     /// For grids in memory; none if the kernel has no such form.
     indirect: Option<Text>,
@@ -218,7 +218,7 @@ impl Device for Emulator {
         for entry in &compiled.entries {
             let direct = self.text(&compiled, entry.kernel, Launches::Direct)?;
             let indirect = self.text(&compiled, entry.kernel, Launches::Indirect).ok();
-            let shape = Shape::of(&compiled.module.functions[entry.kernel]);
+            let shape = LaunchShape::of(&compiled.module.functions[entry.kernel]);
             ids.push(self.programs.push(Some(Loaded { entry: entry.clone(), shape, direct, indirect })));
         }
         Ok(ids)

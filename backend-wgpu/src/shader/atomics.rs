@@ -4,12 +4,12 @@
 use super::error;
 use super::types;
 use super::views::AccessKind;
-use super::writer::{Expr, Writer};
+use super::writer::{Expr, ShaderWriter};
 use girih_base::diag::Diagnostic;
 use girih_ir::{Inst, Op, Scalar};
 use naga::{AtomicFunction, BinaryOperator as B, Block, Expression, PredeclaredType, Statement};
 
-impl Writer<'_, '_> {
+impl ShaderWriter<'_, '_> {
     pub(super) fn atomic(&mut self, inst: &Inst) -> Result<(), Diagnostic> {
         let scalar = inst.element();
         let kind = AccessKind::Atomic(scalar, inst.op);

@@ -7,7 +7,7 @@
 //! is repeated after it.
 
 use super::types;
-use super::writer::{Expr, Writer};
+use super::writer::{Expr, ShaderWriter};
 use super::{error, writer};
 use girih_base::diag::Diagnostic;
 use girih_ir::{Inst, Op, RegionId, Scalar, Type, ValueId};
@@ -15,7 +15,7 @@ use naga::{BinaryOperator, Expression, Handle, Literal, Statement, StructMember,
 
 /// What a terminator refers to.
 #[derive(Debug)]
-pub enum Frame {
+pub enum JumpTarget {
     /// An `if` or `switch`: where what it yields goes.
     Yield(Vec<Expr>),
     /// A loop.
@@ -37,11 +37,11 @@ pub struct Loop {
     raised: bool,
 }
 
-impl Writer<'_, '_> {
+impl ShaderWriter<'_, '_> {
     pub(super) fn if_else(&mut self, inst: &Inst) -> Result<(), Diagnostic> {
         let condition = self.one(inst.operands[0])?;
         let places = self.places(&inst.results)?;
-        self.frames.push(Frame::Yield(places.clone()));
+        self.frames.push(JumpTarget::Yield(places.clone()));
         let accept = self.block(|w| w.region(inst.regions[0]))?;
         let reject = match inst.regions.get(1) {
             Some(region) => self.block(|w| w.region(*region))?,
@@ -55,7 +55,7 @@ impl Writer<'_, '_> {
     pub(super) fn switch(&mut self, inst: &Inst) -> Result<(), Diagnostic> {
         let selector = self.one(inst.operands[0])?;
         let places = self.places(&inst.results)?;
-        self.frames.push(Frame::Yield(places.clone()));
+        self.frames.push(JumpTarget::Yield(places.clone()));
         match inst.element() {
             Scalar::U32 => self.native_switch(inst, selector, |v| SwitchValue::U32(v as u32))?,
             Scalar::I32 => self.native_switch(inst, selector, |v| SwitchValue::I32(v as i32))?,
@@ -144,7 +144,7 @@ impl Writer<'_, '_> {
         self.assign(&params, &inst.operands)?;
         let shared = self.leaves_by_while(region);
         let results = if shared { params.clone() } else { self.places(&inst.results)? };
-        self.frames.push(Frame::Loop(Loop {
+        self.frames.push(JumpTarget::Loop(Loop {
             params: params.clone(),
             results: results.clone(),
             switches: 0,
@@ -155,7 +155,7 @@ impl Writer<'_, '_> {
             w.take(carried, &params)?;
             w.region(region)
         })?;
-        if let Some(Frame::Loop(Loop { flag: Some(flag), .. })) = self.frames.pop() {
+        if let Some(JumpTarget::Loop(Loop { flag: Some(flag), .. })) = self.frames.pop() {
             let no = self.literal(Literal::Bool(false));
             self.store(flag, no);
         }
@@ -172,11 +172,11 @@ impl Writer<'_, '_> {
 
     pub(super) fn yield_(&mut self, inst: &Inst) -> Result<(), Diagnostic> {
         match self.frames.last() {
-            Some(Frame::Yield(places)) => {
+            Some(JumpTarget::Yield(places)) => {
                 let places = places.clone();
                 self.assign(&places, &inst.operands)
             }
-            Some(Frame::Loop(_)) | None => {
+            Some(JumpTarget::Loop(_)) | None => {
                 Err(error::internal(self.span, "`yield` stands outside of `if` and `switch`"))
             }
         }
@@ -218,7 +218,7 @@ impl Writer<'_, '_> {
         let params = self.enclosing()?.params.clone();
         self.assign(&params, values)?;
         // At the end of the body it comes by itself.
-        let at_end = matches!(self.frames.last(), Some(Frame::Loop(_)));
+        let at_end = matches!(self.frames.last(), Some(JumpTarget::Loop(_)));
         if !at_end {
             self.statement(Statement::Continue);
         }
@@ -246,8 +246,8 @@ impl Writer<'_, '_> {
 
     fn innermost(&mut self) -> Option<&mut Loop> {
         self.frames.iter_mut().rev().find_map(|f| match f {
-            Frame::Loop(l) => Some(l),
-            Frame::Yield(_) => None,
+            JumpTarget::Loop(l) => Some(l),
+            JumpTarget::Yield(_) => None,
         })
     }
     fn enclosing(&mut self) -> Result<&mut Loop, Diagnostic> {

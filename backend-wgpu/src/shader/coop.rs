@@ -2,7 +2,7 @@
 
 use super::error;
 use super::types;
-use super::writer::{Expr, Writer};
+use super::writer::{Expr, ShaderWriter};
 use girih_base::diag::Diagnostic;
 use girih_base::span::Span;
 use girih_ir::attrs::MatrixLayout;
@@ -30,7 +30,7 @@ pub fn fragment(usage: CoopUse, shape: MatrixShape, scalar: Scalar, span: Span) 
     })
 }
 
-impl Writer<'_, '_> {
+impl ShaderWriter<'_, '_> {
     pub(super) fn coop(&mut self, inst: &Inst) -> Result<(), Diagnostic> {
         let Some(Type::Coop(usage, shape, scalar)) = inst.ty else {
             return Err(error::operation(inst.span, inst.op));

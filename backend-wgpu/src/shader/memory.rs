@@ -2,7 +2,7 @@
 
 use super::types;
 use super::views::{AccessKind, View};
-use super::writer::{Expr, Writer};
+use super::writer::{Expr, ShaderWriter};
 use super::{error, sync};
 use girih_base::diag::Diagnostic;
 use girih_ir::attrs::Spaces;
@@ -25,7 +25,7 @@ pub struct Place {
     pub elements: u32,
 }
 
-impl Writer<'_, '_> {
+impl ShaderWriter<'_, '_> {
     /// Where an access goes.
     pub(super) fn place(
         &mut self,

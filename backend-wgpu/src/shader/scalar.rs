@@ -4,14 +4,14 @@
 //! number, negation and magnitude of floats work on the bits.
 
 use super::types;
-use super::writer::{Expr, Writer};
+use super::writer::{Expr, ShaderWriter};
 use super::{error, sync};
 use girih_base::diag::Diagnostic;
 use girih_ir::{Inst, Op, Scalar, ScalarSet, Type, ValueId};
 use naga::{BinaryOperator as B, Expression, Literal, MathFunction as M, UnaryOperator as U};
 
 /// Writes an instruction.
-pub fn instruction(w: &mut Writer<'_, '_>, inst: &Inst) -> Result<(), Diagnostic> {
+pub fn instruction(w: &mut ShaderWriter<'_, '_>, inst: &Inst) -> Result<(), Diagnostic> {
     match inst.op {
         Op::If => w.if_else(inst),
         Op::Switch => w.switch(inst),
@@ -176,7 +176,7 @@ pub fn instruction(w: &mut Writer<'_, '_>, inst: &Inst) -> Result<(), Diagnostic
 }
 
 /// Arithmetic, lane by lane where the type has lanes.
-fn arithmetic(w: &mut Writer<'_, '_>, inst: &Inst) -> Result<(), Diagnostic> {
+fn arithmetic(w: &mut ShaderWriter<'_, '_>, inst: &Inst) -> Result<(), Diagnostic> {
     let has_lanes = |value: &ValueId| matches!(w.source.ty(*value), Type::Vector(..) | Type::Regs(..));
     let source = w.source.ty(inst.operands[0]).element().unwrap_or(Scalar::U32);
     // Most have one lane, and lists of one would cost more than all else here.
@@ -214,9 +214,9 @@ fn arithmetic(w: &mut Writer<'_, '_>, inst: &Inst) -> Result<(), Diagnostic> {
     Ok(())
 }
 
-fn aggregate(w: &mut Writer<'_, '_>, inst: &Inst) -> Result<(), Diagnostic> {
+fn aggregate(w: &mut ShaderWriter<'_, '_>, inst: &Inst) -> Result<(), Diagnostic> {
     let mut parts = w.parts(inst.operands[0])?;
-    let position = |w: &Writer<'_, '_>, parts: &[Expr]| {
+    let position = |w: &ShaderWriter<'_, '_>, parts: &[Expr]| {
         let constant = w.source.as_constant(inst.operands[1]).filter(|i| (*i as usize) < parts.len());
         constant.map(|i| i as usize).ok_or_else(|| error::illegal(inst.span, "positions that are no constants"))
     };
@@ -238,7 +238,7 @@ fn aggregate(w: &mut Writer<'_, '_>, inst: &Inst) -> Result<(), Diagnostic> {
     Ok(())
 }
 
-impl Writer<'_, '_> {
+impl ShaderWriter<'_, '_> {
     /// One lane of an arithmetic instruction.
     fn scalar(&mut self, inst: &Inst, source: Scalar, x: &[Expr]) -> Result<Expr, Diagnostic> {
         let ty = inst.element();

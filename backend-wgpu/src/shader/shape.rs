@@ -6,43 +6,43 @@
 //! Invariant: invocations that follow each other in a workgroup follow each other in its subgroups.
 
 use super::positions::Position;
-use super::writer::{Expr, Writer};
+use super::writer::{Expr, ShaderWriter};
 use naga::{BinaryOperator as B, Expression, Literal};
 
 /// The shape of workgroups.
-pub(super) enum Shape {
+pub(super) enum WorkgroupShape {
     /// As the kernel says.
     Said([u32; 3]),
     /// As many invocations in a line.
     Line([u32; 3]),
 }
 
-impl Shape {
+impl WorkgroupShape {
     /// The shape for a kernel that says this one.
-    pub fn of(said: [u32; 3], in_subgroups: bool) -> Shape {
-        if in_subgroups && said[1..] != [1, 1] { Shape::Line(said) } else { Shape::Said(said) }
+    pub fn of(said: [u32; 3], in_subgroups: bool) -> WorkgroupShape {
+        if in_subgroups && said[1..] != [1, 1] { WorkgroupShape::Line(said) } else { WorkgroupShape::Said(said) }
     }
 
     /// What the entry point has.
     pub fn entry(&self) -> [u32; 3] {
         match *self {
-            Shape::Said(size) => size,
-            Shape::Line(size) => [size.iter().product(), 1, 1],
+            WorkgroupShape::Said(size) => size,
+            WorkgroupShape::Line(size) => [size.iter().product(), 1, 1],
         }
     }
 
     /// An id in the shape that the kernel says.
-    pub fn position(&self, w: &mut Writer<'_, '_>, position: Position) -> Expr {
+    pub fn position(&self, w: &mut ShaderWriter<'_, '_>, position: Position) -> Expr {
         match (self, position) {
-            (Shape::Said(size) | Shape::Line(size), Position::WorkgroupSize) => {
+            (WorkgroupShape::Said(size) | WorkgroupShape::Line(size), Position::WorkgroupSize) => {
                 let size = size.map(|n| w.literal(Literal::U32(n)));
                 compose(w, position, size)
             }
-            (Shape::Line(size), Position::Local) => {
+            (WorkgroupShape::Line(size), Position::Local) => {
                 let local = local(w, *size);
                 compose(w, position, local)
             }
-            (Shape::Line(size), Position::Global) => {
+            (WorkgroupShape::Line(size), Position::Global) => {
                 let (workgroup, local) = (w.builtin(Position::Workgroup), local(w, *size));
                 let mut global = local;
                 for (dim, (own, n)) in (0..).zip(global.iter_mut().zip(size)) {
@@ -54,7 +54,7 @@ impl Shape {
                 compose(w, position, global)
             }
             (
-                Shape::Line(_),
+                WorkgroupShape::Line(_),
                 Position::LocalIndex
                 | Position::Workgroup
                 | Position::Workgroups
@@ -63,13 +63,13 @@ impl Shape {
                 | Position::Subgroups
                 | Position::Lane,
             )
-            | (Shape::Said(_), _) => w.builtin(position),
+            | (WorkgroupShape::Said(_), _) => w.builtin(position),
         }
     }
 }
 
 /// The position in a workgroup, out of the index there.
-fn local(w: &mut Writer<'_, '_>, [x, y, _]: [u32; 3]) -> [Expr; 3] {
+fn local(w: &mut ShaderWriter<'_, '_>, [x, y, _]: [u32; 3]) -> [Expr; 3] {
     let index = w.builtin(Position::LocalIndex);
     let [row, plane] = [x, x * y].map(|n| w.literal(Literal::U32(n)));
     let height = w.literal(Literal::U32(y));
@@ -77,7 +77,7 @@ fn local(w: &mut Writer<'_, '_>, [x, y, _]: [u32; 3]) -> [Expr; 3] {
     [w.binary(B::Modulo, index, row), w.binary(B::Modulo, rows, height), w.binary(B::Divide, index, plane)]
 }
 
-fn compose(w: &mut Writer<'_, '_>, position: Position, components: [Expr; 3]) -> Expr {
+fn compose(w: &mut ShaderWriter<'_, '_>, position: Position, components: [Expr; 3]) -> Expr {
     let ty = w.ty(position.ty());
     w.add(Expression::Compose { ty, components: components.to_vec() })
 }

@@ -7,7 +7,7 @@ use super::error;
 use super::layout::Layout;
 use super::types;
 use super::views::{self, Access, AccessKind, View, Views};
-use super::writer::{Expr, Writer};
+use super::writer::{Expr, ShaderWriter};
 use girih_base::diag::{Code, Diagnostic};
 use girih_ir::{Memory, Scalar, Space, Type, ValueId};
 use naga::{
@@ -40,7 +40,7 @@ struct Arena {
     bytes: u64,
 }
 
-impl Writer<'_, '_> {
+impl ShaderWriter<'_, '_> {
     /// Bindings for the buffers of a kernel.
     pub(super) fn buffers(&mut self, layout: &Layout, views: Vec<Views>) {
         for (param, views) in views.into_iter().enumerate() {

@@ -6,7 +6,7 @@
 use super::error;
 use super::positions::Position;
 use super::types;
-use super::writer::{Expr, Writer};
+use super::writer::{Expr, ShaderWriter};
 use girih_base::diag::Diagnostic;
 use girih_ir::{Inst, Op, Scalar};
 use naga::{
@@ -58,7 +58,7 @@ pub fn is_composed(inst: &Inst) -> bool {
     inst.op == Op::Elect || collective(inst.op).is_some_and(|c| !is_native(c, inst.element()))
 }
 
-impl Writer<'_, '_> {
+impl ShaderWriter<'_, '_> {
     pub(super) fn subgroup(&mut self, inst: &Inst) -> Result<(), Diagnostic> {
         if let Some(c) = collective(inst.op) {
             let x = self.one(inst.operands[0])?;

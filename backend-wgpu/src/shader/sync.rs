@@ -2,14 +2,14 @@
 
 use super::error;
 use super::positions::{self, Position};
-use super::writer::Writer;
+use super::writer::ShaderWriter;
 use girih_base::diag::Diagnostic;
 use girih_ir::Inst;
 use girih_ir::attrs::Spaces;
 use naga::{Barrier, Expression, Statement, TypeInner};
 
 /// Writes an operation that gives a position.
-pub fn position(w: &mut Writer<'_, '_>, inst: &Inst) -> Result<(), Diagnostic> {
+pub fn position(w: &mut ShaderWriter<'_, '_>, inst: &Inst) -> Result<(), Diagnostic> {
     let position = positions::given(inst.op).ok_or_else(|| error::operation(inst.span, inst.op))?;
     if let (Position::WorkgroupSize, Some(launch)) = (position, &w.source.launch) {
         let size = w.u32(launch.workgroup[inst.dim() as usize]);
@@ -26,7 +26,7 @@ pub fn position(w: &mut Writer<'_, '_>, inst: &Inst) -> Result<(), Diagnostic> {
 }
 
 /// Writes a barrier. It waits for the workgroup even if it orders no memory.
-pub fn barrier(w: &mut Writer<'_, '_>, spaces: Spaces) {
+pub fn barrier(w: &mut ShaderWriter<'_, '_>, spaces: Spaces) {
     let mut flags = Barrier::empty();
     flags.set(Barrier::STORAGE, spaces.global);
     flags.set(Barrier::WORK_GROUP, spaces.shared || !spaces.global);

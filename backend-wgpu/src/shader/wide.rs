@@ -1,9 +1,9 @@
 //! 64-bit integers: words to and from them, and what shading languages have for 32 bits alone.
 
-use super::writer::{Expr, Writer};
+use super::writer::{Expr, ShaderWriter};
 use naga::{BinaryOperator, Literal, MathFunction, Scalar};
 
-impl Writer<'_, '_> {
+impl ShaderWriter<'_, '_> {
     /// The 64 bits of two words.
     pub(super) fn join(&mut self, low: Expr, high: Expr) -> Expr {
         let low = self.convert(low, Scalar::U64);

@@ -1,14 +1,14 @@
 //! The state of writing one function, and what all parts of the code generator use: expressions and when they are computed,
 //! locals, literals, blocks.
 //!
-//! naga computes an expression where an `Emit` statement lists it. [`Writer::add`] appends expressions, [`Writer::statement`] first
+//! naga computes an expression where an `Emit` statement lists it. [`ShaderWriter::add`] appends expressions, [`ShaderWriter::statement`] first
 //! emits those that were added since, so that everything is computed in the order in which it was written.
 
-use super::control::Frame;
+use super::control::JumpTarget;
 use super::layout::{Layout, Planned};
 use super::nesting::{self, Nesting};
 use super::positions::Position;
-use super::shape::Shape;
+use super::shape::WorkgroupShape;
 use super::storage::MemoryPlace;
 use super::types::{self, Constant};
 use super::{Context, Kernel, error};
@@ -35,11 +35,11 @@ pub enum Value {
 }
 
 /// Writes one function.
-pub struct Writer<'c, 'a> {
+pub struct ShaderWriter<'c, 'a> {
     pub(super) context: &'c mut Context<'a>,
     pub(super) source: &'a Function,
     pub(super) out: naga::Function,
-    pub(super) frames: Vec<Frame>,
+    pub(super) frames: Vec<JumpTarget>,
     /// Where the instruction that is written stands.
     pub(super) span: Span,
     pub(super) place: naga::Span,
@@ -59,13 +59,13 @@ pub fn kernel(context: &mut Context<'_>, id: FunctionId) -> Result<Kernel, Diagn
     let source = &context.source.functions[id];
     let launch = source.launch.as_ref().ok_or_else(|| error::internal(source.span, "a function is launched"))?;
     let Planned { layout, views } = Layout::plan(source, context.options.caps)?;
-    let mut w = Writer::new(context, source);
-    let shape = Shape::of(launch.workgroup, w.context.positions.in_subgroups(id));
+    let mut w = ShaderWriter::new(context, source);
+    let shape = WorkgroupShape::of(launch.workgroup, w.context.positions.in_subgroups(id));
     w.ids(id, Some(&shape));
     w.buffers(&layout, views);
     w.scalars(&layout)?;
     w.body()?;
-    let Writer { out: function, .. } = w;
+    let ShaderWriter { out: function, .. } = w;
     let entry = source.name.to_string();
     context.out.entry_points.push(naga::EntryPoint {
         name: entry.clone(),
@@ -87,22 +87,22 @@ pub fn callee(context: &mut Context<'_>, id: FunctionId) -> Result<Handle<naga::
         return Ok(*handle);
     }
     let source = &context.source.functions[id];
-    let mut w = Writer::new(context, source);
+    let mut w = ShaderWriter::new(context, source);
     w.arguments()?;
     w.ids(id, None);
     w.result()?;
     w.body()?;
-    let Writer { out: function, .. } = w;
+    let ShaderWriter { out: function, .. } = w;
     let place = context.places.note(source.span);
     let handle = context.out.functions.append(function, place);
     context.functions.insert(id, handle);
     Ok(handle)
 }
 
-impl<'c, 'a> Writer<'c, 'a> {
+impl<'c, 'a> ShaderWriter<'c, 'a> {
     fn new(context: &'c mut Context<'a>, source: &'a Function) -> Self {
         let out = naga::Function { name: Some(source.name.to_string()), ..naga::Function::default() };
-        Writer {
+        ShaderWriter {
             context,
             source,
             out,
@@ -127,7 +127,7 @@ impl<'c, 'a> Writer<'c, 'a> {
     // Parameters.
 
     /// The ids that the function needs: as built-in arguments of an entry point, or as further arguments of a function.
-    fn ids(&mut self, id: FunctionId, shape: Option<&Shape>) {
+    fn ids(&mut self, id: FunctionId, shape: Option<&WorkgroupShape>) {
         let needed: Vec<Position> = self.context.positions.of(id).collect();
         for position in needed {
             let value = match shape {

@@ -3,7 +3,7 @@
 //! lavapipe takes these for zero, whatever the other number is, and NVIDIA's driver does so in `fma`, where it takes denormal constants of
 //! `f32` for zero, too; 0 times infinity is NaN, and so is 0 divided by 0. The sign of a result that is zero is left open by the IR.
 
-use super::writer::{Expr, Writer};
+use super::writer::{Expr, ShaderWriter};
 use girih_ir::Scalar;
 use naga::{BinaryOperator as B, Expression, Literal, MathFunction as M};
 
@@ -21,7 +21,7 @@ struct Bits {
     nan: u64,
 }
 
-impl Writer<'_, '_> {
+impl ShaderWriter<'_, '_> {
     /// `a * b` if one of them is a zero that is known here.
     pub(super) fn product_with_zero(&mut self, ty: Scalar, a: Expr, b: Expr) -> Option<Expr> {
         let other = if self.zero_sign(a).is_some() { b } else { self.zero_sign(b).map(|_| a)? };

@@ -7,10 +7,10 @@ use crate::interrupt::Interrupt;
 use crate::memory;
 use clap::Args;
 use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser};
+use girih::{Code, RunDevice, whole};
 use girih_bench::baseline::{self, Verdict};
 use girih_bench::suite::{self, Event};
-use girih_bench::{Figures, Plan, SUITES, Suite, json, measure, svg, table};
-use girih::{Code, RunDevice, whole};
+use girih_bench::{Figures, SUITES, Selection, Suite, json, measure, svg, table};
 use indicatif::{ProgressBar, ProgressStyle};
 use std::path::{Path, PathBuf};
 use std::time::Duration;
@@ -140,7 +140,7 @@ impl Bench {
         Ok(chosen)
     }
 
-    fn plan(&self, interrupt: &Interrupt) -> Plan {
+    fn plan(&self, interrupt: &Interrupt) -> Selection {
         let device = self.device.for_programs();
         let mut threads: Vec<usize> = self.threads.iter().map(|n| usize::from(*n)).collect();
         if threads.is_empty() && !matches!(device, RunDevice::Device(_)) {
@@ -148,7 +148,7 @@ impl Bench {
         }
         threads.sort_unstable();
         threads.dedup();
-        Plan {
+        Selection {
             only: self.only.clone(),
             threads,
             samples: self.samples.into(),
@@ -215,7 +215,7 @@ fn reports(folder: &Path, figures: &Figures) -> std::io::Result<()> {
 }
 
 /// Fails if nothing has one of the wanted names.
-fn named(plan: &Plan, chosen: &[&'static Suite], interrupt: &Interrupt, console: &Console) -> Result<(), Exit> {
+fn named(plan: &Selection, chosen: &[&'static Suite], interrupt: &Interrupt, console: &Console) -> Result<(), Exit> {
     let titles = suite::titles(plan, chosen).map_err(|report| {
         console.report(&report);
         interrupt.exit_of(&report)
@@ -231,7 +231,7 @@ fn named(plan: &Plan, chosen: &[&'static Suite], interrupt: &Interrupt, console:
 
 /// Measures, with a bar on a terminal.
 fn measured(
-    plan: &Plan,
+    plan: &Selection,
     chosen: &[&'static Suite],
     keep: &mut dyn FnMut(&Figures),
     console: &Console,

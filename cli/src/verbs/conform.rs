@@ -7,8 +7,8 @@ use crate::device;
 use crate::exit::Exit;
 use clap::Args;
 use girih::Code;
-use girih_conform::{Choices, Failure, Part, Place, Program, Suite, Tally, run_apart, run_on};
 use girih::devices::{self, Profile, Selector};
+use girih_conform::{Choices, Failure, Part, Place, Program, Score, Suite, run_apart, run_on};
 use girih_ir::Caps;
 use girih_runtime::{Device, DeviceKind};
 use indicatif::{ProgressBar, ProgressStyle};
@@ -107,27 +107,27 @@ impl Conform {
                 .unwrap_or(ProgressStyle::default_spinner()),
         );
         let mut failures: Vec<Failure> = vec![];
-        let mut tallies: BTreeMap<(usize, Part), Tally> = BTreeMap::new();
+        let mut scores: BTreeMap<(usize, Part), Score> = BTreeMap::new();
         for (part, group) in groups {
             bar.set_message(group.name.clone());
             let of_group = run_on(&group, &mut devices, &mut |failure| failures.push(failure));
-            for (device, tally) in of_group.into_iter().enumerate() {
-                tallies.entry((device, part)).or_default().add(tally);
+            for (device, score) in of_group.into_iter().enumerate() {
+                scores.entry((device, part)).or_default().add(score);
             }
             bar.inc(1);
         }
         for (device, place) in places(&devices) {
             bar.set_message(format!("lines for {}", devices[device].info().name));
             for program in &programs {
-                let tally = apart(program, place, device, &mut failures);
-                if tally != Tally::default() {
-                    tallies.entry((device, Part::Programs)).or_default().add(tally);
+                let score = apart(program, place, device, &mut failures);
+                if score != Score::default() {
+                    scores.entry((device, Part::Programs)).or_default().add(score);
                 }
             }
         }
         bar.finish_and_clear();
-        report(console, &devices, &tallies, &failures);
-        if tallies.is_empty() {
+        report(console, &devices, &scores, &failures);
+        if scores.is_empty() {
             return console.fail(Code::BadArguments, self.nothing(&programs), None);
         }
         if failures.is_empty() { Exit::Ok } else { Exit::Failed }
@@ -170,18 +170,18 @@ fn places(devices: &[Box<dyn Device>]) -> Vec<(usize, Place)> {
 }
 
 /// Runs such lines of a program.
-fn apart(program: &Program, place: Place, device: usize, failures: &mut Vec<Failure>) -> Tally {
-    let mut tally = Tally::default();
+fn apart(program: &Program, place: Place, device: usize, failures: &mut Vec<Failure>) -> Score {
+    let mut score = Score::default();
     for (name, result) in run_apart(program, place) {
         match result {
-            Ok(()) => tally.passed += 1,
+            Ok(()) => score.passed += 1,
             Err(what) => {
-                tally.failed += 1;
+                score.failed += 1;
                 failures.push(Failure { device, case: format!("{}/{name}", program.group.name), what });
             }
         }
     }
-    tally
+    score
 }
 
 /// Makes a random kernel smaller on each device where it fails.
@@ -224,7 +224,7 @@ fn found(console: &Console) -> Vec<Selector> {
 fn report(
     console: &Console,
     devices: &[Box<dyn Device>],
-    tallies: &BTreeMap<(usize, Part), Tally>,
+    scores: &BTreeMap<(usize, Part), Score>,
     failures: &[Failure],
 ) {
     let title = |device: usize| {
@@ -241,9 +241,9 @@ fn report(
     if failures.len() > SHOWN && !console.json() {
         console.result(&format!("and {} more", failures.len() - SHOWN), || json!(null));
     }
-    for ((device, part), tally) in tallies {
+    for ((device, part), score) in scores {
         let (device, part) = (title(*device), part.name());
-        let Tally { passed, refused, failed } = *tally;
+        let Score { passed, refused, failed } = *score;
         let text = format!("{device:<60} {part:<9} {passed:>6} passed {refused:>5} refused {failed:>5} failed");
         console.result(&text, || {
             json!({"kind": "conform", "device": device, "part": part, "passed": passed, "refused": refused, "failed": failed})

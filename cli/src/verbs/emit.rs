@@ -24,7 +24,7 @@ Examples:
   girih emit add.gir --as ir                    kernels, formatted
   girih emit add.gir --as kernel --caps web     what is left when they are lowered for WebGPU's defaults
   girih emit add.gir --as ptx --caps sm_80      the text for a CUDA card
-  girih emit plasma.bend --as ptx               the kernel that a card runs for a shader's pictures, or for a program in sweeps
+  girih emit plasma.bend --as ptx               the kernel that a card runs for a shader's pictures, or for a flattened program
   girih emit sort.bend --as clif                the text that native code is made from; also of kernels
   girih emit sort.bend --as net                 the interaction net that it is
   girih emit small.hvm --as svg -o small.svg    a picture of a small net; also dot, for Graphviz

@@ -74,8 +74,10 @@ pub fn run(file: &Path, settings: &Settings<'_>, console: &Console) -> Exit {
                     .note(&format!("time:         {:.3} s, {rate:.2} million interactions a second", reduced.seconds));
                 console.note(&text(&reduced.counts));
                 if let Some(work) = &reduced.device {
-                    let DeviceStats { lanes, epochs, sweeps, .. } = work;
-                    console.note(&format!("device:       {lanes} lanes, {epochs} epochs, memory swept {sweeps} times"));
+                    let DeviceStats { lanes, supersteps, reclaims, .. } = work;
+                    console.note(&format!(
+                        "device:       {lanes} lanes, {supersteps} supersteps, memory reclaimed {reclaims} times"
+                    ));
                 }
             }
             Exit::Ok
@@ -110,8 +112,8 @@ fn stats(reduced: &Reduced) -> Value {
         "rules": rules(&reduced.counts),
         "most_bytes": reduced.counts.bytes,
     });
-    if let Some(DeviceStats { lanes, epochs, sweeps, memory, .. }) = reduced.device {
-        object["device"] = json!({"lanes": lanes, "epochs": epochs, "sweeps": sweeps, "memory": memory});
+    if let Some(DeviceStats { lanes, supersteps, reclaims, memory, .. }) = reduced.device {
+        object["device"] = json!({"lanes": lanes, "supersteps": supersteps, "reclaims": reclaims, "memory": memory});
     }
     object
 }

@@ -282,11 +282,11 @@ fn stats_json(executable: &Executable) -> Value {
         "seconds": stats.seconds,
     });
     let work = match &stats.work {
-        Work::Compiled(TaskStats { epochs: Some(work), most_bytes, .. }) => json!({
+        Work::Compiled(TaskStats { steps: Some(work), most_bytes, .. }) => json!({
             "lanes": work.lanes,
             "heap_bytes": work.heap,
             "most_bytes": most_bytes,
-            "epochs": work.epochs,
+            "steps": work.steps,
             "tasks": work.tasks,
             "submissions": work.submissions,
             "dispatches": work.dispatches,
@@ -311,7 +311,7 @@ fn stats_json(executable: &Executable) -> Value {
                 "most_bytes": work.bytes,
             });
             if let Some(device) = device {
-                object["epochs"] = device.epochs.into();
+                object["supersteps"] = device.supersteps.into();
                 object["lanes"] = device.lanes.into();
             }
             object

@@ -1,12 +1,12 @@
 //! Branches, switches and loops of random kernels, some of which are left early.
 
-use super::writer::{Turning, Writer};
+use super::writer::{KernelWriter, Turning};
 use super::{SIZE, WORDS};
 use girih_base::span::Span;
 use girih_ir::attrs::Attr;
 use girih_ir::{Inst, Op, RegionId, Scalar, Type, ValueId};
 
-impl Writer<'_> {
+impl KernelWriter<'_> {
     /// A few statements and the end of an arm, in a new region. What they define is not visible afterwards.
     fn arm(&mut self, types: &[Scalar]) -> RegionId {
         let region = self.b.new_region(&[]);

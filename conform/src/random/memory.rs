@@ -1,10 +1,10 @@
 //! Memory of random kernels: no access lies outside of it, and none is a race.
 
-use super::writer::{Memories, Writer};
+use super::writer::{KernelWriter, Memories};
 use super::{MEMORY_SITES, WORDS, WORKGROUP};
 use girih_ir::{Op, Scalar, Type, ValueId};
 
-impl Writer<'_> {
+impl KernelWriter<'_> {
     /// Counts a memory access; false if there are too many.
     pub(super) fn site(&mut self) -> bool {
         self.sites += 1;

@@ -77,7 +77,7 @@ pub fn group(name: String, kernels: &[Vec<u8>]) -> Group {
         let function = kernel(&format!("k{i}"), choices, &mut module);
         let kernel = module.functions.push(function);
         cases.push(case(
-            format!("{i} {}", super::Choices { writer: super::Writer::Plain, bytes: choices.clone() }),
+            format!("{i} {}", super::Choices { writer: super::KernelForm::Plain, bytes: choices.clone() }),
             kernel,
             choices,
         ));

@@ -1,10 +1,10 @@
 //! Vectors of random kernels: made of values or read at once, computed with, and taken apart again.
 
 use super::WORDS;
-use super::writer::Writer;
+use super::writer::KernelWriter;
 use girih_ir::{Op, Scalar, Type, ValueId};
 
-impl Writer<'_> {
+impl KernelWriter<'_> {
     /// An element of a vector that was computed.
     pub(super) fn vector(&mut self) {
         let scalar =

@@ -6,7 +6,7 @@ use girih_ir::attrs::Dim;
 use girih_ir::{Builder, Function, FunctionId, Launch, Module, Op, ParamAttrs, Scalar, Space, Type, ValueId};
 
 /// A kernel while it is written.
-pub(super) struct Writer<'a> {
+pub(super) struct KernelWriter<'a> {
     pub b: Builder,
     pub choices: Choices<'a>,
     /// Values that are visible here.
@@ -89,7 +89,7 @@ pub(super) fn kernel(name: &str, choices: &[u8], module: &mut Module) -> Functio
     let memories = Memories { input, counters, shared, private, local };
     let choices = Choices::new(choices);
     let visible = vec![id, local, number];
-    let mut w = Writer {
+    let mut w = KernelWriter {
         b,
         choices,
         visible,
@@ -110,7 +110,7 @@ pub(super) fn kernel(name: &str, choices: &[u8], module: &mut Module) -> Functio
     w.b.function
 }
 
-impl Writer<'_> {
+impl KernelWriter<'_> {
     /// A visible value of a type; one is made if there is none.
     pub(super) fn value(&mut self, scalar: Scalar) -> ValueId {
         let of_type: Vec<ValueId> =

@@ -3,13 +3,13 @@
 //! Each such constant is a place where a compiler may do something else: strength reduction and folding here, and whatever drivers do. A
 //! kernel has all constants of one operand, and stores a result for each.
 
-use super::{Combinations, Writer, operand_types};
+use super::{CaseWriter, Combinations, operand_types};
 use crate::compare;
 use crate::edges::Edges;
 use girih_ir::ops::Pattern;
 use girih_ir::{Op, Scalar};
 
-impl Writer {
+impl CaseWriter {
     /// For each operand a kernel in which it is constant, and one in which two are the same.
     pub(super) fn constant_cases(&mut self, op: Op, scalar: Scalar) {
         let operands = op.row().operands;

@@ -26,7 +26,7 @@ pub fn table_groups() -> Vec<Group> {
 }
 
 fn group(op: Op) -> Option<Group> {
-    let mut writer = Writer { functions: Module::default(), cases: vec![] };
+    let mut writer = CaseWriter { functions: Module::default(), cases: vec![] };
     match op.row().family {
         Family::Scalar => writer.elementwise(op),
         Family::Memory => writer.atomics(op),
@@ -43,7 +43,7 @@ fn group(op: Op) -> Option<Group> {
     Some(Group { name: op.name().to_owned(), module, cases: writer.cases })
 }
 
-struct Writer {
+struct CaseWriter {
     functions: Module,
     cases: Vec<Case>,
 }
@@ -170,7 +170,7 @@ fn stored(scalar: Scalar) -> Scalar {
     if scalar == Scalar::Bool { Scalar::U32 } else { scalar }
 }
 
-impl Writer {
+impl CaseWriter {
     fn finish(&mut self, name: String, mut kernel: Kernel, grid: u32) {
         kernel.builder.end(Op::Return, &[]);
         let id = self.functions.functions.push(kernel.builder.function);

@@ -1,10 +1,10 @@
 //! Statements that put elements together: reductions, scans and products of matrices.
 
-use super::Writer;
+use super::TileWriter;
 use girih_ir::attrs::{Attr, Precision};
 use girih_ir::{Op, Scalar, Shape, Type, ValueId};
 
-impl Writer<'_> {
+impl TileWriter<'_> {
     /// A reduction along an axis, by an operation or by one that keeps the order of elements.
     pub(super) fn reduced(&mut self, axis: usize, shape: Shape) -> ValueId {
         let attrs = [Attr::Axis(axis as u32)];

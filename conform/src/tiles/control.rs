@@ -1,10 +1,10 @@
 //! Loops and branches of random programs.
 
-use super::{SIZE, TYPES, Writer};
+use super::{SIZE, TYPES, TileWriter};
 use girih_base::span::Span;
 use girih_ir::{Inst, Op, Scalar, Type, ValueId};
 
-impl Writer<'_> {
+impl TileWriter<'_> {
     /// Values that a construct gives: types of visible ones.
     pub(super) fn carried(&mut self) -> Vec<ValueId> {
         let count = 1 + self.choices.pick(3);

@@ -1,11 +1,11 @@
 //! Loads, stores and counters of random programs. Invariant: every access that is not masked off is inside of its buffer, and no two programs
 //! store to one place.
 
-use super::{COUNTERS, INPUT, ROOM, SITES, STORES, Writer};
+use super::{COUNTERS, INPUT, ROOM, SITES, STORES, TileWriter};
 use girih_ir::attrs::{Attr, Update};
 use girih_ir::{Op, Scalar, Shape, Type, ValueId};
 
-impl Writer<'_> {
+impl TileWriter<'_> {
     pub(super) fn site(&mut self) -> bool {
         self.sites += 1;
         self.sites <= SITES

@@ -54,7 +54,7 @@ pub fn tile_group(name: String, kernels: &[Vec<u8>]) -> Group {
     for (i, choices) in kernels.iter().enumerate() {
         let kernel = module.functions.push(kernel(&format!("t{i}"), choices));
         cases.push(case(
-            format!("{i} {}", super::Choices { writer: super::Writer::Tiles, bytes: choices.clone() }),
+            format!("{i} {}", super::Choices { writer: super::KernelForm::Tiles, bytes: choices.clone() }),
             kernel,
             choices,
         ));
@@ -108,7 +108,7 @@ struct Buffers {
 }
 
 /// A kernel while it is written.
-struct Writer<'a> {
+struct TileWriter<'a> {
     b: Builder,
     choices: Choices<'a>,
     /// Values that are visible here.
@@ -143,7 +143,7 @@ fn kernel(name: &str, bytes: &[u8]) -> Function {
     let mut b = Builder::new(function);
     let program = b.position(Op::WorkgroupId, Dim::X);
     let program = b.op(Op::Convert, Scalar::I32, &[program]);
-    let mut w = Writer {
+    let mut w = TileWriter {
         b,
         choices,
         visible: vec![program, number, multiple],
@@ -162,7 +162,7 @@ fn kernel(name: &str, bytes: &[u8]) -> Function {
     w.b.function
 }
 
-impl Writer<'_> {
+impl TileWriter<'_> {
     fn element(&self, value: ValueId) -> Scalar {
         self.b.ty(value).element().unwrap_or(Scalar::I32)
     }

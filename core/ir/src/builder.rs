@@ -167,21 +167,21 @@ impl Builder {
         let id = self.op_with(Op::CellLayout, None, &[cell], &[]);
         self.function.insts[id].results[0]
     }
-    /// Opens a cell whose fields are of these types: gives the hole and the fields.
+    /// Opens a cell whose fields are of these types: gives the reuse token and the fields.
     pub fn cell_open(&mut self, layout: LayoutId, fields: &[Type], cell: ValueId) -> (ValueId, Vec<ValueId>) {
         let types: Vec<Type> = [Type::Term].iter().chain(fields).copied().collect();
         let mut results = self.with(Op::CellOpen, None, Attr::Cell(layout), &[cell], &types);
         let fields = results.split_off(1);
         (results[0], fields)
     }
-    /// A new cell in a hole.
-    pub fn cell_fill(&mut self, layout: LayoutId, hole: ValueId, fields: &[ValueId]) -> ValueId {
-        let operands: Vec<ValueId> = [hole].iter().chain(fields).copied().collect();
+    /// A new cell in a reuse token.
+    pub fn cell_fill(&mut self, layout: LayoutId, token: ValueId, fields: &[ValueId]) -> ValueId {
+        let operands: Vec<ValueId> = [token].iter().chain(fields).copied().collect();
         self.with(Op::CellFill, None, Attr::Cell(layout), &operands, &[Type::Term])[0]
     }
-    /// Gives a hole back.
-    pub fn cell_free(&mut self, hole: ValueId) {
-        self.end(Op::CellFree, &[hole]);
+    /// Gives a reuse token back.
+    pub fn cell_free(&mut self, token: ValueId) {
+        self.end(Op::CellFree, &[token]);
     }
     /// Two ownerships of one.
     pub fn share(&mut self, word: ValueId) -> (ValueId, ValueId) {
@@ -197,8 +197,8 @@ impl Builder {
     pub fn drop_flat(&mut self, word: ValueId) {
         self.op_with(Op::TermDrop, None, &[word], &[Attr::Flat]);
     }
-    /// The hole that is none.
-    pub fn no_hole(&mut self) -> ValueId {
+    /// The reuse token that is none.
+    pub fn no_reuse_token(&mut self) -> ValueId {
         let none = self.u32(0);
         self.pack(crate::heap::CELL, none)
     }

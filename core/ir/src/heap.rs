@@ -52,7 +52,7 @@ pub const F24: u32 = 2;
 pub const IMMEDIATE: u32 = 3;
 /// The tag of a cell; the payload is its place in units of 8 bytes, never 0.
 pub const CELL: u32 = 4;
-/// The hole that is none: what `cell.open` gives for a cell that others still own.
+/// The reuse token that is none: what `cell.open` gives for a cell that others still own.
 pub const NULL_HOLE: u32 = CELL;
 /// Bits of a word that the tag takes.
 const TAG_BITS: u32 = 3;

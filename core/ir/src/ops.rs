@@ -389,17 +389,17 @@ ops! {
     CellLayout: heap("cell.layout").takes(&[P::Term]).gives(&[P::U32]),
         "The number of the cell's layout, counted from 0 in the text's order. The cell is only looked at.";
     CellOpen: heap("cell.open").takes(&[P::Term]).gives(&[P::Term, P::Rest]).attrs(&[Cell]),
-        "Takes one ownership of the cell and gives a hole and all fields, owned. If it was the last one, the hole is the cell's memory; else the hole is none and the fields are shared.";
+        "Takes one ownership of the cell and gives a reuse token and all fields, owned. If it was the last one, the reuse token is the cell's memory; else the reuse token is none and the fields are shared.";
     CellFill: heap("cell.fill").takes(&[P::Term, P::Rest]).gives(&[P::Term]).attrs(&[Cell]),
-        "`cell.new` in a hole. A hole that is none, or too small, makes no difference: the cell gets memory of its own, and the hole's is given back.";
+        "`cell.new` in a reuse token. A reuse token that is none, or too small, makes no difference: the cell gets memory of its own, and the reuse token's is given back.";
     CellFree: heap("cell.free").takes(&[P::Term]),
-        "Gives back the memory of a hole, if it has any.";
+        "Gives back the memory of a reuse token, if it has any.";
     TermShare: heap("term.share").takes(&[P::Term]).gives(&[P::Term, P::Term]).attrs(&[Flat]),
         "Two ownerships of one. Words that name no cell have none to count.";
     TermDrop: heap("term.drop").takes(&[P::Term]).attrs(&[Flat]),
         "Gives an ownership back. A cell that nobody owns any more is given back, and its fields are dropped, to any depth.";
     TermPack: Row::new("term.pack", Family::Heap, Suffix::None).takes(&[P::U32, P::U32]).gives(&[P::Term]).class(Exact),
-        "`term.pack tag, payload`: the word of a 3-bit tag, which is not that of cells, and a 29-bit payload; higher bits are dropped. It may be used any number of times. `term.pack 4, 0` is the hole that is none.";
+        "`term.pack tag, payload`: the word of a 3-bit tag, which is not that of cells, and a 29-bit payload; higher bits are dropped. It may be used any number of times. `term.pack 4, 0` is the reuse token that is none.";
     TermTag: Row::new("term.tag", Family::Heap, Suffix::None).takes(&[P::Term]).gives(&[P::U32]).class(Exact),
         "The tag of a word, which is only looked at: 0 `u24`, 1 `i24`, 2 `f24`, 3 immediate, 4 cell.";
     TermPayload: Row::new("term.payload", Family::Heap, Suffix::None).takes(&[P::Term]).gives(&[P::U32]).class(Exact),

@@ -1,7 +1,9 @@
 //! The way of kernels to a device: selection, specialisation, and then every pass in order.
 
-use super::entry::{Compiled, Entry, Scalar, Slot};
-use super::{derived, fold, inline, legalise, simplify, tile, traps, unused};
+use super::calls::{inline, unused};
+use super::launch::entry::{Compiled, Entry, Scalar, Slot};
+use super::launch::{derived, fold, traps};
+use super::{legalise, simplify, tile};
 use girih_base::diag::{Code, Diagnostic};
 use girih_base::hash::FastMap;
 use girih_ir::{Attr, Caps, Def, Feature, Function, FunctionId, Module, Type, Verified};

@@ -9,30 +9,21 @@
 //! 5. *legalise*: what the device lacks is rewritten in terms of what it has, or refused by name.
 //! 6. *inline* and *simplify* again, adjacent accesses as one now, then the verifier.
 
+pub mod calls;
 mod compile;
-mod derived;
-mod entry;
-mod fold;
-pub mod inline;
-mod launch;
+pub mod launch;
 pub mod legalise;
-mod packed;
 mod rewrite;
 pub mod simplify;
-mod single_exit;
-pub mod sink;
-mod split;
+pub mod spmd;
 mod tile;
-mod traps;
-mod unused;
-pub mod widen;
 
 pub use compile::compile;
 pub use compile::{entry, specialise};
-pub use entry::{Compiled, Entry, Parameter, Plan, PlannedGrid, Scalar, Slot};
-pub use packed::{named_type, read_span, span, type_name};
+pub use launch::entry::{Compiled, Entry, LaunchPlan, Parameter, PlannedGrid, Scalar, Slot};
+pub use launch::packed::{named_type, read_span, span, type_name};
+pub use legalise::split::split;
 pub use rewrite::{Pass, Rewriter};
-pub use split::split;
 
 /// Names this crate by its sources: two builds that may write different code have two names.
 pub const IDENTITY: &str = env!("GIRIH_SOURCES");

@@ -54,18 +54,18 @@ pub fn perform(
 }
 
 /// A kind of constructor: its tag and how many fields it has.
-struct Shape {
+struct ConstructorKind {
     tag: u32,
     fields: usize,
 }
 
-const fn shape(tag: u32, fields: usize) -> Shape {
-    Shape { tag, fields }
+const fn shape(tag: u32, fields: usize) -> ConstructorKind {
+    ConstructorKind { tag, fields }
 }
 
 /// The constructors that effects know, by the numbers that [`known`] gives them. The first ones are told by their shapes; those of answers are made here
 /// and never looked at.
-const SHAPES: [Shape; 9] = [
+const SHAPES: [ConstructorKind; 9] = [
     shape(0, 0),
     shape(1, 2),
     shape(0, 2),
@@ -149,7 +149,7 @@ impl Net<'_, '_> {
     }
 
     fn made(&mut self, ctor: CtorId, fields: &[Word]) -> Result<Word, Diagnostic> {
-        let Some(Shape { tag, .. }) = SHAPES.get(ctor.index()) else { return Err(unknown()) };
+        let Some(ConstructorKind { tag, .. }) = SHAPES.get(ctor.index()) else { return Err(unknown()) };
         let result = self.machine.wire()?;
         let mut inner = result;
         for part in fields.iter().rev().chain([&number::unsigned(*tag)]) {

@@ -15,7 +15,7 @@
 //! | definitions, ready to be called | [`book`] |
 //! | the memory of a net, and the machine | [`heap`], [`reduce`], [`step`] |
 //! | the same on all cores of the host, fast | [`parallel`], [`worker`] |
-//! | the machine of devices: many lanes, in epochs | [`epochs`] |
+//! | the machine of devices: many lanes, in supersteps | [`supersteps`] |
 //! | the same as kernels, and on any device | [`device`] |
 //! | the effects that a net of a file asks for | [`effects`] |
 //! | a net in normal form as a tree | [`readback`] |
@@ -27,7 +27,6 @@ pub mod book;
 pub mod boxed;
 pub mod device;
 pub mod effects;
-pub mod epochs;
 pub mod heap;
 pub mod lower;
 pub mod number;
@@ -39,6 +38,7 @@ pub mod reduce;
 pub mod rules;
 pub mod show;
 mod step;
+pub mod supersteps;
 pub mod values;
 pub mod word;
 mod worker;

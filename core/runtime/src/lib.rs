@@ -10,7 +10,7 @@ pub use device::{
     ProgramId, Read,
 };
 pub use measure::{Timing, measure};
-pub use tasks::{DeviceHeap, EpochStats, Fault, Runner, TaskOptions, TaskStats};
+pub use tasks::{DeviceHeap, Fault, Runner, StepStats, TaskOptions, TaskStats};
 
 use girih_base::diag::{Code, Diagnostic};
 

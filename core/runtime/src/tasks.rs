@@ -101,19 +101,19 @@ pub struct TaskStats {
     pub steals: u64,
     /// Calls of functions, tail calls included.
     pub calls: u64,
-    /// What else there is to say of a device on which functions run in epochs. It counts no cells, forks and calls.
-    pub epochs: Option<EpochStats>,
+    /// What else there is to say of a device on which functions run by fork-join. It counts no cells, forks and calls.
+    pub steps: Option<StepStats>,
 }
 
-/// What a run in epochs took so far.
+/// What a run by fork-join took so far.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct EpochStats {
+pub struct StepStats {
     /// Invocations that tasks are spread over.
     pub lanes: u32,
     /// Bytes that there are for cells.
     pub heap: u64,
-    /// Epochs in which there was something to do.
-    pub epochs: u64,
+    /// Supersteps in which there was something to do.
+    pub steps: u64,
     /// Tasks that workgroups were given: calls, and frames that had what they waited for. What a workgroup shares out among its own lanes is
     /// not counted.
     pub tasks: u64,

@@ -7,16 +7,16 @@
 //! No program is refused for its types: only superpositions, scopeless variables and nets are left to the net tier.
 
 pub mod data;
-pub mod epochs;
+pub mod flatten;
 pub mod flow;
+pub mod forkjoin;
 pub mod heap;
 pub mod lower;
 pub mod math;
 pub mod pixels;
 pub mod readback;
+pub mod reducer;
 pub mod run;
-pub mod sweep;
-pub mod tally;
 
 use flow::{Precision, Root, flow_with};
 use girih_base::diag::Diagnostic;

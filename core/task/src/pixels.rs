@@ -6,7 +6,7 @@ use girih_base::diag::Diagnostic;
 use girih_base::num::NumKind;
 use girih_base::span::Span;
 use girih_ir::{Builder, Function, FunctionId, Op, ParamAttrs, Scalar, Type, ValueId, verify};
-use girih_lower::widen::{LANES, MASK, Why, widen};
+use girih_lower::spmd::{LANES, MASK, Why, widen};
 
 /// How many pixels a call gives.
 pub const PIXELS: usize = 32;

@@ -13,7 +13,7 @@ use girih_ir::{Op, Shape};
 
 /// What writes an operation.
 #[derive(Clone, Copy)]
-pub(super) enum Writer {
+pub(super) enum BuiltinWriter {
     /// A function of its own.
     Call(fn(&mut Body<'_, '_>, &Arguments) -> Made<Value>),
     /// A function of floats, by element.
@@ -27,7 +27,7 @@ pub(super) struct Builtin {
     pub name: &'static str,
     /// Parameters with their defaults; one with a star takes what is left, one with two what is left of named arguments.
     pub parameters: &'static str,
-    pub writer: Writer,
+    pub writer: BuiltinWriter,
 }
 
 impl std::fmt::Debug for Builtin {
@@ -83,7 +83,7 @@ impl Arguments {
     }
 }
 
-const fn row(name: &'static str, parameters: &'static str, writer: Writer) -> Builtin {
+const fn row(name: &'static str, parameters: &'static str, writer: BuiltinWriter) -> Builtin {
     Builtin { name, parameters, writer }
 }
 const fn call(
@@ -91,13 +91,13 @@ const fn call(
     parameters: &'static str,
     write: fn(&mut Body<'_, '_>, &Arguments) -> Made<Value>,
 ) -> Builtin {
-    row(name, parameters, Writer::Call(write))
+    row(name, parameters, BuiltinWriter::Call(write))
 }
 const fn float(name: &'static str, op: Op) -> Builtin {
-    row(name, "x", Writer::Float(op))
+    row(name, "x", BuiltinWriter::Float(op))
 }
 const fn refused(name: &'static str, why: &'static str) -> Builtin {
-    row(name, "*args", Writer::Refused(why))
+    row(name, "*args", BuiltinWriter::Refused(why))
 }
 
 const ATOMIC: &str = "pointer, val, mask=None, sem=None, scope=None";
@@ -339,17 +339,17 @@ impl Body<'_, '_> {
         named: Vec<(String, Placed)>,
         span: Span,
     ) -> Made<Value> {
-        if let Writer::Refused(why) = row.writer {
+        if let BuiltinWriter::Refused(why) = row.writer {
             return self.fail(Code::KernelRefused, span, format!("`{}` is not available: {why}", row.name), "");
         }
         let arguments = self.bind(row, positional, named, span)?;
         match row.writer {
-            Writer::Call(write) => write(self, &arguments),
-            Writer::Float(op) => {
+            BuiltinWriter::Call(write) => write(self, &arguments),
+            BuiltinWriter::Float(op) => {
                 let x = arguments.tensor(self, 0)?;
                 library::float(self, op, x, arguments.span(0)).map(Value::Tensor)
             }
-            Writer::Refused(_) => Ok(Value::None),
+            BuiltinWriter::Refused(_) => Ok(Value::None),
         }
     }
 

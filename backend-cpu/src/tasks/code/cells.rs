@@ -1,7 +1,7 @@
 //! Cells and words. What is frequent stands in the code: taking a free cell, the count of a cell with one owner. The rest is the
 //! runtime's.
 
-use super::form::{Writer, block, branch_away, cold_block, context, count, help, of_context};
+use super::form::{TaskTranslator, block, branch_away, cold_block, context, count, help, of_context};
 use super::{Helper, Result};
 use crate::kernels::refused;
 use crate::tasks::{context as at, heap};
@@ -18,7 +18,7 @@ fn of_cells() -> MemFlags {
 }
 
 /// An operation on cells or words.
-pub(super) fn operation(t: &mut Writer<'_, '_>, inst: &Inst) -> Result<()> {
+pub(super) fn operation(t: &mut TaskTranslator<'_, '_>, inst: &Inst) -> Result<()> {
     match inst.op {
         Op::CellNew => {
             let layout = inst.cell().ok_or_else(|| not_legal(inst))?;
@@ -59,7 +59,7 @@ pub(super) fn operation(t: &mut Writer<'_, '_>, inst: &Inst) -> Result<()> {
         Op::TermPack => {
             let [tag, payload] = inst.operands[..] else { return Err(not_legal(inst)) };
             if t.function.as_constant(tag) == Some(CELL.into()) {
-                // The hole that is none.
+                // The reuse token that is none.
                 let none = t.b.ins().iconst(types::I32, i64::from(NULL_HOLE));
                 return t.give(inst, none);
             }
@@ -85,7 +85,7 @@ pub(super) fn operation(t: &mut Writer<'_, '_>, inst: &Inst) -> Result<()> {
 }
 
 /// Whether a word may name a cell, as far as it is seen here.
-fn may_be_cell(t: &Writer<'_, '_>, word: ValueId) -> bool {
+fn may_be_cell(t: &TaskTranslator<'_, '_>, word: ValueId) -> bool {
     match t.function.values[word].def {
         Def::Result(inst, _) => t.function.insts[inst].op != Op::TermPack,
         Def::Constant(_) | Def::Param(_) | Def::Specialisation(_) | Def::Memory(_) | Def::Argument(..) => true,
@@ -93,18 +93,18 @@ fn may_be_cell(t: &Writer<'_, '_>, word: ValueId) -> bool {
 }
 
 /// The address of a cell's header.
-fn address(t: &mut Writer<'_, '_>, word: Value) -> Value {
+fn address(t: &mut TaskTranslator<'_, '_>, word: Value) -> Value {
     let offset = t.b.ins().uextend(types::I64, word);
     t.b.ins().iadd_imm(offset, t.form.plan.base)
 }
 
 /// A field of a cell.
-fn field(t: &mut Writer<'_, '_>, word: Value, field: u32, ty: Machine) -> Value {
+fn field(t: &mut TaskTranslator<'_, '_>, word: Value, field: u32, ty: Machine) -> Value {
     let cell = address(t, word);
     t.b.ins().load(ty, of_cells(), cell, heap::FIELDS + 4 * field as i32)
 }
 
-fn set_fields(t: &mut Writer<'_, '_>, word: Value, fields: &[ValueId]) -> Result<()> {
+fn set_fields(t: &mut TaskTranslator<'_, '_>, word: Value, fields: &[ValueId]) -> Result<()> {
     let values = t.get_all(fields)?;
     let cell = address(t, word);
     for (i, value) in (0..).zip(values) {
@@ -113,24 +113,24 @@ fn set_fields(t: &mut Writer<'_, '_>, word: Value, fields: &[ValueId]) -> Result
     Ok(())
 }
 
-fn set_header(t: &mut Writer<'_, '_>, word: Value, layout: LayoutId) {
+fn set_header(t: &mut TaskTranslator<'_, '_>, word: Value, layout: LayoutId) {
     let cell = address(t, word);
     let one = t.b.ins().iconst(types::I32, 1);
     t.b.ins().store(of_cells(), one, cell, 0);
     set_layout(t, cell, layout);
 }
 
-fn set_layout(t: &mut Writer<'_, '_>, cell: Value, layout: LayoutId) {
+fn set_layout(t: &mut TaskTranslator<'_, '_>, cell: Value, layout: LayoutId) {
     let layout = t.b.ins().iconst(types::I32, layout.index() as i64);
     t.b.ins().store(of_cells(), layout, cell, heap::LAYOUT);
 }
 
-fn units(t: &Writer<'_, '_>, layout: LayoutId) -> u32 {
+fn units(t: &TaskTranslator<'_, '_>, layout: LayoutId) -> u32 {
     heap::units(t.form.plan.module.layouts[layout].fields.len())
 }
 
 /// A cell whose fields are not set.
-fn new(t: &mut Writer<'_, '_>, layout: LayoutId) -> Value {
+fn new(t: &mut TaskTranslator<'_, '_>, layout: LayoutId) -> Value {
     let units = units(t, layout);
     let word = take(t, units);
     if t.form.plan.variant.count {
@@ -141,7 +141,7 @@ fn new(t: &mut Writer<'_, '_>, layout: LayoutId) -> Value {
 }
 
 /// Memory of so many units.
-fn take(t: &mut Writer<'_, '_>, units: u32) -> Value {
+fn take(t: &mut TaskTranslator<'_, '_>, units: u32) -> Value {
     let size = t.b.ins().iconst(types::I32, i64::from(units));
     if t.form.plan.variant.careful {
         return help(t, Helper::Take, &[size]).unwrap_or(size);
@@ -163,22 +163,22 @@ fn take(t: &mut Writer<'_, '_>, units: u32) -> Value {
     word
 }
 
-/// Gives the memory of a hole of so many units back.
-fn give_back(t: &mut Writer<'_, '_>, hole: Value, units: u32) {
+/// Gives the memory of a reuse token of so many units back.
+fn give_back(t: &mut TaskTranslator<'_, '_>, token: Value, units: u32) {
     if t.form.plan.variant.count {
         count(t, at::FREED);
     }
     let list = context(t);
     let first = t.b.ins().load(types::I32, of_context(), list, at::free(units));
-    let cell = address(t, hole);
+    let cell = address(t, token);
     t.b.ins().store(of_cells(), first, cell, heap::LINK);
-    t.b.ins().store(of_context(), hole, list, at::free(units));
+    t.b.ins().store(of_context(), token, list, at::free(units));
 }
 
 /// `cell.open`.
-fn open(t: &mut Writer<'_, '_>, inst: &Inst) -> Result<()> {
+fn open(t: &mut TaskTranslator<'_, '_>, inst: &Inst) -> Result<()> {
     let layout = inst.cell().ok_or_else(|| not_legal(inst))?;
-    let (Some((hole, fields)), variant) = (inst.results.split_first(), t.form.plan.variant) else {
+    let (Some((token, fields)), variant) = (inst.results.split_first(), t.form.plan.variant) else {
         return Err(not_legal(inst));
     };
     let word = t.get(inst.operands[0])?;
@@ -206,11 +206,11 @@ fn open(t: &mut Writer<'_, '_>, inst: &Inst) -> Result<()> {
     t.b.switch_to_block(shared);
     let terms: Vec<Value> =
         values.iter().zip(types).filter(|(_, ty)| **ty == Type::Term).map(|(value, _)| *value).collect();
-    let alone = |t: &mut Writer<'_, '_>| {
+    let alone = |t: &mut TaskTranslator<'_, '_>| {
         terms.iter().for_each(|value| if_cell(t, *value, |t, cell| add(t, cell, 1)));
         add(t, cell, -1);
     };
-    let together = |t: &mut Writer<'_, '_>| {
+    let together = |t: &mut TaskTranslator<'_, '_>| {
         terms.iter().for_each(|value| if_cell(t, *value, add_one_together));
         lose_together(t, word, cell);
     };
@@ -218,13 +218,13 @@ fn open(t: &mut Writer<'_, '_>, inst: &Inst) -> Result<()> {
     let none = t.b.ins().iconst(types::I32, i64::from(NULL_HOLE));
     t.b.ins().jump(on, &[BlockArg::Value(none)]);
     t.b.switch_to_block(on);
-    t.set(*hole, result);
+    t.set(*token, result);
     fields.iter().zip(values).for_each(|(result, value)| t.set(*result, value));
     Ok(())
 }
 
 /// Adds to the count of a cell that no other thread has.
-fn add(t: &mut Writer<'_, '_>, cell: Value, change: i64) {
+fn add(t: &mut TaskTranslator<'_, '_>, cell: Value, change: i64) {
     let owners = t.b.ins().load(types::I32, of_cells(), cell, 0);
     let changed = t.b.ins().iadd_imm(owners, change);
     t.b.ins().store(of_cells(), changed, cell, 0);
@@ -232,9 +232,9 @@ fn add(t: &mut Writer<'_, '_>, cell: Value, change: i64) {
 
 /// Two ways to change a count, by whether other threads may have the same cells.
 fn alone_or_together(
-    t: &mut Writer<'_, '_>,
-    alone: impl FnOnce(&mut Writer<'_, '_>),
-    together: impl FnOnce(&mut Writer<'_, '_>),
+    t: &mut TaskTranslator<'_, '_>,
+    alone: impl FnOnce(&mut TaskTranslator<'_, '_>),
+    together: impl FnOnce(&mut TaskTranslator<'_, '_>),
 ) {
     if !t.form.plan.variant.parallel {
         return alone(t);
@@ -252,12 +252,12 @@ fn alone_or_together(
 }
 
 /// One owner less of a cell that has several.
-fn lose(t: &mut Writer<'_, '_>, word: Value) {
+fn lose(t: &mut TaskTranslator<'_, '_>, word: Value) {
     let cell = address(t, word);
     alone_or_together(t, |t| add(t, cell, -1), |t| lose_together(t, word, cell));
 }
 
-fn lose_together(t: &mut Writer<'_, '_>, word: Value, cell: Value) {
+fn lose_together(t: &mut TaskTranslator<'_, '_>, word: Value, cell: Value) {
     let one = t.b.ins().iconst(types::I32, 1);
     let before = t.b.ins().atomic_rmw(types::I32, of_cells(), AtomicRmwOp::Sub, cell, one);
     let is_last = t.b.ins().icmp_imm(IntCC::Equal, before, 1);
@@ -270,13 +270,13 @@ fn lose_together(t: &mut Writer<'_, '_>, word: Value, cell: Value) {
 }
 
 /// One owner more of a cell that other threads may have.
-fn add_one_together(t: &mut Writer<'_, '_>, cell: Value) {
+fn add_one_together(t: &mut TaskTranslator<'_, '_>, cell: Value) {
     let one = t.b.ins().iconst(types::I32, 1);
     t.b.ins().atomic_rmw(types::I32, of_cells(), AtomicRmwOp::Add, cell, one);
 }
 
 /// Goes on in a block of its own, with the cell's address, if a word names a cell; the other block is behind.
-fn if_cell(t: &mut Writer<'_, '_>, word: Value, then: impl FnOnce(&mut Writer<'_, '_>, Value)) {
+fn if_cell(t: &mut TaskTranslator<'_, '_>, word: Value, then: impl FnOnce(&mut TaskTranslator<'_, '_>, Value)) {
     let is_cell = t.b.ins().band_imm(word, i64::from(CELL));
     let (cell, on) = (block(t), block(t));
     t.b.ins().brif(is_cell, cell, &[], on, &[]);
@@ -288,12 +288,12 @@ fn if_cell(t: &mut Writer<'_, '_>, word: Value, then: impl FnOnce(&mut Writer<'_
 }
 
 /// One owner more, if the word names a cell.
-pub(super) fn share(t: &mut Writer<'_, '_>, word: Value) {
+pub(super) fn share(t: &mut TaskTranslator<'_, '_>, word: Value) {
     if_cell(t, word, |t, cell| alone_or_together(t, |t| add(t, cell, 1), |t| add_one_together(t, cell)));
 }
 
 /// `term.drop`.
-fn drop_word(t: &mut Writer<'_, '_>, word: Value) {
+fn drop_word(t: &mut TaskTranslator<'_, '_>, word: Value) {
     if_cell(t, word, |t, cell| {
         let owners = t.b.ins().load(types::I32, of_cells(), cell, 0);
         let is_last = t.b.ins().icmp_imm(IntCC::Equal, owners, 1);
@@ -308,9 +308,9 @@ fn drop_word(t: &mut Writer<'_, '_>, word: Value) {
     });
 }
 
-/// What is known of a hole where it is made.
+/// What is known of a reuse token where it is made.
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum Hole {
+enum ReuseToken {
     /// It is none.
     None,
     /// A cell of this layout, if it is one.
@@ -320,62 +320,62 @@ enum Hole {
     Unknown,
 }
 
-impl Hole {
-    fn units(self, t: &Writer<'_, '_>) -> Option<u32> {
+impl ReuseToken {
+    fn units(self, t: &TaskTranslator<'_, '_>) -> Option<u32> {
         match self {
-            Hole::Of(layout) => Some(units(t, layout)),
-            Hole::Units(units) => Some(units),
-            Hole::None | Hole::Unknown => None,
+            ReuseToken::Of(layout) => Some(units(t, layout)),
+            ReuseToken::Units(units) => Some(units),
+            ReuseToken::None | ReuseToken::Unknown => None,
         }
     }
 
     /// What is known of one that is this or the other.
-    fn or(self, other: Hole, t: &Writer<'_, '_>) -> Hole {
+    fn or(self, other: ReuseToken, t: &TaskTranslator<'_, '_>) -> ReuseToken {
         match (self, other) {
-            (Hole::None, known) | (known, Hole::None) => known,
+            (ReuseToken::None, known) | (known, ReuseToken::None) => known,
             (a, b) if a == b => a,
             (a, b) => match (a.units(t), b.units(t)) {
-                (Some(a), Some(b)) if a == b => Hole::Units(a),
-                _different => Hole::Unknown,
+                (Some(a), Some(b)) if a == b => ReuseToken::Units(a),
+                _different => ReuseToken::Unknown,
             },
         }
     }
 }
 
-/// What is known of a hole.
-fn hole(t: &Writer<'_, '_>, value: ValueId) -> Hole {
-    let Def::Result(id, position) = t.function.values[value].def else { return Hole::Unknown };
+/// What is known of a reuse token.
+fn token(t: &TaskTranslator<'_, '_>, value: ValueId) -> ReuseToken {
+    let Def::Result(id, position) = t.function.values[value].def else { return ReuseToken::Unknown };
     let inst = &t.function.insts[id];
     match inst.op {
-        Op::CellOpen => inst.cell().map_or(Hole::Unknown, Hole::Of),
-        Op::TermPack => Hole::None,
+        Op::CellOpen => inst.cell().map_or(ReuseToken::Unknown, ReuseToken::Of),
+        Op::TermPack => ReuseToken::None,
         Op::If | Op::Switch => {
             let arms = inst.regions.iter().map(|region| yielded(t, *region, position as usize));
-            arms.fold(Hole::None, |known, arm| known.or(arm, t))
+            arms.fold(ReuseToken::None, |known, arm| known.or(arm, t))
         }
-        _something_else => Hole::Unknown,
+        _something_else => ReuseToken::Unknown,
     }
 }
 
-/// What is known of a hole that a region yields.
-fn yielded(t: &Writer<'_, '_>, region: RegionId, position: usize) -> Hole {
+/// What is known of a reuse token that a region yields.
+fn yielded(t: &TaskTranslator<'_, '_>, region: RegionId, position: usize) -> ReuseToken {
     let Some(end) = t.function.regions[region].insts.last().map(|id| &t.function.insts[*id]) else {
-        return Hole::Unknown;
+        return ReuseToken::Unknown;
     };
     match end.op {
-        Op::Yield => end.operands.get(position).map_or(Hole::Unknown, |value| hole(t, *value)),
+        Op::Yield => end.operands.get(position).map_or(ReuseToken::Unknown, |value| token(t, *value)),
         // It does not come here.
-        _other => Hole::None,
+        _other => ReuseToken::None,
     }
 }
 
 /// `cell.fill`.
-fn fill(t: &mut Writer<'_, '_>, inst: &Inst) -> Result<()> {
+fn fill(t: &mut TaskTranslator<'_, '_>, inst: &Inst) -> Result<()> {
     let layout = inst.cell().ok_or_else(|| not_legal(inst))?;
     let Some((place, fields)) = inst.operands.split_first() else { return Err(not_legal(inst)) };
-    let known = hole(t, *place);
+    let known = token(t, *place);
     let place = t.get(*place)?;
-    let word = if known == Hole::None || !t.form.plan.variant.reuse {
+    let word = if known == ReuseToken::None || !t.form.plan.variant.reuse {
         new(t, layout)
     } else if known.units(t) == Some(units(t, layout)) {
         let is_none = t.b.ins().icmp_imm(IntCC::Equal, place, i64::from(NULL_HOLE));
@@ -385,7 +385,7 @@ fn fill(t: &mut Writer<'_, '_>, inst: &Inst) -> Result<()> {
         if t.form.plan.variant.count {
             count(t, at::REUSED);
         }
-        if known != Hole::Of(layout) {
+        if known != ReuseToken::Of(layout) {
             let cell = address(t, place);
             set_layout(t, cell, layout);
         }
@@ -405,10 +405,10 @@ fn fill(t: &mut Writer<'_, '_>, inst: &Inst) -> Result<()> {
 }
 
 /// `cell.free`.
-fn free(t: &mut Writer<'_, '_>, place: ValueId) -> Result<()> {
-    let known = hole(t, place);
+fn free(t: &mut TaskTranslator<'_, '_>, place: ValueId) -> Result<()> {
+    let known = token(t, place);
     let place = t.get(place)?;
-    if known == Hole::None || !t.form.plan.variant.reuse {
+    if known == ReuseToken::None || !t.form.plan.variant.reuse {
         return Ok(());
     }
     let Some(units) = known.units(t) else {

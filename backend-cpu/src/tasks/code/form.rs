@@ -1,7 +1,7 @@
 //! How a function in task form begins, ends and calls. Tail calls of the function itself are jumps to its start.
 
 use super::inline::Countdown;
-use super::{Declared, Helper, Plan, Result, Version, calls, cells, tasks};
+use super::{Declared, Helper, Result, TranslationInput, Version, calls, cells, tasks};
 use crate::kernels::refused;
 use crate::tasks::context;
 use crate::translate::{Callees, Form, Translator, arguments, machine_type, not_legal};
@@ -17,7 +17,7 @@ const UNREACHABLE: TrapCode = TrapCode::unwrap_user(1);
 
 /// Where a function in task form is.
 pub(super) struct TaskForm<'a> {
-    pub(super) plan: &'a Plan<'a>,
+    pub(super) plan: &'a TranslationInput<'a>,
     pub(super) version: Version,
     /// The functions that are being written, each within the one before.
     pub(super) stack: Vec<FunctionId>,
@@ -34,7 +34,7 @@ pub(super) struct TaskForm<'a> {
 }
 
 /// A function on its way.
-pub(super) type Writer<'a, 'b> = Translator<'a, 'b, TaskForm<'a>>;
+pub(super) type TaskTranslator<'a, 'b> = Translator<'a, 'b, TaskForm<'a>>;
 
 /// How the context is accessed.
 pub(super) fn of_context() -> MemFlags {
@@ -43,7 +43,7 @@ pub(super) fn of_context() -> MemFlags {
 
 /// Writes a function.
 pub(super) fn write(
-    plan: &Plan<'_>,
+    plan: &TranslationInput<'_>,
     id: FunctionId,
     version: Version,
     target: &mut dyn Target,
@@ -91,7 +91,7 @@ pub(super) fn write(
 }
 
 /// The last levels of a counted recursion, from a known depth on. So nothing is left there of calls, tests and the depth itself.
-fn bottom(t: &mut Writer<'_, '_>, id: FunctionId, params: &[Value], countdown: Countdown) -> Result<()> {
+fn bottom(t: &mut TaskTranslator<'_, '_>, id: FunctionId, params: &[Value], countdown: Countdown) -> Result<()> {
     let Countdown { position, bottom } = countdown;
     let is_there = t.b.ins().icmp_imm(IntCC::Equal, params[position], i64::from(bottom));
     let (here, on) = (t.b.create_block(), t.b.create_block());
@@ -109,12 +109,12 @@ fn bottom(t: &mut Writer<'_, '_>, id: FunctionId, params: &[Value], countdown: C
 }
 
 /// The thread's context.
-pub(super) fn context(t: &mut Writer<'_, '_>) -> Value {
+pub(super) fn context(t: &mut TaskTranslator<'_, '_>) -> Value {
     t.b.ins().get_pinned_reg(types::I64)
 }
 
 /// Adds one to a count.
-pub(super) fn count(t: &mut Writer<'_, '_>, at: i32) {
+pub(super) fn count(t: &mut TaskTranslator<'_, '_>, at: i32) {
     let context = context(t);
     let before = t.b.ins().load(types::I64, of_context(), context, at);
     let after = t.b.ins().iadd_imm(before, 1);
@@ -122,7 +122,7 @@ pub(super) fn count(t: &mut Writer<'_, '_>, at: i32) {
 }
 
 /// Calls a function of the runtime.
-pub(super) fn help(t: &mut Writer<'_, '_>, helper: Helper, given: &[Value]) -> Option<Value> {
+pub(super) fn help(t: &mut TaskTranslator<'_, '_>, helper: Helper, given: &[Value]) -> Option<Value> {
     let callee = t.module.declare_func_in_func(t.form.plan.helpers[&helper], t.b.func);
     let mut all = vec![context(t)];
     all.extend(given);
@@ -131,20 +131,20 @@ pub(super) fn help(t: &mut Writer<'_, '_>, helper: Helper, given: &[Value]) -> O
 }
 
 /// A block that is rarely entered.
-pub(super) fn cold_block(t: &mut Writer<'_, '_>) -> Block {
+pub(super) fn cold_block(t: &mut TaskTranslator<'_, '_>) -> Block {
     let block = t.b.create_block();
     t.b.set_cold_block(block);
     block
 }
 
 /// A block that is as rarely entered as the one that is being written: what stands beside a cold block is not in the way of the others.
-pub(super) fn block(t: &mut Writer<'_, '_>) -> Block {
+pub(super) fn block(t: &mut TaskTranslator<'_, '_>) -> Block {
     let is_cold = t.b.current_block().is_some_and(|current| t.b.func.layout.is_cold(current));
     if is_cold { cold_block(t) } else { t.b.create_block() }
 }
 
 /// Goes to a block if the condition holds, else on.
-pub(super) fn branch_away(t: &mut Writer<'_, '_>, condition: Value, away: Block) {
+pub(super) fn branch_away(t: &mut TaskTranslator<'_, '_>, condition: Value, away: Block) {
     let on = block(t);
     t.b.ins().brif(condition, away, &[], on, &[]);
     t.b.switch_to_block(on);
@@ -152,7 +152,7 @@ pub(super) fn branch_away(t: &mut Writer<'_, '_>, condition: Value, away: Block)
 
 /// Looks whether there is stack left, whether the run is to end, and whether another thread has nothing to do: then the other version of
 /// the function goes on.
-fn check(t: &mut Writer<'_, '_>, other: Option<(FuncId, &[Value])>) -> Result<()> {
+fn check(t: &mut TaskTranslator<'_, '_>, other: Option<(FuncId, &[Value])>) -> Result<()> {
     let context = context(t);
     let limit = t.b.ins().load(types::I64, of_context(), context, context::LIMIT);
     let here = t.b.ins().get_stack_pointer(types::I64);
@@ -179,7 +179,7 @@ fn check(t: &mut Writer<'_, '_>, other: Option<(FuncId, &[Value])>) -> Result<()
     Ok(())
 }
 
-fn trap_if(t: &mut Writer<'_, '_>, inst: &Inst) -> Result<()> {
+fn trap_if(t: &mut TaskTranslator<'_, '_>, inst: &Inst) -> Result<()> {
     let condition = t.get(inst.operands[0])?;
     let away = cold_block(t);
     branch_away(t, condition, away);
@@ -195,7 +195,12 @@ fn trap_if(t: &mut Writer<'_, '_>, inst: &Inst) -> Result<()> {
 }
 
 /// Calls a function with these arguments, or writes it here.
-pub(super) fn invoke(t: &mut Writer<'_, '_>, inst: &Inst, id: FunctionId, given: &[Value]) -> Result<Vec<Value>> {
+pub(super) fn invoke(
+    t: &mut TaskTranslator<'_, '_>,
+    inst: &Inst,
+    id: FunctionId,
+    given: &[Value],
+) -> Result<Vec<Value>> {
     if is_inlined(t, id, given) {
         let exit = exit_of(t, id)?;
         write_here(t, id, given, Some(exit))?;
@@ -219,7 +224,7 @@ pub(super) fn invoke(t: &mut Writer<'_, '_>, inst: &Inst, id: FunctionId, given:
 }
 
 /// A block that takes what a function gives.
-fn exit_of(t: &mut Writer<'_, '_>, id: FunctionId) -> Result<Block> {
+fn exit_of(t: &mut TaskTranslator<'_, '_>, id: FunctionId) -> Result<Block> {
     let exit = t.b.create_block();
     for result in &t.form.plan.module.functions[id].results {
         let ty = machine(t, *result)?;
@@ -229,22 +234,22 @@ fn exit_of(t: &mut Writer<'_, '_>, id: FunctionId) -> Result<Block> {
 }
 
 /// The code of a function.
-pub(super) fn declared(t: &Writer<'_, '_>, inst: &Inst, id: FunctionId) -> Result<Declared> {
+pub(super) fn declared(t: &TaskTranslator<'_, '_>, inst: &Inst, id: FunctionId) -> Result<Declared> {
     t.form.plan.versions.get(id).copied().flatten().ok_or_else(|| not_legal(inst))
 }
 
 /// Calls code.
-pub(super) fn call(t: &mut Writer<'_, '_>, callee: FuncId, given: &[Value]) -> Vec<Value> {
+pub(super) fn call(t: &mut TaskTranslator<'_, '_>, callee: FuncId, given: &[Value]) -> Vec<Value> {
     let callee = t.module.declare_func_in_func(callee, t.b.func);
     let call = t.b.ins().call(callee, given);
     t.b.inst_results(call).to_vec()
 }
 
-pub(super) fn machine(t: &Writer<'_, '_>, ty: Type) -> Result<cranelift_codegen::ir::Type> {
+pub(super) fn machine(t: &TaskTranslator<'_, '_>, ty: Type) -> Result<cranelift_codegen::ir::Type> {
     machine_type(ty).ok_or_else(|| refused(t.function.span, &format!("a value of type `{ty}`")))
 }
 
-fn is_inlined(t: &Writer<'_, '_>, id: FunctionId, given: &[Value]) -> bool {
+fn is_inlined(t: &TaskTranslator<'_, '_>, id: FunctionId, given: &[Value]) -> bool {
     let inlining = &t.form.plan.inlining;
     let Some(declared) = t.form.plan.versions.get(id).copied().flatten() else { return false };
     // In an open version, calls in which others are noted cost more than calling.
@@ -258,8 +263,8 @@ fn is_inlined(t: &Writer<'_, '_>, id: FunctionId, given: &[Value]) -> bool {
 }
 
 /// Writes a function where the builder stands; `return` goes to the exit.
-fn write_here<'a>(t: &mut Writer<'a, '_>, id: FunctionId, given: &[Value], exit: Option<Block>) -> Result<()> {
-    let plan: &'a Plan<'a> = t.form.plan;
+fn write_here<'a>(t: &mut TaskTranslator<'a, '_>, id: FunctionId, given: &[Value], exit: Option<Block>) -> Result<()> {
+    let plan: &'a TranslationInput<'a> = t.form.plan;
     t.form.room = t.form.room.saturating_sub(plan.inlining.size(id));
     let function = &plan.module.functions[id];
     let outer = t.suspend(function);
@@ -274,8 +279,14 @@ fn write_here<'a>(t: &mut Writer<'a, '_>, id: FunctionId, given: &[Value], exit:
 }
 
 /// Writes so many instructions that a function begins with; where it returns goes to the exit. Whether it may go on.
-fn enter_here<'a>(t: &mut Writer<'a, '_>, id: FunctionId, given: &[Value], exit: Block, count: usize) -> Result<bool> {
-    let plan: &'a Plan<'a> = t.form.plan;
+fn enter_here<'a>(
+    t: &mut TaskTranslator<'a, '_>,
+    id: FunctionId,
+    given: &[Value],
+    exit: Block,
+    count: usize,
+) -> Result<bool> {
+    let plan: &'a TranslationInput<'a> = t.form.plan;
     let function = &plan.module.functions[id];
     let outer = t.suspend(function);
     t.form.exits.push(Some(exit));
@@ -287,7 +298,7 @@ fn enter_here<'a>(t: &mut Writer<'a, '_>, id: FunctionId, given: &[Value], exit:
 }
 
 /// `tail`.
-fn tail(t: &mut Writer<'_, '_>, inst: &Inst) -> Result<()> {
+fn tail(t: &mut TaskTranslator<'_, '_>, inst: &Inst) -> Result<()> {
     let id = inst.callee().ok_or_else(|| not_legal(inst))?;
     let given = t.get_all(&inst.operands)?;
     if let Some(exit) = t.form.exits.last().copied().flatten() {

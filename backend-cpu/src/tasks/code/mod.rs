@@ -106,7 +106,7 @@ impl Declared {
 type Versions = IndexVec<FunctionId, Option<Declared>>;
 
 /// What a function's translation reads besides the function.
-struct Plan<'a> {
+struct TranslationInput<'a> {
     module: &'a Module,
     variant: Variant,
     /// The address that added to a cell's word gives its header's.
@@ -248,7 +248,7 @@ fn write(
     }
     let helpers = Helper::ALL.into_iter().map(|helper| Ok((helper, entry::import(target, helper)?)));
     let helpers = helpers.collect::<Result<BTreeMap<_, _>>>()?;
-    let plan = Plan { module, variant, base, helpers, tasks, versions, inlining };
+    let plan = TranslationInput { module, variant, base, helpers, tasks, versions, inlining };
     let mut context = target.make_context();
     let mut builder = FunctionBuilderContext::new();
     for (id, function) in module.functions.iter_enumerated() {

@@ -4,7 +4,7 @@
 //! else has it. Within many forked calls that are larger it is not worth it: the call is only made at the join, in the closed version, in
 //! which no forked call is noted.
 
-use super::form::{Writer, branch_away, call, cold_block, context, count, declared, help, invoke, of_context};
+use super::form::{TaskTranslator, branch_away, call, cold_block, context, count, declared, help, invoke, of_context};
 use super::{Helper, Result, Version, cells};
 use crate::kernels::refused;
 use crate::tasks::{context as at, forks};
@@ -44,7 +44,7 @@ fn of_records() -> MemFlags {
 }
 
 /// `fork`.
-pub(super) fn fork(t: &mut Writer<'_, '_>, inst: &Inst) -> Result<()> {
+pub(super) fn fork(t: &mut TaskTranslator<'_, '_>, inst: &Inst) -> Result<()> {
     let (Some(callee), [token]) = (inst.callee(), &inst.results[..]) else { return Err(not_legal(inst)) };
     let given = t.get_all(&inst.operands)?;
     let plan = t.form.plan;
@@ -61,7 +61,7 @@ pub(super) fn fork(t: &mut Writer<'_, '_>, inst: &Inst) -> Result<()> {
 }
 
 /// A fork that others may take.
-fn open_fork(t: &mut Writer<'_, '_>, callee: FunctionId, task: FuncId, given: &[Value]) -> Result<State> {
+fn open_fork(t: &mut TaskTranslator<'_, '_>, callee: FunctionId, task: FuncId, given: &[Value]) -> Result<State> {
     let function = &t.form.plan.module.functions[callee];
     let slots = function.params.len().max(function.results.len());
     let bytes = forks::SLOTS as u32 + 8 * slots as u32;
@@ -89,7 +89,7 @@ fn open_fork(t: &mut Writer<'_, '_>, callee: FunctionId, task: FuncId, given: &[
 }
 
 /// Within many forked calls the closed version of the function goes on.
-pub(super) fn close_if_small(t: &mut Writer<'_, '_>, closed: FuncId, params: &[Value]) {
+pub(super) fn close_if_small(t: &mut TaskTranslator<'_, '_>, closed: FuncId, params: &[Value]) {
     let context = context(t);
     let level = t.b.ins().load(types::I32, of_context(), context, at::LEVEL);
     let is_small = t.b.ins().icmp_imm(IntCC::UnsignedGreaterThanOrEqual, level, LEVELS);
@@ -105,7 +105,7 @@ pub(super) fn close_if_small(t: &mut Writer<'_, '_>, closed: FuncId, params: &[V
 }
 
 /// Puts a record at the end of the thread's list.
-fn note(t: &mut Writer<'_, '_>, record: Value) {
+fn note(t: &mut TaskTranslator<'_, '_>, record: Value) {
     let context = context(t);
     let top = t.b.ins().load(types::I64, of_context(), context, at::TOP);
     t.b.ins().store(of_records(), record, top, 0);
@@ -121,7 +121,7 @@ fn note(t: &mut Writer<'_, '_>, record: Value) {
 }
 
 /// `join`.
-pub(super) fn join(t: &mut Writer<'_, '_>, inst: &Inst) -> Result<()> {
+pub(super) fn join(t: &mut TaskTranslator<'_, '_>, inst: &Inst) -> Result<()> {
     let [token] = inst.operands[..] else { return Err(not_legal(inst)) };
     let depth = t.form.stack.len();
     let is_wanted = |forked: &Forked| forked.token == token && forked.depth == depth;
@@ -150,7 +150,7 @@ pub(super) fn join(t: &mut Writer<'_, '_>, inst: &Inst) -> Result<()> {
 
 /// The results of a call that has been noted last, or that is made now with these arguments, in the closed version.
 fn end(
-    t: &mut Writer<'_, '_>,
+    t: &mut TaskTranslator<'_, '_>,
     inst: &Inst,
     callee: FunctionId,
     slot: StackSlot,
@@ -187,7 +187,8 @@ fn end(
 
     t.b.switch_to_block(done);
     let record = t.b.ins().stack_addr(types::I64, slot, 0);
-    let load = |t: &mut Writer<'_, '_>, i: i32, ty| t.b.ins().load(ty, of_records(), record, forks::SLOTS + 8 * i);
+    let load =
+        |t: &mut TaskTranslator<'_, '_>, i: i32, ty| t.b.ins().load(ty, of_records(), record, forks::SLOTS + 8 * i);
     let loaded: Vec<Value> = (0..).zip(&results).map(|(i, ty)| load(t, i, *ty)).collect();
     leave_level(t, level);
     t.b.ins().jump(on, &arguments(&loaded));
@@ -201,13 +202,13 @@ fn end(
 }
 
 /// What was within a forked call is over.
-fn leave_level(t: &mut Writer<'_, '_>, level: Value) {
+fn leave_level(t: &mut TaskTranslator<'_, '_>, level: Value) {
     let context = context(t);
     t.b.ins().store(of_context(), level, context, at::LEVEL);
 }
 
 /// `global.get`.
-pub(super) fn global(t: &mut Writer<'_, '_>, inst: &Inst) -> Result<()> {
+pub(super) fn global(t: &mut TaskTranslator<'_, '_>, inst: &Inst) -> Result<()> {
     let plan = t.form.plan;
     let id = inst.global().ok_or_else(|| not_legal(inst))?;
     let context = context(t);

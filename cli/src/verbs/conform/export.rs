@@ -4,10 +4,10 @@
 
 use crate::console::Console;
 use crate::exit::Exit;
-use girih_conform::{Group, Part, Suite, emit_group};
 use girih::devices::Profile;
 use girih::kernels::{Emitted, Language};
 use girih::{Code, Report};
+use girih_conform::{Group, Part, Suite, emit_group};
 use serde_json::json;
 use std::fs::File;
 use std::io::Write;

@@ -16,7 +16,7 @@ use girih_term::{CtorId, DefId, Local, LocalId, Term, TermKind};
 use std::collections::HashMap;
 
 /// A definition being lowered.
-pub(super) struct Frame {
+pub(super) struct DefinitionScope {
     pub(super) def: DefId,
     pub(super) module: ModuleId,
     pub(super) locals: IndexVec<LocalId, Local>,
@@ -75,9 +75,9 @@ impl LocalNames {
     }
 }
 
-impl Frame {
-    pub(super) fn new(def: DefId, module: ModuleId) -> Frame {
-        Frame {
+impl DefinitionScope {
+    pub(super) fn new(def: DefId, module: ModuleId) -> DefinitionScope {
+        DefinitionScope {
             def,
             module,
             locals: IndexVec::new(),
@@ -92,7 +92,7 @@ impl Frame {
 }
 
 impl Lowering<'_> {
-    pub(super) fn frame(&mut self) -> &mut Frame {
+    pub(super) fn frame(&mut self) -> &mut DefinitionScope {
         self.frames.last_mut().expect("definitions are lowered inside a frame")
     }
 

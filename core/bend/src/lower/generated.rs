@@ -2,7 +2,7 @@
 
 use super::choices::{LowerBody, condition_term};
 use super::declare::imp_is_annotated;
-use super::frame::{Binding, Frame, apply, partial};
+use super::frame::{Binding, DefinitionScope, apply, partial};
 use super::literals::hidden;
 use super::{Lowering, invalid};
 use crate::ast::{Bend, Check, Comprehension, Expr, FunDef, Ident, ImpDef, Param, TypeExpr};
@@ -34,7 +34,7 @@ impl<'l> Lowering<'l> {
             locals: Default::default(),
             body: Body::Term(invalid(span)),
         });
-        let mut frame = Frame::new(def, module);
+        let mut frame = DefinitionScope::new(def, module);
         frame.monads = monads;
         self.frames.push(frame);
         let mut body = build(self, def);

@@ -1,7 +1,7 @@
 //! Syntax trees to the lambda core: names are resolved, sugar goes, patterns become decision trees.
 //!
 //! [`declare`] gives every top-level item its place in the [`Program`], [`types`] reads annotations, and then each definition
-//! is lowered in a [`Frame`] of its own. `fold`, `bend`, comprehensions and local functions become
+//! is lowered in a [`DefinitionScope`] of its own. `fold`, `bend`, comprehensions and local functions become
 //! generated definitions, lowered in a frame on top of their parent's ([`generated`]); what they use of it becomes
 //! parameters. A definition with errors gets [`TermKind::Invalid`] where they are, and the others go on.
 
@@ -28,7 +28,7 @@ mod types;
 
 use super::ast::Item;
 use super::modules::{ModuleId, Modules};
-use frame::Frame;
+use frame::DefinitionScope;
 use girih_base::diag::{Code, Diagnostic, Diagnostics};
 use girih_base::idx::IndexVec;
 use girih_base::name::Name;
@@ -66,7 +66,7 @@ struct Lowering<'a> {
     /// The parameter names of definitions, for named arguments; none where patterns stand instead.
     parameters: HashMap<DefId, Vec<Option<Name>>>,
     /// The definitions being lowered: a top-level one, then those generated inside it.
-    frames: Vec<Frame>,
+    frames: Vec<DefinitionScope>,
     /// Names that were reported as unbound in the top-level definition at hand.
     unbound: HashSet<Name>,
     /// How many `open`s and steps of monads the term at hand stands in.
@@ -115,12 +115,12 @@ impl Lowering<'_> {
         self.unbound.clear();
         match declared.item {
             Item::Def(item) => {
-                self.frames.push(Frame::new(def, declared.module));
+                self.frames.push(DefinitionScope::new(def, declared.module));
                 let body = self.function(item);
                 self.finish_top_level(body);
             }
             Item::Equations(item) => {
-                self.frames.push(Frame::new(def, declared.module));
+                self.frames.push(DefinitionScope::new(def, declared.module));
                 let body = self.equations(item);
                 self.finish_top_level(body);
             }

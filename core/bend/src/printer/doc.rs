@@ -99,21 +99,21 @@ enum Mode {
 
 /// Pieces that are still to be laid out.
 #[derive(Clone)]
-struct Frame<'d> {
+struct Pending<'d> {
     parts: slice::Iter<'d, Doc>,
     indent: usize,
     mode: Mode,
 }
 
-impl<'d> Frame<'d> {
-    fn of(doc: &'d Doc, indent: usize, mode: Mode) -> Frame<'d> {
+impl<'d> Pending<'d> {
+    fn of(doc: &'d Doc, indent: usize, mode: Mode) -> Pending<'d> {
         let parts = match doc {
             Doc::Concat(parts) => parts.iter(),
             Doc::Text(_) | Doc::Line | Doc::SoftLine | Doc::HardLine | Doc::Nest(_) | Doc::Group(..) => {
                 slice::from_ref(doc).iter()
             }
         };
-        Frame { parts, indent, mode }
+        Pending { parts, indent, mode }
     }
 }
 
@@ -142,9 +142,9 @@ impl Doc {
     pub fn layout(&self) -> String {
         let mut out = String::new();
         let mut column = 0;
-        let mut stack = vec![Frame::of(self, 0, Mode::Broken)];
+        let mut stack = vec![Pending::of(self, 0, Mode::Broken)];
         while let Some(frame) = stack.last_mut() {
-            let Frame { indent, mode, .. } = *frame;
+            let Pending { indent, mode, .. } = *frame;
             let Some(part) = frame.parts.next() else {
                 stack.pop();
                 continue;
@@ -165,12 +165,12 @@ impl Doc {
                     out.extend(std::iter::repeat_n(' ', indent));
                     column = indent;
                 }
-                (Doc::Concat(_), _) => stack.push(Frame::of(part, indent, mode)),
-                (Doc::Nest(inner), _) => stack.push(Frame::of(inner, indent + 2, mode)),
+                (Doc::Concat(_), _) => stack.push(Pending::of(part, indent, mode)),
+                (Doc::Nest(inner), _) => stack.push(Pending::of(inner, indent + 2, mode)),
                 (Doc::Group(inner, hard), _) => {
-                    let flat = Frame::of(inner, indent, Mode::Flat);
+                    let flat = Pending::of(inner, indent, Mode::Flat);
                     let fits = mode == Mode::Flat || (!hard && fits(flat.clone(), &stack, column));
-                    stack.push(Frame { mode: if fits { Mode::Flat } else { Mode::Broken }, ..flat });
+                    stack.push(Pending { mode: if fits { Mode::Flat } else { Mode::Broken }, ..flat });
                 }
             }
         }
@@ -180,7 +180,7 @@ impl Doc {
 }
 
 /// Whether `first`, and what follows it up to the next possible line end, fits on the line.
-fn fits(first: Frame, rest: &[Frame], mut column: usize) -> bool {
+fn fits(first: Pending, rest: &[Pending], mut column: usize) -> bool {
     let mut stack = vec![first];
     let mut rest = rest.iter().rev();
     loop {
@@ -191,7 +191,7 @@ fn fits(first: Frame, rest: &[Frame], mut column: usize) -> bool {
             }
             continue;
         };
-        let Frame { indent, mode, .. } = *frame;
+        let Pending { indent, mode, .. } = *frame;
         let Some(part) = frame.parts.next() else {
             stack.pop();
             continue;
@@ -201,11 +201,11 @@ fn fits(first: Frame, rest: &[Frame], mut column: usize) -> bool {
             (Doc::Line, Mode::Flat) => column += 1,
             (Doc::SoftLine, Mode::Flat) => {}
             (Doc::Line | Doc::SoftLine, Mode::Broken) | (Doc::HardLine, _) => return true,
-            (Doc::Concat(_), _) => stack.push(Frame::of(part, indent, mode)),
-            (Doc::Nest(inner), _) => stack.push(Frame::of(inner, indent, mode)),
+            (Doc::Concat(_), _) => stack.push(Pending::of(part, indent, mode)),
+            (Doc::Nest(inner), _) => stack.push(Pending::of(inner, indent, mode)),
             (Doc::Group(inner, hard), _) => {
                 let mode = if *hard { mode } else { Mode::Flat };
-                stack.push(Frame::of(inner, indent, mode));
+                stack.push(Pending::of(inner, indent, mode));
             }
         }
         if column > WIDTH {

@@ -3,10 +3,10 @@
 //! | a value that | is | and may be |
 //! |---|---|---|
 //! | a function takes, a cell, call or region gives, `term.share` makes | *owned* | consumed once, looked at before |
-//! | `cell.open` gives first | a *hole* | filled or freed, once |
+//! | `cell.open` gives first | a *reuse token* | filled or freed, once |
 //! | `cell.get` gives | *borrowed* | looked at and shared as long as the cell is owned |
 //! | `term.pack` gives | *free* | anything: it names no cell |
-//! | `term.pack 4, 0` gives | *null*: a hole that is none | filled, freed or left, any number of times |
+//! | `term.pack 4, 0` gives | *null*: a reuse token that is none | filled, freed or left, any number of times |
 //! | a `borrowed` parameter is, `cell.get` gives of such | *lent* | looked at, shared, passed to what borrows, carried by loops |
 //! | `fork` gives | a *token* | joined, once; what it borrows is not given away before |
 //!
@@ -51,13 +51,13 @@ enum Kind {
     /// A number, or something else that nobody owns.
     Plain,
     Owned,
-    Hole,
+    Reuse,
     /// Read from a cell that this value owns.
     Borrowed(ValueId),
     /// A borrowed parameter, or read from what is one: whoever called owns it until the function has ended.
     Lent,
     Free,
-    /// A hole that is none.
+    /// A reuse token that is none.
     Null,
     Token,
 }
@@ -65,13 +65,13 @@ enum Kind {
 impl Kind {
     fn is_linear(self) -> bool {
         match self {
-            Kind::Owned | Kind::Hole | Kind::Token => true,
+            Kind::Owned | Kind::Reuse | Kind::Token => true,
             Kind::Plain | Kind::Borrowed(_) | Kind::Lent | Kind::Free | Kind::Null => false,
         }
     }
-    /// Whether it stands where holes do.
-    fn is_hole(self) -> bool {
-        matches!(self, Kind::Hole | Kind::Null)
+    /// Whether it stands where reuse tokens do.
+    fn is_reuse(self) -> bool {
+        matches!(self, Kind::Reuse | Kind::Null)
     }
 }
 
@@ -155,11 +155,11 @@ impl<'a> Walk<'a> {
             Op::CellOpen => {
                 self.consume(id, inst, &inst.operands)?;
                 self.results(inst);
-                self.define(inst.results[0], Kind::Hole);
+                self.define(inst.results[0], Kind::Reuse);
                 Ok(())
             }
             Op::CellFill | Op::CellFree => {
-                self.take(id, inst, inst.operands[0], Kind::Hole)?;
+                self.take(id, inst, inst.operands[0], Kind::Reuse)?;
                 self.consume(id, inst, &inst.operands[1..])?;
                 self.results(inst);
                 Ok(())
@@ -230,7 +230,7 @@ impl<'a> Walk<'a> {
     /// A use that leaves the value to its owner.
     fn look(&self, inst: &Inst, value: ValueId) -> Result<(), Wrong> {
         match self.kinds[value] {
-            Kind::Hole | Kind::Null => Err(self.hole(inst, value)),
+            Kind::Reuse | Kind::Null => Err(self.token(inst, value)),
             Kind::Owned | Kind::Borrowed(_) => self.is_alive(inst, value),
             Kind::Plain | Kind::Lent | Kind::Free | Kind::Token => Ok(()),
         }
@@ -254,16 +254,16 @@ impl<'a> Walk<'a> {
         }
         let hint = match self.kinds[value] {
             Kind::Token => "join a forked call once, and use its results",
-            Kind::Hole => "a hole is filled or freed once",
+            Kind::Reuse => "a reuse token is filled or freed once",
             _term => "make a second ownership by `term.share` before",
         };
         Err(Box::new(diagnostic.hint(hint)))
     }
 
-    /// Consumes those values that are terms, holes excepted, or tokens.
+    /// Consumes those values that are terms, reuse tokens excepted, or tokens.
     fn consume(&mut self, id: InstId, inst: &Inst, values: &[ValueId]) -> Result<(), Wrong> {
         values.iter().try_for_each(|value| match self.kinds[*value] {
-            Kind::Hole | Kind::Null => Err(self.hole(inst, *value)),
+            Kind::Reuse | Kind::Null => Err(self.token(inst, *value)),
             kind => self.take(id, inst, *value, kind),
         })
     }
@@ -286,9 +286,9 @@ impl<'a> Walk<'a> {
             let hint = "share it: the second result of `term.share` is an ownership of one's own";
             return Err(self.about(Code::IrOwnership, inst, value, message, hint));
         }
-        if kind != asked && !(asked == Kind::Hole && kind == Kind::Null) {
-            let message = format!("{} is no hole, and `{}` takes one", self.name(value), inst.op.name());
-            let hint = "a hole is the first result of `cell.open`";
+        if kind != asked && !(asked == Kind::Reuse && kind == Kind::Null) {
+            let message = format!("{} is no reuse token, and `{}` takes one", self.name(value), inst.op.name());
+            let hint = "a reuse token is the first result of `cell.open`";
             return Err(self.about(Code::IrOwnership, inst, value, message, hint));
         }
         if kind.is_linear() {
@@ -312,7 +312,7 @@ impl<'a> Walk<'a> {
                 self.define(inst.results[1], second);
                 Ok(())
             }
-            Kind::Plain | Kind::Owned | Kind::Hole | Kind::Null | Kind::Token => {
+            Kind::Plain | Kind::Owned | Kind::Reuse | Kind::Null | Kind::Token => {
                 self.consume(id, inst, &inst.operands)?;
                 self.results(inst);
                 Ok(())
@@ -340,17 +340,18 @@ impl<'a> Walk<'a> {
         Ok(())
     }
 
-    /// Defines what several ways give: a hole if all do, otherwise a term.
+    /// Defines what several ways give: a reuse token if all do, otherwise a term.
     fn merged(&mut self, inst: &Inst, result: ValueId, given: &[ValueId]) -> Result<(), Wrong> {
-        let holes = given.iter().filter(|v| self.kinds[**v].is_hole()).count();
-        if holes > 0 && holes < given.len() {
+        let reuse = given.iter().filter(|v| self.kinds[**v].is_reuse()).count();
+        if reuse > 0 && reuse < given.len() {
             let message = format!(
-                "{} is a hole on some ways through this `{}` and a term on others",
+                "{} is a reuse token on some ways through this `{}` and a term on others",
                 self.name(result),
                 inst.op.name()
             );
             return Err(Box::new(
-                Diagnostic::new(Code::IrOwnership, inst.span, message).hint("free the hole, or let all ways give one"),
+                Diagnostic::new(Code::IrOwnership, inst.span, message)
+                    .hint("free the reuse token, or let all ways give one"),
             ));
         }
         let lent = given.iter().filter(|v| self.kinds[**v] == Kind::Lent).count();
@@ -364,10 +365,10 @@ impl<'a> Walk<'a> {
                 Diagnostic::new(Code::IrOwnership, inst.span, message).hint("share it on the ways that borrow"),
             ));
         }
-        let kind = match (holes, lent) {
+        let kind = match (reuse, lent) {
             (0, 0) => Kind::Owned,
             (0, _) => Kind::Lent,
-            (_, _) => Kind::Hole,
+            (_, _) => Kind::Reuse,
         };
         self.define(result, kind);
         Ok(())
@@ -398,18 +399,18 @@ impl<'a> Walk<'a> {
     /// What a value is under another name.
     fn carried(&self, value: ValueId) -> Kind {
         match self.kinds[value] {
-            Kind::Hole | Kind::Null => Kind::Hole,
+            Kind::Reuse | Kind::Null => Kind::Reuse,
             Kind::Lent => Kind::Lent,
             Kind::Plain | Kind::Owned | Kind::Borrowed(_) | Kind::Free | Kind::Token => Kind::Owned,
         }
     }
 
-    /// Consumes what goes on under other names: holes too.
+    /// Consumes what goes on under other names: reuse tokens too.
     fn give(&mut self, id: InstId, inst: &Inst, values: &[ValueId]) -> Result<(), Wrong> {
         values.iter().try_for_each(|value| match self.kinds[*value] {
             // Alive as long as the function, under whatever name.
             Kind::Lent => Ok(()),
-            Kind::Hole => self.take(id, inst, *value, Kind::Hole),
+            Kind::Reuse => self.take(id, inst, *value, Kind::Reuse),
             kind => self.take(id, inst, *value, kind),
         })
     }
@@ -506,24 +507,24 @@ impl<'a> Walk<'a> {
         }
     }
 
-    /// A value that becomes another one is a hole if that is one.
+    /// A value that becomes another one is a reuse token if that is one.
     fn alike(&self, inst: &Inst, value: ValueId, target: ValueId) -> Result<(), Wrong> {
-        let hole = |v: ValueId| self.kinds[v].is_hole();
+        let token = |v: ValueId| self.kinds[v].is_reuse();
         let lent = |v: ValueId| self.kinds[v] == Kind::Lent;
-        let free = self.kinds[value] == Kind::Free && !hole(target);
+        let free = self.kinds[value] == Kind::Free && !token(target);
         if self.function.ty(target) == Type::Term && lent(value) != lent(target) && !free {
             let (name, target) = (self.name(value), self.name(target));
             let message = format!("one of {name} and {target} is borrowed, and the other one is owned");
             return Err(self.about(Code::IrOwnership, inst, value, message, "share what is borrowed"));
         }
-        if self.function.ty(target) == Type::Term && hole(value) != hole(target) {
+        if self.function.ty(target) == Type::Term && token(value) != token(target) {
             let (name, target) = (self.name(value), self.name(target));
-            let message = if hole(value) {
-                format!("{name} is a hole, but {target} is a term")
+            let message = if token(value) {
+                format!("{name} is a reuse token, but {target} is a term")
             } else {
-                format!("{target} is a hole, but {name} is a term")
+                format!("{target} is a reuse token, but {name} is a term")
             };
-            let hint = "free the hole, or let all ways give one";
+            let hint = "free the reuse token, or let all ways give one";
             return Err(self.about(Code::IrOwnership, inst, value, message, hint));
         }
         Ok(())
@@ -572,8 +573,8 @@ impl<'a> Walk<'a> {
         Box::new(names::about(code, self.function, self.form, inst, value, message).hint(hint))
     }
 
-    fn hole(&self, inst: &Inst, value: ValueId) -> Wrong {
-        let message = format!("{} is a hole, and `{}` takes a term", self.name(value), inst.op.name());
+    fn token(&self, inst: &Inst, value: ValueId) -> Wrong {
+        let message = format!("{} is a reuse token, and `{}` takes a term", self.name(value), inst.op.name());
         self.about(Code::IrOwnership, inst, value, message, "fill it by `cell.fill`, or give it back by `cell.free`")
     }
 
@@ -584,8 +585,8 @@ impl<'a> Walk<'a> {
             Kind::Token => {
                 (format!("{name} is not joined before this `{op}`"), "join each forked call once, on every way")
             }
-            Kind::Hole => (
-                format!("{name} is a hole that is left at this `{op}`"),
+            Kind::Reuse => (
+                format!("{name} is a reuse token that is left at this `{op}`"),
                 "fill it by `cell.fill`, or give it back by `cell.free`",
             ),
             Kind::Plain | Kind::Owned | Kind::Borrowed(_) | Kind::Lent | Kind::Free | Kind::Null => {

@@ -38,6 +38,7 @@ mod prepared;
 mod refuse;
 mod routines;
 mod scalarise;
+pub mod split;
 mod storage;
 mod subgroups;
 #[cfg(test)]
@@ -47,16 +48,16 @@ mod words;
 
 pub use check::check;
 
-use super::entry::Entry;
 use super::rewrite::{Pass, Rewriter};
-use super::unused;
+use crate::calls::unused;
+use crate::launch::entry::Entry;
 use girih_base::diag::{Code, Diagnostic};
 use girih_base::span::Span;
 use girih_ir::ops::Uniformity;
 use girih_ir::verify::uniformity;
 use girih_ir::{Caps, Feature, Function, FunctionId, Module, Op, Scalar, Type};
 use routines::Routines;
-use subgroups::Plan;
+use subgroups::SubgroupPlan;
 
 /// Makes the kernels of `entries` and what they call legal for a device; what they do not reach is dropped.
 ///
@@ -77,7 +78,7 @@ pub fn run(module: &mut Module, entries: &mut [Entry], caps: &Caps) -> Result<()
         let plan = subgroups::plan(function, caps, |one| reached_together(module, id, one));
         plans.push(plan.unwrap_or_else(|error| {
             errors.push(error);
-            Plan::None
+            SubgroupPlan::None
         }));
     }
     if !errors.is_empty() {
@@ -120,7 +121,7 @@ pub fn lane_by_lane(module: &mut Module) -> Result<(), Diagnostic> {
 }
 
 /// All passes over all functions, the first ones by these plans for subgroups; gives the errors.
-fn all(module: &mut Module, plans: &[Plan], caps: &Caps, keeps_vectors: bool) -> Vec<Diagnostic> {
+fn all(module: &mut Module, plans: &[SubgroupPlan], caps: &Caps, keeps_vectors: bool) -> Vec<Diagnostic> {
     let mut errors = vec![];
     let mut cx = Context {
         caps,
@@ -129,7 +130,7 @@ fn all(module: &mut Module, plans: &[Plan], caps: &Caps, keeps_vectors: bool) ->
         keeps_vectors,
     };
     for id in module.functions.ids() {
-        let plan = plans.get(id.index()).copied().unwrap_or(Plan::None);
+        let plan = plans.get(id.index()).copied().unwrap_or(SubgroupPlan::None);
         let function = std::mem::replace(&mut module.functions[id], Function::new("", Span::NONE));
         match legalise(function, &mut cx, plan) {
             Ok(function) => module.functions[id] = function,
@@ -164,7 +165,7 @@ impl Context<'_> {
 }
 
 /// All passes over one function.
-fn legalise(function: Function, cx: &mut Context<'_>, plan: Plan) -> Result<Function, Diagnostic> {
+fn legalise(function: Function, cx: &mut Context<'_>, plan: SubgroupPlan) -> Result<Function, Diagnostic> {
     let function = subgroups::run(function, cx, plan)?;
     let function = storage::run(function, cx)?;
     let function = pass(function, &mut scalarise::Scalarise { cx })?;

@@ -4,7 +4,7 @@
 
 use super::emit::Emit;
 use super::words;
-use crate::entry::Slot;
+use crate::launch::entry::Slot;
 use girih_ir::attrs::ParamAttrs;
 use girih_ir::{Builder, Caps, Def, Function, Op, Scalar, Type, Value, ValueId};
 

@@ -5,9 +5,10 @@
 //! in the library.
 
 use super::routines::Routines;
-use super::subgroups::Plan;
+use super::subgroups::SubgroupPlan;
 use super::{Context, check, legalise};
-use crate::{inline, simplify};
+use crate::calls::inline;
+use crate::simplify;
 use girih_base::diag::Diagnostic;
 use girih_base::idx::IndexVec;
 use girih_base::span::Span;
@@ -66,7 +67,7 @@ impl Prepared {
         let routines = Routines::of_library();
         let mut cx = Context { caps: &self.caps, routines, keeps_regs: false, keeps_vectors: false };
         // Routines know nothing of subgroups.
-        let function = legalise(math::library().functions[id].clone(), &mut cx, Plan::None)?;
+        let function = legalise(math::library().functions[id].clone(), &mut cx, SubgroupPlan::None)?;
         debug_assert!(
             check::function(&function, &self.caps).is_empty(),
             "{:#?}",

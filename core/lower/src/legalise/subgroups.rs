@@ -11,17 +11,17 @@ use girih_ir::attrs::Attr;
 use girih_ir::{Builder, Caps, Feature, Function, Inst, Op, Scalar, ScalarSet, Type, ValueId};
 
 /// Rewrites a kernel's subgroup operations. `levels` comes from the module as it was before any pass.
-pub(super) fn run(function: Function, cx: &mut Context<'_>, plan: Plan) -> Result<Function, Diagnostic> {
+pub(super) fn run(function: Function, cx: &mut Context<'_>, plan: SubgroupPlan) -> Result<Function, Diagnostic> {
     match plan {
-        Plan::None => Ok(function),
-        Plan::Native => Rewriter::run(&function, &mut Native { caps: cx.caps }),
-        Plan::Emulated(width) => emulated::run(&function, width),
+        SubgroupPlan::None => Ok(function),
+        SubgroupPlan::Native => Rewriter::run(&function, &mut Native { caps: cx.caps }),
+        SubgroupPlan::Emulated(width) => emulated::run(&function, width),
     }
 }
 
 /// How a function's subgroups are made.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Plan {
+pub(super) enum SubgroupPlan {
     /// It has none.
     None,
     /// By the device's own.
@@ -37,7 +37,11 @@ pub(super) fn concerns(op: Op) -> bool {
 
 /// Chooses how a function's subgroups are made. `together` says whether all invocations of a workgroup reach each of its
 /// subgroup operations together, for a workgroup that is one subgroup and for one that is several.
-pub(super) fn plan(function: &Function, caps: &Caps, together: impl Fn(bool) -> bool) -> Result<Plan, Diagnostic> {
+pub(super) fn plan(
+    function: &Function,
+    caps: &Caps,
+    together: impl Fn(bool) -> bool,
+) -> Result<SubgroupPlan, Diagnostic> {
     let mut first = None;
     function.walk(function.body, &mut |_, inst| {
         if first.is_none() && concerns(inst.op) {
@@ -45,11 +49,11 @@ pub(super) fn plan(function: &Function, caps: &Caps, together: impl Fn(bool) -> 
         }
     });
     let asked = function.launch.as_ref().and_then(|l| l.subgroup);
-    let Some(span) = first else { return Ok(Plan::None) };
+    let Some(span) = first else { return Ok(SubgroupPlan::None) };
     let native = caps.has(Feature::Subgroups);
     let fixed = (caps.subgroup.min == caps.subgroup.max).then_some(caps.subgroup.min);
     if native && (asked.is_none() || asked == fixed) {
-        return Ok(Plan::Native);
+        return Ok(SubgroupPlan::Native);
     }
     let Some(launch) = &function.launch else {
         return Err(lacks(
@@ -63,10 +67,10 @@ pub(super) fn plan(function: &Function, caps: &Caps, together: impl Fn(bool) -> 
     let width = asked.unwrap_or_else(|| invocations.next_power_of_two().min(caps.subgroup.max).min(32));
     let possible = width.is_power_of_two() && width <= 128;
     if possible && (width == 1 || together(width >= invocations)) {
-        return Ok(Plan::Emulated(width));
+        return Ok(SubgroupPlan::Emulated(width));
     }
     match asked {
-        None => Ok(Plan::Emulated(1)),
+        None => Ok(SubgroupPlan::Emulated(1)),
         Some(width) => {
             let what = format!("`subgroup({width})` asks for subgroups of {width}");
             let hint = "leave `subgroup` out, or let all invocations of the workgroup reach each subgroup operation";

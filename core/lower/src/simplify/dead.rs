@@ -27,10 +27,10 @@ pub(super) fn run(f: &mut Function) -> bool {
     }
     mark.follow();
     let Mark { insts, values, loops, .. } = mark;
-    let mut sweep = Sweep { f, insts, values, loops, changed: false };
-    let body = sweep.f.body;
-    sweep.region(body);
-    let changed = sweep.changed;
+    let mut pass = DeadCode { f, insts, values, loops, changed: false };
+    let body = pass.f.body;
+    pass.region(body);
+    let changed = pass.changed;
     memories(f) | changed
 }
 
@@ -222,7 +222,7 @@ impl Mark<'_> {
     }
 }
 
-struct Sweep<'a> {
+struct DeadCode<'a> {
     f: &'a mut Function,
     insts: IndexVec<InstId, bool>,
     values: IndexVec<ValueId, bool>,
@@ -230,7 +230,7 @@ struct Sweep<'a> {
     changed: bool,
 }
 
-impl Sweep<'_> {
+impl DeadCode<'_> {
     fn region(&mut self, region: RegionId) {
         let mut insts = std::mem::take(&mut self.f.regions[region].insts);
         let before = insts.len();

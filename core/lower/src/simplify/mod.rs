@@ -29,6 +29,7 @@ mod integers;
 mod invariant;
 mod learning;
 mod memory;
+pub mod sinking;
 mod unroll;
 mod vectorise;
 

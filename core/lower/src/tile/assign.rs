@@ -9,7 +9,7 @@
 
 mod wants;
 
-use super::axis::{Axes, Line};
+use super::axis::{Axes, AxisInfo};
 use super::layout::{Kind, Layout, before_broadcast, bits_of, dimensions, permuted, without_axis};
 use super::product::{self, Product};
 use girih_base::hash::FastMap;
@@ -22,7 +22,7 @@ pub(super) type LayoutId = usize;
 
 /// What the lowering follows.
 #[derive(Debug)]
-pub(super) struct Plan {
+pub(super) struct Assignment {
     /// All layouts, each once.
     pub layouts: Vec<Layout>,
     /// The layout in which a tile is computed; none for what is written wherever it is wanted.
@@ -41,13 +41,13 @@ pub(super) struct Plan {
     pub threads: u8,
 }
 
-impl Plan {
+impl Assignment {
     /// The layouts of a kernel in tile form without calls. Where values are stored from where they are, less is moved through shared memory, and accesses
     /// are narrower.
-    pub fn of(f: &Function, threads: u32, caps: &Caps, stores_stay: bool) -> Plan {
+    pub fn of(f: &Function, threads: u32, caps: &Caps, stores_stay: bool) -> Assignment {
         let threads = threads.trailing_zeros() as u8;
         let nothing = || f.values.iter().map(|_| None).collect();
-        let plan = Plan {
+        let plan = Assignment {
             layouts: vec![],
             home: nothing(),
             demands: f.values.iter().map(|_| vec![]).collect(),
@@ -121,7 +121,7 @@ impl Uses {
 
 /// Where a region's end goes.
 #[derive(Clone, Debug)]
-enum Frame {
+enum RegionExit {
     Branch(Vec<ValueId>),
     Loop(Vec<ValueId>, Vec<ValueId>),
 }
@@ -137,10 +137,10 @@ pub(super) struct Wish {
 struct Assign<'a> {
     f: &'a Function,
     caps: &'a Caps,
-    plan: Plan,
+    plan: Assignment,
     /// For a shape and an order the widest access.
     widths: FastMap<(Shape, Vec<usize>), u8>,
-    frames: Vec<Frame>,
+    frames: Vec<RegionExit>,
     uses: Uses,
     stores_stay: bool,
 }
@@ -167,16 +167,16 @@ pub(super) fn by_element(inst: &Inst) -> bool {
 }
 
 /// The jump's operands that are values, and where they go.
-fn targets<'v>(frames: &'v [Frame], inst: &'v Inst) -> Vec<(ValueId, ValueId)> {
-    let innermost = || frames.iter().rev().find(|frame| matches!(frame, Frame::Loop(..)));
+fn targets<'v>(frames: &'v [RegionExit], inst: &'v Inst) -> Vec<(ValueId, ValueId)> {
+    let innermost = || frames.iter().rev().find(|frame| matches!(frame, RegionExit::Loop(..)));
     let to: &[ValueId] = match (inst.op, frames.last()) {
-        (Op::Yield, Some(Frame::Branch(results))) => results,
+        (Op::Yield, Some(RegionExit::Branch(results))) => results,
         (Op::Break, _) => match innermost() {
-            Some(Frame::Loop(_, results)) => results,
+            Some(RegionExit::Loop(_, results)) => results,
             _no_loop => &[],
         },
         (Op::Continue | Op::While, _) => match innermost() {
-            Some(Frame::Loop(params, _)) => params,
+            Some(RegionExit::Loop(params, _)) => params,
             _no_loop => &[],
         },
         (_, _) => &[],
@@ -215,7 +215,7 @@ impl Assign<'_> {
     }
 
     /// How many elements may be accessed at once.
-    fn width(&self, line: Line, mask: Option<Line>, bytes: u32) -> u8 {
+    fn width(&self, line: AxisInfo, mask: Option<AxisInfo>, bytes: u32) -> u8 {
         access_width(line, mask, bytes, self.caps)
     }
 
@@ -241,7 +241,7 @@ impl Assign<'_> {
 
     /// The layout of tiles that nobody wants in any.
     fn usual(&mut self, shape: Option<Shape>) -> LayoutId {
-        let Some(shape) = shape else { return Plan::SCALAR };
+        let Some(shape) = shape else { return Assignment::SCALAR };
         let order: Vec<usize> = (0..shape.rank()).rev().collect();
         self.blocked(shape, &order)
     }
@@ -300,7 +300,7 @@ impl Assign<'_> {
             match inst.op {
                 Op::Loop => self.loop_(inst),
                 Op::If | Op::Switch => {
-                    self.frames.push(Frame::Branch(inst.results.to_vec()));
+                    self.frames.push(RegionExit::Branch(inst.results.to_vec()));
                     inst.regions.iter().for_each(|r| self.region(*r));
                     self.frames.pop();
                     self.settle(&inst.results);
@@ -346,7 +346,7 @@ impl Assign<'_> {
         let body = inst.regions[0];
         let params = self.f.regions[body].params.clone();
         let open = |s: &Self| params.iter().filter(|v| s.shape(**v).is_some() && s.plan.home[**v].is_none()).count();
-        self.frames.push(Frame::Loop(params.clone(), inst.results.to_vec()));
+        self.frames.push(RegionExit::Loop(params.clone(), inst.results.to_vec()));
         // What an iteration gives says how the next one has it.
         loop {
             let before = open(self);
@@ -412,7 +412,7 @@ impl Assign<'_> {
             Op::TileSplit => {
                 let half = self.shape(inst.results[0]);
                 let own = self.suggested(inst.operands[0]);
-                let from = own.filter(|l| self.plan.layouts[*l].parts.contains(&0));
+                let from = own.filter(|l| self.plan.layouts[*l].registers.contains(&0));
                 let layout = match from {
                     Some(layout) => self.plan.renamed(layout, &|bit| bit.checked_sub(1)),
                     None => self.usual(half),
@@ -443,7 +443,7 @@ impl Assign<'_> {
         self.best(operands, shape).unwrap_or_else(|| self.usual(shape))
     }
 
-    /// A scan goes along the parts of an invocation first, then along invocations: its axis is the fastest dimension.
+    /// A scan goes along the registers of an invocation first, then along invocations: its axis is the fastest dimension.
     fn scanned(&mut self, inst: &Inst) -> LayoutId {
         let shape = self.shape(inst.operands[0]);
         let axis = inst.axis() as usize;
@@ -458,19 +458,19 @@ impl Assign<'_> {
     /// The layout of two tiles beside each other in a new last dimension.
     fn joined(&mut self, half: LayoutId) -> LayoutId {
         let mut layout = self.plan.layouts[half].renamed(&|bit| Some(bit + 1));
-        layout.parts.insert(0, 0);
+        layout.registers.insert(0, 0);
         self.plan.id(layout)
     }
 
     /// The layout of two tiles after each other.
     fn doubled(&mut self, half: LayoutId, bits: u8) -> LayoutId {
         let mut layout = self.plan.layouts[half].clone();
-        layout.parts.push(bits);
+        layout.registers.push(bits);
         self.plan.id(layout)
     }
 
     fn access(&mut self, inst: &Inst) -> LayoutId {
-        let Some((shape, wish)) = self.wish(inst) else { return Plan::SCALAR };
+        let Some((shape, wish)) = self.wish(inst) else { return Assignment::SCALAR };
         let wanted = self.blocked(shape, &wish.order);
         let own: Vec<ValueId> = match inst.op {
             Op::TileLoad => vec![inst.operands[1], inst.operands[2], inst.operands[3]],
@@ -489,7 +489,7 @@ impl Assign<'_> {
 }
 
 /// How many elements of so many bytes may be accessed at once along a line.
-pub(super) fn access_width(line: Line, mask: Option<Line>, bytes: u32, caps: &Caps) -> u8 {
+pub(super) fn access_width(line: AxisInfo, mask: Option<AxisInfo>, bytes: u32, caps: &Caps) -> u8 {
     let most = (caps.access_bytes / bytes.max(1)).max(1).trailing_zeros() as u8;
     let uniform = mask.map_or(most, |m| m.constancy);
     let run = line.contiguous.min(uniform).min(most);

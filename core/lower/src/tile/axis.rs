@@ -10,7 +10,7 @@ use girih_ir::{Attr, Def, Function, Inst, Op, RegionId, Scalar, Shape, Type, Val
 
 /// What is known along a dimension, all as logarithms.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct Line {
+pub(super) struct AxisInfo {
     /// Runs of so many elements in which each is one more than the one before.
     pub contiguous: u8,
     /// The first element of each such run is a multiple of this.
@@ -22,8 +22,8 @@ pub(super) struct Line {
 /// As many zeros as anybody asks for.
 const MANY: u8 = 30;
 
-impl Line {
-    const NOTHING: Line = Line { contiguous: 0, divisible: 0, constancy: 0 };
+impl AxisInfo {
+    const NOTHING: AxisInfo = AxisInfo { contiguous: 0, divisible: 0, constancy: 0 };
 
     /// Of what the first of each run of `run` is a multiple, which is no longer than the known ones.
     pub fn divisible_at(self, run: u8) -> u8 {
@@ -34,9 +34,9 @@ impl Line {
         self.divisible_at(0)
     }
     /// What holds if one of both does.
-    fn meet(self, other: Line) -> Line {
+    fn meet(self, other: AxisInfo) -> AxisInfo {
         let contiguous = self.contiguous.min(other.contiguous);
-        Line {
+        AxisInfo {
             contiguous,
             divisible: self.divisible_at(contiguous).min(other.divisible_at(contiguous)),
             constancy: self.constancy.min(other.constancy),
@@ -45,7 +45,7 @@ impl Line {
 }
 
 /// What is known of a value: a line for each dimension, one for a scalar.
-pub(super) type Lines = Vec<Line>;
+pub(super) type Lines = Vec<AxisInfo>;
 
 /// What is known of all values.
 #[derive(Debug)]
@@ -80,7 +80,7 @@ fn start(f: &Function, value: ValueId) -> Lines {
         Def::Param(attrs) => attrs.divisible.max(1).trailing_zeros() as u8,
         Def::Specialisation(_) | Def::Memory(_) | Def::Argument(..) | Def::Result(..) => 0,
     };
-    vec![Line { divisible, ..Line::NOTHING }; rank(f.ty(value))]
+    vec![AxisInfo { divisible, ..AxisInfo::NOTHING }; rank(f.ty(value))]
 }
 
 /// Where a loop's values come from.
@@ -194,19 +194,20 @@ impl Pass<'_> {
         match inst.op {
             Op::TileIota => {
                 let contiguous = ty.shape().map_or(0, |s| s.elements().trailing_zeros() as u8);
-                vec![Line { contiguous, divisible: MANY, constancy: 0 }]
+                vec![AxisInfo { contiguous, divisible: MANY, constancy: 0 }]
             }
             Op::TileSplat => {
                 let divisible = first()[0].each();
-                let line = |length: u64| Line { contiguous: 0, divisible, constancy: length.trailing_zeros() as u8 };
+                let line =
+                    |length: u64| AxisInfo { contiguous: 0, divisible, constancy: length.trailing_zeros() as u8 };
                 ty.shape().map_or(vec![], |s| s.lengths().map(line).collect())
             }
             Op::TileReshape => self.reshaped(inst.operands[0], ty),
             Op::TileBroadcast => {
                 let (from, to) = (self.f.ty(inst.operands[0]).shape(), ty.shape());
                 let lengths = from.map_or(vec![], Shape::to_vec).into_iter().zip(to.map_or(vec![], Shape::to_vec));
-                let repeated = |(line, (from, to)): (Line, (u64, u64))| {
-                    if from == to { line } else { Line { constancy: to.trailing_zeros() as u8, ..line } }
+                let repeated = |(line, (from, to)): (AxisInfo, (u64, u64))| {
+                    if from == to { line } else { AxisInfo { constancy: to.trailing_zeros() as u8, ..line } }
                 };
                 first().into_iter().zip(lengths).map(repeated).collect()
             }
@@ -219,7 +220,7 @@ impl Pass<'_> {
                 let operands: Vec<Lines> = inst.operands.iter().map(|v| self.get(*v)).collect();
                 (0..rank(ty)).map(|d| self.element(inst, &operands, d)).collect()
             }
-            _others => vec![Line::NOTHING; rank(ty)],
+            _others => vec![AxisInfo::NOTHING; rank(ty)],
         }
     }
 
@@ -228,7 +229,7 @@ impl Pass<'_> {
         let from = self.f.ty(operand).shape().map_or(vec![], Shape::to_vec);
         let to = ty.shape().map_or(vec![], Shape::to_vec);
         let each = lines.iter().map(|line| line.each()).max().unwrap_or(0);
-        let single = Line { divisible: each, ..Line::NOTHING };
+        let single = AxisInfo { divisible: each, ..AxisInfo::NOTHING };
         let long = |lengths: &[u64]| lengths.iter().copied().filter(|n| *n > 1).collect::<Vec<u64>>();
         if long(&from) == long(&to) {
             let mut rest = lines.iter().zip(&from).filter(|(_, n)| **n > 1).map(|(line, _)| *line);
@@ -240,27 +241,27 @@ impl Pass<'_> {
             let most = length.trailing_zeros() as u8;
             let contiguous = line.contiguous.min(most);
             let divisible = line.divisible_at(contiguous);
-            *last = Line { contiguous, divisible, constancy: line.constancy.min(most) };
+            *last = AxisInfo { contiguous, divisible, constancy: line.constancy.min(most) };
         }
         out
     }
 
     /// Arithmetic, along one dimension.
-    fn element(&self, inst: &Inst, operands: &[Lines], d: usize) -> Line {
-        let line = |i: usize| operands[i].get(d).or(operands[i].first()).copied().unwrap_or(Line::NOTHING);
+    fn element(&self, inst: &Inst, operands: &[Lines], d: usize) -> AxisInfo {
+        let line = |i: usize| operands[i].get(d).or(operands[i].first()).copied().unwrap_or(AxisInfo::NOTHING);
         let shape = inst.ty.and_then(Type::shape);
         let everywhere = shape.map_or(0, |s| s.length(d).trailing_zeros() as u8);
         // A scalar among tiles is the same everywhere.
         let line = |i: usize| {
             let tile = self.f.ty(inst.operands[i]).shape().is_some();
             if shape.is_some() && !tile {
-                Line { contiguous: 0, divisible: line(i).each(), constancy: everywhere }
+                AxisInfo { contiguous: 0, divisible: line(i).each(), constancy: everywhere }
             } else {
                 line(i)
             }
         };
         let constancy = (0..operands.len()).map(|i| line(i).constancy).min().unwrap_or(0);
-        let plain = |divisible: u8| Line { contiguous: 0, divisible: divisible.min(MANY), constancy };
+        let plain = |divisible: u8| AxisInfo { contiguous: 0, divisible: divisible.min(MANY), constancy };
         let is_float = inst.element().is_float();
         let constant = |i: usize| self.scalar_constant(inst.operands[i]);
         match inst.op {
@@ -270,7 +271,7 @@ impl Pass<'_> {
                 let other = if inst.op == Op::Add { a.constancy.min(b.contiguous) } else { 0 };
                 let divisible =
                     if run >= other { a.divisible_at(run).min(b.each()) } else { a.each().min(b.divisible_at(other)) };
-                Line { contiguous: run.max(other), divisible, constancy }
+                AxisInfo { contiguous: run.max(other), divisible, constancy }
             }
             Op::Mul if !is_float => match (constant(0), constant(1)) {
                 (_, Some(1)) => line(0),
@@ -281,7 +282,7 @@ impl Pass<'_> {
             Op::Rem => {
                 let (a, b) = (line(0), line(1));
                 let run = a.contiguous.min(b.constancy).min(a.divisible).min(b.each());
-                Line { contiguous: run, divisible: a.divisible_at(run).min(b.each()), constancy }
+                AxisInfo { contiguous: run, divisible: a.divisible_at(run).min(b.each()), constancy }
             }
             Op::Div if !is_float => {
                 let (a, b) = (line(0), line(1));
@@ -289,14 +290,14 @@ impl Pass<'_> {
                     return a;
                 }
                 let run = a.contiguous.min(b.constancy).min(a.divisible).min(b.each());
-                Line { contiguous: 0, divisible: 0, constancy: constancy.max(run) }
+                AxisInfo { contiguous: 0, divisible: 0, constancy: constancy.max(run) }
             }
             Op::Lt | Op::Ge if !is_float => self.compared(line(0), line(1), constancy),
             Op::Gt | Op::Le if !is_float => self.compared(line(1), line(0), constancy),
             Op::Select => {
                 let (c, a, b) = (line(0), line(1), line(2));
                 let run = a.contiguous.min(b.contiguous).min(c.constancy);
-                Line { contiguous: run, divisible: a.divisible_at(run).min(b.divisible_at(run)), constancy }
+                AxisInfo { contiguous: run, divisible: a.divisible_at(run).min(b.divisible_at(run)), constancy }
             }
             Op::Convert | Op::Bitcast => {
                 let from = self.f.ty(inst.operands[0]).element().unwrap_or(Scalar::F32);
@@ -311,9 +312,9 @@ impl Pass<'_> {
     }
 
     /// `numbers < bound` or its opposite: whole runs lie on one side of a bound that is a multiple of their length.
-    fn compared(&self, numbers: Line, bound: Line, constancy: u8) -> Line {
+    fn compared(&self, numbers: AxisInfo, bound: AxisInfo, constancy: u8) -> AxisInfo {
         let run = numbers.contiguous.min(numbers.divisible).min(bound.constancy).min(bound.each());
-        Line { contiguous: 0, divisible: 0, constancy: constancy.max(run) }
+        AxisInfo { contiguous: 0, divisible: 0, constancy: constancy.max(run) }
     }
 
     /// The number that a value, or each element of a tile, is.

@@ -60,9 +60,9 @@ fn loop_(f: &mut Function, id: InstId) {
         let zero = f.constant(ty, 0);
         f.insts[id].operands[slot] = zero;
         let span = f.insts[id].span;
-        let spread = Inst::new(Op::TileSplat, Some(Type::Tile(tile)), &[moved], span);
-        let spread = put(f, spread, Type::Tile(tile), body, 0);
-        let sum = Inst::new(Op::Add, Some(Type::Tile(tile)), &[first, spread], span);
+        let distributed = Inst::new(Op::TileSplat, Some(Type::Tile(tile)), &[moved], span);
+        let distributed = put(f, distributed, Type::Tile(tile), body, 0);
+        let sum = Inst::new(Op::Add, Some(Type::Tile(tile)), &[first, distributed], span);
         let inst = f.insts.push(sum);
         f.insts[inst].results.push(param);
         f.values[param].def = Def::Result(inst, 0);

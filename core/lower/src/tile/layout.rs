@@ -1,12 +1,12 @@
-//! Where the elements of a tile lie: which invocation of the workgroup holds which of them, and as which of its parts.
+//! Where the elements of a tile lie: which invocation of the workgroup holds which of them, and as which of its registers.
 //!
 //! The lengths of a tile are powers of two, so the number of an element is bits: those of its last coordinate, the lowest, and so on. A layout
-//! says for each bit of a part's number and for each bit of an invocation's number which bit of the element's number it is. Blocked layouts,
+//! says for each bit of a register's number and for each bit of an invocation's number which bit of the element's number it is. Blocked layouts,
 //! slices of others (what a reduction leaves) and the sums of matrix products are all of this form; a reshaped tile has the layout of what it is
 //! made of, and a transposed one the same with bits renamed.
 //!
 //! Invariant: each bit of the element's number stands in exactly one place. A bit of the invocation's number may stand for none: then
-//! the invocations that differ in it hold the same elements. Fragments are the exception: a part is a whole one, whose bits stand nowhere.
+//! the invocations that differ in it hold the same elements. Fragments are the exception: a register is a whole one, whose bits stand nowhere.
 
 use girih_ir::Shape;
 
@@ -22,7 +22,7 @@ pub(super) enum Kind {
     Sums,
     /// The elements of fragments in registers: others follow it, and what has it is stored from there.
     Shown,
-    /// Fragments: a part is one of the subgroup's, and only the device knows where its elements are.
+    /// Fragments: a register is one of the subgroup's, and only the device knows where its elements are.
     Fragments(FragmentDepth),
 }
 
@@ -32,8 +32,8 @@ pub(super) type FragmentDepth = u8;
 /// A layout.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub(super) struct Layout {
-    /// For each bit of a part's number, the element's bit.
-    pub parts: Vec<u8>,
+    /// For each bit of a register's number, the element's bit.
+    pub registers: Vec<u8>,
     /// For each bit of an invocation's number, the element's bit, or [`FREE`].
     pub threads: Vec<u8>,
     /// What it is for.
@@ -60,29 +60,29 @@ pub(super) fn bits_of(shape: Option<Shape>) -> u8 {
 }
 
 impl Layout {
-    /// Elements in an order of dimensions, the fastest first: `vector` bits for the parts, then the invocations, then parts again.
+    /// Elements in an order of dimensions, the fastest first: `vector` bits for the registers, then the invocations, then registers again.
     pub fn blocked(shape: Option<Shape>, order: &[usize], vector: u8, threads: u8) -> Layout {
         let dimensions = dimensions(shape);
         let mut bits = order.iter().flat_map(|d| {
             let (first, count) = dimensions[*d];
             first..first + count
         });
-        let mut parts: Vec<u8> = bits.by_ref().take(vector.into()).collect();
+        let mut registers: Vec<u8> = bits.by_ref().take(vector.into()).collect();
         let mut held: Vec<u8> = bits.by_ref().take(threads.into()).collect();
-        parts.extend(bits);
+        registers.extend(bits);
         held.resize(threads.into(), FREE);
-        Layout { parts, threads: held, kind: Kind::Blocked }
+        Layout { registers, threads: held, kind: Kind::Blocked }
     }
 
-    /// How many parts an invocation holds.
+    /// How many registers an invocation holds.
     pub fn count(&self) -> usize {
-        1 << self.parts.len()
+        1 << self.registers.len()
     }
 
-    /// The bits of an element's number that a part's number says.
-    pub fn element(&self, part: usize) -> u32 {
-        let bit = |(i, to): (usize, &u8)| ((part >> i & 1) as u32) << to;
-        self.parts.iter().enumerate().map(bit).sum()
+    /// The bits of an element's number that a register's number says.
+    pub fn element(&self, register: usize) -> u32 {
+        let bit = |(i, to): (usize, &u8)| ((register >> i & 1) as u32) << to;
+        self.registers.iter().enumerate().map(bit).sum()
     }
 
     /// The bits of an invocation's number that say nothing.
@@ -94,26 +94,26 @@ impl Layout {
     pub fn renamed(&self, to: &dyn Fn(u8) -> Option<u8>) -> Layout {
         let thread = |bit: &u8| if *bit == FREE { FREE } else { to(*bit).unwrap_or(FREE) };
         Layout {
-            parts: self.parts.iter().filter_map(|bit| to(*bit)).collect(),
+            registers: self.registers.iter().filter_map(|bit| to(*bit)).collect(),
             threads: self.threads.iter().map(thread).collect(),
             kind: self.kind,
         }
     }
 
-    /// The part of the renamed layout that holds what stands for a part of this one.
-    pub fn renamed_part(&self, part: usize, to: &dyn Fn(u8) -> Option<u8>) -> usize {
-        let kept = self.parts.iter().enumerate().filter(|(_, bit)| to(**bit).is_some());
-        kept.enumerate().map(|(new, (old, _))| (part >> old & 1) << new).sum()
+    /// The register of the renamed layout that holds what stands for a register of this one.
+    pub fn renamed_part(&self, register: usize, to: &dyn Fn(u8) -> Option<u8>) -> usize {
+        let kept = self.registers.iter().enumerate().filter(|(_, bit)| to(**bit).is_some());
+        kept.enumerate().map(|(new, (old, _))| (register >> old & 1) << new).sum()
     }
 
-    /// How many of the lowest bits from `first` on are those of parts: elements that follow each other in one invocation.
+    /// How many of the lowest bits from `first` on are those of registers: elements that follow each other in one invocation.
     pub fn run(&self, first: u8) -> u8 {
-        (0..).take_while(|i| self.parts.contains(&(first + i))).last().map_or(0, |i| i + 1)
+        (0..).take_while(|i| self.registers.contains(&(first + i))).last().map_or(0, |i| i + 1)
     }
 
-    /// The part's bit that is this bit of the element.
+    /// The register's bit that is this bit of the element.
     pub fn part_bit(&self, bit: u8) -> Option<usize> {
-        self.parts.iter().position(|b| *b == bit)
+        self.registers.iter().position(|b| *b == bit)
     }
 }
 
@@ -166,11 +166,11 @@ mod tests {
         Shape::of(lengths)
     }
 
-    /// The elements that an invocation holds, in the order of its parts.
+    /// The elements that an invocation holds, in the order of its registers.
     fn held(layout: &Layout, thread: u32) -> Vec<u32> {
         let own: u32 =
             layout.threads.iter().enumerate().filter(|(_, b)| **b != FREE).map(|(i, b)| (thread >> i & 1) << b).sum();
-        (0..layout.count()).map(|part| own + layout.element(part)).collect()
+        (0..layout.count()).map(|register| own + layout.element(register)).collect()
     }
 
     #[test]

@@ -2,8 +2,8 @@
 //!
 //! A kernel in tile form is run by a workgroup as one program; here it becomes one for each of its invocations. There are two ways:
 //!
-//! * [`spread`] gives every tile a layout that suits what is done with it, and keeps its elements in registers;
-//! * [`plain`] lays all tiles out in order and moves elements through shared memory. It is slower and serves every kernel, so it takes those that
+//! * [`distributed`] gives every tile a layout that suits what is done with it, and keeps its elements in registers;
+//! * [`fallback`] lays all tiles out in order and moves elements through shared memory. It is slower and serves every kernel, so it takes those that
 //!   the first way does not: where elements are found by numbers that are computed, and where registers or shared memory do not suffice.
 //!
 //! The first way is a pipeline:
@@ -14,12 +14,12 @@
 //! | 2 | what is known of numbers along each dimension: how many follow each other, are multiples, are equal | [`axis`] |
 //! | 3 | the layout of each tile, and in which layouts each is wanted | [`assign`], [`layout`], [`product`] |
 //! | 4 | loops whose factors are copied ahead | [`pipeline`] |
-//! | 5 | numbers on which control flow depends, buffers whose accesses must stay in order | [`steer`] |
-//! | 6 | the kernel, instruction by instruction | [`spread`] |
+//! | 5 | numbers on which control flow depends, buffers whose accesses must stay in order | [`control_dependence`] |
+//! | 6 | the kernel, instruction by instruction | [`distributed`] |
 //!
 //! A loop that waits for other programs is refused where these need not run meanwhile ([`waits`]).
 //!
-//! **Layouts** are linear: a bit of the number of an invocation or of one of its parts stands for a bit of an element's number
+//! **Layouts** are linear: a bit of the number of an invocation or of one of its registers stands for a bit of an element's number
 //! ([`layout::Layout`]). A view of a tile (reshaped, permuted, broadcast) renames bits and moves nothing.
 //!
 //! **Homes.** What is loaded, reduced or multiplied is computed in one layout, its home, and so is what arithmetic makes of it. What costs
@@ -32,21 +32,21 @@
 mod assign;
 mod axis;
 mod carried;
+mod control_dependence;
+mod distributed;
+mod fallback;
 mod guard;
 mod layout;
 mod pipeline;
-mod plain;
 mod product;
-mod spread;
-mod steer;
 #[cfg(test)]
 mod tests;
 mod waits;
 mod widened;
 
-use super::inline;
 use super::legalise::limits;
-use assign::Plan;
+use crate::calls::inline;
+use assign::Assignment;
 use girih_base::diag::Diagnostic;
 use girih_ir::{Caps, Feature, Function, FunctionId, Module, Shape, tile_form};
 
@@ -78,8 +78,8 @@ pub(super) fn run(module: &mut Module, caps: &Caps) -> Result<Vec<FunctionId>, V
         }
         let kernel = &module.functions[id];
         module.functions[id] = match in_layouts(kernel, threads, caps) {
-            Some(spread) => spread,
-            None => plain::run(kernel, threads, caps).map_err(one)?,
+            Some(distributed) => distributed,
+            None => fallback::run(kernel, threads, caps).map_err(one)?,
         };
     }
     Ok(kernels)
@@ -112,8 +112,8 @@ fn in_layouts(kernel: &Function, threads: u32, caps: &Caps) -> Option<Function> 
     without.coop.clear();
     let units = if caps.coop.is_empty() { vec![caps] } else { vec![caps, &without] };
     units.into_iter().flat_map(|caps| [(caps, false), (caps, true)]).find_map(|(caps, stores_stay)| {
-        let plan = Plan::of(&kernel, threads, caps, stores_stay);
+        let plan = Assignment::of(&kernel, threads, caps, stores_stay);
         // As many stages as there is room for; at last nothing is copied ahead.
-        (0..=STAGES).rev().find_map(|depth| spread::run(&kernel, &plan, threads, caps, depth).ok())
+        (0..=STAGES).rev().find_map(|depth| distributed::run(&kernel, &plan, threads, caps, depth).ok())
     })
 }

@@ -4,7 +4,7 @@
 //! A load can be copied ahead if nothing but one product by the matrix unit takes it, and if its indices and condition are arithmetic on numbers
 //! that the loop carries. Those numbers are carried twice: as they are now, and as they will be.
 
-use super::assign::{Plan, view};
+use super::assign::{Assignment, view};
 use super::product::Stored;
 use girih_base::hash::FastMap;
 use girih_ir::{Caps, Def, Feature, Function, InstId, Op, RegionId, Type, ValueId};
@@ -38,7 +38,7 @@ pub(super) struct Pipeline {
 }
 
 /// The loops of a kernel whose loads are copied ahead.
-pub(super) fn find(f: &Function, plan: &Plan, caps: &Caps) -> FastMap<InstId, Pipeline> {
+pub(super) fn find(f: &Function, plan: &Assignment, caps: &Caps) -> FastMap<InstId, Pipeline> {
     let mut found = FastMap::default();
     if caps.has(Feature::AsyncCopy) || !caps.rolled {
         let mut uses: FastMap<ValueId, usize> = FastMap::default();
@@ -56,7 +56,7 @@ pub(super) fn find(f: &Function, plan: &Plan, caps: &Caps) -> FastMap<InstId, Pi
 
 struct Search<'a> {
     f: &'a Function,
-    plan: &'a Plan,
+    plan: &'a Assignment,
     uses: &'a FastMap<ValueId, usize>,
     body: RegionId,
 }

@@ -1,6 +1,6 @@
 //! How a matrix product is made, and in which layouts its factors and sums lie.
 
-use super::assign::{LayoutId, Plan};
+use super::assign::{Assignment, LayoutId};
 use super::layout::{FREE, Kind, Layout, bits_of, dimensions};
 use girih_ir::attrs::Precision;
 use girih_ir::caps::CoopProduct;
@@ -81,7 +81,7 @@ pub(super) struct Warpgroups {
 }
 
 /// How a factor stands in shared memory for the matrix unit. For warpgroups: panels of at most 64 elements (128 bytes) of its fastest dimension, one
-/// row after another, with chunks of eight elements exchanged by their row. For fragments: rows, with a gap after each that spreads them over the banks.
+/// row after another, with chunks of eight elements exchanged by their row. For fragments: rows, with a gap after each that distributes them over the banks.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Stored {
     /// Bits of the fastest dimension: where they begin in an element's number, and how many there are.
@@ -158,12 +158,12 @@ impl Stored {
 pub(super) fn choose(
     f: &Function,
     inst: &Inst,
-    plan: &mut Plan,
+    plan: &mut Assignment,
     caps: &Caps,
     factors: [Option<LayoutId>; 2],
 ) -> Product {
     let shape = |i: usize| f.ty(inst.operands[i]).shape();
-    let usual = |plan: &mut Plan, shape: Option<Shape>| {
+    let usual = |plan: &mut Assignment, shape: Option<Shape>| {
         let order: Vec<usize> = (0..shape.map_or(0, Shape::rank)).rev().collect();
         let width = bits_of(shape).saturating_sub(plan.threads).min(2);
         let layout = Layout::blocked(shape, &order, width, plan.threads);
@@ -187,7 +187,13 @@ pub(super) fn choose(
 }
 
 /// Rectangles from shared memory that may be filled ahead: for matrices of one type, where code may be written out.
-fn by_rectangles(f: &Function, inst: &Inst, plan: &Plan, caps: &Caps, factors: [LayoutId; 2]) -> Option<Rectangles> {
+fn by_rectangles(
+    f: &Function,
+    inst: &Inst,
+    plan: &Assignment,
+    caps: &Caps,
+    factors: [LayoutId; 2],
+) -> Option<Rectangles> {
     let element = |i: usize| f.ty(inst.operands[i]).element();
     let sides = |i: usize| dimensions(f.ty(inst.operands[i]).shape());
     let (a, b) = (sides(0), sides(1));
@@ -206,7 +212,7 @@ fn by_rectangles(f: &Function, inst: &Inst, plan: &Plan, caps: &Caps, factors: [
 fn by_warpgroups(
     f: &Function,
     inst: &Inst,
-    plan: &Plan,
+    plan: &Assignment,
     caps: &Caps,
     factors: [LayoutId; 2],
 ) -> Option<(Warpgroups, Layout)> {
@@ -235,15 +241,15 @@ fn by_warpgroups(
         return None;
     }
     let row = |bit: u8| columns + bit;
-    let mut parts = vec![0, row(3)];
-    parts.extend(3..own);
-    parts.extend((6 + down..rows).map(row));
+    let mut registers = vec![0, row(3)];
+    registers.extend(3..own);
+    registers.extend((6 + down..rows).map(row));
     let mut threads = vec![1, 2, row(0), row(1), row(2), row(4), row(5)];
     threads.extend((6..6 + down).map(row));
     threads.extend(own..columns);
     debug_assert!(!threads.contains(&FREE));
     let by = Warpgroups { along: (down, across), left, right };
-    Some((by, Layout { parts, threads, kind: Kind::Sums }))
+    Some((by, Layout { registers, threads, kind: Kind::Sums }))
 }
 
 /// A factor in shared memory: the dimension that invocations hold neighbours of is the fastest there, too.
@@ -264,7 +270,7 @@ pub(super) fn lanes(caps: &Caps, threads: u32) -> u8 {
 fn by_fragments(
     f: &Function,
     inst: &Inst,
-    plan: &Plan,
+    plan: &Assignment,
     caps: &Caps,
     factors: [LayoutId; 2],
 ) -> Option<(Fragments, Layout, Layout)> {
@@ -309,15 +315,15 @@ fn by_fragments(
     subgroups.extend(columns - across..columns);
     // A lane's elements of a fragment are beside each other.
     let beside = 2 * side - lanes;
-    let mut parts: Vec<u8> = (0..beside).collect();
-    parts.extend(&fragments);
+    let mut registers: Vec<u8> = (0..beside).collect();
+    registers.extend(&fragments);
     let mut threads: Vec<u8> = (beside..side).collect();
     threads.extend((0..side).map(row));
     threads.extend(&subgroups);
-    let shown = Layout { parts, threads, kind: Kind::Shown };
+    let shown = Layout { registers, threads, kind: Kind::Shown };
     let mut threads = vec![FREE; lanes.into()];
     threads.extend(&subgroups);
-    let sums = Layout { parts: fragments, threads, kind: Kind::Fragments(deep) };
+    let sums = Layout { registers: fragments, threads, kind: Kind::Fragments(deep) };
     Some((Fragments { left, right, side, depth: deep, precision }, sums, shown))
 }
 
@@ -332,13 +338,13 @@ fn rectangles(shape: Option<Shape>, threads: u8) -> Layout {
     // Invocations along a row, and down the columns.
     let along = (columns - beside).min(threads).max(threads.saturating_sub(rows).min(columns - near));
     let down = (threads - along).min(rows);
-    let mut parts: Vec<u8> = (0..near).collect();
+    let mut registers: Vec<u8> = (0..near).collect();
     let mut held: Vec<u8> = (near..near + along).collect();
     held.extend(columns..columns + down);
-    parts.extend(near + along..columns);
-    parts.extend(columns + down..columns + rows);
+    registers.extend(near + along..columns);
+    registers.extend(columns + down..columns + rows);
     held.resize(threads.into(), FREE);
-    Layout { parts, threads: held, kind: Kind::Sums }
+    Layout { registers, threads: held, kind: Kind::Sums }
 }
 
 #[cfg(test)]
@@ -352,7 +358,7 @@ mod tests {
         {
             let layout = rectangles(Shape::of(lengths), threads);
             let mut bits: Vec<u8> =
-                layout.parts.iter().chain(&layout.threads).copied().filter(|b| *b != u8::MAX).collect();
+                layout.registers.iter().chain(&layout.threads).copied().filter(|b| *b != u8::MAX).collect();
             bits.sort_unstable();
             assert_eq!(bits, (0..bits_of(Shape::of(lengths))).collect::<Vec<u8>>(), "{lengths:?}");
             assert_eq!(layout.threads.len(), usize::from(threads));

@@ -1,7 +1,7 @@
-//! The project's own kernels are spread by layouts, not in the plain way, and are as they are meant to be.
+//! The project's own kernels are distributed by layouts, not in the plain way, and are as they are meant to be.
 
 use super::in_layouts;
-use crate::inline;
+use crate::calls::inline;
 use girih_base::hash::FastMap;
 use girih_base::span::Sources;
 use girih_ir::attrs::Precision;
@@ -9,14 +9,20 @@ use girih_ir::{Caps, Function, Op, Scalar, Type};
 use girih_triton::{Alone, Argument, Constant, Request, compile};
 
 /// A kernel of `shaders/` for its threads. Pointers are `f32` or what is said, other arguments multiples of 16.
-pub(super) fn spread(file: &str, kernel: &str, pointers: Scalar, arguments: &[(&str, i64)], caps: &Caps) -> Function {
+pub(super) fn distributed(
+    file: &str,
+    kernel: &str,
+    pointers: Scalar,
+    arguments: &[(&str, i64)],
+    caps: &Caps,
+) -> Function {
     let path = format!("{}/../../shaders/{file}.py", env!("CARGO_MANIFEST_DIR"));
     let text = std::fs::read_to_string(&path).expect(&path);
-    spread_text((file, &text), kernel, pointers, arguments, caps)
+    distributed_text((file, &text), kernel, pointers, arguments, caps)
 }
 
 /// The same for a kernel of a text.
-fn spread_text(
+fn distributed_text(
     (file, text): (&str, &str),
     kernel: &str,
     pointers: Scalar,
@@ -67,16 +73,16 @@ fn widest(f: &Function, op: Op) -> u32 {
 #[test]
 fn accesses_are_wide_where_arguments_are_multiples() {
     let caps = Caps::cuda(90, true);
-    let f = spread("vector_add", "vector_add", Scalar::F32, &[("BLOCK", 1024)], &caps);
+    let f = distributed("vector_add", "vector_add", Scalar::F32, &[("BLOCK", 1024)], &caps);
     let counts = count(&f);
     assert_eq!((counts[&Op::Load], counts[&Op::Store], counts.get(&Op::Barrier)), (4, 2, None));
     assert_eq!((widest(&f, Op::Load), widest(&f, Op::Store)), (16, 16));
     // An odd length has no such masks.
-    let f = spread("vector_add", "vector_add", Scalar::F32, &[("BLOCK", 1024), ("n", 1023)], &caps);
+    let f = distributed("vector_add", "vector_add", Scalar::F32, &[("BLOCK", 1024), ("n", 1023)], &caps);
     assert_eq!(widest(&f, Op::Load), 4);
-    let f = spread("softmax", "softmax", Scalar::F32, &[("BLOCK", 4096)], &caps);
+    let f = distributed("softmax", "softmax", Scalar::F32, &[("BLOCK", 4096)], &caps);
     assert_eq!((widest(&f, Op::Load), widest(&f, Op::Store)), (16, 16));
-    let f = spread("layer_norm", "layer_norm", Scalar::F16, &[("BLOCK", 1024)], &caps);
+    let f = distributed("layer_norm", "layer_norm", Scalar::F16, &[("BLOCK", 1024)], &caps);
     assert_eq!((widest(&f, Op::Load), widest(&f, Op::Store)), (16, 16));
 }
 
@@ -91,7 +97,7 @@ fn factors_are_copied_ahead_to_the_matrix_unit() {
         ("stride_bn", 1),
         ("stride_cn", 1),
     ];
-    let f = spread("matmul", "matmul", Scalar::F16, &blocks, &Caps::cuda(90, true));
+    let f = distributed("matmul", "matmul", Scalar::F16, &blocks, &Caps::cuda(90, true));
     let counts = count(&f);
     // Two pieces of 64 rows, four steps of 16.
     assert_eq!(counts[&Op::Wgmma], 8);
@@ -125,7 +131,7 @@ fn fragments_stay_in_registers_while_products_are_added() {
         ("stride_cn", 1),
     ];
     for caps in [fragments(), Caps::cuda(80, false)] {
-        let f = spread("matmul", "matmul", Scalar::F16, &blocks, &caps);
+        let f = distributed("matmul", "matmul", Scalar::F16, &blocks, &caps);
         let counts = count(&f);
         // Each subgroup has 64 x 64: four by four fragments, two steps of 16.
         assert_eq!((counts[&Op::CoopMma], counts[&Op::CoopLoad], counts[&Op::CoopStore]), (32, 16, 16), "{counts:?}");
@@ -140,11 +146,11 @@ fn fragments_stay_in_registers_while_products_are_added() {
     // Where factors do not fit, they come in slices: two of 16.
     let mut little = fragments();
     little.shared_bytes = 24 << 10;
-    let counts = count(&spread("matmul", "matmul", Scalar::F16, &blocks, &little));
+    let counts = count(&distributed("matmul", "matmul", Scalar::F16, &blocks, &little));
     assert_eq!((counts[&Op::CoopMma], counts[&Op::CoopLoad]), (32, 16), "{counts:?}");
     // Scores are computed with, and so are the sums between two products.
     let blocks = [("BLOCK_M", 64), ("BLOCK_N", 64), ("HEAD", 64)];
-    let f = spread("attention", "attention", Scalar::F16, &blocks, &fragments());
+    let f = distributed("attention", "attention", Scalar::F16, &blocks, &fragments());
     assert!(count(&f)[&Op::CoopMma] >= 2);
 }
 
@@ -159,7 +165,7 @@ fn short_factors_are_multiplied_by_the_matrix_unit() {
         ("stride_bn", 1),
         ("stride_cn", 1),
     ];
-    let matmul = |factor, caps: &Caps| count(&spread("matmul", "matmul", factor, &blocks, caps));
+    let matmul = |factor, caps: &Caps| count(&distributed("matmul", "matmul", factor, &blocks, caps));
     // Four by four fragments, four steps of 8: `f32` is taken as `tf32` unless a kernel says otherwise.
     let counts = matmul(Scalar::F32, &Caps::cuda(80, false));
     assert_eq!((counts[&Op::CoopMma], counts[&Op::CoopLoad]), (64, 32), "{counts:?}");
@@ -183,7 +189,7 @@ def bytes(a_ptr, b_ptr, c_ptr):
 ";
     for byte in [Scalar::I8, Scalar::U8] {
         for caps in [Caps::cuda(75, false), Caps::cuda(90, true)] {
-            let counts = count(&spread_text(("bytes.py", text), "bytes", byte, &[], &caps));
+            let counts = count(&distributed_text(("bytes.py", text), "bytes", byte, &[], &caps));
             // Four subgroups have two by two fragments each, four steps of 16.
             assert_eq!(counts.get(&Op::CoopMma), Some(&16), "{byte} on {}: {counts:?}", caps.name);
         }
@@ -191,7 +197,7 @@ def bytes(a_ptr, b_ptr, c_ptr):
     // How exactly `f32` is taken stays with the products. Four subgroups have two by two fragments each, eight steps of 8.
     for (name, precision) in [("tf32", Some(Precision::Tf32)), ("tf32x3", Some(Precision::Tf32x3)), ("ieee", None)] {
         let text = text.replace("(b_ptr + at))", &format!("(b_ptr + at), input_precision=\"{name}\")"));
-        let f = spread_text(("precise.py", &text), "bytes", Scalar::F32, &[], &Caps::cuda(90, true));
+        let f = distributed_text(("precise.py", &text), "bytes", Scalar::F32, &[], &Caps::cuda(90, true));
         let mut found = vec![];
         f.walk(f.body, &mut |_, inst| found.extend((inst.op == Op::CoopMma).then(|| inst.precision())));
         assert_eq!(found, precision.map_or(vec![], |precision| vec![precision; 32]), "{name}");
@@ -208,13 +214,13 @@ fn kernels_of_the_project_have_layouts_on_every_device() {
         Caps::cuda(90, true),
         Caps::everything(),
     ] {
-        spread("blur", "blur", Scalar::F32, &[], &caps);
-        spread("dropout", "dropout", Scalar::F32, &[], &caps);
-        spread("mandelbrot", "mandelbrot", Scalar::I32, &[], &caps);
-        spread("layer_norm", "layer_norm_backward", Scalar::F32, &[("BLOCK", 1024)], &caps);
+        distributed("blur", "blur", Scalar::F32, &[], &caps);
+        distributed("dropout", "dropout", Scalar::F32, &[], &caps);
+        distributed("mandelbrot", "mandelbrot", Scalar::I32, &[], &caps);
+        distributed("layer_norm", "layer_norm_backward", Scalar::F32, &[("BLOCK", 1024)], &caps);
         let blocks = [("BLOCK_M", 32), ("BLOCK_N", 32), ("BLOCK_K", 32), ("GROUP", 8)];
-        spread("matmul", "matmul", Scalar::F32, &blocks, &caps);
-        spread("attention", "attention", Scalar::F16, &[("BLOCK_M", 32), ("BLOCK_N", 32), ("HEAD", 32)], &caps);
+        distributed("matmul", "matmul", Scalar::F32, &blocks, &caps);
+        distributed("attention", "attention", Scalar::F16, &[("BLOCK_M", 32), ("BLOCK_N", 32), ("HEAD", 32)], &caps);
     }
 }
 

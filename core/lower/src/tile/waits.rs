@@ -4,7 +4,7 @@
 //! updates that are the same in each iteration. Loops that count, that take work from a queue, or that try an update again with a newer value end by
 //! themselves.
 
-use super::steer;
+use super::control_dependence;
 use crate::compile::lacks;
 use girih_base::diag::Diagnostic;
 use girih_base::idx::IndexVec;
@@ -27,7 +27,7 @@ pub(super) fn check(kernel: &Function, caps: &Caps) -> Result<(), Diagnostic> {
 
 /// What asks memory, in the first loop that waits.
 pub(super) fn waiting(f: &Function) -> Option<InstId> {
-    let sources = steer::sources(f);
+    let sources = control_dependence::sources(f);
     let mut loops = vec![];
     f.walk(f.body, &mut |_, inst| loops.extend((inst.op == Op::Loop).then(|| inst.regions[0])));
     loops.into_iter().find_map(|body| Loop::of(f, &sources, body).asks())

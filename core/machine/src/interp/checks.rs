@@ -8,7 +8,7 @@
 //! Invariant: no fault is reported in a right program. So an `acquire` is taken to order all that came before it,
 //! although it may order less.
 
-use super::frame::{Frame, Handle, Origin};
+use super::frame::{Activation, Handle, Origin};
 use super::mask::Mask;
 use girih_base::span::Span;
 use girih_ir::attrs::Spaces;
@@ -70,7 +70,7 @@ pub(super) struct Conflict {
 struct Mark(u64);
 
 impl Mark {
-    /// Lanes besides the one that is kept, in the same epoch.
+    /// Lanes besides the one that is kept, in the same superstep.
     const SEVERAL: u64 = 1 << 10;
     /// All of them were atomic.
     const ATOMIC: u64 = 1 << 11;
@@ -95,7 +95,7 @@ impl Mark {
 #[derive(Clone, Copy, Debug, Default)]
 struct Marks {
     write: Mark,
-    /// Readers of the workgroup's epoch.
+    /// Readers of the workgroup's superstep.
     read: Mark,
     /// A reader of an earlier workgroup.
     foreign: Mark,
@@ -108,16 +108,16 @@ struct Since {
     foreign: u64,
     workgroup: u64,
     /// Those of other lanes.
-    epoch: u64,
+    start: u64,
 }
 
 impl Marks {
     fn access(&mut self, access: Access, lane: usize, now: u64, since: Since) -> Option<Conflict> {
         let conflict = self.conflict(access, lane, since);
-        let epoch = |mark: Mark| mark.time() >= since.epoch;
+        let start = |mark: Mark| mark.time() >= since.start;
         let merged = |old: Mark| {
             let mut mark = Mark::new(lane, access.atomic(), now);
-            if epoch(old) {
+            if start(old) {
                 if old.lane() != lane || old.has(Mark::SEVERAL) {
                     mark.0 |= Mark::SEVERAL;
                 }
@@ -154,7 +154,7 @@ impl Marks {
                 None
             } else if earlier && since.foreign < since.workgroup {
                 Some(Conflict { foreign: true, lane: None, wrote })
-            } else if mark.time() >= since.epoch && (mark.lane() != lane || !alone) {
+            } else if mark.time() >= since.start && (mark.lane() != lane || !alone) {
                 Some(Conflict { foreign: false, lane: alone.then_some(mark.lane()), wrote })
             } else {
                 None
@@ -212,7 +212,7 @@ pub(super) struct Checks {
     workgroup: u64,
     /// From when on earlier workgroups' accesses count.
     foreign: u64,
-    epochs: [u64; 2],
+    starts: [u64; 2],
     /// When ordinary writes were last made visible to matrix products.
     async_fence: u64,
     /// By buffer; empty for those that the dispatch does not reach.
@@ -250,7 +250,7 @@ impl Checks {
             dispatch: now,
             workgroup: now,
             foreign: now,
-            epochs: [now; 2],
+            starts: [now; 2],
             async_fence: 0,
             buffers: shadows.take(granule, buffers),
             shared: vec![Marks::default(); granules],
@@ -268,11 +268,11 @@ impl Checks {
         *shadows = Shadows { granule: self.granule, now: self.now, buffers: self.buffers };
     }
 
-    pub(super) fn begin_workgroup(&mut self, frame: &mut Frame) {
+    pub(super) fn begin_workgroup(&mut self, frame: &mut Activation) {
         self.now += 1;
         self.workgroup = self.now;
         self.foreign = self.dispatch;
-        self.epochs = [self.now; 2];
+        self.starts = [self.now; 2];
         self.shared_origins.fill(NEVER_SHARED);
         self.readers.fill(0);
         self.origins.truncate(3);
@@ -284,7 +284,7 @@ impl Checks {
     }
 
     /// A call's private bytes are new.
-    pub(super) fn begin_call(&mut self, frame: &mut Frame, private_bytes: usize, mask: &Mask) {
+    pub(super) fn begin_call(&mut self, frame: &mut Activation, private_bytes: usize, mask: &Mask) {
         frame.private_origins.resize(frame.private.len() >> self.granule, NEVER_PRIVATE);
         let each = private_bytes >> self.granule;
         mask.each(|lane| frame.private_origins[lane * each..][..each].fill(NEVER_PRIVATE));
@@ -294,10 +294,10 @@ impl Checks {
     pub(super) fn barrier(&mut self, spaces: Spaces) {
         self.now += 1;
         if spaces.global {
-            self.epochs[0] = self.now;
+            self.starts[0] = self.now;
         }
         if spaces.shared {
-            self.epochs[1] = self.now;
+            self.starts[1] = self.now;
         }
     }
     /// Orders what the lane has seen, and with it everything before, ahead of what follows.
@@ -328,11 +328,11 @@ impl Checks {
         let workgroup = self.workgroup;
         let (marks, since) = match buffer {
             Some(buffer) => {
-                let since = Since { foreign: self.foreign, workgroup, epoch: self.epochs[0] };
+                let since = Since { foreign: self.foreign, workgroup, start: self.starts[0] };
                 (&mut self.buffers[buffer], since)
             }
             // Shared memory has no earlier workgroups.
-            None => (&mut self.shared, Since { foreign: workgroup, workgroup, epoch: self.epochs[1] }),
+            None => (&mut self.shared, Since { foreign: workgroup, workgroup, start: self.starts[1] }),
         };
         let mut found = None;
         for marks in marks.get_mut(range).into_iter().flatten() {
@@ -422,7 +422,7 @@ mod tests {
         Checks::new(&mut Shadows::default(), 2, [64].into_iter(), 64)
     }
     fn next_workgroup(checks: &mut Checks) {
-        let mut frame = Frame {
+        let mut frame = Activation {
             function: girih_ir::FunctionId::new(0),
             values: vec![],
             origins: vec![],
@@ -433,7 +433,7 @@ mod tests {
         checks.begin_workgroup(&mut frame);
     }
 
-    /// Accesses (lane, how) in one epoch; whether the last one races and no earlier one does.
+    /// Accesses (lane, how) in one superstep; whether the last one races and no earlier one does.
     fn races(accesses: &[(usize, Access)]) -> bool {
         let mut checks = checks();
         next_workgroup(&mut checks);

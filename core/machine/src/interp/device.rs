@@ -12,7 +12,7 @@ use girih_base::span::Span;
 use girih_ir::caps::Caps;
 use girih_ir::verify::{Verified, tile_form};
 use girih_ir::{FunctionId, Module};
-use girih_lower::{Entry, Parameter, Plan, PlannedGrid};
+use girih_lower::{Entry, LaunchPlan, Parameter, PlannedGrid};
 use girih_runtime::{BufferId, Command, Device, DeviceInfo, DeviceKind, LoadOptions, Memory, ProgramId, Timing};
 use std::sync::Arc;
 use std::time::Duration;
@@ -27,7 +27,7 @@ struct Loaded {
 
 /// A step of work whose arguments have been checked.
 enum Planned {
-    Dispatch(ProgramId, Plan),
+    Dispatch(ProgramId, LaunchPlan),
     Copy { from: (usize, usize), to: (usize, usize), bytes: usize },
     Clear { at: (usize, usize), bytes: usize },
 }
@@ -157,7 +157,7 @@ impl Interpreter {
         }
     }
 
-    fn dispatch(&mut self, program: ProgramId, plan: &Plan) -> Result<(), Diagnostic> {
+    fn dispatch(&mut self, program: ProgramId, plan: &LaunchPlan) -> Result<(), Diagnostic> {
         let Some(Some(loaded)) = self.programs.get(program.index()) else { return Ok(()) };
         let grid = match plan.grid {
             PlannedGrid::Workgroups(size) => size,

@@ -29,7 +29,7 @@ impl Handle {
 
 /// Values and memories of one call of a function by the lanes that made it.
 #[derive(Clone, Debug)]
-pub(super) struct Frame {
+pub(super) struct Activation {
     pub function: FunctionId,
     pub values: Vec<u64>,
     /// For each of the values, if faults are looked for.
@@ -41,10 +41,10 @@ pub(super) struct Frame {
     pub private_origins: Vec<Origin>,
 }
 
-impl Frame {
+impl Activation {
     /// A frame with the function's constants in place; handles of shared memory are bound by `shared`, the first bytes of its arrays.
-    pub(super) fn new(function: FunctionId, code: &Code, team: Team, checked: bool, shared: &[Handle]) -> Frame {
-        let mut frame = Frame {
+    pub(super) fn new(function: FunctionId, code: &Code, team: Team, checked: bool, shared: &[Handle]) -> Activation {
+        let mut frame = Activation {
             function,
             values: vec![0; code.values],
             origins: if checked { vec![0; code.values] } else { vec![] },

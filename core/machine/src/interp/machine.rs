@@ -9,7 +9,7 @@ use super::code::{Action, Code, Moves, Slot, Step, Team};
 use super::copies::Copies;
 use super::elements::Elements;
 use super::fault::Fault;
-use super::frame::{Frame, Handle, Origin, owners, owning};
+use super::frame::{Activation, Handle, Origin, owners, owning};
 use super::mask::Mask;
 use super::products::Products;
 use super::program::{Layout, Program};
@@ -50,7 +50,7 @@ enum Wait {
 /// A call under way.
 #[derive(Debug)]
 struct Caller {
-    frame: Frame,
+    frame: Activation,
     /// The step behind the call.
     next: usize,
     /// Where the call's results go.
@@ -67,7 +67,7 @@ pub(super) struct Machine<'a> {
     pub layout: &'a Layout,
     pub team: Team,
     pub memories: Memories,
-    pub frame: Frame,
+    pub frame: Activation,
     pub mask: Mask,
     /// All invocations of the workgroup.
     pub all: Mask,
@@ -96,7 +96,7 @@ pub(super) struct Machine<'a> {
     pending: Vec<(usize, Mask)>,
     callers: Vec<Caller>,
     /// Frames of functions that have returned, to be used again.
-    spare: Vec<Frame>,
+    spare: Vec<Activation>,
     /// Numbers that are copied as if at once, and their origins.
     scratch: (Vec<u64>, Vec<Origin>),
 }
@@ -111,7 +111,7 @@ impl<'a> Machine<'a> {
     ) -> Self {
         let team = program.team;
         let code = program.code(program.main);
-        let frame = Frame::new(program.main, code, team, checks.is_some(), layout.handles(program.main));
+        let frame = Activation::new(program.main, code, team, checks.is_some(), layout.handles(program.main));
         let mut machine = Machine {
             program,
             layout,
@@ -440,10 +440,10 @@ impl<'a> Machine<'a> {
         Ok(())
     }
 
-    fn spare_frame(&mut self, callee: FunctionId, code: &Code) -> Frame {
+    fn spare_frame(&mut self, callee: FunctionId, code: &Code) -> Activation {
         match self.spare.iter().position(|frame| frame.function == callee) {
             Some(i) => self.spare.swap_remove(i),
-            None => Frame::new(callee, code, self.team, self.checks.is_some(), self.layout.handles(callee)),
+            None => Activation::new(callee, code, self.team, self.checks.is_some(), self.layout.handles(callee)),
         }
     }
 
@@ -513,7 +513,7 @@ pub(super) fn places(slot: Slot, mask: &Mask, team: Team, mut f: impl FnMut(usiz
 }
 
 /// Copies a value within a frame.
-fn copy(frame: &mut Frame, from: Slot, to: Slot, mask: &Mask, team: Team) {
+fn copy(frame: &mut Activation, from: Slot, to: Slot, mask: &Mask, team: Team) {
     let values = &mut frame.values;
     places(to, mask, team, |place| values[place] = values[place - to.offset + from.offset]);
     let origins = &mut frame.origins;
@@ -522,7 +522,7 @@ fn copy(frame: &mut Frame, from: Slot, to: Slot, mask: &Mask, team: Team) {
     }
 }
 
-fn copy_between(source: &Frame, from: Slot, target: &mut Frame, to: Slot, mask: &Mask, team: Team) {
+fn copy_between(source: &Activation, from: Slot, target: &mut Activation, to: Slot, mask: &Mask, team: Team) {
     places(to, mask, team, |place| target.values[place] = source.values[place - to.offset + from.offset]);
     if !source.origins.is_empty() {
         places(to, mask, team, |place| target.origins[place] = source.origins[place - to.offset + from.offset]);

@@ -76,12 +76,12 @@ pub(super) enum Action {
     Open {
         layout: LayoutId,
         cell: Arg,
-        hole: u32,
+        token: u32,
         fields: Box<[u32]>,
     },
     Fill {
         layout: LayoutId,
-        hole: Arg,
+        token: Arg,
         fields: Box<[Arg]>,
         to: u32,
     },
@@ -120,7 +120,7 @@ pub(super) fn prepare_all(module: &Module) -> IndexVec<FunctionId, Option<Code>>
 }
 
 fn prepare(function: &Function) -> Code {
-    let mut writer = Writer {
+    let mut writer = ActionWriter {
         function,
         last: last_uses(function),
         position: 0,
@@ -147,7 +147,7 @@ struct Holder<'a> {
     exits: Vec<usize>,
 }
 
-struct Writer<'a> {
+struct ActionWriter<'a> {
     function: &'a Function,
     last: IndexVec<ValueId, usize>,
     /// How many instructions have been met.
@@ -161,7 +161,7 @@ struct Writer<'a> {
     holders: Vec<Holder<'a>>,
 }
 
-impl<'a> Writer<'a> {
+impl<'a> ActionWriter<'a> {
     /// Gives a value its place.
     fn place(&mut self, value: ValueId) -> u32 {
         let slot = self.free.pop().unwrap_or_else(|| {
@@ -328,11 +328,11 @@ impl<'a> Writer<'a> {
             Op::CellLayout => Action::Layout { cell: operand(0)?, to: result(0)? },
             Op::CellOpen => {
                 let fields = self.slots_of(inst.results.get(1..)?);
-                Action::Open { layout: inst.cell()?, cell: operand(0)?, hole: result(0)?, fields }
+                Action::Open { layout: inst.cell()?, cell: operand(0)?, token: result(0)?, fields }
             }
             Op::CellFill => {
                 let fields = self.args(inst.operands.get(1..)?);
-                Action::Fill { layout: inst.cell()?, hole: operand(0)?, fields, to: result(0)? }
+                Action::Fill { layout: inst.cell()?, token: operand(0)?, fields, to: result(0)? }
             }
             Op::CellFree => Action::Free(operand(0)?),
             Op::TermShare | Op::TermDrop if inst.has(AttrKind::Flat) => Action::Flat(operand(0)?, results()),
@@ -359,7 +359,7 @@ impl<'a> Writer<'a> {
     }
 }
 
-/// The word of a tag and a payload; of a cell's tag there is the hole alone that is none.
+/// The word of a tag and a payload; of a cell's tag there is the reuse token alone that is none.
 fn pack(tag: u32, payload: u32) -> u32 {
     if tag == heap::CELL && payload == 0 { heap::NULL_HOLE } else { heap::pack(tag & heap::IMMEDIATE, payload) }
 }

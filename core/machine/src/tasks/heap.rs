@@ -1,10 +1,10 @@
 //! Cells with counts of their owners.
 //!
-//! A cell lies at a place counted in units of 8 bytes: one unit holds layout and count, the fields follow. A *hole* has its layout and
+//! A cell lies at a place counted in units of 8 bytes: one unit holds layout and count, the fields follow. A *reuse token* has its layout and
 //! the count 0. Memory that is given back is kept by size, and used again first; in checked mode it is never used again, so that
 //! whoever still uses it is found.
 //!
-//! Invariant: `starts` has a bit for each unit where a cell or hole begins. Place 0 is never a cell.
+//! Invariant: `starts` has a bit for each unit where a cell or reuse token begins. Place 0 is never a cell.
 
 use girih_base::diag::{Code, Diagnostic};
 use girih_base::idx::Idx;
@@ -21,7 +21,7 @@ const MOST_UNITS: u64 = 1 << 29;
 
 /// What has to be known of a layout.
 #[derive(Debug)]
-struct Shape {
+struct LayoutShape {
     units: u32,
     /// Which fields are words.
     terms: Vec<bool>,
@@ -30,7 +30,7 @@ struct Shape {
 /// The heap of a machine.
 #[derive(Debug)]
 pub(super) struct Heap {
-    shapes: Vec<Shape>,
+    shapes: Vec<LayoutShape>,
     words: Vec<u32>,
     starts: Vec<u64>,
     /// Places of free memory by the number of units.
@@ -48,7 +48,7 @@ pub(super) struct Heap {
 
 impl Heap {
     pub(super) fn new(module: &Module, options: &TaskOptions, checked: bool) -> Heap {
-        let shape = |fields: &Vec<Type>| Shape {
+        let shape = |fields: &Vec<Type>| LayoutShape {
             units: 1 + fields.len().div_ceil(2) as u32,
             terms: fields.iter().map(|ty| *ty == Type::Term).collect(),
         };
@@ -151,7 +151,7 @@ impl Heap {
         Ok(place)
     }
 
-    /// Gives the memory of a cell or hole back.
+    /// Gives the memory of a cell or reuse token back.
     fn release(&mut self, place: usize) {
         let units = self.shapes[self.layout_at(place).index()].units as usize;
         self.set_start(place, false);
@@ -203,7 +203,7 @@ impl Heap {
         Ok(self.words[2 * place])
     }
 
-    /// Takes one ownership of a cell; gives the hole, and its place, from which the fields can still be read.
+    /// Takes one ownership of a cell; gives the reuse token, and its place, from which the fields can still be read.
     pub(super) fn open(&mut self, word: u32, layout: LayoutId) -> Result<(u32, usize), Fault> {
         let place = self.cell(word, layout)?;
         let count = self.count(place);
@@ -224,14 +224,14 @@ impl Heap {
         Ok((NULL_HOLE, place))
     }
 
-    /// A cell in a hole, if the hole is one and as large as the cell.
+    /// A cell in a reuse token, if the reuse token is one and as large as the cell.
     pub(super) fn fill(
         &mut self,
-        hole: u32,
+        token: u32,
         layout: LayoutId,
         fields: impl Iterator<Item = u32>,
     ) -> Result<u32, Fault> {
-        let Some(place) = self.hole(hole)? else { return self.new_cell(layout, fields) };
+        let Some(place) = self.token(token)? else { return self.new_cell(layout, fields) };
         let units = |id: LayoutId| self.shapes[id.index()].units;
         if units(self.layout_at(place)) != units(layout) {
             self.release(place);
@@ -241,20 +241,20 @@ impl Heap {
         Ok(self.write(place, layout, fields))
     }
 
-    pub(super) fn free(&mut self, hole: u32) -> Result<(), Fault> {
-        if let Some(place) = self.hole(hole)? {
+    pub(super) fn free(&mut self, token: u32) -> Result<(), Fault> {
+        if let Some(place) = self.token(token)? {
             self.release(place);
         }
         Ok(())
     }
 
-    /// The place of a hole, if it is not the null one.
-    fn hole(&self, word: u32) -> Result<Option<usize>, Fault> {
+    /// The place of a reuse token, if it is not the null one.
+    fn token(&self, word: u32) -> Result<Option<usize>, Fault> {
         let place = payload(word) as usize;
         match word {
             NULL_HOLE => Ok(None),
             _ if tag(word) == CELL && self.is_start(place) && self.count(place) == 0 => Ok(Some(place)),
-            _ => Err(no_cell("this word is no hole")),
+            _ => Err(no_cell("this word is no reuse token")),
         }
     }
 

@@ -35,8 +35,8 @@ pub struct TaskMachine {
     computing: usize,
     forks: Forks,
     values: Vec<u64>,
-    current: Frame,
-    callers: Vec<Frame>,
+    current: Activation,
+    callers: Vec<Activation>,
     /// Operands of the step that is being done.
     scratch: Vec<u64>,
     steps: u64,
@@ -84,7 +84,7 @@ enum Target {
 
 /// A function that has not returned.
 #[derive(Clone, Copy, Debug)]
-struct Frame {
+struct Activation {
     function: FunctionId,
     next: usize,
     base: usize,
@@ -115,7 +115,7 @@ impl TaskMachine {
             options,
             settings,
             values: vec![],
-            current: Frame { function: FunctionId::new(0), next: 0, base: 0, target: Target::Host },
+            current: Activation { function: FunctionId::new(0), next: 0, base: 0, target: Target::Host },
             callers: vec![],
             scratch: vec![],
             steps: 0,
@@ -262,20 +262,20 @@ impl TaskMachine {
                 let layout = self.heap.layout(self.word(*cell))?;
                 self.set(*to, layout.into());
             }
-            Action::Open { layout, cell, hole, fields } => {
+            Action::Open { layout, cell, token, fields } => {
                 let (word, place) = self.heap.open(self.word(*cell), *layout)?;
                 for (i, slot) in fields.iter().enumerate() {
                     self.set(*slot, self.heap.field_at(place, i).into());
                 }
-                self.set(*hole, word.into());
+                self.set(*token, word.into());
             }
-            Action::Fill { layout, hole, fields, to } => {
+            Action::Fill { layout, token, fields, to } => {
                 self.gather(fields);
-                let hole = self.word(*hole);
-                let word = self.heap.fill(hole, *layout, self.scratch.iter().map(|v| *v as u32))?;
+                let token = self.word(*token);
+                let word = self.heap.fill(token, *layout, self.scratch.iter().map(|v| *v as u32))?;
                 self.set(*to, word.into());
             }
-            Action::Free(hole) => self.heap.free(self.word(*hole))?,
+            Action::Free(token) => self.heap.free(self.word(*token))?,
             Action::Share(word, to) => {
                 let word = self.word(*word);
                 self.heap.share(word)?;
@@ -306,7 +306,7 @@ impl TaskMachine {
     /// Makes place for the values of a frame and puts the arguments, which are in `scratch`, there.
     fn open_frame(&mut self, base: usize, slots: usize) -> Result<(), Fault> {
         let short = self.too_deep();
-        let bytes = (base + slots) * size_of::<u64>() + self.callers.len() * size_of::<Frame>();
+        let bytes = (base + slots) * size_of::<u64>() + self.callers.len() * size_of::<Activation>();
         let more = (base + slots).saturating_sub(self.values.len());
         if bytes as u64 > self.options.stack || self.values.try_reserve(more).is_err() {
             return Err(short);
@@ -323,7 +323,7 @@ impl TaskMachine {
         let base = self.values.len();
         if self.is_done_elsewhere(function)? {
             self.callers.push(self.current);
-            self.current = Frame { function, next: 0, base, target };
+            self.current = Activation { function, next: 0, base, target };
             self.leave();
             return Ok(());
         }
@@ -333,7 +333,7 @@ impl TaskMachine {
         }
         self.callers.push(self.current);
         self.open_frame(base, slots)?;
-        self.current = Frame { function, next: 0, base, target };
+        self.current = Activation { function, next: 0, base, target };
         Ok(())
     }
 
@@ -350,13 +350,13 @@ impl TaskMachine {
     fn replace(&mut self, function: FunctionId) -> Result<(), Fault> {
         let slots = self.slots(function)?;
         self.open_frame(self.current.base, slots)?;
-        self.current = Frame { function, next: 0, ..self.current };
+        self.current = Activation { function, next: 0, ..self.current };
         Ok(())
     }
 
     /// Ends the current function; its results are in `scratch`.
     fn leave(&mut self) -> Flow {
-        let Frame { base, target, .. } = self.current;
+        let Activation { base, target, .. } = self.current;
         self.values.truncate(base);
         let Some(caller) = self.callers.pop() else { return Flow::End };
         self.current = caller;
@@ -495,7 +495,7 @@ impl TaskMachine {
         self.values.clear();
         self.callers.clear();
         let slots = self.slots(function)?;
-        self.current = Frame { function, next: 0, base: 0, target: Target::Host };
+        self.current = Activation { function, next: 0, base: 0, target: Target::Host };
         self.open_frame(0, slots)?;
         self.run()?;
         let results: Vec<u32> = self.scratch.iter().map(|value| *value as u32).collect();

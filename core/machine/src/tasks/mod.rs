@@ -4,7 +4,7 @@
 //! | what | see |
 //! |---|---|
 //! | functions made ready: steps, places of values | [`code`] |
-//! | cells: sizes, holes, counts, deep drops | [`heap`] |
+//! | cells: sizes, reuse tokens, counts, deep drops | [`heap`] |
 //! | who owns what after a call, in checked mode | [`audit`] |
 //! | calls, tail calls, globals, steps | [`machine`] |
 //! | forked calls and when they run | [`forks`] |

@@ -34,7 +34,7 @@ pub(super) mod control {
     pub const LISTED: usize = 8;
     pub const FAULT: usize = 10;
     pub const FULL: usize = 11;
-    pub const EPOCHS: usize = 12;
+    pub const SUPERSTEPS: usize = 12;
     pub const PATIENCE: usize = 13;
     pub const STEPS: usize = 14;
     pub const WORKED: usize = 15;
@@ -44,7 +44,7 @@ pub(super) mod control {
 
 /// How large the buffers are.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Shape {
+pub(super) struct BufferSizes {
     pub(super) lanes: u32,
     pub(super) depth: u32,
     /// Levels that must be free before an interaction.
@@ -58,13 +58,13 @@ pub(super) struct Shape {
     pub(super) memory: u64,
 }
 
-impl Shape {
+impl BufferSizes {
     pub(super) fn new(
         kernels: &Kernels,
         device: &dyn Device,
         options: &Options,
         limit: u64,
-    ) -> Result<Shape, Diagnostic> {
+    ) -> Result<BufferSizes, Diagnostic> {
         let caps = device.caps();
         let reach = caps.binding_bytes.min(caps.buffer_bytes);
         let memory = options.memory.min(limit);
@@ -86,7 +86,7 @@ impl Shape {
         let ring = 1 << (places / 2).ilog2();
         let chunk = if kernels.in_pieces { PIECE } else { (places / lanes / 4).clamp(4, PIECE) };
         let steps = options.steps;
-        Ok(Shape {
+        Ok(BufferSizes {
             lanes,
             depth,
             reserve,
@@ -119,7 +119,7 @@ pub(super) struct Buffers {
 
 impl Buffers {
     /// Buffers of a shape, and of a book of so many words; none stays if one cannot be had.
-    pub(super) fn new(device: &mut dyn Device, shape: &Shape, words: usize) -> Result<Buffers, Diagnostic> {
+    pub(super) fn new(device: &mut dyn Device, shape: &BufferSizes, words: usize) -> Result<Buffers, Diagnostic> {
         let (places, lanes) = (u64::from(shape.places), u64::from(shape.lanes));
         // Lanes look at places a little beyond those that they need.
         let sizes = [

@@ -119,11 +119,12 @@ fn within(book: &Book, numbers: bool, branches: [usize; 2]) -> Option<Calls> {
     }
     let branches: Vec<usize> = named.into_iter().map(|named| branches[usize::from(!named)]).collect();
     // Which definitions ask for a pair first does not depend on how the calls that they leave are made.
-    let all = |pairs: &[bool], in_pieces: bool| -> Option<Vec<Writer>> {
-        let mut written: Vec<Writer> = vec![];
+    let all = |pairs: &[bool], in_pieces: bool| -> Option<Vec<DefinitionWriter>> {
+        let mut written: Vec<DefinitionWriter> = vec![];
         for (id, _) in book.definitions.iter_enumerated() {
             let (names, first) = written.last().map_or((0, 0), |last| (last.names, last.first + last.ways.len()));
-            let begin = Writer { names, first, pairs: pairs.to_vec(), in_pieces, ..Writer::default() };
+            let begin =
+                DefinitionWriter { names, first, pairs: pairs.to_vec(), in_pieces, ..DefinitionWriter::default() };
             written.push(begin.definition(book, id, numbers, branches[id.index()])?);
         }
         Some(written)
@@ -151,7 +152,7 @@ fn within(book: &Book, numbers: bool, branches: [usize; 2]) -> Option<Calls> {
 
 /// Writes the code of one definition.
 #[derive(Default)]
-struct Writer {
+struct DefinitionWriter {
     text: String,
     names: u32,
     /// Branches that may still come.
@@ -174,14 +175,15 @@ fn named(name: u32) -> String {
     if name == 0 { "%y".to_owned() } else { format!("%v{name}") }
 }
 
-impl Writer {
+impl DefinitionWriter {
     /// With the code of a definition; none if it is made in a way that no call can make.
-    fn definition(self, book: &Book, id: DefinitionId, numbers: bool, branches: usize) -> Option<Writer> {
+    fn definition(self, book: &Book, id: DefinitionId, numbers: bool, branches: usize) -> Option<DefinitionWriter> {
         // With fewer branches if there is something that has no end.
         for branches in [branches, 0] {
-            let Writer { names, first, ref pairs, in_pieces, .. } = self;
-            let begin = Writer { names, first, pairs: pairs.clone(), in_pieces, ..Writer::default() };
-            let mut writer = Writer { left: branches, ..begin };
+            let DefinitionWriter { names, first, ref pairs, in_pieces, .. } = self;
+            let begin =
+                DefinitionWriter { names, first, pairs: pairs.clone(), in_pieces, ..DefinitionWriter::default() };
+            let mut writer = DefinitionWriter { left: branches, ..begin };
             if writer.way(Net::new(book, id, 0, numbers && branches > 0), 2) {
                 return Some(writer);
             }

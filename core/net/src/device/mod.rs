@@ -1,23 +1,23 @@
-//! Nets on devices: the machine of [`epochs`](super::epochs) as kernels of the IR, and the host's part of it.
+//! Nets on devices: the machine of [`supersteps`](super::supersteps) as kernels of the IR, and the host's part of it.
 //!
 //! | file | its idea |
 //! |---|---|
-//! | `reduce.gir` | the kernels: an epoch, and what stands before and after it |
-//! | `sweep_together.gir`, `sweep_alone.gir` | how free places are found |
+//! | `reduce.gir` | the kernels: a superstep, and what stands before and after it |
+//! | `reclaim_converged.gir`, `reclaim_alone.gir` | how free places are found |
 //! | [`rules`] | the table of rules as words and as a function |
 //! | [`definitions`] | the nets of definitions, as words |
 //! | [`known`] | the net of a definition as far as a call knows what the caller has |
 //! | [`calls`] | the same as straight code |
 //! | [`numbers`] | operations on numbers in words |
-//! | [`session`] | the host's part: batches of epochs, what goes there and comes back |
+//! | [`session`] | the host's part: batches of supersteps, what goes there and comes back |
 //! | [`buffers`] | the memory of a session |
 //! | [`collect`] | what a port leads to, copied from a device |
 //! | [`functions`] | numbers in nodes, and Bend's functions on all kinds |
 //!
-//! Memory is taken from the front until there is none left. Then what is free is listed, between two epochs, and is taken in that order; so nothing is used again in
-//! the epoch in which it was freed. If hardly anything is free then, that is the end.
+//! Memory is taken from the front until there is none left. Then what is free is listed, between two supersteps, and is taken in that order; so nothing is used again in
+//! the superstep in which it was freed. If hardly anything is free then, that is the end.
 //!
-//! Invariant: between two epochs all redexes are in the ring, and each place is used, free, or owned by a lane that has not used it yet.
+//! Invariant: between two supersteps all redexes are in the ring, and each place is used, free, or owned by a lane that has not used it yet.
 
 mod buffers;
 mod calls;
@@ -45,8 +45,8 @@ pub use session::Session;
 /// `@call` for definitions that are code.
 const CALLED: &str = include_str!("called.gir");
 const KERNELS: &str = include_str!("reduce.gir");
-/// `@sweep` for workgroups whose invocations do it together, and for invocations alone.
-const SWEEPS: [&str; 2] = [include_str!("sweep_together.gir"), include_str!("sweep_alone.gir")];
+/// `@reclaim` for workgroups whose invocations do it together, and for invocations alone.
+const RECLAIM: [&str; 2] = [include_str!("reclaim_converged.gir"), include_str!("reclaim_alone.gir")];
 
 /// The most parts of nodes of a book whose calls become straight code.
 const MOST_STRAIGHT: usize = 3000;
@@ -59,18 +59,18 @@ const MOST_PLACES: usize = 1 << 27;
 pub struct Options {
     /// How many lanes there are; rounded up to whole workgroups.
     pub lanes: u32,
-    /// Interactions that a lane starts in an epoch at most.
+    /// Interactions that a lane starts in a superstep at most.
     pub steps: u32,
     /// Bytes of nodes, wires and what belongs to them, at most.
     pub memory: u64,
-    /// The most epochs that are submitted at once.
+    /// The most supersteps that are submitted at once.
     pub batch: usize,
     /// Whether definitions become straight code; never on devices that want short kernels.
     pub straight: bool,
     /// Whether the invocations of a workgroup look for free places together: those of a graphics card read and write side by side then, processors
     /// are slower.
     pub together: bool,
-    /// After how many epochs counters are emptied, if sooner than they have to be.
+    /// After how many supersteps counters are emptied, if sooner than they have to be.
     pub drain: Option<u64>,
 }
 
@@ -91,12 +91,12 @@ impl Default for Options {
 /// What a run took.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct DeviceStats {
-    /// Epochs that had work.
-    pub epochs: u64,
+    /// Supersteps that had work.
+    pub supersteps: u64,
     /// How often the counters of interactions were emptied.
     pub drains: u32,
     /// How often free places were listed.
-    pub sweeps: u32,
+    pub reclaims: u32,
     /// How many lanes there were.
     pub lanes: u32,
     /// Bytes of memory.
@@ -147,7 +147,7 @@ pub fn kernels(book: &Book, straight: bool, together: bool) -> Result<Kernels, V
         outcomes.function(),
         text,
         KERNELS.to_owned(),
-        SWEEPS[usize::from(!together)].to_owned(),
+        RECLAIM[usize::from(!together)].to_owned(),
     ];
     let module = text::parse(Span::NONE.source, &texts.concat())?.module;
     Ok(Kernels { module: verify(module)?, words, ways, redexes, in_pieces })

@@ -1,8 +1,8 @@
-//! The host's part of nets on devices: batches of epochs, what goes to the device and what comes back.
+//! The host's part of nets on devices: batches of supersteps, what goes to the device and what comes back.
 //!
 //! A session keeps the kernels and the memory of a device, so that the net of a program with effects goes there again after each of them.
 
-use super::buffers::{BLOCK, Buffers, SUMS, Shape, control, missing};
+use super::buffers::{BLOCK, BufferSizes, Buffers, SUMS, control, missing};
 use super::collect::{self, Array};
 use super::numbers::error;
 use super::{DeviceStats, Kernels, Options, kernels};
@@ -29,18 +29,18 @@ pub struct Session<'d> {
     device: &'d mut dyn Device,
     programs: [ProgramId; 5],
     buffers: Buffers,
-    shape: Shape,
+    shape: BufferSizes,
     /// The interactions of each way that calls take.
     ways: Vec<[u32; Rule::ALL.len()]>,
-    /// The most epochs that are submitted at once.
+    /// The most supersteps that are submitted at once.
     batch: usize,
     stats: DeviceStats,
     /// `control` as it was when the host last looked.
     control: Vec<u32>,
     /// Interactions that lanes have counted and handed over, in this run.
     counted: Counts,
-    /// Epochs since lanes have handed over what they count, and how many of them their counters are sure to hold.
-    epochs: u64,
+    /// Supersteps since lanes have handed over what they count, and how many of them their counters are sure to hold.
+    supersteps: u64,
     holds: u64,
     /// Places from which on all nodes and all wires are 0.
     used_nodes: usize,
@@ -72,7 +72,7 @@ impl<'d> Session<'d> {
         let kernels = kernels(book, straight, options.together)?;
         let one = |error| vec![error];
         let mut options = *options;
-        let mut shape = Shape::new(&kernels, device, &options, limit).map_err(one)?;
+        let mut shape = BufferSizes::new(&kernels, device, &options, limit).map_err(one)?;
         let names: Vec<_> = kernels.module.kernels().collect();
         // `@run` comes first.
         let indirect = names.iter().take(1).copied().collect();
@@ -83,7 +83,7 @@ impl<'d> Session<'d> {
                 // A device that has less is asked for less.
                 Err(error) if error.code == Code::DeviceMemory && shape.memory >= LEAST_MEMORY => {
                     options.memory = shape.memory / 2;
-                    shape = Shape::new(&kernels, device, &options, limit).map_err(one)?;
+                    shape = BufferSizes::new(&kernels, device, &options, limit).map_err(one)?;
                 }
                 Err(error) => {
                     programs.into_iter().for_each(|program| device.unload(program));
@@ -98,7 +98,7 @@ impl<'d> Session<'d> {
         device: &'d mut dyn Device,
         programs: Vec<ProgramId>,
         buffers: Buffers,
-        shape: Shape,
+        shape: BufferSizes,
         options: &Options,
         Kernels { words, ways, .. }: Kernels,
     ) -> Result<Session<'d>, Diagnostic> {
@@ -116,8 +116,8 @@ impl<'d> Session<'d> {
             stats,
             control: vec![0; control::WORDS],
             counted: Counts::default(),
-            epochs: 0,
-            holds: options.drain.map_or(holds, |epochs| holds.min(epochs)),
+            supersteps: 0,
+            holds: options.drain.map_or(holds, |supersteps| holds.min(supersteps)),
             used_nodes: 0,
             used_wires: 0,
             is_settled: true,
@@ -171,7 +171,7 @@ impl<'d> Session<'d> {
         self.counted = Counts::default();
         let stop = self.upload(heap, &redexes).and_then(|()| self.reduce(machine))?;
         let counts = self.counts()?;
-        self.stats.epochs += u64::from(self.control[control::EPOCHS]);
+        self.stats.supersteps += u64::from(self.control[control::SUPERSTEPS]);
         if let Some(stop) = stop {
             machine.give(Heap::new(machine.limits().memory), vec![], &counts);
             let size = Size { interactions: machine.counts().total(), ..self.size() };
@@ -205,10 +205,10 @@ impl<'d> Session<'d> {
         Command::Dispatch(Dispatch { program: self.programs[program], arguments, grid })
     }
 
-    /// So many epochs.
+    /// So many supersteps.
     fn commands(&self, count: usize) -> Vec<Command> {
         let Buffers { nodes, wires, lists, ring, stack, control, book, grid, .. } = self.buffers;
-        let Shape { lanes, depth, reserve, ring: size, places, chunk, .. } = self.shape;
+        let BufferSizes { lanes, depth, reserve, ring: size, places, chunk, .. } = self.shape;
         let mut arguments = [nodes, wires, lists, ring, stack, control, book].map(buffer).to_vec();
         arguments.extend([lanes, depth, reserve, size - 1, places, chunk].map(number));
         let run = self.dispatch(0, arguments, Grid::Indirect(grid, 0));
@@ -271,12 +271,12 @@ impl<'d> Session<'d> {
         at(control::TAIL).wrapping_sub(at(control::BASE).wrapping_add(taken))
     }
 
-    /// Runs epochs until nothing is left to be done, or says why the net stops.
+    /// Runs supersteps until nothing is left to be done, or says why the net stops.
     fn reduce(&mut self, machine: &Machine<'_>) -> Result<Option<Stop>, Diagnostic> {
         let limits = machine.limits();
         let mut batch = 2.min(self.batch);
         loop {
-            if self.epochs + batch as u64 > self.holds {
+            if self.supersteps + batch as u64 > self.holds {
                 self.drain()?;
             }
             let commands = self.commands(batch);
@@ -284,7 +284,7 @@ impl<'d> Session<'d> {
             let mut reads = [Read { buffer: self.buffers.control, offset: 0, bytes: &mut bytes }];
             self.device.submit_and_read(&commands, &mut reads)?;
             self.control = words(&bytes);
-            self.epochs += batch as u64;
+            self.supersteps += batch as u64;
             batch = (2 * batch).min(self.batch);
             if self.control[control::FAULT] != 0 {
                 return Ok(Some(stop(self.control[control::FAULT])));
@@ -298,7 +298,7 @@ impl<'d> Session<'d> {
                 return Ok(Some(Stop::Interactions));
             }
             if self.control[control::FULL] != 0 {
-                if !self.sweep()? {
+                if !self.reclaim()? {
                     return Ok(Some(Stop::Memory));
                 }
             } else if self.waiting() == 0 {
@@ -311,7 +311,7 @@ impl<'d> Session<'d> {
     /// taken, up to [`control::WIRE_END`].
     fn settle(&mut self) -> Result<(), Diagnostic> {
         let Buffers { wires, lists, stack, control, .. } = self.buffers;
-        let Shape { lanes, depth, places, .. } = self.shape;
+        let BufferSizes { lanes, depth, places, .. } = self.shape;
         let settle = [wires, lists, stack, control].map(buffer).into_iter();
         let settle = settle.chain([lanes, depth, places].map(number)).collect();
         let settle = self.dispatch(2, settle, Grid::Own);
@@ -320,7 +320,7 @@ impl<'d> Session<'d> {
     }
 
     /// Lists what is free. False if that is next to nothing, or if nothing was done since it was done before.
-    fn sweep(&mut self) -> Result<bool, Diagnostic> {
+    fn reclaim(&mut self) -> Result<bool, Diagnostic> {
         let Buffers { nodes, wires, lists, control, .. } = self.buffers;
         let places = self.shape.places;
         let worked = self.control[control::WORKED] != 0 || self.control[control::LISTED] == 0;
@@ -330,26 +330,26 @@ impl<'d> Session<'d> {
             self.set(word, 0)?;
         }
         self.set(control::LISTED, 1)?;
-        let sweep = |words: BufferId, wide: u32, first: u32, counter: usize| {
-            let sweep = [words, lists, control].map(buffer).into_iter();
-            let sweep = sweep.chain([places, wide, first, counter as u32].map(number)).collect();
-            self.dispatch(4, sweep, Grid::Own)
+        let reclaim = |words: BufferId, wide: u32, first: u32, counter: usize| {
+            let reclaim = [words, lists, control].map(buffer).into_iter();
+            let reclaim = reclaim.chain([places, wide, first, counter as u32].map(number)).collect();
+            self.dispatch(4, reclaim, Grid::Own)
         };
-        let sweeps = [sweep(nodes, 1, 0, control::NODE_END), sweep(wires, 0, places, control::WIRE_END)];
-        self.device.submit(&sweeps)?;
+        let reclaims = [reclaim(nodes, 1, 0, control::NODE_END), reclaim(wires, 0, places, control::WIRE_END)];
+        self.device.submit(&reclaims)?;
         self.look()?;
-        self.stats.sweeps += 1;
+        self.stats.reclaims += 1;
         let least = self.control[control::NODE_END].min(self.control[control::WIRE_END]);
         Ok(worked && least >= places / LEAST_FREE)
     }
 
     /// Takes over what lanes have counted, so that their counters, of 32 bits, never wrap around.
     fn drain(&mut self) -> Result<(), Diagnostic> {
-        let Shape { lanes, counters, .. } = self.shape;
-        let tally = [self.buffers.stack, self.buffers.sums].map(buffer).into_iter();
-        let tally = tally.chain([lanes, self.shape.counts() as u32, counters].map(number)).collect();
-        let tally = self.dispatch(3, tally, Grid::Own);
-        self.device.submit(&[tally])?;
+        let BufferSizes { lanes, counters, .. } = self.shape;
+        let count = [self.buffers.stack, self.buffers.sums].map(buffer).into_iter();
+        let count = count.chain([lanes, self.shape.counts() as u32, counters].map(number)).collect();
+        let count = self.dispatch(3, count, Grid::Own);
+        self.device.submit(&[count])?;
         let words = self.read(self.buffers.sums, 0, counters as usize * SUMS as usize)?;
         // The lower and the upper halves of the counters of some lanes.
         let sum = |words: &[u32]| -> u64 {
@@ -365,7 +365,7 @@ impl<'d> Session<'d> {
                 self.counted.add(rule, u64::from(*count) * sum);
             }
         }
-        self.epochs = 0;
+        self.supersteps = 0;
         self.stats.drains += 1;
         Ok(())
     }

@@ -21,12 +21,12 @@ pub struct Mark {
     /// The same.
     pub y: f64,
     /// What it is.
-    pub shape: Shape,
+    pub shape: Figure,
 }
 
 /// What is drawn at a place.
 #[derive(Clone, Debug, PartialEq)]
-pub enum Shape {
+pub enum Figure {
     /// A node; its parts are marks.
     Node(Kind, [usize; 2]),
     /// A text: a number, a name, `*`.
@@ -75,8 +75,8 @@ impl Drawing {
         self.height = self.height.max(y + DROP);
         let own = self.marks.len();
         let shape = match tree {
-            Tree::Var(name) => Shape::End(name.to_string()),
-            tree => Shape::Leaf(tree_text(tree)),
+            Tree::Var(name) => Figure::End(name.to_string()),
+            tree => Figure::Leaf(tree_text(tree)),
         };
         self.marks.push(Mark { x: left + space / 2.0, y, shape });
         let parts: Vec<&Tree> = tree.parts().collect();
@@ -85,7 +85,7 @@ impl Drawing {
             let share = space * one / (one + two);
             let below = y + DROP;
             let parts = [self.put(first, left, share, below), self.put(second, left + share, space - share, below)];
-            self.marks[own].shape = Shape::Node(kind(tree), parts);
+            self.marks[own].shape = Figure::Node(kind(tree), parts);
         }
         own
     }

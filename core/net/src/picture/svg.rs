@@ -1,6 +1,6 @@
 //! Drawings as SVG, readable on light and on dark: nodes are triangles that point at their principal port.
 
-use super::layout::{Drawing, Shape};
+use super::layout::{Drawing, Figure};
 use crate::word::Kind;
 use std::collections::HashMap;
 use std::fmt::Write;
@@ -56,14 +56,14 @@ impl Svg {
         for (i, mark) in drawing.marks.iter().enumerate() {
             let (x, y) = at(i);
             match &mark.shape {
-                Shape::Node(kind, parts) => {
+                Figure::Node(kind, parts) => {
                     self.node(*kind, x, y);
                     for (part, side) in parts.iter().zip([-0.5, 0.5]) {
                         self.line((x + side * NODE.0, y + NODE.1), at(*part));
                     }
                 }
-                Shape::Leaf(text) => self.text(x, y + 12.0, text),
-                Shape::End(name) => match ends.remove(name.as_str()) {
+                Figure::Leaf(text) => self.text(x, y + 12.0, text),
+                Figure::End(name) => match ends.remove(name.as_str()) {
                     Some(other) => wires.push((other, i)),
                     None => _ = ends.insert(name, i),
                 },
@@ -73,7 +73,7 @@ impl Svg {
             self.curve(at(a), at(b), 26.0);
         }
         for (i, mark) in drawing.marks.iter().enumerate() {
-            if let Shape::End(name) = &mark.shape
+            if let Figure::End(name) = &mark.shape
                 && ends.get(name.as_str()) == Some(&i)
             {
                 let (x, y) = at(i);

@@ -9,11 +9,11 @@ use girih_base::span::SourceId;
 use girih_machine::interp;
 use girih_net::book::Book;
 use girih_net::device;
-use girih_net::epochs::{self, Epochs, Schedule};
 use girih_net::parallel;
 use girih_net::picture::rows;
 use girih_net::reduce::{Counts, Limits, Machine};
 use girih_net::rules::Rule;
+use girih_net::supersteps::{self, Schedule, Supersteps};
 use girih_net::{random, readback};
 use girih_term::hvm::ast;
 use girih_term::hvm::parse::parse_book;
@@ -171,19 +171,19 @@ fn programs_come_to_what_they_tell() {
     assert!(checked >= 40, "only {checked} programs");
 }
 
-/// How many schedules each program is run in epochs by.
+/// How many schedules each program is run in supersteps by.
 const SCHEDULES: u64 = 12;
 
-fn in_epochs(book: &Book, limits: &Limits, schedule: Schedule) -> Result<(Reduced, Epochs), Vec<Diagnostic>> {
+fn in_supersteps(book: &Book, limits: &Limits, schedule: Schedule) -> Result<(Reduced, Supersteps), Vec<Diagnostic>> {
     let Some(main) = book.named("main") else { return Err(vec![]) };
     let mut machine = Machine::new(book, limits.clone());
     let root = machine.place(main).map_err(|error| vec![error])?;
-    let epochs = epochs::run(&mut machine, schedule).map_err(|error| vec![error])?;
-    Ok((Reduced { text: readback::tree(&machine, root).to_string(), counts: machine.counts() }, epochs))
+    let supersteps = supersteps::run(&mut machine, schedule).map_err(|error| vec![error])?;
+    Ok((Reduced { text: readback::tree(&machine, root).to_string(), counts: machine.counts() }, supersteps))
 }
 
 fn schedule(seed: u64) -> Schedule {
-    // One lane, some, many; epochs of a few interactions and of many.
+    // One lane, some, many; supersteps of a few interactions and of many.
     Schedule { lanes: [1, 5, 64][seed as usize % 3], steps: [1, 4, 100][seed as usize / 3 % 3], seed }
 }
 
@@ -205,10 +205,10 @@ fn epochs_do_the_same_interactions_in_every_schedule() {
         let oracle = reduce(&book, &limits, None);
         for seed in 0..SCHEDULES {
             let name = format!("{}, schedule {seed}", path.display());
-            match (&oracle, in_epochs(&book, &limits, schedule(seed))) {
-                (Ok(oracle), Ok((found, epochs))) => {
+            match (&oracle, in_supersteps(&book, &limits, schedule(seed))) {
+                (Ok(oracle), Ok((found, supersteps))) => {
                     assert_same(&name, &found, oracle);
-                    deferred += epochs.deferred;
+                    deferred += supersteps.deferred;
                 }
                 (Err(expected), Err(errors)) => assert_eq!(codes(&errors), codes(expected), "{name}"),
                 (Ok(_), Err(errors)) => panic!("{name}: {}", said(&errors)),
@@ -235,7 +235,7 @@ fn random_nets_come_to_the_same_in_every_order_and_in_epochs() {
         for (name, found) in [
             ("order", other),
             ("threads", threads),
-            ("epochs", in_epochs(&book, &limits, schedule(seed)).map(|(it, _)| it)),
+            ("supersteps", in_supersteps(&book, &limits, schedule(seed)).map(|(it, _)| it)),
         ] {
             match (&oracle, found) {
                 (Ok(oracle), Ok(found)) => assert_same(&format!("{seed}, {name}\n{text}"), &found, oracle),
@@ -298,7 +298,7 @@ fn on_device(book: &Book, limits: &Limits, options: &device::Options) -> Result<
     Ok(reduced)
 }
 
-/// The kernels on the checked reference machine, which finds races: a few lanes and many, epochs that are short and long, and so little memory
+/// The kernels on the checked reference machine, which finds races: a few lanes and many, supersteps that are short and long, and so little memory
 /// that places are used again.
 #[test]
 fn kernels_do_the_same_interactions() {

@@ -3,7 +3,7 @@
 use std::collections::HashMap;
 
 use super::set::Set;
-use super::shape::{Shape, ShapeId};
+use super::shape::{CellClass, ShapeId};
 use super::{Callee, Instance, LambdaRef, Site};
 use girih_base::idx::IndexVec;
 use girih_term::{CtorId, DefId, LocalId, Term};
@@ -20,7 +20,7 @@ pub struct Flow {
     pub(super) delivered: HashMap<(Instance, Address), SetId>,
     pub(super) callees: HashMap<(Instance, Address), Instance>,
     pub(super) sites: HashMap<SiteKey, ShapeId>,
-    pub(super) shapes: IndexVec<ShapeId, Shape>,
+    pub(super) shapes: IndexVec<ShapeId, CellClass>,
     pub(super) constants: IndexVec<DefId, bool>,
 }
 
@@ -103,7 +103,7 @@ impl Flow {
     }
 
     /// All shapes.
-    pub fn shapes(&self) -> &IndexVec<ShapeId, Shape> {
+    pub fn shapes(&self) -> &IndexVec<ShapeId, CellClass> {
         &self.shapes
     }
 

@@ -11,7 +11,7 @@ use std::collections::HashMap;
 use std::hash::{DefaultHasher, Hash, Hasher};
 
 use super::answer::{Address, address};
-use super::{Callee, Flow, Instance, LambdaRef, Precision, Set, Shape, ShapeId, What};
+use super::{Callee, CellClass, Flow, Instance, LambdaRef, Precision, Set, ShapeId, What};
 use girih_base::cycles::groups;
 use girih_base::idx::IndexVec;
 use girih_term::{Body, DefId, Program, Term};
@@ -215,7 +215,7 @@ fn structure_of_set(set: &Set, inner: Option<&Structures>) -> u64 {
     hash(&(numbers, era, units, shapes, functions, thunks, makers, selectors, external))
 }
 
-fn structure_of_shape(shape: &Shape, inner: Option<&Structures>) -> u64 {
+fn structure_of_shape(shape: &CellClass, inner: Option<&Structures>) -> u64 {
     let fields = shape.fields.iter().map(|field| structure_of_set(field, inner));
     hash(&(shape.external, original(shape.what), fields.collect::<Vec<u64>>()))
 }

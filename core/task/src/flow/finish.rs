@@ -7,7 +7,7 @@ use super::atoms::{Atom, CellId};
 use super::bits::Bits;
 use super::clones::Copies;
 use super::set::{Numbers, Set};
-use super::shape::{Shape, ShapeId};
+use super::shape::{CellClass, ShapeId};
 use super::solve::{Node, Solver};
 use girih_base::idx::IndexVec;
 
@@ -106,7 +106,7 @@ impl<'p> Solver<'p> {
         (shape_of, members)
     }
 
-    fn shape_of(&self, cells: &[CellId], sets: &mut Sets<'_, '_>) -> Shape {
+    fn shape_of(&self, cells: &[CellId], sets: &mut Sets<'_, '_>) -> CellClass {
         let cells: Vec<_> = cells.iter().map(|&cell| &self.atoms.cells[cell]).collect();
         let first = cells[0];
         let field = |position: usize| {
@@ -117,6 +117,6 @@ impl<'p> Solver<'p> {
         let fields = (0..first.fields.len()).map(|position| sets.of_bits(&field(position)));
         let fields: Vec<SetId> = fields.collect();
         let fields = fields.into_iter().map(|id| sets.list[id as usize].clone()).collect();
-        Shape { what: first.what, fields, external: cells.iter().any(|cell| cell.external) }
+        CellClass { what: first.what, fields, external: cells.iter().any(|cell| cell.external) }
     }
 }

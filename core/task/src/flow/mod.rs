@@ -30,7 +30,7 @@ mod tests;
 
 pub use answer::Flow;
 pub use set::{Numbers, Set};
-pub use shape::{Shape, ShapeId, What};
+pub use shape::{CellClass, ShapeId, What};
 
 use clones::Copies;
 use girih_term::{CtorId, DefId, Program, Term};

@@ -16,7 +16,7 @@ index_type! {
 
 /// A class of cells that have one layout.
 #[derive(Clone, Debug)]
-pub struct Shape {
+pub struct CellClass {
     /// What the cells are.
     pub what: What,
     /// What each field may hold, in any of the cells.

@@ -1,7 +1,7 @@
-//! How large the buffers of a program in epochs are, and what of that a device has room for.
+//! How large the buffers of a program by fork-join are, and what of that a device has room for.
 
-use crate::epochs::memory::{Shape, lane};
-use crate::epochs::runner::EpochOptions;
+use crate::forkjoin::memory::{ProgramSizes, lane};
+use crate::forkjoin::runner::ForkJoinOptions;
 use girih_base::diag::{Code, Diagnostic};
 use girih_base::span::Span;
 use girih_ir::Caps;
@@ -12,8 +12,8 @@ pub const MOST_HEAP: u64 = 1 << 32;
 /// Frames that a pool has at least for each lane: workgroups keep some for themselves.
 const FRAMES_OF_LANE: u32 = 8;
 
-/// Bytes of the buffers, in the order of [`Buffers`](crate::epochs::memory::Buffers).
-pub fn sizes(options: &EpochOptions, shape: &Shape) -> [u64; 5] {
+/// Bytes of the buffers, in the order of [`Buffers`](crate::forkjoin::memory::Buffers).
+pub fn sizes(options: &ForkJoinOptions, shape: &ProgramSizes) -> [u64; 5] {
     let (lanes, frames) = (u64::from(options.lanes), u64::from(options.frames));
     let groups = options.lanes / options.form.workgroup;
     let rings = u64::from(groups) * u64::from(shape.ring());
@@ -28,16 +28,16 @@ pub fn sizes(options: &EpochOptions, shape: &Shape) -> [u64; 5] {
 }
 
 /// Bytes behind the heap's end, where lanes write that found no memory: a cell each.
-fn room_behind(lanes: u32, shape: &Shape) -> u64 {
+fn room_behind(lanes: u32, shape: &ProgramSizes) -> u64 {
     8 * u64::from(lanes) * u64::from(shape.largest)
 }
 
 /// A larger pool, as far as the options allow and the device's bindings reach; none if it is as large already.
-pub fn more_frames(options: &EpochOptions, shape: &Shape, caps: &Caps) -> Option<u32> {
+pub fn more_frames(options: &ForkJoinOptions, shape: &ProgramSizes, caps: &Caps) -> Option<u32> {
     let reach = caps.binding_bytes.min(caps.buffer_bytes);
     let mut frames = options.frames.saturating_mul(4).min(options.most_frames);
     while frames > options.frames {
-        let [_, pool, pending, queue, _] = sizes(&EpochOptions { frames, ..*options }, shape);
+        let [_, pool, pending, queue, _] = sizes(&ForkJoinOptions { frames, ..*options }, shape);
         if pool.max(pending).max(queue) <= reach {
             return Some(frames);
         }
@@ -47,7 +47,7 @@ pub fn more_frames(options: &EpochOptions, shape: &Shape, caps: &Caps) -> Option
 }
 
 /// Bytes that calls which others share take in the pool.
-pub fn pool_bytes(options: &EpochOptions, shape: &Shape) -> u64 {
+pub fn pool_bytes(options: &ForkJoinOptions, shape: &ProgramSizes) -> u64 {
     4 * u64::from(options.frames) * u64::from(shape.pool_frame())
 }
 
@@ -73,7 +73,12 @@ fn within(heap: u64, reach: u64, name: &str) -> Result<(), Diagnostic> {
 ///
 /// # Errors
 /// If they do not reach the heap, or not even a few lanes and frames.
-pub fn fitted(options: EpochOptions, shape: &Shape, caps: &Caps, most: u64) -> Result<EpochOptions, Diagnostic> {
+pub fn fitted(
+    options: ForkJoinOptions,
+    shape: &ProgramSizes,
+    caps: &Caps,
+    most: u64,
+) -> Result<ForkJoinOptions, Diagnostic> {
     let reach = caps.binding_bytes.min(caps.buffer_bytes);
     within(options.most_heap, most, &caps.name)?;
     let most = most.min(MOST_HEAP);
@@ -90,7 +95,7 @@ pub fn fitted(options: EpochOptions, shape: &Shape, caps: &Caps, most: u64) -> R
         let room = most.saturating_sub(room_behind(lanes, shape)) / 8 * 8;
         let most_heap = options.most_heap.min(room).max(least_heap);
         let heap = options.heap.clamp(least_heap, most_heap);
-        let fitted = EpochOptions { lanes, frames: frames_now, most_frames, heap, most_heap, ..options };
+        let fitted = ForkJoinOptions { lanes, frames: frames_now, most_frames, heap, most_heap, ..options };
         let [_, pool, pending, queue, control] = sizes(&fitted, shape);
         let of_frames = pool.max(pending).max(queue);
         if of_frames.max(control) <= reach {
@@ -110,7 +115,7 @@ pub fn fitted(options: EpochOptions, shape: &Shape, caps: &Caps, most: u64) -> R
 mod tests {
     use super::*;
 
-    const SHAPE: Shape = Shape {
+    const SHAPE: ProgramSizes = ProgramSizes {
         workgroup: 128,
         registers: 10,
         results: 2,
@@ -128,45 +133,45 @@ mod tests {
         caps
     }
 
-    fn fit(options: EpochOptions, shape: &Shape, caps: &Caps) -> Result<EpochOptions, Diagnostic> {
+    fn fit(options: ForkJoinOptions, shape: &ProgramSizes, caps: &Caps) -> Result<ForkJoinOptions, Diagnostic> {
         fitted(options, shape, caps, caps.binding_bytes)
     }
 
     #[test]
     fn what_fits_stays() {
-        let options = EpochOptions { lanes: 1 << 10, frames: 1 << 15, heap: 8 << 20, ..EpochOptions::default() };
+        let options = ForkJoinOptions { lanes: 1 << 10, frames: 1 << 15, heap: 8 << 20, ..ForkJoinOptions::default() };
         assert_eq!(fit(options, &SHAPE, &caps(128 << 20)), Ok(options));
     }
 
     #[test]
     fn lanes_and_frames_are_fewer_where_bindings_are_small() {
-        let options = EpochOptions { lanes: 1 << 18, frames: 5 << 20, heap: 8 << 20, ..EpochOptions::default() };
+        let options = ForkJoinOptions { lanes: 1 << 18, frames: 5 << 20, heap: 8 << 20, ..ForkJoinOptions::default() };
         let found = fit(options, &SHAPE, &caps(128 << 20)).expect("there is room");
         assert!(found.frames.is_power_of_two() && found.frames < 1 << 23 && found.lanes < 1 << 18, "{found:?}");
         assert!(sizes(&found, &SHAPE).iter().all(|bytes| *bytes <= 128 << 20), "{found:?}");
         // Nothing is smaller than it needs to be.
-        assert!(sizes(&EpochOptions { frames: 2 * found.frames, ..found }, &SHAPE).iter().any(|b| *b > 128 << 20));
+        assert!(sizes(&ForkJoinOptions { frames: 2 * found.frames, ..found }, &SHAPE).iter().any(|b| *b > 128 << 20));
         let lanes = 2 * found.lanes;
-        let more = EpochOptions { lanes, frames: found.frames.max(FRAMES_OF_LANE * lanes), ..found };
+        let more = ForkJoinOptions { lanes, frames: found.frames.max(FRAMES_OF_LANE * lanes), ..found };
         assert!(sizes(&more, &SHAPE).iter().any(|b| *b > 128 << 20));
     }
 
     #[test]
     fn a_heap_that_is_too_large_is_refused() {
-        let options = |heap| EpochOptions { heap, most_heap: heap, ..EpochOptions::default() };
+        let options = |heap| ForkJoinOptions { heap, most_heap: heap, ..ForkJoinOptions::default() };
         let refused = |heap, reach| fit(options(heap), &SHAPE, &caps(reach)).map_err(|d| d.code).err();
         assert_eq!(refused(129 << 20, 128 << 20), Some(Code::OverLimit));
         assert_eq!(refused(128 << 20, 128 << 20), None);
         let large = caps(1 << 40);
         assert_eq!(fit(options(MOST_HEAP + 8), &SHAPE, &large).map_err(|d| d.code).err(), Some(Code::OverLimit));
         // Behind it lanes have room that find no memory.
-        let behind = room_behind(EpochOptions::default().lanes, &SHAPE);
+        let behind = room_behind(ForkJoinOptions::default().lanes, &SHAPE);
         assert_eq!(fit(options(MOST_HEAP), &SHAPE, &large).map(|o| o.most_heap), Ok(MOST_HEAP - behind));
     }
 
     #[test]
     fn a_heap_may_be_larger_than_a_binding() {
-        let options = EpochOptions { heap: 300 << 20, most_heap: 512 << 20, ..EpochOptions::default() };
+        let options = ForkJoinOptions { heap: 300 << 20, most_heap: 512 << 20, ..ForkJoinOptions::default() };
         let found = fitted(options, &SHAPE, &caps(128 << 20), 512 << 20).expect("there is room");
         let behind = room_behind(found.lanes, &SHAPE);
         assert_eq!((found.heap, found.most_heap), (300 << 20, (512 << 20) - behind));
@@ -175,7 +180,7 @@ mod tests {
 
     #[test]
     fn pools_grow_as_far_as_options_and_bindings_allow() {
-        let options = |frames| EpochOptions { frames, most_frames: 1 << 20, ..EpochOptions::default() };
+        let options = |frames| ForkJoinOptions { frames, most_frames: 1 << 20, ..ForkJoinOptions::default() };
         let more = |frames, reach| more_frames(&options(frames), &SHAPE, &caps(reach));
         assert_eq!(
             (more(1 << 14, 1 << 30), more(1 << 19, 1 << 30), more(1 << 20, 1 << 30)),
@@ -187,8 +192,8 @@ mod tests {
 
     #[test]
     fn functions_that_keep_too_much_are_refused() {
-        let shape = Shape { kept: 1 << 20, ..SHAPE };
-        let options = EpochOptions { heap: 1 << 20, ..EpochOptions::default() };
+        let shape = ProgramSizes { kept: 1 << 20, ..SHAPE };
+        let options = ForkJoinOptions { heap: 1 << 20, ..ForkJoinOptions::default() };
         assert_eq!(fit(options, &shape, &caps(1 << 20)).map_err(|d| d.code).err(), Some(Code::OverLimit));
     }
 }

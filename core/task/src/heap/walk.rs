@@ -1,6 +1,6 @@
 //! Walks a tree that is in the heap of a device into a buffer of pixels, on the device: the kernel of `walk.gir`, and what it is given.
 //!
-//! Cells stand as [`epochs`](crate::epochs::runner) has them: a unit is two words, the first word of a cell has its layout in the lower 16 bits, and its
+//! Cells stand as [`supersteps`](crate::forkjoin::runner) has them: a unit is two words, the first word of a cell has its layout in the lower 16 bits, and its
 //! fields follow.
 //!
 //! Invariant: a pixel is written for each leaf that was asked for, or the walk says that the tree is not of that form; then the pixels

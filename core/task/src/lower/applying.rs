@@ -6,7 +6,7 @@ use super::super::flow::{Callee, Set, Site, What};
 use super::dynamic::reason;
 use super::represent::{Held, Repr};
 use super::words::{FORM_BITS, Immediate, tag};
-use super::writer::{Goal, Writer};
+use super::writer::{Goal, TermWriter};
 use super::{Lowering, Meaning, Unit};
 use girih_base::num::NumKind;
 use girih_ir::{Function, Op, Scalar, Type, ValueId};
@@ -35,7 +35,7 @@ impl Callable {
 
 /// The value of the program's entry.
 pub(super) fn entry(all: &mut Lowering<'_>, function: Function) -> Function {
-    let mut w = Writer::plain(all, function);
+    let mut w = TermWriter::plain(all, function);
     if let Some(entry) = w.all.program.entry {
         let value = w.definition(entry);
         let word = w.hold(value, Repr::Term);
@@ -51,7 +51,7 @@ pub(super) fn entry(all: &mut Lowering<'_>, function: Function) -> Function {
 /// Computes a definition that waits to be computed.
 pub(super) fn force(all: &mut Lowering<'_>, function: Function) -> Function {
     let word = function.params[0];
-    let mut w = Writer::plain(all, function);
+    let mut w = TermWriter::plain(all, function);
     let thunks = w.all.thunks();
     let selector = w.immediate_selector(word);
     let values: Vec<u32> = thunks.iter().map(|def| Immediate::Definition(*def).payload()).collect();
@@ -68,7 +68,7 @@ pub(super) fn force(all: &mut Lowering<'_>, function: Function) -> Function {
 
 /// The value of a definition without parameters, computed.
 pub(super) fn value(all: &mut Lowering<'_>, function: Function, def: DefId) -> Function {
-    let mut w = Writer::plain(all, function);
+    let mut w = TermWriter::plain(all, function);
     let unit = Unit::Definition(def.into());
     let (callee, repr) = (w.all.unit(unit), w.all.result_repr(unit));
     let id = w.b.call(callee, &[repr.ty()], &[])[0];
@@ -80,7 +80,7 @@ pub(super) fn value(all: &mut Lowering<'_>, function: Function, def: DefId) -> F
 /// Applies a word to words.
 pub(super) fn apply(all: &mut Lowering<'_>, function: Function, count: u32) -> Function {
     let (f, args) = (function.params[0], function.params[1..].to_vec());
-    let mut w = Writer::plain(all, function);
+    let mut w = TermWriter::plain(all, function);
     let force = w.all.unit(Unit::Force);
     let f = w.b.call(force, &[Type::Term], &[f])[0];
     let is_cell = w.has_tag(f, tag::CELL);
@@ -93,7 +93,7 @@ pub(super) fn apply(all: &mut Lowering<'_>, function: Function, count: u32) -> F
 /// A word as data of a type.
 pub(super) fn data(all: &mut Lowering<'_>, function: Function, ty: TypeId) -> Function {
     let word = function.params[0];
-    let mut w = Writer::plain(all, function);
+    let mut w = TermWriter::plain(all, function);
     let callable = w.is_callable(word);
     w.branch(callable, Goal::Result, &[Repr::Term], &mut |w, callable, goal| {
         if !callable {
@@ -107,7 +107,7 @@ pub(super) fn data(all: &mut Lowering<'_>, function: Function, ty: TypeId) -> Fu
     w.b.function
 }
 
-impl Writer<'_, '_> {
+impl TermWriter<'_, '_> {
     /// The payload of an immediate, something else for other words.
     fn immediate_selector(&mut self, word: ValueId) -> ValueId {
         let is = self.has_tag(word, tag::IMMEDIATE);

@@ -4,7 +4,7 @@ use super::super::flow::{Callee, Instance, Set, Site, What};
 use super::dynamic::reason;
 use super::represent::{Held, Repr};
 use super::words::{FORM_BITS, Immediate, tag};
-use super::writer::{Goal, Writer};
+use super::writer::{Goal, TermWriter};
 use super::{Unit, words};
 use girih_base::span::Span;
 use girih_ir::{FunctionId, Op, Scalar, Type, ValueId};
@@ -18,7 +18,7 @@ pub(super) struct Passed {
     pub(super) kept: Vec<ValueId>,
 }
 
-impl<'p> Writer<'_, 'p> {
+impl<'p> TermWriter<'_, 'p> {
     /// A definition as a value.
     pub(super) fn definition(&mut self, def: DefId) -> Held {
         if self.all.program.defs[def].params.is_empty() && self.all.flow.is_constant(def) {
@@ -108,7 +108,7 @@ impl<'p> Writer<'_, 'p> {
         // A function that gives a cell and ends with a call of one that gives its fields has to wait for it. It comes to that but once: what
         // gives fields ends only with calls of others that do (see `products`).
         if goal == Goal::Result && results == self.results {
-            self.free_holes(0);
+            self.free_reuse_tokens(0);
             if self.again.as_ref().is_some_and(|(own, _)| *own == unit) {
                 self.b.end(Op::Continue, values);
             } else {

@@ -1,17 +1,17 @@
 //! `Match` and `Switch`, and branches in general.
 //!
-//! An arm starts with the variables and holes that the choice had. It consumes or drops all variables that are not used after the
-//! choice, and all arms give as many holes, so that they agree at the join. In tail position arms end the function, and the last one stands
+//! An arm starts with the variables and reuse tokens that the choice had. It consumes or drops all variables that are not used after the
+//! choice, and all arms give as many reuse tokens, so that they agree at the join. In tail position arms end the function, and the last one stands
 //! behind the others instead of inside.
 
 use super::super::flow::{Set, ShapeId, What};
 use super::Unit;
 use super::applying::Callable;
-use super::holes::{Hole, units};
 use super::represent::{self, Held, Repr};
+use super::reuse::{ReuseToken, units};
 use super::traps::hint;
 use super::words::{Immediate, tag};
-use super::writer::{Goal, Writer};
+use super::writer::{Goal, TermWriter};
 use girih_base::diag::Code;
 use girih_base::num::NumKind;
 use girih_base::span::Span;
@@ -66,7 +66,7 @@ struct Rest {
 /// Writes one of several ways; none if nothing comes behind it.
 type Arm<'a, W, K> = dyn FnMut(&mut W, K, Goal) -> Option<Vec<Held>> + 'a;
 
-impl<'p> Writer<'_, 'p> {
+impl<'p> TermWriter<'_, 'p> {
     /// One of two ways.
     pub(super) fn branch(
         &mut self,
@@ -248,7 +248,7 @@ impl<'p> Writer<'_, 'p> {
             Width::Either { small } => match repr {
                 Repr::Number(kind) => number(self, kind),
                 Repr::Term => {
-                    let holes = std::mem::take(&mut self.state.holes);
+                    let reuse = std::mem::take(&mut self.state.reuse);
                     let mut inst = Inst::new(Op::If, None, &[small], self.b.span);
                     for kind in [NumKind::U24, NumKind::U32] {
                         let region = self.b.new_region(&[]);
@@ -259,7 +259,7 @@ impl<'p> Writer<'_, 'p> {
                         });
                         inst.regions.push(region);
                     }
-                    self.state.holes = holes;
+                    self.state.reuse = reuse;
                     let id = self.b.push(inst, &[Type::Term]);
                     Held { id: self.b.function.insts[id].results[0], repr }
                 }
@@ -470,8 +470,8 @@ impl<'p> Writer<'_, 'p> {
         let flow = self.all.flow;
         let reprs = represent::stored(&flow.shapes()[shape]);
         let types: Vec<Type> = reprs.iter().map(|r| r.ty()).collect();
-        let (hole, fields) = self.b.cell_open(layout, &types, word);
-        self.state.holes.push(Hole { value: hole, layout, units: units(types.len()) });
+        let (token, fields) = self.b.cell_open(layout, &types, word);
+        self.state.reuse.push(ReuseToken { value: token, layout, units: units(types.len()) });
         fields.into_iter().zip(reprs).map(|(id, repr)| Held { id, repr }).collect()
     }
 

@@ -1,12 +1,12 @@
 //! Operators where it is not known which numbers arrive.
 //!
 //! The *form* of a word is the position of its number's kind in [`NumKind::ALL`], [`ERA`], or [`OTHER`]. A function that has no value to
-//! give gives a word that says the [`reason`]; who calls it ends the run with the place ([`Writer::checked_call`]).
+//! give gives a word that says the [`reason`]; who calls it ends the run with the place ([`TermWriter::checked_call`]).
 
 use super::numbers::scalar;
 use super::represent::{Held, Repr, Results};
 use super::words::{FORM_BITS, Immediate, REASON, tag};
-use super::writer::{Goal, Writer};
+use super::writer::{Goal, TermWriter};
 use super::{Lowering, Unit};
 use girih_base::num::{BinOp, NumKind};
 use girih_base::prim::Prim;
@@ -57,7 +57,7 @@ fn position(kind: NumKind) -> u32 {
     NumKind::ALL.iter().position(|k| *k == kind).map_or(OTHER, |p| p as u32)
 }
 
-impl Writer<'_, '_> {
+impl TermWriter<'_, '_> {
     /// An `if` that gives a number of 32 bits.
     fn choose(
         &mut self,
@@ -181,7 +181,7 @@ impl Writer<'_, '_> {
 /// An operator on two words.
 pub(super) fn operator(all: &mut Lowering<'_>, function: Function, op: BinOp) -> Function {
     let params = function.params.clone();
-    let mut w = Writer::plain(all, function);
+    let mut w = TermWriter::plain(all, function);
     let words = w.force_all(&params);
     let forms: Vec<ValueId> = words.iter().map(|word| w.form(*word)).collect();
     w.with_numbers(&words, &forms, &mut |w, goal| {
@@ -200,12 +200,12 @@ pub(super) fn operator(all: &mut Lowering<'_>, function: Function, op: BinOp) ->
     w.b.function
 }
 
-fn operate(w: &mut Writer<'_, '_>, op: BinOp, kind: NumKind, words: &[ValueId], goal: Goal) -> Option<Vec<Held>> {
+fn operate(w: &mut TermWriter<'_, '_>, op: BinOp, kind: NumKind, words: &[ValueId], goal: Goal) -> Option<Vec<Held>> {
     if !op.is_defined_on(kind) {
         return w.refuse(words, reason::UNSUPPORTED, goal);
     }
     let (a, b) = (w.as_kind(kind, words[0]), w.as_kind(kind, words[1]));
-    let result = |w: &mut Writer<'_, '_>, goal: Goal| {
+    let result = |w: &mut TermWriter<'_, '_>, goal: Goal| {
         let (id, kind) = w.numbers().operate(op, kind, a, b);
         w.finish(Held { id, repr: Repr::Number(kind) }, goal)
     };
@@ -220,7 +220,7 @@ fn operate(w: &mut Writer<'_, '_>, op: BinOp, kind: NumKind, words: &[ValueId], 
 /// A primitive on words.
 pub(super) fn primitive(all: &mut Lowering<'_>, function: Function, prim: Prim) -> Function {
     let params = function.params.clone();
-    let mut w = Writer::plain(all, function);
+    let mut w = TermWriter::plain(all, function);
     let words = w.force_all(&params);
     let forms: Vec<ValueId> = words.iter().map(|word| w.form(*word)).collect();
     w.with_numbers(&words, &forms, &mut |w, goal| kinds_of(w, prim, &words, &forms, &mut vec![], goal));
@@ -229,7 +229,7 @@ pub(super) fn primitive(all: &mut Lowering<'_>, function: Function, prim: Prim) 
 
 /// Finds the kind of each operand in turn.
 fn kinds_of(
-    w: &mut Writer<'_, '_>,
+    w: &mut TermWriter<'_, '_>,
     prim: Prim,
     words: &[ValueId],
     forms: &[ValueId],
@@ -257,7 +257,7 @@ fn kinds_of(
 /// A number of any kind as one of a kind.
 pub(super) fn widen(all: &mut Lowering<'_>, function: Function, to: NumKind) -> Function {
     let word = function.params[0];
-    let mut w = Writer::plain(all, function);
+    let mut w = TermWriter::plain(all, function);
     w.results = Results::One(Repr::Number(to));
     let form = w.form(word);
     let kinds: Vec<u32> = (0..NumKind::ALL.len() as u32 - 1).collect();
@@ -272,7 +272,7 @@ pub(super) fn widen(all: &mut Lowering<'_>, function: Function, to: NumKind) -> 
 /// The representation of a number of any kind, as a switch looks at it.
 pub(super) fn bits(all: &mut Lowering<'_>, function: Function) -> Function {
     let word = function.params[0];
-    let mut w = Writer::plain(all, function);
+    let mut w = TermWriter::plain(all, function);
     w.results = Results::One(Repr::Number(NumKind::U32));
     let form = w.form(word);
     let kinds: Vec<u32> = (0..NumKind::ALL.len() as u32 - 1).collect();

@@ -11,7 +11,7 @@ use super::Unit;
 use super::calls::Passed;
 use super::operands::Operator;
 use super::represent::Held;
-use super::writer::{Goal, Writer};
+use super::writer::{Goal, TermWriter};
 use girih_ir::ValueId;
 use girih_term::{Bind, LocalId, Target, Term, TermKind};
 
@@ -56,7 +56,7 @@ enum Group {
     WithBody,
 }
 
-impl<'p> Writer<'_, 'p> {
+impl<'p> TermWriter<'_, 'p> {
     /// The values of terms, in order. Calls that may take long run at the same time.
     pub(super) fn values(&mut self, terms: &[&'p Term]) -> Vec<Held> {
         let mut found = vec![];

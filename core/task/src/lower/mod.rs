@@ -12,7 +12,7 @@
 //! | [`possible`] | tests of what a word is, where the flow leaves a choice |
 //! | [`products`] | functions that give the fields of their result instead of a cell |
 //! | [`borrows`] | parameters that a function only reads |
-//! | [`holes`] | memory of cells that are taken apart, for those that are made |
+//! | [`reuse`] | memory of cells that are taken apart, for those that are made |
 //! | [`forks`] | calls that run at the same time |
 //! | [`applying`] | application of whatever function arrives |
 //! | [`tidy`] | what is left to do when a function is written |
@@ -28,7 +28,6 @@ mod calls;
 mod choices;
 mod dynamic;
 mod forks;
-mod holes;
 mod layouts;
 mod library;
 mod liveness;
@@ -38,6 +37,7 @@ mod possible;
 mod products;
 mod recursion;
 pub mod represent;
+mod reuse;
 mod terms;
 #[cfg(test)]
 mod tests;

@@ -9,7 +9,7 @@ use super::dynamic::reason;
 use super::represent::{Held, Repr};
 use super::traps::hint;
 use super::words::{tag, tag_of};
-use super::writer::Writer;
+use super::writer::TermWriter;
 use girih_base::diag::Code;
 use girih_base::num::{BinOp, NumKind};
 use girih_base::prim::Prim;
@@ -51,7 +51,7 @@ impl Operand {
     }
 }
 
-impl<'p> Writer<'_, 'p> {
+impl<'p> TermWriter<'_, 'p> {
     /// The values of terms that have to be numbers.
     pub(super) fn operands(&mut self, terms: &[&'p Term]) -> Vec<Operand> {
         let is_at_hand = |term: &&Term| matches!(term.kind, TermKind::Local(_) | TermKind::Num(_));
@@ -231,8 +231,8 @@ impl<'p> Writer<'_, 'p> {
         let mut inst = Inst::new(Op::If, None, &[wrong], term.span);
         let (slow, fast) = (self.b.new_region(&[]), self.b.new_region(&[]));
         inst.regions.extend([slow, fast]);
-        // Cells that arms make are numbers in boxes; the holes at hand are for others.
-        let holes = std::mem::take(&mut self.state.holes);
+        // Cells that arms make are numbers in boxes; the reuse tokens at hand are for others.
+        let reuse = std::mem::take(&mut self.state.reuse);
         let owners: Vec<LocalId> = self.owners(&operands);
         let before: Vec<Held> = owners.iter().map(|local| self.borrow(*local)).collect();
         self.within(slow, |w| {
@@ -247,7 +247,7 @@ impl<'p> Writer<'_, 'p> {
             given.extend(before.iter().map(|held| held.id));
             w.b.end(Op::Yield, &given);
         });
-        self.state.holes = holes;
+        self.state.reuse = reuse;
         let types: Vec<Type> = [repr.ty()].into_iter().chain(owners.iter().map(|_| Type::Term)).collect();
         let id = self.b.push(inst, &types);
         let results = self.b.function.insts[id].results.clone();

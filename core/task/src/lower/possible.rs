@@ -3,7 +3,7 @@
 use super::super::flow::{Set, What};
 use super::Lowering;
 use super::words::{tag, tag_of};
-use super::writer::Writer;
+use super::writer::TermWriter;
 use girih_ir::heap::LayoutId;
 use girih_ir::{Op, Scalar, ValueId};
 
@@ -35,7 +35,7 @@ impl Lowering<'_> {
     }
 }
 
-impl Writer<'_, '_> {
+impl TermWriter<'_, '_> {
     /// Whether a word of a set is, or by `Op::Ne` is not, a cell of a layout. None if it always is.
     pub(super) fn is_layout(&mut self, op: Op, word: ValueId, set: &Set, layout: LayoutId) -> Option<ValueId> {
         let only = self.all.cells_of(set).into_iter().all(|other| other == layout);

@@ -1,6 +1,6 @@
 //! How what may stand somewhere is held: a number of one kind as itself, anything else as a word.
 
-use super::super::flow::{Set, Shape, ShapeId};
+use super::super::flow::{CellClass, Set, ShapeId};
 use super::numbers::scalar;
 use girih_base::num::NumKind;
 use girih_ir::{Type, ValueId};
@@ -62,6 +62,6 @@ pub struct Held {
 }
 
 /// How the fields of cells of a shape are stored.
-pub fn stored(shape: &Shape) -> Vec<Repr> {
+pub fn stored(shape: &CellClass) -> Vec<Repr> {
     shape.fields.iter().map(|set| if shape.external { Repr::Term } else { of(set) }).collect()
 }

@@ -5,7 +5,7 @@ use super::operands::Operator;
 use super::represent::{self, Held, Repr, Results};
 use super::traps::hint;
 use super::words::{Immediate, tag};
-use super::writer::{Goal, Writer};
+use super::writer::{Goal, TermWriter};
 use girih_base::diag::Code;
 use girih_base::num::Num;
 use girih_base::span::Span;
@@ -13,7 +13,7 @@ use girih_ir::Inst;
 use girih_ir::{Op, Scalar, Type, ValueId};
 use girih_term::{LocalId, Target, Term, TermKind};
 
-impl<'p> Writer<'_, 'p> {
+impl<'p> TermWriter<'_, 'p> {
     /// What a term may give.
     pub(super) fn set_of(&self, term: &Term) -> Set {
         match term.kind {

@@ -1,4 +1,4 @@
-//! What is done to a function when it is written: what is not used goes, and holes that nothing fills are freed where they arise.
+//! What is done to a function when it is written: what is not used goes, and reuse tokens that nothing fills are freed where they arise.
 
 use girih_ir::{Def, Function, Inst, InstId, Op, RegionId, ValueId};
 use std::collections::{HashMap, HashSet};
@@ -37,7 +37,7 @@ pub(super) fn remove_unused(function: &mut Function) -> bool {
     removed
 }
 
-/// A hole that a choice gives only to be freed is freed in the arms instead; whether there was one.
+/// A reuse token that a choice gives only to be freed is freed in the arms instead; whether there was one.
 fn free_inside(function: &mut Function) -> bool {
     let used = used(function);
     let mut found: Option<(InstId, usize, ValueId)> = None;
@@ -50,10 +50,10 @@ fn free_inside(function: &mut Function) -> bool {
             found = Some((choice, position as usize, inst.operands[0]));
         }
     });
-    let Some((choice, position, hole)) = found else { return false };
+    let Some((choice, position, token)) = found else { return false };
     let Function { insts, regions, .. } = function;
     for region in regions.iter_mut() {
-        region.insts.retain(|id| insts[*id].op != Op::CellFree || insts[*id].operands[0] != hole);
+        region.insts.retain(|id| insts[*id].op != Op::CellFree || insts[*id].operands[0] != token);
     }
     for region in function.insts[choice].regions.clone() {
         free_at_end(function, region, position);
@@ -65,26 +65,26 @@ fn free_inside(function: &mut Function) -> bool {
     true
 }
 
-/// Frees a hole that a region yields, instead of yielding it.
+/// Frees a reuse token that a region yields, instead of yielding it.
 fn free_at_end(function: &mut Function, region: RegionId, position: usize) {
     let Some(end) = function.regions[region].insts.last().copied() else { return };
     if function.insts[end].op != Op::Yield {
         return;
     }
-    let hole = function.insts[end].operands.remove(position);
-    let is_none = match function.values[hole].def {
+    let token = function.insts[end].operands.remove(position);
+    let is_none = match function.values[token].def {
         Def::Result(id, _) => function.insts[id].op == Op::TermPack,
         Def::Constant(_) | Def::Param(_) | Def::Specialisation(_) | Def::Memory(_) | Def::Argument(..) => false,
     };
     if !is_none {
         let span = function.insts[end].span;
-        let free = function.insts.push(Inst::new(Op::CellFree, None, &[hole], span));
+        let free = function.insts.push(Inst::new(Op::CellFree, None, &[token], span));
         let insts = &mut function.regions[region].insts;
         insts.insert(insts.len() - 1, free);
     }
 }
 
-/// Frees the holes that nothing fills where they are made, and not only where the ways end: what runs between may use the memory.
+/// Frees the reuse tokens that nothing fills where they are made, and not only where the ways end: what runs between may use the memory.
 fn free_early(function: &mut Function) {
     let used = used(function);
     let mut frees: HashMap<ValueId, InstId> = HashMap::new();
@@ -93,7 +93,7 @@ fn free_early(function: &mut Function) {
             frees.entry(inst.operands[0]).or_insert(id);
         }
     });
-    let is_opened = |hole: &ValueId| match function.values[*hole].def {
+    let is_opened = |token: &ValueId| match function.values[*token].def {
         Def::Result(id, 0) => function.insts[id].op == Op::CellOpen,
         Def::Result(..)
         | Def::Constant(_)
@@ -102,7 +102,7 @@ fn free_early(function: &mut Function) {
         | Def::Memory(_)
         | Def::Argument(..) => false,
     };
-    frees.retain(|hole, _| is_opened(hole) && !used.contains(hole));
+    frees.retain(|token, _| is_opened(token) && !used.contains(token));
     let insts = &function.insts;
     for region in function.regions.iter_mut() {
         let is_moved = |id: &InstId| insts[*id].op == Op::CellFree && frees.contains_key(&insts[*id].operands[0]);

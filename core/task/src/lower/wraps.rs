@@ -223,8 +223,8 @@ fn odd(graph: &Graph<'_>, exported: &[FunctionId]) -> IndexVec<Node, bool> {
     odd
 }
 
-fn until_nothing_changes(mut sweep: impl FnMut() -> bool) {
-    while sweep() {}
+fn until_nothing_changes(mut pass: impl FnMut() -> bool) {
+    while pass() {}
 }
 
 /// Which bits of each value are needed.
@@ -236,7 +236,7 @@ fn needs(graph: &Graph<'_>, exported: &[FunctionId], odd: &IndexVec<Node, bool>)
             needs[node] = if odd[node] || exported.contains(&f) { Need::All } else { Need::Low };
         }
     }
-    let mut sweep = |decides: bool| {
+    let mut pass = |decides: bool| {
         let mut changed = false;
         for (f, id) in graph.insts.iter().rev() {
             let function = &graph.module.functions[*f];
@@ -253,8 +253,8 @@ fn needs(graph: &Graph<'_>, exported: &[FunctionId], odd: &IndexVec<Node, bool>)
         changed
     };
     // Which operand of an `and` hides what stands above in the other one is decided when the other needs are known.
-    until_nothing_changes(|| sweep(false));
-    until_nothing_changes(|| sweep(true));
+    until_nothing_changes(|| pass(false));
+    until_nothing_changes(|| pass(true));
     needs
 }
 

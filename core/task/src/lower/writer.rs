@@ -1,8 +1,8 @@
-//! A function being written: its variables, the holes at hand, and how it ends.
+//! A function being written: its variables, the reuse tokens at hand, and how it ends.
 
 use super::super::flow::{Instance, LambdaRef, ShapeId};
-use super::holes::Hole;
 use super::represent::{self, Held, Repr, Results};
+use super::reuse::ReuseToken;
 use super::traps::{Trap, hint};
 use super::words::{self, Immediate, tag};
 use super::{Lowering, Unit, applying, dynamic, liveness::Liveness, numbers::Numbers, tidy};
@@ -32,11 +32,11 @@ pub(super) struct State {
     pub(super) variables: HashMap<LocalId, Held>,
     /// Variables that are not used from here on.
     pub(super) spent: HashSet<LocalId>,
-    pub(super) holes: Vec<Hole>,
+    pub(super) reuse: Vec<ReuseToken>,
 }
 
 /// A function being written.
-pub(super) struct Writer<'a, 'p> {
+pub(super) struct TermWriter<'a, 'p> {
     pub(super) all: &'a mut Lowering<'p>,
     pub(super) b: Builder,
     /// The copy of a definition that it belongs to.
@@ -98,7 +98,7 @@ fn body_of<'p>(
     let params = function.params.clone();
     let is_borrowed = |param: &ValueId| function.param_attrs(*param).borrowed;
     let lent = bound.iter().zip(&params).filter(|(_, param)| is_borrowed(param)).map(|(local, _)| *local).collect();
-    let mut w = Writer {
+    let mut w = TermWriter {
         all,
         b: Builder::new(function),
         instance,
@@ -125,10 +125,10 @@ fn body_of<'p>(
     w.b.function
 }
 
-impl<'a, 'p> Writer<'a, 'p> {
+impl<'a, 'p> TermWriter<'a, 'p> {
     /// A writer of a function that belongs to no definition.
-    pub(super) fn plain(all: &'a mut Lowering<'p>, function: Function) -> Writer<'a, 'p> {
-        Writer {
+    pub(super) fn plain(all: &'a mut Lowering<'p>, function: Function) -> TermWriter<'a, 'p> {
+        TermWriter {
             all,
             b: Builder::new(function),
             instance: Instance { def: girih_term::DefId::new(0), clone: 0 },
@@ -374,7 +374,7 @@ impl<'a, 'p> Writer<'a, 'p> {
     }
     /// Ends the function.
     fn leave(&mut self, values: &[ValueId]) {
-        self.free_holes(0);
+        self.free_reuse_tokens(0);
         self.b.end(if self.again.is_some() { Op::Break } else { Op::Return }, values);
     }
     /// Ends the run if a condition holds.

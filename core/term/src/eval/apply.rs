@@ -2,7 +2,7 @@
 
 use super::collect::Top;
 use super::value::{Packed, Value, Word};
-use super::{Frame, Global, Machine, Place, Step, Trap};
+use super::{Activation, Global, Machine, Place, Step, Trap};
 use crate::code::{Address, Entry, SmallCtor, stub};
 use crate::{CtorId, TypeId};
 use girih_base::diag::Code;
@@ -115,7 +115,7 @@ impl Machine {
         self.ensure_stack(at + count + RESUME_HEAD, pc)?;
         self.stack[at..at + count].rotate_left(arity);
         self.begin_resume(at, rest, count, pc);
-        self.frames.push(Frame { pc: stub::RESUME, base: at as u32 });
+        self.frames.push(Activation { pc: stub::RESUME, base: at as u32 });
         Ok(at + RESUME_HEAD + rest)
     }
 
@@ -172,7 +172,7 @@ impl Machine {
         self.stack[above - 1] = Packed::from(function);
         match needed {
             Word::Global(def) if matches!(self.global(def), Some(Global::Waiting)) => {
-                self.frames.push(Frame { pc: stub::RESUME, base: at as u32 });
+                self.frames.push(Activation { pc: stub::RESUME, base: at as u32 });
                 self.begin(def, pc, above).map(Step::Enter)
             }
             // What is being computed is needed to compute it.

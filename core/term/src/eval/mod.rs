@@ -79,7 +79,7 @@ pub struct Machine {
     /// The frames of all calls. All of it is initialised; the current frame starts at the base that `run` holds.
     stack: Vec<Packed>,
     /// The calls that wait for another one to return.
-    frames: Vec<Frame>,
+    frames: Vec<Activation>,
     /// How many of the waiting calls have not been returned to since the last collection: what they hold is old.
     untouched: usize,
     /// What is known of the definitions without parameters.
@@ -96,7 +96,7 @@ pub struct Machine {
 
 /// A call that waits.
 #[derive(Clone, Copy, Debug)]
-struct Frame {
+struct Activation {
     /// Where it goes on.
     pc: Address,
     /// Where its slots begin.
@@ -249,7 +249,7 @@ impl Machine {
         let slots: Vec<Packed> = slots.map(Packed::from).collect();
         let result = self.ensure_stack(slots.len(), pc).and_then(|()| {
             self.stack[..slots.len()].copy_from_slice(&slots);
-            self.frames.push(Frame { pc: stub::STOP, base: 0 });
+            self.frames.push(Activation { pc: stub::STOP, base: 0 });
             self.run(Place { pc, base: 0 })
         });
         result.map(Value).map_err(|trap| {

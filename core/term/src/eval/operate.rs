@@ -1,7 +1,7 @@
 //! Operators and choices where they meet something else than the numbers and constructors that they are made for.
 
 use super::value::{Packed, Word};
-use super::{Frame, Global, Machine, Place, Step, Trap, not_compiled};
+use super::{Activation, Global, Machine, Place, Step, Trap, not_compiled};
 use crate::code::{Address, SmallCtor, stub};
 use crate::{CtorId, DefId};
 use girih_base::diag::Code;
@@ -35,7 +35,7 @@ impl Machine {
             Some(Global::Done(value)) => Ok(Step::Value(value)),
             Some(Global::Waiting) => {
                 let above = self.above(pc, base);
-                self.frames.push(Frame { pc, base: base as u32 });
+                self.frames.push(Activation { pc, base: base as u32 });
                 self.begin(def, pc, above).map(Step::Enter)
             }
             Some(Global::Running) => Err(self.self_dependent(def, pc)),
@@ -60,7 +60,7 @@ impl Machine {
         };
         self.ensure_stack(at + 1 + entry.frame as usize, pc)?;
         self.stack[at] = Packed::from(Word::Global(def));
-        self.frames.push(Frame { pc: stub::STORE, base: at as u32 });
+        self.frames.push(Activation { pc: stub::STORE, base: at as u32 });
         self.globals[def] = Global::Running;
         self.running.push(def);
         Ok(Place { pc: entry.entry, base: at + 1 })
@@ -200,9 +200,9 @@ impl Machine {
             (Word::Lambda(_) | Word::Closure(_) | Word::Partial(..) | Word::Global(_), Some(ty)) if count > 0 => {
                 let above = self.above(pc, base);
                 self.ensure_stack(above + 2, pc)?;
-                self.frames.push(Frame { pc, base: base as u32 });
+                self.frames.push(Activation { pc, base: base as u32 });
                 self.stack[above] = Packed::from(Word::U32(src as u32));
-                self.frames.push(Frame { pc: stub::DELIVER, base: above as u32 });
+                self.frames.push(Activation { pc: stub::DELIVER, base: above as u32 });
                 self.stack[above + 1] = Packed::from(Word::Select(ty));
                 self.enter(word, above + 1, 1, pc)
             }

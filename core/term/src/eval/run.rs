@@ -9,7 +9,7 @@ use super::collect::Top;
 use super::operate::operate;
 use super::value::{Packed, Position, Word};
 use super::view::{make_chain, make_text};
-use super::{Frame, Machine, Place, Step, Trap};
+use super::{Activation, Machine, Place, Step, Trap};
 use crate::code::{Address, Chain, Instruction, Tables, stub};
 use girih_base::diag::{Code, Diagnostic};
 use girih_base::num::{BinOp, Num};
@@ -239,7 +239,7 @@ impl Machine {
                 }
                 Instruction::Call { count: _, entry, at, frame: size } => {
                     count_call!();
-                    self.frames.push(Frame { pc, base: base as u32 });
+                    self.frames.push(Activation { pc, base: base as u32 });
                     call!(base + at as usize, entry, size);
                 }
                 Instruction::TailCall { count, entry, at, frame: size } => {
@@ -251,7 +251,7 @@ impl Machine {
                 Instruction::Apply { function, at, count } => {
                     let function = frame[function as usize].word();
                     count_call!();
-                    self.frames.push(Frame { pc, base: base as u32 });
+                    self.frames.push(Activation { pc, base: base as u32 });
                     go!(self.enter_fast(function, base + at as usize, count as usize, pc - 1, &tables)?);
                 }
                 Instruction::TailApply { function, at, count } => {

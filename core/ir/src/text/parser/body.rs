@@ -29,7 +29,7 @@ pub struct Named<'a> {
 
 /// What region the parser is in, and what the jumps in it take.
 #[derive(Debug)]
-pub enum Frame {
+pub enum Enclosing {
     /// A function's body, with its results.
     Function(Vec<Type>),
     /// A kernel's `launch` region.
@@ -61,7 +61,7 @@ pub struct Body<'c, 'a> {
     pub signatures: &'c Signatures,
     pub builder: Builder,
     pub names: Scope<'a>,
-    pub frames: Vec<Frame>,
+    pub frames: Vec<Enclosing>,
     poison: Option<ValueId>,
 }
 
@@ -96,7 +96,7 @@ impl<'c, 'a> Body<'c, 'a> {
         }
         let results = self.builder.function.results.clone();
         let region = self.builder.function.body;
-        self.frames.push(Frame::Function(results));
+        self.frames.push(Enclosing::Function(results));
         let brace = self.cursor.expect(b'{', "before the body")?;
         self.memories()?;
         self.region(region, brace)?;
@@ -113,7 +113,7 @@ impl<'c, 'a> Body<'c, 'a> {
         if let Some(launch) = &mut self.builder.function.launch {
             launch.prologue = Some(region);
         }
-        self.frames.push(Frame::Prologue);
+        self.frames.push(Enclosing::Prologue);
         let brace = self.cursor.expect(b'{', "after `launch`")?;
         self.region(region, brace)?;
         self.frames.pop();
@@ -121,7 +121,7 @@ impl<'c, 'a> Body<'c, 'a> {
     }
 
     /// `{ .. }` as a new region, whose parameters have these names.
-    pub fn inner(&mut self, frame: Frame, params: &[Named<'a>], after: &str) -> Parse<(RegionId, Frame)> {
+    pub fn inner(&mut self, frame: Enclosing, params: &[Named<'a>], after: &str) -> Parse<(RegionId, Enclosing)> {
         if !self.cursor.at_sign(b'{') {
             return self.cursor.unexpected(&format!("`{{` {after}"));
         }
@@ -138,7 +138,7 @@ impl<'c, 'a> Body<'c, 'a> {
         self.frames.push(frame);
         let done = self.region(region, brace);
         // Nothing else takes frames away.
-        let frame = self.frames.pop().unwrap_or(Frame::Prologue);
+        let frame = self.frames.pop().unwrap_or(Enclosing::Prologue);
         self.names.leave(start);
         self.cursor.shallower();
         done.map(|()| (region, frame))
@@ -176,10 +176,10 @@ impl<'c, 'a> Body<'c, 'a> {
     fn implied_end(&mut self, close: Token) -> Parse<()> {
         let span = self.cursor.span(close);
         let (op, values) = match self.frames.last() {
-            Some(Frame::Function(results)) => (Op::Return, results.len()),
-            Some(Frame::Arm(results)) => (Op::Yield, results.len()),
-            Some(Frame::Loop(frame)) => (Op::Continue, frame.params.len()),
-            Some(Frame::Prologue) | None => {
+            Some(Enclosing::Function(results)) => (Op::Return, results.len()),
+            Some(Enclosing::Arm(results)) => (Op::Yield, results.len()),
+            Some(Enclosing::Loop(frame)) => (Op::Continue, frame.params.len()),
+            Some(Enclosing::Prologue) | None => {
                 let hint = "say how many workgroups run: `grid %x, 1, 1`";
                 return self.cursor.fail(Code::IrRegion, span, "a `launch` region ends with `grid`", hint);
             }

@@ -1,6 +1,6 @@
 //! Operations that have a syntax of their own: regions, calls, jumps.
 
-use super::body::{Body, Frame, LoopFrame, Named};
+use super::body::{Body, Enclosing, LoopFrame, Named};
 use super::cursor::Parse;
 use super::instruction::{Done, Head};
 use super::operands::{Operand, Operands};
@@ -67,9 +67,9 @@ impl<'a> Body<'_, 'a> {
         let condition = self.typed(condition, Some(Type::BOOL))?;
         let span = self.header_span(head);
         let results = self.written_types(head.op, names)?;
-        let (then, _) = self.inner(Frame::Arm(results.clone()), &[], "after the condition")?;
+        let (then, _) = self.inner(Enclosing::Arm(results.clone()), &[], "after the condition")?;
         let otherwise = if self.cursor.eat_word("else") {
-            self.inner(Frame::Arm(results.clone()), &[], "after `else`")?.0
+            self.inner(Enclosing::Arm(results.clone()), &[], "after `else`")?.0
         } else {
             self.no_else(&results, span)?
         };
@@ -107,12 +107,12 @@ impl<'a> Body<'_, 'a> {
         let (mut regions, mut cases) = (vec![], vec![]);
         while self.cursor.eat_word("case") {
             cases.push(self.cursor.list(|cursor| cursor.literal_of(scalar).map(|bits| signed(bits, scalar)))?);
-            regions.push(self.inner(Frame::Arm(results.clone()), &[], "after the cases")?.0);
+            regions.push(self.inner(Enclosing::Arm(results.clone()), &[], "after the cases")?.0);
         }
         if !self.cursor.eat_word("default") {
             return self.cursor.unexpected("`case` or `default`");
         }
-        regions.push(self.inner(Frame::Arm(results.clone()), &[], "after `default`")?.0);
+        regions.push(self.inner(Enclosing::Arm(results.clone()), &[], "after `default`")?.0);
         let inst = Inst::new(head.op, Some(ty), &[value], span);
         Ok(self.append(Inst { regions: regions.into(), attrs: vec![Attr::Cases(cases)], ..inst }, &results))
     }
@@ -132,8 +132,8 @@ impl<'a> Body<'_, 'a> {
         let named = !names.is_empty();
         let frame = LoopFrame { params: params.clone(), results, named, has_while: false, breaks: None };
         let names_of_params: Vec<Named<'a>> = carried.iter().map(|c| c.name).collect();
-        let (region, frame) = self.inner(Frame::Loop(frame), &names_of_params, "before the loop's body")?;
-        let Frame::Loop(frame) = frame else { return Err(self.cursor.reported()) };
+        let (region, frame) = self.inner(Enclosing::Loop(frame), &names_of_params, "before the loop's body")?;
+        let Enclosing::Loop(frame) = frame else { return Err(self.cursor.reported()) };
         let results = match (named, frame.has_while) {
             (true, _) => frame.results,
             (false, true) => params,
@@ -192,7 +192,7 @@ impl<'a> Body<'_, 'a> {
             }
         };
         let elements = results.iter().filter_map(|ty| ty.element()).map(Type::Scalar).collect();
-        let (region, _) = self.inner(Frame::Arm(elements), &params, "after the names of elements")?;
+        let (region, _) = self.inner(Enclosing::Arm(elements), &params, "after the names of elements")?;
         inst.regions = [region].into_iter().collect();
         Ok(self.append(inst, &results))
     }
@@ -280,16 +280,16 @@ impl<'a> Body<'_, 'a> {
 
     /// The innermost loop that a jump can leave.
     fn innermost_loop(&mut self, head: Head) -> Parse<&mut LoopFrame> {
-        let inside = self.frames.iter().rposition(|frame| !matches!(frame, Frame::Arm(_)));
+        let inside = self.frames.iter().rposition(|frame| !matches!(frame, Enclosing::Arm(_)));
         match inside.map(|i| &self.frames[i]) {
-            Some(Frame::Loop(_)) => {}
-            Some(Frame::Function(_) | Frame::Prologue | Frame::Arm(_)) | None => {
+            Some(Enclosing::Loop(_)) => {}
+            Some(Enclosing::Function(_) | Enclosing::Prologue | Enclosing::Arm(_)) | None => {
                 let message = format!("`{}` stands outside of a loop", head.op.name());
                 return self.cursor.fail(Code::IrRegion, head.span, message, "");
             }
         }
         match inside.and_then(|i| self.frames.get_mut(i)) {
-            Some(Frame::Loop(frame)) => Ok(frame),
+            Some(Enclosing::Loop(frame)) => Ok(frame),
             _ => Err(self.cursor.reported()),
         }
     }
@@ -330,11 +330,11 @@ impl<'a> Body<'_, 'a> {
         }
         let (outermost, innermost) = (self.frames.first(), self.frames.last());
         let message = match (head.op, outermost, innermost) {
-            (Op::Return, Some(Frame::Function(results)), _) => return Ok((results.clone(), true)),
+            (Op::Return, Some(Enclosing::Function(results)), _) => return Ok((results.clone(), true)),
             (Op::Return, ..) => "a `launch` region ends with `grid`",
-            (Op::Grid, _, Some(Frame::Prologue)) => return Ok((vec![Type::U32; 3], true)),
+            (Op::Grid, _, Some(Enclosing::Prologue)) => return Ok((vec![Type::U32; 3], true)),
             (Op::Grid, ..) => "`grid` ends a kernel's `launch` region",
-            (_, _, Some(Frame::Arm(results))) => return Ok((results.clone(), true)),
+            (_, _, Some(Enclosing::Arm(results))) => return Ok((results.clone(), true)),
             (..) => "`yield` ends a region of an `if` or a `switch`",
         };
         self.cursor.fail(Code::IrRegion, head.span, message, "")

@@ -1,7 +1,7 @@
 //! Prints instructions with their operands, attributes and regions.
 
 use super::names::name_of;
-use super::{Frame, Printer};
+use super::{Printer, RegionEnd};
 use crate::attrs::{Attr, AttrKind, SharedMatrix};
 use crate::function::{Inst, ValueId};
 use crate::ops::{Op, Pattern, Suffix};
@@ -155,7 +155,7 @@ impl<'a> Printer<'a> {
             if i > 0 {
                 self.out.push_str(" else ");
             }
-            self.braces(*region, Frame::Arm(&inst.results), true);
+            self.braces(*region, RegionEnd::Arm(&inst.results), true);
         }
     }
 
@@ -174,7 +174,7 @@ impl<'a> Printer<'a> {
                 }
                 None => self.out.push_str(" default "),
             }
-            self.braces(*region, Frame::Arm(&inst.results), true);
+            self.braces(*region, RegionEnd::Arm(&inst.results), true);
         }
     }
 
@@ -203,7 +203,7 @@ impl<'a> Printer<'a> {
         if inst.has(AttrKind::Unroll) {
             self.out.push_str("unroll ");
         }
-        self.braces(*region, Frame::Loop { params, results: &inst.results }, true);
+        self.braces(*region, RegionEnd::Loop { params, results: &inst.results }, true);
         self.names.leave(scope);
     }
 
@@ -220,7 +220,7 @@ impl<'a> Printer<'a> {
             params.push(format!("{name}: {}", self.function.ty(*param)));
         }
         self.out.push_str(&format!(" ({}) ", params.join(", ")));
-        self.braces(*region, Frame::Elements(&inst.results), true);
+        self.braces(*region, RegionEnd::Elements(&inst.results), true);
         self.names.leave(scope);
     }
 
@@ -266,8 +266,8 @@ impl<'a> Printer<'a> {
     /// The innermost loop's parameters and results.
     fn innermost_loop(&self) -> (&'a [ValueId], &'a [ValueId]) {
         let found = self.frames.iter().rev().find_map(|frame| match frame {
-            Frame::Loop { params, results } => Some((*params, *results)),
-            Frame::Function | Frame::Prologue | Frame::Arm(_) | Frame::Elements(_) => None,
+            RegionEnd::Loop { params, results } => Some((*params, *results)),
+            RegionEnd::Function | RegionEnd::Prologue | RegionEnd::Arm(_) | RegionEnd::Elements(_) => None,
         });
         found.unwrap_or((&[], &[]))
     }
@@ -292,11 +292,11 @@ impl<'a> Printer<'a> {
             (Op::Break, _) => self.types_of(self.innermost_loop().1),
             (Op::Continue, _) => self.types_of(self.innermost_loop().0),
             (Op::Grid, _) => vec![Type::U32; 3],
-            (_, Some(Frame::Arm(results))) => self.types_of(results),
-            (_, Some(Frame::Elements(results))) => {
+            (_, Some(RegionEnd::Arm(results))) => self.types_of(results),
+            (_, Some(RegionEnd::Elements(results))) => {
                 self.types_of(results).into_iter().filter_map(Type::element).map(Type::Scalar).collect()
             }
-            (_, Some(Frame::Function | Frame::Prologue | Frame::Loop { .. }) | None) => vec![],
+            (_, Some(RegionEnd::Function | RegionEnd::Prologue | RegionEnd::Loop { .. }) | None) => vec![],
         };
         let values = self.values(&inst.operands, &types);
         self.out.push_str(inst.op.name());

@@ -57,7 +57,7 @@ const WIDTH: usize = 120;
 
 /// What a region's end gives its values to: what literals take their types from.
 #[derive(Clone, Copy, Debug)]
-enum Frame<'a> {
+enum RegionEnd<'a> {
     Function,
     Prologue,
     Arm(&'a [ValueId]),
@@ -73,7 +73,7 @@ struct Printer<'a> {
     names: Names,
     out: String,
     indent: usize,
-    frames: Vec<Frame<'a>>,
+    frames: Vec<RegionEnd<'a>>,
 }
 
 impl<'a> Printer<'a> {
@@ -87,14 +87,14 @@ impl<'a> Printer<'a> {
         if let Some(prologue) = self.function.launch.as_ref().and_then(|l| l.prologue) {
             self.out.push_str(" launch ");
             // Its names are visible in the body: no scope is closed.
-            self.braces(prologue, Frame::Prologue, false);
+            self.braces(prologue, RegionEnd::Prologue, false);
         }
         self.out.push_str(" {\n");
         self.indent += 1;
         for memory in self.function.memories.iter() {
             self.memory(memory);
         }
-        self.frames.push(Frame::Function);
+        self.frames.push(RegionEnd::Function);
         self.region(self.function.body);
         self.indent -= 1;
         self.out.push_str("}\n");
@@ -174,7 +174,7 @@ impl<'a> Printer<'a> {
     }
 
     /// `{`, a region's lines, `}`.
-    fn braces(&mut self, region: RegionId, frame: Frame<'a>, closed: bool) {
+    fn braces(&mut self, region: RegionId, frame: RegionEnd<'a>, closed: bool) {
         self.frames.push(frame);
         self.out.push('{');
         let before = self.out.len();
@@ -220,10 +220,10 @@ impl<'a> Printer<'a> {
     /// Whether the parser adds this terminator by itself.
     fn goes_without_saying(&self, op: Op, operands: &[ValueId]) -> bool {
         let implied = match self.frames.last() {
-            Some(Frame::Function) | None => op == Op::Return && self.function.results.is_empty(),
-            Some(Frame::Prologue) => false,
-            Some(Frame::Arm(results) | Frame::Elements(results)) => op == Op::Yield && results.is_empty(),
-            Some(Frame::Loop { params, .. }) => op == Op::Continue && params.is_empty(),
+            Some(RegionEnd::Function) | None => op == Op::Return && self.function.results.is_empty(),
+            Some(RegionEnd::Prologue) => false,
+            Some(RegionEnd::Arm(results) | RegionEnd::Elements(results)) => op == Op::Yield && results.is_empty(),
+            Some(RegionEnd::Loop { params, .. }) => op == Op::Continue && params.is_empty(),
         };
         implied && operands.is_empty()
     }

@@ -1,7 +1,7 @@
 //! The second walk, from the end: in which layouts somebody wants each tile.
 
 use super::super::layout::bits_of;
-use super::{Assign, Frame, LayoutId, by_element, targets, view};
+use super::{Assign, LayoutId, RegionExit, by_element, targets, view};
 use girih_ir::ops::Family;
 use girih_ir::{Def, Inst, InstId, Op, RegionId, ValueId};
 
@@ -34,12 +34,12 @@ impl Assign<'_> {
                         self.want_home(*initial, *param);
                     }
                     let results = inst.results.to_vec();
-                    self.frames.push(Frame::Loop(params, results));
+                    self.frames.push(RegionExit::Loop(params, results));
                     self.wants(inst.regions[0]);
                     self.frames.pop();
                 }
                 Op::If | Op::Switch => {
-                    self.frames.push(Frame::Branch(inst.results.to_vec()));
+                    self.frames.push(RegionExit::Branch(inst.results.to_vec()));
                     inst.regions.iter().rev().for_each(|r| self.wants(*r));
                     self.frames.pop();
                 }

@@ -54,7 +54,7 @@ pub(super) enum Stop {
 }
 
 /// The variables of a call.
-struct Frame<'p> {
+struct Activation<'p> {
     instance: Instance,
     locals: Vec<Option<Value<'p>>>,
 }
@@ -166,7 +166,7 @@ impl<'p, 'f> Interpreter<'p, 'f> {
         Value::Cell(Rc::new(Cell { shape, what, fields, lambda }))
     }
 
-    fn bind(&mut self, frame: &mut Frame<'p>, local: LocalId, value: Value<'p>) {
+    fn bind(&mut self, frame: &mut Activation<'p>, local: LocalId, value: Value<'p>) {
         let def = &self.program.defs[frame.instance.def];
         let set = self.flow.local(frame.instance, local);
         self.check(&value, set, || format!("`{}` of `{}`", def.locals[local].name, def.name));
@@ -250,7 +250,7 @@ impl<'p, 'f> Interpreter<'p, 'f> {
             }
         };
         assert!(self.flow.locals.contains_key(&instance), "{instance:?} runs");
-        let mut frame = Frame { instance, locals: vec![None; program.defs[instance.def].locals.len()] };
+        let mut frame = Activation { instance, locals: vec![None; program.defs[instance.def].locals.len()] };
         if let Code::Lambda(cell, lambda) = &code {
             for (&local, value) in lambda.captures.iter().zip(&cell.fields) {
                 self.bind(&mut frame, local, value.clone());
@@ -360,7 +360,7 @@ impl<'p, 'f> Interpreter<'p, 'f> {
     }
 
     /// The value of a term.
-    fn eval(&mut self, frame: &mut Frame<'p>, term: &'p Term) -> Result<Value<'p>> {
+    fn eval(&mut self, frame: &mut Activation<'p>, term: &'p Term) -> Result<Value<'p>> {
         if let TermKind::Local(local) = term.kind {
             return Ok(frame.locals[local.index()].clone().expect("a variable is bound before it is used"));
         }
@@ -382,12 +382,12 @@ impl<'p, 'f> Interpreter<'p, 'f> {
         Ok(value)
     }
 
-    fn evals(&mut self, frame: &mut Frame<'p>, terms: &'p [Term]) -> Result<Vec<Value<'p>>> {
+    fn evals(&mut self, frame: &mut Activation<'p>, terms: &'p [Term]) -> Result<Vec<Value<'p>>> {
         terms.iter().map(|term| self.eval(frame, term)).collect()
     }
 
     /// The value of a term in tail position, or the call that gives it. It has to be in the term's set.
-    fn tail(&mut self, frame: &mut Frame<'p>, term: &'p Term, sets: &mut Vec<&'f Set>) -> Result<Outcome<'p>> {
+    fn tail(&mut self, frame: &mut Activation<'p>, term: &'p Term, sets: &mut Vec<&'f Set>) -> Result<Outcome<'p>> {
         self.step()?;
         let instance = frame.instance;
         if !matches!(term.kind, TermKind::Local(_)) {
@@ -465,7 +465,7 @@ impl<'p, 'f> Interpreter<'p, 'f> {
         rest
     }
 
-    fn closure(&mut self, frame: &Frame<'p>, term: &'p Term, params: &'p [LocalId], body: &'p Term) -> Value<'p> {
+    fn closure(&mut self, frame: &Activation<'p>, term: &'p Term, params: &'p [LocalId], body: &'p Term) -> Value<'p> {
         let def = &self.program.defs[frame.instance.def];
         let address = |body: &Term| std::ptr::from_ref(body) as usize;
         let known = self.lambdas[frame.instance.def.index()].get_or_insert_with(|| {
@@ -483,7 +483,7 @@ impl<'p, 'f> Interpreter<'p, 'f> {
 
     fn application(
         &mut self,
-        frame: &mut Frame<'p>,
+        frame: &mut Activation<'p>,
         term: &'p Term,
         function: &'p Term,
         args: &'p [Term],

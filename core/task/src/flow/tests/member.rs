@@ -16,7 +16,7 @@ const STEPS: u64 = 300_000;
 
 /// What a run was good for.
 #[derive(Default, Debug)]
-pub(super) struct Tally {
+pub(super) struct Score {
     pub(super) programs: usize,
     pub(super) ended: usize,
     pub(super) stopped: usize,
@@ -29,26 +29,26 @@ pub(super) fn entry(program: &Program) -> Root {
 }
 
 /// Analyses a program and runs it.
-pub(super) fn follow(program: &Program, precision: Precision, tally: &mut Tally) {
+pub(super) fn follow(program: &Program, precision: Precision, score: &mut Score) {
     let root = entry(program);
     let flow = flow_with(program, std::slice::from_ref(&root), precision);
     one_layout_at_each_match(program, &flow);
     let mut interpreter = Interpreter::new(program, &flow, STEPS);
     let value = interpreter.force(entry_value(program, &root));
     let value = value.and_then(|value| interpreter.perform(&program.known, value));
-    tally.programs += 1;
+    score.programs += 1;
     match value {
         Ok(value) => {
             let seen = interpreter.visit(value.clone());
-            tally.ended += 1;
+            score.ended += 1;
             if seen.is_ok() {
                 same_as_the_machine(program, &mut interpreter, &root, value);
             }
         }
-        Err(Stop::Trap) => tally.ended += 1,
-        Err(Stop::Steps | Stop::Depth) => tally.stopped += 1,
+        Err(Stop::Trap) => score.ended += 1,
+        Err(Stop::Steps | Stop::Depth) => score.stopped += 1,
     }
-    tally.checks += interpreter.checks;
+    score.checks += interpreter.checks;
 }
 
 fn entry_value<'p>(program: &Program, root: &Root) -> Value<'p> {
@@ -142,18 +142,18 @@ fn same_as_the_machine<'p>(program: &'p Program, interpreter: &mut Interpreter<'
 
 #[test]
 fn values_of_the_suite_are_in_their_sets() {
-    let mut tally = Tally::default();
+    let mut score = Score::default();
     for path in files(&suite()) {
         on_large_stack(|| {
             let Some(program) = load(&path) else { return };
             let hint = std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| {
-                follow(&program, Precision::default(), &mut tally);
+                follow(&program, Precision::default(), &mut score);
             }));
             assert!(hint.is_ok(), "in {}", path.display());
         });
     }
-    println!("{tally:?}");
-    assert!(tally.programs > 500, "{tally:?}");
-    assert!(tally.ended * 10 > tally.programs * 9, "{tally:?}");
-    assert!(tally.checks > 1_000_000, "{tally:?}");
+    println!("{score:?}");
+    assert!(score.programs > 500, "{score:?}");
+    assert!(score.ended * 10 > score.programs * 9, "{score:?}");
+    assert!(score.checks > 1_000_000, "{score:?}");
 }

@@ -1,6 +1,6 @@
 //! Random programs, well typed and ill typed.
 
-use super::member::{Tally, follow};
+use super::member::{Score, follow};
 use super::programs::{on_large_stack, prepared};
 use crate::flow::Precision;
 use girih_base::idx::Idx;
@@ -82,27 +82,27 @@ impl Spoiler<'_> {
 
 #[test]
 fn values_of_random_programs_are_in_their_sets() {
-    let mut tally = Tally::default();
+    let mut score = Score::default();
     on_large_stack(|| {
         for seed in 0..2000 {
-            follow(&prepared(random_program(seed)).expect("a program without nets"), Precision::default(), &mut tally);
+            follow(&prepared(random_program(seed)).expect("a program without nets"), Precision::default(), &mut score);
         }
     });
-    assert!(tally.checks > 40_000, "{tally:?}");
+    assert!(score.checks > 40_000, "{score:?}");
 }
 
 #[test]
 fn values_of_ill_typed_programs_are_in_their_sets() {
-    let mut tally = Tally::default();
+    let mut score = Score::default();
     on_large_stack(|| {
         for seed in 0..4000 {
             let original = random_program(seed % 500);
             let mut program = original.clone();
             Spoiler { state: seed, original: &original }.spoil(&mut program);
             let program = prepared(program).expect("a program without nets");
-            follow(&program, Precision::default(), &mut tally);
+            follow(&program, Precision::default(), &mut score);
         }
     });
-    println!("{tally:?}");
-    assert!(tally.checks > 50_000, "{tally:?}");
+    println!("{score:?}");
+    assert!(score.checks > 50_000, "{score:?}");
 }

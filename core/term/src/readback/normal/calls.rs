@@ -1,6 +1,6 @@
 //! Application: of functions that are known, as far as the mode lets them be entered, and of what is stuck.
 
-use super::{Control, EMPTY, Entry, Env, Frame, Mode, Node, Normaliser, Ref};
+use super::{Continuation, Control, EMPTY, Entry, Env, Mode, Node, Normaliser, Ref};
 use crate::{Body, CtorId, Def, DefId, LocalId, Term};
 use girih_base::num::Num;
 
@@ -12,7 +12,7 @@ impl<'a> Normaliser<'a> {
         args: Vec<Ref>,
         entry: Entry,
         mode: Mode,
-        frames: &mut Vec<Frame<'a>>,
+        frames: &mut Vec<Continuation<'a>>,
     ) -> Control<'a> {
         let enters = entry == Entry::Forced || mode != Mode::Rigid || args.is_empty();
         match self.open(function) {
@@ -44,7 +44,7 @@ impl<'a> Normaliser<'a> {
         function: Ref,
         ctor: CtorId,
         mut args: Vec<Ref>,
-        frames: &mut Vec<Frame<'a>>,
+        frames: &mut Vec<Continuation<'a>>,
     ) -> Control<'a> {
         let fields = self.program.ctors[ctor].fields.len();
         if args.len() < fields {
@@ -52,7 +52,7 @@ impl<'a> Normaliser<'a> {
         }
         let rest = args.split_off(fields);
         if !rest.is_empty() {
-            frames.push(Frame::ApplyTo(rest));
+            frames.push(Continuation::ApplyTo(rest));
         }
         self.value(Node::Ctor(ctor, args.into()))
     }
@@ -64,7 +64,7 @@ impl<'a> Normaliser<'a> {
         body: &'a Term,
         env: Env,
         mut args: Vec<Ref>,
-        frames: &mut Vec<Frame<'a>>,
+        frames: &mut Vec<Continuation<'a>>,
     ) -> Control<'a> {
         if args.len() < params.len() {
             return match args.is_empty() {
@@ -74,7 +74,7 @@ impl<'a> Normaliser<'a> {
         }
         let rest = args.split_off(params.len());
         if !rest.is_empty() {
-            frames.push(Frame::ApplyTo(rest));
+            frames.push(Continuation::ApplyTo(rest));
         }
         let mut env = env;
         for (param, arg) in params.iter().zip(args) {
@@ -90,14 +90,14 @@ impl<'a> Normaliser<'a> {
         args: Vec<Ref>,
         entry: Entry,
         mode: Mode,
-        frames: &mut Vec<Frame<'a>>,
+        frames: &mut Vec<Continuation<'a>>,
     ) -> Control<'a> {
         let program = self.program;
         let Def { params, body, .. } = &program.defs[def];
         let stays = self.recursive[def] && mode != Mode::Unfold && entry == Entry::Call;
         match body {
             Body::Term(body) if params.is_empty() && !args.is_empty() && !stays => {
-                frames.push(Frame::ApplyTo(args));
+                frames.push(Continuation::ApplyTo(args));
                 Control::Eval(body, EMPTY)
             }
             Body::Term(body) if !params.is_empty() && (!stays || args.len() < params.len()) => {

@@ -84,7 +84,7 @@ enum Control<'a> {
 }
 
 /// What to do with the next value.
-enum Frame<'a> {
+enum Continuation<'a> {
     /// Evaluate the other parts, then build.
     Parts {
         build: Build,
@@ -282,7 +282,7 @@ impl<'a> Normaliser<'a> {
         }
         let rest = Rest { binds: &rest.binds[1..], body: rest.body };
         self.compute(mode, |_, _, frames| {
-            frames.push(Frame::Bind { rest, env });
+            frames.push(Continuation::Bind { rest, env });
             None
         })
     }
@@ -296,7 +296,7 @@ impl<'a> Normaliser<'a> {
     fn compute(
         &mut self,
         mode: Mode,
-        start: impl Fn(&mut Self, Mode, &mut Vec<Frame<'a>>) -> Option<Control<'a>>,
+        start: impl Fn(&mut Self, Mode, &mut Vec<Continuation<'a>>) -> Option<Control<'a>>,
     ) -> Ref {
         if !self.exhausted {
             let mut frames = vec![];
@@ -311,14 +311,19 @@ impl<'a> Normaliser<'a> {
         self.run_within(control, frames, Mode::Rigid, room).unwrap_or_else(|Exhausted| self.add(Node::Era))
     }
 
-    fn run(&mut self, control: Option<Control<'a>>, frames: Vec<Frame<'a>>, mode: Mode) -> Result<Ref, Exhausted> {
+    fn run(
+        &mut self,
+        control: Option<Control<'a>>,
+        frames: Vec<Continuation<'a>>,
+        mode: Mode,
+    ) -> Result<Ref, Exhausted> {
         self.run_within(control, frames, mode, NODE_LIMIT)
     }
 
     fn run_within(
         &mut self,
         control: Option<Control<'a>>,
-        mut frames: Vec<Frame<'a>>,
+        mut frames: Vec<Continuation<'a>>,
         mode: Mode,
         limit: usize,
     ) -> Result<Ref, Exhausted> {
@@ -326,7 +331,7 @@ impl<'a> Normaliser<'a> {
         let mut control = match control {
             Some(control) => control,
             None => match frames.pop() {
-                Some(Frame::Bind { rest, env }) => self.next_bind(rest, env, &mut frames),
+                Some(Continuation::Bind { rest, env }) => self.next_bind(rest, env, &mut frames),
                 _ => return Err(Exhausted),
             },
         };

@@ -1,6 +1,6 @@
 //! The transitions of the machine: what a term evaluates to, and what a continuation does with a value.
 
-use super::{Build, Control, EMPTY, Entry, Env, Frame, Mode, Node, Normaliser, Ref, Rest, cases_end};
+use super::{Build, Continuation, Control, EMPTY, Entry, Env, Mode, Node, Normaliser, Ref, Rest, cases_end};
 use crate::{Body, DefId, Match, Switch, Target, Term, TermKind};
 use girih_base::num::{BinOp, Num};
 use girih_base::prim::Prim;
@@ -10,7 +10,7 @@ impl<'a> Normaliser<'a> {
         Control::Value(self.add(node))
     }
 
-    pub(super) fn eval(&mut self, term: &'a Term, env: Env, frames: &mut Vec<Frame<'a>>) -> Control<'a> {
+    pub(super) fn eval(&mut self, term: &'a Term, env: Env, frames: &mut Vec<Continuation<'a>>) -> Control<'a> {
         match &term.kind {
             TermKind::Local(local) => match self.lookup(env, *local) {
                 Some(value) => Control::Value(value),
@@ -25,20 +25,20 @@ impl<'a> Normaliser<'a> {
             TermKind::Prim(prim, terms) => self.parts(Build::Prim(*prim), terms, env, frames),
             TermKind::Lambda(params, body) => self.value(Node::Closure(params, body, env)),
             TermKind::Apply(function, terms) => {
-                frames.push(Frame::Arguments { terms, env });
+                frames.push(Continuation::Arguments { terms, env });
                 Control::Eval(function, env)
             }
             TermKind::Op(op, left, right) => {
-                frames.push(Frame::OpRight { op: *op, right, env });
+                frames.push(Continuation::OpRight { op: *op, right, env });
                 Control::Eval(left, env)
             }
             TermKind::Let(binds, body) => self.next_bind(Rest { binds, body }, env, frames),
             TermKind::Match(m) => {
-                frames.push(Frame::Match(m, env));
+                frames.push(Continuation::Match(m, env));
                 Control::Eval(&m.scrutinee, env)
             }
             TermKind::Switch(s) => {
-                frames.push(Frame::Switch(s, env));
+                frames.push(Continuation::Switch(s, env));
                 Control::Eval(&s.scrutinee, env)
             }
             // Programs in which these can be reached are refused before they run; literals are settled by the checker.
@@ -62,11 +62,11 @@ impl<'a> Normaliser<'a> {
         }
     }
 
-    fn parts(&mut self, build: Build, terms: &'a [Term], env: Env, frames: &mut Vec<Frame<'a>>) -> Control<'a> {
+    fn parts(&mut self, build: Build, terms: &'a [Term], env: Env, frames: &mut Vec<Continuation<'a>>) -> Control<'a> {
         match terms.split_first() {
             None => self.build(build, vec![]),
             Some((first, terms)) => {
-                frames.push(Frame::Parts { build, terms, env, done: vec![] });
+                frames.push(Continuation::Parts { build, terms, env, done: vec![] });
                 Control::Eval(first, env)
             }
         }
@@ -111,16 +111,16 @@ impl<'a> Normaliser<'a> {
 
     pub(super) fn resume(
         &mut self,
-        frame: Frame<'a>,
+        frame: Continuation<'a>,
         value: Ref,
         mode: Mode,
-        frames: &mut Vec<Frame<'a>>,
+        frames: &mut Vec<Continuation<'a>>,
     ) -> Control<'a> {
         match frame {
-            Frame::Parts { build, terms, env, mut done } => {
+            Continuation::Parts { build, terms, env, mut done } => {
                 done.push(value);
                 if let Some((next, terms)) = terms.split_first() {
-                    frames.push(Frame::Parts { build, terms, env, done });
+                    frames.push(Continuation::Parts { build, terms, env, done });
                     return Control::Eval(next, env);
                 }
                 if let Build::Apply = build {
@@ -129,22 +129,22 @@ impl<'a> Normaliser<'a> {
                 }
                 self.build(build, done)
             }
-            Frame::Arguments { terms, env } => match terms.split_first() {
+            Continuation::Arguments { terms, env } => match terms.split_first() {
                 None => self.enter(value, vec![], Entry::Call, mode, frames),
                 Some((first, terms)) => {
-                    frames.push(Frame::Parts { build: Build::Apply, terms, env, done: vec![value] });
+                    frames.push(Continuation::Parts { build: Build::Apply, terms, env, done: vec![value] });
                     Control::Eval(first, env)
                 }
             },
-            Frame::ApplyTo(args) => self.enter(value, args, Entry::Call, mode, frames),
-            Frame::OpRight { op, right, env } => {
-                frames.push(Frame::OpDone { op, left: value });
+            Continuation::ApplyTo(args) => self.enter(value, args, Entry::Call, mode, frames),
+            Continuation::OpRight { op, right, env } => {
+                frames.push(Continuation::OpDone { op, left: value });
                 Control::Eval(right, env)
             }
-            Frame::OpDone { op, left } => self.op(op, left, value),
-            Frame::Bind { rest, env } => self.bound(rest, env, value, frames),
-            Frame::Match(m, env) => self.choose(m, env, value, mode, frames),
-            Frame::Switch(s, env) => self.switch(s, env, value, mode, frames),
+            Continuation::OpDone { op, left } => self.op(op, left, value),
+            Continuation::Bind { rest, env } => self.bound(rest, env, value, frames),
+            Continuation::Match(m, env) => self.choose(m, env, value, mode, frames),
+            Continuation::Switch(s, env) => self.switch(s, env, value, mode, frames),
         }
     }
 
@@ -159,18 +159,18 @@ impl<'a> Normaliser<'a> {
         }
     }
 
-    pub(super) fn next_bind(&mut self, rest: Rest<'a>, env: Env, frames: &mut Vec<Frame<'a>>) -> Control<'a> {
+    pub(super) fn next_bind(&mut self, rest: Rest<'a>, env: Env, frames: &mut Vec<Continuation<'a>>) -> Control<'a> {
         match rest.binds.first() {
             None => Control::Eval(rest.body, env),
             Some(bind) => {
-                frames.push(Frame::Bind { rest, env });
+                frames.push(Continuation::Bind { rest, env });
                 Control::Eval(&bind.value, env)
             }
         }
     }
 
     /// The first of `rest.binds` has this value.
-    fn bound(&mut self, rest: Rest<'a>, env: Env, value: Ref, frames: &mut Vec<Frame<'a>>) -> Control<'a> {
+    fn bound(&mut self, rest: Rest<'a>, env: Env, value: Ref, frames: &mut Vec<Continuation<'a>>) -> Control<'a> {
         let mut env = env;
         match &rest.binds[0].target {
             Target::Var(local) => env = self.bind(env, *local, value),
@@ -213,7 +213,14 @@ impl<'a> Normaliser<'a> {
         Some(parts)
     }
 
-    fn choose(&mut self, m: &'a Match, env: Env, value: Ref, mode: Mode, frames: &mut Vec<Frame<'a>>) -> Control<'a> {
+    fn choose(
+        &mut self,
+        m: &'a Match,
+        env: Env,
+        value: Ref,
+        mode: Mode,
+        frames: &mut Vec<Continuation<'a>>,
+    ) -> Control<'a> {
         match self.open(value) {
             Node::Era => self.value(Node::Era),
             Node::Ctor(ctor, fields) => {
@@ -234,7 +241,7 @@ impl<'a> Normaliser<'a> {
             }
             Node::Global(def) => match self.unfold(def, mode) {
                 Some(body) => {
-                    frames.push(Frame::Match(m, env));
+                    frames.push(Continuation::Match(m, env));
                     Control::Eval(body, EMPTY)
                 }
                 None => self.value(Node::Match(value, m, env)),
@@ -243,7 +250,14 @@ impl<'a> Normaliser<'a> {
         }
     }
 
-    fn switch(&mut self, s: &'a Switch, env: Env, value: Ref, mode: Mode, frames: &mut Vec<Frame<'a>>) -> Control<'a> {
+    fn switch(
+        &mut self,
+        s: &'a Switch,
+        env: Env,
+        value: Ref,
+        mode: Mode,
+        frames: &mut Vec<Continuation<'a>>,
+    ) -> Control<'a> {
         match self.open(value) {
             Node::Era => self.value(Node::Era),
             Node::Num(n) => {
@@ -257,7 +271,7 @@ impl<'a> Normaliser<'a> {
             }
             Node::Global(def) => match self.unfold(def, mode) {
                 Some(body) => {
-                    frames.push(Frame::Switch(s, env));
+                    frames.push(Continuation::Switch(s, env));
                     Control::Eval(body, EMPTY)
                 }
                 None => self.value(Node::Switch(value, s, env)),

@@ -1,10 +1,10 @@
 //! Functions and what is stuck: applied to variables, with the choices and tuples that wait for one.
 
-use super::{Context, Item, Later, Task, Writer};
+use super::{Context, Item, Later, Task, ValueWriter};
 use crate::readback::normal::{Env, Node, Ref, Rest, Unknown, cases_end, targets};
 use crate::{Match, Switch};
 
-impl<'a> Writer<'a> {
+impl<'a> ValueWriter<'a> {
     /// A function, applied to variables. If its body is stuck on one of them, the variables behind that one stand in the arms:
     /// `λa switch a { 0: λb b; _: λb (+ a-1 b) }`.
     pub(super) fn show_function(&mut self, function: Ref, context: Context) {

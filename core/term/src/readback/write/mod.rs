@@ -18,7 +18,7 @@ pub(super) fn write(code: &Code, machine: &Machine, recursive: &IndexVec<DefId, 
     let program = code.program();
     let normaliser = Normaliser::new(code, machine, recursive);
     let mut writer =
-        Writer { program, machine, recursive, normaliser, pieces: vec![], variables: vec![], tasks: vec![] };
+        ValueWriter { program, machine, recursive, normaliser, pieces: vec![], variables: vec![], tasks: vec![] };
     writer.tasks.push(Task::Show(Item::Heap(value), Context { mode: Mode::Unfold, binders: 0, outermost: true }));
     while let Some(task) = writer.tasks.pop() {
         writer.perform(task);
@@ -101,7 +101,7 @@ struct Variable {
 }
 
 /// What an item is, one level deep.
-enum Shape {
+enum ItemKind {
     Num(Num),
     Era,
     Ctor(CtorId, Vec<Item>),
@@ -110,7 +110,7 @@ enum Shape {
     Other(Ref),
 }
 
-struct Writer<'a> {
+struct ValueWriter<'a> {
     program: &'a Program,
     machine: &'a Machine,
     recursive: &'a IndexVec<DefId, bool>,
@@ -120,7 +120,7 @@ struct Writer<'a> {
     tasks: Vec<Task<'a>>,
 }
 
-impl<'a> Writer<'a> {
+impl<'a> ValueWriter<'a> {
     fn perform(&mut self, task: Task<'a>) {
         match task {
             Task::Text(text) => self.pieces.push(Piece::Text(text)),
@@ -179,38 +179,38 @@ impl<'a> Writer<'a> {
         out
     }
 
-    fn shape(&mut self, item: Item) -> Shape {
+    fn shape(&mut self, item: Item) -> ItemKind {
         match item {
             Item::Heap(value) => match self.machine.view(value) {
-                View::Num(n) => Shape::Num(n),
-                View::Era => Shape::Era,
-                View::Ctor(ctor, fields) => Shape::Ctor(ctor, fields.into_iter().map(Item::Heap).collect()),
-                View::Pair(left, right) => Shape::Pair(Item::Heap(left), Item::Heap(right)),
+                View::Num(n) => ItemKind::Num(n),
+                View::Era => ItemKind::Era,
+                View::Ctor(ctor, fields) => ItemKind::Ctor(ctor, fields.into_iter().map(Item::Heap).collect()),
+                View::Pair(left, right) => ItemKind::Pair(Item::Heap(left), Item::Heap(right)),
                 View::Global(def) if !self.recursive[def] => match self.machine.computed(def) {
                     Some(value) => self.shape(Item::Heap(value)),
-                    None => Shape::Other(self.normaliser.add(Node::Heap(value))),
+                    None => ItemKind::Other(self.normaliser.add(Node::Heap(value))),
                 },
                 View::Closure { .. }
                 | View::Partial { .. }
                 | View::Global(_)
                 | View::Constructor(_)
-                | View::Selector(_) => Shape::Other(self.normaliser.add(Node::Heap(value))),
+                | View::Selector(_) => ItemKind::Other(self.normaliser.add(Node::Heap(value))),
             },
             Item::Node(node) => match self.normaliser.open(node) {
-                Node::Num(n) => Shape::Num(n),
-                Node::Era => Shape::Era,
-                Node::Ctor(ctor, fields) => Shape::Ctor(ctor, fields.into_iter().map(Item::Node).collect()),
-                Node::Pair(left, right) => Shape::Pair(Item::Node(left), Item::Node(right)),
-                _ => Shape::Other(node),
+                Node::Num(n) => ItemKind::Num(n),
+                Node::Era => ItemKind::Era,
+                Node::Ctor(ctor, fields) => ItemKind::Ctor(ctor, fields.into_iter().map(Item::Node).collect()),
+                Node::Pair(left, right) => ItemKind::Pair(Item::Node(left), Item::Node(right)),
+                _ => ItemKind::Other(node),
             },
         }
     }
 
     fn show(&mut self, item: Item, context: Context) {
         match self.shape(item) {
-            Shape::Num(n) => self.pieces.push(Piece::Owned(n.to_string())),
-            Shape::Era => self.pieces.push(Piece::Text("*")),
-            Shape::Pair(left, right) => {
+            ItemKind::Num(n) => self.pieces.push(Piece::Owned(n.to_string())),
+            ItemKind::Era => self.pieces.push(Piece::Text("*")),
+            ItemKind::Pair(left, right) => {
                 let inner = context.inner();
                 self.then(vec![
                     Task::Text("("),
@@ -220,8 +220,8 @@ impl<'a> Writer<'a> {
                     Task::Text(")"),
                 ]);
             }
-            Shape::Ctor(ctor, fields) => self.show_ctor(ctor, fields, context.inner()),
-            Shape::Other(node) => self.show_other(node, context),
+            ItemKind::Ctor(ctor, fields) => self.show_ctor(ctor, fields, context.inner()),
+            ItemKind::Other(node) => self.show_other(node, context),
         }
     }
 
@@ -269,10 +269,10 @@ impl<'a> Writer<'a> {
 
     /// Whether a field is the pair of numbers by which the runtime recognises IO; it is shown by its name.
     fn is_io_magic(&mut self, item: Item) -> bool {
-        let Shape::Pair(left, right) = self.shape(item) else { return false };
+        let ItemKind::Pair(left, right) = self.shape(item) else { return false };
         let magic = crate::IO_MAGIC;
-        matches!(self.shape(left), Shape::Num(Num::U24(n)) if n == magic.0)
-            && matches!(self.shape(right), Shape::Num(Num::U24(n)) if n == magic.1)
+        matches!(self.shape(left), ItemKind::Num(Num::U24(n)) if n == magic.0)
+            && matches!(self.shape(right), ItemKind::Num(Num::U24(n)) if n == magic.1)
     }
 
     /// The heads of a chain of `cons` cells and the item after the last of them.
@@ -281,7 +281,7 @@ impl<'a> Writer<'a> {
         let mut tail = fields[1];
         loop {
             match self.shape(tail) {
-                Shape::Ctor(ctor, fields) if Some(ctor) == cons => {
+                ItemKind::Ctor(ctor, fields) if Some(ctor) == cons => {
                     heads.push(fields[0]);
                     tail = fields[1];
                 }
@@ -291,7 +291,7 @@ impl<'a> Writer<'a> {
     }
 
     fn ends_with(&mut self, tail: Item, nil: Option<CtorId>) -> bool {
-        matches!(self.shape(tail), Shape::Ctor(ctor, _) if Some(ctor) == nil)
+        matches!(self.shape(tail), ItemKind::Ctor(ctor, _) if Some(ctor) == nil)
     }
 
     fn show_list(&mut self, fields: Vec<Item>, context: Context) {
@@ -318,7 +318,7 @@ impl<'a> Writer<'a> {
         }
         let mut text = vec![];
         while let Some(&head) = heads.last()
-            && let Shape::Num(Num::U24(code)) = self.shape(head)
+            && let ItemKind::Num(Num::U24(code)) = self.shape(head)
             && let Some(c) = char::from_u32(code)
         {
             text.push(c);

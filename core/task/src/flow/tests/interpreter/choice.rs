@@ -1,12 +1,12 @@
 //! Values taken apart: bindings of patterns, and which arm of a match or a switch goes on.
 
-use super::{Frame, Interpreter, Outcome, Result, Stop, Value};
+use super::{Activation, Interpreter, Outcome, Result, Stop, Value};
 use crate::flow::{Set, What};
 use girih_base::num::{Num, NumKind};
 use girih_term::{Bind, Match, Switch, Target, Term};
 
 impl<'p, 'f> Interpreter<'p, 'f> {
-    pub(super) fn bind_target(&mut self, frame: &mut Frame<'p>, Bind { target, value }: &'p Bind) -> Result<()> {
+    pub(super) fn bind_target(&mut self, frame: &mut Activation<'p>, Bind { target, value }: &'p Bind) -> Result<()> {
         match target {
             Target::Tuple(targets) => {
                 let mut rest = self.eval(frame, value)?;
@@ -46,7 +46,7 @@ impl<'p, 'f> Interpreter<'p, 'f> {
 
     pub(super) fn choose(
         &mut self,
-        frame: &mut Frame<'p>,
+        frame: &mut Activation<'p>,
         term: &'p Term,
         choice: &'p Match,
         sets: &mut Vec<&'f Set>,
@@ -100,7 +100,7 @@ impl<'p, 'f> Interpreter<'p, 'f> {
 
     pub(super) fn choose_number(
         &mut self,
-        frame: &mut Frame<'p>,
+        frame: &mut Activation<'p>,
         choice: &'p Switch,
         sets: &mut Vec<&'f Set>,
     ) -> Result<Outcome<'p>> {

@@ -1,0 +1,5 @@
+//! Calls: which of them become copies of the callee, and which functions are left.
+
+pub mod inline;
+mod single_exit;
+pub(crate) mod unused;

@@ -1,0 +1,17 @@
+//! The launch ABI: what a legal kernel's parameters are, and how the host makes them of a launch's arguments.
+//!
+//! | file | its idea |
+//! |---|---|
+//! | [`entry`] | a legal kernel, and what each of its parameters is |
+//! | [`derived`] | what a `launch` region computes becomes parameters |
+//! | [`traps`] | the hidden buffer in which the first trap is noted |
+//! | [`fold`] | grids of any size on devices whose dimensions are short |
+//! | [`plan`] | the host's part: arguments checked, derived parameters computed, the grid folded |
+//! | [`packed`] | an entry as bytes, for kernels that a device keeps on disk |
+
+pub(crate) mod derived;
+pub mod entry;
+pub(crate) mod fold;
+pub mod packed;
+mod plan;
+pub(crate) mod traps;

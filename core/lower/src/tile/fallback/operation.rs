@@ -1,0 +1,210 @@
+//! Which operation becomes what; arithmetic, and what only moves elements.
+
+use super::{Block, Distributed};
+use crate::rewrite::Rewriter;
+use girih_base::diag::Diagnostic;
+use girih_ir::ops::Family;
+use girih_ir::{Attr, Inst, Op, Scalar, Shape, Type, ValueId};
+
+/// What stands for each result.
+type Written = Result<Option<Vec<Vec<ValueId>>>, Diagnostic>;
+
+/// Bits of the position in a shape: for each dimension how far its part of an element's number is shifted, and its length.
+fn digits(shape: Option<Shape>) -> Vec<(u32, u32)> {
+    let Some(shape) = shape else { return vec![] };
+    shape
+        .strides()
+        .into_iter()
+        .zip(shape.lengths())
+        .map(|(stride, length)| (stride.trailing_zeros(), length as u32))
+        .collect()
+}
+
+impl Distributed<'_> {
+    pub(super) fn operation(&mut self, r: &mut Rewriter<'_>, inst: &Inst) -> Written {
+        if inst.op.row().family != Family::Tile {
+            return Ok(if matches!(inst.ty, Some(Type::Tile(_))) && inst.op.lifts() {
+                Some(self.lifted(r, inst))
+            } else {
+                None
+            });
+        }
+        match inst.op {
+            Op::TileIota => {
+                let element = inst.element();
+                let count = inst.ty.and_then(Type::shape).map_or(1, Shape::elements);
+                let number = |s: &mut Self, r: &mut Rewriter<'_>, register| {
+                    let at = s.element_at(r, register, count);
+                    if element == Scalar::U32 { at } else { r.out.op(Op::Convert, element, &[at]) }
+                };
+                let registers = (0..self.parts_of(count)).map(|register| number(self, r, register)).collect();
+                Ok(Some(vec![registers]))
+            }
+            Op::TileSplat => {
+                let value = self.block(r, inst.operands[0]).registers[0];
+                let count = inst.ty.and_then(Type::shape).map_or(1, Shape::elements);
+                Ok(Some(vec![vec![value; self.parts_of(count)]]))
+            }
+            Op::TileReshape | Op::TileHint => Ok(Some(vec![self.block(r, inst.operands[0]).registers])),
+            Op::TileBroadcast | Op::TilePermute | Op::TileJoin | Op::TileSplit | Op::TileCat | Op::TileGather => {
+                Ok(Some(self.moved(r, inst)))
+            }
+            Op::TileHistogram => self.histogram(r, inst).map(Some),
+            Op::TileMap => self.map(r, inst).map(Some),
+            Op::TileReduce => self.reduce(r, inst).map(Some),
+            Op::TileScan => self.scan(r, inst).map(Some),
+            Op::TileDot => self.dot(r, inst).map(Some),
+            Op::TileLoad => Ok(Some(self.load(r, inst))),
+            Op::TileStore => {
+                self.store(r, inst);
+                Ok(Some(vec![]))
+            }
+            Op::TileAtomic | Op::TileCompareExchange => self.atomic(r, inst).map(Some),
+            Op::TileAssert => {
+                let condition = self.block(r, inst.operands[0]);
+                for register in condition.registers {
+                    let fails = r.out.op(Op::Not, Scalar::Bool, &[register]);
+                    r.out.op_with(Op::TrapIf, None, &[fails], &[Attr::Code(ASSERTION)]);
+                }
+                Ok(Some(vec![]))
+            }
+            // Nobody listens to a device, and nothing depends on a promise.
+            Op::TilePrint | Op::TileAssume => Ok(Some(vec![])),
+            _not_of_the_family => Ok(None),
+        }
+    }
+
+    /// Arithmetic, register by register.
+    fn lifted(&mut self, r: &mut Rewriter<'_>, inst: &Inst) -> Vec<Vec<ValueId>> {
+        let operands: Vec<Block> = inst.operands.iter().map(|v| self.block(r, *v)).collect();
+        let registers = self.parts_of(inst.ty.and_then(Type::shape).map_or(1, Shape::elements));
+        let mut out = vec![];
+        for register in 0..registers {
+            let values: Vec<ValueId> = operands.iter().map(|block| block.registers[register]).collect();
+            let id = r.out.op_with(inst.op, Some(Type::Scalar(inst.element())), &values, &inst.attrs);
+            out.push(r.out.function.insts[id].results[0]);
+        }
+        vec![out]
+    }
+
+    /// Elements that come from elsewhere: each result's register reads its place.
+    fn moved(&mut self, r: &mut Rewriter<'_>, inst: &Inst) -> Vec<Vec<ValueId>> {
+        let sources = if inst.op == Op::TileGather { 1 } else { inst.operands.len() };
+        let blocks: Vec<Block> = inst.operands.iter().map(|v| self.block(r, *v)).collect();
+        let staged = self.stage(r, &blocks.iter().take(sources).collect::<Vec<_>>());
+        let mut results = vec![];
+        for (which, result) in inst.results.iter().enumerate() {
+            let to = r.old.ty(*result).shape();
+            let count = to.map_or(1, Shape::elements);
+            let mut registers = vec![];
+            for register in 0..self.parts_of(count) {
+                let at = self.element_at(r, register, count);
+                let value = match inst.op {
+                    Op::TileBroadcast | Op::TilePermute => {
+                        let from = self.source_of(r, inst, at, blocks[0].shape, to);
+                        self.fetch(r, staged[0], from)
+                    }
+                    Op::TileSplit => {
+                        let (one, which) = (r.out.u32(1), r.out.u32(which as u32));
+                        let twice = r.out.op(Op::Shl, Scalar::U32, &[at, one]);
+                        let from = r.out.op(Op::Add, Scalar::U32, &[twice, which]);
+                        self.fetch(r, staged[0], from)
+                    }
+                    Op::TileJoin => {
+                        let one = r.out.u32(1);
+                        let (from, odd) =
+                            (r.out.op(Op::Shr, Scalar::U32, &[at, one]), r.out.op(Op::And, Scalar::U32, &[at, one]));
+                        let (a, b) = (self.fetch(r, staged[0], from), self.fetch(r, staged[1], from));
+                        let first = r.out.op(Op::Ne, Scalar::U32, &[odd, one]);
+                        r.out.op(Op::Select, blocks[0].element, &[first, a, b])
+                    }
+                    Op::TileCat => {
+                        let half = r.out.u32((count / 2) as u32);
+                        let mask = r.out.u32((count / 2 - 1) as u32);
+                        let from = r.out.op(Op::And, Scalar::U32, &[at, mask]);
+                        let (a, b) = (self.fetch(r, staged[0], from), self.fetch(r, staged[1], from));
+                        let first = r.out.op(Op::Lt, Scalar::U32, &[at, half]);
+                        r.out.op(Op::Select, blocks[0].element, &[first, a, b])
+                    }
+                    _gathers => self.gathered(r, inst, at, (&blocks, register), staged[0]),
+                };
+                registers.push(value);
+            }
+            // A single number is the same in all invocations, and has to be known to be.
+            if to.is_none() {
+                registers[0] = self.uniform(r, registers[0], blocks[0].element);
+            }
+            results.push(registers);
+        }
+        results
+    }
+
+    /// One digit of an element's number.
+    fn digit(&self, r: &mut Rewriter<'_>, at: ValueId, (shift, length): (u32, u32)) -> ValueId {
+        let (shift, mask) = (r.out.u32(shift), r.out.u32(length - 1));
+        let shifted = r.out.op(Op::Shr, Scalar::U32, &[at, shift]);
+        r.out.op(Op::And, Scalar::U32, &[shifted, mask])
+    }
+
+    /// Where the element of a broadcast or permuted tile comes from.
+    fn source_of(
+        &self,
+        r: &mut Rewriter<'_>,
+        inst: &Inst,
+        at: ValueId,
+        from: Option<Shape>,
+        to: Option<Shape>,
+    ) -> ValueId {
+        let (from, to) = (digits(from), digits(to));
+        let axes: Vec<usize> = match inst.op {
+            Op::TilePermute => inst.axes().iter().map(|axis| *axis as usize).collect(),
+            _same_order => (0..to.len()).collect(),
+        };
+        let mut place = r.out.u32(0);
+        for (dimension, axis) in axes.into_iter().enumerate() {
+            let (shift, length) = from[axis];
+            if length == 1 {
+                continue;
+            }
+            let digit = self.digit(r, at, to[dimension]);
+            let shift = r.out.u32(shift);
+            let moved = r.out.op(Op::Shl, Scalar::U32, &[digit, shift]);
+            place = r.out.op(Op::Add, Scalar::U32, &[place, moved]);
+        }
+        place
+    }
+
+    fn gathered(
+        &mut self,
+        r: &mut Rewriter<'_>,
+        inst: &Inst,
+        at: ValueId,
+        (blocks, register): (&[Block], usize),
+        staged: super::Staged,
+    ) -> ValueId {
+        let axis = inst.axis() as usize;
+        let index = blocks[1].registers[register];
+        let index = r.out.op(Op::Convert, Scalar::I64, &[index]);
+        let (from, to) = (digits(blocks[0].shape), digits(blocks[1].shape));
+        let zero = r.out.constant(Scalar::I64, 0);
+        let most = r.out.constant(Scalar::I64, u64::from(from[axis].1));
+        let (above, below) =
+            (r.out.op(Op::Ge, Scalar::I64, &[index, zero]), r.out.op(Op::Lt, Scalar::I64, &[index, most]));
+        let inside = r.out.op(Op::And, Scalar::Bool, &[above, below]);
+        let index = r.out.op(Op::Select, Scalar::I64, &[inside, index, zero]);
+        let index = r.out.op(Op::Convert, Scalar::U32, &[index]);
+        let mut place = r.out.u32(0);
+        for dimension in 0..to.len() {
+            let digit = if dimension == axis { index } else { self.digit(r, at, to[dimension]) };
+            let shift = r.out.u32(from[dimension].0);
+            let moved = r.out.op(Op::Shl, Scalar::U32, &[digit, shift]);
+            place = r.out.op(Op::Add, Scalar::U32, &[place, moved]);
+        }
+        let value = self.fetch(r, staged, place);
+        let nothing = r.out.zero(Type::Scalar(blocks[0].element));
+        r.out.op(Op::Select, blocks[0].element, &[inside, value, nothing])
+    }
+}
+
+/// The trap of a failed assertion.
+const ASSERTION: u32 = 1;

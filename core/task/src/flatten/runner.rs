@@ -1,0 +1,319 @@
+//! Runs a program in sweeps on any [`Device`]: the whole schedule is there before anything runs, so the device is given all of it, and asked
+//! for the result.
+//!
+//! Invariant: one function is called, each time on a new heap. What it left is there for the host to read until the next call.
+
+use crate::flatten::memory::{control, fault};
+use crate::flatten::{Flattened, Options};
+use crate::heap::cells::Cells;
+use girih_base::diag::{Code, Diagnostic};
+use girih_base::idx::IndexVec;
+use girih_base::span::Span;
+use girih_ir::heap::{Layout, LayoutId};
+use girih_ir::{FunctionId, Module, Type};
+use girih_runtime::{
+    Argument, BufferId, Command, Constant, Device, Dispatch, Grid, LoadOptions, Memory, ProgramId, Read,
+};
+use girih_runtime::{Fault, Runner, StepStats, TaskOptions, TaskStats};
+use std::cell::RefCell;
+use std::sync::atomic::Ordering;
+
+/// Steps of a dispatch at most: it shall be over soon.
+const STEPS: u32 = 128;
+/// Bytes of a heap beside those that the plan gives out, at the beginning.
+const SLACK: u64 = 4 << 20;
+/// How many times larger a heap becomes that was too small.
+const FACTOR: u64 = 4;
+/// How many times as many instances as lanes are many, and how many times as many workgroups they get, as a binary logarithm.
+const MORE: u32 = 3;
+/// Dispatches that are submitted at once.
+const BATCH: usize = 64;
+
+/// A program in sweeps on a device.
+pub struct FlattenedRunner {
+    device: RefCell<Box<dyn Device>>,
+    program: ProgramId,
+    heap: BufferId,
+    control: BufferId,
+    frames: BufferId,
+    schedule: BufferId,
+    sweeps: Flattened,
+    options: Options,
+    task: TaskOptions,
+    entry: FunctionId,
+    /// Types of the entry's parameters and results.
+    params: Vec<Type>,
+    results: Vec<Type>,
+    layouts: IndexVec<LayoutId, Layout>,
+    cells: RefCell<Cells>,
+    /// Bytes of the heap, and what they grow to at most.
+    bytes: u64,
+    most: u64,
+    top: u32,
+    submissions: u64,
+    dispatches: u64,
+}
+
+/// Why a program in sweeps ended without a result.
+#[derive(Debug)]
+pub enum Ended {
+    /// As it would have anywhere.
+    Fault(Fault),
+    /// It has to run in another way: its memory must be given back on the way, or its loops take too long for a dispatch.
+    Elsewhere(String),
+}
+
+fn broken(what: impl Into<String>) -> Fault {
+    Fault::Device(Diagnostic::new(Code::Internal, Span::NONE, what))
+}
+
+impl FlattenedRunner {
+    /// How many bytes the buffers of a program take besides its heap.
+    pub fn bytes(sweeps: &Flattened) -> u64 {
+        4 * sweeps.plan.frames()
+    }
+
+    /// Loads the kernel, and makes a heap for what the plan gives out, which grows to so many bytes at most.
+    ///
+    /// # Errors
+    /// If the device refuses the kernel, or does not have the memory.
+    pub fn open(
+        (module, entry): (&Module, FunctionId),
+        sweeps: Flattened,
+        mut device: Box<dyn Device>,
+        task: &TaskOptions,
+        (options, most): (Options, u64),
+    ) -> Result<FlattenedRunner, Vec<Diagnostic>> {
+        let programs = device.load(&sweeps.module, &[sweeps.kernel], &LoadOptions::default())?;
+        let schedule: Vec<u8> = sweeps.plan.schedule().iter().flat_map(|word| word.to_le_bytes()).collect();
+        let missing = || Diagnostic::new(Code::Internal, Span::NONE, "the device gave no kernel");
+        let program = *programs.first().ok_or_else(|| vec![missing()])?;
+        let one = |d| vec![d];
+        let mut allocate = |bytes: u64| device.allocate(Memory { bytes: bytes.max(16), indirect: false }).map_err(one);
+        let planned = 8 * sweeps.plan.units;
+        let bytes = planned.saturating_add(planned / 4 + SLACK).next_multiple_of(256).min(most);
+        let heap = allocate(bytes)?;
+        let control = allocate(4 * u64::from(control::WORDS))?;
+        let frames = allocate(4 * sweeps.plan.frames())?;
+        let words = allocate(schedule.len() as u64)?;
+        device.write(words, 0, &schedule).map_err(one)?;
+        let mut runner = FlattenedRunner {
+            device: RefCell::new(device),
+            program,
+            heap,
+            control,
+            frames,
+            schedule: words,
+            sweeps,
+            options,
+            task: task.clone(),
+            entry,
+            params: module.functions[entry].params.iter().map(|v| module.functions[entry].ty(*v)).collect(),
+            results: module.functions[entry].results.clone(),
+            layouts: module.layouts.clone(),
+            cells: RefCell::default(),
+            bytes,
+            most,
+            top: 0,
+            submissions: 0,
+            dispatches: 0,
+        };
+        runner.warm_up().map_err(one)?;
+        Ok(runner)
+    }
+
+    /// Gives the device back.
+    pub fn close(self) -> Box<dyn Device> {
+        let mut device = self.device.into_inner();
+        for buffer in [self.heap, self.control, self.frames, self.schedule] {
+            device.free(buffer);
+        }
+        device.unload(self.program);
+        device
+    }
+
+    /// Runs no phase: drivers that compile kernels when they are first needed do it now.
+    fn warm_up(&mut self) -> Result<(), Diagnostic> {
+        self.begin()?;
+        let commands = [self.dispatch(0, 0, 0), self.dispatch(0, 0, self.options.groups)];
+        self.device.borrow_mut().submit(&commands)?;
+        self.device.borrow_mut().wait()
+    }
+
+    /// The dispatch of some phases, in one workgroup or 2^`groups`.
+    fn dispatch(&self, first: u32, end: u32, groups: u32) -> Command {
+        let buffer = |id| Argument::Buffer(id, 0);
+        let number = |value: u32| Argument::Scalar(Constant { ty: Type::U32, bits: u64::from(value) });
+        let widest = self.layouts.iter().map(|layout| layout.fields.len()).max().unwrap_or(0);
+        let limit = (self.bytes / 4).min(u64::from(u32::MAX)) as u32 - widest as u32 - 1;
+        let mut arguments: Vec<Argument> = [self.heap, self.control, self.frames, self.schedule].map(buffer).to_vec();
+        arguments.extend([first, end, groups, self.sweeps.plan.steps_at(), limit].map(number));
+        Command::Dispatch(Dispatch { program: self.program, arguments, grid: Grid::Workgroups([1 << groups, 1, 1]) })
+    }
+
+    /// All dispatches: phases of few instances run in one workgroup, others in all. Where there are many more instances than lanes, there are more workgroups
+    /// than run at a time: those that have little to do make room for others, so that none of the device waits for the slowest.
+    fn dispatches(&self) -> Vec<Command> {
+        let phases = &self.sweeps.plan.phases;
+        let groups = |level: u32| match level {
+            few if few < self.options.groups => 0,
+            many if many >= self.options.lanes() + MORE => self.options.groups + MORE,
+            _usual => self.options.groups,
+        };
+        let (mut commands, mut first) = (vec![], 0);
+        for (i, phase) in phases.iter().enumerate() {
+            let all = groups(phase.level);
+            // What one workgroup has done others see in the next dispatch.
+            let goes_on = phases.get(i + 1).is_some_and(|next| {
+                let is_seen = all == 0 || next.common >= all;
+                groups(next.level) == all && is_seen && next.end - phases[first].first <= STEPS
+            });
+            if !goes_on {
+                debug_assert!(phase.end >= phases[first].first);
+                commands.push(self.dispatch(first as u32, i as u32 + 1, all));
+                first = i + 1;
+            }
+        }
+        commands
+    }
+
+    /// The heap is as it was when nothing had run.
+    fn begin(&mut self) -> Result<(), Diagnostic> {
+        let units = (self.bytes / 8).min(u64::from(u32::MAX >> 3));
+        let words = [0, self.sweeps.plan.units as u32, units as u32, 0];
+        let bytes: Vec<u8> = words.iter().flat_map(|w| w.to_le_bytes()).collect();
+        self.device.borrow_mut().write(self.control, 0, &bytes)?;
+        self.cells.borrow_mut().forget();
+        Ok(())
+    }
+
+    /// Whether a call is the one that was planned.
+    pub fn fits(&self, function: FunctionId, arguments: &[u32]) -> bool {
+        function == self.entry && self.sweeps.fits(arguments)
+    }
+
+    /// Calls the function with arguments that fit.
+    ///
+    /// # Errors
+    /// If it fails, or should run in another way.
+    pub fn run(&mut self, arguments: &[u32]) -> Result<Vec<u32>, Ended> {
+        loop {
+            if let Some(words) = self.attempt(arguments)? {
+                return Ok(words);
+            }
+            if !self.grow().map_err(|error| Ended::Fault(Fault::Device(error)))? {
+                return Err(Ended::Elsewhere("there is too little memory for all that it makes".into()));
+            }
+        }
+    }
+
+    /// Makes the heap larger, of which nothing is kept. Says whether it could.
+    fn grow(&mut self) -> Result<bool, Diagnostic> {
+        let wanted = self.bytes.saturating_mul(FACTOR).min(self.most);
+        if wanted <= self.bytes {
+            return Ok(false);
+        }
+        match self.device.get_mut().allocate(Memory { bytes: wanted, indirect: false }) {
+            Ok(heap) => {
+                self.device.get_mut().free(std::mem::replace(&mut self.heap, heap));
+                self.bytes = wanted;
+                Ok(true)
+            }
+            Err(error) if error.code == Code::DeviceMemory => Ok(false),
+            Err(error) => Err(error),
+        }
+    }
+
+    /// The same with the heap that there is; none if it is too small.
+    fn attempt(&mut self, arguments: &[u32]) -> Result<Option<Vec<u32>>, Ended> {
+        let device = |error| Ended::Fault(Fault::Device(error));
+        let words = arguments.iter().zip(&self.params).map(|(word, ty)| crate::heap::cells::to_device(*word, *ty));
+        let bytes: Vec<u8> = words.flat_map(u32::to_le_bytes).collect();
+        if self.sweeps.plan.units > self.bytes / 8 {
+            return Ok(None);
+        }
+        self.begin().map_err(device)?;
+        if !bytes.is_empty() {
+            self.device.borrow_mut().write(self.frames, 0, &bytes).map_err(device)?;
+        }
+        let commands = self.dispatches();
+        let mut batches = commands.chunks(BATCH).peekable();
+        let mut control = vec![0; 4 * control::WORDS as usize];
+        let mut results = vec![0; 4 * self.results.len()];
+        while let Some(batch) = batches.next() {
+            if self.task.interrupt.as_ref().is_some_and(|flag| flag.load(Ordering::Relaxed)) {
+                return Err(Ended::Fault(Fault::Interrupted));
+            }
+            let mut at_device = self.device.borrow_mut();
+            if batches.peek().is_some() {
+                // An interrupt is seen between two batches, so no more than one is on its way.
+                at_device.submit(batch).and_then(|()| at_device.wait()).map_err(device)?;
+            } else {
+                let first = 4 * self.params.len() as u64;
+                let mut reads = [
+                    Read { buffer: self.control, offset: 0, bytes: &mut control },
+                    Read { buffer: self.frames, offset: first, bytes: &mut results },
+                ];
+                at_device.submit_and_read(batch, &mut reads).map_err(device)?;
+            }
+            self.submissions += 1;
+            self.dispatches += batch.len() as u64;
+        }
+        let control = crate::heap::cells::words(&control);
+        self.top = control[control::HEAP_TOP as usize].min(control[control::HEAP_END as usize]);
+        match control[control::FAULT as usize] {
+            0 => {}
+            fault::MEMORY => return Ok(None),
+            fault::LONG => return Err(Ended::Elsewhere("a loop in it goes round too often".into())),
+            code => return Err(Ended::Fault(Fault::Trap(code - fault::TRAP))),
+        }
+        let words = crate::heap::cells::words(&results);
+        let words = words.iter().zip(self.sweeps.known_results()).map(|(word, known)| known.unwrap_or(*word));
+        Ok(Some(words.zip(&self.results).map(|(word, ty)| crate::heap::cells::to_host(word, *ty)).collect()))
+    }
+}
+
+impl Runner for FlattenedRunner {
+    fn call(&mut self, function: FunctionId, arguments: &[u32]) -> Result<Vec<u32>, Fault> {
+        if !self.fits(function, arguments) {
+            return Err(broken("a function is called that was not announced"));
+        }
+        self.run(arguments).map_err(|ended| match ended {
+            Ended::Fault(fault) => fault,
+            Ended::Elsewhere(why) => broken(why),
+        })
+    }
+    fn layout(&self, cell: u32) -> Option<LayoutId> {
+        let mut device = self.device.borrow_mut();
+        self.cells.borrow_mut().layout(&mut **device, (self.heap, self.bytes), &self.layouts, cell)
+    }
+    fn field(&self, cell: u32, field: usize) -> u32 {
+        let mut device = self.device.borrow_mut();
+        self.cells.borrow_mut().field(&mut **device, (self.heap, self.bytes), &self.layouts, cell, field)
+    }
+    fn new_cell(&mut self, _layout: LayoutId, _fields: &[u32]) -> Result<u32, Fault> {
+        Err(broken("a program in sweeps is given nothing"))
+    }
+    fn device_heap(&mut self) -> Option<girih_runtime::DeviceHeap<'_>> {
+        Some(girih_runtime::DeviceHeap { device: &mut **self.device.get_mut(), buffer: self.heap })
+    }
+    fn share(&mut self, _word: u32) {}
+    fn drop(&mut self, _word: u32) {}
+    fn trouble(&self) -> Option<Diagnostic> {
+        self.cells.borrow().trouble.clone()
+    }
+    fn stats(&self) -> TaskStats {
+        let bytes = 8 * u64::from(self.top);
+        let plan = &self.sweeps.plan;
+        let epochs = StepStats {
+            lanes: 1 << plan.widest(),
+            heap: self.bytes,
+            steps: plan.phases.len() as u64,
+            tasks: plan.phases.iter().map(|phase| u64::from(phase.end - phase.first) << phase.level).sum(),
+            submissions: self.submissions,
+            dispatches: self.dispatches,
+            collections: 0,
+        };
+        TaskStats { live_bytes: bytes, most_bytes: bytes, steps: Some(epochs), ..TaskStats::default() }
+    }
+}

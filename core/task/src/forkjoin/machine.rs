@@ -1,0 +1,391 @@
+//! The kernel that goes on for one epoch: what a workgroup and its lanes do over and over.
+//!
+//! An epoch is *rounds*, with a barrier between two of them. In a round a lane that has nothing to do takes a task of its workgroup, then runs
+//! segments, as many as it has steps. Calls and forks alike go to the lane's own stack. At the end of a round the workgroup looks how many of
+//! its lanes have work: if there are too few, each lane makes a task of the oldest thing in its stack that can be done apart. When most
+//! workgroups have nothing to do, one that has much gives all of it away.
+//!
+//! What a lane leaves for others of its workgroup they see from the next round on; what it leaves for other workgroups, in the next epoch.
+
+use super::lane::Lane;
+use super::memory::{ProgramSizes, TIGHT, control, group, label, lane, pending};
+use super::rounds::{HASTE, LONG, verdict};
+use super::segments::{SegmentWriter, Way};
+use girih_base::diag::Diagnostic;
+use girih_base::span::Span;
+use girih_ir::attrs::{Attr, Dim};
+use girih_ir::{Builder, Function, Inst, Launch, Op, ParamAttrs, Scalar, Space, Type, ValueId};
+
+/// What a lane is doing.
+#[derive(Clone)]
+pub(super) struct State {
+    pub label: ValueId,
+    /// The frame that gets its results.
+    pub base: ValueId,
+    /// Where its stack ends, and where it begins.
+    pub depth: ValueId,
+    pub bottom: ValueId,
+    pub registers: Vec<ValueId>,
+}
+
+impl State {
+    pub fn words(&self) -> Vec<ValueId> {
+        [self.label, self.base, self.depth, self.bottom].iter().chain(&self.registers).copied().collect()
+    }
+    pub fn of(words: &[ValueId]) -> State {
+        let [label, base, depth, bottom, registers @ ..] = words else { unreachable!("a state has these words") };
+        State { label: *label, base: *base, depth: *depth, bottom: *bottom, registers: registers.to_vec() }
+    }
+}
+
+/// The kernel on its way.
+pub(super) struct Machine {
+    pub b: Builder,
+    pub shape: ProgramSizes,
+    pub lane: Lane,
+    pub frames: ValueId,
+    pub pending: ValueId,
+    pub queue: ValueId,
+    /// Shared by the workgroup: what all do next.
+    pub verdict: ValueId,
+    /// Shared by the workgroup: free frames.
+    pub spare: ValueId,
+    /// Parameters: how many frames of the pool and tasks of the queue there are, powers of 2.
+    pub pool_frames: ValueId,
+    pub tasks: ValueId,
+    /// The workgroup, and the lane's number in it.
+    pub group: ValueId,
+    pub local: ValueId,
+    /// What stands in a frame's [`pending`] word when the lane was there.
+    pub stamp: ValueId,
+    /// [`control::WANT`], [`control::GROUPS`], [`control::STEPS`] and [`control::HEAP_SOFT`], which stay the same in an epoch.
+    pub want: ValueId,
+    pub groups: ValueId,
+    pub steps: ValueId,
+    pub heap_soft: ValueId,
+    /// Whether lanes run tightly: [`TIGHT`].
+    pub tight: ValueId,
+}
+
+/// Writes the kernel.
+pub(super) fn machine(writer: &mut SegmentWriter<'_, '_>, shape: &ProgramSizes) -> Result<Function, Diagnostic> {
+    let mut m = Machine::new(shape);
+    let initial = m.begin();
+    let zero = m.b.u32(0);
+    let run = m.b.u32(verdict::RUN | HASTE << verdict::STEPS);
+    let carried: Vec<ValueId> = [zero, run].into_iter().chain(initial.words()).collect();
+    let mut failed = None;
+    let last = m.repeat(&carried, |m, params| {
+        let (rounds, word) = (params[0], params[1]);
+        let mask = m.b.u32(verdict::MASK);
+        let found = m.op(Op::And, word, mask);
+        let stops = m.is(found, verdict::STOP);
+        m.leave_if(stops, params);
+        let state = m.promoted(found, &State::of(&params[2..]));
+        let state = m.taken(&state);
+        let shift = m.b.u32(verdict::STEPS);
+        let least = m.op(Op::Shr, word, shift);
+        match m.round(writer, least, &state) {
+            Err(error) => {
+                failed = Some(error);
+                m.b.end(Op::Break, params);
+            }
+            Ok(state) => {
+                let rounds = m.plus(rounds, 1);
+                let verdict = m.judge(rounds, least, &state);
+                let next: Vec<ValueId> = [rounds, verdict].into_iter().chain(state.words()).collect();
+                m.b.end(Op::Continue, &next);
+            }
+        }
+    });
+    if let Some(error) = failed {
+        return Err(error);
+    }
+    m.finish(&State::of(&last[2..]));
+    Ok(m.b.function)
+}
+
+impl Machine {
+    fn new(shape: &ProgramSizes) -> Machine {
+        let mut function = Function::new("run", Span::NONE);
+        function.launch = Some(Launch { workgroup: [shape.workgroup, 1, 1], ..Launch::default() });
+        let buffers = ["heap", "frames", "pending", "queue", "control"];
+        let attrs = ParamAttrs::default;
+        let buffers = buffers.map(|name| function.param(name, Type::Memory(Space::Global), attrs()));
+        let [heap, frames, pending, queue, control] = buffers;
+        let sizes = ["lane_count", "pool_frames", "tasks"];
+        let [lane_count, pool_frames, tasks] = sizes.map(|name| function.param(name, Type::U32, attrs()));
+        let mut memory = |name: &str, space: Space, words: u32| {
+            let words = function.constant(Type::U32, u64::from(words));
+            function.memory(Some(name.into()), space, Type::U32, words)
+        };
+        let own = memory("own", Space::Private, lane::LACKS + 1);
+        let stack = memory("stack", Space::Private, shape.stack * shape.stack_frame());
+        let spare = memory("spare", Space::Shared, shape.spare());
+        let shared = memory("group", Space::Shared, group::WORDS);
+        let verdict = memory("verdict", Space::Shared, 1);
+        let mut b = Builder::new(function);
+        let number = b.position(Op::GlobalId, Dim::X);
+        let group = b.position(Op::WorkgroupId, Dim::X);
+        let local = b.position(Op::LocalId, Dim::X);
+        let mut fixed = |word: u32| {
+            let at = b.u32(word);
+            b.op(Op::AtomicLoad, Type::U32, &[control, at])
+        };
+        let words = [control::WANT, control::GROUPS, control::STEPS, control::HEAP_SOFT, control::EPOCHS];
+        let [want, groups, steps, heap_soft, epoch] = words.map(&mut fixed);
+        let heap_end = fixed(control::HEAP_END);
+        let shape = *shape;
+        let lane =
+            Lane { heap, pool_frames, control, own, stack, shared, lane_count, number, heap_end, place: 1, shape };
+        let tight = b.function.specialisation(TIGHT, Scalar::Bool, 0);
+        let (shift, came) = (b.u32(pending::EPOCH), b.u32(pending::CAME));
+        let epoch = b.op(Op::Shl, Type::U32, &[epoch, shift]);
+        let stamp = b.op(Op::Or, Type::U32, &[epoch, came]);
+        let stamp = b.op(Op::Or, Type::U32, &[stamp, group]);
+        Machine {
+            stamp,
+            want,
+            groups,
+            steps,
+            heap_soft,
+            tight,
+            b,
+            shape,
+            lane,
+            frames,
+            pending,
+            queue,
+            verdict,
+            spare,
+            pool_frames,
+            tasks,
+            group,
+            local,
+        }
+    }
+
+    /// The place of a word of the workgroup between epochs.
+    fn group_word(&mut self, word: u32) -> ValueId {
+        let words = self.b.u32(self.shape.group());
+        let first = self.op(Op::Mul, self.group, words);
+        self.plus(first, self.shape.groups() + word)
+    }
+    /// Does something for so many places of the ring of free frames, and for the words in `control` where they are kept.
+    fn each_spare(&mut self, count: ValueId, body: impl FnOnce(&mut Self, ValueId, ValueId)) {
+        let begin = self.group_word(group::KEPT.len() as u32);
+        self.for_each(self.local, count, self.shape.workgroup, |m, i| {
+            let at = m.op(Op::Add, begin, i);
+            body(m, i, at);
+        });
+    }
+
+    /// Takes the workgroup's words and its share of the tasks; gives what the lane does: nothing.
+    fn begin(&mut self) -> State {
+        let zero = self.b.u32(0);
+        self.by_one(|m| {
+            for (i, word) in (0..).zip(group::KEPT) {
+                let at = m.group_word(i);
+                let value = m.b.op(Op::AtomicLoad, Type::U32, &[m.lane.control, at]);
+                m.lane.set(&mut m.b, word, value);
+                if word == group::FRAME_TAIL {
+                    m.lane.set(&mut m.b, group::FRAME_LIMIT, value);
+                }
+            }
+            for word in [group::BUSY, group::IDLE, group::FRAME_HEAD, group::FRAME_FIRST] {
+                m.lane.set(&mut m.b, word, zero);
+            }
+            m.new_chunk();
+        });
+        let at = self.group_word(0);
+        let count = self.b.op(Op::AtomicLoad, Type::U32, &[self.lane.control, at]);
+        self.each_spare(count, |m, i, at| {
+            let frame = m.b.op(Op::AtomicLoad, Type::U32, &[m.lane.control, at]);
+            m.b.store(Type::U32, m.spare, i, frame);
+        });
+        let lacks = self.b.u32(lane::LACKS);
+        self.b.store(Type::U32, self.lane.own, lacks, zero);
+        for class in 0..lane::CLASSES {
+            let class = self.b.u32(class);
+            let at = self.lane.own_word(&mut self.b, class);
+            let list = self.b.load(Type::U32, self.frames, at);
+            self.b.store(Type::U32, self.lane.own, class, list);
+        }
+        self.take_share();
+        Lane::barrier(&mut self.b);
+        let registers = vec![zero; self.shape.registers as usize];
+        State { label: self.b.u32(label::IDLE), base: zero, depth: zero, bottom: zero, registers }
+    }
+
+    /// A round, of so many steps at least; gives what the lane is doing at its end.
+    fn round(
+        &mut self,
+        writer: &mut SegmentWriter<'_, '_>,
+        least: ValueId,
+        state: &State,
+    ) -> Result<State, Diagnostic> {
+        let all = self.b.u32(LONG);
+        // No lane ends the round before this many steps are left.
+        let least = self.op(Op::Sub, all, least);
+        let (turns, units) = self.quantum();
+        let carried: Vec<ValueId> = [all].into_iter().chain(state.words()).collect();
+        let mut failed = None;
+        let last = self.repeat(&carried, |m, params| {
+            let (steps, state) = (params[0], State::of(&params[1..]));
+            let (enough, idle) = (m.is(steps, 0), m.is(state.label, label::IDLE));
+            // Others see it at once: behind the loop, lanes that run together may wait for each other.
+            m.when(idle, |m| {
+                m.lane.count(&mut m.b, group::IDLE, 1);
+            });
+            let over = m.both(Op::Or, enough, idle);
+            m.leave_if(over, params);
+            let looks = m.op(Op::Le, steps, least);
+            let (few, many) = (m.b.u32(m.shape.workgroup / 8), m.b.u32(m.shape.workgroup / 4));
+            let hungry = m.is_not(m.want, 0);
+            let quorum = m.select(hungry, few, many);
+            let lacks = m.choose(
+                looks,
+                1,
+                |m| {
+                    let idle = m.lane.get(&mut m.b, group::IDLE);
+                    let lacks = m.op(Op::Gt, idle, quorum);
+                    vec![m.b.op(Op::Convert, Type::U32, &[lacks])]
+                },
+                |m| vec![m.b.u32(0)],
+            )[0];
+            let lacks = m.is(lacks, 1);
+            m.leave_if(lacks, params);
+            m.leave_if_starving(units, params);
+            let state = m.with_room(&state);
+            let less = m.b.u32(u32::MAX);
+            let steps = m.op(Op::Add, steps, less);
+            let within = m.steps_within(turns, steps);
+            match m.segments(writer, within, &state) {
+                Err(error) => {
+                    failed = Some(error);
+                    m.b.end(Op::Break, params);
+                }
+                Ok(words) => {
+                    let next = m.follow(&state, &words);
+                    let left = m.steps_behind(steps, words[2]);
+                    let next: Vec<ValueId> = [left].into_iter().chain(next.words()).collect();
+                    m.b.end(Op::Continue, &next);
+                }
+            }
+        });
+        if let Some(error) = failed {
+            return Err(error);
+        }
+        let state = State::of(&last[1..]);
+        Ok(state)
+    }
+
+    /// The segments, by number. Which there are is found while they are written.
+    fn segments(
+        &mut self,
+        writer: &mut SegmentWriter<'_, '_>,
+        steps: ValueId,
+        state: &State,
+    ) -> Result<Vec<ValueId>, Diagnostic> {
+        let number = self.b.u32(label::NUMBER);
+        let number = self.op(Op::And, state.label, number);
+        let mut inst = Inst::new(Op::Switch, Some(Type::U32), &[number], Span::NONE);
+        let mut cases = vec![];
+        let mut next = 0;
+        while let Some(point) = writer.labels.all.get(next).copied() {
+            let region = self.b.new_region(&[]);
+            let outer = std::mem::replace(&mut self.b.region, region);
+            writer.segment(&mut self.b, self.lane, point, (state.depth, steps, &state.registers))?;
+            self.b.region = outer;
+            inst.regions.push(region);
+            cases.push(vec![next as i64]);
+            next += 1;
+        }
+        // A label that there is not cannot be: the last one stands for it.
+        cases.pop();
+        inst.set(Attr::Cases(cases));
+        self.b.span = Span::NONE;
+        let id = self.b.push(inst, &vec![Type::U32; 3 + self.shape.registers as usize]);
+        Ok(self.b.function.insts[id].results.to_vec())
+    }
+
+    /// Goes where a segment leads.
+    fn follow(&mut self, state: &State, words: &[ValueId]) -> State {
+        let (low, high) = (self.b.u32((1 << Way::BIT) - 1), self.b.u32(Way::BIT));
+        let label = self.op(Op::And, words[0], low);
+        let way = self.op(Op::Shr, words[0], high);
+        let at = self.b.u32(lane::LACKS);
+        let lacks = self.b.load(Type::U32, self.lane.own, at);
+        let (lacks, lack) = (self.is_not(lacks, 0), self.b.u32(Way::Lack as u32));
+        let way = self.select(lacks, lack, way);
+        let to = State { label, depth: words[1], registers: words[3..].to_vec(), ..state.clone() };
+        let mut inst = Inst::new(Op::Switch, Some(Type::U32), &[way], Span::NONE);
+        let mut cases = vec![];
+        for (number, way) in (0i64..).zip(Way::ALL) {
+            let region = self.b.new_region(&[]);
+            self.within(region, |m| match way {
+                Way::Go => to.words(),
+                Way::Return => m.give_back(&to).words(),
+                Way::Wait => m.wait(&to).words(),
+                Way::Trap => m.trap(&to).words(),
+                Way::Lack => m.lack(&to).words(),
+            });
+            if number > 0 {
+                cases.push(vec![number]);
+            }
+            inst.regions.push(region);
+        }
+        // The most frequent one is what is done if it is no other.
+        let first = inst.regions.remove(0);
+        inst.regions.push(first);
+        inst.set(Attr::Cases(cases));
+        let id = self.b.push(inst, &vec![Type::U32; to.words().len()]);
+        State::of(&self.b.function.insts[id].results.clone())
+    }
+
+    /// A state whose oldest frames have become tasks, if the workgroup has found that there are too few.
+    fn promoted(&mut self, found: ValueId, state: &State) -> State {
+        let promotes = self.is(found, verdict::PROMOTE);
+        let has_frames = self.op(Op::Lt, state.bottom, state.depth);
+        let promotes = self.both(Op::And, promotes, has_frames);
+        self.change(promotes, state, |m| {
+            let needed = m.lane.count(&mut m.b, group::NEED, u32::MAX);
+            let needed = m.b.op(Op::Bitcast, Type::I32, &[needed]);
+            let zero = m.b.constant(Scalar::I32, 0);
+            let is_needed = m.b.op(Op::Gt, Type::I32, &[needed, zero]);
+            m.change(is_needed, state, |m| m.promote(state))
+        })
+    }
+
+    /// Gives all away that is left.
+    fn finish(&mut self, state: &State) {
+        self.suspend(state);
+        Lane::barrier(&mut self.b);
+        self.give_tasks_away();
+        for class in 0..lane::CLASSES {
+            let class = self.b.u32(class);
+            let list = self.b.load(Type::U32, self.lane.own, class);
+            let at = self.lane.own_word(&mut self.b, class);
+            self.b.store(Type::U32, self.frames, at, list);
+        }
+        // The ring of free frames begins at its first place in the next epoch.
+        let head = self.lane.get(&mut self.b, group::FRAME_HEAD);
+        let tail = self.lane.get(&mut self.b, group::FRAME_TAIL);
+        let count = self.op(Op::Sub, tail, head);
+        self.each_spare(count, |m, i, at| {
+            let place = m.op(Op::Add, head, i);
+            let place = m.spare_word(place);
+            let frame = m.b.load(Type::U32, m.spare, place);
+            m.b.op_with(Op::AtomicStore, Some(Type::U32), &[m.lane.control, at, frame], &[] as &[Attr]);
+        });
+        self.by_one(|m| {
+            for (i, word) in (0..).zip(group::KEPT) {
+                let value = if word == group::FRAME_TAIL { count } else { m.lane.get(&mut m.b, word) };
+                let at = m.group_word(i);
+                m.b.op_with(Op::AtomicStore, Some(Type::U32), &[m.lane.control, at, value], &[] as &[Attr]);
+            }
+            m.count(control::EXITED);
+        });
+        self.b.end(Op::Return, &[]);
+    }
+}

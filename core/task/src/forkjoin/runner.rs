@@ -1,0 +1,518 @@
+//! Runs functions in task form on any [`Device`], in epochs: the [`Runner`] that stands for graphics cards.
+//!
+//! A call is a task in the device's queue. Several epochs are submitted at once, each a dispatch of the planner and one of the lanes whose size the
+//! planner has written; then the host looks whether the result is there.
+//!
+//! The heap and the pool of frames begin small and grow by need: see [`grow`]. A heap that may not grow is collected: see [`collect`](mod@collect).
+//!
+//! Invariant: between calls no lane does anything, and the heap is the host's to read and to add to. What a call was given stays as it was
+//! until the call is over, so it can begin again.
+
+mod collect;
+mod grow;
+mod keep;
+mod pace;
+
+use crate::forkjoin::memory::{Buffers, ProgramSizes, SHARED, control, fault, group};
+use crate::forkjoin::{self, ForkJoin, Form};
+use crate::heap::room;
+use collect::Collector;
+use girih_base::diag::{Code, Diagnostic};
+use girih_base::idx::IndexVec;
+use girih_base::span::Span;
+use girih_ir::heap::{self, GlobalId, Layout, LayoutId};
+use girih_ir::{FunctionId, Module, Type, Verified};
+use girih_runtime::{
+    Argument, BufferId, Command, Constant, Device, Dispatch, Grid, LoadOptions, Memory, ProgramId, Read,
+};
+use girih_runtime::{Fault, Runner, StepStats, TaskOptions, TaskStats};
+pub use pace::Clock;
+use pace::Pace;
+use std::cell::RefCell;
+use std::collections::HashMap;
+use std::sync::atomic::Ordering;
+
+/// How large everything is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct ForkJoinOptions {
+    /// How many lanes there are at most; forks become tasks while there are fewer tasks.
+    pub lanes: u32,
+    /// Frames of the pool at the beginning; rounded up to a power of 2.
+    pub frames: u32,
+    /// Frames that it grows to at most.
+    pub most_frames: u32,
+    /// Bytes of the heap at the beginning.
+    pub heap: u64,
+    /// Bytes that it grows to at most.
+    pub most_heap: u64,
+    /// Steps that a lane goes in an epoch at most.
+    pub steps: u32,
+    /// The form of the kernels.
+    pub form: Form,
+    /// Most epochs that are submitted at once.
+    pub batch: usize,
+}
+
+impl Default for ForkJoinOptions {
+    fn default() -> ForkJoinOptions {
+        let (frames, heap) = (1 << 18, 64 << 20);
+        ForkJoinOptions {
+            lanes: 1 << 14,
+            frames,
+            most_frames: frames,
+            heap,
+            most_heap: heap,
+            steps: 1 << 14,
+            form: Form::FAST,
+            batch: 16,
+        }
+    }
+}
+
+/// Words of the heap that are fetched at once.
+const PAGE: usize = 1 << 12;
+
+/// The kernels, and their programs on the device.
+#[derive(Debug)]
+struct Kernels {
+    module: Verified<Module>,
+    run: FunctionId,
+    /// Those of the planner and of lanes, and of lanes that run tightly once any did.
+    plan: ProgramId,
+    loose: ProgramId,
+    tight: Option<ProgramId>,
+}
+
+/// A heap on a device, and functions that run on it.
+pub struct ForkJoinRunner {
+    device: RefCell<Box<dyn Device>>,
+    kernels: Kernels,
+    buffers: Buffers,
+    grid: BufferId,
+    shape: ProgramSizes,
+    options: ForkJoinOptions,
+    task: TaskOptions,
+    entries: Vec<(FunctionId, u32)>,
+    /// Types of the parameters and results of functions that are called.
+    signatures: HashMap<FunctionId, (Vec<Type>, Vec<Type>)>,
+    layouts: IndexVec<LayoutId, Layout>,
+    /// Pages of the heap as they are on the device.
+    pages: RefCell<HashMap<usize, Vec<u32>>>,
+    /// Why a page could not be fetched.
+    trouble: RefCell<Option<Diagnostic>>,
+    /// Where memory may be lacking, by number; and of each label its function, and the global that it waits for.
+    sites: Vec<Span>,
+    labels: Vec<(FunctionId, Option<GlobalId>)>,
+    /// Of each label which words name cells.
+    pointers: Vec<u32>,
+    collector: Option<Collector>,
+    /// Whether lanes run tightly, and whether that is over because hardly anything is free.
+    tight: bool,
+    gave_up: bool,
+    collections: u64,
+    /// The first free unit when cells were given back last between two calls.
+    kept_top: u32,
+    /// What the call that runs was given.
+    begun: Begun,
+    pace: Pace,
+    /// The first words of `control`, as they were when the host last looked or wrote.
+    control: Vec<u32>,
+    submissions: u64,
+    dispatches: u64,
+    /// Units that cells took at most.
+    most_units: u32,
+    /// Whether anything was called since the heap was new.
+    is_used: bool,
+}
+
+/// What a call was given, and what there was before it.
+#[derive(Clone, Debug, Default)]
+struct Begun {
+    entry: u32,
+    arguments: Vec<u32>,
+    /// The first unit of the heap that nobody had.
+    top: u32,
+    /// The globals that could be seen, and those that could be from the next epoch on.
+    globals: Vec<u32>,
+}
+
+fn missing() -> Diagnostic {
+    Diagnostic::new(Code::Internal, Span::NONE, "the device gave other kernels or buffers than it was asked for")
+}
+
+fn broken(what: impl Into<String>) -> Fault {
+    Fault::Device(Diagnostic::new(Code::Internal, Span::NONE, what))
+}
+
+impl ForkJoinRunner {
+    /// Makes kernels of a module in task form, for calls of these functions, and loads them.
+    ///
+    /// # Errors
+    /// If the device refuses a kernel, or does not have the memory.
+    pub fn open(
+        module: &Module,
+        called: &[FunctionId],
+        mut device: Box<dyn Device>,
+        task: &TaskOptions,
+        options: ForkJoinOptions,
+    ) -> Result<ForkJoinRunner, Vec<Diagnostic>> {
+        let ForkJoin { module: kernels, run, plan, shape, entries, sites, labels, pointers } =
+            forkjoin::lower(module, called, &options.form)?;
+        let options = room::fitted(options, &shape, device.caps(), device.reach()).map_err(|d| vec![d])?;
+        let programs = device.load(&kernels, &[plan, run], &LoadOptions::default())?;
+        let [plan, loose] = programs[..] else { return Err(vec![missing()]) };
+        let one = |d| vec![d];
+        let mut ids = vec![];
+        for bytes in room::sizes(&options, &shape) {
+            ids.push(device.allocate(Memory { bytes, indirect: false }).map_err(one)?);
+        }
+        let [heap, pool, pending, queue, control] = ids[..] else { return Err(vec![missing()]) };
+        let buffers = Buffers { heap, frames: pool, pending, queue, control };
+        let grid = device.allocate(Memory { bytes: 12, indirect: true }).map_err(one)?;
+        let signature = |f: FunctionId| {
+            let function = &module.functions[f];
+            (f, (function.params.iter().map(|v| function.ty(*v)).collect(), function.results.clone()))
+        };
+        let mut runner = ForkJoinRunner {
+            device: RefCell::new(device),
+            kernels: Kernels { module: kernels, run, plan, loose, tight: None },
+            buffers,
+            grid,
+            shape,
+            options,
+            task: task.clone(),
+            entries,
+            signatures: called.iter().map(|f| signature(*f)).collect(),
+            layouts: module.layouts.clone(),
+            pages: RefCell::default(),
+            trouble: RefCell::default(),
+            sites,
+            labels,
+            pointers,
+            collector: None,
+            tight: false,
+            gave_up: false,
+            collections: 0,
+            kept_top: 0,
+            begun: Begun::default(),
+            pace: Pace::new(&options, None),
+            control: vec![0; shape.groups() as usize],
+            submissions: 0,
+            dispatches: 0,
+            most_units: 0,
+            is_used: false,
+        };
+        runner.fill_pool().map_err(one)?;
+        runner.warm_up().map_err(one)?;
+        Ok(runner)
+    }
+
+    /// Has submissions measured, so that they are neither long nor short. Without this they are as the options say.
+    #[must_use]
+    pub fn timed_by(mut self, clock: Clock) -> ForkJoinRunner {
+        self.pace = Pace::new(&self.options, Some(clock));
+        self
+    }
+
+    /// How large everything is: no larger than the device has room for.
+    pub fn options(&self) -> ForkJoinOptions {
+        self.options
+    }
+
+    /// Gives the device back, and all that it has given.
+    pub fn close(self) -> Box<dyn Device> {
+        let mut device = self.device.into_inner();
+        if let Some(collector) = self.collector {
+            collector.close(&mut *device);
+        }
+        let Buffers { heap, frames, pending, queue, control } = self.buffers;
+        for buffer in [heap, frames, pending, queue, control, self.grid] {
+            device.free(buffer);
+        }
+        let Kernels { plan, loose, tight, .. } = self.kernels;
+        [plan, loose].into_iter().chain(tight).for_each(|program| device.unload(program));
+        device
+    }
+
+    /// Runs an epoch in which there is nothing to do: drivers that compile kernels when they are first needed do it now.
+    fn warm_up(&mut self) -> Result<(), Diagnostic> {
+        let commands = self.epochs(1);
+        self.device.borrow_mut().submit(&commands)?;
+        self.device.borrow_mut().wait()?;
+        self.set(control::EPOCHS, 0)
+    }
+
+    /// Everything is as it was when nothing had been called.
+    fn renew_all(&mut self) -> Result<(), Diagnostic> {
+        (self.submissions, self.dispatches, self.most_units, self.collections) = (0, 0, 0, 0);
+        self.kept_top = 0;
+        self.clear()?;
+        self.device.borrow_mut().wait()
+    }
+
+    /// Nobody has anything, and the heap is empty.
+    fn clear(&mut self) -> Result<(), Diagnostic> {
+        let sizes = room::sizes(&self.options, &self.shape);
+        let Buffers { heap: _, frames, pending, queue, control } = self.buffers;
+        let clear = |(buffer, bytes): (BufferId, u64)| Command::Clear { at: (buffer, 0), bytes };
+        let [_, sizes @ ..] = sizes;
+        let commands: Vec<Command> = [frames, pending, queue, control].into_iter().zip(sizes).map(clear).collect();
+        self.device.borrow_mut().submit(&commands)?;
+        self.pages.borrow_mut().clear();
+        self.control.fill(0);
+        self.fill_pool()
+    }
+
+    /// All frames but the first are free, half of what they have room for with the workgroups; the heap's first units are no cells.
+    fn fill_pool(&mut self) -> Result<(), Diagnostic> {
+        let groups = self.options.lanes / self.options.form.workgroup;
+        let (own, kept) = (self.shape.spare() / 2, group::KEPT.len());
+        let mut words = vec![0; (groups * self.shape.group()) as usize];
+        let mut next = 1;
+        for group in words.chunks_exact_mut(self.shape.group() as usize) {
+            group[group::KEPT.iter().position(|word| *word == group::FRAME_TAIL).unwrap_or(0)] = own;
+            for frame in &mut group[kept..kept + own as usize] {
+                *frame = next;
+                next += 1;
+            }
+        }
+        self.write(self.buffers.control, 4 * u64::from(self.shape.groups()), &words)?;
+        let frames = self.options.frames;
+        let free: Vec<u32> = (next..frames).collect();
+        let ring = 4 * u64::from(frames) * u64::from(self.shape.pool_frame());
+        self.write(self.buffers.frames, ring, &free)?;
+        for (word, value) in [
+            (control::FRAME_LIMIT, free.len() as u32),
+            (control::FRAME_TAIL, free.len() as u32),
+            (control::HEAP_TOP, self.shape.first_unit()),
+            (control::GROUPS, groups),
+            (control::STEPS, self.pace.steps()),
+        ] {
+            self.set(word, value)?;
+        }
+        self.set_end()
+    }
+
+    fn write(&self, buffer: BufferId, offset: u64, words: &[u32]) -> Result<(), Diagnostic> {
+        let bytes: Vec<u8> = words.iter().flat_map(|w| w.to_le_bytes()).collect();
+        self.device.borrow_mut().write(buffer, offset, &bytes)
+    }
+    fn read(&self, buffer: BufferId, offset: u64, words: usize) -> Result<Vec<u32>, Diagnostic> {
+        let mut bytes = vec![0; 4 * words];
+        self.device.borrow_mut().read(buffer, offset, &mut bytes)?;
+        let (chunks, _) = bytes.as_chunks::<4>();
+        Ok(chunks.iter().map(|word| u32::from_le_bytes(*word)).collect())
+    }
+    /// A word of `control` as it was when the host last looked.
+    fn seen(&self, word: u32) -> u32 {
+        self.control.get(word as usize).copied().unwrap_or(0)
+    }
+    fn set(&mut self, word: u32, value: u32) -> Result<(), Diagnostic> {
+        self.control[word as usize] = value;
+        self.write(self.buffers.control, 4 * u64::from(word), &[value])
+    }
+
+    /// The commands of some epochs.
+    fn epochs(&self, count: usize) -> Vec<Command> {
+        let Buffers { heap, frames, pending, queue, control } = self.buffers;
+        let buffer = |id| Argument::Buffer(id, 0);
+        let number = |value: u32| Argument::Scalar(Constant { ty: Type::U32, bits: u64::from(value) });
+        let ForkJoinOptions { lanes: lane_count, frames: pool, .. } = self.options;
+        let mut arguments: Vec<Argument> = [heap, frames, pending, queue, control].map(buffer).to_vec();
+        arguments.extend([lane_count, pool, 2 * pool].map(number));
+        let plan = Dispatch {
+            program: self.kernels.plan,
+            arguments: vec![buffer(control), buffer(self.grid)],
+            grid: Grid::Workgroups([1, 1, 1]),
+        };
+        let Kernels { loose, tight, .. } = self.kernels;
+        let program = if self.tight && !self.gave_up { tight.unwrap_or(loose) } else { loose };
+        let run = Dispatch { program, arguments, grid: Grid::Indirect(self.grid, 0) };
+        let one = [Command::Dispatch(plan), Command::Dispatch(run)];
+        one.iter().cycle().take(2 * count).cloned().collect()
+    }
+
+    /// Puts the task of the call into the queue.
+    fn begin(&mut self) -> Result<(), Diagnostic> {
+        let tail = self.seen(control::TAIL);
+        let place = u64::from(tail & (2 * self.options.frames - 1)) * u64::from(self.shape.task());
+        let Begun { entry, arguments, .. } = &self.begun;
+        let words: Vec<u32> = [*entry, 0].iter().chain(arguments).copied().collect();
+        self.write(self.buffers.queue, 4 * place, &words)?;
+        self.set(control::TAIL, tail.wrapping_add(1))?;
+        self.set(control::DONE, 0)
+    }
+
+    /// Runs epochs until the call is over.
+    fn finish(&mut self) -> Result<(), Fault> {
+        self.pace.begin();
+        loop {
+            if self.seen(control::HEAP_TOP) > self.seen(control::HEAP_SOFT) {
+                let keep = self.seen(control::HEAP_TOP);
+                if !self.grow_heap(keep).map_err(Fault::Device)? {
+                    self.make_room()?;
+                }
+            }
+            if self.seen(control::STARVED) != 0 {
+                self.make_room()?;
+            }
+            if self.task.interrupt.as_ref().is_some_and(|flag| flag.load(Ordering::Relaxed)) {
+                return Err(Fault::Interrupted);
+            }
+            let (began, steps, epochs) = (self.pace.now(), self.pace.steps(), self.seen(control::EPOCHS));
+            let commands = self.epochs(self.pace.batch());
+            let mut bytes = vec![0; 4 * self.control.len()];
+            let mut reads = [Read { buffer: self.buffers.control, offset: 0, bytes: &mut bytes }];
+            self.device.borrow_mut().submit_and_read(&commands, &mut reads).map_err(Fault::Device)?;
+            self.submissions += 1;
+            self.dispatches += commands.len() as u64;
+            self.control = crate::heap::cells::words(&bytes);
+            let taken = self.seen(control::HEAD).wrapping_add(self.seen(control::HANDED));
+            let waiting = self.seen(control::TAIL).wrapping_sub(taken);
+            self.pace.note(began, self.seen(control::EPOCHS).wrapping_sub(epochs), waiting != 0);
+            // Who found no memory has counted on beyond the end.
+            let (top, end) = (self.seen(control::HEAP_TOP), self.seen(control::HEAP_END));
+            self.most_units = self.most_units.max(top.min(end));
+            match self.seen(control::FAULT) {
+                0 => {}
+                lacks @ (fault::MEMORY | fault::FRAMES) => {
+                    self.relieve(lacks)?;
+                    continue;
+                }
+                code => return Err(Fault::Trap(code - fault::TRAP)),
+            }
+            if self.seen(control::DONE) != 0 {
+                return Ok(());
+            }
+            if waiting == 0 {
+                return Err(broken("the device has nothing to do, and no result"));
+            }
+            if self.pace.steps() != steps {
+                self.set(control::STEPS, self.pace.steps()).map_err(Fault::Device)?;
+            }
+        }
+    }
+
+    fn fetch(&self, page: usize) {
+        self.pages.borrow_mut().entry(page).or_insert_with(|| {
+            let words = (self.options.heap / 4) as usize;
+            let first = (page * PAGE).min(words);
+            self.read(self.buffers.heap, 4 * first as u64, PAGE.min(words - first)).unwrap_or_else(|error| {
+                self.trouble.borrow_mut().get_or_insert(error);
+                vec![]
+            })
+        });
+    }
+    fn word(&self, at: usize) -> u32 {
+        self.fetch(at / PAGE);
+        let pages = self.pages.borrow();
+        pages.get(&(at / PAGE)).and_then(|page| page.get(at % PAGE)).copied().unwrap_or(0)
+    }
+    /// A word as the host has it: it does not ask who else has the cell.
+    fn to_host(word: u32, ty: Type) -> u32 {
+        if ty == Type::Term && heap::tag(word) == SHARED { word - (SHARED - heap::CELL) } else { word }
+    }
+    /// A word as the device has it: the host may have given it to others too.
+    fn to_device(word: u32, ty: Type) -> u32 {
+        if ty == Type::Term && heap::tag(word) == heap::CELL { word + (SHARED - heap::CELL) } else { word }
+    }
+    fn is_cell(word: u32) -> bool {
+        matches!(heap::tag(word), heap::CELL | SHARED) && heap::payload(word) != 0
+    }
+}
+
+impl Runner for ForkJoinRunner {
+    fn call(&mut self, function: FunctionId, arguments: &[u32]) -> Result<Vec<u32>, Fault> {
+        let entry = self.entries.iter().find(|(f, _)| *f == function).map(|(_, entry)| *entry);
+        let (Some(entry), Some((params, results))) = (entry, self.signatures.get(&function).cloned()) else {
+            return Err(broken("a function is called that was not announced"));
+        };
+        let arguments: Vec<u32> = arguments.iter().zip(&params).map(|(word, ty)| Self::to_device(*word, *ty)).collect();
+        self.is_used = true;
+        if std::mem::take(&mut self.tight) | std::mem::take(&mut self.gave_up) {
+            self.set_end().map_err(Fault::Device)?;
+        }
+        let globals = self.control[control::GLOBALS as usize..].to_vec();
+        self.begun = Begun { entry, arguments, top: self.seen(control::HEAP_TOP), globals };
+        self.begin().map_err(Fault::Device)?;
+        self.pages.borrow_mut().clear();
+        self.finish()?;
+        self.pages.borrow_mut().clear();
+        let words = (control::RESULTS..).map(|word| self.seen(word));
+        Ok(words.zip(&results).map(|(word, ty)| Self::to_host(word, *ty)).collect())
+    }
+
+    fn layout(&self, cell: u32) -> Option<LayoutId> {
+        let first = Self::is_cell(cell).then(|| 2 * heap::payload(cell) as usize)?;
+        let layout = self.word(first) & 0xffff;
+        let layout = ((layout as usize) < self.layouts.len()).then(|| LayoutId::new(layout))?;
+        // Who knows what a cell is can see all of it: its pages are fetched now.
+        let last = first + self.layouts[layout].fields.len();
+        (first / PAGE..=last / PAGE).for_each(|page| self.fetch(page));
+        self.trouble.borrow().is_none().then_some(layout)
+    }
+
+    fn field(&self, cell: u32, field: usize) -> u32 {
+        let ty = self.layout(cell).and_then(|layout| self.layouts[layout].fields.get(field));
+        ty.map_or(0, |ty| Self::to_host(self.word(2 * heap::payload(cell) as usize + 1 + field), *ty))
+    }
+
+    fn new_cell(&mut self, layout: LayoutId, fields: &[u32]) -> Result<u32, Fault> {
+        let units = forkjoin::units(fields.len());
+        let top = self.seen(control::HEAP_TOP);
+        while top.saturating_add(units) > self.seen(control::HEAP_END) {
+            if !self.grow_heap(top).map_err(Fault::Device)? {
+                return Err(Fault::Memory { limit: self.options.heap, at: Span::NONE });
+            }
+        }
+        let types = &self.layouts[layout].fields;
+        let fields = fields.iter().zip(types).map(|(word, ty)| Self::to_device(*word, *ty));
+        let words: Vec<u32> = std::iter::once(layout.index() as u32 | units << 16).chain(fields).collect();
+        self.write(self.buffers.heap, 8 * u64::from(top), &words).map_err(Fault::Device)?;
+        self.set(control::HEAP_TOP, top + units).map_err(Fault::Device)?;
+        self.pages.borrow_mut().clear();
+        Ok(heap::pack(heap::CELL, top))
+    }
+
+    /// Words that the host gives are taken as shared.
+    fn share(&mut self, _word: u32) {}
+    fn drop(&mut self, _word: u32) {}
+
+    fn trouble(&self) -> Option<Diagnostic> {
+        self.trouble.borrow().clone()
+    }
+
+    fn device_heap(&mut self) -> Option<girih_runtime::DeviceHeap<'_>> {
+        Some(girih_runtime::DeviceHeap { device: &mut **self.device.get_mut(), buffer: self.buffers.heap })
+    }
+
+    fn keep_only(&mut self, words: &[u32]) -> Result<Option<Vec<u32>>, Fault> {
+        self.keep(words).map(Some)
+    }
+
+    fn is_crowded(&self) -> bool {
+        let (top, end) = (self.seen(control::HEAP_TOP), self.seen(control::HEAP_END));
+        self.options.heap >= self.options.most_heap && top > end / 2 && top / 2 > self.kept_top
+    }
+
+    fn renew(&mut self) -> Result<(), Fault> {
+        if std::mem::take(&mut self.is_used) { self.renew_all().map_err(Fault::Device) } else { Ok(()) }
+    }
+
+    fn stats(&self) -> TaskStats {
+        let at = |word: u32| self.seen(word);
+        let bytes = |units: u32| 8 * u64::from(units.saturating_sub(self.shape.first_unit()));
+        let live = at(control::HEAP_TOP).min(at(control::HEAP_END));
+        let (live_bytes, most_bytes) = (bytes(live), bytes(live.max(self.most_units)));
+        let epochs = StepStats {
+            lanes: self.options.lanes,
+            heap: self.options.heap,
+            steps: at(control::EPOCHS).into(),
+            tasks: at(control::TASKS).into(),
+            submissions: self.submissions,
+            dispatches: self.dispatches,
+            collections: self.collections,
+        };
+        TaskStats { live_bytes, most_bytes, steps: Some(epochs), ..TaskStats::default() }
+    }
+}

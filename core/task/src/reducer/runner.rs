@@ -1,0 +1,353 @@
+//! Runs a program whose recursion is [tallies](crate::reducer): the reference machine does on the host what there is around them, and each
+//! call of one is run on a [`Device`], in epochs.
+//!
+//! Invariant: cells are the host's alone; the device has none.
+
+use crate::reducer::memory::{control, fault, kept};
+use crate::reducer::{Form, Monoid, Reducers};
+use girih_base::diag::{Code, Diagnostic};
+use girih_base::span::Span;
+use girih_ir::heap::LayoutId;
+use girih_ir::{FunctionId, Module, Type, Verified};
+use girih_machine::tasks::{Elsewhere, Settings, TaskMachine};
+use girih_runtime::{
+    Argument, BufferId, Command, Constant, Device, Dispatch, Grid, LoadOptions, Memory, ProgramId, Read,
+};
+use girih_runtime::{Fault, Runner, StepStats, TaskOptions, TaskStats};
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+/// Epochs that a call begins with, and that are submitted at once at most.
+const FIRST: usize = 14;
+const MOST: usize = 32;
+/// Steps of the host at most, around the tallies of a call.
+const FUEL: u64 = 1 << 20;
+/// Calls of tallies at most: many that are small are done better at once.
+const CALLS: u64 = 64;
+
+/// How large everything is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct ReducerOptions {
+    /// How many lanes there are at most.
+    pub lanes: u32,
+    /// Rounds of an epoch at most.
+    pub rounds: u32,
+    /// The form of the kernels.
+    pub form: Form,
+}
+
+impl ReducerOptions {
+    /// How many tasks the queue has room for: a power of 2.
+    fn tasks(&self) -> u32 {
+        (self.lanes * (self.form.stack + 1)).next_power_of_two()
+    }
+}
+
+/// Why a call ended without a result.
+#[derive(Debug)]
+pub enum Ended {
+    /// As it would have anywhere.
+    Fault(Fault),
+    /// It has to run in another way.
+    Elsewhere(String),
+}
+
+/// The device, and what is on it.
+struct Engine {
+    device: Box<dyn Device>,
+    plan: ProgramId,
+    programs: Vec<ProgramId>,
+    queue: BufferId,
+    control: BufferId,
+    kept: BufferId,
+    grid: BufferId,
+    tallies: Reducers,
+    options: ReducerOptions,
+    interrupt: Option<Arc<AtomicBool>>,
+    stats: StepStats,
+    /// How many calls may still be made.
+    left: u64,
+    /// Why it has to be done in another way.
+    elsewhere: Option<String>,
+}
+
+/// A program on a host, and its tallies on a device.
+pub struct ReducerRunner {
+    machine: TaskMachine,
+    engine: Arc<Mutex<Engine>>,
+    module: Verified<Module>,
+    task: TaskOptions,
+}
+
+fn missing() -> Diagnostic {
+    Diagnostic::new(Code::Internal, Span::NONE, "the device gave other kernels or buffers than it was asked for")
+}
+
+impl ReducerRunner {
+    /// Bytes of the queue, and of what lanes keep.
+    pub fn bytes(tallies: &Reducers, options: &ReducerOptions) -> [u64; 2] {
+        let width = tallies.all.iter().map(|tally| tally.width).max().unwrap_or(1);
+        let tasks = u64::from(width) * u64::from(options.tasks());
+        [4 * tasks, 4 * u64::from(options.lanes) * u64::from(kept(options.form.stack, width))]
+    }
+
+    /// Loads the kernels.
+    ///
+    /// # Errors
+    /// If the device refuses one, or does not have the memory.
+    pub fn open(
+        module: &Verified<Module>,
+        tallies: Reducers,
+        mut device: Box<dyn Device>,
+        task: &TaskOptions,
+        options: ReducerOptions,
+    ) -> Result<ReducerRunner, Vec<Diagnostic>> {
+        let one = |d| vec![d];
+        let kernels: Vec<FunctionId> =
+            [tallies.plan].into_iter().chain(tallies.all.iter().map(|tally| tally.run)).collect();
+        let mut programs = device.load(&tallies.module, &kernels, &LoadOptions::default())?;
+        if programs.len() != kernels.len() {
+            return Err(one(missing()));
+        }
+        let plan = programs.remove(0);
+        let buffers = ReducerRunner::bytes(&tallies, &options);
+        let [queue, keeps] = buffers.map(|bytes| device.allocate(Memory { bytes, indirect: false }).map_err(one));
+        let (queue, keeps) = (queue?, keeps?);
+        let words = Memory { bytes: 4 * u64::from(control::WORDS), indirect: false };
+        let control = device.allocate(words).map_err(one)?;
+        let grid = device.allocate(Memory { bytes: 12, indirect: true }).map_err(one)?;
+        let stats = StepStats { lanes: options.lanes, ..StepStats::default() };
+        let interrupt = task.interrupt.clone();
+        let mut engine = Engine {
+            device,
+            plan,
+            programs,
+            queue,
+            control,
+            kept: keeps,
+            grid,
+            tallies,
+            options,
+            interrupt,
+            stats,
+            left: CALLS,
+            elsewhere: None,
+        };
+        engine.warm_up().map_err(one)?;
+        let engine = Arc::new(Mutex::new(engine));
+        let machine = machine(module, task, &engine).map_err(one)?;
+        Ok(ReducerRunner { machine, engine, module: module.clone(), task: task.clone() })
+    }
+
+    /// Gives the device back.
+    ///
+    /// # Errors
+    /// If somebody still has it.
+    pub fn close(self) -> Result<Box<dyn Device>, Diagnostic> {
+        let ReducerRunner { machine, engine, .. } = self;
+        drop(machine);
+        let engine = Arc::into_inner(engine).ok_or_else(missing)?;
+        let Engine { mut device, plan, programs, queue, control, kept, grid, .. } =
+            engine.into_inner().unwrap_or_else(PoisonError::into_inner);
+        [queue, control, kept, grid].into_iter().for_each(|buffer| device.free(buffer));
+        programs.into_iter().chain([plan]).for_each(|program| device.unload(program));
+        Ok(device)
+    }
+
+    fn engine(&self) -> MutexGuard<'_, Engine> {
+        self.engine.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Calls a function.
+    ///
+    /// # Errors
+    /// If it fails, or should run in another way.
+    pub fn run(&mut self, function: FunctionId, arguments: &[u32]) -> Result<Vec<u32>, Ended> {
+        self.engine().left = CALLS;
+        let result = self.machine.call(function, arguments);
+        if let Some(why) = self.engine().elsewhere.take() {
+            return Err(Ended::Elsewhere(why));
+        }
+        match result {
+            Err(Fault::Device(error)) if error.code == Code::OutOfFuel => {
+                Err(Ended::Elsewhere("there is much to do around its recursion".into()))
+            }
+            other => other.map_err(Ended::Fault),
+        }
+    }
+}
+
+/// A machine for what the host does.
+fn machine(
+    module: &Verified<Module>,
+    task: &TaskOptions,
+    engine: &Arc<Mutex<Engine>>,
+) -> Result<TaskMachine, Diagnostic> {
+    let settings = Settings { fuel: Some(FUEL), ..Settings::default() };
+    let machine = TaskMachine::new(module, task.clone(), settings)?;
+    Ok(machine.with_elsewhere(Box::new(Calls { engine: engine.clone() })))
+}
+
+/// What the reference machine has done on the device.
+struct Calls {
+    engine: Arc<Mutex<Engine>>,
+}
+
+impl std::fmt::Debug for Calls {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str("Calls")
+    }
+}
+
+impl Elsewhere for Calls {
+    fn call(&mut self, function: FunctionId, arguments: &[u64]) -> Option<Result<Vec<u64>, Fault>> {
+        let mut engine = self.engine.lock().unwrap_or_else(PoisonError::into_inner);
+        let tallies = &engine.tallies.all;
+        let head = |(i, entries): (usize, &[(FunctionId, u32)])| {
+            entries.iter().find(|(entry, _)| *entry == function).map(|(_, head)| (i, *head))
+        };
+        let (tally, head) = tallies.iter().map(|tally| &tally.entries[..]).enumerate().find_map(head)?;
+        let result = engine.call(tally, head, arguments);
+        Some(result.map(|word| vec![u64::from(word)]))
+    }
+}
+
+impl Engine {
+    /// Runs an epoch without tasks: drivers that compile kernels when they are first needed do it now.
+    fn warm_up(&mut self) -> Result<(), Diagnostic> {
+        for tally in 0..self.programs.len() {
+            self.begin(tally, &[])?;
+            let commands = self.epochs(tally, 1);
+            self.device.submit(&commands)?;
+        }
+        self.device.wait()
+    }
+
+    /// There is one task, or none.
+    fn begin(&mut self, tally: usize, task: &[u32]) -> Result<(), Diagnostic> {
+        let mut words = [0; control::WORDS as usize];
+        for (word, value) in [
+            (control::TAIL, u32::from(!task.is_empty())),
+            (control::SUM, self.monoid(tally).neutral()),
+            (control::GROUPS, self.options.lanes / self.options.form.workgroup),
+            (control::ROUNDS, self.options.rounds),
+        ] {
+            words[word as usize] = value;
+        }
+        self.write(self.queue, task)?;
+        self.write(self.control, &words)
+    }
+    fn monoid(&self, tally: usize) -> Monoid {
+        self.tallies.all[tally].monoid
+    }
+    fn write(&mut self, buffer: BufferId, words: &[u32]) -> Result<(), Diagnostic> {
+        let bytes: Vec<u8> = words.iter().flat_map(|word| word.to_le_bytes()).collect();
+        self.device.write(buffer, 0, &bytes)
+    }
+
+    /// The commands of some epochs.
+    fn epochs(&self, tally: usize, count: usize) -> Vec<Command> {
+        let buffer = |id| Argument::Buffer(id, 0);
+        let number = |value: u32| Argument::Scalar(Constant { ty: Type::U32, bits: u64::from(value) });
+        let (tasks, lanes) = (number(self.options.tasks()), number(self.options.lanes));
+        let plan = Dispatch {
+            program: self.plan,
+            arguments: vec![buffer(self.control), buffer(self.grid)],
+            grid: Grid::Workgroups([1, 1, 1]),
+        };
+        let run = Dispatch {
+            program: self.programs[tally],
+            arguments: vec![buffer(self.queue), buffer(self.control), buffer(self.kept), tasks, lanes],
+            grid: Grid::Indirect(self.grid, 0),
+        };
+        let one = [Command::Dispatch(plan), Command::Dispatch(run)];
+        one.iter().cycle().take(2 * count).cloned().collect()
+    }
+
+    /// Lanes keep nothing of a run that has not come to its end.
+    fn forget(&mut self) -> Result<(), Diagnostic> {
+        let bytes = 4 * u64::from(self.options.lanes);
+        self.device.submit(&[Command::Clear { at: (self.kept, 0), bytes }])
+    }
+
+    fn call(&mut self, tally: usize, head: u32, arguments: &[u64]) -> Result<u32, Fault> {
+        let Some(left) = self.left.checked_sub(1) else {
+            self.elsewhere = Some("there are many recursions in it".into());
+            return Err(Fault::Device(missing()));
+        };
+        self.left = left;
+        let mut task = vec![head];
+        task.extend(arguments.iter().map(|word| *word as u32));
+        task.resize(self.tallies.all[tally].width as usize, 0);
+        self.begin(tally, &task).map_err(Fault::Device)?;
+        let mut count = FIRST;
+        loop {
+            if self.interrupt.as_ref().is_some_and(|flag| flag.load(Ordering::Relaxed)) {
+                self.forget().map_err(Fault::Device)?;
+                return Err(Fault::Interrupted);
+            }
+            let commands = self.epochs(tally, count);
+            let mut bytes = [0; 4 * control::WORDS as usize];
+            let mut reads = [Read { buffer: self.control, offset: 0, bytes: &mut bytes }];
+            self.device.submit_and_read(&commands, &mut reads).map_err(Fault::Device)?;
+            self.stats.submissions += 1;
+            self.stats.dispatches += commands.len() as u64;
+            let (words, _) = bytes.as_chunks::<4>();
+            let at = |word: u32| u32::from_le_bytes(words[word as usize]);
+            let unread = at(control::LIMIT).wrapping_sub(at(control::HEAD)) as i32;
+            let waiting =
+                at(control::TAIL).wrapping_sub(at(control::LIMIT)) != 0 || unread > 0 || at(control::KEPT) != 0;
+            let fault = at(control::FAULT);
+            if fault != 0 || !waiting {
+                self.stats.steps += u64::from(at(control::EPOCHS));
+                self.stats.tasks += u64::from(at(control::TASKS));
+            }
+            match fault {
+                0 if !waiting => return Ok(at(control::SUM)),
+                0 => count = (2 * count).min(MOST),
+                fault::QUEUE => {
+                    self.forget().map_err(Fault::Device)?;
+                    self.elsewhere = Some("more calls wait than there is room for".into());
+                    return Err(Fault::Device(missing()));
+                }
+                code => {
+                    self.forget().map_err(Fault::Device)?;
+                    return Err(Fault::Trap(code - fault::TRAP));
+                }
+            }
+        }
+    }
+}
+
+impl Runner for ReducerRunner {
+    fn call(&mut self, function: FunctionId, arguments: &[u32]) -> Result<Vec<u32>, Fault> {
+        self.run(function, arguments).map_err(|ended| match ended {
+            Ended::Fault(fault) => fault,
+            Ended::Elsewhere(why) => Fault::Device(Diagnostic::new(Code::Internal, Span::NONE, why)),
+        })
+    }
+    fn layout(&self, cell: u32) -> Option<LayoutId> {
+        self.machine.layout(cell)
+    }
+    fn field(&self, cell: u32, field: usize) -> u32 {
+        self.machine.field(cell, field)
+    }
+    fn new_cell(&mut self, layout: LayoutId, fields: &[u32]) -> Result<u32, Fault> {
+        self.machine.new_cell(layout, fields)
+    }
+    fn share(&mut self, word: u32) {
+        self.machine.share(word);
+    }
+    fn drop(&mut self, word: u32) {
+        self.machine.drop(word);
+    }
+    fn stats(&self) -> TaskStats {
+        TaskStats { steps: Some(self.engine().stats), ..self.machine.stats() }
+    }
+    fn renew(&mut self) -> Result<(), Fault> {
+        self.machine = machine(&self.module, &self.task, &self.engine).map_err(Fault::Device)?;
+        let lanes = self.engine().options.lanes;
+        self.engine().stats = StepStats { lanes, ..StepStats::default() };
+        Ok(())
+    }
+}
