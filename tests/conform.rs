@@ -70,7 +70,7 @@ fn trials_on(name: &str, selector: &Selector, profile: Option<Profile>) -> Vec<T
         trial(format!("table {shard}"), Suite::default(), Some(shard));
     }
     // Beside the programs that are there for this: the kernels of benchmarks, and the one that walks over the trees of pictures.
-    for (what, folder) in [("programs", "tests/ir"), ("benchmarks", "benches/ir"), ("pixels", "core/src/runtime")] {
+    for (what, folder) in [("programs", "tests/ir"), ("benchmarks", "benches/ir"), ("pixels", "core/task/src/heap")] {
         let programs = Suite { table: false, programs: Some(folder.into()), ..Suite::default() };
         trial(what.to_owned(), programs, None);
     }

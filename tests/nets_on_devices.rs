@@ -1,6 +1,6 @@
 //! Interaction nets on devices: the kernels give the normal forms of the sequential machine, by the same interactions, on the processor, on a reading of
 //! the PTX, and on wgpu where there is an adapter; random nets too. A net without an end stops with the memory error on each. The programs of
-//! `core/tests/net_effects` write, read and come to what their first lines tell.
+//! `core/net/tests/suite/net_effects` write, read and come to what their first lines tell.
 //!
 //! `GIRIH_HVM` names upstream's command `hvm`: those programs do the same there, by as many interactions.
 //! `GIRIH_NETS=500` tries more random nets. `GIRIH_REQUIRE_WGPU=1` makes a missing adapter a failure, `GIRIH_REQUIRE_CUDA=1` a missing card.
@@ -21,9 +21,9 @@ use std::sync::{Arc, Mutex};
 use support::machine;
 
 /// Where the programs are.
-const PROGRAMS: &str = "core/tests/net";
+const PROGRAMS: &str = "core/net/tests/suite/net";
 /// Where those with effects are.
-const EFFECTS: &str = "core/tests/net_effects";
+const EFFECTS: &str = "core/net/tests/suite/net_effects";
 /// Bytes of memory on devices.
 const MEMORY: u64 = 4 << 20;
 

@@ -53,7 +53,7 @@ done
 part "memory"
 for device in cuda:0 wgpu:NVIDIA; do
   printf '%s: ' "$device"
-  timeout 20 "$girih" run core/tests/net/no_end.hvm --memory 64MiB --device "$device" 2>&1 | head -1 | cut -c1-200
-  timeout 20 "$girih" run core/tests/net/no_end_tree.hvm --device "$device" 2>&1 | head -1 | cut -c1-200
+  timeout 20 "$girih" run core/net/tests/suite/net/no_end.hvm --memory 64MiB --device "$device" 2>&1 | head -1 | cut -c1-200
+  timeout 20 "$girih" run core/net/tests/suite/net/no_end_tree.hvm --device "$device" 2>&1 | head -1 | cut -c1-200
 done
 part "end"

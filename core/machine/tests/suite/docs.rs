@@ -12,7 +12,7 @@ use std::path::PathBuf;
 use std::sync::Mutex;
 
 const START: &str =
-    "<!-- written by the tests from the tables; GIRIH_BLESS=1 cargo test -p girih-core --test docs -->\n";
+    "<!-- written by the tests from the tables; GIRIH_BLESS=1 cargo test -p girih-machine --test suite docs -->\n";
 const END: &str = "<!-- the reference ends here -->";
 
 /// Held while a page is read or written: the tests run side by side.

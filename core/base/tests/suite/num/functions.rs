@@ -1,7 +1,7 @@
 //! How near the mathematical functions are to the exact values, which here are those of the f64 library.
 //!
 //! The strided forms run always; the ones over all f24 and over a large part of all f32 are long: run them with
-//! `cargo test -p girih-core --test num -- --ignored --nocapture`.
+//! `cargo test -p girih-base --test suite num -- --ignored --nocapture`.
 
 use girih_base::num::{Num, math};
 use proptest::prelude::*;

@@ -1,5 +1,5 @@
 //! How long the analysis takes. Run by hand:
-//! `cargo test --release -p girih-core --lib flow::tests::speed -- --ignored --nocapture --test-threads 1`
+//! `cargo test --release -p girih-task --lib flow::tests::speed -- --ignored --nocapture --test-threads 1`
 
 use std::time::{Duration, Instant};
 
