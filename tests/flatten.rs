@@ -170,7 +170,7 @@ fn forms() -> [Options; 7] {
 
 /// On the processor, or on the device that `GIRIH_FLATTEN_DEVICE` names.
 #[test]
-fn programs_in_sweeps_do_what_the_evaluator_does() {
+fn flattened_programs_do_what_the_evaluator_does() {
     let device = std::env::var("GIRIH_FLATTEN_DEVICE").unwrap_or_else(|_| "cpu".to_owned());
     let (mut same, mut different) = (0, vec![]);
     for case in Case::all() {
@@ -216,7 +216,7 @@ fn random_trees_do_what_the_evaluator_does() {
 
 /// With every access looked at: none is outside of its buffer, and no lanes meet in a phase.
 #[test]
-fn lanes_of_sweeps_do_not_meet() {
+fn lanes_of_flattened_programs_do_not_meet() {
     let mut same = 0;
     for case in Case::all() {
         for options in forms() {

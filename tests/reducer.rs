@@ -97,7 +97,7 @@ fn compare(device: &str, most: usize) -> (usize, Vec<String>) {
 
 /// On the processor, or on the device that `GIRIH_REDUCER_DEVICE` names.
 #[test]
-fn tallies_do_what_the_evaluator_does() {
+fn reducers_do_what_the_evaluator_does() {
     let device = std::env::var("GIRIH_REDUCER_DEVICE").unwrap_or_else(|_| "cpu".to_owned());
     let (same, different) = compare(&device, 4);
     eprintln!("{same} are the same on {device}");
@@ -163,7 +163,7 @@ impl Writer {
 
 /// Random functions that call each other, on the processor or on the device that `GIRIH_REDUCER_DEVICE` names; `GIRIH_REDUCER_RANDOM` says how many.
 #[test]
-fn random_tallies_do_what_the_evaluator_does() {
+fn random_reducers_do_what_the_evaluator_does() {
     let device = std::env::var("GIRIH_REDUCER_DEVICE").unwrap_or_else(|_| "cpu".to_owned());
     let count = std::env::var("GIRIH_REDUCER_RANDOM").ok().and_then(|count| count.parse().ok()).unwrap_or(200);
     let folder = tempfile::tempdir().expect("a temporary folder");
@@ -186,7 +186,7 @@ fn random_tallies_do_what_the_evaluator_does() {
 
 /// With every access looked at: none is outside of its buffer, and no lanes meet.
 #[test]
-fn lanes_of_tallies_do_not_meet() {
+fn lanes_of_reducers_do_not_meet() {
     let (same, different) = compare("interpreter", 2);
     eprintln!("{same} are the same");
     assert!(different.is_empty(), "{} differ:\n{}", different.len(), different.join("\n"));

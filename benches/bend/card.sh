@@ -49,7 +49,7 @@ if [ -n "$tests" ]; then
   for device in cuda wgpu:NVIDIA; do
     name=${device%%:*}
     GIRIH_FLATTEN_DEVICE=$device GIRIH_FLATTEN_RANDOM=$programs \
-      timeout 280 "$tests/flatten" --nocapture in_sweeps random_trees >"$out/flatten-$name.txt" 2>&1 &
+      timeout 280 "$tests/flatten" --nocapture flattened random_trees >"$out/flatten-$name.txt" 2>&1 &
     GIRIH_REDUCER_DEVICE=$device GIRIH_REDUCER_RANDOM=$programs \
       timeout 280 "$tests/reducer" --nocapture do_what >"$out/reducer-$name.txt" 2>&1 &
     for first in 0 1 2 3; do

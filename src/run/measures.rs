@@ -167,7 +167,7 @@ pub(crate) fn open_roots_by_fork_join(
     device: Box<dyn Device>,
     tasks: &TaskOptions,
 ) -> Result<DeviceRunner, Vec<Diagnostic>> {
-    open_roots(direct, device, tasks).in_epochs("a state is carried from picture to picture")
+    open_roots(direct, device, tasks).by_fork_join("a state is carried from picture to picture")
 }
 
 /// What suits a device, and the bytes that its heap may take at most.

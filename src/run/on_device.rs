@@ -92,7 +92,7 @@ impl DeviceRunner {
     ///
     /// # Errors
     /// If the device refuses the kernels, or does not have the memory.
-    pub(super) fn in_epochs(mut self, why: &str) -> Result<DeviceRunner, Vec<Diagnostic>> {
+    pub(super) fn by_fork_join(mut self, why: &str) -> Result<DeviceRunner, Vec<Diagnostic>> {
         if let Engine::New(device) = std::mem::replace(&mut self.engine, Engine::Lost) {
             let fork_join = self.measures.fork_join(&self.module, &self.called, device, &self.tasks, self.heap)?;
             self.engine = Engine::ForkJoin(Box::new(fork_join));

@@ -182,7 +182,7 @@ fn nets_run_where_they_are_told() {
 }
 
 #[test]
-fn programs_whose_course_is_known_run_in_sweeps() {
+fn programs_whose_control_flow_is_known_are_flattened() {
     let text = "def sum(d, x):\n  switch d:\n    case 0:\n      return x\n    case _:\n      return sum(d-1, x * 2) + sum(d-1, x * 2 + 1)\n\ndef main():\n  return (sum(9, 0), 7)\n";
     let mut executable = program(text).compile(&lowered()).expect("it compiles");
     for _ in 0..2 {
@@ -193,7 +193,7 @@ fn programs_whose_course_is_known_run_in_sweeps() {
 }
 
 #[test]
-fn recursion_that_is_only_put_together_runs_in_tallies() {
+fn recursion_whose_results_combine_in_any_order_is_a_reducer() {
     let text = "def ways(left: u24, seen: u24) -> u24:\n  if left == 0:\n    return 1\n  else:\n    if seen % 3 == 0:\n      return ways(left - 1, seen + 1)\n    else:\n      return ways(left - 1, seen + 2) + ways(left - 1, seen * 5)\n\ndef main():\n  return (ways(12, 1), ways(3, 0))\n";
     let value = program(text).run(&mut SystemHost::new(), &RunOptions::default()).expect("it ends").text;
     let mut executable = program(text).compile(&lowered()).expect("it compiles");

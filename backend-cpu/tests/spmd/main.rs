@@ -6,7 +6,7 @@ mod random;
 
 use girih_base::span::SourceId;
 use girih_ir::{FunctionId, Module, Op, Type, Verified, text, verify};
-use girih_lower::spmd::{LANES, widen};
+use girih_lower::spmd::{LANES, vectorise};
 use girih_machine::tasks::{Settings, TaskMachine};
 use girih_runtime::{Fault, Runner, TaskOptions};
 use random::Random;
@@ -133,7 +133,7 @@ fn random_functions_in_step_give_what_they_give_alone() {
         module.functions.push(made);
         let varies: Vec<bool> = types.iter().map(|_| rng.chance(70)).collect();
         let source = text::print(&module);
-        let version = widen(&mut module, own, &varies).unwrap_or_else(|why| panic!("{why}\n{source}"));
+        let version = vectorise(&mut module, own, &varies).unwrap_or_else(|why| panic!("{why}\n{source}"));
         let printed = text::print(&module);
         let module = verify(module).unwrap_or_else(|errors| panic!("{errors:#?}\n{printed}"));
         let cloned = module.clone();
@@ -182,7 +182,7 @@ fn why(source: &str) -> String {
     let before = text::print(&module);
     let id = module.find("f").expect("it is there");
     let varies = vec![true; module.functions[id].params.len()];
-    let why = widen(&mut module, id, &varies).expect_err("it cannot be widened");
+    let why = vectorise(&mut module, id, &varies).expect_err("it cannot be vectorised");
     assert_eq!(text::print(&module), before);
     why.to_string()
 }

@@ -6,7 +6,7 @@ use girih_base::diag::Diagnostic;
 use girih_base::num::NumKind;
 use girih_base::span::Span;
 use girih_ir::{Builder, Function, FunctionId, Op, ParamAttrs, Scalar, Type, ValueId, verify};
-use girih_lower::spmd::{LANES, MASK, Why, widen};
+use girih_lower::spmd::{LANES, MASK, Why, vectorise};
 
 /// How many pixels a call gives.
 pub const PIXELS: usize = 32;
@@ -16,7 +16,7 @@ pub const PIXELS: usize = 32;
 /// it, row after row; behind the last one all are the last one.
 ///
 /// # Errors
-/// If the root is not of numbers alone, or cannot be [widened](girih_lower::widen).
+/// If the root is not of numbers alone, or cannot be [vectorised](girih_lower::spmd::vectorise).
 pub fn pixels(direct: &mut Direct, root: usize) -> Result<FunctionId, Why> {
     let unfit = |what: &str| Why { function: "shader".into(), what: what.into(), span: Span::NONE };
     let Some(called) = direct.roots.get(root) else { return Err(unfit("no function")) };
@@ -30,7 +30,7 @@ pub fn pixels(direct: &mut Direct, root: usize) -> Result<FunctionId, Why> {
     }
     let mut module = (*direct.module).clone();
     let name = format!("{}.pixels", module.functions[called.function].name);
-    let shader = widen(&mut module, called.function, &[true, true, false])?;
+    let shader = vectorise(&mut module, called.function, &[true, true, false])?;
     let function = row(&name, shader, matches!(gives, NumKind::I24 | NumKind::I32));
     let id = module.functions.push(function);
     // Names of programs have no two dots in a row.

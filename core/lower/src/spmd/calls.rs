@@ -1,11 +1,11 @@
 //! Calls: of a version, with the mask of the lanes that run; of the function itself, once if its arguments are the same in all lanes and lane
-//! by lane if it cannot be widened; or no call at all, if the function is short.
+//! by lane if it cannot be vectorised; or no call at all, if the function is short.
 
 use super::control::VersionWriter;
 use super::lanes::{Wide, any};
 use super::state::Mask;
 use super::varying::varying;
-use super::{LANES, MASK, Why, widened, zero};
+use super::{LANES, MASK, Why, vectorised, zero};
 use girih_ir::ops::Family;
 use girih_ir::{Builder, Function, FunctionId, Inst, Op, Scalar, Type, ValueId};
 
@@ -27,7 +27,7 @@ impl VersionWriter<'_, '_> {
         let given = self.wides(&inst.operands);
         let varies: Vec<bool> = given.iter().map(|wide| wide.differs()).collect();
         let takes_words = callee.params.iter().map(|v| callee.ty(*v)).chain(callee.results.iter().copied());
-        if takes_words.into_iter().any(|ty| widened(ty).is_none()) {
+        if takes_words.into_iter().any(|ty| vectorised(ty).is_none()) {
             return Err(self.why(&format!("a call of `@{}`, which is not of 32-bit numbers alone", callee.name), inst));
         }
         if !varies.contains(&true) {
@@ -52,7 +52,7 @@ impl VersionWriter<'_, '_> {
     /// Calls a version for the lanes that run; if there are none, a function that calls itself is not called.
     fn call_version(&mut self, version: FunctionId, id: FunctionId, given: &[Wide]) -> Vec<ValueId> {
         let callee = &self.versions.module.functions[id];
-        let types: Vec<Type> = callee.results.iter().map(|ty| widened(*ty).unwrap_or(*ty)).collect();
+        let types: Vec<Type> = callee.results.iter().map(|ty| vectorised(*ty).unwrap_or(*ty)).collect();
         let mask = self.state.mask(&mut self.b);
         let mut arguments = vec![mask];
         for wide in given {
@@ -80,7 +80,7 @@ impl VersionWriter<'_, '_> {
         guarded(&mut self.b, condition, &types, |b| b.call(id, &types, given))
     }
 
-    /// Calls a function that cannot be widened once for each lane.
+    /// Calls a function that cannot be vectorised once for each lane.
     fn lane_by_lane(&mut self, id: FunctionId, given: &[Wide]) -> Result<Vec<Wide>, ()> {
         let callee = &self.versions.module.functions[id];
         if callee.launch.is_some() || !callee.memories.is_empty() {
@@ -180,7 +180,7 @@ fn extract(b: &mut Builder, vector: ValueId, lane: u32, ty: Type) -> ValueId {
 fn gather(b: &mut Builder, lanes: &[ValueId]) -> ValueId {
     let ty = b.ty(lanes[0]);
     if ty != Type::BOOL {
-        return b.op(Op::Vector, widened(ty).unwrap_or(ty), lanes);
+        return b.op(Op::Vector, vectorised(ty).unwrap_or(ty), lanes);
     }
     let (ones, none) = (b.u32(u32::MAX), b.u32(0));
     let words: Vec<ValueId> = lanes.iter().map(|lane| b.op(Op::Select, Scalar::U32, &[*lane, ones, none])).collect();

@@ -7,7 +7,7 @@ use super::lanes::{Wide, any, blend, both, without};
 use super::repeat::Level;
 use super::state::{Arm, End, Mask, Slot, State, join};
 use super::varying::varying;
-use super::{MASK, Versions, Why, widened};
+use super::{MASK, Versions, Why, vectorised};
 use girih_base::idx::IndexVec;
 use girih_base::span::Span;
 use girih_ir::{Attr, Builder, Function, FunctionId, Inst, InstId, Op, RegionId, Scalar, Type, ValueId};
@@ -37,7 +37,7 @@ pub(super) fn write(versions: &mut Versions<'_>, id: FunctionId, differs: &[bool
     let declared = std::mem::replace(&mut versions.made[at], Function::new("", Span::NONE));
     let params = declared.params.clone();
     let mut state = State::new(params[0]);
-    let results = old.results.iter().map(|ty| state.slot(widened(*ty).unwrap_or(*ty))).collect();
+    let results = old.results.iter().map(|ty| state.slot(vectorised(*ty).unwrap_or(*ty))).collect();
     let varies = varying(old, id, differs);
     let map = old.values.iter().map(|_| None).collect();
     let b = Builder::new(declared);
@@ -185,7 +185,7 @@ impl VersionWriter<'_, '_> {
         let each: Vec<bool> = inst.results.iter().map(|result| self.varies[*result]).collect();
         let ty = |(result, each): (&ValueId, &bool)| {
             let ty = self.old.ty(*result);
-            if *each { widened(ty).unwrap_or(ty) } else { ty }
+            if *each { vectorised(ty).unwrap_or(ty) } else { ty }
         };
         (inst.results.iter().zip(&each).map(ty).collect(), each)
     }

@@ -3,7 +3,7 @@
 //! What is the same in all lanes is one number, computed once. A `bool` that differs is a mask.
 
 use super::control::VersionWriter;
-use super::{LANES, MASK, Why, widened};
+use super::{LANES, MASK, Why, vectorised};
 use girih_ir::{Builder, Def, Inst, Op, Scalar, Type, ValueId};
 
 /// What stands for a value.
@@ -52,7 +52,7 @@ pub(super) fn splat(b: &mut Builder, value: ValueId) -> ValueId {
         };
         return b.op(Op::Splat, MASK, &[word]);
     }
-    b.op(Op::Splat, widened(ty).unwrap_or(ty), &[value])
+    b.op(Op::Splat, vectorised(ty).unwrap_or(ty), &[value])
 }
 
 /// A word in all lanes.

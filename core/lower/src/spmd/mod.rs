@@ -2,7 +2,7 @@
 //!
 //! | file | its idea |
 //! |---|---|
-//! | this one | which functions can be widened, and their versions |
+//! | this one | which functions can be vectorised, and their versions |
 //! | [`varying`] | which values differ between lanes |
 //! | [`lanes`] | values, and operations on them |
 //! | [`calls`] | calls: of other versions, of plain functions lane by lane, or the callee's code in their place |
@@ -40,7 +40,7 @@ pub const MASK: Type = Type::Vector(Scalar::U32, LANES);
 /// How many results a version may have: processors give vectors in as many registers.
 const RESULTS: usize = 8;
 
-/// Why a function cannot be widened.
+/// Why a function cannot be vectorised.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Why {
     /// The function that has it.
@@ -58,7 +58,7 @@ impl fmt::Display for Why {
 }
 
 /// The type of a value that differs between lanes, if there is one.
-pub fn widened(ty: Type) -> Option<Type> {
+pub fn vectorised(ty: Type) -> Option<Type> {
     match ty {
         Type::Scalar(Scalar::Bool) => Some(MASK),
         Type::Scalar(scalar @ (Scalar::U32 | Scalar::I32 | Scalar::F32)) => Some(Type::Vector(scalar, LANES)),
@@ -77,7 +77,7 @@ pub fn widened(ty: Type) -> Option<Type> {
 ///
 /// # Errors
 /// If the function, or one that it needs a version of, does something that lanes cannot do in step. The module stays as it was.
-pub fn widen(module: &mut Module, function: FunctionId, varies: &[bool]) -> Result<FunctionId, Why> {
+pub fn vectorise(module: &mut Module, function: FunctionId, varies: &[bool]) -> Result<FunctionId, Why> {
     let mut versions = Versions::of(module);
     let id = versions.version(function, varies)?;
     while let Some((function, varies, at)) = versions.queue.pop() {
@@ -184,14 +184,14 @@ impl<'m> Versions<'m> {
         version.param("mask", MASK, ParamAttrs::default());
         for (i, param) in function.params.iter().enumerate() {
             let ty = function.ty(*param);
-            let ty = if varies.get(i) == Some(&true) { widened(ty).unwrap_or(ty) } else { ty };
+            let ty = if varies.get(i) == Some(&true) { vectorised(ty).unwrap_or(ty) } else { ty };
             version.param(format!("p{i}"), ty, ParamAttrs::default());
         }
-        version.results = function.results.iter().map(|ty| widened(*ty).unwrap_or(*ty)).collect();
+        version.results = function.results.iter().map(|ty| vectorised(*ty).unwrap_or(*ty)).collect();
         version
     }
 
-    /// Whether a function can be widened.
+    /// Whether a function can be vectorised.
     fn fits(&self, id: FunctionId) -> Result<(), Why> {
         let function = &self.module.functions[id];
         let why = |what: String, span| Err(Why { function: function.name.clone(), what, span });
@@ -202,7 +202,7 @@ impl<'m> Versions<'m> {
             return why(format!("{} results", function.results.len()), function.span);
         }
         let types = function.params.iter().map(|v| function.ty(*v)).chain(function.results.iter().copied());
-        if let Some(ty) = types.into_iter().find(|ty| widened(*ty).is_none()) {
+        if let Some(ty) = types.into_iter().find(|ty| vectorised(*ty).is_none()) {
             return why(format!("a parameter or result of type `{ty}`"), function.span);
         }
         let mut found = None;
@@ -217,7 +217,7 @@ impl<'m> Versions<'m> {
     /// What lanes cannot do in step.
     fn hinders(&self, id: FunctionId, function: &Function, inst: &Inst) -> Option<String> {
         let values = inst.operands.iter().chain(&inst.results);
-        if let Some(ty) = values.map(|v| function.ty(*v)).find(|ty| widened(*ty).is_none()) {
+        if let Some(ty) = values.map(|v| function.ty(*v)).find(|ty| vectorised(*ty).is_none()) {
             return Some(format!("a value of type `{ty}`"));
         }
         if inst.op == Op::Tail {

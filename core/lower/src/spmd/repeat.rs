@@ -3,7 +3,7 @@
 use super::control::VersionWriter;
 use super::lanes::{Wide, any, blend, both, without};
 use super::state::{End, Mask, Slot};
-use super::{MASK, Why, widened};
+use super::{MASK, Why, vectorised};
 use girih_ir::{Inst, InstId, Op, RegionId, Type, ValueId};
 
 /// A loop on its way.
@@ -28,7 +28,7 @@ pub(super) struct Level {
 impl VersionWriter<'_, '_> {
     fn shape(&self, value: ValueId) -> (Type, bool) {
         let (ty, each) = (self.old.ty(value), self.varies[value]);
-        (if each { widened(ty).unwrap_or(ty) } else { ty }, each)
+        (if each { vectorised(ty).unwrap_or(ty) } else { ty }, each)
     }
 
     /// A loop with new slots of its own.

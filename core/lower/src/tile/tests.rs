@@ -1,4 +1,4 @@
-//! The project's own kernels are distributed by layouts, not in the plain way, and are as they are meant to be.
+//! The project's own kernels are distributed by layouts, not through shared memory, and are as they are meant to be.
 
 use super::in_layouts;
 use crate::calls::inline;

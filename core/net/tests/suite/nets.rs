@@ -222,7 +222,7 @@ fn epochs_do_the_same_interactions_in_every_schedule() {
 }
 
 #[test]
-fn random_nets_come_to_the_same_in_every_order_and_in_epochs() {
+fn random_nets_come_to_the_same_in_every_order_and_in_supersteps() {
     let limits = Limits { memory: 1 << 24, interactions: Some(20_000), interrupt: None };
     let (mut done, mut failed) = (0, 0);
     for seed in 0..1200 {

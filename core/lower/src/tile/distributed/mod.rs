@@ -1,4 +1,4 @@
-//! Writes a kernel for its threads as a [`Plan`] says: each tile as its registers, in the layouts in which somebody wants it.
+//! Writes a kernel for its threads as a `Plan` says: each tile as its registers, in the layouts in which somebody wants it.
 //!
 //! Invariant: control flow depends on numbers that are known to be the same in the whole workgroup, so every barrier and every exchange among
 //! lanes is reached by all.
@@ -94,7 +94,7 @@ pub(super) fn run(kernel: &Function, plan: &Assignment, threads: u32, caps: &Cap
     Ok(r.out.function)
 }
 
-/// What only says that the plain way is to be taken.
+/// What only says that the fallback is to be taken.
 fn impossible(why: &str) -> Diagnostic {
     Diagnostic::new(Code::OverLimit, girih_base::span::Span::NONE, why)
 }

@@ -1,4 +1,4 @@
-//! The plain way: a tile lies in order over the invocations of a workgroup, and what moves elements among
+//! The shared-memory fallback: a tile lies in order over the invocations of a workgroup, and what moves elements among
 //! them goes through shared memory.
 //!
 //! Element e of a tile of n elements is with invocation e mod W of a workgroup of W, as its register e / W; a tile of fewer elements than
