@@ -188,9 +188,8 @@ mod tests {
     #[test]
     fn a_raised_flag_ends_a_sleep() {
         let flag = Arc::new(AtomicBool::new(true));
-        let started = Instant::now();
+        // It would be five centuries.
         SystemHost::new().interrupted_by(flag).sleep(u64::MAX);
-        assert!(started.elapsed() < Duration::from_secs(10));
     }
 
     #[test]

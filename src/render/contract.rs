@@ -8,16 +8,12 @@ use girih_term::code::Code as Compiled;
 use girih_term::eval::{Limits, Machine};
 use girih_term::ty::Type;
 use girih_term::{Body, Def, DefId, Program, Term, TermKind};
-use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::mpsc::{RecvTimeoutError, channel};
-use std::time::Duration;
 
 /// The size of a picture whose file does not say one.
 const DEFAULT_SIDE: u32 = 256;
 
-/// How long the computation of `width` and `height` may take.
-const PATIENCE: Duration = Duration::from_secs(2);
+/// How many calls the computation of `width` and `height` may make.
+const CALLS: u64 = 100_000_000;
 
 /// How a file says what its pictures are.
 #[derive(Clone, Copy, Debug)]
@@ -194,28 +190,19 @@ fn whole_number(program: &Program, def: DefId) -> Result<u32, Diagnostic> {
     }
 }
 
-/// The value of a definition that is a number. It is computed on a thread of its own, so that nothing hangs if it does not end.
+/// The value of a definition that is a number.
 fn number(program: &Program, id: DefId) -> Result<Num, Diagnostic> {
     let def = &program.defs[id];
     let code = Compiled::for_roots(program, &[id]).map_err(first)?;
-    let interrupt = Arc::new(AtomicBool::new(false));
-    let limits = Limits { memory: 64 << 20, interrupt: Some(Arc::clone(&interrupt)), ..Limits::default() };
-    let (sender, receiver) = channel();
-    std::thread::scope(|scope| {
-        scope.spawn(move || {
-            let mut machine = Machine::new(&code, limits);
-            // Nobody listens any more if it took too long.
-            let _ = sender.send(machine.call(id, &[]).map(|value| value.num()));
-        });
-        match receiver.recv_timeout(PATIENCE) {
-            Ok(result) => result?.ok_or_else(|| no_side(def)),
-            Err(RecvTimeoutError::Timeout | RecvTimeoutError::Disconnected) => {
-                interrupt.store(true, Ordering::Relaxed);
-                let message = format!("`{}` is not computed within {} seconds", def.name, PATIENCE.as_secs());
-                Err(Diagnostic::new(Code::NotAShader, def.span, message).hint("write the number itself"))
-            }
+    let mut machine = Machine::new(&code, Limits { memory: 64 << 20, calls: CALLS, ..Limits::default() });
+    match machine.call(id, &[]).map(|value| value.num()) {
+        Ok(number) => number.ok_or_else(|| no_side(def)),
+        Err(error) if error.code == Code::Interrupted => {
+            let message = format!("`{}` is not computed within {} million calls", def.name, CALLS / 1_000_000);
+            Err(Diagnostic::new(Code::NotAShader, def.span, message).hint("write the number itself"))
         }
-    })
+        Err(error) => Err(error),
+    }
 }
 
 fn no_side(def: &Def) -> Diagnostic {

@@ -10,13 +10,9 @@ use girih_term::eval::{Limits, Machine};
 use girih_term::io::{Host, Whence};
 use girih_term::readback;
 use std::collections::VecDeque;
-use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::mpsc::{RecvTimeoutError, channel};
-use std::time::Duration;
 
-/// How long the evaluator may take.
-const PATIENCE: Duration = Duration::from_secs(1);
+/// How many calls the evaluator may make: it takes about a second for them.
+const CALLS: u64 = 50_000_000;
 /// How much may have been answered: effects, and the bytes that were read.
 const MOST_ANSWERED: usize = 1 << 20;
 
@@ -209,20 +205,8 @@ pub(crate) fn explain(
     if !is_explained(error.code) && !is_vague(error.code) {
         return error;
     }
-    let stop = Arc::new(AtomicBool::new(false));
-    let limits = Limits { memory, interrupt: Some(Arc::clone(&stop)), ..Limits::default() };
-    let mut machine = Machine::new(code, limits);
-    let (done, waiting) = channel::<()>();
-    let found = std::thread::scope(|scope| {
-        scope.spawn(move || {
-            if waiting.recv_timeout(PATIENCE) == Err(RecvTimeoutError::Timeout) {
-                stop.store(true, Ordering::Relaxed);
-            }
-        });
-        let found = again(&mut machine).err();
-        drop(done);
-        found
-    });
+    let mut machine = Machine::new(code, Limits { memory, calls: CALLS, ..Limits::default() });
+    let found = again(&mut machine).err();
     found.filter(|found| is_same(error.code, found.code)).unwrap_or(error)
 }
 

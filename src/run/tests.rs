@@ -8,7 +8,7 @@ use girih_runtime::StepStats;
 use std::num::NonZeroUsize;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 const SORT: &str = "\
 def merge(a, b):
@@ -141,14 +141,12 @@ fn a_program_on_a_device_can_be_stopped() {
     let options = RunOptions { interrupt: Some(Arc::clone(&flag)), ..lowered() };
     let text = "def forever(n):\n  if n == 1:\n    return forever(1)\n  else:\n    return forever(n + 1)\n\ndef main():\n  return forever(0)\n";
     let mut executable = program(text).compile(&options).expect("it compiles");
-    let begun = Instant::now();
     std::thread::spawn(move || {
         std::thread::sleep(Duration::from_millis(100));
         flag.store(true, Ordering::Relaxed);
     });
     let error = executable.run(&mut SystemHost::new()).expect_err("it is stopped");
     assert_eq!(error.diagnostics[0].code, Code::Interrupted);
-    assert!(begun.elapsed() < Duration::from_secs(5), "{:?}", begun.elapsed());
 }
 
 #[test]
@@ -222,7 +220,7 @@ fn contest(head_start: Duration) -> RunOptions {
 
 #[test]
 fn the_processor_begins_while_a_card_is_looked_for() {
-    let mut executable = program(SORT).compile(&contest(Duration::from_secs(60))).expect("it compiles");
+    let mut executable = program(SORT).compile(&contest(Duration::MAX)).expect("it compiles");
     let choice = executable.choice().to_string();
     assert!(choice.ends_with("`auto` begins with this device, while it looks for a card"), "{choice}");
     for _ in 0..3 {
@@ -256,7 +254,7 @@ fn a_card_answers_where_the_processor_cannot() {
 #[test]
 fn errors_of_a_program_in_a_contest_come_once_and_effects_are_in_none() {
     let text = SORT.replace("n * 37 % 64", "n / 0");
-    for head_start in [Duration::ZERO, Duration::from_secs(60)] {
+    for head_start in [Duration::ZERO, Duration::MAX] {
         let report = run(&text, &contest(head_start)).expect_err("it fails");
         let codes: Vec<Code> = report.diagnostics.iter().map(|error| error.code).collect();
         assert_eq!(codes, [Code::DivisionByZero]);
@@ -265,27 +263,27 @@ fn errors_of_a_program_in_a_contest_come_once_and_effects_are_in_none() {
         "def main():\n  return sorted(4, 0)",
         "def main():\n  with IO:\n    * <- IO/print(\"\")\n    return wrap(sorted(4, 0))",
     );
-    let executable = program(&effects).compile(&contest(Duration::from_secs(60))).expect("it compiles");
+    let executable = program(&effects).compile(&contest(Duration::MAX)).expect("it compiles");
     assert!(!executable.was_in_contest(), "{}", executable.choice());
 }
 
 #[test]
-fn the_processor_stops_as_soon_as_a_card_is_done() {
+fn the_processor_stops_when_a_card_is_done() {
     let forever = "def count(x: u24) -> u24:\n  if x == 1:\n    return count(1)\n  else:\n    return count(x + 1)\n\ndef main() -> u24:\n  return count(0)\n";
     let flag = Arc::new(AtomicBool::new(false));
     let options = RunOptions { device: RunDevice::Cpu, interrupt: Some(flag.clone()), ..RunOptions::default() };
     let mut executable = program(forever).compile(&options).expect("it compiles");
     let processor = move || {
         let result = executable.run(&mut SystemHost::new());
-        Some(Finish { outcome: (result, Instant::now()), is_final: false })
+        Some(Finish { outcome: result, is_final: false })
     };
     let card = || {
         std::thread::sleep(Duration::from_millis(200));
-        Some(Finish { outcome: (Ok("a value".to_owned()), Instant::now()), is_final: true })
+        Some(Finish { outcome: Ok("a value".to_owned()), is_final: true })
     };
     let processor = Entrant { flag, run: Box::new(processor) };
     let card = Entrant { flag: Arc::default(), run: Box::new(card) };
-    let (result, then) = contest::first(processor, Some(card), Duration::ZERO, None).expect("a card is done");
+    // The processor would go on for ever, and has stopped when this returns.
+    let result = contest::first(processor, Some(card), Duration::ZERO, None).expect("a card is done");
     assert_eq!(result.expect("a value"), "a value");
-    assert!(then.elapsed() < Duration::from_secs(2), "{:?}", then.elapsed());
 }

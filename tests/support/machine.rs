@@ -2,6 +2,7 @@
 
 use girih::devices::{self, Selector};
 use girih_runtime::{Device, DeviceKind};
+use girih_workbench::notes::{self, Note};
 
 /// Devices of one interface, and the variable that asks for them.
 #[derive(Clone, Copy, Debug)]
@@ -32,20 +33,15 @@ impl Interface {
 
     /// Whether tests may not go without.
     pub fn is_required(self) -> bool {
-        std::env::var_os(self.variable).is_some_and(|value| !value.is_empty() && value != "0")
+        notes::is_required(self.variable)
     }
 
     /// Says that there is none.
     ///
-    /// # Errors
+    /// # Panics
     /// If there has to be one.
-    pub fn missing(self) -> Result<(), String> {
-        let Interface { variable, what, .. } = self;
-        if self.is_required() {
-            return Err(format!("{variable} is set, but there is no {what}"));
-        }
-        eprintln!("skipped: there is no {what} on this machine ({variable}=1 makes that a failure)");
-        Ok(())
+    pub fn missing(self) {
+        notes::missing(self.what, self.variable);
     }
 
     /// The devices that can be used, by name.
@@ -60,7 +56,7 @@ impl Interface {
     pub fn some_devices(self) -> Vec<Selector> {
         let devices = self.devices();
         if devices.is_empty() {
-            self.missing().unwrap_or_else(|error| panic!("{error}"));
+            self.missing();
         }
         devices
     }
@@ -76,6 +72,7 @@ pub fn open(name: &str) -> Option<Box<dyn Device>> {
             let is_required = Interface::of(name).is_some_and(Interface::is_required);
             assert!(!is_required, "{name} is required: {}", error.message);
             eprintln!("skipped: without {name}: {}", error.message);
+            notes::take(&Note::Without(format!("the device {name}")));
             None
         }
     }

@@ -9,7 +9,8 @@ pub mod machine;
 pub mod places;
 pub mod random;
 pub mod trees;
-pub mod watch;
+
+pub use girih_workbench::work as watch;
 
 use std::io::Write;
 use std::path::{Path, PathBuf};

@@ -6,7 +6,7 @@ use girih_ir::{Module, Verified, text, verify};
 use girih_runtime::{Fault, Runner, TaskOptions, TaskStats};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 const LISTS: &str = include_str!("../../../tests/ir/tasks/lists.gir");
 const TREES: &str = include_str!("../../../tests/ir/tasks/trees.gir");
@@ -166,10 +166,8 @@ fn loops_can_be_interrupted() {
             std::thread::sleep(Duration::from_millis(50));
             flag.store(true, Ordering::Relaxed);
         });
-        let begun = Instant::now();
         let result = machine.call(name, &[0]);
         assert!(matches!(result, Err(Fault::Interrupted)), "{name}: {result:?}");
-        assert!(begun.elapsed() < Duration::from_secs(10));
         alarm.join().expect("it has not panicked");
     }
 }
@@ -177,12 +175,12 @@ fn loops_can_be_interrupted() {
 #[test]
 fn threads_take_what_is_forked() {
     let mut machine = machine(TREES, TaskOptions { threads: 4, ..counted() });
-    // On a busy machine it may take a while until they come to it.
-    let begun = Instant::now();
+    // On a busy machine it may take a while until they come to it; but they are given as much of the processor as this thread.
+    let watch = Watch::start();
     while machine.tasks.stats().steals < 10 {
         assert_eq!(machine.call("count", &[20]).expect("it ends"), [1 << 20]);
         assert_eq!(machine.call("tree_sum", &[14]).expect("it ends"), [134_209_536]);
-        assert!(begun.elapsed() < Duration::from_secs(60), "other threads have done nothing");
+        assert!(watch.took() < Duration::from_secs(60), "other threads have done nothing");
     }
     assert_eq!(machine.tasks.stats().live_bytes, 0);
 }

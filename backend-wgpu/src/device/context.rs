@@ -13,6 +13,7 @@ use girih_ir::{Caps, Feature};
 use girih_runtime::DeviceInfo;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
+use std::time::Duration;
 
 /// An open device of wgpu. Clones are the same device.
 #[derive(Clone)]
@@ -75,6 +76,13 @@ impl Context {
         })?;
         let (health, settings) = (Health::watch(&device), settings.clone());
         Ok(Context(Arc::new(Opened { adapter, caps, device, queue, health, settings, read: AtomicU64::new(0) })))
+    }
+
+    /// How long a wait may last.
+    pub(super) fn limit(&self) -> Duration {
+        let usual =
+            if self.0.adapter.offer.is_software() { Duration::from_secs(3600) } else { Duration::from_secs(300) };
+        self.0.settings.limit.unwrap_or(usual)
     }
 
     /// Opens an adapter of an instance that can draw onto a surface: the one that a selector means, where that is such a one, else the one that the

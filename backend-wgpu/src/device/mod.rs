@@ -48,8 +48,9 @@ pub struct Settings {
     pub profile: Option<Caps>,
     /// The folder of the cache of pipelines; none is kept if absent.
     pub cache: Option<PathBuf>,
-    /// How long a wait may last.
-    pub limit: Duration,
+    /// How long a wait may last. If absent, five minutes; and an hour on a software adapter, which has as much of the processor as others
+    /// leave to it.
+    pub limit: Option<Duration>,
     /// Whether floats are computed exactly as written, where the adapter allows it. If not, wgpu's own way to the driver is taken, as
     /// on adapters that do not allow it.
     pub strict: bool,
@@ -57,7 +58,7 @@ pub struct Settings {
 
 impl Default for Settings {
     fn default() -> Settings {
-        Settings { profile: None, cache: None, limit: Duration::from_secs(300), strict: true }
+        Settings { profile: None, cache: None, limit: None, strict: true }
     }
 }
 
@@ -188,7 +189,7 @@ impl Gpu {
     fn wait_for_all(&self) -> Result<(), Diagnostic> {
         // A software adapter needs the processor for the work itself.
         let wakeful = self.context.info().kind == DeviceKind::Wgpu;
-        let waited = self.health.wait(&self.device, self.last.as_ref(), self.context.settings().limit, wakeful);
+        let waited = self.health.wait(&self.device, self.last.as_ref(), self.context.limit(), wakeful);
         if waited.as_ref().is_err_and(|error| error.code == Code::DeviceTimeout) {
             self.context.abandon();
         }

@@ -94,7 +94,7 @@ impl Gpu {
             Diagnostic::new(Code::DeviceLost, Span::NONE, format!("memory of the device cannot be read: {what}"))
         };
         // Another thread that waits for this device may be the one that is told, and tells us in a moment.
-        match receiver.recv_timeout(self.context.settings().limit) {
+        match receiver.recv_timeout(self.context.limit()) {
             Ok(Ok(())) => {}
             Ok(Err(error)) => return Err(failed(error.to_string())),
             Err(error) => return Err(failed(error.to_string())),

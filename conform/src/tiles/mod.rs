@@ -486,7 +486,7 @@ mod tests {
     /// Kernels of random choices, always the same ones, shrunk where they fail.
     #[test]
     fn tiles_on_threads_are_what_whole_arrays_are() {
-        let cases = std::env::var("GIRIH_RANDOM").ok().and_then(|n| n.parse().ok()).unwrap_or(40);
+        let cases = girih_workbench::sample("GIRIH_RANDOM", 20, 120) as u32;
         let config = Config { cases, failure_persistence: None, max_shrink_iters: 3000, ..Config::default() };
         let rng = TestRng::deterministic_rng(RngAlgorithm::ChaCha);
         let mut runner = TestRunner::new_with_rng(config, rng);

@@ -5,7 +5,8 @@ use girih_base::diag::{Diagnostics, Style, render};
 use girih_base::span::Sources;
 use girih_bend::parser::{Dialect, parse_expr, parse_module};
 use girih_bend::printer::print_module;
-use std::time::{Duration, Instant};
+use girih_workbench::work::Watch;
+use std::time::Duration;
 
 const PROGRAMS: [&str; 4] = [
     r#"# A comment.
@@ -167,11 +168,11 @@ fn damaged_programs_are_answered() {
         let source = sources.add("damaged.bend", text.clone());
         let mut diags = Diagnostics::default();
         let dialect = if random.below(2) == 0 { Dialect::User } else { Dialect::Prelude };
-        let start = Instant::now();
+        let watch = Watch::start();
         let module = parse_module(source, &text, dialect, &mut diags);
         _ = parse_expr(source, &text, &mut diags);
         _ = print_module(&module);
-        assert!(start.elapsed() < Duration::from_secs(5), "program {number} took {:?}:\n{text}", start.elapsed());
+        assert!(watch.took() < Duration::from_secs(5), "program {number} took {:?}:\n{text}", watch.took());
         refused += u32::from(diags.has_errors());
         for diagnostic in diags.iter() {
             let places = diagnostic.labels.iter().map(|label| label.span.start as usize..label.span.end as usize);

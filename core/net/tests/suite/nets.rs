@@ -17,6 +17,7 @@ use girih_net::supersteps::{self, Schedule, Supersteps};
 use girih_net::{random, readback};
 use girih_term::hvm::ast;
 use girih_term::hvm::parse::parse_book;
+use girih_workbench::missing;
 use std::num::NonZeroUsize;
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -350,7 +351,9 @@ fn the_documentation_holds_the_table() {
 
 #[test]
 fn programs_come_to_what_upstream_gives() {
-    let (Ok(hvm), Ok(folder)) = (std::env::var("GIRIH_HVM"), std::env::var("GIRIH_HVM_PROGRAMS")) else { return };
+    let (Ok(hvm), Ok(folder)) = (std::env::var("GIRIH_HVM"), std::env::var("GIRIH_HVM_PROGRAMS")) else {
+        return missing("`hvm` of upstream in `GIRIH_HVM`, and programs in `GIRIH_HVM_PROGRAMS`", "GIRIH_REQUIRE_BEND");
+    };
     let mut wrong = vec![];
     let mut same = 0;
     for path in programs(&folder) {

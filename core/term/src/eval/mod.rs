@@ -35,14 +35,16 @@ pub struct Limits {
     pub memory: u64,
     /// Ends the run soon after it has become true.
     pub interrupt: Option<Arc<AtomicBool>>,
+    /// Ends the run soon after so many calls, as if it were interrupted.
+    pub calls: u64,
     /// Collects at every allocation and forgets all that is not needed: finds mistakes in the machine, slowly.
     pub stress: bool,
 }
 
 impl Default for Limits {
-    /// 4 GiB.
+    /// 4 GiB, and as many calls as there are.
     fn default() -> Limits {
-        Limits { memory: 4 << 30, interrupt: None, stress: false }
+        Limits { memory: 4 << 30, interrupt: None, calls: u64::MAX, stress: false }
     }
 }
 

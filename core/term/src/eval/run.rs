@@ -333,13 +333,14 @@ impl Machine {
     }
 
     fn is_interrupted(&self) -> bool {
-        self.limits.interrupt.as_ref().is_some_and(|flag| flag.load(Ordering::Relaxed))
+        let is_raised = self.limits.interrupt.as_ref().is_some_and(|flag| flag.load(Ordering::Relaxed));
+        is_raised || self.stats.calls > self.limits.calls
     }
 
     /// Fails if the machine is to stop. For what happens between runs.
     ///
     /// # Errors
-    /// If the interrupt flag is set.
+    /// If the interrupt flag is set, or there were too many calls.
     pub fn check_interrupt(&self) -> Result<(), Diagnostic> {
         if self.is_interrupted() { Err(Diagnostic::new(Code::Interrupted, Span::NONE, INTERRUPTED)) } else { Ok(()) }
     }

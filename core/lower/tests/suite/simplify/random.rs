@@ -12,6 +12,7 @@ use girih_ir::{
 };
 use girih_machine::interp::Options;
 use girih_runtime::{Grid, LoadOptions};
+use girih_workbench::{number, sample};
 use proptest::collection::vec;
 use proptest::prelude::any;
 use proptest::test_runner::{Config, RngAlgorithm, TestRng, TestRunner};
@@ -417,8 +418,8 @@ fn arguments() -> Vec<Argued> {
 
 #[test]
 fn random_kernels_mean_the_same() {
-    let cases = std::env::var("GIRIH_CASES").ok().and_then(|n| n.parse().ok()).unwrap_or(300);
-    let seed = std::env::var("GIRIH_SEED").ok().and_then(|n| n.parse().ok()).unwrap_or(7u8);
+    let cases = sample("GIRIH_CASES", 100, 1000) as u32;
+    let seed = number("GIRIH_SEED").map_or(7, |seed| seed as u8);
     let config = Config { cases, failure_persistence: None, ..Config::default() };
     let mut runner = TestRunner::new_with_rng(config, TestRng::from_seed(RngAlgorithm::ChaCha, &[seed; 32]));
     let outcome = runner.run(&vec(any::<u8>(), 10..500), |tape| {

@@ -109,7 +109,7 @@ fn values_from_outside() {
         );
         let program = program(&text);
         let code = code::Code::new(&program).expect("the program can be compiled");
-        let mut machine = Machine::new(&code, Limits { stress, memory: 64 << 20, interrupt: None });
+        let mut machine = Machine::new(&code, Limits { stress, memory: 64 << 20, ..Limits::default() });
         let numbers = machine.list((0..100_000u32).map(|i| Num::u24(i).into())).expect("it fits");
         let kept = machine.keep(numbers);
         let add = program.def_named("add").expect("add");

@@ -1,0 +1,293 @@
+//! What the device promises: kernels with and without barriers run as the reference machine runs them, and what goes wrong ends with
+//! its own error, after which the device goes on.
+
+use girih_base::diag::{Code, Diagnostic};
+use girih_base::span::Sources;
+use girih_cpu::{Cpu, Settings, caps, open};
+use girih_ir::{FunctionId, Module, Type, Verified, text, verify};
+use girih_runtime::{Argument, BufferId, Command, Constant, Device, Dispatch, Grid, LoadOptions, Memory, ProgramId};
+use std::time::Duration;
+
+fn cpu(threads: usize) -> Cpu {
+    open(&Settings { threads: Some(threads), ..Settings::default() }).unwrap()
+}
+
+fn module(source: &str) -> Verified<Module> {
+    let id = Sources::default().add("test.gir", source);
+    let parsed = text::parse(id, source).unwrap_or_else(|e| panic!("{e:#?}"));
+    verify(parsed.module).unwrap_or_else(|e| panic!("{e:#?}"))
+}
+
+fn load(device: &mut Cpu, source: &str) -> ProgramId {
+    let module = module(source);
+    let kernels: Vec<FunctionId> = module.kernels().collect();
+    device.load(&module, &kernels, &LoadOptions::default()).unwrap_or_else(|e| panic!("{e:#?}"))[0]
+}
+
+fn words(device: &mut Cpu, values: &[u32]) -> BufferId {
+    let buffer = device.allocate(Memory { bytes: 4 * values.len() as u64, indirect: true }).unwrap();
+    let bytes: Vec<u8> = values.iter().flat_map(|v| v.to_le_bytes()).collect();
+    device.write(buffer, 0, &bytes).unwrap();
+    buffer
+}
+
+fn read(device: &mut Cpu, buffer: BufferId, count: usize) -> Vec<u32> {
+    let mut bytes = vec![0; 4 * count];
+    device.read(buffer, 0, &mut bytes).unwrap();
+    bytes.chunks_exact(4).map(|c| u32::from_le_bytes(c.try_into().unwrap())).collect()
+}
+
+fn buffer(id: BufferId) -> Argument {
+    Argument::Buffer(id, 0)
+}
+
+fn number(bits: u32) -> Argument {
+    Argument::Scalar(Constant { ty: Type::U32, bits: bits.into() })
+}
+
+fn run(device: &mut Cpu, program: ProgramId, grid: Grid, arguments: &[Argument]) -> Result<(), Diagnostic> {
+    let dispatch = Dispatch { program, arguments: arguments.to_vec(), grid };
+    device.submit(&[Command::Dispatch(dispatch)])?;
+    device.wait()
+}
+
+const SUM: &str = "
+kernel @sum(%x: buffer readonly, %out: buffer, %n: u32) workgroup(64) launch {
+  %blocks = div (add %n, 63), 64
+  grid %blocks, 1, 1
+} {
+  shared %part: u32[64]
+  %l = local_index
+  %i = global_id.x
+  %v: u32 = if (lt %i, %n) {
+    yield (load.u32 %x[%i])
+  } else {
+    yield 0
+  }
+  store.u32 %part[%l], %v
+  loop (%half: u32 = 32) {
+    barrier
+    if (lt %l, %half) {
+      store.u32 %part[%l], (add (load.u32 %part[%l]), (load.u32 %part[(add %l, %half)]))
+    }
+    while (gt %half, 1) next (shr %half, 1)
+  }
+  if (eq %l, 0) {
+    atomic.add.u32 %out[0], (load.u32 %part[0])
+  }
+}";
+
+#[test]
+fn barriers_in_loops_and_atomics_across_workgroups() {
+    for threads in [1, 2, 5] {
+        let mut device = cpu(threads);
+        let sum = load(&mut device, SUM);
+        for count in [1u32, 64, 1000, 300_000] {
+            let values: Vec<u32> = (0..count).map(|i| i.wrapping_mul(2_654_435_761)).collect();
+            let (x, out) = (words(&mut device, &values), words(&mut device, &[0]));
+            run(&mut device, sum, Grid::Own, &[buffer(x), buffer(out), number(count)]).unwrap();
+            let expected = values.iter().fold(0u32, |a, b| a.wrapping_add(*b));
+            assert_eq!(read(&mut device, out, 1), [expected], "{count} values on {threads} threads");
+            device.free(x);
+            device.free(out);
+        }
+    }
+}
+
+#[test]
+fn values_live_across_barriers_in_every_kind_of_region() {
+    // Each invocation keeps what it has and reads what its neighbour had, in an `if`, a `switch` and a loop that all reach.
+    let source = "
+kernel @keep(%out: buffer, %mode: u32) workgroup(4, 2) {
+  shared %s: u32[8]
+  private %own: u32[2]
+  %l = local_index
+  %y = local_id.y
+  %seed = mul (add %l, 1), 10
+  store.u32 %own[0], %seed
+  %a: u32 = if (eq %mode, 1) {
+    store.u32 %s[%l], %seed
+    barrier
+    %n = load.u32 %s[(and (add %l, 1), 7)]
+    barrier
+    yield (add %n, %y)
+  } else {
+    %r: u32 = switch %mode case 2 {
+      store.u32 %s[%l], (add %seed, 1)
+      barrier
+      yield (load.u32 %s[(xor %l, 1)])
+    } default {
+      yield 5
+    }
+    yield %r
+  }
+  %k, %t = loop (%k: u32 = 0, %t: u32 = %a) {
+    barrier
+    store.u32 %s[%l], %t
+    barrier
+    %u = load.u32 %s[(and (add %l, %k), 7)]
+    while (lt %k, 3) next (add %k, 1), (add %u, %t)
+  }
+  store.u32 %out[%l], (add (add %t, (load.u32 %own[0])), %k)
+}";
+    let mut device = cpu(2);
+    let keep = load(&mut device, source);
+    for mode in 0..3 {
+        let out = words(&mut device, &[0; 8]);
+        run(&mut device, keep, Grid::Workgroups([1; 3]), &[buffer(out), number(mode)]).unwrap();
+        let seed = |l: u32| (l + 1) * 10;
+        let mut t: Vec<u32> = (0..8)
+            .map(|l| match mode {
+                1 => seed((l + 1) & 7) + l / 4,
+                2 => seed(l ^ 1) + 1,
+                _ => 5,
+            })
+            .collect();
+        for k in 0..3 {
+            t = (0..8).map(|l| t[(l + k) & 7] + t[l]).collect();
+        }
+        let expected: Vec<u32> = (0..8).map(|l| t[l as usize] + seed(l) + 3).collect();
+        assert_eq!(read(&mut device, out, 8), expected, "mode {mode}");
+    }
+}
+
+#[test]
+fn an_access_outside_of_a_buffer_is_an_error_with_its_place() {
+    let source = "
+kernel @out(%m: buffer, %i: u32) workgroup(4, 2) {
+  %l = local_index
+  if (eq %l, 5) {
+    store.u32 %m[%i - 1], 7
+  }
+}";
+    let mut device = cpu(2);
+    let out = load(&mut device, source);
+    let m = words(&mut device, &[0; 4]);
+    for i in [0, 5, u32::MAX] {
+        let error = run(&mut device, out, Grid::Workgroups([2, 1, 1]), &[buffer(m), number(i)]).unwrap_err();
+        assert_eq!(error.code, Code::OutOfBounds);
+        assert_eq!(error.span().start as usize, source.find("store").unwrap());
+        let element = i64::from(i) - 1;
+        let place =
+            format!("element {element} of `%m`, which is outside of it, in invocation (1, 1, 0) of workgroup (");
+        assert!(error.message.contains(&place), "{}", error.message);
+    }
+    run(&mut device, out, Grid::Workgroups([2, 1, 1]), &[buffer(m), number(4)]).unwrap();
+    assert_eq!(read(&mut device, m, 4), [0, 0, 0, 7], "the device goes on");
+}
+
+#[test]
+fn a_kernel_without_end_is_stopped() {
+    let source = "
+fn @spin(%n: u32) -> u32 {
+  %r = loop (%i: u32 = %n) {
+    while (ne %i, 1) next (add %i, 2)
+  }
+  return %r
+}
+kernel @endless(%m: buffer) workgroup(64) {
+  loop (%i: u32 = 0) {
+    %v = atomic.load.u32 %m[0]
+    %w = call @spin(%v)
+    while (eq (and %w, 1), %v) next (add %i, 1)
+  }
+}";
+    let mut device = open(&Settings { limit: Duration::from_millis(100), ..Settings::default() }).unwrap();
+    let endless = load(&mut device, source);
+    let m = words(&mut device, &[0]);
+    for groups in [1, 1000] {
+        let error = run(&mut device, endless, Grid::Workgroups([groups, 1, 1]), &[buffer(m)]).unwrap_err();
+        assert_eq!(error.code, Code::DeviceTimeout);
+    }
+}
+
+#[test]
+fn grids_are_checked_also_those_in_memory() {
+    let source = "
+kernel @count(%m: buffer) workgroup(3) {
+  atomic.add.u32 %m[0], 1
+}";
+    let mut device = cpu(2);
+    let count = load(&mut device, source);
+    let (m, grid) = (words(&mut device, &[0]), words(&mut device, &[9, 5, 2, 7, 1, 70_000]));
+    let error = run(&mut device, count, Grid::Workgroups([1, 70_000, 1]), &[buffer(m)]).unwrap_err();
+    assert_eq!(error.code, Code::OverLimit);
+    run(&mut device, count, Grid::Indirect(grid, 4), &[buffer(m)]).unwrap();
+    assert_eq!(read(&mut device, m, 1), [3 * 5 * 2 * 7]);
+    let error = run(&mut device, count, Grid::Indirect(grid, 12), &[buffer(m)]).unwrap_err();
+    assert_eq!(error.code, Code::OverLimit);
+    let error = run(&mut device, count, Grid::Indirect(grid, 24), &[buffer(m)]).unwrap_err();
+    assert_eq!(error.code, Code::BadArguments);
+    run(&mut device, count, Grid::Workgroups([0, 3, 3]), &[buffer(m)]).unwrap();
+    assert_eq!(read(&mut device, m, 1), [210]);
+}
+
+#[test]
+fn traps_are_reported_once() {
+    let source = "
+kernel @check(%m: buffer) workgroup(32) {
+  %g = global_id.x
+  %v = load.u32 %m[%g]
+  trap_if (gt %v, 9) code(42)
+}";
+    let mut device = cpu(2);
+    let check = load(&mut device, source);
+    let (good, bad) = (words(&mut device, &[9; 128]), words(&mut device, &[10; 128]));
+    let error = run(&mut device, check, Grid::Workgroups([4, 1, 1]), &[buffer(bad)]).unwrap_err();
+    assert!(error.code == Code::Trap && error.message.ends_with(" 42"), "{}", error.message);
+    run(&mut device, check, Grid::Workgroups([4, 1, 1]), &[buffer(good)]).unwrap();
+}
+
+#[test]
+fn shared_memory_of_a_length_that_is_chosen_at_launch() {
+    let source = "
+kernel @turn(%m: buffer, %n: u32) workgroup(32) launch {
+  grid 1, 1, 1
+} {
+  shared %head: u32[3]
+  shared %s: u32[%n]
+  shared %t: u32x4[%n]
+  %l = local_index
+  store.u32 %head[(and %l, 1)], 77
+  if (lt %l, %n) {
+    store.u32 %s[%l], (load.u32 %m[%l])
+  }
+  barrier
+  if (lt %l, %n) {
+    store.u32 %m[%l], (load.u32 %s[(sub (sub %n, 1), %l)])
+  }
+}";
+    let source = source.replace("  shared %t: u32x4[%n]\n", "  shared %t: u64[%n]\n");
+    let mut device = cpu(1);
+    let turn = load(&mut device, &source);
+    let m = words(&mut device, &[1, 2, 3, 4, 5]);
+    run(&mut device, turn, Grid::Own, &[buffer(m), number(5)]).unwrap();
+    assert_eq!(read(&mut device, m, 5), [5, 4, 3, 2, 1]);
+    let error = run(&mut device, turn, Grid::Own, &[buffer(m), number(1 << 20)]).unwrap_err();
+    assert_eq!(error.code, Code::OverLimit);
+}
+
+#[test]
+fn what_the_processor_lacks_is_refused_by_name() {
+    let source = "
+kernel @all_at_once(%m: buffer) workgroup(1) cooperative {
+  store.u32 %m[0], 1
+}";
+    let module = module(source);
+    let kernels: Vec<FunctionId> = module.kernels().collect();
+    let errors = cpu(1).load(&module, &kernels, &LoadOptions::default()).unwrap_err();
+    assert_eq!(errors[0].code, Code::NeedsFeature);
+    assert!(errors[0].message.contains("cooperative_launch"), "{}", errors[0].message);
+}
+
+#[test]
+fn the_text_of_the_code_is_the_same_each_time() {
+    let module = module(SUM);
+    let kernels: Vec<FunctionId> = module.kernels().collect();
+    let text = || {
+        let compiled = girih_lower::compile(&module, &kernels, &caps(false), &LoadOptions::default()).unwrap();
+        girih_cpu::emit(&compiled).unwrap()
+    };
+    assert!(text().contains("atomic_rmw"), "{}", text());
+    assert_eq!(text(), text());
+}

@@ -1,0 +1,4 @@
+//! The integration tests of `girih-cpu`, in one program.
+
+mod device;
+mod spmd;

@@ -1,0 +1,4 @@
+//! The integration tests of `girih-cuda`, in one program.
+
+mod device;
+mod ptx;

@@ -1,0 +1,4 @@
+//! The integration tests of `girih-cli`, in one program.
+
+mod commands;
+mod processes;

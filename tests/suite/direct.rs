@@ -1,0 +1,101 @@
+//! Compiles every program of `tests/bend` that can be run by value to functions of the IR. The verifier, which follows the ownership of
+//! every word of the heap, takes each; and so it does what is read from their text.
+
+use crate::support;
+use crate::support::case::{Case, Gave, agree};
+use girih::{RunDevice, RunOptions, SystemHost, Work};
+use girih_machine::tasks::Settings;
+use std::num::NonZeroUsize;
+
+use girih::{Code, Diagnostic, Options, Program, on_big_stack};
+use girih_base::span::SourceId;
+use girih_ir::{text, verify};
+use girih_term::code;
+
+/// Programs that come this far at least; those that have errors or need nets do not.
+const COMPILED: usize = 500;
+
+/// Compiles a program, and reads its text again. None if there is nothing to compile.
+fn compile(path: &str) -> Option<Result<(), String>> {
+    let program = Program::open(path, &Options::default());
+    let program = program.core_program().ok()?;
+    on_big_stack(|| {
+        let code = code::Code::new(program).ok()?;
+        Some(
+            girih_task::compile(&code)
+                .map_err(|errors| said(&errors))
+                .and_then(|direct| read_again(&text::print(&direct.module))),
+        )
+    })
+}
+
+fn read_again(printed: &str) -> Result<(), String> {
+    let parsed = text::parse(SourceId::new(0), printed).map_err(|errors| said(&errors))?;
+    let module = verify(parsed.module).map_err(|errors| said(&errors))?;
+    let again = text::print(&module);
+    if again == printed { Ok(()) } else { Err("what is read from the text prints another text".to_owned()) }
+}
+
+fn said(errors: &[Diagnostic]) -> String {
+    errors.iter().map(|error| format!("{}: {}", error.code, error.message)).collect::<Vec<_>>().join("; ")
+}
+
+#[test]
+fn programs_become_functions_that_verify() {
+    let mut compiled = 0;
+    let mut failed = vec![];
+    for path in support::bend_files(support::PROGRAMS) {
+        match compile(&path) {
+            None => {}
+            Some(Ok(())) => compiled += 1,
+            Some(Err(why)) => failed.push(format!("{path}: {why}")),
+        }
+    }
+    assert!(failed.is_empty(), "{}", failed.join("\n"));
+    assert!(compiled >= COMPILED, "only {compiled} programs were compiled");
+}
+
+/// Steps that the reference machine makes at most; programs that need more are left to faster ones.
+const STEPS: u64 = 4_000_000;
+/// How many programs need more.
+const LONG: usize = 12;
+#[test]
+fn compiled_programs_do_what_the_evaluator_does() {
+    let settings = Settings { checked: true, seed: None, fuel: Some(STEPS) };
+    let one = NonZeroUsize::MIN;
+    let three = one.saturating_add(2);
+    type Change<'c> = &'c dyn Fn(&mut RunOptions);
+    let ways: [(&str, RunDevice, Change<'_>); 4] = [
+        ("interpreter", RunDevice::Interpreter(settings), &|_| {}),
+        ("one thread", RunDevice::Cpu, &|options| options.threads = Some(one)),
+        ("three threads", RunDevice::Cpu, &|options| options.threads = Some(three)),
+        ("without reuse", RunDevice::Cpu, &|options| (options.threads, options.reuse) = (Some(one), false)),
+    ];
+    let (mut same, mut long) = (0, 0);
+    let mut different = vec![];
+    for case in Case::all() {
+        let oracle = case.run(RunDevice::Evaluator, &|_| {});
+        for (way, device, change) in &ways {
+            match case.run(device.clone(), change) {
+                found if agree(&case, &oracle, &found) => same += 1,
+                // Too long for the reference machine.
+                Gave { value: Err((Code::OutOfFuel, _)), .. } => long += 1,
+                found => different.push(format!("{}, {way}: {oracle:?} / {found:?}", case.path)),
+            }
+        }
+    }
+    assert!(different.is_empty(), "{} differ:\n{}", different.len(), different.join("\n"));
+    assert!(same >= COMPILED * ways.len() - LONG && long <= LONG, "{same} are the same, {long} take too long");
+}
+
+/// A loop of a million effects needs no more memory than one effect does.
+#[test]
+fn effects_leave_nothing_behind() {
+    let text = "def loop(n):\n  switch n:\n    case 0:\n      return IO/wrap(42)\n    case _:\n      with IO:\n        time <- IO/get_time()\n        return loop(n-1)\n\ndef main():\n  return loop(1000000)\n";
+    let program = Program::from_text("loop.bend", text, &Options::default());
+    let options = RunOptions { memory: 1 << 20, count: true, ..RunOptions::default() };
+    let outcome = program.run(&mut SystemHost::new(), &options).unwrap_or_else(|report| panic!("{report}"));
+    assert_eq!(outcome.text, "IO/Done(IO/MAGIC, 42)");
+    let Work::Compiled(work) = outcome.stats.work else { panic!("it was compiled") };
+    assert!(work.most_bytes <= 1 << 20 && work.allocated > 1_000_000 && work.live < 100, "{work:?}");
+}

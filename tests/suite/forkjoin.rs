@@ -1,0 +1,313 @@
+//! Programs by fork-join: the kernels that graphics cards run, on devices that every machine has; and some programs on every card that this
+//! one has, a software adapter among them.
+//!
+//! `GIRIH_REQUIRE_WGPU=1` makes a missing adapter a failure, `GIRIH_REQUIRE_CUDA=1` a missing card. On the device that `GIRIH_DEVICE` names all
+//! programs are run.
+
+use crate::support::case::{Case, Gave, LIMIT, agree};
+use crate::support::{machine, watch};
+use girih::devices::{self, Profile, Selector};
+use girih::{Diagnostic, RunDevice, Span, on_big_stack};
+use girih_ir::{Caps, FunctionId, Module, Verified};
+use girih_runtime::{BufferId, Device, DeviceInfo, LoadOptions, Memory, ProgramId, Runner, TaskOptions, Timing};
+use girih_task::flow::Root;
+use girih_task::forkjoin::Form;
+use girih_task::forkjoin::runner::{ForkJoinOptions, ForkJoinRunner};
+use girih_term::code::Code;
+use girih_term::eval::{Limits, Machine};
+use girih_workbench::missing;
+use std::process::{Command, Stdio};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::time::Duration;
+
+/// Programs that agree at least.
+const SAME: usize = 500;
+
+/// Runs a program by fork-join.
+fn run(case: &Case, device: &str, options: ForkJoinOptions) -> Gave {
+    run_on(case, open(device, None), options, LIMIT)
+}
+
+fn open(device: &str, profile: Option<Profile>) -> Box<dyn Device> {
+    devices::open(&Selector::parse(device).expect("a device's name"), profile).expect("a device")
+}
+
+fn run_on(case: &Case, device: Box<dyn Device>, options: ForkJoinOptions, limit: Duration) -> Gave {
+    let alarm = watch::alarm(limit);
+    case.with_host(|host| {
+        let flag = alarm.flag.clone();
+        on_big_stack(move || run_here(case, device, options, host, flag))
+    })
+}
+
+fn run_here(
+    case: &Case,
+    device: Box<dyn Device>,
+    options: ForkJoinOptions,
+    host: &mut girih::SystemHost,
+    flag: Arc<AtomicBool>,
+) -> Result<String, Vec<Diagnostic>> {
+    let program = case.program.core_program().map_err(|report| report.diagnostics)?;
+    let code = Code::new(program)?;
+    let roots: Vec<Root> = program.entry.iter().map(|def| Root { def: *def, arguments: vec![] }).collect();
+    let direct = girih_task::compile_without_loans(&code, &roots)?;
+    let task = TaskOptions { interrupt: Some(flag.clone()), ..TaskOptions::default() };
+    let called = [direct.entry, direct.apply, direct.force];
+    let mut runner = ForkJoinRunner::open(&direct.module, &called, device, &task, options)?;
+    let mut machine = Machine::new(&code, Limits { interrupt: Some(flag.clone()), ..Limits::default() });
+    let text = girih_task::run::run(&mut machine, &direct, &mut runner, host, Some(flag)).map_err(|d| vec![d]);
+    let stats = runner.stats();
+    assert!(stats.live_bytes <= stats.most_bytes, "{stats:?}");
+    text
+}
+
+/// The programs whose number is `of` modulo `each`, on a device.
+fn compare(device: &str, options: ForkJoinOptions, each: usize, of: usize) -> usize {
+    let mut same = 0;
+    let mut different = vec![];
+    for (_, case) in Case::all().iter().enumerate().filter(|(i, _)| i % each == of) {
+        let oracle = case.run(RunDevice::Evaluator, &|_| {});
+        // Deep recursion takes frames of the pool.
+        let most_frames = if case.path.contains("/depth/") { 1 << 20 } else { options.most_frames };
+        let found = run(case, device, ForkJoinOptions { most_frames, ..options });
+        match agree(case, &oracle, &found) {
+            true => same += 1,
+            false => different.push(format!("{}: {oracle:?} / {found:?}", case.path)),
+        }
+    }
+    assert!(different.is_empty(), "{} differ:\n{}", different.len(), different.join("\n"));
+    same
+}
+
+/// Few lanes with small stacks, and supersteps that are over soon: everything that can be interrupted is.
+const SMALL: ForkJoinOptions = ForkJoinOptions {
+    lanes: 96,
+    frames: 1 << 16,
+    most_frames: 1 << 16,
+    heap: 64 << 20,
+    most_heap: 64 << 20,
+    steps: 2000,
+    form: Form::SMALL,
+    batch: 64,
+};
+
+#[test]
+fn programs_do_what_the_evaluator_does() {
+    let same = compare("cpu", SMALL, 1, 0);
+    assert!(same >= SAME, "only {same} are the same");
+}
+
+/// Calls are gone into, more lanes than one workgroup's share the work, and few workgroups begin with any.
+#[test]
+fn segments_that_go_into_calls() {
+    let form = Form { workgroup: 32, stack: 16, ..Form::FAST };
+    let options = ForkJoinOptions { lanes: 256, frames: 1 << 14, form, steps: 400, ..SMALL };
+    let same = compare("cpu", options, 3, 1);
+    assert!(same >= SAME / 3, "only {same} are the same");
+}
+
+/// With every access looked at: none is outside of its buffer, and none meets one of another lane in the same superstep.
+#[test]
+fn lanes_do_not_meet() {
+    let options = ForkJoinOptions { lanes: 64, frames: 1 << 14, heap: 1 << 20, steps: 200, batch: 16, ..SMALL };
+    let programs = ["trees/bitonic_sort", "closures/church_numerals", "depth/counted"];
+    for case in Case::all().iter().filter(|case| programs.iter().any(|name| case.path.contains(name))) {
+        let found = run(case, "interpreter", options);
+        assert!(agree(case, &case.run(RunDevice::Evaluator, &|_| {}), &found), "{}: {found:?}", case.path);
+    }
+}
+
+/// Programs that drivers compile in seconds: forks, cells, calls, closures, effects, errors.
+const FEW: &[&str] = &[
+    "trees/bitonic_sort",
+    "depth/counted",
+    "closures/church_numerals",
+    "io/write_to_standard_output",
+    "errors/run/division_by_zero",
+    "errors/run/memory",
+];
+/// How long a program may take, the driver's compiler included.
+const PATIENCE: Duration = Duration::from_secs(240);
+
+fn case(name: &str) -> Case {
+    Case::open(format!("tests/bend/{name}.bend")).unwrap_or_else(|| panic!("{name} cannot be run"))
+}
+
+/// Runs the few programs on cards as people do.
+fn compare_on(cards: Vec<Selector>) {
+    for card in cards {
+        for name in FEW {
+            let case = case(name);
+            let alarm = watch::alarm(PATIENCE);
+            let found = case.run(RunDevice::Device(card.clone()), &|options| {
+                options.interrupt = Some(alarm.flag.clone());
+                options.heap = Some(32 << 20);
+            });
+            let oracle = case.run(RunDevice::Evaluator, &|_| {});
+            assert!(agree(&case, &oracle, &found), "{name} on {card}: {oracle:?} / {found:?}");
+        }
+    }
+}
+
+#[test]
+fn adapters_do_what_the_evaluator_does() {
+    compare_on(machine::WGPU.some_devices());
+}
+
+#[test]
+fn cuda_does_what_the_evaluator_does() {
+    compare_on(machine::CUDA.some_devices());
+}
+
+/// Which part of all programs a process runs, as `3/16`.
+const PART: &str = "GIRIH_PART";
+
+/// All programs, as people run them, on the device that `GIRIH_DEVICE` names: flattened, as reducers or by fork-join. Each core has a process of its
+/// own, as programs have that people run.
+#[test]
+fn a_named_device_does_all_that_the_evaluator_does() {
+    let Ok(name) = std::env::var("GIRIH_DEVICE") else {
+        return missing("device in `GIRIH_DEVICE`, on which all programs run", "GIRIH_REQUIRE_DEVICE");
+    };
+    if let Ok(part) = std::env::var(PART) {
+        let (of, each) = part.split_once('/').expect("a part is written 3/16");
+        return one_part(&name, of.parse().expect("a number"), each.parse().expect("a number"));
+    }
+    let each = std::thread::available_parallelism().map_or(1, usize::from);
+    let start = |of: usize| {
+        let mut command = Command::new(std::env::current_exe().expect("this process has a file"));
+        command.args(["--exact", "forkjoin::a_named_device_does_all_that_the_evaluator_does", "--nocapture"]);
+        command.env(PART, format!("{of}/{each}")).stdout(Stdio::piped()).stderr(Stdio::piped());
+        command.spawn().expect("a process can be started")
+    };
+    let parts: Vec<_> = (0..each).map(start).collect();
+    let ended: Vec<_> = parts.into_iter().map(|part| part.wait_with_output().expect("a process ends")).collect();
+    for output in ended.iter().filter(|output| !output.status.success()) {
+        print!("{}{}", String::from_utf8_lossy(&output.stdout), String::from_utf8_lossy(&output.stderr));
+    }
+    let failed = ended.iter().filter(|output| !output.status.success()).count();
+    assert_eq!(failed, 0, "{failed} of {each} processes found differences");
+    let same = |output: &std::process::Output| {
+        let text = String::from_utf8_lossy(&output.stdout).into_owned();
+        text.lines().filter_map(|line| line.strip_suffix(SAME_HERE)?.trim().parse::<usize>().ok()).sum::<usize>()
+    };
+    let all = Case::all().len();
+    assert_eq!(ended.iter().map(same).sum::<usize>(), all, "the processes have run all programs");
+    println!("{all} programs on {name}, none differs");
+}
+
+/// What a process says after the number of programs that it has run.
+const SAME_HERE: &str = " programs are the same here";
+
+/// The programs whose number is `of` modulo `each`.
+fn one_part(name: &str, of: usize, each: usize) {
+    let device = Selector::parse(name).expect("a device's name");
+    let (mut different, mut same) = (vec![], 0);
+    for case in Case::all().iter().skip(of).step_by(each) {
+        let alarm = watch::alarm(PATIENCE);
+        let found = case.run(RunDevice::Device(device.clone()), &|options| {
+            options.interrupt = Some(alarm.flag.clone());
+        });
+        let oracle = case.run(RunDevice::Evaluator, &|_| {});
+        match agree(case, &oracle, &found) {
+            true => same += 1,
+            false => different.push(format!("{}: {oracle:?} / {found:?}", case.path)),
+        }
+    }
+    assert!(different.is_empty(), "{} differ:\n{}", different.len(), different.join("\n"));
+    println!("\n{same}{SAME_HERE}");
+}
+
+/// Held to what every browser has: 8 buffers of 128 MiB, 16 KiB of shared memory, workgroups of 256, no subgroups.
+#[test]
+fn adapters_within_the_limits_of_the_web_do_too() {
+    for card in machine::WGPU.some_devices() {
+        let case = case("equations/ackermann");
+        let found = run_on(&case, open(&card.to_string(), Some(Profile::Web)), SMALL, PATIENCE);
+        assert!(agree(&case, &case.run(RunDevice::Evaluator, &|_| {}), &found), "{card}: {found:?}");
+    }
+}
+
+/// A device that is lost after so many uses.
+struct Mortal {
+    device: Box<dyn Device>,
+    left: Arc<AtomicUsize>,
+}
+
+impl Mortal {
+    fn used(&mut self) -> Result<&mut Box<dyn Device>, Diagnostic> {
+        let left = self.left.fetch_update(Ordering::Relaxed, Ordering::Relaxed, |left| left.checked_sub(1));
+        let lost = || Diagnostic::new(girih::Code::DeviceLost, Span::NONE, "the device was lost");
+        left.map(|_| &mut self.device).map_err(|_| lost())
+    }
+}
+
+impl Device for Mortal {
+    fn info(&self) -> &DeviceInfo {
+        self.device.info()
+    }
+    fn caps(&self) -> &Caps {
+        self.device.caps()
+    }
+    fn allocate(&mut self, memory: Memory) -> Result<BufferId, Diagnostic> {
+        self.used()?.allocate(memory)
+    }
+    fn free(&mut self, buffer: BufferId) {
+        self.device.free(buffer);
+    }
+    fn write(&mut self, buffer: BufferId, offset: u64, bytes: &[u8]) -> Result<(), Diagnostic> {
+        self.used()?.write(buffer, offset, bytes)
+    }
+    fn read(&mut self, buffer: BufferId, offset: u64, bytes: &mut [u8]) -> Result<(), Diagnostic> {
+        self.used()?.read(buffer, offset, bytes)
+    }
+    fn load(
+        &mut self,
+        module: &Verified<Module>,
+        kernels: &[FunctionId],
+        options: &LoadOptions,
+    ) -> Result<Vec<ProgramId>, Vec<Diagnostic>> {
+        self.used().map_err(|error| vec![error])?.load(module, kernels, options)
+    }
+    fn unload(&mut self, program: ProgramId) {
+        self.device.unload(program);
+    }
+    fn submit(&mut self, commands: &[girih_runtime::Command]) -> Result<(), Diagnostic> {
+        self.used()?.submit(commands)
+    }
+    fn wait(&mut self) -> Result<(), Diagnostic> {
+        self.used()?.wait()
+    }
+    fn time(&mut self, commands: &[girih_runtime::Command], runs: usize) -> Result<Timing, Diagnostic> {
+        self.used()?.time(commands, runs)
+    }
+}
+
+/// Whenever a device is lost, that is what the program ends with: never another value, never a mistake of the compiler.
+#[test]
+fn a_device_that_is_lost_is_an_error() {
+    let options = ForkJoinOptions { lanes: 64, frames: 1 << 14, heap: 1 << 20, ..SMALL };
+    for name in ["trees/bitonic_sort", "io/input_lines"] {
+        let case = case(name);
+        let expected = run(&case, "interpreter", options);
+        assert!(expected.value.is_ok(), "{expected:?}");
+        let mut uses = 0;
+        loop {
+            let left = Arc::new(AtomicUsize::new(uses));
+            let device = Mortal { device: open("interpreter", None), left: Arc::clone(&left) };
+            let found = run_on(&case, Box::new(device), options, LIMIT);
+            if left.load(Ordering::Relaxed) > 0 {
+                assert_eq!(found.value, expected.value, "{name} after {uses}");
+                break;
+            }
+            match &found.value {
+                Ok(_) => assert_eq!(found, expected, "{name} after {uses}"),
+                Err((code, _)) => assert_eq!(*code, girih::Code::DeviceLost, "{name} after {uses}"),
+            }
+            assert!(expected.written.starts_with(&found.written), "{name} after {uses}: {found:?}");
+            uses += 1;
+        }
+        assert!(uses > 20, "{name} uses the device only {uses} times");
+    }
+}

@@ -1,0 +1,24 @@
+//! The integration tests of `girih`, in one program; `tests/cases` has those of which there is one for each file or device.
+
+mod assembly;
+mod compiled;
+mod devices;
+mod direct;
+mod emission;
+mod flatten;
+mod forkjoin;
+mod heap;
+mod mutations;
+mod nets;
+mod nets_on_devices;
+mod operations;
+mod proofs;
+mod reducer;
+mod render;
+#[path = "../support/mod.rs"]
+mod support;
+mod tiles;
+mod tutorials;
+mod upstream;
+mod well_typed;
+mod window;
