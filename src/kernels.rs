@@ -1,10 +1,10 @@
 //! Kernels as text: a `.gir` file opened, read and verified.
 
-use crate::devices::Profile;
+use crate::devices::{Profile, cpu, cuda, wgpu};
 use crate::report::Report;
 use girih_base::diag::{Code, Diagnostic};
 use girih_base::span::{Sources, Span};
-use girih_cuda::ptx::{self, Launches, Target};
+use girih_ir::nvidia::Target;
 use girih_ir::text::{self, RunLine};
 use girih_ir::{FunctionId, Module, Verified, verify};
 use girih_lower::compile;
@@ -22,7 +22,7 @@ pub struct Kernels {
     pub runs: Vec<RunLine>,
 }
 
-pub use girih_wgpu::{Emitted, Language};
+pub use crate::devices::wgpu::Language;
 
 /// What kernels can be shown as.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -70,10 +70,8 @@ impl Kernels {
             KernelForm::Ir | KernelForm::Kernel => Ok(text::print(&compiled.module).into_bytes()),
             KernelForm::Ptx => match profile {
                 Profile::Cuda(sm) => {
-                    let ids: Vec<FunctionId> = compiled.entries.iter().map(|e| e.kernel).collect();
-                    let target = Target { sm, specific: false };
-                    let ptx = ptx::render(&compiled.module, &ids, target, Launches::Direct).map_err(wrong)?;
-                    Ok(ptx.text.into_bytes())
+                    let ptx = cuda::emit(&compiled, Target { sm, specific: false });
+                    ptx.map(String::into_bytes).map_err(wrong)
                 }
                 Profile::Web | Profile::WebExtended | Profile::Cpu => {
                     Err(unfit("PTX is for CUDA cards alone", "use `--caps sm_90` or another card's"))
@@ -82,11 +80,8 @@ impl Kernels {
             KernelForm::Clif if profile != Profile::Cpu => {
                 Err(unfit("Cranelift's text is for processors alone", "use `--caps cpu`, or leave `--caps` out"))
             }
-            KernelForm::Clif => girih_cpu::emit(&compiled).map(String::into_bytes).map_err(|e| wrong(vec![e])),
-            KernelForm::Shader(language) => match girih_wgpu::emit(&compiled, &caps, language).map_err(wrong)? {
-                girih_wgpu::Emitted::Text(text) => Ok(text.into_bytes()),
-                girih_wgpu::Emitted::Words(words) => Ok(words.iter().flat_map(|w| w.to_le_bytes()).collect()),
-            },
+            KernelForm::Clif => cpu::emit(&compiled).map(String::into_bytes).map_err(|e| wrong(vec![e])),
+            KernelForm::Shader(language) => wgpu::emit(&compiled, &caps, language).map_err(wrong),
         }
     }
 

@@ -11,30 +11,57 @@
 //! assert_eq!(outcome.text, "[10, 20, 30]");
 //! ```
 //!
+//! Each language and each device is a feature of cargo, on unless it is left out; what a build does not have says so by its [name](features::Feature):
+//!
+//! | feature | without it |
+//! |---|---|
+//! | `bend` | no `Program` and no `render`: programs in Bend, and what they draw |
+//! | `net` | no `nets`; programs that need nets are refused |
+//! | `triton` | no `triton`: kernels in Python |
+//! | `cpu` | no native code; `auto` runs programs by the evaluator if there is no card either |
+//! | `cuda` | no cards by PTX, and no reading of PTX on the host |
+//! | `wgpu` | no adapters of Vulkan, Metal and DX12, and no shading languages |
+//!
 //! The languages and their evaluators are the crates below `core/`, which do no input and output; this crate gives them
 //! files ([`FileLoader`]), effects ([`SystemHost`]) and a stack that is large enough ([`on_big_stack`]).
 
 pub mod devices;
-mod host;
+pub mod features;
 pub mod kernels;
-mod loader;
-pub mod nets;
-mod program;
-pub mod render;
+mod leave;
 mod report;
-mod run;
 mod stack;
-pub mod triton;
 pub mod whole;
+
+#[cfg(any(feature = "bend", feature = "net"))]
+mod host;
+#[cfg(feature = "bend")]
+mod loader;
+#[cfg(feature = "net")]
+pub mod nets;
+#[cfg(feature = "bend")]
+mod program;
+#[cfg(feature = "bend")]
+pub mod render;
+#[cfg(feature = "bend")]
+mod run;
+#[cfg(feature = "triton")]
+pub mod triton;
 
 pub use girih_base::diag::{Code, Diagnostic, Severity, Style, WarningLevels, did_you_mean, render};
 pub use girih_base::span::{Sources, Span};
-pub use girih_bend::Options;
-pub use girih_cpu::leave;
-pub use host::SystemHost;
-pub use loader::{FileLoader, TextLoader};
-pub use program::{Outcome, Program};
+pub use leave::leave;
 pub use report::Report;
-pub use run::{Choice, Contest, Executable, RunDevice, RunOptions, Stats, Tier, Work};
 pub use stack::on_big_stack;
 pub use {girih_ir as ir, girih_runtime as runtime};
+
+#[cfg(any(feature = "bend", feature = "net"))]
+pub use host::SystemHost;
+
+#[cfg(feature = "bend")]
+pub use {
+    girih_bend::Options,
+    loader::{FileLoader, TextLoader},
+    program::{Outcome, Program},
+    run::{Choice, Contest, Executable, RunDevice, RunOptions, Stats, Tier, Work},
+};

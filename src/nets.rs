@@ -12,7 +12,7 @@ use girih_net::parallel::Cores;
 use girih_net::picture;
 use girih_net::readback;
 use girih_net::reduce::{Counts, InTurn, Limits, Machine, Reducer};
-use girih_runtime::Device;
+use girih_runtime::{Device, DeviceKind};
 use girih_term::hvm::ast;
 use girih_term::io::Host;
 use std::num::NonZeroUsize;
@@ -199,7 +199,7 @@ impl Nets {
                 Place::InTurn(seed) => Self::reduced(machine.in_order(seed), entry, &mut InTurn, host),
                 Place::Cores(threads) => Self::reduced(machine, entry, &mut Cores::new(threads), host),
                 Place::Device(device, memory) => {
-                    let mut options = crate::run::sizes(device.info().kind);
+                    let mut options = sizes(device.info().kind);
                     options.memory = memory.unwrap_or(options.memory);
                     let started = Instant::now();
                     let mut session = on_big_stack(|| Session::open(&self.book, device, &options, limits.memory))?;
@@ -241,5 +241,19 @@ impl Nets {
                 None => "define `@main`, or name another definition with `--entrypoint`".to_owned(),
             })
         })
+    }
+}
+
+/// How large everything is on a kind of device.
+pub(crate) fn sizes(kind: DeviceKind) -> device::Options {
+    let sizes = |lanes, steps, memory| device::Options { lanes, steps, memory, ..device::Options::default() };
+    match kind {
+        // As many places as words can name.
+        DeviceKind::Cuda | DeviceKind::Wgpu => sizes(1 << 16, 1 << 11, 6 << 30),
+        // Some lanes for each core and each of its vectors.
+        DeviceKind::WgpuSoftware | DeviceKind::Cpu => {
+            device::Options { together: false, ..sizes(1 << 9, 1 << 12, 256 << 20) }
+        }
+        DeviceKind::Interpreter => sizes(1 << 6, 1 << 9, 16 << 20),
     }
 }

@@ -1,7 +1,9 @@
 //! A program: opened, checked, printed, run.
 
+use crate::devices::cpu;
 use crate::kernels::Kernels;
 use crate::loader::{FileLoader, TextLoader};
+#[cfg(feature = "net")]
 use crate::nets::NetForm;
 use crate::render::Shader;
 use crate::report::Report;
@@ -12,7 +14,6 @@ use girih_base::diag::{Diagnostic, Severity};
 use girih_bend::loader::Loader;
 use girih_bend::{Compilation, Options, compile, printer};
 use girih_ir::text;
-use girih_net::lower::{Calculus, lower};
 use girih_task::flow::Root;
 use girih_task::lower::Direct;
 use girih_term::code::Code;
@@ -90,14 +91,16 @@ impl Program {
 
     /// The native code that the program is compiled to, as Cranelift's text.
     pub fn clif(&self) -> Result<String, Report> {
-        self.emit(|direct| girih_cpu::tasks::emit(&direct.module).map_err(|error| vec![error]))
+        self.emit(|direct| cpu::emit_tasks(&direct.module).map_err(|error| vec![error]))
     }
 
     /// The interaction net that the program is.
     ///
     /// # Errors
     /// If the program has errors.
+    #[cfg(feature = "net")]
     pub fn net(&self, form: NetForm) -> Result<String, Report> {
+        use girih_net::lower::{Calculus, lower};
         let program = self.core_program()?;
         let emitted = on_big_stack(|| {
             let lowered = match Code::new(program) {

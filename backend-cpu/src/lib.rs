@@ -7,17 +7,13 @@
 //! | `device` | buffers, programs, launches, threads |
 //! | `tasks` | task form: recursive functions on a heap of cells |
 
-mod caps;
 mod device;
 mod host;
 mod kernels;
-mod leave;
 pub mod tasks;
 mod translate;
 
-pub use caps::caps;
 pub use device::{Cpu, Settings};
-pub use leave::leave;
 
 use girih_base::diag::Diagnostic;
 use girih_lower::Compiled;

@@ -1,12 +1,10 @@
 //! NVIDIA GPUs: kernel form becomes PTX text, and the CUDA driver, found at run time, runs it.
 
-mod cache;
 pub mod device;
 pub mod emulator;
 mod packed;
 pub mod ptx;
 
-pub use cache::{Cache, Key};
 pub use device::{Cuda, Settings, devices, open, open_with};
 pub use emulator::Emulator;
 

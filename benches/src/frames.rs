@@ -125,7 +125,7 @@ mod tests {
 
     #[test]
     fn all_shaders_are_measured() {
-        let entries = std::fs::read_dir("shaders").expect("the project has shaders");
+        let entries = std::fs::read_dir("../shaders").expect("the project has shaders");
         let mut names: Vec<String> = entries
             .filter_map(|entry| entry.ok()?.file_name().to_str()?.strip_suffix(".bend").map(str::to_owned))
             .collect();

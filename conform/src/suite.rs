@@ -187,7 +187,7 @@ mod tests {
     /// What devices of some capabilities refuse of the table and of the programs, group by group: more than before is a change that shows.
     #[test]
     fn what_is_refused() {
-        let suite = Suite { programs: Some("tests/ir".into()), ..Suite::default() };
+        let suite = Suite { programs: Some("../tests/ir".into()), ..Suite::default() };
         let groups: Vec<(Part, Group)> = suite.groups().expect("the programs can be read").collect();
         let mut text = String::new();
         for caps in [Caps::web(), Caps::cuda(75, false), Caps::cuda(80, false), Caps::cuda(90, true)] {

@@ -10,7 +10,7 @@ use super::frame::Pixel;
 use super::leaves;
 use super::tree::{Carried, Evaluated};
 use super::workers::Painter;
-use crate::devices::{self, Selector};
+use crate::devices::{self, Context, Selector, SharedBuffer, wgpu};
 use crate::run::{DeviceRunner, explain, open_roots, open_roots_by_fork_join};
 use girih_base::diag::Diagnostic;
 use girih_runtime::{Device, DeviceHeap, DeviceKind, Runner, TaskOptions};
@@ -18,7 +18,6 @@ use girih_task::data::{Argument, Datum, Words};
 use girih_task::heap::{Segmented, Sheet, Walker};
 use girih_task::lower::Direct;
 use girih_term::code::Code;
-use girih_wgpu::{Context, SharedBuffer};
 use std::num::NonZeroUsize;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -138,14 +137,10 @@ impl OnDevice {
             let sheet = Sheet::new(&mut *device, room)?;
             return Ok((Segmented::over(device, &[sheet.buffer()]), Sheets::Host(sheet)));
         };
-        let mut device = screen.gpu()?;
-        let sheets = (0..SHEETS).map(|_| {
-            let sheet = Sheet::new(&mut device, room)?;
-            Ok((sheet, Arc::new(device.share(sheet.buffer())?)))
-        });
-        let sheets = sheets.collect::<Result<Vec<_>, Diagnostic>>()?;
+        let make = |device: &mut dyn Device| Sheet::new(device, room).map(|sheet| (sheet, sheet.buffer()));
+        let (device, sheets) = wgpu::sharing(screen, SHEETS, make)?;
         let made: Vec<_> = sheets.iter().map(|(sheet, _)| sheet.buffer()).collect();
-        Ok((Segmented::over(Box::new(device), &made), Sheets::Screen(sheets)))
+        Ok((Segmented::over(device, &made), Sheets::Screen(sheets)))
     }
 
     /// The walk over trees, once there is a heap.
@@ -235,7 +230,7 @@ fn tidy(words: &mut Words<'_>, state: Datum) -> Result<Datum, Diagnostic> {
 pub(super) fn in_flight(selector: &Selector) -> NonZeroUsize {
     let is_card = match selector {
         Selector::Cuda(_) => true,
-        Selector::Wgpu(name) => girih_wgpu::kind(name.as_deref().unwrap_or("auto")) == Some(DeviceKind::Wgpu),
+        Selector::Wgpu(name) => wgpu::kind(name.as_deref().unwrap_or("auto")) == Some(DeviceKind::Wgpu),
         Selector::Auto | Selector::Interpreter(_) | Selector::Lowered(_) | Selector::Ptx(_) | Selector::Cpu => false,
     };
     if is_card { NonZeroUsize::MIN.saturating_add(1) } else { NonZeroUsize::MIN }

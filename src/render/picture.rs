@@ -1,8 +1,8 @@
 //! Pictures as painters leave them: their pixels are on the host, or still on the device that is the screen's.
 
 use super::frame::{Frame, Pixel, Size};
+use crate::devices::SharedBuffer;
 use girih_base::diag::Diagnostic;
-use girih_wgpu::SharedBuffer;
 use std::sync::Arc;
 use std::time::Duration;
 

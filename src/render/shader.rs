@@ -6,7 +6,8 @@ use super::on_device;
 use super::picture::Picture;
 use super::tree::{self, Resources, Tree};
 use super::workers::Workers;
-use crate::devices::{self, Selector};
+use crate::devices::{self, Context, Selector};
+use crate::features::Feature;
 use crate::program::Program;
 use crate::report::Report;
 use crate::run::RunDevice;
@@ -15,7 +16,6 @@ use girih_base::span::{Sources, Span};
 use girih_bend::Options;
 use girih_ir::{Module, Verified};
 use girih_runtime::DeviceKind;
-use girih_wgpu::Context;
 use std::num::NonZeroUsize;
 use std::path::Path;
 use std::sync::Arc;
@@ -45,7 +45,15 @@ pub fn devices() -> Vec<RunDevice> {
     let is_card = |found: &devices::Found| matches!(found.info.kind, DeviceKind::Wgpu | DeviceKind::Cuda);
     let cards = found.into_iter().filter(|found| is_card(found) && found.problem.is_none());
     let cards = cards.filter_map(|found| Selector::parse(&found.name).ok().map(RunDevice::from));
-    std::iter::once(RunDevice::Cpu).chain(cards).chain([RunDevice::Evaluator]).collect()
+    Feature::Cpu.is_built().then_some(RunDevice::Cpu).into_iter().chain(cards).chain([RunDevice::Evaluator]).collect()
+}
+
+/// What paints where this is asked for: nobody has to name the evaluator in a build that has nothing else.
+fn painting(device: &RunDevice) -> RunDevice {
+    match device {
+        RunDevice::Auto if !Feature::Cpu.is_built() => RunDevice::Evaluator,
+        named => named.clone(),
+    }
 }
 
 /// How a shader's pictures are made.
@@ -144,6 +152,7 @@ impl Shader {
         on_done: impl Fn() + Send + Sync + 'static,
     ) -> Result<Renderer, Report> {
         let report = |diagnostics| Report { sources: self.sources.clone(), diagnostics };
+        let options = &RenderOptions { device: painting(&options.device), ..options.clone() };
         let size = options.size.unwrap_or(self.size);
         let cores = std::thread::available_parallelism().unwrap_or(NonZeroUsize::MIN);
         let threads = options.threads.unwrap_or(cores);

@@ -7,6 +7,7 @@ use super::leaves;
 use super::on_device::OnDevice;
 use super::shader::RenderOptions;
 use super::workers::{Motif, Painter};
+use crate::devices::{Context, cpu};
 use crate::run::{self, RunDevice, explain, open};
 use crate::stack::on_big_stack;
 use girih_base::diag::{Code as ErrorCode, Diagnostic};
@@ -22,7 +23,6 @@ use girih_task::pixels::{PIXELS, pixels};
 use girih_term::code::Code;
 use girih_term::eval::{Limits, Machine, Root as Kept, Value};
 use girih_term::{DefId, Program};
-use girih_wgpu::Context;
 use std::num::NonZeroUsize;
 use std::ops::Range;
 use std::sync::Arc;
@@ -70,7 +70,7 @@ impl Tree {
                 RunDevice::Evaluator => (None, None),
                 RunDevice::Device(_) => (Some(girih_task::compile_without_loans(&code, &kind.roots())?), None),
                 RunDevice::Auto | RunDevice::Cpu | RunDevice::Interpreter(_) => {
-                    match kind.in_step(&code, *in_step && girih_cpu::has_vectors()) {
+                    match kind.in_step(&code, *in_step && cpu::has_vectors()) {
                         Some((direct, pixels)) => (Some(direct), Some(pixels)),
                         None => (Some(girih_task::compile_for(&code, &kind.roots())?), None),
                     }

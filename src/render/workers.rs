@@ -7,9 +7,9 @@
 use super::branch::Branch;
 use super::frame::{Pixel, Size};
 use super::picture::{Picture, Pixels};
+use crate::devices::SharedBuffer;
 use girih_base::diag::{Code, Diagnostic};
 use girih_base::span::Span;
-use girih_wgpu::SharedBuffer;
 use std::collections::VecDeque;
 use std::num::NonZeroUsize;
 use std::panic::{AssertUnwindSafe, catch_unwind};

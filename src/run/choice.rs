@@ -2,15 +2,14 @@
 
 use super::contest;
 use super::measures;
-use super::net::{NetEngine, NetPlace, sizes};
+use super::net::{self, NetEngine};
 use super::options::{RunDevice, RunOptions, Tier};
 use super::runner;
 use crate::devices::{self, Selector};
+use crate::features::Feature;
 use girih_base::diag::{Code as ErrorCode, Diagnostic};
 use girih_base::span::Span;
 use girih_ir::{Module, Op};
-use girih_net::device::check;
-use girih_net::lower::{Calculus, lower};
 use girih_runtime::{Device, DeviceInfo, Runner, TaskOptions};
 use girih_task::flow::Root;
 use girih_task::lower::Direct;
@@ -21,7 +20,7 @@ use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 
 /// What `auto` takes: the first of these that is there. `wgpu` without a name is a card: software adapters are no faster than the processor.
-const AUTO: &[Selector] = &[Selector::Cuda(0), Selector::Wgpu(None), Selector::Cpu];
+pub(super) const AUTO: &[Selector] = &[Selector::Cuda(0), Selector::Wgpu(None), Selector::Cpu];
 
 /// What was chosen to run a program, and why.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -87,72 +86,42 @@ enum Place {
 /// Chooses what runs a program and makes it ready. There is code of a program unless it needs nets.
 pub(super) fn engine(program: &Program, options: &RunOptions) -> Result<(Option<Code>, Ready), Vec<Diagnostic>> {
     fit(options).map_err(|error| vec![error])?;
+    let by_net = |code: Option<Code>, why: &str| {
+        let (choice, engine) = net::ready(code.as_ref(), program, options, why)?;
+        Ok((code, (choice, Engine::Net(engine)).into()))
+    };
     let needs = match Code::new(program) {
-        Ok(code) if options.tier == Tier::Net => return net(Some(code), program, options, "the tier was named"),
+        Ok(code) if options.tier == Tier::Net => return by_net(Some(code), "the tier was named"),
         Ok(code) => {
             let ready = compiled(&code, options)?;
             return Ok((Some(code), ready));
         }
         Err(errors) => errors,
     };
-    let by_net = !matches!(options.device, RunDevice::Evaluator) && options.tier != Tier::Direct;
-    let first = needs.first().filter(|error| by_net && error.code == ErrorCode::NeedsNets);
+    let may_be_net = !matches!(options.device, RunDevice::Evaluator) && options.tier != Tier::Direct;
+    let first = needs.first().filter(|error| may_be_net && error.code == ErrorCode::NeedsNets);
     match first.and_then(|error| error.labels.first()) {
         Some(label) if needs.iter().all(|error| error.code == ErrorCode::NeedsNets) => {
             let why = if options.tier == Tier::Net { "the tier was named" } else { &label.text };
-            net(None, program, options, why)
+            // A build without nets says so where they are needed.
+            by_net(None, why).map_err(|errors| placed(errors, &needs))
         }
         Some(_) | None => Err(needs),
     }
 }
 
-/// A program as a net, on the device that was named, or on the first that is there.
-fn net(
-    code: Option<Code>,
-    program: &Program,
-    options: &RunOptions,
-    why: &str,
-) -> Result<(Option<Code>, Ready), Vec<Diagnostic>> {
-    // What nobody uses is not computed by value; in a net it may be what links a scopeless variable.
-    let (program, calculus) = match &code {
-        Some(code) => (code.program(), Calculus::ByValue),
-        None => (program, Calculus::Nets),
+/// That a part is not built, said at the places that need it.
+fn placed(errors: Vec<Diagnostic>, needs: &[Diagnostic]) -> Vec<Diagnostic> {
+    let place = |error: Diagnostic| match needs.first() {
+        Some(first) if is_missing(&error) => Diagnostic { labels: first.labels.clone(), ..error },
+        Some(_) | None => error,
     };
-    let lowered = lower(program, calculus)?;
-    let cores = || std::thread::available_parallelism().unwrap_or(NonZeroUsize::MIN);
-    let threads = options.threads.unwrap_or_else(cores);
-    let choice = |device: &str, threads: usize| Choice {
-        tier: Some("net"),
-        device: device.to_owned(),
-        threads,
-        card: None,
-        why: why.to_owned(),
-    };
-    let host = || (choice("processor", threads.get()), NetPlace::Host(threads));
-    let on = |selector: &Selector, device: Box<dyn Device>| {
-        let info = device.info().clone();
-        let card = Some((info.clone(), sizes(info.kind).lanes));
-        (Choice { card, ..choice(&selector.to_string(), 1) }, NetPlace::Device(device))
-    };
-    let opened = |selector: &Selector| devices::open(selector, None).map_err(|error| vec![error]);
-    let (choice, place) = match &options.device {
-        RunDevice::Auto if options.threads.is_none() => {
-            let cards = AUTO.iter().filter(|selector| **selector != Selector::Cpu);
-            cards.filter_map(|selector| Some(on(selector, opened(selector).ok()?))).next().unwrap_or_else(host)
-        }
-        RunDevice::Auto | RunDevice::Cpu | RunDevice::Evaluator => host(),
-        RunDevice::Interpreter(_) => {
-            let selector = Selector::Interpreter(32);
-            on(&selector, opened(&selector)?)
-        }
-        RunDevice::Device(selector) => on(selector, opened(selector)?),
-    };
-    if let NetPlace::Device(_) = &place {
-        // What no device runs is said before anything has run.
-        check(&lowered.book).map_err(|error| vec![error])?;
-    }
-    let engine = NetEngine { program: program.clone(), lowered, place };
-    Ok((code, (choice, Engine::Net(Box::new(engine))).into()))
+    errors.into_iter().map(place).collect()
+}
+
+/// Whether something cannot be done because this build lacks a part.
+fn is_missing(error: &Diagnostic) -> bool {
+    error.code == ErrorCode::NotBuilt
 }
 
 /// Code of a program, compiled for the device that was named, or for the first that runs it.
@@ -161,10 +130,19 @@ fn compiled(code: &Code, options: &RunOptions) -> Result<Ready, Vec<Diagnostic>>
         RunDevice::Auto => {
             let direct = girih_task::compile(code)?;
             let (candidates, why) = candidates(&direct.module, options);
-            if options.contest.is_some() && candidates == AUTO && contest::is_pure(&direct, code.program()) {
+            let begins = options.contest.is_some() && Feature::Cpu.is_built();
+            if begins && candidates == AUTO && contest::is_pure(&direct, code.program()) {
                 return begun(code, options);
             }
-            first_that_runs(code, options, candidates, why).map(Ready::from)
+            let found = match first_that_runs(code, options, candidates, why) {
+                // The processor comes last, and what is always there after that.
+                Err(errors) if options.tier == Tier::Auto && errors.iter().all(is_missing) => {
+                    let why = "`auto` takes what is always there, for this build has no native code for the processor";
+                    compiled_for(code, options, Place::Host(RunDevice::Evaluator), why)
+                }
+                found => found,
+            };
+            found.map(Ready::from)
         }
         named => {
             let place = place(named).map_err(|error| vec![error])?;

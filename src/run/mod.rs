@@ -16,6 +16,7 @@ mod choice;
 mod contest;
 mod explain;
 mod measures;
+#[cfg_attr(not(feature = "net"), path = "absent/net.rs")]
 mod net;
 mod on_device;
 mod options;
@@ -38,7 +39,6 @@ use girih_term::io::Host;
 use girih_term::readback;
 use girih_term::{DefId, Program};
 pub(crate) use measures::{open_roots, open_roots_by_fork_join};
-pub(crate) use net::sizes;
 pub(crate) use on_device::{DeviceRunner, planned};
 pub(crate) use runner::open;
 use std::sync::Arc;

@@ -1,18 +1,27 @@
 //! Programs as interaction nets: on the cores of the host, or by kernels on a device, which is given the net again after each effect.
 
-use super::RunOptions;
+use super::choice::{AUTO, Choice};
+use super::stats::{Stats, mib};
+use super::{RunDevice, RunOptions};
+use crate::devices::{self, Selector};
+use crate::nets::sizes;
 use girih_base::diag::Diagnostic;
-use girih_net::device::{self, DeviceStats, Session};
-use girih_net::lower::Lowered;
+use girih_net::device::{self, Session, check};
+use girih_net::lower::{Calculus, Lowered, lower};
 use girih_net::parallel::Cores;
-use girih_net::reduce::{self, Counts, Reducer};
+use girih_net::reduce::{self, Reducer};
+use girih_net::rules::Rule;
 use girih_net::values::Values;
-use girih_runtime::{Device, DeviceKind};
+use girih_runtime::Device;
 use girih_term::Program;
 use girih_term::code::Code;
 use girih_term::eval::{Limits, Machine};
 use girih_term::io::Host;
+use std::fmt;
 use std::num::NonZeroUsize;
+
+pub use girih_net::device::DeviceStats;
+pub use girih_net::reduce::Counts;
 
 /// A program as a net.
 pub(super) struct NetEngine {
@@ -29,18 +38,52 @@ pub(super) enum NetPlace {
     Device(Box<dyn Device>),
 }
 
-/// How large everything is on a kind of device.
-pub(crate) fn sizes(kind: DeviceKind) -> device::Options {
-    let sizes = |lanes, steps, memory| device::Options { lanes, steps, memory, ..device::Options::default() };
-    match kind {
-        // As many places as words can name.
-        DeviceKind::Cuda | DeviceKind::Wgpu => sizes(1 << 16, 1 << 11, 6 << 30),
-        // Some lanes for each core and each of its vectors.
-        DeviceKind::WgpuSoftware | DeviceKind::Cpu => {
-            device::Options { together: false, ..sizes(1 << 9, 1 << 12, 256 << 20) }
+/// A program as a net, on the device that was named, or on the first that is there.
+pub(super) fn ready(
+    code: Option<&Code>,
+    program: &Program,
+    options: &RunOptions,
+    why: &str,
+) -> Result<(Choice, Box<NetEngine>), Vec<Diagnostic>> {
+    // What nobody uses is not computed by value; in a net it may be what links a scopeless variable.
+    let (program, calculus) = match code {
+        Some(code) => (code.program(), Calculus::ByValue),
+        None => (program, Calculus::Nets),
+    };
+    let lowered = lower(program, calculus)?;
+    let cores = || std::thread::available_parallelism().unwrap_or(NonZeroUsize::MIN);
+    let threads = options.threads.unwrap_or_else(cores);
+    let choice = |device: &str, threads: usize| Choice {
+        tier: Some("net"),
+        device: device.to_owned(),
+        threads,
+        card: None,
+        why: why.to_owned(),
+    };
+    let host = || (choice("processor", threads.get()), NetPlace::Host(threads));
+    let on = |selector: &Selector, device: Box<dyn Device>| {
+        let info = device.info().clone();
+        let card = Some((info.clone(), sizes(info.kind).lanes));
+        (Choice { card, ..choice(&selector.to_string(), 1) }, NetPlace::Device(device))
+    };
+    let opened = |selector: &Selector| devices::open(selector, None).map_err(|error| vec![error]);
+    let (choice, place) = match &options.device {
+        RunDevice::Auto if options.threads.is_none() => {
+            let cards = AUTO.iter().filter(|selector| **selector != Selector::Cpu);
+            cards.filter_map(|selector| Some(on(selector, opened(selector).ok()?))).next().unwrap_or_else(host)
         }
-        DeviceKind::Interpreter => sizes(1 << 6, 1 << 9, 16 << 20),
+        RunDevice::Auto | RunDevice::Cpu | RunDevice::Evaluator => host(),
+        RunDevice::Interpreter(_) => {
+            let selector = Selector::Interpreter(32);
+            on(&selector, opened(&selector)?)
+        }
+        RunDevice::Device(selector) => on(selector, opened(selector)?),
+    };
+    if let NetPlace::Device(_) = &place {
+        // What no device runs is said before anything has run.
+        check(&lowered.book).map_err(|error| vec![error])?;
     }
+    Ok((choice, Box::new(NetEngine { program: program.clone(), lowered, place })))
 }
 
 impl NetEngine {
@@ -96,4 +139,30 @@ fn first(errors: Vec<Diagnostic>) -> Diagnostic {
     use girih_base::span::Span;
     let none = || Diagnostic::new(Code::Internal, Span::NONE, "the device gave no kernels and no reason");
     errors.into_iter().next().unwrap_or_else(none)
+}
+
+/// What a reduction took, for people.
+pub(super) fn show(
+    work: &Counts,
+    device: Option<&DeviceStats>,
+    stats: &Stats,
+    f: &mut fmt::Formatter<'_>,
+) -> fmt::Result {
+    let plural = if stats.threads == 1 { "" } else { "s" };
+    match device {
+        Some(device) => writeln!(f, "time:        {:.3} s on {} lanes", stats.seconds, device.lanes)?,
+        None => writeln!(f, "time:        {:.3} s on {} thread{plural}", stats.seconds, stats.threads)?,
+    }
+    let total = work.total();
+    writeln!(f, "interactions: {total} ({:.1} million a second)", stats.rate(total))?;
+    for rule in Rule::ALL.into_iter().filter(|rule| *rule != Rule::Link && work.of(*rule) > 0) {
+        writeln!(f, "  {:<11}{}", format!("{}:", rule.name()), work.of(rule))?;
+    }
+    write!(f, "memory:      {:.1} MiB at most", mib(work.bytes))?;
+    match device {
+        Some(device) => {
+            write!(f, "\nsupersteps:  {}, memory reclaimed {} times", device.supersteps, device.reclaims)
+        }
+        None => Ok(()),
+    }
 }

@@ -6,9 +6,10 @@ use girih_base::diag::{Code, Diagnostic};
 use girih_ir::heap::{self, LayoutId};
 use girih_ir::{Caps, FunctionId, Module, Verified};
 use girih_runtime::{Device, DeviceHeap, DeviceKind, Fault, Memory, Runner, TaskOptions, TaskStats};
+use girih_task::device::Ended;
 use girih_task::flatten::known::{Known, ShapeId};
-use girih_task::flatten::runner::{Ended, FlattenedRunner};
-use girih_task::flatten::{self, Failure, Flattened, Refusal};
+use girih_task::flatten::runner::FlattenedRunner;
+use girih_task::flatten::{self, Flattened};
 use girih_task::flow::What;
 use girih_task::forkjoin::runner::ForkJoinRunner;
 use girih_task::lower::represent::Repr;
@@ -16,6 +17,7 @@ use girih_task::lower::words::Immediate;
 use girih_task::lower::{Direct, Meaning};
 use girih_task::reducer;
 use girih_task::reducer::runner::ReducerRunner;
+use girih_task::{Failure, Refusal};
 use girih_term::Program;
 use std::collections::HashSet;
 
@@ -188,8 +190,8 @@ impl DeviceRunner {
                 let runner = ReducerRunner::open(module, reducers, device, &self.tasks, options)?;
                 return Ok(Engine::Reducers(Box::new(runner)));
             }
-            Some(Err(reducer::Failure::Wrong(errors))) => return Err(errors),
-            Some(Err(reducer::Failure::Refused(why))) => {
+            Some(Err(Failure::Wrong(errors))) => return Err(errors),
+            Some(Err(Failure::Refused(why))) => {
                 let planned = self.refusal.take().unwrap_or_default();
                 self.refusal = Some(format!("{planned}; it is no reducer, for {why}"));
             }
@@ -283,8 +285,8 @@ impl Runner for DeviceRunner {
             match runner.run(function, arguments) {
                 Ok(words) if self.are_data(&words) => return Ok(words),
                 Ok(_) => self.change("its value is more than data".to_owned())?,
-                Err(reducer::runner::Ended::Fault(fault)) => return Err(fault),
-                Err(reducer::runner::Ended::Elsewhere(why)) => self.change(why)?,
+                Err(Ended::Fault(fault)) => return Err(fault),
+                Err(Ended::Elsewhere(why)) => self.change(why)?,
             }
         }
         self.runner_mut().ok_or_else(lost)?.call(function, arguments)
@@ -365,7 +367,7 @@ fn one_binding(caps: &Caps) -> u64 {
 
 /// Flattened of which the buffers fit the device.
 fn fit(flattened: Flattened, device: &mut dyn Device, heap: u64) -> Result<Flattened, Failure> {
-    let refused = |why: &str| Err(Failure::Refused(Refusal::new(why)));
+    let refused = |why: &'static str| Err(Failure::Refused(Refusal::new(why)));
     let caps = device.caps();
     if FlattenedRunner::bytes(&flattened) > one_binding(caps) {
         return refused("its frames are larger than what the device can bind");

@@ -1,6 +1,7 @@
 //! What compiled code runs on, on the host.
 
 use super::RunDevice;
+use crate::devices::cpu;
 use girih_base::diag::{Code, Diagnostic};
 use girih_base::span::Span;
 use girih_ir::{Module, Verified};
@@ -20,8 +21,8 @@ pub(crate) struct Opened {
 pub(crate) fn open(device: &RunDevice, module: &Verified<Module>, options: &TaskOptions) -> Result<Opened, Diagnostic> {
     match device {
         RunDevice::Auto | RunDevice::Cpu => {
-            let runner = girih_cpu::tasks::open(module, options)?;
-            Ok(Opened { runner: Box::new(runner), name: "cpu", threads: options.threads })
+            let runner = cpu::runner(module, options)?;
+            Ok(Opened { runner, name: "cpu", threads: options.threads })
         }
         RunDevice::Interpreter(settings) => {
             let runner = TaskMachine::new(module, options.clone(), *settings)?;

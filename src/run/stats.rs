@@ -1,9 +1,7 @@
 //! What a run took, for people.
 
 use super::Choice;
-use girih_net::device::DeviceStats;
-use girih_net::reduce::Counts;
-use girih_net::rules::Rule;
+use super::net::{self, Counts, DeviceStats};
 use girih_runtime::{StepStats, TaskStats};
 use girih_term::eval;
 
@@ -42,9 +40,14 @@ impl Stats {
         };
         Stats { compile_seconds, seconds: 0.0, threads: choice.threads, answered: None, work }
     }
+
+    /// How many million of these were done in a second.
+    pub(super) fn rate(&self, count: u64) -> f64 {
+        count as f64 / self.seconds.max(1e-9) / 1e6
+    }
 }
 
-fn mib(bytes: u64) -> f64 {
+pub(super) fn mib(bytes: u64) -> f64 {
     bytes as f64 / f64::from(1 << 20)
 }
 
@@ -55,7 +58,6 @@ impl std::fmt::Display for Stats {
         if let Some(device) = &self.answered {
             writeln!(f, "answered:    {device}")?;
         }
-        let rate = |calls: u64| calls as f64 / self.seconds.max(1e-9) / 1e6;
         match &self.work {
             Work::Compiled(TaskStats { steps: Some(work), most_bytes, .. }) => {
                 let StepStats { lanes, heap, steps, tasks, submissions, dispatches, collections } = *work;
@@ -77,27 +79,10 @@ impl std::fmt::Display for Stats {
                 writeln!(f, "memory:      {:.1} MiB at most", mib(work.most_bytes))?;
                 write!(f, "tasks:       {} forked, {} taken by another thread", work.forks, work.steals)
             }
-            Work::Net(work, device) => {
-                match device {
-                    Some(device) => writeln!(f, "time:        {:.3} s on {} lanes", self.seconds, device.lanes)?,
-                    None => writeln!(f, "time:        {:.3} s on {} thread{plural}", self.seconds, self.threads)?,
-                }
-                let total = work.total();
-                writeln!(f, "interactions: {total} ({:.1} million a second)", rate(total))?;
-                for rule in Rule::ALL.into_iter().filter(|rule| *rule != Rule::Link && work.of(*rule) > 0) {
-                    writeln!(f, "  {:<11}{}", format!("{}:", rule.name()), work.of(rule))?;
-                }
-                write!(f, "memory:      {:.1} MiB at most", mib(work.bytes))?;
-                match device {
-                    Some(device) => {
-                        write!(f, "\nsupersteps:  {}, memory reclaimed {} times", device.supersteps, device.reclaims)
-                    }
-                    None => Ok(()),
-                }
-            }
+            Work::Net(work, device) => net::show(work, device.as_ref(), self, f),
             Work::Evaluated(work) => {
                 writeln!(f, "time:        {:.3} s on {} thread{plural}", self.seconds, self.threads)?;
-                writeln!(f, "calls:       {} ({:.1} million a second)", work.calls, rate(work.calls))?;
+                writeln!(f, "calls:       {} ({:.1} million a second)", work.calls, self.rate(work.calls))?;
                 writeln!(f, "allocated:   {} cells, {:.1} MiB", work.cells, mib(work.words * 8))?;
                 writeln!(f, "collections: {} small, {} full", work.minor_collections, work.full_collections)?;
                 let (live, stack) = (mib(work.largest_live), mib(work.largest_stack));

@@ -9,7 +9,7 @@
 use super::{Folders, KernelFile};
 use girih_base::pack::{Packer, Unpacker};
 use girih_base::span::Sources;
-use girih_cuda::{Cache, Key};
+use girih_cache::{Cache, Key};
 use girih_runtime::{Device, ProgramId};
 use girih_triton::{Argument, Head, LoadedFile, Loader, Request};
 use std::cell::RefCell;
@@ -74,8 +74,13 @@ impl Found {
 }
 
 /// The crates that make a launchable kernel of a file, by their sources.
-const COMPILERS: [&str; 5] =
-    [girih_base::IDENTITY, girih_ir::IDENTITY, girih_lower::IDENTITY, girih_triton::IDENTITY, girih_cuda::IDENTITY];
+const COMPILERS: [&str; 5] = [
+    girih_base::IDENTITY,
+    girih_ir::IDENTITY,
+    girih_lower::IDENTITY,
+    girih_triton::IDENTITY,
+    crate::devices::cuda::IDENTITY,
+];
 
 /// What is kept for a file and a device.
 #[derive(Debug)]

@@ -7,7 +7,7 @@
 mod validators;
 
 use girih::devices::Profile;
-use girih::kernels::{Emitted, Language};
+use girih::devices::wgpu::{Emitted, Language};
 use girih_conform::{Group, Sheet, Suite, emit_group};
 use girih_workbench::sample;
 use validators::{nesting, reread, spirv_val};

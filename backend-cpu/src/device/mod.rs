@@ -6,7 +6,6 @@ mod pool;
 mod programs;
 mod watch;
 
-use crate::caps::caps;
 use crate::host;
 use buffers::{Buffers, Range};
 use cranelift_codegen::isa::OwnedTargetIsa;
@@ -74,7 +73,7 @@ impl Cpu {
     /// Opens it.
     pub fn open(settings: &Settings) -> Result<Cpu, Diagnostic> {
         let isa = host::isa(host::Use::Kernels)?;
-        let own = caps(host::has_fma(&isa));
+        let own = Caps::cpu(host::has_fma(&isa));
         let held = settings.profile.as_ref().map_or(own.clone(), |profile| own.within(profile));
         let cores = std::thread::available_parallelism().map_or(1, usize::from);
         let pool = Pool::new(settings.threads.unwrap_or(cores).max(1));

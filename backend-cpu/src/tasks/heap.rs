@@ -13,7 +13,7 @@ use girih_base::diag::{Code, Diagnostic};
 use girih_base::idx::IndexVec;
 use girih_base::span::Span;
 use girih_ir::Type;
-use girih_ir::heap::{CELL, Layout, LayoutId, NULL_HOLE, tag};
+use girih_ir::heap::{CELL, Layout, LayoutId, NULL_HOLE, host_units, tag};
 use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
@@ -70,11 +70,6 @@ pub(super) struct Heap {
     taken: AtomicU64,
 }
 
-/// Units of a cell with so many fields.
-pub(super) fn units(fields: usize) -> u32 {
-    1 + fields.div_ceil(2) as u32
-}
-
 impl Heap {
     /// Reserves the addresses.
     pub fn new(
@@ -90,7 +85,7 @@ impl Heap {
             Diagnostic::new(Code::OutOfMemory, Span::NONE, message).hint("allow less with `--memory`")
         })?;
         let shape = |layout: &Layout| CellShape {
-            units: units(layout.fields.len()),
+            units: host_units(layout.fields.len()),
             terms: (0..).zip(&layout.fields).filter(|(_, ty)| **ty == Type::Term).map(|(i, _)| i).collect(),
             fields: layout.fields.len() as u32,
         };

@@ -4,6 +4,7 @@ use super::{Tasks, open};
 use girih_base::span::SourceId;
 use girih_ir::{Module, Verified, text, verify};
 use girih_runtime::{Fault, Runner, TaskOptions, TaskStats};
+use girih_workbench::work::Watch;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;

@@ -1,7 +1,7 @@
 //! Operations of the IR as Cranelift's: one file a family. What an operation asks of its surroundings (where a barrier goes, which
 //! invocation this is, how a function is left) it asks of a [`Form`], so that kernels and plain functions share everything else.
 //!
-//! Invariant: functions are legal for [`crate::caps()`]. An operation that cannot occur there ends in an internal error, never in wrong code.
+//! Invariant: functions are legal for [`Caps::cpu`](girih_ir::Caps::cpu). An operation that cannot occur there ends in an internal error, never in wrong code.
 
 mod atomics;
 mod calls;

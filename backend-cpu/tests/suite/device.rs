@@ -3,8 +3,8 @@
 
 use girih_base::diag::{Code, Diagnostic};
 use girih_base::span::Sources;
-use girih_cpu::{Cpu, Settings, caps, open};
-use girih_ir::{FunctionId, Module, Type, Verified, text, verify};
+use girih_cpu::{Cpu, Settings, open};
+use girih_ir::{Caps, FunctionId, Module, Type, Verified, text, verify};
 use girih_runtime::{Argument, BufferId, Command, Constant, Device, Dispatch, Grid, LoadOptions, Memory, ProgramId};
 use std::time::Duration;
 
@@ -285,7 +285,7 @@ fn the_text_of_the_code_is_the_same_each_time() {
     let module = module(SUM);
     let kernels: Vec<FunctionId> = module.kernels().collect();
     let text = || {
-        let compiled = girih_lower::compile(&module, &kernels, &caps(false), &LoadOptions::default()).unwrap();
+        let compiled = girih_lower::compile(&module, &kernels, &Caps::cpu(false), &LoadOptions::default()).unwrap();
         girih_cpu::emit(&compiled).unwrap()
     };
     assert!(text().contains("atomic_rmw"), "{}", text());

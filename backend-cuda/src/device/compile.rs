@@ -4,10 +4,10 @@
 #![allow(unsafe_code)]
 
 use super::driver::{check, failure};
-use crate::cache::Cache;
 use crate::ptx::{self, Ptx};
 use cudarc::driver::sys::{self, CUfunction, CUjit_option, CUjitInputType, CUlinkState, CUmodule, CUresult};
 use girih_base::diag::Diagnostic;
+use girih_cache::Cache;
 use std::ffi::{CString, c_void};
 
 /// Bytes for what the compiler says.

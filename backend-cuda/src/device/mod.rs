@@ -23,7 +23,6 @@ mod launch;
 mod programs;
 mod staging;
 
-use crate::cache::Cache;
 use crate::packed::{LaunchShape, Packed};
 use crate::ptx::{self, Launches, Ptx};
 use buffers::{Buffers, clear};
@@ -34,6 +33,7 @@ use gate::Gate;
 use girih_base::diag::{Code, Diagnostic};
 use girih_base::idx::IndexVec;
 use girih_base::span::Span;
+use girih_cache::Cache;
 use girih_ir::{Caps, FunctionId, Module, Verified};
 use girih_lower::compile;
 use girih_runtime::{BufferId, Command, Device, DeviceInfo, LoadOptions, Memory, ProgramId, Read, Timing, trap};

@@ -1,9 +1,9 @@
 //! Copies that run beside the program, and barriers with phases in shared memory.
 
 use super::copies::Operand;
+use super::isa::Isa;
 use super::registers::Class;
 use super::render::{Renderer, ptx};
-use super::target::Isa;
 use girih_ir::Inst;
 
 impl Renderer<'_> {

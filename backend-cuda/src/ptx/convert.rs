@@ -4,9 +4,9 @@
 //! last bit notes that something was lost), which a second rounding to at most 22 bits cannot tell from the exact number.
 
 use super::copies::Operand;
+use super::isa::Isa;
 use super::registers::{Class, Reg, scalar_class};
 use super::render::{Renderer, name, ptx};
-use super::target::Isa;
 use girih_ir::{Inst, Scalar};
 
 impl Renderer<'_> {

@@ -5,10 +5,10 @@
 //! of all four.
 
 use super::copies::Operand;
+use super::isa::Isa;
 use super::memory::{registers, space};
 use super::registers::{Class, Home};
 use super::render::{Renderer, ptx};
-use super::target::Isa;
 use girih_ir::attrs::{MatrixLayout, Precision};
 use girih_ir::types::{CoopUse, MatrixShape};
 use girih_ir::{Function, Inst, Op, Scalar, Space, Type, ValueId};

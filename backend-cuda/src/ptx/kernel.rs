@@ -6,8 +6,8 @@ use super::registers::{Bank, Class, scalar_class};
 use super::render::{Form, Needs, Renderer, ptx};
 use super::shared::{SharedLayout, SharedSize};
 use super::subgroup::communicates;
-use super::target::Target;
 use super::text::Text;
+use girih_ir::nvidia::Target;
 use girih_ir::{Function, Module, Space, Type, ValueId};
 
 /// The name of a kernel's entry whose grid stands in memory.

@@ -1,9 +1,9 @@
 //! The device's own functions: what is bounded, not exact.
 
 use super::copies::Operand;
+use super::isa::Isa;
 use super::registers::{Class, Reg};
 use super::render::{Renderer, ptx};
-use super::target::Isa;
 use girih_ir::{Inst, Op, Scalar};
 use std::f32::consts::{LN_2, LOG2_E};
 

@@ -2,7 +2,7 @@
 //!
 //! | what | where |
 //! |---|---|
-//! | versions and architectures | [`target`] |
+//! | versions of the instruction set | [`isa`] |
 //! | modules: heads, order, names | `mod`, `kernel`, `call` |
 //! | registers, which values share one, copies at once | `registers`, `coalesce`, `copies` |
 //! | regions, jumps | `control` |
@@ -28,6 +28,7 @@ mod copies;
 mod errors;
 mod fragments;
 mod indirect;
+pub mod isa;
 mod kernel;
 mod math;
 mod memory;
@@ -38,13 +39,13 @@ mod render;
 mod scalar;
 mod shared;
 mod subgroup;
-pub mod target;
 mod text;
 mod wgmma;
 
 pub use errors::diagnostics;
+pub use girih_ir::nvidia::Target;
+pub use isa::Isa;
 pub use shared::SharedSize;
-pub use target::{Isa, Target};
 
 use girih_base::diag::Diagnostic;
 use girih_base::span::Span;
@@ -103,7 +104,7 @@ pub fn render_each(
     kernels: &[(FunctionId, Launches)],
     target: Target,
 ) -> Result<Ptx, Vec<Diagnostic>> {
-    let mut needs = Needs { isa: target.least_isa(), specific: false, refused: vec![] };
+    let mut needs = Needs { isa: isa::least(target), specific: false, refused: vec![] };
     let mut body = Text::default();
     let ids: Vec<FunctionId> = kernels.iter().map(|(id, _)| *id).collect();
     for id in callees(module, &ids) {

@@ -1,7 +1,7 @@
 //! Which renderer writes an operation. A new operation of the table is missing here until it has an arm.
 
+use super::isa::Isa;
 use super::render::{Renderer, ptx};
-use super::target::Isa;
 use girih_ir::{Inst, Op};
 
 impl Renderer<'_> {

@@ -7,11 +7,12 @@ use super::address::Addresses;
 use super::coalesce::{self, Homes};
 use super::copies::{self, Operand};
 use super::fragments;
+use super::isa::Isa;
 use super::registers::{Bank, Class, Home, Reg, scalar_class};
 use super::shared::SharedLayout;
-use super::target::{Isa, Target};
 use super::text::{Label, Text};
 use girih_base::diag::{Code, Diagnostic};
+use girih_ir::nvidia::Target;
 use girih_ir::{Function, Inst, Module, RegionId, Scalar, ValueId};
 
 /// Writes an instruction.

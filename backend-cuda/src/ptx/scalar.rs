@@ -4,9 +4,9 @@
 //! through `f32`, which rounds twice innocuously.
 
 use super::copies::Operand;
+use super::isa::Isa;
 use super::registers::{Class, Reg, scalar_class};
 use super::render::{Renderer, name, ptx};
-use super::target::Isa;
 use girih_ir::{Def, Inst, Op, Scalar, Type, ValueId};
 
 impl Renderer<'_> {

@@ -4,10 +4,10 @@
 //! control flow is uniform in the subgroup.
 
 use super::copies::Operand;
+use super::isa::Isa;
 use super::position::LANES;
 use super::registers::{Class, Reg, scalar_class};
 use super::render::{Renderer, immediate, name, ptx};
-use super::target::Isa;
 use girih_ir::{Feature, Function, Inst, Op, Scalar};
 
 impl Renderer<'_> {

@@ -4,10 +4,10 @@
 //! first product of a chain to the wait (see [`super::coalesce`]); where two chains need the same start, it is copied before.
 
 use super::copies::Operand;
+use super::isa::Isa;
 use super::memory::registers;
 use super::registers::{Class, Reg};
 use super::render::{Renderer, name, ptx};
-use super::target::Isa;
 use girih_ir::attrs::SharedMatrix;
 use girih_ir::{Attr, AttrKind, Inst, ValueId};
 

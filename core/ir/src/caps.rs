@@ -256,6 +256,50 @@ impl Caps {
         }
     }
 
+    /// What native code does well on any processor: whole numbers and floats of 32 and 64 bits, memory as bytes, calls. Subgroups have one invocation:
+    /// several are made of barriers. `fused_fma` says whether the processor has a product and sum that is rounded once.
+    pub fn cpu(fused_fma: bool) -> Caps {
+        let features = [
+            Feature::Atomic64,
+            Feature::AtomicFloat,
+            Feature::OrderedAtomics,
+            Feature::ExactDivision,
+            Feature::ExactConversions,
+            Feature::RoundedConversions,
+            Feature::MulHi,
+            Feature::StrictFloats,
+            Feature::Denormals,
+            Feature::Calls,
+            Feature::DynamicShared,
+            Feature::Index64,
+            // A thread that has begun a workgroup ends it, and the system runs all threads.
+            Feature::ForwardProgress,
+        ];
+        let words = ScalarSet::WORDS.or(ScalarSet::WIDE);
+        let arithmetic = words.or(ScalarSet::BOOL).or(ScalarSet::of(&[Scalar::F32, Scalar::F64]));
+        let mut caps = Caps::web();
+        caps.name = "cpu".into();
+        caps.arithmetic = arithmetic;
+        caps.storage = ScalarSet::STORED;
+        caps.local_storage = ScalarSet::STORED;
+        caps.vector_lanes = 16;
+        caps.local_views = true;
+        caps.subgroup = SubgroupWidths { min: 1, max: 1 };
+        caps.buffer_views = true;
+        caps.buffers = 256;
+        caps.binding_bytes = 1 << 46;
+        caps.buffer_bytes = 1 << 46;
+        caps.shared_bytes = PROCESSOR_SHARED;
+        caps.dynamic_shared_bytes = PROCESSOR_SHARED;
+        caps.invocations = 1024;
+        caps.workgroup = [1024; 3];
+        // The number of workgroups fits 64 bits.
+        caps.grid = [u32::MAX, 65_535, 65_535];
+        caps.parameter_bytes = 4 << 10;
+        let caps = features.into_iter().fold(caps, Caps::with);
+        if fused_fma { caps.with(Feature::FusedFma) } else { caps }
+    }
+
     /// Whether the device has a feature.
     pub const fn has(&self, feature: Feature) -> bool {
         self.features >> feature as u32 & 1 == 1
@@ -306,6 +350,9 @@ impl Caps {
         }
     }
 }
+
+/// Bytes of shared memory of a workgroup on a processor: it stays in the second cache.
+const PROCESSOR_SHARED: u32 = 256 << 10;
 
 /// Bytes of shared memory that a workgroup can ask for at launch, by compute capability.
 const fn dynamic_shared(sm: u32) -> u32 {

@@ -39,6 +39,11 @@ pub struct Global {
     pub function: FunctionId,
 }
 
+/// Units of 8 bytes of a cell with so many fields on the host: one for its count and its layout, and one for two fields each.
+pub const fn host_units(fields: usize) -> u32 {
+    1 + fields.div_ceil(2) as u32
+}
+
 /// Types that fields of cells, and parameters and results of functions that are called from outside, may have: all of 32 bits.
 pub const FIELDS: [Type; 4] = [Type::Term, Type::U32, Type::I32, Type::F32];
 

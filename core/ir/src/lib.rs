@@ -32,6 +32,7 @@ pub mod eval;
 mod function;
 pub mod heap;
 pub mod math;
+pub mod nvidia;
 pub mod ops;
 pub mod reference;
 mod row;

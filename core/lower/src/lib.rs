@@ -11,6 +11,7 @@
 
 pub mod calls;
 mod compile;
+mod entrance;
 pub mod launch;
 pub mod legalise;
 mod rewrite;
@@ -20,6 +21,7 @@ mod tile;
 
 pub use compile::compile;
 pub use compile::{entry, specialise};
+pub use entrance::Entrance;
 pub use launch::entry::{Compiled, Entry, LaunchPlan, Parameter, PlannedGrid, Scalar, Slot};
 pub use launch::packed::{named_type, read_span, span, type_name};
 pub use legalise::split::split;

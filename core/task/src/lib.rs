@@ -7,6 +7,7 @@
 //! No program is refused for its types: only superpositions, scopeless variables and nets are left to the net tier.
 
 pub mod data;
+pub mod device;
 pub mod flatten;
 pub mod flow;
 pub mod forkjoin;
@@ -16,7 +17,11 @@ pub mod math;
 pub mod pixels;
 pub mod readback;
 pub mod reducer;
+mod refusal;
 pub mod run;
+mod word;
+
+pub use refusal::{Failure, Refusal};
 
 use flow::{Precision, Root, flow_with};
 use girih_base::diag::Diagnostic;

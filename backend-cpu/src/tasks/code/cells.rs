@@ -9,7 +9,7 @@ use crate::translate::{arguments, not_legal};
 use cranelift_codegen::ir::condcodes::IntCC;
 use cranelift_codegen::ir::{AliasRegion, AtomicRmwOp, BlockArg, InstBuilder, MemFlags, Type as Machine, Value, types};
 use girih_ir::attrs::AttrKind;
-use girih_ir::heap::{CELL, IMMEDIATE, LayoutId, NULL_HOLE};
+use girih_ir::heap::{CELL, IMMEDIATE, LayoutId, NULL_HOLE, host_units};
 use girih_ir::{Def, Inst, Op, RegionId, Type, ValueId};
 
 /// How cells are accessed.
@@ -126,7 +126,7 @@ fn set_layout(t: &mut TaskTranslator<'_, '_>, cell: Value, layout: LayoutId) {
 }
 
 fn units(t: &TaskTranslator<'_, '_>, layout: LayoutId) -> u32 {
-    heap::units(t.form.plan.module.layouts[layout].fields.len())
+    host_units(t.form.plan.module.layouts[layout].fields.len())
 }
 
 /// A cell whose fields are not set.

@@ -4,7 +4,8 @@
 use girih_base::cycles;
 use girih_base::idx::IndexVec;
 use girih_ir::ops::Family;
-use girih_ir::{Def, Function, FunctionId, Inst, InstId, Module, Op, RegionId, ValueId};
+use girih_ir::{Def, Function, FunctionId, Inst, InstId, Module, Op, ValueId};
+use girih_lower::Entrance;
 use std::collections::BTreeSet;
 
 /// Instructions of a function that is inlined wherever it is called.
@@ -194,22 +195,18 @@ fn levels(weight: usize, calls: usize) -> usize {
 
 /// How many instructions a function begins with that are cheap to repeat, up to an `if` that returns at once or does nothing.
 fn entrance(function: &Function) -> usize {
-    let is_cheap = |inst: &Inst| inst.regions.is_empty() && (inst.op.is_pure() || inst.op == Op::CellLayout);
-    let body = &function.regions[function.body].insts;
-    let Some(count) = body.iter().position(|id| !is_cheap(&function.insts[*id])) else { return 0 };
-    let choice = &function.insts[body[count]];
-    let ([then, otherwise], Op::If, true) = (&choice.regions[..], choice.op, choice.results.is_empty()) else {
+    let is_cheap = |inst: &Inst| inst.op.is_pure() || inst.op == Op::CellLayout;
+    let Some(Entrance { before, test, arm, holds: true, .. }) = Entrance::of(function, ENTRANCE, is_cheap) else {
         return 0;
     };
-    let returns = |region: RegionId| match function.regions[region].insts.split_last() {
-        Some((last, before)) => {
-            function.insts[*last].op == Op::Return && before.iter().all(|id| is_cheap(&function.insts[*id]))
-        }
-        None => false,
+    let test = &function.insts[test];
+    let [_, otherwise] = test.regions[..] else { return 0 };
+    let goes_on = match function.regions[otherwise].insts[..] {
+        [end] => function.insts[end].op != Op::Return,
+        _ => false,
     };
-    let goes_on = function.regions[*otherwise].insts.len() == 1 && !returns(*otherwise);
-    let all = count + function.regions[*then].insts.len();
-    if returns(*then) && goes_on && all <= ENTRANCE { count + 1 } else { 0 }
+    let all = before + function.regions[arm].insts.len();
+    if test.results.is_empty() && goes_on && all <= ENTRANCE { before + 1 } else { 0 }
 }
 
 /// What a function weighs.

@@ -18,7 +18,6 @@ mod tasks;
 
 use super::heap::Heap;
 use super::helpers::Helper;
-use crate::caps::caps;
 use crate::host;
 use crate::kernels::{self, refused};
 use crate::translate::{Result, machine_type, symbols};
@@ -30,7 +29,7 @@ use cranelift_jit::{ArenaMemoryProvider, JITBuilder, JITModule};
 use cranelift_module::{FuncId, Module as Target, default_libcall_names};
 use girih_base::idx::IndexVec;
 use girih_base::span::Span;
-use girih_ir::{Feature, Function, FunctionId, Module, Op, Type};
+use girih_ir::{Caps, Feature, Function, FunctionId, Module, Op, Type};
 use girih_lower::legalise;
 use inline::Inlining;
 use std::collections::BTreeMap;
@@ -155,7 +154,7 @@ fn fresh(isa: OwnedTargetIsa) -> Result<JITModule> {
 /// The module as the processor has it.
 fn legal(module: &Module, isa: &OwnedTargetIsa) -> Result<Module> {
     let mut module = module.clone();
-    let caps = caps(host::has_fma(isa));
+    let caps = Caps::cpu(host::has_fma(isa));
     let caps = if host::has_vectors(isa) { caps.with(Feature::Vectors) } else { caps };
     legalise::tasks(&mut module, &caps).map_err(|mut errors| errors.swap_remove(0))?;
     Ok(module)

@@ -5,7 +5,7 @@
 use crate::console::Console;
 use crate::exit::Exit;
 use girih::devices::Profile;
-use girih::kernels::{Emitted, Language};
+use girih::devices::wgpu::{Emitted, Language};
 use girih::{Code, Report};
 use girih_conform::{Group, Part, Suite, emit_group};
 use serde_json::json;

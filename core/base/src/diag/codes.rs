@@ -243,6 +243,9 @@ codes! {
         "The net was given a number of interactions, and has not come to its end within them. It may have no end.";
     TooLarge "B0607" error: "too large for the evaluator",
         "A program has at most 65,535 constructors, a constructor at most as many fields, and a function at most as many parameters.";
+    NotBuilt "B0609" error: "a part that this build does not have",
+        "Girih's languages and devices are features of the build: `bend`, `net`, `triton`, `cpu`, `cuda` and `wgpu`. All of them are built, unless \
+         `--no-default-features` leaves them out; then `--features` names those that are wanted.";
     Internal "B0699" error: "a mistake in girih",
         "This should not happen. Please report it with the program that shows it.";
 

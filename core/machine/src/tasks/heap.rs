@@ -10,7 +10,7 @@ use girih_base::diag::{Code, Diagnostic};
 use girih_base::idx::Idx;
 use girih_base::span::Span;
 use girih_ir::Module;
-use girih_ir::heap::{CELL, LayoutId, NULL_HOLE, pack, payload, tag};
+use girih_ir::heap::{CELL, LayoutId, NULL_HOLE, host_units, pack, payload, tag};
 use girih_ir::types::Type;
 use girih_runtime::{Fault, TaskOptions, TaskStats};
 
@@ -49,7 +49,7 @@ pub(super) struct Heap {
 impl Heap {
     pub(super) fn new(module: &Module, options: &TaskOptions, checked: bool) -> Heap {
         let shape = |fields: &Vec<Type>| LayoutShape {
-            units: 1 + fields.len().div_ceil(2) as u32,
+            units: host_units(fields.len()),
             terms: fields.iter().map(|ty| *ty == Type::Term).collect(),
         };
         Heap {

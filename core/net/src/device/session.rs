@@ -14,9 +14,8 @@ use crate::step::{Size, Stop};
 use crate::word::Word;
 use girih_base::diag::{Code, Diagnostic};
 use girih_base::num::{BinOp, NumError, NumKind};
-use girih_ir::Type;
-use girih_runtime::{Argument, BufferId, Command, Constant, Device, Dispatch, Grid, LoadOptions, ProgramId, Read};
-use girih_task::heap::cells::words;
+use girih_runtime::{Argument, BufferId, Command, Device, Dispatch, Grid, LoadOptions, ProgramId, Read};
+use girih_task::device::{self, buffer, number, words};
 use std::sync::atomic::Ordering;
 
 /// If less than this part of the places is free after they were listed, memory is full.
@@ -47,14 +46,6 @@ pub struct Session<'d> {
     used_wires: usize,
     /// Whether that is so, and lanes own no places.
     is_settled: bool,
-}
-
-fn number(value: u32) -> Argument {
-    Argument::Scalar(Constant { ty: Type::U32, bits: value.into() })
-}
-
-fn buffer(id: BufferId) -> Argument {
-    Argument::Buffer(id, 0)
 }
 
 impl<'d> Session<'d> {
@@ -181,14 +172,11 @@ impl<'d> Session<'d> {
     }
 
     fn write(&mut self, to: BufferId, word: u64, words: &[u32]) -> Result<(), Diagnostic> {
-        let bytes: Vec<u8> = words.iter().flat_map(|word| word.to_le_bytes()).collect();
-        self.device.write(to, 4 * word, &bytes)
+        device::write(&mut *self.device, to, 4 * word, words)
     }
 
     fn read(&mut self, from: BufferId, word: u64, count: usize) -> Result<Vec<u32>, Diagnostic> {
-        let mut bytes = vec![0; 4 * count];
-        self.device.read(from, 4 * word, &mut bytes)?;
-        Ok(words(&bytes))
+        device::read(&mut *self.device, from, 4 * word, count)
     }
 
     fn look(&mut self) -> Result<(), Diagnostic> {

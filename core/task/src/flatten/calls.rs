@@ -5,11 +5,11 @@
 //! all that wait are made, those of one function together, by two, four or eight instances for each one, as long as there are not too many
 //! instances; after that one after another. Arguments of which the host knows where they stand need no slots.
 
-use super::Refusal;
 use super::code::{Code, Dev, State, Val};
 use super::evaluate::{Cost, Sweeper, somewhere};
 use super::known::Known;
 use super::script::{Call, CallScript, Item, Script};
+use crate::Refusal;
 use girih_ir::{Def, Function, FunctionId, Inst, InstId, Op, RegionId, Type, ValueId};
 use std::collections::BTreeSet;
 use std::fmt::Write;

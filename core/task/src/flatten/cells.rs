@@ -1,11 +1,13 @@
 //! Words and cells: what is known of them is known on the way, and a cell that is taken apart in the segment that made it never was one.
 
-use super::Refusal;
-use super::code::{Content, Dev, Place, State, Val, as_word};
+use super::code::{Content, Dev, Place, State, Val};
 use super::evaluate::{Sweeper, unknown};
 use super::known::Known;
 use super::place::Stand;
 use super::script::CallScript;
+use crate::Refusal;
+use crate::heap::cells::{SHARED, units};
+use crate::word::as_word;
 use girih_ir::heap::{self, CELL, NULL_HOLE};
 use girih_ir::{Inst, Op, Type, ValueId};
 
@@ -128,7 +130,7 @@ impl<'a> Sweeper<'a> {
                 if fresh.is_whole() {
                     return self.whole(f, fresh);
                 }
-                let one = f.code.u32(super::SHARED - CELL);
+                let one = f.code.u32(SHARED - CELL);
                 Val { known, dev: Dev::Here(f.code.op(Op::Add, Type::U32, &[word, one])) }
             }
             Known::Unknown => {
@@ -159,7 +161,7 @@ impl<'a> Sweeper<'a> {
         layout: heap::LayoutId,
         fields: Vec<(Val, Type)>,
     ) -> Val {
-        let units = place.map_or(super::units(fields.len()), |(_, units, _)| units);
+        let units = place.map_or(units(fields.len()), |(_, units, _)| units);
         let shape = self.shapes.of(layout, Some(units), fields.iter().map(|(val, _)| val.known));
         let before = self.before(f, place);
         Val { known: Known::Cell { shape, owned: true, path: None }, dev: f.code.make(place, layout, fields, before) }
@@ -220,7 +222,7 @@ impl<'a> Sweeper<'a> {
         let layout = inst.cell().ok_or_else(no_layout)?;
         let hole = x.remove(0);
         let fields = self.typed(f, inst, x);
-        let needed = super::units(fields.len());
+        let needed = units(fields.len());
         Ok(vec![match hole.known {
             Known::Word(NULL_HOLE) => self.made(f, None, layout, fields),
             Known::Hole { units, layout: old, .. } if units >= needed => {

@@ -9,6 +9,8 @@
 use super::known::Known;
 use super::memory::control;
 use super::place::Address;
+use crate::heap::cells::SHARED;
+use crate::word::as_word;
 use girih_base::hash::FastMap;
 use girih_base::span::Span;
 use girih_ir::attrs::Attr;
@@ -172,11 +174,6 @@ pub(super) struct Places {
     pub limit: ValueId,
     pub base: ValueId,
     pub child: [ValueId; 4],
-}
-
-/// The type of the word that a value is on devices.
-pub(super) fn as_word(ty: Type) -> Type {
-    if ty == Type::Term { Type::U32 } else { ty }
 }
 
 impl Code {
@@ -444,7 +441,7 @@ impl Code {
             if !address.shared {
                 return word;
             }
-            let others = code.u32(super::SHARED - CELL);
+            let others = code.u32(SHARED - CELL);
             code.op(Op::Add, Type::U32, &[word, others])
         })
     }

@@ -1,11 +1,12 @@
 //! Choices and loops: those whose course is known are evaluated on the way, others become choices and loops of the segment.
 
-use super::Refusal;
-use super::code::{Dev, Place, State, Val, as_word};
+use super::code::{Dev, Place, State, Val};
 use super::evaluate::{End, Sweeper, unknown};
 use super::known::Known;
 use super::memory::fault;
 use super::script::{Around, CallScript};
+use crate::Refusal;
+use crate::word::as_word;
 use girih_base::span::Span;
 use girih_ir::attrs::Attr;
 use girih_ir::heap::LayoutId;

@@ -3,13 +3,15 @@
 //! Invariant: instances stay together. Where a test's outcome is not known, what depends on it must be code without frames, which each instance
 //! runs on its own.
 
+use super::Options;
 use super::code::Rooms;
-use super::code::{Dev, Val, as_word};
+use super::code::{Dev, Val};
 use super::known::{Known, Shapes};
 use super::memory::fault;
 use super::relevance::{self, Relevance};
 use super::script::{Activation, CallScript, Script};
-use super::{Options, Refusal};
+use crate::Refusal;
+use crate::word::as_word;
 use girih_base::hash::FastMap;
 use girih_base::idx::IndexVec;
 use girih_ir::ops::{Effect, Family};

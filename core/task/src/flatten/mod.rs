@@ -43,35 +43,15 @@ pub mod runner;
 mod script;
 mod stores;
 
+use crate::heap::cells::first_unit;
+use crate::{Failure, Refusal};
 use code::Rooms;
 use evaluate::Sweeper;
-use girih_base::diag::Diagnostic;
 use girih_ir::{Function, FunctionId, Module, Type, ValueId, Verified, heap, verify};
 use known::{Known, Shapes};
 use plan::Plan;
 use std::cell::Cell;
-use std::fmt;
 use std::rc::Rc;
-
-/// Tag of a word that names a cell which others may name too.
-pub const SHARED: u32 = 5;
-
-/// Why a program does not run in sweeps.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Refusal(String);
-
-impl Refusal {
-    /// For this reason.
-    pub fn new(why: impl Into<String>) -> Refusal {
-        Refusal(why.into())
-    }
-}
-
-impl fmt::Display for Refusal {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(&self.0)
-    }
-}
 
 /// Instances for each lane at most, as a binary logarithm.
 const BEYOND: u32 = 6;
@@ -166,25 +146,6 @@ pub struct Flattened {
     pub shapes: Shapes,
 }
 
-/// Why there are no kernels.
-#[derive(Debug)]
-pub enum Failure {
-    /// The program is not of the kind.
-    Refused(Refusal),
-    /// Something is wrong with what was made.
-    Wrong(Vec<Diagnostic>),
-}
-
-/// Units of 8 bytes of a cell with so many fields.
-pub fn units(fields: usize) -> u32 {
-    (1 + fields as u32).div_ceil(2)
-}
-
-/// The first units of the heap are no cells: nobody who found no memory writes over any.
-pub fn first_unit(module: &Module) -> u32 {
-    1 + module.layouts.iter().map(|layout| units(layout.fields.len())).max().unwrap_or(0)
-}
-
 impl Flattened {
     /// Whether the plan is for a call with these arguments, too.
     pub fn fits(&self, arguments: &[u32]) -> bool {
@@ -214,7 +175,7 @@ fn known(function: &Function, decides: &[bool], arguments: &[u32]) -> Vec<Known>
 /// # Errors
 /// If what it does depends on what only the device knows.
 pub fn lower(module: &Module, entry: FunctionId, arguments: &[u32], options: &Options) -> Result<Flattened, Failure> {
-    let refused = |why: &str| Failure::Refused(Refusal::new(why));
+    let refused = |why: &'static str| Failure::Refused(Refusal::new(why));
     let mut module = module.clone();
     super::forkjoin::accumulate::accumulate(&mut module);
     let module = with_one_exit(&module);

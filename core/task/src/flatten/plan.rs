@@ -7,10 +7,10 @@
 //! What calls of an instance have done is seen by others than those of the instance as soon as they are behind a barrier of all. So a phase says how
 //! many instances those have in common that it has and those that the phase before it had.
 
-use super::Refusal;
 use super::code::Word;
 use super::memory::{phase, step};
 use super::script::{Item, Script};
+use crate::Refusal;
 use girih_ir::heap::CELL;
 use std::fmt;
 

@@ -3,17 +3,15 @@
 //!
 //! Invariant: one function is called, each time on a new heap. What it left is there for the host to read until the next call.
 
+use crate::device::{self, Ended, broken, buffer, missing, number};
 use crate::flatten::memory::{control, fault};
 use crate::flatten::{Flattened, Options};
-use crate::heap::cells::Cells;
+use crate::heap::cells::{Cells, Heap, to_device, to_host};
 use girih_base::diag::{Code, Diagnostic};
 use girih_base::idx::IndexVec;
-use girih_base::span::Span;
 use girih_ir::heap::{Layout, LayoutId};
 use girih_ir::{FunctionId, Module, Type};
-use girih_runtime::{
-    Argument, BufferId, Command, Constant, Device, Dispatch, Grid, LoadOptions, Memory, ProgramId, Read,
-};
+use girih_runtime::{Argument, BufferId, Command, Device, Dispatch, Grid, LoadOptions, Memory, ProgramId, Read};
 use girih_runtime::{Fault, Runner, StepStats, TaskOptions, TaskStats};
 use std::cell::RefCell;
 use std::sync::atomic::Ordering;
@@ -54,19 +52,6 @@ pub struct FlattenedRunner {
     dispatches: u64,
 }
 
-/// Why a program in sweeps ended without a result.
-#[derive(Debug)]
-pub enum Ended {
-    /// As it would have anywhere.
-    Fault(Fault),
-    /// It has to run in another way: its memory must be given back on the way, or its loops take too long for a dispatch.
-    Elsewhere(String),
-}
-
-fn broken(what: impl Into<String>) -> Fault {
-    Fault::Device(Diagnostic::new(Code::Internal, Span::NONE, what))
-}
-
 impl FlattenedRunner {
     /// How many bytes the buffers of a program take besides its heap.
     pub fn bytes(sweeps: &Flattened) -> u64 {
@@ -85,8 +70,7 @@ impl FlattenedRunner {
         (options, most): (Options, u64),
     ) -> Result<FlattenedRunner, Vec<Diagnostic>> {
         let programs = device.load(&sweeps.module, &[sweeps.kernel], &LoadOptions::default())?;
-        let schedule: Vec<u8> = sweeps.plan.schedule().iter().flat_map(|word| word.to_le_bytes()).collect();
-        let missing = || Diagnostic::new(Code::Internal, Span::NONE, "the device gave no kernel");
+        let schedule = device::bytes(&sweeps.plan.schedule());
         let program = *programs.first().ok_or_else(|| vec![missing()])?;
         let one = |d| vec![d];
         let mut allocate = |bytes: u64| device.allocate(Memory { bytes: bytes.max(16), indirect: false }).map_err(one);
@@ -142,8 +126,6 @@ impl FlattenedRunner {
 
     /// The dispatch of some phases, in one workgroup or 2^`groups`.
     fn dispatch(&self, first: u32, end: u32, groups: u32) -> Command {
-        let buffer = |id| Argument::Buffer(id, 0);
-        let number = |value: u32| Argument::Scalar(Constant { ty: Type::U32, bits: u64::from(value) });
         let widest = self.layouts.iter().map(|layout| layout.fields.len()).max().unwrap_or(0);
         let limit = (self.bytes / 4).min(u64::from(u32::MAX)) as u32 - widest as u32 - 1;
         let mut arguments: Vec<Argument> = [self.heap, self.control, self.frames, self.schedule].map(buffer).to_vec();
@@ -181,10 +163,13 @@ impl FlattenedRunner {
     fn begin(&mut self) -> Result<(), Diagnostic> {
         let units = (self.bytes / 8).min(u64::from(u32::MAX >> 3));
         let words = [0, self.sweeps.plan.units as u32, units as u32, 0];
-        let bytes: Vec<u8> = words.iter().flat_map(|w| w.to_le_bytes()).collect();
-        self.device.borrow_mut().write(self.control, 0, &bytes)?;
+        device::write(&mut **self.device.borrow_mut(), self.control, 0, &words)?;
         self.cells.borrow_mut().forget();
         Ok(())
+    }
+
+    fn heap<'d>(&'d self, device: &'d mut dyn Device) -> Heap<'d> {
+        Heap { device, buffer: self.heap, bytes: self.bytes, layouts: &self.layouts }
     }
 
     /// Whether a call is the one that was planned.
@@ -226,15 +211,15 @@ impl FlattenedRunner {
 
     /// The same with the heap that there is; none if it is too small.
     fn attempt(&mut self, arguments: &[u32]) -> Result<Option<Vec<u32>>, Ended> {
-        let device = |error| Ended::Fault(Fault::Device(error));
-        let words = arguments.iter().zip(&self.params).map(|(word, ty)| crate::heap::cells::to_device(*word, *ty));
-        let bytes: Vec<u8> = words.flat_map(u32::to_le_bytes).collect();
+        let wrong = |error| Ended::Fault(Fault::Device(error));
+        let words = arguments.iter().zip(&self.params).map(|(word, ty)| to_device(*word, *ty));
+        let words: Vec<u32> = words.collect();
         if self.sweeps.plan.units > self.bytes / 8 {
             return Ok(None);
         }
-        self.begin().map_err(device)?;
-        if !bytes.is_empty() {
-            self.device.borrow_mut().write(self.frames, 0, &bytes).map_err(device)?;
+        self.begin().map_err(wrong)?;
+        if !words.is_empty() {
+            device::write(&mut **self.device.borrow_mut(), self.frames, 0, &words).map_err(wrong)?;
         }
         let commands = self.dispatches();
         let mut batches = commands.chunks(BATCH).peekable();
@@ -247,19 +232,19 @@ impl FlattenedRunner {
             let mut at_device = self.device.borrow_mut();
             if batches.peek().is_some() {
                 // An interrupt is seen between two batches, so no more than one is on its way.
-                at_device.submit(batch).and_then(|()| at_device.wait()).map_err(device)?;
+                at_device.submit(batch).and_then(|()| at_device.wait()).map_err(wrong)?;
             } else {
                 let first = 4 * self.params.len() as u64;
                 let mut reads = [
                     Read { buffer: self.control, offset: 0, bytes: &mut control },
                     Read { buffer: self.frames, offset: first, bytes: &mut results },
                 ];
-                at_device.submit_and_read(batch, &mut reads).map_err(device)?;
+                at_device.submit_and_read(batch, &mut reads).map_err(wrong)?;
             }
             self.submissions += 1;
             self.dispatches += batch.len() as u64;
         }
-        let control = crate::heap::cells::words(&control);
+        let control = device::words(&control);
         self.top = control[control::HEAP_TOP as usize].min(control[control::HEAP_END as usize]);
         match control[control::FAULT as usize] {
             0 => {}
@@ -267,9 +252,9 @@ impl FlattenedRunner {
             fault::LONG => return Err(Ended::Elsewhere("a loop in it goes round too often".into())),
             code => return Err(Ended::Fault(Fault::Trap(code - fault::TRAP))),
         }
-        let words = crate::heap::cells::words(&results);
+        let words = device::words(&results);
         let words = words.iter().zip(self.sweeps.known_results()).map(|(word, known)| known.unwrap_or(*word));
-        Ok(Some(words.zip(&self.results).map(|(word, ty)| crate::heap::cells::to_host(word, *ty)).collect()))
+        Ok(Some(words.zip(&self.results).map(|(word, ty)| to_host(word, *ty)).collect()))
     }
 }
 
@@ -284,12 +269,10 @@ impl Runner for FlattenedRunner {
         })
     }
     fn layout(&self, cell: u32) -> Option<LayoutId> {
-        let mut device = self.device.borrow_mut();
-        self.cells.borrow_mut().layout(&mut **device, (self.heap, self.bytes), &self.layouts, cell)
+        self.cells.borrow_mut().layout(&mut self.heap(&mut **self.device.borrow_mut()), cell)
     }
     fn field(&self, cell: u32, field: usize) -> u32 {
-        let mut device = self.device.borrow_mut();
-        self.cells.borrow_mut().field(&mut **device, (self.heap, self.bytes), &self.layouts, cell, field)
+        self.cells.borrow_mut().field(&mut self.heap(&mut **self.device.borrow_mut()), cell, field)
     }
     fn new_cell(&mut self, _layout: LayoutId, _fields: &[u32]) -> Result<u32, Fault> {
         Err(broken("a program in sweeps is given nothing"))

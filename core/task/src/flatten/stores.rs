@@ -2,10 +2,12 @@
 //!
 //! Words are written as late as they can be, and only where something else stands.
 
-use super::code::{Code, Content, Dev, Made, Place, State, Val, Word, as_word};
+use super::code::{Code, Content, Dev, Made, Place, State, Val, Word};
 use super::known::Known;
 use super::memory::{control, fault};
 use super::place::{Address, Stand};
+use crate::heap::cells::units;
+use crate::word::as_word;
 use girih_ir::heap::{CELL, LayoutId, NULL_HOLE};
 use girih_ir::{Op, Type, ValueId};
 
@@ -92,7 +94,7 @@ impl Code {
         fields: Vec<(Val, Type)>,
         before: Vec<Content>,
     ) -> Dev {
-        let units = place.map_or(super::units(fields.len()), |(_, units, _)| units);
+        let units = place.map_or(units(fields.len()), |(_, units, _)| units);
         self.cells.push(Made { place, layout, units, fields, state: State::Pending, before, row: None });
         Dev::Cell(self.cells.len() - 1)
     }
@@ -253,7 +255,7 @@ impl Code {
     }
     /// Writes a cell into a hole of which nothing is known, if it is one and large enough.
     pub fn refill(&mut self, hole: ValueId, layout: LayoutId, values: &[(ValueId, Type)]) -> ValueId {
-        let needed = super::units(values.len());
+        let needed = units(values.len());
         self.count += 12;
         if !self.is_written {
             return self.zero;

@@ -63,7 +63,7 @@ fn calls(function: &Function, id: FunctionId) -> Option<Found> {
     let mut uses: FastMap<ValueId, usize> = FastMap::default();
     let mut ends = vec![];
     let mut has_tails = false;
-    let whole = whole_loop(function);
+    let whole = only_loop(function);
     walk_regions(function, function.body, &mut |region| {
         for id in &function.regions[region].insts {
             let inst = &function.insts[*id];
@@ -105,16 +105,20 @@ fn has_loops(function: &Function) -> bool {
     found
 }
 
-/// The loop that is all of a function, with no other one inside.
-fn whole_loop(function: &Function) -> Option<InstId> {
+/// The loop that is all of a function.
+pub(crate) fn whole_loop(function: &Function) -> Option<InstId> {
     let [around, end] = function.regions[function.body].insts[..] else { return None };
     let (inst, end) = (&function.insts[around], &function.insts[end]);
+    (inst.op == Op::Loop && end.op == Op::Return && end.operands == inst.results).then_some(around)
+}
+
+/// The same, with no other one inside.
+fn only_loop(function: &Function) -> Option<InstId> {
     let mut loops = 0;
     function.walk(function.body, &mut |_, inst| {
         loops += usize::from(matches!(inst.op, Op::Loop | Op::While | Op::Return));
     });
-    let is_given = inst.op == Op::Loop && end.op == Op::Return && end.operands == inst.results;
-    (is_given && loops == 2).then_some(around)
+    whole_loop(function).filter(|_| loops == 2)
 }
 
 /// The call of the function itself whose result a region gives in the end, and the operation that it goes through on the way.
@@ -173,7 +177,7 @@ fn step(
 
 /// Whether some parameter of the loop gets smaller whenever it goes on: a number that is compared with a constant somewhere, or a cell.
 fn descends(function: &Function, found: &Found) -> bool {
-    let Some(around) = whole_loop(function) else { return false };
+    let Some(around) = only_loop(function) else { return false };
     let params = &function.regions[function.insts[around].regions[0]].params;
     let mut again: Vec<InstId> = found.steps.iter().map(|step| step.call).collect();
     let mut tested = vec![];
@@ -209,7 +213,7 @@ fn descends(function: &Function, found: &Found) -> bool {
 
 /// Makes a function's body a loop, if it is none.
 fn enter_loop(function: &mut Function) {
-    if whole_loop(function).is_some() {
+    if only_loop(function).is_some() {
         return;
     }
     let inner = function.body;
@@ -240,7 +244,7 @@ fn enter_loop(function: &mut Function) {
 
 /// Has the loop carry what the operation was applied to so far.
 fn change(function: &mut Function, found: &Found) {
-    let Some(around) = whole_loop(function) else { return };
+    let Some(around) = only_loop(function) else { return };
     let body = function.insts[around].regions[0];
     let neutral = function.constant(Type::U32, neutral(found.op).unwrap_or(0));
     function.insts[around].operands.push(neutral);

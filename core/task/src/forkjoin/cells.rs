@@ -5,22 +5,13 @@
 //! next one in its header's place.
 
 use super::lane::Lane;
-use super::memory::{SHARED, lane};
+use super::memory::lane;
+use crate::heap::cells::{SHARED, units};
 use girih_ir::heap::{CELL, LayoutId, NULL_HOLE};
-use girih_ir::{Builder, Function, Inst, Module, Op, Type, ValueId};
+use girih_ir::{Builder, Function, Inst, Op, Type, ValueId};
 
 /// Where a cell's size stands in its header.
 const SIZE: u32 = 16;
-
-/// Units of 8 bytes of a cell with so many fields.
-pub fn units(fields: usize) -> u32 {
-    (1 + fields as u32).div_ceil(2)
-}
-
-/// Units of the largest cell.
-pub(super) fn largest(module: &Module) -> u32 {
-    module.layouts.iter().map(|layout| units(layout.fields.len())).max().unwrap_or(0)
-}
 
 /// Writes an operation on cells or words; gives its results. None for other operations.
 pub(super) fn operation(

@@ -6,17 +6,14 @@
 use super::cells;
 use super::lane::Lane;
 use super::sites::Sites;
+use crate::heap::cells::units;
+use crate::word::as_word;
 use girih_base::hash::FastMap;
 use girih_base::idx::IndexVec;
 use girih_ir::attrs::Attr;
 use girih_ir::ops::{Effect, Family};
 use girih_ir::{Builder, Def, Function, FunctionId, Inst, InstId, Op, RegionId, Type, ValueId, eval};
 use std::rc::Rc;
-
-/// The type of the word that a value is on devices.
-pub(crate) fn as_word(ty: Type) -> Type {
-    if ty == Type::Term { Type::U32 } else { ty }
-}
 
 /// A function without frame: words instead of terms.
 pub(crate) fn as_words(function: &Function, new: &IndexVec<FunctionId, Option<FunctionId>>) -> Function {
@@ -129,7 +126,7 @@ impl Copier<'_> {
         let operands: Vec<ValueId> = inst.operands.iter().map(|v| self.value(*v)).collect();
         let lane = self.lane.map(|(lane, sites)| Lane { place: sites.number(inst.span), ..*lane });
         if let (Some((_, sites)), Op::CellNew | Op::CellFill) = (self.lane, inst.op) {
-            sites.take(cells::units(inst.operands.len()));
+            sites.take(units(inst.operands.len()));
         }
         if let Some(given) = cells::operation(self.b, lane.as_ref(), function, inst, &operands) {
             inst.results.iter().zip(given).for_each(|(result, value)| self.names.set(*result, vec![value]));

@@ -1,8 +1,9 @@
 //! Loops on the way of a segment: those whose iterations stay in it are copied as one.
 
-use super::copier::{Around, as_word};
+use super::copier::Around;
 use super::points::Point;
 use super::segments::{Path, Segment};
+use crate::word::as_word;
 use girih_base::diag::Diagnostic;
 use girih_ir::{Inst, InstId, Op, Type, ValueId};
 

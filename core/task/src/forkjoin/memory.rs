@@ -5,9 +5,6 @@
 
 use girih_runtime::BufferId;
 
-/// Tag of a word that names a cell which others may name too.
-pub const SHARED: u32 = 5;
-
 /// Name of the constant of the lanes' kernel that makes them run *tightly*: no segment begins for which there might be no memory. It is 0 unless a heap
 /// is full that may not grow, so that nobody else looks.
 pub const TIGHT: &str = "tight";

@@ -56,7 +56,7 @@ mod sites;
 mod tasks;
 mod writing;
 
-pub use cells::units;
+use crate::heap::cells::largest;
 use girih_base::diag::{Code, Diagnostic};
 use girih_base::idx::IndexVec;
 use girih_base::span::Span;
@@ -130,7 +130,7 @@ pub fn lower(module: &Module, called: &[FunctionId], form: &Form) -> Result<Fork
         Ok((kernel, writer, entries))
     };
     // How many registers there must be is known once all segments are written: they are written twice.
-    let largest = cells::largest(module);
+    let largest = largest(module);
     let fixed = ProgramSizes {
         workgroup: form.workgroup,
         stack: form.stack,

@@ -13,18 +13,18 @@ mod grow;
 mod keep;
 mod pace;
 
-use crate::forkjoin::memory::{Buffers, ProgramSizes, SHARED, control, fault, group};
+use crate::device::{self, broken, buffer, missing, number};
+use crate::forkjoin::memory::{Buffers, ProgramSizes, control, fault, group};
 use crate::forkjoin::{self, ForkJoin, Form};
+use crate::heap::cells::{Cells, Heap, to_device, to_host, units};
 use crate::heap::room;
 use collect::Collector;
-use girih_base::diag::{Code, Diagnostic};
+use girih_base::diag::Diagnostic;
 use girih_base::idx::IndexVec;
 use girih_base::span::Span;
 use girih_ir::heap::{self, GlobalId, Layout, LayoutId};
 use girih_ir::{FunctionId, Module, Type, Verified};
-use girih_runtime::{
-    Argument, BufferId, Command, Constant, Device, Dispatch, Grid, LoadOptions, Memory, ProgramId, Read,
-};
+use girih_runtime::{Argument, BufferId, Command, Device, Dispatch, Grid, LoadOptions, Memory, ProgramId, Read};
 use girih_runtime::{Fault, Runner, StepStats, TaskOptions, TaskStats};
 pub use pace::Clock;
 use pace::Pace;
@@ -69,9 +69,6 @@ impl Default for ForkJoinOptions {
     }
 }
 
-/// Words of the heap that are fetched at once.
-const PAGE: usize = 1 << 12;
-
 /// The kernels, and their programs on the device.
 #[derive(Debug)]
 struct Kernels {
@@ -96,10 +93,8 @@ pub struct ForkJoinRunner {
     /// Types of the parameters and results of functions that are called.
     signatures: HashMap<FunctionId, (Vec<Type>, Vec<Type>)>,
     layouts: IndexVec<LayoutId, Layout>,
-    /// Pages of the heap as they are on the device.
-    pages: RefCell<HashMap<usize, Vec<u32>>>,
-    /// Why a page could not be fetched.
-    trouble: RefCell<Option<Diagnostic>>,
+    /// What the host has seen of the heap since it last changed.
+    cells: RefCell<Cells>,
     /// Where memory may be lacking, by number; and of each label its function, and the global that it waits for.
     sites: Vec<Span>,
     labels: Vec<(FunctionId, Option<GlobalId>)>,
@@ -134,14 +129,6 @@ struct Begun {
     top: u32,
     /// The globals that could be seen, and those that could be from the next epoch on.
     globals: Vec<u32>,
-}
-
-fn missing() -> Diagnostic {
-    Diagnostic::new(Code::Internal, Span::NONE, "the device gave other kernels or buffers than it was asked for")
-}
-
-fn broken(what: impl Into<String>) -> Fault {
-    Fault::Device(Diagnostic::new(Code::Internal, Span::NONE, what))
 }
 
 impl ForkJoinRunner {
@@ -184,8 +171,7 @@ impl ForkJoinRunner {
             entries,
             signatures: called.iter().map(|f| signature(*f)).collect(),
             layouts: module.layouts.clone(),
-            pages: RefCell::default(),
-            trouble: RefCell::default(),
+            cells: RefCell::default(),
             sites,
             labels,
             pointers,
@@ -258,7 +244,7 @@ impl ForkJoinRunner {
         let [_, sizes @ ..] = sizes;
         let commands: Vec<Command> = [frames, pending, queue, control].into_iter().zip(sizes).map(clear).collect();
         self.device.borrow_mut().submit(&commands)?;
-        self.pages.borrow_mut().clear();
+        self.cells.borrow_mut().forget();
         self.control.fill(0);
         self.fill_pool()
     }
@@ -294,14 +280,10 @@ impl ForkJoinRunner {
     }
 
     fn write(&self, buffer: BufferId, offset: u64, words: &[u32]) -> Result<(), Diagnostic> {
-        let bytes: Vec<u8> = words.iter().flat_map(|w| w.to_le_bytes()).collect();
-        self.device.borrow_mut().write(buffer, offset, &bytes)
+        device::write(&mut **self.device.borrow_mut(), buffer, offset, words)
     }
     fn read(&self, buffer: BufferId, offset: u64, words: usize) -> Result<Vec<u32>, Diagnostic> {
-        let mut bytes = vec![0; 4 * words];
-        self.device.borrow_mut().read(buffer, offset, &mut bytes)?;
-        let (chunks, _) = bytes.as_chunks::<4>();
-        Ok(chunks.iter().map(|word| u32::from_le_bytes(*word)).collect())
+        device::read(&mut **self.device.borrow_mut(), buffer, offset, words)
     }
     /// A word of `control` as it was when the host last looked.
     fn seen(&self, word: u32) -> u32 {
@@ -315,8 +297,6 @@ impl ForkJoinRunner {
     /// The commands of some epochs.
     fn epochs(&self, count: usize) -> Vec<Command> {
         let Buffers { heap, frames, pending, queue, control } = self.buffers;
-        let buffer = |id| Argument::Buffer(id, 0);
-        let number = |value: u32| Argument::Scalar(Constant { ty: Type::U32, bits: u64::from(value) });
         let ForkJoinOptions { lanes: lane_count, frames: pool, .. } = self.options;
         let mut arguments: Vec<Argument> = [heap, frames, pending, queue, control].map(buffer).to_vec();
         arguments.extend([lane_count, pool, 2 * pool].map(number));
@@ -366,7 +346,7 @@ impl ForkJoinRunner {
             self.device.borrow_mut().submit_and_read(&commands, &mut reads).map_err(Fault::Device)?;
             self.submissions += 1;
             self.dispatches += commands.len() as u64;
-            self.control = crate::heap::cells::words(&bytes);
+            self.control = device::words(&bytes);
             let taken = self.seen(control::HEAD).wrapping_add(self.seen(control::HANDED));
             let waiting = self.seen(control::TAIL).wrapping_sub(taken);
             self.pace.note(began, self.seen(control::EPOCHS).wrapping_sub(epochs), waiting != 0);
@@ -393,31 +373,11 @@ impl ForkJoinRunner {
         }
     }
 
-    fn fetch(&self, page: usize) {
-        self.pages.borrow_mut().entry(page).or_insert_with(|| {
-            let words = (self.options.heap / 4) as usize;
-            let first = (page * PAGE).min(words);
-            self.read(self.buffers.heap, 4 * first as u64, PAGE.min(words - first)).unwrap_or_else(|error| {
-                self.trouble.borrow_mut().get_or_insert(error);
-                vec![]
-            })
-        });
+    fn heap<'d>(&'d self, device: &'d mut dyn Device) -> Heap<'d> {
+        Heap { device, buffer: self.buffers.heap, bytes: self.options.heap, layouts: &self.layouts }
     }
     fn word(&self, at: usize) -> u32 {
-        self.fetch(at / PAGE);
-        let pages = self.pages.borrow();
-        pages.get(&(at / PAGE)).and_then(|page| page.get(at % PAGE)).copied().unwrap_or(0)
-    }
-    /// A word as the host has it: it does not ask who else has the cell.
-    fn to_host(word: u32, ty: Type) -> u32 {
-        if ty == Type::Term && heap::tag(word) == SHARED { word - (SHARED - heap::CELL) } else { word }
-    }
-    /// A word as the device has it: the host may have given it to others too.
-    fn to_device(word: u32, ty: Type) -> u32 {
-        if ty == Type::Term && heap::tag(word) == heap::CELL { word + (SHARED - heap::CELL) } else { word }
-    }
-    fn is_cell(word: u32) -> bool {
-        matches!(heap::tag(word), heap::CELL | SHARED) && heap::payload(word) != 0
+        self.cells.borrow_mut().word(&mut self.heap(&mut **self.device.borrow_mut()), at)
     }
 }
 
@@ -427,7 +387,7 @@ impl Runner for ForkJoinRunner {
         let (Some(entry), Some((params, results))) = (entry, self.signatures.get(&function).cloned()) else {
             return Err(broken("a function is called that was not announced"));
         };
-        let arguments: Vec<u32> = arguments.iter().zip(&params).map(|(word, ty)| Self::to_device(*word, *ty)).collect();
+        let arguments: Vec<u32> = arguments.iter().zip(&params).map(|(word, ty)| to_device(*word, *ty)).collect();
         self.is_used = true;
         if std::mem::take(&mut self.tight) | std::mem::take(&mut self.gave_up) {
             self.set_end().map_err(Fault::Device)?;
@@ -435,30 +395,23 @@ impl Runner for ForkJoinRunner {
         let globals = self.control[control::GLOBALS as usize..].to_vec();
         self.begun = Begun { entry, arguments, top: self.seen(control::HEAP_TOP), globals };
         self.begin().map_err(Fault::Device)?;
-        self.pages.borrow_mut().clear();
+        self.cells.borrow_mut().forget();
         self.finish()?;
-        self.pages.borrow_mut().clear();
+        self.cells.borrow_mut().forget();
         let words = (control::RESULTS..).map(|word| self.seen(word));
-        Ok(words.zip(&results).map(|(word, ty)| Self::to_host(word, *ty)).collect())
+        Ok(words.zip(&results).map(|(word, ty)| to_host(word, *ty)).collect())
     }
 
     fn layout(&self, cell: u32) -> Option<LayoutId> {
-        let first = Self::is_cell(cell).then(|| 2 * heap::payload(cell) as usize)?;
-        let layout = self.word(first) & 0xffff;
-        let layout = ((layout as usize) < self.layouts.len()).then(|| LayoutId::new(layout))?;
-        // Who knows what a cell is can see all of it: its pages are fetched now.
-        let last = first + self.layouts[layout].fields.len();
-        (first / PAGE..=last / PAGE).for_each(|page| self.fetch(page));
-        self.trouble.borrow().is_none().then_some(layout)
+        self.cells.borrow_mut().layout(&mut self.heap(&mut **self.device.borrow_mut()), cell)
     }
 
     fn field(&self, cell: u32, field: usize) -> u32 {
-        let ty = self.layout(cell).and_then(|layout| self.layouts[layout].fields.get(field));
-        ty.map_or(0, |ty| Self::to_host(self.word(2 * heap::payload(cell) as usize + 1 + field), *ty))
+        self.cells.borrow_mut().field(&mut self.heap(&mut **self.device.borrow_mut()), cell, field)
     }
 
     fn new_cell(&mut self, layout: LayoutId, fields: &[u32]) -> Result<u32, Fault> {
-        let units = forkjoin::units(fields.len());
+        let units = units(fields.len());
         let top = self.seen(control::HEAP_TOP);
         while top.saturating_add(units) > self.seen(control::HEAP_END) {
             if !self.grow_heap(top).map_err(Fault::Device)? {
@@ -466,11 +419,11 @@ impl Runner for ForkJoinRunner {
             }
         }
         let types = &self.layouts[layout].fields;
-        let fields = fields.iter().zip(types).map(|(word, ty)| Self::to_device(*word, *ty));
+        let fields = fields.iter().zip(types).map(|(word, ty)| to_device(*word, *ty));
         let words: Vec<u32> = std::iter::once(layout.index() as u32 | units << 16).chain(fields).collect();
         self.write(self.buffers.heap, 8 * u64::from(top), &words).map_err(Fault::Device)?;
         self.set(control::HEAP_TOP, top + units).map_err(Fault::Device)?;
-        self.pages.borrow_mut().clear();
+        self.cells.borrow_mut().forget();
         Ok(heap::pack(heap::CELL, top))
     }
 
@@ -479,7 +432,7 @@ impl Runner for ForkJoinRunner {
     fn drop(&mut self, _word: u32) {}
 
     fn trouble(&self) -> Option<Diagnostic> {
-        self.trouble.borrow().clone()
+        self.cells.borrow().trouble.clone()
     }
 
     fn device_heap(&mut self) -> Option<girih_runtime::DeviceHeap<'_>> {

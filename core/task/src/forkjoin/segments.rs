@@ -11,6 +11,7 @@ use super::lane::Lane;
 use super::points::{Point, Points};
 use super::refused;
 use super::sites::Sites;
+use crate::word;
 use girih_base::diag::Diagnostic;
 use girih_base::hash::FastMap;
 use girih_base::idx::IndexVec;
@@ -208,21 +209,10 @@ impl<'a> Segment<'a, '_, '_> {
     }
 
     fn typed(&mut self, word: ValueId, ty: Type) -> ValueId {
-        match ty {
-            Type::F32 | Type::I32 => self.b.op(Op::Bitcast, ty, &[word]),
-            Type::BOOL => {
-                let zero = self.b.u32(0);
-                self.b.op(Op::Ne, Type::U32, &[word, zero])
-            }
-            _words => word,
-        }
+        word::open(self.b, word, ty)
     }
     pub(super) fn word(&mut self, value: ValueId) -> ValueId {
-        match self.b.ty(value) {
-            Type::F32 | Type::I32 => self.b.op(Op::Bitcast, Type::U32, &[value]),
-            Type::BOOL => self.b.op(Op::Convert, Type::U32, &[value]),
-            _words => value,
-        }
+        word::close(self.b, value)
     }
     pub(super) fn as_words(&mut self, values: &[ValueId]) -> Vec<ValueId> {
         values.iter().map(|v| self.word(*v)).collect()

@@ -1,43 +1,33 @@
-//! Cells of a heap on a device, as the host reads them: in pages, which are kept while nothing runs.
+//! Cells of a heap on a device, as kernels have them, and as the host reads them: in pages, which are kept while nothing runs.
 //!
 //! A cell is a header (its layout, and its size in units of 8 bytes above bit 16) and its fields, a word each.
 
+use crate::device::read;
 use girih_base::diag::Diagnostic;
 use girih_base::idx::IndexVec;
-use girih_ir::Type;
 use girih_ir::heap::{self, Layout, LayoutId};
-pub use girih_runtime::{BufferId, Device};
+use girih_ir::{Module, Type};
+use girih_runtime::{BufferId, Device};
 use std::collections::HashMap;
 
 /// Tag of a word that names a cell which others may name too.
-const SHARED: u32 = 5;
+pub const SHARED: u32 = 5;
 /// Words of the heap that are fetched at once.
 const PAGE: usize = 1 << 12;
 
-/// What the host has seen.
-#[derive(Default)]
-pub struct Cells {
-    pages: HashMap<usize, Vec<u32>>,
-    /// Why a page could not be fetched.
-    pub trouble: Option<Diagnostic>,
+/// Units of 8 bytes of a cell with so many fields.
+pub fn units(fields: usize) -> u32 {
+    (1 + fields as u32).div_ceil(2)
 }
 
-/// Reads words of a buffer.
-pub(super) fn read(
-    device: &mut dyn Device,
-    buffer: BufferId,
-    offset: u64,
-    words: usize,
-) -> Result<Vec<u32>, Diagnostic> {
-    let mut bytes = vec![0; 4 * words];
-    device.read(buffer, offset, &mut bytes)?;
-    Ok(self::words(&bytes))
+/// Units of the largest cell of a module.
+pub fn largest(module: &Module) -> u32 {
+    module.layouts.iter().map(|layout| units(layout.fields.len())).max().unwrap_or(0)
 }
 
-/// The words of bytes that were read.
-pub fn words(bytes: &[u8]) -> Vec<u32> {
-    let (chunks, _) = bytes.as_chunks::<4>();
-    chunks.iter().map(|word| u32::from_le_bytes(*word)).collect()
+/// The first unit that may be a cell's. Those before it are no cells: nobody who found no memory writes over any.
+pub fn first_unit(module: &Module) -> u32 {
+    1 + largest(module)
 }
 
 /// A word as the host has it: it does not ask who else has the cell.
@@ -50,51 +40,72 @@ pub fn to_device(word: u32, ty: Type) -> u32 {
     if ty == Type::Term && heap::tag(word) == heap::CELL { word + (SHARED - heap::CELL) } else { word }
 }
 
+/// Whether a word names a cell.
+pub fn is_cell(word: u32) -> bool {
+    matches!(heap::tag(word), heap::CELL | SHARED) && heap::payload(word) != 0
+}
+
+/// A heap on a device: its buffer, how many bytes that has, and the layouts of its cells.
+pub struct Heap<'d> {
+    /// Where it is.
+    pub device: &'d mut dyn Device,
+    /// Its buffer.
+    pub buffer: BufferId,
+    /// Bytes of the buffer.
+    pub bytes: u64,
+    /// What cells are.
+    pub layouts: &'d IndexVec<LayoutId, Layout>,
+}
+
+/// What the host has seen of a heap.
+#[derive(Default)]
+pub struct Cells {
+    pages: HashMap<usize, Vec<u32>>,
+    /// Why a page could not be fetched.
+    pub trouble: Option<Diagnostic>,
+}
+
 impl Cells {
     /// What was seen may have changed.
     pub fn forget(&mut self) {
         self.pages.clear();
     }
 
-    fn word(&mut self, device: &mut dyn Device, (buffer, bytes): (BufferId, u64), at: usize) -> u32 {
+    fn page(&mut self, heap: &mut Heap<'_>, page: usize) -> &[u32] {
         let trouble = &mut self.trouble;
-        let page = self.pages.entry(at / PAGE).or_insert_with(|| {
-            let words = (bytes / 4) as usize;
-            let first = (at / PAGE * PAGE).min(words);
-            read(device, buffer, 4 * first as u64, PAGE.min(words - first)).unwrap_or_else(|error| {
+        self.pages.entry(page).or_insert_with(|| {
+            let words = (heap.bytes / 4) as usize;
+            let first = (page * PAGE).min(words);
+            let found = read(heap.device, heap.buffer, 4 * first as u64, PAGE.min(words - first));
+            found.unwrap_or_else(|error| {
                 trouble.get_or_insert(error);
                 vec![]
             })
-        });
-        page.get(at % PAGE).copied().unwrap_or(0)
+        })
+    }
+
+    /// A word of the heap; 0 where there is none.
+    pub fn word(&mut self, heap: &mut Heap<'_>, at: usize) -> u32 {
+        self.page(heap, at / PAGE).get(at % PAGE).copied().unwrap_or(0)
     }
 
     /// The layout of the cell that a word names.
-    pub fn layout(
-        &mut self,
-        device: &mut dyn Device,
-        heap: (BufferId, u64),
-        layouts: &IndexVec<LayoutId, Layout>,
-        cell: u32,
-    ) -> Option<LayoutId> {
-        let is_cell = matches!(heap::tag(cell), heap::CELL | SHARED) && heap::payload(cell) != 0;
-        let first = is_cell.then(|| 2 * heap::payload(cell) as usize)?;
-        let layout = self.word(device, heap, first) & 0xffff;
-        let layout = ((layout as usize) < layouts.len()).then(|| LayoutId::new(layout))?;
+    pub fn layout(&mut self, heap: &mut Heap<'_>, cell: u32) -> Option<LayoutId> {
+        let first = is_cell(cell).then(|| 2 * heap::payload(cell) as usize)?;
+        let layout = self.word(heap, first) & 0xffff;
+        let layout = ((layout as usize) < heap.layouts.len()).then(|| LayoutId::new(layout))?;
+        // Who knows what a cell is can see all of it: its pages are fetched now.
+        let last = first + heap.layouts[layout].fields.len();
+        for page in first / PAGE..=last / PAGE {
+            self.page(heap, page);
+        }
         self.trouble.is_none().then_some(layout)
     }
 
     /// A field of a cell; 0 if there is none.
-    pub fn field(
-        &mut self,
-        device: &mut dyn Device,
-        heap: (BufferId, u64),
-        layouts: &IndexVec<LayoutId, Layout>,
-        cell: u32,
-        field: usize,
-    ) -> u32 {
-        let Some(layout) = self.layout(device, heap, layouts, cell) else { return 0 };
-        let Some(ty) = layouts[layout].fields.get(field) else { return 0 };
-        to_host(self.word(device, heap, 2 * heap::payload(cell) as usize + 1 + field), *ty)
+    pub fn field(&mut self, heap: &mut Heap<'_>, cell: u32, field: usize) -> u32 {
+        let Some(layout) = self.layout(heap, cell) else { return 0 };
+        let Some(ty) = heap.layouts[layout].fields.get(field) else { return 0 };
+        to_host(self.word(heap, 2 * heap::payload(cell) as usize + 1 + field), *ty)
     }
 }

@@ -6,13 +6,12 @@
 //! Invariant: a pixel is written for each leaf that was asked for, or the walk says that the tree is not of that form; then the pixels
 //! mean nothing, and whoever wants them reads the tree by itself.
 
+use crate::device;
 use girih_base::diag::{Code, Diagnostic};
 use girih_base::span::Span;
-use girih_ir::{Type, text, verify};
+use girih_ir::{text, verify};
 use girih_runtime::DeviceHeap;
-pub use girih_runtime::{
-    Argument, BufferId, Command, Constant, Device, Dispatch, Grid, LoadOptions, Memory, ProgramId,
-};
+pub use girih_runtime::{BufferId, Command, Device, Dispatch, Grid, LoadOptions, Memory, ProgramId};
 
 const KERNEL: &str = include_str!("walk.gir");
 /// Words of the table before the layouts: the root.
@@ -121,9 +120,8 @@ impl Walker {
         let mut words = vec![described(root.iter().map(|(field, _)| *field))];
         words.extend(root.iter().map(|(_, word)| *word));
         self.write(device, 0, &words)?;
-        let number = |value: u32| Argument::Scalar(Constant { ty: Type::U32, bits: value.into() });
-        let buffers = [buffer, self.table, sheet.buffer, self.status].map(|buffer| Argument::Buffer(buffer, 0));
-        let arguments = buffers.into_iter().chain([count, depth].map(number)).collect();
+        let buffers = [buffer, self.table, sheet.buffer, self.status].map(device::buffer);
+        let arguments = buffers.into_iter().chain([count, depth].map(device::number)).collect();
         let walk = Dispatch { program: self.program, arguments, grid: Grid::Own };
         device.submit(&[Command::Clear { at: (self.status, 0), bytes: 4 }, Command::Dispatch(walk)])?;
         let mut status = [0; 4];
@@ -138,8 +136,7 @@ impl Walker {
     }
 
     fn write(&self, device: &mut dyn Device, offset: u64, words: &[u32]) -> Result<(), Diagnostic> {
-        let bytes: Vec<u8> = words.iter().flat_map(|word| word.to_le_bytes()).collect();
-        device.write(self.table, offset, &bytes)
+        device::write(device, self.table, offset, words)
     }
 }
 
@@ -185,7 +182,7 @@ mod tests {
         let layouts = [vec![Field::Word; 2], vec![Field::Integer], vec![Field::Other]];
         let walker = Walker::open(device, &layouts).expect("the kernel is right");
         let sheet = Sheet::new(device, 300).expect("there is memory");
-        let bytes: Vec<u8> = heap.words.iter().flat_map(|word| word.to_le_bytes()).collect();
+        let bytes = device::bytes(&heap.words);
         let buffer = device.allocate(Memory { bytes: bytes.len() as u64, indirect: false }).expect("there is memory");
         device.write(buffer, 0, &bytes).expect("it fits");
         let heap = DeviceHeap { device: &mut *device, buffer };

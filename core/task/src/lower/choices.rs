@@ -8,7 +8,7 @@ use super::super::flow::{Set, ShapeId, What};
 use super::Unit;
 use super::applying::Callable;
 use super::represent::{self, Held, Repr};
-use super::reuse::{ReuseToken, units};
+use super::reuse::ReuseToken;
 use super::traps::hint;
 use super::words::{Immediate, tag};
 use super::writer::{Goal, TermWriter};
@@ -16,7 +16,7 @@ use girih_base::diag::Code;
 use girih_base::num::NumKind;
 use girih_base::span::Span;
 use girih_ir::attrs::Attr;
-use girih_ir::heap::LayoutId;
+use girih_ir::heap::{LayoutId, host_units};
 use girih_ir::{Def, Inst, Op, Scalar, Type, ValueId};
 use girih_term::{CtorId, LocalId, Match, Switch, Term, TermKind};
 
@@ -471,7 +471,7 @@ impl<'p> TermWriter<'_, 'p> {
         let reprs = represent::stored(&flow.shapes()[shape]);
         let types: Vec<Type> = reprs.iter().map(|r| r.ty()).collect();
         let (token, fields) = self.b.cell_open(layout, &types, word);
-        self.state.reuse.push(ReuseToken { value: token, layout, units: units(types.len()) });
+        self.state.reuse.push(ReuseToken { value: token, layout, units: host_units(types.len()) });
         fields.into_iter().zip(reprs).map(|(id, repr)| Held { id, repr }).collect()
     }
 

@@ -4,7 +4,7 @@
 
 use super::represent::{Held, Repr};
 use super::writer::{State, TermWriter};
-use girih_ir::heap::LayoutId;
+use girih_ir::heap::{LayoutId, host_units};
 use girih_ir::{Inst, Op, RegionId, Type, ValueId};
 use girih_term::LocalId;
 use std::iter::repeat_n;
@@ -15,13 +15,8 @@ pub(super) struct ReuseToken {
     pub(super) value: ValueId,
     /// The layout of the cell that it was.
     pub(super) layout: LayoutId,
-    /// How large it is.
-    pub(super) units: usize,
-}
-
-/// The size of a cell of so many fields, as runners count it.
-pub(super) fn units(fields: usize) -> usize {
-    fields.div_ceil(2)
+    /// How large it is, as runners on the host count it.
+    pub(super) units: u32,
 }
 
 /// Most reuse tokens that a choice gives out of its arms.
@@ -38,7 +33,7 @@ impl TermWriter<'_, '_> {
     /// A new cell, in a reuse token if one is at hand that is large enough.
     pub(super) fn new_cell(&mut self, layout: LayoutId, fields: &[ValueId]) -> ValueId {
         let like = self.state.reuse.iter().position(|token| token.layout == layout);
-        let units = units(fields.len());
+        let units = host_units(fields.len());
         match like.or_else(|| self.state.reuse.iter().position(|token| token.units == units)) {
             Some(at) => {
                 let token = self.state.reuse.remove(at);

@@ -6,13 +6,15 @@
 //! A call that ends at once, because a first test says so, is neither put onto the stack nor gone on with: the test is written where the call
 //! is made.
 
-use super::Refusal;
 use super::find::Found;
 use super::lane::{IDLE, Lane};
 use super::memory::{control, fault};
+use crate::Refusal;
 use crate::forkjoin::copier::{Copier, Facts, Names};
+use crate::word;
 use girih_base::idx::IndexVec;
 use girih_ir::{Builder, Function, FunctionId, Inst, InstId, Module, Op, RegionId, Type, ValueId};
+use girih_lower::Entrance;
 
 /// Instructions of all steps together, at most.
 pub(super) const MOST: i64 = 4000;
@@ -87,7 +89,7 @@ impl<'m> StepWriter<'m> {
     ) -> Result<State, Refusal> {
         let function = &self.module.functions[entry];
         let types: Vec<Type> = function.params.iter().map(|param| function.ty(*param)).collect();
-        let arguments = words.iter().zip(types).map(|(word, ty)| self.number_of(*word, ty)).collect();
+        let arguments = words.iter().zip(types).map(|(word, ty)| word::open(&mut self.b, *word, ty)).collect();
         let path = Path {
             function: entry,
             names: Names::default(),
@@ -135,7 +137,7 @@ impl<'m> StepWriter<'m> {
                     return self.end(depth, path);
                 }
                 Op::Yield => {
-                    let Some(rest) = rest else { return Err(Refusal("an arm of it ends nowhere")) };
+                    let Some(rest) = rest else { return Err(Refusal::new("an arm of it ends nowhere")) };
                     self.give(rest.results, &inst.operands, &mut path);
                     return self.sequence(rest.insts, rest.next, depth, path);
                 }
@@ -155,7 +157,7 @@ impl<'m> StepWriter<'m> {
                 _stays => self.copy(*id, &mut path)?,
             }
         }
-        Err(Refusal("its code ends nowhere"))
+        Err(Refusal::new("its code ends nowhere"))
     }
 
     /// Whether there is something in an arm that the code behind it has to know of.
@@ -186,7 +188,7 @@ impl<'m> StepWriter<'m> {
     }
     fn copy(&mut self, id: InstId, path: &mut Path) -> Result<(), Refusal> {
         self.copier(path).copy(id);
-        if self.left < 0 { Err(Refusal("its steps are too long")) } else { Ok(()) }
+        if self.left < 0 { Err(Refusal::new("its steps are too long")) } else { Ok(()) }
     }
 
     /// Operands that are no parts themselves are added up here.
@@ -199,7 +201,7 @@ impl<'m> StepWriter<'m> {
             };
             if changes {
                 let value = self.value(*operand, path);
-                let word = self.word_of(value);
+                let word = word::close(&mut self.b, value);
                 path.sum = self.b.op(monoid.op(), Type::U32, &[path.sum, word]);
             }
         }
@@ -324,7 +326,7 @@ impl<'m> StepWriter<'m> {
         let zero = self.b.u32(0);
         let mut words = vec![self.b.u32(head as u32)];
         for argument in &call.arguments {
-            let word = self.word_of(*argument);
+            let word = word::close(&mut self.b, *argument);
             words.push(word);
         }
         words.resize(self.lane.width as usize, zero);
@@ -342,7 +344,7 @@ impl<'m> StepWriter<'m> {
         let mut path = path.clone();
         let module = self.module;
         let function = &module.functions[call.callee];
-        let Some(test) = Test::of(function, |inst| self.found.is_own(inst)) else {
+        let Some(test) = Entrance::of(function, PEELED, |inst| inst.op.is_pure()) else {
             return Ok((otherwise(self, number), path.sum));
         };
         path.function = call.callee;
@@ -377,57 +379,4 @@ impl<'m> StepWriter<'m> {
     fn region(&mut self, body: impl FnOnce(&mut Self) -> Result<[ValueId; 2], Refusal>) -> Result<RegionId, Refusal> {
         self.arm(|w| body(w).map(|words| words.to_vec()))
     }
-
-    fn word_of(&mut self, value: ValueId) -> ValueId {
-        match self.b.ty(value) {
-            Type::U32 => value,
-            Type::BOOL => self.b.op(Op::Convert, Type::U32, &[value]),
-            _same_size => self.b.op(Op::Bitcast, Type::U32, &[value]),
-        }
-    }
-    fn number_of(&mut self, word: ValueId, ty: Type) -> ValueId {
-        let zero = self.b.u32(0);
-        match ty {
-            Type::U32 => word,
-            Type::BOOL => self.b.op(Op::Ne, Type::U32, &[word, zero]),
-            _same_size => self.b.op(Op::Bitcast, ty, &[word]),
-        }
-    }
-}
-
-/// A test that a function begins with, behind which it is over.
-struct Test {
-    /// How many instructions come before.
-    before: usize,
-    condition: ValueId,
-    /// The arm in which it is over, and what the condition is then.
-    arm: RegionId,
-    holds: bool,
-}
-
-impl Test {
-    fn of(function: &Function, is_own: impl Fn(&Inst) -> bool) -> Option<Test> {
-        let insts = &function.regions[function.body].insts;
-        let before = insts.iter().position(|id| !is_plain(function, *id))?;
-        let inst = &function.insts[*insts.get(before)?];
-        if inst.op != Op::If || before > PEELED {
-            return None;
-        }
-        let is_over = |region: &RegionId| {
-            let insts = &function.regions[*region].insts;
-            let (last, others) = insts.split_last()?;
-            let is_over = function.insts[*last].op == Op::Return
-                && others.len() <= PEELED
-                && others.iter().all(|id| is_plain(function, *id) && !is_own(&function.insts[*id]));
-            is_over.then_some(*region)
-        };
-        let (holds, arm) = inst.regions.iter().enumerate().find_map(|(i, region)| Some((i == 0, is_over(region)?)))?;
-        Some(Test { before, condition: inst.operands[0], arm, holds })
-    }
-}
-
-/// Whether an instruction just computes.
-fn is_plain(function: &Function, id: InstId) -> bool {
-    let inst = &function.insts[id];
-    inst.op.row().effect == girih_ir::ops::Effect::Pure && inst.regions.is_empty()
 }

@@ -5,7 +5,7 @@
 //! nothing but that operation and the end. (A *catamorphism into a commutative monoid*; Steele, *Organizing functional code for parallel
 //! execution*, 2009.) Numbers of 24 bits are not in the way: within such functions they wrap around late.
 
-use super::Refusal;
+use crate::Refusal;
 use girih_ir::ops::Effect;
 use girih_ir::{Def, Function, FunctionId, Inst, InstId, Module, Op, RegionId, Scalar, Type, ValueId};
 use std::collections::{HashMap, HashSet};
@@ -74,7 +74,7 @@ pub(super) fn find(module: &Module, ids: &[FunctionId], framed: &HashSet<Functio
     } else if types == HashSet::from([Type::I32]) {
         Scalar::I32
     } else {
-        return Err(Refusal("its functions give no whole number"));
+        return Err(Refusal::new("its functions give no whole number"));
     };
     let mut op = None;
     for id in ids {
@@ -83,7 +83,7 @@ pub(super) fn find(module: &Module, ids: &[FunctionId], framed: &HashSet<Functio
         let places = Places::of(function);
         found.sums.insert(*id, places.sums(ids, ty, &mut op)?);
     }
-    found.monoid = Monoid(op.ok_or(Refusal("its calls are a chain"))?);
+    found.monoid = Monoid(op.ok_or(Refusal::new("its calls are a chain"))?);
     Ok(found)
 }
 
@@ -91,10 +91,10 @@ pub(super) fn find(module: &Module, ids: &[FunctionId], framed: &HashSet<Functio
 fn check(function: &Function, ids: &[FunctionId], framed: &HashSet<FunctionId>) -> Result<(), Refusal> {
     let is_number = |ty: Type| matches!(ty, Type::U32 | Type::I32 | Type::F32 | Type::BOOL);
     if function.launch.is_some() || function.results.len() != 1 {
-        return Err(Refusal("its functions give no whole number"));
+        return Err(Refusal::new("its functions give no whole number"));
     }
     if !function.params.iter().all(|param| is_number(function.ty(*param))) {
-        return Err(Refusal("its functions are given more than numbers"));
+        return Err(Refusal::new("its functions are given more than numbers"));
     }
     let mut fine = Ok(());
     function.walk(function.body, &mut |_, inst| {
@@ -111,7 +111,7 @@ fn check(function: &Function, ids: &[FunctionId], framed: &HashSet<FunctionId>) 
             }
         };
         if !is_fine {
-            fine = Err(Refusal("its functions do more than to compute numbers"));
+            fine = Err(Refusal::new("its functions do more than to compute numbers"));
         }
     });
     fine
@@ -179,7 +179,7 @@ impl<'m> Places<'m> {
     /// What a part of the result becomes part of; none at the end.
     fn part(&self, value: ValueId, ty: Scalar, found: &mut Option<Op>) -> Result<Option<ValueId>, Refusal> {
         let function = self.function;
-        let refused = Err(Refusal("what its calls give is not just put together"));
+        let refused = Err(Refusal::new("what its calls give is not just put together"));
         let Some([(user, position)]) = self.uses.get(&value).map(Vec::as_slice) else { return refused };
         let Def::Result(made, _) = function.values[value].def else { return refused };
         let place = self.region.get(user);

@@ -8,10 +8,11 @@
 //!
 //! What is put into the queue is taken in a later epoch, so nobody waits for anybody but at barriers.
 
+use super::Form;
 use super::code::{Measured, StepWriter};
 use super::lane::{IDLE, Lane, both, change, for_each, is, leave_if, left, op, when};
 use super::memory::{control, fault, group};
-use super::{Form, Refusal};
+use crate::Refusal;
 use girih_base::span::Span;
 use girih_ir::attrs::Attr;
 use girih_ir::{Builder, Function, Inst, Op, Type, ValueId};

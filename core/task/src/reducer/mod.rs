@@ -27,14 +27,13 @@ mod planner;
 pub mod runner;
 mod stack;
 
+use crate::{Failure, Refusal};
 use find::Found;
 pub use find::Monoid;
-use girih_base::diag::Diagnostic;
 use girih_base::idx::IndexVec;
 use girih_base::name::Name;
 use girih_ir::{FunctionId, Module, Space, Verified, verify};
 use std::collections::HashSet;
-use std::fmt;
 
 /// The form of the kernels.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -75,31 +74,6 @@ pub struct Tally {
     pub entries: Vec<(FunctionId, u32)>,
 }
 
-/// Why there are no kernels.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Refusal(&'static str);
-
-impl fmt::Display for Refusal {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(self.0)
-    }
-}
-
-/// Why lowering ended.
-#[derive(Debug)]
-pub enum Failure {
-    /// The program is not of the kind.
-    Refused(Refusal),
-    /// Something is wrong with what was made.
-    Wrong(Vec<Diagnostic>),
-}
-
-impl From<Refusal> for Failure {
-    fn from(refusal: Refusal) -> Failure {
-        Failure::Refused(refusal)
-    }
-}
-
 /// Lowers all tallies that a call of a function in task form gets to.
 ///
 /// # Errors
@@ -116,7 +90,7 @@ pub fn lower(module: &Module, entry: FunctionId, form: &Form) -> Result<Reducers
     let mut out = Module::default();
     let pure = super::forkjoin::copy_pure(module, &framed, &mut out);
     let (mut all, mut tried) = (vec![], HashSet::new());
-    let mut why = Refusal("there is no recursion in it");
+    let mut why = Refusal::new("there is no recursion in it");
     let (mut seen, mut next) = (HashSet::from([entry]), vec![entry]);
     while let Some(id) = next.pop() {
         if recursive[id] {
@@ -201,7 +175,7 @@ fn tally(
             heads.iter().copied().chain(callable.iter().copied().filter(|id| !heads.contains(id))).collect();
         let has_heads = heads.len() > 1;
         let near = stack::Stack::near_room(form, width, has_heads, pushes);
-        let near = near.ok_or(Refusal("its functions are given too much"))?;
+        let near = near.ok_or(Refusal::new("its functions are given too much"))?;
         let (b, lane) = lane::Lane::new(form, width, has_heads, near);
         let (heads_now, left) = (heads.clone(), code::MOST);
         let writer = code::StepWriter {
@@ -217,14 +191,14 @@ fn tally(
         };
         let (mut function, measured) = kernel::kernel(writer, form, pushes)?;
         if measured.calls < 2 {
-            return Err(Refusal("its calls are a chain"));
+            return Err(Refusal::new("its calls are a chain"));
         }
         if let Some(missing) = measured.missing {
             heads.push(missing);
         } else if measured.pushes as u32 > pushes {
             pushes = measured.pushes as u32;
             if 2 * pushes > form.stack {
-                return Err(Refusal("its functions call too many others"));
+                return Err(Refusal::new("its functions call too many others"));
             }
         } else {
             let first = ids.first().map_or("", |id| module.functions[*id].name.as_str());

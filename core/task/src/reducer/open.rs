@@ -2,6 +2,7 @@
 //!
 //! Invariant: the functions give what they gave.
 
+use crate::forkjoin::accumulate::whole_loop;
 use girih_base::name::Name;
 use girih_ir::attrs::{Attr, ParamAttrs};
 use girih_ir::{Def, Function, FunctionId, Inst, InstId, Module, Op, RegionId};
@@ -15,15 +16,12 @@ pub(super) fn open_loops(module: &mut Module, which: impl Fn(FunctionId) -> bool
     }
 }
 
-/// The loop that is all of a function.
+/// The loop that is all of a function, and is repeated by `continue` alone.
 fn whole(function: &Function) -> Option<InstId> {
-    let [around, end] = function.regions[function.body].insts[..] else { return None };
-    let (inst, end) = (&function.insts[around], &function.insts[end]);
-    let is_whole = inst.op == Op::Loop && end.op == Op::Return && end.operands == inst.results;
-    let region = *inst.regions.first()?;
+    let around = whole_loop(function)?;
     let mut ends = vec![];
-    jumps(function, region, &mut ends);
-    (is_whole && ends.iter().all(|id| function.insts[*id].op != Op::While)).then_some(around)
+    jumps(function, *function.insts[around].regions.first()?, &mut ends);
+    ends.iter().all(|id| function.insts[*id].op != Op::While).then_some(around)
 }
 
 /// The instructions in a region that leave its loop, or repeat it.

@@ -3,16 +3,14 @@
 //!
 //! Invariant: cells are the host's alone; the device has none.
 
+use crate::device::{self, Ended, broken, buffer, missing, number};
 use crate::reducer::memory::{control, fault, kept};
 use crate::reducer::{Form, Monoid, Reducers};
 use girih_base::diag::{Code, Diagnostic};
-use girih_base::span::Span;
 use girih_ir::heap::LayoutId;
-use girih_ir::{FunctionId, Module, Type, Verified};
+use girih_ir::{FunctionId, Module, Verified};
 use girih_machine::tasks::{Elsewhere, Settings, TaskMachine};
-use girih_runtime::{
-    Argument, BufferId, Command, Constant, Device, Dispatch, Grid, LoadOptions, Memory, ProgramId, Read,
-};
+use girih_runtime::{BufferId, Command, Device, Dispatch, Grid, LoadOptions, Memory, ProgramId, Read};
 use girih_runtime::{Fault, Runner, StepStats, TaskOptions, TaskStats};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -43,15 +41,6 @@ impl ReducerOptions {
     }
 }
 
-/// Why a call ended without a result.
-#[derive(Debug)]
-pub enum Ended {
-    /// As it would have anywhere.
-    Fault(Fault),
-    /// It has to run in another way.
-    Elsewhere(String),
-}
-
 /// The device, and what is on it.
 struct Engine {
     device: Box<dyn Device>,
@@ -77,10 +66,6 @@ pub struct ReducerRunner {
     engine: Arc<Mutex<Engine>>,
     module: Verified<Module>,
     task: TaskOptions,
-}
-
-fn missing() -> Diagnostic {
-    Diagnostic::new(Code::Internal, Span::NONE, "the device gave other kernels or buffers than it was asked for")
 }
 
 impl ReducerRunner {
@@ -241,14 +226,11 @@ impl Engine {
         self.tallies.all[tally].monoid
     }
     fn write(&mut self, buffer: BufferId, words: &[u32]) -> Result<(), Diagnostic> {
-        let bytes: Vec<u8> = words.iter().flat_map(|word| word.to_le_bytes()).collect();
-        self.device.write(buffer, 0, &bytes)
+        device::write(&mut *self.device, buffer, 0, words)
     }
 
     /// The commands of some epochs.
     fn epochs(&self, tally: usize, count: usize) -> Vec<Command> {
-        let buffer = |id| Argument::Buffer(id, 0);
-        let number = |value: u32| Argument::Scalar(Constant { ty: Type::U32, bits: u64::from(value) });
         let (tasks, lanes) = (number(self.options.tasks()), number(self.options.lanes));
         let plan = Dispatch {
             program: self.plan,
@@ -292,8 +274,8 @@ impl Engine {
             self.device.submit_and_read(&commands, &mut reads).map_err(Fault::Device)?;
             self.stats.submissions += 1;
             self.stats.dispatches += commands.len() as u64;
-            let (words, _) = bytes.as_chunks::<4>();
-            let at = |word: u32| u32::from_le_bytes(words[word as usize]);
+            let words = device::words(&bytes);
+            let at = |word: u32| words[word as usize];
             let unread = at(control::LIMIT).wrapping_sub(at(control::HEAD)) as i32;
             let waiting =
                 at(control::TAIL).wrapping_sub(at(control::LIMIT)) != 0 || unread > 0 || at(control::KEPT) != 0;
@@ -323,7 +305,7 @@ impl Runner for ReducerRunner {
     fn call(&mut self, function: FunctionId, arguments: &[u32]) -> Result<Vec<u32>, Fault> {
         self.run(function, arguments).map_err(|ended| match ended {
             Ended::Fault(fault) => fault,
-            Ended::Elsewhere(why) => Fault::Device(Diagnostic::new(Code::Internal, Span::NONE, why)),
+            Ended::Elsewhere(why) => broken(why),
         })
     }
     fn layout(&self, cell: u32) -> Option<LayoutId> {

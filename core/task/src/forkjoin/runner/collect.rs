@@ -11,15 +11,14 @@
 //!
 //! Invariant: what is needed is exact. Each label says which of its words name cells, and each layout which of its fields.
 
-use super::{ForkJoinRunner, missing};
+use super::ForkJoinRunner;
+use crate::device::{self, buffer, missing, number};
 use crate::forkjoin::memory::{ProgramSizes, TIGHT, control, group, lane};
 use girih_base::diag::{Code, Diagnostic};
 use girih_base::span::Span;
 use girih_ir::{Type, text, verify};
 use girih_runtime::Fault;
-use girih_runtime::{
-    Argument, BufferId, Command, Constant, Device, Dispatch, Grid, LoadOptions, Memory, ProgramId, Read,
-};
+use girih_runtime::{BufferId, Command, Device, Dispatch, Grid, LoadOptions, Memory, ProgramId, Read};
 use std::sync::atomic::Ordering;
 
 const KERNELS: &str = include_str!("collect.gir");
@@ -81,13 +80,6 @@ struct Room {
     copy: BufferId,
 }
 
-fn buffer(id: BufferId) -> Argument {
-    Argument::Buffer(id, 0)
-}
-fn number(value: u32) -> Argument {
-    Argument::Scalar(Constant { ty: Type::U32, bits: value.into() })
-}
-
 impl Collector {
     /// Loads the kernels.
     fn open(
@@ -111,8 +103,7 @@ impl Collector {
         }
         let mut filled = |words: &[u32]| {
             let made = device.allocate(Memory { bytes: 4 * words.len().max(1) as u64, indirect: false })?;
-            let bytes: Vec<u8> = words.iter().flat_map(|word| word.to_le_bytes()).collect();
-            device.write(made, 0, &bytes)?;
+            device::write(device, made, 0, words)?;
             Ok(made)
         };
         let (layouts, pointers) = (filled(&table).map_err(one)?, filled(pointers).map_err(one)?);
@@ -227,7 +218,7 @@ impl ForkJoinRunner {
         };
         made.into_iter().for_each(|buffer| self.device.get_mut().free(buffer));
         self.collector = Some(collector);
-        self.pages.borrow_mut().clear();
+        self.cells.borrow_mut().forget();
         result
     }
 
@@ -405,6 +396,6 @@ impl ForkJoinRunner {
         self.device.get_mut().submit_and_read(commands, &mut reads)?;
         self.dispatches += commands.iter().filter(|command| matches!(command, Command::Dispatch(_))).count() as u64;
         self.submissions += 1;
-        Ok(bytes.iter().map(|bytes| crate::heap::cells::words(bytes)).collect())
+        Ok(bytes.iter().map(|bytes| device::words(bytes)).collect())
     }
 }

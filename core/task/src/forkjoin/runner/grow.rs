@@ -51,7 +51,7 @@ impl ForkJoinRunner {
                     self.device.get_mut().free(from);
                     copied?;
                     self.options.heap = wanted;
-                    self.pages.borrow_mut().clear();
+                    self.cells.borrow_mut().forget();
                     self.set_end()?;
                     return Ok(true);
                 }

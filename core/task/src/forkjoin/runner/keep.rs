@@ -3,8 +3,10 @@
 //! Each cell is copied once, so who shares a cell does so afterwards, and who owned one alone still does. Definitions are computed again when they are
 //! needed: what they gave is not kept.
 
-use super::{ForkJoinRunner, broken};
+use super::ForkJoinRunner;
+use crate::device::broken;
 use crate::forkjoin::memory::control;
+use crate::heap::cells::is_cell;
 use girih_base::hash::FastMap;
 use girih_base::span::Span;
 use girih_ir::Type;
@@ -44,7 +46,7 @@ impl ForkJoinRunner {
         }
         self.write(self.buffers.heap, 8 * u64::from(first), &copy.image).map_err(Fault::Device)?;
         self.set(control::HEAP_TOP, top).map_err(Fault::Device)?;
-        self.pages.borrow_mut().clear();
+        self.cells.borrow_mut().forget();
         self.is_used = true;
         self.kept_top = top;
         Ok(kept)
@@ -52,7 +54,7 @@ impl ForkJoinRunner {
 
     /// A word that names a cell's new place; there will be room for the cell.
     fn moved(&self, copy: &mut Copy, word: u32) -> Result<u32, Fault> {
-        if !Self::is_cell(word) {
+        if !is_cell(word) {
             return Ok(word);
         }
         let old = heap::payload(word);

@@ -1,16 +1,14 @@
-//! What compilers have made, kept in a folder between runs.
+//! A folder of files, each named by what it was made from.
 //!
-//! A file is named by what it was made from, and holds what was made behind its own digest. Files appear whole or not at all; one that does not match
-//! its digest is as if it were not there. A cache that cannot be read or written is no error: it is only slower.
+//! Invariant: the folder holds at most [`LIMIT`] bytes after each file that is written, and a key is found only where all that it was made from is the same.
 
+use crate::{DIGEST, file};
 use sha2::{Digest, Sha256};
-use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::time::SystemTime;
 
 /// Bytes that the folder holds at most; the files that were written first go.
 const LIMIT: u64 = 256 << 20;
-const DIGEST: usize = 32;
 
 /// A folder.
 #[derive(Clone, Debug)]
@@ -49,31 +47,14 @@ impl Cache {
 
     /// What is kept under a key, if it is there and whole.
     pub fn get(&self, key: Key) -> Option<Vec<u8>> {
-        let mut file = std::fs::read(self.path(key)).ok()?;
-        if file.len() <= DIGEST {
-            return None;
-        }
-        let code = file.split_off(DIGEST);
-        (*Sha256::digest(&code) == *file).then_some(code)
+        file::read(&self.path(key))
     }
 
     /// Keeps something.
     pub fn put(&self, key: Key, code: &[u8]) {
-        let written = self.write(&self.path(key), code);
-        if written.is_ok() {
+        if file::write(&self.path(key), code).is_ok() {
             self.prune();
         }
-    }
-
-    /// Whoever else writes the same key, in this process or another, has a file of its own until the name is given; one that is not given its name is
-    /// removed.
-    fn write(&self, path: &Path, code: &[u8]) -> std::io::Result<()> {
-        std::fs::create_dir_all(&self.folder)?;
-        let mut file = tempfile::Builder::new().suffix(".new").tempfile_in(&self.folder)?;
-        file.write_all(&Sha256::digest(code))?;
-        file.write_all(code)?;
-        file.persist(path)?;
-        Ok(())
     }
 
     fn path(&self, key: Key) -> PathBuf {

@@ -1,0 +1,41 @@
+//! The test that a function begins with, behind which it may be over: whoever writes it where the function is called spares the call.
+
+use girih_ir::{Function, Inst, InstId, Op, RegionId, ValueId};
+
+/// A test that a function begins with, behind which it is over on one way.
+#[derive(Clone, Copy, Debug)]
+pub struct Entrance {
+    /// How many instructions come before it.
+    pub before: usize,
+    /// The test.
+    pub test: InstId,
+    /// What it looks at.
+    pub condition: ValueId,
+    /// The arm in which the function is over, and what the condition is then.
+    pub arm: RegionId,
+    /// See [`arm`](Self::arm).
+    pub holds: bool,
+}
+
+impl Entrance {
+    /// The entrance of a function, if it has one. Before the test, and before the end in its arm, stand at most so many instructions, which are cheap to
+    /// repeat.
+    pub fn of(function: &Function, most: usize, is_cheap: impl Fn(&Inst) -> bool) -> Option<Entrance> {
+        let is_cheap = |id: &InstId| function.insts[*id].regions.is_empty() && is_cheap(&function.insts[*id]);
+        let insts = &function.regions[function.body].insts;
+        let before = insts.iter().position(|id| !is_cheap(id))?;
+        let test = insts[before];
+        let inst = &function.insts[test];
+        if inst.op != Op::If || before > most {
+            return None;
+        }
+        let is_over = |region: &RegionId| match function.regions[*region].insts.split_last() {
+            Some((last, others)) => {
+                function.insts[*last].op == Op::Return && others.len() <= most && others.iter().all(is_cheap)
+            }
+            None => false,
+        };
+        let at = inst.regions.iter().position(is_over)?;
+        Some(Entrance { before, test, condition: inst.operands[0], arm: inst.regions[at], holds: at == 0 })
+    }
+}
