@@ -22,6 +22,7 @@ use girih_runtime::{Device, DeviceInfo, DeviceKind};
 use selector::WIDTH;
 use std::ffi::OsString;
 use std::path::PathBuf;
+use std::sync::Arc;
 
 #[cfg_attr(not(feature = "cpu"), path = "absent/cpu.rs")]
 pub mod cpu;
@@ -35,6 +36,9 @@ pub use selector::{Profile, Selector};
 pub use wgpu::{Context, SharedBuffer};
 #[cfg(feature = "wgpu")]
 pub use wgpu::{instance_for, open_for};
+
+/// A device, and buffers of it that a screen sees, too, with what each is for.
+pub type Sharing<T> = (Box<dyn Device>, Vec<(T, Arc<SharedBuffer>)>);
 
 /// What time it is: the clock of the reference machine.
 pub fn clock() -> std::time::Duration {

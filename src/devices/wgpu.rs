@@ -1,6 +1,6 @@
 //! What wgpu reaches: adapters of Vulkan, Metal and DX12, and the shading languages.
 
-use super::{Found, Selector, cache_folder};
+use super::{Found, Selector, Sharing, cache_folder};
 use girih_base::diag::{Code, Diagnostic};
 use girih_base::span::Span;
 use girih_ir::Caps;
@@ -46,7 +46,7 @@ pub fn sharing<T>(
     screen: &Context,
     count: usize,
     make: impl Fn(&mut dyn Device) -> Result<(T, BufferId), Diagnostic>,
-) -> Result<(Box<dyn Device>, Vec<(T, Arc<SharedBuffer>)>), Diagnostic> {
+) -> Result<Sharing<T>, Diagnostic> {
     let mut device = screen.gpu()?;
     let made = (0..count).map(|_| {
         let (made, buffer) = make(&mut device)?;

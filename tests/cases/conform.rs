@@ -210,7 +210,10 @@ fn tasks() -> Vec<Trial> {
 /// A test for each interface, that there is a device of it: it fails where there has to be one.
 fn missing() -> Vec<Trial> {
     let there = |interface: Interface| {
-        let look = move || Ok(drop(interface.some_devices()));
+        let look = move || {
+            interface.some_devices();
+            Ok(())
+        };
         Trial::test(format!("conform/there is a {}", interface.what), look)
     };
     Interface::ALL.into_iter().map(there).collect()

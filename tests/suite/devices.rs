@@ -112,7 +112,7 @@ fn errors_end_soon(device: &Selector) {
 
 #[test]
 fn errors_end_soon_with_their_place() {
-    adapters().iter().for_each(|device| errors_end_soon(device));
+    adapters().iter().for_each(errors_end_soon);
 }
 
 /// The same, with a look at every access: a lane that finds no memory writes nothing that another one sees.

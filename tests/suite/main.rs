@@ -2,6 +2,7 @@
 
 mod assembly;
 mod compiled;
+mod crates;
 mod devices;
 mod direct;
 mod emission;

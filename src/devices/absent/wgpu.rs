@@ -1,12 +1,11 @@
 //! What stands for wgpu in a build without it. There are no adapters, so nothing is ever of their types.
 
-use super::Found;
+use super::{Found, Sharing};
 use crate::features::Feature;
 use girih_base::diag::Diagnostic;
 use girih_ir::Caps;
 use girih_lower::Compiled;
 use girih_runtime::{BufferId, Device, DeviceKind};
-use std::sync::Arc;
 
 /// A device for a screen, of which there is none.
 #[derive(Clone, Debug)]
@@ -53,7 +52,7 @@ pub fn sharing<T>(
     screen: &Context,
     _: usize,
     _: impl Fn(&mut dyn Device) -> Result<(T, BufferId), Diagnostic>,
-) -> Result<(Box<dyn Device>, Vec<(T, Arc<SharedBuffer>)>), Diagnostic> {
+) -> Result<Sharing<T>, Diagnostic> {
     match *screen {}
 }
 

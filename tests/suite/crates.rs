@@ -10,6 +10,7 @@ use std::process::Command;
 const ARROWS: &[(&str, &[&str])] = &[
     ("girih-fingerprint", &[]),
     ("girih-cache", &[]),
+    ("girih-workbench", &[]),
     ("girih-base", &[]),
     ("girih-ir", &["base"]),
     ("girih-runtime", &["base", "ir"]),
