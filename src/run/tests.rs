@@ -104,7 +104,7 @@ fn memory_that_is_too_little_or_too_much_is_an_error() {
 }
 
 #[test]
-fn effects_are_performed_between_epochs() {
+fn effects_are_performed_between_supersteps() {
     let text = "\
 def main():
   with IO:

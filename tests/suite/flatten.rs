@@ -111,7 +111,7 @@ fn flattened_run(case: &Case, device: &str, options: Options, most: u64) -> Opti
         let flag = alarm.flag.clone();
         let refused = &mut refused;
         on_big_stack(move || {
-            let found = sweep_here(case, device, options, most, (host, flag));
+            let found = flattened_here(case, device, options, most, (host, flag));
             *refused = found.is_none();
             found.unwrap_or_else(|| Err(vec![]))
         })
@@ -119,7 +119,7 @@ fn flattened_run(case: &Case, device: &str, options: Options, most: u64) -> Opti
     (!refused).then_some(gave)
 }
 
-fn sweep_here(
+fn flattened_here(
     case: &Case,
     device: &str,
     options: Options,

@@ -10,6 +10,7 @@ mod flatten;
 mod forkjoin;
 mod heap;
 mod mutations;
+mod names;
 mod nets;
 mod nets_on_devices;
 mod operations;

@@ -444,7 +444,7 @@ mod tests {
     }
 
     #[test]
-    fn within_an_epoch() {
+    fn since_its_start() {
         assert!(races(&[(0, Write), (1, Read)]));
         assert!(races(&[(0, Read), (1, Write)]));
         assert!(races(&[(0, Write), (1, Write)]));

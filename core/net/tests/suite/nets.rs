@@ -196,7 +196,7 @@ fn assert_same(name: &str, found: &Reduced, expected: &Reduced) {
 }
 
 #[test]
-fn epochs_do_the_same_interactions_in_every_schedule() {
+fn supersteps_do_the_same_interactions_in_every_schedule() {
     let (mut same, mut deferred, mut failed) = (0, 0, 0);
     for path in programs("tests/suite/net") {
         let text = std::fs::read_to_string(&path).expect("a program");
