@@ -2,14 +2,14 @@
 # Everything about Bend that only a graphics card can show, in one call: what the tests find there, the benchmarks, and what upstream's own CUDA
 # programs and others written by hand take for the same jobs in the same run.
 #
-#   benches/bend/card.sh GIRIH OUT [TESTS] [CUDA]
+#   benches/bend/card.sh GIRIH OUT [SUITE] [CUDA]
 #
-# GIRIH is the release binary and OUT a folder for the full logs. TESTS is a folder with the test binaries `devices`, `flatten` and `reducer`
-# (cargo test --release --no-run), CUDA one with CUDA programs: NAME.cu from `bend gen-cu NAME.bend`, of the programs in benches/bend with the
+# GIRIH is the release binary and OUT a folder for the full logs. SUITE is the test binary of tests/suite
+# (cargo test --release --test suite --no-run), CUDA one with CUDA programs: NAME.cu from `bend gen-cu NAME.bend`, of the programs in benches/bend with the
 # argument written into them, and any other .cu file, each of which says itself how long it took. PROGRAMS says how many random programs the
 # tests try on each device. Nothing is built but these CUDA programs, by nvcc.
 set -uo pipefail
-girih=$1 out=$2 tests=${3:-} cuda=${4:-} programs=${PROGRAMS:-1000}
+girih=$1 out=$2 suite=${3:-} cuda=${4:-} programs=${PROGRAMS:-1000}
 cd "$(dirname "$0")/../.."
 mkdir -p "$out"
 export GIRIH_CACHE=""
@@ -44,17 +44,17 @@ if [ -n "$cuda" ]; then
   done
 fi
 
-if [ -n "$tests" ]; then
+if [ -n "$suite" ]; then
   part "tests"
   for device in cuda wgpu:NVIDIA; do
     name=${device%%:*}
     GIRIH_FLATTEN_DEVICE=$device GIRIH_FLATTEN_RANDOM=$programs \
-      timeout 280 "$tests/flatten" --nocapture flattened random_trees >"$out/flatten-$name.txt" 2>&1 &
+      timeout 280 "$suite" --nocapture flatten:: >"$out/flatten-$name.txt" 2>&1 &
     GIRIH_REDUCER_DEVICE=$device GIRIH_REDUCER_RANDOM=$programs \
-      timeout 280 "$tests/reducer" --nocapture do_what >"$out/reducer-$name.txt" 2>&1 &
+      timeout 280 "$suite" --nocapture reducer:: >"$out/reducer-$name.txt" 2>&1 &
     for first in 0 1 2 3; do
       GIRIH_DEVICE=$device GIRIH_DEVICE_PROGRAMS=$((programs / 4)) GIRIH_DEVICE_FIRST=$((first * programs / 4)) \
-        timeout 280 "$tests/devices" --nocapture >"$out/devices-$name-$first.txt" 2>&1 &
+        timeout 280 "$suite" --nocapture devices:: >"$out/devices-$name-$first.txt" 2>&1 &
     done
   done
   wait

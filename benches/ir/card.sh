@@ -2,12 +2,12 @@
 # Everything that only a graphics card can show, in one call: the conformance suite on its CUDA and Vulkan devices, the IR's benchmarks, and what
 # others reach at the same jobs in the same run.
 #
-#   benches/ir/card.sh GIRIH PROOFS OUT [RANDOM]
+#   benches/ir/card.sh GIRIH SUITE OUT [RANDOM]
 #
-# GIRIH is the release binary, PROOFS the test binary of tests/proofs (cargo test --release --test proofs --no-run), OUT a folder for the full
+# GIRIH is the release binary, SUITE the test binary of tests/suite (cargo test --release --test suite --no-run), OUT a folder for the full
 # logs, RANDOM the number of random kernels. Nothing is built but the CUDA C of the rivals.
 set -uo pipefail
-girih=$1 proofs=$2 out=$3 random=${4:-2000}
+girih=$1 suite=$2 out=$3 random=${4:-2000}
 cd "$(dirname "$0")/../.."
 export GIRIH_CACHE=""
 
@@ -51,7 +51,7 @@ for device in cuda:0 wgpu:NVIDIA; do
 done
 
 part "proofs"
-timeout 250 "$proofs" --include-ignored --nocapture --test-threads 1 >"$out/proofs.txt" 2>&1
+timeout 250 "$suite" proofs:: --include-ignored --nocapture --test-threads 1 >"$out/proofs.txt" 2>&1
 grep -vE '^$|^running|lacks' "$out/proofs.txt" | cut -c1-200 | tail -50
 
 part "rivals"

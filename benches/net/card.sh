@@ -2,12 +2,12 @@
 # Everything of interaction nets that only a graphics card can show, in one call of at most five minutes: the tests of nets on its CUDA and Vulkan
 # devices, the benchmark of nets beside upstream's machine where that is on the path, the counters of large nets, and what the memory error costs.
 #
-#   benches/net/card.sh GIRIH TESTS OUT
+#   benches/net/card.sh GIRIH SUITE OUT
 #
-# GIRIH is the release binary. TESTS is a folder with the test binaries of tests/nets and tests/nets_on_devices (cargo test --release --test nets --test
-# nets_on_devices --no-run), there named `nets` and `nets_on_devices`. OUT is a folder for the full logs. Nothing is built.
+# GIRIH is the release binary, SUITE the test binary of tests/suite (cargo test --release --test suite --no-run), OUT a folder for the full logs. Nothing
+# is built.
 set -uo pipefail
-girih=$(realpath "$1") tests=$(realpath "$2") out=$3
+girih=$(realpath "$1") suite=$(realpath "$2") out=$3
 mkdir -p "$out" && out=$(realpath "$out")
 cd "$(dirname "$0")/../.."
 export GIRIH_CACHE="" GIRIH_REQUIRE_CUDA=1
@@ -27,8 +27,8 @@ run() { # name limit arguments..
   printf '%-18s exit %s, %s\n' "$name" "$?" "$(grep -E '^test result|panicked' "$out/$name.txt" | tail -1 | cut -c1-160)"
   grep -E ' differ:|: [0-9]+ differ|assertion|only [0-9]+ programs' "$out/$name.txt" | cut -c1-300 | head -5
 }
-run nets_on_devices 60 "$tests/nets_on_devices" cards_give_it --nocapture &
-run nets 75 "$tests/nets" cards_give_what_the_host_gives --nocapture &
+run nets_on_devices 60 "$suite" nets_on_devices::cards_give_it --nocapture &
+run nets 75 "$suite" nets::cards_give_what_the_host_gives --nocapture &
 wait
 
 part "benchmark"

@@ -3,17 +3,17 @@
 # the card's CUDA and Vulkan devices, what Triton and PyTorch take for the same jobs in the same run, matrix products in several blocks, and what the
 # tests find there. Each part has a limit of its own, and one that fails or takes too long ends no other.
 #
-#   benches/tile/card.sh GIRIH OUT [TESTS] [TUTORIALS]
+#   benches/tile/card.sh GIRIH OUT [SUITE] [TUTORIALS]
 #
-# GIRIH is the release binary and OUT a folder for the full logs. TESTS is a folder with the test binaries `tiles`, `operations` and `tutorials` (cargo
-# test --release --no-run), TUTORIALS the folder `python/tutorials` of a checkout of Triton. Nothing is built. PARTS names the parts (launches bench
+# GIRIH is the release binary and OUT a folder for the full logs. SUITE is the test binary of tests/suite (cargo test
+# --release --test suite --no-run), TUTORIALS the folder `python/tutorials` of a checkout of Triton. Nothing is built. PARTS names the parts (launches bench
 # rivals blocks tests), ONLY the kernels that are measured (words of their names), and SECONDS_EACH is the limit of a measuring command.
 set -uo pipefail
-girih=$(realpath "$1") out=$2 tests=${3:-} tutorials=${4:-}
+girih=$(realpath "$1") out=$2 suite=${3:-} tutorials=${4:-}
 parts=${PARTS:-launches bench rivals blocks tests} each=${SECONDS_EACH:-120}
 only=()
 for word in ${ONLY:-}; do only+=(--only "$word"); done
-[ -n "$tests" ] && tests=$(realpath "$tests")
+[ -n "$suite" ] && suite=$(realpath "$suite")
 [ -n "$tutorials" ] && tutorials=$(realpath "$tutorials")
 mkdir -p "$out"
 out=$(realpath "$out")
@@ -113,12 +113,11 @@ if part blocks; then
   done
 fi
 
-if [ -n "$tests" ] && part tests; then
+if [ -n "$suite" ] && part tests; then
   for device in cuda wgpu:NVIDIA; do
     for name in tiles operations tutorials; do
-      [ -x "$tests/$name" ] || continue
       GIRIH_DEVICE=$device GIRIH_TRITON_TUTORIALS=$tutorials \
-        timeout "${SECONDS_TESTS:-280}" "$tests/$name" --nocapture >"$out/$name-${device%%:*}.txt" 2>&1 &
+        timeout "${SECONDS_TESTS:-280}" "$suite" "$name::" --nocapture >"$out/$name-${device%%:*}.txt" 2>&1 &
     done
   done
   # Those above, and nothing else, run behind this script.

@@ -3,7 +3,7 @@
 //!
 //! The programs have every kind of node of the syntax tree, but those that need interaction nets.
 //!
-//! 250 programs are tried, 2,000 with `GIRIH_TESTS=full`, or as many as `GIRIH_PROGRAMS` says; `GIRIH_PROGRAM` picks a single one.
+//! 100 programs are tried, 2,000 with `GIRIH_TESTS=full`, or as many as `GIRIH_PROGRAMS` says; `GIRIH_PROGRAM` picks a single one.
 
 use crate::support::census::{self, Census};
 use crate::support::generate::{self, Limits, Source};
@@ -119,7 +119,7 @@ fn compiled_programs_give_what_the_evaluator_gives() {
         try_one(one, &TOTALS).unwrap_or_else(|wrong| panic!("{}", wrong.said));
         return;
     }
-    let total = sample("GIRIH_PROGRAMS", 250, 2000);
+    let total = sample("GIRIH_PROGRAMS", 100, 2000);
     let next = AtomicU64::new(0);
     let failed = Mutex::new(vec![]);
     std::thread::scope(|scope| {

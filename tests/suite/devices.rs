@@ -357,11 +357,11 @@ fn a_hundred_runs_leak_nothing() {
 // Random programs.
 
 /// Random programs on each adapter, and as many within the limits of the web: in part, and in full.
-const PROGRAMS: [u64; 2] = [20, 100];
+const PROGRAMS: [u64; 2] = [6, 50];
 /// And on machines that look at every access.
-const CHECKED: [u64; 2] = [40, 200];
+const CHECKED: [u64; 2] = [30, 100];
 /// Of how many it is only looked at what the compiler makes of them.
-const COMPILED: [u64; 2] = [1000, 6000];
+const COMPILED: [u64; 2] = [500, 3000];
 /// Larger kernels are left to cards, whose compilers are faster: their points where code is left.
 const POINTS: usize = 14;
 
@@ -392,7 +392,7 @@ impl Trial {
 const WHOLE: u64 = 64 << 10;
 const PART: u64 = 32 << 10;
 /// Random programs with such heaps, on each adapter and on the processor.
-const IN_PARTS: [u64; 2] = [8, 32];
+const IN_PARTS: [u64; 2] = [4, 16];
 
 /// How many programs there are of those.
 fn count([part, full]: [u64; 2]) -> usize {

@@ -1,7 +1,7 @@
 //! Four programs by hand that show that the IR is wide enough: sorting a tree by frames and supersteps, softmax, and matmul by
 //! two kinds of matrix units. Each runs on every device that can run it; what they taught stands in `docs/ir.md`.
 //!
-//! `cargo test --release --test proofs -- --ignored --nocapture` runs the large sizes on graphics cards and prints how long they took.
+//! `cargo test --release --test suite proofs:: -- --ignored --nocapture` runs the large sizes on graphics cards and prints how long they took.
 
 mod bitonic;
 mod dense;
