@@ -128,7 +128,7 @@ impl Executable {
         }
     }
 
-    /// Whether a driver may still be at work for it, on a thread, although it has ended: see [`leave`](crate::leave).
+    /// Whether a driver may still be at work for it, on a thread, although it has ended: see [`leave`](crate::leave()).
     pub fn was_in_contest(&self) -> bool {
         self.rivalry.is_some()
     }

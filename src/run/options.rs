@@ -35,7 +35,7 @@ pub struct RunOptions {
     /// Whether the evaluator goes the way to an error again, if it gets there soon, to tell which calls led there.
     pub explain: bool,
     /// Whether `auto` has the processor begin with a program that has no effects while it looks for a card. If none, a card is looked for first. When
-    /// the processor is done, a driver may still be at work on a thread: see [`leave`](crate::leave).
+    /// the processor is done, a driver may still be at work on a thread: see [`leave`](crate::leave()).
     pub contest: Option<Contest>,
 }
 
