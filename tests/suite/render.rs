@@ -323,7 +323,7 @@ fn what_is_no_shader_is_refused_with_a_reason() {
         (&format!("{shader}def width() -> f24:\n  return 1.5\n"), "`width` is not a whole number"),
         (&format!("{shader}def width() -> u24:\n  return 0\n"), "there is no picture of 0 by 256 pixels"),
         (&format!("{shader}def width() -> u24:\n  return 65537\n"), "there is no picture of 65537 by 256 pixels"),
-        (&format!("{shader}width = (spin 0)\n{SPIN}"), "`width` is not computed within 2 seconds"),
+        (&format!("{shader}width = (spin 0)\n{SPIN}"), "`width` is not computed within 100 million calls"),
     ] {
         assert_eq!(error(frame(text, None, 0.0)), (Code::NotAShader, message.to_owned()), "{text}");
     }

@@ -32,7 +32,7 @@ use find::Found;
 pub use find::Monoid;
 use girih_base::idx::IndexVec;
 use girih_base::name::Name;
-use girih_ir::{FunctionId, Module, Space, Verified, verify};
+use girih_ir::{Function, FunctionId, Module, Space, Verified, verify};
 use std::collections::HashSet;
 
 /// The form of the kernels.
@@ -202,7 +202,7 @@ fn tally(
             }
         } else {
             let first = ids.first().map_or("", |id| module.functions[*id].name.as_str());
-            function.name = Name::from(format!("run.{first}"));
+            function.name = free_name(&out.functions, &format!("run.{first}"));
             let run = out.functions.push(function);
             let entries = callable.iter().filter_map(|id| {
                 let number = entries.iter().position(|entry| entry == id)?;
@@ -215,6 +215,14 @@ fn tally(
             return Ok(Tally { run, monoid: found.monoid, width, shared, entries: entries.collect() });
         }
     }
+}
+
+/// A name that no function has yet: two tallies may begin with the same function.
+fn free_name(functions: &IndexVec<FunctionId, Function>, wanted: &str) -> Name {
+    let is_free = |name: &String| functions.iter().all(|function| *function.name != **name);
+    let numbered = (2u32..).map(|number| format!("{wanted}.{number}"));
+    let name = std::iter::once(wanted.to_owned()).chain(numbered).find(is_free);
+    Name::from(name.unwrap_or_else(|| wanted.to_owned()))
 }
 
 /// A function that gets to itself without any of the heads.
