@@ -59,7 +59,7 @@ pub enum Place<'d> {
     /// So many threads of the host.
     Cores(NonZeroUsize),
     /// Kernels on a device, which may take so many bytes there, or as many as suit it.
-    Device(&'d mut dyn Device, Option<u64>),
+    Device(&'d Device, Option<u64>),
 }
 
 /// What a net has become.
@@ -175,7 +175,7 @@ impl Nets {
         &self,
         entry: Option<&str>,
         limits: &Limits,
-        device: &mut dyn Device,
+        device: &Device,
         memory: Option<u64>,
     ) -> Result<Reduced, Report> {
         self.run(entry, limits, Place::Device(device, memory), None)

@@ -33,7 +33,7 @@ mod tune;
 use crate::Report;
 use girih_base::diag::{Code, Diagnostic};
 use girih_base::span::{Sources, Span};
-use girih_runtime::{Command, Device, Dispatch, Grid, LoadOptions, ProgramId};
+use girih_runtime::{Command, Device, Dispatch, Grid, LoadOptions, Program};
 pub use girih_triton::{Argument, Compiled, Constant, Head, Kernel, LoadedFile, Loader, Parameter, Request};
 use kept::{Import, Made, Noting, Store};
 use std::path::{Path, PathBuf};
@@ -112,7 +112,7 @@ pub struct Loaded {
     /// The files that were read, for messages.
     pub sources: Sources,
     /// What the device knows it by.
-    pub program: ProgramId,
+    pub program: Program,
     /// Whether an earlier process has compiled it.
     pub was_kept: bool,
 }
@@ -144,7 +144,7 @@ impl KernelFile {
     ///
     /// # Errors
     /// What is wrong with the kernel, with what it is given, or what the device lacks.
-    pub fn load(&self, device: &mut dyn Device, request: &Request) -> Result<Loaded, Report> {
+    pub fn load(&self, device: &Device, request: &Request) -> Result<Loaded, Report> {
         let request = told(device, request);
         self.load_for(device, &request, Configurations::First)
     }
@@ -153,7 +153,7 @@ impl KernelFile {
     ///
     /// # Errors
     /// What is wrong with the kernel, or with what it is given.
-    pub fn head(&self, device: &dyn Device, request: &Request) -> Result<(Head, Sources), Report> {
+    pub fn head(&self, device: &Device, request: &Request) -> Result<(Head, Sources), Report> {
         let request = told(device, request);
         let kept = Store::new(self, device, KERNELS).and_then(|s| s.find(&request, Configurations::One.name()));
         match kept {
@@ -162,7 +162,7 @@ impl KernelFile {
         }
     }
 
-    fn load_for(&self, device: &mut dyn Device, request: &Request, count: Configurations) -> Result<Loaded, Report> {
+    fn load_for(&self, device: &Device, request: &Request, count: Configurations) -> Result<Loaded, Report> {
         let store = Store::new(self, device, KERNELS);
         if let Some(found) = store.as_ref().and_then(|store| store.find(request, count.name()))
             && let Some(program) = found.restore(device)
@@ -198,12 +198,12 @@ impl KernelFile {
 }
 
 /// A request that says on which card the kernel will run.
-fn told(device: &dyn Device, request: &Request) -> Request {
+fn told(device: &Device, request: &Request) -> Request {
     Request { capability: request.capability.or_else(|| capability(device)), ..request.clone() }
 }
 
 /// The compute capability of a CUDA card.
-fn capability(device: &dyn Device) -> Option<(u32, u32)> {
+fn capability(device: &Device) -> Option<(u32, u32)> {
     let digits: String = device.caps().name.strip_prefix("sm_")?.chars().take_while(char::is_ascii_digit).collect();
     let sm: u32 = digits.parse().ok()?;
     Some((sm / 10, sm % 10))
@@ -230,14 +230,14 @@ impl Loaded {
         let mut given = vec![];
         for parameter in &self.head.parameters {
             match arguments.iter().find(|(name, _)| name == parameter) {
-                Some((_, argument)) => given.push(*argument),
+                Some((_, argument)) => given.push(argument.clone()),
                 None => {
                     let message = format!("the parameter `{parameter}` is not given");
                     return Err(self.wrong(message, "a launch gives each parameter that is no constant"));
                 }
             }
         }
-        Ok(Command::Dispatch(Dispatch { program: self.program, arguments: given, grid: Grid::Workgroups(grid) }))
+        Ok(Command::Dispatch(Dispatch { program: self.program.clone(), arguments: given, grid: Grid::Workgroups(grid) }))
     }
 
     /// Runs so many programs; see [`Loaded::command`].
@@ -246,7 +246,7 @@ impl Loaded {
     /// What is wrong with the launch, or with the run.
     pub fn launch(
         &self,
-        device: &mut dyn Device,
+        device: &Device,
         grid: [u32; 3],
         arguments: &[(&str, girih_runtime::Argument)],
     ) -> Result<(), Report> {

@@ -18,7 +18,7 @@ const WORKGROUP: u32 = 256;
 const LIMIT: f64 = 2.0;
 
 /// Measures both.
-pub(super) fn measure(device: &mut dyn Device, scale: Scale, samples: usize) -> Result<Ceilings, Report> {
+pub(super) fn measure(device: &Device, scale: Scale, samples: usize) -> Result<Ceilings, Report> {
     let (bytes, groups, rounds): (usize, u32, u32) = match scale {
         Scale::Tiny => (1 << 12, 2, 16),
         Scale::Small => (1 << 26, 256, 128),

@@ -4,7 +4,7 @@ use super::suite::{many, one};
 use girih::{Code, Diagnostic, Report, Span};
 use girih_ir::{Scalar, Type};
 use girih_runtime::{
-    Argument, BufferId, Command, Constant, Device, Dispatch, Grid, LoadOptions, Memory, ProgramId, measure,
+    Argument, Buffer, Command, Constant, Device, Dispatch, Grid, LoadOptions, Memory, Program, measure,
 };
 use std::time::Instant;
 
@@ -50,63 +50,57 @@ pub(super) fn element(i: usize) -> f64 {
 }
 
 /// Loads a kernel, holds its result to what it must be, and measures it.
-pub(super) fn run(device: &mut dyn Device, job: &Job, samples: usize) -> Result<Taken, Report> {
+pub(super) fn run(device: &Device, job: &Job, samples: usize) -> Result<Taken, Report> {
     let begun = Instant::now();
     let programs = device.load(job.module, &[job.kernel], &LoadOptions::default()).map_err(many)?;
     let load = begun.elapsed().as_secs_f64();
-    let [program] = programs[..] else {
+    let Ok([program]) = <[Program; 1]>::try_from(programs) else {
         return Err(one(Diagnostic::new(Code::Internal, Span::NONE, "the device gave no kernel")));
     };
-    let mut buffers = vec![];
-    let runs = timed(device, job, program, &mut buffers, samples);
-    buffers.into_iter().for_each(|buffer| device.free(buffer));
-    device.unload(program);
-    Ok(Taken { load, runs: runs.map_err(one)? })
+    Ok(Taken { load, runs: timed(device, job, program, samples).map_err(one)? })
 }
 
 fn timed(
-    device: &mut dyn Device,
+    device: &Device,
     job: &Job,
-    program: ProgramId,
-    buffers: &mut Vec<BufferId>,
+    program: Program,
     samples: usize,
 ) -> Result<Vec<f64>, Diagnostic> {
     let mut arguments = vec![];
     for given in &job.given {
-        arguments.push(argument(device, given, buffers)?);
+        arguments.push(argument(device, given)?);
     }
-    let output = arguments.get(job.output).copied();
-    let command = [Command::Dispatch(Dispatch { program, arguments, grid: job.grid })];
+    let output = arguments.get(job.output).cloned();
+    let command = [Command::Dispatch(Dispatch { program, arguments, grid: job.grid.clone() })];
     device.submit(&command)?;
     device.wait()?;
-    if let (Some(Argument::Buffer(buffer, _)), Some(Given::Array(ty, _) | Given::Empty(ty, _))) =
+    if let (Some(Argument::Buffer(buffer)), Some(Given::Array(ty, _) | Given::Empty(ty, _))) =
         (output, job.given.get(job.output))
     {
-        check(device, job, buffer, *ty)?;
+        check(device, job, &buffer, *ty)?;
     }
     let timing = measure(device, &command, samples)?;
     Ok(timing.runs.iter().map(|run| run.as_secs_f64()).collect())
 }
 
-fn argument(device: &mut dyn Device, given: &Given, buffers: &mut Vec<BufferId>) -> Result<Argument, Diagnostic> {
+fn argument(device: &Device, given: &Given) -> Result<Argument, Diagnostic> {
     let scalar = |ty, bits| Argument::Scalar(Constant { ty: Type::Scalar(ty), bits });
     Ok(match given {
         Given::Int(ty, n) => scalar(*ty, *n as u64 & ty.mask()),
         Given::Float(x) => scalar(Scalar::F32, x.to_bits().into()),
         Given::Array(ty, n) | Given::Empty(ty, n) => {
             let bytes = (*n as u64 * u64::from(ty.bytes())).next_multiple_of(4);
-            let buffer = device.allocate(Memory { bytes, indirect: false })?;
-            buffers.push(buffer);
+            let buffer = device.zeroed(Memory::of(bytes))?;
             if matches!(given, Given::Array(..)) {
-                fill(device, buffer, *ty, *n)?;
+                fill(device, &buffer, *ty, *n)?;
             }
-            girih_runtime::Argument::Buffer(buffer, 0)
+            girih_runtime::Argument::buffer(&buffer)
         }
     })
 }
 
 /// Writes an array in pieces of some periods, so that the host needs little memory for a large one.
-fn fill(device: &mut dyn Device, buffer: BufferId, ty: Scalar, n: usize) -> Result<(), Diagnostic> {
+fn fill(device: &Device, buffer: &Buffer, ty: Scalar, n: usize) -> Result<(), Diagnostic> {
     let size = ty.bytes() as usize;
     let bytes = |i| girih_ir::eval::narrow(element(i), ty).to_le_bytes().into_iter().take(size);
     let period: Vec<u8> = (0..PERIOD.min(n)).flat_map(bytes).collect();
@@ -124,7 +118,7 @@ fn fill(device: &mut dyn Device, buffer: BufferId, ty: Scalar, n: usize) -> Resu
 }
 
 /// Holds some elements of the result to what they must be.
-fn check(device: &mut dyn Device, job: &Job, buffer: BufferId, ty: Scalar) -> Result<(), Diagnostic> {
+fn check(device: &Device, job: &Job, buffer: &Buffer, ty: Scalar) -> Result<(), Diagnostic> {
     let size = ty.bytes() as usize;
     for (i, expected, tolerance) in job.expected {
         let byte = i * size;

@@ -139,7 +139,7 @@ pub struct Bench<'p> {
     pub(super) rivals: Vec<Rival>,
     pub(super) card: Option<String>,
     pub(super) patience: &'p Patience,
-    device: Option<Box<dyn Device>>,
+    device: Option<Device>,
     ceilings: Option<Ceilings>,
     /// Whether they have been looked for.
     ceilings_tried: bool,
@@ -151,7 +151,7 @@ impl<'p> Bench<'p> {
     }
 
     /// The device for kernels, opened when it is first asked for.
-    pub(super) fn device(&mut self) -> Result<&mut dyn Device, Report> {
+    pub(super) fn device(&mut self) -> Result<&Device, Report> {
         let device = match self.device.take() {
             Some(device) => device,
             None => {
@@ -160,7 +160,7 @@ impl<'p> Bench<'p> {
             }
         };
         self.card.get_or_insert_with(|| card(device.info()));
-        Ok(&mut **self.device.insert(device))
+        Ok(self.device.insert(device))
     }
 
     /// What the device for kernels can do, measured once. If that fails, kernels are measured without.

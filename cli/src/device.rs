@@ -27,7 +27,7 @@ pub fn open(
     selector: &Selector,
     profile: Option<Profile>,
     console: &Console,
-) -> Result<Box<dyn runtime::Device>, Exit> {
+) -> Result<runtime::Device, Exit> {
     devices::open(selector, profile).map_err(|error| {
         // A device that is found and does not open is none, either.
         match console.fail(error.code, error.message, error.hint.as_deref()) {

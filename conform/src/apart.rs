@@ -39,8 +39,8 @@ pub fn run_apart(program: &Program, place: Place) -> Vec<(String, Result<(), Str
 fn on_reference(program: &Program) -> Vec<(String, Result<(), String>)> {
     let Program { group, faults, checked, tiles, tasks } = program;
     let faults =
-        faults.iter().map(|(case, code)| (case.name.clone(), run_fault(group, case, *code, &mut *reference(WIDTH))));
-    let checked = checked.iter().map(|case| (case.name.clone(), run_stated(group, case, &mut *reference(WIDTH))));
+        faults.iter().map(|(case, code)| (case.name.clone(), run_fault(group, case, *code, &reference(WIDTH))));
+    let checked = checked.iter().map(|case| (case.name.clone(), run_stated(group, case, &reference(WIDTH))));
     let tiles = tiles.iter().map(|(name, line)| (name.clone(), call(&tasks.module, line)));
     let tasks = tasks.lines.iter().map(|(name, line)| (name.clone(), run_task(tasks, line, &mut careful)));
     faults.chain(checked).chain(tiles).chain(tasks).collect()

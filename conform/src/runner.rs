@@ -4,7 +4,7 @@ use super::compare::{self, Mismatch};
 use super::{Case, CaseArgument, Group};
 use girih_base::diag::{Code, Diagnostic};
 use girih_ir::{Caps, FunctionId};
-use girih_runtime::{Argument, BufferId, Command, Device, Dispatch, Grid, LoadOptions, Memory, ProgramId};
+use girih_runtime::{Argument, Buffer, Command, Device, Dispatch, Grid, LoadOptions, Memory, Program};
 use std::collections::HashMap;
 
 /// What came of a case on a device.
@@ -54,13 +54,13 @@ type Expected = Result<[Vec<Vec<u8>>; 2], Diagnostic>;
 /// The reference for a group's cases. Each result is computed once, for each width of subgroups that is asked for.
 pub struct Oracle<'a> {
     group: &'a Group,
-    machine: &'a mut dyn FnMut(u32) -> Box<dyn Device>,
+    machine: &'a mut dyn FnMut(u32) -> Device,
     known: HashMap<(usize, u32), Expected>,
 }
 
 impl<'a> Oracle<'a> {
     /// `machine` makes a reference machine whose subgroups have a width.
-    pub fn new(group: &'a Group, machine: &'a mut dyn FnMut(u32) -> Box<dyn Device>) -> Oracle<'a> {
+    pub fn new(group: &'a Group, machine: &'a mut dyn FnMut(u32) -> Device) -> Oracle<'a> {
         Oracle { group, machine, known: HashMap::new() }
     }
 
@@ -68,11 +68,11 @@ impl<'a> Oracle<'a> {
     pub fn expect(&mut self, case: usize, width: u32) -> &Expected {
         let (group, machine) = (self.group, &mut self.machine);
         self.known.entry((case, width)).or_insert_with(|| {
-            let mut machine = machine(width);
+            let machine = machine(width);
             let mut launcher = Launcher { group, programs: HashMap::new() };
             let case = &group.cases[case];
-            let plain = launcher.launch(&mut *machine, case)?;
-            let flushed = launcher.launch(&mut *machine, &case.flushed())?;
+            let plain = launcher.launch(&machine, case)?;
+            let flushed = launcher.launch(&machine, &case.flushed())?;
             Ok([plain, flushed])
         })
     }
@@ -82,7 +82,7 @@ impl<'a> Oracle<'a> {
 const ANY_WIDTH: u32 = 32;
 
 /// Runs the cases of a group on a device, in order.
-pub fn run_group(oracle: &mut Oracle<'_>, device: &mut dyn Device) -> Vec<Outcome> {
+pub fn run_group(oracle: &mut Oracle<'_>, device: &Device) -> Vec<Outcome> {
     let group = oracle.group;
     let mut launcher = Launcher::new(group, device);
     let mut outcomes = vec![];
@@ -95,7 +95,6 @@ pub fn run_group(oracle: &mut Oracle<'_>, device: &mut dyn Device) -> Vec<Outcom
             Err(error) => failure(error, group, case, device.caps()),
         });
     }
-    launcher.unload(device);
     outcomes
 }
 
@@ -151,7 +150,7 @@ fn stated(case: &Case, position: usize, found: &[u8]) -> Option<Mismatch> {
 }
 
 /// Runs a case that must end with an error; says what came instead.
-pub fn run_fault(group: &Group, case: &Case, code: Code, machine: &mut dyn Device) -> Result<(), String> {
+pub fn run_fault(group: &Group, case: &Case, code: Code, machine: &Device) -> Result<(), String> {
     let mut launcher = Launcher { group, programs: HashMap::new() };
     match launcher.launch(machine, case) {
         Err(error) if error.code == code => Ok(()),
@@ -161,7 +160,7 @@ pub fn run_fault(group: &Group, case: &Case, code: Code, machine: &mut dyn Devic
 }
 
 /// Runs a case on a machine and compares what it leaves with what the case states; says what is different.
-pub fn run_stated(group: &Group, case: &Case, machine: &mut dyn Device) -> Result<(), String> {
+pub fn run_stated(group: &Group, case: &Case, machine: &Device) -> Result<(), String> {
     let mut launcher = Launcher { group, programs: HashMap::new() };
     let found = launcher.launch(machine, case).map_err(|error| format!("{}: {}", error.code, error.message))?;
     let buffers = case.arguments.iter().enumerate().filter(|(_, a)| matches!(a, CaseArgument::Buffer(..)));
@@ -176,11 +175,11 @@ pub fn run_stated(group: &Group, case: &Case, machine: &mut dyn Device) -> Resul
 /// The group's kernels on one device: loaded together, or one by one where some are refused.
 struct Launcher<'a> {
     group: &'a Group,
-    programs: HashMap<Variant, Result<ProgramId, Diagnostic>>,
+    programs: HashMap<Variant, Result<Program, Diagnostic>>,
 }
 
 impl<'a> Launcher<'a> {
-    fn new(group: &'a Group, device: &mut dyn Device) -> Launcher<'a> {
+    fn new(group: &'a Group, device: &Device) -> Launcher<'a> {
         let mut kernels: Vec<FunctionId> = vec![];
         for case in group.cases.iter().filter(|case| case.specialisations.is_empty()) {
             if !kernels.contains(&case.kernel) {
@@ -194,27 +193,20 @@ impl<'a> Launcher<'a> {
         Launcher { group, programs }
     }
 
-    fn program(&mut self, device: &mut dyn Device, case: &Case) -> Result<ProgramId, Diagnostic> {
+    fn program(&mut self, device: &Device, case: &Case) -> Result<Program, Diagnostic> {
         let key = (case.kernel, case.specialisations.clone());
         let load = || {
             let options = LoadOptions { specialisations: case.specialisations.clone(), ..LoadOptions::default() };
             let programs = device.load(&self.group.module, &[case.kernel], &options);
-            programs.map(|programs| programs[0]).map_err(refusal)
+            programs.map(|mut programs| programs.swap_remove(0)).map_err(refusal)
         };
         self.programs.entry(key).or_insert_with(load).clone()
     }
 
     /// Launches a case; gives the contents of its buffers afterwards.
-    fn launch(&mut self, device: &mut dyn Device, case: &Case) -> Result<Vec<Vec<u8>>, Diagnostic> {
+    fn launch(&mut self, device: &Device, case: &Case) -> Result<Vec<Vec<u8>>, Diagnostic> {
         let program = self.program(device, case)?;
-        let mut buffers: Vec<(BufferId, usize)> = vec![];
-        let result = launch_with(device, case, program, &mut buffers);
-        buffers.into_iter().for_each(|(buffer, _)| device.free(buffer));
-        result
-    }
-
-    fn unload(self, device: &mut dyn Device) {
-        self.programs.into_values().flatten().for_each(|program| device.unload(program));
+        launch_with(device, case, program)
     }
 }
 
@@ -228,20 +220,19 @@ fn refusal(errors: Vec<Diagnostic>) -> Diagnostic {
 }
 
 fn launch_with(
-    device: &mut dyn Device,
+    device: &Device,
     case: &Case,
-    program: ProgramId,
-    buffers: &mut Vec<(BufferId, usize)>,
+    program: Program,
 ) -> Result<Vec<Vec<u8>>, Diagnostic> {
-    let mut arguments = vec![];
+    let (mut arguments, mut buffers): (Vec<Argument>, Vec<(Buffer, usize)>) = (vec![], vec![]);
     for argument in &case.arguments {
         arguments.push(match argument {
             CaseArgument::Scalar(constant) => Argument::Scalar(*constant),
             CaseArgument::Buffer(bytes, _) => {
-                let buffer = device.allocate(Memory { bytes: bytes.len() as u64, indirect: false })?;
-                buffers.push((buffer, bytes.len()));
-                device.write(buffer, 0, &padded(bytes))?;
-                Argument::Buffer(buffer, 0)
+                let buffer = device.allocate(Memory::of(bytes.len() as u64))?;
+                device.write(&buffer, 0, bytes)?;
+                buffers.push((buffer.clone(), bytes.len()));
+                Argument::Buffer(buffer)
             }
         });
     }
@@ -249,10 +240,9 @@ fn launch_with(
     let submitted = device.submit(&[Command::Dispatch(Dispatch { program, arguments, grid })]);
     trapped(case, submitted.and_then(|()| device.wait()))?;
     let mut contents = vec![];
-    for (buffer, length) in buffers.iter() {
-        let mut bytes = vec![0; length.next_multiple_of(4)];
-        device.read(*buffer, 0, &mut bytes)?;
-        bytes.truncate(*length);
+    for (buffer, length) in buffers {
+        let mut bytes = vec![0; length];
+        device.read(&buffer, 0, &mut bytes)?;
         contents.push(bytes);
     }
     Ok(contents)
@@ -269,10 +259,4 @@ fn trapped(case: &Case, result: Result<(), Diagnostic>) -> Result<(), Diagnostic
         }
         (Some(_), Err(error)) => Err(error),
     }
-}
-
-fn padded(bytes: &[u8]) -> Vec<u8> {
-    let mut bytes = bytes.to_vec();
-    bytes.resize(bytes.len().next_multiple_of(4), 0);
-    bytes
 }

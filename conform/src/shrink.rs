@@ -77,8 +77,8 @@ pub struct Smallest {
 const TRIES: u32 = 1500;
 
 /// The smallest kernel that fails on a device; none if this one does not.
-pub fn smallest(choices: &Choices, device: &mut dyn Device) -> Option<Smallest> {
-    let mut fails = |bytes: &[u8]| {
+pub fn smallest(choices: &Choices, device: &Device) -> Option<Smallest> {
+    let fails = |bytes: &[u8]| {
         let group = choices.writer.group("random".to_owned(), &[bytes.to_vec()]);
         let mut machine = reference;
         let outcomes = run_group(&mut Oracle::new(&group, &mut machine), device);

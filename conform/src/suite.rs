@@ -121,9 +121,9 @@ fn cannot_read(path: &Path, why: &str) -> Report {
 }
 
 /// A reference machine whose subgroups have a width, which finds faults.
-pub fn reference(width: u32) -> Box<dyn Device> {
+pub fn reference(width: u32) -> Device {
     let options = interp::Options { subgroup: width, checked: true, ..interp::Options::default() };
-    Box::new(interp::Interpreter::new(options))
+    Device::new(interp::Interpreter::new(options))
 }
 
 /// Something that did not come out right.
@@ -138,13 +138,13 @@ pub struct Failure {
 }
 
 /// Runs a group on devices; `failed` hears of each case that did not come out right.
-pub fn run_on(group: &Group, devices: &mut [Box<dyn Device>], failed: &mut dyn FnMut(Failure)) -> Vec<Score> {
+pub fn run_on(group: &Group, devices: &mut [Device], failed: &mut dyn FnMut(Failure)) -> Vec<Score> {
     let mut machine = reference;
     let mut oracle = Oracle::new(group, &mut machine);
     let mut scores = vec![];
     for (position, device) in devices.iter_mut().enumerate() {
         let mut score = Score::default();
-        let outcomes = run_group(&mut oracle, &mut **device);
+        let outcomes = run_group(&mut oracle, &device);
         outcomes.iter().for_each(|outcome| score.count(outcome));
         for (case, what) in wrong(group, &outcomes) {
             failed(Failure { device: position, case: format!("{}/{}", group.name, case.name), what });

@@ -10,8 +10,8 @@ use girih_runtime::{Device, Runner, TaskOptions};
 ///
 /// # Errors
 /// If there is no native code for this processor.
-pub fn open(profile: Option<Caps>) -> Result<Box<dyn Device>, Diagnostic> {
-    Ok(Box::new(girih_cpu::open(&girih_cpu::Settings { profile, ..girih_cpu::Settings::default() })?))
+pub fn open(profile: Option<Caps>) -> Result<Device, Diagnostic> {
+    Ok(Device::new(girih_cpu::open(&girih_cpu::Settings { profile, ..girih_cpu::Settings::default() })?))
 }
 
 /// What runs functions in task form.

@@ -15,17 +15,17 @@ pub const IDENTITY: &str = girih_cuda::IDENTITY;
 ///
 /// # Errors
 /// If there is no driver, or no such card.
-pub fn open(ordinal: usize, profile: Option<Caps>) -> Result<Box<dyn Device>, Diagnostic> {
+pub fn open(ordinal: usize, profile: Option<Caps>) -> Result<Device, Diagnostic> {
     let settings = girih_cuda::Settings { profile, cache: cache_folder(), ..girih_cuda::Settings::default() };
-    Ok(Box::new(girih_cuda::open_with(ordinal, &settings)?))
+    Ok(Device::new(girih_cuda::open_with(ordinal, &settings)?))
 }
 
 /// A reading of the PTX for an architecture, on the host.
 ///
 /// # Errors
 /// None; a build without CUDA has no PTX to read.
-pub fn emulator(target: Target) -> Result<Box<dyn Device>, Diagnostic> {
-    Ok(Box::new(girih_cuda::Emulator::new(target)))
+pub fn emulator(target: Target) -> Result<Device, Diagnostic> {
+    Ok(Device::new(girih_cuda::Emulator::new(target)))
 }
 
 /// Legal kernels as PTX.

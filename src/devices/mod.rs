@@ -38,7 +38,7 @@ pub use wgpu::{Context, SharedBuffer};
 pub use wgpu::{instance_for, open_for};
 
 /// A device, and buffers of it that a screen sees, too, with what each is for.
-pub type Sharing<T> = (Box<dyn Device>, Vec<(T, Arc<SharedBuffer>)>);
+pub type Sharing<T> = (Device, Vec<(T, Arc<SharedBuffer>)>);
 
 /// What time it is: the clock of the reference machine.
 pub fn clock() -> std::time::Duration {
@@ -49,7 +49,7 @@ pub fn clock() -> std::time::Duration {
 ///
 /// # Errors
 /// If it is not there, or if it is itself the device of a profile and another one is given.
-pub fn open(selector: &Selector, profile: Option<Profile>) -> Result<Box<dyn Device>, Diagnostic> {
+pub fn open(selector: &Selector, profile: Option<Profile>) -> Result<Device, Diagnostic> {
     let caps = profile.map(Profile::caps);
     match selector {
         Selector::Lowered(_) | Selector::Ptx(_) if profile.is_some() => {
@@ -66,14 +66,14 @@ pub fn open(selector: &Selector, profile: Option<Profile>) -> Result<Box<dyn Dev
     }
 }
 
-fn open_best(caps: Option<Caps>) -> Box<dyn Device> {
+fn open_best(caps: Option<Caps>) -> Device {
     let graphics = cuda::open(0, caps.clone()).or_else(|_| wgpu::open("auto", caps.clone()));
     graphics.or_else(|_| cpu::open(caps)).unwrap_or_else(|_| interpreter(WIDTH, None))
 }
 
-fn interpreter(subgroup: u32, caps: Option<Caps>) -> Box<dyn Device> {
+fn interpreter(subgroup: u32, caps: Option<Caps>) -> Device {
     let options = interp::Options { subgroup, checked: true, clock: Some(clock), caps, ..interp::Options::default() };
-    Box::new(interp::Interpreter::new(options))
+    Device::new(interp::Interpreter::new(options))
 }
 
 /// Where compiled kernels are kept: `GIRIH_CACHE`, or the user's folder for caches. None if there is no such folder, or

@@ -5,7 +5,7 @@ use girih_base::diag::{Code, Diagnostic};
 use girih_base::span::Span;
 use girih_ir::Caps;
 use girih_lower::Compiled;
-use girih_runtime::{BufferId, Device, DeviceKind};
+use girih_runtime::{Buffer, Device, DeviceKind};
 use std::sync::Arc;
 
 pub use girih_wgpu::{Context, Emitted, Language, SharedBuffer, instance_for};
@@ -18,8 +18,8 @@ fn settings() -> girih_wgpu::Settings {
 ///
 /// # Errors
 /// If there is no such adapter, or it cannot be used.
-pub fn open(name: &str, profile: Option<Caps>) -> Result<Box<dyn Device>, Diagnostic> {
-    Ok(Box::new(girih_wgpu::open_with(name, &girih_wgpu::Settings { profile, ..settings() })?))
+pub fn open(name: &str, profile: Option<Caps>) -> Result<Device, Diagnostic> {
+    Ok(Device::new(girih_wgpu::open_with(name, &girih_wgpu::Settings { profile, ..settings() })?))
 }
 
 /// A device of wgpu that draws onto a surface, and on which shaders can run: the adapter that a selector means, if it can draw there.
@@ -45,15 +45,16 @@ pub fn open_for(
 pub fn sharing<T>(
     screen: &Context,
     count: usize,
-    make: impl Fn(&mut dyn Device) -> Result<(T, BufferId), Diagnostic>,
+    make: impl Fn(&Device) -> Result<(T, Buffer), Diagnostic>,
 ) -> Result<Sharing<T>, Diagnostic> {
-    let mut device = screen.gpu()?;
+    let gpu = screen.gpu()?;
+    let device = Device::new(gpu.clone());
     let made = (0..count).map(|_| {
-        let (made, buffer) = make(&mut device)?;
-        Ok((made, Arc::new(device.share(buffer)?)))
+        let (made, buffer) = make(&device)?;
+        Ok((made, Arc::new(gpu.share(&buffer)?)))
     });
     let made = made.collect::<Result<_, Diagnostic>>()?;
-    Ok((Box::new(device), made))
+    Ok((device, made))
 }
 
 /// Which kind of device the adapter of a number or a name is, if it is there.

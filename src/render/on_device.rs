@@ -64,11 +64,11 @@ enum Sheets {
 
 impl Sheets {
     /// One that is free, with what others see of it; a new one, which is not kept, if whoever takes the pictures keeps them all.
-    fn free(&self, device: &mut dyn Device, room: u32) -> Result<Taken, Diagnostic> {
+    fn free(&self, device: &Device, room: u32) -> Result<Taken, Diagnostic> {
         match self {
-            Sheets::Host(sheet) => Ok(Taken::Read(*sheet)),
+            Sheets::Host(sheet) => Ok(Taken::Read(sheet.clone())),
             Sheets::Screen(sheets) => match sheets.iter().find(|(_, shared)| Arc::strong_count(shared) == 1) {
-                Some((sheet, shared)) => Ok(Taken::Kept(*sheet, Arc::clone(shared))),
+                Some((sheet, shared)) => Ok(Taken::Kept(sheet.clone(), Arc::clone(shared))),
                 None => Ok(Taken::Extra(Sheet::new(device, room)?)),
             },
         }
@@ -86,16 +86,16 @@ enum Taken {
 }
 
 impl Taken {
-    fn sheet(&self) -> Sheet {
+    fn sheet(&self) -> &Sheet {
         match self {
-            Taken::Read(sheet) | Taken::Kept(sheet, _) | Taken::Extra(sheet) => *sheet,
+            Taken::Read(sheet) | Taken::Kept(sheet, _) | Taken::Extra(sheet) => sheet,
         }
     }
 
     /// Brings the pixels to where they are wanted: gives them if they stay.
     fn keep(
         self,
-        device: &mut dyn Device,
+        device: &Device,
         count: usize,
         pixels: &mut Vec<Pixel>,
     ) -> Result<Option<Arc<SharedBuffer>>, Diagnostic> {
@@ -105,11 +105,8 @@ impl Taken {
         };
         // Memory that is zero already, where there is none yet.
         *pixels = vec![[0; 4]; count];
-        let read = sheet.read(device, pixels);
-        if let Taken::Extra(sheet) = self {
-            device.free(sheet.buffer());
-        }
-        read.map(|()| None)
+        sheet.read(device, pixels)?;
+        Ok(None)
     }
 }
 
@@ -126,27 +123,30 @@ impl OnDevice {
     }
 
     /// The device, and where its pixels go: it is the screen's own if that is the one that was named.
-    fn open(&self) -> Result<(Box<dyn Device>, Sheets), Diagnostic> {
+    fn open(&self) -> Result<(Device, Sheets), Diagnostic> {
         let room = self.evaluated.size.pixels();
         let screen = match (&self.selector, &self.screen) {
             (Selector::Wgpu(name), Some(screen)) => Some(screen).filter(|it| it.is(name.as_deref().unwrap_or("auto"))),
             (_, _) => None,
         };
         let Some(screen) = screen else {
-            let mut device = devices::open(&self.selector, None)?;
-            let sheet = Sheet::new(&mut *device, room)?;
-            return Ok((Segmented::over(device, &[sheet.buffer()]), Sheets::Host(sheet)));
+            let device = devices::open(&self.selector, None)?;
+            let sheet = Sheet::new(&device, room)?;
+            return Ok((Segmented::over(device), Sheets::Host(sheet)));
         };
-        let make = |device: &mut dyn Device| Sheet::new(device, room).map(|sheet| (sheet, sheet.buffer()));
+        let make = |device: &Device| {
+            let sheet = Sheet::new(device, room)?;
+            let buffer = sheet.buffer().clone();
+            Ok((sheet, buffer))
+        };
         let (device, sheets) = wgpu::sharing(screen, SHEETS, make)?;
-        let made: Vec<_> = sheets.iter().map(|(sheet, _)| sheet.buffer()).collect();
-        Ok((Segmented::over(device, &made), Sheets::Screen(sheets)))
+        Ok((Segmented::over(device), Sheets::Screen(sheets)))
     }
 
     /// The walk over trees, once there is a heap.
     fn walker(&self, loaded: &mut Loaded) -> Result<(), Diagnostic> {
         if let (None, Some(DeviceHeap { device, .. })) = (&loaded.walker, loaded.runner.device_heap()) {
-            let opened = Walker::open(device, &Words::described(&self.direct));
+            let opened = Walker::open(&device, &Words::described(&self.direct));
             loaded.walker = Some(opened.map_err(super::contract::first)?);
         }
         Ok(())
@@ -188,14 +188,14 @@ impl OnDevice {
         let room = size.pixels();
         let mut walked = None;
         if let (Some(walker), Some(heap)) = (&loaded.walker, words.runner.device_heap()) {
-            let taken = loaded.sheets.free(heap.device, room)?;
-            let is_whole = walker.walk(heap, &root, branch.depth, count as u32, taken.sheet())?;
+            let taken = loaded.sheets.free(&heap.device, room)?;
+            let is_whole = walker.walk(&heap, &root, branch.depth, count as u32, taken.sheet())?;
             walked = Some(taken).filter(|_| is_whole);
         }
         // The walk has been waited for.
         self.evaluation = begun.elapsed();
         let cells = if let (Some(taken), Some(heap)) = (walked, words.runner.device_heap()) {
-            self.kept = taken.keep(heap.device, count, pixels)?;
+            self.kept = taken.keep(&heap.device, count, pixels)?;
             (count as u64).saturating_sub(1)
         } else {
             let place = program.defs[kind.made_by()].span;

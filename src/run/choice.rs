@@ -80,7 +80,7 @@ enum Place {
     /// On the host: the processor, the reference machine or the evaluator.
     Host(RunDevice),
     /// By fork-join, on a device of this name.
-    Device(String, Box<dyn Device>),
+    Device(String, Device),
 }
 
 /// Chooses what runs a program and makes it ready. There is code of a program unless it needs nets.

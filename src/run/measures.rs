@@ -125,7 +125,7 @@ impl Measures {
         &self,
         module: &Module,
         called: &[FunctionId],
-        device: Box<dyn Device>,
+        device: Device,
         tasks: &TaskOptions,
         heap: u64,
     ) -> Result<ForkJoinRunner, Vec<Diagnostic>> {
@@ -140,19 +140,19 @@ impl Measures {
 pub(super) fn open(
     direct: &Direct,
     program: &Program,
-    device: Box<dyn Device>,
+    device: Device,
     tasks: &TaskOptions,
     heap: Option<u64>,
 ) -> Result<DeviceRunner, Vec<Diagnostic>> {
-    let device = Segmented::over(device, &[]);
-    let measured = measured(&*device, heap);
-    reaches(measured.1, &*device).map_err(|error| vec![error])?;
+    let device = Segmented::over(device);
+    let measured = measured(&device, heap);
+    reaches(measured.1, &device).map_err(|error| vec![error])?;
     DeviceRunner::open(direct, program, device, tasks, measured)
 }
 
 /// Makes ready what the roots of a program need, so that each of them can be called.
-pub(crate) fn open_roots(direct: &Direct, device: Box<dyn Device>, tasks: &TaskOptions) -> DeviceRunner {
-    let measured = measured(&*device, None);
+pub(crate) fn open_roots(direct: &Direct, device: Device, tasks: &TaskOptions) -> DeviceRunner {
+    let measured = measured(&device, None);
     let roots = direct.roots.iter().map(|root| root.function);
     let called: Vec<FunctionId> = [direct.entry, direct.apply, direct.force].into_iter().chain(roots).collect();
     DeviceRunner::new(direct, called, device, tasks, measured)
@@ -164,14 +164,14 @@ pub(crate) fn open_roots(direct: &Direct, device: Box<dyn Device>, tasks: &TaskO
 /// If the device refuses the kernels, or does not have the memory.
 pub(crate) fn open_roots_by_fork_join(
     direct: &Direct,
-    device: Box<dyn Device>,
+    device: Device,
     tasks: &TaskOptions,
 ) -> Result<DeviceRunner, Vec<Diagnostic>> {
     open_roots(direct, device, tasks).by_fork_join("a state is carried from picture to picture")
 }
 
 /// What suits a device, and the bytes that its heap may take at most.
-fn measured(device: &dyn Device, heap: Option<u64>) -> (Measures, u64) {
+fn measured(device: &Device, heap: Option<u64>) -> (Measures, u64) {
     let measures = Measures::of(device.info().kind);
     let heap =
         heap.map_or_else(|| usual(&measures, device.caps(), device.reach()), |heap| heap.next_multiple_of(GRAIN));

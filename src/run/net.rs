@@ -35,7 +35,7 @@ pub(super) enum NetPlace {
     /// On so many cores.
     Host(NonZeroUsize),
     /// By kernels.
-    Device(Box<dyn Device>),
+    Device(Device),
 }
 
 /// A program as a net, on the device that was named, or on the first that is there.
@@ -61,7 +61,7 @@ pub(super) fn ready(
         why: why.to_owned(),
     };
     let host = || (choice("processor", threads.get()), NetPlace::Host(threads));
-    let on = |selector: &Selector, device: Box<dyn Device>| {
+    let on = |selector: &Selector, device: Device| {
         let info = device.info().clone();
         let card = Some((info.clone(), sizes(info.kind).lanes));
         (Choice { card, ..choice(&selector.to_string(), 1) }, NetPlace::Device(device))
@@ -103,7 +103,7 @@ impl NetEngine {
             NetPlace::Device(device) => {
                 let sizes = sizes(device.info().kind);
                 let sizes = device::Options { memory: options.heap.unwrap_or(sizes.memory), ..sizes };
-                match Session::open(&lowered.book, &mut **device, &sizes, u64::MAX) {
+                match Session::open(&lowered.book, &device, &sizes, u64::MAX) {
                     Ok(mut session) => {
                         let (result, counts) = computed(program, lowered, code, options, &mut session, host);
                         (result, counts, Some(session.stats()))

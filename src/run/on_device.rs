@@ -46,7 +46,7 @@ pub(crate) struct DeviceRunner {
 
 enum Engine {
     /// Nothing has been called yet.
-    New(Box<dyn Device>),
+    New(Device),
     Flattened(Box<FlattenedRunner>),
     Reducers(Box<ReducerRunner>),
     ForkJoin(Box<ForkJoinRunner>),
@@ -59,7 +59,7 @@ impl DeviceRunner {
     pub(super) fn new(
         direct: &Direct,
         called: Vec<FunctionId>,
-        device: Box<dyn Device>,
+        device: Device,
         tasks: &TaskOptions,
         (measures, heap): (Measures, u64),
     ) -> DeviceRunner {
@@ -75,7 +75,7 @@ impl DeviceRunner {
     pub(super) fn open(
         direct: &Direct,
         program: &Program,
-        device: Box<dyn Device>,
+        device: Device,
         tasks: &TaskOptions,
         measured: (Measures, u64),
     ) -> Result<DeviceRunner, Vec<Diagnostic>> {
@@ -139,7 +139,7 @@ impl DeviceRunner {
         arguments: &[u32],
         fine: &dyn Fn(&Flattened) -> bool,
     ) -> Result<(), Vec<Diagnostic>> {
-        let mut device = match std::mem::replace(&mut self.engine, Engine::Lost) {
+        let device = match std::mem::replace(&mut self.engine, Engine::Lost) {
             Engine::New(device) => device,
             Engine::Flattened(runner) if runner.fits(function, arguments) => {
                 self.engine = Engine::Flattened(runner);
@@ -158,7 +158,7 @@ impl DeviceRunner {
             _more => Err(Failure::Refused(Refusal::new("each of its calls takes another course"))),
         };
         let fitting = found.and_then(|flattened| match fine(&flattened) {
-            true => fit(flattened, &mut *device, self.heap),
+            true => fit(flattened, &device, self.heap),
             false => Err(Failure::Refused(Refusal::new("its value is more than data"))),
         });
         self.engine = match fitting {
@@ -182,7 +182,7 @@ impl DeviceRunner {
     }
 
     /// What does a call that cannot be planned: a whole program may be a reducer.
-    fn without_plan(&mut self, function: FunctionId, device: Box<dyn Device>) -> Result<Engine, Vec<Diagnostic>> {
+    fn without_plan(&mut self, function: FunctionId, device: Device) -> Result<Engine, Vec<Diagnostic>> {
         let (module, options) = (&self.module, self.measures.reducers);
         let found = self.data.as_ref().map(|_| reducer::lower(module, function, &options.form));
         match found {
@@ -316,7 +316,7 @@ impl Runner for DeviceRunner {
     fn trouble(&self) -> Option<Diagnostic> {
         self.runner()?.trouble()
     }
-    fn device_heap(&mut self) -> Option<DeviceHeap<'_>> {
+    fn device_heap(&mut self) -> Option<DeviceHeap> {
         self.runner_mut()?.device_heap()
     }
     fn keep_only(&mut self, words: &[u32]) -> Result<Option<Vec<u32>>, Fault> {
@@ -366,7 +366,7 @@ fn one_binding(caps: &Caps) -> u64 {
 }
 
 /// Flattened of which the buffers fit the device.
-fn fit(flattened: Flattened, device: &mut dyn Device, heap: u64) -> Result<Flattened, Failure> {
+fn fit(flattened: Flattened, device: &Device, heap: u64) -> Result<Flattened, Failure> {
     let refused = |why: &'static str| Err(Failure::Refused(Refusal::new(why)));
     let caps = device.caps();
     if FlattenedRunner::bytes(&flattened) > one_binding(caps) {
@@ -386,8 +386,8 @@ fn fit(flattened: Flattened, device: &mut dyn Device, heap: u64) -> Result<Flatt
     // Others may have a part of the device's memory: what is much is tried out.
     let bytes = 8 * flattened.plan.units;
     if bytes > MUCH {
-        match device.allocate(Memory { bytes, indirect: false }) {
-            Ok(buffer) => device.free(buffer),
+        match device.allocate(Memory::of(bytes)) {
+            Ok(_) => {}
             Err(error) if error.code == Code::DeviceMemory => {
                 return refused("the device has too little memory left for all that it makes");
             }

@@ -10,7 +10,7 @@ use super::{Folders, KernelFile};
 use girih_base::pack::{Packer, Unpacker};
 use girih_base::span::Sources;
 use girih_cache::{Cache, Key};
-use girih_runtime::{Device, ProgramId};
+use girih_runtime::{Device, Program};
 use girih_triton::{Argument, Head, LoadedFile, Loader, Request};
 use std::cell::RefCell;
 
@@ -68,7 +68,7 @@ pub(super) struct Found {
 
 impl Found {
     /// Its program on the device.
-    pub fn restore(&self, device: &mut dyn Device) -> Option<ProgramId> {
+    pub fn restore(&self, device: &Device) -> Option<Program> {
         device.restore(&self.program)
     }
 }
@@ -91,7 +91,7 @@ pub(super) struct Store<'f> {
 
 impl<'f> Store<'f> {
     /// The store of a file's folder; none if it has none.
-    pub fn new(file: &'f KernelFile, device: &dyn Device, kind: &str) -> Option<Store<'f>> {
+    pub fn new(file: &'f KernelFile, device: &Device, kind: &str) -> Option<Store<'f>> {
         let compilers = (FORM, env!("CARGO_PKG_VERSION"), COMPILERS);
         let context = format!("{compilers:?}\n{:?}\n{:?}", device.info(), device.caps());
         Some(Store { cache: Cache::new(file.folder.as_deref()?, kind, context), file })

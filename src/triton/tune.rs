@@ -11,7 +11,7 @@ use super::{Configurations, Head, KernelFile, Loaded, Request, told};
 use crate::Report;
 use girih_base::diag::Diagnostic;
 use girih_ir::{Scalar, eval};
-use girih_runtime::{BufferId, Device};
+use girih_runtime::{Buffer, Device};
 use std::path::PathBuf;
 use std::time::{Duration, Instant};
 
@@ -33,10 +33,10 @@ impl Default for Tuning {
 }
 
 /// An array of a launch.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Debug)]
 pub struct Array {
     /// Where it is.
-    pub buffer: BufferId,
+    pub buffer: Buffer,
     /// Its bytes.
     pub bytes: u64,
     /// The type of its elements.
@@ -89,7 +89,7 @@ impl KernelFile {
     /// What is wrong with the kernel or the launch; if the device refuses all configurations, why it refuses the first.
     pub fn tune(
         &self,
-        device: &mut dyn Device,
+        device: &Device,
         request: &Request,
         purpose: &Purpose<'_>,
         tuning: &Tuning,
@@ -121,7 +121,7 @@ impl KernelFile {
 
     fn measured(
         &self,
-        device: &mut dyn Device,
+        device: &Device,
         request: &Request,
         purpose: &Purpose<'_>,
         (tuning, count): (&Tuning, usize),
@@ -151,11 +151,7 @@ impl KernelFile {
             if let Candidate::Takes(time) = found
                 && best.as_ref().is_none_or(|(least, ..)| time < *least)
             {
-                if let Some((.., other)) = best.replace((time, configuration, loaded)) {
-                    device.unload(other.program);
-                }
-            } else {
-                device.unload(loaded.program);
+                best = Some((time, configuration, loaded));
             }
             candidates.push(found);
         }
@@ -172,7 +168,7 @@ impl KernelFile {
 
 /// Runs a candidate, holds what it writes to what others have written, and times it.
 fn candidate(
-    device: &mut dyn Device,
+    device: &Device,
     loaded: &Loaded,
     purpose: &Purpose<'_>,
     tuning: &Tuning,
@@ -200,19 +196,19 @@ fn candidate(
     Ok(Candidate::Takes(time))
 }
 
-fn contents(device: &mut dyn Device, arrays: &[Array]) -> Result<Vec<Vec<u8>>, Diagnostic> {
+fn contents(device: &Device, arrays: &[Array]) -> Result<Vec<Vec<u8>>, Diagnostic> {
     let one = |array: &Array| {
         let mut bytes = vec![0; array.bytes as usize];
-        device.read(array.buffer, 0, &mut bytes).map(|()| bytes)
+        device.read(&array.buffer, 0, &mut bytes).map(|()| bytes)
     };
     arrays.iter().map(one).collect()
 }
 
 /// Gives arrays their contents; those that are known to have them are left alone.
-fn put_back(device: &mut dyn Device, arrays: &[Array], before: &[Vec<u8>], now: &[Vec<u8>]) -> Result<(), Diagnostic> {
+fn put_back(device: &Device, arrays: &[Array], before: &[Vec<u8>], now: &[Vec<u8>]) -> Result<(), Diagnostic> {
     for (i, (array, bytes)) in arrays.iter().zip(before).enumerate() {
         if now.get(i) != Some(bytes) {
-            device.write(array.buffer, 0, bytes)?;
+            device.write(&array.buffer, 0, bytes)?;
         }
     }
     Ok(())
@@ -258,10 +254,10 @@ def doubled(x_ptr, n, BLOCK: tl.constexpr, MORE: tl.constexpr):
     #[test]
     fn candidates_that_agree_are_timed_and_the_choice_is_kept() {
         let n = 100u32;
-        let mut device = open(&Selector::Interpreter(4), None).expect("it is always there");
-        let buffer = device.allocate(Memory { bytes: u64::from(4 * n), indirect: false }).expect("it is small");
+        let device = open(&Selector::Interpreter(4), None).expect("it is always there");
+        let buffer = device.zeroed(Memory::of(u64::from(4 * n))).expect("it is small");
         let bytes: Vec<u8> = (0..n).flat_map(u32::to_le_bytes).collect();
-        device.write(buffer, 0, &bytes).expect("it fits");
+        device.write(&buffer, 0, &bytes).expect("it fits");
         let file = KernelFile::from_text("doubled.py", TEXT);
         let request = Request {
             kernel: "doubled".into(),
@@ -273,7 +269,7 @@ def doubled(x_ptr, n, BLOCK: tl.constexpr, MORE: tl.constexpr):
         };
         let number = Constant { ty: girih_ir::Type::Scalar(Scalar::I32), bits: n.into() };
         let arguments =
-            [("x_ptr", girih_runtime::Argument::Buffer(buffer, 0)), ("n", girih_runtime::Argument::Scalar(number))];
+            [("x_ptr", girih_runtime::Argument::buffer(&buffer)), ("n", girih_runtime::Argument::Scalar(number))];
         let grid = |head: &Head| {
             let block = head.chosen.iter().find_map(|(name, value)| match value {
                 girih_triton::Constant::Int(b) if name == "BLOCK" => u32::try_from(*b).ok(),
@@ -281,28 +277,28 @@ def doubled(x_ptr, n, BLOCK: tl.constexpr, MORE: tl.constexpr):
             });
             Ok([n.div_ceil(block.unwrap_or(1)), 1, 1])
         };
-        let arrays = [Array { buffer, bytes: u64::from(4 * n), element: Scalar::I32 }];
+        let arrays = [Array { buffer: buffer.clone(), bytes: u64::from(4 * n), element: Scalar::I32 }];
         let purpose = Purpose { arguments: &arguments, arrays: &arrays, grid: &grid };
         let folder = std::env::temp_dir().join(format!("girih-tune-{}", std::process::id()));
         let tuning = Tuning { folder: Some(folder.clone()), budget: Duration::MAX, limit: Duration::MAX };
-        let tuned = file.tune(&mut *device, &request, &purpose, &tuning).expect("it is right");
+        let tuned = file.tune(&device, &request, &purpose, &tuning).expect("it is right");
         assert!(
             matches!(tuned.candidates[..], [Candidate::Takes(_), Candidate::Takes(_), Candidate::Differs]),
             "{:?}",
             tuned.candidates
         );
         let mut now = vec![0; bytes.len()];
-        device.read(buffer, 0, &mut now).expect("it is there");
+        device.read(&buffer, 0, &mut now).expect("it is there");
         assert_eq!(now, bytes, "tuning leaves the arrays as they were");
         // Known now: nothing is run.
-        let again = file.tune(&mut *device, &request, &purpose, &tuning).expect("it is right");
+        let again = file.tune(&device, &request, &purpose, &tuning).expect("it is right");
         assert_eq!((again.configuration, again.candidates), (tuned.configuration, vec![]));
         // No time, no choice; and what is too slow once is not run again.
         let none = Tuning { folder: None, budget: Duration::ZERO, limit: Duration::MAX };
-        let first = file.tune(&mut *device, &request, &purpose, &none).expect("it is right");
+        let first = file.tune(&device, &request, &purpose, &none).expect("it is right");
         assert!(matches!(first.candidates[..], [Candidate::Takes(_), Candidate::NotTried, Candidate::NotTried]));
         let slow = Tuning { folder: None, budget: Duration::MAX, limit: Duration::ZERO };
-        let slow = file.tune(&mut *device, &request, &purpose, &slow).expect("it is right");
+        let slow = file.tune(&device, &request, &purpose, &slow).expect("it is right");
         assert!(slow.candidates.iter().all(|c| matches!(c, Candidate::TooSlow(_))), "{:?}", slow.candidates);
         let _ = std::fs::remove_dir_all(folder);
     }

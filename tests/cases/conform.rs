@@ -87,7 +87,7 @@ fn trials_on(name: &str, selector: &Selector, profile: Option<Profile>) -> Vec<T
 }
 
 fn run(selector: &Selector, profile: Option<Profile>, suite: &Suite, shard: Option<usize>) -> Result<(), Failed> {
-    let mut devices: Vec<Box<dyn Device>> = vec![devices::open(selector, profile).map_err(|e| e.message)?];
+    let mut devices: Vec<Device> = vec![devices::open(selector, profile).map_err(|e| e.message)?];
     let mut failures = vec![];
     let (mut passed, mut refused) = (0, 0);
     let groups = suite.groups().map_err(|report| report.to_string())?;
@@ -143,8 +143,8 @@ fn faults_of(path: &Path, machine: &str) -> Result<(), Failed> {
     let is_found = |code: Code| matches!(code, Code::OutOfBounds | Code::Deadlock);
     let selector = Selector::parse(machine).expect("it is a device's name");
     for (case, code) in program.faults.iter().filter(|(_, code)| is_found(*code)) {
-        let mut device = devices::open(&selector, None).map_err(|e| e.message)?;
-        let result = girih_conform::run_fault(&program.group, case, *code, &mut *device);
+        let device = devices::open(&selector, None).map_err(|e| e.message)?;
+        let result = girih_conform::run_fault(&program.group, case, *code, &device);
         result.map_err(|what| format!("{}: {what}", case.name))?;
     }
     Ok(())

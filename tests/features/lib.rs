@@ -157,13 +157,13 @@ def fill(out_ptr, BLOCK: tl.constexpr):
             ],
             ..Request::default()
         };
-        let mut device = open(&Selector::Interpreter(4), None).expect("it is always there");
+        let device = open(&Selector::Interpreter(4), None).expect("it is always there");
         let file = KernelFile::from_text("fill.py", text).kept_in(None);
-        let kernel = file.load(&mut *device, &request).expect("nothing is wrong with this kernel");
-        let buffer = device.allocate(Memory { bytes: 64, indirect: false }).expect("there is memory");
-        kernel.launch(&mut *device, [2, 1, 1], &[("out_ptr", Given::Buffer(buffer, 0))]).expect("it runs");
+        let kernel = file.load(&device, &request).expect("nothing is wrong with this kernel");
+        let buffer = device.zeroed(Memory::of(64)).expect("there is memory");
+        kernel.launch(&device, [2, 1, 1], &[("out_ptr", Given::buffer(&buffer))]).expect("it runs");
         let mut bytes = vec![0; 64];
-        device.read(buffer, 0, &mut bytes).expect("it is there");
+        device.read(&buffer, 0, &mut bytes).expect("it is there");
         let (words, _) = bytes.as_chunks();
         assert!(words.iter().enumerate().all(|(i, word)| i32::from_le_bytes(*word) == i as i32), "{bytes:?}");
     }

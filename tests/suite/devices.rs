@@ -5,15 +5,14 @@
 //! then `GIRIH_DEVICE_PROGRAMS` says how many random programs there are, and `GIRIH_DEVICE_FIRST` the number of the first one: so that thousands
 //! of them can be tried on a card, in several calls.
 
+use crate::support::driver::{Given, Use, Watch, watched};
 use crate::support::generate::{self, Source};
 use crate::support::machine;
 use crate::support::random::Random;
 use girih::devices::{self, Profile, Selector};
 use girih::{Code, Diagnostic, Options, Program, RunDevice, RunOptions, Span, SystemHost, Work, on_big_stack};
-use girih_ir::{Caps, FunctionId, Module, Verified};
-use girih_runtime::{
-    BufferId, Command, Device, DeviceInfo, LoadOptions, Memory, ProgramId, Runner, TaskOptions, TaskStats, Timing,
-};
+use girih_runtime::driver::BlockId;
+use girih_runtime::{Device, Runner, TaskOptions, TaskStats};
 use girih_task::flow::Root;
 use girih_task::forkjoin::Form;
 use girih_task::forkjoin::runner::{ForkJoinOptions, ForkJoinRunner};
@@ -34,7 +33,7 @@ fn adapters() -> Vec<Selector> {
     }
 }
 
-fn open(selector: &Selector, profile: Option<Profile>) -> Box<dyn Device> {
+fn open(selector: &Selector, profile: Option<Profile>) -> Device {
     devices::open(selector, profile).expect("the device is there")
 }
 
@@ -132,74 +131,53 @@ struct Counts {
     programs: AtomicU64,
 }
 
-/// A device that counts what it gives out and gets back, and has so much memory.
+/// Who counts what a device gives out and gets back, and refuses more memory than there is.
 struct Counting {
-    device: Box<dyn Device>,
     counts: Arc<Counts>,
-    sizes: HashMap<BufferId, u64>,
-    /// Bytes that it has.
+    sizes: Mutex<HashMap<BlockId, u64>>,
+    /// Bytes that there are.
     most: u64,
 }
 
 impl Counting {
-    fn over(device: Box<dyn Device>, most: u64) -> (Box<dyn Device>, Arc<Counts>) {
+    fn over(device: &Device, most: u64) -> (Device, Arc<Counts>) {
         let counts = Arc::new(Counts::default());
-        (Box::new(Counting { device, counts: Arc::clone(&counts), sizes: HashMap::new(), most }), counts)
+        let counting = Counting { counts: Arc::clone(&counts), sizes: Mutex::default(), most };
+        (watched(device, counting), counts)
     }
 }
 
-impl Device for Counting {
-    fn info(&self) -> &DeviceInfo {
-        self.device.info()
-    }
-    fn caps(&self) -> &Caps {
-        self.device.caps()
-    }
-    fn allocate(&mut self, memory: Memory) -> Result<BufferId, Diagnostic> {
-        if self.counts.bytes.load(Ordering::Relaxed) + memory.bytes > self.most {
-            return Err(Diagnostic::new(Code::DeviceMemory, Span::NONE, "not that much"));
+impl Watch for Counting {
+    fn asked(&self, what: Use) -> Result<(), Diagnostic> {
+        match what {
+            Use::Allocate(bytes) if self.counts.bytes.load(Ordering::Relaxed) + bytes > self.most => {
+                Err(Diagnostic::new(Code::DeviceMemory, Span::NONE, "not that much"))
+            }
+            Use::Allocate(_) | Use::Load | Use::Work => Ok(()),
         }
-        let buffer = self.device.allocate(memory)?;
-        self.sizes.insert(buffer, memory.bytes);
-        self.counts.buffers.fetch_add(1, Ordering::Relaxed);
-        let bytes = self.counts.bytes.fetch_add(memory.bytes, Ordering::Relaxed) + memory.bytes;
-        self.counts.most_bytes.fetch_max(bytes, Ordering::Relaxed);
-        Ok(buffer)
     }
-    fn free(&mut self, buffer: BufferId) {
-        let bytes = self.sizes.remove(&buffer).expect("a buffer is given back once");
-        self.counts.buffers.fetch_sub(1, Ordering::Relaxed);
-        self.counts.bytes.fetch_sub(bytes, Ordering::Relaxed);
-        self.device.free(buffer);
-    }
-    fn write(&mut self, buffer: BufferId, offset: u64, bytes: &[u8]) -> Result<(), Diagnostic> {
-        self.device.write(buffer, offset, bytes)
-    }
-    fn read(&mut self, buffer: BufferId, offset: u64, bytes: &mut [u8]) -> Result<(), Diagnostic> {
-        self.device.read(buffer, offset, bytes)
-    }
-    fn load(
-        &mut self,
-        module: &Verified<Module>,
-        kernels: &[FunctionId],
-        options: &LoadOptions,
-    ) -> Result<Vec<ProgramId>, Vec<Diagnostic>> {
-        let programs = self.device.load(module, kernels, options)?;
-        self.counts.programs.fetch_add(programs.len() as u64, Ordering::Relaxed);
-        Ok(programs)
-    }
-    fn unload(&mut self, program: ProgramId) {
-        self.counts.programs.fetch_sub(1, Ordering::Relaxed);
-        self.device.unload(program);
-    }
-    fn submit(&mut self, commands: &[Command]) -> Result<(), Diagnostic> {
-        self.device.submit(commands)
-    }
-    fn wait(&mut self) -> Result<(), Diagnostic> {
-        self.device.wait()
-    }
-    fn time(&mut self, commands: &[Command], runs: usize) -> Result<Timing, Diagnostic> {
-        self.device.time(commands, runs)
+
+    fn given(&self, what: Given) {
+        let sizes = || self.sizes.lock().expect("nobody panics meanwhile");
+        match what {
+            Given::Block(block, bytes) => {
+                sizes().insert(block, bytes);
+                self.counts.buffers.fetch_add(1, Ordering::Relaxed);
+                let bytes = self.counts.bytes.fetch_add(bytes, Ordering::Relaxed) + bytes;
+                self.counts.most_bytes.fetch_max(bytes, Ordering::Relaxed);
+            }
+            Given::Released(block) => {
+                let bytes = sizes().remove(&block).expect("a block is given back once");
+                self.counts.buffers.fetch_sub(1, Ordering::Relaxed);
+                self.counts.bytes.fetch_sub(bytes, Ordering::Relaxed);
+            }
+            Given::Programs(count) => {
+                self.counts.programs.fetch_add(count as u64, Ordering::Relaxed);
+            }
+            Given::Unloaded => {
+                self.counts.programs.fetch_sub(1, Ordering::Relaxed);
+            }
+        }
     }
 }
 
@@ -222,7 +200,7 @@ impl Compiled {
         Ok(Compiled { code, direct })
     }
 
-    fn open(&self, device: Box<dyn Device>, options: ForkJoinOptions) -> Result<ForkJoinRunner, Vec<Diagnostic>> {
+    fn open(&self, device: Device, options: ForkJoinOptions) -> Result<ForkJoinRunner, Vec<Diagnostic>> {
         let Direct { module, entry, apply, force, .. } = &self.direct;
         ForkJoinRunner::open(module, &[*entry, *apply, *force], device, &TaskOptions::default(), options)
     }
@@ -289,7 +267,7 @@ fn memory_grows_by_need() {
         let expected = program.run(&mut SystemHost::new(), &evaluator).expect("it ends").text;
         let compiled = Compiled::new(&program);
         for selector in [Selector::Cpu, Selector::Lowered(Profile::Cpu)] {
-            let (device, counts) = Counting::over(open(&selector, None), u64::MAX);
+            let (device, counts) = Counting::over(&open(&selector, None), u64::MAX);
             let mut runner = compiled.open(device, SMALL).expect("it loads");
             let small = counts.bytes.load(Ordering::Relaxed);
             for _ in 0..2 {
@@ -300,8 +278,7 @@ fn memory_grows_by_need() {
                 runner.renew().expect("it works");
             }
             // What was too small has been given back.
-            let device = runner.close();
-            drop(device);
+            drop(runner.close());
             let most = counts.most_bytes.load(Ordering::Relaxed);
             assert!(small < 1 << 20 && most < 8 << 20, "{small}, then {most} bytes");
             assert_eq!(counts.buffers.load(Ordering::Relaxed), 0);
@@ -313,7 +290,7 @@ fn memory_grows_by_need() {
 fn a_device_of_which_others_have_a_part_gives_what_it_has() {
     on_big_stack(|| {
         let compiled = Compiled::new(&program(WRONG[0].text));
-        let (little, _) = Counting::over(open(&Selector::Cpu, None), 4 << 20);
+        let (little, _) = Counting::over(&open(&Selector::Cpu, None), 4 << 20);
         let mut runner = compiled.open(little, SMALL).expect("it loads");
         assert_eq!(compiled.run(&mut runner), Err(Code::OutOfMemory));
         // Two heaps are there while one is copied.
@@ -329,12 +306,12 @@ fn a_hundred_runs_leak_nothing() {
         let programs: Vec<Compiled> =
             [RIGHT, WRONG[0].text, WRONG[1].text, KEEPS].map(program).iter().map(Compiled::new).collect();
         for selector in adapters() {
-            let (mut device, counts) = Counting::over(open(&selector, None), u64::MAX);
+            let (device, counts) = Counting::over(&open(&selector, None), u64::MAX);
             let mut ended = [0; 2];
             for _ in 0..3 {
                 for compiled in &programs {
                     let options = ForkJoinOptions { most_heap: 1 << 20, ..SMALL };
-                    let mut runner = compiled.open(device, options).expect("it loads");
+                    let mut runner = compiled.open(device.clone(), options).expect("it loads");
                     let mut there = vec![];
                     for _ in 0..9 {
                         ended[usize::from(compiled.run(&mut runner).is_ok())] += 1;
@@ -343,7 +320,8 @@ fn a_hundred_runs_leak_nothing() {
                     }
                     // The first run makes memory grow.
                     assert!(there.iter().all(|count| count == &there[0]), "{selector}: {there:?}");
-                    device = runner.close();
+                    drop(runner);
+                    device.wait().and_then(|()| device.trim()).expect("it works");
                     let left =
                         [&counts.buffers, &counts.bytes, &counts.programs].map(|count| count.load(Ordering::Relaxed));
                     assert_eq!(left, [0; 3], "{selector}");
@@ -382,9 +360,9 @@ impl Trial {
         Trial { profile, threads, most, in_parts: false }
     }
 
-    fn open(&self, selector: &Selector) -> Box<dyn Device> {
+    fn open(&self, selector: &Selector) -> Device {
         let device = open(selector, self.profile);
-        if self.in_parts { Box::new(Segmented::with_parts(device, WHOLE, PART)) } else { device }
+        if self.in_parts { Segmented::with_parts(&device, WHOLE, PART) } else { device }
     }
 }
 
@@ -434,10 +412,10 @@ struct Totals {
 fn try_one(
     number: u64,
     source: &Source,
-    device: Box<dyn Device>,
+    device: Device,
     trial: &Trial,
     totals: &Totals,
-) -> Result<Box<dyn Device>, String> {
+) -> Result<Device, String> {
     let program = source.compile();
     let evaluator = RunOptions { device: RunDevice::Evaluator, explain: false, ..RunOptions::default() };
     let expected = program.run(&mut SystemHost::new(), &evaluator);

@@ -5,11 +5,11 @@
 //! programs are run.
 
 use crate::support::case::{Case, Gave, LIMIT, agree};
+use crate::support::driver::{Use, Watch, watched};
 use crate::support::{machine, watch};
 use girih::devices::{self, Profile, Selector};
 use girih::{Diagnostic, RunDevice, Span, on_big_stack};
-use girih_ir::{Caps, FunctionId, Module, Verified};
-use girih_runtime::{BufferId, Device, DeviceInfo, LoadOptions, Memory, ProgramId, Runner, TaskOptions, Timing};
+use girih_runtime::{Device, Runner, TaskOptions};
 use girih_task::flow::Root;
 use girih_task::forkjoin::Form;
 use girih_task::forkjoin::runner::{ForkJoinOptions, ForkJoinRunner};
@@ -29,11 +29,11 @@ fn run(case: &Case, device: &str, options: ForkJoinOptions) -> Gave {
     run_on(case, open(device, None), options, LIMIT)
 }
 
-fn open(device: &str, profile: Option<Profile>) -> Box<dyn Device> {
+fn open(device: &str, profile: Option<Profile>) -> Device {
     devices::open(&Selector::parse(device).expect("a device's name"), profile).expect("a device")
 }
 
-fn run_on(case: &Case, device: Box<dyn Device>, options: ForkJoinOptions, limit: Duration) -> Gave {
+fn run_on(case: &Case, device: Device, options: ForkJoinOptions, limit: Duration) -> Gave {
     let alarm = watch::alarm(limit);
     case.with_host(|host| {
         let flag = alarm.flag.clone();
@@ -43,7 +43,7 @@ fn run_on(case: &Case, device: Box<dyn Device>, options: ForkJoinOptions, limit:
 
 fn run_here(
     case: &Case,
-    device: Box<dyn Device>,
+    device: Device,
     options: ForkJoinOptions,
     host: &mut girih::SystemHost,
     flag: Arc<AtomicBool>,
@@ -229,58 +229,16 @@ fn adapters_within_the_limits_of_the_web_do_too() {
     }
 }
 
-/// A device that is lost after so many uses.
+/// Who loses a device after so many uses.
 struct Mortal {
-    device: Box<dyn Device>,
     left: Arc<AtomicUsize>,
 }
 
-impl Mortal {
-    fn used(&mut self) -> Result<&mut Box<dyn Device>, Diagnostic> {
+impl Watch for Mortal {
+    fn asked(&self, _what: Use) -> Result<(), Diagnostic> {
         let left = self.left.fetch_update(Ordering::Relaxed, Ordering::Relaxed, |left| left.checked_sub(1));
         let lost = || Diagnostic::new(girih::Code::DeviceLost, Span::NONE, "the device was lost");
-        left.map(|_| &mut self.device).map_err(|_| lost())
-    }
-}
-
-impl Device for Mortal {
-    fn info(&self) -> &DeviceInfo {
-        self.device.info()
-    }
-    fn caps(&self) -> &Caps {
-        self.device.caps()
-    }
-    fn allocate(&mut self, memory: Memory) -> Result<BufferId, Diagnostic> {
-        self.used()?.allocate(memory)
-    }
-    fn free(&mut self, buffer: BufferId) {
-        self.device.free(buffer);
-    }
-    fn write(&mut self, buffer: BufferId, offset: u64, bytes: &[u8]) -> Result<(), Diagnostic> {
-        self.used()?.write(buffer, offset, bytes)
-    }
-    fn read(&mut self, buffer: BufferId, offset: u64, bytes: &mut [u8]) -> Result<(), Diagnostic> {
-        self.used()?.read(buffer, offset, bytes)
-    }
-    fn load(
-        &mut self,
-        module: &Verified<Module>,
-        kernels: &[FunctionId],
-        options: &LoadOptions,
-    ) -> Result<Vec<ProgramId>, Vec<Diagnostic>> {
-        self.used().map_err(|error| vec![error])?.load(module, kernels, options)
-    }
-    fn unload(&mut self, program: ProgramId) {
-        self.device.unload(program);
-    }
-    fn submit(&mut self, commands: &[girih_runtime::Command]) -> Result<(), Diagnostic> {
-        self.used()?.submit(commands)
-    }
-    fn wait(&mut self) -> Result<(), Diagnostic> {
-        self.used()?.wait()
-    }
-    fn time(&mut self, commands: &[girih_runtime::Command], runs: usize) -> Result<Timing, Diagnostic> {
-        self.used()?.time(commands, runs)
+        left.map(|_| ()).map_err(|_| lost())
     }
 }
 
@@ -295,8 +253,8 @@ fn a_device_that_is_lost_is_an_error() {
         let mut uses = 0;
         loop {
             let left = Arc::new(AtomicUsize::new(uses));
-            let device = Mortal { device: open("interpreter", None), left: Arc::clone(&left) };
-            let found = run_on(&case, Box::new(device), options, LIMIT);
+            let device = watched(&open("interpreter", None), Mortal { left: Arc::clone(&left) });
+            let found = run_on(&case, device, options, LIMIT);
             if left.load(Ordering::Relaxed) > 0 {
                 assert_eq!(found.value, expected.value, "{name} after {uses}");
                 break;

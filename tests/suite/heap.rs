@@ -50,7 +50,7 @@ type Found = Result<String, (Code, String)>;
 /// What a program gives on a device, and what that took.
 fn run(
     text: &str,
-    device: Box<dyn Device>,
+    device: Device,
     options: ForkJoinOptions,
 ) -> Result<(Found, ForkJoinOptions, StepStats), Code> {
     let program = program(text);
@@ -154,8 +154,8 @@ fn a_full_heap_is_collected() {
         }
         // The same in four parts.
         let device =
-            Segmented::with_parts(devices::open(&Selector::Cpu, None).expect("it is there"), 32 << 10, 32 << 10);
-        let (found, _, stats) = run(&text, Box::new(device), little(64, 96 << 10)).expect("it loads");
+            Segmented::with_parts(&devices::open(&Selector::Cpu, None).expect("it is there"), 32 << 10, 32 << 10);
+        let (found, _, stats) = run(&text, device, little(64, 96 << 10)).expect("it loads");
         assert_eq!(found, Ok(expected), "{stats:?}");
         assert!(stats.collections > 1, "{stats:?}");
     });
@@ -233,7 +233,7 @@ fn a_heap_of_several_parts_is_one() {
         for (selector, profile) in selectors.into_iter().chain(web) {
             for most_heap in [2 * PART, PARTS as u64 * PART] {
                 let inner = devices::open(&selector, profile).expect("the device is there");
-                let device: Box<dyn Device> = Box::new(Segmented::with_parts(inner, PART, PART));
+                let device = Segmented::with_parts(&inner, PART, PART);
                 let most_heap = most_heap - (16 << 10);
                 // Within the web's limits nothing else has a binding left.
                 let small = ForkJoinOptions { lanes: 32, frames: 1 << 8, most_frames: 1 << 8, ..SMALL };
@@ -266,7 +266,7 @@ def main():
         for (selector, profile) in [(Selector::Cpu, None)].into_iter().chain(web) {
             let open = || {
                 let device = devices::open(&selector, profile).expect("the device is there");
-                Box::new(Segmented::with_parts(device, PART, PART))
+                Segmented::with_parts(&device, PART, PART)
             };
             let (found, options, stats) = run(text, open(), small).expect("it loads");
             assert_eq!(found, Err((Code::OutOfMemory, "List/Cons(n, list)".to_owned())), "{selector}: {stats:?}");
@@ -353,7 +353,7 @@ fn a_large_heap_within_the_limits_of_the_web() {
         let depth = 21;
         for adapter in machine::WGPU.some_devices() {
             let device = devices::open(&adapter, Some(Profile::Web)).expect("the device is there");
-            let device = Segmented::over(device, &[]);
+            let device = Segmented::over(device);
             let most_heap = device.reach() - (16 << 20);
             let frames = 1 << 14;
             let options =

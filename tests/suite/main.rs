@@ -17,6 +17,7 @@ mod operations;
 mod proofs;
 mod reducer;
 mod render;
+mod runtime;
 #[path = "../support/mod.rs"]
 mod support;
 mod tiles;

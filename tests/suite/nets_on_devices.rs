@@ -38,7 +38,7 @@ fn limits() -> Limits {
 }
 
 /// Whether a device has reduced a net to what the sequential machine gives.
-fn agrees(name: &str, nets: &Nets, device: &mut dyn Device) -> bool {
+fn agrees(name: &str, nets: &Nets, device: &Device) -> bool {
     let oracle = nets.reduce(None, &limits());
     match (oracle, nets.reduce_on(None, &Limits { interactions: None, ..limits() }, device, Some(MEMORY))) {
         (Ok(oracle), Ok(found)) => {
@@ -66,17 +66,17 @@ fn agrees(name: &str, nets: &Nets, device: &mut dyn Device) -> bool {
 }
 
 fn all_programs(name: &str) {
-    let Some(mut device) = machine::open(name) else { return };
+    let Some(device) = machine::open(name) else { return };
     let mut same = 0;
     for path in programs(PROGRAMS) {
         let Ok(nets) = Nets::open(&path) else { continue };
-        same += usize::from(agrees(&format!("{name}, {}", path.display()), &nets, &mut *device));
+        same += usize::from(agrees(&format!("{name}, {}", path.display()), &nets, &device));
     }
     assert!(same >= 30, "{name}: only {same} programs");
 }
 
 fn random_nets(name: &str, count: u64) {
-    let Some(mut device) = machine::open(name) else { return };
+    let Some(device) = machine::open(name) else { return };
     let count = sample("GIRIH_NETS", count / 2, 2 * count);
     let mut same = 0;
     for seed in 0..count {
@@ -84,16 +84,16 @@ fn random_nets(name: &str, count: u64) {
         let nets = Nets::from_text("random.hvm", &text).unwrap_or_else(|report| panic!("{report}"));
         // Those without a normal form are for the model: which error comes first is a matter of order.
         if nets.reduce(None, &Limits { interactions: Some(20_000), ..limits() }).is_ok() {
-            same += u64::from(agrees(&format!("{name}, net {seed}\n{text}"), &nets, &mut *device));
+            same += u64::from(agrees(&format!("{name}, net {seed}\n{text}"), &nets, &device));
         }
     }
     assert!(same >= count / 5, "{name}: only {same} of {count} nets");
 }
 
 fn endless(name: &str) {
-    let Some(mut device) = machine::open(name) else { return };
+    let Some(device) = machine::open(name) else { return };
     let nets = Nets::open(format!("{PROGRAMS}/no_end.hvm")).unwrap_or_else(|report| panic!("{report}"));
-    match nets.reduce_on(None, &Limits::default(), &mut *device, Some(1 << 20)) {
+    match nets.reduce_on(None, &Limits::default(), &device, Some(1 << 20)) {
         Ok(found) => panic!("{name}: {}", found.text),
         Err(report) => assert_eq!(report.diagnostics[0].code, girih::Code::OutOfMemory, "{name}: {report}"),
     }
@@ -161,8 +161,8 @@ fn performs(name: &str, mut place: impl FnMut(&mut dyn FnMut(Place<'_>))) {
 }
 
 fn effects(name: &str) {
-    let Some(mut device) = machine::open(name) else { return };
-    performs(name, |run| run(Place::Device(&mut *device, Some(MEMORY))));
+    let Some(device) = machine::open(name) else { return };
+    performs(name, |run| run(Place::Device(&device, Some(MEMORY))));
 }
 
 #[test]

@@ -9,7 +9,7 @@ use girih::runtime;
 use girih::triton::{Argument, KernelFile, Request};
 use girih::{Code, Report};
 use girih_ir::{Scalar, eval};
-use girih_runtime::{BufferId, Device, Memory};
+use girih_runtime::{Buffer, Device};
 use std::fmt::Write;
 
 /// Elements of a tile.
@@ -149,38 +149,33 @@ fn rows(scalar: Scalar) -> Vec<Row> {
 }
 
 /// An array on a device.
-fn place(device: &mut dyn Device, scalar: Scalar, values: &[f64]) -> BufferId {
+fn place(device: &Device, scalar: Scalar, values: &[f64]) -> Buffer {
     let bits = |x: f64| if scalar.is_float() { eval::narrow(x, scalar) } else { x as i64 as u64 };
     let size = scalar.bytes() as usize;
     let bytes: Vec<u8> = values.iter().flat_map(|x| bits(*x).to_le_bytes().into_iter().take(size)).collect();
-    let buffer = device.allocate(Memory { bytes: bytes.len() as u64, indirect: false }).expect("there is memory");
-    device.write(buffer, 0, &bytes).expect("it can be written");
-    buffer
+    device.upload(&bytes).expect("there is memory")
 }
 
-fn fetch(device: &mut dyn Device, buffer: BufferId, count: usize) -> Vec<f32> {
+fn fetch(device: &Device, buffer: &Buffer, count: usize) -> Vec<f32> {
     let mut bytes = vec![0; count * 4];
     device.read(buffer, 0, &mut bytes).expect("it can be read");
     bytes.chunks_exact(4).map(|c| f32::from_le_bytes([c[0], c[1], c[2], c[3]])).collect()
 }
 
 /// Runs a kernel of pointers; the arrays are given by type and value, the last one is the result, of `f32`.
-fn run(device: &mut dyn Device, text: &str, arrays: &[(&str, Scalar, Vec<f64>)]) -> Result<Vec<f32>, Report> {
+fn run(device: &Device, text: &str, arrays: &[(&str, Scalar, Vec<f64>)]) -> Result<Vec<f32>, Report> {
     let file = KernelFile::from_text("operations.py", text);
     let arguments = arrays.iter().map(|(name, scalar, _)| ((*name).to_owned(), Argument::Buffer(*scalar))).collect();
     let loaded = file.load(device, &Request { kernel: "k".into(), arguments, ..Request::default() })?;
-    let buffers: Vec<BufferId> = arrays.iter().map(|(_, scalar, values)| place(device, *scalar, values)).collect();
-    let named = arrays.iter().zip(&buffers).map(|((name, ..), b)| (*name, runtime::Argument::Buffer(*b, 0)));
+    let buffers: Vec<Buffer> = arrays.iter().map(|(_, scalar, values)| place(device, *scalar, values)).collect();
+    let named = arrays.iter().zip(&buffers).map(|((name, ..), b)| (*name, runtime::Argument::buffer(b)));
     loaded.launch(device, [1; 3], &named.collect::<Vec<_>>())?;
-    let (last, values) = (buffers[buffers.len() - 1], &arrays[arrays.len() - 1].2);
-    let found = fetch(device, last, values.len());
-    buffers.into_iter().for_each(|buffer| device.free(buffer));
-    device.unload(loaded.program);
-    Ok(found)
+    let (last, values) = (&buffers[buffers.len() - 1], &arrays[arrays.len() - 1].2);
+    Ok(fetch(device, last, values.len()))
 }
 
 /// Runs it, or says that the device lacks what it needs.
-fn run_or_refuse(device: &mut dyn Device, text: &str, arrays: &[(&str, Scalar, Vec<f64>)]) -> Option<Vec<f32>> {
+fn run_or_refuse(device: &Device, text: &str, arrays: &[(&str, Scalar, Vec<f64>)]) -> Option<Vec<f32>> {
     match run(device, text, arrays) {
         Ok(found) => Some(found),
         Err(report) => {
@@ -216,7 +211,7 @@ fn numbers(scalar: Scalar) -> (Vec<f64>, Vec<f64>) {
 #[test]
 fn operations_give_what_they_mean_for_every_type() {
     for (selector, profile) in places() {
-        let mut device = devices::open(&selector, profile).expect("the device is there");
+        let device = devices::open(&selector, profile).expect("the device is there");
         let mut ran = 0;
         for scalar in SCALARS.iter().copied() {
             let (x, y) = numbers(scalar);
@@ -229,7 +224,7 @@ fn operations_give_what_they_mean_for_every_type() {
                 let out = vec![0.0; rows.len() * N];
                 let arrays =
                     [("x_ptr", scalar, x.clone()), ("y_ptr", scalar, y.clone()), ("out_ptr", Scalar::F32, out)];
-                let Some(found) = run_or_refuse(&mut *device, &text, &arrays) else { continue };
+                let Some(found) = run_or_refuse(&device, &text, &arrays) else { continue };
                 ran += rows.len();
                 for (row, (expression, meaning)) in found.chunks(N).zip(rows) {
                     for (i, found) in row.iter().enumerate() {
@@ -252,7 +247,7 @@ fn products_give_what_they_mean_for_every_type() {
     let types = [Scalar::I8, Scalar::U8, Scalar::F8E4M3, Scalar::F8E5M2, Scalar::F16, Scalar::Bf16, Scalar::F32];
     let ways = ["tl.dot(a, b)", "tl.dot(a, b, acc=tl.full([16, 16], 2, S))", "tl.dot(tl.trans(a), b, out_dtype=S)"];
     for (selector, profile) in places() {
-        let mut device = devices::open(&selector, profile).expect("the device is there");
+        let device = devices::open(&selector, profile).expect("the device is there");
         for scalar in types {
             let least = if scalar == Scalar::U8 { 0.0 } else { -1.0 };
             let a: Vec<f64> = (0..256).map(|i| f64::from(i * 7 % 4) + least).collect();
@@ -266,7 +261,7 @@ fn products_give_what_they_mean_for_every_type() {
                     ("b_ptr", scalar, b.clone()),
                     ("out_ptr", Scalar::F32, vec![0.0; 256]),
                 ];
-                let Some(found) = run_or_refuse(&mut *device, &text, &arrays) else { continue };
+                let Some(found) = run_or_refuse(&device, &text, &arrays) else { continue };
                 for (i, found) in found.iter().enumerate() {
                     let left = |k: usize| if way == 2 { a[k * 16 + i / 16] } else { a[i / 16 * 16 + k] };
                     let product: f64 = (0..16).map(|k| left(k) * b[k * 16 + i % 16]).sum();
@@ -291,7 +286,7 @@ fn updates_give_what_they_mean_for_every_type() {
     ];
     let types = [Scalar::I32, Scalar::U32, Scalar::I64, Scalar::U64, Scalar::F32, Scalar::F64];
     for (selector, profile) in places() {
-        let mut device = devices::open(&selector, profile).expect("the device is there");
+        let device = devices::open(&selector, profile).expect("the device is there");
         let mut ran = 0;
         for scalar in types {
             for (name, expected, floats) in UPDATES {
@@ -306,7 +301,7 @@ fn updates_give_what_they_mean_for_every_type() {
                     ("y_ptr", scalar, (1..9).map(f64::from).collect()),
                     ("out_ptr", Scalar::F32, vec![0.0; 5]),
                 ];
-                let Some(found) = run_or_refuse(&mut *device, &text, &arrays) else { continue };
+                let Some(found) = run_or_refuse(&device, &text, &arrays) else { continue };
                 ran += 1;
                 let expected = [*expected as f32, 5.0, 1.0, 2.0, 3.0];
                 assert_eq!(found, expected, "{selector}: `{name}` of {scalar}");

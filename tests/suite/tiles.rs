@@ -9,7 +9,7 @@ use girih::runtime;
 use girih::triton::{Argument, Constant, KernelFile, Request};
 use girih::{Code, Report};
 use girih_ir::{Scalar, Type};
-use girih_runtime::{BufferId, Device, DeviceKind, Memory};
+use girih_runtime::{Buffer, Device, DeviceKind, Memory};
 
 // Guard regions.
 
@@ -90,28 +90,28 @@ fn programs(kernel: &str, n: usize, first: usize) -> u32 {
 
 /// An array on a device, perhaps between guards.
 struct Guarded {
-    buffer: BufferId,
+    buffer: Buffer,
     start: usize,
     bytes: Vec<u8>,
 }
 
 impl Guarded {
-    fn new(device: &mut dyn Device, array: &[u8], guarded: bool) -> Guarded {
+    fn new(device: &Device, array: &[u8], guarded: bool) -> Guarded {
         let guard = vec![SENTINEL; if guarded { GUARD } else { 0 }];
         let mut bytes = [&guard, array, &guard].concat();
         bytes.resize(bytes.len().next_multiple_of(4), SENTINEL);
-        let buffer = device.allocate(Memory { bytes: bytes.len() as u64, indirect: false }).expect("there is memory");
-        device.write(buffer, 0, &bytes).expect("it can be written");
+        let buffer = device.zeroed(Memory::of(bytes.len() as u64)).expect("there is memory");
+        device.write(&buffer, 0, &bytes).expect("it can be written");
         Guarded { buffer, start: guard.len(), bytes }
     }
 
     fn argument(&self) -> runtime::Argument {
-        runtime::Argument::Buffer(self.buffer, self.start as u64)
+        runtime::Argument::Buffer(self.buffer.from_byte(self.start as u64))
     }
 
-    fn read(&self, device: &mut dyn Device) -> Vec<u8> {
+    fn read(&self, device: &Device) -> Vec<u8> {
         let mut bytes = vec![0; self.bytes.len()];
-        device.read(self.buffer, 0, &mut bytes).expect("it can be read");
+        device.read(&self.buffer, 0, &mut bytes).expect("it can be read");
         bytes
     }
 }
@@ -138,7 +138,7 @@ impl Copy {
     }
 
     /// Runs it, and looks at every byte of both allocations; none if the device has no such operation.
-    fn run(&self, file: &KernelFile, device: &mut dyn Device, guarded: bool) -> Option<()> {
+    fn run(&self, file: &KernelFile, device: &Device, guarded: bool) -> Option<()> {
         let Copy { kernel, scalar, n, first } = *self;
         let what = format!("{kernel} of {n} {scalar} by {first} on {}", device.info().name);
         let loaded = match file.load(device, &self.request()) {
@@ -166,8 +166,6 @@ impl Copy {
         if let Some(byte) = (0..found.len()).find(|i| found[*i] != expected[*i]) {
             panic!("{what}: byte {} of the array is {:#x}", byte as i64 - to.start as i64, found[byte]);
         }
-        [from.buffer, to.buffer].into_iter().for_each(|buffer| device.free(buffer));
-        device.unload(loaded.program);
         Some(())
     }
 }
@@ -180,7 +178,7 @@ const SCALARS: &[Scalar] =
 
 fn guarded_on((selector, profile): &Place) {
     let file = KernelFile::from_text("copies.py", COPIES);
-    let mut device = devices::open(selector, *profile).expect("the device is there");
+    let device = devices::open(selector, *profile).expect("the device is there");
     let software = device.info().kind == DeviceKind::WgpuSoftware;
     let mut ran = 0;
     for kernel in ["line", "moved", "holes", "matrix", "blocks", "added"] {
@@ -195,7 +193,7 @@ fn guarded_on((selector, profile): &Place) {
                 }
                 // A buffer of its own ends where the array does, which a machine that looks at each access sees.
                 for guarded in [true, false] {
-                    ran += usize::from(Copy { kernel, scalar, n, first }.run(&file, &mut *device, guarded).is_some());
+                    ran += usize::from(Copy { kernel, scalar, n, first }.run(&file, &device, guarded).is_some());
                 }
             }
         }
@@ -233,7 +231,7 @@ def line(out_ptr, BLOCK: tl.constexpr):
     tl.store(out_ptr + at, at + tl.num_programs(0))
 ";
 
-fn launched(device: &mut dyn Device, kernel: &str, grid: [u32; 3], block: usize) -> Result<Vec<i32>, Report> {
+fn launched(device: &Device, kernel: &str, grid: [u32; 3], block: usize) -> Result<Vec<i32>, Report> {
     let file = KernelFile::from_text("grids.py", GRIDS);
     let arguments = vec![
         ("out_ptr".to_owned(), Argument::Buffer(Scalar::I32)),
@@ -242,12 +240,10 @@ fn launched(device: &mut dyn Device, kernel: &str, grid: [u32; 3], block: usize)
     let request = Request { kernel: kernel.into(), arguments, num_warps: Some(1), ..Request::default() };
     let loaded = file.load(device, &request)?;
     let count = grid.iter().map(|n| *n as usize).product::<usize>() * block;
-    let buffer = device.allocate(Memory { bytes: (count * 4) as u64, indirect: false }).expect("there is memory");
-    let ran = loaded.launch(device, grid, &[("out_ptr", runtime::Argument::Buffer(buffer, 0))]);
+    let buffer = device.zeroed(Memory::of((count * 4) as u64)).expect("there is memory");
+    let ran = loaded.launch(device, grid, &[("out_ptr", runtime::Argument::buffer(&buffer))]);
     let mut bytes = vec![0; count * 4];
-    device.read(buffer, 0, &mut bytes).expect("it can be read");
-    device.free(buffer);
-    device.unload(loaded.program);
+    device.read(&buffer, 0, &mut bytes).expect("it can be read");
     ran?;
     Ok(bytes.chunks_exact(4).map(|c| i32::from_le_bytes([c[0], c[1], c[2], c[3]])).collect())
 }
@@ -255,8 +251,8 @@ fn launched(device: &mut dyn Device, kernel: &str, grid: [u32; 3], block: usize)
 #[test]
 fn grids_are_larger_than_a_device_has_them() {
     for (selector, profile) in places() {
-        let mut device = devices::open(&selector, profile).expect("the device is there");
-        let device = &mut *device;
+        let device = devices::open(&selector, profile).expect("the device is there");
+        let device = &device;
         let slow = matches!(selector, Selector::Ptx(_));
         let long = if slow { 300 } else { 70_001 };
         for grid in [[3, 2, 4], [long, 1, 1], [long, 2, 1], [65_536, 1, 3]] {
@@ -279,33 +275,33 @@ fn grids_are_larger_than_a_device_has_them() {
 #[test]
 fn what_is_wrong_with_a_launch_names_the_argument() {
     let file = KernelFile::from_text("copies.py", COPIES);
-    let mut device = devices::open(&Selector::Cpu, None).expect("it is always there");
-    let device = &mut *device;
+    let device = devices::open(&Selector::Cpu, None).expect("it is always there");
+    let device = &device;
     let request = Copy { kernel: "line", scalar: Scalar::F32, n: 64, first: 3 }.request();
     let loaded = file.load(device, &request).expect("it is right");
-    let buffer = device.allocate(Memory { bytes: 256, indirect: false }).expect("there is memory");
-    let array = runtime::Argument::Buffer(buffer, 0);
+    let buffer = device.zeroed(Memory::of(256)).expect("there is memory");
+    let array = || runtime::Argument::buffer(&buffer);
     let number = |ty, bits| runtime::Argument::Scalar(runtime::Constant { ty, bits });
-    let full = [("x_ptr", array), ("y_ptr", array), ("n", number(Type::I32, 64)), ("first", number(Type::I32, 3))];
+    let full = [("x_ptr", array()), ("y_ptr", array()), ("n", number(Type::I32, 64)), ("first", number(Type::I32, 3))];
     assert!(loaded.launch(device, [1; 3], &full).is_ok());
-    let mut said = |grid: [u32; 3], arguments: &[(&str, runtime::Argument)]| {
+    let said = |grid: [u32; 3], arguments: &[(&str, runtime::Argument)]| {
         let report = loaded.launch(device, grid, arguments).expect_err("something is wrong");
         report.diagnostics[0].message.clone()
     };
     let with = |i: usize, argument: (&'static str, runtime::Argument)| {
-        let mut changed = full;
+        let mut changed = full.clone();
         changed[i] = argument;
         changed
     };
     assert_eq!(said([1; 3], &full[..3]), "the parameter `first` is not given");
     assert_eq!(said([4, 0, 1], &full), "the grid is 0 in y, so no program would run");
-    assert_eq!(said([1; 3], &with(3, ("second", array))), "the kernel has no parameter `second`");
-    assert_eq!(said([1; 3], &with(2, ("n", array))), "`%n` is a `i32`, but a buffer was given");
+    assert_eq!(said([1; 3], &with(3, ("second", array()))), "the kernel has no parameter `second`");
+    assert_eq!(said([1; 3], &with(2, ("n", array()))), "`%n` is a `i32`, but a buffer was given");
     assert_eq!(said([1; 3], &with(2, ("n", number(Type::F32, 64)))), "`%n` is a `i32`, but a `f32` was given");
-    let seven = number(Type::I32, 7);
-    assert!(said([1; 3], &with(1, ("y_ptr", seven))).contains("`%y_ptr`"));
+    let seven = || number(Type::I32, 7);
+    assert!(said([1; 3], &with(1, ("y_ptr", seven()))).contains("`%y_ptr`"));
     // A promise that the kernel was compiled for.
-    assert!(said([1; 3], &with(2, ("n", seven))).contains("`%n` is declared divisible by 16, but 7 was given"));
-    let moved = runtime::Argument::Buffer(buffer, 4);
+    assert!(said([1; 3], &with(2, ("n", seven()))).contains("`%n` is declared divisible by 16, but 7 was given"));
+    let moved = runtime::Argument::Buffer(buffer.from_byte(4));
     assert!(said([1; 3], &with(0, ("x_ptr", moved))).contains("`%x_ptr` starts at byte 4"));
 }

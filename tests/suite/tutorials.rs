@@ -10,7 +10,7 @@ use girih::runtime;
 use girih::triton::{Argument, Constant, KernelFile, Request};
 use girih::{Code, Report};
 use girih_ir::{Feature, Scalar, Type, eval};
-use girih_runtime::{BufferId, Device, DeviceKind, Memory};
+use girih_runtime::{Buffer, Device, DeviceKind, Memory};
 use girih_workbench::missing;
 use std::path::PathBuf;
 
@@ -120,10 +120,10 @@ impl Job<'_> {
     }
 
     /// Runs it; gives all arrays as they are then, in order.
-    fn run(&self, device: &mut dyn Device) -> Result<Vec<Vec<f64>>, Report> {
+    fn run(&self, device: &Device) -> Result<Vec<Vec<f64>>, Report> {
         let loaded = self.file.load(device, &self.request())?;
         let mut arguments = vec![];
-        let mut buffers: Vec<(BufferId, Scalar, usize)> = vec![];
+        let mut buffers: Vec<(Buffer, Scalar, usize)> = vec![];
         for (name, given) in &self.given {
             let scalar = |scalar, bits| runtime::Argument::Scalar(runtime::Constant { ty: Type::Scalar(scalar), bits });
             let argument = match given {
@@ -135,11 +135,11 @@ impl Job<'_> {
                     let of = |x: &f64| bits(*x, *scalar).to_le_bytes().into_iter().take(size);
                     let mut bytes: Vec<u8> = values.iter().flat_map(of).collect();
                     bytes.resize(bytes.len().next_multiple_of(4), 0);
-                    let memory = Memory { bytes: bytes.len() as u64, indirect: false };
-                    let buffer = device.allocate(memory).expect("there is memory");
-                    device.write(buffer, 0, &bytes).expect("it can be written");
-                    buffers.push((buffer, *scalar, values.len()));
-                    runtime::Argument::Buffer(buffer, 0)
+                    let memory = Memory::of(bytes.len() as u64);
+                    let buffer = device.zeroed(memory).expect("there is memory");
+                    device.write(&buffer, 0, &bytes).expect("it can be written");
+                    buffers.push((buffer.clone(), *scalar, values.len()));
+                    runtime::Argument::Buffer(buffer)
                 }
             };
             arguments.push((*name, argument));
@@ -153,24 +153,22 @@ impl Job<'_> {
         for (buffer, scalar, count) in buffers {
             let size = scalar.bytes() as usize;
             let mut bytes = vec![0; (count * size).next_multiple_of(4)];
-            device.read(buffer, 0, &mut bytes).expect("it can be read");
+            device.read(&buffer, 0, &mut bytes).expect("it can be read");
             out.push(bytes[..count * size].chunks_exact(size).map(|c| number(c, scalar)).collect());
-            device.free(buffer);
         }
-        device.unload(loaded.program);
         Ok(out)
     }
 }
 
 /// Runs something on each device.
-fn everywhere(run: impl Fn(&mut dyn Device)) {
+fn everywhere(run: impl Fn(&Device)) {
     for selector in selectors() {
-        let mut device = devices::open(&selector, None).expect("the device is there");
-        run(&mut *device);
+        let device = devices::open(&selector, None).expect("the device is there");
+        run(&device);
     }
 }
 
-fn close(device: &dyn Device, what: &str, found: &[f64], expected: &[f64], tolerance: f64) {
+fn close(device: &Device, what: &str, found: &[f64], expected: &[f64], tolerance: f64) {
     assert_eq!(found.len(), expected.len(), "{what}");
     for (i, (a, b)) in found.iter().zip(expected).enumerate() {
         let near = (a - b).abs() <= tolerance * b.abs().max(1.0);

@@ -64,7 +64,7 @@ impl Interface {
 
 /// A device by its name: an adapter or a CUDA device. None if this machine does not have it, which is said, or is a failure. `wgpu` alone is any
 /// graphics card.
-pub fn open(name: &str) -> Option<Box<dyn Device>> {
+pub fn open(name: &str) -> Option<Device> {
     let selector = Selector::parse(name).expect("a device's name");
     match devices::open(&selector, None) {
         Ok(device) => Some(device),

@@ -4,6 +4,7 @@
 pub mod case;
 pub mod census;
 pub mod directives;
+pub mod driver;
 pub mod generate;
 pub mod machine;
 pub mod places;

@@ -1,6 +1,6 @@
 //! One launch: workgroups are handed out to threads, each of which has a context, shared memory and frames of its own.
 
-use super::buffers::Bytes;
+use super::memory::Bytes;
 use super::pool::{Job, Pool};
 use super::watch::{RUNNING, Stop};
 use crate::kernels::{Code, Kernel, KernelShape, STOPPED, context};

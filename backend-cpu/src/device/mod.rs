@@ -1,22 +1,28 @@
-//! The device: buffers in the host's memory, programs in executable memory, commands that run when they are submitted.
+//! The device: blocks in the host's memory, programs in executable memory, commands that run in the thread that submits them, on all cores.
+//!
+//! Invariant: one launch or copy runs at a time, whoever submits it.
 
-mod buffers;
 mod launch;
+mod memory;
 mod pool;
 mod programs;
 mod watch;
 
 use crate::host;
-use buffers::{Buffers, Range};
 use cranelift_codegen::isa::OwnedTargetIsa;
 use girih_base::diag::{Code, Diagnostic};
 use girih_base::span::Span;
 use girih_ir::{Caps, FunctionId, Module, Verified};
-use girih_lower::{LaunchPlan, Parameter, PlannedGrid};
-use girih_runtime::{BufferId, Command, Device, DeviceInfo, DeviceKind, LoadOptions, Memory, ProgramId, Timing, trap};
+use girih_lower::{Parameter, LaunchPlan, PlannedGrid};
+use girih_runtime::driver::{
+    BlockId, Command, Done, DoneQueues, Driver, Fence, Fetch, Keeping, ProgramId, QueueId, Slice,
+};
+use girih_runtime::{DeviceInfo, DeviceKind, LoadOptions, Memory, Read, Timing, trap};
 use launch::Launch;
+use memory::Blocks;
 use pool::Pool;
-use programs::Programs;
+use programs::{Loaded, Programs};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError, RwLock, RwLockReadGuard, RwLockWriteGuard};
 use std::time::{Duration, Instant};
 use watch::{Stop, Watch};
 
@@ -43,15 +49,24 @@ pub struct Cpu {
     info: DeviceInfo,
     caps: Caps,
     isa: Isa,
-    buffers: Buffers,
-    programs: Programs,
-    pool: Pool,
-    stop: Stop,
-    watch: Watch,
     limit: Duration,
-    /// What went wrong since the last wait.
-    failed: Option<Diagnostic>,
+    programs: Programs,
+    queues: DoneQueues,
+    blocks: RwLock<Blocks>,
+    stop: Stop,
+    /// Locked by who runs something.
+    machine: Mutex<Machine>,
 }
+
+/// What runs launches.
+#[derive(Debug)]
+struct Machine {
+    pool: Pool,
+    watch: Watch,
+}
+
+/// Most bytes of memory that are kept for later.
+const KEPT: u64 = 256 << 20;
 
 /// The instruction set.
 struct Isa(OwnedTargetIsa);
@@ -64,9 +79,9 @@ impl std::fmt::Debug for Isa {
 
 /// A step of work whose arguments have been checked.
 enum Planned {
-    Dispatch(ProgramId, LaunchPlan),
-    Copy(Range, Range),
-    Clear(Range),
+    Dispatch(Arc<Loaded>, LaunchPlan),
+    Copy(Slice, Slice),
+    Clear(Slice),
 }
 
 impl Cpu {
@@ -83,59 +98,62 @@ impl Cpu {
             driver: format!("Cranelift {}", cranelift_codegen::VERSION),
             backend: format!("native code, {} threads", pool.len()),
         };
-        let (stop, buffers) = (Stop::default(), Buffers::new()?);
-        let watch = Watch::new(stop.clone());
-        let (programs, limit, isa) = (Programs::default(), settings.limit, Isa(isa));
-        Ok(Cpu { info, caps: held, isa, buffers, programs, pool, stop, watch, limit, failed: None })
+        let (stop, blocks) = (Stop::default(), RwLock::new(Blocks::new()?));
+        let machine = Mutex::new(Machine { pool, watch: Watch::new(stop.clone()) });
+        let (programs, queues, limit) = (Programs::default(), DoneQueues::default(), settings.limit);
+        Ok(Cpu { info, caps: held, isa: Isa(isa), limit, programs, queues, blocks, stop, machine })
+    }
+
+    /// Nothing panics while these are locked but code that was compiled, which changes nothing of them.
+    fn machine(&self) -> MutexGuard<'_, Machine> {
+        self.machine.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+    fn blocks(&self) -> RwLockReadGuard<'_, Blocks> {
+        self.blocks.read().unwrap_or_else(PoisonError::into_inner)
+    }
+    fn blocks_mut(&self) -> RwLockWriteGuard<'_, Blocks> {
+        self.blocks.write().unwrap_or_else(PoisonError::into_inner)
     }
 
     fn plan(&self, command: &Command) -> Result<Planned, Diagnostic> {
-        match command {
+        Ok(match command {
             Command::Dispatch(dispatch) => {
                 let loaded = self.programs.get(dispatch.program)?;
+                let load = |m: &_, k: &[_], o: &_| self.load(m, k, o);
+                if let Some(other) = loaded.origin.shifted(&loaded.entry, dispatch, (1, &self.caps), load)? {
+                    return self.plan(&Command::Dispatch(other));
+                }
                 let plan = loaded.entry.plan(&dispatch.arguments, dispatch.grid)?;
-                for parameter in &plan.parameters {
-                    if let Parameter::Buffer(buffer, offset) = parameter {
-                        self.buffers.range(*buffer, *offset, 0)?;
-                    }
-                }
-                if let PlannedGrid::Indirect(buffer, offset) = plan.grid {
-                    self.buffers.range(buffer, offset, 12)?;
-                }
-                Ok(Planned::Dispatch(dispatch.program, plan))
+                Planned::Dispatch(loaded, plan)
             }
-            Command::Copy { from, to, bytes } => {
-                let (from, to) = (self.buffers.range(from.0, from.1, *bytes)?, self.buffers.range(to.0, to.1, *bytes)?);
-                Ok(Planned::Copy(from, to))
-            }
-            Command::Clear { at, bytes } => Ok(Planned::Clear(self.buffers.range(at.0, at.1, *bytes)?)),
-        }
+            Command::Copy { from, to } => Planned::Copy(*from, *to),
+            Command::Clear(at) => Planned::Clear(*at),
+        })
     }
 
-    fn step(&mut self, planned: Planned) -> Result<(), Diagnostic> {
+    fn step(&self, machine: &Machine, planned: Planned) -> Result<(), Diagnostic> {
         match planned {
-            Planned::Dispatch(program, plan) => self.dispatch(program, &plan),
-            Planned::Copy(from, to) => {
-                self.buffers.copy(from, to);
-                Ok(())
-            }
-            Planned::Clear(range) => {
-                self.buffers.get_mut(range).fill(0);
-                Ok(())
-            }
+            Planned::Dispatch(loaded, plan) => self.dispatch(machine, &loaded, &plan),
+            Planned::Copy(from, to) => self.blocks().copy(from, to),
+            Planned::Clear(at) => self.blocks().clear(at),
         }
     }
 
-    fn dispatch(&mut self, program: ProgramId, plan: &LaunchPlan) -> Result<(), Diagnostic> {
-        let loaded = self.programs.get(program)?;
+    /// The first word of a slice, and those behind.
+    fn words<const N: usize>(&self, slice: Slice) -> Result<[u32; N], Diagnostic> {
+        let mut bytes = vec![0; 4 * N];
+        self.blocks().read(slice, &mut bytes)?;
+        let mut words = [0; N];
+        for (word, bytes) in words.iter_mut().zip(bytes.as_chunks::<4>().0) {
+            *word = u32::from_le_bytes(*bytes);
+        }
+        Ok(words)
+    }
+
+    fn dispatch(&self, machine: &Machine, loaded: &Loaded, plan: &LaunchPlan) -> Result<(), Diagnostic> {
         let grid = match plan.grid {
             PlannedGrid::Workgroups(grid) => grid,
-            PlannedGrid::Indirect(buffer, offset) => {
-                let bytes = self.buffers.get(self.buffers.range(buffer, offset, 12)?);
-                let word =
-                    |i: usize| bytes[4 * i..][..4].iter().rev().fold(0, |word, byte| word << 8 | u32::from(*byte));
-                [word(0), word(1), word(2)]
-            }
+            PlannedGrid::Indirect(slice) => self.words(slice)?,
         };
         let source = &loaded.entry.source;
         if let Some(i) = (0..3).find(|i| grid[*i] > loaded.entry.largest_grid[*i]) {
@@ -144,13 +162,10 @@ impl Cpu {
             return Err(Diagnostic::new(Code::OverLimit, source.span, message));
         }
         let words = |parameter: &Parameter| match parameter {
-            Parameter::Buffer(buffer, offset) => {
-                let (address, bytes) = self.buffers.place(self.buffers.range(*buffer, *offset, 0)?);
-                Ok([address, bytes])
-            }
+            Parameter::Buffer(slice) => self.blocks().place(*slice).map(Into::into),
             Parameter::Traps => {
-                let (address, bytes) = self.buffers.place(self.buffers.traps());
-                Ok([address, bytes])
+                let blocks = self.blocks();
+                blocks.place(blocks.traps()).map(Into::into)
             }
             Parameter::Scalar(constant) => Ok([constant.bits, 0]),
         };
@@ -158,7 +173,7 @@ impl Cpu {
         let (code, kernel, chosen) = (loaded.code.clone(), &loaded.kernel, plan.dynamic_shared.clone());
         let most_shared = self.caps.shared_bytes.max(self.caps.dynamic_shared_bytes);
         let launch = Launch { code, kernel, source, grid, parameters, chosen };
-        launch.run(&self.pool, &self.stop, most_shared.into())?;
+        launch.run(&machine.pool, &self.stop, most_shared.into())?;
         if self.stop.is_late() {
             let seconds = self.limit.as_secs_f64();
             let message = format!("`@{}` was still running after {seconds} seconds", source.name);
@@ -168,72 +183,109 @@ impl Cpu {
     }
 }
 
-impl Device for Cpu {
+impl Driver for Cpu {
     fn info(&self) -> &DeviceInfo {
         &self.info
     }
     fn caps(&self) -> &Caps {
         &self.caps
     }
-    fn allocate(&mut self, memory: Memory) -> Result<BufferId, Diagnostic> {
-        self.buffers.allocate(memory.bytes)
+
+    fn keeping(&self) -> Option<Keeping> {
+        Some(Keeping { bytes: KEPT, grain: 64 })
     }
-    fn free(&mut self, buffer: BufferId) {
-        self.buffers.free(buffer);
+    fn allocate(&self, memory: Memory) -> Result<BlockId, Diagnostic> {
+        self.blocks_mut().allocate(memory.bytes)
     }
-    fn write(&mut self, buffer: BufferId, offset: u64, bytes: &[u8]) -> Result<(), Diagnostic> {
-        let range = self.buffers.range(buffer, offset, bytes.len() as u64)?;
-        self.buffers.get_mut(range).copy_from_slice(bytes);
-        Ok(())
+    fn starts_zeroed(&self) -> bool {
+        true
     }
-    fn read(&mut self, buffer: BufferId, offset: u64, bytes: &mut [u8]) -> Result<(), Diagnostic> {
-        self.wait()?;
-        let range = self.buffers.range(buffer, offset, bytes.len() as u64)?;
-        bytes.copy_from_slice(self.buffers.get(range));
-        Ok(())
+    fn release(&self, block: BlockId) {
+        self.blocks_mut().release(block);
     }
+    #[allow(unsafe_code)]
+    unsafe fn import(&self, address: u64, bytes: u64) -> Result<BlockId, Diagnostic> {
+        self.blocks_mut().import(address, bytes)
+    }
+    fn address(&self, slice: Slice) -> Option<u64> {
+        Some(self.blocks().place(slice).ok()?.0)
+    }
+
     fn load(
-        &mut self,
+        &self,
         module: &Verified<Module>,
         kernels: &[FunctionId],
         options: &LoadOptions,
     ) -> Result<Vec<ProgramId>, Vec<Diagnostic>> {
         self.programs.load(module, kernels, options, &self.caps, &self.isa.0)
     }
-    fn unload(&mut self, program: ProgramId) {
+    fn unload(&self, program: ProgramId) {
         self.programs.unload(program);
     }
 
-    fn submit(&mut self, commands: &[Command]) -> Result<(), Diagnostic> {
+    fn open_queue(&self) -> Result<QueueId, Diagnostic> {
+        Ok(self.queues.open())
+    }
+    fn close_queue(&self, _queue: QueueId) {}
+
+    fn submit(&self, queue: QueueId, commands: &[Command]) -> Result<(), Diagnostic> {
         let planned = commands.iter().map(|command| self.plan(command)).collect::<Result<Vec<_>, _>>()?;
+        let (failed, machine) = (self.queues.failed(queue), &mut *self.machine());
         self.stop.reset();
-        self.watch.begin(self.limit);
+        machine.watch.begin(self.limit);
         for step in planned {
             // After a fault nothing more runs until it has been told.
-            if self.failed.is_some() {
+            if failed.is_set() {
                 break;
             }
-            self.failed = self.step(step).err();
+            if let Err(failure) = self.step(machine, step) {
+                failed.note(failure);
+            }
         }
-        self.watch.end();
+        machine.watch.end();
+        let traps = self.blocks().traps();
+        let [noted] = self.words(traps)?;
+        if noted != 0 {
+            self.blocks().clear(traps)?;
+            failed.note(trap(noted));
+        }
         Ok(())
     }
-    fn wait(&mut self) -> Result<(), Diagnostic> {
-        let traps = self.buffers.traps();
-        let noted = self.buffers.get(traps)[..4].iter().rev().fold(0, |word, byte| word << 8 | u32::from(*byte));
-        self.buffers.get_mut(traps).fill(0);
-        match self.failed.take() {
-            Some(failed) => Err(failed),
-            None if noted != 0 => Err(trap(noted)),
-            None => Ok(()),
-        }
+    fn write(&self, _queue: QueueId, to: Slice, bytes: &[u8]) -> Result<(), Diagnostic> {
+        let _alone = self.machine();
+        self.blocks().write(to, bytes)
     }
-    fn time(&mut self, commands: &[Command], runs: usize) -> Result<Timing, Diagnostic> {
+    fn read(
+        &self,
+        queue: QueueId,
+        commands: &[Command],
+        reads: &mut [Read<'_, Slice>],
+    ) -> Result<(), Diagnostic> {
+        if !commands.is_empty() {
+            self.submit(queue, commands)?;
+        }
+        self.queues.failed(queue).tell()?;
+        let _alone = self.machine();
+        reads.iter_mut().try_for_each(|read| self.blocks().read(read.from, read.bytes))
+    }
+    fn fetch(&self, queue: QueueId, from: Slice) -> Result<Box<dyn Fetch>, Diagnostic> {
+        let mut bytes = vec![0; from.bytes as usize];
+        let _alone = self.machine();
+        self.blocks().read(from, &mut bytes)?;
+        Ok(Done::fetched(&self.queues.failed(queue), bytes))
+    }
+    fn fence(&self, queue: QueueId, _to_tell: bool) -> Result<Box<dyn Fence>, Diagnostic> {
+        Ok(Done::fence(&self.queues.failed(queue)))
+    }
+    /// All work is done when it is submitted.
+    fn follow(&self, _queue: QueueId, _other: QueueId) -> Result<(), Diagnostic> {
+        Ok(())
+    }
+    fn time(&self, queue: QueueId, commands: &[Command], runs: usize) -> Result<Timing, Diagnostic> {
         let mut timed = vec![];
         for _ in 0..runs {
             let begun = Instant::now();
-            self.submit(commands)?;
-            self.wait()?;
+            self.read(queue, commands, &mut [])?;
             timed.push(begun.elapsed().max(Duration::from_nanos(1)));
         }
         Ok(Timing { runs: timed, exact: false })

@@ -6,9 +6,10 @@ use cranelift_codegen::isa::OwnedTargetIsa;
 use girih_base::diag::{self, Diagnostic};
 use girih_base::idx::Idx;
 use girih_ir::{Caps, FunctionId, Module, Verified};
-use girih_lower::{Entry, compile};
-use girih_runtime::{LoadOptions, ProgramId};
-use std::sync::Arc;
+use girih_lower::{Entry, Origin, compile};
+use girih_runtime::LoadOptions;
+use girih_runtime::driver::ProgramId;
+use std::sync::{Arc, PoisonError, RwLock};
 
 /// Most bytes of the frames of a workgroup.
 const FRAMES: u64 = 1 << 28;
@@ -22,23 +23,26 @@ pub(super) struct Loaded {
     pub kernel: Kernel,
     /// What the code is in.
     pub code: Arc<Code>,
+    /// What it was made of.
+    pub origin: Arc<Origin>,
 }
 
 /// The programs of a device.
 #[derive(Debug, Default)]
 pub(super) struct Programs {
-    all: Vec<Option<Loaded>>,
+    all: RwLock<Vec<Option<Arc<Loaded>>>>,
 }
 
 impl Programs {
     /// The program of an id.
-    pub fn get(&self, program: ProgramId) -> Result<&Loaded, Diagnostic> {
-        self.all.get(program.index()).and_then(Option::as_ref).ok_or_else(|| no_program(program))
+    pub fn get(&self, program: ProgramId) -> Result<Arc<Loaded>, Diagnostic> {
+        let all = self.all.read().unwrap_or_else(PoisonError::into_inner);
+        all.get(program.index()).cloned().flatten().ok_or_else(|| no_program(program))
     }
 
     /// Compiles kernels.
     pub fn load(
-        &mut self,
+        &self,
         module: &Verified<Module>,
         kernels: &[FunctionId],
         options: &LoadOptions,
@@ -46,6 +50,7 @@ impl Programs {
         isa: &OwnedTargetIsa,
     ) -> Result<Vec<ProgramId>, Vec<Diagnostic>> {
         let compiled = compile(module, kernels, caps, options)?;
+        let origins = Origin::all(module, kernels, options);
         let (code, kernels) = kernels::compile(&compiled, isa.clone()).map_err(|error| vec![error])?;
         let code = Arc::new(code);
         let too_large: Vec<Diagnostic> =
@@ -53,16 +58,20 @@ impl Programs {
         if !too_large.is_empty() {
             return Err(too_large);
         }
-        let first = self.all.len();
-        let loaded = compiled.entries.into_iter().zip(kernels);
-        self.all.extend(loaded.map(|(entry, kernel)| Some(Loaded { entry, kernel, code: code.clone() })));
-        Ok((first..self.all.len()).map(ProgramId::from_usize).collect())
+        let mut all = self.all.write().unwrap_or_else(PoisonError::into_inner);
+        let first = all.len();
+        let loaded = compiled.entries.into_iter().zip(kernels).zip(origins);
+        let one = |((entry, kernel), origin)| Some(Arc::new(Loaded { entry, kernel, code: code.clone(), origin }));
+        all.extend(loaded.map(one));
+        Ok((first..all.len()).map(ProgramId::from_usize).collect())
     }
 
     /// Forgets a program.
-    pub fn unload(&mut self, program: ProgramId) {
-        if let Some(slot) = self.all.get_mut(program.index()) {
-            *slot = None;
+    pub fn unload(&self, program: ProgramId) {
+        let mut all = self.all.write().unwrap_or_else(PoisonError::into_inner);
+        let gone = all.get_mut(program.index()).and_then(Option::take);
+        for made in gone.iter().flat_map(|gone| gone.origin.made()) {
+            all[made.index()] = None;
         }
     }
 }

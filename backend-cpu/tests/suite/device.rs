@@ -3,13 +3,13 @@
 
 use girih_base::diag::{Code, Diagnostic};
 use girih_base::span::Sources;
-use girih_cpu::{Cpu, Settings, open};
+use girih_cpu::{Settings, open};
 use girih_ir::{Caps, FunctionId, Module, Type, Verified, text, verify};
-use girih_runtime::{Argument, BufferId, Command, Constant, Device, Dispatch, Grid, LoadOptions, Memory, ProgramId};
+use girih_runtime::{Argument, Buffer, Command, Constant, Device, Dispatch, Grid, LoadOptions, Memory, Program};
 use std::time::Duration;
 
-fn cpu(threads: usize) -> Cpu {
-    open(&Settings { threads: Some(threads), ..Settings::default() }).unwrap()
+fn cpu(threads: usize) -> Device {
+    Device::new(open(&Settings { threads: Some(threads), ..Settings::default() }).unwrap())
 }
 
 fn module(source: &str) -> Verified<Module> {
@@ -18,35 +18,35 @@ fn module(source: &str) -> Verified<Module> {
     verify(parsed.module).unwrap_or_else(|e| panic!("{e:#?}"))
 }
 
-fn load(device: &mut Cpu, source: &str) -> ProgramId {
+fn load(device: &Device, source: &str) -> Program {
     let module = module(source);
     let kernels: Vec<FunctionId> = module.kernels().collect();
-    device.load(&module, &kernels, &LoadOptions::default()).unwrap_or_else(|e| panic!("{e:#?}"))[0]
+    device.load(&module, &kernels, &LoadOptions::default()).unwrap_or_else(|e| panic!("{e:#?}")).swap_remove(0)
 }
 
-fn words(device: &mut Cpu, values: &[u32]) -> BufferId {
-    let buffer = device.allocate(Memory { bytes: 4 * values.len() as u64, indirect: true }).unwrap();
+fn words(device: &Device, values: &[u32]) -> Buffer {
+    let buffer = device.zeroed(Memory { bytes: 4 * values.len() as u64, indirect: true }).unwrap();
     let bytes: Vec<u8> = values.iter().flat_map(|v| v.to_le_bytes()).collect();
-    device.write(buffer, 0, &bytes).unwrap();
+    device.write(&buffer, 0, &bytes).unwrap();
     buffer
 }
 
-fn read(device: &mut Cpu, buffer: BufferId, count: usize) -> Vec<u32> {
+fn read(device: &Device, buffer: &Buffer, count: usize) -> Vec<u32> {
     let mut bytes = vec![0; 4 * count];
     device.read(buffer, 0, &mut bytes).unwrap();
     bytes.chunks_exact(4).map(|c| u32::from_le_bytes(c.try_into().unwrap())).collect()
 }
 
-fn buffer(id: BufferId) -> Argument {
-    Argument::Buffer(id, 0)
+fn buffer(buffer: &Buffer) -> Argument {
+    Argument::buffer(buffer)
 }
 
 fn number(bits: u32) -> Argument {
     Argument::Scalar(Constant { ty: Type::U32, bits: bits.into() })
 }
 
-fn run(device: &mut Cpu, program: ProgramId, grid: Grid, arguments: &[Argument]) -> Result<(), Diagnostic> {
-    let dispatch = Dispatch { program, arguments: arguments.to_vec(), grid };
+fn run(device: &Device, program: &Program, grid: Grid, arguments: &[Argument]) -> Result<(), Diagnostic> {
+    let dispatch = Dispatch { program: program.clone(), arguments: arguments.to_vec(), grid };
     device.submit(&[Command::Dispatch(dispatch)])?;
     device.wait()
 }
@@ -80,16 +80,14 @@ kernel @sum(%x: buffer readonly, %out: buffer, %n: u32) workgroup(64) launch {
 #[test]
 fn barriers_in_loops_and_atomics_across_workgroups() {
     for threads in [1, 2, 5] {
-        let mut device = cpu(threads);
-        let sum = load(&mut device, SUM);
+        let device = cpu(threads);
+        let sum = load(&device, SUM);
         for count in [1u32, 64, 1000, 300_000] {
             let values: Vec<u32> = (0..count).map(|i| i.wrapping_mul(2_654_435_761)).collect();
-            let (x, out) = (words(&mut device, &values), words(&mut device, &[0]));
-            run(&mut device, sum, Grid::Own, &[buffer(x), buffer(out), number(count)]).unwrap();
+            let (x, out) = (words(&device, &values), words(&device, &[0]));
+            run(&device, &sum, Grid::Own, &[buffer(&x), buffer(&out), number(count)]).unwrap();
             let expected = values.iter().fold(0u32, |a, b| a.wrapping_add(*b));
-            assert_eq!(read(&mut device, out, 1), [expected], "{count} values on {threads} threads");
-            device.free(x);
-            device.free(out);
+            assert_eq!(read(&device, &out, 1), [expected], "{count} values on {threads} threads");
         }
     }
 }
@@ -130,11 +128,11 @@ kernel @keep(%out: buffer, %mode: u32) workgroup(4, 2) {
   }
   store.u32 %out[%l], (add (add %t, (load.u32 %own[0])), %k)
 }";
-    let mut device = cpu(2);
-    let keep = load(&mut device, source);
+    let device = cpu(2);
+    let keep = load(&device, source);
     for mode in 0..3 {
-        let out = words(&mut device, &[0; 8]);
-        run(&mut device, keep, Grid::Workgroups([1; 3]), &[buffer(out), number(mode)]).unwrap();
+        let out = words(&device, &[0; 8]);
+        run(&device, &keep, Grid::Workgroups([1; 3]), &[buffer(&out), number(mode)]).unwrap();
         let seed = |l: u32| (l + 1) * 10;
         let mut t: Vec<u32> = (0..8)
             .map(|l| match mode {
@@ -147,7 +145,7 @@ kernel @keep(%out: buffer, %mode: u32) workgroup(4, 2) {
             t = (0..8).map(|l| t[(l + k) & 7] + t[l]).collect();
         }
         let expected: Vec<u32> = (0..8).map(|l| t[l as usize] + seed(l) + 3).collect();
-        assert_eq!(read(&mut device, out, 8), expected, "mode {mode}");
+        assert_eq!(read(&device, &out, 8), expected, "mode {mode}");
     }
 }
 
@@ -160,11 +158,11 @@ kernel @out(%m: buffer, %i: u32) workgroup(4, 2) {
     store.u32 %m[%i - 1], 7
   }
 }";
-    let mut device = cpu(2);
-    let out = load(&mut device, source);
-    let m = words(&mut device, &[0; 4]);
+    let device = cpu(2);
+    let out = load(&device, source);
+    let m = words(&device, &[0; 4]);
     for i in [0, 5, u32::MAX] {
-        let error = run(&mut device, out, Grid::Workgroups([2, 1, 1]), &[buffer(m), number(i)]).unwrap_err();
+        let error = run(&device, &out, Grid::Workgroups([2, 1, 1]), &[buffer(&m), number(i)]).unwrap_err();
         assert_eq!(error.code, Code::OutOfBounds);
         assert_eq!(error.span().start as usize, source.find("store").unwrap());
         let element = i64::from(i) - 1;
@@ -172,8 +170,8 @@ kernel @out(%m: buffer, %i: u32) workgroup(4, 2) {
             format!("element {element} of `%m`, which is outside of it, in invocation (1, 1, 0) of workgroup (");
         assert!(error.message.contains(&place), "{}", error.message);
     }
-    run(&mut device, out, Grid::Workgroups([2, 1, 1]), &[buffer(m), number(4)]).unwrap();
-    assert_eq!(read(&mut device, m, 4), [0, 0, 0, 7], "the device goes on");
+    run(&device, &out, Grid::Workgroups([2, 1, 1]), &[buffer(&m), number(4)]).unwrap();
+    assert_eq!(read(&device, &m, 4), [0, 0, 0, 7], "the device goes on");
 }
 
 #[test]
@@ -192,11 +190,11 @@ kernel @endless(%m: buffer) workgroup(64) {
     while (eq (and %w, 1), %v) next (add %i, 1)
   }
 }";
-    let mut device = open(&Settings { limit: Duration::from_millis(100), ..Settings::default() }).unwrap();
-    let endless = load(&mut device, source);
-    let m = words(&mut device, &[0]);
+    let device = Device::new(open(&Settings { limit: Duration::from_millis(100), ..Settings::default() }).unwrap());
+    let endless = load(&device, source);
+    let m = words(&device, &[0]);
     for groups in [1, 1000] {
-        let error = run(&mut device, endless, Grid::Workgroups([groups, 1, 1]), &[buffer(m)]).unwrap_err();
+        let error = run(&device, &endless, Grid::Workgroups([groups, 1, 1]), &[buffer(&m)]).unwrap_err();
         assert_eq!(error.code, Code::DeviceTimeout);
     }
 }
@@ -207,19 +205,19 @@ fn grids_are_checked_also_those_in_memory() {
 kernel @count(%m: buffer) workgroup(3) {
   atomic.add.u32 %m[0], 1
 }";
-    let mut device = cpu(2);
-    let count = load(&mut device, source);
-    let (m, grid) = (words(&mut device, &[0]), words(&mut device, &[9, 5, 2, 7, 1, 70_000]));
-    let error = run(&mut device, count, Grid::Workgroups([1, 70_000, 1]), &[buffer(m)]).unwrap_err();
+    let device = cpu(2);
+    let count = load(&device, source);
+    let (m, grid) = (words(&device, &[0]), words(&device, &[9, 5, 2, 7, 1, 70_000]));
+    let error = run(&device, &count, Grid::Workgroups([1, 70_000, 1]), &[buffer(&m)]).unwrap_err();
     assert_eq!(error.code, Code::OverLimit);
-    run(&mut device, count, Grid::Indirect(grid, 4), &[buffer(m)]).unwrap();
-    assert_eq!(read(&mut device, m, 1), [3 * 5 * 2 * 7]);
-    let error = run(&mut device, count, Grid::Indirect(grid, 12), &[buffer(m)]).unwrap_err();
+    run(&device, &count, Grid::Indirect(grid.from_byte(4)), &[buffer(&m)]).unwrap();
+    assert_eq!(read(&device, &m, 1), [3 * 5 * 2 * 7]);
+    let error = run(&device, &count, Grid::Indirect(grid.from_byte(12)), &[buffer(&m)]).unwrap_err();
     assert_eq!(error.code, Code::OverLimit);
-    let error = run(&mut device, count, Grid::Indirect(grid, 24), &[buffer(m)]).unwrap_err();
+    let error = run(&device, &count, Grid::Indirect(grid.from_byte(24)), &[buffer(&m)]).unwrap_err();
     assert_eq!(error.code, Code::BadArguments);
-    run(&mut device, count, Grid::Workgroups([0, 3, 3]), &[buffer(m)]).unwrap();
-    assert_eq!(read(&mut device, m, 1), [210]);
+    run(&device, &count, Grid::Workgroups([0, 3, 3]), &[buffer(&m)]).unwrap();
+    assert_eq!(read(&device, &m, 1), [210]);
 }
 
 #[test]
@@ -230,12 +228,12 @@ kernel @check(%m: buffer) workgroup(32) {
   %v = load.u32 %m[%g]
   trap_if (gt %v, 9) code(42)
 }";
-    let mut device = cpu(2);
-    let check = load(&mut device, source);
-    let (good, bad) = (words(&mut device, &[9; 128]), words(&mut device, &[10; 128]));
-    let error = run(&mut device, check, Grid::Workgroups([4, 1, 1]), &[buffer(bad)]).unwrap_err();
+    let device = cpu(2);
+    let check = load(&device, source);
+    let (good, bad) = (words(&device, &[9; 128]), words(&device, &[10; 128]));
+    let error = run(&device, &check, Grid::Workgroups([4, 1, 1]), &[buffer(&bad)]).unwrap_err();
     assert!(error.code == Code::Trap && error.message.ends_with(" 42"), "{}", error.message);
-    run(&mut device, check, Grid::Workgroups([4, 1, 1]), &[buffer(good)]).unwrap();
+    run(&device, &check, Grid::Workgroups([4, 1, 1]), &[buffer(&good)]).unwrap();
 }
 
 #[test]
@@ -258,12 +256,12 @@ kernel @turn(%m: buffer, %n: u32) workgroup(32) launch {
   }
 }";
     let source = source.replace("  shared %t: u32x4[%n]\n", "  shared %t: u64[%n]\n");
-    let mut device = cpu(1);
-    let turn = load(&mut device, &source);
-    let m = words(&mut device, &[1, 2, 3, 4, 5]);
-    run(&mut device, turn, Grid::Own, &[buffer(m), number(5)]).unwrap();
-    assert_eq!(read(&mut device, m, 5), [5, 4, 3, 2, 1]);
-    let error = run(&mut device, turn, Grid::Own, &[buffer(m), number(1 << 20)]).unwrap_err();
+    let device = cpu(1);
+    let turn = load(&device, &source);
+    let m = words(&device, &[1, 2, 3, 4, 5]);
+    run(&device, &turn, Grid::Own, &[buffer(&m), number(5)]).unwrap();
+    assert_eq!(read(&device, &m, 5), [5, 4, 3, 2, 1]);
+    let error = run(&device, &turn, Grid::Own, &[buffer(&m), number(1 << 20)]).unwrap_err();
     assert_eq!(error.code, Code::OverLimit);
 }
 

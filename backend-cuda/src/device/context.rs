@@ -1,30 +1,33 @@
-//! A card that is in use: its context, one stream in which all work runs in order, and events.
+//! A card that is in use: its context, and events.
 
 // The driver's edge: every block says why it is safe.
 #![allow(unsafe_code)]
 
 use super::card::Card;
 use super::driver::{check, failure};
-use cudarc::driver::sys::{self, CUcontext, CUdevice, CUevent, CUresult, CUstream};
+use super::queue::Queue;
+use cudarc::driver::sys::{self, CUcontext, CUdevice, CUevent, CUresult};
 use girih_base::diag::{Code, Diagnostic};
 use girih_base::span::Span;
+use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
-/// A context and its stream. Everything that lives in it is dropped before it (see [`super::Cuda`]).
+/// A context. Everything that lives in it holds it, so it is the last to go.
 #[derive(Debug)]
 pub(super) struct Context {
     device: CUdevice,
     context: CUcontext,
-    stream: CUstream,
     /// How long a wait may last.
     limit: Duration,
-    /// Whether it stays when this value goes, because work is on it that may never end.
-    abandoned: bool,
+    /// Why the device cannot be used any more.
+    lost: Mutex<Option<Diagnostic>>,
 }
 
 // SAFETY: the driver's handles belong to the process, not to a thread. What is a thread's own is which context is current, and every
 // use begins with `enter`, which makes this one current on the thread that uses it.
 unsafe impl Send for Context {}
+// SAFETY: as above; the driver takes calls of several threads at a time.
+unsafe impl Sync for Context {}
 
 impl Context {
     /// Takes the card's primary context, which the process shares.
@@ -32,55 +35,80 @@ impl Context {
         let mut context = std::ptr::null_mut();
         // SAFETY: the driver writes one handle, for a device that it has given.
         check(unsafe { sys::cuDevicePrimaryCtxRetain(&mut context, card.device) }, "open the device")?;
-        let mut this = Context { device: card.device, context, stream: std::ptr::null_mut(), limit, abandoned: false };
-        this.enter()?;
-        let flags = sys::CUstream_flags::CU_STREAM_NON_BLOCKING as u32;
-        // SAFETY: the context is current; the driver writes one handle.
-        check(unsafe { sys::cuStreamCreate(&mut this.stream, flags) }, "make a stream")?;
-        Ok(this)
+        Ok(Context { device: card.device, context, limit, lost: Mutex::default() })
     }
 
     /// Makes the context that of this thread. Every use begins with it.
+    ///
+    /// # Errors
+    /// If the device is lost.
     pub fn enter(&self) -> Result<(), Diagnostic> {
+        match &*self.lock() {
+            Some(why) => Err(why.clone()),
+            None => self.make_current(),
+        }
+    }
+
+    /// The same also if the device is lost: for what is let go.
+    pub fn make_current(&self) -> Result<(), Diagnostic> {
         // SAFETY: the context is retained until `self` is dropped.
         check(unsafe { sys::cuCtxSetCurrent(self.context) }, "use the device")
     }
 
-    /// The stream.
-    pub fn stream(&self) -> CUstream {
-        self.stream
+    fn lock(&self) -> MutexGuard<'_, Option<Diagnostic>> {
+        self.lost.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Waits until all work is done.
-    pub fn finish(&self) -> Result<(), Diagnostic> {
-        // SAFETY: the stream lives as long as `self`.
-        poll(self.limit, || unsafe { sys::cuStreamQuery(self.stream) })
+    /// After anything else: remembers that the device is lost.
+    pub fn noted<T>(&self, result: Result<T, Diagnostic>) -> Result<T, Diagnostic> {
+        if let Err(error) = &result
+            && matches!(error.code, Code::DeviceLost | Code::DeviceTimeout)
+        {
+            self.lock().get_or_insert_with(|| error.clone());
+        }
+        result
     }
 
-    /// Leaves context and stream to the process's end: letting go of them would wait for their work.
-    pub fn abandon(&mut self) {
-        self.abandoned = true;
+    /// Whether work is on it that may never end: the driver would wait for it before anything is freed, so all is left to the process's end.
+    pub fn is_abandoned(&self) -> bool {
+        self.lock().as_ref().is_some_and(|why| why.code == Code::DeviceTimeout)
+    }
+
+    /// The driver's handle.
+    pub fn raw(&self) -> CUcontext {
+        self.context
+    }
+
+    /// How long a wait may last.
+    pub fn limit(&self) -> Duration {
+        self.limit
+    }
+
+    /// Whether an address is memory of this context.
+    pub fn has(&self, address: sys::CUdeviceptr) -> Result<bool, Diagnostic> {
+        let mut context: CUcontext = std::ptr::null_mut();
+        let attribute = sys::CUpointer_attribute::CU_POINTER_ATTRIBUTE_CONTEXT;
+        // SAFETY: the driver writes one handle, or says that it does not know the address.
+        let result = unsafe { sys::cuPointerGetAttribute((&raw mut context).cast(), attribute, address) };
+        match result {
+            CUresult::CUDA_SUCCESS => Ok(context == self.context),
+            CUresult::CUDA_ERROR_INVALID_VALUE => Ok(false),
+            error => Err(failure(error, "tell whose memory is at an address")),
+        }
     }
 }
 
 impl Drop for Context {
     fn drop(&mut self) {
-        if self.abandoned {
-            return;
-        }
-        // SAFETY: both handles are this value's own and are not used afterwards. Errors have nobody to go to.
-        unsafe {
-            sys::cuCtxSetCurrent(self.context);
-            if !self.stream.is_null() {
-                sys::cuStreamDestroy_v2(self.stream);
-            }
-            sys::cuDevicePrimaryCtxRelease_v2(self.device);
+        if !self.is_abandoned() {
+            // SAFETY: the context was retained once, and nothing that lives in it is left. Errors have nobody to go to.
+            unsafe { sys::cuDevicePrimaryCtxRelease_v2(self.device) };
         }
     }
 }
 
 /// Asks again and again whether something is done: often at first, for most work is short.
-fn poll(limit: Duration, ask: impl Fn() -> CUresult) -> Result<(), Diagnostic> {
+pub(super) fn poll(limit: Duration, ask: impl Fn() -> CUresult) -> Result<(), Diagnostic> {
     let begun = Instant::now();
     loop {
         match ask() {
@@ -110,6 +138,8 @@ pub(super) struct Event {
 
 // SAFETY: a handle of the driver, which takes it from any thread on which the context is current.
 unsafe impl Send for Event {}
+// SAFETY: as above; asking for it changes nothing.
+unsafe impl Sync for Event {}
 
 impl Event {
     /// An event that has not been recorded. The context is current.
@@ -124,14 +154,28 @@ impl Event {
         Ok(Event { event })
     }
     /// Puts it behind the work that is queued so far.
-    pub fn record(&self, context: &Context) -> Result<(), Diagnostic> {
+    pub fn record(&self, queue: &Queue) -> Result<(), Diagnostic> {
         // SAFETY: the event and the stream live, and belong to one context.
-        check(unsafe { sys::cuEventRecord(self.event, context.stream) }, "record an event")
+        check(unsafe { sys::cuEventRecord(self.event, queue.stream()) }, "record an event")
+    }
+    /// Has work that is queued from now on begin after it.
+    pub fn hold_back(&self, queue: &Queue) -> Result<(), Diagnostic> {
+        // SAFETY: the event and the stream live, and belong to one context.
+        check(unsafe { sys::cuStreamWaitEvent(queue.stream(), self.event, 0) }, "wait for an event")
+    }
+    /// Whether the work before it is done.
+    pub fn is_done(&self) -> Result<bool, Diagnostic> {
+        // SAFETY: the event lives as long as `self`.
+        match unsafe { sys::cuEventQuery(self.event) } {
+            CUresult::CUDA_SUCCESS => Ok(true),
+            CUresult::CUDA_ERROR_NOT_READY => Ok(false),
+            error => Err(failure(error, "finish the work")),
+        }
     }
     /// Waits until the work before it is done.
-    pub fn wait(&self, context: &Context) -> Result<(), Diagnostic> {
+    pub fn wait(&self, limit: Duration) -> Result<(), Diagnostic> {
         // SAFETY: the event lives as long as `self`.
-        poll(context.limit, || unsafe { sys::cuEventQuery(self.event) })
+        poll(limit, || unsafe { sys::cuEventQuery(self.event) })
     }
     /// The time from another event to this one; both have been waited for.
     pub fn since(&self, start: &Event) -> Result<Duration, Diagnostic> {

@@ -9,8 +9,8 @@
 // The driver's edge: every block says why it is safe.
 #![allow(unsafe_code)]
 
-use super::context::Context;
 use super::driver::check;
+use super::queue::Queue;
 use cudarc::driver::sys;
 use girih_base::diag::Diagnostic;
 use std::ffi::c_void;
@@ -29,11 +29,11 @@ pub(super) struct Gate {
 
 impl Gate {
     /// Puts a closed gate into the stream.
-    pub fn close(context: &Context) -> Result<Gate, Diagnostic> {
+    pub fn close(queue: &Queue) -> Result<Gate, Diagnostic> {
         let open = Arc::new(AtomicBool::new(false));
         let theirs = Arc::into_raw(Arc::clone(&open));
         // SAFETY: `keep` has the type that is asked for, makes no calls of the driver, and owns one count of what it is given.
-        let result = unsafe { sys::cuLaunchHostFunc(context.stream(), Some(keep), theirs.cast_mut().cast()) };
+        let result = unsafe { sys::cuLaunchHostFunc(queue.stream(), Some(keep), theirs.cast_mut().cast()) };
         check(result, "queue a function of the host").inspect_err(|_| {
             // SAFETY: the driver has refused the function, and with it the count that it was to own.
             drop(unsafe { Arc::from_raw(theirs) });

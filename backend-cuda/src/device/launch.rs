@@ -3,37 +3,38 @@
 // The driver's edge: every block says why it is safe.
 #![allow(unsafe_code)]
 
-use super::Cuda;
-use super::buffers::{clear, copy};
+use super::State;
 use super::driver::check;
+use super::memory::{clear, copy};
 use super::programs::{Indirect, Kernel, Program};
-use crate::ptx::{Launches, Ptx};
+use super::queue::Queue;
 use cudarc::driver::sys::{self, CUdeviceptr};
 use girih_base::diag::{Code, Diagnostic};
-use girih_lower::{LaunchPlan, Parameter, PlannedGrid};
-use girih_runtime::{BufferId, Command, Dispatch, Grid, ProgramId};
+use girih_lower::{Parameter, LaunchPlan, PlannedGrid};
+use girih_runtime::driver::{Command, Dispatch, Grid, Slice};
 use std::ffi::c_void;
 use std::sync::Arc;
 
-/// A command that can be put into the stream.
+/// A launch that can be put into a stream.
+pub(super) struct Ready {
+    pub program: Arc<Program>,
+    pub kernel: Kernel,
+    pub grid: [u32; 3],
+    /// The values of its parameters, and which one is the word of traps: that of the queue.
+    pub values: Vec<u64>,
+    pub traps: Option<usize>,
+    pub shared: u32,
+}
+
+/// A command that can be put into a stream.
 pub(super) enum Step {
-    /// Runs a kernel on a grid of the launch.
-    Launch {
-        program: ProgramId,
-        grid: [u32; 3],
-        values: Vec<u64>,
-        shared: u32,
-    },
-    /// Runs it on a grid at an address, without the host.
-    Indirect {
-        program: ProgramId,
-        values: Vec<u64>,
-        shared: u32,
-    },
+    /// Runs a kernel.
+    Launch(Ready),
     /// Reads the grid on the host, then runs it: the dispatch is planned again with what was read.
     Host {
+        program: Arc<Program>,
         dispatch: Dispatch,
-        grid: (BufferId, u64),
+        grid: Slice,
     },
     Copy {
         from: CUdeviceptr,
@@ -46,65 +47,75 @@ pub(super) enum Step {
     },
 }
 
-impl Cuda {
+impl State {
     /// Checks commands.
-    pub(super) fn plan(&mut self, commands: &[Command]) -> Result<Vec<Step>, Diagnostic> {
+    pub(super) fn plan(&self, commands: &[Command]) -> Result<Vec<Step>, Diagnostic> {
         let mut steps = Vec::with_capacity(commands.len());
         for command in commands {
-            steps.extend(match command {
-                Command::Dispatch(dispatch) => self.plan_dispatch(dispatch)?,
-                Command::Copy { from, to, bytes } => Some(Step::Copy {
-                    from: self.buffers.range(from.0, from.1, *bytes)?,
-                    to: self.buffers.range(to.0, to.1, *bytes)?,
-                    bytes: *bytes,
-                }),
-                Command::Clear { at, bytes } => {
-                    Some(Step::Clear { at: self.buffers.range(at.0, at.1, *bytes)?, bytes: *bytes })
-                }
-            });
+            steps.extend(self.plan_one(command)?);
         }
         Ok(steps)
     }
 
+    /// Checks a command; nothing comes of one that does nothing.
+    pub(super) fn plan_one(&self, command: &Command) -> Result<Option<Step>, Diagnostic> {
+        Ok(match command {
+            Command::Dispatch(dispatch) => self.plan_dispatch(dispatch)?,
+            Command::Copy { from, to } => {
+                let blocks = self.blocks();
+                let step = Step::Copy { from: blocks.address(*from)?, to: blocks.address(*to)?, bytes: from.bytes };
+                (from.bytes > 0).then_some(step)
+            }
+            Command::Clear(at) => {
+                let step = Step::Clear { at: self.blocks().address(*at)?, bytes: at.bytes };
+                (at.bytes > 0).then_some(step)
+            }
+        })
+    }
+
     /// A launch; none if nothing runs.
-    fn plan_dispatch(&mut self, dispatch: &Dispatch) -> Result<Option<Step>, Diagnostic> {
-        let id = dispatch.program;
-        let plan = self.program(id)?.entry.plan(&dispatch.arguments, dispatch.grid)?;
+    fn plan_dispatch(&self, dispatch: &Dispatch) -> Result<Option<Step>, Diagnostic> {
+        let program = self.program(dispatch.program)?;
+        if let Some(origin) = &program.origin {
+            let load = |m: &_, k: &[_], o: &_| self.loaded(m, k, o, false).map(|(programs, _)| programs);
+            if let Some(other) = origin.shifted(&program.entry, dispatch, (1, &self.card.caps), load)? {
+                return self.plan_dispatch(&other);
+            }
+        }
+        let plan = program.entry.plan(&dispatch.arguments, dispatch.grid)?;
         let mut values = self.values(&plan)?;
+        let traps = plan.parameters.iter().position(|parameter| *parameter == Parameter::Traps);
+        let (target, multiprocessors) = (self.card.target, self.card.multiprocessors);
+        let make = |text: &crate::ptx::Ptx| self.code(text, false).map_err(super::programs::first);
         match plan.grid {
             PlannedGrid::Workgroups(grid) if grid.contains(&0) => Ok(None),
             PlannedGrid::Workgroups(grid) => {
-                self.find_direct(id)?;
-                let program = self.program(id)?;
-                let shared = match &program.direct {
-                    Some(kernel) => self.shared(program, kernel, &plan.dynamic_shared)?,
-                    None => 0,
-                };
-                Ok(Some(Step::Launch { program: id, grid, values, shared }))
+                let kernel = program.direct(target, multiprocessors, &make)?;
+                let shared = self.shared(&program, &kernel, &plan.dynamic_shared)?;
+                Ok(Some(Step::Launch(Ready { program, kernel, grid, values, traps, shared })))
             }
-            PlannedGrid::Indirect(buffer, offset) => {
-                let address = self.buffers.range(buffer, offset, 12)?;
-                self.find_indirect(id)?;
-                let program = self.program(id)?;
-                Ok(Some(match &program.indirect {
-                    Indirect::Kernel(kernel, _) => {
-                        let shared = self.shared(program, kernel, &plan.dynamic_shared)?;
+            PlannedGrid::Indirect(slice) => {
+                let address = self.blocks().address(slice)?;
+                Ok(Some(match program.indirect(target, multiprocessors, &make)? {
+                    Indirect::Kernel(kernel, workgroups) => {
+                        let shared = self.shared(&program, &kernel, &plan.dynamic_shared)?;
                         values.push(address);
-                        Step::Indirect { program: id, values, shared }
+                        Step::Launch(Ready { program, kernel, grid: [workgroups, 1, 1], values, traps, shared })
                     }
                     Indirect::Host | Indirect::Unknown => {
-                        Step::Host { dispatch: dispatch.clone(), grid: (buffer, offset) }
+                        Step::Host { program, dispatch: dispatch.clone(), grid: slice }
                     }
                 }))
             }
         }
     }
 
-    /// The values of a legal kernel's parameters: addresses, and numbers in 4 or 8 bytes.
+    /// The values of a legal kernel's parameters: addresses, and numbers in 4 or 8 bytes. The word of traps is the queue's.
     fn values(&self, plan: &LaunchPlan) -> Result<Vec<u64>, Diagnostic> {
+        let blocks = self.blocks();
         let value = |parameter: &Parameter| match parameter {
-            Parameter::Buffer(id, offset) => self.buffers.range(*id, *offset, 0),
-            Parameter::Traps => Ok(self.traps),
+            Parameter::Buffer(slice) => blocks.address(*slice),
+            Parameter::Traps => Ok(0),
             Parameter::Scalar(constant) => Ok(constant.bits),
         };
         plan.parameters.iter().map(value).collect()
@@ -120,87 +131,73 @@ impl Cuda {
         Ok(bytes)
     }
 
-    /// Compiles a kernel's form for grids in memory, once.
-    fn find_indirect(&mut self, id: ProgramId) -> Result<(), Diagnostic> {
-        let program = self.program(id)?;
-        if !matches!(program.indirect, Indirect::Unknown) {
-            return Ok(());
+    /// Puts commands into a stream.
+    pub(super) fn queue_all(&self, queue: &Queue, steps: &[Step]) -> Result<(), Diagnostic> {
+        if steps.iter().any(Step::may_trap) {
+            queue.expect_traps();
         }
-        match program.indirect_ptx(self.card.target) {
-            None => self.program_mut(id)?.indirect = Indirect::Host,
-            Some(text) => self.add_form(id, &text)?,
-        }
-        Ok(())
+        steps.iter().try_for_each(|step| self.queue_one(queue, step))
     }
 
-    /// Compiles a kernel's form for grids of the launch, once.
-    fn find_direct(&mut self, id: ProgramId) -> Result<(), Diagnostic> {
-        let program = self.program(id)?;
-        if program.direct.is_some() {
-            return Ok(());
-        }
-        let text = program.ptx(self.card.target, Launches::Direct).map_err(first)?;
-        self.add_form(id, &text)
-    }
-
-    fn add_form(&mut self, id: ProgramId, text: &Ptx) -> Result<(), Diagnostic> {
-        let code = Arc::new(self.code(text, false).map_err(first)?);
-        let multiprocessors = self.card.multiprocessors;
-        self.program_mut(id)?.accept(&code, &text.entries[0], multiprocessors)
-    }
-
-    /// Puts a command into the stream.
-    pub(super) fn queue(&mut self, step: &Step) -> Result<(), Diagnostic> {
+    pub(super) fn queue_one(&self, queue: &Queue, step: &Step) -> Result<(), Diagnostic> {
         match step {
-            Step::Copy { from, to, bytes } => copy(&self.context, *from, *to, *bytes),
-            Step::Clear { at, bytes } => clear(&self.context, *at, *bytes),
-            Step::Launch { program, grid, values, shared } => {
-                let program = self.program(*program)?;
-                let Some(kernel) = &program.direct else { return Ok(()) };
-                self.launch(program, kernel, *grid, values, *shared)
-            }
-            Step::Indirect { program, values, shared } => {
-                let program = self.program(*program)?;
-                let Indirect::Kernel(kernel, workgroups) = &program.indirect else { return Ok(()) };
-                self.launch(program, kernel, [*workgroups, 1, 1], values, *shared)
-            }
-            Step::Host { dispatch, grid } => self.queue_after_reading(dispatch, *grid),
+            Step::Copy { from, to, bytes } => copy(queue, *from, *to, *bytes),
+            Step::Clear { at, bytes } => clear(queue, *at, *bytes),
+            Step::Launch(ready) => ready.launch(queue),
+            Step::Host { dispatch, grid, .. } => self.queue_after_reading(queue, dispatch, *grid),
         }
     }
 
-    fn queue_after_reading(&mut self, dispatch: &Dispatch, grid: (BufferId, u64)) -> Result<(), Diagnostic> {
+    fn queue_after_reading(&self, queue: &Queue, dispatch: &Dispatch, grid: Slice) -> Result<(), Diagnostic> {
         let mut bytes = [0; 12];
-        let address = self.buffers.range(grid.0, grid.1, 12)?;
-        self.staging.read(&self.context, address, &mut bytes)?;
+        let address = self.blocks().address(grid)?;
+        queue.staging().read(queue, address, &mut bytes)?;
         let word = |i: usize| u32::from_le_bytes([bytes[4 * i], bytes[4 * i + 1], bytes[4 * i + 2], bytes[4 * i + 3]]);
         let grid = Grid::Workgroups([word(0), word(1), word(2)]);
         match self.plan_dispatch(&Dispatch { grid, ..dispatch.clone() })? {
-            Some(step) => self.queue(&step),
+            Some(step) => self.queue_one(queue, &step),
             None => Ok(()),
         }
     }
+}
 
-    fn launch(
-        &self,
-        program: &Program,
-        kernel: &Kernel,
-        grid: [u32; 3],
-        values: &[u64],
-        shared: u32,
-    ) -> Result<(), Diagnostic> {
-        let mut values = values.to_vec();
+impl Step {
+    /// Whether it may note a trap.
+    pub fn may_trap(&self) -> bool {
+        match self {
+            Step::Launch(Ready { program, .. }) | Step::Host { program, .. } => program.shape.traps,
+            Step::Copy { .. } | Step::Clear { .. } => false,
+        }
+    }
+}
+
+impl Ready {
+    /// The values of its parameters in a queue.
+    pub fn values_for(&self, queue: &Queue) -> Vec<u64> {
+        let mut values = self.values.clone();
+        if let Some(place) = self.traps {
+            values[place] = queue.traps();
+        }
+        values
+    }
+
+    /// Puts it into a stream.
+    pub fn launch(&self, queue: &Queue) -> Result<(), Diagnostic> {
+        let Ready { program, kernel, grid, shared, .. } = self;
+        let mut values = self.values_for(queue);
         let mut pointers: Vec<*mut c_void> = values.iter_mut().map(|v| std::ptr::from_mut(v).cast()).collect();
-        let ([gx, gy, gz], [x, y, z]) = (grid, program.shape.workgroup);
-        let (function, stream, parameters) = (kernel.function, self.context.stream(), pointers.as_mut_ptr());
+        let ([gx, gy, gz], [x, y, z]) = (*grid, program.shape.workgroup);
+        let (function, stream, parameters) = (kernel.function, queue.stream(), pointers.as_mut_ptr());
         // SAFETY: there is a value for each parameter, of at least its size (numbers are little-endian in 8 bytes), which the driver
-        // copies before it returns. Buffers live until the stream is done with them, because freeing waits. What the kernel
+        // copies before it returns. Memory lives until the stream is done with it (see
+        // `Driver::release`), and so does the code (see `Cuda::unload`). What the kernel
         // does inside of them is checked by the verifier; accesses beyond them by nobody, as on every device.
         let result = unsafe {
             if program.shape.cooperative {
-                sys::cuLaunchCooperativeKernel(function, gx, gy, gz, x, y, z, shared, stream, parameters)
+                sys::cuLaunchCooperativeKernel(function, gx, gy, gz, x, y, z, *shared, stream, parameters)
             } else {
                 let none = std::ptr::null_mut();
-                sys::cuLaunchKernel(function, gx, gy, gz, x, y, z, shared, stream, parameters, none)
+                sys::cuLaunchKernel(function, gx, gy, gz, x, y, z, *shared, stream, parameters, none)
             }
         };
         let name = &program.entry.source.name;
@@ -209,19 +206,4 @@ impl Cuda {
             if span.is_none() || error.code != Code::DeviceCompiler { error } else { error.label(span, "this kernel") }
         })
     }
-
-    /// Whether a launch of these commands may note a trap.
-    pub(super) fn may_trap(&self, steps: &[Step]) -> bool {
-        let traps = |id: ProgramId| self.program(id).is_ok_and(|p| p.shape.traps);
-        steps.iter().any(|step| match step {
-            Step::Launch { program, .. } | Step::Indirect { program, .. } => traps(*program),
-            Step::Host { dispatch, .. } => traps(dispatch.program),
-            Step::Copy { .. } | Step::Clear { .. } => false,
-        })
-    }
-}
-
-/// The first of some errors, of which there is one at least.
-fn first(mut said: Vec<Diagnostic>) -> Diagnostic {
-    said.swap_remove(0)
 }

@@ -1,46 +1,59 @@
-//! The device: what [`girih_runtime::Device`] promises, on the CUDA driver.
+//! The device: what [`girih_runtime::Driver`] promises, on the CUDA driver.
 //!
 //! | file | does |
 //! |---|---|
 //! | `driver` | finds the driver, turns its errors into diagnostics |
 //! | `card` | cards, and what each has |
-//! | `context`, `gate` | the context, the stream, events; what is timed starts as a whole |
-//! | `buffers`, `staging` | memory, and the way to it |
+//! | `context`, `gate` | the context, events; what is timed starts as a whole |
+//! | `queue` | streams, and points in them |
+//! | `memory`, `staging` | memory, and the way to it |
 //! | `compile` | PTX to machine code, kept between runs in a [`Cache`] |
 //! | `programs`, `launch` | kernels and commands |
+//! | `graph` | commands that are submitted many times |
 //!
-//! All work runs in one stream, in the order in which it is queued. Indirect dispatches never wait for the host: the kernel has a second
+//! Work of one stream runs in the order in which it is queued. Indirect dispatches never wait for the host: the kernel has a second
 //! form in which a full device of workgroups runs over a grid that it reads itself (see `ptx::Launches`); only kernels whose
 //! workgroups must all run at once have their grid read by the host.
 
-mod buffers;
+// The driver's edge: every block says why it is safe.
+#![allow(unsafe_code)]
+
 mod card;
 mod compile;
 mod context;
 mod driver;
 mod gate;
+mod graph;
 mod launch;
+mod memory;
 mod programs;
+mod queue;
 mod staging;
 
 use crate::packed::{LaunchShape, Packed};
 use crate::ptx::{self, Launches, Ptx};
-use buffers::{Buffers, clear};
 use card::Card;
 use compile::{Code as MachineCode, machine_code};
 use context::{Context, Event};
 use gate::Gate;
+use graph::{Leftover, Recorded, leftover};
 use girih_base::diag::{Code, Diagnostic};
 use girih_base::idx::IndexVec;
 use girih_base::span::Span;
 use girih_cache::Cache;
 use girih_ir::{Caps, FunctionId, Module, Verified};
-use girih_lower::compile;
-use girih_runtime::{BufferId, Command, Device, DeviceInfo, LoadOptions, Memory, ProgramId, Read, Timing, trap};
+use girih_lower::{Origin, compile};
+use girih_runtime::driver::{
+    BlockId, Command, Driver, FIRST_QUEUE, Fence, Fetch, Keeping, Kept, ProgramId, QueueId, Replay, Slice,
+};
+use girih_runtime::{Device, DeviceInfo, LoadOptions, Memory, Read, Timing};
 use launch::Step;
+use memory::{Block, Blocks};
 use programs::Program;
-use staging::Staging;
+use queue::{Point, Queue, Sent};
+use std::ops::Deref;
 use std::path::PathBuf;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError, RwLock, RwLockReadGuard, RwLockWriteGuard};
 use std::time::Duration;
 
 /// How a device is opened.
@@ -69,8 +82,8 @@ pub fn devices() -> Vec<Result<DeviceInfo, Diagnostic>> {
 }
 
 /// Opens the card of a number.
-pub fn open(ordinal: usize) -> Result<Box<dyn Device>, Diagnostic> {
-    Ok(Box::new(open_with(ordinal, &Settings::default())?))
+pub fn open(ordinal: usize) -> Result<Device, Diagnostic> {
+    Ok(Device::new(open_with(ordinal, &Settings::default())?))
 }
 
 /// The same with all settings.
@@ -79,22 +92,20 @@ pub fn open_with(ordinal: usize, settings: &Settings) -> Result<Cuda, Diagnostic
     if let Some(profile) = &settings.profile {
         card.caps = card.caps.within(profile);
     }
-    let context = Context::new(&card, settings.limit)?;
-    let mut buffers = Buffers::default();
-    let traps = buffers.allocate(&context, 16)?;
-    let traps = buffers.get(traps)?.address();
+    let context = Arc::new(Context::new(&card, settings.limit)?);
+    context.enter()?;
+    let (first, side) = (Arc::new(Queue::new(&context)?), Arc::new(Queue::new(&context)?));
     let cache = settings.cache.as_deref().map(|folder| Cache::new(folder, "cuda", about(&card.info)));
-    Ok(Cuda {
-        programs: IndexVec::new(),
-        buffers,
-        staging: Staging::default(),
-        traps,
-        may_trap: false,
-        lost: None,
+    Ok(Cuda(Arc::new(State {
+        programs: RwLock::default(),
+        retired: Mutex::default(),
+        blocks: RwLock::default(),
+        queues: RwLock::new(IndexVec::from_iter([Some(first)])),
+        side,
         cache,
         card,
         context,
-    })
+    })))
 }
 
 /// What distinguishes drivers and cards, whose machine code differs.
@@ -102,60 +113,94 @@ fn about(info: &DeviceInfo) -> String {
     format!("{}\n{}\n{}", info.name, info.driver, info.backend)
 }
 
-/// A card of NVIDIA.
-#[derive(Debug)]
-pub struct Cuda {
-    // The order is that of being dropped: what lives in the context goes before it.
-    programs: IndexVec<ProgramId, Option<Program>>,
-    buffers: Buffers,
-    staging: Staging,
-    /// One word: the trap that was noted.
-    traps: u64,
-    /// Whether a launch since the last wait may have noted one.
-    may_trap: bool,
-    /// Why the device cannot be used any more.
-    lost: Option<Diagnostic>,
-    cache: Option<Cache>,
-    card: Card,
-    context: Context,
+/// Most bytes of memory that are kept for later.
+const KEPT: u64 = 1 << 30;
+/// Every block's memory is a multiple of this.
+const GRAIN: u64 = 512;
+
+/// A card of NVIDIA. Clones are the same one.
+#[derive(Clone)]
+pub struct Cuda(Arc<State>);
+
+impl Deref for Cuda {
+    type Target = State;
+
+    fn deref(&self) -> &State {
+        &self.0
+    }
 }
 
-impl Cuda {
-    /// Before anything else: the device is there, and this thread's.
-    fn enter(&self) -> Result<(), Diagnostic> {
-        match &self.lost {
-            Some(why) => Err(why.clone()),
-            None => self.context.enter(),
+/// What the clones of a [`Cuda`] share.
+pub struct State {
+    // The order is that of being dropped: what lives in the context goes before it.
+    programs: RwLock<IndexVec<ProgramId, Option<Arc<Program>>>>,
+    /// What nobody has any more, but work that was queued may still use: programs and graphs.
+    retired: Mutex<Vec<Retired>>,
+    blocks: RwLock<Blocks>,
+    queues: RwLock<IndexVec<QueueId, Option<Arc<Queue>>>>,
+    /// A way to the host beside all work.
+    side: Arc<Queue>,
+    cache: Option<Cache>,
+    card: Card,
+    context: Arc<Context>,
+}
+
+/// Something, and points behind which no work uses it.
+type Retired = (Leftover, Vec<Event>);
+
+impl State {
+    fn blocks(&self) -> RwLockReadGuard<'_, Blocks> {
+        self.blocks.read().unwrap_or_else(PoisonError::into_inner)
+    }
+    fn blocks_mut(&self) -> RwLockWriteGuard<'_, Blocks> {
+        self.blocks.write().unwrap_or_else(PoisonError::into_inner)
+    }
+    fn retired(&self) -> MutexGuard<'_, Vec<Retired>> {
+        self.retired.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// A queue that is there; the device is, too, and this thread's.
+    fn enter(&self, queue: QueueId) -> Result<Arc<Queue>, Diagnostic> {
+        self.context.enter()?;
+        let queues = self.queues.read().unwrap_or_else(PoisonError::into_inner);
+        let found = queues.get(queue).and_then(Option::as_ref);
+        found.cloned().ok_or_else(|| Diagnostic::new(Code::BadArguments, Span::NONE, "the stream was closed"))
+    }
+
+    fn program(&self, id: ProgramId) -> Result<Arc<Program>, Diagnostic> {
+        let programs = self.programs.read().unwrap_or_else(PoisonError::into_inner);
+        let found = programs.get(id).and_then(Option::as_ref);
+        found.cloned().ok_or_else(|| Diagnostic::new(Code::BadArguments, Span::NONE, "the program was unloaded"))
+    }
+    fn add(&self, program: Program) -> ProgramId {
+        self.forget_retired();
+        self.programs.write().unwrap_or_else(PoisonError::into_inner).push(Some(Arc::new(program)))
+    }
+
+    /// Something goes when no work that is queued so far uses it any more.
+    fn retire(&self, what: Leftover) {
+        if self.context.enter().is_err() {
+            // What uses it may never end: it stays to the process's end.
+            std::mem::forget(what);
+            return;
         }
-    }
-
-    /// After anything else: remembers that the device is lost.
-    fn noted<T>(&mut self, result: Result<T, Diagnostic>) -> Result<T, Diagnostic> {
-        if let Err(error) = &result
-            && matches!(error.code, Code::DeviceLost | Code::DeviceTimeout)
-            && self.lost.is_none()
-        {
-            self.lost = Some(error.clone());
+        let queues = self.queues.read().unwrap_or_else(PoisonError::into_inner);
+        let point = |queue: &Arc<Queue>| {
+            let event = Event::new(false)?;
+            event.record(queue)?;
+            Ok::<Event, Diagnostic>(event)
+        };
+        match queues.iter().flatten().map(point).collect() {
+            Ok(points) => self.retired().push((what, points)),
+            Err(_) => std::mem::forget(what),
         }
-        result
+        self.forget_retired();
     }
 
-    /// Leaves all that the device has to the process's end: a kernel still runs there, and the driver would wait for it before anything is freed.
-    fn abandon(&mut self) {
-        std::mem::forget(std::mem::take(&mut self.programs));
-        std::mem::forget(std::mem::take(&mut self.buffers));
-        std::mem::forget(std::mem::take(&mut self.staging));
-        self.context.abandon();
-    }
-
-    fn program(&self, id: ProgramId) -> Result<&Program, Diagnostic> {
-        let found = self.programs.get(id).and_then(Option::as_ref);
-        found.ok_or_else(|| Diagnostic::new(Code::BadArguments, Span::NONE, "the program was unloaded"))
-    }
-    fn program_mut(&mut self, id: ProgramId) -> Result<&mut Program, Diagnostic> {
-        self.program(id)?;
-        let found = self.programs[id].as_mut();
-        found.ok_or_else(|| Diagnostic::new(Code::BadArguments, Span::NONE, "the program was unloaded"))
+    /// Lets go of what no work uses any more.
+    fn forget_retired(&self) {
+        let is_done = |event: &Event| event.is_done().unwrap_or(false);
+        self.retired().retain(|(_, points)| !points.iter().all(is_done));
     }
 
     /// Text as machine code on the device.
@@ -164,62 +209,32 @@ impl Cuda {
         MachineCode::load(&code).map_err(|d| vec![d])
     }
 
-    fn steps(&mut self, steps: &[Step]) -> Result<(), Diagnostic> {
-        self.may_trap |= self.may_trap(steps);
-        steps.iter().try_for_each(|step| self.queue(step))
-    }
-
-    /// Waits, and says what was trapped.
-    fn finish(&mut self) -> Result<(), Diagnostic> {
-        if !std::mem::take(&mut self.may_trap) {
-            return self.context.finish();
-        }
-        let mut word = [0; 4];
-        self.staging.read(&self.context, self.traps, &mut word)?;
-        self.trapped(u32::from_le_bytes(word))
-    }
-
-    /// Reports and forgets a trap; 0 is none.
-    fn trapped(&mut self, code: u32) -> Result<(), Diagnostic> {
-        if code == 0 {
-            return Ok(());
-        }
-        clear(&self.context, self.traps, 4)?;
-        Err(trap(code))
-    }
-
-    fn timed(&mut self, steps: &[Step], runs: usize) -> Result<Timing, Diagnostic> {
+    fn timed(&self, queue: &Queue, steps: &[Step], runs: usize) -> Result<Timing, Diagnostic> {
         let pairs = (0..runs).map(|_| Ok([Event::new(true)?, Event::new(true)?])).collect::<Result<Vec<_>, _>>()?;
-        let gate = Gate::close(&self.context)?;
+        let gate = Gate::close(queue)?;
         for [start, end] in &pairs {
-            start.record(&self.context)?;
-            self.steps(steps)?;
-            end.record(&self.context)?;
+            start.record(queue)?;
+            self.queue_all(queue, steps)?;
+            end.record(queue)?;
         }
         drop(gate);
-        self.finish()?;
+        queue.read(&mut [])?;
         let runs = pairs.iter().map(|[start, end]| end.since(start)).collect::<Result<_, _>>()?;
         Ok(Timing { runs, exact: true })
     }
 
-    /// Queues steps and reads what they left; the word of the traps comes with it.
-    fn reading(&mut self, steps: &[Step], reads: &mut [Read<'_>]) -> Result<(), Diagnostic> {
-        let mut parts = Vec::with_capacity(reads.len() + 1);
+    /// Queues steps and reads what they left.
+    fn reading(&self, queue: &Queue, steps: &[Step], reads: &mut [Read<'_, Slice>]) -> Result<(), Diagnostic> {
+        let mut parts = Vec::with_capacity(reads.len());
         for read in reads {
-            parts.push((self.buffers.range(read.buffer, read.offset, read.bytes.len() as u64)?, &mut *read.bytes));
+            parts.push((self.blocks().address(read.from)?, &mut *read.bytes));
         }
-        self.steps(steps)?;
-        let mut word = [0; 4];
-        if self.may_trap {
-            parts.push((self.traps, &mut word));
-        }
-        self.staging.read_all(&self.context, &mut parts)?;
-        self.may_trap = false;
-        self.trapped(u32::from_le_bytes(word))
+        self.queue_all(queue, steps)?;
+        queue.read(&mut parts)
     }
 
     fn loaded(
-        &mut self,
+        &self,
         module: &Verified<Module>,
         kernels: &[FunctionId],
         options: &LoadOptions,
@@ -242,15 +257,16 @@ impl Cuda {
         };
         let one = |d| vec![d];
         let code = MachineCode::load(&code).map_err(one)?;
-        let programs = Program::all(compiled, &text, code, self.card.multiprocessors).map_err(one)?;
-        Ok((programs.into_iter().map(|program| self.programs.push(Some(program))).collect(), packed))
+        let origins = Origin::all(module, kernels, options);
+        let programs = Program::all((compiled, origins), &text, code, self.card.multiprocessors).map_err(one)?;
+        Ok((programs.into_iter().map(|program| self.add(program)).collect(), packed))
     }
 
-    fn restored(&mut self, bytes: &[u8]) -> Option<ProgramId> {
+    fn restored(&self, bytes: &[u8]) -> Option<ProgramId> {
         let packed = Packed::unpack(bytes)?;
         let code = MachineCode::load(packed.code).ok()?;
         let program = Program::kept(packed, code).ok()?;
-        Some(self.programs.push(Some(program)))
+        Some(self.add(program))
     }
 }
 
@@ -263,20 +279,25 @@ fn launches(module: &Module, kernel: FunctionId, options: &LoadOptions) -> Launc
     if !cooperative && options.indirect.contains(&kernel) { Launches::Indirect } else { Launches::Direct }
 }
 
-impl Drop for Cuda {
+impl Drop for State {
     fn drop(&mut self) {
         // Memory and code must not be in use when they go. A context that an error has ended uses nothing any more.
-        if self.enter().is_ok() {
-            let rested = self.context.finish();
-            let _ = self.noted(rested);
+        if self.context.enter().is_ok() {
+            let queues = self.queues.get_mut().unwrap_or_else(PoisonError::into_inner);
+            for queue in queues.iter().flatten() {
+                let rested = queue.finish();
+                let _ = self.context.noted(rested);
+            }
         }
-        if self.lost.as_ref().is_some_and(|why| why.code == Code::DeviceTimeout) {
-            self.abandon();
+        if self.context.is_abandoned() {
+            self.blocks_mut().abandon();
+            std::mem::forget(std::mem::take(&mut self.programs));
+            std::mem::forget(std::mem::take(&mut self.retired));
         }
     }
 }
 
-impl Device for Cuda {
+impl Driver for Cuda {
     fn info(&self) -> &DeviceInfo {
         &self.card.info
     }
@@ -284,84 +305,137 @@ impl Device for Cuda {
         &self.card.caps
     }
 
-    fn allocate(&mut self, memory: Memory) -> Result<BufferId, Diagnostic> {
-        self.enter()?;
-        let result = self.buffers.allocate(&self.context, memory.bytes);
-        self.noted(result)
+    /// The driver's own number of the card.
+    fn ordinal(&self) -> u32 {
+        self.card.device as u32
     }
-    fn free(&mut self, buffer: BufferId) {
-        // A device that is lost frees everything when it is dropped, or nothing.
-        if self.enter().is_ok() {
-            let result = self.buffers.free(&self.context, buffer);
-            let _ = self.noted(result);
+
+    fn keeping(&self) -> Option<Keeping> {
+        Some(Keeping { bytes: KEPT, grain: GRAIN })
+    }
+    fn allocate(&self, memory: Memory) -> Result<BlockId, Diagnostic> {
+        self.context.enter()?;
+        let block = self.context.noted(Block::allocate(memory.bytes))?;
+        Ok(self.blocks_mut().add(block))
+    }
+    fn release(&self, block: BlockId) {
+        let Some(mut block) = self.blocks_mut().remove(block) else { return };
+        if self.context.is_abandoned() || self.context.make_current().is_err() {
+            block.abandon();
         }
     }
-    fn write(&mut self, buffer: BufferId, offset: u64, bytes: &[u8]) -> Result<(), Diagnostic> {
-        self.enter()?;
-        let to = self.buffers.range(buffer, offset, bytes.len() as u64)?;
-        let result = self.staging.write(&self.context, to, bytes);
-        self.noted(result)
+    unsafe fn import(&self, address: u64, _bytes: u64) -> Result<BlockId, Diagnostic> {
+        self.context.enter()?;
+        if !self.context.has(address)? {
+            let message = format!("the address {address:#x} is not in the memory of `{}`", self.card.info.name);
+            return Err(Diagnostic::new(Code::BadArguments, Span::NONE, message)
+                .hint("give an address of this card that was allocated in its primary context"));
+        }
+        Ok(self.blocks_mut().add(Block::foreign(address)))
     }
-    fn read(&mut self, buffer: BufferId, offset: u64, bytes: &mut [u8]) -> Result<(), Diagnostic> {
-        self.enter()?;
-        let result = self.reading(&[], &mut [Read { buffer, offset, bytes }]);
-        self.noted(result)
+    fn address(&self, slice: Slice) -> Option<u64> {
+        self.blocks().address(slice).ok()
     }
 
     fn load(
-        &mut self,
+        &self,
         module: &Verified<Module>,
         kernels: &[FunctionId],
         options: &LoadOptions,
     ) -> Result<Vec<ProgramId>, Vec<Diagnostic>> {
-        self.enter().map_err(|d| vec![d])?;
+        self.context.enter().map_err(|d| vec![d])?;
         self.loaded(module, kernels, options, false).map(|(programs, _)| programs)
     }
     fn load_to_keep(
-        &mut self,
+        &self,
         module: &Verified<Module>,
         kernel: FunctionId,
         options: &LoadOptions,
-    ) -> Result<(ProgramId, Option<Vec<u8>>), Vec<Diagnostic>> {
-        self.enter().map_err(|d| vec![d])?;
+    ) -> Result<Kept, Vec<Diagnostic>> {
+        self.context.enter().map_err(|d| vec![d])?;
         // One kernel was asked for.
         self.loaded(module, &[kernel], options, true).map(|(programs, packed)| (programs[0], packed))
     }
-    fn restore(&mut self, bytes: &[u8]) -> Option<ProgramId> {
-        self.enter().ok()?;
+    fn restore(&self, bytes: &[u8]) -> Option<ProgramId> {
+        self.context.enter().ok()?;
         self.restored(bytes)
     }
-    fn unload(&mut self, program: ProgramId) {
-        // Work that runs it has to be done before its code goes.
-        if self.programs.get(program).is_some() && self.enter().is_ok() {
-            let rested = self.context.finish();
-            if self.noted(rested).is_ok() {
-                self.programs[program] = None;
-            }
+    fn unload(&self, program: ProgramId) {
+        let mut programs = self.programs.write().unwrap_or_else(PoisonError::into_inner);
+        let found = if programs.get(program).is_some() { programs[program].take() } else { None };
+        drop(programs);
+        if let Some(program) = found {
+            let made = program.origin.as_ref().map_or(vec![], |origin| origin.made());
+            self.retire(leftover(program));
+            made.into_iter().for_each(|program| self.unload(program));
         }
     }
 
-    fn submit(&mut self, commands: &[Command]) -> Result<(), Diagnostic> {
-        self.enter()?;
-        let steps = self.plan(commands)?;
-        let result = self.steps(&steps);
-        self.noted(result)
+    fn open_queue(&self) -> Result<QueueId, Diagnostic> {
+        self.context.enter()?;
+        let queue = self.context.noted(Queue::new(&self.context))?;
+        Ok(self.queues.write().unwrap_or_else(PoisonError::into_inner).push(Some(Arc::new(queue))))
     }
-    fn submit_and_read(&mut self, commands: &[Command], reads: &mut [Read<'_>]) -> Result<(), Diagnostic> {
-        self.enter()?;
-        let steps = self.plan(commands)?;
-        let result = self.reading(&steps, reads);
-        self.noted(result)
+    unsafe fn adopt_queue(&self, handle: u64) -> Result<QueueId, Diagnostic> {
+        self.context.enter()?;
+        let stream = std::ptr::with_exposed_provenance_mut(handle as usize);
+        let queue = self.context.noted(Queue::adopt(&self.context, stream))?;
+        Ok(self.queues.write().unwrap_or_else(PoisonError::into_inner).push(Some(Arc::new(queue))))
     }
-    fn wait(&mut self) -> Result<(), Diagnostic> {
-        self.enter()?;
-        let result = self.finish();
-        self.noted(result)
+    fn close_queue(&self, queue: QueueId) {
+        if queue == FIRST_QUEUE {
+            return;
+        }
+        let mut queues = self.queues.write().unwrap_or_else(PoisonError::into_inner);
+        let closed = if queues.get(queue).is_some() { queues[queue].take() } else { None };
+        drop(queues);
+        drop(closed);
     }
-    fn time(&mut self, commands: &[Command], runs: usize) -> Result<Timing, Diagnostic> {
-        self.enter()?;
+
+    fn submit(&self, queue: QueueId, commands: &[Command]) -> Result<(), Diagnostic> {
+        let queue = self.enter(queue)?;
         let steps = self.plan(commands)?;
-        let result = self.timed(&steps, runs);
-        self.noted(result)
+        self.context.noted(self.queue_all(&queue, &steps))
+    }
+    fn write(&self, queue: QueueId, to: Slice, bytes: &[u8]) -> Result<(), Diagnostic> {
+        let queue = self.enter(queue)?;
+        let to = self.blocks().address(to)?;
+        let written = queue.staging().write(&queue, to, bytes);
+        self.context.noted(written)
+    }
+    fn read(
+        &self,
+        queue: QueueId,
+        commands: &[Command],
+        reads: &mut [Read<'_, Slice>],
+    ) -> Result<(), Diagnostic> {
+        let queue = self.enter(queue)?;
+        let steps = self.plan(commands)?;
+        self.context.noted(self.reading(&queue, &steps, reads))
+    }
+    fn fetch(&self, queue: QueueId, from: Slice) -> Result<Box<dyn Fetch>, Diagnostic> {
+        let queue = self.enter(queue)?;
+        let address = self.blocks().address(from)?;
+        let sent = self.context.noted(Sent::new(&queue, &self.side, address, from.bytes as usize))?;
+        Ok(Box::new(sent))
+    }
+    fn fence(&self, queue: QueueId, _to_tell: bool) -> Result<Box<dyn Fence>, Diagnostic> {
+        let queue = self.enter(queue)?;
+        Ok(Box::new(self.context.noted(Point::new(&queue, &self.side))?))
+    }
+    fn follow(&self, queue: QueueId, other: QueueId) -> Result<(), Diagnostic> {
+        let (queue, other) = (self.enter(queue)?, self.enter(other)?);
+        let event = Event::new(false)?;
+        event.record(&other)?;
+        self.context.noted(event.hold_back(&queue))
+    }
+    fn time(&self, queue: QueueId, commands: &[Command], runs: usize) -> Result<Timing, Diagnostic> {
+        let queue = self.enter(queue)?;
+        let steps = self.plan(commands)?;
+        self.context.noted(self.timed(&queue, &steps, runs))
+    }
+    fn record(&self, commands: &[Command]) -> Result<Option<Box<dyn Replay>>, Diagnostic> {
+        self.context.enter()?;
+        Ok(Some(Box::new(self.context.noted(Recorded::new(self, commands))?)))
     }
 }

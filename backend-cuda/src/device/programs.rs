@@ -10,8 +10,8 @@ use crate::packed::{LaunchShape, Packed};
 use crate::ptx::{self, Launches, Ptx, SharedSize, Target};
 use cudarc::driver::sys::{self, CUfunction, CUfunction_attribute};
 use girih_base::diag::Diagnostic;
-use girih_lower::{Compiled, Entry};
-use std::sync::Arc;
+use girih_lower::{Compiled, Entry, Origin};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 /// A kernel's machine code for one kind of grid.
 #[derive(Clone, Debug)]
@@ -24,6 +24,8 @@ pub(super) struct Kernel {
 
 // SAFETY: the function is a handle of the driver, which takes it from any thread on which the context is current.
 unsafe impl Send for Kernel {}
+// SAFETY: as above, from several at a time.
+unsafe impl Sync for Kernel {}
 
 /// How a kernel runs over a grid in memory.
 #[derive(Clone, Debug)]
@@ -42,49 +44,82 @@ pub(super) struct Program {
     pub entry: Entry,
     /// What the driver is told at each launch.
     pub shape: LaunchShape,
-    /// How it runs over a grid of the launch; none if that has not been asked for.
-    pub direct: Option<Kernel>,
-    pub indirect: Indirect,
+    /// What it was made of; none if its code was kept from an earlier process.
+    pub origin: Option<Arc<Origin>>,
+    forms: Mutex<Forms>,
     /// What it was rendered from, shared by the kernels that were loaded together; none if its code was kept from an earlier process.
     compiled: Option<Arc<Compiled>>,
 }
 
+/// A kernel's forms.
+#[derive(Debug)]
+struct Forms {
+    /// How it runs over a grid of the launch; none if that has not been asked for.
+    direct: Option<Kernel>,
+    indirect: Indirect,
+}
+
+/// What makes code of text: the first of its errors.
+pub(super) type Making<'a> = &'a dyn Fn(&Ptx) -> Result<Code, Diagnostic>;
+
 impl Program {
     /// The kernels of a compiled module, whose machine code is on the device.
-    pub fn all(compiled: Compiled, ptx: &Ptx, code: Code, multiprocessors: u32) -> Result<Vec<Program>, Diagnostic> {
+    pub fn all(
+        (compiled, origins): (Compiled, Vec<Arc<Origin>>),
+        ptx: &Ptx,
+        code: Code,
+        multiprocessors: u32,
+    ) -> Result<Vec<Program>, Diagnostic> {
         let (compiled, code) = (Arc::new(compiled), Arc::new(code));
-        let one = |(entry, rendered): (&Entry, &ptx::Entry)| {
+        let one = |((entry, rendered), origin): ((&Entry, &ptx::Entry), Arc<Origin>)| {
             let shape = LaunchShape::of(&compiled.module.functions[entry.kernel]);
-            let (entry, compiled) = (entry.clone(), Some(compiled.clone()));
-            let mut program = Program { entry, shape, direct: None, indirect: Indirect::Unknown, compiled };
-            program.accept(&code, rendered, multiprocessors)?;
-            Ok(program)
+            let mut forms = Forms { direct: None, indirect: Indirect::Unknown };
+            forms.accept(shape, &code, rendered, multiprocessors)?;
+            let (entry, forms, compiled) = (entry.clone(), Mutex::new(forms), Some(compiled.clone()));
+            Ok(Program { entry, shape, origin: Some(origin), forms, compiled })
         };
-        compiled.entries.iter().zip(&ptx.entries).map(one).collect()
+        compiled.entries.iter().zip(&ptx.entries).zip(origins).map(one).collect()
     }
 
     /// A kernel whose code was kept. It has no form for grids in memory: the host reads those.
     pub fn kept(packed: Packed, code: Code) -> Result<Program, Diagnostic> {
         let Packed { entry, shape, rendered, code: _ } = packed;
         let direct = Some(Kernel::of(&Arc::new(code), &rendered)?);
-        Ok(Program { entry, shape, direct, indirect: Indirect::Host, compiled: None })
+        let forms = Mutex::new(Forms { direct, indirect: Indirect::Host });
+        Ok(Program { entry, shape, origin: None, forms, compiled: None })
     }
 
-    /// Takes one of its forms from machine code.
-    pub fn accept(&mut self, code: &Arc<Code>, rendered: &ptx::Entry, multiprocessors: u32) -> Result<(), Diagnostic> {
-        let kernel = Kernel::of(code, rendered)?;
-        match rendered.launches {
-            Launches::Direct => self.direct = Some(kernel),
-            Launches::Indirect => {
-                let most = kernel.resident(self.shape.workgroup.iter().product(), kernel.shared.asked)?;
-                self.indirect = Indirect::Kernel(kernel, most * multiprocessors);
+    /// A form that is not there is made by who asks first; the others wait.
+    fn forms(&self) -> MutexGuard<'_, Forms> {
+        self.forms.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Its form for grids of the launch, compiled if need be.
+    pub fn direct(&self, target: Target, multiprocessors: u32, make: Making<'_>) -> Result<Kernel, Diagnostic> {
+        let forms = &mut *self.forms();
+        if forms.direct.is_none() {
+            let text = self.ptx(target, Launches::Direct).map_err(first)?;
+            forms.accept(self.shape, &Arc::new(make(&text)?), &text.entries[0], multiprocessors)?;
+        }
+        forms.direct.clone().ok_or_else(|| self.lost())
+    }
+
+    /// How it runs over grids in memory, compiled if need be.
+    pub fn indirect(&self, target: Target, multiprocessors: u32, make: Making<'_>) -> Result<Indirect, Diagnostic> {
+        let forms = &mut *self.forms();
+        if matches!(forms.indirect, Indirect::Unknown) {
+            match self.indirect_ptx(target) {
+                None => forms.indirect = Indirect::Host,
+                Some(text) => {
+                    forms.accept(self.shape, &Arc::new(make(&text)?), &text.entries[0], multiprocessors)?;
+                }
             }
         }
-        Ok(())
+        Ok(forms.indirect.clone())
     }
 
     /// The text of its form for grids in memory; none if the host has to read the grid.
-    pub fn indirect_ptx(&self, target: Target) -> Option<Ptx> {
+    fn indirect_ptx(&self, target: Target) -> Option<Ptx> {
         if self.shape.cooperative {
             return None;
         }
@@ -93,13 +128,40 @@ impl Program {
     }
 
     /// The text of a form.
-    pub fn ptx(&self, target: Target, launches: Launches) -> Result<Ptx, Vec<Diagnostic>> {
-        let lost = || {
-            Diagnostic::new(girih_base::diag::Code::Internal, self.entry.source.span, "the kernel's code has one form")
-        };
-        let compiled = self.compiled.as_ref().ok_or_else(|| vec![lost()])?;
+    fn ptx(&self, target: Target, launches: Launches) -> Result<Ptx, Vec<Diagnostic>> {
+        let compiled = self.compiled.as_ref().ok_or_else(|| vec![self.lost()])?;
         ptx::render(&compiled.module, &[self.entry.kernel], target, launches)
     }
+
+    fn lost(&self) -> Diagnostic {
+        Diagnostic::new(girih_base::diag::Code::Internal, self.entry.source.span, "the kernel's code has one form")
+    }
+}
+
+impl Forms {
+    /// Takes one of its forms from machine code.
+    fn accept(
+        &mut self,
+        shape: LaunchShape,
+        code: &Arc<Code>,
+        rendered: &ptx::Entry,
+        multiprocessors: u32,
+    ) -> Result<(), Diagnostic> {
+        let kernel = Kernel::of(code, rendered)?;
+        match rendered.launches {
+            Launches::Direct => self.direct = Some(kernel),
+            Launches::Indirect => {
+                let most = kernel.resident(shape.workgroup.iter().product(), kernel.shared.asked)?;
+                self.indirect = Indirect::Kernel(kernel, most * multiprocessors);
+            }
+        }
+        Ok(())
+    }
+}
+
+/// The first of some errors, of which there is one at least.
+pub(super) fn first(mut said: Vec<Diagnostic>) -> Diagnostic {
+    said.swap_remove(0)
 }
 
 impl Kernel {

@@ -21,11 +21,13 @@ use girih_base::idx::{Idx, IndexVec};
 use girih_base::span::Span;
 use girih_ir::{Caps, FunctionId, Module, Verified};
 use girih_lower::{Compiled, Entry, Parameter, PlannedGrid, compile};
-use girih_runtime::{
-    BufferId, Command, Device, DeviceInfo, DeviceKind, Dispatch, LoadOptions, Memory, ProgramId, Timing, trap,
+use girih_runtime::driver::{
+    BlockId, Command, Dispatch, Done, DoneQueues, Driver, Fence, Fetch, Keeping, Kept, ProgramId, QueueId, Slice,
 };
+use girih_runtime::{DeviceInfo, DeviceKind, LoadOptions, Memory, Read, Timing, trap};
 use machine::{Buffers, Fault, Launch};
 use parse::Program;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
 /// How many workgroups run over a grid in memory.
@@ -58,17 +60,36 @@ struct Loaded {
     indirect: Option<Text>,
 }
 
-/// A device that reads PTX.
+/// A device that reads PTX. One launch runs at a time, whoever submits it.
 #[derive(Debug)]
 pub struct Emulator {
     target: Target,
     info: DeviceInfo,
     caps: Caps,
+    queues: DoneQueues,
+    state: Mutex<State>,
+}
+
+/// What launches change.
+#[derive(Debug)]
+struct State {
     /// The first one holds traps.
-    buffers: Buffers,
-    live: Vec<bool>,
-    programs: IndexVec<ProgramId, Option<Loaded>>,
-    failed: Option<Diagnostic>,
+    blocks: Buffers,
+    /// Blocks that were given back.
+    free: Vec<usize>,
+    programs: IndexVec<ProgramId, Option<Arc<Loaded>>>,
+}
+
+impl State {
+    fn bytes(&self, Slice { block, offset, bytes, .. }: Slice) -> &[u8] {
+        &self.blocks[block.index()][offset as usize..(offset + bytes) as usize]
+    }
+    fn bytes_mut(&mut self, Slice { block, offset, bytes, .. }: Slice) -> &mut [u8] {
+        &mut self.blocks[block.index()][offset as usize..(offset + bytes) as usize]
+    }
+    fn add(&mut self, loaded: Loaded) -> ProgramId {
+        self.programs.push(Some(Arc::new(loaded)))
+    }
 }
 
 impl Emulator {
@@ -81,8 +102,13 @@ impl Emulator {
             backend: "PTX, read on the host".into(),
         };
         let caps = Caps::cuda(target.sm, target.specific);
-        let (buffers, live) = (vec![vec![0; 16]], vec![true]);
-        Emulator { target, info, caps, buffers, live, programs: IndexVec::new(), failed: None }
+        let state = State { blocks: vec![vec![0; 16]], free: vec![], programs: IndexVec::new() };
+        Emulator { target, info, caps, queues: DoneQueues::default(), state: Mutex::new(state) }
+    }
+
+    /// What is guarded is whole at all times.
+    fn lock(&self) -> MutexGuard<'_, State> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     fn text(&self, compiled: &Compiled, kernel: FunctionId, launches: Launches) -> Result<Text, Vec<Diagnostic>> {
@@ -94,41 +120,27 @@ impl Emulator {
         Text::of(&text).map_err(said)
     }
 
-    /// The bytes of a buffer from `offset` on: where they stand.
-    fn range(&self, buffer: BufferId, offset: u64, bytes: u64) -> Result<(usize, usize), Diagnostic> {
-        let (index, wrong) = (buffer.index(), |text: &str| Diagnostic::new(Code::BadArguments, Span::NONE, text));
-        if index == 0 || self.live.get(index) != Some(&true) {
-            return Err(wrong("the buffer was given back"));
-        }
-        match offset.checked_add(bytes) {
-            Some(end) if end <= self.buffers[index].len() as u64 && (offset | bytes).is_multiple_of(4) => {
-                Ok((index, offset as usize))
-            }
-            _ => Err(wrong("a range that is not inside of its buffer, or not of whole words")),
-        }
-    }
-
-    fn dispatch(&mut self, dispatch: &Dispatch) -> Result<(), Diagnostic> {
-        let found = self.programs.get(dispatch.program).and_then(Option::as_ref);
+    fn dispatch(&self, state: &mut State, dispatch: &Dispatch) -> Result<(), Diagnostic> {
+        let found = state.programs.get(dispatch.program).and_then(Option::as_ref);
         let loaded =
             found.ok_or_else(|| Diagnostic::new(Code::BadArguments, Span::NONE, "the program was unloaded"))?;
+        let loaded = loaded.clone();
         let plan = loaded.entry.plan(&dispatch.arguments, dispatch.grid)?;
+        let place = |slice: Slice| memory::address(slice.block.index()) + slice.offset;
         let value = |parameter: &Parameter| match parameter {
-            Parameter::Buffer(id, offset) => Ok(memory::address(self.range(*id, *offset, 0)?.0) + offset),
-            Parameter::Traps => Ok(memory::address(0)),
-            Parameter::Scalar(constant) => Ok(constant.bits),
+            Parameter::Buffer(slice) => place(*slice),
+            Parameter::Traps => memory::address(0),
+            Parameter::Scalar(constant) => constant.bits,
         };
-        let mut params = plan.parameters.iter().map(value).collect::<Result<Vec<u64>, Diagnostic>>()?;
+        let mut params: Vec<u64> = plan.parameters.iter().map(value).collect();
         let (grid, text) = match (plan.grid, &loaded.indirect) {
             (PlannedGrid::Workgroups(grid), _) => (grid, &loaded.direct),
-            (PlannedGrid::Indirect(buffer, offset), Some(text)) => {
-                let (index, at) = self.range(buffer, offset, 12)?;
-                params.push(memory::address(index) + at as u64);
+            (PlannedGrid::Indirect(slice), Some(text)) => {
+                params.push(place(slice));
                 ([RESIDENT, 1, 1], text)
             }
-            (PlannedGrid::Indirect(buffer, offset), None) => {
-                let (index, at) = self.range(buffer, offset, 12)?;
-                let word = |i: usize| memory::read(&self.buffers[index], at + 4 * i, 4).map_or(0, |word| word as u32);
+            (PlannedGrid::Indirect(slice), None) => {
+                let word = |i: usize| memory::read(state.bytes(slice), 4 * i, 4).map_or(0, |word| word as u32);
                 ([word(0), word(1), word(2)], &loaded.direct)
             }
         };
@@ -143,22 +155,19 @@ impl Emulator {
             asked: asked.into(),
             together: loaded.shape.cooperative,
         };
-        machine::run(&launch, &mut self.buffers).map_err(|fault| at_line(&text.program, fault))
+        machine::run(&launch, &mut state.blocks).map_err(|fault| at_line(&text.program, fault))
     }
 
-    fn command(&mut self, command: &Command) -> Result<(), Diagnostic> {
+    fn command(&self, state: &mut State, command: &Command) -> Result<(), Diagnostic> {
         match command {
-            Command::Dispatch(dispatch) => self.dispatch(dispatch),
-            Command::Copy { from, to, bytes } => {
-                let (from, start) = self.range(from.0, from.1, *bytes)?;
-                let (to, at) = self.range(to.0, to.1, *bytes)?;
-                let copied = self.buffers[from][start..start + *bytes as usize].to_vec();
-                self.buffers[to][at..at + copied.len()].copy_from_slice(&copied);
+            Command::Dispatch(dispatch) => self.dispatch(state, dispatch),
+            Command::Copy { from, to } => {
+                let copied = state.bytes(*from).to_vec();
+                state.bytes_mut(*to).copy_from_slice(&copied);
                 Ok(())
             }
-            Command::Clear { at, bytes } => {
-                let (buffer, start) = self.range(at.0, at.1, *bytes)?;
-                self.buffers[buffer][start..start + *bytes as usize].fill(0);
+            Command::Clear(at) => {
+                state.bytes_mut(*at).fill(0);
                 Ok(())
             }
         }
@@ -173,42 +182,42 @@ fn at_line(program: &Program, fault: Fault) -> Diagnostic {
     Diagnostic::new(fault.code, span, format!("{} (`{text}`)", fault.message))
 }
 
-impl Device for Emulator {
+impl Driver for Emulator {
     fn info(&self) -> &DeviceInfo {
         &self.info
     }
     fn caps(&self) -> &Caps {
         &self.caps
     }
-    fn allocate(&mut self, memory: Memory) -> Result<BufferId, Diagnostic> {
+
+    fn keeping(&self) -> Option<Keeping> {
+        None
+    }
+    fn allocate(&self, memory: Memory) -> Result<BlockId, Diagnostic> {
         let size = usize::try_from(memory.bytes).ok().and_then(|n| n.checked_next_multiple_of(4));
         let Some(size) = size.filter(|size| Vec::<u8>::new().try_reserve_exact(*size).is_ok()) else {
             let message = format!("there is no memory for a buffer of {} bytes", memory.bytes);
             return Err(Diagnostic::new(Code::DeviceMemory, Span::NONE, message));
         };
-        self.buffers.push(vec![0; size]);
-        self.live.push(true);
-        Ok(BufferId::from_usize(self.buffers.len() - 1))
-    }
-    fn free(&mut self, buffer: BufferId) {
-        if buffer.index() > 0 && buffer.index() < self.live.len() {
-            self.live[buffer.index()] = false;
-            self.buffers[buffer.index()] = vec![];
+        let state = &mut *self.lock();
+        if let Some(index) = state.free.pop() {
+            state.blocks[index] = vec![0; size];
+            return Ok(BlockId::from_usize(index));
         }
+        state.blocks.push(vec![0; size]);
+        Ok(BlockId::from_usize(state.blocks.len() - 1))
     }
-    fn write(&mut self, buffer: BufferId, offset: u64, bytes: &[u8]) -> Result<(), Diagnostic> {
-        let (index, at) = self.range(buffer, offset, bytes.len() as u64)?;
-        self.buffers[index][at..at + bytes.len()].copy_from_slice(bytes);
-        Ok(())
+    fn starts_zeroed(&self) -> bool {
+        true
     }
-    fn read(&mut self, buffer: BufferId, offset: u64, bytes: &mut [u8]) -> Result<(), Diagnostic> {
-        self.wait()?;
-        let (index, at) = self.range(buffer, offset, bytes.len() as u64)?;
-        bytes.copy_from_slice(&self.buffers[index][at..at + bytes.len()]);
-        Ok(())
+    fn release(&self, block: BlockId) {
+        let state = &mut *self.lock();
+        state.blocks[block.index()] = vec![];
+        state.free.push(block.index());
     }
+
     fn load(
-        &mut self,
+        &self,
         module: &Verified<Module>,
         kernels: &[FunctionId],
         options: &LoadOptions,
@@ -219,61 +228,92 @@ impl Device for Emulator {
             let direct = self.text(&compiled, entry.kernel, Launches::Direct)?;
             let indirect = self.text(&compiled, entry.kernel, Launches::Indirect).ok();
             let shape = LaunchShape::of(&compiled.module.functions[entry.kernel]);
-            ids.push(self.programs.push(Some(Loaded { entry: entry.clone(), shape, direct, indirect })));
+            ids.push(self.lock().add(Loaded { entry: entry.clone(), shape, direct, indirect }));
         }
         Ok(ids)
     }
     fn load_to_keep(
-        &mut self,
+        &self,
         module: &Verified<Module>,
         kernel: FunctionId,
         options: &LoadOptions,
-    ) -> Result<(ProgramId, Option<Vec<u8>>), Vec<Diagnostic>> {
+    ) -> Result<Kept, Vec<Diagnostic>> {
         // One kernel was asked for.
         let id = self.load(module, &[kernel], options)?[0];
-        let packed = self.programs[id].as_ref().and_then(|loaded| {
+        let packed = self.lock().programs[id].as_ref().and_then(|loaded| {
             let text = loaded.direct.program.text.join("\n");
             Packed::pack(&loaded.entry, loaded.shape, &loaded.direct.rendered, text.as_bytes())
         });
         Ok((id, packed))
     }
-    fn restore(&mut self, bytes: &[u8]) -> Option<ProgramId> {
+    fn restore(&self, bytes: &[u8]) -> Option<ProgramId> {
         let Packed { entry, shape, rendered, code } = Packed::unpack(bytes)?;
         let text = std::str::from_utf8(code).ok()?.to_owned();
         let ptx = Ptx { text, lines: vec![], entries: vec![rendered], target: self.target };
         let direct = Text::of(&ptx).ok()?;
-        Some(self.programs.push(Some(Loaded { entry, shape, direct, indirect: None })))
+        Some(self.lock().add(Loaded { entry, shape, direct, indirect: None }))
     }
-    fn unload(&mut self, program: ProgramId) {
-        if self.programs.get(program).is_some() {
-            self.programs[program] = None;
+    fn unload(&self, program: ProgramId) {
+        let programs = &mut self.lock().programs;
+        if programs.get(program).is_some() {
+            programs[program] = None;
         }
     }
-    fn submit(&mut self, commands: &[Command]) -> Result<(), Diagnostic> {
+
+    fn open_queue(&self) -> Result<QueueId, Diagnostic> {
+        Ok(self.queues.open())
+    }
+    fn close_queue(&self, _queue: QueueId) {}
+
+    fn submit(&self, queue: QueueId, commands: &[Command]) -> Result<(), Diagnostic> {
+        let (state, failed) = (&mut *self.lock(), self.queues.failed(queue));
         for command in commands {
-            match self.command(command) {
+            match self.command(state, command) {
                 Err(error) if matches!(error.code, Code::DeviceLost | Code::OutOfBounds | Code::Deadlock) => {
-                    self.failed.get_or_insert(error);
+                    failed.note(error);
                 }
                 result => result?,
             }
         }
+        let noted = memory::read(&state.blocks[0], 0, 4).unwrap_or(0) as u32;
+        state.blocks[0].fill(0);
+        if noted != 0 {
+            failed.note(trap(noted));
+        }
         Ok(())
     }
-    fn wait(&mut self) -> Result<(), Diagnostic> {
-        if let Some(failed) = self.failed.take() {
-            return Err(failed);
-        }
-        let noted = memory::read(&self.buffers[0], 0, 4).unwrap_or(0) as u32;
-        self.buffers[0].fill(0);
-        if noted == 0 { Ok(()) } else { Err(trap(noted)) }
+    fn write(&self, _queue: QueueId, to: Slice, bytes: &[u8]) -> Result<(), Diagnostic> {
+        self.lock().bytes_mut(to).copy_from_slice(bytes);
+        Ok(())
     }
-    fn time(&mut self, commands: &[Command], runs: usize) -> Result<Timing, Diagnostic> {
+    fn read(
+        &self,
+        queue: QueueId,
+        commands: &[Command],
+        reads: &mut [Read<'_, Slice>],
+    ) -> Result<(), Diagnostic> {
+        self.submit(queue, commands)?;
+        self.queues.failed(queue).tell()?;
+        let state = self.lock();
+        reads.iter_mut().for_each(|read| read.bytes.copy_from_slice(state.bytes(read.from)));
+        Ok(())
+    }
+    fn fetch(&self, queue: QueueId, from: Slice) -> Result<Box<dyn Fetch>, Diagnostic> {
+        let bytes = self.lock().bytes(from).to_vec();
+        Ok(Done::fetched(&self.queues.failed(queue), bytes))
+    }
+    fn fence(&self, queue: QueueId, _to_tell: bool) -> Result<Box<dyn Fence>, Diagnostic> {
+        Ok(Done::fence(&self.queues.failed(queue)))
+    }
+    /// All work is done when it is submitted.
+    fn follow(&self, _queue: QueueId, _other: QueueId) -> Result<(), Diagnostic> {
+        Ok(())
+    }
+    fn time(&self, queue: QueueId, commands: &[Command], runs: usize) -> Result<Timing, Diagnostic> {
         let mut timed = vec![];
         for _ in 0..runs {
             let begun = Instant::now();
-            self.submit(commands)?;
-            self.wait()?;
+            self.read(queue, commands, &mut [])?;
             timed.push(Duration::max(begun.elapsed(), Duration::from_nanos(1)));
         }
         Ok(Timing { runs: timed, exact: false })

@@ -6,19 +6,19 @@ use girih_base::span::Sources;
 use girih_cuda::ptx::Target;
 use girih_cuda::{Emulator, Settings, devices, open, open_with};
 use girih_ir::{Module, Type, Verified, text, verify};
-use girih_runtime::{Argument, BufferId, Command, Constant, Device, Dispatch, Grid, LoadOptions, Memory, ProgramId};
+use girih_runtime::{Argument, Buffer, Command, Constant, Device, Dispatch, Grid, LoadOptions, Memory, Program};
 use std::time::{Duration, Instant};
 
 /// Every device to test: the reading of PTX, and the first card if there is one.
-fn each(test: impl Fn(&mut dyn Device)) {
-    test(&mut Emulator::new(Target::from_name("sm_90a").expect("it is a target")));
-    if let Some(mut device) = card() {
-        test(device.as_mut());
+fn each(test: impl Fn(&Device)) {
+    test(&Device::new(Emulator::new(Target::from_name("sm_90a").expect("it is a target"))));
+    if let Some(device) = card() {
+        test(&device);
     }
 }
 
 /// The first card; none if it may be missing and is.
-fn card() -> Option<Box<dyn Device>> {
+fn card() -> Option<Device> {
     match open(0) {
         Ok(device) => Some(device),
         Err(error) => {
@@ -34,17 +34,17 @@ fn module(source: &str) -> Verified<Module> {
     verify(text::parse(id, source).expect("it is read").module).expect("it follows the rules")
 }
 
-fn load(device: &mut dyn Device, source: &str) -> Vec<ProgramId> {
+fn load(device: &Device, source: &str) -> Vec<Program> {
     let module = module(source);
     let kernels: Vec<_> = module.kernels().collect();
     device.load(&module, &kernels, &LoadOptions::default()).expect("it is compiled")
 }
 
-fn buffer(device: &mut dyn Device, bytes: u64) -> BufferId {
-    device.allocate(Memory { bytes, indirect: false }).expect("there is memory")
+fn buffer(device: &Device, bytes: u64) -> Buffer {
+    device.zeroed(Memory::of(bytes)).expect("there is memory")
 }
 
-fn words(device: &mut dyn Device, buffer: BufferId, count: usize) -> Vec<u32> {
+fn words(device: &Device, buffer: &Buffer, count: usize) -> Vec<u32> {
     let mut bytes = vec![0; 4 * count];
     device.read(buffer, 0, &mut bytes).expect("it is read");
     bytes.chunks(4).map(|b| u32::from_le_bytes([b[0], b[1], b[2], b[3]])).collect()
@@ -58,8 +58,8 @@ fn number(bits: u32) -> Argument {
     Argument::Scalar(Constant { ty: Type::U32, bits: bits.into() })
 }
 
-fn dispatch(program: ProgramId, grid: Grid, arguments: &[Argument]) -> Command {
-    Command::Dispatch(Dispatch { program, arguments: arguments.to_vec(), grid })
+fn dispatch(program: &Program, grid: Grid, arguments: &[Argument]) -> Command {
+    Command::Dispatch(Dispatch { program: program.clone(), arguments: arguments.to_vec(), grid })
 }
 
 #[test]
@@ -79,22 +79,21 @@ fn a_missing_driver_or_card_is_said_plainly() {
 fn memory_is_zero_written_read_copied_and_cleared() {
     each(|device| {
         let (a, b) = (buffer(device, 40 << 20), buffer(device, 40 << 20));
-        assert!(words(device, a, 10 << 20).iter().all(|w| *w == 0));
+        assert!(words(device, &a, 10 << 20).iter().all(|w| *w == 0));
         let pattern: Vec<u32> = (0..10 << 20).collect();
-        device.write(a, 0, &bytes(&pattern)).expect("it is written");
-        let copy = Command::Copy { from: (a, 8), to: (b, 16), bytes: (40 << 20) - 16 };
-        device.submit(&[copy, Command::Clear { at: (b, 20), bytes: 8 }]).expect("it is queued");
-        let found = words(device, b, 10 << 20);
+        device.write(&a, 0, &bytes(&pattern)).expect("it is written");
+        let copy = Command::copy((&a, 8), (&b, 16), (40 << 20) - 16);
+        device.submit(&[copy, Command::clear(&b, 20, 8)]).expect("it is queued");
+        let found = words(device, &b, 10 << 20);
         assert_eq!(found[..8], [0, 0, 0, 0, 2, 0, 0, 5]);
         assert_eq!(found[10 << 19], (10 << 19) - 2);
-        device.free(a);
+        drop(a);
         let again = buffer(device, 40 << 20);
-        assert!(words(device, again, 10 << 20).iter().all(|w| *w == 0), "memory that is used again is cleared");
+        assert!(words(device, &again, 10 << 20).iter().all(|w| *w == 0), "memory that is used again is cleared");
         for (offset, length) in [(2, 4), (0, 2), (40 << 20, 4), (u64::MAX - 3, 4)] {
-            let error = device.read(again, offset, &mut vec![0; length]).expect_err("it is outside");
+            let error = device.read(&again, offset, &mut vec![0; length]).expect_err("it is outside");
             assert_eq!(error.code, Code::BadArguments);
         }
-        assert_eq!(device.read(a, 0, &mut [0; 4]).is_err(), a != again);
     });
 }
 
@@ -117,19 +116,18 @@ const ROUNDS: &str = "kernel @step(%from: buffer readonly, %to: buffer, %grid: b
 #[test]
 fn grids_in_memory_follow_each_other() {
     each(|device| {
-        let program = load(device, ROUNDS)[0];
+        let program = load(device, ROUNDS).swap_remove(0);
         let [a, b, grids] = [(); 3].map(|()| buffer(device, 1 << 20));
-        device.write(grids, 0, &bytes(&[3, 1, 1])).expect("it is written");
+        device.write(&grids, 0, &bytes(&[3, 1, 1])).expect("it is written");
         let mut commands = vec![];
         for round in 0..40u64 {
-            let (from, to) = if round % 2 == 0 { (a, b) } else { (b, a) };
-            // A buffer argument starts at a multiple of 256 bytes.
+            let (from, to) = if round % 2 == 0 { (&a, &b) } else { (&b, &a) };
             let arguments =
-                [Argument::Buffer(from, 0), Argument::Buffer(to, 0), Argument::Buffer(grids, 256 * (round + 1))];
-            commands.push(dispatch(program, Grid::Indirect(grids, 256 * round), &arguments));
+                [Argument::buffer(from), Argument::buffer(to), Argument::Buffer(grids.from_byte(256 * (round + 1)))];
+            commands.push(dispatch(&program, Grid::Indirect(grids.from_byte(256 * round)), &arguments));
         }
         device.submit(&commands).expect("it is queued");
-        let found = words(device, a, 32 * 60);
+        let found = words(device, &a, 32 * 60);
         // Workgroup w adds w in every round that it is part of: from round w - 2 on, 40 rounds in all.
         for (i, word) in found.iter().enumerate() {
             let group = i as u32 / 32;
@@ -143,13 +141,13 @@ fn grids_in_memory_follow_each_other() {
 fn traps_are_reported_once() {
     each(|device| {
         let source = "kernel @k(%m: buffer, %n: u32) workgroup(32) {\n  trap_if (gt.u32 %n, 5) code(7)\n  store.u32 %m[0], %n\n}\n";
-        let (program, m) = (load(device, source)[0], buffer(device, 16));
-        let run = |n| dispatch(program, Grid::Workgroups([1, 1, 1]), &[Argument::Buffer(m, 0), number(n)]);
+        let (program, m) = (load(device, source).swap_remove(0), buffer(device, 16));
+        let run = |n| dispatch(&program, Grid::Workgroups([1, 1, 1]), &[Argument::buffer(&m), number(n)]);
         device.submit(&[run(6)]).expect("it is queued");
         assert_eq!(device.wait().expect_err("it traps").code, Code::Trap);
         device.submit(&[run(5)]).expect("it is queued");
         device.wait().expect("the trap is forgotten");
-        assert_eq!(words(device, m, 1), [5]);
+        assert_eq!(words(device, &m, 1), [5]);
     });
 }
 
@@ -157,7 +155,7 @@ fn traps_are_reported_once() {
 #[test]
 fn nobody_waits_for_a_launch_that_takes_too_long() {
     const ROUNDS: u32 = 400_000_000;
-    let Some(mut device) = card() else { return };
+    let Some(device) = card() else { return };
     let source = "
 kernel @slow(%m: buffer, %n: u32) workgroup(1) {
   %k, %end = loop (%i: u32 = 0, %x: u32 = 1) {
@@ -165,23 +163,21 @@ kernel @slow(%m: buffer, %n: u32) workgroup(1) {
   }
   store.u32 %m[0], %end
 }";
-    let (program, m) = (load(&mut *device, source)[0], buffer(&mut *device, 16));
-    let arguments = [Argument::Buffer(m, 0), number(ROUNDS / 100)];
-    let timing = device.time(&[dispatch(program, Grid::Workgroups([1, 1, 1]), &arguments)], 3);
+    let (program, m) = (load(&device, source).swap_remove(0), buffer(&device, 16));
+    let arguments = [Argument::buffer(&m), number(ROUNDS / 100)];
+    let timing = device.time(&[dispatch(&program, Grid::Workgroups([1, 1, 1]), &arguments)], 3);
     let whole = 100 * timing.expect("it runs").median();
     drop(device);
     let settings = Settings { limit: Duration::from_millis(100), ..Settings::default() };
-    let mut device = open_with(0, &settings).expect("there is a card");
-    let (program, m) = (load(&mut device, source)[0], buffer(&mut device, 16));
+    let device = Device::new(open_with(0, &settings).expect("there is a card"));
+    let (program, m) = (load(&device, source).swap_remove(0), buffer(&device, 16));
     let begun = Instant::now();
     // Some seconds of work.
-    let slow = dispatch(program, Grid::Workgroups([1, 1, 1]), &[Argument::Buffer(m, 0), number(ROUNDS)]);
+    let slow = dispatch(&program, Grid::Workgroups([1, 1, 1]), &[Argument::buffer(&m), number(ROUNDS)]);
     device.submit(&[slow]).expect("it is queued");
     for _ in 0..2 {
         assert_eq!(device.wait().expect_err("it takes too long").code, Code::DeviceTimeout);
     }
-    device.unload(program);
-    device.free(m);
     drop(device);
     assert!(begun.elapsed() < whole, "{:?} of {whole:?}", begun.elapsed());
 }
@@ -195,13 +191,13 @@ fn machine_code_is_kept_between_runs() {
     let settings = Settings { cache: Some(folder.path().into()), ..Settings::default() };
     let files = || std::fs::read_dir(folder.path().join("cuda")).map_or(0, Iterator::count);
     for _ in 0..3 {
-        let mut device = open_with(0, &settings).expect("it can be opened");
-        let program = load(&mut device, ROUNDS)[0];
-        let [a, b, c] = [(); 3].map(|()| buffer(&mut device, 4096));
-        let arguments = [a, b, c].map(|id| Argument::Buffer(id, 0));
-        let timing = device.time(&[dispatch(program, Grid::Workgroups([2, 1, 1]), &arguments)], 1);
+        let device = Device::new(open_with(0, &settings).expect("it can be opened"));
+        let program = load(&device, ROUNDS).swap_remove(0);
+        let [a, b, c] = [(); 3].map(|()| buffer(&device, 4096));
+        let arguments = [&a, &b, &c].map(Argument::buffer);
+        let timing = device.time(&[dispatch(&program, Grid::Workgroups([2, 1, 1]), &arguments)], 1);
         assert!(timing.expect("it runs").exact);
-        assert_eq!(words(&mut device, b, 64)[32], 1);
+        assert_eq!(words(&device, &b, 64)[32], 1);
         assert_eq!(files(), 1);
         for entry in std::fs::read_dir(folder.path().join("cuda")).expect("the folder is there") {
             let path = entry.expect("it can be listed").path();
@@ -221,13 +217,85 @@ fn shared_memory_beyond_48_kib_and_of_chosen_length() {
         let programs = load(device, source);
         let m = buffer(device, 128);
         let one = Grid::Workgroups([1, 1, 1]);
-        device.submit(&[dispatch(programs[0], one, &[Argument::Buffer(m, 0)])]).expect("it is queued");
-        assert_eq!(words(device, m, 4), [1, 0, 3, 2]);
+        device.submit(&[dispatch(&programs[0], one.clone(), &[Argument::buffer(&m)])]).expect("it is queued");
+        assert_eq!(words(device, &m, 4), [1, 0, 3, 2]);
         for n in [32, 9000] {
-            device.submit(&[dispatch(programs[1], one, &[Argument::Buffer(m, 0), number(n)])]).expect("it is queued");
-            assert_eq!(words(device, m, 4), [10, 9, 12, 11]);
+            device.submit(&[dispatch(&programs[1], one.clone(), &[Argument::buffer(&m), number(n)])]).expect("it is queued");
+            assert_eq!(words(device, &m, 4), [10, 9, 12, 11]);
         }
-        let most = dispatch(programs[1], one, &[Argument::Buffer(m, 0), number(1 << 20)]);
+        let most = dispatch(&programs[1], one.clone(), &[Argument::buffer(&m), number(1 << 20)]);
         assert_eq!(device.submit(&[most]).expect_err("that is too much").code, Code::OverLimit);
     });
+}
+
+/// Memory and a stream that somebody else has made in the card's primary context are used as they are.
+#[test]
+#[allow(unsafe_code)]
+fn memory_and_streams_of_others_are_used_as_they_are() {
+    use cudarc::driver::sys;
+    use std::sync::Arc;
+    use std::sync::atomic::{AtomicU32, Ordering};
+    let Some(device) = card() else { return };
+    let program = load(&device, ROUNDS).swap_remove(0);
+    let (mut address, mut stream) = (0, std::ptr::null_mut());
+    // SAFETY: loading the program has made the card's primary context that of this thread; the driver writes an address and a handle.
+    unsafe {
+        assert_eq!(sys::cuMemAlloc_v2(&mut address, 4096), sys::CUresult::CUDA_SUCCESS);
+        assert_eq!(sys::cuStreamCreate(&mut stream, 1), sys::CUresult::CUDA_SUCCESS);
+    }
+    let told = Arc::new(AtomicU32::new(0));
+    let noted = told.clone();
+    // SAFETY: 4096 bytes are there until the end of the test, and nobody else uses them; the stream lives as long.
+    let (theirs, order) = unsafe {
+        let theirs = device.import(address, 4096, move || noted.store(1, Ordering::Relaxed));
+        (theirs.expect("it is of this card"), device.adopt_stream(stream.expose_provenance() as u64))
+    };
+    let order = order.expect("it is of this card");
+    assert_eq!(theirs.address(), Some(address));
+    let [to, grids] = [(); 2].map(|()| order.zeroed(Memory::of(4096)).expect("there is memory"));
+    order.write(&theirs, 0, &bytes(&[5; 1024])).expect("it fits");
+    let arguments = [&theirs, &to, &grids].map(Argument::buffer);
+    order.submit(&[dispatch(&program, Grid::Workgroups([2, 1, 1]), &arguments)]).expect("it is right");
+    let done = order.record().expect("a point");
+    done.wait().expect("nothing traps");
+    let mut found = [0; 256];
+    order.read(&to, 0, &mut found).expect("it is there");
+    assert_eq!((found[0], found[128]), (5, 6));
+    drop(theirs);
+    device.trim().expect("it works");
+    assert_eq!(told.load(Ordering::Relaxed), 1, "the owner is told once");
+    drop(order);
+    // SAFETY: nobody has a buffer or a stream of them any more, and all work is done.
+    unsafe {
+        sys::cuMemFree_v2(address);
+        sys::cuStreamDestroy_v2(stream);
+    }
+    let mut host = vec![0u8; 64];
+    // SAFETY: the device refuses memory that is not its own.
+    let refused = unsafe { device.import(host.as_mut_ptr().expose_provenance() as u64, 64, || {}) };
+    assert_eq!(refused.err().map(|error| error.code), Some(Code::BadArguments));
+}
+
+/// Many small launches: what a recorded one takes of the host's time.
+#[test]
+fn recorded_launches_take_little_of_the_host() {
+    let Some(device) = card() else { return };
+    let source = "kernel @bump(%m: buffer, %by: u32) workgroup(32) {\n  store.u32 %m[(local_index)], (add.u32 (load.u32 %m[(local_index)]), %by)\n}\n";
+    let program = load(&device, source).swap_remove(0);
+    let m = buffer(&device, 128);
+    let one = dispatch(&program, Grid::Workgroups([1, 1, 1]), &[Argument::buffer(&m), number(1)]);
+    let mut recording = device.record(&vec![one; 100]).expect("it is right");
+    let stream = device.stream();
+    recording.submit(&stream).expect("it works");
+    device.wait().expect("nothing traps");
+    let begun = Instant::now();
+    for round in 0..100 {
+        recording.set(round, 1, number(2)).expect("it fits");
+        recording.submit(&stream).expect("it works");
+    }
+    let each = begun.elapsed() / 10_000;
+    device.wait().expect("nothing traps");
+    // Each round has one launch more that adds 2.
+    assert_eq!(words(&device, &m, 1), [100 + 100 * 100 + (1..=100).sum::<u32>()]);
+    println!("{each:?} a launch");
 }

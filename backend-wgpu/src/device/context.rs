@@ -10,7 +10,7 @@ use crate::emit::guard;
 use girih_base::diag::{Code, Diagnostic};
 use girih_base::span::Span;
 use girih_ir::{Caps, Feature};
-use girih_runtime::DeviceInfo;
+use girih_runtime::{Buffer, DeviceInfo};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
@@ -194,17 +194,18 @@ impl std::fmt::Debug for Context {
     }
 }
 
-/// A buffer of a [`Gpu`] that others on its context may read, too. It outlives the `Gpu`.
+/// A buffer of a [`Gpu`] that others on its context may read, too. It keeps the memory.
 #[derive(Clone)]
 pub struct SharedBuffer {
-    context: Context,
+    gpu: Gpu,
     raw: wgpu::Buffer,
-    bytes: u64,
+    offset: u64,
+    buffer: Buffer,
 }
 
 impl SharedBuffer {
-    pub(super) fn new(context: Context, raw: wgpu::Buffer, bytes: u64) -> SharedBuffer {
-        SharedBuffer { context, raw, bytes }
+    pub(super) fn new(gpu: Gpu, raw: wgpu::Buffer, offset: u64, buffer: Buffer) -> SharedBuffer {
+        SharedBuffer { gpu, raw, offset, buffer }
     }
 
     /// wgpu's buffer, which may be larger: for storage, and to copy from.
@@ -214,7 +215,7 @@ impl SharedBuffer {
 
     /// Its size.
     pub fn bytes(&self) -> u64 {
-        self.bytes
+        self.buffer.bytes()
     }
 
     /// Brings it to the host, after all work submitted so far.
@@ -222,14 +223,15 @@ impl SharedBuffer {
     /// # Errors
     /// If the device fails.
     pub fn read(&self) -> Result<Vec<u8>, Diagnostic> {
-        let mut bytes = vec![0; self.bytes as usize];
-        self.context.gpu()?.download_chunk(&self.raw, 0, &mut bytes)?;
+        let mut bytes = vec![0; self.bytes().next_multiple_of(4) as usize];
+        self.gpu.fetch(None, &mut [(self.raw.clone(), self.offset, &mut bytes)])?;
+        bytes.truncate(self.bytes() as usize);
         Ok(bytes)
     }
 }
 
 impl std::fmt::Debug for SharedBuffer {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("SharedBuffer").field("bytes", &self.bytes).finish_non_exhaustive()
+        f.debug_struct("SharedBuffer").field("bytes", &self.bytes()).finish_non_exhaustive()
     }
 }

@@ -78,6 +78,13 @@ impl Health {
         }
     }
 
+    /// Lets wgpu tell what is done. Nothing waits.
+    pub fn poll(&self, device: &wgpu::Device) -> Result<(), Diagnostic> {
+        self.check()?;
+        guard("wgpu", || Ok(drop(device.poll(wgpu::PollType::Poll))))?;
+        self.check()
+    }
+
     /// Waits until what was submitted up to `last` is done, or all work if none is given. Who is `wakeful` asks again and again at first: most work is
     /// short, and the system takes longer to wake a thread.
     pub fn wait(

@@ -1,24 +1,26 @@
-//! The device: what [`girih_runtime::Device`] promises, on wgpu.
+//! The device: what [`girih_runtime::Driver`] promises, on wgpu.
 //!
 //! | file | does |
 //! |---|---|
 //! | [`adapters`](mod@adapters) | finds adapters, says what they have, refuses some |
 //! | [`context`] | a device of wgpu, which a window may draw with, too |
 //! | [`caps`] | capabilities from features and limits, and back |
-//! | [`buffers`], [`transfer`] | memory, and the way to it |
+//! | [`memory`], [`transfer`] | memory, the way to it, and points in the work |
 //! | [`programs`], [`cache`] | pipelines |
 //! | [`record`], [`timing`] | commands; how long they take |
 //! | [`health`] | errors, lost devices, time limits |
+//!
+//! wgpu has one queue, so all streams of a device are in one order, and a trap is told to whoever of them asks first.
 //!
 //! Buffers larger than one binding reaches (128 MiB by WebGPU's defaults) are refused as arguments: a kernel for large data takes several
 //! buffer parameters, one for each segment, each of which is a buffer of its own.
 
 mod adapters;
-mod buffers;
 mod cache;
 mod caps;
 mod context;
 mod health;
+mod memory;
 mod programs;
 mod record;
 mod timing;
@@ -27,19 +29,26 @@ mod transfer;
 pub use adapters::{Adapter, adapters, kind};
 pub use context::{Context, SharedBuffer, instance_for};
 
-use buffers::Buffers;
 use cache::Cache;
 use girih_base::diag::{Code, Diagnostic};
 use girih_base::idx::IndexVec;
 use girih_base::span::Span;
 use girih_ir::{Caps, FunctionId, Module, Verified};
-use girih_lower::Compiled;
-use girih_runtime::{BufferId, Command, Device, DeviceInfo, DeviceKind, LoadOptions, Memory, ProgramId, Read, Timing};
+use girih_lower::{Compiled, Origin};
+use girih_runtime::driver::{
+    BlockId, Command, Driver, Fence, Fetch, Keeping, ProgramId, QueueId, Slice,
+};
+use girih_runtime::{Buffer, Device, DeviceInfo, DeviceKind, LoadOptions, Memory, Read, Timing};
 use health::Health;
+use memory::Blocks;
 use programs::{Maker, Program};
 use record::Groups;
+use std::ops::Deref;
 use std::path::PathBuf;
+use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError, RwLock, RwLockReadGuard, RwLockWriteGuard};
 use std::time::Duration;
+use transfer::{Point, Recorded};
 
 /// How a device is opened.
 #[derive(Clone, Debug)]
@@ -62,30 +71,52 @@ impl Default for Settings {
     }
 }
 
-/// A device of wgpu that runs kernels.
-pub struct Gpu {
+/// Most bytes of memory that are kept for later.
+const KEPT: u64 = 256 << 20;
+/// Every block's memory is a multiple of this.
+const GRAIN: u64 = 256;
+
+/// A device of wgpu that runs kernels. Clones are the same one.
+#[derive(Clone)]
+pub struct Gpu(Arc<State>);
+
+impl Deref for Gpu {
+    type Target = State;
+
+    fn deref(&self) -> &State {
+        &self.0
+    }
+}
+
+/// What the clones of a [`Gpu`] share.
+pub struct State {
     context: Context,
     /// As the context has them: handles.
     device: wgpu::Device,
     queue: wgpu::Queue,
     health: Health,
-    buffers: Buffers,
-    programs: IndexVec<ProgramId, Option<Program>>,
-    groups: Groups,
-    staging: Option<wgpu::Buffer>,
-    cache: Option<Cache>,
+    blocks: RwLock<Blocks>,
+    programs: RwLock<IndexVec<ProgramId, Option<Arc<Program>>>>,
+    /// Locked from where scalar parameters are written to where what reads them is submitted.
+    groups: Mutex<Groups>,
+    stagings: Mutex<Vec<wgpu::Buffer>>,
+    cache: Mutex<Option<Cache>>,
     /// One word: the trap that was noted.
     traps: wgpu::Buffer,
     /// Whether a launch since the last wait may have noted one.
-    may_trap: bool,
-    /// What was submitted last: others have work on the queue too, which need not be waited for.
-    last: Option<wgpu::SubmissionIndex>,
+    may_trap: AtomicBool,
+    /// How many were told.
+    traps_told: AtomicU64,
+    /// What was submitted last: others have work on wgpu's queue too, which need not be waited for.
+    last: Mutex<Option<wgpu::SubmissionIndex>>,
+    /// How many names its queue has.
+    queues: AtomicU32,
 }
 
 /// Opens the adapter that a selector means: its number, a part of its name, or `auto`. Software adapters have to be named.
-pub fn open(selector: &str, profile: Option<&Caps>) -> Result<Box<dyn Device>, Diagnostic> {
+pub fn open(selector: &str, profile: Option<&Caps>) -> Result<Device, Diagnostic> {
     let settings = Settings { profile: profile.cloned(), ..Settings::default() };
-    Ok(Box::new(open_with(selector, &settings)?))
+    Ok(Device::new(open_with(selector, &settings)?))
 }
 
 /// The same with all settings.
@@ -107,89 +138,135 @@ impl Gpu {
                 mapped_at_creation: false,
             }))
         })?;
-        Ok(Gpu {
+        Ok(Gpu(Arc::new(State {
             context,
             device,
             queue,
             health,
-            buffers: Buffers::default(),
-            programs: IndexVec::new(),
-            groups: Groups::default(),
-            staging: None,
-            cache,
+            blocks: RwLock::default(),
+            programs: RwLock::default(),
+            groups: Mutex::default(),
+            stagings: Mutex::default(),
+            cache: Mutex::new(cache),
             traps,
-            may_trap: false,
-            last: None,
-        })
+            may_trap: AtomicBool::new(false),
+            traps_told: AtomicU64::new(0),
+            last: Mutex::default(),
+            queues: AtomicU32::new(1),
+        })))
     }
 
-    /// Lets others on this device's context read a buffer, too. It is not used for anything else while they have it, also if it is freed.
+    /// Lets others on this device's context read a buffer, too. It is not used for anything else while they have it.
     ///
     /// # Errors
-    /// If the buffer was freed.
-    pub fn share(&mut self, buffer: BufferId) -> Result<SharedBuffer, Diagnostic> {
-        let shared = self.buffers.share(buffer)?;
-        Ok(SharedBuffer::new(self.context.clone(), shared.raw.clone(), shared.bytes))
+    /// If the buffer is not of this device.
+    pub fn share(&self, buffer: &Buffer) -> Result<SharedBuffer, Diagnostic> {
+        let slice = buffer.in_driver()?;
+        let (raw, offset) = self.blocks().place(slice)?;
+        Ok(SharedBuffer::new(self.clone(), raw, offset, buffer.clone()))
+    }
+}
+
+impl State {
+    fn blocks(&self) -> RwLockReadGuard<'_, Blocks> {
+        self.blocks.read().unwrap_or_else(PoisonError::into_inner)
+    }
+    fn blocks_mut(&self) -> RwLockWriteGuard<'_, Blocks> {
+        self.blocks.write().unwrap_or_else(PoisonError::into_inner)
+    }
+    fn groups(&self) -> MutexGuard<'_, Groups> {
+        self.groups.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+    fn last(&self) -> MutexGuard<'_, Option<wgpu::SubmissionIndex>> {
+        self.last.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    fn program(&self, id: ProgramId) -> Result<&Program, Diagnostic> {
-        let found = self.programs.get(id).and_then(Option::as_ref);
-        found.ok_or_else(|| Diagnostic::new(Code::BadArguments, Span::NONE, "the program was unloaded"))
+    fn program(&self, id: ProgramId) -> Result<Arc<Program>, Diagnostic> {
+        let programs = self.programs.read().unwrap_or_else(PoisonError::into_inner);
+        let found = programs.get(id).and_then(Option::as_ref);
+        found.cloned().ok_or_else(|| Diagnostic::new(Code::BadArguments, Span::NONE, "the program was unloaded"))
     }
 
     /// Loads kernels that are legal for this device's capabilities already.
-    pub fn load_compiled(&mut self, compiled: &Compiled, checked: bool) -> Result<Vec<ProgramId>, Vec<Diagnostic>> {
+    fn load_legal(
+        &self,
+        compiled: &Compiled,
+        origins: Vec<Arc<Origin>>,
+        checked: bool,
+    ) -> Result<Vec<ProgramId>, Vec<Diagnostic>> {
+        let mut cache = self.cache.lock().unwrap_or_else(PoisonError::into_inner);
         let maker = Maker {
             device: &self.device,
             health: &self.health,
             caps: self.context.caps(),
-            cache: self.cache.as_ref().map(|c| &c.raw),
+            cache: cache.as_ref().map(|c| &c.raw),
             checked,
         };
-        let programs = maker.programs(compiled)?;
-        if let Some(cache) = &mut self.cache {
+        let mut made = maker.programs(compiled)?;
+        made.iter_mut().zip(origins).for_each(|(program, origin)| program.origin = Some(origin));
+        if let Some(cache) = &mut *cache {
             cache.save();
         }
-        Ok(programs.into_iter().map(|p| self.programs.push(Some(p))).collect())
+        let mut programs = self.programs.write().unwrap_or_else(PoisonError::into_inner);
+        Ok(made.into_iter().map(|program| programs.push(Some(Arc::new(program)))).collect())
+    }
+
+    /// Makes kernels legal, and loads them.
+    fn load_module(
+        &self,
+        module: &Verified<Module>,
+        kernels: &[FunctionId],
+        options: &LoadOptions,
+    ) -> Result<Vec<ProgramId>, Vec<Diagnostic>> {
+        let compiled = girih_lower::compile(module, kernels, self.context.caps(), options)?;
+        self.load_legal(&compiled, Origin::all(module, kernels, options), options.checked)
+    }
+
+    /// Something was submitted.
+    fn submitted(&self, last: wgpu::SubmissionIndex) {
+        *self.last() = Some(last);
     }
 
     fn submit_recorded(
-        &mut self,
+        &self,
         commands: impl IntoIterator<Item = wgpu::CommandBuffer>,
         traps: bool,
     ) -> Result<(), Diagnostic> {
-        self.last = Some(self.health.run(&self.device, || Ok(self.queue.submit(commands)))?);
-        self.may_trap |= traps;
+        if traps {
+            self.may_trap.store(true, Ordering::Release);
+        }
+        self.submitted(self.health.run(&self.device, || Ok(self.queue.submit(commands)))?);
         Ok(())
     }
 
-    /// Reports and forgets a trap.
-    fn check_traps(&mut self) -> Result<(), Diagnostic> {
-        if !std::mem::take(&mut self.may_trap) {
-            return Ok(());
-        }
-        let mut word = [0; 4];
-        self.download_chunk(&self.traps.clone(), 0, &mut word)?;
-        self.trapped(u32::from_le_bytes(word))
-    }
-
     /// Reports and forgets a trap; 0 is none.
-    fn trapped(&mut self, code: u32) -> Result<(), Diagnostic> {
+    fn trapped(&self, code: u32) -> Result<(), Diagnostic> {
         if code == 0 {
             return Ok(());
         }
+        self.traps_told.fetch_add(1, Ordering::AcqRel);
+        self.clear_traps()?;
+        Err(girih_runtime::trap(code))
+    }
+
+    fn clear_traps(&self) -> Result<(), Diagnostic> {
         self.health.run(&self.device, || {
             self.queue.write_buffer(&self.traps, 0, &[0; 4]);
             Ok(())
-        })?;
-        Err(girih_runtime::trap(code))
+        })
     }
 
     /// Waits for all that was submitted here.
     fn wait_for_all(&self) -> Result<(), Diagnostic> {
+        let last = self.last().clone();
+        last.map_or(Ok(()), |last| self.wait_until(&last))
+    }
+
+    /// Waits for what was submitted up to there.
+    fn wait_until(&self, last: &wgpu::SubmissionIndex) -> Result<(), Diagnostic> {
         // A software adapter needs the processor for the work itself.
         let wakeful = self.context.info().kind == DeviceKind::Wgpu;
-        let waited = self.health.wait(&self.device, self.last.as_ref(), self.context.limit(), wakeful);
+        let waited = self.health.wait(&self.device, Some(last), self.context.limit(), wakeful);
         if waited.as_ref().is_err_and(|error| error.code == Code::DeviceTimeout) {
             self.context.abandon();
         }
@@ -197,7 +274,7 @@ impl Gpu {
     }
 }
 
-impl Device for Gpu {
+impl Driver for Gpu {
     fn info(&self) -> &DeviceInfo {
         self.context.info()
     }
@@ -205,49 +282,98 @@ impl Device for Gpu {
         self.context.caps()
     }
 
-    fn allocate(&mut self, memory: Memory) -> Result<BufferId, Diagnostic> {
-        self.buffers.allocate(&self.device, &self.health, self.context.caps().buffer_bytes, memory)
+    fn keeping(&self) -> Option<Keeping> {
+        Some(Keeping { bytes: KEPT, grain: GRAIN })
     }
-    fn free(&mut self, buffer: BufferId) {
-        self.groups.forget_buffer(buffer);
-        self.buffers.free(buffer);
+    fn allocate(&self, memory: Memory) -> Result<BlockId, Diagnostic> {
+        let raw = memory::create(&self.device, &self.health, memory)?;
+        Ok(self.blocks_mut().add(raw))
     }
-    fn write(&mut self, buffer: BufferId, offset: u64, bytes: &[u8]) -> Result<(), Diagnostic> {
-        self.upload(buffer, offset, bytes)
+    fn starts_zeroed(&self) -> bool {
+        true
     }
-    fn read(&mut self, buffer: BufferId, offset: u64, bytes: &mut [u8]) -> Result<(), Diagnostic> {
-        self.download(buffer, offset, bytes)
+    fn release(&self, block: BlockId) {
+        self.groups().forget_block(block);
+        self.blocks_mut().remove(block);
     }
 
     fn load(
-        &mut self,
+        &self,
         module: &Verified<Module>,
         kernels: &[FunctionId],
         options: &LoadOptions,
     ) -> Result<Vec<ProgramId>, Vec<Diagnostic>> {
-        let compiled = girih_lower::compile(module, kernels, self.context.caps(), options)?;
-        self.load_compiled(&compiled, options.checked)
+        self.load_module(module, kernels, options)
     }
-    fn unload(&mut self, program: ProgramId) {
-        self.groups.forget_program(program);
-        if self.programs.get(program).is_some() {
-            self.programs[program] = None;
+    fn unload(&self, program: ProgramId) {
+        self.groups().forget_program(program);
+        let mut programs = self.programs.write().unwrap_or_else(PoisonError::into_inner);
+        let gone = if programs.get(program).is_some() { programs[program].take() } else { None };
+        let made = gone.iter().filter_map(|gone| gone.origin.as_ref()).flat_map(|origin| origin.made());
+        for program in made {
+            programs[program] = None;
         }
     }
 
-    fn submit(&mut self, commands: &[Command]) -> Result<(), Diagnostic> {
-        let (recorded, traps) = self.record(commands)?;
+    /// There is one queue.
+    fn open_queue(&self) -> Result<QueueId, Diagnostic> {
+        Ok(QueueId::new(self.queues.fetch_add(1, Ordering::Relaxed)))
+    }
+    fn close_queue(&self, _queue: QueueId) {}
+
+    fn submit(&self, _queue: QueueId, commands: &[Command]) -> Result<(), Diagnostic> {
+        let groups = &mut *self.groups();
+        let (recorded, traps) = self.recorded(groups, commands)?;
         self.submit_recorded([recorded], traps)
     }
-    fn submit_and_read(&mut self, commands: &[Command], reads: &mut [Read<'_>]) -> Result<(), Diagnostic> {
-        let (recorded, traps) = self.record(commands)?;
-        self.submit_and_download(recorded, traps, reads)
+    fn write(&self, _queue: QueueId, to: Slice, bytes: &[u8]) -> Result<(), Diagnostic> {
+        self.upload(to, bytes)
     }
-    fn wait(&mut self) -> Result<(), Diagnostic> {
-        self.wait_for_all()?;
-        self.check_traps()
+    fn read(
+        &self,
+        _queue: QueueId,
+        commands: &[Command],
+        reads: &mut [Read<'_, Slice>],
+    ) -> Result<(), Diagnostic> {
+        let mut parts = Vec::with_capacity(reads.len());
+        for Read { from, bytes } in reads {
+            let (raw, offset) = self.blocks().place(*from)?;
+            parts.push((raw, offset, &mut **bytes));
+        }
+        if commands.is_empty() {
+            if parts.is_empty() {
+                self.wait_for_all()?;
+            }
+            return self.download(None, parts);
+        }
+        let mut groups = self.groups();
+        let (commands, traps) = self.recorded(&mut groups, commands)?;
+        if traps {
+            self.may_trap.store(true, Ordering::Release);
+        }
+        self.download(Some(Recorded { commands, until_submitted: groups }), parts)
     }
-    fn time(&mut self, commands: &[Command], runs: usize) -> Result<Timing, Diagnostic> {
+    fn fetch(&self, _queue: QueueId, from: Slice) -> Result<Box<dyn Fetch>, Diagnostic> {
+        Ok(Box::new(Point::new(self, Some(from), true)?))
+    }
+    fn fence(&self, _queue: QueueId, to_tell: bool) -> Result<Box<dyn Fence>, Diagnostic> {
+        Ok(Box::new(Point::new(self, None, to_tell)?))
+    }
+    /// There is one queue, which is in order.
+    fn follow(&self, _queue: QueueId, _other: QueueId) -> Result<(), Diagnostic> {
+        Ok(())
+    }
+    fn time(&self, _queue: QueueId, commands: &[Command], runs: usize) -> Result<Timing, Diagnostic> {
         self.timed(commands, runs)
+    }
+}
+
+impl Gpu {
+    /// Loads kernels that are legal for this device's capabilities already.
+    ///
+    /// # Errors
+    /// If the driver's compiler refuses one.
+    pub fn load_compiled(&self, compiled: &Compiled, checked: bool) -> Result<Vec<ProgramId>, Vec<Diagnostic>> {
+        self.load_legal(compiled, vec![], checked)
     }
 }

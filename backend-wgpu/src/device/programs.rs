@@ -6,9 +6,10 @@ use crate::shader::layout::Layout;
 use crate::shader::{Kernel, Options, Shader, render_module};
 use girih_base::diag::Diagnostic;
 use girih_ir::{Caps, Feature};
-use girih_lower::{Compiled, Entry};
+use girih_lower::{Compiled, Entry, Origin};
 use naga::valid::ModuleInfo;
 use std::borrow::Cow;
+use std::sync::Arc;
 
 /// A kernel that can be launched.
 #[derive(Debug)]
@@ -23,6 +24,8 @@ pub struct Program {
     pub pipeline: wgpu::ComputePipeline,
     /// Whether it notes traps.
     pub traps: bool,
+    /// What it was made of, if that is known.
+    pub origin: Option<Arc<Origin>>,
 }
 
 /// What is needed to make programs.
@@ -134,7 +137,7 @@ impl Maker<'_> {
                 cache: self.cache,
             });
             let traps = entry.slots.contains(&girih_lower::Slot::Traps);
-            Ok(Program { entry: entry.clone(), layout: kernel.layout.clone(), group, pipeline, traps })
+            Ok(Program { entry: entry.clone(), layout: kernel.layout.clone(), group, pipeline, traps, origin: None })
         })
     }
 }

@@ -1,20 +1,21 @@
 //! Commands become one command buffer: dispatches that follow each other share a pass, and wgpu puts the barriers between them that
 //! their bindings ask for.
 
-use super::Gpu;
+use super::State;
 use super::programs::Program;
 use girih_base::diag::{Code, Diagnostic};
 use girih_base::span::Span;
 use girih_lower::{Parameter, PlannedGrid};
-use girih_runtime::{BufferId, Command, Dispatch, ProgramId};
+use girih_runtime::driver::{BlockId, Command, Dispatch, ProgramId, Slice};
 use std::collections::HashMap;
+use std::sync::Arc;
 
 /// What a bind group is made of.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 struct Key {
     program: ProgramId,
-    /// For each buffer parameter: the buffer (none for the traps) and its first byte.
-    buffers: Vec<(Option<BufferId>, u64)>,
+    /// For each buffer parameter its memory; none for the traps.
+    buffers: Vec<Option<Slice>>,
 }
 
 /// Bind groups that were made before, and the buffer in which scalar parameters stand.
@@ -28,9 +29,9 @@ pub struct Groups {
 const KEPT: usize = 4096;
 
 impl Groups {
-    /// A buffer goes away.
-    pub fn forget_buffer(&mut self, buffer: BufferId) {
-        self.made.retain(|key, _| !key.buffers.iter().any(|(b, _)| *b == Some(buffer)));
+    /// A block goes away.
+    pub fn forget_block(&mut self, block: BlockId) {
+        self.made.retain(|key, _| !key.buffers.iter().flatten().any(|slice| slice.block == block));
     }
     /// A program goes away.
     pub fn forget_program(&mut self, program: ProgramId) {
@@ -41,7 +42,7 @@ impl Groups {
 /// A command with everything that recording it needs.
 pub(super) enum Step {
     Run {
-        program: ProgramId,
+        program: Arc<Program>,
         group: wgpu::BindGroup,
         offset: Option<u32>,
         grid: StepGrid,
@@ -66,7 +67,7 @@ pub(super) enum StepGrid {
 
 /// A dispatch that is checked, with its parameters.
 struct Prepared {
-    program: ProgramId,
+    program: Arc<Program>,
     key: Key,
     words: Vec<u8>,
     grid: StepGrid,
@@ -87,36 +88,36 @@ pub struct Timestamps<'a> {
     pub first: u32,
 }
 
-impl Gpu {
+impl State {
     /// Records commands; nothing is submitted. Gives the command buffer, and whether traps may be noted.
-    pub(super) fn record(&mut self, commands: &[Command]) -> Result<(wgpu::CommandBuffer, bool), Diagnostic> {
-        let (steps, traps) = self.steps(commands)?;
+    pub(super) fn recorded(
+        &self,
+        groups: &mut Groups,
+        commands: &[Command],
+    ) -> Result<(wgpu::CommandBuffer, bool), Diagnostic> {
+        let (steps, traps) = self.steps(groups, commands)?;
         Ok((self.encoded(&steps, None)?, traps))
     }
 
     /// Commands, checked and bound, and whether they may note traps.
-    pub(super) fn steps(&mut self, commands: &[Command]) -> Result<(Vec<Step>, bool), Diagnostic> {
+    pub(super) fn steps(&self, groups: &mut Groups, commands: &[Command]) -> Result<(Vec<Step>, bool), Diagnostic> {
         let mut checked = vec![];
         for command in commands {
             checked.extend(self.check(command)?);
         }
-        let steps = self.bind(checked)?;
-        let traps = steps
-            .iter()
-            .any(|s| matches!(s, Step::Run { program, .. } if self.program(*program).is_ok_and(|p| p.traps)));
+        let steps = self.bind(groups, checked)?;
+        let traps = steps.iter().any(|s| matches!(s, Step::Run { program, .. } if program.traps));
         Ok((steps, traps))
     }
 
     /// A command buffer of steps.
     pub(super) fn encoded(
-        &mut self,
+        &self,
         steps: &[Step],
         timestamps: Option<Timestamps<'_>>,
     ) -> Result<wgpu::CommandBuffer, Diagnostic> {
-        let dirty = self.buffers.take_dirty();
-        let buffer = self.health.run(&self.device, || {
+        self.health.run(&self.device, || {
             let mut encoder = self.device.create_command_encoder(&wgpu::CommandEncoderDescriptor::default());
-            dirty.iter().for_each(|buffer| encoder.clear_buffer(buffer, 0, None));
             // What is one pass is timed by the pass: the barriers before it are not its own.
             let (inside, around) = match steps.iter().all(|step| matches!(step, Step::Run { .. })) && !steps.is_empty()
             {
@@ -131,11 +132,7 @@ impl Gpu {
                 encoder.write_timestamp(set, first + 1);
             }
             Ok(encoder.finish())
-        });
-        if buffer.is_err() {
-            self.buffers.put_back(dirty);
-        }
-        buffer
+        })
     }
 
     /// Records steps. If they are one pass, it notes when it begins and ends.
@@ -170,13 +167,13 @@ impl Gpu {
                         });
                     let mut pass =
                         encoder.begin_compute_pass(&wgpu::ComputePassDescriptor { label: None, timestamp_writes });
-                    let mut current = None;
+                    let mut current: Option<&Arc<Program>> = None;
                     while let Some(Step::Run { program, group, offset, grid }) =
                         steps.next_if(|s| matches!(s, Step::Run { .. }))
                     {
-                        if current != Some(*program) {
-                            pass.set_pipeline(&self.program(*program)?.pipeline);
-                            current = Some(*program);
+                        if current.is_none_or(|current| !Arc::ptr_eq(current, program)) {
+                            pass.set_pipeline(&program.pipeline);
+                            current = Some(program);
                         }
                         pass.set_bind_group(0, group, offset.as_slice());
                         match grid {
@@ -194,20 +191,19 @@ impl Gpu {
     fn check(&self, command: &Command) -> Result<Option<Checked>, Diagnostic> {
         Ok(match command {
             Command::Dispatch(dispatch) => self.prepare(dispatch)?.map(Checked::Run),
-            Command::Copy { from, to, bytes } => {
-                let source = self.buffers.range(from.0, from.1, *bytes)?.raw.clone();
-                let target = self.buffers.range(to.0, to.1, *bytes)?.raw.clone();
-                let overlap = from.0 == to.0 && from.1 < to.1 + bytes && to.1 < from.1 + bytes;
-                if overlap && *bytes > 0 {
+            Command::Copy { from, to } => {
+                let bytes = from.bytes;
+                let (source, target) = (self.blocks().place(*from)?, self.blocks().place(*to)?);
+                let is_one = from.block == to.block;
+                if is_one && from.offset < to.offset + bytes && to.offset < from.offset + bytes && bytes > 0 {
                     return Err(bad("a copy within one buffer overlaps itself"));
                 }
-                let through = if from.0 == to.0 && *bytes > 0 { Some(self.scratch(*bytes)?) } else { None };
-                let step = Step::Copy { from: (source, from.1), through, to: (target, to.1), bytes: *bytes };
-                (*bytes > 0).then_some(Checked::Step(step))
+                let through = if is_one && bytes > 0 { Some(self.scratch(bytes)?) } else { None };
+                (bytes > 0).then_some(Checked::Step(Step::Copy { from: source, through, to: target, bytes }))
             }
-            Command::Clear { at, bytes } => {
-                let raw = self.buffers.range(at.0, at.1, *bytes)?.raw.clone();
-                (*bytes > 0).then_some(Checked::Step(Step::Clear { at: (raw, at.1), bytes: *bytes }))
+            Command::Clear(at) => {
+                let place = self.blocks().place(*at)?;
+                (at.bytes > 0).then_some(Checked::Step(Step::Clear { at: place, bytes: at.bytes }))
             }
         })
     }
@@ -226,45 +222,58 @@ impl Gpu {
 
     fn prepare(&self, dispatch: &Dispatch) -> Result<Option<Prepared>, Diagnostic> {
         let program = self.program(dispatch.program)?;
+        // Bindings begin at multiples of this.
+        let least = self.device.limits().min_storage_buffer_offset_alignment;
+        if let Some(origin) = &program.origin {
+            let load = |m: &_, k: &[_], o: &_| self.load_module(m, k, o);
+            let held = (least, self.context.caps());
+            if let Some(other) = origin.shifted(&program.entry, dispatch, held, load)? {
+                return self.prepare(&other);
+            }
+        }
         let plan = program.entry.plan(&dispatch.arguments, dispatch.grid)?;
         let grid = match plan.grid {
             PlannedGrid::Workgroups(size) if size.contains(&0) => return Ok(None),
             PlannedGrid::Workgroups(size) => StepGrid::Workgroups(size),
-            PlannedGrid::Indirect(buffer, offset) => {
-                let found = self.buffers.range(buffer, offset, 12)?;
-                if !found.raw.usage().contains(wgpu::BufferUsages::INDIRECT) {
+            PlannedGrid::Indirect(slice) => {
+                let (raw, offset) = self.blocks().place(slice)?;
+                if !raw.usage().contains(wgpu::BufferUsages::INDIRECT) {
                     return Err(bad("the grid stands in a buffer that was not allocated for indirect dispatches"));
                 }
-                StepGrid::Indirect(found.raw.clone(), offset)
+                StepGrid::Indirect(raw, offset)
             }
         };
-        let read = if let PlannedGrid::Indirect(buffer, _) = plan.grid { Some(buffer) } else { None };
-        check_aliases(program, &plan.parameters, read)?;
+        let read = if let PlannedGrid::Indirect(slice) = plan.grid { Some(slice.block) } else { None };
+        check_aliases(&program, &plan.parameters, read)?;
         let mut buffers = vec![];
         for parameter in &plan.parameters {
             match *parameter {
-                Parameter::Buffer(id, offset) => {
-                    self.bindable(id, offset)?;
-                    buffers.push((Some(id), offset));
+                Parameter::Buffer(slice) => {
+                    if slice.align < least {
+                        let at = slice.offset;
+                        let message = format!("a buffer is passed from byte {at} on, but the device binds at multiples of {least}");
+                        return Err(bad(message));
+                    }
+                    self.bindable(slice)?;
+                    buffers.push(Some(slice));
                 }
-                Parameter::Traps => buffers.push((None, 0)),
+                Parameter::Traps => buffers.push(None),
                 Parameter::Scalar(_) => {}
             }
         }
-        let words = scalars(program, &plan.parameters);
-        Ok(Some(Prepared { program: dispatch.program, key: Key { program: dispatch.program, buffers }, words, grid }))
+        let words = scalars(&program, &plan.parameters);
+        Ok(Some(Prepared { program, key: Key { program: dispatch.program, buffers }, words, grid }))
     }
 
-    /// A buffer from a byte on fits into a binding.
-    fn bindable(&self, id: BufferId, offset: u64) -> Result<u64, Diagnostic> {
-        let buffer = self.buffers.get(id)?;
-        let bytes = buffer
-            .bytes
-            .checked_sub(offset)
-            .filter(|n| *n > 0)
-            .ok_or_else(|| bad(format!("a buffer of {} bytes is passed from byte {offset} on", buffer.bytes)))?;
-        if bytes > self.context.caps().binding_bytes {
-            let most = self.context.caps().binding_bytes;
+    /// How many bytes a binding of a slice has: whole vectors of four words, where these are there.
+    fn bindable(&self, slice: Slice) -> Result<u64, Diagnostic> {
+        let there = self.blocks().get(slice.block)?.size().saturating_sub(slice.offset);
+        let bytes = slice.bytes.max(1).next_multiple_of(16).min(there);
+        let most = self.context.caps().binding_bytes;
+        if bytes == 0 {
+            return Err(bad(format!("a buffer is passed from its end, byte {}, on", slice.offset)));
+        }
+        if bytes > most {
             let message = format!("a buffer of {bytes} bytes is passed to a kernel, but the device reaches {most}");
             return Err(Diagnostic::new(Code::OverLimit, Span::NONE, message)
                 .hint("give the kernel several buffer parameters, one for each segment of the data"));
@@ -273,7 +282,7 @@ impl Gpu {
     }
 
     /// Places the scalar parameters and makes the bind groups.
-    fn bind(&mut self, checked: Vec<Checked>) -> Result<Vec<Step>, Diagnostic> {
+    fn bind(&self, groups: &mut Groups, checked: Vec<Checked>) -> Result<Vec<Step>, Diagnostic> {
         let align = u64::from(self.device.limits().min_uniform_buffer_offset_alignment).max(16) as usize;
         let mut block: Vec<u8> = vec![];
         let mut offsets = vec![];
@@ -287,14 +296,14 @@ impl Gpu {
                 block.extend(words);
             }
         }
-        self.fill_uniform(&block)?;
+        self.fill_uniform(groups, &block)?;
         let mut offsets = offsets.into_iter();
         let mut steps = vec![];
         for command in checked {
             steps.push(match command {
                 Checked::Step(step) => step,
                 Checked::Run(Prepared { program, key, grid, .. }) => {
-                    let group = self.group(key)?;
+                    let group = self.group(groups, &program, key)?;
                     Step::Run { program, group, offset: offsets.next().flatten(), grid }
                 }
             });
@@ -302,12 +311,12 @@ impl Gpu {
         Ok(steps)
     }
 
-    fn fill_uniform(&mut self, block: &[u8]) -> Result<(), Diagnostic> {
+    fn fill_uniform(&self, groups: &mut Groups, block: &[u8]) -> Result<(), Diagnostic> {
         if block.is_empty() {
             return Ok(());
         }
         let size = (block.len() as u64).max(64 << 10).next_power_of_two();
-        if self.groups.uniform.as_ref().is_none_or(|b| b.size() < size) {
+        if groups.uniform.as_ref().is_none_or(|b| b.size() < size) {
             let buffer = self.health.run(&self.device, || {
                 Ok(self.device.create_buffer(&wgpu::BufferDescriptor {
                     label: Some("parameters"),
@@ -316,10 +325,10 @@ impl Gpu {
                     mapped_at_creation: false,
                 }))
             })?;
-            self.groups.uniform = Some(buffer);
-            self.groups.made.clear();
+            groups.uniform = Some(buffer);
+            groups.made.clear();
         }
-        let Some(uniform) = &self.groups.uniform else { return Ok(()) };
+        let Some(uniform) = &groups.uniform else { return Ok(()) };
         // In the queue's order: what was submitted before still reads what was written before.
         self.health.run(&self.device, || {
             self.queue.write_buffer(uniform, 0, block);
@@ -327,24 +336,22 @@ impl Gpu {
         })
     }
 
-    fn group(&mut self, key: Key) -> Result<wgpu::BindGroup, Diagnostic> {
-        if let Some(group) = self.groups.made.get(&key) {
+    fn group(&self, groups: &mut Groups, program: &Program, key: Key) -> Result<wgpu::BindGroup, Diagnostic> {
+        if let Some(group) = groups.made.get(&key) {
             return Ok(group.clone());
         }
-        let program = self.program(key.program)?;
-        let mut entries = vec![];
+        let (blocks, mut entries) = (self.blocks(), vec![]);
         // A binding names a parameter of the kernel; the key lists buffer parameters only.
         let positions: Vec<usize> = buffer_positions(program);
         for (i, binding) in (0..).zip(&program.layout.bindings) {
             let position = positions.iter().position(|p| *p == binding.param).unwrap_or(0);
-            let (buffer, offset) = key.buffers.get(position).copied().unwrap_or((None, 0));
-            let (raw, bytes) = match buffer {
-                Some(id) => (&self.buffers.get(id)?.raw, self.bindable(id, offset)?),
-                None => (&self.traps, 16),
+            let (raw, offset, bytes) = match key.buffers.get(position).copied().flatten() {
+                Some(slice) => (blocks.get(slice.block)?, slice.offset, self.bindable(slice)?),
+                None => (&self.traps, 0, 16),
             };
             entries.push(entry(i, raw, offset, bytes));
         }
-        if let (Some(i), Some(uniform)) = (program.layout.uniform(), &self.groups.uniform) {
+        if let (Some(i), Some(uniform)) = (program.layout.uniform(), &groups.uniform) {
             entries.push(entry(i, uniform, 0, program.layout.uniform_bytes().into()));
         }
         let group = self.health.run(&self.device, || {
@@ -354,21 +361,21 @@ impl Gpu {
                 entries: &entries,
             }))
         })?;
-        if self.groups.made.len() >= KEPT {
-            self.groups.made.clear();
+        if groups.made.len() >= KEPT {
+            groups.made.clear();
         }
-        self.groups.made.insert(key, group.clone());
+        groups.made.insert(key, group.clone());
         Ok(group)
     }
 }
 
 /// wgpu does not take one buffer for reading and for writing in one dispatch, nor does it read the grid from a buffer that the
 /// dispatch writes.
-fn check_aliases(program: &Program, parameters: &[Parameter], grid: Option<BufferId>) -> Result<(), Diagnostic> {
+fn check_aliases(program: &Program, parameters: &[Parameter], grid: Option<BlockId>) -> Result<(), Diagnostic> {
     let bound = |readonly: bool| {
         let bindings = program.layout.bindings.iter().filter(move |b| b.readonly == readonly);
         bindings.filter_map(|b| match parameters.get(b.param) {
-            Some(Parameter::Buffer(id, _)) => Some(*id),
+            Some(Parameter::Buffer(slice)) => Some(slice.block),
             Some(Parameter::Traps | Parameter::Scalar(_)) | None => None,
         })
     };

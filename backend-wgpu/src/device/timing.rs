@@ -1,9 +1,10 @@
 //! Runs between timestamps of the device, or of the host where it has none.
 
-use super::Gpu;
+use super::State;
 use super::record::Timestamps;
 use girih_base::diag::Diagnostic;
-use girih_runtime::{Command, Timing};
+use girih_runtime::Timing;
+use girih_runtime::driver::Command;
 use std::ops::Range;
 use std::time::{Duration, Instant};
 use wgpu::Features as F;
@@ -11,9 +12,9 @@ use wgpu::Features as F;
 /// Runs that one query set serves: it holds at most 4096 timestamps.
 const SET: usize = 2048;
 
-impl Gpu {
+impl State {
     /// Runs commands and says how long each run took.
-    pub(super) fn timed(&mut self, commands: &[Command], runs: usize) -> Result<Timing, Diagnostic> {
+    pub(super) fn timed(&self, commands: &[Command], runs: usize) -> Result<Timing, Diagnostic> {
         let needed = F::TIMESTAMP_QUERY | F::TIMESTAMP_QUERY_INSIDE_ENCODERS;
         let exact = self.device.features().contains(needed) && self.queue.get_timestamp_period() > 0.0;
         let mut timed = vec![];
@@ -28,7 +29,7 @@ impl Gpu {
     }
 
     /// All runs are queued at once, each between two timestamps.
-    fn timed_by_device(&mut self, commands: &[Command], runs: usize) -> Result<Vec<Duration>, Diagnostic> {
+    fn timed_by_device(&self, commands: &[Command], runs: usize) -> Result<Vec<Duration>, Diagnostic> {
         let marks = 2 * runs as u32;
         let (set, resolved) = self.health.run(&self.device, || {
             let set = self.device.create_query_set(&wgpu::QuerySetDescriptor {
@@ -44,7 +45,8 @@ impl Gpu {
             });
             Ok((set, resolved))
         })?;
-        let (steps, traps) = self.steps(commands)?;
+        let groups = &mut *self.groups();
+        let (steps, traps) = self.steps(groups, commands)?;
         // A command buffer each: systems that look after the time of a submission do it by command buffers.
         let recorded = (0..runs as u32)
             .map(|run| self.encoded(&steps, Some(Timestamps { set: &set, first: 2 * run })))
@@ -52,8 +54,7 @@ impl Gpu {
         self.submit_recorded(recorded, traps)?;
         self.resolve(&set, 0..marks, &resolved)?;
         let mut bytes = vec![0; 8 * marks as usize];
-        self.download_chunk(&resolved, 0, &mut bytes)?;
-        self.check_traps()?;
+        self.download(None, vec![(resolved, 0, &mut bytes)])?;
         let period = f64::from(self.queue.get_timestamp_period());
         let time = |pair: &[u8]| {
             let (start, end) = pair.split_at(8);
@@ -73,14 +74,15 @@ impl Gpu {
     }
 
     /// One run by the host's clock.
-    fn timed_by_host(&mut self, commands: &[Command]) -> Result<Duration, Diagnostic> {
-        let (recorded, traps) = self.record(commands)?;
+    fn timed_by_host(&self, commands: &[Command]) -> Result<Duration, Diagnostic> {
+        let groups = &mut *self.groups();
+        let (recorded, traps) = self.recorded(groups, commands)?;
         self.wait_for_all()?;
         let start = Instant::now();
         self.submit_recorded([recorded], traps)?;
         self.wait_for_all()?;
         let elapsed = start.elapsed();
-        self.check_traps()?;
+        self.download(None, vec![])?;
         Ok(elapsed)
     }
 }

@@ -1,18 +1,30 @@
-//! Bytes to the device and back.
+//! Bytes to the device and back, and points in its work.
 
-use super::Gpu;
+use super::record::Groups;
+use super::{Gpu, State};
 use girih_base::diag::{Code, Diagnostic};
 use girih_base::span::Span;
-use girih_runtime::{BufferId, Read};
-use std::sync::mpsc;
+use girih_runtime::driver::{Fence, Fetch, Slice};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError, mpsc};
+use std::task::Waker;
 
 /// At most so many bytes travel at once, so that staging memory stays small.
 const CHUNK: usize = 64 << 20;
+/// Staging buffers that are kept for the next time.
+const KEPT: usize = 4;
 
-impl Gpu {
-    pub(super) fn upload(&mut self, buffer: BufferId, offset: u64, bytes: &[u8]) -> Result<(), Diagnostic> {
-        let raw = self.buffers.range(buffer, offset, bytes.len() as u64)?.raw.clone();
-        self.clear_reused()?;
+/// A part of a buffer, and where its bytes go.
+pub(super) type Part<'a> = (wgpu::Buffer, u64, &'a mut [u8]);
+
+/// Commands that were recorded, and the lock of what they were made of.
+pub(super) struct Recorded<'a> {
+    pub commands: wgpu::CommandBuffer,
+    pub until_submitted: MutexGuard<'a, Groups>,
+}
+
+impl State {
+    pub(super) fn upload(&self, to: Slice, bytes: &[u8]) -> Result<(), Diagnostic> {
+        let (raw, offset) = self.blocks().place(to)?;
         for (i, chunk) in bytes.chunks(CHUNK).enumerate() {
             self.health.run(&self.device, || {
                 self.queue.write_buffer(&raw, offset + (i * CHUNK) as u64, chunk);
@@ -26,55 +38,41 @@ impl Gpu {
         Ok(())
     }
 
-    pub(super) fn download(&mut self, buffer: BufferId, offset: u64, bytes: &mut [u8]) -> Result<(), Diagnostic> {
-        let raw = self.buffers.range(buffer, offset, bytes.len() as u64)?.raw.clone();
-        self.clear_reused()?;
-        for (i, chunk) in bytes.chunks_mut(CHUNK).enumerate() {
-            self.download_chunk(&raw, offset + (i * CHUNK) as u64, chunk)?;
-        }
-        Ok(())
-    }
-
-    /// Submits what was recorded, which may note `traps`, and reads what it left; the word of the traps comes with it.
-    pub(super) fn submit_and_download(
-        &mut self,
-        recorded: wgpu::CommandBuffer,
-        traps: bool,
-        reads: &mut [Read<'_>],
+    /// Submits what was recorded, and reads what it left; the word of the traps comes with it. Bytes of one part that are more than a chunk travel by themselves.
+    pub(super) fn download(
+        &self,
+        recorded: Option<Recorded<'_>>,
+        mut parts: Vec<Part<'_>>,
     ) -> Result<(), Diagnostic> {
         let mut word = [0; 4];
-        self.may_trap |= traps;
-        let mut parts = Vec::with_capacity(reads.len() + 1);
-        for Read { buffer, offset, bytes } in reads {
-            parts.push((self.buffers.range(*buffer, *offset, bytes.len() as u64)?.raw.clone(), *offset, &mut **bytes));
+        let may_trap = self.may_trap.swap(false, std::sync::atomic::Ordering::AcqRel);
+        let (large, mut small): (Vec<Part<'_>>, Vec<Part<'_>>) =
+            parts.drain(..).partition(|(.., bytes)| bytes.len() > CHUNK);
+        if may_trap {
+            small.push((self.traps.clone(), 0, &mut word));
         }
-        if self.may_trap {
-            parts.push((self.traps.clone(), 0, &mut word));
+        if recorded.is_some() || !small.is_empty() {
+            self.fetch(recorded, &mut small)?;
         }
-        self.fetch(Some(recorded), &mut parts)?;
-        self.may_trap = false;
+        drop(small);
+        for (raw, offset, bytes) in large {
+            for (i, chunk) in bytes.chunks_mut(CHUNK).enumerate() {
+                self.fetch(None, &mut [(raw.clone(), offset + (i * CHUNK) as u64, chunk)])?;
+            }
+        }
         self.trapped(u32::from_le_bytes(word))
     }
 
-    /// Reads a part of wgpu's buffer.
-    pub(super) fn download_chunk(
-        &mut self,
-        raw: &wgpu::Buffer,
-        offset: u64,
-        bytes: &mut [u8],
-    ) -> Result<(), Diagnostic> {
-        self.fetch(None, &mut [(raw.clone(), offset, bytes)])
-    }
-
     /// Submits commands, and copies of parts of buffers behind them, waits, and takes the copies.
-    fn fetch(
-        &mut self,
-        recorded: Option<wgpu::CommandBuffer>,
-        parts: &mut [(wgpu::Buffer, u64, &mut [u8])],
+    pub(super) fn fetch(
+        &self,
+        recorded: Option<Recorded<'_>>,
+        parts: &mut [Part<'_>],
     ) -> Result<(), Diagnostic> {
         let size = parts.iter().map(|(.., bytes)| bytes.len() as u64).sum();
         let staging = self.staging(size)?;
         let (sender, receiver) = mpsc::channel();
+        let (recorded, lock) = recorded.map(|r| (r.commands, r.until_submitted)).unzip();
         let last = self.health.run(&self.device, || {
             let mut encoder = self.device.create_command_encoder(&wgpu::CommandEncoderDescriptor::default());
             let mut at = 0;
@@ -87,20 +85,18 @@ impl Gpu {
             staging.slice(..size).map_async(wgpu::MapMode::Read, move |result| drop(sender.send(result)));
             Ok(last)
         })?;
-        self.last = Some(last);
+        drop(lock);
+        self.submitted(last.clone());
         self.context.count_read(size);
-        self.wait_for_all()?;
-        let failed = |what: String| {
-            Diagnostic::new(Code::DeviceLost, Span::NONE, format!("memory of the device cannot be read: {what}"))
-        };
+        self.wait_until(&last)?;
         // Another thread that waits for this device may be the one that is told, and tells us in a moment.
         match receiver.recv_timeout(self.context.limit()) {
             Ok(Ok(())) => {}
-            Ok(Err(error)) => return Err(failed(error.to_string())),
-            Err(error) => return Err(failed(error.to_string())),
+            Ok(Err(error)) => return Err(unreadable(error.to_string())),
+            Err(error) => return Err(unreadable(error.to_string())),
         }
         let result = self.health.run(&self.device, || {
-            let view = staging.slice(..size).get_mapped_range().map_err(|e| failed(e.to_string()))?;
+            let view = staging.slice(..size).get_mapped_range().map_err(|e| unreadable(e.to_string()))?;
             let mut at = 0;
             for (.., bytes) in parts.iter_mut() {
                 bytes.copy_from_slice(&view[at..at + bytes.len()]);
@@ -109,42 +105,202 @@ impl Gpu {
             Ok(())
         });
         staging.unmap();
+        self.keep_staging(staging);
         result
     }
 
-    /// Memory that the host can read, kept for the next time.
-    fn staging(&mut self, bytes: u64) -> Result<wgpu::Buffer, Diagnostic> {
-        if let Some(staging) = self.staging.as_ref().filter(|b| b.size() >= bytes) {
-            return Ok(staging.clone());
+    /// Memory that the host can read: some that was used before, or new.
+    fn staging(&self, bytes: u64) -> Result<wgpu::Buffer, Diagnostic> {
+        let mut kept = self.stagings();
+        if let Some(i) = kept.iter().position(|buffer| buffer.size() >= bytes) {
+            return Ok(kept.swap_remove(i));
         }
+        drop(kept);
         let size = bytes.max(4096).next_power_of_two();
-        let staging = self.health.run(&self.device, || {
+        self.health.run(&self.device, || {
             Ok(self.device.create_buffer(&wgpu::BufferDescriptor {
                 label: Some("staging"),
                 size,
                 usage: wgpu::BufferUsages::MAP_READ | wgpu::BufferUsages::COPY_DST,
                 mapped_at_creation: false,
             }))
-        })?;
-        self.staging = Some(staging.clone());
-        Ok(staging)
+        })
     }
 
-    /// Clears buffers that are used again, before anything is written to them.
-    fn clear_reused(&mut self) -> Result<(), Diagnostic> {
-        let dirty = self.buffers.take_dirty();
-        if dirty.is_empty() {
+    fn keep_staging(&self, staging: wgpu::Buffer) {
+        let mut kept = self.stagings();
+        kept.push(staging);
+        if kept.len() > KEPT {
+            // The larger ones serve more often.
+            kept.sort_by_key(|buffer| std::cmp::Reverse(buffer.size()));
+            kept.truncate(KEPT);
+        }
+    }
+
+    fn stagings(&self) -> MutexGuard<'_, Vec<wgpu::Buffer>> {
+        self.stagings.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+fn unreadable(what: String) -> Diagnostic {
+    Diagnostic::new(Code::DeviceLost, Span::NONE, format!("memory of the device cannot be read: {what}"))
+}
+
+/// What wgpu has told so far.
+#[derive(Default)]
+struct Told {
+    done: Option<Result<(), String>>,
+    wakers: Vec<Waker>,
+}
+
+/// A point in the work, and bytes that were read there: those asked for, and behind them the word of the traps.
+pub(super) struct Point {
+    gpu: Gpu,
+    told: Arc<Mutex<Told>>,
+    last: wgpu::SubmissionIndex,
+    /// Memory that the host can read; none if nothing is read.
+    staging: Mutex<Option<wgpu::Buffer>>,
+    /// Bytes that were asked for.
+    bytes: u64,
+    /// How many traps had been told, if the word of the traps was read.
+    traps: Option<u64>,
+}
+
+impl Point {
+    /// Behind all work so far. Reads a slice, if one is given, and what was trapped, if there may be something `to_tell`.
+    pub fn new(gpu: &Gpu, from: Option<Slice>, to_tell: bool) -> Result<Point, Diagnostic> {
+        use std::sync::atomic::Ordering::Acquire;
+        let traps = (to_tell && gpu.may_trap.load(Acquire)).then(|| gpu.traps_told.load(Acquire));
+        let bytes = from.map_or(0, |slice| slice.bytes);
+        let source = from.map(|slice| gpu.blocks().place(slice)).transpose()?;
+        let size = bytes + if traps.is_some() { 4 } else { 0 };
+        let staging = if size > 0 { Some(gpu.staging(size)?) } else { None };
+        let told: Arc<Mutex<Told>> = Arc::default();
+        let noted = told.clone();
+        let tell = move |result: Result<(), String>| {
+            let mut told = noted.lock().unwrap_or_else(PoisonError::into_inner);
+            told.done = Some(result);
+            let wakers = std::mem::take(&mut told.wakers);
+            drop(told);
+            wakers.into_iter().for_each(Waker::wake);
+        };
+        let last = gpu.health.run(&gpu.device, || {
+            let Some(staging) = &staging else {
+                let last = gpu.queue.submit([]);
+                gpu.queue.on_submitted_work_done(move || tell(Ok(())));
+                return Ok(last);
+            };
+            let mut encoder = gpu.device.create_command_encoder(&wgpu::CommandEncoderDescriptor::default());
+            if let Some((raw, offset)) = source.as_ref().filter(|_| bytes > 0) {
+                encoder.copy_buffer_to_buffer(raw, *offset, staging, 0, bytes);
+            }
+            if traps.is_some() {
+                encoder.copy_buffer_to_buffer(&gpu.traps, 0, staging, bytes, 4);
+            }
+            let last = gpu.queue.submit([encoder.finish()]);
+            let mapped = move |result: Result<(), wgpu::BufferAsyncError>| tell(result.map_err(|e| e.to_string()));
+            staging.slice(..size).map_async(wgpu::MapMode::Read, mapped);
+            Ok(last)
+        })?;
+        gpu.submitted(last.clone());
+        gpu.context.count_read(size);
+        Ok(Point { gpu: gpu.clone(), told, last, staging: Mutex::new(staging), bytes, traps })
+    }
+
+    fn told(&self) -> MutexGuard<'_, Told> {
+        self.told.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn is_told(&self) -> Result<bool, Diagnostic> {
+        match &self.told().done {
+            None => Ok(false),
+            Some(Ok(())) => Ok(true),
+            Some(Err(error)) => Err(unreadable(error.clone())),
+        }
+    }
+
+    /// Bytes that were read; the point is reached.
+    fn read(&self, at: u64, bytes: u64) -> Result<Vec<u8>, Diagnostic> {
+        let staging = self.staging.lock().unwrap_or_else(PoisonError::into_inner);
+        let Some(staging) = &*staging else {
+            return Err(Diagnostic::new(Code::BadArguments, Span::NONE, "the bytes were taken before"));
+        };
+        self.gpu.health.run(&self.gpu.device, || {
+            let view = staging.slice(at..at + bytes).get_mapped_range().map_err(|e| unreadable(e.to_string()))?;
+            Ok(view.to_vec())
+        })
+    }
+}
+
+impl Drop for Point {
+    fn drop(&mut self) {
+        let staging = self.staging.get_mut().unwrap_or_else(PoisonError::into_inner).take();
+        if let Some(staging) = staging {
+            // One that is still being mapped is given up.
+            let is_mapped = matches!(self.told().done, Some(Ok(())));
+            staging.unmap();
+            if is_mapped {
+                self.gpu.keep_staging(staging);
+            }
+        }
+    }
+}
+
+impl Fence for Point {
+    fn poll(&self) -> Result<bool, Diagnostic> {
+        if self.is_told()? {
+            return Ok(true);
+        }
+        self.gpu.health.poll(&self.gpu.device)?;
+        self.is_told()
+    }
+
+    fn wait(&self) -> Result<(), Diagnostic> {
+        self.gpu.wait_until(&self.last)?;
+        let begun = std::time::Instant::now();
+        // Another thread that waits for this device may be the one that is told, and tells us in a moment.
+        while !self.poll()? {
+            if begun.elapsed() > self.gpu.context.limit() {
+                return Err(unreadable("nobody tells that it was copied".into()));
+            }
+            std::thread::yield_now();
+        }
+        Ok(())
+    }
+
+    fn outcome(&self) -> Result<(), Diagnostic> {
+        use std::sync::atomic::Ordering::{AcqRel, Acquire};
+        let Some(told) = self.traps else { return Ok(()) };
+        let word = self.read(self.bytes, 4)?;
+        let code = word.as_chunks::<4>().0.first().map_or(0, |word| u32::from_le_bytes(*word));
+        // Whoever is first tells it.
+        if code == 0 || self.gpu.traps_told.compare_exchange(told, told + 1, AcqRel, Acquire).is_err() {
             return Ok(());
         }
-        let cleared = self.health.run(&self.device, || {
-            let mut encoder = self.device.create_command_encoder(&wgpu::CommandEncoderDescriptor::default());
-            dirty.iter().for_each(|buffer| encoder.clear_buffer(buffer, 0, None));
-            self.queue.submit([encoder.finish()]);
-            Ok(())
-        });
-        if cleared.is_err() {
-            self.buffers.put_back(dirty);
+        self.gpu.clear_traps()?;
+        Err(girih_runtime::trap(code))
+    }
+
+    /// A browser tells by itself; elsewhere somebody has to ask.
+    fn wake(&self, waker: &Waker) -> bool {
+        let mut told = self.told();
+        if told.done.is_some() {
+            waker.wake_by_ref();
+        } else {
+            told.wakers.push(waker.clone());
         }
-        cleared
+        cfg!(target_arch = "wasm32")
+    }
+}
+
+impl Fetch for Point {
+    fn take(&self) -> Result<Vec<u8>, Diagnostic> {
+        let bytes = if self.bytes > 0 { self.read(0, self.bytes)? } else { vec![] };
+        let staging = self.staging.lock().unwrap_or_else(PoisonError::into_inner).take();
+        if let Some(staging) = staging {
+            staging.unmap();
+            self.gpu.keep_staging(staging);
+        }
+        Ok(bytes)
     }
 }

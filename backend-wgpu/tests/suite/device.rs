@@ -3,7 +3,7 @@
 use crate::support::{dispatch, gpu, gpu_with, load, module, number, on_all, read, run, said, words};
 use girih_base::diag::Code;
 use girih_ir::Caps;
-use girih_runtime::{Argument, Command, Device, LoadOptions, Memory};
+use girih_runtime::{Argument, Buffer, Command, Device, LoadOptions, Memory};
 use girih_wgpu::{Settings, adapters};
 use std::time::{Duration, Instant};
 
@@ -13,8 +13,8 @@ kernel @bump(%m: buffer, %i: u32, %by: u32) workgroup(1) {
   store.u32 %m[%i], (add.u32 %v, %by)
 }";
 
-fn buffer(id: girih_runtime::BufferId) -> Argument {
-    Argument::Buffer(id, 0)
+fn buffer(buffer: &Buffer) -> Argument {
+    Argument::buffer(buffer)
 }
 
 fn code<T: std::fmt::Debug>(result: Result<T, girih_base::diag::Diagnostic>) -> Code {
@@ -27,14 +27,12 @@ fn code<T: std::fmt::Debug>(result: Result<T, girih_base::diag::Diagnostic>) -> 
 fn buffers_are_zero_also_when_memory_is_used_again() {
     on_all(|gpu| {
         for _ in 0..3 {
-            let a = gpu.allocate(Memory { bytes: 5000, indirect: false }).unwrap();
-            assert!(read(gpu, a, 1250).iter().all(|w| *w == 0));
-            gpu.write(a, 0, &[0xff; 5000]).unwrap();
-            gpu.free(a);
-            assert_eq!(code(gpu.write(a, 0, &[0; 4])), Code::BadArguments);
-        }
-        let empty = gpu.allocate(Memory::default()).unwrap();
-        gpu.read(empty, 0, &mut []).unwrap();
+            let a = gpu.zeroed(Memory::of(5000)).unwrap();
+            assert!(read(gpu, &a, 1250).iter().all(|w| *w == 0));
+            gpu.write(&a, 0, &[0xff; 5000]).unwrap();
+            }
+        let empty = gpu.zeroed(Memory::default()).unwrap();
+        gpu.read(&empty, 0, &mut []).unwrap();
     });
 }
 
@@ -42,44 +40,44 @@ fn buffers_are_zero_also_when_memory_is_used_again() {
 fn bytes_outside_of_a_buffer_are_refused() {
     on_all(|gpu| {
         let a = words(gpu, &[1, 2, 3, 4]);
-        assert_eq!(code(gpu.write(a, 16, &[0; 4])), Code::BadArguments);
-        assert_eq!(code(gpu.write(a, 2, &[0; 4])), Code::BadArguments);
-        assert_eq!(code(gpu.read(a, 0, &mut [0; 3])), Code::BadArguments);
-        assert_eq!(code(gpu.read(a, u64::MAX - 3, &mut [0; 4])), Code::BadArguments);
-        let copy = |from, to| Command::Copy { from: (a, from), to: (a, to), bytes: 8 };
+        assert_eq!(code(gpu.write(&a, 16, &[0; 4])), Code::BadArguments);
+        assert_eq!(code(gpu.write(&a, 2, &[0; 4])), Code::BadArguments);
+        assert_eq!(code(gpu.read(&a, 0, &mut [0; 3])), Code::BadArguments);
+        assert_eq!(code(gpu.read(&a, u64::MAX - 3, &mut [0; 4])), Code::BadArguments);
+        let copy = |from, to| Command::copy((&a, from), (&a, to), 8);
         assert_eq!(code(gpu.submit(&[copy(0, 4)])), Code::BadArguments);
-        let huge = Memory { bytes: u64::MAX, indirect: false };
+        let huge = Memory::of(u64::MAX);
         assert_eq!(code(gpu.allocate(huge)), Code::DeviceMemory);
-        assert_eq!(read(gpu, a, 4), [1, 2, 3, 4], "the device is still usable");
+        assert_eq!(read(gpu, &a, 4), [1, 2, 3, 4], "the device is still usable");
     });
 }
 
 #[test]
 fn commands_see_what_those_before_them_wrote() {
     on_all(|gpu| {
-        let bump = load(gpu, BUMP)[0];
+        let bump = load(gpu, BUMP).swap_remove(0);
         let (a, b) = (words(gpu, &[1, 2, 3, 4]), words(gpu, &[0; 4]));
-        let add = |m, i, by| dispatch(bump, [1; 3], &[buffer(m), number(i), number(by)]);
+        let add = |m: &Buffer, i, by| dispatch(&bump, [1; 3], &[buffer(m), number(i), number(by)]);
         run(
             gpu,
             &[
-                add(a, 0, 10),
-                Command::Copy { from: (a, 0), to: (b, 4), bytes: 12 },
-                add(b, 1, 100),
-                Command::Clear { at: (b, 8), bytes: 4 },
-                add(b, 2, 5),
-                Command::Copy { from: (b, 0), to: (a, 0), bytes: 16 },
+                add(&a, 0, 10),
+                Command::copy((&a, 0), (&b, 4), 12),
+                add(&b, 1, 100),
+                Command::clear(&b, 8, 4),
+                add(&b, 2, 5),
+                Command::copy((&b, 0), (&a, 0), 16),
             ],
         );
-        assert_eq!(read(gpu, a, 4), [0, 111, 5, 3]);
-        run(gpu, &[Command::Copy { from: (a, 4), to: (a, 12), bytes: 4 }]);
-        assert_eq!(read(gpu, a, 4), [0, 111, 5, 111]);
+        assert_eq!(read(gpu, &a, 4), [0, 111, 5, 3]);
+        run(gpu, &[Command::copy((&a, 4), (&a, 12), 4)]);
+        assert_eq!(read(gpu, &a, 4), [0, 111, 5, 111]);
         // Many launches with parameters of their own in one submission.
-        let many: Vec<Command> = (0..1000).map(|i| add(b, i % 4, i)).collect();
-        let before = read(gpu, b, 4);
+        let many: Vec<Command> = (0..1000).map(|i| add(&b, i % 4, i)).collect();
+        let before = read(gpu, &b, 4);
         run(gpu, &many);
         let sum = |r: u32| (0..1000).filter(|i| i % 4 == r).sum::<u32>();
-        assert_eq!(read(gpu, b, 4), [0, 1, 2, 3].map(|r| before[r as usize] + sum(r)).to_vec());
+        assert_eq!(read(gpu, &b, 4), [0, 1, 2, 3].map(|r| before[r as usize] + sum(r)).to_vec());
     });
 }
 
@@ -92,14 +90,14 @@ kernel @check(%m: buffer, %limit: u32) workgroup(4) {
   store.u32 %m[(global_id.x)], 0
 }";
     on_all(|gpu| {
-        let program = load(gpu, source)[0];
+        let program = load(gpu, source).swap_remove(0);
         let m = words(gpu, &[1, 2, 3, 4]);
-        gpu.submit(&[dispatch(program, [1; 3], &[buffer(m), number(3)])]).unwrap();
+        gpu.submit(&[dispatch(&program, [1; 3], &[buffer(&m), number(3)])]).unwrap();
         let error = gpu.wait().unwrap_err();
         assert_eq!(error.code, Code::Trap);
         assert!(error.message.contains("42"), "{}", error.message);
         gpu.wait().unwrap();
-        assert_eq!(read(gpu, m, 4), [0; 4]);
+        assert_eq!(read(gpu, &m, 4), [0; 4]);
     });
 }
 
@@ -110,35 +108,34 @@ kernel @copy(%a: buffer readonly, %b: buffer) workgroup(1) {
   store.u32 %b[0], (load.u32 %a[0])
 }";
     on_all(|gpu| {
-        let program = load(gpu, source)[0];
+        let program = load(gpu, source).swap_remove(0);
         let a = words(gpu, &[7; 128]);
         let b = words(gpu, &[0; 4]);
         let submit =
-            |gpu: &mut girih_wgpu::Gpu, arguments: &[Argument]| gpu.submit(&[dispatch(program, [1; 3], arguments)]);
-        assert_eq!(code(submit(gpu, &[buffer(a), buffer(a)])), Code::BadArguments);
-        assert_eq!(code(submit(gpu, &[buffer(a)])), Code::BadArguments);
-        assert_eq!(code(submit(gpu, &[buffer(a), number(1)])), Code::BadArguments);
-        assert_eq!(code(submit(gpu, &[Argument::Buffer(a, 512), buffer(b)])), Code::BadArguments);
-        assert_eq!(code(gpu.submit(&[dispatch(program, [70_000, 1, 1], &[buffer(a), buffer(b)])])), Code::OverLimit);
-        run(gpu, &[dispatch(program, [1; 3], &[Argument::Buffer(a, 256), buffer(b)])]);
-        assert_eq!(read(gpu, b, 1), [7]);
-        gpu.unload(program);
-        assert_eq!(code(submit(gpu, &[buffer(a), buffer(b)])), Code::BadArguments);
+            |gpu: &Device, arguments: &[Argument]| gpu.submit(&[dispatch(&program, [1; 3], arguments)]);
+        assert_eq!(code(submit(gpu, &[buffer(&a), buffer(&a)])), Code::BadArguments);
+        assert_eq!(code(submit(gpu, &[buffer(&a)])), Code::BadArguments);
+        assert_eq!(code(submit(gpu, &[buffer(&a), number(1)])), Code::BadArguments);
+        assert_eq!(code(submit(gpu, &[Argument::Buffer(a.from_byte(512)), buffer(&b)])), Code::BadArguments);
+        assert_eq!(code(gpu.submit(&[dispatch(&program, [70_000, 1, 1], &[buffer(&a), buffer(&b)])])), Code::OverLimit);
+        run(gpu, &[dispatch(&program, [1; 3], &[Argument::Buffer(a.from_byte(256)), buffer(&b)])]);
+        assert_eq!(read(gpu, &b, 1), [7]);
+        assert_eq!(code(submit(gpu, &[buffer(&a), buffer(&b)])), Code::BadArguments);
     });
 }
 
 #[test]
 fn a_buffer_beyond_one_binding_is_refused_with_advice() {
-    let Some(mut gpu) = gpu(Some(Caps::web())) else { return };
-    let bump = load(&mut gpu, BUMP)[0];
-    let large = gpu.allocate(Memory { bytes: (128 << 20) + 16, indirect: false }).unwrap();
-    let error = gpu.submit(&[dispatch(bump, [1; 3], &[buffer(large), number(0), number(1)])]).unwrap_err();
+    let Some(gpu) = gpu(Some(Caps::web())) else { return };
+    let bump = load(&gpu, BUMP).swap_remove(0);
+    let large = gpu.zeroed(Memory::of((128 << 20) + 16)).unwrap();
+    let error = gpu.submit(&[dispatch(&bump, [1; 3], &[buffer(&large), number(0), number(1)])]).unwrap_err();
     assert_eq!(error.code, Code::OverLimit);
     assert!(error.hint.is_some_and(|h| h.contains("several buffer parameters")));
     // From a later byte on it fits.
-    run(&mut gpu, &[dispatch(bump, [1; 3], &[Argument::Buffer(large, 256), number(0), number(1)])]);
+    run(&gpu, &[dispatch(&bump, [1; 3], &[Argument::Buffer(large.from_byte(256)), number(0), number(1)])]);
     let mut word = [0; 4];
-    gpu.read(large, 256, &mut word).unwrap();
+    gpu.read(&large, 256, &mut word).unwrap();
     assert_eq!(word, [1, 0, 0, 0]);
 }
 
@@ -157,13 +154,13 @@ fn a_profile_takes_away_what_the_adapter_has_beyond_it() {
 #[test]
 fn the_clock_runs() {
     on_all(|gpu| {
-        let bump = load(gpu, BUMP)[0];
+        let bump = load(gpu, BUMP).swap_remove(0);
         let m = words(gpu, &[0; 4]);
-        let commands = vec![dispatch(bump, [1; 3], &[buffer(m), number(0), number(1)]); 10];
+        let commands = vec![dispatch(&bump, [1; 3], &[buffer(&m), number(0), number(1)]); 10];
         let timing = gpu.time(&commands, 3).unwrap();
         assert_eq!(timing.runs.len(), 3);
         assert!(timing.least().as_nanos() > 0 && timing.total().as_secs() < 60, "{timing:?}");
-        assert_eq!(read(gpu, m, 1), [30]);
+        assert_eq!(read(gpu, &m, 1), [30]);
     });
 }
 
@@ -194,12 +191,12 @@ kernel @mandelbrot(%out: buffer, %n: u32) workgroup(8, 8) {
     };
     // Only strict SPIR-V promises it.
     for profile in [None, Some(Caps::web())] {
-        let Some(mut gpu) = gpu(profile) else { return };
-        let gpu = &mut gpu;
-        let program = load(gpu, source)[0];
+        let Some(gpu) = gpu(profile) else { return };
+        let gpu = &gpu;
+        let program = load(gpu, source).swap_remove(0);
         let out = words(gpu, &[0; 4096]);
-        run(gpu, &[dispatch(program, [8, 8, 1], &[buffer(out), number(500)])]);
-        let wrong = (0..4096).zip(read(gpu, out, 4096)).filter(|(i, k)| expected(*i) != *k).count();
+        run(gpu, &[dispatch(&program, [8, 8, 1], &[buffer(&out), number(500)])]);
+        let wrong = (0..4096).zip(read(gpu, &out, 4096)).filter(|(i, k)| expected(*i) != *k).count();
         assert_eq!(wrong, 0);
     }
 }
@@ -214,10 +211,10 @@ kernel @wild(%m: buffer, %i: u32) workgroup(1) {
         let module = module(source);
         let kernels: Vec<_> = module.kernels().collect();
         let options = LoadOptions { checked: true, ..LoadOptions::default() };
-        let program = gpu.load(&module, &kernels, &options).unwrap_or_else(|e| panic!("{}", said(source, &e)))[0];
+        let program = gpu.load(&module, &kernels, &options).unwrap_or_else(|e| panic!("{}", said(source, &e))).swap_remove(0);
         let m = words(gpu, &[1, 2, 3, 4]);
-        run(gpu, &[dispatch(program, [1; 3], &[buffer(m), number(1 << 29)])]);
-        let after = read(gpu, m, 4);
+        run(gpu, &[dispatch(&program, [1; 3], &[buffer(&m), number(1 << 29)])]);
+        let after = read(gpu, &m, 4);
         assert!(after[..3] == [1, 2, 3], "{after:?}");
     });
 }
@@ -235,10 +232,10 @@ kernel @wild(%m: buffer, %n: u32) workgroup(8) {
   barrier
   store.u32 %m[%i], (add (load.u32 %tile[(add %i, %n)]), (load.u32 %own[(add %i, %n)]))
 }";
-        let program = load(gpu, source)[0];
+        let program = load(gpu, source).swap_remove(0);
         let m = words(gpu, &[0; 8]);
         for far in [1000, 100_000, 1 << 28] {
-            run(gpu, &[dispatch(program, [1; 3], &[buffer(m), number(far)])]);
+            run(gpu, &[dispatch(&program, [1; 3], &[buffer(&m), number(far)])]);
         }
     });
 }
@@ -255,11 +252,11 @@ fn pipelines_are_kept_in_a_folder() {
             bytes[at] ^= 1;
             std::fs::write(file.path(), bytes).unwrap();
         }
-        let Some(mut gpu) = gpu_with(settings.clone()) else { return };
-        let bump = load(&mut gpu, BUMP)[0];
-        let m = words(&mut gpu, &[0; 4]);
-        run(&mut gpu, &[dispatch(bump, [1; 3], &[buffer(m), number(1), number(3)])]);
-        assert_eq!(read(&mut gpu, m, 4), [0, 3, 0, 0]);
+        let Some(gpu) = gpu_with(settings.clone()) else { return };
+        let bump = load(&gpu, BUMP).swap_remove(0);
+        let m = words(&gpu, &[0; 4]);
+        run(&gpu, &[dispatch(&bump, [1; 3], &[buffer(&m), number(1), number(3)])]);
+        assert_eq!(read(&gpu, &m, 4), [0, 3, 0, 0]);
     }
     let files = std::fs::read_dir(&folder).map(|d| d.count()).unwrap_or(0);
     std::fs::remove_dir_all(&folder).ok();
@@ -276,26 +273,24 @@ kernel @slow(%m: buffer, %n: u32) workgroup(1) {
   store.u32 %m[0], %end
 }";
     const ROUNDS: u32 = 4_000_000_000;
-    let Some(mut gpu) = gpu_with(Settings::default()) else { return };
-    let slow = load(&mut gpu, source)[0];
-    let m = words(&mut gpu, &[0]);
+    let Some(gpu) = gpu_with(Settings::default()) else { return };
+    let slow = load(&gpu, source).swap_remove(0);
+    let m = words(&gpu, &[0]);
     // A thousandth of it, twice: the first one is compiled.
     let whole = [(); 2].map(|()| {
         let begun = Instant::now();
-        run(&mut gpu, &[dispatch(slow, [1; 3], &[buffer(m), number(ROUNDS / 1000)])]);
+        run(&gpu, &[dispatch(&slow, [1; 3], &[buffer(&m), number(ROUNDS / 1000)])]);
         1000 * begun.elapsed()
     })[1];
-    let mut gpu = gpu_with(Settings { limit: Some(Duration::from_millis(50)), ..Settings::default() }).unwrap();
-    let slow = load(&mut gpu, source)[0];
-    let m = gpu.allocate(Memory { bytes: 16, indirect: false }).unwrap();
+    let gpu = gpu_with(Settings { limit: Some(Duration::from_millis(50)), ..Settings::default() }).unwrap();
+    let slow = load(&gpu, source).swap_remove(0);
+    let m = gpu.zeroed(Memory::of(16)).unwrap();
     let begun = Instant::now();
-    gpu.submit(&[dispatch(slow, [1; 3], &[buffer(m), number(ROUNDS)])]).unwrap();
+    gpu.submit(&[dispatch(&slow, [1; 3], &[buffer(&m), number(ROUNDS)])]).unwrap();
     // No adapter goes through so many rounds in that time.
     for _ in 0..2 {
         assert_eq!(code(gpu.wait()), Code::DeviceTimeout);
     }
-    gpu.unload(slow);
-    gpu.free(m);
     drop(gpu);
     assert!(begun.elapsed() < whole, "{:?} of {whole:?}", begun.elapsed());
 }

@@ -1,10 +1,10 @@
 //! Kernels run on a real adapter, as it is and under WebGPU's default limits.
 
 use crate::support::{dispatch, load, number, on_all, read, run, words};
-use girih_runtime::{Argument, Command, Device, Dispatch, Grid, Memory};
+use girih_runtime::{Argument, Buffer, Command, Dispatch, Grid, Memory};
 
-fn buffer(id: girih_runtime::BufferId) -> Argument {
-    Argument::Buffer(id, 0)
+fn buffer(buffer: &Buffer) -> Argument {
+    Argument::buffer(buffer)
 }
 
 #[test]
@@ -19,13 +19,13 @@ kernel @add(%a: buffer readonly, %b: buffer readonly, %c: buffer, %n: u32) workg
   }
 }";
     on_all(|gpu| {
-        let program = load(gpu, source)[0];
+        let program = load(gpu, source).swap_remove(0);
         let n = 1000u32;
         let x: Vec<u32> = (0..n).map(|i| (i as f32 * 0.5).to_bits()).collect();
         let (a, b) = (words(gpu, &x), words(gpu, &x));
         let c = words(gpu, &vec![7; n as usize + 1]);
-        run(gpu, &[dispatch(program, [n.div_ceil(64), 1, 1], &[buffer(a), buffer(b), buffer(c), number(n)])]);
-        let result = read(gpu, c, n as usize + 1);
+        run(gpu, &[dispatch(&program, [n.div_ceil(64), 1, 1], &[buffer(&a), buffer(&b), buffer(&c), number(n)])]);
+        let result = read(gpu, &c, n as usize + 1);
         assert!((0..n as usize).all(|i| f32::from_bits(result[i]) == i as f32));
         assert_eq!(result[n as usize], 7, "nothing is written beyond the end");
     });
@@ -76,11 +76,11 @@ kernel @walk(%out: buffer, %n: u32) workgroup(1) {
         }
     };
     on_all(|gpu| {
-        let program = load(gpu, source)[0];
+        let program = load(gpu, source).swap_remove(0);
         let out = words(gpu, &[0; 4]);
         for n in [0, 7, 23, 100] {
-            run(gpu, &[dispatch(program, [1; 3], &[buffer(out), number(n)])]);
-            assert_eq!(read(gpu, out, 3), expected(n), "{n}");
+            run(gpu, &[dispatch(&program, [1; 3], &[buffer(&out), number(n)])]);
+            assert_eq!(read(gpu, &out, 3), expected(n), "{n}");
         }
     });
 }
@@ -103,12 +103,12 @@ kernel @transpose(%in: buffer readonly, %out: buffer, %n: u32) workgroup(8, 8) {
   store.u32 %out[(add.u32 (mul.u32 (add.u32 %by, %ly), %n), (add.u32 %bx, %lx))], %w
 }";
     on_all(|gpu| {
-        let program = load(gpu, source)[0];
+        let program = load(gpu, source).swap_remove(0);
         let n = 32u32;
         let values: Vec<u32> = (0..n * n).collect();
         let (a, b) = (words(gpu, &values), words(gpu, &values));
-        run(gpu, &[dispatch(program, [n / 8, n / 8, 1], &[buffer(a), buffer(b), number(n)])]);
-        let result = read(gpu, b, values.len());
+        run(gpu, &[dispatch(&program, [n / 8, n / 8, 1], &[buffer(&a), buffer(&b), number(n)])]);
+        let result = read(gpu, &b, values.len());
         assert!((0..n * n).all(|i| result[i as usize] == (i % n) * n + i / n));
     });
 }
@@ -135,15 +135,15 @@ kernel @histogram(%in: buffer readonly, %out: buffer, %n: u32) workgroup(64) {
   }
 }";
     on_all(|gpu| {
-        let program = load(gpu, source)[0];
+        let program = load(gpu, source).swap_remove(0);
         let n = 1000u32;
         let values: Vec<u32> = (0..n).map(|i| i.wrapping_mul(2_654_435_761) >> 7).collect();
         let input = words(gpu, &values);
         let mut start = [0; 18];
         (start[16], start[17]) = (-9i32 as u32, 3_000_000_000);
         let out = words(gpu, &start);
-        run(gpu, &[dispatch(program, [n.div_ceil(64), 1, 1], &[buffer(input), buffer(out), number(n)])]);
-        let result = read(gpu, out, 18);
+        run(gpu, &[dispatch(&program, [n.div_ceil(64), 1, 1], &[buffer(&input), buffer(&out), number(n)])]);
+        let result = read(gpu, &out, 18);
         for bin in 0..16 {
             assert_eq!(result[bin as usize], values.iter().filter(|v| *v & 15 == bin).count() as u32);
         }
@@ -168,17 +168,17 @@ kernel @views(%m: buffer) workgroup(1) {
   store.f32x2 %m[6], %p
 }";
     on_all(|gpu| {
-        let program = load(gpu, source)[0];
+        let program = load(gpu, source).swap_remove(0);
         let mut start: Vec<u32> = (0..16).collect();
         start[0] = 2.5f32.to_bits();
         let m = words(gpu, &start);
-        run(gpu, &[dispatch(program, [1; 3], &[buffer(m)])]);
+        run(gpu, &[dispatch(&program, [1; 3], &[buffer(&m)])]);
         let mut expected = start.clone();
         expected[1] = 3.5f32.to_bits();
         (expected[2], expected[3]) = (7, 9);
         (expected[8], expected[9]) = (13, 8);
         (expected[12], expected[13]) = (10, 11);
-        assert_eq!(read(gpu, m, 16), expected);
+        assert_eq!(read(gpu, &m, 16), expected);
     });
 }
 
@@ -195,16 +195,16 @@ kernel @count(%out: buffer) workgroup(4) {
 }";
     on_all(|gpu| {
         let programs = load(gpu, source);
-        let grid = gpu.allocate(Memory { bytes: 12, indirect: true }).unwrap();
+        let grid = gpu.zeroed(Memory { bytes: 12, indirect: true }).unwrap();
         let out = words(gpu, &[0]);
         let count = Command::Dispatch(Dispatch {
-            program: programs[1],
-            arguments: vec![buffer(out)],
-            grid: Grid::Indirect(grid, 0),
+            program: programs[1].clone(),
+            arguments: vec![buffer(&out)],
+            grid: Grid::Indirect(grid.clone()),
         });
-        let plan = |n| dispatch(programs[0], [1; 3], &[buffer(grid), number(n)]);
+        let plan = |n| dispatch(&programs[0], [1; 3], &[buffer(&grid), number(n)]);
         run(gpu, &[plan(5), count.clone(), plan(0), count.clone(), plan(300), count.clone()]);
-        assert_eq!(read(gpu, out, 1), [4 * 305]);
+        assert_eq!(read(gpu, &out, 1), [4 * 305]);
     });
 }
 
@@ -227,11 +227,11 @@ kernel @floats(%in: buffer readonly, %out: buffer) workgroup(1) {
   store.u32 %out[10], (add.u32 4294967295, 2)
 }";
     on_all(|gpu| {
-        let program = load(gpu, source)[0];
+        let program = load(gpu, source).swap_remove(0);
         let input = words(gpu, &[1.5f32.to_bits(), f32::NAN.to_bits(), 0, 0]);
         let out = words(gpu, &[0; 12]);
-        run(gpu, &[dispatch(program, [1; 3], &[buffer(input), buffer(out)])]);
-        let result = read(gpu, out, 12);
+        run(gpu, &[dispatch(&program, [1; 3], &[buffer(&input), buffer(&out)])]);
+        let result = read(gpu, &out, 12);
         assert_eq!(result[..2], [1.5f32.to_bits(); 2]);
         assert_eq!(result[2], f32::INFINITY.to_bits());
         assert_eq!(result[3..6], [1, 0, (-0.0f32).to_bits()]);
@@ -260,11 +260,11 @@ kernel @call(%out: buffer) workgroup(4) {
   store.f32 %out[%base + 2], %f
 }";
     on_all(|gpu| {
-        let program = load(gpu, source)[0];
+        let program = load(gpu, source).swap_remove(0);
         let out = words(gpu, &[0; 12]);
-        run(gpu, &[dispatch(program, [1; 3], &[buffer(out)])]);
+        run(gpu, &[dispatch(&program, [1; 3], &[buffer(&out)])]);
         let (a, b) = (1.5f32.to_bits(), 2.5f32.to_bits());
-        assert_eq!(read(gpu, out, 12), [0, 1, a, 1, 1, a, 0, 0, b, 1, 0, b]);
+        assert_eq!(read(gpu, &out, 12), [0, 1, a, 1, 1, a, 0, 0, b, 1, 0, b]);
     });
 }
 
@@ -295,10 +295,10 @@ kernel @lanes(%out: buffer) workgroup(32) {
   store.u32 %out[%at + 13], (subgroup_size)
 }";
     on_all(|gpu| {
-        let program = load(gpu, source)[0];
+        let program = load(gpu, source).swap_remove(0);
         let out = words(gpu, &[0; 512]);
-        run(gpu, &[dispatch(program, [1; 3], &[buffer(out)])]);
-        let result = read(gpu, out, 512);
+        run(gpu, &[dispatch(&program, [1; 3], &[buffer(&out)])]);
+        let result = read(gpu, &out, 512);
         let rows: Vec<&[u32]> = result.chunks(16).collect();
         let x = |i: usize| i as u32 * 7 + 3;
         for (i, row) in rows.iter().enumerate() {
@@ -349,14 +349,14 @@ kernel @wide(%in: buffer readonly, %out: buffer) workgroup(16) {
   store.u64 %out[%at + 7], (convert.u64 %word)
 }";
     on_all(|gpu| {
-        let program = load(gpu, source)[0];
+        let program = load(gpu, source).swap_remove(0);
         let values: Vec<u64> = (0..16u64)
             .map(|i| if i == 3 { 0 } else { (i + 1).wrapping_mul(0x9e37_79b9_7f4a_7c15) >> (i * 3) })
             .collect();
         let input = words(gpu, bytemuck::cast_slice(&values));
         let out = words(gpu, &[0; 256]);
-        run(gpu, &[dispatch(program, [1; 3], &[buffer(input), buffer(out)])]);
-        let result = read(gpu, out, 256);
+        run(gpu, &[dispatch(&program, [1; 3], &[buffer(&input), buffer(&out)])]);
+        let result = read(gpu, &out, 256);
         let result: &[u64] = bytemuck::cast_slice(&result);
         let rows: Vec<&[u64]> = result.chunks(8).collect();
         for (i, row) in rows.iter().enumerate() {
@@ -391,10 +391,10 @@ kernel @overlap(%out: buffer) workgroup(64) {
   store.u32 %out[%i], (load.u32 %b[(mul.u32 %other, 48)])
 }";
     on_all(|gpu| {
-        let program = load(gpu, source)[0];
+        let program = load(gpu, source).swap_remove(0);
         let out = words(gpu, &[9; 64]);
-        run(gpu, &[dispatch(program, [1; 3], &[buffer(out)])]);
-        assert_eq!(read(gpu, out, 64), (0..64).collect::<Vec<u32>>());
+        run(gpu, &[dispatch(&program, [1; 3], &[buffer(&out)])]);
+        assert_eq!(read(gpu, &out, 64), (0..64).collect::<Vec<u32>>());
     });
 }
 
@@ -413,10 +413,10 @@ kernel @sum(%out: buffer) workgroup(64) {
   if %first { store.f32 %out[1], (load.f32 %s[0]) }
 }";
     on_all(|gpu| {
-        let program = load(gpu, source)[0];
+        let program = load(gpu, source).swap_remove(0);
         let out = words(gpu, &[0; 4]);
-        run(gpu, &[dispatch(program, [3, 1, 1], &[buffer(out)])]);
-        let result = read(gpu, out, 2);
+        run(gpu, &[dispatch(&program, [3, 1, 1], &[buffer(&out)])]);
+        let result = read(gpu, &out, 2);
         assert_eq!(result.iter().map(|w| f32::from_bits(*w)).collect::<Vec<_>>(), [96.0, 2016.0]);
     });
 }
@@ -448,11 +448,11 @@ kernel @all(%out: buffer, %n: u32) workgroup(32) {
         steps
     };
     on_all(|gpu| {
-        let program = load(gpu, source)[0];
+        let program = load(gpu, source).swap_remove(0);
         let out = words(gpu, &[0; 1000]);
-        run(gpu, &[dispatch(program, [32, 1, 1], &[buffer(out), number(999)])]);
+        run(gpu, &[dispatch(&program, [32, 1, 1], &[buffer(&out), number(999)])]);
         let mut expected: Vec<u32> = (0..999).map(collatz).collect();
         expected.push(0);
-        assert_eq!(read(gpu, out, 1000), expected);
+        assert_eq!(read(gpu, &out, 1000), expected);
     });
 }

@@ -148,7 +148,7 @@ impl Conform {
     }
 
     /// The devices that were named, or all that were found and can be used.
-    fn devices(&self, console: &Console) -> Result<Vec<Box<dyn Device>>, Exit> {
+    fn devices(&self, console: &Console) -> Result<Vec<Device>, Exit> {
         let all = self.device.is_empty();
         let named = if all { found(console) } else { self.device.clone() };
         let mut devices = vec![];
@@ -163,7 +163,7 @@ impl Conform {
 
 /// Who runs the lines of programs that no device is asked about, and under which device they are counted: the first one that is the reference machine,
 /// and the first one that is the processor.
-fn places(devices: &[Box<dyn Device>]) -> Vec<(usize, Place)> {
+fn places(devices: &[Device]) -> Vec<(usize, Place)> {
     let first = |kind, place| devices.iter().position(|d| d.info().kind == kind).map(|device| (device, place));
     let places = [first(DeviceKind::Interpreter, Place::Reference), first(DeviceKind::Cpu, Place::Processor)];
     places.into_iter().flatten().collect()
@@ -185,11 +185,11 @@ fn apart(program: &Program, place: Place, device: usize, failures: &mut Vec<Fail
 }
 
 /// Makes a random kernel smaller on each device where it fails.
-fn shrink(choices: &Choices, devices: &mut [Box<dyn Device>], console: &Console) -> Exit {
+fn shrink(choices: &Choices, devices: &mut [Device], console: &Console) -> Exit {
     let mut exit = Exit::Ok;
     for device in devices {
         let name = format!("{} ({})", device.info().name, device.info().backend);
-        match girih_conform::smallest(choices, &mut **device) {
+        match girih_conform::smallest(choices, &device) {
             None => console.result(&format!("{name}: passed"), || json!({"kind": "passed", "device": name})),
             Some(small) => {
                 exit = Exit::Failed;
@@ -223,7 +223,7 @@ fn found(console: &Console) -> Vec<Selector> {
 
 fn report(
     console: &Console,
-    devices: &[Box<dyn Device>],
+    devices: &[Device],
     scores: &BTreeMap<(usize, Part), Score>,
     failures: &[Failure],
 ) {

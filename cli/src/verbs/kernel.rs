@@ -9,7 +9,7 @@ use girih::devices::{Profile, Selector};
 use girih::kernels::Kernels;
 use girih::{Code, Diagnostic};
 use girih_ir::{FunctionId, Scalar, Type};
-use girih_runtime::{Argument, BufferId, Command, Constant, Device, Dispatch, Grid, LoadOptions, Memory, measure};
+use girih_runtime::{Argument, Buffer, Command, Constant, Device, Dispatch, Grid, LoadOptions, Memory, measure};
 use serde_json::json;
 use std::path::Path;
 use std::time::{Duration, Instant};
@@ -63,7 +63,7 @@ pub(super) fn grid(text: &str) -> Result<[u32; 3], String> {
 
 /// An array on the device and where it goes afterwards.
 pub(super) struct Placed<'a> {
-    pub buffer: BufferId,
+    pub buffer: Buffer,
     pub array: Array,
     pub value: &'a Value,
     pub name: &'a str,
@@ -72,12 +72,12 @@ pub(super) struct Placed<'a> {
 impl<'a> Placed<'a> {
     /// Brings an array to the device.
     pub(super) fn new(
-        device: &mut dyn Device,
+        device: &Device,
         array: Array,
         value: &'a Value,
         name: &'a str,
     ) -> Result<Placed<'a>, Diagnostic> {
-        let buffer = device.allocate(Memory { bytes: array.bytes.len() as u64, indirect: false })?;
+        let buffer = device.zeroed(Memory::of(array.bytes.len() as u64))?;
         // A new buffer is all zero.
         if !matches!(value, Value::Array(Source::Zeros(..), _)) {
             let (words, rest) = array.bytes.split_at(array.bytes.len() & !3);
@@ -85,7 +85,7 @@ impl<'a> Placed<'a> {
             last[..rest.len()].copy_from_slice(rest);
             for (offset, bytes) in [(0, words), (words.len() as u64, &last[..rest.len().next_multiple_of(4)])] {
                 if !bytes.is_empty() {
-                    device.write(buffer, offset, bytes)?;
+                    device.write(&buffer, offset, bytes)?;
                 }
             }
         }
@@ -96,7 +96,7 @@ impl<'a> Placed<'a> {
 /// Brings all arrays back: each to its file, or its beginning to the terminal; of those without a file perhaps only what has
 /// changed. What goes wrong with one does not keep the others from being written.
 pub(super) fn bring_back(
-    device: &mut dyn Device,
+    device: &Device,
     placed: Vec<Placed<'_>>,
     changed_only: bool,
     console: &Console,
@@ -114,7 +114,7 @@ pub(super) fn bring_back(
 
 /// Reads what is shown or written of an array; nothing of one that need not be shown.
 fn bring<'a>(
-    device: &mut dyn Device,
+    device: &Device,
     mut array: Placed<'a>,
     changed_only: bool,
 ) -> Result<Option<Placed<'a>>, Diagnostic> {
@@ -131,13 +131,13 @@ fn bring<'a>(
 
 /// Whether an array on the device differs from what it was. It is looked at in parts, because memory that the host has not used before
 /// costs it more than the copy does.
-fn has_changed(device: &mut dyn Device, placed: &Placed<'_>) -> Result<bool, Diagnostic> {
+fn has_changed(device: &Device, placed: &Placed<'_>) -> Result<bool, Diagnostic> {
     const PART: usize = 1 << 20;
     let zeros = matches!(placed.value, Value::Array(Source::Zeros(..), _));
     let mut part = vec![0; placed.array.bytes.len().next_multiple_of(4).min(PART)];
     for (i, before) in placed.array.bytes.chunks(PART).enumerate() {
         let now = &mut part[..before.len().next_multiple_of(4)];
-        device.read(placed.buffer, (i * PART) as u64, now)?;
+        device.read(&placed.buffer, (i * PART) as u64, now)?;
         let now = &now[..before.len()];
         let same = if zeros { now.iter().fold(0, |any, byte| any | byte) == 0 } else { now == before };
         if !same {
@@ -169,12 +169,12 @@ impl Launch {
                 return Exit::Failed;
             }
         };
-        let mut device = match device::open(selector, self.caps, console) {
+        let device = match device::open(selector, self.caps, console) {
             Ok(device) => device,
             Err(exit) => return exit,
         };
         console.detail(|| format!("on {} ({})", device.info().name, device.info().backend));
-        match self.launch(&kernels, kernel, &mut *device, console) {
+        match self.launch(&kernels, kernel, &device, console) {
             Ok(()) => Exit::Ok,
             Err(errors) => {
                 console.report(&kernels.report(errors));
@@ -187,7 +187,7 @@ impl Launch {
         &self,
         kernels: &Kernels,
         kernel: FunctionId,
-        device: &mut dyn Device,
+        device: &Device,
         console: &Console,
     ) -> Result<(), Vec<Diagnostic>> {
         let one = |error| vec![error];
@@ -197,7 +197,7 @@ impl Launch {
             ..LoadOptions::default()
         };
         let started = Instant::now();
-        let program = device.load(&kernels.module, &[kernel], &options)?[0];
+        let program = device.load(&kernels.module, &[kernel], &options)?.swap_remove(0);
         console.detail(|| format!("compiled in {:.1} ms", started.elapsed().as_secs_f64() * 1e3));
         let mut placed = vec![];
         let arguments = self.arguments(kernels, kernel, device, &mut placed).map_err(one)?;
@@ -234,7 +234,7 @@ impl Launch {
         &'a self,
         kernels: &Kernels,
         kernel: FunctionId,
-        device: &mut dyn Device,
+        device: &Device,
         placed: &mut Vec<Placed<'a>>,
     ) -> Result<Vec<Argument>, Diagnostic> {
         let function = &kernels.module.functions[kernel];
@@ -264,9 +264,9 @@ impl Launch {
                 (Value::Array(source, _), Type::Memory(_)) => {
                     let array = source.array().map_err(wrong)?;
                     let one = Placed::new(device, array, &given.value, &given.name)?;
-                    let buffer = one.buffer;
+                    let argument = Argument::buffer(&one.buffer);
                     placed.push(one);
-                    Argument::Buffer(buffer, 0)
+                    argument
                 }
                 (Value::Number(_), _) => return Err(wrong(format!("`%{name}` is a {ty}: give an array"))),
                 (Value::Array(..), _) => return Err(wrong(format!("`%{name}` is a {ty}: give a number"))),
@@ -280,14 +280,14 @@ pub(super) fn wrong(message: String) -> Diagnostic {
     Diagnostic::new(Code::BadArguments, girih::Span::NONE, message)
 }
 
-fn read(device: &mut dyn Device, placed: &Placed<'_>, length: usize) -> Result<Vec<u8>, Diagnostic> {
+fn read(device: &Device, placed: &Placed<'_>, length: usize) -> Result<Vec<u8>, Diagnostic> {
     let (mut bytes, whole) = (vec![], length.next_multiple_of(4));
     bytes.try_reserve_exact(whole).map_err(|_| {
         let message = format!("the host has no memory for the {length} bytes of `{}`", placed.name);
         Diagnostic::new(Code::DeviceMemory, girih::Span::NONE, message)
     })?;
     bytes.resize(whole, 0);
-    device.read(placed.buffer, 0, &mut bytes)?;
+    device.read(&placed.buffer, 0, &mut bytes)?;
     bytes.truncate(length);
     Ok(bytes)
 }
@@ -333,7 +333,7 @@ fn element(scalar: Scalar, bytes: &[u8]) -> String {
 }
 
 /// Runs a kernel many times; says the median and the spread, and how long the host is busy with one launch.
-pub(super) fn time(device: &mut dyn Device, command: &Command, console: &Console) -> Result<(), Diagnostic> {
+pub(super) fn time(device: &Device, command: &Command, console: &Console) -> Result<(), Diagnostic> {
     let timing = measure(device, std::slice::from_ref(command), TIMED)?;
     let exact = timing.exact;
     let ms = |d: Duration| d.as_secs_f64() * 1e3;
@@ -351,7 +351,7 @@ pub(super) fn time(device: &mut dyn Device, command: &Command, console: &Console
 
 /// Microseconds that the host takes for a launch, from the arguments to the device's queue: the median of many, of which no more are queued than the
 /// device is done with in a fifth of a second.
-fn host_time(device: &mut dyn Device, command: &Command, each: Duration) -> Result<f64, Diagnostic> {
+fn host_time(device: &Device, command: &Command, each: Duration) -> Result<f64, Diagnostic> {
     const MOST: usize = 200;
     let fit = Duration::from_millis(200).as_nanos() / each.as_nanos().max(1);
     let mut taken = vec![];

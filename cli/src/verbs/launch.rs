@@ -13,8 +13,9 @@ use girih::triton::{
 use girih::{Code, Diagnostic, Report, Sources};
 use girih_ir::{Op, Scalar, Type, eval, text};
 use girih_machine::interp;
-use girih_runtime::{BufferId, Device};
+use girih_runtime::{Buffer, Device};
 use std::time::Instant;
+use std::sync::Arc;
 
 const EXAMPLES: &str = "\
 Examples:
@@ -121,18 +122,19 @@ impl Launch {
                     clock: Some(devices::clock),
                     ..interp::Options::default()
                 };
-                let mut device = interp::Interpreter::new(options);
-                let done = self.run_on(&mut device, (&file, &request), milliseconds(begun), console);
-                for line in device.take_printed() {
+                let machine = Arc::new(interp::Interpreter::new(options));
+                let device = Device::over(machine.clone());
+                let done = self.run_on(&device, (&file, &request), milliseconds(begun), console);
+                for line in machine.take_printed() {
                     console.result(&line, || serde_json::json!({"kind": "printed", "text": line}));
                 }
                 done
             }
             other => {
                 let (read, opening) = (milliseconds(begun), Instant::now());
-                let mut device = devices::open(other, None).map_err(plain)?;
+                let device = devices::open(other, None).map_err(plain)?;
                 console.detail(|| format!("the device is open after {:.1} ms", milliseconds(opening)));
-                self.run_on(&mut *device, (&file, &request), read, console)
+                self.run_on(&device, (&file, &request), read, console)
             }
         }
     }
@@ -148,7 +150,7 @@ impl Launch {
     /// Runs the kernel on a device that is open; reading the file has taken so many milliseconds.
     fn run_on(
         &self,
-        device: &mut dyn Device,
+        device: &Device,
         (file, request): (&KernelFile, &Request),
         read: f64,
         console: &Console,
@@ -165,7 +167,7 @@ impl Launch {
             let Value::Array(source, _) = &given.value else { continue };
             let array = source.array().map_err(|e| plain(wrong(e)))?;
             let array = Placed::new(device, array, &given.value, &given.name).map_err(plain)?;
-            buffers.push((given.name.as_str(), array.buffer));
+            buffers.push((given.name.as_str(), array.buffer.clone()));
             placed.push(array);
         }
         let placing = milliseconds(begun);
@@ -211,14 +213,14 @@ impl Launch {
     fn arguments(
         &self,
         head: &Head,
-        buffers: &[(&str, BufferId)],
+        buffers: &[(&str, Buffer)],
     ) -> Result<Vec<(&str, runtime::Argument)>, Diagnostic> {
         let mut arguments = vec![];
         for (name, ty) in head.parameters.iter().zip(&head.types) {
             let Some(given) = self.arg.iter().find(|a| a.name == *name) else { continue };
             let argument = match &given.value {
                 Value::Array(..) => match buffers.iter().find(|(of, _)| of == name) {
-                    Some((_, buffer)) => runtime::Argument::Buffer(*buffer, 0),
+                    Some((_, buffer)) => runtime::Argument::buffer(&buffer),
                     None => continue,
                 },
                 Value::Number(text) => {
@@ -248,16 +250,16 @@ impl Launch {
     /// The kernel in the configuration that takes least time on the arrays.
     fn tuned(
         &self,
-        device: &mut dyn Device,
+        device: &Device,
         (file, request, grid): (&KernelFile, &Request, &GridText),
-        (placed, buffers): (&[Placed<'_>], &[(&str, BufferId)]),
+        (placed, buffers): (&[Placed<'_>], &[(&str, Buffer)]),
         console: &Console,
     ) -> Result<Loaded, Report> {
         let (first, sources) = file.head(device, request)?;
         let one = |error| Report { sources, diagnostics: vec![error] };
         let arguments = self.arguments(&first, buffers).map_err(one)?;
         let array = |p: &Placed<'_>| Array {
-            buffer: p.buffer,
+            buffer: p.buffer.clone(),
             bytes: (p.array.bytes.len() as u64).next_multiple_of(4),
             element: p.array.scalar,
         };

@@ -45,13 +45,13 @@ pub fn run(file: &Path, settings: &Settings<'_>, console: &Console) -> Exit {
         interactions: None,
         interrupt: Some(interrupt.flag()),
     };
-    let mut device = match settings.device.map(|selector| device::open(selector, None, console)).transpose() {
+    let device = match settings.device.map(|selector| device::open(selector, None, console)).transpose() {
         Ok(device) => device,
         Err(exit) => return exit,
     };
-    let place = match &mut device {
+    let place = match &device {
         None => Place::Cores(settings.threads),
-        Some(device) => Place::Device(&mut **device, settings.memory),
+        Some(device) => Place::Device(device, settings.memory),
     };
     let mut host = SystemHost::new().interrupted_by(interrupt.flag());
     if console.json() {

@@ -148,9 +148,9 @@ mod tests {
     /// What is wrong with the kernel of these choices on a device.
     fn wrong(choices: &[u8], selector: &Selector) -> Option<String> {
         let group = group("random".to_owned(), &[choices.to_vec()]);
-        let mut device = devices::open(selector, None).expect("it is always there");
+        let device = devices::open(selector, None).expect("it is always there");
         let mut machine = reference;
-        let outcomes = run_group(&mut Oracle::new(&group, &mut machine), &mut *device);
+        let outcomes = run_group(&mut Oracle::new(&group, &mut machine), &device);
         suite::wrong(&group, &outcomes).next().map(|(_, what)| what)
     }
 

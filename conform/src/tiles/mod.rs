@@ -474,9 +474,9 @@ mod tests {
     /// What is wrong with the kernel of these choices on a device; otherwise whether it ran.
     fn ran(choices: &[u8], selector: &Selector) -> Result<bool, String> {
         let group = tile_group("tiles".to_owned(), &[choices.to_vec()]);
-        let mut device = devices::open(selector, None).expect("it is always there");
+        let device = devices::open(selector, None).expect("it is always there");
         let mut machine = reference;
-        let found = run_group(&mut Oracle::new(&group, &mut machine), &mut *device);
+        let found = run_group(&mut Oracle::new(&group, &mut machine), &device);
         match suite::wrong(&group, &found).next() {
             Some((_, what)) => Err(format!("{selector}: {what}\n{}", girih_ir::text::print(&group.module))),
             None => Ok(found.iter().all(|outcome| matches!(outcome, Outcome::Passed))),

@@ -32,6 +32,7 @@ pub fn compile(
     unused::run(&mut selected, &mut entries);
     for entry in &mut entries {
         let kernel = &mut selected.functions[entry.kernel];
+        note_widths(kernel, entry);
         derived::run(kernel, entry);
         traps::run(kernel, entry).map_err(one)?;
         fold::run(kernel, entry, caps, programs.contains(&entry.kernel)).map_err(one)?;
@@ -45,6 +46,9 @@ pub fn compile(
     while inline::of_zeros(&mut selected).map_err(one)? {
         unused::run(&mut selected, &mut entries);
         simplify::run(&mut selected, caps);
+    }
+    for entry in &mut entries {
+        note_alignment(&selected.functions[entry.kernel], entry);
     }
     Ok(Compiled { module: Verified::by_passes(selected)?, entries })
 }
@@ -111,7 +115,53 @@ pub fn entry(id: FunctionId, kernel: &Function, caps: &Caps) -> Entry {
         source: head(kernel),
         folded: false,
         largest_grid: caps.grid,
+        aligns: kernel.params.iter().map(|param| kernel.param_attrs(*param).align.max(1)).collect(),
+        widths: vec![0; kernel.params.len()],
     }
+}
+
+/// Notes how wide the accesses are through each buffer. No memory is handed to a function any more.
+fn note_widths(kernel: &Function, entry: &mut Entry) {
+    let mut odd = vec![false; kernel.params.len()];
+    kernel.walk(kernel.body, &mut |_, inst| {
+        for operand in &inst.operands {
+            if let Some(i) = kernel.params.iter().position(|param| param == operand)
+                && matches!(kernel.ty(*operand), Type::Memory(_))
+            {
+                match crate::launch::shift::width(inst) {
+                    Some(width) => entry.widths[i] = entry.widths[i].max(width),
+                    None => odd[i] = true,
+                }
+            }
+        }
+    });
+    entry.widths.iter_mut().zip(odd).filter(|(_, odd)| *odd).for_each(|(width, _)| *width = 0);
+}
+
+/// What wmma asks of the addresses of fragments.
+const FRAGMENT_ALIGN: u32 = 32;
+
+/// Notes what the accesses of a legal kernel need of the addresses that it is given. No memory is handed to a function any more.
+fn note_alignment(kernel: &Function, entry: &mut Entry) {
+    // Words are what parameters promise that say nothing.
+    for (slot, param) in entry.slots.iter().zip(&kernel.params) {
+        if let Slot::Buffer(i) = slot {
+            let promised = kernel.param_attrs(*param).align;
+            entry.aligns[*i] = if promised == 0 { 4 } else { promised };
+        }
+    }
+    kernel.walk(kernel.body, &mut |_, inst| {
+        let width = match inst.ty {
+            Some(ty @ (Type::Scalar(_) | Type::Vector(..))) => ty.bytes().next_power_of_two(),
+            Some(Type::Memory(_) | Type::Token | Type::Term) | None => 1,
+            Some(Type::Regs(..) | Type::Coop(..) | Type::Tile(_)) => FRAGMENT_ALIGN,
+        };
+        for operand in &inst.operands {
+            if let Some(Slot::Buffer(i)) = kernel.params.iter().position(|p| p == operand).map(|p| entry.slots[p]) {
+                entry.aligns[i] = entry.aligns[i].max(width.min(girih_runtime::driver::ALIGN));
+            }
+        }
+    });
 }
 
 /// What a launch has to know of a kernel: its parameters, its `launch` region, the lengths of its memories.

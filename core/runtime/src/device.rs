@@ -1,22 +1,16 @@
-//! The interface of a device. A device owns buffers and programs, which are named by ids; work is a list of commands
-//! that run in order, each seeing what those before it wrote.
-//!
-//! Invariant: no method panics or leaves a command half recorded; an error says by its code whether the device can still be used
-//! (all but [`Code::DeviceLost`](girih_base::diag::Code::DeviceLost) and `DeviceTimeout`).
+//! A device: a handle that any thread may have, and what it gives out.
 
-use super::Timing;
+use crate::allocator::{Allocator, Block, Figures, Open};
+use crate::buffer::{Allocation, Told, numbers};
+use crate::driver::{ALIGN, Driver, FIRST_QUEUE, QueueId};
+use crate::program::Program;
+use crate::stream::Closing;
+use crate::{Array, Buffer, Command, Element, Memory, Read, Recording, Stream, Timing};
 use girih_base::diag::Diagnostic;
-use girih_base::index_type;
-use girih_ir::{Caps, FunctionId, Module, Type, Verified};
-
-index_type! {
-    /// A buffer of a device.
-    pub struct BufferId;
-}
-index_type! {
-    /// A kernel that a device has compiled.
-    pub struct ProgramId;
-}
+use girih_ir::{Caps, FunctionId, Module, Verified};
+use std::fmt;
+use std::sync::atomic::AtomicU64;
+use std::sync::{Arc, Mutex};
 
 /// Which implementation.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -46,89 +40,6 @@ pub struct DeviceInfo {
     pub backend: String,
 }
 
-/// How memory of a buffer is going to be used.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Memory {
-    /// Bytes.
-    pub bytes: u64,
-    /// Whether grids of indirect dispatches are read from it.
-    pub indirect: bool,
-}
-
-/// A scalar argument: the value's bits, zero above the type's width.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Constant {
-    /// A scalar type.
-    pub ty: Type,
-    /// Its bits.
-    pub bits: u64,
-}
-
-/// An argument of a kernel.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Argument {
-    /// A buffer, from a byte (a multiple of 256) on.
-    Buffer(BufferId, u64),
-    /// A number.
-    Scalar(Constant),
-}
-
-/// How many workgroups run.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Grid {
-    /// What the kernel's own `launch` region says.
-    Own,
-    /// This many.
-    Workgroups([u32; 3]),
-    /// Three `u32` in a buffer, at a byte that is a multiple of 4, read when the dispatch starts. Folding is the writer's task.
-    Indirect(BufferId, u64),
-}
-
-/// One launch of a kernel.
-#[derive(Clone, Debug)]
-pub struct Dispatch {
-    /// The kernel.
-    pub program: ProgramId,
-    /// One for each parameter.
-    pub arguments: Vec<Argument>,
-    /// How many workgroups.
-    pub grid: Grid,
-}
-
-/// A step of work.
-#[derive(Clone, Debug)]
-pub enum Command {
-    /// Runs a kernel.
-    Dispatch(Dispatch),
-    /// Copies bytes between buffers (or within one, without overlap); offsets and size are multiples of 4.
-    Copy {
-        /// From buffer and byte.
-        from: (BufferId, u64),
-        /// To buffer and byte.
-        to: (BufferId, u64),
-        /// How many bytes.
-        bytes: u64,
-    },
-    /// Fills bytes with zero; offset and size are multiples of 4.
-    Clear {
-        /// Buffer and first byte.
-        at: (BufferId, u64),
-        /// How many bytes.
-        bytes: u64,
-    },
-}
-
-/// Bytes of a buffer that are wanted.
-#[derive(Debug)]
-pub struct Read<'a> {
-    /// The buffer.
-    pub buffer: BufferId,
-    /// The first byte (a multiple of 4).
-    pub offset: u64,
-    /// Where they go; their number is a multiple of 4.
-    pub bytes: &'a mut [u8],
-}
-
 /// How kernels are compiled.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct LoadOptions {
@@ -140,63 +51,325 @@ pub struct LoadOptions {
     pub indirect: Vec<FunctionId>,
 }
 
-/// A device. One thread uses it at a time; it need not be the one that opened it.
-pub trait Device: Send {
-    /// What it is.
-    fn info(&self) -> &DeviceInfo;
-    /// What it can do. Kernels are made legal for this by [`load`](Self::load).
-    fn caps(&self) -> &Caps;
-    /// Bytes of the largest buffer that a kernel can be given.
-    fn reach(&self) -> u64 {
-        self.caps().binding_bytes.min(self.caps().buffer_bytes)
+/// What the handles of one device share.
+pub(crate) struct Core {
+    /// Goes before the driver does.
+    pub allocator: Allocator,
+    pub driver: Arc<dyn Driver>,
+    /// Devices that know each other's blocks and queues have the same.
+    pub open: Arc<Open>,
+}
+
+impl Core {
+    /// Whether another device knows the same blocks.
+    pub fn is_family(&self, other: &Core) -> bool {
+        Arc::ptr_eq(&self.open, &other.open)
+    }
+}
+
+/// A device. Clones are the same one, and any thread may use it; what it has given out keeps it open.
+///
+/// Its own methods work in its first stream, [`stream`](Device::stream), in order.
+#[derive(Clone)]
+pub struct Device(Arc<Core>);
+
+impl Device {
+    /// The device of a back end.
+    pub fn new(driver: impl Driver + 'static) -> Device {
+        Device::over(Arc::new(driver))
     }
 
-    /// A new buffer, all zero. Its size is rounded up to a multiple of 16 bytes; 0 bytes is allowed.
-    fn allocate(&mut self, memory: Memory) -> Result<BufferId, Diagnostic>;
-    /// Gives a buffer back once work that uses it is done.
-    fn free(&mut self, buffer: BufferId);
-    /// Writes bytes from a place on (a multiple of 4; so is the length), after all work submitted so far.
-    fn write(&mut self, buffer: BufferId, offset: u64, bytes: &[u8]) -> Result<(), Diagnostic>;
-    /// Waits for all work and reads bytes (offset and length multiples of 4).
-    fn read(&mut self, buffer: BufferId, offset: u64, bytes: &mut [u8]) -> Result<(), Diagnostic>;
+    /// The device of a back end that others know, too.
+    pub fn over(driver: Arc<dyn Driver>) -> Device {
+        Device::with(driver, Arc::default())
+    }
+
+    fn with(driver: Arc<dyn Driver>, open: Arc<Open>) -> Device {
+        Device(Arc::new(Core { allocator: Allocator::new(driver.clone(), open.clone()), driver, open }))
+    }
+
+    /// The same device behind another driver, which knows this one's blocks, programs and queues by their numbers, and passes them on. Each takes the
+    /// other's buffers.
+    pub fn behind(&self, driver: Arc<dyn Driver>) -> Device {
+        Device::with(driver, self.0.open.clone())
+    }
+
+    pub(crate) fn of(core: Arc<Core>) -> Device {
+        Device(core)
+    }
+    pub(crate) fn core(&self) -> &Arc<Core> {
+        &self.0
+    }
+
+    /// The back end.
+    pub fn driver(&self) -> &Arc<dyn Driver> {
+        &self.0.driver
+    }
+
+    /// What it is.
+    pub fn info(&self) -> &DeviceInfo {
+        self.0.driver.info()
+    }
+
+    /// What it can do. Kernels are made legal for this by [`load`](Self::load).
+    pub fn caps(&self) -> &Caps {
+        self.0.driver.caps()
+    }
+
+    /// Bytes of the largest buffer that a kernel can be given.
+    pub fn reach(&self) -> u64 {
+        self.0.driver.reach()
+    }
+
+    /// Whether two handles are of one device.
+    pub fn is(&self, other: &Device) -> bool {
+        Arc::ptr_eq(&self.0, &other.0)
+    }
+
+    // Memory.
+
+    /// A new buffer. What is in it is not said: see [`zeroed`](Self::zeroed).
+    ///
+    /// # Errors
+    /// If there is not as much memory.
+    pub fn allocate(&self, memory: Memory) -> Result<Buffer, Diagnostic> {
+        self.allocate_in(memory, FIRST_QUEUE, None).map(|(buffer, _)| buffer)
+    }
+
+    /// A new buffer for work of a queue, and whether its memory is new.
+    pub(crate) fn allocate_in(
+        &self,
+        memory: Memory,
+        queue: QueueId,
+        home: Option<Arc<Closing>>,
+    ) -> Result<(Buffer, bool), Diagnostic> {
+        let (block, is_new) = self.0.allocator.allocate(memory, queue)?;
+        Ok((self.buffer(block, memory.bytes, 0, None, home), is_new))
+    }
+
+    fn buffer(&self, block: Block, bytes: u64, skew: u64, told: Option<Told>, home: Option<Arc<Closing>>) -> Buffer {
+        Buffer::whole(Arc::new(Allocation {
+            block,
+            bytes,
+            skew,
+            uses: AtomicU64::new(0),
+            is_foreign: told.is_some(),
+            told: Mutex::new(told),
+            _home: home,
+            core: self.0.clone(),
+        }))
+    }
+
+    /// A new buffer, all zero.
+    ///
+    /// # Errors
+    /// If there is not as much memory, or the device fails.
+    pub fn zeroed(&self, memory: Memory) -> Result<Buffer, Diagnostic> {
+        self.stream().zeroed(memory)
+    }
+
+    /// A new buffer with these bytes.
+    ///
+    /// # Errors
+    /// If there is not as much memory, or the device fails.
+    pub fn upload(&self, bytes: &[u8]) -> Result<Buffer, Diagnostic> {
+        let buffer = self.allocate(Memory::of(bytes.len() as u64))?;
+        self.write(&buffer, 0, bytes)?;
+        Ok(buffer)
+    }
+
+    /// A new array of these numbers.
+    ///
+    /// # Errors
+    /// If there is not as much memory, or the device fails.
+    pub fn array<T: Element>(&self, numbers: &[T]) -> Result<Array<T>, Diagnostic> {
+        let array = self.empty(numbers.len() as u64)?;
+        array.write(&self.stream(), numbers)?;
+        Ok(array)
+    }
+
+    /// A new array of so many numbers, which are not said.
+    ///
+    /// # Errors
+    /// If there is not as much memory.
+    pub fn empty<T: Element>(&self, count: u64) -> Result<Array<T>, Diagnostic> {
+        self.allocate(Memory::of(count.saturating_mul(size_of::<T>() as u64)))?.typed()
+    }
+
+    /// Memory of somebody else as a buffer, without a copy: of the host for the processor, of the card's primary context for CUDA. `told` is called when the last
+    /// buffer that has it is gone and all work that was submitted with it is done.
+    ///
+    /// # Errors
+    /// If the device takes no such memory.
+    ///
+    /// # Safety
+    /// From the address on there are so many initialised bytes, which live until `told` is called. While work that was submitted with the buffer runs,
+    /// nobody else writes them, nor reads what it writes.
+    #[allow(unsafe_code)]
+    pub unsafe fn import(
+        &self,
+        address: u64,
+        bytes: u64,
+        told: impl FnOnce() + Send + 'static,
+    ) -> Result<Buffer, Diagnostic> {
+        // SAFETY: the caller's promise, and `told` is called when the block was released and all work is done.
+        let id = unsafe { self.0.driver.import(address, bytes) }?;
+        self.0.allocator.count_foreign(bytes);
+        let block = Block { id, size: bytes, indirect: true, home: FIRST_QUEUE };
+        Ok(self.buffer(block, bytes, address % u64::from(ALIGN), Some(Box::new(told)), None))
+    }
+
+    /// What it has given out.
+    pub fn figures(&self) -> Figures {
+        self.0.allocator.figures()
+    }
+
+    /// Gives memory that is kept for later back to the driver, as far as no work uses it.
+    ///
+    /// # Errors
+    /// If the device fails.
+    pub fn trim(&self) -> Result<(), Diagnostic> {
+        self.0.allocator.trim(false).map(drop)
+    }
+
+    /// Writes bytes from a place on (a multiple of 4), after all work submitted so far.
+    ///
+    /// # Errors
+    /// If they do not fit, or the device fails.
+    pub fn write(&self, buffer: &Buffer, offset: u64, bytes: &[u8]) -> Result<(), Diagnostic> {
+        self.stream().write(buffer, offset, bytes)
+    }
+
+    /// Waits for all work of the first stream and reads bytes (from a multiple of 4 on).
+    ///
+    /// # Errors
+    /// If they are not there, or work or the device fails.
+    pub fn read(&self, buffer: &Buffer, offset: u64, bytes: &mut [u8]) -> Result<(), Diagnostic> {
+        self.stream().read(buffer, offset, bytes)
+    }
+
+    /// Waits for all work of the first stream and reads all numbers of a buffer.
+    ///
+    /// # Errors
+    /// If they are no numbers of that type, or work or the device fails.
+    pub fn numbers<T: Element>(&self, buffer: &Buffer) -> Result<Vec<T>, Diagnostic> {
+        let mut bytes = vec![0; buffer.bytes() as usize];
+        self.read(buffer, 0, &mut bytes)?;
+        Ok(numbers(&bytes))
+    }
+
+    // Programs.
 
     /// Compiles kernels of a module, all into one module of the device; gives a program for each.
-    fn load(
-        &mut self,
+    ///
+    /// # Errors
+    /// If a kernel is not legal for the device and cannot be made so, or its compiler refuses it.
+    pub fn load(
+        &self,
         module: &Verified<Module>,
         kernels: &[FunctionId],
         options: &LoadOptions,
-    ) -> Result<Vec<ProgramId>, Vec<Diagnostic>>;
-    /// Compiles one kernel of a module. Also gives the bytes from which [`restore`](Self::restore) makes the same program on a device that says the
+    ) -> Result<Vec<Program>, Vec<Diagnostic>> {
+        let ids = self.0.driver.load(module, kernels, options)?;
+        Ok(ids.into_iter().map(|id| Program::new(&self.0, id)).collect())
+    }
+
+    /// Compiles one kernel. Also gives the bytes from which [`restore`](Self::restore) makes the same program on a device that says the
     /// same of itself, without its code being lowered, rendered or compiled again; none where there are no such bytes.
-    fn load_to_keep(
-        &mut self,
+    ///
+    /// # Errors
+    /// As [`load`](Self::load).
+    pub fn load_to_keep(
+        &self,
         module: &Verified<Module>,
         kernel: FunctionId,
         options: &LoadOptions,
-    ) -> Result<(ProgramId, Option<Vec<u8>>), Vec<Diagnostic>> {
-        // One kernel was asked for.
-        self.load(module, &[kernel], options).map(|programs| (programs[0], None))
+    ) -> Result<(Program, Option<Vec<u8>>), Vec<Diagnostic>> {
+        let (id, kept) = self.0.driver.load_to_keep(module, kernel, options)?;
+        Ok((Program::new(&self.0, id), kept))
     }
+
     /// The program of bytes that [`load_to_keep`](Self::load_to_keep) gave; none if the device cannot make it of them. Whoever keeps bytes sees to it
     /// that they come back as they were: what they say is not checked.
-    fn restore(&mut self, _bytes: &[u8]) -> Option<ProgramId> {
-        None
+    pub fn restore(&self, bytes: &[u8]) -> Option<Program> {
+        Some(Program::new(&self.0, self.0.driver.restore(bytes)?))
     }
-    /// Forgets a program.
-    fn unload(&mut self, program: ProgramId);
 
-    /// Queues commands. Nothing is queued if an error is returned.
-    fn submit(&mut self, commands: &[Command]) -> Result<(), Diagnostic>;
-    /// Queues commands, waits for all work, and reads what it left: what [`submit`](Self::submit) and [`read`](Self::read) do, with one way to the
-    /// device and back where each takes one of its own. Nothing is queued if a command or a place is wrong.
-    fn submit_and_read(&mut self, commands: &[Command], reads: &mut [Read<'_>]) -> Result<(), Diagnostic> {
-        self.submit(commands)?;
-        reads.iter_mut().try_for_each(|read| self.read(read.buffer, read.offset, read.bytes))
+    // Work.
+
+    /// The stream in which the device's own methods work.
+    pub fn stream(&self) -> Stream {
+        Stream::first(self.0.clone())
     }
-    /// Waits until all queued work is done; an error if something in it failed or trapped.
-    fn wait(&mut self) -> Result<(), Diagnostic>;
+
+    /// A new stream: its work is in no order with that of others, unless one is told to come [`after`](Stream::after) another.
+    ///
+    /// # Errors
+    /// If the device fails.
+    pub fn open_stream(&self) -> Result<Stream, Diagnostic> {
+        let queue = self.0.driver.open_queue()?;
+        Ok(Stream::opened(self.0.clone(), queue))
+    }
+
+    /// A stream of somebody else, by the driver's own handle: a `CUstream` for CUDA.
+    ///
+    /// # Errors
+    /// If the device has no such streams.
+    ///
+    /// # Safety
+    /// The handle is a stream of this device's context, and lives until this one and its work are gone.
+    #[allow(unsafe_code)]
+    pub unsafe fn adopt_stream(&self, handle: u64) -> Result<Stream, Diagnostic> {
+        // SAFETY: the caller's promise.
+        let queue = unsafe { self.0.driver.adopt_queue(handle) }?;
+        Ok(Stream::opened(self.0.clone(), queue))
+    }
+
+    /// Queues commands in the first stream. Nothing is queued if an error is returned.
+    ///
+    /// # Errors
+    /// If a command is wrong, or the device fails.
+    pub fn submit(&self, commands: &[Command]) -> Result<(), Diagnostic> {
+        self.stream().submit(commands)
+    }
+
+    /// Queues commands, waits for all work of the first stream, and reads what it left: what [`submit`](Self::submit) and [`read`](Self::read) do, with one way to
+    /// the device and back where each takes one of its own. Nothing is queued if a command or a place is wrong.
+    ///
+    /// # Errors
+    /// As both.
+    pub fn submit_and_read(&self, commands: &[Command], reads: &mut [Read<'_>]) -> Result<(), Diagnostic> {
+        self.stream().submit_and_read(commands, reads)
+    }
+
+    /// Waits until all work of the first stream is done.
+    ///
+    /// # Errors
+    /// If something in it failed or trapped, or the device fails.
+    pub fn wait(&self) -> Result<(), Diagnostic> {
+        self.stream().wait()
+    }
+
     /// Runs commands `runs` times, queued at once where the device has a queue, and says how long each run took. For figures that count
-    /// see [`measure`](super::measure()), which warms the device up.
-    fn time(&mut self, commands: &[Command], runs: usize) -> Result<Timing, Diagnostic>;
+    /// see [`measure`](crate::measure()), which warms the device up.
+    ///
+    /// # Errors
+    /// As [`submit`](Self::submit) and [`wait`](Self::wait).
+    pub fn time(&self, commands: &[Command], runs: usize) -> Result<Timing, Diagnostic> {
+        self.stream().time(commands, runs)
+    }
+
+    /// Makes commands ready to be submitted many times, with other arguments each time.
+    ///
+    /// # Errors
+    /// If a command is wrong, or the device fails.
+    pub fn record(&self, commands: &[Command]) -> Result<Recording, Diagnostic> {
+        Recording::new(self, commands)
+    }
+}
+
+impl fmt::Debug for Device {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_tuple("Device").field(&self.info().name).finish()
+    }
 }

@@ -1,15 +1,38 @@
-//! Devices: one trait that the interpreter, wgpu and CUDA implement, what is passed to them, and how they are timed. And what runs
-//! functions in task form.
+//! Devices, and what runs functions in task form on them.
+//!
+//! | file | its idea |
+//! |---|---|
+//! | [`driver`] | what a back end implements, by number |
+//! | `device`, `program` | the handle that people have, and kernels on it |
+//! | `buffer`, `allocator` | memory that somebody owns, and how it is kept for later |
+//! | `stream`, `waiter` | order of work, events, and who is woken by them |
+//! | `command`, `recording` | work, and work that is made ready once |
+//! | [`dlpack`] | tensors of other libraries in and out |
+//! | `measure` | how long work takes |
+//! | `tasks` | the interface of what runs functions in task form |
 
+mod allocator;
+mod buffer;
+mod command;
 mod device;
+pub mod dlpack;
+pub mod driver;
 mod measure;
+mod program;
+mod recording;
+mod stream;
 mod tasks;
+mod waiter;
 
-pub use device::{
-    Argument, BufferId, Command, Constant, Device, DeviceInfo, DeviceKind, Dispatch, Grid, LoadOptions, Memory,
-    ProgramId, Read,
-};
+pub use allocator::Figures;
+pub use buffer::{Array, Buffer, Element, Memory};
+pub use command::{Argument, Command, Constant, Dispatch, Grid, Read};
+pub use device::{Device, DeviceInfo, DeviceKind, LoadOptions};
+pub use driver::Driver;
 pub use measure::{Timing, measure};
+pub use program::Program;
+pub use recording::Recording;
+pub use stream::{Download, Event, Stream};
 pub use tasks::{DeviceHeap, Fault, Runner, StepStats, TaskOptions, TaskStats};
 
 use girih_base::diag::{Code, Diagnostic};

@@ -1,6 +1,6 @@
 //! How long things take on a device: what [`Device::time`] gives, and measuring that deserves belief.
 
-use super::device::{Command, Device};
+use crate::{Command, Device};
 use girih_base::diag::Diagnostic;
 use std::time::Duration;
 
@@ -41,7 +41,7 @@ const WARM_UP: Duration = Duration::from_millis(400);
 const ROUNDS: u32 = 12;
 
 /// Runs commands until the device is warm, then so many times more, which are timed.
-pub fn measure(device: &mut dyn Device, commands: &[Command], runs: usize) -> Result<Timing, Diagnostic> {
+pub fn measure(device: &Device, commands: &[Command], runs: usize) -> Result<Timing, Diagnostic> {
     let mut spent = Duration::ZERO;
     for round in 0..ROUNDS {
         let timing = device.time(commands, 1 << round)?;

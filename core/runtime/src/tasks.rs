@@ -3,7 +3,7 @@
 //! Invariant: words go in and out as `u32`. A word that is given to a runner is given with its ownership, unless a method says that it
 //! only looks; a word that comes out of a call is owned by the caller.
 
-use super::device::{BufferId, Device};
+use crate::{Buffer, Device};
 use girih_base::diag::{Code, Diagnostic};
 use girih_base::span::Span;
 use girih_ir::heap::{GlobalId, LayoutId};
@@ -12,11 +12,12 @@ use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 
 /// A heap on a device.
-pub struct DeviceHeap<'d> {
-    /// The device, which does nothing else meanwhile.
-    pub device: &'d mut dyn Device,
+#[derive(Clone, Debug)]
+pub struct DeviceHeap {
+    /// The device. Until the next call nothing changes the heap.
+    pub device: Device,
     /// Where the cells are.
-    pub buffer: BufferId,
+    pub buffer: Buffer,
 }
 
 /// Why a run ended before its result was there. The heap can be asked for its statistics afterwards and for nothing else.
@@ -174,7 +175,7 @@ pub trait Runner {
     fn drop(&mut self, word: u32);
     /// The heap, if it is on a device, its cells standing as a `Walker` expects them: for kernels that look at it between
     /// calls.
-    fn device_heap(&mut self) -> Option<DeviceHeap<'_>> {
+    fn device_heap(&mut self) -> Option<DeviceHeap> {
         None
     }
     /// What was taken so far.

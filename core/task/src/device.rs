@@ -3,7 +3,7 @@
 use girih_base::diag::{Code, Diagnostic};
 use girih_base::span::Span;
 use girih_ir::Type;
-use girih_runtime::{Argument, BufferId, Constant, Device, Fault};
+use girih_runtime::{Argument, Buffer, Constant, Device, Fault};
 
 /// Words as the bytes that a buffer holds.
 pub fn bytes(words: &[u32]) -> Vec<u8> {
@@ -20,7 +20,7 @@ pub fn words(bytes: &[u8]) -> Vec<u32> {
 ///
 /// # Errors
 /// If the device fails.
-pub fn read(device: &mut dyn Device, buffer: BufferId, offset: u64, count: usize) -> Result<Vec<u32>, Diagnostic> {
+pub fn read(device: &Device, buffer: &Buffer, offset: u64, count: usize) -> Result<Vec<u32>, Diagnostic> {
     let mut bytes = vec![0; 4 * count];
     device.read(buffer, offset, &mut bytes)?;
     Ok(words(&bytes))
@@ -30,13 +30,13 @@ pub fn read(device: &mut dyn Device, buffer: BufferId, offset: u64, count: usize
 ///
 /// # Errors
 /// If the device fails.
-pub fn write(device: &mut dyn Device, buffer: BufferId, offset: u64, words: &[u32]) -> Result<(), Diagnostic> {
+pub fn write(device: &Device, buffer: &Buffer, offset: u64, words: &[u32]) -> Result<(), Diagnostic> {
     device.write(buffer, offset, &bytes(words))
 }
 
 /// A whole buffer as an argument.
-pub fn buffer(id: BufferId) -> Argument {
-    Argument::Buffer(id, 0)
+pub fn buffer(buffer: &Buffer) -> Argument {
+    Argument::buffer(buffer)
 }
 
 /// A number as an argument.

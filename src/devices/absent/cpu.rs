@@ -11,7 +11,7 @@ use girih_runtime::{Device, Runner, TaskOptions};
 ///
 /// # Errors
 /// Always.
-pub fn open(_: Option<Caps>) -> Result<Box<dyn Device>, Diagnostic> {
+pub fn open(_: Option<Caps>) -> Result<Device, Diagnostic> {
     Err(Feature::Cpu.missing())
 }
 

@@ -15,7 +15,7 @@ pub const IDENTITY: &str = "";
 ///
 /// # Errors
 /// Always.
-pub fn open(_: usize, _: Option<Caps>) -> Result<Box<dyn Device>, Diagnostic> {
+pub fn open(_: usize, _: Option<Caps>) -> Result<Device, Diagnostic> {
     Err(Feature::Cuda.missing())
 }
 
@@ -23,7 +23,7 @@ pub fn open(_: usize, _: Option<Caps>) -> Result<Box<dyn Device>, Diagnostic> {
 ///
 /// # Errors
 /// Always.
-pub fn emulator(_: Target) -> Result<Box<dyn Device>, Diagnostic> {
+pub fn emulator(_: Target) -> Result<Device, Diagnostic> {
     Err(Feature::Cuda.missing())
 }
 

@@ -5,7 +5,7 @@ use crate::features::Feature;
 use girih_base::diag::Diagnostic;
 use girih_ir::Caps;
 use girih_lower::Compiled;
-use girih_runtime::{BufferId, Device, DeviceKind};
+use girih_runtime::{Buffer, Device, DeviceKind};
 
 /// A device for a screen, of which there is none.
 #[derive(Clone, Debug)]
@@ -40,7 +40,7 @@ impl SharedBuffer {
 ///
 /// # Errors
 /// Always.
-pub fn open(_: &str, _: Option<Caps>) -> Result<Box<dyn Device>, Diagnostic> {
+pub fn open(_: &str, _: Option<Caps>) -> Result<Device, Diagnostic> {
     Err(Feature::Wgpu.missing())
 }
 
@@ -51,7 +51,7 @@ pub fn open(_: &str, _: Option<Caps>) -> Result<Box<dyn Device>, Diagnostic> {
 pub fn sharing<T>(
     screen: &Context,
     _: usize,
-    _: impl Fn(&mut dyn Device) -> Result<(T, BufferId), Diagnostic>,
+    _: impl Fn(&Device) -> Result<(T, Buffer), Diagnostic>,
 ) -> Result<Sharing<T>, Diagnostic> {
     match *screen {}
 }

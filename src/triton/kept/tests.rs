@@ -82,18 +82,18 @@ fn request(n: u32) -> Request {
 
 /// Runs the kernel of a file in a new device, as another process would.
 fn run(file: &KernelFile, n: u32, change: impl Fn(&mut Request)) -> (bool, Vec<u32>) {
-    let mut device = open(&Selector::parse("ptx:sm_80").expect("it is one"), None).expect("it is always there");
+    let device = open(&Selector::parse("ptx:sm_80").expect("it is one"), None).expect("it is always there");
     let mut request = request(n);
     change(&mut request);
-    let loaded = file.load(&mut *device, &request).expect("it is right");
+    let loaded = file.load(&device, &request).expect("it is right");
     let bytes = u64::from(4 * n);
-    let buffer = device.allocate(Memory { bytes, indirect: false }).expect("it is small");
+    let buffer = device.zeroed(Memory { bytes, indirect: false }).expect("it is small");
     let number = girih_runtime::Constant { ty: Type::Scalar(Scalar::I32), bits: n.into() };
     let arguments =
-        [("out_ptr", girih_runtime::Argument::Buffer(buffer, 0)), ("n", girih_runtime::Argument::Scalar(number))];
-    loaded.launch(&mut *device, [n.div_ceil(BLOCK), 1, 1], &arguments).expect("it runs");
+        [("out_ptr", girih_runtime::Argument::buffer(&buffer)), ("n", girih_runtime::Argument::Scalar(number))];
+    loaded.launch(&device, [n.div_ceil(BLOCK), 1, 1], &arguments).expect("it runs");
     let mut words = vec![0; bytes as usize];
-    device.read(buffer, 0, &mut words).expect("it can be read");
+    device.read(&buffer, 0, &mut words).expect("it can be read");
     let number = |w: &[u8]| u32::from_le_bytes([w[0], w[1], w[2], w[3]]);
     (loaded.was_kept, words.chunks_exact(4).map(number).collect())
 }
@@ -194,13 +194,13 @@ fn a_damaged_entry_is_made_anew() {
 fn errors_are_said_each_time() {
     let place = Place::new();
     place.write("fill.py", &TEXT.replace("tl.arange", "tl.orange"));
-    let mut device = open(&Selector::parse("ptx:sm_80").expect("it is one"), None).expect("it is always there");
-    let said = |device: &mut dyn Device| {
+    let device = open(&Selector::parse("ptx:sm_80").expect("it is one"), None).expect("it is always there");
+    let said = |device: &Device| {
         let report = place.file().load(device, &request(100)).expect_err("it is wrong");
         report.diagnostics[0].message.clone()
     };
-    let first = said(&mut *device);
+    let first = said(&device);
     assert!(first.contains("orange"), "{first}");
-    assert_eq!(said(&mut *device), first);
+    assert_eq!(said(&device), first);
     assert_eq!(place.kept().len(), 0);
 }

@@ -2,7 +2,7 @@
 //! `turn`, `superstep`, `turn`, `superstep`, .. and looks from time to time whether the root has returned.
 
 use super::machine::Machine;
-use girih_runtime::{Argument, BufferId, Command, Dispatch, Grid};
+use girih_runtime::{Argument, Buffer, Command, Dispatch, Grid};
 use std::time::Duration;
 
 /// Words of the control buffer; see `bitonic.gir`.
@@ -100,28 +100,28 @@ pub fn sort(machine: &mut Machine, values: &[u32]) -> (Vec<u32>, Sorted) {
     control[TASKS_0] = 1;
     control[READ_NOW] = 1;
     let control = machine.buffer(&control);
-    machine.write(tasks, &[u32::MAX, 0, 0, tree.depth, tree.root, 0, 0, 0]);
+    machine.write(&tasks, &[u32::MAX, 0, 0, tree.depth, tree.root, 0, 0, 0]);
 
-    let buffers = |list: &[BufferId]| list.iter().map(|b| Argument::Buffer(*b, 0)).collect::<Vec<_>>();
-    let mut arguments = buffers(&[cells, tasks, joins, frames, pending, free, control]);
+    let buffers = |list: &[&Buffer]| list.iter().map(|b| Argument::buffer(b)).collect::<Vec<_>>();
+    let mut arguments = buffers(&[&cells, &tasks, &joins, &frames, &pending, &free, &control]);
     arguments.push(Machine::u32(capacity));
     let round = [
-        Command::Dispatch(Dispatch { program: turn, arguments: buffers(&[control, grid]), grid: Grid::Own }),
-        Command::Dispatch(Dispatch { program: superstep, arguments, grid: Grid::Indirect(grid, 0) }),
+        Command::Dispatch(Dispatch { program: turn, arguments: buffers(&[&control, &grid]), grid: Grid::Own }),
+        Command::Dispatch(Dispatch { program: superstep, arguments, grid: Grid::Indirect(grid.clone()) }),
     ];
     let rounds: Vec<Command> = std::iter::repeat_n(round, ROUNDS).flatten().collect();
 
     let mut elapsed = Duration::ZERO;
     let state = loop {
         elapsed += machine.time(&rounds);
-        let state = machine.read(control, CONTROL_WORDS);
+        let state = machine.read(&control, CONTROL_WORDS);
         let queued: u32 = state[0..4].iter().sum();
         assert!(queued > 0 || state[DONE] == 1, "nothing is left to run, but the root has not returned: {state:?}");
         if state[DONE] == 1 && queued == 0 {
             break state;
         }
     };
-    let cells = machine.read(cells, tree.cells.len());
+    let cells = machine.read(&cells, tree.cells.len());
     let leaves = Tree::leaves(&cells, state[RESULT], tree.depth);
     (leaves, Sorted { steps: state[SUPERSTEPS], run: state[RUN], elapsed })
 }

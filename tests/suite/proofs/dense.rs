@@ -23,9 +23,9 @@ pub fn softmax(machine: &mut Machine, rows: usize, columns: usize) -> (f64, Dura
     let x = machine.buffer(&source.iter().map(|v| v.to_bits()).collect::<Vec<_>>());
     let y = machine.buffer(&vec![f32::NAN.to_bits(); rows * columns]);
     let arguments =
-        vec![Argument::Buffer(x, 0), Argument::Buffer(y, 0), Machine::u32(rows as u32), Machine::u32(columns as u32)];
+        vec![Argument::buffer(&x), Argument::buffer(&y), Machine::u32(rows as u32), Machine::u32(columns as u32)];
     let elapsed = machine.median(Command::Dispatch(Dispatch { program, arguments, grid: Grid::Own }));
-    let found = machine.read(y, rows * columns);
+    let found = machine.read(&y, rows * columns);
     let mut worst = 0f64;
     for (row, found) in source.chunks(columns).zip(found.chunks(columns)) {
         let high = row.iter().copied().fold(f32::NEG_INFINITY, f32::max);
@@ -65,10 +65,10 @@ pub fn matmul(machine: &mut Machine, which: &Matmul, m: usize, n: usize, k: usiz
     let words = |v: &[u16]| v.chunks(2).map(|p| u32::from(p[0]) | u32::from(p[1]) << 16).collect::<Vec<u32>>();
     let (da, db) = (machine.buffer(&words(&a)), machine.buffer(&words(&b)));
     let dc = machine.buffer(&vec![0x7fff_7fff; m * n / 2]);
-    let mut arguments: Vec<Argument> = [da, db, dc].into_iter().map(|x| Argument::Buffer(x, 0)).collect();
+    let mut arguments: Vec<Argument> = [&da, &db, &dc].into_iter().map(Argument::buffer).collect();
     arguments.extend([m, n, k].map(|x| Machine::u32(x as u32)));
     let elapsed = machine.median(Command::Dispatch(Dispatch { program, arguments, grid: Grid::Own }));
-    let c = machine.read(dc, m * n / 2);
+    let c = machine.read(&dc, m * n / 2);
 
     let wide = |v: &[u16]| v.iter().map(|x| f64::from(from_f16_bits(*x))).collect::<Vec<f64>>();
     let (mut off, mut all) = (0f64, 0f64);

@@ -4,13 +4,13 @@ use girih_base::diag::Diagnostic;
 use girih_base::span::SourceId;
 use girih_ir::{Scalar, Type, text, verify};
 use girih_runtime::{
-    Argument, BufferId, Command, Constant, Device, DeviceKind, LoadOptions, Memory, ProgramId, measure,
+    Argument, Buffer, Command, Constant, Device, DeviceKind, LoadOptions, Memory, Program, measure,
 };
 use std::time::Duration;
 
 /// A device, and how often a launch is timed on it.
 pub struct Machine {
-    device: Box<dyn Device>,
+    device: Device,
     repeats: usize,
 }
 
@@ -20,7 +20,7 @@ fn said(diagnostics: &[Diagnostic]) -> String {
 
 impl Machine {
     /// Runs things `repeats` times to time them.
-    pub fn new(device: Box<dyn Device>, repeats: usize) -> Machine {
+    pub fn new(device: Device, repeats: usize) -> Machine {
         Machine { device, repeats }
     }
     /// What runs it.
@@ -32,7 +32,7 @@ impl Machine {
         Argument::Scalar(Constant { ty: Type::Scalar(Scalar::U32), bits: u64::from(value) })
     }
     /// The programs of these kernels of a text.
-    pub fn load<const N: usize>(&mut self, source: &str, kernels: [&str; N]) -> [ProgramId; N] {
+    pub fn load<const N: usize>(&mut self, source: &str, kernels: [&str; N]) -> [Program; N] {
         let parsed = text::parse(SourceId::new(0), source).unwrap_or_else(|e| panic!("{}", said(&e)));
         let module = verify(parsed.module).unwrap_or_else(|e| panic!("{}", said(&e)));
         let ids = kernels.map(|k| module.find(k).expect("the kernel stands in the text"));
@@ -40,28 +40,28 @@ impl Machine {
             self.device.load(&module, &ids, &LoadOptions::default()).unwrap_or_else(|e| panic!("{}", said(&e)));
         programs.try_into().expect("a program for each kernel")
     }
-    fn allocate(&mut self, words: usize, indirect: bool) -> BufferId {
-        self.device.allocate(Memory { bytes: 4 * words as u64, indirect }).unwrap_or_else(|e| panic!("{e:?}"))
+    fn allocate(&mut self, words: usize, indirect: bool) -> Buffer {
+        self.device.zeroed(Memory { bytes: 4 * words as u64, indirect }).unwrap_or_else(|e| panic!("{e:?}"))
     }
     /// A buffer of zeros.
-    pub fn zeros(&mut self, words: usize) -> BufferId {
+    pub fn zeros(&mut self, words: usize) -> Buffer {
         self.allocate(words, false)
     }
     /// A buffer from which grids are read.
-    pub fn indirect(&mut self, words: usize) -> BufferId {
+    pub fn indirect(&mut self, words: usize) -> Buffer {
         self.allocate(words, true)
     }
     /// A buffer that holds these words.
-    pub fn buffer(&mut self, words: &[u32]) -> BufferId {
+    pub fn buffer(&mut self, words: &[u32]) -> Buffer {
         let id = self.zeros(words.len());
-        self.write(id, words);
+        self.write(&id, words);
         id
     }
-    pub fn write(&mut self, id: BufferId, words: &[u32]) {
+    pub fn write(&mut self, id: &Buffer, words: &[u32]) {
         let bytes: Vec<u8> = words.iter().flat_map(|w| w.to_le_bytes()).collect();
         self.device.write(id, 0, &bytes).unwrap_or_else(|e| panic!("{e:?}"));
     }
-    pub fn read(&mut self, id: BufferId, words: usize) -> Vec<u32> {
+    pub fn read(&mut self, id: &Buffer, words: usize) -> Vec<u32> {
         let mut bytes = vec![0; 4 * words];
         self.device.read(id, 0, &mut bytes).unwrap_or_else(|e| panic!("{e:?}"));
         bytes.chunks_exact(4).map(|b| u32::from_le_bytes([b[0], b[1], b[2], b[3]])).collect()
@@ -75,7 +75,7 @@ impl Machine {
         let commands = [command];
         let timing = match self.repeats {
             0 | 1 => self.device.time(&commands, 1),
-            repeats => measure(&mut *self.device, &commands, repeats),
+            repeats => measure(&self.device, &commands, repeats),
         };
         timing.unwrap_or_else(|e| panic!("{e:?}")).median()
     }

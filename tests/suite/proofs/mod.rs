@@ -15,7 +15,7 @@ use std::time::Duration;
 
 /// Devices of this machine that can be used, each with a name; wgpu's also held to WebGPU's defaults, and the reference machine also
 /// on kernels that were lowered.
-fn devices() -> Vec<(String, Box<dyn Device>)> {
+fn devices() -> Vec<(String, Device)> {
     let (found, _) = devices::find();
     let mut wanted = vec![];
     for device in found.into_iter().filter(|d| d.problem.is_none()) {
@@ -40,10 +40,10 @@ fn devices() -> Vec<(String, Box<dyn Device>)> {
 }
 
 /// Runs a proof on every device that `can` run it, and on at least one.
-fn on_all(repeats: usize, can: impl Fn(&dyn Device) -> bool, proof: impl Fn(&str, &mut Machine)) {
+fn on_all(repeats: usize, can: impl Fn(&Device) -> bool, proof: impl Fn(&str, &mut Machine)) {
     let mut ran = 0;
     for (name, device) in devices() {
-        if !can(&*device) {
+        if !can(&device) {
             println!("{name} lacks what it takes");
             continue;
         }
@@ -53,16 +53,16 @@ fn on_all(repeats: usize, can: impl Fn(&dyn Device) -> bool, proof: impl Fn(&str
     assert!(ran > 0, "no device ran it");
 }
 
-fn any(_: &dyn Device) -> bool {
+fn any(_: &Device) -> bool {
     true
 }
-fn is_card(device: &dyn Device) -> bool {
+fn is_card(device: &Device) -> bool {
     matches!(device.info().kind, DeviceKind::Wgpu | DeviceKind::Cuda)
 }
-fn has_wgmma(device: &dyn Device) -> bool {
+fn has_wgmma(device: &Device) -> bool {
     device.caps().has(Feature::Wgmma)
 }
-fn has_fragments(device: &dyn Device) -> bool {
+fn has_fragments(device: &Device) -> bool {
     let shape = |c: &girih_ir::caps::CoopProduct| (c.shape.m, c.shape.n, c.shape.k);
     device.caps().coop.iter().any(|c| shape(c) == (16, 16, 16))
 }

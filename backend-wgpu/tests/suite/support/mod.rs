@@ -8,8 +8,8 @@ pub mod validators;
 use girih_base::diag::{Code, Diagnostic};
 use girih_base::span::{SourceId, Span};
 use girih_ir::{Caps, Module, Verified, text, verify};
-use girih_runtime::{Argument, BufferId, Command, Constant, Device, Dispatch, Grid, LoadOptions, Memory, ProgramId};
-use girih_wgpu::{Gpu, Settings, open_with};
+use girih_runtime::{Argument, Buffer, Command, Constant, Device, Dispatch, Grid, LoadOptions, Memory, Program};
+use girih_wgpu::{Settings, open_with};
 
 /// A verified module from its text.
 pub fn module(source: &str) -> Verified<Module> {
@@ -29,15 +29,15 @@ pub fn said(source: &str, errors: &[Diagnostic]) -> String {
 
 /// The adapter on which tests run: the one that `GIRIH_WGPU_ADAPTER` names, otherwise Mesa's software adapter. None, with a note on
 /// standard error, if there is none; an error if `GIRIH_REQUIRE_WGPU` is set.
-pub fn gpu(profile: Option<Caps>) -> Option<Gpu> {
+pub fn gpu(profile: Option<Caps>) -> Option<Device> {
     gpu_with(Settings { profile, ..Settings::default() })
 }
 
 /// The same with all settings.
-pub fn gpu_with(settings: Settings) -> Option<Gpu> {
+pub fn gpu_with(settings: Settings) -> Option<Device> {
     let selector = std::env::var("GIRIH_WGPU_ADAPTER").unwrap_or_else(|_| "lavapipe".into());
     match open_with(&selector, &settings) {
-        Ok(gpu) => Some(gpu),
+        Ok(gpu) => Some(Device::new(gpu)),
         Err(error) if error.code == Code::NoDevice => {
             eprintln!("{}", error.message);
             girih_workbench::missing(&format!("adapter `{selector}` for wgpu"), "GIRIH_REQUIRE_WGPU");
@@ -48,18 +48,18 @@ pub fn gpu_with(settings: Settings) -> Option<Gpu> {
 }
 
 /// Runs a test on the adapter as it is, held to WebGPU's defaults, and without our own strict SPIR-V.
-pub fn on_all(test: impl Fn(&mut Gpu)) {
+pub fn on_all(test: impl Fn(&Device)) {
     let web = Settings { profile: Some(Caps::web()), ..Settings::default() };
     let loose = Settings { strict: false, ..Settings::default() };
     for settings in [Settings::default(), web, loose] {
-        if let Some(mut gpu) = gpu_with(settings) {
-            test(&mut gpu);
+        if let Some(gpu) = gpu_with(settings) {
+            test(&gpu);
         }
     }
 }
 
 /// Loads all kernels of a text, in its order.
-pub fn load(device: &mut dyn Device, source: &str) -> Vec<ProgramId> {
+pub fn load(device: &Device, source: &str) -> Vec<Program> {
     let module = module(source);
     let kernels: Vec<_> = module.kernels().collect();
     let loaded = device.load(&module, &kernels, &LoadOptions::default());
@@ -67,15 +67,15 @@ pub fn load(device: &mut dyn Device, source: &str) -> Vec<ProgramId> {
 }
 
 /// A buffer with these words.
-pub fn words(device: &mut dyn Device, words: &[u32]) -> BufferId {
+pub fn words(device: &Device, words: &[u32]) -> Buffer {
     let bytes = words.len() as u64 * 4;
-    let buffer = device.allocate(Memory { bytes, indirect: false }).unwrap();
-    device.write(buffer, 0, bytemuck::cast_slice(words)).unwrap();
+    let buffer = device.zeroed(Memory::of(bytes)).unwrap();
+    device.write(&buffer, 0, bytemuck::cast_slice(words)).unwrap();
     buffer
 }
 
 /// The first words of a buffer.
-pub fn read(device: &mut dyn Device, buffer: BufferId, count: usize) -> Vec<u32> {
+pub fn read(device: &Device, buffer: &Buffer, count: usize) -> Vec<u32> {
     let mut words = vec![0; count];
     device.read(buffer, 0, bytemuck::cast_slice_mut(&mut words)).unwrap();
     words
@@ -87,12 +87,12 @@ pub fn number(n: u32) -> Argument {
 }
 
 /// A dispatch.
-pub fn dispatch(program: ProgramId, grid: [u32; 3], arguments: &[Argument]) -> Command {
-    Command::Dispatch(Dispatch { program, arguments: arguments.to_vec(), grid: Grid::Workgroups(grid) })
+pub fn dispatch(program: &Program, grid: [u32; 3], arguments: &[Argument]) -> Command {
+    Command::Dispatch(Dispatch { program: program.clone(), arguments: arguments.to_vec(), grid: Grid::Workgroups(grid) })
 }
 
 /// Runs commands to their end.
-pub fn run(device: &mut dyn Device, commands: &[Command]) {
+pub fn run(device: &Device, commands: &[Command]) {
     device.submit(commands).unwrap_or_else(|e| panic!("{}: {}", e.code, e.message));
     device.wait().unwrap_or_else(|e| panic!("{}: {}", e.code, e.message));
 }

@@ -3,7 +3,8 @@
 use girih_base::diag::Diagnostic;
 use girih_ir::attrs::Dim;
 use girih_ir::{Function, FunctionId, Module, Verified};
-use girih_runtime::{Argument, BufferId, Constant, Grid};
+use girih_runtime::Constant;
+use girih_runtime::driver::{Argument, Grid, Slice};
 
 /// Kernels that are legal for a device, with what they call.
 #[derive(Clone, Debug)]
@@ -28,6 +29,10 @@ pub struct Entry {
     pub folded: bool,
     /// Largest grid in each dimension on the device.
     pub largest_grid: [u32; 3],
+    /// Of each argument that is a buffer, what its first byte's address must be a multiple of: the widest access, and what the parameter promises. 1 of others.
+    pub aligns: Vec<u32>,
+    /// Of each argument that is a buffer, the widest access through it as the kernel was written; 0 of those that are reached in another way, or not at all.
+    pub widths: Vec<u32>,
 }
 
 /// What a parameter of a legal kernel is.
@@ -70,23 +75,36 @@ pub struct LaunchPlan {
 pub enum PlannedGrid {
     /// So many; a zero means that nothing runs.
     Workgroups([u32; 3]),
-    /// Three `u32` in a buffer.
-    Indirect(BufferId, u64),
+    /// Three `u32` in memory.
+    Indirect(Slice),
 }
 
 /// The value of a parameter of a legal kernel.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Parameter {
-    /// A buffer from a byte on.
-    Buffer(BufferId, u64),
+    /// Memory, from its first byte on.
+    Buffer(Slice),
     /// The device's buffer for traps.
     Traps,
     /// A number; its type is the legal parameter's.
     Scalar(Constant),
 }
 
-/// What a pass knows about how parameters came to be; see [`Entry::plan`].
 impl Entry {
+    /// What the address of an argument's first byte must be a multiple of.
+    pub fn align(&self, argument: usize) -> u32 {
+        self.aligns.get(argument).copied().unwrap_or(1)
+    }
+
+    /// What the bytes are a multiple of by which a buffer has to be shifted on a device that binds at multiples of `least`; 0 if it need not be, or if that does
+    /// not help.
+    pub(crate) fn shift_of(&self, argument: usize, slice: Slice, least: u32) -> u32 {
+        let width = self.widths.get(argument).copied().unwrap_or(0);
+        let promised = self.source.params.get(argument).map_or(0, |param| self.source.param_attrs(*param).align);
+        let is_in_place = slice.align >= self.align(argument).max(least);
+        if is_in_place || width == 0 || slice.align < width.max(promised) { 0 } else { width }
+    }
+
     /// Checks the arguments of a launch against the kernel's parameters, runs its `launch` region and folds the grid.
     pub fn plan(&self, arguments: &[Argument], grid: Grid) -> Result<LaunchPlan, Diagnostic> {
         super::plan::plan(self, arguments, grid)

@@ -7,6 +7,7 @@
 //! | [`traps`] | the hidden buffer in which the first trap is noted |
 //! | [`fold`] | grids of any size on devices whose dimensions are short |
 //! | [`plan`] | the host's part: arguments checked, derived parameters computed, the grid folded |
+//! | [`shift`] | buffers that begin where bindings and accesses do not allow it |
 //! | [`packed`] | an entry as bytes, for kernels that a device keeps on disk |
 
 pub(crate) mod derived;
@@ -14,4 +15,5 @@ pub mod entry;
 pub(crate) mod fold;
 pub mod packed;
 mod plan;
+pub mod shift;
 pub(crate) mod traps;

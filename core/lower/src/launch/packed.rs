@@ -34,6 +34,11 @@ impl Entry {
         self.largest_grid.iter().for_each(|n| {
             to.number(*n);
         });
+        for numbers in [&self.aligns, &self.widths] {
+            to.list(numbers, |to, number| {
+                to.number(*number);
+            });
+        }
         true
     }
 
@@ -59,7 +64,8 @@ impl Entry {
             return None;
         }
         let (folded, largest_grid) = (from.truth()?, three(from)?);
-        Some(Entry { kernel: FunctionId::new(0), slots, source, folded, largest_grid })
+        let (aligns, widths) = (from.list(|from| from.small())?, from.list(|from| from.small())?);
+        Some(Entry { kernel: FunctionId::new(0), slots, source, folded, largest_grid, aligns, widths })
     }
 }
 

@@ -5,15 +5,16 @@ use girih_base::diag::{Code, Diagnostic};
 use girih_base::hash::FastMap;
 use girih_ir::attrs::Dim;
 use girih_ir::{Def, Function, Inst, Op, RegionId, Type, ValueId, eval};
-use girih_runtime::{Argument, Constant, Grid};
+use girih_runtime::Constant;
+use girih_runtime::driver::{Argument, Grid, Slice};
 
-pub(crate) fn plan(entry: &Entry, arguments: &[Argument], grid: Grid) -> Result<LaunchPlan, Diagnostic> {
-    check(&entry.source, arguments)?;
+pub(super) fn plan(entry: &Entry, arguments: &[Argument], grid: Grid) -> Result<LaunchPlan, Diagnostic> {
+    check(entry, arguments)?;
     let prologue = Prologue::run(&entry.source, arguments)?;
     let logical = logical_grid(entry, &prologue, grid)?;
     let grid = match logical {
         Wanted::Workgroups(size) => PlannedGrid::Workgroups(device_grid(entry, size)?),
-        Wanted::Indirect(buffer, offset) => PlannedGrid::Indirect(buffer, offset),
+        Wanted::Indirect(slice) => PlannedGrid::Indirect(slice),
     };
     let parameters = entry.slots.iter().map(|slot| parameter(*slot, arguments, &prologue, logical)).collect();
     let dynamic_shared = entry
@@ -29,31 +30,31 @@ pub(crate) fn plan(entry: &Entry, arguments: &[Argument], grid: Grid) -> Result<
 #[derive(Clone, Copy)]
 enum Wanted {
     Workgroups([u32; 3]),
-    Indirect(girih_runtime::BufferId, u64),
+    Indirect(Slice),
 }
 
 /// The arguments fit the parameters.
-fn check(kernel: &Function, arguments: &[Argument]) -> Result<(), Diagnostic> {
+fn check(entry: &Entry, arguments: &[Argument]) -> Result<(), Diagnostic> {
+    let kernel = &entry.source;
     let wrong = |message: String| Err(Diagnostic::new(Code::BadArguments, kernel.span, message));
     if arguments.len() != kernel.params.len() {
         let count = kernel.params.len();
         return wrong(format!("`@{}` takes {count} arguments, but {} were given", kernel.name, arguments.len()));
     }
-    for (param, argument) in kernel.params.iter().zip(arguments) {
+    for (i, (param, argument)) in kernel.params.iter().zip(arguments).enumerate() {
         let ty = kernel.ty(*param);
         let name = kernel.values[*param].name.as_deref().unwrap_or("?");
         match (ty, argument) {
-            (Type::Memory(_), Argument::Buffer(_, offset)) if offset % 256 == 0 => {}
-            (Type::Memory(_), Argument::Buffer(_, offset)) => {
-                return wrong(format!(
-                    "the buffer for `%{name}` starts at byte {offset}, which is not a multiple of 256"
-                ));
+            (Type::Memory(_), Argument::Buffer(slice)) if slice.align >= entry.align(i) => {}
+            (Type::Memory(_), Argument::Buffer(slice)) => {
+                let (at, by) = (slice.offset, entry.align(i));
+                return wrong(format!("the buffer for `%{name}` starts at byte {at}, but the kernel needs a multiple of {by}"));
             }
             (_, Argument::Scalar(constant)) if constant.ty == ty => divisible(kernel, *param, *constant)?,
             (_, Argument::Scalar(constant)) => {
                 return wrong(format!("`%{name}` is a `{ty}`, but a `{}` was given", constant.ty));
             }
-            (_, Argument::Buffer(..)) => return wrong(format!("`%{name}` is a `{ty}`, but a buffer was given")),
+            (_, Argument::Buffer(_)) => return wrong(format!("`%{name}` is a `{ty}`, but a buffer was given")),
         }
     }
     Ok(())
@@ -75,7 +76,7 @@ fn divisible(kernel: &Function, param: ValueId, given: Constant) -> Result<(), D
 fn logical_grid(entry: &Entry, prologue: &Prologue, grid: Grid) -> Result<Wanted, Diagnostic> {
     match (grid, prologue.grid) {
         (Grid::Workgroups(size), _) | (Grid::Own, Some(size)) => Ok(Wanted::Workgroups(size)),
-        (Grid::Indirect(buffer, offset), _) => Ok(Wanted::Indirect(buffer, offset)),
+        (Grid::Indirect(slice), _) => Ok(Wanted::Indirect(slice)),
         (Grid::Own, None) => {
             let message = format!("`@{}` does not say its grid, and none was given", entry.source.name);
             Err(Diagnostic::new(Code::BadArguments, entry.source.span, message)
@@ -124,20 +125,20 @@ fn parameter(slot: Slot, arguments: &[Argument], prologue: &Prologue, grid: Want
     let scalar = |source| match source {
         Scalar::Argument(i) => match arguments[i] {
             Argument::Scalar(constant) => constant,
-            Argument::Buffer(..) => Constant { ty: Type::U32, bits: 0 },
+            Argument::Buffer(_) => Constant { ty: Type::U32, bits: 0 },
         },
         Scalar::Derived(i) => prologue.derived[i],
         Scalar::GridSize(dim) => {
             let bits = match grid {
                 Wanted::Workgroups(size) => size[dim as usize],
-                Wanted::Indirect(..) => 0,
+                Wanted::Indirect(_) => 0,
             };
             Constant { ty: Type::U32, bits: bits.into() }
         }
     };
     match slot {
         Slot::Buffer(i) => match arguments[i] {
-            Argument::Buffer(buffer, offset) => Parameter::Buffer(buffer, offset),
+            Argument::Buffer(slice) => Parameter::Buffer(slice),
             Argument::Scalar(constant) => Parameter::Scalar(constant),
         },
         Slot::Traps => Parameter::Traps,

@@ -129,10 +129,10 @@ fn call(module: &Verified<Module>, line: &RunLine) -> Result<(), Diagnostic> {
 }
 
 fn launch(module: &Verified<Module>, line: &RunLine) -> Result<(), Diagnostic> {
-    let mut device = Interpreter::new(Options { checked: true, ..Options::default() });
+    let device = Device::new(Interpreter::new(Options { checked: true, ..Options::default() }));
     let options =
         LoadOptions { specialisations: line.specialisations.clone(), checked: true, ..LoadOptions::default() };
-    let program = device.load(module, &[line.function], &options).map_err(|mut e| e.remove(0))?[0];
+    let program = device.load(module, &[line.function], &options).map_err(|mut e| e.remove(0))?.swap_remove(0);
     let mut arguments = vec![];
     let mut after = vec![];
     for argument in &line.arguments {
@@ -140,10 +140,10 @@ fn launch(module: &Verified<Module>, line: &RunLine) -> Result<(), Diagnostic> {
             RunArgument::Scalar(scalar, bits) => Argument::Scalar(Constant { ty: Type::Scalar(*scalar), bits: *bits }),
             RunArgument::Memory { initial, expected } => {
                 let bytes = initial.bytes();
-                let buffer = device.allocate(Memory { bytes: bytes.len() as u64, indirect: false })?;
-                device.write(buffer, 0, &bytes)?;
-                after.push((buffer, bytes.len(), expected));
-                Argument::Buffer(buffer, 0)
+                let buffer = device.zeroed(Memory::of(bytes.len() as u64))?;
+                device.write(&buffer, 0, &bytes)?;
+                after.push((buffer.clone(), bytes.len(), expected));
+                Argument::Buffer(buffer)
             }
         });
     }
@@ -153,7 +153,7 @@ fn launch(module: &Verified<Module>, line: &RunLine) -> Result<(), Diagnostic> {
     assert_eq!(line.outcome, Outcome::Ends, "examples of kernels end");
     for (buffer, length, expected) in after {
         let mut bytes = vec![0; length];
-        device.read(buffer, 0, &mut bytes)?;
+        device.read(&buffer, 0, &mut bytes)?;
         if let Some(expected) = expected {
             assert_eq!(expected.mismatch_in(&bytes), None, "{expected:?}, but found {bytes:?}");
         }

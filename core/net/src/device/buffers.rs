@@ -6,7 +6,7 @@ use crate::rules::Rule;
 use crate::word::INDICES;
 use girih_base::diag::{Code, Diagnostic};
 use girih_base::span::Span;
-use girih_runtime::{BufferId, Device, Memory};
+use girih_runtime::{Buffer, Device, Memory};
 
 /// Invocations of a workgroup.
 const WORKGROUP: u32 = 64;
@@ -61,7 +61,7 @@ pub(super) struct BufferSizes {
 impl BufferSizes {
     pub(super) fn new(
         kernels: &Kernels,
-        device: &dyn Device,
+        device: &Device,
         options: &Options,
         limit: u64,
     ) -> Result<BufferSizes, Diagnostic> {
@@ -105,21 +105,22 @@ impl BufferSizes {
     }
 }
 
+#[derive(Clone)]
 pub(super) struct Buffers {
-    pub(super) nodes: BufferId,
-    pub(super) wires: BufferId,
-    pub(super) lists: BufferId,
-    pub(super) ring: BufferId,
-    pub(super) stack: BufferId,
-    pub(super) control: BufferId,
-    pub(super) book: BufferId,
-    pub(super) sums: BufferId,
-    pub(super) grid: BufferId,
+    pub(super) nodes: Buffer,
+    pub(super) wires: Buffer,
+    pub(super) lists: Buffer,
+    pub(super) ring: Buffer,
+    pub(super) stack: Buffer,
+    pub(super) control: Buffer,
+    pub(super) book: Buffer,
+    pub(super) sums: Buffer,
+    pub(super) grid: Buffer,
 }
 
 impl Buffers {
     /// Buffers of a shape, and of a book of so many words; none stays if one cannot be had.
-    pub(super) fn new(device: &mut dyn Device, shape: &BufferSizes, words: usize) -> Result<Buffers, Diagnostic> {
+    pub(super) fn new(device: &Device, shape: &BufferSizes, words: usize) -> Result<Buffers, Diagnostic> {
         let (places, lanes) = (u64::from(shape.places), u64::from(shape.lanes));
         // Lanes look at places a little beyond those that they need.
         let sizes = [
@@ -135,13 +136,12 @@ impl Buffers {
         let mut ids = vec![];
         let mut failed = None;
         for (count, indirect) in sizes.into_iter().map(|count| (count, false)).chain([(3, true)]) {
-            match device.allocate(Memory { bytes: 4 * count, indirect }) {
+            match device.zeroed(Memory { bytes: 4 * count, indirect }) {
                 Ok(id) => ids.push(id),
                 Err(error) => failed = failed.or(Some(error)),
             }
         }
-        let [nodes, wires, lists, ring, stack, control, book, sums, grid] = ids[..] else {
-            ids.into_iter().for_each(|id| device.free(id));
+        let Ok([nodes, wires, lists, ring, stack, control, book, sums, grid]) = <[Buffer; 9]>::try_from(ids) else {
             return Err(failed.unwrap_or_else(missing));
         };
         Ok(Buffers { nodes, wires, lists, ring, stack, control, book, sums, grid })

@@ -12,8 +12,8 @@ use std::collections::HashMap;
 const PAGE: u64 = 1 << 16;
 
 /// A copy that is being made.
-struct Copy<'c, 'd> {
-    session: &'c mut Session<'d>,
+struct Copy<'c> {
+    session: &'c mut Session,
     pages: HashMap<(Array, u64), Vec<u32>>,
     nodes: Vec<[Word; 2]>,
     /// Wires that have been met at one end, by their places on the device.
@@ -35,7 +35,7 @@ pub(super) enum Array {
 ///
 /// # Errors
 /// If the device fails.
-pub(super) fn copied(session: &mut Session<'_>, root: Word, limit: u64) -> Result<(Word, Heap), Diagnostic> {
+pub(super) fn copied(session: &mut Session, root: Word, limit: u64) -> Result<(Word, Heap), Diagnostic> {
     let mut copy = Copy { session, pages: HashMap::new(), nodes: vec![], wires: HashMap::new(), pending: vec![] };
     let root = copy.port(root)?;
     while let Some((node, to)) = copy.pending.pop() {
@@ -50,7 +50,7 @@ pub(super) fn copied(session: &mut Session<'_>, root: Word, limit: u64) -> Resul
     Ok((root, Heap::of(copy.nodes, wires, [vec![], vec![]], limit)))
 }
 
-impl Copy<'_, '_> {
+impl Copy<'_> {
     /// A word of an array.
     fn word(&mut self, array: Array, at: u64) -> Result<Word, Diagnostic> {
         let page = at / PAGE;

@@ -178,7 +178,7 @@ pub fn check(book: &Book) -> Result<(), Diagnostic> {
 /// As [`Machine::run`]; if the device refuses the kernels or fails.
 pub fn run(
     machine: &mut Machine<'_>,
-    device: &mut dyn Device,
+    device: &Device,
     options: &Options,
 ) -> Result<DeviceStats, Vec<Diagnostic>> {
     let mut session = Session::open(machine.book(), device, options, machine.limits().memory)?;

@@ -14,7 +14,7 @@ use crate::step::{Size, Stop};
 use crate::word::Word;
 use girih_base::diag::{Code, Diagnostic};
 use girih_base::num::{BinOp, NumError, NumKind};
-use girih_runtime::{Argument, BufferId, Command, Device, Dispatch, Grid, LoadOptions, ProgramId, Read};
+use girih_runtime::{Argument, Buffer, Command, Device, Dispatch, Grid, LoadOptions, Program, Read};
 use girih_task::device::{self, buffer, number, words};
 use std::sync::atomic::Ordering;
 
@@ -24,9 +24,9 @@ const LEAST_FREE: u32 = 16;
 const LEAST_MEMORY: u64 = 64 << 20;
 
 /// Kernels and memory of a device for the nets of a book.
-pub struct Session<'d> {
-    device: &'d mut dyn Device,
-    programs: [ProgramId; 5],
+pub struct Session {
+    device: Device,
+    programs: [Program; 5],
     buffers: Buffers,
     shape: BufferSizes,
     /// The interactions of each way that calls take.
@@ -48,17 +48,17 @@ pub struct Session<'d> {
     is_settled: bool,
 }
 
-impl<'d> Session<'d> {
+impl Session {
     /// Loads the kernels of a book. `limit` are the most bytes that its nets may take, if that is less than what the options say.
     ///
     /// # Errors
     /// If a definition is too large for a device, the device refuses the kernels or has no room.
     pub fn open(
         book: &Book,
-        device: &'d mut dyn Device,
+        device: &Device,
         options: &Options,
         limit: u64,
-    ) -> Result<Session<'d>, Vec<Diagnostic>> {
+    ) -> Result<Session, Vec<Diagnostic>> {
         let straight = options.straight && !device.caps().rolled;
         let kernels = kernels(book, straight, options.together)?;
         let one = |error| vec![error];
@@ -76,29 +76,26 @@ impl<'d> Session<'d> {
                     options.memory = shape.memory / 2;
                     shape = BufferSizes::new(&kernels, device, &options, limit).map_err(one)?;
                 }
-                Err(error) => {
-                    programs.into_iter().for_each(|program| device.unload(program));
-                    return Err(one(error));
-                }
+                Err(error) => return Err(one(error)),
             }
         };
         Session::new(device, programs, buffers, shape, &options, kernels).map_err(one)
     }
 
     fn new(
-        device: &'d mut dyn Device,
-        programs: Vec<ProgramId>,
+        device: &Device,
+        programs: Vec<Program>,
         buffers: Buffers,
         shape: BufferSizes,
         options: &Options,
         Kernels { words, ways, .. }: Kernels,
-    ) -> Result<Session<'d>, Diagnostic> {
-        let programs: [ProgramId; 5] = programs.try_into().map_err(|_| missing())?;
+    ) -> Result<Session, Diagnostic> {
+        let programs: [Program; 5] = programs.try_into().map_err(|_| missing())?;
         let stats = DeviceStats { lanes: shape.lanes, memory: shape.memory, ..DeviceStats::default() };
         // A lane counts less than 64 interactions of a rule in a step.
         let holds = u64::from(u32::MAX >> 6) / u64::from(shape.steps.max(1));
-        let mut session = Session {
-            device,
+        let session = Session {
+            device: device.clone(),
             programs,
             buffers,
             shape,
@@ -113,7 +110,7 @@ impl<'d> Session<'d> {
             used_wires: 0,
             is_settled: true,
         };
-        session.write(session.buffers.book, 0, &words)?;
+        session.write(&session.buffers.book, 0, &words)?;
         Ok(session)
     }
 
@@ -150,8 +147,8 @@ impl<'d> Session<'d> {
     pub(super) fn page(&mut self, array: Array, first: u64, count: u64) -> Result<Vec<u32>, Diagnostic> {
         let places = u64::from(self.shape.places);
         let (id, words) = match array {
-            Array::Nodes => (self.buffers.nodes, 2 * places),
-            Array::Wires => (self.buffers.wires, places),
+            Array::Nodes => (&self.buffers.nodes, 2 * places),
+            Array::Wires => (&self.buffers.wires, places),
         };
         self.read(id, first, count.min(words.saturating_sub(first)) as usize)
     }
@@ -171,35 +168,35 @@ impl<'d> Session<'d> {
         Ok(counts)
     }
 
-    fn write(&mut self, to: BufferId, word: u64, words: &[u32]) -> Result<(), Diagnostic> {
-        device::write(&mut *self.device, to, 4 * word, words)
+    fn write(&self, to: &Buffer, word: u64, words: &[u32]) -> Result<(), Diagnostic> {
+        device::write(&self.device, to, 4 * word, words)
     }
 
-    fn read(&mut self, from: BufferId, word: u64, count: usize) -> Result<Vec<u32>, Diagnostic> {
-        device::read(&mut *self.device, from, 4 * word, count)
+    fn read(&self, from: &Buffer, word: u64, count: usize) -> Result<Vec<u32>, Diagnostic> {
+        device::read(&self.device, from, 4 * word, count)
     }
 
     fn look(&mut self) -> Result<(), Diagnostic> {
-        self.control = self.read(self.buffers.control, 0, control::WORDS)?;
+        self.control = self.read(&self.buffers.control, 0, control::WORDS)?;
         Ok(())
     }
 
     fn set(&mut self, word: usize, value: u32) -> Result<(), Diagnostic> {
         self.control[word] = value;
-        self.write(self.buffers.control, word as u64, &[value])
+        self.write(&self.buffers.control, word as u64, &[value])
     }
 
     fn dispatch(&self, program: usize, arguments: Vec<Argument>, grid: Grid) -> Command {
-        Command::Dispatch(Dispatch { program: self.programs[program], arguments, grid })
+        Command::Dispatch(Dispatch { program: self.programs[program].clone(), arguments, grid })
     }
 
     /// So many supersteps.
     fn commands(&self, count: usize) -> Vec<Command> {
-        let Buffers { nodes, wires, lists, ring, stack, control, book, grid, .. } = self.buffers;
+        let Buffers { nodes, wires, lists, ring, stack, control, book, grid, .. } = &self.buffers;
         let BufferSizes { lanes, depth, reserve, ring: size, places, chunk, .. } = self.shape;
         let mut arguments = [nodes, wires, lists, ring, stack, control, book].map(buffer).to_vec();
         arguments.extend([lanes, depth, reserve, size - 1, places, chunk].map(number));
-        let run = self.dispatch(0, arguments, Grid::Indirect(grid, 0));
+        let run = self.dispatch(0, arguments, Grid::Indirect(grid.clone()));
         let plan = vec![buffer(control), buffer(grid), number(lanes)];
         let plan = self.dispatch(1, plan, Grid::Workgroups([1, 1, 1]));
         [plan, run].iter().cycle().take(2 * count).cloned().collect()
@@ -224,14 +221,14 @@ impl<'d> Session<'d> {
         // Nodes that an earlier run has left behind these would be taken for new ones, which are 0.
         nodes.resize(nodes.len().max(self.used_nodes), [Word::NONE; 2]);
         self.used_nodes = used_nodes;
-        self.write(self.buffers.nodes, 0, &plain(nodes.into_flattened()))?;
+        self.write(&self.buffers.nodes, 0, &plain(nodes.into_flattened()))?;
         // What an earlier run has left behind these is no longer there.
         wires.resize(used_wires, FREE);
         wires.resize(used_wires.max(self.used_wires), Word::NONE);
         self.used_wires = used_wires;
-        self.write(self.buffers.wires, 0, &plain(wires))?;
+        self.write(&self.buffers.wires, 0, &plain(wires))?;
         let redexes: Vec<u32> = redexes.iter().flat_map(|(a, b)| [a.0, b.0]).collect();
-        self.write(self.buffers.ring, 0, &redexes)?;
+        self.write(&self.buffers.ring, 0, &redexes)?;
         let mut words = vec![0; control::WORDS];
         let count = redexes.len() as u32 / 2;
         for (word, value) in [
@@ -246,7 +243,7 @@ impl<'d> Session<'d> {
         ] {
             words[word] = value;
         }
-        self.write(self.buffers.control, 0, &words)?;
+        self.write(&self.buffers.control, 0, &words)?;
         self.control = words;
         Ok(())
     }
@@ -269,7 +266,7 @@ impl<'d> Session<'d> {
             }
             let commands = self.commands(batch);
             let mut bytes = [0; 4 * control::WORDS];
-            let mut reads = [Read { buffer: self.buffers.control, offset: 0, bytes: &mut bytes }];
+            let mut reads = [Read::new(&self.buffers.control, 0, &mut bytes)];
             self.device.submit_and_read(&commands, &mut reads)?;
             self.control = words(&bytes);
             self.supersteps += batch as u64;
@@ -298,7 +295,7 @@ impl<'d> Session<'d> {
     /// Marks the places for wires that lanes have taken and not used as free, and forgets that lanes have any. So are those that nobody has
     /// taken, up to [`control::WIRE_END`].
     fn settle(&mut self) -> Result<(), Diagnostic> {
-        let Buffers { wires, lists, stack, control, .. } = self.buffers;
+        let Buffers { wires, lists, stack, control, .. } = &self.buffers;
         let BufferSizes { lanes, depth, places, .. } = self.shape;
         let settle = [wires, lists, stack, control].map(buffer).into_iter();
         let settle = settle.chain([lanes, depth, places].map(number)).collect();
@@ -309,7 +306,7 @@ impl<'d> Session<'d> {
 
     /// Lists what is free. False if that is next to nothing, or if nothing was done since it was done before.
     fn reclaim(&mut self) -> Result<bool, Diagnostic> {
-        let Buffers { nodes, wires, lists, control, .. } = self.buffers;
+        let Buffers { nodes, wires, lists, control, .. } = self.buffers.clone();
         let places = self.shape.places;
         let worked = self.control[control::WORKED] != 0 || self.control[control::LISTED] == 0;
         self.settle()?;
@@ -318,12 +315,12 @@ impl<'d> Session<'d> {
             self.set(word, 0)?;
         }
         self.set(control::LISTED, 1)?;
-        let reclaim = |words: BufferId, wide: u32, first: u32, counter: usize| {
-            let reclaim = [words, lists, control].map(buffer).into_iter();
+        let reclaim = |words: &Buffer, wide: u32, first: u32, counter: usize| {
+            let reclaim = [words, &lists, &control].map(buffer).into_iter();
             let reclaim = reclaim.chain([places, wide, first, counter as u32].map(number)).collect();
             self.dispatch(4, reclaim, Grid::Own)
         };
-        let reclaims = [reclaim(nodes, 1, 0, control::NODE_END), reclaim(wires, 0, places, control::WIRE_END)];
+        let reclaims = [reclaim(&nodes, 1, 0, control::NODE_END), reclaim(&wires, 0, places, control::WIRE_END)];
         self.device.submit(&reclaims)?;
         self.look()?;
         self.stats.reclaims += 1;
@@ -334,11 +331,11 @@ impl<'d> Session<'d> {
     /// Takes over what lanes have counted, so that their counters, of 32 bits, never wrap around.
     fn drain(&mut self) -> Result<(), Diagnostic> {
         let BufferSizes { lanes, counters, .. } = self.shape;
-        let count = [self.buffers.stack, self.buffers.sums].map(buffer).into_iter();
+        let count = [&self.buffers.stack, &self.buffers.sums].map(buffer).into_iter();
         let count = count.chain([lanes, self.shape.counts() as u32, counters].map(number)).collect();
         let count = self.dispatch(3, count, Grid::Own);
         self.device.submit(&[count])?;
-        let words = self.read(self.buffers.sums, 0, counters as usize * SUMS as usize)?;
+        let words = self.read(&self.buffers.sums, 0, counters as usize * SUMS as usize)?;
         // The lower and the upper halves of the counters of some lanes.
         let sum = |words: &[u32]| -> u64 {
             let (pairs, _) = words.as_chunks::<2>();
@@ -401,8 +398,8 @@ impl<'d> Session<'d> {
 
     fn download(&mut self, limit: u64) -> Result<Heap, Diagnostic> {
         self.leave()?;
-        let nodes = self.read(self.buffers.nodes, 0, 2 * self.used_nodes)?;
-        let wires = self.read(self.buffers.wires, 0, self.used_wires)?;
+        let nodes = self.read(&self.buffers.nodes, 0, 2 * self.used_nodes)?;
+        let wires = self.read(&self.buffers.wires, 0, self.used_wires)?;
         let (pairs, _) = nodes.as_chunks::<2>();
         let nodes: Vec<[Word; 2]> = pairs.iter().map(|pair| pair.map(Word)).collect();
         let wires: Vec<Word> = wires.into_iter().map(Word).collect();
@@ -415,15 +412,7 @@ impl<'d> Session<'d> {
     }
 }
 
-impl Drop for Session<'_> {
-    fn drop(&mut self) {
-        let Buffers { nodes, wires, lists, ring, stack, control, book, sums, grid } = self.buffers;
-        [nodes, wires, lists, ring, stack, control, book, sums, grid].into_iter().for_each(|id| self.device.free(id));
-        self.programs.into_iter().for_each(|program| self.device.unload(program));
-    }
-}
-
-impl Reducer for Session<'_> {
+impl Reducer for Session {
     fn reduce(&mut self, machine: &mut Machine<'_>) -> Result<(), Diagnostic> {
         // What is in normal form need not go there.
         if machine.is_done() { Ok(()) } else { self.run(machine) }

@@ -286,13 +286,13 @@ fn on_device(book: &Book, limits: &Limits, options: &device::Options) -> Result<
     let mut machine = Machine::new(book, limits.clone());
     let root = machine.place(main).map_err(|error| vec![error])?;
     let checked = interp::Options { checked: true, ..interp::Options::default() };
-    let mut device = interp::Interpreter::new(checked);
-    device::run(&mut machine, &mut device, options)?;
+    let device = girih_runtime::Device::new(interp::Interpreter::new(checked));
+    device::run(&mut machine, &device, options)?;
     let reduced = Reduced { text: readback::tree(&machine, root).to_string(), counts: machine.counts() };
     // What is copied from the device, and no more, is the same net.
     let mut machine = Machine::new(book, limits.clone());
     let root = machine.place(main).map_err(|error| vec![error])?;
-    let mut session = device::Session::open(book, &mut device, options, limits.memory)?;
+    let mut session = device::Session::open(book, &device, options, limits.memory)?;
     let root = session.run_for(&mut machine, root).map_err(|error| vec![error])?;
     let copied = Reduced { text: readback::tree(&machine, root).to_string(), counts: machine.counts() };
     assert_same("a copy", &copied, &reduced);

@@ -11,7 +11,7 @@ use girih_base::diag::{Code, Diagnostic};
 use girih_base::idx::IndexVec;
 use girih_ir::heap::{Layout, LayoutId};
 use girih_ir::{FunctionId, Module, Type};
-use girih_runtime::{Argument, BufferId, Command, Device, Dispatch, Grid, LoadOptions, Memory, ProgramId, Read};
+use girih_runtime::{Argument, Buffer, Command, Device, Dispatch, Grid, LoadOptions, Memory, Program, Read};
 use girih_runtime::{Fault, Runner, StepStats, TaskOptions, TaskStats};
 use std::cell::RefCell;
 use std::sync::atomic::Ordering;
@@ -29,12 +29,12 @@ const BATCH: usize = 64;
 
 /// A program in sweeps on a device.
 pub struct FlattenedRunner {
-    device: RefCell<Box<dyn Device>>,
-    program: ProgramId,
-    heap: BufferId,
-    control: BufferId,
-    frames: BufferId,
-    schedule: BufferId,
+    device: Device,
+    program: Program,
+    heap: Buffer,
+    control: Buffer,
+    frames: Buffer,
+    schedule: Buffer,
     sweeps: Flattened,
     options: Options,
     task: TaskOptions,
@@ -65,24 +65,24 @@ impl FlattenedRunner {
     pub fn open(
         (module, entry): (&Module, FunctionId),
         sweeps: Flattened,
-        mut device: Box<dyn Device>,
+        device: Device,
         task: &TaskOptions,
         (options, most): (Options, u64),
     ) -> Result<FlattenedRunner, Vec<Diagnostic>> {
         let programs = device.load(&sweeps.module, &[sweeps.kernel], &LoadOptions::default())?;
         let schedule = device::bytes(&sweeps.plan.schedule());
-        let program = *programs.first().ok_or_else(|| vec![missing()])?;
+        let program = programs.into_iter().next().ok_or_else(|| vec![missing()])?;
         let one = |d| vec![d];
-        let mut allocate = |bytes: u64| device.allocate(Memory { bytes: bytes.max(16), indirect: false }).map_err(one);
+        let allocate = |bytes: u64| device.zeroed(Memory::of(bytes.max(16))).map_err(one);
         let planned = 8 * sweeps.plan.units;
         let bytes = planned.saturating_add(planned / 4 + SLACK).next_multiple_of(256).min(most);
         let heap = allocate(bytes)?;
         let control = allocate(4 * u64::from(control::WORDS))?;
         let frames = allocate(4 * sweeps.plan.frames())?;
         let words = allocate(schedule.len() as u64)?;
-        device.write(words, 0, &schedule).map_err(one)?;
+        device.write(&words, 0, &schedule).map_err(one)?;
         let mut runner = FlattenedRunner {
-            device: RefCell::new(device),
+            device,
             program,
             heap,
             control,
@@ -107,30 +107,26 @@ impl FlattenedRunner {
     }
 
     /// Gives the device back.
-    pub fn close(self) -> Box<dyn Device> {
-        let mut device = self.device.into_inner();
-        for buffer in [self.heap, self.control, self.frames, self.schedule] {
-            device.free(buffer);
-        }
-        device.unload(self.program);
-        device
+    pub fn close(self) -> Device {
+        self.device
     }
 
     /// Runs no phase: drivers that compile kernels when they are first needed do it now.
     fn warm_up(&mut self) -> Result<(), Diagnostic> {
         self.begin()?;
         let commands = [self.dispatch(0, 0, 0), self.dispatch(0, 0, self.options.groups)];
-        self.device.borrow_mut().submit(&commands)?;
-        self.device.borrow_mut().wait()
+        self.device.submit(&commands)?;
+        self.device.wait()
     }
 
     /// The dispatch of some phases, in one workgroup or 2^`groups`.
     fn dispatch(&self, first: u32, end: u32, groups: u32) -> Command {
         let widest = self.layouts.iter().map(|layout| layout.fields.len()).max().unwrap_or(0);
         let limit = (self.bytes / 4).min(u64::from(u32::MAX)) as u32 - widest as u32 - 1;
-        let mut arguments: Vec<Argument> = [self.heap, self.control, self.frames, self.schedule].map(buffer).to_vec();
+        let mut arguments: Vec<Argument> = [&self.heap, &self.control, &self.frames, &self.schedule].map(buffer).to_vec();
         arguments.extend([first, end, groups, self.sweeps.plan.steps_at(), limit].map(number));
-        Command::Dispatch(Dispatch { program: self.program, arguments, grid: Grid::Workgroups([1 << groups, 1, 1]) })
+        let (program, grid) = (self.program.clone(), Grid::Workgroups([1 << groups, 1, 1]));
+        Command::Dispatch(Dispatch { program, arguments, grid })
     }
 
     /// All dispatches: phases of few instances run in one workgroup, others in all. Where there are many more instances than lanes, there are more workgroups
@@ -163,13 +159,13 @@ impl FlattenedRunner {
     fn begin(&mut self) -> Result<(), Diagnostic> {
         let units = (self.bytes / 8).min(u64::from(u32::MAX >> 3));
         let words = [0, self.sweeps.plan.units as u32, units as u32, 0];
-        device::write(&mut **self.device.borrow_mut(), self.control, 0, &words)?;
+        device::write(&self.device, &self.control, 0, &words)?;
         self.cells.borrow_mut().forget();
         Ok(())
     }
 
-    fn heap<'d>(&'d self, device: &'d mut dyn Device) -> Heap<'d> {
-        Heap { device, buffer: self.heap, bytes: self.bytes, layouts: &self.layouts }
+    fn heap(&self) -> Heap<'_> {
+        Heap { device: &self.device, buffer: &self.heap, bytes: self.bytes, layouts: &self.layouts }
     }
 
     /// Whether a call is the one that was planned.
@@ -198,9 +194,9 @@ impl FlattenedRunner {
         if wanted <= self.bytes {
             return Ok(false);
         }
-        match self.device.get_mut().allocate(Memory { bytes: wanted, indirect: false }) {
+        match self.device.zeroed(Memory::of(wanted)) {
             Ok(heap) => {
-                self.device.get_mut().free(std::mem::replace(&mut self.heap, heap));
+                self.heap = heap;
                 self.bytes = wanted;
                 Ok(true)
             }
@@ -219,7 +215,7 @@ impl FlattenedRunner {
         }
         self.begin().map_err(wrong)?;
         if !words.is_empty() {
-            device::write(&mut **self.device.borrow_mut(), self.frames, 0, &words).map_err(wrong)?;
+            device::write(&self.device, &self.frames, 0, &words).map_err(wrong)?;
         }
         let commands = self.dispatches();
         let mut batches = commands.chunks(BATCH).peekable();
@@ -229,15 +225,15 @@ impl FlattenedRunner {
             if self.task.interrupt.as_ref().is_some_and(|flag| flag.load(Ordering::Relaxed)) {
                 return Err(Ended::Fault(Fault::Interrupted));
             }
-            let mut at_device = self.device.borrow_mut();
+            let at_device = &self.device;
             if batches.peek().is_some() {
                 // An interrupt is seen between two batches, so no more than one is on its way.
                 at_device.submit(batch).and_then(|()| at_device.wait()).map_err(wrong)?;
             } else {
                 let first = 4 * self.params.len() as u64;
                 let mut reads = [
-                    Read { buffer: self.control, offset: 0, bytes: &mut control },
-                    Read { buffer: self.frames, offset: first, bytes: &mut results },
+                    Read::new(&self.control, 0, &mut control),
+                    Read::new(&self.frames, first, &mut results),
                 ];
                 at_device.submit_and_read(batch, &mut reads).map_err(wrong)?;
             }
@@ -269,16 +265,16 @@ impl Runner for FlattenedRunner {
         })
     }
     fn layout(&self, cell: u32) -> Option<LayoutId> {
-        self.cells.borrow_mut().layout(&mut self.heap(&mut **self.device.borrow_mut()), cell)
+        self.cells.borrow_mut().layout(&self.heap(), cell)
     }
     fn field(&self, cell: u32, field: usize) -> u32 {
-        self.cells.borrow_mut().field(&mut self.heap(&mut **self.device.borrow_mut()), cell, field)
+        self.cells.borrow_mut().field(&self.heap(), cell, field)
     }
     fn new_cell(&mut self, _layout: LayoutId, _fields: &[u32]) -> Result<u32, Fault> {
         Err(broken("a program in sweeps is given nothing"))
     }
-    fn device_heap(&mut self) -> Option<girih_runtime::DeviceHeap<'_>> {
-        Some(girih_runtime::DeviceHeap { device: &mut **self.device.get_mut(), buffer: self.heap })
+    fn device_heap(&mut self) -> Option<girih_runtime::DeviceHeap> {
+        Some(girih_runtime::DeviceHeap { device: self.device.clone(), buffer: self.heap.clone() })
     }
     fn share(&mut self, _word: u32) {}
     fn drop(&mut self, _word: u32) {}

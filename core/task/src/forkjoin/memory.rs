@@ -3,7 +3,7 @@
 //! Indices count words of 32 bits. What many lanes have each one of stands *by words*: a word of one beside the same word of the next, so that
 //! lanes that do the same touch memory in a row.
 
-use girih_runtime::BufferId;
+use girih_runtime::Buffer;
 
 /// Name of the constant of the lanes' kernel that makes them run *tightly*: no segment begins for which there might be no memory. It is 0 unless a heap
 /// is full that may not grow, so that nobody else looks.
@@ -222,16 +222,16 @@ pub mod label {
 }
 
 /// The buffers, in the order of the kernels' parameters.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Debug)]
 pub struct Buffers {
     /// Cells.
-    pub heap: BufferId,
+    pub heap: Buffer,
     /// Frames, then the ring of free ones, then what lanes keep: their lists of free cells.
-    pub frames: BufferId,
+    pub frames: Buffer,
     /// For each frame who has come: [`pending`].
-    pub pending: BufferId,
+    pub pending: Buffer,
     /// The ring of tasks, then each workgroup's.
-    pub queue: BufferId,
+    pub queue: Buffer,
     /// [`control`].
-    pub control: BufferId,
+    pub control: Buffer,
 }

@@ -24,7 +24,7 @@ use girih_base::idx::IndexVec;
 use girih_base::span::Span;
 use girih_ir::heap::{self, GlobalId, Layout, LayoutId};
 use girih_ir::{FunctionId, Module, Type, Verified};
-use girih_runtime::{Argument, BufferId, Command, Device, Dispatch, Grid, LoadOptions, Memory, ProgramId, Read};
+use girih_runtime::{Argument, Buffer, Command, Device, Dispatch, Grid, LoadOptions, Memory, Program, Read};
 use girih_runtime::{Fault, Runner, StepStats, TaskOptions, TaskStats};
 pub use pace::Clock;
 use pace::Pace;
@@ -75,17 +75,17 @@ struct Kernels {
     module: Verified<Module>,
     run: FunctionId,
     /// Those of the planner and of lanes, and of lanes that run tightly once any did.
-    plan: ProgramId,
-    loose: ProgramId,
-    tight: Option<ProgramId>,
+    plan: Program,
+    loose: Program,
+    tight: Option<Program>,
 }
 
 /// A heap on a device, and functions that run on it.
 pub struct ForkJoinRunner {
-    device: RefCell<Box<dyn Device>>,
+    device: Device,
     kernels: Kernels,
     buffers: Buffers,
-    grid: BufferId,
+    grid: Buffer,
     shape: ProgramSizes,
     options: ForkJoinOptions,
     task: TaskOptions,
@@ -139,7 +139,7 @@ impl ForkJoinRunner {
     pub fn open(
         module: &Module,
         called: &[FunctionId],
-        mut device: Box<dyn Device>,
+        device: Device,
         task: &TaskOptions,
         options: ForkJoinOptions,
     ) -> Result<ForkJoinRunner, Vec<Diagnostic>> {
@@ -147,21 +147,23 @@ impl ForkJoinRunner {
             forkjoin::lower(module, called, &options.form)?;
         let options = room::fitted(options, &shape, device.caps(), device.reach()).map_err(|d| vec![d])?;
         let programs = device.load(&kernels, &[plan, run], &LoadOptions::default())?;
-        let [plan, loose] = programs[..] else { return Err(vec![missing()]) };
+        let Ok([plan, loose]) = <[Program; 2]>::try_from(programs) else { return Err(vec![missing()]) };
         let one = |d| vec![d];
         let mut ids = vec![];
         for bytes in room::sizes(&options, &shape) {
-            ids.push(device.allocate(Memory { bytes, indirect: false }).map_err(one)?);
+            ids.push(device.zeroed(Memory { bytes, indirect: false }).map_err(one)?);
         }
-        let [heap, pool, pending, queue, control] = ids[..] else { return Err(vec![missing()]) };
+        let Ok([heap, pool, pending, queue, control]) = <[Buffer; 5]>::try_from(ids) else {
+            return Err(vec![missing()]);
+        };
         let buffers = Buffers { heap, frames: pool, pending, queue, control };
-        let grid = device.allocate(Memory { bytes: 12, indirect: true }).map_err(one)?;
+        let grid = device.zeroed(Memory { bytes: 12, indirect: true }).map_err(one)?;
         let signature = |f: FunctionId| {
             let function = &module.functions[f];
             (f, (function.params.iter().map(|v| function.ty(*v)).collect(), function.results.clone()))
         };
         let mut runner = ForkJoinRunner {
-            device: RefCell::new(device),
+            device,
             kernels: Kernels { module: kernels, run, plan, loose, tight: None },
             buffers,
             grid,
@@ -206,25 +208,15 @@ impl ForkJoinRunner {
     }
 
     /// Gives the device back, and all that it has given.
-    pub fn close(self) -> Box<dyn Device> {
-        let mut device = self.device.into_inner();
-        if let Some(collector) = self.collector {
-            collector.close(&mut *device);
-        }
-        let Buffers { heap, frames, pending, queue, control } = self.buffers;
-        for buffer in [heap, frames, pending, queue, control, self.grid] {
-            device.free(buffer);
-        }
-        let Kernels { plan, loose, tight, .. } = self.kernels;
-        [plan, loose].into_iter().chain(tight).for_each(|program| device.unload(program));
-        device
+    pub fn close(self) -> Device {
+        self.device
     }
 
     /// Runs an epoch in which there is nothing to do: drivers that compile kernels when they are first needed do it now.
     fn warm_up(&mut self) -> Result<(), Diagnostic> {
         let commands = self.epochs(1);
-        self.device.borrow_mut().submit(&commands)?;
-        self.device.borrow_mut().wait()?;
+        self.device.submit(&commands)?;
+        self.device.wait()?;
         self.set(control::EPOCHS, 0)
     }
 
@@ -233,17 +225,17 @@ impl ForkJoinRunner {
         (self.submissions, self.dispatches, self.most_units, self.collections) = (0, 0, 0, 0);
         self.kept_top = 0;
         self.clear()?;
-        self.device.borrow_mut().wait()
+        self.device.wait()
     }
 
     /// Nobody has anything, and the heap is empty.
     fn clear(&mut self) -> Result<(), Diagnostic> {
         let sizes = room::sizes(&self.options, &self.shape);
-        let Buffers { heap: _, frames, pending, queue, control } = self.buffers;
-        let clear = |(buffer, bytes): (BufferId, u64)| Command::Clear { at: (buffer, 0), bytes };
+        let Buffers { heap: _, frames, pending, queue, control } = &self.buffers;
+        let clear = |(buffer, bytes): (&Buffer, u64)| Command::clear(buffer, 0, bytes);
         let [_, sizes @ ..] = sizes;
         let commands: Vec<Command> = [frames, pending, queue, control].into_iter().zip(sizes).map(clear).collect();
-        self.device.borrow_mut().submit(&commands)?;
+        self.device.submit(&commands)?;
         self.cells.borrow_mut().forget();
         self.control.fill(0);
         self.fill_pool()
@@ -262,11 +254,11 @@ impl ForkJoinRunner {
                 next += 1;
             }
         }
-        self.write(self.buffers.control, 4 * u64::from(self.shape.groups()), &words)?;
+        self.write(&self.buffers.control, 4 * u64::from(self.shape.groups()), &words)?;
         let frames = self.options.frames;
         let free: Vec<u32> = (next..frames).collect();
         let ring = 4 * u64::from(frames) * u64::from(self.shape.pool_frame());
-        self.write(self.buffers.frames, ring, &free)?;
+        self.write(&self.buffers.frames, ring, &free)?;
         for (word, value) in [
             (control::FRAME_LIMIT, free.len() as u32),
             (control::FRAME_TAIL, free.len() as u32),
@@ -279,11 +271,11 @@ impl ForkJoinRunner {
         self.set_end()
     }
 
-    fn write(&self, buffer: BufferId, offset: u64, words: &[u32]) -> Result<(), Diagnostic> {
-        device::write(&mut **self.device.borrow_mut(), buffer, offset, words)
+    fn write(&self, buffer: &Buffer, offset: u64, words: &[u32]) -> Result<(), Diagnostic> {
+        device::write(&self.device, buffer, offset, words)
     }
-    fn read(&self, buffer: BufferId, offset: u64, words: usize) -> Result<Vec<u32>, Diagnostic> {
-        device::read(&mut **self.device.borrow_mut(), buffer, offset, words)
+    fn read(&self, buffer: &Buffer, offset: u64, words: usize) -> Result<Vec<u32>, Diagnostic> {
+        device::read(&self.device, buffer, offset, words)
     }
     /// A word of `control` as it was when the host last looked.
     fn seen(&self, word: u32) -> u32 {
@@ -291,23 +283,24 @@ impl ForkJoinRunner {
     }
     fn set(&mut self, word: u32, value: u32) -> Result<(), Diagnostic> {
         self.control[word as usize] = value;
-        self.write(self.buffers.control, 4 * u64::from(word), &[value])
+        self.write(&self.buffers.control, 4 * u64::from(word), &[value])
     }
 
     /// The commands of some epochs.
     fn epochs(&self, count: usize) -> Vec<Command> {
-        let Buffers { heap, frames, pending, queue, control } = self.buffers;
+        let Buffers { heap, frames, pending, queue, control } = &self.buffers;
         let ForkJoinOptions { lanes: lane_count, frames: pool, .. } = self.options;
         let mut arguments: Vec<Argument> = [heap, frames, pending, queue, control].map(buffer).to_vec();
         arguments.extend([lane_count, pool, 2 * pool].map(number));
         let plan = Dispatch {
-            program: self.kernels.plan,
-            arguments: vec![buffer(control), buffer(self.grid)],
+            program: self.kernels.plan.clone(),
+            arguments: vec![buffer(control), buffer(&self.grid)],
             grid: Grid::Workgroups([1, 1, 1]),
         };
-        let Kernels { loose, tight, .. } = self.kernels;
-        let program = if self.tight && !self.gave_up { tight.unwrap_or(loose) } else { loose };
-        let run = Dispatch { program, arguments, grid: Grid::Indirect(self.grid, 0) };
+        let Kernels { loose, tight, .. } = &self.kernels;
+        let tight = tight.as_ref().filter(|_| self.tight && !self.gave_up);
+        let program = tight.unwrap_or(loose).clone();
+        let run = Dispatch { program, arguments, grid: Grid::Indirect(self.grid.clone()) };
         let one = [Command::Dispatch(plan), Command::Dispatch(run)];
         one.iter().cycle().take(2 * count).cloned().collect()
     }
@@ -318,7 +311,7 @@ impl ForkJoinRunner {
         let place = u64::from(tail & (2 * self.options.frames - 1)) * u64::from(self.shape.task());
         let Begun { entry, arguments, .. } = &self.begun;
         let words: Vec<u32> = [*entry, 0].iter().chain(arguments).copied().collect();
-        self.write(self.buffers.queue, 4 * place, &words)?;
+        self.write(&self.buffers.queue, 4 * place, &words)?;
         self.set(control::TAIL, tail.wrapping_add(1))?;
         self.set(control::DONE, 0)
     }
@@ -342,8 +335,8 @@ impl ForkJoinRunner {
             let (began, steps, epochs) = (self.pace.now(), self.pace.steps(), self.seen(control::EPOCHS));
             let commands = self.epochs(self.pace.batch());
             let mut bytes = vec![0; 4 * self.control.len()];
-            let mut reads = [Read { buffer: self.buffers.control, offset: 0, bytes: &mut bytes }];
-            self.device.borrow_mut().submit_and_read(&commands, &mut reads).map_err(Fault::Device)?;
+            let mut reads = [Read::new(&self.buffers.control, 0, &mut bytes)];
+            self.device.submit_and_read(&commands, &mut reads).map_err(Fault::Device)?;
             self.submissions += 1;
             self.dispatches += commands.len() as u64;
             self.control = device::words(&bytes);
@@ -373,11 +366,11 @@ impl ForkJoinRunner {
         }
     }
 
-    fn heap<'d>(&'d self, device: &'d mut dyn Device) -> Heap<'d> {
-        Heap { device, buffer: self.buffers.heap, bytes: self.options.heap, layouts: &self.layouts }
+    fn heap(&self) -> Heap<'_> {
+        Heap { device: &self.device, buffer: &self.buffers.heap, bytes: self.options.heap, layouts: &self.layouts }
     }
     fn word(&self, at: usize) -> u32 {
-        self.cells.borrow_mut().word(&mut self.heap(&mut **self.device.borrow_mut()), at)
+        self.cells.borrow_mut().word(&self.heap(), at)
     }
 }
 
@@ -403,11 +396,11 @@ impl Runner for ForkJoinRunner {
     }
 
     fn layout(&self, cell: u32) -> Option<LayoutId> {
-        self.cells.borrow_mut().layout(&mut self.heap(&mut **self.device.borrow_mut()), cell)
+        self.cells.borrow_mut().layout(&self.heap(), cell)
     }
 
     fn field(&self, cell: u32, field: usize) -> u32 {
-        self.cells.borrow_mut().field(&mut self.heap(&mut **self.device.borrow_mut()), cell, field)
+        self.cells.borrow_mut().field(&self.heap(), cell, field)
     }
 
     fn new_cell(&mut self, layout: LayoutId, fields: &[u32]) -> Result<u32, Fault> {
@@ -421,7 +414,7 @@ impl Runner for ForkJoinRunner {
         let types = &self.layouts[layout].fields;
         let fields = fields.iter().zip(types).map(|(word, ty)| to_device(*word, *ty));
         let words: Vec<u32> = std::iter::once(layout.index() as u32 | units << 16).chain(fields).collect();
-        self.write(self.buffers.heap, 8 * u64::from(top), &words).map_err(Fault::Device)?;
+        self.write(&self.buffers.heap, 8 * u64::from(top), &words).map_err(Fault::Device)?;
         self.set(control::HEAP_TOP, top + units).map_err(Fault::Device)?;
         self.cells.borrow_mut().forget();
         Ok(heap::pack(heap::CELL, top))
@@ -435,8 +428,8 @@ impl Runner for ForkJoinRunner {
         self.cells.borrow().trouble.clone()
     }
 
-    fn device_heap(&mut self) -> Option<girih_runtime::DeviceHeap<'_>> {
-        Some(girih_runtime::DeviceHeap { device: &mut **self.device.get_mut(), buffer: self.buffers.heap })
+    fn device_heap(&mut self) -> Option<girih_runtime::DeviceHeap> {
+        Some(girih_runtime::DeviceHeap { device: self.device.clone(), buffer: self.buffers.heap.clone() })
     }
 
     fn keep_only(&mut self, words: &[u32]) -> Result<Option<Vec<u32>>, Fault> {

@@ -7,7 +7,7 @@ use girih_base::diag::Diagnostic;
 use girih_base::idx::IndexVec;
 use girih_ir::heap::{self, Layout, LayoutId};
 use girih_ir::{Module, Type};
-use girih_runtime::{BufferId, Device};
+use girih_runtime::{Buffer, Device};
 use std::collections::HashMap;
 
 /// Tag of a word that names a cell which others may name too.
@@ -48,9 +48,9 @@ pub fn is_cell(word: u32) -> bool {
 /// A heap on a device: its buffer, how many bytes that has, and the layouts of its cells.
 pub struct Heap<'d> {
     /// Where it is.
-    pub device: &'d mut dyn Device,
+    pub device: &'d Device,
     /// Its buffer.
-    pub buffer: BufferId,
+    pub buffer: &'d Buffer,
     /// Bytes of the buffer.
     pub bytes: u64,
     /// What cells are.
@@ -71,7 +71,7 @@ impl Cells {
         self.pages.clear();
     }
 
-    fn page(&mut self, heap: &mut Heap<'_>, page: usize) -> &[u32] {
+    fn page(&mut self, heap: &Heap<'_>, page: usize) -> &[u32] {
         let trouble = &mut self.trouble;
         self.pages.entry(page).or_insert_with(|| {
             let words = (heap.bytes / 4) as usize;
@@ -85,12 +85,12 @@ impl Cells {
     }
 
     /// A word of the heap; 0 where there is none.
-    pub fn word(&mut self, heap: &mut Heap<'_>, at: usize) -> u32 {
+    pub fn word(&mut self, heap: &Heap<'_>, at: usize) -> u32 {
         self.page(heap, at / PAGE).get(at % PAGE).copied().unwrap_or(0)
     }
 
     /// The layout of the cell that a word names.
-    pub fn layout(&mut self, heap: &mut Heap<'_>, cell: u32) -> Option<LayoutId> {
+    pub fn layout(&mut self, heap: &Heap<'_>, cell: u32) -> Option<LayoutId> {
         let first = is_cell(cell).then(|| 2 * heap::payload(cell) as usize)?;
         let layout = self.word(heap, first) & 0xffff;
         let layout = ((layout as usize) < heap.layouts.len()).then(|| LayoutId::new(layout))?;
@@ -103,7 +103,7 @@ impl Cells {
     }
 
     /// A field of a cell; 0 if there is none.
-    pub fn field(&mut self, heap: &mut Heap<'_>, cell: u32, field: usize) -> u32 {
+    pub fn field(&mut self, heap: &Heap<'_>, cell: u32, field: usize) -> u32 {
         let Some(layout) = self.layout(heap, cell) else { return 0 };
         let Some(ty) = heap.layouts[layout].fields.get(field) else { return 0 };
         to_host(self.word(heap, 2 * heap::payload(cell) as usize + 1 + field), *ty)

@@ -7,4 +7,4 @@ mod walk;
 
 pub use room::{MOST_HEAP, reaches};
 pub use segments::{PARTS, Segmented};
-pub use walk::{Field, Sheet, Walker};
+pub use walk::{Field, Leaves, Sheet, Walker};

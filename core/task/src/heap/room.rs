@@ -55,7 +55,7 @@ pub fn pool_bytes(options: &ForkJoinOptions, shape: &ProgramSizes) -> u64 {
 ///
 /// # Errors
 /// If they do not.
-pub fn reaches(heap: u64, device: &dyn Device) -> Result<(), Diagnostic> {
+pub fn reaches(heap: u64, device: &Device) -> Result<(), Diagnostic> {
     within(heap, device.reach(), &device.caps().name)
 }
 

@@ -1,9 +1,10 @@
-//! A device whose buffers may be larger than what one binding of it reaches: such a buffer is several of the device below, and kernels that get one
+//! A driver whose blocks may be larger than what one binding of the driver below reaches: such a block is several of that one, and kernels that get one
 //! are rewritten for that ([`split`]) and compiled again, when it happens first.
 //!
 //! Heaps on graphics cards need this: through wgpu a binding ends at 2 GiB or sooner, and at 128 MiB within the web's limits.
 //!
-//! Invariant: whoever uses the device need not know. A buffer that one binding reaches is one buffer, and its kernels are those that were written.
+//! Invariant: whoever uses the device need not know. A block that one binding reaches is one block of the driver below, by the same number, and its kernels are
+//! those that were written.
 
 use girih_base::diag::{Code, Diagnostic};
 use girih_base::hash::FastMap;
@@ -11,37 +12,37 @@ use girih_base::idx::IndexVec;
 use girih_base::span::Span;
 use girih_ir::{Caps, FunctionId, Module, Verified};
 use girih_lower::split;
-use girih_runtime::Timing;
-pub use girih_runtime::{
-    Argument, BufferId, Command, Device, DeviceInfo, DeviceKind, Dispatch, Grid, LoadOptions, Memory, ProgramId, Read,
+use girih_runtime::driver::{
+    Argument, BlockId, Command, Dispatch, Driver, Fence, Fetch, Grid, Keeping, ProgramId, QueueId, Slice,
 };
-use std::sync::Arc;
+use girih_runtime::{Device, DeviceInfo, DeviceKind, LoadOptions, Memory, Read, Timing};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 /// Parts that a buffer has at most.
 pub const PARTS: usize = 4;
 /// Bytes of a part that nothing stands in: a number of parts is a power of two.
 const EMPTY: u64 = 16;
+/// Numbers of blocks of several parts begin here.
+const SPLIT: u32 = 1 << 31;
 
-/// The device.
+/// The driver.
 pub struct Segmented {
-    inner: Box<dyn Device>,
-    /// Bytes that a buffer has at most that is not split.
+    inner: Arc<dyn Driver>,
+    /// Bytes that a block has at most that is not split.
     whole: u64,
     /// Bytes of each part of one that is, the last one apart.
     part: u64,
-    buffers: IndexVec<BufferId, Option<Parts>>,
+    state: Mutex<State>,
+}
+
+#[derive(Default)]
+struct State {
+    /// The parts of each block that is split; none if it was given back.
+    split: Vec<Option<Vec<BlockId>>>,
     programs: IndexVec<ProgramId, Option<Program>>,
 }
 
-/// A buffer.
-#[derive(Clone, Debug)]
-struct Parts {
-    all: Vec<BufferId>,
-    /// Bytes of each but the last one.
-    each: u64,
-}
-
-/// A kernel, and what it became for buffers of several parts.
+/// A kernel, and what it became for blocks of several parts.
 struct Program {
     module: Arc<Verified<Module>>,
     kernel: FunctionId,
@@ -51,13 +52,6 @@ struct Program {
     split: FastMap<Vec<u32>, ProgramId>,
 }
 
-/// Bytes within one part.
-struct Piece {
-    part: BufferId,
-    offset: u64,
-    bytes: u64,
-}
-
 fn wrong(message: impl Into<String>) -> Diagnostic {
     Diagnostic::new(Code::BadArguments, Span::NONE, message)
 }
@@ -65,127 +59,117 @@ fn freed() -> Diagnostic {
     wrong("the buffer or the program was freed")
 }
 
-impl Parts {
-    /// The part in which a byte lies, where in it, and how many bytes from there on are in the same part. What lies behind the end is the
-    /// device's to refuse.
-    fn find(&self, at: u64) -> Piece {
-        let last = self.all.len() - 1;
-        let number = usize::try_from(at / self.each).unwrap_or(usize::MAX).min(last);
-        let offset = at - number as u64 * self.each;
-        let bytes = if number == last { u64::MAX } else { self.each - offset };
-        Piece { part: self.all[number], offset, bytes }
-    }
-}
-
 impl Segmented {
-    /// The same device, where buffers of more than `whole` bytes have up to [`PARTS`] parts of `part` bytes each, rounded down to a power of two.
-    pub fn with_parts(inner: Box<dyn Device>, whole: u64, part: u64) -> Segmented {
+    /// A device's driver, where buffers of more than `whole` bytes have up to [`PARTS`] parts of `part` bytes each, rounded down to a power of two.
+    pub fn with_parts(inner: &Device, whole: u64, part: u64) -> Device {
         let part = 1 << part.max(EMPTY).ilog2();
-        Segmented { inner, whole, part, buffers: IndexVec::new(), programs: IndexVec::new() }
+        let driver = inner.driver().clone();
+        inner.behind(Arc::new(Segmented { inner: driver, whole, part, state: Mutex::default() }))
     }
 
     /// The same device with buffers that reach as far as words do; the device itself where its bindings reach that far, or where nothing but its
-    /// memory limits them, as on a CUDA card. Buffers that it has made already keep their names.
-    pub fn over(inner: Box<dyn Device>, made: &[BufferId]) -> Box<dyn Device> {
+    /// memory limits them, as on a CUDA card. Each of the two takes the other's buffers, as far as they have one part.
+    pub fn over(inner: Device) -> Device {
         let reach = inner.reach();
         if reach >= super::MOST_HEAP || inner.info().kind == DeviceKind::Cuda {
             return inner;
         }
-        let mut device = Segmented::with_parts(inner, reach, reach);
-        for id in 0..made.iter().map(|id| id.index() + 1).max().unwrap_or(0) {
-            let id = BufferId::new(id as u32);
-            device.buffers.push(made.contains(&id).then(|| Parts { all: vec![id], each: u64::MAX }));
-        }
-        Box::new(device)
+        Segmented::with_parts(&inner, reach, reach)
     }
 
-    fn parts(&self, buffer: BufferId) -> Result<&Parts, Diagnostic> {
-        self.buffers.get(buffer).and_then(Option::as_ref).ok_or_else(freed)
+    /// Nothing panics while it is locked, and what it guards is whole at all times.
+    fn lock(&self) -> MutexGuard<'_, State> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// The pieces of a range of bytes.
-    fn pieces(&self, buffer: BufferId, offset: u64, bytes: u64) -> Result<Vec<Piece>, Diagnostic> {
-        let parts = self.parts(buffer)?;
-        let (mut at, mut left, mut pieces) = (offset, bytes, vec![]);
+    /// The pieces of a slice, each inside of one block of the driver below.
+    fn pieces(&self, slice: Slice) -> Result<Vec<Slice>, Diagnostic> {
+        let state = self.lock();
+        let Some(parts) = state.parts(slice.block)? else { return Ok(vec![slice]) };
+        let (mut at, mut left, mut pieces) = (slice.offset, slice.bytes, vec![]);
         loop {
-            let Piece { part, offset, bytes } = parts.find(at);
-            let bytes = bytes.min(left);
-            pieces.push(Piece { part, offset, bytes });
-            (at, left) = (at.saturating_add(bytes), left - bytes);
+            let number = ((at / self.part) as usize).min(parts.len() - 1);
+            let offset = at - number as u64 * self.part;
+            let room = if number + 1 == parts.len() { u64::MAX } else { self.part - offset };
+            let bytes = left.min(room);
+            pieces.push(Slice { block: parts[number], offset, bytes, align: slice.align });
+            (at, left) = (at + bytes, left - bytes);
             if left == 0 {
                 return Ok(pieces);
             }
         }
     }
 
-    /// A command as the device below has it.
-    fn commands(&mut self, command: &Command, out: &mut Vec<Command>) -> Result<(), Diagnostic> {
+    /// A command as the driver below has it.
+    fn commands(&self, command: &Command, out: &mut Vec<Command>) -> Result<(), Diagnostic> {
         match command {
             Command::Dispatch(dispatch) => out.push(Command::Dispatch(self.dispatch(dispatch)?)),
-            Command::Clear { at: (buffer, offset), bytes } => {
-                for Piece { part, offset, bytes } in self.pieces(*buffer, *offset, *bytes)? {
-                    out.push(Command::Clear { at: (part, offset), bytes });
-                }
-            }
-            Command::Copy { from, to, bytes } => {
-                let (mut done, mut left) = (0, *bytes);
-                loop {
-                    let source = self.parts(from.0)?.find(from.1.saturating_add(done));
-                    let target = self.parts(to.0)?.find(to.1.saturating_add(done));
-                    let bytes = source.bytes.min(target.bytes).min(left);
-                    out.push(Command::Copy {
-                        from: (source.part, source.offset),
-                        to: (target.part, target.offset),
-                        bytes,
-                    });
-                    done += bytes;
-                    if left == bytes {
-                        break;
+            Command::Clear(at) => out.extend(self.pieces(*at)?.into_iter().map(Command::Clear)),
+            Command::Copy { from, to } => {
+                let (mut from, mut to) = (*from, *to);
+                // What is inside of one part on both sides, again and again.
+                while from.bytes > 0 {
+                    let (source, target) = (self.pieces(from)?[0], self.pieces(to)?[0]);
+                    let bytes = source.bytes.min(target.bytes);
+                    out.push(Command::Copy { from: Slice { bytes, ..source }, to: Slice { bytes, ..target } });
+                    for slice in [&mut from, &mut to] {
+                        (slice.offset, slice.bytes) = (slice.offset + bytes, slice.bytes - bytes);
                     }
-                    left -= bytes;
                 }
             }
         }
         Ok(())
     }
 
-    fn all(&mut self, commands: &[Command]) -> Result<Vec<Command>, Diagnostic> {
+    fn all(&self, commands: &[Command]) -> Result<Vec<Command>, Diagnostic> {
         let mut out = Vec::with_capacity(commands.len());
         commands.iter().try_for_each(|command| self.commands(command, &mut out))?;
         Ok(out)
     }
 
-    fn dispatch(&mut self, dispatch: &Dispatch) -> Result<Dispatch, Diagnostic> {
+    fn dispatch(&self, dispatch: &Dispatch) -> Result<Dispatch, Diagnostic> {
         let mut counts = vec![];
         let (mut arguments, mut behind) = (vec![], vec![]);
         for argument in &dispatch.arguments {
-            let Argument::Buffer(buffer, offset) = *argument else {
+            let Argument::Buffer(slice) = *argument else {
                 counts.push(1);
                 arguments.push(*argument);
                 continue;
             };
-            let parts = self.parts(buffer)?;
-            if parts.all.len() > 1 && offset != 0 {
+            let state = self.lock();
+            let Some(parts) = state.parts(slice.block)? else {
+                counts.push(1);
+                arguments.push(*argument);
+                continue;
+            };
+            if slice.offset != 0 {
                 return Err(wrong("a buffer of several parts is passed from its beginning on"));
             }
-            counts.push(parts.all.len() as u32);
-            arguments.push(Argument::Buffer(parts.all[0], offset));
-            behind.extend(parts.all[1..].iter().map(|part| Argument::Buffer(*part, 0)));
+            counts.push(parts.len() as u32);
+            let (mut left, last) = (slice.bytes, parts.len() - 1);
+            let mut all = parts.iter().enumerate().map(|(i, part)| {
+                let bytes = if i == last { left.max(EMPTY) } else { self.part };
+                left = left.saturating_sub(bytes);
+                Argument::Buffer(Slice { block: *part, bytes, ..slice })
+            });
+            arguments.extend(all.next());
+            behind.extend(all);
         }
         let program = self.program(dispatch.program, counts)?;
         arguments.extend(behind);
         let grid = match dispatch.grid {
             Grid::Own => Grid::Own,
             Grid::Workgroups(size) => Grid::Workgroups(size),
-            Grid::Indirect(buffer, offset) => Grid::Indirect(self.parts(buffer)?.all[0], offset),
+            Grid::Indirect(slice) => Grid::Indirect(self.pieces(slice)?[0]),
         };
         Ok(Dispatch { program, arguments, grid })
     }
 
     /// The program for arguments of so many parts.
-    fn program(&mut self, program: ProgramId, counts: Vec<u32>) -> Result<ProgramId, Diagnostic> {
-        self.programs.get(program).ok_or_else(freed)?;
-        let found = self.programs[program].as_mut().ok_or_else(freed)?;
+    fn program(&self, program: ProgramId, counts: Vec<u32>) -> Result<ProgramId, Diagnostic> {
+        let state = &mut *self.lock();
+        state.programs.get(program).ok_or_else(freed)?;
+        let found = state.programs[program].as_mut().ok_or_else(freed)?;
         if counts.iter().all(|count| *count == 1) {
             return Ok(found.whole);
         }
@@ -201,118 +185,158 @@ impl Segmented {
     }
 }
 
-impl Device for Segmented {
+impl State {
+    /// The parts of a block; none if it is one of the driver below.
+    fn parts(&self, block: BlockId) -> Result<Option<&[BlockId]>, Diagnostic> {
+        match (block.index() as u32).checked_sub(SPLIT) {
+            None => Ok(None),
+            Some(i) => self.split.get(i as usize).and_then(Option::as_deref).map(Some).ok_or_else(freed),
+        }
+    }
+}
+
+impl Driver for Segmented {
     fn info(&self) -> &DeviceInfo {
         self.inner.info()
     }
     fn caps(&self) -> &Caps {
         self.inner.caps()
     }
+    fn ordinal(&self) -> u32 {
+        self.inner.ordinal()
+    }
     fn reach(&self) -> u64 {
         PARTS as u64 * self.part
     }
 
-    fn allocate(&mut self, memory: Memory) -> Result<BufferId, Diagnostic> {
-        let mut sizes = vec![memory.bytes];
-        if memory.bytes > self.whole {
-            let count = usize::try_from(memory.bytes.div_ceil(self.part)).unwrap_or(usize::MAX);
-            if count > PARTS {
-                let (wanted, most) = (memory.bytes >> 10, self.reach() >> 10);
-                let message =
-                    format!("a buffer of {wanted} KiB, but kernels reach {PARTS} parts, of {most} KiB in all");
-                return Err(Diagnostic::new(Code::DeviceMemory, Span::NONE, message).hint("use several buffers"));
-            }
-            sizes = vec![self.part; count];
-            sizes[count - 1] = memory.bytes - (count as u64 - 1) * self.part;
-            // What is not there lies behind the last part: nobody has an index in it.
-            sizes.resize(count.next_power_of_two(), EMPTY);
+    fn keeping(&self) -> Option<Keeping> {
+        self.inner.keeping()
+    }
+    fn allocate(&self, memory: Memory) -> Result<BlockId, Diagnostic> {
+        if memory.bytes <= self.whole {
+            return self.inner.allocate(memory);
         }
-        let mut all: Vec<BufferId> = vec![];
+        let count = usize::try_from(memory.bytes.div_ceil(self.part)).unwrap_or(usize::MAX);
+        if count > PARTS {
+            let (wanted, most) = (memory.bytes >> 10, self.reach() >> 10);
+            let message = format!("a buffer of {wanted} KiB, but kernels reach {PARTS} parts, of {most} KiB in all");
+            return Err(Diagnostic::new(Code::DeviceMemory, Span::NONE, message).hint("use several buffers"));
+        }
+        let mut sizes = vec![self.part; count];
+        sizes[count - 1] = memory.bytes - (count as u64 - 1) * self.part;
+        // What is not there lies behind the last part: nobody has an index in it.
+        sizes.resize(count.next_power_of_two(), EMPTY);
+        let mut all: Vec<BlockId> = vec![];
         for bytes in &sizes {
             match self.inner.allocate(Memory { bytes: *bytes, ..memory }) {
-                Ok(buffer) => all.push(buffer),
+                Ok(block) => all.push(block),
                 Err(error) => {
-                    all.into_iter().for_each(|buffer| self.inner.free(buffer));
+                    all.into_iter().for_each(|block| self.inner.release(block));
                     return Err(error);
                 }
             }
         }
-        let each = if all.len() == 1 { u64::MAX } else { self.part };
-        Ok(self.buffers.push(Some(Parts { all, each })))
+        let split = &mut self.lock().split;
+        let free = split.iter().position(Option::is_none).unwrap_or(split.len());
+        split.resize(split.len().max(free + 1), None);
+        split[free] = Some(all);
+        Ok(BlockId::new(SPLIT + free as u32))
     }
-
-    fn free(&mut self, buffer: BufferId) {
-        let parts = if self.buffers.get(buffer).is_some() { self.buffers[buffer].take() } else { None };
-        parts.into_iter().flat_map(|parts| parts.all).for_each(|part| self.inner.free(part));
+    fn starts_zeroed(&self) -> bool {
+        self.inner.starts_zeroed()
     }
-
-    fn write(&mut self, buffer: BufferId, offset: u64, bytes: &[u8]) -> Result<(), Diagnostic> {
-        let mut left = bytes;
-        for Piece { part, offset, bytes } in self.pieces(buffer, offset, bytes.len() as u64)? {
-            let (now, behind) = left.split_at(bytes as usize);
-            self.inner.write(part, offset, now)?;
-            left = behind;
-        }
-        Ok(())
+    fn release(&self, block: BlockId) {
+        let Some(i) = (block.index() as u32).checked_sub(SPLIT) else { return self.inner.release(block) };
+        let parts = self.lock().split.get_mut(i as usize).and_then(Option::take);
+        parts.into_iter().flatten().for_each(|part| self.inner.release(part));
     }
-
-    fn read(&mut self, buffer: BufferId, offset: u64, bytes: &mut [u8]) -> Result<(), Diagnostic> {
-        let mut left = bytes;
-        for Piece { part, offset, bytes } in self.pieces(buffer, offset, left.len() as u64)? {
-            let (now, behind) = left.split_at_mut(bytes as usize);
-            self.inner.read(part, offset, now)?;
-            left = behind;
-        }
-        Ok(())
+    #[allow(unsafe_code)]
+    unsafe fn import(&self, address: u64, bytes: u64) -> Result<BlockId, Diagnostic> {
+        // SAFETY: the caller's promise is passed on.
+        unsafe { self.inner.import(address, bytes) }
+    }
+    fn address(&self, slice: Slice) -> Option<u64> {
+        if self.lock().parts(slice.block).ok()?.is_some() { None } else { self.inner.address(slice) }
     }
 
     fn load(
-        &mut self,
+        &self,
         module: &Verified<Module>,
         kernels: &[FunctionId],
         options: &LoadOptions,
     ) -> Result<Vec<ProgramId>, Vec<Diagnostic>> {
         let made = self.inner.load(module, kernels, options)?;
         let module = Arc::new(module.clone());
+        let state = &mut *self.lock();
         let program = |(whole, kernel): (ProgramId, &FunctionId)| {
             let (module, options, split) = (module.clone(), options.clone(), FastMap::default());
-            self.programs.push(Some(Program { module, kernel: *kernel, options, whole, split }))
+            state.programs.push(Some(Program { module, kernel: *kernel, options, whole, split }))
         };
         Ok(made.into_iter().zip(kernels).map(program).collect())
     }
-
-    fn unload(&mut self, program: ProgramId) {
-        let found = if self.programs.get(program).is_some() { self.programs[program].take() } else { None };
+    fn unload(&self, program: ProgramId) {
+        let programs = &mut self.lock().programs;
+        let found = if programs.get(program).is_some() { programs[program].take() } else { None };
         if let Some(Program { whole, split, .. }) = found {
             [whole].into_iter().chain(split.into_values()).for_each(|program| self.inner.unload(program));
         }
     }
 
-    fn submit(&mut self, commands: &[Command]) -> Result<(), Diagnostic> {
-        let commands = self.all(commands)?;
-        self.inner.submit(&commands)
+    fn open_queue(&self) -> Result<QueueId, Diagnostic> {
+        self.inner.open_queue()
+    }
+    #[allow(unsafe_code)]
+    unsafe fn adopt_queue(&self, handle: u64) -> Result<QueueId, Diagnostic> {
+        // SAFETY: the caller's promise is passed on.
+        unsafe { self.inner.adopt_queue(handle) }
+    }
+    fn close_queue(&self, queue: QueueId) {
+        self.inner.close_queue(queue);
     }
 
-    fn submit_and_read(&mut self, commands: &[Command], reads: &mut [Read<'_>]) -> Result<(), Diagnostic> {
+    fn submit(&self, queue: QueueId, commands: &[Command]) -> Result<(), Diagnostic> {
+        self.inner.submit(queue, &self.all(commands)?)
+    }
+    fn write(&self, queue: QueueId, to: Slice, bytes: &[u8]) -> Result<(), Diagnostic> {
+        let mut left = bytes;
+        for piece in self.pieces(to)? {
+            let (now, behind) = left.split_at(piece.bytes as usize);
+            self.inner.write(queue, piece, now)?;
+            left = behind;
+        }
+        Ok(())
+    }
+    fn read(
+        &self,
+        queue: QueueId,
+        commands: &[Command],
+        reads: &mut [Read<'_, Slice>],
+    ) -> Result<(), Diagnostic> {
         let commands = self.all(commands)?;
         let mut inner = vec![];
-        for Read { buffer, offset, bytes } in reads {
+        for Read { from, bytes } in reads {
             let mut left = &mut **bytes;
-            for Piece { part, offset, bytes } in self.pieces(*buffer, *offset, left.len() as u64)? {
-                let (now, behind) = std::mem::take(&mut left).split_at_mut(bytes as usize);
-                inner.push(Read { buffer: part, offset, bytes: now });
+            for piece in self.pieces(*from)? {
+                let (now, behind) = std::mem::take(&mut left).split_at_mut(piece.bytes as usize);
+                inner.push(Read { from: piece, bytes: now });
                 left = behind;
             }
         }
-        self.inner.submit_and_read(&commands, &mut inner)
+        self.inner.read(queue, &commands, &mut inner)
     }
-
-    fn wait(&mut self) -> Result<(), Diagnostic> {
-        self.inner.wait()
+    fn fetch(&self, queue: QueueId, from: Slice) -> Result<Box<dyn Fetch>, Diagnostic> {
+        match &self.pieces(from)?[..] {
+            [piece] => self.inner.fetch(queue, *piece),
+            _several => Err(wrong("bytes of several parts of a buffer are fetched: read them, or fetch each part")),
+        }
     }
-
-    fn time(&mut self, commands: &[Command], runs: usize) -> Result<Timing, Diagnostic> {
-        let commands = self.all(commands)?;
-        self.inner.time(&commands, runs)
+    fn fence(&self, queue: QueueId, to_tell: bool) -> Result<Box<dyn Fence>, Diagnostic> {
+        self.inner.fence(queue, to_tell)
+    }
+    fn follow(&self, queue: QueueId, other: QueueId) -> Result<(), Diagnostic> {
+        self.inner.follow(queue, other)
+    }
+    fn time(&self, queue: QueueId, commands: &[Command], runs: usize) -> Result<Timing, Diagnostic> {
+        self.inner.time(queue, &self.all(commands)?, runs)
     }
 }

@@ -11,7 +11,7 @@ use girih_base::diag::{Code, Diagnostic};
 use girih_base::span::Span;
 use girih_ir::{text, verify};
 use girih_runtime::DeviceHeap;
-pub use girih_runtime::{BufferId, Command, Device, Dispatch, Grid, LoadOptions, Memory, ProgramId};
+pub use girih_runtime::{Buffer, Command, Device, Dispatch, Grid, LoadOptions, Memory, Program, Read};
 
 const KERNEL: &str = include_str!("walk.gir");
 /// Words of the table before the layouts: the root.
@@ -26,6 +26,15 @@ pub enum Field {
     Integer,
     /// Something that is no colour.
     Other,
+}
+
+/// What leaves become.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Leaves {
+    /// 0xRRGGBB becomes four bytes, red, green, blue and 255.
+    Pixels,
+    /// They stay what they are.
+    Numbers,
 }
 
 /// The fields of cells of a layout, or of the root; more than two are as good as none.
@@ -44,15 +53,15 @@ fn described(fields: impl ExactSizeIterator<Item = Field>) -> u32 {
 /// The kernel, loaded onto a device, with buffers of its own.
 #[derive(Debug)]
 pub struct Walker {
-    program: ProgramId,
-    table: BufferId,
-    status: BufferId,
+    program: Program,
+    table: Buffer,
+    status: Buffer,
 }
 
 /// Where pixels go: four bytes each, red, green, blue and 255.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq)]
 pub struct Sheet {
-    buffer: BufferId,
+    buffer: Buffer,
     /// How many there is room for.
     room: u32,
 }
@@ -62,21 +71,21 @@ impl Sheet {
     ///
     /// # Errors
     /// If the device does not have the memory.
-    pub fn new(device: &mut dyn Device, room: u32) -> Result<Sheet, Diagnostic> {
-        Ok(Sheet { buffer: device.allocate(Memory { bytes: 4 * u64::from(room), indirect: false })?, room })
+    pub fn new(device: &Device, room: u32) -> Result<Sheet, Diagnostic> {
+        Ok(Sheet { buffer: device.zeroed(Memory::of(4 * u64::from(room)))?, room })
     }
 
     /// The buffer that the pixels are in.
-    pub fn buffer(self) -> BufferId {
-        self.buffer
+    pub fn buffer(&self) -> &Buffer {
+        &self.buffer
     }
 
     /// Reads the first pixels: one copy to the host.
     ///
     /// # Errors
     /// If the device fails.
-    pub fn read(self, device: &mut dyn Device, pixels: &mut [[u8; 4]]) -> Result<(), Diagnostic> {
-        device.read(self.buffer, 0, pixels.as_flattened_mut())
+    pub fn read(&self, device: &Device, pixels: &mut [[u8; 4]]) -> Result<(), Diagnostic> {
+        device.read(&self.buffer, 0, pixels.as_flattened_mut())
     }
 }
 
@@ -85,17 +94,17 @@ impl Walker {
     ///
     /// # Errors
     /// If the device refuses the kernel, or does not have the memory.
-    pub fn open(device: &mut dyn Device, layouts: &[Vec<Field>]) -> Result<Walker, Vec<Diagnostic>> {
+    pub fn open(device: &Device, layouts: &[Vec<Field>]) -> Result<Walker, Vec<Diagnostic>> {
         let one = |diagnostic| vec![diagnostic];
         let module = verify(text::parse(Span::NONE.source, KERNEL)?.module)?;
         let kernels: Vec<_> = module.kernels().collect();
         let programs = device.load(&module, &kernels, &LoadOptions::default())?;
-        let [program] = programs[..] else {
+        let Ok([program]) = <[Program; 1]>::try_from(programs) else {
             return Err(one(Diagnostic::new(Code::Internal, Span::NONE, "the device gave no kernel")));
         };
         let table: Vec<u32> = layouts.iter().map(|fields| described(fields.iter().copied())).collect();
-        let mut allocate = |words: u64| device.allocate(Memory { bytes: 4 * words, indirect: false }).map_err(one);
-        let [table_buffer, status] = [ROOT + table.len() as u64, 1].map(&mut allocate);
+        let allocate = |words: u64| device.zeroed(Memory::of(4 * words)).map_err(one);
+        let [table_buffer, status] = [ROOT + table.len() as u64, 1].map(allocate);
         let walker = Walker { program, table: table_buffer?, status: status? };
         walker.write(device, 4 * ROOT, &table).map_err(one)?;
         Ok(walker)
@@ -108,35 +117,48 @@ impl Walker {
     /// If the device fails.
     pub fn walk(
         &self,
-        DeviceHeap { device, buffer }: DeviceHeap<'_>,
+        heap: &DeviceHeap,
         root: &[(Field, u32)],
         depth: u32,
         count: u32,
-        sheet: Sheet,
+        sheet: &Sheet,
     ) -> Result<bool, Diagnostic> {
-        if count > sheet.room || depth > 31 || root.len() > 2 {
+        if count > sheet.room {
+            return Ok(false);
+        }
+        self.gather(heap, root, (depth, count), (&sheet.buffer, Leaves::Pixels))
+    }
+
+    /// The same into any buffer of the device, a word each: what other kernels are given. It is there for what is submitted to the device from then on.
+    ///
+    /// # Errors
+    /// If the device fails, or the buffer has less room.
+    pub fn gather(
+        &self,
+        DeviceHeap { device, buffer }: &DeviceHeap,
+        root: &[(Field, u32)],
+        (depth, count): (u32, u32),
+        (into, leaves): (&Buffer, Leaves),
+    ) -> Result<bool, Diagnostic> {
+        if depth > 31 || root.len() > 2 {
             return Ok(false);
         }
         let mut words = vec![described(root.iter().map(|(field, _)| *field))];
         words.extend(root.iter().map(|(_, word)| *word));
         self.write(device, 0, &words)?;
-        let buffers = [buffer, self.table, sheet.buffer, self.status].map(device::buffer);
-        let arguments = buffers.into_iter().chain([count, depth].map(device::number)).collect();
-        let walk = Dispatch { program: self.program, arguments, grid: Grid::Own };
-        device.submit(&[Command::Clear { at: (self.status, 0), bytes: 4 }, Command::Dispatch(walk)])?;
+        let into = into.slice(0, 4 * u64::from(count));
+        let buffers = [buffer, &self.table, &into, &self.status].map(device::buffer);
+        let numbers = [count, depth, u32::from(leaves == Leaves::Pixels)].map(device::number);
+        let arguments = buffers.into_iter().chain(numbers).collect();
+        let walk = Dispatch { program: self.program.clone(), arguments, grid: Grid::Own };
         let mut status = [0; 4];
-        device.read(self.status, 0, &mut status)?;
+        let commands = [Command::clear(&self.status, 0, 4), Command::Dispatch(walk)];
+        device.submit_and_read(&commands, &mut [Read::new(&self.status, 0, &mut status)])?;
         Ok(status == [0; 4])
     }
 
-    /// Gives everything back.
-    pub fn close(self, device: &mut dyn Device) {
-        [self.table, self.status].into_iter().for_each(|buffer| device.free(buffer));
-        device.unload(self.program);
-    }
-
-    fn write(&self, device: &mut dyn Device, offset: u64, words: &[u32]) -> Result<(), Diagnostic> {
-        device::write(device, self.table, offset, words)
+    fn write(&self, device: &Device, offset: u64, words: &[u32]) -> Result<(), Diagnostic> {
+        device::write(device, &self.table, offset, words)
     }
 }
 
@@ -178,20 +200,19 @@ mod tests {
 
     /// What the walk of a tree gives; none if it is not of that form.
     fn walk(heap: &Heap, root: &[(Field, u32)], depth: u32, count: usize) -> Option<Vec<[u8; 4]>> {
-        let device: &mut dyn Device = &mut Interpreter::new(Options { checked: true, ..Options::default() });
+        let device = &Device::new(Interpreter::new(Options { checked: true, ..Options::default() }));
         let layouts = [vec![Field::Word; 2], vec![Field::Integer], vec![Field::Other]];
         let walker = Walker::open(device, &layouts).expect("the kernel is right");
         let sheet = Sheet::new(device, 300).expect("there is memory");
         let bytes = device::bytes(&heap.words);
-        let buffer = device.allocate(Memory { bytes: bytes.len() as u64, indirect: false }).expect("there is memory");
-        device.write(buffer, 0, &bytes).expect("it fits");
-        let heap = DeviceHeap { device: &mut *device, buffer };
+        let buffer = device.zeroed(Memory::of(bytes.len() as u64)).expect("there is memory");
+        device.write(&buffer, 0, &bytes).expect("it fits");
+        let heap = DeviceHeap { device: device.clone(), buffer };
         let mut pixels = vec![[0; 4]; count];
-        let is_whole = walker.walk(heap, root, depth, count as u32, sheet).expect("the device works");
+        let is_whole = walker.walk(&heap, root, depth, count as u32, &sheet).expect("the device works");
         if is_whole {
             sheet.read(device, &mut pixels).expect("they are there");
         }
-        walker.close(device);
         is_whole.then_some(pixels)
     }
 

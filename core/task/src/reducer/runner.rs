@@ -10,7 +10,7 @@ use girih_base::diag::{Code, Diagnostic};
 use girih_ir::heap::LayoutId;
 use girih_ir::{FunctionId, Module, Verified};
 use girih_machine::tasks::{Elsewhere, Settings, TaskMachine};
-use girih_runtime::{BufferId, Command, Device, Dispatch, Grid, LoadOptions, Memory, ProgramId, Read};
+use girih_runtime::{Buffer, Command, Device, Dispatch, Grid, LoadOptions, Memory, Program, Read};
 use girih_runtime::{Fault, Runner, StepStats, TaskOptions, TaskStats};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -43,13 +43,13 @@ impl ReducerOptions {
 
 /// The device, and what is on it.
 struct Engine {
-    device: Box<dyn Device>,
-    plan: ProgramId,
-    programs: Vec<ProgramId>,
-    queue: BufferId,
-    control: BufferId,
-    kept: BufferId,
-    grid: BufferId,
+    device: Device,
+    plan: Program,
+    programs: Vec<Program>,
+    queue: Buffer,
+    control: Buffer,
+    kept: Buffer,
+    grid: Buffer,
     tallies: Reducers,
     options: ReducerOptions,
     interrupt: Option<Arc<AtomicBool>>,
@@ -83,7 +83,7 @@ impl ReducerRunner {
     pub fn open(
         module: &Verified<Module>,
         tallies: Reducers,
-        mut device: Box<dyn Device>,
+        device: Device,
         task: &TaskOptions,
         options: ReducerOptions,
     ) -> Result<ReducerRunner, Vec<Diagnostic>> {
@@ -96,11 +96,11 @@ impl ReducerRunner {
         }
         let plan = programs.remove(0);
         let buffers = ReducerRunner::bytes(&tallies, &options);
-        let [queue, keeps] = buffers.map(|bytes| device.allocate(Memory { bytes, indirect: false }).map_err(one));
+        let [queue, keeps] = buffers.map(|bytes| device.zeroed(Memory { bytes, indirect: false }).map_err(one));
         let (queue, keeps) = (queue?, keeps?);
-        let words = Memory { bytes: 4 * u64::from(control::WORDS), indirect: false };
-        let control = device.allocate(words).map_err(one)?;
-        let grid = device.allocate(Memory { bytes: 12, indirect: true }).map_err(one)?;
+        let words = Memory::of(4 * u64::from(control::WORDS));
+        let control = device.zeroed(words).map_err(one)?;
+        let grid = device.zeroed(Memory { bytes: 12, indirect: true }).map_err(one)?;
         let stats = StepStats { lanes: options.lanes, ..StepStats::default() };
         let interrupt = task.interrupt.clone();
         let mut engine = Engine {
@@ -128,15 +128,11 @@ impl ReducerRunner {
     ///
     /// # Errors
     /// If somebody still has it.
-    pub fn close(self) -> Result<Box<dyn Device>, Diagnostic> {
+    pub fn close(self) -> Result<Device, Diagnostic> {
         let ReducerRunner { machine, engine, .. } = self;
         drop(machine);
         let engine = Arc::into_inner(engine).ok_or_else(missing)?;
-        let Engine { mut device, plan, programs, queue, control, kept, grid, .. } =
-            engine.into_inner().unwrap_or_else(PoisonError::into_inner);
-        [queue, control, kept, grid].into_iter().for_each(|buffer| device.free(buffer));
-        programs.into_iter().chain([plan]).for_each(|program| device.unload(program));
-        Ok(device)
+        Ok(engine.into_inner().unwrap_or_else(PoisonError::into_inner).device)
     }
 
     fn engine(&self) -> MutexGuard<'_, Engine> {
@@ -219,28 +215,28 @@ impl Engine {
         ] {
             words[word as usize] = value;
         }
-        self.write(self.queue, task)?;
-        self.write(self.control, &words)
+        self.write(&self.queue, task)?;
+        self.write(&self.control, &words)
     }
     fn monoid(&self, tally: usize) -> Monoid {
         self.tallies.all[tally].monoid
     }
-    fn write(&mut self, buffer: BufferId, words: &[u32]) -> Result<(), Diagnostic> {
-        device::write(&mut *self.device, buffer, 0, words)
+    fn write(&self, buffer: &Buffer, words: &[u32]) -> Result<(), Diagnostic> {
+        device::write(&self.device, buffer, 0, words)
     }
 
     /// The commands of some epochs.
     fn epochs(&self, tally: usize, count: usize) -> Vec<Command> {
         let (tasks, lanes) = (number(self.options.tasks()), number(self.options.lanes));
         let plan = Dispatch {
-            program: self.plan,
-            arguments: vec![buffer(self.control), buffer(self.grid)],
+            program: self.plan.clone(),
+            arguments: vec![buffer(&self.control), buffer(&self.grid)],
             grid: Grid::Workgroups([1, 1, 1]),
         };
         let run = Dispatch {
-            program: self.programs[tally],
-            arguments: vec![buffer(self.queue), buffer(self.control), buffer(self.kept), tasks, lanes],
-            grid: Grid::Indirect(self.grid, 0),
+            program: self.programs[tally].clone(),
+            arguments: vec![buffer(&self.queue), buffer(&self.control), buffer(&self.kept), tasks, lanes],
+            grid: Grid::Indirect(self.grid.clone()),
         };
         let one = [Command::Dispatch(plan), Command::Dispatch(run)];
         one.iter().cycle().take(2 * count).cloned().collect()
@@ -249,7 +245,7 @@ impl Engine {
     /// Lanes keep nothing of a run that has not come to its end.
     fn forget(&mut self) -> Result<(), Diagnostic> {
         let bytes = 4 * u64::from(self.options.lanes);
-        self.device.submit(&[Command::Clear { at: (self.kept, 0), bytes }])
+        self.device.submit(&[Command::clear(&self.kept, 0, bytes)])
     }
 
     fn call(&mut self, tally: usize, head: u32, arguments: &[u64]) -> Result<u32, Fault> {
@@ -270,7 +266,7 @@ impl Engine {
             }
             let commands = self.epochs(tally, count);
             let mut bytes = [0; 4 * control::WORDS as usize];
-            let mut reads = [Read { buffer: self.control, offset: 0, bytes: &mut bytes }];
+            let mut reads = [Read::new(&self.control, 0, &mut bytes)];
             self.device.submit_and_read(&commands, &mut reads).map_err(Fault::Device)?;
             self.stats.submissions += 1;
             self.stats.dispatches += commands.len() as u64;

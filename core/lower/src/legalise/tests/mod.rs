@@ -83,24 +83,24 @@ pub fn run(
         fuel: Some(1 << 32),
         ..Options::default()
     };
-    let mut device = Interpreter::new(options);
+    let device = Device::new(Interpreter::new(options));
     let kernel = module.kernels().next().expect("a kernel");
-    let program = device.load(module, &[kernel], &LoadOptions::default())?[0];
+    let program = device.load(module, &[kernel], &LoadOptions::default())?.swap_remove(0);
     let one = |d| vec![d];
     let mut ids = vec![];
     for bytes in buffers {
-        let id = device.allocate(Memory { bytes: bytes.len() as u64, indirect: false }).map_err(one)?;
-        device.write(id, 0, bytes).map_err(one)?;
+        let id = device.zeroed(Memory::of(bytes.len() as u64)).map_err(one)?;
+        device.write(&id, 0, bytes).map_err(one)?;
         ids.push(id);
     }
-    let arguments = ids.iter().map(|id| Argument::Buffer(*id, 0));
+    let arguments = ids.iter().map(|id| Argument::buffer(&id));
     let arguments = arguments.chain(numbers.iter().map(|n| Argument::Scalar(*n))).collect();
     let dispatch = Dispatch { program, arguments, grid: Grid::Workgroups([setting.grid, 1, 1]) };
     device.submit(&[Command::Dispatch(dispatch)]).map_err(one)?;
     device.wait().map_err(one)?;
     let mut results = buffers.to_vec();
     for (id, bytes) in ids.iter().zip(&mut results) {
-        device.read(*id, 0, bytes).map_err(one)?;
+        device.read(&id, 0, bytes).map_err(one)?;
     }
     Ok(results)
 }

@@ -31,18 +31,18 @@ pub fn launch(
     grid: Grid,
     given: &[Argued],
 ) -> Given {
-    let mut device = Interpreter::new(settings);
-    let program = device.load(module, &[kernel], options).map_err(|mut found| said(found.remove(0)))?[0];
+    let device = Device::new(Interpreter::new(settings));
+    let program = device.load(module, &[kernel], options).map_err(|mut found| said(found.remove(0)))?.swap_remove(0);
     let mut arguments = vec![];
     let mut buffers = vec![];
     for argument in given {
         arguments.push(match argument {
             Argued::Number(ty, bits) => Argument::Scalar(Constant { ty: Type::Scalar(*ty), bits: *bits }),
             Argued::Bytes(bytes) => {
-                let buffer = device.allocate(Memory { bytes: bytes.len() as u64, indirect: false }).map_err(said)?;
-                device.write(buffer, 0, bytes).map_err(said)?;
-                buffers.push((buffer, bytes.len()));
-                Argument::Buffer(buffer, 0)
+                let buffer = device.zeroed(Memory::of(bytes.len() as u64)).map_err(said)?;
+                device.write(&buffer, 0, bytes).map_err(said)?;
+                buffers.push((buffer.clone(), bytes.len()));
+                Argument::Buffer(buffer)
             }
         });
     }
@@ -52,7 +52,7 @@ pub fn launch(
         .into_iter()
         .map(|(buffer, len)| {
             let mut bytes = vec![0; len];
-            device.read(buffer, 0, &mut bytes).map_err(said)?;
+            device.read(&buffer, 0, &mut bytes).map_err(said)?;
             Ok(bytes)
         })
         .collect()

@@ -247,16 +247,16 @@ fn the_pipelined_matmul_of_the_suite() {
 fn products_in_every_layout() {
     let module = module(include_str!("../../../../../tests/ir/workgroup/products.gir"));
     let kernels: Vec<_> = module.kernels().collect();
-    let mut device = Interpreter::new(checked());
+    let device = Device::new(Interpreter::new(checked()));
     let programs = device.load(&module, &kernels, &LoadOptions::default()).unwrap_or_else(|d| panic!("{d:#?}"));
     let mut seen = vec![];
     for program in programs {
-        let buffer = device.allocate(Memory { bytes: 4 * 64 * 128, indirect: false }).expect("memory");
+        let buffer = device.zeroed(Memory::of(4 * 64 * 128)).expect("memory");
         let dispatch =
-            Dispatch { program, arguments: vec![Argument::Buffer(buffer, 0)], grid: Grid::Workgroups([1; 3]) };
+            Dispatch { program, arguments: vec![Argument::buffer(&buffer)], grid: Grid::Workgroups([1; 3]) };
         device.submit(&[Command::Dispatch(dispatch)]).expect("starts");
         let mut bytes = vec![0; 4 * 64 * 16];
-        device.read(buffer, 0, &mut bytes).unwrap_or_else(|d| panic!("{d:#?}"));
+        device.read(&buffer, 0, &mut bytes).unwrap_or_else(|d| panic!("{d:#?}"));
         assert!(bytes.iter().any(|b| *b != 0) && !seen.contains(&bytes), "each layout finds other numbers");
         seen.push(bytes);
     }

@@ -2,7 +2,7 @@
 
 use super::*;
 use girih_ir::Caps;
-use girih_runtime::{BufferId, DeviceKind, ProgramId};
+use girih_runtime::{Buffer, DeviceKind, Program};
 use std::time::Duration;
 
 const ADD: &str = "
@@ -14,19 +14,19 @@ kernel @add(%m: buffer, %by: u32) workgroup(4) spec(%times: u32 = 1) {
 fn number(n: u32) -> Argument {
     Argument::Scalar(Constant { ty: Type::U32, bits: n.into() })
 }
-fn read(device: &mut Interpreter, buffer: BufferId, words: usize) -> Vec<u32> {
+fn read(device: &Device, buffer: &Buffer, words: usize) -> Vec<u32> {
     let mut bytes = vec![0; 4 * words];
     device.read(buffer, 0, &mut bytes).expect("reads");
     bytes.as_chunks::<4>().0.iter().map(|b| u32::from_le_bytes(*b)).collect()
 }
-fn write(device: &mut Interpreter, buffer: BufferId, words: &[u32]) {
+fn write(device: &Device, buffer: &Buffer, words: &[u32]) {
     let bytes: Vec<u8> = words.iter().flat_map(|w| w.to_le_bytes()).collect();
     device.write(buffer, 0, &bytes).expect("writes");
 }
-fn load(device: &mut Interpreter, source: &str, options: &LoadOptions) -> ProgramId {
+fn load(device: &Device, source: &str, options: &LoadOptions) -> Program {
     let module = module(source);
     let kernel = module.kernels().next().expect("a kernel");
-    device.load(&module, &[kernel], options).unwrap_or_else(|d| panic!("{d:#?}"))[0]
+    device.load(&module, &[kernel], options).unwrap_or_else(|d| panic!("{d:#?}")).swap_remove(0)
 }
 
 #[test]
@@ -35,10 +35,10 @@ fn buffers_end_where_they_were_asked_to() {
         format!("kernel @k(%m: buffer, %i: u32) workgroup(1) {{\n  store.{ty} %m[%i], (convert.{ty} %i)\n}}")
     };
     let run = |ty: &str, at: u32, caps: Option<Caps>| {
-        let mut device = Interpreter::new(Options { caps, ..checked() });
-        let program = load(&mut device, &store(ty), &LoadOptions::default());
-        let buffer = device.allocate(Memory { bytes: 6, indirect: false }).expect("memory");
-        let arguments = vec![Argument::Buffer(buffer, 0), number(at)];
+        let device = Device::new(Interpreter::new(Options { caps, ..checked() }));
+        let program = load(&device, &store(ty), &LoadOptions::default());
+        let buffer = device.zeroed(Memory::of(6)).expect("memory");
+        let arguments = vec![Argument::buffer(&buffer), number(at)];
         let grid = Grid::Workgroups([1; 3]);
         device.submit(&[Command::Dispatch(Dispatch { program, arguments, grid })]).expect("starts");
         device.wait().map_err(|d| d.code)
@@ -52,71 +52,73 @@ fn buffers_end_where_they_were_asked_to() {
 
 #[test]
 fn commands_run_in_order() {
-    let mut device = Interpreter::new(checked());
+    let device = Device::new(Interpreter::new(checked()));
     assert_eq!(device.info().kind, DeviceKind::Interpreter);
-    let program = load(&mut device, ADD, &LoadOptions::default());
+    let program = load(&device, ADD, &LoadOptions::default());
     let thrice = LoadOptions { specialisations: vec![("times".into(), 3)], ..LoadOptions::default() };
-    let thrice = load(&mut device, ADD, &thrice);
-    let a = device.allocate(Memory { bytes: 32, indirect: false }).expect("memory");
-    let b = device.allocate(Memory { bytes: 512 + 30, indirect: true }).expect("memory");
-    write(&mut device, a, &[0, 1, 2, 3, 4, 5, 6, 7]);
+    let thrice = load(&device, ADD, &thrice);
+    let a = device.zeroed(Memory::of(32)).expect("memory");
+    let b = device.zeroed(Memory { bytes: 512 + 30, indirect: true }).expect("memory");
+    write(&device, &a, &[0, 1, 2, 3, 4, 5, 6, 7]);
     let dispatch =
-        |program, at, by, grid| Command::Dispatch(Dispatch { program, arguments: vec![at, number(by)], grid });
-    let whole = |buffer| Argument::Buffer(buffer, 0);
+        |program: &Program, at, by, grid| {
+            Command::Dispatch(Dispatch { program: program.clone(), arguments: vec![at, number(by)], grid })
+        };
+    let whole = Argument::buffer;
     device
         .submit(&[
-            dispatch(program, whole(a), 10, Grid::Workgroups([2, 1, 1])),
-            Command::Copy { from: (a, 4), to: (b, 0), bytes: 12 },
-            dispatch(thrice, whole(a), 100, Grid::Workgroups([1; 3])),
-            Command::Clear { at: (a, 28), bytes: 4 },
-            dispatch(program, Argument::Buffer(b, 256), 1, Grid::Workgroups([1; 3])),
+            dispatch(&program, whole(&a), 10, Grid::Workgroups([2, 1, 1])),
+            Command::copy((&a, 4), (&b, 0), 12),
+            dispatch(&thrice, whole(&a), 100, Grid::Workgroups([1; 3])),
+            Command::clear(&a, 28, 4),
+            dispatch(&program, Argument::Buffer(b.from_byte(256)), 1, Grid::Workgroups([1; 3])),
         ])
         .expect("starts");
     device.wait().expect("no fault");
-    assert_eq!(read(&mut device, a, 8), [310, 311, 312, 313, 14, 15, 16, 0]);
-    let words = read(&mut device, b, 68);
+    assert_eq!(read(&device, &a, 8), [310, 311, 312, 313, 14, 15, 16, 0]);
+    let words = read(&device, &b, 68);
     assert_eq!((&words[..4], &words[64..]), (&[11, 12, 13, 0][..], &[1; 4][..]));
     // Grids from a buffer; a zero runs nothing.
-    write(&mut device, b, &[1, 1, 1, 2, 0, 1]);
+    write(&device, &b, &[1, 1, 1, 2, 0, 1]);
     device
         .submit(&[
-            dispatch(program, whole(a), 1000, Grid::Indirect(b, 0)),
-            dispatch(program, whole(a), 5000, Grid::Indirect(b, 12)),
+            dispatch(&program, whole(&a), 1000, Grid::Indirect(b.clone())),
+            dispatch(&program, whole(&a), 5000, Grid::Indirect(b.from_byte(12))),
         ])
         .expect("starts");
-    assert_eq!(read(&mut device, a, 5), [1310, 1311, 1312, 1313, 14]);
+    assert_eq!(read(&device, &a, 5), [1310, 1311, 1312, 1313, 14]);
 }
 
 #[test]
 fn nothing_is_queued_if_something_is_wrong() {
-    let mut device = Interpreter::new(checked());
-    let program = load(&mut device, ADD, &LoadOptions::default());
-    let a = device.allocate(Memory { bytes: 16, indirect: false }).expect("memory");
+    let device = Device::new(Interpreter::new(checked()));
+    let program = load(&device, ADD, &LoadOptions::default());
+    let a = device.zeroed(Memory::of(16)).expect("memory");
+    let elsewhere = Device::new(Interpreter::new(checked()));
+    let other = elsewhere.zeroed(Memory::of(16)).expect("memory");
     let right =
-        Dispatch { program, arguments: vec![Argument::Buffer(a, 0), number(1)], grid: Grid::Workgroups([1; 3]) };
+        Dispatch { program, arguments: vec![Argument::buffer(&a), number(1)], grid: Grid::Workgroups([1; 3]) };
     let mut wrong = vec![];
     for arguments in [
         vec![],
         vec![number(1); 2],
-        vec![Argument::Buffer(a, 0); 2],
-        vec![Argument::Buffer(BufferId::new(0), 0), number(1)],
+        vec![Argument::buffer(&a); 2],
+        vec![Argument::Buffer(other.clone()), number(1)],
+        vec![Argument::Buffer(a.slice(4, 16)), number(1)],
     ] {
         wrong.push(Command::Dispatch(Dispatch { arguments, ..right.clone() }));
     }
-    wrong.push(Command::Dispatch(Dispatch { program: ProgramId::new(9), ..right.clone() }));
+    wrong.push(Command::Dispatch(Dispatch { program: load(&elsewhere, ADD, &LoadOptions::default()), ..right.clone() }));
     wrong.push(Command::Dispatch(Dispatch { grid: Grid::Own, ..right.clone() }));
-    wrong.push(Command::Dispatch(Dispatch { grid: Grid::Indirect(a, 8), ..right.clone() }));
-    wrong.push(Command::Copy { from: (a, 8), to: (a, 0), bytes: 12 });
-    wrong.push(Command::Copy { from: (a, 2), to: (a, 8), bytes: 4 });
-    wrong.push(Command::Clear { at: (BufferId::new(77), 0), bytes: 4 });
+    wrong.push(Command::Dispatch(Dispatch { grid: Grid::Indirect(a.from_byte(8)), ..right.clone() }));
+    wrong.push(Command::copy((&a, 8), (&a, 0), 12));
+    wrong.push(Command::copy((&a, 2), (&a, 8), 4));
+    wrong.push(Command::clear(&other, 0, 4));
     for command in wrong {
         let error = device.submit(&[Command::Dispatch(right.clone()), command.clone()]).expect_err("wrong");
         assert_eq!(error.code, Code::BadArguments, "{command:?}");
     }
-    assert_eq!(read(&mut device, a, 4), [0; 4]);
-    device.free(a);
-    assert!(device.submit(&[Command::Dispatch(right)]).is_err());
-    assert!(device.write(a, 0, &[0; 4]).is_err());
+    assert_eq!(read(&device, &a, 4), [0; 4]);
 }
 
 #[test]
@@ -127,20 +129,21 @@ kernel @k(%m: buffer, %n: u32) workgroup(4) {
   store.u32 %m[(add.u32 (local_index), %n)], 5
 }";
     for caps in [None, Some(Caps::web())] {
-        let mut device = Interpreter::new(Options { caps, ..checked() });
-        let program = load(&mut device, source, &LoadOptions::default());
-        let a = device.allocate(Memory { bytes: 32, indirect: false }).expect("memory");
-        let run = |device: &mut Interpreter, n| {
-            let arguments = vec![Argument::Buffer(a, 0), number(n)];
-            device.submit(&[Command::Dispatch(Dispatch { program, arguments, grid: Grid::Workgroups([1; 3]) })])?;
+        let device = Device::new(Interpreter::new(Options { caps, ..checked() }));
+        let program = load(&device, source, &LoadOptions::default());
+        let a = device.zeroed(Memory::of(32)).expect("memory");
+        let run = |device: &Device, n| {
+            let arguments = vec![Argument::buffer(&a), number(n)];
+            let (program, grid) = (program.clone(), Grid::Workgroups([1; 3]));
+            device.submit(&[Command::Dispatch(Dispatch { program, arguments, grid })])?;
             device.wait()
         };
-        let trap = run(&mut device, 2).expect_err("a trap");
+        let trap = run(&device, 2).expect_err("a trap");
         assert_eq!(trap.code, Code::Trap);
         assert!(trap.message.contains('9'));
-        run(&mut device, 4).expect("no trap");
-        assert_eq!(read(&mut device, a, 8), [0, 0, 5, 5, 5, 5, 5, 5]);
-        assert_eq!(run(&mut device, 5).expect_err("outside").code, Code::OutOfBounds);
+        run(&device, 4).expect("no trap");
+        assert_eq!(read(&device, &a, 8), [0, 0, 5, 5, 5, 5, 5, 5]);
+        assert_eq!(run(&device, 5).expect_err("outside").code, Code::OutOfBounds);
         device.wait().expect("it was told");
     }
 }
@@ -152,10 +155,10 @@ fn time_passes_by_the_clock_that_is_given() {
         static NOW: AtomicU64 = AtomicU64::new(0);
         Duration::from_secs(NOW.fetch_add(3, Ordering::Relaxed))
     }
-    let mut device = Interpreter::new(Options { clock: Some(clock), ..checked() });
+    let device = Device::new(Interpreter::new(Options { clock: Some(clock), ..checked() }));
     let timing = device.time(&[], 2).expect("nothing runs");
     assert_eq!((timing.runs, timing.exact), (vec![Duration::from_secs(3); 2], false));
-    let mut device = Interpreter::new(checked());
+    let device = Device::new(Interpreter::new(checked()));
     assert_eq!(device.time(&[], 1).expect("nothing runs").total(), Duration::ZERO);
 }
 
@@ -167,7 +170,7 @@ kernel @big(%m: buffer) workgroup(64, 32) {
 }";
     let module = module(source);
     let kernel = module.kernels().next().expect("a kernel");
-    let mut device = Interpreter::new(checked());
+    let device = Device::new(Interpreter::new(checked()));
     let error = device.load(&module, &[kernel], &LoadOptions::default()).expect_err("too big").remove(0);
     assert_eq!(error.code, Code::OverLimit);
     let greedy = "
@@ -188,9 +191,9 @@ kernel @private(%m: buffer) workgroup(1024) {
   store.u32 %p[0], 1
 }";
     assert_eq!(launch(private, checked(), [1; 3], &[Words(vec![0])]).expect_err("too big").code, Code::OverLimit);
-    let error = device.allocate(Memory { bytes: u64::MAX, indirect: false }).expect_err("too big");
+    let error = device.zeroed(Memory::of(u64::MAX)).expect_err("too big");
     assert_eq!(error.code, Code::DeviceMemory);
-    let error = device.allocate(Memory { bytes: 1 << 62, indirect: false }).expect_err("too big");
+    let error = device.zeroed(Memory::of(1 << 62)).expect_err("too big");
     assert_eq!(error.code, Code::DeviceMemory);
 }
 

@@ -102,12 +102,12 @@ kernel @n(%a: buffer noalias, %b: buffer) workgroup(1) {
   store.u32 %b[0], (load.u32 %a[1])
 }";
     let module = module(source);
-    let mut device = Interpreter::new(checked());
+    let device = Device::new(Interpreter::new(checked()));
     let kernels: Vec<_> = module.kernels().collect();
     let programs = device.load(&module, &kernels, &LoadOptions::default()).expect("loads");
-    let buffer = device.allocate(Memory { bytes: 16, indirect: false }).expect("memory");
+    let buffer = device.zeroed(Memory::of(16)).expect("memory");
     for program in programs {
-        let arguments = vec![Argument::Buffer(buffer, 0); 2];
+        let arguments = vec![Argument::buffer(&buffer); 2];
         device
             .submit(&[Command::Dispatch(Dispatch { program, arguments, grid: Grid::Workgroups([1; 3]) })])
             .expect("starts");

@@ -46,17 +46,17 @@ use Given::{Number, Words};
 fn launch(source: &str, options: Options, grid: [u32; 3], given: &[Given]) -> Result<Vec<Vec<u32>>, Diagnostic> {
     let module = module(source);
     let kernel = module.kernels().next().expect("a kernel");
-    let mut device = Interpreter::new(options);
-    let program = device.load(&module, &[kernel], &LoadOptions::default()).map_err(|mut found| found.remove(0))?[0];
+    let device = Device::new(Interpreter::new(options));
+    let program = device.load(&module, &[kernel], &LoadOptions::default()).map_err(|mut found| found.remove(0))?.swap_remove(0);
     let mut arguments = vec![];
     for argument in given {
         arguments.push(match argument {
             Number(n) => Argument::Scalar(Constant { ty: Type::Scalar(Scalar::U32), bits: (*n).into() }),
             Words(words) => {
-                let buffer = device.allocate(Memory { bytes: 4 * words.len() as u64, indirect: false })?;
+                let buffer = device.zeroed(Memory::of(4 * words.len() as u64))?;
                 let bytes: Vec<u8> = words.iter().flat_map(|w| w.to_le_bytes()).collect();
-                device.write(buffer, 0, &bytes)?;
-                Argument::Buffer(buffer, 0)
+                device.write(&buffer, 0, &bytes)?;
+                Argument::buffer(&buffer)
             }
         });
     }
@@ -66,9 +66,9 @@ fn launch(source: &str, options: Options, grid: [u32; 3], given: &[Given]) -> Re
     device.wait()?;
     let mut results = vec![];
     for (argument, given) in arguments.iter().zip(given) {
-        if let (Argument::Buffer(buffer, _), Words(words)) = (argument, given) {
+        if let (Argument::Buffer(buffer), Words(words)) = (argument, given) {
             let mut bytes = vec![0; 4 * words.len()];
-            device.read(*buffer, 0, &mut bytes)?;
+            device.read(&buffer, 0, &mut bytes)?;
             results.push(bytes.as_chunks::<4>().0.iter().map(|b| u32::from_le_bytes(*b)).collect());
         }
     }

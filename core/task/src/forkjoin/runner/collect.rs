@@ -18,7 +18,7 @@ use girih_base::diag::{Code, Diagnostic};
 use girih_base::span::Span;
 use girih_ir::{Type, text, verify};
 use girih_runtime::Fault;
-use girih_runtime::{BufferId, Command, Device, Dispatch, Grid, LoadOptions, Memory, ProgramId, Read};
+use girih_runtime::{Buffer, Command, Device, Dispatch, Grid, LoadOptions, Memory, Program, Read};
 use std::sync::atomic::Ordering;
 
 const KERNELS: &str = include_str!("collect.gir");
@@ -38,17 +38,17 @@ const LIST: u64 = 8;
 /// The kernels, in the order of the text, and what they need to know of the program.
 #[derive(Debug)]
 pub(super) struct Collector {
-    settle: ProgramId,
-    roots: ProgramId,
-    trace: ProgramId,
-    rescan: ProgramId,
-    live: ProgramId,
-    sum: ProgramId,
-    before: ProgramId,
-    stay: ProgramId,
-    gather: ProgramId,
-    layouts: BufferId,
-    pointers: BufferId,
+    settle: Program,
+    roots: Program,
+    trace: Program,
+    rescan: Program,
+    live: Program,
+    sum: Program,
+    before: Program,
+    stay: Program,
+    gather: Program,
+    layouts: Buffer,
+    pointers: Buffer,
     /// Words of a layout's row.
     stride: u32,
 }
@@ -73,17 +73,16 @@ struct Sizes {
 }
 
 /// Buffers of one collection.
-#[derive(Clone, Copy)]
 struct Room {
-    marks: BufferId,
-    list: BufferId,
-    copy: BufferId,
+    marks: Buffer,
+    list: Buffer,
+    copy: Buffer,
 }
 
 impl Collector {
     /// Loads the kernels.
     fn open(
-        device: &mut dyn Device,
+        device: &Device,
         layouts: impl ExactSizeIterator<Item = Vec<u32>>,
         pointers: &[u32],
     ) -> Result<Collector, Vec<Diagnostic>> {
@@ -91,7 +90,8 @@ impl Collector {
         let module = verify(text::parse(Span::NONE.source, KERNELS)?.module)?;
         let kernels: Vec<_> = module.kernels().collect();
         let programs = device.load(&module, &kernels, &LoadOptions::default())?;
-        let [settle, roots, trace, rescan, live, sum, before, stay, gather] = programs[..] else {
+        let Ok([settle, roots, trace, rescan, live, sum, before, stay, gather]) = <[Program; 9]>::try_from(programs)
+        else {
             return Err(one(missing()));
         };
         let rows: Vec<Vec<u32>> = layouts.collect();
@@ -101,21 +101,10 @@ impl Collector {
             to[0] = row.len() as u32;
             to[1..=row.len()].copy_from_slice(row);
         }
-        let mut filled = |words: &[u32]| {
-            let made = device.allocate(Memory { bytes: 4 * words.len().max(1) as u64, indirect: false })?;
-            device::write(device, made, 0, words)?;
-            Ok(made)
-        };
+        // A buffer has a word at least.
+        let filled = |words: &[u32]| device.upload(&device::bytes(if words.is_empty() { &[0] } else { words }));
         let (layouts, pointers) = (filled(&table).map_err(one)?, filled(pointers).map_err(one)?);
         Ok(Collector { settle, roots, trace, rescan, live, sum, before, stay, gather, layouts, pointers, stride })
-    }
-
-    /// Gives everything back.
-    pub fn close(self, device: &mut dyn Device) {
-        let Collector { settle, roots, trace, rescan, live, sum, before, stay, gather, layouts, pointers, .. } = self;
-        [layouts, pointers].into_iter().for_each(|buffer| device.free(buffer));
-        let programs = [settle, roots, trace, rescan, live, sum, before, stay, gather];
-        programs.into_iter().for_each(|program| device.unload(program));
     }
 }
 
@@ -134,9 +123,10 @@ impl Sizes {
     fn marks(&self) -> u64 {
         u64::from(self.tops) + u64::from(self.words / (256 * 256)) + 2
     }
-    fn run(&self, program: ProgramId, buffers: &[BufferId], numbers: &[u32]) -> Command {
+    fn run(&self, program: &Program, buffers: &[&Buffer], numbers: &[u32]) -> Command {
         let numbers = numbers.iter().chain([&self.lanes]).map(|value| number(*value));
-        let arguments = buffers.iter().map(|id| buffer(*id)).chain(numbers).collect();
+        let arguments = buffers.iter().map(|place| buffer(place)).chain(numbers).collect();
+        let program = program.clone();
         Command::Dispatch(Dispatch { program, arguments, grid: Grid::Workgroups([self.lanes / WORKGROUP, 1, 1]) })
     }
 }
@@ -174,9 +164,9 @@ impl ForkJoinRunner {
         let kernels = &mut self.kernels;
         if kernels.tight.is_none() {
             let options = LoadOptions { specialisations: vec![(TIGHT.into(), 1)], ..LoadOptions::default() };
-            let made = self.device.get_mut().load(&kernels.module, &[kernels.run], &options);
+            let made = self.device.load(&kernels.module, &[kernels.run], &options);
             let made = made.map_err(|errors| errors.into_iter().next().unwrap_or_else(missing))?;
-            kernels.tight = Some(*made.first().ok_or_else(missing)?);
+            kernels.tight = Some(made.into_iter().next().ok_or_else(missing)?);
         }
         self.set_end()
     }
@@ -192,7 +182,7 @@ impl ForkJoinRunner {
                     fields.map(|(field, _)| field).collect::<Vec<u32>>()
                 };
                 let rows: Vec<Vec<u32>> = self.layouts.iter().map(terms).collect();
-                Collector::open(&mut **self.device.get_mut(), rows.into_iter(), &self.pointers).map_err(one)?
+                Collector::open(&self.device, rows.into_iter(), &self.pointers).map_err(one)?
             }
         };
         let units = self.seen(control::HEAP_TOP).min(self.seen(control::HEAP_END));
@@ -205,24 +195,21 @@ impl ForkJoinRunner {
         ];
         let mut failed = None;
         for bytes in bytes {
-            match self.device.get_mut().allocate(Memory { bytes, indirect: false }) {
+            match self.device.zeroed(Memory { bytes, indirect: false }) {
                 Ok(buffer) => made.push(buffer),
                 Err(error) => failed = failed.or(Some(error)),
             }
         }
-        let result = match (failed, &made[..]) {
-            (None, [marks, list, copy]) => {
-                self.collect_in(&collector, &sizes, Room { marks: *marks, list: *list, copy: *copy })
-            }
+        let result = match (failed, <[Buffer; 3]>::try_from(made)) {
+            (None, Ok([marks, list, copy])) => self.collect_in(&collector, &sizes, &Room { marks, list, copy }),
             (failed, _) => Err(Fault::Device(failed.unwrap_or_else(missing))),
         };
-        made.into_iter().for_each(|buffer| self.device.get_mut().free(buffer));
         self.collector = Some(collector);
         self.cells.borrow_mut().forget();
         result
     }
 
-    fn collect_in(&mut self, collector: &Collector, sizes: &Sizes, room: Room) -> Result<u32, Fault> {
+    fn collect_in(&mut self, collector: &Collector, sizes: &Sizes, room: &Room) -> Result<u32, Fault> {
         self.mark(collector, sizes, room)?;
         let live = self.measure(collector, sizes, room).map_err(Fault::Device)?;
         self.move_cells(collector, sizes, room).map_err(Fault::Device)?;
@@ -234,21 +221,21 @@ impl ForkJoinRunner {
     }
 
     /// The dispatch that goes over all that lanes have left: to mark it, or when cells move.
-    fn visit_roots(&self, collector: &Collector, sizes: &Sizes, room: Room, moves: bool) -> Command {
+    fn visit_roots(&self, collector: &Collector, sizes: &Sizes, room: &Room, moves: bool) -> Command {
         let ProgramSizes { registers, results, kept, globals, .. } = self.shape;
         let begin = self.seen(control::HEAD).wrapping_add(self.seen(control::HANDED));
         let tasks = self.seen(control::TAIL).wrapping_sub(begin);
-        let (buffers, pool) = (self.buffers, self.options.frames);
+        let (buffers, pool) = (&self.buffers, self.options.frames);
         sizes.run(
-            collector.roots,
+            &collector.roots,
             &[
-                buffers.frames,
-                buffers.pending,
-                buffers.queue,
-                buffers.control,
-                collector.pointers,
-                room.marks,
-                room.list,
+                &buffers.frames,
+                &buffers.pending,
+                &buffers.queue,
+                &buffers.control,
+                &collector.pointers,
+                &room.marks,
+                &room.list,
             ],
             &[
                 u32::from(moves),
@@ -271,33 +258,34 @@ impl ForkJoinRunner {
     }
 
     /// Marks all that is needed.
-    fn mark(&mut self, collector: &Collector, sizes: &Sizes, room: Room) -> Result<(), Fault> {
+    fn mark(&mut self, collector: &Collector, sizes: &Sizes, room: &Room) -> Result<(), Fault> {
         let (pool, groups) = (self.options.frames, self.options.lanes / self.options.form.workgroup);
         let (taken, there) = (self.seen(control::FRAME_HEAD), self.seen(control::FRAME_LIMIT));
         let begin = if taken.wrapping_sub(there).cast_signed() > 0 { there } else { taken };
         let free = self.seen(control::FRAME_TAIL).wrapping_sub(begin);
         let (ring, kept) = (pool * self.shape.pool_frame(), group::KEPT.len() as u32);
         let settle = sizes.run(
-            collector.settle,
-            &[self.buffers.frames, self.buffers.control],
+            &collector.settle,
+            &[&self.buffers.frames, &self.buffers.control],
             &[pool, ring, begin, free, self.shape.groups(), self.shape.group(), kept, groups],
         );
         // Cells that lanes had free are where others come.
-        let lists = Command::Clear {
-            at: (self.buffers.frames, 4 * u64::from(ring + 2 * pool)),
-            bytes: 4 * u64::from(self.options.lanes * lane::CLASSES),
-        };
+        let lists = Command::clear(
+            &self.buffers.frames,
+            4 * u64::from(ring + 2 * pool),
+            4 * u64::from(self.options.lanes * lane::CLASSES),
+        );
         let mut commands = vec![settle, lists, self.visit_roots(collector, sizes, room, false)];
-        let (first, heap, layouts) = (self.shape.first_unit(), self.buffers.heap, collector.layouts);
-        let buffers = [heap, room.marks, room.list, layouts];
+        let (first, heap) = (self.shape.first_unit(), self.buffers.heap.clone());
+        let buffers = [&heap, &room.marks, &room.list, &collector.layouts];
         loop {
             for i in 0..BATCH as u32 {
                 let half = i % 2;
-                commands.push(Command::Clear { at: (room.list, 4 * u64::from(1 - half)), bytes: 4 });
+                commands.push(Command::clear(&room.list, 4 * u64::from(1 - half), 4));
                 let numbers = [half, first, sizes.capacity, collector.stride, STEPS];
-                commands.push(sizes.run(collector.trace, &buffers, &numbers));
+                commands.push(sizes.run(&collector.trace, &buffers, &numbers));
             }
-            let found = self.after(&commands, &[(room.list, 0, 3)]).map_err(Fault::Device)?;
+            let found = self.after(&commands, &[(&room.list, 0, 3)]).map_err(Fault::Device)?;
             if self.task.interrupt.as_ref().is_some_and(|flag| flag.load(Ordering::Relaxed)) {
                 return Err(Fault::Interrupted);
             }
@@ -306,9 +294,9 @@ impl ForkJoinRunner {
                 [0, _, 0] => return Ok(()),
                 // More was found than there was room for: all that is marked is looked at again.
                 [0, _, _more] => {
-                    commands.push(Command::Clear { at: (room.list, 0), bytes: 12 });
+                    commands.push(Command::clear(&room.list, 0, 12));
                     let numbers = [sizes.words, first, sizes.capacity, collector.stride];
-                    commands.push(sizes.run(collector.rescan, &buffers, &numbers));
+                    commands.push(sizes.run(&collector.rescan, &buffers, &numbers));
                 }
                 _ => {}
             }
@@ -316,31 +304,31 @@ impl ForkJoinRunner {
     }
 
     /// Finds where what is needed comes; gives how many units it takes.
-    fn measure(&mut self, collector: &Collector, sizes: &Sizes, room: Room) -> Result<u32, Diagnostic> {
+    fn measure(&mut self, collector: &Collector, sizes: &Sizes, room: &Room) -> Result<u32, Diagnostic> {
         let Sizes { words, live, before, blocks, tops, base, .. } = *sizes;
         let (many, few) = (words.div_ceil(256), words.div_ceil(256).div_ceil(256));
-        let marks = [room.marks];
+        let marks = [&room.marks];
         let commands = [
-            sizes.run(collector.live, &[self.buffers.heap, room.marks], &[words, live, base]),
-            sizes.run(collector.sum, &marks, &[live, blocks, words, 1]),
-            sizes.run(collector.sum, &marks, &[blocks, tops, many, 0]),
-            sizes.run(collector.before, &marks, &[tops, tops, tops, few, 0, 1]),
-            sizes.run(collector.before, &marks, &[blocks, tops, blocks, many, 0, 0]),
-            sizes.run(collector.before, &marks, &[live, blocks, before, words, 1, 0]),
+            sizes.run(&collector.live, &[&self.buffers.heap, &room.marks], &[words, live, base]),
+            sizes.run(&collector.sum, &marks, &[live, blocks, words, 1]),
+            sizes.run(&collector.sum, &marks, &[blocks, tops, many, 0]),
+            sizes.run(&collector.before, &marks, &[tops, tops, tops, few, 0, 1]),
+            sizes.run(&collector.before, &marks, &[blocks, tops, blocks, many, 0, 0]),
+            sizes.run(&collector.before, &marks, &[live, blocks, before, words, 1, 0]),
         ];
-        let found = self.after(&commands, &[(room.marks, before + words, 1)])?;
+        let found = self.after(&commands, &[(&room.marks, before + words, 1)])?;
         Ok(found[0][0])
     }
 
     /// Moves cells, and says so wherever they are named.
-    fn move_cells(&mut self, collector: &Collector, sizes: &Sizes, room: Room) -> Result<(), Diagnostic> {
+    fn move_cells(&mut self, collector: &Collector, sizes: &Sizes, room: &Room) -> Result<(), Diagnostic> {
         let Sizes { words, live, before, base, part, units, .. } = *sizes;
         let borders = self.borders(sizes, room)?;
         let mut commands = vec![self.visit_roots(collector, sizes, room, true)];
         if base > self.shape.first_unit() {
             let numbers = [words, live, before, base, collector.stride];
-            let buffers = [self.buffers.heap, room.marks, collector.layouts];
-            commands.push(sizes.run(collector.stay, &buffers, &numbers));
+            let buffers = [&self.buffers.heap, &room.marks, &collector.layouts];
+            commands.push(sizes.run(&collector.stay, &buffers, &numbers));
         }
         for pair in borders.windows(2) {
             let [from, to] = [pair[0], pair[1]];
@@ -350,26 +338,26 @@ impl ForkJoinRunner {
                 continue;
             }
             let numbers = [from.unit, to.unit.min(units), base + begin, live, before, base, collector.stride];
-            let buffers = [self.buffers.heap, room.marks, collector.layouts, room.copy];
+            let buffers = [&self.buffers.heap, &room.marks, &collector.layouts, &room.copy];
             debug_assert!(end - begin <= part + self.shape.largest);
-            commands.push(sizes.run(collector.gather, &buffers, &numbers));
-            let to = (self.buffers.heap, 8 * u64::from(base + begin));
-            commands.push(Command::Copy { from: (room.copy, 0), to, bytes: 8 * u64::from(end - begin) });
+            commands.push(sizes.run(&collector.gather, &buffers, &numbers));
+            let to = (&self.buffers.heap, 8 * u64::from(base + begin));
+            commands.push(Command::copy((&room.copy, 0), to, 8 * u64::from(end - begin)));
         }
         self.after(&commands, &[]).map(drop)
     }
 
     /// Where the parts of the heap begin that are moved at once, and where the last one ends.
-    fn borders(&mut self, sizes: &Sizes, room: Room) -> Result<Vec<Border>, Diagnostic> {
+    fn borders(&mut self, sizes: &Sizes, room: &Room) -> Result<Vec<Border>, Diagnostic> {
         let Sizes { words, live, before, part, .. } = *sizes;
         // As many words as the largest cell may reach into.
         let reach = self.shape.largest / 32 + 2;
         let all: Vec<u32> = (0..words).step_by(part as usize / 32).chain([words]).collect();
         let wanted = |at: &u32| {
             let count = reach.min(words - at) as usize;
-            [(room.marks, *at, count), (room.marks, live + at, count), (room.marks, before + at, 1)]
+            [(&room.marks, *at, count), (&room.marks, live + at, count), (&room.marks, before + at, 1)]
         };
-        let places: Vec<(BufferId, u32, usize)> = all.iter().flat_map(wanted).filter(|place| place.2 > 0).collect();
+        let places: Vec<(&Buffer, u32, usize)> = all.iter().flat_map(wanted).filter(|place| place.2 > 0).collect();
         let mut found = self.after(&[], &places)?.into_iter();
         let mut next = |is_there: bool| if is_there { found.next().unwrap_or_default() } else { vec![] };
         let border = |at: u32| {
@@ -388,12 +376,12 @@ impl ForkJoinRunner {
     }
 
     /// Does something, and reads words that it has left.
-    fn after(&mut self, commands: &[Command], places: &[(BufferId, u32, usize)]) -> Result<Vec<Vec<u32>>, Diagnostic> {
+    fn after(&mut self, commands: &[Command], places: &[(&Buffer, u32, usize)]) -> Result<Vec<Vec<u32>>, Diagnostic> {
         let mut bytes: Vec<Vec<u8>> = places.iter().map(|(_, _, count)| vec![0; 4 * count]).collect();
         let mut reads: Vec<Read<'_>> = (places.iter().zip(&mut bytes))
-            .map(|((buffer, at, _), bytes)| Read { buffer: *buffer, offset: 4 * u64::from(*at), bytes })
+            .map(|((buffer, at, _), bytes)| Read::new(buffer, 4 * u64::from(*at), bytes))
             .collect();
-        self.device.get_mut().submit_and_read(commands, &mut reads)?;
+        self.device.submit_and_read(commands, &mut reads)?;
         self.dispatches += commands.iter().filter(|command| matches!(command, Command::Dispatch(_))).count() as u64;
         self.submissions += 1;
         Ok(bytes.iter().map(|bytes| device::words(bytes)).collect())

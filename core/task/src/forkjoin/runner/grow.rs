@@ -41,15 +41,12 @@ impl ForkJoinRunner {
         while wanted > old {
             let options = super::ForkJoinOptions { heap: wanted, ..self.options };
             let [bytes, ..] = room::sizes(&options, &self.shape);
-            let made = self.device.get_mut().allocate(Memory { bytes, indirect: false });
+            let made = self.device.zeroed(Memory { bytes, indirect: false });
             match made {
                 Ok(heap) => {
                     let from = std::mem::replace(&mut self.buffers.heap, heap);
                     let bytes = (8 * u64::from(keep)).min(old);
-                    let copy = Command::Copy { from: (from, 0), to: (heap, 0), bytes };
-                    let copied = self.device.get_mut().submit(&[copy]);
-                    self.device.get_mut().free(from);
-                    copied?;
+                    self.device.submit(&[Command::copy((&from, 0), (&self.buffers.heap, 0), bytes)])?;
                     self.options.heap = wanted;
                     self.cells.borrow_mut().forget();
                     self.set_end()?;
@@ -70,23 +67,22 @@ impl ForkJoinRunner {
 
     /// Makes the pool of frames larger, and all that depends on it; nobody may have a frame. Says whether there are more now.
     fn grow_frames(&mut self) -> Result<bool, Diagnostic> {
-        let device = self.device.get_mut();
+        let device = &self.device;
         let Some(frames) = room::more_frames(&self.options, &self.shape, device.caps()) else { return Ok(false) };
         let options = super::ForkJoinOptions { frames, ..self.options };
         let [_, pool, pending, queue, _] = room::sizes(&options, &self.shape);
         let mut made = vec![];
         for bytes in [pool, pending, queue] {
-            match device.allocate(Memory { bytes, indirect: false }) {
+            match device.zeroed(Memory { bytes, indirect: false }) {
                 Ok(buffer) => made.push(buffer),
                 Err(error) => {
-                    made.into_iter().for_each(|buffer| device.free(buffer));
                     return if error.code == Code::DeviceMemory { Ok(false) } else { Err(error) };
                 }
             }
         }
         let buffers = &mut self.buffers;
         for (buffer, new) in [&mut buffers.frames, &mut buffers.pending, &mut buffers.queue].into_iter().zip(made) {
-            device.free(std::mem::replace(buffer, new));
+            *buffer = new;
         }
         self.options.frames = frames;
         Ok(true)
@@ -134,7 +130,7 @@ impl ForkJoinRunner {
         self.clear()?;
         let Begun { top, globals, .. } = self.begun.clone();
         self.set(control::HEAP_TOP, top)?;
-        self.write(self.buffers.control, 4 * u64::from(control::GLOBALS), &globals)?;
+        self.write(&self.buffers.control, 4 * u64::from(control::GLOBALS), &globals)?;
         self.control[control::GLOBALS as usize..].copy_from_slice(&globals);
         self.set(control::EPOCHS, epochs)?;
         self.set(control::TASKS, tasks)?;
@@ -147,7 +143,7 @@ impl ForkJoinRunner {
             return Ok(None);
         }
         let frames = self.options.frames as usize;
-        let row = |word: u32| self.read(self.buffers.frames, 4 * u64::from(word) * frames as u64, frames);
+        let row = |word: u32| self.read(&self.buffers.frames, 4 * u64::from(word) * frames as u64, frames);
         let (labels, bases) = (row(frame::LABEL)?, row(frame::BASE)?);
         let (mut at, mut waited) = ((chain >> 1) as usize, HashSet::new());
         for _ in 0..frames {

@@ -44,7 +44,7 @@ impl ForkJoinRunner {
                 return Err(Fault::Memory { limit: self.options.heap, at: Span::NONE });
             }
         }
-        self.write(self.buffers.heap, 8 * u64::from(first), &copy.image).map_err(Fault::Device)?;
+        self.write(&self.buffers.heap, 8 * u64::from(first), &copy.image).map_err(Fault::Device)?;
         self.set(control::HEAP_TOP, top).map_err(Fault::Device)?;
         self.cells.borrow_mut().forget();
         self.is_used = true;

@@ -7,7 +7,7 @@ use girih_base::num::{Num, math};
 use girih_base::span::Span;
 use girih_ir::{Caps, Scalar, ScalarSet, Verified, text, verify};
 use girih_machine::interp::{Interpreter, Options};
-use girih_runtime::{Argument, BufferId, Command, Device, Dispatch, Grid, LoadOptions, Memory, ProgramId};
+use girih_runtime::{Argument, Buffer, Command, Device, Dispatch, Grid, LoadOptions, Program};
 
 /// How many arguments a kernel is run on.
 const ROWS: usize = 4096;
@@ -74,15 +74,13 @@ fn rows() -> Vec<[f32; 2]> {
     (0..ROWS).map(&mut row).collect()
 }
 
-fn filled(device: &mut Interpreter, words: impl Iterator<Item = u32>) -> BufferId {
+fn filled(device: &Device, words: impl Iterator<Item = u32>) -> Buffer {
     let bytes: Vec<u8> = words.flat_map(u32::to_le_bytes).collect();
-    let buffer = device.allocate(Memory { bytes: bytes.len() as u64, indirect: false }).expect("memory");
-    device.write(buffer, 0, &bytes).expect("a write");
-    buffer
+    device.upload(&bytes).expect("memory")
 }
 
-fn launch(device: &mut Interpreter, program: ProgramId, buffers: [BufferId; 3]) -> Vec<u32> {
-    let arguments = buffers.map(|buffer| Argument::Buffer(buffer, 0)).to_vec();
+fn launch(device: &Device, program: Program, buffers: [&Buffer; 3]) -> Vec<u32> {
+    let arguments = buffers.map(Argument::buffer).to_vec();
     let dispatch = Dispatch { program, arguments, grid: Grid::Workgroups([ROWS as u32 / 64, 1, 1]) };
     device.submit(&[Command::Dispatch(dispatch)]).expect("a launch");
     device.wait().expect("it ends");
@@ -98,13 +96,13 @@ fn legal_kernels_give_the_same_bits() {
     let kernels: Vec<_> = module.kernels().collect();
     for caps in profiles() {
         let name = caps.name.clone();
-        let mut device = Interpreter::new(Options { caps: Some(caps), subgroup: 64, ..Options::default() });
+        let device = Device::new(Interpreter::new(Options { caps: Some(caps), subgroup: 64, ..Options::default() }));
         let programs = device.load(&module, &kernels, &LoadOptions::default()).expect("kernels are made legal");
-        let x = filled(&mut device, rows.iter().map(|row| row[0].to_bits()));
-        let y = filled(&mut device, rows.iter().map(|row| row[1].to_bits()));
-        let out = filled(&mut device, rows.iter().map(|_| 0));
+        let x = filled(&device, rows.iter().map(|row| row[0].to_bits()));
+        let y = filled(&device, rows.iter().map(|row| row[1].to_bits()));
+        let out = filled(&device, rows.iter().map(|_| 0));
         for ((function, _, expected), program) in cases.iter().zip(programs) {
-            for ([x, y], got) in rows.iter().zip(launch(&mut device, program, [x, y, out])) {
+            for ([x, y], got) in rows.iter().zip(launch(&device, program, [&x, &y, &out])) {
                 let want = expected(*x, *y).to_bits();
                 assert!(same(got, want), "{name}: {function} of {x:?}, {y:?} is {got:#x}, not {want:#x}");
             }

@@ -1,5 +1,6 @@
 //! Kernels on the reference machine: arguments in, arrays out.
 
+use std::sync::Arc;
 use girih_base::diag::{Diagnostic, Style, render};
 use girih_base::span::Sources;
 use girih_ir::{Caps, Feature, Scalar, Type, eval};
@@ -80,10 +81,11 @@ fn launch_on(
         Ok(compiled) => compiled,
         Err(found) => return Err((sources, found)),
     };
-    let mut device = Interpreter::new(Options { checked: true, caps, ..Options::default() });
-    let run = |device: &mut Interpreter| -> Result<Vec<Vec<f64>>, Vec<Diagnostic>> {
+    let machine = Arc::new(Interpreter::new(Options { checked: true, caps, ..Options::default() }));
+    let device = Device::over(machine.clone());
+    let run = |device: &Device| -> Result<Vec<Vec<f64>>, Vec<Diagnostic>> {
         let one = |d| vec![d];
-        let program = device.load(&compiled.module, &[compiled.kernel], &LoadOptions::default())?[0];
+        let program = device.load(&compiled.module, &[compiled.kernel], &LoadOptions::default())?.swap_remove(0);
         let (mut given, mut buffers) = (vec![], vec![]);
         for name in &compiled.head.parameters {
             let arg = &arguments.iter().find(|(n, _)| n == name).expect("a given argument").1;
@@ -93,10 +95,10 @@ fn launch_on(
                     let mut bytes: Vec<u8> =
                         values.iter().flat_map(|x| bits(*x, *scalar).to_le_bytes()[..size].to_vec()).collect();
                     bytes.resize(bytes.len().next_multiple_of(4), 0);
-                    let buffer = device.allocate(Memory { bytes: bytes.len() as u64, indirect: false }).map_err(one)?;
-                    device.write(buffer, 0, &bytes).map_err(one)?;
-                    buffers.push((buffer, *scalar, values.len(), name.clone()));
-                    girih_runtime::Argument::Buffer(buffer, 0)
+                    let buffer = device.zeroed(Memory::of(bytes.len() as u64)).map_err(one)?;
+                    device.write(&buffer, 0, &bytes).map_err(one)?;
+                    buffers.push((buffer.clone(), *scalar, values.len(), name.clone()));
+                    girih_runtime::Argument::Buffer(buffer)
                 }
                 other => match scalar(other) {
                     Argument::Scalar(ty, bits) => {
@@ -115,14 +117,14 @@ fn launch_on(
             let Some((buffer, scalar, count, _)) = buffers.iter().find(|b| b.3 == **name) else { continue };
             let size = scalar.bytes() as usize;
             let mut bytes = vec![0; (count * size).next_multiple_of(4)];
-            device.read(*buffer, 0, &mut bytes).map_err(one)?;
+            device.read(buffer, 0, &mut bytes).map_err(one)?;
             let element = |c: &[u8]| number(c.iter().rev().fold(0, |n, b| n << 8 | u64::from(*b)), *scalar);
             out.push(bytes[..count * size].chunks_exact(size).map(element).collect());
         }
         Ok(out)
     };
-    match run(&mut device) {
-        Ok(out) => Ok((out, device.take_printed())),
+    match run(&device) {
+        Ok(out) => Ok((out, machine.take_printed())),
         Err(found) => Err((sources, found)),
     }
 }

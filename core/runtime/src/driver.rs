@@ -1,0 +1,306 @@
+//! What a back end implements: memory, programs and queues by number. [`Device`](crate::Device) and its handles are written once
+//! on top of it.
+//!
+//! Invariant: no method panics or leaves a command half recorded; an error says by its code whether the device can still be used (all
+//! but [`Code::DeviceLost`](girih_base::diag::Code::DeviceLost) and `DeviceTimeout`). Methods may be called from any thread, by
+//! several at a time. Slices that a driver is given lie inside of their blocks.
+
+use crate::command::{self, Read};
+use crate::{DeviceInfo, LoadOptions, Memory, Timing};
+use girih_base::diag::{Code, Diagnostic};
+use girih_base::index_type;
+use girih_base::span::Span;
+use girih_ir::{Caps, FunctionId, Module, Verified};
+use std::task::Waker;
+
+index_type! {
+    /// Memory that a driver has given out.
+    pub struct BlockId;
+}
+index_type! {
+    /// A kernel that a driver has compiled.
+    pub struct ProgramId;
+}
+index_type! {
+    /// A queue of a driver: work in it runs in order.
+    pub struct QueueId;
+}
+
+/// The queue that every driver has from the beginning.
+pub const FIRST_QUEUE: QueueId = QueueId::new(0);
+
+/// A part of a block.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct Slice {
+    /// The block.
+    pub block: BlockId,
+    /// The first byte.
+    pub offset: u64,
+    /// How many bytes kernels may reach from there.
+    pub bytes: u64,
+    /// What the address of the first byte is a multiple of: a power of two, at most [`ALIGN`].
+    pub align: u32,
+}
+
+/// What drivers align their blocks to.
+pub const ALIGN: u32 = 256;
+
+/// A step of work, as a driver has it.
+pub type Command = command::Command<Slice, ProgramId>;
+/// A launch, as a driver has it.
+pub type Dispatch = command::Dispatch<Slice, ProgramId>;
+/// An argument, as a driver has it.
+pub type Argument = command::Argument<Slice>;
+/// How many workgroups run, as a driver has it.
+pub type Grid = command::Grid<Slice>;
+
+/// How a driver wants its memory kept for later.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Keeping {
+    /// Most bytes of free blocks that are kept.
+    pub bytes: u64,
+    /// Sizes are rounded up to a multiple of this, a power of two.
+    pub grain: u64,
+}
+
+/// Programs that were loaded, and the bytes from which one that was asked to be kept is restored.
+pub type Kept = (ProgramId, Option<Vec<u8>>);
+
+/// A point in a queue.
+pub trait Fence: Send + Sync {
+    /// Whether all work before it is done. Never waits.
+    ///
+    /// # Errors
+    /// If the device fails.
+    fn poll(&self) -> Result<bool, Diagnostic>;
+
+    /// Waits until all work before it is done.
+    ///
+    /// # Errors
+    /// If the device fails, does not finish in time, or nothing may wait here.
+    fn wait(&self) -> Result<(), Diagnostic>;
+
+    /// Tells what work before it has failed or trapped, once it is done: whoever of the queue's fences is asked first has it.
+    ///
+    /// # Errors
+    /// That failure.
+    fn outcome(&self) -> Result<(), Diagnostic>;
+
+    /// Has someone woken when all work before it is done. If this is false, the driver cannot tell by itself and has to be asked.
+    fn wake(&self, _waker: &Waker) -> bool {
+        false
+    }
+}
+
+/// Bytes on their way to the host.
+pub trait Fetch: Fence {
+    /// The bytes, once all work before is done. They can be taken once.
+    ///
+    /// # Errors
+    /// If they cannot be had, or were taken.
+    fn take(&self) -> Result<Vec<u8>, Diagnostic>;
+}
+
+/// A back end.
+pub trait Driver: Send + Sync {
+    /// What it is.
+    fn info(&self) -> &DeviceInfo;
+    /// What it can do. Kernels are made legal for this by [`load`](Self::load).
+    fn caps(&self) -> &Caps;
+    /// Its number among devices of its kind.
+    fn ordinal(&self) -> u32 {
+        0
+    }
+    /// Bytes of the largest buffer that a kernel can be given.
+    fn reach(&self) -> u64 {
+        self.caps().binding_bytes.min(self.caps().buffer_bytes)
+    }
+
+    /// How its memory is kept for later; none if it is given back at once.
+    fn keeping(&self) -> Option<Keeping>;
+    /// New memory. What is in it is not said.
+    fn allocate(&self, memory: Memory) -> Result<BlockId, Diagnostic>;
+    /// Whether memory that [`allocate`](Self::allocate) gives is all zero.
+    fn starts_zeroed(&self) -> bool {
+        false
+    }
+    /// Takes memory back that no work uses any more.
+    fn release(&self, block: BlockId);
+    /// Names memory of somebody else at an address of this device. [`release`](Self::release) forgets the name.
+    ///
+    /// # Safety
+    /// So many bytes are there, to be read and written by the device, until the block is released and all work on it is done.
+    #[allow(unsafe_code)]
+    unsafe fn import(&self, _address: u64, _bytes: u64) -> Result<BlockId, Diagnostic> {
+        Err(refused(self.info(), "takes no memory by its address"))
+    }
+    /// The address of memory, where kernels and others know it by one.
+    fn address(&self, _slice: Slice) -> Option<u64> {
+        None
+    }
+
+    /// Compiles kernels of a module, all into one module of the device; gives a program for each.
+    fn load(
+        &self,
+        module: &Verified<Module>,
+        kernels: &[FunctionId],
+        options: &LoadOptions,
+    ) -> Result<Vec<ProgramId>, Vec<Diagnostic>>;
+    /// Compiles one kernel of a module. Also gives the bytes from which [`restore`](Self::restore) makes the same program on a device that says the
+    /// same of itself, without its code being lowered, rendered or compiled again; none where there are no such bytes.
+    fn load_to_keep(
+        &self,
+        module: &Verified<Module>,
+        kernel: FunctionId,
+        options: &LoadOptions,
+    ) -> Result<Kept, Vec<Diagnostic>> {
+        // One kernel was asked for.
+        self.load(module, &[kernel], options).map(|programs| (programs[0], None))
+    }
+    /// The program of bytes that [`load_to_keep`](Self::load_to_keep) gave; none if the device cannot make it of them. Whoever keeps bytes sees to it
+    /// that they come back as they were: what they say is not checked.
+    fn restore(&self, _bytes: &[u8]) -> Option<ProgramId> {
+        None
+    }
+    /// Forgets a program. Work that was submitted with it still runs.
+    fn unload(&self, program: ProgramId);
+
+    /// A new queue; a driver with one queue gives another name for it.
+    fn open_queue(&self) -> Result<QueueId, Diagnostic>;
+    /// A name for a queue that somebody else has made, by the driver's own handle.
+    ///
+    /// # Safety
+    /// The handle is one of this device, and lives until the queue is closed.
+    #[allow(unsafe_code)]
+    unsafe fn adopt_queue(&self, _handle: u64) -> Result<QueueId, Diagnostic> {
+        Err(refused(self.info(), "takes no queues of others"))
+    }
+    /// Forgets a queue. Work that was submitted to it still runs.
+    fn close_queue(&self, queue: QueueId);
+
+    /// Queues commands. Nothing is queued if an error is returned.
+    fn submit(&self, queue: QueueId, commands: &[Command]) -> Result<(), Diagnostic>;
+    /// Queues bytes for memory. They may be changed when this returns.
+    fn write(&self, queue: QueueId, to: Slice, bytes: &[u8]) -> Result<(), Diagnostic>;
+    /// Queues commands, waits for the queue's work, and reads what it left. Nothing is queued if a command or a place is wrong.
+    fn read(
+        &self,
+        queue: QueueId,
+        commands: &[Command],
+        reads: &mut [Read<'_, Slice>],
+    ) -> Result<(), Diagnostic>;
+    /// Queues reading; nothing waits.
+    fn fetch(&self, queue: QueueId, from: Slice) -> Result<Box<dyn Fetch>, Diagnostic>;
+    /// A point behind all work that is queued so far. Its [`outcome`](Fence::outcome) is asked for only if it was made `to_tell`.
+    fn fence(&self, queue: QueueId, to_tell: bool) -> Result<Box<dyn Fence>, Diagnostic>;
+    /// Work that is queued from now on begins after what another queue has now.
+    fn follow(&self, queue: QueueId, other: QueueId) -> Result<(), Diagnostic>;
+    /// Runs commands `runs` times, queued at once where there is a queue, and says how long each run took.
+    fn time(&self, queue: QueueId, commands: &[Command], runs: usize) -> Result<Timing, Diagnostic>;
+
+    /// Makes commands ready to be submitted many times, with new arguments; none if the driver has nothing better than submitting them.
+    fn record(&self, _commands: &[Command]) -> Result<Option<Box<dyn Replay>>, Diagnostic> {
+        Ok(None)
+    }
+}
+
+/// Commands that were made ready.
+pub trait Replay: Send + Sync {
+    /// Replaces a dispatch by one of the same program.
+    fn set(&mut self, command: usize, dispatch: &Dispatch) -> Result<(), Diagnostic>;
+    /// Queues all of them.
+    fn submit(&mut self, queue: QueueId) -> Result<(), Diagnostic>;
+}
+
+/// What a device does not do.
+pub(crate) fn refused(info: &DeviceInfo, what: &str) -> Diagnostic {
+    Diagnostic::new(Code::BadArguments, Span::NONE, format!("the device `{}` {what}", info.name))
+}
+
+/// A fence, and bytes, of a device whose work is done when it is submitted.
+#[derive(Debug)]
+pub struct Done {
+    failed: Failed,
+    bytes: std::sync::Mutex<Option<Vec<u8>>>,
+}
+
+/// What work of a queue has failed with, until somebody is told. Clones are the same.
+#[derive(Clone, Debug, Default)]
+pub struct Failed(std::sync::Arc<std::sync::Mutex<Option<Diagnostic>>>);
+
+impl Failed {
+    fn lock(&self) -> std::sync::MutexGuard<'_, Option<Diagnostic>> {
+        self.0.lock().unwrap_or_else(std::sync::PoisonError::into_inner)
+    }
+    /// Whether there is something to tell.
+    pub fn is_set(&self) -> bool {
+        self.lock().is_some()
+    }
+    /// Notes a failure, if it is the first one.
+    pub fn note(&self, failure: Diagnostic) {
+        self.lock().get_or_insert(failure);
+    }
+    /// Tells it.
+    ///
+    /// # Errors
+    /// If there is something to tell.
+    pub fn tell(&self) -> Result<(), Diagnostic> {
+        self.lock().take().map_or(Ok(()), Err)
+    }
+}
+
+impl Done {
+    /// A point in a queue that fails like this.
+    pub fn fence(failed: &Failed) -> Box<dyn Fence> {
+        Box::new(Done { failed: failed.clone(), bytes: std::sync::Mutex::new(None) })
+    }
+    /// Bytes that are there.
+    pub fn fetched(failed: &Failed, bytes: Vec<u8>) -> Box<dyn Fetch> {
+        Box::new(Done { failed: failed.clone(), bytes: std::sync::Mutex::new(Some(bytes)) })
+    }
+}
+
+impl Fence for Done {
+    fn poll(&self) -> Result<bool, Diagnostic> {
+        Ok(true)
+    }
+    fn wait(&self) -> Result<(), Diagnostic> {
+        Ok(())
+    }
+    fn outcome(&self) -> Result<(), Diagnostic> {
+        self.failed.tell()
+    }
+}
+
+impl Fetch for Done {
+    fn take(&self) -> Result<Vec<u8>, Diagnostic> {
+        let taken = self.bytes.lock().unwrap_or_else(std::sync::PoisonError::into_inner).take();
+        taken.ok_or_else(|| Diagnostic::new(Code::BadArguments, Span::NONE, "the bytes were taken before"))
+    }
+}
+
+/// The queues of a device whose work is done when it is submitted: each has what its work failed with.
+#[derive(Debug)]
+pub struct DoneQueues(std::sync::Mutex<Vec<Failed>>);
+
+impl Default for DoneQueues {
+    fn default() -> DoneQueues {
+        DoneQueues(std::sync::Mutex::new(vec![Failed::default()]))
+    }
+}
+
+impl DoneQueues {
+    fn lock(&self) -> std::sync::MutexGuard<'_, Vec<Failed>> {
+        self.0.lock().unwrap_or_else(std::sync::PoisonError::into_inner)
+    }
+    /// A new one.
+    pub fn open(&self) -> QueueId {
+        let mut all = self.lock();
+        all.push(Failed::default());
+        QueueId::new(all.len() as u32 - 1)
+    }
+    /// What work of a queue failed with.
+    pub fn failed(&self, queue: QueueId) -> Failed {
+        self.lock().get(queue.index()).cloned().unwrap_or_default()
+    }
+}

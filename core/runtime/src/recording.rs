@@ -1,0 +1,110 @@
+//! Commands that are made ready once and submitted many times, with other arguments each time.
+
+use crate::driver::{self, Replay};
+use crate::stream::{resolve, resolve_one};
+use crate::{Argument, Command, Device, Grid, Stream};
+use girih_base::diag::{Code, Diagnostic};
+use girih_base::span::Span;
+use std::fmt;
+
+/// Commands that were made ready. It keeps the buffers and programs that they use.
+///
+/// On CUDA they are a graph; on other devices, a list that has been checked.
+pub struct Recording {
+    /// Goes before what it uses does.
+    replay: Option<Box<dyn Replay>>,
+    device: Device,
+    commands: Vec<Command>,
+    resolved: Vec<driver::Command>,
+}
+
+impl Recording {
+    pub(crate) fn new(device: &Device, commands: &[Command]) -> Result<Recording, Diagnostic> {
+        let resolved = resolve(device.core(), driver::FIRST_QUEUE, commands)?;
+        let replay = device.driver().record(&resolved)?;
+        Ok(Recording { replay, device: device.clone(), commands: commands.to_vec(), resolved })
+    }
+
+    /// How many commands there are.
+    pub fn len(&self) -> usize {
+        self.commands.len()
+    }
+
+    /// Whether there are none.
+    pub fn is_empty(&self) -> bool {
+        self.commands.is_empty()
+    }
+
+    fn wrong(message: String) -> Diagnostic {
+        Diagnostic::new(Code::BadArguments, Span::NONE, message)
+    }
+
+    /// Replaces an argument of a dispatch from the next submission on.
+    ///
+    /// # Errors
+    /// If the command is no dispatch, or the argument does not fit.
+    pub fn set(&mut self, command: usize, argument: usize, value: Argument) -> Result<(), Diagnostic> {
+        let Some(Command::Dispatch(dispatch)) = self.commands.get_mut(command) else {
+            return Err(Self::wrong(format!("command {command} of the recording is no dispatch")));
+        };
+        let count = dispatch.arguments.len();
+        let Some(place) = dispatch.arguments.get_mut(argument) else {
+            return Err(Self::wrong(format!("dispatch {command} of the recording has {count} arguments")));
+        };
+        let before = std::mem::replace(place, value);
+        self.changed(command).inspect_err(|_| {
+            if let Command::Dispatch(dispatch) = &mut self.commands[command] {
+                dispatch.arguments[argument] = before;
+            }
+        })
+    }
+
+    /// Replaces the grid of a dispatch from the next submission on.
+    ///
+    /// # Errors
+    /// If the command is no dispatch, or the grid does not fit.
+    pub fn set_grid(&mut self, command: usize, grid: Grid) -> Result<(), Diagnostic> {
+        let Some(Command::Dispatch(dispatch)) = self.commands.get_mut(command) else {
+            return Err(Self::wrong(format!("command {command} of the recording is no dispatch")));
+        };
+        let before = std::mem::replace(&mut dispatch.grid, grid);
+        self.changed(command).inspect_err(|_| {
+            if let Command::Dispatch(dispatch) = &mut self.commands[command] {
+                dispatch.grid = before;
+            }
+        })
+    }
+
+    fn changed(&mut self, command: usize) -> Result<(), Diagnostic> {
+        let resolved = resolve_one(self.device.core(), driver::FIRST_QUEUE, &self.commands[command])?;
+        if let (Some(replay), driver::Command::Dispatch(dispatch)) = (&mut self.replay, &resolved) {
+            replay.set(command, dispatch)?;
+        }
+        self.resolved[command] = resolved;
+        Ok(())
+    }
+
+    /// Queues all of them in a stream of the device.
+    ///
+    /// # Errors
+    /// If the stream is of another device, or the device fails.
+    pub fn submit(&mut self, stream: &Stream) -> Result<(), Diagnostic> {
+        if !stream.device().is(&self.device) {
+            return Err(Self::wrong("a recording is submitted to a stream of another device".into()));
+        }
+        if stream.queue() != driver::FIRST_QUEUE {
+            // What the buffers are used by is noted with them.
+            resolve(self.device.core(), stream.queue(), &self.commands)?;
+        }
+        match &mut self.replay {
+            Some(replay) => replay.submit(stream.queue()),
+            None => self.device.driver().submit(stream.queue(), &self.resolved),
+        }
+    }
+}
+
+impl fmt::Debug for Recording {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Recording").field("commands", &self.commands).finish_non_exhaustive()
+    }
+}

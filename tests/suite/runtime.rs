@@ -1,0 +1,443 @@
+//! The device runtime on every device that this machine has: Bend programs, kernels and the host share one device and hand each other buffers;
+//! memory of others goes in and out; nothing leaks; two threads use one device.
+//!
+//! `GIRIH_REQUIRE_WGPU=1` makes a missing adapter a failure, `GIRIH_REQUIRE_CUDA=1` a missing card.
+
+use crate::support::machine;
+use girih::devices::{self, Selector};
+use girih::kernels::Kernels;
+use girih::triton::{Argument as Given, KernelFile, Request};
+use girih::{Code, Options, Program, on_big_stack};
+use girih_base::num::{Num, NumKind};
+use girih_ir::{Scalar, Type};
+use girih_runtime::dlpack::{DataType, Tensor};
+use girih_runtime::{
+    Argument, Command, Constant, Device, DeviceKind, Dispatch, Grid, LoadOptions, Memory, TaskOptions,
+};
+use girih_task::data::Words;
+use girih_task::flow::{Numbers, Outside, Root};
+use girih_task::forkjoin::Form;
+use girih_task::forkjoin::runner::{ForkJoinOptions, ForkJoinRunner};
+use girih_task::heap::{Leaves, Walker};
+use girih_term::code;
+use girih_workbench::missing;
+use std::future::Future;
+use std::pin::pin;
+use std::sync::atomic::{AtomicU32, Ordering};
+use std::sync::{Arc, Condvar, Mutex};
+use std::task::{Context, Poll, Wake, Waker};
+
+/// The processor, the reference machine, the adapters, and the card if there is one.
+fn all() -> Vec<Device> {
+    let mut selectors = vec![Selector::Interpreter(32), Selector::Cpu];
+    selectors.extend(machine::WGPU.some_devices());
+    let mut devices: Vec<Device> =
+        selectors.iter().map(|selector| devices::open(selector, None).expect("the device is there")).collect();
+    match devices::open(&Selector::Cuda(0), None) {
+        Ok(card) => devices.push(card),
+        Err(_) => missing("CUDA card", "GIRIH_REQUIRE_CUDA"),
+    }
+    devices
+}
+
+const KERNELS: &str = "
+kernel @add(%from: buffer readonly, %to: buffer, %n: u32, %by: u32) workgroup(64) launch {
+  grid (div (add %n, 63), 64), 1, 1
+} {
+  %i = global_id.x
+  if (lt %i, %n) {
+    store.u32 %to[%i], (add (load.u32 %from[%i]), %by)
+  }
+}
+kernel @bump(%to: buffer, %n: u32, %by: u32) workgroup(64) launch {
+  grid (div (add %n, 63), 64), 1, 1
+} {
+  %i = global_id.x
+  trap_if (gt %by, 1000) code(9)
+  if (lt %i, %n) {
+    store.u32 %to[%i], (add (load.u32 %to[%i]), %by)
+  }
+}
+";
+
+struct Programs {
+    add: girih_runtime::Program,
+    bump: girih_runtime::Program,
+}
+
+fn programs(device: &Device) -> Programs {
+    let kernels = Kernels::from_text("runtime.gir", KERNELS).expect("they are right");
+    let ids: Vec<_> = kernels.module.kernels().collect();
+    let mut loaded = device.load(&kernels.module, &ids, &LoadOptions::default()).expect("they are loaded");
+    let bump = loaded.pop().expect("there are two");
+    Programs { add: loaded.pop().expect("there are two"), bump }
+}
+
+fn number(n: u32) -> Argument {
+    Argument::Scalar(Constant { ty: Type::U32, bits: n.into() })
+}
+
+fn launch(program: &girih_runtime::Program, arguments: Vec<Argument>) -> Command {
+    Command::Dispatch(Dispatch { program: program.clone(), arguments, grid: Grid::Own })
+}
+
+/// Runs a future to its end on this thread.
+fn block_on<F: Future>(future: F) -> F::Output {
+    #[derive(Default)]
+    struct Bell(Mutex<bool>, Condvar);
+    impl Wake for Bell {
+        fn wake(self: Arc<Self>) {
+            *self.0.lock().expect("nobody panics meanwhile") = true;
+            self.1.notify_one();
+        }
+    }
+    let bell = Arc::new(Bell::default());
+    let waker = Waker::from(bell.clone());
+    let mut future = pin!(future);
+    loop {
+        if let Poll::Ready(output) = future.as_mut().poll(&mut Context::from_waker(&waker)) {
+            return output;
+        }
+        let mut rung = bell.0.lock().expect("nobody panics meanwhile");
+        while !std::mem::take(&mut *rung) {
+            rung = bell.1.wait(rung).expect("nobody panics meanwhile");
+        }
+    }
+}
+
+const LEAVES: &str = "
+type Tree:
+  Leaf { value }
+  Fork { ~left, ~right }
+
+def grow(depth, at):
+  switch depth:
+    case 0:
+      return Tree/Leaf(at * at)
+    case _:
+      return Tree/Fork(grow(depth-1, 2 * at), grow(depth-1, 2 * at + 1))
+
+def tree(seed):
+  return grow(8, seed)
+
+def main():
+  return tree(0)
+";
+
+const TRITON: &str = "
+import triton
+import triton.language as tl
+
+
+@triton.jit
+def halve(x_ptr, y_ptr, n, BLOCK: tl.constexpr):
+    at = tl.program_id(0) * BLOCK + tl.arange(0, BLOCK)
+    mask = at < n
+    x = tl.load(x_ptr + at, mask=mask)
+    tl.store(y_ptr + at, x // 2 + 1, mask=mask)
+";
+
+/// The leaves of a tree that a Bend program has grown on a device go into a Triton kernel there, and come to the host for the first time as its result.
+#[test]
+fn leaves_of_a_bend_program_are_the_input_of_a_triton_kernel() {
+    on_big_stack(|| {
+        let program = Program::from_text("leaves.bend", LEAVES, &Options::default());
+        let code = code::Code::new(program.core_program().expect("it is right")).expect("it can run");
+        let tree = code.program().def_named("tree").expect("it is there");
+        let u24 = Outside::Number(Numbers::one(NumKind::U24));
+        let direct = girih_task::compile_without_loans(&code, &[Root { def: tree, arguments: vec![u24] }])
+            .expect("it compiles");
+        let folder = tempfile::tempdir().expect("a temporary folder");
+        let path = folder.path().join("halve.py");
+        std::fs::write(&path, TRITON).expect("it can be written");
+        let file = KernelFile::open(&path).expect("it can be read");
+        let given = [
+            ("x_ptr", Given::Buffer(Scalar::I32)),
+            ("y_ptr", Given::Buffer(Scalar::I32)),
+            ("n", Given::Scalar(Scalar::I32, 256)),
+            ("BLOCK", Given::Constant(girih::triton::Constant::Int(128))),
+        ];
+        let arguments = given.into_iter().map(|(name, given)| (name.to_owned(), given)).collect();
+        let request = Request { kernel: "halve".into(), arguments, ..Request::default() };
+        for device in all() {
+            let options = ForkJoinOptions { lanes: 64, form: Form::SMALL, heap: 1 << 20, ..ForkJoinOptions::default() };
+            let called: Vec<_> = [direct.entry, direct.apply, direct.force]
+                .into_iter()
+                .chain(direct.roots.iter().map(|root| root.function))
+                .collect();
+            let tasks = TaskOptions::default();
+            let mut runner = ForkJoinRunner::open(&direct.module, &called, device.clone(), &tasks, options)
+                .unwrap_or_else(|errors| panic!("{device:?}: {}", errors[0].message));
+            let core = code.program();
+            let mut words = Words { program: core, direct: &direct, runner: &mut runner, interrupt: None };
+            let seed = girih_task::data::Argument::Number(Num::U24(3));
+            let grown = words.call_root(&direct.roots[0], &[seed]).expect("it grows");
+            let root: Vec<_> = grown.iter().map(|part| Words::root(*part)).collect();
+            let heap = words.runner.device_heap().expect("the heap is on the device");
+            assert!(heap.buffer.device().is(&device));
+            let walker = Walker::open(&device, &Words::described(&direct)).expect("it is loaded");
+            let leaves = device.empty::<u32>(256).expect("there is memory");
+            let whole = walker.gather(&heap, &root, (8, 256), (leaves.buffer(), Leaves::Numbers));
+            assert!(whole.expect("the device works"), "{device:?}");
+            let halved = device.empty::<u32>(256).expect("there is memory");
+            let loaded = file.load(&device, &request).unwrap_or_else(|report| panic!("{device:?}: {report}"));
+            let n = Argument::Scalar(Constant { ty: Type::I32, bits: 256 });
+            let arguments =
+                [("x_ptr", leaves.buffer().into()), ("y_ptr", halved.buffer().into()), ("n", n)];
+            loaded.launch(&device, [2, 1, 1], &arguments).unwrap_or_else(|report| panic!("{device:?}: {report}"));
+            let expected: Vec<u32> =
+                (0..256u32).map(|i| (3 * 256 + i) * (3 * 256 + i) & 0xff_ffff).map(|x| x / 2 + 1).collect();
+            assert_eq!(halved.read(&device.stream()).expect("it is there"), expected, "{device:?}");
+        }
+    });
+}
+
+#[test]
+fn memory_of_the_host_is_used_where_it_is() {
+    let device = devices::open(&Selector::Cpu, None).expect("it is there");
+    let Programs { add, bump } = programs(&device);
+    let told = Arc::new(AtomicU32::new(0));
+    let mut own: Vec<u32> = (0..1000).collect();
+    let (address, bytes) = (own.as_mut_ptr().expose_provenance() as u64, 4 * own.len() as u64);
+    let noted = told.clone();
+    #[allow(unsafe_code)]
+    // SAFETY: the vector lives to the end of the test, and nobody touches it until the buffer is gone.
+    let buffer = unsafe { device.import(address, bytes, move || {
+            noted.fetch_add(1, Ordering::Relaxed);
+        }) };
+    let buffer = buffer.expect("the processor takes any address");
+    assert_eq!(buffer.address(), Some(address));
+    let sums = device.empty::<u32>(1000).expect("there is memory");
+    device
+        .submit(&[
+            launch(&bump, vec![Argument::buffer(&buffer), number(1000), number(7)]),
+            // From the fifth number on.
+            launch(&add, vec![Argument::Buffer(buffer.from_byte(16)), sums.buffer().into(), number(996), number(100)]),
+        ])
+        .expect("they are right");
+    device.wait().expect("nothing traps");
+    assert_eq!(sums.read(&device.stream()).expect("it is there")[..3], [111, 112, 113]);
+    assert_eq!(told.load(Ordering::Relaxed), 0);
+    drop(buffer);
+    assert_eq!(told.load(Ordering::Relaxed), 1, "the owner is told once");
+    assert!(own.iter().zip(7..).all(|(a, b)| *a == b));
+    for other in [Selector::Interpreter(32)].into_iter().chain(machine::WGPU.some_devices()) {
+        let other = devices::open(&other, None).expect("the device is there");
+        #[allow(unsafe_code)]
+        // SAFETY: as above; the device refuses it.
+        let refused = unsafe { other.import(address, bytes, || {}) };
+        assert_eq!(refused.err().map(|error| error.code), Some(Code::BadArguments));
+    }
+}
+
+const SHORT: &str = "
+kernel @short(%from: buffer readonly, %to: buffer, %n: u32) workgroup(32) launch {
+  grid (div (add %n, 31), 32), 1, 1
+} {
+  %i = global_id.x
+  if (lt %i, %n) {
+    store.u16 %to[%i], (load.u16 %from[%i])
+  }
+}
+kernel @wide(%from: buffer readonly align(16), %to: buffer, %n: u32) workgroup(32) launch {
+  grid (div (add %n, 31), 32), 1, 1
+} {
+  %i = global_id.x
+  if (lt %i, %n) {
+    store.u32 %to[%i], (load.u32 %from[%i])
+  }
+}
+";
+
+#[test]
+fn arguments_begin_at_any_element() {
+    let kernels = Kernels::from_text("short.gir", SHORT).expect("they are right");
+    let ids: Vec<_> = kernels.module.kernels().collect();
+    for device in all() {
+        let loaded = device.load(&kernels.module, &ids, &LoadOptions::default()).expect("they are loaded");
+        let source: Vec<u8> = (0..200u8).collect();
+        let from = device.upload(&source).expect("there is memory");
+        for (read, write) in [(0, 0), (2, 0), (0, 2), (6, 10), (18, 34)] {
+            let to = device.zeroed(Memory::of(200)).expect("there is memory");
+            let arguments =
+                vec![Argument::Buffer(from.from_byte(read)), Argument::Buffer(to.from_byte(write)), number(40)];
+            device.submit(&[launch(&loaded[0], arguments)]).unwrap_or_else(|e| panic!("{device:?}: {}", e.message));
+            let (read, write) = (read as usize, write as usize);
+            let mut expected = vec![0; 200];
+            expected[write..write + 80].copy_from_slice(&source[read..read + 80]);
+            assert_eq!(device.numbers::<u8>(&to).expect("it is there"), expected, "{device:?}: {read} to {write}");
+        }
+        let to = device.zeroed(Memory::of(200)).expect("there is memory");
+        let wide = |at| {
+            let arguments = vec![Argument::Buffer(from.from_byte(at)), Argument::buffer(&to), number(10)];
+            device.submit(&[launch(&loaded[1], arguments)])
+        };
+        wide(32).expect("the promise is kept");
+        assert_eq!(device.numbers::<u8>(&to).expect("it is there")[..4], [32, 33, 34, 35], "{device:?}");
+        let broken = wide(4).expect_err("the promise is broken");
+        assert!(broken.code == Code::BadArguments && broken.message.contains("starts at byte 4"), "{}", broken.message);
+        let between = device.submit(&[launch(
+            &loaded[0],
+            vec![Argument::Buffer(from.from_byte(1)), Argument::buffer(&to), number(10)],
+        )]);
+        assert_eq!(between.expect_err("it is between two elements").code, Code::BadArguments, "{device:?}");
+    }
+}
+
+#[test]
+fn tensors_of_others_come_in_and_go_out() {
+    let device = devices::open(&Selector::Cpu, None).expect("it is there");
+    let numbers = device.array(&[1u32, 2, 3, 4, 5, 6]).expect("there is memory");
+    let tensor = Tensor::new(numbers.buffer().clone(), DataType::unsigned(32), &[2, 3]).expect("it fits");
+    let address = numbers.buffer().address();
+    let live = || device.figures().buffers;
+    let packed = tensor.export().expect("the processor has addresses");
+    let plain = tensor.export_unversioned().expect("the processor has addresses");
+    drop((numbers, tensor));
+    assert_eq!(live(), 1, "what was exported keeps the memory");
+    #[allow(unsafe_code)]
+    // SAFETY: both were exported right here, and nobody else takes them.
+    let (a, b) = unsafe { (Tensor::import(&device, packed), Tensor::import_unversioned(&device, plain)) };
+    let (a, b) = (a.expect("it is of this device"), b.expect("it is of this device"));
+    assert_eq!((a.buffer.address(), &a.shape[..], &a.strides[..]), (address, &[2, 3][..], &[3, 1][..]));
+    assert_eq!(device.numbers::<u32>(&b.buffer).expect("it is there"), [1, 2, 3, 4, 5, 6]);
+    drop(a);
+    assert_eq!(device.numbers::<u32>(&b.buffer).expect("it is there")[5], 6);
+    drop(b);
+    assert_eq!(live(), 0, "all of them have told the owner");
+    assert!(Tensor::new(device.allocate(Memory::of(8)).expect("memory"), DataType::float(32), &[3]).is_err());
+}
+
+#[test]
+fn events_and_downloads_can_be_awaited() {
+    for device in all() {
+        let Programs { bump, .. } = programs(&device);
+        let stream = device.open_stream().expect("there is another order");
+        let numbers = stream.allocate(Memory::of(4000)).expect("there is memory");
+        stream.write(&numbers, 0, &[0; 4000]).expect("it fits");
+        let bumped = |by| launch(&bump, vec![Argument::buffer(&numbers), number(1000), number(by)]);
+        stream.submit(&[bumped(1), bumped(2)]).expect("they are right");
+        let done = stream.record().expect("a point");
+        let bytes = stream.download(&numbers, 40, 8).expect("they are there");
+        // The other order comes behind this one.
+        device.stream().after(&stream).expect("they are of one device");
+        device.submit(&[bumped(10)]).expect("it is right");
+        block_on(done.clone()).expect("nothing traps");
+        assert!(done.is_done().expect("the device works"));
+        assert_eq!(block_on(bytes).expect("nothing traps"), [3, 0, 0, 0, 3, 0, 0, 0], "{device:?}");
+        assert_eq!(device.numbers::<u32>(&numbers).expect("it is there"), [13; 1000], "{device:?}");
+        // What failed is told once, by whoever asks first.
+        stream.submit(&[bumped(2000)]).expect("it is right");
+        let (first, second) = (stream.record().expect("a point"), stream.record().expect("a point"));
+        assert_eq!(block_on(first.clone()).expect_err("it traps").code, Code::Trap, "{device:?}");
+        assert_eq!(first.wait().expect_err("it says so again").code, Code::Trap);
+        block_on(second).expect("it was told");
+        stream.wait().expect("it was told");
+    }
+}
+
+#[test]
+fn recordings_are_submitted_with_other_arguments() {
+    for device in all() {
+        let Programs { add, bump } = programs(&device);
+        let [a, b, c] = [1u32, 10, 100].map(|n| device.array(&[n; 300]).expect("there is memory"));
+        let out = device.zeroed(Memory::of(1200)).expect("there is memory");
+        let mut recording = device
+            .record(&[
+                launch(&bump, vec![a.buffer().into(), number(300), number(1)]),
+                launch(&add, vec![a.buffer().into(), Argument::buffer(&out), number(300), number(5)]),
+            ])
+            .expect("they are right");
+        let stream = device.stream();
+        let found = || device.numbers::<u32>(&out).expect("it is there");
+        recording.submit(&stream).expect("it works");
+        assert_eq!(found(), [7; 300], "{device:?}");
+        recording.submit(&stream).expect("it works");
+        assert_eq!(found(), [8; 300], "{device:?}");
+        for (array, expected) in [(&b, 10 + 5), (&c, 100 + 5)] {
+            recording.set(1, 0, array.buffer().into()).expect("it fits");
+            recording.submit(&stream).expect("it works");
+            assert_eq!(found(), [expected; 300], "{device:?}");
+        }
+        recording.set(1, 2, number(7)).expect("it fits");
+        recording.set(1, 3, number(0)).expect("it fits");
+        recording.submit(&stream).expect("it works");
+        assert_eq!((found()[6], found()[7]), (100, 105), "{device:?}");
+        assert!(recording.set(1, 9, number(0)).is_err() && recording.set(2, 0, number(0)).is_err());
+        assert!(recording.set(1, 0, number(3)).is_err(), "a number is no buffer");
+        recording.submit(&stream).expect("what was refused has changed nothing");
+        let other = device.open_stream().expect("there is another order");
+        recording.submit(&other).expect("it works");
+        other.wait().expect("nothing traps");
+    }
+}
+
+/// Allocations of many sizes and launches, in full and in part.
+#[test]
+fn a_soak_leaks_nothing() {
+    for device in all() {
+        let is_slow = matches!(device.info().kind, DeviceKind::Interpreter | DeviceKind::WgpuSoftware);
+        let (rounds, launches) = if is_slow { (100, 2) } else { (2_000, 10) };
+        let Programs { bump, .. } = programs(&device);
+        let kept = device.zeroed(Memory::of(256)).expect("there is memory");
+        let before = device.figures();
+        for round in 0..rounds {
+            let bytes = 64 + (round * 7919 % 5000) * 4;
+            let buffer = device.zeroed(Memory::of(bytes)).expect("there is memory");
+            let one = launch(&bump, vec![Argument::buffer(&buffer), number(16), number(1)]);
+            device.submit(&vec![one; launches]).expect("they are right");
+            device.submit(&[Command::copy((&buffer, 0), (&kept, 64), 64)]).expect("it is right");
+        }
+        let found = device.numbers::<u32>(&kept).expect("it is there");
+        assert_eq!((found[0], &found[16..32]), (0, &[launches as u32; 16][..]), "{device:?}");
+        let after = device.figures();
+        assert_eq!((after.buffers, after.live), (before.buffers, before.live), "{device:?}");
+        assert_eq!(after.allocations, before.allocations + rounds, "{device:?}");
+        if device.driver().keeping().is_some() {
+            assert!(after.hits > before.hits + rounds / 2, "{device:?}: {after:?}");
+        }
+        device.trim().expect("it works");
+        assert_eq!(device.figures().cached, 0, "{device:?}");
+    }
+}
+
+#[test]
+fn two_threads_share_a_device() {
+    for device in all() {
+        let rounds = if device.info().kind == DeviceKind::Interpreter { 5 } else { 50 };
+        std::thread::scope(|scope| {
+            for thread in 0..2u32 {
+                let device = device.clone();
+                scope.spawn(move || {
+                    let Programs { add, .. } = programs(&device);
+                    let stream = if thread == 0 { device.stream() } else { device.open_stream().expect("another") };
+                    for round in 0..rounds {
+                        let from = stream.allocate(Memory::of(400)).expect("there is memory");
+                        let to = stream.allocate(Memory::of(400)).expect("there is memory");
+                        let bytes: Vec<u8> = (0..100u32).flat_map(|i| (i + thread).to_le_bytes()).collect();
+                        stream.write(&from, 0, &bytes).expect("it fits");
+                        let arguments = vec![(&from).into(), (&to).into(), number(100), number(round)];
+                        stream.submit(&[launch(&add, arguments)]).expect("it is right");
+                        let mut found = vec![0; 400];
+                        stream.read(&to, 0, &mut found).expect("it is there");
+                        let expected: Vec<u8> =
+                            (0..100u32).flat_map(|i| (i + thread + round).to_le_bytes()).collect();
+                        assert_eq!(found, expected, "{device:?}, thread {thread}");
+                    }
+                });
+            }
+        });
+    }
+}
+
+#[test]
+fn buffers_of_other_devices_are_refused() {
+    let [one, other] = [Selector::Cpu, Selector::Interpreter(32)]
+        .map(|selector| devices::open(&selector, None).expect("the device is there"));
+    let Programs { bump, .. } = programs(&one);
+    let foreign = other.zeroed(Memory::of(64)).expect("there is memory");
+    let refused = one.submit(&[launch(&bump, vec![Argument::buffer(&foreign), number(1), number(1)])]);
+    assert_eq!(refused.expect_err("it is of another device").code, Code::BadArguments);
+    assert!(other.submit(&[launch(&bump, vec![Argument::buffer(&foreign), number(1), number(1)])]).is_err());
+    assert!(one.write(&foreign, 0, &[0; 4]).is_err());
+}
