@@ -1,7 +1,33 @@
-//! Kernels as text: a `.gir` file opened, read and verified.
+//! Kernels as text: a `.gir` file opened, read and verified; and launches of kernels with arrays and numbers of Rust.
+//!
+//! ```
+//! use girih::devices::{Selector, open};
+//! use girih::kernels::Kernels;
+//! use girih::args;
+//!
+//! let text = "
+//! kernel @scale(%x: buffer, %n: u32, %by: f32) workgroup(64) launch { grid (div (add %n, 63), 64), 1, 1 } {
+//!   %i = global_id.x
+//!   if (lt %i, %n) {
+//!     store.f32 %x[%i], (mul (load.f32 %x[%i]), %by)
+//!   }
+//! }
+//! ";
+//! let mut device = open(&Selector::Cpu, None)?;
+//! let scale = Kernels::from_text("scale.gir", text)?.load(&mut *device, Some("scale"))?;
+//! let mut x = [1.0_f32, 2.0, 3.0];
+//! scale.launch(&mut *device, args![&mut x, 3, 2.5])?;
+//! assert_eq!(x, [2.5, 5.0, 7.5]);
+//! # Ok::<(), girih::Error>(())
+//! ```
+
+mod arguments;
+mod launch;
+#[cfg(feature = "triton")]
+mod triton;
 
 use crate::devices::{Profile, cpu, cuda, wgpu};
-use crate::report::Report;
+use crate::error::Error;
 use girih_base::diag::{Code, Diagnostic};
 use girih_base::span::{Sources, Span};
 use girih_ir::nvidia::Target;
@@ -23,6 +49,10 @@ pub struct Kernels {
 }
 
 pub use crate::devices::wgpu::Language;
+pub use arguments::{Arg, Args, Element};
+pub use launch::LoadedKernel;
+#[cfg(feature = "triton")]
+pub use triton::TritonKernel;
 
 /// What kernels can be shown as.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -41,7 +71,7 @@ pub enum KernelForm {
 
 impl Kernels {
     /// The kernels in a form, lowered for a profile where the form is a device's.
-    pub fn emit(&self, form: KernelForm, profile: Profile) -> Result<Vec<u8>, Report> {
+    pub fn emit(&self, form: KernelForm, profile: Profile) -> Result<Vec<u8>, Error> {
         if form == KernelForm::Ir {
             return Ok(text::print(&self.module).into_bytes());
         }
@@ -49,7 +79,7 @@ impl Kernels {
     }
 
     /// One kernel, named as for [`Kernels::kernel`], in a form for which it is lowered.
-    pub fn emit_one(&self, kernel: &str, form: KernelForm, profile: Profile) -> Result<Vec<u8>, Report> {
+    pub fn emit_one(&self, kernel: &str, form: KernelForm, profile: Profile) -> Result<Vec<u8>, Error> {
         let kernel = self.kernel(Some(kernel))?;
         if form == KernelForm::Ir {
             let message = "the form `ir` shows the whole file";
@@ -59,7 +89,7 @@ impl Kernels {
         self.emit_lowered(&[kernel], form, profile)
     }
 
-    fn emit_lowered(&self, kernels: &[FunctionId], form: KernelForm, profile: Profile) -> Result<Vec<u8>, Report> {
+    fn emit_lowered(&self, kernels: &[FunctionId], form: KernelForm, profile: Profile) -> Result<Vec<u8>, Error> {
         let caps = profile.caps();
         let wrong = |errors| self.report(errors);
         let unfit = |message: &str, hint: &str| {
@@ -86,40 +116,40 @@ impl Kernels {
     }
 
     /// Reads a file.
-    pub fn open(path: impl AsRef<Path>) -> Result<Kernels, Report> {
+    pub fn open(path: impl AsRef<Path>) -> Result<Kernels, Error> {
         let path = path.as_ref();
         match std::fs::read_to_string(path) {
             Ok(text) => Kernels::from_text(&path.display().to_string(), &text),
             Err(error) => {
                 let message = format!("cannot read `{}`: {error}", path.display());
                 let diagnostics = vec![Diagnostic::new(Code::CannotRead, Span::NONE, message)];
-                Err(Report { sources: Sources::default(), diagnostics })
+                Err(Error::from(diagnostics))
             }
         }
     }
 
     /// Reads a text; its name is used in messages.
-    pub fn from_text(name: &str, text: &str) -> Result<Kernels, Report> {
+    pub fn from_text(name: &str, text: &str) -> Result<Kernels, Error> {
         let mut sources = Sources::default();
         let source = sources.add(name, text);
         let parsed = match text::parse(source, text) {
             Ok(parsed) => parsed,
-            Err(diagnostics) => return Err(Report { sources, diagnostics }),
+            Err(diagnostics) => return Err(Error::new(sources, diagnostics)),
         };
         match verify(parsed.module) {
             Ok(module) => Ok(Kernels { sources, module, runs: parsed.runs }),
-            Err(diagnostics) => Err(Report { sources, diagnostics }),
+            Err(diagnostics) => Err(Error::new(sources, diagnostics)),
         }
     }
 
     /// The kernel of a name; the only kernel if no name is given.
-    pub fn kernel(&self, name: Option<&str>) -> Result<FunctionId, Report> {
+    pub fn kernel(&self, name: Option<&str>) -> Result<FunctionId, Error> {
         let kernels: Vec<FunctionId> = self.module.kernels().collect();
         let names: Vec<&str> = kernels.iter().map(|k| self.module.functions[*k].name.as_str()).collect();
         let list = names.iter().map(|n| format!("`{n}`")).collect::<Vec<_>>().join(", ");
         let fail = |message: String, hint: String| {
             let diagnostic = Diagnostic::new(Code::KernelEntry, Span::NONE, message).hint(hint);
-            Err(Report { sources: self.sources.clone(), diagnostics: vec![diagnostic] })
+            Err(Error::new(self.sources.clone(), vec![diagnostic]))
         };
         match (name, &kernels[..]) {
             (_, []) => fail("the file has no kernel".into(), "a kernel starts with `kernel @name(..)`".into()),
@@ -133,7 +163,7 @@ impl Kernels {
     }
 
     /// Diagnostics about these kernels, with their sources.
-    pub fn report(&self, diagnostics: Vec<Diagnostic>) -> Report {
-        Report { sources: self.sources.clone(), diagnostics }
+    pub fn report(&self, diagnostics: Vec<Diagnostic>) -> Error {
+        Error::new(self.sources.clone(), diagnostics)
     }
 }

@@ -26,6 +26,7 @@
 //! files ([`FileLoader`]), effects ([`SystemHost`]) and a stack that is large enough ([`on_big_stack`]).
 
 pub mod devices;
+mod error;
 pub mod features;
 pub mod kernels;
 mod leave;
@@ -47,9 +48,17 @@ pub mod render;
 mod run;
 #[cfg(feature = "triton")]
 pub mod triton;
+#[cfg(feature = "bend")]
+pub mod typed;
 
 pub use girih_base::diag::{Code, Diagnostic, Severity, Style, WarningLevels, did_you_mean, render};
 pub use girih_base::span::{Sources, Span};
+/// The page about the library, whose examples are tests.
+#[cfg(all(doctest, feature = "bend", feature = "triton", feature = "cpu"))]
+#[doc = include_str!("../docs/from-rust.md")]
+struct FromRust;
+
+pub use error::Error;
 pub use leave::leave;
 pub use report::Report;
 pub use stack::on_big_stack;
@@ -61,7 +70,9 @@ pub use host::SystemHost;
 #[cfg(feature = "bend")]
 pub use {
     girih_bend::Options,
+    girih_derive::Bend,
     loader::{FileLoader, TextLoader},
     program::{Outcome, Program},
     run::{Choice, Contest, Executable, RunDevice, RunOptions, Stats, Tier, Work},
+    typed::{Bend, Deep, Function, Tree},
 };

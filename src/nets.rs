@@ -1,7 +1,7 @@
 //! Interaction nets as text: a `.hvm` file opened, read, drawn, reduced, and run with the effects that it asks for.
 
 use crate::kernels::Kernels;
-use crate::report::Report;
+use crate::error::Error;
 use crate::stack::on_big_stack;
 use girih_base::diag::{Code, Diagnostic, Diagnostics, Severity, WarningLevels, did_you_mean};
 use girih_base::span::{Sources, Span};
@@ -82,14 +82,14 @@ impl Nets {
     ///
     /// # Errors
     /// If it cannot be read, or its text makes no sense.
-    pub fn open(path: impl AsRef<Path>) -> Result<Nets, Report> {
+    pub fn open(path: impl AsRef<Path>) -> Result<Nets, Error> {
         let path = path.as_ref();
         match std::fs::read_to_string(path) {
             Ok(text) => Nets::from_text(&path.display().to_string(), &text),
             Err(error) => {
                 let message = format!("cannot read `{}`: {error}", path.display());
                 let diagnostics = vec![Diagnostic::new(Code::CannotRead, Span::NONE, message)];
-                Err(Report { sources: Sources::default(), diagnostics })
+                Err(Error::from(diagnostics))
             }
         }
     }
@@ -102,23 +102,23 @@ impl Nets {
     /// let nets = Nets::from_text("square.hvm", "@main = a & @square ~ (7 a)\n@square = ({$([*] $(b r)) b} r)\n")?;
     /// let reduced = nets.reduce(None, &Default::default())?;
     /// assert_eq!((reduced.text.as_str(), reduced.counts.total()), ("49", 7));
-    /// # Ok::<(), girih::Report>(())
+    /// # Ok::<(), girih::Error>(())
     /// ```
     ///
     /// # Errors
     /// If the text makes no sense.
-    pub fn from_text(name: &str, text: &str) -> Result<Nets, Report> {
+    pub fn from_text(name: &str, text: &str) -> Result<Nets, Error> {
         let mut sources = Sources::default();
         let source = sources.add(name, text);
         let mut diags = Diagnostics::new(WarningLevels::default());
         let text = girih_term::hvm::parse::parse_book(source, text, &mut diags);
         let diagnostics = diags.into_sorted();
         if diagnostics.iter().any(|diagnostic| diagnostic.severity == Severity::Error) {
-            return Err(Report { sources, diagnostics });
+            return Err(Error::new(sources, diagnostics));
         }
         match on_big_stack(|| Book::new(&text)) {
             Ok(book) => Ok(Nets { sources, text, book }),
-            Err(diagnostics) => Err(Report { sources, diagnostics }),
+            Err(diagnostics) => Err(Error::new(sources, diagnostics)),
         }
     }
 
@@ -131,8 +131,8 @@ impl Nets {
     ///
     /// # Errors
     /// If a definition is too large for a device.
-    pub fn kernels(&self) -> Result<Kernels, Report> {
-        let report = |diagnostics| Report { sources: self.sources.clone(), diagnostics };
+    pub fn kernels(&self) -> Result<Kernels, Error> {
+        let report = |diagnostics| Error::new(self.sources.clone(), diagnostics);
         let device::Kernels { module, .. } =
             on_big_stack(|| device::kernels(&self.book, true, true)).map_err(report)?;
         Kernels::from_text("nets.gir", &girih_ir::text::print(&module))
@@ -142,7 +142,7 @@ impl Nets {
     ///
     /// # Errors
     /// If there is no such definition, a limit is met, or an operation has no result.
-    pub fn reduce(&self, entry: Option<&str>, limits: &Limits) -> Result<Reduced, Report> {
+    pub fn reduce(&self, entry: Option<&str>, limits: &Limits) -> Result<Reduced, Error> {
         self.reduce_in_order(entry, limits, None)
     }
 
@@ -150,7 +150,7 @@ impl Nets {
     ///
     /// # Errors
     /// As [`reduce`](Nets::reduce).
-    pub fn reduce_in_order(&self, entry: Option<&str>, limits: &Limits, seed: Option<u64>) -> Result<Reduced, Report> {
+    pub fn reduce_in_order(&self, entry: Option<&str>, limits: &Limits, seed: Option<u64>) -> Result<Reduced, Error> {
         self.run(entry, limits, Place::InTurn(seed), None)
     }
 
@@ -163,7 +163,7 @@ impl Nets {
         entry: Option<&str>,
         limits: &Limits,
         threads: NonZeroUsize,
-    ) -> Result<Reduced, Report> {
+    ) -> Result<Reduced, Error> {
         self.run(entry, limits, Place::Cores(threads), None)
     }
 
@@ -177,7 +177,7 @@ impl Nets {
         limits: &Limits,
         device: &Device,
         memory: Option<u64>,
-    ) -> Result<Reduced, Report> {
+    ) -> Result<Reduced, Error> {
         self.run(entry, limits, Place::Device(device, memory), None)
     }
 
@@ -192,7 +192,7 @@ impl Nets {
         limits: &Limits,
         place: Place<'_>,
         host: Option<&mut dyn Host>,
-    ) -> Result<Reduced, Report> {
+    ) -> Result<Reduced, Error> {
         let result = self.entry(entry).map_err(|error| vec![error]).and_then(|entry| {
             let machine = Machine::new(&self.book, limits.clone());
             match place {
@@ -209,7 +209,7 @@ impl Nets {
                 }
             }
         });
-        result.map_err(|diagnostics| Report { sources: self.sources.clone(), diagnostics })
+        result.map_err(|diagnostics| Error::new(self.sources.clone(), diagnostics))
     }
 
     fn reduced(

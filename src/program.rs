@@ -6,6 +6,7 @@ use crate::loader::{FileLoader, TextLoader};
 #[cfg(feature = "net")]
 use crate::nets::NetForm;
 use crate::render::Shader;
+use crate::error::Error;
 use crate::report::Report;
 use crate::run::{Executable, RunOptions, Stats, planned};
 use crate::stack::on_big_stack;
@@ -58,39 +59,39 @@ impl Program {
 
     /// What the compiler says: errors and warnings.
     pub fn report(&self) -> Report {
-        self.report_of(self.compilation.diagnostics.clone())
+        Report { sources: self.compilation.sources.clone(), diagnostics: self.compilation.diagnostics.clone() }
     }
 
     /// Whether the program can be run; if not, why.
-    pub fn check(&self) -> Result<(), Report> {
+    pub fn check(&self) -> Result<(), Error> {
         self.core_program().map(|_| ())
     }
 
     /// The syntax tree of the main file, printed as Bend.
-    pub fn syntax(&self) -> Result<String, Report> {
+    pub fn syntax(&self) -> Result<String, Error> {
         let syntax_error =
             |d: &Diagnostic| d.severity == Severity::Error && matches!(d.code.stage(), girih_base::diag::Stage::Syntax);
         match self.compilation.modules.first() {
             Some((_, module)) if !self.compilation.diagnostics.iter().any(syntax_error) => {
                 Ok(on_big_stack(|| printer::print_module(module)))
             }
-            Some(_) | None => Err(self.report()),
+            Some(_) | None => Err(self.report().into()),
         }
     }
 
     /// The lambda core of the whole program, printed.
-    pub fn core(&self) -> Result<String, Report> {
+    pub fn core(&self) -> Result<String, Error> {
         let program = self.core_program()?;
         Ok(on_big_stack(|| girih_term::print::print_program(program)))
     }
 
     /// The functions that the program is compiled to, as text of the IR in task form.
-    pub fn ir(&self) -> Result<String, Report> {
+    pub fn ir(&self) -> Result<String, Error> {
         self.emit(|direct| Ok(text::print(&direct.module)))
     }
 
     /// The native code that the program is compiled to, as Cranelift's text.
-    pub fn clif(&self) -> Result<String, Report> {
+    pub fn clif(&self) -> Result<String, Error> {
         self.emit(|direct| cpu::emit_tasks(&direct.module).map_err(|error| vec![error]))
     }
 
@@ -99,7 +100,7 @@ impl Program {
     /// # Errors
     /// If the program has errors.
     #[cfg(feature = "net")]
-    pub fn net(&self, form: NetForm) -> Result<String, Report> {
+    pub fn net(&self, form: NetForm) -> Result<String, Error> {
         use girih_net::lower::{Calculus, lower};
         let program = self.core_program()?;
         let emitted = on_big_stack(|| {
@@ -109,7 +110,7 @@ impl Program {
             };
             Ok(form.show(&lowered.text))
         });
-        emitted.map_err(|diagnostics| self.report_of(diagnostics))
+        emitted.map_err(|diagnostics| self.error(diagnostics))
     }
 
     /// The kernel that a graphics card runs for the program, if its course is known before it runs, and what it does, in some words. Of a file without
@@ -117,7 +118,7 @@ impl Program {
     ///
     /// # Errors
     /// If the program has errors, or its course is not known.
-    pub fn kernels(&self) -> Result<(Kernels, String), Report> {
+    pub fn kernels(&self) -> Result<(Kernels, String), Error> {
         let program = self.core_program()?;
         let (module, about) = match (program.entry, Shader::new(self)) {
             (None, Ok(shader)) => shader.kernels()?,
@@ -126,15 +127,15 @@ impl Program {
                 let direct = girih_task::compile_without_loans(&Code::new(program)?, &roots)?;
                 planned(&direct, direct.entry, &[])
             })
-            .map_err(|diagnostics| self.report_of(diagnostics))?,
+            .map_err(|diagnostics| self.error(diagnostics))?,
         };
         Ok((Kernels { sources: self.compilation.sources.clone(), module, runs: vec![] }, about))
     }
 
-    fn emit(&self, print: impl FnOnce(&Direct) -> Result<String, Vec<Diagnostic>> + Send) -> Result<String, Report> {
+    fn emit(&self, print: impl FnOnce(&Direct) -> Result<String, Vec<Diagnostic>> + Send) -> Result<String, Error> {
         let program = self.core_program()?;
         let emitted = on_big_stack(|| print(&girih_task::compile(&Code::new(program)?)?));
-        emitted.map_err(|diagnostics| self.report_of(diagnostics))
+        emitted.map_err(|diagnostics| self.error(diagnostics))
     }
 
     /// Makes the program ready to run.
@@ -147,12 +148,12 @@ impl Program {
     /// assert_eq!(executable.choice().tier, Some("direct"));
     /// assert_eq!(executable.run(&mut SystemHost::new())?, "3");
     /// assert!(executable.stats().seconds > 0.0);
-    /// # Ok::<(), girih::Report>(())
+    /// # Ok::<(), girih::Error>(())
     /// ```
     ///
     /// # Errors
     /// If the program has errors, or cannot be run in the way that is asked for.
-    pub fn compile(&self, options: &RunOptions) -> Result<Executable, Report> {
+    pub fn compile(&self, options: &RunOptions) -> Result<Executable, Error> {
         let program = self.core_program()?;
         Executable::new(program, self.compilation.sources.clone(), options, self.seconds)
     }
@@ -167,23 +168,23 @@ impl Program {
     /// let compiled = program.run(&mut SystemHost::new(), &RunOptions::default())?;
     /// let oracle = RunOptions { device: RunDevice::Evaluator, ..RunOptions::default() };
     /// assert_eq!(program.run(&mut SystemHost::new(), &oracle)?.text, compiled.text);
-    /// # Ok::<(), girih::Report>(())
+    /// # Ok::<(), girih::Error>(())
     /// ```
     ///
     /// # Errors
     /// As [`compile`](Program::compile), and if the program fails, needs too much memory, or is interrupted.
-    pub fn run(&self, host: &mut (dyn Host + Send), options: &RunOptions) -> Result<Outcome, Report> {
+    pub fn run(&self, host: &mut (dyn Host + Send), options: &RunOptions) -> Result<Outcome, Error> {
         let mut executable = self.compile(options)?;
         let text = executable.run(host)?;
         Ok(Outcome { text, stats: executable.stats().clone() })
     }
 
     /// The core of a program without errors.
-    pub fn core_program(&self) -> Result<&girih_term::Program, Report> {
-        self.compilation.program.as_ref().ok_or_else(|| self.report())
+    pub fn core_program(&self) -> Result<&girih_term::Program, Error> {
+        self.compilation.program.as_ref().ok_or_else(|| self.report().into())
     }
 
-    fn report_of(&self, diagnostics: Vec<Diagnostic>) -> Report {
-        Report { sources: self.compilation.sources.clone(), diagnostics }
+    fn error(&self, diagnostics: Vec<Diagnostic>) -> Error {
+        Error::new(self.compilation.sources.clone(), diagnostics)
     }
 }

@@ -30,7 +30,7 @@
 mod kept;
 mod tune;
 
-use crate::Report;
+use crate::error::Error;
 use girih_base::diag::{Code, Diagnostic};
 use girih_base::span::{Sources, Span};
 use girih_runtime::{Command, Device, Dispatch, Grid, LoadOptions, Program};
@@ -53,14 +53,14 @@ impl KernelFile {
     ///
     /// # Errors
     /// If it cannot be read.
-    pub fn open(path: impl AsRef<Path>) -> Result<KernelFile, Report> {
+    pub fn open(path: impl AsRef<Path>) -> Result<KernelFile, Error> {
         let path = path.as_ref();
         match std::fs::read_to_string(path) {
             Ok(text) => Ok(KernelFile::from_text(&path.display().to_string(), &text)),
             Err(error) => {
                 let message = format!("cannot read `{}`: {error}", path.display());
                 let diagnostics = vec![Diagnostic::new(Code::CannotRead, Span::NONE, message)];
-                Err(Report { sources: Sources::default(), diagnostics })
+                Err(Error::from(diagnostics))
             }
         }
     }
@@ -68,6 +68,16 @@ impl KernelFile {
     /// A file of this name and text; what it imports is looked for where a file of that name would stand.
     pub fn from_text(name: &str, text: &str) -> KernelFile {
         KernelFile { name: name.to_owned(), text: text.to_owned(), folder: crate::devices::cache_folder() }
+    }
+
+    /// What it is called in messages.
+    pub fn name(&self) -> &str {
+        &self.name
+    }
+
+    /// Its text.
+    pub fn text(&self) -> &str {
+        &self.text
     }
 
     /// The same file, whose compiled kernels are kept in a folder, or nowhere. Unless this is said they are kept in the
@@ -80,26 +90,26 @@ impl KernelFile {
     ///
     /// # Errors
     /// If the file is no Python.
-    pub fn kernels(&self) -> Result<Vec<Kernel>, Report> {
+    pub fn kernels(&self) -> Result<Vec<Kernel>, Error> {
         let mut sources = Sources::default();
         girih_triton::kernels(&mut sources, &self.name, &self.text, &Folders)
-            .map_err(|d| Report { sources, diagnostics: vec![d] })
+            .map_err(|d| Error::new(sources, vec![d]))
     }
 
     /// Compiles a kernel for what it is given; also gives the files that were read, for messages.
     ///
     /// # Errors
     /// What is wrong with the kernel, or with what it is given.
-    pub fn compile(&self, request: &Request) -> Result<(Compiled, Sources), Report> {
+    pub fn compile(&self, request: &Request) -> Result<(Compiled, Sources), Error> {
         self.compile_noting(request).map(|(compiled, sources, _)| (compiled, sources))
     }
 
     /// The same; also gives what was imported.
-    fn compile_noting(&self, request: &Request) -> Result<(Compiled, Sources, Vec<Import>), Report> {
+    fn compile_noting(&self, request: &Request) -> Result<(Compiled, Sources, Vec<Import>), Error> {
         let (mut sources, loader) = (Sources::default(), Noting::default());
         match girih_triton::compile(&mut sources, &self.name, &self.text, &loader, request) {
             Ok(compiled) => Ok((compiled, sources, loader.imports())),
-            Err(diagnostics) => Err(Report { sources, diagnostics }),
+            Err(diagnostics) => Err(Error::new(sources, diagnostics)),
         }
     }
 }
@@ -144,7 +154,7 @@ impl KernelFile {
     ///
     /// # Errors
     /// What is wrong with the kernel, with what it is given, or what the device lacks.
-    pub fn load(&self, device: &Device, request: &Request) -> Result<Loaded, Report> {
+    pub fn load(&self, device: &Device, request: &Request) -> Result<Loaded, Error> {
         let request = told(device, request);
         self.load_for(device, &request, Configurations::First)
     }
@@ -153,7 +163,7 @@ impl KernelFile {
     ///
     /// # Errors
     /// What is wrong with the kernel, or with what it is given.
-    pub fn head(&self, device: &Device, request: &Request) -> Result<(Head, Sources), Report> {
+    pub fn head(&self, device: &Device, request: &Request) -> Result<(Head, Sources), Error> {
         let request = told(device, request);
         let kept = Store::new(self, device, KERNELS).and_then(|s| s.find(&request, Configurations::One.name()));
         match kept {
@@ -162,7 +172,7 @@ impl KernelFile {
         }
     }
 
-    fn load_for(&self, device: &Device, request: &Request, count: Configurations) -> Result<Loaded, Report> {
+    fn load_for(&self, device: &Device, request: &Request, count: Configurations) -> Result<Loaded, Error> {
         let store = Store::new(self, device, KERNELS);
         if let Some(found) = store.as_ref().and_then(|store| store.find(request, count.name()))
             && let Some(program) = found.restore(device)
@@ -187,7 +197,7 @@ impl KernelFile {
                     let too_large = diagnostics.iter().all(|d| d.code == Code::OverLimit);
                     request.configuration += 1;
                     let is_last = count == Configurations::One || request.configuration >= compiled.head.configurations;
-                    let report = first.get_or_insert(Report { sources, diagnostics });
+                    let report = first.get_or_insert(Error::new(sources, diagnostics));
                     if !too_large || is_last {
                         return Err(report.clone());
                     }
@@ -215,7 +225,7 @@ impl Loaded {
     ///
     /// # Errors
     /// If an argument is missing or unknown, or if no program would run. What does not fit its parameter is said by the device.
-    pub fn command(&self, grid: [u32; 3], arguments: &[(&str, girih_runtime::Argument)]) -> Result<Command, Report> {
+    pub fn command(&self, grid: [u32; 3], arguments: &[(&str, girih_runtime::Argument)]) -> Result<Command, Error> {
         if let Some(dimension) = (0..3).find(|i| grid[*i] == 0) {
             let message = format!("the grid is 0 in {}, so no program would run", ["x", "y", "z"][dimension]);
             return Err(self.wrong(message, "a grid has at least one program in each dimension"));
@@ -249,17 +259,17 @@ impl Loaded {
         device: &Device,
         grid: [u32; 3],
         arguments: &[(&str, girih_runtime::Argument)],
-    ) -> Result<(), Report> {
+    ) -> Result<(), Error> {
         let command = self.command(grid, arguments)?;
         device.submit(&[command]).and_then(|()| device.wait()).map_err(|d| self.report(vec![d]))
     }
 
     /// Diagnostics about this kernel, with its sources.
-    pub fn report(&self, diagnostics: Vec<Diagnostic>) -> Report {
-        Report { sources: self.sources.clone(), diagnostics }
+    pub fn report(&self, diagnostics: Vec<Diagnostic>) -> Error {
+        Error::new(self.sources.clone(), diagnostics)
     }
 
-    fn wrong(&self, message: String, hint: &str) -> Report {
+    fn wrong(&self, message: String, hint: &str) -> Error {
         self.report(vec![Diagnostic::new(Code::BadArguments, self.head.span, message).hint(hint)])
     }
 }

@@ -277,7 +277,7 @@ fn compiled(
     let arguments = vec![job.argument.to_string()];
     let name = format!("{}.bend", benchmark.name);
     let program = Program::from_text(&name, benchmark.bend, &Options { arguments, ..Options::default() });
-    program.compile(&options)
+    Ok(program.compile(&options)?)
 }
 
 fn c(program: &CProgram, benchmark: &Benchmark, job: Job) -> Result<Answer, String> {

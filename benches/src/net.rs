@@ -155,12 +155,12 @@ fn reduce(bench: &mut Bench, nets: &Nets, threads: Option<usize>) -> Result<Redu
     let limits = Limits { memory: bench.plan.memory, interactions: None, interrupt: bench.plan.interrupt.clone() };
     match threads {
         Some(threads) => {
-            nets.reduce_in_parallel(None, &limits, NonZeroUsize::new(threads).unwrap_or(NonZeroUsize::MIN))
+            Ok(nets.reduce_in_parallel(None, &limits, NonZeroUsize::new(threads).unwrap_or(NonZeroUsize::MIN))?)
         }
         None => {
             let heap = bench.plan.heap;
             let limits = Limits { memory: u64::MAX, ..limits };
-            nets.reduce_on(None, &limits, bench.device()?, heap)
+            Ok(nets.reduce_on(None, &limits, bench.device()?, heap)?)
         }
     }
 }

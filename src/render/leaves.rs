@@ -9,7 +9,7 @@ use girih_term::eval::{Machine, Value, View};
 use girih_term::{CtorId, Program};
 
 /// Where a tree stands.
-pub(super) trait Source {
+pub(crate) trait Source {
     /// A tree.
     type Value: Copy;
 
@@ -40,7 +40,7 @@ pub(super) fn read<S: Source>(
         let others = stack.len();
         match source.piece(value, &mut stack)? {
             Piece::Number(number) => pixels.push(colour(number, place)?),
-            Piece::Branch => forks += u64::from(stack.len() > others + 1),
+            Piece::Pair | Piece::Ctor(_) => forks += u64::from(stack.len() > others + 1),
             Piece::Unit(ctor) => return Err(not_a_pixel(&name(source.program(), ctor), place)),
             Piece::Era => return Err(not_a_pixel("`*`", place)),
             Piece::Function => return Err(not_a_pixel("a function", place)),
@@ -77,12 +77,12 @@ impl Source for Machine {
             View::Num(number) => Piece::Number(number),
             View::Pair(left, right) => {
                 stack.extend([right, left]);
-                Piece::Branch
+                Piece::Pair
             }
             View::Ctor(ctor, parts) if parts.is_empty() => Piece::Unit(ctor),
-            View::Ctor(_, parts) => {
+            View::Ctor(ctor, parts) => {
                 stack.extend(parts.iter().rev());
-                Piece::Branch
+                Piece::Ctor(ctor)
             }
             View::Global(_) => {
                 let computed = compute(self, value, stack)?;

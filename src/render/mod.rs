@@ -22,7 +22,7 @@
 //! for frame in renderer.frames(times(0.0, 30.0, 60)) {
 //!     output.add(&frame?)?;
 //! }
-//! # Ok::<(), girih::Report>(())
+//! # Ok::<(), girih::Error>(())
 //! ```
 
 mod branch;
@@ -37,6 +37,7 @@ mod tree;
 mod watch;
 mod workers;
 
+pub(crate) use leaves::Source;
 pub use frame::{Frame, MOST_PIXELS, Pixel, Size};
 pub use output::{Output, write_png};
 pub use picture::{Picture, Pixels};

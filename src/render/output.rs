@@ -1,7 +1,7 @@
 //! Pictures as files: PNG, one or numbered, and animated GIF.
 
 use super::frame::Frame;
-use crate::report::Report;
+use crate::error::Error;
 use crate::whole;
 use girih_base::diag::{Code, Diagnostic};
 use girih_base::span::Span;
@@ -75,7 +75,7 @@ impl Drop for Ending {
 impl Output {
     /// Files for `count` pictures, of which `rate` are shown in a second. What is written depends on the name: an animation
     /// for `NAME.gif`; for `NAME.png` one picture or, if there are several, `NAME-0001.png` and so on.
-    pub fn create(path: &Path, count: usize, rate: f32) -> Result<Output, Report> {
+    pub fn create(path: &Path, count: usize, rate: f32) -> Result<Output, Error> {
         let extension = path.extension().and_then(|e| e.to_str()).unwrap_or("").to_ascii_lowercase();
         let form = match extension.as_str() {
             "png" if count == 1 => Form::Single(path.to_path_buf()),
@@ -103,14 +103,14 @@ impl Output {
     }
 
     /// Numbered PNG files in a folder, which is made if there is none.
-    pub fn folder(folder: &Path, name: &str, count: usize) -> Result<Output, Report> {
+    pub fn folder(folder: &Path, name: &str, count: usize) -> Result<Output, Error> {
         std::fs::create_dir_all(folder).map_err(|error| cannot_write(folder, error))?;
         let form = Form::Numbered { folder: folder.to_path_buf(), stem: format!("{name}-"), digits: digits(count) };
         Ok(Output { form, count: 0, written: vec![] })
     }
 
     /// Writes the next picture.
-    pub fn add(&mut self, frame: &Frame) -> Result<(), Report> {
+    pub fn add(&mut self, frame: &Frame) -> Result<(), Error> {
         let number = self.count;
         self.count += 1;
         match &mut self.form {
@@ -140,7 +140,7 @@ impl Output {
     }
 
     /// Ends the last file, and says which files were written.
-    pub fn finish(self) -> Result<Vec<PathBuf>, Report> {
+    pub fn finish(self) -> Result<Vec<PathBuf>, Error> {
         if let Form::Animation { path, encoder, failure, .. } = self.form {
             drop(encoder);
             if let Some(error) = failure.lock().unwrap_or_else(PoisonError::into_inner).take() {
@@ -163,7 +163,7 @@ fn digits(count: usize) -> usize {
 }
 
 /// Writes a picture as a PNG file.
-pub fn write_png(path: &Path, frame: &Frame) -> Result<(), Report> {
+pub fn write_png(path: &Path, frame: &Frame) -> Result<(), Error> {
     whole::write(path, |file| encode_png(file, frame).map_err(|error| std::io::Error::other(plain(error))))
         .map_err(|error| cannot_write(path, error))
 }
@@ -182,13 +182,13 @@ fn plain(error: ImageError) -> String {
     }
 }
 
-fn cannot_write(path: &Path, error: impl std::fmt::Display) -> Report {
+fn cannot_write(path: &Path, error: impl std::fmt::Display) -> Error {
     let message = format!("cannot write `{}`: {error}", path.display());
     report(Diagnostic::new(Code::CannotWrite, Span::NONE, message))
 }
 
-fn report(diagnostic: Diagnostic) -> Report {
-    Report { diagnostics: vec![diagnostic], ..Report::default() }
+fn report(diagnostic: Diagnostic) -> Error {
+    Error::from(diagnostic)
 }
 
 #[cfg(test)]

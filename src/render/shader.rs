@@ -9,9 +9,10 @@ use super::workers::Workers;
 use crate::devices::{self, Context, Selector};
 use crate::features::Feature;
 use crate::program::Program;
+use crate::error::Error;
 use crate::report::Report;
 use crate::run::RunDevice;
-use girih_base::diag::{Code, Diagnostic, WarningLevels};
+use girih_base::diag::{Code, Diagnostic};
 use girih_base::span::{Sources, Span};
 use girih_bend::Options;
 use girih_ir::{Module, Verified};
@@ -91,20 +92,17 @@ impl Default for RenderOptions {
 
 impl Shader {
     /// Opens a file, compiled with [`Shader::options`].
-    pub fn open(path: impl AsRef<Path>) -> Result<Shader, Report> {
+    pub fn open(path: impl AsRef<Path>) -> Result<Shader, Error> {
         Shader::new(&Program::open(path, &Shader::options()))
     }
 
     /// How a shader is compiled: it needs no `main`.
     pub fn options() -> Options {
-        let mut warnings = WarningLevels::default();
-        warnings.set(Code::MissingMain, None);
-        warnings.set(Code::UnusedDefinition, None);
-        Options { warnings, ..Options::default() }
+        Options::library()
     }
 
     /// Takes a program as a shader.
-    pub fn new(program: &Program) -> Result<Shader, Report> {
+    pub fn new(program: &Program) -> Result<Shader, Error> {
         let core = program.core_program()?;
         let warnings = program.report();
         let sources = warnings.sources.clone();
@@ -115,7 +113,7 @@ impl Shader {
         };
         match open() {
             Ok((kind, size, rate)) => Ok(Shader { program: core.clone(), sources, warnings, kind, size, rate }),
-            Err(diagnostic) => Err(Report { sources, diagnostics: vec![diagnostic] }),
+            Err(diagnostic) => Err(Error::new(sources, vec![diagnostic])),
         }
     }
 
@@ -130,18 +128,18 @@ impl Shader {
     }
 
     /// The kernel that a graphics card runs for a picture, and what it does, in some words.
-    pub(crate) fn kernels(&self) -> Result<(Verified<Module>, String), Report> {
+    pub(crate) fn kernels(&self) -> Result<(Verified<Module>, String), Error> {
         let planned = tree::planned(&self.program, self.kind, self.size);
-        planned.map_err(|diagnostics| Report { sources: self.sources.clone(), diagnostics })
+        planned.map_err(|diagnostics| Error::new(self.sources.clone(), diagnostics))
     }
 
     /// One picture. For several, make a [`renderer`](Shader::renderer).
-    pub fn frame(&self, size: Size, time: f32) -> Result<Frame, Report> {
+    pub fn frame(&self, size: Size, time: f32) -> Result<Frame, Error> {
         self.renderer(&RenderOptions { size: Some(size), ..RenderOptions::default() })?.frame(time)
     }
 
     /// Starts threads that make pictures.
-    pub fn renderer(&self, options: &RenderOptions) -> Result<Renderer, Report> {
+    pub fn renderer(&self, options: &RenderOptions) -> Result<Renderer, Error> {
         self.renderer_that_calls(options, || {})
     }
 
@@ -150,8 +148,8 @@ impl Shader {
         &self,
         options: &RenderOptions,
         on_done: impl Fn() + Send + Sync + 'static,
-    ) -> Result<Renderer, Report> {
-        let report = |diagnostics| Report { sources: self.sources.clone(), diagnostics };
+    ) -> Result<Renderer, Error> {
+        let report = |diagnostics| Error::new(self.sources.clone(), diagnostics);
         let options = &RenderOptions { device: painting(&options.device), ..options.clone() };
         let size = options.size.unwrap_or(self.size);
         let cores = std::thread::available_parallelism().unwrap_or(NonZeroUsize::MIN);
@@ -239,13 +237,13 @@ impl Renderer {
     }
 
     /// Takes the oldest picture that was asked for, if it is done, and leaves its pixels where they are.
-    pub fn poll(&mut self) -> Option<Result<Picture, Report>> {
+    pub fn poll(&mut self) -> Option<Result<Picture, Error>> {
         let result = self.workers.take(Duration::ZERO)?;
         Some(self.reported(result))
     }
 
     /// Waits for the oldest picture that was asked for. None if there is none.
-    pub fn wait(&mut self) -> Option<Result<Frame, Report>> {
+    pub fn wait(&mut self) -> Option<Result<Frame, Error>> {
         while self.workers.waiting() > 0 {
             if self.interrupt.as_ref().is_some_and(|flag| flag.load(Ordering::Relaxed)) {
                 self.workers.interrupt();
@@ -258,7 +256,7 @@ impl Renderer {
     }
 
     /// The picture at a time. Pictures that were asked for before are dropped.
-    pub fn frame(&mut self, time: f32) -> Result<Frame, Report> {
+    pub fn frame(&mut self, time: f32) -> Result<Frame, Error> {
         self.submit(time);
         let mut last = None;
         while let Some(result) = self.wait() {
@@ -268,7 +266,7 @@ impl Renderer {
     }
 
     /// The pictures at these times, in order; those that follow are painted while one is looked at.
-    pub fn frames(&mut self, times: impl IntoIterator<Item = f32>) -> impl Iterator<Item = Result<Frame, Report>> {
+    pub fn frames(&mut self, times: impl IntoIterator<Item = f32>) -> impl Iterator<Item = Result<Frame, Error>> {
         let mut times = times.into_iter();
         std::iter::from_fn(move || {
             while !self.is_busy() {
@@ -279,8 +277,8 @@ impl Renderer {
         })
     }
 
-    fn reported<T>(&self, result: Result<T, Diagnostic>) -> Result<T, Report> {
-        result.map_err(|diagnostic| Report { sources: self.sources.clone(), diagnostics: vec![diagnostic] })
+    fn reported<T>(&self, result: Result<T, Diagnostic>) -> Result<T, Error> {
+        result.map_err(|diagnostic| Error::new(self.sources.clone(), vec![diagnostic]))
     }
 }
 

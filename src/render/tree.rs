@@ -117,19 +117,19 @@ impl Kind {
 
     /// What is called, and with what: first what gives the picture.
     fn roots(self) -> Vec<Root> {
-        let number = |kind| Outside::Number(Numbers::one(kind));
-        let (u24, f24) = (number(NumKind::U24), number(NumKind::F24));
+        let u24 = || Outside::Number(Numbers::one(NumKind::U24));
+        let f24 = || Outside::Number(Numbers::one(NumKind::F24));
         match self {
             Kind::Pixel { shader, frame } => {
-                vec![Root { def: frame, arguments: vec![u24, u24, Outside::Definition(shader), f24, u24] }]
+                vec![Root { def: frame, arguments: vec![u24(), u24(), Outside::Definition(shader), f24(), u24()] }]
             }
-            Kind::Tree { render } => vec![Root { def: render, arguments: vec![u24, f24] }],
+            Kind::Tree { render } => vec![Root { def: render, arguments: vec![u24(), f24()] }],
             Kind::Play { init, step, render } => {
-                let state = Outside::Result([init, step]);
+                let state = || Outside::Result([init, step]);
                 vec![
-                    Root { def: render, arguments: vec![u24, f24, state] },
-                    Root { def: init, arguments: vec![u24] },
-                    Root { def: step, arguments: vec![state, f24] },
+                    Root { def: render, arguments: vec![u24(), f24(), state()] },
+                    Root { def: init, arguments: vec![u24()] },
+                    Root { def: step, arguments: vec![state(), f24()] },
                 ]
             }
         }

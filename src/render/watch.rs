@@ -3,7 +3,7 @@
 use super::shader::Shader;
 use crate::loader::FileLoader;
 use crate::program::Program;
-use crate::report::Report;
+use crate::error::Error;
 use girih_bend::loader::{File, LoadError, Loader};
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -32,7 +32,7 @@ impl Watched {
     }
 
     /// Opens the shader as it is now; from here on, [`changed`](Watched::changed) looks for something newer.
-    pub fn open(&mut self) -> Result<Shader, Report> {
+    pub fn open(&mut self) -> Result<Shader, Error> {
         let loader = Recorder { files: FileLoader::new(&self.path), main: &self.path, asked: Mutex::default() };
         let program = Program::load(&loader, &Shader::options());
         self.stamps = loader.asked.into_inner().unwrap_or_else(PoisonError::into_inner);

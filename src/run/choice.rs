@@ -93,7 +93,7 @@ pub(super) fn engine(program: &Program, options: &RunOptions) -> Result<(Option<
     let needs = match Code::new(program) {
         Ok(code) if options.tier == Tier::Net => return by_net(Some(code), "the tier was named"),
         Ok(code) => {
-            let ready = compiled(&code, options)?;
+            let ready = compiled(&code, None, options)?;
             return Ok((Some(code), ready));
         }
         Err(errors) => errors,
@@ -124,21 +124,82 @@ fn is_missing(error: &Diagnostic) -> bool {
     error.code == ErrorCode::NotBuilt
 }
 
-/// Code of a program, compiled for the device that was named, or for the first that runs it.
-fn compiled(code: &Code, options: &RunOptions) -> Result<Ready, Vec<Diagnostic>> {
+/// What a function was compiled to, and what runs it.
+pub(crate) struct CompiledFunction {
+    pub direct: Box<Direct>,
+    pub runner: Box<dyn Runner + Send>,
+    /// What runs it on the host; none on a device.
+    host: Option<(RunDevice, TaskOptions)>,
+}
+
+impl CompiledFunction {
+    /// Makes ready for another call. A run on the host that has failed is not gone on with.
+    pub fn renew(&mut self, has_failed: bool) -> Result<(), Diagnostic> {
+        match &self.host {
+            Some((device, tasks)) if has_failed => {
+                self.runner = runner::open(device, &self.direct.module, tasks)?.runner;
+                Ok(())
+            }
+            Some(_) | None => {
+                self.runner.renew().map_err(|fault| girih_task::run::diagnostic(&self.direct, &fault))
+            }
+        }
+    }
+}
+
+/// A function of a program, compiled for calls with arguments from outside; without arguments it is the entry of the program that the code is of.
+/// Nothing is compiled for the evaluator.
+pub(crate) fn function(
+    code: &Code,
+    root: &Root,
+    options: &RunOptions,
+) -> Result<(Choice, Option<CompiledFunction>), Vec<Diagnostic>> {
+    fit(options).map_err(|error| vec![error])?;
+    if options.tier == Tier::Net {
+        let message = "a function is called from outside by value, not as a net";
+        let hint = "leave out the tier, or use `Tier::Direct`";
+        return Err(vec![Diagnostic::new(ErrorCode::BadArguments, Span::NONE, message).hint(hint)]);
+    }
+    let called = (!root.arguments.is_empty()).then_some(root);
+    let Ready { choice, engine, flag: _ } = compiled(code, called, options)?;
+    match engine {
+        Engine::Compiled(direct, runner) => {
+            let device = match &options.device {
+                RunDevice::Auto | RunDevice::Device(_) => RunDevice::Cpu,
+                named @ (RunDevice::Cpu | RunDevice::Interpreter(_) | RunDevice::Evaluator) => named.clone(),
+            };
+            let host = choice.card.is_none().then(|| (device, tasks(options)));
+            Ok((choice, Some(CompiledFunction { direct, runner, host })))
+        }
+        Engine::Evaluator => Ok((choice, None)),
+        Engine::Net(_) | Engine::Away => {
+            let message = "a function was made ready to run as a net";
+            Err(vec![Diagnostic::new(ErrorCode::Internal, Span::NONE, message)])
+        }
+    }
+}
+
+/// What is compiled of a program: the root that is called, or else its entry.
+fn roots(code: &Code, called: Option<&Root>) -> Vec<Root> {
+    let entry = || code.program().entry.map(|def| Root { def, arguments: vec![] });
+    called.cloned().or_else(entry).into_iter().collect()
+}
+
+/// Code of a program, or of a root of it that is called, compiled for the device that was named, or for the first that runs it.
+fn compiled(code: &Code, called: Option<&Root>, options: &RunOptions) -> Result<Ready, Vec<Diagnostic>> {
     match &options.device {
         RunDevice::Auto => {
-            let direct = girih_task::compile(code)?;
+            let direct = girih_task::compile_for(code, &roots(code, called))?;
             let (candidates, why) = candidates(&direct.module, options);
             let begins = options.contest.is_some() && Feature::Cpu.is_built();
             if begins && candidates == AUTO && contest::is_pure(&direct, code.program()) {
                 return begun(code, options);
             }
-            let found = match first_that_runs(code, options, candidates, why) {
+            let found = match first_that_runs(code, called, options, candidates, why) {
                 // The processor comes last, and what is always there after that.
                 Err(errors) if options.tier == Tier::Auto && errors.iter().all(is_missing) => {
                     let why = "`auto` takes what is always there, for this build has no native code for the processor";
-                    compiled_for(code, options, Place::Host(RunDevice::Evaluator), why)
+                    compiled_for(code, called, options, Place::Host(RunDevice::Evaluator), why)
                 }
                 found => found,
             };
@@ -146,7 +207,7 @@ fn compiled(code: &Code, options: &RunOptions) -> Result<Ready, Vec<Diagnostic>>
         }
         named => {
             let place = place(named).map_err(|error| vec![error])?;
-            compiled_for(code, options, place, "the device was named").map(Ready::from)
+            compiled_for(code, called, options, place, "the device was named").map(Ready::from)
         }
     }
 }
@@ -156,13 +217,13 @@ fn begun(code: &Code, options: &RunOptions) -> Result<Ready, Vec<Diagnostic>> {
     let flag = Arc::new(AtomicBool::new(false));
     let options = RunOptions { interrupt: Some(flag.clone()), ..options.clone() };
     let why = "`auto` begins with this device, while it looks for a card";
-    let (choice, engine) = compiled_for(code, &options, Place::Host(RunDevice::Cpu), why)?;
+    let (choice, engine) = compiled_for(code, None, &options, Place::Host(RunDevice::Cpu), why)?;
     Ok(Ready { choice, engine, flag: Some(flag) })
 }
 
 /// A program on the first of these cards that is there and runs it.
 pub(super) fn on_a_card(code: &Code, options: &RunOptions, cards: &[Selector]) -> Result<Ready, Vec<Diagnostic>> {
-    first_that_runs(code, options, cards, "`auto` takes this device, which was done before the processor")
+    first_that_runs(code, None, options, cards, "`auto` takes this device, which was done before the processor")
         .map(Ready::from)
 }
 
@@ -186,6 +247,7 @@ fn candidates(module: &Module, options: &RunOptions) -> (&'static [Selector], &'
 /// The program on the first of these devices that is there and runs it; what the last one says is what is said.
 fn first_that_runs(
     code: &Code,
+    called: Option<&Root>,
     options: &RunOptions,
     candidates: &[Selector],
     why: &str,
@@ -195,7 +257,7 @@ fn first_that_runs(
     for selector in candidates {
         let why = if absent.is_empty() { why.to_owned() } else { format!("{why}, for {}", absent.join(", and ")) };
         let place = opened(selector).map_err(|error| vec![error]);
-        match place.and_then(|place| compiled_for(code, options, place, &why)) {
+        match place.and_then(|place| compiled_for(code, called, options, place, &why)) {
             Ok(found) => return Ok(found),
             Err(errors) => {
                 absent.extend(errors.first().map(|error| error.message.clone()));
@@ -206,9 +268,10 @@ fn first_that_runs(
     Err(last)
 }
 
-/// Code of a program, compiled for a place.
+/// Code of a program, or of a root of it that is called, compiled for a place.
 fn compiled_for(
     code: &Code,
+    called: Option<&Root>,
     options: &RunOptions,
     place: Place,
     device_why: &str,
@@ -224,8 +287,38 @@ fn compiled_for(
         card: None,
         why: format!("{tier_why}; {device_why}"),
     };
+    let tasks = tasks(options);
+    match place {
+        Place::Host(RunDevice::Evaluator) => {
+            let choice = Choice { tier: None, why: device_why.to_owned(), ..choice("evaluator".to_owned(), 1) };
+            Ok((choice, Engine::Evaluator))
+        }
+        Place::Host(device) => {
+            let direct = girih_task::compile_for(code, &roots(code, called))?;
+            let opened = runner::open(&device, &direct.module, &tasks).map_err(|error| vec![error])?;
+            let choice = choice(opened.name.to_owned(), opened.threads);
+            Ok((choice, Engine::Compiled(Box::new(direct), opened.runner)))
+        }
+        Place::Device(name, device) => {
+            let direct = girih_task::compile_without_loans(code, &roots(code, called))?;
+            let info = device.info().clone();
+            let runner = match called {
+                None => measures::open(&direct, code.program(), device, &tasks, options.heap)?,
+                Some(root) => measures::open_function(&direct, root, device, &tasks, options.heap)?,
+            };
+            let card = Some((info, runner.lanes()));
+            let how = runner.how();
+            let mut choice = Choice { card, ..choice(name, 1) };
+            choice.why = format!("{}; {how}", choice.why);
+            Ok((choice, Engine::Compiled(Box::new(direct), Box::new(runner))))
+        }
+    }
+}
+
+/// What a runner may use.
+fn tasks(options: &RunOptions) -> TaskOptions {
     let cores = std::thread::available_parallelism().unwrap_or(NonZeroUsize::MIN);
-    let tasks = TaskOptions {
+    TaskOptions {
         memory: options.memory,
         stack: options.stack,
         interrupt: options.interrupt.clone(),
@@ -233,30 +326,6 @@ fn compiled_for(
         fail_each: options.fail_each,
         threads: options.threads.unwrap_or(cores).get(),
         count: options.count,
-    };
-    match place {
-        Place::Host(RunDevice::Evaluator) => {
-            let choice = Choice { tier: None, why: device_why.to_owned(), ..choice("evaluator".to_owned(), 1) };
-            Ok((choice, Engine::Evaluator))
-        }
-        Place::Host(device) => {
-            let direct = girih_task::compile(code)?;
-            let opened = runner::open(&device, &direct.module, &tasks).map_err(|error| vec![error])?;
-            let choice = choice(opened.name.to_owned(), opened.threads);
-            Ok((choice, Engine::Compiled(Box::new(direct), opened.runner)))
-        }
-        Place::Device(name, device) => {
-            let entry = code.program().entry.iter();
-            let roots: Vec<Root> = entry.map(|def| Root { def: *def, arguments: vec![] }).collect();
-            let direct = girih_task::compile_without_loans(code, &roots)?;
-            let info = device.info().clone();
-            let runner = measures::open(&direct, code.program(), device, &tasks, options.heap)?;
-            let card = Some((info, runner.lanes()));
-            let how = runner.how();
-            let mut choice = Choice { card, ..choice(name, 1) };
-            choice.why = format!("{}; {how}", choice.why);
-            Ok((choice, Engine::Compiled(Box::new(direct), Box::new(runner))))
-        }
     }
 }
 
@@ -313,7 +382,7 @@ mod tests {
         let none = || Selector::Wgpu(Some("no such adapter".to_owned()));
         let options = RunOptions::default();
         let first = |candidates: &[Selector], options: &RunOptions| {
-            first_that_runs(&code(FORKS), options, candidates, "why").map(|(choice, _)| choice)
+            first_that_runs(&code(FORKS), None, options, candidates, "why").map(|(choice, _)| choice)
         };
         let choice = first(&[none(), Selector::Cpu], &options).expect("there is a processor");
         assert_eq!(choice.device, "cpu");
@@ -323,7 +392,7 @@ mod tests {
         // A device that is there, but has too little memory for what was asked.
         let large = RunOptions { heap: Some(1 << 30), ..RunOptions::default() };
         let fork_join = "def count(n):\n  if n == 0:\n    return 0\n  else:\n    return count(n - 1) + count(n - 1)\n\ndef main():\n  return count\n";
-        let found = first_that_runs(&code(fork_join), &large, &[web, Selector::Cpu], "why").expect("it runs").0;
+        let found = first_that_runs(&code(fork_join), None, &large, &[web, Selector::Cpu], "why").expect("it runs").0;
         assert_eq!(found.device, "cpu", "{found}");
         assert!(found.why.contains("1024 MiB"), "{found}");
         let codes = first(&[none()], &options).map_err(|errors| errors[0].code);

@@ -4,6 +4,7 @@ use super::on_device::DeviceRunner;
 use girih_base::diag::Diagnostic;
 use girih_ir::{Caps, FunctionId, Module};
 use girih_runtime::{Device, DeviceKind, TaskOptions};
+use girih_task::flow::{Outside, Root};
 use girih_task::forkjoin::Form;
 use girih_task::forkjoin::runner::{ForkJoinOptions, ForkJoinRunner};
 use girih_task::heap::{MOST_HEAP, Segmented, reaches};
@@ -11,6 +12,7 @@ use girih_task::lower::Direct;
 use girih_task::reducer::runner::ReducerOptions;
 use girih_task::{flatten, reducer};
 use girih_term::Program;
+use girih_term::ty::Type;
 use std::sync::OnceLock;
 use std::time::{Duration, Instant};
 
@@ -148,6 +150,35 @@ pub(super) fn open(
     let measured = measured(&device, heap);
     reaches(measured.1, &device).map_err(|error| vec![error])?;
     DeviceRunner::open(direct, program, device, tasks, measured)
+}
+
+/// Loads a function that the host calls with arguments, compiled without loans. Where these can be cells, all cells stay where they are: it runs by
+/// fork-join.
+///
+/// # Errors
+/// If the device refuses it, or does not reach a heap that was asked for.
+pub(super) fn open_function(
+    direct: &Direct,
+    root: &Root,
+    device: Box<dyn Device>,
+    tasks: &TaskOptions,
+    heap: Option<u64>,
+) -> Result<DeviceRunner, Vec<Diagnostic>> {
+    let device = Segmented::over(device, &[]);
+    let measured = measured(&*device, heap);
+    reaches(measured.1, &*device).map_err(|error| vec![error])?;
+    let roots = direct.roots.iter().map(|root| root.function);
+    let called: Vec<FunctionId> = [direct.entry, direct.apply, direct.force].into_iter().chain(roots).collect();
+    let runner = DeviceRunner::new(direct, called, device, tasks, measured);
+    let is_number = |given: &Outside| match given {
+        Outside::Number(_) => true,
+        Outside::Typed(ty) => matches!(ty, Type::Num(_)),
+        Outside::Anything | Outside::Definition(_) | Outside::Result(_) => false,
+    };
+    match root.arguments.iter().all(is_number) {
+        true => Ok(runner),
+        false => runner.by_fork_join("the host gives it more than numbers"),
+    }
 }
 
 /// Makes ready what the roots of a program need, so that each of them can be called.

@@ -25,8 +25,9 @@ mod stats;
 #[cfg(test)]
 mod tests;
 
-use crate::report::Report;
+use crate::error::Error;
 use crate::stack::on_big_stack;
+pub(crate) use choice::{CompiledFunction, function};
 use choice::{Engine, Ready, engine, on_a_card};
 use contest::{Entrant, Finish, Nobody};
 use explain::Recorder;
@@ -75,11 +76,11 @@ struct Rivalry {
 /// What came of a run in a contest, and what ran.
 struct Ran {
     executable: Executable,
-    result: Result<String, Report>,
+    result: Result<String, Error>,
 }
 
 impl Ran {
-    fn finish(executable: Executable, result: Result<String, Report>) -> Finish<Ran> {
+    fn finish(executable: Executable, result: Result<String, Error>) -> Finish<Ran> {
         let wrong = result.as_ref().err().and_then(|report| report.diagnostics.first());
         let is_final = wrong.is_none_or(|error| !contest::is_of_the_device(error.code));
         Finish { outcome: Ran { executable, result }, is_final }
@@ -93,7 +94,7 @@ impl Executable {
         sources: Sources,
         options: &RunOptions,
         seconds: f64,
-    ) -> Result<Executable, Report> {
+    ) -> Result<Executable, Error> {
         let started = Instant::now();
         let compiled = on_big_stack(|| {
             let (code, ready) = engine(program, options)?;
@@ -103,7 +104,7 @@ impl Executable {
         });
         let (code, Ready { choice, engine, flag }, entry) = match compiled {
             Ok(compiled) => compiled,
-            Err(diagnostics) => return Err(Report { sources, diagnostics }),
+            Err(diagnostics) => return Err(Error::new(sources, diagnostics)),
         };
         let stats = Stats::new(seconds + started.elapsed().as_secs_f64(), &choice);
         let mut options = options.clone();
@@ -121,7 +122,7 @@ impl Executable {
     ///
     /// # Errors
     /// If the program fails, needs too much memory, or is interrupted.
-    pub fn run(&mut self, host: &mut (dyn Host + Send)) -> Result<String, Report> {
+    pub fn run(&mut self, host: &mut (dyn Host + Send)) -> Result<String, Error> {
         match self.rivalry.take() {
             Some(rivalry) => self.run_in_contest(rivalry),
             None => self.run_alone(host),
@@ -134,7 +135,7 @@ impl Executable {
     }
 
     /// Runs the program where it is ready, and on a card, if that is earlier; then there it is ready.
-    fn run_in_contest(&mut self, Rivalry { user, contest }: Rivalry) -> Result<String, Report> {
+    fn run_in_contest(&mut self, Rivalry { user, contest }: Rivalry) -> Result<String, Error> {
         let flag = self.options.interrupt.get_or_insert_default().clone();
         // The end of an earlier run may have raised it.
         flag.store(false, Ordering::Relaxed);
@@ -157,7 +158,7 @@ impl Executable {
         let Some(Ran { executable, result }) =
             contest::first(Entrant { flag, run: Box::new(run) }, card, head_start, user.as_deref())
         else {
-            return Err(Report { sources: self.sources.clone(), diagnostics: vec![gone()] });
+            return Err(Error::new(self.sources.clone(), vec![gone()]));
         };
         *self = executable;
         self.stats.answered = Some(self.choice.device.clone());
@@ -184,7 +185,7 @@ impl Executable {
     }
 
     /// Runs the program where it is ready.
-    fn run_alone(&mut self, host: &mut (dyn Host + Send)) -> Result<String, Report> {
+    fn run_alone(&mut self, host: &mut (dyn Host + Send)) -> Result<String, Error> {
         let result = on_big_stack(|| {
             self.renew()?;
             let started = Instant::now();
@@ -192,7 +193,7 @@ impl Executable {
             self.stats.seconds = started.elapsed().as_secs_f64();
             result
         });
-        result.map_err(|error| Report { sources: self.sources.clone(), diagnostics: vec![error] })
+        result.map_err(|error| Error::new(self.sources.clone(), vec![error]))
     }
 
     /// Forgets what an earlier run has left.

@@ -3,7 +3,7 @@
 use super::contest::{self, Entrant, Finish};
 use super::{Contest, RunDevice, RunOptions, Tier, Work};
 use crate::devices::{Profile, Selector};
-use crate::{Code, Options, Program, Report, SystemHost};
+use crate::{Code, Options, Program, Error, SystemHost};
 use girih_runtime::StepStats;
 use std::num::NonZeroUsize;
 use std::sync::Arc;
@@ -44,7 +44,7 @@ fn program(text: &str) -> Program {
     Program::from_text("test.bend", text, &Options::default())
 }
 
-fn run(text: &str, options: &RunOptions) -> Result<String, Report> {
+fn run(text: &str, options: &RunOptions) -> Result<String, Error> {
     program(text).run(&mut SystemHost::new(), options).map(|outcome| outcome.text)
 }
 

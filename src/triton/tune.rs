@@ -8,7 +8,7 @@
 
 use super::kept::Store;
 use super::{Configurations, Head, KernelFile, Loaded, Request, told};
-use crate::Report;
+use crate::error::Error;
 use girih_base::diag::Diagnostic;
 use girih_ir::{Scalar, eval};
 use girih_runtime::{Buffer, Device};
@@ -93,14 +93,14 @@ impl KernelFile {
         request: &Request,
         purpose: &Purpose<'_>,
         tuning: &Tuning,
-    ) -> Result<Tuned, Report> {
+    ) -> Result<Tuned, Error> {
         let request = &told(device, request);
         let (first, sources) = self.head(device, request)?;
         if first.configurations - request.configuration <= 1 {
             let loaded = self.load_for(device, request, Configurations::One)?;
             return Ok(Tuned { loaded, configuration: request.configuration, candidates: vec![] });
         }
-        let grid = (purpose.grid)(&first).map_err(|d| Report { sources, diagnostics: vec![d] })?;
+        let grid = (purpose.grid)(&first).map_err(|d| Error::new(sources, vec![d]))?;
         let way = format!("fastest on {grid:?}");
         let file = self.clone().kept_in(tuning.folder.clone());
         let store = Store::new(&file, device, "tuned");
@@ -125,9 +125,9 @@ impl KernelFile {
         request: &Request,
         purpose: &Purpose<'_>,
         (tuning, count): (&Tuning, usize),
-    ) -> Result<Tuned, Report> {
+    ) -> Result<Tuned, Error> {
         let begun = Instant::now();
-        let plain = |d: Diagnostic| Report { sources: crate::Sources::default(), diagnostics: vec![d] };
+        let plain = |d: Diagnostic| Error::from(d);
         let before = contents(device, purpose.arrays).map_err(plain)?;
         let mut agreed: Option<Vec<Vec<u8>>> = None;
         let mut best: Option<(Duration, usize, Loaded)> = None;
@@ -173,7 +173,7 @@ fn candidate(
     purpose: &Purpose<'_>,
     tuning: &Tuning,
     (before, agreed): (&[Vec<u8>], &mut Option<Vec<Vec<u8>>>),
-) -> Result<Candidate, Report> {
+) -> Result<Candidate, Error> {
     let one = |d: Diagnostic| loaded.report(vec![d]);
     let command = [loaded.command((purpose.grid)(&loaded.head).map_err(one)?, purpose.arguments)?];
     let first = device.time(&command, 1).map_err(one)?.median();

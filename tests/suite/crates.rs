@@ -11,6 +11,7 @@ const ARROWS: &[(&str, &[&str])] = &[
     ("girih-fingerprint", &[]),
     ("girih-cache", &[]),
     ("girih-workbench", &[]),
+    ("girih-derive", &[]),
     ("girih-base", &[]),
     ("girih-ir", &["base"]),
     ("girih-runtime", &["base", "ir"]),
@@ -28,7 +29,7 @@ const ARROWS: &[(&str, &[&str])] = &[
         "girih",
         &[
             "cache", "base", "ir", "runtime", "lower", "machine", "term", "task", "net", "bend", "triton", "cpu",
-            "cuda", "wgpu",
+            "cuda", "wgpu", "derive",
         ],
     ),
     ("girih-features", &["girih"]),

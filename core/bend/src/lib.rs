@@ -13,7 +13,7 @@ pub mod parser;
 pub mod prelude;
 pub mod printer;
 
-use girih_base::diag::{Diagnostic, Diagnostics, WarningLevels};
+use girih_base::diag::{Code, Diagnostic, Diagnostics, WarningLevels};
 use girih_base::name::Name;
 use girih_base::span::{SourceId, Sources};
 use girih_term::Program;
@@ -34,6 +34,16 @@ pub struct Options {
 impl Default for Options {
     fn default() -> Options {
         Options { warnings: WarningLevels::default(), check_types: true, entry: None, arguments: vec![] }
+    }
+}
+
+impl Options {
+    /// For a program whose functions are called from outside: it needs no `main`, and nobody can say which of its definitions are used.
+    pub fn library() -> Options {
+        let mut warnings = WarningLevels::default();
+        warnings.set(Code::MissingMain, None);
+        warnings.set(Code::UnusedDefinition, None);
+        Options { warnings, ..Options::default() }
     }
 }
 

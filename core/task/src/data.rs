@@ -56,8 +56,10 @@ pub enum Argument {
 pub enum Piece {
     /// A number.
     Number(Num),
-    /// A pair, or a constructor with fields.
-    Branch,
+    /// A pair.
+    Pair,
+    /// A constructor with fields.
+    Ctor(CtorId),
     /// A constructor without fields.
     Unit(CtorId),
     /// `*`.
@@ -83,6 +85,14 @@ impl Words<'_> {
             Repr::Term => self.call(self.direct.force, &[word]).map(Datum::Word),
         };
         results.into_iter().zip(&root.results).map(value).collect()
+    }
+
+    /// The value of the entry, which is owned.
+    ///
+    /// # Errors
+    /// As [`call_root`](Self::call_root).
+    pub fn call_entry(&mut self) -> Result<Datum, Diagnostic> {
+        self.call(self.direct.entry, &[]).map(Datum::Word)
     }
 
     /// The words that a root is called with.
@@ -132,11 +142,15 @@ impl Words<'_> {
         let meaning = self.meaning(word).ok_or_else(broken)?;
         Ok(match meaning {
             Meaning::Boxed(kind) => Piece::Number(unboxed(*kind, self.runner.field(word, 0))),
-            Meaning::Shape { what: What::Pair | What::Ctor(_), fields, .. } => {
+            Meaning::Shape { what, fields, .. } => {
+                let piece = match what {
+                    What::Pair => Piece::Pair,
+                    What::Ctor(ctor) => Piece::Ctor(*ctor),
+                    What::Closure(_) | What::Partial(..) => return Ok(Piece::Function),
+                };
                 stack.extend((0..fields.len()).rev().map(|position| self.field(meaning, word, position)));
-                Piece::Branch
+                piece
             }
-            Meaning::Shape { what: What::Closure(_) | What::Partial(..), .. } => Piece::Function,
         })
     }
 
@@ -164,6 +178,14 @@ impl Words<'_> {
         let layouts = &self.direct.tables.layouts;
         let layout = layouts.ids().find(|id| is_box(&layouts[*id]));
         self.new_cell(layout, &[bits(number)])
+    }
+
+    /// The word of a value that the host made.
+    fn word(&mut self, datum: Datum) -> Result<u32, Diagnostic> {
+        match datum {
+            Datum::Word(word) => Ok(word),
+            Datum::Number(number) => self.boxed(number),
+        }
     }
 
     /// The fields of cells of each layout as a walk over the heap of a device has to know them: of pairs and constructors, and boxed numbers.
@@ -280,17 +302,9 @@ fn no_function() -> Diagnostic {
         .hint("check how many arguments the function takes")
 }
 
-/// The word of a number of 24 bits; all that the host makes are of such kinds.
+/// The word of a number of 24 bits.
 fn small(number: Num) -> u32 {
     words::tag_of(number.kind()).map_or(0, |tag| heap::pack(tag, number.bits()))
-}
-
-/// The word of a value that the host made, of which all numbers are of 24 bits.
-fn word(datum: Datum) -> u32 {
-    match datum {
-        Datum::Word(word) => word,
-        Datum::Number(number) => small(number),
-    }
 }
 
 /// A number as the IR holds it.
@@ -372,14 +386,15 @@ impl Data for Words<'_> {
     }
 
     fn pair(&mut self, first: Datum, second: Datum) -> Result<Datum, Diagnostic> {
-        self.new_cell(self.direct.host.pair, &[word(first), word(second)]).map(Datum::Word)
+        let (first, second) = (self.word(first)?, self.word(second)?);
+        self.new_cell(self.direct.host.pair, &[first, second]).map(Datum::Word)
     }
 
     fn ctor(&mut self, ctor: CtorId, fields: &[Datum]) -> Result<Datum, Diagnostic> {
         if fields.is_empty() {
             return Ok(Datum::Word(Immediate::Unit(ctor).word()));
         }
-        let fields: Vec<u32> = fields.iter().copied().map(word).collect();
+        let fields: Vec<u32> = fields.iter().map(|field| self.word(*field)).collect::<Result<_, _>>()?;
         self.new_cell(self.direct.host.ctors.get(&ctor).copied(), &fields).map(Datum::Word)
     }
 
@@ -410,10 +425,10 @@ impl Data for Words<'_> {
     }
 
     fn resume(&mut self, call: Datum, next: Datum, answer: Datum) -> Result<Datum, Diagnostic> {
-        let (call, next) = (word(call), word(next));
+        let (call, next, answer) = (self.word(call)?, self.word(next)?, self.word(answer)?);
         self.runner.share(next);
         self.runner.drop(call);
-        let result = self.call(self.direct.apply, &[next, word(answer)])?;
+        let result = self.call(self.direct.apply, &[next, answer])?;
         if words::is_reason(result) {
             let message = "what an `IO/Call` goes on with is not a function";
             return Err(Diagnostic::new(Code::NotAFunction, Span::NONE, message)

@@ -126,7 +126,8 @@ fn names(def: &Def) -> HashMap<LocalId, String> {
     def.locals.iter_enumerated().map(name).collect()
 }
 
-fn show_scheme(program: &Program, scheme: &Scheme) -> String {
+/// A type as it is written in Bend.
+pub fn show_scheme(program: &Program, scheme: &Scheme) -> String {
     show_type(program, &scheme.ty, &scheme.params)
 }
 

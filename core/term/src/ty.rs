@@ -48,6 +48,18 @@ impl Type {
     pub fn function(params: impl IntoIterator<Item = Type, IntoIter: DoubleEndedIterator>, ret: Type) -> Type {
         params.into_iter().rev().fold(ret, |ret, p| Type::Arrow(Box::new(p), Box::new(ret)))
     }
+
+    /// The type with these in the place of its parameters; a parameter without one can be anything.
+    pub fn with(&self, arguments: &[Type]) -> Type {
+        let all = |types: &[Type]| types.iter().map(|ty| ty.with(arguments)).collect();
+        match self {
+            Type::Any | Type::Hole | Type::None | Type::Num(_) | Type::Var(_) => self.clone(),
+            Type::Param(i) => arguments.get(*i as usize).cloned().unwrap_or(Type::Any),
+            Type::Data(id, inner) => Type::Data(*id, all(inner)),
+            Type::Tuple(parts) => Type::Tuple(all(parts)),
+            Type::Arrow(from, to) => Type::Arrow(Box::new(from.with(arguments)), Box::new(to.with(arguments))),
+        }
+    }
 }
 
 /// A name for a type variable by its number: `a`, `b`, …, `z`, `a1`, ….

@@ -177,6 +177,11 @@ codes! {
         "The type of an expression can be exponentially larger than the expression, for example where pairs of pairs are built by functions \
          that are applied to each other. There is a limit. Give inner parts a function of their own with a type annotation.";
 
+    RustType "B0308" error: "a Rust type that does not fit",
+        "A function of the program was looked up from Rust with types that are not its own. u24 and u32 of Bend are `u32` in Rust, i24 and i32 are `i32`, \
+         f24 and f32 are `f32`; `List(T)` is `Vec<T>`, `Maybe(T)` is `Option<T>`, and a type that `#[derive(Bend)]` stands before has the constructors and the \
+         fields of the program's type of that name.";
+
     // 04: patterns
     NotExhaustive "B0401" error: "a match that misses a case",
         "A match needs an arm for every constructor of its type, or `_`. A match on numbers needs `_`.";
@@ -226,6 +231,10 @@ codes! {
     NotAValue "B0513" error: "a net that is no value",
         "The program ran as an interaction net, which takes data apart without looking what it is. An unchecked program that takes one kind of data \
          for another comes to a net without a meaning.";
+
+    RustValue "B0514" error: "a value that the other side cannot have",
+        "A number from Rust is out of the range of its Bend type: u24 goes from 0 to 16777215, i24 from -8388608 to +8388607. Or a function without a type \
+         annotation gave Rust a value of another form than the one that it was looked up with.";
 
     // 06: limits
     NeedsNets "B0601" error: "needs the net tier",

@@ -11,7 +11,11 @@ use super::shape::What;
 use super::solve::{Node, Solver, Use};
 use super::{Outside, Root};
 use girih_base::num::NumKind;
+use girih_term::ty::Type;
 use girih_term::{CtorId, DefId};
+
+/// Types of what the host gives that are told apart. Only a type whose fields are of ever larger types comes to more.
+const MOST_TYPES: usize = 1000;
 
 /// What the analysis knows of the host.
 #[derive(Default)]
@@ -25,6 +29,8 @@ pub(super) struct Host {
     given: HashMap<DefId, Node>,
     /// The nodes whose values it sees.
     shown: HashSet<Node>,
+    /// What it gives where it gives data of a type.
+    typed: HashMap<Type, Node>,
 }
 
 impl<'p> Solver<'p> {
@@ -32,7 +38,7 @@ impl<'p> Solver<'p> {
     pub(super) fn root(&mut self, root: &Root) {
         let atom = self.global_atom(root.def);
         let function = self.constant(atom);
-        let args: Vec<Node> = root.arguments.iter().map(|&given| self.given(given)).collect();
+        let args: Vec<Node> = root.arguments.iter().map(|given| self.given(given)).collect();
         let result = self.result_of(root.def);
         if args.is_empty() {
             // A value that is only looked at is not applied, not even to no arguments.
@@ -65,10 +71,11 @@ impl<'p> Solver<'p> {
         results
     }
 
-    fn given(&mut self, given: Outside) -> Node {
+    fn given(&mut self, given: &Outside) -> Node {
         match given {
             Outside::Anything => self.anything(),
-            Outside::Definition(def) => self.constant(self.global_atom(def)),
+            Outside::Definition(def) => self.constant(self.global_atom(*def)),
+            Outside::Typed(ty) => self.typed(ty),
             Outside::Number(kinds) => {
                 let node = self.node();
                 kinds.iter().for_each(|kind| self.add(node, Atom::Number(kind)));
@@ -77,12 +84,56 @@ impl<'p> Solver<'p> {
             Outside::Result(roots) => {
                 let node = self.node();
                 for root in roots {
-                    let result = self.result_of(root);
+                    let result = self.result_of(*root);
                     self.copy(result, node);
                 }
                 node
             }
         }
+    }
+
+    /// Data of a type. Cells of a constructor are alike whatever type the host makes them for, so that it has one layout for them.
+    fn typed(&mut self, ty: &Type) -> Node {
+        if let Some(node) = self.host.typed.get(ty) {
+            return *node;
+        }
+        if self.host.typed.len() == MOST_TYPES {
+            return self.anything();
+        }
+        let node = match ty {
+            Type::Any | Type::Hole | Type::Param(_) | Type::Var(_) | Type::Arrow(..) => self.anything(),
+            Type::Num(kind) => self.constant(Atom::Number(*kind)),
+            Type::None => self.constant(Atom::Era),
+            Type::Tuple(_) | Type::Data(..) => self.node(),
+        };
+        // Before its parts, which may be of the same type.
+        self.host.typed.insert(ty.clone(), node);
+        match ty {
+            Type::Tuple(parts) => {
+                let mut parts: Vec<Node> = parts.iter().map(|part| self.typed(part)).collect();
+                while let (Some(last), Some(before)) = (parts.pop(), parts.pop()) {
+                    let pair = if parts.is_empty() { node } else { self.node() };
+                    self.give_pair([before, last], pair);
+                    parts.extend((!parts.is_empty()).then_some(pair));
+                }
+            }
+            Type::Data(id, arguments) => {
+                for ctor in self.program.types[*id].ctors.clone() {
+                    let fields = &self.program.ctors[ctor].fields;
+                    let fields: Vec<Type> = fields.iter().map(|field| field.ty.with(arguments)).collect();
+                    let fields: Vec<Node> = fields.iter().map(|field| self.typed(field)).collect();
+                    self.give_ctor(ctor, &fields, node);
+                }
+            }
+            Type::Any
+            | Type::Hole
+            | Type::Param(_)
+            | Type::Var(_)
+            | Type::Arrow(..)
+            | Type::Num(_)
+            | Type::None => {}
+        }
+        node
     }
 
     /// All data that can be made, and all that the host has seen.

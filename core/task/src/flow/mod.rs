@@ -33,6 +33,7 @@ pub use set::{Numbers, Set};
 pub use shape::{CellClass, ShapeId, What};
 
 use clones::Copies;
+use girih_term::ty::Type;
 use girih_term::{CtorId, DefId, Program, Term};
 
 /// A copy of a definition. The copies of a definition have the same code, and sets of their own; they stand for the
@@ -82,12 +83,14 @@ pub struct Root {
 }
 
 /// What the host gives.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Outside {
     /// Any data, and whatever the program gave to the host before.
     Anything,
     /// A number of one of these kinds.
     Number(Numbers),
+    /// Data of a type without variables; any data where it is [`Type::Any`] or a function.
+    Typed(Type),
     /// A definition.
     Definition(DefId),
     /// What calls of one of these roots have given: a state that the host carries from one call to the next.

@@ -56,8 +56,9 @@ use girih_base::num::NumKind;
 use girih_ir::heap::{GlobalId, LayoutId};
 use girih_ir::{FunctionId, Module, Verified, verify};
 use girih_term::code::lambdas::Scopes;
+use girih_term::ty::Type;
 use girih_term::{Body, CtorId, DefId, LocalId, Program, Term, TermKind};
-use represent::Repr;
+use represent::{Repr, Results};
 use std::collections::{BTreeSet, HashMap, HashSet, VecDeque};
 use words::Immediate;
 
@@ -94,6 +95,8 @@ pub struct Called {
     pub params: Vec<Repr>,
     /// How it gives its result: as one value, or as the fields of a cell that is never made.
     pub results: Vec<Repr>,
+    /// What that cell would be; none if the result is one value.
+    pub parts: Option<What>,
     /// The definition whose value is applied, if the function is one that applies anything: it is the first argument then.
     pub applied: Option<DefId>,
 }
@@ -214,20 +217,25 @@ pub fn lower(program: &Program, flow: &Flow, roots: &[Root], lends: bool) -> Res
         lambda_parts: HashMap::new(),
     };
     lowering.find_lambdas();
-    // A state that the host carries is one word.
+    // A state that the host carries is one word, and so is what it performs.
     let states = roots.iter().flat_map(|root| &root.arguments).filter_map(|given| match given {
         Outside::Result(roots) => Some(*roots),
-        Outside::Anything | Outside::Number(_) | Outside::Definition(_) => None,
+        Outside::Anything | Outside::Number(_) | Outside::Typed(_) | Outside::Definition(_) => None,
     });
-    let states: Vec<DefId> = states.flatten().collect();
-    lowering.products = products::products(&lowering, &states);
+    let is_call = |id: &ShapeId| {
+        matches!(flow.shapes()[*id].what, What::Ctor(ctor) if Some(ctor) == program.known.io_call)
+    };
+    let performed = |def: &DefId| flow.result(Instance::from(*def)).shapes.iter().any(is_call);
+    let kept = states.flatten().chain(roots.iter().map(|root| root.def).filter(performed));
+    let kept: Vec<DefId> = kept.collect();
+    lowering.products = products::products(&lowering, &kept);
     if lends {
         lowering.borrows = borrows::borrows(&lowering);
     }
     let entry = lowering.unit(Unit::Entry);
     let apply = lowering.unit(Unit::Apply(1));
     let force = lowering.unit(Unit::Force);
-    let host = lowering.host_cells();
+    let host = lowering.host_cells(roots);
     for given in roots.iter().flat_map(|root| &root.arguments) {
         if let Outside::Definition(def) = given {
             lowering.mention(*def);
@@ -320,22 +328,42 @@ impl<'p> Lowering<'p> {
         if !is_whole {
             self.mention(def);
         }
+        let results = self.results(unit);
+        let parts = match results {
+            Results::One(_) => None,
+            Results::Parts(shape, _) => Some(self.flow.shapes()[shape].what),
+        };
         Called {
             function: self.unit(unit),
             params: self.param_reprs(unit),
-            results: self.results(unit).reprs().to_vec(),
+            results: results.reprs().to_vec(),
+            parts,
             applied: (!is_whole).then_some(def),
         }
     }
 
-    /// The layouts of what the host makes.
-    fn host_cells(&mut self) -> HostCells {
+    /// The layouts of what the host makes, those of numbers of 32 bits in them, and of those that it gives to roots, included.
+    fn host_cells(&mut self, roots: &[Root]) -> HostCells {
         let flow: &'p Flow = self.flow;
         let made = self.program.ctors.ids().filter_map(|ctor| Some((ctor, flow.shape(Site::HostCtor(ctor))?)));
         let made: Vec<(CtorId, ShapeId)> = made.collect();
+        let pair = flow.shape(Site::HostPair);
+        let shapes = made.iter().map(|(_, shape)| *shape).chain(pair);
+        let inside = shapes.flat_map(|shape| &flow.shapes()[shape].fields).flat_map(|set| set.numbers.iter());
+        let given = roots.iter().flat_map(|root| &root.arguments).filter_map(|given| match given {
+            Outside::Typed(Type::Num(kind)) => Some(*kind),
+            Outside::Anything
+            | Outside::Number(_)
+            | Outside::Typed(_)
+            | Outside::Definition(_)
+            | Outside::Result(_) => None,
+        });
+        for kind in inside.chain(given).filter(|kind| words::tag_of(*kind).is_none()) {
+            self.boxed(kind);
+        }
         HostCells {
             ctors: made.into_iter().map(|(ctor, shape)| (ctor, self.shape(shape))).collect(),
-            pair: flow.shape(Site::HostPair).map(|shape| self.shape(shape)),
+            pair: pair.map(|shape| self.shape(shape)),
         }
     }
 

@@ -1,0 +1,20 @@
+//! `#[derive(Bend)]`: a struct or an enum of Rust as a data type of Bend.
+//!
+//! The macro writes what the type is made of, by names; whether the program has such a type is found out when a function is looked up.
+
+mod attributes;
+mod implementation;
+
+use proc_macro::TokenStream;
+use syn::DeriveInput;
+
+/// Makes a struct a Bend type with one constructor, and an enum one with constructors of the same names.
+///
+/// Fields that have names in Rust are those of these names in Bend, in any order; fields without names stand for those at the same place. `#[bend(name = "..")]`
+/// before the type, a variant or a field says what it is called in Bend, where that is something else. A type may contain itself in a `Box`, a
+/// `Deep` or a `Vec`.
+#[proc_macro_derive(Bend, attributes(bend))]
+pub fn derive_bend(input: TokenStream) -> TokenStream {
+    let input = syn::parse_macro_input!(input as DeriveInput);
+    implementation::implementation(&input).unwrap_or_else(|error| error.to_compile_error()).into()
+}

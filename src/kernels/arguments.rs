@@ -1,0 +1,225 @@
+//! What a kernel is given: arrays, which it reads or writes, and numbers.
+
+use girih_ir::{Op, Scalar, Type, eval};
+use girih_runtime::Constant;
+
+/// An element of an array of a kernel.
+pub trait Element: bytemuck::Pod {
+    /// Its type in kernels.
+    const SCALAR: Scalar;
+}
+
+/// An argument of a kernel: `&array` is read, `&mut array` is written back, a number is itself.
+pub struct Arg<'a>(pub(super) Given<'a>);
+
+pub(super) enum Given<'a> {
+    /// An array of which nothing comes back.
+    Read(Scalar, &'a [u8]),
+    /// An array that comes back.
+    Written(Scalar, &'a mut [u8]),
+    /// An integer, and what it is in Rust.
+    Int(Scalar, i128),
+    Float(f64),
+    Bool(bool),
+    Text(String),
+    None,
+}
+
+/// The arguments of a launch, in order, and then some by name: see [`args!`](crate::args).
+#[derive(Default)]
+pub struct Args<'a> {
+    pub(super) all: Vec<(Option<&'static str>, Arg<'a>)>,
+}
+
+impl<'a> Args<'a> {
+    /// The same, and another one, in the place behind them or by name.
+    #[must_use]
+    pub fn with(mut self, name: Option<&'static str>, argument: impl Into<Arg<'a>>) -> Args<'a> {
+        self.all.push((name, argument.into()));
+        self
+    }
+}
+
+/// The arguments of a kernel: those in order, then, behind a semicolon, those by name.
+///
+/// `&array` and `&mut array` are slices, arrays and vectors of numbers; all of them are copied to the device, and what stands behind `&mut` is copied back. A number
+/// becomes one of the parameter's type.
+///
+/// ```
+/// let (x, mut y) = (vec![1.0_f32; 100], vec![0.0_f32; 100]);
+/// let arguments = girih::args![&x, &mut y, 100; BLOCK = 64];
+/// ```
+#[macro_export]
+macro_rules! args {
+    ($($argument:expr),* $(,)? $(; $($name:ident = $named:expr),* $(,)?)?) => {
+        $crate::kernels::Args::default()
+            $(.with(::core::option::Option::None, $argument))*
+            $($(.with(::core::option::Option::Some(::core::stringify!($name)), $named))*)?
+    };
+}
+
+macro_rules! elements {
+    ($($rust:ty: $scalar:ident;)*) => {$(
+        impl Element for $rust {
+            const SCALAR: Scalar = Scalar::$scalar;
+        }
+    )*};
+}
+
+elements! {
+    i8: I8; i16: I16; i32: I32; i64: I64;
+    u8: U8; u16: U16; u32: U32; u64: U64;
+    half::f16: F16; half::bf16: Bf16; f32: F32; f64: F64;
+}
+
+impl<'a, T: Element> From<&'a [T]> for Arg<'a> {
+    fn from(array: &'a [T]) -> Arg<'a> {
+        Arg(Given::Read(T::SCALAR, bytemuck::cast_slice(array)))
+    }
+}
+
+impl<'a, T: Element> From<&'a mut [T]> for Arg<'a> {
+    fn from(array: &'a mut [T]) -> Arg<'a> {
+        Arg(Given::Written(T::SCALAR, bytemuck::cast_slice_mut(array)))
+    }
+}
+
+impl<'a, T: Element> From<&'a Vec<T>> for Arg<'a> {
+    fn from(array: &'a Vec<T>) -> Arg<'a> {
+        array[..].into()
+    }
+}
+
+impl<'a, T: Element> From<&'a mut Vec<T>> for Arg<'a> {
+    fn from(array: &'a mut Vec<T>) -> Arg<'a> {
+        array[..].as_mut().into()
+    }
+}
+
+impl<'a, T: Element, const N: usize> From<&'a [T; N]> for Arg<'a> {
+    fn from(array: &'a [T; N]) -> Arg<'a> {
+        array[..].into()
+    }
+}
+
+impl<'a, T: Element, const N: usize> From<&'a mut [T; N]> for Arg<'a> {
+    fn from(array: &'a mut [T; N]) -> Arg<'a> {
+        array[..].as_mut().into()
+    }
+}
+
+macro_rules! integers {
+    ($($rust:ty: $scalar:ident;)*) => {$(
+        impl From<$rust> for Arg<'_> {
+            fn from(number: $rust) -> Self {
+                Arg(Given::Int(Scalar::$scalar, number as i128))
+            }
+        }
+    )*};
+}
+
+integers! {
+    i8: I8; i16: I16; i32: I32; i64: I64;
+    u8: U8; u16: U16; u32: U32; u64: U64; usize: U64;
+}
+
+impl From<f32> for Arg<'_> {
+    fn from(number: f32) -> Self {
+        Arg(Given::Float(number.into()))
+    }
+}
+
+impl From<f64> for Arg<'_> {
+    fn from(number: f64) -> Self {
+        Arg(Given::Float(number))
+    }
+}
+
+impl From<bool> for Arg<'_> {
+    fn from(truth: bool) -> Self {
+        Arg(Given::Bool(truth))
+    }
+}
+
+/// A text, for a constant of a Triton kernel; the name of a type stands for the type.
+impl From<&str> for Arg<'_> {
+    fn from(text: &str) -> Self {
+        Arg(Given::Text(text.to_owned()))
+    }
+}
+
+/// `None` of Python, for a parameter of a Triton kernel.
+impl From<()> for Arg<'_> {
+    fn from((): ()) -> Self {
+        Arg(Given::None)
+    }
+}
+
+impl Given<'_> {
+    /// What it is, in words.
+    pub fn what(&self) -> String {
+        match self {
+            Given::Read(scalar, bytes) => array(*scalar, bytes.len()),
+            Given::Written(scalar, bytes) => array(*scalar, bytes.len()),
+            Given::Int(_, value) => format!("the integer {value}"),
+            Given::Float(value) => format!("the float {value:?}"),
+            Given::Bool(truth) => format!("the truth value {truth}"),
+            Given::Text(text) => format!("the text {text:?}"),
+            Given::None => "nothing".to_owned(),
+        }
+    }
+
+    /// The number as one of a type; none if that has no such number.
+    pub fn number(&self, ty: Type) -> Option<Constant> {
+        let Type::Scalar(scalar) = ty else { return None };
+        let float = |value: f64| match scalar {
+            Scalar::F64 => Some(value.to_bits()),
+            _ => eval::scalar(Op::Convert, scalar, Scalar::F64, &[value.to_bits()]),
+        };
+        let bits = match self {
+            Given::Int(_, value) if scalar.is_float() => float(*value as f64)?,
+            Given::Int(_, value) => integer(*value, scalar)?,
+            Given::Float(value) if scalar.is_float() => float(*value)?,
+            Given::Bool(truth) if scalar == Scalar::Bool || scalar.is_integer() => u64::from(*truth),
+            Given::Float(_) | Given::Bool(_) | Given::Read(..) | Given::Written(..) | Given::Text(_) | Given::None => {
+                return None;
+            }
+        };
+        Some(Constant { ty, bits })
+    }
+}
+
+fn array(scalar: Scalar, bytes: usize) -> String {
+    format!("an array of {} {}", bytes / scalar.bytes() as usize, scalar.name())
+}
+
+/// The bits of an integer of a type, if it has it.
+fn integer(value: i128, scalar: Scalar) -> Option<u64> {
+    let width = scalar.bits();
+    let range = match scalar {
+        Scalar::Bool => 0..=1,
+        _ if scalar.is_signed() => -(1_i128 << (width - 1))..=(1 << (width - 1)) - 1,
+        _ => 0..=(1_i128 << width) - 1,
+    };
+    range.contains(&value).then_some(value as u64 & (u64::MAX >> (64 - width)))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn numbers_become_those_of_the_parameter() {
+        let bits = |arg: Arg<'_>, scalar| arg.0.number(Type::Scalar(scalar)).map(|constant| constant.bits);
+        assert_eq!(bits(Arg::from(-1), Scalar::I32), Some(0xFFFF_FFFF));
+        assert_eq!(bits(Arg::from(-1), Scalar::U32), None);
+        assert_eq!(bits(Arg::from(300), Scalar::U8), None);
+        assert_eq!(bits(Arg::from(u64::MAX), Scalar::U64), Some(u64::MAX));
+        assert_eq!(bits(Arg::from(3), Scalar::F32), Some(3.0_f32.to_bits().into()));
+        assert_eq!(bits(Arg::from(0.1), Scalar::F32), Some(0.1_f32.to_bits().into()));
+        assert_eq!(bits(Arg::from(0.5), Scalar::F16), Some(0x3800));
+        assert_eq!(bits(Arg::from(0.5), Scalar::I32), None);
+        assert_eq!(bits(Arg::from(true), Scalar::Bool), Some(1));
+        assert_eq!(bits(Arg::from("one"), Scalar::I32), None);
+    }
+}

@@ -1,0 +1,57 @@
+//! Functions of Bend programs as functions of Rust, and Rust types as types of Bend. No text is between them: values go into the memory of
+//! the program, and come out of it, as they are.
+//!
+//! | what | see |
+//! |---|---|
+//! | a function that was looked up, and its calls | [`Function`] |
+//! | Rust types that are Bend types | [`Bend`] |
+//! | trees, and boxes for types that contain themselves | [`Tree`], [`Deep`] |
+//! | which type stands for which, found when a function is looked up | [`Planner`] |
+//! | values into a program | [`Giver`] |
+//! | values out of it | [`Taker`] |
+//!
+//! A type of one's own is derived:
+//!
+//! ```
+//! use girih::{Bend, Function, Options, Program};
+//!
+//! #[derive(Bend, Debug, PartialEq)]
+//! enum Shape {
+//!     Circle { radius: f32 },
+//!     Rectangle { width: f32, height: f32 },
+//! }
+//!
+//! let text = "
+//! type Shape:
+//!   Circle { radius: f24 }
+//!   Rectangle { width: f24, height: f24 }
+//!
+//! def twice(shape: Shape) -> Shape:
+//!   match shape:
+//!     case Shape/Circle:
+//!       return Shape/Circle { radius: shape.radius * 2.0 }
+//!     case Shape/Rectangle:
+//!       return Shape/Rectangle { width: shape.width * 2.0, height: shape.height * 2.0 }
+//! ";
+//! let program = Program::from_text("shapes.bend", text, &Options::library());
+//! let twice: Function<(Shape,), Shape> = program.function("twice")?;
+//! assert_eq!(twice.call((Shape::Circle { radius: 1.5 },))?, Shape::Circle { radius: 3.0 });
+//! # Ok::<(), girih::Error>(())
+//! ```
+
+mod bend;
+mod function;
+mod give;
+mod names;
+mod plan;
+mod store;
+mod take;
+mod tree;
+
+pub use bend::{Arguments, Bend};
+pub use function::Function;
+pub use give::{Give, Giver};
+pub use girih_term::ty::Type;
+pub use plan::{FieldOf, Mismatch, PlanId, Planner, Shape, VariantOf};
+pub use take::{Build, Misfit, Read, Seen, Slot, Slots, Taker};
+pub use tree::{Deep, Tree};
