@@ -21,6 +21,7 @@ def insert(x: u24, xs: List(u24)) -> List(u24):
         return List/Cons(xs.head, insert(x, xs.tail))
 ";
 
+/// Sorts a list.
 pub fn main() -> Result<(), Error> {
     let program = Program::from_text("sort.bend", SORT, &Options::library());
     let sort: Function<(Vec<u32>,), Vec<u32>> = program.function("sort")?;

@@ -28,12 +28,12 @@ product (Expr/Num 1) b = b
 product a b = (Expr/Mul a b)
 ";
 
+/// Simplifies a product.
 pub fn main() -> Result<(), Error> {
     let program = Program::from_text("fold.bend", FOLD, &Options::library());
     let simple: Function<(Expr,), Expr> = program.function("simple")?;
     let number = |value| Box::new(Expr::Num { value });
     let found = simple.call((Expr::Mul { left: number(1), right: number(7) },))?;
-    println!("{found:?}");
     assert_eq!(found, *number(7));
     Ok(())
 }

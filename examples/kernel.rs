@@ -13,12 +13,13 @@ kernel @axpy(%a: f32, %x: buffer, %y: buffer, %n: u32) workgroup(64) launch { gr
 }
 ";
 
+/// Adds a multiple of one array to another.
 pub fn main() -> Result<(), Error> {
-    let mut device = open(&Selector::Auto, None)?;
-    let axpy = Kernels::from_text("axpy.gir", AXPY)?.load(&mut *device, None)?;
+    let device = open(&Selector::Auto, None)?;
+    let axpy = Kernels::from_text("axpy.gir", AXPY)?.load(&device, None)?;
     let x: Vec<f32> = (0_u16..1000).map(f32::from).collect();
     let mut y = vec![1.0_f32; 1000];
-    axpy.launch(&mut *device, args![2.0, &x, &mut y, 1000])?;
+    axpy.launch(args![2.0, &x, &mut y, 1000])?;
     println!("{:?}.. on {}", &y[..4], device.info().name);
     assert_eq!(y[..4], [1.0, 3.0, 5.0, 7.0]);
     Ok(())

@@ -138,7 +138,8 @@ mod tests {
         let mut sources = Sources::default();
         let source = sources.add("a.bend", "one two\n");
         let warning = Diagnostic::new(Code::UnusedDefinition, Span::NONE, "nobody needs it");
-        let error = Diagnostic::new(Code::UnboundName, Span::new(source, 4, 7), "`two` is not defined").hint("define it");
+        let error =
+            Diagnostic::new(Code::UnboundName, Span::new(source, 4, 7), "`two` is not defined").hint("define it");
         Error::new(sources, vec![warning, error])
     }
 
@@ -156,7 +157,10 @@ mod tests {
         assert_eq!((error.code(), error.message()), (Some(Code::UnboundName), "`two` is not defined"));
         assert_eq!(error.span().map(|span| error.sources().snippet(span).to_owned()), Some("two".to_owned()));
         let shown = format!("{error:#}");
-        assert!(shown.contains("one two") && shown.contains("define it") && shown.contains("nobody needs it"), "{shown}");
+        assert!(
+            shown.contains("one two") && shown.contains("define it") && shown.contains("nobody needs it"),
+            "{shown}"
+        );
         assert_eq!(format!("{error:?}"), format!("\n{shown}"));
     }
 }

@@ -13,10 +13,10 @@
 //!   }
 //! }
 //! ";
-//! let mut device = open(&Selector::Cpu, None)?;
-//! let scale = Kernels::from_text("scale.gir", text)?.load(&mut *device, Some("scale"))?;
+//! let device = open(&Selector::Cpu, None)?;
+//! let scale = Kernels::from_text("scale.gir", text)?.load(&device, Some("scale"))?;
 //! let mut x = [1.0_f32, 2.0, 3.0];
-//! scale.launch(&mut *device, args![&mut x, 3, 2.5])?;
+//! scale.launch(args![&mut x, 3, 2.5])?;
 //! assert_eq!(x, [2.5, 5.0, 7.5]);
 //! # Ok::<(), girih::Error>(())
 //! ```
@@ -49,7 +49,8 @@ pub struct Kernels {
 }
 
 pub use crate::devices::wgpu::Language;
-pub use arguments::{Arg, Args, Element};
+pub use arguments::{Arg, Args};
+pub use girih_runtime::Element;
 pub use launch::LoadedKernel;
 #[cfg(feature = "triton")]
 pub use triton::TritonKernel;

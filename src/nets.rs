@@ -1,7 +1,7 @@
 //! Interaction nets as text: a `.hvm` file opened, read, drawn, reduced, and run with the effects that it asks for.
 
-use crate::kernels::Kernels;
 use crate::error::Error;
+use crate::kernels::Kernels;
 use crate::stack::on_big_stack;
 use girih_base::diag::{Code, Diagnostic, Diagnostics, Severity, WarningLevels, did_you_mean};
 use girih_base::span::{Sources, Span};

@@ -1,12 +1,12 @@
 //! A program: opened, checked, printed, run.
 
 use crate::devices::cpu;
+use crate::error::Error;
 use crate::kernels::Kernels;
 use crate::loader::{FileLoader, TextLoader};
 #[cfg(feature = "net")]
 use crate::nets::NetForm;
 use crate::render::Shader;
-use crate::error::Error;
 use crate::report::Report;
 use crate::run::{Executable, RunOptions, Stats, planned};
 use crate::stack::on_big_stack;

@@ -92,8 +92,7 @@ impl KernelFile {
     /// If the file is no Python.
     pub fn kernels(&self) -> Result<Vec<Kernel>, Error> {
         let mut sources = Sources::default();
-        girih_triton::kernels(&mut sources, &self.name, &self.text, &Folders)
-            .map_err(|d| Error::new(sources, vec![d]))
+        girih_triton::kernels(&mut sources, &self.name, &self.text, &Folders).map_err(|d| Error::new(sources, vec![d]))
     }
 
     /// Compiles a kernel for what it is given; also gives the files that were read, for messages.
@@ -247,7 +246,11 @@ impl Loaded {
                 }
             }
         }
-        Ok(Command::Dispatch(Dispatch { program: self.program.clone(), arguments: given, grid: Grid::Workgroups(grid) }))
+        Ok(Command::Dispatch(Dispatch {
+            program: self.program.clone(),
+            arguments: given,
+            grid: Grid::Workgroups(grid),
+        }))
     }
 
     /// Runs so many programs; see [`Loaded::command`].

@@ -60,12 +60,7 @@ pub(super) fn run(device: &Device, job: &Job, samples: usize) -> Result<Taken, R
     Ok(Taken { load, runs: timed(device, job, program, samples).map_err(one)? })
 }
 
-fn timed(
-    device: &Device,
-    job: &Job,
-    program: Program,
-    samples: usize,
-) -> Result<Vec<f64>, Diagnostic> {
+fn timed(device: &Device, job: &Job, program: Program, samples: usize) -> Result<Vec<f64>, Diagnostic> {
     let mut arguments = vec![];
     for given in &job.given {
         arguments.push(argument(device, given)?);

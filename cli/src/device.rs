@@ -23,11 +23,7 @@ pub fn parse(text: &str) -> Result<Device, String> {
 }
 
 /// Opens a device, held to a profile if one is given; says why if that is not possible.
-pub fn open(
-    selector: &Selector,
-    profile: Option<Profile>,
-    console: &Console,
-) -> Result<runtime::Device, Exit> {
+pub fn open(selector: &Selector, profile: Option<Profile>, console: &Console) -> Result<runtime::Device, Exit> {
     devices::open(selector, profile).map_err(|error| {
         // A device that is found and does not open is none, either.
         match console.fail(error.code, error.message, error.hint.as_deref()) {

@@ -219,11 +219,7 @@ fn refusal(errors: Vec<Diagnostic>) -> Diagnostic {
     })
 }
 
-fn launch_with(
-    device: &Device,
-    case: &Case,
-    program: Program,
-) -> Result<Vec<Vec<u8>>, Diagnostic> {
+fn launch_with(device: &Device, case: &Case, program: Program) -> Result<Vec<Vec<u8>>, Diagnostic> {
     let (mut arguments, mut buffers): (Vec<Argument>, Vec<(Buffer, usize)>) = (vec![], vec![]);
     for argument in &case.arguments {
         arguments.push(match argument {

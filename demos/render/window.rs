@@ -215,7 +215,8 @@ impl Viewer {
     }
 
     /// Shows what is wrong, until the shader is changed.
-    fn fail(&mut self, report: Report) {
+    fn fail(&mut self, report: impl Into<Report>) {
+        let report = report.into();
         eprint!("{report}");
         self.stage = Stage::Failed(report);
         self.refresh();

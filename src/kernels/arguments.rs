@@ -1,15 +1,9 @@
 //! What a kernel is given: arrays, which it reads or writes, and numbers.
 
 use girih_ir::{Op, Scalar, Type, eval};
-use girih_runtime::Constant;
+use girih_runtime::{Array, Buffer, Constant, Element};
 
-/// An element of an array of a kernel.
-pub trait Element: bytemuck::Pod {
-    /// Its type in kernels.
-    const SCALAR: Scalar;
-}
-
-/// An argument of a kernel: `&array` is read, `&mut array` is written back, a number is itself.
+/// An argument of a kernel: `&array` of the host is read, `&mut array` is written back, an array of the device is used where it is, a number is itself.
 pub struct Arg<'a>(pub(super) Given<'a>);
 
 pub(super) enum Given<'a> {
@@ -17,6 +11,8 @@ pub(super) enum Given<'a> {
     Read(Scalar, &'a [u8]),
     /// An array that comes back.
     Written(Scalar, &'a mut [u8]),
+    /// Memory of the device, and what it consists of where that is known.
+    Placed(Option<Scalar>, Buffer),
     /// An integer, and what it is in Rust.
     Int(Scalar, i128),
     Float(f64),
@@ -42,8 +38,8 @@ impl<'a> Args<'a> {
 
 /// The arguments of a kernel: those in order, then, behind a semicolon, those by name.
 ///
-/// `&array` and `&mut array` are slices, arrays and vectors of numbers; all of them are copied to the device, and what stands behind `&mut` is copied back. A number
-/// becomes one of the parameter's type.
+/// `&array` and `&mut array` are slices, arrays and vectors of numbers; all of them are copied to the device, and what stands behind `&mut` is copied back. An
+/// [`Array`] or a [`Buffer`] of the device is not copied. A number becomes one of the parameter's type.
 ///
 /// ```
 /// let (x, mut y) = (vec![1.0_f32; 100], vec![0.0_f32; 100]);
@@ -58,18 +54,16 @@ macro_rules! args {
     };
 }
 
-macro_rules! elements {
-    ($($rust:ty: $scalar:ident;)*) => {$(
-        impl Element for $rust {
-            const SCALAR: Scalar = Scalar::$scalar;
-        }
-    )*};
+impl<T: Element> From<&Array<T>> for Arg<'_> {
+    fn from(array: &Array<T>) -> Self {
+        Arg(Given::Placed(Some(T::SCALAR), array.buffer().clone()))
+    }
 }
 
-elements! {
-    i8: I8; i16: I16; i32: I32; i64: I64;
-    u8: U8; u16: U16; u32: U32; u64: U64;
-    half::f16: F16; half::bf16: Bf16; f32: F32; f64: F64;
+impl From<&Buffer> for Arg<'_> {
+    fn from(buffer: &Buffer) -> Self {
+        Arg(Given::Placed(None, buffer.clone()))
+    }
 }
 
 impl<'a, T: Element> From<&'a [T]> for Arg<'a> {
@@ -161,6 +155,8 @@ impl Given<'_> {
         match self {
             Given::Read(scalar, bytes) => array(*scalar, bytes.len()),
             Given::Written(scalar, bytes) => array(*scalar, bytes.len()),
+            Given::Placed(Some(scalar), buffer) => array(*scalar, buffer.bytes() as usize),
+            Given::Placed(None, buffer) => format!("a buffer of {} bytes", buffer.bytes()),
             Given::Int(_, value) => format!("the integer {value}"),
             Given::Float(value) => format!("the float {value:?}"),
             Given::Bool(truth) => format!("the truth value {truth}"),
@@ -181,9 +177,8 @@ impl Given<'_> {
             Given::Int(_, value) => integer(*value, scalar)?,
             Given::Float(value) if scalar.is_float() => float(*value)?,
             Given::Bool(truth) if scalar == Scalar::Bool || scalar.is_integer() => u64::from(*truth),
-            Given::Float(_) | Given::Bool(_) | Given::Read(..) | Given::Written(..) | Given::Text(_) | Given::None => {
-                return None;
-            }
+            Given::Float(_) | Given::Bool(_) | Given::Text(_) | Given::None => return None,
+            Given::Read(..) | Given::Written(..) | Given::Placed(..) => return None,
         };
         Some(Constant { ty, bits })
     }

@@ -8,8 +8,9 @@ use girih_base::diag::{Code, Diagnostic, did_you_mean};
 use girih_base::span::{Sources, Span};
 use girih_ir::Scalar;
 use girih_runtime::{self as runtime, Device};
+use std::sync::{Arc, Mutex, PoisonError};
 
-/// A Triton kernel, compiled when it is launched, once for each kind of arguments.
+/// A Triton kernel, compiled when it is launched, once for each device and each kind of arguments.
 #[derive(Debug)]
 pub struct TritonKernel {
     file: KernelFile,
@@ -17,8 +18,15 @@ pub struct TritonKernel {
     span: Span,
     sources: Sources,
     request: Request,
-    /// What was compiled, and for what.
-    loaded: Vec<(Vec<(String, Argument)>, Loaded)>,
+    loaded: Mutex<Vec<Arc<Specialised>>>,
+}
+
+/// A kernel that was compiled for a device and some arguments.
+#[derive(Debug)]
+struct Specialised {
+    device: Device,
+    arguments: Vec<(String, Argument)>,
+    loaded: Loaded,
 }
 
 impl KernelFile {
@@ -29,10 +37,10 @@ impl KernelFile {
     /// use girih::triton::KernelFile;
     /// use girih::args;
     ///
-    /// let mut device = open(&Selector::Cpu, None)?;
-    /// let mut add = KernelFile::open("shaders/vector_add.py")?.kernel("vector_add")?;
+    /// let device = open(&Selector::Cpu, None)?;
+    /// let add = KernelFile::open("shaders/vector_add.py")?.kernel("vector_add")?;
     /// let (x, y, mut sum) = (vec![1.5_f32; 100], vec![2.0_f32; 100], vec![0.0_f32; 100]);
-    /// add.launch(&mut *device, [2, 1, 1], args![&x, &y, &mut sum, 100; BLOCK = 64])?;
+    /// add.launch(&device, [2, 1, 1], args![&x, &y, &mut sum, 100; BLOCK = 64])?;
     /// assert_eq!(sum, [3.5; 100]);
     /// # Ok::<(), girih::Error>(())
     /// ```
@@ -53,7 +61,7 @@ impl KernelFile {
         sources.add(self.name(), self.text());
         let request = Request { kernel: name.to_owned(), ..Request::default() };
         let (parameters, span) = (kernel.parameters.clone(), kernel.span);
-        Ok(TritonKernel { file: self.clone(), parameters, span, sources, request, loaded: vec![] })
+        Ok(TritonKernel { file: self.clone(), parameters, span, sources, request, loaded: Mutex::default() })
     }
 }
 
@@ -61,14 +69,18 @@ impl TritonKernel {
     /// The same with what a launch of Triton says besides arguments: warps, stages, assertions.
     #[must_use]
     pub fn with(self, num_warps: Option<u32>, num_stages: Option<u32>, debug: bool) -> TritonKernel {
-        TritonKernel { request: Request { num_warps, num_stages, debug, ..self.request }, loaded: vec![], ..self }
+        TritonKernel {
+            request: Request { num_warps, num_stages, debug, ..self.request },
+            loaded: Mutex::default(),
+            ..self
+        }
     }
 
-    /// Runs so many programs of the kernel. All launches are on one device: what it has compiled is kept.
+    /// Runs so many programs of the kernel on a device. It waits as [`LoadedKernel::launch`](super::LoadedKernel::launch) does.
     ///
     /// # Errors
     /// What is wrong with the kernel, with the arguments, or with the run.
-    pub fn launch(&mut self, device: &mut dyn Device, grid: [u32; 3], arguments: Args<'_>) -> Result<(), Error> {
+    pub fn launch(&self, device: &Device, grid: [u32; 3], arguments: Args<'_>) -> Result<(), Error> {
         let wrong = |error| Error::new(self.sources.clone(), vec![error]);
         let names: Vec<&str> = self.parameters.iter().map(|parameter| parameter.name.as_str()).collect();
         let called = Called { name: &self.request.kernel, span: self.span, parameters: &names };
@@ -77,22 +89,14 @@ impl TritonKernel {
         for (name, given) in &given {
             let constexpr = self.parameters.iter().any(|parameter| parameter.name == *name && parameter.constexpr);
             let Some(argument) = argument(given, constexpr) else {
-                let message = format!("`{name}` of `{}` is a constant, and is given {}", called.name, given.what());
+                let wanted = if constexpr { "a constant" } else { "an array with a type" };
+                let message = format!("`{name}` of `{}` is {wanted}, and is given {}", called.name, given.what());
                 return Err(wrong(called.wrong(&message)));
             };
             asked.push((name.clone(), argument));
         }
-        let found = self.loaded.iter().position(|(before, loaded)| is_same(before, &asked, &loaded.head.exact));
-        let at = match found {
-            Some(at) => at,
-            None => {
-                let request = Request { arguments: asked.clone(), ..self.request.clone() };
-                let loaded = self.file.load(device, &request)?;
-                self.loaded.push((asked, loaded));
-                self.loaded.len() - 1
-            }
-        };
-        let loaded = &self.loaded[at].1;
+        let specialised = self.specialise(device, asked)?;
+        let loaded = &specialised.loaded;
         let types = &loaded.head;
         let needed = given.into_iter().filter_map(|(name, given)| {
             let at = types.parameters.iter().position(|parameter| *parameter == name)?;
@@ -100,11 +104,27 @@ impl TritonKernel {
         });
         let command = |arguments: Vec<(String, runtime::Argument)>| {
             let arguments: Vec<(&str, runtime::Argument)> =
-                arguments.iter().map(|(name, argument)| (name.as_str(), *argument)).collect();
+                arguments.iter().map(|(name, argument)| (name.as_str(), argument.clone())).collect();
             loaded.command(grid, &arguments).map_err(|error| error.into_report().diagnostics)
         };
         run(device, &called, needed.collect(), |arguments| command(arguments).map_err(first))
             .map_err(|error| Error::new(loaded.sources.clone(), vec![error]))
+    }
+
+    /// What was compiled for a device and such arguments, or is compiled for them.
+    fn specialise(&self, device: &Device, arguments: Vec<(String, Argument)>) -> Result<Arc<Specialised>, Error> {
+        let mut all = self.loaded.lock().unwrap_or_else(PoisonError::into_inner);
+        let found = all.iter().find(|before| {
+            before.device.is(device) && is_same(&before.arguments, &arguments, &before.loaded.head.exact)
+        });
+        if let Some(found) = found {
+            return Ok(found.clone());
+        }
+        let request = Request { arguments: arguments.clone(), ..self.request.clone() };
+        let loaded = self.file.load(device, &request)?;
+        let made = Arc::new(Specialised { device: device.clone(), arguments, loaded });
+        all.push(made.clone());
+        Ok(made)
     }
 }
 
@@ -114,13 +134,16 @@ fn first(errors: Vec<Diagnostic>) -> Diagnostic {
     errors.into_iter().next().unwrap_or_else(none)
 }
 
-/// What a Triton kernel is compiled for; none for a constant that is an array.
+/// What a Triton kernel is compiled for; none for a constant that is an array, and for an array of unknown type.
 fn argument(given: &Given<'_>, constexpr: bool) -> Option<Argument> {
     if constexpr {
         return constant(given).map(Argument::Constant);
     }
     Some(match given {
-        Given::Read(scalar, _) | Given::Written(scalar, _) => Argument::Buffer(*scalar),
+        Given::Read(scalar, _) | Given::Written(scalar, _) | Given::Placed(Some(scalar), _) => {
+            Argument::Buffer(*scalar)
+        }
+        Given::Placed(None, _) => return None,
         Given::Int(scalar, value) => Argument::Scalar(*scalar, *value as u64 & (u64::MAX >> (64 - scalar.bits()))),
         // As Python's floats are.
         Given::Float(value) => Argument::Scalar(Scalar::F32, (*value as f32).to_bits().into()),
@@ -146,6 +169,6 @@ fn constant(given: &Given<'_>) -> Option<Constant> {
         Given::Bool(truth) => Some(Constant::Bool(*truth)),
         Given::Text(text) => Some(Constant::Text(text.clone())),
         Given::None => Some(Constant::None),
-        Given::Read(..) | Given::Written(..) => None,
+        Given::Read(..) | Given::Written(..) | Given::Placed(..) => None,
     }
 }

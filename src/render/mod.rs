@@ -37,8 +37,8 @@ mod tree;
 mod watch;
 mod workers;
 
-pub(crate) use leaves::Source;
 pub use frame::{Frame, MOST_PIXELS, Pixel, Size};
+pub(crate) use leaves::Source;
 pub use output::{Output, write_png};
 pub use picture::{Picture, Pixels};
 pub use shader::{RenderOptions, Renderer, Shader, devices, times};

@@ -1,9 +1,9 @@
 //! Notices when a shader's files change.
 
 use super::shader::Shader;
+use crate::error::Error;
 use crate::loader::FileLoader;
 use crate::program::Program;
-use crate::error::Error;
 use girih_bend::loader::{File, LoadError, Loader};
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};

@@ -140,9 +140,7 @@ impl CompiledFunction {
                 self.runner = runner::open(device, &self.direct.module, tasks)?.runner;
                 Ok(())
             }
-            Some(_) | None => {
-                self.runner.renew().map_err(|fault| girih_task::run::diagnostic(&self.direct, &fault))
-            }
+            Some(_) | None => self.runner.renew().map_err(|fault| girih_task::run::diagnostic(&self.direct, &fault)),
         }
     }
 }

@@ -160,13 +160,13 @@ pub(super) fn open(
 pub(super) fn open_function(
     direct: &Direct,
     root: &Root,
-    device: Box<dyn Device>,
+    device: Device,
     tasks: &TaskOptions,
     heap: Option<u64>,
 ) -> Result<DeviceRunner, Vec<Diagnostic>> {
-    let device = Segmented::over(device, &[]);
-    let measured = measured(&*device, heap);
-    reaches(measured.1, &*device).map_err(|error| vec![error])?;
+    let device = Segmented::over(device);
+    let measured = measured(&device, heap);
+    reaches(measured.1, &device).map_err(|error| vec![error])?;
     let roots = direct.roots.iter().map(|root| root.function);
     let called: Vec<FunctionId> = [direct.entry, direct.apply, direct.force].into_iter().chain(roots).collect();
     let runner = DeviceRunner::new(direct, called, device, tasks, measured);

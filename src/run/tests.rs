@@ -3,7 +3,7 @@
 use super::contest::{self, Entrant, Finish};
 use super::{Contest, RunDevice, RunOptions, Tier, Work};
 use crate::devices::{Profile, Selector};
-use crate::{Code, Options, Program, Error, SystemHost};
+use crate::{Code, Error, Options, Program, SystemHost};
 use girih_runtime::StepStats;
 use std::num::NonZeroUsize;
 use std::sync::Arc;

@@ -255,8 +255,7 @@ impl Callable {
             Place::Compiled(compiled) => {
                 compiled.renew(std::mem::replace(has_failed, true))?;
                 let (direct, runner) = (&compiled.direct, &mut *compiled.runner);
-                let mut words =
-                    Words { program: code.program(), direct, runner, interrupt: options.interrupt.clone() };
+                let mut words = Words { program: code.program(), direct, runner, interrupt: options.interrupt.clone() };
                 let result = run(&mut words, contract, arguments, host);
                 // What could not be read looks like a mistake of the compiler.
                 words.runner.trouble().map_or(result, Err)
@@ -365,7 +364,11 @@ fn inside<S: Store>(store: &mut S, done: S::Value) -> Result<S::Value, Diagnosti
     let mut parts = vec![];
     match (store.piece(done, &mut parts)?, &parts[..]) {
         (Piece::Ctor(ctor), [value, _magic]) if Some(ctor) == store.program().known.io_done => Ok(*value),
-        _ => Err(Diagnostic::new(ErrorCode::RustValue, Span::NONE, "effects have ended with something that is no `IO/Done`")),
+        _ => Err(Diagnostic::new(
+            ErrorCode::RustValue,
+            Span::NONE,
+            "effects have ended with something that is no `IO/Done`",
+        )),
     }
 }
 

@@ -50,8 +50,8 @@ mod tree;
 
 pub use bend::{Arguments, Bend};
 pub use function::Function;
-pub use give::{Give, Giver};
 pub use girih_term::ty::Type;
+pub use give::{Give, Giver};
 pub use plan::{FieldOf, Mismatch, PlanId, Planner, Shape, VariantOf};
 pub use take::{Build, Misfit, Read, Seen, Slot, Slots, Taker};
 pub use tree::{Deep, Tree};

@@ -14,7 +14,8 @@ fn short(full: &str) -> String {
     let mut out = String::new();
     let mut rest = full;
     while let Some(first) = rest.chars().next() {
-        let length = rest.find(|c| !is_path(c)).unwrap_or(rest.len()).max(if is_path(first) { 0 } else { first.len_utf8() });
+        let length =
+            rest.find(|c| !is_path(c)).unwrap_or(rest.len()).max(if is_path(first) { 0 } else { first.len_utf8() });
         let (word, after) = rest.split_at(length);
         out.push_str(if is_path(first) { word.rsplit("::").next().unwrap_or(word) } else { word });
         rest = after;
@@ -50,7 +51,10 @@ mod tests {
 
     #[test]
     fn names_have_no_modules() {
-        assert_eq!(rust_name::<(Vec<Option<u32>>, std::collections::BTreeMap<String, ()>)>(), "(Vec<Option<u32>>, BTreeMap<String, ()>)");
+        assert_eq!(
+            rust_name::<(Vec<Option<u32>>, std::collections::BTreeMap<String, ()>)>(),
+            "(Vec<Option<u32>>, BTreeMap<String, ()>)"
+        );
         assert_eq!(short("a::b<&'static c::d, [x::é; 3]>"), "b<&'static d, [é; 3]>");
     }
 }

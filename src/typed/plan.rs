@@ -303,8 +303,7 @@ impl<'p> Planner<'p> {
         let ctor = &self.program.ctors[ctor];
         if fields.len() != ctor.fields.len() {
             let plural = if ctor.fields.len() == 1 { "" } else { "s" };
-            let why =
-                format!("`{}` has {} field{plural}, and in Rust {}", ctor.name, ctor.fields.len(), fields.len());
+            let why = format!("`{}` has {} field{plural}, and in Rust {}", ctor.name, ctor.fields.len(), fields.len());
             return Err(self.mismatch::<T>(ty, &why));
         }
         let mut found = vec![];
@@ -342,7 +341,9 @@ impl<'p> Planner<'p> {
             Form::Number(kind) => Type::Num(*kind),
             Form::Era => Type::None,
             Form::Text(chain) => Type::Data(self.program.ctors[chain.cons].ty, vec![]),
-            Form::List(chain, item) => Type::Data(self.program.ctors[chain.cons].ty, vec![self.plans[*item].ty.clone()]),
+            Form::List(chain, item) => {
+                Type::Data(self.program.ctors[chain.cons].ty, vec![self.plans[*item].ty.clone()])
+            }
             Form::Tuple(parts) => Type::Tuple(parts.iter().map(|part| self.plans[*part].ty.clone()).collect()),
             Form::Data(id, arguments, _) => Type::Data(*id, arguments.clone()),
         }

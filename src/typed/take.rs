@@ -116,7 +116,8 @@ impl Slots {
     /// Puts the last ones, which are in the order of Bend, into that of Rust.
     fn arrange(&mut self, order: &[(usize, PlanId)]) {
         let from = self.all.len().saturating_sub(order.len());
-        let mut taken: Vec<(usize, Slot)> = order.iter().map(|(number, _)| *number).zip(self.all.drain(from..)).collect();
+        let mut taken: Vec<(usize, Slot)> =
+            order.iter().map(|(number, _)| *number).zip(self.all.drain(from..)).collect();
         taken.sort_by_key(|(number, _)| *number);
         self.all.extend(taken.into_iter().map(|(_, slot)| slot));
     }
@@ -266,7 +267,9 @@ impl<'p> Taker<'p> {
                 let character: Read = |seen, taker| match seen {
                     Seen::Number(Num::U24(code) | Num::U32(code)) => {
                         let Some(character) = char::from_u32(code) else {
-                            return Err(Misfit(format!("{code} is no character, so there is no `String` of it in Rust")));
+                            return Err(Misfit(format!(
+                                "{code} is no character, so there is no `String` of it in Rust"
+                            )));
                         };
                         taker.slots.top::<String>().ok_or_else(Misfit::broken)?.push(character);
                         Ok(())

@@ -3,7 +3,7 @@
 
 use crate::support::directives::Directives;
 use crate::support::{self, Written, watch};
-use girih::{Code, Program, Report, RunDevice, RunOptions, Severity, SystemHost};
+use girih::{Code, Error, Program, RunDevice, RunOptions, Severity, SystemHost};
 use libtest_mimic::{Failed, Trial};
 use std::time::Duration;
 
@@ -35,7 +35,7 @@ fn test(path: &str, name: &str, expected: &Directives) -> Result<(), Failed> {
         let (outcome, stdout) = run(&program, expected, memory)?;
         match outcome {
             Ok(text) => result = Some(text),
-            Err(failure) => report.diagnostics.extend(failure.diagnostics),
+            Err(failure) => report.diagnostics.extend(failure.into_report().diagnostics),
         }
         written = Some(stdout);
     }
@@ -60,7 +60,7 @@ fn run(
     program: &Program,
     expected: &Directives,
     memory: Option<u64>,
-) -> Result<(Result<String, Report>, String), Failed> {
+) -> Result<(Result<String, Error>, String), Failed> {
     let folder = tempfile::tempdir()?;
     for (name, text) in &expected.files {
         std::fs::write(folder.path().join(name), text)?;

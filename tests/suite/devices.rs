@@ -409,13 +409,7 @@ struct Totals {
 }
 
 /// Runs the program of a number on a device, which is given back.
-fn try_one(
-    number: u64,
-    source: &Source,
-    device: Device,
-    trial: &Trial,
-    totals: &Totals,
-) -> Result<Device, String> {
+fn try_one(number: u64, source: &Source, device: Device, trial: &Trial, totals: &Totals) -> Result<Device, String> {
     let program = source.compile();
     let evaluator = RunOptions { device: RunDevice::Evaluator, explain: false, ..RunOptions::default() };
     let expected = program.run(&mut SystemHost::new(), &evaluator);

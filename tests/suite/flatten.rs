@@ -58,7 +58,7 @@ fn run_here(
     host: &mut SystemHost,
     flag: Arc<AtomicBool>,
 ) -> Result<String, Vec<Diagnostic>> {
-    let program = case.program.core_program().map_err(|report| report.diagnostics)?;
+    let program = case.program.core_program().map_err(|error| error.into_report().diagnostics)?;
     let code = Code::new(program)?;
     let mut direct = compile(&code, lends)?;
     if changes {

@@ -48,7 +48,7 @@ fn run_here(
     host: &mut girih::SystemHost,
     flag: Arc<AtomicBool>,
 ) -> Result<String, Vec<Diagnostic>> {
-    let program = case.program.core_program().map_err(|report| report.diagnostics)?;
+    let program = case.program.core_program().map_err(|error| error.into_report().diagnostics)?;
     let code = Code::new(program)?;
     let roots: Vec<Root> = program.entry.iter().map(|def| Root { def: *def, arguments: vec![] }).collect();
     let direct = girih_task::compile_without_loans(&code, &roots)?;

@@ -48,11 +48,7 @@ fn expected(text: &str) -> String {
 type Found = Result<String, (Code, String)>;
 
 /// What a program gives on a device, and what that took.
-fn run(
-    text: &str,
-    device: Device,
-    options: ForkJoinOptions,
-) -> Result<(Found, ForkJoinOptions, StepStats), Code> {
+fn run(text: &str, device: Device, options: ForkJoinOptions) -> Result<(Found, ForkJoinOptions, StepStats), Code> {
     let program = program(text);
     let code = code::Code::new(program.core_program().expect("it is right")).expect("it can run");
     let roots: Vec<Root> = code.program().entry.iter().map(|def| Root { def: *def, arguments: vec![] }).collect();

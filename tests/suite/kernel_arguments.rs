@@ -22,14 +22,14 @@ kernel @bytes(%from: buffer, %to: buffer, %n: u32) workgroup(64) {
 }
 ";
 
-fn devices() -> [Box<dyn Device>; 2] {
+fn devices() -> [Device; 2] {
     [Selector::Cpu, Selector::Interpreter(32)].map(|selector| open(&selector, None).expect("it is always there"))
 }
 
 fn scaled(arguments: Args<'_>) -> Result<(), Error> {
-    let mut device = open(&Selector::Interpreter(32), None)?;
-    let scale = Kernels::from_text("scale.gir", SCALE)?.load(&mut *device, Some("scale"))?;
-    scale.launch(&mut *device, arguments)
+    let device = open(&Selector::Interpreter(32), None)?;
+    let scale = Kernels::from_text("scale.gir", SCALE)?.load(&device, Some("scale"))?;
+    scale.launch(arguments)
 }
 
 #[track_caller]
@@ -42,19 +42,19 @@ fn refused(arguments: Args<'_>, message: &str) {
 
 #[test]
 fn what_is_written_comes_back() {
-    for mut device in devices() {
+    for device in devices() {
         let kernels = Kernels::from_text("scale.gir", SCALE).expect("it is right");
-        let scale = kernels.load(&mut *device, Some("scale")).expect("it loads");
+        let scale = kernels.load(&device, Some("scale")).expect("it loads");
         for count in [1_usize, 63, 64, 1000] {
             let mut x: Vec<f32> = (0..count).map(|i| i as f32).collect();
-            scale.launch(&mut *device, args![&mut x, count, 0.5]).expect("it runs");
+            scale.launch(args![&mut x, count, 0.5]).expect("it runs");
             assert!(x.iter().enumerate().all(|(i, x)| *x == i as f32 / 2.0));
             // By name, in any order; only a part of the array.
-            scale.launch(&mut *device, args![&mut x[..1]; by = 8, n = 1]).expect("it runs");
+            scale.launch(args![&mut x[..1]; by = 8, n = 1]).expect("it runs");
             assert_eq!(x[0], 0.0);
             // What is only read stays.
             let before = x.clone();
-            scale.launch(&mut *device, args![&x, count, 3]).expect("it runs");
+            scale.launch(args![&x, count, 3]).expect("it runs");
             assert_eq!(x, before);
         }
     }
@@ -62,13 +62,13 @@ fn what_is_written_comes_back() {
 
 #[test]
 fn arrays_need_not_end_with_a_word() {
-    for mut device in devices() {
+    for device in devices() {
         let kernels = Kernels::from_text("scale.gir", SCALE).expect("it is right");
-        let bytes = kernels.load(&mut *device, Some("bytes")).expect("it loads");
+        let bytes = kernels.load(&device, Some("bytes")).expect("it loads");
         for count in [0_u8, 1, 2, 3, 4, 5, 63] {
             let from: Vec<u8> = (0..count).map(|i| 255 - i).collect();
             let mut to = vec![0_u8; from.len()];
-            bytes.launch_grid(&mut *device, [1, 1, 1], args![&from, &mut to, count]).expect("it runs");
+            bytes.launch_grid([1, 1, 1], args![&from, &mut to, count]).expect("it runs");
             assert_eq!(from, to);
         }
     }
@@ -85,7 +85,8 @@ fn arguments_that_do_not_fit_are_named() {
     refused(args![&mut x, 0.5, 2.0], "`n` of `scale` is of the type `u32`, and is given the float 0.5");
     refused(args![1, 1, 2.0], "`x` of `scale` is an array, and is given the integer 1");
     refused(args![&mut x, &[1_u32], 2.0], "`n` of `scale` is of the type `u32`, and is given an array of 1 u32");
-    let missing = Kernels::from_text("scale.gir", SCALE).and_then(|kernels| kernels.load(&mut *devices()[0], Some("scales")));
+    let missing =
+        Kernels::from_text("scale.gir", SCALE).and_then(|kernels| kernels.load(&devices()[0], Some("scales")));
     assert_eq!(missing.err().and_then(|error| error.code()), Some(Code::KernelEntry));
 }
 
@@ -103,24 +104,25 @@ def fill(out_ptr, n, value, BLOCK: tl.constexpr, TWICE: tl.constexpr = False):
 
 #[test]
 fn triton_kernels_are_compiled_for_what_they_are_given() {
-    let mut device = open(&Selector::Cpu, None).expect("it is always there");
-    let mut fill = KernelFile::from_text("fill.py", FILL).kept_in(None).kernel("fill").expect("it is there");
+    let device = open(&Selector::Cpu, None).expect("it is always there");
+    let fill = KernelFile::from_text("fill.py", FILL).kept_in(None).kernel("fill").expect("it is there");
     let mut floats = vec![0.0_f32; 100];
-    fill.launch(&mut *device, [2, 1, 1], args![&mut floats, 100, 1.5; BLOCK = 64]).expect("it runs");
+    fill.launch(&device, [2, 1, 1], args![&mut floats, 100, 1.5; BLOCK = 64]).expect("it runs");
     assert_eq!(floats, [1.5; 100]);
-    fill.launch(&mut *device, [2, 1, 1], args![&mut floats, 50, 2.5, 64, true]).expect("it runs");
+    fill.launch(&device, [2, 1, 1], args![&mut floats, 50, 2.5, 64, true]).expect("it runs");
     assert_eq!(floats[..50], [5.0; 50]);
     assert_eq!(floats[50..], [1.5; 50]);
     let mut integers = vec![0_i32; 100];
     for value in [1, 16, 17] {
-        fill.launch(&mut *device, [1, 1, 1], args![&mut integers, 100, value, 128]).expect("it runs");
+        fill.launch(&device, [1, 1, 1], args![&mut integers, 100, value, 128]).expect("it runs");
         assert_eq!(integers, [value; 100]);
     }
-    let error = fill.launch(&mut *device, [1, 1, 1], args![&mut integers, 100; BLOCK = 64]).expect_err("a value is missing");
+    let error = fill.launch(&device, [1, 1, 1], args![&mut integers, 100; BLOCK = 64]).expect_err("a value is missing");
     assert!(error.to_string().contains("value"), "{error}");
-    let error = fill.launch(&mut *device, [1, 1, 1], args![&mut integers, 100, 1; BLOCK = &[1_i32]]).expect_err("no constant");
+    let error =
+        fill.launch(&device, [1, 1, 1], args![&mut integers, 100, 1; BLOCK = &[1_i32]]).expect_err("no constant");
     assert!(error.to_string().contains("`BLOCK` of `fill` is a constant, and is given an array of 1 i32"), "{error}");
-    let error = fill.launch(&mut *device, [0, 1, 1], args![&mut integers, 100, 1, 64]).expect_err("nothing would run");
+    let error = fill.launch(&device, [0, 1, 1], args![&mut integers, 100, 1, 64]).expect_err("nothing would run");
     assert!(error.to_string().contains("the grid is 0 in x"), "{error}");
     let error = KernelFile::from_text("fill.py", FILL).kernel("fil").expect_err("there is none");
     assert!(format!("{error:#}").contains("did you mean `fill`?"), "{error:#}");

@@ -72,12 +72,12 @@ fn counted(case: &Case, device: RunDevice) -> (Gave, Counts) {
     };
     by_net(&mut options);
     let gave = case.with_host(|host| {
-        let mut executable = case.program.compile(&options).map_err(|report| report.diagnostics)?;
+        let mut executable = case.program.compile(&options).map_err(|error| error.into_report().diagnostics)?;
         let result = executable.run(host);
         if let Work::Net(work, _) = executable.stats().work {
             counts = work;
         }
-        result.map_err(|report| report.diagnostics)
+        result.map_err(|error| error.into_report().diagnostics)
     });
     (gave, counts)
 }

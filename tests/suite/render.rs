@@ -2,7 +2,7 @@
 
 use girih::devices::Selector;
 use girih::render::{Frame, RenderOptions, Renderer, Shader, Size, Watched, times};
-use girih::{Code, Program, Report, RunDevice};
+use girih::{Code, Error, Program, RunDevice};
 use girih_machine::tasks::Settings;
 use std::collections::HashSet;
 use std::num::NonZeroUsize;
@@ -11,21 +11,21 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
-fn shader(text: &str) -> Result<Shader, Report> {
+fn shader(text: &str) -> Result<Shader, Error> {
     Shader::new(&Program::from_text("test.bend", text, &Shader::options()))
 }
 
-fn renderer(text: &str, options: &RenderOptions) -> Result<Renderer, Report> {
+fn renderer(text: &str, options: &RenderOptions) -> Result<Renderer, Error> {
     shader(text)?.renderer(options)
 }
 
-fn frame(text: &str, size: Option<&str>, time: f32) -> Result<Frame, Report> {
+fn frame(text: &str, size: Option<&str>, time: f32) -> Result<Frame, Error> {
     let size = size.map(|size| size.parse().expect("a size"));
     renderer(text, &RenderOptions { size, threads: NonZeroUsize::new(2), ..RenderOptions::default() })?.frame(time)
 }
 
 /// The code and the message of the only error.
-fn error(result: Result<Frame, Report>) -> (Code, String) {
+fn error(result: Result<Frame, Error>) -> (Code, String) {
     let report = result.expect_err("it goes wrong");
     assert_eq!(report.diagnostics.len(), 1, "{report}");
     assert!(report.to_string().contains("hint: ") || report.diagnostics[0].code != Code::NotAShader, "{report}");

@@ -145,8 +145,8 @@ fn leaves_of_a_bend_program_are_the_input_of_a_triton_kernel() {
         let code = code::Code::new(program.core_program().expect("it is right")).expect("it can run");
         let tree = code.program().def_named("tree").expect("it is there");
         let u24 = Outside::Number(Numbers::one(NumKind::U24));
-        let direct = girih_task::compile_without_loans(&code, &[Root { def: tree, arguments: vec![u24] }])
-            .expect("it compiles");
+        let direct =
+            girih_task::compile_without_loans(&code, &[Root { def: tree, arguments: vec![u24] }]).expect("it compiles");
         let folder = tempfile::tempdir().expect("a temporary folder");
         let path = folder.path().join("halve.py");
         std::fs::write(&path, TRITON).expect("it can be written");
@@ -182,8 +182,7 @@ fn leaves_of_a_bend_program_are_the_input_of_a_triton_kernel() {
             let halved = device.empty::<u32>(256).expect("there is memory");
             let loaded = file.load(&device, &request).unwrap_or_else(|report| panic!("{device:?}: {report}"));
             let n = Argument::Scalar(Constant { ty: Type::I32, bits: 256 });
-            let arguments =
-                [("x_ptr", leaves.buffer().into()), ("y_ptr", halved.buffer().into()), ("n", n)];
+            let arguments = [("x_ptr", leaves.buffer().into()), ("y_ptr", halved.buffer().into()), ("n", n)];
             loaded.launch(&device, [2, 1, 1], &arguments).unwrap_or_else(|report| panic!("{device:?}: {report}"));
             let expected: Vec<u32> =
                 (0..256u32).map(|i| (3 * 256 + i) * (3 * 256 + i) & 0xff_ffff).map(|x| x / 2 + 1).collect();
@@ -202,9 +201,11 @@ fn memory_of_the_host_is_used_where_it_is() {
     let noted = told.clone();
     #[allow(unsafe_code)]
     // SAFETY: the vector lives to the end of the test, and nobody touches it until the buffer is gone.
-    let buffer = unsafe { device.import(address, bytes, move || {
+    let buffer = unsafe {
+        device.import(address, bytes, move || {
             noted.fetch_add(1, Ordering::Relaxed);
-        }) };
+        })
+    };
     let buffer = buffer.expect("the processor takes any address");
     assert_eq!(buffer.address(), Some(address));
     let sums = device.empty::<u32>(1000).expect("there is memory");
@@ -420,8 +421,7 @@ fn two_threads_share_a_device() {
                         stream.submit(&[launch(&add, arguments)]).expect("it is right");
                         let mut found = vec![0; 400];
                         stream.read(&to, 0, &mut found).expect("it is there");
-                        let expected: Vec<u8> =
-                            (0..100u32).flat_map(|i| (i + thread + round).to_le_bytes()).collect();
+                        let expected: Vec<u8> = (0..100u32).flat_map(|i| (i + thread + round).to_le_bytes()).collect();
                         assert_eq!(found, expected, "{device:?}, thread {thread}");
                     }
                 });

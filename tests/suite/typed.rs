@@ -125,7 +125,8 @@ enum Wrapped<A, B> {
 }
 
 fn colour() -> impl Strategy<Value = Colour> {
-    let leaf = prop_oneof![Just(Colour::Red), Just(Colour::Green), (0..1_u32 << 24).prop_map(|level| Colour::Gray { level })];
+    let leaf =
+        prop_oneof![Just(Colour::Red), Just(Colour::Green), (0..1_u32 << 24).prop_map(|level| Colour::Gray { level })];
     leaf.prop_recursive(6, 64, 2, |inner| {
         (inner.clone(), inner, 0_u8..=200).prop_map(|(first, second, share)| Colour::Mix {
             share: f32::from(share) / 4.0,
@@ -136,9 +137,9 @@ fn colour() -> impl Strategy<Value = Colour> {
 }
 
 fn tree() -> impl Strategy<Value = Tree<u32>> {
-    (0..1_u32 << 24).prop_map(Tree::Leaf).prop_recursive(8, 128, 2, |inner| {
-        (inner.clone(), inner).prop_map(|(left, right)| Tree::node(left, right))
-    })
+    (0..1_u32 << 24)
+        .prop_map(Tree::Leaf)
+        .prop_recursive(8, 128, 2, |inner| (inner.clone(), inner).prop_map(|(left, right)| Tree::node(left, right)))
 }
 
 fn small() -> impl Strategy<Value = u32> {
@@ -221,7 +222,8 @@ fn what_has_no_type_is_what_rust_says() {
 
 #[test]
 fn fields_go_by_their_names() {
-    let text = "object Point { x: f24, y: f24 }\ndef x_of(point: Point) -> f24:\n  open Point: point\n  return point.x\n";
+    let text =
+        "object Point { x: f24, y: f24 }\ndef x_of(point: Point) -> f24:\n  open Point: point\n  return point.x\n";
     assert_eq!(call::<_, f32>(&program(text), "x_of", &(Place { up: 1.0, right: 2.0 },)), 2.0);
 }
 
@@ -275,10 +277,7 @@ def grow(depth: u24) -> Tree(u24):
     let program = program(text);
     assert_eq!(call::<_, Vec<u32>>(&program, "sort", &(vec![3_u32, 1, 2],)), [1, 2, 3]);
     assert_eq!(call::<_, Result<i32, String>>(&program, "divide", &(-7, 2)), Ok(-3));
-    assert_eq!(
-        call::<_, Result<i32, String>>(&program, "divide", &(1, 0)),
-        Err("nothing divides by zero".to_owned())
-    );
+    assert_eq!(call::<_, Result<i32, String>>(&program, "divide", &(1, 0)), Err("nothing divides by zero".to_owned()));
     assert_eq!(call::<(), u32>(&program, "fortytwo", &()), 42);
     assert_eq!(call::<_, (f32, u32)>(&program, "both", &(1_u32, 0.5_f32)), (0.5, 1));
     let tree = Tree::balanced(0..1000_u32).expect("it has leaves");
@@ -295,7 +294,10 @@ fn types_that_do_not_fit_are_named() {
     };
     let lists = "def f(x: List(u24)) -> List(u24):\n  return x\n";
     let error = shown(&wrong::<(Vec<f32>,), Vec<u32>>(lists, "f"));
-    assert!(error.contains("`f` is `List(u24) -> List(u24)` in Bend, and `Function<(Vec<f32>,), Vec<u32>>` in Rust"), "{error}");
+    assert!(
+        error.contains("`f` is `List(u24) -> List(u24)` in Bend, and `Function<(Vec<f32>,), Vec<u32>>` in Rust"),
+        "{error}"
+    );
     assert!(error.contains("argument 1: `f32` does not fit `u24`"), "{error}");
     assert!(error.contains("look it up as `Function<(Vec<u32>,), Vec<u32>>`"), "{error}");
     assert!(error.contains("typed.bend:1:5"), "{error}");
@@ -337,7 +339,11 @@ fn data_types_that_do_not_fit_are_named() {
     assert!(error.contains("`Switch/Off` has 1 field, and in Rust 0"), "{error}");
     let points = "object Point { x: f24, z: f24 }\ndef f(x: Point) -> u24:\n  return 1\n";
     let error = format!("{:#}", wrong::<(Place,), u32>(points, "f"));
-    assert!(error.contains("the field `z` of `Point/Point` is not there in Rust") || error.contains("the field `z` of `Point`"), "{error}");
+    assert!(
+        error.contains("the field `z` of `Point/Point` is not there in Rust")
+            || error.contains("the field `z` of `Point`"),
+        "{error}"
+    );
     let points = "object Point { x: f24, y: u24 }\ndef f(x: Point) -> u24:\n  return 1\n";
     let error = format!("{:#}", wrong::<(Place,), u32>(points, "f"));
     assert!(error.contains("`Place` does not fit `Point`: in the field `y`"), "{error}");
@@ -360,7 +366,10 @@ fn values_out_of_range_are_errors_and_the_function_goes_on() {
     for function in on::<(Vec<u32>,), Vec<u32>>(&program, "lists") {
         let error = function.call((vec![1, 1 << 24],)).expect_err("u24 ends before");
         assert_eq!(error.code(), Some(Code::RustValue));
-        assert!(error.to_string().contains("16777216 is out of the range of `u24`, which goes from 0 to 16777215"), "{error}");
+        assert!(
+            error.to_string().contains("16777216 is out of the range of `u24`, which goes from 0 to 16777215"),
+            "{error}"
+        );
         assert_eq!(function.call((vec![1, (1 << 24) - 1],)).expect("it fits"), [1, (1 << 24) - 1]);
     }
     for function in on::<(i32,), i32>(&program, "i24s") {

@@ -70,7 +70,7 @@ impl Case {
         change(&mut options);
         self.with_host(|host| {
             let outcome = self.program.run(host, &options);
-            outcome.map(|outcome| outcome.text).map_err(|report| report.diagnostics)
+            outcome.map(|outcome| outcome.text).map_err(|error| error.into_report().diagnostics)
         })
     }
 

@@ -107,12 +107,7 @@ impl<W: Watch> Driver for Watched<W> {
         self.watch.asked(Use::Work)?;
         self.inner.write(queue, to, bytes)
     }
-    fn read(
-        &self,
-        queue: QueueId,
-        commands: &[Command],
-        reads: &mut [Read<'_, Slice>],
-    ) -> Result<(), Diagnostic> {
+    fn read(&self, queue: QueueId, commands: &[Command], reads: &mut [Read<'_, Slice>]) -> Result<(), Diagnostic> {
         self.watch.asked(Use::Work)?;
         self.inner.read(queue, commands, reads)
     }

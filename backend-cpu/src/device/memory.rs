@@ -126,8 +126,8 @@ impl Blocks {
 
     fn get(&self, slice: Slice) -> Result<(&Bytes, *mut u8), Diagnostic> {
         let found = self.all.get(slice.block.index()).and_then(Option::as_ref);
-        let bytes = found
-            .ok_or_else(|| Diagnostic::new(Code::BadArguments, Span::NONE, "the buffer was given back"))?;
+        let bytes =
+            found.ok_or_else(|| Diagnostic::new(Code::BadArguments, Span::NONE, "the buffer was given back"))?;
         Ok((bytes, bytes.at(slice.offset, slice.bytes)))
     }
 

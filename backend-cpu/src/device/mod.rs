@@ -13,7 +13,7 @@ use cranelift_codegen::isa::OwnedTargetIsa;
 use girih_base::diag::{Code, Diagnostic};
 use girih_base::span::Span;
 use girih_ir::{Caps, FunctionId, Module, Verified};
-use girih_lower::{Parameter, LaunchPlan, PlannedGrid};
+use girih_lower::{LaunchPlan, Parameter, PlannedGrid};
 use girih_runtime::driver::{
     BlockId, Command, Done, DoneQueues, Driver, Fence, Fetch, Keeping, ProgramId, QueueId, Slice,
 };
@@ -255,12 +255,7 @@ impl Driver for Cpu {
         let _alone = self.machine();
         self.blocks().write(to, bytes)
     }
-    fn read(
-        &self,
-        queue: QueueId,
-        commands: &[Command],
-        reads: &mut [Read<'_, Slice>],
-    ) -> Result<(), Diagnostic> {
+    fn read(&self, queue: QueueId, commands: &[Command], reads: &mut [Read<'_, Slice>]) -> Result<(), Diagnostic> {
         if !commands.is_empty() {
             self.submit(queue, commands)?;
         }

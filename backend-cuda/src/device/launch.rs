@@ -10,7 +10,7 @@ use super::programs::{Indirect, Kernel, Program};
 use super::queue::Queue;
 use cudarc::driver::sys::{self, CUdeviceptr};
 use girih_base::diag::{Code, Diagnostic};
-use girih_lower::{Parameter, LaunchPlan, PlannedGrid};
+use girih_lower::{LaunchPlan, Parameter, PlannedGrid};
 use girih_runtime::driver::{Command, Dispatch, Grid, Slice};
 use std::ffi::c_void;
 use std::sync::Arc;

@@ -89,7 +89,8 @@ impl Blocks {
     /// The address of a slice.
     pub fn address(&self, slice: Slice) -> Result<CUdeviceptr, Diagnostic> {
         let found = self.all.get(slice.block).and_then(Option::as_ref);
-        let block = found.ok_or_else(|| Diagnostic::new(Code::BadArguments, Span::NONE, "the buffer was given back"))?;
+        let block =
+            found.ok_or_else(|| Diagnostic::new(Code::BadArguments, Span::NONE, "the buffer was given back"))?;
         Ok(block.address() + slice.offset)
     }
 

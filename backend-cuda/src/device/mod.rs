@@ -36,7 +36,6 @@ use card::Card;
 use compile::{Code as MachineCode, machine_code};
 use context::{Context, Event};
 use gate::Gate;
-use graph::{Leftover, Recorded, leftover};
 use girih_base::diag::{Code, Diagnostic};
 use girih_base::idx::IndexVec;
 use girih_base::span::Span;
@@ -47,6 +46,7 @@ use girih_runtime::driver::{
     BlockId, Command, Driver, FIRST_QUEUE, Fence, Fetch, Keeping, Kept, ProgramId, QueueId, Replay, Slice,
 };
 use girih_runtime::{Device, DeviceInfo, LoadOptions, Memory, Read, Timing};
+use graph::{Leftover, Recorded, leftover};
 use launch::Step;
 use memory::{Block, Blocks};
 use programs::Program;
@@ -403,12 +403,7 @@ impl Driver for Cuda {
         let written = queue.staging().write(&queue, to, bytes);
         self.context.noted(written)
     }
-    fn read(
-        &self,
-        queue: QueueId,
-        commands: &[Command],
-        reads: &mut [Read<'_, Slice>],
-    ) -> Result<(), Diagnostic> {
+    fn read(&self, queue: QueueId, commands: &[Command], reads: &mut [Read<'_, Slice>]) -> Result<(), Diagnostic> {
         let queue = self.enter(queue)?;
         let steps = self.plan(commands)?;
         self.context.noted(self.reading(&queue, &steps, reads))

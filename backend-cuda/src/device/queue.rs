@@ -52,7 +52,8 @@ impl Queue {
 
     fn with(context: &Arc<Context>, stream: CUstream, is_own: bool) -> Result<Queue, Diagnostic> {
         let (traps, staging) = (Block::allocate(16)?, Mutex::default());
-        let queue = Queue { stream, is_own, traps, may_trap: AtomicBool::new(false), staging, context: context.clone() };
+        let queue =
+            Queue { stream, is_own, traps, may_trap: AtomicBool::new(false), staging, context: context.clone() };
         clear(&queue, queue.traps.address(), 16)?;
         Ok(queue)
     }

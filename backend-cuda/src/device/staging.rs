@@ -108,8 +108,7 @@ impl Staging {
             let piece = self.piece(queue, part.len())?;
             let source = from + (i * PIECE) as u64;
             // SAFETY: the piece has room for `part` and is at rest; that many bytes are copied, from memory that the caller owns.
-            let result =
-                unsafe { sys::cuMemcpyDtoHAsync_v2(piece.memory.cast(), source, part.len(), queue.stream()) };
+            let result = unsafe { sys::cuMemcpyDtoHAsync_v2(piece.memory.cast(), source, part.len(), queue.stream()) };
             check(result, "copy from the device")?;
             piece.start(queue)?;
             // While this copy is under way the one before is taken over.

@@ -220,7 +220,9 @@ fn shared_memory_beyond_48_kib_and_of_chosen_length() {
         device.submit(&[dispatch(&programs[0], one.clone(), &[Argument::buffer(&m)])]).expect("it is queued");
         assert_eq!(words(device, &m, 4), [1, 0, 3, 2]);
         for n in [32, 9000] {
-            device.submit(&[dispatch(&programs[1], one.clone(), &[Argument::buffer(&m), number(n)])]).expect("it is queued");
+            device
+                .submit(&[dispatch(&programs[1], one.clone(), &[Argument::buffer(&m), number(n)])])
+                .expect("it is queued");
             assert_eq!(words(device, &m, 4), [10, 9, 12, 11]);
         }
         let most = dispatch(&programs[1], one.clone(), &[Argument::buffer(&m), number(1 << 20)]);

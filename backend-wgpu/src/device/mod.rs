@@ -35,9 +35,7 @@ use girih_base::idx::IndexVec;
 use girih_base::span::Span;
 use girih_ir::{Caps, FunctionId, Module, Verified};
 use girih_lower::{Compiled, Origin};
-use girih_runtime::driver::{
-    BlockId, Command, Driver, Fence, Fetch, Keeping, ProgramId, QueueId, Slice,
-};
+use girih_runtime::driver::{BlockId, Command, Driver, Fence, Fetch, Keeping, ProgramId, QueueId, Slice};
 use girih_runtime::{Buffer, Device, DeviceInfo, DeviceKind, LoadOptions, Memory, Read, Timing};
 use health::Health;
 use memory::Blocks;
@@ -329,12 +327,7 @@ impl Driver for Gpu {
     fn write(&self, _queue: QueueId, to: Slice, bytes: &[u8]) -> Result<(), Diagnostic> {
         self.upload(to, bytes)
     }
-    fn read(
-        &self,
-        _queue: QueueId,
-        commands: &[Command],
-        reads: &mut [Read<'_, Slice>],
-    ) -> Result<(), Diagnostic> {
+    fn read(&self, _queue: QueueId, commands: &[Command], reads: &mut [Read<'_, Slice>]) -> Result<(), Diagnostic> {
         let mut parts = Vec::with_capacity(reads.len());
         for Read { from, bytes } in reads {
             let (raw, offset) = self.blocks().place(*from)?;

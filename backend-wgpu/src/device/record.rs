@@ -251,7 +251,9 @@ impl State {
                 Parameter::Buffer(slice) => {
                     if slice.align < least {
                         let at = slice.offset;
-                        let message = format!("a buffer is passed from byte {at} on, but the device binds at multiples of {least}");
+                        let message = format!(
+                            "a buffer is passed from byte {at} on, but the device binds at multiples of {least}"
+                        );
                         return Err(bad(message));
                     }
                     self.bindable(slice)?;

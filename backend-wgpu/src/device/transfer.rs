@@ -39,11 +39,7 @@ impl State {
     }
 
     /// Submits what was recorded, and reads what it left; the word of the traps comes with it. Bytes of one part that are more than a chunk travel by themselves.
-    pub(super) fn download(
-        &self,
-        recorded: Option<Recorded<'_>>,
-        mut parts: Vec<Part<'_>>,
-    ) -> Result<(), Diagnostic> {
+    pub(super) fn download(&self, recorded: Option<Recorded<'_>>, mut parts: Vec<Part<'_>>) -> Result<(), Diagnostic> {
         let mut word = [0; 4];
         let may_trap = self.may_trap.swap(false, std::sync::atomic::Ordering::AcqRel);
         let (large, mut small): (Vec<Part<'_>>, Vec<Part<'_>>) =
@@ -64,11 +60,7 @@ impl State {
     }
 
     /// Submits commands, and copies of parts of buffers behind them, waits, and takes the copies.
-    pub(super) fn fetch(
-        &self,
-        recorded: Option<Recorded<'_>>,
-        parts: &mut [Part<'_>],
-    ) -> Result<(), Diagnostic> {
+    pub(super) fn fetch(&self, recorded: Option<Recorded<'_>>, parts: &mut [Part<'_>]) -> Result<(), Diagnostic> {
         let size = parts.iter().map(|(.., bytes)| bytes.len() as u64).sum();
         let staging = self.staging(size)?;
         let (sender, receiver) = mpsc::channel();

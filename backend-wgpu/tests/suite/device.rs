@@ -30,7 +30,7 @@ fn buffers_are_zero_also_when_memory_is_used_again() {
             let a = gpu.zeroed(Memory::of(5000)).unwrap();
             assert!(read(gpu, &a, 1250).iter().all(|w| *w == 0));
             gpu.write(&a, 0, &[0xff; 5000]).unwrap();
-            }
+        }
         let empty = gpu.zeroed(Memory::default()).unwrap();
         gpu.read(&empty, 0, &mut []).unwrap();
     });
@@ -111,8 +111,7 @@ kernel @copy(%a: buffer readonly, %b: buffer) workgroup(1) {
         let program = load(gpu, source).swap_remove(0);
         let a = words(gpu, &[7; 128]);
         let b = words(gpu, &[0; 4]);
-        let submit =
-            |gpu: &Device, arguments: &[Argument]| gpu.submit(&[dispatch(&program, [1; 3], arguments)]);
+        let submit = |gpu: &Device, arguments: &[Argument]| gpu.submit(&[dispatch(&program, [1; 3], arguments)]);
         assert_eq!(code(submit(gpu, &[buffer(&a), buffer(&a)])), Code::BadArguments);
         assert_eq!(code(submit(gpu, &[buffer(&a)])), Code::BadArguments);
         assert_eq!(code(submit(gpu, &[buffer(&a), number(1)])), Code::BadArguments);
@@ -211,7 +210,8 @@ kernel @wild(%m: buffer, %i: u32) workgroup(1) {
         let module = module(source);
         let kernels: Vec<_> = module.kernels().collect();
         let options = LoadOptions { checked: true, ..LoadOptions::default() };
-        let program = gpu.load(&module, &kernels, &options).unwrap_or_else(|e| panic!("{}", said(source, &e))).swap_remove(0);
+        let program =
+            gpu.load(&module, &kernels, &options).unwrap_or_else(|e| panic!("{}", said(source, &e))).swap_remove(0);
         let m = words(gpu, &[1, 2, 3, 4]);
         run(gpu, &[dispatch(&program, [1; 3], &[buffer(&m), number(1 << 29)])]);
         let after = read(gpu, &m, 4);

@@ -8,7 +8,7 @@ use crate::warnings::WarningFlags;
 use clap::Args;
 use girih::kernels::Kernels;
 use girih::nets::Nets;
-use girih::{Code, Options, Program, Report, WarningLevels};
+use girih::{Code, Error, Options, Program, Report, WarningLevels};
 use serde_json::json;
 use std::path::{Path, PathBuf};
 
@@ -60,10 +60,10 @@ impl Check {
         if let Some((path, kernel)) = file.to_str().and_then(kernel::split) {
             let kernels = Kernels::open(Path::new(path));
             let named = |kernels: Kernels| kernel.map_or(Ok(()), |name| kernels.kernel(Some(name)).map(drop));
-            return kernels.and_then(named).err().unwrap_or_default();
+            return kernels.and_then(named).err().map(Error::into_report).unwrap_or_default();
         }
         if net::is_net(file) {
-            return Nets::open(file).err().unwrap_or_default();
+            return Nets::open(file).err().map(Error::into_report).unwrap_or_default();
         }
         Program::open(file, &self.options()).report()
     }

@@ -221,12 +221,7 @@ fn found(console: &Console) -> Vec<Selector> {
     named
 }
 
-fn report(
-    console: &Console,
-    devices: &[Device],
-    scores: &BTreeMap<(usize, Part), Score>,
-    failures: &[Failure],
-) {
+fn report(console: &Console, devices: &[Device], scores: &BTreeMap<(usize, Part), Score>, failures: &[Failure]) {
     let title = |device: usize| {
         let (info, caps): (_, &Caps) = (devices[device].info(), devices[device].caps());
         format!("{} ({}, {})", info.name, info.backend, caps.name)

@@ -10,7 +10,7 @@ use girih::devices::Profile;
 use girih::kernels::{KernelForm, Kernels, Language};
 use girih::nets::{NetForm, Nets};
 use girih::render::Shader;
-use girih::{Code, Options, Program, Report, WarningLevels, whole};
+use girih::{Code, Error, Options, Program, WarningLevels, whole};
 use serde_json::json;
 use std::io::ErrorKind;
 use std::path::PathBuf;
@@ -166,7 +166,7 @@ impl Emit {
         }
     }
 
-    fn program(&self) -> Result<Vec<u8>, Report> {
+    fn program(&self) -> Result<Vec<u8>, Error> {
         let program = Program::open(&self.file, &self.options());
         let text = match self.form {
             Form::Ast => program.syntax(),
@@ -188,7 +188,7 @@ impl Emit {
     }
 
     /// The kernel of a program whose course is known.
-    fn kernels_of_program(&self, form: KernelForm, console: &Console) -> Result<Vec<u8>, Report> {
+    fn kernels_of_program(&self, form: KernelForm, console: &Console) -> Result<Vec<u8>, Error> {
         let mut program = Program::open(&self.file, &self.options());
         if program.core_program().is_err() {
             // A shader needs no `main`.
@@ -201,7 +201,7 @@ impl Emit {
     }
 
     /// The kernel of a file that is named, or all.
-    fn kernels(&self, file: &str, kernel: Option<&str>, form: KernelForm) -> Result<Vec<u8>, Report> {
+    fn kernels(&self, file: &str, kernel: Option<&str>, form: KernelForm) -> Result<Vec<u8>, Error> {
         let (kernels, profile) = (Kernels::open(file)?, self.caps.unwrap_or_else(|| usual(form)));
         match self.entrypoint.as_deref().or(kernel) {
             Some(kernel) => kernels.emit_one(kernel, form, profile),

@@ -113,11 +113,7 @@ pub(super) fn bring_back(
 }
 
 /// Reads what is shown or written of an array; nothing of one that need not be shown.
-fn bring<'a>(
-    device: &Device,
-    mut array: Placed<'a>,
-    changed_only: bool,
-) -> Result<Option<Placed<'a>>, Diagnostic> {
+fn bring<'a>(device: &Device, mut array: Placed<'a>, changed_only: bool) -> Result<Option<Placed<'a>>, Diagnostic> {
     let length = if matches!(array.value, Value::Array(_, Some(_))) {
         array.array.bytes.len()
     } else if changed_only && !has_changed(device, &array)? {

@@ -14,8 +14,8 @@ use girih::{Code, Diagnostic, Report, Sources};
 use girih_ir::{Op, Scalar, Type, eval, text};
 use girih_machine::interp;
 use girih_runtime::{Buffer, Device};
-use std::time::Instant;
 use std::sync::Arc;
+use std::time::Instant;
 
 const EXAMPLES: &str = "\
 Examples:
@@ -210,11 +210,7 @@ fn milliseconds(since: Instant) -> f64 {
 
 impl Launch {
     /// The arguments of a compiled kernel.
-    fn arguments(
-        &self,
-        head: &Head,
-        buffers: &[(&str, Buffer)],
-    ) -> Result<Vec<(&str, runtime::Argument)>, Diagnostic> {
+    fn arguments(&self, head: &Head, buffers: &[(&str, Buffer)]) -> Result<Vec<(&str, runtime::Argument)>, Diagnostic> {
         let mut arguments = vec![];
         for (name, ty) in head.parameters.iter().zip(&head.types) {
             let Some(given) = self.arg.iter().find(|a| a.name == *name) else { continue };

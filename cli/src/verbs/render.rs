@@ -6,7 +6,7 @@ use crate::interrupt::{self, Interrupt};
 use crate::{device, memory};
 use clap::Args;
 use girih::render::{Output, RenderOptions, Renderer, Shader, Size, times};
-use girih::{Report, RunDevice};
+use girih::{Error, RunDevice};
 use indicatif::{ProgressBar, ProgressStyle};
 use serde_json::json;
 use std::num::NonZeroUsize;
@@ -93,7 +93,7 @@ impl Render {
         }
     }
 
-    fn draw(&self, device: RunDevice, interrupt: &Interrupt, console: &Console) -> Result<(), Report> {
+    fn draw(&self, device: RunDevice, interrupt: &Interrupt, console: &Console) -> Result<(), Error> {
         let shader = Shader::open(&self.file)?;
         console.report(shader.warnings());
         let mut renderer = shader.renderer(&RenderOptions {
@@ -121,7 +121,7 @@ impl Render {
             evaluation.push(frame.evaluation);
             output.add(&frame)?;
             bar.inc(1);
-            Ok(())
+            Ok::<(), Error>(())
         });
         bar.finish_and_clear();
         drawn?;
@@ -142,7 +142,7 @@ impl Render {
     }
 
     /// Paints frames, after some first ones, and says how long they took.
-    fn measure(&self, renderer: &mut Renderer, console: &Console) -> Result<(), Report> {
+    fn measure(&self, renderer: &mut Renderer, console: &Console) -> Result<(), Error> {
         let count = self.frames.map_or(ANIMATION, NonZeroUsize::get);
         // All that paints, which may be two heaps of a card, gets something to do, and is loaded then.
         renderer.frames(times(self.start, self.fps, WARM)).try_for_each(|frame| frame.map(drop))?;

@@ -11,7 +11,7 @@ use crate::{device, memory};
 use clap::{Args, ValueEnum};
 use girih::render::Shader;
 use girih::{
-    Code, Contest, Executable, Options, Program, Report, RunDevice, RunOptions, SystemHost, Tier, WarningLevels, Work,
+    Code, Contest, Error, Executable, Options, Program, RunDevice, RunOptions, SystemHost, Tier, WarningLevels, Work,
 };
 use girih_runtime::TaskStats;
 use serde_json::{Value, json};
@@ -199,9 +199,9 @@ impl Run {
             }
             return Err(Exit::Failed);
         }
-        let failed = |report: Report| {
-            console.report(&report);
-            interrupt.exit_of(&report)
+        let failed = |error: Error| {
+            console.report(&error);
+            interrupt.exit_of(&error)
         };
         let mut executable = program.compile(&self.run_options(device, &interrupt)).map_err(failed)?;
         console.detail(|| format!("compiled in {:.1} ms", executable.stats().compile_seconds * 1e3));

@@ -23,8 +23,8 @@ pub use compile::compile;
 pub use compile::{entry, specialise};
 pub use entrance::Entrance;
 pub use launch::entry::{Compiled, Entry, LaunchPlan, Parameter, PlannedGrid, Scalar, Slot};
-pub use launch::shift::Origin;
 pub use launch::packed::{named_type, read_span, span, type_name};
+pub use launch::shift::Origin;
 pub use legalise::split::split;
 pub use rewrite::{Pass, Rewriter};
 

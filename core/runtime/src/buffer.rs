@@ -7,6 +7,7 @@ use crate::stream::Closing;
 use crate::{Device, Stream};
 use girih_base::diag::{Code, Diagnostic};
 use girih_base::span::Span;
+use girih_ir::Scalar;
 use std::fmt;
 use std::marker::PhantomData;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -114,6 +115,11 @@ impl Buffer {
         self.memory.is_foreign
     }
 
+    /// Whether its last byte is the last of its memory.
+    pub(crate) fn ends_with_memory(&self) -> bool {
+        self.offset.checked_add(self.bytes) == Some(self.memory.bytes)
+    }
+
     /// Whether two of them are in one memory.
     pub fn shares_memory_with(&self, other: &Buffer) -> bool {
         Arc::ptr_eq(&self.memory, &other.memory)
@@ -172,8 +178,7 @@ impl Buffer {
     pub(crate) fn resolve_words(&self, core: &Core, queue: QueueId) -> Result<Slice, Diagnostic> {
         let slice = self.resolve(core, Some(queue))?;
         if !(slice.offset.is_multiple_of(4) && slice.bytes.is_multiple_of(4) || self.memory.is_foreign) {
-            let message =
-                format!("{} bytes from byte {} on: both must be multiples of 4", slice.bytes, slice.offset);
+            let message = format!("{} bytes from byte {} on: both must be multiples of 4", slice.bytes, slice.offset);
             return Err(Diagnostic::new(Code::BadArguments, Span::NONE, message));
         }
         Ok(slice)
@@ -197,30 +202,26 @@ mod sealed {
     pub trait Sealed {}
 }
 
-/// Numbers that arrays consist of.
-pub trait Element: Copy + Default + sealed::Sealed + 'static {
-    /// Its bytes, little-endian.
-    fn put(self, bytes: &mut Vec<u8>);
-    /// The number of so many bytes.
-    fn get(bytes: &[u8]) -> Self;
+/// A number of Rust that devices have, too. Both are little-endian.
+pub trait Element: bytemuck::Pod + Default + sealed::Sealed {
+    /// Its type in kernels.
+    const SCALAR: Scalar;
 }
 
 macro_rules! elements {
-    ($($ty:ty)*) => {$(
-        impl sealed::Sealed for $ty {}
-        impl Element for $ty {
-            fn put(self, bytes: &mut Vec<u8>) {
-                bytes.extend(self.to_le_bytes());
-            }
-            fn get(bytes: &[u8]) -> $ty {
-                let mut own = [0; size_of::<$ty>()];
-                own.copy_from_slice(bytes);
-                <$ty>::from_le_bytes(own)
-            }
+    ($($rust:ty: $scalar:ident;)*) => {$(
+        impl sealed::Sealed for $rust {}
+        impl Element for $rust {
+            const SCALAR: Scalar = Scalar::$scalar;
         }
     )*};
 }
-elements!(u8 i8 u16 i16 u32 i32 u64 i64 f32 f64);
+
+elements! {
+    i8: I8; i16: I16; i32: I32; i64: I64;
+    u8: U8; u16: U16; u32: U32; u64: U64;
+    half::f16: F16; half::bf16: Bf16; f32: F32; f64: F64;
+}
 
 /// A buffer of numbers.
 pub struct Array<T> {
@@ -269,9 +270,7 @@ impl<T: Element> Array<T> {
     /// # Errors
     /// If there is not as much room, or the device fails.
     pub fn write(&self, stream: &Stream, numbers: &[T]) -> Result<(), Diagnostic> {
-        let mut bytes = Vec::with_capacity(size_of_val(numbers));
-        numbers.iter().for_each(|number| number.put(&mut bytes));
-        stream.write(&self.buffer, 0, &bytes)
+        stream.write(&self.buffer, 0, bytemuck::cast_slice(numbers))
     }
 
     /// Waits for the work of a stream and reads all numbers.
@@ -279,13 +278,8 @@ impl<T: Element> Array<T> {
     /// # Errors
     /// If the work or the device fails.
     pub fn read(&self, stream: &Stream) -> Result<Vec<T>, Diagnostic> {
-        let mut bytes = vec![0; self.buffer.bytes as usize];
-        stream.read(&self.buffer, 0, &mut bytes)?;
-        Ok(numbers(&bytes))
+        let mut numbers = vec![T::default(); self.len() as usize];
+        stream.read(&self.buffer, 0, bytemuck::cast_slice_mut(&mut numbers))?;
+        Ok(numbers)
     }
-}
-
-/// Numbers of bytes.
-pub(crate) fn numbers<T: Element>(bytes: &[u8]) -> Vec<T> {
-    bytes.chunks_exact(size_of::<T>()).map(T::get).collect()
 }

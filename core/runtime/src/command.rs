@@ -67,7 +67,7 @@ pub enum Command<B = Buffer, P = Program> {
 pub struct Read<'a, B = Buffer> {
     /// Where they stand: as many as there is room for, from a multiple of 4 on.
     pub from: B,
-    /// Where they go; their number is a multiple of 4.
+    /// Where they go; their number is a multiple of 4, unless they end where the memory does.
     pub bytes: &'a mut [u8],
 }
 
@@ -129,5 +129,12 @@ impl<'a> Read<'a> {
     /// The bytes of a buffer from a place on, as many as there is room for.
     pub fn new(buffer: &Buffer, offset: u64, bytes: &'a mut [u8]) -> Read<'a> {
         Read { from: buffer.slice(offset, bytes.len() as u64), bytes }
+    }
+
+    /// Room for whole words, where it ends within one at the end of the memory; otherwise nothing.
+    pub(crate) fn padded(&self) -> Vec<u8> {
+        let count = self.bytes.len();
+        let is_ragged = !count.is_multiple_of(4) && self.from.ends_with_memory() && !self.from.is_foreign();
+        vec![0; if is_ragged { count.next_multiple_of(4) } else { 0 }]
     }
 }

@@ -1,7 +1,7 @@
 //! A device: a handle that any thread may have, and what it gives out.
 
 use crate::allocator::{Allocator, Block, Figures, Open};
-use crate::buffer::{Allocation, Told, numbers};
+use crate::buffer::{Allocation, Told};
 use crate::driver::{ALIGN, Driver, FIRST_QUEUE, QueueId};
 use crate::program::Program;
 use crate::stream::Closing;
@@ -253,9 +253,7 @@ impl Device {
     /// # Errors
     /// If they are no numbers of that type, or work or the device fails.
     pub fn numbers<T: Element>(&self, buffer: &Buffer) -> Result<Vec<T>, Diagnostic> {
-        let mut bytes = vec![0; buffer.bytes() as usize];
-        self.read(buffer, 0, &mut bytes)?;
-        Ok(numbers(&bytes))
+        buffer.typed::<T>()?.read(&self.stream())
     }
 
     // Programs.

@@ -157,14 +157,17 @@ fn extent(dtype: DataType, shape: &[i64], strides: &[i64]) -> Result<u64, Diagno
         return Err(wrong(format!("elements of {} bits, of which there are {} side by side", dtype.bits, dtype.lanes)));
     };
     if shape.iter().any(|n| *n < 0) || strides.iter().any(|n| *n < 0) {
-        return Err(wrong(format!("a tensor of shape {shape:?} has strides {strides:?}: none of them may be negative")));
+        return Err(wrong(format!(
+            "a tensor of shape {shape:?} has strides {strides:?}: none of them may be negative"
+        )));
     }
     if shape.contains(&0) {
         return Ok(0);
     }
-    let last = shape.iter().zip(strides).try_fold(0u64, |sum, (count, stride)| {
-        sum.checked_add((*count as u64 - 1).checked_mul(*stride as u64)?)
-    });
+    let last = shape
+        .iter()
+        .zip(strides)
+        .try_fold(0u64, |sum, (count, stride)| sum.checked_add((*count as u64 - 1).checked_mul(*stride as u64)?));
     let bytes = last.and_then(|last| last.checked_add(1)?.checked_mul(element));
     bytes.ok_or_else(|| wrong(format!("a tensor of shape {shape:?} is more than memory holds")))
 }
@@ -237,7 +240,11 @@ impl Tensor {
 
     /// # Safety
     /// The tensor is one of DLPack, whose memory is there until `told` is called.
-    unsafe fn of(device: &Device, tensor: &PackTensor, told: impl FnOnce() + Send + 'static) -> Result<Tensor, Diagnostic> {
+    unsafe fn of(
+        device: &Device,
+        tensor: &PackTensor,
+        told: impl FnOnce() + Send + 'static,
+    ) -> Result<Tensor, Diagnostic> {
         let here = place(device)?;
         if tensor.device != here {
             let (given, wanted) = (tensor.device, here);

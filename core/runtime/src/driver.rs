@@ -183,12 +183,7 @@ pub trait Driver: Send + Sync {
     /// Queues bytes for memory. They may be changed when this returns.
     fn write(&self, queue: QueueId, to: Slice, bytes: &[u8]) -> Result<(), Diagnostic>;
     /// Queues commands, waits for the queue's work, and reads what it left. Nothing is queued if a command or a place is wrong.
-    fn read(
-        &self,
-        queue: QueueId,
-        commands: &[Command],
-        reads: &mut [Read<'_, Slice>],
-    ) -> Result<(), Diagnostic>;
+    fn read(&self, queue: QueueId, commands: &[Command], reads: &mut [Read<'_, Slice>]) -> Result<(), Diagnostic>;
     /// Queues reading; nothing waits.
     fn fetch(&self, queue: QueueId, from: Slice) -> Result<Box<dyn Fetch>, Diagnostic>;
     /// A point behind all work that is queued so far. Its [`outcome`](Fence::outcome) is asked for only if it was made `to_tell`.

@@ -104,15 +104,7 @@ impl Stream {
     /// # Errors
     /// If they are not there, or work or the device fails.
     pub fn read(&self, buffer: &Buffer, offset: u64, bytes: &mut [u8]) -> Result<(), Diagnostic> {
-        let count = bytes.len();
-        let ends = offset.checked_add(count as u64) == Some(buffer.bytes());
-        if buffer.is_foreign() || count.is_multiple_of(4) || !ends {
-            return self.submit_and_read(&[], &mut [Read::new(buffer, offset, bytes)]);
-        }
-        let mut padded = vec![0; count.next_multiple_of(4)];
-        self.submit_and_read(&[], &mut [Read::new(buffer, offset, &mut padded)])?;
-        bytes.copy_from_slice(&padded[..count]);
-        Ok(())
+        self.submit_and_read(&[], &mut [Read::new(buffer, offset, bytes)])
     }
 
     /// Queues commands, waits for this stream's work, and reads what it left. Nothing is queued if a command or a place is wrong.
@@ -121,15 +113,23 @@ impl Stream {
     /// If a command or a place is wrong, or work or the device fails.
     pub fn submit_and_read(&self, commands: &[Command], reads: &mut [Read<'_>]) -> Result<(), Diagnostic> {
         let commands = resolve(&self.core, self.queue, commands)?;
+        // Devices move whole words: a read that ends within one, where its memory ends, goes by way of the host.
+        let mut padded: Vec<Vec<u8>> = reads.iter().map(Read::padded).collect();
         let mut places = reads
             .iter_mut()
-            .map(|read| {
-                let room = read.bytes.len() as u64;
+            .zip(&mut padded)
+            .map(|(read, padded)| {
+                let bytes = if padded.is_empty() { &mut *read.bytes } else { &mut padded[..] };
+                let room = bytes.len() as u64;
                 let from = if read.from.bytes() == room { read.from.clone() } else { read.from.slice(0, room) };
-                Ok(Read { from: from.resolve_words(&self.core, self.queue)?, bytes: &mut *read.bytes })
+                Ok(Read { from: from.resolve_words(&self.core, self.queue)?, bytes })
             })
             .collect::<Result<Vec<Read<'_, Slice>>, Diagnostic>>()?;
-        self.core.driver.read(self.queue, &commands, &mut places)
+        self.core.driver.read(self.queue, &commands, &mut places)?;
+        for (read, padded) in reads.iter_mut().zip(&padded).filter(|(_, padded)| !padded.is_empty()) {
+            read.bytes.copy_from_slice(&padded[..read.bytes.len()]);
+        }
+        Ok(())
     }
 
     /// Queues reading so many bytes from a place on (both multiples of 4). They can be waited for, or awaited.

@@ -51,8 +51,7 @@ mod asking {
     pub fn later(fence: Arc<dyn Fence>, waker: Waker) {
         static ASKED: OnceLock<Option<&'static Asked>> = OnceLock::new();
         let begin = || {
-            let asked: &'static Asked =
-                Box::leak(Box::new(Asked { waiting: Mutex::default(), more: Condvar::new() }));
+            let asked: &'static Asked = Box::leak(Box::new(Asked { waiting: Mutex::default(), more: Condvar::new() }));
             let thread = std::thread::Builder::new().name("girih-waiter".into());
             thread.spawn(move || ask(asked)).ok().map(|_| asked)
         };

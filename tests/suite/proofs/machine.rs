@@ -3,9 +3,7 @@
 use girih_base::diag::Diagnostic;
 use girih_base::span::SourceId;
 use girih_ir::{Scalar, Type, text, verify};
-use girih_runtime::{
-    Argument, Buffer, Command, Constant, Device, DeviceKind, LoadOptions, Memory, Program, measure,
-};
+use girih_runtime::{Argument, Buffer, Command, Constant, Device, DeviceKind, LoadOptions, Memory, Program, measure};
 use std::time::Duration;
 
 /// A device, and how often a launch is timed on it.

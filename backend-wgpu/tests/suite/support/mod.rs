@@ -88,7 +88,11 @@ pub fn number(n: u32) -> Argument {
 
 /// A dispatch.
 pub fn dispatch(program: &Program, grid: [u32; 3], arguments: &[Argument]) -> Command {
-    Command::Dispatch(Dispatch { program: program.clone(), arguments: arguments.to_vec(), grid: Grid::Workgroups(grid) })
+    Command::Dispatch(Dispatch {
+        program: program.clone(),
+        arguments: arguments.to_vec(),
+        grid: Grid::Workgroups(grid),
+    })
 }
 
 /// Runs commands to their end.

@@ -48,7 +48,9 @@ fn check(entry: &Entry, arguments: &[Argument]) -> Result<(), Diagnostic> {
             (Type::Memory(_), Argument::Buffer(slice)) if slice.align >= entry.align(i) => {}
             (Type::Memory(_), Argument::Buffer(slice)) => {
                 let (at, by) = (slice.offset, entry.align(i));
-                return wrong(format!("the buffer for `%{name}` starts at byte {at}, but the kernel needs a multiple of {by}"));
+                return wrong(format!(
+                    "the buffer for `%{name}` starts at byte {at}, but the kernel needs a multiple of {by}"
+                ));
             }
             (_, Argument::Scalar(constant)) if constant.ty == ty => divisible(kernel, *param, *constant)?,
             (_, Argument::Scalar(constant)) => {

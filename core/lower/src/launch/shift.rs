@@ -61,7 +61,8 @@ impl Pass for Shift {
     fn inst(&mut self, r: &mut Rewriter<'_>, inst: &Inst) -> Result<Option<Vec<Vec<ValueId>>>, Diagnostic> {
         let refused = |what: &str| {
             let message = format!("`{}` {what}, and the buffer begins between its elements", inst.op.name());
-            Err(Diagnostic::new(Code::OverLimit, inst.span, message).hint("pass the buffer from a multiple of 256 bytes on"))
+            Err(Diagnostic::new(Code::OverLimit, inst.span, message)
+                .hint("pass the buffer from a multiple of 256 bytes on"))
         };
         if !matches!(inst.op.row().effect, Effect::Read | Effect::Write | Effect::Atomic) || inst.op.accesses() != 1 {
             return refused("needs all of a buffer");

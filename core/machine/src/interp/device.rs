@@ -341,12 +341,7 @@ impl Driver for Interpreter {
         self.lock().bytes_mut(to).copy_from_slice(bytes);
         Ok(())
     }
-    fn read(
-        &self,
-        queue: QueueId,
-        commands: &[Command],
-        reads: &mut [Read<'_, Slice>],
-    ) -> Result<(), Diagnostic> {
+    fn read(&self, queue: QueueId, commands: &[Command], reads: &mut [Read<'_, Slice>]) -> Result<(), Diagnostic> {
         self.submit(queue, commands)?;
         self.queues.failed(queue).tell()?;
         let state = self.lock();

@@ -176,11 +176,7 @@ pub fn check(book: &Book) -> Result<(), Diagnostic> {
 ///
 /// # Errors
 /// As [`Machine::run`]; if the device refuses the kernels or fails.
-pub fn run(
-    machine: &mut Machine<'_>,
-    device: &Device,
-    options: &Options,
-) -> Result<DeviceStats, Vec<Diagnostic>> {
+pub fn run(machine: &mut Machine<'_>, device: &Device, options: &Options) -> Result<DeviceStats, Vec<Diagnostic>> {
     let mut session = Session::open(machine.book(), device, options, machine.limits().memory)?;
     session.run(machine).map_err(|error| vec![error])?;
     Ok(session.stats())

@@ -53,12 +53,7 @@ impl Session {
     ///
     /// # Errors
     /// If a definition is too large for a device, the device refuses the kernels or has no room.
-    pub fn open(
-        book: &Book,
-        device: &Device,
-        options: &Options,
-        limit: u64,
-    ) -> Result<Session, Vec<Diagnostic>> {
+    pub fn open(book: &Book, device: &Device, options: &Options, limit: u64) -> Result<Session, Vec<Diagnostic>> {
         let straight = options.straight && !device.caps().rolled;
         let kernels = kernels(book, straight, options.together)?;
         let one = |error| vec![error];

@@ -123,7 +123,8 @@ impl FlattenedRunner {
     fn dispatch(&self, first: u32, end: u32, groups: u32) -> Command {
         let widest = self.layouts.iter().map(|layout| layout.fields.len()).max().unwrap_or(0);
         let limit = (self.bytes / 4).min(u64::from(u32::MAX)) as u32 - widest as u32 - 1;
-        let mut arguments: Vec<Argument> = [&self.heap, &self.control, &self.frames, &self.schedule].map(buffer).to_vec();
+        let mut arguments: Vec<Argument> =
+            [&self.heap, &self.control, &self.frames, &self.schedule].map(buffer).to_vec();
         arguments.extend([first, end, groups, self.sweeps.plan.steps_at(), limit].map(number));
         let (program, grid) = (self.program.clone(), Grid::Workgroups([1 << groups, 1, 1]));
         Command::Dispatch(Dispatch { program, arguments, grid })
@@ -231,10 +232,8 @@ impl FlattenedRunner {
                 at_device.submit(batch).and_then(|()| at_device.wait()).map_err(wrong)?;
             } else {
                 let first = 4 * self.params.len() as u64;
-                let mut reads = [
-                    Read::new(&self.control, 0, &mut control),
-                    Read::new(&self.frames, first, &mut results),
-                ];
+                let mut reads =
+                    [Read::new(&self.control, 0, &mut control), Read::new(&self.frames, first, &mut results)];
                 at_device.submit_and_read(batch, &mut reads).map_err(wrong)?;
             }
             self.submissions += 1;

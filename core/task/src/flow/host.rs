@@ -125,13 +125,7 @@ impl<'p> Solver<'p> {
                     self.give_ctor(ctor, &fields, node);
                 }
             }
-            Type::Any
-            | Type::Hole
-            | Type::Param(_)
-            | Type::Var(_)
-            | Type::Arrow(..)
-            | Type::Num(_)
-            | Type::None => {}
+            Type::Any | Type::Hole | Type::Param(_) | Type::Var(_) | Type::Arrow(..) | Type::Num(_) | Type::None => {}
         }
         node
     }

@@ -306,12 +306,7 @@ impl Driver for Segmented {
         }
         Ok(())
     }
-    fn read(
-        &self,
-        queue: QueueId,
-        commands: &[Command],
-        reads: &mut [Read<'_, Slice>],
-    ) -> Result<(), Diagnostic> {
+    fn read(&self, queue: QueueId, commands: &[Command], reads: &mut [Read<'_, Slice>]) -> Result<(), Diagnostic> {
         let commands = self.all(commands)?;
         let mut inner = vec![];
         for Read { from, bytes } in reads {

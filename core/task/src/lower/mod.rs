@@ -222,9 +222,8 @@ pub fn lower(program: &Program, flow: &Flow, roots: &[Root], lends: bool) -> Res
         Outside::Result(roots) => Some(*roots),
         Outside::Anything | Outside::Number(_) | Outside::Typed(_) | Outside::Definition(_) => None,
     });
-    let is_call = |id: &ShapeId| {
-        matches!(flow.shapes()[*id].what, What::Ctor(ctor) if Some(ctor) == program.known.io_call)
-    };
+    let is_call =
+        |id: &ShapeId| matches!(flow.shapes()[*id].what, What::Ctor(ctor) if Some(ctor) == program.known.io_call);
     let performed = |def: &DefId| flow.result(Instance::from(*def)).shapes.iter().any(is_call);
     let kept = states.flatten().chain(roots.iter().map(|root| root.def).filter(performed));
     let kept: Vec<DefId> = kept.collect();

@@ -428,7 +428,8 @@ fn random_kernels_mean_the_same() {
         let kernel = before.kernels().next().expect("one");
         let settings = || Options { fuel: Some(1 << 22), checked: true, ..Options::default() };
         let grid = Grid::Workgroups([SIZE[1], 1, 1]);
-        let run = |m: &Verified<Module>| launch(m, kernel, settings(), &LoadOptions::default(), grid.clone(), &arguments());
+        let run =
+            |m: &Verified<Module>| launch(m, kernel, settings(), &LoadOptions::default(), grid.clone(), &arguments());
         let expected = run(&verified);
         assert!(expected.is_ok(), "{expected:?}\n{}", text::print(&before));
         for caps in devices() {

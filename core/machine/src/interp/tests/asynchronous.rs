@@ -252,8 +252,7 @@ fn products_in_every_layout() {
     let mut seen = vec![];
     for program in programs {
         let buffer = device.zeroed(Memory::of(4 * 64 * 128)).expect("memory");
-        let dispatch =
-            Dispatch { program, arguments: vec![Argument::buffer(&buffer)], grid: Grid::Workgroups([1; 3]) };
+        let dispatch = Dispatch { program, arguments: vec![Argument::buffer(&buffer)], grid: Grid::Workgroups([1; 3]) };
         device.submit(&[Command::Dispatch(dispatch)]).expect("starts");
         let mut bytes = vec![0; 4 * 64 * 16];
         device.read(&buffer, 0, &mut bytes).unwrap_or_else(|d| panic!("{d:#?}"));

@@ -60,10 +60,9 @@ fn commands_run_in_order() {
     let a = device.zeroed(Memory::of(32)).expect("memory");
     let b = device.zeroed(Memory { bytes: 512 + 30, indirect: true }).expect("memory");
     write(&device, &a, &[0, 1, 2, 3, 4, 5, 6, 7]);
-    let dispatch =
-        |program: &Program, at, by, grid| {
-            Command::Dispatch(Dispatch { program: program.clone(), arguments: vec![at, number(by)], grid })
-        };
+    let dispatch = |program: &Program, at, by, grid| {
+        Command::Dispatch(Dispatch { program: program.clone(), arguments: vec![at, number(by)], grid })
+    };
     let whole = Argument::buffer;
     device
         .submit(&[
@@ -96,8 +95,7 @@ fn nothing_is_queued_if_something_is_wrong() {
     let a = device.zeroed(Memory::of(16)).expect("memory");
     let elsewhere = Device::new(Interpreter::new(checked()));
     let other = elsewhere.zeroed(Memory::of(16)).expect("memory");
-    let right =
-        Dispatch { program, arguments: vec![Argument::buffer(&a), number(1)], grid: Grid::Workgroups([1; 3]) };
+    let right = Dispatch { program, arguments: vec![Argument::buffer(&a), number(1)], grid: Grid::Workgroups([1; 3]) };
     let mut wrong = vec![];
     for arguments in [
         vec![],
@@ -108,7 +106,8 @@ fn nothing_is_queued_if_something_is_wrong() {
     ] {
         wrong.push(Command::Dispatch(Dispatch { arguments, ..right.clone() }));
     }
-    wrong.push(Command::Dispatch(Dispatch { program: load(&elsewhere, ADD, &LoadOptions::default()), ..right.clone() }));
+    wrong
+        .push(Command::Dispatch(Dispatch { program: load(&elsewhere, ADD, &LoadOptions::default()), ..right.clone() }));
     wrong.push(Command::Dispatch(Dispatch { grid: Grid::Own, ..right.clone() }));
     wrong.push(Command::Dispatch(Dispatch { grid: Grid::Indirect(a.from_byte(8)), ..right.clone() }));
     wrong.push(Command::copy((&a, 8), (&a, 0), 12));

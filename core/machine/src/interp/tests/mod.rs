@@ -47,7 +47,8 @@ fn launch(source: &str, options: Options, grid: [u32; 3], given: &[Given]) -> Re
     let module = module(source);
     let kernel = module.kernels().next().expect("a kernel");
     let device = Device::new(Interpreter::new(options));
-    let program = device.load(&module, &[kernel], &LoadOptions::default()).map_err(|mut found| found.remove(0))?.swap_remove(0);
+    let program =
+        device.load(&module, &[kernel], &LoadOptions::default()).map_err(|mut found| found.remove(0))?.swap_remove(0);
     let mut arguments = vec![];
     for argument in given {
         arguments.push(match argument {

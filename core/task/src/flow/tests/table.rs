@@ -234,7 +234,7 @@ fn the_host_gives_what_the_root_says() {
     let integer = Outside::Number(Numbers::one(girih_base::num::NumKind::U24));
     let float = Outside::Number(Numbers::one(girih_base::num::NumKind::F24));
     let root = |arguments| [Root { def: shader, arguments }];
-    let flow = flow_with(&program, &root(vec![integer, integer, float]), Precision::default());
+    let flow = flow_with(&program, &root(vec![integer.clone(), integer, float]), Precision::default());
     insta::assert_snapshot!(flow.print(&program, own(&program)), @r"
     shader -> u24
       x: u24

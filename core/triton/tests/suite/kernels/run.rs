@@ -1,12 +1,12 @@
 //! Kernels on the reference machine: arguments in, arrays out.
 
-use std::sync::Arc;
 use girih_base::diag::{Diagnostic, Style, render};
 use girih_base::span::Sources;
 use girih_ir::{Caps, Feature, Scalar, Type, eval};
 use girih_machine::interp::{Interpreter, Options};
 use girih_runtime::{Command, Device, Dispatch, Grid, LoadOptions, Memory};
 use girih_triton::{Alone, Argument, Constant, Loader, Request, compile};
+use std::sync::Arc;
 
 /// An argument.
 #[derive(Clone, Debug)]
