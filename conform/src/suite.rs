@@ -144,7 +144,7 @@ pub fn run_on(group: &Group, devices: &mut [Device], failed: &mut dyn FnMut(Fail
     let mut scores = vec![];
     for (position, device) in devices.iter_mut().enumerate() {
         let mut score = Score::default();
-        let outcomes = run_group(&mut oracle, &device);
+        let outcomes = run_group(&mut oracle, device);
         outcomes.iter().for_each(|outcome| score.count(outcome));
         for (case, what) in wrong(group, &outcomes) {
             failed(Failure { device: position, case: format!("{}/{}", group.name, case.name), what });

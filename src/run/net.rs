@@ -103,7 +103,7 @@ impl NetEngine {
             NetPlace::Device(device) => {
                 let sizes = sizes(device.info().kind);
                 let sizes = device::Options { memory: options.heap.unwrap_or(sizes.memory), ..sizes };
-                match Session::open(&lowered.book, &device, &sizes, u64::MAX) {
+                match Session::open(&lowered.book, device, &sizes, u64::MAX) {
                     Ok(mut session) => {
                         let (result, counts) = computed(program, lowered, code, options, &mut session, host);
                         (result, counts, Some(session.stats()))

@@ -185,7 +185,7 @@ fn leaves_of_a_bend_program_are_the_input_of_a_triton_kernel() {
             let arguments = [("x_ptr", leaves.buffer().into()), ("y_ptr", halved.buffer().into()), ("n", n)];
             loaded.launch(&device, [2, 1, 1], &arguments).unwrap_or_else(|report| panic!("{device:?}: {report}"));
             let expected: Vec<u32> =
-                (0..256u32).map(|i| (3 * 256 + i) * (3 * 256 + i) & 0xff_ffff).map(|x| x / 2 + 1).collect();
+                (0..256u32).map(|i| ((3 * 256 + i) * (3 * 256 + i)) & 0xff_ffff).map(|x| x / 2 + 1).collect();
             assert_eq!(halved.read(&device.stream()).expect("it is there"), expected, "{device:?}");
         }
     });

@@ -36,7 +36,7 @@ fn call<A: Arguments, R: Type + PartialEq + Debug>(program: &Program, name: &str
 }
 
 fn wrong<A: Arguments, R: Type>(text: &str, name: &str) -> Error {
-    program(text).function::<A, R>(name).err().expect("these are not its types")
+    program(text).function::<A, R>(name).expect_err("these are not its types")
 }
 
 const ECHO: &str = "

@@ -70,7 +70,7 @@ fn a_missing_driver_or_card_is_said_plainly() {
             assert!(!error.message.ends_with('.'), "{}", error.message);
         }
     }
-    let error = open(1000).err().expect("there are not so many cards");
+    let error = open(1000).expect_err("there are not so many cards");
     assert_eq!(error.code, Code::NoDevice);
     assert!(open_with(1000, &Settings::default()).is_err());
 }

@@ -81,7 +81,10 @@ impl Health {
     /// Lets wgpu tell what is done. Nothing waits.
     pub fn poll(&self, device: &wgpu::Device) -> Result<(), Diagnostic> {
         self.check()?;
-        guard("wgpu", || Ok(drop(device.poll(wgpu::PollType::Poll))))?;
+        guard("wgpu", || {
+            drop(device.poll(wgpu::PollType::Poll));
+            Ok(())
+        })?;
         self.check()
     }
 

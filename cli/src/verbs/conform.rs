@@ -189,7 +189,7 @@ fn shrink(choices: &Choices, devices: &mut [Device], console: &Console) -> Exit 
     let mut exit = Exit::Ok;
     for device in devices {
         let name = format!("{} ({})", device.info().name, device.info().backend);
-        match girih_conform::smallest(choices, &device) {
+        match girih_conform::smallest(choices, device) {
             None => console.result(&format!("{name}: passed"), || json!({"kind": "passed", "device": name})),
             Some(small) => {
                 exit = Exit::Failed;

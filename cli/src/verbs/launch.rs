@@ -216,7 +216,7 @@ impl Launch {
             let Some(given) = self.arg.iter().find(|a| a.name == *name) else { continue };
             let argument = match &given.value {
                 Value::Array(..) => match buffers.iter().find(|(of, _)| of == name) {
-                    Some((_, buffer)) => runtime::Argument::buffer(&buffer),
+                    Some((_, buffer)) => runtime::Argument::buffer(buffer),
                     None => continue,
                 },
                 Value::Number(text) => {

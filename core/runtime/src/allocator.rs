@@ -303,7 +303,7 @@ impl Allocator {
                     return;
                 }
                 let oldest = state.free.keys().min_by_key(|place| place.stamp).copied();
-                oldest.and_then(|place| Some(Self::unkept(state, place)?))
+                oldest.and_then(|place| Self::unkept(state, place))
             };
             let Some(block) = oldest else { return };
             self.retire(bit(block.home), Fate::Release(block));

@@ -93,14 +93,14 @@ pub fn run(
         device.write(&id, 0, bytes).map_err(one)?;
         ids.push(id);
     }
-    let arguments = ids.iter().map(|id| Argument::buffer(&id));
+    let arguments = ids.iter().map(|id| Argument::buffer(id));
     let arguments = arguments.chain(numbers.iter().map(|n| Argument::Scalar(*n))).collect();
     let dispatch = Dispatch { program, arguments, grid: Grid::Workgroups([setting.grid, 1, 1]) };
     device.submit(&[Command::Dispatch(dispatch)]).map_err(one)?;
     device.wait().map_err(one)?;
     let mut results = buffers.to_vec();
     for (id, bytes) in ids.iter().zip(&mut results) {
-        device.read(&id, 0, bytes).map_err(one)?;
+        device.read(id, 0, bytes).map_err(one)?;
     }
     Ok(results)
 }

@@ -69,7 +69,7 @@ fn launch(source: &str, options: Options, grid: [u32; 3], given: &[Given]) -> Re
     for (argument, given) in arguments.iter().zip(given) {
         if let (Argument::Buffer(buffer), Words(words)) = (argument, given) {
             let mut bytes = vec![0; 4 * words.len()];
-            device.read(&buffer, 0, &mut bytes)?;
+            device.read(buffer, 0, &mut bytes)?;
             results.push(bytes.as_chunks::<4>().0.iter().map(|b| u32::from_le_bytes(*b)).collect());
         }
     }
