@@ -93,7 +93,7 @@ pub fn run(
         device.write(&id, 0, bytes).map_err(one)?;
         ids.push(id);
     }
-    let arguments = ids.iter().map(|id| Argument::buffer(id));
+    let arguments = ids.iter().map(Argument::buffer);
     let arguments = arguments.chain(numbers.iter().map(|n| Argument::Scalar(*n))).collect();
     let dispatch = Dispatch { program, arguments, grid: Grid::Workgroups([setting.grid, 1, 1]) };
     device.submit(&[Command::Dispatch(dispatch)]).map_err(one)?;
