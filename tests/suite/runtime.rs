@@ -106,16 +106,16 @@ fn block_on<F: Future>(future: F) -> F::Output {
 }
 
 const LEAVES: &str = "
-type Tree:
+type Oak:
   Leaf { value }
   Fork { ~left, ~right }
 
 def grow(depth, at):
   switch depth:
     case 0:
-      return Tree/Leaf(at * at)
+      return Oak/Leaf(at * at)
     case _:
-      return Tree/Fork(grow(depth-1, 2 * at), grow(depth-1, 2 * at + 1))
+      return Oak/Fork(grow(depth-1, 2 * at), grow(depth-1, 2 * at + 1))
 
 def tree(seed):
   return grow(8, seed)

@@ -109,18 +109,22 @@ pub fn entry(id: FunctionId, kernel: &Function, caps: &Caps) -> Entry {
         | Type::Token
         | Type::Term => Slot::Scalar(Scalar::Argument(i)),
     };
-    Entry {
+    let mut entry = Entry {
         kernel: id,
         slots: kernel.params.iter().enumerate().map(slot).collect(),
         source: head(kernel),
         folded: false,
         largest_grid: caps.grid,
-        aligns: kernel.params.iter().map(|param| kernel.param_attrs(*param).align.max(1)).collect(),
+        aligns: vec![],
         widths: vec![0; kernel.params.len()],
-    }
+    };
+    note_widths(kernel, &mut entry);
+    let promised = kernel.params.iter().map(|param| kernel.param_attrs(*param).align.max(1));
+    entry.aligns = promised.zip(&entry.widths).map(|(promised, width)| promised.max(*width)).collect();
+    entry
 }
 
-/// Notes how wide the accesses are through each buffer. No memory is handed to a function any more.
+/// Notes how wide the accesses are through each buffer, as far as it is not handed to a function.
 fn note_widths(kernel: &Function, entry: &mut Entry) {
     let mut odd = vec![false; kernel.params.len()];
     kernel.walk(kernel.body, &mut |_, inst| {

@@ -5,6 +5,7 @@
 
 use crate::{Buffer, Program};
 use girih_ir::Type;
+use std::fmt;
 
 /// A scalar argument: the value's bits, zero above the type's width.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -80,12 +81,30 @@ impl<B> Argument<B> {
         }
     }
 
+    /// Whether both are memory, or numbers of one type.
+    pub fn is_like(&self, other: &Argument<B>) -> bool {
+        match (self, other) {
+            (Argument::Buffer(_), Argument::Buffer(_)) => true,
+            (Argument::Scalar(a), Argument::Scalar(b)) => a.ty == b.ty,
+            (Argument::Buffer(_), Argument::Scalar(_)) | (Argument::Scalar(_), Argument::Buffer(_)) => false,
+        }
+    }
+
     /// The same with memory named otherwise.
     pub fn try_map<C, E>(&self, mut name: impl FnMut(&B) -> Result<C, E>) -> Result<Argument<C>, E> {
         Ok(match self {
             Argument::Buffer(buffer) => Argument::Buffer(name(buffer)?),
             Argument::Scalar(constant) => Argument::Scalar(*constant),
         })
+    }
+}
+
+impl<B> fmt::Display for Argument<B> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Argument::Buffer(_) => f.write_str("a buffer"),
+            Argument::Scalar(constant) => write!(f, "a number of the type `{}`", constant.ty),
+        }
     }
 }
 

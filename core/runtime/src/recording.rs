@@ -51,6 +51,11 @@ impl Recording {
         let Some(place) = dispatch.arguments.get_mut(argument) else {
             return Err(Self::wrong(format!("dispatch {command} of the recording has {count} arguments")));
         };
+        if !value.is_like(place) {
+            let message =
+                format!("argument {argument} of dispatch {command} of the recording is {place}, and becomes {value}");
+            return Err(Self::wrong(message));
+        }
         let before = std::mem::replace(place, value);
         self.changed(command).inspect_err(|_| {
             if let Command::Dispatch(dispatch) = &mut self.commands[command] {

@@ -146,11 +146,11 @@ impl Segmented {
                 return Err(wrong("a buffer of several parts is passed from its beginning on"));
             }
             counts.push(parts.len() as u32);
-            let (mut left, last) = (slice.bytes, parts.len() - 1);
-            let mut all = parts.iter().enumerate().map(|(i, part)| {
-                let bytes = if i == last { left.max(EMPTY) } else { self.part };
-                left = left.saturating_sub(bytes);
-                Argument::Buffer(Slice { block: *part, bytes, ..slice })
+            let mut left = slice.bytes;
+            let mut all = parts.iter().map(|part| {
+                let bytes = left.min(self.part);
+                left -= bytes;
+                Argument::Buffer(Slice { block: *part, bytes: bytes.max(EMPTY), ..slice })
             });
             arguments.extend(all.next());
             behind.extend(all);
@@ -223,7 +223,7 @@ impl Driver for Segmented {
             return Err(Diagnostic::new(Code::DeviceMemory, Span::NONE, message).hint("use several buffers"));
         }
         let mut sizes = vec![self.part; count];
-        sizes[count - 1] = memory.bytes - (count as u64 - 1) * self.part;
+        sizes[count - 1] = (memory.bytes - (count as u64 - 1) * self.part).max(EMPTY);
         // What is not there lies behind the last part: nobody has an index in it.
         sizes.resize(count.next_power_of_two(), EMPTY);
         let mut all: Vec<BlockId> = vec![];
