@@ -18,7 +18,7 @@
 //!
 //! | to | see |
 //! |---|---|
-//! | write a function from Rust | [`Builder`] |
+//! | write a function from Rust | [`Builder`]; a kernel in tile form, [`kernel::TileKernel`] |
 //! | read and print text (`.gir`) | [`text`] |
 //! | check the rules | [`verify`](mod@verify) |
 //! | run on the reference machine | `girih_machine::interp`, for task form `girih_machine::tasks` |
@@ -31,6 +31,7 @@ pub mod caps;
 pub mod eval;
 mod function;
 pub mod heap;
+pub mod kernel;
 pub mod math;
 pub mod nvidia;
 pub mod ops;
