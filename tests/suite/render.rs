@@ -28,7 +28,7 @@ fn frame(text: &str, size: Option<&str>, time: f32) -> Result<Frame, Error> {
 fn error(result: Result<Frame, Error>) -> (Code, String) {
     let report = result.expect_err("it goes wrong");
     assert_eq!(report.diagnostics.len(), 1, "{report}");
-    assert!(report.to_string().contains("hint: ") || report.diagnostics[0].code != Code::NotAShader, "{report}");
+    assert!(format!("{report:#}").contains("hint: ") || report.diagnostics[0].code != Code::NotAShader, "{report}");
     (report.diagnostics[0].code, report.diagnostics[0].message.clone())
 }
 
@@ -349,7 +349,7 @@ fn run_time_errors_name_the_place() {
     let text = "def shader(x: u24, y: u24, t: f24) -> u24:\n  return 1 / (x - 20)\n";
     let report = frame(text, Some("40x30"), 0.0).expect_err("it divides by zero");
     assert_eq!(report.diagnostics[0].code, Code::DivisionByZero);
-    assert!(report.to_string().contains("test.bend:2"), "{report}");
+    assert!(format!("{report:#}").contains("test.bend:2"), "{report}");
 }
 
 #[test]

@@ -10,7 +10,7 @@ use girih_ir::ops::Effect;
 use girih_ir::{Def, Function, FunctionId, Inst, InstId, MemoryId, Module, Op, RegionId, Regions, ValueId, Values};
 
 /// Removes what nobody needs; whether there was something.
-pub(super) fn run(f: &mut Function) -> bool {
+pub(crate) fn run(f: &mut Function) -> bool {
     let mut mark = Mark {
         unread: unread_memories(f),
         insts: f.insts.iter().map(|_| false).collect(),
@@ -102,6 +102,8 @@ impl Mark<'_> {
                         jumps.push(*id);
                     }
                 }
+                // What combines elements of tiles has no effects, as verified.
+                Op::TileMap | Op::TileReduce | Op::TileScan => {}
                 // It is needed if what holds it is.
                 Op::Yield => self.effects[*id] = true,
                 Op::Store => own.seen = !self.is_unread(inst),
@@ -179,7 +181,12 @@ impl Mark<'_> {
     fn need_given(&mut self, inst: &Inst, position: usize) {
         let f = self.f;
         for region in &inst.regions {
-            if inst.op == Op::Loop {
+            if matches!(inst.op, Op::TileMap | Op::TileReduce | Op::TileScan) {
+                // Two elements of all operands make one of all.
+                if let Some(end) = f.terminator(*region) {
+                    end.operands.iter().for_each(|given| self.need(*given));
+                }
+            } else if inst.op == Op::Loop {
                 self.need_of_jumps(*region, |f, jump| match jump.op {
                     Op::Break => jump.operands.get(position).copied(),
                     Op::While => f.regions[*region].params.get(position).copied(),

@@ -12,7 +12,7 @@ use girih_ir::ops::Effect;
 use girih_ir::{Function, InstId, Op, RegionId, Regions, Space, Type, ValueId};
 
 /// Moves what can be moved; whether something was.
-pub(super) fn run(f: &mut Function) -> bool {
+pub(crate) fn run(f: &mut Function) -> bool {
     let mut depth: IndexVec<ValueId, u32> = f.values.iter().map(|_| 0).collect();
     note_depths(f, f.body, 0, &mut depth);
     let mut motion = Motion { f, depth, changed: false };

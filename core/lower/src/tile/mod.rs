@@ -10,6 +10,7 @@
 //!
 //! | step | what | see |
 //! |---|---|---|
+//! | 0 | common subexpressions, constants, dead code, loop invariants | [`canonical`] |
 //! | 1 | loops that move a tile of indices carry the distance instead | [`carried`] |
 //! | 2 | what is known of numbers along each dimension: how many follow each other, are multiples, are equal | [`axis`] |
 //! | 3 | the layout of each tile, and in which layouts each is wanted | [`assign`], [`layout`], [`product`] |
@@ -31,6 +32,7 @@
 
 mod assign;
 mod axis;
+mod canonical;
 mod carried;
 mod control_dependence;
 mod distributed;
@@ -68,6 +70,7 @@ pub(super) fn run(module: &mut Module, caps: &Caps) -> Result<Vec<FunctionId>, V
     inline::run(module, &caps.clone().without(Feature::Calls)).map_err(one)?;
     for id in kernels.iter().copied() {
         let kernel = &mut module.functions[id];
+        canonical::run(kernel).map_err(one)?;
         waits::check(kernel, caps).map_err(one)?;
         if let Some(error) = limits::program(kernel, caps) {
             return Err(one(error));

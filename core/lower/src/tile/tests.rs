@@ -1,6 +1,6 @@
 //! The project's own kernels are distributed by layouts, not through shared memory, and are as they are meant to be.
 
-use super::in_layouts;
+use super::{canonical, in_layouts};
 use crate::calls::inline;
 use girih_base::hash::FastMap;
 use girih_base::span::Sources;
@@ -48,8 +48,9 @@ fn distributed_text(
     let compiled = compile(&mut sources, file, text, &Alone, &request).expect("nothing is wrong");
     let mut module = (*compiled.module).clone();
     inline::run(&mut module, &caps.clone().without(girih_ir::Feature::Calls)).expect("calls go");
-    let threads = 128;
-    in_layouts(&module.functions[compiled.kernel], threads, caps).expect("a layout for each tile")
+    let kernel = &mut module.functions[compiled.kernel];
+    canonical::run(kernel).expect("it has no errors of its own");
+    in_layouts(kernel, 128, caps).expect("a layout for each tile")
 }
 
 /// How often each operation stands in a kernel.
