@@ -23,8 +23,10 @@
 
 mod arguments;
 mod launch;
+pub(crate) mod programs;
 #[cfg(feature = "triton")]
 mod triton;
+pub mod tune;
 
 use crate::devices::{Profile, cpu, cuda, wgpu};
 use crate::error::Error;
@@ -50,6 +52,7 @@ pub struct Kernels {
 
 pub use crate::devices::wgpu::Language;
 pub use arguments::{Arg, Args};
+pub use girih_ir::kernel::{Block, Buffer, Literal, Mask, Operand, Product, TileKernel};
 pub use girih_runtime::Element;
 pub use launch::LoadedKernel;
 #[cfg(feature = "triton")]
@@ -141,6 +144,11 @@ impl Kernels {
             Ok(module) => Ok(Kernels { sources, module, runs: parsed.runs }),
             Err(diagnostics) => Err(Error::new(sources, diagnostics)),
         }
+    }
+
+    /// The kernels of a module that a program has written, with a [`TileKernel`](girih_ir::kernel::TileKernel) for one.
+    pub fn from_module(module: Verified<Module>) -> Kernels {
+        Kernels { sources: Sources::default(), module, runs: vec![] }
     }
 
     /// The kernel of a name; the only kernel if no name is given.

@@ -31,13 +31,16 @@ mod kept;
 mod tune;
 
 use crate::error::Error;
+use crate::kernels::programs::{CompiledProgram, ProgramStore};
+pub use crate::kernels::tune::{Array, Candidate, Tuning};
 use girih_base::diag::{Code, Diagnostic};
 use girih_base::span::{Sources, Span};
+use girih_cache::Key;
 use girih_runtime::{Command, Device, Dispatch, Grid, LoadOptions, Program};
 pub use girih_triton::{Argument, Compiled, Constant, Head, Kernel, LoadedFile, Loader, Parameter, Request};
 use kept::{Import, Made, Noting, Store};
 use std::path::{Path, PathBuf};
-pub use tune::{Array, Candidate, Purpose, Tuned, Tuning};
+pub use tune::{Purpose, Tuned};
 
 /// A file of kernels.
 #[derive(Clone, Debug)]
@@ -122,7 +125,7 @@ pub struct Loaded {
     pub sources: Sources,
     /// What the device knows it by.
     pub program: Program,
-    /// Whether an earlier process has compiled it.
+    /// Whether an earlier process has compiled its module.
     pub was_kept: bool,
 }
 
@@ -134,9 +137,6 @@ enum Configurations {
     /// That of the request.
     One,
 }
-
-/// What is kept of kernels stands in a folder of this name.
-const KERNELS: &str = "kernels";
 
 impl Configurations {
     fn name(self) -> &'static str {
@@ -164,7 +164,7 @@ impl KernelFile {
     /// What is wrong with the kernel, or with what it is given.
     pub fn head(&self, device: &Device, request: &Request) -> Result<(Head, Sources), Error> {
         let request = told(device, request);
-        let kept = Store::new(self, device, KERNELS).and_then(|s| s.find(&request, Configurations::One.name()));
+        let kept = Store::new(self, device).and_then(|s| s.find(&request, Configurations::One.name()));
         match kept {
             Some(found) => Ok((found.head, found.sources)),
             None => self.compile(&request).map(|(compiled, sources)| (compiled.head, sources)),
@@ -172,9 +172,9 @@ impl KernelFile {
     }
 
     fn load_for(&self, device: &Device, request: &Request, count: Configurations) -> Result<Loaded, Error> {
-        let store = Store::new(self, device, KERNELS);
+        let (store, programs) = (Store::new(self, device), ProgramStore::of(self.folder.as_deref(), device));
         if let Some(found) = store.as_ref().and_then(|store| store.find(request, count.name()))
-            && let Some(program) = found.restore(device)
+            && let Some(program) = programs.restore(device, found.digest)
         {
             return Ok(Loaded { head: found.head, sources: found.sources, program, was_kept: true });
         }
@@ -183,14 +183,17 @@ impl KernelFile {
         let mut first = None;
         loop {
             let (compiled, sources, imports) = self.compile_noting(&request)?;
-            match device.load_to_keep(&compiled.module, compiled.kernel, &LoadOptions::default()) {
-                Ok((program, bytes)) => {
+            match programs.load(device, &compiled.module, compiled.kernel, &LoadOptions::default()) {
+                Ok(CompiledProgram { program, digest, was_kept }) => {
                     let head = compiled.head;
-                    if let (Some(store), Some(program)) = (&store, &bytes) {
-                        let made = Made { head: &head, sources: &sources, imports: &imports, program };
-                        store.keep(asked, count.name(), &made);
+                    if let (Some(store), Some(digest)) = (&store, digest) {
+                        store.keep(
+                            asked,
+                            count.name(),
+                            &Made { head: &head, sources: &sources, imports: &imports, digest },
+                        );
                     }
-                    return Ok(Loaded { head, sources, program, was_kept: false });
+                    return Ok(Loaded { head, sources, program, was_kept });
                 }
                 Err(diagnostics) => {
                     let too_large = diagnostics.iter().all(|d| d.code == Code::OverLimit);
@@ -202,6 +205,27 @@ impl KernelFile {
                     }
                 }
             }
+        }
+    }
+}
+
+impl KernelFile {
+    /// The digest of a kernel's module; none if nothing is kept.
+    fn digest(&self, device: &Device, request: &Request, programs: &ProgramStore) -> Option<Key> {
+        let (store, way) = (Store::new(self, device), Configurations::One.name());
+        if let Some(found) = store.as_ref().and_then(|store| store.find(request, way)) {
+            return Some(found.digest);
+        }
+        match self.compile_noting(request) {
+            Ok((compiled, sources, imports)) => {
+                let digest = programs.digest(&compiled.module, compiled.kernel, &LoadOptions::default())?;
+                if let Some(store) = store {
+                    let made = Made { head: &compiled.head, sources: &sources, imports: &imports, digest };
+                    store.keep(request, way, &made);
+                }
+                Some(digest)
+            }
+            Err(error) => programs.digest_of_refusal(error.message()),
         }
     }
 }

@@ -22,6 +22,13 @@ pub struct Cache {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Key([u8; DIGEST]);
 
+impl Key {
+    /// The key of these bytes, which [`as_ref`](Key::as_ref) gave; none if they are not as many.
+    pub fn from_bytes(bytes: &[u8]) -> Option<Key> {
+        bytes.try_into().ok().map(Key)
+    }
+}
+
 impl AsRef<[u8]> for Key {
     /// A digest of the context and the parts.
     fn as_ref(&self) -> &[u8] {

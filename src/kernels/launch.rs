@@ -4,6 +4,7 @@
 
 use super::Kernels;
 use super::arguments::{Args, Given};
+use super::programs::ProgramStore;
 use crate::error::Error;
 use girih_base::diag::{Code, Diagnostic};
 use girih_base::span::{Sources, Span};
@@ -22,19 +23,30 @@ pub struct LoadedKernel {
 }
 
 impl Kernels {
-    /// Compiles a kernel for a device; the only one, if no name is given.
+    /// Compiles a kernel for a device, or takes what an earlier process has compiled of the same module; the only one, if no name is given.
     ///
     /// # Errors
     /// If there is none of that name, or the device cannot run it.
     pub fn load(&self, device: &Device, kernel: Option<&str>) -> Result<LoadedKernel, Error> {
+        let programs = ProgramStore::of(crate::devices::cache_folder().as_deref(), device);
+        self.load_in(&programs, device, kernel)
+    }
+
+    /// The same, kept in a store.
+    pub(super) fn load_in(
+        &self,
+        programs: &ProgramStore,
+        device: &Device,
+        kernel: Option<&str>,
+    ) -> Result<LoadedKernel, Error> {
         let kernel = self.kernel(kernel)?;
         let wrong = |errors| Error::new(self.sources.clone(), errors);
-        let mut programs = device.load(&self.module, &[kernel], &LoadOptions::default()).map_err(wrong)?;
+        let compiled = programs.load(device, &self.module, kernel, &LoadOptions::default()).map_err(wrong)?;
         let function = &self.module.functions[kernel];
         let name = |value| function.values[value].name.as_deref().unwrap_or_default().to_owned();
         Ok(LoadedKernel {
             device: device.clone(),
-            program: programs.swap_remove(0),
+            program: compiled.program,
             name: function.name.to_string(),
             span: function.span,
             parameters: function.params.iter().map(|value| (name(*value), function.ty(*value))).collect(),
@@ -61,8 +73,18 @@ impl LoadedKernel {
         self.launch_on(Grid::Workgroups(grid), arguments)
     }
 
+    /// The command of a launch with arguments of the device.
+    pub fn command(&self, arguments: Vec<runtime::Argument>, grid: Grid) -> Command {
+        Command::Dispatch(Dispatch { program: self.program.clone(), arguments, grid })
+    }
+
+    /// An error about this kernel.
+    pub(super) fn wrong(&self, error: Diagnostic) -> Error {
+        Error::new(self.sources.clone(), vec![error])
+    }
+
     fn launch_on(&self, grid: Grid, arguments: Args<'_>) -> Result<(), Error> {
-        let wrong = |error| Error::new(self.sources.clone(), vec![error]);
+        let wrong = |error| self.wrong(error);
         let names: Vec<&str> = self.parameters.iter().map(|(name, _)| name.as_str()).collect();
         let called = Called { name: &self.name, span: self.span, parameters: &names };
         let mut given = called.sorted(arguments).map_err(wrong)?;
@@ -74,8 +96,7 @@ impl LoadedKernel {
         given.sort_by_key(|(name, _)| names.iter().position(|other| other == name));
         let types: Vec<Type> = self.parameters.iter().map(|(_, ty)| *ty).collect();
         let command = |arguments: Vec<(String, runtime::Argument)>| {
-            let arguments = arguments.into_iter().map(|(_, argument)| argument).collect();
-            Ok(Command::Dispatch(Dispatch { program: self.program.clone(), arguments, grid }))
+            Ok(self.command(arguments.into_iter().map(|(_, argument)| argument).collect(), grid))
         };
         let given = given.into_iter().zip(types).map(|((name, given), ty)| (name, given, ty)).collect();
         run(&self.device, &called, given, command).map_err(wrong)

@@ -1,21 +1,22 @@
-//! Kernels that an earlier process has compiled: from the source and the request to the program on the device, without any stage between.
+//! What compiling a Triton kernel came to in an earlier process: from the source and the request to the digest of its module, without reading Python again.
 //!
-//! What is kept of a kernel is its head, what the device restores its program from, and what its imports led to. It is found by the compiler, the device,
+//! What is kept of a kernel is its head, the digest under which its [program](crate::kernels::programs) is kept, and what its imports led to. It is found by the compiler, the device,
 //! the file and the request; numbers that only pass through count as what may be assumed of them, so that a launch for another size finds it too.
 //! Only what had no error is kept, so errors are said each time.
 //!
 //! Invariant: what is found is what compiling would give. All that it was made from is in the key, or is compared.
 
 use super::{Folders, KernelFile};
+use crate::kernels::programs::about;
 use girih_base::pack::{Packer, Unpacker};
 use girih_base::span::Sources;
 use girih_cache::{Cache, Key};
-use girih_runtime::{Device, Program};
+use girih_runtime::Device;
 use girih_triton::{Argument, Head, LoadedFile, Loader, Request};
 use std::cell::RefCell;
 
 /// Counts what this file writes: another form gets another number.
-const FORM: u32 = 1;
+const FORM: u32 = 2;
 
 /// What a file asked for when it was compiled, and got.
 #[derive(Clone, Debug)]
@@ -54,8 +55,8 @@ pub(super) struct Made<'a> {
     pub head: &'a Head,
     pub sources: &'a Sources,
     pub imports: &'a [Import],
-    /// What the device restores the program from.
-    pub program: &'a [u8],
+    /// What the kernel's program is kept under.
+    pub digest: Key,
 }
 
 /// A kernel that was found.
@@ -63,24 +64,8 @@ pub(super) struct Made<'a> {
 pub(super) struct Found {
     pub head: Head,
     pub sources: Sources,
-    program: Vec<u8>,
+    pub digest: Key,
 }
-
-impl Found {
-    /// Its program on the device.
-    pub fn restore(&self, device: &Device) -> Option<Program> {
-        device.restore(&self.program)
-    }
-}
-
-/// The crates that make a launchable kernel of a file, by their sources.
-const COMPILERS: [&str; 5] = [
-    girih_base::IDENTITY,
-    girih_ir::IDENTITY,
-    girih_lower::IDENTITY,
-    girih_triton::IDENTITY,
-    crate::devices::cuda::IDENTITY,
-];
 
 /// What is kept for a file and a device.
 #[derive(Debug)]
@@ -91,10 +76,9 @@ pub(super) struct Store<'f> {
 
 impl<'f> Store<'f> {
     /// The store of a file's folder; none if it has none.
-    pub fn new(file: &'f KernelFile, device: &Device, kind: &str) -> Option<Store<'f>> {
-        let compilers = (FORM, env!("CARGO_PKG_VERSION"), COMPILERS);
-        let context = format!("{compilers:?}\n{:?}\n{:?}", device.info(), device.caps());
-        Some(Store { cache: Cache::new(file.folder.as_deref()?, kind, context), file })
+    pub fn new(file: &'f KernelFile, device: &Device) -> Option<Store<'f>> {
+        let context = format!("{FORM} {}\n{}", girih_triton::IDENTITY, about(device));
+        Some(Store { cache: Cache::new(file.folder.as_deref()?, "kernels", context), file })
     }
 
     /// The kernel of a request, if it is kept, and all that it was made from is as it was.
@@ -109,9 +93,9 @@ impl<'f> Store<'f> {
         }
         let sources = self.sources(&mut from)?;
         let head = Head::unpack(&mut from)?;
-        let program = from.piece()?.to_vec();
+        let digest = Key::from_bytes(from.piece()?)?;
         from.end()?;
-        Some(Found { head, sources, program })
+        Some(Found { head, sources, digest })
     }
 
     /// Keeps a kernel.
@@ -129,27 +113,8 @@ impl<'f> Store<'f> {
         }
         if self.write_sources(&mut to, made.sources, made.imports) {
             made.head.pack(&mut to);
-            to.piece(made.program);
+            to.piece(made.digest);
             self.cache.put(key, &to.finish());
-        }
-    }
-
-    /// A number that belongs to a request and is not wrong where something else has changed.
-    pub fn number(&self, request: &Request, way: &str) -> Option<u64> {
-        let bytes = self.cache.get(self.key_of(&format!("{request:?}"), way))?;
-        let mut from = Unpacker::new(&bytes);
-        self.sources(&mut from)?;
-        let number = from.number()?;
-        from.end()?;
-        Some(number)
-    }
-
-    /// Keeps such a number.
-    pub fn keep_number(&self, request: &Request, way: &str, (sources, imports): (&Sources, &[Import]), number: u64) {
-        let mut to = Packer::default();
-        if self.write_sources(&mut to, sources, imports) {
-            to.number(number);
-            self.cache.put(self.key_of(&format!("{request:?}"), way), &to.finish());
         }
     }
 

@@ -1,47 +1,12 @@
-//! `@triton.autotune`: of a kernel's configurations the one that takes least time on a device, for what a launch is given.
-//!
-//! Each candidate is run once on the launch's own arrays, whose contents are put back afterwards, and what it has written is held to what the first
-//! one has: a candidate that writes something else does not count. Those that do are timed by the device's clock. What was found is kept in a folder, by
-//! the kernel's text, the device, the arguments' types and numbers and the grids, so that the next process need not measure.
-//!
-//! Invariant: whatever happens, the arrays have their contents when tuning ends without an error.
+//! `@triton.autotune`: a kernel's configurations are candidates for [tuning](crate::kernels::tune).
 
-use super::kept::Store;
 use super::{Configurations, Head, KernelFile, Loaded, Request, told};
 use crate::error::Error;
+use crate::kernels::programs::ProgramStore;
+use crate::kernels::tune::{self, Array, Candidate, Choices, Tuning};
 use girih_base::diag::Diagnostic;
-use girih_ir::{Scalar, eval};
-use girih_runtime::{Buffer, Device};
-use std::path::PathBuf;
-use std::time::{Duration, Instant};
-
-/// How much is spent on tuning, and where what was found is kept.
-#[derive(Clone, Debug)]
-pub struct Tuning {
-    /// When so much time is over no further candidate begins.
-    pub budget: Duration,
-    /// A candidate that takes longer for one run does not count, nor is it run again.
-    pub limit: Duration,
-    /// The folder for what was found; none keeps nothing.
-    pub folder: Option<PathBuf>,
-}
-
-impl Default for Tuning {
-    fn default() -> Tuning {
-        Tuning { budget: Duration::from_secs(5), limit: Duration::from_secs(1), folder: crate::devices::cache_folder() }
-    }
-}
-
-/// An array of a launch.
-#[derive(Clone, Debug)]
-pub struct Array {
-    /// Where it is.
-    pub buffer: Buffer,
-    /// Its bytes.
-    pub bytes: u64,
-    /// The type of its elements.
-    pub element: Scalar,
-}
+use girih_cache::Key;
+use girih_runtime::{Command, Device};
 
 /// A launch for which a kernel is tuned.
 pub struct Purpose<'a> {
@@ -64,24 +29,6 @@ pub struct Tuned {
     pub candidates: Vec<Candidate>,
 }
 
-/// What became of a candidate.
-#[derive(Clone, Debug, PartialEq)]
-pub enum Candidate {
-    /// A run takes so long.
-    Takes(Duration),
-    /// One run took too long.
-    TooSlow(Duration),
-    /// It writes other numbers than the first one.
-    Differs,
-    /// The device refuses it.
-    Refused(String),
-    /// The budget was spent before.
-    NotTried,
-}
-
-/// Runs that a candidate is timed for.
-const RUNS: usize = 5;
-
 impl KernelFile {
     /// Compiles a kernel for a device in the configuration that takes least time for a launch. Where there is nothing to choose, nothing is run.
     ///
@@ -101,143 +48,70 @@ impl KernelFile {
             return Ok(Tuned { loaded, configuration: request.configuration, candidates: vec![] });
         }
         let grid = (purpose.grid)(&first).map_err(|d| Error::new(sources, vec![d]))?;
-        let way = format!("fastest on {grid:?}");
-        let file = self.clone().kept_in(tuning.folder.clone());
-        let store = Store::new(&file, device, "tuned");
-        let known = store.as_ref().and_then(|store| store.number(request, &way)).and_then(|i| usize::try_from(i).ok());
-        if let Some(configuration) = known.filter(|i| (request.configuration..first.configurations).contains(i))
-            && let Ok(loaded) =
-                self.load_for(device, &Request { configuration, ..request.clone() }, Configurations::One)
+        let numbers = request.configuration..first.configurations;
+        let digests = self.digests(device, request, numbers.clone(), tuning);
+        let choices = Choices::of(tuning, device, &digests, &format!("{grid:?} {:?}", request.arguments));
+        let in_configuration = |configuration| Request { configuration, ..request.clone() };
+        if let Some(configuration) = choices.as_ref().and_then(Choices::find).filter(|i| numbers.contains(i))
+            && let Ok(loaded) = self.load_for(device, &in_configuration(configuration), Configurations::One)
         {
             return Ok(Tuned { loaded, configuration, candidates: vec![] });
         }
-        let tuned = self.measured(device, request, purpose, (tuning, first.configurations))?;
-        if let Some(store) = store {
-            let (_, sources, imports) = self.compile_noting(request)?;
-            store.keep_number(request, &way, (&sources, &imports), tuned.configuration as u64);
+        let mut refused = None;
+        let make = |configuration| -> Result<Result<(Loaded, Command), String>, Error> {
+            match self.load_for(device, &in_configuration(configuration), Configurations::One) {
+                Ok(loaded) => {
+                    let grid = (purpose.grid)(&loaded.head).map_err(|d| loaded.report(vec![d]))?;
+                    let command = loaded.command(grid, purpose.arguments)?;
+                    Ok(Ok((loaded, command)))
+                }
+                Err(error) => {
+                    let why = error.message().to_owned();
+                    refused.get_or_insert(error);
+                    Ok(Err(why))
+                }
+            }
+        };
+        let wrong = |loaded: Option<&Loaded>, d: Diagnostic| match loaded {
+            Some(loaded) => loaded.report(vec![d]),
+            None => Error::from(d),
+        };
+        let found = tune::fastest(device, numbers, (purpose.arrays, tuning), make, wrong)?;
+        let (configuration, loaded) = match (found.best, refused) {
+            (Some(best), _) => best,
+            (None, Some(error)) => return Err(error),
+            // All are slow: the first one serves.
+            (None, None) => (request.configuration, self.load(device, request)?),
+        };
+        if let Some(choices) = choices {
+            choices.keep(configuration);
         }
-        Ok(tuned)
+        Ok(Tuned { loaded, configuration, candidates: found.candidates })
     }
 
-    fn measured(
+    /// The digests of a kernel's module in some configurations.
+    fn digests(
         &self,
         device: &Device,
         request: &Request,
-        purpose: &Purpose<'_>,
-        (tuning, count): (&Tuning, usize),
-    ) -> Result<Tuned, Error> {
-        let begun = Instant::now();
-        let plain = |d: Diagnostic| Error::from(d);
-        let before = contents(device, purpose.arrays).map_err(plain)?;
-        let mut agreed: Option<Vec<Vec<u8>>> = None;
-        let mut best: Option<(Duration, usize, Loaded)> = None;
-        let (mut candidates, mut refused) = (vec![], None);
-        for configuration in request.configuration..count {
-            if best.is_some() && begun.elapsed() >= tuning.budget {
-                candidates.push(Candidate::NotTried);
-                continue;
-            }
-            let loaded = match self.load_for(device, &Request { configuration, ..request.clone() }, Configurations::One)
-            {
-                Ok(loaded) => loaded,
-                Err(report) => {
-                    let why = report.diagnostics.first().map_or(String::new(), |d| d.message.clone());
-                    candidates.push(Candidate::Refused(why));
-                    refused.get_or_insert(report);
-                    continue;
-                }
-            };
-            let found = candidate(device, &loaded, purpose, tuning, (&before, &mut agreed))?;
-            if let Candidate::Takes(time) = found
-                && best.as_ref().is_none_or(|(least, ..)| time < *least)
-            {
-                best = Some((time, configuration, loaded));
-            }
-            candidates.push(found);
-        }
-        match (best, refused) {
-            (Some((_, configuration, loaded)), _) => Ok(Tuned { loaded, configuration, candidates }),
-            (None, Some(report)) => Err(report),
-            // All are slow: the first one serves.
-            (None, None) => {
-                Ok(Tuned { loaded: self.load(device, request)?, configuration: request.configuration, candidates })
-            }
-        }
+        numbers: std::ops::Range<usize>,
+        tuning: &Tuning,
+    ) -> Vec<Option<Key>> {
+        let programs = ProgramStore::of(tuning.folder.as_deref(), device);
+        numbers.fold(vec![], |mut digests, configuration| {
+            digests.push(self.digest(device, &Request { configuration, ..request.clone() }, &programs));
+            digests
+        })
     }
-}
-
-/// Runs a candidate, holds what it writes to what others have written, and times it.
-fn candidate(
-    device: &Device,
-    loaded: &Loaded,
-    purpose: &Purpose<'_>,
-    tuning: &Tuning,
-    (before, agreed): (&[Vec<u8>], &mut Option<Vec<Vec<u8>>>),
-) -> Result<Candidate, Error> {
-    let one = |d: Diagnostic| loaded.report(vec![d]);
-    let command = [loaded.command((purpose.grid)(&loaded.head).map_err(one)?, purpose.arguments)?];
-    let first = device.time(&command, 1).map_err(one)?.median();
-    let after = contents(device, purpose.arrays).map_err(one)?;
-    put_back(device, purpose.arrays, before, &after).map_err(one)?;
-    if first > tuning.limit {
-        return Ok(Candidate::TooSlow(first));
-    }
-    match agreed {
-        None => *agreed = Some(after),
-        Some(others) => {
-            let pairs = purpose.arrays.iter().zip(others.iter().zip(&after));
-            if !pairs.into_iter().all(|(array, (a, b))| alike(array.element, a, b)) {
-                return Ok(Candidate::Differs);
-            }
-        }
-    }
-    let time = device.time(&command, RUNS).map_err(one)?.median();
-    put_back(device, purpose.arrays, before, &[]).map_err(one)?;
-    Ok(Candidate::Takes(time))
-}
-
-fn contents(device: &Device, arrays: &[Array]) -> Result<Vec<Vec<u8>>, Diagnostic> {
-    let one = |array: &Array| {
-        let mut bytes = vec![0; array.bytes as usize];
-        device.read(&array.buffer, 0, &mut bytes).map(|()| bytes)
-    };
-    arrays.iter().map(one).collect()
-}
-
-/// Gives arrays their contents; those that are known to have them are left alone.
-fn put_back(device: &Device, arrays: &[Array], before: &[Vec<u8>], now: &[Vec<u8>]) -> Result<(), Diagnostic> {
-    for (i, (array, bytes)) in arrays.iter().zip(before).enumerate() {
-        if now.get(i) != Some(bytes) {
-            device.write(&array.buffer, 0, bytes)?;
-        }
-    }
-    Ok(())
-}
-
-/// Whether two arrays differ by no more than sums in another order do: integers not at all, floats by a few thousandths of the largest.
-fn alike(element: Scalar, a: &[u8], b: &[u8]) -> bool {
-    if a == b {
-        return true;
-    }
-    if !element.is_float() {
-        return false;
-    }
-    let size = element.bytes() as usize;
-    let number =
-        |bytes: &[u8]| eval::widen(bytes.iter().rev().fold(0, |bits, byte| bits << 8 | u64::from(*byte)), element);
-    let largest = a.chunks_exact(size).map(|x| number(x).abs()).filter(|x| x.is_finite()).fold(0.0, f64::max);
-    let near = largest * if element.bits() <= 16 { 8e-3 } else { 2e-3 };
-    a.chunks_exact(size).zip(b.chunks_exact(size)).all(|(x, y)| {
-        let (x, y) = (number(x), number(y));
-        x == y || x.is_nan() && y.is_nan() || (x - y).abs() <= near
-    })
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
     use crate::devices::{Selector, open};
+    use girih_ir::Scalar;
     use girih_runtime::{Constant, Memory};
+    use std::time::Duration;
 
     const TEXT: &str = "
 import triton

@@ -1,10 +1,14 @@
 //! Kernels launched with arrays and numbers of Rust, and what is said of arguments that do not fit.
 
 use girih::devices::{Selector, open};
-use girih::kernels::{Args, Kernels};
-use girih::runtime::Device;
+use girih::kernels::tune::{Array, Tuning, Variant, tune};
+use girih::kernels::{Args, Kernels, TileKernel};
+use girih::runtime::{Argument, Constant, Device, Grid};
 use girih::triton::KernelFile;
 use girih::{Code, Error, args};
+use girih_ir::attrs::Dim;
+use girih_ir::{Scalar, Type};
+use std::time::Duration;
 
 const SCALE: &str = "
 kernel @scale(%x: buffer, %n: u32, %by: f32) workgroup(64) launch { grid (div (add %n, 63), 64), 1, 1 } {
@@ -88,6 +92,64 @@ fn arguments_that_do_not_fit_are_named() {
     let missing =
         Kernels::from_text("scale.gir", SCALE).and_then(|kernels| kernels.load(&devices()[0], Some("scales")));
     assert_eq!(missing.err().and_then(|error| error.code()), Some(Code::KernelEntry));
+}
+
+/// A kernel that Rust has written: `out = a * x + out`, of so many elements at once.
+fn axpy(block: u64) -> Kernels {
+    let k = TileKernel::new("axpy", 2);
+    let (x, out) = (k.buffer("x", Scalar::F32), k.buffer("out", Scalar::F32));
+    let (a, n) = (k.number("a", Scalar::F32), k.number("n", Scalar::I32));
+    let at = k.program(Dim::X) * block as i64 + k.iota(block);
+    let inside = at.lt(n);
+    out.store(at, a * x.load(at, inside) + out.load(at, inside), inside);
+    Kernels::from_module(k.into_module().expect("it is right"))
+}
+
+#[test]
+fn kernels_by_program_run_on_arrays_of_the_device() {
+    for device in devices() {
+        let kernels = axpy(128);
+        let axpy = kernels.load(&device, None).expect("it loads");
+        let x = device.array(&[1.0_f32, 2.0, 3.0]).expect("there is memory");
+        let out = device.array(&[0.5_f32; 3]).expect("there is memory");
+        for _ in 0..2 {
+            axpy.launch_grid([1, 1, 1], args![&x, &out, 2.0, 3]).expect("it is queued");
+        }
+        assert_eq!(out.read(&device.stream()).expect("it runs"), [4.5, 8.5, 12.5]);
+    }
+}
+
+#[test]
+fn the_fastest_of_some_modules_is_kept_by_their_digests() {
+    let device = open(&Selector::Cpu, None).expect("it is always there");
+    let folder = tempfile::tempdir().expect("a temporary folder");
+    let tuning = Tuning { folder: Some(folder.path().into()), budget: Duration::MAX, limit: Duration::MAX };
+    let (x, out) = (device.array(&[1.0_f32; 1000]).expect("memory"), device.array(&[0.0_f32; 1000]).expect("memory"));
+    let arrays = [&x, &out].map(|array| Array { buffer: array.buffer().clone(), bytes: 4000, element: Scalar::F32 });
+    let constant = |ty, bits| Argument::Scalar(Constant { ty, bits });
+    let tuned = |blocks: [u64; 2]| {
+        let kernels = blocks.map(axpy);
+        let variants: Vec<Variant<'_>> = (kernels.iter().zip(blocks))
+            .map(|(kernels, block)| Variant {
+                kernels,
+                kernel: None,
+                arguments: vec![
+                    x.buffer().into(),
+                    out.buffer().into(),
+                    constant(Type::Scalar(Scalar::F32), 2.0_f32.to_bits().into()),
+                    constant(Type::I32, 1000),
+                ],
+                grid: Grid::Workgroups([1000_u64.div_ceil(block) as u32, 1, 1]),
+            })
+            .collect();
+        tune(&device, &variants, &arrays, &tuning).expect("it is right")
+    };
+    let first = tuned([64, 256]);
+    assert_eq!(first.candidates.len(), 2);
+    assert_eq!(out.read(&device.stream()).expect("it is there"), [0.0; 1000], "tuning leaves the arrays as they were");
+    let again = tuned([64, 256]);
+    assert_eq!((again.variant, again.candidates), (first.variant, vec![]), "what was found is kept");
+    assert_eq!(tuned([64, 512]).candidates.len(), 2, "another module is another choice");
 }
 
 const FILL: &str = "

@@ -56,9 +56,9 @@ impl Place {
         let file = KernelFile::open(self.folder.path().join("fill.py")).expect("it is there");
         file.kept_in(Some(self.folder.path().join("kept")))
     }
-    /// The files that are kept.
-    fn kept(&self) -> Vec<std::path::PathBuf> {
-        let Ok(entries) = std::fs::read_dir(self.folder.path().join("kept/kernels")) else { return vec![] };
+    /// The files of a kind that are kept.
+    fn kept(&self, kind: &str) -> Vec<std::path::PathBuf> {
+        let Ok(entries) = std::fs::read_dir(self.folder.path().join("kept").join(kind)) else { return vec![] };
         entries.map(|entry| entry.expect("it can be read").path()).collect()
     }
     /// Whether the kernel was kept, and what it writes.
@@ -134,10 +134,12 @@ fn what_a_kernel_is_made_from_is_in_its_key() {
     place.write("helper.py", &HELPER.replace("100", "200"));
     new("an imported file", 100, 201, &no_change);
     place.write("helper.py", HELPER);
-    // What was kept of it was written over: the name of an entry does not depend on what is imported.
-    new("the imported file as it was", 100, 101, &no_change);
+    // Another source, but the module of before: its program is there.
+    assert_eq!(place.run(100, no_change), (true, expected(100, 101)), "the imported file as it was");
     place.write("fill.py", &TEXT.replace("+ ADD", "+ 2 * ADD"));
     new("the source", 100, 102, &no_change);
+    place.write("fill.py", &format!("{TEXT}\n# A remark.\n"));
+    assert_eq!(place.run(100, no_change), (true, expected(100, 101)), "a remark changes no module");
     place.write("fill.py", TEXT);
     assert_eq!(place.run(100, no_change), (true, expected(100, 101)), "the source as it was");
 }
@@ -182,11 +184,14 @@ fn a_damaged_entry_is_made_anew() {
         },
     ];
     for damage in damages {
-        let kept = place.kept();
-        assert_eq!(kept.len(), 1);
-        damage(&kept[0]);
-        assert_eq!(place.run(100, no_change), (false, expected(100, 101)));
-        assert_eq!(place.run(100, no_change), (true, expected(100, 101)));
+        // Without its program the kernel is compiled; without its head only its source is read again.
+        for (kind, is_there) in [("programs", false), ("kernels", true)] {
+            let kept = place.kept(kind);
+            assert_eq!(kept.len(), 1);
+            damage(&kept[0]);
+            assert_eq!(place.run(100, no_change), (is_there, expected(100, 101)), "{kind}");
+            assert_eq!(place.run(100, no_change), (true, expected(100, 101)), "{kind}");
+        }
     }
 }
 
@@ -202,5 +207,5 @@ fn errors_are_said_each_time() {
     let first = said(&device);
     assert!(first.contains("orange"), "{first}");
     assert_eq!(said(&device), first);
-    assert_eq!(place.kept().len(), 0);
+    assert_eq!(place.kept("kernels").len() + place.kept("programs").len(), 0);
 }

@@ -1,0 +1,86 @@
+//! Programs that an earlier process has compiled: found by the digest of the module that they were compiled from, whatever language wrote it.
+//!
+//! Invariant: what is found is what compiling would give. The compiler, the device, the module's text, the kernel, the options and the places that messages name
+//! are all in the key.
+
+use crate::devices::cuda;
+use girih_base::diag::Diagnostic;
+use girih_cache::{Cache, Key};
+use girih_ir::{FunctionId, Module, Verified, text};
+use girih_runtime::{Device, LoadOptions, Program};
+use std::path::Path;
+
+/// Counts what this file writes: another form gets another number.
+const FORM: u32 = 1;
+
+/// The crates that make a program of a module, by their sources.
+const COMPILERS: [&str; 4] = [girih_base::IDENTITY, girih_ir::IDENTITY, girih_lower::IDENTITY, cuda::IDENTITY];
+
+/// What a device and its compiler are known by.
+pub(crate) fn about(device: &Device) -> String {
+    let compilers = (FORM, env!("CARGO_PKG_VERSION"), COMPILERS);
+    format!("{compilers:?}\n{:?}\n{:?}", device.info(), device.caps())
+}
+
+/// The programs of a device that are kept in a folder.
+#[derive(Debug)]
+pub(crate) struct ProgramStore {
+    cache: Option<Cache>,
+}
+
+/// A program, and where it comes from.
+#[derive(Debug)]
+pub(crate) struct CompiledProgram {
+    pub program: Program,
+    /// What it is kept under, if something is.
+    pub digest: Option<Key>,
+    /// Whether an earlier process has compiled it.
+    pub was_kept: bool,
+}
+
+impl ProgramStore {
+    /// The store of a folder; without one nothing is kept.
+    pub fn of(folder: Option<&Path>, device: &Device) -> ProgramStore {
+        ProgramStore { cache: folder.map(|folder| Cache::new(folder, "programs", about(device))) }
+    }
+
+    /// The digest of a kernel: what its program is kept under. None if nothing is kept.
+    pub fn digest(&self, module: &Verified<Module>, kernel: FunctionId, options: &LoadOptions) -> Option<Key> {
+        let cache = self.cache.as_ref()?;
+        let function = &module.functions[kernel];
+        let rest = format!("{kernel:?} {options:?} {:?}", function.span);
+        Some(cache.key(&[text::print(module).as_bytes(), rest.as_bytes()]))
+    }
+
+    /// What stands in for the digest of a kernel that a compiler has refused with this message.
+    pub fn digest_of_refusal(&self, message: &str) -> Option<Key> {
+        Some(self.cache.as_ref()?.key(&[b"refused", message.as_bytes()]))
+    }
+
+    /// The program that is kept under a digest, on a device that says the same of itself.
+    pub fn restore(&self, device: &Device, digest: Key) -> Option<Program> {
+        device.restore(&self.cache.as_ref()?.get(digest)?)
+    }
+
+    /// The program of a kernel: the one that is kept, or one that is compiled now and kept.
+    ///
+    /// # Errors
+    /// As [`Device::load`].
+    pub fn load(
+        &self,
+        device: &Device,
+        module: &Verified<Module>,
+        kernel: FunctionId,
+        options: &LoadOptions,
+    ) -> Result<CompiledProgram, Vec<Diagnostic>> {
+        let digest = self.digest(module, kernel, options);
+        if let Some(program) = digest.and_then(|digest| self.restore(device, digest)) {
+            return Ok(CompiledProgram { program, digest, was_kept: true });
+        }
+        let (program, bytes) = device.load_to_keep(module, kernel, options)?;
+        if let (Some(cache), Some(digest), Some(bytes)) = (&self.cache, digest, bytes) {
+            cache.put(digest, &bytes);
+        }
+        Ok(CompiledProgram { program, digest, was_kept: false })
+    }
+}
