@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Checks that all of core/ builds for WebAssembly. Rustup's target is taken where it is installed (`rustup target add wasm32-unknown-unknown`);
+# Checks that all of core/ builds for WebAssembly, and backend-wgpu with the adapters of a browser: what waits is not there, so nothing in the path of a page does. Rustup's target is taken where it is installed (`rustup target add wasm32-unknown-unknown`);
 # elsewhere Debian's compiler builds the standard library itself, from the sources that its archive has.
 set -euo pipefail
 cd "$(dirname "$0")/.."
@@ -9,6 +9,7 @@ packages=()
 for manifest in core/*/Cargo.toml; do
   packages+=(-p "$(sed -n 's/^name = "\(.*\)"$/\1/p' "$manifest" | head -n 1)")
 done
+packages+=(-p girih-wgpu --features girih-wgpu/webgpu)
 
 if rustup target list --installed 2>/dev/null | grep -qx "$target"; then
   cargo check "${packages[@]}" --target "$target" --locked

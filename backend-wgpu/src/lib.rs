@@ -8,7 +8,9 @@ pub mod emit;
 pub mod shader;
 mod strict;
 
-pub use device::{Adapter, Context, Gpu, Settings, SharedBuffer, adapters, instance_for, kind, open, open_with};
+pub use device::{Adapter, Context, Gpu, Settings, SharedBuffer, adapters_of, instance_for};
+#[cfg(not(target_arch = "wasm32"))]
+pub use device::{adapters, kind, open, open_with};
 pub use emit::{Emitted, Language, emit};
 /// What a window that draws on a [`Context`] speaks with.
 pub use wgpu;

@@ -5,6 +5,7 @@ use girih_base::diag::{Code, Diagnostic};
 use girih_base::span::Span;
 use girih_ir::Caps;
 use girih_runtime::{DeviceInfo, DeviceKind};
+#[cfg(not(target_arch = "wasm32"))]
 use std::sync::OnceLock;
 
 /// Mesa's software driver before this version ends a kernel silently after 65,535 loop iterations an invocation.
@@ -33,7 +34,14 @@ pub struct Adapter {
     pub(super) offer: Offer,
 }
 
-/// All adapters, also those that cannot be used.
+/// All adapters of an instance, also those that cannot be used: in a browser, the one that it offers.
+pub async fn adapters_of(instance: &wgpu::Instance) -> Vec<Adapter> {
+    let found = instance.enumerate_adapters(wgpu::Backends::all()).await;
+    found.into_iter().enumerate().map(|(index, raw)| describe(index, raw)).collect()
+}
+
+/// All adapters of this machine.
+#[cfg(not(target_arch = "wasm32"))]
 pub fn adapters() -> Vec<Adapter> {
     static INSTANCE: OnceLock<wgpu::Instance> = OnceLock::new();
     let found = crate::emit::guard("wgpu", || {
@@ -44,12 +52,10 @@ pub fn adapters() -> Vec<Adapter> {
                 ..wgpu::InstanceDescriptor::new_without_display_handle()
             })
         });
-        let backends = wgpu::Backends::all();
-        Ok(pollster::block_on(instance.enumerate_adapters(backends)))
+        Ok(super::blocking::block_on(adapters_of(instance)))
     });
     // A driver that cannot even be asked is as good as none.
-    let found = found.unwrap_or_default();
-    found.into_iter().enumerate().map(|(index, raw)| describe(index, raw)).collect()
+    found.unwrap_or_default()
 }
 
 /// What an adapter is.
@@ -89,11 +95,13 @@ fn mesa(info: &wgpu::AdapterInfo) -> Option<u32> {
 }
 
 /// What an adapter is that a selector means; none if there is no such adapter, or it cannot be used.
+#[cfg(not(target_arch = "wasm32"))]
 pub fn kind(selector: &str) -> Option<DeviceKind> {
     select(selector).ok().map(|adapter| adapter.info.kind)
 }
 
 /// The adapter that a selector means: a number, a part of a name, or `auto` for the first that is no software.
+#[cfg(not(target_arch = "wasm32"))]
 pub fn select(selector: &str) -> Result<Adapter, Diagnostic> {
     let all = adapters();
     let wanted = selector.trim().to_lowercase();

@@ -3,9 +3,12 @@
 //! Invariant: there is one queue. What is submitted later sees what was submitted before, so a buffer that a kernel has filled can be drawn without
 //! waiting, and filled again as soon as the drawing has been submitted.
 
-use super::adapters::{self, Adapter, describe};
+use super::adapters::{self, Adapter};
+#[cfg(not(target_arch = "wasm32"))]
+use super::blocking::block_on;
 use super::health::Health;
 use super::{Gpu, Settings};
+#[cfg(not(target_arch = "wasm32"))]
 use crate::emit::guard;
 use girih_base::diag::{Code, Diagnostic};
 use girih_base::span::Span;
@@ -13,6 +16,7 @@ use girih_ir::{Caps, Feature};
 use girih_runtime::{Buffer, DeviceInfo};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
+#[cfg(not(target_arch = "wasm32"))]
 use std::time::Duration;
 
 /// An open device of wgpu. Clones are the same device.
@@ -40,11 +44,20 @@ pub fn instance_for(display: Box<dyn wgpu::wgt::WgpuHasDisplayHandle>) -> wgpu::
 }
 
 impl Context {
+    /// Opens an adapter, and waits until it is open.
+    ///
+    /// # Errors
+    /// As [`opened`](Context::opened).
+    #[cfg(not(target_arch = "wasm32"))]
+    pub fn open(adapter: Adapter, settings: &Settings) -> Result<Context, Diagnostic> {
+        guard("wgpu", || block_on(Context::opened(adapter, settings)))
+    }
+
     /// Opens an adapter.
     ///
     /// # Errors
     /// If it does not open. An adapter that can draw but runs no kernels does; then [`gpu`](Context::gpu) says why.
-    pub fn open(adapter: Adapter, settings: &Settings) -> Result<Context, Diagnostic> {
+    pub async fn opened(adapter: Adapter, settings: &Settings) -> Result<Context, Diagnostic> {
         let own = adapter.caps.clone();
         let own = if settings.strict { own } else { own.without(Feature::StrictFloats) };
         let caps = settings.profile.as_ref().map_or(own.clone(), |profile| own.within(profile));
@@ -68,17 +81,16 @@ impl Context {
             },
             trace: wgpu::Trace::Off,
         };
-        let (device, queue) = guard("wgpu", || {
-            pollster::block_on(adapter.raw.request_device(&descriptor)).map_err(|error| {
-                let message = format!("the adapter `{}` cannot be opened: {error}", adapter.info.name);
-                Diagnostic::new(Code::NoDevice, Span::NONE, message).hint("`girih devices` lists what there is")
-            })
+        let (device, queue) = adapter.raw.request_device(&descriptor).await.map_err(|error| {
+            let message = format!("the adapter `{}` cannot be opened: {error}", adapter.info.name);
+            Diagnostic::new(Code::NoDevice, Span::NONE, message).hint("`girih devices` lists what there is")
         })?;
         let (health, settings) = (Health::watch(&device), settings.clone());
         Ok(Context(Arc::new(Opened { adapter, caps, device, queue, health, settings, read: AtomicU64::new(0) })))
     }
 
     /// How long a wait may last.
+    #[cfg(not(target_arch = "wasm32"))]
     pub(super) fn limit(&self) -> Duration {
         let usual =
             if self.0.adapter.offer.is_software() { Duration::from_secs(3600) } else { Duration::from_secs(300) };
@@ -90,6 +102,7 @@ impl Context {
     ///
     /// # Errors
     /// If there is none, or it does not open.
+    #[cfg(not(target_arch = "wasm32"))]
     pub fn for_surface(
         instance: &wgpu::Instance,
         surface: &wgpu::Surface<'_>,
@@ -98,19 +111,19 @@ impl Context {
     ) -> Result<Context, Diagnostic> {
         let info = wanted.and_then(|selector| adapters::select(selector).ok()).map(|adapter| adapter.offer.info);
         let raw = guard("wgpu", || {
-            let all = pollster::block_on(instance.enumerate_adapters(wgpu::Backends::all()));
+            let all = block_on(instance.enumerate_adapters(wgpu::Backends::all()));
             let fits =
                 |raw: &wgpu::Adapter| info.as_ref() == Some(&raw.get_info()) && raw.is_surface_supported(surface);
             if let Some(raw) = all.into_iter().find(fits) {
                 return Ok(raw);
             }
             let options = wgpu::RequestAdapterOptions { compatible_surface: Some(surface), ..Default::default() };
-            pollster::block_on(instance.request_adapter(&options)).map_err(|error| {
+            block_on(instance.request_adapter(&options)).map_err(|error| {
                 let message = format!("there is no adapter that can draw into the window: {error}");
                 Diagnostic::new(Code::NoDevice, Span::NONE, message).hint("install a Vulkan driver")
             })
         })?;
-        Context::open(describe(0, raw), settings)
+        Context::open(adapters::describe(0, raw), settings)
     }
 
     /// A device that runs kernels here. It has buffers and programs of its own.
@@ -135,6 +148,7 @@ impl Context {
     }
 
     /// Whether a selector means this adapter.
+    #[cfg(not(target_arch = "wasm32"))]
     pub fn is(&self, selector: &str) -> bool {
         adapters::select(selector).is_ok_and(|adapter| adapter.offer.info == self.0.adapter.offer.info)
     }
@@ -168,6 +182,7 @@ impl Context {
     }
 
     /// Leaves device and queue to the process's end: work is on them that may never end, and wgpu waits for it when the queue is dropped.
+    #[cfg(not(target_arch = "wasm32"))]
     pub(super) fn abandon(&self) {
         std::mem::forget(self.clone());
     }

@@ -6,10 +6,6 @@ use crate::emit::guard;
 use girih_base::diag::{Code, Diagnostic};
 use girih_base::span::Span;
 use std::sync::{Arc, Mutex, PoisonError};
-use std::time::{Duration, Instant};
-
-/// How long a wakeful wait keeps asking.
-const WAKEFUL: Duration = Duration::from_millis(2);
 
 /// The state of a device, shared with wgpu's callbacks.
 #[derive(Clone, Debug, Default)]
@@ -61,6 +57,7 @@ impl Health {
     }
 
     /// Runs something that talks to the driver: its errors, and panics inside of wgpu, become diagnostics.
+    #[cfg(not(target_arch = "wasm32"))]
     pub fn run<T>(&self, device: &wgpu::Device, what: impl FnOnce() -> Result<T, Diagnostic>) -> Result<T, Diagnostic> {
         self.check()?;
         let scopes = [wgpu::ErrorFilter::Internal, wgpu::ErrorFilter::OutOfMemory, wgpu::ErrorFilter::Validation]
@@ -68,7 +65,8 @@ impl Health {
         let result = guard("wgpu", what);
         let mut error = None;
         for scope in scopes.into_iter().rev() {
-            let found = pollster::block_on(scope.pop());
+            // It is there: drivers outside of browsers check at once.
+            let found = super::blocking::block_on(scope.pop());
             error = error.or(found);
         }
         self.check()?;
@@ -76,6 +74,15 @@ impl Health {
             Some(error) => Err(diagnostic(&error)),
             None => result,
         }
+    }
+
+    /// The same in a browser, which tells errors later: the next call gives them.
+    #[cfg(target_arch = "wasm32")]
+    pub fn run<T>(&self, _: &wgpu::Device, what: impl FnOnce() -> Result<T, Diagnostic>) -> Result<T, Diagnostic> {
+        self.check()?;
+        let result = guard("wgpu", what);
+        self.check()?;
+        result
     }
 
     /// Lets wgpu tell what is done. Nothing waits.
@@ -88,35 +95,10 @@ impl Health {
         self.check()
     }
 
-    /// Waits until what was submitted up to `last` is done, or all work if none is given. Who is `wakeful` asks again and again at first: most work is
-    /// short, and the system takes longer to wake a thread.
-    pub fn wait(
-        &self,
-        device: &wgpu::Device,
-        last: Option<&wgpu::SubmissionIndex>,
-        limit: Duration,
-        wakeful: bool,
-    ) -> Result<(), Diagnostic> {
-        self.check()?;
-        let within =
-            |limit| device.poll(wgpu::PollType::Wait { submission_index: last.cloned(), timeout: Some(limit) });
-        let begun = Instant::now();
-        while wakeful && begun.elapsed() < WAKEFUL {
-            if guard("wgpu", || Ok(within(Duration::ZERO).is_ok()))? {
-                return self.check();
-            }
-            std::hint::spin_loop();
-        }
-        guard("wgpu", || match within(limit) {
-            Ok(_) => Ok(()),
-            Err(_) => {
-                self.with(|t| t.timed_out = true);
-                let message = format!("a launch was still running after {} s", limit.as_secs());
-                Err(Diagnostic::new(Code::DeviceTimeout, Span::NONE, message)
-                    .hint("check the kernel for a loop that does not end, or let it do less"))
-            }
-        })?;
-        self.check()
+    /// Work has not ended within the limit: nothing else is waited for.
+    #[cfg(not(target_arch = "wasm32"))]
+    pub fn time_out(&self) {
+        self.with(|t| t.timed_out = true);
     }
 }
 

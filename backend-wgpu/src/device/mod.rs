@@ -9,6 +9,7 @@
 //! | [`programs`], [`cache`] | pipelines |
 //! | [`record`], [`timing`] | commands; how long they take |
 //! | [`health`] | errors, lost devices, time limits |
+//! | `blocking`, `web` | where threads wait; what stands there for the web, where none may |
 //!
 //! wgpu has one queue, so all streams of a device are in one order, and a trap is told to whoever of them asks first.
 //!
@@ -16,6 +17,8 @@
 //! buffer parameters, one for each segment, each of which is a buffer of its own.
 
 mod adapters;
+#[cfg(not(target_arch = "wasm32"))]
+mod blocking;
 mod cache;
 mod caps;
 mod context;
@@ -25,8 +28,12 @@ mod programs;
 mod record;
 mod timing;
 mod transfer;
+#[cfg(target_arch = "wasm32")]
+mod web;
 
-pub use adapters::{Adapter, adapters, kind};
+pub use adapters::{Adapter, adapters_of};
+#[cfg(not(target_arch = "wasm32"))]
+pub use adapters::{adapters, kind};
 pub use context::{Context, SharedBuffer, instance_for};
 
 use cache::Cache;
@@ -35,8 +42,10 @@ use girih_base::idx::IndexVec;
 use girih_base::span::Span;
 use girih_ir::{Caps, FunctionId, Module, Verified};
 use girih_lower::{Compiled, Origin};
+#[cfg(not(target_arch = "wasm32"))]
+use girih_runtime::Device;
 use girih_runtime::driver::{BlockId, Command, Driver, Fence, Fetch, Keeping, ProgramId, QueueId, Slice};
-use girih_runtime::{Buffer, Device, DeviceInfo, DeviceKind, LoadOptions, Memory, Read, Timing};
+use girih_runtime::{Buffer, DeviceInfo, LoadOptions, Memory, Read, Timing};
 use health::Health;
 use memory::Blocks;
 use programs::{Maker, Program};
@@ -112,12 +121,14 @@ pub struct State {
 }
 
 /// Opens the adapter that a selector means: its number, a part of its name, or `auto`. Software adapters have to be named.
+#[cfg(not(target_arch = "wasm32"))]
 pub fn open(selector: &str, profile: Option<&Caps>) -> Result<Device, Diagnostic> {
     let settings = Settings { profile: profile.cloned(), ..Settings::default() };
     Ok(Device::new(open_with(selector, &settings)?))
 }
 
 /// The same with all settings.
+#[cfg(not(target_arch = "wasm32"))]
 pub fn open_with(selector: &str, settings: &Settings) -> Result<Gpu, Diagnostic> {
     Context::open(adapters::select(selector)?, settings)?.gpu()
 }
@@ -258,17 +269,6 @@ impl State {
     fn wait_for_all(&self) -> Result<(), Diagnostic> {
         let last = self.last().clone();
         last.map_or(Ok(()), |last| self.wait_until(&last))
-    }
-
-    /// Waits for what was submitted up to there.
-    fn wait_until(&self, last: &wgpu::SubmissionIndex) -> Result<(), Diagnostic> {
-        // A software adapter needs the processor for the work itself.
-        let wakeful = self.context.info().kind == DeviceKind::Wgpu;
-        let waited = self.health.wait(&self.device, Some(last), self.context.limit(), wakeful);
-        if waited.as_ref().is_err_and(|error| error.code == Code::DeviceTimeout) {
-            self.context.abandon();
-        }
-        waited
     }
 }
 

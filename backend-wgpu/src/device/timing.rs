@@ -6,7 +6,7 @@ use girih_base::diag::Diagnostic;
 use girih_runtime::Timing;
 use girih_runtime::driver::Command;
 use std::ops::Range;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 use wgpu::Features as F;
 
 /// Runs that one query set serves: it holds at most 4096 timestamps.
@@ -77,11 +77,7 @@ impl State {
     fn timed_by_host(&self, commands: &[Command]) -> Result<Duration, Diagnostic> {
         let groups = &mut *self.groups();
         let (recorded, traps) = self.recorded(groups, commands)?;
-        self.wait_for_all()?;
-        let start = Instant::now();
-        self.submit_recorded([recorded], traps)?;
-        self.wait_for_all()?;
-        let elapsed = start.elapsed();
+        let elapsed = self.clocked(recorded, traps)?;
         self.download(None, vec![])?;
         Ok(elapsed)
     }

@@ -5,7 +5,7 @@ use super::{Gpu, State};
 use girih_base::diag::{Code, Diagnostic};
 use girih_base::span::Span;
 use girih_runtime::driver::{Fence, Fetch, Slice};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError, mpsc};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::task::Waker;
 
 /// At most so many bytes travel at once, so that staging memory stays small.
@@ -59,50 +59,8 @@ impl State {
         self.trapped(u32::from_le_bytes(word))
     }
 
-    /// Submits commands, and copies of parts of buffers behind them, waits, and takes the copies.
-    pub(super) fn fetch(&self, recorded: Option<Recorded<'_>>, parts: &mut [Part<'_>]) -> Result<(), Diagnostic> {
-        let size = parts.iter().map(|(.., bytes)| bytes.len() as u64).sum();
-        let staging = self.staging(size)?;
-        let (sender, receiver) = mpsc::channel();
-        let (recorded, lock) = recorded.map(|r| (r.commands, r.until_submitted)).unzip();
-        let last = self.health.run(&self.device, || {
-            let mut encoder = self.device.create_command_encoder(&wgpu::CommandEncoderDescriptor::default());
-            let mut at = 0;
-            for (raw, offset, bytes) in parts.iter().filter(|(.., bytes)| !bytes.is_empty()) {
-                encoder.copy_buffer_to_buffer(raw, *offset, &staging, at, bytes.len() as u64);
-                at += bytes.len() as u64;
-            }
-            let last = self.queue.submit(recorded.into_iter().chain([encoder.finish()]));
-            // The receiver is gone only if the wait below has failed.
-            staging.slice(..size).map_async(wgpu::MapMode::Read, move |result| drop(sender.send(result)));
-            Ok(last)
-        })?;
-        drop(lock);
-        self.submitted(last.clone());
-        self.context.count_read(size);
-        self.wait_until(&last)?;
-        // Another thread that waits for this device may be the one that is told, and tells us in a moment.
-        match receiver.recv_timeout(self.context.limit()) {
-            Ok(Ok(())) => {}
-            Ok(Err(error)) => return Err(unreadable(error.to_string())),
-            Err(error) => return Err(unreadable(error.to_string())),
-        }
-        let result = self.health.run(&self.device, || {
-            let view = staging.slice(..size).get_mapped_range().map_err(|e| unreadable(e.to_string()))?;
-            let mut at = 0;
-            for (.., bytes) in parts.iter_mut() {
-                bytes.copy_from_slice(&view[at..at + bytes.len()]);
-                at += bytes.len();
-            }
-            Ok(())
-        });
-        staging.unmap();
-        self.keep_staging(staging);
-        result
-    }
-
     /// Memory that the host can read: some that was used before, or new.
-    fn staging(&self, bytes: u64) -> Result<wgpu::Buffer, Diagnostic> {
+    pub(super) fn staging(&self, bytes: u64) -> Result<wgpu::Buffer, Diagnostic> {
         let mut kept = self.stagings();
         if let Some(i) = kept.iter().position(|buffer| buffer.size() >= bytes) {
             return Ok(kept.swap_remove(i));
@@ -119,7 +77,7 @@ impl State {
         })
     }
 
-    fn keep_staging(&self, staging: wgpu::Buffer) {
+    pub(super) fn keep_staging(&self, staging: wgpu::Buffer) {
         let mut kept = self.stagings();
         kept.push(staging);
         if kept.len() > KEPT {
@@ -134,7 +92,7 @@ impl State {
     }
 }
 
-fn unreadable(what: String) -> Diagnostic {
+pub(super) fn unreadable(what: String) -> Diagnostic {
     Diagnostic::new(Code::DeviceLost, Span::NONE, format!("memory of the device cannot be read: {what}"))
 }
 
@@ -249,15 +207,7 @@ impl Fence for Point {
 
     fn wait(&self) -> Result<(), Diagnostic> {
         self.gpu.wait_until(&self.last)?;
-        let begun = std::time::Instant::now();
-        // Another thread that waits for this device may be the one that is told, and tells us in a moment.
-        while !self.poll()? {
-            if begun.elapsed() > self.gpu.context.limit() {
-                return Err(unreadable("nobody tells that it was copied".into()));
-            }
-            std::thread::yield_now();
-        }
-        Ok(())
+        self.gpu.ask_until(|| self.poll(), || unreadable("nobody tells that it was copied".into()))
     }
 
     fn outcome(&self) -> Result<(), Diagnostic> {

@@ -1,0 +1,133 @@
+//! Where a thread waits for the device or its driver. A page in a browser must not wait, so this file is not there for the web: what calls it is not there either,
+//! or says that the web has no such thing.
+
+use super::State;
+use super::health::Health;
+use super::transfer::{Part, Recorded, unreadable};
+use crate::emit::guard;
+use girih_base::diag::{Code, Diagnostic};
+use girih_base::span::Span;
+use girih_runtime::DeviceKind;
+use std::sync::mpsc;
+use std::time::{Duration, Instant};
+
+/// How long a wakeful wait keeps asking.
+const WAKEFUL: Duration = Duration::from_millis(2);
+
+/// What a future gives, when it does.
+pub fn block_on<F: Future>(future: F) -> F::Output {
+    pollster::block_on(future)
+}
+
+impl Health {
+    /// Waits until what was submitted up to `last` is done. Who is `wakeful` asks again and again at first: most work is
+    /// short, and the system takes longer to wake a thread.
+    fn wait(
+        &self,
+        device: &wgpu::Device,
+        last: &wgpu::SubmissionIndex,
+        limit: Duration,
+        wakeful: bool,
+    ) -> Result<(), Diagnostic> {
+        self.check()?;
+        let within =
+            |limit| device.poll(wgpu::PollType::Wait { submission_index: Some(last.clone()), timeout: Some(limit) });
+        let begun = Instant::now();
+        while wakeful && begun.elapsed() < WAKEFUL {
+            if guard("wgpu", || Ok(within(Duration::ZERO).is_ok()))? {
+                return self.check();
+            }
+            std::hint::spin_loop();
+        }
+        guard("wgpu", || match within(limit) {
+            Ok(_) => Ok(()),
+            Err(_) => {
+                self.time_out();
+                let message = format!("a launch was still running after {} s", limit.as_secs());
+                Err(Diagnostic::new(Code::DeviceTimeout, Span::NONE, message)
+                    .hint("check the kernel for a loop that does not end, or let it do less"))
+            }
+        })?;
+        self.check()
+    }
+}
+
+impl State {
+    /// Waits for what was submitted up to there.
+    pub(super) fn wait_until(&self, last: &wgpu::SubmissionIndex) -> Result<(), Diagnostic> {
+        // A software adapter needs the processor for the work itself.
+        let wakeful = self.context.info().kind == DeviceKind::Wgpu;
+        let waited = self.health.wait(&self.device, last, self.context.limit(), wakeful);
+        if waited.as_ref().is_err_and(|error| error.code == Code::DeviceTimeout) {
+            self.context.abandon();
+        }
+        waited
+    }
+
+    /// Submits commands, and copies of parts of buffers behind them, waits, and takes the copies.
+    pub(super) fn fetch(&self, recorded: Option<Recorded<'_>>, parts: &mut [Part<'_>]) -> Result<(), Diagnostic> {
+        let size = parts.iter().map(|(.., bytes)| bytes.len() as u64).sum();
+        let staging = self.staging(size)?;
+        let (sender, receiver) = mpsc::channel();
+        let (recorded, lock) = recorded.map(|r| (r.commands, r.until_submitted)).unzip();
+        let last = self.health.run(&self.device, || {
+            let mut encoder = self.device.create_command_encoder(&wgpu::CommandEncoderDescriptor::default());
+            let mut at = 0;
+            for (raw, offset, bytes) in parts.iter().filter(|(.., bytes)| !bytes.is_empty()) {
+                encoder.copy_buffer_to_buffer(raw, *offset, &staging, at, bytes.len() as u64);
+                at += bytes.len() as u64;
+            }
+            let last = self.queue.submit(recorded.into_iter().chain([encoder.finish()]));
+            // The receiver is gone only if the wait below has failed.
+            staging.slice(..size).map_async(wgpu::MapMode::Read, move |result| drop(sender.send(result)));
+            Ok(last)
+        })?;
+        drop(lock);
+        self.submitted(last.clone());
+        self.context.count_read(size);
+        self.wait_until(&last)?;
+        // Another thread that waits for this device may be the one that is told, and tells us in a moment.
+        match receiver.recv_timeout(self.context.limit()) {
+            Ok(Ok(())) => {}
+            Ok(Err(error)) => return Err(unreadable(error.to_string())),
+            Err(error) => return Err(unreadable(error.to_string())),
+        }
+        let result = self.health.run(&self.device, || {
+            let view = staging.slice(..size).get_mapped_range().map_err(|e| unreadable(e.to_string()))?;
+            let mut at = 0;
+            for (.., bytes) in parts.iter_mut() {
+                bytes.copy_from_slice(&view[at..at + bytes.len()]);
+                at += bytes.len();
+            }
+            Ok(())
+        });
+        staging.unmap();
+        self.keep_staging(staging);
+        result
+    }
+
+    /// Asks until something holds, after its work is done: another thread that waits for this device may be the one that is told, and tells us in a moment.
+    pub(super) fn ask_until(
+        &self,
+        holds: impl Fn() -> Result<bool, Diagnostic>,
+        never: impl Fn() -> Diagnostic,
+    ) -> Result<(), Diagnostic> {
+        let begun = Instant::now();
+        while !holds()? {
+            if begun.elapsed() > self.context.limit() {
+                return Err(never());
+            }
+            std::thread::yield_now();
+        }
+        Ok(())
+    }
+
+    /// One run by the host's clock.
+    pub(super) fn clocked(&self, commands: wgpu::CommandBuffer, traps: bool) -> Result<Duration, Diagnostic> {
+        self.wait_for_all()?;
+        let start = Instant::now();
+        self.submit_recorded([commands], traps)?;
+        self.wait_for_all()?;
+        Ok(start.elapsed())
+    }
+}

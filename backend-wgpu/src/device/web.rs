@@ -1,0 +1,39 @@
+//! What stands on the web where other systems wait: an error that says what to do instead.
+
+use super::State;
+use super::transfer::{Part, Recorded};
+use girih_base::diag::{Code, Diagnostic};
+use girih_base::span::Span;
+use std::time::Duration;
+
+fn waits() -> Diagnostic {
+    let message = "a page in a browser cannot wait for the device";
+    Diagnostic::new(Code::BadArguments, Span::NONE, message).hint("await an event or a download of the stream")
+}
+
+impl State {
+    /// Nobody waits.
+    pub(super) fn wait_until(&self, _last: &wgpu::SubmissionIndex) -> Result<(), Diagnostic> {
+        Err(waits())
+    }
+
+    /// Nothing is submitted for it.
+    pub(super) fn fetch(&self, recorded: Option<Recorded<'_>>, _parts: &mut [Part<'_>]) -> Result<(), Diagnostic> {
+        drop(recorded.map(|Recorded { commands, until_submitted }| (commands, until_submitted)));
+        Err(waits())
+    }
+
+    /// Holds already, or will not without waiting.
+    pub(super) fn ask_until(
+        &self,
+        holds: impl Fn() -> Result<bool, Diagnostic>,
+        _never: impl Fn() -> Diagnostic,
+    ) -> Result<(), Diagnostic> {
+        if holds()? { Ok(()) } else { Err(waits()) }
+    }
+
+    /// No clock is asked.
+    pub(super) fn clocked(&self, _commands: wgpu::CommandBuffer, _traps: bool) -> Result<Duration, Diagnostic> {
+        Err(waits())
+    }
+}
