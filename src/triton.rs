@@ -36,6 +36,7 @@ pub use crate::kernels::tune::{Array, Candidate, Tuning};
 use girih_base::diag::{Code, Diagnostic};
 use girih_base::span::{Sources, Span};
 use girih_cache::Key;
+use girih_ir::Caps;
 use girih_runtime::{Command, Device, Dispatch, Grid, LoadOptions, Program};
 pub use girih_triton::{Argument, Compiled, Constant, Head, Kernel, LoadedFile, Loader, Parameter, Request};
 use kept::{Import, Made, Noting, Store};
@@ -171,6 +172,18 @@ impl KernelFile {
         }
     }
 
+    /// What is to be said of a kernel on a device beside errors: why all its tiles go through shared memory, and which operation makes them.
+    ///
+    /// # Errors
+    /// What is wrong with the kernel, with what it is given, or what the device lacks.
+    pub fn notes(&self, caps: &Caps, request: &Request) -> Result<Report, Error> {
+        let (compiled, sources) = self.compile(&told_of(caps, request))?;
+        match girih_lower::notes(&compiled.module, &[compiled.kernel], caps) {
+            Ok(diagnostics) => Ok(Report { sources, diagnostics }),
+            Err(diagnostics) => Err(Error::new(sources, diagnostics)),
+        }
+    }
+
     fn load_for(&self, device: &Device, request: &Request, count: Configurations) -> Result<Loaded, Error> {
         let (store, programs) = (Store::new(self, device), ProgramStore::of(self.folder.as_deref(), device));
         if let Some(found) = store.as_ref().and_then(|store| store.find(request, count.name()))
@@ -232,12 +245,16 @@ impl KernelFile {
 
 /// A request that says on which card the kernel will run.
 fn told(device: &Device, request: &Request) -> Request {
-    Request { capability: request.capability.or_else(|| capability(device)), ..request.clone() }
+    told_of(device.caps(), request)
+}
+
+fn told_of(caps: &Caps, request: &Request) -> Request {
+    Request { capability: request.capability.or_else(|| capability(caps)), ..request.clone() }
 }
 
 /// The compute capability of a CUDA card.
-fn capability(device: &Device) -> Option<(u32, u32)> {
-    let digits: String = device.caps().name.strip_prefix("sm_")?.chars().take_while(char::is_ascii_digit).collect();
+fn capability(caps: &Caps) -> Option<(u32, u32)> {
+    let digits: String = caps.name.strip_prefix("sm_")?.chars().take_while(char::is_ascii_digit).collect();
     let sm: u32 = digits.parse().ok()?;
     Some((sm / 10, sm % 10))
 }

@@ -104,6 +104,11 @@ impl Console {
         }
     }
 
+    /// Whether `--verbose` was given.
+    pub fn verbose(&self) -> bool {
+        self.verbose
+    }
+
     /// Prints a line that only `--verbose` asks for.
     pub fn detail(&self, text: impl FnOnce() -> String) {
         if self.verbose {

@@ -254,7 +254,7 @@ fn moderate(op: Op) -> Option<[f64; 2]> {
         Op::Exp2Approx => Some([-13.0, 13.0]),
         Op::SinApprox | Op::CosApprox => Some([-3.125, 3.125]),
         Op::TanhApprox => Some([-10.0, 10.0]),
-        _ => None,
+        _no_rule => None,
     }
 }
 

@@ -36,7 +36,7 @@ impl<'a, F: Form<'a>> Translator<'a, '_, F> {
                 Some(self.b.ins().fdiv(one, root))
             }
             _of_the_machine_or_none if ty == Scalar::F32 => self.native(op, x),
-            _not_of_floats => None,
+            _no_rule => None,
         }
     }
 
@@ -55,7 +55,7 @@ impl<'a, F: Form<'a>> Translator<'a, '_, F> {
             Op::Le => ins.fcmp(FloatCC::LessThanOrEqual, x, y),
             Op::Gt => ins.fcmp(FloatCC::GreaterThan, x, y),
             Op::Ge => ins.fcmp(FloatCC::GreaterThanOrEqual, x, y),
-            _not_of_floats => return None,
+            _no_rule => return None,
         })
     }
 

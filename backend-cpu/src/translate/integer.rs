@@ -76,7 +76,7 @@ impl<'a, F: Form<'a>> Translator<'a, '_, F> {
             Op::Ctz => Some(ins.ctz(x)),
             Op::Popc => Some(ins.popcnt(x)),
             Op::ReverseBits => Some(ins.bitrev(x)),
-            _takes_more_or_is_for_floats => None,
+            _no_rule => None,
         }
     }
 

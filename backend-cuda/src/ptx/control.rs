@@ -213,10 +213,8 @@ impl Renderer<'_> {
         let element = self.element(load.results[0]);
         let bits = self.function.as_constant(*fillers.first()?)?;
         let same = fillers.iter().all(|v| self.function.as_constant(*v) == Some(bits));
-        let only = body.iter().all(|i| match i.op {
-            Op::Extract => i.operands[0] == load.results[0],
-            op => op == Op::Load,
-        });
+        let extracts = |i: &Inst| i.op == Op::Extract && i.operands[0] == load.results[0];
+        let only = body.iter().all(|i| i.op == Op::Load || extracts(i));
         let loaded = |v: &ValueId| body.iter().any(|i| i.results.contains(v));
         if !same || !only || !end.operands.iter().all(loaded) {
             return None;

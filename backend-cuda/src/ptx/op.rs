@@ -2,6 +2,7 @@
 
 use super::isa::Isa;
 use super::render::{Renderer, ptx};
+use girih_ir::groups::{masks, task_form};
 use girih_ir::{Inst, Op};
 
 impl Renderer<'_> {
@@ -158,28 +159,7 @@ impl Renderer<'_> {
             Op::WgmmaCommit => self.warpgroup_step("commit_group"),
             Op::WgmmaWait => self.wgmma_wait(inst),
 
-            // Task form: the verifier lets no kernel have it.
-            Op::CellNew
-            | Op::CellGet
-            | Op::CellLayout
-            | Op::CellOpen
-            | Op::CellFill
-            | Op::CellFree
-            | Op::TermShare
-            | Op::TermDrop
-            | Op::TermPack
-            | Op::TermTag
-            | Op::MaskEq
-            | Op::MaskLt
-            | Op::MaskLe
-            | Op::MaskSelect
-            | Op::MaskAny
-            | Op::TermPayload
-            | Op::GlobalGet
-            | Op::Fork
-            | Op::Join
-            | Op::Tail
-            | girih_ir::tile_operations!() => ptx!(self, "trap"),
+            task_form!() | masks!() | girih_ir::tile_operations!() => self.refuse(inst, "no kernel on a device has it"),
         }
     }
 }

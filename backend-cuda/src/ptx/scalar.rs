@@ -228,6 +228,6 @@ fn code(op: Op, ty: Scalar) -> Option<String> {
         Op::Shl => Some(format!("shl.{bits}")),
         Op::Shr => Some(format!("shr.{t}")),
         Op::ReverseBits => Some(format!("brev.{bits}")),
-        _ => None,
+        _no_rule => None,
     }
 }

@@ -188,7 +188,7 @@ fn redux(op: Op, ty: Scalar) -> Option<String> {
     match op {
         Op::Add | Op::Min | Op::Max if word => Some(format!("{}.{}", op.name(), name(ty))),
         Op::And | Op::Or | Op::Xor if word => Some(format!("{}.b32", op.name())),
-        _ => None,
+        _no_rule => None,
     }
 }
 

@@ -1,6 +1,7 @@
 //! What numbers are multiples of: fragments that begin where a vector does can be reached through arrays of vectors.
 
 use girih_base::hash::FastMap;
+use girih_ir::groups::{not_control, other_control};
 use girih_ir::{Def, Function, Inst, Op, RegionId, ValueId};
 
 /// Multiples of powers of two among the values of a function.
@@ -70,7 +71,7 @@ impl<'f> Multiples<'f> {
             Op::Shl => constant(1).is_some_and(|by| known(0, log.saturating_sub(by.min(64) as u32))),
             Op::Shr => constant(1).is_some_and(|by| by < 32 && known(0, log + by as u32)),
             Op::Convert => self.is_integer(inst.operands[0]) && known(0, log),
-            _unknown => false,
+            _no_rule => false,
         }
     }
 
@@ -87,7 +88,9 @@ fn nexts(f: &Function, region: RegionId, begins: &mut Vec<Vec<ValueId>>) {
             Op::Continue => begins.push(inst.operands.to_vec()),
             Op::While => begins.push(inst.operands[1..].to_vec()),
             Op::Loop => {}
-            _others => inst.regions.iter().for_each(|inner| nexts(f, *inner, begins)),
+            Op::If | Op::Switch | Op::Yield | Op::Break | not_control!() | other_control!() => {
+                inst.regions.iter().for_each(|inner| nexts(f, *inner, begins))
+            }
         }
     }
 }

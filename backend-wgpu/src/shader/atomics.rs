@@ -135,6 +135,6 @@ fn native(op: Op, scalar: Scalar, held: Scalar) -> Option<AtomicFunction> {
         Op::AtomicOr => Some(AtomicFunction::InclusiveOr),
         Op::AtomicXor => Some(AtomicFunction::ExclusiveOr),
         Op::AtomicExchange => Some(AtomicFunction::Exchange { compare: None }),
-        _ => None,
+        _no_rule => None,
     }
 }

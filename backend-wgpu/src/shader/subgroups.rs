@@ -96,8 +96,9 @@ impl ShaderWriter<'_, '_> {
                     Op::ShuffleXor => GatherMode::ShuffleXor(lane),
                     Op::ShuffleUp => GatherMode::ShuffleUp(lane),
                     Op::ShuffleDown => GatherMode::ShuffleDown(lane),
-                    // Also for a broadcast: a native one takes constants alone, and a shuffle from one lane is the same.
-                    _ => GatherMode::Shuffle(lane),
+                    // A native broadcast takes constants alone, and a shuffle from one lane is the same.
+                    Op::Shuffle | Op::Broadcast => GatherMode::Shuffle(lane),
+                    other => return Err(error::operation(inst.span, other)),
                 };
                 let mut parts = vec![];
                 for part in self.parts(inst.operands[0])? {

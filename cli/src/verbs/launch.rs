@@ -171,8 +171,8 @@ impl Launch {
             placed.push(array);
         }
         let placing = milliseconds(begun);
-        let loaded = match grid.has_names() {
-            false => file.load(device, request)?,
+        let (loaded, configuration) = match grid.has_names() {
+            false => (file.load(device, request)?, request.configuration),
             true => self.tuned(device, (file, request, grid), (&placed, &buffers), console)?,
         };
         let compiled = milliseconds(begun) - placing;
@@ -181,6 +181,9 @@ impl Launch {
             format!("reading {read:.2} ms, arrays {placing:.2} ms, the kernel {compiled:.2} ms: {kept}")
         });
         self.tell(&loaded.head, console);
+        if console.verbose() {
+            console.report(&file.notes(device.caps(), &Request { configuration, ..request.clone() })?);
+        }
         let one = |error| loaded.report(vec![error]);
         let arguments = self.arguments(&loaded.head, &buffers).map_err(one)?;
         let command = loaded.command(self.programs(grid, &loaded.head).map_err(one)?, &arguments)?;
@@ -243,14 +246,14 @@ impl Launch {
         grid.programs(&|name| given(name).or_else(|| chosen(name))).map_err(wrong)
     }
 
-    /// The kernel in the configuration that takes least time on the arrays.
+    /// The kernel in the configuration that takes least time on the arrays, and which that is.
     fn tuned(
         &self,
         device: &Device,
         (file, request, grid): (&KernelFile, &Request, &GridText),
         (placed, buffers): (&[Placed<'_>], &[(&str, Buffer)]),
         console: &Console,
-    ) -> Result<Loaded, Report> {
+    ) -> Result<(Loaded, usize), Report> {
         let (first, sources) = file.head(device, request)?;
         let one = |error| Report { sources, diagnostics: vec![error] };
         let arguments = self.arguments(&first, buffers).map_err(one)?;
@@ -272,12 +275,12 @@ impl Launch {
                 Candidate::NotTried => format!("configuration {i} was not tried: there was no time left"),
             });
         }
-        Ok(tuned.loaded)
+        Ok((tuned.loaded, tuned.configuration))
     }
 }
 
 /// What a parameter is given, for the compiler.
-fn argument(given: &Named, parameters: &[Parameter]) -> Result<Argument, String> {
+pub(super) fn argument(given: &Named, parameters: &[Parameter]) -> Result<Argument, String> {
     let constexpr = parameters.iter().any(|p| p.name == given.name && p.constexpr);
     match &given.value {
         Value::Array(source, _) => Ok(Argument::Buffer(source.scalar()?)),

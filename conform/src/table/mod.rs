@@ -280,15 +280,12 @@ impl CaseWriter {
                         let last = part(k, lanes - 1);
                         k.builder.op(Op::Splat, vector, &[last])
                     }
-                    Op::Insert => {
-                        let (last, at) = (part(k, lanes - 1), k.builder.u32(0));
-                        k.builder.op(Op::Insert, scalar, &[loaded, at, last])
-                    }
-                    _ => {
+                    Op::Insert | Op::Extract => {
                         let last = part(k, lanes - 1);
                         let at = k.builder.u32(0);
                         k.builder.op(Op::Insert, scalar, &[loaded, at, last])
                     }
+                    other => unreachable!("`{}` is of no vector", other.name()),
                 };
                 k.store(vector, output, value);
             });
@@ -525,7 +522,7 @@ impl Kernel {
                         keep = Some(b.op(Op::Ge, Scalar::U32, &[lane, three]));
                         three
                     }
-                    _ => {
+                    Op::ShuffleDown => {
                         let next = b.op(Op::Add, Scalar::U32, &[lane, three]);
                         let local = b.position(Op::LocalId, Dim::X);
                         let workgroup = b.position(Op::WorkgroupSize, Dim::X);
@@ -535,6 +532,7 @@ impl Kernel {
                         keep = Some(b.op(Op::And, Scalar::Bool, &[in_subgroup, in_workgroup]));
                         three
                     }
+                    other => unreachable!("`{}` takes no lane", other.name()),
                 },
                 _ => value,
             });

@@ -172,6 +172,7 @@ attrs! {
     Offset(i32) "offset" "A constant added to the index of the (first) access, in elements; printed inside its brackets.";
     SourceOffset(i32) "source_offset" "The same for the second access of a copy.";
     NoWrap "nowrap" "The exact result fits the type (signedness as the type says); if it does not, the result is undefined. Lets index arithmetic fold into addresses.";
+    Total "total" "The approximation keeps its bound for every argument, infinities and NaN included; what is below the least normal number may be 0. A device whose own function does not (`native_math`) computes the exact operation.";
     Order(Order) "order" "How accesses around an atomic or a fence are ordered; relaxed if absent.";
     Scope(Scope) "scope" "Who sees the order; the device if absent.";
     Spaces(Spaces) "spaces" "The memories whose accesses a barrier orders; shared memory if absent.";

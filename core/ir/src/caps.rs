@@ -47,7 +47,7 @@ features! {
     DynamicShared "dynamic_shared" "shared memory whose size is chosen at launch";
     CooperativeLaunch "cooperative_launch" "launches whose workgroups all run at once";
     Index64 "index64" "64-bit indices into buffers";
-    NativeMath "native_math" "`.approx` operations that keep their bounds for all arguments, infinities included; tiles use them";
+    NativeMath "native_math" "`.approx` operations that keep their bounds for all arguments, infinities and NaN included; elsewhere those that are `total` are computed exactly";
     ForwardProgress "forward_progress" "workgroups that run at the same time go on while one of them waits in a loop";
     Vectors "vectors" "arithmetic on vectors of four 32-bit numbers in task form; otherwise lane by lane";
 }

@@ -29,7 +29,10 @@ pub mod attrs;
 mod builder;
 pub mod caps;
 pub mod eval;
+#[cfg(test)]
+mod exhaustive;
 mod function;
+pub mod groups;
 pub mod heap;
 pub mod kernel;
 pub mod math;

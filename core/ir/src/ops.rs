@@ -21,6 +21,10 @@ const fn unary(name: &'static str, set: ScalarSet, class: Class) -> Row {
 const fn binary(name: &'static str, set: ScalarSet, class: Class) -> Row {
     lanes(name, set, &[Pattern::T, Pattern::T], class)
 }
+/// The device's own function near an exact one.
+const fn approximation(name: &'static str, operands: &'static [Pattern], class: Class, exact: Op) -> Row {
+    lanes(name, ScalarSet::MATH, operands, class).approximates(exact)
+}
 /// Comparison of scalars.
 const fn compare(name: &'static str, set: ScalarSet) -> Row {
     Row::new(name, Family::Scalar, Suffix::Scalar(set))
@@ -251,17 +255,17 @@ ops! {
     Pow: binary("pow", ScalarSet::MATH, Library(2)), "x to the power of y, with C99's special cases.";
 
     // The device's own functions.
-    DivApprox: binary("div.approx", ScalarSet::MATH, Bounded(4, -149)), "Native quotient; divisors of magnitude 2^-126 to 2^126.";
+    DivApprox: approximation("div.approx", &[P::T, P::T], Bounded(4, -149), Op::Div), "Native quotient; divisors of magnitude 2^-126 to 2^126.";
     RcpApprox: unary("rcp.approx", ScalarSet::MATH, Bounded(4, -149)), "Native 1 / x; magnitudes 2^-126 to 2^126.";
-    SqrtApprox: unary("sqrt.approx", ScalarSet::MATH, Bounded(4, -149)), "Native square root.";
-    RsqrtApprox: unary("rsqrt.approx", ScalarSet::MATH, Bounded(4, -149)), "Native 1 / square root.";
-    ExpApprox: unary("exp.approx", ScalarSet::MATH, Bounded(128, -149)), "Native e^x; arguments -80 to 80.";
-    Exp2Approx: unary("exp2.approx", ScalarSet::MATH, Bounded(128, -149)), "Native 2^x; arguments -120 to 120.";
-    LogApprox: unary("log.approx", ScalarSet::MATH, Bounded(8192, -20)), "Native natural logarithm; positive normal numbers.";
-    Log2Approx: unary("log2.approx", ScalarSet::MATH, Bounded(8192, -20)), "Native logarithm to base 2; positive normal numbers.";
-    SinApprox: unary("sin.approx", ScalarSet::MATH, Bounded(16, -11)), "Native sine; arguments of magnitude up to pi, within 2^-11 absolutely.";
-    CosApprox: unary("cos.approx", ScalarSet::MATH, Bounded(16, -11)), "Native cosine; arguments of magnitude up to pi, within 2^-11 absolutely.";
-    TanhApprox: unary("tanh.approx", ScalarSet::MATH, Bounded(16, -10)), "Native hyperbolic tangent; arguments of magnitude up to 10, within 2^-10 absolutely.";
+    SqrtApprox: approximation("sqrt.approx", &[P::T], Bounded(4, -149), Op::Sqrt), "Native square root.";
+    RsqrtApprox: approximation("rsqrt.approx", &[P::T], Bounded(4, -149), Op::Rsqrt).attrs(&[Total]), "Native 1 / square root.";
+    ExpApprox: approximation("exp.approx", &[P::T], Bounded(128, -149), Op::Exp).attrs(&[Total]), "Native e^x; arguments -80 to 80.";
+    Exp2Approx: approximation("exp2.approx", &[P::T], Bounded(128, -149), Op::Exp2).attrs(&[Total]), "Native 2^x; arguments -120 to 120.";
+    LogApprox: approximation("log.approx", &[P::T], Bounded(8192, -20), Op::Log).attrs(&[Total]), "Native natural logarithm; positive normal numbers.";
+    Log2Approx: approximation("log2.approx", &[P::T], Bounded(8192, -20), Op::Log2).attrs(&[Total]), "Native logarithm to base 2; positive normal numbers.";
+    SinApprox: approximation("sin.approx", &[P::T], Bounded(16, -11), Op::Sin), "Native sine; arguments of magnitude up to pi, within 2^-11 absolutely.";
+    CosApprox: approximation("cos.approx", &[P::T], Bounded(16, -11), Op::Cos), "Native cosine; arguments of magnitude up to pi, within 2^-11 absolutely.";
+    TanhApprox: approximation("tanh.approx", &[P::T], Bounded(16, -10), Op::Tanh), "Native hyperbolic tangent; arguments of magnitude up to 10, within 2^-10 absolutely.";
 
     // Short vectors and register arrays.
     Vector: Row::new("vector", Family::Scalar, Suffix::Aggregate(ScalarSet::STORED)).takes(&[P::Parts]).gives(&[P::T]).class(Exact),

@@ -5,6 +5,7 @@
 
 use super::attrs::AttrKind;
 use super::caps::Feature;
+use super::ops::Op;
 use super::types::{ScalarSet, Space};
 
 /// Which part of the IR an operation belongs to. Families are lowered away from the last to the first until only
@@ -213,6 +214,8 @@ pub struct Row {
     pub needs: Option<Feature>,
     /// How exact it is.
     pub class: Class,
+    /// For an approximation the operation that it is near to.
+    pub approximates: Option<Op>,
     /// What it means.
     pub doc: &'static str,
 }
@@ -232,6 +235,7 @@ impl Row {
             transfer: Transfer::Operands,
             needs: None,
             class: Class::None,
+            approximates: None,
             doc: "",
         }
     }
@@ -273,6 +277,10 @@ impl Row {
     }
     pub(super) const fn class(mut self, class: Class) -> Row {
         self.class = class;
+        self
+    }
+    pub(super) const fn approximates(mut self, exact: Op) -> Row {
+        self.approximates = Some(exact);
         self
     }
     pub(super) const fn doc(mut self, doc: &'static str) -> Row {

@@ -35,7 +35,7 @@ pub fn compile(
         note_widths(kernel, entry);
         derived::run(kernel, entry);
         traps::run(kernel, entry).map_err(one)?;
-        fold::run(kernel, entry, caps, programs.contains(&entry.kernel)).map_err(one)?;
+        fold::run(kernel, entry, caps, programs.kernels.contains(&entry.kernel)).map_err(one)?;
     }
     simplify::before_legalisation(&mut selected, caps);
     legalise::run(&mut selected, &mut entries, caps)?;
@@ -50,7 +50,19 @@ pub fn compile(
     for entry in &mut entries {
         note_alignment(&selected.functions[entry.kernel], entry);
     }
-    Ok(Compiled { module: Verified::by_passes(selected)?, entries })
+    Ok(Compiled { module: Verified::by_passes(selected)?, entries, notes: programs.notes })
+}
+
+/// What making kernels legal for a device has to say of them beside errors: which leave the usual lowering of tiles, why and where.
+///
+/// # Errors
+/// What the device lacks.
+pub fn notes(
+    module: &Verified<Module>,
+    kernels: &[FunctionId],
+    caps: &Caps,
+) -> Result<Vec<Diagnostic>, Vec<Diagnostic>> {
+    tile::run(&mut select(module, kernels), caps).map(|programs| programs.notes)
 }
 
 /// The kernels in the order asked for, then what they call.

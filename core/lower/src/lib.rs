@@ -19,7 +19,7 @@ pub mod simplify;
 pub mod spmd;
 mod tile;
 
-pub use compile::compile;
+pub use compile::{compile, notes};
 pub use compile::{entry, specialise};
 pub use entrance::Entrance;
 pub use launch::entry::{Compiled, Entry, LaunchPlan, Parameter, PlannedGrid, Scalar, Slot};

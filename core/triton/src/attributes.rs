@@ -153,12 +153,12 @@ impl Body<'_, '_> {
         if PARTS.contains(&&*name.name) {
             return Ok(Value::Library(format!("{path}.{}", name.name)));
         }
-        let short = name.name.strip_prefix("fast_").map(|n| n.trim_end_matches('f'));
-        let alias = match short {
+        let fast = name.name.starts_with("fast_").then(|| name.name.trim_end_matches('f'));
+        let alias = match fast.and_then(|n| n.strip_prefix("fast_")) {
             Some("divide") => Some("fdiv"),
             other => other,
         };
-        match builtins::find(&name.name).or_else(|| builtins::find(alias?)) {
+        match builtins::find(&name.name).or_else(|| builtins::find(fast?)).or_else(|| builtins::find(alias?)) {
             Some(row) => Ok(Value::Builtin(row, None)),
             None => {
                 let message = format!("`{path}` has no `{}` here", name.name);

@@ -186,8 +186,13 @@ pub(super) static TABLE: &[Builtin] = &[
     call("erf", "x", library::erf),
     call("cdiv", "x, div", library::cdiv),
     call("swizzle2d", "i, j, size_i, size_j, size_g", library::swizzle2d),
-    float("exp", Op::Exp),
-    float("exp2", Op::Exp2),
+    // Triton computes these by the card's own functions ..
+    float("exp", Op::ExpApprox),
+    float("exp2", Op::Exp2Approx),
+    float("rsqrt", Op::RsqrtApprox),
+    float("fast_log", Op::LogApprox),
+    float("fast_log2", Op::Log2Approx),
+    // .. and these to a unit or two in the last place.
     float("log", Op::Log),
     float("log2", Op::Log2),
     float("sin", Op::Sin),
@@ -199,7 +204,6 @@ pub(super) static TABLE: &[Builtin] = &[
     float("tanh", Op::Tanh),
     float("sqrt", Op::Sqrt),
     float("sqrt_rn", Op::Sqrt),
-    float("rsqrt", Op::Rsqrt),
     float("floor", Op::Floor),
     float("ceil", Op::Ceil),
     float("trunc", Op::Trunc),

@@ -7,7 +7,7 @@ use crate::python::ast::{BinaryOp, CompareOp};
 use girih_base::diag::Code;
 use girih_base::span::Span;
 use girih_ir::attrs::Dim;
-use girih_ir::{Attr, Def, Inst, Op, Scalar, Type};
+use girih_ir::{Attr, AttrKind, Def, Inst, Op, Scalar, Type};
 
 fn position(body: &mut Body<'_, '_>, a: &Arguments, op: Op) -> Made<Value> {
     let axis = body.constant_int(a.value(0), "the axis of a grid", a.span(0))?;
@@ -38,14 +38,15 @@ pub(super) fn float(body: &mut Body<'_, '_>, op: Op, x: Tensor, span: Span) -> M
     let x = if x.element().is_float() { x } else { body.cast(x, Scalar::F32) };
     let element = x.element();
     if element == Scalar::F64 && !matches!(op, Op::Sqrt | Op::Floor | Op::Ceil | Op::Trunc | Op::Round) {
-        let message = format!("`{}` is not made for `fp64`", op.name());
+        let exact = op.row().approximates.unwrap_or(op);
+        let message = format!("`{}` is not made for `fp64`", exact.name());
         return body.fail(Code::KernelRefused, span, message, "convert to `tl.float32`");
     }
     if element.bits() >= 32 {
-        return Ok(body.op(op, x.ty, &[x.value]));
+        return Ok(body.one(op, x));
     }
     let wide = body.cast(x, Scalar::F32);
-    let made = body.op(op, wide.ty, &[wide.value]);
+    let made = body.one(op, wide);
     Ok(body.cast(made, element))
 }
 
@@ -89,15 +90,60 @@ fn choose_pointer(
     Ok(Value::Pointer(super::pointer::Pointer { index: Some(chosen.value), shape: i.shape(), ..x }))
 }
 
+/// What becomes of a NaN among the operands of `maximum`, `minimum` and `clamp`: whether the result is NaN (`tl.PropagateNan.ALL`) or the
+/// other operand (`tl.PropagateNan.NONE`, the default).
+fn propagates_nan(body: &mut Body<'_, '_>, a: &Arguments, i: usize) -> Made<bool> {
+    match a.value(i) {
+        Value::None => Ok(false),
+        Value::Str(text) if &**text == "NONE" => Ok(false),
+        Value::Str(text) if &**text == "ALL" => Ok(true),
+        other => {
+            let message = format!("`propagate_nan` is {}, which is no rule for NaN", other.kind());
+            body.fail(Code::KernelArgument, a.span(i), message, "it is `tl.PropagateNan.NONE` or `tl.PropagateNan.ALL`")
+        }
+    }
+}
+
+/// The lesser or greater of two constants.
+fn constant_extreme(op: Op, x: f64, y: f64, nan: bool) -> bool {
+    match (x.is_nan(), y.is_nan()) {
+        (false, false) => {
+            if op == Op::Max {
+                x >= y
+            } else {
+                x <= y
+            }
+        }
+        (first, _) => first == nan,
+    }
+}
+
+impl Body<'_, '_> {
+    /// `chosen`, but `x` where that is NaN.
+    fn or_nan(&mut self, x: Tensor, chosen: Tensor) -> Tensor {
+        if !x.element().is_float() {
+            return chosen;
+        }
+        let is_nan = self.two(Op::Ne, x, x);
+        self.pick(is_nan, x, chosen)
+    }
+}
+
 fn extreme(body: &mut Body<'_, '_>, a: &Arguments, op: Op) -> Made<Value> {
+    let nan = propagates_nan(body, a, 2)?;
     if let (Some(x), Some(y)) = (super::operator::float_of(a.value(0)), super::operator::float_of(a.value(1))) {
-        let first = if op == Op::Max { x >= y } else { x <= y };
+        let first = constant_extreme(op, x, y, nan);
         return Ok(a.value(usize::from(!first)).clone());
     }
     let (x, y) = body.meet(a.value(0), a.value(1), false, a.call)?;
     let (x, y) =
         if x.element() == Scalar::Bool { (body.cast(x, Scalar::I32), body.cast(y, Scalar::I32)) } else { (x, y) };
-    Ok(Value::Tensor(body.op(op, x.ty, &[x.value, y.value])))
+    let mut chosen = body.two(op, x, y);
+    if nan {
+        chosen = body.or_nan(y, chosen);
+        chosen = body.or_nan(x, chosen);
+    }
+    Ok(Value::Tensor(chosen))
 }
 
 /// `tl.maximum(x, y)`.
@@ -109,12 +155,19 @@ pub(super) fn minimum(body: &mut Body<'_, '_>, a: &Arguments) -> Made<Value> {
     extreme(body, a, Op::Min)
 }
 
-/// `tl.clamp(x, min, max)`.
+/// `tl.clamp(x, min, max)`: a NaN becomes `min`, or stays if it is to be propagated.
 pub(super) fn clamp(body: &mut Body<'_, '_>, a: &Arguments) -> Made<Value> {
+    let nan = propagates_nan(body, a, 3)?;
     let (x, least) = body.meet(a.value(0), a.value(1), false, a.call)?;
-    let above = body.op(Op::Max, x.ty, &[x.value, least.value]);
+    let above = body.two(Op::Max, x, least);
     let (above, most) = body.meet(&Value::Tensor(above), a.value(2), false, a.call)?;
-    Ok(Value::Tensor(body.op(Op::Min, above.ty, &[above.value, most.value])))
+    let mut inside = body.two(Op::Min, above, most);
+    if nan {
+        let x = body.cast(x, inside.element());
+        let x = body.broadcast_tensor(x, inside.shape());
+        inside = body.or_nan(x, inside);
+    }
+    Ok(Value::Tensor(inside))
 }
 
 /// `tl.abs(x)`.
@@ -225,8 +278,12 @@ impl Body<'_, '_> {
     fn two(&mut self, op: Op, a: Tensor, b: Tensor) -> Tensor {
         self.op(op, a.ty, &[a.value, b.value])
     }
+    /// A function of one float. What Triton leaves to the card keeps its bound for all arguments: a masked element is often an infinity.
     fn one(&mut self, op: Op, a: Tensor) -> Tensor {
-        self.op(op, a.ty, &[a.value])
+        let total = op.row().attrs.contains(&AttrKind::Total);
+        let attrs: &[Attr] = if total { &[Attr::Total] } else { &[] };
+        let id = self.b.op_with(op, Some(a.ty), &[a.value], attrs);
+        Tensor { value: self.b.function.insts[id].results[0], ty: a.ty }
     }
     fn pick(&mut self, condition: Tensor, a: Tensor, b: Tensor) -> Tensor {
         self.op(Op::Select, a.ty, &[condition.value, a.value, b.value])
@@ -247,7 +304,7 @@ impl Body<'_, '_> {
 pub(super) fn sigmoid(body: &mut Body<'_, '_>, a: &Arguments) -> Made<Value> {
     let x = body.f32_operand(a)?;
     let minus = body.one(Op::Neg, x);
-    let e = body.one(Op::Exp, minus);
+    let e = body.one(Op::ExpApprox, minus);
     let one = body.like(x, 1.0);
     let below = body.two(Op::Add, one, e);
     Ok(Value::Tensor(body.two(Op::Div, one, below)))

@@ -353,7 +353,7 @@ fn token(t: &TaskTranslator<'_, '_>, value: ValueId) -> ReuseToken {
             let arms = inst.regions.iter().map(|region| yielded(t, *region, position as usize));
             arms.fold(ReuseToken::None, |known, arm| known.or(arm, t))
         }
-        _something_else => ReuseToken::Unknown,
+        _no_rule => ReuseToken::Unknown,
     }
 }
 
@@ -362,11 +362,11 @@ fn yielded(t: &TaskTranslator<'_, '_>, region: RegionId, position: usize) -> Reu
     let Some(end) = t.function.regions[region].insts.last().map(|id| &t.function.insts[*id]) else {
         return ReuseToken::Unknown;
     };
-    match end.op {
-        Op::Yield => end.operands.get(position).map_or(ReuseToken::Unknown, |value| token(t, *value)),
+    if end.op != Op::Yield {
         // It does not come here.
-        _other => ReuseToken::None,
+        return ReuseToken::None;
     }
+    end.operands.get(position).map_or(ReuseToken::Unknown, |value| token(t, *value))
 }
 
 /// `cell.fill`.

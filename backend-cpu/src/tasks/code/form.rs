@@ -353,7 +353,18 @@ impl<'a> Form<'a> for TaskForm<'a> {
             Op::Fork => tasks::fork(t, inst),
             Op::Join => tasks::join(t, inst),
             Op::GlobalGet => tasks::global(t, inst),
-            _of_cells => cells::operation(t, inst),
+            Op::CellNew
+            | Op::CellGet
+            | Op::CellLayout
+            | Op::CellOpen
+            | Op::CellFill
+            | Op::CellFree
+            | Op::TermShare
+            | Op::TermDrop
+            | Op::TermPack
+            | Op::TermTag
+            | Op::TermPayload => cells::operation(t, inst),
+            _others => Err(not_legal(inst)),
         }
     }
 }

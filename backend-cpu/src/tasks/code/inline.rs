@@ -166,7 +166,7 @@ fn step(function: &Function, param: ValueId, value: ValueId) -> Option<u32> {
         Op::Sub if inst.operands[0] == param => constant().filter(|step| (1..=MOST_STEP).contains(step)),
         // Only the low bits may be wanted.
         Op::And => step(function, param, inst.operands[0]).filter(|_| constant() == Some(0xff_ffff)),
-        _other => None,
+        _no_rule => None,
     }
 }
 

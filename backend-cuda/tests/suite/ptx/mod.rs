@@ -10,3 +10,4 @@ mod machine;
 mod operations;
 mod snapshots;
 mod support;
+mod tiles;

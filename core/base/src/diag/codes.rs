@@ -391,6 +391,11 @@ codes! {
     OverLimit "B0802" error: "a kernel beyond a limit of the device",
         "Workgroup size, shared memory, number of buffers or another quantity of the kernel is larger than what the device allows.";
 
+    SharedMemory "B0803" warning("shared-memory"): "a kernel whose tiles all go through shared memory",
+        "Tiles are usually spread over the registers of a workgroup, each in a layout that suits what is done with it. Where registers or shared memory do not \
+         suffice for that, a kernel keeps them in order instead, and elements change hands through shared memory: the result is the same, but slower. \
+         Smaller blocks, or more warps, leave each invocation less to hold. `girih launch -v` and `girih check` say it.";
+
     // 09: devices
     DeviceMemory "B0902" error: "out of device memory",
         "The device cannot allocate a buffer of this size.";

@@ -11,7 +11,8 @@
 //! - square roots: if m^2 is not a, they differ by 2^-(2p+2) relatively, so m and the root by 2^-(2p+3) >= 2^-51.
 //! - fused products: the product is exact, the sum is rounded *to odd* (see [`fused`]).
 
-use super::{Function, library, meaning, not_arithmetic, ones};
+use super::{Function, by_routine, meaning, not_evaluated, ones};
+use crate::groups::{conversions, library, not_arithmetic};
 use crate::ops::Op;
 use crate::types::Scalar;
 
@@ -241,6 +242,6 @@ pub(super) fn of<T: Float + 'static>(op: Op) -> Option<Function> {
         Op::MaskAny => None,
         Op::Rem | Op::MulHi | Op::And | Op::Or | Op::Xor | Op::Not | Op::Shl | Op::Shr => None,
         Op::Clz | Op::Ctz | Op::Popc | Op::ReverseBits => None,
-        library!() | not_arithmetic!() => None,
+        by_routine!() | not_evaluated!() => None,
     }
 }

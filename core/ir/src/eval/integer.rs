@@ -1,6 +1,7 @@
 //! Integers and truth values: total, wrapping, in the host's own types.
 
-use super::{Function, library, meaning, not_arithmetic, ones};
+use super::{Function, by_routine, meaning, not_evaluated, ones};
+use crate::groups::{conversions, library, not_arithmetic};
 use crate::ops::Op;
 
 /// An integer type of the host.
@@ -135,7 +136,7 @@ pub(super) fn of<T: Int + 'static>(op: Op) -> Option<Function> {
         Op::MaskAny => meaning!(|a| (a != 0).into()),
         Op::Fma | Op::Floor | Op::Ceil | Op::Round | Op::Trunc | Op::Sqrt => None,
         Op::DivApprox | Op::RcpApprox | Op::SqrtApprox | Op::RsqrtApprox => None,
-        library!() | not_arithmetic!() => None,
+        by_routine!() | not_evaluated!() => None,
     }
 }
 
@@ -152,6 +153,6 @@ pub(super) fn of_bool(op: Op) -> Option<Function> {
         Op::Lt | Op::Le | Op::Gt | Op::Ge | Op::Floor | Op::Ceil | Op::Round | Op::Trunc | Op::Sqrt => None,
         Op::MaskEq | Op::MaskLt | Op::MaskLe | Op::MaskSelect | Op::MaskAny => None,
         Op::DivApprox | Op::RcpApprox | Op::SqrtApprox | Op::RsqrtApprox => None,
-        library!() | not_arithmetic!() => None,
+        by_routine!() | not_evaluated!() => None,
     }
 }

@@ -14,6 +14,7 @@ pub use float::{narrow, tf32, widen};
 
 use super::ops::{Op, Suffix};
 use super::types::Scalar;
+use crate::groups::{conversions, library, not_arithmetic};
 
 /// The meaning of an operation at a type: bits in, bits out.
 #[derive(Clone, Copy, Debug)]
@@ -101,127 +102,17 @@ fn ones(holds: bool) -> u64 {
 
 /// The operations that are no arithmetic on numbers: control, memory, communication, and those that other code has the
 /// meaning of. Spelt out, so that a new row asks for its meaning.
-macro_rules! not_arithmetic {
+macro_rules! not_evaluated {
     () => {
-        Op::If
-            | Op::Switch
-            | Op::Loop
-            | Op::Call
-            | Op::Yield
-            | Op::Break
-            | Op::Continue
-            | Op::While
-            | Op::Return
-            | Op::Grid
-            | Op::TrapIf
-            | Op::Vector
-            | Op::Splat
-            | Op::Extract
-            | Op::Insert
-            | Op::Load
-            | Op::Store
-            | Op::UniformLoad
-            | Op::AtomicLoad
-            | Op::AtomicStore
-            | Op::AtomicAdd
-            | Op::AtomicMin
-            | Op::AtomicMax
-            | Op::AtomicAnd
-            | Op::AtomicOr
-            | Op::AtomicXor
-            | Op::AtomicExchange
-            | Op::AtomicCompareExchange
-            | Op::GlobalId
-            | Op::LocalId
-            | Op::LocalIndex
-            | Op::WorkgroupId
-            | Op::NumWorkgroups
-            | Op::WorkgroupSize
-            | Op::SubgroupSize
-            | Op::SubgroupId
-            | Op::NumSubgroups
-            | Op::Lane
-            | Op::Barrier
-            | Op::Fence
-            | Op::Ballot
-            | Op::Any
-            | Op::All
-            | Op::Elect
-            | Op::Shuffle
-            | Op::ShuffleXor
-            | Op::ShuffleUp
-            | Op::ShuffleDown
-            | Op::Broadcast
-            | Op::SubgroupAdd
-            | Op::SubgroupMul
-            | Op::SubgroupMin
-            | Op::SubgroupMax
-            | Op::SubgroupAnd
-            | Op::SubgroupOr
-            | Op::SubgroupXor
-            | Op::InclusiveAdd
-            | Op::ExclusiveAdd
-            | Op::InclusiveMul
-            | Op::ExclusiveMul
-            | Op::InclusiveMin
-            | Op::InclusiveMax
-            | Op::CoopLoad
-            | Op::CoopStore
-            | Op::CoopSplat
-            | Op::CoopMma
-            | Op::AsyncCopy
-            | Op::AsyncCommit
-            | Op::AsyncWait
-            | Op::MbarrierInit
-            | Op::MbarrierArrive
-            | Op::MbarrierArriveCopies
-            | Op::MbarrierWait
-            | Op::MbarrierTest
-            | Op::FenceAsync
-            | Op::WgmmaFence
-            | Op::Wgmma
-            | Op::WgmmaCommit
-            | Op::WgmmaWait
-            | Op::Convert
-            | Op::Bitcast
-            | Op::Select
-            | Op::CellNew
-            | Op::CellGet
-            | Op::CellLayout
-            | Op::CellOpen
-            | Op::CellFill
-            | Op::CellFree
-            | Op::TermShare
-            | Op::TermDrop
-            | Op::TermPack
-            | Op::TermTag
-            | Op::TermPayload
-            | Op::GlobalGet
-            | Op::Fork
-            | Op::Join
-            | Op::Tail
-            | crate::tile_operations!()
+        not_arithmetic!() | conversions!()
     };
 }
-use not_arithmetic;
+use not_evaluated;
 
 /// The math library and the native functions that are compared with it: [`crate::math`] has their meaning.
-macro_rules! library {
+macro_rules! by_routine {
     () => {
-        Op::Rsqrt
-            | Op::Exp
-            | Op::Exp2
-            | Op::Log
-            | Op::Log2
-            | Op::Sin
-            | Op::Cos
-            | Op::Tan
-            | Op::Asin
-            | Op::Acos
-            | Op::Atan
-            | Op::Atan2
-            | Op::Tanh
-            | Op::Pow
+        library!()
             | Op::ExpApprox
             | Op::Exp2Approx
             | Op::LogApprox
@@ -231,4 +122,4 @@ macro_rules! library {
             | Op::TanhApprox
     };
 }
-use library;
+use by_routine;

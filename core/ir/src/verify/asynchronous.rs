@@ -4,6 +4,10 @@ use super::names;
 use super::structure::Context;
 use crate::attrs::{Attr, Precision};
 use crate::function::Inst;
+use crate::groups::{
+    aggregates, all_positions, arithmetic, barriers, control, masks, memory, reductions, scans, shuffles, task_form,
+    votes,
+};
 use crate::ops::Op;
 use crate::types::{CoopUse, MatrixShape, Scalar, Type};
 use girih_base::diag::Code;
@@ -19,7 +23,29 @@ pub(super) fn check(cx: &mut Context<'_>, inst: &Inst) {
         Op::WgmmaWait => wait(cx, inst),
         Op::CoopMma => fragments(cx, inst),
         Op::CoopStore | Op::CoopLoad | Op::CoopSplat => {}
-        _has_no_sizes => {}
+        Op::AsyncCommit
+        | Op::AsyncWait
+        | Op::MbarrierInit
+        | Op::MbarrierArrive
+        | Op::MbarrierArriveCopies
+        | Op::MbarrierWait
+        | Op::MbarrierTest
+        | Op::FenceAsync
+        | Op::WgmmaFence
+        | Op::WgmmaCommit
+        | arithmetic!()
+        | crate::tile_operations!()
+        | task_form!()
+        | memory!()
+        | control!()
+        | all_positions!()
+        | reductions!()
+        | scans!()
+        | masks!()
+        | shuffles!()
+        | votes!()
+        | aggregates!()
+        | barriers!() => {}
     }
 }
 

@@ -60,6 +60,7 @@ fn is_needed(op: Op, kind: AttrKind) -> bool {
         | AttrKind::Offset
         | AttrKind::SourceOffset
         | AttrKind::NoWrap
+        | AttrKind::Total
         | AttrKind::Scope
         | AttrKind::Spaces
         | AttrKind::Cache
@@ -107,6 +108,7 @@ fn value(cx: &Context<'_>, inst: &Inst, attr: &Attr) -> Result<(), (String, &'st
             _not_known_to_be_another => Ok(()),
         },
         Attr::NoWrap
+        | Attr::Total
         | Attr::Code(_)
         | Attr::Cell(_)
         | Attr::Field(_)

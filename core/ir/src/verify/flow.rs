@@ -5,6 +5,10 @@ use super::structure::Context;
 use super::{calls, names};
 use crate::attrs::Attr;
 use crate::function::{Inst, InstId, RegionId, ValueId};
+use crate::groups::{
+    aggregates, arithmetic, cells, effects_and_positions, jumps, masks, memory, of_kernels, other_control, regions,
+    whole_tiles,
+};
 use crate::ops::Op;
 use crate::types::Type;
 use girih_base::diag::{Code, Diagnostic};
@@ -16,7 +20,7 @@ pub(super) fn check(cx: &mut Context<'_>, id: InstId, inst: &Inst, around: Optio
         Op::Switch => arms(cx, inst, cases(inst).len() + 1),
         Op::Loop => looped(cx, inst),
         Op::TileMap | Op::TileReduce | Op::TileScan => {}
-        op => {
+        op @ (whole_tiles!() | effects_and_positions!() | arithmetic!() | jumps!() | other_control!()) => {
             if !inst.regions.is_empty() {
                 let message = format!("`{}` has no regions, here are {}", op.name(), inst.regions.len());
                 cx.report(
@@ -53,7 +57,15 @@ pub(super) fn check(cx: &mut Context<'_>, id: InstId, inst: &Inst, around: Optio
             let hint = "write `launch { .. grid x, y, z }` before the body";
             cx.report(Code::IrTerminator, inst, "`grid` stands outside of a `launch` region", hint);
         }
-        _other_operations_end_no_region => {}
+        Op::TrapIf
+        | arithmetic!()
+        | of_kernels!()
+        | crate::tile_operations!()
+        | memory!()
+        | cells!()
+        | masks!()
+        | aggregates!()
+        | regions!() => {}
     }
 }
 

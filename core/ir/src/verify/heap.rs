@@ -4,6 +4,7 @@
 use super::names;
 use super::structure::Context;
 use crate::function::{Def, Inst, InstId, Module, ValueId};
+use crate::groups::{aggregates, arithmetic, control, masks, memory, of_kernels, tasks};
 use crate::heap::{FIELDS, Layout};
 use crate::ops::{Op, Pattern};
 use crate::types::Type;
@@ -53,7 +54,21 @@ pub(super) fn check(cx: &mut Context<'_>, id: InstId, inst: &Inst) {
                 no_row(cx, inst, &format!("there is no global {}", id.index()));
             }
         }
-        _other_operations_have_no_table => {}
+        Op::CellLayout
+        | Op::CellFree
+        | Op::TermShare
+        | Op::TermDrop
+        | Op::TermPack
+        | Op::TermTag
+        | Op::TermPayload
+        | arithmetic!()
+        | of_kernels!()
+        | crate::tile_operations!()
+        | memory!()
+        | control!()
+        | masks!()
+        | aggregates!()
+        | tasks!() => {}
     }
 }
 
@@ -66,7 +81,7 @@ fn cell(cx: &mut Context<'_>, inst: &Inst, layout: &Layout) {
         Op::CellNew => fields(cx, inst, layout, &inst.operands, "takes"),
         Op::CellFill => fields(cx, inst, layout, inst.operands.get(1..).unwrap_or(&[]), "takes"),
         Op::CellOpen => fields(cx, inst, layout, inst.results.get(1..).unwrap_or(&[]), "gives"),
-        _reads_one => match layout.fields.get(inst.field() as usize) {
+        Op::CellGet => match layout.fields.get(inst.field() as usize) {
             None => {
                 let fields = names::count(layout.fields.len(), "field");
                 let message = format!("`@{}` has {fields}, and no field {}", layout.name, inst.field());
@@ -78,6 +93,7 @@ fn cell(cx: &mut Context<'_>, inst: &Inst, layout: &Layout) {
             }
             Some(_) => {}
         },
+        other => unreachable!("`{}` has no layout", other.name()),
     }
 }
 

@@ -16,6 +16,7 @@
 use super::form::Form;
 use super::names;
 use crate::function::{Def, Function, Inst, InstId, Module, RegionId, ValueId};
+use crate::groups::{aggregates, arithmetic, masks, memory, of_kernels};
 use crate::heap::CELL;
 use crate::ops::Op;
 use crate::types::Type;
@@ -185,7 +186,17 @@ impl<'a> Walk<'a> {
             Op::If | Op::Switch => self.choice(inst),
             Op::Loop => self.repetition(id, inst),
             Op::Yield | Op::Break | Op::Continue | Op::While | Op::Return | Op::Tail => self.jump(id, inst),
-            _takes_what_it_is_given => {
+            Op::Grid
+            | Op::TrapIf
+            | Op::CellNew
+            | Op::TermDrop
+            | Op::GlobalGet
+            | arithmetic!()
+            | of_kernels!()
+            | crate::tile_operations!()
+            | memory!()
+            | masks!()
+            | aggregates!() => {
                 self.consume(id, inst, &inst.operands)?;
                 self.results(inst);
                 Ok(())
@@ -449,7 +460,7 @@ impl<'a> Walk<'a> {
             }
             Op::Continue => self.again(id, inst, &inst.operands),
             Op::Break => self.leave(id, inst, &inst.operands),
-            _while => {
+            Op::While => {
                 let before = self.live.clone();
                 self.again(id, inst, inst.operands.get(1..).unwrap_or(&[]))?;
                 self.live = before;
@@ -457,6 +468,7 @@ impl<'a> Walk<'a> {
                 let params = self.loops.last().map(|around| &function.regions[around.inst.regions[0]].params);
                 self.leave(id, inst, params.map_or(&[], |params| params))
             }
+            other => unreachable!("`{}` ends no region", other.name()),
         }
     }
 

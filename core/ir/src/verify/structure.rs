@@ -4,6 +4,7 @@
 use super::form::Form;
 use super::{asynchronous, attributes, flow, heap, launch, memory, names, tiles, types};
 use crate::function::{Def, Function, FunctionId, Inst, InstId, Module, RegionId, ValueId};
+use crate::groups::{jumps, not_control, other_control};
 use crate::ops::Op;
 use crate::types::Type;
 use girih_base::diag::{Code, Diagnostic};
@@ -131,7 +132,9 @@ impl Walk<'_> {
             None => (format!("the body of `@{}`", self.cx.function.name), "`return`"),
             Some(owner) => match self.cx.function.insts[owner].op {
                 Op::Loop => ("the body of the loop".into(), "`break`, `continue`, `while`, `return` or `tail`"),
-                op => (format!("a region of `{}`", op.name()), "`yield`, `break`, `continue` or `return`"),
+                op @ (Op::If | Op::Switch | not_control!() | jumps!() | other_control!()) => {
+                    (format!("a region of `{}`", op.name()), "`yield`, `break`, `continue` or `return`")
+                }
             },
         };
         let span = self.cx.form.owner(region).map_or(self.cx.function.span, |owner| self.cx.function.insts[owner].span);

@@ -5,6 +5,7 @@ use super::names;
 use super::structure::Context;
 use crate::attrs::Attr;
 use crate::function::{Function, FunctionId, Inst, InstId, Module, ValueId};
+use crate::groups::not_of_tiles;
 use crate::ops::{Family, Op};
 use crate::types::{Scalar, Shape, Type};
 use girih_base::diag::{Code, Diagnostic};
@@ -29,7 +30,19 @@ pub(super) fn check(cx: &mut Context<'_>, inst: &Inst) {
         }
         Op::TileHint => hint(inst),
         Op::TileHistogram => histogram(cx, inst),
-        _shaped => shapes(cx, inst),
+        Op::TileIota
+        | Op::TileSplat
+        | Op::TileBroadcast
+        | Op::TileReshape
+        | Op::TilePermute
+        | Op::TileJoin
+        | Op::TileSplit
+        | Op::TileCat
+        | Op::TileLoad
+        | Op::TileStore
+        | Op::TileAtomic
+        | Op::TileCompareExchange
+        | not_of_tiles!() => shapes(cx, inst),
     };
     if let Some(wrong) = wrong {
         let message = format!("{} breaks a rule: {wrong}", names::operation(inst));
@@ -169,9 +182,10 @@ fn by_element(cx: &Context<'_>, inst: &Inst) -> Result<(), String> {
     let gives = if inst.op == Op::TileReduce { shape.without(axis) } else { Some(shape) };
     let results: Vec<Type> = inst.results.iter().map(|v| cx.ty(*v)).collect();
     let like_operands = || elements.iter().filter_map(|ty| ty.element()).map(|element| Type::block(gives, element));
-    let fits = match inst.op {
-        Op::TileMap => results.iter().all(|ty| ty.shape() == gives),
-        _combines => results.iter().copied().eq(like_operands()),
+    let fits = if inst.op == Op::TileMap {
+        results.iter().all(|ty| ty.shape() == gives)
+    } else {
+        results.iter().copied().eq(like_operands())
     };
     if !fits {
         return Err("its results have the shape that is left, and the operands' elements".into());

@@ -207,10 +207,10 @@ fn source(inst: &Inst, found: Type) -> bool {
         return from.shape == to.shape && (inst.op != Op::Bitcast || same_bits);
     }
     let (Type::Scalar(element) | Type::Vector(element, _)) = found else { return false };
-    match inst.op {
-        Op::Bitcast => element != Scalar::Bool && found.bytes() == ty.bytes(),
-        _converts => found.lanes() == ty.lanes(),
+    if inst.op == Op::Bitcast {
+        return element != Scalar::Bool && found.bytes() == ty.bytes();
     }
+    found.lanes() == ty.lanes()
 }
 
 fn mismatch(cx: &mut Context<'_>, inst: &Inst, pattern: Pattern, operand: ValueId) {

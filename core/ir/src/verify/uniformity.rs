@@ -12,6 +12,7 @@ use super::names;
 use super::warpgroups;
 use crate::attrs::Attr;
 use crate::function::{Def, Function, FunctionId, Inst, InstId, Module, RegionId, ValueId};
+use crate::groups::{aggregates, arithmetic, cells, masks, memory, of_kernels};
 use crate::ops::{Convergence, Op, Transfer, Uniformity};
 use girih_base::diag::{Code, Diagnostic};
 use girih_base::idx::IndexVec;
@@ -215,7 +216,19 @@ impl<'a> Analysis<'a> {
                 Op::If | Op::Switch => self.choice(*id, inst, flow),
                 Op::Loop => self.repetition(*id, inst, flow),
                 Op::Break | Op::Continue | Op::While | Op::Return | Op::Tail => self.jump(*id, inst, flow),
-                _computes => {
+                Op::Call
+                | Op::Yield
+                | Op::Grid
+                | Op::TrapIf
+                | Op::Fork
+                | Op::Join
+                | arithmetic!()
+                | of_kernels!()
+                | crate::tile_operations!()
+                | memory!()
+                | cells!()
+                | masks!()
+                | aggregates!() => {
                     self.transfer(inst);
                     continue;
                 }
@@ -317,7 +330,8 @@ impl<'a> Analysis<'a> {
                 self.carry(region, inst.operands.get(1..).unwrap_or(&[]), local.level);
                 self.leave(around, &self.function.regions[region].params, left.level);
             }
-            _continues => self.carry(region, &inst.operands, local.level),
+            Op::Continue => self.carry(region, &inst.operands, local.level),
+            other => unreachable!("`{}` is no jump", other.name()),
         }
         Exits { jumps: Some(left), returns: None }
     }

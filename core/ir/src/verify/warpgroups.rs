@@ -60,7 +60,7 @@ fn invocations(function: &Function, value: ValueId) -> Option<u64> {
         Op::LocalIndex => Some(1),
         Op::LocalId if line && inst.dim() == Dim::X => Some(1),
         Op::SubgroupId => Some(launch.and_then(|launch| launch.subgroup).map_or(LANES, u64::from)),
-        _numbers_nothing => None,
+        _no_rule => None,
     }
 }
 

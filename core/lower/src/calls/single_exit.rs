@@ -5,6 +5,7 @@
 
 use crate::rewrite::{Compact, Rewriter};
 use girih_base::diag::Diagnostic;
+use girih_ir::groups::not_control;
 use girih_ir::{Builder, Function, Inst, InstId, Op, RegionId, Regions, Type, ValueId, Values};
 
 /// Whether the only `return` ends the body.
@@ -200,7 +201,9 @@ impl SingleExit {
                     r.out.if_else(flag, &[], leave, |b| b.end(Op::Yield, &[]));
                 }
                 Op::If | Op::Switch => self.arms_inside(r, inst, around)?,
-                _ => drop(r.copy(&mut Compact, inst)?),
+                Op::Loop | Op::Call | Op::Yield | Op::Continue | Op::Grid | Op::TrapIf | not_control!() => {
+                    drop(r.copy(&mut Compact, inst)?)
+                }
             }
         }
         Ok(())

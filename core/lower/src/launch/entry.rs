@@ -13,6 +13,8 @@ pub struct Compiled {
     pub module: Verified<Module>,
     /// One for each kernel that was asked for, in that order.
     pub entries: Vec<Entry>,
+    /// What is to be said of them beside errors: which left the usual lowering of tiles, why and where.
+    pub notes: Vec<Diagnostic>,
 }
 
 /// A legal kernel and how it is launched.

@@ -8,6 +8,7 @@ use super::entry::{Entry, Scalar, Slot};
 use crate::rewrite::{Pass, Rewriter};
 use girih_base::diag::Diagnostic;
 use girih_ir::attrs::Dim;
+use girih_ir::groups::{aggregates, arithmetic, control, masks, memory, subgroup_positions, task_form, together};
 use girih_ir::{Builder, Caps, Function, Inst, Op, ParamAttrs, Scalar as Ty, Type, ValueId};
 
 struct Fold {
@@ -101,7 +102,18 @@ impl Pass for Fold {
                 let first = r.out.op(Op::Mul, Ty::U32, &[first, size]);
                 r.out.op(Op::Add, Ty::U32, &[first, local])
             }
-            _others => return Ok(None),
+            Op::LocalId
+            | Op::LocalIndex
+            | Op::WorkgroupSize
+            | arithmetic!()
+            | together!()
+            | girih_ir::tile_operations!()
+            | task_form!()
+            | memory!()
+            | control!()
+            | masks!()
+            | aggregates!()
+            | subgroup_positions!() => return Ok(None),
         };
         Ok(Some(vec![vec![new]]))
     }

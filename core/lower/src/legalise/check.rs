@@ -2,9 +2,14 @@
 //!
 //! It speaks of modules that [`super::run`] has just made; later simplification keeps it except that it may prove a guard needless.
 
+use super::library;
 use super::storage;
 use super::{floats::SHORT, narrow::NARROW};
 use girih_base::diag::{Code, Diagnostic};
+use girih_ir::groups::{
+    accesses, approximations, asynchronous, atomics, barriers, bits, control, counts, fragments, library, masks,
+    plain_arithmetic, positions, reductions, roundings, scans, shuffles, subgroup_positions, task_form, votes,
+};
 use girih_ir::ops::{Class, Pattern};
 use girih_ir::{Caps, Def, Feature, Function, Inst, Module, Op, Scalar, ScalarSet, Space, Type, ValueId};
 
@@ -142,7 +147,8 @@ impl Rules<'_> {
             Op::Mad => true,
             Op::MulHi => lacks(Feature::MulHi),
             counts!() => ty.bits() != 32,
-            roundings!() | approximations!() => SHORT.has(ty),
+            approximations!() => SHORT.has(ty) || library::is_refined(inst, caps),
+            roundings!() => SHORT.has(ty),
             Op::Convert if source == Scalar::Bool || ty == Scalar::Bool => true,
             Op::Convert if source.is_float() && ty.is_integer() => {
                 SHORT.has(source)

@@ -10,6 +10,10 @@ use super::subgroups::{concerns, fold, in_work_type, neutral, position};
 use super::words;
 use crate::rewrite::{Pass, Rewriter};
 use girih_base::diag::Diagnostic;
+use girih_ir::groups::{
+    accesses, aggregates, arithmetic, asynchronous, atomics, barriers, control, exclusive_scans, fragments,
+    inclusive_scans, masks, positions, reductions, scans, shuffles, subgroup_positions, task_form, votes,
+};
 use girih_ir::{Builder, Function, Inst, Op, Space, Type, ValueId};
 
 /// Rewrites a kernel whose subgroups are `width` invocations wide.

@@ -15,6 +15,10 @@ use super::lacks;
 use super::words;
 use crate::rewrite::{Pass, Rewriter};
 use girih_base::diag::Diagnostic;
+use girih_ir::groups::{
+    approximations, arithmetic, atomics, compares, control, conversions, functions, integer_arithmetic, library, masks,
+    not_arithmetic, of_kernels, plain_arithmetic, roundings, task_form,
+};
 use girih_ir::{Builder, Feature, Function, Inst, Op, Scalar, ScalarSet, Type, ValueId, math};
 
 /// Floats that are shorter than a word.
@@ -48,7 +52,15 @@ impl Pass for Floats<'_, '_> {
             Op::Convert => ty.is_float() || source.is_float(),
             Op::Div | Op::Sqrt => ty.is_float() && !caps.has(Feature::ExactDivision),
             Op::Mad | Op::Fma => ty.is_float(),
-            _is_exact => false,
+            Op::Neg
+            | Op::Abs
+            | Op::Select
+            | Op::Bitcast
+            | not_arithmetic!()
+            | functions!()
+            | integer_arithmetic!()
+            | compares!()
+            | plain_arithmetic!() => false,
         }
     }
 
@@ -90,7 +102,14 @@ impl Floats<'_, '_> {
             Op::Load | Op::UniformLoad | Op::Extract => 0..0,
             Op::Store => 2..3,
             Op::Vector | Op::Splat => 0..inst.operands.len(),
-            _computes => return None,
+            Op::Insert
+            | arithmetic!()
+            | of_kernels!()
+            | girih_ir::tile_operations!()
+            | task_form!()
+            | control!()
+            | atomics!()
+            | masks!() => return None,
         };
         let mut x: Vec<ValueId> = inst.operands.iter().map(|v| r.value(self, *v)).collect();
         for x in &mut x[parts.clone()] {
@@ -144,7 +163,15 @@ fn exact(b: &mut Builder, cx: &mut Context<'_>, op: Op, ty: Scalar, x: &[ValueId
     let needed = match op {
         Op::Div | Op::Sqrt => Some(Feature::ExactDivision),
         Op::Fma => Some(Feature::FusedFma),
-        _always_exact => None,
+        Op::Neg
+        | Op::Abs
+        | Op::Mad
+        | not_arithmetic!()
+        | functions!()
+        | integer_arithmetic!()
+        | compares!()
+        | plain_arithmetic!()
+        | conversions!() => None,
     };
     if ty == Scalar::F32 && needed.is_some_and(|feature| !cx.caps.has(feature)) {
         return Ok(cx.routines.call(b, math::routine(op, ty), x)?[0]);

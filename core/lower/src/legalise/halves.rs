@@ -10,6 +10,7 @@ use super::emit::Emit;
 use crate::rewrite::{Pass, Rewriter};
 use girih_base::diag::Diagnostic;
 use girih_base::idx::IndexVec;
+use girih_ir::groups::{arithmetic, control, masks, memory, of_kernels, task_form};
 use girih_ir::{Builder, Feature, Function, Inst, Op, Scalar, Space, Type, ValueId};
 
 /// The bits of an `f32`'s exponent, of the least one that a normal `f16` has, and of its sign.
@@ -56,7 +57,16 @@ fn read(function: &Function) -> IndexVec<ValueId, bool> {
     function.walk(function.body, &mut |id, inst| match inst.op {
         Op::Store if function.space(inst.operands[0]) != Space::Private => {}
         Op::Vector => vectors.push(id),
-        _reads => inst.operands.iter().for_each(|v| read[*v] = true),
+        Op::Splat
+        | Op::Extract
+        | Op::Insert
+        | arithmetic!()
+        | of_kernels!()
+        | girih_ir::tile_operations!()
+        | task_form!()
+        | memory!()
+        | control!()
+        | masks!() => inst.operands.iter().for_each(|v| read[*v] = true),
     });
     // A vector's uses come after it.
     for vector in vectors.into_iter().rev().map(|id| &function.insts[id]) {

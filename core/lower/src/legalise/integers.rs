@@ -9,6 +9,7 @@ use super::emit::Emit;
 use super::words;
 use crate::rewrite::{Pass, Rewriter};
 use girih_base::diag::Diagnostic;
+use girih_ir::groups::{approximations, bits, compares, counts, library, not_arithmetic, plain_arithmetic, roundings};
 use girih_ir::{Builder, Feature, Function, Inst, Op, Scalar, Type, ValueId};
 
 pub(super) struct Integers<'c, 'a> {

@@ -7,6 +7,10 @@
 use super::emit::{Emit, extend};
 use crate::rewrite::{Pass, Rewriter};
 use girih_base::diag::Diagnostic;
+use girih_ir::groups::{
+    approximations, atomics, compares, functions, integer_arithmetic, jumps, library, masks, more_arithmetic,
+    not_arithmetic, of_kernels, other_control, plain_arithmetic, roundings, task_form,
+};
 use girih_ir::{Builder, Function, Inst, Op, Scalar, ScalarSet, Type, ValueId};
 
 /// The integers that no device computes with.
@@ -90,7 +94,24 @@ impl Pass for Narrow {
             Op::Switch => return self.switch(r, inst).map(Some),
             Op::Convert => convert(b, source, ty, operands[0]),
             Op::Bitcast => bitcast(b, source, ty, operands[0]),
-            op => arithmetic(b, op, ty, &operands),
+            op @ (Op::If
+            | Op::Loop
+            | Op::Select
+            | Op::Vector
+            | Op::Splat
+            | Op::Insert
+            | of_kernels!()
+            | functions!()
+            | girih_ir::tile_operations!()
+            | task_form!()
+            | integer_arithmetic!()
+            | atomics!()
+            | compares!()
+            | more_arithmetic!()
+            | masks!()
+            | plain_arithmetic!()
+            | jumps!()
+            | other_control!()) => arithmetic(b, op, ty, &operands),
         };
         Ok(Some(vec![vec![result]]))
     }

@@ -8,6 +8,10 @@ use crate::compile;
 use girih_base::diag::{Code, Diagnostic};
 use girih_base::span::Span;
 use girih_ir::attrs::{Order, Precision};
+use girih_ir::groups::{
+    aggregates, all_positions, arithmetic, atomics, barriers, control, fragments, masks, memory, reductions, scans,
+    shuffles, task_form, votes,
+};
 use girih_ir::types::{CoopUse, MatrixShape};
 use girih_ir::{Caps, Feature, Function, Inst, Op, Scalar, ScalarSet, Type};
 
@@ -39,7 +43,31 @@ fn partly_there(kernel: &Function, caps: &Caps) -> Option<Diagnostic> {
         let together = match inst.op {
             fragments!() => caps.subgroup.min,
             Op::Wgmma => WARPGROUP,
-            _of_any_number => 1,
+            Op::AsyncCopy
+            | Op::AsyncCommit
+            | Op::AsyncWait
+            | Op::MbarrierInit
+            | Op::MbarrierArrive
+            | Op::MbarrierArriveCopies
+            | Op::MbarrierWait
+            | Op::MbarrierTest
+            | Op::FenceAsync
+            | Op::WgmmaFence
+            | Op::WgmmaCommit
+            | Op::WgmmaWait
+            | arithmetic!()
+            | girih_ir::tile_operations!()
+            | task_form!()
+            | memory!()
+            | control!()
+            | all_positions!()
+            | reductions!()
+            | scans!()
+            | masks!()
+            | shuffles!()
+            | votes!()
+            | aggregates!()
+            | barriers!() => 1,
         };
         if wrong.is_none() && !invocations.is_multiple_of(together) {
             let name = inst.op.name();

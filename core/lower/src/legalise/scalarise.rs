@@ -9,6 +9,11 @@ use super::Context;
 use super::emit::Emit;
 use crate::rewrite::{Pass, Rewriter};
 use girih_base::diag::Diagnostic;
+use girih_ir::groups::{
+    approximations, asynchronous, atomics, barriers, bits, compares, control, counts, fragments, functions,
+    integer_arithmetic, library, masks, memory, more_arithmetic, not_arithmetic, of_kernels, plain_arithmetic,
+    positions, reductions, roundings, scans, shuffles, subgroup_positions, task_form,
+};
 use girih_ir::{Builder, Def, Function, Inst, Op, Scalar, ScalarSet, Type, ValueId};
 
 pub(super) struct Scalarise<'c, 'a> {
@@ -39,7 +44,13 @@ impl Pass for Scalarise<'_, '_> {
                 let from = function.ty(inst.operands[0]);
                 inst.ty.is_some_and(|to| to == Type::BOOL || from == Type::BOOL || to == from)
             }
-            _other => false,
+            Op::Select
+            | not_arithmetic!()
+            | functions!()
+            | integer_arithmetic!()
+            | compares!()
+            | more_arithmetic!()
+            | plain_arithmetic!() => false,
         };
         casts || inst.operands.iter().chain(&inst.results).any(is_aggregate)
     }
@@ -152,7 +163,18 @@ impl Scalarise<'_, '_> {
             Op::Convert | Op::Bitcast => inst.operands.first().is_none_or(|v| Some(function.ty(*v)) != inst.ty),
             Op::Extract | Op::Insert => constant(1),
             masks!() | girih_ir::tile_operations!() => true,
-            _lane_by_lane => false,
+            Op::Rem
+            | Op::MulHi
+            | Op::Fma
+            | Op::Mad
+            | of_kernels!()
+            | task_form!()
+            | library!()
+            | memory!()
+            | control!()
+            | approximations!()
+            | compares!()
+            | counts!() => false,
         }
     }
 }

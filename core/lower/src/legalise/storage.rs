@@ -14,6 +14,10 @@ use crate::rewrite::{Pass, Rewriter};
 use girih_base::diag::{Code, Diagnostic};
 use girih_base::hash::{FastMap, FastSet};
 use girih_ir::attrs::Attr;
+use girih_ir::groups::{
+    accesses, aggregates, arithmetic, asynchronous, atomics, barriers, control, fragments, masks, positions,
+    reductions, scans, shuffles, subgroup_positions, task_form, votes,
+};
 use girih_ir::ops::Pattern;
 use girih_ir::{
     AttrKind, Builder, Caps, Feature, Function, Inst, Memory, Op, Scalar, ScalarSet, Space, Type, ValueId, Values,

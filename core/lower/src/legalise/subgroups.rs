@@ -8,6 +8,10 @@ use super::{Context, emulated, lacks, words};
 use crate::rewrite::{Pass, Rewriter};
 use girih_base::diag::Diagnostic;
 use girih_ir::attrs::Attr;
+use girih_ir::groups::{
+    accesses, aggregates, arithmetic, asynchronous, atomics, barriers, control, exclusive_scans, fragments,
+    inclusive_scans, masks, positions, reductions, scans, shuffles, subgroup_positions, task_form, votes,
+};
 use girih_ir::{Builder, Caps, Feature, Function, Inst, Op, Scalar, ScalarSet, Type, ValueId};
 
 /// Rewrites a kernel's subgroup operations. `levels` comes from the module as it was before any pass.

@@ -7,6 +7,10 @@ use super::emit::Emit;
 use super::lacks;
 use crate::rewrite::{Pass, Rewriter};
 use girih_base::diag::Diagnostic;
+use girih_ir::groups::{
+    approximations, bits, compares, counts, effects_and_positions, functions, jumps, library, not_arithmetic,
+    other_control, plain_arithmetic, roundings,
+};
 use girih_ir::ops::Pattern;
 use girih_ir::{Builder, Function, Inst, Op, Scalar, ScalarSet, Type, ValueId, Values, math};
 
@@ -72,7 +76,24 @@ impl Pass for Wide<'_, '_> {
             Op::Gt => vec![less(b, ty, operands[1], operands[0])],
             Op::Ge => vec![not_less(b, ty, operands[0], operands[1])],
             Op::Le => vec![not_less(b, ty, operands[1], operands[0])],
-            op => arithmetic(b, op, ty, &operands).values(),
+            op @ (Op::If
+            | Op::Loop
+            | Op::MulHi
+            | Op::Neg
+            | Op::Abs
+            | Op::Fma
+            | Op::Mad
+            | Op::Shl
+            | Op::Shr
+            | Op::Sqrt
+            | effects_and_positions!()
+            | functions!()
+            | girih_ir::tile_operations!()
+            | plain_arithmetic!()
+            | bits!()
+            | jumps!()
+            | counts!()
+            | other_control!()) => arithmetic(b, op, ty, &operands).values(),
         };
         Ok(Some(vec![result]))
     }

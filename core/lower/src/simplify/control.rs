@@ -5,6 +5,10 @@ use super::facts::Facts;
 use super::forward::{Around, Forward};
 use super::memory::touch;
 use girih_ir::attrs::Attr;
+use girih_ir::groups::{
+    bits, compares, control, conversions, counts, functions, jumps, masks, memory, not_control, of_kernels,
+    other_control, regions, task_form,
+};
 use girih_ir::ops::{Class, Effect};
 use girih_ir::{Def, Function, InstId, Op, RegionId, Regions, Scalar, Type, ValueId, Values};
 
@@ -26,7 +30,7 @@ impl Forward<'_> {
                 self.push(id);
                 false
             }
-            _terminator => {
+            Op::Return | Op::Grid | Op::TrapIf | not_control!() | jumps!() => {
                 self.terminator(id);
                 true
             }
@@ -35,8 +39,8 @@ impl Forward<'_> {
 
     fn terminator(&mut self, id: InstId) {
         let inst = &self.f.insts[id];
-        let op = match inst.op {
-            Op::While => match inst.operands.first().and_then(|c| self.bits(*c)) {
+        let op = if inst.op == Op::While {
+            match inst.operands.first().and_then(|c| self.bits(*c)) {
                 Some(0) => self.leaves_with_parameters(id),
                 Some(_) => {
                     let inst = &mut self.f.insts[id];
@@ -46,14 +50,14 @@ impl Forward<'_> {
                     Op::Continue
                 }
                 None => Op::While,
-            },
-            op => op,
+            }
+        } else {
+            inst.op
         };
-        let skip = match op {
-            Op::Continue => 0,
-            Op::While => 1,
-            _leaves => return self.out.push(id),
-        };
+        if !matches!(op, Op::Continue | Op::While) {
+            return self.out.push(id);
+        }
+        let skip = usize::from(op == Op::While);
         if op == Op::While {
             // What goes on to the next iteration has met the condition.
             let mark = self.open();
@@ -322,7 +326,7 @@ impl Forward<'_> {
                 let next = match inst.op {
                     Op::Continue => inst.operands.get(i),
                     Op::While => inst.operands.get(i + 1),
-                    _leaves => return true,
+                    Op::Yield | Op::Break | not_control!() | other_control!() | regions!() => return true,
                 };
                 next.is_some_and(|next| next == param || next == first)
             });
@@ -343,7 +347,7 @@ impl Forward<'_> {
                 match inst.op {
                     Op::Break => inst.operands.get(i).copied(),
                     Op::While => last.get(i).copied(),
-                    _goes_on => None,
+                    Op::Yield | Op::Continue | not_control!() | other_control!() | regions!() => None,
                 }
             });
             let values: Vec<ValueId> = ways_out.collect();
@@ -395,7 +399,7 @@ fn collect_jumps(f: &Function, region: RegionId, found: &mut Vec<InstId>) {
         match inst.op {
             Op::Break | Op::Continue | Op::While => found.push(*id),
             Op::If | Op::Switch => inst.regions.iter().for_each(|r| collect_jumps(f, *r, found)),
-            _inner_loops_have_their_own => {}
+            Op::Loop | Op::Yield | not_control!() | other_control!() => {}
         }
     }
 }
@@ -407,7 +411,26 @@ pub(super) fn is_cheap(f: &Function, id: InstId) -> bool {
     let slow = match inst.op {
         Op::Div | Op::Rem | Op::Sqrt | Op::MulHi | Op::Vector | Op::Splat | Op::Insert => true,
         Op::Mul | Op::Mad | Op::Fma => inst.element().bits() == 64,
-        _other => false,
+        Op::Add
+        | Op::Sub
+        | Op::Neg
+        | Op::Abs
+        | Op::Min
+        | Op::Max
+        | Op::Shl
+        | Op::Shr
+        | Op::Extract
+        | of_kernels!()
+        | functions!()
+        | girih_ir::tile_operations!()
+        | task_form!()
+        | memory!()
+        | control!()
+        | compares!()
+        | masks!()
+        | bits!()
+        | counts!()
+        | conversions!() => false,
     };
     let native = !matches!(row.class, Class::Library(_)) && !inst.op.name().contains(".approx");
     row.effect == Effect::Pure && native && !slow && inst.attrs.iter().all(|a| matches!(a, Attr::NoWrap | Attr::Dim(_)))

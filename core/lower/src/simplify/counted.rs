@@ -168,12 +168,11 @@ impl Forward<'_> {
     fn at_last(&mut self, counted: &Counted) -> ValueId {
         let Test { op, scalar, ahead, bound, .. } = counted.test;
         let farthest = if counted.up { Op::Max } else { Op::Min };
-        let to = match op {
-            Op::Ne => bound,
-            _ordered => {
-                let from = self.at_first(counted);
-                self.emit(farthest, scalar, &[from, bound], false)
-            }
+        let to = if op == Op::Ne {
+            bound
+        } else {
+            let from = self.at_first(counted);
+            self.emit(farthest, scalar, &[from, bound], false)
         };
         let ahead = self.constant(scalar, ahead);
         self.emit(Op::Sub, scalar, &[to, ahead], false)

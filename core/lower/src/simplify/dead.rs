@@ -6,6 +6,9 @@
 
 use girih_base::hash::FastMap;
 use girih_base::idx::IndexVec;
+use girih_ir::groups::{
+    aggregates, arithmetic, atomics, jumps, masks, not_control, of_kernels, other_control, regions, task_form,
+};
 use girih_ir::ops::Effect;
 use girih_ir::{Def, Function, FunctionId, Inst, InstId, MemoryId, Module, Op, RegionId, Regions, ValueId, Values};
 
@@ -107,7 +110,16 @@ impl Mark<'_> {
                 // It is needed if what holds it is.
                 Op::Yield => self.effects[*id] = true,
                 Op::Store => own.seen = !self.is_unread(inst),
-                _ => own.seen = !matches!(inst.op.row().effect, Effect::Pure | Effect::Read),
+                Op::Load
+                | Op::UniformLoad
+                | arithmetic!()
+                | of_kernels!()
+                | girih_ir::tile_operations!()
+                | task_form!()
+                | atomics!()
+                | masks!()
+                | aggregates!()
+                | other_control!() => own.seen = !matches!(inst.op.row().effect, Effect::Pure | Effect::Read),
             }
             self.effects[*id] |= own.seen || own.jumps;
             all.seen |= own.seen;
@@ -149,7 +161,7 @@ impl Mark<'_> {
             // What they give is needed where it goes.
             Op::Loop | Op::Yield | Op::Break | Op::Continue => {}
             Op::While => inst.operands.iter().take(1).for_each(|v| self.need(*v)),
-            _ => inst.operands.iter().for_each(|v| self.need(*v)),
+            Op::If | Op::Switch | not_control!() | other_control!() => inst.operands.iter().for_each(|v| self.need(*v)),
         }
         for region in &inst.regions {
             self.need_region(*region);
@@ -190,7 +202,7 @@ impl Mark<'_> {
                 self.need_of_jumps(*region, |f, jump| match jump.op {
                     Op::Break => jump.operands.get(position).copied(),
                     Op::While => f.regions[*region].params.get(position).copied(),
-                    _ => None,
+                    Op::Yield | Op::Continue | not_control!() | other_control!() | regions!() => None,
                 });
             } else if let Some(end) = f.terminator(*region).filter(|end| end.op == Op::Yield)
                 && let Some(given) = end.operands.get(position)
@@ -217,7 +229,7 @@ impl Mark<'_> {
         self.need_of_jumps(region, |_, jump| match jump.op {
             Op::Continue => jump.operands.get(position).copied(),
             Op::While => jump.operands.get(position + 1).copied(),
-            _ => None,
+            Op::Yield | Op::Break | not_control!() | other_control!() | regions!() => None,
         });
     }
 
@@ -251,7 +263,7 @@ impl DeadCode<'_> {
             match self.f.insts[*id].op {
                 Op::Loop => self.narrow_loop(*id),
                 Op::If | Op::Switch => self.narrow_results(*id, &regions),
-                _ => {}
+                not_control!() | jumps!() | other_control!() => {}
             }
             for inner in regions {
                 self.region(inner);
@@ -306,7 +318,7 @@ impl DeadCode<'_> {
                 match self.f.insts[*jump].op {
                     Op::Continue => retain(&mut self.f.insts[*jump].operands, &keep, 0),
                     Op::While => retain(&mut self.f.insts[*jump].operands, &keep, 1),
-                    _ => {}
+                    Op::Yield | Op::Break | not_control!() | other_control!() | regions!() => {}
                 }
             }
         }

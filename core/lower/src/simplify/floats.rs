@@ -19,7 +19,7 @@ impl Forward<'_> {
                     [Op::Floor, Op::Ceil, Op::Round, Op::Trunc].iter().any(|op| self.is_unary(a, *op).is_some());
                 rounded.then_some(a)
             }
-            _ => None,
+            _no_rule => None,
         }
     }
 
@@ -43,7 +43,7 @@ impl Forward<'_> {
                 let inverse = self.constant(s, inverse);
                 Some(self.emit(Op::Mul, s, &[a, inverse], false))
             }
-            _ => None,
+            _no_rule => None,
         }
     }
 }

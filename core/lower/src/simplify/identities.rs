@@ -49,7 +49,7 @@ impl Forward<'_> {
         match op {
             Op::WorkgroupSize => Some(self.constant(Type::U32, size.into())),
             Op::LocalId if size == 1 => Some(self.constant(Type::U32, 0)),
-            _ => None,
+            _no_rule => None,
         }
     }
 
@@ -74,7 +74,7 @@ impl Forward<'_> {
             Op::Lane => below(lanes),
             Op::SubgroupId => below(subgroups),
             Op::NumSubgroups => at_most(subgroups),
-            _ => None,
+            _no_rule => None,
         }
     }
 

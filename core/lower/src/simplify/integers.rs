@@ -19,7 +19,7 @@ impl Forward<'_> {
             Op::Shr => self.shift_right(s, a, b),
             Op::Min | Op::Max => self.least_or_greatest(op, s, a, b),
             Op::MulHi => (self.bits(b)? < 2 && !s.is_signed() || self.bits(b)? == 0).then(|| self.constant(s, 0)),
-            _ => None,
+            _no_rule => None,
         }
     }
 
@@ -34,7 +34,7 @@ impl Forward<'_> {
                 None => self.is_unary(a, Op::Abs).map(|_| a),
             },
             Op::ReverseBits => self.is_unary(a, Op::ReverseBits),
-            _ => None,
+            _no_rule => None,
         }
     }
 

@@ -6,6 +6,7 @@ use super::expressions::key;
 use super::facts::{self, Facts};
 use super::forward::{Forward, Undo};
 use girih_ir::attrs::AttrKind;
+use girih_ir::groups::{conversions, functions, integer_arithmetic, more_arithmetic, not_arithmetic, plain_arithmetic};
 use girih_ir::{Attr, Def, InstId, Op, Scalar, Type, ValueId};
 
 impl Forward<'_> {
@@ -149,6 +150,13 @@ pub(super) fn mirrored(op: Op) -> Op {
         Op::Le => Op::Ge,
         Op::Gt => Op::Lt,
         Op::Ge => Op::Le,
-        symmetric => symmetric,
+        symmetric @ (Op::Eq
+        | Op::Ne
+        | not_arithmetic!()
+        | functions!()
+        | integer_arithmetic!()
+        | more_arithmetic!()
+        | plain_arithmetic!()
+        | conversions!()) => symmetric,
     }
 }

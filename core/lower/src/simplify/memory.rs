@@ -54,10 +54,13 @@ pub(super) fn touch(inst: &Inst) -> Touch {
         (Effect::Pure | Effect::Trap | Effect::Heap, _) => Touch::Nothing,
         (Effect::Read, Some(handle)) => Touch::Reads(handle),
         (Effect::Write, Some(handle)) => Touch::Writes(handle),
-        (Effect::Atomic, Some(handle)) if inst.order() == Order::Relaxed => match inst.op {
-            Op::AtomicLoad => Touch::Reads(handle),
-            _writes => Touch::Writes(handle),
-        },
+        (Effect::Atomic, Some(handle)) if inst.order() == Order::Relaxed => {
+            if inst.op == Op::AtomicLoad {
+                Touch::Reads(handle)
+            } else {
+                Touch::Writes(handle)
+            }
+        }
         (Effect::Control, _) if inst.op == Op::Call => Touch::All,
         (Effect::Control, _) => Touch::Nothing,
         // What only passes values between lanes says nothing about memory.
@@ -224,7 +227,7 @@ impl Forward<'_> {
             }
             Op::Sub if nowrap || known.min >= bits => i64::try_from(bits).ok().map(|part| (base, -part)),
             Op::Or if !known.zeros & bits == 0 => i64::try_from(bits).ok().map(|part| (base, part)),
-            _ => None,
+            _no_rule => None,
         }
     }
 }

@@ -7,6 +7,7 @@
 //! Invariant: nothing happens between `break` and what follows the loop, so the order of all that happens stays.
 
 use girih_base::hash::{FastMap, FastSet};
+use girih_ir::groups::{not_control, other_control};
 use girih_ir::{Builder, Def, Function, Inst, InstId, Op, RegionId, Type, Value, ValueId};
 
 /// Instructions that are worth it; a call counts as many.
@@ -56,7 +57,7 @@ impl Exits {
                 Op::Break => self.breaks.push((*id, region)),
                 Op::While => self.whiles.push(region),
                 Op::If | Op::Switch => inst.regions.iter().for_each(|inner| self.look(f, *inner)),
-                _other => {}
+                Op::Loop | Op::Yield | Op::Continue | not_control!() | other_control!() => {}
             }
             if i + 1 < insts.len() && jumps(f, inst, false) {
                 first = i + 1;

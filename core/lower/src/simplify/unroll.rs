@@ -6,6 +6,7 @@
 use super::control::jumps;
 use girih_base::hash::FastMap;
 use girih_ir::attrs::AttrKind;
+use girih_ir::groups::{not_control, other_control, regions};
 use girih_ir::{
     Def, Function, Inst, InstId, Op, Region, RegionId, Regions, Scalar, Type, Value, ValueId, Values, eval,
 };
@@ -106,7 +107,7 @@ impl Dry<'_> {
                         way => return Some(way),
                     }
                 }
-                _ => {
+                Op::Call | Op::Grid | Op::TrapIf | not_control!() | regions!() => {
                     self.written += inst.regions.iter().map(|r| size(f, *r)).sum::<usize>();
                     if let Some(bits) = folded(f, inst, |v| self.bits(v)) {
                         self.known.insert(inst.results[0], bits);
@@ -236,7 +237,7 @@ impl Copy<'_> {
                         way => return Some(way),
                     }
                 }
-                _ => {
+                not_control!() | other_control!() | regions!() => {
                     if let Some(bits) = folded(f, &inst, |v| f.as_constant(self.value(v))) {
                         let ty = f.ty(inst.results[0]);
                         self.map.insert(inst.results[0], f.constant(ty, bits));

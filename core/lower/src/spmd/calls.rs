@@ -6,6 +6,7 @@ use super::lanes::{Wide, any};
 use super::state::Mask;
 use super::varying::varying;
 use super::{LANES, MASK, Why, vectorised, zero};
+use girih_ir::groups::{jumps, not_control, regions};
 use girih_ir::ops::Family;
 use girih_ir::{Builder, Function, FunctionId, Inst, Op, Scalar, Type, ValueId};
 
@@ -127,7 +128,7 @@ impl VersionWriter<'_, '_> {
             match inst.op {
                 Op::Return => return Ok(self.wides(&inst.operands)),
                 Op::Call => self.call(inst)?,
-                _computes => self.compute(inst)?,
+                Op::Grid | Op::TrapIf | not_control!() | jumps!() | regions!() => self.compute(inst)?,
             }
         }
         Ok(vec![])

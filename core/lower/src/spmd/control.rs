@@ -10,6 +10,10 @@ use super::varying::varying;
 use super::{MASK, Versions, Why, vectorised};
 use girih_base::idx::IndexVec;
 use girih_base::span::Span;
+use girih_ir::groups::{
+    aggregates, arithmetic, bits, cells, compares, conversions, counts, functions, jumps, masks, memory, of_kernels,
+    plain_arithmetic,
+};
 use girih_ir::{Attr, Builder, Function, FunctionId, Inst, InstId, Op, RegionId, Scalar, Type, ValueId};
 
 /// What instructions may cost that are run although perhaps no lane wants them.
@@ -107,10 +111,12 @@ impl VersionWriter<'_, '_> {
                 Op::If if self.goes_round(inst, last) => return self.round_last(inst, &insts[i + 1..], last),
                 Op::If | Op::Switch | Op::Loop => {
                     let before = self.state.active;
-                    match inst.op {
-                        Op::Loop => self.repeat(inst)?,
-                        _choice if self.wide(inst.operands[0]).differs() => self.choose(inst)?,
-                        _choice => self.choose_together(inst)?,
+                    if inst.op == Op::Loop {
+                        self.repeat(inst)?;
+                    } else if self.wide(inst.operands[0]).differs() {
+                        self.choose(inst)?;
+                    } else {
+                        self.choose_together(inst)?;
                     }
                     if self.state.active == Mask::Nobody {
                         return Ok(End::Jumped);
@@ -120,7 +126,16 @@ impl VersionWriter<'_, '_> {
                         return self.if_any(rest, last);
                     }
                 }
-                _computes => self.compute(inst)?,
+                Op::Grid
+                | Op::Fork
+                | Op::Join
+                | arithmetic!()
+                | of_kernels!()
+                | girih_ir::tile_operations!()
+                | memory!()
+                | cells!()
+                | masks!()
+                | aggregates!() => self.compute(inst)?,
             }
         }
         Ok(End::Yields(vec![]))
@@ -135,7 +150,32 @@ impl VersionWriter<'_, '_> {
                 Op::Call | Op::Tail | Op::Loop => CHEAP,
                 Op::Div | Op::Rem | Op::Sqrt => 4,
                 Op::TrapIf => 2,
-                _other => 1,
+                Op::If
+                | Op::Switch
+                | Op::Return
+                | Op::Grid
+                | Op::MulHi
+                | Op::Neg
+                | Op::Abs
+                | Op::Fma
+                | Op::Mad
+                | Op::Shl
+                | Op::Shr
+                | Op::Fork
+                | Op::Join
+                | of_kernels!()
+                | functions!()
+                | girih_ir::tile_operations!()
+                | memory!()
+                | cells!()
+                | compares!()
+                | masks!()
+                | plain_arithmetic!()
+                | bits!()
+                | jumps!()
+                | counts!()
+                | aggregates!()
+                | conversions!() => 1,
             };
             cost += inst.regions.iter().map(|region| self.cost(&self.old.regions[*region].insts)).sum::<usize>();
         }
@@ -330,7 +370,21 @@ impl VersionWriter<'_, '_> {
             match inst.op {
                 Op::Return | Op::Tail | Op::Break | Op::Continue | Op::While => true,
                 Op::Loop => inst.regions.iter().any(|region| self.returns(*region)),
-                _other => inst.regions.iter().any(|region| self.jumps(*region)),
+                Op::If
+                | Op::Switch
+                | Op::Call
+                | Op::Yield
+                | Op::Grid
+                | Op::TrapIf
+                | Op::Fork
+                | Op::Join
+                | arithmetic!()
+                | of_kernels!()
+                | girih_ir::tile_operations!()
+                | memory!()
+                | cells!()
+                | masks!()
+                | aggregates!() => inst.regions.iter().any(|region| self.jumps(*region)),
             }
         })
     }

@@ -4,6 +4,7 @@
 
 use super::control::VersionWriter;
 use super::{LANES, MASK, Why, vectorised};
+use girih_ir::groups::{bits, conversions, counts, functions, more_arithmetic, not_arithmetic, plain_arithmetic};
 use girih_ir::{Builder, Def, Inst, Op, Scalar, Type, ValueId};
 
 /// What stands for a value.
@@ -154,7 +155,15 @@ fn operation(b: &mut Builder, inst: &Inst, source: Type, operands: &[Wide]) -> V
             };
             b.op(inst.op, ty, &[x[0], count.unwrap_or(x[1])])
         }
-        _lane_by_lane => b.op(inst.op, ty, &x),
+        Op::Rem
+        | Op::MulHi
+        | not_arithmetic!()
+        | functions!()
+        | more_arithmetic!()
+        | plain_arithmetic!()
+        | bits!()
+        | counts!()
+        | conversions!() => b.op(inst.op, ty, &x),
     }
 }
 
@@ -233,7 +242,7 @@ fn is_mask(b: &Builder, x: ValueId, depth: u32) -> bool {
     match op {
         Op::MaskEq | Op::MaskLt | Op::MaskLe => true,
         Op::Not | Op::And | Op::Or | Op::Xor => operands.iter().all(|v| is_mask(b, *v, depth - 1)),
-        _unknown => false,
+        _no_rule => false,
     }
 }
 
@@ -246,6 +255,6 @@ fn is_small(b: &Builder, x: ValueId) -> bool {
     match inst.op {
         Op::Splat => constant(inst.operands[0]),
         Op::And => inst.operands.iter().any(|v| is_small(b, *v)),
-        _unknown => false,
+        _no_rule => false,
     }
 }

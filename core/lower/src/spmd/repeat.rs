@@ -4,6 +4,7 @@ use super::control::VersionWriter;
 use super::lanes::{Wide, any, blend, both, without};
 use super::state::{End, Mask, Slot};
 use super::{MASK, Why, vectorised};
+use girih_ir::groups::{not_control, other_control};
 use girih_ir::{Inst, InstId, Op, RegionId, Type, ValueId};
 
 /// A loop on its way.
@@ -94,7 +95,9 @@ impl VersionWriter<'_, '_> {
             found += match inst.op {
                 Op::Continue | Op::While => 1,
                 Op::Loop => 0,
-                _other => inst.regions.iter().map(|region| self.jumps_to_next(*region)).sum(),
+                Op::If | Op::Switch | Op::Yield | Op::Break | not_control!() | other_control!() => {
+                    inst.regions.iter().map(|region| self.jumps_to_next(*region)).sum()
+                }
             };
         }
         found

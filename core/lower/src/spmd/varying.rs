@@ -4,6 +4,7 @@
 //! each round makes the same of it, although lanes leave at different times. What they leave with differs then.
 
 use girih_base::idx::IndexVec;
+use girih_ir::groups::{aggregates, arithmetic, cells, masks, memory, of_kernels};
 use girih_ir::{Function, FunctionId, Inst, Op, RegionId, ValueId};
 
 /// Which values of a function differ between lanes if these parameters do. `own` is the function's number: a tail call of itself is a
@@ -90,7 +91,18 @@ impl Walk<'_> {
                 }
             }
             Op::Return | Op::Tail => {}
-            _computes => {
+            Op::Call
+            | Op::Grid
+            | Op::TrapIf
+            | Op::Fork
+            | Op::Join
+            | arithmetic!()
+            | of_kernels!()
+            | girih_ir::tile_operations!()
+            | memory!()
+            | cells!()
+            | masks!()
+            | aggregates!() => {
                 let differs = self.any(&inst.operands);
                 inst.results.iter().for_each(|result| self.mark(*result, differs));
             }

@@ -14,6 +14,7 @@ use super::layout::{Kind, Layout, before_broadcast, bits_of, dimensions, permute
 use super::product::{self, Product};
 use girih_base::hash::FastMap;
 use girih_base::idx::IndexVec;
+use girih_ir::groups::{not_control, not_of_tiles, other_control};
 use girih_ir::ops::Family;
 use girih_ir::{Caps, Def, Function, Inst, InstId, Op, RegionId, Shape, Type, ValueId};
 
@@ -29,8 +30,10 @@ pub(super) struct Assignment {
     pub home: IndexVec<ValueId, Option<LayoutId>>,
     /// The layouts in which somebody wants a tile.
     pub demands: IndexVec<ValueId, Vec<LayoutId>>,
-    /// The layout of an access to a buffer.
+    /// The layout of an access to a buffer, and of what an operation that finds elements by their numbers gives.
     pub access: FastMap<InstId, LayoutId>,
+    /// The layout in which an operation that finds elements by their numbers takes the tile that it looks into.
+    pub sources: FastMap<InstId, LayoutId>,
     /// How matrix products are made.
     pub products: FastMap<InstId, Product>,
     /// For a layout of fragments the one in which their elements are computed with.
@@ -52,6 +55,7 @@ impl Assignment {
             home: nothing(),
             demands: f.values.iter().map(|_| vec![]).collect(),
             access: FastMap::default(),
+            sources: FastMap::default(),
             products: FastMap::default(),
             shown: FastMap::default(),
             axes: Axes::of(f),
@@ -113,7 +117,7 @@ impl Uses {
                 Op::TileDot => *operand == 2,
                 Op::Loop => self.accumulates(f, f.regions[inst.regions[0]].params[*operand]),
                 Op::Break | Op::Continue | Op::While => true,
-                _other => false,
+                _no_rule => false,
             }
         })
     }
@@ -157,7 +161,26 @@ pub(super) fn view(f: &Function, inst: &Inst) -> Option<Renaming> {
         Op::TileHint => Some(Box::new(Some)),
         Op::TilePermute => Some(Box::new(permuted(to, &inst.axes(), true))),
         Op::TileBroadcast => Some(Box::new(before_broadcast(from, to))),
-        _moves_or_computes => None,
+        Op::TileIota
+        | Op::TileSplat
+        | Op::TileReshape
+        | Op::TileJoin
+        | Op::TileSplit
+        | Op::TileCat
+        | Op::TileGather
+        | Op::TileHistogram
+        | Op::TileMap
+        | Op::TileReduce
+        | Op::TileScan
+        | Op::TileDot
+        | Op::TileLoad
+        | Op::TileStore
+        | Op::TileAtomic
+        | Op::TileCompareExchange
+        | Op::TileAssume
+        | Op::TilePrint
+        | Op::TileAssert
+        | not_of_tiles!() => None,
     }
 }
 
@@ -261,7 +284,7 @@ impl Assign<'_> {
                 let forth = permuted(self.shape(value), &inst.axes(), false);
                 Some(self.plan.renamed(layout, &forth))
             }
-            _others => None,
+            _no_rule => None,
         }
     }
 
@@ -316,7 +339,7 @@ impl Assign<'_> {
                     }
                     self.frames = frames;
                 }
-                _no_control => self.inst(*id, inst),
+                not_control!() | other_control!() => self.inst(*id, inst),
             }
         }
     }
@@ -397,6 +420,12 @@ impl Assign<'_> {
                 self.plan.access.insert(id, layout);
                 inst.results.iter().for_each(|v| self.set(*v, layout));
             }
+            Op::TileGather | Op::TileHistogram => {
+                let indices = if inst.op == Op::TileGather { self.suggested(inst.operands[1]) } else { None };
+                let layout = indices.unwrap_or_else(|| self.usual(shape));
+                self.plan.access.insert(id, layout);
+                self.set(inst.results[0], layout);
+            }
             Op::TileDot => {
                 let factors = [0, 1].map(|i| self.suggested(inst.operands[i]));
                 let made = product::choose(self.f, inst, &mut self.plan, self.caps, factors);
@@ -433,7 +462,17 @@ impl Assign<'_> {
                     inst.results.iter().for_each(|v| self.set(*v, layout));
                 }
             }
-            _views_and_scalars => {}
+            Op::TileIota
+            | Op::TileSplat
+            | Op::TileBroadcast
+            | Op::TileReshape
+            | Op::TilePermute
+            | Op::TileMap
+            | Op::TileHint
+            | Op::TileAssume
+            | Op::TilePrint
+            | Op::TileAssert
+            | not_of_tiles!() => {}
         }
     }
 
@@ -475,7 +514,8 @@ impl Assign<'_> {
         let own: Vec<ValueId> = match inst.op {
             Op::TileLoad => vec![inst.operands[1], inst.operands[2], inst.operands[3]],
             Op::TileStore => vec![inst.operands[2], inst.operands[1], inst.operands[3]],
-            _updates => inst.operands[1..].to_vec(),
+            Op::TileAtomic | Op::TileCompareExchange => inst.operands[1..].to_vec(),
+            other => unreachable!("`{}` is no access", other.name()),
         };
         // Where a layout that is there already is as good, nothing is moved.
         let Some(there) = own.iter().find_map(|v| self.suggested(*v)) else { return wanted };

@@ -5,6 +5,7 @@
 //! indices are negative before `%` or `//` are taken at their word, as Triton does.
 
 use girih_base::idx::IndexVec;
+use girih_ir::groups::{compares, counts, functions, not_arithmetic, not_control, other_control};
 use girih_ir::ops::Family;
 use girih_ir::{Attr, Def, Function, Inst, Op, RegionId, Scalar, Shape, Type, ValueId};
 
@@ -131,7 +132,7 @@ impl Pass<'_> {
                     }
                 }
                 Op::Continue | Op::While | Op::Break => self.jump(inst),
-                _no_control => {
+                Op::Yield | not_control!() | other_control!() => {
                     if let [result] = inst.results[..] {
                         self.known[result] = Some(self.result(inst, result));
                     }
@@ -220,7 +221,7 @@ impl Pass<'_> {
                 let operands: Vec<Lines> = inst.operands.iter().map(|v| self.get(*v)).collect();
                 (0..rank(ty)).map(|d| self.element(inst, &operands, d)).collect()
             }
-            _others => vec![AxisInfo::NOTHING; rank(ty)],
+            _no_rule => vec![AxisInfo::NOTHING; rank(ty)],
         }
     }
 
@@ -307,7 +308,22 @@ impl Pass<'_> {
             Op::And if !is_float => plain(line(0).each().max(line(1).each())),
             Op::Or | Op::Xor | Op::Min | Op::Max => plain(line(0).each().min(line(1).each())),
             Op::Neg => plain(line(0).each()),
-            _others => plain(0),
+            Op::Add
+            | Op::Sub
+            | Op::Mul
+            | Op::Div
+            | Op::MulHi
+            | Op::Abs
+            | Op::Fma
+            | Op::Mad
+            | Op::And
+            | Op::Not
+            | Op::Shr
+            | Op::Sqrt
+            | not_arithmetic!()
+            | functions!()
+            | compares!()
+            | counts!() => plain(0),
         }
     }
 

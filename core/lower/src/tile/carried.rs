@@ -3,6 +3,7 @@
 //! `p = loop (p = first) { .. continue (add p, splat s) }` becomes a loop that carries a number c, which starts as 0, where p is
 //! `add first, splat c`. So what is known of the first indices is known of all of them, and they need no registers across iterations.
 
+use girih_ir::groups::{not_control, other_control};
 use girih_ir::{Def, Function, Inst, InstId, Op, RegionId, Type, Value, ValueId};
 
 /// Rewrites the loops of a kernel.
@@ -30,7 +31,7 @@ fn jumps(f: &Function, region: RegionId, out: &mut Vec<(RegionId, InstId)>) -> b
             Op::While => plain = false,
             Op::If | Op::Switch => plain &= inst.regions.iter().all(|r| jumps(f, *r, out)),
             // A loop within keeps its own jumps.
-            _others => {}
+            Op::Loop | Op::Yield | Op::Break | not_control!() | other_control!() => {}
         }
     }
     plain

@@ -2,6 +2,7 @@
 //! accessed otherwise, what is used at all.
 
 use girih_base::idx::IndexVec;
+use girih_ir::groups::{not_control, not_of_tiles, other_control};
 use girih_ir::{Def, Function, Op, ValueId};
 
 /// The numbers on which it depends where control goes.
@@ -77,7 +78,7 @@ fn collect(
                 link(&params, &inst.operands[1..]);
                 link(&results, &params);
             }
-            _others => {}
+            not_control!() | other_control!() => {}
         }
     }
 }
@@ -89,7 +90,25 @@ pub(super) fn written_and_read(f: &Function) -> Vec<ValueId> {
         let write = match inst.op {
             Op::TileLoad => false,
             Op::TileStore | Op::TileAtomic | Op::TileCompareExchange => true,
-            _no_access => return,
+            Op::TileIota
+            | Op::TileSplat
+            | Op::TileBroadcast
+            | Op::TileReshape
+            | Op::TilePermute
+            | Op::TileJoin
+            | Op::TileSplit
+            | Op::TileCat
+            | Op::TileGather
+            | Op::TileHistogram
+            | Op::TileMap
+            | Op::TileReduce
+            | Op::TileScan
+            | Op::TileDot
+            | Op::TileHint
+            | Op::TileAssume
+            | Op::TilePrint
+            | Op::TileAssert
+            | not_of_tiles!() => return,
         };
         let handle = inst.operands[0];
         match accesses.iter_mut().find(|a| a.0 == handle) {

@@ -4,7 +4,8 @@
 //!
 //! * [`distributed`] gives every tile a layout that suits what is done with it, and keeps its elements in registers;
 //! * [`fallback`] lays all tiles out in order and moves elements through shared memory. It is slower and serves every kernel, so it takes those that
-//!   the first way does not: where elements are found by numbers that are computed, and where registers or shared memory do not suffice.
+//!   the first way does not: where registers or shared memory do not suffice. Why a kernel goes there, and which operation made it, is a
+//!   diagnostic that goes with the result ([`Code::SharedMemory`]).
 //!
 //! The first way is a pipeline:
 //!
@@ -37,6 +38,7 @@ mod carried;
 mod control_dependence;
 mod distributed;
 mod fallback;
+mod gather;
 mod guard;
 mod layout;
 mod pipeline;
@@ -49,7 +51,7 @@ mod widened;
 use super::legalise::limits;
 use crate::calls::inline;
 use assign::Assignment;
-use girih_base::diag::Diagnostic;
+use girih_base::diag::{Code, Diagnostic};
 use girih_ir::{Caps, Feature, Function, FunctionId, Module, Shape, tile_form};
 
 /// As many elements as an invocation has where code that is written out is expensive, if there are enough invocations.
@@ -58,12 +60,22 @@ const ROLLED: u64 = 4;
 /// Stages of shared memory that factors are copied into ahead.
 const STAGES: u32 = 4;
 
-/// Spreads kernels in tile form over their threads; says which those are.
-pub(super) fn run(module: &mut Module, caps: &Caps) -> Result<Vec<FunctionId>, Vec<Diagnostic>> {
+/// Kernels in tile form that are distributed over their threads.
+#[derive(Debug, Default)]
+pub(super) struct Programs {
+    /// Which those are.
+    pub kernels: Vec<FunctionId>,
+    /// Why some of them left the layouts, and where.
+    pub notes: Vec<Diagnostic>,
+}
+
+/// Spreads kernels in tile form over their threads.
+pub(super) fn run(module: &mut Module, caps: &Caps) -> Result<Programs, Vec<Diagnostic>> {
     let forms = tile_form(module);
     let kernels: Vec<FunctionId> = module.kernels().filter(|id| forms[*id]).collect();
+    let mut notes = vec![];
     if kernels.is_empty() {
-        return Ok(kernels);
+        return Ok(Programs::default());
     }
     let one = |d| vec![d];
     // Uniformity is not seen through calls.
@@ -81,11 +93,23 @@ pub(super) fn run(module: &mut Module, caps: &Caps) -> Result<Vec<FunctionId>, V
         }
         let kernel = &module.functions[id];
         module.functions[id] = match in_layouts(kernel, threads, caps) {
-            Some(distributed) => distributed,
-            None => fallback::run(kernel, threads, caps).map_err(one)?,
+            Ok(distributed) => distributed,
+            Err(why) => {
+                notes.push(note(kernel, why));
+                fallback::run(kernel, threads, caps).map_err(one)?
+            }
         };
     }
-    Ok(kernels)
+    Ok(Programs { kernels, notes })
+}
+
+/// What is said of a kernel that leaves the layouts, from the reason as a clause.
+fn note(kernel: &Function, why: Diagnostic) -> Diagnostic {
+    let span = if why.span().is_none() { kernel.span } else { why.span() };
+    let message = format!("all tiles of `@{}` go through shared memory: {}", kernel.name, why.message);
+    let hint =
+        why.hint.unwrap_or_else(|| "the result is the same, but slower: take smaller blocks, or more warps".into());
+    Diagnostic::new(why.code, span, message).at("this keeps them out of registers").hint(hint)
 }
 
 /// How many invocations run a program: as many as it says; where code that is written out is expensive, so many more that each has few elements. Always a
@@ -105,8 +129,8 @@ fn invocations(kernel: &Function, caps: &Caps) -> u32 {
     wanted.checked_next_power_of_two().filter(|power| *power <= most).unwrap_or(1 << wanted.ilog2())
 }
 
-/// The kernel with a layout for each tile, if that is possible.
-fn in_layouts(kernel: &Function, threads: u32, caps: &Caps) -> Option<Function> {
+/// The kernel with a layout for each tile; otherwise why that is not possible, even in the way that asks for the least.
+fn in_layouts(kernel: &Function, threads: u32, caps: &Caps) -> Result<Function, Diagnostic> {
     let mut kernel = kernel.clone();
     carried::run(&mut kernel);
     widened::run(&mut kernel, caps);
@@ -114,9 +138,16 @@ fn in_layouts(kernel: &Function, threads: u32, caps: &Caps) -> Option<Function> 
     let mut without = caps.clone();
     without.coop.clear();
     let units = if caps.coop.is_empty() { vec![caps] } else { vec![caps, &without] };
-    units.into_iter().flat_map(|caps| [(caps, false), (caps, true)]).find_map(|(caps, stores_stay)| {
+    let mut why = None;
+    for (caps, stores_stay) in units.into_iter().flat_map(|caps| [(caps, false), (caps, true)]) {
         let plan = Assignment::of(&kernel, threads, caps, stores_stay);
         // As many stages as there is room for; at last nothing is copied ahead.
-        (0..=STAGES).rev().find_map(|depth| distributed::run(&kernel, &plan, threads, caps, depth).ok())
-    })
+        for depth in (0..=STAGES).rev() {
+            match distributed::run(&kernel, &plan, threads, caps, depth) {
+                Ok(distributed) => return Ok(distributed),
+                Err(reason) => why = Some(reason),
+            }
+        }
+    }
+    Err(why.unwrap_or_else(|| Diagnostic::new(Code::SharedMemory, kernel.span, "it has no layouts")))
 }

@@ -1,7 +1,8 @@
 //! The project's own kernels are distributed by layouts, not through shared memory, and are as they are meant to be.
 
-use super::{canonical, in_layouts};
+use super::{canonical, fallback, in_layouts};
 use crate::calls::inline;
+use girih_base::diag::Code;
 use girih_base::hash::FastMap;
 use girih_base::span::Sources;
 use girih_ir::attrs::Precision;
@@ -29,6 +30,17 @@ fn distributed_text(
     arguments: &[(&str, i64)],
     caps: &Caps,
 ) -> Function {
+    in_layouts(&tile_form((file, text), kernel, pointers, arguments, caps), 128, caps).expect("a layout for each tile")
+}
+
+/// A kernel of a text in tile form, without calls.
+fn tile_form(
+    (file, text): (&str, &str),
+    kernel: &str,
+    pointers: Scalar,
+    arguments: &[(&str, i64)],
+    caps: &Caps,
+) -> Function {
     let mut sources = Sources::default();
     let kernels = girih_triton::kernels(&mut sources, file, text, &Alone).expect("kernels");
     let described = kernels.iter().find(|k| k.name == kernel).expect("the kernel");
@@ -50,7 +62,7 @@ fn distributed_text(
     inline::run(&mut module, &caps.clone().without(girih_ir::Feature::Calls)).expect("calls go");
     let kernel = &mut module.functions[compiled.kernel];
     canonical::run(kernel).expect("it has no errors of its own");
-    in_layouts(kernel, 128, caps).expect("a layout for each tile")
+    kernel.clone()
 }
 
 /// How often each operation stands in a kernel.
@@ -233,6 +245,102 @@ fn written(body: &str) -> Function {
     let request = Request { kernel: "k".into(), arguments, ..Request::default() };
     let compiled = compile(&mut Sources::default(), "k.py", &text, &Alone, &request).expect("nothing is wrong");
     compiled.module.functions[compiled.kernel].clone()
+}
+
+/// A kernel's functions are those that it says, in layouts and out of them.
+#[test]
+fn functions_stay_what_the_kernel_says() {
+    let text = "
+import triton
+import triton.language as tl
+
+@triton.jit
+def functions(x_ptr, y_ptr):
+    at = tl.arange(0, 256)
+    x = tl.load(x_ptr + at)
+    y = tl.exp(x) + tl.exp2(x) + tl.rsqrt(x) + tl.log(x) + tl.log2(x) + tl.sin(x)
+    tl.store(y_ptr + at, y)
+";
+    let says = [Op::ExpApprox, Op::Exp2Approx, Op::RsqrtApprox, Op::Log, Op::Log2, Op::Sin];
+    for caps in [Caps::cuda(90, true), Caps::web()] {
+        let source = tile_form(("functions.py", text), "functions", Scalar::F32, &[], &caps);
+        let layouts = in_layouts(&source, 128, &caps).expect("a layout for each tile");
+        let memory = fallback::run(&source, 128, &caps).expect("the plain way is for all");
+        for distributed in [layouts, memory] {
+            let counts = count(&distributed);
+            for op in says {
+                assert_eq!(counts.get(&op), Some(&2), "{} on {}: {counts:?}", op.name(), caps.name);
+            }
+            let others = Op::ALL.iter().filter(|op| !says.contains(op) && op.row().approximates.is_some());
+            assert!(others.clone().all(|op| !counts.contains_key(op)), "{counts:?}");
+            let total = |f: &Function| {
+                let mut all = true;
+                f.walk(f.body, &mut |_, inst| {
+                    all &= inst.op.row().approximates.is_none() || inst.has(girih_ir::AttrKind::Total);
+                });
+                all
+            };
+            assert!(total(&distributed));
+        }
+    }
+}
+
+const GATHERS: &str = "
+import triton
+import triton.language as tl
+
+@triton.jit
+def gathers(a_ptr, b_ptr, c_ptr):
+    row, column = tl.arange(0, 64)[:, None], tl.arange(0, 64)[None, :]
+    a = tl.load(a_ptr + row * 64 + column)
+    a = tl.gather(a, (row + column) % 64, 1)
+    c = tl.dot(a, tl.load(b_ptr + row * 64 + column))
+    tl.store(c_ptr + row * 64 + column, c.to(c_ptr.dtype.element_ty))
+
+@triton.jit
+def three(a, b, c, x, y, z):
+    return a + x, b + y, c + z
+
+@triton.jit
+def scans(x_ptr, y_ptr):
+    at = tl.arange(0, 256)
+    x = tl.load(x_ptr + at)
+    a, b, c = tl.associative_scan((x, x + 1, x + 2), 0, three)
+    tl.store(y_ptr + at, a + b + c)
+";
+
+/// An operation that finds elements by their numbers goes through shared memory by itself: a product beside it stays with the matrix unit.
+#[test]
+fn a_gather_leaves_a_product_to_the_matrix_unit() {
+    for (caps, unit) in
+        [(Caps::cuda(90, true), Op::Wgmma), (Caps::cuda(80, false), Op::CoopMma), (fragments(), Op::CoopMma)]
+    {
+        let f = distributed_text(("gathers.py", GATHERS), "gathers", Scalar::F16, &[], &caps);
+        let counts = count(&f);
+        assert!(counts.contains_key(&unit), "{}: {counts:?}", caps.name);
+        assert!(!counts.contains_key(&Op::TileGather) && counts.contains_key(&Op::Load), "{counts:?}");
+    }
+}
+
+/// Why a kernel leaves the layouts is said, with the operation that makes it.
+#[test]
+fn what_leaves_the_layouts_is_said_with_its_place() {
+    let caps = Caps::cuda(90, true);
+    let mut sources = Sources::default();
+    let arguments = ["x_ptr", "y_ptr"].map(|name| (name.to_owned(), Argument::Buffer(Scalar::F32)));
+    let request = Request { kernel: "scans".into(), arguments: arguments.to_vec(), ..Request::default() };
+    let compiled = compile(&mut sources, "gathers.py", GATHERS, &Alone, &request).expect("nothing is wrong");
+    let notes = crate::notes(&compiled.module, &[compiled.kernel], &caps).expect("it is possible");
+    let [note] = &notes[..] else { panic!("{notes:?}") };
+    assert_eq!((note.code, note.severity), (Code::SharedMemory, girih_base::diag::Severity::Warning));
+    assert!(note.message.contains("`@scans`") && note.message.contains("3 values are scanned"), "{note:?}");
+    let drawn = girih_base::diag::render(note, &sources, girih_base::diag::Style::Plain);
+    assert!(drawn.contains("tl.associative_scan((x, x + 1, x + 2), 0, three)"), "{drawn}");
+    // A kernel that stays in layouts has nothing to say.
+    let arguments = ["a_ptr", "b_ptr", "c_ptr"].map(|name| (name.to_owned(), Argument::Buffer(Scalar::F16)));
+    let request = Request { kernel: "gathers".into(), arguments: arguments.to_vec(), ..Request::default() };
+    let compiled = compile(&mut sources, "gathers.py", GATHERS, &Alone, &request).expect("nothing is wrong");
+    assert_eq!(crate::notes(&compiled.module, &[compiled.kernel], &caps), Ok(vec![]));
 }
 
 #[test]

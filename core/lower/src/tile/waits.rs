@@ -9,6 +9,7 @@ use crate::compile::lacks;
 use girih_base::diag::Diagnostic;
 use girih_base::idx::IndexVec;
 use girih_ir::attrs::Update;
+use girih_ir::groups::{not_control, not_of_tiles};
 use girih_ir::{Caps, Def, Feature, Function, Inst, InstId, Op, RegionId, ValueId};
 
 /// Refuses a kernel that waits for other programs on a device on which they need not run meanwhile.
@@ -86,7 +87,7 @@ impl<'f> Loop<'f> {
                 Op::While => out.push(inst.operands[0]),
                 Op::Break | Op::Return => out.extend(around.iter()),
                 // What is left in there is the inner loop.
-                _others => {}
+                Op::Loop | Op::Call | Op::Yield | Op::Continue | Op::Grid | Op::TrapIf | not_control!() => {}
             }
         }
     }
@@ -127,7 +128,27 @@ impl<'f> Loop<'f> {
                 });
                 written
             }
-            _others => false,
+            Op::TileIota
+            | Op::TileSplat
+            | Op::TileBroadcast
+            | Op::TileReshape
+            | Op::TilePermute
+            | Op::TileJoin
+            | Op::TileSplit
+            | Op::TileCat
+            | Op::TileGather
+            | Op::TileHistogram
+            | Op::TileMap
+            | Op::TileReduce
+            | Op::TileScan
+            | Op::TileDot
+            | Op::TileStore
+            | Op::TileCompareExchange
+            | Op::TileHint
+            | Op::TileAssume
+            | Op::TilePrint
+            | Op::TileAssert
+            | not_of_tiles!() => false,
         }
     }
 }

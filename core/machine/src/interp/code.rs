@@ -9,6 +9,7 @@ use super::mask::LANES;
 use girih_base::idx::{Idx, IndexVec};
 use girih_ir::attrs::Attr;
 use girih_ir::eval::{self, Function as Meaning};
+use girih_ir::groups::{arithmetic, effects_and_positions, whole_tiles};
 use girih_ir::ops::Op;
 use girih_ir::types::{CoopUse, MatrixShape, Space, Type};
 pub use girih_ir::{Def, Function, FunctionId, Inst, InstId, Module, RegionId, ValueId};
@@ -375,7 +376,9 @@ impl<'a> Prepare<'a> {
             }
             Op::Return => Action::Return,
             Op::Call => inst.callee().map_or(Action::Perform, Action::Call),
-            _straight => self.arithmetic(inst, operands, results).map_or(Action::Perform, Action::Apply),
+            Op::Grid | Op::TrapIf | whole_tiles!() | effects_and_positions!() | arithmetic!() => {
+                self.arithmetic(inst, operands, results).map_or(Action::Perform, Action::Apply)
+            }
         }
     }
 

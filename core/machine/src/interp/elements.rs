@@ -116,7 +116,8 @@ impl Machine<'_> {
         let schedule = match step.op {
             Op::TileReduce => Schedule::Reduce { rest: length },
             Op::TileScan => Schedule::Scan { reverse },
-            _map => Schedule::Map,
+            Op::TileMap => Schedule::Map,
+            other => unreachable!("`{}` runs no region on elements", other.name()),
         };
         let made = match schedule {
             Schedule::Map => step.results.iter().map(|slot| vec![0; slot.components]).collect(),

@@ -15,27 +15,8 @@ use girih_lower::{Pass, Rewriter};
 
 /// The operation of the library that an operation stands for, if it stands for one.
 fn library_routine(op: Op) -> Option<Op> {
-    match op.row().class {
-        Class::Library(_) => Some(op),
-        Class::Bounded(..) => approximated(op),
-        Class::None | Class::Exact | Class::Rounded => None,
-    }
-}
-
-/// What an operation that is not exact approximates, if that is of the library.
-fn approximated(op: Op) -> Option<Op> {
-    match op {
-        Op::ExpApprox => Some(Op::Exp),
-        Op::Exp2Approx => Some(Op::Exp2),
-        Op::LogApprox => Some(Op::Log),
-        Op::Log2Approx => Some(Op::Log2),
-        Op::SinApprox => Some(Op::Sin),
-        Op::CosApprox => Some(Op::Cos),
-        Op::TanhApprox => Some(Op::Tanh),
-        // These have a meaning of their own.
-        Op::Mad | Op::DivApprox | Op::RcpApprox | Op::SqrtApprox | Op::RsqrtApprox | Op::TileDot => None,
-        other => unreachable!("it is not said what `{}` approximates", other.name()),
-    }
+    let exact = op.row().approximates.unwrap_or(op);
+    matches!(exact.row().class, Class::Library(_)).then_some(exact)
 }
 
 /// Replaces the library's operations of a module by calls of its routines, which are added at the end.

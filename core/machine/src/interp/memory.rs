@@ -350,7 +350,8 @@ fn combination(op: Op) -> Option<Op> {
         Op::AtomicAnd => Some(Op::And),
         Op::AtomicOr => Some(Op::Or),
         Op::AtomicXor => Some(Op::Xor),
-        _replaces => None,
+        Op::AtomicExchange | Op::AtomicCompareExchange | Op::AtomicLoad | Op::AtomicStore => None,
+        other => unreachable!("`{}` is no atomic access", other.name()),
     }
 }
 

@@ -6,6 +6,10 @@ use super::fault::Fault;
 use super::frame::Origin;
 use super::machine::Machine;
 use girih_ir::eval::{self, Function as Meaning};
+use girih_ir::groups::{
+    aggregates, all_positions, arithmetic, asynchronous, barriers, control, fragments, masks, memory, shuffles,
+    task_form, votes,
+};
 use girih_ir::ops::{Convergence, Op};
 use girih_ir::types::Scalar;
 
@@ -47,7 +51,19 @@ fn combination(op: Op) -> Option<Combination> {
         Op::ExclusiveMul => (Op::Mul, one, Extent::BelowThis),
         Op::InclusiveMin => (Op::Min, zero, Extent::UpToThis),
         Op::InclusiveMax => (Op::Max, zero, Extent::UpToThis),
-        _combines_nothing => return None,
+        arithmetic!()
+        | girih_ir::tile_operations!()
+        | task_form!()
+        | memory!()
+        | asynchronous!()
+        | control!()
+        | all_positions!()
+        | masks!()
+        | shuffles!()
+        | votes!()
+        | fragments!()
+        | aggregates!()
+        | barriers!() => return None,
     };
     Some(Combination { op, identity, extent })
 }
@@ -91,7 +107,8 @@ impl Machine<'_> {
                         Op::Any => u64::from(ballot != 0),
                         Op::All => u64::from(all),
                         Op::Elect => u64::from(i == 0),
-                        _ballot => ballot.checked_shr(32 * component as u32).unwrap_or(0) & 0xffff_ffff,
+                        Op::Ballot => ballot.checked_shr(32 * component as u32).unwrap_or(0) & 0xffff_ffff,
+                        other => unreachable!("`{}` is no vote", other.name()),
                     };
                     self.frame.values[result.offset + component * self.team.lanes + lane] = value;
                 }
@@ -115,7 +132,8 @@ impl Machine<'_> {
                 Op::ShuffleXor => own ^ by,
                 Op::ShuffleUp => own - by,
                 Op::ShuffleDown => own + by,
-                _lane_itself => by,
+                Op::Shuffle | Op::Broadcast => by,
+                other => unreachable!("`{}` is no shuffle", other.name()),
             };
             let source = lane as i64 - own + target;
             let there = (0..width).contains(&target) && self.mask.has(source as usize);

@@ -53,8 +53,7 @@ impl Machine<'_> {
             Op::TileGather => self.gather_elements(step),
             Op::TileHistogram => self.histogram(step),
             Op::TileDot => self.dot(step),
-            // Nobody else comes here.
-            _others => {}
+            other => unreachable!("`{}` moves no elements", other.name()),
         }
     }
 

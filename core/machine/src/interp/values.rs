@@ -39,7 +39,7 @@ impl Machine<'_> {
             Op::SubgroupId => set(&|lane| (lane / team.width) as u32),
             Op::NumSubgroups => set(&|_| team.subgroups() as u32),
             Op::Lane => set(&|lane| (lane % team.width) as u32),
-            _no_position => {}
+            other => unreachable!("`{}` is no position", other.name()),
         }
     }
 
@@ -206,7 +206,8 @@ impl Machine<'_> {
                     Op::Mul => a.checked_mul(b),
                     Op::Mad => a.checked_mul(b).and_then(|product| product.checked_add(c)),
                     Op::Shl => a.checked_mul(1 << (b as u32 % ty.bits())),
-                    _never_wraps => return,
+                    // Nothing else promises not to wrap.
+                    _no_rule => return,
                 };
                 let found = eval::int_value(self.frame.values[place(&result)], ty);
                 if let Some(checks) = &mut self.checks {
@@ -223,6 +224,6 @@ fn absorbing(step: &Step) -> Option<u64> {
     match step.op {
         Op::And => Some(0),
         Op::Or => step.ty.element().map(Scalar::mask),
-        _both_matter => None,
+        _no_rule => None,
     }
 }

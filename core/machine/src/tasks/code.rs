@@ -8,6 +8,7 @@ use girih_base::idx::IndexVec;
 use girih_base::span::Span;
 use girih_ir::attrs::AttrKind;
 use girih_ir::eval;
+use girih_ir::groups::{aggregates, arithmetic, jumps, masks, memory, not_control, of_kernels, other_control, regions};
 use girih_ir::heap::{self, GlobalId, LayoutId};
 use girih_ir::ops::Op;
 use girih_ir::types::Type;
@@ -230,7 +231,7 @@ impl<'a> ActionWriter<'a> {
                 let params = holder.map_or(&[][..], |i| self.params(self.holders[i].inst));
                 self.exit(inst, params, holder);
             }
-            _straight => {
+            not_control!() | other_control!() => {
                 let action = self.straight(inst).unwrap_or(Action::Impossible(inst.op));
                 self.push(inst, action);
             }
@@ -346,7 +347,15 @@ impl<'a> ActionWriter<'a> {
             Op::TermTag => Action::Unary(|word| u64::from(heap::tag(word as u32)), operand(0)?, result(0)?),
             Op::TermPayload => Action::Unary(|word| u64::from(heap::payload(word as u32)), operand(0)?, result(0)?),
             Op::GlobalGet => Action::Global(inst.global()?, result(0)?),
-            _computes => {
+            Op::Grid
+            | arithmetic!()
+            | of_kernels!()
+            | girih_ir::tile_operations!()
+            | memory!()
+            | masks!()
+            | jumps!()
+            | aggregates!()
+            | regions!() => {
                 let source = self.function.ty(*inst.operands.first()?).element()?;
                 match (eval::function(inst.op, inst.ty?.element()?, source)?, &operands()[..]) {
                     (eval::Function::Unary(f), [a]) => Action::Unary(f, *a, result(0)?),

@@ -12,6 +12,7 @@
 use super::tidy;
 use girih_base::idx::IndexVec;
 use girih_base::index_type;
+use girih_ir::groups::{aggregates, arithmetic, cells, masks, memory, of_kernels};
 use girih_ir::{Def, Function, FunctionId, Inst, InstId, Module, Op, RegionId, Scalar, Type, Value, ValueId};
 use std::collections::HashMap;
 
@@ -106,7 +107,17 @@ impl<'m> Graph<'m> {
                     self.copy(f, carried(around), results(around));
                 }
                 Op::Loop => self.copy(f, &inst.operands, carried(Some(*id))),
-                _without_flow => self.insts.push((f, *id)),
+                Op::If
+                | Op::Switch
+                | Op::Grid
+                | Op::TrapIf
+                | arithmetic!()
+                | of_kernels!()
+                | girih_ir::tile_operations!()
+                | memory!()
+                | cells!()
+                | masks!()
+                | aggregates!() => self.insts.push((f, *id)),
             }
             let inside = if inst.op == Op::Loop { Some(*id) } else { around };
             inst.regions.iter().for_each(|inner| self.region(f, *inner, Some(*id), inside));
@@ -127,12 +138,15 @@ impl<'m> Graph<'m> {
                 let edges: Vec<(Node, Node)> = positions.map(|i| (self.result(callee, i), self.result(f, i))).collect();
                 self.copies.extend(edges);
             }
+            // The call's results are those of what joins it.
             Op::Fork => {}
-            _call_or_join => {
+            Op::Call | Op::Join => {
                 let edges = inst.results.iter().enumerate().map(|(i, v)| (self.result(callee, i), self.value(f, *v)));
                 let edges: Vec<(Node, Node)> = edges.collect();
                 self.calls.extend(edges);
             }
+            // Nothing else calls.
+            _no_rule => {}
         }
     }
 }
@@ -164,20 +178,19 @@ fn wrapped(function: &Function, inst: &Inst) -> Option<ValueId> {
 
 /// Whether the low bits of an instruction's result depend on nothing but the low bits of its operands.
 fn is_low(inst: &Inst) -> bool {
-    let keeps = match inst.op {
-        Op::Add | Op::Sub | Op::Mul | Op::Neg | Op::Not | Op::And | Op::Or | Op::Xor | Op::Shl => true,
-        Op::Select | Op::Bitcast => true,
-        _other => false,
-    };
-    keeps && inst.ty.is_some_and(is_word)
+    !low_operands(inst).is_empty()
 }
 
-/// The operands whose low bits become the low bits of the result of an instruction that [is low](is_low).
+/// The operands whose low bits become the low bits of the result of an instruction that [is low](is_low); none of any other.
 fn low_operands(inst: &Inst) -> &[ValueId] {
+    if !inst.ty.is_some_and(is_word) {
+        return &[];
+    }
     match inst.op {
+        Op::Add | Op::Sub | Op::Mul | Op::Neg | Op::Not | Op::And | Op::Or | Op::Xor | Op::Bitcast => &inst.operands,
         Op::Select => &inst.operands[1..],
         Op::Shl => &inst.operands[..1],
-        _all => &inst.operands,
+        _no_rule => &[],
     }
 }
 
@@ -313,7 +326,7 @@ fn differs(graph: &Graph<'_>, needs: &IndexVec<Node, Need>) -> IndexVec<Node, bo
             let node = graph.value(*f, result);
             let becomes = needs[node] != Need::All
                 && (wrapped(function, inst).is_some()
-                    || is_low(inst) && low_operands(inst).iter().any(|v| differs[graph.value(*f, *v)]));
+                    || low_operands(inst).iter().any(|v| differs[graph.value(*f, *v)]));
             changed |= becomes && !std::mem::replace(&mut differs[node], true);
         }
         changed

@@ -35,6 +35,7 @@ impl Cursor<'_> {
         match kind {
             AttrKind::NoWrap => Ok(Attr::NoWrap),
             AttrKind::Unroll => Ok(Attr::Unroll),
+            AttrKind::Total => Ok(Attr::Total),
             AttrKind::Flat => Ok(Attr::Flat),
             AttrKind::Order => self.enclosed(kind, |c| c.one_of(ORDERS, "an order")).map(Attr::Order),
             AttrKind::Scope => self.enclosed(kind, |c| c.one_of(SCOPES, "a scope")).map(Attr::Scope),

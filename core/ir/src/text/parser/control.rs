@@ -180,16 +180,13 @@ impl<'a> Body<'_, 'a> {
         let first = values.first().map(|v| self.builder.ty(*v)).and_then(Type::shape);
         let mut inst = Inst::new(head.op, None, &values, span);
         attrs.into_iter().for_each(|attr| inst.set(attr));
-        let shape = match head.op {
-            Op::TileReduce => first.and_then(|shape| shape.without(inst.axis() as usize)),
-            _keeps_the_shape => first,
-        };
-        let results: Vec<Type> = match head.op {
-            Op::TileMap => self.written_types(head.op, names)?,
-            _combines => {
-                let elements = inst.operands.iter().filter_map(|v| self.builder.ty(*v).element());
-                elements.map(|element| Type::block(shape, element)).collect()
-            }
+        let less = |shape: Shape| shape.without(inst.axis() as usize);
+        let shape = if head.op == Op::TileReduce { first.and_then(less) } else { first };
+        let results: Vec<Type> = if head.op == Op::TileMap {
+            self.written_types(head.op, names)?
+        } else {
+            let elements = inst.operands.iter().filter_map(|v| self.builder.ty(*v).element());
+            elements.map(|element| Type::block(shape, element)).collect()
         };
         let elements = results.iter().filter_map(|ty| ty.element()).map(Type::Scalar).collect();
         let (region, _) = self.inner(Enclosing::Arm(elements), &params, "after the names of elements")?;
@@ -212,7 +209,8 @@ impl<'a> Body<'_, 'a> {
         let results = match head.op {
             Op::Fork => vec![Type::Token],
             Op::Tail => vec![],
-            _calls => signature.results.clone(),
+            Op::Call => signature.results.clone(),
+            other => unreachable!("`{}` is not written like a call", other.name()),
         };
         Ok(self.append(Inst { attrs: vec![Attr::Callee(callee)], ..inst }, &results))
     }
@@ -237,10 +235,8 @@ impl<'a> Body<'_, 'a> {
         let Some(layout) = layout? else { return Err(self.cursor.reported()) };
         let fields = &self.signatures.fields[layout];
         let first: &[Type] = if head.op == Op::CellNew { &[] } else { &[Type::Term] };
-        let asked: Vec<Type> = match head.op {
-            Op::CellNew | Op::CellFill => first.iter().chain(fields).copied().collect(),
-            _takes_the_cell_alone => first.to_vec(),
-        };
+        let fills = matches!(head.op, Op::CellNew | Op::CellFill);
+        let asked: Vec<Type> = if fills { first.iter().chain(fields).copied().collect() } else { first.to_vec() };
         let values = self.typed_all((head.op.name(), head.span), &operands, &asked, true)?;
         let mut inst = Inst::new(head.op, head.ty, &values, self.header_span(head));
         attrs.push(Attr::Cell(layout));
@@ -251,7 +247,8 @@ impl<'a> Body<'_, 'a> {
                 inst.ty.into_iter().collect()
             }
             Op::CellOpen => [Type::Term].iter().chain(fields).copied().collect(),
-            _makes_a_cell => vec![Type::Term],
+            Op::CellNew | Op::CellFill => vec![Type::Term],
+            other => unreachable!("`{}` is not written with a layout", other.name()),
         };
         Ok(self.append(inst, &results))
     }

@@ -326,7 +326,7 @@ fn case_text(value: i64, ty: Scalar) -> String {
 /// What stands in an attribute's parentheses, if it has any.
 fn attribute_text(attr: &Attr) -> Option<String> {
     Some(match attr {
-        Attr::NoWrap | Attr::Unroll | Attr::Flat | Attr::Reverse => return None,
+        Attr::NoWrap | Attr::Total | Attr::Unroll | Attr::Flat | Attr::Reverse => return None,
         Attr::Axis(n) => n.to_string(),
         Attr::Update(update) => word(UPDATES, *update).into(),
         Attr::Precision(precision) => word(PRECISIONS, *precision).into(),

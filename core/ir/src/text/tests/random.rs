@@ -161,6 +161,7 @@ impl Maker {
             AttrKind::Offset => Attr::Offset(number as i32),
             AttrKind::SourceOffset => Attr::SourceOffset(number as i32 >> 20),
             AttrKind::NoWrap => Attr::NoWrap,
+            AttrKind::Total => Attr::Total,
             AttrKind::Order => {
                 Attr::Order(self.one(&[Order::Relaxed, Order::Acquire, Order::Release, Order::AcquireRelease]))
             }

@@ -2,6 +2,7 @@
 
 use super::{Setting, agree, edges, pack, parse, printed, profiles, run, unpack};
 use girih_base::diag::Code;
+use girih_ir::groups::{approximations, compares, integer_arithmetic, library, plain_arithmetic, roundings};
 use girih_ir::ops::{Class, Pattern, Suffix};
 use girih_ir::{Caps, Feature, Op, Scalar, Type, eval};
 use girih_runtime::Constant;

@@ -2,6 +2,7 @@
 
 use super::super::layout::bits_of;
 use super::{Assign, LayoutId, RegionExit, by_element, targets, view};
+use girih_ir::groups::{not_control, not_of_tiles, other_control};
 use girih_ir::ops::Family;
 use girih_ir::{Def, Inst, InstId, Op, RegionId, ValueId};
 
@@ -53,7 +54,7 @@ impl Assign<'_> {
                     }
                     self.frames = frames;
                 }
-                _no_control => self.wants_of(*id, inst),
+                not_control!() | other_control!() => self.wants_of(*id, inst),
             }
         }
     }
@@ -80,6 +81,14 @@ impl Assign<'_> {
             }
             _pure if unwanted && inst.op.row().family == Family::Tile => {}
             Op::TileLoad | Op::TileReduce | Op::TileScan => all(self, self.plan.access[&id]),
+            Op::TileGather | Op::TileHistogram => {
+                let tile = inst.operands[0];
+                let from = self.suggested(tile).unwrap_or_else(|| self.usual(self.shape(tile)));
+                self.plan.sources.insert(id, from);
+                self.want(tile, from);
+                let beside = if inst.op == Op::TileGather { self.plan.access[&id] } else { from };
+                self.want(inst.operands[1], beside);
+            }
             Op::TileDot => {
                 let made = self.plan.products[&id].clone();
                 self.want(inst.operands[0], made.left);
@@ -115,7 +124,14 @@ impl Assign<'_> {
                 };
                 wanted.into_iter().for_each(|layout| all(self, layout));
             }
-            _scalars_and_sources => {}
+            Op::TileIota
+            | Op::TileSplat
+            | Op::TileBroadcast
+            | Op::TileReshape
+            | Op::TilePermute
+            | Op::TileMap
+            | Op::TileHint
+            | not_of_tiles!() => {}
         }
     }
 }

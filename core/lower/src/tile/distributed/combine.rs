@@ -8,6 +8,7 @@ use super::super::assign::LayoutId;
 use super::super::layout::{FREE, dimensions};
 use super::{Distributed, Made, Registers, element_of, impossible};
 use crate::rewrite::Rewriter;
+use girih_base::diag::Diagnostic;
 use girih_ir::{AttrKind, Inst, InstId, Op, RegionId, Scalar, Type, ValueId};
 
 /// A place in which a bit of the axis stands.
@@ -23,6 +24,13 @@ struct State {
     bits: Vec<u8>,
     /// Invocations that differ in these bits hold the same.
     same: u32,
+}
+
+/// More values of one operation than there are rooms for.
+fn too_many(count: usize, what: &str, most: usize) -> Diagnostic {
+    let why = format!("{count} values are {what} at once, and registers take {most}");
+    impossible(&why)
+        .hint(format!("the result is the same, but slower; at most {most} values are {what} at once without this"))
 }
 
 impl Distributed<'_> {
@@ -162,7 +170,7 @@ impl Distributed<'_> {
         let rooms: Vec<usize> = match elements.len() {
             1 => vec![],
             n if n <= 3 => [super::exchange::LARGE, super::exchange::SECOND, super::exchange::SMALL[0]][..n].to_vec(),
-            _many => return Err(impossible("too many values are reduced at once")),
+            n => return Err(too_many(n, "reduced", 3)),
         };
         let mut handles = vec![];
         let mut used = vec![];
@@ -219,7 +227,7 @@ impl Distributed<'_> {
         let elements: Vec<Scalar> = inst.operands.iter().map(|v| element_of(r, *v)).collect();
         let rooms = [super::exchange::LARGE, super::exchange::SECOND];
         if elements.len() > rooms.len() {
-            return Err(impossible("too many values are scanned at once"));
+            return Err(too_many(elements.len(), "scanned", rooms.len()));
         }
         let mut values: Vec<Registers> = vec![];
         for operand in &inst.operands {

@@ -101,7 +101,7 @@ impl Distributed<'_> {
     }
 
     /// The numbers of elements.
-    fn counted(&mut self, r: &mut Rewriter<'_>, layout: LayoutId, element: Scalar) -> Registers {
+    pub(super) fn counted(&mut self, r: &mut Rewriter<'_>, layout: LayoutId, element: Scalar) -> Registers {
         let base = self.bases[layout];
         let base = if element == Scalar::U32 { base } else { r.out.op(Op::Convert, element, &[base]) };
         let numbers: Vec<u32> =
@@ -143,8 +143,7 @@ impl Distributed<'_> {
                     let made = if inst.op == Op::TileMap {
                         self.written_out(r, inst.regions[0], &values)?
                     } else {
-                        let op = self.native(inst.op);
-                        let id = r.out.op_with(op, Some(Type::Scalar(inst.element())), &values, &inst.attrs);
+                        let id = r.out.op_with(inst.op, Some(Type::Scalar(inst.element())), &values, &inst.attrs);
                         r.out.function.insts[id].results.to_vec()
                     };
                     known.insert(values, made.clone());
@@ -154,21 +153,6 @@ impl Distributed<'_> {
             results.iter_mut().zip(made).for_each(|(list, value)| list.push(value));
         }
         Ok(results.into_iter().map(Registers::from).collect())
-    }
-
-    /// The device's own function in place of one of the math library, where it is good enough for Triton's programs.
-    fn native(&self, op: Op) -> Op {
-        if !self.caps.has(Feature::NativeMath) {
-            return op;
-        }
-        match op {
-            Op::Exp => Op::ExpApprox,
-            Op::Exp2 => Op::Exp2Approx,
-            Op::Log => Op::LogApprox,
-            Op::Log2 => Op::Log2Approx,
-            Op::Rsqrt => Op::RsqrtApprox,
-            other => other,
-        }
     }
 
     pub(super) fn assertion(&mut self, r: &mut Rewriter<'_>, inst: &Inst) -> Made<()> {

@@ -5,8 +5,9 @@
 
 use super::super::assign::{Assignment, LayoutId};
 use super::super::layout::{bits_of, dimensions};
-use super::{Distributed, Made, Registers, impossible, lanes, stored, vector};
+use super::{Distributed, Made, Registers, impossible, lanes, placed, stored, vector};
 use crate::rewrite::Rewriter;
+use girih_base::span::Span;
 use girih_ir::attrs::Spaces;
 use girih_ir::{Attr, Caps, Feature, MemoryId, Op, Scalar, Shape, Space, Type, ValueId};
 
@@ -30,11 +31,21 @@ const ROOMS: usize = 12;
 /// Rooms and what may still be read there.
 #[derive(Debug, Default)]
 pub(super) struct Rooms {
-    arrays: Vec<(usize, Scalar, MemoryId, u64)>,
+    arrays: Vec<Array>,
     /// Rooms that somebody may still read.
     read: [bool; ROOMS],
     /// Which of the small rooms is next.
     turn: usize,
+}
+
+/// The elements of one type in a room: as many as its largest use has, and where that stands.
+#[derive(Debug)]
+struct Array {
+    room: usize,
+    element: Scalar,
+    memory: MemoryId,
+    count: u64,
+    span: Span,
 }
 
 /// A tile in shared memory: where, and how far rows lie apart beyond their length.
@@ -58,10 +69,11 @@ impl Rooms {
     }
 
     fn array(&mut self, r: &mut Rewriter<'_>, room: usize, element: Scalar, count: u64, unit: bool) -> ValueId {
-        let known = self.arrays.iter_mut().find(|a| a.0 == room && a.1 == element);
-        if let Some((_, _, memory, most)) = known {
-            *most = count.max(*most);
-            return r.out.function.memories[*memory].value;
+        if let Some(known) = self.arrays.iter_mut().find(|a| a.room == room && a.element == element) {
+            if count > known.count {
+                (known.count, known.span) = (count, r.out.span);
+            }
+            return r.out.function.memories[known.memory].value;
         }
         let length = r.out.u32(count as u32);
         let handle = r.out.function.memory(None, Space::Shared, Type::Scalar(element), length);
@@ -70,21 +82,26 @@ impl Rooms {
         // The matrix unit exchanges chunks by their addresses.
         let align = if unit && FACTORS[0] <= room && room <= STANDING[1] { 1024 } else { 16 };
         (memory.group, memory.align) = (room as u32 + 1, align);
-        self.arrays.push((room, element, id, count));
+        self.arrays.push(Array { room, element, memory: id, count, span: r.out.span });
         handle
     }
 
     /// Gives the arrays their lengths.
     pub fn settle(&mut self, r: &mut Rewriter<'_>, caps: &Caps) -> Made<()> {
         let mut rooms = [0u64; ROOMS];
-        for (room, element, memory, count) in &self.arrays {
-            let length = r.out.u32(*count as u32);
-            r.out.function.memories[*memory].length = length;
-            rooms[*room] = rooms[*room].max(count * u64::from(bytes_of(caps, *element)));
+        let bytes = |array: &Array| array.count * u64::from(bytes_of(caps, array.element));
+        for array in &self.arrays {
+            let length = r.out.u32(array.count as u32);
+            r.out.function.memories[array.memory].length = length;
+            rooms[array.room] = rooms[array.room].max(bytes(array));
         }
-        let bytes: u64 = rooms.iter().map(|bytes| bytes.next_multiple_of(16)).sum();
-        if bytes > caps.shared_bytes.into() {
-            return Err(impossible(&format!("{bytes} bytes of shared memory")));
+        let sum: u64 = rooms.iter().map(|bytes| bytes.next_multiple_of(16)).sum();
+        if sum > caps.shared_bytes.into() {
+            let most = caps.shared_bytes;
+            let why =
+                format!("tiles would need {sum} bytes of shared memory to change hands, and a workgroup has {most}");
+            let largest = self.arrays.iter().max_by_key(|array| bytes(array));
+            return Err(placed(impossible(&why), largest.map_or(Span::NONE, |array| array.span)));
         }
         Ok(())
     }

@@ -10,6 +10,7 @@
 //! | arithmetic, and what only moves registers | [`element`] |
 //! | loads, stores, updates | [`memory`] |
 //! | reductions and scans | [`combine`] |
+//! | elements that are found by their numbers | [`gather`] |
 //! | shared memory: rooms, barriers, other layouts | [`exchange`] |
 //! | matrix products | [`product`], [`warpgroup`], [`fragments`] |
 //! | loops that copy factors ahead | [`ahead`] |
@@ -20,6 +21,7 @@ mod control;
 mod element;
 mod exchange;
 mod fragments;
+mod gather;
 mod memory;
 mod product;
 mod warpgroup;
@@ -36,6 +38,8 @@ use exchange::Rooms;
 use girih_base::diag::{Code, Diagnostic};
 use girih_base::hash::FastMap;
 use girih_base::idx::IndexVec;
+use girih_base::span::Span;
+use girih_ir::groups::{arithmetic, effects_and_positions, other_control};
 use girih_ir::ops::Family;
 use girih_ir::{Caps, Feature, Function, Inst, InstId, Op, RegionId, Scalar, Type, ValueId};
 use std::rc::Rc;
@@ -57,8 +61,10 @@ const REGISTERS: u32 = 64;
 
 /// The kernel for its threads, where loops copy factors into so many stages of shared memory.
 pub(super) fn run(kernel: &Function, plan: &Assignment, threads: u32, caps: &Caps, depth: u32) -> Made<Function> {
-    if let Some(layout) = plan.layouts.iter().find(|l| l.count() > PARTS) {
-        return Err(impossible(&format!("an invocation would hold {} elements", layout.count())));
+    if let Some(id) = plan.layouts.iter().position(|l| l.count() > PARTS) {
+        let count = plan.layouts[id].count();
+        let why = format!("an invocation would hold {count} elements of this tile, more than {PARTS}");
+        return Err(placed(impossible(&why), first_in(kernel, plan, id)));
     }
     let lanes = products::lanes(caps, threads);
     let mut distributed = Distributed {
@@ -94,9 +100,30 @@ pub(super) fn run(kernel: &Function, plan: &Assignment, threads: u32, caps: &Cap
     Ok(r.out.function)
 }
 
-/// What only says that the fallback is to be taken.
+/// Why the fallback is to be taken, as a clause.
 fn impossible(why: &str) -> Diagnostic {
-    Diagnostic::new(Code::OverLimit, girih_base::span::Span::NONE, why)
+    Diagnostic::new(Code::SharedMemory, Span::NONE, why)
+}
+
+/// A reason at a place, if it has none yet.
+fn placed(why: Diagnostic, span: Span) -> Diagnostic {
+    if why.span().is_none() {
+        Diagnostic { hint: why.hint, ..Diagnostic::new(why.code, span, why.message) }
+    } else {
+        why
+    }
+}
+
+/// The first operation that takes or gives a tile in a layout.
+fn first_in(kernel: &Function, plan: &Assignment, layout: LayoutId) -> Span {
+    let mut found = Span::NONE;
+    let is_in = |v: &ValueId| plan.home[*v] == Some(layout) || plan.demands[*v].contains(&layout);
+    kernel.walk(kernel.body, &mut |_, inst| {
+        if found.is_none() && inst.results.iter().chain(&inst.operands).any(is_in) {
+            found = inst.span;
+        }
+    });
+    found
 }
 
 struct Distributed<'p> {
@@ -238,7 +265,7 @@ impl Distributed<'_> {
         for id in &old.regions[region].insts {
             let inst = &old.insts[*id];
             r.out.span = inst.span;
-            self.step(r, *id, inst)?;
+            self.step(r, *id, inst).map_err(|why| placed(why, inst.span))?;
         }
         Ok(())
     }
@@ -265,9 +292,22 @@ impl Distributed<'_> {
             Op::TileReduce => self.reduce(r, id, inst),
             Op::TileScan => self.scan(r, id, inst),
             Op::TileDot => self.product(r, id, inst),
-            Op::TileGather | Op::TileHistogram => Err(impossible("elements are found by their numbers")),
+            Op::TileGather => self.gather(r, id, inst),
+            Op::TileHistogram => self.histogram(r, id, inst),
             op if op.row().family == Family::Tile || tiles => self.elements(r, inst),
-            _scalar => r.copy(self, inst).map(|_| ()),
+            Op::TileIota
+            | Op::TileSplat
+            | Op::TileBroadcast
+            | Op::TileReshape
+            | Op::TilePermute
+            | Op::TileJoin
+            | Op::TileSplit
+            | Op::TileCat
+            | Op::TileMap
+            | Op::TileHint
+            | effects_and_positions!()
+            | arithmetic!()
+            | other_control!() => r.copy(self, inst).map(|_| ()),
         }
     }
 }

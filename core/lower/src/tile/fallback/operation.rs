@@ -1,5 +1,6 @@
 //! Which operation becomes what; arithmetic, and what only moves elements.
 
+use super::super::gather::{digit, digits, source};
 use super::{Block, Distributed};
 use crate::rewrite::Rewriter;
 use girih_base::diag::Diagnostic;
@@ -8,17 +9,6 @@ use girih_ir::{Attr, Inst, Op, Scalar, Shape, Type, ValueId};
 
 /// What stands for each result.
 type Written = Result<Option<Vec<Vec<ValueId>>>, Diagnostic>;
-
-/// Bits of the position in a shape: for each dimension how far its part of an element's number is shifted, and its length.
-fn digits(shape: Option<Shape>) -> Vec<(u32, u32)> {
-    let Some(shape) = shape else { return vec![] };
-    shape
-        .strides()
-        .into_iter()
-        .zip(shape.lengths())
-        .map(|(stride, length)| (stride.trailing_zeros(), length as u32))
-        .collect()
-}
 
 impl Distributed<'_> {
     pub(super) fn operation(&mut self, r: &mut Rewriter<'_>, inst: &Inst) -> Written {
@@ -70,7 +60,7 @@ impl Distributed<'_> {
             }
             // Nobody listens to a device, and nothing depends on a promise.
             Op::TilePrint | Op::TileAssume => Ok(Some(vec![])),
-            _not_of_the_family => Ok(None),
+            other => unreachable!("`{}` is not of the tile family", other.name()),
         }
     }
 
@@ -126,7 +116,8 @@ impl Distributed<'_> {
                         let first = r.out.op(Op::Lt, Scalar::U32, &[at, half]);
                         r.out.op(Op::Select, blocks[0].element, &[first, a, b])
                     }
-                    _gathers => self.gathered(r, inst, at, (&blocks, register), staged[0]),
+                    Op::TileGather => self.gathered(r, inst, at, (&blocks, register), staged[0]),
+                    other => unreachable!("`{}` moves no elements", other.name()),
                 };
                 registers.push(value);
             }
@@ -139,13 +130,6 @@ impl Distributed<'_> {
         results
     }
 
-    /// One digit of an element's number.
-    fn digit(&self, r: &mut Rewriter<'_>, at: ValueId, (shift, length): (u32, u32)) -> ValueId {
-        let (shift, mask) = (r.out.u32(shift), r.out.u32(length - 1));
-        let shifted = r.out.op(Op::Shr, Scalar::U32, &[at, shift]);
-        r.out.op(Op::And, Scalar::U32, &[shifted, mask])
-    }
-
     /// Where the element of a broadcast or permuted tile comes from.
     fn source_of(
         &self,
@@ -156,17 +140,16 @@ impl Distributed<'_> {
         to: Option<Shape>,
     ) -> ValueId {
         let (from, to) = (digits(from), digits(to));
-        let axes: Vec<usize> = match inst.op {
-            Op::TilePermute => inst.axes().iter().map(|axis| *axis as usize).collect(),
-            _same_order => (0..to.len()).collect(),
-        };
+        let permuted = |axes: Vec<u32>| axes.into_iter().map(|axis| axis as usize).collect();
+        let axes: Vec<usize> =
+            if inst.op == Op::TilePermute { permuted(inst.axes().to_vec()) } else { (0..to.len()).collect() };
         let mut place = r.out.u32(0);
         for (dimension, axis) in axes.into_iter().enumerate() {
             let (shift, length) = from[axis];
             if length == 1 {
                 continue;
             }
-            let digit = self.digit(r, at, to[dimension]);
+            let digit = digit(&mut r.out, at, to[dimension]);
             let shift = r.out.u32(shift);
             let moved = r.out.op(Op::Shl, Scalar::U32, &[digit, shift]);
             place = r.out.op(Op::Add, Scalar::U32, &[place, moved]);
@@ -182,24 +165,8 @@ impl Distributed<'_> {
         (blocks, register): (&[Block], usize),
         staged: super::Staged,
     ) -> ValueId {
-        let axis = inst.axis() as usize;
         let index = blocks[1].registers[register];
-        let index = r.out.op(Op::Convert, Scalar::I64, &[index]);
-        let (from, to) = (digits(blocks[0].shape), digits(blocks[1].shape));
-        let zero = r.out.constant(Scalar::I64, 0);
-        let most = r.out.constant(Scalar::I64, u64::from(from[axis].1));
-        let (above, below) =
-            (r.out.op(Op::Ge, Scalar::I64, &[index, zero]), r.out.op(Op::Lt, Scalar::I64, &[index, most]));
-        let inside = r.out.op(Op::And, Scalar::Bool, &[above, below]);
-        let index = r.out.op(Op::Select, Scalar::I64, &[inside, index, zero]);
-        let index = r.out.op(Op::Convert, Scalar::U32, &[index]);
-        let mut place = r.out.u32(0);
-        for dimension in 0..to.len() {
-            let digit = if dimension == axis { index } else { self.digit(r, at, to[dimension]) };
-            let shift = r.out.u32(from[dimension].0);
-            let moved = r.out.op(Op::Shl, Scalar::U32, &[digit, shift]);
-            place = r.out.op(Op::Add, Scalar::U32, &[place, moved]);
-        }
+        let (place, inside) = source(&mut r.out, inst, (index, at), (blocks[0].shape, blocks[1].shape));
         let value = self.fetch(r, staged, place);
         let nothing = r.out.zero(Type::Scalar(blocks[0].element));
         r.out.op(Op::Select, blocks[0].element, &[inside, value, nothing])

@@ -190,6 +190,7 @@ pub fn noise(seed: u64, n: usize) -> Vec<f64> {
 pub fn close(found: &[f64], expected: &[f64], tolerance: f64, what: &str) {
     assert_eq!(found.len(), expected.len(), "{what}");
     for (i, (a, b)) in found.iter().zip(expected).enumerate() {
-        assert!((a - b).abs() <= tolerance * b.abs().max(1.0), "{what}: element {i} is {a}, not {b}");
+        let same = a == b || a.is_nan() && b.is_nan();
+        assert!(same || (a - b).abs() <= tolerance * b.abs().max(1.0), "{what}: element {i} is {a}, not {b}");
     }
 }

@@ -95,6 +95,15 @@ fn shapes() {
     ints("tl.store(y + at, tl.flip(at))", &[15, 14, 13, 12]);
     ints("tl.store(y + tl.arange(0, 32), tl.cat(at, at, can_reorder=True))", &[0, 1, 2, 3]);
     ints("tl.store(y + at, tl.gather(at * 2, 15 - at, 0))", &[30, 28, 26]);
+    ints("tl.store(y + at, tl.gather(at + 1, at * 2 - 2, 0))", &[0, 1, 3, 5, 7, 9, 11, 13, 15, 0, 0]);
+    ints("m = at.reshape(4, 4)\ntl.store(y + at, tl.gather(m, 3 - m % 4, 1).reshape(16))", &[3, 2, 1, 0, 7, 6, 5, 4]);
+    ints("m = at.reshape(4, 4)\ntl.store(y + at, tl.gather(m, 3 - m // 4, 0).reshape(16))", &[12, 13, 14, 15, 8, 9]);
+    ints("v = tl.gather(at < 3, 15 - at, 0)\ntl.store(y + at, v)", &[0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 1, 1, 1]);
+    ints(
+        "v = at\nfor i in range(n):\n    v = tl.gather(v, (at + 1) % 16, 0)\ntl.store(y + at, v)",
+        &[5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 0, 1, 2, 3, 4],
+    );
+    ints("v = tl.gather(tl.histogram(at % 3, 4), at % 4, 0)\ntl.store(y + at, v)", &[6, 5, 5, 0, 6, 5, 5, 0]);
     ints(
         "v = at[None, :] * 10 + tl.arange(0, 2)[:, None]\ntl.store(y + tl.arange(0, 32).reshape(2, 16), v)",
         &[0, 10, 20],
@@ -150,6 +159,12 @@ fn functions_of_floats() {
     let points = noise(20, 64).into_iter().map(|x| x * 4.0).collect::<Vec<_>>();
     for (name, f, tolerance) in [
         ("tl.exp", f64::exp as fn(f64) -> f64, 1e-6),
+        ("tl.exp2", f64::exp2, 1e-6),
+        ("tl.log", f64::ln, 1e-6),
+        ("tl.log2", f64::log2, 1e-6),
+        ("libdevice.fast_expf", f64::exp, 1e-6),
+        ("libdevice.fast_logf", f64::ln, 1e-6),
+        ("tl.rsqrt", |x: f64| 1.0 / x.sqrt(), 1e-6),
         ("tl.sigmoid", |x: f64| 1.0 / (1.0 + (-x).exp()), 1e-6),
         ("libdevice.tanh", f64::tanh, 1e-6),
         ("tl.sin", f64::sin, 1e-6),
@@ -175,6 +190,84 @@ fn functions_of_floats() {
         + "    tl.store(y + at, tl.erf(tl.load(x + at)))\n";
     let found = launch(&source, "k", [1; 3], &[("x", f32s(points.clone())), ("y", zeros(64)), ("n", Arg::Int(1))]);
     close(&found[1], &points.iter().map(|x| erf(*x)).collect::<Vec<_>>(), 4e-7, "erf");
+}
+
+/// Masked elements are infinities, and what is computed of them counts.
+#[test]
+fn functions_of_floats_keep_infinities_and_nan() {
+    let (inf, nan) = (f64::INFINITY, f64::NAN);
+    let points = [-inf, inf, nan, 0.0, -1.0, 200.0, -200.0, 1.0];
+    for (name, expected) in [
+        ("tl.exp", [0.0, inf, nan, 1.0, (-1f64).exp(), inf, 0.0, 1f64.exp()]),
+        ("tl.exp2", [0.0, inf, nan, 1.0, 0.5, inf, 0.0, 2.0]),
+        ("tl.log", [nan, inf, nan, -inf, nan, 200f64.ln(), nan, 0.0]),
+        ("libdevice.fast_log2f", [nan, inf, nan, -inf, nan, 200f64.log2(), nan, 0.0]),
+        ("tl.rsqrt", [nan, 0.0, nan, inf, nan, 200f64.sqrt().recip(), nan, 1.0]),
+    ] {
+        let source = file("").replace("    at = tl.arange(0, 16)\n", "    at = tl.arange(0, 8)\n")
+            + &format!("    tl.store(y + at, {name}(tl.load(x + at)))\n");
+        let found = launch(&source, "k", [1; 3], &[("x", f32s(points)), ("y", zeros(8)), ("n", Arg::Int(1))]);
+        close(&found[1], &expected, 1e-6, name);
+    }
+}
+
+/// What `maximum`, `minimum` and `clamp` make of NaN, by element, in reductions and where a kernel leaves the layouts.
+#[test]
+fn nan_is_propagated_where_it_is_asked_for() {
+    let nan = f64::NAN;
+    let a = [1.0, nan, 3.0, nan, -5.0, nan, 7.0, 0.0];
+    let b = [2.0, 2.0, nan, nan, -6.0, 1.0, nan, 0.0];
+    let either = |f: fn(f64, f64) -> f64, all: bool| -> Vec<f64> {
+        let one = |(x, y): (&f64, &f64)| if all && (x.is_nan() || y.is_nan()) { f64::NAN } else { f(*x, *y) };
+        a.iter().zip(&b).map(one).collect()
+    };
+    let clamped = |all: bool| -> Vec<f64> {
+        a.iter().map(|x| if x.is_nan() { if all { f64::NAN } else { -1.0 } } else { x.clamp(-1.0, 4.0) }).collect()
+    };
+    let rows = |all: bool, f: fn(f64, f64) -> f64| -> Vec<f64> {
+        let folded = |half: &[f64]| {
+            let poisoned = all && half.iter().any(|x| x.is_nan());
+            if poisoned { f64::NAN } else { half.iter().copied().fold(f64::NAN, f) }
+        };
+        a.chunks(2).map(folded).collect()
+    };
+    let wide = |values: Vec<f64>| values.into_iter().chain([0.0; 8]).take(8).collect::<Vec<f64>>();
+    let (none, all) = ("tl.PropagateNan.NONE", "tl.PropagateNan.ALL");
+    let by_element = |call: &str| format!("tl.store(y + at, {call})");
+    let reduced =
+        |which: &str| format!("tl.store(y + tl.arange(0, 4), tl.reduce(tl.load(x + at).reshape(4, 2), 1, {which}))");
+    let in_order = |line: String| line.replace("tl.load(x + at)", "tl.gather(tl.load(x + at), at, 0)");
+    let pair = "tl.load(x + at), tl.load(x + 8 + at)";
+    for (line, expected) in [
+        (by_element(&format!("tl.maximum({pair})")), either(f64::max, false)),
+        (by_element(&format!("tl.maximum({pair}, propagate_nan={none})")), either(f64::max, false)),
+        (by_element(&format!("tl.maximum({pair}, propagate_nan={all})")), either(f64::max, true)),
+        (by_element(&format!("tl.minimum({pair}, {all})")), either(f64::min, true)),
+        (by_element(&format!("tl.minimum({pair})")), either(f64::min, false)),
+        (by_element("tl.clamp(tl.load(x + at), -1.0, 4.0)"), clamped(false)),
+        (by_element(&format!("tl.clamp(tl.load(x + at), -1.0, 4.0, propagate_nan={all})")), clamped(true)),
+        (reduced("greater"), wide(rows(false, f64::max))),
+        (reduced("greater_or_nan"), wide(rows(true, f64::max))),
+        (by_element("tl.maximum(float('nan'), 1.0)"), vec![1.0; 8]),
+        (by_element("tl.maximum(1.0, float('nan'))"), vec![1.0; 8]),
+        (by_element(&format!("tl.minimum(1.0, float('nan'), {all})")), vec![nan; 8]),
+        ("tl.store(y, tl.max(tl.load(x + at), 0))".into(), wide(vec![7.0])),
+    ] {
+        for line in [line.clone(), in_order(line)] {
+            let functions: String = [("greater", none), ("greater_or_nan", all)]
+                .iter()
+                .map(|(name, rule)| {
+                    format!("@triton.jit\ndef {name}(a, b):\n    return tl.maximum(a, b, propagate_nan={rule})\n\n")
+                })
+                .collect();
+            let source = format!(
+                "import triton\nimport triton.language as tl\n\n{functions}@triton.jit\ndef k(x, y):\n    at = tl.arange(0, 8)\n    {line}\n"
+            );
+            let x = f32s(a.iter().chain(&b).copied());
+            let found = launch(&source, "k", [1; 3], &[("x", x), ("y", zeros(8))]);
+            close(&found[1], &expected, 0.0, &line);
+        }
+    }
 }
 
 /// As in Triton, a function's own annotation does not keep tiles from it, and it can ask what it was given.
