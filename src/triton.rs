@@ -33,6 +33,7 @@ mod tune;
 use crate::error::Error;
 use crate::kernels::programs::{CompiledProgram, ProgramStore};
 pub use crate::kernels::tune::{Array, Candidate, Tuning};
+use crate::report::Report;
 use girih_base::diag::{Code, Diagnostic};
 use girih_base::span::{Sources, Span};
 use girih_cache::Key;

@@ -12,7 +12,6 @@
 //! - fused products: the product is exact, the sum is rounded *to odd* (see [`fused`]).
 
 use super::{Function, by_routine, meaning, not_evaluated, ones};
-use crate::groups::{conversions, library, not_arithmetic};
 use crate::ops::Op;
 use crate::types::Scalar;
 

@@ -1,7 +1,6 @@
 //! Integers and truth values: total, wrapping, in the host's own types.
 
 use super::{Function, by_routine, meaning, not_evaluated, ones};
-use crate::groups::{conversions, library, not_arithmetic};
 use crate::ops::Op;
 
 /// An integer type of the host.

@@ -14,7 +14,6 @@ pub use float::{narrow, tf32, widen};
 
 use super::ops::{Op, Suffix};
 use super::types::Scalar;
-use crate::groups::{conversions, library, not_arithmetic};
 
 /// The meaning of an operation at a type: bits in, bits out.
 #[derive(Clone, Copy, Debug)]
@@ -104,7 +103,13 @@ fn ones(holds: bool) -> u64 {
 /// meaning of. Spelt out, so that a new row asks for its meaning.
 macro_rules! not_evaluated {
     () => {
-        not_arithmetic!() | conversions!()
+        $crate::control!()
+            | $crate::aggregates!()
+            | $crate::memory!()
+            | $crate::of_kernels!()
+            | $crate::task_form!()
+            | $crate::tile_operations!()
+            | $crate::conversions!()
     };
 }
 use not_evaluated;
@@ -112,7 +117,7 @@ use not_evaluated;
 /// The math library and the native functions that are compared with it: [`crate::math`] has their meaning.
 macro_rules! by_routine {
     () => {
-        library!()
+        $crate::library!()
             | Op::ExpApprox
             | Op::Exp2Approx
             | Op::LogApprox

@@ -202,7 +202,7 @@ impl SingleExit {
                 }
                 Op::If | Op::Switch => self.arms_inside(r, inst, around)?,
                 Op::Loop | Op::Call | Op::Yield | Op::Continue | Op::Grid | Op::TrapIf | not_control!() => {
-                    drop(r.copy(&mut Compact, inst)?)
+                    r.copy(&mut Compact, inst)?;
                 }
             }
         }

@@ -197,7 +197,7 @@ mod tests {
 fn @next(%m: buffer, %i: u32) -> u32 {
   return (load.u32 %m[%i + 1])
 }
-kernel @move(%from: buffer readonly, %to: buffer, %n: i64) workgroup(1) {
+kernel @move(%from: buffer readonly, %to: buffer, %n: u64) workgroup(1) {
   store.u16 %to[%n], (convert.u16 (call @next(%from, 3)))
 }
 ";

@@ -9,7 +9,7 @@ use crate::function::{Inst, RegionId, Regions};
 use crate::ops::Op;
 use crate::text::lexer::Kind;
 use crate::text::words::Syntax;
-use crate::types::{Scalar, Type};
+use crate::types::{Scalar, Shape, Type};
 use girih_base::diag::Code;
 use girih_base::span::Span;
 
