@@ -56,7 +56,7 @@ impl Pass for Canonical {
             return Ok(None);
         }
         let operands = r.operands(inst);
-        let attrs: Vec<Attr> = inst.attrs.iter().cloned().collect();
+        let attrs: Vec<Attr> = inst.attrs.to_vec();
         let results = match inst.results[..] {
             [_] => vec![self.expression(r, inst.op, inst.ty, operands.to_vec(), attrs)],
             _ => self.available(r, inst.op, inst.ty, operands.to_vec(), attrs),
