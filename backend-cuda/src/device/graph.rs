@@ -114,12 +114,13 @@ impl Graph {
     ) -> Result<CUgraphNode, Diagnostic> {
         let mut node = std::ptr::null_mut();
         let (before, count) = (last.as_slice().as_ptr(), usize::from(last.is_some()));
-        // SAFETY, for all three: the graph is this value's, the node before it is one of it, what describes the new one is copied before the call
+        // What is safe of all three calls: the graph is this value's, the node before it is one of it, what describes the new one is copied before the call
         // returns, and the driver writes one handle. Memory lives as long as the recording, which has it; and so does the code.
         let result = match step {
             Step::Launch(ready) => {
                 let (mut values, mut pointers) = (ready.values_for(queue), vec![]);
                 let told = parameters(ready, &mut values, &mut pointers);
+                // SAFETY: as said above.
                 unsafe { sys::cuGraphAddKernelNode_v2(&mut node, self.graph, before, count, &told) }
             }
             Step::Copy { from, to, bytes } => {
@@ -150,12 +151,14 @@ impl Graph {
                     Height: 1,
                     Depth: 1,
                 };
+                // SAFETY: as said above.
                 unsafe { sys::cuGraphAddMemcpyNode(&mut node, self.graph, before, count, &told, cuda.context.raw()) }
             }
             Step::Clear { at, bytes } => {
                 let width = *bytes as usize / 4;
                 let told =
                     sys::CUDA_MEMSET_NODE_PARAMS { dst: *at, pitch: 0, value: 0, elementSize: 4, width, height: 1 };
+                // SAFETY: as said above.
                 unsafe { sys::cuGraphAddMemsetNode(&mut node, self.graph, before, count, &told, cuda.context.raw()) }
             }
             Step::Host { .. } => {
