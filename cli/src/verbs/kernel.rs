@@ -23,7 +23,7 @@ const TIMED: usize = 50;
 #[derive(Debug, Args)]
 #[command(next_help_heading = "Options for kernels (FILE.gir::KERNEL)")]
 pub struct Launch {
-    /// Workgroups to start, as 64 or 8,8 or 4,4,4 [default: what the kernel's `launch` says]
+    /// Workgroups to start: 64 or 8,8 or 4,4,4 [default: what the kernel's `launch` says]
     #[arg(long, value_name = "X[,Y[,Z]]", value_parser = grid)]
     grid: Option<[u32; 3]>,
     /// A parameter's value: @in.npy, @in.npy:out.npy, zeros(f32,1024x512):out.npy, 42, 3.5, true
@@ -32,10 +32,10 @@ pub struct Launch {
     /// A specialisation constant's value
     #[arg(long, value_name = "NAME=VALUE", value_parser = launch::named)]
     spec: Vec<Named>,
-    /// Run it many times and say how long one run takes on the device
+    /// Run it many times and print how long one run takes on the device
     #[arg(long)]
     time: bool,
-    /// Hold the device to a profile: web, web-extended, sm_90
+    /// Limit the device to a profile: web, web-extended, sm_90
     #[arg(long, value_name = "PROFILE", value_parser = Profile::parse)]
     caps: Option<Profile>,
 }
