@@ -160,7 +160,7 @@ impl TaskMachine {
         }
         if self.settings.fuel.is_some_and(|fuel| self.steps > fuel) {
             let name = &self.program.module.functions[self.current.function].name;
-            let message = format!("the step limit is over in `@{name}`");
+            let message = format!("the step limit was reached in `@{name}`");
             return Err(Fault::Device(Diagnostic::new(Error::OutOfFuel, step.span, message)));
         }
         Ok(())
