@@ -244,17 +244,17 @@ impl<'a> Walk<'a> {
         }
         let name = self.name(value);
         let message = if owner == value {
-            format!("{name} is used after it was given away")
+            format!("{name} is used after it was consumed")
         } else {
-            format!("{name} is used after the cell that it was read from was given away")
+            format!("{name} is used after the cell that it was read from was consumed")
         };
         let mut diagnostic = Diagnostic::new(self.code(owner), inst.span, message);
         if let Some(consumer) = self.consumed[owner].map(|id| &self.function.insts[id]) {
-            diagnostic = diagnostic.label(consumer.span, format!("{} was given away here", self.name(owner)));
+            diagnostic = diagnostic.label(consumer.span, format!("{} was consumed here", self.name(owner)));
         }
         let hint = match self.kinds[value] {
             Kind::Token => "join a forked call once, and use its results",
-            Kind::Reuse => "a reuse token is filled or freed once",
+            Kind::Reuse => "fill or free a reuse token exactly once",
             _term => "make a second ownership by `term.share` before",
         };
         Err(Box::new(diagnostic.hint(hint)))
@@ -278,7 +278,7 @@ impl<'a> Walk<'a> {
         }
         if let Some((token, _)) = self.lent.iter().find(|(_, owner)| *owner == value) {
             let message =
-                format!("{} is given away while the forked call {} looks at it", self.name(value), self.name(*token));
+                format!("{} is consumed while the forked call {} borrows it", self.name(value), self.name(*token));
             return Err(self.about(Code::IrOwnership, inst, value, message, "join the call before"));
         }
         if let Kind::Borrowed(_) = kind {
@@ -287,7 +287,7 @@ impl<'a> Walk<'a> {
             return Err(self.about(Code::IrOwnership, inst, value, message, hint));
         }
         if kind != asked && !(asked == Kind::Reuse && kind == Kind::Null) {
-            let message = format!("{} is no reuse token, and `{}` takes one", self.name(value), inst.op.name());
+            let message = format!("{} is not a reuse token, and `{}` takes one", self.name(value), inst.op.name());
             let hint = "a reuse token is the first result of `cell.open`";
             return Err(self.about(Code::IrOwnership, inst, value, message, hint));
         }
@@ -345,24 +345,24 @@ impl<'a> Walk<'a> {
         let reuse = given.iter().filter(|v| self.kinds[**v].is_reuse()).count();
         if reuse > 0 && reuse < given.len() {
             let message = format!(
-                "{} is a reuse token on some ways through this `{}` and a term on others",
+                "{} is a reuse token on some paths through this `{}` and a term on others",
                 self.name(result),
                 inst.op.name()
             );
             return Err(Box::new(
                 Diagnostic::new(Code::IrOwnership, inst.span, message)
-                    .hint("free the reuse token, or let all ways give one"),
+                    .hint("free the reuse token, or let all paths give one"),
             ));
         }
         let lent = given.iter().filter(|v| self.kinds[**v] == Kind::Lent).count();
         if lent > 0 && given.iter().any(|v| !matches!(self.kinds[*v], Kind::Lent | Kind::Free)) {
             let message = format!(
-                "{} is borrowed on some ways through this `{}` and owned on others",
+                "{} is borrowed on some paths through this `{}` and owned on others",
                 self.name(result),
                 inst.op.name()
             );
             return Err(Box::new(
-                Diagnostic::new(Code::IrOwnership, inst.span, message).hint("share it on the ways that borrow"),
+                Diagnostic::new(Code::IrOwnership, inst.span, message).hint("share it on the paths that borrow"),
             ));
         }
         let kind = match (reuse, lent) {
@@ -524,7 +524,7 @@ impl<'a> Walk<'a> {
             } else {
                 format!("{target} is a reuse token, but {name} is a term")
             };
-            let hint = "free the reuse token, or let all ways give one";
+            let hint = "free the reuse token, or let all paths give one";
             return Err(self.about(Code::IrOwnership, inst, value, message, hint));
         }
         Ok(())
@@ -549,15 +549,15 @@ impl<'a> Walk<'a> {
         let Some(value) = first.symmetric_difference(live).next().copied() else { return Ok(()) };
         let (kept, name) = (live.contains(&value), self.name(value));
         let message = if kept {
-            format!("{name} is kept on this way, but given away on another one")
+            format!("{name} is kept on this path, but consumed on another")
         } else {
-            format!("{name} is given away on this way, but kept on another one")
+            format!("{name} is consumed on this path, but kept on another")
         };
         let mut diagnostic = Diagnostic::new(self.code(value), inst.span, message);
         if let Some(consumer) = self.consumed[value].map(|id| &self.function.insts[id]) {
-            diagnostic = diagnostic.label(consumer.span, "given away here");
+            diagnostic = diagnostic.label(consumer.span, "consumed here");
         }
-        Err(Box::new(diagnostic.hint("consume it on all ways or on none; `term.drop` gives a term back")))
+        Err(Box::new(diagnostic.hint("consume it on all paths or on none; `term.drop` ends an ownership")))
     }
 
     // Messages.
@@ -575,7 +575,7 @@ impl<'a> Walk<'a> {
 
     fn token(&self, inst: &Inst, value: ValueId) -> Wrong {
         let message = format!("{} is a reuse token, and `{}` takes a term", self.name(value), inst.op.name());
-        self.about(Code::IrOwnership, inst, value, message, "fill it by `cell.fill`, or give it back by `cell.free`")
+        self.about(Code::IrOwnership, inst, value, message, "fill it with `cell.fill`, or free it with `cell.free`")
     }
 
     /// A value that is owned where a way ends.
@@ -583,14 +583,14 @@ impl<'a> Walk<'a> {
         let (name, op) = (self.name(value), inst.op.name());
         let (message, hint) = match self.kinds[value] {
             Kind::Token => {
-                (format!("{name} is not joined before this `{op}`"), "join each forked call once, on every way")
+                (format!("{name} is not joined before this `{op}`"), "join each forked call once, on every path")
             }
             Kind::Reuse => (
-                format!("{name} is a reuse token that is left at this `{op}`"),
-                "fill it by `cell.fill`, or give it back by `cell.free`",
+                format!("{name} is a reuse token that is left over at this `{op}`"),
+                "fill it with `cell.fill`, or free it with `cell.free`",
             ),
             Kind::Plain | Kind::Owned | Kind::Borrowed(_) | Kind::Lent | Kind::Free | Kind::Null => {
-                (format!("{name} is still owned at this `{op}`"), "use it up, or give it back by `term.drop`")
+                (format!("{name} is still owned at this `{op}`"), "consume it, or drop it with `term.drop`")
             }
         };
         self.about(self.code(value), inst, value, message, hint)

@@ -88,7 +88,7 @@ pub(super) fn check(module: &Module, task_form: &IndexVec<FunctionId, bool>, fou
     let form = tile_form(module);
     for (id, function) in module.functions.iter_enumerated().filter(|(id, _)| form[*id] && !task_form[*id]) {
         if let Some((what, span)) = foreign(function) {
-            let message = format!("`@{}` is in tile form, which has no place for {what}", module.functions[id].name);
+            let message = format!("`@{}` is in tile form, which cannot contain {what}", module.functions[id].name);
             let hint = "a program reaches buffers by `tile.load`, `tile.store` and `tile.atomic`, and knows its `workgroup_id` only";
             found.push(Diagnostic::new(Code::IrTileForm, span, message).hint(hint));
         }

@@ -473,7 +473,7 @@ impl Explain<'_> {
             }
             None => {
                 if let Some(site) = self.context.site {
-                    let what = format!("`@{}` is called from here, which not all reach together", self.function.name);
+                    let what = format!("`@{}` is called from here, and not all invocations reach this place together", self.function.name);
                     diagnostic = diagnostic.label(site, what);
                 }
             }

@@ -223,7 +223,7 @@ impl<'m> Versions<'m> {
         if inst.op == Op::Tail {
             let callee = inst.callee()?;
             let returns = callee != id && self.facts.groups[callee] == self.facts.groups[id];
-            return returns.then(|| "a tail call of a function that comes back to it by another way".into());
+            return returns.then(|| "a tail call of a function that calls back by another way".into());
         }
         let possible = match inst.op.row().family {
             Family::Control => inst.op != Op::Grid,

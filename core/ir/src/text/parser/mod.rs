@@ -67,7 +67,7 @@ pub fn parse(source: SourceId, text: &str) -> Result<Parsed, Vec<Diagnostic>> {
     }
     for (start, end) in lexed.nearly_runs {
         let span = Span { source, start: start as u32, end: end as u32 };
-        let message = "this comment is nearly a run line, but would not be run";
+        let message = "this comment looks like a run line, but would not be run";
         cursor.report(Diagnostic::new(Code::IrSyntax, span, message).hint("a run line starts with `; run:`"));
     }
     // Run lines name functions, and with functions missing they would be blamed for what is wrong elsewhere.
