@@ -214,7 +214,7 @@ impl Emit {
         let Some(path) = &self.output else {
             let Ok(text) = std::str::from_utf8(bytes) else {
                 let hint = "name a file with `-o`, or use `--as spirv-text`";
-                return console.fail(Code::BadArguments, "this form is no text", Some(hint));
+                return console.fail(Code::BadArguments, "this form is not text", Some(hint));
             };
             let form = self.form.to_possible_value().map(|v| v.get_name().to_owned());
             console.result(text.trim_end(), || json!({"kind": "emit", "as": form, "text": text}));
