@@ -38,7 +38,7 @@ impl Card {
         if ordinal >= count {
             let message = format!("there is no CUDA device {ordinal}: the driver has {count}");
             return Err(
-                Diagnostic::new(Code::NoDevice, Span::NONE, message).hint("`girih devices` lists what there is")
+                Diagnostic::new(Code::NoDevice, Span::NONE, message).hint("`girih devices` lists all devices")
             );
         }
         let mut device = 0;

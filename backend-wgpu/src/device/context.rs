@@ -71,7 +71,7 @@ impl Context {
         let (device, queue) = guard("wgpu", || {
             pollster::block_on(adapter.raw.request_device(&descriptor)).map_err(|error| {
                 let message = format!("the adapter `{}` cannot be opened: {error}", adapter.info.name);
-                Diagnostic::new(Code::NoDevice, Span::NONE, message).hint("`girih devices` lists what there is")
+                Diagnostic::new(Code::NoDevice, Span::NONE, message).hint("`girih devices` lists all devices")
             })
         })?;
         let (health, settings) = (Health::watch(&device), settings.clone());

@@ -110,7 +110,7 @@ impl Health {
                 self.with(|t| t.timed_out = true);
                 let message = format!("a launch was still running after {} s", limit.as_secs());
                 Err(Diagnostic::new(Code::DeviceTimeout, Span::NONE, message)
-                    .hint("check the kernel for a loop that does not end, or let it do less"))
+                    .hint("check the kernel for a loop that does not end, or make it do less"))
             }
         })?;
         self.check()
@@ -126,7 +126,7 @@ fn lost(message: &str) -> Diagnostic {
 fn diagnostic(error: &wgpu::Error) -> Diagnostic {
     match error {
         wgpu::Error::OutOfMemory { .. } => {
-            Diagnostic::new(Code::DeviceMemory, Span::NONE, "the device has not enough memory")
+            Diagnostic::new(Code::DeviceMemory, Span::NONE, "the device does not have enough memory")
         }
         wgpu::Error::Validation { description, .. } | wgpu::Error::Internal { description, .. } => {
             let lines: Vec<&str> = description.lines().map(str::trim).filter(|l| !l.is_empty()).collect();

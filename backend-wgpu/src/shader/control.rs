@@ -177,7 +177,7 @@ impl ShaderWriter<'_, '_> {
                 self.assign(&places, &inst.operands)
             }
             Some(JumpTarget::Loop(_)) | None => {
-                Err(error::internal(self.span, "`yield` stands outside of `if` and `switch`"))
+                Err(error::internal(self.span, "`yield` is outside `if` and `switch`"))
             }
         }
     }

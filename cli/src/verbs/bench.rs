@@ -113,7 +113,7 @@ impl Bench {
         match measured(&plan, &chosen, &mut keep, console) {
             Ok(figures) if interrupt.is_raised() => {
                 self.show(&figures, before.as_ref(), console);
-                let what = format!("measuring was stopped; rows with figures: {}", figures.rows.len());
+                let what = format!("measuring was stopped after {} rows with figures", figures.rows.len());
                 console.fail(Code::Interrupted, what, None);
                 interrupt.exit()
             }
@@ -226,7 +226,7 @@ fn named(plan: &Selection, chosen: &[&'static Suite], interrupt: &Interrupt, con
     let mut names: Vec<&str> = titles.iter().map(|title| title.rsplit_once(' ').map_or(&**title, |t| t.0)).collect();
     names.dedup();
     let hint = format!("there are {}", names.join(", "));
-    Err(console.fail(Code::BadArguments, "nothing that is measured has such a name", Some(&hint)))
+    Err(console.fail(Code::BadArguments, "no benchmark has this in its name", Some(&hint)))
 }
 
 /// Measures, with a bar on a terminal.

@@ -142,7 +142,7 @@ impl Conform {
             Some(path) if self.filter.is_empty() => {
                 format!("`{}` has no run lines for these devices", path.display())
             }
-            None if self.filter.is_empty() => "nothing is left to be run".to_owned(),
+            None if self.filter.is_empty() => "there is nothing left to run".to_owned(),
             Some(_) | None => format!("no case has `{}` in its name", self.filter),
         }
     }

@@ -56,7 +56,7 @@ pub(super) fn grid(text: &str) -> Result<[u32; 3], String> {
         return Err("a grid has at most three dimensions".into());
     }
     for (slot, part) in grid.iter_mut().zip(parts) {
-        *slot = part.trim().parse().map_err(|_| format!("`{part}` is no number of workgroups"))?;
+        *slot = part.trim().parse().map_err(|_| format!("`{part}` is not a number of workgroups"))?;
     }
     Ok(grid)
 }
@@ -252,7 +252,7 @@ impl Launch {
         for param in &function.params {
             let (name, ty) = (name_of(*param), function.ty(*param));
             let Some(given) = self.arg.iter().find(|a| a.name == name) else {
-                let message = format!("the parameter `%{name}` of `@{}` is not given", function.name);
+                let message = format!("the parameter `%{name}` of `@{}` is missing", function.name);
                 let hint = format!("add `--arg {name}=..`");
                 return Err(Diagnostic::new(Code::BadArguments, function.span, message).hint(hint));
             };

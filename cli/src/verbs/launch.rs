@@ -158,7 +158,7 @@ impl Launch {
         let begun = Instant::now();
         let plain = |d: Diagnostic| Report { sources: Sources::default(), diagnostics: vec![d] };
         let Some(grid) = &self.grid else {
-            let error = wrong("the grid is not given".into());
+            let error = wrong("the grid is missing".into());
             return Err(plain(error.hint("say how many programs run: `--grid 64`")));
         };
         launch::writable(&self.arg).map_err(plain)?;
@@ -298,7 +298,7 @@ fn argument(given: &Named, parameters: &[Parameter]) -> Result<Argument, String>
                 launch::number(text, Type::Scalar(scalar)).map(|bits| Argument::Scalar(scalar, bits))
             }
             Constant::Text(text) => {
-                Err(format!("`{}` is given the text `{text}`, but is no `tl.constexpr`", given.name))
+                Err(format!("`{}` is given the text `{text}`, but is not a `tl.constexpr`", given.name))
             }
         },
     }

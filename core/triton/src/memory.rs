@@ -35,7 +35,7 @@ impl Body<'_, '_> {
             other => {
                 let message = format!("`{what}` takes a pointer, not {}", other.kind());
                 let hint = match self.number_within(span) {
-                    Some(name) => format!("the parameter `{name}` is an array, but a number is given"),
+                    Some(name) => format!("the parameter `{name}` was given a number: pass an array"),
                     None => "a pointer is a parameter of the kernel plus offsets".into(),
                 };
                 self.fail(Code::KernelPointer, span, message, &hint)

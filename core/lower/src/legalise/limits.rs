@@ -18,7 +18,7 @@ pub(super) fn launch(kernel: &Function, caps: &Caps) -> Vec<Diagnostic> {
     errors.extend(invocations(kernel, caps, caps.invocations));
     let buffers = kernel.params.iter().filter(|p| kernel.ty(**p) == Type::Memory(Space::Global)).count() as u64;
     let what = format!("{buffers} buffers");
-    errors.extend(over(kernel, caps, buffers, u64::from(caps.buffers), &what, "put several arrays into one buffer"));
+    errors.extend(over(kernel, caps, buffers, u64::from(caps.buffers), &what, "combine several arrays into one buffer"));
     errors
 }
 

@@ -165,7 +165,7 @@ pub fn check(book: &Book) -> Result<(), Diagnostic> {
             (template.nodes.len().max(template.wires as usize), MOST_PLACES, "nodes or wires"),
         ];
         if let Some((_, most, what)) = most.into_iter().find(|(count, most, _)| count > most) {
-            let message = format!("`@{}` has more than {most} {what}, which no device runs", definition.name);
+            let message = format!("`@{}` has more than {most} {what}, which no device can run", definition.name);
             return Err(Diagnostic::new(Code::OverLimit, definition.span, message).hint("leave out `--device`"));
         }
     }
