@@ -1,4 +1,4 @@
-//! The verbs: a file each, with its options and what it does.
+//! The verbs: each is a file, with its options and what it does.
 
 mod bench;
 mod check;

@@ -1,10 +1,10 @@
-//! From text to modules. First all headers are read, so that calls know what they give; then the bodies, in the order of the text.
+//! From text to modules: first all headers, so that the results of calls are known, then the bodies, in the order of the text.
 //!
 //! | file | reads |
 //! |---|---|
 //! | [`cursor`] | tokens; keeps the errors |
 //! | [`types`] | types and shapes |
-//! | [`header`] | what stands before a body: parameters, results, how a kernel is launched |
+//! | [`header`] | everything before a body: parameters, results, how a kernel is launched |
 //! | [`tables`] | layouts and globals |
 //! | [`body`] | regions and statements; knows which names are visible |
 //! | [`instruction`] | operations as the table says |
