@@ -9,7 +9,6 @@
 //! | `ptx`, `ptx:sm_75` | an emulator, on the host, of the PTX for that architecture (`sm_90a`) |
 //! | `wgpu`, `wgpu:1`, `wgpu:lavapipe` | the first hardware adapter, or the one of this number or name |
 //! | `cuda`, `cuda:1` | the first CUDA card, or the card of this number |
-
 //!
 //! Each kind of device has a file. A build without that kind uses the file of the same name in `absent`, which has the same interface and
 //! reports that the kind is not built.
