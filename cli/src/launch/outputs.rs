@@ -1,4 +1,4 @@
-//! Where arrays go: looked at before anything runs, because a result that has nowhere to go is lost.
+//! Where arrays go. This is checked before anything runs, because a result that cannot be written is lost.
 
 use super::{Named, Value};
 use girih::{Code, Diagnostic, Span};

@@ -1,4 +1,4 @@
-//! `girih bench`: how fast programs and kernels are, beside others, beside what the device can do, and beside an earlier day.
+//! `girih bench`: how fast programs and kernels are, beside rivals, the most that the device can do, and earlier figures.
 
 use crate::console::Console;
 use crate::device::{self, Device};

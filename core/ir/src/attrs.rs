@@ -1,7 +1,7 @@
-//! Attributes: what is fixed about an instruction or a parameter besides its operands.
+//! Attributes: the fixed properties of an instruction or a parameter, besides its operands.
 //!
-//! Each kind stands at most once on an instruction, and only on operations whose row in [`super::ops`] names it. A kind
-//! that is absent has the default that its documentation says.
+//! Each kind appears at most once on an instruction, and only on operations whose row in [`super::ops`] names it. An absent
+//! kind has the default that its documentation states.
 
 use super::function::FunctionId;
 use super::heap::{GlobalId, LayoutId};

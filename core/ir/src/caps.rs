@@ -1,6 +1,6 @@
-//! What a device has and wants: the input of legalisation.
+//! What a device has and requires: the input of legalisation.
 //!
-//! A code generator is given only kernels that are legal for its [`Caps`]: `girih_lower::legalise` rewrites the
+//! A code generator gets only kernels that are legal for its [`Caps`]: `girih_lower::legalise` rewrites the
 //! rest or refuses it by name.
 
 use super::attrs::Precision;

@@ -1,5 +1,5 @@
-//! What goes in and out of regions: how many regions an instruction holds, which terminator may stand where, and that
-//! yields, breaks, continues and returns give what the instruction, the loop and the function ask for.
+//! The values that enter and leave regions: how many regions an instruction holds, which terminator may appear where, and whether
+//! yields, breaks, continues and returns give what the instruction, the loop and the function require.
 
 use super::structure::Context;
 use super::{calls, names};

@@ -1,17 +1,17 @@
-//! Who owns which term: on each way through a function, what is owned is consumed exactly once.
+//! Ownership of terms: on each path through a function, an owned term is consumed exactly once.
 //!
 //! | a value that | is | and may be |
 //! |---|---|---|
-//! | a function takes, a cell, call or region gives, `term.share` makes | *owned* | consumed once, looked at before |
-//! | `cell.open` gives first | a *reuse token* | filled or freed, once |
-//! | `cell.get` gives | *borrowed* | looked at and shared as long as the cell is owned |
-//! | `term.pack` gives | *free* | anything: it names no cell |
-//! | `term.pack 4, 0` gives | *null*: a reuse token that is none | filled, freed or left, any number of times |
-//! | a `borrowed` parameter is, `cell.get` gives of such | *lent* | looked at, shared, passed to what borrows, carried by loops |
-//! | `fork` gives | a *token* | joined, once; what it borrows is not given away before |
+//! | is a parameter, the result of a call or region, a new cell, or made by `term.share` | *owned* | consumed once, read before |
+//! | is the first result of `cell.open` | a *reuse token* | filled or freed, once |
+//! | comes from `cell.get` | *borrowed* | read and shared as long as the cell is owned |
+//! | comes from `term.pack` | *free* | used in any way: it names no cell |
+//! | comes from `term.pack 4, 0` | *null*: the empty reuse token | filled, freed or left, any number of times |
+//! | is a `borrowed` parameter, or comes from `cell.get` of one | *lent* | read, shared, passed to a borrowing parameter, carried by loops |
+//! | comes from `fork` | a *token* | joined, once; terms that the call borrows are not consumed before |
 //!
-//! Regions of one `if` or `switch` that go on behind it leave the same values owned; an iteration of a loop leaves what was owned when it
-//! began. The first thing that is wrong in a function is reported, because what follows it is often wrong for the same reason.
+//! The regions of an `if` or `switch` from which control continues after it leave the same values owned; an iteration of a loop leaves owned what was owned when it
+//! began. Only the first mistake in a function is reported, because later ones often have the same cause.
 
 use super::form::Form;
 use super::names;

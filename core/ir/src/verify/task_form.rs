@@ -1,4 +1,4 @@
-//! Which functions are in task form, and what follows: no kernel reaches them, and they have no memory, no positions and nothing that a
+//! Which functions are in task form, and what follows: no kernel reaches them, and they have no memory, no positions and no operations that a
 //! workgroup does together.
 
 use super::calls;

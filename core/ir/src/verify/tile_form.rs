@@ -1,5 +1,5 @@
-//! Which functions are in tile form, and what follows: they are run by a whole program at once, so they know nothing of invocations and
-//! reach memory by tile operations alone.
+//! Which functions are in tile form, and what follows: a whole program runs them at once, so they know nothing about invocations and
+//! access memory only by tile operations.
 
 use super::calls;
 use crate::function::{Function, FunctionId, Inst, Module};

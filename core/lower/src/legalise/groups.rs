@@ -1,5 +1,5 @@
 //! Groups of operations as patterns, so that a match over operations stays exhaustive without naming all of them again: a
-//! new operation compiles only once it stands in one of the groups.
+//! new operation compiles only once it is in one of the groups.
 
 /// Regions, jumps, calls, traps.
 macro_rules! control {

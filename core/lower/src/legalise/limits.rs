@@ -1,6 +1,6 @@
-//! Sizes: what a kernel asks for against what a device has of it.
+//! Sizes: what a kernel asks for, compared with what the device has.
 //!
-//! Invariant: a kernel that passes can be launched on the device as far as the kernel alone decides it.
+//! Invariant: nothing in a kernel that passes prevents its launch on the device.
 
 use girih_base::diag::{Code, Diagnostic};
 use girih_base::hash::FastMap;
