@@ -108,11 +108,11 @@ impl Kernels {
                     ptx.map(String::into_bytes).map_err(wrong)
                 }
                 Profile::Web | Profile::WebExtended | Profile::Cpu => {
-                    Err(unfit("PTX is for CUDA cards alone", "use `--caps sm_90` or another card's"))
+                    Err(unfit("PTX is only for CUDA cards", "use `--caps sm_90` or another card's"))
                 }
             },
             KernelForm::Clif if profile != Profile::Cpu => {
-                Err(unfit("Cranelift's text is for processors alone", "use `--caps cpu`, or leave `--caps` out"))
+                Err(unfit("Cranelift's text is only for processors", "use `--caps cpu`, or leave `--caps` out"))
             }
             KernelForm::Clif => cpu::emit(&compiled).map(String::into_bytes).map_err(|e| wrong(vec![e])),
             KernelForm::Shader(language) => wgpu::emit(&compiled, &caps, language).map_err(wrong),

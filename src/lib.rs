@@ -11,15 +11,15 @@
 //! assert_eq!(outcome.text, "[10, 20, 30]");
 //! ```
 //!
-//! Each language and each device is a feature of cargo, on unless it is left out; what a build does not have says so by its [name](features::Feature):
+//! Each language and each device is a cargo feature, on by default. If a build lacks one, the error names the [feature](features::Feature):
 //!
 //! | feature | without it |
 //! |---|---|
-//! | `bend` | no `Program` and no `render`: programs in Bend, and what they draw |
+//! | `bend` | no `Program` and no `render`: no programs in Bend, and no pictures by them |
 //! | `net` | no `nets`; programs that need nets are refused |
 //! | `triton` | no `triton`: kernels in Python |
 //! | `cpu` | no native code; `auto` runs programs by the evaluator if there is no card either |
-//! | `cuda` | no cards by PTX, and no reading of PTX on the host |
+//! | `cuda` | no cards by PTX, and no emulator of PTX on the host |
 //! | `wgpu` | no adapters of Vulkan, Metal and DX12, and no shading languages |
 //!
 //! The languages and their evaluators are the crates below `core/`, which do no input and output; this crate gives them

@@ -2,8 +2,8 @@
 //!
 //! | folder | its idea |
 //! |---|---|
-//! | `translate` | operations as Cranelift's, whatever they stand in |
-//! | `kernels` | workgroups, barriers, frames: kernel form around them |
+//! | `translate` | operations as Cranelift's, for kernels and functions alike |
+//! | `kernels` | kernel form: workgroups, barriers, frames |
 //! | `device` | buffers, programs, launches, threads |
 //! | `tasks` | task form: recursive functions on a heap of cells |
 

@@ -147,8 +147,8 @@ fn wgsl(shader: &Shader, info: &ModuleInfo) -> Result<String, Diagnostic> {
     })?;
     let depth = depth_of_blocks(&text);
     if depth > DEEPEST_BLOCKS {
-        let message = format!("regions are nested too deeply for WGSL: {depth} blocks in each other");
-        let hint = format!("browsers read {DEEPEST_BLOCKS}; join conditions by `and`, or make several kernels of it");
+        let message = format!("regions are nested too deeply for WGSL: {depth} nested blocks");
+        let hint = format!("browsers accept {DEEPEST_BLOCKS}; join conditions by `and`, or split the kernel");
         return Err(Diagnostic::new(Code::IrNesting, Span::NONE, message).hint(hint));
     }
     let mut head = String::new();
@@ -287,7 +287,7 @@ fn said(who: &str, what: &str) -> Diagnostic {
 pub(crate) fn refused(span: Span, who: &str, what: &str) -> Diagnostic {
     let what = what.trim().trim_end_matches('.');
     Diagnostic::new(Code::DeviceCompiler, span, format!("{who} refused the kernel: {what}"))
-        .hint("this is a mistake in girih; please report it with the kernel that shows it")
+        .hint("this is a bug in girih; please report it with the kernel that shows it")
 }
 
 /// The first place that one of naga's spans leads to.

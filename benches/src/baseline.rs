@@ -1,4 +1,4 @@
-//! Figures beside those of an earlier day: for each a verdict.
+//! Figures compared with earlier ones: a verdict for each.
 
 use super::figures::{Figures, on};
 use super::spread::Spread;

@@ -1,7 +1,7 @@
 //! The suite `bend`: compiled programs at several sizes, in which order they run, and what counts.
 //!
-//! Contenders for one figure take turns, so that what else the machine does meets all of them. Each run of a Bend program
-//! starts with a new heap, as a process of C does. On a device a program is compiled and loaded once and then run many times: drivers
+//! Contenders for one figure take turns, so that other work of the machine affects all of them. Each run of a Bend program
+//! starts with a new heap, as a process of C does. On a device, a program is compiled and loaded once and then run many times, because drivers
 //! take up to seconds for that.
 
 use super::figures::{Peer, Rival, Row, Run, Size};

@@ -1,4 +1,4 @@
-//! What a device can do at most: a copy and chains of multiplications with additions, by kernels of the IR, right before what is held to them.
+//! The most that a device can do: a copy, and chains of multiplications and additions, measured by kernels of the IR right before the kernels that are compared with them.
 
 use super::figures::Ceilings;
 use super::kernels::compiled;

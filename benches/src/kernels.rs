@@ -1,4 +1,4 @@
-//! The suite `ir`: kernels of `benches/ir` at several sizes, held to what they must give and to what the device can do.
+//! The suite `ir`: kernels of `benches/ir` at several sizes, compared with their known results and with the most that the device can do.
 
 use super::figures::{Row, Run, Size, Work};
 use super::launch::{Given, Job, element, run};

@@ -1,4 +1,4 @@
-//! Kernels on a device: arguments that look random, a result of which some elements are known, and times by the device's clock.
+//! Kernels on a device: arguments that look random, results with some known elements, and times by the device's clock.
 
 use super::suite::{many, one};
 use girih::{Code, Diagnostic, Report, Span};

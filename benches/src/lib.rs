@@ -1,4 +1,4 @@
-//! Benchmarks: suites of programs and kernels at several sizes, measured on a device, beside others who do the same jobs, and beside an earlier day.
+//! Benchmarks: suites of programs and kernels at several sizes, measured on a device, beside rivals that do the same jobs, and beside earlier figures.
 //!
 //! | what | see |
 //! |---|---|
@@ -8,13 +8,13 @@
 //! | a C compiler, and upstream's `bend` and `hvm` | [`rivals`] |
 //! | frames a second of image shaders | [`frames`] |
 //! | kernels of the IR, and of tiles, on a device | [`kernels`], [`tile`], [`launch`] |
-//! | what the device can do at most | [`ceilings`] |
-//! | the machine that it was measured on | [`machine`] |
-//! | figures, and how runs of one differ | [`figures`], [`spread`] |
-//! | figures as tables and Markdown, as JSON, beside those of another day | [`table`], [`json`], [`baseline`] |
+//! | the most that the device can do | [`ceilings`] |
+//! | the machine on which it was measured | [`machine`] |
+//! | figures, and how the runs of one figure differ | [`figures`], [`spread`] |
+//! | figures as tables and Markdown, as JSON, beside earlier figures | [`table`], [`json`], [`baseline`] |
 //! | bars and curves | [`svg`] |
 //!
-//! Every value that is computed is compared with the known one, so a figure is always that of a right result.
+//! Every computed value is compared with the known one, so every figure belongs to a correct result.
 
 pub mod baseline;
 mod bend;

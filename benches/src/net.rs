@@ -1,7 +1,7 @@
 //! The suite `net`: the nets of `benches/net` at several sizes, by the workers of the host or the kernels of a device, beside upstream's `hvm`.
 //!
-//! A file has the size in its `@main`, which is written anew for each. Contenders for a figure take turns. A figure is the time of the reduction:
-//! reading the text and loading kernels is what `compile` says.
+//! The `@main` of a file contains the size and is rewritten for each size. Contenders for a figure take turns. A figure is the time of the reduction;
+//! reading the text and loading kernels count as `compile`.
 
 use super::figures::{Peer, Rival, Row, Run, Size, Work};
 use super::rivals::Hvm;

@@ -1,6 +1,6 @@
-//! How long one row of a table may take: what is too slow for a device ends, is named, and lets the others have their figures.
+//! How long one row of a table may take: a row that is too slow for a device is ended and named, and the others still get their figures.
 //!
-//! Invariant: the flag that everything measured looks at is raised by the user's own, and by the end of a row's time.
+//! Invariant: everything that is measured checks one flag, which the user's own flag and the end of a row's time raise.
 
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};

@@ -1,4 +1,4 @@
-//! The table of benchmark programs: Bend, the same job in C, sizes, and what must come out.
+//! The table of benchmark programs: Bend, the same job in C, sizes, and known results.
 
 use girih_bend::loader::{File, LoadError, Loader};
 

@@ -1,4 +1,4 @@
-//! What programs are measured beside: a C compiler's code, and upstream's runtime.
+//! The rivals of programs: a C compiler's code, and upstream's runtime.
 
 use super::programs::{Benchmark, HEADER};
 use std::ffi::OsString;

@@ -1,4 +1,4 @@
-//! The suite `tile`: kernels of `shaders/` on one device, held to what they must give, beside what the device can do.
+//! The suite `tile`: kernels of `shaders/` on one device, compared with their known results and with the most that the device can do.
 
 use super::figures::{Row, Run, Size, Work};
 use super::launch::{self, Given, Job, element};

@@ -1,7 +1,7 @@
-//! One file that is whole or not there.
+//! One file that is either whole or absent.
 //!
-//! A file holds its data behind their own digest, because drivers trust what they are given. It appears whole or not at all; one that does not match its
-//! digest is as if it were not there.
+//! A file holds a digest and then its data, because drivers trust what they get. It appears whole or not at all, and a file that does not match its
+//! digest counts as absent.
 
 use crate::DIGEST;
 use sha2::{Digest, Sha256};

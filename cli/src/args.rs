@@ -10,7 +10,7 @@ Examples:
   girih run add.bend 3 +4         run it with arguments, which are Bend expressions
   girih check src/*.bend          look for mistakes without running anything
   girih render plasma.bend        draw an image shader
-  girih explain B0301             say more about an error";
+  girih explain B0301             explain an error";
 
 /// Bend programs on every GPU.
 #[derive(Debug, Parser)]
@@ -31,7 +31,7 @@ pub struct Global {
     /// When to use colours; NO_COLOR is respected too
     #[arg(long, global = true, value_name = "WHEN", default_value = "auto")]
     pub color: ColorChoice,
-    /// Print results and diagnostics as JSON objects, one a line
+    /// Print results and diagnostics as JSON objects, one on each line
     #[arg(long, global = true)]
     pub json: bool,
     /// Print results and errors only

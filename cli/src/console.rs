@@ -1,5 +1,5 @@
-//! Where everything is said: results on standard output, diagnostics and notes on standard error, or, with `--json`, all of
-//! it as JSON objects on standard output, one a line, each with a `kind`.
+//! The command's output: results on standard output, diagnostics and notes on standard error, or, with `--json`, all of
+//! it as JSON objects on standard output, one on each line, each with a `kind`.
 
 use crate::args::Global;
 use crate::exit::Exit;

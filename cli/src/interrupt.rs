@@ -1,5 +1,5 @@
-//! What stops a program from outside: Ctrl-C and `--timeout`. Both raise a flag that what runs it and the host look at;
-//! a program that does not look in time (it waits for input) is ended.
+//! Stopping a program from outside: Ctrl-C and `--timeout`. Both raise a flag that the engine and the host check;
+//! a program that does not check it in time, because it waits for input, is ended.
 
 use crate::console::Console;
 use crate::exit::Exit;

@@ -1,7 +1,7 @@
 //! The `girih` command: reads the command line, runs one verb, and turns what happened into an exit code.
 //!
 //! A verb is a file in `verbs/`, thin over the library `girih`. Results go to standard output, everything else to standard
-//! error; with `--json` both are JSON objects, one a line, on standard output.
+//! error; with `--json` both are JSON objects, one on each line, on standard output.
 
 mod args;
 mod console;

@@ -1,4 +1,4 @@
-//! `-W`, `-D` and `-A`: which warnings are shown, which are errors, which are hidden. The last word counts, so the order of
+//! `-W`, `-D` and `-A`: which warnings are shown, which are errors, which are hidden. The last option wins, so the order of
 //! all three on the command line is kept.
 
 use clap::builder::{PossibleValuesParser, TypedValueParser};

@@ -1,5 +1,5 @@
-//! Run lines that no device is asked about: those with an error that the reference machine must find, those that are for it alone when it looks
-//! at every access, and functions in tile form and in task form, which are called as they are.
+//! Run lines that do not run on devices: lines with an error that the reference machine must find, lines that are only for its checked
+//! mode, and functions in tile form and in task form, which are called directly.
 
 use super::programs::{Program, TaskCalls, run_task};
 use super::{reference, run_fault, run_stated};

@@ -1,5 +1,5 @@
-//! The values on which operations are tried: zeros, ones, extremes, halves, denormals, infinities, NaN, and some that
-//! are nothing special.
+//! The values on which operations are tried: zeros, ones, extremes, halves, denormals, infinities, NaN, and some
+//! ordinary numbers.
 
 use girih_ir::{Op, Scalar};
 

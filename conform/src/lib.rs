@@ -1,8 +1,8 @@
-//! The conformance suite: cases that every device runs and the reference machine decides.
+//! The conformance suite: cases that every device runs, with results that the reference machine decides.
 //!
 //! A [`Group`] is a module of kernels and the cases that launch them. Cases come from the table of operations
 //! ([`table`]), from `.gir` programs with `; run:` lines ([`programs`]) and from generators of random kernels
-//! ([`random`]; [`tiles`], in tile form). What a device gives is compared with the reference by the numeric class of what was computed
+//! ([`random`]; [`tiles`], in tile form). A device's results are compared with the reference by the numeric class of each result
 //! ([`compare`]).
 //!
 //! Invariant: a case that a device runs can fail. A case that a device refuses is counted as refused, with the reason, and only

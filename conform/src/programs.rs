@@ -1,8 +1,8 @@
 //! Cases from `.gir` programs: each `; run:` line is one.
 //!
-//! A function's run line gets a kernel of its own that passes the arguments as parameters, so that nothing of it is computed
-//! before the device does. Those of functions in task form are for runners of task form: devices have no heap. Those of functions in tile form are
-//! for the reference machine, because such a kernel would have to be in tile form itself.
+//! A function's run line gets a kernel of its own that passes the arguments as parameters, so that the compiler cannot compute anything
+//! before the device does. Lines of functions in task form are for runners of task form, because devices have no heap. Lines of functions in tile form are
+//! for the reference machine, because such a kernel would itself have to be in tile form.
 
 use super::compare::{Agreement, Expectation};
 use super::{Case, CaseArgument, Check, Group};

@@ -1,4 +1,4 @@
-//! Random kernels that fail are made smaller while they fail, by leaving out and lowering the bytes that chose what they hold.
+//! Makes random kernels smaller while they fail, by leaving out and lowering the bytes that chose their contents.
 
 use super::suite::{reference, wrong};
 use super::{Group, Oracle, random, run_group, tiles};

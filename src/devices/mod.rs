@@ -6,13 +6,12 @@
 //! | `cpu` | native code on all cores of the processor |
 //! | `interpreter`, `interpreter:16` | the reference machine, with subgroups of 16 |
 //! | `lowered:web`, `lowered:sm_80` | the reference machine on kernels lowered for WebGPU's defaults or a CUDA card; also `lowered:cpu` |
-//! | `ptx`, `ptx:sm_75` | a reading of the PTX for that architecture (`sm_90a`), on the host |
+//! | `ptx`, `ptx:sm_75` | an emulator, on the host, of the PTX for that architecture (`sm_90a`) |
 //! | `wgpu`, `wgpu:1`, `wgpu:lavapipe` | the first hardware adapter, or the one of this number or name |
 //! | `cuda`, `cuda:1` | the first CUDA card, or the card of this number |
-
 //!
-//! What runs code lies in a file for each kind of device; a build without a kind has the file of the same name in `absent`, which offers the same and
-//! says that it is not built.
+//! Each kind of device has a file. A build without that kind uses the file of the same name in `absent`, which has the same interface and
+//! reports that the kind is not built.
 
 use girih_base::diag::{Code, Diagnostic};
 use girih_base::span::Span;

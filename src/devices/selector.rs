@@ -46,7 +46,7 @@ impl Profile {
             // A card of that capability has what the name with an `a` asks for; PTX gets the `a` where it needs it.
             _ => match Target::from_name(name) {
                 Some(target) => Ok(Profile::Cuda(target.sm)),
-                None => Err(format!("`{name}` is no profile: use `web`, `web-extended`, `cpu`, {CARDS}")),
+                None => Err(format!("`{name}` is not a profile: use `web`, `web-extended`, `cpu`, {CARDS}")),
             },
         }
     }
@@ -85,7 +85,7 @@ impl Selector {
         let number = || match rest.map(str::parse::<usize>) {
             None => Ok(None),
             Some(Ok(n)) => Ok(Some(n)),
-            Some(Err(_)) => Err(format!("`{}` is no number", rest.unwrap_or_default())),
+            Some(Err(_)) => Err(format!("`{}` is not a number", rest.unwrap_or_default())),
         };
         match kind {
             "auto" if rest.is_none() => Ok(Selector::Auto),
@@ -97,12 +97,14 @@ impl Selector {
             "lowered" => Profile::parse(rest.unwrap_or("web")).map(Selector::Lowered),
             "ptx" => {
                 let name = rest.unwrap_or("sm_90a");
-                Target::from_name(name).map(Selector::Ptx).ok_or_else(|| format!("`{name}` is no target: use {CARDS}"))
+                Target::from_name(name)
+                    .map(Selector::Ptx)
+                    .ok_or_else(|| format!("`{name}` is not a target: use {CARDS}"))
             }
             "wgpu" if rest != Some("") => Ok(Selector::Wgpu(rest.map(str::to_owned))),
             "cuda" => number().map(|n| Selector::Cuda(n.unwrap_or(0))),
             _ => Err(format!(
-                "`{text}` is no device: use auto, cpu, interpreter, lowered:web, ptx:sm_90, wgpu, wgpu:N, cuda or cuda:N"
+                "`{text}` is not a device: use auto, cpu, interpreter, lowered:web, ptx:sm_90, wgpu, wgpu:N, cuda or cuda:N"
             )),
         }
     }

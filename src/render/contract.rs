@@ -157,7 +157,7 @@ pub(super) fn rate(program: &Program) -> Result<u32, Diagnostic> {
     match whole_number(program, def)? {
         rate @ 1..=MOST_RATE => Ok(rate),
         rate => {
-            let message = format!("there cannot be {rate} states in a second");
+            let message = format!("a second cannot have {rate} states");
             let hint = format!("`rate` is between 1 and {MOST_RATE}");
             Err(Diagnostic::new(Code::NotAShader, program.defs[def].span, message).hint(hint))
         }

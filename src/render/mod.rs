@@ -1,17 +1,17 @@
 //! Image shaders: Bend programs whose value is a picture.
 //!
-//! A picture is an immutable tree that Bend builds anew for every frame: the leaf number i, from left to right, is the
-//! pixel at column i mod width and row i div width. Where the file gives a function of one pixel, the tree is perfect,
-//! and its branches are grown on all cores.
+//! A picture is an immutable tree that Bend builds anew for every frame: leaf number i, from left to right, is the
+//! pixel at column i mod width and row i div width. If the file gives a function of one pixel, the tree is perfect,
+//! and all cores grow its branches.
 //!
 //! | a file defines | and its picture is |
 //! |---|---|
 //! | `shader(x: u24, y: u24, t: f24) -> u24` | the colour 0xRRGGBB of each pixel at the time t, in seconds |
 //! | `render(depth: u24, t: f24)` | that tree; a perfect one of the depth has enough leaves |
-//! | `render(depth: u24, t: f24, state)`, `init(depth: u24)`, `step(state, t: f24)` | that tree, made from a state that is carried on: `init` gives the first one, and `step` each of the others, at the time at which it begins |
+//! | `render(depth: u24, t: f24, state)`, `init(depth: u24)`, `step(state, t: f24)` | that tree, made from a state that is carried on: `init` gives the first state, and `step` each of the others, at the time at which it begins |
 //!
-//! It may say its size by `width` and `height`, and by `rate` how many states follow in a second; without that it is 256 by 256, and 30.
-//! The state of a picture depends on its time alone: on the first one, `step` has been applied as often as `rate` times the time says.
+//! The file may define its size by `width` and `height`, and by `rate` how many states follow in a second; the defaults are 256 by 256, and 30.
+//! The state of a picture depends only on its time: it is the first state after `rate * time` applications of `step`.
 //!
 //! ```no_run
 //! use girih::render::{Output, RenderOptions, Shader, times};

@@ -167,7 +167,7 @@ impl Shader {
             program.entry = None;
             let motif = Tree::new(&program, self.kind, size, self.rate, &Resources { memory, threads }, options)?;
             Workers::start(motif, size, painters, Box::new(on_done)).map_err(|error| {
-                let message = format!("the {threads} threads that paint cannot be started: {error}");
+                let message = format!("the {threads} threads for painting cannot be started: {error}");
                 vec![Diagnostic::new(Code::Internal, Span::NONE, message)]
             })
         };

@@ -196,7 +196,7 @@ fn compiled(code: &Code, called: Option<&Root>, options: &RunOptions) -> Result<
             let found = match first_that_runs(code, called, options, candidates, why) {
                 // The processor comes last, and what is always there after that.
                 Err(errors) if options.tier == Tier::Auto && errors.iter().all(is_missing) => {
-                    let why = "`auto` takes what is always there, for this build has no native code for the processor";
+                    let why = "`auto` takes this, because this build has no native code for the processor";
                     compiled_for(code, called, options, Place::Host(RunDevice::Evaluator), why)
                 }
                 found => found,
@@ -221,7 +221,7 @@ fn begun(code: &Code, options: &RunOptions) -> Result<Ready, Vec<Diagnostic>> {
 
 /// A program on the first of these cards that is there and runs it.
 pub(super) fn on_a_card(code: &Code, options: &RunOptions, cards: &[Selector]) -> Result<Ready, Vec<Diagnostic>> {
-    first_that_runs(code, None, options, cards, "`auto` takes this device, which was done before the processor")
+    first_that_runs(code, None, options, cards, "`auto` takes this device, which finished before the processor")
         .map(Ready::from)
 }
 
@@ -236,7 +236,7 @@ fn candidates(module: &Module, options: &RunOptions) -> (&'static [Selector], &'
         (cpu, "`auto` takes the device that has threads")
     } else if !forks {
         // A lane of a card is much slower than a core.
-        (cpu, "`auto` takes this device, for nothing in the program runs side by side")
+        (cpu, "`auto` takes this device, because nothing in the program runs in parallel")
     } else {
         (AUTO, "`auto` takes this device")
     }
@@ -253,7 +253,7 @@ fn first_that_runs(
     let mut absent: Vec<String> = vec![];
     let mut last = vec![];
     for selector in candidates {
-        let why = if absent.is_empty() { why.to_owned() } else { format!("{why}, for {}", absent.join(", and ")) };
+        let why = if absent.is_empty() { why.to_owned() } else { format!("{why}, because {}", absent.join(", and ")) };
         let place = opened(selector).map_err(|error| vec![error]);
         match place.and_then(|place| compiled_for(code, called, options, place, &why)) {
             Ok(found) => return Ok(found),
@@ -384,7 +384,7 @@ mod tests {
         };
         let choice = first(&[none(), Selector::Cpu], &options).expect("there is a processor");
         assert_eq!(choice.device, "cpu");
-        assert!(choice.why.ends_with("why, for wgpu finds no adapter `no such adapter`"), "{choice}");
+        assert!(choice.why.ends_with("why, because wgpu finds no adapter `no such adapter`"), "{choice}");
         let web = Selector::Lowered(Profile::Web);
         assert_eq!(first(&[web.clone(), Selector::Cpu], &options).expect("it is there").device, "lowered:web");
         // A device that is there, but has too little memory for what was asked.

@@ -1,13 +1,13 @@
-//! Running programs: what runs them is chosen, they are compiled for it, and their effects are performed.
+//! Running programs: chooses what runs a program, compiles the program for it, and performs its effects.
 //!
 //! | what | see |
 //! |---|---|
 //! | how a program is run: tier, device, limits | [`options`] |
 //! | a program ready to run | [`Executable`] |
 //! | which tier and which device are taken, and why | [`choice`] |
-//! | a pure program on the processor and on a card, and who is done first | [`contest`] |
-//! | what compiled code runs on: the host | [`runner`] |
-//! | and a device | [`on_device`], [`measures`] |
+//! | a pure program on the processor and on a card, and which finishes first | [`contest`] |
+//! | compiled code on the host | [`runner`] |
+//! | compiled code on a device | [`on_device`], [`measures`] |
 //! | programs as nets, on the host or on a device | [`net`] |
 //! | what a run took | [`stats`] |
 //! | errors of compiled programs, with the calls that led there | [`mod@explain`] |

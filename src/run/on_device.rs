@@ -127,7 +127,7 @@ impl DeviceRunner {
             (Engine::Reducers(_), _) => {
                 "as a reducer, because the results of its recursion may be combined in any order".to_owned()
             }
-            (_, Some(why)) => format!("by fork-join, for {why}"),
+            (_, Some(why)) => format!("by fork-join, because {why}"),
             (_, None) => "flattened, because its control flow is known in advance".to_owned(),
         }
     }
@@ -193,7 +193,7 @@ impl DeviceRunner {
             Some(Err(Failure::Wrong(errors))) => return Err(errors),
             Some(Err(Failure::Refused(why))) => {
                 let planned = self.refusal.take().unwrap_or_default();
-                self.refusal = Some(format!("{planned}; it is no reducer, for {why}"));
+                self.refusal = Some(format!("{planned}; it is not a reducer, because {why}"));
             }
             Some(Ok(_)) | None => {}
         }
@@ -340,8 +340,8 @@ pub(crate) fn planned(
     match flatten::lower(&direct.module, function, arguments, &flattened) {
         Ok(Flattened { module, plan, .. }) => Ok((module, plan.to_string())),
         Err(Failure::Refused(why)) => {
-            let message = format!("the course of this program is not known before it runs, for {why}");
-            let hint = "forms of kernels are for programs that is flattened, and for files that end in `.gir`";
+            let message = format!("the control flow of this program is not known before it runs, because {why}");
+            let hint = "forms of kernels are only for flattened programs and for files that end in `.gir`";
             Err(vec![Diagnostic::new(Code::BadArguments, girih_base::span::Span::NONE, message).hint(hint)])
         }
         Err(Failure::Wrong(errors)) => Err(errors),
@@ -374,7 +374,7 @@ fn fit(flattened: Flattened, device: &Device, heap: u64) -> Result<Flattened, Fa
     }
     // Supersteps say what there is to say of a heap that the device does not reach.
     if heap > device.reach() {
-        return refused("the device does not reach the heap that was asked for");
+        return refused("the device does not reach the heap that `--memory` asks for");
     }
     // Such a kernel has many accesses: in parts each is several, and drivers compile that for minutes.
     if 8 * flattened.plan.units > one_binding(caps) {

@@ -68,7 +68,7 @@ fn a_program_runs_on_a_device_again_and_again() {
     let choice = executable.choice().to_string();
     let expected = format!("{lanes} lanes: nothing that runs needs nets; the device was named");
     assert!(choice.starts_with("direct tier on lowered:cpu (") && choice.contains(&expected), "{choice}");
-    assert!(choice.contains("; by fork-join, for "), "{choice}");
+    assert!(choice.contains("; by fork-join, because "), "{choice}");
     let stats = executable.stats().to_string();
     assert!(stats.contains(&format!("steps:       {steps}, {dispatches} dispatches")), "{stats}");
     assert!(!stats.contains("thread"), "{stats}");
@@ -209,7 +209,7 @@ fn a_plan_that_needs_too_much_memory_is_refused() {
     let options = RunOptions { heap: Some(16 << 10), ..lowered() };
     let executable = program(text).compile(&options).expect("it compiles");
     let choice = executable.choice().to_string();
-    assert!(choice.contains("; by fork-join, for there is too little memory for all that it makes;"), "{choice}");
+    assert!(choice.contains("; by fork-join, because there is too little memory for all that it makes;"), "{choice}");
 }
 
 /// `auto` beside a card for which the reference machine stands.

@@ -258,7 +258,7 @@ fn what_a_state_lacks_is_said() {
         (format!("{render}{init}"), "`render` takes a state, but this file does not define `step`"),
         (format!("{render}{init}def step(state):\n  return state\n"), "`step` has 1 parameter instead of 2"),
         (format!("{render}{step}def init(d: f24):\n  return d\n"), "the parameter `d` of `init` cannot be a u24"),
-        (format!("{render}{init}{step}def rate():\n  return 0\n"), "there cannot be 0 states in a second"),
+        (format!("{render}{init}{step}def rate():\n  return 0\n"), "a second cannot have 0 states"),
     ] {
         assert_eq!(error(frame(&text, Some("1x1"), 0.0)), (Code::NotAShader, message.to_owned()), "{text}");
     }

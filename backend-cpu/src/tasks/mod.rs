@@ -6,13 +6,13 @@
 //! | [`context`] | what code and runtime share: one for each thread |
 //! | [`heap`] | cells in one reserved range of addresses |
 //! | [`reserved`] | ranges of addresses |
-//! | [`forks`] | forked calls: kept by who forks them until somebody is hungry |
+//! | [`forks`] | forked calls: the forking thread keeps them until another one lacks work |
 //! | [`helpers`] | functions of the runtime that code calls |
 //! | [`worker`] | a thread's own large stack, and leaving it |
 //! | [`shared`] | what threads share: queue, faults, globals |
 //! | [`runner`] | all of it behind the interface that runs task form |
 //!
-//! Invariant: nothing that has a destructor is live in a function of the runtime while code runs on top of it: a run that ends early
+//! Invariant: nothing with a destructor is live in a function of the runtime while code runs on top of it, because a run that ends early
 //! leaves its stack without unwinding it.
 
 mod code;

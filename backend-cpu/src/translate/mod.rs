@@ -1,5 +1,5 @@
-//! Operations of the IR as Cranelift's: one file a family. What an operation asks of its surroundings (where a barrier goes, which
-//! invocation this is, how a function is left) it asks of a [`Form`], so that kernels and plain functions share everything else.
+//! Operations of the IR as Cranelift's: one file for each family. An operation asks a [`Form`] about its surroundings (where a barrier goes, which
+//! invocation this is, how to leave a function), so that kernels and plain functions share everything else.
 //!
 //! Invariant: functions are legal for [`Caps::cpu`](girih_ir::Caps::cpu). An operation that cannot occur there ends in an internal error, never in wrong code.
 

@@ -37,9 +37,7 @@ impl Card {
         let count = count()?;
         if ordinal >= count {
             let message = format!("there is no CUDA device {ordinal}: the driver has {count}");
-            return Err(
-                Diagnostic::new(Code::NoDevice, Span::NONE, message).hint("`girih devices` lists what there is")
-            );
+            return Err(Diagnostic::new(Code::NoDevice, Span::NONE, message).hint("`girih devices` lists all devices"));
         }
         let mut device = 0;
         // SAFETY: the driver writes one number, for an ordinal that it has.

@@ -118,9 +118,9 @@ pub(super) fn poll(limit: Duration, ask: impl Fn() -> CUresult) -> Result<(), Di
         }
         let waited = begun.elapsed();
         if waited > limit {
-            let message = format!("the device was still at work after {} s", limit.as_secs());
+            let message = format!("the device was still busy after {} s", limit.as_secs());
             return Err(Diagnostic::new(Code::DeviceTimeout, Span::NONE, message)
-                .hint("check the kernel for a loop that does not end, or let it do less"));
+                .hint("check the kernel for a loop that does not end, or make it do less"));
         }
         if waited < Duration::from_millis(2) {
             std::hint::spin_loop();

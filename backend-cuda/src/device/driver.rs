@@ -29,9 +29,7 @@ pub(super) fn failure(error: CUresult, what: &str) -> Diagnostic {
         | CUresult::CUDA_ERROR_DEVICE_UNAVAILABLE
         | CUresult::CUDA_ERROR_NOT_INITIALIZED
         | CUresult::CUDA_ERROR_SYSTEM_DRIVER_MISMATCH
-        | CUresult::CUDA_ERROR_SYSTEM_NOT_READY => {
-            diagnostic(Code::NoDevice).hint("`girih devices` lists what there is")
-        }
+        | CUresult::CUDA_ERROR_SYSTEM_NOT_READY => diagnostic(Code::NoDevice).hint("`girih devices` lists all devices"),
         CUresult::CUDA_ERROR_INVALID_PTX
         | CUresult::CUDA_ERROR_INVALID_IMAGE
         | CUresult::CUDA_ERROR_NO_BINARY_FOR_GPU
@@ -41,7 +39,7 @@ pub(super) fn failure(error: CUresult, what: &str) -> Diagnostic {
         | CUresult::CUDA_ERROR_COOPERATIVE_LAUNCH_TOO_LARGE
         | CUresult::CUDA_ERROR_INVALID_VALUE => diagnostic(Code::DeviceCompiler),
         CUresult::CUDA_ERROR_ILLEGAL_ADDRESS | CUresult::CUDA_ERROR_MISALIGNED_ADDRESS => diagnostic(Code::DeviceLost)
-            .hint("a kernel has accessed memory outside of its buffers; run it on the interpreter with checks"),
+            .hint("a kernel has accessed memory outside its buffers; run it on the interpreter with checks"),
         // Anything else leaves the context in a state that nothing is known about.
         _ => diagnostic(Code::DeviceLost),
     }

@@ -4,7 +4,7 @@
 //! |---|---|
 //! | `driver` | finds the driver, turns its errors into diagnostics |
 //! | `card` | cards, and what each has |
-//! | `context`, `gate` | the context, events; what is timed starts as a whole |
+//! | `context`, `gate` | the context, events; timed work starts as a whole |
 //! | `queue` | streams, and points in them |
 //! | `memory`, `staging` | memory, and the way to it |
 //! | `compile` | PTX to machine code, kept between runs in a [`Cache`] |

@@ -1,10 +1,10 @@
-//! A reading of PTX on the host: the text that the generator writes, run thread by thread, so that it can be held to the other
+//! An emulator of PTX on the host: it runs the text that the generator writes, thread by thread, so that this text can be compared with other
 //! devices without a card.
 //!
-//! Invariant: it shares nothing with the generator but the text. Registers hold rubbish at first, integer division by zero gives
-//! all ones, a lane that is not there gives rubbish, memory accesses are checked for their bounds and alignment: what a card would
-//! let pass is found. Copies beside the program and products of warpgroups are made at once: a wait that is missing is the
-//! interpreter's to find.
+//! Invariant: the emulator and the generator share nothing but the text. The emulator finds mistakes that a card would let pass: registers hold
+//! rubbish at first, integer division by zero gives all ones, a missing lane gives rubbish, and the bounds and alignment of memory accesses are
+//! checked. Asynchronous copies and products of warpgroups are done at once; finding a missing wait is left to the
+//! interpreter.
 
 mod alu;
 mod fragments;

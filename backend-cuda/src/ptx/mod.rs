@@ -1,4 +1,4 @@
-//! PTX: the text of legal kernels, and the place in the source that each of its lines comes from.
+//! PTX: the text of legal kernels, and the place in the source from which each line comes.
 //!
 //! | what | where |
 //! |---|---|
@@ -9,7 +9,7 @@
 //! | numbers | `scalar`, `convert`, `math`, `aggregate` |
 //! | memory | `address`, `memory`, `shared`, `atomic` |
 //! | positions, subgroups | `position`, `subgroup`, `indirect` |
-//! | matrices, copies beside the program | `fragments`, `wgmma`, `asynchronous` |
+//! | matrices, asynchronous copies | `fragments`, `wgmma`, `asynchronous` |
 //!
 //! Invariant: floats are never contracted, and a line of text belongs to one instruction.
 

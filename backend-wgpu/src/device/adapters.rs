@@ -127,7 +127,10 @@ pub fn select(selector: &str) -> Result<Adapter, Diagnostic> {
         let names: Vec<String> = all.iter().map(|a| format!("{}: {}", a.index, a.info.name)).collect();
         let hint = match &names[..] {
             [] => "install a Vulkan driver".to_string(),
-            names => format!("adapters are: {}; one that is software has to be named, as `wgpu:0`", names.join(", ")),
+            names => format!(
+                "the adapters are: {}; one that computes in software must be named, for example `wgpu:0`",
+                names.join(", ")
+            ),
         };
         return Err(Diagnostic::new(Code::NoDevice, Span::NONE, message).hint(hint));
     };

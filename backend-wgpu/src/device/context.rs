@@ -83,7 +83,7 @@ impl Context {
         };
         let (device, queue) = adapter.raw.request_device(&descriptor).await.map_err(|error| {
             let message = format!("the adapter `{}` cannot be opened: {error}", adapter.info.name);
-            Diagnostic::new(Code::NoDevice, Span::NONE, message).hint("`girih devices` lists what there is")
+            Diagnostic::new(Code::NoDevice, Span::NONE, message).hint("`girih devices` lists all devices")
         })?;
         let (health, settings) = (Health::watch(&device), settings.clone());
         Ok(Context(Arc::new(Opened { adapter, caps, device, queue, health, settings, read: AtomicU64::new(0) })))

@@ -111,7 +111,7 @@ fn lost(message: &str) -> Diagnostic {
 fn diagnostic(error: &wgpu::Error) -> Diagnostic {
     match error {
         wgpu::Error::OutOfMemory { .. } => {
-            Diagnostic::new(Code::DeviceMemory, Span::NONE, "the device has not enough memory")
+            Diagnostic::new(Code::DeviceMemory, Span::NONE, "the device does not have enough memory")
         }
         wgpu::Error::Validation { description, .. } | wgpu::Error::Internal { description, .. } => {
             let lines: Vec<&str> = description.lines().map(str::trim).filter(|l| !l.is_empty()).collect();

@@ -3,7 +3,7 @@
 //! | file | does |
 //! |---|---|
 //! | [`adapters`](mod@adapters) | finds adapters, says what they have, refuses some |
-//! | [`context`] | a device of wgpu, which a window may draw with, too |
+//! | [`context`] | a device of wgpu, with which a window may draw too |
 //! | [`caps`] | capabilities from features and limits, and back |
 //! | [`memory`], [`transfer`] | memory, the way to it, and points in the work |
 //! | [`programs`], [`cache`] | pipelines |
@@ -11,10 +11,10 @@
 //! | [`health`] | errors, lost devices, time limits |
 //! | `blocking`, `web` | where threads wait; what stands there for the web, where none may |
 //!
-//! wgpu has one queue, so all streams of a device are in one order, and a trap is told to whoever of them asks first.
+//! wgpu has one queue, so all streams of a device share one order, and a trap is reported to the first stream that asks.
 //!
-//! Buffers larger than one binding reaches (128 MiB by WebGPU's defaults) are refused as arguments: a kernel for large data takes several
-//! buffer parameters, one for each segment, each of which is a buffer of its own.
+//! A buffer that is larger than a binding reaches (128 MiB by WebGPU's defaults) is refused as an argument: a kernel for large data takes several
+//! buffer parameters, one for each segment of the data.
 
 mod adapters;
 #[cfg(not(target_arch = "wasm32"))]

@@ -238,7 +238,7 @@ impl State {
             PlannedGrid::Indirect(slice) => {
                 let (raw, offset) = self.blocks().place(slice)?;
                 if !raw.usage().contains(wgpu::BufferUsages::INDIRECT) {
-                    return Err(bad("the grid stands in a buffer that was not allocated for indirect dispatches"));
+                    return Err(bad("the grid is in a buffer that was not allocated for indirect dispatches"));
                 }
                 StepGrid::Indirect(raw, offset)
             }
@@ -252,7 +252,7 @@ impl State {
                     if slice.align < least {
                         let at = slice.offset;
                         let message = format!(
-                            "a buffer is passed from byte {at} on, but the device binds at multiples of {least}"
+                            "a buffer is passed starting at byte {at}, but the device binds at multiples of {least}"
                         );
                         return Err(bad(message));
                     }
@@ -382,7 +382,7 @@ fn check_aliases(program: &Program, parameters: &[Parameter], grid: Option<Block
         })
     };
     if grid.is_some_and(|grid| bound(false).any(|id| id == grid)) {
-        return Err(bad("the grid of an indirect dispatch stands in a buffer that the kernel may write")
+        return Err(bad("the grid of an indirect dispatch is in a buffer that the kernel may write")
             .hint("keep the grid in a buffer of its own"));
     }
     if bound(true).any(|id| bound(false).any(|other| other == id)) {

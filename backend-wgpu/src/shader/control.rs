@@ -176,9 +176,7 @@ impl ShaderWriter<'_, '_> {
                 let places = places.clone();
                 self.assign(&places, &inst.operands)
             }
-            Some(JumpTarget::Loop(_)) | None => {
-                Err(error::internal(self.span, "`yield` stands outside of `if` and `switch`"))
-            }
+            Some(JumpTarget::Loop(_)) | None => Err(error::internal(self.span, "`yield` is outside `if` and `switch`")),
         }
     }
 

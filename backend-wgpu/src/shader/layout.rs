@@ -60,7 +60,7 @@ impl Layout {
                 count(&chosen),
                 caps.buffers
             );
-            return Err(error::over_limit(function.span, message).hint("put several arrays into one buffer"));
+            return Err(error::over_limit(function.span, message).hint("combine several arrays into one buffer"));
         }
         Ok(Planned { layout: Layout::from_views(function, &chosen), views: chosen })
     }

@@ -1,4 +1,4 @@
-//! Legal kernels become a hand-built [`naga::Module`], with one entry point a kernel.
+//! Legal kernels become a hand-built [`naga::Module`], with one entry point for each kernel.
 //!
 //! | file | says |
 //! |---|---|
@@ -8,7 +8,7 @@
 //! | [`positions`] | which ids functions need as arguments |
 //! | [`shape`] | the shape of workgroups, and ids in it |
 //! | [`writer`] | the state of writing one function: expressions, when they are computed, locals |
-//! | [`nesting`] | how deep expressions stand within each other in a text |
+//! | [`nesting`] | how deeply expressions are nested in the text |
 //! | [`control`] | `if`, `switch`, `loop`, calls |
 //! | [`scalar`], [`wide`] | arithmetic; what 64-bit integers lack |
 //! | [`zeros`] | products and quotients with the constant zero |
@@ -16,7 +16,7 @@
 //! | [`memory`], [`atomics`] | loads, stores; atomic operations |
 //! | [`sync`], [`subgroups`], [`coop`] | barriers and ids; communication in a subgroup; fragments |
 //!
-//! Invariant: what comes out passes naga's validator. Values are computed where the IR defines them, once.
+//! Invariant: the module passes naga's validator. Each value is computed once, where the IR defines it.
 
 mod aligned;
 mod atomics;

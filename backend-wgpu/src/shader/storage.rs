@@ -133,9 +133,8 @@ impl ShaderWriter<'_, '_> {
                 let (kernel, device) = (&self.source.name, &self.caps().name);
                 let message =
                     format!("kernel `@{kernel}` has {bytes} bytes of shared memory, but `{device}` allows {room}");
-                return Err(Diagnostic::new(Code::OverLimit, self.source.span, message).hint(
-                    "shading languages do not let arrays of different numbers lie over each other; use smaller blocks",
-                ));
+                return Err(Diagnostic::new(Code::OverLimit, self.source.span, message)
+                    .hint("shading languages do not let arrays of different types overlap; use smaller blocks"));
             }
             for arena in arenas {
                 self.array_for(arena, space)?;

@@ -1,5 +1,5 @@
-//! Figures as one drawing in SVG, readable on light and on dark: for each suite bars of its largest jobs beside those who took part, and below
-//! them how the times grow with the size.
+//! Figures as one drawing in SVG, readable on light and on dark: for each suite, bars of its largest jobs for all contenders, and below
+//! them curves of how the times grow with the size.
 //!
 //! | what | see |
 //! |---|---|

@@ -48,7 +48,8 @@ impl GridText {
             if !reader.rest.is_empty() {
                 return Err(format!("`{}` in `{part}` is not understood", reader.rest));
             }
-            *slot = u32::try_from(value).map_err(|_| format!("`{part}` is {value}, no number of programs"))?;
+            *slot =
+                u32::try_from(value).map_err(|_| format!("`{part}` is {value}, which is not a number of programs"))?;
         }
         Ok(grid)
     }
@@ -121,7 +122,7 @@ impl Reader<'_> {
             }
             return divided(a.saturating_add(b - 1), b);
         }
-        (self.named)(word).ok_or_else(|| format!("`{word}` in the grid is no argument or constant of the kernel"))
+        (self.named)(word).ok_or_else(|| format!("`{word}` in the grid is not an argument or constant of the kernel"))
     }
 }
 

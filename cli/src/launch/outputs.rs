@@ -1,4 +1,4 @@
-//! Where arrays go: looked at before anything runs, because a result that has nowhere to go is lost.
+//! Where arrays go. This is checked before anything runs, because a result that cannot be written is lost.
 
 use super::{Named, Value};
 use girih::{Code, Diagnostic, Span};
@@ -28,7 +28,7 @@ fn place(path: &Path) -> Result<PathBuf, Diagnostic> {
         Diagnostic::new(Code::CannotWrite, Span::NONE, format!("cannot write `{}`: {why}", path.display()))
     };
     let Some(name) = path.file_name().filter(|_| !path.is_dir()) else {
-        return Err(cannot("it is no name of a file".to_owned()));
+        return Err(cannot("it is not the name of a file".to_owned()));
     };
     let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
     let folder = folder.canonicalize().map_err(|error| cannot(error.to_string()))?;

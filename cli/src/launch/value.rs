@@ -62,13 +62,13 @@ fn value_of(text: &str) -> Result<Value, String> {
     if let Some(zeros) = text.strip_prefix("zeros(") {
         let (inside, rest) = zeros.split_once(')').ok_or("`zeros(` is not closed: zeros(f32,1024x512)")?;
         let (scalar, shape) = inside.split_once(',').ok_or("zeros takes a type and a shape: zeros(f32,1024x512)")?;
-        let scalar = Scalar::from_name(scalar.trim()).ok_or_else(|| format!("`{scalar}` is no type"))?;
+        let scalar = Scalar::from_name(scalar.trim()).ok_or_else(|| format!("`{scalar}` is not a type"))?;
         let lengths: Result<Vec<u64>, _> = shape.trim().split('x').map(str::parse).collect();
-        let shape = lengths.map_err(|_| format!("`{shape}` is no shape: 1024x512"))?;
+        let shape = lengths.map_err(|_| format!("`{shape}` is not a shape such as 1024x512"))?;
         let output = match rest.strip_prefix(':') {
             Some(output) => Some(PathBuf::from(output)),
             None if rest.is_empty() => None,
-            None => return Err(format!("`{rest}` after `zeros(..)`: only `:file.npy` may stand there")),
+            None => return Err(format!("`{rest}` after `zeros(..)`: only `:file.npy` may follow")),
         };
         return Ok(Value::Array(Source::Zeros(scalar, shape), output));
     }
@@ -82,7 +82,7 @@ fn typed(text: &str) -> Result<(PathBuf, Option<Scalar>), String> {
     match text.split_once('#') {
         None => Ok((text.into(), None)),
         Some((path, "bf16")) => Ok((path.into(), Some(Scalar::Bf16))),
-        Some((_, other)) => Err(format!("`#{other}` is not known: `#bf16` is")),
+        Some((_, other)) => Err(format!("`#{other}` is not known; only `#bf16` is")),
     }
 }
 
@@ -138,7 +138,7 @@ fn converted(array: &Array, to: Scalar) -> Array {
 
 /// A written number as bits of a type.
 pub fn number(text: &str, ty: Type) -> Result<u64, String> {
-    let wrong = || format!("`{text}` is no {ty}");
+    let wrong = || format!("`{text}` is not a {ty}");
     let Type::Scalar(scalar) = ty else { return Err(format!("a {ty} cannot be given on the command line")) };
     if scalar == Scalar::Bool {
         return text.parse::<bool>().map(u64::from).map_err(|_| wrong());

@@ -1,4 +1,4 @@
-//! `girih bench`: how fast programs and kernels are, beside others, beside what the device can do, and beside an earlier day.
+//! `girih bench`: how fast programs and kernels are, beside rivals, the most that the device can do, and earlier figures.
 
 use crate::console::Console;
 use crate::device::{self, Device};
@@ -20,15 +20,15 @@ const GRACE: Duration = Duration::from_secs(15);
 
 const EXAMPLES: &str = "\
 Examples:
-  girih bench                             all that the processor can do; bench.json, bench.md and bench.svg in girih-bench-cpu
-  girih bench --device cuda               all that a graphics card can do
-  girih bench --device wgpu:lavapipe      an adapter that computes in software is named
+  girih bench                             all suites on the processor; reports in girih-bench-cpu
+  girih bench --device cuda               all suites on a graphics card
+  girih bench --device wgpu:lavapipe      an adapter that computes in software
   girih bench bend ir                     these suites
   girih bench bend --only sort            programs with `sort` in their names
-  girih bench bend --rivals               beside C and beside upstream, where they are found
+  girih bench bend --rivals               beside C and upstream, if they are found
   girih bench --output report             bench.json, bench.md and bench.svg in this folder
   girih bench --markdown > today.md       the tables as a page
-  girih bench --json > today.json         the figures, to be compared with another day's
+  girih bench --json > today.json         the figures, for a later comparison
   girih bench --baseline today.json       fails if something is slower than then";
 
 /// Options of the verb.
@@ -41,19 +41,19 @@ pub struct Bench {
     /// Where everything runs: auto, cpu, evaluator, wgpu, wgpu:N, cuda, cuda:N
     #[arg(long, value_name = "DEVICE", default_value = "cpu", value_parser = device::parse)]
     device: Device,
-    /// Only programs with this in their names; may be given several times
+    /// Only programs with this in their names; may be repeated
     #[arg(long, value_name = "NAME")]
     only: Vec<String>,
-    /// On how many threads of the processor, for example 1,2,4 [default: 1 and the number of cores]
+    /// How many threads of the processor to use, for example 1,2,4 [default: 1 and the number of cores]
     #[arg(long, value_name = "N,..", value_delimiter = ',', value_parser = clap::value_parser!(u16).range(1..))]
     threads: Vec<u16>,
-    /// How many runs a figure is of; others come before, to get warm
+    /// How many runs make a figure, after others that warm up
     #[arg(long, value_name = "N", default_value_t = 5, value_parser = clap::value_parser!(u16).range(1..))]
     samples: u16,
-    /// Measure the same jobs in C, and with upstream's `bend` and `hvm`, which GIRIH_BEND and GIRIH_HVM name or which are on the path
+    /// Also measure the same jobs in C, and with upstream's `bend` and `hvm` (named by GIRIH_BEND and GIRIH_HVM, or on the path)
     #[arg(long)]
     rivals: bool,
-    /// Write bench.json, bench.md and bench.svg into this folder [default: `girih-bench-DEVICE` if all suites are measured, else nothing is written]
+    /// Write bench.json, bench.md and bench.svg into this folder [default: `girih-bench-DEVICE` if all suites are measured, otherwise none]
     #[arg(short, long, value_name = "DIR")]
     output: Option<PathBuf>,
     /// Print the tables as a page of Markdown
@@ -62,7 +62,7 @@ pub struct Bench {
     /// Draw the figures as bars and curves into this file
     #[arg(long, value_name = "FILE")]
     svg: Option<PathBuf>,
-    /// Compare with the figures in this file, which `--json` or `--output` has written
+    /// Compare with the figures in this file, which `--json` or `--output` wrote
     #[arg(long, value_name = "FILE")]
     baseline: Option<PathBuf>,
     /// How many times as long as in the baseline something may take
@@ -72,7 +72,7 @@ pub struct Bench {
     /// what a device has room for]
     #[arg(long, value_name = "SIZE", value_parser = memory::parse_size)]
     memory: Option<u64>,
-    /// The smallest sizes: to see that everything works, not how fast it is
+    /// Use the smallest sizes, to check that everything works rather than how fast it is
     #[arg(long)]
     tiny: bool,
 }
@@ -113,7 +113,7 @@ impl Bench {
         match measured(&plan, &chosen, &mut keep, console) {
             Ok(figures) if interrupt.is_raised() => {
                 self.show(&figures, before.as_ref(), console);
-                let what = format!("measuring was stopped; rows with figures: {}", figures.rows.len());
+                let what = format!("measuring was stopped after {} rows with figures", figures.rows.len());
                 console.fail(Code::Interrupted, what, None);
                 interrupt.exit()
             }
@@ -226,7 +226,7 @@ fn named(plan: &Selection, chosen: &[&'static Suite], interrupt: &Interrupt, con
     let mut names: Vec<&str> = titles.iter().map(|title| title.rsplit_once(' ').map_or(&**title, |t| t.0)).collect();
     names.dedup();
     let hint = format!("there are {}", names.join(", "));
-    Err(console.fail(Code::BadArguments, "nothing that is measured has such a name", Some(&hint)))
+    Err(console.fail(Code::BadArguments, "no benchmark has this in its name", Some(&hint)))
 }
 
 /// Measures, with a bar on a terminal.

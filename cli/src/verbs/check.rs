@@ -38,7 +38,7 @@ pub struct Check {
     entrypoint: Option<String>,
     #[command(flatten)]
     warnings: WarningFlags,
-    /// Switches of `bend`: `no-type-check` leaves types unchecked, the others have no effect here
+    /// Switches of `bend`: `no-type-check` leaves types unchecked; the others have no effect here
     #[arg(short = 'O', value_name = "SWITCH", value_delimiter = ' ', value_parser = optimizations::parse)]
     optimizations: Vec<Optimization>,
     /// Of a Triton kernel: a parameter's value, as `girih launch` has it; the kernel is compiled for these

@@ -20,10 +20,10 @@ const EXAMPLES: &str = "\
 Examples:
   girih conform                              every case on every device found
   girih conform table/sin                    the cases of one operation
-  girih conform --device wgpu:0 --caps web   one adapter, held to WebGPU's defaults
-  girih conform --programs tests/ir          programs with `; run:` lines too
-  girih conform --random 20000 --pack 64     and so many random kernels
-  girih conform --emit wgsl --caps web       run nothing: write the kernels for a browser's compiler";
+  girih conform --device wgpu:0 --caps web   one adapter, limited to WebGPU's defaults
+  girih conform --programs tests/ir          also programs with `; run:` lines
+  girih conform --random 20000 --pack 64     20,000 random kernels
+  girih conform --emit wgsl --caps web       run nothing; write the kernels for a browser's compiler";
 
 /// Most failures that are shown; all are counted.
 const SHOWN: usize = 40;
@@ -32,16 +32,16 @@ const SHOWN: usize = 40;
 #[derive(Debug, Args)]
 #[command(after_help = EXAMPLES)]
 pub struct Conform {
-    /// Only what has this in its name, as `table/add`, `programs/softmax`, `random`
+    /// Only cases with this in their names, such as `table/add`, `programs/softmax`, `random`
     #[arg(default_value = "")]
     filter: String,
-    /// Where to run: interpreter, interpreter:16, lowered:web, wgpu:N, cuda:N; may be given several times
+    /// Where to run: interpreter, interpreter:16, lowered:web, wgpu:N, cuda:N; may be repeated
     #[arg(long, value_name = "DEVICE", value_parser = Selector::parse)]
     device: Vec<Selector>,
-    /// Hold wgpu's adapters and the interpreter to a profile: web, web-extended, sm_90
+    /// Limit wgpu's adapters and the interpreter to a profile: web, web-extended, sm_90
     #[arg(long, value_name = "PROFILE", value_parser = Profile::parse)]
     caps: Option<Profile>,
-    /// Run the programs of this folder too, or of this file
+    /// Also run the programs of this folder or file
     #[arg(long, value_name = "PATH")]
     programs: Option<PathBuf>,
     /// How many random kernels
@@ -50,19 +50,19 @@ pub struct Conform {
     /// How many random kernels in tile form
     #[arg(long, value_name = "N", default_value_t = 50)]
     tiles: usize,
-    /// Which random kernels
+    /// The seed of the random kernels
     #[arg(long, value_name = "SEED", default_value_t = 1)]
     seed: u64,
     /// How many random kernels are compiled as one module
     #[arg(long, value_name = "N", default_value_t = 16)]
     pack: usize,
-    /// Leave the cases of the table of operations out
+    /// Leave out the cases of the table of operations
     #[arg(long)]
     no_table: bool,
-    /// One random kernel by its choices, as a failure shows them: made smaller while it fails, then printed
+    /// Make one random kernel smaller while it fails, and print it; the choices are those that a failure shows
     #[arg(long, value_name = "HEX", value_parser = girih_conform::choices, conflicts_with_all = ["filter", "programs"])]
     shrink: Option<Choices>,
-    /// Run nothing: write the kernels as WGSL into this new folder, a file for each group, lowered for `--caps` [default: web]
+    /// Run nothing; write the kernels as WGSL into this new folder, a file for each group, lowered for `--caps` [default: web]
     #[arg(long, value_name = "FOLDER", conflicts_with_all = ["device", "shrink"])]
     emit: Option<PathBuf>,
 }
@@ -142,7 +142,7 @@ impl Conform {
             Some(path) if self.filter.is_empty() => {
                 format!("`{}` has no run lines for these devices", path.display())
             }
-            None if self.filter.is_empty() => "nothing is left to be run".to_owned(),
+            None if self.filter.is_empty() => "there is nothing left to run".to_owned(),
             Some(_) | None => format!("no case has `{}` in its name", self.filter),
         }
     }

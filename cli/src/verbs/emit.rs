@@ -18,18 +18,18 @@ use std::path::PathBuf;
 const EXAMPLES: &str = "\
 Examples:
   girih emit sort.bend --as ast                 the program, formatted, without its comments
-  girih emit sort.bend --as term                what is left when names are resolved and sugar is gone
+  girih emit sort.bend --as term                after names are resolved and sugar is removed
   girih emit sort.bend --as term -o sort.txt    the same, into a file
   girih emit sort.bend --as ir                  its functions in the intermediate representation
   girih emit add.gir --as ir                    kernels, formatted
-  girih emit add.gir --as kernel --caps web     what is left when they are lowered for WebGPU's defaults
+  girih emit add.gir --as kernel --caps web     kernels, lowered for WebGPU's defaults
   girih emit add.gir --as ptx --caps sm_80      the text for a CUDA card
-  girih emit plasma.bend --as ptx               the kernel that a card runs for a shader's pictures, or for a flattened program
-  girih emit sort.bend --as clif                the text that native code is made from; also of kernels
-  girih emit sort.bend --as net                 the interaction net that it is
+  girih emit plasma.bend --as ptx               a card's kernel for a shader or a flattened program
+  girih emit sort.bend --as clif                what native code is made from; also of kernels
+  girih emit sort.bend --as net                 as an interaction net
   girih emit small.hvm --as svg -o small.svg    a picture of a small net; also dot, for Graphviz
   girih emit small.hvm --as ptx                 the kernels that reduce it on a CUDA card; also ir
-  girih emit add.gir --as wgsl                  the text for browsers; also spirv, spirv-text, msl, hlsl";
+  girih emit add.gir --as wgsl                  for browsers; also spirv, spirv-text, msl, hlsl";
 
 /// Options of the verb.
 #[derive(Debug, Args)]
@@ -40,18 +40,18 @@ pub struct Emit {
     /// The form
     #[arg(long = "as", value_name = "FORM")]
     form: Form,
-    /// Write into a file, all or nothing, instead of to standard output
+    /// Write to this file, whole or not at all, instead of to standard output
     #[arg(short, long, value_name = "FILE")]
     output: Option<PathBuf>,
-    /// Start at this definition instead of `main`; of kernels, show this one
+    /// Start at this definition instead of `main`; for kernels, show only this one
     #[arg(short, long, visible_alias = "entry", value_name = "NAME")]
     entrypoint: Option<String>,
     #[command(flatten)]
     warnings: WarningFlags,
-    /// Switches of `bend`: `no-type-check` leaves types unchecked, the others have no effect here
+    /// Switches of `bend`: `no-type-check` leaves types unchecked; the others have no effect here
     #[arg(short = 'O', value_name = "SWITCH", value_delimiter = ' ', value_parser = optimizations::parse)]
     optimizations: Vec<Optimization>,
-    /// For which device kernels are lowered: web, web-extended, cpu, sm_75 or later [default: sm_90 for ptx, cpu for clif, else web]
+    /// The device that kernels are lowered for: web, web-extended, cpu, sm_75 or later [default: sm_90 for ptx, cpu for clif, else web]
     #[arg(long, value_name = "PROFILE", value_parser = Profile::parse)]
     caps: Option<Profile>,
 }
@@ -214,7 +214,7 @@ impl Emit {
         let Some(path) = &self.output else {
             let Ok(text) = std::str::from_utf8(bytes) else {
                 let hint = "name a file with `-o`, or use `--as spirv-text`";
-                return console.fail(Code::BadArguments, "this form is no text", Some(hint));
+                return console.fail(Code::BadArguments, "this form is not text", Some(hint));
             };
             let form = self.form.to_possible_value().map(|v| v.get_name().to_owned());
             console.result(text.trim_end(), || json!({"kind": "emit", "as": form, "text": text}));

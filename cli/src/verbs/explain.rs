@@ -19,7 +19,7 @@ const WIDTH: usize = 100;
 #[derive(Debug, Args)]
 #[command(after_help = EXAMPLES)]
 pub struct Explain {
-    /// A code such as B0301, or the name of a warning; all are listed if it is left out
+    /// A code such as B0301, or the name of a warning; without it, all are listed
     code: Option<String>,
 }
 

@@ -23,7 +23,7 @@ const TIMED: usize = 50;
 #[derive(Debug, Args)]
 #[command(next_help_heading = "Options for kernels (FILE.gir::KERNEL)")]
 pub struct Launch {
-    /// Workgroups to start, as 64 or 8,8 or 4,4,4 [default: what the kernel's `launch` says]
+    /// Workgroups to start: 64 or 8,8 or 4,4,4 [default: what the kernel's `launch` says]
     #[arg(long, value_name = "X[,Y[,Z]]", value_parser = grid)]
     grid: Option<[u32; 3]>,
     /// A parameter's value: @in.npy, @in.npy:out.npy, zeros(f32,1024x512):out.npy, 42, 3.5, true
@@ -32,10 +32,10 @@ pub struct Launch {
     /// A specialisation constant's value
     #[arg(long, value_name = "NAME=VALUE", value_parser = launch::named)]
     spec: Vec<Named>,
-    /// Run it many times and say how long one run takes on the device
+    /// Run it many times and print how long one run takes on the device
     #[arg(long)]
     time: bool,
-    /// Hold the device to a profile: web, web-extended, sm_90
+    /// Limit the device to a profile: web, web-extended, sm_90
     #[arg(long, value_name = "PROFILE", value_parser = Profile::parse)]
     caps: Option<Profile>,
 }
@@ -56,7 +56,7 @@ pub(super) fn grid(text: &str) -> Result<[u32; 3], String> {
         return Err("a grid has at most three dimensions".into());
     }
     for (slot, part) in grid.iter_mut().zip(parts) {
-        *slot = part.trim().parse().map_err(|_| format!("`{part}` is no number of workgroups"))?;
+        *slot = part.trim().parse().map_err(|_| format!("`{part}` is not a number of workgroups"))?;
     }
     Ok(grid)
 }
@@ -248,7 +248,7 @@ impl Launch {
         for param in &function.params {
             let (name, ty) = (name_of(*param), function.ty(*param));
             let Some(given) = self.arg.iter().find(|a| a.name == name) else {
-                let message = format!("the parameter `%{name}` of `@{}` is not given", function.name);
+                let message = format!("the parameter `%{name}` of `@{}` is missing", function.name);
                 let hint = format!("add `--arg {name}=..`");
                 return Err(Diagnostic::new(Code::BadArguments, function.span, message).hint(hint));
             };

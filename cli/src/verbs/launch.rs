@@ -21,8 +21,8 @@ const EXAMPLES: &str = "\
 Examples:
   girih launch vector_add.py::vector_add --grid 1 --arg x_ptr=@x.npy --arg y_ptr=@y.npy --arg out_ptr=zeros(f32,1000):sum.npy --arg n=1000
   girih launch softmax.py::softmax --grid 8 .. --arg BLOCK=1024    a constant of the kernel
-  girih launch matmul.py --grid \"cdiv(m, BLOCK_M) * cdiv(n, BLOCK_N)\" ..    in the fastest of its configurations; -v shows what each takes
-  girih launch softmax.py::softmax --emit ir ..                    what the kernel becomes for these arguments";
+  girih launch matmul.py --grid \"cdiv(m, BLOCK_M) * cdiv(n, BLOCK_N)\" ..    in the fastest of its configurations; -v shows the time of each
+  girih launch softmax.py::softmax --emit ir ..                    the kernel compiled for these arguments";
 
 /// Options of the verb.
 #[derive(Debug, Args)]
@@ -31,29 +31,29 @@ pub struct Launch {
     /// The file and the kernel; the kernel may be left out if there is only one
     #[arg(value_name = "FILE.py::KERNEL")]
     kernel: String,
-    /// Programs to start, as 64 or 8,8 or 4,4,4; or for each configuration so many, as "cdiv(n, BLOCK)": then the fastest of `@triton.autotune` is
-    /// taken
+    /// Programs to start: 64 or 8,8 or 4,4,4; or an expression such as "cdiv(n, BLOCK)", which each configuration computes: then the fastest of
+    /// `@triton.autotune` is taken
     #[arg(long, value_name = "X[,Y[,Z]]", value_parser = launch::grid_text)]
     grid: Option<GridText>,
-    /// A parameter's value: @in.npy, @in.npy:out.npy, zeros(f32,1024x512):out.npy, 42, 3.5, true, none, a text
+    /// A parameter's value: @in.npy, @in.npy:out.npy, zeros(f32,1024x512):out.npy, 42, 3.5, true, none, text
     #[arg(long, value_name = "NAME=VALUE", value_parser = launch::named)]
     arg: Vec<Named>,
     /// Groups of 32 lanes that run a program [default: what the kernel's decorators say, or 4]
     #[arg(long, value_name = "N")]
     num_warps: Option<u32>,
-    /// Steps of a loop that are under way at once; a hint
+    /// How many iterations of a loop overlap; a hint
     #[arg(long, value_name = "N")]
     num_stages: Option<u32>,
     /// The device: auto, cpu, wgpu, cuda, or interpreter, on which programs print
     #[arg(long, value_name = "DEVICE", default_value = "auto", value_parser = Selector::parse)]
     device: Selector,
-    /// Run it many times and say how long one run takes
+    /// Run it many times and print how long one run takes
     #[arg(long)]
     time: bool,
     /// Check `device_assert`, and look for races
     #[arg(long)]
     debug: bool,
-    /// Show what the kernel becomes instead of running it
+    /// Show the compiled kernel instead of running it
     #[arg(long, value_name = "FORM")]
     emit: Option<Form>,
 }
@@ -158,7 +158,7 @@ impl Launch {
         let begun = Instant::now();
         let plain = |d: Diagnostic| Report { sources: Sources::default(), diagnostics: vec![d] };
         let Some(grid) = &self.grid else {
-            let error = wrong("the grid is not given".into());
+            let error = wrong("the grid is missing".into());
             return Err(plain(error.hint("say how many programs run: `--grid 64`")));
         };
         launch::writable(&self.arg).map_err(plain)?;
@@ -297,7 +297,7 @@ pub(super) fn argument(given: &Named, parameters: &[Parameter]) -> Result<Argume
                 launch::number(text, Type::Scalar(scalar)).map(|bits| Argument::Scalar(scalar, bits))
             }
             Constant::Text(text) => {
-                Err(format!("`{}` is given the text `{text}`, but is no `tl.constexpr`", given.name))
+                Err(format!("`{}` is given the text `{text}`, but is not a `tl.constexpr`", given.name))
             }
         },
     }

@@ -1,4 +1,4 @@
-//! The verbs: a file each, with its options and what it does.
+//! The verbs: each is a file, with its options and what it does.
 
 mod bench;
 mod check;
@@ -33,11 +33,11 @@ pub enum Verb {
     Render(render::Render),
     /// List the devices that kernels can run on
     Devices(devices::Devices),
-    /// Hold every device to the reference machine
+    /// Compare every device with the reference machine
     Conform(conform::Conform),
     /// Measure how fast programs are
     Bench(bench::Bench),
-    /// Say more about an error or a warning
+    /// Explain an error or a warning
     Explain(explain::Explain),
     /// Print a script that completes the command line in a shell
     Completions(completions::Completions),

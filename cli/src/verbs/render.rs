@@ -45,7 +45,7 @@ pub struct Render {
     /// The time of the first frame, in seconds
     #[arg(long, value_name = "SECONDS", default_value_t = 0.0, value_parser = time)]
     start: f32,
-    /// How many frames make a second
+    /// How many frames a second has
     #[arg(long, value_name = "N", default_value_t = 30.0, value_parser = rate)]
     fps: f32,
     /// Write nothing: say how many frames a second are painted [default: 60 frames]

@@ -25,10 +25,10 @@ Examples:
   girih run sort.bend                   prints `Result: ` and the value of `main`
   girih run add.bend 3 +4 '[1, 2]'      `main` is applied to the arguments
   girih run loop.bend --timeout 5       stops it after five seconds
-  girih run sort.bend --stats           says how long it took and what it needed
-  girih run sort.bend --threads 1       runs it on one core; all cores are used without this
+  girih run sort.bend --stats           says how long it took and how much memory it needed
+  girih run sort.bend --threads 1       runs it on one core instead of all
   girih run sort.bend --device cuda     runs it on the first NVIDIA card; `girih devices` lists all
-  girih run sort.bend --device evaluator    evaluates it without compiling it, slowly
+  girih run sort.bend --device evaluator    evaluates it slowly, without compiling it
   girih run sort.hvm --stats            reduces an interaction net, and counts its rules
   girih run add.gir::add --arg x=@x.npy --arg y='zeros(f32,1024):y.npy' --arg n=1024
                                         launches a kernel of the IR on the best device";
@@ -73,7 +73,7 @@ pub struct Run {
     tier: TierName,
     #[command(flatten)]
     warnings: WarningFlags,
-    /// Switches of `bend`: `no-type-check` leaves types unchecked, the others have no effect here
+    /// Switches of `bend`: `no-type-check` leaves types unchecked; the others have no effect here
     #[arg(short = 'O', value_name = "SWITCH", value_delimiter = ' ', value_parser = optimizations::parse)]
     optimizations: Vec<Optimization>,
     #[command(flatten)]

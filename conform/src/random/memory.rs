@@ -1,4 +1,4 @@
-//! Memory of random kernels: no access lies outside of it, and none is a race.
+//! Memory of random kernels: no access is out of bounds, and none is a race.
 
 use super::writer::{KernelWriter, Memories};
 use super::{MEMORY_SITES, WORDS, WORKGROUP};

@@ -1,7 +1,7 @@
-//! Random kernels: structured, verified, free of races, with every access inside of its memory.
+//! Random kernels: structured, verified, free of races, with every access in bounds.
 //!
-//! A kernel is a function of a list of bytes, its *choices*; where the bytes end every further choice is 0, the simplest. So a
-//! failing kernel shrinks by leaving out and lowering bytes ([`super::shrink`]). Kernels lean towards what breaks code generators:
+//! A kernel is a function of a list of bytes, its *choices*; after the last byte, every further choice is 0, the simplest. So a
+//! failing kernel shrinks by leaving out and lowering bytes ([`super::shrink`]). Kernels favour what breaks code generators:
 //! loops that swap what they carry, switches in loops, values that live across barriers.
 
 mod control;

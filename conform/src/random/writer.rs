@@ -1,4 +1,4 @@
-//! A kernel while it is written: values, arithmetic, a function that is called, and the end, to which all that is visible comes.
+//! A kernel while it is written: values, arithmetic, a function that is called, and the end, which stores everything that is visible.
 
 use super::{Choices, SIZE, WORKGROUP};
 use girih_base::span::Span;

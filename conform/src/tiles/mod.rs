@@ -1,8 +1,8 @@
-//! Random kernels in tile form: what the whole-array interpreter gives must come out when they are spread over threads.
+//! Random kernels in tile form: spread over threads, they must give what the whole-array interpreter gives.
 //!
-//! As with [`super::random`], a kernel is a function of a list of bytes, and is verified, free of races and inside of its memory. Programs store what they
-//! compute each to places of their own. Whatever is summed or multiplied as a matrix is made of small whole numbers first, so that no order of
-//! sums changes a result.
+//! As with [`super::random`], a kernel is a function of a list of bytes, and is verified, free of races and in bounds. Each program stores its results
+//! to places of its own. Sums and matrix products are of small whole numbers, so that the order of
+//! sums does not change a result.
 
 mod combine;
 mod control;

@@ -1,5 +1,5 @@
-//! What every stage stands on: places in the sources, diagnostics, typed indices, numbers that are bit by bit the same on every
-//! machine. Nothing here knows a language or a device, and nothing does input or output.
+//! The foundation of every stage: places in the sources, diagnostics, typed indices, and numbers that are the same on every machine, bit for
+//! bit. Nothing here knows a language or a device, and nothing does input or output.
 
 pub mod cycles;
 pub mod diag;

@@ -1,7 +1,7 @@
 //! The Bend language: text to syntax tree to [`girih_term`].
 //!
 //! [`compile`] runs the stages: [`modules`] loads and parses all files, [`lower`] resolves names and desugars, [`check`] infers
-//! types, [`lint`] looks for what is probably not meant.
+//! types, [`lint`] warns about what is probably a mistake.
 
 pub mod ast;
 pub mod check;

@@ -58,7 +58,7 @@ fn endless_definitions(program: &Program, diags: &mut Diagnostics) {
     while let Some(id) = pending.pop() {
         let def = &program.defs[id];
         if endless[id] && def.origin == Origin::User {
-            let message = format!("`{}` calls itself on every way through it, so it never ends", def.name);
+            let message = format!("`{}` calls itself on every path through it, so it never ends", def.name);
             diags.push(
                 Diagnostic::new(Code::RecursionCycle, def.span, message)
                     .hint("put the recursive call into a branch that is not always taken"),

@@ -1,7 +1,7 @@
-//! Attributes: what is fixed about an instruction or a parameter besides its operands.
+//! Attributes: the fixed properties of an instruction or a parameter, besides its operands.
 //!
-//! Each kind stands at most once on an instruction, and only on operations whose row in [`super::ops`] names it. A kind
-//! that is absent has the default that its documentation says.
+//! Each kind appears at most once on an instruction, and only on operations whose row in [`super::ops`] names it. An absent
+//! kind has the default that its documentation states.
 
 use super::function::FunctionId;
 use super::heap::{GlobalId, LayoutId};
@@ -177,27 +177,27 @@ attrs! {
     Scope(Scope) "scope" "Who sees the order; the device if absent.";
     Spaces(Spaces) "spaces" "The memories whose accesses a barrier orders; shared memory if absent.";
     Cache(Cache) "cache" "A caching hint for an access to a buffer; changes no result.";
-    Unroll "unroll" "Unroll this loop of constant trip count in full, up to 65,536 instructions: what would be longer stays a loop, and so does every loop under the rolled profile.";
+    Unroll "unroll" "Unroll this loop of constant trip count fully, up to 65,536 instructions. A longer loop stays a loop, and so does every loop under the rolled profile.";
     Pending(u32) "pending" "How many of the latest groups may still be under way after the wait; 0 if absent.";
     Shape(MatrixShape) "shape" "Rows, columns and depth of a matrix product.";
     MatrixA(SharedMatrix) "a" "How the left factor lies in shared memory.";
     MatrixB(SharedMatrix) "b" "How the right factor lies in shared memory.";
     Layout(MatrixLayout) "layout" "How a fragment's matrix lies in memory; by rows if absent.";
-    Code(u32) "code" "Which trap is reported; not 0.";
+    Code(u32) "code" "The trap that is reported; not 0.";
     Cell(LayoutId) "cell" "The layout of a cell; printed as `@name` behind the operation.";
     Field(u32) "field" "Which field of the cell, counted from 0.";
     Global(GlobalId) "global" "The global; printed as `@name` behind the operation.";
     Flat "flat" "The word is known to name no cell: there is no owner to count.";
     Axis(u32) "axis" "The dimension along which a tile is reduced, scanned or gathered; 0 if absent.";
-    Axes(Vec<u32>) "axes" "For each dimension of the result, which one of the operand it is.";
+    Axes(Vec<u32>) "axes" "For each dimension of the result, the dimension of the operand that it comes from.";
     Reverse "reverse" "The scan goes from the last element to the first.";
     Update(Update) "update" "What an atomic operation writes.";
     Precision(Precision) "precision" "How exactly factors of `f32` are multiplied; as `f32` if absent.";
     Multiple(Vec<u32>) "multiple" "A promise for each dimension: the first of each run of `contiguous` elements is a multiple of this.";
-    Contiguous(Vec<u32>) "contiguous" "A promise for each dimension: elements come in runs of this length, each one more than the one before.";
+    Contiguous(Vec<u32>) "contiguous" "A promise for each dimension: elements come in runs of this length, in which each is one more than the element before.";
     Constancy(Vec<u32>) "constancy" "A promise for each dimension: elements come in runs of this length that are all equal.";
-    Eviction(Eviction) "eviction" "How early a cache may give the data up; changes no result.";
-    Text(Name) "text" "What is printed before the values, or said if a condition fails.";
+    Eviction(Eviction) "eviction" "How early a cache may evict the data; changes no result.";
+    Text(Name) "text" "The text that is printed before the values, or reported if a condition fails.";
 }
 
 /// What is known about a parameter.

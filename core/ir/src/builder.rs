@@ -1,4 +1,4 @@
-//! Writes a function, instruction by instruction. What comes out is checked by the verifier, not here.
+//! Writes a function, instruction by instruction. The verifier checks the result; the builder does not.
 
 use super::attrs::{Attr, Dim};
 use super::function::{Def, Function, FunctionId, Inst, InstId, Region, RegionId, Value, ValueId};

@@ -1,6 +1,6 @@
-//! What a device has and wants: the input of legalisation.
+//! What a device has and requires: the input of legalisation.
 //!
-//! A code generator is given only kernels that are legal for its [`Caps`]: `girih_lower::legalise` rewrites the
+//! A code generator gets only kernels that are legal for its [`Caps`]: `girih_lower::legalise` rewrites the
 //! rest or refuses it by name.
 
 use super::attrs::Precision;
@@ -35,7 +35,7 @@ features! {
     FusedFma "fused_fma" "a native `fma` that rounds once; otherwise emulated";
     ExactDivision "exact_division" "native `f32` division and square root that round correctly; otherwise emulated";
     ExactConversions "exact_conversions" "float to integer saturates and NaN gives 0 natively; otherwise guarded";
-    RoundedConversions "rounded_conversions" "what is rounded to `f16` stays rounded when it is converted back; otherwise rounded before";
+    RoundedConversions "rounded_conversions" "a number rounded to `f16` stays rounded when it is converted back; otherwise it is rounded beforehand";
     TotalDivision "total_division" "integer division by zero is defined as the IR says; otherwise guarded";
     MulHi "mulhi" "the upper half of 32-bit products natively; otherwise rewritten";
     StrictFloats "strict_floats" "float operations are neither contracted nor reordered";
@@ -48,7 +48,7 @@ features! {
     CooperativeLaunch "cooperative_launch" "launches whose workgroups all run at once";
     Index64 "index64" "64-bit indices into buffers";
     NativeMath "native_math" "`.approx` operations that keep their bounds for all arguments, infinities and NaN included; elsewhere those that are `total` are computed exactly";
-    ForwardProgress "forward_progress" "workgroups that run at the same time go on while one of them waits in a loop";
+    ForwardProgress "forward_progress" "other workgroups that run at the same time make progress while one of them waits in a loop";
     Vectors "vectors" "arithmetic on vectors of four 32-bit numbers in task form; otherwise lane by lane";
 }
 

@@ -2,8 +2,8 @@
 //!
 //! A [`Function`] owns its values, instructions, regions and memories; everything refers by typed index. A value is
 //! defined once: by a constant, a parameter, a memory, a region's parameter or an instruction, and is visible in the rest of the
-//! region that defines it and in the regions inside. A region's last instruction, and no other, is a terminator. What can be
-//! wrong with that is found by [`super::verify()`].
+//! region that defines it and in the regions inside. A region's last instruction, and no other, is a terminator. [`super::verify()`]
+//! checks all of this.
 
 use super::attrs::{Attr, AttrKind, Dim, ParamAttrs};
 use super::heap::{Global, GlobalId, Layout, LayoutId};

@@ -1,4 +1,4 @@
-//! What *task form* has besides functions: layouts of cells, globals, and how a word says what it is.
+//! The parts of *task form* besides functions: layouts of cells, globals, and the tags of words.
 //!
 //! Invariant: the meaning of a word's tag is the same for every runner; how a cell lies in memory is the runner's own matter.
 

@@ -1,19 +1,19 @@
-//! The one intermediate representation: what Bend programs, interaction nets and Triton kernels all become, and what
-//! the code generators read.
+//! The intermediate representation: Bend programs, interaction nets and Triton kernels all become modules of it, and
+//! the code generators read nothing else.
 //!
 //! # A tour
 //!
 //! A [`Module`] holds [`Function`]s; a function with a [`Launch`] is a *kernel*. A function is structured SSA: every
 //! [`Value`] is defined once, and control flow is regions, not jumps: `if` and `switch` yield values, `loop` carries
 //! them. An [`Inst`] is an operation of the [table](ops), an optional type suffix, operands, attributes and regions.
-//! Nothing is implicit: an access states its type, a barrier the spaces it orders, a wait what it waits for.
+//! Nothing is implicit: an access states its type, a barrier states the spaces that it orders, and a wait states what it waits for.
 //!
-//! Memory is reached through handles (parameters of type `buffer`, and a function's shared and private arrays) that are
-//! no numbers: an access is a pair (handle, index), the index counting elements of the access's own type, so that an access
+//! Memory is accessed through handles: parameters of type `buffer`, and a function's shared and private arrays. Handles are
+//! not numbers. An access is a pair (handle, index), and the index counts elements of the access's own type. So an access
 //! is always aligned to its size and never leads from one buffer into another.
 //!
-//! Meaning is the same on every device: arithmetic is total, nothing is contracted, and each operation states by its
-//! numeric class how exactly devices must agree. What a device lacks is rewritten by `girih_lower` for its
+//! Meaning is the same on every device: arithmetic is total, nothing is contracted, and the numeric class of each operation
+//! states how exactly devices must agree. `girih_lower` rewrites what a device lacks, according to its
 //! [`Caps`], until only operations are left that a code generator renders one by one.
 //!
 //! | to | see |
@@ -22,7 +22,7 @@
 //! | read and print text (`.gir`) | [`text`] |
 //! | check the rules | [`verify`](mod@verify) |
 //! | run on the reference machine | `girih_machine::interp`, for task form `girih_machine::tasks` |
-//! | find what stands for an operation that a device lacks | [`math`] |
+//! | find the routine that replaces an operation of the math library | [`math`] |
 //! | know what one scalar operation gives | [`eval`] |
 
 pub mod attrs;

@@ -171,9 +171,9 @@ use Pattern as P;
 ops! {
     // Control.
     If: control("if", Suffix::None).takes(&[P::Bool]).gives(&[P::Rest]).transfer(Transfer::Regions),
-        "Runs the first region if the condition holds, else the second; gives what that region yields.";
+        "Runs the first region if the condition holds, else the second, and gives what that region yields.";
     Switch: control("switch", Suffix::Scalar(ScalarSet::INTEGERS)).takes(&[P::T]).gives(&[P::Rest]).attrs(&[Cases]).transfer(Transfer::Regions),
-        "Runs the region whose `case` lists the value, else the `default` one; gives what that region yields.";
+        "Runs the region whose `case` lists the value, else the `default` one, and gives what that region yields.";
     Loop: control("loop", Suffix::None).takes(&[P::Rest]).gives(&[P::Rest]).attrs(&[Unroll]).transfer(Transfer::Regions),
         "Runs its region again and again; the region's parameters start as the operands and are what `continue` or `while` gave last. Ends by `break`, whose values it gives.";
     Call: control("call", Suffix::None).takes(&[P::Rest]).gives(&[P::Rest]).attrs(&[Callee]).transfer(Transfer::Always(Uniformity::Varying)),
@@ -183,9 +183,9 @@ ops! {
     Break: control("break", Suffix::None).takes(&[P::Rest]),
         "Leaves the innermost loop, which gives these values.";
     Continue: control("continue", Suffix::None).takes(&[P::Rest]),
-        "Goes on with the next iteration of the innermost loop, whose parameters are these values.";
+        "Begins the next iteration of the innermost loop with these values as its parameters.";
     While: control("while", Suffix::None).takes(&[P::Bool, P::Rest]),
-        "`while c next v..`: if c holds, goes on with the next iteration with these values; else leaves the innermost loop, which gives its current parameters.";
+        "`while c next v..`: if c holds, begins the next iteration with these values; else leaves the innermost loop, which gives its current parameters.";
     Return: control("return", Suffix::None).takes(&[P::Rest]),
         "Ends the function with these results, or the invocation of a kernel.";
     Grid: control("grid", Suffix::None).takes(&[P::U32, P::U32, P::U32]),
@@ -271,7 +271,7 @@ ops! {
     Vector: Row::new("vector", Family::Scalar, Suffix::Aggregate(ScalarSet::STORED)).takes(&[P::Parts]).gives(&[P::T]).class(Exact),
         "A vector or register array of these elements.";
     Splat: Row::new("splat", Family::Scalar, Suffix::Aggregate(ScalarSet::STORED)).takes(&[P::Element]).gives(&[P::T]).class(Exact),
-        "A vector or register array all of whose elements are the operand.";
+        "A vector or register array in which every element is the operand.";
     Extract: Row::new("extract", Family::Scalar, Suffix::Scalar(ScalarSet::STORED)).takes(&[P::Aggregate, P::U32]).gives(&[P::T]).class(Exact),
         "An element. Its position must be a constant once loops are unrolled.";
     Insert: Row::new("insert", Family::Scalar, Suffix::Scalar(ScalarSet::STORED)).takes(&[P::Aggregate, P::U32, P::T]).gives(&[P::First]).class(Exact),
@@ -318,9 +318,9 @@ ops! {
 
     // Synchronisation.
     Barrier: Row::new("barrier", Family::Sync, Suffix::None).attrs(&[Spaces]).effect(Effect::Sync).together(Convergence::Workgroup),
-        "Waits for all invocations of the workgroup; their accesses to the named spaces before it are seen by all after it.";
+        "Waits for all invocations of the workgroup; after it, all of them see the accesses to the named spaces from before it.";
     Fence: Row::new("fence", Family::Sync, Suffix::None).attrs(&[Order, Scope]).effect(Effect::Sync).needs(Feature::OrderedAtomics),
-        "Orders the invocation's accesses before and after it, for all who see the scope.";
+        "Orders the invocation's accesses before and after it, as seen by the whole scope.";
 
     // Subgroups.
     Ballot: subgroup("ballot", Suffix::None).takes(&[P::Bool]).gives(&[P::Ballot]).transfer(Transfer::Always(Uniformity::Subgroup)),
@@ -330,8 +330,8 @@ ops! {
     Elect: subgroup("elect", Suffix::None).gives(&[P::Bool]), "True in exactly one lane of the subgroup, the lowest that takes part.";
     Shuffle: shuffle("shuffle"), "The value of that lane; undefined if there is no such lane.";
     ShuffleXor: shuffle("shuffle_xor").same(&[1]), "The value of the lane whose number differs by these bits. The mask is the same in all lanes.";
-    ShuffleUp: shuffle("shuffle_up").same(&[1]), "The value of the lane so many below; undefined where there is none. The distance is the same in all lanes.";
-    ShuffleDown: shuffle("shuffle_down").same(&[1]), "The value of the lane so many above; undefined where there is none. The distance is the same in all lanes.";
+    ShuffleUp: shuffle("shuffle_up").same(&[1]), "The value of the lane that is the given distance below; undefined where there is none. The distance is the same in all lanes.";
+    ShuffleDown: shuffle("shuffle_down").same(&[1]), "The value of the lane that is the given distance above; undefined where there is none. The distance is the same in all lanes.";
     Broadcast: shuffle("broadcast").same(&[1]).transfer(Transfer::Always(Uniformity::Subgroup)), "The value of that lane, which is the same number in all lanes.";
     SubgroupAdd: reduce("subgroup.add", REDUCED), "Sum over the subgroup, in any order.";
     SubgroupMul: reduce("subgroup.mul", REDUCED), "Product over the subgroup, in any order.";
@@ -352,7 +352,7 @@ ops! {
         "`coop.load m[i], stride`: a fragment from memory; index and stride count elements. Shared memory may hold them in words (`u32`).";
     CoopStore: subgroup("coop.store", Suffix::Coop).takes(&[P::Memory(GLOBAL_OR_SHARED), P::Index, P::T, P::U32]).attrs(&[Offset, Layout]).same(&[1, 3]),
         "`coop.store m[i], f, stride`: a fragment to memory; index and stride count elements.";
-    CoopSplat: subgroup("coop.splat", Suffix::Coop).takes(&[P::Element]).gives(&[P::T]), "A fragment all of whose elements are the operand.";
+    CoopSplat: subgroup("coop.splat", Suffix::Coop).takes(&[P::Element]).gives(&[P::T]), "A fragment in which every element is the operand.";
     CoopMma: subgroup("coop.mma", Suffix::Coop).takes(&[P::Fragment, P::Fragment, P::T]).gives(&[P::T]).attrs(&[Precision]),
         "`coop.mma a, b, c`: a * b + c on fragments of one shape; products are exact, sums rounded in any order. With `precision(tf32)`, factors of `f32` are rounded to `tf32` first; with `precision(tf32x3)`, they are taken as sums of two such numbers, and the product of both second ones is left out.";
 
@@ -364,17 +364,17 @@ ops! {
     AsyncWait: asynchronous("async.wait", Suffix::None, Feature::AsyncCopy).attrs(&[Pending]),
         "Waits until at most `pending` of the invocation's latest groups are under way. Others see the data after a barrier.";
     MbarrierInit: asynchronous("mbarrier.init", Suffix::None, Feature::Mbarrier).takes(&[P::Memory(SHARED), P::Index, P::U32]).attrs(&[Offset]),
-        "Makes the `u64` of shared memory a barrier that so many arrivals complete a phase of.";
+        "Makes the `u64` in shared memory a barrier; the operand says how many arrivals complete a phase.";
     MbarrierArrive: asynchronous("mbarrier.arrive", Suffix::None, Feature::Mbarrier).takes(&[P::Memory(SHARED), P::Index]).gives(&[P::Token]).attrs(&[Offset]),
         "Arrives; gives the phase to wait for.";
     MbarrierArriveCopies: asynchronous("mbarrier.arrive_copies", Suffix::None, Feature::Mbarrier).takes(&[P::Memory(SHARED), P::Index]).attrs(&[Offset]),
-        "Arrives by itself when all copies that the invocation has started are done.";
+        "Arrives automatically when all copies that the invocation has started are done.";
     MbarrierWait: asynchronous("mbarrier.wait", Suffix::None, Feature::Mbarrier).takes(&[P::Memory(SHARED), P::Index, P::U32]).attrs(&[Offset]),
         "Waits until the phase of this parity (0, 1) is complete.";
     MbarrierTest: asynchronous("mbarrier.test", Suffix::None, Feature::Mbarrier).takes(&[P::Memory(SHARED), P::Index, P::Token]).gives(&[P::Bool]).attrs(&[Offset]),
         "Whether the phase of the token is complete.";
     FenceAsync: asynchronous("fence.async", Suffix::None, Feature::Wgmma),
-        "Ordinary writes to shared memory before it are seen by matrix products and bulk copies after it.";
+        "Matrix products and bulk copies after it see ordinary writes to shared memory before it.";
     WgmmaFence: asynchronous("wgmma.fence", Suffix::None, Feature::Wgmma).together(Convergence::Warpgroup),
         "Orders accesses to accumulator registers before it with products after it.";
     Wgmma: asynchronous("wgmma", Suffix::Scalar(ScalarSet::of(&[Scalar::F16, Scalar::Bf16])), Feature::Wgmma).together(Convergence::Warpgroup)
@@ -386,58 +386,58 @@ ops! {
 
     // Cells.
     CellNew: heap("cell.new").takes(&[P::Rest]).gives(&[P::Term]).attrs(&[Cell]),
-        "A new cell of the layout with these fields, which it takes. Ends the run if there is no memory left.";
+        "A new cell of the layout that owns these fields. Ends the run if there is no memory left.";
     CellGet: Row::new("cell.get", Family::Heap, Suffix::Any).takes(&[P::Term]).gives(&[P::T]).attrs(&[Cell, Field])
         .effect(Effect::Heap).transfer(Transfer::Always(Uniformity::Varying)).class(Exact),
-        "A field of the cell, which is only looked at. A `term` is not owned by who reads it: share it to keep it.";
+        "A field of the cell, which is only read. Reading a `term` does not make the reader its owner: share it to keep it.";
     CellLayout: heap("cell.layout").takes(&[P::Term]).gives(&[P::U32]),
-        "The number of the cell's layout, counted from 0 in the text's order. The cell is only looked at.";
+        "The number of the cell's layout, counted from 0 in the text's order. The cell is only read.";
     CellOpen: heap("cell.open").takes(&[P::Term]).gives(&[P::Term, P::Rest]).attrs(&[Cell]),
-        "Takes one ownership of the cell and gives a reuse token and all fields, owned. If it was the last one, the reuse token is the cell's memory; else the reuse token is none and the fields are shared.";
+        "Takes one ownership of the cell and gives a reuse token and all fields, owned. If it was the last one, the reuse token is the cell's memory; else the reuse token is empty and the fields are shared.";
     CellFill: heap("cell.fill").takes(&[P::Term, P::Rest]).gives(&[P::Term]).attrs(&[Cell]),
-        "`cell.new` in a reuse token. A reuse token that is none, or too small, makes no difference: the cell gets memory of its own, and the reuse token's is given back.";
+        "`cell.new` in a reuse token. If the token is empty or too small, the cell gets memory of its own, and the token's is freed.";
     CellFree: heap("cell.free").takes(&[P::Term]),
-        "Gives back the memory of a reuse token, if it has any.";
+        "Frees the memory of a reuse token, if it has any.";
     TermShare: heap("term.share").takes(&[P::Term]).gives(&[P::Term, P::Term]).attrs(&[Flat]),
-        "Two ownerships of one. Words that name no cell have none to count.";
+        "Turns one ownership into two. Words that name no cell have no count.";
     TermDrop: heap("term.drop").takes(&[P::Term]).attrs(&[Flat]),
-        "Gives an ownership back. A cell that nobody owns any more is given back, and its fields are dropped, to any depth.";
+        "Ends an ownership. A cell without owners is freed, and its fields are dropped, to any depth.";
     TermPack: Row::new("term.pack", Family::Heap, Suffix::None).takes(&[P::U32, P::U32]).gives(&[P::Term]).class(Exact),
-        "`term.pack tag, payload`: the word of a 3-bit tag, which is not that of cells, and a 29-bit payload; higher bits are dropped. It may be used any number of times. `term.pack 4, 0` is the reuse token that is none.";
+        "`term.pack tag, payload`: the word of a 3-bit tag, which is not that of cells, and a 29-bit payload; higher bits are dropped. It may be used any number of times. `term.pack 4, 0` is the empty reuse token.";
     TermTag: Row::new("term.tag", Family::Heap, Suffix::None).takes(&[P::Term]).gives(&[P::U32]).class(Exact),
-        "The tag of a word, which is only looked at: 0 `u24`, 1 `i24`, 2 `f24`, 3 immediate, 4 cell.";
+        "The tag of a word, which is only read: 0 `u24`, 1 `i24`, 2 `f24`, 3 immediate, 4 cell.";
     TermPayload: Row::new("term.payload", Family::Heap, Suffix::None).takes(&[P::Term]).gives(&[P::U32]).class(Exact),
-        "The 29 bits of payload of a word, which is only looked at. Those of a cell mean nothing and differ from run to run.";
+        "The 29 bits of payload of a word, which is only read. The payload of a cell means nothing and differs from run to run.";
     GlobalGet: heap("global.get").gives(&[P::Term]).attrs(&[Global]),
-        "An ownership of the value of a global, which is computed if this is the first one. Ends the run if the global is just being computed.";
+        "An ownership of the value of a global, which is computed on first use. Ends the run if the global is already being computed.";
 
     // Tasks.
     Fork: task("fork").takes(&[P::Rest]).gives(&[P::Token]),
-        "Calls a function, which may run at the same time until it is joined.";
+        "Calls a function, which may run in parallel until it is joined.";
     Join: task("join").takes(&[P::Token]).gives(&[P::Rest]),
         "Waits for a forked call and gives its results. Each is joined exactly once, in the region that forked it.";
     Tail: task("tail").takes(&[P::Rest]).effect(Effect::Control),
-        "Ends the function with the results of a call that takes no stack: stands wherever `return` may.";
+        "Ends the function with the results of a call that takes no stack. It may stand wherever `return` may.";
 
     // Tiles.
     TileIota: tile("tile.iota", Suffix::Tile(ScalarSet::INTEGERS)), "The numbers from 0 on, in a tile of one dimension.";
-    TileSplat: tile("tile.splat", Suffix::Tile(ScalarSet::ALL)).takes(&[P::Element]), "A tile all of whose elements are the operand.";
+    TileSplat: tile("tile.splat", Suffix::Tile(ScalarSet::ALL)).takes(&[P::Element]), "A tile in which every element is the operand.";
     TileBroadcast: tile("tile.broadcast", Suffix::Tile(ScalarSet::ALL)).takes(&[P::Block]),
         "The tile with dimensions of length 1 repeated.";
     TileReshape: tile("tile.reshape", Suffix::Tile(ScalarSet::ALL)).takes(&[P::Block]),
-        "The same elements, in order, in another shape of as many.";
+        "The same elements, in order, in another shape of the same size.";
     TilePermute: tile("tile.permute", Suffix::Tile(ScalarSet::ALL)).takes(&[P::Block]).attrs(&[Axes]),
         "The tile with its dimensions in another order.";
     TileJoin: tile("tile.join", Suffix::Tile(ScalarSet::ALL)).takes(&[P::Block, P::Block]),
         "Two tiles of one shape beside each other in a new last dimension.";
     TileSplit: tile("tile.split", Suffix::Tile(ScalarSet::ALL)).takes(&[P::T]).gives(&[P::Block, P::Block]),
-        "The two tiles of which `tile.join` makes this one.";
+        "The two tiles that `tile.join` would join into this one.";
     TileCat: tile("tile.cat", Suffix::Tile(ScalarSet::ALL)).takes(&[P::Block, P::Block]),
         "The elements of the first tile, then those of the second, along the first dimension.";
     TileGather: tile("tile.gather", Suffix::Tile(ScalarSet::ALL)).takes(&[P::Block, P::AnyBlock]).attrs(&[Axis]),
-        "`tile.gather x, index`: along the axis, the elements of x at these positions; an element behind the end is 0.";
+        "`tile.gather x, index`: along the axis, the elements of x at these positions; an element beyond the end is 0.";
     TileHistogram: tile("tile.histogram", Suffix::Tile(ScalarSet::WORDS)).takes(&[P::AnyBlock, P::Inside]),
-        "`tile.histogram x, inside`: how often each number from 0 on stands in x where `inside` holds; others are not counted.";
+        "`tile.histogram x, inside`: how often each number from 0 on occurs in x where `inside` holds; others are not counted.";
     TileMap: by_element("tile.map"),
         "Runs its region on each element of tiles of one shape; gives tiles of what it yields.";
     TileReduce: by_element("tile.reduce").attrs(&[Axis]),
@@ -447,19 +447,19 @@ ops! {
     TileDot: tile("tile.dot", Suffix::Tile(ScalarSet::NUMBERS)).takes(&[P::AnyBlock, P::AnyBlock, P::T]).attrs(&[Precision]).class(Bounded(8192, -149)),
         "`tile.dot a, b, c`: the matrix product of a and b, added to c; with three dimensions, of each pair of matrices. Products of short floats are exact, sums are rounded in any order.";
     TileLoad: tile_access("tile.load").takes(&[P::Memory(GLOBAL), P::Indices, P::Inside, P::Filler]).gives(&[P::T]).attrs(&[Cache, Eviction]).effect(Effect::Read),
-        "`tile.load m[i], inside, other`: reads the elements at these places; where `inside` does not hold, nothing is touched and `other` stands there.";
+        "`tile.load m[i], inside, other`: reads the elements at these places; where `inside` does not hold, nothing is touched and the element is `other`.";
     TileStore: tile_access("tile.store").takes(&[P::Memory(GLOBAL), P::Indices, P::T, P::Inside]).attrs(&[Cache, Eviction]).effect(Effect::Write),
-        "`tile.store m[i], x, inside`: writes the elements to these places; where `inside` does not hold, nothing is touched. Those that go to one place are equal.";
+        "`tile.store m[i], x, inside`: writes the elements to these places; where `inside` does not hold, nothing is touched. Elements that go to the same place must be equal.";
     TileAtomic: tile_access("tile.atomic").takes(&[P::Memory(GLOBAL), P::Indices, P::T, P::Inside]).gives(&[P::T]).attrs(&[Update, Order, Scope]).effect(Effect::Atomic),
         "`tile.atomic m[i], x, inside`: updates each element in one step; gives the old ones, and 0 where `inside` does not hold.";
     TileCompareExchange: tile_access("tile.compare_exchange").takes(&[P::Memory(GLOBAL), P::Indices, P::T, P::T]).gives(&[P::T]).attrs(&[Order, Scope]).effect(Effect::Atomic),
         "`tile.compare_exchange m[i], expected, new`: writes each new element where the old one is the expected one, in one step; gives the old ones.";
     TileHint: tile("tile.hint", Suffix::Block(ScalarSet::ALL)).takes(&[P::T]).attrs(&[Multiple, Contiguous, Constancy]),
-        "The operand, of which something is promised that makes accesses faster.";
+        "The operand, with a promise about it that makes accesses faster.";
     TileAssume: Row::new("tile.assume", Family::Tile, Suffix::None).takes(&[P::AnyBlock]).effect(Effect::Sync),
         "Promises that the condition holds.";
     TilePrint: Row::new("tile.print", Family::Tile, Suffix::None).takes(&[P::Rest]).attrs(&[Text]).effect(Effect::Sync),
-        "Prints the text and the values, where somebody listens.";
+        "Prints the text and the values, if printing is enabled.";
     TileAssert: Row::new("tile.assert", Family::Tile, Suffix::None).takes(&[P::AnyBlock]).attrs(&[Text]).effect(Effect::Trap),
         "Ends the launch with an error if some element is false.";
 

@@ -1,7 +1,7 @@
 //! The reference of all types, operations, attributes and features, written from the tables.
 //!
-//! Invariant: nothing about an operation is said here that does not stand in its row. `docs/ir.md` holds this text, and a test holds it
-//! to it.
+//! Invariant: everything said here about an operation comes from its row. `docs/ir.md` contains this text, and a test compares the
+//! two.
 
 use super::attrs::AttrKind;
 use super::caps::Feature;

@@ -1,4 +1,4 @@
-//! The test that a function begins with, behind which it may be over: whoever writes it where the function is called spares the call.
+//! Entrance tests: a test at the start of a function after which the function may already return. Copying the test to the caller saves the call.
 
 use girih_ir::{Function, Inst, InstId, Op, RegionId, ValueId};
 

@@ -1,13 +1,14 @@
-//! IR to IR: from what languages write to what one device can render.
+//! IR to IR: from the kernels that languages write to kernels that one device can render.
 //!
-//! The order of passes, for kernels that are loaded on a device with [`Caps`](girih_ir::Caps):
+//! The passes, in order, for kernels that are loaded on a device with [`Caps`](girih_ir::Caps):
 //!
-//! 1. *select*: the kernels and what they call; specialisation constants become constants ([`compile`](fn@compile)).
-//! 2. *tile, net, task*: families above kernel form are lowered to it (their passes stand here once they have operations).
-//! 3. *inline*: calls with memory arguments always, others by size, all where a device has no calls; what nothing calls then is dropped.
-//! 4. *simplify*: folding, common subexpressions, dead code, loop-invariant motion, addresses, unrolling; accesses stay apart.
-//! 5. *legalise*: what the device lacks is rewritten in terms of what it has, or refused by name.
-//! 6. *inline* and *simplify* again, adjacent accesses as one now, then the verifier.
+//! 1. *select*: take the kernels and the functions that they call; specialisation constants become constants ([`compile`](fn@compile)).
+//! 2. *tile*: kernels in tile form become kernels of single invocations.
+//! 3. *inline*: copy calls with memory arguments always, others by size, and all calls where a device has none; then drop functions that nothing calls.
+//! 4. *launch*: derived parameters, traps and folded grids become parameters of the kernel.
+//! 5. *simplify*: folding, common subexpressions, dead code, loop-invariant motion, addresses, unrolling; accesses stay separate.
+//! 6. *legalise*: rewrite what the device lacks in terms of what it has, or refuse it by name.
+//! 7. *inline* and *simplify* again, joining adjacent accesses; then the verifier.
 
 pub mod calls;
 mod compile;

@@ -255,7 +255,7 @@ impl Builder<'_> {
             let plural = if ends == 1 { "" } else { "s" };
             let message = format!("the wire `{name}` of `@{}` has {ends} end{plural}", self.definition.name);
             Diagnostic::new(Code::LooseWire, self.span_of(name, false), message)
-                .hint("a wire has two ends; what is not needed is linked with `*`")
+                .hint("a wire has two ends; link an end that is not needed with `*`")
         };
         loose.into_iter().map(error).collect()
     }

@@ -14,14 +14,14 @@
 //! | pictures of its rows, and of nets | [`picture`] |
 //! | definitions, ready to be called | [`book`] |
 //! | the memory of a net, and the machine | [`heap`], [`reduce`], [`step`] |
-//! | the same on all cores of the host, fast | [`parallel`], [`worker`] |
+//! | the same, fast, on all cores of the host | [`parallel`], [`worker`] |
 //! | the machine of devices: many lanes, in supersteps | [`supersteps`] |
 //! | the same as kernels, and on any device | [`device`] |
-//! | the effects that a net of a file asks for | [`effects`] |
+//! | the effects that a net from a file asks for | [`effects`] |
 //! | a net in normal form as a tree | [`readback`] |
 //! | random nets | [`random`] |
 //! | Bend programs as nets | [`lower`] |
-//! | their values, for the evaluator and for effects; as text if nets are in them | [`values`], [`show`] |
+//! | their values, for the evaluator and for effects; as text if they contain nets | [`values`], [`show`] |
 
 pub mod book;
 pub mod boxed;

@@ -171,7 +171,7 @@ impl Stop {
             }
             Stop::Mistake(code, a, b) => {
                 let what = match code {
-                    Code::NotAFunction => "a number is called, or taken apart as if it were data".to_owned(),
+                    Code::NotAFunction => "a number is called, or matched as if it were data".to_owned(),
                     Code::NotANumber => "a number is needed, and this is a function or data".to_owned(),
                     _ => format!("a {} meets a {}, which no program makes", a.name(), b.name()),
                 };
@@ -188,9 +188,8 @@ impl Stop {
             }
             Stop::Copied(id) => {
                 let definition = &book.definitions[id];
-                let message = format!("`@{}` duplicates, and is duplicated itself", definition.name);
-                let hint =
-                    "all duplications have one label, so a definition that duplicates is used once by each duplication";
+                let message = format!("`@{}` duplicates, and is itself duplicated", definition.name);
+                let hint = "all duplications have one label, so a definition that duplicates may be used only once";
                 return Diagnostic::new(Code::CopiedDuplicator, definition.span, message).hint(hint);
             }
         };

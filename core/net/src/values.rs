@@ -308,7 +308,7 @@ fn build(printer: &mut eval::Machine, what: What, parts: &[Value]) -> Result<Val
 
 #[cold]
 pub(super) fn broken() -> Diagnostic {
-    let message = "the net has come to what is no value of the program";
+    let message = "the net has reached something that is not a value of the program";
     Diagnostic::new(Code::NotAValue, Span::NONE, message)
         .hint("an unchecked program may take one kind of data for another; `--tier direct` says where")
 }

@@ -132,7 +132,8 @@ impl Buffer {
     pub fn typed<T: Element>(&self) -> Result<Array<T>, Diagnostic> {
         let size = size_of::<T>() as u64;
         if !self.bytes.is_multiple_of(size) || !(self.memory.skew + self.offset).is_multiple_of(size) {
-            let message = format!("{} bytes from byte {} on are no elements of {size} bytes", self.bytes, self.offset);
+            let message =
+                format!("{} bytes starting at byte {} are not elements of {size} bytes", self.bytes, self.offset);
             return Err(Diagnostic::new(Code::BadArguments, Span::NONE, message));
         }
         Ok(Array { buffer: self.clone(), element: PhantomData })
@@ -164,7 +165,7 @@ impl Buffer {
             let (bytes, all) = (self.bytes, memory.bytes);
             return wrong(match self.offset {
                 u64::MAX => format!("a part of {bytes} bytes reaches beyond its buffer, which has {all}"),
-                at => format!("{bytes} bytes from byte {at} on reach beyond a buffer of {all} bytes"),
+                at => format!("{bytes} bytes starting at byte {at} reach beyond a buffer of {all} bytes"),
             });
         }
         if let Some(queue) = queue {
@@ -178,7 +179,8 @@ impl Buffer {
     pub(crate) fn resolve_words(&self, core: &Core, queue: QueueId) -> Result<Slice, Diagnostic> {
         let slice = self.resolve(core, Some(queue))?;
         if !(slice.offset.is_multiple_of(4) && slice.bytes.is_multiple_of(4) || self.memory.is_foreign) {
-            let message = format!("{} bytes from byte {} on: both must be multiples of 4", slice.bytes, slice.offset);
+            let message =
+                format!("{} bytes starting at byte {}: both must be multiples of 4", slice.bytes, slice.offset);
             return Err(Diagnostic::new(Code::BadArguments, Span::NONE, message));
         }
         Ok(slice)

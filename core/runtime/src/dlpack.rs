@@ -179,7 +179,7 @@ fn place(device: &Device) -> Result<PackDevice, Diagnostic> {
         DeviceKind::Cuda => CUDA,
         DeviceKind::Interpreter | DeviceKind::Wgpu | DeviceKind::WgpuSoftware => {
             let message = format!("memory of `{}` has no addresses that others know", device.info().name);
-            return Err(wrong(message).hint("take `cpu` or `cuda`, or copy through the host"));
+            return Err(wrong(message).hint("use `cpu` or `cuda`, or copy through the host"));
         }
     };
     Ok(PackDevice { kind, id: device.driver().ordinal() as i32 })

@@ -1,15 +1,15 @@
-//! Devices, and what runs functions in task form on them.
+//! Devices, and the interface of everything that runs functions in task form.
 //!
 //! | file | its idea |
 //! |---|---|
 //! | [`driver`] | what a back end implements, by number |
-//! | `device`, `program` | the handle that people have, and kernels on it |
-//! | `buffer`, `allocator` | memory that somebody owns, and how it is kept for later |
-//! | `stream`, `waiter` | order of work, events, and who is woken by them |
-//! | `command`, `recording` | work, and work that is made ready once |
+//! | `device`, `program` | the handle that people hold, and kernels on it |
+//! | `buffer`, `allocator` | memory with an owner, and the cache of free memory |
+//! | `stream`, `waiter` | order of work, events, and waking those who await them |
+//! | `command`, `recording` | work, and work that is prepared once |
 //! | [`dlpack`] | tensors of other libraries in and out |
 //! | `measure` | how long work takes |
-//! | `tasks` | the interface of what runs functions in task form |
+//! | `tasks` | the trait `Runner`, which runs functions in task form |
 
 mod allocator;
 mod buffer;

@@ -62,7 +62,7 @@ impl Fault {
                 Diagnostic::new(Code::SelfDependent, span, message)
             }
             Fault::Memory { limit, at } => {
-                let message = format!("out of memory: what is live takes more than {}", size(limit));
+                let message = format!("out of memory: the live data takes more than {}", size(limit));
                 Diagnostic::new(Code::OutOfMemory, *at, message).hint("allow more with `--memory`")
             }
             Fault::Stack { limit, function } => {
@@ -70,7 +70,7 @@ impl Fault {
                 let span = function.map_or(Span::NONE, |f| f.span);
                 let name = function.map_or(String::new(), |f| format!(", those of `{}` among them", f.name));
                 let message = format!("nested calls take more than {}{name}", size(limit));
-                let hint = "look for a recursion that never ends, make the last step of a function a call, or allow more with `--memory`";
+                let hint = "look for a recursion that never ends, make the call the last step of the function, or allow more with `--memory`";
                 Diagnostic::new(Code::TooManyCalls, span, message).hint(hint)
             }
             Fault::Interrupted => Diagnostic::new(Code::Interrupted, Span::NONE, "the program was stopped"),

@@ -298,7 +298,7 @@ fn field_of(kind: NumKind) -> Field {
 }
 
 fn no_function() -> Diagnostic {
-    Diagnostic::new(Code::NotAFunction, Span::NONE, "what is called is not a function")
+    Diagnostic::new(Code::NotAFunction, Span::NONE, "the called value is not a function")
         .hint("check how many arguments the function takes")
 }
 
@@ -430,7 +430,7 @@ impl Data for Words<'_> {
         self.runner.drop(call);
         let result = self.call(self.direct.apply, &[next, answer])?;
         if words::is_reason(result) {
-            let message = "what an `IO/Call` goes on with is not a function";
+            let message = "the continuation of an `IO/Call` is not a function";
             return Err(Diagnostic::new(Code::NotAFunction, Span::NONE, message)
                 .hint("its last field takes the answer and gives the next `IO`"));
         }

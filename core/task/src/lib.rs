@@ -1,10 +1,10 @@
 //! The direct tier: a program of the typed lambda core as functions of the [IR](girih_ir), compiled like any other
 //! language with values, closures and a heap.
 //!
-//! [`flow`] says which values each variable may hold and which cells may meet where they are inspected. What is certain
-//! there costs nothing at run time: a variable of one number kind is a machine word, a field of one number kind is stored
-//! without a tag, a function that is known is called directly. Whatever is not certain is decided when the program runs.
-//! No program is refused for its types: only superpositions, scopeless variables and nets are left to the net tier.
+//! [`flow`] finds which values each variable may hold and which cells may meet where they are inspected. What is certain
+//! costs nothing at run time: a variable of one number kind is a machine word, a field of one number kind is stored
+//! without a tag, and a known function is called directly. Everything else is decided when the program runs.
+//! No program is refused for its types; only superpositions, scopeless variables and nets are left to the net tier.
 
 pub mod data;
 pub mod device;

@@ -1,8 +1,8 @@
-//! The typed lambda core: what a Bend program means once names are resolved and sugar is gone.
+//! The typed lambda core: what a Bend program means after names are resolved and sugar is removed.
 //!
 //! A [`Program`] is a list of definitions over data types. Every local variable is bound exactly once in its
-//! definition ([`LocalId`]), lambdas have several parameters, constructors are always given all their fields, and
-//! algebraic data types stay what they are (no encoding as functions). Pattern matching has become decision trees of
+//! definition ([`LocalId`]), lambdas have several parameters, constructors always get all their fields, and
+//! algebraic data types stay data types (they are not encoded as functions). Pattern matching has become decision trees of
 //! [`TermKind::Match`] and [`TermKind::Switch`] over one level each; `fold`, `bend` and local functions have become
 //! definitions of their own.
 

@@ -158,7 +158,7 @@ impl<'m, 'a> Body<'m, 'a> {
                 (self.float(scalar, *x), scalar)
             }
             other => {
-                let message = format!("{} stands where a number or a tile is needed", other.kind());
+                let message = format!("expected a number or a tile, found {}", other.kind());
                 return self.fail(Code::KernelType, span, message, "");
             }
         };
@@ -170,12 +170,12 @@ impl<'m, 'a> Body<'m, 'a> {
         match value {
             Value::Tensor(t) => Ok(*t),
             Value::Pointer(_) | Value::Block(_) => {
-                let message = format!("{} stands where a number is needed", value.kind());
+                let message = format!("expected a number, found {}", value.kind());
                 self.fail(
                     Code::KernelPointer,
                     span,
                     message,
-                    "load from it, or index by an integer: a pointer is no number here",
+                    "load from it, or index by an integer: a pointer is not a number here",
                 )
             }
             constant => self.tensor_of_constant(constant, span),
@@ -212,7 +212,7 @@ impl<'m, 'a> Body<'m, 'a> {
                 Code::KernelShape,
                 span,
                 message,
-                "a condition is one number; choose by element with `tl.where`",
+                "a condition is a single number; choose element by element with `tl.where`",
             );
         }
         Ok(self.cast(tensor, Scalar::Bool).value)

@@ -101,8 +101,8 @@ const fn refused(name: &'static str, why: &'static str) -> Builtin {
 }
 
 const ATOMIC: &str = "pointer, val, mask=None, sem=None, scope=None";
-const CARD: &str = "it is written for one maker's cards";
-const LATER: &str = "it is not made here";
+const CARD: &str = "it works only on one vendor's cards";
+const LATER: &str = "it is not implemented here";
 
 /// All operations.
 pub(super) static TABLE: &[Builtin] = &[
@@ -391,7 +391,7 @@ impl Body<'_, '_> {
                 (Some(placed), _) => values.push(placed),
                 (None, Some(text)) => values.push(Placed { value: default(text), span: call }),
                 (None, None) => {
-                    let message = format!("`{}` is not given its argument `{name}`", row.name);
+                    let message = format!("`{}` is missing its argument `{name}`", row.name);
                     return self.fail(Code::KernelArgument, call, message, &format!("it takes ({})", row.parameters));
                 }
             }

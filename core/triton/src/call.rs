@@ -19,7 +19,7 @@ impl Body<'_, '_> {
         if let ExprKind::Subscript(of, _) = &callee.kind
             && let Value::Function(function) = self.expr(of)?
         {
-            let message = format!("`{}` is launched, which a kernel cannot do", function.def.name.name);
+            let message = format!("`{}` is launched, but a kernel cannot launch", function.def.name.name);
             return self.fail(Code::KernelSyntax, span, message, "call it without a grid");
         }
         let value = self.expr(callee)?;
@@ -141,14 +141,14 @@ impl Body<'_, '_> {
                 (Some(placed), _) => placed,
                 (None, Some(default)) => self.placed(default)?,
                 (None, None) => {
-                    let message = format!("{what} is not given its argument `{name}`");
+                    let message = format!("{what} is missing its argument `{name}`");
                     return self.fail(Code::KernelArgument, span, message, "");
                 }
             };
             out.push((name.clone(), placed));
         }
         if let Some(extra) = given.next() {
-            let message = format!("{what} takes {} arguments, and is given more", parameters.list.len());
+            let message = format!("{what} takes {} arguments, but more are given", parameters.list.len());
             return self.fail(Code::KernelArgument, extra.span, message, "");
         }
         match named.first() {

@@ -87,7 +87,7 @@ impl Body<'_, '_> {
                     one => vec![one],
                 };
                 if items.len() != elements.len() {
-                    let message = format!("the function gives {} values for {}", items.len(), elements.len());
+                    let message = format!("the function gives {} values instead of {}", items.len(), elements.len());
                     return self.fail(Code::KernelArgument, span, message, "it gives as many values as it combines");
                 }
                 items.iter().zip(elements).map(|(item, element)| self.tensor_as(item, *element, span)).collect()
@@ -292,7 +292,7 @@ fn operands(body: &mut Body<'_, '_>, a: &Arguments) -> Made<(Vec<Tensor>, bool)>
         tensors.push(body.tensor(item, a.span(0))?);
     }
     if tensors.is_empty() || tensors.iter().any(|t| t.shape() != tensors[0].shape()) {
-        return body.fail(Code::KernelShape, a.span(0), "what is combined are tiles of one shape", "");
+        return body.fail(Code::KernelShape, a.span(0), "the combined tiles must have one shape", "");
     }
     Ok((tensors, several))
 }
@@ -365,14 +365,14 @@ pub(super) fn dot(body: &mut Body<'_, '_>, a: &Arguments) -> Made<Value> {
         return body.fail(
             Code::KernelShape,
             a.call,
-            format!("{shown} is no product of matrices"),
-            "both have two dimensions, or three",
+            format!("{shown} is not a product of matrices"),
+            "both must have two dimensions, or three",
         );
     }
     let (m, k, n) = (left.length(rank - 2), left.length(rank - 1), right.length(rank - 1));
     if right.length(rank - 2) != k || (rank == 3 && left.length(0) != right.length(0)) {
         let message = format!(
-            "{shown} is no product of matrices: the first has {k} columns, the second {} rows",
+            "{shown} is not a product of matrices: the first has {k} columns, the second {} rows",
             right.length(rank - 2)
         );
         return body.fail(Code::KernelShape, a.call, message, "");

@@ -125,7 +125,7 @@ impl Body<'_, '_> {
                 None => match self.expr(value)? {
                     Value::Dict(more) => out.extend(more),
                     other => {
-                        return self.fail(Code::KernelType, span, format!("{} is no dictionary", other.kind()), "");
+                        return self.fail(Code::KernelType, span, format!("{} is not a dictionary", other.kind()), "");
                     }
                 },
             }
@@ -250,7 +250,7 @@ impl Body<'_, '_> {
                 };
                 let (from, to) = (bound(self, &parts[0], 0)?, bound(self, &parts[1], items.len())?);
                 if !matches!(parts[2], Value::None | Value::Int(1)) {
-                    return self.fail(Code::KernelSyntax, span, "a tuple is cut in steps of 1", "");
+                    return self.fail(Code::KernelSyntax, span, "a tuple is sliced in steps of 1", "");
                 }
                 Ok(Value::Tuple(items.get(from..to.max(from)).unwrap_or(&[]).to_vec()))
             }

@@ -106,7 +106,7 @@ impl Body<'_, '_> {
         let wrong = |what: &str| {
             let message = format!("{what}: it was {}, and becomes {}", template.kind(), value.kind());
             girih_base::diag::Diagnostic::new(Code::KernelCarried, span, message)
-                .hint("convert it to the type that it had first, with `.to(..)` or `tl.broadcast_to(..)`")
+                .hint("convert it to its first type, with `.to(..)` or `tl.broadcast_to(..)`")
         };
         match (template, &value) {
             (Value::Tensor(t), Value::Bool(_) | Value::Int(_) | Value::Float(_)) => {
@@ -180,7 +180,7 @@ impl Body<'_, '_> {
                 }
                 [Some(a), Some(b)] if a.is(b) && a.is_constant() => a.clone(),
                 [Some(a), Some(b)] => self.merge(&name, (a, b), (&regions, &mut given), span)?,
-                _one_branch => Value::Unknown("it is assigned in one branch of an `if` only".into()),
+                _one_branch => Value::Unknown("it is assigned in only one branch of an `if`".into()),
             };
             merged.push((name, value));
         }
@@ -225,7 +225,7 @@ impl Body<'_, '_> {
             body.like_template(&first, b, span)
         });
         let second = second.map_err(|mut d| {
-            d.message = format!("`{name}` is not the same kind of value behind both branches; {}", d.message);
+            d.message = format!("`{name}` is not the same kind of value after both branches; {}", d.message);
             d
         })?;
         first.parts(&mut given[0]);
@@ -293,7 +293,7 @@ impl Body<'_, '_> {
         }
         let down = matches!(step, Value::Int(n) if n < 0);
         if let Value::Int(0) = step {
-            return self.fail(Code::KernelArgument, iterable.span, "a range does not go on in steps of 0", "");
+            return self.fail(Code::KernelArgument, iterable.span, "a range cannot have steps of 0", "");
         }
         let start = self.tensor_as(&start, scalar, iterable.span)?.value;
         let end = self.tensor_as(&end, scalar, iterable.span)?.value;
@@ -344,7 +344,7 @@ impl Body<'_, '_> {
         for (name, first) in carried {
             let now = self.scope.get(name).cloned().unwrap_or(Value::None);
             let value = self.like_template(first, now, span).map_err(|mut d| {
-                d.message = format!("`{name}` does not stay what it is in this loop; {}", d.message);
+                d.message = format!("`{name}` changes its type in this loop; {}", d.message);
                 d
             })?;
             value.parts(out);

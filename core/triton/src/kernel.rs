@@ -299,7 +299,7 @@ fn write(
     }
     let warps = request.num_warps.or(chosen.num_warps).unwrap_or(WARPS);
     if !warps.is_power_of_two() || warps > 32 {
-        let message = format!("a program is not run by {warps} warps");
+        let message = format!("{warps} warps cannot run a program");
         return Err(Diagnostic::new(Code::BadArguments, def.name.span, message)
             .hint("their number is a power of two, at most 32"));
     }

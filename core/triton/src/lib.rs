@@ -1,8 +1,8 @@
 //! Triton kernels: Python source to functions in tile form, without running any Python.
 //!
-//! A kernel is walked once, statement by statement. What is known when it is compiled ([`value::Value`]) is computed on the way: constants,
-//! types, shapes, tuples, which branch of an `if` is there at all. What is not becomes operations of the IR. A pointer is a buffer and an index.
-//! Functions that a kernel calls become functions of their own, one for each combination of constants and types they are called with.
+//! The compiler walks a kernel once, statement by statement. On the way it computes what is known at compile time ([`value::Value`]): constants,
+//! types, shapes, tuples, and which branch of an `if` is compiled at all. Everything else becomes operations of the IR. A pointer is a buffer and an index.
+//! Functions that a kernel calls become functions of their own, one for each combination of constants and types of their arguments.
 //!
 //! | what | see |
 //! |---|---|
@@ -12,10 +12,10 @@
 //! | expressions, operators | [`expression`], [`operator`] |
 //! | calls, of functions and of operations | [`call`], [`builtins`] |
 //! | the operations of `triton.language` | [`shape`], [`memory`], [`combine`], [`library`], [`random`] |
-//! | ordinary Python that is run when a kernel is compiled, and what it is told of the machine | [`host`], [`mod@python`], [`target`] |
-//! | the kernel as a whole: parameters; configurations and heuristics; what launches know of it | [`kernel`], [`decorators`], [`head`] |
+//! | ordinary Python that is run when a kernel is compiled, and what it is told about the machine | [`host`], [`mod@python`], [`target`] |
+//! | the kernel as a whole: parameters; configurations and heuristics; what launches know about it | [`kernel`], [`decorators`], [`head`] |
 //!
-//! Invariant: Python that has no meaning here is an error that names it; nothing is passed over silently.
+//! Invariant: Python that has no meaning here is an error that names it; nothing is silently ignored.
 
 mod attributes;
 mod body;

@@ -75,8 +75,8 @@ fn choose_pointer(
     span: Span,
 ) -> Made<Value> {
     if x.buffer != y.buffer || x.pointee != y.pointee {
-        let hint = "load from both and choose among the values, or branch with `if`";
-        return body.fail(Code::KernelPointer, span, "a pointer is chosen among two buffers", hint);
+        let hint = "load from both and choose between the values, or branch with `if`";
+        return body.fail(Code::KernelPointer, span, "a pointer is chosen between two buffers", hint);
     }
     let index = |body: &mut Body<'_, '_>, p: &super::pointer::Pointer| {
         let value = body.wide_index(p);

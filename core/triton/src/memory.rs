@@ -29,13 +29,14 @@ impl Body<'_, '_> {
                 self.fail(Code::KernelPointer, span, message, "")
             }
             Value::Tensor(t) if t.element().bits() == 64 => {
-                let hint = "addresses that are read from memory cannot be followed: pass each buffer as a parameter";
+                let hint =
+                    "addresses that are read from memory cannot be used as pointers: pass each buffer as a parameter";
                 self.fail(Code::KernelPointer, span, format!("`{what}` takes a pointer, not {}", value.kind()), hint)
             }
             other => {
                 let message = format!("`{what}` takes a pointer, not {}", other.kind());
                 let hint = match self.number_within(span) {
-                    Some(name) => format!("the parameter `{name}` is given a number: give it an array"),
+                    Some(name) => format!("the parameter `{name}` was given a number: pass an array"),
                     None => "a pointer is a parameter of the kernel plus offsets".into(),
                 };
                 self.fail(Code::KernelPointer, span, message, &hint)

@@ -182,7 +182,7 @@ impl Body<'_, '_> {
         }
         let mut offset = self.tensor(by, span)?;
         if offset.element().is_float() {
-            let message = format!("a pointer is moved by integers, not by {}", by.kind());
+            let message = format!("a pointer moves by integers, not by {}", by.kind());
             return self.fail(Code::KernelType, span, message, "");
         }
         if offset.element().bits() < 32 {

@@ -156,7 +156,7 @@ pub(super) fn set(body: &mut Body<'_, '_>, a: &Arguments) -> Made<Value> {
 fn dictionary<'a>(body: &Body<'_, '_>, a: &'a Arguments) -> Made<&'a [(Value, Value)]> {
     match a.value(0) {
         Value::Dict(items) => Ok(items),
-        other => body.fail(Code::KernelType, a.call, format!("{} is no dictionary", other.kind()), ""),
+        other => body.fail(Code::KernelType, a.call, format!("{} is not a dictionary", other.kind()), ""),
     }
 }
 
@@ -230,7 +230,7 @@ fn texts<'a>(body: &Body<'_, '_>, a: &'a Arguments) -> Made<(&'a str, &'a str)> 
     match (a.value(0), a.value(1)) {
         (Value::Str(text), Value::Str(part)) => Ok((text, part)),
         (Value::Str(_), other) | (other, _) => {
-            body.fail(Code::KernelType, a.call, format!("{} is no text", other.kind()), "")
+            body.fail(Code::KernelType, a.call, format!("{} is not text", other.kind()), "")
         }
     }
 }
@@ -331,7 +331,7 @@ pub(super) fn range(body: &mut Body<'_, '_>, a: &Arguments) -> Made<Value> {
         step => body.constant_int(step, "the step of this range", a.span(2))?,
     };
     if step == 0 {
-        return body.fail(Code::KernelArgument, a.call, "a range does not go on in steps of 0", "");
+        return body.fail(Code::KernelArgument, a.call, "a range cannot have steps of 0", "");
     }
     let mut items = vec![];
     let mut at = start;
@@ -377,7 +377,7 @@ pub(super) fn isinstance(body: &mut Body<'_, '_>, a: &Arguments) -> Made<Value> 
                     matches!(value, Value::Block(block) if block.offsets.is_empty())
                 }
                 _other => {
-                    let message = format!("{} is no type that is asked for", kind.kind());
+                    let message = format!("{} is not a type that can be used here", kind.kind());
                     return body.fail(Code::KernelArgument, a.span(1), message, "");
                 }
             },
@@ -394,7 +394,7 @@ pub(super) fn isinstance(body: &mut Body<'_, '_>, a: &Arguments) -> Made<Value> 
                 _ => false,
             },
             (other, _) => {
-                let message = format!("{} is no type that is asked for", other.kind());
+                let message = format!("{} is not a type that can be used here", other.kind());
                 return body.fail(Code::KernelArgument, a.span(1), message, "");
             }
         };

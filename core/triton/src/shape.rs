@@ -18,7 +18,8 @@ pub(super) fn arange(body: &mut Body<'_, '_>, a: &Arguments) -> Made<Value> {
     }
     let length = end - start;
     if !length.cast_unsigned().is_power_of_two() {
-        let message = format!("the {length} numbers from {start} to {end} make no tile: that is no power of two");
+        let message =
+            format!("the {length} numbers from {start} to {end} do not form a tile: their count is not a power of two");
         return body.fail(
             Code::KernelShape,
             a.call,
@@ -121,7 +122,7 @@ impl Body<'_, '_> {
             Ok(found) if found < rank => Ok(found),
             _ => {
                 let message = format!("there is no dimension {axis} in a tile of {rank}");
-                self.fail(Code::KernelShape, span, message, "dimensions count from 0, or from -1 backwards")
+                self.fail(Code::KernelShape, span, message, "dimensions count from 0, or backwards from -1")
             }
         }
     }
@@ -143,7 +144,7 @@ impl Body<'_, '_> {
         self.each_block(value, span, |body, tensor| {
             let lengths = tensor.shape().map_or(vec![], Shape::to_vec);
             if stay > lengths.len() {
-                let message = format!("{stay} dimensions are named of a tile that has {}", lengths.len());
+                let message = format!("{stay} dimensions are named, but the tile has {}", lengths.len());
                 return body.fail(Code::KernelShape, span, message, "");
             }
             let mut rest = lengths.into_iter();
@@ -169,7 +170,7 @@ impl Body<'_, '_> {
             let mut sorted = axes.clone();
             sorted.sort_unstable();
             if !sorted.into_iter().eq(0..rank) {
-                let message = format!("an order of {rank} dimensions names each of them once");
+                let message = format!("the order must name each of the {rank} dimensions once");
                 return body.fail(Code::KernelShape, span, message, "");
             }
             let lengths: Vec<u64> = axes.iter().map(|axis| shape.length(*axis)).collect();
@@ -309,13 +310,13 @@ pub(super) fn cat(body: &mut Body<'_, '_>, a: &Arguments) -> Made<Value> {
         return body.fail(
             Code::KernelRefused,
             a.span(3),
-            "tiles are put behind each other in their first dimension only",
+            "tiles are concatenated only along their first dimension",
             "",
         );
     }
     if x.ty != y.ty || x.shape().is_none() {
-        let message = format!("{} and {} are not put one behind the other", a.value(0).kind(), a.value(1).kind());
-        return body.fail(Code::KernelShape, a.call, message, "both have one type and one shape");
+        let message = format!("{} and {} cannot be concatenated", a.value(0).kind(), a.value(1).kind());
+        return body.fail(Code::KernelShape, a.call, message, "both must have the same type and shape");
     }
     let mut lengths = lengths_of(x);
     lengths[0] *= 2;
@@ -416,7 +417,7 @@ pub(super) fn cast(body: &mut Body<'_, '_>, a: &Arguments) -> Made<Value> {
 fn pointer_cast(body: &mut Body<'_, '_>, pointer: &Pointer, dtype: Dtype, span: Span) -> Made<Value> {
     if !dtype.pointer {
         let message = format!("a pointer cannot become `{dtype}`");
-        return body.fail(Code::KernelPointer, span, message, "a pointer is a buffer and an index here, and no number");
+        return body.fail(Code::KernelPointer, span, message, "a pointer is a buffer and an index here, not a number");
     }
     let (from, to) = (i128::from(pointer.pointee.bytes()), i128::from(dtype.scalar.bytes()));
     let mut index = pointer.index;

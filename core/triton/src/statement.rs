@@ -80,7 +80,7 @@ impl Body<'_, '_> {
 
     fn unsupported<T>(&self, what: &str, span: Span) -> Made<T> {
         let hint = match what {
-            "`break`" | "`continue`" => "let the loop's condition say when it ends, and choose values with `tl.where`",
+            "`break`" | "`continue`" => "let the loop's condition end it, and choose values with `tl.where`",
             "an import" => "import at the top of the file",
             _ => "",
         };
@@ -150,7 +150,7 @@ impl Body<'_, '_> {
             return self.assign(target, value);
         }
         if !value.is_constant() {
-            let message = format!("{} is no `tl.constexpr`: it is known only when the kernel runs", value.kind());
+            let message = format!("{} is not a `tl.constexpr`: it is known only when the kernel runs", value.kind());
             return self.fail(Code::KernelConstant, e.span, message, "leave the annotation out");
         }
         self.assign(target, value)
@@ -182,7 +182,7 @@ impl Body<'_, '_> {
     /// `return`.
     pub(super) fn give_back(&mut self, value: Value, span: Span) -> Made<()> {
         if self.loops > 0 {
-            return self.fail(Code::KernelSyntax, span, "`return` stands in a loop", "let the loop end, then return");
+            return self.fail(Code::KernelSyntax, span, "`return` is inside a loop", "let the loop end, then return");
         }
         if self.b.function.launch.is_some() && !matches!(value, Value::None) {
             return self.fail(Code::KernelSyntax, span, "a kernel returns nothing", "store results with `tl.store`");
@@ -199,7 +199,7 @@ impl Body<'_, '_> {
             }
             Some(first) => {
                 let first = first.clone();
-                let what = format!("what is returned first (at another place) is {}", first.value.kind());
+                let what = format!("the first `return` (at another place) gives {}", first.value.kind());
                 self.like_template(&first.value, value, span).map_err(|d| d.label(first.span, what))?
             }
         };

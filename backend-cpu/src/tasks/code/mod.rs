@@ -8,7 +8,7 @@
 //! | [`cells`] | cells and words |
 //! | [`tasks`] | forks, joins, globals |
 //!
-//! Invariant: code reaches memory of its thread's context, of cells that it has a word of, and of its own frame, and nothing else.
+//! Invariant: code accesses only the memory of its thread's context, of cells for which it has a word, and of its own frame.
 
 mod cells;
 mod entry;

@@ -196,7 +196,7 @@ fn what_cannot_be_done_in_step_is_said() {
         "`@f` has a value of type `term`"
     );
     let ping = "fn @f(%x: u32) -> u32 {\n  tail @g(%x)\n}\nfn @g(%x: u32) -> u32 {\n  tail @f(%x)\n}";
-    assert_eq!(why(ping), "`@f` has a tail call of a function that comes back to it by another way");
+    assert_eq!(why(ping), "`@f` has a tail call of a function that calls back by another way");
     let fork = "fn @f(%x: u32) -> u32 {\n  %t = fork @g(%x)\n  return (join @g %t)\n}\nfn @g(%x: u32) -> u32 {\n  return %x\n}";
     assert_eq!(why(fork), "`@f` has a value of type `token`");
 }

@@ -1,7 +1,7 @@
 //! Everything that can be said about a program: errors and warnings with a code, places in the sources and a hint.
 //!
 //! The table of codes is [`codes`]; [`render()`] draws a diagnostic for people. A diagnostic holds one plain sentence
-//! (no code, no full stop at its end), labels that say what stands at each place, and a hint that says what to do.
+//! (no code, no full stop at its end), labels that say what is at each place, and a hint that says what to do.
 
 mod codes;
 mod render;

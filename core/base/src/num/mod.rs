@@ -1,6 +1,6 @@
 //! Numbers of Bend: six kinds, the operators on them, and how they are written.
 //!
-//! A number of a 24-bit kind is always in the range of its kind: whoever makes one goes through [`Num::u24`],
+//! A number of a 24-bit kind is always in the range of its kind, because it is made only by [`Num::u24`],
 //! [`Num::i24`] or [`Num::f24`].
 
 mod apply;

@@ -174,7 +174,7 @@ impl<'p> Infer<'p> {
         Box::new(match &term.kind {
             _ if is_data && index == 0 => error.hint("a value of a data type is taken apart with `match`"),
             _ if index == 0 && arguments.len() == 1 => {
-                error.hint("an operator between the two is missing, or the parentheses are too many")
+                error.hint("an operator between the two is missing, or there are too many parentheses")
             }
             _ => error,
         })

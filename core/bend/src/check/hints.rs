@@ -28,7 +28,7 @@ pub(super) fn operand<'p>(infer: &mut Infer<'p>, op: BinOp, operand: &'p Term, t
     let (string, list) = (type_of(infer, known.string_cons), type_of(infer, known.list_cons));
     match infer.types.node(ty) {
         Node::Data(ty, _) if Some(ty) == string && matches!(op, BinOp::Eq | BinOp::Ne) => {
-            Some("strings are compared with `String/equals`".to_string())
+            Some("`String/equals` compares strings".to_string())
         }
         Node::Data(ty, _) if Some(ty) == list && op == BinOp::Add => {
             Some("lists are joined with `List/concat`".to_string())
@@ -37,7 +37,7 @@ pub(super) fn operand<'p>(infer: &mut Infer<'p>, op: BinOp, operand: &'p Term, t
             "text is made of characters: `match` takes it apart, `u24/to_string` makes text of a number".to_string(),
         ),
         Node::Rigid(_) => {
-            Some("annotate with a number type, such as `u24`, or with `_` to have the type found".to_string())
+            Some("annotate with a number type, such as `u24`, or with `_` to have the type inferred".to_string())
         }
         Node::Arrow(..) => missing_arguments(infer, operand, ty),
         _ => None,
@@ -64,7 +64,7 @@ fn numbers(infer: &Infer, term: &Term, from: NumKind, to: NumKind, why: Why) -> 
     let conversion = format!("{}/to_{}", from.name(), to.name());
     let convert = infer.program.def_named(&conversion).map(|_| format!("convert {target} with `{conversion}`"));
     if wider(to) == Some(from) {
-        let rule = format!("`{}` becomes `{}` by itself, but not the other way round", to.name(), from.name());
+        let rule = format!("`{}` becomes `{}` automatically, but not the other way round", to.name(), from.name());
         return Some(convert.map_or(rule.clone(), |convert| format!("{convert}; {rule}")));
     }
     convert

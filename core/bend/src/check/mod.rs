@@ -3,7 +3,7 @@
 //! Invariant: after [`check`] no definition has a [`TermKind::Literal`](girih_term::TermKind::Literal) or a hole in its
 //! type, whatever errors were found.
 //!
-//! The data's way: [`solve`] takes the definitions group by group ([`groups`]), begins each with what its annotation says
+//! The stages: [`solve`] takes the definitions group by group ([`groups`]), begins each with what its annotation says
 //! ([`annotation`]), finds the types of its terms ([`infer`], [`cases`], [`numbers`]) over types that are solved in place
 //! ([`types`], [`unify`]), and [`elaborate`] writes the result into the program. [`blame`], [`hints`] and [`show`] make
 //! the messages.

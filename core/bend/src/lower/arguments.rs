@@ -186,7 +186,7 @@ impl Lowering<'_> {
                 if missing.len() == 1 { "an argument is" } else { "arguments are" },
                 missing.join(", ")
             );
-            let hint = "with named arguments every parameter is given exactly once";
+            let hint = "name every parameter exactly once";
             self.report(Diagnostic::new(Code::MissingField, span, message).hint(hint));
         }
         if !right {

@@ -306,10 +306,14 @@ impl<'l> Lowering<'l> {
         let diagnostic = match head {
             Head::Ctor(ctor) if arms.iter().any(|a| a.ctor == *ctor) => {
                 let name = &self.program.ctors[*ctor].name;
-                Diagnostic::new(Code::RedundantMatch, arm.span, format!("an earlier arm has taken `{name}` already"))
+                Diagnostic::new(
+                    Code::RedundantMatch,
+                    arm.span,
+                    format!("an earlier arm already matches `{name}` already"),
+                )
             }
             Head::Ctor(_) | Head::Rest(_) | Head::Unknown => {
-                Diagnostic::new(Code::UnreachableMatch, arm.span, "the arms before take everything that comes here")
+                Diagnostic::new(Code::UnreachableMatch, arm.span, "earlier arms match everything that this one matches")
             }
         };
         self.report(diagnostic.hint("remove this arm"));
@@ -317,7 +321,7 @@ impl<'l> Lowering<'l> {
 
     fn mixed_types(&mut self, span: Span, ty: TypeId, ctor: CtorId) {
         let (expected, found) = (&self.program.types[ty].name, &self.program.ctors[ctor].name);
-        let message = format!("`{found}` is no constructor of `{expected}`, to which the first arm belongs");
+        let message = format!("`{found}` is not a constructor of `{expected}`, to which the first arm belongs");
         self.error(Code::MixedPatterns, span, message);
     }
 
@@ -329,8 +333,7 @@ impl<'l> Lowering<'l> {
         }
         let message = format!("this match has no arm for {}", missing.join(", "));
         self.report(
-            Diagnostic::new(Code::NotExhaustive, at, message)
-                .hint("add the missing arms, or `_` for all that are left"),
+            Diagnostic::new(Code::NotExhaustive, at, message).hint("add the missing arms, or `_` for all others"),
         );
     }
 }

@@ -205,8 +205,8 @@ impl<'l> Lowering<'l> {
     fn check_last(&mut self, what: &str, rest: &[Stmt]) {
         if let Some(next) = rest.first() {
             let message = match what {
-                "return" => "this statement stands after a `return`".to_string(),
-                _ => format!("all branches of the `{what}` before return, so this is never reached"),
+                "return" => "this statement comes after a `return`".to_string(),
+                _ => format!("all branches of the `{what}` above return, so this is never reached"),
             };
             self.report(Diagnostic::new(Code::UnreachableStatement, next.span, message).hint("remove it"));
         }

@@ -103,7 +103,7 @@ impl Lowering<'_> {
         if let Some(at) = found {
             let message =
                 format!("`{}` is the entry point and cannot be used inside the program", self.program.defs[main].name);
-            let hint = "put what is needed here into a function of its own";
+            let hint = "move what is needed here into a function of its own";
             self.report(Diagnostic::new(Code::MainReferenced, at, message).hint(hint));
         }
     }

@@ -105,7 +105,7 @@ impl Lowering<'_> {
             if let Some(later) = seen.get(name) {
                 self.report(
                     Diagnostic::new(Code::RepeatedBind, span, format!("`{name}` is bound twice here"))
-                        .label(*later, "this one counts")
+                        .label(*later, "this one is used")
                         .hint("give one of them another name"),
                 );
             } else {
@@ -199,7 +199,7 @@ impl Lowering<'_> {
         self.leave(mark);
         if info.leaves == 0 {
             if tree_is_whole {
-                let message = "the rules before fit everything that this one fits";
+                let message = "earlier rules match everything that this one matches";
                 self.report(Diagnostic::new(Code::UnreachableMatch, info.rule.span, message).hint("remove this rule"));
             }
             return;

@@ -234,7 +234,7 @@ impl Lowering<'_> {
         let visible = |n: &&str| !n.contains('%') && n.contains('.') == field && !n.ends_with("/tag");
         let near = did_you_mean(name, own.filter(visible)).or_else(|| did_you_mean(name, prelude.filter(visible)));
         diagnostic = match (name.as_str(), near) {
-            ("fork", _) => Diagnostic::new(Code::ForkOutside, span, "`fork` stands outside the `when` arm of a `bend`")
+            ("fork", _) => Diagnostic::new(Code::ForkOutside, span, "`fork` is outside the `when` arm of a `bend`")
                 .hint("`fork` is the recursive call of the `bend` around it"),
             ("wrap", _) if in_monad => {
                 diagnostic.hint("the type of this `with` block has no `wrap` function: define `Type/wrap`")
@@ -243,8 +243,8 @@ impl Lowering<'_> {
                 diagnostic.hint("`wrap` exists inside a `with` block: outside, write `IO/wrap` and the like")
             }
             (_, Some(near)) => diagnostic.hint(format!("did you mean `{near}`?")),
-            ("True" | "true", None) => diagnostic.hint("truth is a number in Bend: write 1"),
-            ("False" | "false", None) => diagnostic.hint("truth is a number in Bend: write 0"),
+            ("True" | "true", None) => diagnostic.hint("truth values are numbers in Bend: write 1"),
+            ("False" | "false", None) => diagnostic.hint("truth values are numbers in Bend: write 0"),
             (_, None) if name.contains('-') => {
                 diagnostic.hint("`-` is part of names: put spaces around it for a subtraction")
             }

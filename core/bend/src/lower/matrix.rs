@@ -379,7 +379,7 @@ impl<'m, 'l> Matrix<'m, 'l> {
     fn missing_case(&mut self) {
         let case: Vec<String> = self.params.iter().map(|param| self.describe(*param)).collect();
         let message = format!("no rule of `{}` fits `{}`", self.function, case.join(" "));
-        self.fail(Code::NotExhaustive, message, "add a rule for it, or one with `*` for all that is left");
+        self.fail(Code::NotExhaustive, message, "add a rule for it, or one with `*` for everything else");
     }
 
     /// The pattern that is known to fit a value.

@@ -1,9 +1,9 @@
-//! Syntax trees to the lambda core: names are resolved, sugar goes, patterns become decision trees.
+//! Syntax trees to the lambda core: resolves names, removes sugar, makes decision trees of patterns.
 //!
 //! [`declare`] gives every top-level item its place in the [`Program`], [`types`] reads annotations, and then each definition
 //! is lowered in a [`DefinitionScope`] of its own. `fold`, `bend`, comprehensions and local functions become
-//! generated definitions, lowered in a frame on top of their parent's ([`generated`]); what they use of it becomes
-//! parameters. A definition with errors gets [`TermKind::Invalid`] where they are, and the others go on.
+//! generated definitions, lowered in a frame on top of their parent's ([`generated`]); the parent's variables that they use become
+//! parameters. A definition with errors gets [`TermKind::Invalid`] at their places, and lowering goes on with the others.
 
 mod arguments;
 mod arms;

@@ -76,7 +76,7 @@ impl<'l> Lowering<'l> {
                 return invalid(span);
             }
             None => {
-                let message = "this step stands outside a `with` block";
+                let message = "this step is outside a `with` block";
                 self.report(
                     Diagnostic::new(Code::AskOutside, pattern.span, message)
                         .hint("put it inside `with T:`, where `T` is the monad, for example `IO`"),
@@ -98,7 +98,7 @@ impl<'l> Lowering<'l> {
     }
 
     fn no_monad(&mut self, name: &Ident) {
-        let message = format!("`{0}` is no monad: there is no function `{0}/bind`", name.node);
+        let message = format!("`{0}` is not a monad: there is no function `{0}/bind`", name.node);
         let hint = "a monad `T` has the functions `T/bind(value, next)` and `T/wrap(x)`";
         self.report(Diagnostic::new(Code::NoMonad, name.span, message).hint(hint));
     }

@@ -55,7 +55,7 @@ impl Lowering<'_> {
             };
             let all: Vec<Span> = bound.iter().chain(&used).copied().collect();
             let at = if bound.len() > 1 { bound[1] } else { used.last().copied().unwrap_or(all[0]) };
-            let hint = "bind it once and use it once: what is not used can be bound to `*`";
+            let hint = "bind it once and use it once; bind what you do not use to `*`";
             self.report(Diagnostic::new(Code::UnboundScopeless, at, message).hint(hint));
         }
     }
@@ -67,8 +67,7 @@ impl Lowering<'_> {
                 continue;
             }
             let at = bound.first().or(used.first()).copied().unwrap_or(body.span);
-            let message =
-                format!("the scopeless variable `${name}` leaves the `fold`, `bend` or `def` that it stands in");
+            let message = format!("the scopeless variable `${name}` leaves the `fold`, `bend` or `def` that it is in");
             let hint = "bind and use it inside";
             self.unbound.insert(with_dollar(&name));
             self.report(Diagnostic::new(Code::ScopelessCapture, at, message).hint(hint));

@@ -51,7 +51,7 @@ impl Lowering<'_> {
             let mut fields: Vec<FieldInfo> = vec![];
             for field in &ctor.fields {
                 if fields.iter().any(|f| f.name == field.name.node) {
-                    let message = format!("the field `{}` stands twice in `{}`", field.name.node, ctor.name.node);
+                    let message = format!("the field `{}` appears twice in `{}`", field.name.node, ctor.name.node);
                     self.error(Code::DuplicateField, field.name.span, message);
                 }
                 let ty = field.ty.as_ref().map_or(Type::Any, |ty| self.type_of(module, ty, &mut vars));

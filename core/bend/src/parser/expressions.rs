@@ -191,7 +191,7 @@ impl Parser<'_, '_> {
                     named.push((name, p.expression()?));
                 } else if let Some((name, _)) = named.first() {
                     let hint = format!("write all arguments without a name before `{} = …`", name.node);
-                    let message = "this argument has no name, but stands after one that has";
+                    let message = "this argument has no name, but comes after one that has";
                     return Err(p.error_with_hint(Code::MisplacedArgument, argument.span, message, hint));
                 } else {
                     positional.push(argument);

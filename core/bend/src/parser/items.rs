@@ -218,7 +218,7 @@ impl Parser<'_, '_> {
         let mut seen: HashMap<&Name, Span> = HashMap::new();
         for Field { name, .. } in fields {
             if let Some(first) = seen.insert(&name.node, name.span) {
-                let message = format!("the field `{}` stands twice in this constructor", name.node);
+                let message = format!("the field `{}` appears twice in this constructor", name.node);
                 let diagnostic =
                     Diagnostic::new(Code::DuplicateField, name.span, message).label(first, "it stands here too");
                 self.fail(diagnostic.hint("give each field a name of its own"));

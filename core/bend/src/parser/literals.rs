@@ -124,7 +124,7 @@ impl<'t> Parser<'t, '_> {
         }
         let span = self.cursor.span_from(number.end as usize);
         let spelling = &self.cursor.text()[start..number.end as usize];
-        let message = format!("`{tail}` cannot stand directly behind the number `{spelling}`");
+        let message = format!("`{tail}` cannot directly follow the number `{spelling}`");
         let hint = if tail.starts_with(['e', 'E']) && tail[1..].bytes().all(|b| b.is_ascii_digit()) {
             "there are no exponents: write the number out"
         } else {

@@ -2,7 +2,7 @@
 //!
 //! A recursive descent without backtracking: where one token does not decide, a copy of the cursor looks ahead. Items are
 //! told apart in `items`, then each kind of construct has its file. Nesting is limited (`NESTING_LIMIT`, and
-//! `HEIGHT_LIMIT` for chains of operators, which nest in the tree only), so that the passes behind the parser may recurse
+//! `HEIGHT_LIMIT` for chains of operators, which nest only in the tree), so that the passes after the parser may recurse
 //! over expressions; sequences are loops. An error in an item is reported once and the item is left out; parsing goes on
 //! at the next line that looks like the start of one (`recovery`).
 

@@ -20,7 +20,7 @@ impl Parser<'_, '_> {
             return Err(self.error_with_hint(
                 Code::BadName,
                 span,
-                format!("`{word}` contains `__`, which is kept for names that the compiler makes"),
+                format!("`{word}` contains `__`, which is reserved for names that the compiler makes"),
                 "use a single `_`",
             ));
         }
@@ -43,7 +43,7 @@ impl Parser<'_, '_> {
                 Code::BadName,
                 name.span,
                 format!("expected {what}, found `{}`", name.node),
-                "the name of a variable does not start with a digit or a sign, for it would be read as a number",
+                "the name of a variable does not start with a digit or a sign, because it would be read as a number",
             ));
         }
         Ok(name)

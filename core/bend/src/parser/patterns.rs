@@ -68,7 +68,8 @@ impl Parser<'_, '_> {
                     Ok(PatternKind::Ctor(Node::new(name, head.span), parts))
                 }
                 _ if simple => {
-                    Err(p.expected_with_hint("`,`", "constructors are matched by `match` or the rules of a definition"))
+                    Err(p
+                        .expected_with_hint("`,`", "match constructors with `match` or with the rules of a definition"))
                 }
                 _ => Err(p.expected("`,`")),
             }

@@ -65,9 +65,9 @@ impl Parser<'_, '_> {
             return Ok(());
         }
         let hint = if self.cursor.starts_with("=") {
-            "two values are compared by `==`"
+            "`==` compares two values"
         } else if self.cursor.starts_with("{") {
-            "blocks have no braces: they start behind a `:` and are indented by two spaces"
+            "blocks have no braces: they start after a `:` and are indented by two spaces"
         } else if self.cursor.is_at_line_end() {
             "a line that opens a block ends with `:`"
         } else {
@@ -134,11 +134,11 @@ impl Parser<'_, '_> {
         self.eat(";");
         self.skip();
         let hint = if self.cursor.at_keyword("if") {
-            "`if` is a statement: assign in its branches, and use the variable behind it"
+            "`if` is a statement: assign in its branches, and use the variable after it"
         } else if self.cursor.starts_with(")") || self.cursor.starts_with("]") || self.cursor.starts_with("}") {
             "no bracket is open here"
         } else if self.cursor.starts_with("=") {
-            "two values are compared by `==`"
+            "`==` compares two values"
         } else {
             return self.end_of_line("an operator or the end of the line");
         };
@@ -317,7 +317,7 @@ impl Parser<'_, '_> {
         let mut cases = vec![];
         loop {
             if !self.continues(column, "case")? {
-                let hint = "a `switch` ends with `case _`, which takes all numbers that are left";
+                let hint = "a `switch` ends with `case _`, which matches all other numbers";
                 return Err(self.expected_with_hint(&format!("`case {}` or `case _`", cases.len()), hint));
             }
             let last = self.switch_label(cases.len())?;

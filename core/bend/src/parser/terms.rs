@@ -254,7 +254,7 @@ impl Parser<'_, '_> {
                 let text = &self.cursor.text()[expr.span.start as usize..expr.span.end as usize];
                 Err(match self.brackets.last().copied().filter(|_| text.contains('\n')) {
                     Some(bracket) => self.fail(diagnostic.label(bracket.opened, "this is still open")),
-                    None => self.fail(diagnostic.hint("two values are compared by `==`")),
+                    None => self.fail(diagnostic.hint("`==` compares two values")),
                 })
             }
         }

@@ -1,6 +1,6 @@
 //! The syntax tree as text in the formatter's layout: what [`super::parser`] reads back is the same tree.
 //!
-//! Comments and blank lines are not in the tree; items are separated by a blank line each.
+//! Comments and blank lines are not in the tree; a blank line separates items.
 
 mod doc;
 mod expressions;

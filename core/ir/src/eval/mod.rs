@@ -1,7 +1,7 @@
 //! What one scalar operation gives: the meaning of arithmetic, shared by the interpreter and constant folding.
 //!
 //! A value is its bits in a `u64`, zero above the type's width; `bool` is 0 or 1. Every function here is total, keeps
-//! that invariant, and gives the same bits on every host: a NaN that arithmetic makes is always the same one.
+//! that invariant, and gives the same bits on every host: arithmetic always makes the same NaN.
 
 mod convert;
 mod float;

@@ -1,6 +1,6 @@
 //! The math library: functions of the IR, in its text, that give the same bits on every device.
 //!
-//! They are made only of what is exact or correctly rounded everywhere: sums, differences and products of `f32`, never
+//! They use only operations that are exact or correctly rounded everywhere: sums, differences and products of `f32`, never
 //! contracted; words and their bits; comparisons, selections, bitcasts, and integers to floats. There is no `fma`, no division,
 //! no root, nothing of 64 bits. A device may flush denormal numbers: denormal arguments and results are handled as
 //! integers, and no denormal intermediate matters, so that results do not depend on it either.
@@ -15,8 +15,8 @@
 //! | `trigonometric.gir`, `inverse.gir` | sine, cosine, tangent and their inverses |
 //! | `wide.gir` | quotients and conversions of 64-bit integers as pairs of words, the lower one first |
 //!
-//! Each routine is also a plain Rust function in the tests of the reference machine (`core/machine/tests/suite/prototype`): they were held to all `f32` (see the
-//! comments for what was found), and the text is held to them.
+//! Each routine is also a plain Rust function in the tests of the reference machine (`core/machine/tests/suite/prototype`). These functions were checked on all `f32` (the
+//! comments say with which result), and the tests compare the text with them.
 
 use super::function::Module;
 use super::ops::Op;

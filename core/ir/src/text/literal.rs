@@ -119,7 +119,7 @@ fn float(negative: bool, text: &str, ty: Scalar) -> Result<u64, Misfit> {
     if !is_decimal(text) {
         return misfit(
             format!("`{text}` is not a decimal number"),
-            "digits stand on both sides of the point: `0.5`, `1.0e-3`",
+            "put digits on both sides of the point: `0.5`, `1.0e-3`",
         );
     }
     let bits = match ty {

@@ -2,7 +2,7 @@
 //!
 //! # Grammar
 //!
-//! In this grammar `[ ]` is what may be absent, `{ }` what may stand any number of times, quotes hold what is written.
+//! In this grammar, `[ ]` encloses optional parts, `{ }` encloses parts that may be repeated any number of times or be absent, and quotes enclose literal text.
 //!
 //! ```text
 //! module    = { function | kernel | layout | global }
@@ -41,21 +41,21 @@
 //! name      = letters, digits, `_` `.` `/` `$`, or any text in quotes: %"a b"
 //! ```
 //!
-//! `;` starts a comment, which ends with its line; `; run: ..` lines are kept, their grammar stands in [`run`]. A statement ends with its line,
-//! unless a comma or an open bracket comes before the line's end; braces, `else`, `case` and `default` may stand on lines of their own.
+//! `;` starts a comment, which ends with its line; `; run: ..` lines are kept, and [`run`] has their grammar. A statement ends with its line,
+//! unless the line ends with a comma or an open bracket; braces, `else`, `case` and `default` may be on lines of their own.
 //!
 //! # Rules
 //!
-//! - **Names.** A value is visible behind its definition, in the region that defines it and in those inside. No name is given again where it is
-//!   visible. What `launch` defines is visible in the body. A value whose name is a number has no name: numbers are given anew when it is printed.
-//! - **Types.** A suffix that is left out is the type of the first operand that says it: `and (lt.u32 %a, %b), %c` is `and.bool`. A result's type is
-//!   written where nothing else says it: results of `if` and `switch`, and of a `loop` that does not give its parameters' types.
-//! - **Literals** have the type that the table asks for at their place, the parameter's type in a call, the types of the loop, `if` or function that a jump
-//!   leads to; where nothing asks for one, `(const.f32 1.0)` says it. A decimal number is rounded once to its type.
+//! - **Names.** A value is visible after its definition, in the region that defines it and in regions inside that one. A visible name cannot be defined
+//!   again. Values that `launch` defines are visible in the body. A value whose name is a number has no name: numbers are assigned anew when it is printed.
+//! - **Types.** If a suffix is left out, it is the type of the first operand whose type is known: `and (lt.u32 %a, %b), %c` is `and.bool`. A result's type is
+//!   written where nothing else determines it: for results of `if` and `switch`, and of a `loop` that does not give its parameters' types.
+//! - **Literals** have the type that the table requires at their place, the parameter's type in a call, or the types of the loop, `if` or function that a jump
+//!   leads to. Where nothing requires a type, `(const.f32 1.0)` names it. A decimal number is rounded once to its type.
 //! - **Ends.** A region without a terminator gets `yield`, `continue` or `return` without values. An `if` without `else` gives nothing.
-//! - **Results without names.** A statement may leave all names out. A `loop` without names gives its parameters' types if a `while` ends it, otherwise what its
-//!   first `break` gives.
-//! - `launch { .. grid %x, 1, 1 }` is run by the host at each launch.
+//! - **Results without names.** A statement may leave out all names. A `loop` without names gives its parameters' types if it ends with `while`, otherwise the types of its
+//!   first `break`.
+//! - The host runs `launch { .. grid %x, 1, 1 }` at each launch.
 
 mod lexer;
 mod literal;

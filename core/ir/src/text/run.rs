@@ -331,7 +331,7 @@ fn memory(cursor: &mut Cursor<'_>) -> Parse<MemoryInit> {
     let (word, span) = cursor.word("a memory such as `f32[1, 2]` or `u32.zeros(16)`")?;
     let (scalar, generator) = word.split_once('.').map_or((word, None), |(scalar, name)| (scalar, Some(name)));
     let Some(scalar) = Scalar::from_name(scalar).filter(|s| *s != Scalar::Bool) else {
-        let message = format!("`{scalar}` is no type that stands in memory");
+        let message = format!("`{scalar}` is not a type that memory can hold");
         let hint = "write a scalar type: `f32[1, 2]`, `u32.zeros(16)`";
         return cursor.fail(Code::IrUnknown, span, message, hint);
     };

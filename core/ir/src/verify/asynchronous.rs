@@ -98,7 +98,7 @@ fn wait(cx: &mut Context<'_>, inst: &Inst) {
         return cx.report(Code::IrCount, inst, message, "name one result for each operand");
     }
     if let Some(operand) = inst.operands.iter().find(|v| !matches!(cx.ty(**v), Type::Regs(..))) {
-        let message = format!("{} is no accumulator", cx.name(*operand));
+        let message = format!("{} is not an accumulator", cx.name(*operand));
         cx.blame(Code::IrAsync, inst, *operand, message, "accumulators are `regs<f32, N / 2>`");
     }
 }

@@ -24,7 +24,7 @@ pub(super) fn check(cx: &mut Context<'_>, inst: &Inst) {
             };
             cx.report(Code::IrAttribute, inst, message, &hint);
         } else if inst.attrs[..i].iter().any(|a| a.kind() == kind) {
-            let message = format!("`{}` stands twice", kind.name());
+            let message = format!("`{}` appears twice", kind.name());
             cx.report(Code::IrAttribute, inst, message, "give each attribute once");
         } else if let Err((message, hint)) = value(cx, inst, attr) {
             cx.report(Code::IrAttribute, inst, message, hint);
@@ -103,7 +103,7 @@ fn value(cx: &Context<'_>, inst: &Inst, attr: &Attr) -> Result<(), (String, &'st
         },
         Attr::Cache(_) => match inst.operands.first().map(|m| cx.ty(*m)) {
             Some(Type::Memory(Space::Shared | Space::Private)) => {
-                Err((format!("`{name}` has a caching hint, but its memory is no buffer"), "leave `cache` out"))
+                Err((format!("`{name}` has a caching hint, but its memory is not a buffer"), "leave `cache` out"))
             }
             _not_known_to_be_another => Ok(()),
         },
@@ -156,10 +156,10 @@ fn switch(cx: &mut Context<'_>, inst: &Inst) {
         }
         for value in values {
             if !in_range(*value, scalar) {
-                let message = format!("the case {value} is no `{scalar}`");
-                cx.report(Code::IrConstant, inst, message, "leave it out: it is never met");
+                let message = format!("the case {value} is not a `{scalar}`");
+                cx.report(Code::IrConstant, inst, message, "leave it out: it never occurs");
             } else if !seen.insert(*value) {
-                let message = format!("the case {value} stands twice");
+                let message = format!("the case {value} appears twice");
                 cx.report(Code::IrConstant, inst, message, "each number belongs to one region");
             }
         }

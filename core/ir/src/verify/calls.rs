@@ -25,7 +25,7 @@ pub(super) fn call(cx: &mut Context<'_>, inst: &Inst) {
     }
     let mut mismatch = |message: String| {
         let diagnostic = Diagnostic::new(Code::IrCall, inst.span, message).label(callee.span, "defined here");
-        cx.found.push(diagnostic.hint("give what its definition asks for"));
+        cx.found.push(diagnostic.hint("pass what its definition requires"));
     };
     // A join takes the token, and its results are the call's; a fork and a tail call have none of them.
     let arguments: &[ValueId] = if inst.op == Op::Join { &[] } else { &inst.operands };
@@ -45,7 +45,7 @@ pub(super) fn call(cx: &mut Context<'_>, inst: &Inst) {
         if found != param.ty {
             let message =
                 format!("{} is `{found}`, but `@{}` takes `{}` here", cx.name(*argument), callee.name, param.ty);
-            cx.blame(Code::IrCall, inst, *argument, message, "give what its definition asks for");
+            cx.blame(Code::IrCall, inst, *argument, message, "pass what its definition requires");
         } else if let Def::Param(attrs) = param.def
             && attrs.readonly
             && !cx.function.param_attrs(*argument).readonly
@@ -178,7 +178,7 @@ fn recursive_call(
 ) -> Diagnostic {
     let (root, caller, callee) = (&module.functions[root], &module.functions[caller], &module.functions[callee]);
     let span = caller.insts[inst].span;
-    let message = format!("the kernel `@{}` comes back to `@{}` by this call", root.name, callee.name);
+    let message = format!("the kernel `@{}` calls back to `@{}` by this call", root.name, callee.name);
     Diagnostic::new(Code::IrCall, span, message)
         .label(callee.span, "it is still running")
         .hint("devices have no stack: use a loop with an explicit one in private or shared memory")

@@ -1,5 +1,5 @@
-//! What goes in and out of regions: how many regions an instruction holds, which terminator may stand where, and that
-//! yields, breaks, continues and returns give what the instruction, the loop and the function ask for.
+//! The values that enter and leave regions: how many regions an instruction holds, which terminator may appear where, and whether
+//! yields, breaks, continues and returns give what the instruction, the loop and the function require.
 
 use super::structure::Context;
 use super::{calls, names};
@@ -55,7 +55,7 @@ pub(super) fn check(cx: &mut Context<'_>, id: InstId, inst: &Inst, around: Optio
         Op::Grid if launch => {}
         Op::Grid => {
             let hint = "write `launch { .. grid x, y, z }` before the body";
-            cx.report(Code::IrTerminator, inst, "`grid` stands outside of a `launch` region", hint);
+            cx.report(Code::IrTerminator, inst, "`grid` is outside a `launch` region", hint);
         }
         Op::TrapIf
         | arithmetic!()
@@ -82,7 +82,7 @@ fn arms(cx: &mut Context<'_>, inst: &Inst, regions: usize) {
     if inst.regions.len() != regions {
         let (name, regions) = (names::operation(inst), names::count(regions, "region"));
         let message = format!("{name} has {regions}, here are {}", inst.regions.len());
-        let hint = "`if` has two regions, `switch` one for each `case` and one for the `default`";
+        let hint = "an `if` has two regions, and a `switch` has one for each `case` and one for the `default`";
         cx.report(Code::IrCount, inst, message, hint);
     }
     let has_parameters = |r: &RegionId| !cx.function.regions[*r].params.is_empty();
@@ -103,7 +103,7 @@ fn looped(cx: &mut Context<'_>, inst: &Inst) {
 
 fn in_loop<'a>(cx: &mut Context<'_>, inst: &Inst, around: Option<&'a Inst>) -> Option<&'a Inst> {
     if around.is_none() {
-        let message = format!("`{}` stands outside of a loop", inst.op.name());
+        let message = format!("`{}` is outside a loop", inst.op.name());
         cx.report(
             Code::IrTerminator,
             inst,
@@ -164,7 +164,7 @@ fn returned(cx: &mut Context<'_>, inst: &Inst, launch: bool) {
         return cx.report(
             Code::IrTerminator,
             inst,
-            "`return` stands in a `launch` region",
+            "`return` is inside a `launch` region",
             "end it with `grid x, y, z`",
         );
     }
@@ -200,7 +200,7 @@ fn gives(cx: &mut Context<'_>, inst: &Inst, given: &[ValueId], asked: &[Type], a
         // A memory that is asked for has been reported where it is.
         if !matches!(ty, Type::Memory(_)) && !handle(cx, inst, *value) && found != *ty {
             let message = format!("{} is `{found}`, but {what} `{ty}` at this place", cx.name(*value));
-            cx.blame(Code::IrType, inst, *value, message, "convert it to the type that is asked for");
+            cx.blame(Code::IrType, inst, *value, message, "convert it to the required type");
         }
     }
 }
@@ -209,7 +209,7 @@ fn gives(cx: &mut Context<'_>, inst: &Inst, given: &[ValueId], asked: &[Type], a
 fn handle(cx: &mut Context<'_>, inst: &Inst, value: ValueId) -> bool {
     let is_handle = matches!(cx.ty(value), Type::Memory(_));
     if is_handle {
-        let message = format!("`{}` gives {}, which is a memory and no value", inst.op.name(), cx.name(value));
+        let message = format!("`{}` gives {}, which is a memory and not a value", inst.op.name(), cx.name(value));
         let hint = "give the index instead, or access each memory in a region of its own";
         cx.blame(Code::IrHandle, inst, value, message, hint);
     }

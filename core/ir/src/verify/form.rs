@@ -1,7 +1,7 @@
 //! Whether a function's tables fit together: every id refers to something, each value's definition is the place that
-//! defines it, each region and instruction stands in exactly one place.
+//! defines it, each region and instruction is in exactly one place.
 //!
-//! All other rules index freely into a function that has passed, and recur into its regions, whose depth is bounded.
+//! All other rules index freely into a function that has passed, and recurse into its regions, whose depth is bounded.
 
 use crate::function::{Def, Function, InstId, RegionId, ValueId};
 use girih_base::diag::{Code, Diagnostic};

@@ -123,9 +123,9 @@ fn tokens(cx: &mut Context<'_>, id: InstId, inst: &Inst) {
             _other_token => None,
         };
         let wrong = match fork.map(|fork| (fork, &cx.function.insts[fork])) {
-            None if joins => Some(("is no forked call", "join what `fork` gives")),
+            None if joins => Some(("is not a forked call", "join what `fork` gives")),
             None => None,
-            Some(_) if !joins => Some(("is a forked call, which is only joined", "join it, and use its results")),
+            Some(_) if !joins => Some(("is a forked call, which can only be joined", "join it, and use its results")),
             Some((_, fork)) if fork.callee() != inst.callee() => {
                 Some(("is a fork of another function", "name the function that was forked"))
             }

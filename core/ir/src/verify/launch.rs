@@ -23,7 +23,7 @@ pub(super) fn signature(cx: &mut Context<'_>) {
     }
     for ty in &function.results {
         if matches!(ty, Type::Memory(_)) {
-            let message = format!("`@{}` returns a memory, which is no value", function.name);
+            let message = format!("`@{}` returns a memory, which is not a value", function.name);
             report(cx, Code::IrHandle, message, "return the index instead");
         } else if !is_possible(*ty) {
             report(
@@ -140,7 +140,7 @@ fn specialisations(cx: &mut Context<'_>, launch: &Launch) {
         let (ty, name, place) = (cx.ty(spec.value), cx.name(spec.value), cx.function.span_of(spec.value));
         match ty {
             Type::Scalar(s) if spec.default & !s.mask() != 0 => {
-                let message = format!("the default of {name} is no `{ty}`");
+                let message = format!("the default of {name} is not a `{ty}`");
                 report_at(cx, place, Code::IrConstant, message, "its bits are zero above the type's width");
             }
             Type::Scalar(_) => {}
@@ -159,7 +159,7 @@ fn specialisations(cx: &mut Context<'_>, launch: &Launch) {
                 cx,
                 place,
                 Code::IrRepeated,
-                format!("{name} stands twice"),
+                format!("{name} appears twice"),
                 "callers name specialisation constants; rename one",
             );
         }
@@ -174,7 +174,7 @@ pub(super) fn instruction(cx: &mut Context<'_>, inst: &Inst) {
         cx.report(Code::IrLaunch, inst, message, "a `launch` region has arithmetic on scalars, and ends with `grid`");
     } else if !inst.operands.iter().chain(&inst.results).all(scalar) {
         let message = format!("{} is not about scalars, so the host cannot run it", names::operation(inst));
-        cx.report(Code::IrLaunch, inst, message, "a `launch` region uses the scalar parameters only");
+        cx.report(Code::IrLaunch, inst, message, "a `launch` region uses only the scalar parameters");
     }
 }
 

@@ -1,4 +1,4 @@
-//! Memories and accesses: what a memory may be declared as, and that an access to it is of its own element.
+//! Memories and accesses: how a memory may be declared, and whether an access has the memory's element type.
 
 use super::names;
 use super::structure::Context;

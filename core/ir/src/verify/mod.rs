@@ -1,4 +1,4 @@
-//! The rules of the IR. What passes is [`Verified`], and later stages may trust it: code generators have no errors of
+//! The rules of the IR. A module that passes is [`Verified`], and later stages may trust it: code generators have no errors of
 //! their own for wrong kernels.
 //!
 //! | rules about | see |
@@ -13,14 +13,14 @@
 //! | callees, recursion, writes through parameters | [`calls`] |
 //! | layouts, globals, cells, forks | [`heap`] |
 //! | shapes of tiles, regions that work by element | [`tiles`] |
-//! | which functions are in tile form, and what they may have | [`tile_form`](mod@tile_form) |
-//! | which functions are in task form, and what they may have | [`task_form`](mod@task_form) |
+//! | which functions are in tile form, and what they may contain | [`tile_form`](mod@tile_form) |
+//! | which functions are in task form, and what they may contain | [`task_form`](mod@task_form) |
 //! | who owns which term | [`ownership`] |
 //! | asynchronous copies and warpgroup products | [`asynchronous`] |
 //! | what all invocations reach together | [`uniformity`] |
 //!
-//! Invariant: no module makes it panic, also none that no text could have given. A function whose tables do not fit together is
-//! reported once and looked at no further; rules about the whole module run when all functions' tables do.
+//! Invariant: no module makes the verifier panic, not even one that no text could produce. A function whose tables do not fit together is
+//! reported once and not examined further; rules about the whole module run only if all functions' tables fit.
 
 mod asynchronous;
 mod attributes;

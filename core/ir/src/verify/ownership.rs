@@ -1,17 +1,17 @@
-//! Who owns which term: on each way through a function, what is owned is consumed exactly once.
+//! Ownership of terms: on each path through a function, an owned term is consumed exactly once.
 //!
 //! | a value that | is | and may be |
 //! |---|---|---|
-//! | a function takes, a cell, call or region gives, `term.share` makes | *owned* | consumed once, looked at before |
-//! | `cell.open` gives first | a *reuse token* | filled or freed, once |
-//! | `cell.get` gives | *borrowed* | looked at and shared as long as the cell is owned |
-//! | `term.pack` gives | *free* | anything: it names no cell |
-//! | `term.pack 4, 0` gives | *null*: a reuse token that is none | filled, freed or left, any number of times |
-//! | a `borrowed` parameter is, `cell.get` gives of such | *lent* | looked at, shared, passed to what borrows, carried by loops |
-//! | `fork` gives | a *token* | joined, once; what it borrows is not given away before |
+//! | is a parameter, the result of a call or region, a new cell, or made by `term.share` | *owned* | consumed once, read before |
+//! | is the first result of `cell.open` | a *reuse token* | filled or freed, once |
+//! | comes from `cell.get` | *borrowed* | read and shared as long as the cell is owned |
+//! | comes from `term.pack` | *free* | used in any way: it names no cell |
+//! | comes from `term.pack 4, 0` | *null*: the empty reuse token | filled, freed or left, any number of times |
+//! | is a `borrowed` parameter, or comes from `cell.get` of one | *lent* | read, shared, passed to a borrowing parameter, carried by loops |
+//! | comes from `fork` | a *token* | joined, once; terms that the call borrows are not consumed before |
 //!
-//! Regions of one `if` or `switch` that go on behind it leave the same values owned; an iteration of a loop leaves what was owned when it
-//! began. The first thing that is wrong in a function is reported, because what follows it is often wrong for the same reason.
+//! The regions of an `if` or `switch` from which control continues after it leave the same values owned; an iteration of a loop leaves owned what was owned when it
+//! began. Only the first mistake in a function is reported, because later ones often have the same cause.
 
 use super::form::Form;
 use super::names;
@@ -255,17 +255,17 @@ impl<'a> Walk<'a> {
         }
         let name = self.name(value);
         let message = if owner == value {
-            format!("{name} is used after it was given away")
+            format!("{name} is used after it was consumed")
         } else {
-            format!("{name} is used after the cell that it was read from was given away")
+            format!("{name} is used after the cell that it was read from was consumed")
         };
         let mut diagnostic = Diagnostic::new(self.code(owner), inst.span, message);
         if let Some(consumer) = self.consumed[owner].map(|id| &self.function.insts[id]) {
-            diagnostic = diagnostic.label(consumer.span, format!("{} was given away here", self.name(owner)));
+            diagnostic = diagnostic.label(consumer.span, format!("{} was consumed here", self.name(owner)));
         }
         let hint = match self.kinds[value] {
             Kind::Token => "join a forked call once, and use its results",
-            Kind::Reuse => "a reuse token is filled or freed once",
+            Kind::Reuse => "fill or free a reuse token exactly once",
             _term => "make a second ownership by `term.share` before",
         };
         Err(Box::new(diagnostic.hint(hint)))
@@ -289,7 +289,7 @@ impl<'a> Walk<'a> {
         }
         if let Some((token, _)) = self.lent.iter().find(|(_, owner)| *owner == value) {
             let message =
-                format!("{} is given away while the forked call {} looks at it", self.name(value), self.name(*token));
+                format!("{} is consumed while the forked call {} borrows it", self.name(value), self.name(*token));
             return Err(self.about(Code::IrOwnership, inst, value, message, "join the call before"));
         }
         if let Kind::Borrowed(_) = kind {
@@ -298,7 +298,7 @@ impl<'a> Walk<'a> {
             return Err(self.about(Code::IrOwnership, inst, value, message, hint));
         }
         if kind != asked && !(asked == Kind::Reuse && kind == Kind::Null) {
-            let message = format!("{} is no reuse token, and `{}` takes one", self.name(value), inst.op.name());
+            let message = format!("{} is not a reuse token, and `{}` takes one", self.name(value), inst.op.name());
             let hint = "a reuse token is the first result of `cell.open`";
             return Err(self.about(Code::IrOwnership, inst, value, message, hint));
         }
@@ -356,24 +356,24 @@ impl<'a> Walk<'a> {
         let reuse = given.iter().filter(|v| self.kinds[**v].is_reuse()).count();
         if reuse > 0 && reuse < given.len() {
             let message = format!(
-                "{} is a reuse token on some ways through this `{}` and a term on others",
+                "{} is a reuse token on some paths through this `{}` and a term on others",
                 self.name(result),
                 inst.op.name()
             );
             return Err(Box::new(
                 Diagnostic::new(Code::IrOwnership, inst.span, message)
-                    .hint("free the reuse token, or let all ways give one"),
+                    .hint("free the reuse token, or let all paths give one"),
             ));
         }
         let lent = given.iter().filter(|v| self.kinds[**v] == Kind::Lent).count();
         if lent > 0 && given.iter().any(|v| !matches!(self.kinds[*v], Kind::Lent | Kind::Free)) {
             let message = format!(
-                "{} is borrowed on some ways through this `{}` and owned on others",
+                "{} is borrowed on some paths through this `{}` and owned on others",
                 self.name(result),
                 inst.op.name()
             );
             return Err(Box::new(
-                Diagnostic::new(Code::IrOwnership, inst.span, message).hint("share it on the ways that borrow"),
+                Diagnostic::new(Code::IrOwnership, inst.span, message).hint("share it on the paths that borrow"),
             ));
         }
         let kind = match (reuse, lent) {
@@ -536,7 +536,7 @@ impl<'a> Walk<'a> {
             } else {
                 format!("{target} is a reuse token, but {name} is a term")
             };
-            let hint = "free the reuse token, or let all ways give one";
+            let hint = "free the reuse token, or let all paths give one";
             return Err(self.about(Code::IrOwnership, inst, value, message, hint));
         }
         Ok(())
@@ -561,15 +561,15 @@ impl<'a> Walk<'a> {
         let Some(value) = first.symmetric_difference(live).next().copied() else { return Ok(()) };
         let (kept, name) = (live.contains(&value), self.name(value));
         let message = if kept {
-            format!("{name} is kept on this way, but given away on another one")
+            format!("{name} is kept on this path, but consumed on another")
         } else {
-            format!("{name} is given away on this way, but kept on another one")
+            format!("{name} is consumed on this path, but kept on another")
         };
         let mut diagnostic = Diagnostic::new(self.code(value), inst.span, message);
         if let Some(consumer) = self.consumed[value].map(|id| &self.function.insts[id]) {
-            diagnostic = diagnostic.label(consumer.span, "given away here");
+            diagnostic = diagnostic.label(consumer.span, "consumed here");
         }
-        Err(Box::new(diagnostic.hint("consume it on all ways or on none; `term.drop` gives a term back")))
+        Err(Box::new(diagnostic.hint("consume it on all paths or on none; `term.drop` ends an ownership")))
     }
 
     // Messages.
@@ -587,7 +587,7 @@ impl<'a> Walk<'a> {
 
     fn token(&self, inst: &Inst, value: ValueId) -> Wrong {
         let message = format!("{} is a reuse token, and `{}` takes a term", self.name(value), inst.op.name());
-        self.about(Code::IrOwnership, inst, value, message, "fill it by `cell.fill`, or give it back by `cell.free`")
+        self.about(Code::IrOwnership, inst, value, message, "fill it with `cell.fill`, or free it with `cell.free`")
     }
 
     /// A value that is owned where a way ends.
@@ -595,14 +595,14 @@ impl<'a> Walk<'a> {
         let (name, op) = (self.name(value), inst.op.name());
         let (message, hint) = match self.kinds[value] {
             Kind::Token => {
-                (format!("{name} is not joined before this `{op}`"), "join each forked call once, on every way")
+                (format!("{name} is not joined before this `{op}`"), "join each forked call once, on every path")
             }
             Kind::Reuse => (
-                format!("{name} is a reuse token that is left at this `{op}`"),
-                "fill it by `cell.fill`, or give it back by `cell.free`",
+                format!("{name} is a reuse token that is left over at this `{op}`"),
+                "fill it with `cell.fill`, or free it with `cell.free`",
             ),
             Kind::Plain | Kind::Owned | Kind::Borrowed(_) | Kind::Lent | Kind::Free | Kind::Null => {
-                (format!("{name} is still owned at this `{op}`"), "use it up, or give it back by `term.drop`")
+                (format!("{name} is still owned at this `{op}`"), "consume it, or drop it with `term.drop`")
             }
         };
         self.about(self.code(value), inst, value, message, hint)

@@ -188,7 +188,7 @@ impl Walk<'_> {
             if !self.visible[*operand] && !inst.operands[..i].contains(operand) {
                 let name = self.cx.name(*operand);
                 let message = format!("{name} is not visible here");
-                let hint = "a value is visible after its definition, in its region and in those inside; let the region yield it";
+                let hint = "a value is visible after its definition, in its region and in regions inside that one; let the region yield it";
                 self.cx.blame(Code::IrName, inst, *operand, message, hint);
             }
         }

@@ -1,4 +1,4 @@
-//! Which functions are in task form, and what follows: no kernel reaches them, and they have no memory, no positions and nothing that a
+//! Which functions are in task form, and what follows: no kernel reaches them, and they have no memory, no positions and no operations that a
 //! workgroup does together.
 
 use super::calls;
@@ -103,10 +103,10 @@ pub(super) fn check(module: &Module, form: &IndexVec<FunctionId, bool>, found: &
     for (id, caller) in calls::reached(&calls, form.ids().filter(|id| form[*id])) {
         let function = &module.functions[id];
         if let Some((what, span)) = foreign(function) {
-            let message = format!("`@{}` is run in task form, which has no place for {what}", function.name);
+            let message = format!("`@{}` is run in task form, which cannot contain {what}", function.name);
             let mut diagnostic = Diagnostic::new(Code::IrTaskForm, span, message);
             if caller != id {
-                let what = format!("`@{}` is in task form and comes to it", module.functions[caller].name);
+                let what = format!("`@{}` is in task form and reaches it", module.functions[caller].name);
                 diagnostic = diagnostic.label(module.functions[caller].span, what);
             }
             found.push(

@@ -1,5 +1,5 @@
-//! Which functions are in tile form, and what follows: they are run by a whole program at once, so they know nothing of invocations and
-//! reach memory by tile operations alone.
+//! Which functions are in tile form, and what follows: a whole program runs them at once, so they know nothing about invocations and
+//! access memory only by tile operations.
 
 use super::calls;
 use crate::function::{Function, FunctionId, Inst, Module};
@@ -88,7 +88,7 @@ pub(super) fn check(module: &Module, task_form: &IndexVec<FunctionId, bool>, fou
     let form = tile_form(module);
     for (id, function) in module.functions.iter_enumerated().filter(|(id, _)| form[*id] && !task_form[*id]) {
         if let Some((what, span)) = foreign(function) {
-            let message = format!("`@{}` is in tile form, which has no place for {what}", module.functions[id].name);
+            let message = format!("`@{}` is in tile form, which cannot contain {what}", module.functions[id].name);
             let hint = "a program reaches buffers by `tile.load`, `tile.store` and `tile.atomic`, and knows its `workgroup_id` only";
             found.push(Diagnostic::new(Code::IrTileForm, span, message).hint(hint));
         }

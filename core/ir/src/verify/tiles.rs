@@ -84,7 +84,7 @@ fn shapes(cx: &Context<'_>, inst: &Inst) -> Option<String> {
             joined.push(2);
             ("both operands have the result's shape without its last dimension of 2", joined == to && same(cx, inst))
         }
-        (Op::TileSplit, _) => ("the last dimension has the length 2", to.last() == Some(&2)),
+        (Op::TileSplit, _) => ("the last dimension has length 2", to.last() == Some(&2)),
         (Op::TileCat, Some(from)) => (
             "the result is twice as long as each operand in its first dimension",
             same(cx, inst) && from.len() == to.len() && from[0] * 2 == to[0] && from[1..] == to[1..],
@@ -217,10 +217,13 @@ pub(super) fn called_by_element(module: &Module, found: &mut Vec<Diagnostic>) {
         let reached = calls::reached(&calls, std::iter::once(callee));
         let Some((culprit, _)) = reached.into_iter().find(|(id, _)| !computes[*id]) else { continue };
         let (inst, culprit) = (&function.insts[id], &module.functions[culprit]);
-        let message = format!("`@{}` is called for each element, so it has no effects", module.functions[callee].name);
+        let message =
+            format!("`@{}` is called for each element, so it must not have effects", module.functions[callee].name);
         let diagnostic = Diagnostic::new(Code::IrShape, inst.span, message)
             .label(culprit.span, format!("`@{}` does more than compute", culprit.name));
-        found.push(diagnostic.hint("move loads, stores and what invocations do together out of the region"));
+        found.push(
+            diagnostic.hint("move loads, stores, and operations that invocations do together, out of the region"),
+        );
     }
 }
 

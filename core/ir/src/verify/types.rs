@@ -33,15 +33,15 @@ pub(super) fn suffix(cx: &mut Context<'_>, inst: &Inst) -> bool {
         let takes = match row.suffix {
             Suffix::None => "it has no type suffix".into(),
             Suffix::Dim => "its suffix is a dimension, `.x`, `.y` or `.z`".into(),
-            Suffix::Scalar(set) => format!("it is made for {}", listed(set)),
+            Suffix::Scalar(set) => format!("it works on {}", listed(set)),
             Suffix::Lanes(set) => {
-                format!("it is made for {} and short vectors of them (16 bytes at most)", listed(set))
+                format!("it works on {} and short vectors of them (16 bytes at most)", listed(set))
             }
-            Suffix::Aggregate(_) => "it is made for short vectors (16 bytes at most) and `regs<..>`".into(),
-            Suffix::Tile(set) => format!("it is made for tiles of {}", listed(set)),
-            Suffix::Block(set) => format!("it is made for {} and tiles of them", listed(set)),
-            Suffix::Coop => "it is made for fragments, `coop<..>`".into(),
-            Suffix::Any => "it is made for every type but memories".into(),
+            Suffix::Aggregate(_) => "it works on short vectors (at most 16 bytes) and `regs<..>`".into(),
+            Suffix::Tile(set) => format!("it works on tiles of {}", listed(set)),
+            Suffix::Block(set) => format!("it works on {} and tiles of them", listed(set)),
+            Suffix::Coop => "it works on fragments, `coop<..>`".into(),
+            Suffix::Any => "it works on every type except memories".into(),
         };
         let message = match inst.ty {
             Some(_) => format!("there is no {}", names::operation(inst)),
@@ -112,7 +112,7 @@ fn constant(cx: &mut Context<'_>, inst: &Inst, value: ValueId) -> bool {
     let ty = cx.ty(value);
     let fits = matches!(ty, Type::Scalar(s) if bits & !s.mask() == 0);
     if !fits {
-        let message = format!("the constant {bits:#x} is no `{ty}`");
+        let message = format!("the constant {bits:#x} is not a `{ty}`");
         cx.report(Code::IrConstant, inst, message, "constants are scalars, their bits zero above the type's width");
     }
     fits
@@ -254,7 +254,7 @@ fn mismatch(cx: &mut Context<'_>, inst: &Inst, pattern: Pattern, operand: ValueI
         },
     };
     if is_memory && !matches!(pattern, Pattern::Memory(_)) {
-        let message = format!("{name} is a memory and no value: {operation} takes {asked} here");
+        let message = format!("{name} is a memory and not a value: {operation} takes {asked} here");
         return cx.blame(Code::IrHandle, inst, operand, message, "read it with `load`");
     }
     let wrong_space = is_memory && matches!(pattern, Pattern::Memory(_));
@@ -309,7 +309,7 @@ pub(super) fn results(cx: &mut Context<'_>, inst: &Inst) {
         });
         if matches!(found, Type::Memory(_)) {
             let (name, operation) = (cx.name(*result), names::operation(inst));
-            let message = format!("{operation} cannot give {name}, which is a memory and no value");
+            let message = format!("{operation} cannot give {name}, which is a memory and not a value");
             cx.report(Code::IrHandle, inst, message, "give the index instead");
         } else if !is_possible(found) {
             impossible(cx, inst, *result, found);
@@ -327,7 +327,7 @@ pub(super) fn results(cx: &mut Context<'_>, inst: &Inst) {
             if !is_possible(found) {
                 impossible(cx, inst, *param, found);
             } else if matches!(found, Type::Memory(_)) {
-                let message = format!("the loop carries {}, which is a memory and no value", cx.name(*param));
+                let message = format!("the loop carries {}, which is a memory and not a value", cx.name(*param));
                 cx.report(Code::IrHandle, inst, message, "carry the index instead");
             }
         }

@@ -1,11 +1,11 @@
-//! Which values and which control flow are the same for which invocations: an analysis, and the rules that hold
-//! barriers and subgroup operations to it.
+//! Which values and which control flow are the same for which invocations: an analysis, and the rules that use it to check
+//! barriers and subgroup operations.
 //!
-//! The analysis is WGSL's, with warpgroups and subgroups between workgroups and invocations: what depends on a varying value varies, and so does what
-//! a varying condition chooses. Control flow comes together again after `if`, `switch` and `loop`, except for those who left by a jump:
-//! after a `break` or `continue` that only some reach, the rest of the loop varies, after such a `return` the rest of the function.
+//! The analysis is WGSL's, with warpgroups and subgroups between workgroups and invocations: a value that depends on a varying value varies, and so does a value that
+//! a varying condition chooses. Control flow converges again after `if`, `switch` and `loop`, except for invocations that left by a jump:
+//! after a `break` or `continue` that only some reach, the rest of the loop varies; after such a `return`, the rest of the function varies.
 //!
-//! Levels only ever get weaker, and there are five, so the repetition over loops ends.
+//! Levels only get weaker, and there are five, so the iteration over loops ends.
 
 use super::calls::{self, Calls};
 use super::names;
@@ -487,7 +487,10 @@ impl Explain<'_> {
             }
             None => {
                 if let Some(site) = self.context.site {
-                    let what = format!("`@{}` is called from here, which not all reach together", self.function.name);
+                    let what = format!(
+                        "`@{}` is called from here, and not all invocations reach this place together",
+                        self.function.name
+                    );
                     diagnostic = diagnostic.label(site, what);
                 }
             }

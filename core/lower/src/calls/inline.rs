@@ -1,8 +1,8 @@
 //! Inlining: a call becomes a copy of the callee's body.
 //!
 //! Calls that pass memory are always inlined, because a device may not pass memory to functions, and so are functions
-//! that trap, hold memories of their own, ask where in the grid they are or speak to other invocations (a device may run invocations
-//! one after another, and could not change from one to the next within a call); small functions and those called once are inlined because it is faster.
+//! that trap, hold memories of their own, ask for their position in the grid or communicate with other invocations (a device may run invocations
+//! one after another, and could not switch to the next within a call). Small functions and functions with one call are inlined because it is faster.
 
 use super::single_exit;
 use crate::rewrite::{Compact, Pass, Rewriter};

@@ -1,6 +1,6 @@
 //! One exit: a function whose only `return` is the last instruction of its body, so that it can be copied into a caller.
 //!
-//! Outside of loops, whatever follows a construct that may return moves into the `else` of a test whether it did. Inside a
+//! Outside loops, the code after a construct that may return moves into the `else` of a test of whether it did. Inside a
 //! loop, a `return` becomes a `break` that carries a flag and the results; the loop's user tests the flag.
 
 use crate::rewrite::{Compact, Rewriter};

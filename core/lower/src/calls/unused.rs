@@ -1,4 +1,4 @@
-//! Functions that no kernel reaches are dropped, such as those whose every call has become a copy.
+//! Drops functions that no kernel reaches, such as those that have been inlined everywhere.
 
 use crate::launch::entry::Entry;
 use girih_base::idx::IndexVec;

@@ -1,4 +1,4 @@
-//! Derived parameters: what a kernel's `launch` region defines becomes parameters that the host computes.
+//! Derived parameters: values that a kernel's `launch` region defines become parameters that the host computes.
 
 use super::entry::{Entry, Scalar, Slot};
 use girih_base::hash::FastSet;

@@ -1,8 +1,8 @@
 //! Grid folding: a grid of any size on a device whose dimensions are short.
 //!
 //! The host starts a grid of two or three dimensions that covers the wanted number of workgroups; the kernel computes its
-//! position from all of them, and workgroups beyond the end return at once. Kernels that ask for it have grids of one dimension; those that were in
-//! tile form, whose grids nobody has thought of when they are compiled, have any.
+//! position from all of them, and workgroups beyond the end return at once. Kernels that ask for folding have grids of one dimension. Kernels that were in
+//! tile form may have any grid, because it is not known when they are compiled.
 
 use super::entry::{Entry, Scalar, Slot};
 use crate::rewrite::{Pass, Rewriter};

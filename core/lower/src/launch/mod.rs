@@ -1,13 +1,13 @@
-//! The launch ABI: what a legal kernel's parameters are, and how the host makes them of a launch's arguments.
+//! The launch ABI: what a legal kernel's parameters are, and how the host makes them from a launch's arguments.
 //!
 //! | file | its idea |
 //! |---|---|
 //! | [`entry`] | a legal kernel, and what each of its parameters is |
-//! | [`derived`] | what a `launch` region computes becomes parameters |
-//! | [`traps`] | the hidden buffer in which the first trap is noted |
+//! | [`derived`] | values that a `launch` region computes become parameters |
+//! | [`traps`] | the hidden buffer that records the first trap |
 //! | [`fold`] | grids of any size on devices whose dimensions are short |
 //! | [`plan`] | the host's part: arguments checked, derived parameters computed, the grid folded |
-//! | [`shift`] | buffers that begin where bindings and accesses do not allow it |
+//! | [`shift`] | buffers that begin at places that bindings or accesses do not allow |
 //! | [`packed`] | an entry as bytes, for kernels that a device keeps on disk |
 
 pub(crate) mod derived;

@@ -1,4 +1,4 @@
-//! An entry as bytes: all that a launch needs of a kernel whose code a device has kept.
+//! An entry as bytes: everything that a launch needs to know about a kernel whose code a device has kept.
 
 use super::entry::{Entry, Scalar, Slot};
 use girih_base::pack::{Packer, Unpacker};

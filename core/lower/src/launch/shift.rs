@@ -1,9 +1,9 @@
-//! Buffers that begin where a kernel's bindings or widest accesses do not allow it: the kernel is given them from the place before on that does, and how many bytes it
-//! has to go on from there, which every index takes in.
+//! Buffers that begin at places that a kernel's bindings or widest accesses do not allow. The kernel gets the buffer from the last allowed place before that, and the distance in
+//! bytes from there, which is added to every index.
 //!
-//! A kernel is rewritten for that, and compiled again, when such a launch happens first; the kernel as it was written is not asked, and not changed.
+//! A kernel is rewritten for this, and compiled again, at the first such launch; the original kernel is not changed.
 //!
-//! Invariant: the bytes to go on are a multiple of each access through the parameter, so an index takes in a whole number of elements.
+//! Invariant: the distance is a multiple of the size of each access through the parameter, so it is a whole number of elements in every index.
 
 use super::entry::Entry;
 use crate::calls::inline;

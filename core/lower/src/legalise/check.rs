@@ -1,6 +1,6 @@
 //! What *legal* means, as a check: the contract between legalisation and the code generators.
 //!
-//! It speaks of modules that [`super::run`] has just made; later simplification keeps it except that it may prove a guard needless.
+//! It holds for modules that [`super::run`] has just made. Later simplification keeps it, except that it may remove a guard that it proves needless.
 
 use super::library;
 use super::storage;

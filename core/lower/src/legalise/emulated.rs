@@ -1,7 +1,7 @@
 //! Subgroups on devices without them: consecutive invocations of the workgroup that exchange words through shared memory,
-//! or, where not all invocations come together, single invocations.
+//! or single invocations, where not all of them reach an operation together.
 //!
-//! Invariant: each operation waits for all before it writes and before it reads, so that operations do not disturb each
+//! Invariant: each operation waits for all invocations before it writes and before it reads, so that operations do not disturb each
 //! other. If the workgroup is one subgroup, what was uniform in the subgroup comes from a `uniform_load` and so is uniform in the
 //! workgroup.
 

@@ -1,9 +1,9 @@
-//! Numbers are rounded to `f16` before they become one, where the device may leave out a conversion there and back.
+//! Rounds numbers before they are converted to `f16`, on devices that may leave out a conversion to `f16` and back.
 //!
-//! Drivers of shading languages take `f32 -> f16 -> f32` for nothing at all, through selections, magnitudes and casts of bits too, whatever the
-//! program says about it (see docs/platforms.md). What is rounded beforehand comes out the same with the two conversions and without them.
+//! Drivers of shading languages drop `f32 -> f16 -> f32`, even through selections, magnitudes and bit casts, whatever the
+//! program says about it (see docs/platforms.md). A number that is rounded beforehand is the same with and without the two conversions.
 //!
-//! Invariant: a conversion to `f16` of a value that is used for anything but stores is exact, unless the device has `rounded_conversions`.
+//! Invariant: a conversion to `f16` of a value with any use except stores is exact, unless the device has `rounded_conversions`.
 
 use super::Context;
 use super::emit::Emit;

@@ -1,6 +1,6 @@
-//! Sizes: what a kernel asks for against what a device has of it.
+//! Sizes: what a kernel asks for, compared with what the device has.
 //!
-//! Invariant: a kernel that passes can be launched on the device as far as the kernel alone decides it.
+//! Invariant: nothing in a kernel that passes prevents its launch on the device.
 
 use girih_base::diag::{Code, Diagnostic};
 use girih_base::hash::FastMap;
@@ -18,7 +18,14 @@ pub(super) fn launch(kernel: &Function, caps: &Caps) -> Vec<Diagnostic> {
     errors.extend(invocations(kernel, caps, caps.invocations));
     let buffers = kernel.params.iter().filter(|p| kernel.ty(**p) == Type::Memory(Space::Global)).count() as u64;
     let what = format!("{buffers} buffers");
-    errors.extend(over(kernel, caps, buffers, u64::from(caps.buffers), &what, "put several arrays into one buffer"));
+    errors.extend(over(
+        kernel,
+        caps,
+        buffers,
+        u64::from(caps.buffers),
+        &what,
+        "combine several arrays into one buffer",
+    ));
     errors
 }
 

@@ -1,11 +1,11 @@
-//! What a device lacks is rewritten in terms of what it has, or refused by name.
+//! Rewrites what a device lacks in terms of what it has, or refuses it by name.
 //!
-//! One pass a file; each function goes through all of them in this order, math routines that a pass calls included. A pass may
-//! write what a later one rewrites, never what an earlier one has removed.
+//! Each pass is a file. Every function goes through all passes in this order, including math routines that a pass calls. A pass may
+//! write operations that a later pass rewrites, never operations that an earlier pass has removed.
 //!
 //! | pass | afterwards |
 //! |---|---|
-//! | [`refuse`] | (what nothing can stand for is an error) |
+//! | [`refuse`] | (what nothing can replace is an error) |
 //! | [`params`] | a kernel's numbers are 32-bit words, or 64-bit numbers that the device has |
 //! | [`subgroups`] | communication is on 32-bit words, or through shared memory |
 //! | [`storage`] | memory is accessed as what the device can store |
@@ -15,11 +15,11 @@
 //! | [`narrow`] | integers of 8 and 16 bits are 32-bit ones of the same value |
 //! | [`wide`] | integers of 64 bits that the device lacks are two words |
 //! | [`integers`] | shifts, divisions and bit operations are defined where the device's own are |
-//! | [`halves`] | what is rounded to `f16` stays so, whatever the device makes of conversions |
+//! | [`halves`] | numbers rounded to `f16` stay rounded, whatever the device does with conversions |
 //! | [`limits`] | (checks sizes) |
 //!
-//! Invariant: a legal module gives what it gave before, on every input, by each operation's numeric class. [`check()`] says
-//! what "legal" means.
+//! Invariant: the legal module gives the same results as the original, on every input, up to each operation's numeric class. [`check()`] defines
+//! "legal".
 
 #[macro_use]
 mod groups;

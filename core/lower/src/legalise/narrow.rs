@@ -1,8 +1,8 @@
 //! Integers of 8 and 16 bits live in `i32` and `u32`, as the same number.
 //!
-//! Invariant: a value of type `i8` stands as an `i32` from -128 to 127, of type `u8` as a `u32` up to 255, likewise for 16
-//! bits. What can leave the range is wrapped at once. The short types remain beside loads, stores and bit casts of 16-bit floats
-//! only, next to a conversion.
+//! Invariant: a value of type `i8` is represented as an `i32` from -128 to 127, and one of type `u8` as a `u32` up to 255; likewise for 16
+//! bits. A result that can leave the range is wrapped at once. The short types remain only at loads, stores and bit casts of 16-bit floats,
+//! next to a conversion.
 
 use super::emit::{Emit, extend};
 use crate::rewrite::{Pass, Rewriter};

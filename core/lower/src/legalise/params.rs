@@ -1,6 +1,6 @@
 //! A kernel's scalar parameters as the host hands them over: 32-bit words, and 64-bit numbers where the device has them.
 //!
-//! Invariant: the entry's slots stand for the kernel's parameters one to one.
+//! Invariant: the entry's slots correspond one to one to the kernel's parameters.
 
 use super::emit::Emit;
 use super::words;

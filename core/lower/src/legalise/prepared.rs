@@ -1,7 +1,7 @@
-//! Routines of the math library as a device takes them: legal, with small ones inlined, simplified.
+//! Routines of the math library in the form that a device takes: legal, simplified, with small ones inlined.
 //!
-//! A kernel needs a few of them, every one that is compiled for a device needs the same, and they are longer than the kernel. So each is
-//! made when it is first called, and kept for the capabilities it was made for. Invariant: calls in what is kept name places
+//! A kernel needs a few of them, all kernels for a device need the same ones, and they are longer than the kernels. So each routine is
+//! prepared when it is first called, and kept for the capabilities it was prepared for. Invariant: calls in kept routines name places
 //! in the library.
 
 use super::routines::Routines;

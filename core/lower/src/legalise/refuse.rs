@@ -1,7 +1,7 @@
-//! What nothing can stand for is refused before anything is rewritten, so that all such errors of a kernel come at once, in
+//! Refuses operations that nothing can replace, before anything is rewritten, so that all such errors of a kernel come at once, in
 //! the words of the program.
 //!
-//! Invariant: a function that passes needs no feature that the device lacks, emulated ones aside.
+//! Invariant: a function that passes needs no feature that the device lacks, except emulated ones.
 
 use super::lacks;
 use crate::compile;

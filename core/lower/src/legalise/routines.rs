@@ -1,7 +1,7 @@
 //! Routines of the math library, copied into a module once where passes call them.
 //!
-//! Invariant: a routine is named by its place in the module before it stands there; [`Routines::take`] gives those that do
-//! not yet, in that order, legal and simplified.
+//! Invariant: a routine is named by its place in the module before it is there; [`Routines::take`] gives those that are not there
+//! yet, in that order, legal and simplified.
 
 use super::prepared;
 use girih_base::diag::{Code, Diagnostic};

@@ -1,8 +1,8 @@
-//! Kernels on buffers that no single binding reaches: such a buffer is split into parts, and an access to it becomes one to the part in
+//! Kernels on buffers that are too large for a single binding: such a buffer is split into parts, and an access goes to the part in
 //! which the index lies.
 //!
-//! All parts but the last are of one size, a power of two, so the part is in the index's upper bits. The kernel as it was written is not asked, and
-//! not changed where nothing is split.
+//! All parts except the last have one size, a power of two, so the upper bits of the index are the number of the part. A kernel is
+//! not changed if nothing is split.
 //!
 //! Invariant: the first part takes the place of the parameter that was split; the others follow behind all parameters, in order.
 

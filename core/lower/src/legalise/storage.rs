@@ -1,10 +1,10 @@
 //! Accesses to memory become accesses of types that the device can store, in a view that it can have.
 //!
-//! A [`View`] is chosen for each memory from all accesses to it. Values are put together from what is read and taken apart for
-//! what is written by `vector`, `extract` and `bitcast`, which later passes turn into arithmetic on words.
+//! A [`View`] is chosen for each memory from all accesses to it. `vector`, `extract` and `bitcast` assemble values from what is read and split them for
+//! what is written; later passes turn these into arithmetic on words.
 //!
-//! Invariant: an access reads and writes the same bytes as before, and no other byte is changed, also not by
-//! accesses of other invocations to its neighbours. Only widened shared and private memory has another layout; nobody can see it.
+//! Invariant: an access reads and writes the same bytes as before, and changes no other byte, not even when other invocations
+//! access its neighbours. Only widened shared and private memory has another layout, which no program can observe.
 
 use super::Context;
 use super::emit::Emit;

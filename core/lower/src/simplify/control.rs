@@ -1,5 +1,5 @@
 //! Branches and loops in the forward walk: conditions that are known, arms that are empty or cheap, values that are the same
-//! whichever way is taken, loops that run once.
+//! on every path, loops that run once.
 
 use super::facts::Facts;
 use super::forward::{Around, Forward};

@@ -1,14 +1,14 @@
-//! What counted loops end with.
+//! Final values of counted loops.
 //!
 //! A loop that goes on while `i < n`, where `i` starts as `a` and grows by one, ends with `i` as the larger of `a` and `n`: whether it runs at all or not,
 //! and whatever the order of the numbers is, signed or unsigned. One that goes on while `i > n`, down by one, ends with the smaller; one that goes on while
-//! `i != n` ends with `n`. From that follows what else it carries that is the same from the second iteration on, or grows by a fixed number. The results
-//! are computed from these, so that nothing waits for the loop; if they were all that it was for, it is dead (scalar evolution, after Bachmann, Wang and
+//! `i != n` ends with `n`. This determines the other carried values that are constant from the second iteration on, or that grow by a fixed number. The results
+//! are computed from these, so that nothing waits for the loop; a loop without other uses is then dead (scalar evolution, after Bachmann, Wang and
 //! Zima, "Chains of recurrences", ISSAC 1994, for the two shortest chains).
 //!
-//! Drivers do that too, not always right: `docs/conformance.md`.
+//! Drivers do this too, not always correctly: see `docs/conformance.md`.
 //!
-//! Invariant: for a loop that ends, the values are the same bits. One that does not end gives no results.
+//! Invariant: if a loop ends, its values have the same bits. A loop that does not end gives no results.
 
 use super::control::jumps;
 use super::facts::opposite;

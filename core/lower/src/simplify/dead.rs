@@ -1,7 +1,7 @@
-//! Dead code: what no effect needs is removed, and so are results and parameters of regions, memories that are never read, and
-//! parameters of functions.
+//! Dead code: removes instructions that no effect needs, unused results and parameters of regions, memories that are never read, and
+//! unused parameters of functions.
 //!
-//! An instruction is needed if it has an effect, if it may leave the region that holds it, or if a needed one uses its result. What a region
+//! An instruction is needed if it has an effect, if it may leave the region that holds it, or if a needed one uses its result. A value that a region
 //! yields, or a loop carries, is needed only if that result or parameter is.
 
 use girih_base::hash::FastMap;

@@ -1,7 +1,7 @@
 //! The forward walk: one pass over a function in the order of its text that maps operands to what replaced them, applies the
-//! rules of folding and identities, finds expressions that have been computed before, and follows what conditions say.
+//! rules of folding and identities, finds expressions that have been computed before, and uses what conditions imply.
 //!
-//! Everything that is only true in a region (replacements, facts, available expressions) is written to a log and taken back at the region's
+//! Everything that is only true in a region (replacements, facts, available expressions) is written to a log and undone at the region's
 //! end. A value is replaced only by one that is visible wherever it is.
 
 use super::expressions::{Available, is_commutative, key};

@@ -1,4 +1,4 @@
-//! Which identities an operation is offered, and what positions in the launch are known to be.
+//! Which identities are tried for an operation, and what is known about positions in the launch.
 
 use super::facts::Facts;
 use super::forward::Forward;

@@ -1,7 +1,7 @@
-//! Loop-invariant code motion: what is the same in every iteration is computed before the loop.
+//! Loop-invariant code motion: computes before a loop what is the same in every iteration.
 //!
-//! Arithmetic is total, so pure operations may be computed although no iteration would have; slow ones, and choices between pure ones, move only if each
-//! round that is not the last one runs them. A load moves only if the loop is sure to run it (so that no access outside of a memory comes in) and nothing in
+//! Arithmetic is total, so pure operations may be computed even if no iteration would compute them. Slow operations, and choices between pure ones, move only if each
+//! iteration except the last runs them. A load moves only if the loop certainly runs it (so that no out-of-bounds access is added) and nothing in
 //! the loop may write what it reads.
 
 use super::control::is_cheap;

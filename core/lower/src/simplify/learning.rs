@@ -1,6 +1,6 @@
-//! What the forward walk learns: facts about values, from conditions that hold, from comparisons, from what operations give.
+//! What the forward walk learns: facts about values, from conditions that hold, from comparisons, and from results of operations.
 //!
-//! Invariant: what is learnt holds from there to the end of the region, and is written to the walk's log.
+//! Invariant: a learnt fact holds from there to the end of the region, and is written to the walk's log.
 
 use super::expressions::key;
 use super::facts::{self, Facts};

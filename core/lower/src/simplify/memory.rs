@@ -1,7 +1,7 @@
 //! What is known about memory while it is not written: loads are not repeated, a load after a store is the stored value.
 //!
-//! Each memory has a version, which changes wherever something may write it: a store to it or to what may be the same bytes,
-//! and whatever orders accesses between invocations.
+//! Each memory has a version, which changes wherever something may write it: a store to it or to memory that may overlap it,
+//! and any operation that orders accesses between invocations.
 
 use super::expressions::{Key, key};
 use super::forward::Forward;

@@ -2,17 +2,17 @@
 //!
 //! | pass | what it does |
 //! |---|---|
-//! | [`forward`] | folding, identities, common subexpressions, branches that are known, loads that are known, constant parts of indices, what [`counted`] loops end with |
-//! | [`dead`] | what nobody needs, parameters and results of regions included |
-//! | [`invariant`] | what does not change in a loop goes before it |
+//! | [`forward`] | folding, identities, common subexpressions, branches that are known, loads that are known, constant parts of indices, final values of [`counted`] loops |
+//! | [`dead`] | removes everything unused, including parameters and results of regions |
+//! | [`invariant`] | computes before a loop what does not change in it |
 //! | [`unroll`] | loops of constant trip count |
 //! | [`vectorise`] | adjacent loads and stores become one |
 //!
-//! They repeat until nothing changes, a bounded number of times. Invariant: what was legal for the capabilities stays legal, and values are the
-//! same bits on every device whose numeric class is exact.
+//! The passes repeat until nothing changes, a bounded number of times. Invariant: a module that was legal for the capabilities stays legal, and values of exact
+//! numeric class have the same bits on every device.
 //!
-//! Induction variables are not turned into running addresses: drivers do that with knowledge of registers that is not
-//! at hand here.
+//! Induction variables do not become running addresses: drivers do that with knowledge about registers that is not
+//! available here.
 
 mod aggregates;
 mod conditions;

@@ -1,10 +1,10 @@
-//! What a loop does only when it is over is done behind it.
+//! Code sinking: code that a loop runs only when it ends is moved behind the loop.
 //!
-//! Invocations that run in step leave a loop one after another. What an invocation does on its way out, before `break`, all others wait for, and
-//! do themselves some rounds later: a ray that has met something would have its colour computed while others still look for what they meet. Behind the
-//! loop all do it together. So the loop says which way out was taken, and gives what is needed there; a choice behind it does the rest.
+//! Invocations that run in step leave a loop one after another. While one invocation runs the code before its `break`, all others wait, and
+//! run the same code themselves some iterations later: the colour of one ray would be computed while other rays still look for what they hit. Behind the
+//! loop, all invocations run this code together. So the loop gives the exit path that was taken and the values needed there, and a choice behind it does the rest.
 //!
-//! Invariant: nothing happens between `break` and what follows the loop, so the order of all that happens stays.
+//! Invariant: nothing happens between `break` and the code after the loop, so the order of effects stays the same.
 
 use girih_base::hash::{FastMap, FastSet};
 use girih_ir::groups::{not_control, other_control};

@@ -1,7 +1,7 @@
 //! Full unrolling of loops whose trip count is a constant.
 //!
-//! A loop is run on what is known of its parameters without touching it; if every jump is decided that way, and few enough instructions result,
-//! its iterations are written one after the other.
+//! The pass first simulates a loop on what is known about its parameters, without changing it. If this decides every jump, and few enough instructions result,
+//! it writes the iterations one after another.
 
 use super::control::jumps;
 use girih_base::hash::FastMap;

@@ -1,8 +1,8 @@
 //! Adjacent loads, and adjacent stores, become one access of 2 or 4 lanes.
 //!
-//! Within a stretch of instructions that are all run if one is, accesses of one type to one memory, from one index with offsets that follow each
-//! other, are gathered if the first place is aligned to all of them and nothing between them may touch the same bytes. Loads come
-//! together at the first one, stores at the last one.
+//! Consider a sequence of instructions that all run if one of them runs. In it, accesses of one type to one memory, from one index with consecutive
+//! offsets, are joined if the first place is aligned to their joint size and nothing between them may access the same bytes. Loads
+//! move to the first one, stores to the last one.
 
 use super::facts::Facts;
 use super::forward::Memo;

@@ -1,7 +1,7 @@
 //! Choices and jumps.
 //!
-//! Where lanes differ, both sides of a choice are run, each for its lanes; a side that no lane wants is skipped, unless it is so short that
-//! running it is quicker than looking. A jump takes its lanes out of those that run, and what follows goes on with the others.
+//! Where lanes differ, both sides of a choice run, each for its own lanes. A side that no lane takes is skipped, unless it is so short that
+//! running it is quicker than testing. A jump removes its lanes from those that run, and the following code continues with the others.
 
 use super::lanes::{Wide, any, blend, both, without};
 use super::repeat::Level;

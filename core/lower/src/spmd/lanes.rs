@@ -1,6 +1,6 @@
 //! Values of a version, and operations on them.
 //!
-//! What is the same in all lanes is one number, computed once. A `bool` that differs is a mask.
+//! A value that is the same in all lanes is one number, computed once. A `bool` that differs is a mask.
 
 use super::control::VersionWriter;
 use super::{LANES, MASK, Why, vectorised};

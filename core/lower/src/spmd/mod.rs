@@ -1,4 +1,4 @@
-//! A function that computes, made to do the same for four lanes at once: numbers become vectors of four, conditions become masks.
+//! SPMD vectorisation: a function that only computes is made to do the same for four lanes at once. Numbers become vectors of four, conditions become masks.
 //!
 //! | file | its idea |
 //! |---|---|
@@ -6,16 +6,16 @@
 //! | [`varying`] | which values differ between lanes |
 //! | [`lanes`] | values, and operations on them |
 //! | [`calls`] | calls: of other versions, of plain functions lane by lane, or the callee's code in their place |
-//! | [`state`] | which lanes run, what those that left have left behind, and how that comes together again |
+//! | [`state`] | which lanes run, the values of lanes that have left, and how these are merged again |
 //! | [`control`] | choices and jumps |
 //! | [`repeat`] | loops |
 //!
 //! A version of a function takes a mask of the lanes that run (a `u32x4`, all ones or 0) and then its parameters: those that differ between
-//! lanes as vectors, a `bool` as a mask, the others as they are. Its results are vectors. What it gives to lanes that do not run means
-//! nothing.
+//! lanes as vectors, a `bool` as a mask, the others as they are. Its results are vectors. The results of lanes that do not run are
+//! meaningless.
 //!
-//! Invariant: a lane that runs gets the bits that the function gives to its arguments alone. A trap is reported exactly if a lane that runs
-//! meets one. Lanes that do not run neither trap nor keep a loop or a recursion going.
+//! Invariant: a lane that runs gets the bits that the function gives for its arguments alone. A trap is reported if and only if a lane that runs
+//! reaches one. Lanes that do not run neither trap nor keep a loop or a recursion going.
 
 mod calls;
 mod control;
@@ -223,7 +223,7 @@ impl<'m> Versions<'m> {
         if inst.op == Op::Tail {
             let callee = inst.callee()?;
             let returns = callee != id && self.facts.groups[callee] == self.facts.groups[id];
-            return returns.then(|| "a tail call of a function that comes back to it by another way".into());
+            return returns.then(|| "a tail call of a function that calls back by another way".into());
         }
         let possible = match inst.op.row().family {
             Family::Control => inst.op != Op::Grid,

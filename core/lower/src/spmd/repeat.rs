@@ -1,4 +1,4 @@
-//! Loops: rounds are made while any lane wants one. A function that calls itself last is a loop, too.
+//! Loops: iterate while any lane wants another iteration. A function that calls itself last is a loop, too.
 
 use super::control::VersionWriter;
 use super::lanes::{Wide, any, blend, both, without};

@@ -1,5 +1,5 @@
-//! Which lanes run, and what those that left have left behind: for the function's caller, for what stands behind a loop, for a loop's next
-//! round. Each of these is a value that every jump changes for its lanes, so regions yield those that they change.
+//! Which lanes run, and the values of lanes that have left: for the function's caller, for the code after a loop, and for a loop's next
+//! iteration. Each of these is a value that every jump changes for its lanes, so regions yield those that they change.
 
 use super::lanes::Wide;
 use super::{MASK, zero};

@@ -1,7 +1,7 @@
 //! Which values may differ between the lanes that run.
 //!
-//! Lanes that are in a loop have all made the same number of rounds. So what a loop carries is the same for them if it began the same and
-//! each round makes the same of it, although lanes leave at different times. What they leave with differs then.
+//! All lanes that are in a loop have made the same number of iterations. So a value that the loop carries is the same for them if it starts the same and
+//! each iteration changes it in the same way, although lanes leave at different times. The values with which they leave then differ.
 
 use girih_base::idx::IndexVec;
 use girih_ir::groups::{aggregates, arithmetic, cells, masks, memory, of_kernels};

@@ -1,9 +1,9 @@
 //! Which layout each tile has: the analysis that the lowering follows.
 //!
-//! Accesses to buffers and matrix products say how they want their tiles. From them layouts go to what is computed of loaded values, through
-//! loops and branches, and to what remains of a reduction; each such value has one *home*. What costs little (numbers counted up, repeated
-//! numbers, arithmetic on these) and what only renames elements has none: it is written again in every layout in which somebody wants
-//! it. A second walk, from the end, collects those demands.
+//! Accesses to buffers and matrix products state the layouts that they want. From there, layouts spread to values computed from loaded values, through
+//! loops and branches, and to results of reductions; each such value has one *home*. Cheap values (counted numbers, repeated
+//! numbers, arithmetic on these) and operations that only rename elements have none: they are computed again in every layout in which they are
+//! wanted. A second walk, from the end, collects these wishes.
 //!
 //! Invariant: every tile is demanded only in layouts that are listed with it, and a value with a home is computed there and moved from there.
 

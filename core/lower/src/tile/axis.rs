@@ -1,8 +1,8 @@
-//! What is known of the numbers in a tile along each of its dimensions: how many follow each other by one, of what their first is a multiple,
-//! how many are equal. Indices of which this is known are accessed many at once, under conditions that are the same for all of them.
+//! Axis info: what is known about the numbers in a tile along each dimension: how many are consecutive, what the first of them is a multiple of, and
+//! how many are equal. One access then covers several such indices, under a condition that is the same for all of them.
 //!
-//! Invariant: what is said holds for each aligned run of elements along a dimension, wherever it lies in the others. Programs whose
-//! indices are negative before `%` or `//` are taken at their word, as Triton does.
+//! Invariant: a fact holds for each aligned run of elements along a dimension, at any position in the other dimensions. As in Triton, indices
+//! before `%` or `//` are assumed not to be negative.
 
 use girih_base::idx::IndexVec;
 use girih_ir::groups::{compares, counts, functions, not_arithmetic, not_control, other_control};

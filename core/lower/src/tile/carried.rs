@@ -1,7 +1,7 @@
 //! Loops that move a tile of indices by the same amount each time carry the amount instead: one number in place of a tile.
 //!
 //! `p = loop (p = first) { .. continue (add p, splat s) }` becomes a loop that carries a number c, which starts as 0, where p is
-//! `add first, splat c`. So what is known of the first indices is known of all of them, and they need no registers across iterations.
+//! `add first, splat c`. So everything known about the first indices is known about all of them, and they need no registers across iterations.
 
 use girih_ir::groups::{not_control, other_control};
 use girih_ir::{Def, Function, Inst, InstId, Op, RegionId, Type, Value, ValueId};

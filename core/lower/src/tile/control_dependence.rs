@@ -1,5 +1,5 @@
-//! What the lowering has to know of a kernel beside layouts: on which numbers control flow depends, which buffers are both written and
-//! accessed otherwise, what is used at all.
+//! What the lowering has to know about a kernel besides layouts: the numbers on which control flow depends, the buffers that are both written and
+//! otherwise accessed, and which values are used at all.
 
 use girih_base::idx::IndexVec;
 use girih_ir::groups::{not_control, not_of_tiles, other_control};

@@ -1,12 +1,12 @@
 //! Where the elements of a tile lie: which invocation of the workgroup holds which of them, and as which of its registers.
 //!
 //! The lengths of a tile are powers of two, so the number of an element is bits: those of its last coordinate, the lowest, and so on. A layout
-//! says for each bit of a register's number and for each bit of an invocation's number which bit of the element's number it is. Blocked layouts,
-//! slices of others (what a reduction leaves) and the sums of matrix products are all of this form; a reshaped tile has the layout of what it is
-//! made of, and a transposed one the same with bits renamed.
+//! names, for each bit of a register's number and of an invocation's number, the corresponding bit of the element's number. Blocked layouts,
+//! slices of others (the results of reductions) and the sums of matrix products all have this form. A reshaped tile has the layout of the original
+//! tile, and a transposed one has the same layout with bits renamed.
 //!
-//! Invariant: each bit of the element's number stands in exactly one place. A bit of the invocation's number may stand for none: then
-//! the invocations that differ in it hold the same elements. Fragments are the exception: a register is a whole one, whose bits stand nowhere.
+//! Invariant: each bit of the element's number appears exactly once. A bit of the invocation's number may correspond to none: then
+//! the invocations that differ in it hold the same elements. Fragments are the exception: a register is a whole fragment, whose bits appear nowhere.
 
 use girih_ir::Shape;
 

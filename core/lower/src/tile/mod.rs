@@ -1,11 +1,11 @@
 //! Tile form to threads.
 //!
-//! A kernel in tile form is run by a workgroup as one program; here it becomes one for each of its invocations. There are two ways:
+//! A workgroup runs a kernel in tile form as one program. Here it becomes a kernel for each invocation. There are two ways:
 //!
-//! * [`distributed`] gives every tile a layout that suits what is done with it, and keeps its elements in registers;
+//! * [`distributed`] gives every tile a layout that suits its uses, and keeps its elements in registers;
 //! * [`fallback`] lays all tiles out in order and moves elements through shared memory. It is slower and serves every kernel, so it takes those that
-//!   the first way does not: where registers or shared memory do not suffice. Why a kernel goes there, and which operation made it, is a
-//!   diagnostic that goes with the result ([`Code::SharedMemory`]).
+//!   the first way does not: where registers or shared memory do not suffice. A diagnostic says why a kernel goes there, and which operation
+//!   is the reason ([`Code::SharedMemory`]).
 //!
 //! The first way is a pipeline:
 //!
@@ -13,23 +13,23 @@
 //! |---|---|---|
 //! | 0 | common subexpressions, constants, dead code, loop invariants | [`canonical`] |
 //! | 1 | loops that move a tile of indices carry the distance instead | [`carried`] |
-//! | 2 | what is known of numbers along each dimension: how many follow each other, are multiples, are equal | [`axis`] |
+//! | 2 | what is known about numbers along each dimension: how many are consecutive, multiples, or equal | [`axis`] |
 //! | 3 | the layout of each tile, and in which layouts each is wanted | [`assign`], [`layout`], [`product`] |
 //! | 4 | loops whose factors are copied ahead | [`pipeline`] |
 //! | 5 | numbers on which control flow depends, buffers whose accesses must stay in order | [`control_dependence`] |
 //! | 6 | the kernel, instruction by instruction | [`distributed`] |
 //!
-//! A loop that waits for other programs is refused where these need not run meanwhile ([`waits`]).
+//! A loop that waits for other programs is refused where those programs need not run meanwhile ([`waits`]).
 //!
-//! **Layouts** are linear: a bit of the number of an invocation or of one of its registers stands for a bit of an element's number
+//! **Layouts** are linear: each bit of the number of an invocation, or of one of its registers, corresponds to a bit of an element's number
 //! ([`layout::Layout`]). A view of a tile (reshaped, permuted, broadcast) renames bits and moves nothing.
 //!
-//! **Homes.** What is loaded, reduced or multiplied is computed in one layout, its home, and so is what arithmetic makes of it. What costs
-//! little (numbers counted up, arithmetic on these) is written in each layout in which it is wanted. Elements go through shared memory only
+//! **Homes.** A value that is loaded, reduced or multiplied is computed in one layout, its home, and so are the results of arithmetic on it. Cheap
+//! values (counted numbers, arithmetic on these) are computed in each layout in which they are wanted. Elements go through shared memory only
 //! where a value is wanted in another layout than its home.
 //!
-//! **Accesses** of 16 bytes come from what is known of indices and conditions. A condition that is the same for a whole access guards it as a
-//! whole; elements outside are never touched.
+//! **Accesses** of 16 bytes follow from what is known about indices and conditions. A condition that is the same for a whole access guards it as a
+//! whole; masked-off elements are never touched.
 
 mod assign;
 mod axis;

@@ -1,6 +1,6 @@
 //! Loops that wait for other programs: locks, flags.
 //!
-//! A loop waits if nothing but memory decides when it ends, and it does not change that memory itself: its conditions come from loads, exchanges and
+//! A loop waits if only memory decides when it ends, and the loop does not change that memory itself: its conditions come from loads, exchanges and
 //! updates that are the same in each iteration. Loops that count, that take work from a queue, or that try an update again with a newer value end by
 //! themselves.
 

@@ -5,7 +5,7 @@
 //! accesses race if one writes, not both are atomic, and neither a barrier of the workgroup nor the end of a dispatch lies
 //! between them.
 //!
-//! Invariant: no fault is reported in a right program. So an `acquire` is taken to order all that came before it,
+//! Invariant: no fault is reported in a correct program. So an `acquire` counts as ordering everything before it,
 //! although it may order less.
 
 use super::frame::{Activation, Handle, Origin};

@@ -235,10 +235,9 @@ impl Driver for Interpreter {
             return Err(Diagnostic::new(Code::DeviceMemory, Span::NONE, message));
         };
         if self.options.checked && size > MOST_CHECKED {
-            let message = format!(
-                "a buffer of {size} bytes, but where accesses are checked, and remembered, {MOST_CHECKED} are possible"
-            );
-            let hint = "take a smaller buffer, or another device";
+            let message =
+                format!("a buffer of {size} bytes, but with checked accesses at most {MOST_CHECKED} are possible");
+            let hint = "use a smaller buffer, or another device";
             return Err(Diagnostic::new(Code::DeviceMemory, Span::NONE, message).hint(hint));
         }
         // The system gives pages of zeros when they are touched.

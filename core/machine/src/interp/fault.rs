@@ -55,7 +55,7 @@ impl Machine<'_> {
     }
 
     pub(super) fn out_of_fuel(&self, step: &Step) -> Fault {
-        let message = format!("the step limit is over in `@{}`", self.name(self.frame.function));
+        let message = format!("the step limit was reached in `@{}`", self.name(self.frame.function));
         self.fault(Code::OutOfFuel, step, message)
             .hint("a loop may not end; otherwise raise the limit, or run less at once")
             .into()

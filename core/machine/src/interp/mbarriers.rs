@@ -115,7 +115,7 @@ impl Machine<'_> {
                 if !self.force_arrival(step, at)? {
                     let missing = self.mbarrier(lane).missing;
                     let message = format!("{} waits for {missing} arrivals that never come", self.operation(step));
-                    let hint = "invocations that wait inside of a condition cannot wait for others outside of it here";
+                    let hint = "invocations that wait inside a condition cannot wait here for others outside it";
                     return Err(self.fault_of(Code::Deadlock, step, lane, message).hint(hint).into());
                 }
                 let state = self.mbarrier(lane).arrive();

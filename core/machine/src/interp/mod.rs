@@ -1,24 +1,24 @@
-//! The reference machine: runs kernels workgroup by workgroup, all invocations of a workgroup in step under masks. What it
-//! computes is what every device is held to.
+//! The reference machine: runs kernels workgroup by workgroup, all invocations of a workgroup in step under masks. Every device is
+//! compared with its results.
 //!
 //! | what | see |
 //! |---|---|
 //! | functions made ready: steps, places of values, shared memory | [`code`], [`liveness`], [`program`] |
 //! | control flow: who runs, who waits where | [`machine`] |
 //! | which operation is done where | [`perform`] |
-//! | vectors, positions, how being undefined spreads | [`values`] |
+//! | vectors, positions, how undefined values spread | [`values`] |
 //! | loads, stores, atomics | [`memory`] |
 //! | subgroups, fragments | [`subgroup`], [`fragments`] |
 //! | tiles: shapes, memory, products; regions on elements | [`tiles`], [`tile_memory`], [`elements`] |
 //! | copies, mbarriers, warpgroup products | [`copies`], [`mbarriers`], [`products`] |
-//! | races and undefined values: what is remembered, what is said | [`checks`], [`fault`] |
+//! | races and undefined values: what is remembered, what is reported | [`checks`], [`fault`] |
 //! | the math library | [`library`] |
 //! | whole dispatches, the device | [`dispatch`], [`device`] |
 //!
-//! Invariant: every program that the verifier lets through ends with results or a diagnostic, never with a panic; without `fuel`
-//! a loop may run for ever. An access outside of its memory is always an error; what else a program must not do is looked for in
-//! *checked* mode: races, asynchronous results that are used too early, undefined values that reach a buffer, a branch or
-//! an address, and operations that only a part of those who must has reached.
+//! Invariant: every program that the verifier accepts ends with results or a diagnostic, never with a panic; without `fuel`
+//! a loop may run forever. An access outside its memory is always an error. *Checked* mode looks for everything else that a program must not
+//! do: races, asynchronous results that are used too early, undefined values that reach a buffer, a branch or
+//! an address, and operations that only some of the required invocations have reached.
 
 mod checks;
 mod code;

@@ -294,7 +294,7 @@ impl Machine<'_> {
                         self.invocation(first)
                     );
                     let hint =
-                        "it must be the same in all invocations that come together; use `broadcast` or `shuffle`";
+                        "it must be the same in all invocations that reach it together; use `broadcast` or `shuffle`";
                     return Err(self.fault_of(Code::NotUniform, step, lane, message).hint(hint).into());
                 }
                 Some(_) => {}

@@ -197,7 +197,7 @@ impl Machine<'_> {
                     self.operation(step),
                     self.operand(step, factor.operand)
                 );
-                let hint = "those who write run `fence.async` before the barrier";
+                let hint = "the invocations that write must run `fence.async` before the barrier";
                 return Err(self.fault_of(Code::MissingFence, step, lane, message).hint(hint).into());
             }
         }

@@ -89,7 +89,7 @@ impl Machine<'_> {
                     "element {i} is written to byte {byte} of {}, and so is a later one that differs",
                     self.operand(step, 0)
                 );
-                let hint = "keep all but one from being stored by the mask, or use `tile.atomic`";
+                let hint = "mask off all but one of the stores, or use `tile.atomic`";
                 return Err(self.fault_of(Code::Race, step, 0, what).hint(hint).into());
             }
         }
@@ -140,7 +140,7 @@ impl Machine<'_> {
         if self.checks.is_none() {
             return Ok(());
         }
-        Err(self.fault_of(Code::BrokenPromise, step, 0, format!("what is assumed does not hold{at}")).into())
+        Err(self.fault_of(Code::BrokenPromise, step, 0, format!("an assumption does not hold{at}")).into())
     }
 }
 

@@ -118,7 +118,7 @@ impl Heap {
         match self.place(word) {
             Some(place) if self.layout_at(place) == layout => Ok(place),
             Some(_) => Err(no_cell("this cell is of another layout")),
-            None if tag(word) == CELL => Err(no_cell("this cell has been given back")),
+            None if tag(word) == CELL => Err(no_cell("this cell has been freed")),
             None => Err(no_cell("this word names no cell")),
         }
     }
@@ -254,7 +254,7 @@ impl Heap {
         match word {
             NULL_HOLE => Ok(None),
             _ if tag(word) == CELL && self.is_start(place) && self.count(place) == 0 => Ok(Some(place)),
-            _ => Err(no_cell("this word is no reuse token")),
+            _ => Err(no_cell("this word is not a reuse token")),
         }
     }
 
@@ -262,7 +262,7 @@ impl Heap {
         if tag(word) != CELL {
             return Ok(());
         }
-        let place = self.place(word).ok_or_else(|| no_cell("this cell has been given back"))?;
+        let place = self.place(word).ok_or_else(|| no_cell("this cell has been freed"))?;
         // A cell with so many owners is never given back.
         let count = &mut self.words[2 * place + 1];
         *count = count.saturating_add(1);
@@ -271,7 +271,7 @@ impl Heap {
 
     /// Whether a word names no cell, as the program says.
     pub(super) fn check_flat(&self, word: u32) -> Result<(), Fault> {
-        if tag(word) == CELL { Err(no_cell("this word names a cell, and is said to name none")) } else { Ok(()) }
+        if tag(word) == CELL { Err(no_cell("this word names a cell, but is declared to name none")) } else { Ok(()) }
     }
 
     fn lose_owner(&mut self, place: usize) {
@@ -288,7 +288,7 @@ impl Heap {
             if tag(word) != CELL {
                 continue;
             }
-            let place = self.place(word).ok_or_else(|| no_cell("this cell has been given back"))?;
+            let place = self.place(word).ok_or_else(|| no_cell("this cell has been freed"))?;
             if self.count(place) > 1 {
                 self.lose_owner(place);
                 continue;

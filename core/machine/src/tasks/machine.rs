@@ -160,7 +160,7 @@ impl TaskMachine {
         }
         if self.settings.fuel.is_some_and(|fuel| self.steps > fuel) {
             let name = &self.program.module.functions[self.current.function].name;
-            let message = format!("the step limit is over in `@{name}`");
+            let message = format!("the step limit was reached in `@{name}`");
             return Err(Fault::Device(Diagnostic::new(Error::OutOfFuel, step.span, message)));
         }
         Ok(())
@@ -470,12 +470,12 @@ impl TaskMachine {
             return wrong(format!("`@{name}` takes {asked} arguments, but {} were given", arguments.len()));
         }
         if function.params.iter().any(|param| function.param_attrs(*param).borrowed) {
-            return wrong(format!("`@{}` borrows a parameter, and is not called from outside", function.name));
+            return wrong(format!("`@{}` borrows a parameter, so it cannot be called from outside", function.name));
         }
         let types = function.params.iter().map(|p| function.ty(*p)).chain(function.results.iter().copied());
         match types.into_iter().find(|ty| !passes(*ty)) {
             Some(ty) => {
-                wrong(format!("`@{}` cannot be called from outside: `{ty}` is no word of 32 bits", function.name))
+                wrong(format!("`@{}` cannot be called from outside: `{ty}` is not a word of 32 bits", function.name))
             }
             None => Ok(()),
         }

@@ -1,5 +1,5 @@
-//! The reference machine for task form: one thread, an explicit stack, a heap of counted cells. What it computes is what every runner
-//! of task form is held to.
+//! The reference machine for task form: one thread, an explicit stack, a heap of counted cells. Every runner
+//! of task form is compared with its results.
 //!
 //! | what | see |
 //! |---|---|
@@ -10,9 +10,9 @@
 //! | forked calls and when they run | [`forks`] |
 //! | run lines, on any runner | [`lines`] |
 //!
-//! Invariant: every module that the verifier lets through ends with results or a [`Fault`](girih_runtime::Fault), never with a panic or an
-//! overflow of the host's own stack; without `fuel` it may run for ever. A use of a cell that has been given back, or that is of another
-//! layout, is always found in *checked* mode, in which no memory is used twice; there every call also ends with a count of all owners.
+//! Invariant: every module that the verifier accepts ends with results or a [`Fault`](girih_runtime::Fault), never with a panic or an
+//! overflow of the host's own stack; without `fuel` it may run forever. *Checked* mode always finds a use of a freed cell or of a cell of another
+//! layout, because it never reuses memory; there every call also ends with a count of all owners.
 
 mod audit;
 mod code;

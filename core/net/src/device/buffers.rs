@@ -70,7 +70,7 @@ impl BufferSizes {
         let memory = options.memory.min(limit);
         let places = (memory / PLACE_BYTES).min(reach / 8).min(u64::from(INDICES) - 1);
         if places < LEAST_PLACES {
-            let message = format!("a net on a device needs {} KiB at least", (LEAST_PLACES * PLACE_BYTES) >> 10);
+            let message = format!("a net on a device needs at least {} KiB", (LEAST_PLACES * PLACE_BYTES) >> 10);
             return Err(Diagnostic::new(Code::OutOfMemory, Span::NONE, message).hint("allow more with `--memory`"));
         }
         // A call leaves two links beside its redexes; one more is the redex that a lane has in hand.

@@ -2,20 +2,20 @@
 //!
 //! | file | its idea |
 //! |---|---|
-//! | `reduce.gir` | the kernels: a superstep, and what stands before and after it |
+//! | `reduce.gir` | the kernels: a superstep, and what comes before and after it |
 //! | `reclaim_converged.gir`, `reclaim_alone.gir` | how free places are found |
 //! | [`rules`] | the table of rules as words and as a function |
 //! | [`definitions`] | the nets of definitions, as words |
-//! | [`known`] | the net of a definition as far as a call knows what the caller has |
+//! | [`known`] | the net of a definition, reduced by what a call knows about its caller |
 //! | [`calls`] | the same as straight code |
 //! | [`numbers`] | operations on numbers in words |
-//! | [`session`] | the host's part: batches of supersteps, what goes there and comes back |
+//! | [`session`] | the host's part: batches of supersteps, and transfers in both directions |
 //! | [`buffers`] | the memory of a session |
-//! | [`collect`] | what a port leads to, copied from a device |
+//! | [`collect`] | the net that a port leads to, copied from a device |
 //! | [`functions`] | numbers in nodes, and Bend's functions on all kinds |
 //!
-//! Memory is taken from the front until there is none left. Then what is free is listed, between two supersteps, and is taken in that order; so nothing is used again in
-//! the superstep in which it was freed. If hardly anything is free then, that is the end.
+//! Memory is taken from the front until there is none left. Then a kernel lists what is free, between two supersteps, and memory is taken in that order. So nothing is reused in
+//! the superstep in which it was freed. If hardly anything is free, the net does not fit, and the run ends.
 //!
 //! Invariant: between two supersteps all redexes are in the ring, and each place is used, free, or owned by a lane that has not used it yet.
 
@@ -165,7 +165,7 @@ pub fn check(book: &Book) -> Result<(), Diagnostic> {
             (template.nodes.len().max(template.wires as usize), MOST_PLACES, "nodes or wires"),
         ];
         if let Some((_, most, what)) = most.into_iter().find(|(count, most, _)| count > most) {
-            let message = format!("`@{}` has more than {most} {what}, which no device runs", definition.name);
+            let message = format!("`@{}` has more than {most} {what}, which no device can run", definition.name);
             return Err(Diagnostic::new(Code::OverLimit, definition.span, message).hint("leave out `--device`"));
         }
     }

@@ -5,15 +5,15 @@
 //! | a function | a definition that takes its arguments one by one, `@f = (a (b result))` |
 //! | a call of a known function with all its arguments | `@f ~ (a (b result))` |
 //! | a function as a value | `@f` if it has one parameter; else `@f__P0`, which gives `<@f__P1 a>`, and so on |
-//! | a lambda | a definition of its own, `<@f__L0 captured>`; but one that a scopeless variable leaves or enters stays where it is |
+//! | a lambda | a definition of its own, `<@f__L0 captured>`; but one that a scopeless variable leaves or enters stays inline |
 //! | a variable that is used several times | `^{a b}`, which copies values |
 //! | `{a b}`, `let {a b} = v` | `{a b}`: all have the same label |
 //! | a pair | `(a b)` |
 //! | a constructor | the function that applies its argument to the tag and the fields, `((@T/C/tag (a (b r))) r)` |
-//! | a match, a switch | the arms are definitions, so that only the one that is chosen is called |
-//! | an operation | `[.+]`: with the kinds of its operands checked |
+//! | a match, a switch | the arms are definitions, so that only the chosen one is called |
+//! | an operation | `[.+]`, which checks the kinds of its operands |
 //!
-//! What may be copied is a value, never a function in the making: so a program without superpositions, scopeless variables and nets of
+//! Only values are copied, never a function that is still being reduced. So a program without superpositions, scopeless variables and nets of
 //! its own gives what the calculus says.
 
 mod body;

@@ -124,32 +124,32 @@ pub fn page() -> String {
 const PAGE_HEAD: &str = "\
 # Interaction nets
 
-This page is made from the table of rules in `core/net/src/rules.rs`; a test holds it to the table.
+This page is made from the table of rules in `core/net/src/rules.rs`, and a test compares the two. [Nets](architecture/nets.md) explains how nets are reduced.
 
-A net is made of nodes with three ports. The principal port is where nodes meet; what stands at the other two are its parts. Where two
-principal ports are linked, there is something to be done, and this table says what: one row for each pair of kinds.
+A net is made of nodes with three ports. Nodes meet at their principal ports; the trees at a node's other two ports are its parts. Two
+linked principal ports interact, and the table says how: it has one row for each pair of kinds.
 
 | text | kind | |
 |---|---|---|
 | `x` | VAR | an end of a wire; the other end has the same name |
 | `@f` | REF | a definition |
 | `*` | ERA | erases |
-| `5`, `+5`, `5.0`, `[+]`, `[-5]`, `[:-5]`, `[u24]` | NUM | a number of 24 bits, an operator, one with its left or right operand, a conversion |
+| `5`, `+5`, `5.0`, `[+]`, `[-5]`, `[:-5]`, `[u24]` | NUM | a number of 24 bits, an operator, an operator with its left or right operand, a conversion |
 | `5u32`, `+5i32`, `5.0f32` | BOX | a number of 32 bits, or a function on numbers with its first operand |
 | `(a b)` | CON | a pair; a function; a call |
 | `{a b}` | DUP | a superposition, or an explicit duplication |
 | `^{a b}` | COPY | an implicit duplication: it copies a value |
-| `$(a b)` | OPR | an operation: the number that meets it is an operand, `a` is the other one or the operator, `b` the result |
-| `?(a b)` | SWI | a choice: `a` is given what a number decides, `b` is the result |
+| `$(a b)` | OPR | an operation: the number that meets it is an operand, `a` is the other operand or the operator, `b` the result |
+| `?(a b)` | SWI | a choice: a number decides what meets `a`; `b` is the result |
 | `<@f a>` | CLO | a function with what it has captured; called with `a` and its argument |
-| `[.<=]`, `[.sin]` | NUM | a function as Bend has it: the kinds of its operands are checked |
+| `[.<=]`, `[.sin]` | NUM | a Bend function: it checks the kinds of its operands |
 
-The table tells the parts of the left node `a1`, `a2`, those of the right one `b1`, `b2`, and shows the first of several kinds.
+In the table, `a1` and `a2` are the parts of the left node, `b1` and `b2` those of the right one. Where a row has several kinds, it shows the first.
 
 ";
 
 const PAGE_PICTURES: &str = "
-In pictures, where a triangle's tip is its principal port:
+The rules as pictures; a triangle's tip is its principal port:
 
 ![the rules of interaction nets](images/net-rules.svg)
 ";

@@ -7,11 +7,11 @@
 //! | definitions made ready | [`code`] |
 //! | memory, its own or shared | [`memory`] |
 //!
-//! Each row of the table of rules becomes a branch of its own, made by the compiler from the row. Beyond that a worker goes on where a
-//! next interaction is plain to see, without a redex in between: a call meets its arguments, a choice its arms, an operation the next one. These
+//! The compiler makes a branch of its own from each row of the table of rules. In addition, a worker goes on at once where the
+//! next interaction is already determined, without a redex in between: a call meets its arguments, a choice its arms, an operation the next one. These
 //! are the same interactions, and they are counted.
 //!
-//! Invariant: before an interaction there are as many free places as it can need, so that nothing in it runs out of memory.
+//! Invariant: before an interaction there are as many free places as it can need, so an interaction never runs out of memory.
 
 pub mod call;
 pub mod code;

@@ -1,11 +1,11 @@
 //! Flow analysis: which values may be where.
 //!
-//! For each variable, result and term it gives the [`Set`] of what these may be: number kinds, constructors, functions.
+//! For each variable, result and term it finds the [`Set`] of possible values: number kinds, constructors, functions.
 //! The sets are the smallest solution of subset constraints ("what may be in `a` may be in `b`") over the code that can
-//! run: arms that no value chooses, and functions that nobody calls, have empty sets. A cell is known by the place that
-//! makes it, so that each field of each such place has a set of its own.
+//! run: arms that no value chooses and functions that nothing calls have empty sets. A cell is identified by the place that
+//! makes it, so each field of each such place has a set of its own.
 //!
-//! It never refuses a program, and it is right for all that the evaluator does: thunks, under- and over-application,
+//! It never refuses a program, and it is correct for everything that the evaluator does: thunks, under- and over-application,
 //! `*`, constructors that are applied, functions that are matched. The rare ones among these are treated coarsely.
 //! What the host sees and gives is part of it: see [`Root`].
 

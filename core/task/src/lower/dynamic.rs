@@ -48,7 +48,7 @@ pub(super) mod reason {
                 let message = "a float is needed, and this is an integer".to_owned();
                 (Code::UnsupportedOperation, message, hint::FLOAT)
             }
-            _function => (Code::NotAFunction, format!("{what} is called, which is not a function"), hint::FUNCTION),
+            _function => (Code::NotAFunction, format!("{what} is called, but it is not a function"), hint::FUNCTION),
         }
     }
 }

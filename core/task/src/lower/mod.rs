@@ -3,20 +3,20 @@
 //! | file | does |
 //! |---|---|
 //! | [`words`] | how values stand in words of the heap |
-//! | [`represent`] | how what may stand somewhere is held in values of the IR |
+//! | [`represent`] | how the possible values of a place are represented in the IR |
 //! | [`liveness`] | the last use of each variable |
 //! | [`units`] | the functions that are made, and what they take and give |
 //! | [`layouts`] | the layouts of cells |
 //! | [`writer`], [`terms`], [`calls`], [`choices`] | a function's body |
-//! | [`numbers`], [`operands`], [`dynamic`] | operators on kinds that are known, that are likely, and on those that are not |
-//! | [`possible`] | tests of what a word is, where the flow leaves a choice |
+//! | [`numbers`], [`operands`], [`dynamic`] | operators on known kinds, on likely kinds, and on unknown kinds |
+//! | [`possible`] | tests of what a word is, where the flow analysis leaves a choice |
 //! | [`products`] | functions that give the fields of their result instead of a cell |
 //! | [`borrows`] | parameters that a function only reads |
 //! | [`reuse`] | memory of cells that are taken apart, for those that are made |
 //! | [`forks`] | calls that run at the same time |
-//! | [`applying`] | application of whatever function arrives |
-//! | [`tidy`] | what is left to do when a function is written |
-//! | [`wraps`] | which numbers of 24 bits are made normal, and where |
+//! | [`applying`] | application of unknown functions |
+//! | [`tidy`] | cleaning up after a function is written |
+//! | [`wraps`] | which numbers of 24 bits are masked, and where |
 //! | [`library`] | functions that are called by name |
 //! | [`traps`] | what can go wrong, and where |
 //!

@@ -54,5 +54,6 @@ pub(super) mod hint {
     pub(in super::super) const NUMBER: &str = "take the number out of it first";
     pub(in super::super) const FLOAT: &str = "convert it, for example with `u24/to_f24`";
     pub(in super::super) const FUNCTION: &str = "check how many arguments the function takes";
-    pub(in super::super) const CASE: &str = "annotate the types of the function, so that this is found before it runs";
+    pub(in super::super) const CASE: &str =
+        "annotate the types of the function, so that the checker finds this before it runs";
 }

@@ -1,5 +1,5 @@
 //! Bend's mathematical functions, its rounding to f24 and the conversions between its kinds of numbers, as functions of
-//! the IR: bit for bit those of [`girih_base::num`], to which the tests hold them.
+//! the IR: bit for bit those of [`girih_base::num`], with which the tests compare them.
 //!
 //! | file | functions |
 //! |---|---|
@@ -15,9 +15,9 @@
 //! denormal numbers. Everything else works on words and pairs of words, and comparisons are those of patterns. So
 //! devices that fuse, reorder or flush give the same bits, too.
 //!
-//! Arguments with special values go the way of all others, which leads nowhere in particular for them, and the value
-//! that they have is selected at the end: invocations that run in step do not wait for each other then. Only where much
-//! is saved there is a branch.
+//! Special arguments take the same path as all others, which computes nothing useful for them, and the right value
+//! is selected at the end. So invocations that run in step do not wait for each other. There is a branch only where it saves
+//! much.
 
 use std::sync::OnceLock;
 

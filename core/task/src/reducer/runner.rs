@@ -285,7 +285,7 @@ impl Engine {
                 0 => count = (2 * count).min(MOST),
                 fault::QUEUE => {
                     self.forget().map_err(Fault::Device)?;
-                    self.elsewhere = Some("more calls wait than there is room for".into());
+                    self.elsewhere = Some("there is no room for more waiting calls".into());
                     return Err(Fault::Device(missing()));
                 }
                 code => {

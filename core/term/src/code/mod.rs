@@ -1,6 +1,6 @@
 //! Compiled code: a program as flat instructions for the [`Machine`](super::eval::Machine).
 //!
-//! Compiled is what the roots reach, after unused bindings have been removed. Code is immutable and shared by all
+//! Only what the roots reach is compiled, after unused bindings have been removed. Code is immutable and shared by all
 //! machines that run it, on any threads.
 
 mod choices;

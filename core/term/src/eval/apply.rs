@@ -249,7 +249,7 @@ impl Machine {
 
     #[cold]
     fn not_a_function(&self, word: Word, pc: Address) -> Trap {
-        let message = format!("{} is called, which is not a function", self.describe(word));
+        let message = format!("{} is called, but it is not a function", self.describe(word));
         self.trap(Code::NotAFunction, pc, message, "check how many arguments the function takes")
     }
 

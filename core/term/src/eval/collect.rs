@@ -135,7 +135,7 @@ impl Machine {
                 "{depth} calls wait for others to return; if the recursion is meant to be this deep, raise `--memory`"
             )
         } else if words > self.heap.young() {
-            format!("{} MiB are asked for at once; raise `--memory`", mib(words))
+            format!("{} MiB are needed at once; raise `--memory`", mib(words))
         } else {
             "keep less data alive, or raise `--memory`".to_string()
         };

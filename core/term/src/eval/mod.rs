@@ -1,7 +1,7 @@
 //! The evaluator: a machine that runs compiled code by value, with an explicit stack and a collected heap.
 //!
 //! It is the oracle: what it computes is what a program means. Nothing in it recurses on the native stack, so neither
-//! deep recursion of a program nor deep data can overflow it; what it needs is bounded by [`Limits::memory`].
+//! deep recursion of a program nor deep data can overflow it; [`Limits::memory`] bounds what it needs.
 
 mod apply;
 mod collect;

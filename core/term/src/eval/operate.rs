@@ -217,7 +217,7 @@ impl Machine {
         let ty = program.ctors.get(CtorId::new(u32::from(first))).map(|ctor| &program.types[ctor.ty].name);
         let expected = ty.map_or("a type without constructors".to_string(), |name| format!("a `{name}`"));
         let message = format!("a match on {expected} has no case for {}", self.describe(word));
-        let hint = "annotate the types of the function, so that this is found before it runs";
+        let hint = "annotate the types of the function, so that the checker finds this before it runs";
         self.trap(Code::NoMatchingCase, pc, message, hint)
     }
 
@@ -237,7 +237,7 @@ impl Machine {
             _ => {
                 let message =
                     format!("a match met a function that stands for no constructor: it gave {}", self.describe(value));
-                let hint = "annotate the types of the function, so that this is found before it runs";
+                let hint = "annotate the types of the function, so that the checker finds this before it runs";
                 Err(self.trap(Code::NoMatchingCase, waiting.pc, message, hint))
             }
         }

@@ -4,7 +4,7 @@
 //! is a `Result` whose error is an `IOError`: `Type` for an argument of the wrong form, `Name` for a function that does
 //! not exist, `Inner` with an error number or a text for what went wrong in the function.
 //!
-//! Effects are the same for every kind of run: they read and make values through [`Data`].
+//! Effects are the same for every engine: they read and make values through [`Data`].
 
 mod effects;
 mod evaluator;

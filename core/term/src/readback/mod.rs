@@ -1,9 +1,9 @@
 //! Values as text, the way `girih run` prints them.
 //!
-//! Data is read from the machine's heap as it stands: numbers, `*`, strings, lists, nested pairs, `Type/Ctor(…)`. Functions
+//! Data is read directly from the machine's heap: numbers, `*`, strings, lists, nested pairs, `Type/Ctor(…)`. Functions
 //! are shown in normal form: they are applied to fresh variables by [`normal`], which computes under binders. That
-//! always ends: references to recursive definitions stay names inside the arms of a match that is stuck, and a function
-//! that needs more than a fixed number of steps is shown as it stands, without computing under its binders.
+//! always ends: references to recursive definitions stay names inside the arms of a stuck match, and a function
+//! that needs more than a fixed number of steps is shown as it is, without computing under its binders.
 //!
 //! Nothing here recurses along data: [`mod@write`] works on a list of pending pieces.
 

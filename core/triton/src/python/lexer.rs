@@ -144,7 +144,7 @@ impl Lexer<'_> {
             return self.fail(
                 start,
                 self.at,
-                "this line is indented like none of the blocks around it",
+                "this line's indentation matches none of the blocks around it",
                 "indent it like its block",
             );
         }
@@ -232,7 +232,7 @@ impl Lexer<'_> {
             start,
             self.at.min(self.end),
             "this string is not closed",
-            "close it with the quotes that it begins with",
+            "close it with the same quotes that open it",
         )
     }
 

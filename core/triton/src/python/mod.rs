@@ -1,7 +1,7 @@
-//! Python's syntax: text to a tree that says nothing about meaning. Kernels are written in it; [`crate`] knows what they mean.
+//! Python's syntax: text to a tree, without meaning. Kernels are written in it; [`crate`] knows what they mean.
 //!
-//! The whole grammar of Python 3.12 is read, because a kernel's file holds ordinary code as well. What no kernel can contain is kept
-//! as [`ast::Other`], with its name, so that whoever meets it can say so.
+//! The parser reads the whole grammar of Python 3.12, because a kernel's file contains ordinary code as well. It keeps constructs that no kernel can contain
+//! as [`ast::Other`], with their names, so that an error can name them.
 //!
 //! | file | what |
 //! |---|---|

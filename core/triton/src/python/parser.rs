@@ -89,7 +89,7 @@ impl<'a> Parser<'a> {
             Kind::End => "the end of the file".into(),
             Kind::Name | Kind::Number | Kind::String | Kind::Op => format!("`{}`", self.slice(token)),
         };
-        let message = format!("{found} stands where {wanted} is expected");
+        let message = format!("expected {wanted}, found {found}");
         Err(Diagnostic::new(Code::PythonSyntax, self.span_of(token), message))
     }
     pub(super) fn expect_op(&mut self, op: &str) -> Parse<()> {

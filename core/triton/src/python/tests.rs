@@ -155,10 +155,10 @@ type Arc = std::sync::Arc<FunctionDef>;
 #[test]
 fn what_is_no_python_is_said_where_it_stands() {
     for (text, part, message) in [
-        ("a = (1,\nb = 2", "= 2", "is expected"),
+        ("a = (1,\nb = 2", "= 2", "expected"),
         ("def f(:\n  pass", ":", "a name"),
         ("if a:\npass", "pass", "an indented block"),
-        ("if a:\n    b\n  c", "  ", "indented like none"),
+        ("if a:\n    b\n  c", "  ", "indentation matches none"),
         ("x = 'abc", "'abc", "not closed"),
         ("a $ b", "$", "no meaning"),
         ("f\"{a\"", "f\"{a\"", "braces"),

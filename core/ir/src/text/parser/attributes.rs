@@ -22,7 +22,7 @@ impl Cursor<'_> {
                 return self.unknown(Code::IrUnknown, span, message, name, written().map(AttrKind::name), "");
             };
             if attrs.iter().any(|a| a.kind() == kind) {
-                return self.fail(Code::IrRedefinition, span, format!("the attribute `{name}` stands twice"), "");
+                return self.fail(Code::IrRedefinition, span, format!("the attribute `{name}` appears twice"), "");
             }
             let attr = self.attribute(kind)?;
             attrs.push(attr);

@@ -325,7 +325,7 @@ impl<'c, 'a> Body<'c, 'a> {
         let token = self.cursor.peek();
         let text = self.cursor.slice(token);
         let hint = match token.kind {
-            Kind::Value => format!("a value needs no second name: use `{text}` itself"),
+            Kind::Value => format!("a value needs no second name: use `{text}`"),
             Kind::Number if text.contains('.') => format!("say its type: `const.f32 {text}`"),
             Kind::Number => format!("say its type: `const.u32 {text}`"),
             Kind::Sign(b'-') => {

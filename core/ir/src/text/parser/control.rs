@@ -44,7 +44,7 @@ impl<'a> Body<'_, 'a> {
                 Some(ty) => types.push(ty),
                 None => {
                     let message = format!("a result of `{}` needs a type", op.name());
-                    let hint = format!("write it behind the name: `%{}: u32`", named.name);
+                    let hint = format!("write it after the name: `%{}: u32`", named.name);
                     return self.cursor.fail(Code::IrUntyped, named.span, message, &hint);
                 }
             }
@@ -97,8 +97,8 @@ impl<'a> Body<'_, 'a> {
     fn switch(&mut self, head: Head, names: &[Named<'a>]) -> Parse<Done> {
         let value = self.operand()?;
         let Some(ty) = head.ty.or_else(|| self.known(&value)) else {
-            let hint = "write the type behind it: `switch.u32`";
-            return self.cursor.fail(Code::IrUntyped, head.span, "nothing says for which type `switch` is meant", hint);
+            let hint = "write the type after it: `switch.u32`";
+            return self.cursor.fail(Code::IrUntyped, head.span, "nothing determines the type of `switch`", hint);
         };
         let value = self.typed(value, Some(ty))?;
         let span = self.header_span(head);
@@ -281,7 +281,7 @@ impl<'a> Body<'_, 'a> {
         match inside.map(|i| &self.frames[i]) {
             Some(Enclosing::Loop(_)) => {}
             Some(Enclosing::Function(_) | Enclosing::Prologue | Enclosing::Arm(_)) | None => {
-                let message = format!("`{}` stands outside of a loop", head.op.name());
+                let message = format!("`{}` is outside a loop", head.op.name());
                 return self.cursor.fail(Code::IrRegion, head.span, message, "");
             }
         }

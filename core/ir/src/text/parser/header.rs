@@ -208,7 +208,7 @@ impl<'a> Header<'a> {
         }
         if !words.contains(&"workgroup") {
             let message = format!("the kernel `@{}` does not say the size of its workgroups", self.function.name);
-            let hint = "write `workgroup(256)`, or `workgroup(16, 16)`, behind the parameters";
+            let hint = "write `workgroup(256)`, or `workgroup(16, 16)`, after the parameters";
             return cursor.fail(Code::IrSyntax, self.function.span, message, hint);
         }
         self.function.launch = Some(launch);
@@ -232,7 +232,7 @@ impl Cursor<'_> {
     /// Notes an attribute's word among those of the same thing, and says if it stands there already.
     pub fn once<'w>(&mut self, words: &mut Vec<&'w str>, word: &'w str, span: Span) -> Parse<()> {
         if words.contains(&word) {
-            return self.fail(Code::IrRedefinition, span, format!("the attribute `{word}` stands twice"), "");
+            return self.fail(Code::IrRedefinition, span, format!("the attribute `{word}` appears twice"), "");
         }
         words.push(word);
         Ok(())

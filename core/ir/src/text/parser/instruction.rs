@@ -124,7 +124,7 @@ impl<'a> Body<'_, 'a> {
             return self.cursor.fail(
                 Code::IrSyntax,
                 span,
-                format!("`{word}` memory stands at the top of a function"),
+                format!("`{word}` memory is declared at the top of a function"),
                 hint,
             );
         }
@@ -224,18 +224,13 @@ impl<'a> Body<'_, 'a> {
         if operands.items.iter().any(|o| matches!(o.what, What::Value(v) if self.is_poison(v))) {
             return Err(self.cursor.reported());
         }
-        let message = format!("nothing says for which type `{}` is meant", op.name());
+        let message = format!("nothing determines the type of `{}`", op.name());
         let example = match op.row().suffix {
             Suffix::Aggregate(_) => "f32x4",
             Suffix::Tile(_) | Suffix::Block(_) => "tile<128xf32>",
             Suffix::None | Suffix::Dim | Suffix::Scalar(_) | Suffix::Lanes(_) | Suffix::Coop | Suffix::Any => "f32",
         };
-        self.cursor.fail(
-            Code::IrUntyped,
-            span,
-            message,
-            &format!("write the type behind it: `{}.{example}`", op.name()),
-        )
+        self.cursor.fail(Code::IrUntyped, span, message, &format!("write the type after it: `{}.{example}`", op.name()))
     }
 
     fn values(&mut self, op: Op, ty: Option<Type>, operands: &Operands<'a>) -> Parse<Vec<ValueId>> {

@@ -1,10 +1,10 @@
-//! From text to modules. First all headers are read, so that calls know what they give; then the bodies, in the order of the text.
+//! From text to modules: first all headers, so that the results of calls are known, then the bodies, in the order of the text.
 //!
 //! | file | reads |
 //! |---|---|
 //! | [`cursor`] | tokens; keeps the errors |
 //! | [`types`] | types and shapes |
-//! | [`header`] | what stands before a body: parameters, results, how a kernel is launched |
+//! | [`header`] | everything before a body: parameters, results, how a kernel is launched |
 //! | [`tables`] | layouts and globals |
 //! | [`body`] | regions and statements; knows which names are visible |
 //! | [`instruction`] | operations as the table says |
@@ -67,7 +67,7 @@ pub fn parse(source: SourceId, text: &str) -> Result<Parsed, Vec<Diagnostic>> {
     }
     for (start, end) in lexed.nearly_runs {
         let span = Span { source, start: start as u32, end: end as u32 };
-        let message = "this comment is nearly a run line, but would not be run";
+        let message = "this comment looks like a run line, but would not be run";
         cursor.report(Diagnostic::new(Code::IrSyntax, span, message).hint("a run line starts with `; run:`"));
     }
     // Run lines name functions, and with functions missing they would be blamed for what is wrong elsewhere.

@@ -231,7 +231,7 @@ impl<'a> Body<'_, 'a> {
         };
         let span = self.cursor.span(token);
         let Some(ty) = ty.strip_prefix('.').and_then(Scalar::from_name) else {
-            let hint = "write the scalar type behind it: `const.f32 1.0`";
+            let hint = "write the scalar type after it: `const.f32 1.0`";
             return self.cursor.fail(Code::IrUnknown, span, "a constant has a scalar type", hint);
         };
         self.cursor.next();
@@ -266,7 +266,8 @@ impl<'a> Body<'_, 'a> {
             }
             None => {
                 let hint = "say its type: `(const.f32 1.0)`";
-                let error = Diagnostic::new(Code::IrLiteral, operand.span, "nothing says of what type this literal is");
+                let error =
+                    Diagnostic::new(Code::IrLiteral, operand.span, "nothing determines the type of this literal");
                 Err(self.cursor.report(error.hint(hint)))
             }
         }

@@ -84,7 +84,7 @@ impl<'a> Cursor<'a> {
             return self.fail(
                 Code::IrUnknown,
                 span,
-                format!("`{element}` is no element of a tile"),
+                format!("`{element}` is not an element of a tile"),
                 "write `tile<128xf32>`",
             );
         };
@@ -94,7 +94,7 @@ impl<'a> Cursor<'a> {
             Some(shape) => Ok(Type::tile(shape, element)),
             None => {
                 let hint = "1 to 8 lengths that are powers of two, of 1048576 elements at most";
-                self.fail(Code::IrLiteral, span, format!("`{shape}` is not the shape of a tile"), hint)
+                self.fail(Code::IrLiteral, span, format!("`{shape}` is not a valid shape of a tile"), hint)
             }
         }
     }

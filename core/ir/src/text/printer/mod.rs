@@ -1,6 +1,6 @@
-//! Prints modules: one instruction a line, constants inline, everything else by name.
+//! Prints modules: one instruction on each line, constants inline, everything else by name.
 //!
-//! Any module is printed, also one that breaks the rules; what is printed for one that keeps them is read back as the same module.
+//! It prints any module, even one that breaks the rules. The text of a module that keeps the rules is read back as the same module.
 
 mod instruction;
 mod names;

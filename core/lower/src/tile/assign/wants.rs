@@ -1,4 +1,4 @@
-//! The second walk, from the end: in which layouts somebody wants each tile.
+//! The second walk, from the end: the layouts in which each tile is wanted.
 
 use super::super::layout::bits_of;
 use super::{Assign, LayoutId, RegionExit, by_element, targets, view};

@@ -4,8 +4,8 @@
 //! i - 1 has read. Numbers on which the copies depend are carried a second time, n - 1 iterations ahead; copies of iterations that will
 //! not be read nothing.
 //!
-//! Where the device has no copies that run beside the program there are two stages: after the barrier, iteration i loads the factors of the next one,
-//! and puts them into the other stage when its own products are made. Where there is room for one stage only, that waits until all have read it.
+//! On devices without asynchronous copies there are two stages: after the barrier, iteration i loads the factors of the next iteration,
+//! and stores them into the other stage after its own products. If there is room for only one stage, the stores wait until all invocations have read it.
 
 use super::super::pipeline::{Copied, Pipeline};
 use super::super::product::Unit;

@@ -1,8 +1,8 @@
 //! Reductions and scans along an axis.
 //!
 //! A reduction goes through the bits of the axis: those of registers are combined in registers, those of lanes by exchanges within the subgroup,
-//! those of subgroups through shared memory. The region is associative and no more, so bits go from the lowest to the highest, and of
-//! two halves the one with the lower elements comes first, unless the region is one operation that does not care.
+//! those of subgroups through shared memory. The region is only known to be associative, so bits go from the lowest to the highest, and of
+//! two halves the one with the lower elements comes first, unless the region is one operation for which the order does not matter.
 
 use super::super::assign::LayoutId;
 use super::super::layout::{FREE, dimensions};

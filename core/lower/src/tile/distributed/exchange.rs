@@ -1,7 +1,7 @@
-//! Shared memory: rooms in which tiles change their layout, and the barriers that keep the uses of a room apart.
+//! Shared memory: *rooms*, pieces of it in which tiles change their layout, and the barriers that separate the uses of a room.
 //!
-//! Invariant: between two writes to a room by different invocations, or a read and a write, there is a barrier. Rooms of one number and type
-//! are one array, as large as its largest use; those of one number lie over each other.
+//! Invariant: between two writes to a room by different invocations, or a read and a write, there is a barrier. Rooms with the same number and type
+//! are one array, as large as its largest use; rooms with the same number overlap.
 
 use super::super::assign::{Assignment, LayoutId};
 use super::super::layout::{bits_of, dimensions};

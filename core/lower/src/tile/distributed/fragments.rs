@@ -1,5 +1,5 @@
-//! Matrix products of fragments: both factors stand in shared memory, each subgroup multiplies its rows and columns fragment by fragment. Only the
-//! device knows where a fragment's elements are, so sums that are computed with go through shared memory, a few fragments at a time.
+//! Matrix products of fragments: both factors are in shared memory, and each subgroup multiplies its rows and columns fragment by fragment. Only the
+//! device knows where a fragment's elements are, so sums that are used in other arithmetic go through shared memory, a few fragments at a time.
 
 use super::super::assign::LayoutId;
 use super::super::layout::{Kind, dimensions};

@@ -1,8 +1,8 @@
-//! Loads and stores, as many elements at once as is known to be right, and updates of single elements.
+//! Loads and stores, of as many elements at once as is known to be correct, and updates of single elements.
 //!
 //! Elements of a run that is known to be contiguous are reached from the index of its first one by constant distances, so an invocation
-//! computes one address for all of them. On devices with 64-bit indices that is right wherever the run lies; elsewhere runs are as
-//! long as their start is a multiple of, so that none begins before the buffer and ends in it.
+//! computes one address for all of them. On devices with 64-bit indices this is correct wherever the run lies. Elsewhere a run is no longer than the power of two of which its
+//! start is a multiple, so that no run begins before the buffer and ends in it.
 
 use super::super::assign::{LayoutId, access_width};
 use super::super::guard::{atomic_where, operation};

@@ -1,13 +1,13 @@
-//! Writes a kernel for its threads as a `Plan` says: each tile as its registers, in the layouts in which somebody wants it.
+//! Writes a kernel for its threads according to a `Plan`: each tile as its registers, in the layouts in which it is wanted.
 //!
-//! Invariant: control flow depends on numbers that are known to be the same in the whole workgroup, so every barrier and every exchange among
-//! lanes is reached by all.
+//! Invariant: control flow depends only on numbers that are known to be the same in the whole workgroup, so all invocations reach every barrier and every
+//! exchange among lanes.
 //!
 //! | what | see |
 //! |---|---|
 //! | values and their registers, instructions in order | this file |
 //! | loops, branches, regions on elements | [`control`] |
-//! | arithmetic, and what only moves registers | [`element`] |
+//! | arithmetic, and operations that only move registers | [`element`] |
 //! | loads, stores, updates | [`memory`] |
 //! | reductions and scans | [`combine`] |
 //! | elements that are found by their numbers | [`gather`] |

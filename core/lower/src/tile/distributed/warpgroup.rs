@@ -1,4 +1,4 @@
-//! Matrix products of warpgroups: both factors stand in shared memory as the matrix unit reads them, sums stay in registers.
+//! Matrix products of warpgroups: both factors are in shared memory in the layout that the matrix unit reads, and sums stay in registers.
 
 use super::super::assign::LayoutId;
 use super::super::layout::dimensions;

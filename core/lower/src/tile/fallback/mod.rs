@@ -1,11 +1,11 @@
-//! The shared-memory fallback: a tile lies in order over the invocations of a workgroup, and what moves elements among
-//! them goes through shared memory.
+//! The shared-memory fallback: the elements of a tile lie in order over the invocations of a workgroup, and move among
+//! them through shared memory.
 //!
 //! Element e of a tile of n elements is with invocation e mod W of a workgroup of W, as its register e / W; a tile of fewer elements than
-//! invocations is repeated. All tiles lie alike, so arithmetic is done register by register and a reshape is nothing. Calls are gone before.
+//! invocations is repeated. All tiles have the same layout, so arithmetic works register by register and a reshape does nothing. Calls have been inlined before.
 //!
-//! Invariant: control flow depends on numbers that are the same in the whole workgroup: what is loaded, reduced or updated as a single number
-//! comes out of one place of shared memory. So every barrier is reached by all.
+//! Invariant: control flow depends only on numbers that are the same in the whole workgroup, because a number that is loaded, reduced or updated
+//! comes from one place of shared memory. So all invocations reach every barrier.
 //!
 //! | what | see |
 //! |---|---|

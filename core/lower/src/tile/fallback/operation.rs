@@ -1,4 +1,4 @@
-//! Which operation becomes what; arithmetic, and what only moves elements.
+//! Which operation becomes what; arithmetic, and operations that only move elements.
 
 use super::super::gather::{digit, digits, source};
 use super::{Block, Distributed};

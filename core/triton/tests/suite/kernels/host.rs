@@ -153,5 +153,5 @@ def k(x_ptr, n):
     let request =
         Request { kernel: "k".into(), arguments: vec![argument("x_ptr"), argument("n")], ..Request::default() };
     let found = ask(source, &request).expect_err("a number is no pointer");
-    assert_eq!(found[0].hint.as_deref(), Some("the parameter `x_ptr` is given a number: give it an array"));
+    assert_eq!(found[0].hint.as_deref(), Some("the parameter `x_ptr` was given a number: pass an array"));
 }
