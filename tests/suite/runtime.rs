@@ -20,7 +20,7 @@ use girih_task::forkjoin::Form;
 use girih_task::forkjoin::runner::{ForkJoinOptions, ForkJoinRunner};
 use girih_task::heap::{Leaves, Walker};
 use girih_term::code;
-use girih_workbench::missing;
+use girih_workbench::{missing, sample};
 use std::future::Future;
 use std::pin::pin;
 use std::sync::atomic::{AtomicU32, Ordering};
@@ -378,7 +378,7 @@ fn recordings_are_submitted_with_other_arguments() {
 fn a_soak_leaks_nothing() {
     for device in all() {
         let is_slow = matches!(device.info().kind, DeviceKind::Interpreter | DeviceKind::WgpuSoftware);
-        let (rounds, launches) = if is_slow { (100, 2) } else { (2_000, 10) };
+        let (rounds, launches) = if is_slow { (100, 2) } else { (sample("GIRIH_SOAK", 1_000, 10_000), 10) };
         let Programs { bump, .. } = programs(&device);
         let kept = device.zeroed(Memory::of(256)).expect("there is memory");
         let before = device.figures();
