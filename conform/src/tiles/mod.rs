@@ -10,13 +10,11 @@ mod memory;
 
 use super::random::Choices;
 use super::{Case, CaseArgument, Expectation, Group, pack};
-use girih_base::span::Span;
-use girih_ir::attrs::{Attr, Dim};
+use girih_ir::attrs::Dim;
 use girih_ir::eval;
+use girih_ir::kernel::{Block, Buffer, Literal, TileKernel};
 use girih_ir::ops::Class;
-use girih_ir::{
-    Builder, Function, FunctionId, Launch, Module, Op, ParamAttrs, Scalar, Shape, Space, Type, ValueId, verify,
-};
+use girih_ir::{Function, FunctionId, Module, Op, ParamAttrs, Scalar, Shape, Type, verify};
 use girih_runtime::Constant;
 
 /// Programs of a launch.
@@ -101,21 +99,21 @@ fn case(name: String, kernel: FunctionId, choices: &[u8]) -> Case {
 }
 
 /// Buffers of a kernel.
-struct Buffers {
-    inputs: [(ValueId, Scalar); 3],
-    outputs: [(ValueId, Scalar); 4],
-    counters: ValueId,
+struct Buffers<'a> {
+    inputs: [Buffer<'a>; 3],
+    outputs: [Buffer<'a>; 4],
+    counters: Buffer<'a>,
 }
 
 /// A kernel while it is written.
 struct TileWriter<'a> {
-    b: Builder,
+    k: &'a TileKernel,
     choices: Choices<'a>,
     /// Values that are visible here.
-    visible: Vec<ValueId>,
-    buffers: Buffers,
+    visible: Vec<Block<'a>>,
+    buffers: Buffers<'a>,
     /// The program's number.
-    program: ValueId,
+    program: Block<'a>,
     /// How many stores there are into each output.
     stores: [u64; 4],
     sites: u32,
@@ -126,89 +124,64 @@ struct TileWriter<'a> {
 
 fn kernel(name: &str, bytes: &[u8]) -> Function {
     let mut choices = Choices::new(bytes);
-    let mut function = Function::new(name, Span::NONE);
-    let warps = choices.one_of(&[1u32, 4, 2, 8]);
-    function.launch = Some(Launch { workgroup: [32 * warps, 1, 1], ..Launch::default() });
-    let mut buffer = |name: &str, readonly| {
-        let attrs = ParamAttrs { readonly, noalias: true, align: 16, ..ParamAttrs::default() };
-        function.param(name, Type::Memory(Space::Global), attrs)
-    };
-    let inputs = [("ints", Scalar::I32), ("floats", Scalar::F32), ("halves", Scalar::F16)];
-    let inputs = inputs.map(|(name, scalar)| (buffer(name, true), scalar));
-    let outputs = [("words", Scalar::I32), ("numbers", Scalar::F32), ("shorts", Scalar::F16), ("bytes", Scalar::I8)];
-    let outputs = outputs.map(|(name, scalar)| (buffer(name, false), scalar));
-    let counters = buffer("counters", false);
-    let number = function.param("number", Type::I32, ParamAttrs::default());
-    let multiple = function.param("multiple", Type::I32, ParamAttrs { divisible: 16, ..ParamAttrs::default() });
-    let mut b = Builder::new(function);
-    let program = b.position(Op::WorkgroupId, Dim::X);
-    let program = b.op(Op::Convert, Scalar::I32, &[program]);
-    let mut w = TileWriter {
-        b,
-        choices,
-        visible: vec![program, number, multiple],
-        buffers: Buffers { inputs, outputs, counters },
-        program,
-        stores: [0; 4],
-        sites: 0,
-        size: 0,
-        depth: 0,
-    };
+    let k = TileKernel::new(name, choices.one_of(&[1, 4, 2, 8]));
+    let mut w = TileWriter::new(&k, choices);
     w.load();
     while !w.choices.is_empty() && w.size < SIZE {
         w.statement();
     }
     w.finish();
-    w.b.function
+    k.finish().unwrap_or_else(|wrong| panic!("a mistake of the generator: {}", wrong.message))
 }
 
-impl TileWriter<'_> {
-    fn element(&self, value: ValueId) -> Scalar {
-        self.b.ty(value).element().unwrap_or(Scalar::I32)
+impl<'a> TileWriter<'a> {
+    fn new(k: &'a TileKernel, choices: Choices<'a>) -> TileWriter<'a> {
+        let buffer = |name, element, readonly| {
+            k.buffer_with(name, element, ParamAttrs { readonly, noalias: true, align: 16, ..ParamAttrs::default() })
+        };
+        let inputs = [("ints", Scalar::I32), ("floats", Scalar::F32), ("halves", Scalar::F16)];
+        let outputs =
+            [("words", Scalar::I32), ("numbers", Scalar::F32), ("shorts", Scalar::F16), ("bytes", Scalar::I8)];
+        let buffers = Buffers {
+            inputs: inputs.map(|(name, element)| buffer(name, element, true)),
+            outputs: outputs.map(|(name, element)| buffer(name, element, false)),
+            counters: buffer("counters", Scalar::I32, false),
+        };
+        let number = k.number("number", Scalar::I32);
+        let multiple = k.number_with("multiple", Scalar::I32, ParamAttrs { divisible: 16, ..ParamAttrs::default() });
+        let program = k.program(Dim::X);
+        let visible = vec![program, number, multiple];
+        TileWriter { k, choices, visible, buffers, program, stores: [0; 4], sites: 0, size: 0, depth: 0 }
     }
 
-    fn shape(&self, value: ValueId) -> Option<Shape> {
-        self.b.ty(value).shape()
-    }
-
-    fn keep(&mut self, value: ValueId) -> ValueId {
+    fn keep(&mut self, value: Block<'a>) {
         self.size += 1;
         self.visible.push(value);
-        value
     }
 
     /// A constant of a type.
-    fn constant(&mut self, scalar: Scalar) -> ValueId {
-        let number = self.choices.one_of(&[1i64, 0, 2, 3, -1, 7, 16, 31, 100, -8, 255]);
-        let bits = match scalar {
-            Scalar::Bool => number as u64 & 1,
-            s if s.is_float() => eval::narrow(number as f64, s),
-            s => number as u64 & s.mask(),
+    fn constant(&mut self, scalar: Scalar) -> Block<'a> {
+        let number = self.choices.one_of(&[1, 0, 2, 3, -1, 7, 16, 31, 100, -8, 255]);
+        let literal: Literal = match scalar {
+            Scalar::Bool => (number & 1 == 1).into(),
+            Scalar::U32 => (number as u32).into(),
+            _signed => number.into(),
         };
-        self.b.constant(scalar, bits)
+        self.k.constant(scalar, literal)
     }
 
     /// A single number of a type.
-    fn number(&mut self, scalar: Scalar) -> ValueId {
-        let numbers: Vec<ValueId> = self.visible.iter().copied().filter(|v| self.shape(*v).is_none()).collect();
+    fn number(&mut self, scalar: Scalar) -> Block<'a> {
+        let numbers: Vec<Block<'a>> = self.visible.iter().copied().filter(|v| v.shape().is_none()).collect();
         if numbers.is_empty() || self.choices.pick(4) == 3 {
             return self.constant(scalar);
         }
-        let found = self.choices.one_of(&numbers);
-        self.converted(found, scalar)
-    }
-
-    fn converted(&mut self, value: ValueId, to: Scalar) -> ValueId {
-        if self.element(value) == to {
-            return value;
-        }
-        let ty = Type::block(self.shape(value), to);
-        self.b.op(Op::Convert, ty, &[value])
+        self.choices.one_of(&numbers).to(scalar)
     }
 
     /// A shape, one that there is already if possible.
     fn some_shape(&mut self) -> Shape {
-        let known: Vec<Shape> = self.visible.iter().filter_map(|v| self.shape(*v)).collect();
+        let known: Vec<Shape> = self.visible.iter().filter_map(|v| v.shape()).collect();
         let lengths = self.choices.one_of(SHAPES);
         match known.last() {
             Some(_) if self.choices.pick(4) > 0 => known[known.len() - 1 - self.choices.pick(known.len().min(5))],
@@ -217,55 +190,26 @@ impl TileWriter<'_> {
     }
 
     /// A tile of a type and shape: one that there is, one made of its shape, or a new one.
-    fn tile(&mut self, scalar: Scalar, shape: Shape) -> ValueId {
-        let like: Vec<ValueId> = self.visible.iter().copied().filter(|v| self.shape(*v) == Some(shape)).collect();
-        let same: Vec<ValueId> = like.iter().copied().filter(|v| self.element(*v) == scalar).collect();
+    fn tile(&mut self, scalar: Scalar, shape: Shape) -> Block<'a> {
+        let like: Vec<Block<'a>> = self.visible.iter().copied().filter(|v| v.shape() == Some(shape)).collect();
+        let same: Vec<Block<'a>> = like.iter().copied().filter(|v| v.element() == scalar).collect();
         let choice = self.choices.pick(6);
         if !same.is_empty() && choice < 4 {
             return same[same.len() - 1 - self.choices.pick(same.len().min(4))];
         }
         if !like.is_empty() && choice < 5 {
-            let found = like[like.len() - 1 - self.choices.pick(like.len().min(4))];
-            return self.converted(found, scalar);
+            return like[like.len() - 1 - self.choices.pick(like.len().min(4))].to(scalar);
         }
         if choice == 5 {
             let number = self.number(scalar);
-            return self.b.op(Op::TileSplat, Type::tile(shape, scalar), &[number]);
+            return self.k.full(&shape.to_vec(), number);
         }
-        let numbers = self.numbers(shape);
-        self.converted(numbers, scalar)
+        self.numbers(shape).to(scalar)
     }
 
     /// The number of each element, in order.
-    fn numbers(&mut self, shape: Shape) -> ValueId {
-        let line = Shape::of(&[shape.elements()]).expect("a shape has a power of two of elements");
-        let numbers = self.b.op(Op::TileIota, Type::tile(line, Scalar::I32), &[]);
-        self.reshaped(numbers, shape)
-    }
-
-    fn reshaped(&mut self, value: ValueId, shape: Shape) -> ValueId {
-        if self.shape(value) == Some(shape) {
-            return value;
-        }
-        let ty = Type::tile(shape, self.element(value));
-        self.b.op(Op::TileReshape, ty, &[value])
-    }
-
-    fn splat(&mut self, scalar: Scalar, n: i64, shape: Shape) -> ValueId {
-        let bits = if scalar.is_float() { eval::narrow(n as f64, scalar) } else { n as u64 & scalar.mask() };
-        let number = self.b.constant(scalar, bits);
-        self.b.op(Op::TileSplat, Type::tile(shape, scalar), &[number])
-    }
-
-    /// Whole numbers between -8 and 8, of which sums are exact.
-    fn small(&mut self, value: ValueId) -> ValueId {
-        let Some(shape) = self.shape(value) else { return value };
-        let value = self.converted(value, Scalar::F32);
-        let ty = self.b.ty(value);
-        let (low, high) = (self.splat(Scalar::F32, -8, shape), self.splat(Scalar::F32, 8, shape));
-        let value = self.b.op(Op::Max, ty, &[value, low]);
-        let value = self.b.op(Op::Min, ty, &[value, high]);
-        self.b.op(Op::Trunc, ty, &[value])
+    fn numbers(&self, shape: Shape) -> Block<'a> {
+        self.k.iota(shape.elements()).reshape(&shape.to_vec())
     }
 
     fn statement(&mut self) {
@@ -313,9 +257,8 @@ impl TileWriter<'_> {
                 Op::Not,
             ]),
         };
-        let operands: Vec<ValueId> = (0..op.row().operands.len()).map(|_| self.tile(scalar, shape)).collect();
-        let value = self.b.op(op, Type::tile(shape, scalar), &operands);
-        self.keep(value);
+        let operands: Vec<Block<'a>> = (0..op.row().operands.len()).map(|_| self.tile(scalar, shape)).collect();
+        self.keep(Block::apply(op, &operands));
     }
 
     fn comparison(&mut self) {
@@ -323,71 +266,50 @@ impl TileWriter<'_> {
         let scalar = self.choices.one_of(&[Scalar::I32, Scalar::F32, Scalar::U32, Scalar::F16]);
         let op = self.choices.one_of(&[Op::Lt, Op::Eq, Op::Ne, Op::Le, Op::Gt, Op::Ge]);
         let operands = [self.tile(scalar, shape), self.tile(scalar, shape)];
-        let value = self.b.op(op, Type::tile(shape, scalar), &operands);
-        self.keep(value);
+        self.keep(Block::apply(op, &operands));
     }
 
     fn select(&mut self) {
         let (shape, scalar) = (self.some_shape(), self.choices.one_of(TYPES));
-        let operands = [self.tile(Scalar::Bool, shape), self.tile(scalar, shape), self.tile(scalar, shape)];
-        let value = self.b.op(Op::Select, Type::tile(shape, scalar), &operands);
-        self.keep(value);
+        let condition = self.tile(Scalar::Bool, shape);
+        let (then, otherwise) = (self.tile(scalar, shape), self.tile(scalar, shape));
+        self.keep(condition.select(then, otherwise));
     }
 
     /// The same elements in another shape or order.
     fn view(&mut self) {
         let (shape, scalar) = (self.some_shape(), self.choices.one_of(TYPES));
         let value = self.tile(scalar, shape);
-        let lengths = shape.to_vec();
+        let (rank, elements) = (shape.rank(), shape.elements());
         let value = match self.choices.pick(3) {
-            0 if lengths.len() > 1 => {
-                let turn = self.choices.pick(lengths.len());
-                let axes: Vec<u32> = (0..lengths.len()).map(|i| ((i + 1 + turn) % lengths.len()) as u32).collect();
-                self.permuted(value, &axes)
+            0 if rank > 1 => {
+                let turn = self.choices.pick(rank);
+                let axes: Vec<u32> = (0..rank).map(|i| ((i + 1 + turn) % rank) as u32).collect();
+                value.permute(&axes)
             }
             1 => {
-                let rows = 1 << self.choices.pick(shape.elements().trailing_zeros() as usize + 1);
-                let to = Shape::of(&[rows, shape.elements() / rows]).expect("powers of two");
-                self.reshaped(value, to)
+                let rows = 1 << self.choices.pick(elements.trailing_zeros() as usize + 1);
+                value.reshape(&[rows, elements / rows])
             }
-            _flat => {
-                let line = Shape::of(&[shape.elements()]).expect("powers of two");
-                self.reshaped(value, line)
-            }
+            _flat => value.reshape(&[elements]),
         };
         self.keep(value);
-    }
-
-    fn permuted(&mut self, value: ValueId, axes: &[u32]) -> ValueId {
-        let Some(shape) = self.shape(value) else { return value };
-        let lengths: Vec<u64> = axes.iter().map(|axis| shape.length(*axis as usize)).collect();
-        let to = Shape::of(&lengths).expect("lengths of a shape");
-        let ty = Type::tile(to, self.element(value));
-        let id = self.b.op_with(Op::TilePermute, Some(ty), &[value], &[Attr::Axes(axes.to_vec())]);
-        self.b.function.insts[id].results[0]
     }
 
     /// Two tiles beside each other, one taken apart, one behind the other.
     fn halves(&mut self) {
         let (shape, scalar) = (self.some_shape(), self.choices.one_of(TYPES));
-        let mut lengths = shape.to_vec();
-        if shape.elements() * 2 > ROOM || lengths.len() > 3 {
+        if shape.elements() * 2 > ROOM || shape.rank() > 3 {
             return;
         }
         let (a, b) = (self.tile(scalar, shape), self.tile(scalar, shape));
         if self.choices.pick(2) == 0 {
-            lengths[0] *= 2;
-            let ty = Type::tile(Shape::of(&lengths).expect("powers of two"), scalar);
-            let value = self.b.op(Op::TileCat, ty, &[a, b]);
-            self.keep(value);
+            self.keep(a.cat(b));
             return;
         }
-        lengths.push(2);
-        let ty = Type::tile(Shape::of(&lengths).expect("powers of two"), scalar);
-        let joined = self.b.op(Op::TileJoin, ty, &[a, b]);
+        let joined = a.join(b);
         self.keep(joined);
-        let id = self.b.op_with(Op::TileSplit, Some(ty), &[joined], &[]);
-        let second = self.b.function.insts[id].results[1];
+        let [_, second] = joined.split();
         self.keep(second);
     }
 
@@ -396,53 +318,46 @@ impl TileWriter<'_> {
         if self.choices.pick(3) == 0 {
             let line = Shape::of(&[64]).expect("a power of two");
             let (value, inside) = (self.tile(Scalar::I32, line), self.tile(Scalar::Bool, line));
-            let bins = Type::tile(Shape::of(&[16]).expect("a power of two"), Scalar::I32);
-            let value = self.b.op(Op::TileHistogram, bins, &[value, inside]);
-            self.keep(value);
+            self.keep(value.histogram(16, inside));
             return;
         }
         let (shape, scalar) = (self.some_shape(), self.choices.one_of(&[Scalar::I32, Scalar::F32]));
         let axis = self.choices.pick(shape.rank());
         let (value, index) = (self.tile(scalar, shape), self.tile(Scalar::I32, shape));
-        let attrs = [Attr::Axis(axis as u32)];
-        let id = self.b.op_with(Op::TileGather, Some(Type::tile(shape, scalar)), &[value, index], &attrs);
-        let value = self.b.function.insts[id].results[0];
-        self.keep(value);
+        self.keep(value.gather(axis, index));
     }
 
     /// A function of each element.
     fn map(&mut self) {
         let shape = self.some_shape();
         let operands = [self.tile(Scalar::I32, shape), self.tile(Scalar::F32, shape)];
-        let found = self.b.by_element(Op::TileMap, &[], &operands, Some(shape), |b, p| {
-            let three = b.constant(Scalar::I32, 3);
-            let sum = b.op(Op::Add, Scalar::I32, &[p[0], three]);
-            let less = b.op(Op::Lt, Scalar::I32, &[p[0], three]);
-            let other = b.op(Op::Neg, Scalar::F32, &[p[1]]);
-            vec![sum, b.op(Op::Select, Scalar::F32, &[less, other, p[1]])]
-        });
+        let found = self.k.map(&operands, |p| vec![p[0] + 3, p[0].lt(3).select(-p[1], p[1])]);
         for value in found {
             self.keep(value);
         }
     }
 
     /// Stores the last values of each kind, so that they matter.
-    fn finish(&mut self) {
+    fn finish(mut self) {
         self.sites = self.sites.min(SITES - 3);
         let mut left = 3;
         for value in self.visible.clone().into_iter().rev() {
-            let which = match self.element(value) {
+            let which = match value.element() {
                 Scalar::F32 => 1,
                 Scalar::F16 => 2,
                 _integers => 0,
             };
-            if left > 0 && self.shape(value).is_some() && self.stores[which] < STORES {
+            if left > 0 && value.shape().is_some() && self.stores[which] < STORES {
                 self.store_value(which, value);
                 left -= 1;
             }
         }
-        self.b.end(Op::Return, &[]);
     }
+}
+
+/// Whole numbers between -8 and 8, of which sums are exact.
+fn small(value: Block<'_>) -> Block<'_> {
+    value.to(Scalar::F32).max(-8).min(8).trunc()
 }
 
 #[cfg(test)]
