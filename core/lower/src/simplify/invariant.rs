@@ -117,8 +117,7 @@ impl Motion<'_> {
             return false;
         }
         match inst.op.row().effect {
-            // Register arrays are updated in place: a copy of one that lives longer costs all its registers.
-            Effect::Pure if inst.results.iter().any(|v| matches!(self.f.ty(*v), Type::Regs(..))) => false,
+            Effect::Pure if inst.results.iter().any(|v| stays(self.f.ty(*v))) => false,
             Effect::Pure => !matches!(runs, Runs::Sometimes) || is_cheap(self.f, id),
             Effect::Read => match runs {
                 Runs::Surely(writes) => self.is_unwritten(inst.operands[0], writes),
@@ -170,6 +169,17 @@ impl Motion<'_> {
             Touch::All => writes.all = true,
         });
         writes
+    }
+}
+
+/// Whether values of a type stay where they are computed. Register arrays are updated in place: a copy of one that lives longer costs all its registers.
+/// Tiles of integers are indices and conditions: what does not change of each is found again in the sums that they become for each invocation, where a
+/// constant distance is a part of an address.
+fn stays(ty: Type) -> bool {
+    match ty {
+        Type::Regs(..) => true,
+        Type::Tile(tile) => !tile.element.is_float(),
+        Type::Scalar(_) | Type::Vector(..) | Type::Coop(..) | Type::Token | Type::Term | Type::Memory(_) => false,
     }
 }
 

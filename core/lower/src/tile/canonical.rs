@@ -1,5 +1,5 @@
 //! Canonicalisation of tile form, before anything is decided about threads: what is the same is computed once, what is constant is a constant, what does not
-//! change in a loop stands before it, and what nobody needs goes.
+//! change in a loop stands before it, and what nobody needs goes. Tiles of integers stay in their loops: they are indices.
 //!
 //! | step | what it does |
 //! |---|---|
@@ -298,7 +298,8 @@ kernel @loop(%x: buffer, %n: i32) workgroup(32) {
     %i = tile.iota.tile<32xi32>
     %scaled = mul.tile<32xi32> %i, (tile.splat.tile<32xi32> %n)
     %at = add.tile<32xi32> %scaled, (tile.splat.tile<32xi32> %k)
-    %value = tile.load.tile<32xf32> %x[%at], true, 0.0
+    %factor = sqrt.tile<32xf32> (convert.tile<32xf32> (tile.splat.tile<32xi32> %n))
+    %value = mul.tile<32xf32> (tile.load.tile<32xf32> %x[%at], true, 0.0), %factor
     %unneeded = tile.reduce %value axis(0) (%a: f32, %b: f32) {
       yield (add.f32 %a, %b)
     }
