@@ -258,6 +258,7 @@ fn memory_and_streams_of_others_are_used_as_they_are() {
     order.write(&theirs, 0, &bytes(&[5; 1024])).expect("it fits");
     let arguments = [&theirs, &to, &grids].map(Argument::buffer);
     order.submit(&[dispatch(&program, Grid::Workgroups([2, 1, 1]), &arguments)]).expect("it is right");
+    drop(arguments);
     let done = order.record().expect("a point");
     done.wait().expect("nothing traps");
     let mut found = [0; 256];
