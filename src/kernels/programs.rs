@@ -30,6 +30,7 @@ pub(crate) struct ProgramStore {
 
 /// A program, and where it comes from.
 #[derive(Debug)]
+#[cfg_attr(not(feature = "triton"), expect(dead_code, reason = "only Triton's files look where a program comes from"))]
 pub(crate) struct CompiledProgram {
     pub program: Program,
     /// What it is kept under, if something is.
@@ -52,7 +53,8 @@ impl ProgramStore {
         Some(cache.key(&[text::print(module).as_bytes(), rest.as_bytes()]))
     }
 
-    /// What stands in for the digest of a kernel that a compiler has refused with this message.
+    /// What stands in for the digest of a Triton kernel that a compiler has refused with this message.
+    #[cfg(feature = "triton")]
     pub fn digest_of_refusal(&self, message: &str) -> Option<Key> {
         Some(self.cache.as_ref()?.key(&[b"refused", message.as_bytes()]))
     }
