@@ -146,7 +146,7 @@ impl Kernels {
         }
     }
 
-    /// The kernels of a module that a program has written, with a [`TileKernel`](girih_ir::kernel::TileKernel) for one.
+    /// The kernels of a module that a program has written, with a [`TileKernel`] for one.
     pub fn from_module(module: Verified<Module>) -> Kernels {
         Kernels { sources: Sources::default(), module, runs: vec![] }
     }
