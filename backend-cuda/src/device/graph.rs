@@ -27,7 +27,7 @@ pub(super) struct Recorded {
     queue: QueueId,
 }
 
-/// A graph that can be launched. Whoever drops it has waited for its work, or leaves it to [`Cuda::retire`].
+/// A graph that can be launched. Whoever drops it has waited for its work, or leaves it to [`State::retire`](super::State::retire).
 pub(super) struct Graph {
     graph: CUgraph,
     exec: CUgraphExec,

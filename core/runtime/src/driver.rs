@@ -2,7 +2,7 @@
 //! on top of it.
 //!
 //! Invariant: no method panics or leaves a command half recorded; an error says by its code whether the device can still be used (all
-//! but [`Code::DeviceLost`](girih_base::diag::Code::DeviceLost) and `DeviceTimeout`). Methods may be called from any thread, by
+//! but [`Code::DeviceLost`] and `DeviceTimeout`). Methods may be called from any thread, by
 //! several at a time. Slices that a driver is given lie inside of their blocks.
 
 use crate::command::{self, Read};
