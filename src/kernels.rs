@@ -22,11 +22,11 @@
 //! ```
 
 mod arguments;
+pub mod autotune;
 mod launch;
 pub(crate) mod programs;
 #[cfg(feature = "triton")]
 mod triton;
-pub mod tune;
 
 use crate::devices::{Profile, cpu, cuda, wgpu};
 use crate::error::Error;

@@ -25,14 +25,14 @@
 //! The languages and their evaluators are the crates below `core/`, which do no input and output; this crate gives them
 //! files ([`FileLoader`]), effects ([`SystemHost`]) and a stack that is large enough ([`on_big_stack`]).
 
+pub mod atomic_file;
 pub mod devices;
 mod error;
 pub mod features;
 pub mod kernels;
-mod leave;
+mod process_exit;
 mod report;
 mod stack;
-pub mod whole;
 
 #[cfg(any(feature = "bend", feature = "net"))]
 mod host;
@@ -59,7 +59,7 @@ pub use girih_base::span::{Sources, Span};
 struct FromRust;
 
 pub use error::Error;
-pub use leave::leave;
+pub use process_exit::leave;
 pub use report::Report;
 pub use stack::on_big_stack;
 pub use {girih_ir as ir, girih_runtime as runtime};

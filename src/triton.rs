@@ -27,22 +27,22 @@
 //! assert_eq!(compiled.head.parameters, ["out_ptr", "n"]);
 //! ```
 
-mod kept;
-mod tune;
+mod autotune_configs;
+mod compile_cache;
 
 use crate::error::Error;
+pub use crate::kernels::autotune_configs::{Array, Candidate, Tuning};
 use crate::kernels::programs::{CompiledProgram, ProgramStore};
-pub use crate::kernels::tune::{Array, Candidate, Tuning};
 use crate::report::Report;
+pub use autotune_configs::{Purpose, Tuned};
+use compile_cache::{Import, Made, Noting, Store};
 use girih_base::diag::{Code, Diagnostic};
 use girih_base::span::{Sources, Span};
 use girih_cache::Key;
 use girih_ir::Caps;
 use girih_runtime::{Command, Device, Dispatch, Grid, LoadOptions, Program};
 pub use girih_triton::{Argument, Compiled, Constant, Head, Kernel, LoadedFile, Loader, Parameter, Request};
-use kept::{Import, Made, Noting, Store};
 use std::path::{Path, PathBuf};
-pub use tune::{Purpose, Tuned};
 
 /// A file of kernels.
 #[derive(Clone, Debug)]

@@ -2,8 +2,8 @@
 //!
 //! Invariant: naga's writers may panic on what they do not know; none of that reaches the caller, or standard error.
 
+use crate::exact_floats;
 use crate::shader::{self, Places, Shader};
-use crate::strict;
 use girih_base::diag::{Code, Diagnostic};
 use girih_base::span::Span;
 use girih_ir::{Caps, FunctionId};
@@ -123,7 +123,7 @@ pub fn spirv(shader: &Shader, info: &ModuleInfo, guards: Guards) -> Result<Vec<u
     let words = guard("naga's writer of SPIR-V", || {
         naga::back::spv::write_vec(&shader.module, info, &options, None).map_err(|e| said("naga", &chain(&e)))
     })?;
-    strict::run(&words, &shader.kernels).map_err(|e| said("the SPIR-V reader", &e))
+    exact_floats::run(&words, &shader.kernels).map_err(|e| said("the SPIR-V reader", &e))
 }
 
 /// Whether fragments are made. Their types need not stand among the module's: those of loads and products do not.

@@ -5,8 +5,8 @@
 
 mod device;
 pub mod emit;
+mod exact_floats;
 pub mod shader;
-mod strict;
 
 pub use device::{Adapter, Context, Gpu, Settings, SharedBuffer, adapters_of, instance_for};
 #[cfg(not(target_arch = "wasm32"))]

@@ -26,20 +26,20 @@
 //! ```
 
 mod branch;
-mod contract;
 mod frame;
-mod leaves;
 mod on_device;
 mod output;
 mod picture;
+mod read_pixels;
 mod shader;
+mod signature;
 mod tree;
 mod watch;
 mod workers;
 
 pub use frame::{Frame, MOST_PIXELS, Pixel, Size};
-pub(crate) use leaves::Source;
 pub use output::{Output, write_png};
 pub use picture::{Picture, Pixels};
+pub(crate) use read_pixels::Source;
 pub use shader::{RenderOptions, Renderer, Shader, devices, times};
 pub use watch::Watched;

@@ -5,9 +5,9 @@
 //! and says what is wrong with it.
 
 use super::branch::Branch;
-use super::contract::Kind;
 use super::frame::Pixel;
-use super::leaves;
+use super::read_pixels;
+use super::signature::Kind;
 use super::tree::{Carried, Evaluated};
 use super::workers::Painter;
 use crate::devices::{self, Context, Selector, SharedBuffer, wgpu};
@@ -116,7 +116,7 @@ impl OnDevice {
         let runner = match self.evaluated.kind {
             Kind::Pixel { .. } | Kind::Tree { .. } => open_roots(&self.direct, device, &self.tasks),
             Kind::Play { .. } => {
-                open_roots_by_fork_join(&self.direct, device, &self.tasks).map_err(super::contract::first)?
+                open_roots_by_fork_join(&self.direct, device, &self.tasks).map_err(super::signature::first)?
             }
         };
         Ok(Loaded { runner, walker: None, sheets })
@@ -147,7 +147,7 @@ impl OnDevice {
     fn walker(&self, loaded: &mut Loaded) -> Result<(), Diagnostic> {
         if let (None, Some(DeviceHeap { device, .. })) = (&loaded.walker, loaded.runner.device_heap()) {
             let opened = Walker::open(&device, &Words::described(&self.direct));
-            loaded.walker = Some(opened.map_err(super::contract::first)?);
+            loaded.walker = Some(opened.map_err(super::signature::first)?);
         }
         Ok(())
     }
@@ -167,7 +167,7 @@ impl OnDevice {
         if !matches!(kind, Kind::Play { .. }) {
             let mut words = Words { program, direct, runner: &mut loaded.runner, interrupt: interrupt.clone() };
             let given = words.passed_to(&direct.roots[0], &arguments)?;
-            loaded.runner.make_ready(direct.roots[0].function, &given).map_err(super::contract::first)?;
+            loaded.runner.make_ready(direct.roots[0].function, &given).map_err(super::signature::first)?;
         }
         self.walker(&mut loaded)?;
         let begun = Instant::now();
@@ -199,7 +199,7 @@ impl OnDevice {
             (count as u64).saturating_sub(1)
         } else {
             let place = program.defs[kind.made_by()].span;
-            leaves::read(&mut words, &tree, count, place, pixels)?
+            read_pixels::read(&mut words, &tree, count, place, pixels)?
         };
         if let Some(trouble) = words.runner.trouble() {
             return Err(trouble);

@@ -1,8 +1,8 @@
 //! Pictures as files: PNG, one or numbered, and animated GIF.
 
 use super::frame::Frame;
+use crate::atomic_file;
 use crate::error::Error;
-use crate::whole;
 use girih_base::diag::{Code, Diagnostic};
 use girih_base::span::Span;
 use image::codecs::gif::{GifEncoder, Repeat};
@@ -164,7 +164,7 @@ fn digits(count: usize) -> usize {
 
 /// Writes a picture as a PNG file.
 pub fn write_png(path: &Path, frame: &Frame) -> Result<(), Error> {
-    whole::write(path, |file| encode_png(file, frame).map_err(|error| std::io::Error::other(plain(error))))
+    atomic_file::write(path, |file| encode_png(file, frame).map_err(|error| std::io::Error::other(plain(error))))
         .map_err(|error| cannot_write(path, error))
 }
 

@@ -1,9 +1,9 @@
 //! A file that makes pictures, and the renderer that has all cores make them.
 
-use super::contract::{self, Kind};
 use super::frame::{Frame, Size};
 use super::on_device;
 use super::picture::Picture;
+use super::signature::{self, Kind};
 use super::tree::{self, Resources, Tree};
 use super::workers::Workers;
 use crate::devices::{self, Context, Selector};
@@ -107,9 +107,9 @@ impl Shader {
         let warnings = program.report();
         let sources = warnings.sources.clone();
         let open = || {
-            let kind = contract::kind(core)?;
-            let rate = if matches!(kind, Kind::Play { .. }) { contract::rate(core)? } else { 0 };
-            Ok((kind, contract::size(core)?, rate))
+            let kind = signature::kind(core)?;
+            let rate = if matches!(kind, Kind::Play { .. }) { signature::rate(core)? } else { 0 };
+            Ok((kind, signature::size(core)?, rate))
         };
         match open() {
             Ok((kind, size, rate)) => Ok(Shader { program: core.clone(), sources, warnings, kind, size, rate }),
@@ -162,7 +162,7 @@ impl Shader {
         };
         let memory = options.memory / painters.get() as u64;
         let start = || {
-            let mut program = contract::resized(&self.program, size).map_err(|diagnostic| vec![diagnostic])?;
+            let mut program = signature::resized(&self.program, size).map_err(|diagnostic| vec![diagnostic])?;
             // What a `main` does is of no interest to the picture.
             program.entry = None;
             let motif = Tree::new(&program, self.kind, size, self.rate, &Resources { memory, threads }, options)?;

@@ -1,11 +1,11 @@
 //! The trees of a shader's pictures, grown by compiled code, or by the evaluator if that is named.
 
 use super::branch::Branch;
-use super::contract::Kind;
 use super::frame::{Pixel, Size};
-use super::leaves;
 use super::on_device::OnDevice;
+use super::read_pixels;
 use super::shader::RenderOptions;
+use super::signature::Kind;
 use super::workers::{Motif, Painter};
 use crate::devices::{Context, cpu};
 use crate::run::{self, RunDevice, explain, open};
@@ -308,7 +308,7 @@ impl Evaluated {
         values.extend(state);
         let tree = machine.call(self.kind.roots()[0].def, &values)?;
         let place = machine.code().program().defs[self.kind.made_by()].span;
-        leaves::read(machine, &[tree], branch.pixels(self.size).len(), place, pixels)
+        read_pixels::read(machine, &[tree], branch.pixels(self.size).len(), place, pixels)
     }
 }
 
@@ -364,7 +364,7 @@ impl Compiled {
         // The first root gives the picture.
         let tree = words.call_root(&direct.roots[0], &arguments)?;
         let place = program.defs[kind.made_by()].span;
-        let cells = leaves::read(&mut words, &tree, branch.pixels(size).len(), place, pixels)?;
+        let cells = read_pixels::read(&mut words, &tree, branch.pixels(size).len(), place, pixels)?;
         tree.into_iter().for_each(|part| words.give_back(part));
         (self.runner, self.carried) = (Some(runner), carried);
         Ok(cells)
@@ -428,7 +428,7 @@ fn paint_in_step(
     for first in wanted.clone().step_by(PIXELS) {
         let given = [first as u32, last, size.width(), time.to_bits()];
         let colours = runner.call(function, &given).map_err(|fault| girih_task::run::diagnostic(direct, &fault))?;
-        pixels.extend(colours.into_iter().take(wanted.end - first).map(leaves::pixel));
+        pixels.extend(colours.into_iter().take(wanted.end - first).map(read_pixels::pixel));
     }
     Ok(())
 }

@@ -4,32 +4,31 @@
 //! |---|---|
 //! | how a program is run: tier, device, limits | [`options`] |
 //! | a program ready to run | [`Executable`] |
-//! | which tier and which device are taken, and why | [`choice`] |
-//! | a pure program on the processor and on a card, and which finishes first | [`contest`] |
+//! | which tier and which device are taken, and why | [`select`] |
+//! | a pure program on the processor and on a card, and which finishes first | [`device_race`] |
 //! | compiled code on the host | [`runner`] |
-//! | compiled code on a device | [`on_device`], [`measures`] |
+//! | compiled code on a device | [`on_device`], [`device_sizes`] |
 //! | programs as nets, on the host or on a device | [`net`] |
 //! | what a run took | [`stats`] |
 //! | errors of compiled programs, with the calls that led there | [`mod@explain`] |
 
-mod choice;
-mod contest;
+mod device_race;
+mod device_sizes;
 mod explain;
-mod measures;
 #[cfg_attr(not(feature = "net"), path = "absent/net.rs")]
 mod net;
 mod on_device;
 mod options;
 mod runner;
+mod select;
 mod stats;
 #[cfg(test)]
 mod tests;
 
 use crate::error::Error;
 use crate::stack::on_big_stack;
-pub(crate) use choice::{CompiledFunction, function};
-use choice::{Engine, Ready, engine, on_a_card};
-use contest::{Entrant, Finish, Nobody};
+use device_race::{Entrant, Finish, Nobody};
+pub(crate) use device_sizes::{open_roots, open_roots_by_fork_join};
 use explain::Recorder;
 pub(crate) use explain::explain;
 use girih_base::diag::Diagnostic;
@@ -39,16 +38,17 @@ use girih_term::eval::{Limits, Machine};
 use girih_term::io::Host;
 use girih_term::readback;
 use girih_term::{DefId, Program};
-pub(crate) use measures::{open_roots, open_roots_by_fork_join};
 pub(crate) use on_device::{DeviceRunner, planned};
 pub(crate) use runner::open;
+pub(crate) use select::{CompiledFunction, function};
+use select::{Engine, Ready, engine, on_a_card};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
-pub use choice::Choice;
-pub use contest::Contest;
+pub use device_race::Contest;
 pub use options::{RunDevice, RunOptions, Tier};
+pub use select::Choice;
 pub use stats::{Stats, Work};
 
 /// A program that is ready to run.
@@ -82,7 +82,7 @@ struct Ran {
 impl Ran {
     fn finish(executable: Executable, result: Result<String, Error>) -> Finish<Ran> {
         let wrong = result.as_ref().err().and_then(|report| report.diagnostics.first());
-        let is_final = wrong.is_none_or(|error| !contest::is_of_the_device(error.code));
+        let is_final = wrong.is_none_or(|error| !device_race::is_of_the_device(error.code));
         Finish { outcome: Ran { executable, result }, is_final }
     }
 }
@@ -156,7 +156,7 @@ impl Executable {
             Some(Ran::finish(mine, result))
         };
         let Some(Ran { executable, result }) =
-            contest::first(Entrant { flag, run: Box::new(run) }, card, head_start, user.as_deref())
+            device_race::first(Entrant { flag, run: Box::new(run) }, card, head_start, user.as_deref())
         else {
             return Err(Error::new(self.sources.clone(), vec![gone()]));
         };

@@ -1,6 +1,6 @@
 //! Programs as interaction nets: on the cores of the host, or by kernels on a device, which is given the net again after each effect.
 
-use super::choice::{AUTO, Choice};
+use super::select::{AUTO, Choice};
 use super::stats::{Stats, mib};
 use super::{RunDevice, RunOptions};
 use crate::devices::{self, Selector};

@@ -1,7 +1,7 @@
 //! Programs that are flattened or as reducers, where they can: what runs a program on a device is found out when it is opened, and, should it need more than
 //! was foreseen, once more when it runs.
 
-use super::measures::Measures;
+use super::device_sizes::Measures;
 use girih_base::diag::{Code, Diagnostic};
 use girih_ir::heap::{self, LayoutId};
 use girih_ir::{Caps, FunctionId, Module, Verified};

@@ -1,6 +1,6 @@
 //! How a program is run.
 
-use super::contest::Contest;
+use super::device_race::Contest;
 use crate::devices::Selector;
 use girih_machine::tasks::Settings;
 #[cfg(doc)]

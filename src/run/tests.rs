@@ -1,6 +1,6 @@
 //! Programs on a device, for which the reference machine on lowered kernels stands: it is everywhere.
 
-use super::contest::{self, Entrant, Finish};
+use super::device_race::{self, Entrant, Finish};
 use super::{Contest, RunDevice, RunOptions, Tier, Work};
 use crate::devices::{Profile, Selector};
 use crate::{Code, Error, Options, Program, SystemHost};
@@ -284,6 +284,6 @@ fn the_processor_stops_when_a_card_is_done() {
     let processor = Entrant { flag, run: Box::new(processor) };
     let card = Entrant { flag: Arc::default(), run: Box::new(card) };
     // The processor would go on for ever, and has stopped when this returns.
-    let result = contest::first(processor, Some(card), Duration::ZERO, None).expect("a card is done");
+    let result = device_race::first(processor, Some(card), Duration::ZERO, None).expect("a card is done");
     assert_eq!(result.expect("a value"), "a value");
 }

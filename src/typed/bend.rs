@@ -1,8 +1,8 @@
 //! The trait of Rust types that are Bend types, and the types of Rust's own that are: numbers, tuples, lists, text, `Option`, `Result`.
 
-use super::give::{Give, Giver};
+use super::from_bend::{Misfit, Read, Seen, Slot, Slots, Taker};
 use super::plan::{FieldOf, Mismatch, Planner, Shape, VariantOf};
-use super::take::{Misfit, Read, Seen, Slot, Slots, Taker};
+use super::to_bend::{Give, Giver};
 use girih_base::num::{Num, NumKind};
 use girih_term::ty::Type;
 

@@ -1,11 +1,11 @@
 //! A function of a program as a function of Rust.
 
 use super::bend::{Arguments, Bend};
-use super::give::{Failure, Give, give};
+use super::from_bend::{Misfit, Seen, Whole, from_bend};
 use super::names::{rust_for, rust_name};
 use super::plan::{Mismatch, Plan, PlanId, Planner};
 use super::store::Store;
-use super::take::{Misfit, Seen, Whole, take};
+use super::to_bend::{Failure, Give, to_bend};
 use crate::error::Error;
 use crate::host::SystemHost;
 use crate::program::Program;

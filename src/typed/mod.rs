@@ -40,18 +40,18 @@
 //! ```
 
 mod bend;
+mod from_bend;
 mod function;
-mod give;
 mod names;
 mod plan;
 mod store;
-mod take;
+mod to_bend;
 mod tree;
 
 pub use bend::{Arguments, Bend};
+pub use from_bend::{Build, Misfit, Read, Seen, Slot, Slots, Taker};
 pub use function::Function;
 pub use girih_term::ty::Type;
-pub use give::{Give, Giver};
 pub use plan::{FieldOf, Mismatch, PlanId, Planner, Shape, VariantOf};
-pub use take::{Build, Misfit, Read, Seen, Slot, Slots, Taker};
+pub use to_bend::{Give, Giver};
 pub use tree::{Deep, Tree};

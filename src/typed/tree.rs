@@ -1,9 +1,9 @@
 //! Trees of Bend, and boxes for types that contain themselves.
 
 use super::bend::Bend;
-use super::give::Giver;
+use super::from_bend::{Misfit, Seen, Slot, Taker};
 use super::plan::{FieldOf, Mismatch, Planner, Shape, VariantOf};
-use super::take::{Misfit, Seen, Slot, Taker};
+use super::to_bend::Giver;
 use girih_term::ty::Type;
 use std::any::Any;
 use std::cell::RefCell;

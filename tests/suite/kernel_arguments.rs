@@ -1,7 +1,7 @@
 //! Kernels launched with arrays and numbers of Rust, and what is said of arguments that do not fit.
 
 use girih::devices::{Selector, open};
-use girih::kernels::tune::{Array, Tuning, Variant, tune};
+use girih::kernels::autotune_configs::{Array, Tuning, Variant, autotune_configs};
 use girih::kernels::{Args, Kernels, TileKernel};
 use girih::runtime::{Argument, Constant, Device, Grid};
 use girih::triton::KernelFile;

@@ -2,7 +2,7 @@
 
 use super::memory::Bytes;
 use super::pool::{Job, Pool};
-use super::watch::{RUNNING, Stop};
+use super::timeout::{RUNNING, Stop};
 use crate::kernels::{Code, Kernel, KernelShape, STOPPED, context};
 use girih_base::diag::{self, Diagnostic};
 use girih_base::span::Span;

@@ -6,7 +6,7 @@ mod launch;
 mod memory;
 mod pool;
 mod programs;
-mod watch;
+mod timeout;
 
 use crate::host;
 use cranelift_codegen::isa::OwnedTargetIsa;
@@ -24,7 +24,7 @@ use pool::Pool;
 use programs::{Loaded, Programs};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, RwLock, RwLockReadGuard, RwLockWriteGuard};
 use std::time::{Duration, Instant};
-use watch::{Stop, Watch};
+use timeout::{Stop, Watch};
 
 /// How the device is opened.
 #[derive(Clone, Debug)]

@@ -7,9 +7,9 @@ use std::mem::offset_of;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, AtomicUsize};
 
-use super::forks::Record;
 use super::heap::Region;
 use super::shared::Shared;
+use super::work_stealing::Record;
 use super::worker::Ground;
 
 /// The free cells of a size: the word of the first, each has the word of the next; [`NULL_HOLE`] ends it.

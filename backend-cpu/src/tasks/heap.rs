@@ -8,7 +8,7 @@
 //! Invariant: a reuse token has the count 1 and the layout that it had as a cell.
 
 use super::context::{Context, FreeList};
-use super::reserved::Reserved;
+use super::virtual_memory::Reserved;
 use girih_base::diag::{Code, Diagnostic};
 use girih_base::idx::IndexVec;
 use girih_base::span::Span;

@@ -5,9 +5,9 @@
 //! | [`code`] | functions of the IR as Cranelift's |
 //! | [`context`] | what code and runtime share: one for each thread |
 //! | [`heap`] | cells in one reserved range of addresses |
-//! | [`reserved`] | ranges of addresses |
-//! | [`forks`] | forked calls: the forking thread keeps them until another one lacks work |
-//! | [`helpers`] | functions of the runtime that code calls |
+//! | [`virtual_memory`] | ranges of addresses |
+//! | [`work_stealing`] | forked calls: the forking thread keeps them until another one lacks work |
+//! | [`runtime_calls`] | functions of the runtime that code calls |
 //! | [`worker`] | a thread's own large stack, and leaving it |
 //! | [`shared`] | what threads share: queue, faults, globals |
 //! | [`runner`] | all of it behind the interface that runs task form |
@@ -17,14 +17,14 @@
 
 mod code;
 mod context;
-mod forks;
 mod heap;
-mod helpers;
-mod reserved;
 mod runner;
+mod runtime_calls;
 mod shared;
 #[cfg(test)]
 mod tests;
+mod virtual_memory;
+mod work_stealing;
 mod worker;
 
 pub use runner::{Tasks, open};

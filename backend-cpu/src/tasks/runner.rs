@@ -4,10 +4,10 @@
 
 use super::code::{self, Code, Variant};
 use super::context::{Context, Counts, Owned};
-use super::forks::{self, Hunger};
 use super::heap::{Cells, Heap};
-use super::reserved::Reserved;
 use super::shared::{Handle, Shared};
+use super::virtual_memory::Reserved;
+use super::work_stealing::{self, Hunger};
 use super::worker::Stack;
 use crate::host;
 use girih_base::diag::{Code as Error, Diagnostic};
@@ -315,7 +315,7 @@ fn serve(mut worker: Worker, shared: &Shared, closing: &AtomicBool) {
         let Some(task) = hunger.next(shared, number, &|| closing.load(Ordering::SeqCst)) else { continue };
         let begun = Instant::now();
         // SAFETY: the context is this thread's, and the task is taken.
-        let ended = unsafe { worker.stack.run(shared, context, || forks::run(context, task)) };
+        let ended = unsafe { worker.stack.run(shared, context, || work_stealing::run(context, task)) };
         if !ended {
             return;
         }

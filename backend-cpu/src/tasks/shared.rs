@@ -1,8 +1,8 @@
 //! What the threads of a run share.
 
 use super::context::Context;
-use super::forks::Task;
 use super::heap::Heap;
+use super::work_stealing::Task;
 use girih_ir::heap::NULL_HOLE;
 use girih_runtime::Fault;
 use std::collections::VecDeque;

@@ -22,20 +22,19 @@ mod card;
 mod compile;
 mod context;
 mod driver;
-mod gate;
 mod graph;
 mod launch;
 mod memory;
 mod programs;
 mod queue;
 mod staging;
+mod stream_gate;
 
 use crate::packed::{LaunchShape, Packed};
 use crate::ptx::{self, Launches, Ptx};
 use card::Card;
 use compile::{Code as MachineCode, machine_code};
 use context::{Context, Event};
-use gate::Gate;
 use girih_base::diag::{Code, Diagnostic};
 use girih_base::idx::IndexVec;
 use girih_base::span::Span;
@@ -55,6 +54,7 @@ use std::ops::Deref;
 use std::path::PathBuf;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, RwLock, RwLockReadGuard, RwLockWriteGuard};
 use std::time::Duration;
+use stream_gate::Gate;
 
 /// How a device is opened.
 #[derive(Clone, Debug)]

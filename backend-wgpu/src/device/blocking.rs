@@ -2,7 +2,7 @@
 //! or says that the web has no such thing.
 
 use super::State;
-use super::health::Health;
+use super::errors::Health;
 use super::transfer::{Part, Recorded, unreadable};
 use crate::emit::guard;
 use girih_base::diag::{Code, Diagnostic};

@@ -2,7 +2,7 @@
 //!
 //! One [checked file](girih_cache::file) for each adapter and version of its driver. A cache that cannot be read, written or used is no error: it is only slower.
 
-use super::health::Health;
+use super::errors::Health;
 use girih_cache::file;
 use std::path::{Path, PathBuf};
 

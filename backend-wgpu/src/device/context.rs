@@ -6,7 +6,7 @@
 use super::adapters::{self, Adapter};
 #[cfg(not(target_arch = "wasm32"))]
 use super::blocking::block_on;
-use super::health::Health;
+use super::errors::Health;
 use super::{Gpu, Settings};
 #[cfg(not(target_arch = "wasm32"))]
 use crate::emit::guard;

@@ -1,6 +1,6 @@
 //! Blocks: wgpu's buffers by number. Who keeps them for later is the runtime.
 
-use super::health::Health;
+use super::errors::Health;
 use girih_base::diag::{Code, Diagnostic};
 use girih_base::idx::IndexVec;
 use girih_base::span::Span;

@@ -5,10 +5,11 @@
 //! | [`adapters`](mod@adapters) | finds adapters, says what they have, refuses some |
 //! | [`context`] | a device of wgpu, with which a window may draw too |
 //! | [`caps`] | capabilities from features and limits, and back |
-//! | [`memory`], [`transfer`] | memory, the way to it, and points in the work |
+//! | [`memory`], [`transfer`] | memory, and the way to it |
+//! | [`fence`] | fences: points in the work, which wake futures |
 //! | [`programs`], [`cache`] | pipelines |
 //! | [`record`], [`timing`] | commands; how long they take |
-//! | [`health`] | errors, lost devices, time limits |
+//! | [`errors`] | errors, lost devices, time limits |
 //! | `blocking`, `web` | where threads wait; what stands there for the web, where none may |
 //!
 //! wgpu has one queue, so all streams of a device share one order, and a trap is reported to the first stream that asks.
@@ -22,7 +23,8 @@ mod blocking;
 mod cache;
 mod caps;
 mod context;
-mod health;
+mod errors;
+mod fence;
 mod memory;
 mod programs;
 mod record;
@@ -37,6 +39,8 @@ pub use adapters::{adapters, kind};
 pub use context::{Context, SharedBuffer, instance_for};
 
 use cache::Cache;
+use errors::Health;
+use fence::Point;
 use girih_base::diag::{Code, Diagnostic};
 use girih_base::idx::IndexVec;
 use girih_base::span::Span;
@@ -46,7 +50,6 @@ use girih_lower::{Compiled, Origin};
 use girih_runtime::Device;
 use girih_runtime::driver::{BlockId, Command, Driver, Fence, Fetch, Keeping, ProgramId, QueueId, Slice};
 use girih_runtime::{Buffer, DeviceInfo, LoadOptions, Memory, Read, Timing};
-use health::Health;
 use memory::Blocks;
 use programs::{Maker, Program};
 use record::Groups;
@@ -55,7 +58,7 @@ use std::path::PathBuf;
 use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, RwLock, RwLockReadGuard, RwLockWriteGuard};
 use std::time::Duration;
-use transfer::{Point, Recorded};
+use transfer::Recorded;
 
 /// How a device is opened.
 #[derive(Clone, Debug)]

@@ -1,6 +1,6 @@
 //! Programs: legal kernels become pipelines.
 
-use super::health::Health;
+use super::errors::Health;
 use crate::emit::{self, Guards};
 use crate::shader::layout::Layout;
 use crate::shader::{Kernel, Options, Shader, render_module};

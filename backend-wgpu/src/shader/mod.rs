@@ -11,17 +11,17 @@
 //! | [`nesting`] | how deeply expressions are nested in the text |
 //! | [`control`] | `if`, `switch`, `loop`, calls |
 //! | [`scalar`], [`wide`] | arithmetic; what 64-bit integers lack |
-//! | [`zeros`] | products and quotients with the constant zero |
-//! | [`storage`], [`aligned`] | memories as variables; what indices are multiples of |
+//! | [`zero_products`] | products and quotients with the constant zero |
+//! | [`storage`], [`divisibility`] | memories as variables; what indices are multiples of |
 //! | [`memory`], [`atomics`] | loads, stores; atomic operations |
 //! | [`sync`], [`subgroups`], [`coop`] | barriers and ids; communication in a subgroup; fragments |
 //!
 //! Invariant: the module passes naga's validator. Each value is computed once, where the IR defines it.
 
-mod aligned;
 mod atomics;
 mod control;
 mod coop;
+mod divisibility;
 mod error;
 pub mod layout;
 mod memory;
@@ -36,7 +36,7 @@ mod types;
 pub mod views;
 mod wide;
 mod writer;
-mod zeros;
+mod zero_products;
 
 use girih_base::diag::Diagnostic;
 use girih_base::hash::FastMap;

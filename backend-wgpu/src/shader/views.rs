@@ -4,7 +4,7 @@
 //! Invariant: each access of a kernel goes through exactly one view, whose element is not wider than the access and is made of
 //! the same number of bytes a lane or fewer; an access is then one or several elements of its view.
 
-use super::aligned::Multiples;
+use super::divisibility::Multiples;
 use super::error;
 use girih_base::diag::Diagnostic;
 use girih_base::span::Span;

@@ -144,7 +144,7 @@ fn note_widths(kernel: &Function, entry: &mut Entry) {
             if let Some(i) = kernel.params.iter().position(|param| param == operand)
                 && matches!(kernel.ty(*operand), Type::Memory(_))
             {
-                match crate::launch::shift::width(inst) {
+                match crate::launch::buffer_offsets::width(inst) {
                     Some(width) => entry.widths[i] = entry.widths[i].max(width),
                     None => odd[i] = true,
                 }

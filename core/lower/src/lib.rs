@@ -12,7 +12,6 @@
 
 pub mod calls;
 mod compile;
-mod entrance;
 pub mod launch;
 pub mod legalise;
 mod rewrite;
@@ -20,12 +19,12 @@ pub mod simplify;
 pub mod spmd;
 mod tile;
 
+pub use calls::early_exit::EarlyExit;
 pub use compile::{compile, notes};
 pub use compile::{entry, specialise};
-pub use entrance::Entrance;
+pub use launch::buffer_offsets::Origin;
 pub use launch::entry::{Compiled, Entry, LaunchPlan, Parameter, PlannedGrid, Scalar, Slot};
 pub use launch::packed::{named_type, read_span, span, type_name};
-pub use launch::shift::Origin;
 pub use legalise::split::split;
 pub use rewrite::{Pass, Rewriter};
 

@@ -13,7 +13,7 @@
 //! | **the rule table** | [`rules`] |
 //! | pictures of its rows, and of nets | [`picture`] |
 //! | definitions, ready to be called | [`book`] |
-//! | the memory of a net, and the machine | [`heap`], [`reduce`], [`step`] |
+//! | the memory of a net, and the machine | [`heap`], [`reduce`], [`rule_matching`] |
 //! | the same, fast, on all cores of the host | [`parallel`], [`worker`] |
 //! | the machine of devices: many lanes, in supersteps | [`supersteps`] |
 //! | the same as kernels, and on any device | [`device`] |
@@ -35,9 +35,9 @@ pub mod picture;
 pub mod random;
 pub mod readback;
 pub mod reduce;
+mod rule_matching;
 pub mod rules;
 pub mod show;
-mod step;
 pub mod supersteps;
 pub mod values;
 pub mod word;

@@ -8,8 +8,8 @@
 use super::book::Book;
 use super::heap::Heap;
 use super::reduce::{Counts, Limits, Machine, Reducer};
+use super::rule_matching::{Size, Stop};
 use super::rules::Rule;
-use super::step::{Size, Stop};
 use super::worker::code::Code;
 use super::worker::memory::{Common, Memory, Own, Shared};
 use super::worker::{Redex, Worker};

@@ -6,8 +6,8 @@
 use super::book::{Book, DefinitionId, Template};
 use super::boxed::Computed;
 use super::heap::Heap;
+use super::rule_matching::{self, Ports, Size, Stop};
 use super::rules::{Effect, Outcome, Part, Row, Rule, When, meeting};
-use super::step::{self, Ports, Size, Stop};
 use super::word::{Kind, Word};
 use girih_base::diag::Diagnostic;
 use std::collections::BTreeSet;
@@ -303,7 +303,7 @@ impl<'b> Machine<'b> {
     fn interact(&mut self, a: Word, b: Word) -> Result<(), Stop> {
         let (row, swapped) = meeting(a.kind(), b.kind());
         let (a, b) = if swapped { (b, a) } else { (a, b) };
-        step::allowed(self.book, row, a, b)?;
+        rule_matching::allowed(self.book, row, a, b)?;
         self.counts.rules[row.rule as usize] += 1;
         match row.effect {
             Effect::Link => self.link(a, b),
@@ -352,7 +352,8 @@ impl<'b> Machine<'b> {
 
     fn rewrite(&mut self, row: &Row, outcomes: &'static [Outcome], a: Word, b: Word) -> Result<(), Stop> {
         let mut ports = Ports { a, b, left: self.parts(a), right: self.parts(b), ..Ports::default() };
-        let (when, number) = step::decide(self.book, row, [a, b], [ports.left, ports.right], |word| self.parts(word))?;
+        let (when, number) =
+            rule_matching::decide(self.book, row, [a, b], [ports.left, ports.right], |word| self.parts(word))?;
         if row.rule == Rule::Operate && when == When::Ready {
             if ports.right[0].kind() == Kind::Box {
                 self.heap.free_node(ports.right[0]);
@@ -364,7 +365,7 @@ impl<'b> Machine<'b> {
             Computed::Word(word) => word,
             Computed::Box(words) => self.heap.node(Kind::Box, words)?,
         };
-        let outcome = step::fitting(outcomes, when);
+        let outcome = rule_matching::fitting(outcomes, when);
         self.free(Part::A, a, outcome);
         self.free(Part::B, b, outcome);
         for wire in 0..outcome.wires {

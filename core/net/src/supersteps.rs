@@ -19,8 +19,8 @@ use super::book::{Book, DefinitionId, Template};
 use super::boxed::Computed;
 use super::heap::{Heap, NODE_BYTES, WIRE_BYTES};
 use super::reduce::{Counts, Machine};
+use super::rule_matching::{self, Ports, Size, Stop};
 use super::rules::{Effect, Outcome, Part, Row, Rule, When, meeting};
-use super::step::{self, Ports, Size, Stop};
 use super::word::{INDICES, Kind, Word};
 use girih_base::diag::Diagnostic;
 use std::sync::atomic::Ordering;
@@ -309,7 +309,7 @@ impl Run<'_> {
     fn interact(&mut self, number: usize, lane: &mut Lane, a: Word, b: Word) -> Result<(), Stop> {
         let (row, swapped) = meeting(a.kind(), b.kind());
         let (a, b) = if swapped { (b, a) } else { (a, b) };
-        step::allowed(self.book, row, a, b)?;
+        rule_matching::allowed(self.book, row, a, b)?;
         let (Some(left), Some(right)) = (self.parts(number, a), self.parts(number, b)) else {
             return self.defer(a, b);
         };
@@ -353,7 +353,7 @@ impl Run<'_> {
         operand: [Word; 2],
     ) -> Result<(), Stop> {
         let parts = [ports.left, ports.right];
-        let (when, result) = step::decide(self.book, row, [ports.a, ports.b], parts, |_| operand)?;
+        let (when, result) = rule_matching::decide(self.book, row, [ports.a, ports.b], parts, |_| operand)?;
         if row.rule == Rule::Operate && when == When::Ready && ports.right[0].kind() == Kind::Box {
             self.memory.free_node(number, ports.right[0].index() as u32);
         }
@@ -365,7 +365,7 @@ impl Run<'_> {
                 Word::new(Kind::Box, index)
             }
         };
-        let outcome = step::fitting(outcomes, when);
+        let outcome = rule_matching::fitting(outcomes, when);
         for (own, word) in [(Part::A, ports.a), (Part::B, ports.b)] {
             if word.kind().is_node() && !outcome.keeps(own) {
                 self.memory.free_node(number, word.index() as u32);

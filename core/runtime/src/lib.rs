@@ -5,7 +5,8 @@
 //! | [`driver`] | what a back end implements, by number |
 //! | `device`, `program` | the handle that people hold, and kernels on it |
 //! | `buffer`, `allocator` | memory with an owner, and the cache of free memory |
-//! | `stream`, `waiter` | order of work, events, and waking those who await them |
+//! | `stream` | order of work |
+//! | `event`, `polling` | events and downloads as futures, and the thread that polls where a driver wakes nobody |
 //! | `command`, `recording` | work, and work that is prepared once |
 //! | [`dlpack`] | tensors of other libraries in and out |
 //! | `measure` | how long work takes |
@@ -17,22 +18,24 @@ mod command;
 mod device;
 pub mod dlpack;
 pub mod driver;
+mod event;
 mod measure;
+mod polling;
 mod program;
 mod recording;
 mod stream;
 mod tasks;
-mod waiter;
 
 pub use allocator::Figures;
 pub use buffer::{Array, Buffer, Element, Memory};
 pub use command::{Argument, Command, Constant, Dispatch, Grid, Read};
 pub use device::{Device, DeviceInfo, DeviceKind, LoadOptions};
 pub use driver::Driver;
+pub use event::{Download, Event};
 pub use measure::{Timing, measure};
 pub use program::Program;
 pub use recording::Recording;
-pub use stream::{Download, Event, Stream};
+pub use stream::Stream;
 pub use tasks::{DeviceHeap, Fault, Runner, StepStats, TaskOptions, TaskStats};
 
 use girih_base::diag::{Code, Diagnostic};

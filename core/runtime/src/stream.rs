@@ -1,18 +1,16 @@
-//! Streams: work in order; and events: points in it that can be waited for.
+//! Streams: work in order.
 //!
 //! Invariant: submitting never waits for work. Whoever wants to wait calls `wait`, and whoever must not, as a page in a browser, awaits an
 //! [`Event`] or a [`Download`].
 
 use crate::device::Core;
-use crate::driver::{self, FIRST_QUEUE, Fence, Fetch, QueueId, Slice};
-use crate::{Buffer, Command, Device, Dispatch, Memory, Read, Timing, waiter};
+use crate::driver::{self, FIRST_QUEUE, QueueId, Slice};
+use crate::event::{Download, Event};
+use crate::{Buffer, Command, Device, Dispatch, Memory, Read, Timing};
 use girih_base::diag::{Code, Diagnostic};
 use girih_base::span::Span;
 use std::fmt;
-use std::future::Future;
-use std::pin::Pin;
-use std::sync::{Arc, OnceLock};
-use std::task::{Context, Poll};
+use std::sync::Arc;
 
 /// A queue that is closed when nobody uses it any more.
 pub(crate) struct Closing {
@@ -138,8 +136,7 @@ impl Stream {
     /// If they are not there, or the device fails.
     pub fn download(&self, buffer: &Buffer, offset: u64, bytes: u64) -> Result<Download, Diagnostic> {
         let from = buffer.slice(offset, bytes).resolve_words(&self.core, self.queue)?;
-        let fetch: Arc<dyn Fetch> = self.core.driver.fetch(self.queue, from)?.into();
-        Ok(Download { fetch, _memory: buffer.clone(), _stream: self.clone() })
+        Ok(Download::new(self.core.driver.fetch(self.queue, from)?, buffer.clone(), self.clone()))
     }
 
     /// A point behind all of this stream's work so far.
@@ -147,8 +144,7 @@ impl Stream {
     /// # Errors
     /// If the device fails.
     pub fn record(&self) -> Result<Event, Diagnostic> {
-        let fence: Arc<dyn Fence> = self.core.driver.fence(self.queue, true)?.into();
-        Ok(Event(Arc::new(Recorded { fence, told: OnceLock::new(), _stream: self.clone() })))
+        Ok(Event::new(self.core.driver.fence(self.queue, true)?, self.clone()))
     }
 
     /// This stream's work from now on begins when the work that another stream of the device has now is done. Nothing waits on the host.
@@ -220,105 +216,4 @@ pub(crate) fn resolve_dispatch(
         arguments: arguments.iter().map(|argument| argument.try_map(resolve)).collect::<Result<_, _>>()?,
         grid: grid.try_map(grid_words)?,
     })
-}
-
-struct Recorded {
-    fence: Arc<dyn Fence>,
-    told: OnceLock<Result<(), Diagnostic>>,
-    _stream: Stream,
-}
-
-impl Recorded {
-    /// What there is to tell of work that is done.
-    fn outcome(&self) -> Result<(), Diagnostic> {
-        self.told.get_or_init(|| self.fence.outcome()).clone()
-    }
-}
-
-/// A point in a stream. Clones are the same one. It is a future, too, which needs no runtime of a certain kind.
-///
-/// What work before it has failed with is told once: by the first event behind it, or the first wait, that is asked.
-#[derive(Clone)]
-pub struct Event(Arc<Recorded>);
-
-impl Event {
-    /// Whether all work before it is done. Never waits.
-    ///
-    /// # Errors
-    /// If the device fails.
-    pub fn is_done(&self) -> Result<bool, Diagnostic> {
-        self.0.fence.poll()
-    }
-
-    /// Waits until all work before it is done.
-    ///
-    /// # Errors
-    /// If something in it failed or trapped, or the device fails.
-    pub fn wait(&self) -> Result<(), Diagnostic> {
-        self.0.fence.wait()?;
-        self.0.outcome()
-    }
-}
-
-impl Future for Event {
-    type Output = Result<(), Diagnostic>;
-
-    fn poll(self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Result<(), Diagnostic>> {
-        match waiter::poll(&self.0.fence, context.waker()) {
-            Poll::Ready(done) => Poll::Ready(done.and_then(|()| self.0.outcome())),
-            Poll::Pending => Poll::Pending,
-        }
-    }
-}
-
-impl fmt::Debug for Event {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "Event(of {:?})", self.0._stream.queue)
-    }
-}
-
-/// Bytes on their way to the host. It is a future, too, which needs no runtime of a certain kind.
-pub struct Download {
-    fetch: Arc<dyn Fetch>,
-    _memory: Buffer,
-    _stream: Stream,
-}
-
-impl Download {
-    /// Whether they are there. Never waits.
-    ///
-    /// # Errors
-    /// If the device fails.
-    pub fn is_done(&self) -> Result<bool, Diagnostic> {
-        self.fetch.poll()
-    }
-
-    /// Waits for the bytes.
-    ///
-    /// # Errors
-    /// If work before them failed or trapped, or the device fails.
-    pub fn wait(self) -> Result<Vec<u8>, Diagnostic> {
-        self.fetch.wait()?;
-        self.fetch.outcome()?;
-        self.fetch.take()
-    }
-}
-
-impl Future for Download {
-    type Output = Result<Vec<u8>, Diagnostic>;
-
-    fn poll(self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Self::Output> {
-        let fence: Arc<dyn Fence> = self.fetch.clone();
-        match waiter::poll(&fence, context.waker()) {
-            Poll::Ready(Ok(())) => Poll::Ready(self.fetch.outcome().and_then(|()| self.fetch.take())),
-            Poll::Ready(Err(error)) => Poll::Ready(Err(error)),
-            Poll::Pending => Poll::Pending,
-        }
-    }
-}
-
-impl fmt::Debug for Download {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "Download(of {:?})", self._stream.queue)
-    }
 }

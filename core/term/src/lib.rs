@@ -12,7 +12,7 @@ pub mod eval;
 pub mod hvm;
 pub mod io;
 pub mod print;
-pub mod reach;
+pub mod reachability;
 pub mod readback;
 pub mod simplify;
 #[cfg(any(test, feature = "testing"))]

@@ -5,7 +5,7 @@
 
 use super::body::{Body, Made};
 use super::value::{Placed, Tensor, Value};
-use super::{combine, host, library, memory, random, shape};
+use super::{combine, compile_time, library, memory, random, shape};
 use crate::python_builtins;
 use girih_base::diag::{Code, did_you_mean};
 use girih_base::span::Span;
@@ -233,12 +233,12 @@ pub(super) static TABLE: &[Builtin] = &[
     call("max_constancy", "input, values", memory::max_constancy),
     call("assume", "cond", library::assume),
     call("debug_barrier", "", library::nothing),
-    call("static_assert", "cond, msg=''", host::static_assert),
-    call("static_print", "*values, sep=' ', end='', file=None, flush=False", host::static_print),
+    call("static_assert", "cond, msg=''", compile_time::static_assert),
+    call("static_print", "*values, sep=' ', end='', file=None, flush=False", compile_time::static_print),
     call("device_print", "prefix, *args, hex=False", library::device_print),
     call("device_assert", "cond, msg='', mask=None", library::device_assert),
     call("print", "prefix, *args, sep=' ', end=''", library::device_print),
-    call("constexpr", "value", host::identity),
+    call("constexpr", "value", compile_time::identity),
     call("len", "value", python_builtins::len),
     call("int", "value", python_builtins::int),
     call("float", "value", python_builtins::float),
@@ -259,23 +259,23 @@ pub(super) static TABLE: &[Builtin] = &[
     call("isinstance", "value, kind", python_builtins::isinstance),
     call("hasattr", "value, name", python_builtins::hasattr),
     call("append", "list, value", python_builtins::append_nowhere),
-    call("is_floating", "value", host::is_floating),
-    call("is_fp8", "value", host::is_fp8),
-    call("is_fp16", "value", host::is_fp16),
-    call("is_bf16", "value", host::is_bf16),
-    call("is_fp32", "value", host::is_fp32),
-    call("is_fp64", "value", host::is_fp64),
-    call("is_int", "value", host::is_int),
-    call("is_int_signed", "value", host::is_int_signed),
-    call("is_int_unsigned", "value", host::is_int_unsigned),
-    call("is_bool", "value", host::is_bool),
-    call("is_ptr", "value", host::is_ptr),
-    call("is_block", "value", host::is_block),
-    call("pointer_type", "element_ty, address_space=1", host::pointer_type),
+    call("is_floating", "value", compile_time::is_floating),
+    call("is_fp8", "value", compile_time::is_fp8),
+    call("is_fp16", "value", compile_time::is_fp16),
+    call("is_bf16", "value", compile_time::is_bf16),
+    call("is_fp32", "value", compile_time::is_fp32),
+    call("is_fp64", "value", compile_time::is_fp64),
+    call("is_int", "value", compile_time::is_int),
+    call("is_int_signed", "value", compile_time::is_int_signed),
+    call("is_int_unsigned", "value", compile_time::is_int_unsigned),
+    call("is_bool", "value", compile_time::is_bool),
+    call("is_ptr", "value", compile_time::is_ptr),
+    call("is_block", "value", compile_time::is_block),
+    call("pointer_type", "element_ty, address_space=1", compile_time::pointer_type),
     call(
         "Config",
         "kwargs, num_warps=4, num_stages=3, num_ctas=1, maxnreg=None, pre_hook=None, ir_override=None",
-        host::config,
+        compile_time::config,
     ),
     call("getattr", "value, name, default=None", python_builtins::getattr),
     call("filter", "function, values", python_builtins::filter),

@@ -12,7 +12,7 @@
 //! | expressions, operators | [`expression`], [`operator`] |
 //! | calls, of functions and of operations | [`call`], [`builtins`] |
 //! | the operations of `triton.language` | [`shape`], [`memory`], [`combine`], [`library`], [`random`] |
-//! | ordinary Python that is run when a kernel is compiled, and what it is told about the machine | [`host`], [`mod@python`], [`target`] |
+//! | ordinary Python that is run when a kernel is compiled, and what it is told about the machine | [`compile_time`], [`mod@python`], [`target`] |
 //! | the kernel as a whole: parameters; configurations and heuristics; what launches know about it | [`kernel`], [`decorators`], [`head`] |
 //!
 //! Invariant: Python that has no meaning here is an error that names it; nothing is silently ignored.
@@ -22,11 +22,11 @@ mod body;
 mod builtins;
 mod call;
 mod combine;
+mod compile_time;
 mod decorators;
 mod expression;
 mod flow;
 mod head;
-mod host;
 mod kernel;
 mod library;
 mod memory;

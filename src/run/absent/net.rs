@@ -1,7 +1,7 @@
 //! What stands for nets in a build without them. No program becomes one.
 
 use super::RunOptions;
-use super::choice::Choice;
+use super::select::Choice;
 use super::stats::Stats;
 use crate::features::Feature;
 use girih_base::diag::Diagnostic;

@@ -2,7 +2,7 @@
 
 use super::Result;
 use crate::kernels::refused;
-use crate::tasks::helpers::Helper;
+use crate::tasks::runtime_calls::Helper;
 use crate::translate::machine_type;
 use cranelift_codegen::Context;
 use cranelift_codegen::ir::{AbiParam, InstBuilder, MemFlags, Signature, Type as Machine, Value, types};

@@ -5,7 +5,7 @@ use girih_base::cycles;
 use girih_base::idx::IndexVec;
 use girih_ir::ops::Family;
 use girih_ir::{Def, Function, FunctionId, Inst, InstId, Module, Op, ValueId};
-use girih_lower::Entrance;
+use girih_lower::EarlyExit;
 use std::collections::BTreeSet;
 
 /// Instructions of a function that is inlined wherever it is called.
@@ -196,7 +196,7 @@ fn levels(weight: usize, calls: usize) -> usize {
 /// How many instructions a function begins with that are cheap to repeat, up to an `if` that returns at once or does nothing.
 fn entrance(function: &Function) -> usize {
     let is_cheap = |inst: &Inst| inst.op.is_pure() || inst.op == Op::CellLayout;
-    let Some(Entrance { before, test, arm, holds: true, .. }) = Entrance::of(function, ENTRANCE, is_cheap) else {
+    let Some(EarlyExit { before, test, arm, holds: true, .. }) = EarlyExit::of(function, ENTRANCE, is_cheap) else {
         return 0;
     };
     let test = &function.insts[test];

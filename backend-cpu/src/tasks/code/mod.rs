@@ -17,7 +17,7 @@ mod inline;
 mod tasks;
 
 use super::heap::Heap;
-use super::helpers::Helper;
+use super::runtime_calls::Helper;
 use crate::host;
 use crate::kernels::{self, refused};
 use crate::translate::{Result, machine_type, symbols};
@@ -36,7 +36,7 @@ use std::collections::BTreeMap;
 use std::iter::repeat_n;
 use std::mem::ManuallyDrop;
 
-pub(super) use super::forks::Entry;
+pub(super) use super::work_stealing::Entry;
 pub(super) use entry::slots;
 pub(super) use inline::forked;
 

@@ -7,7 +7,7 @@
 use super::form::{TaskTranslator, branch_away, call, cold_block, context, count, declared, help, invoke, of_context};
 use super::{Helper, Result, Version, cells};
 use crate::kernels::refused;
-use crate::tasks::{context as at, forks};
+use crate::tasks::{context as at, work_stealing};
 use crate::translate::{arguments, machine_type, not_legal};
 use cranelift_codegen::ir::condcodes::IntCC;
 use cranelift_codegen::ir::{
@@ -64,7 +64,7 @@ pub(super) fn fork(t: &mut TaskTranslator<'_, '_>, inst: &Inst) -> Result<()> {
 fn open_fork(t: &mut TaskTranslator<'_, '_>, callee: FunctionId, task: FuncId, given: &[Value]) -> Result<State> {
     let function = &t.form.plan.module.functions[callee];
     let slots = function.params.len().max(function.results.len());
-    let bytes = forks::SLOTS as u32 + 8 * slots as u32;
+    let bytes = work_stealing::SLOTS as u32 + 8 * slots as u32;
     let slot = t.b.create_sized_stack_slot(StackSlotData::new(StackSlotKind::ExplicitSlot, bytes, 3));
     let (note_it, on) = (t.b.create_block(), t.b.create_block());
     let context = context(t);
@@ -76,9 +76,9 @@ fn open_fork(t: &mut TaskTranslator<'_, '_>, callee: FunctionId, task: FuncId, g
     let record = t.b.ins().stack_addr(types::I64, slot, 0);
     let task = t.module.declare_func_in_func(task, t.b.func);
     let entry = t.b.ins().func_addr(types::I64, task);
-    t.b.ins().store(of_records(), entry, record, forks::ENTRY);
+    t.b.ins().store(of_records(), entry, record, work_stealing::ENTRY);
     for (i, value) in (0..).zip(given) {
-        t.b.ins().store(of_records(), *value, record, forks::SLOTS + 8 * i);
+        t.b.ins().store(of_records(), *value, record, work_stealing::SLOTS + 8 * i);
     }
     let deeper = t.b.ins().iadd_imm(level, 1);
     t.b.ins().store(of_context(), deeper, context, at::LEVEL);
@@ -187,8 +187,9 @@ fn end(
 
     t.b.switch_to_block(done);
     let record = t.b.ins().stack_addr(types::I64, slot, 0);
-    let load =
-        |t: &mut TaskTranslator<'_, '_>, i: i32, ty| t.b.ins().load(ty, of_records(), record, forks::SLOTS + 8 * i);
+    let load = |t: &mut TaskTranslator<'_, '_>, i: i32, ty| {
+        t.b.ins().load(ty, of_records(), record, work_stealing::SLOTS + 8 * i)
+    };
     let loaded: Vec<Value> = (0..).zip(&results).map(|(i, ty)| load(t, i, *ty)).collect();
     leave_level(t, level);
     t.b.ins().jump(on, &arguments(&loaded));

@@ -1,8 +1,8 @@
 //! Types of `match` and `switch`, and of branches and elements that must have one type in common.
 
 use super::annotation::Mode;
-use super::blame::Why;
 use super::infer::{Checked, Infer};
+use super::type_errors::Why;
 use super::types::{KindSet, Node, Ty, Types, wider};
 use girih_term::{Arm, Match, Switch, Term, TermKind};
 

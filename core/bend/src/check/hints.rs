@@ -1,7 +1,7 @@
 //! What to do about types that do not fit, for the cases that are common.
 
-use super::blame::{Why, count};
 use super::infer::Infer;
+use super::type_errors::{Why, count};
 use super::types::{Node, Ty, wider};
 use girih_base::num::{BinOp, LiteralValue, NumKind};
 use girih_term::{CtorId, Term, TermKind, TypeId};

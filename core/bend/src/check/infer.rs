@@ -4,8 +4,8 @@
 //! [`Infer::infer`] is for places that ask for nothing. The first error ends the work on a definition.
 
 use super::annotation::Mode;
-use super::blame::Why;
 use super::place::{Edits, Place};
+use super::type_errors::Why;
 use super::types::{KindSet, Node, Ty, Types, Variable, wider};
 use super::unify::Clash;
 use girih_base::diag::Diagnostic;

@@ -5,11 +5,10 @@
 //!
 //! The stages: [`solve`] takes the definitions group by group ([`groups`]), begins each with what its annotation says
 //! ([`annotation`]), finds the types of its terms ([`infer`], [`cases`], [`numbers`]) over types that are solved in place
-//! ([`types`], [`unify`]), and [`elaborate`] writes the result into the program. [`blame`], [`hints`] and [`show`] make
+//! ([`types`], [`unify`]), and [`elaborate`] writes the result into the program. [`type_errors`], [`hints`] and [`show`] make
 //! the messages.
 
 mod annotation;
-mod blame;
 mod cases;
 mod elaborate;
 mod groups;
@@ -19,6 +18,7 @@ mod numbers;
 mod place;
 mod show;
 mod solve;
+mod type_errors;
 mod types;
 mod unify;
 

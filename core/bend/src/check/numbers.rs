@@ -1,7 +1,7 @@
 //! Types of operators and primitives.
 
-use super::blame::Why;
 use super::infer::{Checked, Infer};
+use super::type_errors::Why;
 use super::types::{KindSet, Node, Ty, Types};
 use girih_base::num::{BinOp, NumKind};
 use girih_base::prim::Prim;

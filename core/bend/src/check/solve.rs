@@ -5,10 +5,10 @@
 //! users do not fail because of it.
 
 use super::annotation::{Mode, Seed, as_global, is_closed};
-use super::blame::{Why, count};
 use super::groups::{Calls, calls, in_order, roots};
 use super::infer::{Checked, Global, Infer};
 use super::place::{Edits, untypeable};
+use super::type_errors::{Why, count};
 use girih_base::diag::{Code, Diagnostic, Diagnostics};
 use girih_base::idx::IndexVec;
 use girih_term::{Body, Def, DefId, Program, Term};

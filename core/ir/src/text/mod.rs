@@ -41,7 +41,7 @@
 //! name      = letters, digits, `_` `.` `/` `$`, or any text in quotes: %"a b"
 //! ```
 //!
-//! `;` starts a comment, which ends with its line; `; run: ..` lines are kept, and [`run`] has their grammar. A statement ends with its line,
+//! `;` starts a comment, which ends with its line; `; run: ..` lines are kept, and [`run_lines`] has their grammar. A statement ends with its line,
 //! unless the line ends with a comma or an open bracket; braces, `else`, `case` and `default` may be on lines of their own.
 //!
 //! # Rules
@@ -61,14 +61,14 @@ mod lexer;
 mod literal;
 mod parser;
 mod printer;
-pub mod run;
+pub mod run_lines;
 mod words;
 
 #[cfg(test)]
 mod tests;
 
 pub use printer::{print, print_function};
-pub use run::RunLine;
+pub use run_lines::RunLine;
 
 use super::function::Module;
 use girih_base::diag::Diagnostic;

@@ -109,6 +109,6 @@ impl Entry {
 
     /// Checks the arguments of a launch against the kernel's parameters, runs its `launch` region and folds the grid.
     pub fn plan(&self, arguments: &[Argument], grid: Grid) -> Result<LaunchPlan, Diagnostic> {
-        super::plan::plan(self, arguments, grid)
+        super::arguments::plan(self, arguments, grid)
     }
 }

@@ -4,7 +4,7 @@
 
 use super::library;
 use super::storage;
-use super::{floats::SHORT, narrow::NARROW};
+use super::{floats::SHORT, short_integers::NARROW};
 use girih_base::diag::{Code, Diagnostic};
 use girih_ir::groups::{
     accesses, approximations, asynchronous, atomics, barriers, bits, control, counts, fragments, library, masks,

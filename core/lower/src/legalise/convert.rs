@@ -5,8 +5,8 @@
 use super::Context;
 use super::emit::Emit;
 use super::floats::SHORT;
-use super::narrow::NARROW;
-use super::words::{self, halves, join};
+use super::short_integers::NARROW;
+use super::word_packing::{self, f16_rounding, join};
 use girih_base::diag::Diagnostic;
 use girih_ir::{Builder, Feature, Op, Scalar, ScalarSet, Type, ValueId, math};
 
@@ -18,7 +18,7 @@ pub(super) fn lift(b: &mut Builder, cx: &mut Context<'_>, from: Scalar, x: Value
         _ if !SHORT.has(from) => Ok(x),
         _ if cx.native(from) => Ok(b.convert(Scalar::F32, x)),
         _ if cx.caps.conversions.has(from) => {
-            let short = words::from_low_bits(b, from.into(), x);
+            let short = word_packing::from_low_bits(b, from.into(), x);
             Ok(b.convert(Scalar::F32, short))
         }
         Scalar::Bf16 => {
@@ -36,7 +36,7 @@ pub(super) fn lower(b: &mut Builder, cx: &mut Context<'_>, to: Scalar, x: ValueI
         _ if cx.native(to) => Ok(b.convert(to, x)),
         _ if cx.caps.conversions.has(to) => {
             let short = b.convert(to, x);
-            Ok(words::to_low_bits(b, short))
+            Ok(word_packing::to_low_bits(b, short))
         }
         _ => Ok(cx.routines.call(b, math::conversion(Scalar::F32, to), &[x])?[0]),
     }

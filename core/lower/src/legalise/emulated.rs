@@ -7,7 +7,7 @@
 
 use super::emit::Emit;
 use super::subgroups::{concerns, fold, in_work_type, neutral, position};
-use super::words;
+use super::word_packing;
 use crate::rewrite::{Pass, Rewriter};
 use girih_base::diag::Diagnostic;
 use girih_ir::groups::{
@@ -27,7 +27,7 @@ fn most_words(kernel: &Function) -> u32 {
     let mut most = 1;
     kernel.walk(kernel.body, &mut |_, inst| {
         if let (true, Some(ty)) = (concerns(inst.op), inst.ty) {
-            most = most.max(words::count(ty));
+            most = most.max(word_packing::count(ty));
         }
     });
     most
@@ -148,7 +148,7 @@ impl Emulated {
         let memory = self.exchange(b);
         let index = position(b, Op::LocalIndex);
         b.end(Op::Barrier, &[]);
-        for (i, word) in (0..).zip(words::to_words(b, value)) {
+        for (i, word) in (0..).zip(word_packing::to_words(b, value)) {
             let at = self.slot(b, index, i);
             b.store(Type::U32, memory, at, word);
         }
@@ -168,7 +168,7 @@ impl Emulated {
                 b.load(Type::U32, memory, at)
             })
             .collect();
-        words::from_words(b, ty, &words)
+        word_packing::from_words(b, ty, &words)
     }
     /// What one invocation has published, for all invocations of the workgroup.
     fn seen_by_all(&mut self, b: &mut Builder, ty: Type, invocation: ValueId) -> ValueId {
@@ -179,7 +179,7 @@ impl Emulated {
                 b.op(Op::UniformLoad, Type::U32, &[memory, at])
             })
             .collect();
-        words::from_words(b, ty, &words)
+        word_packing::from_words(b, ty, &words)
     }
 
     fn shuffle(&mut self, b: &mut Builder, op: Op, x: ValueId, other: ValueId) -> ValueId {
@@ -221,7 +221,7 @@ impl Emulated {
         let result = b.u32(self.result_slot());
         let write = |b: &mut Builder| {
             let value = make(self, b);
-            for (i, word) in (0..).zip(words::to_words(b, value)) {
+            for (i, word) in (0..).zip(word_packing::to_words(b, value)) {
                 let at = self.slot(b, result, i);
                 b.store(Type::U32, memory, at, word);
             }

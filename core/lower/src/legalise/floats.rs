@@ -12,7 +12,7 @@ use super::Context;
 use super::convert;
 use super::emit::Emit;
 use super::lacks;
-use super::words;
+use super::word_packing;
 use crate::rewrite::{Pass, Rewriter};
 use girih_base::diag::Diagnostic;
 use girih_ir::groups::{
@@ -113,10 +113,10 @@ impl Floats<'_, '_> {
         };
         let mut x: Vec<ValueId> = inst.operands.iter().map(|v| r.value(self, *v)).collect();
         for x in &mut x[parts.clone()] {
-            *x = words::from_low_bits(&mut r.out, ty.into(), *x);
+            *x = word_packing::from_low_bits(&mut r.out, ty.into(), *x);
         }
         let results = r.out.rewrite(inst, inst.op, inst.ty, &x).into_iter();
-        let bits = |v| if parts.is_empty() { words::to_low_bits(&mut r.out, v) } else { v };
+        let bits = |v| if parts.is_empty() { word_packing::to_low_bits(&mut r.out, v) } else { v };
         Some(results.map(bits).map(|v| vec![v]).collect())
     }
 }

@@ -6,7 +6,7 @@
 
 use super::Context;
 use super::emit::Emit;
-use super::words;
+use super::word_packing;
 use crate::rewrite::{Pass, Rewriter};
 use girih_base::diag::Diagnostic;
 use girih_ir::groups::{approximations, bits, compares, counts, library, not_arithmetic, plain_arithmetic, roundings};
@@ -131,7 +131,7 @@ fn mulhi(b: &mut Builder, ty: Scalar, x: ValueId, y: ValueId) -> ValueId {
 
 /// Zeros of 64 bits from those of the words: leading ones are looked for in the upper word first, trailing ones in the lower.
 fn zeros(b: &mut Builder, op: Op, ty: Scalar, x: ValueId) -> ValueId {
-    let (low, high) = words::halves(b, x);
+    let (low, high) = word_packing::halves(b, x);
     let (in_low, in_high) = (b.same(op, &[low]), b.same(op, &[high]));
     let (first, near, far) = if op == Op::Clz { (high, in_high, in_low) } else { (low, in_low, in_high) };
     let width = b.u32(32);
@@ -143,7 +143,7 @@ fn zeros(b: &mut Builder, op: Op, ty: Scalar, x: ValueId) -> ValueId {
 
 /// Ones of 64 bits.
 fn ones(b: &mut Builder, ty: Scalar, x: ValueId) -> ValueId {
-    let (low, high) = words::halves(b, x);
+    let (low, high) = word_packing::halves(b, x);
     let (in_low, in_high) = (b.same(Op::Popc, &[low]), b.same(Op::Popc, &[high]));
     let count = b.add(in_low, in_high);
     b.convert(ty, count)
@@ -151,7 +151,7 @@ fn ones(b: &mut Builder, ty: Scalar, x: ValueId) -> ValueId {
 
 /// 64 bits in the reverse order.
 fn reversed(b: &mut Builder, ty: Scalar, x: ValueId) -> ValueId {
-    let (low, high) = words::halves(b, x);
+    let (low, high) = word_packing::halves(b, x);
     let (low, high) = (b.same(Op::ReverseBits, &[low]), b.same(Op::ReverseBits, &[high]));
-    words::join(b, ty, high, low)
+    word_packing::join(b, ty, high, low)
 }

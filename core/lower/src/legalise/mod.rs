@@ -12,8 +12,8 @@
 //! | [`scalarise`] | arithmetic is on scalars; vectors stay around memory |
 //! | [`library`] | the math library is calls |
 //! | [`floats`] | short floats that the device lacks are their bits in a `u32`; rounding is right |
-//! | [`narrow`] | integers of 8 and 16 bits are 32-bit ones of the same value |
-//! | [`wide`] | integers of 64 bits that the device lacks are two words |
+//! | [`short_integers`] | integers of 8 and 16 bits are 32-bit ones of the same value |
+//! | [`int64`] | integers of 64 bits that the device lacks are two words |
 //! | [`integers`] | shifts, divisions and bit operations are defined where the device's own are |
 //! | [`halves`] | numbers rounded to `f16` stay rounded, whatever the device does with conversions |
 //! | [`limits`] | (checks sizes) |
@@ -27,24 +27,24 @@ mod check;
 mod convert;
 mod emit;
 mod emulated;
+mod f16_rounding;
 mod floats;
-mod halves;
+mod int64;
 mod integers;
+mod legal_routines;
 mod library;
 pub(super) mod limits;
-mod narrow;
 mod params;
-mod prepared;
 mod refuse;
 mod routines;
 mod scalarise;
+mod short_integers;
 pub mod split;
 mod storage;
 mod subgroups;
 #[cfg(test)]
 mod tests;
-mod wide;
-mod words;
+mod word_packing;
 
 pub use check::check;
 
@@ -171,10 +171,10 @@ fn legalise(function: Function, cx: &mut Context<'_>, plan: SubgroupPlan) -> Res
     let function = pass(function, &mut scalarise::Scalarise { cx })?;
     let function = pass(function, &mut library::Library { cx })?;
     let function = pass(function, &mut floats::Floats { cx })?;
-    let function = pass(function, &mut narrow::Narrow)?;
-    let function = pass(function, &mut wide::Wide { cx })?;
+    let function = pass(function, &mut short_integers::Narrow)?;
+    let function = pass(function, &mut int64::Wide { cx })?;
     let function = pass(function, &mut integers::Integers { cx })?;
-    halves::run(function, cx)
+    f16_rounding::run(function, cx)
 }
 
 /// One pass over a function, if it has something to do there.

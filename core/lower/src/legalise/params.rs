@@ -3,7 +3,7 @@
 //! Invariant: the entry's slots correspond one to one to the kernel's parameters.
 
 use super::emit::Emit;
-use super::words;
+use super::word_packing;
 use crate::launch::entry::Slot;
 use girih_ir::attrs::ParamAttrs;
 use girih_ir::{Builder, Caps, Def, Function, Op, Scalar, Type, Value, ValueId};
@@ -79,9 +79,9 @@ fn part(slot: Slot, position: u8) -> Slot {
 /// The parameter's value from its words; always the result of a new instruction.
 fn join(b: &mut Builder, scalar: Scalar, words: &[ValueId]) -> ValueId {
     match *words {
-        [low, high] => words::join(b, scalar, low, high),
+        [low, high] => word_packing::join(b, scalar, low, high),
         [word] if scalar == Scalar::Bool => b.compare_bits(Op::Ne, word, 0),
-        [word] => words::from_low_bits(b, scalar.into(), word),
+        [word] => word_packing::from_low_bits(b, scalar.into(), word),
         _ => unreachable!("a parameter is one word or two"),
     }
 }

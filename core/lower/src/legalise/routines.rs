@@ -3,7 +3,7 @@
 //! Invariant: a routine is named by its place in the module before it is there; [`Routines::take`] gives those that are not there
 //! yet, in that order, legal and simplified.
 
-use super::prepared;
+use super::legal_routines;
 use girih_base::diag::{Code, Diagnostic};
 use girih_base::hash::FastMap;
 use girih_ir::attrs::Attr;
@@ -70,7 +70,7 @@ impl Placing<'_> {
         if let Some(id) = self.placed.get(&routine) {
             return Ok(*id);
         }
-        let mut function = prepared::routine(self.caps, routine)?;
+        let mut function = legal_routines::routine(self.caps, routine)?;
         let mut calls = vec![];
         function.walk(function.body, &mut |id, inst| calls.extend(inst.callee().map(|callee| (id, callee))));
         for (id, callee) in calls {

@@ -8,8 +8,8 @@
 
 use super::Context;
 use super::emit::Emit;
-use super::narrow::NARROW;
-use super::words::{from_low_bits, to_low_bits};
+use super::short_integers::NARROW;
+use super::word_packing::{from_low_bits, to_low_bits};
 use crate::rewrite::{Pass, Rewriter};
 use girih_base::diag::{Code, Diagnostic};
 use girih_base::hash::{FastMap, FastSet};

@@ -4,7 +4,7 @@
 //! [`Feature::Subgroups`] in the width that the kernel was written for.
 
 use super::emit::Emit;
-use super::{Context, emulated, lacks, words};
+use super::{Context, emulated, lacks, word_packing};
 use crate::rewrite::{Pass, Rewriter};
 use girih_base::diag::Diagnostic;
 use girih_ir::attrs::Attr;
@@ -112,8 +112,9 @@ impl Pass for Native<'_> {
 /// The value of another lane, word by word.
 fn shuffle(b: &mut Builder, op: Op, x: ValueId, lane: ValueId) -> ValueId {
     let ty = b.ty(x);
-    let words: Vec<ValueId> = words::to_words(b, x).into_iter().map(|w| b.op(op, Type::U32, &[w, lane])).collect();
-    words::from_words(b, ty, &words)
+    let words: Vec<ValueId> =
+        word_packing::to_words(b, x).into_iter().map(|w| b.op(op, Type::U32, &[w, lane])).collect();
+    word_packing::from_words(b, ty, &words)
 }
 
 /// Short floats are reduced in `f32` and rounded at the end.
@@ -138,9 +139,9 @@ fn collective(b: &mut Builder, caps: &Caps, inst: &Inst, x: ValueId) -> ValueId 
         return b.same(inst.op, &[x]);
     }
     if matches!(inst.op, Op::SubgroupAnd | Op::SubgroupOr | Op::SubgroupXor) {
-        let words = words::to_words(b, x);
+        let words = word_packing::to_words(b, x);
         let words: Vec<ValueId> = words.into_iter().map(|w| b.same(inst.op, &[w])).collect();
-        return words::from_words(b, ty.into(), &words);
+        return word_packing::from_words(b, ty.into(), &words);
     }
     let through = inclusive(b, caps, fold(inst.op), x);
     match inst.op {

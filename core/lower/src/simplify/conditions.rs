@@ -2,7 +2,7 @@
 
 use super::facts;
 use super::forward::Forward;
-use super::learning::mirrored;
+use super::inference::mirrored;
 use girih_ir::{Op, Scalar, Type, ValueId};
 
 impl Forward<'_> {

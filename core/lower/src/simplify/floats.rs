@@ -25,7 +25,8 @@ impl Forward<'_> {
 
     /// What stands for an operation of two operands.
     pub(super) fn float(&mut self, op: Op, s: Scalar, a: ValueId, b: ValueId) -> Option<ValueId> {
-        let (a, b) = if super::expressions::is_commutative(op) && self.bits(a).is_some() { (b, a) } else { (a, b) };
+        let (a, b) =
+            if super::common_subexpressions::is_commutative(op) && self.bits(a).is_some() { (b, a) } else { (a, b) };
         if matches!(op, Op::Min | Op::Max) && a == b {
             return Some(a);
         }

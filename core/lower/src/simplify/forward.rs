@@ -4,7 +4,7 @@
 //! Everything that is only true in a region (replacements, facts, available expressions) is written to a log and undone at the region's
 //! end. A value is replaced only by one that is visible wherever it is.
 
-use super::expressions::{Available, is_commutative, key};
+use super::common_subexpressions::{Available, is_commutative, key};
 use super::facts::{self, Facts};
 use super::memory::Versions;
 use girih_base::hash::FastMap;

@@ -7,7 +7,8 @@ use girih_ir::{Op, Scalar, ValueId};
 impl Forward<'_> {
     /// What stands for an operation of two operands on integers or truth values.
     pub(super) fn integer(&mut self, op: Op, s: Scalar, a: ValueId, b: ValueId, nowrap: bool) -> Option<ValueId> {
-        let (a, b) = if super::expressions::is_commutative(op) && self.bits(a).is_some() { (b, a) } else { (a, b) };
+        let (a, b) =
+            if super::common_subexpressions::is_commutative(op) && self.bits(a).is_some() { (b, a) } else { (a, b) };
         match op {
             Op::Add => self.sum(s, a, b, nowrap),
             Op::Sub => self.difference(s, a, b, nowrap),

@@ -3,7 +3,7 @@
 //! Each memory has a version, which changes wherever something may write it: a store to it or to memory that may overlap it,
 //! and any operation that orders accesses between invocations.
 
-use super::expressions::{Key, key};
+use super::common_subexpressions::{Key, key};
 use super::forward::Forward;
 use girih_ir::attrs::{Attr, Order};
 use girih_ir::ops::Effect;

@@ -2,7 +2,7 @@
 //!
 //! | pass | what it does |
 //! |---|---|
-//! | [`forward`] | folding, identities, common subexpressions, branches that are known, loads that are known, constant parts of indices, final values of [`counted`] loops |
+//! | [`forward`] | folding, identities, common subexpressions, branches that are known, loads that are known, constant parts of indices, final values of [`final_values`] loops |
 //! | [`dead`] | removes everything unused, including parameters and results of regions |
 //! | [`invariant`] | computes before a loop what does not change in it |
 //! | [`unroll`] | loops of constant trip count |
@@ -15,19 +15,19 @@
 //! available here.
 
 mod aggregates;
+mod common_subexpressions;
 mod conditions;
 mod control;
-mod counted;
 pub(super) mod dead;
 mod divide;
-mod expressions;
 mod facts;
+mod final_values;
 mod floats;
 mod forward;
 mod identities;
+mod inference;
 mod integers;
 pub(super) mod invariant;
-mod learning;
 mod memory;
 pub mod sinking;
 mod unroll;

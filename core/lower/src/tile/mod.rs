@@ -11,15 +11,15 @@
 //!
 //! | step | what | see |
 //! |---|---|---|
-//! | 0 | common subexpressions, constants, dead code, loop invariants | [`canonical`] |
+//! | 0 | common subexpressions, constants, dead code, loop invariants | [`canonicalise`] |
 //! | 1 | loops that move a tile of indices carry the distance instead | [`carried`] |
 //! | 2 | what is known about numbers along each dimension: how many are consecutive, multiples, or equal | [`axis`] |
-//! | 3 | the layout of each tile, and in which layouts each is wanted | [`assign`], [`layout`], [`product`] |
+//! | 3 | the layout of each tile, and in which layouts each is wanted | [`assign_layouts`], [`layout`], [`product`] |
 //! | 4 | loops whose factors are copied ahead | [`pipeline`] |
 //! | 5 | numbers on which control flow depends, buffers whose accesses must stay in order | [`control_dependence`] |
 //! | 6 | the kernel, instruction by instruction | [`distributed`] |
 //!
-//! A loop that waits for other programs is refused where those programs need not run meanwhile ([`waits`]).
+//! A loop that waits for other programs is refused where those programs need not run meanwhile ([`spin_loops`]).
 //!
 //! **Layouts** are linear: each bit of the number of an invocation, or of one of its registers, corresponds to a bit of an element's number
 //! ([`layout::Layout`]). A view of a tile (reshaped, permuted, broadcast) renames bits and moves nothing.
@@ -31,26 +31,26 @@
 //! **Accesses** of 16 bytes follow from what is known about indices and conditions. A condition that is the same for a whole access guards it as a
 //! whole; masked-off elements are never touched.
 
-mod assign;
+mod assign_layouts;
 mod axis;
-mod canonical;
+mod canonicalise;
 mod carried;
 mod control_dependence;
 mod distributed;
 mod fallback;
+mod fp8;
 mod gather;
-mod guard;
 mod layout;
 mod pipeline;
+mod predication;
 mod product;
+mod spin_loops;
 #[cfg(test)]
 mod tests;
-mod waits;
-mod widened;
 
 use super::legalise::limits;
 use crate::calls::inline;
-use assign::Assignment;
+use assign_layouts::Assignment;
 use girih_base::diag::{Code, Diagnostic};
 use girih_ir::{Caps, Feature, Function, FunctionId, Module, Shape, tile_form};
 
@@ -82,8 +82,8 @@ pub(super) fn run(module: &mut Module, caps: &Caps) -> Result<Programs, Vec<Diag
     inline::run(module, &caps.clone().without(Feature::Calls)).map_err(one)?;
     for id in kernels.iter().copied() {
         let kernel = &mut module.functions[id];
-        canonical::run(kernel).map_err(one)?;
-        waits::check(kernel, caps).map_err(one)?;
+        canonicalise::run(kernel).map_err(one)?;
+        spin_loops::check(kernel, caps).map_err(one)?;
         if let Some(error) = limits::program(kernel, caps) {
             return Err(one(error));
         }
@@ -133,7 +133,7 @@ fn invocations(kernel: &Function, caps: &Caps) -> u32 {
 fn in_layouts(kernel: &Function, threads: u32, caps: &Caps) -> Result<Function, Diagnostic> {
     let mut kernel = kernel.clone();
     carried::run(&mut kernel);
-    widened::run(&mut kernel, caps);
+    fp8::run(&mut kernel, caps);
     // Fragments need more shared memory than rectangles of sums.
     let mut without = caps.clone();
     without.coop.clear();

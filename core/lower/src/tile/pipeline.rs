@@ -4,7 +4,7 @@
 //! A load can be copied ahead if nothing but one product by the matrix unit takes it, and if its indices and condition are arithmetic on numbers
 //! that the loop carries. Those numbers are carried twice: as they are now, and as they will be.
 
-use super::assign::{Assignment, view};
+use super::assign_layouts::{Assignment, view};
 use super::product::Stored;
 use girih_base::hash::FastMap;
 use girih_ir::{Caps, Def, Feature, Function, InstId, Op, RegionId, Type, ValueId};
@@ -156,7 +156,7 @@ impl Search<'_> {
         let d = dimensions.iter().position(|d| d.0 == stored.fast.0)?;
         let lines = self.plan.axes.lines(f, inst.operands[1]);
         let mask = f.ty(inst.operands[2]).shape().map(|_| self.plan.axes.lines(f, inst.operands[2])[d]);
-        let width = super::assign::access_width(lines[d], mask, inst.element().bytes(), caps);
+        let width = super::assign_layouts::access_width(lines[d], mask, inst.element().bytes(), caps);
         let layout = &self.plan.layouts[*self.plan.access.get(&id)?];
         let width = width.min(layout.run(stored.fast.0)).min(stored.width());
         let enough = inst.element().bytes() << width >= 4 && layout.free() == 0;

@@ -1,6 +1,6 @@
 //! How a matrix product is made, and in which layouts its factors and sums lie.
 
-use super::assign::{Assignment, LayoutId};
+use super::assign_layouts::{Assignment, LayoutId};
 use super::layout::{FREE, Kind, Layout, bits_of, dimensions};
 use girih_ir::attrs::Precision;
 use girih_ir::caps::CoopProduct;

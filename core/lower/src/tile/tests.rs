@@ -1,6 +1,6 @@
 //! The project's own kernels are distributed by layouts, not through shared memory, and are as they are meant to be.
 
-use super::{canonical, fallback, in_layouts};
+use super::{canonicalise, fallback, in_layouts};
 use crate::calls::inline;
 use girih_base::diag::Code;
 use girih_base::hash::FastMap;
@@ -61,7 +61,7 @@ fn tile_form(
     let mut module = (*compiled.module).clone();
     inline::run(&mut module, &caps.clone().without(girih_ir::Feature::Calls)).expect("calls go");
     let kernel = &mut module.functions[compiled.kernel];
-    canonical::run(kernel).expect("it has no errors of its own");
+    canonicalise::run(kernel).expect("it has no errors of its own");
     kernel.clone()
 }
 
@@ -345,7 +345,7 @@ fn what_leaves_the_layouts_is_said_with_its_place() {
 
 #[test]
 fn loops_that_wait_for_other_programs_are_found() {
-    let waits = |body: &str| super::waits::waiting(&written(body)).is_some();
+    let waits = |body: &str| super::spin_loops::waiting(&written(body)).is_some();
     for body in [
         "    while tl.atomic_cas(p, 0, 1) == 1:\n        pass\n",
         "    while tl.load(p, volatile=True) != n:\n        pass\n",
@@ -366,7 +366,7 @@ fn loops_that_wait_for_other_programs_are_found() {
         assert!(!waits(body), "{body}");
     }
     let lock = written("    while tl.atomic_cas(p, 0, 1) == 1:\n        pass\n");
-    assert!(super::waits::check(&lock, &Caps::cuda(80, false)).is_ok());
-    let refused = super::waits::check(&lock, &Caps::web()).expect_err("workgroups may run one after the other");
+    assert!(super::spin_loops::check(&lock, &Caps::cuda(80, false)).is_ok());
+    let refused = super::spin_loops::check(&lock, &Caps::web()).expect_err("workgroups may run one after the other");
     assert!(refused.message.contains("`@k`") && refused.message.contains("`forward_progress`"), "{refused:?}");
 }

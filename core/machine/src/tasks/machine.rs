@@ -5,7 +5,7 @@
 use super::code::{self, Action, Arg, Code, Step};
 use super::forks::{Forks, Turn};
 use super::heap::Heap;
-use super::{Settings, audit};
+use super::{Settings, reference_counts};
 use crate::interp;
 use girih_base::diag::{Code as Error, Diagnostic};
 use girih_base::idx::IndexVec;
@@ -513,7 +513,7 @@ impl TaskMachine {
         }
         let known = |global: &Computed| if let Computed::Is(word) = global { Some(*word) } else { None };
         let globals = self.globals.iter().filter_map(known);
-        audit::check(&self.program.module, &self.heap, globals, &self.host).map_err(Fault::Device)
+        reference_counts::check(&self.program.module, &self.heap, globals, &self.host).map_err(Fault::Device)
     }
 
     fn gain(&mut self, word: u32) {

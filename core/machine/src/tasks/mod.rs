@@ -5,26 +5,26 @@
 //! |---|---|
 //! | functions made ready: steps, places of values | [`code`] |
 //! | cells: sizes, reuse tokens, counts, deep drops | [`heap`] |
-//! | who owns what after a call, in checked mode | [`audit`] |
+//! | who owns what after a call, in checked mode | [`reference_counts`] |
 //! | calls, tail calls, globals, steps | [`machine`] |
 //! | forked calls and when they run | [`forks`] |
-//! | run lines, on any runner | [`lines`] |
+//! | run lines, on any runner | [`run_lines`] |
 //!
 //! Invariant: every module that the verifier accepts ends with results or a [`Fault`](girih_runtime::Fault), never with a panic or an
 //! overflow of the host's own stack; without `fuel` it may run forever. *Checked* mode always finds a use of a freed cell or of a cell of another
 //! layout, because it never reuses memory; there every call also ends with a count of all owners.
 
-mod audit;
 mod code;
 mod forks;
 mod heap;
-mod lines;
 mod machine;
+mod reference_counts;
+mod run_lines;
 #[cfg(test)]
 mod tests;
 
-pub use lines::check_line;
 pub use machine::{Elsewhere, TaskMachine};
+pub use run_lines::check_line;
 
 /// How the reference machine runs, besides what all runners know.
 #[derive(Clone, Copy, Debug, Default)]

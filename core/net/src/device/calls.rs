@@ -7,7 +7,7 @@
 //! pair is never written. So what is one call after the other is a loop here, until the lane has to look around, or places are missing.
 
 use super::definitions::MOST_REDEXES;
-use super::known::{Net, Next, Port, U24};
+use super::partial_reduction::{Net, Next, Port, U24};
 use crate::book::{Book, DefinitionId};
 use crate::number;
 use crate::rules::{Rule, meeting};

@@ -6,7 +6,7 @@
 //! | `reclaim_converged.gir`, `reclaim_alone.gir` | how free places are found |
 //! | [`rules`] | the table of rules as words and as a function |
 //! | [`definitions`] | the nets of definitions, as words |
-//! | [`known`] | the net of a definition, reduced by what a call knows about its caller |
+//! | [`partial_reduction`] | the net of a definition, reduced by what a call knows about its caller |
 //! | [`calls`] | the same as straight code |
 //! | [`numbers`] | operations on numbers in words |
 //! | [`session`] | the host's part: batches of supersteps, and transfers in both directions |
@@ -24,8 +24,8 @@ mod calls;
 mod collect;
 mod definitions;
 mod functions;
-mod known;
 mod numbers;
+mod partial_reduction;
 mod rules;
 mod session;
 

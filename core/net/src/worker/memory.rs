@@ -4,7 +4,7 @@
 //! comes second. So places are used again at once, by who has freed them.
 
 use crate::heap::{Heap, NODE_BYTES, WIRE_BYTES};
-use crate::step::Stop;
+use crate::rule_matching::Stop;
 use crate::word::{INDICES, Word};
 use std::ops::Range;
 use std::sync::OnceLock;

@@ -20,8 +20,8 @@ pub mod number;
 
 use super::book::{Book, DefinitionId, Semantics};
 use super::reduce::Counts;
+use super::rule_matching::{Ports, Stop};
 use super::rules::{Effect, Outcome, Part, ROWS, Row, Rule, TABLE};
-use super::step::{Ports, Stop};
 use super::word::{Kind, Word};
 use code::Code;
 use girih_base::diag::Code as Error;

@@ -4,8 +4,8 @@ use super::memory::Memory;
 use super::{Worker, is_pair};
 use crate::boxed::{self, Computed};
 use crate::number::{self, Symbol};
+use crate::rule_matching;
 use crate::rules::{ROWS, Row, Rule, TABLE, When};
-use crate::step;
 use crate::word::{Kind, Word};
 use girih_base::num::{BinOp, Num};
 
@@ -135,7 +135,7 @@ impl<M: Memory> Worker<'_, M> {
             return Some((value == 0, Computed::Word(Word(value.wrapping_sub(1) << 8 | U24))));
         }
         let row = row_of(Kind::Num, Kind::Swi);
-        match step::decide(self.book, row, [number, Word::NONE], [words, [Word::NONE; 2]], |word| [word; 2]) {
+        match rule_matching::decide(self.book, row, [number, Word::NONE], [words, [Word::NONE; 2]], |word| [word; 2]) {
             Ok((when, before)) => Some((when == When::Zero, before)),
             Err(stop) => {
                 self.stop = Some(stop);
@@ -189,7 +189,7 @@ impl<M: Memory> Worker<'_, M> {
         let (port, words) = apart(left);
         let row = row_of(Kind::Num, Kind::Opr);
         let parts = [words, [operand, Word::NONE]];
-        match step::decide(self.book, row, [port, Word::NONE], parts, |_| [Word::NONE; 2]) {
+        match rule_matching::decide(self.book, row, [port, Word::NONE], parts, |_| [Word::NONE; 2]) {
             Ok((_, result)) => Some(result),
             Err(stop) => {
                 self.stop = Some(stop);
@@ -250,7 +250,7 @@ impl<M: Memory> Worker<'_, M> {
         let right = self.parts(operand);
         self.free(operand);
         let row = row_of(Kind::Num, Kind::Opr);
-        match step::decide(self.book, row, [port, Word::NONE], [words, [operand, Word::NONE]], |_| right) {
+        match rule_matching::decide(self.book, row, [port, Word::NONE], [words, [operand, Word::NONE]], |_| right) {
             Ok((_, result)) => Some(result),
             Err(stop) => {
                 self.stop = Some(stop);

@@ -2,9 +2,9 @@
 
 pub mod cells;
 pub(crate) mod room;
-mod segments;
+mod split_buffers;
 mod walk;
 
 pub use room::{MOST_HEAP, reaches};
-pub use segments::{PARTS, Segmented};
+pub use split_buffers::{PARTS, Segmented};
 pub use walk::{Field, Leaves, Sheet, Walker};

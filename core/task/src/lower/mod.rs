@@ -5,18 +5,18 @@
 //! | [`words`] | how values stand in words of the heap |
 //! | [`represent`] | how the possible values of a place are represented in the IR |
 //! | [`liveness`] | the last use of each variable |
-//! | [`units`] | the functions that are made, and what they take and give |
+//! | [`specialisations`] | the functions that are made, and what they take and give |
 //! | [`layouts`] | the layouts of cells |
 //! | [`writer`], [`terms`], [`calls`], [`choices`] | a function's body |
 //! | [`numbers`], [`operands`], [`dynamic`] | operators on known kinds, on likely kinds, and on unknown kinds |
-//! | [`possible`] | tests of what a word is, where the flow analysis leaves a choice |
+//! | [`tag_tests`] | tests of what a word is, where the flow analysis leaves a choice |
 //! | [`products`] | functions that give the fields of their result instead of a cell |
 //! | [`borrows`] | parameters that a function only reads |
 //! | [`reuse`] | memory of cells that are taken apart, for those that are made |
 //! | [`forks`] | calls that run at the same time |
 //! | [`applying`] | application of unknown functions |
-//! | [`tidy`] | cleaning up after a function is written |
-//! | [`wraps`] | which numbers of 24 bits are masked, and where |
+//! | [`dead_code`] | cleaning up after a function is written |
+//! | [`wraparound`] | which numbers of 24 bits are masked, and where |
 //! | [`library`] | functions that are called by name |
 //! | [`traps`] | what can go wrong, and where |
 //!
@@ -26,6 +26,7 @@ mod applying;
 mod borrows;
 mod calls;
 mod choices;
+mod dead_code;
 mod dynamic;
 mod forks;
 mod layouts;
@@ -33,19 +34,18 @@ mod library;
 mod liveness;
 mod numbers;
 mod operands;
-mod possible;
 mod products;
 mod recursion;
 pub mod represent;
 mod reuse;
+mod specialisations;
+mod tag_tests;
 mod terms;
 #[cfg(test)]
 mod tests;
-mod tidy;
 mod traps;
-mod units;
 pub mod words;
-mod wraps;
+mod wraparound;
 mod writer;
 
 use super::flow::{Flow, Instance, LambdaRef, Outside, Root, Set, ShapeId, Site, What};
@@ -62,8 +62,8 @@ use represent::{Repr, Results};
 use std::collections::{BTreeSet, HashMap, HashSet, VecDeque};
 use words::Immediate;
 
+pub(crate) use specialisations::Unit;
 pub use traps::Trap;
-pub(crate) use units::Unit;
 
 /// A program in task form.
 #[derive(Debug)]
@@ -246,7 +246,7 @@ pub fn lower(program: &Program, flow: &Flow, roots: &[Root], lends: bool) -> Res
     lowering.library.finish(&mut lowering.module);
     let Lowering { mut module, traps, tables, .. } = lowering;
     let exported: Vec<FunctionId> = roots.iter().map(|root| root.function).chain([entry, apply, force]).collect();
-    wraps::wrap_late(&mut module, &exported);
+    wraparound::wrap_late(&mut module, &exported);
     Ok(Direct { module: verify(module)?, entry, apply, force, traps: traps.all(), tables, host, roots })
 }
 

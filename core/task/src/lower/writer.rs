@@ -5,7 +5,7 @@ use super::represent::{self, Held, Repr, Results};
 use super::reuse::ReuseToken;
 use super::traps::{Trap, hint};
 use super::words::{self, Immediate, tag};
-use super::{Lowering, Unit, applying, dynamic, liveness::Liveness, numbers::Numbers, tidy};
+use super::{Lowering, Unit, applying, dead_code, dynamic, liveness::Liveness, numbers::Numbers};
 use girih_base::diag::Code;
 use girih_base::num::NumKind;
 use girih_base::span::Span;
@@ -78,7 +78,7 @@ pub(super) fn write(all: &mut Lowering<'_>, unit: Unit, function: Function) -> F
         Unit::Operator(op) => dynamic::operator(all, function, op),
         Unit::Primitive(prim) => dynamic::primitive(all, function, prim),
     };
-    tidy::tidy(&mut written);
+    dead_code::tidy(&mut written);
     written
 }
 

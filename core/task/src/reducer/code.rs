@@ -14,7 +14,7 @@ use crate::forkjoin::copier::{Copier, Facts, Names};
 use crate::word;
 use girih_base::idx::IndexVec;
 use girih_ir::{Builder, Function, FunctionId, Inst, InstId, Module, Op, RegionId, Type, ValueId};
-use girih_lower::Entrance;
+use girih_lower::EarlyExit;
 
 /// Instructions of all steps together, at most.
 pub(super) const MOST: i64 = 4000;
@@ -344,7 +344,7 @@ impl<'m> StepWriter<'m> {
         let mut path = path.clone();
         let module = self.module;
         let function = &module.functions[call.callee];
-        let Some(test) = Entrance::of(function, PEELED, |inst| inst.op.is_pure()) else {
+        let Some(test) = EarlyExit::of(function, PEELED, |inst| inst.op.is_pure()) else {
             return Ok((otherwise(self, number), path.sum));
         };
         path.function = call.callee;

@@ -14,7 +14,7 @@ use std::sync::Arc;
 
 pub(crate) use instruction::{Address, Instruction, Slot, SmallCtor, stub};
 
-use super::{Body, CtorId, DefId, Known, LocalId, Program, Term, reach, simplify};
+use super::{Body, CtorId, DefId, Known, LocalId, Program, Term, reachability, simplify};
 use girih_base::diag::{self, Diagnostic};
 use girih_base::idx::IndexVec;
 use girih_base::index_type;
@@ -166,7 +166,7 @@ impl Code {
     pub fn for_roots(program: &Program, roots: &[DefId]) -> Result<Code, Vec<Diagnostic>> {
         let mut program = program.clone();
         program.defs.iter_mut().for_each(simplify::simplify);
-        let reached = reach::reach(&program, roots)?;
+        let reached = reachability::reach(&program, roots)?;
         Ok(Code { tables: Arc::new(compile::compile(program, &reached)?) })
     }
 

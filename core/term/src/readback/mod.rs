@@ -7,8 +7,8 @@
 //!
 //! Nothing here recurses along data: [`mod@write`] works on a list of pending pieces.
 
+mod force;
 mod normal;
-mod settle;
 mod write;
 
 use crate::eval::{Machine, Value};
@@ -38,7 +38,7 @@ pub fn show(machine: &mut Machine, value: Value) -> Result<String, Diagnostic> {
 pub fn show_with(machine: &mut Machine, value: Value, compute: &mut Compute<'_>) -> Result<String, Diagnostic> {
     let code = machine.code().clone();
     let recursive = on_cycle(&references(code.program()));
-    let value = settle::settle(machine, &recursive, value, compute)?;
+    let value = force::settle(machine, &recursive, value, compute)?;
     Ok(write::write(&code, machine, &recursive, value))
 }
 

@@ -23,7 +23,7 @@ mod tables;
 mod types;
 
 use super::lexer;
-use super::{Parsed, run};
+use super::{Parsed, run_lines};
 use crate::function::{FunctionId, Module};
 use crate::heap::{GlobalId, LayoutId};
 use crate::types::Type;
@@ -75,7 +75,7 @@ pub fn parse(source: SourceId, text: &str) -> Result<Parsed, Vec<Diagnostic>> {
     let mut runs = vec![];
     if errors.is_empty() {
         for (start, end) in lexed.runs {
-            match run::parse(source, text, (start, end), &module) {
+            match run_lines::parse(source, text, (start, end), &module) {
                 Ok(run) => runs.push(run),
                 Err(found) => errors.extend(found),
             }

@@ -2,7 +2,7 @@
 
 use super::{canonical, printed, read};
 use crate::attrs::{Attr, SharedMatrix};
-use crate::text::run::{Elements, Expectation, MemoryInit, Outcome, RunArgument};
+use crate::text::run_lines::{Elements, Expectation, MemoryInit, Outcome, RunArgument};
 use crate::{Op, Scalar, Type};
 
 pub const DESIGN: &str = "

@@ -4,7 +4,7 @@
 //! those of subgroups through shared memory. The region is only known to be associative, so bits go from the lowest to the highest, and of
 //! two halves the one with the lower elements comes first, unless the region is one operation for which the order does not matter.
 
-use super::super::assign::LayoutId;
+use super::super::assign_layouts::LayoutId;
 use super::super::layout::{FREE, dimensions};
 use super::{Distributed, Made, Registers, element_of, impossible};
 use crate::rewrite::Rewriter;
@@ -85,7 +85,7 @@ impl Distributed<'_> {
                     if self.decides_control[*result] {
                         registers[0] = self.uniform(r, registers[0], *element);
                     }
-                    super::super::assign::Assignment::SCALAR
+                    super::super::assign_layouts::Assignment::SCALAR
                 }
             };
             self.hold(r, *result, home, registers.into())?;
@@ -169,7 +169,11 @@ impl Distributed<'_> {
         // One room for each operand: they are written before one barrier.
         let rooms: Vec<usize> = match elements.len() {
             1 => vec![],
-            n if n <= 3 => [super::exchange::LARGE, super::exchange::SECOND, super::exchange::SMALL[0]][..n].to_vec(),
+            n if n <= 3 => {
+                [super::layout_conversion::LARGE, super::layout_conversion::SECOND, super::layout_conversion::SMALL[0]]
+                    [..n]
+                    .to_vec()
+            }
             n => return Err(too_many(n, "reduced", 3)),
         };
         let mut handles = vec![];
@@ -225,7 +229,7 @@ impl Distributed<'_> {
         let (first, count) = dimensions(shape)[inst.axis() as usize];
         let reverse = inst.has(AttrKind::Reverse);
         let elements: Vec<Scalar> = inst.operands.iter().map(|v| element_of(r, *v)).collect();
-        let rooms = [super::exchange::LARGE, super::exchange::SECOND];
+        let rooms = [super::layout_conversion::LARGE, super::layout_conversion::SECOND];
         if elements.len() > rooms.len() {
             return Err(too_many(elements.len(), "scanned", rooms.len()));
         }

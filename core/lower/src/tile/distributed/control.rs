@@ -1,6 +1,6 @@
 //! Loops, branches and the jumps that end their regions; regions on elements, written out for given values.
 
-use super::super::guard::where_it_holds;
+use super::super::predication::where_it_holds;
 use super::{Distributed, Made, Registers, impossible};
 use crate::rewrite::Rewriter;
 use girih_ir::attrs::Dim;

@@ -1,6 +1,6 @@
 //! Arithmetic register by register, numbers counted up and repeated, and operations that only move registers.
 
-use super::super::assign::{LayoutId, by_element, view};
+use super::super::assign_layouts::{LayoutId, by_element, view};
 use super::{Distributed, Made, Registers, impossible};
 use crate::rewrite::Rewriter;
 use girih_base::hash::FastMap;

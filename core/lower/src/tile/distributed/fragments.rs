@@ -1,10 +1,10 @@
 //! Matrix products of fragments: both factors are in shared memory, and each subgroup multiplies its rows and columns fragment by fragment. Only the
 //! device knows where a fragment's elements are, so sums that are used in other arithmetic go through shared memory, a few fragments at a time.
 
-use super::super::assign::LayoutId;
+use super::super::assign_layouts::LayoutId;
 use super::super::layout::{Kind, dimensions};
 use super::super::product::{Fragments, Product, Stored};
-use super::exchange::{FRAGMENTS, beside};
+use super::layout_conversion::{FRAGMENTS, beside};
 use super::warpgroup::Factor;
 use super::{Distributed, Made, Registers, element_of, impossible, lanes, vector};
 use crate::rewrite::Rewriter;

@@ -2,7 +2,7 @@
 //! found comes back in a layout.
 
 use super::super::gather::source;
-use super::exchange::LARGE;
+use super::layout_conversion::LARGE;
 use super::{Distributed, Made, element_of};
 use crate::rewrite::Rewriter;
 use girih_ir::{Inst, InstId, Op, Scalar, Type, ValueId};

@@ -4,9 +4,9 @@
 //! computes one address for all of them. On devices with 64-bit indices this is correct wherever the run lies. Elsewhere a run is no longer than the power of two of which its
 //! start is a multiple, so that no run begins before the buffer and ends in it.
 
-use super::super::assign::{LayoutId, access_width};
-use super::super::guard::{atomic_where, operation};
+use super::super::assign_layouts::{LayoutId, access_width};
 use super::super::layout::dimensions;
+use super::super::predication::{atomic_where, operation};
 use super::{Distributed, Made, Registers, lanes, vector};
 use crate::rewrite::Rewriter;
 use girih_base::diag::{Code, Diagnostic};
@@ -415,8 +415,8 @@ impl Distributed<'_> {
             olds[0] = self.uniform(r, olds[0], element);
         } else if owner.is_some() {
             // Those who repeat an element have not done it.
-            let staged = self.stage(r, (super::exchange::LARGE, false), &olds.into(), layout, element, shape);
-            self.written(r, &[super::exchange::LARGE]);
+            let staged = self.stage(r, (super::layout_conversion::LARGE, false), &olds.into(), layout, element, shape);
+            self.written(r, &[super::layout_conversion::LARGE]);
             let registers = self.unstage(r, staged, layout);
             return self.hold(r, result, layout, registers);
         }

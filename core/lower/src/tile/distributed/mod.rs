@@ -11,30 +11,28 @@
 //! | loads, stores, updates | [`memory`] |
 //! | reductions and scans | [`combine`] |
 //! | elements that are found by their numbers | [`gather`] |
-//! | shared memory: rooms, barriers, other layouts | [`exchange`] |
+//! | shared memory: rooms, barriers, other layouts | [`layout_conversion`] |
 //! | matrix products | [`product`], [`warpgroup`], [`fragments`] |
-//! | loops that copy factors ahead | [`ahead`] |
+//! | loops that copy factors ahead | [`software_pipeline`] |
 
-mod ahead;
 mod combine;
 mod control;
 mod element;
-mod exchange;
 mod fragments;
 mod gather;
+mod layout_conversion;
 mod memory;
 mod product;
+mod software_pipeline;
 mod warpgroup;
 
-use super::assign::{Assignment, LayoutId};
+use super::assign_layouts::{Assignment, LayoutId};
 use super::control_dependence;
 use super::layout::FREE;
 use super::pipeline::{self, Pipeline};
 use super::product as products;
 use crate::rewrite::{Pass, Rewriter};
-use ahead::Stages;
 use control::RegionExit;
-use exchange::Rooms;
 use girih_base::diag::{Code, Diagnostic};
 use girih_base::hash::FastMap;
 use girih_base::idx::IndexVec;
@@ -42,6 +40,8 @@ use girih_base::span::Span;
 use girih_ir::groups::{arithmetic, effects_and_positions, other_control};
 use girih_ir::ops::Family;
 use girih_ir::{Caps, Feature, Function, Inst, InstId, Op, RegionId, Scalar, Type, ValueId};
+use layout_conversion::Rooms;
+use software_pipeline::Stages;
 use std::rc::Rc;
 use warpgroup::Factor;
 

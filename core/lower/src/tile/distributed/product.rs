@@ -3,10 +3,10 @@
 //! In registers: both factors lie in shared memory, each invocation goes through the depth and multiplies what its rows and columns have
 //! there. Rectangles of matrices take several steps of the depth at once, so that what is read for them is read by wide accesses.
 
-use super::super::assign::LayoutId;
+use super::super::assign_layouts::LayoutId;
 use super::super::layout::bits_of;
 use super::super::product::{Product, Stored, Unit};
-use super::exchange::{LARGE, SECOND, Staged, beside};
+use super::layout_conversion::{LARGE, SECOND, Staged, beside};
 use super::warpgroup::Factor;
 use super::{Distributed, Made, Registers, element_of, impossible, lanes};
 use crate::rewrite::Rewriter;

@@ -1,9 +1,9 @@
 //! Matrix products of warpgroups: both factors are in shared memory in the layout that the matrix unit reads, and sums stay in registers.
 
-use super::super::assign::LayoutId;
+use super::super::assign_layouts::LayoutId;
 use super::super::layout::dimensions;
 use super::super::product::{Product, Stored, Unit, Warpgroups};
-use super::exchange::{FACTORS, STANDING, bytes_of};
+use super::layout_conversion::{FACTORS, STANDING, bytes_of};
 use super::{Distributed, Made, Registers, impossible, vector};
 use crate::rewrite::Rewriter;
 use girih_ir::attrs::SharedMatrix;

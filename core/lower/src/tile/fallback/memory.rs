@@ -1,6 +1,6 @@
 //! Loads, stores and atomic operations of single elements.
 
-use super::super::guard::{atomic_where, operation};
+use super::super::predication::{atomic_where, operation};
 use super::{Block, Distributed};
 use crate::rewrite::Rewriter;
 use girih_base::diag::{Code, Diagnostic};

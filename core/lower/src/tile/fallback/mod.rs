@@ -18,7 +18,7 @@ mod combine;
 mod memory;
 mod operation;
 
-use super::guard::where_it_holds;
+use super::predication::where_it_holds;
 use crate::rewrite::{Pass, Rewriter};
 use girih_base::diag::{Code, Diagnostic};
 use girih_ir::attrs::Spaces;

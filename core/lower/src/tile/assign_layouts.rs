@@ -7,7 +7,7 @@
 //!
 //! Invariant: every tile is demanded only in layouts that are listed with it, and a value with a home is computed there and moved from there.
 
-mod wants;
+mod demanded;
 
 use super::axis::{Axes, AxisInfo};
 use super::layout::{Kind, Layout, before_broadcast, bits_of, dimensions, permuted, without_axis};

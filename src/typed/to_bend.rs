@@ -2,9 +2,9 @@
 //! likes.
 
 use super::bend::Bend;
+use super::from_bend::Misfit;
 use super::plan::{Chain, Form, Plan, PlanId};
 use super::store::Store;
-use super::take::Misfit;
 use girih_base::diag::Diagnostic;
 use girih_base::idx::IndexVec;
 use girih_base::num::{Num, NumKind};

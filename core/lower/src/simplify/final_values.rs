@@ -13,7 +13,7 @@
 use super::control::jumps;
 use super::facts::opposite;
 use super::forward::Forward;
-use super::learning::mirrored;
+use super::inference::mirrored;
 use girih_ir::{InstId, Op, RegionId, Scalar, Type, ValueId, Values};
 
 /// Narrower counters are left alone: after legalisation their operations are not those of registers.

@@ -5,7 +5,7 @@
 //! tasks stand before the others.
 
 use super::context::{Computing, Context};
-use super::helpers::leave;
+use super::runtime_calls::leave;
 use super::shared::Shared;
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::{Duration, Instant};

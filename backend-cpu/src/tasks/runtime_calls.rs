@@ -3,9 +3,9 @@
 //! Invariant: they hold nothing that has a destructor when they leave the stack.
 
 use super::context::{Computing, Context};
-use super::forks::{self, Record};
 use super::heap::Cells;
 use super::shared::Shared;
+use super::work_stealing::{self, Record};
 use cranelift_codegen::ir::{Type, types};
 use cranelift_codegen::isa::CallConv;
 use girih_base::span::Span;
@@ -200,7 +200,7 @@ unsafe fn look_around(context: *mut Context, function: u32) -> u32 {
             leave(context);
         }
         let is_asked = (*context).hungry.load(Ordering::SeqCst) != 0;
-        let opens = is_asked && !forks::promote(context);
+        let opens = is_asked && !work_stealing::promote(context);
         if opens {
             (*context).level = 0;
         }
@@ -226,7 +226,7 @@ unsafe extern "C" fn look(context: *mut Context, function: u32) -> u32 {
 unsafe extern "C" fn promote(context: *mut Context) {
     // SAFETY: the context is the calling thread's.
     unsafe {
-        forks::promote(context);
+        work_stealing::promote(context);
     }
 }
 
@@ -234,7 +234,7 @@ unsafe extern "C" fn promote(context: *mut Context) {
 #[allow(unsafe_code)]
 unsafe extern "C" fn join(context: *mut Context, record: *mut Record) -> u32 {
     // SAFETY: the record is the calling thread's youngest, and a task.
-    unsafe { u32::from(forks::join(context, record)) }
+    unsafe { u32::from(work_stealing::join(context, record)) }
 }
 
 /// A global is about to be computed.

@@ -2,8 +2,8 @@
 
 use super::{Configurations, Head, KernelFile, Loaded, Request, told};
 use crate::error::Error;
+use crate::kernels::autotune_configs::{self, Array, Candidate, Choices, Tuning};
 use crate::kernels::programs::ProgramStore;
-use crate::kernels::tune::{self, Array, Candidate, Choices, Tuning};
 use girih_base::diag::Diagnostic;
 use girih_cache::Key;
 use girih_runtime::{Command, Device};
@@ -76,7 +76,7 @@ impl KernelFile {
             Some(loaded) => loaded.report(vec![d]),
             None => Error::from(d),
         };
-        let found = tune::fastest(device, numbers, (purpose.arrays, tuning), make, wrong)?;
+        let found = autotune_configs::fastest(device, numbers, (purpose.arrays, tuning), make, wrong)?;
         let (configuration, loaded) = match (found.best, refused) {
             (Some(best), _) => best,
             (None, Some(error)) => return Err(error),

@@ -1,10 +1,10 @@
-//! Entrance tests: a test at the start of a function after which the function may already return. Copying the test to the caller saves the call.
+//! Early exits: a test at the start of a function after which the function may already return. Copying the test to the caller saves the call.
 
 use girih_ir::{Function, Inst, InstId, Op, RegionId, ValueId};
 
-/// A test that a function begins with, behind which it is over on one way.
+/// A test at the start of a function, one arm of which returns.
 #[derive(Clone, Copy, Debug)]
-pub struct Entrance {
+pub struct EarlyExit {
     /// How many instructions come before it.
     pub before: usize,
     /// The test.
@@ -17,10 +17,10 @@ pub struct Entrance {
     pub holds: bool,
 }
 
-impl Entrance {
-    /// The entrance of a function, if it has one. Before the test, and before the end in its arm, stand at most so many instructions, which are cheap to
+impl EarlyExit {
+    /// The early exit of a function, if it has one. Before the test, and before the end in its arm, stand at most so many instructions, which are cheap to
     /// repeat.
-    pub fn of(function: &Function, most: usize, is_cheap: impl Fn(&Inst) -> bool) -> Option<Entrance> {
+    pub fn of(function: &Function, most: usize, is_cheap: impl Fn(&Inst) -> bool) -> Option<EarlyExit> {
         let is_cheap = |id: &InstId| function.insts[*id].regions.is_empty() && is_cheap(&function.insts[*id]);
         let insts = &function.regions[function.body].insts;
         let before = insts.iter().position(|id| !is_cheap(id))?;
@@ -36,6 +36,6 @@ impl Entrance {
             None => false,
         };
         let at = inst.regions.iter().position(is_over)?;
-        Some(Entrance { before, test, condition: inst.operands[0], arm: inst.regions[at], holds: at == 0 })
+        Some(EarlyExit { before, test, condition: inst.operands[0], arm: inst.regions[at], holds: at == 0 })
     }
 }

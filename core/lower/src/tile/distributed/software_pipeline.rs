@@ -10,7 +10,7 @@
 use super::super::pipeline::{Copied, Pipeline};
 use super::super::product::Unit;
 use super::control::RegionExit;
-use super::exchange::{AHEAD, beside};
+use super::layout_conversion::{AHEAD, beside};
 use super::memory::Loaded;
 use super::warpgroup::Factor;
 use super::{Distributed, Made, impossible};

@@ -5,9 +5,9 @@
 //! box is made in the box that it stays in.
 
 use super::bend::Bend;
-use super::give::Failure;
 use super::plan::{Chain, Form, Plan, PlanId};
 use super::store::Store;
+use super::to_bend::Failure;
 use girih_base::idx::IndexVec;
 use girih_base::num::Num;
 use girih_task::data::Piece;

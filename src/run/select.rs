@@ -1,7 +1,7 @@
 //! Which tier and which device run a program, and why.
 
-use super::contest;
-use super::measures;
+use super::device_race;
+use super::device_sizes;
 use super::net::{self, NetEngine};
 use super::options::{RunDevice, RunOptions, Tier};
 use super::runner;
@@ -190,7 +190,7 @@ fn compiled(code: &Code, called: Option<&Root>, options: &RunOptions) -> Result<
             let direct = girih_task::compile_for(code, &roots(code, called))?;
             let (candidates, why) = candidates(&direct.module, options);
             let begins = options.contest.is_some() && Feature::Cpu.is_built();
-            if begins && candidates == AUTO && contest::is_pure(&direct, code.program()) {
+            if begins && candidates == AUTO && device_race::is_pure(&direct, code.program()) {
                 return begun(code, options);
             }
             let found = match first_that_runs(code, called, options, candidates, why) {
@@ -301,8 +301,8 @@ fn compiled_for(
             let direct = girih_task::compile_without_loans(code, &roots(code, called))?;
             let info = device.info().clone();
             let runner = match called {
-                None => measures::open(&direct, code.program(), device, &tasks, options.heap)?,
-                Some(root) => measures::open_function(&direct, root, device, &tasks, options.heap)?,
+                None => device_sizes::open(&direct, code.program(), device, &tasks, options.heap)?,
+                Some(root) => device_sizes::open_function(&direct, root, device, &tasks, options.heap)?,
             };
             let card = Some((info, runner.lanes()));
             let how = runner.how();

@@ -9,7 +9,7 @@
 //!
 //! Invariant: a value of which all bits are needed is the same as before.
 
-use super::tidy;
+use super::dead_code;
 use girih_base::idx::IndexVec;
 use girih_base::index_type;
 use girih_ir::groups::{aggregates, arithmetic, cells, masks, memory, of_kernels};
@@ -392,7 +392,7 @@ fn rewrite(function: &mut Function, left_out: &HashMap<ValueId, ValueId>, normal
         let followed = |id: InstId| std::iter::once(id).chain(made.get(&id).into_iter().flatten().copied());
         region.insts = region.insts.iter().flat_map(|id| followed(*id)).collect();
     }
-    while tidy::remove_unused(function) {}
+    while dead_code::remove_unused(function) {}
 }
 
 /// Instructions, in no region yet, that bring a value into normal form.

@@ -2,7 +2,7 @@
 //!
 //! Invariant: a learnt fact holds from there to the end of the region, and is written to the walk's log.
 
-use super::expressions::key;
+use super::common_subexpressions::key;
 use super::facts::{self, Facts};
 use super::forward::{Forward, Undo};
 use girih_ir::attrs::AttrKind;

@@ -3,7 +3,7 @@
 //! Invariant: between two writes to a room by different invocations, or a read and a write, there is a barrier. Rooms with the same number and type
 //! are one array, as large as its largest use; rooms with the same number overlap.
 
-use super::super::assign::{Assignment, LayoutId};
+use super::super::assign_layouts::{Assignment, LayoutId};
 use super::super::layout::{bits_of, dimensions};
 use super::{Distributed, Made, Registers, impossible, lanes, placed, stored, vector};
 use crate::rewrite::Rewriter;
