@@ -31,7 +31,7 @@ mod autotune_configs;
 mod compile_cache;
 
 use crate::error::Error;
-pub use crate::kernels::autotune_configs::{Array, Candidate, Tuning};
+pub use crate::kernels::autotune::{Array, Candidate, Tuning};
 use crate::kernels::programs::{CompiledProgram, ProgramStore};
 use crate::report::Report;
 pub use autotune_configs::{Purpose, Tuned};

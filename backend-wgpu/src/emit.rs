@@ -6,6 +6,7 @@ use crate::exact_floats;
 use crate::shader::{self, Places, Shader};
 use girih_base::diag::{Code, Diagnostic};
 use girih_base::span::Span;
+use girih_base::words;
 use girih_ir::{Caps, FunctionId};
 use girih_lower::Compiled;
 use naga::proc::{BoundsCheckPolicies, BoundsCheckPolicy};
@@ -37,6 +38,16 @@ pub enum Emitted {
     Text(String),
     /// Words of SPIR-V.
     Words(Vec<u32>),
+}
+
+impl Emitted {
+    /// What stands in a file of it.
+    pub fn bytes(self) -> Vec<u8> {
+        match self {
+            Emitted::Text(text) => text.into_bytes(),
+            Emitted::Words(words) => words::to_bytes(&words),
+        }
+    }
 }
 
 /// Writes legal kernels in a language. `caps` are those that they were made legal for.

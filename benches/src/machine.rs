@@ -1,5 +1,6 @@
 //! The machine that figures are measured on.
 
+use girih_base::plural::counted;
 use std::path::Path;
 use std::time::{SystemTime, UNIX_EPOCH};
 
@@ -27,8 +28,7 @@ impl Machine {
 
 impl std::fmt::Display for Machine {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        let plural = if self.cores == 1 { "" } else { "s" };
-        write!(f, "{}, {} core{plural}, {}", self.processor, self.cores, self.system)
+        write!(f, "{}, {}, {}", self.processor, counted(self.cores, "core"), self.system)
     }
 }
 

@@ -67,10 +67,7 @@ pub fn kind(name: &str) -> Option<DeviceKind> {
 /// # Errors
 /// If the language does not have what they need.
 pub fn emit(compiled: &Compiled, caps: &Caps, language: Language) -> Result<Vec<u8>, Vec<Diagnostic>> {
-    Ok(match girih_wgpu::emit(compiled, caps, language)? {
-        Emitted::Text(text) => text.into_bytes(),
-        Emitted::Words(words) => words.iter().flat_map(|word| word.to_le_bytes()).collect(),
-    })
+    girih_wgpu::emit(compiled, caps, language).map(Emitted::bytes)
 }
 
 /// All adapters, and why there is none.

@@ -127,6 +127,7 @@ pub fn tune(device: &Device, variants: &[Variant<'_>], arrays: &[Array], tuning:
         None => Error::from(d),
     };
     let found = fastest(device, 0..variants.len(), (arrays, tuning), make, wrong)?;
+    let is_complete = found.is_complete();
     let (variant, kernel) = match (found.best, refused, variants.first()) {
         (Some(best), _, _) => best,
         (None, Some(error), _) => return Err(error),
@@ -136,7 +137,7 @@ pub fn tune(device: &Device, variants: &[Variant<'_>], arrays: &[Array], tuning:
             return Err(Error::from(Diagnostic::new(Code::BadArguments, Span::NONE, "there is no kernel to choose")));
         }
     };
-    if let Some(choices) = choices {
+    if let Some(choices) = choices.filter(|_| is_complete) {
         choices.keep(variant);
     }
     Ok(Fastest { variant, kernel, candidates: found.candidates })
@@ -163,6 +164,14 @@ pub(crate) struct Choice<K> {
     pub best: Option<(usize, K)>,
     /// What became of each.
     pub candidates: Vec<Candidate>,
+}
+
+impl<K> Choice<K> {
+    /// Whether more time would change nothing: neither the budget nor the limit, which are not in its key, has decided it. One that is too slow is slower than
+    /// the best.
+    pub fn is_complete(&self) -> bool {
+        self.best.is_some() && !self.candidates.contains(&Candidate::NotTried)
+    }
 }
 
 /// Which of some candidates was found to be the fastest, kept by their digests.

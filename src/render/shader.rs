@@ -13,6 +13,7 @@ use crate::program::Program;
 use crate::report::Report;
 use crate::run::RunDevice;
 use girih_base::diag::{Code, Diagnostic};
+use girih_base::plural::counted;
 use girih_base::span::{Sources, Span};
 use girih_bend::Options;
 use girih_ir::{Module, Verified};
@@ -205,13 +206,10 @@ impl Renderer {
 
     /// What paints, in a few words.
     pub fn device(&self) -> String {
-        let (device, threads) = (&self.device, self.threads);
-        let plural = if threads.get() == 1 { "" } else { "s" };
+        let (device, threads) = (&self.device, counted(self.threads.get(), "thread"));
         match device {
-            RunDevice::Auto => format!("{}, {threads} thread{plural}", RunDevice::Cpu),
-            RunDevice::Cpu | RunDevice::Evaluator | RunDevice::Interpreter(_) => {
-                format!("{device}, {threads} thread{plural}")
-            }
+            RunDevice::Auto => format!("{}, {threads}", RunDevice::Cpu),
+            RunDevice::Cpu | RunDevice::Evaluator | RunDevice::Interpreter(_) => format!("{device}, {threads}"),
             RunDevice::Device(_) => device.to_string(),
         }
     }

@@ -3,6 +3,7 @@
 use super::frame::Size;
 use girih_base::diag::{Code, Diagnostic};
 use girih_base::num::{Num, NumKind};
+use girih_base::plural::counted;
 use girih_base::span::Span;
 use girih_term::code::Code as Compiled;
 use girih_term::eval::{Limits, Machine};
@@ -90,8 +91,7 @@ fn accepts(def: &Def, wanted: &[(&str, Wanted)]) -> Result<(), Diagnostic> {
     // A definition without parameters may have a function as its value. One that gives a state may have more: the state is a function then.
     let gives_state = matches!(def.name.as_str(), "init" | "step");
     if count != 0 && count != wanted.len() && !(gives_state && count > wanted.len()) {
-        let plural = if count == 1 { "" } else { "s" };
-        let message = format!("`{}` has {count} parameter{plural} instead of {}", def.name, wanted.len());
+        let message = format!("`{}` has {} instead of {}", def.name, counted(count, "parameter"), wanted.len());
         return Err(Diagnostic::new(Code::NotAShader, def.span, message).hint(hint));
     }
     let mut ty = &def.ty.ty;

@@ -6,6 +6,7 @@ use super::{RunDevice, RunOptions};
 use crate::devices::{self, Selector};
 use crate::nets::sizes;
 use girih_base::diag::Diagnostic;
+use girih_base::plural::counted;
 use girih_net::device::{self, Session, check};
 use girih_net::lower::{Calculus, Lowered, lower};
 use girih_net::parallel::Cores;
@@ -148,10 +149,9 @@ pub(super) fn show(
     stats: &Stats,
     f: &mut fmt::Formatter<'_>,
 ) -> fmt::Result {
-    let plural = if stats.threads == 1 { "" } else { "s" };
     match device {
         Some(device) => writeln!(f, "time:        {:.3} s on {} lanes", stats.seconds, device.lanes)?,
-        None => writeln!(f, "time:        {:.3} s on {} thread{plural}", stats.seconds, stats.threads)?,
+        None => writeln!(f, "time:        {:.3} s on {}", stats.seconds, counted(stats.threads, "thread"))?,
     }
     let total = work.total();
     writeln!(f, "interactions: {total} ({:.1} million a second)", stats.rate(total))?;

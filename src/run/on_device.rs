@@ -5,7 +5,7 @@ use super::device_sizes::Measures;
 use girih_base::diag::{Code, Diagnostic};
 use girih_ir::heap::{self, LayoutId};
 use girih_ir::{Caps, FunctionId, Module, Verified};
-use girih_runtime::{Device, DeviceHeap, DeviceKind, Fault, Memory, Runner, TaskOptions, TaskStats};
+use girih_runtime::{Device, DeviceHeap, DeviceKind, Fault, Memory, Reserved, Runner, TaskOptions, TaskStats};
 use girih_task::device::Ended;
 use girih_task::flatten::known::{Known, ShapeId};
 use girih_task::flatten::runner::FlattenedRunner;
@@ -318,6 +318,9 @@ impl Runner for DeviceRunner {
     }
     fn device_heap(&mut self) -> Option<DeviceHeap> {
         self.runner_mut()?.device_heap()
+    }
+    fn reserve(&mut self, units: u32) -> Result<Option<Reserved>, Fault> {
+        self.runner_mut().map_or(Ok(None), |runner| runner.reserve(units))
     }
     fn keep_only(&mut self, words: &[u32]) -> Result<Option<Vec<u32>>, Fault> {
         self.runner_mut().map_or(Ok(None), |runner| runner.keep_only(words))

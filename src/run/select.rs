@@ -8,6 +8,7 @@ use super::runner;
 use crate::devices::{self, Selector};
 use crate::features::Feature;
 use girih_base::diag::{Code as ErrorCode, Diagnostic};
+use girih_base::plural::counted;
 use girih_base::span::Span;
 use girih_ir::{Module, Op};
 use girih_runtime::{Device, DeviceInfo, Runner, TaskOptions};
@@ -39,15 +40,15 @@ pub struct Choice {
 
 impl std::fmt::Display for Choice {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        let plural = if self.threads == 1 { "" } else { "s" };
-        let Choice { device, threads, why, .. } = self;
+        let Choice { device, why, .. } = self;
+        let threads = counted(self.threads, "thread");
         match (self.tier, &self.card) {
             (Some(tier), Some((info, lanes))) => {
                 let DeviceInfo { name, driver, backend, .. } = info;
                 write!(f, "{tier} tier on {device} ({name}, {backend}, {driver}), {lanes} lanes: {why}")
             }
-            (Some(tier), None) => write!(f, "{tier} tier on the {device}, {threads} thread{plural}: {why}"),
-            (None, _) => write!(f, "{device}, {threads} thread{plural}: {why}"),
+            (Some(tier), None) => write!(f, "{tier} tier on the {device}, {threads}: {why}"),
+            (None, _) => write!(f, "{device}, {threads}: {why}"),
         }
     }
 }
@@ -152,6 +153,8 @@ pub(crate) fn function(
     root: &Root,
     options: &RunOptions,
 ) -> Result<(Choice, Option<CompiledFunction>), Vec<Diagnostic>> {
+    // A contest is one of whole programs: its flag takes the place of the user's, and its processor runs the entry.
+    let options = &RunOptions { contest: None, ..options.clone() };
     fit(options).map_err(|error| vec![error])?;
     if options.tier == Tier::Net {
         let message = "a function is called from outside by value, not as a net";

@@ -2,6 +2,7 @@
 
 use super::Choice;
 use super::net::{self, Counts, DeviceStats};
+use girih_base::plural::counted;
 use girih_runtime::{StepStats, TaskStats};
 use girih_term::eval;
 
@@ -53,7 +54,7 @@ pub(super) fn mib(bytes: u64) -> f64 {
 
 impl std::fmt::Display for Stats {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        let plural = if self.threads == 1 { "" } else { "s" };
+        let threads = counted(self.threads, "thread");
         writeln!(f, "compiled:    {:.3} s", self.compile_seconds)?;
         if let Some(device) = &self.answered {
             writeln!(f, "answered:    {device}")?;
@@ -63,8 +64,8 @@ impl std::fmt::Display for Stats {
                 let StepStats { lanes, heap, steps, tasks, submissions, dispatches, collections } = *work;
                 writeln!(f, "time:        {:.3} s on {lanes} lanes", self.seconds)?;
                 writeln!(f, "memory:      {:.1} of {:.1} MiB at most", mib(*most_bytes), mib(heap))?;
-                let plural = if submissions == 1 { "" } else { "s" };
-                writeln!(f, "steps:       {steps}, {dispatches} dispatches in {submissions} submission{plural}")?;
+                let submissions = counted(submissions, "submission");
+                writeln!(f, "steps:       {steps}, {dispatches} dispatches in {submissions}")?;
                 write!(f, "tasks:       {tasks}")?;
                 if collections > 0 {
                     write!(f, "\ncollections: {collections}")?;
@@ -72,7 +73,7 @@ impl std::fmt::Display for Stats {
                 Ok(())
             }
             Work::Compiled(work) => {
-                writeln!(f, "time:        {:.3} s on {} thread{plural}", self.seconds, self.threads)?;
+                writeln!(f, "time:        {:.3} s on {threads}", self.seconds)?;
                 let TaskStats { allocated, reused, freed, live, .. } = *work;
                 writeln!(f, "cells:       {allocated} allocated, {reused} reused, {freed} freed")?;
                 writeln!(f, "live:        {live} cells, {:.1} MiB", mib(work.live_bytes))?;
@@ -81,7 +82,7 @@ impl std::fmt::Display for Stats {
             }
             Work::Net(work, device) => net::show(work, device.as_ref(), self, f),
             Work::Evaluated(work) => {
-                writeln!(f, "time:        {:.3} s on {} thread{plural}", self.seconds, self.threads)?;
+                writeln!(f, "time:        {:.3} s on {threads}", self.seconds)?;
                 writeln!(f, "calls:       {} ({:.1} million a second)", work.calls, self.rate(work.calls))?;
                 writeln!(f, "allocated:   {} cells, {:.1} MiB", work.cells, mib(work.words * 8))?;
                 writeln!(f, "collections: {} small, {} full", work.minor_collections, work.full_collections)?;

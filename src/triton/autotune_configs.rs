@@ -1,8 +1,8 @@
-//! `@triton.autotune`: a kernel's configurations are candidates for [tuning](crate::kernels::tune).
+//! `@triton.autotune`: a kernel's configurations are candidates for [tuning](crate::kernels::autotune).
 
 use super::{Configurations, Head, KernelFile, Loaded, Request, told};
 use crate::error::Error;
-use crate::kernels::autotune_configs::{self, Array, Candidate, Choices, Tuning};
+use crate::kernels::autotune::{self, Array, Candidate, Choices, Tuning};
 use crate::kernels::programs::ProgramStore;
 use girih_base::diag::Diagnostic;
 use girih_cache::Key;
@@ -76,14 +76,15 @@ impl KernelFile {
             Some(loaded) => loaded.report(vec![d]),
             None => Error::from(d),
         };
-        let found = autotune_configs::fastest(device, numbers, (purpose.arrays, tuning), make, wrong)?;
+        let found = autotune::fastest(device, numbers, (purpose.arrays, tuning), make, wrong)?;
+        let is_complete = found.is_complete();
         let (configuration, loaded) = match (found.best, refused) {
             (Some(best), _) => best,
             (None, Some(error)) => return Err(error),
             // All are slow: the first one serves.
             (None, None) => (request.configuration, self.load(device, request)?),
         };
-        if let Some(choices) = choices {
+        if let Some(choices) = choices.filter(|_| is_complete) {
             choices.keep(configuration);
         }
         Ok(Tuned { loaded, configuration, candidates: found.candidates })
@@ -167,13 +168,17 @@ def doubled(x_ptr, n, BLOCK: tl.constexpr, MORE: tl.constexpr):
         // Known now: nothing is run.
         let again = file.tune(&device, &request, &purpose, &tuning).expect("it is right");
         assert_eq!((again.configuration, again.candidates), (tuned.configuration, vec![]));
-        // No time, no choice; and what is too slow once is not run again.
-        let none = Tuning { folder: None, budget: Duration::ZERO, limit: Duration::MAX };
+        let _ = std::fs::remove_dir_all(&folder);
+        // No time, no choice; and what is too slow once is not run again. Neither is kept.
+        let none = Tuning { budget: Duration::ZERO, ..tuning.clone() };
         let first = file.tune(&device, &request, &purpose, &none).expect("it is right");
         assert!(matches!(first.candidates[..], [Candidate::Takes(_), Candidate::NotTried, Candidate::NotTried]));
-        let slow = Tuning { folder: None, budget: Duration::MAX, limit: Duration::ZERO };
+        let slow = Tuning { limit: Duration::ZERO, ..tuning.clone() };
         let slow = file.tune(&device, &request, &purpose, &slow).expect("it is right");
+        assert_eq!(slow.candidates.len(), 3, "what the budget has cut is not kept");
         assert!(slow.candidates.iter().all(|c| matches!(c, Candidate::TooSlow(_))), "{:?}", slow.candidates);
+        let whole = file.tune(&device, &request, &purpose, &tuning).expect("it is right");
+        assert!(matches!(whole.candidates[..], [Candidate::Takes(_), Candidate::Takes(_), Candidate::Differs]));
         let _ = std::fs::remove_dir_all(folder);
     }
 }

@@ -1,11 +1,11 @@
 //! A function of a program as a function of Rust.
 
 use super::bend::{Arguments, Bend};
-use super::from_bend::{Misfit, Seen, Whole, from_bend};
+use super::from_bend::{Misfit, Seen, Whole, take};
 use super::names::{rust_for, rust_name};
 use super::plan::{Mismatch, Plan, PlanId, Planner};
 use super::store::Store;
-use super::to_bend::{Failure, Give, to_bend};
+use super::to_bend::{Failure, Give, give};
 use crate::error::Error;
 use crate::host::SystemHost;
 use crate::program::Program;
@@ -13,6 +13,7 @@ use crate::run::{Choice, CompiledFunction, RunOptions, explain, function};
 use crate::stack::on_big_stack;
 use girih_base::diag::{Code as ErrorCode, Diagnostic, did_you_mean};
 use girih_base::idx::IndexVec;
+use girih_base::plural::counted;
 use girih_base::span::{Sources, Span};
 use girih_task::data::{Argument, Datum, Piece, Words};
 use girih_task::flow::{Outside, Root, What};
@@ -167,8 +168,7 @@ impl Contract {
                 }
                 Type::Any | Type::Hole | Type::Var(_) | Type::Param(_) => &Type::Any,
                 Type::None | Type::Num(_) | Type::Data(..) | Type::Tuple(_) => {
-                    let plural = if number == 1 { "" } else { "s" };
-                    return Err(wrong(format!("it takes {number} argument{plural}, not {}", parts.len())));
+                    return Err(wrong(format!("it takes {}, not {}", counted(number, "argument"), parts.len())));
                 }
             };
             let plan = part.plan(&mut planner, given);

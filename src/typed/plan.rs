@@ -9,6 +9,7 @@ use girih_base::idx::IndexVec;
 use girih_base::index_type;
 use girih_base::name::Name;
 use girih_base::num::NumKind;
+use girih_base::plural::counted;
 use girih_term::print::show_scheme;
 use girih_term::ty::{Scheme, Type};
 use girih_term::{CtorId, Program, TypeId};
@@ -302,8 +303,8 @@ impl<'p> Planner<'p> {
     ) -> Result<Vec<(usize, PlanId)>, Mismatch> {
         let ctor = &self.program.ctors[ctor];
         if fields.len() != ctor.fields.len() {
-            let plural = if ctor.fields.len() == 1 { "" } else { "s" };
-            let why = format!("`{}` has {} field{plural}, and in Rust {}", ctor.name, ctor.fields.len(), fields.len());
+            let own = counted(ctor.fields.len(), "field");
+            let why = format!("`{}` has {own}, and in Rust {}", ctor.name, fields.len());
             return Err(self.mismatch::<T>(ty, &why));
         }
         let mut found = vec![];

@@ -153,8 +153,8 @@ fn faults_of(path: &Path, machine: &str) -> Result<(), Failed> {
 /// A way to run functions in task form.
 type Open = dyn Fn(&Verified<Module>) -> Result<Box<dyn Runner>, Diagnostic> + Send + Sync;
 
-/// On the reference machine: as fast as it can, without holes, with forked calls in several orders, and checked. As native code: on one
-/// thread and on several, counting, without holes, and with each cell asked of the runtime.
+/// On the reference machine: as fast as it can, without reuse, with forked calls in several orders, and checked. As native code: on one
+/// thread and on several, counting, without reuse, and with each cell asked of the runtime.
 fn ways() -> Vec<(String, bool, Arc<Open>)> {
     let plain = Settings::default();
     let mut ways: Vec<(String, bool, Arc<Open>)> = vec![];
@@ -166,7 +166,7 @@ fn ways() -> Vec<(String, bool, Arc<Open>)> {
     };
     let usual = TaskOptions::default;
     reference("plain".to_owned(), usual(), plain);
-    reference("without holes".to_owned(), TaskOptions { reuse: false, ..usual() }, plain);
+    reference("without reuse".to_owned(), TaskOptions { reuse: false, ..usual() }, plain);
     reference("checked".to_owned(), usual(), Settings { checked: true, ..plain });
     for seed in 1..=3 {
         let settings = Settings { seed: Some(seed), checked: seed == 3, ..plain };
@@ -180,7 +180,7 @@ fn ways() -> Vec<(String, bool, Arc<Open>)> {
     };
     native("one thread", usual());
     native("counting", TaskOptions { count: true, ..usual() });
-    native("without holes", TaskOptions { count: true, reuse: false, ..usual() });
+    native("without reuse", TaskOptions { count: true, reuse: false, ..usual() });
     native("careful", TaskOptions { fail_each: Some(u64::MAX), ..usual() });
     native("two threads", TaskOptions { threads: 2, ..usual() });
     native("five threads, counting", TaskOptions { threads: 5, count: true, ..usual() });

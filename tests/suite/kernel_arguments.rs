@@ -1,7 +1,7 @@
 //! Kernels launched with arrays and numbers of Rust, and what is said of arguments that do not fit.
 
 use girih::devices::{Selector, open};
-use girih::kernels::autotune_configs::{Array, Tuning, Variant, autotune_configs};
+use girih::kernels::autotune::{Array, Candidate, Tuning, Variant, tune};
 use girih::kernels::{Args, Kernels, TileKernel};
 use girih::runtime::{Argument, Constant, Device, Grid};
 use girih::triton::KernelFile;
@@ -127,7 +127,7 @@ fn the_fastest_of_some_modules_is_kept_by_their_digests() {
     let (x, out) = (device.array(&[1.0_f32; 1000]).expect("memory"), device.array(&[0.0_f32; 1000]).expect("memory"));
     let arrays = [&x, &out].map(|array| Array { buffer: array.buffer().clone(), bytes: 4000, element: Scalar::F32 });
     let constant = |ty, bits| Argument::Scalar(Constant { ty, bits });
-    let tuned = |blocks: [u64; 2]| {
+    let tuned_in = |blocks: [u64; 2], tuning: &Tuning| {
         let kernels = blocks.map(axpy);
         let variants: Vec<Variant<'_>> = (kernels.iter().zip(blocks))
             .map(|(kernels, block)| Variant {
@@ -142,8 +142,14 @@ fn the_fastest_of_some_modules_is_kept_by_their_digests() {
                 grid: Grid::Workgroups([1000_u64.div_ceil(block) as u32, 1, 1]),
             })
             .collect();
-        tune(&device, &variants, &arrays, &tuning).expect("it is right")
+        tune(&device, &variants, &arrays, tuning).expect("it is right")
     };
+    let tuned = |blocks| tuned_in(blocks, &tuning);
+    // What a budget or a limit has cut short is not kept.
+    let hurried = Tuning { budget: Duration::ZERO, ..tuning.clone() };
+    assert!(matches!(tuned_in([64, 256], &hurried).candidates[..], [Candidate::Takes(_), Candidate::NotTried]));
+    let strict = Tuning { limit: Duration::ZERO, ..tuning.clone() };
+    assert!(matches!(tuned_in([64, 256], &strict).candidates[..], [Candidate::TooSlow(_), Candidate::TooSlow(_)]));
     let first = tuned([64, 256]);
     assert_eq!(first.candidates.len(), 2);
     assert_eq!(out.read(&device.stream()).expect("it is there"), [0.0; 1000], "tuning leaves the arrays as they were");

@@ -20,6 +20,7 @@ mod proofs;
 mod reducer;
 mod render;
 mod runtime;
+mod shared_device;
 #[path = "../support/mod.rs"]
 mod support;
 mod tiles;

@@ -18,7 +18,7 @@ const KEPT: &[&str] = &[
 ];
 
 /// What people read.
-const READ: &[&str] = &["rs", "md", "gir", "toml", "sh", "yml"];
+const READ: &[&str] = &["rs", "md", "gir", "bend", "hvm", "py", "snap", "toml", "sh", "yml"];
 
 #[test]
 fn the_fields_names_are_used() {
@@ -35,6 +35,7 @@ fn the_fields_names_are_used() {
             if kept || name == "target" || name == ".git" {
                 continue;
             }
+            found.extend(words(&name).map(|(_, word)| format!("{}: {word}", path.display())));
             if entry.file_type().expect("a file has a type").is_dir() {
                 folders.push(path);
             } else if path.extension().is_some_and(|end| READ.iter().any(|read| end == *read)) {
@@ -48,17 +49,31 @@ fn the_fields_names_are_used() {
     assert!(found.is_empty(), "the glossary has other names for these:\n{}", found.join("\n"));
 }
 
-/// The words that are gone, and the lines on which they stand; names in snake case are words, too.
+/// The words that are gone, and the lines on which they stand. The parts of a name in snake case or camel case are words, too.
 fn words(text: &str) -> impl Iterator<Item = (usize, &str)> {
     let parts = text.lines().enumerate().flat_map(|(i, line)| {
-        let words = line.split(|c: char| !c.is_alphanumeric());
+        let words = line.split(|c: char| !c.is_alphanumeric()).flat_map(humps);
         words.map(move |word| (i + 1, word))
     });
     parts.filter(|(_, word)| GONE.iter().any(|gone| word.eq_ignore_ascii_case(gone)) && *word != "EPOCH")
 }
 
+/// The parts of a name in camel case; a name without lower case is one part.
+fn humps(name: &str) -> Vec<&str> {
+    let mut parts = vec![];
+    let mut from = 0;
+    for (at, _) in name.match_indices(char::is_uppercase) {
+        if name[..at].ends_with(char::is_lowercase) {
+            parts.push(&name[from..at]);
+            from = at;
+        }
+    }
+    parts.push(&name[from..]);
+    parts
+}
+
 #[test]
 fn words_are_found_within_names() {
-    let found: Vec<_> = words("let in_sweeps = 1;\n// An epoch.\nsweeping").collect();
-    assert_eq!(found, [(1, "sweeps"), (2, "epoch")]);
+    let found: Vec<_> = words("let in_sweeps = 1;\n// An epoch.\nsweeping\nTallyRunner, newEpoch").collect();
+    assert_eq!(found, [(1, "sweeps"), (2, "epoch"), (4, "Tally"), (4, "Epoch")]);
 }

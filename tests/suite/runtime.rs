@@ -28,7 +28,7 @@ use std::sync::{Arc, Condvar, Mutex};
 use std::task::{Context, Poll, Wake, Waker};
 
 /// The processor, the reference machine, the adapters, and the card if there is one.
-fn all() -> Vec<Device> {
+pub(super) fn all() -> Vec<Device> {
     let mut selectors = vec![Selector::Interpreter(32), Selector::Cpu];
     selectors.extend(machine::WGPU.some_devices());
     let mut devices: Vec<Device> =
@@ -103,92 +103,6 @@ fn block_on<F: Future>(future: F) -> F::Output {
             rung = bell.1.wait(rung).expect("nobody panics meanwhile");
         }
     }
-}
-
-const LEAVES: &str = "
-type Oak:
-  Leaf { value }
-  Fork { ~left, ~right }
-
-def grow(depth, at):
-  switch depth:
-    case 0:
-      return Oak/Leaf(at * at)
-    case _:
-      return Oak/Fork(grow(depth-1, 2 * at), grow(depth-1, 2 * at + 1))
-
-def tree(seed):
-  return grow(8, seed)
-
-def main():
-  return tree(0)
-";
-
-const TRITON: &str = "
-import triton
-import triton.language as tl
-
-
-@triton.jit
-def halve(x_ptr, y_ptr, n, BLOCK: tl.constexpr):
-    at = tl.program_id(0) * BLOCK + tl.arange(0, BLOCK)
-    mask = at < n
-    x = tl.load(x_ptr + at, mask=mask)
-    tl.store(y_ptr + at, x // 2 + 1, mask=mask)
-";
-
-/// The leaves of a tree that a Bend program has grown on a device go into a Triton kernel there, and come to the host for the first time as its result.
-#[test]
-fn leaves_of_a_bend_program_are_the_input_of_a_triton_kernel() {
-    on_big_stack(|| {
-        let program = Program::from_text("leaves.bend", LEAVES, &Options::default());
-        let code = code::Code::new(program.core_program().expect("it is right")).expect("it can run");
-        let tree = code.program().def_named("tree").expect("it is there");
-        let u24 = Outside::Number(Numbers::one(NumKind::U24));
-        let direct =
-            girih_task::compile_without_loans(&code, &[Root { def: tree, arguments: vec![u24] }]).expect("it compiles");
-        let folder = tempfile::tempdir().expect("a temporary folder");
-        let path = folder.path().join("halve.py");
-        std::fs::write(&path, TRITON).expect("it can be written");
-        let file = KernelFile::open(&path).expect("it can be read");
-        let given = [
-            ("x_ptr", Given::Buffer(Scalar::I32)),
-            ("y_ptr", Given::Buffer(Scalar::I32)),
-            ("n", Given::Scalar(Scalar::I32, 256)),
-            ("BLOCK", Given::Constant(girih::triton::Constant::Int(128))),
-        ];
-        let arguments = given.into_iter().map(|(name, given)| (name.to_owned(), given)).collect();
-        let request = Request { kernel: "halve".into(), arguments, ..Request::default() };
-        for device in all() {
-            let options = ForkJoinOptions { lanes: 64, form: Form::SMALL, heap: 1 << 20, ..ForkJoinOptions::default() };
-            let called: Vec<_> = [direct.entry, direct.apply, direct.force]
-                .into_iter()
-                .chain(direct.roots.iter().map(|root| root.function))
-                .collect();
-            let tasks = TaskOptions::default();
-            let mut runner = ForkJoinRunner::open(&direct.module, &called, device.clone(), &tasks, options)
-                .unwrap_or_else(|errors| panic!("{device:?}: {}", errors[0].message));
-            let core = code.program();
-            let mut words = Words { program: core, direct: &direct, runner: &mut runner, interrupt: None };
-            let seed = girih_task::data::Argument::Number(Num::U24(3));
-            let grown = words.call_root(&direct.roots[0], &[seed]).expect("it grows");
-            let root: Vec<_> = grown.iter().map(|part| Words::root(*part)).collect();
-            let heap = words.runner.device_heap().expect("the heap is on the device");
-            assert!(heap.buffer.device().is(&device));
-            let walker = Walker::open(&device, &Words::described(&direct)).expect("it is loaded");
-            let leaves = device.empty::<u32>(256).expect("there is memory");
-            let whole = walker.gather(&heap, &root, (8, 256), (leaves.buffer(), Leaves::Numbers));
-            assert!(whole.expect("the device works"), "{device:?}");
-            let halved = device.empty::<u32>(256).expect("there is memory");
-            let loaded = file.load(&device, &request).unwrap_or_else(|report| panic!("{device:?}: {report}"));
-            let n = Argument::Scalar(Constant { ty: Type::I32, bits: 256 });
-            let arguments = [("x_ptr", leaves.buffer().into()), ("y_ptr", halved.buffer().into()), ("n", n)];
-            loaded.launch(&device, [2, 1, 1], &arguments).unwrap_or_else(|report| panic!("{device:?}: {report}"));
-            let expected: Vec<u32> =
-                (0..256u32).map(|i| ((3 * 256 + i) * (3 * 256 + i)) & 0xff_ffff).map(|x| x / 2 + 1).collect();
-            assert_eq!(halved.read(&device.stream()).expect("it is there"), expected, "{device:?}");
-        }
-    });
 }
 
 #[test]

@@ -2,9 +2,11 @@
 //! evaluator, and what is said of types and values that do not fit.
 
 use girih::typed::{Arguments, Bend as Type};
-use girih::{Bend, Code, Deep, Error, Function, Options, Program, RunDevice, RunOptions, Tree};
+use girih::{Bend, Code, Contest, Deep, Error, Function, Options, Program, RunDevice, RunOptions, Tree};
 use proptest::prelude::{Just, ProptestConfig, Strategy, any, prop_oneof, proptest};
 use std::fmt::Debug;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 
 fn program(text: &str) -> Program {
     let program = Program::from_text("typed.bend", text, &Options::library());
@@ -574,4 +576,40 @@ def tree(depth: u24) -> Tree(u24):
     for depth in [3, 5] {
         assert_eq!(tree.call((depth,)).expect("it runs").leaves().filter(|leaf| **leaf == 7).count(), 1 << depth);
     }
+}
+
+#[test]
+fn a_contest_of_programs_leaves_functions_alone() {
+    let text = "
+def count(tree: Tree(u24), at: u24) -> u24:
+  fold tree:
+    case Tree/Node:
+      return tree.left + tree.right
+    case Tree/Leaf:
+      return tree.value + at
+
+def grow(depth: u24) -> u24:
+  bend d = depth:
+    when d > 0:
+      tree = ![fork(d - 1), fork(d - 1)]
+    else:
+      tree = !1
+  return count(tree, depth)
+
+def fixed() -> u24:
+  return grow(5)
+";
+    let program = program(text);
+    let contest = Contest { cards: vec![], ..Contest::default() };
+    let interrupt = Arc::new(AtomicBool::new(false));
+    let options =
+        RunOptions { contest: Some(contest), interrupt: Some(interrupt.clone()), ..RunOptions::default() };
+    let grow: Function<(u32,), u32> = program.function_with("grow", &options).expect("it is looked up");
+    assert_eq!(grow.call((5,)).expect("it runs"), 32 * 6);
+    let fixed: Function<(), u32> = program.function_with("fixed", &options).expect("it is looked up");
+    assert_eq!(fixed.call(()).expect("it runs"), 32 * 6);
+    // The user's flag is the one that stops it.
+    interrupt.store(true, Ordering::Relaxed);
+    let stopped = grow.call((22,)).expect_err("it is stopped");
+    assert_eq!(stopped.code(), Some(Code::Interrupted), "{stopped:#}");
 }

@@ -3,10 +3,9 @@
 //! Invariant: the device does one thing at a time, a launch or a copy, so nobody else touches its bytes meanwhile; of memory that somebody else has given,
 //! this is what he has promised.
 
-use girih_base::diag::{Code, Diagnostic};
-use girih_base::idx::Idx;
-use girih_base::span::Span;
-use girih_runtime::driver::{ALIGN, BlockId, Slice};
+use girih_base::diag::Diagnostic;
+use girih_runtime::driver::immediate::{self, no_memory, whole_words};
+use girih_runtime::driver::{ALIGN, BlockId, Slice, bad_arguments};
 use std::alloc::Layout;
 use std::ptr::NonNull;
 
@@ -68,66 +67,40 @@ impl Drop for Bytes {
 
 /// The blocks of a device; the first one is for traps.
 #[derive(Debug)]
-pub(super) struct Blocks {
-    all: Vec<Option<Bytes>>,
-    /// Numbers of blocks that were given back.
-    free: Vec<BlockId>,
-}
+pub(super) struct Blocks(immediate::Blocks<Option<Bytes>>);
 
 /// Bytes of the block for traps.
 const TRAPS: usize = 16;
-
-fn no_memory(bytes: u64) -> Diagnostic {
-    let message = format!("a buffer of {bytes} bytes does not fit the memory of this machine");
-    Diagnostic::new(Code::DeviceMemory, Span::NONE, message)
-}
 
 impl Blocks {
     /// The block for traps alone.
     pub fn new() -> Result<Blocks, Diagnostic> {
         let traps = Bytes::zeroed(TRAPS).ok_or_else(|| no_memory(TRAPS as u64))?;
-        Ok(Blocks { all: vec![Some(traps)], free: vec![] })
-    }
-
-    fn add(&mut self, bytes: Bytes) -> BlockId {
-        match self.free.pop() {
-            Some(id) => {
-                self.all[id.index()] = Some(bytes);
-                id
-            }
-            None => {
-                self.all.push(Some(bytes));
-                BlockId::from_usize(self.all.len() - 1)
-            }
-        }
+        Ok(Blocks(immediate::Blocks::with(Some(traps))))
     }
 
     /// A new one.
     pub fn allocate(&mut self, bytes: u64) -> Result<BlockId, Diagnostic> {
-        // Kernels access whole words.
-        let length = usize::try_from(bytes).ok().and_then(|n| n.checked_next_multiple_of(4));
-        let block = length.and_then(Bytes::zeroed).ok_or_else(|| no_memory(bytes))?;
-        Ok(self.add(block))
+        let block = whole_words(bytes).and_then(Bytes::zeroed).ok_or_else(|| no_memory(bytes))?;
+        Ok(self.0.add(Some(block)))
     }
 
     /// One of somebody else.
     pub fn import(&mut self, address: u64, bytes: u64) -> Result<BlockId, Diagnostic> {
-        let wrong = || Diagnostic::new(Code::BadArguments, Span::NONE, "memory at the address 0 is imported");
-        Ok(self.add(Bytes::foreign(address, bytes).ok_or_else(wrong)?))
+        let wrong = || bad_arguments("memory at the address 0 is imported");
+        Ok(self.0.add(Some(Bytes::foreign(address, bytes).ok_or_else(wrong)?)))
     }
 
     /// Gives one back.
     pub fn release(&mut self, block: BlockId) {
-        if let Some(slot) = self.all.get_mut(block.index()).filter(|slot| slot.is_some()) {
-            *slot = None;
-            self.free.push(block);
+        if matches!(self.0.get(block), Some(Some(_))) {
+            self.0.release(block);
         }
     }
 
     fn get(&self, slice: Slice) -> Result<(&Bytes, *mut u8), Diagnostic> {
-        let found = self.all.get(slice.block.index()).and_then(Option::as_ref);
-        let bytes =
-            found.ok_or_else(|| Diagnostic::new(Code::BadArguments, Span::NONE, "the buffer was given back"))?;
+        let found = self.0.get(slice.block).and_then(Option::as_ref);
+        let bytes = found.ok_or_else(|| bad_arguments("the buffer was given back"))?;
         Ok((bytes, bytes.at(slice.offset, slice.bytes)))
     }
 

@@ -11,11 +11,12 @@ mod timeout;
 use crate::host;
 use cranelift_codegen::isa::OwnedTargetIsa;
 use girih_base::diag::{Code, Diagnostic};
-use girih_base::span::Span;
+use girih_base::words;
 use girih_ir::{Caps, FunctionId, Module, Verified};
 use girih_lower::{LaunchPlan, Parameter, PlannedGrid};
+use girih_runtime::driver::immediate::{self, DoneQueues};
 use girih_runtime::driver::{
-    BlockId, Command, Done, DoneQueues, Driver, Fence, Fetch, Keeping, ProgramId, QueueId, Slice,
+    BlockId, Command, Driver, Fence, Fetch, Keeping, ProgramId, QueueId, Slice, bad_arguments,
 };
 use girih_runtime::{DeviceInfo, DeviceKind, LoadOptions, Memory, Read, Timing, trap};
 use launch::Launch;
@@ -23,7 +24,7 @@ use memory::Blocks;
 use pool::Pool;
 use programs::{Loaded, Programs};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, RwLock, RwLockReadGuard, RwLockWriteGuard};
-use std::time::{Duration, Instant};
+use std::time::Duration;
 use timeout::{Stop, Watch};
 
 /// How the device is opened.
@@ -143,11 +144,9 @@ impl Cpu {
     fn words<const N: usize>(&self, slice: Slice) -> Result<[u32; N], Diagnostic> {
         let mut bytes = vec![0; 4 * N];
         self.blocks().read(slice, &mut bytes)?;
-        let mut words = [0; N];
-        for (word, bytes) in words.iter_mut().zip(bytes.as_chunks::<4>().0) {
-            *word = u32::from_le_bytes(*bytes);
-        }
-        Ok(words)
+        let mut first = [0; N];
+        first.copy_from_slice(&words::from_bytes(&bytes));
+        Ok(first)
     }
 
     fn dispatch(&self, machine: &Machine, loaded: &Loaded, plan: &LaunchPlan) -> Result<(), Diagnostic> {
@@ -267,27 +266,21 @@ impl Driver for Cpu {
         let mut bytes = vec![0; from.bytes as usize];
         let _alone = self.machine();
         self.blocks().read(from, &mut bytes)?;
-        Ok(Done::fetched(&self.queues.failed(queue), bytes))
+        Ok(self.queues.fetched(queue, bytes))
     }
     fn fence(&self, queue: QueueId, _to_tell: bool) -> Result<Box<dyn Fence>, Diagnostic> {
-        Ok(Done::fence(&self.queues.failed(queue)))
+        Ok(self.queues.fence(queue))
     }
     /// All work is done when it is submitted.
     fn follow(&self, _queue: QueueId, _other: QueueId) -> Result<(), Diagnostic> {
         Ok(())
     }
     fn time(&self, queue: QueueId, commands: &[Command], runs: usize) -> Result<Timing, Diagnostic> {
-        let mut timed = vec![];
-        for _ in 0..runs {
-            let begun = Instant::now();
-            self.read(queue, commands, &mut [])?;
-            timed.push(begun.elapsed().max(Duration::from_nanos(1)));
-        }
-        Ok(Timing { runs: timed, exact: false })
+        immediate::timed(runs, || self.read(queue, commands, &mut []))
     }
 }
 
 /// A program that is not there.
 fn no_program(program: ProgramId) -> Diagnostic {
-    Diagnostic::new(Code::BadArguments, Span::NONE, format!("there is no program {}", program.index()))
+    bad_arguments(format!("there is no program {}", program.index()))
 }

@@ -4,6 +4,7 @@
 //! used behind it must be kept in the invocation's frame. Instructions are numbered in the order of the text; a use inside of a loop
 //! counts as one at the loop's end if the value comes from outside of it, because control comes back.
 
+use girih_ir::ops::Convergence;
 use girih_ir::{Def, Function, InstId, Op, RegionId, Type, ValueId};
 use std::collections::HashMap;
 
@@ -93,7 +94,7 @@ impl Walk<'_> {
         let inst = &self.kernel.insts[id];
         let start = self.next * STEPS;
         self.next += 1;
-        if matches!(inst.op, Op::Barrier | Op::UniformLoad) {
+        if inst.op.row().convergence == Convergence::Workgroup {
             self.barrier(id, 0, start);
         }
         for operand in &inst.operands {

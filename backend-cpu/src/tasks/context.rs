@@ -2,7 +2,7 @@
 //!
 //! Invariant: only its own thread touches a context, but for the two atomics.
 
-use girih_ir::heap::NULL_HOLE;
+use girih_ir::heap::NO_REUSE_TOKEN;
 use std::mem::offset_of;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, AtomicUsize};
@@ -12,7 +12,7 @@ use super::shared::Shared;
 use super::work_stealing::Record;
 use super::worker::Ground;
 
-/// The free cells of a size: the word of the first, each has the word of the next; [`NULL_HOLE`] ends it.
+/// The free cells of a size: the word of the first, each has the word of the next; [`NO_REUSE_TOKEN`] ends it.
 pub(super) type FreeList = u32;
 
 /// What a thread's code works on.
@@ -34,7 +34,7 @@ pub(super) struct Context {
     pub bottom: *mut *mut Record,
     /// The global that is being computed.
     pub chain: *mut Computing,
-    /// The words of the globals; [`NULL_HOLE`] for those that are not there.
+    /// The words of the globals; [`NO_REUSE_TOKEN`] for those that are not there.
     pub globals: *mut u32,
     /// Counts, if the code counts.
     pub counts: Counts,
@@ -144,7 +144,7 @@ impl Owned {
         unsafe {
             context.write(fresh);
             let free = context.byte_add(offset_of!(Context, free)).cast::<FreeList>();
-            (0..lists).for_each(|i| free.add(i).write(NULL_HOLE));
+            (0..lists).for_each(|i| free.add(i).write(NO_REUSE_TOKEN));
         }
         Owned { lines, _shared: shared }
     }

@@ -13,7 +13,7 @@ use girih_base::diag::{Code, Diagnostic};
 use girih_base::idx::IndexVec;
 use girih_base::span::Span;
 use girih_ir::Type;
-use girih_ir::heap::{CELL, Layout, LayoutId, NULL_HOLE, host_units, tag};
+use girih_ir::heap::{CELL, Layout, LayoutId, NO_REUSE_TOKEN, host_units, tag};
 use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
@@ -240,7 +240,7 @@ impl<'a> Cells<'a> {
         // SAFETY: there is a list for each size, and free cells are in the heap's memory.
         unsafe {
             let list = self.free.add(units as usize);
-            if *list == NULL_HOLE {
+            if *list == NO_REUSE_TOKEN {
                 let load = self.heap.loads(units).and_then(|mut loads| loads.pop());
                 *list = load.or_else(|| self.carve(units)).or_else(|| self.split(units))?;
             }
@@ -266,7 +266,7 @@ impl<'a> Cells<'a> {
         let first = region.take(count * size);
         let word = |i: u64| ((first + i * size) << 3) as u32 | CELL;
         for i in 0..count {
-            let next = if i + 1 < count { word(i + 1) } else { NULL_HOLE };
+            let next = if i + 1 < count { word(i + 1) } else { NO_REUSE_TOKEN };
             // SAFETY: these units are inside of the memory and were given to this thread alone.
             unsafe { self.link(word(i), next) };
         }
@@ -288,10 +288,10 @@ impl<'a> Cells<'a> {
             unsafe {
                 let list = self.free.add(larger as usize);
                 let word = *list;
-                if word != NULL_HOLE {
+                if word != NO_REUSE_TOKEN {
                     *list = self.at(word, LINK).read();
                     self.release_memory(word + (units << 3), larger - units);
-                    self.link(word, NULL_HOLE);
+                    self.link(word, NO_REUSE_TOKEN);
                     return Some(word);
                 }
             }
@@ -352,7 +352,7 @@ impl<'a> Cells<'a> {
     pub unsafe fn give_back(&self, word: u32) -> u64 {
         let mut freed = 0;
         let (carries, mut loads) = (!self.heap.loads.is_empty(), [Load::default(); CARRIED]);
-        let mut waiting = NULL_HOLE;
+        let mut waiting = NO_REUSE_TOKEN;
         let mut current = word;
         loop {
             // SAFETY: nobody owns `current` and those that wait, so that they are this thread's alone; their fields own what they name.
@@ -370,7 +370,7 @@ impl<'a> Cells<'a> {
                 if let (true, Some(load)) = (carries, loads.get_mut(shape.units as usize)) {
                     self.load(current, shape.units, load);
                 }
-                if waiting == NULL_HOLE {
+                if waiting == NO_REUSE_TOKEN {
                     return freed;
                 }
                 current = waiting;
@@ -395,7 +395,7 @@ impl<'a> Cells<'a> {
             let (list, link) = (self.free.add(units as usize), self.at(load.last, LINK));
             loads.push(*list);
             *list = link.read();
-            link.write(NULL_HOLE);
+            link.write(NO_REUSE_TOKEN);
         }
     }
 
@@ -406,7 +406,7 @@ impl<'a> Cells<'a> {
             // SAFETY: there is a list for each size, of free cells.
             unsafe {
                 let mut word = *self.free.add(units as usize);
-                while word != NULL_HOLE {
+                while word != NO_REUSE_TOKEN {
                     count += 1;
                     word = self.at(word, LINK).read();
                 }

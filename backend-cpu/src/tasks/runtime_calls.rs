@@ -10,7 +10,7 @@ use cranelift_codegen::ir::{Type, types};
 use cranelift_codegen::isa::CallConv;
 use girih_base::span::Span;
 use girih_ir::FunctionId;
-use girih_ir::heap::{GlobalId, LayoutId, NULL_HOLE};
+use girih_ir::heap::{GlobalId, LayoutId, NO_REUSE_TOKEN};
 use girih_runtime::Fault;
 use std::sync::atomic::Ordering;
 
@@ -129,7 +129,7 @@ unsafe extern "C" fn fill(context: *mut Context, token: u32, layout: u32) -> u32
         let counts = &mut (*context).counts;
         let layout = LayoutId::new(layout);
         let units = heap.shapes[layout].units;
-        if token != NULL_HOLE {
+        if token != NO_REUSE_TOKEN {
             if heap.shapes[cells.layout(token)].units == units {
                 counts.reused += 1;
                 cells.set_header(token, layout);
@@ -150,7 +150,7 @@ unsafe extern "C" fn fill(context: *mut Context, token: u32, layout: u32) -> u32
 unsafe extern "C" fn release(context: *mut Context, token: u32) {
     // SAFETY: the context is the calling thread's, and the reuse token its own.
     unsafe {
-        if token != NULL_HOLE {
+        if token != NO_REUSE_TOKEN {
             (*context).counts.freed += 1;
             cells(context).release(token);
         }
@@ -262,7 +262,7 @@ unsafe extern "C" fn computed(context: *mut Context, node: *mut Computing, word:
         (*context).chain = (*node).outer;
         let global = shared(context).global((*node).global);
         let cells = cells(context);
-        match global.compare_exchange(NULL_HOLE, word, Ordering::AcqRel, Ordering::Acquire) {
+        match global.compare_exchange(NO_REUSE_TOKEN, word, Ordering::AcqRel, Ordering::Acquire) {
             Ok(_) => {
                 cells.share(word);
                 word

@@ -3,7 +3,7 @@
 use super::context::Context;
 use super::heap::Heap;
 use super::work_stealing::Task;
-use girih_ir::heap::NULL_HOLE;
+use girih_ir::heap::NO_REUSE_TOKEN;
 use girih_runtime::Fault;
 use std::collections::VecDeque;
 use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, AtomicUsize, Ordering};
@@ -123,7 +123,7 @@ impl Shared {
             queue: Queue::default(),
             stack,
             interrupt,
-            globals: (0..globals).map(|_| AtomicU32::new(NULL_HOLE)).collect(),
+            globals: (0..globals).map(|_| AtomicU32::new(NO_REUSE_TOKEN)).collect(),
             contexts: OnceLock::new(),
             idle: AtomicU64::new(0),
             turn: AtomicUsize::new(0),

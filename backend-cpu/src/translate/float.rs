@@ -35,8 +35,7 @@ impl<'a, F: Form<'a>> Translator<'a, '_, F> {
                 let root = self.b.ins().sqrt(x);
                 Some(self.b.ins().fdiv(one, root))
             }
-            _of_the_machine_or_none if ty == Scalar::F32 => self.native(op, x),
-            _no_rule => None,
+            _no_rule => if ty == Scalar::F32 { self.native(op, x) } else { None },
         }
     }
 

@@ -3,6 +3,7 @@
 use super::{Form, Result, Translator, not_legal, types};
 use cranelift_codegen::ir::condcodes::IntCC;
 use cranelift_codegen::ir::{InstBuilder, Value};
+use girih_ir::groups::compares;
 use girih_ir::{Inst, Op, Scalar, ValueId};
 
 impl<'a, F: Form<'a>> Translator<'a, '_, F> {
@@ -35,7 +36,7 @@ impl<'a, F: Form<'a>> Translator<'a, '_, F> {
             (Op::Or, [x, y]) => Some(ins.bor(*x, *y)),
             (Op::Xor, [x, y]) => Some(ins.bxor(*x, *y)),
             (Op::Not, [x]) => Some(ins.bxor_imm(*x, 1)),
-            _not_of_truth_values => None,
+            _no_rule => None,
         }
     }
 
@@ -104,7 +105,8 @@ impl<'a, F: Form<'a>> Translator<'a, '_, F> {
             (Op::Shl, _) => ins.ishl(x, y),
             (Op::Shr, true) => ins.sshr(x, y),
             (Op::Shr, false) => ins.ushr(x, y),
-            _compares => return self.compare_integers(op, signed, x, y),
+            (compares!(), _) => return self.compare_integers(op, signed, x, y),
+            _no_rule => return None,
         })
     }
 
@@ -120,7 +122,7 @@ impl<'a, F: Form<'a>> Translator<'a, '_, F> {
             (Op::Gt, false) => IntCC::UnsignedGreaterThan,
             (Op::Ge, true) => IntCC::SignedGreaterThanOrEqual,
             (Op::Ge, false) => IntCC::UnsignedGreaterThanOrEqual,
-            _no_comparison => return None,
+            _no_rule => return None,
         };
         Some(self.b.ins().icmp(condition, x, y))
     }

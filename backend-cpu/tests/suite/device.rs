@@ -3,6 +3,7 @@
 
 use girih_base::diag::{Code, Diagnostic};
 use girih_base::span::Sources;
+use girih_base::words;
 use girih_cpu::{Settings, open};
 use girih_ir::{Caps, FunctionId, Module, Type, Verified, text, verify};
 use girih_runtime::{Argument, Buffer, Command, Constant, Device, Dispatch, Grid, LoadOptions, Memory, Program};
@@ -26,15 +27,14 @@ fn load(device: &Device, source: &str) -> Program {
 
 fn words(device: &Device, values: &[u32]) -> Buffer {
     let buffer = device.zeroed(Memory { bytes: 4 * values.len() as u64, indirect: true }).unwrap();
-    let bytes: Vec<u8> = values.iter().flat_map(|v| v.to_le_bytes()).collect();
-    device.write(&buffer, 0, &bytes).unwrap();
+    device.write(&buffer, 0, &words::to_bytes(values)).unwrap();
     buffer
 }
 
 fn read(device: &Device, buffer: &Buffer, count: usize) -> Vec<u32> {
     let mut bytes = vec![0; 4 * count];
     device.read(buffer, 0, &mut bytes).unwrap();
-    bytes.chunks_exact(4).map(|c| u32::from_le_bytes(c.try_into().unwrap())).collect()
+    words::from_bytes(&bytes)
 }
 
 fn buffer(buffer: &Buffer) -> Argument {

@@ -9,7 +9,7 @@ use cudarc::driver::sys::{self, CUdeviceptr};
 use girih_base::diag::{Code, Diagnostic};
 use girih_base::idx::IndexVec;
 use girih_base::span::Span;
-use girih_runtime::driver::{BlockId, Slice};
+use girih_runtime::driver::{BlockId, Slice, bad_arguments};
 
 /// Memory.
 #[derive(Debug)]
@@ -90,7 +90,7 @@ impl Blocks {
     pub fn address(&self, slice: Slice) -> Result<CUdeviceptr, Diagnostic> {
         let found = self.all.get(slice.block).and_then(Option::as_ref);
         let block =
-            found.ok_or_else(|| Diagnostic::new(Code::BadArguments, Span::NONE, "the buffer was given back"))?;
+            found.ok_or_else(|| bad_arguments("the buffer was given back"))?;
         Ok(block.address() + slice.offset)
     }
 

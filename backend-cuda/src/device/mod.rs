@@ -35,14 +35,14 @@ use crate::ptx::{self, Launches, Ptx};
 use card::Card;
 use compile::{Code as MachineCode, machine_code};
 use context::{Context, Event};
-use girih_base::diag::{Code, Diagnostic};
+use girih_base::diag::Diagnostic;
 use girih_base::idx::IndexVec;
-use girih_base::span::Span;
 use girih_cache::Cache;
 use girih_ir::{Caps, FunctionId, Module, Verified};
 use girih_lower::{Origin, compile};
 use girih_runtime::driver::{
     BlockId, Command, Driver, FIRST_QUEUE, Fence, Fetch, Keeping, Kept, ProgramId, QueueId, Replay, Slice,
+    bad_arguments,
 };
 use girih_runtime::{Device, DeviceInfo, LoadOptions, Memory, Read, Timing};
 use graph::{Leftover, Recorded, leftover};
@@ -164,13 +164,13 @@ impl State {
         self.context.enter()?;
         let queues = self.queues.read().unwrap_or_else(PoisonError::into_inner);
         let found = queues.get(queue).and_then(Option::as_ref);
-        found.cloned().ok_or_else(|| Diagnostic::new(Code::BadArguments, Span::NONE, "the stream was closed"))
+        found.cloned().ok_or_else(|| bad_arguments("the stream was closed"))
     }
 
     fn program(&self, id: ProgramId) -> Result<Arc<Program>, Diagnostic> {
         let programs = self.programs.read().unwrap_or_else(PoisonError::into_inner);
         let found = programs.get(id).and_then(Option::as_ref);
-        found.cloned().ok_or_else(|| Diagnostic::new(Code::BadArguments, Span::NONE, "the program was unloaded"))
+        found.cloned().ok_or_else(|| bad_arguments("the program was unloaded"))
     }
     fn add(&self, program: Program) -> ProgramId {
         self.forget_retired();
@@ -328,7 +328,7 @@ impl Driver for Cuda {
         self.context.enter()?;
         if !self.context.has(address)? {
             let message = format!("the address {address:#x} is not in the memory of `{}`", self.card.info.name);
-            return Err(Diagnostic::new(Code::BadArguments, Span::NONE, message)
+            return Err(bad_arguments(message)
                 .hint("give an address of this card that was allocated in its primary context"));
         }
         Ok(self.blocks_mut().add(Block::foreign(address)))

@@ -8,9 +8,8 @@ use super::driver::check;
 use super::memory::{Block, clear};
 use super::staging::{Parcel, Staging};
 use cudarc::driver::sys::{self, CUdeviceptr, CUstream};
-use girih_base::diag::{Code, Diagnostic};
-use girih_base::span::Span;
-use girih_runtime::driver::{Fence, Fetch};
+use girih_base::diag::Diagnostic;
+use girih_runtime::driver::{Fence, Fetch, bad_arguments};
 use girih_runtime::trap;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -212,7 +211,7 @@ impl Fetch for Sent {
     fn take(&self) -> Result<Vec<u8>, Diagnostic> {
         self.point.wait()?;
         let parcel = self.parcel.lock().unwrap_or_else(PoisonError::into_inner).take();
-        let taken = || Diagnostic::new(Code::BadArguments, Span::NONE, "the bytes were taken before");
+        let taken = || bad_arguments("the bytes were taken before");
         parcel.map(|parcel| parcel.open()).ok_or_else(taken)
     }
 }

@@ -54,7 +54,7 @@ struct Activation {
 
 #[derive(Debug)]
 struct Thread {
-    frames: Vec<Activation>,
+    activations: Vec<Activation>,
     local: Vec<u8>,
     position: [u32; 3],
     index: usize,
@@ -112,23 +112,23 @@ impl Fault {
 }
 
 impl Thread {
-    fn frame(&self) -> &Activation {
-        &self.frames[self.frames.len() - 1]
+    fn activation(&self) -> &Activation {
+        &self.activations[self.activations.len() - 1]
     }
-    fn frame_mut(&mut self) -> &mut Activation {
-        let last = self.frames.len() - 1;
-        &mut self.frames[last]
+    fn activation_mut(&mut self) -> &mut Activation {
+        let last = self.activations.len() - 1;
+        &mut self.activations[last]
     }
     fn instruction<'p>(&self, program: &'p Program) -> &'p Instruction {
-        &program.codes[self.frame().code].instructions[self.frame().at]
+        &program.codes[self.activation().code].instructions[self.activation().at]
     }
     fn get(&self, register: usize) -> u64 {
-        self.frame().registers[register]
+        self.activation().registers[register]
     }
     fn set(&mut self, operand: &Operand, value: u64) -> Result<(), Wrong> {
         match operand {
             Operand::Reg(register) => {
-                self.frame_mut().registers[*register] = value;
+                self.activation_mut().registers[*register] = value;
                 Ok(())
             }
             _ => Err("a result that is no register".into()),
@@ -146,7 +146,7 @@ impl Workgroup {
         let [x, y, z] = launch.workgroup;
         let positions = (0..z).flat_map(|z| (0..y).flat_map(move |y| (0..x).map(move |x| [x, y, z])));
         let thread = |(index, position)| Thread {
-            frames: vec![frame(launch.program, launch.entry, spaces.clone())],
+            activations: vec![activation(launch.program, launch.entry, spaces.clone())],
             local: vec![0xcd; code.local_bytes as usize],
             position,
             index,
@@ -180,7 +180,7 @@ impl Workgroup {
         if self.threads.iter().all(waiting) {
             for thread in self.threads.iter_mut().filter(|t| t.state == State::Barrier) {
                 (thread.state, went_on) = (State::Running, true);
-                thread.frame_mut().at += 1;
+                thread.activation_mut().at += 1;
             }
         }
         Ok(went_on)
@@ -197,14 +197,16 @@ impl Workgroup {
             let waits =
                 |t: &&Thread| t.state == State::Lanes && (t.instruction(program).name[0] == "wgmma") == (width == 128);
             let Some(one) = lanes.iter().find(waits) else { continue };
-            let here = (one.frames.len(), one.frame().code, one.frame().at);
+            let here = (one.activations.len(), one.activation().code, one.activation().at);
             let instruction = one.instruction(program);
             let members = if matches!(instruction.name[0].as_str(), "wmma" | "wgmma") {
                 u64::MAX
             } else {
                 instruction.operands.last().map_or(0, |mask| value(one, mask, self.id, &[0; 3], &[0; 3]))
             };
-            let came = |t: &Thread| t.state == State::Lanes && (t.frames.len(), t.frame().code, t.frame().at) == here;
+            let came = |t: &Thread| {
+                t.state == State::Lanes && (t.activations.len(), t.activation().code, t.activation().at) == here
+            };
             let member = |t: &Thread| members >> ((t.index - first) % 32) & 1 == 1;
             if !lanes.iter().all(|t| t.state == State::Done || !member(t) || came(t)) {
                 continue;
@@ -214,7 +216,7 @@ impl Workgroup {
             together.map_err(|wrong| Fault::at(instruction, wrong))?;
             for i in which {
                 self.threads[i].state = State::Running;
-                self.threads[i].frame_mut().at += 1;
+                self.threads[i].activation_mut().at += 1;
             }
             went_on = true;
         }
@@ -231,7 +233,7 @@ impl Workgroup {
         if let Some((guard, wanted)) = ins.guard
             && (thread.get(guard) & 1 == 1) != wanted
         {
-            thread.frame_mut().at += 1;
+            thread.activation_mut().at += 1;
             return Ok(());
         }
         let (id, grid, size) = (self.id, launch.grid, launch.workgroup);
@@ -268,7 +270,7 @@ impl Workgroup {
                 thread.set(to, result.ok_or_else(|| format!("`{}` is not known", ins.name.join(".")))?)?;
             }
         }
-        self.threads[i].frame_mut().at += 1;
+        self.threads[i].activation_mut().at += 1;
         Ok(())
     }
 
@@ -335,7 +337,7 @@ impl Workgroup {
         let low = (pointer & 0xffff_ffff) as usize;
         if name.contains(&"param") {
             let Operand::Address(Base::Param(list), bytes) = address else { return Err("no parameter".into()) };
-            let space = self.threads[i].frame_mut().spaces.entry(list.clone()).or_insert_with(|| vec![0; 4096]);
+            let space = self.threads[i].activation_mut().spaces.entry(list.clone()).or_insert_with(|| vec![0; 4096]);
             return Ok((space, *bytes as usize + further));
         }
         if name.contains(&"shared") {
@@ -451,7 +453,7 @@ impl Together<'_> {
     }
 }
 
-fn frame(program: &Program, code: usize, spaces: HashMap<String, Vec<u8>>) -> Activation {
+fn activation(program: &Program, code: usize, spaces: HashMap<String, Vec<u8>>) -> Activation {
     // Registers hold anything at first.
     Activation { code, at: 0, registers: vec![NOTHING; program.codes[code].registers], spaces }
 }
@@ -503,7 +505,7 @@ fn mov(thread: &mut Thread, ins: &Instruction, read: impl Fn(&Thread, &Operand) 
 }
 
 fn jump(thread: &mut Thread, program: &Program, ins: &Instruction) -> Result<(), Wrong> {
-    let code: &Code = &program.codes[thread.frame().code];
+    let code: &Code = &program.codes[thread.activation().code];
     let label = match &ins.operands[..] {
         [Operand::Name(label)] => label,
         [index, Operand::Name(table)] => {
@@ -513,30 +515,30 @@ fn jump(thread: &mut Thread, program: &Program, ins: &Instruction) -> Result<(),
         }
         _ => return Err("a jump to nowhere".into()),
     };
-    thread.frame_mut().at = *code.labels.get(label).ok_or("there is no such label")?;
+    thread.activation_mut().at = *code.labels.get(label).ok_or("there is no such label")?;
     Ok(())
 }
 
 fn call(thread: &mut Thread, program: &Program, ins: &Instruction) -> Result<(), Wrong> {
     let named = |o: &Operand| if let Operand::Name(name) = o { program.find(name) } else { None };
     let code = ins.operands.iter().find_map(named).ok_or("a call of nothing")?;
-    let given = thread.frame().spaces.get("given").cloned().unwrap_or_default();
+    let given = thread.activation().spaces.get("given").cloned().unwrap_or_default();
     let spaces = HashMap::from([("arguments".to_owned(), given)]);
-    thread.frames.push(frame(program, code, spaces));
+    thread.activations.push(activation(program, code, spaces));
     Ok(())
 }
 
 fn leave(thread: &mut Thread, program: &Program) -> Result<(), Wrong> {
-    let Some(mut done) = thread.frames.pop() else { return Ok(()) };
-    if thread.frames.is_empty() {
-        thread.frames.push(done);
+    let Some(mut done) = thread.activations.pop() else { return Ok(()) };
+    if thread.activations.is_empty() {
+        thread.activations.push(done);
         thread.state = State::Done;
         return Ok(());
     }
     if program.codes[done.code].results > 0 {
         let results = done.spaces.remove("results").ok_or("a function without its results")?;
-        thread.frame_mut().spaces.insert("got".into(), results);
+        thread.activation_mut().spaces.insert("got".into(), results);
     }
-    thread.frame_mut().at += 1;
+    thread.activation_mut().at += 1;
     Ok(())
 }

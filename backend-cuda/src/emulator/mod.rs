@@ -17,18 +17,18 @@ mod warpgroup;
 use crate::packed::{LaunchShape, Packed};
 use crate::ptx::{self, Entry as Rendered, Launches, Ptx, Target};
 use girih_base::diag::{Code, Diagnostic};
-use girih_base::idx::{Idx, IndexVec};
+use girih_base::idx::IndexVec;
 use girih_base::span::Span;
 use girih_ir::{Caps, FunctionId, Module, Verified};
 use girih_lower::{Compiled, Entry, Parameter, PlannedGrid, compile};
+use girih_runtime::driver::immediate::{self, Blocks, DoneQueues};
 use girih_runtime::driver::{
-    BlockId, Command, Dispatch, Done, DoneQueues, Driver, Fence, Fetch, Keeping, Kept, ProgramId, QueueId, Slice,
+    BlockId, Command, Dispatch, Driver, Fence, Fetch, Keeping, Kept, ProgramId, QueueId, Slice, bad_arguments,
 };
 use girih_runtime::{DeviceInfo, DeviceKind, LoadOptions, Memory, Read, Timing, trap};
-use machine::{Buffers, Fault, Launch};
+use machine::{Fault, Launch};
 use parse::Program;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
-use std::time::{Duration, Instant};
 
 /// How many workgroups run over a grid in memory.
 const RESIDENT: u32 = 3;
@@ -74,19 +74,11 @@ pub struct Emulator {
 #[derive(Debug)]
 struct State {
     /// The first one holds traps.
-    blocks: Buffers,
-    /// Blocks that were given back.
-    free: Vec<usize>,
+    blocks: Blocks<Vec<u8>>,
     programs: IndexVec<ProgramId, Option<Arc<Loaded>>>,
 }
 
 impl State {
-    fn bytes(&self, Slice { block, offset, bytes, .. }: Slice) -> &[u8] {
-        &self.blocks[block.index()][offset as usize..(offset + bytes) as usize]
-    }
-    fn bytes_mut(&mut self, Slice { block, offset, bytes, .. }: Slice) -> &mut [u8] {
-        &mut self.blocks[block.index()][offset as usize..(offset + bytes) as usize]
-    }
     fn add(&mut self, loaded: Loaded) -> ProgramId {
         self.programs.push(Some(Arc::new(loaded)))
     }
@@ -102,7 +94,7 @@ impl Emulator {
             backend: "PTX, read on the host".into(),
         };
         let caps = Caps::cuda(target.sm, target.specific);
-        let state = State { blocks: vec![vec![0; 16]], free: vec![], programs: IndexVec::new() };
+        let state = State { blocks: Blocks::with(vec![0; 16]), programs: IndexVec::new() };
         Emulator { target, info, caps, queues: DoneQueues::default(), state: Mutex::new(state) }
     }
 
@@ -122,9 +114,7 @@ impl Emulator {
 
     fn dispatch(&self, state: &mut State, dispatch: &Dispatch) -> Result<(), Diagnostic> {
         let found = state.programs.get(dispatch.program).and_then(Option::as_ref);
-        let loaded =
-            found.ok_or_else(|| Diagnostic::new(Code::BadArguments, Span::NONE, "the program was unloaded"))?;
-        let loaded = loaded.clone();
+        let loaded = found.ok_or_else(|| bad_arguments("the program was unloaded"))?.clone();
         let plan = loaded.entry.plan(&dispatch.arguments, dispatch.grid)?;
         let place = |slice: Slice| memory::address(slice.block.index()) + slice.offset;
         let value = |parameter: &Parameter| match parameter {
@@ -140,7 +130,7 @@ impl Emulator {
                 ([RESIDENT, 1, 1], text)
             }
             (PlannedGrid::Indirect(slice), None) => {
-                let word = |i: usize| memory::read(state.bytes(slice), 4 * i, 4).map_or(0, |word| word as u32);
+                let word = |i: usize| memory::read(state.blocks.bytes(slice), 4 * i, 4).map_or(0, |word| word as u32);
                 ([word(0), word(1), word(2)], &loaded.direct)
             }
         };
@@ -155,19 +145,18 @@ impl Emulator {
             asked: asked.into(),
             together: loaded.shape.cooperative,
         };
-        machine::run(&launch, &mut state.blocks).map_err(|fault| at_line(&text.program, fault))
+        machine::run(&launch, state.blocks.all_mut()).map_err(|fault| at_line(&text.program, fault))
     }
 
     fn command(&self, state: &mut State, command: &Command) -> Result<(), Diagnostic> {
         match command {
             Command::Dispatch(dispatch) => self.dispatch(state, dispatch),
             Command::Copy { from, to } => {
-                let copied = state.bytes(*from).to_vec();
-                state.bytes_mut(*to).copy_from_slice(&copied);
+                state.blocks.copy(*from, *to);
                 Ok(())
             }
             Command::Clear(at) => {
-                state.bytes_mut(*at).fill(0);
+                state.blocks.clear(*at);
                 Ok(())
             }
         }
@@ -194,26 +183,14 @@ impl Driver for Emulator {
         None
     }
     fn allocate(&self, memory: Memory) -> Result<BlockId, Diagnostic> {
-        let size = usize::try_from(memory.bytes).ok().and_then(|n| n.checked_next_multiple_of(4));
-        let Some(size) = size.filter(|size| Vec::<u8>::new().try_reserve_exact(*size).is_ok()) else {
-            let message = format!("there is no memory for a buffer of {} bytes", memory.bytes);
-            return Err(Diagnostic::new(Code::DeviceMemory, Span::NONE, message));
-        };
-        let state = &mut *self.lock();
-        if let Some(index) = state.free.pop() {
-            state.blocks[index] = vec![0; size];
-            return Ok(BlockId::from_usize(index));
-        }
-        state.blocks.push(vec![0; size]);
-        Ok(BlockId::from_usize(state.blocks.len() - 1))
+        let block = immediate::zeroed(memory.bytes)?;
+        Ok(self.lock().blocks.add(block))
     }
     fn starts_zeroed(&self) -> bool {
         true
     }
     fn release(&self, block: BlockId) {
-        let state = &mut *self.lock();
-        state.blocks[block.index()] = vec![];
-        state.free.push(block.index());
+        self.lock().blocks.release(block);
     }
 
     fn load(
@@ -275,42 +252,37 @@ impl Driver for Emulator {
                 result => result?,
             }
         }
-        let noted = memory::read(&state.blocks[0], 0, 4).unwrap_or(0) as u32;
-        state.blocks[0].fill(0);
+        let traps = state.blocks.own_mut();
+        let noted = memory::read(traps, 0, 4).unwrap_or(0) as u32;
+        traps.fill(0);
         if noted != 0 {
             failed.note(trap(noted));
         }
         Ok(())
     }
     fn write(&self, _queue: QueueId, to: Slice, bytes: &[u8]) -> Result<(), Diagnostic> {
-        self.lock().bytes_mut(to).copy_from_slice(bytes);
+        self.lock().blocks.bytes_mut(to).copy_from_slice(bytes);
         Ok(())
     }
     fn read(&self, queue: QueueId, commands: &[Command], reads: &mut [Read<'_, Slice>]) -> Result<(), Diagnostic> {
         self.submit(queue, commands)?;
         self.queues.failed(queue).tell()?;
         let state = self.lock();
-        reads.iter_mut().for_each(|read| read.bytes.copy_from_slice(state.bytes(read.from)));
+        reads.iter_mut().for_each(|read| read.bytes.copy_from_slice(state.blocks.bytes(read.from)));
         Ok(())
     }
     fn fetch(&self, queue: QueueId, from: Slice) -> Result<Box<dyn Fetch>, Diagnostic> {
-        let bytes = self.lock().bytes(from).to_vec();
-        Ok(Done::fetched(&self.queues.failed(queue), bytes))
+        let bytes = self.lock().blocks.bytes(from).to_vec();
+        Ok(self.queues.fetched(queue, bytes))
     }
     fn fence(&self, queue: QueueId, _to_tell: bool) -> Result<Box<dyn Fence>, Diagnostic> {
-        Ok(Done::fence(&self.queues.failed(queue)))
+        Ok(self.queues.fence(queue))
     }
     /// All work is done when it is submitted.
     fn follow(&self, _queue: QueueId, _other: QueueId) -> Result<(), Diagnostic> {
         Ok(())
     }
     fn time(&self, queue: QueueId, commands: &[Command], runs: usize) -> Result<Timing, Diagnostic> {
-        let mut timed = vec![];
-        for _ in 0..runs {
-            let begun = Instant::now();
-            self.read(queue, commands, &mut [])?;
-            timed.push(Duration::max(begun.elapsed(), Duration::from_nanos(1)));
-        }
-        Ok(Timing { runs: timed, exact: false })
+        immediate::timed(runs, || self.read(queue, commands, &mut []))
     }
 }

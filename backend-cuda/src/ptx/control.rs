@@ -264,44 +264,44 @@ impl Renderer<'_> {
 
     /// `break`.
     pub fn break_(&mut self, inst: &Inst) {
-        let frame = self.innermost();
-        self.copy(&inst.operands, &frame.results);
-        self.leave(&frame);
+        let innermost = self.innermost();
+        self.copy(&inst.operands, &innermost.results);
+        self.leave(&innermost);
     }
 
     /// Jumps to the end of a loop, unless that comes next.
-    fn leave(&mut self, frame: &LoopFrame) {
-        if self.region != Some(frame.body) {
-            ptx!(self, "bra {}", frame.exit);
+    fn leave(&mut self, innermost: &LoopFrame) {
+        if self.region != Some(innermost.body) {
+            ptx!(self, "bra {}", innermost.exit);
         }
     }
 
     /// `continue`.
     pub fn continue_(&mut self, inst: &Inst) {
-        let frame = self.innermost();
-        self.copy(&inst.operands, &frame.params);
-        ptx!(self, "bra {}", frame.head);
+        let innermost = self.innermost();
+        self.copy(&inst.operands, &innermost.params);
+        ptx!(self, "bra {}", innermost.head);
     }
 
     /// `while`.
     pub fn while_(&mut self, inst: &Inst) {
-        let frame = self.innermost();
+        let innermost = self.innermost();
         let (condition, next) = (self.reg(inst.operands[0]), &inst.operands[1..]);
-        if self.copies_nothing(next, &frame.params) {
-            ptx!(self, "@{condition} bra {}", frame.head);
-        } else if self.copies_nothing(&frame.params, &frame.results) {
-            ptx!(self, "@!{condition} bra {}", frame.exit);
-            self.copy(next, &frame.params);
-            return ptx!(self, "bra {}", frame.head);
+        if self.copies_nothing(next, &innermost.params) {
+            ptx!(self, "@{condition} bra {}", innermost.head);
+        } else if self.copies_nothing(&innermost.params, &innermost.results) {
+            ptx!(self, "@!{condition} bra {}", innermost.exit);
+            self.copy(next, &innermost.params);
+            return ptx!(self, "bra {}", innermost.head);
         } else {
             let stop = self.label();
             ptx!(self, "@!{condition} bra {stop}");
-            self.copy(next, &frame.params);
-            ptx!(self, "bra {}", frame.head);
+            self.copy(next, &innermost.params);
+            ptx!(self, "bra {}", innermost.head);
             self.text.label(stop);
         }
-        self.copy(&frame.params, &frame.results);
-        self.leave(&frame);
+        self.copy(&innermost.params, &innermost.results);
+        self.leave(&innermost);
     }
 
     /// `switch`.

@@ -83,9 +83,7 @@ impl Renderer<'_> {
             seen.push(id);
             let function = &self.module.functions[id];
             let mut asks = false;
-            function.walk(function.body, &mut |_, inst| {
-                asks |= matches!(inst.op, Op::GlobalId | Op::WorkgroupId | Op::NumWorkgroups);
-            });
+            function.walk(function.body, &mut |_, inst| asks |= inst.op.asks_for_workgroup());
             if asks {
                 return true;
             }

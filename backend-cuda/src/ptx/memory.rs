@@ -22,9 +22,12 @@ impl Renderer<'_> {
         let address = self.address(memory, index, inst.offset(), ty.bytes());
         let at = self.function.space(memory);
         let constant = at == Space::Global && self.function.param_attrs(memory).readonly;
-        let (hint, constant) = (hint(inst, at), if constant { ".nc" } else { "" });
         let home = self.home(inst.results[0]);
         let (access, list) = (access(ty, true), registers(home));
+        if inst.has(AttrKind::Volatile) {
+            return ptx!(self, "ld.volatile.{}.{access} {list}, {address}", space(at));
+        }
+        let (hint, constant) = (hint(inst, at), if constant { ".nc" } else { "" });
         ptx!(self, "ld.{}{hint}{constant}.{access} {list}, {address}", space(at));
     }
 

@@ -217,7 +217,7 @@ fn code(op: Op, ty: Scalar) -> Option<String> {
         Op::Or => Some(format!("or.{bits}")),
         Op::Xor => Some(format!("xor.{bits}")),
         Op::Not => Some(format!("not.{bits}")),
-        _ if float => None,
+        _no_rule if float => None,
         Op::Add => Some(format!("add.{t}")),
         Op::Sub => Some(format!("sub.{t}")),
         Op::Mul => Some(format!("mul.lo.{t}")),

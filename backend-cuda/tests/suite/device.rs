@@ -3,6 +3,7 @@
 
 use girih_base::diag::Code;
 use girih_base::span::Sources;
+use girih_base::words;
 use girih_cuda::ptx::Target;
 use girih_cuda::{Emulator, Settings, devices, open, open_with};
 use girih_ir::{Module, Type, Verified, text, verify};
@@ -47,11 +48,7 @@ fn buffer(device: &Device, bytes: u64) -> Buffer {
 fn words(device: &Device, buffer: &Buffer, count: usize) -> Vec<u32> {
     let mut bytes = vec![0; 4 * count];
     device.read(buffer, 0, &mut bytes).expect("it is read");
-    bytes.chunks(4).map(|b| u32::from_le_bytes([b[0], b[1], b[2], b[3]])).collect()
-}
-
-fn bytes(words: &[u32]) -> Vec<u8> {
-    words.iter().flat_map(|w| w.to_le_bytes()).collect()
+    words::from_bytes(&bytes)
 }
 
 fn number(bits: u32) -> Argument {
@@ -81,7 +78,7 @@ fn memory_is_zero_written_read_copied_and_cleared() {
         let (a, b) = (buffer(device, 40 << 20), buffer(device, 40 << 20));
         assert!(words(device, &a, 10 << 20).iter().all(|w| *w == 0));
         let pattern: Vec<u32> = (0..10 << 20).collect();
-        device.write(&a, 0, &bytes(&pattern)).expect("it is written");
+        device.write(&a, 0, &words::to_bytes(&pattern)).expect("it is written");
         let copy = Command::copy((&a, 8), (&b, 16), (40 << 20) - 16);
         device.submit(&[copy, Command::clear(&b, 20, 8)]).expect("it is queued");
         let found = words(device, &b, 10 << 20);
@@ -118,7 +115,7 @@ fn grids_in_memory_follow_each_other() {
     each(|device| {
         let program = load(device, ROUNDS).swap_remove(0);
         let [a, b, grids] = [(); 3].map(|()| buffer(device, 1 << 20));
-        device.write(&grids, 0, &bytes(&[3, 1, 1])).expect("it is written");
+        device.write(&grids, 0, &words::to_bytes(&[3, 1, 1])).expect("it is written");
         let mut commands = vec![];
         for round in 0..40u64 {
             let (from, to) = if round % 2 == 0 { (&a, &b) } else { (&b, &a) };
@@ -255,7 +252,7 @@ fn memory_and_streams_of_others_are_used_as_they_are() {
     let order = order.expect("it is of this card");
     assert_eq!(theirs.address(), Some(address));
     let [to, grids] = [(); 2].map(|()| order.zeroed(Memory::of(4096)).expect("there is memory"));
-    order.write(&theirs, 0, &bytes(&[5; 1024])).expect("it fits");
+    order.write(&theirs, 0, &words::to_bytes(&[5; 1024])).expect("it fits");
     let arguments = [&theirs, &to, &grids].map(Argument::buffer);
     order.submit(&[dispatch(&program, Grid::Workgroups([2, 1, 1]), &arguments)]).expect("it is right");
     drop(arguments);

@@ -4,9 +4,8 @@
 
 use super::Gpu;
 use super::transfer::unreadable;
-use girih_base::diag::{Code, Diagnostic};
-use girih_base::span::Span;
-use girih_runtime::driver::{Fence, Fetch, Slice};
+use girih_base::diag::Diagnostic;
+use girih_runtime::driver::{Fence, Fetch, Slice, bad_arguments};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::task::Waker;
 
@@ -87,7 +86,7 @@ impl Point {
     fn read(&self, at: u64, bytes: u64) -> Result<Vec<u8>, Diagnostic> {
         let staging = self.staging.lock().unwrap_or_else(PoisonError::into_inner);
         let Some(staging) = &*staging else {
-            return Err(Diagnostic::new(Code::BadArguments, Span::NONE, "the bytes were taken before"));
+            return Err(bad_arguments("the bytes were taken before"));
         };
         self.gpu.health.run(&self.gpu.device, || {
             let view = staging.slice(at..at + bytes).get_mapped_range().map_err(|e| unreadable(e.to_string()))?;

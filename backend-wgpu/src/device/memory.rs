@@ -1,11 +1,10 @@
 //! Blocks: wgpu's buffers by number. Who keeps them for later is the runtime.
 
 use super::errors::Health;
-use girih_base::diag::{Code, Diagnostic};
+use girih_base::diag::Diagnostic;
 use girih_base::idx::IndexVec;
-use girih_base::span::Span;
 use girih_runtime::Memory;
-use girih_runtime::driver::{BlockId, Slice};
+use girih_runtime::driver::{BlockId, Slice, bad_arguments};
 use wgpu::BufferUsages as U;
 
 /// All blocks of a device.
@@ -51,7 +50,7 @@ impl Blocks {
     /// The buffer of a block.
     pub fn get(&self, id: BlockId) -> Result<&wgpu::Buffer, Diagnostic> {
         let found = self.all.get(id).and_then(Option::as_ref);
-        found.ok_or_else(|| Diagnostic::new(Code::BadArguments, Span::NONE, "the buffer was given back"))
+        found.ok_or_else(|| bad_arguments("the buffer was given back"))
     }
 
     /// The buffer of a slice, and the slice's first byte.

@@ -41,14 +41,15 @@ pub use context::{Context, SharedBuffer, instance_for};
 use cache::Cache;
 use errors::Health;
 use fence::Point;
-use girih_base::diag::{Code, Diagnostic};
+use girih_base::diag::Diagnostic;
 use girih_base::idx::IndexVec;
-use girih_base::span::Span;
 use girih_ir::{Caps, FunctionId, Module, Verified};
 use girih_lower::{Compiled, Origin};
 #[cfg(not(target_arch = "wasm32"))]
 use girih_runtime::Device;
-use girih_runtime::driver::{BlockId, Command, Driver, Fence, Fetch, Keeping, ProgramId, QueueId, Slice};
+use girih_runtime::driver::{
+    BlockId, Command, Driver, Fence, Fetch, Keeping, ProgramId, QueueId, Slice, bad_arguments,
+};
 use girih_runtime::{Buffer, DeviceInfo, LoadOptions, Memory, Read, Timing};
 use memory::Blocks;
 use programs::{Maker, Program};
@@ -196,7 +197,7 @@ impl State {
     fn program(&self, id: ProgramId) -> Result<Arc<Program>, Diagnostic> {
         let programs = self.programs.read().unwrap_or_else(PoisonError::into_inner);
         let found = programs.get(id).and_then(Option::as_ref);
-        found.cloned().ok_or_else(|| Diagnostic::new(Code::BadArguments, Span::NONE, "the program was unloaded"))
+        found.cloned().ok_or_else(|| bad_arguments("the program was unloaded"))
     }
 
     /// Loads kernels that are legal for this device's capabilities already.

@@ -6,7 +6,7 @@ use super::programs::Program;
 use girih_base::diag::{Code, Diagnostic};
 use girih_base::span::Span;
 use girih_lower::{Parameter, PlannedGrid};
-use girih_runtime::driver::{BlockId, Command, Dispatch, ProgramId, Slice};
+use girih_runtime::driver::{BlockId, Command, Dispatch, ProgramId, Slice, bad_arguments};
 use std::collections::HashMap;
 use std::sync::Arc;
 
@@ -196,7 +196,7 @@ impl State {
                 let (source, target) = (self.blocks().place(*from)?, self.blocks().place(*to)?);
                 let is_one = from.block == to.block;
                 if is_one && from.offset < to.offset + bytes && to.offset < from.offset + bytes && bytes > 0 {
-                    return Err(bad("a copy within one buffer overlaps itself"));
+                    return Err(bad_arguments("a copy within one buffer overlaps itself"));
                 }
                 let through = if is_one && bytes > 0 { Some(self.scratch(bytes)?) } else { None };
                 (bytes > 0).then_some(Checked::Step(Step::Copy { from: source, through, to: target, bytes }))
@@ -238,7 +238,7 @@ impl State {
             PlannedGrid::Indirect(slice) => {
                 let (raw, offset) = self.blocks().place(slice)?;
                 if !raw.usage().contains(wgpu::BufferUsages::INDIRECT) {
-                    return Err(bad("the grid is in a buffer that was not allocated for indirect dispatches"));
+                    return Err(bad_arguments("the grid is in a buffer that was not allocated for indirect dispatches"));
                 }
                 StepGrid::Indirect(raw, offset)
             }
@@ -254,7 +254,7 @@ impl State {
                         let message = format!(
                             "a buffer is passed starting at byte {at}, but the device binds at multiples of {least}"
                         );
-                        return Err(bad(message));
+                        return Err(bad_arguments(message));
                     }
                     self.bindable(slice)?;
                     buffers.push(Some(slice));
@@ -273,7 +273,7 @@ impl State {
         let bytes = slice.bytes.max(1).next_multiple_of(16).min(there);
         let most = self.context.caps().binding_bytes;
         if bytes == 0 {
-            return Err(bad(format!("a buffer is passed from its end, byte {}, on", slice.offset)));
+            return Err(bad_arguments(format!("a buffer is passed from its end, byte {}, on", slice.offset)));
         }
         if bytes > most {
             let message = format!("a buffer of {bytes} bytes is passed to a kernel, but the device reaches {most}");
@@ -382,11 +382,11 @@ fn check_aliases(program: &Program, parameters: &[Parameter], grid: Option<Block
         })
     };
     if grid.is_some_and(|grid| bound(false).any(|id| id == grid)) {
-        return Err(bad("the grid of an indirect dispatch is in a buffer that the kernel may write")
+        return Err(bad_arguments("the grid of an indirect dispatch is in a buffer that the kernel may write")
             .hint("keep the grid in a buffer of its own"));
     }
     if bound(true).any(|id| bound(false).any(|other| other == id)) {
-        return Err(bad("one buffer is passed to a parameter that is `readonly` and to one that is not")
+        return Err(bad_arguments("one buffer is passed to a parameter that is `readonly` and to one that is not")
             .hint("leave `readonly` out, or pass different buffers"));
     }
     Ok(())
@@ -417,8 +417,4 @@ fn entry(binding: u32, buffer: &wgpu::Buffer, offset: u64, bytes: u64) -> wgpu::
         binding,
         resource: wgpu::BindingResource::Buffer(wgpu::BufferBinding { buffer, offset, size }),
     }
-}
-
-fn bad(message: impl Into<String>) -> Diagnostic {
-    Diagnostic::new(Code::BadArguments, Span::NONE, message)
 }

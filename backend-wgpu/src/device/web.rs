@@ -2,13 +2,13 @@
 
 use super::State;
 use super::transfer::{Part, Recorded};
-use girih_base::diag::{Code, Diagnostic};
-use girih_base::span::Span;
+use girih_base::diag::Diagnostic;
+use girih_runtime::driver::bad_arguments;
 use std::time::Duration;
 
 fn waits() -> Diagnostic {
     let message = "a page in a browser cannot wait for the device";
-    Diagnostic::new(Code::BadArguments, Span::NONE, message).hint("await an event or a download of the stream")
+    bad_arguments(message).hint("await an event or a download of the stream")
 }
 
 impl State {

@@ -6,6 +6,7 @@ use super::types;
 use super::views::AccessKind;
 use super::writer::{Expr, ShaderWriter};
 use girih_base::diag::Diagnostic;
+use girih_ir::groups::atomic_updates;
 use girih_ir::{Inst, Op, Scalar};
 use naga::{AtomicFunction, BinaryOperator as B, Block, Expression, PredeclaredType, Statement};
 
@@ -33,7 +34,7 @@ impl ShaderWriter<'_, '_> {
                 let new = self.bitcast(*new, from, to);
                 self.exchange_if(pointer, to, expected, new)?
             }
-            (op, [value]) => match native(op, scalar, held) {
+            (op @ (atomic_updates!()), [value]) => match native(op, scalar, held) {
                 Some(fun) => {
                     let value = self.bitcast(*value, from, to);
                     let ty = self.scalar_type(to);

@@ -434,11 +434,13 @@ impl ShaderWriter<'_, '_> {
             Op::ReverseBits => M::ReverseBits,
             other => return Err(error::operation(self.span, other)),
         };
-        let result = match (word.width, op) {
-            (8, Op::Clz | Op::Ctz) => self.zeros64(x, fun),
-            (8, Op::Popc) => self.ones64(x),
-            (8, _) => self.reverse64(x),
-            _ => self.math(fun, &[x]),
+        let is_long = word.width == 8;
+        let result = match op {
+            Op::Clz | Op::Ctz if is_long => self.zeros64(x, fun),
+            Op::Popc if is_long => self.ones64(x),
+            Op::ReverseBits if is_long => self.reverse64(x),
+            Op::Clz | Op::Ctz | Op::Popc | Op::ReverseBits => self.math(fun, &[x]),
+            other => return Err(error::operation(self.span, other)),
         };
         Ok(self.bitcast(result, word, own))
     }

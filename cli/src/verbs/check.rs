@@ -13,6 +13,7 @@ use girih::kernels::Kernels;
 use girih::nets::Nets;
 use girih::triton::{KernelFile, Request};
 use girih::{Code, Diagnostic, Error, Options, Program, Report, Sources, Span, WarningLevels};
+use girih_base::plural::counted;
 use serde_json::json;
 use std::path::{Path, PathBuf};
 
@@ -63,7 +64,8 @@ impl Check {
         }
         let files = self.files.len();
         console.object(&json!({"kind": "summary", "files": files, "errors": errors, "warnings": warnings}));
-        console.note(&format!("{}: {}, {}", count(files, "file"), count(errors, "error"), count(warnings, "warning")));
+        let (found, warned) = (counted(errors, "error"), counted(warnings, "warning"));
+        console.note(&format!("{}: {found}, {warned}", counted(files, "file")));
         if errors > 0 { Exit::Failed } else { Exit::Ok }
     }
 
@@ -147,9 +149,4 @@ impl Check {
 fn python(name: &str) -> Option<(&str, Option<&str>)> {
     let (path, kernel) = name.split_once("::").map_or((name, None), |(path, kernel)| (path, Some(kernel)));
     path.ends_with(".py").then_some((path, kernel))
-}
-
-/// `1 file`, `2 files`.
-fn count(n: usize, what: &str) -> String {
-    if n == 1 { format!("{n} {what}") } else { format!("{n} {what}s") }
 }

@@ -7,6 +7,8 @@ use crate::{device, memory};
 use clap::Args;
 use girih::render::{Output, RenderOptions, Renderer, Shader, Size, times};
 use girih::{Error, RunDevice};
+use girih_base::plural::counted;
+use girih_runtime::median;
 use indicatif::{ProgressBar, ProgressStyle};
 use serde_json::json;
 use std::num::NonZeroUsize;
@@ -111,7 +113,7 @@ impl Render {
         let animated = path.extension().is_some_and(|e| e.eq_ignore_ascii_case("gif"));
         let count = self.frames.map_or(if animated { ANIMATION } else { 1 }, NonZeroUsize::get);
         let size = renderer.size();
-        console.detail(|| format!("{} of {size} on {} threads", counted(count), renderer.threads()));
+        console.detail(|| format!("{} of {size} on {} threads", counted(count, "frame"), renderer.threads()));
         let bar = progress(console, count);
         let started = Instant::now();
         let mut output = Output::create(&path, count, self.fps)?;
@@ -134,9 +136,9 @@ impl Render {
         }
         console.note(&format!(
             "{} of {size} in {seconds:.2} s, {:.1} a second; {} of evaluation each",
-            counted(count),
+            counted(count, "frame"),
             count as f64 / seconds,
-            milliseconds(median(&mut evaluation))
+            milliseconds(median(&evaluation))
         ));
         Ok(())
     }
@@ -153,10 +155,9 @@ impl Render {
         }
         let seconds = started.elapsed().as_secs_f64();
         say_how(renderer, console);
-        let (size, rate, evaluation) = (renderer.size(), count as f64 / seconds, median(&mut evaluation));
-        let each = milliseconds(evaluation);
-        let text =
-            format!("{} of {size} in {seconds:.2} s, {rate:.1} a second; {each} of evaluation each", counted(count));
+        let (size, rate, evaluation) = (renderer.size(), count as f64 / seconds, median(&evaluation));
+        let (frames, each) = (counted(count, "frame"), milliseconds(evaluation));
+        let text = format!("{frames} of {size} in {seconds:.2} s, {rate:.1} a second; {each} of evaluation each");
         console.result(&text, || {
             json!({
                 "kind": "rate", "frames": count, "size": size.to_string(), "threads": renderer.threads(), "seconds": seconds, "rate": rate,
@@ -174,19 +175,8 @@ fn say_how(renderer: &Renderer, console: &Console) {
     }
 }
 
-/// The one in the middle; nothing of nothing.
-fn median(times: &mut [Duration]) -> Duration {
-    times.sort_unstable();
-    times.get(times.len() / 2).copied().unwrap_or_default()
-}
-
 fn milliseconds(time: Duration) -> String {
     format!("{:.2} ms", 1e3 * time.as_secs_f64())
-}
-
-/// `1 frame`, `2 frames`.
-fn counted(frames: usize) -> String {
-    if frames == 1 { "1 frame".to_owned() } else { format!("{frames} frames") }
 }
 
 /// The shader's name with `.png`, in the current folder.

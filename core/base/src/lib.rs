@@ -9,8 +9,10 @@ pub mod lexer;
 pub mod name;
 pub mod num;
 pub mod pack;
+pub mod plural;
 pub mod prim;
 pub mod span;
+pub mod words;
 
 /// Names this crate by its sources.
 pub const IDENTITY: &str = env!("GIRIH_SOURCES");

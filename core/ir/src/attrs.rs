@@ -177,6 +177,7 @@ attrs! {
     Scope(Scope) "scope" "Who sees the order; the device if absent.";
     Spaces(Spaces) "spaces" "The memories whose accesses a barrier orders; shared memory if absent.";
     Cache(Cache) "cache" "A caching hint for an access to a buffer; changes no result.";
+    Volatile "volatile" "Others may write meanwhile what the load reads: it asks memory each time that it runs, and stays where it is relative to other effects.";
     Unroll "unroll" "Unroll this loop of constant trip count fully, up to 65,536 instructions. A longer loop stays a loop, and so does every loop under the rolled profile.";
     Pending(u32) "pending" "How many of the latest groups may still be under way after the wait; 0 if absent.";
     Shape(MatrixShape) "shape" "Rows, columns and depth of a matrix product.";

@@ -7,7 +7,7 @@
 
 use super::attrs::{Attr, AttrKind, Dim, ParamAttrs};
 use super::heap::{Global, GlobalId, Layout, LayoutId};
-use super::ops::Op;
+use super::ops::{Effect, Op};
 use super::types::{Scalar, Space, Type};
 use girih_base::hash::FastMap;
 use girih_base::idx::IndexVec;
@@ -262,6 +262,13 @@ impl Inst {
     /// Whether it has an attribute of a kind.
     pub fn has(&self, kind: AttrKind) -> bool {
         self.attr(kind).is_some()
+    }
+    /// What it does besides giving results: its row says so, but a volatile load also looks for what others write meanwhile.
+    pub fn effect(&self) -> Effect {
+        match self.op.row().effect {
+            Effect::Read if self.has(AttrKind::Volatile) => Effect::Sync,
+            effect => effect,
+        }
     }
     /// Adds an attribute or replaces the one of its kind.
     pub fn set(&mut self, attr: Attr) {

@@ -18,11 +18,18 @@ macro_rules! other_control {
         Op::Call | Op::Return | Op::Grid | Op::TrapIf
     };
 }
+/// What ends an iteration of a loop: it leaves the loop, or begins the next iteration.
+#[macro_export]
+macro_rules! loop_jumps {
+    () => {
+        Op::Break | Op::Continue | Op::While
+    };
+}
 /// What ends a region of a branch or a loop.
 #[macro_export]
 macro_rules! jumps {
     () => {
-        Op::Yield | Op::Break | Op::Continue | Op::While
+        Op::Yield | $crate::loop_jumps!()
     };
 }
 /// Regions, jumps, calls, traps.
@@ -166,11 +173,25 @@ macro_rules! atomics {
         Op::AtomicLoad | Op::AtomicStore | $crate::atomic_updates!() | Op::AtomicCompareExchange
     };
 }
+/// Positions that say where the workgroup stands in the grid, or how large that is.
+#[macro_export]
+macro_rules! grid_positions {
+    () => {
+        Op::GlobalId | Op::WorkgroupId | Op::NumWorkgroups
+    };
+}
+/// Positions within the workgroup, and its size.
+#[macro_export]
+macro_rules! local_positions {
+    () => {
+        Op::LocalId | Op::LocalIndex | Op::WorkgroupSize
+    };
+}
 /// Positions that every device has.
 #[macro_export]
 macro_rules! positions {
     () => {
-        Op::GlobalId | Op::LocalId | Op::LocalIndex | Op::WorkgroupId | Op::NumWorkgroups | Op::WorkgroupSize
+        $crate::grid_positions!() | $crate::local_positions!()
     };
 }
 /// Positions in a subgroup.
@@ -242,23 +263,25 @@ macro_rules! fragments {
         Op::CoopLoad | Op::CoopStore | Op::CoopSplat | Op::CoopMma
     };
 }
+/// Barriers in shared memory.
+#[macro_export]
+macro_rules! mbarriers {
+    () => {
+        Op::MbarrierInit | Op::MbarrierArrive | Op::MbarrierArriveCopies | Op::MbarrierWait | Op::MbarrierTest
+    };
+}
+/// Products of warpgroups.
+#[macro_export]
+macro_rules! wgmmas {
+    () => {
+        Op::WgmmaFence | Op::Wgmma | Op::WgmmaCommit | Op::WgmmaWait
+    };
+}
 /// Asynchronous operations.
 #[macro_export]
 macro_rules! asynchronous {
     () => {
-        Op::AsyncCopy
-            | Op::AsyncCommit
-            | Op::AsyncWait
-            | Op::MbarrierInit
-            | Op::MbarrierArrive
-            | Op::MbarrierArriveCopies
-            | Op::MbarrierWait
-            | Op::MbarrierTest
-            | Op::FenceAsync
-            | Op::WgmmaFence
-            | Op::Wgmma
-            | Op::WgmmaCommit
-            | Op::WgmmaWait
+        Op::AsyncCopy | Op::AsyncCommit | Op::AsyncWait | Op::FenceAsync | $crate::mbarriers!() | $crate::wgmmas!()
     };
 }
 /// Work on cells and words.
@@ -321,7 +344,7 @@ macro_rules! memory {
 }
 /// What invocations of a workgroup do together, and what runs beside them.
 #[macro_export]
-macro_rules! together {
+macro_rules! convergent {
     () => {
         $crate::barriers!()
             | $crate::votes!()
@@ -343,7 +366,7 @@ macro_rules! all_positions {
 #[macro_export]
 macro_rules! of_kernels {
     () => {
-        $crate::all_positions!() | $crate::together!()
+        $crate::all_positions!() | $crate::convergent!()
     };
 }
 /// What is neither control nor arithmetic, nor of the tile family.
@@ -374,9 +397,16 @@ macro_rules! by_element {
         Op::TileMap | Op::TileReduce | Op::TileScan
     };
 }
-/// All others of the tile family.
+/// Accesses to buffers, a tile at once.
 #[macro_export]
-macro_rules! whole_tiles {
+macro_rules! tile_accesses {
+    () => {
+        Op::TileLoad | Op::TileStore | Op::TileAtomic | Op::TileCompareExchange
+    };
+}
+/// What neither runs a region on elements nor accesses a buffer.
+#[macro_export]
+macro_rules! tiles_without_memory {
     () => {
         Op::TileIota
             | Op::TileSplat
@@ -389,14 +419,17 @@ macro_rules! whole_tiles {
             | Op::TileGather
             | Op::TileHistogram
             | Op::TileDot
-            | Op::TileLoad
-            | Op::TileStore
-            | Op::TileAtomic
-            | Op::TileCompareExchange
             | Op::TileHint
             | Op::TileAssume
             | Op::TilePrint
             | Op::TileAssert
+    };
+}
+/// All others of the tile family.
+#[macro_export]
+macro_rules! whole_tiles {
+    () => {
+        $crate::tile_accesses!() | $crate::tiles_without_memory!()
     };
 }
 /// All that is not of the tile family.
@@ -409,8 +442,9 @@ macro_rules! not_of_tiles {
 
 pub use {
     accesses, aggregates, all_positions, approximations, arithmetic, asynchronous, atomic_updates, atomics, barriers,
-    bits, by_element, cells, compares, control, conversions, counts, effects_and_positions, exclusive_scans, fragments,
-    functions, inclusive_scans, integer_arithmetic, jumps, library, masks, memory, more_arithmetic, not_arithmetic,
-    not_control, not_of_tiles, of_kernels, other_control, plain_arithmetic, positions, reductions, regions, roundings,
-    scans, shuffles, subgroup_positions, task_form, tasks, together, votes, whole_tiles,
+    bits, by_element, cells, compares, control, convergent, conversions, counts, effects_and_positions, exclusive_scans,
+    fragments, functions, grid_positions, inclusive_scans, integer_arithmetic, jumps, library, local_positions,
+    loop_jumps, masks, mbarriers, memory, more_arithmetic, not_arithmetic, not_control, not_of_tiles, of_kernels,
+    other_control, plain_arithmetic, positions, reductions, regions, roundings, scans, shuffles, subgroup_positions,
+    task_form, tasks, tile_accesses, tiles_without_memory, votes, wgmmas, whole_tiles,
 };

@@ -58,7 +58,7 @@ pub const IMMEDIATE: u32 = 3;
 /// The tag of a cell; the payload is its place in units of 8 bytes, never 0.
 pub const CELL: u32 = 4;
 /// The reuse token that is none: what `cell.open` gives for a cell that others still own.
-pub const NULL_HOLE: u32 = CELL;
+pub const NO_REUSE_TOKEN: u32 = CELL;
 /// Bits of a word that the tag takes.
 const TAG_BITS: u32 = 3;
 

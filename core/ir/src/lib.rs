@@ -38,6 +38,7 @@ pub mod kernel;
 pub mod math;
 pub mod nvidia;
 pub mod ops;
+mod predicates;
 pub mod reference;
 mod row;
 pub mod text;

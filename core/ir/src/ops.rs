@@ -58,7 +58,7 @@ const fn atomic(name: &'static str, set: ScalarSet) -> Row {
 const fn subgroup(name: &'static str, suffix: Suffix) -> Row {
     Row::new(name, Family::Sync, suffix)
         .effect(Effect::Sync)
-        .together(Convergence::Subgroup)
+        .convergence(Convergence::Subgroup)
         .needs(Feature::Subgroups)
         .transfer(Transfer::Always(Uniformity::Varying))
 }
@@ -255,7 +255,7 @@ ops! {
     Pow: binary("pow", ScalarSet::MATH, Library(2)), "x to the power of y, with C99's special cases.";
 
     // The device's own functions.
-    DivApprox: approximation("div.approx", &[P::T, P::T], Bounded(4, -149), Op::Div), "Native quotient; divisors of magnitude 2^-126 to 2^126.";
+    DivApprox: approximation("div.approx", &[P::T, P::T], Bounded(4, -149), Op::Div).attrs(&[Total]), "Native quotient; divisors of magnitude 2^-126 to 2^126.";
     RcpApprox: unary("rcp.approx", ScalarSet::MATH, Bounded(4, -149)), "Native 1 / x; magnitudes 2^-126 to 2^126.";
     SqrtApprox: approximation("sqrt.approx", &[P::T], Bounded(4, -149), Op::Sqrt), "Native square root.";
     RsqrtApprox: approximation("rsqrt.approx", &[P::T], Bounded(4, -149), Op::Rsqrt).attrs(&[Total]), "Native 1 / square root.";
@@ -279,13 +279,13 @@ ops! {
 
     // Memory.
     Load: Row::new("load", Family::Memory, Suffix::Lanes(ScalarSet::STORED)).takes(&[P::Memory(ANY_SPACE), P::Index]).gives(&[P::T])
-        .attrs(&[Offset, Cache]).effect(Effect::Read).transfer(Transfer::Memory),
+        .attrs(&[Offset, Cache, Volatile]).effect(Effect::Read).transfer(Transfer::Memory),
         "Reads element `i` of the memory seen as an array of T: the access is aligned to T's whole size.";
     Store: Row::new("store", Family::Memory, Suffix::Lanes(ScalarSet::STORED)).takes(&[P::Memory(ANY_SPACE), P::Index, P::T])
         .attrs(&[Offset, Cache]).effect(Effect::Write),
         "Writes element `i` of the memory seen as an array of T.";
     UniformLoad: Row::new("uniform_load", Family::Memory, Suffix::Scalar(ScalarSet::STORED)).takes(&[P::Memory(SHARED), P::Index]).gives(&[P::T])
-        .attrs(&[Offset]).effect(Effect::Sync).together(Convergence::Workgroup).same(&[1]).transfer(Transfer::Always(Uniformity::Workgroup)),
+        .attrs(&[Offset]).effect(Effect::Sync).convergence(Convergence::Workgroup).same(&[1]).transfer(Transfer::Always(Uniformity::Workgroup)),
         "A barrier on shared memory, a load that all invocations make at one index, and a barrier again: the value is uniform in the workgroup.";
     AtomicLoad: Row::new("atomic.load", Family::Memory, Suffix::Scalar(ATOMIC)).takes(&[P::Memory(GLOBAL_OR_SHARED), P::Index]).gives(&[P::T])
         .attrs(&[Offset, Order, Scope]).effect(Effect::Atomic).transfer(Transfer::Always(Uniformity::Varying)),
@@ -317,7 +317,7 @@ ops! {
     Lane: position("lane", Suffix::None, Uniformity::Varying).needs(Feature::Subgroups), "The invocation's position in its subgroup.";
 
     // Synchronisation.
-    Barrier: Row::new("barrier", Family::Sync, Suffix::None).attrs(&[Spaces]).effect(Effect::Sync).together(Convergence::Workgroup),
+    Barrier: Row::new("barrier", Family::Sync, Suffix::None).attrs(&[Spaces]).effect(Effect::Sync).convergence(Convergence::Workgroup),
         "Waits for all invocations of the workgroup; after it, all of them see the accesses to the named spaces from before it.";
     Fence: Row::new("fence", Family::Sync, Suffix::None).attrs(&[Order, Scope]).effect(Effect::Sync).needs(Feature::OrderedAtomics),
         "Orders the invocation's accesses before and after it, as seen by the whole scope.";
@@ -375,13 +375,13 @@ ops! {
         "Whether the phase of the token is complete.";
     FenceAsync: asynchronous("fence.async", Suffix::None, Feature::Wgmma),
         "Matrix products and bulk copies after it see ordinary writes to shared memory before it.";
-    WgmmaFence: asynchronous("wgmma.fence", Suffix::None, Feature::Wgmma).together(Convergence::Warpgroup),
+    WgmmaFence: asynchronous("wgmma.fence", Suffix::None, Feature::Wgmma).convergence(Convergence::Warpgroup),
         "Orders accesses to accumulator registers before it with products after it.";
-    Wgmma: asynchronous("wgmma", Suffix::Scalar(ScalarSet::of(&[Scalar::F16, Scalar::Bf16])), Feature::Wgmma).together(Convergence::Warpgroup)
+    Wgmma: asynchronous("wgmma", Suffix::Scalar(ScalarSet::of(&[Scalar::F16, Scalar::Bf16])), Feature::Wgmma).convergence(Convergence::Warpgroup)
         .takes(&[P::Aggregate, P::Memory(SHARED), P::Index, P::Memory(SHARED), P::Index]).gives(&[P::First]).attrs(&[Offset, SourceOffset, Shape, MatrixA, MatrixB]).same(&[2, 4]),
         "`wgmma.f16 acc, a[i], b[j]`: 128 invocations start acc + a * b on matrices in shared memory; the result is in flight until `wgmma.wait`. Indices count elements of T.";
-    WgmmaCommit: asynchronous("wgmma.commit", Suffix::None, Feature::Wgmma).together(Convergence::Warpgroup), "The products since the last one become a group.";
-    WgmmaWait: asynchronous("wgmma.wait", Suffix::None, Feature::Wgmma).together(Convergence::Warpgroup).takes(&[P::Rest]).gives(&[P::Rest]).attrs(&[Pending]),
+    WgmmaCommit: asynchronous("wgmma.commit", Suffix::None, Feature::Wgmma).convergence(Convergence::Warpgroup), "The products since the last one become a group.";
+    WgmmaWait: asynchronous("wgmma.wait", Suffix::None, Feature::Wgmma).convergence(Convergence::Warpgroup).takes(&[P::Rest]).gives(&[P::Rest]).attrs(&[Pending]),
         "Waits until at most `pending` of the latest groups are under way, and gives its operands, accumulators, as finished values.";
 
     // Cells.
@@ -446,7 +446,7 @@ ops! {
         "Combines each element with all before it along an axis by its region, which is associative, in any grouping.";
     TileDot: tile("tile.dot", Suffix::Tile(ScalarSet::NUMBERS)).takes(&[P::AnyBlock, P::AnyBlock, P::T]).attrs(&[Precision]).class(Bounded(8192, -149)),
         "`tile.dot a, b, c`: the matrix product of a and b, added to c; with three dimensions, of each pair of matrices. Products of short floats are exact, sums are rounded in any order.";
-    TileLoad: tile_access("tile.load").takes(&[P::Memory(GLOBAL), P::Indices, P::Inside, P::Filler]).gives(&[P::T]).attrs(&[Cache, Eviction]).effect(Effect::Read),
+    TileLoad: tile_access("tile.load").takes(&[P::Memory(GLOBAL), P::Indices, P::Inside, P::Filler]).gives(&[P::T]).attrs(&[Cache, Eviction, Volatile]).effect(Effect::Read),
         "`tile.load m[i], inside, other`: reads the elements at these places; where `inside` does not hold, nothing is touched and the element is `other`.";
     TileStore: tile_access("tile.store").takes(&[P::Memory(GLOBAL), P::Indices, P::T, P::Inside]).attrs(&[Cache, Eviction]).effect(Effect::Write),
         "`tile.store m[i], x, inside`: writes the elements to these places; where `inside` does not hold, nothing is touched. Elements that go to the same place must be equal.";
@@ -493,10 +493,6 @@ impl Op {
         let row = self.row();
         let by_lane = matches!(row.suffix, Suffix::Lanes(_) | Suffix::Scalar(_));
         row.family == Family::Scalar && by_lane && !row.operands.contains(&Pattern::Aggregate)
-    }
-    /// Whether it ends a region.
-    pub const fn is_terminator(self) -> bool {
-        matches!(self, Op::Yield | Op::Break | Op::Continue | Op::While | Op::Return | Op::Grid | Op::Tail)
     }
     /// Whether it may be removed if unused, repeated and moved.
     pub const fn is_pure(self) -> bool {

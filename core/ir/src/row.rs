@@ -20,7 +20,7 @@ pub enum Family {
     Memory,
     /// Positions, barriers, subgroups, fragments, asynchronous operations. Kernel form.
     Sync,
-    /// Blocks of elements spread over a workgroup; lowered to threads. Tile form.
+    /// Blocks of elements distributed over a workgroup; lowered to threads. Tile form.
     Tile,
     /// Cells with owners, and words that may name one. Task form.
     Heap,
@@ -259,7 +259,7 @@ impl Row {
         self.effect = effect;
         self
     }
-    pub(super) const fn together(mut self, convergence: Convergence) -> Row {
+    pub(super) const fn convergence(mut self, convergence: Convergence) -> Row {
         self.convergence = convergence;
         self
     }

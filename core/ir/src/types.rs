@@ -86,6 +86,43 @@ impl Scalar {
     pub const fn mask(self) -> u64 {
         u64::MAX >> (64 - self.bits())
     }
+    /// How a float lies in its bits; none for what is no float.
+    pub const fn float_format(self) -> Option<FloatFormat> {
+        let (exponent, mantissa) = match self {
+            Scalar::F8E4M3 => (4, 3),
+            Scalar::F8E5M2 => (5, 2),
+            Scalar::F16 => (5, 10),
+            Scalar::Bf16 => (8, 7),
+            Scalar::F32 => (8, 23),
+            Scalar::F64 => (11, 52),
+            Scalar::Bool
+            | Scalar::I8
+            | Scalar::I16
+            | Scalar::I32
+            | Scalar::I64
+            | Scalar::U8
+            | Scalar::U16
+            | Scalar::U32
+            | Scalar::U64 => return None,
+        };
+        Some(FloatFormat { exponent, mantissa })
+    }
+    /// The bits of 1.
+    pub const fn one_bits(self) -> u64 {
+        match self.float_format() {
+            Some(FloatFormat { exponent, mantissa }) => ((1 << (exponent - 1)) - 1) << mantissa,
+            None => 1,
+        }
+    }
+}
+
+/// How a float lies in its bits: below the sign the exponent, below that the mantissa.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct FloatFormat {
+    /// Bits of the exponent.
+    pub exponent: u32,
+    /// Bits of the mantissa, without the leading one.
+    pub mantissa: u32,
 }
 
 impl fmt::Display for Scalar {

@@ -7,6 +7,7 @@ use girih_base::diag::{Code, Diagnostic, did_you_mean};
 use girih_base::idx::IndexVec;
 use girih_base::index_type;
 use girih_base::name::Name;
+use girih_base::plural::counted;
 use girih_base::span::Span;
 use girih_term::hvm::ast::{self, Net, Tree};
 use std::collections::HashMap;
@@ -252,8 +253,7 @@ impl Builder<'_> {
             self.ends.iter().filter(|(_, (_, ends))| *ends != 2).map(|(name, (_, ends))| (name, *ends)).collect();
         loose.sort();
         let error = |(name, ends): (&Name, u32)| {
-            let plural = if ends == 1 { "" } else { "s" };
-            let message = format!("the wire `{name}` of `@{}` has {ends} end{plural}", self.definition.name);
+            let message = format!("the wire `{name}` of `@{}` has {}", self.definition.name, counted(ends, "end"));
             Diagnostic::new(Code::LooseWire, self.span_of(name, false), message)
                 .hint("a wire has two ends; link an end that is not needed with `*`")
         };

@@ -2,11 +2,10 @@
 
 use crate::allocator::Block;
 use crate::device::Core;
-use crate::driver::{ALIGN, QueueId, Slice};
+use crate::driver::{ALIGN, QueueId, Slice, bad_arguments};
 use crate::stream::Closing;
 use crate::{Device, Stream};
-use girih_base::diag::{Code, Diagnostic};
-use girih_base::span::Span;
+use girih_base::diag::Diagnostic;
 use girih_ir::Scalar;
 use std::fmt;
 use std::marker::PhantomData;
@@ -134,7 +133,7 @@ impl Buffer {
         if !self.bytes.is_multiple_of(size) || !(self.memory.skew + self.offset).is_multiple_of(size) {
             let message =
                 format!("{} bytes starting at byte {} are not elements of {size} bytes", self.bytes, self.offset);
-            return Err(Diagnostic::new(Code::BadArguments, Span::NONE, message));
+            return Err(bad_arguments(message));
         }
         Ok(Array { buffer: self.clone(), element: PhantomData })
     }
@@ -156,17 +155,17 @@ impl Buffer {
     /// What a driver is given, for work of a queue. Who only asks gives none.
     pub(crate) fn resolve(&self, core: &Core, queue: Option<QueueId>) -> Result<Slice, Diagnostic> {
         let memory = &self.memory;
-        let wrong = |message: String| Err(Diagnostic::new(Code::BadArguments, Span::NONE, message));
         if !core.is_family(&memory.core) {
-            return wrong(format!("a buffer of `{}` is given to another device", memory.core.driver.info().name));
+            let owner = &memory.core.driver.info().name;
+            return Err(bad_arguments(format!("a buffer of `{owner}` is given to another device")));
         }
         let end = self.offset.checked_add(self.bytes);
         if end.is_none_or(|end| end > memory.room()) {
             let (bytes, all) = (self.bytes, memory.bytes);
-            return wrong(match self.offset {
+            return Err(bad_arguments(match self.offset {
                 u64::MAX => format!("a part of {bytes} bytes reaches beyond its buffer, which has {all}"),
                 at => format!("{bytes} bytes starting at byte {at} reach beyond a buffer of {all} bytes"),
-            });
+            }));
         }
         if let Some(queue) = queue {
             memory.uses.fetch_or(crate::allocator::bit(queue), Ordering::AcqRel);
@@ -181,7 +180,7 @@ impl Buffer {
         if !(slice.offset.is_multiple_of(4) && slice.bytes.is_multiple_of(4) || self.memory.is_foreign) {
             let message =
                 format!("{} bytes starting at byte {}: both must be multiples of 4", slice.bytes, slice.offset);
-            return Err(Diagnostic::new(Code::BadArguments, Span::NONE, message));
+            return Err(bad_arguments(message));
         }
         Ok(slice)
     }

@@ -6,9 +6,9 @@
 // The edge to other libraries: every block says why it is safe.
 #![allow(unsafe_code)]
 
+use crate::driver::bad_arguments;
 use crate::{Buffer, Device, DeviceKind};
-use girih_base::diag::{Code, Diagnostic};
-use girih_base::span::Span;
+use girih_base::diag::Diagnostic;
 use std::ffi::c_void;
 use std::ptr::NonNull;
 
@@ -138,10 +138,6 @@ pub struct Tensor {
     pub is_read_only: bool,
 }
 
-fn wrong(message: impl Into<String>) -> Diagnostic {
-    Diagnostic::new(Code::BadArguments, Span::NONE, message)
-}
-
 /// Strides of a compact tensor.
 fn compact(shape: &[i64]) -> Vec<i64> {
     let mut strides = vec![1i64; shape.len()];
@@ -154,10 +150,10 @@ fn compact(shape: &[i64]) -> Vec<i64> {
 /// Bytes that a tensor reaches, from its first element on.
 fn extent(dtype: DataType, shape: &[i64], strides: &[i64]) -> Result<u64, Diagnostic> {
     let Some(element) = dtype.bytes() else {
-        return Err(wrong(format!("elements of {} bits, of which there are {} side by side", dtype.bits, dtype.lanes)));
+        return Err(bad_arguments(format!("elements of {} bits, of which there are {} side by side", dtype.bits, dtype.lanes)));
     };
     if shape.iter().any(|n| *n < 0) || strides.iter().any(|n| *n < 0) {
-        return Err(wrong(format!(
+        return Err(bad_arguments(format!(
             "a tensor of shape {shape:?} has strides {strides:?}: none of them may be negative"
         )));
     }
@@ -169,7 +165,7 @@ fn extent(dtype: DataType, shape: &[i64], strides: &[i64]) -> Result<u64, Diagno
         .zip(strides)
         .try_fold(0u64, |sum, (count, stride)| sum.checked_add((*count as u64 - 1).checked_mul(*stride as u64)?));
     let bytes = last.and_then(|last| last.checked_add(1)?.checked_mul(element));
-    bytes.ok_or_else(|| wrong(format!("a tensor of shape {shape:?} is more than memory holds")))
+    bytes.ok_or_else(|| bad_arguments(format!("a tensor of shape {shape:?} is more than memory holds")))
 }
 
 /// What a device is called, where memory has addresses.
@@ -179,7 +175,7 @@ fn place(device: &Device) -> Result<PackDevice, Diagnostic> {
         DeviceKind::Cuda => CUDA,
         DeviceKind::Interpreter | DeviceKind::Wgpu | DeviceKind::WgpuSoftware => {
             let message = format!("memory of `{}` has no addresses that others know", device.info().name);
-            return Err(wrong(message).hint("use `cpu` or `cuda`, or copy through the host"));
+            return Err(bad_arguments(message).hint("use `cpu` or `cuda`, or copy through the host"));
         }
     };
     Ok(PackDevice { kind, id: device.driver().ordinal() as i32 })
@@ -195,7 +191,7 @@ impl Tensor {
         let bytes = extent(dtype, shape, &strides)?;
         if bytes > buffer.bytes() {
             let message = format!("a tensor of {bytes} bytes is more than its buffer, which has {}", buffer.bytes());
-            return Err(wrong(message));
+            return Err(bad_arguments(message));
         }
         Ok(Tensor { buffer, dtype, shape: shape.to_vec(), strides, is_read_only: false })
     }
@@ -212,7 +208,7 @@ impl Tensor {
         let version = unsafe { (*managed.as_ptr()).version };
         if version.major != VERSION.major {
             let message = format!("a tensor of DLPack {}.{} is given", version.major, version.minor);
-            return Err(wrong(message).hint(format!("version {} is read", VERSION.major)));
+            return Err(bad_arguments(message).hint(format!("version {} is read", VERSION.major)));
         }
         // SAFETY: the caller's promise: it is one of this version.
         let (tensor, flags) = unsafe { ((*managed.as_ptr()).tensor, (*managed.as_ptr()).flags) };
@@ -252,23 +248,23 @@ impl Tensor {
                 "a tensor of the device of kind {} with number {} is given to one of kind {} with number {}",
                 given.kind, given.id, wanted.kind, wanted.id
             );
-            return Err(wrong(message).hint("copy it to the device first"));
+            return Err(bad_arguments(message).hint("copy it to the device first"));
         }
-        let count = usize::try_from(tensor.ndim).map_err(|_| wrong("a tensor has fewer than no dimensions"))?;
+        let count = usize::try_from(tensor.ndim).map_err(|_| bad_arguments("a tensor has fewer than no dimensions"))?;
         let numbers = |at: *mut i64| match count {
             0 => vec![],
             // SAFETY: the caller's promise: there are so many numbers.
             _ => unsafe { std::slice::from_raw_parts(at, count) }.to_vec(),
         };
         if count > 0 && tensor.shape.is_null() {
-            return Err(wrong("a tensor has no shape"));
+            return Err(bad_arguments("a tensor has no shape"));
         }
         let shape = numbers(tensor.shape);
         let strides = if tensor.strides.is_null() { compact(&shape) } else { numbers(tensor.strides) };
         let bytes = extent(tensor.dtype, &shape, &strides)?;
         let address = (tensor.data.expose_provenance() as u64).wrapping_add(tensor.byte_offset);
         if address == 0 && bytes > 0 {
-            return Err(wrong("a tensor has elements, but no memory"));
+            return Err(bad_arguments("a tensor has elements, but no memory"));
         }
         let buffer = if bytes == 0 {
             let buffer = device.allocate(crate::Memory::of(0))?;
@@ -304,7 +300,7 @@ impl Tensor {
     /// As [`export`](Self::export); and if nobody may write, which that structure cannot say.
     pub fn export_unversioned(&self) -> Result<NonNull<ManagedTensor>, Diagnostic> {
         if self.is_read_only {
-            return Err(wrong("a tensor that nobody may write is exported without a version")
+            return Err(bad_arguments("a tensor that nobody may write is exported without a version")
                 .hint("export it with a version, which says so"));
         }
         self.exported(|tensor, context| ManagedTensor { tensor, context, deleter: Some(delete) })
@@ -312,7 +308,7 @@ impl Tensor {
 
     fn exported<T>(&self, make: impl FnOnce(PackTensor, *mut c_void) -> T) -> Result<NonNull<T>, Diagnostic> {
         let device = place(&self.buffer.device())?;
-        let address = self.buffer.address().ok_or_else(|| wrong("the buffer has no address"))?;
+        let address = self.buffer.address().ok_or_else(|| bad_arguments("the buffer has no address"))?;
         let mut kept = Box::new(Kept {
             managed: None,
             shape: self.shape.clone(),

@@ -5,6 +5,8 @@
 //! but [`Code::DeviceLost`] and `DeviceTimeout`). Methods may be called from any thread, by
 //! several at a time. Slices that a driver is given lie inside of their blocks.
 
+pub mod immediate;
+
 use crate::command::{self, Read};
 use crate::{DeviceInfo, LoadOptions, Memory, Timing};
 use girih_base::diag::{Code, Diagnostic};
@@ -207,95 +209,12 @@ pub trait Replay: Send + Sync {
     fn submit(&mut self, queue: QueueId) -> Result<(), Diagnostic>;
 }
 
+/// What a device is asked for cannot be done: the arguments are at fault.
+pub fn bad_arguments(message: impl Into<String>) -> Diagnostic {
+    Diagnostic::new(Code::BadArguments, Span::NONE, message)
+}
+
 /// What a device does not do.
 pub(crate) fn refused(info: &DeviceInfo, what: &str) -> Diagnostic {
-    Diagnostic::new(Code::BadArguments, Span::NONE, format!("the device `{}` {what}", info.name))
-}
-
-/// A fence, and bytes, of a device whose work is done when it is submitted.
-#[derive(Debug)]
-pub struct Done {
-    failed: Failed,
-    bytes: std::sync::Mutex<Option<Vec<u8>>>,
-}
-
-/// What work of a queue has failed with, until somebody is told. Clones are the same.
-#[derive(Clone, Debug, Default)]
-pub struct Failed(std::sync::Arc<std::sync::Mutex<Option<Diagnostic>>>);
-
-impl Failed {
-    fn lock(&self) -> std::sync::MutexGuard<'_, Option<Diagnostic>> {
-        self.0.lock().unwrap_or_else(std::sync::PoisonError::into_inner)
-    }
-    /// Whether there is something to tell.
-    pub fn is_set(&self) -> bool {
-        self.lock().is_some()
-    }
-    /// Notes a failure, if it is the first one.
-    pub fn note(&self, failure: Diagnostic) {
-        self.lock().get_or_insert(failure);
-    }
-    /// Tells it.
-    ///
-    /// # Errors
-    /// If there is something to tell.
-    pub fn tell(&self) -> Result<(), Diagnostic> {
-        self.lock().take().map_or(Ok(()), Err)
-    }
-}
-
-impl Done {
-    /// A point in a queue that fails like this.
-    pub fn fence(failed: &Failed) -> Box<dyn Fence> {
-        Box::new(Done { failed: failed.clone(), bytes: std::sync::Mutex::new(None) })
-    }
-    /// Bytes that are there.
-    pub fn fetched(failed: &Failed, bytes: Vec<u8>) -> Box<dyn Fetch> {
-        Box::new(Done { failed: failed.clone(), bytes: std::sync::Mutex::new(Some(bytes)) })
-    }
-}
-
-impl Fence for Done {
-    fn poll(&self) -> Result<bool, Diagnostic> {
-        Ok(true)
-    }
-    fn wait(&self) -> Result<(), Diagnostic> {
-        Ok(())
-    }
-    fn outcome(&self) -> Result<(), Diagnostic> {
-        self.failed.tell()
-    }
-}
-
-impl Fetch for Done {
-    fn take(&self) -> Result<Vec<u8>, Diagnostic> {
-        let taken = self.bytes.lock().unwrap_or_else(std::sync::PoisonError::into_inner).take();
-        taken.ok_or_else(|| Diagnostic::new(Code::BadArguments, Span::NONE, "the bytes were taken before"))
-    }
-}
-
-/// The queues of a device whose work is done when it is submitted: each has what its work failed with.
-#[derive(Debug)]
-pub struct DoneQueues(std::sync::Mutex<Vec<Failed>>);
-
-impl Default for DoneQueues {
-    fn default() -> DoneQueues {
-        DoneQueues(std::sync::Mutex::new(vec![Failed::default()]))
-    }
-}
-
-impl DoneQueues {
-    fn lock(&self) -> std::sync::MutexGuard<'_, Vec<Failed>> {
-        self.0.lock().unwrap_or_else(std::sync::PoisonError::into_inner)
-    }
-    /// A new one.
-    pub fn open(&self) -> QueueId {
-        let mut all = self.lock();
-        all.push(Failed::default());
-        QueueId::new(all.len() as u32 - 1)
-    }
-    /// What work of a queue failed with.
-    pub fn failed(&self, queue: QueueId) -> Failed {
-        self.lock().get(queue.index()).cloned().unwrap_or_default()
-    }
+    bad_arguments(format!("the device `{}` {what}", info.name))
 }

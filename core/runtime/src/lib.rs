@@ -32,11 +32,11 @@ pub use command::{Argument, Command, Constant, Dispatch, Grid, Read};
 pub use device::{Device, DeviceInfo, DeviceKind, LoadOptions};
 pub use driver::Driver;
 pub use event::{Download, Event};
-pub use measure::{Timing, measure};
+pub use measure::{Timing, measure, median};
 pub use program::Program;
 pub use recording::Recording;
 pub use stream::Stream;
-pub use tasks::{DeviceHeap, Fault, Runner, StepStats, TaskOptions, TaskStats};
+pub use tasks::{DeviceHeap, Fault, Reserved, Runner, StepStats, TaskOptions, TaskStats};
 
 use girih_base::diag::{Code, Diagnostic};
 

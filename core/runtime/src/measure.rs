@@ -20,9 +20,7 @@ impl Timing {
     }
     /// The run that as many are shorter than as are longer; zero if nothing was run.
     pub fn median(&self) -> Duration {
-        let mut runs = self.runs.clone();
-        runs.sort_unstable();
-        runs.get(runs.len() / 2).copied().unwrap_or_default()
+        median(&self.runs)
     }
     /// The shortest run.
     pub fn least(&self) -> Duration {
@@ -32,6 +30,13 @@ impl Timing {
     pub fn most(&self) -> Duration {
         self.runs.iter().max().copied().unwrap_or_default()
     }
+}
+
+/// The time that as many are shorter than as are longer; zero if there is none.
+pub fn median(times: &[Duration]) -> Duration {
+    let mut times = times.to_vec();
+    times.sort_unstable();
+    times.get(times.len() / 2).copied().unwrap_or_default()
 }
 
 /// How long a device is kept at work before anything counts. Cards that have idled for a second run at less than half of their

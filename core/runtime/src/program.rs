@@ -1,9 +1,8 @@
 //! A kernel that a device has compiled.
 
 use crate::device::Core;
-use crate::driver::ProgramId;
-use girih_base::diag::{Code, Diagnostic};
-use girih_base::span::Span;
+use crate::driver::{ProgramId, bad_arguments};
+use girih_base::diag::Diagnostic;
 use std::fmt;
 use std::sync::Arc;
 
@@ -34,7 +33,7 @@ impl Program {
             return Ok(self.0.id);
         }
         let message = format!("a program of `{}` is launched on another device", self.0.core.driver.info().name);
-        Err(Diagnostic::new(Code::BadArguments, Span::NONE, message))
+        Err(bad_arguments(message))
     }
 }
 

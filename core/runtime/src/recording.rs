@@ -1,10 +1,9 @@
 //! Commands that are made ready once and submitted many times, with other arguments each time.
 
-use crate::driver::{self, Replay};
+use crate::driver::{self, Replay, bad_arguments};
 use crate::stream::{resolve, resolve_one};
 use crate::{Argument, Command, Device, Grid, Stream};
-use girih_base::diag::{Code, Diagnostic};
-use girih_base::span::Span;
+use girih_base::diag::Diagnostic;
 use std::fmt;
 
 /// Commands that were made ready. It keeps the buffers and programs that they use.
@@ -35,26 +34,22 @@ impl Recording {
         self.commands.is_empty()
     }
 
-    fn wrong(message: String) -> Diagnostic {
-        Diagnostic::new(Code::BadArguments, Span::NONE, message)
-    }
-
     /// Replaces an argument of a dispatch from the next submission on.
     ///
     /// # Errors
     /// If the command is no dispatch, or the argument does not fit.
     pub fn set(&mut self, command: usize, argument: usize, value: Argument) -> Result<(), Diagnostic> {
         let Some(Command::Dispatch(dispatch)) = self.commands.get_mut(command) else {
-            return Err(Self::wrong(format!("command {command} of the recording is no dispatch")));
+            return Err(bad_arguments(format!("command {command} of the recording is no dispatch")));
         };
         let count = dispatch.arguments.len();
         let Some(place) = dispatch.arguments.get_mut(argument) else {
-            return Err(Self::wrong(format!("dispatch {command} of the recording has {count} arguments")));
+            return Err(bad_arguments(format!("dispatch {command} of the recording has {count} arguments")));
         };
         if !value.is_like(place) {
             let message =
                 format!("argument {argument} of dispatch {command} of the recording is {place}, and becomes {value}");
-            return Err(Self::wrong(message));
+            return Err(bad_arguments(message));
         }
         let before = std::mem::replace(place, value);
         self.changed(command).inspect_err(|_| {
@@ -70,7 +65,7 @@ impl Recording {
     /// If the command is no dispatch, or the grid does not fit.
     pub fn set_grid(&mut self, command: usize, grid: Grid) -> Result<(), Diagnostic> {
         let Some(Command::Dispatch(dispatch)) = self.commands.get_mut(command) else {
-            return Err(Self::wrong(format!("command {command} of the recording is no dispatch")));
+            return Err(bad_arguments(format!("command {command} of the recording is no dispatch")));
         };
         let before = std::mem::replace(&mut dispatch.grid, grid);
         self.changed(command).inspect_err(|_| {
@@ -95,7 +90,7 @@ impl Recording {
     /// If the stream is of another device, or the device fails.
     pub fn submit(&mut self, stream: &Stream) -> Result<(), Diagnostic> {
         if !stream.device().is(&self.device) {
-            return Err(Self::wrong("a recording is submitted to a stream of another device".into()));
+            return Err(bad_arguments("a recording is submitted to a stream of another device"));
         }
         if stream.queue() != driver::FIRST_QUEUE {
             // What the buffers are used by is noted with them.

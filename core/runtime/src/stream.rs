@@ -4,11 +4,10 @@
 //! [`Event`] or a [`Download`].
 
 use crate::device::Core;
-use crate::driver::{self, FIRST_QUEUE, QueueId, Slice};
+use crate::driver::{self, FIRST_QUEUE, QueueId, Slice, bad_arguments};
 use crate::event::{Download, Event};
 use crate::{Buffer, Command, Device, Dispatch, Memory, Read, Timing};
-use girih_base::diag::{Code, Diagnostic};
-use girih_base::span::Span;
+use girih_base::diag::Diagnostic;
 use std::fmt;
 use std::sync::Arc;
 
@@ -154,8 +153,7 @@ impl Stream {
     pub fn after(&self, other: &Stream) -> Result<(), Diagnostic> {
         if !self.core.is_family(&other.core) {
             let message = "a stream comes after one of another device";
-            return Err(Diagnostic::new(Code::BadArguments, Span::NONE, message)
-                .hint("wait for an event of the other stream on the host"));
+            return Err(bad_arguments(message).hint("wait for an event of the other stream on the host"));
         }
         if self.queue == other.queue { Ok(()) } else { self.core.driver.follow(self.queue, other.queue) }
     }
@@ -195,7 +193,7 @@ pub(crate) fn resolve_one(core: &Core, queue: QueueId, command: &Command) -> Res
         Command::Copy { from, to } => {
             if from.bytes() != to.bytes() {
                 let message = format!("{} bytes are copied to {} bytes", from.bytes(), to.bytes());
-                return Err(Diagnostic::new(Code::BadArguments, Span::NONE, message));
+                return Err(bad_arguments(message));
             }
             driver::Command::Copy { from: from.resolve_words(core, queue)?, to: to.resolve_words(core, queue)? }
         }

@@ -20,6 +20,15 @@ pub struct DeviceHeap {
     pub buffer: Buffer,
 }
 
+/// Memory for cells in the heap of a device.
+#[derive(Clone, Debug)]
+pub struct Reserved {
+    /// The heap.
+    pub heap: DeviceHeap,
+    /// The first unit of 8 bytes.
+    pub first: u32,
+}
+
 /// Why a run ended before its result was there. The heap can be asked for its statistics afterwards and for nothing else.
 #[derive(Clone, Debug)]
 pub enum Fault {
@@ -84,7 +93,7 @@ impl Fault {
 pub struct TaskStats {
     /// Cells that were made in new memory.
     pub allocated: u64,
-    /// Cells that were made in holes.
+    /// Cells that were made in memory of a reuse token.
     pub reused: u64,
     /// Cells whose memory was given back.
     pub freed: u64,
@@ -135,7 +144,7 @@ pub struct TaskOptions {
     pub stack: u64,
     /// Set by another thread to end the run.
     pub interrupt: Option<Arc<AtomicBool>>,
-    /// Whether `cell.open` gives holes; all memory is given back and taken anew without it.
+    /// Whether `cell.open` gives reuse tokens; without it all memory is freed and allocated anew.
     pub reuse: bool,
     /// An artificial shortage: each n-th cell that is made fails for lack of memory, once.
     pub fail_each: Option<u64>,
@@ -177,6 +186,11 @@ pub trait Runner {
     /// calls.
     fn device_heap(&mut self) -> Option<DeviceHeap> {
         None
+    }
+    /// Memory for cells of so many units of 8 bytes, in a row: a kernel writes the cells before the next call, and owns them as
+    /// the host owns what [`new_cell`](Self::new_cell) makes. None if the heap is not on a device, or holds only what calls make.
+    fn reserve(&mut self, _units: u32) -> Result<Option<Reserved>, Fault> {
+        Ok(None)
     }
     /// What was taken so far.
     fn stats(&self) -> TaskStats;

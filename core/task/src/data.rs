@@ -8,12 +8,13 @@ use super::lower::words::{self, Immediate, tag};
 use super::lower::{Called, Direct};
 use super::run::diagnostic;
 use super::{flow::What, lower::Meaning};
-use crate::heap::Field;
+use crate::heap::cells::header;
+use crate::heap::{Field, Nodes};
 use girih_base::diag::{Code, Diagnostic};
 use girih_base::num::{Num, NumKind};
 use girih_base::span::Span;
 use girih_ir::heap::{self, LayoutId};
-use girih_runtime::{Fault, Runner};
+use girih_runtime::{Fault, Reserved, Runner};
 use girih_term::io::{Data, Seen};
 use girih_term::{CtorId, DefId, Known, Program};
 use std::sync::Arc;
@@ -38,6 +39,14 @@ pub enum Datum {
     Word(u32),
     /// A number that stands in a cell without a tag.
     Number(Num),
+}
+
+/// First words of cells, as the heap of a device has them. That of boxes is 0 if numbers stand in the leaf, above the tag.
+pub(crate) struct TreeCells {
+    pub fork: u32,
+    pub leaf: u32,
+    pub boxed: u32,
+    pub tag: u32,
 }
 
 /// What the host gives to a function that it calls.
@@ -200,6 +209,31 @@ impl Words<'_> {
             Meaning::Shape { what: What::Closure(_) | What::Partial(..), .. } => vec![],
         };
         direct.tables.layouts.iter().map(fields).collect()
+    }
+
+    /// The headers of the cells of a tree that a kernel builds.
+    pub(crate) fn tree_cells(&self, nodes: Nodes) -> Result<TreeCells, Diagnostic> {
+        let number = nodes.number;
+        let tag = words::tag_of(number);
+        let is_box = |meaning: &Meaning| matches!(meaning, Meaning::Boxed(kind) if *kind == number);
+        let layouts = &self.direct.tables.layouts;
+        let made = |ctor: CtorId, fields: usize| {
+            let layout = *self.direct.host.ctors.get(&ctor).ok_or_else(broken)?;
+            match &layouts[layout] {
+                Meaning::Shape { fields: its, .. } if its[..] == vec![Repr::Term; fields] => Ok(header(layout, fields)),
+                Meaning::Shape { .. } | Meaning::Boxed(_) => Err(broken()),
+            }
+        };
+        let boxed = match tag {
+            Some(_) => 0,
+            None => header(layouts.ids().find(|id| is_box(&layouts[*id])).ok_or_else(broken)?, 1),
+        };
+        Ok(TreeCells { fork: made(nodes.fork, 2)?, leaf: made(nodes.leaf, 1)?, boxed, tag: tag.unwrap_or(0) })
+    }
+
+    /// Memory for cells: see [`Runner::reserve`].
+    pub(crate) fn reserve(&mut self, units: u32) -> Result<Option<Reserved>, Diagnostic> {
+        self.runner.reserve(units).map_err(|fault| self.failed(&fault))
     }
 
     /// A value as the root of such a walk.

@@ -1,20 +1,12 @@
-//! What the host's side of every runner says to a device, and hears: words as bytes, arguments of launches, ends of calls.
+//! What the host's side of every runner says to a device, and hears: words of buffers, arguments of launches, ends of calls.
 
 use girih_base::diag::{Code, Diagnostic};
+use girih_base::hash::FastMap;
 use girih_base::span::Span;
+use girih_base::words;
 use girih_ir::Type;
 use girih_runtime::{Argument, Buffer, Constant, Device, Fault};
-
-/// Words as the bytes that a buffer holds.
-pub fn bytes(words: &[u32]) -> Vec<u8> {
-    words.iter().flat_map(|word| word.to_le_bytes()).collect()
-}
-
-/// The words of bytes that were read.
-pub fn words(bytes: &[u8]) -> Vec<u32> {
-    let (chunks, _) = bytes.as_chunks::<4>();
-    chunks.iter().map(|word| u32::from_le_bytes(*word)).collect()
-}
+use std::collections::hash_map::Entry;
 
 /// Reads words of a buffer, from a byte on.
 ///
@@ -23,7 +15,7 @@ pub fn words(bytes: &[u8]) -> Vec<u32> {
 pub fn read(device: &Device, buffer: &Buffer, offset: u64, count: usize) -> Result<Vec<u32>, Diagnostic> {
     let mut bytes = vec![0; 4 * count];
     device.read(buffer, offset, &mut bytes)?;
-    Ok(words(&bytes))
+    Ok(words::from_bytes(&bytes))
 }
 
 /// Writes words into a buffer, from a byte on.
@@ -31,7 +23,52 @@ pub fn read(device: &Device, buffer: &Buffer, offset: u64, count: usize) -> Resu
 /// # Errors
 /// If the device fails.
 pub fn write(device: &Device, buffer: &Buffer, offset: u64, words: &[u32]) -> Result<(), Diagnostic> {
-    device.write(buffer, offset, &bytes(words))
+    device.write(buffer, offset, &words::to_bytes(words))
+}
+
+/// A buffer of so many words on a device.
+#[derive(Clone, Copy, Debug)]
+pub struct WordBuffer<'d> {
+    /// Where it is.
+    pub device: &'d Device,
+    /// The buffer.
+    pub buffer: &'d Buffer,
+    /// How many words it has.
+    pub words: usize,
+}
+
+/// What the host has read of a buffer: in pages of `SIZE` words, each read once, until it is forgotten.
+#[derive(Debug, Default)]
+pub struct Pages<const SIZE: usize>(FastMap<usize, Vec<u32>>);
+
+impl<const SIZE: usize> Pages<SIZE> {
+    /// What was read may have changed.
+    pub fn forget(&mut self) {
+        self.0.clear();
+    }
+
+    /// The page that a word is in.
+    fn page(&mut self, of: WordBuffer<'_>, at: usize) -> Result<&[u32], Diagnostic> {
+        match self.0.entry(at / SIZE) {
+            Entry::Occupied(page) => Ok(page.into_mut()),
+            Entry::Vacant(page) => {
+                let first = (at / SIZE * SIZE).min(of.words);
+                let words = read(of.device, of.buffer, 4 * first as u64, SIZE.min(of.words - first));
+                // What cannot be read is not asked for again.
+                let (words, failed) = words.map_or_else(|error| (vec![], Some(error)), |words| (words, None));
+                let words = page.insert(words);
+                failed.map_or(Ok(words), Err)
+            }
+        }
+    }
+
+    /// A word; 0 where there is none.
+    ///
+    /// # Errors
+    /// If the device fails, once for each page; from then on the page has no words.
+    pub fn word(&mut self, of: WordBuffer<'_>, at: usize) -> Result<u32, Diagnostic> {
+        Ok(self.page(of, at)?.get(at % SIZE).copied().unwrap_or(0))
+    }
 }
 
 /// A whole buffer as an argument.

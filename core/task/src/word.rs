@@ -7,8 +7,27 @@ pub(crate) fn as_word(ty: Type) -> Type {
     if ty == Type::Term { Type::U32 } else { ty }
 }
 
+/// What writes operations, each of one result.
+pub(crate) trait Write {
+    fn op(&mut self, op: Op, ty: Type, operands: &[ValueId]) -> ValueId;
+    fn u32(&mut self, value: u32) -> ValueId;
+    fn ty(&self, value: ValueId) -> Type;
+}
+
+impl Write for Builder {
+    fn op(&mut self, op: Op, ty: Type, operands: &[ValueId]) -> ValueId {
+        Builder::op(self, op, ty, operands)
+    }
+    fn u32(&mut self, value: u32) -> ValueId {
+        Builder::u32(self, value)
+    }
+    fn ty(&self, value: ValueId) -> Type {
+        Builder::ty(self, value)
+    }
+}
+
 /// The word of a value.
-pub(crate) fn close(b: &mut Builder, value: ValueId) -> ValueId {
+pub(crate) fn close(b: &mut impl Write, value: ValueId) -> ValueId {
     match b.ty(value) {
         Type::F32 | Type::I32 => b.op(Op::Bitcast, Type::U32, &[value]),
         Type::BOOL => b.op(Op::Convert, Type::U32, &[value]),
@@ -17,7 +36,7 @@ pub(crate) fn close(b: &mut Builder, value: ValueId) -> ValueId {
 }
 
 /// The value of a type that a word is.
-pub(crate) fn open(b: &mut Builder, word: ValueId, ty: Type) -> ValueId {
+pub(crate) fn open(b: &mut impl Write, word: ValueId, ty: Type) -> ValueId {
     match ty {
         Type::F32 | Type::I32 => b.op(Op::Bitcast, ty, &[word]),
         Type::BOOL => {

@@ -200,8 +200,9 @@ impl Body<'_, '_> {
 /// `tl.load`.
 pub(super) fn load(body: &mut Body<'_, '_>, a: &Arguments) -> Made<Value> {
     let mut attrs = body.hints(a.value(5), a.value(6), a.call)?;
-    if a.flag(body, 7, "`volatile`")? && !attrs.iter().any(|attr| matches!(attr, Attr::Cache(_))) {
-        attrs.push(Attr::Cache(Cache::Global));
+    let is_uncached = matches!(a.value(5), Value::Str(text) if &**text == ".cv");
+    if a.flag(body, 7, "`volatile`")? || is_uncached {
+        attrs.push(Attr::Volatile);
     }
     if let Value::Block(block) = a.value(0) {
         if !matches!(a.value(1), Value::None) || !matches!(a.value(2), Value::None) {

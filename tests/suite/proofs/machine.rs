@@ -2,6 +2,7 @@
 
 use girih_base::diag::Diagnostic;
 use girih_base::span::SourceId;
+use girih_base::words;
 use girih_ir::{Scalar, Type, text, verify};
 use girih_runtime::{Argument, Buffer, Command, Constant, Device, DeviceKind, LoadOptions, Memory, Program, measure};
 use std::time::Duration;
@@ -56,13 +57,12 @@ impl Machine {
         id
     }
     pub fn write(&mut self, id: &Buffer, words: &[u32]) {
-        let bytes: Vec<u8> = words.iter().flat_map(|w| w.to_le_bytes()).collect();
-        self.device.write(id, 0, &bytes).unwrap_or_else(|e| panic!("{e:?}"));
+        self.device.write(id, 0, &words::to_bytes(words)).unwrap_or_else(|e| panic!("{e:?}"));
     }
     pub fn read(&mut self, id: &Buffer, words: usize) -> Vec<u32> {
         let mut bytes = vec![0; 4 * words];
         self.device.read(id, 0, &mut bytes).unwrap_or_else(|e| panic!("{e:?}"));
-        bytes.chunks_exact(4).map(|b| u32::from_le_bytes([b[0], b[1], b[2], b[3]])).collect()
+        words::from_bytes(&bytes)
     }
     /// Runs commands once and says how long they took.
     pub fn time(&mut self, commands: &[Command]) -> Duration {

@@ -9,7 +9,7 @@ use crate::translate::{arguments, not_legal};
 use cranelift_codegen::ir::condcodes::IntCC;
 use cranelift_codegen::ir::{AliasRegion, AtomicRmwOp, BlockArg, InstBuilder, MemFlags, Type as Machine, Value, types};
 use girih_ir::attrs::AttrKind;
-use girih_ir::heap::{CELL, IMMEDIATE, LayoutId, NULL_HOLE, host_units};
+use girih_ir::heap::{CELL, IMMEDIATE, LayoutId, NO_REUSE_TOKEN, host_units};
 use girih_ir::{Def, Inst, Op, RegionId, Type, ValueId};
 
 /// How cells are accessed.
@@ -60,7 +60,7 @@ pub(super) fn operation(t: &mut TaskTranslator<'_, '_>, inst: &Inst) -> Result<(
             let [tag, payload] = inst.operands[..] else { return Err(not_legal(inst)) };
             if t.function.as_constant(tag) == Some(CELL.into()) {
                 // The reuse token that is none.
-                let none = t.b.ins().iconst(types::I32, i64::from(NULL_HOLE));
+                let none = t.b.ins().iconst(types::I32, i64::from(NO_REUSE_TOKEN));
                 return t.give(inst, none);
             }
             let (tag, payload) = (t.get(tag)?, t.get(payload)?);
@@ -148,7 +148,7 @@ fn take(t: &mut TaskTranslator<'_, '_>, units: u32) -> Value {
     }
     let list = context(t);
     let first = t.b.ins().load(types::I32, of_context(), list, at::free(units));
-    let is_empty = t.b.ins().icmp_imm(IntCC::Equal, first, i64::from(NULL_HOLE));
+    let is_empty = t.b.ins().icmp_imm(IntCC::Equal, first, i64::from(NO_REUSE_TOKEN));
     let (away, on) = (cold_block(t), t.b.create_block());
     let word = t.b.append_block_param(on, types::I32);
     branch_away(t, is_empty, away);
@@ -194,7 +194,7 @@ fn open(t: &mut TaskTranslator<'_, '_>, inst: &Inst) -> Result<()> {
     let (shared, on) = (cold_block(t), t.b.create_block());
     let result = t.b.append_block_param(on, types::I32);
     branch_away(t, is_shared, shared);
-    let none = t.b.ins().iconst(types::I32, i64::from(NULL_HOLE));
+    let none = t.b.ins().iconst(types::I32, i64::from(NO_REUSE_TOKEN));
     let unique = if variant.reuse {
         word
     } else {
@@ -215,7 +215,7 @@ fn open(t: &mut TaskTranslator<'_, '_>, inst: &Inst) -> Result<()> {
         lose_together(t, word, cell);
     };
     alone_or_together(t, alone, together);
-    let none = t.b.ins().iconst(types::I32, i64::from(NULL_HOLE));
+    let none = t.b.ins().iconst(types::I32, i64::from(NO_REUSE_TOKEN));
     t.b.ins().jump(on, &[BlockArg::Value(none)]);
     t.b.switch_to_block(on);
     t.set(*token, result);
@@ -378,7 +378,7 @@ fn fill(t: &mut TaskTranslator<'_, '_>, inst: &Inst) -> Result<()> {
     let word = if known == ReuseToken::None || !t.form.plan.variant.reuse {
         new(t, layout)
     } else if known.units(t) == Some(units(t, layout)) {
-        let is_none = t.b.ins().icmp_imm(IntCC::Equal, place, i64::from(NULL_HOLE));
+        let is_none = t.b.ins().icmp_imm(IntCC::Equal, place, i64::from(NO_REUSE_TOKEN));
         let (fresh, on) = (t.b.create_block(), t.b.create_block());
         let word = t.b.append_block_param(on, types::I32);
         branch_away(t, is_none, fresh);
@@ -415,7 +415,7 @@ fn free(t: &mut TaskTranslator<'_, '_>, place: ValueId) -> Result<()> {
         help(t, Helper::Release, &[place]);
         return Ok(());
     };
-    let is_none = t.b.ins().icmp_imm(IntCC::Equal, place, i64::from(NULL_HOLE));
+    let is_none = t.b.ins().icmp_imm(IntCC::Equal, place, i64::from(NO_REUSE_TOKEN));
     let on = t.b.create_block();
     branch_away(t, is_none, on);
     give_back(t, place, units);

@@ -29,6 +29,7 @@ use cranelift_jit::{ArenaMemoryProvider, JITBuilder, JITModule};
 use cranelift_module::{FuncId, Module as Target, default_libcall_names};
 use girih_base::idx::IndexVec;
 use girih_base::span::Span;
+use girih_ir::groups::{aggregates, arithmetic, jumps, masks, memory, of_kernels, regions};
 use girih_ir::{Caps, Feature, Function, FunctionId, Module, Op, Type};
 use girih_lower::legalise;
 use inline::Inlining;
@@ -295,7 +296,34 @@ fn declare(module: &Module, target: &mut dyn Target, has_both: impl Fn(FunctionI
 fn calls(function: &Function) -> bool {
     let mut calls = false;
     function.walk(function.body, &mut |_, inst| {
-        calls |= matches!(inst.op, Op::Call | Op::Tail | Op::Fork | Op::GlobalGet);
+        calls |= match inst.op {
+            // A global is computed on first use.
+            Op::Call | Op::Tail | Op::Fork | Op::GlobalGet => true,
+            // What is joined was forked in the same function.
+            Op::Join
+            | Op::CellNew
+            | Op::CellGet
+            | Op::CellLayout
+            | Op::CellOpen
+            | Op::CellFill
+            | Op::CellFree
+            | Op::TermShare
+            | Op::TermDrop
+            | Op::TermPack
+            | Op::TermTag
+            | Op::TermPayload
+            | Op::Return
+            | Op::Grid
+            | Op::TrapIf
+            | regions!()
+            | jumps!()
+            | arithmetic!()
+            | aggregates!()
+            | memory!()
+            | of_kernels!()
+            | masks!()
+            | girih_ir::tile_operations!() => false,
+        };
     });
     calls
 }

@@ -14,7 +14,7 @@ use cranelift_codegen::ir::{
     AliasRegion, BlockArg, InstBuilder, MemFlags, StackSlot, StackSlotData, StackSlotKind, Value, types,
 };
 use cranelift_module::FuncId;
-use girih_ir::heap::NULL_HOLE;
+use girih_ir::heap::NO_REUSE_TOKEN;
 use girih_ir::{FunctionId, Inst, ValueId};
 
 /// A forked call that is not joined yet.
@@ -220,7 +220,7 @@ pub(super) fn global(t: &mut TaskTranslator<'_, '_>, inst: &Inst) -> Result<()> 
     } else {
         t.b.ins().load(types::I32, MemFlags::trusted(), place, 0)
     };
-    let is_absent = t.b.ins().icmp_imm(IntCC::Equal, word, i64::from(NULL_HOLE));
+    let is_absent = t.b.ins().icmp_imm(IntCC::Equal, word, i64::from(NO_REUSE_TOKEN));
     let (absent, on) = (cold_block(t), t.b.create_block());
     let result = t.b.append_block_param(on, types::I32);
     branch_away(t, is_absent, absent);

@@ -58,10 +58,12 @@ fn all() -> String {
     let mut kernels = vec![];
     for op in Op::ALL.iter().copied().filter(|op| matches!(op.row().family, Family::Scalar | Family::Sync)) {
         for ty in set(op.row().suffix).iter() {
-            let sources: Vec<Scalar> = match op {
-                Op::Convert => ScalarSet::ALL.iter().collect(),
-                Op::Bitcast => ScalarSet::STORED.iter().filter(|s| s.bits() == ty.bits()).collect(),
-                _ => vec![ty],
+            let sources: Vec<Scalar> = if !op.row().operands.contains(&Pattern::Source) {
+                vec![ty]
+            } else if op == Op::Bitcast {
+                ScalarSet::STORED.iter().filter(|s| s.bits() == ty.bits()).collect()
+            } else {
+                ScalarSet::ALL.iter().collect()
             };
             kernels.extend(
                 sources.into_iter().filter_map(|source| kernel(kernels.len(), op, ty, source)).collect::<Vec<_>>(),

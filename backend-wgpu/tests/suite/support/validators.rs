@@ -1,5 +1,6 @@
 //! Other readers of what is written: naga's own of WGSL, and `spirv-val`.
 
+use girih_base::words;
 use girih_workbench::missing;
 use std::process::Command;
 
@@ -33,8 +34,7 @@ pub fn nesting(text: &str) -> usize {
 pub fn spirv_val(words: &[u32], name: &str) -> Result<(), String> {
     let program = std::env::var_os("GIRIH_SPIRV_VAL").unwrap_or_else(|| "spirv-val".into());
     let file = std::env::temp_dir().join(format!("girih-{}-{name}.spv", std::process::id()));
-    let bytes: Vec<u8> = words.iter().flat_map(|word| word.to_le_bytes()).collect();
-    std::fs::write(&file, bytes).map_err(|e| e.to_string())?;
+    std::fs::write(&file, words::to_bytes(words)).map_err(|e| e.to_string())?;
     let result = Command::new(&program).args(["--target-env", "vulkan1.3"]).arg(&file).output();
     let _ = std::fs::remove_file(&file);
     match result {

@@ -86,11 +86,7 @@ fn texts(
         count.files += 1;
         count.kernels += sheet.kernels.len();
         let name = format!("{}-{}{}.wgsl", part.name(), group.name.replace([' ', ':'], "-"), sheet.variant);
-        let contents = sheet.written.into_iter().flat_map(|written| match written {
-            Emitted::Text(text) => text.into_bytes(),
-            Emitted::Words(words) => words.into_iter().flat_map(u32::to_le_bytes).collect(),
-        });
-        texts.push((name, contents.collect()));
+        texts.push((name, sheet.written.into_iter().flat_map(Emitted::bytes).collect()));
     }
     Ok(texts)
 }

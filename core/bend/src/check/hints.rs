@@ -1,9 +1,10 @@
 //! What to do about types that do not fit, for the cases that are common.
 
 use super::infer::Infer;
-use super::type_errors::{Why, count};
+use super::type_errors::Why;
 use super::types::{Node, Ty, wider};
 use girih_base::num::{BinOp, LiteralValue, NumKind};
+use girih_base::plural::counted;
 use girih_term::{CtorId, Term, TermKind, TypeId};
 
 /// A hint for a term of one type in the place of another.
@@ -98,7 +99,7 @@ fn missing_arguments<'p>(infer: &mut Infer<'p>, term: &'p Term, expected: Ty) ->
     let is_function = matches!(infer.types.node(expected), Node::Arrow(..));
     (given < def.params.len() && !(is_function && given == 0)).then(|| {
         let given = if given == 0 { "none".to_string() } else { given.to_string() };
-        format!("`{}` takes {}, {given} given here", def.name, count(def.params.len(), "argument"))
+        format!("`{}` takes {}, {given} given here", def.name, counted(def.params.len(), "argument"))
     })
 }
 
@@ -128,7 +129,7 @@ fn data(infer: &mut Infer, found: Ty, expected: Ty) -> Option<String> {
 fn tuples(infer: &mut Infer, found: Ty, expected: Ty) -> Option<String> {
     match (infer.types.node(found), infer.types.node(expected)) {
         (Node::Tuple(a), Node::Tuple(b)) if a.len() != b.len() => {
-            Some(format!("a tuple of {} is not one of {}", count(a.len(), "part"), count(b.len(), "part")))
+            Some(format!("a tuple of {} is not one of {}", counted(a.len(), "part"), counted(b.len(), "part")))
         }
         (Node::None, _) => Some("`*` has the type `None`; `unreachable()` fits every type".to_string()),
         _ => None,

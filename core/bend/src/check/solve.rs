@@ -8,9 +8,10 @@ use super::annotation::{Mode, Seed, as_global, is_closed};
 use super::groups::{Calls, calls, in_order, roots};
 use super::infer::{Checked, Global, Infer};
 use super::place::{Edits, untypeable};
-use super::type_errors::{Why, count};
+use super::type_errors::Why;
 use girih_base::diag::{Code, Diagnostic, Diagnostics};
 use girih_base::idx::IndexVec;
+use girih_base::plural::counted;
 use girih_term::{Body, Def, DefId, Program, Term};
 use std::collections::{BTreeMap, HashSet};
 
@@ -191,7 +192,8 @@ impl<'p> Infer<'p> {
 }
 
 fn too_few_parameters(def: &Def) -> Box<Diagnostic> {
-    let message = format!("`{}` has {}, but its annotation says fewer", def.name, count(def.params.len(), "parameter"));
+    let has = counted(def.params.len(), "parameter");
+    let message = format!("`{}` has {has}, but its annotation says fewer", def.name);
     Box::new(
         Diagnostic::new(Code::TypeMismatch, def.span, message)
             .hint("the annotation of a function of two parameters is `a -> b -> result`"),

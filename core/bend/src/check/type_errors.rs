@@ -8,6 +8,7 @@ use super::unify::Clash;
 use girih_base::diag::{Code, Diagnostic};
 use girih_base::name::Name;
 use girih_base::num::BinOp;
+use girih_base::plural::counted;
 use girih_base::prim::Prim;
 use girih_base::span::Span;
 use girih_term::{CtorId, Def, DefId, Origin, Term, TermKind, TypeId};
@@ -161,7 +162,7 @@ impl<'p> Infer<'p> {
             };
             Diagnostic::new(Code::TypeMismatch, head.span, message).at(format!("this is `{shown}`"))
         } else {
-            let (takes, given) = (count(index, "argument"), arguments.len());
+            let (takes, given) = (counted(index, "argument"), arguments.len());
             let message = match &name {
                 Some(name) => format!("`{name}` takes {takes}, but {given} are given"),
                 None => format!("this function takes {takes}, but {given} are given"),
@@ -347,9 +348,4 @@ fn blame(term: &Term) -> &Term {
         at = result;
     }
     if at.span.is_none() { term } else { at }
-}
-
-/// `1 argument`, `2 arguments`.
-pub(super) fn count(n: usize, noun: &str) -> String {
-    if n == 1 { format!("1 {noun}") } else { format!("{n} {noun}s") }
 }

@@ -1,6 +1,6 @@
 //! Arguments: of constructors and primitives, which take all of theirs at once, and named ones.
 
-use super::frame::{Binding, apply};
+use super::definition_scope::{Binding, apply};
 use super::{Entity, Lowering, invalid};
 use crate::ast::{Expr, ExprKind, Ident};
 use girih_base::diag::{Code, Diagnostic, did_you_mean};

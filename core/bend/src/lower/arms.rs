@@ -4,9 +4,9 @@
 //! recursive fields are what the fold makes of them, and the whole value is rebuilt of these.
 
 use super::choices::LowerBody;
+use super::definition_scope::Binding;
 use super::expressions::with_binds;
 use super::folds::{Fold, place, uses};
-use super::frame::Binding;
 use super::literals::hidden;
 use super::{Lowering, invalid};
 use crate::ast::{Arm as ArmSyntax, Ident, Match as MatchSyntax};

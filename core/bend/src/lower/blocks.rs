@@ -227,7 +227,7 @@ impl<'l> Lowering<'l> {
                 let operand = self.expression(value);
                 let new = match op {
                     InPlaceOp::Op(op) => Term::new(TermKind::Op(op, Box::new(old), Box::new(operand)), span),
-                    InPlaceOp::Map => super::frame::apply(operand, vec![old], span),
+                    InPlaceOp::Map => super::definition_scope::apply(operand, vec![old], span),
                 };
                 let local = self.bind_local(&name.node, name.span);
                 binds.push(Bind { target: Target::Var(local), value: new });

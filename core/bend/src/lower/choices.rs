@@ -1,8 +1,8 @@
 //! `if`, `switch` and `match` over bodies of either syntax.
 
 use super::Lowering;
+use super::definition_scope::Binding;
 use super::expressions::with_binds;
-use super::frame::Binding;
 use super::literals::hidden;
 use crate::ast::{Expr, ExprKind, Ident, If, Match as MatchSyntax, Switch as SwitchSyntax};
 use girih_base::name::Name;

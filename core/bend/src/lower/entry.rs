@@ -1,6 +1,6 @@
 //! The entry point, and the arguments that it is applied to.
 
-use super::frame::{DefinitionScope, apply};
+use super::definition_scope::{DefinitionScope, apply};
 use super::{Entity, Lowering};
 use crate::ast::{FunBody, Item, PatternKind};
 use crate::modules::ModuleId;
@@ -122,7 +122,7 @@ impl Lowering<'_> {
             body: Body::Term(super::invalid(span)),
         });
         self.unbound.clear();
-        self.frames.push(DefinitionScope::new(def, ModuleId::new(0)));
+        self.enclosing.push(DefinitionScope::new(def, ModuleId::new(0)));
         let mut args: Vec<Term> = vec![];
         for (i, text) in entry.arguments.iter().enumerate() {
             let source = sources.add(format!("<argument {}>", i + 1), text);

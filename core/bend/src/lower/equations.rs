@@ -1,7 +1,7 @@
 //! Functions of the functional syntax: rules over patterns.
 
+use super::definition_scope::{Binding, apply};
 use super::expressions::with_binds;
-use super::frame::{Binding, apply};
 use super::literals::hidden;
 use super::matrix::{Matrix, Pat, Row, Tree};
 use super::{Lowering, invalid};
@@ -87,7 +87,7 @@ impl Lowering<'_> {
         let first = name_of(&rules[0]);
         let name = first.filter(|name| rules.iter().all(|rule| name_of(rule).as_ref() == Some(name)));
         let local = self.local(name.unwrap_or_else(|| hidden(&format!("arg{i}"))), rules[0].patterns[i].span);
-        self.frame().params.push(local);
+        self.innermost().params.push(local);
         local
     }
 

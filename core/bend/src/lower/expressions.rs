@@ -1,7 +1,7 @@
 //! Expressions of both syntaxes.
 
 use super::Lowering;
-use super::frame::Binding;
+use super::definition_scope::Binding;
 use super::literals::hidden;
 use crate::ast::{Expr, ExprKind, FunBind, Ident, Pattern};
 use girih_base::name::Name;

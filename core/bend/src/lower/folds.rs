@@ -4,8 +4,8 @@
 //! The arms are lowered with a variable for that, which [`place`] replaces.
 
 use super::choices::LowerBody;
+use super::definition_scope::{apply, partial};
 use super::expressions::with_binds;
-use super::frame::{apply, partial};
 use super::literals::hidden;
 use super::{Lowering, invalid};
 use crate::ast::{Expr, Match as MatchSyntax};
@@ -34,7 +34,7 @@ impl<'l> Lowering<'l> {
                 Some(name) => this.local(name.node.clone(), name.span),
                 None => this.local(hidden("arg"), f.arg.span),
             };
-            this.frame().params.push(param);
+            this.innermost().params.push(param);
             for (state, _) in &f.with {
                 this.bind_param(&state.node, state.span);
             }

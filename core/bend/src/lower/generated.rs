@@ -2,7 +2,7 @@
 
 use super::choices::{LowerBody, condition_term};
 use super::declare::imp_is_annotated;
-use super::frame::{Binding, DefinitionScope, apply, partial};
+use super::definition_scope::{Binding, DefinitionScope, apply, partial};
 use super::literals::hidden;
 use super::{Lowering, invalid};
 use crate::ast::{Bend, Check, Comprehension, Expr, FunDef, Ident, ImpDef, Param, TypeExpr};
@@ -12,16 +12,16 @@ use girih_term::ty::{Scheme, Type};
 use girih_term::{Arm, Body, Def, DefId, LocalId, Match, Origin, Term, TermKind};
 
 impl<'l> Lowering<'l> {
-    /// Makes a definition out of what `build` lowers in a new frame. Returns it with what it captures here.
+    /// Makes a definition out of what `build` lowers in a new scope. Returns it with what it captures here.
     pub(super) fn generate(
         &mut self,
         what: &str,
         span: Span,
         build: impl FnOnce(&mut Self, DefId) -> Term,
     ) -> (DefId, Vec<Term>) {
-        let frame = self.frame();
-        let (parent, module, monads, number) = (frame.def, frame.module, frame.monads.clone(), frame.generated);
-        frame.generated += 1;
+        let scope = self.innermost();
+        let (parent, module, monads, number) = (scope.def, scope.module, scope.monads.clone(), scope.generated);
+        scope.generated += 1;
         let Def { name, check, .. } = &self.program.defs[parent];
         let (name, check) = (Name::from(format!("{name}__{what}{number}")), *check);
         let def = self.program.defs.push(Def {
@@ -34,17 +34,17 @@ impl<'l> Lowering<'l> {
             locals: Default::default(),
             body: Body::Term(invalid(span)),
         });
-        let mut frame = DefinitionScope::new(def, module);
-        frame.monads = monads;
-        self.frames.push(frame);
+        let mut scope = DefinitionScope::new(def, module);
+        scope.monads = monads;
+        self.enclosing.push(scope);
         let mut body = build(self, def);
-        let Some(frame) = self.frames.pop() else { return (def, vec![]) };
+        let Some(scope) = self.enclosing.pop() else { return (def, vec![]) };
         self.check_captured_links(&body);
-        let captures: Vec<LocalId> = frame.params[..frame.captured.len()].to_vec();
+        let captures: Vec<LocalId> = scope.params[..scope.captured.len()].to_vec();
         add_captures(&mut body, def, &captures);
         let lowered = &mut self.program.defs[def];
-        (lowered.params, lowered.locals, lowered.body) = (frame.params, frame.locals, Body::Term(body));
-        (def, frame.captured)
+        (lowered.params, lowered.locals, lowered.body) = (scope.params, scope.locals, Body::Term(body));
+        (def, scope.captured)
     }
 
     pub(super) fn fun_bend(&mut self, b: &Bend<Expr>, span: Span) -> Term {
@@ -92,7 +92,7 @@ impl<'l> Lowering<'l> {
         let ty = self.program.ctors[cons].ty;
         let (def, captured) = self.generate("map", span, |this, def| {
             let param = this.local(hidden("list"), c.list.span);
-            this.frame().params.push(param);
+            this.innermost().params.push(param);
             let mark = this.enter();
             let head = this.bind_local(&c.var.node, c.var.span);
             let tail = this.local(hidden("tail"), span);

@@ -82,7 +82,7 @@ impl Lowering<'_> {
     pub(super) fn prelude_call(&mut self, name: &str, args: Vec<Term>, span: Span) -> Term {
         match self.prelude_def(name) {
             Some(def) if args.is_empty() => Term::new(TermKind::Global(def), span),
-            Some(def) => super::frame::apply(Term::new(TermKind::Global(def), span), args, span),
+            Some(def) => super::definition_scope::apply(Term::new(TermKind::Global(def), span), args, span),
             None => invalid(span),
         }
     }

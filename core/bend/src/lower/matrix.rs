@@ -221,7 +221,7 @@ impl<'m, 'l> Matrix<'m, 'l> {
     }
 
     fn local(&mut self, name: &str, near: LocalId) -> LocalId {
-        let span = self.lowering.frame().locals[near].span;
+        let span = self.lowering.innermost().locals[near].span;
         self.lowering.local(hidden(name), span)
     }
 

@@ -2,7 +2,7 @@
 //!
 //! [`declare`] gives every top-level item its place in the [`Program`], [`types`] reads annotations, and then each definition
 //! is lowered in a [`DefinitionScope`] of its own. `fold`, `bend`, comprehensions and local functions become
-//! generated definitions, lowered in a frame on top of their parent's ([`generated`]); the parent's variables that they use become
+//! generated definitions, lowered in a scope on top of their parent's ([`generated`]); the parent's variables that they use become
 //! parameters. A definition with errors gets [`TermKind::Invalid`] at their places, and lowering goes on with the others.
 
 mod arguments;
@@ -10,11 +10,11 @@ mod arms;
 mod blocks;
 mod choices;
 mod declare;
+mod definition_scope;
 mod entry;
 mod equations;
 mod expressions;
 mod folds;
-mod frame;
 mod generated;
 mod literals;
 mod matrix;
@@ -28,7 +28,7 @@ mod types;
 
 use super::ast::Item;
 use super::modules::{ModuleId, Modules};
-use frame::DefinitionScope;
+use definition_scope::DefinitionScope;
 use girih_base::diag::{Code, Diagnostic, Diagnostics};
 use girih_base::idx::IndexVec;
 use girih_base::name::Name;
@@ -66,7 +66,7 @@ struct Lowering<'a> {
     /// The parameter names of definitions, for named arguments; none where patterns stand instead.
     parameters: HashMap<DefId, Vec<Option<Name>>>,
     /// The definitions being lowered: a top-level one, then those generated inside it.
-    frames: Vec<DefinitionScope>,
+    enclosing: Vec<DefinitionScope>,
     /// Names that were reported as unbound in the top-level definition at hand.
     unbound: HashSet<Name>,
     /// How many `open`s and steps of monads the term at hand stands in.
@@ -83,7 +83,7 @@ pub(super) fn lower(modules: &Modules, entry: &Entry<'_>, sources: &mut Sources,
         prelude: Scope::default(),
         full_names: HashMap::new(),
         parameters: HashMap::new(),
-        frames: vec![],
+        enclosing: vec![],
         unbound: HashSet::new(),
         nesting: 0,
     };
@@ -115,12 +115,12 @@ impl Lowering<'_> {
         self.unbound.clear();
         match declared.item {
             Item::Def(item) => {
-                self.frames.push(DefinitionScope::new(def, declared.module));
+                self.enclosing.push(DefinitionScope::new(def, declared.module));
                 let body = self.function(item);
                 self.finish_top_level(body);
             }
             Item::Equations(item) => {
-                self.frames.push(DefinitionScope::new(def, declared.module));
+                self.enclosing.push(DefinitionScope::new(def, declared.module));
                 let body = self.equations(item);
                 self.finish_top_level(body);
             }
@@ -129,20 +129,20 @@ impl Lowering<'_> {
         }
     }
 
-    /// Ends the frame of a top-level definition, whose body is lowered.
+    /// Ends the scope of a top-level definition, whose body is lowered.
     fn finish_top_level(&mut self, body: Term) {
-        let Some(mut frame) = self.frames.pop() else { return };
+        let Some(mut scope) = self.enclosing.pop() else { return };
         self.check_scopeless(&body);
         // `f = λx …` is a function of x: its calls need no closure.
         let body = match body.kind {
             TermKind::Lambda(params, inner) if !params.is_empty() => {
-                frame.params.extend(params);
+                scope.params.extend(params);
                 *inner
             }
             kind => Term::new(kind, body.span),
         };
-        let def = &mut self.program.defs[frame.def];
-        (def.params, def.locals, def.body) = (frame.params, frame.locals, Body::Term(body));
+        let def = &mut self.program.defs[scope.def];
+        (def.params, def.locals, def.body) = (scope.params, scope.locals, Body::Term(body));
     }
 
     fn error(&mut self, code: Code, span: Span, message: impl Into<String>) {

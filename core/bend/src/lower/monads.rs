@@ -1,8 +1,8 @@
 //! `with` blocks, their steps `x <- e`, and `open`.
 
 use super::choices::LowerBody;
+use super::definition_scope::{Binding, apply};
 use super::expressions::with_binds;
-use super::frame::{Binding, apply};
 use super::literals::hidden;
 use super::{Entity, Lowering, invalid};
 use crate::ast::{Expr, Ident, Pattern, With};
@@ -38,9 +38,9 @@ impl<'l> Lowering<'l> {
         if let Some(Entity::Def(wrap)) = self.find_entity(&member("wrap")) {
             self.bind(Name::new("wrap"), Binding::Closed(TermKind::Global(wrap)));
         }
-        self.frame().monads.push(Monad { name: w.monad.clone(), bind });
+        self.innermost().monads.push(Monad { name: w.monad.clone(), bind });
         let term = body(self, &w.body);
-        self.frame().monads.pop();
+        self.innermost().monads.pop();
         self.leave(mark);
         term
     }
@@ -66,7 +66,7 @@ impl<'l> Lowering<'l> {
         span: Span,
         rest: impl FnOnce(&mut Self) -> Term,
     ) -> Term {
-        let bind = match self.frame().monads.last() {
+        let bind = match self.innermost().monads.last() {
             Some(Monad { bind: Some(bind), .. }) => *bind,
             Some(Monad { name, bind: None }) => {
                 let name = name.clone();

@@ -1,7 +1,7 @@
 //! Patterns that always fit: those of assignments, `let`, `ask` and lambdas.
 
 use super::Lowering;
-use super::frame::Binding;
+use super::definition_scope::Binding;
 use super::literals::hidden;
 use crate::ast::{Pattern, PatternKind};
 use girih_base::diag::Code;

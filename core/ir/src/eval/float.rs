@@ -13,9 +13,9 @@
 
 use super::{Function, by_routine, meaning, not_evaluated, ones};
 use crate::ops::Op;
-use crate::types::Scalar;
+use crate::types::{FloatFormat, Scalar};
 
-/// How the numbers of a short float lie in their bits.
+/// How the numbers of a short float lie in their bits, and what is made of those that it does not have.
 #[derive(Clone, Copy)]
 struct Format {
     exponent_bits: u32,
@@ -30,12 +30,12 @@ struct Format {
 
 impl Format {
     const fn of(ty: Scalar) -> Option<Format> {
-        let (exponent_bits, mantissa_bits, largest, beyond, nan) = match ty {
-            Scalar::F8E4M3 => (4, 3, 0x7e, 0x7e, 0x7f),
-            Scalar::F8E5M2 => (5, 2, 0x7b, 0x7b, 0x7f),
-            Scalar::F16 => (5, 10, 0x7bff, 0x7c00, 0x7e00),
-            Scalar::Bf16 => (8, 7, 0x7f7f, 0x7f80, 0x7fc0),
-            Scalar::F32 => (8, 23, 0x7f7f_ffff, 0x7f80_0000, 0x7fc0_0000),
+        let (largest, beyond, nan) = match ty {
+            Scalar::F8E4M3 => (0x7e, 0x7e, 0x7f),
+            Scalar::F8E5M2 => (0x7b, 0x7b, 0x7f),
+            Scalar::F16 => (0x7bff, 0x7c00, 0x7e00),
+            Scalar::Bf16 => (0x7f7f, 0x7f80, 0x7fc0),
+            Scalar::F32 => (0x7f7f_ffff, 0x7f80_0000, 0x7fc0_0000),
             Scalar::F64
             | Scalar::Bool
             | Scalar::I8
@@ -47,7 +47,8 @@ impl Format {
             | Scalar::U32
             | Scalar::U64 => return None,
         };
-        Some(Format { exponent_bits, mantissa_bits, largest, beyond, nan })
+        let Some(FloatFormat { exponent, mantissa }) = ty.float_format() else { return None };
+        Some(Format { exponent_bits: exponent, mantissa_bits: mantissa, largest, beyond, nan })
     }
     const fn width(self) -> u32 {
         1 + self.exponent_bits + self.mantissa_bits

@@ -145,23 +145,8 @@ fn random(scalar: Scalar, seed: u64, place: u64) -> u64 {
     x = (x ^ (x >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
     x = (x ^ (x >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
     x ^= x >> 31;
-    let digits = match scalar {
-        Scalar::F64 => 53,
-        Scalar::F32 => 24,
-        Scalar::F16 => 11,
-        Scalar::Bf16 => 8,
-        Scalar::F8E4M3 => 4,
-        Scalar::F8E5M2 => 3,
-        Scalar::Bool
-        | Scalar::I8
-        | Scalar::I16
-        | Scalar::I32
-        | Scalar::I64
-        | Scalar::U8
-        | Scalar::U16
-        | Scalar::U32
-        | Scalar::U64 => return x >> (64 - scalar.bits()),
-    };
+    let Some(format) = scalar.float_format() else { return x >> (64 - scalar.bits()) };
+    let digits = format.mantissa + 1;
     // Exact: so many digits are what the type has.
     let half = (1u64 << (digits - 1)) as f64;
     narrow((x >> (64 - digits)) as f64 / half - 1.0, scalar)

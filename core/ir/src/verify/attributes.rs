@@ -5,6 +5,7 @@ use super::names;
 use super::structure::Context;
 use crate::attrs::{Attr, AttrKind, Order};
 use crate::function::Inst;
+use crate::groups::atomic_updates;
 use crate::ops::Op;
 use crate::types::{Scalar, Space, Type};
 use girih_base::diag::Code;
@@ -64,6 +65,7 @@ fn is_needed(op: Op, kind: AttrKind) -> bool {
         | AttrKind::Scope
         | AttrKind::Spaces
         | AttrKind::Cache
+        | AttrKind::Volatile
         | AttrKind::Unroll
         | AttrKind::Flat
         | AttrKind::Pending
@@ -79,6 +81,26 @@ fn is_needed(op: Op, kind: AttrKind) -> bool {
     }
 }
 
+/// Whether an operation can order accesses so. Those whose rows have no orders are not asked.
+fn ordered(op: Op, order: Order) -> Result<(), (String, &'static str)> {
+    match (op, order) {
+        (Op::AtomicLoad, Order::Release | Order::AcquireRelease) => {
+            Err(("a load cannot release".into(), "use `order(acquire)` or a fence"))
+        }
+        (Op::AtomicStore, Order::Acquire | Order::AcquireRelease) => {
+            Err(("a store cannot acquire".into(), "use `order(release)` or a fence"))
+        }
+        (Op::Fence, Order::Relaxed) => {
+            Err(("a relaxed fence orders nothing".into(), "use `order(acquire)`, `order(release)` or both"))
+        }
+        (Op::AtomicLoad, Order::Relaxed | Order::Acquire)
+        | (Op::AtomicStore, Order::Relaxed | Order::Release)
+        | (Op::Fence, Order::Acquire | Order::Release | Order::AcquireRelease)
+        | (atomic_updates!() | Op::AtomicCompareExchange | Op::TileAtomic | Op::TileCompareExchange, _) => Ok(()),
+        (other, _) => unreachable!("`{}` has no orders", other.name()),
+    }
+}
+
 /// Whether an attribute's value makes sense for the operation.
 fn value(cx: &Context<'_>, inst: &Inst, attr: &Attr) -> Result<(), (String, &'static str)> {
     let name = inst.op.name();
@@ -89,18 +111,7 @@ fn value(cx: &Context<'_>, inst: &Inst, attr: &Attr) -> Result<(), (String, &'st
         Attr::Code(0) => {
             Err(("the code of a trap is not 0".into(), "0 means that nothing was reported; use another number"))
         }
-        Attr::Order(order) => match (inst.op, order) {
-            (Op::AtomicLoad, Order::Release | Order::AcquireRelease) => {
-                Err(("a load cannot release".into(), "use `order(acquire)` or a fence"))
-            }
-            (Op::AtomicStore, Order::Acquire | Order::AcquireRelease) => {
-                Err(("a store cannot acquire".into(), "use `order(release)` or a fence"))
-            }
-            (Op::Fence, Order::Relaxed) => {
-                Err(("a relaxed fence orders nothing".into(), "use `order(acquire)`, `order(release)` or both"))
-            }
-            (_, Order::Relaxed | Order::Acquire | Order::Release | Order::AcquireRelease) => Ok(()),
-        },
+        Attr::Order(order) => ordered(inst.op, *order),
         Attr::Cache(_) => match inst.operands.first().map(|m| cx.ty(*m)) {
             Some(Type::Memory(Space::Shared | Space::Private)) => {
                 Err((format!("`{name}` has a caching hint, but its memory is not a buffer"), "leave `cache` out"))
@@ -120,6 +131,7 @@ fn value(cx: &Context<'_>, inst: &Inst, attr: &Attr) -> Result<(), (String, &'st
         | Attr::SourceOffset(_)
         | Attr::Scope(_)
         | Attr::Spaces(_)
+        | Attr::Volatile
         | Attr::Unroll
         | Attr::Flat
         | Attr::Pending(_)

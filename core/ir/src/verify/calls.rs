@@ -1,6 +1,5 @@
 //! Calls: the callee and what it takes, recursion, and writes through the parameters of functions.
 
-use super::memory::writes as writes_memory;
 use super::names;
 use super::structure::Context;
 use crate::function::{Def, Function, FunctionId, Inst, InstId, Module, ValueId};
@@ -194,7 +193,7 @@ pub(super) fn writes(module: &Module, found: &mut Vec<Diagnostic>) {
     for function in module.functions.iter() {
         let mut own = vec![false; function.params.len()];
         function.walk(function.body, &mut |_, inst| {
-            if writes_memory(inst)
+            if inst.op.writes_memory()
                 && let Some(i) = inst.operands.first().and_then(|m| function.params.iter().position(|p| p == m))
             {
                 own[i] = true;

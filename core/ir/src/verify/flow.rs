@@ -6,7 +6,7 @@ use super::{calls, names};
 use crate::attrs::Attr;
 use crate::function::{Inst, InstId, RegionId, ValueId};
 use crate::groups::{
-    aggregates, arithmetic, cells, effects_and_positions, jumps, masks, memory, of_kernels, other_control, regions,
+    aggregates, arithmetic, by_element, cells, effects_and_positions, jumps, masks, memory, of_kernels, other_control, regions,
     whole_tiles,
 };
 use crate::ops::Op;
@@ -19,7 +19,7 @@ pub(super) fn check(cx: &mut Context<'_>, id: InstId, inst: &Inst, around: Optio
         Op::If => arms(cx, inst, 2),
         Op::Switch => arms(cx, inst, cases(inst).len() + 1),
         Op::Loop => looped(cx, inst),
-        Op::TileMap | Op::TileReduce | Op::TileScan => {}
+        by_element!() => {}
         op @ (whole_tiles!() | effects_and_positions!() | arithmetic!() | jumps!() | other_control!()) => {
             if !inst.regions.is_empty() {
                 let message = format!("`{}` has no regions, here are {}", op.name(), inst.regions.len());
@@ -146,7 +146,7 @@ fn list(types: &[Type]) -> String {
 
 fn yielded(cx: &mut Context<'_>, id: InstId, inst: &Inst) {
     let parent = cx.form.region_of(id).and_then(|region| cx.form.owner(region)).map(|id| &cx.function.insts[id]);
-    if let Some(parent) = parent.filter(|p| matches!(p.op, Op::TileMap | Op::TileReduce | Op::TileScan)) {
+    if let Some(parent) = parent.filter(|p| p.op.is_by_element()) {
         let elements: Vec<Type> = parent.results.iter().filter_map(|v| cx.ty(*v).element()).map(Type::Scalar).collect();
         let what = format!("the `{}` gives elements of", parent.op.name());
         return gives(cx, inst, &inst.operands, &elements, parent, &what);

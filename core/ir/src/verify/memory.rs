@@ -3,7 +3,11 @@
 use super::names;
 use super::structure::Context;
 use crate::function::{Def, Inst, Memory, ValueId};
-use crate::ops::{Effect, Op, Pattern};
+use crate::groups::{
+    aggregates, all_positions, arithmetic, barriers, by_element, control, fragments, masks, mbarriers, memory,
+    reductions, scans, shuffles, task_form, tile_accesses, tiles_without_memory, votes,
+};
+use crate::ops::{Op, Pattern};
 use crate::types::{Scalar, ScalarSet, Space, Type};
 use girih_base::diag::{Code, Diagnostic};
 
@@ -90,33 +94,39 @@ pub(super) fn access(cx: &mut Context<'_>, inst: &Inst) {
             element(cx, inst, handle, memory);
         }
         // The first memory is the one that is written, if one is.
-        if handle == first && writes(inst) && cx.function.param_attrs(handle).readonly {
+        if handle == first && inst.op.writes_memory() && cx.function.param_attrs(handle).readonly {
             let message = format!("{} writes {}, which is `readonly`", names::operation(inst), cx.name(handle));
             cx.report(Code::IrReadonly, inst, message, "leave `readonly` out of its parameter");
         }
     }
 }
 
-/// Whether an instruction writes its first memory.
-pub(super) fn writes(inst: &Inst) -> bool {
-    match inst.op.row().effect {
-        Effect::Write => true,
-        Effect::Atomic => inst.op != Op::AtomicLoad,
-        Effect::Sync => matches!(inst.op, Op::CoopStore | Op::AsyncCopy),
-        Effect::Pure | Effect::Read | Effect::Control | Effect::Trap | Effect::Heap => false,
-    }
-}
-
 /// What an access reads or writes at once, if its type says that.
 fn accessed(inst: &Inst) -> Option<(Scalar, u32)> {
-    match (inst.op, inst.ty) {
-        (Op::MbarrierInit | Op::MbarrierArrive | Op::MbarrierArriveCopies | Op::MbarrierWait | Op::MbarrierTest, _) => {
-            Some((Scalar::U64, 8))
-        }
-        (Op::Wgmma, Some(ty)) => ty.element().map(|s| (s, wgmma_align(inst))),
-        (_, Some(Type::Coop(_, _, s))) => Some((s, s.bytes())),
-        (_, Some(ty)) => ty.element().map(|s| (s, ty.bytes())),
-        (_, None) => None,
+    match inst.op {
+        mbarriers!() => Some((Scalar::U64, 8)),
+        Op::Wgmma => inst.ty.and_then(Type::element).map(|s| (s, wgmma_align(inst))),
+        fragments!() => inst.ty.and_then(Type::element).map(|s| (s, s.bytes())),
+        memory!() | Op::AsyncCopy | tile_accesses!() => inst.ty.and_then(|ty| Some((ty.element()?, ty.bytes()))),
+        Op::AsyncCommit
+        | Op::AsyncWait
+        | Op::FenceAsync
+        | Op::WgmmaFence
+        | Op::WgmmaCommit
+        | Op::WgmmaWait
+        | all_positions!()
+        | barriers!()
+        | votes!()
+        | shuffles!()
+        | reductions!()
+        | scans!()
+        | control!()
+        | arithmetic!()
+        | aggregates!()
+        | task_form!()
+        | masks!()
+        | by_element!()
+        | tiles_without_memory!() => None,
     }
 }
 

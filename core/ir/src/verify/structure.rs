@@ -161,11 +161,7 @@ impl Walk<'_> {
         let around = self.loops.last().map(|id| &self.cx.function.insts[*id]);
         flow::check(&mut self.cx, id, inst, around, self.launch);
         // What an element's region leaves is no loop around it.
-        let around = if matches!(inst.op, Op::TileMap | Op::TileReduce | Op::TileScan) {
-            std::mem::take(&mut self.loops)
-        } else {
-            vec![]
-        };
+        let around = if inst.op.is_by_element() { std::mem::take(&mut self.loops) } else { vec![] };
         if inst.op == Op::Loop {
             self.loops.push(id);
         }

@@ -59,12 +59,12 @@ fn foreign(function: &Function) -> Option<(String, Span)> {
     if !function.memories.is_empty() {
         return Some(("a memory of its own".into(), function.span));
     }
-    first(function, |function, inst| match (inst.op.row().family, inst.op) {
-        (Family::Sync, Op::WorkgroupId | Op::NumWorkgroups) => None,
-        (Family::Memory | Family::Sync | Family::Heap | Family::Task | Family::Mask, op) => {
-            Some(format!("`{}`", op.name()))
+    first(function, |function, inst| match inst.op.row().family {
+        Family::Sync if matches!(inst.op, Op::WorkgroupId | Op::NumWorkgroups) => None,
+        Family::Memory | Family::Sync | Family::Heap | Family::Task | Family::Mask => {
+            Some(format!("`{}`", inst.op.name()))
         }
-        (Family::Control | Family::Scalar | Family::Tile, _) => {
+        Family::Control | Family::Scalar | Family::Tile => {
             let values = inst.operands.iter().chain(&inst.results);
             let ty = values.map(|v| function.ty(*v)).find(|ty| !possible(*ty))?;
             Some(format!("a value of type `{ty}`"))

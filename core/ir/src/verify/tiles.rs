@@ -5,7 +5,7 @@ use super::names;
 use super::structure::Context;
 use crate::attrs::Attr;
 use crate::function::{Function, FunctionId, Inst, InstId, Module, ValueId};
-use crate::groups::not_of_tiles;
+use crate::groups::{by_element, not_of_tiles, tile_accesses};
 use crate::ops::{Family, Op};
 use crate::types::{Scalar, Shape, Type};
 use girih_base::diag::{Code, Diagnostic};
@@ -17,7 +17,7 @@ pub(super) fn check(cx: &mut Context<'_>, inst: &Inst) {
         return;
     }
     let wrong = match inst.op {
-        Op::TileMap | Op::TileReduce | Op::TileScan => by_element(cx, inst).err(),
+        by_element!() => by_element(cx, inst).err(),
         Op::TileDot => dot(cx, inst),
         Op::TileGather => gather(cx, inst),
         Op::TileAssume | Op::TileAssert => {
@@ -38,10 +38,7 @@ pub(super) fn check(cx: &mut Context<'_>, inst: &Inst) {
         | Op::TileJoin
         | Op::TileSplit
         | Op::TileCat
-        | Op::TileLoad
-        | Op::TileStore
-        | Op::TileAtomic
-        | Op::TileCompareExchange
+        | tile_accesses!()
         | not_of_tiles!() => shapes(cx, inst),
     };
     if let Some(wrong) = wrong {
@@ -59,38 +56,47 @@ fn shape_of(cx: &Context<'_>, inst: &Inst, operand: usize) -> Option<Shape> {
 fn shapes(cx: &Context<'_>, inst: &Inst) -> Option<String> {
     let to = inst.ty.and_then(Type::shape)?.to_vec();
     let from = shape_of(cx, inst, 0).map(Shape::to_vec);
-    let (asked, fits) = match (inst.op, &from) {
-        (Op::TileIota, _) => ("the result has one dimension", to.len() == 1),
-        (Op::TileBroadcast, Some(from)) => (
-            "a dimension of the operand is as long as the result's, or 1",
-            from.len() == to.len() && from.iter().zip(&to).all(|(f, t)| f == t || *f == 1),
-        ),
-        (Op::TileReshape, from) => {
-            let elements = from.as_ref().map_or(1, |from| from.iter().product());
+    let no_tile = ("the operand is a tile", false);
+    let (asked, fits) = match inst.op {
+        Op::TileIota => ("the result has one dimension", to.len() == 1),
+        Op::TileBroadcast => from.map_or(no_tile, |from| {
+            let fits = from.len() == to.len() && from.iter().zip(&to).all(|(f, t)| f == t || *f == 1);
+            ("a dimension of the operand is as long as the result's, or 1", fits)
+        }),
+        Op::TileReshape => {
+            let elements = from.map_or(1, |from| from.iter().product());
             ("the result has as many elements as the operand", to.iter().product::<u64>() == elements)
         }
-        (Op::TilePermute, Some(from)) => {
+        Op::TilePermute => from.map_or(no_tile, |from| {
             let axes = inst.axes();
             let mut seen = axes.clone();
             seen.sort_unstable();
             let order = seen.iter().copied().eq(0..from.len() as u32) && to.len() == from.len();
-            (
-                "`axes` names each dimension once, and the result is as long in each",
-                order && axes.iter().zip(&to).all(|(axis, length)| from[*axis as usize] == *length),
-            )
-        }
-        (Op::TileJoin, from) => {
-            let mut joined = from.clone().unwrap_or_default();
+            let fits = order && axes.iter().zip(&to).all(|(axis, length)| from[*axis as usize] == *length);
+            ("`axes` names each dimension once, and the result is as long in each", fits)
+        }),
+        Op::TileJoin => {
+            let mut joined = from.unwrap_or_default();
             joined.push(2);
             ("both operands have the result's shape without its last dimension of 2", joined == to && same(cx, inst))
         }
-        (Op::TileSplit, _) => ("the last dimension has length 2", to.last() == Some(&2)),
-        (Op::TileCat, Some(from)) => (
-            "the result is twice as long as each operand in its first dimension",
-            same(cx, inst) && from.len() == to.len() && from[0] * 2 == to[0] && from[1..] == to[1..],
-        ),
-        (Op::TileBroadcast | Op::TilePermute | Op::TileCat, None) => ("the operand is a tile", false),
-        (_others_have_one_shape, _) => return None,
+        Op::TileSplit => ("the last dimension has length 2", to.last() == Some(&2)),
+        Op::TileCat => from.map_or(no_tile, |from| {
+            let twice = from.len() == to.len() && from[0] * 2 == to[0] && from[1..] == to[1..];
+            ("the result is twice as long as each operand in its first dimension", same(cx, inst) && twice)
+        }),
+        // Their rows say that operands and result have one shape, or they have rules of their own.
+        Op::TileSplat
+        | Op::TileGather
+        | Op::TileHistogram
+        | Op::TileDot
+        | Op::TileHint
+        | Op::TileAssume
+        | Op::TilePrint
+        | Op::TileAssert
+        | tile_accesses!()
+        | by_element!()
+        | not_of_tiles!() => return None,
     };
     (!fits).then(|| asked.to_owned())
 }
@@ -231,7 +237,7 @@ pub(super) fn called_by_element(module: &Module, found: &mut Vec<Diagnostic>) {
 fn calls_by_element(function: &Function) -> Vec<(&Function, InstId, FunctionId)> {
     let mut found = vec![];
     function.walk(function.body, &mut |_, inst| {
-        if !matches!(inst.op, Op::TileMap | Op::TileReduce | Op::TileScan) {
+        if !inst.op.is_by_element() {
             return;
         }
         for region in &inst.regions {

@@ -158,12 +158,11 @@ fn fits(cx: &Context<'_>, inst: &Inst, pattern: Pattern, operand: ValueId) -> bo
         Pattern::Index => matches!(found, Type::U32 | Type::U64),
         Pattern::Memory(spaces) => matches!(found, Type::Memory(space) if spaces.contains(&space)),
         Pattern::Source => source(inst, found),
-        Pattern::Aggregate => match (inst.op, found) {
-            // Its accumulator is wider than its factors; see the rules of asynchronous operations.
-            (Op::Wgmma, Type::Regs(..)) => true,
-            (_, Type::Vector(s, _) | Type::Regs(s, _)) => Some(Type::Scalar(s)) == inst.ty,
-            (_, _) => false,
-        },
+        // Its accumulator is wider than its factors; see the rules of asynchronous operations.
+        Pattern::Aggregate if inst.op == Op::Wgmma && matches!(found, Type::Regs(..)) => true,
+        Pattern::Aggregate => {
+            matches!(found, Type::Vector(s, _) | Type::Regs(s, _) if Some(Type::Scalar(s)) == inst.ty)
+        }
         Pattern::Fragment => matches!(found, Type::Coop(..)),
         // What else it may be is said by the region, the callee or the function.
         Pattern::Rest => true,

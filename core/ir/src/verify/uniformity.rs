@@ -13,7 +13,7 @@ use super::warpgroups;
 use crate::attrs::Attr;
 use crate::function::{Def, Function, FunctionId, Inst, InstId, Module, RegionId, ValueId};
 use crate::groups::{aggregates, arithmetic, cells, masks, memory, of_kernels};
-use crate::ops::{Convergence, Op, Transfer, Uniformity};
+use crate::ops::{Convergence, Effect, Op, Transfer, Uniformity};
 use girih_base::diag::{Code, Diagnostic};
 use girih_base::idx::IndexVec;
 use girih_base::span::Span;
@@ -270,7 +270,7 @@ impl<'a> Analysis<'a> {
 
     fn loaded(&self, inst: &Inst) -> Uniformity {
         let readonly = inst.operands.first().is_some_and(|memory| self.function.param_attrs(*memory).readonly);
-        if readonly { self.weakest(&inst.operands) } else { Uniformity::Varying }
+        if readonly && inst.effect() == Effect::Read { self.weakest(&inst.operands) } else { Uniformity::Varying }
     }
 
     fn choice(&mut self, id: InstId, inst: &Inst, flow: Flow) -> Exits {
@@ -316,7 +316,7 @@ impl<'a> Analysis<'a> {
 
     fn jump(&mut self, id: InstId, inst: &Inst, flow: Flow) -> Exits {
         let local = flow.local;
-        if matches!(inst.op, Op::Return | Op::Tail) {
+        if inst.op.leaves_function() {
             return Exits { jumps: None, returns: Some(local) };
         }
         let Some(around) = self.loops.last().map(|l| &self.function.insts[*l]) else { return Exits::default() };
@@ -507,11 +507,11 @@ impl Explain<'_> {
         let message =
             format!("{name} may differ in the {}, but `{}` takes one number for all", who(needed), inst.op.name());
         let diagnostic = self.because(Diagnostic::new(Code::IrNotUniform, inst.span, message), operand);
-        let hint = match (inst.op, needed) {
-            (Op::Broadcast, _) => "use `shuffle` where each lane names its own",
-            (_, Uniformity::Workgroup) => "use a constant, a parameter or `workgroup_id`, or load it by `uniform_load`",
-            (_, Uniformity::Warpgroup) => "use a constant, a parameter, `workgroup_id` or `shr (local_index), 7`",
-            (_, Uniformity::Launch | Uniformity::Subgroup | Uniformity::Varying) => {
+        let hint = match needed {
+            _any if inst.op == Op::Broadcast => "use `shuffle` where each lane names its own",
+            Uniformity::Workgroup => "use a constant, a parameter or `workgroup_id`, or load it by `uniform_load`",
+            Uniformity::Warpgroup => "use a constant, a parameter, `workgroup_id` or `shr (local_index), 7`",
+            Uniformity::Launch | Uniformity::Subgroup | Uniformity::Varying => {
                 "use a constant or a parameter, or `broadcast` it from one lane"
             }
         };

@@ -18,7 +18,7 @@ const LANES: u64 = 32;
 pub(super) fn speaking(module: &Module, calls: &Calls) -> IndexVec<FunctionId, bool> {
     let own = |function: &Function| {
         let mut some = false;
-        function.walk(function.body, &mut |_, inst| some |= together(inst));
+        function.walk(function.body, &mut |_, inst| some |= is_for_warpgroups(inst));
         some
     };
     let mut speaking: IndexVec<FunctionId, bool> = module.functions.iter().map(own).collect();
@@ -34,7 +34,8 @@ pub(super) fn speaking(module: &Module, calls: &Calls) -> IndexVec<FunctionId, b
     speaking
 }
 
-fn together(inst: &Inst) -> bool {
+/// Whether a warpgroup must reach an instruction together.
+fn is_for_warpgroups(inst: &Inst) -> bool {
     inst.op.row().convergence == Convergence::Warpgroup
 }
 
@@ -45,7 +46,7 @@ pub(super) fn number(function: &Function, inst: &Inst) -> bool {
     let divisor = match (inst.op, function.as_constant(by)) {
         (Op::Div, Some(n)) => n,
         (Op::Shr, Some(n)) if n < 32 => 1 << n,
-        _other => return false,
+        _no_rule => return false,
     };
     let multiple = |each: u64| divisor > 0 && divisor.saturating_mul(each).is_multiple_of(WARPGROUP);
     invocations(function, x).is_some_and(multiple)
@@ -84,7 +85,7 @@ pub(super) fn whole(module: &Module, found: &mut Vec<Diagnostic>) {
 fn partly_there(module: &Module, kernel: FunctionId, function: &Function, count: u64) -> Option<Diagnostic> {
     let mut first = None;
     function.walk(function.body, &mut |_, inst| {
-        if first.is_none() && together(inst) {
+        if first.is_none() && is_for_warpgroups(inst) {
             first = Some((inst.op.name(), inst.span));
         }
     });

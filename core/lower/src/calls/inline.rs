@@ -242,7 +242,7 @@ fn is_inlined(function: &Function, calls: usize, caps: &Caps) -> bool {
         traps |= inst.op == Op::TrapIf;
         speaks |= row.convergence != Convergence::Free || row.needs == Some(Feature::Subgroups);
         // Only the kernel knows how its grid is folded, or gone through in rounds.
-        speaks |= matches!(inst.op, Op::GlobalId | Op::WorkgroupId | Op::NumWorkgroups);
+        speaks |= inst.op.asks_for_workgroup();
     });
     let takes_memory = function.params.iter().any(|p| matches!(function.ty(*p), Type::Memory(_)));
     let bound = takes_memory || traps || speaks;

@@ -8,7 +8,9 @@ use super::entry::{Entry, Scalar, Slot};
 use crate::rewrite::{Pass, Rewriter};
 use girih_base::diag::Diagnostic;
 use girih_ir::attrs::Dim;
-use girih_ir::groups::{aggregates, arithmetic, control, masks, memory, subgroup_positions, task_form, together};
+use girih_ir::groups::{
+    aggregates, arithmetic, control, convergent, local_positions, masks, memory, subgroup_positions, task_form,
+};
 use girih_ir::{Builder, Caps, Function, Inst, Op, ParamAttrs, Scalar as Ty, Type, ValueId};
 
 struct Fold {
@@ -102,11 +104,9 @@ impl Pass for Fold {
                 let first = r.out.op(Op::Mul, Ty::U32, &[first, size]);
                 r.out.op(Op::Add, Ty::U32, &[first, local])
             }
-            Op::LocalId
-            | Op::LocalIndex
-            | Op::WorkgroupSize
+            local_positions!()
             | arithmetic!()
-            | together!()
+            | convergent!()
             | girih_ir::tile_operations!()
             | task_form!()
             | memory!()

@@ -6,7 +6,7 @@ use super::Context;
 use super::emit::Emit;
 use super::floats::SHORT;
 use super::short_integers::NARROW;
-use super::word_packing::{self, f16_rounding, join};
+use super::word_packing::{self, halves, join};
 use girih_base::diag::Diagnostic;
 use girih_ir::{Builder, Feature, Op, Scalar, ScalarSet, Type, ValueId, math};
 

@@ -162,7 +162,7 @@ impl Emulated {
     /// What an invocation has published.
     fn seen(&mut self, b: &mut Builder, ty: Type, invocation: ValueId) -> ValueId {
         let memory = self.exchange(b);
-        let words: Vec<ValueId> = (0..words::count(ty))
+        let words: Vec<ValueId> = (0..word_packing::count(ty))
             .map(|i| {
                 let at = self.slot(b, invocation, i);
                 b.load(Type::U32, memory, at)
@@ -173,7 +173,7 @@ impl Emulated {
     /// What one invocation has published, for all invocations of the workgroup.
     fn seen_by_all(&mut self, b: &mut Builder, ty: Type, invocation: ValueId) -> ValueId {
         let memory = self.exchange(b);
-        let words: Vec<ValueId> = (0..words::count(ty))
+        let words: Vec<ValueId> = (0..word_packing::count(ty))
             .map(|i| {
                 let at = self.slot(b, invocation, i);
                 b.op(Op::UniformLoad, Type::U32, &[memory, at])

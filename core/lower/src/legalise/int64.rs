@@ -218,7 +218,8 @@ fn bitwise(b: &mut Builder, op: Op, words: &[ValueId]) -> ValueId {
         (Op::And, [x, y]) => b.and(*x, *y),
         (Op::Or, [x, y]) => b.or(*x, *y),
         (Op::Xor, [x, y]) => b.xor(*x, *y),
-        _not => b.same(op, words),
+        (Op::Not, [_]) => b.same(op, words),
+        (other, _) => unreachable!("`{}` is not bitwise", other.name()),
     }
 }
 

@@ -10,7 +10,7 @@ impl Forward<'_> {
             (Op::Extract, &[from, position]) => self.element(ty?, from, self.bits(position)?),
             (Op::Insert, &[into, position, value]) => self.replaced(into, self.bits(position)?, value),
             (Op::Vector, parts) => self.whole(ty?, parts),
-            _ => None,
+            _no_rule => None,
         }
     }
 
@@ -31,7 +31,7 @@ impl Forward<'_> {
                 let [a, b] = [a, b].map(|v| self.emit(Op::Extract, ty, &[v, position], false));
                 Some(self.emit(Op::Select, ty, &[condition, a, b], false))
             }
-            _ => None,
+            _no_rule => None,
         }
     }
 
@@ -57,7 +57,7 @@ impl Forward<'_> {
                 }
                 Some(self.append(Inst::new(Op::Vector, Some(ty), &parts, span)).1)
             }
-            _ => None,
+            _no_rule => None,
         }
     }
 

@@ -76,7 +76,7 @@ impl Forward<'_> {
         match (op, c) {
             (Op::Lt, 1) | (Op::Le, 0) => zero(self, Op::Eq),
             (Op::Ge, 1) | (Op::Gt, 0) => zero(self, Op::Ne),
-            _ => None,
+            _no_rule => None,
         }
     }
 

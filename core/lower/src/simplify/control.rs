@@ -6,7 +6,7 @@ use super::forward::{Around, Forward};
 use super::memory::touch;
 use girih_ir::attrs::Attr;
 use girih_ir::groups::{
-    bits, compares, control, conversions, counts, functions, jumps, masks, memory, not_control, of_kernels,
+    bits, compares, control, conversions, counts, functions, jumps, loop_jumps, masks, memory, not_control, of_kernels,
     other_control, regions, task_form,
 };
 use girih_ir::ops::{Class, Effect};
@@ -54,7 +54,7 @@ impl Forward<'_> {
         } else {
             inst.op
         };
-        if !matches!(op, Op::Continue | Op::While) {
+        if !op.begins_iteration() {
             return self.out.push(id);
         }
         let skip = usize::from(op == Op::While);
@@ -397,7 +397,7 @@ fn collect_jumps(f: &Function, region: RegionId, found: &mut Vec<InstId>) {
     for id in &f.regions[region].insts {
         let inst = &f.insts[*id];
         match inst.op {
-            Op::Break | Op::Continue | Op::While => found.push(*id),
+            loop_jumps!() => found.push(*id),
             Op::If | Op::Switch => inst.regions.iter().for_each(|r| collect_jumps(f, *r, found)),
             Op::Loop | Op::Yield | not_control!() | other_control!() => {}
         }

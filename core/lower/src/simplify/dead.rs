@@ -7,7 +7,8 @@
 use girih_base::hash::FastMap;
 use girih_base::idx::IndexVec;
 use girih_ir::groups::{
-    aggregates, arithmetic, atomics, jumps, masks, not_control, of_kernels, other_control, regions, task_form,
+    aggregates, arithmetic, atomics, by_element, jumps, loop_jumps, masks, not_control, of_kernels, other_control,
+    regions, task_form, whole_tiles,
 };
 use girih_ir::ops::Effect;
 use girih_ir::{Def, Function, FunctionId, Inst, InstId, MemoryId, Module, Op, RegionId, Regions, ValueId, Values};
@@ -99,14 +100,14 @@ impl Mark<'_> {
             match inst.op {
                 Op::If | Op::Switch => {}
                 Op::Loop => own.jumps = false,
-                Op::Break | Op::Continue | Op::While => {
+                loop_jumps!() => {
                     own.jumps = true;
                     if let Some((_, jumps)) = around.and_then(|around| self.loops.get_mut(&around)) {
                         jumps.push(*id);
                     }
                 }
                 // What combines elements of tiles has no effects, as verified.
-                Op::TileMap | Op::TileReduce | Op::TileScan => {}
+                by_element!() => {}
                 // It is needed if what holds it is.
                 Op::Yield => self.effects[*id] = true,
                 Op::Store => own.seen = !self.is_unread(inst),
@@ -114,12 +115,12 @@ impl Mark<'_> {
                 | Op::UniformLoad
                 | arithmetic!()
                 | of_kernels!()
-                | girih_ir::tile_operations!()
+                | whole_tiles!()
                 | task_form!()
                 | atomics!()
                 | masks!()
                 | aggregates!()
-                | other_control!() => own.seen = !matches!(inst.op.row().effect, Effect::Pure | Effect::Read),
+                | other_control!() => own.seen = !matches!(inst.effect(), Effect::Pure | Effect::Read),
             }
             self.effects[*id] |= own.seen || own.jumps;
             all.seen |= own.seen;
@@ -193,7 +194,7 @@ impl Mark<'_> {
     fn need_given(&mut self, inst: &Inst, position: usize) {
         let f = self.f;
         for region in &inst.regions {
-            if matches!(inst.op, Op::TileMap | Op::TileReduce | Op::TileScan) {
+            if inst.op.is_by_element() {
                 // Two elements of all operands make one of all.
                 if let Some(end) = f.terminator(*region) {
                     end.operands.iter().for_each(|given| self.need(*given));

@@ -141,7 +141,7 @@ pub(super) fn transfer(op: Op, s: Scalar, source: Scalar, operands: &[Facts], no
         }
         (Op::Convert, [a]) => converted(s, source, *a)?,
         (Op::Bitcast, [a]) if (s.is_integer()) && source.is_integer() => *a,
-        (_, _) => return None,
+        _no_rule => return None,
     };
     Some(facts)
 }

@@ -90,7 +90,7 @@ impl Forward<'_> {
                 let test = self.test(condition, stays, &loop_.params, start)?;
                 Some(Course { test, next: last.operands.clone(), given: self.f.insts[*leaves].operands.clone() })
             }
-            _left_elsewhere => None,
+            _no_rule => None,
         }
     }
 

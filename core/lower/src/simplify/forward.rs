@@ -157,10 +157,10 @@ impl<'a> Forward<'a> {
             *operand = new;
         }
         let op = inst.op;
-        if changed && matches!(op, Op::Break | Op::Continue | Op::While) {
+        if changed && op.ends_iteration() {
             self.revise();
         }
-        match op.row().effect {
+        match self.f.insts[id].effect() {
             Effect::Pure => self.pure(id),
             Effect::Read => self.load(id),
             Effect::Write => self.store(id),

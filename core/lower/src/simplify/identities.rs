@@ -3,6 +3,7 @@
 use super::facts::Facts;
 use super::forward::Forward;
 use girih_ir::attrs::Dim;
+use girih_ir::groups::compares;
 use girih_ir::{Feature, InstId, Launch, Op, Scalar, Type, ValueId};
 
 impl Forward<'_> {
@@ -20,15 +21,18 @@ impl Forward<'_> {
         let Some(Type::Scalar(s)) = ty else { return None };
         let integer = s.is_integer() || s == Scalar::Bool;
         match (op, operands) {
-            (Op::Convert, &[a]) => self.conversion(s, a),
-            (Op::Eq | Op::Ne | Op::Lt | Op::Le | Op::Gt | Op::Ge, &[a, b]) if integer => self.comparison(op, s, a, b),
-            (Op::Div | Op::Rem, &[a, b]) if integer => self.division(op, s, a, b),
-            (Op::Mad, &[a, b, c]) if integer => self.multiply_add(s, [a, b, c], nowrap),
-            (_, &[a]) if integer => self.integer_unary(op, s, a),
-            (_, &[a, b]) if integer => self.integer(op, s, a, b, nowrap),
-            (_, &[a]) => self.float_unary(op, s, a),
-            (_, &[a, b]) => self.float(op, s, a, b),
-            (_, _) => None,
+            (Op::Convert, &[a]) => return self.conversion(s, a),
+            (compares!(), &[a, b]) if integer => return self.comparison(op, s, a, b),
+            (Op::Div | Op::Rem, &[a, b]) if integer => return self.division(op, s, a, b),
+            (Op::Mad, &[a, b, c]) if integer => return self.multiply_add(s, [a, b, c], nowrap),
+            _no_rule => {}
+        }
+        match *operands {
+            [a] if integer => self.integer_unary(op, s, a),
+            [a, b] if integer => self.integer(op, s, a, b, nowrap),
+            [a] => self.float_unary(op, s, a),
+            [a, b] => self.float(op, s, a, b),
+            _none_or_more => None,
         }
     }
 

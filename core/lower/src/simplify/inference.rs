@@ -58,7 +58,7 @@ impl Forward<'_> {
             (Op::Eq | Op::Ne | Op::Lt | Op::Le | Op::Gt | Op::Ge, &[a, b]) => {
                 self.learn_comparison(op, ty, a, b, holds)
             }
-            (_, _) => {}
+            _no_rule => {}
         }
     }
 
@@ -134,7 +134,7 @@ impl Forward<'_> {
                 let count = self.facts(*b).constant().map(|c| c & u64::from(s.bits() - 1));
                 count.is_some_and(|c| top(*a) << c <= u128::from(s.mask()))
             }
-            (_, _) => false,
+            _no_rule => false,
         };
         if fits {
             self.f.insts[id].set(Attr::NoWrap);

@@ -2,7 +2,7 @@
 //!
 //! Arithmetic is total, so pure operations may be computed even if no iteration would compute them. Slow operations, and choices between pure ones, move only if each
 //! iteration except the last runs them. A load moves only if the loop certainly runs it (so that no out-of-bounds access is added) and nothing in
-//! the loop may write what it reads.
+//! the loop may write what it reads; a volatile one does not move.
 
 use super::control::is_cheap;
 use super::memory::{Touch, is_readonly, may_alias, touch};
@@ -116,7 +116,7 @@ impl Motion<'_> {
         if inst.operands.iter().any(|v| self.depth[*v] > level) || inst.op.is_terminator() {
             return false;
         }
-        match inst.op.row().effect {
+        match inst.effect() {
             Effect::Pure if inst.results.iter().any(|v| stays(self.f.ty(*v))) => false,
             Effect::Pure => !matches!(runs, Runs::Sometimes) || is_cheap(self.f, id),
             Effect::Read => match runs {
@@ -136,7 +136,7 @@ impl Motion<'_> {
     /// Whether an instruction is arithmetic on what does not change in a loop, or on what was `made` within the same choice; or a choice of such.
     fn is_plain(&self, id: InstId, level: u32, made: &mut FastSet<ValueId>) -> bool {
         let inst = &self.f.insts[id];
-        let fits = match inst.op.row().effect {
+        let fits = match inst.effect() {
             Effect::Pure => inst.results.iter().all(|v| !matches!(self.f.ty(*v), Type::Regs(..))),
             Effect::Control => matches!(inst.op, Op::If | Op::Switch | Op::Yield),
             Effect::Read | Effect::Write | Effect::Atomic | Effect::Sync | Effect::Trap | Effect::Heap => false,
@@ -197,9 +197,8 @@ fn may_end(f: &Function, id: InstId) -> bool {
     let mut ends = false;
     for region in &inst.regions {
         f.walk(*region, &mut |_, inner| {
-            let jumps = matches!(inner.op, Op::Break | Op::Continue | Op::While);
             // A loop's own jumps stay inside.
-            ends |= inner.op == Op::Return || jumps && inst.op != Op::Loop;
+            ends |= inner.op.leaves_function() || inner.op.ends_iteration() && inst.op != Op::Loop;
         });
     }
     ends

@@ -50,7 +50,7 @@ pub(super) enum Touch {
 /// What an instruction does to memory, its regions left out.
 pub(super) fn touch(inst: &Inst) -> Touch {
     let first = inst.operands.first().copied();
-    match (inst.op.row().effect, first) {
+    match (inst.effect(), first) {
         (Effect::Pure | Effect::Trap | Effect::Heap, _) => Touch::Nothing,
         (Effect::Read, Some(handle)) => Touch::Reads(handle),
         (Effect::Write, Some(handle)) => Touch::Writes(handle),

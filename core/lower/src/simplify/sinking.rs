@@ -77,8 +77,7 @@ fn jumps(f: &Function, inst: &Inst, in_loop: bool) -> bool {
     let within = inst.regions.iter().flat_map(|region| &f.regions[*region].insts);
     let mut within = within.map(|id| &f.insts[*id]);
     within.any(|inner| {
-        let leaves = matches!(inner.op, Op::Break | Op::Continue | Op::While) && !in_loop;
-        leaves || matches!(inner.op, Op::Return | Op::Tail) || jumps(f, inner, in_loop)
+        inner.op.ends_iteration() && !in_loop || inner.op.leaves_function() || jumps(f, inner, in_loop)
     })
 }
 

@@ -11,8 +11,8 @@ use super::{MASK, Versions, Why, vectorised};
 use girih_base::idx::IndexVec;
 use girih_base::span::Span;
 use girih_ir::groups::{
-    aggregates, arithmetic, bits, cells, compares, conversions, counts, functions, jumps, masks, memory, of_kernels,
-    plain_arithmetic,
+    aggregates, arithmetic, bits, cells, compares, conversions, counts, functions, jumps, loop_jumps, masks, memory,
+    of_kernels, plain_arithmetic,
 };
 use girih_ir::{Attr, Builder, Function, FunctionId, Inst, InstId, Op, RegionId, Scalar, Type, ValueId};
 
@@ -368,7 +368,7 @@ impl VersionWriter<'_, '_> {
         self.old.regions[region].insts.iter().any(|id| {
             let inst = &self.old.insts[*id];
             match inst.op {
-                Op::Return | Op::Tail | Op::Break | Op::Continue | Op::While => true,
+                Op::Return | Op::Tail | loop_jumps!() => true,
                 Op::Loop => inst.regions.iter().any(|region| self.returns(*region)),
                 Op::If
                 | Op::Switch
@@ -391,7 +391,7 @@ impl VersionWriter<'_, '_> {
     /// Whether lanes may leave the function in a region.
     pub fn returns(&self, region: RegionId) -> bool {
         let mut found = false;
-        self.old.walk(region, &mut |_, inst| found |= matches!(inst.op, Op::Return | Op::Tail));
+        self.old.walk(region, &mut |_, inst| found |= inst.op.leaves_function());
         found
     }
 

@@ -216,7 +216,7 @@ fn is_flag(b: &Builder, x: ValueId, depth: u32) -> bool {
         (Op::And | Op::Or | Op::Xor, [x, y]) => is_flag(b, *x, depth - 1) && is_flag(b, *y, depth - 1),
         // A truth that is the same in all lanes.
         (Op::Splat, [word]) => origin(b, *word).is_some_and(|(op, of)| op == Op::Convert && b.ty(of[0]) == Type::BOOL),
-        _otherwise => false,
+        _no_rule => false,
     }
 }
 
@@ -232,7 +232,8 @@ fn flagged(b: &mut Builder, x: ValueId) -> ValueId {
             let truth = origin(b, *word).map_or(*word, |(_, of)| of[0]);
             splat(b, truth)
         }
-        (_and, _) => operands[0],
+        (Op::And, [mask, _]) => *mask,
+        (other, _) => unreachable!("a result of `{}` is not known to be a flag", other.name()),
     }
 }
 

@@ -28,7 +28,8 @@ use girih_base::cycles;
 use girih_base::idx::IndexVec;
 use girih_base::name::Name;
 use girih_base::span::Span;
-use girih_ir::ops::Family;
+use girih_ir::groups::{jumps, not_control};
+use girih_ir::ops::{Effect, Family};
 use girih_ir::{Builder, Function, FunctionId, Inst, Module, Op, ParamAttrs, Scalar, Type};
 use std::collections::{HashMap, HashSet};
 use std::fmt;
@@ -94,7 +95,7 @@ pub fn vectorise(module: &mut Module, function: FunctionId, varies: &[bool]) -> 
 /// The functions of a module, and the versions that are made of them.
 struct Versions<'m> {
     module: &'m Module,
-    facts: Facts,
+    facts: LaneFacts,
     names: HashSet<Name>,
     known: HashMap<(FunctionId, Vec<bool>), FunctionId>,
     /// Versions, those that are not written yet without a body.
@@ -104,7 +105,7 @@ struct Versions<'m> {
 }
 
 /// What is known of the functions of a module.
-struct Facts {
+struct LaneFacts {
     /// Functions that reach each other have the same number.
     groups: IndexVec<FunctionId, usize>,
     recursive: IndexVec<FunctionId, bool>,
@@ -112,8 +113,8 @@ struct Facts {
     total: IndexVec<FunctionId, bool>,
 }
 
-impl Facts {
-    fn of(module: &Module) -> Facts {
+impl LaneFacts {
+    fn of(module: &Module) -> LaneFacts {
         let edges: IndexVec<FunctionId, Vec<FunctionId>> = module.functions.iter().map(Function::callees).collect();
         let recursive = cycles::on_cycle(&edges);
         let mut total: IndexVec<FunctionId, bool> =
@@ -129,7 +130,7 @@ impl Facts {
                 }
             }
         }
-        Facts { groups: cycles::groups(&edges), recursive, total }
+        LaneFacts { groups: cycles::groups(&edges), recursive, total }
     }
 }
 
@@ -137,18 +138,29 @@ impl Facts {
 fn is_plain(function: &Function) -> bool {
     let mut plain = function.launch.is_none() && function.memories.is_empty();
     function.walk(function.body, &mut |_, inst| {
-        let family = inst.op.row().family;
-        let computes = matches!(family, Family::Scalar | Family::Control | Family::Mask);
-        plain &= computes && !matches!(inst.op, Op::Loop | Op::TrapIf);
+        plain &= match inst.op.row().effect {
+            Effect::Pure => true,
+            Effect::Control => certainly_goes_on(inst.op),
+            Effect::Read | Effect::Write | Effect::Atomic | Effect::Sync | Effect::Trap | Effect::Heap => false,
+        };
     });
     plain
+}
+
+/// Whether control goes on behind an operation, or behind the region that it ends, as far as the operation itself decides: callees are asked
+/// for themselves.
+fn certainly_goes_on(op: Op) -> bool {
+    match op {
+        Op::If | Op::Switch | Op::Call | Op::Return | Op::Grid | jumps!() => true,
+        Op::Loop | Op::TrapIf | not_control!() => false,
+    }
 }
 
 impl<'m> Versions<'m> {
     fn of(module: &'m Module) -> Versions<'m> {
         Versions {
             module,
-            facts: Facts::of(module),
+            facts: LaneFacts::of(module),
             names: module.functions.iter().map(|f| f.name.clone()).collect(),
             known: HashMap::new(),
             made: vec![],

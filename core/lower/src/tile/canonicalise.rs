@@ -217,7 +217,7 @@ fn identity(r: &Rewriter<'_>, op: Op, ty: Option<Type>, operands: &[ValueId]) ->
             None => (a == b).then_some(*a),
         },
         // A float that is not a number, or a negative zero, is not what such an operation leaves as it is.
-        _ if !(scalar.is_integer() || scalar == Scalar::Bool) => None,
+        _no_rule if !(scalar.is_integer() || scalar == Scalar::Bool) => None,
         (Op::Add | Op::Or | Op::Xor, [x, zero] | [zero, x]) if is(*zero, 0) => Some(*x),
         (Op::Sub | Op::Shl | Op::Shr, [x, zero]) if is(*zero, 0) => Some(*x),
         (Op::Mul, [x, one] | [one, x]) if is(*one, 1) => Some(*x),
@@ -225,7 +225,7 @@ fn identity(r: &Rewriter<'_>, op: Op, ty: Option<Type>, operands: &[ValueId]) ->
         (Op::And, [x, ones] | [ones, x]) if is(*ones, u64::MAX) => Some(*x),
         (Op::Mul | Op::And, [_, zero] | [zero, _]) if is(*zero, 0) => Some(*zero),
         (Op::And | Op::Or | Op::Min | Op::Max, [a, b]) if a == b => Some(*a),
-        _ => None,
+        _no_rule => None,
     }
 }
 

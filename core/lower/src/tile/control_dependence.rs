@@ -11,7 +11,7 @@ pub(super) fn control_dependent(f: &Function) -> IndexVec<ValueId, bool> {
     let mut todo = vec![];
     let sources = sources(f);
     f.walk(f.body, &mut |_, inst| {
-        if matches!(inst.op, Op::If | Op::Switch | Op::While) {
+        if inst.op.decides_control() {
             todo.push(inst.operands[0]);
         }
     });

@@ -82,8 +82,9 @@ pub(super) fn run(module: &mut Module, caps: &Caps) -> Result<Programs, Vec<Diag
     inline::run(module, &caps.clone().without(Feature::Calls)).map_err(one)?;
     for id in kernels.iter().copied() {
         let kernel = &mut module.functions[id];
-        canonicalise::run(kernel).map_err(one)?;
+        // Of the program as it is written: afterwards a loop may ask no more what stays the same.
         spin_loops::check(kernel, caps).map_err(one)?;
+        canonicalise::run(kernel).map_err(one)?;
         if let Some(error) = limits::program(kernel, caps) {
             return Err(one(error));
         }

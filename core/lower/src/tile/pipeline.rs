@@ -7,7 +7,7 @@
 use super::assign_layouts::{Assignment, view};
 use super::product::Stored;
 use girih_base::hash::FastMap;
-use girih_ir::{Caps, Def, Feature, Function, InstId, Op, RegionId, Type, ValueId};
+use girih_ir::{AttrKind, Caps, Def, Feature, Function, InstId, Op, RegionId, Type, ValueId};
 
 /// A load that is copied ahead.
 #[derive(Clone, Debug)]
@@ -104,7 +104,7 @@ impl Search<'_> {
             for region in &inst.regions {
                 if inst.op != Op::Loop {
                     self.f.walk(*region, &mut |_, inner| {
-                        jumps += usize::from(matches!(inner.op, Op::Break | Op::Continue | Op::While | Op::Return));
+                        jumps += usize::from(inner.op.ends_iteration() || inner.op.leaves_function());
                     });
                 }
             }
@@ -149,7 +149,7 @@ impl Search<'_> {
 
     fn load(&self, id: InstId, factor: ValueId, stored: Stored, caps: &Caps) -> Option<Copied> {
         let (f, inst) = (self.f, &self.f.insts[id]);
-        if !self.f.regions[self.body].insts.contains(&id) {
+        if !self.f.regions[self.body].insts.contains(&id) || inst.has(AttrKind::Volatile) {
             return None;
         }
         let dimensions = super::layout::dimensions(f.ty(inst.results[0]).shape());

@@ -10,6 +10,7 @@ use girih_base::diag::Diagnostic;
 use girih_base::idx::IndexVec;
 use girih_ir::attrs::Update;
 use girih_ir::groups::{not_control, not_of_tiles};
+use girih_ir::ops::Effect;
 use girih_ir::{Caps, Def, Feature, Function, Inst, InstId, Op, RegionId, ValueId};
 
 /// Refuses a kernel that waits for other programs on a device on which they need not run meanwhile.
@@ -32,6 +33,14 @@ pub(super) fn waiting(f: &Function) -> Option<InstId> {
     let mut loops = vec![];
     f.walk(f.body, &mut |_, inst| loops.extend((inst.op == Op::Loop).then(|| inst.regions[0])));
     loops.into_iter().find_map(|body| Loop::of(f, &sources, body).asks())
+}
+
+/// Whether memory decides what an operation of tile form gives.
+fn asks_memory(op: Op) -> bool {
+    match op.row().effect {
+        Effect::Read | Effect::Atomic => true,
+        Effect::Pure | Effect::Write | Effect::Sync | Effect::Control | Effect::Trap | Effect::Heap => false,
+    }
 }
 
 struct Loop<'f> {
@@ -69,9 +78,7 @@ impl<'f> Loop<'f> {
         if ends_by_itself {
             return None;
         }
-        let is_access =
-            |id: &InstId| matches!(self.f.insts[*id].op, Op::TileLoad | Op::TileAtomic | Op::TileCompareExchange);
-        decides.iter().filter_map(made_by).find(is_access)
+        decides.iter().filter_map(made_by).find(|id| asks_memory(self.f.insts[*id].op))
     }
 
     /// On what it depends that this loop is left.

@@ -8,11 +8,12 @@
 //! Invariant: no fault is reported in a correct program. So an `acquire` counts as ordering everything before it,
 //! although it may order less.
 
-use super::frame::{Activation, Handle, Origin};
+use super::activation::{Activation, Handle, Origin};
 use super::mask::Mask;
 use girih_base::span::Span;
 use girih_ir::attrs::Spaces;
 use girih_ir::types::Space;
+use girih_ir::{AttrKind, Inst};
 use std::collections::HashMap;
 
 /// Why something is undefined.
@@ -47,6 +48,10 @@ pub(super) enum Access {
 }
 
 impl Access {
+    /// How a load reads: a volatile one expects that others write meanwhile.
+    pub(super) fn of_load(load: &Inst) -> Access {
+        if load.has(AttrKind::Volatile) { Access::AtomicRead } else { Access::Read }
+    }
     fn writes(self) -> bool {
         matches!(self, Access::Write | Access::AtomicWrite)
     }
@@ -268,7 +273,7 @@ impl Checks {
         *shadows = Shadows { granule: self.granule, now: self.now, buffers: self.buffers };
     }
 
-    pub(super) fn begin_workgroup(&mut self, frame: &mut Activation) {
+    pub(super) fn begin_workgroup(&mut self, activation: &mut Activation) {
         self.now += 1;
         self.workgroup = self.now;
         self.foreign = self.dispatch;
@@ -278,16 +283,16 @@ impl Checks {
         self.origins.truncate(3);
         self.known.clear();
         self.poisoned = false;
-        frame.origins.fill(0);
-        frame.private_origins.clear();
-        frame.private_origins.resize(frame.private.len() >> self.granule, NEVER_PRIVATE);
+        activation.origins.fill(0);
+        activation.private_origins.clear();
+        activation.private_origins.resize(activation.private.len() >> self.granule, NEVER_PRIVATE);
     }
 
     /// A call's private bytes are new.
-    pub(super) fn begin_call(&mut self, frame: &mut Activation, private_bytes: usize, mask: &Mask) {
-        frame.private_origins.resize(frame.private.len() >> self.granule, NEVER_PRIVATE);
+    pub(super) fn begin_call(&mut self, activation: &mut Activation, private_bytes: usize, mask: &Mask) {
+        activation.private_origins.resize(activation.private.len() >> self.granule, NEVER_PRIVATE);
         let each = private_bytes >> self.granule;
-        mask.each(|lane| frame.private_origins[lane * each..][..each].fill(NEVER_PRIVATE));
+        mask.each(|lane| activation.private_origins[lane * each..][..each].fill(NEVER_PRIVATE));
     }
 
     /// Orders the accesses of all lanes to these spaces before those after.
@@ -422,7 +427,7 @@ mod tests {
         Checks::new(&mut Shadows::default(), 2, [64].into_iter(), 64)
     }
     fn next_workgroup(checks: &mut Checks) {
-        let mut frame = Activation {
+        let mut activation = Activation {
             function: girih_ir::FunctionId::new(0),
             values: vec![],
             origins: vec![],
@@ -430,7 +435,7 @@ mod tests {
             private: vec![],
             private_origins: vec![],
         };
-        checks.begin_workgroup(&mut frame);
+        checks.begin_workgroup(&mut activation);
     }
 
     /// Accesses (lane, how) in one superstep; whether the last one races and no earlier one does.

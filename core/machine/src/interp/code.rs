@@ -3,13 +3,13 @@
 //! Regions are laid out one after another behind the instruction that holds them; each ends with its terminator, so there
 //! are no jumps, only the places where lanes go on that [`super::machine`] keeps.
 
-use super::frame::owners;
+use super::activation::owners;
 use super::liveness::last_uses;
 use super::mask::LANES;
 use girih_base::idx::{Idx, IndexVec};
 use girih_ir::attrs::Attr;
 use girih_ir::eval::{self, Function as Meaning};
-use girih_ir::groups::{arithmetic, effects_and_positions, whole_tiles};
+use girih_ir::groups::{arithmetic, by_element, effects_and_positions, whole_tiles};
 use girih_ir::ops::Op;
 use girih_ir::types::{CoopUse, MatrixShape, Space, Type};
 pub use girih_ir::{Def, Function, FunctionId, Inst, InstId, Module, RegionId, ValueId};
@@ -55,11 +55,11 @@ pub(super) enum Owner {
     Lane,
     /// Each subgroup (fragments): element c of subgroup g lies at `offset + c * subgroups + g`.
     Subgroup,
-    /// The workgroup (handles): `offset` counts the frame's handles.
+    /// The workgroup (handles): `offset` counts the activation's handles.
     Handle,
 }
 
-/// Where a value lies in a frame.
+/// Where a value lies in a activation.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Slot {
     pub owner: Owner,
@@ -145,7 +145,7 @@ pub(super) struct Array {
 #[derive(Clone, Debug)]
 pub(super) struct Code {
     pub steps: Vec<Step>,
-    /// How many numbers a frame holds.
+    /// How many numbers a activation holds.
     pub values: usize,
     pub constants: Vec<(Slot, u64)>,
     pub params: Vec<Slot>,
@@ -356,8 +356,8 @@ impl<'a> Prepare<'a> {
                 let params = self.params(inst);
                 Action::Loop { enter: moves(operands, &params), end: 0 }
             }
-            Op::TileMap | Op::TileReduce | Op::TileScan => Action::Elements { params: self.params(inst), end: 0 },
-            Op::Yield if self.holders.last().is_some_and(|holder| works_by_element(holder.op)) => Action::Give,
+            by_element!() => Action::Elements { params: self.params(inst), end: 0 },
+            Op::Yield if self.holders.last().is_some_and(|holder| holder.op.is_by_element()) => Action::Give,
             Op::Yield => {
                 let results = self.holder_results();
                 Action::Yield(moves(operands, &results))
@@ -410,10 +410,6 @@ impl<'a> Prepare<'a> {
         };
         (self.params(inst), self.slots(&inst.results))
     }
-}
-
-fn works_by_element(op: Op) -> bool {
-    matches!(op, Op::TileMap | Op::TileReduce | Op::TileScan)
 }
 
 /// Values of a switch with the number of their region, sorted.

@@ -1,9 +1,9 @@
 //! Asynchronous copies. A copy's data is read and lands at the last legal moment: at the wait that covers it.
 
+use super::activation::Handle;
 use super::checks::{Access, Reason, Row};
 use super::code::Step;
 use super::fault::Fault;
-use super::frame::Handle;
 use super::machine::Machine;
 use super::mask::Mask;
 use girih_ir::types::Space;
@@ -71,7 +71,7 @@ impl Machine<'_> {
         let to_handle = self.locate(step, 0, step.offset, bytes)?;
         let to = self.addresses.clone();
         let (all, inside) = (self.mask, step.operands[4].offset);
-        self.mask = all.filter(|lane| self.frame.values[inside + lane] != 0);
+        self.mask = all.filter(|lane| self.activation.values[inside + lane] != 0);
         let source_offset = self.inst(step).source_offset().into();
         let located = self.locate(step, 2, source_offset, bytes);
         let reading = std::mem::replace(&mut self.mask, all);

@@ -13,8 +13,9 @@ use girih_ir::caps::Caps;
 use girih_ir::verify::{Verified, tile_form};
 use girih_ir::{FunctionId, Module};
 use girih_lower::{Entry, LaunchPlan, Origin, Parameter, PlannedGrid};
+use girih_runtime::driver::immediate::{self, Blocks, DoneQueues};
 use girih_runtime::driver::{
-    BlockId, Command, Done, DoneQueues, Driver, Fence, Fetch, Keeping, ProgramId, QueueId, Slice,
+    BlockId, Command, Driver, Fence, Fetch, Keeping, ProgramId, QueueId, Slice, bad_arguments,
 };
 use girih_runtime::{DeviceInfo, DeviceKind, LoadOptions, Memory, Read, Timing};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -53,9 +54,7 @@ pub struct Interpreter {
 #[derive(Debug)]
 struct State {
     /// The first one is for traps of kernels that were made legal.
-    blocks: Vec<Vec<u8>>,
-    /// Blocks that were given back.
-    free: Vec<usize>,
+    blocks: Blocks<Vec<u8>>,
     shadows: Shadows,
     programs: Vec<Option<Arc<Loaded>>>,
     /// What programs in tile form have printed, a line each.
@@ -65,7 +64,7 @@ struct State {
 const TRAPS: usize = 0;
 const TRAP_BYTES: usize = 16;
 /// Most bytes of values and private memory of a workgroup.
-const FRAME_BYTES: u64 = 1 << 31;
+const ACTIVATION_BYTES: u64 = 1 << 31;
 
 impl Interpreter {
     /// A device without buffers.
@@ -79,8 +78,7 @@ impl Interpreter {
             backend: format!("{}, subgroups of {width}{}", caps.name, if options.checked { ", checked" } else { "" }),
         };
         let state = State {
-            blocks: vec![vec![0; TRAP_BYTES]],
-            free: vec![],
+            blocks: Blocks::with(vec![0; TRAP_BYTES]),
             shadows: Shadows::default(),
             programs: vec![],
             printed: vec![],
@@ -105,9 +103,8 @@ impl Interpreter {
     }
 
     fn loaded(&self, program: ProgramId) -> Result<Arc<Loaded>, Diagnostic> {
-        self.lock().programs.get(program.index()).cloned().flatten().ok_or_else(|| {
-            Diagnostic::new(Code::BadArguments, Span::NONE, format!("there is no program {}", program.index()))
-        })
+        let found = self.lock().programs.get(program.index()).cloned().flatten();
+        found.ok_or_else(|| bad_arguments(format!("there is no program {}", program.index())))
     }
 
     fn plan(&self, command: &Command) -> Result<Planned, Diagnostic> {
@@ -130,12 +127,11 @@ impl Interpreter {
         match planned {
             Planned::Dispatch(loaded, plan) => self.dispatch(state, &loaded, &plan),
             Planned::Copy(from, to) => {
-                let copied = state.bytes(from).to_vec();
-                state.bytes_mut(to).copy_from_slice(&copied);
+                state.blocks.copy(from, to);
                 Ok(())
             }
             Planned::Clear(at) => {
-                state.bytes_mut(at).fill(0);
+                state.blocks.clear(at);
                 Ok(())
             }
         }
@@ -145,7 +141,7 @@ impl Interpreter {
         let grid = match plan.grid {
             PlannedGrid::Workgroups(size) => size,
             PlannedGrid::Indirect(slice) => {
-                let word = |i: usize| super::memory::read(state.bytes(slice), 4 * i, 4);
+                let word = |i: usize| super::memory::read(state.blocks.bytes(slice), 4 * i, 4);
                 [0, 1, 2].map(|i| word(i) as u32)
             }
         };
@@ -169,10 +165,11 @@ impl Interpreter {
             dynamic_shared: &plan.dynamic_shared,
             settings: loaded.settings,
         };
-        let ended = dispatch.run(&mut state.blocks, &mut state.shadows, &mut state.printed);
+        let ended = dispatch.run(state.blocks.all_mut(), &mut state.shadows, &mut state.printed);
         // What is noted is this launch's, however it has ended.
-        let noted = super::memory::read(&state.blocks[TRAPS], 0, 4) as u32;
-        state.blocks[TRAPS].fill(0);
+        let traps = state.blocks.own_mut();
+        let noted = super::memory::read(traps, 0, 4) as u32;
+        traps.fill(0);
         let trapped = ended.map_err(|fault| *fault)?;
         match trapped.or((noted != 0).then_some((noted, loaded.entry.source.span))) {
             Some((code, span)) => Err(trap(code, span)),
@@ -206,15 +203,6 @@ impl Interpreter {
     }
 }
 
-impl State {
-    fn bytes(&self, Slice { block, offset, bytes, .. }: Slice) -> &[u8] {
-        &self.blocks[block.index()][offset as usize..(offset + bytes) as usize]
-    }
-    fn bytes_mut(&mut self, Slice { block, offset, bytes, .. }: Slice) -> &mut [u8] {
-        &mut self.blocks[block.index()][offset as usize..(offset + bytes) as usize]
-    }
-}
-
 impl Driver for Interpreter {
     fn info(&self) -> &DeviceInfo {
         &self.info
@@ -228,35 +216,23 @@ impl Driver for Interpreter {
         None
     }
     fn allocate(&self, memory: Memory) -> Result<BlockId, Diagnostic> {
-        // Whole words, which is what the host reads and writes. An access of a kernel beyond what was asked for is a fault.
-        let size = usize::try_from(memory.bytes).ok().and_then(|n| n.checked_next_multiple_of(4));
-        let Some(size) = size.filter(|size| Vec::<u8>::new().try_reserve_exact(*size).is_ok()) else {
-            let message = format!("a buffer of {} bytes does not fit the memory of this machine", memory.bytes);
-            return Err(Diagnostic::new(Code::DeviceMemory, Span::NONE, message));
-        };
+        // An access of a kernel beyond what was asked for is a fault.
+        let block = immediate::zeroed(memory.bytes)?;
+        let size = block.len();
         if self.options.checked && size > MOST_CHECKED {
             let message =
                 format!("a buffer of {size} bytes, but with checked accesses at most {MOST_CHECKED} are possible");
             let hint = "use a smaller buffer, or another device";
             return Err(Diagnostic::new(Code::DeviceMemory, Span::NONE, message).hint(hint));
         }
-        // The system gives pages of zeros when they are touched.
-        let block = vec![0; size];
-        let state = &mut *self.lock();
-        if let Some(index) = state.free.pop() {
-            state.blocks[index] = block;
-            return Ok(BlockId::from_usize(index));
-        }
-        state.blocks.push(block);
-        Ok(BlockId::from_usize(state.blocks.len() - 1))
+        Ok(self.lock().blocks.add(block))
     }
     fn starts_zeroed(&self) -> bool {
         true
     }
     fn release(&self, block: BlockId) {
         let state = &mut *self.lock();
-        state.blocks[block.index()] = vec![];
-        state.free.push(block.index());
+        state.blocks.release(block);
         state.shadows.forget(block.index());
     }
 
@@ -293,8 +269,8 @@ impl Driver for Interpreter {
             let team =
                 if programs { Team::of_programs() } else { Team::new(size, width.unwrap_or(self.options.subgroup)) };
             let program = Program::new(module.clone(), entry.kernel, team);
-            if program.frame_bytes() > FRAME_BYTES {
-                let (bytes, name) = (program.frame_bytes() >> 20, &kernel.name);
+            if program.activation_bytes() > ACTIVATION_BYTES {
+                let (bytes, name) = (program.activation_bytes() >> 20, &kernel.name);
                 let message = format!("the values and private arrays of `@{name}` take {bytes} MiB for one workgroup");
                 found.push(Diagnostic::new(Code::OverLimit, kernel.span, message).hint("make the workgroup smaller"));
                 continue;
@@ -337,7 +313,7 @@ impl Driver for Interpreter {
         Ok(())
     }
     fn write(&self, _queue: QueueId, to: Slice, bytes: &[u8]) -> Result<(), Diagnostic> {
-        self.lock().bytes_mut(to).copy_from_slice(bytes);
+        self.lock().blocks.bytes_mut(to).copy_from_slice(bytes);
         Ok(())
     }
     fn read(&self, queue: QueueId, commands: &[Command], reads: &mut [Read<'_, Slice>]) -> Result<(), Diagnostic> {
@@ -345,16 +321,16 @@ impl Driver for Interpreter {
         self.queues.failed(queue).tell()?;
         let state = self.lock();
         for Read { from, bytes } in reads {
-            bytes.copy_from_slice(state.bytes(*from));
+            bytes.copy_from_slice(state.blocks.bytes(*from));
         }
         Ok(())
     }
     fn fetch(&self, queue: QueueId, from: Slice) -> Result<Box<dyn Fetch>, Diagnostic> {
-        let bytes = self.lock().bytes(from).to_vec();
-        Ok(Done::fetched(&self.queues.failed(queue), bytes))
+        let bytes = self.lock().blocks.bytes(from).to_vec();
+        Ok(self.queues.fetched(queue, bytes))
     }
     fn fence(&self, queue: QueueId, _to_tell: bool) -> Result<Box<dyn Fence>, Diagnostic> {
-        Ok(Done::fence(&self.queues.failed(queue)))
+        Ok(self.queues.fence(queue))
     }
     /// All work is done when it is submitted.
     fn follow(&self, _queue: QueueId, _other: QueueId) -> Result<(), Diagnostic> {

@@ -1,9 +1,9 @@
 //! Runs all workgroups of a dispatch, or one function.
 
+use super::activation::Handle;
 use super::checks::{Checks, Shadows};
 use super::code::Team;
 use super::fault::Fault;
-use super::frame::Handle;
 use super::machine::{Machine, Memories};
 use super::mask::LANES;
 use super::program::{Layout, Program};
@@ -85,10 +85,10 @@ impl Dispatch<'_> {
                 Bound::Buffer(buffer, start, end) => {
                     let end = end.min(machine.memories.buffers[buffer].len() as u64);
                     let bytes = end.saturating_sub(start);
-                    machine.frame.handles[slot.offset] =
+                    machine.activation.handles[slot.offset] =
                         Handle { space: Space::Global, buffer, start, bytes, member: 0 };
                 }
-                Bound::Number(bits) => machine.frame.fill(*slot, bits, machine.team),
+                Bound::Number(bits) => machine.activation.fill(*slot, bits, machine.team),
             }
         }
     }
@@ -184,7 +184,7 @@ pub(super) fn call(
         for slot in &program.code(id).params {
             for place in slot.offset..slot.offset + slot.components * team.lanes {
                 let (component, lane) = ((place - slot.offset) / team.lanes, (place - slot.offset) % team.lanes);
-                machine.frame.values[place] = rows[lane][column + component];
+                machine.activation.values[place] = rows[lane][column + component];
             }
             column += slot.components;
         }

@@ -107,11 +107,11 @@ impl Machine<'_> {
     pub(super) fn begin_elements(&mut self, step: &Step, params: &[Slot], end: usize) {
         let inst = self.inst(step);
         let (axis, reverse) = (inst.axis() as usize, inst.has(girih_ir::AttrKind::Reverse));
-        let function = &self.program.module.functions[self.frame.function];
+        let function = &self.program.module.functions[self.activation.function];
         let shape = inst.operands.first().and_then(|v| function.ty(*v).shape()).map_or(vec![], |s| s.to_vec());
         let length = shape.get(axis).copied().unwrap_or(1) as usize;
         let inner = shape.get(axis + 1..).map_or(1, |rest| rest.iter().product::<u64>()) as usize;
-        let values = |slot: &Slot| self.frame.values[slot.offset..slot.offset + slot.components].to_vec();
+        let values = |slot: &Slot| self.activation.values[slot.offset..slot.offset + slot.components].to_vec();
         let buffers: Vec<Vec<u64>> = step.operands.iter().map(values).collect();
         let schedule = match step.op {
             Op::TileReduce => Schedule::Reduce { rest: length },
@@ -149,7 +149,7 @@ impl Machine<'_> {
 
     /// The region has given its values.
     pub(super) fn give_elements(&mut self, step: &Step) {
-        let values: Vec<u64> = step.operands.iter().map(|slot| self.frame.values[slot.offset]).collect();
+        let values: Vec<u64> = step.operands.iter().map(|slot| self.activation.values[slot.offset]).collect();
         let Some(elements) = self.elements.last_mut() else { return };
         let to = elements.now.to;
         let targets =
@@ -173,9 +173,9 @@ impl Machine<'_> {
         let (first, second) = elements.params.split_at(elements.buffers.len().min(elements.params.len()));
         for (slots, at) in [(first, now.first), (second, now.second)] {
             for (slot, buffer) in slots.iter().zip(&elements.buffers) {
-                self.frame.values[slot.offset] = buffer[at];
+                self.activation.values[slot.offset] = buffer[at];
                 // Its place may have been that of a value that was undefined.
-                if let Some(origin) = self.frame.origins.get_mut(slot.offset) {
+                if let Some(origin) = self.activation.origins.get_mut(slot.offset) {
                     *origin = 0;
                 }
             }
@@ -188,8 +188,8 @@ impl Machine<'_> {
         let results = elements.results.clone();
         for (slot, values) in results.iter().zip(elements.finish()) {
             let places = slot.offset..slot.offset + slot.components;
-            self.frame.values[places.clone()].copy_from_slice(&values);
-            self.frame.origins.get_mut(places).into_iter().flatten().for_each(|origin| *origin = 0);
+            self.activation.values[places.clone()].copy_from_slice(&values);
+            self.activation.origins.get_mut(places).into_iter().flatten().for_each(|origin| *origin = 0);
         }
     }
 
@@ -211,7 +211,7 @@ impl Machine<'_> {
 
     /// Arithmetic on all elements of tiles, or on scalars of a program.
     pub(super) fn apply_to_tiles(&mut self, step: &Step, meaning: Meaning) {
-        let values = &mut self.frame.values;
+        let values = &mut self.activation.values;
         let (to, count) = (step.results[0].offset, step.results[0].components);
         match (meaning, &step.operands[..]) {
             (Meaning::Unary(f), [a]) => (0..count).for_each(|i| values[to + i] = f(values[a.offset + i])),

@@ -1,8 +1,8 @@
 //! What the machine says when a program does what it must not.
 
+use super::activation::owning;
 use super::checks::{Reason, Row};
 use super::code::Step;
-use super::frame::owning;
 use super::machine::{Machine, places};
 use girih_base::diag::{Code, Diagnostic};
 use girih_ir::types::{Space, Type};
@@ -41,7 +41,7 @@ impl Machine<'_> {
     }
     /// A step's operand as it is printed.
     pub(super) fn operand(&self, step: &Step, operand: usize) -> String {
-        let function = &self.program.module.functions[self.frame.function];
+        let function = &self.program.module.functions[self.activation.function];
         let value: ValueId = self.inst(step).operands[operand];
         match &function.values[value].name {
             Some(name) => format!("`%{name}`"),
@@ -55,7 +55,7 @@ impl Machine<'_> {
     }
 
     pub(super) fn out_of_fuel(&self, step: &Step) -> Fault {
-        let message = format!("the step limit was reached in `@{}`", self.name(self.frame.function));
+        let message = format!("the step limit was reached in `@{}`", self.name(self.activation.function));
         self.fault(Code::OutOfFuel, step, message)
             .hint("a loop may not end; otherwise raise the limit, or run less at once")
             .into()
@@ -67,13 +67,13 @@ impl Machine<'_> {
         let slot = step.operands[operand];
         let mut found = None;
         places(slot, &self.mask, self.team, |place| {
-            let origin = self.frame.origins[place];
+            let origin = self.activation.origins[place];
             if origin != 0 && found.is_none() {
                 found = Some((place, origin));
             }
         });
         let Some((place, origin)) = found else { return Ok(()) };
-        let owners = super::frame::owners(slot, self.team).max(1);
+        let owners = super::activation::owners(slot, self.team).max(1);
         let owner = (place - slot.offset) % owners;
         let lane = self.mask.iter().find(|lane| {
             let mut one = super::mask::Mask::EMPTY;

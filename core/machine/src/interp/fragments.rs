@@ -1,10 +1,10 @@
 //! Matrix fragments: a subgroup's fragment is the whole matrix, element after element by rows. How a device spreads it over
 //! lanes does not show.
 
+use super::activation::Handle;
 use super::checks::Access;
 use super::code::{Slot, Step, fragment};
 use super::fault::Fault;
-use super::frame::Handle;
 use super::machine::{Machine, places};
 use super::memory::{read, write};
 use girih_ir::attrs::{MatrixLayout, Precision};
@@ -18,7 +18,7 @@ type Place = (usize, Vec<u64>);
 impl Machine<'_> {
     /// Type of a step's operand.
     fn operand_type(&self, step: &Step, operand: usize) -> Type {
-        self.program.module.functions[self.frame.function].ty(self.inst(step).operands[operand])
+        self.program.module.functions[self.activation.function].ty(self.inst(step).operands[operand])
     }
     /// Where element i of a subgroup's fragment lies.
     fn place(&self, slot: Slot, group: usize, element: usize) -> usize {
@@ -27,7 +27,7 @@ impl Machine<'_> {
 
     /// Checks the places of the fragments of the subgroups that run.
     fn fragment_places(&mut self, step: &Step, stride: usize) -> Result<(Handle, Vec<Place>), Fault> {
-        self.together(step, Convergence::Subgroup)?;
+        self.converged(step, Convergence::Subgroup)?;
         for operand in [1, stride] {
             self.same(step, operand, self.team.width)?;
             self.defined(step, operand, "says where a fragment lies")?;
@@ -40,7 +40,7 @@ impl Machine<'_> {
         let mut found = vec![];
         for group in self.groups() {
             let lane = group[0];
-            let value = |operand: usize| i128::from(self.frame.values[step.operands[operand].offset + lane]);
+            let value = |operand: usize| i128::from(self.activation.values[step.operands[operand].offset + lane]);
             let (first, stride) = (value(1) + i128::from(step.offset), value(stride));
             let mut addresses = Vec::with_capacity(rows * columns);
             for (i, j) in (0..rows).flat_map(|i| (0..columns).map(move |j| (i as i128, j as i128))) {
@@ -63,11 +63,12 @@ impl Machine<'_> {
             for (i, address) in addresses.into_iter().enumerate() {
                 self.touch(step, 0, handle, lane, (address, bytes), Access::Read)?;
                 let place = self.place(step.results[0], lane / self.team.width, i);
-                self.frame.values[place] = read(self.bytes(handle), address as usize, bytes as usize);
+                self.activation.values[place] = read(self.bytes(handle), address as usize, bytes as usize);
                 if let Some(checks) = &self.checks {
                     let shared = handle.space == Space::Shared;
-                    self.frame.origins[place] = if shared { checks.shared_origin(handle, address, bytes) } else { 0 };
-                    let undefined = self.frame.origins[place] != 0;
+                    self.activation.origins[place] =
+                        if shared { checks.shared_origin(handle, address, bytes) } else { 0 };
+                    let undefined = self.activation.origins[place] != 0;
                     if undefined && let Some(checks) = &mut self.checks {
                         checks.poisoned = true;
                     }
@@ -87,7 +88,7 @@ impl Machine<'_> {
             for (i, address) in addresses.into_iter().enumerate() {
                 self.touch(step, 0, handle, lane, (address, bytes), Access::Write)?;
                 let place = self.place(step.operands[2], lane / self.team.width, i);
-                let value = self.frame.values[place];
+                let value = self.activation.values[place];
                 let memory = match handle.space {
                     Space::Global => &mut self.memories.buffers[handle.buffer],
                     Space::Shared | Space::Private => &mut self.memories.shared,
@@ -96,7 +97,7 @@ impl Machine<'_> {
                 if handle.space == Space::Shared
                     && let Some(checks) = &mut self.checks
                 {
-                    checks.set_origin(None, address, bytes, self.frame.origins[place]);
+                    checks.set_origin(None, address, bytes, self.activation.origins[place]);
                 }
             }
         }
@@ -104,14 +105,14 @@ impl Machine<'_> {
     }
 
     pub(super) fn coop_splat(&mut self, step: &Step) -> Result<(), Fault> {
-        self.together(step, Convergence::Subgroup)?;
+        self.converged(step, Convergence::Subgroup)?;
         for group in self.groups() {
             let from = step.operands[0].offset + group[0];
             for i in 0..step.results[0].components {
                 let place = self.place(step.results[0], group[0] / self.team.width, i);
-                self.frame.values[place] = self.frame.values[from];
+                self.activation.values[place] = self.activation.values[from];
                 if self.checks.is_some() {
-                    self.frame.origins[place] = self.frame.origins[from];
+                    self.activation.origins[place] = self.activation.origins[from];
                 }
             }
         }
@@ -121,7 +122,7 @@ impl Machine<'_> {
     /// The product of whole matrices. Sums of floats are kept in `f64` and rounded once: products of the short types and of `f32` are
     /// exact there, and any order of rounding is as good as another.
     pub(super) fn coop_mma(&mut self, step: &Step) -> Result<(), Fault> {
-        self.together(step, Convergence::Subgroup)?;
+        self.converged(step, Convergence::Subgroup)?;
         let Type::Coop(_, shape, element) = step.ty else { return Ok(()) };
         let factor = self.operand_type(step, 0).element().unwrap_or(element);
         let (m, n, k) = (usize::from(shape.m), usize::from(shape.n), usize::from(shape.k));
@@ -129,7 +130,7 @@ impl Machine<'_> {
         let precision = self.inst(step).precision();
         for group in self.groups() {
             let group = group[0] / self.team.width;
-            let value = |slot, i| self.frame.values[self.place(slot, group, i)];
+            let value = |slot, i| self.activation.values[self.place(slot, group, i)];
             let mut sums = Vec::with_capacity(m * n);
             for (i, j) in (0..m).flat_map(|i| (0..n).map(move |j| (i, j))) {
                 let factors = (0..k).map(|l| (value(a, i * k + l), value(b, l * n + j)));
@@ -145,7 +146,7 @@ impl Machine<'_> {
             }
             for (i, sum) in sums.into_iter().enumerate() {
                 let place = self.place(step.results[0], group, i);
-                self.frame.values[place] = sum;
+                self.activation.values[place] = sum;
             }
         }
         self.spread_fragment(step);
@@ -159,9 +160,9 @@ impl Machine<'_> {
         }
         let mut origin = 0;
         for slot in &step.operands {
-            places(*slot, &self.mask, self.team, |place| origin = self.frame.origins[place].max(origin));
+            places(*slot, &self.mask, self.team, |place| origin = self.activation.origins[place].max(origin));
         }
-        let origins = &mut self.frame.origins;
+        let origins = &mut self.activation.origins;
         places(step.results[0], &self.mask, self.team, |place| origins[place] = origin);
     }
 }

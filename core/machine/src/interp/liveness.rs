@@ -1,4 +1,4 @@
-//! How long values are needed, so that a frame need not hold all of them at once.
+//! How long values are needed, so that a activation need not hold all of them at once.
 //!
 //! Positions count steps in the order in which they are laid out. A value that is defined before a loop and used in it is needed to
 //! the loop's end; what a region gives is written inside of it, so it has its place from the instruction that holds the
@@ -58,7 +58,7 @@ impl Walk<'_> {
             self.region(*region);
         }
         let end = self.next;
-        if matches!(inst.op, Op::Loop | Op::TileMap | Op::TileReduce | Op::TileScan) {
+        if inst.op == Op::Loop || inst.op.is_by_element() {
             for i in inside..self.uses.len() {
                 let value = self.uses[i];
                 if self.defined[value] <= at {

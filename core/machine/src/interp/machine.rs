@@ -4,12 +4,12 @@
 //! a region is noted with the join or loop that it goes on from, and when no lane is left the top of the stack says who
 //! runs next. Nothing recurses, so nesting and call depth are bounded by memory only.
 
+use super::activation::{Activation, Handle, Origin, owners, owning};
 use super::checks::Checks;
 use super::code::{Action, Code, Moves, Slot, Step, Team};
 use super::copies::Copies;
 use super::elements::Elements;
 use super::fault::Fault;
-use super::frame::{Activation, Handle, Origin, owners, owning};
 use super::mask::Mask;
 use super::products::Products;
 use super::program::{Layout, Program};
@@ -50,7 +50,7 @@ enum Wait {
 /// A call under way.
 #[derive(Debug)]
 struct Caller {
-    frame: Activation,
+    activation: Activation,
     /// The step behind the call.
     next: usize,
     /// Where the call's results go.
@@ -67,7 +67,7 @@ pub(super) struct Machine<'a> {
     pub layout: &'a Layout,
     pub team: Team,
     pub memories: Memories,
-    pub frame: Activation,
+    pub activation: Activation,
     pub mask: Mask,
     /// All invocations of the workgroup.
     pub all: Mask,
@@ -111,13 +111,13 @@ impl<'a> Machine<'a> {
     ) -> Self {
         let team = program.team;
         let code = program.code(program.main);
-        let frame = Activation::new(program.main, code, team, checks.is_some(), layout.handles(program.main));
+        let activation = Activation::new(program.main, code, team, checks.is_some(), layout.handles(program.main));
         let mut machine = Machine {
             program,
             layout,
             team,
             memories,
-            frame,
+            activation,
             mask: Mask::EMPTY,
             all: Mask::first(team.lanes),
             alive: Mask::EMPTY,
@@ -185,14 +185,14 @@ impl<'a> Machine<'a> {
         self.alive = self.all;
         self.next = 0;
         self.memories.shared.fill(0);
-        self.frame.private.fill(0);
+        self.activation.private.fill(0);
         self.copies.clear(self.team.lanes);
         self.products.clear(self.team.lanes);
         self.elements.clear();
         if let Some(checks) = &mut self.checks {
             // What was undefined in the last workgroup is not in this one.
             self.spare.clear();
-            checks.begin_workgroup(&mut self.frame);
+            checks.begin_workgroup(&mut self.activation);
         }
     }
 
@@ -309,7 +309,7 @@ impl<'a> Machine<'a> {
                 self.defined(step, 0, "decides a `switch`")?;
                 let value = step.operands[0].offset;
                 let region = |lane: usize| {
-                    let bits = self.frame.values[value + lane];
+                    let bits = self.activation.values[value + lane];
                     table.binary_search_by_key(&bits, |row| row.0).map_or(regions.len() - 1, |row| table[row].1)
                 };
                 let mut rest = mask;
@@ -346,7 +346,7 @@ impl<'a> Machine<'a> {
     fn condition(&mut self, step: &Step) -> Result<Mask, Fault> {
         self.defined(step, 0, "decides a branch")?;
         let offset = step.operands[0].offset;
-        Ok(self.mask.filter(|lane| self.frame.values[offset + lane] != 0))
+        Ok(self.mask.filter(|lane| self.activation.values[offset + lane] != 0))
     }
 
     /// Copies values as if at once.
@@ -356,10 +356,10 @@ impl<'a> Machine<'a> {
             return;
         }
         if !moves.overlap {
-            moves.pairs.iter().for_each(|(from, to)| copy(&mut self.frame, *from, *to, &mask, team));
+            moves.pairs.iter().for_each(|(from, to)| copy(&mut self.activation, *from, *to, &mask, team));
             return;
         }
-        let (values, origins) = (&mut self.frame.values, &mut self.frame.origins);
+        let (values, origins) = (&mut self.activation.values, &mut self.activation.origins);
         let (saved, saved_origins) = &mut self.scratch;
         saved.clear();
         saved_origins.clear();
@@ -385,7 +385,7 @@ impl<'a> Machine<'a> {
             return self.spread(step);
         }
         let (mask, lanes) = (self.mask, self.team.lanes);
-        let values = &mut self.frame.values;
+        let values = &mut self.activation.values;
         let result = step.results[0];
         for component in 0..result.components {
             let shift = component * lanes;
@@ -417,31 +417,31 @@ impl<'a> Machine<'a> {
             let message = format!("{depth} calls of `@{}` and others are under way", self.name(callee));
             return Err(self.fault(Kind::OutOfFuel, step, message).hint("recursion must end").into());
         }
-        let mut frame = self.spare_frame(callee, code);
+        let mut activation = self.spare_activation(callee, code);
         let (mask, team) = (self.mask, self.team);
         for (from, to) in step.operands.iter().zip(&code.params) {
             if from.owner == super::code::Owner::Handle {
-                frame.handles[to.offset] = self.frame.handles[from.offset];
+                activation.handles[to.offset] = self.activation.handles[from.offset];
             } else {
-                copy_between(&self.frame, *from, &mut frame, *to, &mask, team);
+                copy_between(&self.activation, *from, &mut activation, *to, &mask, team);
             }
         }
         if let Some(checks) = &mut self.checks {
-            checks.begin_call(&mut frame, code.private_bytes, &mask);
+            checks.begin_call(&mut activation, code.private_bytes, &mask);
         }
         if code.private_bytes > 0 {
-            mask.each(|lane| frame.private[lane * code.private_bytes..][..code.private_bytes].fill(0));
+            mask.each(|lane| activation.private[lane * code.private_bytes..][..code.private_bytes].fill(0));
         }
-        let frame = std::mem::replace(&mut self.frame, frame);
+        let activation = std::mem::replace(&mut self.activation, activation);
         let waits = self.waits.len();
-        self.callers.push(Caller { frame, next: self.next, results: step.results.clone(), mask, waits });
+        self.callers.push(Caller { activation, next: self.next, results: step.results.clone(), mask, waits });
         self.code = code;
         self.next = 0;
         Ok(())
     }
 
-    fn spare_frame(&mut self, callee: FunctionId, code: &Code) -> Activation {
-        match self.spare.iter().position(|frame| frame.function == callee) {
+    fn spare_activation(&mut self, callee: FunctionId, code: &Code) -> Activation {
+        match self.spare.iter().position(|activation| activation.function == callee) {
             Some(i) => self.spare.swap_remove(i),
             None => Activation::new(callee, code, self.team, self.checks.is_some(), self.layout.handles(callee)),
         }
@@ -453,7 +453,7 @@ impl<'a> Machine<'a> {
         match self.callers.last_mut() {
             Some(caller) => {
                 for (from, to) in step.operands.iter().zip(&caller.results) {
-                    copy_between(&self.frame, *from, &mut caller.frame, *to, &mask, team);
+                    copy_between(&self.activation, *from, &mut caller.activation, *to, &mask, team);
                 }
             }
             None => {
@@ -463,7 +463,7 @@ impl<'a> Machine<'a> {
                     let count = from.components * owners(*from, team);
                     to.resize(count, 0);
                     places(Slot { offset: 0, ..*from }, &mask, team, |place| {
-                        to[place] = self.frame.values[from.offset + place];
+                        to[place] = self.activation.values[from.offset + place];
                     });
                 }
             }
@@ -473,9 +473,9 @@ impl<'a> Machine<'a> {
     /// All lanes of a call have returned. False if there was no call: the workgroup has ended.
     fn end_call(&mut self) -> bool {
         let Some(caller) = self.callers.pop() else { return false };
-        let frame = std::mem::replace(&mut self.frame, caller.frame);
-        self.spare.push(frame);
-        self.code = self.program.code(self.frame.function);
+        let activation = std::mem::replace(&mut self.activation, caller.activation);
+        self.spare.push(activation);
+        self.code = self.program.code(self.activation.function);
         self.next = caller.next;
         self.mask = caller.mask;
         true
@@ -484,18 +484,18 @@ impl<'a> Machine<'a> {
     /// The instruction that a step was made from.
     pub(super) fn inst(&self, step: &Step) -> &'a Inst {
         let program: &'a Program = self.program;
-        &program.module.functions[self.frame.function].insts[step.inst]
+        &program.module.functions[self.activation.function].insts[step.inst]
     }
     /// The handle that is a step's operand.
     pub(super) fn handle(&self, step: &Step, operand: usize) -> Handle {
-        self.frame.handles[step.operands[operand].offset]
+        self.activation.handles[step.operands[operand].offset]
     }
     /// The bytes that a handle leads into, and the distance between those of two lanes.
     pub(super) fn bytes(&self, handle: Handle) -> &[u8] {
         match handle.space {
             Space::Global => &self.memories.buffers[handle.buffer],
             Space::Shared => &self.memories.shared,
-            Space::Private => &self.frame.private,
+            Space::Private => &self.activation.private,
         }
     }
 }
@@ -512,11 +512,11 @@ pub(super) fn places(slot: Slot, mask: &Mask, team: Team, mut f: impl FnMut(usiz
     }
 }
 
-/// Copies a value within a frame.
-fn copy(frame: &mut Activation, from: Slot, to: Slot, mask: &Mask, team: Team) {
-    let values = &mut frame.values;
+/// Copies a value within a activation.
+fn copy(activation: &mut Activation, from: Slot, to: Slot, mask: &Mask, team: Team) {
+    let values = &mut activation.values;
     places(to, mask, team, |place| values[place] = values[place - to.offset + from.offset]);
-    let origins = &mut frame.origins;
+    let origins = &mut activation.origins;
     if !origins.is_empty() {
         places(to, mask, team, |place| origins[place] = origins[place - to.offset + from.offset]);
     }

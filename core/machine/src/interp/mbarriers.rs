@@ -71,7 +71,7 @@ impl Machine<'_> {
         self.mbarriers(step, Access::Write)?;
         let count = step.operands[2].offset;
         for lane in self.mask.iter() {
-            let expected = self.frame.values[count + lane];
+            let expected = self.activation.values[count + lane];
             if expected == 0 || expected > FIELD {
                 let message = format!("an mbarrier cannot wait for {expected} arrivals");
                 let hint = "give a number from 1 to 1048575";
@@ -92,7 +92,7 @@ impl Machine<'_> {
         for lane in self.mask.iter() {
             let state = self.ready(step, lane)?;
             self.set_mbarrier(self.addresses[lane], state.arrive());
-            self.frame.values[step.results[0].offset + lane] = state.phase;
+            self.activation.values[step.results[0].offset + lane] = state.phase;
         }
         Ok(())
     }
@@ -109,7 +109,7 @@ impl Machine<'_> {
         self.mbarriers(step, Access::AtomicRead)?;
         let parity = step.operands[2].offset;
         for lane in self.mask.iter() {
-            let parity = self.frame.values[parity + lane];
+            let parity = self.activation.values[parity + lane];
             let at = self.addresses[lane];
             while !self.ready(step, lane)?.is_complete(parity) {
                 if !self.force_arrival(step, at)? {
@@ -134,9 +134,9 @@ impl Machine<'_> {
         self.mbarriers(step, Access::AtomicRead)?;
         let token = step.operands[2].offset;
         for lane in self.mask.iter() {
-            let (token, at) = (self.frame.values[token + lane], self.addresses[lane]);
+            let (token, at) = (self.activation.values[token + lane], self.addresses[lane]);
             let complete = self.ready(step, lane)?.phase != token;
-            self.frame.values[step.results[0].offset + lane] = complete.into();
+            self.activation.values[step.results[0].offset + lane] = complete.into();
             if !complete && self.force_arrival(step, at)? {
                 let state = self.mbarrier(lane).arrive();
                 self.set_mbarrier(at, state);

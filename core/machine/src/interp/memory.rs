@@ -1,11 +1,12 @@
 //! Loads, stores and atomic operations: addresses of all lanes first, then the faults, then the bytes.
 
+use super::activation::{Handle, Origin};
 use super::checks::{Access, Conflict, Reason, Row};
 use super::code::Step;
 use super::fault::Fault;
-use super::frame::{Handle, Origin};
 use super::machine::Machine;
 use girih_base::diag::Code;
+use girih_base::plural::counted;
 use girih_ir::attrs::Order;
 use girih_ir::eval::{self, Function as Meaning};
 use girih_ir::ops::{Convergence, Op};
@@ -39,7 +40,7 @@ impl Machine<'_> {
         let index = step.operands[memory + 1].offset;
         let stride = if handle.space == Space::Private { self.private_stride() } else { 0 };
         let mut outside = None;
-        let (values, addresses) = (&self.frame.values, &mut self.addresses);
+        let (values, addresses) = (&self.activation.values, &mut self.addresses);
         let count = handle.bytes / bytes;
         self.mask.each(|lane| {
             // Where an index has 64 bits its sum with the offset wraps, as addresses do.
@@ -58,7 +59,7 @@ impl Machine<'_> {
 
     /// Bytes between the private memories of two lanes.
     pub(super) fn private_stride(&self) -> u64 {
-        (self.frame.private.len() / self.team.lanes) as u64
+        (self.activation.private.len() / self.team.lanes) as u64
     }
 
     pub(super) fn outside(
@@ -70,11 +71,11 @@ impl Machine<'_> {
         count: u64,
         bytes: u64,
     ) -> girih_base::diag::Diagnostic {
-        let elements = if count == 1 { "element" } else { "elements" };
         let message = format!(
-            "{} accesses element {element} of {}, which has {count} {elements} of {bytes} bytes",
+            "{} accesses element {element} of {}, which has {} of {bytes} bytes",
             self.operation(step),
-            self.operand(step, memory)
+            self.operand(step, memory),
+            counted(count, "element")
         );
         self.fault_of(Code::OutOfBounds, step, lane, message)
             .hint("compare the index with the length before the access")
@@ -175,18 +176,18 @@ impl Machine<'_> {
         let (size, components) = shape(step.ty);
         let bytes = (size * components) as u64;
         let handle = self.locate(step, 0, step.offset, bytes)?;
-        self.touch_all(step, handle, bytes, Access::Read)?;
+        self.touch_all(step, handle, bytes, Access::of_load(self.inst(step)))?;
         self.read_elements(step, handle, size, components);
         Ok(())
     }
 
     fn read_elements(&mut self, step: &Step, handle: Handle, size: usize, components: usize) {
         let (result, lanes) = (step.results[0].offset, self.team.lanes);
-        let (values, addresses) = (&mut self.frame.values, &self.addresses);
+        let (values, addresses) = (&mut self.activation.values, &self.addresses);
         let memory = match handle.space {
             Space::Global => &self.memories.buffers[handle.buffer],
             Space::Shared => &self.memories.shared,
-            Space::Private => &self.frame.private,
+            Space::Private => &self.activation.private,
         };
         for component in 0..components {
             let to = result + component * lanes;
@@ -206,18 +207,21 @@ impl Machine<'_> {
             for lane in self.mask.iter() {
                 let address = self.addresses[lane] + (component * size) as u64;
                 let origin = match handle.space {
-                    Space::Private => checks.origin_of(Some(&self.frame.private_origins), address, size as u64),
+                    Space::Private => checks.origin_of(Some(&self.activation.private_origins), address, size as u64),
                     Space::Global | Space::Shared => checks.shared_origin(handle, address, size as u64),
                 };
                 let place = result + component * lanes + lane;
                 if origin != 0 {
                     // The row of memory that was never written has no place: the load is what there is to point at.
                     let row = checks.row(origin);
-                    let span =
-                        if row.span.is_none() { step_span(self.program, self.frame.function, step) } else { row.span };
-                    self.frame.origins[place] = checks.origin(Row { span, ..row });
+                    let span = if row.span.is_none() {
+                        step_span(self.program, self.activation.function, step)
+                    } else {
+                        row.span
+                    };
+                    self.activation.origins[place] = checks.origin(Row { span, ..row });
                 } else if checks.poisoned {
-                    self.frame.origins[place] = 0;
+                    self.activation.origins[place] = 0;
                 }
             }
         }
@@ -232,11 +236,11 @@ impl Machine<'_> {
         }
         self.touch_all(step, handle, bytes, Access::Write)?;
         let (from, lanes) = (step.operands[2].offset, self.team.lanes);
-        let (values, addresses) = (&self.frame.values, &self.addresses);
+        let (values, addresses) = (&self.activation.values, &self.addresses);
         let memory = match handle.space {
             Space::Global => &mut self.memories.buffers[handle.buffer],
             Space::Shared => &mut self.memories.shared,
-            Space::Private => &mut self.frame.private,
+            Space::Private => &mut self.activation.private,
         };
         for component in 0..components {
             let from = from + component * lanes;
@@ -256,8 +260,8 @@ impl Machine<'_> {
         for component in 0..components {
             for lane in self.mask.iter() {
                 let origin: Origin =
-                    if checks.poisoned { self.frame.origins[from + component * lanes + lane] } else { 0 };
-                let private = (handle.space == Space::Private).then_some(&mut self.frame.private_origins[..]);
+                    if checks.poisoned { self.activation.origins[from + component * lanes + lane] } else { 0 };
+                let private = (handle.space == Space::Private).then_some(&mut self.activation.private_origins[..]);
                 let address = self.addresses[lane] + (component * size) as u64;
                 checks.set_origin(private, address, size as u64, origin);
             }
@@ -266,7 +270,7 @@ impl Machine<'_> {
 
     /// A barrier, one load for all, a barrier.
     pub(super) fn uniform_load(&mut self, step: &Step) -> Result<(), Fault> {
-        self.together(step, Convergence::Workgroup)?;
+        self.converged(step, Convergence::Workgroup)?;
         self.same(step, 1, self.team.lanes)?;
         let spaces = girih_ir::attrs::Spaces { global: false, shared: true };
         if let Some(checks) = &mut self.checks {
@@ -295,7 +299,7 @@ impl Machine<'_> {
         let combine = combination(step.op).and_then(|op| eval::function(op, ty, ty));
         let operand = |i: usize| step.operands.get(i).map(|slot| slot.offset);
         let (first, second) = (operand(2), operand(3));
-        let values = &mut self.frame.values;
+        let values = &mut self.activation.values;
         let memory = match handle.space {
             Space::Global => &mut self.memories.buffers[handle.buffer],
             Space::Shared | Space::Private => &mut self.memories.shared,

@@ -20,6 +20,7 @@
 //! do: races, asynchronous results that are used too early, undefined values that reach a buffer, a branch or
 //! an address, and operations that only some of the required invocations have reached.
 
+mod activation;
 mod checks;
 mod code;
 mod copies;
@@ -28,7 +29,6 @@ mod dispatch;
 mod elements;
 mod fault;
 mod fragments;
-mod frame;
 mod library;
 mod liveness;
 mod machine;

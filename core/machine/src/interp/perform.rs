@@ -225,7 +225,7 @@ impl Machine<'_> {
     fn trap_if(&mut self, step: &Step) -> Result<(), Fault> {
         self.defined(step, 0, "decides a trap")?;
         let condition = step.operands[0].offset;
-        if self.trap.is_none() && self.mask.iter().any(|lane| self.frame.values[condition + lane] != 0) {
+        if self.trap.is_none() && self.mask.iter().any(|lane| self.activation.values[condition + lane] != 0) {
             let inst = self.inst(step);
             self.trap = Some((inst.code(), inst.span));
         }
@@ -233,7 +233,7 @@ impl Machine<'_> {
     }
 
     fn barrier(&mut self, step: &Step) -> Result<(), Fault> {
-        self.together(step, Convergence::Workgroup)?;
+        self.converged(step, Convergence::Workgroup)?;
         let spaces = self.inst(step).spaces();
         if let Some(checks) = &mut self.checks {
             checks.barrier(spaces);
@@ -242,7 +242,7 @@ impl Machine<'_> {
     }
 
     /// All of those who must reach an operation together have reached it.
-    pub(super) fn together(&self, step: &Step, convergence: Convergence) -> Result<(), Fault> {
+    pub(super) fn converged(&self, step: &Step, convergence: Convergence) -> Result<(), Fault> {
         if self.checks.is_none() || self.mask == self.all {
             return Ok(());
         }
@@ -279,7 +279,7 @@ impl Machine<'_> {
             return Ok(());
         }
         let offset = step.operands[operand].offset;
-        let value = |lane: usize| self.frame.values[offset + lane];
+        let value = |lane: usize| self.activation.values[offset + lane];
         let mut first: Option<usize> = None;
         for lane in self.mask.iter() {
             match first.filter(|first| first / width == lane / width) {

@@ -1,10 +1,10 @@
 //! Matrix products of a warpgroup (`wgmma`): 128 invocations, factors in shared memory, sums in registers.
 
+use super::activation::{Handle, Origin};
 use super::checks::{Access, Reason, Row};
 use super::code::Step;
 use super::fault::Fault;
 use super::fragments::accumulate;
-use super::frame::{Handle, Origin};
 use super::machine::Machine;
 use super::memory::read;
 use girih_base::diag::Code;
@@ -163,7 +163,7 @@ impl Machine<'_> {
     ) -> Result<Factor, Fault> {
         let lane = warpgroup * WARPGROUP;
         let handle = self.handle(step, operand);
-        let index = i128::from(self.frame.values[step.operands[operand + 1].offset + lane]) + i128::from(offset);
+        let index = i128::from(self.activation.values[step.operands[operand + 1].offset + lane]) + i128::from(offset);
         let count = handle.bytes / 2;
         if index < 0 || index >= i128::from(count) {
             return Err(self.outside(step, operand, lane, index, count, 2).into());
@@ -209,7 +209,7 @@ impl Machine<'_> {
         let Some(checks) = &self.checks else { return Ok(()) };
         let acc = step.operands[0];
         let lane = warpgroup * WARPGROUP;
-        let origin = self.frame.origins[acc.offset + lane];
+        let origin = self.activation.origins[acc.offset + lane];
         let product = origin != 0 && checks.row(origin).reason == Reason::Product;
         if origin != 0 && !product {
             return Err(self.undefined(step, lane, "the accumulator", checks.row(origin)).into());
@@ -238,9 +238,9 @@ impl Machine<'_> {
             let lane = warpgroup * WARPGROUP + thread;
             for i in 0..result.components {
                 let (row, column) = accumulator_element(thread, i);
-                let c = self.frame.values[acc.offset + i * lanes + lane];
+                let c = self.activation.values[acc.offset + i * lanes + lane];
                 let factors = left[row].iter().copied().zip(right[column]);
-                self.frame.values[result.offset + i * lanes + lane] = accumulate(c, Scalar::F32, factors, ty);
+                self.activation.values[result.offset + i * lanes + lane] = accumulate(c, Scalar::F32, factors, ty);
             }
         }
     }
@@ -254,7 +254,7 @@ impl Machine<'_> {
         let (result, lanes) = (step.results[0], self.team.lanes);
         for i in 0..result.components {
             let first = result.offset + i * lanes + warpgroup * WARPGROUP;
-            self.frame.origins[first..first + WARPGROUP].fill(origin);
+            self.activation.origins[first..first + WARPGROUP].fill(origin);
         }
         let group = self.products.groups[warpgroup];
         self.products.under_way.push(Product { warpgroup, group, origin, reads });
@@ -285,7 +285,7 @@ impl Machine<'_> {
     /// Results of a wait are defined unless they belong to products that are still under way.
     fn finish(&mut self, step: &Step) {
         let Some(checks) = self.checks.as_ref().filter(|checks| checks.poisoned) else { return };
-        let (origins, under_way) = (&mut self.frame.origins, &self.products.under_way);
+        let (origins, under_way) = (&mut self.activation.origins, &self.products.under_way);
         for slot in &step.results {
             super::machine::places(*slot, &self.mask, self.team, |place| {
                 let origin = origins[place];

@@ -1,7 +1,7 @@
 //! A function and all that it calls, made ready for a team; and where shared memory lies.
 
+use super::activation::{Handle, private};
 use super::code::{self, Array, Code, Team};
-use super::frame::{Handle, private};
 use girih_base::idx::IndexVec;
 use girih_ir::ops::{Op, Pattern};
 use girih_ir::types::{Space, Type};
@@ -41,7 +41,7 @@ impl Program {
     }
 
     /// Bytes of values and private memory of all functions.
-    pub(super) fn frame_bytes(&self) -> u64 {
+    pub(super) fn activation_bytes(&self) -> u64 {
         let bytes = |code: &Code| code.values as u64 * 8 + code.private_bytes as u64 * self.team.lanes as u64;
         self.codes.iter().flatten().map(bytes).sum()
     }

@@ -1,9 +1,9 @@
 //! Communication in a subgroup. Those who take part are its lanes that run.
 
+use super::activation::Origin;
 use super::checks::{Reason, Row};
 use super::code::{Slot, Step};
 use super::fault::Fault;
-use super::frame::Origin;
 use super::machine::Machine;
 use girih_ir::eval::{self, Function as Meaning};
 use girih_ir::groups::{
@@ -82,15 +82,15 @@ impl Machine<'_> {
         groups
     }
 
-    fn together_and_same(&self, step: &Step) -> Result<(), Fault> {
-        self.together(step, Convergence::Subgroup)?;
+    fn converged_and_same(&self, step: &Step) -> Result<(), Fault> {
+        self.converged(step, Convergence::Subgroup)?;
         let operands = step.op.row().same.iter();
         operands.into_iter().try_for_each(|operand| self.same(step, *operand, self.team.width))
     }
 
     /// One bit from each lane.
     pub(super) fn vote(&mut self, step: &Step) -> Result<(), Fault> {
-        self.together(step, Convergence::Subgroup)?;
+        self.converged(step, Convergence::Subgroup)?;
         let condition = step.operands.first().map(|slot| slot.offset);
         if condition.is_some() {
             self.defined(step, 0, "is asked of a subgroup")?;
@@ -98,7 +98,7 @@ impl Machine<'_> {
         let width = self.team.width;
         let result = step.results[0];
         for group in self.groups() {
-            let holds = |lane: &usize| condition.is_none_or(|c| self.frame.values[c + lane] != 0);
+            let holds = |lane: &usize| condition.is_none_or(|c| self.activation.values[c + lane] != 0);
             let ballot = group.iter().filter(|lane| holds(lane)).fold(0u64, |bits, lane| bits | 1 << (lane % width));
             let all = group.iter().all(holds);
             for (i, lane) in group.iter().enumerate() {
@@ -110,7 +110,7 @@ impl Machine<'_> {
                         Op::Ballot => ballot.checked_shr(32 * component as u32).unwrap_or(0) & 0xffff_ffff,
                         other => unreachable!("`{}` is no vote", other.name()),
                     };
-                    self.frame.values[result.offset + component * self.team.lanes + lane] = value;
+                    self.activation.values[result.offset + component * self.team.lanes + lane] = value;
                 }
             }
         }
@@ -120,14 +120,14 @@ impl Machine<'_> {
 
     /// A value of another lane.
     pub(super) fn shuffle(&mut self, step: &Step) -> Result<(), Fault> {
-        self.together_and_same(step)?;
+        self.converged_and_same(step)?;
         self.defined(step, 1, "says which lane is meant")?;
         let (width, lanes) = (self.team.width as i64, self.team.lanes);
         let (from, by, result) = (step.operands[0], step.operands[1].offset, step.results[0]);
         let row = Row { reason: Reason::NoLane, span: self.inst(step).span };
         for lane in self.mask.iter() {
             let own = lane as i64 % width;
-            let by = self.frame.values[by + lane] as i64;
+            let by = self.activation.values[by + lane] as i64;
             let target = match step.op {
                 Op::ShuffleXor => own ^ by,
                 Op::ShuffleUp => own - by,
@@ -139,12 +139,12 @@ impl Machine<'_> {
             let there = (0..width).contains(&target) && self.mask.has(source as usize);
             for component in 0..result.components {
                 let place = |slot: Slot, lane: usize| slot.offset + component * lanes + lane;
-                let value = if there { self.frame.values[place(from, source as usize)] } else { 0 };
-                self.frame.values[place(result, lane)] = value;
+                let value = if there { self.activation.values[place(from, source as usize)] } else { 0 };
+                self.activation.values[place(result, lane)] = value;
                 if let Some(checks) = &mut self.checks {
                     let origin: Origin =
-                        if there { self.frame.origins[place(from, source as usize)] } else { checks.origin(row) };
-                    self.frame.origins[place(result, lane)] = origin;
+                        if there { self.activation.origins[place(from, source as usize)] } else { checks.origin(row) };
+                    self.activation.origins[place(result, lane)] = origin;
                 }
             }
         }
@@ -153,7 +153,7 @@ impl Machine<'_> {
 
     /// Reductions and scans, in the order of the lanes.
     pub(super) fn combine(&mut self, step: &Step) -> Result<(), Fault> {
-        self.together(step, Convergence::Subgroup)?;
+        self.converged(step, Convergence::Subgroup)?;
         let ty = step.ty.element().unwrap_or(Scalar::U32);
         let Some(combination) = combination(step.op) else {
             unreachable!("`{}` is neither a reduction nor a scan", step.op.name())
@@ -162,7 +162,7 @@ impl Machine<'_> {
         let (from, to) = (step.operands[0].offset, step.results[0].offset);
         let checked = self.checks.is_some();
         for group in self.groups() {
-            let (values, origins) = (&mut self.frame.values, &mut self.frame.origins);
+            let (values, origins) = (&mut self.activation.values, &mut self.activation.origins);
             let mut sum: Option<u64> = None;
             let mut origin = 0;
             for lane in &group {

@@ -1,10 +1,10 @@
 //! Tiles in buffers: loads, stores and atomic operations of a program. An element whose `inside` does not hold touches no memory; one
 //! that lies outside of its buffer is a fault.
 
+use super::activation::Handle;
 use super::checks::Access;
 use super::code::{Slot, Step};
 use super::fault::Fault;
-use super::frame::Handle;
 use super::machine::Machine;
 use super::memory::{read, write};
 use girih_base::diag::Code;
@@ -23,12 +23,12 @@ struct Places {
 impl Machine<'_> {
     /// A value of element `i`, or the only one.
     pub(super) fn element_of(&self, slot: Slot, i: usize) -> u64 {
-        self.frame.values[slot.offset + if slot.components > 1 { i } else { 0 }]
+        self.activation.values[slot.offset + if slot.components > 1 { i } else { 0 }]
     }
 
     fn places_of(&mut self, step: &Step, count: usize, inside: Option<Slot>, access: Access) -> Result<Places, Fault> {
         let inst = self.inst(step);
-        let function = &self.program.module.functions[self.frame.function];
+        let function = &self.program.module.functions[self.activation.function];
         let index_type = function.ty(inst.operands[1]).element().unwrap_or(Scalar::I64);
         let handle = self.handle(step, 0);
         let bytes = u64::from(inst.element().bytes());
@@ -55,9 +55,9 @@ impl Machine<'_> {
 
     pub(super) fn tile_load(&mut self, step: &Step) -> Result<(), Fault> {
         let (result, inside, other) = (step.results[0], step.operands[2], step.operands[3]);
-        let places = self.places_of(step, result.components, Some(inside), Access::Read)?;
+        let places = self.places_of(step, result.components, Some(inside), Access::of_load(self.inst(step)))?;
         for (i, at) in places.at.iter().enumerate() {
-            self.frame.values[result.offset + i] = match at {
+            self.activation.values[result.offset + i] = match at {
                 Some(at) => read(&self.memories.buffers[places.handle.buffer], *at as usize, places.bytes),
                 None => self.element_of(other, i),
             };
@@ -71,7 +71,7 @@ impl Machine<'_> {
         let places = self.places_of(step, value.components, Some(inside), Access::Write)?;
         for (i, at) in places.at.iter().enumerate() {
             if let Some(at) = at {
-                let bits = self.frame.values[value.offset + i];
+                let bits = self.activation.values[value.offset + i];
                 write(&mut self.memories.buffers[places.handle.buffer], *at as usize, places.bytes, bits);
             }
         }
@@ -107,7 +107,7 @@ impl Machine<'_> {
         let (element, update) = (self.inst(step).element(), self.inst(step).update());
         for (i, at) in places.at.iter().enumerate() {
             let Some(at) = at else {
-                self.frame.values[result.offset + i] = 0;
+                self.activation.values[result.offset + i] = 0;
                 continue;
             };
             let operand = |k: usize| self.element_of(step.operands[k], i);
@@ -119,7 +119,7 @@ impl Machine<'_> {
                 (false, None) => operand(2),
             };
             write(&mut self.memories.buffers[places.handle.buffer], *at as usize, places.bytes, new);
-            self.frame.values[result.offset + i] = old;
+            self.activation.values[result.offset + i] = old;
         }
         self.clear_origins(step);
         Ok(())
@@ -128,7 +128,7 @@ impl Machine<'_> {
     /// `tile.assume` and `tile.assert`: in a run that looks for faults, a promise is held to, too.
     pub(super) fn tile_condition(&mut self, step: &Step) -> Result<(), Fault> {
         let slot = step.operands[0];
-        let wrong = (0..slot.components).find(|i| self.frame.values[slot.offset + i] == 0);
+        let wrong = (0..slot.components).find(|i| self.activation.values[slot.offset + i] == 0);
         let Some(element) = wrong else { return Ok(()) };
         let inst = self.inst(step);
         let at = if slot.components > 1 { format!(" for element {element}") } else { String::new() };

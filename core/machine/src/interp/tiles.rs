@@ -12,19 +12,19 @@ const PRINTED: usize = 1024;
 impl Machine<'_> {
     /// The lengths of an operand's or a result's dimensions; none for a scalar.
     fn lengths(&self, value: girih_ir::ValueId) -> Vec<usize> {
-        let function = &self.program.module.functions[self.frame.function];
+        let function = &self.program.module.functions[self.activation.function];
         function.ty(value).shape().map_or(vec![], |shape| shape.lengths().map(|n| n as usize).collect())
     }
 
     fn element_type(&self, value: girih_ir::ValueId) -> Scalar {
-        let function = &self.program.module.functions[self.frame.function];
+        let function = &self.program.module.functions[self.activation.function];
         function.ty(value).element().unwrap_or(Scalar::U32)
     }
 
     /// Fills a result: element `i` is what `f` says.
     fn fill_result(&mut self, result: Slot, f: impl Fn(&[u64], usize) -> u64) {
         for i in 0..result.components {
-            self.frame.values[result.offset + i] = f(&self.frame.values, i);
+            self.activation.values[result.offset + i] = f(&self.activation.values, i);
         }
     }
 
@@ -110,14 +110,14 @@ impl Machine<'_> {
         let (from, inside, result) = (step.operands[0], step.operands[1], step.results[0]);
         let mut counts = vec![0u64; result.components];
         for i in 0..from.components {
-            let at = int_value(self.frame.values[from.offset + i], ty);
+            let at = int_value(self.activation.values[from.offset + i], ty);
             if self.element_of(inside, i) != 0
                 && let Some(count) = usize::try_from(at).ok().and_then(|at| counts.get_mut(at))
             {
                 *count += 1;
             }
         }
-        self.frame.values[result.offset..result.offset + result.components].copy_from_slice(&counts);
+        self.activation.values[result.offset..result.offset + result.components].copy_from_slice(&counts);
     }
 
     fn dot(&mut self, step: &Step) {
@@ -128,7 +128,7 @@ impl Machine<'_> {
         let rank = left.len();
         let (m, k, n) = (left[rank - 2], left[rank - 1], right[rank - 1]);
         let read = |slot: Slot, ty: Scalar| -> Vec<f64> {
-            let values = &self.frame.values[slot.offset..slot.offset + slot.components];
+            let values = &self.activation.values[slot.offset..slot.offset + slot.components];
             values.iter().map(|bits| number(*bits, ty)).collect()
         };
         let (a, b) = (read(step.operands[0], ty_a), read(step.operands[1], ty_b));
@@ -155,12 +155,12 @@ impl Machine<'_> {
         for (slot, value) in step.operands.iter().zip(&inst.operands) {
             let ty = self.element_type(*value);
             let shown = slot.components.min(PRINTED);
-            let texts: Vec<String> = self.frame.values[slot.offset..slot.offset + shown]
+            let texts: Vec<String> = self.activation.values[slot.offset..slot.offset + shown]
                 .iter()
                 .map(|bits| shown_number(*bits, ty))
                 .collect();
             let more = if shown < slot.components { ", .." } else { "" };
-            let function = &self.program.module.functions[self.frame.function];
+            let function = &self.program.module.functions[self.activation.function];
             match function.ty(*value) {
                 Type::Tile(_) => line.push_str(&format!(" [{}{more}]", texts.join(", "))),
                 _scalar => line.push_str(&format!(" {}", texts.join(""))),

@@ -16,7 +16,7 @@ impl Machine<'_> {
     /// Sets a component of a value for all lanes that run.
     pub(super) fn set(&mut self, slot: Slot, component: usize, mut value: impl FnMut(usize) -> u64) {
         let start = slot.offset + component * self.team.lanes;
-        let values = &mut self.frame.values;
+        let values = &mut self.activation.values;
         self.mask.each(|lane| values[start + lane] = value(lane));
     }
 
@@ -47,7 +47,7 @@ impl Machine<'_> {
         let lanes = self.team.lanes;
         let [condition, a, b] = step.operands[..] else { return };
         let result = step.results[0];
-        let (values, origins) = (&mut self.frame.values, &mut self.frame.origins);
+        let (values, origins) = (&mut self.activation.values, &mut self.activation.origins);
         let poisoned = self.checks.as_ref().is_some_and(|checks| checks.poisoned);
         for shift in (0..result.components).map(|component| component * lanes) {
             // A tile has a condition for each element.
@@ -67,13 +67,13 @@ impl Machine<'_> {
     /// The same bits as lanes of another width.
     pub(super) fn bitcast(&mut self, step: &Step) {
         let (from, to) = (step.operands[0], step.results[0]);
-        let function = &self.program.module.functions[self.frame.function];
+        let function = &self.program.module.functions[self.activation.function];
         let element = |v| function.ty(v).element().map_or(32, Scalar::bits);
         let inst = self.inst(step);
         let (wide, narrow) = (element(inst.operands[0]), element(inst.results[0]));
         let lanes = self.team.lanes;
         for component in 0..to.components as u32 {
-            let values = &mut self.frame.values;
+            let values = &mut self.activation.values;
             self.mask.each(|lane| {
                 let at = |slot: Slot, component: u32| slot.offset + component as usize * lanes + lane;
                 values[at(to, component)] = if wide >= narrow {
@@ -96,7 +96,7 @@ impl Machine<'_> {
         for component in 0..result.components {
             let from = step.operands.get(if step.op == Op::Splat { 0 } else { component }).map_or(0, |s| s.offset);
             let to = result.offset + component * lanes;
-            let (values, origins) = (&mut self.frame.values, &mut self.frame.origins);
+            let (values, origins) = (&mut self.activation.values, &mut self.activation.origins);
             self.mask.each(|lane| values[to + lane] = values[from + lane]);
             if !origins.is_empty() {
                 self.mask.each(|lane| origins[to + lane] = origins[from + lane]);
@@ -110,8 +110,8 @@ impl Machine<'_> {
         let (aggregate, position, result, lanes) =
             (step.operands[0], step.operands[1].offset, step.results[0], self.team.lanes);
         let count = aggregate.components as u64;
-        if let Some(lane) = self.mask.iter().find(|lane| self.frame.values[position + lane] >= count) {
-            let element = self.frame.values[position + lane];
+        if let Some(lane) = self.mask.iter().find(|lane| self.activation.values[position + lane] >= count) {
+            let element = self.activation.values[position + lane];
             let message = format!("{} asks for element {element} of {count}", self.operation(step));
             return Err(self.fault_of(Code::OutOfBounds, step, lane, message).hint("positions count from 0").into());
         }
@@ -119,7 +119,7 @@ impl Machine<'_> {
             let moves = super::code::Moves { pairs: vec![(aggregate, result)], overlap: false };
             self.moves(&moves);
         }
-        let (values, origins) = (&mut self.frame.values, &mut self.frame.origins);
+        let (values, origins) = (&mut self.activation.values, &mut self.activation.origins);
         let value = step.operands.get(2).map(|slot| slot.offset);
         self.mask.each(|lane| {
             let inside = values[position + lane] as usize * lanes + lane;
@@ -150,7 +150,7 @@ impl Machine<'_> {
         let wrapped = self.inst(step).has(AttrKind::NoWrap);
         let absorbing = absorbing(step);
         for shift in (0..result.components).map(|component| component * lanes) {
-            let (origins, values) = (&mut self.frame.origins, &self.frame.values);
+            let (origins, values) = (&mut self.activation.origins, &self.activation.values);
             self.mask.each(|lane| {
                 let to = result.offset + shift + lane;
                 let own = if wrapped { origins[to] } else { 0 };
@@ -171,11 +171,11 @@ impl Machine<'_> {
         for lane in self.mask.iter() {
             let of = |slot: &Slot| {
                 let components = if slot.owner == Owner::Lane { slot.components } else { 0 };
-                (0..components).map(|c| self.frame.origins[slot.offset + c * lanes + lane]).max().unwrap_or(0)
+                (0..components).map(|c| self.activation.origins[slot.offset + c * lanes + lane]).max().unwrap_or(0)
             };
             let origin = step.operands.iter().map(of).max().unwrap_or(0);
             for result in &step.results {
-                (0..result.components).for_each(|c| self.frame.origins[result.offset + c * lanes + lane] = origin);
+                (0..result.components).for_each(|c| self.activation.origins[result.offset + c * lanes + lane] = origin);
             }
         }
     }
@@ -183,7 +183,7 @@ impl Machine<'_> {
     /// A result that depends on no operand is defined.
     pub(super) fn clear_origins(&mut self, step: &Step) {
         if self.checks.as_ref().is_some_and(|checks| checks.poisoned) {
-            let origins = &mut self.frame.origins;
+            let origins = &mut self.activation.origins;
             step.results.iter().for_each(|slot| places(*slot, &self.mask, self.team, |place| origins[place] = 0));
         }
     }
@@ -197,7 +197,7 @@ impl Machine<'_> {
             for lane in self.mask.iter() {
                 let place = |slot: &Slot| slot.offset + shift + lane;
                 let operand = |i: usize| {
-                    step.operands.get(i).map_or(0, |slot| eval::int_value(self.frame.values[place(slot)], ty))
+                    step.operands.get(i).map_or(0, |slot| eval::int_value(self.activation.values[place(slot)], ty))
                 };
                 let (a, b, c) = (operand(0), operand(1), operand(2));
                 let exact = match step.op {
@@ -209,10 +209,10 @@ impl Machine<'_> {
                     // Nothing else promises not to wrap.
                     _no_rule => return,
                 };
-                let found = eval::int_value(self.frame.values[place(&result)], ty);
+                let found = eval::int_value(self.activation.values[place(&result)], ty);
                 if let Some(checks) = &mut self.checks {
                     let origin = if exact == Some(found) { 0 } else { checks.origin(row) };
-                    self.frame.origins[place(&result)] = origin;
+                    self.activation.origins[place(&result)] = origin;
                 }
             }
         }

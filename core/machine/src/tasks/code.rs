@@ -1,4 +1,4 @@
-//! Functions made ready: a list of steps that jump to each other, and places in a frame for values.
+//! Functions made ready: a list of steps that jump to each other, and places in a activation for values.
 //!
 //! Invariant: a step reads all its operands before it writes a result. A place is given to another value when its value is needed no more.
 
@@ -18,7 +18,7 @@ use std::collections::BTreeMap;
 /// Where an operand is.
 #[derive(Clone, Copy, Debug)]
 pub(super) enum Arg {
-    /// In the frame.
+    /// In the activation.
     Slot(u32),
     /// Nowhere: it is this number.
     Constant(u64),
@@ -103,11 +103,11 @@ pub(super) struct Step {
     pub span: Span,
 }
 
-/// A function made ready. Its parameters are the first values of the frame.
+/// A function made ready. Its parameters are the first values of the activation.
 #[derive(Debug)]
 pub(super) struct Code {
     pub steps: Vec<Step>,
-    /// How many values a frame holds.
+    /// How many values a activation holds.
     pub slots: usize,
 }
 
@@ -370,7 +370,7 @@ impl<'a> ActionWriter<'a> {
 
 /// The word of a tag and a payload; of a cell's tag there is the reuse token alone that is none.
 fn pack(tag: u32, payload: u32) -> u32 {
-    if tag == heap::CELL && payload == 0 { heap::NULL_HOLE } else { heap::pack(tag & heap::IMMEDIATE, payload) }
+    if tag == heap::CELL && payload == 0 { heap::NO_REUSE_TOKEN } else { heap::pack(tag & heap::IMMEDIATE, payload) }
 }
 
 /// Values of a switch with the number of their region, sorted.

@@ -10,7 +10,7 @@ use girih_base::diag::{Code, Diagnostic};
 use girih_base::idx::Idx;
 use girih_base::span::Span;
 use girih_ir::Module;
-use girih_ir::heap::{CELL, LayoutId, NULL_HOLE, host_units, pack, payload, tag};
+use girih_ir::heap::{CELL, LayoutId, NO_REUSE_TOKEN, host_units, pack, payload, tag};
 use girih_ir::types::Type;
 use girih_runtime::{Fault, TaskOptions, TaskStats};
 
@@ -214,14 +214,14 @@ impl Heap {
                 }
             }
             self.lose_owner(place);
-            return Ok((NULL_HOLE, place));
+            return Ok((NO_REUSE_TOKEN, place));
         }
         self.unlive(place);
         if self.reuse {
             return Ok((word, place));
         }
         self.release(place);
-        Ok((NULL_HOLE, place))
+        Ok((NO_REUSE_TOKEN, place))
     }
 
     /// A cell in a reuse token, if the reuse token is one and as large as the cell.
@@ -252,7 +252,7 @@ impl Heap {
     fn token(&self, word: u32) -> Result<Option<usize>, Fault> {
         let place = payload(word) as usize;
         match word {
-            NULL_HOLE => Ok(None),
+            NO_REUSE_TOKEN => Ok(None),
             _ if tag(word) == CELL && self.is_start(place) && self.count(place) == 0 => Ok(Some(place)),
             _ => Err(no_cell("this word is not a reuse token")),
         }

@@ -1,6 +1,6 @@
-//! The steps of functions, on a stack of frames that is the machine's own.
+//! The steps of functions, on a stack of activations that is the machine's own.
 //!
-//! Invariant: between calls of the host there are no frames. Whoever is to get the results of a frame stands in it.
+//! Invariant: between calls of the host there are no activations. Whoever is to get the results of a activation stands in it.
 
 use super::code::{self, Action, Arg, Code, Step};
 use super::forks::{Forks, Turn};
@@ -71,7 +71,7 @@ enum Computed {
     Is(u32),
 }
 
-/// Who gets the results of a frame.
+/// Who gets the results of a activation.
 #[derive(Clone, Copy, Debug)]
 enum Target {
     Host,
@@ -93,7 +93,7 @@ struct Activation {
 
 /// How a run goes on behind a step.
 enum Flow {
-    /// With the current frame, which may be another one.
+    /// With the current activation, which may be another one.
     On,
     /// Not: the host gets what is in `scratch`.
     End,
@@ -303,8 +303,8 @@ impl TaskMachine {
         Fault::Stack { limit: self.options.stack, function: Some(self.current.function) }
     }
 
-    /// Makes place for the values of a frame and puts the arguments, which are in `scratch`, there.
-    fn open_frame(&mut self, base: usize, slots: usize) -> Result<(), Fault> {
+    /// Makes place for the values of a activation and puts the arguments, which are in `scratch`, there.
+    fn open_activation(&mut self, base: usize, slots: usize) -> Result<(), Fault> {
         let short = self.too_deep();
         let bytes = (base + slots) * size_of::<u64>() + self.callers.len() * size_of::<Activation>();
         let more = (base + slots).saturating_sub(self.values.len());
@@ -332,7 +332,7 @@ impl TaskMachine {
             return Err(self.too_deep());
         }
         self.callers.push(self.current);
-        self.open_frame(base, slots)?;
+        self.open_activation(base, slots)?;
         self.current = Activation { function, next: 0, base, target };
         Ok(())
     }
@@ -349,7 +349,7 @@ impl TaskMachine {
     /// Begins a function, whose arguments are in `scratch`, instead of the current one.
     fn replace(&mut self, function: FunctionId) -> Result<(), Fault> {
         let slots = self.slots(function)?;
-        self.open_frame(self.current.base, slots)?;
+        self.open_activation(self.current.base, slots)?;
         self.current = Activation { function, next: 0, ..self.current };
         Ok(())
     }
@@ -496,7 +496,7 @@ impl TaskMachine {
         self.callers.clear();
         let slots = self.slots(function)?;
         self.current = Activation { function, next: 0, base: 0, target: Target::Host };
-        self.open_frame(0, slots)?;
+        self.open_activation(0, slots)?;
         self.run()?;
         let results: Vec<u32> = self.scratch.iter().map(|value| *value as u32).collect();
         for (word, _) in results.iter().zip(gives).filter(|(_, gives)| *gives) {

@@ -2,19 +2,26 @@
 //!
 //! Memory is read in pages, each once, and only those that something leads to. Nodes and wires are numbered anew, in the order in which they are met.
 
-use super::session::Session;
 use crate::heap::Heap;
 use crate::word::{Kind, Word};
 use girih_base::diag::Diagnostic;
+use girih_task::device::{Pages, WordBuffer};
 use std::collections::HashMap;
 
 /// Words of a page.
-const PAGE: u64 = 1 << 16;
+const PAGE: usize = 1 << 16;
+
+/// The arrays of a device: two words a node, one a wire.
+pub(super) struct Arrays<'d> {
+    pub(super) nodes: WordBuffer<'d>,
+    pub(super) wires: WordBuffer<'d>,
+}
 
 /// A copy that is being made.
-struct Copy<'c> {
-    session: &'c mut Session,
-    pages: HashMap<(Array, u64), Vec<u32>>,
+struct Copy<'d> {
+    from: Arrays<'d>,
+    node_pages: Pages<PAGE>,
+    wire_pages: Pages<PAGE>,
     nodes: Vec<[Word; 2]>,
     /// Wires that have been met at one end, by their places on the device.
     wires: HashMap<usize, u32>,
@@ -22,25 +29,17 @@ struct Copy<'c> {
     pending: Vec<(Word, usize)>,
 }
 
-/// An array of a device.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub(super) enum Array {
-    /// Two words a node.
-    Nodes,
-    /// One a wire.
-    Wires,
-}
-
 /// The port and what can be reached from it, in a heap that may take so many bytes.
 ///
 /// # Errors
 /// If the device fails.
-pub(super) fn copied(session: &mut Session, root: Word, limit: u64) -> Result<(Word, Heap), Diagnostic> {
-    let mut copy = Copy { session, pages: HashMap::new(), nodes: vec![], wires: HashMap::new(), pending: vec![] };
+pub(super) fn copied(from: Arrays<'_>, root: Word, limit: u64) -> Result<(Word, Heap), Diagnostic> {
+    let (node_pages, wire_pages) = (Pages::default(), Pages::default());
+    let mut copy =
+        Copy { from, node_pages, wire_pages, nodes: vec![], wires: HashMap::new(), pending: vec![] };
     let root = copy.port(root)?;
     while let Some((node, to)) = copy.pending.pop() {
-        let parts =
-            [copy.word(Array::Nodes, 2 * node.index() as u64)?, copy.word(Array::Nodes, 2 * node.index() as u64 + 1)?];
+        let parts = [copy.node_word(2 * node.index())?, copy.node_word(2 * node.index() + 1)?];
         // The words of a number in a node are no ports.
         let parts = if node.kind() == Kind::Box { parts } else { [copy.port(parts[0])?, copy.port(parts[1])?] };
         copy.nodes[to] = parts;
@@ -51,22 +50,15 @@ pub(super) fn copied(session: &mut Session, root: Word, limit: u64) -> Result<(W
 }
 
 impl Copy<'_> {
-    /// A word of an array.
-    fn word(&mut self, array: Array, at: u64) -> Result<Word, Diagnostic> {
-        let page = at / PAGE;
-        if !self.pages.contains_key(&(array, page)) {
-            let words = self.session.page(array, page * PAGE, PAGE)?;
-            self.pages.insert((array, page), words);
-        }
-        // The page was read right now, if it was not there.
-        let word = self.pages.get(&(array, page)).and_then(|words| words.get((at % PAGE) as usize));
-        Ok(Word(word.copied().unwrap_or(0)))
+    /// A word of the nodes.
+    fn node_word(&mut self, at: usize) -> Result<Word, Diagnostic> {
+        self.node_pages.word(self.from.nodes, at).map(Word)
     }
 
     /// A port in the copy. A wire that is linked at its other end is what it is linked with.
     fn port(&mut self, mut word: Word) -> Result<Word, Diagnostic> {
         while word.kind() == Kind::Var {
-            let next = self.word(Array::Wires, word.index() as u64)?;
+            let next = self.wire_pages.word(self.from.wires, word.index()).map(Word)?;
             if next == Word::NONE {
                 let known = self.wires.len() as u32 + 1;
                 let wire = *self.wires.entry(word.index()).or_insert(known);

@@ -3,7 +3,7 @@
 //! A session keeps the kernels and the memory of a device, so that the net of a program with effects goes there again after each of them.
 
 use super::buffers::{BLOCK, BufferSizes, Buffers, SUMS, control, missing};
-use super::collect::{self, Array};
+use super::collect::{self, Arrays};
 use super::numbers::error;
 use super::{DeviceStats, Kernels, Options, kernels};
 use crate::book::{Book, DefinitionId};
@@ -14,8 +14,9 @@ use crate::rules::{Rule, meeting};
 use crate::word::Word;
 use girih_base::diag::{Code, Diagnostic};
 use girih_base::num::{BinOp, NumError, NumKind};
+use girih_base::words;
 use girih_runtime::{Argument, Buffer, Command, Device, Dispatch, Grid, LoadOptions, Program, Read};
-use girih_task::device::{self, buffer, number, words};
+use girih_task::device::{self, WordBuffer, buffer, number};
 use std::sync::atomic::Ordering;
 
 /// If less than this part of the places is free after they were listed, memory is full.
@@ -131,21 +132,17 @@ impl Session {
     /// As [`run`](Session::run).
     pub fn run_for(&mut self, machine: &mut Machine<'_>, port: Word) -> Result<Word, Diagnostic> {
         let counts = self.counted(machine)?;
-        let (port, heap) = collect::copied(self, port, machine.limits().memory)?;
+        let (port, heap) = collect::copied(self.arrays(), port, machine.limits().memory)?;
         // Most runs are the only ones: what has been used is looked at when there is another one.
         self.is_settled = false;
         machine.give(heap, vec![], &counts);
         Ok(port)
     }
 
-    /// So many words of an array from one on, fewer if it ends before.
-    pub(super) fn page(&mut self, array: Array, first: u64, count: u64) -> Result<Vec<u32>, Diagnostic> {
-        let places = u64::from(self.shape.places);
-        let (id, words) = match array {
-            Array::Nodes => (&self.buffers.nodes, 2 * places),
-            Array::Wires => (&self.buffers.wires, places),
-        };
-        self.read(id, first, count.min(words.saturating_sub(first)) as usize)
+    fn arrays(&self) -> Arrays<'_> {
+        let (device, places) = (&self.device, self.shape.places as usize);
+        let nodes = WordBuffer { device, buffer: &self.buffers.nodes, words: 2 * places };
+        Arrays { nodes, wires: WordBuffer { device, buffer: &self.buffers.wires, words: places } }
     }
 
     /// Reduces the net of a machine, which is on the device then, and says what was done.
@@ -263,7 +260,7 @@ impl Session {
             let mut bytes = [0; 4 * control::WORDS];
             let mut reads = [Read::new(&self.buffers.control, 0, &mut bytes)];
             self.device.submit_and_read(&commands, &mut reads)?;
-            self.control = words(&bytes);
+            self.control = words::from_bytes(&bytes);
             self.supersteps += batch as u64;
             batch = (2 * batch).min(self.batch);
             if self.control[control::FAULT] != 0 {

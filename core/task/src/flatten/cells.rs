@@ -8,7 +8,7 @@ use super::script::CallScript;
 use crate::Refusal;
 use crate::heap::cells::{SHARED, units};
 use crate::word::as_word;
-use girih_ir::heap::{self, CELL, NULL_HOLE};
+use girih_ir::heap::{self, CELL, NO_REUSE_TOKEN};
 use girih_ir::{Inst, Op, Type, ValueId};
 
 impl<'a> Sweeper<'a> {
@@ -224,7 +224,7 @@ impl<'a> Sweeper<'a> {
         let fields = self.typed(f, inst, x);
         let needed = units(fields.len());
         Ok(vec![match hole.known {
-            Known::Word(NULL_HOLE) => self.made(f, None, layout, fields),
+            Known::Word(NO_REUSE_TOKEN) => self.made(f, None, layout, fields),
             Known::Hole { units, layout: old, .. } if units >= needed => {
                 self.made(f, Some((hole, units, old)), layout, fields)
             }
@@ -248,12 +248,12 @@ impl<'a> Sweeper<'a> {
         }
         let layout = inst.cell().ok_or_else(no_layout)?;
         let cell = self.fresh(f, cell);
-        let null = Val { known: Known::Word(NULL_HOLE), dev: Dev::Literal };
+        let null = Val { known: Known::Word(NO_REUSE_TOKEN), dev: Dev::Literal };
         let Known::Cell { shape: id, owned, path } = cell.known else {
             let word = f.code.value(cell, Type::Term);
             let index = f.code.safe_index(word);
             let is_owned = self.is_owned(f, word);
-            let none = f.code.u32(NULL_HOLE);
+            let none = f.code.u32(NO_REUSE_TOKEN);
             let mut given = vec![unknown(f.code.op(Op::Select, Type::U32, &[is_owned, word, none]))];
             for (i, ty) in (0..).zip(types) {
                 let field = f.code.field(index, i, ty, false);
@@ -297,7 +297,7 @@ impl<'a> Sweeper<'a> {
     /// Opens a cell that the segment has made.
     fn unmake(&mut self, f: &mut CallScript, made: usize) -> Vec<Val> {
         let cell = f.code.cells[made].clone();
-        let null = Val { known: Known::Word(NULL_HOLE), dev: Dev::Literal };
+        let null = Val { known: Known::Word(NO_REUSE_TOKEN), dev: Dev::Literal };
         let hole = match (cell.state, cell.place) {
             (State::Stored(dev), _) => {
                 let made = Val { known: Known::Unknown, dev: Dev::Cell(made) };

@@ -10,7 +10,7 @@ use super::known::Known;
 use super::memory::control;
 use super::place::Address;
 use crate::heap::cells::SHARED;
-use crate::word::as_word;
+use crate::word::{self, as_word};
 use girih_base::hash::FastMap;
 use girih_base::span::Span;
 use girih_ir::attrs::Attr;
@@ -176,6 +176,18 @@ pub(super) struct Places {
     pub child: [ValueId; 4],
 }
 
+impl word::Write for Code {
+    fn op(&mut self, op: Op, ty: Type, operands: &[ValueId]) -> ValueId {
+        Code::op(self, op, ty, operands)
+    }
+    fn u32(&mut self, value: u32) -> ValueId {
+        Code::u32(self, value)
+    }
+    fn ty(&self, value: ValueId) -> Type {
+        self.b.ty(value)
+    }
+}
+
 impl Code {
     pub fn new(is_written: bool, level: u32, rooms: Rooms) -> Code {
         let mut function = Function::new("segment", Span::NONE);
@@ -281,25 +293,6 @@ impl Code {
         self.b.function.insts[id].results.to_vec()
     }
 
-    /// The value of a word, which has a type.
-    pub fn typed(&mut self, word: ValueId, ty: Type) -> ValueId {
-        match ty {
-            Type::F32 | Type::I32 => self.op(Op::Bitcast, ty, &[word]),
-            Type::BOOL => {
-                let zero = self.zero;
-                self.op(Op::Ne, Type::U32, &[word, zero])
-            }
-            _words => word,
-        }
-    }
-    fn as_u32(&mut self, value: ValueId, ty: Type) -> ValueId {
-        match ty {
-            Type::F32 | Type::I32 => self.op(Op::Bitcast, Type::U32, &[value]),
-            Type::BOOL => self.op(Op::Convert, Type::U32, &[value]),
-            _words => value,
-        }
-    }
-
     /// A word of the schedule.
     pub fn word(&mut self, word: Word) -> ValueId {
         let at = self.words.len() as u32;
@@ -364,7 +357,7 @@ impl Code {
     }
     /// Writes a word to a slot.
     pub fn write_slot(&mut self, slot: u32, child: Option<(u32, u32)>, value: ValueId) {
-        let word = self.as_u32(value, self.b.ty(value));
+        let word = word::close(self, value);
         let at = self.slot_place(slot, child);
         self.count += 1;
         if self.is_written {
@@ -419,15 +412,15 @@ impl Code {
             (Dev::Later(later), None) => self.compute(later),
             (_, Some(bits)) => {
                 let word = self.number(bits);
-                self.at_head_if_written(|code| code.typed(word, ty))
+                self.at_head_if_written(|code| word::open(code, word, ty))
             }
             (Dev::Slot(slot), None) => {
                 let word = self.read_slot(slot, None);
-                self.at_head_if_written(|code| code.typed(word, ty))
+                self.at_head_if_written(|code| word::open(code, word, ty))
             }
             (Dev::Child(slot, which, widened), None) => {
                 let word = self.read_slot(slot, Some((which, widened)));
-                self.at_head_if_written(|code| code.typed(word, ty))
+                self.at_head_if_written(|code| word::open(code, word, ty))
             }
             (Dev::Nowhere | Dev::Literal | Dev::Fork(_) | Dev::Result(..), None) => self.b.zero(as_word(ty)),
         }

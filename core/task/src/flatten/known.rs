@@ -376,6 +376,6 @@ mod tests {
         assert_eq!(shapes.either(small, shared), Known::Unknown);
         assert_eq!(shapes.either(Known::Number(1), Known::Number(2)), Known::Unknown);
         assert_eq!(shapes.either(Known::Word(heap::pack(3, 1)), Known::Tagged(3)), Known::Tagged(3));
-        assert_eq!(shapes.either(Known::Word(heap::NULL_HOLE), Known::Tagged(3)), Known::Unknown);
+        assert_eq!(shapes.either(Known::Word(heap::NO_REUSE_TOKEN), Known::Tagged(3)), Known::Unknown);
     }
 }

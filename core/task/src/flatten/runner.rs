@@ -9,6 +9,7 @@ use crate::flatten::{Flattened, Options};
 use crate::heap::cells::{Cells, Heap, to_device, to_host};
 use girih_base::diag::{Code, Diagnostic};
 use girih_base::idx::IndexVec;
+use girih_base::words;
 use girih_ir::heap::{Layout, LayoutId};
 use girih_ir::{FunctionId, Module, Type};
 use girih_runtime::{Argument, Buffer, Command, Device, Dispatch, Grid, LoadOptions, Memory, Program, Read};
@@ -70,7 +71,7 @@ impl FlattenedRunner {
         (options, most): (Options, u64),
     ) -> Result<FlattenedRunner, Vec<Diagnostic>> {
         let programs = device.load(&sweeps.module, &[sweeps.kernel], &LoadOptions::default())?;
-        let schedule = device::bytes(&sweeps.plan.schedule());
+        let schedule = words::to_bytes(&sweeps.plan.schedule());
         let program = programs.into_iter().next().ok_or_else(|| vec![missing()])?;
         let one = |d| vec![d];
         let allocate = |bytes: u64| device.zeroed(Memory::of(bytes.max(16))).map_err(one);
@@ -239,7 +240,7 @@ impl FlattenedRunner {
             self.submissions += 1;
             self.dispatches += batch.len() as u64;
         }
-        let control = device::words(&control);
+        let control = words::from_bytes(&control);
         self.top = control[control::HEAP_TOP as usize].min(control[control::HEAP_END as usize]);
         match control[control::FAULT as usize] {
             0 => {}
@@ -247,7 +248,7 @@ impl FlattenedRunner {
             fault::LONG => return Err(Ended::Elsewhere("a loop in it goes round too often".into())),
             code => return Err(Ended::Fault(Fault::Trap(code - fault::TRAP))),
         }
-        let words = device::words(&results);
+        let words = words::from_bytes(&results);
         let words = words.iter().zip(self.sweeps.known_results()).map(|(word, known)| known.unwrap_or(*word));
         Ok(Some(words.zip(&self.results).map(|(word, ty)| to_host(word, *ty)).collect()))
     }
@@ -270,7 +271,7 @@ impl Runner for FlattenedRunner {
         self.cells.borrow_mut().field(&self.heap(), cell, field)
     }
     fn new_cell(&mut self, _layout: LayoutId, _fields: &[u32]) -> Result<u32, Fault> {
-        Err(broken("a program in sweeps is given nothing"))
+        Err(broken("a flattened program is given nothing"))
     }
     fn device_heap(&mut self) -> Option<girih_runtime::DeviceHeap> {
         Some(girih_runtime::DeviceHeap { device: self.device.clone(), buffer: self.heap.clone() })

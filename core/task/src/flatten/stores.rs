@@ -8,7 +8,7 @@ use super::memory::{control, fault};
 use super::place::{Address, Stand};
 use crate::heap::cells::units;
 use crate::word::as_word;
-use girih_ir::heap::{CELL, LayoutId, NULL_HOLE};
+use girih_ir::heap::{CELL, LayoutId, NO_REUSE_TOKEN};
 use girih_ir::{Op, Type, ValueId};
 
 /// Where a cell's size stands in its header.
@@ -248,7 +248,7 @@ impl Code {
         let fits = self.op(Op::Le, Type::U32, &[after, end]);
         let lacks = self.op(Op::Not, Type::BOOL, &[fits]);
         self.fault_if(lacks, fault::MEMORY);
-        let (three, tag, none) = (self.u32(3), self.u32(CELL), self.u32(NULL_HOLE));
+        let (three, tag, none) = (self.u32(3), self.u32(CELL), self.u32(NO_REUSE_TOKEN));
         let word = self.op(Op::Shl, Type::U32, &[place, three]);
         let word = self.op(Op::Or, Type::U32, &[word, tag]);
         self.op(Op::Select, Type::U32, &[fits, word, none])
@@ -264,7 +264,7 @@ impl Code {
         let header = self.header(index);
         let bits = self.u32(SIZE);
         let size = self.op(Op::Shr, Type::U32, &[header, bits]);
-        let none = self.u32(NULL_HOLE);
+        let none = self.u32(NO_REUSE_TOKEN);
         let is_one = self.op(Op::Ne, Type::U32, &[hole, none]);
         let least = self.u32(needed);
         let fits = self.op(Op::Ge, Type::U32, &[size, least]);

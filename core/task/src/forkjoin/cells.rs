@@ -7,7 +7,8 @@
 use super::lane::Lane;
 use super::memory::lane;
 use crate::heap::cells::{SHARED, units};
-use girih_ir::heap::{CELL, LayoutId, NULL_HOLE};
+use crate::word::as_word;
+use girih_ir::heap::{CELL, LayoutId, NO_REUSE_TOKEN};
 use girih_ir::{Builder, Function, Inst, Op, Type, ValueId};
 
 /// Where a cell's size stands in its header.
@@ -109,7 +110,7 @@ impl Words<'_> {
     }
     fn field(&mut self, lane: &Lane, place: ValueId, field: u32, ty: Type) -> ValueId {
         let at = self.index(place, 1 + field);
-        self.b.load(if ty == Type::Term { Type::U32 } else { ty }, lane.heap, at)
+        self.b.load(as_word(ty), lane.heap, at)
     }
 
     /// The same word, of a cell that others may have.
@@ -171,7 +172,7 @@ impl Words<'_> {
         let word = self.op(Op::Or, high, tag);
         // Who found no memory gets the cell that is none, all of whose fields are 0: nothing leads out of the heap from there.
         let is_there = self.op(Op::Lt, place, lane.heap_end);
-        let none = self.b.u32(NULL_HOLE);
+        let none = self.b.u32(NO_REUSE_TOKEN);
         self.b.op(Op::Select, Type::U32, &[is_there, word, none])
     }
 
@@ -247,7 +248,7 @@ impl Words<'_> {
     /// The hole and the fields of a cell: the cell itself if the word has the only ownership; else none, and fields are shared too.
     fn open(&mut self, lane: &Lane, word: ValueId, types: &[Type]) -> Vec<ValueId> {
         let is_owned = self.is_owned(word);
-        let none = self.b.u32(NULL_HOLE);
+        let none = self.b.u32(NO_REUSE_TOKEN);
         let mut given = vec![self.b.op(Op::Select, Type::U32, &[is_owned, word, none])];
         let place = self.place(word);
         for (i, ty) in (0..).zip(types) {

@@ -2,7 +2,7 @@
 
 use super::memory::{ProgramSizes, control, group, lane};
 use girih_ir::attrs::{Attr, Spaces};
-use girih_ir::heap::{GlobalId, NULL_HOLE};
+use girih_ir::heap::{GlobalId, NO_REUSE_TOKEN};
 use girih_ir::{Builder, Op, Type, ValueId};
 
 /// The names.
@@ -112,14 +112,14 @@ impl Lane {
     pub fn global(&self, b: &mut Builder, global: GlobalId) -> (ValueId, ValueId) {
         let at = b.u32(control::GLOBALS + global.index() as u32);
         let word = b.op(Op::AtomicLoad, Type::U32, &[self.control, at]);
-        let (zero, none) = (b.u32(0), b.u32(NULL_HOLE));
+        let (zero, none) = (b.u32(0), b.u32(NO_REUSE_TOKEN));
         (b.op(Op::Ne, Type::U32, &[word, zero]), b.op(Op::Xor, Type::U32, &[word, none]))
     }
 
     /// Shows the value of a global to all lanes, from the next epoch on; gives it as a shared word.
     pub fn publish(&self, b: &mut Builder, global: GlobalId, value: ValueId) -> ValueId {
         let shared = super::cells::as_shared(b, value);
-        let none = b.u32(NULL_HOLE);
+        let none = b.u32(NO_REUSE_TOKEN);
         let word = b.op(Op::Xor, Type::U32, &[shared, none]);
         let at = b.u32(control::GLOBALS + self.shape.globals + global.index() as u32);
         b.op_with(Op::AtomicStore, Some(Type::U32), &[self.control, at, word], &[]);

@@ -16,12 +16,13 @@ mod pace;
 use crate::device::{self, broken, buffer, missing, number};
 use crate::forkjoin::memory::{Buffers, ProgramSizes, control, fault, group};
 use crate::forkjoin::{self, ForkJoin, Form};
-use crate::heap::cells::{Cells, Heap, to_device, to_host, units};
+use crate::heap::cells::{Cells, Heap, header, to_device, to_host, units};
 use crate::heap::room;
 use collect::Collector;
 use girih_base::diag::Diagnostic;
 use girih_base::idx::IndexVec;
 use girih_base::span::Span;
+use girih_base::words;
 use girih_ir::heap::{self, GlobalId, Layout, LayoutId};
 use girih_ir::{FunctionId, Module, Type, Verified};
 use girih_runtime::{Argument, Buffer, Command, Device, Dispatch, Grid, LoadOptions, Memory, Program, Read};
@@ -339,7 +340,7 @@ impl ForkJoinRunner {
             self.device.submit_and_read(&commands, &mut reads).map_err(Fault::Device)?;
             self.submissions += 1;
             self.dispatches += commands.len() as u64;
-            self.control = device::words(&bytes);
+            self.control = words::from_bytes(&bytes);
             let taken = self.seen(control::HEAD).wrapping_add(self.seen(control::HANDED));
             let waiting = self.seen(control::TAIL).wrapping_sub(taken);
             self.pace.note(began, self.seen(control::EPOCHS).wrapping_sub(epochs), waiting != 0);
@@ -364,6 +365,18 @@ impl ForkJoinRunner {
                 self.set(control::STEPS, self.pace.steps()).map_err(Fault::Device)?;
             }
         }
+    }
+
+    /// The first of so many free units, which are the caller's from now on.
+    fn take_units(&mut self, units: u32) -> Result<u32, Fault> {
+        let top = self.seen(control::HEAP_TOP);
+        while top.saturating_add(units) > self.seen(control::HEAP_END) {
+            if !self.grow_heap(top).map_err(Fault::Device)? {
+                return Err(Fault::Memory { limit: self.options.heap, at: Span::NONE });
+            }
+        }
+        self.set(control::HEAP_TOP, top + units).map_err(Fault::Device)?;
+        Ok(top)
     }
 
     fn heap(&self) -> Heap<'_> {
@@ -404,18 +417,12 @@ impl Runner for ForkJoinRunner {
     }
 
     fn new_cell(&mut self, layout: LayoutId, fields: &[u32]) -> Result<u32, Fault> {
-        let units = units(fields.len());
-        let top = self.seen(control::HEAP_TOP);
-        while top.saturating_add(units) > self.seen(control::HEAP_END) {
-            if !self.grow_heap(top).map_err(Fault::Device)? {
-                return Err(Fault::Memory { limit: self.options.heap, at: Span::NONE });
-            }
-        }
+        let top = self.take_units(units(fields.len()))?;
+        let header = header(layout, fields.len());
         let types = &self.layouts[layout].fields;
         let fields = fields.iter().zip(types).map(|(word, ty)| to_device(*word, *ty));
-        let words: Vec<u32> = std::iter::once(layout.index() as u32 | units << 16).chain(fields).collect();
+        let words: Vec<u32> = std::iter::once(header).chain(fields).collect();
         self.write(&self.buffers.heap, 8 * u64::from(top), &words).map_err(Fault::Device)?;
-        self.set(control::HEAP_TOP, top + units).map_err(Fault::Device)?;
         self.cells.borrow_mut().forget();
         Ok(heap::pack(heap::CELL, top))
     }
@@ -430,6 +437,12 @@ impl Runner for ForkJoinRunner {
 
     fn device_heap(&mut self) -> Option<girih_runtime::DeviceHeap> {
         Some(girih_runtime::DeviceHeap { device: self.device.clone(), buffer: self.buffers.heap.clone() })
+    }
+
+    fn reserve(&mut self, units: u32) -> Result<Option<girih_runtime::Reserved>, Fault> {
+        let first = self.take_units(units)?;
+        self.cells.borrow_mut().forget();
+        Ok(self.device_heap().map(|heap| girih_runtime::Reserved { heap, first }))
     }
 
     fn keep_only(&mut self, words: &[u32]) -> Result<Option<Vec<u32>>, Fault> {

@@ -2,13 +2,12 @@
 //!
 //! A cell is a header (its layout, and its size in units of 8 bytes above bit 16) and its fields, a word each.
 
-use crate::device::read;
+use crate::device::{Pages, WordBuffer};
 use girih_base::diag::Diagnostic;
 use girih_base::idx::IndexVec;
 use girih_ir::heap::{self, Layout, LayoutId};
 use girih_ir::{Module, Type};
 use girih_runtime::{Buffer, Device};
-use std::collections::HashMap;
 
 /// Tag of a word that names a cell which others may name too.
 pub const SHARED: u32 = 5;
@@ -18,6 +17,11 @@ const PAGE: usize = 1 << 12;
 /// Units of 8 bytes of a cell with so many fields.
 pub fn units(fields: usize) -> u32 {
     (1 + fields as u32).div_ceil(2)
+}
+
+/// The first word of a cell.
+pub fn header(layout: LayoutId, fields: usize) -> u32 {
+    layout.index() as u32 | units(fields) << 16
 }
 
 /// Units of the largest cell of a module.
@@ -57,10 +61,16 @@ pub struct Heap<'d> {
     pub layouts: &'d IndexVec<LayoutId, Layout>,
 }
 
+impl<'d> Heap<'d> {
+    fn words(&self) -> WordBuffer<'d> {
+        WordBuffer { device: self.device, buffer: self.buffer, words: (self.bytes / 4) as usize }
+    }
+}
+
 /// What the host has seen of a heap.
 #[derive(Default)]
 pub struct Cells {
-    pages: HashMap<usize, Vec<u32>>,
+    pages: Pages<PAGE>,
     /// Why a page could not be fetched.
     pub trouble: Option<Diagnostic>,
 }
@@ -68,25 +78,15 @@ pub struct Cells {
 impl Cells {
     /// What was seen may have changed.
     pub fn forget(&mut self) {
-        self.pages.clear();
-    }
-
-    fn page(&mut self, heap: &Heap<'_>, page: usize) -> &[u32] {
-        let trouble = &mut self.trouble;
-        self.pages.entry(page).or_insert_with(|| {
-            let words = (heap.bytes / 4) as usize;
-            let first = (page * PAGE).min(words);
-            let found = read(heap.device, heap.buffer, 4 * first as u64, PAGE.min(words - first));
-            found.unwrap_or_else(|error| {
-                trouble.get_or_insert(error);
-                vec![]
-            })
-        })
+        self.pages.forget();
     }
 
     /// A word of the heap; 0 where there is none.
     pub fn word(&mut self, heap: &Heap<'_>, at: usize) -> u32 {
-        self.page(heap, at / PAGE).get(at % PAGE).copied().unwrap_or(0)
+        self.pages.word(heap.words(), at).unwrap_or_else(|error| {
+            self.trouble.get_or_insert(error);
+            0
+        })
     }
 
     /// The layout of the cell that a word names.
@@ -97,7 +97,7 @@ impl Cells {
         // Who knows what a cell is can see all of it: its pages are fetched now.
         let last = first + heap.layouts[layout].fields.len();
         for page in first / PAGE..=last / PAGE {
-            self.page(heap, page);
+            self.word(heap, page * PAGE);
         }
         self.trouble.is_none().then_some(layout)
     }

@@ -13,7 +13,7 @@ use girih_base::span::Span;
 use girih_ir::{Caps, FunctionId, Module, Verified};
 use girih_lower::split;
 use girih_runtime::driver::{
-    Argument, BlockId, Command, Dispatch, Driver, Fence, Fetch, Grid, Keeping, ProgramId, QueueId, Slice,
+    Argument, BlockId, Command, Dispatch, Driver, Fence, Fetch, Grid, Keeping, ProgramId, QueueId, Slice, bad_arguments,
 };
 use girih_runtime::{Device, DeviceInfo, DeviceKind, LoadOptions, Memory, Read, Timing};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -52,11 +52,8 @@ struct Program {
     split: FastMap<Vec<u32>, ProgramId>,
 }
 
-fn wrong(message: impl Into<String>) -> Diagnostic {
-    Diagnostic::new(Code::BadArguments, Span::NONE, message)
-}
 fn freed() -> Diagnostic {
-    wrong("the buffer or the program was freed")
+    bad_arguments("the buffer or the program was freed")
 }
 
 impl Segmented {
@@ -143,7 +140,7 @@ impl Segmented {
                 continue;
             };
             if slice.offset != 0 {
-                return Err(wrong("a buffer of several parts is passed from its beginning on"));
+                return Err(bad_arguments("a buffer of several parts is passed from its beginning on"));
             }
             counts.push(parts.len() as u32);
             let mut left = slice.bytes;
@@ -322,7 +319,7 @@ impl Driver for Segmented {
     fn fetch(&self, queue: QueueId, from: Slice) -> Result<Box<dyn Fetch>, Diagnostic> {
         match &self.pieces(from)?[..] {
             [piece] => self.inner.fetch(queue, *piece),
-            _several => Err(wrong("bytes of several parts of a buffer are fetched: read them, or fetch each part")),
+            _several => Err(bad_arguments("bytes of several parts of a buffer are fetched: read them, or fetch each part")),
         }
     }
     fn fence(&self, queue: QueueId, to_tell: bool) -> Result<Box<dyn Fence>, Diagnostic> {

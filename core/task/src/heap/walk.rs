@@ -9,6 +9,7 @@
 use crate::device;
 use girih_base::diag::{Code, Diagnostic};
 use girih_base::span::Span;
+use girih_base::words;
 use girih_ir::{text, verify};
 use girih_runtime::DeviceHeap;
 pub use girih_runtime::{Buffer, Command, Device, Dispatch, Grid, LoadOptions, Memory, Program, Read};
@@ -204,7 +205,7 @@ mod tests {
         let layouts = [vec![Field::Word; 2], vec![Field::Integer], vec![Field::Other]];
         let walker = Walker::open(device, &layouts).expect("the kernel is right");
         let sheet = Sheet::new(device, 300).expect("there is memory");
-        let bytes = device::bytes(&heap.words);
+        let bytes = words::to_bytes(&heap.words);
         let buffer = device.zeroed(Memory::of(bytes.len() as u64)).expect("there is memory");
         device.write(&buffer, 0, &bytes).expect("it fits");
         let heap = DeviceHeap { device: device.clone(), buffer };

@@ -1,4 +1,4 @@
-//! Holes: the memory of cells that were taken apart, from which the next ones are made; and what the arms of a choice leave.
+//! Reuse tokens: the memory of cells that were taken apart, from which the next ones are made; and the tokens that the arms of a choice leave.
 //!
 //! Invariant: each reuse token at hand is filled, given to a choice's end, or freed exactly once on every path.
 

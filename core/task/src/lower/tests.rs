@@ -147,7 +147,7 @@ def main:
 }
 
 #[test]
-fn a_hole_comes_out_of_a_choice() {
+fn a_reuse_token_comes_out_of_a_choice() {
     let program = "
 type Two:
   Left { a, b }
@@ -171,7 +171,7 @@ def main:
     case Two/Right:
       return two.b
 ";
-    snapshot("hole_of_a_choice", program, &["turn"]);
+    snapshot("reuse_token_of_a_choice", program, &["turn"]);
 }
 
 #[test]

@@ -172,7 +172,7 @@ fn wrapped(function: &Function, inst: &Inst) -> Option<ValueId> {
             let is_left = left.op == Op::Shl && function.as_constant(left.operands[1]) == Some(ABOVE);
             is_left.then(|| left.operands[0])
         }
-        _other => None,
+        _no_rule => None,
     }
 }
 
@@ -225,7 +225,7 @@ fn odd(graph: &Graph<'_>, exported: &[FunctionId]) -> IndexVec<Node, bool> {
                     (Op::And, [a, b]) => is(a) && is(b),
                     (Op::Or | Op::Xor, [a, b]) | (Op::Select, [_, a, b]) => is(a) || is(b),
                     (Op::Shr, [a, _]) => is(a),
-                    _other => true,
+                    _no_rule => true,
                 };
             for result in inst.results.iter().filter(|_| becomes) {
                 changed |= !std::mem::replace(&mut odd[graph.value(*f, *result)], true);
@@ -304,7 +304,11 @@ fn operand_needs(
         (Op::Shl, [a, count]) if shifts_out(*count) => vec![(*a, wanted.min(Need::Low)), (*count, Need::All)],
         (Op::Shl, [a, count]) => vec![(*a, wanted), (*count, Need::All)],
         (Op::Bitcast, [a]) if !is_word(function.ty(*a)) => vec![(*a, Need::All)],
-        (_, operands) => operands.iter().map(|v| (*v, wanted)).collect(),
+        (
+            Op::Add | Op::Sub | Op::Mul | Op::Neg | Op::Not | Op::And | Op::Or | Op::Xor | Op::Bitcast,
+            operands,
+        ) => operands.iter().map(|v| (*v, wanted)).collect(),
+        _no_rule => all(),
     }
 }
 

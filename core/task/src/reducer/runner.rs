@@ -7,6 +7,7 @@ use crate::device::{self, Ended, broken, buffer, missing, number};
 use crate::reducer::memory::{control, fault, kept};
 use crate::reducer::{Form, Monoid, Reducers};
 use girih_base::diag::{Code, Diagnostic};
+use girih_base::words;
 use girih_ir::heap::LayoutId;
 use girih_ir::{FunctionId, Module, Verified};
 use girih_machine::tasks::{Elsewhere, Settings, TaskMachine};
@@ -270,7 +271,7 @@ impl Engine {
             self.device.submit_and_read(&commands, &mut reads).map_err(Fault::Device)?;
             self.stats.submissions += 1;
             self.stats.dispatches += commands.len() as u64;
-            let words = device::words(&bytes);
+            let words = words::from_bytes(&bytes);
             let at = |word: u32| words[word as usize];
             let unread = at(control::LIMIT).wrapping_sub(at(control::HEAD)) as i32;
             let waiting =

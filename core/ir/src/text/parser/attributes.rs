@@ -34,6 +34,7 @@ impl Cursor<'_> {
     fn attribute(&mut self, kind: AttrKind) -> Parse<Attr> {
         match kind {
             AttrKind::NoWrap => Ok(Attr::NoWrap),
+            AttrKind::Volatile => Ok(Attr::Volatile),
             AttrKind::Unroll => Ok(Attr::Unroll),
             AttrKind::Total => Ok(Attr::Total),
             AttrKind::Flat => Ok(Attr::Flat),

@@ -331,8 +331,9 @@ impl<'a> Body<'_, 'a> {
             (Op::Return, ..) => "a `launch` region ends with `grid`",
             (Op::Grid, _, Some(Enclosing::Prologue)) => return Ok((vec![Type::U32; 3], true)),
             (Op::Grid, ..) => "`grid` ends a kernel's `launch` region",
-            (_, _, Some(Enclosing::Arm(results))) => return Ok((results.clone(), true)),
-            (..) => "`yield` ends a region of an `if` or a `switch`",
+            (Op::Yield, _, Some(Enclosing::Arm(results))) => return Ok((results.clone(), true)),
+            (Op::Yield, ..) => "`yield` ends a region of an `if` or a `switch`",
+            (other, ..) => unreachable!("`{}` is no jump with values", other.name()),
         };
         self.cursor.fail(Code::IrRegion, head.span, message, "")
     }

@@ -4,6 +4,7 @@
 
 use crate::text::lexer::{Kind, Token};
 use girih_base::diag::{Code, Diagnostic, did_you_mean};
+use girih_base::plural;
 use girih_base::span::{SourceId, Span};
 
 /// That a diagnostic has been written.
@@ -18,11 +19,7 @@ const MOST_ERRORS: usize = 64;
 
 /// `no values`, `1 value`, `2 values`.
 pub fn counted(n: usize, thing: &str) -> String {
-    match n {
-        0 => format!("no {thing}s"),
-        1 => format!("1 {thing}"),
-        _ => format!("{n} {thing}s"),
-    }
+    if n == 0 { format!("no {thing}s") } else { plural::counted(n, thing) }
 }
 
 /// What a statement that goes on too long is told that it should have come to.

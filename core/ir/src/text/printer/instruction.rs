@@ -292,11 +292,12 @@ impl<'a> Printer<'a> {
             (Op::Break, _) => self.types_of(self.innermost_loop().1),
             (Op::Continue, _) => self.types_of(self.innermost_loop().0),
             (Op::Grid, _) => vec![Type::U32; 3],
-            (_, Some(RegionEnd::Arm(results))) => self.types_of(results),
-            (_, Some(RegionEnd::Elements(results))) => {
+            (Op::Yield, Some(RegionEnd::Arm(results))) => self.types_of(results),
+            (Op::Yield, Some(RegionEnd::Elements(results))) => {
                 self.types_of(results).into_iter().filter_map(Type::element).map(Type::Scalar).collect()
             }
-            (_, Some(RegionEnd::Function | RegionEnd::Prologue | RegionEnd::Loop { .. }) | None) => vec![],
+            (Op::Yield, Some(RegionEnd::Function | RegionEnd::Prologue | RegionEnd::Loop { .. }) | None) => vec![],
+            (other, _) => unreachable!("`{}` is no jump with values", other.name()),
         };
         let values = self.values(&inst.operands, &types);
         self.out.push_str(inst.op.name());
@@ -326,7 +327,7 @@ fn case_text(value: i64, ty: Scalar) -> String {
 /// What stands in an attribute's parentheses, if it has any.
 fn attribute_text(attr: &Attr) -> Option<String> {
     Some(match attr {
-        Attr::NoWrap | Attr::Total | Attr::Unroll | Attr::Flat | Attr::Reverse => return None,
+        Attr::NoWrap | Attr::Total | Attr::Volatile | Attr::Unroll | Attr::Flat | Attr::Reverse => return None,
         Attr::Axis(n) => n.to_string(),
         Attr::Update(update) => word(UPDATES, *update).into(),
         Attr::Precision(precision) => word(PRECISIONS, *precision).into(),

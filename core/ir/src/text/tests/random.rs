@@ -168,6 +168,7 @@ impl Maker {
             AttrKind::Scope => Attr::Scope(self.one(&[Scope::Workgroup, Scope::Device])),
             AttrKind::Spaces => Attr::Spaces(Spaces { global: self.chance(50), shared: self.chance(50) }),
             AttrKind::Cache => Attr::Cache(self.one(&[Cache::Streaming, Cache::Global])),
+            AttrKind::Volatile => Attr::Volatile,
             AttrKind::Unroll => Attr::Unroll,
             AttrKind::Flat => Attr::Flat,
             AttrKind::Pending => Attr::Pending(number),
@@ -313,7 +314,8 @@ impl Maker {
         let results = match op {
             Op::Fork => vec![Type::Token],
             Op::Tail => vec![],
-            _gives_what_the_callee_gives => results,
+            Op::Call | Op::Join => results,
+            other => unreachable!("`{}` calls nothing", other.name()),
         };
         let params = if op == Op::Join { vec![Type::Token] } else { params };
         let operands = if op == Op::Join { vec![self.value(None)] } else { self.values(&params) };
@@ -337,7 +339,8 @@ impl Maker {
         let results: Vec<Type> = match op {
             Op::CellGet => ty.into_iter().collect(),
             Op::CellOpen => [Type::Term].into_iter().chain(fields).collect(),
-            _makes_a_cell => vec![Type::Term],
+            Op::CellNew | Op::CellFill => vec![Type::Term],
+            other => unreachable!("`{}` names no layout", other.name()),
         };
         self.push(inst, &results);
     }

@@ -22,10 +22,12 @@ fn cases(wanted: impl Fn(Op) -> bool) -> Vec<Case> {
         let row = op.row();
         let (Suffix::Lanes(set) | Suffix::Scalar(set)) = row.suffix else { continue };
         for ty in set.iter() {
-            let sources: Vec<Scalar> = match op {
-                Op::Convert => Scalar::ALL.to_vec(),
-                Op::Bitcast => Scalar::ALL.iter().copied().filter(|s| s.bits() == ty.bits()).collect(),
-                _ => vec![ty],
+            let sources: Vec<Scalar> = if !row.operands.contains(&Pattern::Source) {
+                vec![ty]
+            } else if op == Op::Bitcast {
+                Scalar::ALL.iter().copied().filter(|s| s.bits() == ty.bits()).collect()
+            } else {
+                Scalar::ALL.to_vec()
             };
             for source in sources {
                 let scalar = |p: &Pattern| match p {

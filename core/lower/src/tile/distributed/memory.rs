@@ -91,7 +91,7 @@ fn lanes_of(element: Scalar, count: usize) -> Type {
 }
 
 fn hints(inst: &Inst) -> Vec<Attr> {
-    inst.attrs.iter().filter(|a| a.kind() == AttrKind::Cache).cloned().collect()
+    inst.attrs.iter().filter(|a| matches!(a.kind(), AttrKind::Cache | AttrKind::Volatile)).cloned().collect()
 }
 
 /// The register of a value that may be one for all.

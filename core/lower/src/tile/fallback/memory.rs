@@ -21,7 +21,7 @@ impl Distributed<'_> {
     }
 
     fn hints(inst: &Inst) -> Vec<Attr> {
-        inst.attrs.iter().filter(|a| a.kind() == AttrKind::Cache).cloned().collect()
+        inst.attrs.iter().filter(|a| matches!(a.kind(), AttrKind::Cache | AttrKind::Volatile)).cloned().collect()
     }
 
     pub(super) fn load(&mut self, r: &mut Rewriter<'_>, inst: &Inst) -> Vec<Vec<ValueId>> {

@@ -209,8 +209,7 @@ kernel @product(%a: buffer readonly align(16), %b: buffer readonly align(16), %c
         let at = factor_byte(16384, &lb, j, k) as usize;
         bytes[at..at + 2].copy_from_slice(&value(j, k, 5).to_le_bytes());
     }
-    let words: Vec<u32> = bytes.as_chunks::<4>().0.iter().map(|b| u32::from_le_bytes(*b)).collect();
-    let given = [Words(words), Words(vec![0; 4]), Words(vec![0; 1024])];
+    let given = [Words(words::from_bytes(&bytes)), Words(vec![0; 4]), Words(vec![0; 1024])];
     let found = launch(&source, checked(), [1; 3], &given).unwrap_or_else(|d| panic!("{a}: {d:#?}")).remove(2);
     for (at, word) in found.into_iter().enumerate() {
         let (i, j) = accumulator_element(at / 8, at % 8);

@@ -17,11 +17,10 @@ fn number(n: u32) -> Argument {
 fn read(device: &Device, buffer: &Buffer, words: usize) -> Vec<u32> {
     let mut bytes = vec![0; 4 * words];
     device.read(buffer, 0, &mut bytes).expect("reads");
-    bytes.as_chunks::<4>().0.iter().map(|b| u32::from_le_bytes(*b)).collect()
+    words::from_bytes(&bytes)
 }
 fn write(device: &Device, buffer: &Buffer, words: &[u32]) {
-    let bytes: Vec<u8> = words.iter().flat_map(|w| w.to_le_bytes()).collect();
-    device.write(buffer, 0, &bytes).expect("writes");
+    device.write(buffer, 0, &words::to_bytes(words)).expect("writes");
 }
 fn load(device: &Device, source: &str, options: &LoadOptions) -> Program {
     let module = module(source);

@@ -143,7 +143,7 @@ fn undefined_values() {
         found("%x = add.u32 (add.u32 %t, 4294967290), 5 nowrap\n  store.u32 %m[%t], %x").0,
         Code::UndefinedValue
     );
-    // What is loaded from a buffer is defined, whatever its place in the frame held before.
+    // What is loaded from a buffer is defined, whatever its place in the activation held before.
     let reused = "
 kernel @k(%x: buffer readonly, %o: buffer) workgroup(2) {
   %i = global_id.x

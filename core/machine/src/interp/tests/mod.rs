@@ -11,6 +11,7 @@ mod tiles;
 use super::{Interpreter, Options};
 use girih_base::diag::{Code, Diagnostic};
 use girih_base::span::SourceId;
+use girih_base::words;
 use girih_ir::{Module, Scalar, Type, Verified, text, verify};
 use girih_runtime::{Argument, Command, Constant, Device, Dispatch, Grid, LoadOptions, Memory};
 
@@ -55,8 +56,7 @@ fn launch(source: &str, options: Options, grid: [u32; 3], given: &[Given]) -> Re
             Number(n) => Argument::Scalar(Constant { ty: Type::Scalar(Scalar::U32), bits: (*n).into() }),
             Words(words) => {
                 let buffer = device.zeroed(Memory::of(4 * words.len() as u64))?;
-                let bytes: Vec<u8> = words.iter().flat_map(|w| w.to_le_bytes()).collect();
-                device.write(&buffer, 0, &bytes)?;
+                device.write(&buffer, 0, &words::to_bytes(words))?;
                 Argument::buffer(&buffer)
             }
         });
@@ -70,7 +70,7 @@ fn launch(source: &str, options: Options, grid: [u32; 3], given: &[Given]) -> Re
         if let (Argument::Buffer(buffer), Words(words)) = (argument, given) {
             let mut bytes = vec![0; 4 * words.len()];
             device.read(buffer, 0, &mut bytes)?;
-            results.push(bytes.as_chunks::<4>().0.iter().map(|b| u32::from_le_bytes(*b)).collect());
+            results.push(words::from_bytes(&bytes));
         }
     }
     Ok(results)

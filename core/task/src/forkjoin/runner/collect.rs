@@ -12,10 +12,11 @@
 //! Invariant: what is needed is exact. Each label says which of its words name cells, and each layout which of its fields.
 
 use super::ForkJoinRunner;
-use crate::device::{self, buffer, missing, number};
+use crate::device::{buffer, missing, number};
 use crate::forkjoin::memory::{ProgramSizes, TIGHT, control, group, lane};
 use girih_base::diag::{Code, Diagnostic};
 use girih_base::span::Span;
+use girih_base::words;
 use girih_ir::{Type, text, verify};
 use girih_runtime::Fault;
 use girih_runtime::{Buffer, Command, Device, Dispatch, Grid, LoadOptions, Memory, Program, Read};
@@ -102,7 +103,7 @@ impl Collector {
             to[1..=row.len()].copy_from_slice(row);
         }
         // A buffer has a word at least.
-        let filled = |words: &[u32]| device.upload(&device::bytes(if words.is_empty() { &[0] } else { words }));
+        let filled = |words: &[u32]| device.upload(&words::to_bytes(if words.is_empty() { &[0] } else { words }));
         let (layouts, pointers) = (filled(&table).map_err(one)?, filled(pointers).map_err(one)?);
         Ok(Collector { settle, roots, trace, rescan, live, sum, before, stay, gather, layouts, pointers, stride })
     }
@@ -384,6 +385,6 @@ impl ForkJoinRunner {
         self.device.submit_and_read(commands, &mut reads)?;
         self.dispatches += commands.iter().filter(|command| matches!(command, Command::Dispatch(_))).count() as u64;
         self.submissions += 1;
-        Ok(bytes.iter().map(|bytes| device::words(bytes)).collect())
+        Ok(bytes.iter().map(|bytes| words::from_bytes(bytes)).collect())
     }
 }

@@ -5,6 +5,7 @@ use super::super::{MathFunction, ROOT, ROUND24, function, library};
 use super::{Words, edges, same};
 use girih_base::num::{Num, math};
 use girih_base::span::Span;
+use girih_base::words;
 use girih_ir::{Caps, Scalar, ScalarSet, Verified, text, verify};
 use girih_machine::interp::{Interpreter, Options};
 use girih_runtime::{Argument, Buffer, Command, Device, Dispatch, Grid, LoadOptions, Program};
@@ -86,7 +87,7 @@ fn launch(device: &Device, program: Program, buffers: [&Buffer; 3]) -> Vec<u32> 
     device.wait().expect("it ends");
     let mut bytes = vec![0; ROWS * 4];
     device.read(buffers[2], 0, &mut bytes).expect("a read");
-    bytes.chunks_exact(4).map(|x| u32::from_le_bytes([x[0], x[1], x[2], x[3]])).collect()
+    words::from_bytes(&bytes)
 }
 
 #[test]

@@ -42,9 +42,9 @@ pub(super) struct Activation {
 }
 
 impl Activation {
-    /// A frame with the function's constants in place; handles of shared memory are bound by `shared`, the first bytes of its arrays.
+    /// A activation with the function's constants in place; handles of shared memory are bound by `shared`, the first bytes of its arrays.
     pub(super) fn new(function: FunctionId, code: &Code, team: Team, checked: bool, shared: &[Handle]) -> Activation {
-        let mut frame = Activation {
+        let mut activation = Activation {
             function,
             values: vec![0; code.values],
             origins: if checked { vec![0; code.values] } else { vec![] },
@@ -53,12 +53,12 @@ impl Activation {
             private_origins: vec![],
         };
         for (slot, bits) in &code.constants {
-            frame.fill(*slot, *bits, team);
+            activation.fill(*slot, *bits, team);
         }
         for (array, handle) in code.arrays.iter().zip(shared) {
-            frame.handles[array.handle] = *handle;
+            activation.handles[array.handle] = *handle;
         }
-        frame
+        activation
     }
 
     /// Gives all owners of a value the same bits.

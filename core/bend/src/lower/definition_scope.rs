@@ -1,7 +1,7 @@
 //! The definition being lowered: its local variables, what is in scope, and what it captures of the definition around it.
 //!
-//! A generated definition is lowered in a frame on top of its parent's. A name that is found further down becomes a
-//! parameter of every frame in between; the frame remembers the term that its parent passes for it.
+//! A generated definition is lowered in a scope on top of its parent's. A name that is found further down becomes a
+//! parameter of every scope in between; the scope remembers the term that its parent passes for it.
 
 use super::monads::Monad;
 use super::{Entity, Lowering, invalid};
@@ -38,13 +38,13 @@ pub(super) enum Binding {
     Local(LocalId),
     /// A delayed term (`use`): the name stands for its value, computed where it is used.
     Delayed(LocalId),
-    /// A term that means the same in every frame.
+    /// A term that means the same in every scope.
     Closed(TermKind),
     /// Another name for a constructor (`use C = T/C`).
     Ctor(CtorId),
     /// A generated definition and what it captures here.
     Function(DefId, Vec<Term>),
-    /// The generated definition being lowered in this frame. Its captures are added when they are all known.
+    /// The generated definition being lowered in this scope. Its captures are added when they are all known.
     Itself(DefId),
     /// An error was reported for it.
     Poisoned,
@@ -92,22 +92,22 @@ impl DefinitionScope {
 }
 
 impl Lowering<'_> {
-    pub(super) fn frame(&mut self) -> &mut DefinitionScope {
-        self.frames.last_mut().expect("definitions are lowered inside a frame")
+    pub(super) fn innermost(&mut self) -> &mut DefinitionScope {
+        self.enclosing.last_mut().expect("definitions are lowered inside a scope")
     }
 
     pub(super) fn module(&self) -> ModuleId {
-        self.frames.last().expect("definitions are lowered inside a frame").module
+        self.enclosing.last().expect("definitions are lowered inside a scope").module
     }
 
     /// A new local variable, not in scope yet.
     pub(super) fn local(&mut self, name: impl Into<Name>, span: Span) -> LocalId {
-        self.frame().locals.push(Local { name: name.into(), span })
+        self.innermost().locals.push(Local { name: name.into(), span })
     }
 
     /// Brings a name into scope, until [`leave`](Self::leave) is given the mark of an [`enter`](Self::enter) before it.
     pub(super) fn bind(&mut self, name: Name, binding: Binding) {
-        self.frame().scope.bind(name, binding);
+        self.innermost().scope.bind(name, binding);
     }
 
     /// A new local variable in scope.
@@ -120,51 +120,51 @@ impl Lowering<'_> {
     /// A new parameter of the definition, in scope.
     pub(super) fn bind_param(&mut self, name: &Name, span: Span) -> LocalId {
         let local = self.bind_local(name, span);
-        self.frame().params.push(local);
+        self.innermost().params.push(local);
         local
     }
 
     pub(super) fn enter(&mut self) -> usize {
-        self.frame().scope.order.len()
+        self.innermost().scope.order.len()
     }
 
     pub(super) fn leave(&mut self, mark: usize) {
-        self.frame().scope.truncate(mark);
+        self.innermost().scope.truncate(mark);
     }
 
-    /// What a local name means in the frame at `depth`.
+    /// What a local name means in the scope at `depth`.
     pub(super) fn find_local(&mut self, depth: usize, name: &str) -> Option<Binding> {
-        let frame = &self.frames[depth];
-        if let Some(binding) = frame.scope.find(name) {
+        let scope = &self.enclosing[depth];
+        if let Some(binding) = scope.scope.find(name) {
             return Some(binding.clone());
         }
-        if let Some(binding) = frame.captures.get(name) {
+        if let Some(binding) = scope.captures.get(name) {
             return Some(binding.clone());
         }
         let outer = self.find_local(depth.checked_sub(1)?, name)?;
         let (passed, delayed, span) = match &outer {
             Binding::Closed(_) | Binding::Ctor(_) | Binding::Poisoned => return Some(outer),
-            Binding::Local(local) => (TermKind::Local(*local), false, self.frames[depth - 1].locals[*local].span),
-            Binding::Delayed(local) => (TermKind::Local(*local), true, self.frames[depth - 1].locals[*local].span),
+            Binding::Local(local) => (TermKind::Local(*local), false, self.enclosing[depth - 1].locals[*local].span),
+            Binding::Delayed(local) => (TermKind::Local(*local), true, self.enclosing[depth - 1].locals[*local].span),
             Binding::Itself(def) => (TermKind::Global(*def), false, self.program.defs[*def].span),
             Binding::Function(def, captured) => {
                 let span = self.program.defs[*def].span;
                 (partial(*def, captured.clone(), span), false, span)
             }
         };
-        let frame = &mut self.frames[depth];
-        let local = frame.locals.push(Local { name: Name::new(name), span });
-        let place = frame.captured.len();
-        frame.params.insert(place, local);
-        frame.captured.push(Term::new(passed, span));
+        let scope = &mut self.enclosing[depth];
+        let local = scope.locals.push(Local { name: Name::new(name), span });
+        let place = scope.captured.len();
+        scope.params.insert(place, local);
+        scope.captured.push(Term::new(passed, span));
         let binding = if delayed { Binding::Delayed(local) } else { Binding::Local(local) };
-        frame.captures.insert(Name::new(name), binding.clone());
+        scope.captures.insert(Name::new(name), binding.clone());
         Some(binding)
     }
 
-    /// A local name in the current frame.
+    /// A local name in the current scope.
     pub(super) fn find(&mut self, name: &str) -> Option<Binding> {
-        self.find_local(self.frames.len().checked_sub(1)?, name)
+        self.find_local(self.enclosing.len().checked_sub(1)?, name)
     }
 
     /// A top-level name.
@@ -175,7 +175,7 @@ impl Lowering<'_> {
 
     /// The constructor of a name in a pattern. Local variables hide none there, but another name for one counts.
     pub(super) fn find_ctor(&self, name: &str) -> Option<CtorId> {
-        let local = self.frames.iter().rev().find_map(|frame| frame.scope.find(name));
+        let local = self.enclosing.iter().rev().find_map(|scope| scope.scope.find(name));
         if let Some(Binding::Ctor(ctor)) = local {
             return Some(*ctor);
         }
@@ -225,8 +225,8 @@ impl Lowering<'_> {
             return invalid(span);
         }
         let mut diagnostic = Diagnostic::new(Code::UnboundName, span, format!("`{name}` is not defined"));
-        let in_monad = !self.frame().monads.is_empty();
-        let locals: Vec<Name> = self.frames.iter().flat_map(|f| f.scope.order.iter().cloned()).collect();
+        let in_monad = !self.innermost().monads.is_empty();
+        let locals: Vec<Name> = self.enclosing.iter().flat_map(|f| f.scope.order.iter().cloned()).collect();
         let module = self.module();
         let own = locals.iter().chain(self.scopes[module].values.keys()).map(Name::as_str);
         let prelude = self.prelude.values.keys().map(Name::as_str);
