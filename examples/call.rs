@@ -1,4 +1,4 @@
-//! A function of a Bend program, called from Rust with numbers and lists.
+//! Calls a function of a Bend program from Rust, with a list of numbers.
 
 use girih::{Error, Function, Options, Program};
 

@@ -1,4 +1,4 @@
-//! Data types of Bend as types of Rust: an expression goes into the program, and a simpler one comes out.
+//! Bend data types as Rust types: a Bend function takes an expression and returns a simpler one.
 
 use girih::{Bend, Error, Function, Options, Program};
 

@@ -1,4 +1,4 @@
-//! A frame of an image shader, written as a PNG.
+//! Renders a frame of an image shader, and writes it as a PNG file.
 
 use girih::Error;
 use girih::render::{RenderOptions, Shader, write_png};

@@ -1,4 +1,4 @@
-//! A kernel of the IR on slices of Rust, on the best device that there is.
+//! Launches a kernel of the IR with Rust slices, on the best device of the machine.
 
 use girih::devices::{Selector, open};
 use girih::kernels::Kernels;

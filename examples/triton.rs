@@ -1,4 +1,4 @@
-//! A Triton kernel on arrays of Rust: softmax of each row of a matrix.
+//! Launches a Triton kernel with Rust arrays: softmax of each row of a matrix.
 
 use girih::devices::{Selector, open};
 use girih::triton::KernelFile;

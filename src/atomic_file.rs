@@ -1,7 +1,7 @@
-//! Files that are never there in part: what is written goes into a new file beside the wanted one, which then takes its place.
+//! Files that are written completely or not at all: the contents go into a new file in the same folder, which then replaces the old one.
 //!
-//! Invariant: whatever fails, the file is as it was. What is no ordinary file, such as `/dev/stdout` or a pipe, is written to as it is; a link
-//! stays one, and what it leads to is replaced.
+//! Invariant: if writing fails, the old file is unchanged. Anything that is not an ordinary file, such as `/dev/stdout` or a pipe, is written to
+//! directly. A link stays a link, and the file that it leads to is replaced.
 
 use std::fs::{File, Permissions};
 use std::io::{self, BufWriter, Write};

@@ -1,7 +1,7 @@
-//! What went wrong, as one type for all of the library: diagnostics, each with a code, a sentence and often a place, and the sources
+//! The one error type of the library: diagnostics, each with a code, a message and often a place, and the sources
 //! that these places are in.
 //!
-//! Invariant: an error is made of at least one diagnostic of severity [`Severity::Error`], unless whoever made it had none to give.
+//! Invariant: an error contains at least one diagnostic of severity [`Severity::Error`], unless the code that made the error had none.
 
 use crate::report::Report;
 use girih_base::diag::{Code, Diagnostic, Severity, Style};

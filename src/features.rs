@@ -1,6 +1,6 @@
-//! What this build of Girih has: each language and each device is a feature of cargo, and may be left out.
+//! The languages and devices that this build of Girih includes. Each of them is a cargo feature, and a build may leave it out.
 //!
-//! Invariant: whoever asks for what was left out is told the name of the feature.
+//! Invariant: a request for something that was left out is an error that names the feature.
 
 use girih_base::diag::{Code, Diagnostic};
 use girih_base::span::Span;

@@ -1,4 +1,4 @@
-//! Kernels as text: a `.gir` file opened, read and verified; and launches of kernels with arrays and numbers of Rust.
+//! Kernels as text: opens, reads and verifies `.gir` files, and launches kernels with Rust arrays and numbers.
 //!
 //! ```
 //! use girih::devices::{Selector, open};

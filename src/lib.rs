@@ -1,4 +1,4 @@
-//! Girih as a library: open a Bend program, look at what the compiler says about it, run it.
+//! Girih as a library: open a Bend program, see what the compiler reports about it, run it.
 //!
 //! ```
 //! use girih::{Options, Program, RunOptions, SystemHost};
@@ -15,14 +15,14 @@
 //!
 //! | feature | without it |
 //! |---|---|
-//! | `bend` | no `Program` and no `render`: no programs in Bend, and no pictures by them |
+//! | `bend` | no `Program` and no `render`: no Bend programs, and no pictures painted by them |
 //! | `net` | no `nets`; programs that need nets are refused |
-//! | `triton` | no `triton`: kernels in Python |
-//! | `cpu` | no native code; `auto` runs programs by the evaluator if there is no card either |
-//! | `cuda` | no cards by PTX, and no emulator of PTX on the host |
+//! | `triton` | no `triton`: no kernels in Python |
+//! | `cpu` | no native code; if there is no card either, `auto` runs programs by the evaluator |
+//! | `cuda` | no CUDA cards, and no emulator of PTX on the host |
 //! | `wgpu` | no adapters of Vulkan, Metal and DX12, and no shading languages |
 //!
-//! The languages and their evaluators are the crates below `core/`, which do no input and output; this crate gives them
+//! The languages and their evaluators are the crates in `core/`, which do no input and output. This crate provides
 //! files ([`FileLoader`]), effects ([`SystemHost`]) and a stack that is large enough ([`on_big_stack`]).
 
 pub mod atomic_file;

@@ -1,4 +1,4 @@
-//! Interaction nets as text: a `.hvm` file opened, read, drawn, reduced, and run with the effects that it asks for.
+//! Interaction nets as text: opens, reads, draws and reduces `.hvm` files, and runs them with the effects that they ask for.
 
 use crate::error::Error;
 use crate::kernels::Kernels;

@@ -1,4 +1,4 @@
-//! The end of the process while drivers are at work on other threads.
+//! Ends the process while drivers are still at work on other threads.
 
 /// Ends the process without what libraries do at its end. A driver that is being opened on another thread meanwhile would be taken apart under its own
 /// feet. What was written to standard output has to be flushed before.

@@ -1,4 +1,4 @@
-//! A program: opened, checked, printed, run.
+//! A Bend program, which can be opened, checked, printed and run.
 
 use crate::devices::cpu;
 use crate::error::Error;

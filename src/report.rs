@@ -1,4 +1,4 @@
-//! What is wrong with a program, together with the sources that the words are about.
+//! A report of what is wrong with a program: the diagnostics, together with the sources that they point into.
 
 use girih_base::diag::{Diagnostic, Severity, Style, render};
 use girih_base::span::Sources;

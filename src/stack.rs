@@ -1,4 +1,4 @@
-//! Threads with a large stack: passes over deeply nested programs recurse.
+//! Threads with a large stack, because passes over deeply nested programs recurse.
 
 use std::thread::Builder;
 

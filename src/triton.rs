@@ -1,4 +1,4 @@
-//! Triton kernels from files: which there are, and compiling one for what it is given.
+//! Triton kernels from files: lists the kernels of a file, and compiles a kernel for the arguments that it gets.
 //!
 //! ```
 //! use girih::triton::{Argument, Constant, KernelFile, Request};

@@ -2,6 +2,7 @@
 
 use super::unpack;
 use girih_ir::Scalar;
+use girih_ir::eval::widen;
 use girih_ir::ops::Class;
 
 /// How the contents of a buffer are compared after a launch.
@@ -89,7 +90,8 @@ fn agree(agreement: Agreement, scalar: Scalar, expected: u64, found: u64) -> boo
         Agreement::Class(Class::Bounded(units, power)) => {
             let (a, b) = (value(scalar, expected), value(scalar, found));
             // A unit of a short float is worth many of `f32`, but one rounding step is always allowed.
-            let units = (u64::from(units) >> (23 - layout(scalar).1.min(23))).max(1);
+            let mantissa = scalar.float_format().map_or(23, |format| format.mantissa);
+            let units = (u64::from(units) >> (23 - mantissa.min(23))).max(1);
             distance(scalar, expected, found) <= units || (a - b).abs() <= 2f64.powi(power)
         }
         Agreement::Relative(part) => {
@@ -99,38 +101,15 @@ fn agree(agreement: Agreement, scalar: Scalar, expected: u64, found: u64) -> boo
     }
 }
 
-/// Exponent and mantissa bits below the sign.
-fn layout(scalar: Scalar) -> (u32, u32) {
-    match scalar {
-        Scalar::F8E4M3 => (4, 3),
-        Scalar::F8E5M2 => (5, 2),
-        Scalar::F16 => (5, 10),
-        Scalar::Bf16 => (8, 7),
-        Scalar::F64 => (11, 52),
-        Scalar::F32
-        | Scalar::Bool
-        | Scalar::I8
-        | Scalar::I16
-        | Scalar::I32
-        | Scalar::I64
-        | Scalar::U8
-        | Scalar::U16
-        | Scalar::U32
-        | Scalar::U64 => (8, 23),
-    }
-}
-
 fn magnitude(scalar: Scalar, bits: u64) -> u64 {
     bits & scalar.mask() >> 1
 }
 
 fn is_nan(scalar: Scalar, bits: u64) -> bool {
-    let (exponent, mantissa) = layout(scalar);
-    let infinity = ((1u64 << exponent) - 1) << mantissa;
     match scalar {
         // This format has no infinities: only all ones is NaN.
         Scalar::F8E4M3 => magnitude(scalar, bits) == 0x7f,
-        _ => scalar.is_float() && magnitude(scalar, bits) > infinity,
+        _ => scalar.float_format().is_some_and(|format| magnitude(scalar, bits) > format.infinity()),
     }
 }
 
@@ -140,12 +119,12 @@ fn is_zero(scalar: Scalar, bits: u64) -> bool {
 
 /// Zero, denormal, or the least normal number, to which a denormal result may be rounded before it is flushed.
 fn is_tiny(scalar: Scalar, bits: u64) -> bool {
-    magnitude(scalar, bits) <= 1 << layout(scalar).1
+    scalar.float_format().is_some_and(|format| magnitude(scalar, bits) <= format.least_normal())
 }
 
 /// A number, or the zero of its sign in place of a denormal one.
 pub(super) fn flushed(scalar: Scalar, bits: u64) -> u64 {
-    let denormal = scalar.is_float() && magnitude(scalar, bits) < 1 << layout(scalar).1;
+    let denormal = scalar.float_format().is_some_and(|format| magnitude(scalar, bits) < format.least_normal());
     if denormal { bits & !(scalar.mask() >> 1) } else { bits }
 }
 
@@ -171,28 +150,14 @@ fn distance(scalar: Scalar, a: u64, b: u64) -> u64 {
 pub(crate) fn value(scalar: Scalar, bits: u64) -> f64 {
     let signed = || (bits << (64 - scalar.bits())) as i64 >> (64 - scalar.bits());
     match scalar {
-        Scalar::F64 => f64::from_bits(bits),
-        Scalar::F32 => f64::from(f32::from_bits(bits as u32)),
-        Scalar::F16 | Scalar::Bf16 | Scalar::F8E4M3 | Scalar::F8E5M2 => small_float(scalar, bits),
+        Scalar::F64
+        | Scalar::F32
+        | Scalar::F16
+        | Scalar::Bf16
+        | Scalar::F8E4M3
+        | Scalar::F8E5M2 => widen(bits, scalar),
         Scalar::I8 | Scalar::I16 | Scalar::I32 | Scalar::I64 => signed() as f64,
         Scalar::Bool | Scalar::U8 | Scalar::U16 | Scalar::U32 | Scalar::U64 => bits as f64,
-    }
-}
-
-fn small_float(scalar: Scalar, bits: u64) -> f64 {
-    let (exponent, mantissa) = layout(scalar);
-    let sign = if bits >> (exponent + mantissa) & 1 == 1 { -1.0 } else { 1.0 };
-    let fraction = (bits & ((1 << mantissa) - 1)) as f64 / (1u64 << mantissa) as f64;
-    let power = (bits >> mantissa & ((1 << exponent) - 1)) as i32;
-    let bias = (1 << (exponent - 1)) - 1;
-    if is_nan(scalar, bits) {
-        f64::NAN
-    } else if scalar != Scalar::F8E4M3 && power == (1 << exponent) - 1 {
-        sign * f64::INFINITY
-    } else if power == 0 {
-        sign * fraction * 2f64.powi(1 - bias)
-    } else {
-        sign * (1.0 + fraction) * 2f64.powi(power - bias)
     }
 }
 

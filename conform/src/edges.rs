@@ -1,7 +1,7 @@
 //! The values on which operations are tried: zeros, ones, extremes, halves, denormals, infinities, NaN, and some
 //! ordinary numbers.
 
-use girih_ir::{Op, Scalar};
+use girih_ir::{FloatFormat, Op, Scalar};
 
 /// Combinations of operands for an operation.
 #[derive(Clone)]
@@ -69,16 +69,13 @@ fn thin(values: &mut Vec<u64>, n: usize, kept: &[u64]) {
 /// Where operations are special: zeros, ones, the least and greatest numbers, denormals, infinities, NaN.
 fn extremes(scalar: Scalar) -> Vec<u64> {
     let mask = scalar.mask();
-    if !scalar.is_float() {
+    let Some(format) = scalar.float_format() else {
         let top = mask / 2 + 1;
         return vec![0, 1 & mask, mask, top, top - 1];
-    }
-    let (exponent, mantissa) = layout(scalar);
-    let infinity = ((1u64 << exponent) - 1) << mantissa;
-    let (one, normal) = (from_f64(scalar, 1.0), 1u64 << mantissa);
+    };
+    let (one, normal, infinity) = (scalar.one_bits(), format.least_normal(), format.infinity());
     let positive = [0, 1, normal - 1, normal, one, infinity - 1, infinity];
-    let sign = 1u64 << (exponent + mantissa);
-    positive.iter().flat_map(|bits| [*bits, bits | sign]).chain([infinity + 1]).collect()
+    positive.iter().flat_map(|bits| [*bits, bits | format.sign()]).chain([infinity + 1]).collect()
 }
 
 /// The values for which compilers have rules of their own: what changes nothing, what decides all, powers of two, what signs and rounding
@@ -99,7 +96,7 @@ pub(super) fn values(scalar: Scalar) -> Vec<u64> {
     if scalar == Scalar::Bool {
         return vec![0, 1];
     }
-    let mut all = if scalar.is_float() { floats(scalar) } else { integers(bits) };
+    let mut all = scalar.float_format().map_or_else(|| integers(bits), |format| floats(scalar, format));
     let mut random = 0x2545_f491_4f6c_dd1du64 ^ u64::from(bits);
     for _ in 0..8 {
         random ^= random << 13;
@@ -165,23 +162,9 @@ fn integers(bits: u32) -> Vec<u64> {
     all
 }
 
-/// Exponent and mantissa width.
-fn layout(scalar: Scalar) -> (u32, u32) {
-    match scalar {
-        Scalar::F8E4M3 => (4, 3),
-        Scalar::F8E5M2 => (5, 2),
-        Scalar::F16 => (5, 10),
-        Scalar::Bf16 => (8, 7),
-        Scalar::F64 => (11, 52),
-        _ => (8, 23),
-    }
-}
-
-fn floats(scalar: Scalar) -> Vec<u64> {
-    let (exponent, mantissa) = layout(scalar);
-    let sign = 1u64 << (exponent + mantissa);
-    let infinity = ((1 << exponent) - 1) << mantissa;
-    let one = ((1u64 << (exponent - 1)) - 1) << mantissa;
+fn floats(scalar: Scalar, format: FloatFormat) -> Vec<u64> {
+    let FloatFormat { exponent, mantissa } = format;
+    let (sign, infinity, one) = (format.sign(), format.infinity(), scalar.one_bits());
     let step = 1u64 << mantissa;
     let half_step = step >> 1;
     let mut all = vec![
@@ -270,12 +253,10 @@ pub(super) fn shared(op: Op, scalar: Scalar, i: usize) -> u64 {
         return from_f64(scalar, [1.0, 2.0, 0.5, -1.0, 4.0, 0.25, 1.0][i % 7]);
     }
     let mut all = values(scalar);
-    if scalar.is_float() {
+    if let Some(format) = scalar.float_format() {
         // What is least among NaN, and what becomes of denormals, is a device's affair.
-        let (exponent, mantissa) = layout(scalar);
-        let (normal, infinity) = (1u64 << mantissa, ((1u64 << exponent) - 1) << mantissa);
-        let magnitude = (1u64 << (exponent + mantissa)) - 1;
-        all.retain(|bits| bits & magnitude == 0 || (normal..=infinity).contains(&(bits & magnitude)));
+        let (normal, magnitude) = (format.least_normal(), format.sign() - 1);
+        all.retain(|bits| bits & magnitude == 0 || (normal..=format.infinity()).contains(&(bits & magnitude)));
     }
     // Neighbours are far from each other.
     all[i * 7 % all.len()]

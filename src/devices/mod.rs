@@ -1,16 +1,16 @@
-//! Devices by name: which there are, and opening one.
+//! Devices by name: lists the devices of the machine, and opens one.
 //!
 //! | name | device |
 //! |---|---|
 //! | `auto` | CUDA if there is a card, else a graphics card through wgpu, else the processor, else the reference machine |
 //! | `cpu` | native code on all cores of the processor |
-//! | `interpreter`, `interpreter:16` | the reference machine, with subgroups of 16 |
-//! | `lowered:web`, `lowered:sm_80` | the reference machine on kernels lowered for WebGPU's defaults or a CUDA card; also `lowered:cpu` |
-//! | `ptx`, `ptx:sm_75` | an emulator, on the host, of the PTX for that architecture (`sm_90a`) |
+//! | `interpreter`, `interpreter:16` | the reference machine; the number is the width of its subgroups |
+//! | `lowered:web`, `lowered:sm_80` | the reference machine, running kernels lowered for WebGPU's defaults or a CUDA card; also `lowered:cpu` |
+//! | `ptx`, `ptx:sm_75` | an emulator that runs the PTX for this architecture on the host; the default is `sm_90a` |
 //! | `wgpu`, `wgpu:1`, `wgpu:lavapipe` | the first hardware adapter, or the one of this number or name |
 //! | `cuda`, `cuda:1` | the first CUDA card, or the card of this number |
 //!
-//! Each kind of device has a file. A build without that kind uses the file of the same name in `absent`, which has the same interface and
+//! Each kind of device has a file. A build without this kind uses the file of the same name in `absent`, which has the same interface and
 //! reports that the kind is not built.
 
 use girih_base::diag::{Code, Diagnostic};

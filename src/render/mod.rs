@@ -4,13 +4,13 @@
 //! pixel at column i mod width and row i div width. If the file gives a function of one pixel, the tree is perfect,
 //! and all cores grow its branches.
 //!
-//! | a file defines | and its picture is |
+//! | if a file defines | its picture is |
 //! |---|---|
 //! | `shader(x: u24, y: u24, t: f24) -> u24` | the colour 0xRRGGBB of each pixel at the time t, in seconds |
-//! | `render(depth: u24, t: f24)` | that tree; a perfect one of the depth has enough leaves |
-//! | `render(depth: u24, t: f24, state)`, `init(depth: u24)`, `step(state, t: f24)` | that tree, made from a state that is carried on: `init` gives the first state, and `step` each of the others, at the time at which it begins |
+//! | `render(depth: u24, t: f24)` | the tree that the function gives; a perfect tree of this depth has enough leaves |
+//! | `render(depth: u24, t: f24, state)`, `init(depth: u24)`, `step(state, t: f24)` | such a tree, made from a state that is carried from picture to picture: `init` gives the first state, and `step` gives each of the others, at the time at which it begins |
 //!
-//! The file may define its size by `width` and `height`, and by `rate` how many states follow in a second; the defaults are 256 by 256, and 30.
+//! The file may define its size by `width` and `height`, and the number of states in a second by `rate`; the defaults are 256 by 256, and 30.
 //! The state of a picture depends only on its time: it is the first state after `rate * time` applications of `step`.
 //!
 //! ```no_run

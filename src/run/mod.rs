@@ -4,13 +4,13 @@
 //! |---|---|
 //! | how a program is run: tier, device, limits | [`options`] |
 //! | a program ready to run | [`Executable`] |
-//! | which tier and which device are taken, and why | [`select`] |
-//! | a pure program on the processor and on a card, and which finishes first | [`device_race`] |
+//! | which tier and which device are chosen, and why | [`select`] |
+//! | a pure program run on the processor and on a card at the same time; the first result counts | [`device_race`] |
 //! | compiled code on the host | [`runner`] |
 //! | compiled code on a device | [`on_device`], [`device_sizes`] |
 //! | programs as nets, on the host or on a device | [`net`] |
-//! | what a run took | [`stats`] |
-//! | errors of compiled programs, with the calls that led there | [`mod@explain`] |
+//! | how much time and memory a run took | [`stats`] |
+//! | errors of compiled programs, with the calls that led to them | [`mod@explain`] |
 
 mod device_race;
 mod device_sizes;

@@ -1,16 +1,16 @@
-//! Functions of Bend programs as functions of Rust, and Rust types as types of Bend. No text is between them: values go into the memory of
-//! the program, and come out of it, as they are.
+//! Functions of Bend programs as Rust functions, and Rust types as Bend types. Values do not pass through text: they are written directly into
+//! the program's memory, and read directly from there.
 //!
 //! | what | see |
 //! |---|---|
-//! | a function that was looked up, and its calls | [`Function`] |
+//! | a function of a program, and its calls | [`Function`] |
 //! | Rust types that are Bend types | [`Bend`] |
-//! | trees, and boxes for types that contain themselves | [`Tree`], [`Deep`] |
-//! | which type stands for which, found when a function is looked up | [`Planner`] |
-//! | values into a program | [`Giver`] |
-//! | values out of it | [`Taker`] |
+//! | trees; boxes for types that contain themselves | [`Tree`], [`Deep`] |
+//! | which Rust type stands for which Bend type; decided when a function is looked up | [`Planner`] |
+//! | passes values into a program | [`Giver`] |
+//! | takes values out of a program | [`Taker`] |
 //!
-//! A type of one's own is derived:
+//! A type of your own gets `Bend` by a derive macro:
 //!
 //! ```
 //! use girih::{Bend, Function, Options, Program};

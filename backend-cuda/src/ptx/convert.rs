@@ -55,25 +55,10 @@ impl Renderer<'_> {
     }
 
     fn from_bool(&mut self, ty: Scalar, to: Reg, value: Reg) {
-        let one = match ty {
-            Scalar::F64 => {
-                return ptx!(self, "selp.f64 {to}, {}, {}, {value}", Operand::F64(1f64.to_bits()), Operand::F64(0));
-            }
-            Scalar::F32 => 0x3f80_0000,
-            Scalar::F16 => 0x3c00,
-            Scalar::Bf16 => 0x3f80,
-            Scalar::F8E4M3 => 0x38,
-            Scalar::F8E5M2 => 0x3c,
-            Scalar::Bool
-            | Scalar::I8
-            | Scalar::I16
-            | Scalar::I32
-            | Scalar::I64
-            | Scalar::U8
-            | Scalar::U16
-            | Scalar::U32
-            | Scalar::U64 => 1,
-        };
+        let one = ty.one_bits();
+        if ty == Scalar::F64 {
+            return ptx!(self, "selp.f64 {to}, {}, {}, {value}", Operand::F64(one), Operand::F64(0));
+        }
         ptx!(self, "selp.{} {to}, {one}, 0, {value}", to.class.ty());
     }
 

@@ -155,30 +155,9 @@ impl Renderer<'_> {
         let value = self.reg(inst.operands[0]);
         let total = self.scanned(op, ty, value);
         let (below, exists) = self.from_lane(ty, total, "up", 1, Operand::Int(0));
-        let neutral = if op == Op::Mul { one(ty) } else { 0 };
+        let neutral = if op == Op::Mul { ty.one_bits() } else { 0 };
         let neutral = self.into_reg(scalar_class(ty), immediate(ty, neutral));
         self.select_part(self.result(inst), exists, below.into(), neutral.into());
-    }
-}
-
-/// The bits of 1.
-fn one(ty: Scalar) -> u64 {
-    match ty {
-        Scalar::F16 => 0x3c00,
-        Scalar::Bf16 => 0x3f80,
-        Scalar::F32 => 1f32.to_bits().into(),
-        Scalar::F64 => 1f64.to_bits(),
-        Scalar::Bool
-        | Scalar::I8
-        | Scalar::I16
-        | Scalar::I32
-        | Scalar::I64
-        | Scalar::U8
-        | Scalar::U16
-        | Scalar::U32
-        | Scalar::U64
-        | Scalar::F8E4M3
-        | Scalar::F8E5M2 => 1,
     }
 }
 

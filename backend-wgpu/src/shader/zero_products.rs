@@ -99,11 +99,8 @@ impl ShaderWriter<'_, '_> {
             Scalar::F16 => (naga::Scalar::U32, self.half_bits(x)),
             _ => self.float_bits(ty, x).map(|(_, word, bits)| (word, bits))?,
         };
-        let (negative, infinity, quiet) = match ty {
-            Scalar::F16 => (1 << 15, 0x7c00, 1 << 9),
-            Scalar::F32 => (1 << 31, 0x7f80_0000, 1 << 22),
-            _ => (1 << 63, 0x7ff0_0000_0000_0000, 1 << 51),
-        };
+        let format = ty.float_format()?;
+        let (negative, infinity, quiet) = (format.sign(), format.infinity(), format.least_normal() >> 1);
         let below = self.bits_literal(word, negative - 1);
         let magnitude = self.binary(B::And, bits, below);
         let mask = self.bits_literal(word, negative);

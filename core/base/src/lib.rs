@@ -1,5 +1,5 @@
 //! The foundation of every stage: places in the sources, diagnostics, typed indices, and numbers that are the same on every machine, bit for
-//! bit. Nothing here knows a language or a device, and nothing does input or output.
+//! bit. This crate knows no language and no device, and does no input or output.
 
 pub mod cycles;
 pub mod diag;

@@ -1,4 +1,4 @@
-//! The Bend language: text to syntax tree to [`girih_term`].
+//! The Bend language: compiles text to a syntax tree, and the syntax tree to the lambda core ([`girih_term`]).
 //!
 //! [`compile`] runs the stages: [`modules`] loads and parses all files, [`lower`] resolves names and desugars, [`check`] infers
 //! types, [`lint`] warns about what is probably a mistake.

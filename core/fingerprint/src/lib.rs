@@ -1,4 +1,4 @@
-//! For build scripts: a digest of a crate's sources, so that a build never mistakes another build's cached files for its own.
+//! For build scripts: computes a digest of a crate's sources, so that a build never takes another build's cached files for its own.
 
 use std::hash::{DefaultHasher, Hasher};
 use std::path::{Path, PathBuf};

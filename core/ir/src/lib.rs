@@ -12,8 +12,8 @@
 //! not numbers. An access is a pair (handle, index), and the index counts elements of the access's own type. So an access
 //! is always aligned to its size and never leads from one buffer into another.
 //!
-//! Meaning is the same on every device: arithmetic is total, nothing is contracted, and the numeric class of each operation
-//! states how exactly devices must agree. `girih_lower` rewrites what a device lacks, according to its
+//! Operations mean the same on every device: arithmetic is total, nothing is contracted, and the numeric class of each operation
+//! states how closely devices must agree. `girih_lower` rewrites operations that a device lacks, according to its
 //! [`Caps`], until only operations are left that a code generator renders one by one.
 //!
 //! | to | see |
@@ -23,7 +23,7 @@
 //! | check the rules | [`verify`](mod@verify) |
 //! | run on the reference machine | `girih_machine::interp`, for task form `girih_machine::tasks` |
 //! | find the routine that replaces an operation of the math library | [`math`] |
-//! | know what one scalar operation gives | [`eval`] |
+//! | compute the result of one scalar operation | [`eval`] |
 
 pub mod attrs;
 mod builder;
@@ -55,7 +55,7 @@ pub use function::{
 };
 pub use heap::{Global, GlobalId, Layout, LayoutId};
 pub use ops::Op;
-pub use types::{Scalar, ScalarSet, Shape, Space, Tile, Type};
+pub use types::{FloatFormat, Scalar, ScalarSet, Shape, Space, Tile, Type};
 pub use verify::{Verified, task_form, tile_form, verify};
 
 /// Names this crate by its sources: two builds that may write different code have two names.

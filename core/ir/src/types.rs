@@ -125,6 +125,21 @@ pub struct FloatFormat {
     pub mantissa: u32,
 }
 
+impl FloatFormat {
+    /// The bits of the least normal number.
+    pub const fn least_normal(self) -> u64 {
+        1 << self.mantissa
+    }
+    /// The bits of infinity, in formats that have it: the highest exponent.
+    pub const fn infinity(self) -> u64 {
+        ((1 << self.exponent) - 1) << self.mantissa
+    }
+    /// The bit of the sign.
+    pub const fn sign(self) -> u64 {
+        1 << (self.exponent + self.mantissa)
+    }
+}
+
 impl fmt::Display for Scalar {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(self.name())

@@ -1,13 +1,13 @@
-//! IR to IR: from the kernels that languages write to kernels that one device can render.
+//! Passes from IR to IR: they turn the kernels that languages generate into kernels that one device can render.
 //!
 //! The passes, in order, for kernels that are loaded on a device with [`Caps`](girih_ir::Caps):
 //!
 //! 1. *select*: take the kernels and the functions that they call; specialisation constants become constants ([`compile`](fn@compile)).
 //! 2. *tile*: kernels in tile form become kernels of single invocations.
-//! 3. *inline*: copy calls with memory arguments always, others by size, and all calls where a device has none; then drop functions that nothing calls.
+//! 3. *inline*: inline all calls with memory arguments, other calls depending on size, and every call if the device has no calls; then drop functions that nothing calls.
 //! 4. *launch*: derived parameters, traps and folded grids become parameters of the kernel.
 //! 5. *simplify*: folding, common subexpressions, dead code, loop-invariant motion, addresses, unrolling; accesses stay separate.
-//! 6. *legalise*: rewrite what the device lacks in terms of what it has, or refuse it by name.
+//! 6. *legalise*: rewrite operations that the device lacks to operations that it has, or refuse them by name.
 //! 7. *inline* and *simplify* again, joining adjacent accesses; then the verifier.
 
 pub mod calls;

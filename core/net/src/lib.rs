@@ -9,19 +9,19 @@
 //! |---|---|
 //! | nets as trees; their text, read and printed | [`girih_term::hvm`] |
 //! | a port as a word of 32 bits | [`word`] |
-//! | numbers and operators in words, and in nodes of their own | [`number`], [`boxed`], [`girih_term::hvm::function`] |
+//! | numbers and operators, in words or in nodes of their own | [`number`], [`boxed`], [`girih_term::hvm::function`] |
 //! | **the rule table** | [`rules`] |
-//! | pictures of its rows, and of nets | [`picture`] |
+//! | pictures of the table's rows, and of nets | [`picture`] |
 //! | definitions, ready to be called | [`book`] |
-//! | the memory of a net, and the machine | [`heap`], [`reduce`], [`rule_matching`] |
-//! | the same, fast, on all cores of the host | [`parallel`], [`worker`] |
-//! | the machine of devices: many lanes, in supersteps | [`supersteps`] |
-//! | the same as kernels, and on any device | [`device`] |
+//! | the memory of a net, and the sequential machine | [`heap`], [`reduce`], [`rule_matching`] |
+//! | a fast machine, on all cores of the host | [`parallel`], [`worker`] |
+//! | a model of the machine of devices: many lanes, in supersteps | [`supersteps`] |
+//! | this machine as kernels, which run on any device | [`device`] |
 //! | the effects that a net from a file asks for | [`effects`] |
 //! | a net in normal form as a tree | [`readback`] |
 //! | random nets | [`random`] |
 //! | Bend programs as nets | [`lower`] |
-//! | their values, for the evaluator and for effects; as text if they contain nets | [`values`], [`show`] |
+//! | values of these programs, for the evaluator and for effects; as text if they contain nets | [`values`], [`show`] |
 
 pub mod book;
 pub mod boxed;

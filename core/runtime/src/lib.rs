@@ -1,15 +1,15 @@
-//! Devices, and the interface of everything that runs functions in task form.
+//! Devices as handles, and the interface of everything that runs functions in task form.
 //!
 //! | file | its idea |
 //! |---|---|
-//! | [`driver`] | what a back end implements, by number |
-//! | `device`, `program` | the handle that people hold, and kernels on it |
+//! | [`driver`] | the trait that a back end implements; it names everything by number |
+//! | `device`, `program` | the handles that users hold: devices, and compiled kernels |
 //! | `buffer`, `allocator` | memory with an owner, and the cache of free memory |
 //! | `stream` | order of work |
-//! | `event`, `polling` | events and downloads as futures, and the thread that polls where a driver wakes nobody |
-//! | `command`, `recording` | work, and work that is prepared once |
-//! | [`dlpack`] | tensors of other libraries in and out |
-//! | `measure` | how long work takes |
+//! | `event`, `polling` | events and downloads as futures; the thread that polls where a driver cannot wake them |
+//! | `command`, `recording` | work; work that is prepared once and submitted many times |
+//! | [`dlpack`] | exchange of tensors with other libraries |
+//! | `measure` | measures how long work takes |
 //! | `tasks` | the trait `Runner`, which runs functions in task form |
 
 mod allocator;

@@ -1,10 +1,10 @@
-//! The direct tier: a program of the typed lambda core as functions of the [IR](girih_ir), compiled like any other
+//! The direct tier: compiles a program of the typed lambda core to functions of the [IR](girih_ir), like any other
 //! language with values, closures and a heap.
 //!
-//! [`flow`] finds which values each variable may hold and which cells may meet where they are inspected. What is certain
-//! costs nothing at run time: a variable of one number kind is a machine word, a field of one number kind is stored
+//! [`flow`] finds which values each variable may hold, and which cells may reach the same inspection. Facts that are certain
+//! need no checks at run time: a variable of one number kind is a machine word, a field of one number kind is stored
 //! without a tag, and a known function is called directly. Everything else is decided when the program runs.
-//! No program is refused for its types; only superpositions, scopeless variables and nets are left to the net tier.
+//! No program is refused for its types. Only superpositions, scopeless variables and nets are left to the net tier.
 
 pub mod data;
 pub mod device;

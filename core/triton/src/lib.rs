@@ -1,21 +1,21 @@
-//! Triton kernels: Python source to functions in tile form, without running any Python.
+//! Triton kernels: compiles Python source to functions in tile form. No Python interpreter is needed.
 //!
-//! The compiler walks a kernel once, statement by statement. On the way it computes what is known at compile time ([`value::Value`]): constants,
-//! types, shapes, tuples, and which branch of an `if` is compiled at all. Everything else becomes operations of the IR. A pointer is a buffer and an index.
+//! The compiler walks a kernel once, statement by statement. On the way it computes everything that is known at compile time ([`value::Value`]): constants,
+//! types, shapes, tuples, and which branch of an `if` it compiles. Everything else becomes operations of the IR. A pointer is a buffer and an index.
 //! Functions that a kernel calls become functions of their own, one for each combination of constants and types of their arguments.
 //!
 //! | what | see |
 //! |---|---|
 //! | files, imports, what a file's names mean | [`source`] |
-//! | values, pointers, how types meet | [`value`], [`mod@pointer`], [`promote`] |
+//! | values, pointers, type promotion | [`value`], [`mod@pointer`], [`promote`] |
 //! | statements, loops and branches | [`statement`], [`flow`] |
 //! | expressions, operators | [`expression`], [`operator`] |
 //! | calls, of functions and of operations | [`call`], [`builtins`] |
 //! | the operations of `triton.language` | [`shape`], [`memory`], [`combine`], [`library`], [`random`] |
-//! | ordinary Python that is run when a kernel is compiled, and what it is told about the machine | [`compile_time`], [`mod@python`], [`target`] |
+//! | ordinary Python that runs when a kernel is compiled, and what it sees of the machine | [`compile_time`], [`mod@python`], [`target`] |
 //! | the kernel as a whole: parameters; configurations and heuristics; what launches know about it | [`kernel`], [`decorators`], [`head`] |
 //!
-//! Invariant: Python that has no meaning here is an error that names it; nothing is silently ignored.
+//! Invariant: Python that the compiler does not support is an error that names it; nothing is silently ignored.
 
 mod attributes;
 mod body;

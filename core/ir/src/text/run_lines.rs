@@ -185,12 +185,7 @@ pub fn agrees(scalar: Scalar, expected: u64, found: u64, tolerance: f64) -> bool
     if a.is_nan() || b.is_nan() || a.is_infinite() || b.is_infinite() {
         return a.is_nan() && b.is_nan();
     }
-    let least_normal = match scalar {
-        Scalar::F64 => f64::MIN_POSITIVE,
-        Scalar::F16 | Scalar::F8E5M2 => 2f64.powi(-14),
-        Scalar::F8E4M3 => 2f64.powi(-6),
-        _ => f64::from(f32::MIN_POSITIVE),
-    };
+    let least_normal = scalar.float_format().map_or(0.0, |format| widen(format.least_normal(), scalar));
     let flushed = b == 0.0 && a.abs() < least_normal;
     a == b || flushed || (a - b).abs() <= tolerance * a.abs()
 }

@@ -273,31 +273,10 @@ fn convert(b: &mut Builder, to: Scalar, x: ValueId) -> ValueId {
             b.convert(to, wider)
         }
         (Scalar::Bool, _) => {
-            let (one, zero) = (b.constant(to, one(to)), b.constant(to, 0));
+            let (one, zero) = (b.constant(to, to.one_bits()), b.constant(to, 0));
             b.select(x, one, zero)
         }
         _ => b.convert(to, x),
-    }
-}
-
-/// The bits of 1.
-pub(super) fn one(ty: Scalar) -> u64 {
-    match ty {
-        Scalar::F16 => 0x3c00,
-        Scalar::Bf16 => 0x3f80,
-        Scalar::F32 => 0x3f80_0000,
-        Scalar::F64 => 0x3ff0_0000_0000_0000,
-        Scalar::F8E4M3 => 0x38,
-        Scalar::F8E5M2 => 0x3c,
-        Scalar::Bool
-        | Scalar::I8
-        | Scalar::I16
-        | Scalar::I32
-        | Scalar::I64
-        | Scalar::U8
-        | Scalar::U16
-        | Scalar::U32
-        | Scalar::U64 => 1,
     }
 }
 

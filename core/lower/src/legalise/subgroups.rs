@@ -182,7 +182,7 @@ fn not_collective(op: Op) -> String {
 
 /// What the first lane of an exclusive scan gets.
 pub(super) fn neutral(b: &mut Builder, op: Op, ty: Scalar) -> ValueId {
-    let bits = if fold(op) == Op::Mul { super::scalarise::one(ty) } else { 0 };
+    let bits = if fold(op) == Op::Mul { ty.one_bits() } else { 0 };
     b.constant(ty, bits)
 }
 

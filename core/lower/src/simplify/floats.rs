@@ -55,10 +55,6 @@ fn exact_inverse(s: Scalar, c: u64) -> Option<u64> {
     let inverse = 1.0 / x;
     let bits = eval::narrow(inverse, s);
     let power = x.is_normal() && x.to_bits() << 12 == 0;
-    let least = match s {
-        Scalar::F16 => 2f64.powi(-14),
-        Scalar::F32 | Scalar::Bf16 => 2f64.powi(-126),
-        _ => f64::MIN_POSITIVE,
-    };
+    let least = eval::widen(s.float_format()?.least_normal(), s);
     (power && inverse.abs() >= least && x.abs() >= least && eval::widen(bits, s) == inverse).then_some(bits)
 }
