@@ -73,7 +73,7 @@ fn extremes(scalar: Scalar) -> Vec<u64> {
         let top = mask / 2 + 1;
         return vec![0, 1 & mask, mask, top, top - 1];
     };
-    let (one, normal, infinity) = (scalar.one_bits(), format.least_normal(), format.infinity());
+    let (one, normal, infinity) = (from_f64(scalar, 1.0), format.least_normal(), format.infinity());
     let positive = [0, 1, normal - 1, normal, one, infinity - 1, infinity];
     positive.iter().flat_map(|bits| [*bits, bits | format.sign()]).chain([infinity + 1]).collect()
 }

@@ -16,6 +16,7 @@ mod names;
 mod nets;
 mod nets_on_devices;
 mod operations;
+mod paths;
 mod proofs;
 mod reducer;
 mod render;

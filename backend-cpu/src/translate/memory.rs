@@ -3,8 +3,8 @@
 
 use super::{Form, Result, Translator, not_legal};
 use cranelift_codegen::ir::condcodes::IntCC;
-use cranelift_codegen::ir::{AliasRegion, Endianness, InstBuilder, MemFlags, Value, types};
-use girih_ir::{Inst, InstId, Space, Type, ValueId};
+use cranelift_codegen::ir::{AliasRegion, Endianness, InstBuilder, MemFlags, Type as Machine, Value, types};
+use girih_ir::{AttrKind, Inst, InstId, Space, Type, ValueId};
 
 /// How many bytes a memory has.
 #[derive(Clone, Copy, Debug)]
@@ -86,8 +86,24 @@ impl<'a, F: Form<'a>> Translator<'a, '_, F> {
         let ty = inst.ty.ok_or_else(|| not_legal(inst))?;
         let machine = self.suffix_type(inst)?;
         let (address, place) = self.address(inst, ty)?;
-        let value = self.b.ins().load(machine, place.flags(), address, 0);
+        let value = if inst.has(AttrKind::Volatile) {
+            self.volatile_load(machine, place, address)
+        } else {
+            self.b.ins().load(machine, place.flags(), address, 0)
+        };
         self.give(inst, value)
+    }
+
+    /// A load that Cranelift neither moves nor joins with another one: it is atomic, or stands behind a fence.
+    fn volatile_load(&mut self, machine: Machine, place: Place, address: Value) -> Value {
+        let flags = Place { readonly: false, ..place }.flags();
+        if machine.is_vector() {
+            self.b.ins().fence();
+            return self.b.ins().load(machine, flags, address, 0);
+        }
+        let word = machine.as_int();
+        let value = self.b.ins().atomic_load(word, flags, address);
+        if word == machine { value } else { self.b.ins().bitcast(machine, MemFlags::new(), value) }
     }
 
     /// `store`.

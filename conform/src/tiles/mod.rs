@@ -317,8 +317,11 @@ impl<'a> TileWriter<'a> {
     fn scattered(&mut self) {
         if self.choices.pick(3) == 0 {
             let line = Shape::of(&[64]).expect("a power of two");
-            let (value, inside) = (self.tile(Scalar::I32, line), self.tile(Scalar::Bool, line));
-            self.keep(value.histogram(16, inside));
+            // More bins than short numbers there are, too.
+            let scalar = self.choices.one_of(&[Scalar::I32, Scalar::U8, Scalar::I8, Scalar::U16]);
+            let bins = self.choices.one_of(&[16, 256, 512]);
+            let (value, inside) = (self.tile(scalar, line), self.tile(Scalar::Bool, line));
+            self.keep(value.histogram(bins, inside));
             return;
         }
         let (shape, scalar) = (self.some_shape(), self.choices.one_of(&[Scalar::I32, Scalar::F32]));

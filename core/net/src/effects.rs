@@ -172,6 +172,25 @@ fn unknown() -> Diagnostic {
     Diagnostic::new(Code::Internal, Span::NONE, "an effect has answered with a constructor that nets do not have")
 }
 
+/// How [`Data`] of a net with a `machine` makes what programs of every kind have alike.
+macro_rules! plain_data {
+    () => {
+        fn era(&mut self) -> Word {
+            Word::ERA
+        }
+
+        fn number(&mut self, number: Num) -> Word {
+            // Effects give numbers of 24 bits, which are words.
+            number::number(number).unwrap_or(Word::ERA)
+        }
+
+        fn pair(&mut self, first: Word, second: Word) -> Result<Word, Diagnostic> {
+            self.machine.node(Kind::Con, [first, second])
+        }
+    };
+}
+pub(crate) use plain_data;
+
 impl Data for Net<'_, '_> {
     type Value = Word;
 
@@ -208,18 +227,7 @@ impl Data for Net<'_, '_> {
         Ok(Some(numbers))
     }
 
-    fn era(&mut self) -> Word {
-        Word::ERA
-    }
-
-    fn number(&mut self, number: Num) -> Word {
-        // Effects give numbers of 24 bits, which are words.
-        number::number(number).unwrap_or(Word::ERA)
-    }
-
-    fn pair(&mut self, first: Word, second: Word) -> Result<Word, Diagnostic> {
-        self.machine.node(Kind::Con, [first, second])
-    }
+    plain_data!();
 
     fn ctor(&mut self, ctor: CtorId, fields: &[Word]) -> Result<Word, Diagnostic> {
         self.made(ctor, fields)

@@ -4,6 +4,7 @@
 
 use super::book::DefinitionId;
 use super::boxed::{self, Operand};
+use super::effects::plain_data;
 use super::lower::{Lowered, Meaning};
 use super::number;
 use super::reduce::{Counts, Limits, Machine, Reducer};
@@ -347,18 +348,7 @@ impl Data for Values<'_> {
         }
     }
 
-    fn era(&mut self) -> Word {
-        Word::ERA
-    }
-
-    fn number(&mut self, number: Num) -> Word {
-        // Effects give numbers of 24 bits, which are words.
-        number::number(number).unwrap_or(Word::ERA)
-    }
-
-    fn pair(&mut self, first: Word, second: Word) -> Result<Word, Diagnostic> {
-        self.machine.node(Kind::Con, [first, second])
-    }
+    plain_data!();
 
     fn ctor(&mut self, ctor: CtorId, fields: &[Word]) -> Result<Word, Diagnostic> {
         self.data(ctor, fields)

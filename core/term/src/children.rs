@@ -1,5 +1,6 @@
 //! The terms directly below a term: what a pass needs that looks for something anywhere.
 
+use super::groups::leaves;
 use super::{Arm, DefId, Match, Switch, Term, TermKind};
 use std::collections::BTreeSet;
 
@@ -20,14 +21,7 @@ impl Term {
     /// The terms directly below this one, in the order of evaluation.
     pub fn children(&self) -> Vec<&Term> {
         match &self.kind {
-            TermKind::Local(_)
-            | TermKind::Global(_)
-            | TermKind::Num(_)
-            | TermKind::Literal(_)
-            | TermKind::Str(_)
-            | TermKind::Era
-            | TermKind::Link(_)
-            | TermKind::Invalid => vec![],
+            leaves!() => vec![],
             TermKind::List(items)
             | TermKind::Ctor(_, items)
             | TermKind::Tuple(items)
@@ -52,14 +46,7 @@ impl Term {
     /// The terms directly below this one, in the order of evaluation, to be changed.
     pub fn children_mut(&mut self) -> Vec<&mut Term> {
         match &mut self.kind {
-            TermKind::Local(_)
-            | TermKind::Global(_)
-            | TermKind::Num(_)
-            | TermKind::Literal(_)
-            | TermKind::Str(_)
-            | TermKind::Era
-            | TermKind::Link(_)
-            | TermKind::Invalid => vec![],
+            leaves!() => vec![],
             TermKind::List(items)
             | TermKind::Ctor(_, items)
             | TermKind::Tuple(items)

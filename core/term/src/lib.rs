@@ -9,6 +9,7 @@
 mod children;
 pub mod code;
 pub mod eval;
+pub mod groups;
 pub mod hvm;
 pub mod io;
 pub mod print;

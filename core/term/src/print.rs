@@ -12,6 +12,7 @@
 //! Variables keep their names; one that shares its name with another of its definition has its number behind it. What is
 //! short stands on one line, except choices and bindings, which have a line for each part.
 
+use super::groups::leaves;
 use super::ty::{Scheme, Type, letter};
 use super::{
     Arm, Bind, Body, CtorId, DataType, Def, DefId, LocalId, Match, Origin, Program, Switch, Target, Term, TermKind,
@@ -261,14 +262,7 @@ impl Printer<'_> {
     /// Prints a term on several lines.
     fn tall(&mut self, term: &Term, indent: usize) {
         match &term.kind {
-            TermKind::Local(_)
-            | TermKind::Global(_)
-            | TermKind::Num(_)
-            | TermKind::Literal(..)
-            | TermKind::Str(_)
-            | TermKind::Era
-            | TermKind::Link(_)
-            | TermKind::Invalid => {
+            leaves!() => {
                 // These have no parts, so they are printed whatever their width.
                 let mut line = String::new();
                 self.flat(term, &mut line, usize::MAX);

@@ -74,7 +74,7 @@ fn foreign(function: &Function) -> Option<(String, Span)> {
 }
 
 /// The first instruction of which something can be said.
-fn first(function: &Function, say: impl Fn(&Function, &Inst) -> Option<String>) -> Option<(String, Span)> {
+pub(super) fn first(function: &Function, say: impl Fn(&Function, &Inst) -> Option<String>) -> Option<(String, Span)> {
     let mut found = None;
     function.walk(function.body, &mut |_, inst| {
         if found.is_none() {

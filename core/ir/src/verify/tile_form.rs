@@ -2,7 +2,8 @@
 //! access memory only by tile operations.
 
 use super::calls;
-use crate::function::{Function, FunctionId, Inst, Module};
+use super::task_form::first;
+use crate::function::{Function, FunctionId, Module};
 use crate::ops::{Family, Op};
 use crate::types::Type;
 use girih_base::diag::{Code, Diagnostic};
@@ -70,17 +71,6 @@ fn foreign(function: &Function) -> Option<(String, Span)> {
             Some(format!("a value of type `{ty}`"))
         }
     })
-}
-
-/// The first instruction of which something can be said.
-fn first(function: &Function, say: impl Fn(&Function, &Inst) -> Option<String>) -> Option<(String, Span)> {
-    let mut found = None;
-    function.walk(function.body, &mut |_, inst| {
-        if found.is_none() {
-            found = say(function, inst).map(|what| (what, inst.span));
-        }
-    });
-    found
 }
 
 /// Holds functions in tile form to what that has. Those in task form have been told so.

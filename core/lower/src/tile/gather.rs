@@ -1,4 +1,4 @@
-//! Elements that are found by their numbers: the arithmetic that both lowerings write.
+//! Elements that are found or counted by their numbers: the arithmetic that both lowerings write.
 //!
 //! Lengths are powers of two, so an element's number is its positions along the dimensions, side by side in bits.
 
@@ -47,4 +47,22 @@ pub(super) fn source(
         place = b.op(Op::Add, Scalar::U32, &[place, moved]);
     }
     (place, inside)
+}
+
+/// The type in which `tile.histogram` compares numbers of a type with those of bins: wide enough that every bin has one, and that some number has
+/// no bin.
+pub(super) fn bin_type(numbers: Scalar) -> Scalar {
+    match (numbers.bits() < 32, numbers.is_signed()) {
+        (false, _) => numbers,
+        (true, true) => Scalar::I32,
+        (true, false) => Scalar::U32,
+    }
+}
+
+/// The bin of a number, in the type of bins; one that there is not for what is not counted.
+pub(super) fn bin(b: &mut Builder, number: ValueId, counted: ValueId, numbers: Scalar) -> ValueId {
+    let to = bin_type(numbers);
+    let number = if numbers == to { number } else { b.op(Op::Convert, to, &[number]) };
+    let outside = b.constant(to, to.mask());
+    b.op(Op::Select, to, &[counted, number, outside])
 }

@@ -1,6 +1,7 @@
 //! Which variables a term uses that are bound outside of it, and whether scopeless variables leave it.
 
 use girih_base::name::Name;
+use girih_term::groups::{closed_leaves, made_of_values};
 use girih_term::{Arm, LocalId, Target, Term, TermKind};
 use std::collections::{BTreeSet, HashMap};
 
@@ -21,20 +22,7 @@ pub fn free(term: &Term) -> BTreeSet<LocalId> {
                 bound.extend(m.arms.iter().flat_map(|Arm { whole, fields, .. }| fields.iter().chain(whole)));
             }
             TermKind::Switch(s) => bound.extend(s.pred),
-            TermKind::Global(_)
-            | TermKind::Num(_)
-            | TermKind::Literal(_)
-            | TermKind::Str(_)
-            | TermKind::List(_)
-            | TermKind::Era
-            | TermKind::Ctor(..)
-            | TermKind::Tuple(_)
-            | TermKind::Apply(..)
-            | TermKind::Op(..)
-            | TermKind::Prim(..)
-            | TermKind::Sup(_)
-            | TermKind::Link(_)
-            | TermKind::Invalid => {}
+            closed_leaves!() | made_of_values!() | TermKind::Apply(..) => {}
         }
         pending.extend(term.children());
     }

@@ -7,6 +7,7 @@
 
 use super::super::flow::{Instance, Set, What};
 use super::Lowering;
+use girih_term::groups::closed_leaves;
 use girih_term::{Arm, Bind, Body, LocalId, Match, Target, Term, TermKind};
 use std::collections::HashSet;
 
@@ -133,17 +134,11 @@ impl Reader<'_, '_> {
             }
             TermKind::Lambda(_, body) => !super::forks::uses(body, &[self.local]),
             TermKind::Local(_) => !self.is_it(term),
-            TermKind::Global(_)
-            | TermKind::Num(_)
-            | TermKind::Literal(_)
-            | TermKind::Str(_)
+            closed_leaves!()
             | TermKind::List(_)
-            | TermKind::Era
             | TermKind::Ctor(..)
             | TermKind::Tuple(_)
-            | TermKind::Sup(_)
-            | TermKind::Link(_)
-            | TermKind::Invalid => term.children().into_iter().all(|child| self.reads(child)),
+            | TermKind::Sup(_) => term.children().into_iter().all(|child| self.reads(child)),
         }
     }
 }

@@ -8,6 +8,7 @@ use super::writer::{Goal, TermWriter};
 use super::{Unit, words};
 use girih_base::span::Span;
 use girih_ir::{FunctionId, Op, Scalar, Type, ValueId};
+use girih_term::groups::{leaves, made_of_values};
 use girih_term::{DefId, LocalId, Term, TermKind};
 
 /// Arguments, ready for a call.
@@ -284,21 +285,7 @@ impl<'p> TermWriter<'_, 'p> {
                     }
                     _ => {}
                 },
-                TermKind::Local(_)
-                | TermKind::Global(_)
-                | TermKind::Num(_)
-                | TermKind::Literal(_)
-                | TermKind::Str(_)
-                | TermKind::List(_)
-                | TermKind::Era
-                | TermKind::Ctor(..)
-                | TermKind::Tuple(_)
-                | TermKind::Lambda(..)
-                | TermKind::Op(..)
-                | TermKind::Prim(..)
-                | TermKind::Sup(_)
-                | TermKind::Link(_)
-                | TermKind::Invalid => {}
+                leaves!() | made_of_values!() | TermKind::Lambda(..) => {}
             }
         }
         false

@@ -13,6 +13,7 @@ use super::operands::Operator;
 use super::represent::Held;
 use super::writer::{Goal, TermWriter};
 use girih_ir::ValueId;
+use girih_term::groups::leaves;
 use girih_term::{Bind, LocalId, Target, Term, TermKind};
 
 /// Calls that do not wait for each other.
@@ -310,21 +311,14 @@ fn waits_for(term: &Term) -> Vec<&Term> {
         TermKind::Prim(_, args) => args.iter().collect(),
         TermKind::Tuple(parts) => parts.iter().collect(),
         TermKind::Ctor(_, fields) => fields.iter().collect(),
-        TermKind::Local(_)
-        | TermKind::Global(_)
-        | TermKind::Num(_)
-        | TermKind::Literal(_)
-        | TermKind::Str(_)
+        leaves!()
         | TermKind::List(_)
-        | TermKind::Era
         | TermKind::Lambda(..)
         | TermKind::Apply(..)
         | TermKind::Let(..)
         | TermKind::Match(_)
         | TermKind::Switch(_)
-        | TermKind::Sup(_)
-        | TermKind::Link(_)
-        | TermKind::Invalid => vec![],
+        | TermKind::Sup(_) => vec![],
     }
 }
 

@@ -4,6 +4,7 @@
 //! once, or it is listed exactly once among those that die at an arm or at their binder: what owns a cell is given on or dropped
 //! exactly once.
 
+use girih_term::groups::{closed_leaves, made_of_values};
 use girih_term::{Arm, Bind, LocalId, Target, Term, TermKind};
 use std::collections::{HashMap, HashSet};
 
@@ -135,19 +136,7 @@ impl Walk<'_> {
                 self.choice(arms, live);
                 self.term(&choice.scrutinee, live);
             }
-            TermKind::Global(_)
-            | TermKind::Num(_)
-            | TermKind::Literal(_)
-            | TermKind::Str(_)
-            | TermKind::List(_)
-            | TermKind::Era
-            | TermKind::Ctor(..)
-            | TermKind::Tuple(_)
-            | TermKind::Op(..)
-            | TermKind::Prim(..)
-            | TermKind::Sup(_)
-            | TermKind::Link(_)
-            | TermKind::Invalid => self.children(term, live),
+            closed_leaves!() | made_of_values!() => self.children(term, live),
         }
     }
 

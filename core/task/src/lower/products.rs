@@ -7,6 +7,7 @@
 
 use super::super::flow::{Instance, LambdaRef, Set, ShapeId, Site, What};
 use super::{Lowering, Unit};
+use girih_term::groups::leaves;
 use girih_term::{Body, DefId, Term, TermKind};
 use std::collections::HashMap;
 
@@ -93,19 +94,12 @@ fn makes(all: &Lowering<'_>, found: &HashMap<Unit, ShapeId>, instance: Instance,
                 }
                 _ => false,
             },
-            TermKind::Local(_)
-            | TermKind::Global(_)
-            | TermKind::Num(_)
-            | TermKind::Literal(_)
-            | TermKind::Str(_)
-            | TermKind::List(_)
-            | TermKind::Era
+            leaves!()
             | TermKind::Lambda(..)
+            | TermKind::List(_)
             | TermKind::Op(..)
             | TermKind::Prim(..)
-            | TermKind::Sup(_)
-            | TermKind::Link(_)
-            | TermKind::Invalid => false,
+            | TermKind::Sup(_) => false,
         };
         if !good {
             return false;

@@ -11,6 +11,7 @@ use girih_base::num::Num;
 use girih_base::span::Span;
 use girih_ir::Inst;
 use girih_ir::{Op, Scalar, Type, ValueId};
+use girih_term::groups::leaves;
 use girih_term::{LocalId, Target, Term, TermKind};
 
 impl<'p> TermWriter<'_, 'p> {
@@ -253,19 +254,12 @@ impl<'p> TermWriter<'_, 'p> {
                 }
                 _ => false,
             },
-            TermKind::Local(_)
-            | TermKind::Global(_)
-            | TermKind::Num(_)
-            | TermKind::Literal(_)
-            | TermKind::Str(_)
-            | TermKind::List(_)
-            | TermKind::Era
+            leaves!()
             | TermKind::Lambda(..)
+            | TermKind::List(_)
             | TermKind::Op(..)
             | TermKind::Prim(..)
-            | TermKind::Sup(_)
-            | TermKind::Link(_)
-            | TermKind::Invalid => false,
+            | TermKind::Sup(_) => false,
         }
     }
 

@@ -1,7 +1,7 @@
 //! Elements that are found by their numbers: the tile goes through shared memory, where every invocation reaches all of it, and what is
 //! found comes back in a layout.
 
-use super::super::gather::source;
+use super::super::gather::{bin, bin_type, source};
 use super::layout_conversion::LARGE;
 use super::{Distributed, Made, element_of};
 use crate::rewrite::Rewriter;
@@ -33,25 +33,24 @@ impl Distributed<'_> {
         let (tile, inside, result) = (inst.operands[0], inst.operands[1], inst.results[0]);
         let (layout, from) = (self.plan.access[&id], self.plan.sources[&id]);
         let (of, element, shape) = (element_of(r, tile), inst.element(), r.old.ty(tile).shape());
+        let as_bins = bin_type(of);
         let numbers = self.registers(r, tile, from)?;
         let is_tile = r.old.ty(inside).shape().is_some();
         let inside = self.registers(r, inside, from)?;
-        // What is not counted is a number that there is no bin for.
-        let outside = r.out.constant(of, of.mask());
         let kept = |(register, number): (usize, &ValueId)| {
             let counted = inside[if is_tile { register } else { 0 }];
-            r.out.op(Op::Select, of, &[counted, *number, outside])
+            bin(&mut r.out, *number, counted, of)
         };
         let numbers: Vec<ValueId> = numbers.iter().enumerate().map(kept).collect();
-        let staged = self.stage(r, (LARGE, false), &numbers.into(), from, of, shape);
+        let staged = self.stage(r, (LARGE, false), &numbers.into(), from, as_bins, shape);
         self.written(r, &[LARGE]);
         let (zero, count) = (r.out.constant(element, 0), shape.map_or(1, girih_ir::Shape::elements) as u32);
-        let bins = self.counted(r, layout, of);
+        let bins = self.counted(r, layout, as_bins);
         let mut sums = vec![];
         for bin in bins.iter() {
             let sum = self.count_up(r, count, &[zero], |s, r, at, so_far| {
-                let found = s.fetch(r, staged.handle, of, at);
-                let same = r.out.op(Op::Eq, of, &[found, *bin]);
+                let found = s.fetch(r, staged.handle, as_bins, at);
+                let same = r.out.op(Op::Eq, as_bins, &[found, *bin]);
                 let one = r.out.op(Op::Convert, element, &[same]);
                 Ok(vec![r.out.op(Op::Add, element, &[so_far[0], one])])
             })?;

@@ -1,5 +1,6 @@
 //! Regions on elements, histograms and matrix products: every invocation computes its own elements from what lies in shared memory.
 
+use super::super::gather;
 use super::{Block, Distributed, Staged};
 use crate::rewrite::Rewriter;
 use girih_base::diag::Diagnostic;
@@ -136,23 +137,22 @@ impl Distributed<'_> {
 
     pub(super) fn histogram(&mut self, r: &mut Rewriter<'_>, inst: &Inst) -> Results {
         let (mut numbers, inside) = (self.block(r, inst.operands[0]), self.block(r, inst.operands[1]));
-        // What is not counted is a number that there is no bin for.
-        let outside = r.out.constant(numbers.element, numbers.element.mask());
-        for (register, value) in numbers.registers.clone().into_iter().enumerate() {
+        for (register, value) in numbers.registers.iter_mut().enumerate() {
             let counted = if inside.shape.is_some() { inside.registers[register] } else { inside.registers[0] };
-            numbers.registers[register] = r.out.op(Op::Select, numbers.element, &[counted, value, outside]);
+            *value = gather::bin(&mut r.out, *value, counted, numbers.element);
         }
+        numbers.element = gather::bin_type(numbers.element);
         let staged = self.stage(r, &[&numbers])[0];
         let (count, element, of) =
             (inst.ty.and_then(Type::shape).map_or(1, Shape::elements), inst.element(), numbers.element);
         let mut registers = vec![];
         for register in 0..self.parts_of(count) {
-            let bin = self.element_at(r, register, count);
-            let bin = if of == Scalar::U32 { bin } else { r.out.op(Op::Convert, of, &[bin]) };
+            let own = self.element_at(r, register, count);
+            let own = if of == Scalar::U32 { own } else { r.out.op(Op::Convert, of, &[own]) };
             let zero = r.out.constant(element, 0);
             let sum = self.count_up(r, (0, numbers.count() as u32), &[zero], |s, r, at, so_far| {
                 let found = s.fetch(r, staged, at);
-                let same = r.out.op(Op::Eq, of, &[found, bin]);
+                let same = r.out.op(Op::Eq, of, &[found, own]);
                 let one = r.out.op(Op::Convert, element, &[same]);
                 Ok(vec![r.out.op(Op::Add, element, &[so_far[0], one])])
             })?;
