@@ -4,7 +4,7 @@
 //! Invariant: an error contains at least one diagnostic of severity [`Severity::Error`], unless the code that made the error had none.
 
 use crate::report::Report;
-use girih_base::diag::{Code, Diagnostic, Severity, Style};
+use girih_base::diag::{Code, Diagnostic, Errors, Severity, Style};
 use girih_base::span::{Sources, Span};
 use std::fmt;
 use std::ops::Deref;
@@ -52,6 +52,11 @@ impl Error {
     /// The sentence of the first error.
     pub fn message(&self) -> &str {
         self.first().map_or("", |error| &error.message)
+    }
+
+    /// What can be done about the first error, if that is known.
+    pub fn hint(&self) -> Option<&str> {
+        self.first()?.hint.as_deref()
     }
 
     /// The place of the first error, if it has one.
@@ -115,6 +120,12 @@ impl From<Report> for Error {
 impl From<Diagnostic> for Error {
     fn from(diagnostic: Diagnostic) -> Error {
         Error::from(vec![diagnostic])
+    }
+}
+
+impl From<Errors> for Error {
+    fn from(errors: Errors) -> Error {
+        Error::from(Vec::from(errors))
     }
 }
 

@@ -20,6 +20,26 @@
 //! assert_eq!(x, [2.5, 5.0, 7.5]);
 //! # Ok::<(), girih::Error>(())
 //! ```
+//!
+//! A [`TileKernel`] is written in Rust, in tile form: its values add and compare like numbers, whole tiles at a time.
+//!
+//! ```
+//! use girih::args;
+//! use girih::devices::{Selector, open};
+//! use girih::kernels::{Dim, Kernels, Scalar, TileKernel};
+//!
+//! let k = TileKernel::new("scale", 4);
+//! let (x, by, n) = (k.buffer("x", Scalar::F32), k.number("by", Scalar::F32), k.number("n", Scalar::I32));
+//! let at = k.program(Dim::X) * 128 + k.iota(128);
+//! x.store(at, x.load(at, at.lt(n)) * by, at.lt(n));
+//!
+//! let device = open(&Selector::Cpu, None)?;
+//! let scale = Kernels::from_module(k.into_module()?).load(&device, None)?;
+//! let mut x = [1.0_f32, 2.0, 3.0];
+//! scale.launch_grid([1, 1, 1], args![&mut x, 2.5, 3])?;
+//! assert_eq!(x, [2.5, 5.0, 7.5]);
+//! # Ok::<(), girih::Error>(())
+//! ```
 
 mod arguments;
 pub mod autotune;
@@ -32,6 +52,8 @@ use crate::devices::{Profile, cpu, cuda, wgpu};
 use crate::error::Error;
 use girih_base::diag::{Code, Diagnostic};
 use girih_base::span::{Sources, Span};
+use crate::report::Report;
+use girih_ir::Caps;
 use girih_ir::nvidia::Target;
 use girih_ir::text::{self, RunLine};
 use girih_ir::{FunctionId, Module, Verified, verify};
@@ -52,6 +74,8 @@ pub struct Kernels {
 
 pub use crate::devices::wgpu::Language;
 pub use arguments::{Arg, Args};
+pub use girih_ir::Scalar;
+pub use girih_ir::attrs::{Attr, Dim, Order, ParamAttrs, Precision, Scope, Update};
 pub use girih_ir::kernel::{Block, Buffer, Literal, Mask, Operand, Product, TileKernel};
 pub use girih_runtime::Element;
 pub use launch::LoadedKernel;
@@ -105,7 +129,7 @@ impl Kernels {
             KernelForm::Ptx => match profile {
                 Profile::Cuda(sm) => {
                     let ptx = cuda::emit(&compiled, Target { sm, specific: false });
-                    ptx.map(String::into_bytes).map_err(wrong)
+                    ptx.map(String::into_bytes).map_err(|errors| wrong(errors.into()))
                 }
                 Profile::Web | Profile::WebExtended | Profile::Cpu => {
                     Err(unfit("PTX is only for CUDA cards", "use `--caps sm_90` or another card's"))
@@ -115,7 +139,9 @@ impl Kernels {
                 Err(unfit("Cranelift's text is only for processors", "use `--caps cpu`, or leave `--caps` out"))
             }
             KernelForm::Clif => cpu::emit(&compiled).map(String::into_bytes).map_err(|e| wrong(vec![e])),
-            KernelForm::Shader(language) => wgpu::emit(&compiled, &caps, language).map_err(wrong),
+            KernelForm::Shader(language) => {
+                wgpu::emit(&compiled, &caps, language).map_err(|errors| wrong(errors.into()))
+            }
         }
     }
 
@@ -168,6 +194,19 @@ impl Kernels {
                 Some(at) => Ok(kernels[at]),
                 None => fail(format!("the file has no kernel `{name}`"), format!("its kernels are {list}")),
             },
+        }
+    }
+
+    /// What is to be said of a kernel on a device beside errors: why all its tiles go through shared memory there, and which operation makes them. The kernel is
+    /// named as for [`Kernels::kernel`].
+    ///
+    /// # Errors
+    /// If there is none of that name, or the device lacks what it needs.
+    pub fn notes(&self, kernel: Option<&str>, caps: &Caps) -> Result<Report, Error> {
+        let kernel = self.kernel(kernel)?;
+        match girih_lower::notes(&self.module, &[kernel], caps) {
+            Ok(diagnostics) => Ok(Report { sources: self.sources.clone(), diagnostics }),
+            Err(diagnostics) => Err(self.report(diagnostics)),
         }
     }
 

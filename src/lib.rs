@@ -51,7 +51,7 @@ pub mod triton;
 #[cfg(feature = "bend")]
 pub mod typed;
 
-pub use girih_base::diag::{Code, Diagnostic, Severity, Style, WarningLevels, did_you_mean, render};
+pub use girih_base::diag::{Code, Diagnostic, Errors, Severity, Style, WarningLevels, did_you_mean, render};
 pub use girih_base::span::{Sources, Span};
 /// The page about the library, whose examples are tests.
 #[cfg(all(doctest, feature = "bend", feature = "triton", feature = "cpu"))]

@@ -4,7 +4,8 @@ use girih_base::diag::{Diagnostic, Severity, Style, render};
 use girih_base::span::Sources;
 use std::fmt;
 
-/// Diagnostics and the sources that they point into.
+/// Diagnostics and the sources that they point into. A report may have nothing to say, or warnings alone: what fails gives an [`Error`](crate::Error), which is a
+/// report of it.
 #[derive(Clone, Default)]
 pub struct Report {
     /// The files.
@@ -46,5 +47,3 @@ impl fmt::Display for Report {
         f.write_str(&self.render(Style::Plain))
     }
 }
-
-impl std::error::Error for Report {}

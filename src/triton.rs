@@ -1,8 +1,8 @@
 //! Triton kernels from files: lists the kernels of a file, and compiles a kernel for the arguments that it gets.
 //!
 //! ```
+//! use girih::kernels::Scalar;
 //! use girih::triton::{Argument, Constant, KernelFile, Request};
-//! use girih_ir::Scalar;
 //!
 //! let text = "
 //! import triton
@@ -35,7 +35,7 @@ pub use crate::kernels::autotune::{Array, Candidate, Tuning};
 use crate::kernels::programs::{CompiledProgram, ProgramStore};
 use crate::report::Report;
 pub use autotune_configs::{Purpose, Tuned};
-use compile_cache::{Import, Made, Noting, Store};
+use compile_cache::{Found, Import, Made, Noting, Store};
 use girih_base::diag::{Code, Diagnostic};
 use girih_base::span::{Sources, Span};
 use girih_cache::Key;
@@ -127,6 +127,8 @@ pub struct Loaded {
     pub sources: Sources,
     /// What the device knows it by.
     pub program: Program,
+    /// Which configuration of `@triton.autotune` it is compiled in.
+    pub configuration: usize,
     /// Whether an earlier process has compiled its module.
     pub was_kept: bool,
 }
@@ -190,7 +192,8 @@ impl KernelFile {
         if let Some(found) = store.as_ref().and_then(|store| store.find(request, count.name()))
             && let Some(program) = programs.restore(device, found.digest)
         {
-            return Ok(Loaded { head: found.head, sources: found.sources, program, was_kept: true });
+            let Found { head, sources, configuration, digest: _ } = found;
+            return Ok(Loaded { head, sources, program, configuration, was_kept: true });
         }
         let asked = request;
         let mut request = request.clone();
@@ -199,15 +202,12 @@ impl KernelFile {
             let (compiled, sources, imports) = self.compile_noting(&request)?;
             match programs.load(device, &compiled.module, compiled.kernel, &LoadOptions::default()) {
                 Ok(CompiledProgram { program, digest, was_kept }) => {
-                    let head = compiled.head;
+                    let (head, configuration) = (compiled.head, request.configuration);
                     if let (Some(store), Some(digest)) = (&store, digest) {
-                        store.keep(
-                            asked,
-                            count.name(),
-                            &Made { head: &head, sources: &sources, imports: &imports, digest },
-                        );
+                        let made = Made { head: &head, sources: &sources, imports: &imports, configuration, digest };
+                        store.keep(asked, count.name(), &made);
                     }
-                    return Ok(Loaded { head, sources, program, was_kept });
+                    return Ok(Loaded { head, sources, program, configuration, was_kept });
                 }
                 Err(diagnostics) => {
                     let too_large = diagnostics.iter().all(|d| d.code == Code::OverLimit);
@@ -234,7 +234,8 @@ impl KernelFile {
             Ok((compiled, sources, imports)) => {
                 let digest = programs.digest(&compiled.module, compiled.kernel, &LoadOptions::default())?;
                 if let Some(store) = store {
-                    let made = Made { head: &compiled.head, sources: &sources, imports: &imports, digest };
+                    let (head, configuration) = (&compiled.head, request.configuration);
+                    let made = Made { head, sources: &sources, imports: &imports, configuration, digest };
                     store.keep(request, way, &made);
                 }
                 Some(digest)

@@ -18,6 +18,9 @@ pub use device::{Cpu, Settings};
 use girih_base::diag::Diagnostic;
 use girih_lower::Compiled;
 
+/// Names this code generator and its device by its sources: two builds that may do otherwise have two names.
+pub const IDENTITY: &str = env!("GIRIH_SOURCES");
+
 /// Opens the device.
 pub fn open(settings: &Settings) -> Result<Cpu, Diagnostic> {
     Cpu::open(settings)

@@ -25,28 +25,48 @@ impl LaunchShape {
     }
 }
 
-/// A kernel for grids of the launch.
+/// One form of a kernel: for grids of the launch, or for grids in memory.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Form<'a> {
+    pub rendered: Rendered,
+    pub code: FormCode<'a>,
+}
+
+/// A form's code.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum FormCode<'a> {
+    Machine(&'a [u8]),
+    /// PTX, for a form that is made when it is first used.
+    Text(&'a str),
+}
+
+/// A kernel in its forms.
 #[derive(Debug)]
 pub(crate) struct Packed<'a> {
     pub entry: Entry,
     pub shape: LaunchShape,
-    pub rendered: Rendered,
-    /// Machine code, or the text.
-    pub code: &'a [u8],
+    pub forms: Vec<Form<'a>>,
 }
 
 impl Packed<'_> {
     /// As bytes; none if a launch needs more than they can say.
-    pub fn pack(entry: &Entry, shape: LaunchShape, rendered: &Rendered, code: &[u8]) -> Option<Vec<u8>> {
+    pub fn pack(entry: &Entry, shape: LaunchShape, forms: &[Form<'_>]) -> Option<Vec<u8>> {
         let mut to = Packer::default();
-        if rendered.launches != Launches::Direct || !rendered.shared.chosen.is_empty() || !entry.pack(&mut to) {
+        if forms.iter().any(|form| !form.rendered.shared.chosen.is_empty()) || !entry.pack(&mut to) {
             return None;
         }
         shape.workgroup.iter().for_each(|n| {
             to.number(*n);
         });
         to.number(shape.cooperative).number(shape.traps);
-        to.piece(&rendered.name).number(rendered.shared.fixed).number(rendered.shared.asked).piece(code);
+        to.list(forms, |to, Form { rendered, code }| {
+            to.piece(&rendered.name).number(rendered.shared.fixed).number(rendered.shared.asked);
+            to.number(rendered.launches == Launches::Indirect);
+            match code {
+                FormCode::Machine(code) => to.number(false).piece(code),
+                FormCode::Text(text) => to.number(true).piece(text),
+            };
+        });
         Some(to.finish())
     }
 
@@ -56,11 +76,14 @@ impl Packed<'_> {
         let entry = Entry::unpack(&mut from)?;
         let workgroup = [from.small()?, from.small()?, from.small()?];
         let shape = LaunchShape { workgroup, cooperative: from.truth()?, traps: from.truth()? };
-        let name = from.text()?.to_owned();
-        let shared = SharedSize { fixed: from.small()?, asked: from.small()?, chosen: vec![] };
-        let rendered = Rendered { name, shared, launches: Launches::Direct };
-        let code = from.piece()?;
+        let forms = from.list(|from| {
+            let name = from.text()?.to_owned();
+            let shared = SharedSize { fixed: from.small()?, asked: from.small()?, chosen: vec![] };
+            let launches = if from.truth()? { Launches::Indirect } else { Launches::Direct };
+            let code = if from.truth()? { FormCode::Text(from.text()?) } else { FormCode::Machine(from.piece()?) };
+            Some(Form { rendered: Rendered { name, shared, launches }, code })
+        })?;
         from.end()?;
-        Some(Packed { entry, shape, rendered, code })
+        Some(Packed { entry, shape, forms })
     }
 }

@@ -12,5 +12,8 @@ pub use device::{Adapter, Context, Gpu, Settings, SharedBuffer, adapters_of, ins
 #[cfg(not(target_arch = "wasm32"))]
 pub use device::{adapters, kind, open, open_with};
 pub use emit::{Emitted, Language, emit};
+/// Names this code generator and its device by its sources: two builds that may do otherwise have two names.
+pub const IDENTITY: &str = env!("GIRIH_SOURCES");
+
 /// What a window that draws on a [`Context`] speaks with.
 pub use wgpu;

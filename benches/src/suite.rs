@@ -156,7 +156,7 @@ impl<'p> Bench<'p> {
             Some(device) => device,
             None => {
                 let selector = selector(&self.plan.device).unwrap_or(Selector::Auto);
-                devices::open(&selector, None).map_err(one)?
+                devices::open(&selector, None)?
             }
         };
         self.card.get_or_insert_with(|| card(device.info()));

@@ -3,7 +3,7 @@
 use crate::console::Console;
 use crate::exit::Exit;
 use girih::devices::{self, Profile, Selector};
-use girih::{RunDevice, runtime};
+use girih::{Code, RunDevice, runtime};
 
 /// Where something runs.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -18,15 +18,25 @@ pub enum Device {
 pub fn parse(text: &str) -> Result<Device, String> {
     match text {
         "evaluator" => Ok(Device::Evaluator),
-        name => Selector::parse(name).map(Device::Named),
+        name => selector(name).map(Device::Named),
     }
+}
+
+/// Reads the name of a device that runs kernels.
+pub fn selector(name: &str) -> Result<Selector, String> {
+    Selector::parse(name).map_err(|error| error.message().to_owned())
+}
+
+/// Reads the name of a profile.
+pub fn profile(name: &str) -> Result<Profile, String> {
+    Profile::parse(name).map_err(|error| error.message().to_owned())
 }
 
 /// Opens a device, held to a profile if one is given; says why if that is not possible.
 pub fn open(selector: &Selector, profile: Option<Profile>, console: &Console) -> Result<runtime::Device, Exit> {
     devices::open(selector, profile).map_err(|error| {
         // A device that is found and does not open is none, either.
-        match console.fail(error.code, error.message, error.hint.as_deref()) {
+        match console.fail(error.code().unwrap_or(Code::NoDevice), error.message(), error.hint()) {
             Exit::Usage => Exit::Usage,
             Exit::Ok | Exit::Failed | Exit::NoDevice | Exit::Interrupted => Exit::NoDevice,
         }

@@ -5,10 +5,10 @@ use super::programs::{Program, TaskCalls, run_task};
 use super::{reference, run_fault, run_stated};
 use girih_base::diag::{Code, Diagnostic};
 use girih_ir::text::RunLine;
-use girih_ir::text::run::{Outcome, RunArgument};
+use girih_ir::text::run_lines::{Outcome, RunArgument};
 use girih_ir::{Module, Verified, tile_form};
 use girih_machine::interp;
-use girih_machine::tasks::{Settings, TaskMachine};
+use girih_machine::tasks::{TaskMachine, TaskSettings};
 use girih_runtime::{Runner, TaskOptions};
 
 /// Who runs such lines.
@@ -51,7 +51,7 @@ fn native(module: &Verified<Module>) -> Result<Box<dyn Runner>, Diagnostic> {
 }
 
 fn careful(module: &Verified<Module>) -> Result<Box<dyn Runner>, Diagnostic> {
-    let settings = Settings { checked: true, ..Settings::default() };
+    let settings = TaskSettings { checked: true, ..TaskSettings::default() };
     Ok(Box::new(TaskMachine::new(module, TaskOptions::default(), settings)?))
 }
 

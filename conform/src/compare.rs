@@ -150,12 +150,7 @@ fn distance(scalar: Scalar, a: u64, b: u64) -> u64 {
 pub(crate) fn value(scalar: Scalar, bits: u64) -> f64 {
     let signed = || (bits << (64 - scalar.bits())) as i64 >> (64 - scalar.bits());
     match scalar {
-        Scalar::F64
-        | Scalar::F32
-        | Scalar::F16
-        | Scalar::Bf16
-        | Scalar::F8E4M3
-        | Scalar::F8E5M2 => widen(bits, scalar),
+        Scalar::F64 | Scalar::F32 | Scalar::F16 | Scalar::Bf16 | Scalar::F8E4M3 | Scalar::F8E5M2 => widen(bits, scalar),
         Scalar::I8 | Scalar::I16 | Scalar::I32 | Scalar::I64 => signed() as f64,
         Scalar::Bool | Scalar::U8 | Scalar::U16 | Scalar::U32 | Scalar::U64 => bits as f64,
     }

@@ -74,7 +74,7 @@ pub struct Check {
     /// The argument's position.
     pub argument: usize,
     /// Its elements.
-    pub expected: girih_ir::text::run::Expectation,
+    pub expected: girih_ir::text::run_lines::Expectation,
 }
 
 /// An argument of a case.

@@ -13,7 +13,7 @@ use girih_base::idx::IndexVec;
 use girih_base::span::Span;
 use girih_ir::ops::Class;
 use girih_ir::text::RunLine;
-use girih_ir::text::run::{self, Outcome, RunArgument};
+use girih_ir::text::run_lines::{self, Outcome, RunArgument};
 use girih_ir::{
     Builder, Function, FunctionId, Launch, Module, Op, ParamAttrs, Scalar, Space, Type, Verified, task_form, tile_form,
     verify,
@@ -169,7 +169,7 @@ fn function_case(name: String, line: &RunLine, module: &mut Module) -> Case {
         let mut agreement = Agreement::Class(Class::Rounded);
         if let Outcome::Gives(expected) = &line.outcome {
             let bits = expected.values.get(i).map_or(0, |(_, bits)| *bits);
-            let expected = run::Expectation { values: vec![(stored, bits)], tolerance: expected.tolerance };
+            let expected = run_lines::Expectation { values: vec![(stored, bits)], tolerance: expected.tolerance };
             if expected.tolerance > 0.0 {
                 agreement = Agreement::Relative(expected.tolerance);
             }

@@ -51,7 +51,7 @@ impl Arguments {
 fn device(text: &str) -> Result<RunDevice, String> {
     match text {
         "evaluator" => Ok(RunDevice::Evaluator),
-        name => Selector::parse(name).map(RunDevice::from),
+        name => Selector::parse(name).map(RunDevice::from).map_err(|error| error.message().to_owned()),
     }
 }
 

@@ -358,7 +358,7 @@ impl Viewer {
         let Some(picture) = &self.shown else { return };
         let frame = match picture.frame() {
             Ok(frame) => frame,
-            Err(error) => return eprint!("{}", Report { diagnostics: vec![error], ..Report::default() }),
+            Err(error) => return eprint!("{}", error.into_report()),
         };
         let name = self.gallery.name();
         let path = (1..)

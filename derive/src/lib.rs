@@ -11,8 +11,10 @@ use syn::DeriveInput;
 /// Makes a struct a Bend type with one constructor, and an enum one with constructors of the same names.
 ///
 /// Fields that have names in Rust are those of these names in Bend, in any order; fields without names stand for those at the same place. `#[bend(name = "..")]`
-/// before the type, a variant or a field says what it is called in Bend, where that is something else. A type may contain itself in a `Box`, a
-/// `Deep` or a `Vec`.
+/// before the type, a variant or a field says what it is called in Bend, where that is something else. No two variants, and no two fields of one, have the same
+/// name there. A type may contain itself in a `Box`, a `Deep` or a `Vec`.
+///
+/// The code names the crate as `::girih`. `#[bend(crate = path)]` before the type says where it is instead.
 #[proc_macro_derive(Bend, attributes(bend))]
 pub fn derive_bend(input: TokenStream) -> TokenStream {
     let input = syn::parse_macro_input!(input as DeriveInput);

@@ -6,6 +6,9 @@ use girih_ir::{Caps, Module, Verified};
 use girih_lower::Compiled;
 use girih_runtime::{Device, Runner, TaskOptions};
 
+/// Names the code generator and its device by their sources.
+pub const IDENTITY: &str = girih_cpu::IDENTITY;
+
 /// Opens it for kernels, held to a profile if one is given.
 ///
 /// # Errors

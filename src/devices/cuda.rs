@@ -1,7 +1,7 @@
 //! NVIDIA's cards: PTX for their driver, and a reading of PTX on the host.
 
 use super::{Found, cache_folder};
-use girih_base::diag::Diagnostic;
+use girih_base::diag::{Diagnostic, Errors};
 use girih_cuda::ptx::{self, Launches};
 use girih_ir::nvidia::Target;
 use girih_ir::{Caps, FunctionId};
@@ -32,7 +32,7 @@ pub fn emulator(target: Target) -> Result<Device, Diagnostic> {
 ///
 /// # Errors
 /// If an operation has no PTX for this architecture.
-pub fn emit(compiled: &Compiled, target: Target) -> Result<String, Vec<Diagnostic>> {
+pub fn emit(compiled: &Compiled, target: Target) -> Result<String, Errors> {
     let ids: Vec<FunctionId> = compiled.entries.iter().map(|e| e.kernel).collect();
     Ok(ptx::render(&compiled.module, &ids, target, Launches::Direct)?.text)
 }

@@ -13,6 +13,7 @@
 //! Each kind of device has a file. A build without this kind uses the file of the same name in `absent`, which has the same interface and
 //! reports that the kind is not built.
 
+use crate::error::Error;
 use girih_base::diag::{Code, Diagnostic};
 use girih_base::span::Span;
 use girih_ir::Caps;
@@ -48,7 +49,12 @@ pub fn clock() -> std::time::Duration {
 ///
 /// # Errors
 /// If it is not there, or if it is itself the device of a profile and another one is given.
-pub fn open(selector: &Selector, profile: Option<Profile>) -> Result<Device, Diagnostic> {
+pub fn open(selector: &Selector, profile: Option<Profile>) -> Result<Device, Error> {
+    open_device(selector, profile).map_err(Error::from)
+}
+
+/// The same for who has sources for the error.
+pub(crate) fn open_device(selector: &Selector, profile: Option<Profile>) -> Result<Device, Diagnostic> {
     let caps = profile.map(Profile::caps);
     match selector {
         Selector::Lowered(_) | Selector::Ptx(_) if profile.is_some() => {

@@ -1,5 +1,8 @@
 //! The names of devices and of sets of capabilities.
 
+use crate::error::Error;
+use girih_base::diag::{Code, Diagnostic};
+use girih_base::span::Span;
 use girih_ir::Caps;
 use girih_ir::nvidia::Target;
 use std::borrow::Cow;
@@ -38,7 +41,14 @@ pub enum Profile {
 
 impl Profile {
     /// The profile of a name: `web`, `web-extended`, `cpu`, `sm_75`, `sm_90`, `sm_90a`.
-    pub fn parse(name: &str) -> Result<Profile, String> {
+    ///
+    /// # Errors
+    /// If it is the name of none.
+    pub fn parse(name: &str) -> Result<Profile, Error> {
+        Profile::read(name).map_err(unknown)
+    }
+
+    fn read(name: &str) -> Result<Profile, String> {
         match name {
             "web" => Ok(Profile::Web),
             "web-extended" => Ok(Profile::WebExtended),
@@ -80,7 +90,14 @@ pub(super) const WIDTH: u32 = 32;
 
 impl Selector {
     /// Reads a name of the table above.
-    pub fn parse(text: &str) -> Result<Selector, String> {
+    ///
+    /// # Errors
+    /// If it is the name of no device.
+    pub fn parse(text: &str) -> Result<Selector, Error> {
+        Selector::read(text).map_err(unknown)
+    }
+
+    fn read(text: &str) -> Result<Selector, String> {
         let (kind, rest) = text.split_once(':').map_or((text, None), |(kind, rest)| (kind, Some(rest)));
         let number = || match rest.map(str::parse::<usize>) {
             None => Ok(None),
@@ -94,7 +111,7 @@ impl Selector {
                 width @ 1..=64 if width.is_power_of_two() => Ok(Selector::Interpreter(width as u32)),
                 width => Err(format!("subgroups of {width}: the width is a power of two, at most 64")),
             },
-            "lowered" => Profile::parse(rest.unwrap_or("web")).map(Selector::Lowered),
+            "lowered" => Profile::read(rest.unwrap_or("web")).map(Selector::Lowered),
             "ptx" => {
                 let name = rest.unwrap_or("sm_90a");
                 Target::from_name(name)
@@ -107,6 +124,27 @@ impl Selector {
                 "`{text}` is not a device: use auto, cpu, interpreter, lowered:web, ptx:sm_90, wgpu, wgpu:N, cuda or cuda:N"
             )),
         }
+    }
+}
+
+/// That a name is none.
+fn unknown(message: String) -> Error {
+    Error::from(Diagnostic::new(Code::BadArguments, Span::NONE, message))
+}
+
+impl std::str::FromStr for Selector {
+    type Err = Error;
+
+    fn from_str(text: &str) -> Result<Selector, Error> {
+        Selector::parse(text)
+    }
+}
+
+impl std::str::FromStr for Profile {
+    type Err = Error;
+
+    fn from_str(name: &str) -> Result<Profile, Error> {
+        Profile::parse(name)
     }
 }
 
@@ -134,12 +172,12 @@ mod tests {
 
     #[test]
     fn names_of_devices_are_read() {
-        assert_eq!(Selector::parse("auto"), Ok(Selector::Auto));
-        assert_eq!(Selector::parse("interpreter:4"), Ok(Selector::Interpreter(4)));
-        assert_eq!(Selector::parse("lowered:sm_80"), Ok(Selector::Lowered(Profile::Cuda(80))));
-        assert_eq!(Selector::parse("wgpu:1"), Ok(Selector::Wgpu(Some("1".into()))));
-        assert_eq!(Selector::parse("cuda"), Ok(Selector::Cuda(0)));
-        assert_eq!(Selector::parse("cpu"), Ok(Selector::Cpu));
+        assert_eq!(Selector::read("auto"), Ok(Selector::Auto));
+        assert_eq!(Selector::read("interpreter:4"), Ok(Selector::Interpreter(4)));
+        assert_eq!(Selector::read("lowered:sm_80"), Ok(Selector::Lowered(Profile::Cuda(80))));
+        assert_eq!(Selector::read("wgpu:1"), Ok(Selector::Wgpu(Some("1".into()))));
+        assert_eq!(Selector::read("cuda"), Ok(Selector::Cuda(0)));
+        assert_eq!(Selector::read("cpu"), Ok(Selector::Cpu));
         for text in ["gpu", "cpu:1", "cuda:x", "wgpu:", "interpreter:3", "interpreter:128", "auto:1", "lowered:dx", ""]
         {
             assert!(Selector::parse(text).is_err(), "{text}");
@@ -148,7 +186,7 @@ mod tests {
 
     #[test]
     fn profiles_and_targets_have_the_same_cards() {
-        assert_eq!(Profile::parse("sm_90a"), Ok(Profile::Cuda(90)));
+        assert_eq!(Profile::read("sm_90a"), Ok(Profile::Cuda(90)));
         for text in ["sm_0", "sm_10", "sm_70", "sm_75a", "sm_", "sm_9x"] {
             assert!(Profile::parse(text).is_err() && Selector::parse(&format!("ptx:{text}")).is_err(), "{text}");
         }
@@ -159,10 +197,10 @@ mod tests {
         let shortest =
             ["auto", "cpu", "interpreter", "interpreter:4", "lowered:sm_80", "ptx:sm_90a", "wgpu", "wgpu:lavapipe"];
         for name in shortest.iter().chain(&["lowered:web-extended", "cuda", "cuda:1"]) {
-            assert_eq!(Selector::parse(name).map(|s| s.to_string()).as_deref(), Ok(*name));
+            assert_eq!(Selector::read(name).map(|s| s.to_string()).as_deref(), Ok(*name));
         }
         for (long, short) in [("cuda:0", "cuda"), ("interpreter:32", "interpreter"), ("lowered", "lowered:web")] {
-            assert_eq!(Selector::parse(long).map(|s| s.to_string()).as_deref(), Ok(short));
+            assert_eq!(Selector::read(long).map(|s| s.to_string()).as_deref(), Ok(short));
         }
     }
 }

@@ -1,7 +1,7 @@
 //! What wgpu reaches: adapters of Vulkan, Metal and DX12, and the shading languages.
 
 use super::{Found, Selector, Sharing, cache_folder};
-use girih_base::diag::{Code, Diagnostic};
+use girih_base::diag::{Code, Diagnostic, Errors};
 use girih_base::span::Span;
 use girih_ir::Caps;
 use girih_lower::Compiled;
@@ -13,6 +13,9 @@ pub use girih_wgpu::{Context, Emitted, Language, SharedBuffer, instance_for};
 fn settings() -> girih_wgpu::Settings {
     girih_wgpu::Settings { cache: cache_folder(), ..girih_wgpu::Settings::default() }
 }
+
+/// Names the code generator and its device by their sources.
+pub const IDENTITY: &str = girih_wgpu::IDENTITY;
 
 /// Opens the adapter of a number or a name, `auto` for the first that is no software, held to a profile if one is given.
 ///
@@ -66,8 +69,8 @@ pub fn kind(name: &str) -> Option<DeviceKind> {
 ///
 /// # Errors
 /// If the language does not have what they need.
-pub fn emit(compiled: &Compiled, caps: &Caps, language: Language) -> Result<Vec<u8>, Vec<Diagnostic>> {
-    girih_wgpu::emit(compiled, caps, language).map(Emitted::bytes)
+pub fn emit(compiled: &Compiled, caps: &Caps, language: Language) -> Result<Vec<u8>, Errors> {
+    Ok(girih_wgpu::emit(compiled, caps, language).map(Emitted::bytes)?)
 }
 
 /// All adapters, and why there is none.

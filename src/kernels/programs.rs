@@ -3,7 +3,7 @@
 //! Invariant: what is found is what compiling would give. The compiler, the device, the module's text, the kernel, the options and the places that messages name
 //! are all in the key.
 
-use crate::devices::cuda;
+use crate::devices::{cpu, cuda, wgpu};
 use girih_base::diag::Diagnostic;
 use girih_cache::{Cache, Key};
 use girih_ir::{FunctionId, Module, Verified, text};
@@ -13,8 +13,16 @@ use std::path::Path;
 /// Counts what this file writes: another form gets another number.
 const FORM: u32 = 1;
 
-/// The crates that make a program of a module, by their sources.
-const COMPILERS: [&str; 4] = [girih_base::IDENTITY, girih_ir::IDENTITY, girih_lower::IDENTITY, cuda::IDENTITY];
+/// The crates that make a program of a module and launch it, by their sources. Of those of a device that keeps no programs the choices between kernels are kept.
+const COMPILERS: [&str; 7] = [
+    girih_base::IDENTITY,
+    girih_ir::IDENTITY,
+    girih_lower::IDENTITY,
+    girih_runtime::IDENTITY,
+    cpu::IDENTITY,
+    cuda::IDENTITY,
+    wgpu::IDENTITY,
+];
 
 /// What a device and its compiler are known by.
 pub(crate) fn about(device: &Device) -> String {
@@ -61,7 +69,12 @@ impl ProgramStore {
 
     /// The program that is kept under a digest, on a device that says the same of itself.
     pub fn restore(&self, device: &Device, digest: Key) -> Option<Program> {
-        device.restore(&self.cache.as_ref()?.get(digest)?)
+        let bytes = self.cache.as_ref()?.get(digest)?;
+        #[allow(unsafe_code)]
+        // SAFETY: a device that says the same of itself has given them: that is in the key, and nobody but this user's Girih writes into the folder.
+        unsafe {
+            device.restore(&bytes)
+        }
     }
 
     /// The program of a kernel: the one that is kept, or one that is compiled now and kept.
@@ -84,5 +97,20 @@ impl ProgramStore {
             cache.put(digest, &bytes);
         }
         Ok(CompiledProgram { program, digest, was_kept: false })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::devices::{Selector, open};
+
+    #[test]
+    fn all_that_makes_and_launches_a_program_is_in_its_key() {
+        let device = open(&Selector::Interpreter(4), None).expect("it is always there");
+        let about = about(&device);
+        let makers = [girih_lower::IDENTITY, girih_runtime::IDENTITY, cpu::IDENTITY, cuda::IDENTITY, wgpu::IDENTITY];
+        assert!(makers.iter().all(|maker| about.contains(maker)), "{about}");
+        assert!(!girih_runtime::IDENTITY.is_empty());
     }
 }

@@ -130,7 +130,7 @@ impl OnDevice {
             (_, _) => None,
         };
         let Some(screen) = screen else {
-            let device = devices::open(&self.selector, None)?;
+            let device = devices::open_device(&self.selector, None)?;
             let sheet = Sheet::new(&device, room)?;
             return Ok((Segmented::over(device), Sheets::Host(sheet)));
         };

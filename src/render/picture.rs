@@ -2,6 +2,7 @@
 
 use super::frame::{Frame, Pixel, Size};
 use crate::devices::SharedBuffer;
+use crate::error::Error;
 use girih_base::diag::Diagnostic;
 use std::sync::Arc;
 use std::time::Duration;
@@ -33,7 +34,7 @@ impl Picture {
     ///
     /// # Errors
     /// If they are on a device that fails.
-    pub fn frame(&self) -> Result<Frame, Diagnostic> {
+    pub fn frame(&self) -> Result<Frame, Error> {
         self.clone().into_frame()
     }
 
@@ -41,7 +42,12 @@ impl Picture {
     ///
     /// # Errors
     /// If the pixels are on a device that fails.
-    pub fn into_frame(self) -> Result<Frame, Diagnostic> {
+    pub fn into_frame(self) -> Result<Frame, Error> {
+        self.brought().map_err(Error::from)
+    }
+
+    /// The same for who has sources for the error.
+    pub(super) fn brought(self) -> Result<Frame, Diagnostic> {
         let Picture { size, pixels, cells, evaluation } = self;
         let pixels = match pixels {
             Pixels::Host(pixels) => pixels,

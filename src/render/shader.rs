@@ -247,7 +247,7 @@ impl Renderer {
                 self.workers.interrupt();
             }
             if let Some(result) = self.workers.take(GLANCE) {
-                return Some(self.reported(result.and_then(Picture::into_frame)));
+                return Some(self.reported(result.and_then(Picture::brought)));
             }
         }
         None

@@ -14,7 +14,7 @@ use girih_base::diag::{Code as ErrorCode, Diagnostic};
 use girih_base::num::{Num, NumKind};
 use girih_base::span::Span;
 use girih_ir::{FunctionId, Module, Verified};
-use girih_machine::tasks::{Settings, TaskMachine};
+use girih_machine::tasks::{TaskMachine, TaskSettings};
 use girih_runtime::{Runner, TaskOptions};
 use girih_task::data::{Argument, Datum, Words};
 use girih_task::flow::{Numbers, Outside, Root};
@@ -98,7 +98,8 @@ pub(super) fn planned(
         let direct = girih_task::compile_without_loans(&code, &kind.roots())?;
         // Nothing runs: what it would be given is asked for.
         let one = |error| vec![error];
-        let mut machine = TaskMachine::new(&direct.module, TaskOptions::default(), Settings::default()).map_err(one)?;
+        let mut machine =
+            TaskMachine::new(&direct.module, TaskOptions::default(), TaskSettings::default()).map_err(one)?;
         let mut words = Words { program: code.program(), direct: &direct, runner: &mut machine, interrupt: None };
         let given = words.passed_to(&direct.roots[0], &kind.arguments(Branch::whole(size), size, 0.0)).map_err(one)?;
         run::planned(&direct, direct.roots[0].function, &given)

@@ -67,7 +67,7 @@ pub(super) fn ready(
         let card = Some((info.clone(), sizes(info.kind).lanes));
         (Choice { card, ..choice(&selector.to_string(), 1) }, NetPlace::Device(device))
     };
-    let opened = |selector: &Selector| devices::open(selector, None).map_err(|error| vec![error]);
+    let opened = |selector: &Selector| devices::open_device(selector, None).map_err(|error| vec![error]);
     let (choice, place) = match &options.device {
         RunDevice::Auto if options.threads.is_none() => {
             let cards = AUTO.iter().filter(|selector| **selector != Selector::Cpu);

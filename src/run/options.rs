@@ -2,7 +2,7 @@
 
 use super::device_race::Contest;
 use crate::devices::Selector;
-use girih_machine::tasks::Settings;
+use girih_machine::tasks::TaskSettings;
 #[cfg(doc)]
 use girih_runtime::TaskOptions;
 use std::num::NonZeroUsize;
@@ -79,7 +79,7 @@ pub enum RunDevice {
     /// Native code on the cores of the processor.
     Cpu,
     /// The reference machine of the IR: slowly, and with a look at every access if its settings say so.
-    Interpreter(Settings),
+    Interpreter(TaskSettings),
     /// The evaluator, which compiles nothing. What it gives is what programs mean.
     Evaluator,
     /// A device that runs kernels, by fork-join: a graphics card.
@@ -92,7 +92,7 @@ impl From<Selector> for RunDevice {
         match selector {
             Selector::Auto => RunDevice::Auto,
             Selector::Cpu => RunDevice::Cpu,
-            Selector::Interpreter(_) => RunDevice::Interpreter(Settings { checked: true, seed: None, fuel: None }),
+            Selector::Interpreter(_) => RunDevice::Interpreter(TaskSettings { checked: true, seed: None, fuel: None }),
             Selector::Lowered(_) | Selector::Ptx(_) | Selector::Wgpu(_) | Selector::Cuda(_) => {
                 RunDevice::Device(selector)
             }

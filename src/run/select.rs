@@ -359,7 +359,7 @@ fn place(device: &RunDevice) -> Result<Place, Diagnostic> {
 
 fn opened(selector: &Selector) -> Result<Place, Diagnostic> {
     match RunDevice::from(selector.clone()) {
-        RunDevice::Device(selector) => Ok(Place::Device(selector.to_string(), devices::open(&selector, None)?)),
+        RunDevice::Device(selector) => Ok(Place::Device(selector.to_string(), devices::open_device(&selector, None)?)),
         host @ (RunDevice::Auto | RunDevice::Cpu | RunDevice::Interpreter(_) | RunDevice::Evaluator) => {
             Ok(Place::Host(host))
         }

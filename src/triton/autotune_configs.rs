@@ -82,7 +82,10 @@ impl KernelFile {
             (Some(best), _) => best,
             (None, Some(error)) => return Err(error),
             // All are slow: the first one serves.
-            (None, None) => (request.configuration, self.load(device, request)?),
+            (None, None) => {
+                let loaded = self.load(device, request)?;
+                (loaded.configuration, loaded)
+            }
         };
         if let Some(choices) = choices.filter(|_| is_complete) {
             choices.keep(configuration);

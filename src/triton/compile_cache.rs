@@ -16,7 +16,7 @@ use girih_triton::{Argument, Head, LoadedFile, Loader, Request};
 use std::cell::RefCell;
 
 /// Counts what this file writes: another form gets another number.
-const FORM: u32 = 2;
+const FORM: u32 = 3;
 
 /// What a file asked for when it was compiled, and got.
 #[derive(Clone, Debug)]
@@ -55,6 +55,8 @@ pub(super) struct Made<'a> {
     pub head: &'a Head,
     pub sources: &'a Sources,
     pub imports: &'a [Import],
+    /// Which configuration it is compiled in.
+    pub configuration: usize,
     /// What the kernel's program is kept under.
     pub digest: Key,
 }
@@ -64,6 +66,7 @@ pub(super) struct Made<'a> {
 pub(super) struct Found {
     pub head: Head,
     pub sources: Sources,
+    pub configuration: usize,
     pub digest: Key,
 }
 
@@ -93,9 +96,10 @@ impl<'f> Store<'f> {
         }
         let sources = self.sources(&mut from)?;
         let head = Head::unpack(&mut from)?;
+        let configuration = usize::try_from(from.number()?).ok()?;
         let digest = Key::from_bytes(from.piece()?)?;
         from.end()?;
-        Some(Found { head, sources, digest })
+        Some(Found { head, sources, configuration, digest })
     }
 
     /// Keeps a kernel.
@@ -113,7 +117,7 @@ impl<'f> Store<'f> {
         }
         if self.write_sources(&mut to, made.sources, made.imports) {
             made.head.pack(&mut to);
-            to.piece(made.digest);
+            to.number(made.configuration as u64).piece(made.digest);
             self.cache.put(key, &to.finish());
         }
     }

@@ -281,7 +281,7 @@ macro_rules! arguments {
             fn parts() -> Vec<(FieldOf, String)> {
                 vec![$((FieldOf::unnamed::<$name>(), super::names::rust_name::<$name>())),*]
             }
-            #[allow(non_snake_case)]
+            #[allow(non_snake_case)] // A value is named as its type.
             fn each(&self) -> Vec<&dyn Give> {
                 let ($($name,)*) = self;
                 vec![$($name),*]
@@ -296,12 +296,12 @@ macro_rules! tuples {
             fn shape(ty: &Type, planner: &mut Planner<'_>) -> Result<Shape, Mismatch> {
                 planner.tuple::<Self>(ty, &[$(FieldOf::unnamed::<$name>()),*])
             }
-            #[allow(non_snake_case)]
+            #[allow(non_snake_case)] // A value is named as its type.
             fn give<'a>(&'a self, to: &mut Giver<'a>) -> Result<(), Misfit> {
                 let ($($name,)*) = self;
                 to.tuple(&[$($name),*])
             }
-            #[allow(non_snake_case)]
+            #[allow(non_snake_case)] // A value is named as its type.
             fn take(seen: Seen, from: &mut Taker<'_>) -> Result<(), Misfit> {
                 fn build<$($name: Bend),*>(slots: &mut Slots) -> Option<()> {
                     $(let $reversed = slots.pop()?;)*

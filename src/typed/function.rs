@@ -26,10 +26,13 @@ use girih_term::print::show_scheme;
 use girih_term::ty::Type;
 use std::marker::PhantomData;
 use std::sync::{Mutex, PoisonError};
+use std::thread::ThreadId;
 
 /// A function of a Bend program with arguments `A`, a tuple, and a result `R`: see [`Program::function`].
 pub struct Function<A, R> {
     callable: Mutex<Callable>,
+    /// Whose call runs now.
+    caller: Mutex<Option<ThreadId>>,
     contract: Contract,
     choice: Choice,
     types: PhantomData<fn(A) -> R>,
@@ -104,6 +107,7 @@ impl Program {
         let made = on_big_stack(make).map_err(|diagnostics| Error::new(sources.clone(), diagnostics));
         made.map(|(contract, callable, choice)| Function {
             callable: Mutex::new(callable),
+            caller: Mutex::default(),
             contract,
             choice,
             types: PhantomData,
@@ -124,16 +128,43 @@ impl<A: Arguments, R: Bend> Function<A, R> {
     /// The same with arguments that are kept. Effects go through `host`.
     ///
     /// # Errors
-    /// As [`call`](Self::call).
+    /// As [`call`](Self::call), and if `host` itself calls the function that it is the host of.
     pub fn call_with(&self, arguments: &A, host: &mut dyn Host) -> Result<R, Error> {
-        let mut callable = self.callable.lock().unwrap_or_else(PoisonError::into_inner);
-        let found = callable.call::<R>(&self.contract, &arguments.each(), host);
-        found.map_err(|diagnostic| Error::new(self.contract.sources.clone(), vec![diagnostic]))
+        let mut call = || {
+            if Caller::is_here(&self.caller) {
+                return Err(self.contract.in_its_own_call());
+            }
+            let mut callable = self.callable.lock().unwrap_or_else(PoisonError::into_inner);
+            let _caller = Caller::begin(&self.caller);
+            callable.call::<R>(&self.contract, &arguments.each(), host)
+        };
+        call().map_err(|diagnostic| Error::new(self.contract.sources.clone(), vec![diagnostic]))
     }
 
     /// What runs it, and why.
     pub fn choice(&self) -> &Choice {
         &self.choice
+    }
+}
+
+/// A thread whose call of a function runs; dropped before another call can begin.
+struct Caller<'f>(&'f Mutex<Option<ThreadId>>);
+
+impl<'f> Caller<'f> {
+    /// Whether it is this thread, which would wait for its own end.
+    fn is_here(running: &Mutex<Option<ThreadId>>) -> bool {
+        *running.lock().unwrap_or_else(PoisonError::into_inner) == Some(std::thread::current().id())
+    }
+
+    fn begin(running: &'f Mutex<Option<ThreadId>>) -> Caller<'f> {
+        *running.lock().unwrap_or_else(PoisonError::into_inner) = Some(std::thread::current().id());
+        Caller(running)
+    }
+}
+
+impl Drop for Caller<'_> {
+    fn drop(&mut self) {
+        *self.0.lock().unwrap_or_else(PoisonError::into_inner) = None;
     }
 }
 
@@ -181,6 +212,14 @@ impl Contract {
         let result = planner.plan::<R>(ty).map_err(|mismatch: Mismatch| wrong(format!("result: {mismatch}")))?;
         let plans = planner.finish();
         Ok(Contract { name: name.to_owned(), def, sources, plans, arguments, result, performs })
+    }
+
+    /// That the function is called by the host of its own call.
+    #[cold]
+    fn in_its_own_call(&self) -> Diagnostic {
+        let message = format!("`{}` is called by what performs the effects of its own call", self.name);
+        let hint = "a `Function` runs one call at a time: look the function up a second time for calls by the host";
+        Diagnostic::new(ErrorCode::BadArguments, Span::NONE, message).hint(hint)
     }
 
     /// That a value does not fit.

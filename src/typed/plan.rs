@@ -253,15 +253,29 @@ impl<'p> Planner<'p> {
     /// A data type of this name, with all its constructors: these.
     pub fn data<T: Bend>(&mut self, ty: &Type, name: &str, variants: &[VariantOf]) -> Result<Shape, Mismatch> {
         let program = self.program;
+        let full = |id: TypeId| program.types[id].name.as_str();
         let is_named = |id: TypeId| {
-            let full = program.types[id].name.as_str();
-            full == name || full.strip_suffix(name).is_some_and(|before| before.ends_with('/'))
+            full(id) == name || full(id).strip_suffix(name).is_some_and(|before| before.ends_with('/'))
         };
         let (id, arguments) = match ty {
-            Type::Any => match program.types.ids().find(|id| is_named(*id)) {
-                Some(id) => (id, program.types[id].vars.iter().map(|_| self.fresh()).collect()),
-                None => return Err(self.mismatch::<T>(ty, &format!("the program has no type `{name}`"))),
-            },
+            Type::Any => {
+                let all: Vec<TypeId> = program.types.ids().filter(|id| is_named(*id)).collect();
+                // A full name is that of one type, even if others end with it.
+                let id = match (all.iter().find(|id| full(**id) == name), &all[..]) {
+                    (Some(id), _) | (None, [id]) => *id,
+                    (None, []) => return Err(self.mismatch::<T>(ty, &format!("the program has no type `{name}`"))),
+                    (None, several) => {
+                        let list: Vec<String> = several.iter().map(|id| format!("`{}`", full(*id))).collect();
+                        let why = format!(
+                            "several types are called `{name}`: {}; write the full name: `#[bend(name = \"{}\")]`",
+                            list.join(", "),
+                            full(several[0])
+                        );
+                        return Err(self.mismatch::<T>(ty, &why));
+                    }
+                };
+                (id, program.types[id].vars.iter().map(|_| self.fresh()).collect())
+            }
             Type::Data(id, arguments) if is_named(*id) => (*id, arguments.clone()),
             Type::Data(..) => {
                 let why = format!("it stands for the type `{name}`; `#[bend(name = \"..\")]` names another one");
@@ -285,6 +299,10 @@ impl<'p> Planner<'p> {
                 let why = format!("it has no constructor `{}`", variant.name.unwrap_or_default());
                 return Err(self.mismatch::<T>(ty, &why));
             };
+            if planned.iter().any(|before| before.ctor == ctor) {
+                let why = format!("two variants in Rust are `{}`", program.ctors[ctor].name);
+                return Err(self.mismatch::<T>(ty, &why));
+            }
             planned.push(Variant { ctor, fields: self.fields::<T>(ty, ctor, &arguments, &variant.fields)? });
         }
         if let Some(missing) = all.iter().find(|ctor| planned.iter().all(|variant| variant.ctor != **ctor)) {

@@ -25,7 +25,8 @@ use std::ops::{Deref, DerefMut};
 /// assert_eq!(sum(&tree), 6);
 /// assert_eq!(tree.leaves().copied().collect::<Vec<_>>(), [1, 2, 3]);
 /// ```
-#[derive(Clone, Debug, PartialEq, Eq)]
+///
+/// Nothing that a tree does by itself recurses: copies, comparisons and `{:?}` are of trees of any depth, as far as a leaf's own are.
 pub enum Tree<T: 'static> {
     /// A value.
     Leaf(T),
@@ -67,6 +68,77 @@ impl<T> Tree<T> {
                 }
             }
         })
+    }
+}
+
+impl<T: Clone> Clone for Tree<T> {
+    fn clone(&self) -> Tree<T> {
+        enum Step<'t, T: 'static> {
+            Copy(&'t Tree<T>),
+            /// The last two copies are those of a node's trees.
+            Join,
+        }
+        let (mut steps, mut copies) = (vec![Step::Copy(self)], vec![]);
+        while let Some(step) = steps.pop() {
+            match step {
+                Step::Copy(Tree::Leaf(value)) => copies.push(Tree::Leaf(value.clone())),
+                Step::Copy(Tree::Node(left, right)) => {
+                    steps.extend([Step::Join, Step::Copy(&**right), Step::Copy(&**left)]);
+                }
+                Step::Join => {
+                    let both = copies.pop().zip(copies.pop());
+                    copies.extend(both.map(|(right, left)| Tree::node(left, right)));
+                }
+            }
+        }
+        match copies.pop() {
+            Some(copy) => copy,
+            None => unreachable!("each step leaves one copy more, or one in the place of two"),
+        }
+    }
+}
+
+impl<T: PartialEq> PartialEq for Tree<T> {
+    fn eq(&self, other: &Tree<T>) -> bool {
+        let mut waiting = vec![(self, other)];
+        while let Some(pair) = waiting.pop() {
+            match pair {
+                (Tree::Leaf(a), Tree::Leaf(b)) if a == b => {}
+                (Tree::Node(left, right), Tree::Node(other_left, other_right)) => {
+                    waiting.extend([(&**right, &**other_right), (&**left, &**other_left)]);
+                }
+                (Tree::Leaf(_) | Tree::Node(..), _) => return false,
+            }
+        }
+        true
+    }
+}
+
+impl<T: Eq> Eq for Tree<T> {}
+
+/// In one line, `Node(Leaf(1), Leaf(2))`; only what a leaf has is written as the format says.
+impl<T: fmt::Debug> fmt::Debug for Tree<T> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        enum Step<'t, T: 'static> {
+            Tree(&'t Tree<T>),
+            Text(&'static str),
+        }
+        let mut steps = vec![Step::Tree(self)];
+        while let Some(step) = steps.pop() {
+            match step {
+                Step::Text(text) => f.write_str(text)?,
+                Step::Tree(Tree::Leaf(value)) => {
+                    f.write_str("Leaf(")?;
+                    value.fmt(f)?;
+                    f.write_str(")")?;
+                }
+                Step::Tree(Tree::Node(left, right)) => {
+                    f.write_str("Node(")?;
+                    steps.extend([Step::Text(")"), Step::Tree(&**right), Step::Text(", "), Step::Tree(&**left)]);
+                }
+            }
+        }
+        Ok(())
     }
 }
 
@@ -238,6 +310,24 @@ mod tests {
             let tree = Tree::balanced(0..count).expect("it has leaves");
             assert_eq!(tree.leaves().copied().collect::<Vec<_>>(), (0..count).collect::<Vec<_>>());
         }
+    }
+
+    #[test]
+    fn trees_are_copied_compared_and_shown_whatever_their_depth() {
+        let deep = |last: u32| (0..1_000_000).fold(Tree::Leaf(last), |tree, n| Tree::node(tree, Tree::Leaf(n)));
+        let work = move || {
+            let (tree, other) = (deep(7), deep(8));
+            let copy = tree.clone();
+            assert!(copy == tree && copy != other && copy.leaves().eq(tree.leaves()));
+            let shown = format!("{tree:?}");
+            assert!(shown.starts_with("Node(Node(") && shown.ends_with("Leaf(999998)), Leaf(999999))"));
+            assert!(Tree::node(Tree::Leaf(0), tree) != Tree::node(copy, Tree::Leaf(0)));
+        };
+        let thread = std::thread::Builder::new().stack_size(256 << 10).spawn(work).expect("there are threads");
+        assert!(thread.join().is_ok());
+        let small = Tree::node(Tree::Leaf(1), Tree::node(Tree::Leaf(2), Tree::Leaf(3)));
+        assert_eq!(format!("{small:?}"), "Node(Leaf(1), Node(Leaf(2), Leaf(3)))");
+        assert_eq!(small.clone(), small);
     }
 
     #[test]

@@ -9,7 +9,7 @@ use girih::devices::{self, Profile, Selector};
 use girih_base::diag::{Code, Diagnostic};
 use girih_conform::{Part, Place, Suite};
 use girih_ir::{Module, Verified};
-use girih_machine::tasks::{Settings, TaskMachine};
+use girih_machine::tasks::{TaskMachine, TaskSettings};
 use girih_runtime::{Device, DeviceKind, Runner, TaskOptions};
 use girih_workbench::sample;
 use libtest_mimic::{Failed, Trial};
@@ -87,7 +87,7 @@ fn trials_on(name: &str, selector: &Selector, profile: Option<Profile>) -> Vec<T
 }
 
 fn run(selector: &Selector, profile: Option<Profile>, suite: &Suite, shard: Option<usize>) -> Result<(), Failed> {
-    let mut devices: Vec<Device> = vec![devices::open(selector, profile).map_err(|e| e.message)?];
+    let mut devices: Vec<Device> = vec![devices::open(selector, profile).map_err(|e| e.message().to_owned())?];
     let mut failures = vec![];
     let (mut passed, mut refused) = (0, 0);
     let groups = suite.groups().map_err(|report| report.to_string())?;
@@ -143,7 +143,7 @@ fn faults_of(path: &Path, machine: &str) -> Result<(), Failed> {
     let is_found = |code: Code| matches!(code, Code::OutOfBounds | Code::Deadlock);
     let selector = Selector::parse(machine).expect("it is a device's name");
     for (case, code) in program.faults.iter().filter(|(_, code)| is_found(*code)) {
-        let device = devices::open(&selector, None).map_err(|e| e.message)?;
+        let device = devices::open(&selector, None).map_err(|e| e.message().to_owned())?;
         let result = girih_conform::run_fault(&program.group, case, *code, &device);
         result.map_err(|what| format!("{}: {what}", case.name))?;
     }
@@ -156,9 +156,9 @@ type Open = dyn Fn(&Verified<Module>) -> Result<Box<dyn Runner>, Diagnostic> + S
 /// On the reference machine: as fast as it can, without reuse, with forked calls in several orders, and checked. As native code: on one
 /// thread and on several, counting, without reuse, and with each cell asked of the runtime.
 fn ways() -> Vec<(String, bool, Arc<Open>)> {
-    let plain = Settings::default();
+    let plain = TaskSettings::default();
     let mut ways: Vec<(String, bool, Arc<Open>)> = vec![];
-    let mut reference = |name: String, options: TaskOptions, settings: Settings| {
+    let mut reference = |name: String, options: TaskOptions, settings: TaskSettings| {
         let open = move |module: &Verified<Module>| -> Result<Box<dyn Runner>, Diagnostic> {
             Ok(Box::new(TaskMachine::new(module, options.clone(), settings)?))
         };
@@ -167,9 +167,9 @@ fn ways() -> Vec<(String, bool, Arc<Open>)> {
     let usual = TaskOptions::default;
     reference("plain".to_owned(), usual(), plain);
     reference("without reuse".to_owned(), TaskOptions { reuse: false, ..usual() }, plain);
-    reference("checked".to_owned(), usual(), Settings { checked: true, ..plain });
+    reference("checked".to_owned(), usual(), TaskSettings { checked: true, ..plain });
     for seed in 1..=3 {
-        let settings = Settings { seed: Some(seed), checked: seed == 3, ..plain };
+        let settings = TaskSettings { seed: Some(seed), checked: seed == 3, ..plain };
         reference(format!("forks in order {seed}"), usual(), settings);
     }
     let mut native = |name: &str, options: TaskOptions| {

@@ -43,7 +43,8 @@ mod tests {
             (Selector::Wgpu(None), Feature::Wgpu),
         ];
         for (selector, feature) in named {
-            is_held(feature, open(&selector, None).err().as_ref());
+            let error = open(&selector, None).err();
+            is_held(feature, error.as_ref().map(|error| &error.diagnostics[0]));
         }
         let (found, missing) = find();
         assert!(found.iter().any(|device| device.name == "interpreter"));

@@ -10,7 +10,7 @@ use crate::support::generate::{self, Limits, Source};
 use crate::support::random::Random;
 use crate::support::watch::{self, Ended};
 use girih::{Code, Diagnostic, RunDevice, RunOptions, SystemHost, on_big_stack};
-use girih_machine::tasks::{Settings, TaskMachine};
+use girih_machine::tasks::{TaskMachine, TaskSettings};
 use girih_runtime::{Runner, TaskOptions, TaskStats};
 use girih_task::lower::Direct;
 use girih_term::code;
@@ -79,7 +79,7 @@ const RUNNERS: &[Kind] = &[
 ];
 
 fn reference(direct: &Direct, options: TaskOptions) -> Result<Box<dyn Runner>, Diagnostic> {
-    let settings = Settings { checked: true, seed: None, fuel: Some(STEPS) };
+    let settings = TaskSettings { checked: true, seed: None, fuel: Some(STEPS) };
     Ok(Box::new(TaskMachine::new(&direct.module, options, settings)?))
 }
 

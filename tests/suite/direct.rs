@@ -4,7 +4,7 @@
 use crate::support;
 use crate::support::case::{Case, Gave, agree};
 use girih::{RunDevice, RunOptions, SystemHost, Work};
-use girih_machine::tasks::Settings;
+use girih_machine::tasks::TaskSettings;
 use std::num::NonZeroUsize;
 
 use girih::{Code, Diagnostic, Options, Program, on_big_stack};
@@ -61,7 +61,7 @@ const STEPS: u64 = 4_000_000;
 const LONG: usize = 12;
 #[test]
 fn compiled_programs_do_what_the_evaluator_does() {
-    let settings = Settings { checked: true, seed: None, fuel: Some(STEPS) };
+    let settings = TaskSettings { checked: true, seed: None, fuel: Some(STEPS) };
     let one = NonZeroUsize::MIN;
     let three = one.saturating_add(2);
     type Change<'c> = &'c dyn Fn(&mut RunOptions);

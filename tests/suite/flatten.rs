@@ -8,7 +8,7 @@ use girih::devices::{self, Selector};
 use girih::{Diagnostic, RunDevice, SystemHost, on_big_stack};
 use girih_ir::verify;
 use girih_ir::{Function, Op};
-use girih_machine::tasks::{Settings, TaskMachine};
+use girih_machine::tasks::{TaskMachine, TaskSettings};
 use girih_runtime::{Runner, TaskOptions};
 use girih_task::Failure;
 use girih_task::flatten::runner::FlattenedRunner;
@@ -68,7 +68,7 @@ fn run_here(
         }
         direct.module = verify(changed).unwrap_or_else(|errors| panic!("{}: {errors:#?}", case.path));
     }
-    let settings = Settings { checked: true, seed: None, fuel: Some(STEPS) };
+    let settings = TaskSettings { checked: true, seed: None, fuel: Some(STEPS) };
     let interrupt = Some(flag);
     let options = TaskOptions {
         memory: case.most_memory(),

@@ -1,13 +1,12 @@
 //! Kernels launched with arrays and numbers of Rust, and what is said of arguments that do not fit.
 
-use girih::devices::{Selector, open};
+use girih::devices::{Profile, Selector, open};
+use girih::ir::Type;
 use girih::kernels::autotune::{Array, Candidate, Tuning, Variant, tune};
-use girih::kernels::{Args, Kernels, TileKernel};
+use girih::kernels::{Args, Dim, Kernels, Mask, Scalar, TileKernel};
 use girih::runtime::{Argument, Constant, Device, Grid};
-use girih::triton::KernelFile;
-use girih::{Code, Error, args};
-use girih_ir::attrs::Dim;
-use girih_ir::{Scalar, Type};
+use girih::triton::{self, KernelFile, Request};
+use girih::{Code, Diagnostic, Error, Errors, Program, Span, args};
 use std::time::Duration;
 
 const SCALE: &str = "
@@ -194,4 +193,110 @@ fn triton_kernels_are_compiled_for_what_they_are_given() {
     assert!(error.to_string().contains("the grid is 0 in x"), "{error}");
     let error = KernelFile::from_text("fill.py", FILL).kernel("fil").expect_err("there is none");
     assert!(format!("{error:#}").contains("did you mean `fill`?"), "{error:#}");
+}
+
+#[test]
+fn what_makes_a_kernel_slow_is_said() {
+    let large = TileKernel::new("large", 4);
+    let (x, at) = (large.buffer("x", Scalar::F32), large.iota(65536));
+    x.store(at, x.load(at, Mask::ALL).scan(0, false, |a, b| a + b), Mask::ALL);
+    let large = Kernels::from_module(large.into_module().expect("it is right"));
+    let notes = large.notes(None, &Profile::Cuda(90).caps()).expect("it is possible");
+    let [note] = &notes.diagnostics[..] else { panic!("{notes}") };
+    assert_eq!(note.code, Code::SharedMemory);
+    assert!(note.message.contains("all tiles of `@large` go through shared memory"), "{notes}");
+    assert_eq!(axpy(128).notes(Some("axpy"), &Profile::Cuda(90).caps()).expect("it is possible").diagnostics, []);
+    let unknown = axpy(128).notes(Some("axpby"), &Profile::Cuda(90).caps()).expect_err("there is none");
+    assert_eq!(unknown.code(), Some(Code::KernelEntry));
+}
+
+#[test]
+fn a_loaded_kernel_says_its_configuration() {
+    let text = FILL.replace(
+        "@triton.jit",
+        "@triton.autotune(configs=[triton.Config({'BLOCK': 64}, num_warps=w) for w in [64, 4, 2]], key=['n'])\n@triton.jit",
+    );
+    let folder = tempfile::tempdir().expect("a temporary folder");
+    let file = KernelFile::from_text("fill.py", &text).kept_in(Some(folder.path().into()));
+    let request = Request {
+        kernel: "fill".into(),
+        arguments: vec![
+            ("out_ptr".into(), triton::Argument::Buffer(Scalar::F32)),
+            ("n".into(), triton::Argument::Scalar(Scalar::I32, 100)),
+            ("value".into(), triton::Argument::Scalar(Scalar::F32, 0)),
+        ],
+        ..Request::default()
+    };
+    // No card has room for 64 warps.
+    for was_kept in [false, true] {
+        let device = open(&Selector::parse("ptx:sm_80").expect("it is one"), None).expect("it is always there");
+        let loaded = file.load(&device, &request).expect("the second one has room");
+        assert_eq!((loaded.configuration, loaded.was_kept), (1, was_kept));
+        assert!(file.notes(device.caps(), &request).is_err(), "the first one is refused");
+        let chosen = Request { configuration: loaded.configuration, ..request.clone() };
+        assert_eq!(file.notes(device.caps(), &chosen).expect("it is possible").diagnostics, []);
+    }
+}
+
+/// What the library says goes through `?`, also where any error will do.
+#[test]
+fn errors_are_errors_of_rust() {
+    fn all<E>(program: &Program) -> Result<(), E>
+    where
+        E: From<Error> + From<Diagnostic> + From<Errors>,
+    {
+        let device = open(&"cpu".parse::<Selector>()?, None)?;
+        open(&Selector::parse("lowered")?, None)?;
+        Profile::parse("web")?;
+        let (x, out) = (device.array(&[1.0_f32])?, device.array(&[2.0_f32])?);
+        let k = TileKernel::new("copy", 1);
+        let (from, to, at) = (k.buffer("from", Scalar::F32), k.buffer("to", Scalar::F32), k.iota(1));
+        to.store(at, from.load(at, Mask::ALL), Mask::ALL);
+        let copy = Kernels::from_module(k.into_module()?).load(&device, None)?;
+        copy.launch_grid([1, 1, 1], args![&x, &out])?;
+        device.wait()?;
+        assert_eq!(out.read(&device.stream())?, [1.0]);
+        let mut bytes = [0; 4];
+        device.read(out.buffer(), 0, &mut bytes)?;
+        program.check()?;
+        assert_eq!(program.function::<(u32,), u32>("same")?.call((7,))?, 7);
+        let shader = girih::render::Shader::new(program)?;
+        let mut renderer = shader.renderer(&girih::render::RenderOptions::default())?;
+        renderer.submit(0.0);
+        let picture = loop {
+            match renderer.poll() {
+                Some(picture) => break picture?,
+                None => std::thread::yield_now(),
+            }
+        };
+        assert_eq!(picture.frame()?.pixels.len(), 4);
+        Ok(())
+    }
+    fn refused(error: impl std::error::Error + Send + Sync + 'static) -> Result<(), Any> {
+        Err(error)?
+    }
+    type Any = Box<dyn std::error::Error + Send + Sync>;
+    let text = "
+def same(n: u24) -> u24:
+  return n
+
+def shader(x: u24, y: u24, t: f24) -> u24:
+  return x
+
+def width() -> u24:
+  return 2
+
+def height() -> u24:
+  return 2
+";
+    let program = Program::from_text("all.bend", text, &girih::render::Shader::options());
+    all::<Error>(&program).expect("nothing is wrong");
+    all::<Any>(&program).expect("nothing is wrong");
+    let one = Diagnostic::new(Code::BadArguments, Span::NONE, "it is wrong");
+    for said in [refused(one.clone()), refused(Errors::from(one.clone())), refused(Error::from(one.clone()))] {
+        assert!(said.expect_err("it is refused").to_string().ends_with(": it is wrong"));
+    }
+    let unknown = Selector::parse("gpu").expect_err("it is none");
+    assert_eq!(unknown.code(), Some(Code::BadArguments));
+    assert!(unknown.message().starts_with("`gpu` is not a device"), "{unknown}");
 }

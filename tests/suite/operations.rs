@@ -310,3 +310,73 @@ fn updates_give_what_they_mean_for_every_type() {
         assert!(ran >= 10, "{selector}: only {ran} ran");
     }
 }
+
+/// A number has a bin, or none, whatever its width; what is masked off is in none.
+#[test]
+fn histograms_count_numbers_of_every_width() {
+    let head = "import triton\nimport triton.language as tl\n\n@triton.jit\ndef k(x_ptr, out_ptr):\n    at = tl.arange(0, 64)\n";
+    for (selector, profile) in places() {
+        let device = devices::open(&selector, profile).expect("the device is there");
+        let mut ran = 0;
+        for scalar in [Scalar::I8, Scalar::U8, Scalar::I16, Scalar::U16, Scalar::I32, Scalar::U32] {
+            // As in the type: its greatest and least numbers, and those around the number of bins.
+            let left = 64 - scalar.bits();
+            let fitting = |n: i64| match scalar.is_signed() {
+                true => (n << left >> left) as f64,
+                false => ((n as u64) << left >> left) as f64,
+            };
+            let some = [255, 0, -1, 128, 127, 256, 511, 512, 65_535, 300];
+            let x: Vec<f64> = (0..N).map(|i| fitting(some[i * 7 % 10] - i as i64 / 32)).collect();
+            for bins in [256, 512] {
+                let text = format!(
+                    "{head}    found = tl.histogram(tl.load(x_ptr + at), {bins}, mask=at % 3 != 0)\n    tl.store(out_ptr + tl.arange(0, {bins}), found.to(tl.float32))\n"
+                );
+                let arrays = [("x_ptr", scalar, x.clone()), ("out_ptr", Scalar::F32, vec![0.0; bins])];
+                let Some(found) = run_or_refuse(&device, &text, &arrays) else { continue };
+                ran += 1;
+                let mut expected = vec![0.0; bins];
+                for (i, x) in x.iter().enumerate() {
+                    if i % 3 != 0 && (0.0..bins as f64).contains(x) {
+                        expected[*x as usize] += 1.0;
+                    }
+                }
+                assert_eq!(found, expected, "{selector}: {bins} bins of {scalar}");
+            }
+        }
+        assert!(ran >= 8, "{selector}: only {ran} ran");
+    }
+}
+
+/// Quotients at the ends of what `f32` can be, with one divisor for a tile and with one for each element.
+#[test]
+fn quotients_are_near_for_every_divisor() {
+    let head = "import triton\nimport triton.language as tl\n\n@triton.jit\ndef k(x_ptr, y_ptr, out_ptr):\n    at = tl.arange(0, 64)\n    x = tl.load(x_ptr + at)\n";
+    let inf = f64::INFINITY;
+    let numbers = [1.0, -3.0, 0.0, inf, -inf, f64::NAN, 2f64.powi(127), 3e38, 1e-30, 7.0];
+    let divisors = [0.0, -0.0, inf, -inf, f64::NAN, 2f64.powi(127), -3e38, 2f64.powi(126), 2f64.powi(-126), 1e-30, 3.0];
+    let x: Vec<f64> = (0..N).map(|i| numbers[i % 10]).collect();
+    for (selector, profile) in places() {
+        let device = devices::open(&selector, profile).expect("the device is there");
+        for divisor in divisors {
+            for expression in ["x / tl.load(y_ptr)", "x / tl.load(y_ptr + at)"] {
+                let text = format!("{head}    tl.store(out_ptr + at, {expression})\n");
+                let y = vec![divisor; N];
+                let arrays = [
+                    ("x_ptr", Scalar::F32, x.clone()),
+                    ("y_ptr", Scalar::F32, y),
+                    ("out_ptr", Scalar::F32, vec![0.0; N]),
+                ];
+                let found = run(&device, &text, &arrays).expect("it is possible everywhere");
+                for (found, x) in found.iter().zip(&x) {
+                    let expected = *x as f32 / divisor as f32;
+                    let near = match expected.is_finite() {
+                        // What is below the normal numbers may be 0.
+                        true => (found - expected).abs() <= expected.abs() * 5e-7 + 1.2e-38,
+                        false => *found == expected || found.is_nan() && expected.is_nan(),
+                    };
+                    assert!(near, "{selector}: `{expression}`: {x} / {divisor} is {found}, not {expected}");
+                }
+            }
+        }
+    }
+}

@@ -3,7 +3,7 @@
 use girih::devices::Selector;
 use girih::render::{Frame, RenderOptions, Renderer, Shader, Size, Watched, times};
 use girih::{Code, Error, Program, RunDevice};
-use girih_machine::tasks::Settings;
+use girih_machine::tasks::TaskSettings;
 use std::collections::HashSet;
 use std::num::NonZeroUsize;
 use std::path::Path;
@@ -126,7 +126,7 @@ fn the_reference_machine_paints_in_step_too() {
         let options = RenderOptions { size: Size::new(11, 7), device, ..RenderOptions::default() };
         shader.renderer(&options).expect("a renderer").frame(0.5).unwrap_or_else(|report| panic!("{report}"))
     };
-    assert!(paint(RunDevice::Interpreter(Settings::default())) == paint(RunDevice::Evaluator));
+    assert!(paint(RunDevice::Interpreter(TaskSettings::default())) == paint(RunDevice::Evaluator));
 }
 
 #[test]
@@ -202,7 +202,7 @@ fn a_state_is_carried_from_picture_to_picture() {
     let function = counting("lambda x: x", "lambda x: state(x) + 1", "return state(0)");
     for text in [&number, &float, &wide, &pair, &list, &function] {
         let device = RunDevice::Device(Selector::parse("lowered:cpu").expect("it is a name"));
-        for device in [RunDevice::Cpu, RunDevice::Evaluator, RunDevice::Interpreter(Settings::default()), device] {
+        for device in [RunDevice::Cpu, RunDevice::Evaluator, RunDevice::Interpreter(TaskSettings::default()), device] {
             let size = Size::new(1, 1);
             let options = RenderOptions { size, device, ..RenderOptions::default() };
             let mut renderer = renderer(text, &options).unwrap_or_else(|report| panic!("{report}"));

@@ -4,22 +4,13 @@
 //! `GIRIH_REQUIRE_WGPU=1` makes a missing adapter a failure, `GIRIH_REQUIRE_CUDA=1` a missing card.
 
 use crate::support::machine;
+use girih::Code;
 use girih::devices::{self, Selector};
 use girih::kernels::Kernels;
-use girih::triton::{Argument as Given, KernelFile, Request};
-use girih::{Code, Options, Program, on_big_stack};
-use girih_base::num::{Num, NumKind};
-use girih_ir::{Scalar, Type};
-use girih_runtime::dlpack::{DataType, Tensor};
-use girih_runtime::{
-    Argument, Command, Constant, Device, DeviceKind, Dispatch, Grid, LoadOptions, Memory, TaskOptions,
-};
-use girih_task::data::Words;
-use girih_task::flow::{Numbers, Outside, Root};
-use girih_task::forkjoin::Form;
-use girih_task::forkjoin::runner::{ForkJoinOptions, ForkJoinRunner};
-use girih_task::heap::{Leaves, Walker};
-use girih_term::code;
+use girih_ir::Type;
+use girih_ir::nvidia::Target;
+use girih_runtime::dlpack::{self, DataType, PackTensor, PackVersion, Tensor};
+use girih_runtime::{Argument, Command, Constant, Device, DeviceKind, Dispatch, Grid, LoadOptions, Memory};
 use girih_workbench::{missing, sample};
 use std::future::Future;
 use std::pin::pin;
@@ -38,6 +29,12 @@ pub(super) fn all() -> Vec<Device> {
         Err(_) => missing("CUDA card", "GIRIH_REQUIRE_CUDA"),
     }
     devices
+}
+
+/// These, and the reading of PTX on the host.
+fn everywhere() -> Vec<Device> {
+    let emulator = Selector::Ptx(Target::from_name("sm_90").expect("there is such a card"));
+    all().into_iter().chain([devices::open(&emulator, None).expect("it is there")]).collect()
 }
 
 const KERNELS: &str = "
@@ -214,10 +211,10 @@ fn tensors_of_others_come_in_and_go_out() {
     // SAFETY: both were exported right here, and nobody else takes them.
     let (a, b) = unsafe { (Tensor::import(&device, packed), Tensor::import_unversioned(&device, plain)) };
     let (a, b) = (a.expect("it is of this device"), b.expect("it is of this device"));
-    assert_eq!((a.buffer.address(), &a.shape[..], &a.strides[..]), (address, &[2, 3][..], &[3, 1][..]));
-    assert_eq!(device.numbers::<u32>(&b.buffer).expect("it is there"), [1, 2, 3, 4, 5, 6]);
+    assert_eq!((a.buffer().address(), a.shape(), a.strides()), (address, &[2, 3][..], &[3, 1][..]));
+    assert_eq!(device.numbers::<u32>(b.buffer()).expect("it is there"), [1, 2, 3, 4, 5, 6]);
     drop(a);
-    assert_eq!(device.numbers::<u32>(&b.buffer).expect("it is there")[5], 6);
+    assert_eq!(device.numbers::<u32>(b.buffer()).expect("it is there")[5], 6);
     drop(b);
     assert_eq!(live(), 0, "all of them have told the owner");
     assert!(Tensor::new(device.allocate(Memory::of(8)).expect("memory"), DataType::float(32), &[3]).is_err());
@@ -282,8 +279,16 @@ fn recordings_are_submitted_with_other_arguments() {
         assert!(recording.set(1, 0, number(3)).is_err(), "a number is no buffer");
         recording.submit(&stream).expect("what was refused has changed nothing");
         let other = device.open_stream().expect("there is another order");
+        other.after(&stream).expect("they are of one device");
+        recording.set(0, 2, number(20)).expect("it fits");
+        recording.set(1, 0, a.buffer().into()).expect("it fits");
+        recording.set(1, 2, number(300)).expect("it fits");
         recording.submit(&other).expect("it works");
         other.wait().expect("nothing traps");
+        // The first command has added 1 in the six submissions before.
+        let mut found = vec![0; 1200];
+        other.read(&out, 0, &mut found).expect("it is there");
+        assert_eq!(found, [27u32; 300].map(u32::to_le_bytes).as_flattened(), "{device:?}");
     }
 }
 
@@ -354,4 +359,189 @@ fn buffers_of_other_devices_are_refused() {
     assert_eq!(refused.expect_err("it is of another device").code, Code::BadArguments);
     assert!(other.submit(&[launch(&bump, vec![Argument::buffer(&foreign), number(1), number(1)])]).is_err());
     assert!(one.write(&foreign, 0, &[0; 4]).is_err());
+}
+
+/// Short elements are written and read by themselves. Devices of wgpu, which move whole words, say so instead.
+#[test]
+fn parts_of_words_are_moved() {
+    for device in everywhere() {
+        let stream = device.stream();
+        let numbers = device.array(&[1u16, 2, 3, 4, 5]).expect("there is memory");
+        let found = || numbers.read(&stream).expect("they are there");
+        let part = numbers.slice(0, 1).write(&stream, &[7]);
+        if device.driver().moves_bytes() {
+            part.expect("it fits");
+            assert_eq!(found(), [7, 2, 3, 4, 5], "{device:?}");
+            device.submit(&[Command::copy((numbers.buffer(), 0), (numbers.buffer(), 6), 2)]).expect("it is right");
+            device.submit(&[Command::clear(numbers.buffer(), 2, 2)]).expect("it is right");
+            assert_eq!(found(), [7, 0, 3, 7, 5], "{device:?}");
+        } else {
+            assert_eq!(part.expect_err("it moves whole words").code, Code::BadArguments, "{device:?}");
+            assert_eq!(found(), [1, 2, 3, 4, 5], "{device:?}");
+        }
+        numbers.slice(4, 1).write(&stream, &[9]).expect("it ends with the memory");
+        assert_eq!(found()[4], 9, "{device:?}");
+        let all = found();
+        for (first, end) in (0..5).flat_map(|first| (first..=5).map(move |end| (first, end))) {
+            let part = numbers.slice(first as u64, (end - first) as u64);
+            assert_eq!(part.read(&stream).expect("they are there"), all[first..end], "{device:?}");
+            let bytes = 2 * (end - first) as u64;
+            let download = stream.download(part.buffer(), 0, bytes).expect("they are there");
+            let expected: Vec<u8> = all[first..end].iter().flat_map(|number| number.to_le_bytes()).collect();
+            assert_eq!(download.wait().expect("they come"), expected, "{device:?}");
+        }
+    }
+}
+
+const SLOW: &str = "
+kernel @slow(%to: buffer, %rounds: u32, %value: u32) workgroup(64) launch {
+  grid 1, 1, 1
+} {
+  %k, %end = loop (%i: u32 = 0, %x: u32 = 1) {
+    while (lt %i, %rounds) next (add %i, 1), (xor (mul %x, 1664525), %i)
+  }
+  store.u32 %to[(global_id.x)], (add %value, (shr.u32 (and %end, 1), 1))
+}
+";
+
+/// Work of another stream and memory that is used again come behind slow work. Only where queues run by themselves, as on a card, this could fail.
+#[test]
+fn streams_come_after_each_other() {
+    let kernels = Kernels::from_text("slow.gir", SLOW).expect("they are right");
+    let ids: Vec<_> = kernels.module.kernels().collect();
+    for device in everywhere() {
+        let slow = device.load(&kernels.module, &ids, &LoadOptions::default()).expect("it is loaded").swap_remove(0);
+        let rounds = if device.info().kind == DeviceKind::Cuda { 10_000_000 } else { 100 };
+        let filled = |to, value| launch(&slow, vec![Argument::buffer(to), number(rounds), number(value)]);
+        let [first, second] = [(); 2].map(|()| device.open_stream().expect("there is another"));
+        let word = |stream: &girih_runtime::Stream, buffer| {
+            let mut found = [0; 4];
+            stream.read(buffer, 0, &mut found).expect("it is there");
+            u32::from_le_bytes(found)
+        };
+        let a = device.zeroed(Memory::of(256)).expect("there is memory");
+        device.wait().expect("it works");
+        first.submit(&[filled(&a, 1)]).expect("it is right");
+        second.after(&first).expect("they are of one device");
+        assert_eq!(word(&second, &a), 1, "{device:?}");
+        // After an event alone.
+        second.submit(&[filled(&a, 2)]).expect("it is right");
+        let event = second.record().expect("a point");
+        second.submit(&[filled(device.empty::<u32>(64).expect("memory").buffer(), 9)]).expect("it is right");
+        first.after_event(&event).expect("it is of this device");
+        assert_eq!(word(&first, &a), 2, "{device:?}");
+        drop(event);
+        // Memory that its own stream still uses goes to another one.
+        second.wait().expect("it works");
+        let b = first.allocate(Memory::of(256)).expect("there is memory");
+        first.submit(&[filled(&b, 3)]).expect("it is right");
+        drop(b);
+        let b = first.allocate(Memory::of(256)).expect("there is memory");
+        second.write(&b, 0, &4u32.to_le_bytes()).expect("it fits");
+        assert_eq!(word(&second, &b), 4, "{device:?}");
+        first.wait().expect("it works");
+        assert_eq!(word(&second, &b), 4, "{device:?}");
+        // So does memory of a stream that is gone.
+        first.submit(&[filled(&b, 5)]).expect("it is right");
+        drop((first, b));
+        let c = device.zeroed(Memory::of(256)).expect("there is memory");
+        device.wait().expect("it works");
+        assert_eq!(word(&device.stream(), &c), 0, "{device:?}");
+    }
+}
+
+/// The address counts, not the place in the memory that was given.
+#[test]
+fn memory_of_the_host_may_begin_anywhere() {
+    let kernels = Kernels::from_text("short.gir", SHORT).expect("they are right");
+    let ids: Vec<_> = kernels.module.kernels().collect();
+    let device = devices::open(&Selector::Cpu, None).expect("it is there");
+    let loaded = device.load(&kernels.module, &ids, &LoadOptions::default()).expect("they are loaded");
+    let mut own: Vec<u8> = (0..255u8).collect();
+    let base = own.as_mut_ptr().expose_provenance();
+    for (skew, offset) in [(1, 0), (2, 0), (3, 3), (6, 2), (1, 1), (5, 4)] {
+        let begin = base.next_multiple_of(16) - base + skew;
+        #[allow(unsafe_code)]
+        // SAFETY: the vector lives to the end of the test, and nobody changes it.
+        let buffer = unsafe { device.import((base + begin) as u64, 100, || {}) }.expect("any address will do");
+        let to = device.zeroed(Memory::of(80)).expect("there is memory");
+        let arguments = vec![Argument::Buffer(buffer.from_byte(offset)), Argument::buffer(&to), number(40)];
+        let launched = device.submit(&[launch(&loaded[0], arguments)]);
+        if (skew + offset as usize).is_multiple_of(2) {
+            launched.unwrap_or_else(|error| panic!("{skew} and {offset}: {}", error.message));
+            let first = begin + offset as usize;
+            assert_eq!(device.numbers::<u8>(&to).expect("it is there"), own[first..first + 80]);
+        } else {
+            assert_eq!(launched.expect_err("it is between two elements").code, Code::BadArguments);
+        }
+    }
+}
+
+/// What tensors of others say is believed if it can be, and otherwise refused; then they are still the caller's.
+#[test]
+#[allow(unsafe_code)]
+fn tensors_say_where_their_elements_are() {
+    let device = devices::open(&Selector::Cpu, None).expect("it is there");
+    let Programs { add, bump } = programs(&device);
+    let numbers = device.array(&[0u32, 1, 2, 3, 4, 5, 6, 7]).expect("there is memory");
+    let whole = numbers.buffer();
+    let u32s = DataType::unsigned(32);
+    assert!(Tensor::with_strides(whole.clone(), u32s, &[2, 2], &[6, 2]).is_err(), "that is more than there is");
+    assert!(Tensor::with_strides(whole.clone(), u32s, &[2, 2], &[1]).is_err());
+    assert!(Tensor::new(whole.slice(4, 32), u32s, &[1]).is_err());
+    let strided = Tensor::with_strides(whole.from_byte(4), u32s, &[2, 2], &[4, 2]).expect("it fits");
+    // Changes what was exported before it is taken again.
+    let taken = |tensor: &Tensor, change: &dyn Fn(&mut dlpack::ManagedTensorVersioned)| {
+        let mut packed = tensor.export().expect("the processor has addresses");
+        // SAFETY: it was exported right here, and nobody else takes it.
+        unsafe {
+            change(packed.as_mut());
+            Tensor::import(&device, packed).inspect_err(|_| {
+                if let Some(deleter) = packed.as_ref().deleter {
+                    deleter(packed.as_ptr());
+                }
+            })
+        }
+    };
+    let same = taken(&strided, &|_| {}).expect("nothing was changed");
+    assert_eq!((same.shape(), same.strides(), same.buffer().bytes()), (&[2, 2][..], &[4, 2][..], 28));
+    assert_eq!(device.numbers::<u32>(same.buffer()).expect("they are there"), [1, 2, 3, 4, 5, 6, 7]);
+    let later = taken(&strided, &|packed| (packed.tensor.byte_offset, packed.tensor.ndim) = (8, 1));
+    assert_eq!(device.numbers::<u32>(later.expect("it is inside").buffer()).expect("they are there")[..2], [3, 4]);
+    // Nobody may write one of these.
+    let locked = taken(&strided, &|packed| packed.flags |= dlpack::READ_ONLY).expect("it can be read");
+    assert!(locked.is_read_only() && locked.export_unversioned().is_err());
+    assert!(device.write(locked.buffer(), 0, &[0; 4]).is_err());
+    assert!(device.submit(&[launch(&bump, vec![locked.buffer().into(), number(1), number(1)])]).is_err());
+    let arguments = vec![locked.buffer().into(), Argument::buffer(whole), number(1), number(50)];
+    device.submit(&[launch(&add, arguments)]).expect("it only reads");
+    assert_eq!(numbers.read(&device.stream()).expect("they are there")[..3], [51, 1, 2]);
+    let again = taken(&locked, &|_| {}).expect("nothing was changed");
+    assert!(again.is_read_only());
+    // Without elements there is no memory.
+    let none = Tensor::new(whole.clone(), u32s, &[3, 0]).expect("it fits");
+    let empty = taken(&none, &|packed| assert!(packed.tensor.data.is_null())).expect("it is right");
+    assert_eq!((empty.shape(), empty.buffer().bytes()), (&[3, 0][..], 0));
+    // The processor takes memory that CUDA has locked, whatever the card's number.
+    taken(&strided, &|packed| packed.tensor.device.kind = dlpack::PINNED_HOST).expect("it is the host's");
+    let wrong: [&dyn Fn(&mut PackTensor); 7] = [
+        &|tensor| tensor.device.kind = dlpack::CUDA,
+        &|tensor| tensor.device.kind = dlpack::MANAGED,
+        &|tensor| tensor.device.id = 1,
+        &|tensor| tensor.byte_offset = u64::MAX,
+        &|tensor| tensor.data = std::ptr::null_mut(),
+        &|tensor| tensor.ndim = -1,
+        &|tensor| tensor.dtype = DataType::unsigned(4),
+    ];
+    for (i, change) in wrong.into_iter().enumerate() {
+        let refused = taken(&strided, &|packed| change(&mut packed.tensor));
+        assert_eq!(refused.expect_err("it is wrong").code, Code::BadArguments, "{i}");
+    }
+    let newer = taken(&strided, &|packed| packed.version = PackVersion { major: 2, minor: 0 });
+    assert_eq!(newer.expect_err("it has another form").code, Code::BadArguments);
+    drop((same, locked, again, empty, none, strided));
+    assert_eq!(device.figures().buffers, 1, "all of them have told the owner");
+    let other = devices::open(&Selector::Interpreter(32), None).expect("it is there");
+    let away = Tensor::new(other.zeroed(Memory::of(4)).expect("there is memory"), u32s, &[1]).expect("it fits");
+    assert_eq!(away.export().expect_err("it has no addresses").code, Code::BadArguments);
 }

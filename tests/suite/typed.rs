@@ -1,8 +1,11 @@
 //! Functions of Bend programs called from Rust: each kind of type there and back, on native code, on the reference machine and by the
 //! evaluator, and what is said of types and values that do not fit.
 
-use girih::typed::{Arguments, Bend as Type};
+use girih::typed::{
+    Arguments, Bend as Type, Giver, Misfit, Mismatch, Planner, Seen, Shape, Taker, VariantOf,
+};
 use girih::{Bend, Code, Contest, Deep, Error, Function, Options, Program, RunDevice, RunOptions, Tree};
+use girih_term::io::{Host, Whence};
 use proptest::prelude::{Just, ProptestConfig, Strategy, any, prop_oneof, proptest};
 use std::fmt::Debug;
 use std::sync::Arc;
@@ -534,7 +537,8 @@ fn a_function_is_shared_by_threads() {
 
 #[test]
 fn the_reference_machine_finds_no_leak() {
-    let settings = girih_machine::tasks::Settings { checked: true, ..girih_machine::tasks::Settings::default() };
+    let settings =
+        girih_machine::tasks::TaskSettings { checked: true, ..girih_machine::tasks::TaskSettings::default() };
     let options = RunOptions { device: RunDevice::Interpreter(settings), ..RunOptions::default() };
     let program = program(ECHO);
     let colours: Function<(Colour,), Colour> = program.function_with("colours", &options).expect("its types");
@@ -612,4 +616,120 @@ def fixed() -> u24:
     interrupt.store(true, Ordering::Relaxed);
     let stopped = grow.call((22,)).expect_err("it is stopped");
     assert_eq!(stopped.code(), Some(Code::Interrupted), "{stopped:#}");
+}
+
+#[test]
+fn two_variants_are_not_one_constructor() {
+    // The derive refuses it; an implementation by hand may do it, too.
+    #[derive(Debug)]
+    struct Twice;
+    impl Type for Twice {
+        fn shape(ty: &girih::typed::Type, planner: &mut Planner<'_>) -> Result<Shape, Mismatch> {
+            let red = || VariantOf { name: Some("Red"), fields: vec![] };
+            planner.data::<Self>(ty, "Colour", &[red(), red()])
+        }
+        fn give<'a>(&'a self, to: &mut Giver<'a>) -> Result<(), Misfit> {
+            to.variant(1, &[])
+        }
+        fn take(_: Seen, from: &mut Taker<'_>) -> Result<(), Misfit> {
+            from.done(Twice)
+        }
+    }
+    let text = "type Colour:\n  Red\ndef f(x: Colour) -> Colour:\n  return x\n";
+    let error = wrong::<(Twice,), Twice>(text, "f");
+    assert!(format!("{error:#}").contains("two variants in Rust are `Colour/Red`"), "{error:#}");
+}
+
+#[test]
+fn a_name_that_several_types_have_is_written_in_full() {
+    #[derive(Bend, Clone, Debug, PartialEq)]
+    struct Point {
+        x: f32,
+    }
+    #[derive(Bend, Clone, Debug, PartialEq)]
+    #[bend(name = "b/Point")]
+    struct PointOfB {
+        x: f32,
+    }
+    let folder = tempfile::tempdir().expect("a temporary folder");
+    for (name, text) in [
+        ("a", "object Point { x: f24 }\ndef same(x):\n  return x\n"),
+        ("b", "object Point { x: f24 }\ndef twice(p: Point) -> Point:\n  open Point: p\n  return Point { x: p.x * 2.0 }\n"),
+        ("main", "from ./a import *\nfrom ./b import (twice)\nimport ./b\ndef any(p):\n  return b/twice(p)\n"),
+    ] {
+        std::fs::write(folder.path().join(format!("{name}.bend")), text).expect("it is written");
+    }
+    let program = Program::open(folder.path().join("main.bend"), &Options::library());
+    program.check().expect("the program is right");
+    let error = program.function::<(Point,), Point>("any").expect_err("two types have this name");
+    assert_eq!(error.code(), Some(Code::RustType));
+    let shown = format!("{error:#}");
+    assert!(shown.contains("several types are called `Point`: `a/Point`, `b/Point`"), "{shown}");
+    assert!(shown.contains("#[bend(name = \"a/Point\")]"), "{shown}");
+    assert_eq!(call::<_, PointOfB>(&program, "any", &(PointOfB { x: 1.5 },)), PointOfB { x: 3.0 });
+}
+
+mod engine {
+    pub use girih as bend;
+}
+
+#[derive(Bend, Debug, PartialEq)]
+#[bend(crate = engine::bend, name = "Point")]
+struct Elsewhere {
+    x: f32,
+    y: f32,
+}
+
+#[test]
+fn the_crate_is_found_under_another_name() {
+    let program = program(ECHO);
+    assert_eq!(call::<_, Elsewhere>(&program, "points", &(Elsewhere { x: 1.0, y: 2.0 },)), Elsewhere { x: 1.0, y: 2.0 });
+}
+
+/// A host that calls the function whose effects it performs.
+struct Again<'f> {
+    function: &'f Function<(String,), u32>,
+    said: Vec<Error>,
+    system: girih::SystemHost,
+}
+
+impl Host for Again<'_> {
+    fn open(&mut self, path: &str, mode: &str) -> Result<u32, i32> {
+        self.system.open(path, mode)
+    }
+    fn close(&mut self, file: u32) -> Result<(), i32> {
+        self.system.close(file)
+    }
+    fn read(&mut self, file: u32, count: usize) -> Result<Vec<u8>, i32> {
+        self.system.read(file, count)
+    }
+    fn write(&mut self, _: u32, _: &[u8]) -> Result<(), i32> {
+        self.said.extend(self.function.call(("again".to_owned(),)).err());
+        Ok(())
+    }
+    fn flush(&mut self, file: u32) -> Result<(), i32> {
+        self.system.flush(file)
+    }
+    fn seek(&mut self, file: u32, offset: i64, from: Whence) -> Result<(), i32> {
+        self.system.seek(file, offset, from)
+    }
+    fn now(&mut self) -> u64 {
+        self.system.now()
+    }
+    fn sleep(&mut self, nanoseconds: u64) {
+        self.system.sleep(nanoseconds);
+    }
+}
+
+#[test]
+fn a_function_that_its_own_host_calls_says_so() {
+    let text = "def greet(name: String) -> IO(u24):\n  with IO:\n    * <- IO/print(name)\n    return wrap(7)\n";
+    for function in on::<(String,), u32>(&program(text), "greet") {
+        let mut host = Again { function: &function, said: vec![], system: girih::SystemHost::new() };
+        assert_eq!(function.call_with(&("hello".to_owned(),), &mut host).expect("it ends"), 7);
+        let error = host.said.first().expect("the host has called it");
+        assert_eq!(error.code(), Some(Code::BadArguments));
+        assert!(error.message().contains("`greet` is called by what performs the effects of its own call"), "{error}");
+        assert_eq!(function.call(("after it\n".to_owned(),)).expect("the call is over"), 7);
+    }
 }

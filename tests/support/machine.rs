@@ -70,8 +70,8 @@ pub fn open(name: &str) -> Option<Device> {
         Ok(device) => Some(device),
         Err(error) => {
             let is_required = Interface::of(name).is_some_and(Interface::is_required);
-            assert!(!is_required, "{name} is required: {}", error.message);
-            eprintln!("skipped: without {name}: {}", error.message);
+            assert!(!is_required, "{name} is required: {}", error.message());
+            eprintln!("skipped: without {name}: {}", error.message());
             notes::take(&Note::Without(format!("the device {name}")));
             None
         }

@@ -189,6 +189,9 @@ impl Driver for Cpu {
     fn caps(&self) -> &Caps {
         &self.caps
     }
+    fn moves_bytes(&self) -> bool {
+        true
+    }
 
     fn keeping(&self) -> Option<Keeping> {
         Some(Keeping { bytes: KEPT, grain: 64 })

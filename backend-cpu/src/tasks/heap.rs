@@ -206,24 +206,36 @@ impl<'a> Cells<'a> {
     }
 
     /// A cell's count.
+    ///
+    /// # Safety
+    /// The word names a cell.
     pub unsafe fn count(&self, word: u32) -> &'a AtomicU32 {
         // SAFETY: the word names a cell, which is in the heap's memory; counts are touched as atomics or by one thread alone.
         unsafe { AtomicU32::from_ptr(self.at(word, 0)) }
     }
+    /// # Safety
+    /// The word names a cell or a reuse token.
     pub unsafe fn layout(&self, word: u32) -> LayoutId {
         // SAFETY: the word names a cell.
         LayoutId::new(unsafe { self.at(word, LAYOUT).read() })
     }
+    /// # Safety
+    /// The word names a cell that has this field, and nobody writes it meanwhile.
     pub unsafe fn field(&self, word: u32, field: u32) -> u32 {
         // SAFETY: the word names a cell with this field.
         unsafe { self.at(word, FIELDS + 4 * field as i32).read() }
     }
+    /// # Safety
+    /// The word names a cell that has this field, and nobody else has the cell.
     pub unsafe fn set_field(&self, word: u32, field: u32, value: u32) {
         // SAFETY: the word names a cell with this field, which nobody else has.
         unsafe { self.at(word, FIELDS + 4 * field as i32).write(value) }
     }
 
     /// Makes memory that is this thread's a cell with one owner, whose fields are not set.
+    ///
+    /// # Safety
+    /// The word names memory of this thread that has room for a cell of the layout.
     pub unsafe fn set_header(&self, word: u32, layout: LayoutId) {
         // SAFETY: the memory is large enough.
         unsafe {
@@ -233,6 +245,9 @@ impl<'a> Cells<'a> {
     }
 
     /// Memory for a cell of so many units, or none. Count and layout are not set.
+    ///
+    /// # Safety
+    /// There is a list for cells of so many units.
     pub unsafe fn take(&self, units: u32) -> Option<u32> {
         if self.heap.fails() {
             return None;
@@ -251,6 +266,9 @@ impl<'a> Cells<'a> {
     }
 
     /// New cells of so many units, linked.
+    ///
+    /// # Safety
+    /// As of [`take`](Self::take).
     unsafe fn carve(&self, units: u32) -> Option<FreeList> {
         let size = u64::from(units);
         let wanted = (CHUNK / size).max(1);
@@ -273,6 +291,8 @@ impl<'a> Cells<'a> {
         Some(word(0))
     }
 
+    /// # Safety
+    /// The word names memory of a cell that is free, and this thread's.
     unsafe fn link(&self, word: u32, next: u32) {
         // SAFETY: the cell is free.
         unsafe {
@@ -282,6 +302,9 @@ impl<'a> Cells<'a> {
     }
 
     /// A cell of so many units from a larger free one.
+    ///
+    /// # Safety
+    /// As of [`take`](Self::take).
     unsafe fn split(&self, units: u32) -> Option<FreeList> {
         for larger in units + 1..=self.heap.most_units() {
             // SAFETY: as in `take`. Both parts lie in the free cell.
@@ -299,6 +322,8 @@ impl<'a> Cells<'a> {
         None
     }
 
+    /// # Safety
+    /// The memory has so many units, is this thread's, and no cell's any more. There is a list for cells of that size.
     unsafe fn release_memory(&self, word: u32, units: u32) {
         // SAFETY: the memory is this thread's, and nobody's cell.
         unsafe {
@@ -309,12 +334,18 @@ impl<'a> Cells<'a> {
     }
 
     /// Gives the memory of a cell or reuse token back.
+    ///
+    /// # Safety
+    /// The word names a cell or a reuse token that the caller has alone, and does not use again.
     pub unsafe fn release(&self, word: u32) {
         // SAFETY: the caller owns it alone.
         unsafe { self.release_memory(word, self.heap.shapes[self.layout(word)].units) }
     }
 
     /// One more owner.
+    ///
+    /// # Safety
+    /// The caller has an ownership of what the word names.
     pub unsafe fn share(&self, word: u32) {
         if tag(word) == CELL {
             // SAFETY: the caller has an ownership.
@@ -322,6 +353,8 @@ impl<'a> Cells<'a> {
         }
     }
 
+    /// # Safety
+    /// The word names a cell that the caller has an ownership of.
     unsafe fn add(&self, word: u32, change: i32) -> u32 {
         // SAFETY: the word names a cell.
         let count = unsafe { self.count(word) };
@@ -334,6 +367,9 @@ impl<'a> Cells<'a> {
     }
 
     /// One owner less; the last one leaves the cell to be given back.
+    ///
+    /// # Safety
+    /// The word names a cell that the caller has an ownership of, and gives it up.
     unsafe fn lose(&self, word: u32) -> bool {
         // SAFETY: the caller has an ownership.
         unsafe {
@@ -343,12 +379,18 @@ impl<'a> Cells<'a> {
     }
 
     /// Gives an ownership back, with all that only it keeps; says how many cells were given back.
+    ///
+    /// # Safety
+    /// The caller has an ownership of what the word names, and gives it up.
     pub unsafe fn drop(&self, word: u32) -> u64 {
         // SAFETY: the caller has an ownership.
         unsafe { if tag(word) == CELL && self.lose(word) { self.give_back(word) } else { 0 } }
     }
 
     /// Gives a cell back that nobody owns any more, with all that only it keeps.
+    ///
+    /// # Safety
+    /// The word names a cell that nobody owns any more, and no other thread has.
     pub unsafe fn give_back(&self, word: u32) -> u64 {
         let mut freed = 0;
         let (carries, mut loads) = (!self.heap.loads.is_empty(), [Load::default(); CARRIED]);
@@ -380,6 +422,9 @@ impl<'a> Cells<'a> {
     }
 
     /// Counts a cell of so many units that has just been given back. When there are enough of them, they go to whoever needs some next.
+    ///
+    /// # Safety
+    /// The cell was the last one to be given back to the list of this size, and all that the load counts stand there behind it.
     unsafe fn load(&self, word: u32, units: u32, load: &mut Load) {
         if load.count == 0 {
             load.last = word;
@@ -400,6 +445,9 @@ impl<'a> Cells<'a> {
     }
 
     /// How many cells of each size are free here.
+    ///
+    /// # Safety
+    /// No thread takes or gives back cells by these lists meanwhile.
     pub unsafe fn free_cells(&self) -> Vec<u64> {
         let length = |units: u32| {
             let mut count = 0;

@@ -81,12 +81,17 @@ impl Helper {
 }
 
 /// Leaves the stack: the run ends.
+///
+/// # Safety
+/// The context is the calling thread's, which runs on its own stack and holds nothing that has a destructor.
 #[allow(unsafe_code)]
 pub(super) unsafe fn leave(context: *mut Context) -> ! {
     // SAFETY: the ground is that of the stack that the calling thread is on.
     unsafe { (*(*context).ground).leave() }
 }
 
+/// # Safety
+/// As of [`leave`].
 #[allow(unsafe_code)]
 unsafe fn fail(context: *mut Context, fault: Fault) -> ! {
     // SAFETY: the context is the calling thread's; the fault is moved before the stack is left.
@@ -96,12 +101,16 @@ unsafe fn fail(context: *mut Context, fault: Fault) -> ! {
     }
 }
 
+/// # Safety
+/// The context is alive, and so is what it shares with other threads for as long as the reference is used.
 #[allow(unsafe_code)]
 unsafe fn shared<'a>(context: *mut Context) -> &'a Shared {
     // SAFETY: what is shared outlives the context.
     unsafe { &*(*context).shared }
 }
 
+/// # Safety
+/// The context is the calling thread's, and what it shares with other threads outlives the cells.
 #[allow(unsafe_code)]
 unsafe fn cells<'a>(context: *mut Context) -> Cells<'a> {
     // SAFETY: the context is the calling thread's.
@@ -109,6 +118,9 @@ unsafe fn cells<'a>(context: *mut Context) -> Cells<'a> {
 }
 
 /// Memory for a cell of so many units; its header is not set.
+///
+/// # Safety
+/// The context is the calling thread's, which runs code: it may leave the stack.
 #[allow(unsafe_code)]
 unsafe extern "C" fn take(context: *mut Context, units: u32) -> u32 {
     // SAFETY: the context is the calling thread's.
@@ -121,6 +133,9 @@ unsafe extern "C" fn take(context: *mut Context, units: u32) -> u32 {
 }
 
 /// Memory for a cell of a layout, in a reuse token if it fits; its count is 1.
+///
+/// # Safety
+/// As of [`take`]. The reuse token is none, or one that the caller owns and does not use again.
 #[allow(unsafe_code)]
 unsafe extern "C" fn fill(context: *mut Context, token: u32, layout: u32) -> u32 {
     // SAFETY: the context is the calling thread's, and the reuse token its own.
@@ -146,6 +161,9 @@ unsafe extern "C" fn fill(context: *mut Context, token: u32, layout: u32) -> u32
 }
 
 /// Gives a reuse token's memory back.
+///
+/// # Safety
+/// The context is the calling thread's. The reuse token is none, or one that the caller owns and does not use again.
 #[allow(unsafe_code)]
 unsafe extern "C" fn release(context: *mut Context, token: u32) {
     // SAFETY: the context is the calling thread's, and the reuse token its own.
@@ -158,6 +176,9 @@ unsafe extern "C" fn release(context: *mut Context, token: u32) {
 }
 
 /// Gives back an ownership of a cell.
+///
+/// # Safety
+/// The context is the calling thread's. The caller has an ownership of what the word names, and gives it up.
 #[allow(unsafe_code)]
 unsafe extern "C" fn drop_word(context: *mut Context, word: u32) {
     // SAFETY: the context is the calling thread's, which owns the word.
@@ -165,12 +186,17 @@ unsafe extern "C" fn drop_word(context: *mut Context, word: u32) {
 }
 
 /// Gives back a cell that has just lost its last owner, which had shared its fields.
+///
+/// # Safety
+/// The context is the calling thread's. The word names a cell that nobody owns any more.
 #[allow(unsafe_code)]
 unsafe extern "C" fn last(context: *mut Context, word: u32) {
     // SAFETY: nobody else has the cell any more.
     unsafe { (*context).counts.freed += cells(context).give_back(word) }
 }
 
+/// # Safety
+/// As of [`leave`].
 #[allow(unsafe_code)]
 unsafe extern "C" fn trap(context: *mut Context, code: u32) {
     // SAFETY: the context is the calling thread's.
@@ -178,6 +204,9 @@ unsafe extern "C" fn trap(context: *mut Context, code: u32) {
 }
 
 /// The stack is used up, or there is something to look at. 1 if another thread has nothing to do and there is nothing for it yet.
+///
+/// # Safety
+/// As of [`leave`]: the stack may be left.
 #[allow(unsafe_code)]
 unsafe fn look_around(context: *mut Context, function: u32) -> u32 {
     let here = std::ptr::from_ref(&function).addr();
@@ -209,12 +238,17 @@ unsafe fn look_around(context: *mut Context, function: u32) -> u32 {
 }
 
 /// It stands in every loop and is hardly ever called, so it is called in the way that leaves most vector registers as they are.
+///
+/// # Safety
+/// As of [`look_around`].
 #[cfg(target_arch = "x86_64")]
 #[allow(unsafe_code)]
 unsafe extern "win64" fn look(context: *mut Context, function: u32) -> u32 {
     // SAFETY: as of the caller.
     unsafe { look_around(context, function) }
 }
+/// # Safety
+/// As of [`look_around`].
 #[cfg(not(target_arch = "x86_64"))]
 #[allow(unsafe_code)]
 unsafe extern "C" fn look(context: *mut Context, function: u32) -> u32 {
@@ -222,6 +256,8 @@ unsafe extern "C" fn look(context: *mut Context, function: u32) -> u32 {
     unsafe { look_around(context, function) }
 }
 
+/// # Safety
+/// As of [`work_stealing::promote`].
 #[allow(unsafe_code)]
 unsafe extern "C" fn promote(context: *mut Context) {
     // SAFETY: the context is the calling thread's.
@@ -231,6 +267,9 @@ unsafe extern "C" fn promote(context: *mut Context) {
 }
 
 /// 1 if the caller is to run the call, 0 once its results are there.
+///
+/// # Safety
+/// As of [`work_stealing::join`].
 #[allow(unsafe_code)]
 unsafe extern "C" fn join(context: *mut Context, record: *mut Record) -> u32 {
     // SAFETY: the record is the calling thread's youngest, and a task.
@@ -238,6 +277,10 @@ unsafe extern "C" fn join(context: *mut Context, record: *mut Record) -> u32 {
 }
 
 /// A global is about to be computed.
+///
+/// # Safety
+/// The context is the calling thread's, which may leave the stack. The node is memory in the caller's stack frame, and stays there until
+/// [`computed`] is called with it.
 #[allow(unsafe_code)]
 unsafe extern "C" fn compute(context: *mut Context, node: *mut Computing, global: u32) {
     // SAFETY: the node is in the stack of the caller, where it stays until the global is computed, as those of the chain do.
@@ -255,6 +298,10 @@ unsafe extern "C" fn compute(context: *mut Context, node: *mut Computing, global
 }
 
 /// A global has been computed: gives an ownership of its value, which is that of whoever was first.
+///
+/// # Safety
+/// The context is the calling thread's. The node is the one that [`compute`] was given last and that is not computed yet, and the caller has
+/// an ownership of the word.
 #[allow(unsafe_code)]
 unsafe extern "C" fn computed(context: *mut Context, node: *mut Computing, word: u32) -> u32 {
     // SAFETY: the node is the one of `compute`; the word is owned.

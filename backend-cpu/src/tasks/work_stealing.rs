@@ -59,6 +59,9 @@ const SHORTEST_SLEEP: Duration = Duration::from_micros(500);
 const LONGEST_SLEEP: Duration = Duration::from_millis(20);
 
 /// The oldest call that is not a task becomes one, if there is any.
+///
+/// # Safety
+/// The context is the calling thread's, and every forked call in its list still stands where it was forked.
 #[allow(unsafe_code)]
 pub(super) unsafe fn promote(context: *mut Context) -> bool {
     // SAFETY: the context is the calling thread's; between `bottom` and `top` stand its records, which live until they are joined.
@@ -80,6 +83,9 @@ pub(super) unsafe fn promote(context: *mut Context) -> bool {
 }
 
 /// The globals that were being computed when a call was forked: what stands deeper in this stack came later.
+///
+/// # Safety
+/// The context is the calling thread's, and the record is one of its forked calls that were not joined yet.
 #[allow(unsafe_code)]
 unsafe fn chain_at(context: *mut Context, record: *mut Record) -> *mut Computing {
     // SAFETY: the chain's members live while they are being computed.
@@ -94,6 +100,9 @@ unsafe fn chain_at(context: *mut Context, record: *mut Record) -> *mut Computing
 }
 
 /// Ends a forked call that has become a task: true if the caller is to run it, false once its results are there.
+///
+/// # Safety
+/// The context is the calling thread's. The record is its youngest forked call, has become a task, and stays where it is until this returns.
 #[allow(unsafe_code)]
 pub(super) unsafe fn join(context: *mut Context, record: *mut Record) -> bool {
     // SAFETY: the record is the calling thread's youngest.
@@ -112,6 +121,9 @@ pub(super) unsafe fn join(context: *mut Context, record: *mut Record) -> bool {
 }
 
 /// Does tasks of others until something has happened; leaves the stack if the run ends before.
+///
+/// # Safety
+/// The context is the calling thread's, which runs on its own stack and holds nothing that has a destructor: the stack may be left.
 #[allow(unsafe_code)]
 unsafe fn work_until(context: *mut Context, happened: impl Fn() -> bool) {
     // SAFETY: the context is the calling thread's.
@@ -197,6 +209,9 @@ impl Hunger {
 }
 
 /// Runs a task of another thread.
+///
+/// # Safety
+/// The context is the calling thread's, and the task was taken from the queue by this thread, which has not run it yet.
 #[allow(unsafe_code)]
 pub(super) unsafe fn run(context: *mut Context, task: Task) {
     // SAFETY: the record lives until it is done; whoever has taken the task from the queue has it alone.

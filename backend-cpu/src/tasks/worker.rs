@@ -18,6 +18,9 @@ pub(super) struct Ground {
 
 impl Ground {
     /// Leaves the stack for good.
+    ///
+    /// # Safety
+    /// The caller runs on the stack that this is the ground of, and holds nothing that has a destructor.
     #[allow(unsafe_code)]
     pub unsafe fn leave(&self) -> ! {
         loop {
@@ -42,6 +45,10 @@ impl Stack {
     }
 
     /// Runs something on the stack. Says whether it came to its end; if not, the stack was left.
+    ///
+    /// # Safety
+    /// The context is the calling thread's, and no other stack uses it meanwhile. What the work runs may leave the stack at any call of the
+    /// runtime: it must not rely on destructors.
     #[allow(unsafe_code)]
     pub unsafe fn run(&mut self, shared: &Shared, context: *mut Context, work: impl FnOnce()) -> bool {
         let Some(stack) = self.0.take() else { return false };

@@ -35,7 +35,8 @@ impl<'a, F: Form<'a>> Translator<'a, '_, F> {
                 let root = self.b.ins().sqrt(x);
                 Some(self.b.ins().fdiv(one, root))
             }
-            _no_rule => if ty == Scalar::F32 { self.native(op, x) } else { None },
+            _no_rule if ty == Scalar::F32 => self.native(op, x),
+            _no_rule => None,
         }
     }
 

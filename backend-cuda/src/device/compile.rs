@@ -3,12 +3,14 @@
 // The driver's edge: every block says why it is safe.
 #![allow(unsafe_code)]
 
+use super::context::Context;
 use super::driver::{check, failure};
 use crate::ptx::{self, Ptx};
 use cudarc::driver::sys::{self, CUfunction, CUjit_option, CUjitInputType, CUlinkState, CUmodule, CUresult};
 use girih_base::diag::Diagnostic;
 use girih_cache::Cache;
 use std::ffi::{CString, c_void};
+use std::sync::Arc;
 
 /// Bytes for what the compiler says.
 const LOG: usize = 64 << 10;
@@ -123,6 +125,7 @@ fn log(bytes: &[u8]) -> String {
 #[derive(Debug)]
 pub(super) struct Code {
     module: CUmodule,
+    context: Arc<Context>,
 }
 
 // SAFETY: the module is a handle of the driver, which takes it from any thread on which the context is current.
@@ -131,12 +134,12 @@ unsafe impl Send for Code {}
 unsafe impl Sync for Code {}
 
 impl Code {
-    /// Brings machine code to the device.
-    pub fn load(code: &[u8]) -> Result<Code, Diagnostic> {
+    /// Brings machine code to the device. The context is current.
+    pub fn load(context: &Arc<Context>, code: &[u8]) -> Result<Code, Diagnostic> {
         let mut module = std::ptr::null_mut();
         // SAFETY: the context is current; the image is a whole one that the driver made, which it checks once more.
         check(unsafe { sys::cuModuleLoadData(&mut module, code.as_ptr().cast()) }, "load the kernels")?;
-        Ok(Code { module })
+        Ok(Code { module, context: context.clone() })
     }
 
     /// The kernel of a name.
@@ -152,7 +155,7 @@ impl Code {
 
 impl Drop for Code {
     fn drop(&mut self) {
-        // SAFETY: the handle is this value's own; whoever drops it has waited for work that runs it.
-        unsafe { sys::cuModuleUnload(self.module) };
+        // SAFETY: the handle is this value's own; whoever drops it has waited for work that runs it. Errors have nobody to go to.
+        self.context.free(|| _ = unsafe { sys::cuModuleUnload(self.module) });
     }
 }

@@ -1,4 +1,6 @@
 //! A card that is in use: its context, and events.
+//!
+//! Invariant: a thread that calls us has the same current context afterwards as before, for it may be at work on another card.
 
 // The driver's edge: every block says why it is safe.
 #![allow(unsafe_code)]
@@ -9,7 +11,8 @@ use super::queue::Queue;
 use cudarc::driver::sys::{self, CUcontext, CUdevice, CUevent, CUresult};
 use girih_base::diag::{Code, Diagnostic};
 use girih_base::span::Span;
-use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::marker::PhantomData;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
 /// A context. Everything that lives in it holds it, so it is the last to go.
@@ -24,7 +27,7 @@ pub(super) struct Context {
 }
 
 // SAFETY: the driver's handles belong to the process, not to a thread. What is a thread's own is which context is current, and every
-// use begins with `enter`, which makes this one current on the thread that uses it.
+// use begins with `enter`, which makes this one current on the thread that uses it until the use is over.
 unsafe impl Send for Context {}
 // SAFETY: as above; the driver takes calls of several threads at a time.
 unsafe impl Sync for Context {}
@@ -38,21 +41,38 @@ impl Context {
         Ok(Context { device: card.device, context, limit, lost: Mutex::default() })
     }
 
-    /// Makes the context that of this thread. Every use begins with it.
+    /// Makes the context that of this thread for a while. Every use begins with it.
     ///
     /// # Errors
     /// If the device is lost.
-    pub fn enter(&self) -> Result<(), Diagnostic> {
+    pub fn enter(&self) -> Result<Current, Diagnostic> {
         match &*self.lock() {
             Some(why) => Err(why.clone()),
             None => self.make_current(),
         }
     }
 
-    /// The same also if the device is lost: for what is let go.
-    pub fn make_current(&self) -> Result<(), Diagnostic> {
-        // SAFETY: the context is retained until `self` is dropped.
-        check(unsafe { sys::cuCtxSetCurrent(self.context) }, "use the device")
+    /// The same also if the device is lost: for what is freed.
+    fn make_current(&self) -> Result<Current, Diagnostic> {
+        let mut now: CUcontext = std::ptr::null_mut();
+        // SAFETY: the driver writes one handle.
+        check(unsafe { sys::cuCtxGetCurrent(&mut now) }, "tell whose turn it is")?;
+        let is_pushed = now != self.context;
+        if is_pushed {
+            // SAFETY: the context is retained until `self` is dropped, and whoever has what this gives holds `self`.
+            check(unsafe { sys::cuCtxPushCurrent_v2(self.context) }, "use the device")?;
+        }
+        Ok(Current { is_pushed, of_this_thread: PhantomData })
+    }
+
+    /// Frees something that lives in the context. If work may never end, the driver would wait for it, so everything is left to the process's end.
+    pub fn free(&self, free: impl FnOnce()) {
+        if self.is_abandoned() {
+            return;
+        }
+        if let Ok(_current) = self.make_current() {
+            free();
+        }
     }
 
     fn lock(&self) -> MutexGuard<'_, Option<Diagnostic>> {
@@ -62,14 +82,14 @@ impl Context {
     /// After anything else: remembers that the device is lost.
     pub fn noted<T>(&self, result: Result<T, Diagnostic>) -> Result<T, Diagnostic> {
         if let Err(error) = &result
-            && matches!(error.code, Code::DeviceLost | Code::DeviceTimeout)
+            && is_permanent(error)
         {
             self.lock().get_or_insert_with(|| error.clone());
         }
         result
     }
 
-    /// Whether work is on it that may never end: the driver would wait for it before anything is freed, so all is left to the process's end.
+    /// Whether work is on it that may never end.
     pub fn is_abandoned(&self) -> bool {
         self.lock().as_ref().is_some_and(|why| why.code == Code::DeviceTimeout)
     }
@@ -79,22 +99,14 @@ impl Context {
         self.context
     }
 
-    /// How long a wait may last.
-    pub fn limit(&self) -> Duration {
-        self.limit
+    /// The card.
+    pub fn device(&self) -> CUdevice {
+        self.device
     }
 
-    /// Whether an address is memory of this context.
-    pub fn has(&self, address: sys::CUdeviceptr) -> Result<bool, Diagnostic> {
-        let mut context: CUcontext = std::ptr::null_mut();
-        let attribute = sys::CUpointer_attribute::CU_POINTER_ATTRIBUTE_CONTEXT;
-        // SAFETY: the driver writes one handle, or says that it does not know the address.
-        let result = unsafe { sys::cuPointerGetAttribute((&raw mut context).cast(), attribute, address) };
-        match result {
-            CUresult::CUDA_SUCCESS => Ok(context == self.context),
-            CUresult::CUDA_ERROR_INVALID_VALUE => Ok(false),
-            error => Err(failure(error, "tell whose memory is at an address")),
-        }
+    /// Asks again and again whether something is done, as long as a wait may last.
+    pub fn wait(&self, ask: impl Fn() -> CUresult) -> Result<(), Diagnostic> {
+        self.noted(poll(self.limit, ask))
     }
 }
 
@@ -107,8 +119,32 @@ impl Drop for Context {
     }
 }
 
+/// Whether an error is the end of the device.
+pub(super) fn is_permanent(error: &Diagnostic) -> bool {
+    matches!(error.code, Code::DeviceLost | Code::DeviceTimeout)
+}
+
+/// While it lives, the context is that of its thread. Then it is again the one that was before, which may be somebody else's.
+#[derive(Debug)]
+#[must_use = "the context is current only while this lives"]
+pub(super) struct Current {
+    is_pushed: bool,
+    /// What is current belongs to the thread, so this stays there.
+    of_this_thread: PhantomData<*const ()>,
+}
+
+impl Drop for Current {
+    fn drop(&mut self) {
+        if self.is_pushed {
+            let mut ours: CUcontext = std::ptr::null_mut();
+            // SAFETY: this thread has pushed one context for `self`, and what it has pushed since then is popped. The driver writes one handle.
+            unsafe { sys::cuCtxPopCurrent_v2(&mut ours) };
+        }
+    }
+}
+
 /// Asks again and again whether something is done: often at first, for most work is short.
-pub(super) fn poll(limit: Duration, ask: impl Fn() -> CUresult) -> Result<(), Diagnostic> {
+fn poll(limit: Duration, ask: impl Fn() -> CUresult) -> Result<(), Diagnostic> {
     let begun = Instant::now();
     loop {
         match ask() {
@@ -130,10 +166,11 @@ pub(super) fn poll(limit: Duration, ask: impl Fn() -> CUresult) -> Result<(), Di
     }
 }
 
-/// A point in the stream.
+/// A point in a stream. Asking for it and recording it need the context to be current.
 #[derive(Debug)]
 pub(super) struct Event {
     event: CUevent,
+    context: Arc<Context>,
 }
 
 // SAFETY: a handle of the driver, which takes it from any thread on which the context is current.
@@ -143,7 +180,7 @@ unsafe impl Sync for Event {}
 
 impl Event {
     /// An event that has not been recorded. The context is current.
-    pub fn new(timed: bool) -> Result<Event, Diagnostic> {
+    pub fn new(context: &Arc<Context>, timed: bool) -> Result<Event, Diagnostic> {
         let mut event = std::ptr::null_mut();
         let flags = match timed {
             true => sys::CUevent_flags::CU_EVENT_DEFAULT,
@@ -151,7 +188,7 @@ impl Event {
         };
         // SAFETY: the driver writes one handle.
         check(unsafe { sys::cuEventCreate(&mut event, flags as u32) }, "make an event")?;
-        Ok(Event { event })
+        Ok(Event { event, context: context.clone() })
     }
     /// Puts it behind the work that is queued so far.
     pub fn record(&self, queue: &Queue) -> Result<(), Diagnostic> {
@@ -173,9 +210,9 @@ impl Event {
         }
     }
     /// Waits until the work before it is done.
-    pub fn wait(&self, limit: Duration) -> Result<(), Diagnostic> {
+    pub fn wait(&self) -> Result<(), Diagnostic> {
         // SAFETY: the event lives as long as `self`.
-        poll(limit, || unsafe { sys::cuEventQuery(self.event) })
+        self.context.wait(|| unsafe { sys::cuEventQuery(self.event) })
     }
     /// The time from another event to this one; both have been waited for.
     pub fn since(&self, start: &Event) -> Result<Duration, Diagnostic> {
@@ -196,7 +233,7 @@ impl Event {
 
 impl Drop for Event {
     fn drop(&mut self) {
-        // SAFETY: the handle is this value's own and is not used afterwards; pending work keeps what it needs.
-        unsafe { sys::cuEventDestroy_v2(self.event) };
+        // SAFETY: the handle is this value's own and is not used afterwards; pending work keeps what it needs. Errors have nobody to go to.
+        self.context.free(|| _ = unsafe { sys::cuEventDestroy_v2(self.event) });
     }
 }

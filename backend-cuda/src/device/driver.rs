@@ -40,6 +40,23 @@ pub(super) fn failure(error: CUresult, what: &str) -> Diagnostic {
         | CUresult::CUDA_ERROR_INVALID_VALUE => diagnostic(Code::DeviceCompiler),
         CUresult::CUDA_ERROR_ILLEGAL_ADDRESS | CUresult::CUDA_ERROR_MISALIGNED_ADDRESS => diagnostic(Code::DeviceLost)
             .hint("a kernel has accessed memory outside its buffers; run it on the interpreter with checks"),
+        CUresult::CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED
+        | CUresult::CUDA_ERROR_STREAM_CAPTURE_INVALIDATED
+        | CUresult::CUDA_ERROR_STREAM_CAPTURE_MERGE
+        | CUresult::CUDA_ERROR_STREAM_CAPTURE_UNMATCHED
+        | CUresult::CUDA_ERROR_STREAM_CAPTURE_UNJOINED
+        | CUresult::CUDA_ERROR_STREAM_CAPTURE_ISOLATION
+        | CUresult::CUDA_ERROR_STREAM_CAPTURE_IMPLICIT
+        | CUresult::CUDA_ERROR_STREAM_CAPTURE_WRONG_THREAD
+        | CUresult::CUDA_ERROR_CAPTURED_EVENT => {
+            diagnostic(Code::BadArguments).hint("end the capture of the stream before it is used here")
+        }
+        // These say something of what the driver was given; work and memory are as they were.
+        CUresult::CUDA_ERROR_INVALID_HANDLE
+        | CUresult::CUDA_ERROR_NOT_FOUND
+        | CUresult::CUDA_ERROR_NOT_PERMITTED
+        | CUresult::CUDA_ERROR_NOT_SUPPORTED
+        | CUresult::CUDA_ERROR_GRAPH_EXEC_UPDATE_FAILURE => diagnostic(Code::BadArguments),
         // Anything else leaves the context in a state that nothing is known about.
         _ => diagnostic(Code::DeviceLost),
     }

@@ -7,10 +7,10 @@
 #![allow(unsafe_code)]
 
 use super::Cuda;
+use super::context::Context;
 use super::driver::check;
 use super::launch::{Ready, Step};
-use super::queue::Queue;
-use cudarc::driver::sys::{self, CUgraph, CUgraphExec, CUgraphNode};
+use cudarc::driver::sys::{self, CUdeviceptr, CUgraph, CUgraphExec, CUgraphNode};
 use girih_base::diag::{Code, Diagnostic};
 use girih_base::span::Span;
 use girih_runtime::driver::{Command, Dispatch, FIRST_QUEUE, QueueId, Replay};
@@ -23,12 +23,13 @@ pub(super) struct Recorded {
     /// None for a command that does nothing.
     steps: Vec<Option<Step>>,
     graph: Option<Graph>,
-    /// The queue whose word of traps the graph's launches have.
-    queue: QueueId,
+    /// The word in which all launches of the graph note traps: that of the queue to which it was submitted last. None while they differ.
+    word: Option<CUdeviceptr>,
 }
 
 /// A graph that can be launched. Whoever drops it has waited for its work, or leaves it to [`State::retire`](super::State::retire).
 pub(super) struct Graph {
+    context: Arc<Context>,
     graph: CUgraph,
     exec: CUgraphExec,
     /// Of each command, its node.
@@ -43,12 +44,12 @@ unsafe impl Sync for Graph {}
 impl Drop for Graph {
     fn drop(&mut self) {
         // SAFETY: both handles are this value's own and are not used afterwards; no work uses them. Errors have nobody to go to.
-        unsafe {
+        self.context.free(|| unsafe {
             if !self.exec.is_null() {
                 sys::cuGraphExecDestroy(self.exec);
             }
             sys::cuGraphDestroy(self.graph);
-        }
+        });
     }
 }
 
@@ -85,16 +86,16 @@ fn fits(step: &Step) -> bool {
 }
 
 impl Graph {
-    /// A graph of commands, for a queue. The context is current.
-    fn new(cuda: &Cuda, steps: &[Option<Step>], queue: &Queue) -> Result<Graph, Diagnostic> {
+    /// A graph of commands that note traps in a word. The context is current.
+    fn new(cuda: &Cuda, steps: &[Option<Step>], word: CUdeviceptr) -> Result<Graph, Diagnostic> {
         let mut graph = std::ptr::null_mut();
         // SAFETY: the driver writes one handle.
         check(unsafe { sys::cuGraphCreate(&mut graph, 0) }, "make a graph")?;
-        let mut made = Graph { graph, exec: std::ptr::null_mut(), nodes: vec![] };
+        let mut made = Graph { context: cuda.context.clone(), graph, exec: std::ptr::null_mut(), nodes: vec![] };
         let mut last: Option<CUgraphNode> = None;
         for step in steps {
             let node = match step {
-                Some(step) => Some(made.node(cuda, step, queue, last)?),
+                Some(step) => Some(made.node(step, word, last)?),
                 None => None,
             };
             last = node.or(last);
@@ -105,20 +106,14 @@ impl Graph {
         Ok(made)
     }
 
-    fn node(
-        &self,
-        cuda: &Cuda,
-        step: &Step,
-        queue: &Queue,
-        last: Option<CUgraphNode>,
-    ) -> Result<CUgraphNode, Diagnostic> {
+    fn node(&self, step: &Step, word: CUdeviceptr, last: Option<CUgraphNode>) -> Result<CUgraphNode, Diagnostic> {
         let mut node = std::ptr::null_mut();
         let (before, count) = (last.as_slice().as_ptr(), usize::from(last.is_some()));
         // What is safe of all three calls: the graph is this value's, the node before it is one of it, what describes the new one is copied before the call
         // returns, and the driver writes one handle. Memory lives as long as the recording, which has it; and so does the code.
         let result = match step {
             Step::Launch(ready) => {
-                let (mut values, mut pointers) = (ready.values_for(queue), vec![]);
+                let (mut values, mut pointers) = (ready.values_for(word), vec![]);
                 let told = parameters(ready, &mut values, &mut pointers);
                 // SAFETY: as said above.
                 unsafe { sys::cuGraphAddKernelNode_v2(&mut node, self.graph, before, count, &told) }
@@ -152,14 +147,14 @@ impl Graph {
                     Depth: 1,
                 };
                 // SAFETY: as said above.
-                unsafe { sys::cuGraphAddMemcpyNode(&mut node, self.graph, before, count, &told, cuda.context.raw()) }
+                unsafe { sys::cuGraphAddMemcpyNode(&mut node, self.graph, before, count, &told, self.context.raw()) }
             }
             Step::Clear { at, bytes } => {
                 let width = *bytes as usize / 4;
                 let told =
                     sys::CUDA_MEMSET_NODE_PARAMS { dst: *at, pitch: 0, value: 0, elementSize: 4, width, height: 1 };
                 // SAFETY: as said above.
-                unsafe { sys::cuGraphAddMemsetNode(&mut node, self.graph, before, count, &told, cuda.context.raw()) }
+                unsafe { sys::cuGraphAddMemsetNode(&mut node, self.graph, before, count, &told, self.context.raw()) }
             }
             Step::Host { .. } => {
                 let message = "a launch whose grid the host reads is no node of a graph";
@@ -171,9 +166,9 @@ impl Graph {
     }
 
     /// Gives a launch other arguments, from the next launch of the graph on.
-    fn set(&self, command: usize, ready: &Ready, queue: &Queue) -> Result<(), Diagnostic> {
+    fn set(&self, command: usize, ready: &Ready, word: CUdeviceptr) -> Result<(), Diagnostic> {
         let Some(node) = self.nodes.get(command).copied().flatten() else { return Ok(()) };
-        let (mut values, mut pointers) = (ready.values_for(queue), vec![]);
+        let (mut values, mut pointers) = (ready.values_for(word), vec![]);
         let told = parameters(ready, &mut values, &mut pointers);
         // SAFETY: the node is a launch of this graph; what describes it is copied before the call returns.
         check(unsafe { sys::cuGraphExecKernelNodeSetParams_v2(self.exec, node, &told) }, "change a graph")
@@ -184,12 +179,9 @@ impl Recorded {
     /// Makes commands ready. The context is current.
     pub fn new(cuda: &Cuda, commands: &[Command]) -> Result<Recorded, Diagnostic> {
         let steps = commands.iter().map(|command| cuda.plan_one(command)).collect::<Result<Vec<_>, _>>()?;
-        let graph = if steps.iter().flatten().all(fits) {
-            Some(Graph::new(cuda, &steps, &*cuda.enter(FIRST_QUEUE)?)?)
-        } else {
-            None
-        };
-        Ok(Recorded { cuda: cuda.clone(), steps, graph, queue: FIRST_QUEUE })
+        let word = cuda.queue(FIRST_QUEUE)?.traps().word();
+        let graph = if steps.iter().flatten().all(fits) { Some(Graph::new(cuda, &steps, word)?) } else { None };
+        Ok(Recorded { cuda: cuda.clone(), steps, graph, word: Some(word) })
     }
 
     /// The graph is not launched any more.
@@ -208,11 +200,12 @@ impl Drop for Recorded {
 
 impl Replay for Recorded {
     fn set(&mut self, command: usize, dispatch: &Dispatch) -> Result<(), Diagnostic> {
-        let queue = self.cuda.enter(self.queue)?;
+        let _current = self.cuda.context.enter()?;
         let step = self.cuda.plan_one(&Command::Dispatch(dispatch.clone()))?;
         match (&self.graph, &self.steps[command], &step) {
             (Some(graph), Some(Step::Launch(_)), Some(Step::Launch(ready))) if !ready.program.shape.cooperative => {
-                graph.set(command, ready, &queue)?;
+                // The queue of this word may be closed: its memory is not touched before the next submission says another word.
+                graph.set(command, ready, self.word.unwrap_or(0))?;
             }
             (Some(_), _, _) => self.let_go(),
             (None, _, _) => {}
@@ -222,34 +215,30 @@ impl Replay for Recorded {
     }
 
     fn submit(&mut self, queue: QueueId) -> Result<(), Diagnostic> {
-        let stream = self.cuda.enter(queue)?;
-        if self.steps.iter().flatten().any(Step::may_trap) {
-            stream.expect_traps();
-        }
+        let (queue, _current) = self.cuda.enter(queue)?;
         let Some(graph) = &self.graph else {
-            let queued = self.steps.iter().flatten().try_for_each(|step| self.cuda.queue_one(&stream, step));
-            return self.cuda.context.noted(queued);
+            return self.cuda.context.noted(self.cuda.queue_all(&queue, self.steps.iter().flatten()));
         };
-        if queue != self.queue {
+        let notes_traps = |step: &Step| matches!(step, Step::Launch(Ready { traps: Some(_), .. }));
+        let traps = queue.traps();
+        if self.word != Some(traps.word()) {
+            // If one of them fails, the next submission sets all of them again.
+            self.word = None;
             for (command, step) in self.steps.iter().enumerate() {
                 if let Some(Step::Launch(ready)) = step
                     && ready.traps.is_some()
                 {
-                    graph.set(command, ready, &stream)?;
+                    graph.set(command, ready, traps.word())?;
                 }
             }
-            self.queue = queue;
+            self.word = Some(traps.word());
         }
+        let may_trap = self.steps.iter().flatten().any(notes_traps).then(|| traps.launching());
         // SAFETY: the graph is ready and lives, as does all that its nodes use, until its work is done.
-        let result = unsafe { sys::cuGraphLaunch(graph.exec, stream.stream()) };
+        let result = unsafe { sys::cuGraphLaunch(graph.exec, queue.stream()) };
+        if let Some(mut may_trap) = may_trap {
+            *may_trap = true;
+        }
         self.cuda.context.noted(check(result, "launch a graph"))
     }
-}
-
-/// What work may still use, and nobody has any more.
-pub(super) type Leftover = Box<dyn std::any::Any + Send + Sync>;
-
-/// A program as a leftover.
-pub(super) fn leftover(program: Arc<super::programs::Program>) -> Leftover {
-    Box::new(program)
 }

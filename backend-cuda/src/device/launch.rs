@@ -4,12 +4,15 @@
 #![allow(unsafe_code)]
 
 use super::State;
+use super::context::is_permanent;
 use super::driver::check;
 use super::memory::{clear, copy};
 use super::programs::{Indirect, Kernel, Program};
 use super::queue::Queue;
+use super::staging::look;
 use cudarc::driver::sys::{self, CUdeviceptr};
 use girih_base::diag::{Code, Diagnostic};
+use girih_base::span::Span;
 use girih_lower::{LaunchPlan, Parameter, PlannedGrid};
 use girih_runtime::driver::{Command, Dispatch, Grid, Slice};
 use std::ffi::c_void;
@@ -32,7 +35,6 @@ pub(super) enum Step {
     Launch(Ready),
     /// Reads the grid on the host, then runs it: the dispatch is planned again with what was read.
     Host {
-        program: Arc<Program>,
         dispatch: Dispatch,
         grid: Slice,
     },
@@ -92,6 +94,9 @@ impl State {
             PlannedGrid::Workgroups(grid) => {
                 let kernel = program.direct(target, multiprocessors, &make)?;
                 let shared = self.shared(&program, &kernel, &plan.dynamic_shared)?;
+                if program.shape.cooperative {
+                    self.check_residency(&program, &kernel, grid, shared)?;
+                }
                 Ok(Some(Step::Launch(Ready { program, kernel, grid, values, traps, shared })))
             }
             PlannedGrid::Indirect(slice) => {
@@ -102,9 +107,7 @@ impl State {
                         values.push(address);
                         Step::Launch(Ready { program, kernel, grid: [workgroups, 1, 1], values, traps, shared })
                     }
-                    Indirect::Host | Indirect::Unknown => {
-                        Step::Host { program, dispatch: dispatch.clone(), grid: slice }
-                    }
+                    Indirect::Host | Indirect::Unknown => Step::Host { dispatch: dispatch.clone(), grid: slice },
                 }))
             }
         }
@@ -131,27 +134,63 @@ impl State {
         Ok(bytes)
     }
 
-    /// Puts commands into a stream.
-    pub(super) fn queue_all(&self, queue: &Queue, steps: &[Step]) -> Result<(), Diagnostic> {
-        if steps.iter().any(Step::may_trap) {
-            queue.expect_traps();
+    /// All workgroups of a cooperative launch run at once, so the device has to hold them.
+    fn check_residency(
+        &self,
+        program: &Program,
+        kernel: &Kernel,
+        grid: [u32; 3],
+        shared: u32,
+    ) -> Result<(), Diagnostic> {
+        let asked: u128 = grid.iter().map(|n| u128::from(*n)).product();
+        let most = u64::from(kernel.resident(program.shape, shared)?) * u64::from(self.card.multiprocessors);
+        if asked <= most.into() {
+            return Ok(());
         }
-        steps.iter().try_for_each(|step| self.queue_one(queue, step))
+        let source = &program.entry.source;
+        let message = format!(
+            "all {asked} workgroups of `@{}` have to run at once, but the device holds at most {most} of them",
+            source.name
+        );
+        let error = Diagnostic::new(Code::OverLimit, Span::NONE, message).hint("let each workgroup do more");
+        Err(if source.span.is_none() { error } else { error.label(source.span, "this kernel") })
     }
 
-    pub(super) fn queue_one(&self, queue: &Queue, step: &Step) -> Result<(), Diagnostic> {
+    /// Puts commands into a stream. Nothing is queued if an error is returned, unless it is the end of the device: what fails later than the first
+    /// command, or because of a grid that the host reads, is a failure of the stream's work, which goes no further.
+    pub(super) fn queue_all<'a>(
+        &self,
+        queue: &Queue,
+        steps: impl IntoIterator<Item = &'a Step>,
+    ) -> Result<(), Diagnostic> {
+        for (i, step) in steps.into_iter().enumerate() {
+            match self.queue_one(queue, step) {
+                Ok(()) => {}
+                Err(error) if is_permanent(&error) || (i == 0 && !matches!(step, Step::Host { .. })) => {
+                    return Err(error);
+                }
+                Err(error) => {
+                    queue.traps().told.fail(error);
+                    break;
+                }
+            }
+        }
+        Ok(())
+    }
+
+    fn queue_one(&self, queue: &Queue, step: &Step) -> Result<(), Diagnostic> {
         match step {
             Step::Copy { from, to, bytes } => copy(queue, *from, *to, *bytes),
             Step::Clear { at, bytes } => clear(queue, *at, *bytes),
             Step::Launch(ready) => ready.launch(queue),
-            Step::Host { dispatch, grid, .. } => self.queue_after_reading(queue, dispatch, *grid),
+            Step::Host { dispatch, grid } => self.queue_after_reading(queue, dispatch, *grid),
         }
     }
 
     fn queue_after_reading(&self, queue: &Queue, dispatch: &Dispatch, grid: Slice) -> Result<(), Diagnostic> {
         let mut bytes = [0; 12];
         let address = self.blocks().address(grid)?;
-        queue.staging().read(queue, address, &mut bytes)?;
+        look(queue, address, &mut bytes)?;
         let word = |i: usize| u32::from_le_bytes([bytes[4 * i], bytes[4 * i + 1], bytes[4 * i + 2], bytes[4 * i + 3]]);
         let grid = Grid::Workgroups([word(0), word(1), word(2)]);
         match self.plan_dispatch(&Dispatch { grid, ..dispatch.clone() })? {
@@ -161,22 +200,12 @@ impl State {
     }
 }
 
-impl Step {
-    /// Whether it may note a trap.
-    pub fn may_trap(&self) -> bool {
-        match self {
-            Step::Launch(Ready { program, .. }) | Step::Host { program, .. } => program.shape.traps,
-            Step::Copy { .. } | Step::Clear { .. } => false,
-        }
-    }
-}
-
 impl Ready {
-    /// The values of its parameters in a queue.
-    pub fn values_for(&self, queue: &Queue) -> Vec<u64> {
+    /// The values of its parameters if it notes traps in a word.
+    pub fn values_for(&self, word: CUdeviceptr) -> Vec<u64> {
         let mut values = self.values.clone();
         if let Some(place) = self.traps {
-            values[place] = queue.traps();
+            values[place] = word;
         }
         values
     }
@@ -184,10 +213,11 @@ impl Ready {
     /// Puts it into a stream.
     pub fn launch(&self, queue: &Queue) -> Result<(), Diagnostic> {
         let Ready { program, kernel, grid, shared, .. } = self;
-        let mut values = self.values_for(queue);
+        let mut values = self.values_for(queue.traps().word());
         let mut pointers: Vec<*mut c_void> = values.iter_mut().map(|v| std::ptr::from_mut(v).cast()).collect();
         let ([gx, gy, gz], [x, y, z]) = (*grid, program.shape.workgroup);
         let (function, stream, parameters) = (kernel.function, queue.stream(), pointers.as_mut_ptr());
+        let may_trap = self.traps.map(|_| queue.traps().launching());
         // SAFETY: there is a value for each parameter, of at least its size (numbers are little-endian in 8 bytes), which the driver
         // copies before it returns. Memory lives until the stream is done with it (see
         // `Driver::release`), and so does the code (see `Cuda::unload`). What the kernel
@@ -200,6 +230,9 @@ impl Ready {
                 sys::cuLaunchKernel(function, gx, gy, gz, x, y, z, *shared, stream, parameters, none)
             }
         };
+        if let Some(mut may_trap) = may_trap {
+            *may_trap = true;
+        }
         let name = &program.entry.source.name;
         check(result, &format!("launch `@{name}` on {gx} x {gy} x {gz} workgroups")).map_err(|error| {
             let span = program.entry.source.span;

@@ -3,6 +3,7 @@
 // The driver's edge: every block says why it is safe.
 #![allow(unsafe_code)]
 
+use super::context::Context;
 use super::driver::check;
 use super::queue::Queue;
 use cudarc::driver::sys::{self, CUdeviceptr};
@@ -10,18 +11,19 @@ use girih_base::diag::{Code, Diagnostic};
 use girih_base::idx::IndexVec;
 use girih_base::span::Span;
 use girih_runtime::driver::{BlockId, Slice, bad_arguments};
+use std::sync::Arc;
 
-/// Memory.
+/// Memory. Whoever drops it has waited for its work.
 #[derive(Debug)]
 pub(super) struct Block {
     address: CUdeviceptr,
-    /// Whether it is this value's own, or somebody else's.
-    is_own: bool,
+    /// What it is freed in; none if the memory is somebody else's.
+    owner: Option<Arc<Context>>,
 }
 
 impl Block {
     /// So many bytes, which are not said. The context is current.
-    pub fn allocate(bytes: u64) -> Result<Block, Diagnostic> {
+    pub fn allocate(context: &Arc<Context>, bytes: u64) -> Result<Block, Diagnostic> {
         let mut address = 0;
         let what = format!("allocate {bytes} bytes");
         let size = usize::try_from(bytes.max(1)).map_err(|_| {
@@ -30,30 +32,25 @@ impl Block {
         })?;
         // SAFETY: the context is current; the driver writes one address.
         check(unsafe { sys::cuMemAlloc_v2(&mut address, size) }, &what)?;
-        Ok(Block { address, is_own: true })
+        Ok(Block { address, owner: Some(context.clone()) })
     }
 
     /// Memory of somebody else.
     pub fn foreign(address: CUdeviceptr) -> Block {
-        Block { address, is_own: false }
+        Block { address, owner: None }
     }
 
     /// Its first byte.
     pub fn address(&self) -> CUdeviceptr {
         self.address
     }
-
-    /// Leaves it to the process's end.
-    pub fn abandon(&mut self) {
-        self.is_own = false;
-    }
 }
 
 impl Drop for Block {
     fn drop(&mut self) {
-        if self.is_own {
-            // SAFETY: the memory is this value's own, no work uses it any more, and the context is current.
-            unsafe { sys::cuMemFree_v2(self.address) };
+        if let Some(context) = &self.owner {
+            // SAFETY: the memory is this value's own, and no work uses it any more. Errors have nobody to go to.
+            context.free(|| _ = unsafe { sys::cuMemFree_v2(self.address) });
         }
     }
 }
@@ -89,14 +86,8 @@ impl Blocks {
     /// The address of a slice.
     pub fn address(&self, slice: Slice) -> Result<CUdeviceptr, Diagnostic> {
         let found = self.all.get(slice.block).and_then(Option::as_ref);
-        let block =
-            found.ok_or_else(|| bad_arguments("the buffer was given back"))?;
+        let block = found.ok_or_else(|| bad_arguments("the buffer was given back"))?;
         Ok(block.address() + slice.offset)
-    }
-
-    /// Leaves all of it to the process's end.
-    pub fn abandon(&mut self) {
-        self.all.iter_mut().flatten().for_each(Block::abandon);
     }
 }
 

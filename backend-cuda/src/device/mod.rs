@@ -4,12 +4,14 @@
 //! |---|---|
 //! | `driver` | finds the driver, turns its errors into diagnostics |
 //! | `card` | cards, and what each has |
-//! | `context`, `gate` | the context, events; timed work starts as a whole |
-//! | `queue` | streams, and points in them |
-//! | `memory`, `staging` | memory, and the way to it |
+//! | `context`, `stream_gate` | the context, events; timed work starts as a whole |
+//! | `queue`, `traps` | streams, points in them, and what their work trapped |
+//! | `memory`, `foreign` | memory, and that of others |
+//! | `staging`, `locked` | the way between host and device |
 //! | `compile` | PTX to machine code, kept between runs in a [`Cache`] |
 //! | `programs`, `launch` | kernels and commands |
 //! | `graph` | commands that are submitted many times |
+//! | `retired` | what queued work may still use and nobody has any more |
 //!
 //! Work of one stream runs in the order in which it is queued. Indirect dispatches never wait for the host: the kernel has a second
 //! form in which a full device of workgroups runs over a grid that it reads itself (see `ptx::Launches`); only kernels whose
@@ -22,37 +24,43 @@ mod card;
 mod compile;
 mod context;
 mod driver;
+mod foreign;
 mod graph;
 mod launch;
+mod locked;
 mod memory;
 mod programs;
 mod queue;
+mod retired;
 mod staging;
 mod stream_gate;
+mod traps;
 
-use crate::packed::{LaunchShape, Packed};
+use crate::packed::{Form, FormCode, LaunchShape, Packed};
 use crate::ptx::{self, Launches, Ptx};
 use card::Card;
 use compile::{Code as MachineCode, machine_code};
-use context::{Context, Event};
+use context::{Context, Current, Event};
 use girih_base::diag::Diagnostic;
-use girih_base::idx::IndexVec;
+use girih_base::idx::{Idx, IndexVec};
 use girih_cache::Cache;
 use girih_ir::{Caps, FunctionId, Module, Verified};
-use girih_lower::{Origin, compile};
+use girih_lower::{Compiled, Origin, compile};
 use girih_runtime::driver::{
     BlockId, Command, Driver, FIRST_QUEUE, Fence, Fetch, Keeping, Kept, ProgramId, QueueId, Replay, Slice,
     bad_arguments,
 };
 use girih_runtime::{Device, DeviceInfo, LoadOptions, Memory, Read, Timing};
-use graph::{Leftover, Recorded, leftover};
+use graph::Recorded;
 use launch::Step;
+use locked::Pool;
 use memory::{Block, Blocks};
 use programs::Program;
 use queue::{Point, Queue, Sent};
+use retired::{Leftover, Retired};
 use std::ops::Deref;
 use std::path::PathBuf;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError, RwLock, RwLockReadGuard, RwLockWriteGuard};
+use std::sync::{Arc, PoisonError, RwLock, RwLockReadGuard, RwLockWriteGuard};
 use std::time::Duration;
 use stream_gate::Gate;
 
@@ -93,15 +101,16 @@ pub fn open_with(ordinal: usize, settings: &Settings) -> Result<Cuda, Diagnostic
         card.caps = card.caps.within(profile);
     }
     let context = Arc::new(Context::new(&card, settings.limit)?);
-    context.enter()?;
-    let (first, side) = (Arc::new(Queue::new(&context)?), Arc::new(Queue::new(&context)?));
+    let pool = Arc::new(Pool::new(&context));
+    let _current = context.enter()?;
+    let first = Arc::new(Queue::new(&context, &pool)?);
     let cache = settings.cache.as_deref().map(|folder| Cache::new(folder, "cuda", about(&card.info)));
     Ok(Cuda(Arc::new(State {
         programs: RwLock::default(),
-        retired: Mutex::default(),
+        retired: Retired::default(),
         blocks: RwLock::default(),
         queues: RwLock::new(IndexVec::from_iter([Some(first)])),
-        side,
+        pool,
         cache,
         card,
         context,
@@ -130,23 +139,18 @@ impl Deref for Cuda {
     }
 }
 
-/// What the clones of a [`Cuda`] share.
+/// What the clones of a [`Cuda`] share. Everything that lives in the context holds it.
 pub struct State {
-    // The order is that of being dropped: what lives in the context goes before it.
     programs: RwLock<IndexVec<ProgramId, Option<Arc<Program>>>>,
-    /// What nobody has any more, but work that was queued may still use: programs and graphs.
-    retired: Mutex<Vec<Retired>>,
+    retired: Retired,
     blocks: RwLock<Blocks>,
     queues: RwLock<IndexVec<QueueId, Option<Arc<Queue>>>>,
-    /// A way to the host beside all work.
-    side: Arc<Queue>,
+    /// Page-locked memory for copies.
+    pool: Arc<Pool>,
     cache: Option<Cache>,
     card: Card,
     context: Arc<Context>,
 }
-
-/// Something, and points behind which no work uses it.
-type Retired = (Leftover, Vec<Event>);
 
 impl State {
     fn blocks(&self) -> RwLockReadGuard<'_, Blocks> {
@@ -155,16 +159,34 @@ impl State {
     fn blocks_mut(&self) -> RwLockWriteGuard<'_, Blocks> {
         self.blocks.write().unwrap_or_else(PoisonError::into_inner)
     }
-    fn retired(&self) -> MutexGuard<'_, Vec<Retired>> {
-        self.retired.lock().unwrap_or_else(PoisonError::into_inner)
+    fn queues_mut(&self) -> RwLockWriteGuard<'_, IndexVec<QueueId, Option<Arc<Queue>>>> {
+        self.queues.write().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// A queue that is there; the device is, too, and this thread's.
-    fn enter(&self, queue: QueueId) -> Result<Arc<Queue>, Diagnostic> {
-        self.context.enter()?;
+    /// A queue that is there.
+    fn queue(&self, queue: QueueId) -> Result<Arc<Queue>, Diagnostic> {
         let queues = self.queues.read().unwrap_or_else(PoisonError::into_inner);
         let found = queues.get(queue).and_then(Option::as_ref);
         found.cloned().ok_or_else(|| bad_arguments("the stream was closed"))
+    }
+
+    /// The same, while the device is there and its context is this thread's.
+    fn enter(&self, queue: QueueId) -> Result<(Arc<Queue>, Current), Diagnostic> {
+        let current = self.context.enter()?;
+        Ok((self.queue(queue)?, current))
+    }
+
+    /// Names a queue. The name of one that was closed is given out again.
+    fn add_queue(&self, queue: Queue) -> QueueId {
+        let (mut queues, queue) = (self.queues_mut(), Some(Arc::new(queue)));
+        match queues.iter().position(Option::is_none) {
+            Some(free) => {
+                let id = QueueId::from_usize(free);
+                queues[id] = queue;
+                id
+            }
+            None => queues.push(queue),
+        }
     }
 
     fn program(&self, id: ProgramId) -> Result<Arc<Program>, Diagnostic> {
@@ -173,44 +195,30 @@ impl State {
         found.cloned().ok_or_else(|| bad_arguments("the program was unloaded"))
     }
     fn add(&self, program: Program) -> ProgramId {
-        self.forget_retired();
+        self.retired.settle();
         self.programs.write().unwrap_or_else(PoisonError::into_inner).push(Some(Arc::new(program)))
     }
 
     /// Something goes when no work that is queued so far uses it any more.
     fn retire(&self, what: Leftover) {
-        if self.context.enter().is_err() {
+        let Ok(_current) = self.context.enter() else {
             // What uses it may never end: it stays to the process's end.
             std::mem::forget(what);
             return;
-        }
-        let queues = self.queues.read().unwrap_or_else(PoisonError::into_inner);
-        let point = |queue: &Arc<Queue>| {
-            let event = Event::new(false)?;
-            event.record(queue)?;
-            Ok::<Event, Diagnostic>(event)
         };
-        match queues.iter().flatten().map(point).collect() {
-            Ok(points) => self.retired().push((what, points)),
-            Err(_) => std::mem::forget(what),
-        }
-        self.forget_retired();
-    }
-
-    /// Lets go of what no work uses any more.
-    fn forget_retired(&self) {
-        let is_done = |event: &Event| event.is_done().unwrap_or(false);
-        self.retired().retain(|(_, points)| !points.iter().all(is_done));
+        let queues = self.queues.read().unwrap_or_else(PoisonError::into_inner);
+        self.retired.retire(&self.context, what, queues.iter().flatten());
     }
 
     /// Text as machine code on the device.
     fn code(&self, ptx: &Ptx, strict: bool) -> Result<MachineCode, Vec<Diagnostic>> {
         let code = machine_code(ptx, self.cache.as_ref(), strict)?;
-        MachineCode::load(&code).map_err(|d| vec![d])
+        MachineCode::load(&self.context, &code).map_err(|d| vec![d])
     }
 
     fn timed(&self, queue: &Queue, steps: &[Step], runs: usize) -> Result<Timing, Diagnostic> {
-        let pairs = (0..runs).map(|_| Ok([Event::new(true)?, Event::new(true)?])).collect::<Result<Vec<_>, _>>()?;
+        let event = || Event::new(&self.context, true);
+        let pairs = (0..runs).map(|_| Ok([event()?, event()?])).collect::<Result<Vec<_>, _>>()?;
         let gate = Gate::close(queue)?;
         for [start, end] in &pairs {
             start.record(queue)?;
@@ -249,23 +257,37 @@ impl State {
             ptx::render(&compiled.module, &direct, self.card.target, Launches::Direct).map_err(|_| said)
         })?;
         let code = machine_code(&text, self.cache.as_ref(), options.checked)?;
-        let packed = match (&compiled.entries[..], &text.entries[..]) {
-            ([entry], [rendered]) if keep => {
-                Packed::pack(entry, LaunchShape::of(&compiled.module.functions[entry.kernel]), rendered, &code)
-            }
-            _several => None,
-        };
+        let packed = if keep { self.packed(&compiled, &text, &code) } else { None };
         let one = |d| vec![d];
-        let code = MachineCode::load(&code).map_err(one)?;
+        let code = MachineCode::load(&self.context, &code).map_err(one)?;
         let origins = Origin::all(module, kernels, options);
         let programs = Program::all((compiled, origins), &text, code, self.card.multiprocessors).map_err(one)?;
         Ok((programs.into_iter().map(|program| self.add(program)).collect(), packed))
     }
 
+    /// The bytes of a program of one kernel: its code, and the text of its other form, if it has one.
+    fn packed(&self, compiled: &Compiled, text: &Ptx, code: &[u8]) -> Option<Vec<u8>> {
+        let ([entry], [rendered]) = (&compiled.entries[..], &text.entries[..]) else { return None };
+        let shape = LaunchShape::of(&compiled.module.functions[entry.kernel]);
+        let other = match rendered.launches {
+            Launches::Direct if shape.cooperative => None,
+            Launches::Direct => Some(Launches::Indirect),
+            Launches::Indirect => Some(Launches::Direct),
+        };
+        // A kernel without one is refused here.
+        let other =
+            other.and_then(|other| ptx::render(&compiled.module, &[entry.kernel], self.card.target, other).ok());
+        let mut forms = vec![Form { rendered: rendered.clone(), code: FormCode::Machine(code) }];
+        if let Some(other) = &other {
+            forms.push(Form { rendered: other.entries[0].clone(), code: FormCode::Text(&other.text) });
+        }
+        Packed::pack(entry, shape, &forms)
+    }
+
     fn restored(&self, bytes: &[u8]) -> Option<ProgramId> {
-        let packed = Packed::unpack(bytes)?;
-        let code = MachineCode::load(packed.code).ok()?;
-        let program = Program::kept(packed, code).ok()?;
+        let load = |code: &[u8]| MachineCode::load(&self.context, code);
+        let (target, multiprocessors) = (self.card.target, self.card.multiprocessors);
+        let program = Program::kept(Packed::unpack(bytes)?, target, multiprocessors, &load).ok()?;
         Some(self.add(program))
     }
 }
@@ -282,17 +304,10 @@ fn launches(module: &Module, kernel: FunctionId, options: &LoadOptions) -> Launc
 impl Drop for State {
     fn drop(&mut self) {
         // Memory and code must not be in use when they go. A context that an error has ended uses nothing any more.
-        if self.context.enter().is_ok() {
+        if let Ok(_current) = self.context.enter() {
             let queues = self.queues.get_mut().unwrap_or_else(PoisonError::into_inner);
-            for queue in queues.iter().flatten() {
-                let rested = queue.finish();
-                let _ = self.context.noted(rested);
-            }
-        }
-        if self.context.is_abandoned() {
-            self.blocks_mut().abandon();
-            std::mem::forget(std::mem::take(&mut self.programs));
-            std::mem::forget(std::mem::take(&mut self.retired));
+            let rested = queues.iter().flatten().try_for_each(|queue| queue.finish());
+            let _ = self.context.noted(rested.and_then(|()| self.retired.finish()));
         }
     }
 }
@@ -304,6 +319,9 @@ impl Driver for Cuda {
     fn caps(&self) -> &Caps {
         &self.card.caps
     }
+    fn moves_bytes(&self) -> bool {
+        true
+    }
 
     /// The driver's own number of the card.
     fn ordinal(&self) -> u32 {
@@ -314,22 +332,23 @@ impl Driver for Cuda {
         Some(Keeping { bytes: KEPT, grain: GRAIN })
     }
     fn allocate(&self, memory: Memory) -> Result<BlockId, Diagnostic> {
-        self.context.enter()?;
-        let block = self.context.noted(Block::allocate(memory.bytes))?;
+        let _current = self.context.enter()?;
+        let block = self.context.noted(Block::allocate(&self.context, memory.bytes))?;
         Ok(self.blocks_mut().add(block))
     }
     fn release(&self, block: BlockId) {
-        let Some(mut block) = self.blocks_mut().remove(block) else { return };
-        if self.context.is_abandoned() || self.context.make_current().is_err() {
-            block.abandon();
-        }
+        // The driver may wait while it frees memory: nobody else waits for that.
+        let block = self.blocks_mut().remove(block);
+        drop(block);
     }
-    unsafe fn import(&self, address: u64, _bytes: u64) -> Result<BlockId, Diagnostic> {
-        self.context.enter()?;
-        if !self.context.has(address)? {
-            let message = format!("the address {address:#x} is not in the memory of `{}`", self.card.info.name);
-            return Err(bad_arguments(message)
-                .hint("give an address of this card that was allocated in its primary context"));
+    unsafe fn import(&self, address: u64, bytes: u64) -> Result<BlockId, Diagnostic> {
+        let _current = self.context.enter()?;
+        if !foreign::is_of(&self.context, address, bytes)? {
+            let message = format!(
+                "the {bytes} bytes from address {address:#x} on are not all in the memory of `{}`",
+                self.card.info.name
+            );
+            return Err(bad_arguments(message).hint("give memory that was allocated on this card"));
         }
         Ok(self.blocks_mut().add(Block::foreign(address)))
     }
@@ -343,7 +362,7 @@ impl Driver for Cuda {
         kernels: &[FunctionId],
         options: &LoadOptions,
     ) -> Result<Vec<ProgramId>, Vec<Diagnostic>> {
-        self.context.enter().map_err(|d| vec![d])?;
+        let _current = self.context.enter().map_err(|d| vec![d])?;
         self.loaded(module, kernels, options, false).map(|(programs, _)| programs)
     }
     fn load_to_keep(
@@ -352,12 +371,12 @@ impl Driver for Cuda {
         kernel: FunctionId,
         options: &LoadOptions,
     ) -> Result<Kept, Vec<Diagnostic>> {
-        self.context.enter().map_err(|d| vec![d])?;
+        let _current = self.context.enter().map_err(|d| vec![d])?;
         // One kernel was asked for.
         self.loaded(module, &[kernel], options, true).map(|(programs, packed)| (programs[0], packed))
     }
     fn restore(&self, bytes: &[u8]) -> Option<ProgramId> {
-        self.context.enter().ok()?;
+        let _current = self.context.enter().ok()?;
         self.restored(bytes)
     }
     fn unload(&self, program: ProgramId) {
@@ -366,71 +385,80 @@ impl Driver for Cuda {
         drop(programs);
         if let Some(program) = found {
             let made = program.origin.as_ref().map_or(vec![], |origin| origin.made());
-            self.retire(leftover(program));
+            self.retire(Box::new(program));
             made.into_iter().for_each(|program| self.unload(program));
         }
     }
 
     fn open_queue(&self) -> Result<QueueId, Diagnostic> {
-        self.context.enter()?;
-        let queue = self.context.noted(Queue::new(&self.context))?;
-        Ok(self.queues.write().unwrap_or_else(PoisonError::into_inner).push(Some(Arc::new(queue))))
+        let _current = self.context.enter()?;
+        let queue = self.context.noted(Queue::new(&self.context, &self.pool))?;
+        Ok(self.add_queue(queue))
     }
     unsafe fn adopt_queue(&self, handle: u64) -> Result<QueueId, Diagnostic> {
-        self.context.enter()?;
-        let stream = std::ptr::with_exposed_provenance_mut(handle as usize);
-        let queue = self.context.noted(Queue::adopt(&self.context, stream))?;
-        Ok(self.queues.write().unwrap_or_else(PoisonError::into_inner).push(Some(Arc::new(queue))))
+        let _current = self.context.enter()?;
+        // SAFETY: the caller's promise.
+        let queue = self.context.noted(unsafe { Queue::adopt(&self.context, &self.pool, handle) })?;
+        Ok(self.add_queue(queue))
     }
     fn close_queue(&self, queue: QueueId) {
         if queue == FIRST_QUEUE {
             return;
         }
-        let mut queues = self.queues.write().unwrap_or_else(PoisonError::into_inner);
-        let closed = if queues.get(queue).is_some() { queues[queue].take() } else { None };
-        drop(queues);
-        drop(closed);
+        let closed = {
+            let mut queues = self.queues_mut();
+            if queues.get(queue).is_some() { queues[queue].take() } else { None }
+        };
+        let Some(closed) = closed else { return };
+        match self.context.enter() {
+            Ok(_current) => self.retired.close(&self.context, closed),
+            // Nothing is freed if work may never end, and nothing is in use if the device is lost.
+            Err(_) => drop(closed),
+        }
     }
 
     fn submit(&self, queue: QueueId, commands: &[Command]) -> Result<(), Diagnostic> {
-        let queue = self.enter(queue)?;
+        let (queue, _current) = self.enter(queue)?;
         let steps = self.plan(commands)?;
         self.context.noted(self.queue_all(&queue, &steps))
     }
     fn write(&self, queue: QueueId, to: Slice, bytes: &[u8]) -> Result<(), Diagnostic> {
-        let queue = self.enter(queue)?;
+        let (queue, _current) = self.enter(queue)?;
         let to = self.blocks().address(to)?;
-        let written = queue.staging().write(&queue, to, bytes);
-        self.context.noted(written)
+        self.context.noted(queue.write(to, bytes))
     }
     fn read(&self, queue: QueueId, commands: &[Command], reads: &mut [Read<'_, Slice>]) -> Result<(), Diagnostic> {
-        let queue = self.enter(queue)?;
+        let (queue, _current) = self.enter(queue)?;
         let steps = self.plan(commands)?;
         self.context.noted(self.reading(&queue, &steps, reads))
     }
     fn fetch(&self, queue: QueueId, from: Slice) -> Result<Box<dyn Fetch>, Diagnostic> {
-        let queue = self.enter(queue)?;
+        let (queue, _current) = self.enter(queue)?;
         let address = self.blocks().address(from)?;
-        let sent = self.context.noted(Sent::new(&queue, &self.side, address, from.bytes as usize))?;
-        Ok(Box::new(sent))
+        Ok(Box::new(self.context.noted(Sent::new(&queue, address, from.bytes as usize))?))
     }
-    fn fence(&self, queue: QueueId, _to_tell: bool) -> Result<Box<dyn Fence>, Diagnostic> {
-        let queue = self.enter(queue)?;
-        Ok(Box::new(self.context.noted(Point::new(&queue, &self.side))?))
+    fn fence(&self, queue: QueueId, to_tell: bool) -> Result<Box<dyn Fence>, Diagnostic> {
+        let (queue, _current) = self.enter(queue)?;
+        Ok(Box::new(self.context.noted(Point::new(&queue, to_tell))?))
     }
     fn follow(&self, queue: QueueId, other: QueueId) -> Result<(), Diagnostic> {
-        let (queue, other) = (self.enter(queue)?, self.enter(other)?);
-        let event = Event::new(false)?;
-        event.record(&other)?;
+        let (queue, _current) = self.enter(queue)?;
+        let other = self.queue(other)?;
+        let event = Event::new(&self.context, false)?;
+        self.context.noted(event.record(&other).and_then(|()| event.hold_back(&queue)))
+    }
+    fn follow_point(&self, queue: QueueId, point: &(dyn Fence + 'static), other: QueueId) -> Result<(), Diagnostic> {
+        let Some(event) = queue::event(point) else { return self.follow(queue, other) };
+        let (queue, _current) = self.enter(queue)?;
         self.context.noted(event.hold_back(&queue))
     }
     fn time(&self, queue: QueueId, commands: &[Command], runs: usize) -> Result<Timing, Diagnostic> {
-        let queue = self.enter(queue)?;
+        let (queue, _current) = self.enter(queue)?;
         let steps = self.plan(commands)?;
         self.context.noted(self.timed(&queue, &steps, runs))
     }
     fn record(&self, commands: &[Command]) -> Result<Option<Box<dyn Replay>>, Diagnostic> {
-        self.context.enter()?;
+        let _current = self.context.enter()?;
         Ok(Some(Box::new(self.context.noted(Recorded::new(self, commands))?)))
     }
 }

@@ -6,7 +6,7 @@
 
 use super::compile::Code;
 use super::driver::check;
-use crate::packed::{LaunchShape, Packed};
+use crate::packed::{Form, FormCode, LaunchShape, Packed};
 use crate::ptx::{self, Launches, Ptx, SharedSize, Target};
 use cudarc::driver::sys::{self, CUfunction, CUfunction_attribute};
 use girih_base::diag::Diagnostic;
@@ -20,6 +20,16 @@ pub(super) struct Kernel {
     _code: Arc<Code>,
     pub function: CUfunction,
     pub shared: SharedSize,
+    limits: Arc<Mutex<Limits>>,
+}
+
+/// What the driver was told and asked of a kernel.
+#[derive(Debug)]
+struct Limits {
+    /// Bytes of shared memory that a launch may ask for.
+    allowed: u32,
+    /// How many workgroups a multiprocessor holds at once that have so many bytes of shared memory.
+    resident: Option<(u32, u32)>,
 }
 
 // SAFETY: the function is a handle of the driver, which takes it from any thread on which the context is current.
@@ -47,8 +57,16 @@ pub(super) struct Program {
     /// What it was made of; none if its code was kept from an earlier process.
     pub origin: Option<Arc<Origin>>,
     forms: Mutex<Forms>,
-    /// What it was rendered from, shared by the kernels that were loaded together; none if its code was kept from an earlier process.
-    compiled: Option<Arc<Compiled>>,
+    source: Source,
+}
+
+/// What forms are made of that are not there yet.
+#[derive(Debug)]
+enum Source {
+    /// The legal module, shared by the kernels that were loaded together.
+    Compiled(Arc<Compiled>),
+    /// Texts that were kept from an earlier process.
+    Texts(Vec<Ptx>),
 }
 
 /// A kernel's forms.
@@ -75,18 +93,31 @@ impl Program {
             let shape = LaunchShape::of(&compiled.module.functions[entry.kernel]);
             let mut forms = Forms { direct: None, indirect: Indirect::Unknown };
             forms.accept(shape, &code, rendered, multiprocessors)?;
-            let (entry, forms, compiled) = (entry.clone(), Mutex::new(forms), Some(compiled.clone()));
-            Ok(Program { entry, shape, origin: Some(origin), forms, compiled })
+            let (entry, forms, source) = (entry.clone(), Mutex::new(forms), Source::Compiled(compiled.clone()));
+            Ok(Program { entry, shape, origin: Some(origin), forms, source })
         };
         compiled.entries.iter().zip(&ptx.entries).zip(origins).map(one).collect()
     }
 
-    /// A kernel whose code was kept. It has no form for grids in memory: the host reads those.
-    pub fn kept(packed: Packed, code: Code) -> Result<Program, Diagnostic> {
-        let Packed { entry, shape, rendered, code: _ } = packed;
-        let direct = Some(Kernel::of(&Arc::new(code), &rendered)?);
-        let forms = Mutex::new(Forms { direct, indirect: Indirect::Host });
-        Ok(Program { entry, shape, origin: None, forms, compiled: None })
+    /// A kernel that was kept: forms whose machine code was kept, and texts of others.
+    pub fn kept(
+        packed: Packed<'_>,
+        target: Target,
+        multiprocessors: u32,
+        load: &dyn Fn(&[u8]) -> Result<Code, Diagnostic>,
+    ) -> Result<Program, Diagnostic> {
+        let Packed { entry, shape, forms: kept } = packed;
+        let mut forms = Forms { direct: None, indirect: Indirect::Unknown };
+        let mut texts = vec![];
+        for Form { rendered, code } in kept {
+            match code {
+                FormCode::Machine(code) => forms.accept(shape, &Arc::new(load(code)?), &rendered, multiprocessors)?,
+                FormCode::Text(text) => {
+                    texts.push(Ptx { text: text.to_owned(), lines: vec![], entries: vec![rendered], target });
+                }
+            }
+        }
+        Ok(Program { entry, shape, origin: None, forms: Mutex::new(forms), source: Source::Texts(texts) })
     }
 
     /// A form that is not there is made by who asks first; the others wait.
@@ -123,14 +154,19 @@ impl Program {
         if self.shape.cooperative {
             return None;
         }
-        // The other form was rendered without an error, so the only one is that this form does not exist.
+        // The other form was rendered without an error, so the only one is that this form does not exist. It was not kept then, either.
         self.ptx(target, Launches::Indirect).ok()
     }
 
     /// The text of a form.
     fn ptx(&self, target: Target, launches: Launches) -> Result<Ptx, Vec<Diagnostic>> {
-        let compiled = self.compiled.as_ref().ok_or_else(|| vec![self.lost()])?;
-        ptx::render(&compiled.module, &[self.entry.kernel], target, launches)
+        match &self.source {
+            Source::Compiled(compiled) => ptx::render(&compiled.module, &[self.entry.kernel], target, launches),
+            Source::Texts(texts) => {
+                let found = texts.iter().find(|text| text.entries[0].launches == launches);
+                found.cloned().ok_or_else(|| vec![self.lost()])
+            }
+        }
     }
 
     fn lost(&self) -> Diagnostic {
@@ -151,7 +187,7 @@ impl Forms {
         match rendered.launches {
             Launches::Direct => self.direct = Some(kernel),
             Launches::Indirect => {
-                let most = kernel.resident(shape.workgroup.iter().product(), kernel.shared.asked)?;
+                let most = kernel.resident(shape, kernel.shared.asked)?.max(1);
                 self.indirect = Indirect::Kernel(kernel, most * multiprocessors);
             }
         }
@@ -167,49 +203,48 @@ pub(super) fn first(mut said: Vec<Diagnostic>) -> Diagnostic {
 impl Kernel {
     /// A kernel of a module on the device.
     pub fn of(code: &Arc<Code>, rendered: &ptx::Entry) -> Result<Kernel, Diagnostic> {
-        let kernel =
-            Kernel { _code: code.clone(), function: code.kernel(&rendered.name)?, shared: rendered.shared.clone() };
+        let (function, shared) = (code.kernel(&rendered.name)?, rendered.shared.clone());
+        let limits = Arc::new(Mutex::new(Limits { allowed: 48 << 10, resident: None }));
+        let kernel = Kernel { _code: code.clone(), function, shared, limits };
         if kernel.shared.chosen.is_empty() {
             kernel.allow(kernel.shared.asked)?;
         }
         Ok(kernel)
     }
 
+    fn limits(&self) -> MutexGuard<'_, Limits> {
+        self.limits.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
     /// Lets launches ask for so much shared memory. What was allowed before stays so: launches are planned together and queued later, so
     /// one that asks for less must not take it from one that asks for more.
     pub fn allow(&self, bytes: u32) -> Result<(), Diagnostic> {
-        if bytes <= 48 << 10 || i64::from(bytes) <= i64::from(self.allowed()?) {
+        let mut limits = self.limits();
+        if bytes <= limits.allowed {
             return Ok(());
         }
         let attribute = CUfunction_attribute::CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES;
         // SAFETY: the function's module is loaded as long as `self` lives.
         let result = unsafe { sys::cuFuncSetAttribute(self.function, attribute, bytes as i32) };
-        check(result, &format!("give a workgroup {bytes} bytes of shared memory"))
+        check(result, &format!("give a workgroup {bytes} bytes of shared memory"))?;
+        limits.allowed = bytes;
+        Ok(())
     }
 
-    /// How much shared memory launches may ask for. The driver knows it, for all copies of this handle.
-    fn allowed(&self) -> Result<i32, Diagnostic> {
-        let mut bytes = 0;
-        let attribute = CUfunction_attribute::CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES;
-        // SAFETY: the function's module is loaded as long as `self` lives; the driver writes one number.
-        let result = unsafe { sys::cuFuncGetAttribute(&mut bytes, attribute, self.function) };
-        check(result, "tell how much shared memory a workgroup may have")?;
-        Ok(bytes)
-    }
-
-    /// How many workgroups a multiprocessor holds at once.
-    pub fn resident(&self, invocations: u32, shared: u32) -> Result<u32, Diagnostic> {
-        let mut count = 0;
+    /// How many workgroups a multiprocessor holds at once. So much shared memory has been allowed.
+    pub fn resident(&self, shape: LaunchShape, shared: u32) -> Result<u32, Diagnostic> {
+        let mut limits = self.limits();
+        if let Some((_, count)) = limits.resident.filter(|(asked, _)| *asked == shared) {
+            return Ok(count);
+        }
+        let (mut count, invocations) = (0, shape.workgroup.iter().product::<u32>() as i32);
         // SAFETY: the function's module is loaded as long as `self` lives; the driver writes one number.
         let result = unsafe {
-            sys::cuOccupancyMaxActiveBlocksPerMultiprocessor(
-                &mut count,
-                self.function,
-                invocations as i32,
-                shared as usize,
-            )
+            sys::cuOccupancyMaxActiveBlocksPerMultiprocessor(&mut count, self.function, invocations, shared as usize)
         };
         check(result, "tell how many workgroups fit")?;
-        Ok(count.max(1) as u32)
+        let count = count.max(0) as u32;
+        limits.resident = Some((shared, count));
+        Ok(count)
     }
 }

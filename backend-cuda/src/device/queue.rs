@@ -1,31 +1,32 @@
-//! Streams of a card: each with its way to the host and its word of traps.
+//! Streams of a card: each with its way to the host and its word of traps. Points in them, and bytes that are read there.
 
 // The driver's edge: every block says why it is safe.
 #![allow(unsafe_code)]
 
-use super::context::{Context, Event, poll};
+use super::context::{Context, Event};
 use super::driver::check;
-use super::memory::{Block, clear};
-use super::staging::{Parcel, Staging};
-use cudarc::driver::sys::{self, CUdeviceptr, CUstream};
+use super::locked::{Pool, Room};
+use super::memory::clear;
+use super::staging::{self, Staging};
+use super::traps::{Told, Traps};
+use cudarc::driver::sys::{self, CUcontext, CUdeviceptr, CUstream};
 use girih_base::diag::Diagnostic;
 use girih_runtime::driver::{Fence, Fetch, bad_arguments};
-use girih_runtime::trap;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::any::Any;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
-use std::time::Duration;
 
-/// A stream.
+/// The driver's name for a stream of whichever thread uses it.
+const PER_THREAD: u64 = 2;
+
+/// A stream. Whoever drops it knows that its work is done, for that uses the word of traps.
 #[derive(Debug)]
 pub(super) struct Queue {
     stream: CUstream,
     /// Whether it is this value's own, or somebody else's.
     is_own: bool,
-    /// One word: the trap that was noted. It goes before the context does.
-    traps: Block,
-    /// Whether a launch since the last look may have noted one.
-    may_trap: AtomicBool,
+    traps: Traps,
     staging: Mutex<Staging>,
+    pool: Arc<Pool>,
     context: Arc<Context>,
 }
 
@@ -36,162 +37,164 @@ unsafe impl Sync for Queue {}
 
 impl Queue {
     /// A new one, without an order to any other. The context is current.
-    pub fn new(context: &Arc<Context>) -> Result<Queue, Diagnostic> {
+    pub fn new(context: &Arc<Context>, pool: &Arc<Pool>) -> Result<Queue, Diagnostic> {
+        let traps = Traps::new(context)?;
         let mut stream = std::ptr::null_mut();
         let flags = sys::CUstream_flags::CU_STREAM_NON_BLOCKING as u32;
         // SAFETY: the context is current; the driver writes one handle.
         check(unsafe { sys::cuStreamCreate(&mut stream, flags) }, "make a stream")?;
-        Queue::with(context, stream, true)
+        Queue { stream, is_own: true, traps, staging: Mutex::default(), pool: pool.clone(), context: context.clone() }
+            .ready()
     }
 
-    /// One of somebody else, which lives as long as this value.
-    pub fn adopt(context: &Arc<Context>, stream: CUstream) -> Result<Queue, Diagnostic> {
-        Queue::with(context, stream, false)
+    /// One of somebody else, which lives as long as this value is used. The context is current.
+    ///
+    /// # Safety
+    /// The handle is a stream.
+    pub unsafe fn adopt(context: &Arc<Context>, pool: &Arc<Pool>, handle: u64) -> Result<Queue, Diagnostic> {
+        if handle == PER_THREAD {
+            return Err(bad_arguments("the handle 2 means another stream on every thread")
+                .hint("give a stream that was created"));
+        }
+        let stream: CUstream = std::ptr::with_exposed_provenance_mut(handle as usize);
+        let mut theirs: CUcontext = std::ptr::null_mut();
+        // SAFETY: the caller's promise; the driver writes one handle.
+        check(unsafe { sys::cuStreamGetCtx(stream, &mut theirs) }, "tell whose a stream is")?;
+        if theirs != context.raw() {
+            return Err(bad_arguments("the stream is of another context").hint("make it in the card's primary context"));
+        }
+        let traps = Traps::new(context)?;
+        Queue { stream, is_own: false, traps, staging: Mutex::default(), pool: pool.clone(), context: context.clone() }
+            .ready()
     }
 
-    fn with(context: &Arc<Context>, stream: CUstream, is_own: bool) -> Result<Queue, Diagnostic> {
-        let (traps, staging) = (Block::allocate(16)?, Mutex::default());
-        let queue =
-            Queue { stream, is_own, traps, may_trap: AtomicBool::new(false), staging, context: context.clone() };
-        clear(&queue, queue.traps.address(), 16)?;
-        Ok(queue)
+    fn ready(self) -> Result<Queue, Diagnostic> {
+        clear(&self, self.traps.word(), 16)?;
+        Ok(self)
     }
 
     /// The stream.
     pub fn stream(&self) -> CUstream {
         self.stream
     }
-    /// How long a wait may last.
-    pub fn limit(&self) -> Duration {
-        self.context.limit()
+    /// What its work traps.
+    pub fn traps(&self) -> &Traps {
+        &self.traps
     }
-    /// Where traps are noted.
-    pub fn traps(&self) -> CUdeviceptr {
-        self.traps.address()
-    }
-    /// A launch may note a trap.
-    pub fn expect_traps(&self) {
-        self.may_trap.store(true, Ordering::Release);
+    /// Memory for copies.
+    pub fn pool(&self) -> &Arc<Pool> {
+        &self.pool
     }
 
-    /// The way to the host. Whoever has it is alone with what is on it.
-    pub fn staging(&self) -> MutexGuard<'_, Staging> {
+    fn staging(&self) -> MutexGuard<'_, Staging> {
         self.staging.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// Waits until all work is done.
     pub fn finish(&self) -> Result<(), Diagnostic> {
         // SAFETY: the stream lives as long as `self`.
-        poll(self.limit(), || unsafe { sys::cuStreamQuery(self.stream) })
+        self.context.wait(|| unsafe { sys::cuStreamQuery(self.stream) })
     }
 
-    /// Waits for all work, reads what it left, and says what was trapped: the word of the traps comes with the rest.
+    /// Queues bytes for the device. They may be changed at once. The context is current.
+    pub fn write(&self, to: CUdeviceptr, bytes: &[u8]) -> Result<(), Diagnostic> {
+        self.staging().write(self, to, bytes)
+    }
+
+    /// Waits for all work, reads what it left, and tells what it failed with. The context is current.
     pub fn read(&self, parts: &mut [(CUdeviceptr, &mut [u8])]) -> Result<(), Diagnostic> {
-        let may_trap = self.may_trap.swap(false, Ordering::AcqRel);
-        if !may_trap && parts.is_empty() {
-            return self.finish();
+        let is_empty = parts.iter().all(|(_, bytes)| bytes.is_empty());
+        match self.traps.quiet_point().filter(|_| is_empty) {
+            Some(point) => {
+                self.finish()?;
+                self.traps.told.tell(point)?;
+            }
+            None => staging::read(self, parts)?,
         }
-        let mut word = [0; 4];
-        let mut all: Vec<(CUdeviceptr, &mut [u8])> =
-            parts.iter_mut().map(|(from, bytes)| (*from, &mut **bytes)).collect();
-        if may_trap {
-            all.push((self.traps(), &mut word));
-        }
-        self.staging().read_all(self, &mut all)?;
-        self.trapped(u32::from_le_bytes(word))
-    }
-
-    /// Reports and forgets a trap; 0 is none.
-    fn trapped(&self, code: u32) -> Result<(), Diagnostic> {
-        if code == 0 {
-            return Ok(());
-        }
-        clear(self, self.traps(), 4)?;
-        Err(trap(code))
+        self.staging().settle(&self.pool)?;
+        self.pool.trim();
+        Ok(())
     }
 }
 
 impl Drop for Queue {
     fn drop(&mut self) {
-        if self.context.is_abandoned() || self.context.make_current().is_err() {
-            self.traps.abandon();
-            std::mem::forget(std::mem::take(&mut *self.staging()));
-            return;
-        }
+        let staging = self.staging.get_mut().unwrap_or_else(PoisonError::into_inner);
+        std::mem::take(staging).give_all(&self.pool);
         if self.is_own {
-            // SAFETY: the handle is this value's own and is not used afterwards; the driver ends its work first.
-            unsafe { sys::cuStreamDestroy_v2(self.stream) };
+            // SAFETY: the handle is this value's own and is not used afterwards. Errors have nobody to go to.
+            self.context.free(|| _ = unsafe { sys::cuStreamDestroy_v2(self.stream) });
         }
     }
 }
 
-/// A point in a stream.
+/// A point in a stream, which it does not need any more.
 pub(super) struct Point {
-    event: Event,
-    queue: Arc<Queue>,
-    /// Another way to the host, for a look at what was trapped beside the work that came later.
-    side: Arc<Queue>,
+    event: Arc<Event>,
+    /// Its number, and what is told, if it is to tell anything.
+    told: Option<(u64, Told)>,
+    context: Arc<Context>,
 }
 
 impl Point {
     /// Behind all work that is queued so far. The context is current.
-    pub fn new(queue: &Arc<Queue>, side: &Arc<Queue>) -> Result<Point, Diagnostic> {
-        let event = Event::new(false)?;
-        event.record(queue)?;
-        Ok(Point { event, queue: queue.clone(), side: side.clone() })
-    }
-
-    fn context(&self) -> &Context {
-        &self.queue.context
-    }
-}
-
-impl Drop for Point {
-    fn drop(&mut self) {
-        // The event goes next. An error has nobody to go to.
-        let _ = self.context().make_current();
+    pub fn new(queue: &Queue, to_tell: bool) -> Result<Point, Diagnostic> {
+        let event = Arc::new(Event::new(&queue.context, false)?);
+        let told = if to_tell {
+            Some((queue.traps.point(queue, &queue.pool, &event)?, queue.traps.told.clone()))
+        } else {
+            event.record(queue)?;
+            None
+        };
+        Ok(Point { event, told, context: queue.context.clone() })
     }
 }
 
 impl Fence for Point {
     fn poll(&self) -> Result<bool, Diagnostic> {
-        self.context().enter()?;
-        self.context().noted(self.event.is_done())
+        let _current = self.context.enter()?;
+        self.context.noted(self.event.is_done())
     }
     fn wait(&self) -> Result<(), Diagnostic> {
-        self.context().enter()?;
-        self.context().noted(self.event.wait(self.queue.limit()))
+        let _current = self.context.enter()?;
+        self.event.wait()
     }
     fn outcome(&self) -> Result<(), Diagnostic> {
-        if !self.queue.may_trap.load(Ordering::Acquire) {
-            return Ok(());
-        }
-        self.context().enter()?;
-        let mut word = [0; 4];
-        let read = self.side.staging().read(&self.side, self.queue.traps(), &mut word);
-        self.context().noted(read)?;
-        self.queue.trapped(u32::from_le_bytes(word))
+        let Some((point, told)) = &self.told else { return Ok(()) };
+        let _current = self.context.enter()?;
+        told.tell(*point)
     }
+}
+
+/// The event of a point of this driver.
+pub(super) fn event<'a>(point: &'a (dyn Fence + 'static)) -> Option<&'a Event> {
+    let point: &'a dyn Any = point;
+    let sent = || point.downcast_ref::<Sent>().map(|sent| &sent.point);
+    point.downcast_ref::<Point>().or_else(sent).map(|point| &*point.event)
 }
 
 /// Bytes on their way to the host, and the point behind them.
 pub(super) struct Sent {
-    parcel: Mutex<Option<Parcel>>,
+    room: Mutex<Option<Room>>,
+    bytes: usize,
+    pool: Arc<Pool>,
     point: Point,
 }
 
 impl Sent {
     /// Queues a copy. The context is current.
-    pub fn new(queue: &Arc<Queue>, side: &Arc<Queue>, from: CUdeviceptr, bytes: usize) -> Result<Sent, Diagnostic> {
-        let parcel = Parcel::send(queue, from, bytes)?;
-        Ok(Sent { parcel: Mutex::new(Some(parcel)), point: Point::new(queue, side)? })
+    pub fn new(queue: &Queue, from: CUdeviceptr, bytes: usize) -> Result<Sent, Diagnostic> {
+        let room = staging::send(queue, from, bytes)?;
+        let point = Point::new(queue, true)?;
+        Ok(Sent { room: Mutex::new(Some(room)), bytes, pool: queue.pool.clone(), point })
     }
 }
 
 impl Drop for Sent {
     fn drop(&mut self) {
-        // The parcel goes next. An error has nobody to go to.
-        let _ = self.point.context().make_current();
+        if let Some(room) = self.room.get_mut().unwrap_or_else(PoisonError::into_inner).take() {
+            self.pool.give_after(room, self.point.event.clone());
+        }
     }
 }
 
@@ -210,8 +213,10 @@ impl Fence for Sent {
 impl Fetch for Sent {
     fn take(&self) -> Result<Vec<u8>, Diagnostic> {
         self.point.wait()?;
-        let parcel = self.parcel.lock().unwrap_or_else(PoisonError::into_inner).take();
-        let taken = || bad_arguments("the bytes were taken before");
-        parcel.map(|parcel| parcel.open()).ok_or_else(taken)
+        let room = self.room.lock().unwrap_or_else(PoisonError::into_inner).take();
+        let room = room.ok_or_else(|| bad_arguments("the bytes were taken before"))?;
+        let bytes = staging::received(&room, self.bytes);
+        self.pool.give(room);
+        Ok(bytes)
     }
 }

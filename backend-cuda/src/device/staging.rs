@@ -1,198 +1,224 @@
-//! The way between host and device: page-locked pieces of memory that the card reads and writes by itself, two of them, so that one
-//! is filled while the other one is under way.
+//! The way between host and device, through page-locked memory.
+//!
+//! Writing never waits: while copies use the memory of a stream, more is locked, so there is as much of it as is under way. Only if the host
+//! has no more to lock, the oldest copy is waited for. Reading waits, but keeps nobody else from the stream.
 
 // The driver's edge: every block says why it is safe.
 #![allow(unsafe_code)]
 
-use super::context::Event;
 use super::driver::check;
+use super::locked::{LEAST, Pool, Room};
 use super::queue::Queue;
 use cudarc::driver::sys::{self, CUdeviceptr};
-use girih_base::diag::Diagnostic;
-use std::ffi::c_void;
+use girih_base::diag::{Code, Diagnostic};
+use std::collections::VecDeque;
 
-/// Bytes of a piece at most. Locking memory takes the host longer than any copy through it, so a piece begins about as large as what
-/// goes through it, and grows no further than to where the card's setting up of a copy no longer counts.
+/// Bytes of a copy at most: where the card's setting up of a copy no longer counts.
 const PIECE: usize = 1 << 20;
-/// Bytes of a piece at least.
-const SMALL: usize = 64 << 10;
+/// Copies begin at multiples of this.
+const ALIGN: usize = 64;
 
-/// Page-locked memory, and the copy that it is used by.
+/// A room, and how much of it copies use. Its event is behind them.
 #[derive(Debug)]
 struct Piece {
-    memory: *mut u8,
-    bytes: usize,
-    done: Event,
-    busy: bool,
+    room: Room,
+    used: usize,
 }
 
-// SAFETY: the memory is this value's own, and is page-locked for the whole process.
-unsafe impl Send for Piece {}
-
-impl Piece {
-    /// A piece of at least so many bytes, which are at most [`PIECE`].
-    fn new(bytes: usize) -> Result<Piece, Diagnostic> {
-        let (done, bytes) = (Event::new(false)?, bytes.next_power_of_two().clamp(SMALL, PIECE));
-        let mut memory: *mut c_void = std::ptr::null_mut();
-        // SAFETY: the context is current; the driver writes one address.
-        check(unsafe { sys::cuMemHostAlloc(&mut memory, bytes, 0) }, "lock memory of the host")?;
-        Ok(Piece { memory: memory.cast(), bytes, done, busy: false })
-    }
-
-    /// Waits until the card does not use it.
-    fn rest(&mut self, queue: &Queue) -> Result<(), Diagnostic> {
-        if std::mem::take(&mut self.busy) {
-            self.done.wait(queue.limit())?;
-        }
-        Ok(())
-    }
-    /// A copy that uses it has been queued.
-    fn start(&mut self, queue: &Queue) -> Result<(), Diagnostic> {
-        self.busy = true;
-        self.done.record(queue)
-    }
-}
-
-impl Drop for Piece {
-    fn drop(&mut self) {
-        // SAFETY: the memory is this value's own; the driver waits for copies that use it.
-        unsafe { sys::cuMemFreeHost(self.memory.cast()) };
-    }
-}
-
-/// The pieces; made when they are first needed.
+/// The memory through which a stream is written.
 #[derive(Debug, Default)]
 pub(super) struct Staging {
-    pieces: Vec<Piece>,
-    next: usize,
+    /// Older ones first; the last one is being filled.
+    pieces: VecDeque<Piece>,
 }
 
 impl Staging {
-    /// The piece whose turn it is, at rest, for so many bytes.
-    fn piece(&mut self, queue: &Queue, bytes: usize) -> Result<&mut Piece, Diagnostic> {
-        if self.pieces.len() < 2 {
-            self.pieces.push(Piece::new(bytes)?);
-            self.next = self.pieces.len() - 1;
-        } else {
-            self.next = (self.next + 1) % self.pieces.len();
-        }
-        let piece = &mut self.pieces[self.next];
-        piece.rest(queue)?;
-        if piece.bytes < bytes {
-            *piece = Piece::new(bytes)?;
-        }
-        Ok(piece)
-    }
-
-    /// Queues bytes for the device. They may be changed at once.
+    /// Queues bytes for the device. They may be changed at once. The context is current.
     pub fn write(&mut self, queue: &Queue, to: CUdeviceptr, bytes: &[u8]) -> Result<(), Diagnostic> {
         for (i, part) in bytes.chunks(PIECE).enumerate() {
-            let piece = self.piece(queue, part.len())?;
+            let mut piece = self.piece(queue, part.len())?;
             let target = to + (i * PIECE) as u64;
-            // SAFETY: the piece has room for `part` and is at rest. The target is inside of memory that the
-            // caller owns.
+            // SAFETY: the room has so many bytes from there on, which no copy uses. The target is inside of memory that the caller owns.
             let result = unsafe {
-                std::ptr::copy_nonoverlapping(part.as_ptr(), piece.memory, part.len());
-                sys::cuMemcpyHtoDAsync_v2(target, piece.memory.cast(), part.len(), queue.stream())
+                let place = piece.room.address().add(piece.used);
+                std::ptr::copy_nonoverlapping(part.as_ptr(), place, part.len());
+                sys::cuMemcpyHtoDAsync_v2(target, place.cast(), part.len(), queue.stream())
             };
-            check(result, "copy to the device")?;
-            piece.start(queue)?;
+            let queued = check(result, "copy to the device");
+            if queued.is_ok() {
+                piece.used = (piece.used + part.len()).next_multiple_of(ALIGN);
+                if let Err(error) = piece.room.done.record(queue) {
+                    // Nobody knows when the copy is done.
+                    std::mem::forget(piece);
+                    return Err(error);
+                }
+            }
+            self.pieces.push_back(piece);
+            queued?;
         }
         Ok(())
     }
 
-    /// Reads bytes from the device, after all work that is queued.
-    pub fn read(&mut self, queue: &Queue, from: CUdeviceptr, bytes: &mut [u8]) -> Result<(), Diagnostic> {
-        let mut pending: Option<(usize, &mut [u8])> = None;
+    /// A piece with room for so many bytes, which is taken out of the list.
+    fn piece(&mut self, queue: &Queue, bytes: usize) -> Result<Piece, Diagnostic> {
+        if self.pieces.back().is_some_and(|piece| piece.used + bytes <= piece.room.bytes())
+            && let Some(piece) = self.pieces.pop_back()
+        {
+            return Ok(piece);
+        }
+        // The largest of those that are done does, if any does.
+        let mut done: Option<Room> = None;
+        while let Some(piece) = self.pop_done()? {
+            let smaller = match &done {
+                Some(room) if room.bytes() >= piece.room.bytes() => Some(piece.room),
+                _ => done.replace(piece.room),
+            };
+            smaller.into_iter().for_each(|room| queue.pool().give(room));
+        }
+        match done {
+            Some(room) if room.bytes() >= bytes => return Ok(Piece { room, used: 0 }),
+            done => done.into_iter().for_each(|room| queue.pool().give(room)),
+        }
+        // Who writes much behind work that takes long gets larger rooms.
+        let size = bytes.max(LEAST << self.pieces.len().min(4));
+        match queue.pool().take(size) {
+            Ok(room) => Ok(Piece { room, used: 0 }),
+            Err(error) if error.code == Code::DeviceMemory => self.oldest(queue.pool(), bytes, error),
+            Err(error) => Err(error),
+        }
+    }
+
+    /// The oldest piece that is large enough, once its copies are done; the host has no more memory to lock.
+    fn oldest(&mut self, pool: &Pool, bytes: usize, error: Diagnostic) -> Result<Piece, Diagnostic> {
+        while let Some(Piece { room, .. }) = self.pieces.pop_front() {
+            room.done.wait()?;
+            if room.bytes() >= bytes {
+                return Ok(Piece { room, used: 0 });
+            }
+            pool.give(room);
+        }
+        Err(error)
+    }
+
+    /// The oldest piece, if its copies are done.
+    fn pop_done(&mut self) -> Result<Option<Piece>, Diagnostic> {
+        match self.pieces.front() {
+            Some(piece) if piece.room.done.is_done()? => Ok(self.pieces.pop_front()),
+            _ => Ok(None),
+        }
+    }
+
+    /// Gives all but one of the pieces back whose copies are done. The context is current.
+    pub fn settle(&mut self, pool: &Pool) -> Result<(), Diagnostic> {
+        while self.pieces.len() > 1
+            && let Some(piece) = self.pop_done()?
+        {
+            pool.give(piece.room);
+        }
+        Ok(())
+    }
+
+    /// Gives all pieces back.
+    pub fn give_all(self, pool: &Pool) {
+        for Piece { room, .. } in self.pieces {
+            let done = room.done.clone();
+            pool.give_after(room, done);
+        }
+    }
+}
+
+/// Queues a copy of bytes of the device into a room, from a place in it on.
+fn copy(queue: &Queue, from: CUdeviceptr, room: &Room, at: usize, bytes: usize) -> Result<(), Diagnostic> {
+    if bytes == 0 {
+        return Ok(());
+    }
+    assert!(at + bytes <= room.bytes(), "the room is too small");
+    // SAFETY: the room has so many bytes from there on, which nobody else uses; they are copied from memory that the caller owns.
+    let result = unsafe {
+        let place = room.address().add(at);
+        sys::cuMemcpyDtoHAsync_v2(place.cast(), from, bytes, queue.stream())
+    };
+    check(result, "copy from the device")
+}
+
+/// Takes bytes out of a room, from a place in it on. The copy into it is done.
+fn take_out(room: &Room, at: usize, target: &mut [u8]) {
+    assert!(at + target.len() <= room.bytes(), "the room is too small");
+    // SAFETY: the room has so many bytes from there on, and nobody writes them any more.
+    unsafe { std::ptr::copy_nonoverlapping(room.address().add(at), target.as_mut_ptr(), target.len()) };
+}
+
+/// Bytes of the device, after all work that is queued. What that has failed with is left to others. The context is current.
+pub(super) fn look(queue: &Queue, from: CUdeviceptr, bytes: &mut [u8]) -> Result<(), Diagnostic> {
+    let room = queue.pool().take(bytes.len())?;
+    copy(queue, from, &room, 0, bytes.len())?;
+    room.done.record(queue)?;
+    room.done.wait()?;
+    take_out(&room, 0, bytes);
+    queue.pool().give(room);
+    Ok(())
+}
+
+/// Reads parts of the device's memory, after all work that is queued, with one wait where they fit into a room together. Then tells what the work has
+/// failed with. The context is current.
+pub(super) fn read(queue: &Queue, parts: &mut [(CUdeviceptr, &mut [u8])]) -> Result<(), Diagnostic> {
+    let all: usize = parts.iter().map(|(_, bytes)| bytes.len()).sum();
+    if all > PIECE {
+        return read_pieces(queue, parts);
+    }
+    let room = queue.pool().take(all)?;
+    let mut at = 0;
+    for (from, bytes) in parts.iter() {
+        copy(queue, *from, &room, at, bytes.len())?;
+        at += bytes.len();
+    }
+    let point = queue.traps().point(queue, queue.pool(), &room.done)?;
+    room.done.wait()?;
+    let mut at = 0;
+    for (_, bytes) in parts.iter_mut() {
+        take_out(&room, at, bytes);
+        at += bytes.len();
+    }
+    // The note of the traps has the room's event, which the next user of the room records again.
+    let told = queue.traps().told.tell(point);
+    queue.pool().give(room);
+    told
+}
+
+/// The same piece by piece: while one is under way, the one before is taken over.
+fn read_pieces(queue: &Queue, parts: &mut [(CUdeviceptr, &mut [u8])]) -> Result<(), Diagnostic> {
+    let mut before: Option<(Room, &mut [u8])> = None;
+    for (from, bytes) in parts.iter_mut() {
         for (i, part) in bytes.chunks_mut(PIECE).enumerate() {
-            let piece = self.piece(queue, part.len())?;
-            let source = from + (i * PIECE) as u64;
-            // SAFETY: the piece has room for `part` and is at rest; that many bytes are copied, from memory that the caller owns.
-            let result = unsafe { sys::cuMemcpyDtoHAsync_v2(piece.memory.cast(), source, part.len(), queue.stream()) };
-            check(result, "copy from the device")?;
-            piece.start(queue)?;
-            // While this copy is under way the one before is taken over.
-            if let Some((before, target)) = pending.replace((self.next, part)) {
-                self.take(queue, before, target)?;
+            let room = queue.pool().take(part.len())?;
+            copy(queue, *from + (i * PIECE) as u64, &room, 0, part.len())?;
+            room.done.record(queue)?;
+            if let Some((room, target)) = before.replace((room, part)) {
+                room.done.wait()?;
+                take_out(&room, 0, target);
+                queue.pool().give(room);
             }
         }
-        match pending {
-            Some((last, target)) => self.take(queue, last, target),
-            None => Ok(()),
-        }
     }
-
-    /// Reads parts of the device's memory, after all work that is queued, with one wait where they fit into a piece together.
-    pub fn read_all(&mut self, queue: &Queue, parts: &mut [(CUdeviceptr, &mut [u8])]) -> Result<(), Diagnostic> {
-        let all = parts.iter().map(|(_, bytes)| bytes.len()).sum();
-        if all > PIECE {
-            return parts.iter_mut().try_for_each(|(from, bytes)| self.read(queue, *from, bytes));
-        }
-        let piece = self.piece(queue, all)?;
-        let mut at = 0;
-        for (from, bytes) in parts.iter() {
-            // SAFETY: the piece is at rest and has room for all parts one behind the other; the sources are memory that the caller owns.
-            let result =
-                unsafe { sys::cuMemcpyDtoHAsync_v2(piece.memory.add(at).cast(), *from, bytes.len(), queue.stream()) };
-            check(result, "copy from the device")?;
-            at += bytes.len();
-        }
-        piece.start(queue)?;
-        piece.rest(queue)?;
-        let mut at = 0;
-        for (_, bytes) in parts.iter_mut() {
-            // SAFETY: the copies into the piece are done, had these lengths, and nothing else uses the piece.
-            unsafe { std::ptr::copy_nonoverlapping(piece.memory.add(at), bytes.as_mut_ptr(), bytes.len()) };
-            at += bytes.len();
-        }
-        Ok(())
-    }
-
-    /// Takes bytes out of a piece once its copy is done.
-    fn take(&mut self, queue: &Queue, piece: usize, target: &mut [u8]) -> Result<(), Diagnostic> {
-        let piece = &mut self.pieces[piece];
-        piece.rest(queue)?;
-        // SAFETY: the copy into the piece is done, it had `target`'s length, and nothing else uses the piece.
-        unsafe { std::ptr::copy_nonoverlapping(piece.memory, target.as_mut_ptr(), target.len()) };
-        Ok(())
-    }
+    let Some((room, target)) = before else { return Ok(()) };
+    let point = queue.traps().point(queue, queue.pool(), &room.done)?;
+    room.done.wait()?;
+    take_out(&room, 0, target);
+    let told = queue.traps().told.tell(point);
+    queue.pool().give(room);
+    told
 }
 
-/// Bytes on their way to the host, in page-locked memory of their own.
-#[derive(Debug)]
-pub(super) struct Parcel {
-    memory: *mut u8,
-    bytes: usize,
+/// Queues a copy of bytes of the device into a room of their own. The context is current.
+pub(super) fn send(queue: &Queue, from: CUdeviceptr, bytes: usize) -> Result<Room, Diagnostic> {
+    let room = queue.pool().take(bytes)?;
+    copy(queue, from, &room, 0, bytes)?;
+    Ok(room)
 }
 
-// SAFETY: the memory is this value's own, and is page-locked for the whole process.
-unsafe impl Send for Parcel {}
-// SAFETY: as above; it is only read, once the copy into it is done.
-unsafe impl Sync for Parcel {}
-
-impl Parcel {
-    /// Queues a copy of bytes of the device. The context is current.
-    pub fn send(queue: &Queue, from: CUdeviceptr, bytes: usize) -> Result<Parcel, Diagnostic> {
-        let mut memory: *mut c_void = std::ptr::null_mut();
-        // SAFETY: the context is current; the driver writes one address.
-        check(unsafe { sys::cuMemHostAlloc(&mut memory, bytes.max(1), 0) }, "lock memory of the host")?;
-        let parcel = Parcel { memory: memory.cast(), bytes };
-        // SAFETY: the parcel has room for so many bytes, which are copied from memory that the caller owns.
-        let result = unsafe { sys::cuMemcpyDtoHAsync_v2(memory, from, bytes, queue.stream()) };
-        check(result, "copy from the device")?;
-        Ok(parcel)
-    }
-
-    /// The bytes; the copy is done.
-    pub fn open(&self) -> Vec<u8> {
-        // SAFETY: so many bytes were copied there, and nothing writes them any more.
-        unsafe { std::slice::from_raw_parts(self.memory, self.bytes) }.to_vec()
-    }
-}
-
-impl Drop for Parcel {
-    fn drop(&mut self) {
-        // SAFETY: the memory is this value's own; the driver waits for copies that use it.
-        unsafe { sys::cuMemFreeHost(self.memory.cast()) };
-    }
+/// The bytes that were sent into a room; the copy is done.
+pub(super) fn received(room: &Room, bytes: usize) -> Vec<u8> {
+    let mut received = vec![0; bytes];
+    take_out(room, 0, &mut received);
+    received
 }

@@ -14,7 +14,7 @@ mod memory;
 mod parse;
 mod warpgroup;
 
-use crate::packed::{LaunchShape, Packed};
+use crate::packed::{Form, FormCode, LaunchShape, Packed};
 use crate::ptx::{self, Entry as Rendered, Launches, Ptx, Target};
 use girih_base::diag::{Code, Diagnostic};
 use girih_base::idx::IndexVec;
@@ -178,6 +178,9 @@ impl Driver for Emulator {
     fn caps(&self) -> &Caps {
         &self.caps
     }
+    fn moves_bytes(&self) -> bool {
+        true
+    }
 
     fn keeping(&self) -> Option<Keeping> {
         None
@@ -218,17 +221,31 @@ impl Driver for Emulator {
         // One kernel was asked for.
         let id = self.load(module, &[kernel], options)?[0];
         let packed = self.lock().programs[id].as_ref().and_then(|loaded| {
-            let text = loaded.direct.program.text.join("\n");
-            Packed::pack(&loaded.entry, loaded.shape, &loaded.direct.rendered, text.as_bytes())
+            let texts: Vec<(&Rendered, String)> = std::iter::once(&loaded.direct)
+                .chain(&loaded.indirect)
+                .map(|form| (&form.rendered, form.program.text.join("\n")))
+                .collect();
+            let forms: Vec<Form<'_>> = texts
+                .iter()
+                .map(|(rendered, text)| Form { rendered: (*rendered).clone(), code: FormCode::Text(text) })
+                .collect();
+            Packed::pack(&loaded.entry, loaded.shape, &forms)
         });
         Ok((id, packed))
     }
     fn restore(&self, bytes: &[u8]) -> Option<ProgramId> {
-        let Packed { entry, shape, rendered, code } = Packed::unpack(bytes)?;
-        let text = std::str::from_utf8(code).ok()?.to_owned();
-        let ptx = Ptx { text, lines: vec![], entries: vec![rendered], target: self.target };
-        let direct = Text::of(&ptx).ok()?;
-        Some(self.lock().add(Loaded { entry, shape, direct, indirect: None }))
+        let Packed { entry, shape, forms } = Packed::unpack(bytes)?;
+        let mut texts = forms.into_iter().map(|Form { rendered, code }| {
+            let FormCode::Text(text) = code else { return None };
+            let ptx = Ptx { text: text.to_owned(), lines: vec![], entries: vec![rendered], target: self.target };
+            Text::of(&ptx).ok()
+        });
+        let direct = texts.next()??;
+        let indirect = match texts.next() {
+            Some(text) => Some(text?),
+            None => None,
+        };
+        Some(self.lock().add(Loaded { entry, shape, direct, indirect }))
     }
     fn unload(&self, program: ProgramId) {
         let programs = &mut self.lock().programs;

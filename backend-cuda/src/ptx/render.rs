@@ -139,7 +139,10 @@ impl<'a> Renderer<'a> {
     /// Notes that an operation should not have come here.
     pub fn refuse(&mut self, inst: &Inst, why: &str) {
         let message = format!("`{}` cannot be written as PTX for {}: {why}", inst.op.name(), self.target);
-        self.needs.refused.push(Diagnostic::new(Code::DeviceCompiler, inst.span, message));
+        let refusal = Diagnostic::new(Code::DeviceCompiler, inst.span, message);
+        if self.needs.refused.last() != Some(&refusal) {
+            self.needs.refused.push(refusal);
+        }
     }
 
     /// The scalar that a value is made of.

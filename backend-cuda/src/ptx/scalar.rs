@@ -202,7 +202,7 @@ fn code(op: Op, ty: Scalar) -> Option<String> {
         Op::Add if float => Some(format!("add.rn.{t}")),
         Op::Sub if float => Some(format!("sub.rn.{t}")),
         Op::Mul if float => Some(format!("mul.rn.{t}")),
-        Op::Fma | Op::Mad if float => Some(format!("fma.rn.{t}")),
+        Op::Fma if float => Some(format!("fma.rn.{t}")),
         Op::Div if wide_float => Some(format!("div.rn.{t}")),
         Op::Sqrt if wide_float => Some(format!("sqrt.rn.{t}")),
         Op::Floor if float => rounded("rmi"),

@@ -90,54 +90,57 @@ impl Renderer<'_> {
             return ptx!(self, "redux.sync.{code} {to}, {value}, {lanes}");
         }
         let total = match self.members {
-            None => self.exchange(op, ty, value),
-            Some(members) => self.gather(op, ty, value, members),
+            None => self.exchange(inst, op, value),
+            Some(members) => self.gather(inst, op, value, members),
         };
         self.mov(to, total.into());
     }
 
     /// All 32 lanes exchange with the one whose number differs by 16, 8, ..: each step is commutative, so all agree.
-    fn exchange(&mut self, op: Op, ty: Scalar, value: Reg) -> Reg {
-        let mut total = value;
+    fn exchange(&mut self, inst: &Inst, op: Op, value: Reg) -> Reg {
+        let (ty, mut total) = (inst.element(), value);
         for by in [16, 8, 4, 2, 1] {
             let (other, _) = self.from_lane(ty, total, "bfly", by, Operand::Int((LANES - 1).into()));
-            total = self.combined(op, ty, total, other);
+            total = self.combined(inst, op, total, other);
         }
         total
     }
 
     /// Lanes take from higher ones that exist; the lowest gives the total to all.
-    fn gather(&mut self, op: Op, ty: Scalar, value: Reg, members: Reg) -> Reg {
+    fn gather(&mut self, inst: &Inst, op: Op, value: Reg, members: Reg) -> Reg {
         let [count, last] = [(); 2].map(|()| self.fresh(Class::B32));
         ptx!(self, "popc.b32 {count}, {members}");
         ptx!(self, "sub.u32 {last}, {count}, 1");
-        let mut total = value;
+        let (ty, mut total) = (inst.element(), value);
         for by in [16, 8, 4, 2, 1] {
             let (other, exists) = self.from_lane(ty, total, "down", by, last.into());
-            total = self.combined_if(op, ty, total, other, exists);
+            total = self.combined_if(inst, op, total, other, exists);
         }
         self.from_lane(ty, total, "idx", 0, Operand::Int((LANES - 1).into())).0
     }
 
-    fn combined(&mut self, op: Op, ty: Scalar, a: Reg, b: Reg) -> Reg {
+    fn combined(&mut self, inst: &Inst, op: Op, a: Reg, b: Reg) -> Reg {
+        let ty = inst.element();
         let result = self.fresh(scalar_class(ty));
-        self.compute(op, ty, result, &[a.into(), b.into()]);
+        if !self.compute(op, ty, result, &[a.into(), b.into()]) {
+            self.refuse(inst, "it is not legal for this type");
+        }
         result
     }
 
     /// The combination of two values, or the first alone.
-    fn combined_if(&mut self, op: Op, ty: Scalar, a: Reg, b: Reg, condition: Reg) -> Reg {
-        let (both, result) = (self.combined(op, ty, b, a), self.fresh(scalar_class(ty)));
+    fn combined_if(&mut self, inst: &Inst, op: Op, a: Reg, b: Reg, condition: Reg) -> Reg {
+        let (both, result) = (self.combined(inst, op, b, a), self.fresh(scalar_class(inst.element())));
         self.select_part(result, condition, both.into(), a.into());
         result
     }
 
     /// The combination of all lanes up to this one.
-    fn scanned(&mut self, op: Op, ty: Scalar, value: Reg) -> Reg {
-        let mut total = value;
+    fn scanned(&mut self, inst: &Inst, op: Op, value: Reg) -> Reg {
+        let (ty, mut total) = (inst.element(), value);
         for by in [1, 2, 4, 8, 16] {
             let (below, exists) = self.from_lane(ty, total, "up", by, Operand::Int(0));
-            total = self.combined_if(op, ty, total, below, exists);
+            total = self.combined_if(inst, op, total, below, exists);
         }
         total
     }
@@ -145,7 +148,7 @@ impl Renderer<'_> {
     /// An inclusive scan.
     pub fn inclusive(&mut self, inst: &Inst, op: Op) {
         let value = self.reg(inst.operands[0]);
-        let total = self.scanned(op, inst.element(), value);
+        let total = self.scanned(inst, op, value);
         self.mov(self.result(inst), total.into());
     }
 
@@ -153,7 +156,7 @@ impl Renderer<'_> {
     pub fn exclusive(&mut self, inst: &Inst, op: Op) {
         let ty = inst.element();
         let value = self.reg(inst.operands[0]);
-        let total = self.scanned(op, ty, value);
+        let total = self.scanned(inst, op, value);
         let (below, exists) = self.from_lane(ty, total, "up", 1, Operand::Int(0));
         let neutral = if op == Op::Mul { ty.one_bits() } else { 0 };
         let neutral = self.into_reg(scalar_class(ty), immediate(ty, neutral));

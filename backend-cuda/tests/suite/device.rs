@@ -1,14 +1,14 @@
 //! The device, and the reading of PTX that stands for it where there is no card; `GIRIH_REQUIRE_CUDA` makes a missing card a
 //! failure.
 
+use crate::waiting::SLOW;
 use girih_base::diag::Code;
 use girih_base::span::Sources;
 use girih_base::words;
 use girih_cuda::ptx::Target;
 use girih_cuda::{Emulator, Settings, devices, open, open_with};
 use girih_ir::{Module, Type, Verified, text, verify};
-use girih_runtime::{Argument, Buffer, Command, Constant, Device, Dispatch, Grid, LoadOptions, Memory, Program};
-use std::time::{Duration, Instant};
+use girih_runtime::{Argument, Buffer, Command, Constant, Device, Dispatch, Grid, LoadOptions, Memory, Program, trap};
 
 /// Every device to test: the reading of PTX, and the first card if there is one.
 fn each(test: impl Fn(&Device)) {
@@ -19,7 +19,7 @@ fn each(test: impl Fn(&Device)) {
 }
 
 /// The first card; none if it may be missing and is.
-fn card() -> Option<Device> {
+pub fn card() -> Option<Device> {
     match open(0) {
         Ok(device) => Some(device),
         Err(error) => {
@@ -30,32 +30,32 @@ fn card() -> Option<Device> {
     }
 }
 
-fn module(source: &str) -> Verified<Module> {
+pub fn module(source: &str) -> Verified<Module> {
     let id = Sources::default().add("test.gir", source);
     verify(text::parse(id, source).expect("it is read").module).expect("it follows the rules")
 }
 
-fn load(device: &Device, source: &str) -> Vec<Program> {
+pub fn load(device: &Device, source: &str) -> Vec<Program> {
     let module = module(source);
     let kernels: Vec<_> = module.kernels().collect();
     device.load(&module, &kernels, &LoadOptions::default()).expect("it is compiled")
 }
 
-fn buffer(device: &Device, bytes: u64) -> Buffer {
+pub fn buffer(device: &Device, bytes: u64) -> Buffer {
     device.zeroed(Memory::of(bytes)).expect("there is memory")
 }
 
-fn words(device: &Device, buffer: &Buffer, count: usize) -> Vec<u32> {
+pub fn words(device: &Device, buffer: &Buffer, count: usize) -> Vec<u32> {
     let mut bytes = vec![0; 4 * count];
     device.read(buffer, 0, &mut bytes).expect("it is read");
     words::from_bytes(&bytes)
 }
 
-fn number(bits: u32) -> Argument {
+pub fn number(bits: u32) -> Argument {
     Argument::Scalar(Constant { ty: Type::U32, bits: bits.into() })
 }
 
-fn dispatch(program: &Program, grid: Grid, arguments: &[Argument]) -> Command {
+pub fn dispatch(program: &Program, grid: Grid, arguments: &[Argument]) -> Command {
     Command::Dispatch(Dispatch { program: program.clone(), arguments: arguments.to_vec(), grid })
 }
 
@@ -94,7 +94,7 @@ fn memory_is_zero_written_read_copied_and_cleared() {
     });
 }
 
-const ROUNDS: &str = "kernel @step(%from: buffer readonly, %to: buffer, %grid: buffer) workgroup(32) {
+pub const ROUNDS: &str = "kernel @step(%from: buffer readonly, %to: buffer, %grid: buffer) workgroup(32) {
   shared %s: u32[32]
   %i = global_id.x
   %l = local_index
@@ -148,35 +148,141 @@ fn traps_are_reported_once() {
     });
 }
 
-/// Freeing waits for kernels that run, and so would letting go of the device.
+/// Each failure is told once, and by no point before it; whoever is asked first has it.
 #[test]
-fn nobody_waits_for_a_launch_that_takes_too_long() {
-    const ROUNDS: u32 = 400_000_000;
+fn a_trap_is_told_by_the_points_behind_it() {
     let Some(device) = card() else { return };
-    let source = "
-kernel @slow(%m: buffer, %n: u32) workgroup(1) {
-  %k, %end = loop (%i: u32 = 0, %x: u32 = 1) {
-    while (lt %i, %n) next (add %i, 1), (xor (mul %x, 1664525), %i)
-  }
-  store.u32 %m[0], %end
-}";
+    let source = "kernel @k(%m: buffer, %n: u32) workgroup(32) {\n  trap_if (eq.u32 %n, 1) code(1)\n  trap_if (eq.u32 %n, 2) code(2)\n  store.u32 %m[0], %n\n}\n";
     let (program, m) = (load(&device, source).swap_remove(0), buffer(&device, 16));
-    let arguments = [Argument::buffer(&m), number(ROUNDS / 100)];
-    let timing = device.time(&[dispatch(&program, Grid::Workgroups([1, 1, 1]), &arguments)], 3);
-    let whole = 100 * timing.expect("it runs").median();
-    drop(device);
-    let settings = Settings { limit: Duration::from_millis(100), ..Settings::default() };
-    let device = Device::new(open_with(0, &settings).expect("there is a card"));
-    let (program, m) = (load(&device, source).swap_remove(0), buffer(&device, 16));
-    let begun = Instant::now();
-    // Some seconds of work.
-    let slow = dispatch(&program, Grid::Workgroups([1, 1, 1]), &[Argument::buffer(&m), number(ROUNDS)]);
-    device.submit(&[slow]).expect("it is queued");
-    for _ in 0..2 {
-        assert_eq!(device.wait().expect_err("it takes too long").code, Code::DeviceTimeout);
+    let run = |n| dispatch(&program, Grid::Workgroups([1, 1, 1]), &[Argument::buffer(&m), number(n)]);
+    let submit = |n| device.submit(&[run(n)]).expect("it is queued");
+    let record = || device.stream().record().expect("a point");
+    let told = |result: Result<(), girih_base::diag::Diagnostic>| result.err().map(|error| error.message);
+    let trapped = |code| Some(trap(code).message);
+    let before = record();
+    submit(1);
+    let after = record();
+    assert_eq!(told(before.wait()), None);
+    assert_eq!(told(after.wait()), trapped(1));
+    assert_eq!(told(device.wait()), None);
+    // What is trapped between a point and the look at it is not lost.
+    submit(1);
+    let first = record();
+    submit(2);
+    assert_eq!([told(first.wait()), told(device.wait()), told(device.wait())], [trapped(1), trapped(2), None]);
+    // Nor is what a point has seen that nobody asks.
+    submit(2);
+    drop(record());
+    assert_eq!(told(device.wait()), trapped(2));
+    // A later point that is asked first tells the earlier failure first.
+    submit(1);
+    let first = record();
+    submit(2);
+    let second = record();
+    assert_eq!([told(second.wait()), told(first.wait()), told(device.wait())], [trapped(1), None, trapped(2)]);
+    // A recording notes traps where the stream that it is submitted to looks.
+    let mut recording = device.record(&[run(1), run(3)]).expect("it is right");
+    let other = device.open_stream().expect("a stream");
+    for stream in [&other, &device.stream(), &other] {
+        recording.submit(stream).expect("it works");
+        let [here, there] = if stream.wait().is_err() { [true, device.wait().is_err()] } else { [false, true] };
+        assert!(here && !there, "{stream:?}");
     }
-    drop(device);
-    assert!(begun.elapsed() < whole, "{:?} of {whole:?}", begun.elapsed());
+    // Two threads in one stream: each launch that traps is told, by one of them.
+    let found: usize = std::thread::scope(|scope| {
+        let thread = || {
+            let wait = |_| {
+                submit(1);
+                usize::from(record().wait().is_err())
+            };
+            (0..200).map(wait).sum::<usize>()
+        };
+        let threads = [scope.spawn(thread), scope.spawn(thread)];
+        threads.map(|thread| thread.join().expect("it ends")).iter().sum()
+    });
+    assert!(found >= 200, "{found} of at least 200");
+}
+
+/// A recording does not need the stream that it was submitted to.
+#[test]
+fn a_recording_outlives_the_stream_that_it_ran_on() {
+    each(|device| {
+        let source = "kernel @add(%m: buffer, %by: u32) workgroup(32) {\n  trap_if (gt.u32 %by, 1000) code(1)\n  store.u32 %m[(local_index)], (add.u32 (load.u32 %m[(local_index)]), %by)\n}\n";
+        let (program, m) = (load(device, source).swap_remove(0), buffer(device, 128));
+        let one = dispatch(&program, Grid::Workgroups([1, 1, 1]), &[Argument::buffer(&m), number(1)]);
+        let mut recording = device.record(&[one.clone(), one]).expect("it is right");
+        device.wait().expect("the buffer is cleared");
+        for by in [2, 3, 4] {
+            let stream = device.open_stream().expect("a stream");
+            recording.submit(&stream).expect("it works");
+            stream.wait().expect("nothing traps");
+            drop(stream);
+            recording.set(0, 1, number(by)).expect("no stream is needed");
+        }
+        let first = device.stream();
+        recording.submit(&first).expect("it works");
+        first.wait().expect("nothing traps");
+        assert_eq!(words(device, &m, 2), [(1 + 1) + (2 + 1) + (3 + 1) + (4 + 1); 2]);
+        recording.set(1, 1, number(2000)).expect("it fits");
+        recording.submit(&first).expect("it works");
+        assert_eq!(first.wait().expect_err("it traps").code, Code::Trap);
+    });
+}
+
+/// Nothing of a submission is queued if an error is returned, also if it is only the card that cannot do it.
+#[test]
+fn nothing_is_queued_of_a_wrong_submission() {
+    let Some(device) = card() else { return };
+    let source = "kernel @put(%m: buffer, %n: u32) workgroup(32) {\n  store.u32 %m[0], %n\n}\n\
+                  kernel @all(%m: buffer, %n: u32) workgroup(256) cooperative {\n  store.u32 %m[1], %n\n}\n";
+    let (programs, m) = (load(&device, source), buffer(&device, 16));
+    let grid = buffer(&device, 12);
+    let arguments = |n| [Argument::buffer(&m), number(n)];
+    let put = |n| dispatch(&programs[0], Grid::Workgroups([1, 1, 1]), &arguments(n));
+    let all = |count, n| dispatch(&programs[1], Grid::Workgroups([count, 1, 1]), &arguments(n));
+    device.submit(&[put(1), all(2, 2)]).expect("so many fit");
+    assert_eq!(words(&device, &m, 2), [1, 2]);
+    let error = device.submit(&[put(3), all(1 << 20, 4)]).expect_err("so many cannot run at once");
+    assert_eq!(error.code, Code::OverLimit);
+    assert_eq!(device.record(&[put(3), all(1 << 20, 4)]).err().map(|error| error.code), Some(Code::OverLimit));
+    assert_eq!(words(&device, &m, 2), [1, 2], "nothing ran");
+    // What the host finds in memory later is a failure of the work, which is told once.
+    let indirect = dispatch(&programs[1], Grid::Indirect(grid.clone()), &arguments(4));
+    device.write(&grid, 0, &words::to_bytes(&[1 << 20, 1, 1])).expect("it is written");
+    let before = device.stream().record().expect("a point");
+    device.submit(&[put(3), indirect.clone(), put(5)]).expect("what is in memory is not known yet");
+    before.wait().expect("it is behind this point");
+    assert_eq!(device.wait().expect_err("so many cannot run at once").code, Code::OverLimit);
+    assert_eq!(words(&device, &m, 2), [3, 2], "what comes later does not run");
+    device.write(&grid, 0, &words::to_bytes(&[2, 1, 1])).expect("it is written");
+    device.submit(&[indirect]).expect("it is queued");
+    assert_eq!(words(&device, &m, 2), [3, 4]);
+}
+
+/// A program that an earlier process has kept does what it did there.
+#[test]
+fn a_restored_program_has_both_forms() {
+    each(|device| {
+        let module = module(ROUNDS);
+        let kernel = module.kernels().next().expect("there is one");
+        let grid = buffer(device, 12);
+        device.write(&grid, 0, &words::to_bytes(&[3, 1, 1])).expect("it is written");
+        for indirect in [vec![], vec![kernel]] {
+            let options = LoadOptions { indirect, ..LoadOptions::default() };
+            let (program, kept) = device.load_to_keep(&module, kernel, &options).expect("it is compiled");
+            let restored = device.restore(&kept.expect("it can be kept")).expect("it can be restored");
+            for grid in [Grid::Workgroups([3, 1, 1]), Grid::Indirect(grid.clone())] {
+                let found = [&program, &restored].map(|program| {
+                    let [a, b, c] = [(); 3].map(|()| buffer(device, 4096));
+                    let arguments = [&a, &b, &c].map(Argument::buffer);
+                    device.submit(&[dispatch(program, grid.clone(), &arguments)]).expect("it is queued");
+                    (words(device, &b, 1024), words(device, &c, 3))
+                });
+                assert_eq!(found[0], found[1]);
+                assert_eq!((found[0].0[64], found[0].1[0]), (2, 4));
+            }
+        }
+    });
 }
 
 #[test]
@@ -236,11 +342,14 @@ fn memory_and_streams_of_others_are_used_as_they_are() {
     use std::sync::atomic::{AtomicU32, Ordering};
     let Some(device) = card() else { return };
     let program = load(&device, ROUNDS).swap_remove(0);
-    let (mut address, mut stream) = (0, std::ptr::null_mut());
-    // SAFETY: loading the program has made the card's primary context that of this thread; the driver writes an address and a handle.
+    let (mut address, mut pooled, mut stream) = (0, 0, std::ptr::null_mut());
+    let _theirs = primary_context();
+    // SAFETY: the card's primary context is that of this thread; the driver writes addresses and a handle.
     unsafe {
         assert_eq!(sys::cuMemAlloc_v2(&mut address, 4096), sys::CUresult::CUDA_SUCCESS);
         assert_eq!(sys::cuStreamCreate(&mut stream, 1), sys::CUresult::CUDA_SUCCESS);
+        assert_eq!(sys::cuMemAllocAsync(&mut pooled, 4096, stream), sys::CUresult::CUDA_SUCCESS);
+        assert_eq!(sys::cuStreamSynchronize(stream), sys::CUresult::CUDA_SUCCESS);
     }
     let told = Arc::new(AtomicU32::new(0));
     let noted = told.clone();
@@ -261,6 +370,16 @@ fn memory_and_streams_of_others_are_used_as_they_are() {
     let mut found = [0; 256];
     order.read(&to, 0, &mut found).expect("it is there");
     assert_eq!((found[0], found[128]), (5, 6));
+    // Memory of a stream-ordered pool belongs to a card, but to no context.
+    // SAFETY: 4096 bytes are there until the end of the test, and nobody else uses them; the device refuses what is not there.
+    let (ours, beyond) =
+        unsafe { (device.import(pooled, 4096, || {}), device.import(address, 1 << 46, || {}).err().map(|e| e.code)) };
+    order.write(&ours.expect("it is of this card"), 0, &[7; 4096]).expect("it fits");
+    order.wait().expect("nothing traps");
+    assert_eq!(beyond, Some(Code::BadArguments));
+    // SAFETY: no stream is used by this name, which means another one on every thread.
+    let per_thread = unsafe { device.adopt_stream(2) };
+    assert_eq!(per_thread.err().map(|error| error.code), Some(Code::BadArguments));
     drop(theirs);
     device.trim().expect("it works");
     assert_eq!(told.load(Ordering::Relaxed), 1, "the owner is told once");
@@ -268,6 +387,7 @@ fn memory_and_streams_of_others_are_used_as_they_are() {
     // SAFETY: nobody has a buffer or a stream of them any more, and all work is done.
     unsafe {
         sys::cuMemFree_v2(address);
+        sys::cuMemFree_v2(pooled);
         sys::cuStreamDestroy_v2(stream);
     }
     let mut host = vec![0u8; 64];
@@ -276,26 +396,87 @@ fn memory_and_streams_of_others_are_used_as_they_are() {
     assert_eq!(refused.err().map(|error| error.code), Some(Code::BadArguments));
 }
 
-/// Many small launches: what a recorded one takes of the host's time.
-#[test]
-fn recorded_launches_take_little_of_the_host() {
-    let Some(device) = card() else { return };
-    let source = "kernel @bump(%m: buffer, %by: u32) workgroup(32) {\n  store.u32 %m[(local_index)], (add.u32 (load.u32 %m[(local_index)]), %by)\n}\n";
-    let program = load(&device, source).swap_remove(0);
-    let m = buffer(&device, 128);
-    let one = dispatch(&program, Grid::Workgroups([1, 1, 1]), &[Argument::buffer(&m), number(1)]);
-    let mut recording = device.record(&vec![one; 100]).expect("it is right");
-    let stream = device.stream();
-    recording.submit(&stream).expect("it works");
-    device.wait().expect("nothing traps");
-    let begun = Instant::now();
-    for round in 0..100 {
-        recording.set(round, 1, number(2)).expect("it fits");
-        recording.submit(&stream).expect("it works");
+/// The primary context of the first card, which is current on this thread until this is dropped.
+struct Primary(cudarc::driver::sys::CUdevice);
+
+#[allow(unsafe_code)]
+fn primary_context() -> Primary {
+    use cudarc::driver::sys;
+    let (mut card, mut context) = (0, std::ptr::null_mut());
+    // SAFETY: the driver has been started by whoever opened the card; it writes a number and a handle.
+    unsafe {
+        assert_eq!(sys::cuDeviceGet(&mut card, 0), sys::CUresult::CUDA_SUCCESS);
+        assert_eq!(sys::cuDevicePrimaryCtxRetain(&mut context, card), sys::CUresult::CUDA_SUCCESS);
+        assert_eq!(sys::cuCtxPushCurrent_v2(context), sys::CUresult::CUDA_SUCCESS);
     }
-    let each = begun.elapsed() / 10_000;
-    device.wait().expect("nothing traps");
-    // Each round has one launch more that adds 2.
-    assert_eq!(words(&device, &m, 1), [100 + 100 * 100 + (1..=100).sum::<u32>()]);
-    println!("{each:?} a launch");
+    Primary(card)
+}
+
+impl Drop for Primary {
+    #[allow(unsafe_code)]
+    fn drop(&mut self) {
+        let mut context = std::ptr::null_mut();
+        // SAFETY: the context was pushed on this thread, which what is in between has left as it was, and retained once.
+        unsafe {
+            cudarc::driver::sys::cuCtxPopCurrent_v2(&mut context);
+            cudarc::driver::sys::cuDevicePrimaryCtxRelease_v2(self.0);
+        }
+    }
+}
+
+/// Whoever calls us may be at work on another card: its context is its own affair.
+#[test]
+#[allow(unsafe_code)]
+fn the_context_of_the_calling_thread_stays() {
+    use cudarc::driver::sys;
+    let now = || {
+        let mut context = std::ptr::null_mut();
+        // SAFETY: the driver writes one handle.
+        assert_eq!(unsafe { sys::cuCtxGetCurrent(&mut context) }, sys::CUresult::CUDA_SUCCESS);
+        context
+    };
+    let work = |device: Device| {
+        let (program, m) = (load(&device, SLOW).swap_remove(0), buffer(&device, 16));
+        let run = dispatch(&program, Grid::Workgroups([1, 1, 1]), &[Argument::buffer(&m), number(3)]);
+        let mut recording = device.record(std::slice::from_ref(&run)).expect("it is right");
+        let stream = device.open_stream().expect("a stream");
+        recording.submit(&stream).expect("it works");
+        stream.record().expect("a point").wait().expect("nothing traps");
+        device.time(&[run], 2).expect("it runs");
+        words(&device, &m, 1);
+        now()
+    };
+    let Some(device) = card() else { return };
+    assert_eq!(work(device), std::ptr::null_mut(), "there was none");
+    assert_eq!(now(), std::ptr::null_mut(), "there was none");
+    let device = card().expect("there is a card");
+    let _theirs = primary_context();
+    let before = now();
+    assert_eq!((work(device), now()), (before, before));
+}
+
+/// Launches that ask for different amounts of shared memory may be planned by two threads at a time.
+#[test]
+fn two_threads_choose_the_length_of_shared_memory() {
+    let Some(device) = card() else { return };
+    let source = "kernel @chosen(%m: buffer, %n: u32) workgroup(32) {\n  shared %a: u32[%n]\n  %i = local_index\n  store.u32 %a[%i], %i\n  barrier\n  \
+                  store.u32 %m[%i], (load.u32 %a[(xor.u32 %i, 1)])\n}\n";
+    for _ in 0..20 {
+        // The most that is allowed begins anew with the program.
+        let program = &load(&device, source)[0];
+        std::thread::scope(|scope| {
+            for base in [13_000, 13_001] {
+                let device = device.clone();
+                scope.spawn(move || {
+                    let m = buffer(&device, 128);
+                    for step in 0..20 {
+                        let arguments = [Argument::buffer(&m), number(base + 1000 * step)];
+                        let run = dispatch(program, Grid::Workgroups([1, 1, 1]), &arguments);
+                        device.submit(&[run]).expect("so much may be asked for");
+                    }
+                    assert_eq!(words(&device, &m, 2), [1, 0]);
+                });
+            }
+        });
+    }
 }

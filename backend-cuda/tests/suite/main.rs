@@ -2,3 +2,4 @@
 
 mod device;
 mod ptx;
+mod waiting;

@@ -3,7 +3,8 @@
 
 use super::State;
 use super::errors::Health;
-use super::transfer::{Part, Recorded, unreadable};
+use super::record::Recorded;
+use super::transfer::{Part, unreadable};
 use crate::emit::guard;
 use girih_base::diag::{Code, Diagnostic};
 use girih_base::span::Span;
@@ -64,12 +65,20 @@ impl State {
         waited
     }
 
-    /// Submits commands, and copies of parts of buffers behind them, waits, and takes the copies.
-    pub(super) fn fetch(&self, recorded: Option<Recorded<'_>>, parts: &mut [Part<'_>]) -> Result<(), Diagnostic> {
-        let size = parts.iter().map(|(.., bytes)| bytes.len() as u64).sum();
-        let staging = self.staging(size)?;
+    /// Submits commands, and copies of parts of buffers behind them and of the word of the traps, waits, and takes the copies. Gives the newest point behind which they are.
+    pub(super) fn fetch(
+        &self,
+        recorded: Option<Recorded<'_>>,
+        parts: &mut [Part<'_>],
+        word: Option<&mut [u8; 4]>,
+    ) -> Result<u64, Diagnostic> {
+        let bytes: u64 = parts.iter().map(|(.., bytes)| bytes.len() as u64).sum();
+        let size = bytes + if word.is_some() { 4 } else { 0 };
+        // Something is mapped also if nothing is read: that is what is waited for.
+        let mapped = size.max(4);
+        let staging = self.staging(mapped)?;
         let (sender, receiver) = mpsc::channel();
-        let (recorded, lock) = recorded.map(|r| (r.commands, r.until_submitted)).unzip();
+        let (recorded, parameters) = recorded.map(|r| (r.commands, r.parameters)).unzip();
         let last = self.health.run(&self.device, || {
             let mut encoder = self.device.create_command_encoder(&wgpu::CommandEncoderDescriptor::default());
             let mut at = 0;
@@ -77,13 +86,16 @@ impl State {
                 encoder.copy_buffer_to_buffer(raw, *offset, &staging, at, bytes.len() as u64);
                 at += bytes.len() as u64;
             }
-            let last = self.queue.submit(recorded.into_iter().chain([encoder.finish()]));
+            if word.is_some() {
+                self.take_word(&mut encoder, &staging, at);
+            }
+            let last = self.submitted(recorded.into_iter().chain([encoder.finish()]));
             // The receiver is gone only if the wait below has failed.
-            staging.slice(..size).map_async(wgpu::MapMode::Read, move |result| drop(sender.send(result)));
+            staging.slice(..mapped).map_async(wgpu::MapMode::Read, move |result| drop(sender.send(result)));
             Ok(last)
         })?;
-        drop(lock);
-        self.submitted(last.clone());
+        drop(parameters);
+        let point = self.untold().newest();
         self.context.count_read(size);
         self.wait_until(&last)?;
         // Another thread that waits for this device may be the one that is told, and tells us in a moment.
@@ -93,16 +105,19 @@ impl State {
             Err(error) => return Err(unreadable(error.to_string())),
         }
         let result = self.health.run(&self.device, || {
-            let view = staging.slice(..size).get_mapped_range().map_err(|e| unreadable(e.to_string()))?;
+            let view = staging.slice(..mapped).get_mapped_range().map_err(|e| unreadable(e.to_string()))?;
             let mut at = 0;
             for (.., bytes) in parts.iter_mut() {
                 bytes.copy_from_slice(&view[at..at + bytes.len()]);
                 at += bytes.len();
             }
-            Ok(())
+            if let Some(word) = word {
+                word.copy_from_slice(&view[at..at + 4]);
+            }
+            Ok(point)
         });
         staging.unmap();
-        self.keep_staging(staging);
+        self.stagings.keep(staging);
         result
     }
 
@@ -123,10 +138,10 @@ impl State {
     }
 
     /// One run by the host's clock.
-    pub(super) fn clocked(&self, commands: wgpu::CommandBuffer, traps: bool) -> Result<Duration, Diagnostic> {
+    pub(super) fn clocked(&self, recorded: Recorded<'_>) -> Result<Duration, Diagnostic> {
         self.wait_for_all()?;
         let start = Instant::now();
-        self.submit_recorded([commands], traps)?;
+        self.submit_recorded([recorded.commands], recorded.traps)?;
         self.wait_for_all()?;
         Ok(start.elapsed())
     }

@@ -239,7 +239,7 @@ impl SharedBuffer {
     /// If the device fails.
     pub fn read(&self) -> Result<Vec<u8>, Diagnostic> {
         let mut bytes = vec![0; self.bytes().next_multiple_of(4) as usize];
-        self.gpu.fetch(None, &mut [(self.raw.clone(), self.offset, &mut bytes)])?;
+        self.gpu.fetch(None, &mut [(self.raw.clone(), self.offset, &mut bytes)], None)?;
         bytes.truncate(self.bytes() as usize);
         Ok(bytes)
     }

@@ -6,7 +6,7 @@
 //! | [`context`] | a device of wgpu, with which a window may draw too |
 //! | [`caps`] | capabilities from features and limits, and back |
 //! | [`memory`], [`transfer`] | memory, and the way to it |
-//! | [`fence`] | fences: points in the work, which wake futures |
+//! | [`fence`], [`submissions`] | fences: points in the work; what was submitted last |
 //! | [`programs`], [`cache`] | pipelines |
 //! | [`record`], [`timing`] | commands; how long they take |
 //! | [`errors`] | errors, lost devices, time limits |
@@ -28,6 +28,7 @@ mod fence;
 mod memory;
 mod programs;
 mod record;
+mod submissions;
 mod timing;
 mod transfer;
 #[cfg(target_arch = "wasm32")]
@@ -40,13 +41,14 @@ pub use context::{Context, SharedBuffer, instance_for};
 
 use cache::Cache;
 use errors::Health;
-use fence::Point;
+use fence::{Note, Point};
 use girih_base::diag::Diagnostic;
 use girih_base::idx::IndexVec;
 use girih_ir::{Caps, FunctionId, Module, Verified};
 use girih_lower::{Compiled, Origin};
 #[cfg(not(target_arch = "wasm32"))]
 use girih_runtime::Device;
+use girih_runtime::driver::untold::Untold;
 use girih_runtime::driver::{
     BlockId, Command, Driver, Fence, Fetch, Keeping, ProgramId, QueueId, Slice, bad_arguments,
 };
@@ -56,10 +58,11 @@ use programs::{Maker, Program};
 use record::Groups;
 use std::ops::Deref;
 use std::path::PathBuf;
-use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, RwLock, RwLockReadGuard, RwLockWriteGuard};
 use std::time::Duration;
-use transfer::Recorded;
+use submissions::Submissions;
+use transfer::Stagings;
 
 /// How a device is opened.
 #[derive(Clone, Debug)]
@@ -108,18 +111,16 @@ pub struct State {
     health: Health,
     blocks: RwLock<Blocks>,
     programs: RwLock<IndexVec<ProgramId, Option<Arc<Program>>>>,
-    /// Locked from where scalar parameters are written to where what reads them is submitted.
     groups: Mutex<Groups>,
-    stagings: Mutex<Vec<wgpu::Buffer>>,
+    stagings: Arc<Stagings>,
     cache: Mutex<Option<Cache>>,
     /// One word: the trap that was noted.
     traps: wgpu::Buffer,
-    /// Whether a launch since the last wait may have noted one.
+    /// Whether a launch since the last copy of the word may have noted one.
     may_trap: AtomicBool,
-    /// How many were told.
-    traps_told: AtomicU64,
+    untold: Mutex<Untold<Note>>,
     /// What was submitted last: others have work on wgpu's queue too, which need not be waited for.
-    last: Mutex<Option<wgpu::SubmissionIndex>>,
+    last: Mutex<Submissions<wgpu::SubmissionIndex>>,
     /// How many names its queue has.
     queues: AtomicU32,
 }
@@ -159,11 +160,11 @@ impl Gpu {
             blocks: RwLock::default(),
             programs: RwLock::default(),
             groups: Mutex::default(),
-            stagings: Mutex::default(),
+            stagings: Arc::default(),
             cache: Mutex::new(cache),
             traps,
             may_trap: AtomicBool::new(false),
-            traps_told: AtomicU64::new(0),
+            untold: Mutex::default(),
             last: Mutex::default(),
             queues: AtomicU32::new(1),
         })))
@@ -190,8 +191,11 @@ impl State {
     fn groups(&self) -> MutexGuard<'_, Groups> {
         self.groups.lock().unwrap_or_else(PoisonError::into_inner)
     }
-    fn last(&self) -> MutexGuard<'_, Option<wgpu::SubmissionIndex>> {
+    fn last(&self) -> MutexGuard<'_, Submissions<wgpu::SubmissionIndex>> {
         self.last.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+    fn untold(&self) -> MutexGuard<'_, Untold<Note>> {
+        self.untold.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     fn program(&self, id: ProgramId) -> Result<Arc<Program>, Diagnostic> {
@@ -235,9 +239,12 @@ impl State {
         self.load_legal(&compiled, Origin::all(module, kernels, options), options.checked)
     }
 
-    /// Something was submitted.
-    fn submitted(&self, last: wgpu::SubmissionIndex) {
-        *self.last() = Some(last);
+    /// Submits. Nothing is locked meanwhile, for wgpu calls others back, who may come here.
+    fn submitted(&self, commands: impl IntoIterator<Item = wgpu::CommandBuffer>) -> wgpu::SubmissionIndex {
+        let begun = self.last().begin();
+        let submission = self.queue.submit(commands);
+        self.last().note(begun, submission.clone());
+        submission
     }
 
     fn submit_recorded(
@@ -245,34 +252,18 @@ impl State {
         commands: impl IntoIterator<Item = wgpu::CommandBuffer>,
         traps: bool,
     ) -> Result<(), Diagnostic> {
+        let submitted = self.health.run(&self.device, || Ok(self.submitted(commands)));
+        // Afterwards: a point that was made before must not take the traps for seen.
         if traps {
             self.may_trap.store(true, Ordering::Release);
         }
-        self.submitted(self.health.run(&self.device, || Ok(self.queue.submit(commands)))?);
-        Ok(())
-    }
-
-    /// Reports and forgets a trap; 0 is none.
-    fn trapped(&self, code: u32) -> Result<(), Diagnostic> {
-        if code == 0 {
-            return Ok(());
-        }
-        self.traps_told.fetch_add(1, Ordering::AcqRel);
-        self.clear_traps()?;
-        Err(girih_runtime::trap(code))
-    }
-
-    fn clear_traps(&self) -> Result<(), Diagnostic> {
-        self.health.run(&self.device, || {
-            self.queue.write_buffer(&self.traps, 0, &[0; 4]);
-            Ok(())
-        })
+        submitted.map(drop)
     }
 
     /// Waits for all that was submitted here.
     fn wait_for_all(&self) -> Result<(), Diagnostic> {
-        let last = self.last().clone();
-        last.map_or(Ok(()), |last| self.wait_until(&last))
+        let last = self.last().last();
+        last.iter().try_for_each(|last| self.wait_until(last))
     }
 }
 
@@ -324,9 +315,8 @@ impl Driver for Gpu {
     fn close_queue(&self, _queue: QueueId) {}
 
     fn submit(&self, _queue: QueueId, commands: &[Command]) -> Result<(), Diagnostic> {
-        let groups = &mut *self.groups();
-        let (recorded, traps) = self.recorded(groups, commands)?;
-        self.submit_recorded([recorded], traps)
+        let recorded = self.recorded(commands)?;
+        self.submit_recorded([recorded.commands], recorded.traps)
     }
     fn write(&self, _queue: QueueId, to: Slice, bytes: &[u8]) -> Result<(), Diagnostic> {
         self.upload(to, bytes)
@@ -337,18 +327,13 @@ impl Driver for Gpu {
             let (raw, offset) = self.blocks().place(*from)?;
             parts.push((raw, offset, &mut **bytes));
         }
-        if commands.is_empty() {
-            if parts.is_empty() {
-                self.wait_for_all()?;
-            }
-            return self.download(None, parts);
+        if commands.is_empty() && parts.is_empty() && !self.may_trap.load(Ordering::Acquire) {
+            let point = self.untold().point();
+            self.wait_for_all()?;
+            return self.untold().tell(point);
         }
-        let mut groups = self.groups();
-        let (commands, traps) = self.recorded(&mut groups, commands)?;
-        if traps {
-            self.may_trap.store(true, Ordering::Release);
-        }
-        self.download(Some(Recorded { commands, until_submitted: groups }), parts)
+        let recorded = if commands.is_empty() { None } else { Some(self.recorded(commands)?) };
+        self.download(recorded, parts)
     }
     fn fetch(&self, _queue: QueueId, from: Slice) -> Result<Box<dyn Fetch>, Diagnostic> {
         Ok(Box::new(Point::new(self, Some(from), true)?))

@@ -16,13 +16,38 @@ struct Key {
     program: ProgramId,
     /// For each buffer parameter its memory; none for the traps.
     buffers: Vec<Option<Slice>>,
+    /// The number of the buffer in which scalar parameters stand, if there are any.
+    uniform: Option<usize>,
 }
 
-/// Bind groups that were made before, and the buffer in which scalar parameters stand.
+/// Bind groups that were made before, and the buffers in which scalar parameters stand.
 #[derive(Debug, Default)]
 pub struct Groups {
     made: HashMap<Key, wgpu::BindGroup>,
-    uniform: Option<wgpu::Buffer>,
+    uniforms: Vec<Option<wgpu::Buffer>>,
+    /// Numbers of those that nobody has.
+    free: Vec<usize>,
+}
+
+/// A buffer for scalar parameters, until what reads them is submitted: what is submitted later may write them again, for the queue is in order. So nothing is
+/// locked meanwhile, when wgpu may call others back.
+pub(super) struct Parameters<'a> {
+    state: &'a State,
+    uniform: usize,
+}
+
+impl Drop for Parameters<'_> {
+    fn drop(&mut self) {
+        self.state.groups().free.push(self.uniform);
+    }
+}
+
+/// Commands that can be submitted.
+pub(super) struct Recorded<'a> {
+    pub commands: wgpu::CommandBuffer,
+    /// Whether they may note traps.
+    pub traps: bool,
+    pub parameters: Parameters<'a>,
 }
 
 /// More bind groups than this are not kept.
@@ -89,25 +114,31 @@ pub struct Timestamps<'a> {
 }
 
 impl State {
-    /// Records commands; nothing is submitted. Gives the command buffer, and whether traps may be noted.
-    pub(super) fn recorded(
-        &self,
-        groups: &mut Groups,
-        commands: &[Command],
-    ) -> Result<(wgpu::CommandBuffer, bool), Diagnostic> {
-        let (steps, traps) = self.steps(groups, commands)?;
-        Ok((self.encoded(&steps, None)?, traps))
+    /// Records commands; nothing is submitted.
+    pub(super) fn recorded(&self, commands: &[Command]) -> Result<Recorded<'_>, Diagnostic> {
+        let (steps, traps, parameters) = self.steps(commands)?;
+        Ok(Recorded { commands: self.encoded(&steps, None)?, traps, parameters })
     }
 
-    /// Commands, checked and bound, and whether they may note traps.
-    pub(super) fn steps(&self, groups: &mut Groups, commands: &[Command]) -> Result<(Vec<Step>, bool), Diagnostic> {
+    /// Commands, checked and bound, whether they may note traps, and where their parameters stand.
+    pub(super) fn steps(&self, commands: &[Command]) -> Result<(Vec<Step>, bool, Parameters<'_>), Diagnostic> {
         let mut checked = vec![];
         for command in commands {
             checked.extend(self.check(command)?);
         }
-        let steps = self.bind(groups, checked)?;
+        let parameters = self.parameters();
+        let steps = self.bind(&mut self.groups(), checked, parameters.uniform)?;
         let traps = steps.iter().any(|s| matches!(s, Step::Run { program, .. } if program.traps));
-        Ok((steps, traps))
+        Ok((steps, traps, parameters))
+    }
+
+    fn parameters(&self) -> Parameters<'_> {
+        let groups = &mut *self.groups();
+        let uniform = groups.free.pop().unwrap_or_else(|| {
+            groups.uniforms.push(None);
+            groups.uniforms.len() - 1
+        });
+        Parameters { state: self, uniform }
     }
 
     /// A command buffer of steps.
@@ -238,7 +269,9 @@ impl State {
             PlannedGrid::Indirect(slice) => {
                 let (raw, offset) = self.blocks().place(slice)?;
                 if !raw.usage().contains(wgpu::BufferUsages::INDIRECT) {
-                    return Err(bad_arguments("the grid is in a buffer that was not allocated for indirect dispatches"));
+                    return Err(bad_arguments(
+                        "the grid is in a buffer that was not allocated for indirect dispatches",
+                    ));
                 }
                 StepGrid::Indirect(raw, offset)
             }
@@ -264,7 +297,7 @@ impl State {
             }
         }
         let words = scalars(&program, &plan.parameters);
-        Ok(Some(Prepared { program, key: Key { program: dispatch.program, buffers }, words, grid }))
+        Ok(Some(Prepared { program, key: Key { program: dispatch.program, buffers, uniform: None }, words, grid }))
     }
 
     /// How many bytes a binding of a slice has: whole vectors of four words, where these are there.
@@ -283,8 +316,8 @@ impl State {
         Ok(bytes)
     }
 
-    /// Places the scalar parameters and makes the bind groups.
-    fn bind(&self, groups: &mut Groups, checked: Vec<Checked>) -> Result<Vec<Step>, Diagnostic> {
+    /// Places the scalar parameters in a buffer and makes the bind groups.
+    fn bind(&self, groups: &mut Groups, checked: Vec<Checked>, uniform: usize) -> Result<Vec<Step>, Diagnostic> {
         let align = u64::from(self.device.limits().min_uniform_buffer_offset_alignment).max(16) as usize;
         let mut block: Vec<u8> = vec![];
         let mut offsets = vec![];
@@ -298,13 +331,14 @@ impl State {
                 block.extend(words);
             }
         }
-        self.fill_uniform(groups, &block)?;
+        self.fill_uniform(groups, uniform, &block)?;
         let mut offsets = offsets.into_iter();
         let mut steps = vec![];
         for command in checked {
             steps.push(match command {
                 Checked::Step(step) => step,
-                Checked::Run(Prepared { program, key, grid, .. }) => {
+                Checked::Run(Prepared { program, mut key, grid, .. }) => {
+                    key.uniform = program.layout.uniform().map(|_| uniform);
                     let group = self.group(groups, &program, key)?;
                     Step::Run { program, group, offset: offsets.next().flatten(), grid }
                 }
@@ -313,12 +347,12 @@ impl State {
         Ok(steps)
     }
 
-    fn fill_uniform(&self, groups: &mut Groups, block: &[u8]) -> Result<(), Diagnostic> {
+    fn fill_uniform(&self, groups: &mut Groups, uniform: usize, block: &[u8]) -> Result<(), Diagnostic> {
         if block.is_empty() {
             return Ok(());
         }
         let size = (block.len() as u64).max(64 << 10).next_power_of_two();
-        if groups.uniform.as_ref().is_none_or(|b| b.size() < size) {
+        if groups.uniforms[uniform].as_ref().is_none_or(|b| b.size() < size) {
             let buffer = self.health.run(&self.device, || {
                 Ok(self.device.create_buffer(&wgpu::BufferDescriptor {
                     label: Some("parameters"),
@@ -327,10 +361,10 @@ impl State {
                     mapped_at_creation: false,
                 }))
             })?;
-            groups.uniform = Some(buffer);
-            groups.made.clear();
+            groups.uniforms[uniform] = Some(buffer);
+            groups.made.retain(|key, _| key.uniform != Some(uniform));
         }
-        let Some(uniform) = &groups.uniform else { return Ok(()) };
+        let Some(uniform) = &groups.uniforms[uniform] else { return Ok(()) };
         // In the queue's order: what was submitted before still reads what was written before.
         self.health.run(&self.device, || {
             self.queue.write_buffer(uniform, 0, block);
@@ -353,7 +387,8 @@ impl State {
             };
             entries.push(entry(i, raw, offset, bytes));
         }
-        if let (Some(i), Some(uniform)) = (program.layout.uniform(), &groups.uniform) {
+        let uniform = key.uniform.and_then(|uniform| groups.uniforms[uniform].as_ref());
+        if let (Some(i), Some(uniform)) = (program.layout.uniform(), uniform) {
             entries.push(entry(i, uniform, 0, program.layout.uniform_bytes().into()));
         }
         let group = self.health.run(&self.device, || {

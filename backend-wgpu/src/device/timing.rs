@@ -45,13 +45,13 @@ impl State {
             });
             Ok((set, resolved))
         })?;
-        let groups = &mut *self.groups();
-        let (steps, traps) = self.steps(groups, commands)?;
+        let (steps, traps, parameters) = self.steps(commands)?;
         // A command buffer each: systems that look after the time of a submission do it by command buffers.
         let recorded = (0..runs as u32)
             .map(|run| self.encoded(&steps, Some(Timestamps { set: &set, first: 2 * run })))
             .collect::<Result<Vec<_>, _>>()?;
         self.submit_recorded(recorded, traps)?;
+        drop(parameters);
         self.resolve(&set, 0..marks, &resolved)?;
         let mut bytes = vec![0; 8 * marks as usize];
         self.download(None, vec![(resolved, 0, &mut bytes)])?;
@@ -75,9 +75,7 @@ impl State {
 
     /// One run by the host's clock.
     fn timed_by_host(&self, commands: &[Command]) -> Result<Duration, Diagnostic> {
-        let groups = &mut *self.groups();
-        let (recorded, traps) = self.recorded(groups, commands)?;
-        let elapsed = self.clocked(recorded, traps)?;
+        let elapsed = self.clocked(self.recorded(commands)?)?;
         self.download(None, vec![])?;
         Ok(elapsed)
     }

@@ -1,11 +1,12 @@
 //! Bytes to the device and back.
 
 use super::State;
-use super::record::Groups;
+use super::record::Recorded;
 use girih_base::diag::{Code, Diagnostic};
 use girih_base::span::Span;
 use girih_runtime::driver::Slice;
-use std::sync::{MutexGuard, PoisonError};
+use std::sync::atomic::Ordering;
+use std::sync::{Mutex, MutexGuard, PoisonError};
 
 /// At most so many bytes travel at once, so that staging memory stays small.
 const CHUNK: usize = 64 << 20;
@@ -15,10 +16,32 @@ const KEPT: usize = 4;
 /// A part of a buffer, and where its bytes go.
 pub(super) type Part<'a> = (wgpu::Buffer, u64, &'a mut [u8]);
 
-/// Commands that were recorded, and the lock of what they were made of.
-pub(super) struct Recorded<'a> {
-    pub commands: wgpu::CommandBuffer,
-    pub until_submitted: MutexGuard<'a, Groups>,
+/// Memory that the host can read, kept for the next time.
+#[derive(Debug, Default)]
+pub(super) struct Stagings(Mutex<Vec<wgpu::Buffer>>);
+
+impl Stagings {
+    fn lock(&self) -> MutexGuard<'_, Vec<wgpu::Buffer>> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Some of at least so many bytes.
+    fn take(&self, bytes: u64) -> Option<wgpu::Buffer> {
+        let mut kept = self.lock();
+        let found = kept.iter().position(|buffer| buffer.size() >= bytes)?;
+        Some(kept.swap_remove(found))
+    }
+
+    /// Keeps it. It is not mapped.
+    pub fn keep(&self, staging: wgpu::Buffer) {
+        let mut kept = self.lock();
+        kept.push(staging);
+        if kept.len() > KEPT {
+            // The larger ones serve more often.
+            kept.sort_by_key(|buffer| std::cmp::Reverse(buffer.size()));
+            kept.truncate(KEPT);
+        }
+    }
 }
 
 impl State {
@@ -37,34 +60,36 @@ impl State {
         Ok(())
     }
 
-    /// Submits what was recorded, and reads what it left; the word of the traps comes with it. Bytes of one part that are more than a chunk travel by themselves.
+    /// Submits what was recorded, reads what it left, and tells what the work has failed with. Bytes of one part that are more than a chunk travel by themselves.
     pub(super) fn download(&self, recorded: Option<Recorded<'_>>, mut parts: Vec<Part<'_>>) -> Result<(), Diagnostic> {
         let mut word = [0; 4];
-        let may_trap = self.may_trap.swap(false, std::sync::atomic::Ordering::AcqRel);
+        let may_trap = self.may_trap.swap(false, Ordering::AcqRel) | recorded.as_ref().is_some_and(|r| r.traps);
+        let begun = self.untold().point();
         let (large, mut small): (Vec<Part<'_>>, Vec<Part<'_>>) =
             parts.drain(..).partition(|(.., bytes)| bytes.len() > CHUNK);
-        if may_trap {
-            small.push((self.traps.clone(), 0, &mut word));
-        }
-        if recorded.is_some() || !small.is_empty() {
-            self.fetch(recorded, &mut small)?;
-        }
-        drop(small);
+        let point = if recorded.is_some() || !small.is_empty() || may_trap {
+            let fetched = self.fetch(recorded, &mut small, may_trap.then_some(&mut word));
+            if fetched.is_err() && may_trap {
+                self.may_trap.store(true, Ordering::Release);
+            }
+            fetched?
+        } else {
+            begun
+        };
+        self.untold().trapped(begun, u32::from_le_bytes(word));
         for (raw, offset, bytes) in large {
             for (i, chunk) in bytes.chunks_mut(CHUNK).enumerate() {
-                self.fetch(None, &mut [(raw.clone(), offset + (i * CHUNK) as u64, chunk)])?;
+                self.fetch(None, &mut [(raw.clone(), offset + (i * CHUNK) as u64, chunk)], None)?;
             }
         }
-        self.trapped(u32::from_le_bytes(word))
+        self.untold().tell(point)
     }
 
     /// Memory that the host can read: some that was used before, or new.
     pub(super) fn staging(&self, bytes: u64) -> Result<wgpu::Buffer, Diagnostic> {
-        let mut kept = self.stagings();
-        if let Some(i) = kept.iter().position(|buffer| buffer.size() >= bytes) {
-            return Ok(kept.swap_remove(i));
+        if let Some(kept) = self.stagings.take(bytes) {
+            return Ok(kept);
         }
-        drop(kept);
         let size = bytes.max(4096).next_power_of_two();
         self.health.run(&self.device, || {
             Ok(self.device.create_buffer(&wgpu::BufferDescriptor {
@@ -76,18 +101,10 @@ impl State {
         })
     }
 
-    pub(super) fn keep_staging(&self, staging: wgpu::Buffer) {
-        let mut kept = self.stagings();
-        kept.push(staging);
-        if kept.len() > KEPT {
-            // The larger ones serve more often.
-            kept.sort_by_key(|buffer| std::cmp::Reverse(buffer.size()));
-            kept.truncate(KEPT);
-        }
-    }
-
-    fn stagings(&self) -> MutexGuard<'_, Vec<wgpu::Buffer>> {
-        self.stagings.lock().unwrap_or_else(PoisonError::into_inner)
+    /// Records a copy of the word of the traps, and that it is cleared: so each copy has what was trapped since the one before.
+    pub(super) fn take_word(&self, encoder: &mut wgpu::CommandEncoder, staging: &wgpu::Buffer, at: u64) {
+        encoder.copy_buffer_to_buffer(&self.traps, 0, staging, at, 4);
+        encoder.clear_buffer(&self.traps, 0, Some(4));
     }
 }
 

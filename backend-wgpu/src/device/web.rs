@@ -1,7 +1,8 @@
 //! What stands on the web where other systems wait: an error that says what to do instead.
 
 use super::State;
-use super::transfer::{Part, Recorded};
+use super::record::Recorded;
+use super::transfer::Part;
 use girih_base::diag::Diagnostic;
 use girih_runtime::driver::bad_arguments;
 use std::time::Duration;
@@ -18,8 +19,12 @@ impl State {
     }
 
     /// Nothing is submitted for it.
-    pub(super) fn fetch(&self, recorded: Option<Recorded<'_>>, _parts: &mut [Part<'_>]) -> Result<(), Diagnostic> {
-        drop(recorded.map(|Recorded { commands, until_submitted }| (commands, until_submitted)));
+    pub(super) fn fetch(
+        &self,
+        _recorded: Option<Recorded<'_>>,
+        _parts: &mut [Part<'_>],
+        _word: Option<&mut [u8; 4]>,
+    ) -> Result<u64, Diagnostic> {
         Err(waits())
     }
 
@@ -33,7 +38,7 @@ impl State {
     }
 
     /// No clock is asked.
-    pub(super) fn clocked(&self, _commands: wgpu::CommandBuffer, _traps: bool) -> Result<Duration, Diagnostic> {
+    pub(super) fn clocked(&self, _recorded: Recorded<'_>) -> Result<Duration, Diagnostic> {
         Err(waits())
     }
 }

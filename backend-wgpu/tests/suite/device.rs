@@ -4,7 +4,11 @@ use crate::support::{dispatch, gpu, gpu_with, load, module, number, on_all, read
 use girih_base::diag::Code;
 use girih_ir::Caps;
 use girih_runtime::{Argument, Buffer, Command, Device, LoadOptions, Memory};
-use girih_wgpu::{Settings, adapters};
+use girih_wgpu::{Context, Settings, adapters};
+use std::future::Future;
+use std::pin::Pin;
+use std::sync::{Arc, mpsc};
+use std::task::{Wake, Waker};
 use std::time::{Duration, Instant};
 
 const BUMP: &str = "
@@ -98,6 +102,125 @@ kernel @check(%m: buffer, %limit: u32) workgroup(4) {
         assert!(error.message.contains("42"), "{}", error.message);
         gpu.wait().unwrap();
         assert_eq!(read(gpu, &m, 4), [0; 4]);
+    });
+}
+
+/// Each failure is told once, and by no point before it; whoever is asked first has it.
+#[test]
+fn a_trap_is_told_by_the_points_behind_it() {
+    let source = "
+kernel @one(%m: buffer) workgroup(1) {
+  trap_if (gt.u32 (load.u32 %m[0]), 0) code(1)
+}
+kernel @two(%m: buffer) workgroup(1) {
+  trap_if (gt.u32 (load.u32 %m[0]), 0) code(2)
+}";
+    on_all(|gpu| {
+        let programs = load(gpu, source);
+        let m = words(gpu, &[1]);
+        let submit = |i: usize| gpu.submit(&[dispatch(&programs[i], [1; 3], &[buffer(&m)])]).unwrap();
+        let record = || gpu.stream().record().unwrap();
+        let told = |result: Result<(), girih_base::diag::Diagnostic>| result.err().map(|error| error.message);
+        let trap = |code| Some(girih_runtime::trap(code).message);
+        let before = record();
+        submit(0);
+        let after = record();
+        assert_eq!(told(before.wait()), None);
+        assert_eq!(told(after.wait()), trap(1));
+        assert_eq!(told(gpu.wait()), None);
+        // What is trapped between a point and the look at it is not lost.
+        submit(0);
+        let first = record();
+        submit(1);
+        assert_eq!(told(first.wait()), trap(1));
+        assert_eq!(told(gpu.wait()), trap(2));
+        assert_eq!(told(gpu.wait()), None);
+        // Nor is what a point has seen that nobody asks.
+        submit(1);
+        drop(record());
+        assert_eq!(told(gpu.wait()), trap(2));
+        // A later point that is asked first tells the earlier failure first.
+        submit(0);
+        let first = record();
+        submit(1);
+        let second = record();
+        assert_eq!([told(second.wait()), told(first.wait()), told(gpu.wait())], [trap(1), None, trap(2)]);
+        // A download tells it in place of the bytes.
+        submit(0);
+        let download = gpu.stream().download(&m, 0, 4).unwrap();
+        assert_eq!(code(download.wait()), Code::Trap);
+        assert_eq!(gpu.stream().download(&m, 0, 4).unwrap().wait().unwrap(), [1, 0, 0, 0]);
+    });
+}
+
+/// Runs something that must not hang.
+fn in_time(what: impl FnOnce() + Send + 'static) {
+    let (sender, receiver) = mpsc::channel();
+    let thread = std::thread::spawn(move || {
+        what();
+        drop(sender.send(()));
+    });
+    match receiver.recv_timeout(Duration::from_secs(300)) {
+        Err(mpsc::RecvTimeoutError::Timeout) => panic!("it hangs"),
+        _ => thread.join().unwrap(),
+    }
+}
+
+/// wgpu calls others back while something is submitted, and they may submit something themselves.
+#[test]
+fn whoever_is_called_back_may_use_the_device() {
+    let Some(gpu) = gpu(None) else { return };
+    let adapter = adapters().into_iter().find(|adapter| adapter.info == *gpu.info()).unwrap();
+    in_time(move || {
+        let context = Context::open(adapter, &Settings::default()).unwrap();
+        let gpu = Device::new(context.gpu().unwrap());
+        let bump = load(&gpu, BUMP).swap_remove(0);
+        let m = words(&gpu, &[0; 4]);
+        let add = |i| dispatch(&bump, [1; 3], &[buffer(&m), number(i), number(1)]);
+        for _ in 0..50 {
+            run(&gpu, &[add(0)]);
+            let (theirs, command) = (gpu.clone(), add(1));
+            context.queue().on_submitted_work_done(move || theirs.submit(&[command]).unwrap());
+            gpu.submit(&[add(0)]).unwrap();
+        }
+        gpu.wait().unwrap();
+        assert_eq!(read(&gpu, &m, 4), [100, 50, 0, 0]);
+        gpu.time(&[add(2)], 3).unwrap();
+    });
+}
+
+/// Who is woken may use the device at once, whoever wakes it.
+#[test]
+fn whoever_is_woken_may_use_the_device() {
+    struct Submits(Device, Command, mpsc::Sender<()>);
+    impl Wake for Submits {
+        fn wake(self: Arc<Self>) {
+            self.0.submit(std::slice::from_ref(&self.1)).unwrap();
+            self.0.wait().unwrap();
+            drop(self.2.send(()));
+        }
+    }
+    let Some(gpu) = gpu(None) else { return };
+    in_time(move || {
+        let bump = load(&gpu, BUMP).swap_remove(0);
+        let m = words(&gpu, &[0; 4]);
+        let add = |i| dispatch(&bump, [1; 3], &[buffer(&m), number(i), number(1)]);
+        let mut woken = 0;
+        for _ in 0..20 {
+            gpu.submit(&vec![add(0); 100]).unwrap();
+            let (sender, receiver) = mpsc::channel();
+            let waker = Waker::from(Arc::new(Submits(gpu.clone(), add(1), sender)));
+            let mut event = gpu.stream().record().unwrap();
+            if Pin::new(&mut event).poll(&mut std::task::Context::from_waker(&waker)).is_pending() {
+                drop(waker);
+                gpu.submit(&[add(2)]).unwrap();
+                receiver.recv().expect("it is woken");
+                woken += 1;
+            }
+            event.wait().unwrap();
+        }
+        let found = read(&gpu, &m, 3);
+        assert_eq!((found[0], found[1]), (2000, woken));
     });
 }
 

@@ -1,6 +1,6 @@
 //! Arrays in NumPy's `.npy` files: C order, little endian, numbers only.
 
-use girih::whole;
+use girih::atomic_file;
 use girih_ir::Scalar;
 use npyz::{DType, Endianness, NpyHeader, Order, TypeChar};
 use std::fmt::Display;
@@ -129,7 +129,7 @@ impl Array {
         header.push_str(&" ".repeat(padded - header.len() - 1));
         header.push('\n');
         let length = u16::try_from(header.len()).unwrap_or(u16::MAX);
-        whole::write(path, |file| {
+        atomic_file::write(path, |file| {
             file.write_all(b"\x93NUMPY\x01\x00")?;
             file.write_all(&length.to_le_bytes())?;
             file.write_all(header.as_bytes())?;

@@ -7,7 +7,7 @@ use crate::interrupt::Interrupt;
 use crate::memory;
 use clap::Args;
 use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser};
-use girih::{Code, RunDevice, whole};
+use girih::{Code, RunDevice, atomic_file};
 use girih_bench::baseline::{self, Verdict};
 use girih_bench::suite::{self, Event};
 use girih_bench::{Figures, SUITES, Selection, Suite, json, measure, svg, table};
@@ -184,7 +184,7 @@ impl Bench {
     /// Writes the files that were asked for.
     fn write(&self, figures: &Figures, console: &Console) -> Result<(), Exit> {
         let failed = |path: &Path, error| console.fail(Code::CannotWrite, format!("{}: {error}", path.display()), None);
-        let write = |path: &Path, text: &str| whole::write_bytes(path, text).map_err(|error| failed(path, error));
+        let write = |path: &Path, text: &str| atomic_file::write_bytes(path, text).map_err(|error| failed(path, error));
         if let Some(path) = &self.svg {
             write(path, &svg::draw(figures))?;
         }
@@ -208,7 +208,7 @@ impl Bench {
 /// Writes the three reports into a folder; none of them is ever there in part.
 fn reports(folder: &Path, figures: &Figures) -> std::io::Result<()> {
     std::fs::create_dir_all(folder)?;
-    let write = |name: &str, text: String| whole::write_bytes(&folder.join(name), text);
+    let write = |name: &str, text: String| atomic_file::write_bytes(&folder.join(name), text);
     write("bench.json", format!("{}\n", json::write(figures)))?;
     write("bench.md", table::markdown(figures))?;
     write("bench.svg", svg::draw(figures))

@@ -45,8 +45,8 @@ pub struct Check {
     /// Of a Triton kernel: a parameter's value, as `girih launch` has it; the kernel is compiled for these
     #[arg(long, value_name = "NAME=VALUE", value_parser = launch::named)]
     arg: Vec<Named>,
-    /// Of a Triton kernel: the device that it is compiled for: web, web-extended, cpu, sm_75 or later
-    #[arg(long, value_name = "PROFILE", value_parser = Profile::parse, default_value = "sm_90")]
+    /// Of a kernel: the device that it is compiled for: web, web-extended, cpu, sm_75 or later
+    #[arg(long, value_name = "PROFILE", value_parser = crate::device::profile, default_value = "sm_90")]
     caps: Profile,
 }
 
@@ -72,9 +72,7 @@ impl Check {
     /// What is wrong with a file, which is read as its name says.
     fn report(&self, file: &Path) -> Report {
         if let Some((path, kernel)) = file.to_str().and_then(kernel::split) {
-            let kernels = Kernels::open(Path::new(path));
-            let named = |kernels: Kernels| kernel.map_or(Ok(()), |name| kernels.kernel(Some(name)).map(drop));
-            return kernels.and_then(named).err().map(Error::into_report).unwrap_or_default();
+            return self.kernels(path, kernel).unwrap_or_else(Error::into_report);
         }
         if let Some((path, kernel)) = file.to_str().and_then(python) {
             return self.triton(path, kernel).unwrap_or_else(|report| report);
@@ -83,6 +81,36 @@ impl Check {
             return Nets::open(file).err().map(Error::into_report).unwrap_or_default();
         }
         Program::open(file, &self.options()).report()
+    }
+
+    /// What is to be said of a file of the IR, or of one of its kernels: its mistakes, and what makes a kernel in tile form slow on the device of `--caps`.
+    fn kernels(&self, path: &str, kernel: Option<&str>) -> Result<Report, Error> {
+        let kernels = Kernels::open(Path::new(path))?;
+        let ids = match kernel {
+            Some(name) => vec![kernels.kernel(Some(name))?],
+            None => kernels.module.kernels().collect(),
+        };
+        let mut report = Report { sources: kernels.sources.clone(), ..Report::default() };
+        for id in ids {
+            // What that device lacks is no mistake of a kernel, which may be for another one.
+            let notes = kernels.notes(Some(&kernels.module.functions[id].name), &self.caps.caps());
+            report.diagnostics.extend(notes.into_iter().flat_map(|notes| notes.diagnostics));
+        }
+        self.set_levels(&mut report);
+        Ok(report)
+    }
+
+    /// Gives warnings the levels that the options say.
+    fn set_levels(&self, report: &mut Report) {
+        let levels = self.options().warnings;
+        report.diagnostics.retain_mut(|d| match d.code.warning_name().map(|_| levels.level(d.code)) {
+            Some(Some(level)) => {
+                d.severity = level;
+                true
+            }
+            Some(None) => false,
+            None => true,
+        });
     }
 
     /// What is to be said of a file of Triton kernels: what is no Python, and of a kernel whose arguments are given all that compiling it for a device
@@ -116,16 +144,8 @@ impl Check {
                 value.map_err(|message| wrong(message, "`girih launch --help` says how values are written".into()))?;
             request.arguments.push((given.name.clone(), value));
         }
-        let levels = self.options().warnings;
         let mut report = file.notes(&self.caps.caps(), &request)?;
-        report.diagnostics.retain_mut(|d| match d.code.warning_name().map(|_| levels.level(d.code)) {
-            Some(Some(level)) => {
-                d.severity = level;
-                true
-            }
-            Some(None) => false,
-            None => true,
-        });
+        self.set_levels(&mut report);
         Ok(report)
     }
 

@@ -36,10 +36,10 @@ pub struct Conform {
     #[arg(default_value = "")]
     filter: String,
     /// Where to run: interpreter, interpreter:16, lowered:web, wgpu:N, cuda:N; may be repeated
-    #[arg(long, value_name = "DEVICE", value_parser = Selector::parse)]
+    #[arg(long, value_name = "DEVICE", value_parser = crate::device::selector)]
     device: Vec<Selector>,
     /// Limit wgpu's adapters and the interpreter to a profile: web, web-extended, sm_90
-    #[arg(long, value_name = "PROFILE", value_parser = Profile::parse)]
+    #[arg(long, value_name = "PROFILE", value_parser = crate::device::profile)]
     caps: Option<Profile>,
     /// Also run the programs of this folder or file
     #[arg(long, value_name = "PATH")]

@@ -10,7 +10,7 @@ use girih::devices::Profile;
 use girih::kernels::{KernelForm, Kernels, Language};
 use girih::nets::{NetForm, Nets};
 use girih::render::Shader;
-use girih::{Code, Error, Options, Program, WarningLevels, whole};
+use girih::{Code, Error, Options, Program, WarningLevels, atomic_file};
 use serde_json::json;
 use std::io::ErrorKind;
 use std::path::PathBuf;
@@ -52,7 +52,7 @@ pub struct Emit {
     #[arg(short = 'O', value_name = "SWITCH", value_delimiter = ' ', value_parser = optimizations::parse)]
     optimizations: Vec<Optimization>,
     /// The device that kernels are lowered for: web, web-extended, cpu, sm_75 or later [default: sm_90 for ptx, cpu for clif, else web]
-    #[arg(long, value_name = "PROFILE", value_parser = Profile::parse)]
+    #[arg(long, value_name = "PROFILE", value_parser = crate::device::profile)]
     caps: Option<Profile>,
 }
 
@@ -220,7 +220,7 @@ impl Emit {
             console.result(text.trim_end(), || json!({"kind": "emit", "as": form, "text": text}));
             return Exit::Ok;
         };
-        match whole::write_bytes(path, bytes) {
+        match atomic_file::write_bytes(path, bytes) {
             Ok(()) => Exit::Ok,
             Err(error) => {
                 let why = match error.kind() {

@@ -36,7 +36,7 @@ pub struct Launch {
     #[arg(long)]
     time: bool,
     /// Limit the device to a profile: web, web-extended, sm_90
-    #[arg(long, value_name = "PROFILE", value_parser = Profile::parse)]
+    #[arg(long, value_name = "PROFILE", value_parser = crate::device::profile)]
     caps: Option<Profile>,
 }
 
@@ -195,6 +195,11 @@ impl Launch {
         let started = Instant::now();
         let program = device.load(&kernels.module, &[kernel], &options)?.swap_remove(0);
         console.detail(|| format!("compiled in {:.1} ms", started.elapsed().as_secs_f64() * 1e3));
+        if console.verbose()
+            && let Ok(notes) = kernels.notes(Some(&kernels.module.functions[kernel].name), device.caps())
+        {
+            console.report(&notes);
+        }
         let mut placed = vec![];
         let arguments = self.arguments(kernels, kernel, device, &mut placed).map_err(one)?;
         let grid = self.grid.map_or(Grid::Own, Grid::Workgroups);

@@ -45,7 +45,7 @@ pub struct Launch {
     #[arg(long, value_name = "N")]
     num_stages: Option<u32>,
     /// The device: auto, cpu, wgpu, cuda, or interpreter, on which programs print
-    #[arg(long, value_name = "DEVICE", default_value = "auto", value_parser = Selector::parse)]
+    #[arg(long, value_name = "DEVICE", default_value = "auto", value_parser = crate::device::selector)]
     device: Selector,
     /// Run it many times and print how long one run takes
     #[arg(long)]
@@ -132,7 +132,7 @@ impl Launch {
             }
             other => {
                 let (read, opening) = (milliseconds(begun), Instant::now());
-                let device = devices::open(other, None).map_err(plain)?;
+                let device = devices::open(other, None)?;
                 console.detail(|| format!("the device is open after {:.1} ms", milliseconds(opening)));
                 self.run_on(&device, (&file, &request), read, console)
             }
@@ -171,8 +171,8 @@ impl Launch {
             placed.push(array);
         }
         let placing = milliseconds(begun);
-        let (loaded, configuration) = match grid.has_names() {
-            false => (file.load(device, request)?, request.configuration),
+        let loaded = match grid.has_names() {
+            false => file.load(device, request)?,
             true => self.tuned(device, (file, request, grid), (&placed, &buffers), console)?,
         };
         let compiled = milliseconds(begun) - placing;
@@ -182,7 +182,11 @@ impl Launch {
         });
         self.tell(&loaded.head, console);
         if console.verbose() {
-            console.report(&file.notes(device.caps(), &Request { configuration, ..request.clone() })?);
+            let chosen = Request { configuration: loaded.configuration, ..request.clone() };
+            // The kernel is compiled: what is wrong with a second look at it keeps nobody from running it.
+            if let Ok(notes) = file.notes(device.caps(), &chosen) {
+                console.report(&notes);
+            }
         }
         let one = |error| loaded.report(vec![error]);
         let arguments = self.arguments(&loaded.head, &buffers).map_err(one)?;
@@ -246,14 +250,14 @@ impl Launch {
         grid.programs(&|name| given(name).or_else(|| chosen(name))).map_err(wrong)
     }
 
-    /// The kernel in the configuration that takes least time on the arrays, and which that is.
+    /// The kernel in the configuration that takes least time on the arrays.
     fn tuned(
         &self,
         device: &Device,
         (file, request, grid): (&KernelFile, &Request, &GridText),
         (placed, buffers): (&[Placed<'_>], &[(&str, Buffer)]),
         console: &Console,
-    ) -> Result<(Loaded, usize), Report> {
+    ) -> Result<Loaded, Report> {
         let (first, sources) = file.head(device, request)?;
         let one = |error| Report { sources, diagnostics: vec![error] };
         let arguments = self.arguments(&first, buffers).map_err(one)?;
@@ -275,7 +279,7 @@ impl Launch {
                 Candidate::NotTried => format!("configuration {i} was not tried: there was no time left"),
             });
         }
-        Ok((tuned.loaded, tuned.configuration))
+        Ok(tuned.loaded)
     }
 }
 

@@ -165,6 +165,9 @@ impl<'a> TileWriter<'a> {
         let literal: Literal = match scalar {
             Scalar::Bool => (number & 1 == 1).into(),
             Scalar::U32 => (number as u32).into(),
+            Scalar::U16 => u32::from(number as u16).into(),
+            Scalar::U8 => u32::from(number as u8).into(),
+            Scalar::I8 => i32::from(number as i8).into(),
             _signed => number.into(),
         };
         self.k.constant(scalar, literal)

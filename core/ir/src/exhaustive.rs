@@ -1,16 +1,18 @@
 //! Reads the sources: a match over operations names all of them, so that a new one is decided upon everywhere.
 //!
 //! A rest arm is right where it refuses, and where it is spelled `_no_rule`: there nothing is known of an operation, and to say so is
-//! always sound. Matches on an operation together with something else are not looked at, nor are the schedules of functional programs.
+//! always sound. It is a rest arm, too, if a condition narrows it, or the other elements of a tuple. The schedules of functional programs
+//! are not looked at.
 
 use std::fs;
 use std::ops::Range;
 use std::path::{Path, PathBuf};
 
 /// What an arm that refuses has in its body.
-const REFUSALS: [&str; 6] = ["Err(", "refuse(", "refused(", "unreachable!(", "error::", "not_legal("];
-/// Folders whose matches are not looked at: what is no source, the schedules of functional programs, and crates below the IR, whose operations are others.
-const LEFT_OUT: [&str; 9] = ["target", "tests", ".git", "flatten", "reducer", "forkjoin", "base", "bend", "term"];
+const REFUSALS: [&str; 7] = ["Err(", "refuse(", "refused(", "unreachable!(", "panic!(", "error::", "not_legal("];
+/// Folders whose matches are not looked at: what is no source, and the schedules of functional programs.
+const LEFT_OUT: [&str; 5] =
+    ["target", ".git", "core/task/src/flatten", "core/task/src/forkjoin", "core/task/src/reducer"];
 
 /// A text in which comments and what stands in quotes are blank; as long as the text.
 fn blank(text: &str) -> Vec<u8> {
@@ -91,6 +93,73 @@ fn word(text: &[u8], range: Range<usize>) -> String {
     String::from_utf8_lossy(&text[range]).trim().to_owned()
 }
 
+/// The parts of a range between bytes outside of brackets.
+fn parts(text: &[u8], range: Range<usize>, separator: u8) -> Vec<Range<usize>> {
+    let mut found = vec![];
+    let mut at = range.start;
+    while at < range.end {
+        let end = outside(text, at..range.end, |rest| rest[0] == separator);
+        found.push(at..end);
+        at = end + 1;
+    }
+    found.retain(|part| !word(text, part.clone()).is_empty());
+    found
+}
+
+/// The elements of a tuple, if a range is one.
+fn elements(text: &[u8], range: Range<usize>) -> Option<Vec<Range<usize>>> {
+    let open = range.clone().find(|at| !text[*at].is_ascii_whitespace()).filter(|at| text[*at] == b'(')?;
+    let close = closed(text, open);
+    let is_all = close < range.end && text[close + 1..range.end].trim_ascii().is_empty();
+    is_all.then(|| parts(text, open + 1..close, b','))
+}
+
+/// What a match is on.
+#[derive(Clone, Copy)]
+enum Scrutinee {
+    Operation,
+    /// A tuple whose element of this number is an operation.
+    Tuple(usize),
+}
+
+impl Scrutinee {
+    fn of(text: &[u8], range: Range<usize>) -> Option<Scrutinee> {
+        let is_operation = |range: Range<usize>| {
+            let text = word(text, range);
+            let text = text.trim_start_matches(['*', '&']);
+            text == "op" || text == "self" || text.ends_with(".op")
+        };
+        match elements(text, range.clone()) {
+            Some(elements) => elements.into_iter().position(is_operation).map(Scrutinee::Tuple),
+            None => is_operation(range).then_some(Scrutinee::Operation),
+        }
+    }
+
+    /// What each alternative of a pattern says of the operation.
+    fn operations(self, text: &[u8], pattern: Range<usize>) -> Vec<String> {
+        let is_guard = |rest: &[u8]| rest[0].is_ascii_whitespace() && rest[1..].trim_ascii_start().starts_with(b"if ");
+        let end = outside(text, pattern.clone(), is_guard);
+        let operation = |alternative: Range<usize>| match self {
+            Scrutinee::Operation => alternative,
+            Scrutinee::Tuple(i) => {
+                elements(text, alternative.clone()).and_then(|all| all.get(i).cloned()).unwrap_or(alternative)
+            }
+        };
+        parts(text, pattern.start..end, b'|').into_iter().map(|part| word(text, operation(part))).collect()
+    }
+}
+
+fn names_operations(pattern: &str) -> bool {
+    let mut paths = pattern.split(|c: char| !c.is_ascii_alphanumeric() && c != '_' && c != ':');
+    paths.any(|path| path.starts_with("Op::") || path.contains("::Op::")) || pattern.contains("!()")
+}
+
+/// Whether a pattern takes any operation and is not `_no_rule`.
+fn takes_any(pattern: &str) -> bool {
+    let name = pattern.strip_suffix("@ _").map_or(pattern, str::trim);
+    name.bytes().all(|b| b.is_ascii_lowercase() || b.is_ascii_digit() || b == b'_') && name != "_no_rule"
+}
+
 /// The lines of rest arms that decide something.
 fn deciding(text: &str) -> Vec<usize> {
     let blank = blank(text);
@@ -102,38 +171,31 @@ fn deciding(text: &str) -> Vec<usize> {
             continue;
         }
         let open = outside(&blank, at..blank.len(), |rest| rest[0] == b'{');
-        let scrutinee = word(&blank, at + 5..open);
-        if scrutinee.trim_start_matches('*') != "op" && !scrutinee.ends_with(".op") {
-            continue;
-        }
+        let Some(scrutinee) = Scrutinee::of(&blank, at + 5..open) else { continue };
         let arms = arms(&blank, open + 1..closed(&blank, open));
-        let names_operation = |(pattern, _): &(Range<usize>, Range<usize>)| {
-            let pattern = word(&blank, pattern.clone());
-            pattern.starts_with("Op::") || pattern.contains(" Op::") || pattern.contains("!()")
-        };
-        if !arms.iter().any(names_operation) {
+        let operations = |pattern: &Range<usize>| scrutinee.operations(&blank, pattern.clone());
+        if !arms.iter().any(|(pattern, _)| operations(pattern).iter().any(|one| names_operations(one))) {
             continue;
         }
         for (pattern, body) in arms {
-            let name = word(&blank, pattern.clone());
-            let is_name = name.bytes().all(|b| b.is_ascii_lowercase() || b.is_ascii_digit() || b == b'_');
             let refuses = || REFUSALS.iter().any(|refusal| text[body.clone()].contains(refusal));
-            if is_name && name != "_no_rule" && !refuses() {
+            if operations(&pattern).iter().any(|one| takes_any(one)) && !refuses() {
                 let first = pattern.end - blank[pattern.clone()].trim_ascii_start().len();
-                found.push(text[..first].lines().count());
+                found.push(text[..first].matches('\n').count() + 1);
             }
         }
     }
     found
 }
 
-fn sources(folder: &Path, found: &mut Vec<PathBuf>) {
+/// The sources in a folder, which has this path from the root.
+fn sources(folder: &Path, root: &Path, found: &mut Vec<PathBuf>) {
     for entry in fs::read_dir(folder).unwrap_or_else(|e| panic!("{}: {e}", folder.display())) {
         let path = entry.expect("a folder can be listed").path();
-        let name = path.file_name().unwrap_or_default().to_string_lossy().into_owned();
-        if path.is_dir() && !LEFT_OUT.contains(&&*name) {
-            sources(&path, found);
-        } else if name.ends_with(".rs") && name != "tests.rs" {
+        let is_left_out = LEFT_OUT.iter().any(|left_out| path == root.join(left_out));
+        if path.is_dir() && !is_left_out {
+            sources(&path, root, found);
+        } else if path.extension().is_some_and(|extension| extension == "rs") {
             found.push(path);
         }
     }
@@ -147,7 +209,7 @@ fn matches_over_operations_name_all() {
     };
     let root = manifest.ancestors().find(is_root).expect("the workspace has a root");
     let mut files = vec![];
-    sources(root, &mut files);
+    sources(root, root, &mut files);
     let mut failures = vec![];
     for file in &files {
         let text = fs::read_to_string(file).expect("a source is text");
@@ -171,11 +233,29 @@ fn rest_arms_are_found() {
     let nested =
         "match op {\n    Op::Loop => { match inner.op { Op::If => {} other => go(other) } }\n    Op::If => {}\n}";
     assert_eq!(deciding(nested), [2]);
+    for (decides, lines) in [
+        ("match op { Op::Add => true, _ if a => false, _no_rule => true }", &[1][..]),
+        (
+            "match op {\n    Op::Add => true,\n    other\n        if is(other) =>\n    {\n        false\n    }\n    all!() => true }",
+            &[3],
+        ),
+        ("match op { Op::Add => true, Op::Sub | _ => false }", &[1]),
+        ("match *op { Op::Add => true, other @ _ => go(other) }", &[1]),
+        ("match self { Op::Add => true, _ => false }", &[1]),
+        ("match (op, x) { (Op::Add, 1) => 1, _ => 2 }", &[1]),
+        ("match (op, x) {\n(Op::Add, 1) => 1,\n(_, 2) => 2,\n(other, _) => 3 }", &[3, 4]),
+        ("match (x, inst.op) {\n(1, Op::Add) => 1,\n(1, Op::Sub) | (_, _any) => 2 }", &[3]),
+    ] {
+        assert_eq!(deciding(decides), lines, "{decides}");
+    }
     for fine in [
         "match op { Op::Add => true, _no_rule => false }",
         "match inst.op { Op::Add => Ok(1), other => Err(wrong(other)) }",
         "match inst.op { Op::Add if a => 1, Op::Add | not_control!() => 2 }",
-        "match (op, x) { (Op::Add, 1) => 1, _ => 2 }",
+        "match op { Op::Add => 1, _no_rule if a => 2, other if b => unreachable!(), not_control!() => 3 }",
+        "match (op, x) { (Op::Add, 1) => 1, (Op::Sub | all!(), _) => 2, (_no_rule, 3) => 4, _no_rule => 5 }",
+        "match (op, x) { (Op::Add, 1) => Ok(1), (_, 2) => Err(2), _ => Err(3) }",
+        "match (a, b) { (Op::Add, 1) => 1, _ => 2 }",
         "match shape { Some(op) => 1, _ => \"match op { _ => 1 }\".len() }",
     ] {
         assert_eq!(deciding(fine), [0; 0], "{fine}");

@@ -442,9 +442,9 @@ macro_rules! not_of_tiles {
 
 pub use {
     accesses, aggregates, all_positions, approximations, arithmetic, asynchronous, atomic_updates, atomics, barriers,
-    bits, by_element, cells, compares, control, convergent, conversions, counts, effects_and_positions, exclusive_scans,
-    fragments, functions, grid_positions, inclusive_scans, integer_arithmetic, jumps, library, local_positions,
-    loop_jumps, masks, mbarriers, memory, more_arithmetic, not_arithmetic, not_control, not_of_tiles, of_kernels,
-    other_control, plain_arithmetic, positions, reductions, regions, roundings, scans, shuffles, subgroup_positions,
-    task_form, tasks, tile_accesses, tiles_without_memory, votes, wgmmas, whole_tiles,
+    bits, by_element, cells, compares, control, convergent, conversions, counts, effects_and_positions,
+    exclusive_scans, fragments, functions, grid_positions, inclusive_scans, integer_arithmetic, jumps, library,
+    local_positions, loop_jumps, masks, mbarriers, memory, more_arithmetic, not_arithmetic, not_control, not_of_tiles,
+    of_kernels, other_control, plain_arithmetic, positions, reductions, regions, roundings, scans, shuffles,
+    subgroup_positions, task_form, tasks, tile_accesses, tiles_without_memory, votes, wgmmas, whole_tiles,
 };

@@ -3,11 +3,11 @@
 
 use crate::groups::{
     aggregates, all_positions, arithmetic, atomic_updates, barriers, by_element, cells, control, convergent,
-    grid_positions, jumps, local_positions, loop_jumps, masks, mbarriers, memory, not_control, not_of_tiles, of_kernels,
-    other_control, reductions, regions, scans, shuffles, subgroup_positions, task_form, tiles_without_memory, votes,
-    wgmmas, whole_tiles,
+    grid_positions, jumps, local_positions, loop_jumps, masks, mbarriers, memory, not_control, not_of_tiles,
+    of_kernels, other_control, reductions, regions, scans, shuffles, subgroup_positions, task_form,
+    tiles_without_memory, votes, wgmmas, whole_tiles,
 };
-use crate::ops::Op;
+use crate::ops::{Effect, Op};
 use crate::tile_operations;
 
 impl Op {
@@ -93,6 +93,16 @@ impl Op {
             | tile_operations!() => false,
         }
     }
+    /// Whether giving results is all that it does: where nobody wants them, it is left out. What regions of a branch or a loop do is another
+    /// question, and so is whether a load is volatile.
+    pub const fn only_gives_results(self) -> bool {
+        match self.row().effect {
+            Effect::Pure | Effect::Read => true,
+            // What combines elements of tiles has no effects, as verified.
+            Effect::Control => self.is_by_element(),
+            Effect::Write | Effect::Atomic | Effect::Sync | Effect::Trap | Effect::Heap => false,
+        }
+    }
     /// Whether it writes numbers to the first memory that it names.
     pub const fn writes_memory(self) -> bool {
         match self {
@@ -137,7 +147,7 @@ impl Op {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::ops::{Effect, Pattern};
+    use crate::ops::Pattern;
 
     #[test]
     fn terminators_are_control_that_gives_nothing() {

@@ -271,9 +271,9 @@ pub enum Type {
     Vector(Scalar, u8),
     /// `count` scalars that one thread keeps in registers, reached by constant positions.
     Regs(Scalar, u16),
-    /// A matrix fragment spread over a subgroup in a way that only the device knows.
+    /// A matrix fragment distributed over a subgroup in a way that only the device knows.
     Coop(CoopUse, MatrixShape, Scalar),
-    /// A block of elements of a program, spread over a workgroup.
+    /// A block of elements of a program, distributed over a workgroup.
     Tile(Tile),
     /// The state of an asynchronous operation.
     Token,

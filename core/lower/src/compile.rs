@@ -1,7 +1,7 @@
 //! The way of kernels to a device: selection, specialisation, and then every pass in order.
 
 use super::calls::{inline, unused};
-use super::launch::entry::{Compiled, Entry, Scalar, Slot};
+use super::launch::entry::{Compiled, Entry, LaunchScalar, Slot};
 use super::launch::{derived, fold, traps};
 use super::{legalise, simplify, tile};
 use girih_base::diag::{Code, Diagnostic};
@@ -119,7 +119,7 @@ pub fn entry(id: FunctionId, kernel: &Function, caps: &Caps) -> Entry {
         | Type::Coop(..)
         | Type::Tile(_)
         | Type::Token
-        | Type::Term => Slot::Scalar(Scalar::Argument(i)),
+        | Type::Term => Slot::Scalar(LaunchScalar::Argument(i)),
     };
     let mut entry = Entry {
         kernel: id,

@@ -23,7 +23,7 @@ pub use calls::early_exit::EarlyExit;
 pub use compile::{compile, notes};
 pub use compile::{entry, specialise};
 pub use launch::buffer_offsets::Origin;
-pub use launch::entry::{Compiled, Entry, LaunchPlan, Parameter, PlannedGrid, Scalar, Slot};
+pub use launch::entry::{Compiled, Entry, LaunchPlan, LaunchScalar, Parameter, PlannedGrid, Slot};
 pub use launch::packed::{named_type, read_span, span, type_name};
 pub use legalise::split::split;
 pub use rewrite::{Pass, Rewriter};

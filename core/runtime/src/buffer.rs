@@ -1,16 +1,18 @@
 //! Memory of a device that somebody owns.
+//!
+//! Invariant: work of a queue that uses memory for the first time comes behind what the memory's own queue has, if the memory was used before it was given out. The queues in which it was used
+//! are noted with it, and it is not used again before their work is done.
 
 use crate::allocator::Block;
 use crate::device::Core;
-use crate::driver::{ALIGN, QueueId, Slice, bad_arguments};
-use crate::stream::Closing;
+use crate::driver::{ALIGN, Slice, bad_arguments};
+use crate::queue::Queue;
 use crate::{Device, Stream};
 use girih_base::diag::Diagnostic;
 use girih_ir::Scalar;
 use std::fmt;
 use std::marker::PhantomData;
-use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::{Arc, Mutex};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 /// How memory of a buffer is going to be used.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -31,37 +33,86 @@ impl Memory {
 /// Who is told when memory of somebody else is not used any more.
 pub(crate) type Told = Box<dyn FnOnce() + Send>;
 
+/// Where memory comes from.
+pub(crate) enum Kind {
+    /// It was not used before.
+    New,
+    /// Work of its own queue may still use it.
+    Recycled,
+    /// Somebody else has given it.
+    Foreign {
+        /// How far the address is beyond a multiple of [`ALIGN`], where the block begins.
+        skew: u64,
+        is_read_only: bool,
+        told: Mutex<Option<Told>>,
+    },
+}
+
 /// Memory that is given back when the last buffer that has it goes.
 pub(crate) struct Allocation {
     pub block: Block,
     /// What was asked for.
     pub bytes: u64,
-    /// How far the address is beyond a multiple of [`ALIGN`].
-    pub skew: u64,
-    /// The queues in which it was used, a bit each.
-    pub uses: AtomicU64,
-    /// Whose it is, if it is somebody else's.
-    pub told: Mutex<Option<Told>>,
-    pub is_foreign: bool,
-    /// Keeps the queue that it belongs to.
-    pub _home: Option<Arc<Closing>>,
+    pub kind: Kind,
+    /// The queues in which it was used beside its own: few. Memory of somebody else has none of its own.
+    pub uses: Mutex<Vec<Arc<Queue>>>,
     pub core: Arc<Core>,
 }
 
 impl Allocation {
     /// How many bytes may be moved: whole words, where nobody else has what is behind.
     fn room(&self) -> u64 {
-        if self.is_foreign { self.bytes } else { self.bytes.next_multiple_of(4) }
+        match self.kind {
+            Kind::New | Kind::Recycled => self.bytes.next_multiple_of(4),
+            Kind::Foreign { .. } => self.bytes,
+        }
+    }
+
+    /// The byte of the block where it begins.
+    fn start(&self) -> u64 {
+        match self.kind {
+            Kind::New | Kind::Recycled => 0,
+            Kind::Foreign { skew, .. } => skew,
+        }
+    }
+
+    fn is_read_only(&self) -> bool {
+        matches!(self.kind, Kind::Foreign { is_read_only: true, .. })
+    }
+
+    fn uses(&self) -> MutexGuard<'_, Vec<Arc<Queue>>> {
+        self.uses.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Work of a queue uses it from now on.
+    fn use_in(&self, core: &Core, queue: &Arc<Queue>) -> Result<(), Diagnostic> {
+        let home = &self.block.home;
+        if Arc::ptr_eq(home, queue) && !matches!(self.kind, Kind::Foreign { .. }) {
+            return Ok(());
+        }
+        // Whoever else uses it in that queue waits here until it comes behind its own one.
+        let mut uses = self.uses();
+        if uses.iter().any(|other| Arc::ptr_eq(other, queue)) {
+            return Ok(());
+        }
+        if matches!(self.kind, Kind::Recycled) {
+            home.lead(&*core.driver, queue.id)?;
+        }
+        uses.push(queue.clone());
+        Ok(())
     }
 }
 
 impl Drop for Allocation {
     fn drop(&mut self) {
-        let (uses, told) = (*self.uses.get_mut(), self.told.get_mut());
-        let told = told.unwrap_or_else(std::sync::PoisonError::into_inner).take();
-        match told {
-            Some(told) => self.core.allocator.give_back(self.block.id, self.bytes, uses, told),
-            None => self.core.allocator.free(self.block, self.bytes, uses),
+        let uses = std::mem::take(self.uses.get_mut().unwrap_or_else(PoisonError::into_inner));
+        let allocator = &self.core.allocator;
+        match &mut self.kind {
+            Kind::New | Kind::Recycled => allocator.free(self.block.clone(), self.bytes, uses),
+            Kind::Foreign { told, .. } => {
+                let told = told.get_mut().unwrap_or_else(PoisonError::into_inner).take();
+                allocator.give_back(self.block.id, self.bytes, uses, told.unwrap_or_else(|| Box::new(|| {})));
+            }
         }
     }
 }
@@ -70,15 +121,17 @@ impl Drop for Allocation {
 /// submitted keeps what it uses.
 #[derive(Clone)]
 pub struct Buffer {
-    pub(crate) memory: Arc<Allocation>,
+    memory: Arc<Allocation>,
     offset: u64,
     bytes: u64,
+    /// Whether it is a part that reaches beyond what it is a part of. Its parts do so, too.
+    is_outside: bool,
 }
 
 impl Buffer {
     pub(crate) fn whole(memory: Arc<Allocation>) -> Buffer {
         let bytes = memory.bytes;
-        Buffer { memory, offset: 0, bytes }
+        Buffer { memory, offset: 0, bytes, is_outside: false }
     }
 
     /// How many bytes it has.
@@ -90,33 +143,49 @@ impl Buffer {
     pub fn device(&self) -> Device {
         Device::of(self.memory.core.clone())
     }
+    pub(crate) fn core(&self) -> &Core {
+        &self.memory.core
+    }
+
+    /// Whether work that would write it is refused.
+    pub fn is_read_only(&self) -> bool {
+        self.memory.is_read_only()
+    }
 
     /// A part: so many bytes from a byte on. One that reaches beyond the buffer is refused where it is used.
     #[must_use]
     pub fn slice(&self, offset: u64, bytes: u64) -> Buffer {
-        // What is beyond the part is not its own, even if it is there.
-        let inside = offset.checked_add(bytes).is_some_and(|end| end <= self.bytes.next_multiple_of(4));
-        let offset = if inside { self.offset + offset } else { u64::MAX };
-        Buffer { memory: self.memory.clone(), offset, bytes }
+        // What is beyond the part is not its own, even if it is there. The last word of a memory is: nobody else has anything in it.
+        let room = if self.ends_with_memory() { self.memory.room() - self.offset } else { self.bytes };
+        let is_inside = !self.is_outside && offset.checked_add(bytes).is_some_and(|end| end <= room);
+        let offset = self.offset.saturating_add(offset);
+        Buffer { memory: self.memory.clone(), offset, bytes, is_outside: !is_inside }
     }
 
     /// All from a byte on.
     #[must_use]
     pub fn from_byte(&self, offset: u64) -> Buffer {
-        match self.bytes.checked_sub(offset) {
-            Some(bytes) => Buffer { memory: self.memory.clone(), offset: self.offset + offset, bytes },
-            None => Buffer { memory: self.memory.clone(), offset: u64::MAX, bytes: 0 },
+        let bytes = self.bytes.saturating_sub(offset);
+        if offset <= self.bytes {
+            self.slice(offset, bytes)
+        } else {
+            Buffer { is_outside: true, ..self.slice(offset, bytes) }
         }
     }
 
-    /// Whether it can be moved by the byte: memory that somebody else has given.
-    pub(crate) fn is_foreign(&self) -> bool {
-        self.memory.is_foreign
+    /// Whether its last byte is the last of its memory, or behind it in the same word.
+    pub(crate) fn ends_with_memory(&self) -> bool {
+        !self.is_outside && self.offset + self.bytes >= self.memory.bytes
     }
 
-    /// Whether its last byte is the last of its memory.
-    pub(crate) fn ends_with_memory(&self) -> bool {
-        self.offset.checked_add(self.bytes) == Some(self.memory.bytes)
+    /// The whole words that it is in, if it has to be moved by these, and the first of its bytes there.
+    pub(crate) fn around(&self) -> (Buffer, usize) {
+        if self.is_outside || self.core().driver.moves_bytes() {
+            return (self.clone(), 0);
+        }
+        let first = self.offset % 4;
+        let bytes = (first + self.bytes).next_multiple_of(4);
+        (Buffer { offset: self.offset - first, bytes, ..self.clone() }, first as usize)
     }
 
     /// Whether two of them are in one memory.
@@ -130,7 +199,8 @@ impl Buffer {
     /// If they are not whole elements, or do not stand where elements may.
     pub fn typed<T: Element>(&self) -> Result<Array<T>, Diagnostic> {
         let size = size_of::<T>() as u64;
-        if !self.bytes.is_multiple_of(size) || !(self.memory.skew + self.offset).is_multiple_of(size) {
+        self.in_driver()?;
+        if !self.bytes.is_multiple_of(size) || !(self.memory.start() + self.offset).is_multiple_of(size) {
             let message =
                 format!("{} bytes starting at byte {} are not elements of {size} bytes", self.bytes, self.offset);
             return Err(bad_arguments(message));
@@ -138,10 +208,10 @@ impl Buffer {
         Ok(Array { buffer: self.clone(), element: PhantomData })
     }
 
-    /// Its address, where the device has one: of the host's memory for the processor, of the card's for CUDA. It is good while the buffer lives.
+    /// Its address, where the device has one: of the host's memory for the processor, of the card's for CUDA. It is good while the buffer lives. The runtime does not know of work of
+    /// others that uses it: see [`Stream::uses`].
     pub fn address(&self) -> Option<u64> {
-        let slice = self.resolve(&self.memory.core, None).ok()?;
-        self.memory.core.driver.address(slice)
+        self.memory.core.driver.address(self.in_driver().ok()?)
     }
 
     /// Where it is, for whoever knows the driver. It is good while the buffer lives.
@@ -149,47 +219,75 @@ impl Buffer {
     /// # Errors
     /// If it is a part that reaches beyond its buffer.
     pub fn in_driver(&self) -> Result<Slice, Diagnostic> {
-        self.resolve(&self.memory.core, None)
+        let memory = &self.memory;
+        if self.is_outside {
+            let (bytes, offset, all) = (self.bytes, self.offset, memory.bytes);
+            return Err(bad_arguments(format!(
+                "a part of {bytes} bytes starting at byte {offset} reaches beyond its buffer; the memory has {all} bytes"
+            )));
+        }
+        let offset = memory.start() + self.offset;
+        let align = 1 << offset.trailing_zeros().min(ALIGN.trailing_zeros());
+        Ok(Slice { block: memory.block.id, offset, bytes: self.bytes, align })
     }
 
-    /// What a driver is given, for work of a queue. Who only asks gives none.
-    pub(crate) fn resolve(&self, core: &Core, queue: Option<QueueId>) -> Result<Slice, Diagnostic> {
+    /// What a driver is given, for work of a queue that may write it or not.
+    pub(crate) fn resolve(&self, core: &Core, queue: &Arc<Queue>, is_written: bool) -> Result<Slice, Diagnostic> {
         let memory = &self.memory;
         if !core.is_family(&memory.core) {
             let owner = &memory.core.driver.info().name;
             return Err(bad_arguments(format!("a buffer of `{owner}` is given to another device")));
         }
-        let end = self.offset.checked_add(self.bytes);
-        if end.is_none_or(|end| end > memory.room()) {
-            let (bytes, all) = (self.bytes, memory.bytes);
-            return Err(bad_arguments(match self.offset {
-                u64::MAX => format!("a part of {bytes} bytes reaches beyond its buffer, which has {all}"),
-                at => format!("{bytes} bytes starting at byte {at} reach beyond a buffer of {all} bytes"),
-            }));
+        let slice = self.in_driver()?;
+        if is_written && memory.is_read_only() {
+            return Err(bad_arguments("memory whose owner allows nobody to write is written")
+                .hint("copy it to a new buffer, or mark the kernel's parameter as `readonly` if it only reads"));
         }
-        if let Some(queue) = queue {
-            memory.uses.fetch_or(crate::allocator::bit(queue), Ordering::AcqRel);
-        }
-        let align = 1 << (memory.skew + self.offset).trailing_zeros().min(ALIGN.trailing_zeros());
-        Ok(Slice { block: memory.block.id, offset: self.offset, bytes: self.bytes, align })
+        memory.use_in(core, queue)?;
+        Ok(slice)
     }
 
-    /// The same for something that is moved as bytes: place and size are multiples of 4.
-    pub(crate) fn resolve_words(&self, core: &Core, queue: QueueId) -> Result<Slice, Diagnostic> {
-        let slice = self.resolve(core, Some(queue))?;
-        if !(slice.offset.is_multiple_of(4) && slice.bytes.is_multiple_of(4) || self.memory.is_foreign) {
-            let message =
-                format!("{} bytes starting at byte {}: both must be multiples of 4", slice.bytes, slice.offset);
+    /// The same for something that is moved as bytes.
+    pub(crate) fn resolve_moved(&self, core: &Core, queue: &Arc<Queue>, is_written: bool) -> Result<Slice, Diagnostic> {
+        let slice = self.resolve(core, queue, is_written)?;
+        if !(core.driver.moves_bytes() || slice.offset.is_multiple_of(4) && slice.bytes.is_multiple_of(4)) {
+            let name = &core.driver.info().name;
+            let message = format!(
+                "{} bytes starting at byte {}, but `{name}` writes whole words: both must be multiples of 4",
+                slice.bytes, slice.offset
+            );
+            return Err(bad_arguments(message).hint("write what is around them, too, or let a kernel do it"));
+        }
+        Ok(slice)
+    }
+
+    /// The same for the words of a grid.
+    pub(crate) fn resolve_grid(&self, core: &Core, queue: &Arc<Queue>) -> Result<Slice, Diagnostic> {
+        let slice = self.slice(0, 12).resolve(core, queue, false)?;
+        if !slice.offset.is_multiple_of(4) {
+            let message = format!("a grid starts at byte {}, which must be a multiple of 4", slice.offset);
             return Err(bad_arguments(message));
         }
         Ok(slice)
+    }
+
+    /// Work of a queue comes behind all that has used it so far, and uses it from then on.
+    pub(crate) fn hand_over(&self, core: &Core, queue: &Arc<Queue>) -> Result<(), Diagnostic> {
+        self.resolve(core, queue, false)?;
+        let mut before = self.memory.uses().clone();
+        if !matches!(self.memory.kind, Kind::Foreign { .. }) {
+            before.push(self.memory.block.home.clone());
+        }
+        let mut others = before.iter().filter(|other| !Arc::ptr_eq(other, queue));
+        others.try_for_each(|other| other.lead(&*core.driver, queue.id))
     }
 }
 
 impl PartialEq for Buffer {
     /// Whether they are the same bytes of the same memory.
     fn eq(&self, other: &Buffer) -> bool {
-        self.shares_memory_with(other) && (self.offset, self.bytes) == (other.offset, other.bytes)
+        let place = |buffer: &Buffer| (buffer.offset, buffer.bytes, buffer.is_outside);
+        self.shares_memory_with(other) && place(self) == place(other)
     }
 }
 
@@ -279,6 +377,7 @@ impl<T: Element> Array<T> {
     /// # Errors
     /// If the work or the device fails.
     pub fn read(&self, stream: &Stream) -> Result<Vec<T>, Diagnostic> {
+        self.buffer.in_driver()?;
         let mut numbers = vec![T::default(); self.len() as usize];
         stream.read(&self.buffer, 0, bytemuck::cast_slice_mut(&mut numbers))?;
         Ok(numbers)

@@ -52,23 +52,23 @@ pub struct Dispatch<B = Buffer, P = Program> {
 pub enum Command<B = Buffer, P = Program> {
     /// Runs a kernel.
     Dispatch(Dispatch<B, P>),
-    /// Copies between memories of one size, which do not overlap; places and sizes are multiples of 4 bytes.
+    /// Copies between memories of one size, which do not overlap. Places and sizes are multiples of 4 bytes on devices of wgpu, which move whole words.
     Copy {
         /// From here.
         from: B,
         /// To here.
         to: B,
     },
-    /// Fills memory with zero; place and size are multiples of 4 bytes.
+    /// Fills memory with zero; for place and size see [`Copy`](Self::Copy).
     Clear(B),
 }
 
 /// Bytes that are wanted.
 #[derive(Debug)]
 pub struct Read<'a, B = Buffer> {
-    /// Where they stand: as many as there is room for, from a multiple of 4 on.
+    /// Where they stand: as many as there is room for.
     pub from: B,
-    /// Where they go; their number is a multiple of 4, unless they end where the memory does.
+    /// Where they go.
     pub bytes: &'a mut [u8],
 }
 
@@ -148,12 +148,5 @@ impl<'a> Read<'a> {
     /// The bytes of a buffer from a place on, as many as there is room for.
     pub fn new(buffer: &Buffer, offset: u64, bytes: &'a mut [u8]) -> Read<'a> {
         Read { from: buffer.slice(offset, bytes.len() as u64), bytes }
-    }
-
-    /// Room for whole words, where it ends within one at the end of the memory; otherwise nothing.
-    pub(crate) fn padded(&self) -> Vec<u8> {
-        let count = self.bytes.len();
-        let is_ragged = !count.is_multiple_of(4) && self.from.ends_with_memory() && !self.from.is_foreign();
-        vec![0; if is_ragged { count.next_multiple_of(4) } else { 0 }]
     }
 }

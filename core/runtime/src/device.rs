@@ -1,15 +1,15 @@
 //! A device: a handle that any thread may have, and what it gives out.
 
-use crate::allocator::{Allocator, Block, Figures, Open};
-use crate::buffer::{Allocation, Told};
-use crate::driver::{ALIGN, Driver, FIRST_QUEUE, QueueId};
-use crate::program::Program;
-use crate::stream::Closing;
+use crate::allocator::{Allocator, Block, Figures};
+use crate::buffer::{Allocation, Kind, Told};
+use crate::driver::{ALIGN, Driver};
+use crate::program::{Program, Writes};
+use crate::queue::Queue;
+use crate::retired::Family;
 use crate::{Array, Buffer, Command, Element, Memory, Read, Recording, Stream, Timing};
 use girih_base::diag::Diagnostic;
 use girih_ir::{Caps, FunctionId, Module, Verified};
 use std::fmt;
-use std::sync::atomic::AtomicU64;
 use std::sync::{Arc, Mutex};
 
 /// Which implementation.
@@ -53,17 +53,24 @@ pub struct LoadOptions {
 
 /// What the handles of one device share.
 pub(crate) struct Core {
-    /// Goes before the driver does.
-    pub allocator: Allocator,
-    pub driver: Arc<dyn Driver>,
+    pub allocator: Arc<Allocator>,
     /// Devices that know each other's blocks and queues have the same.
-    pub open: Arc<Open>,
+    pub family: Arc<Family>,
+    pub driver: Arc<dyn Driver>,
 }
 
 impl Core {
     /// Whether another device knows the same blocks.
     pub fn is_family(&self, other: &Core) -> bool {
-        Arc::ptr_eq(&self.open, &other.open)
+        Arc::ptr_eq(&self.family, &other.family)
+    }
+}
+
+impl Drop for Core {
+    fn drop(&mut self) {
+        // Others may go on with the driver.
+        self.allocator.trim();
+        self.family.leave(&self.allocator);
     }
 }
 
@@ -81,17 +88,19 @@ impl Device {
 
     /// The device of a back end that others know, too.
     pub fn over(driver: Arc<dyn Driver>) -> Device {
-        Device::with(driver, Arc::default())
+        Device::with(driver, Family::new())
     }
 
-    fn with(driver: Arc<dyn Driver>, open: Arc<Open>) -> Device {
-        Device(Arc::new(Core { allocator: Allocator::new(driver.clone(), open.clone()), driver, open }))
+    fn with(driver: Arc<dyn Driver>, family: Arc<Family>) -> Device {
+        let allocator = Allocator::new(driver.clone(), family.clone());
+        family.join(&allocator);
+        Device(Arc::new(Core { allocator, family, driver }))
     }
 
     /// The same device behind another driver, which knows this one's blocks, programs and queues by their numbers, and passes them on. Each takes the
     /// other's buffers.
     pub fn behind(&self, driver: Arc<dyn Driver>) -> Device {
-        Device::with(driver, self.0.open.clone())
+        Device::with(driver, self.0.family.clone())
     }
 
     pub(crate) fn of(core: Arc<Core>) -> Device {
@@ -133,31 +142,18 @@ impl Device {
     /// # Errors
     /// If there is not as much memory.
     pub fn allocate(&self, memory: Memory) -> Result<Buffer, Diagnostic> {
-        self.allocate_in(memory, FIRST_QUEUE, None).map(|(buffer, _)| buffer)
+        self.allocate_in(memory, &self.0.family.first).map(|(buffer, _)| buffer)
     }
 
     /// A new buffer for work of a queue, and whether its memory is new.
-    pub(crate) fn allocate_in(
-        &self,
-        memory: Memory,
-        queue: QueueId,
-        home: Option<Arc<Closing>>,
-    ) -> Result<(Buffer, bool), Diagnostic> {
+    pub(crate) fn allocate_in(&self, memory: Memory, queue: &Arc<Queue>) -> Result<(Buffer, bool), Diagnostic> {
         let (block, is_new) = self.0.allocator.allocate(memory, queue)?;
-        Ok((self.buffer(block, memory.bytes, 0, None, home), is_new))
+        let kind = if is_new { Kind::New } else { Kind::Recycled };
+        Ok((self.buffer(block, memory.bytes, kind), is_new))
     }
 
-    fn buffer(&self, block: Block, bytes: u64, skew: u64, told: Option<Told>, home: Option<Arc<Closing>>) -> Buffer {
-        Buffer::whole(Arc::new(Allocation {
-            block,
-            bytes,
-            skew,
-            uses: AtomicU64::new(0),
-            is_foreign: told.is_some(),
-            told: Mutex::new(told),
-            _home: home,
-            core: self.0.clone(),
-        }))
+    fn buffer(&self, block: Block, bytes: u64, kind: Kind) -> Buffer {
+        Buffer::whole(Arc::new(Allocation { block, bytes, kind, uses: Mutex::default(), core: self.0.clone() }))
     }
 
     /// A new buffer, all zero.
@@ -212,11 +208,43 @@ impl Device {
         bytes: u64,
         told: impl FnOnce() + Send + 'static,
     ) -> Result<Buffer, Diagnostic> {
-        // SAFETY: the caller's promise, and `told` is called when the block was released and all work is done.
-        let id = unsafe { self.0.driver.import(address, bytes) }?;
+        // SAFETY: the caller's promise.
+        unsafe { self.import_as(address, bytes, false, Box::new(told)) }
+    }
+
+    /// The same for memory that nobody may write: work that would is refused.
+    ///
+    /// # Errors
+    /// As [`import`](Self::import).
+    ///
+    /// # Safety
+    /// As [`import`](Self::import).
+    #[allow(unsafe_code)]
+    pub unsafe fn import_read_only(
+        &self,
+        address: u64,
+        bytes: u64,
+        told: impl FnOnce() + Send + 'static,
+    ) -> Result<Buffer, Diagnostic> {
+        // SAFETY: the caller's promise.
+        unsafe { self.import_as(address, bytes, true, Box::new(told)) }
+    }
+
+    /// # Safety
+    /// As [`import`](Self::import).
+    #[allow(unsafe_code)]
+    unsafe fn import_as(&self, address: u64, bytes: u64, is_read_only: bool, told: Told) -> Result<Buffer, Diagnostic> {
+        let skew = address % u64::from(ALIGN);
+        let size = bytes.checked_add(skew).filter(|size| (address - skew).checked_add(*size).is_some());
+        let size = size.ok_or_else(|| {
+            let message = format!("{bytes} bytes from the address {address:#x} on are more than there are addresses");
+            crate::driver::bad_arguments(message)
+        })?;
+        // SAFETY: the caller's promise; `told` is called when the block was released and all work is done, and no slice begins before the address.
+        let id = unsafe { self.0.driver.import(address - skew, size) }?;
         self.0.allocator.count_foreign(bytes);
-        let block = Block { id, size: bytes, indirect: true, home: FIRST_QUEUE };
-        Ok(self.buffer(block, bytes, address % u64::from(ALIGN), Some(Box::new(told)), None))
+        let block = Block { id, size, indirect: true, home: self.0.family.first.clone() };
+        Ok(self.buffer(block, bytes, Kind::Foreign { skew, is_read_only, told: Mutex::new(Some(told)) }))
     }
 
     /// What it has given out.
@@ -229,10 +257,11 @@ impl Device {
     /// # Errors
     /// If the device fails.
     pub fn trim(&self) -> Result<(), Diagnostic> {
-        self.0.allocator.trim(false).map(drop)
+        self.0.allocator.trim();
+        self.0.family.settled()
     }
 
-    /// Writes bytes from a place on (a multiple of 4), after all work submitted so far.
+    /// Writes bytes from a place on, after all work submitted so far. See [`Stream::write`] for devices that write whole words.
     ///
     /// # Errors
     /// If they do not fit, or the device fails.
@@ -240,7 +269,7 @@ impl Device {
         self.stream().write(buffer, offset, bytes)
     }
 
-    /// Waits for all work of the first stream and reads bytes (from a multiple of 4 on).
+    /// Waits for all work of the first stream and reads bytes.
     ///
     /// # Errors
     /// If they are not there, or work or the device fails.
@@ -269,7 +298,8 @@ impl Device {
         options: &LoadOptions,
     ) -> Result<Vec<Program>, Vec<Diagnostic>> {
         let ids = self.0.driver.load(module, kernels, options)?;
-        Ok(ids.into_iter().map(|id| Program::new(&self.0, id)).collect())
+        let program = |(id, kernel): (_, &FunctionId)| Program::new(&self.0, id, Writes::of(module, *kernel));
+        Ok(ids.into_iter().zip(kernels).map(program).collect())
     }
 
     /// Compiles one kernel. Also gives the bytes from which [`restore`](Self::restore) makes the same program on a device that says the
@@ -284,13 +314,19 @@ impl Device {
         options: &LoadOptions,
     ) -> Result<(Program, Option<Vec<u8>>), Vec<Diagnostic>> {
         let (id, kept) = self.0.driver.load_to_keep(module, kernel, options)?;
-        Ok((Program::new(&self.0, id), kept))
+        let writes = Writes::of(module, kernel);
+        let kept = kept.map(|bytes| writes.pack(&bytes));
+        Ok((Program::new(&self.0, id, writes), kept))
     }
 
-    /// The program of bytes that [`load_to_keep`](Self::load_to_keep) gave; none if the device cannot make it of them. Whoever keeps bytes sees to it
-    /// that they come back as they were: what they say is not checked.
-    pub fn restore(&self, bytes: &[u8]) -> Option<Program> {
-        Some(Program::new(&self.0, self.0.driver.restore(bytes)?))
+    /// The program of bytes that [`load_to_keep`](Self::load_to_keep) gave; none if the device cannot make it of them.
+    ///
+    /// # Safety
+    /// They are what a device gave that says the same of itself: what they say is not checked, and their code reaches all memory of the device.
+    #[allow(unsafe_code)]
+    pub unsafe fn restore(&self, bytes: &[u8]) -> Option<Program> {
+        let (writes, bytes) = Writes::unpack(bytes)?;
+        Some(Program::new(&self.0, self.0.driver.restore(bytes)?, writes))
     }
 
     // Work.
@@ -306,7 +342,7 @@ impl Device {
     /// If the device fails.
     pub fn open_stream(&self) -> Result<Stream, Diagnostic> {
         let queue = self.0.driver.open_queue()?;
-        Ok(Stream::opened(self.0.clone(), queue))
+        Ok(Stream::opened(&self.0, queue, false))
     }
 
     /// A stream of somebody else, by the driver's own handle: a `CUstream` for CUDA.
@@ -315,12 +351,13 @@ impl Device {
     /// If the device has no such streams.
     ///
     /// # Safety
-    /// The handle is a stream of this device's context, and lives until this one and its work are gone.
+    /// The handle is a stream of this device's context, and lives until the last clone of this one is gone, those that an [export](crate::dlpack::Tensor::export_for) keeps among
+    /// them. Buffers and events do not keep it: its owner may destroy it then, also before its work is done.
     #[allow(unsafe_code)]
     pub unsafe fn adopt_stream(&self, handle: u64) -> Result<Stream, Diagnostic> {
         // SAFETY: the caller's promise.
         let queue = unsafe { self.0.driver.adopt_queue(handle) }?;
-        Ok(Stream::opened(self.0.clone(), queue))
+        Ok(Stream::opened(&self.0, queue, true))
     }
 
     /// Queues commands in the first stream. Nothing is queued if an error is returned.

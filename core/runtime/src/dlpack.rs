@@ -7,7 +7,7 @@
 #![allow(unsafe_code)]
 
 use crate::driver::bad_arguments;
-use crate::{Buffer, Device, DeviceKind};
+use crate::{Buffer, Device, DeviceKind, Memory, Stream};
 use girih_base::diag::Diagnostic;
 use std::ffi::c_void;
 use std::ptr::NonNull;
@@ -31,7 +31,7 @@ pub struct PackVersion {
 #[repr(C)]
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct PackDevice {
-    /// Which kind: 1 is the host, 2 is CUDA.
+    /// Which kind: [`HOST`], [`CUDA`], [`PINNED_HOST`] or [`MANAGED`].
     pub kind: i32,
     /// Its number.
     pub id: i32,
@@ -41,6 +41,10 @@ pub struct PackDevice {
 pub const HOST: i32 = 1;
 /// Memory of a CUDA card.
 pub const CUDA: i32 = 2;
+/// Memory of the host that CUDA has locked: the processor takes it as the host's.
+pub const PINNED_HOST: i32 = 3;
+/// Memory that CUDA moves between host and card: the card takes it as its own.
+pub const MANAGED: i32 = 13;
 
 /// What an element is.
 #[repr(C)]
@@ -123,19 +127,13 @@ pub struct ManagedTensorVersioned {
     pub tensor: PackTensor,
 }
 
-/// A buffer as a tensor.
+/// A buffer as a tensor: all of its elements are in the buffer.
 #[derive(Clone, Debug)]
 pub struct Tensor {
-    /// Its memory, from the first element on.
-    pub buffer: Buffer,
-    /// What its elements are.
-    pub dtype: DataType,
-    /// How many elements there are in each dimension.
-    pub shape: Vec<i64>,
-    /// How many elements lie between two of each dimension.
-    pub strides: Vec<i64>,
-    /// Whether whoever gave it allows nobody to write.
-    pub is_read_only: bool,
+    buffer: Buffer,
+    dtype: DataType,
+    shape: Vec<i64>,
+    strides: Vec<i64>,
 }
 
 /// Strides of a compact tensor.
@@ -150,7 +148,10 @@ fn compact(shape: &[i64]) -> Vec<i64> {
 /// Bytes that a tensor reaches, from its first element on.
 fn extent(dtype: DataType, shape: &[i64], strides: &[i64]) -> Result<u64, Diagnostic> {
     let Some(element) = dtype.bytes() else {
-        return Err(bad_arguments(format!("elements of {} bits, of which there are {} side by side", dtype.bits, dtype.lanes)));
+        return Err(bad_arguments(format!(
+            "elements of {} bits, of which there are {} side by side",
+            dtype.bits, dtype.lanes
+        )));
     };
     if shape.iter().any(|n| *n < 0) || strides.iter().any(|n| *n < 0) {
         return Err(bad_arguments(format!(
@@ -187,13 +188,45 @@ impl Tensor {
     /// # Errors
     /// If the buffer has fewer.
     pub fn new(buffer: Buffer, dtype: DataType, shape: &[i64]) -> Result<Tensor, Diagnostic> {
-        let strides = compact(shape);
-        let bytes = extent(dtype, shape, &strides)?;
+        Tensor::with_strides(buffer, dtype, shape, &compact(shape))
+    }
+
+    /// Elements of a buffer, from its first one on, of which so many lie between two of each dimension.
+    ///
+    /// # Errors
+    /// If they are not all in the buffer.
+    pub fn with_strides(buffer: Buffer, dtype: DataType, shape: &[i64], strides: &[i64]) -> Result<Tensor, Diagnostic> {
+        if shape.len() != strides.len() {
+            return Err(bad_arguments(format!("a tensor of shape {shape:?} has the strides {strides:?}")));
+        }
+        let bytes = extent(dtype, shape, strides)?;
+        buffer.in_driver()?;
         if bytes > buffer.bytes() {
             let message = format!("a tensor of {bytes} bytes is more than its buffer, which has {}", buffer.bytes());
             return Err(bad_arguments(message));
         }
-        Ok(Tensor { buffer, dtype, shape: shape.to_vec(), strides, is_read_only: false })
+        Ok(Tensor { buffer, dtype, shape: shape.to_vec(), strides: strides.to_vec() })
+    }
+
+    /// Its memory, from the first element on.
+    pub fn buffer(&self) -> &Buffer {
+        &self.buffer
+    }
+    /// What its elements are.
+    pub fn dtype(&self) -> DataType {
+        self.dtype
+    }
+    /// How many elements there are in each dimension.
+    pub fn shape(&self) -> &[i64] {
+        &self.shape
+    }
+    /// How many elements lie between two of each dimension.
+    pub fn strides(&self) -> &[i64] {
+        &self.strides
+    }
+    /// Whether whoever gave it allows nobody to write. Work that would is refused.
+    pub fn is_read_only(&self) -> bool {
+        self.buffer.is_read_only()
     }
 
     /// Takes a tensor of somebody else. It is told when the last buffer that has the memory is gone and work on it is done.
@@ -213,10 +246,9 @@ impl Tensor {
         // SAFETY: the caller's promise: it is one of this version.
         let (tensor, flags) = unsafe { ((*managed.as_ptr()).tensor, (*managed.as_ptr()).flags) };
         let owner = Owner(managed);
+        let is_read_only = flags & READ_ONLY != 0;
         // SAFETY: as above; the owner is told by its own deleter, once.
-        let mut taken = unsafe { Tensor::of(device, &tensor, move || owner.tell()) }?;
-        taken.is_read_only = flags & READ_ONLY != 0;
-        Ok(taken)
+        unsafe { Tensor::of(device, &tensor, is_read_only, move || owner.tell()) }
     }
 
     /// The same for a structure without a version.
@@ -231,7 +263,7 @@ impl Tensor {
         let tensor = unsafe { (*managed.as_ptr()).tensor };
         let owner = UnversionedOwner(managed);
         // SAFETY: as above; the owner is told by its own deleter, once.
-        unsafe { Tensor::of(device, &tensor, move || owner.tell()) }
+        unsafe { Tensor::of(device, &tensor, false, move || owner.tell()) }
     }
 
     /// # Safety
@@ -239,10 +271,17 @@ impl Tensor {
     unsafe fn of(
         device: &Device,
         tensor: &PackTensor,
+        is_read_only: bool,
         told: impl FnOnce() + Send + 'static,
     ) -> Result<Tensor, Diagnostic> {
         let here = place(device)?;
-        if tensor.device != here {
+        let is_here = match tensor.device.kind {
+            // The number is that of the card that has locked it.
+            PINNED_HOST => here.kind == HOST,
+            MANAGED => here == PackDevice { kind: CUDA, id: tensor.device.id },
+            _ => tensor.device == here,
+        };
+        if !is_here {
             let (given, wanted) = (tensor.device, here);
             let message = format!(
                 "a tensor of the device of kind {} with number {} is given to one of kind {} with number {}",
@@ -262,36 +301,48 @@ impl Tensor {
         let shape = numbers(tensor.shape);
         let strides = if tensor.strides.is_null() { compact(&shape) } else { numbers(tensor.strides) };
         let bytes = extent(tensor.dtype, &shape, &strides)?;
-        let address = (tensor.data.expose_provenance() as u64).wrapping_add(tensor.byte_offset);
-        if address == 0 && bytes > 0 {
+        if bytes == 0 {
+            let buffer = device.allocate(Memory::of(0))?;
+            told();
+            return Ok(Tensor { buffer, dtype: tensor.dtype, shape, strides });
+        }
+        if tensor.data.is_null() {
             return Err(bad_arguments("a tensor has elements, but no memory"));
         }
-        let buffer = if bytes == 0 {
-            let buffer = device.allocate(crate::Memory::of(0))?;
-            told();
-            buffer
-        } else {
+        let address = (tensor.data.expose_provenance() as u64).checked_add(tensor.byte_offset);
+        let address = address.ok_or_else(|| bad_arguments("a tensor begins beyond all addresses"))?;
+        let buffer = match is_read_only {
             // SAFETY: the caller's promise.
-            unsafe { device.import(address, bytes, told) }?
+            true => unsafe { device.import_read_only(address, bytes, told) }?,
+            // SAFETY: the caller's promise.
+            false => unsafe { device.import(address, bytes, told) }?,
         };
-        Ok(Tensor { buffer, dtype: tensor.dtype, shape, strides, is_read_only: false })
+        Ok(Tensor { buffer, dtype: tensor.dtype, shape, strides })
     }
 
     /// A structure for somebody else, which keeps the memory until its deleter is called. What was submitted has to be done before anybody looks at the
-    /// bytes: wait for an event, or let the other's stream come behind it.
+    /// bytes, and what others do with them before the deleter is called: on a card see [`export_for`](Self::export_for).
     ///
     /// # Errors
     /// If the device's memory has no addresses.
     pub fn export(&self) -> Result<NonNull<ManagedTensorVersioned>, Diagnostic> {
-        let flags = if self.is_read_only { READ_ONLY } else { 0 };
-        let make = |tensor, context| ManagedTensorVersioned {
-            version: VERSION,
-            context,
-            deleter: Some(delete_versioned),
-            flags,
-            tensor,
-        };
-        self.exported(make)
+        self.versioned(None)
+    }
+
+    /// The same for whoever works in a stream, usually [one of his own](Device::adopt_stream). It comes behind all work that was given to the memory so far, and when the deleter is called the memory is used
+    /// again only behind what is in the stream then. Nothing waits on the host. The stream is kept open until then.
+    ///
+    /// # Errors
+    /// As [`export`](Self::export), and if the stream is of another device.
+    pub fn export_for(&self, consumer: &Stream) -> Result<NonNull<ManagedTensorVersioned>, Diagnostic> {
+        self.versioned(Some(consumer))
+    }
+
+    fn versioned(&self, consumer: Option<&Stream>) -> Result<NonNull<ManagedTensorVersioned>, Diagnostic> {
+        let flags = if self.is_read_only() { READ_ONLY } else { 0 };
+        let deleter = Some(delete_versioned as unsafe extern "C" fn(*mut ManagedTensorVersioned));
+        let make = |tensor, context| ManagedTensorVersioned { version: VERSION, context, deleter, flags, tensor };
+        self.exported(consumer, make)
     }
 
     /// The same without a version.
@@ -299,21 +350,31 @@ impl Tensor {
     /// # Errors
     /// As [`export`](Self::export); and if nobody may write, which that structure cannot say.
     pub fn export_unversioned(&self) -> Result<NonNull<ManagedTensor>, Diagnostic> {
-        if self.is_read_only {
+        if self.is_read_only() {
             return Err(bad_arguments("a tensor that nobody may write is exported without a version")
                 .hint("export it with a version, which says so"));
         }
-        self.exported(|tensor, context| ManagedTensor { tensor, context, deleter: Some(delete) })
+        self.exported(None, |tensor, context| ManagedTensor { tensor, context, deleter: Some(delete) })
     }
 
-    fn exported<T>(&self, make: impl FnOnce(PackTensor, *mut c_void) -> T) -> Result<NonNull<T>, Diagnostic> {
+    fn exported<T>(
+        &self,
+        consumer: Option<&Stream>,
+        make: impl FnOnce(PackTensor, *mut c_void) -> T,
+    ) -> Result<NonNull<T>, Diagnostic> {
         let device = place(&self.buffer.device())?;
         let address = self.buffer.address().ok_or_else(|| bad_arguments("the buffer has no address"))?;
+        // There is nothing to look at where there are no elements.
+        let address = if self.shape.contains(&0) { 0 } else { address };
+        if let Some(consumer) = consumer {
+            consumer.uses(&self.buffer)?;
+        }
         let mut kept = Box::new(Kept {
             managed: None,
             shape: self.shape.clone(),
             strides: self.strides.clone(),
             _buffer: self.buffer.clone(),
+            _consumer: consumer.cloned(),
         });
         let tensor = PackTensor {
             data: std::ptr::with_exposed_provenance_mut(address as usize),
@@ -336,7 +397,9 @@ struct Kept<T> {
     managed: Option<T>,
     shape: Vec<i64>,
     strides: Vec<i64>,
+    /// Goes before the stream does, which is then asked how far it is.
     _buffer: Buffer,
+    _consumer: Option<Stream>,
 }
 
 unsafe extern "C" fn delete_versioned(managed: *mut ManagedTensorVersioned) {

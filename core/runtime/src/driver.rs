@@ -6,6 +6,7 @@
 //! several at a time. Slices that a driver is given lie inside of their blocks.
 
 pub mod immediate;
+pub mod untold;
 
 use crate::command::{self, Read};
 use crate::{DeviceInfo, LoadOptions, Memory, Timing};
@@ -13,6 +14,7 @@ use girih_base::diag::{Code, Diagnostic};
 use girih_base::index_type;
 use girih_base::span::Span;
 use girih_ir::{Caps, FunctionId, Module, Verified};
+use std::any::Any;
 use std::task::Waker;
 
 index_type! {
@@ -68,8 +70,8 @@ pub struct Keeping {
 /// Programs that were loaded, and the bytes from which one that was asked to be kept is restored.
 pub type Kept = (ProgramId, Option<Vec<u8>>);
 
-/// A point in a queue.
-pub trait Fence: Send + Sync {
+/// A point in a queue. It outlives the queue.
+pub trait Fence: Any + Send + Sync {
     /// Whether all work before it is done. Never waits.
     ///
     /// # Errors
@@ -117,6 +119,14 @@ pub trait Driver: Send + Sync {
     fn reach(&self) -> u64 {
         self.caps().binding_bytes.min(self.caps().buffer_bytes)
     }
+    /// Bytes up to which one binding reaches a buffer: no smaller buffer is given a larger block.
+    fn whole_bytes(&self) -> u64 {
+        self.caps().binding_bytes.min(self.caps().buffer_bytes)
+    }
+    /// Whether [`write`](Self::write), [`read`](Self::read), [`fetch`](Self::fetch), copies and clears take any place and size. If not, both are multiples of 4.
+    fn moves_bytes(&self) -> bool {
+        false
+    }
 
     /// How its memory is kept for later; none if it is given back at once.
     fn keeping(&self) -> Option<Keeping>;
@@ -128,10 +138,11 @@ pub trait Driver: Send + Sync {
     }
     /// Takes memory back that no work uses any more.
     fn release(&self, block: BlockId);
-    /// Names memory of somebody else at an address of this device. [`release`](Self::release) forgets the name.
+    /// Names memory of somebody else at an address of this device, a multiple of [`ALIGN`]. [`release`](Self::release) forgets the name.
     ///
     /// # Safety
-    /// So many bytes are there, to be read and written by the device, until the block is released and all work on it is done.
+    /// So many bytes are there, to be read and written by the device, until the block is released and all work on it is done. What is before the first slice of the block is
+    /// not touched: an owner's memory may begin there.
     #[allow(unsafe_code)]
     unsafe fn import(&self, _address: u64, _bytes: u64) -> Result<BlockId, Diagnostic> {
         Err(refused(self.info(), "takes no memory by its address"))
@@ -177,7 +188,8 @@ pub trait Driver: Send + Sync {
     unsafe fn adopt_queue(&self, _handle: u64) -> Result<QueueId, Diagnostic> {
         Err(refused(self.info(), "takes no queues of others"))
     }
-    /// Forgets a queue. Work that was submitted to it still runs.
+    /// Forgets a queue, and does not touch it any more if somebody else has made it. Work that was submitted to it still runs, and the programs that it uses
+    /// are kept.
     fn close_queue(&self, queue: QueueId);
 
     /// Queues commands. Nothing is queued if an error is returned.
@@ -192,6 +204,10 @@ pub trait Driver: Send + Sync {
     fn fence(&self, queue: QueueId, to_tell: bool) -> Result<Box<dyn Fence>, Diagnostic>;
     /// Work that is queued from now on begins after what another queue has now.
     fn follow(&self, queue: QueueId, other: QueueId) -> Result<(), Diagnostic>;
+    /// Work that is queued from now on begins after a point that this driver has recorded in another queue, which may be closed. Who cannot tell waits for more: for what the other queue has now.
+    fn follow_point(&self, queue: QueueId, _point: &(dyn Fence + 'static), other: QueueId) -> Result<(), Diagnostic> {
+        self.follow(queue, other)
+    }
     /// Runs commands `runs` times, queued at once where there is a queue, and says how long each run took.
     fn time(&self, queue: QueueId, commands: &[Command], runs: usize) -> Result<Timing, Diagnostic>;
 

@@ -5,7 +5,8 @@
 //! | [`driver`] | the trait that a back end implements; it names everything by number |
 //! | `device`, `program` | the handles that users hold: devices, and compiled kernels |
 //! | `buffer`, `allocator` | memory with an owner, and the cache of free memory |
-//! | `stream` | order of work |
+//! | `stream`, `queue` | order of work; the driver's queue below it, and its end |
+//! | `retired` | what waits for work before it can be used again or given back |
 //! | `event`, `polling` | events and downloads as futures; the thread that polls where a driver cannot wake them |
 //! | `command`, `recording` | work; work that is prepared once and submitted many times |
 //! | [`dlpack`] | exchange of tensors with other libraries |
@@ -22,9 +23,13 @@ mod event;
 mod measure;
 mod polling;
 mod program;
+mod queue;
 mod recording;
+mod retired;
 mod stream;
 mod tasks;
+#[cfg(test)]
+mod tests;
 
 pub use allocator::Figures;
 pub use buffer::{Array, Buffer, Element, Memory};
@@ -39,6 +44,9 @@ pub use stream::Stream;
 pub use tasks::{DeviceHeap, Fault, Reserved, Runner, StepStats, TaskOptions, TaskStats};
 
 use girih_base::diag::{Code, Diagnostic};
+
+/// Names this crate by its sources: two builds that may do otherwise have two names.
+pub const IDENTITY: &str = env!("GIRIH_SOURCES");
 
 /// The error of a launch that noted this trap.
 pub fn trap(code: u32) -> Diagnostic {

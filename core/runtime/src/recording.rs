@@ -19,7 +19,7 @@ pub struct Recording {
 
 impl Recording {
     pub(crate) fn new(device: &Device, commands: &[Command]) -> Result<Recording, Diagnostic> {
-        let resolved = resolve(device.core(), driver::FIRST_QUEUE, commands)?;
+        let resolved = resolve(device.core(), &device.core().family.first, commands)?;
         let replay = device.driver().record(&resolved)?;
         Ok(Recording { replay, device: device.clone(), commands: commands.to_vec(), resolved })
     }
@@ -76,7 +76,7 @@ impl Recording {
     }
 
     fn changed(&mut self, command: usize) -> Result<(), Diagnostic> {
-        let resolved = resolve_one(self.device.core(), driver::FIRST_QUEUE, &self.commands[command])?;
+        let resolved = resolve_one(self.device.core(), &self.device.core().family.first, &self.commands[command])?;
         if let (Some(replay), driver::Command::Dispatch(dispatch)) = (&mut self.replay, &resolved) {
             replay.set(command, dispatch)?;
         }
@@ -92,13 +92,14 @@ impl Recording {
         if !stream.device().is(&self.device) {
             return Err(bad_arguments("a recording is submitted to a stream of another device"));
         }
-        if stream.queue() != driver::FIRST_QUEUE {
+        let queue = stream.queue();
+        if queue.id != driver::FIRST_QUEUE {
             // What the buffers are used by is noted with them.
-            resolve(self.device.core(), stream.queue(), &self.commands)?;
+            resolve(self.device.core(), queue, &self.commands)?;
         }
         match &mut self.replay {
-            Some(replay) => replay.submit(stream.queue()),
-            None => self.device.driver().submit(stream.queue(), &self.resolved),
+            Some(replay) => replay.submit(queue.id),
+            None => self.device.driver().submit(queue.id, &self.resolved),
         }
     }
 }

@@ -1,7 +1,7 @@
 //! Groups of terms as patterns, so that a match over terms stays exhaustive without naming all of them again: a new form compiles only once it
 //! stands in one of the groups.
 //!
-//! A pattern names [`TermKind`](crate::TermKind) as the module that uses it does. In no group are terms that bind variables, choose, or are applied.
+//! A pattern names [`TermKind`](crate::TermKind) as the module that uses it does. No group has terms that bind variables, choose, or apply.
 
 /// What has no parts and uses no variable of its own definition.
 #[macro_export]

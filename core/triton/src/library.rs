@@ -131,6 +131,10 @@ impl Body<'_, '_> {
 
 fn extreme(body: &mut Body<'_, '_>, a: &Arguments, op: Op) -> Made<Value> {
     let nan = propagates_nan(body, a, 2)?;
+    if let (Value::Int(x), Value::Int(y)) = (a.value(0), a.value(1)) {
+        // Floats do not tell all of them apart.
+        return Ok(Value::Int(if op == Op::Max { *x.max(y) } else { *x.min(y) }));
+    }
     if let (Some(x), Some(y)) = (super::operator::float_of(a.value(0)), super::operator::float_of(a.value(1))) {
         let first = constant_extreme(op, x, y, nan);
         return Ok(a.value(usize::from(!first)).clone());
@@ -219,6 +223,7 @@ pub(super) fn divide_exactly(body: &mut Body<'_, '_>, a: &Arguments) -> Made<Val
         let inst = &mut body.b.function.insts[id];
         if inst.op == Op::DivApprox {
             inst.op = Op::Div;
+            inst.remove(AttrKind::Total);
         }
     }
     Ok(quotient)

@@ -7,7 +7,7 @@ use super::value::{Tensor, Value};
 use crate::python::ast::{BinaryOp, BooleanOp, CompareOp, UnaryOp};
 use girih_base::diag::Code;
 use girih_base::span::Span;
-use girih_ir::{Op, Scalar, Shape, Type, ValueId};
+use girih_ir::{Attr, Op, Scalar, Shape, Type, ValueId};
 
 impl Body<'_, '_> {
     /// How an operand takes part in finding the common type.
@@ -159,6 +159,11 @@ impl Body<'_, '_> {
             BinaryOp::Shr => Op::Shr,
             BinaryOp::Pow | BinaryOp::MatMul => Op::Mul,
         };
+        if made == Op::DivApprox {
+            // It keeps its bound where a card does: a number divided by 0 or by an infinity is not left open.
+            let id = self.b.op_with(made, Some(ty), &[a.value, b.value], &[Attr::Total]);
+            return Ok(Tensor { value: self.b.function.insts[id].results[0], ty });
+        }
         Ok(self.op(made, ty, &[a.value, b.value]))
     }
 

@@ -7,6 +7,9 @@ use girih_ir::{Caps, Module, Verified};
 use girih_lower::Compiled;
 use girih_runtime::{Device, Runner, TaskOptions};
 
+/// There is no code generator to name.
+pub const IDENTITY: &str = "";
+
 /// Refuses to open it.
 ///
 /// # Errors

@@ -2,7 +2,7 @@
 
 use super::Found;
 use crate::features::Feature;
-use girih_base::diag::Diagnostic;
+use girih_base::diag::{Diagnostic, Errors};
 use girih_ir::Caps;
 use girih_ir::nvidia::Target;
 use girih_lower::Compiled;
@@ -31,8 +31,8 @@ pub fn emulator(_: Target) -> Result<Device, Diagnostic> {
 ///
 /// # Errors
 /// Always.
-pub fn emit(_: &Compiled, _: Target) -> Result<String, Vec<Diagnostic>> {
-    Err(vec![Feature::Cuda.missing()])
+pub fn emit(_: &Compiled, _: Target) -> Result<String, Errors> {
+    Err(Feature::Cuda.missing().into())
 }
 
 /// Says what is missing.

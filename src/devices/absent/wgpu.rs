@@ -2,10 +2,13 @@
 
 use super::{Found, Sharing};
 use crate::features::Feature;
-use girih_base::diag::Diagnostic;
+use girih_base::diag::{Diagnostic, Errors};
 use girih_ir::Caps;
 use girih_lower::Compiled;
 use girih_runtime::{Buffer, Device, DeviceKind};
+
+/// There is no code generator to name.
+pub const IDENTITY: &str = "";
 
 /// A device for a screen, of which there is none.
 #[derive(Clone, Debug)]
@@ -65,7 +68,7 @@ pub fn kind(_: &str) -> Option<DeviceKind> {
 ///
 /// # Errors
 /// None: there is no language.
-pub fn emit(_: &Compiled, _: &Caps, language: Language) -> Result<Vec<u8>, Vec<Diagnostic>> {
+pub fn emit(_: &Compiled, _: &Caps, language: Language) -> Result<Vec<u8>, Errors> {
     match language {}
 }
 

@@ -1,5 +1,5 @@
-//! Four programs by hand that show that the IR is wide enough: sorting a tree by frames and supersteps, softmax, and matmul by
-//! two kinds of matrix units. Each runs on every device that can run it; what they taught stands in `docs/ir.md`.
+//! Four handwritten programs that show that the IR is wide enough: sorting a tree by activation records and supersteps, softmax, and matmul on
+//! two kinds of matrix units. Each runs on every device that can run it. `docs/proofs.md` says what they taught.
 //!
 //! `cargo test --release --test suite proofs:: -- --ignored --nocapture` runs the large sizes on graphics cards and prints how long they took.
 
@@ -33,7 +33,7 @@ fn devices() -> Vec<(String, Device)> {
     }
     let open = |(title, name, profile): (String, String, Option<Profile>)| {
         let selector = Selector::parse(&name).unwrap_or_else(|e| panic!("{e}"));
-        let device = devices::open(&selector, profile).unwrap_or_else(|e| panic!("{title}: {}", e.message));
+        let device = devices::open(&selector, profile).unwrap_or_else(|e| panic!("{title}: {}", e.message()));
         (title, device)
     };
     wanted.into_iter().map(open).collect()

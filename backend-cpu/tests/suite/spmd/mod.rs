@@ -7,7 +7,7 @@ mod random;
 use girih_base::span::SourceId;
 use girih_ir::{FunctionId, Module, Op, Type, Verified, text, verify};
 use girih_lower::spmd::{LANES, vectorise};
-use girih_machine::tasks::{Settings, TaskMachine};
+use girih_machine::tasks::{TaskMachine, TaskSettings};
 use girih_runtime::{Fault, Runner, TaskOptions};
 use girih_workbench::{number, sample};
 use random::Random;
@@ -19,7 +19,7 @@ const STEPS: u64 = 2_000_000;
 type Outcome = Option<Result<Vec<u32>, u32>>;
 
 fn reference(module: &Verified<Module>) -> TaskMachine {
-    let settings = Settings { checked: false, seed: None, fuel: Some(STEPS) };
+    let settings = TaskSettings { checked: false, seed: None, fuel: Some(STEPS) };
     TaskMachine::new(module, TaskOptions::default(), settings).expect("it can be made ready")
 }
 

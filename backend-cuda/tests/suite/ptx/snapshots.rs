@@ -46,6 +46,9 @@ snapshots! {
         "kernel @k(%m: buffer, %n: u32) workgroup(32) launch {\n  %k = mul.u32 %n, 2\n  grid 1, 1, 1\n} {\n  \
          shared %a: f32[%k]\n  shared %b: u64[%k]\n  %i = local_index\n  \
          store.f32 %a[%i], 1.0\n  store.u64 %b[%i + 1], 2\n  barrier\n  store.f32 %m[%i], (load.f32 %a[%i])\n}\n";
+    volatile_loads "sm_80"
+        "kernel @k(%m: buffer align(16), %n: u32) workgroup(32) {\n  loop {\n    %seen = load.u32 %m[0] volatile\n    \
+         while (ne.u32 %seen, %n)\n  }\n  %v = load.f32x4 %m[1] volatile\n  store.f32 %m[1], (extract.f32 %v, 2)\n}\n";
     orders_of_atomics "sm_80"
         "kernel @k(%m: buffer) workgroup(32) {\n  atomic.add.u32 %m[0], 1\n  %a = atomic.add.u32 %m[1], 1 order(acquire) scope(workgroup)\n  \
          atomic.store.u32 %m[2], %a order(release)\n  fence order(acquire_release)\n}\n";

@@ -4,10 +4,12 @@
 //! (no code, no full stop at its end), labels that say what is at each place, and a hint that says what to do.
 
 mod codes;
+mod errors;
 mod render;
 mod suggest;
 
 pub use codes::{Code, Stage};
+pub use errors::Errors;
 pub use render::{Style, render};
 pub use suggest::did_you_mean;
 

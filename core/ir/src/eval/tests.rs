@@ -505,3 +505,17 @@ fn every_row_that_says_so_has_a_meaning() {
         }
     }
 }
+
+#[test]
+fn formats_are_those_of_the_numbers() {
+    for ty in Scalar::ALL.iter().copied().filter(|ty| ty.is_float()) {
+        let format = ty.float_format().expect("it is a float");
+        assert_eq!(1 + format.exponent + format.mantissa, ty.bits(), "{ty}");
+        assert_eq!(ty.one_bits(), narrow(1.0, ty), "{ty}");
+        assert_eq!(format.sign(), narrow(-0.0, ty), "{ty}");
+        if ty != Scalar::F8E4M3 {
+            assert!(widen(format.infinity(), ty).is_infinite(), "{ty}");
+        }
+    }
+    assert!(Scalar::ALL.iter().all(|ty| ty.is_float() || ty.float_format().is_none() && ty.one_bits() == 1));
+}

@@ -4,7 +4,7 @@ use super::{Literal, Operand, TileKernel};
 use crate::attrs::Attr;
 use crate::function::ValueId;
 use crate::ops::Op;
-use crate::row::{Pattern, Suffix};
+use crate::row::{Pattern, Row, Suffix};
 use crate::types::{Scalar, Shape, Type};
 use std::fmt;
 use std::ops;
@@ -53,6 +53,7 @@ impl<'k> Block<'k> {
     }
 
     /// The same numbers in another type, as `convert` does it.
+    #[track_caller]
     pub fn to(self, scalar: Scalar) -> Block<'k> {
         if self.element() == scalar {
             return self;
@@ -71,7 +72,11 @@ impl<'k> Block<'k> {
         self.kernel.push(Op::Bitcast, Type::block(self.shape(), scalar), &[self.value], &[])
     }
 
-    /// An operation of the table on each element of some blocks, which are broadcast to one shape. `T` of its row is what the last operand consists of.
+    /// An operation of the table on each element of some blocks, which are broadcast to one shape: one that has one result for each. `T` of its row is what the last
+    /// operand consists of.
+    ///
+    /// # Panics
+    /// If there are no operands.
     #[track_caller]
     pub fn apply(op: Op, operands: &[Block<'k>]) -> Block<'k> {
         Block::apply_with(op, operands, &[])
@@ -83,6 +88,7 @@ impl<'k> Block<'k> {
     /// If there are no operands.
     #[track_caller]
     pub fn apply_with(op: Op, operands: &[Block<'k>], attrs: &[Attr]) -> Block<'k> {
+        let operands = &operands[0].kernel.own_all(operands);
         let last = operands[operands.len() - 1];
         let (row, element) = (op.row(), last.element());
         let takes = |scalar| match row.suffix {
@@ -93,6 +99,11 @@ impl<'k> Block<'k> {
             Pattern::Bool => operand.element() == Scalar::Bool,
             _as_the_last => operand.element() == element,
         };
+        if !gives_an_element(row) {
+            let message = format!("`{}` does not give one element for those of its operands", op.name());
+            last.kernel.wrong(message, "a kernel, its buffers and its blocks have methods for other operations");
+            return Block::apply_zero(last);
+        }
         let right =
             row.operands.len() == operands.len() && takes(element) && row.operands.iter().zip(operands).all(fits);
         let together = Block::together(operands);
@@ -110,6 +121,7 @@ impl<'k> Block<'k> {
     }
 
     /// What stands in for the result of a mistake.
+    #[track_caller]
     fn apply_zero(like: Block<'k>) -> Block<'k> {
         let zero = like.kernel.with(|b| {
             let ty = b.ty(like.value);
@@ -129,6 +141,12 @@ impl<'k> Block<'k> {
     pub fn fma(self, factor: impl Operand<'k>, summand: impl Operand<'k>) -> Block<'k> {
         Block::apply(Op::Fma, &[self, factor.beside(self), summand.beside(self)])
     }
+}
+
+/// Whether the operation of a row has one result, which has an element for those of the operands.
+fn gives_an_element(row: &Row) -> bool {
+    use Pattern::{Bool, Element, First, Mask, T, U32};
+    matches!(row.results, [T | Bool | Element | First | Mask | U32])
 }
 
 impl fmt::Debug for Block<'_> {

@@ -4,6 +4,7 @@ use super::{Block, Mask, TileKernel};
 use crate::attrs::{Attr, Precision};
 use crate::ops::Op;
 use crate::types::{Scalar, Shape, Type};
+use std::panic::Location;
 
 /// How two matrices are multiplied.
 #[derive(Clone, Copy, Debug)]
@@ -24,19 +25,22 @@ impl<'k> Block<'k> {
     /// The sum along an axis.
     #[track_caller]
     pub fn sum(self, axis: usize) -> Block<'k> {
-        self.reduce(axis, |a, b| a + b)
+        let place = Location::caller();
+        self.reduce(axis, |a, b| self.kernel.written_for(place, || a + b))
     }
 
     /// The greatest along an axis.
     #[track_caller]
     pub fn greatest(self, axis: usize) -> Block<'k> {
-        self.reduce(axis, |a, b| a.max(b))
+        let place = Location::caller();
+        self.reduce(axis, |a, b| self.kernel.written_for(place, || a.max(b)))
     }
 
     /// The least along an axis.
     #[track_caller]
     pub fn least(self, axis: usize) -> Block<'k> {
-        self.reduce(axis, |a, b| a.min(b))
+        let place = Location::caller();
+        self.reduce(axis, |a, b| self.kernel.written_for(place, || a.min(b)))
     }
 
     /// For each element, all up to it along an axis put together; from the end if `reverse`.
@@ -53,6 +57,7 @@ impl<'k> Block<'k> {
     /// `self` times `other`, plus `summand` (zeros if none): matrices, or as many matrices in a first dimension.
     #[track_caller]
     pub fn dot(self, other: Block<'k>, summand: Option<Block<'k>>, product: Product) -> Block<'k> {
+        let other = self.kernel.own(other);
         let (mut lengths, right) = (self.lengths(), other.lengths());
         if lengths.len() != right.len() || !matches!(lengths.len(), 2 | 3) {
             let message = format!("a {} and a {} are no factors", self.describe(), other.describe());
@@ -65,7 +70,10 @@ impl<'k> Block<'k> {
             self.kernel.wrong(message, "rows of the first are as long as columns of the second");
         }
         lengths[last] = right[last];
-        let summand = summand.unwrap_or_else(|| self.kernel.zeros(&lengths, product.sum));
+        let summand = match summand {
+            Some(summand) => self.kernel.own(summand),
+            None => self.kernel.zeros(&lengths, product.sum),
+        };
         let ty = Type::tile(self.kernel.shape_of(&lengths), product.sum);
         let attrs: Vec<Attr> = product.precision.map(Attr::Precision).into_iter().collect();
         self.kernel.push(Op::TileDot, ty, &[self.value, other.value, summand.value], &attrs)
@@ -74,6 +82,7 @@ impl<'k> Block<'k> {
     /// Elements from places along an axis that an index says for each.
     #[track_caller]
     pub fn gather(self, axis: usize, index: Block<'k>) -> Block<'k> {
+        let index = self.kernel.own(index);
         let Some(shape) = index.shape() else {
             self.kernel.wrong(format!("a {} is no index into a tile", index.describe()), "it is a tile of integers");
             return self;
@@ -149,6 +158,7 @@ impl TileKernel {
         gives: impl FnOnce(Shape) -> Option<Shape>,
         body: impl FnOnce(&[Block<'k>]) -> Vec<Block<'k>>,
     ) -> Vec<Block<'k>> {
+        let tiles = &self.own_all(tiles)[..];
         let shape = tiles.first().and_then(|tile| tile.shape());
         let axis = attrs.iter().find_map(|attr| if let Attr::Axis(axis) = attr { Some(*axis as usize) } else { None });
         let Some(shape) = shape.filter(|s| axis.unwrap_or(0) < s.rank() && tiles.iter().all(|t| t.shape() == Some(*s)))

@@ -5,7 +5,7 @@ use crate::attrs::Attr;
 use crate::function::{Inst, ValueId};
 use crate::ops::Op;
 use crate::types::{Scalar, Type};
-use girih_base::span::Span;
+use std::panic::Location;
 
 impl TileKernel {
     /// A loop over `from`, `from + step`, .. below `end`, which are integers of one type. The body gets the counter and the carried values and gives what the next
@@ -17,6 +17,8 @@ impl TileKernel {
         carried: &[Block<'k>],
         body: impl FnOnce(Block<'k>, &[Block<'k>]) -> Vec<Block<'k>>,
     ) -> Vec<Block<'k>> {
+        let carried = &self.own_all(carried)[..];
+        let [from, end, step] = [self.own(from), self.own(end), self.own(step)];
         let bounds = [from, end, step].map(Block::ty);
         if !from.element().is_integer() || from.shape().is_some() || bounds.iter().any(|ty| *ty != bounds[0]) {
             let [a, b, c] = bounds;
@@ -28,12 +30,13 @@ impl TileKernel {
         }
         let mut initial = vec![from];
         initial.extend(carried);
+        let place = Location::caller();
         self.repeat(
             &initial,
             1,
-            |params| params[0].ge(end),
+            |params| self.written_for(place, || params[0].ge(end)),
             |params| {
-                let mut next = vec![params[0] + step];
+                let mut next = vec![self.written_for(place, || params[0] + step)];
                 next.extend(body(params[0], &params[1..]));
                 next
             },
@@ -48,7 +51,12 @@ impl TileKernel {
         condition: impl FnOnce(&[Block<'k>]) -> Block<'k>,
         body: impl FnOnce(&[Block<'k>]) -> Vec<Block<'k>>,
     ) -> Vec<Block<'k>> {
-        self.repeat(carried, 0, |params| !condition(params), body)
+        let place = Location::caller();
+        let is_over = |params: &[Block<'k>]| {
+            let goes_on = condition(params);
+            self.written_for(place, || !self.own(goes_on))
+        };
+        self.repeat(carried, 0, is_over, body)
     }
 
     /// A loop that ends with its parameters, without the first ones, where something holds at the beginning of a turn.
@@ -60,11 +68,15 @@ impl TileKernel {
         is_over: impl FnOnce(&[Block<'k>]) -> Block<'k>,
         body: impl FnOnce(&[Block<'k>]) -> Vec<Block<'k>>,
     ) -> Vec<Block<'k>> {
+        let initial = &self.own_all(initial)[..];
         let types: Vec<Type> = initial.iter().map(|block| block.ty()).collect();
+        let place = Location::caller();
         let whole = |params: &[Block<'k>]| {
             let over = is_over(params);
             let results: Vec<ValueId> = params[hidden..].iter().map(|block| block.value).collect();
-            self.with(|b| b.if_else(over.value, &[], |b| b.end(Op::Break, &results), |b| b.end(Op::Yield, &[])));
+            self.written_for(place, || {
+                self.with(|b| b.if_else(over.value, &[], |b| b.end(Op::Break, &results), |b| b.end(Op::Yield, &[])))
+            });
             body(params)
         };
         let (region, next) = self.region(&types, whole, Op::Continue);
@@ -90,6 +102,7 @@ impl TileKernel {
     /// The same with one function, which writes first the arm where the condition holds, then the other one.
     #[track_caller]
     pub fn branch<'k>(&'k self, condition: Block<'k>, mut arm: impl FnMut(bool) -> Vec<Block<'k>>) -> Vec<Block<'k>> {
+        let condition = self.own(condition);
         if condition.ty() != Type::BOOL {
             self.wrong(
                 format!("a {} is no condition", condition.describe()),
@@ -117,24 +130,29 @@ impl TileKernel {
     }
 
     /// Promises that a condition holds, for each element.
-    pub fn assume(&self, condition: Block<'_>) {
+    #[track_caller]
+    pub fn assume<'k>(&'k self, condition: Block<'k>) {
+        let condition = self.own(condition);
         self.with(|b| b.end(Op::TileAssume, &[condition.value]));
     }
 
     /// Traps where a condition does not hold for some element, and says this.
-    pub fn assert(&self, condition: Block<'_>, text: &str) {
+    #[track_caller]
+    pub fn assert<'k>(&'k self, condition: Block<'k>, text: &str) {
         self.saying(Op::TileAssert, text, &[condition]);
     }
 
     /// Prints values on the host, behind a text.
-    pub fn print(&self, text: &str, values: &[Block<'_>]) {
+    #[track_caller]
+    pub fn print<'k>(&'k self, text: &str, values: &[Block<'k>]) {
         self.saying(Op::TilePrint, text, values);
     }
 
-    fn saying(&self, op: Op, text: &str, values: &[Block<'_>]) {
-        let operands: Vec<ValueId> = values.iter().map(|block| block.value).collect();
+    #[track_caller]
+    fn saying<'k>(&'k self, op: Op, text: &str, values: &[Block<'k>]) {
+        let operands: Vec<ValueId> = self.own_all(values).iter().map(|block| block.value).collect();
         self.with(|b| {
-            let mut inst = Inst::new(op, None, &operands, Span::NONE);
+            let mut inst = Inst::new(op, None, &operands, b.span);
             inst.set(Attr::Text(text.into()));
             b.push(inst, &[]);
         });
@@ -144,6 +162,7 @@ impl TileKernel {
 impl<'k> Block<'k> {
     /// The same with a promise for each dimension: runs of so many elements count up by one, or are equal ([`Attr::Contiguous`], [`Attr::Constancy`]), and the
     /// first of each is a multiple of a number ([`Attr::Multiple`]).
+    #[track_caller]
     pub fn hint(self, promises: &[Attr]) -> Block<'k> {
         self.kernel.push(Op::TileHint, self.ty(), &[self.value], promises)
     }

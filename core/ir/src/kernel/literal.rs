@@ -54,8 +54,9 @@ pub trait Operand<'k> {
 }
 
 impl<'k> Operand<'k> for Block<'k> {
-    fn beside(self, _: Block<'k>) -> Block<'k> {
-        self
+    #[track_caller]
+    fn beside(self, beside: Block<'k>) -> Block<'k> {
+        beside.kernel.own(self)
     }
 }
 

@@ -27,10 +27,15 @@ impl<'k> Block<'k> {
             }
         }
         let shape = blocks[0].kernel.shape_of(&lengths);
-        Some(blocks.iter().map(|block| block.in_shape(shape)).collect())
+        let mut together = vec![];
+        for block in blocks {
+            together.push(block.in_shape(shape));
+        }
+        Some(together)
     }
 
     /// A scalar, or a tile whose dimensions are the last ones, in a shape that it can be broadcast to.
+    #[track_caller]
     pub(super) fn in_shape(self, shape: Shape) -> Block<'k> {
         let ty = Type::tile(shape, self.element());
         let Some(own) = self.shape() else { return self.kernel.push(Op::TileSplat, ty, &[self.value], &[]) };
@@ -74,6 +79,7 @@ impl<'k> Block<'k> {
     }
 
     /// The same where there are as many elements.
+    #[track_caller]
     fn reshaped(self, lengths: &[u64]) -> Block<'k> {
         match Shape::of(lengths) {
             Some(shape) if self.shape() != Some(shape) => {
@@ -168,7 +174,7 @@ impl<'k> Block<'k> {
 
     #[track_caller]
     fn put_beside(self, other: Block<'k>, op: Op, lengths: &[u64]) -> Block<'k> {
-        let shape = self.kernel.shape_of(lengths);
+        let (shape, other) = (self.kernel.shape_of(lengths), self.kernel.own(other));
         if self.ty() != other.ty() {
             let message = format!("a {} and a {} are put together", self.describe(), other.describe());
             self.kernel.wrong(message, "both have one type");

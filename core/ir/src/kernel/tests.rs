@@ -1,8 +1,8 @@
 //! What kernels come to as text, and what is said of mistakes.
 
-use super::{Literal, Mask, Product, TileKernel};
-use crate::attrs::{Attr, Dim, Precision, Update};
-use crate::{Scalar, text};
+use super::{Block, Literal, Mask, Product, TileKernel};
+use crate::attrs::{Attr, Dim, Order, Precision, Scope, Update};
+use crate::{Op, Scalar, text};
 
 #[test]
 fn a_row_is_normalised() {
@@ -96,4 +96,100 @@ fn literals_are_numbers_of_a_type_or_none() {
     assert_eq!(Literal::from(0.5).bits(Scalar::I32), None);
     assert_eq!(Literal::from(true).bits(Scalar::Bool), Some(1));
     assert_eq!(Literal::from(1).bits(Scalar::Bool), None);
+}
+
+#[test]
+fn blocks_of_another_kernel_are_a_mistake() {
+    let other = TileKernel::new("other", 4);
+    // More values than the first kernel has: an index of one is none of the other.
+    (0..20).for_each(|n| _ = other.iota(64) + n);
+    let (tile, number) = (other.iota(64) + 1, other.number("m", Scalar::I32));
+    let said = [
+        wrong(|k| _ = k.iota(64) + tile),
+        wrong(|k| _ = k.iota(64).select(tile, tile)),
+        wrong(|k| _ = Block::apply(Op::Add, &[k.iota(64), tile])),
+        wrong(|k| _ = k.buffer("x", Scalar::I32).load(tile, Mask::ALL)),
+        wrong(|k| _ = k.buffer("x", Scalar::I32).load(k.iota(64), tile.lt(1))),
+        wrong(|k| _ = k.buffer("x", Scalar::I32).load_or(k.iota(64), Mask::ALL, number)),
+        wrong(|k| k.buffer("x", Scalar::I32).store(k.iota(64), tile, Mask::ALL)),
+        wrong(|k| _ = k.buffer("x", Scalar::I32).compare_exchange(k.iota(64), number, number)),
+        wrong(|k| _ = k.full(&[4], number)),
+        wrong(|k| _ = k.iota(64).join(tile)),
+        wrong(|k| _ = k.iota(64).gather(0, tile)),
+        wrong(|k| _ = k.map(&[tile], <[Block<'_>]>::to_vec)),
+        wrong(|k| _ = k.iota(64).reduce(0, |_, _| number)),
+        wrong(|k| _ = k.for_range([k.constant(Scalar::I32, 0), number, number], &[], |_, _| vec![])),
+        wrong(|k| _ = k.while_loop(&[number], |p| p[0].gt(0), |p| p.to_vec())),
+        wrong(|k| _ = k.while_loop(&[], |_| number.gt(0), |_| vec![])),
+        wrong(|k| _ = k.if_else(number.gt(0), Vec::new, Vec::new)),
+        wrong(|k| _ = k.branch(k.constant(Scalar::Bool, true), |_| vec![number])),
+        wrong(|k| k.assume(number.gt(0))),
+        wrong(|k| k.print("m", &[number])),
+    ];
+    for said in said {
+        assert!(said.ends_with("of the kernel `other` is used in the kernel `wrong`"), "{said}");
+    }
+    assert!(other.finish().is_ok());
+}
+
+#[test]
+fn operations_that_give_no_element_and_second_names_are_mistakes() {
+    let said = [
+        wrong(|k| _ = Block::apply(Op::Store, &[k.iota(64), k.iota(64), k.iota(64)])),
+        wrong(|k| _ = Block::apply(Op::Yield, &[k.iota(64)])),
+        wrong(|k| _ = Block::apply(Op::TileSplit, &[k.iota(64)])),
+        wrong(|k| _ = (k.buffer("x", Scalar::F32), k.number("x", Scalar::F32))),
+        wrong(|k| _ = (k.number("n", Scalar::I32), k.buffer("n", Scalar::F32))),
+        wrong(|k| _ = k.iota(64).lt(3).sum(0)),
+    ];
+    assert_eq!(
+        said,
+        [
+            "`store` does not give one element for those of its operands",
+            "`yield` does not give one element for those of its operands",
+            "`tile.split` does not give one element for those of its operands",
+            "a second parameter is called `x`",
+            "a second parameter is called `n`",
+            "`add` does not take `bool`, `bool`",
+        ]
+    );
+}
+
+#[test]
+fn what_only_the_rules_find_has_its_line_of_rust() {
+    let k = TileKernel::new("scopes", 4);
+    let (x, n) = (k.buffer("x", Scalar::I32), k.number("n", Scalar::I32));
+    let mut inner = None;
+    k.if_else(
+        n.gt(0),
+        || {
+            inner = Some(n + 1);
+            vec![]
+        },
+        Vec::new,
+    );
+    let line = line!() + 1;
+    x.store(k.iota(4), k.full(&[4], inner.expect("the arm is written")), Mask::ALL);
+    let errors = k.into_module().expect_err("the value is gone");
+    assert!(errors[0].message.starts_with(&format!("{}:{line}: ", file!())), "{errors}");
+    let k = TileKernel::new("shapes", 4);
+    let line = line!() + 1;
+    let counted = k.zeros(&[4, 4], Scalar::I32).histogram(16, Mask::ALL);
+    k.buffer("x", Scalar::I32).store(k.iota(16), counted, Mask::ALL);
+    let errors = k.into_module().expect_err("it has one dimension");
+    assert!(errors[0].message.starts_with(&format!("{}:{line}: ", file!())), "{errors}");
+    assert!(errors.iter().all(|error| error.labels.is_empty()));
+}
+
+#[test]
+fn accesses_can_be_ordered() {
+    let k = TileKernel::new("lock", 4);
+    let (x, zero) = (k.buffer("x", Scalar::I32), k.constant(Scalar::I32, 0));
+    let seen = x.load_volatile(zero, Mask::ALL);
+    x.compare_exchange_ordered(zero, seen, seen + 1, (Order::Acquire, Scope::Device));
+    x.update_ordered(Update::Add, zero, seen, Mask::ALL, (Order::Release, Scope::Workgroup));
+    let text = text::print(&k.into_module().unwrap_or_else(|errors| panic!("{errors}")));
+    for attrs in ["volatile", "acquire", "release", "workgroup"] {
+        assert!(text.contains(attrs), "{text}");
+    }
 }

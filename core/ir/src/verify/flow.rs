@@ -6,8 +6,8 @@ use super::{calls, names};
 use crate::attrs::Attr;
 use crate::function::{Inst, InstId, RegionId, ValueId};
 use crate::groups::{
-    aggregates, arithmetic, by_element, cells, effects_and_positions, jumps, masks, memory, of_kernels, other_control, regions,
-    whole_tiles,
+    aggregates, arithmetic, by_element, cells, effects_and_positions, jumps, masks, memory, of_kernels, other_control,
+    regions, whole_tiles,
 };
 use crate::ops::Op;
 use crate::types::Type;

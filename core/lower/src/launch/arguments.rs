@@ -1,6 +1,6 @@
 //! The host's part of a launch: arguments checked, derived parameters computed, the grid folded.
 
-use super::entry::{Entry, LaunchPlan, Parameter, PlannedGrid, Scalar, Slot};
+use super::entry::{Entry, LaunchPlan, LaunchScalar, Parameter, PlannedGrid, Slot};
 use girih_base::diag::{Code, Diagnostic};
 use girih_base::hash::FastMap;
 use girih_ir::attrs::Dim;
@@ -125,12 +125,12 @@ fn device_grid(entry: &Entry, wanted: [u32; 3]) -> Result<[u32; 3], Diagnostic> 
 
 fn parameter(slot: Slot, arguments: &[Argument], prologue: &Prologue, grid: Wanted) -> Parameter {
     let scalar = |source| match source {
-        Scalar::Argument(i) => match arguments[i] {
+        LaunchScalar::Argument(i) => match arguments[i] {
             Argument::Scalar(constant) => constant,
             Argument::Buffer(_) => Constant { ty: Type::U32, bits: 0 },
         },
-        Scalar::Derived(i) => prologue.derived[i],
-        Scalar::GridSize(dim) => {
+        LaunchScalar::Derived(i) => prologue.derived[i],
+        LaunchScalar::GridSize(dim) => {
             let bits = match grid {
                 Wanted::Workgroups(size) => size[dim as usize],
                 Wanted::Indirect(_) => 0,

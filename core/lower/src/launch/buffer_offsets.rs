@@ -150,6 +150,7 @@ impl Origin {
             arguments.push(match argument {
                 Argument::Buffer(slice) if *multiple > 0 => {
                     let align = entry.align(i).max(least);
+                    // Blocks begin at multiples of more than that, so a place in one is as good as an address.
                     let bits = slice.offset % u64::from(align);
                     behind.push(Argument::Scalar(Constant { ty: Type::U32, bits }));
                     Argument::Buffer(Slice { offset: slice.offset - bits, bytes: slice.bytes + bits, align, ..*slice })

@@ -1,6 +1,6 @@
 //! Derived parameters: values that a kernel's `launch` region defines become parameters that the host computes.
 
-use super::entry::{Entry, Scalar, Slot};
+use super::entry::{Entry, LaunchScalar, Slot};
 use girih_base::hash::FastSet;
 use girih_ir::{Def, Function, ParamAttrs, ValueId};
 
@@ -17,7 +17,7 @@ pub(crate) fn run(kernel: &mut Function, entry: &mut Entry) {
             if used.contains(&result) {
                 kernel.values[result].def = Def::Param(ParamAttrs::default());
                 kernel.params.push(result);
-                entry.slots.push(Slot::Scalar(Scalar::Derived(position)));
+                entry.slots.push(Slot::Scalar(LaunchScalar::Derived(position)));
             }
         }
     }

@@ -27,7 +27,7 @@ pub struct Entry {
     /// The kernel as it was written, specialised: parameters, `launch` region, lengths of dynamic shared memory. Its body only if it has such a region, or
     /// such memory.
     pub source: Function,
-    /// Whether its grid is folded: it has a [`Scalar::GridSize`] parameter then.
+    /// Whether its grid is folded: it has a [`LaunchScalar::GridSize`] parameter then.
     pub folded: bool,
     /// Largest grid in each dimension on the device.
     pub largest_grid: [u32; 3],
@@ -45,14 +45,14 @@ pub enum Slot {
     /// The device's buffer for traps: one `u32`, 0 until a trap is noted.
     Traps,
     /// A number.
-    Scalar(Scalar),
+    Scalar(LaunchScalar),
     /// The low (0) or high (1) word of a 64-bit number.
-    Word(Scalar, u8),
+    Word(LaunchScalar, u8),
 }
 
 /// Where a scalar parameter comes from.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Scalar {
+pub enum LaunchScalar {
     /// The launch's argument of this position.
     Argument(usize),
     /// What the `launch` region defines: the result of its instruction of this position.

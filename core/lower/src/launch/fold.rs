@@ -4,14 +4,14 @@
 //! position from all of them, and workgroups beyond the end return at once. Kernels that ask for folding have grids of one dimension. Kernels that were in
 //! tile form may have any grid, because it is not known when they are compiled.
 
-use super::entry::{Entry, Scalar, Slot};
+use super::entry::{Entry, LaunchScalar, Slot};
 use crate::rewrite::{Pass, Rewriter};
 use girih_base::diag::Diagnostic;
 use girih_ir::attrs::Dim;
 use girih_ir::groups::{
     aggregates, arithmetic, control, convergent, local_positions, masks, memory, subgroup_positions, task_form,
 };
-use girih_ir::{Builder, Caps, Function, Inst, Op, ParamAttrs, Scalar as Ty, Type, ValueId};
+use girih_ir::{Builder, Caps, Function, Inst, Op, ParamAttrs, Scalar, Type, ValueId};
 
 struct Fold {
     /// Parameters that hold the wanted numbers of workgroups in each dimension (one dimension, or all three); 0 if the grid came from a buffer.
@@ -32,7 +32,7 @@ pub(crate) fn run(kernel: &mut Function, entry: &mut Entry, caps: &Caps, is_prog
     let mut wanted = vec![];
     for dim in dimensions {
         wanted.push(kernel.param(format!("grid.{}", dim.name()), Type::U32, ParamAttrs::default()));
-        entry.slots.push(Slot::Scalar(Scalar::GridSize(*dim)));
+        entry.slots.push(Slot::Scalar(LaunchScalar::GridSize(*dim)));
     }
     entry.folded = true;
     *kernel = Rewriter::run(kernel, &mut Fold { wanted, position: None, workgroup })?;
@@ -49,37 +49,37 @@ impl Fold {
     fn begin(&mut self, r: &mut Rewriter<'_>) -> [[ValueId; 2]; 3] {
         let wanted: Vec<ValueId> = self.wanted.clone().into_iter().map(|old| r.value(self, old)).collect();
         let b = &mut r.out;
-        let product = |b: &mut Builder, x, y| b.op(Op::Mul, Ty::U32, &[x, y]);
+        let product = |b: &mut Builder, x, y| b.op(Op::Mul, Scalar::U32, &[x, y]);
         let [x, y, z] = Dim::ALL.map(|dim| b.position(Op::WorkgroupId, dim));
         let [width, height, depth] = Dim::ALL.map(|dim| b.position(Op::NumWorkgroups, dim));
         let above = product(b, height, z);
-        let row = b.op(Op::Add, Ty::U32, &[y, above]);
+        let row = b.op(Op::Add, Scalar::U32, &[y, above]);
         let before = product(b, width, row);
-        let position = b.op(Op::Add, Ty::U32, &[x, before]);
+        let position = b.op(Op::Add, Scalar::U32, &[x, before]);
         let (zero, one) = (b.u32(0), b.u32(1));
-        let given = b.op(Op::Ne, Ty::U32, &[wanted[0], zero]);
+        let given = b.op(Op::Ne, Scalar::U32, &[wanted[0], zero]);
         let (sizes, count) = match &wanted[..] {
             [line] => {
                 let area = product(b, width, height);
                 let all = product(b, area, depth);
-                let count = b.op(Op::Select, Ty::U32, &[given, *line, all]);
+                let count = b.op(Op::Select, Scalar::U32, &[given, *line, all]);
                 ([count, one, one], count)
             }
             all => {
-                let mut size = |i: usize, own| b.op(Op::Select, Ty::U32, &[given, all[i], own]);
+                let mut size = |i: usize, own| b.op(Op::Select, Scalar::U32, &[given, all[i], own]);
                 let sizes = [size(0, width), size(1, height), size(2, depth)];
                 let area = product(b, sizes[0], sizes[1]);
                 (sizes, product(b, area, sizes[2]))
             }
         };
-        let beyond = b.op(Op::Ge, Ty::U32, &[position, count]);
+        let beyond = b.op(Op::Ge, Scalar::U32, &[position, count]);
         b.if_else(beyond, &[], |b| b.end(Op::Return, &[]), |b| b.end(Op::Yield, &[]));
         if wanted.len() == 1 {
             return [[position, count], [zero, one], [zero, one]];
         }
-        let row = b.op(Op::Div, Ty::U32, &[position, sizes[0]]);
-        let x = b.op(Op::Rem, Ty::U32, &[position, sizes[0]]);
-        let (y, z) = (b.op(Op::Rem, Ty::U32, &[row, sizes[1]]), b.op(Op::Div, Ty::U32, &[row, sizes[1]]));
+        let row = b.op(Op::Div, Scalar::U32, &[position, sizes[0]]);
+        let x = b.op(Op::Rem, Scalar::U32, &[position, sizes[0]]);
+        let (y, z) = (b.op(Op::Rem, Scalar::U32, &[row, sizes[1]]), b.op(Op::Div, Scalar::U32, &[row, sizes[1]]));
         [[x, sizes[0]], [y, sizes[1]], [z, sizes[2]]]
     }
 }
@@ -101,8 +101,8 @@ impl Pass for Fold {
                 let (dim, first) = (inst.dim(), position[inst.dim() as usize][0]);
                 let size = r.out.u32(self.workgroup[dim as usize]);
                 let local = r.out.position(Op::LocalId, dim);
-                let first = r.out.op(Op::Mul, Ty::U32, &[first, size]);
-                r.out.op(Op::Add, Ty::U32, &[first, local])
+                let first = r.out.op(Op::Mul, Scalar::U32, &[first, size]);
+                r.out.op(Op::Add, Scalar::U32, &[first, local])
             }
             local_positions!()
             | arithmetic!()

@@ -1,6 +1,6 @@
 //! An entry as bytes: everything that a launch needs to know about a kernel whose code a device has kept.
 
-use super::entry::{Entry, Scalar, Slot};
+use super::entry::{Entry, LaunchScalar, Slot};
 use girih_base::pack::{Packer, Unpacker};
 use girih_base::span::{SourceId, Span};
 use girih_ir::attrs::Dim;
@@ -109,10 +109,10 @@ fn three(from: &mut Unpacker<'_>) -> Option<[u32; 3]> {
 /// The argument that a parameter comes from.
 fn argument(slot: Slot) -> Option<usize> {
     match slot {
-        Slot::Buffer(i) | Slot::Scalar(Scalar::Argument(i)) | Slot::Word(Scalar::Argument(i), _) => Some(i),
+        Slot::Buffer(i) | Slot::Scalar(LaunchScalar::Argument(i)) | Slot::Word(LaunchScalar::Argument(i), _) => Some(i),
         // There is no `launch` region that would define any.
-        Slot::Scalar(Scalar::Derived(_)) | Slot::Word(Scalar::Derived(_), _) => Some(usize::MAX),
-        Slot::Traps | Slot::Scalar(Scalar::GridSize(_)) | Slot::Word(Scalar::GridSize(_), _) => None,
+        Slot::Scalar(LaunchScalar::Derived(_)) | Slot::Word(LaunchScalar::Derived(_), _) => Some(usize::MAX),
+        Slot::Traps | Slot::Scalar(LaunchScalar::GridSize(_)) | Slot::Word(LaunchScalar::GridSize(_), _) => None,
     }
 }
 
@@ -138,19 +138,19 @@ fn read_slot(from: &mut Unpacker<'_>) -> Option<Slot> {
     }
 }
 
-fn scalar(to: &mut Packer, source: Scalar) -> &mut Packer {
+fn scalar(to: &mut Packer, source: LaunchScalar) -> &mut Packer {
     match source {
-        Scalar::Argument(i) => to.number(0u8).number(i as u64),
-        Scalar::Derived(i) => to.number(1u8).number(i as u64),
-        Scalar::GridSize(dim) => to.number(2u8).number(dim as u64),
+        LaunchScalar::Argument(i) => to.number(0u8).number(i as u64),
+        LaunchScalar::Derived(i) => to.number(1u8).number(i as u64),
+        LaunchScalar::GridSize(dim) => to.number(2u8).number(dim as u64),
     }
 }
 
-fn read_scalar(from: &mut Unpacker<'_>) -> Option<Scalar> {
+fn read_scalar(from: &mut Unpacker<'_>) -> Option<LaunchScalar> {
     match (from.number()?, from.small::<usize>()?) {
-        (0, i) => Some(Scalar::Argument(i)),
-        (1, i) => Some(Scalar::Derived(i)),
-        (2, i) => Dim::ALL.get(i).copied().map(Scalar::GridSize),
+        (0, i) => Some(LaunchScalar::Argument(i)),
+        (1, i) => Some(LaunchScalar::Derived(i)),
+        (2, i) => Dim::ALL.get(i).copied().map(LaunchScalar::GridSize),
         _other => None,
     }
 }

@@ -8,7 +8,7 @@ use super::emit::Emit;
 use crate::rewrite::{Pass, Rewriter};
 use girih_base::diag::Diagnostic;
 use girih_ir::ops::Class;
-use girih_ir::{AttrKind, Caps, Feature, Function, Inst, Op, Scalar, ValueId, math};
+use girih_ir::{AttrKind, Builder, Caps, Feature, Function, Inst, Op, Scalar, Type, ValueId, math};
 
 pub(super) struct Library<'c, 'a> {
     pub cx: &'c mut Context<'a>,
@@ -23,9 +23,42 @@ fn routine_of(inst: &Inst, caps: &Caps) -> Option<Op> {
     }
 }
 
-/// Whether an approximation has to keep its bound where the device's own function does not.
+/// Whether an approximation has to keep its bound where the device's own function does not. Without exact division the greatest divisors are too
+/// much for a quotient: their reciprocals are below the normal numbers.
 pub(super) fn is_refined(inst: &Inst, caps: &Caps) -> bool {
-    inst.has(AttrKind::Total) && !caps.has(Feature::NativeMath)
+    let keeps = caps.has(Feature::NativeMath) && (inst.op != Op::DivApprox || caps.has(Feature::ExactDivision));
+    inst.has(AttrKind::Total) && !keeps
+}
+
+/// A quotient that keeps its bound: the device's own where that is near, otherwise the exact one.
+fn quotient(b: &mut Builder, caps: &Caps, x: ValueId, y: ValueId) -> ValueId {
+    if caps.has(Feature::ExactDivision) {
+        return b.op(Op::Div, Scalar::F32, &[x, y]);
+    }
+    let exponents = b.u32(0x7f80_0000);
+    let [of_x, of_y] = [x, y].map(|value| {
+        let bits = b.bitcast(Scalar::U32, value);
+        b.same(Op::And, &[bits, exponents])
+    });
+    let is_finite = b.compare(Op::Lt, of_x, exponents);
+    // From 2^-126 up to 2^126.
+    let (least, count) = (b.u32(1 << 23), b.u32(252 << 23));
+    let above = b.same(Op::Sub, &[of_y, least]);
+    let is_moderate = b.compare(Op::Lt, above, count);
+    let is_near = b.op(Op::And, Scalar::Bool, &[is_finite, is_moderate]);
+    let given = b.if_else(
+        is_near,
+        &[Type::F32],
+        |b| {
+            let own = b.op(Op::DivApprox, Scalar::F32, &[x, y]);
+            b.end(Op::Yield, &[own]);
+        },
+        |b| {
+            let exact = b.op(Op::Div, Scalar::F32, &[x, y]);
+            b.end(Op::Yield, &[exact]);
+        },
+    );
+    given[0]
 }
 
 impl Pass for Library<'_, '_> {
@@ -37,8 +70,12 @@ impl Pass for Library<'_, '_> {
         let Some(op) = routine_of(inst, self.cx.caps) else { return Ok(None) };
         let operands: Vec<ValueId> = inst.operands.iter().map(|v| r.value(self, *v)).collect();
         let operands: Vec<ValueId> = operands.into_iter().map(|x| r.out.convert(Scalar::F32, x)).collect();
-        let routine = math::routine(op, Scalar::F32);
-        let result = self.cx.routines.call(&mut r.out, routine, &operands)?[0];
+        let result = if op == Op::Div {
+            quotient(&mut r.out, self.cx.caps, operands[0], operands[1])
+        } else {
+            let routine = math::routine(op, Scalar::F32);
+            self.cx.routines.call(&mut r.out, routine, &operands)?[0]
+        };
         Ok(Some(vec![vec![r.out.convert(inst.element(), result)]]))
     }
 }

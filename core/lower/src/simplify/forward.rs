@@ -312,10 +312,12 @@ impl<'a> Forward<'a> {
         let nowrap = nowrap || self.infer_nowrap(id);
         let inst = &self.f.insts[id];
         let operands = &inst.operands;
+        // An approximation that keeps its bound everywhere is another one.
+        let other = if inst.has(AttrKind::Total) { -2 } else { -1 };
         let dim = inst.has(AttrKind::Dim).then(|| inst.dim() as i32);
         // Register arrays are updated in place: two that start alike are two all the same.
         let in_place = matches!(self.f.ty(result), Type::Regs(..));
-        let key = key(op, ty, operands, (dim.unwrap_or(-1), nowrap.into())).filter(|_| !in_place);
+        let key = key(op, ty, operands, (dim.unwrap_or(other), nowrap.into())).filter(|_| !in_place);
         if let Some(known) = key.as_ref().and_then(|key| self.same(key)) {
             return self.replace(result, known);
         }

@@ -27,11 +27,11 @@ impl Forward<'_> {
             (Op::Mad, &[a, b, c]) if integer => return self.multiply_add(s, [a, b, c], nowrap),
             _no_rule => {}
         }
-        match *operands {
-            [a] if integer => self.integer_unary(op, s, a),
-            [a, b] if integer => self.integer(op, s, a, b, nowrap),
-            [a] => self.float_unary(op, s, a),
-            [a, b] => self.float(op, s, a, b),
+        match operands {
+            &[a] if integer => self.integer_unary(op, s, a),
+            &[a, b] if integer => self.integer(op, s, a, b, nowrap),
+            &[a] => self.float_unary(op, s, a),
+            &[a, b] => self.float(op, s, a, b),
             _none_or_more => None,
         }
     }

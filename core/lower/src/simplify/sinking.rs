@@ -76,9 +76,7 @@ fn jumps(f: &Function, inst: &Inst, in_loop: bool) -> bool {
     let in_loop = in_loop || inst.op == Op::Loop;
     let within = inst.regions.iter().flat_map(|region| &f.regions[*region].insts);
     let mut within = within.map(|id| &f.insts[*id]);
-    within.any(|inner| {
-        inner.op.ends_iteration() && !in_loop || inner.op.leaves_function() || jumps(f, inner, in_loop)
-    })
+    within.any(|inner| inner.op.ends_iteration() && !in_loop || inner.op.leaves_function() || jumps(f, inner, in_loop))
 }
 
 fn weight(f: &Function, id: InstId) -> usize {
@@ -88,11 +86,11 @@ fn weight(f: &Function, id: InstId) -> usize {
     within.fold(own, |sum, inner| sum + weight(f, *inner))
 }
 
-/// A way out, and what is done behind the loop.
+/// An exit path, and what of it is done behind the loop.
 struct Late {
     region: RegionId,
     insts: Vec<InstId>,
-    /// What the loop gives on this way.
+    /// What the loop gives on this path.
     gives: Vec<ValueId>,
     /// What is needed of the loop, and as which of the values that it gives besides.
     needs: Vec<(ValueId, usize)>,
@@ -121,20 +119,20 @@ fn sink(b: &mut Builder, id: InstId, parent: RegionId) {
     for region in exits.whiles {
         exits.breaks.push(without_while(b, region, body));
     }
-    // The loop says by which way it was left; 0 is any other.
+    // The loop says by which exit path it was left; 0 is any other.
     for (leaves, region) in exits.breaks {
-        let way = late
+        let path = late
             .iter()
             .position(|late| late.region == region && b.function.regions[region].insts.last() == Some(&leaves));
-        let mut gives: Vec<ValueId> = match way {
+        let mut gives: Vec<ValueId> = match path {
             Some(_) => types.iter().map(|ty| b.zero(*ty)).collect(),
             None => b.function.insts[leaves].operands.to_vec(),
         };
-        gives.push(b.u32(way.map_or(0, |way| way as u32 + 1)));
+        gives.push(b.u32(path.map_or(0, |path| path as u32 + 1)));
         let mut besides: Vec<ValueId> = slots.iter().map(|ty| b.zero(*ty)).collect();
-        if let Some(way) = way {
-            late[way].needs.iter().for_each(|(value, slot)| besides[*slot] = *value);
-            let keeps = b.function.regions[region].insts.len() - 1 - late[way].insts.len();
+        if let Some(path) = path {
+            late[path].needs.iter().for_each(|(value, slot)| besides[*slot] = *value);
+            let keeps = b.function.regions[region].insts.len() - 1 - late[path].insts.len();
             b.function.regions[region].insts.truncate(keeps);
             b.function.regions[region].insts.push(leaves);
         }
@@ -159,10 +157,10 @@ fn sink(b: &mut Builder, id: InstId, parent: RegionId) {
     b.function.simplified = false;
 }
 
-/// Writes the choice between one of the ways and those behind it.
-fn choose(b: &mut Builder, late: &[Late], way: u32, given: &[ValueId], types: &[Type]) -> InstId {
+/// Writes the choice between one of the exit paths and those behind it.
+fn choose(b: &mut Builder, late: &[Late], path: u32, given: &[ValueId], types: &[Type]) -> InstId {
     let (which, besides) = (given[types.len()], &given[types.len() + 1..]);
-    let number = b.u32(way);
+    let number = b.u32(path);
     let is_it = b.op(Op::Eq, Type::U32, &[which, number]);
     let (yes, no) = (b.new_region(&[]), b.new_region(&[]));
     let (this, others) = (&late[0], &late[1..]);
@@ -176,7 +174,7 @@ fn choose(b: &mut Builder, late: &[Late], way: u32, given: &[ValueId], types: &[
     let otherwise: Vec<ValueId> = match others {
         [] => given[..types.len()].to_vec(),
         _more => {
-            let inner = choose(b, others, way + 1, given, types);
+            let inner = choose(b, others, path + 1, given, types);
             let value = |(i, ty): (u32, &Type)| Value { ty: *ty, def: Def::Result(inner, i), name: None };
             let results: Vec<ValueId> =
                 (0..).zip(types).map(value).map(|value| b.function.values.push(value)).collect();
@@ -217,7 +215,7 @@ fn taken_out(
     if !needs.iter().all(|value| is_plain(f.ty(*value))) {
         return None;
     }
-    // Ways share what the loop gives: only one of them is taken.
+    // Exit paths share what the loop gives: only one of them is taken.
     let mut used = vec![false; slots.len()];
     let mut place = |value: ValueId| {
         let ty = f.ty(value);
@@ -291,8 +289,8 @@ mod tests {
     const HEAVY: &str = "fn @heavy(%a: u32, %b: u32) -> u32 {
       return (add.u32 (mul.u32 %a, 3), %b)
     }\n";
-    /// Three ways out, of which two do much, and need different values of the loop.
-    const WAYS: &str = "fn @f(%n: u32, %m: u32) -> u32, u32 {
+    /// Three exit paths, of which two do much, and need different values of the loop.
+    const EXIT_PATHS: &str = "fn @f(%n: u32, %m: u32) -> u32, u32 {
       %r, %s = loop (%k: u32 = 0, %x: u32 = %m) {
         %y = add.u32 %x, %k
         if (gt.u32 %y, 90) {
@@ -341,7 +339,7 @@ mod tests {
 
     #[test]
     fn what_ends_a_loop_is_done_behind_it_and_means_the_same() {
-        for function in [WAYS, WHILE] {
+        for function in [EXIT_PATHS, WHILE] {
             let before = verify(module(function)).expect("right IR");
             let mut after = module(function);
             after.functions.iter_mut().for_each(run);

@@ -1,6 +1,6 @@
 //! Which layout each tile has: the analysis that the lowering follows.
 //!
-//! Accesses to buffers and matrix products state the layouts that they want. From there, layouts spread to values computed from loaded values, through
+//! Accesses to buffers and matrix products state the layouts that they want. From there, layouts go on to values computed from loaded values, through
 //! loops and branches, and to results of reductions; each such value has one *home*. Cheap values (counted numbers, repeated
 //! numbers, arithmetic on these) and operations that only rename elements have none: they are computed again in every layout in which they are
 //! wanted. A second walk, from the end, collects these wishes.
@@ -12,9 +12,10 @@ mod demanded;
 use super::axis::{Axes, AxisInfo};
 use super::layout::{Kind, Layout, before_broadcast, bits_of, dimensions, permuted, without_axis};
 use super::product::{self, Product};
+use super::region_exits::{RegionExit, targets};
 use girih_base::hash::FastMap;
 use girih_base::idx::IndexVec;
-use girih_ir::groups::{not_control, not_of_tiles, other_control};
+use girih_ir::groups::{jumps, loop_jumps, not_control, not_of_tiles, other_control};
 use girih_ir::ops::Family;
 use girih_ir::{Caps, Def, Function, Inst, InstId, Op, RegionId, Shape, Type, ValueId};
 
@@ -62,11 +63,11 @@ impl Assignment {
             threads,
         };
         let (widths, uses) = (FastMap::default(), Uses::of(f));
-        let mut assign = Assign { f, caps, plan, widths, frames: vec![], uses, stores_stay };
+        let mut assign = Assign { f, caps, plan, widths, enclosing: vec![], uses, stores_stay };
         assign.scalar();
         assign.widths(f.body);
         assign.region(f.body);
-        assign.frames.clear();
+        assign.enclosing.clear();
         assign.wants(f.body);
         assign.plan
     }
@@ -116,18 +117,11 @@ impl Uses {
             match inst.op {
                 Op::TileDot => *operand == 2,
                 Op::Loop => self.accumulates(f, f.regions[inst.regions[0]].params[*operand]),
-                Op::Break | Op::Continue | Op::While => true,
+                loop_jumps!() => true,
                 _no_rule => false,
             }
         })
     }
-}
-
-/// Where a region's end goes.
-#[derive(Clone, Debug)]
-enum RegionExit {
-    Branch(Vec<ValueId>),
-    Loop(Vec<ValueId>, Vec<ValueId>),
 }
 
 /// How an access wants its tile.
@@ -144,7 +138,7 @@ struct Assign<'a> {
     plan: Assignment,
     /// For a shape and an order the widest access.
     widths: FastMap<(Shape, Vec<usize>), u8>,
-    frames: Vec<RegionExit>,
+    enclosing: Vec<RegionExit>,
     uses: Uses,
     stores_stay: bool,
 }
@@ -185,27 +179,8 @@ pub(super) fn view(f: &Function, inst: &Inst) -> Option<Renaming> {
 }
 
 /// Arithmetic on each element.
-pub(super) fn by_element(inst: &Inst) -> bool {
+pub(super) fn is_elementwise(inst: &Inst) -> bool {
     matches!(inst.ty, Some(Type::Tile(_))) && inst.op.row().family == Family::Scalar || inst.op == Op::TileMap
-}
-
-/// The jump's operands that are values, and where they go.
-fn targets<'v>(frames: &'v [RegionExit], inst: &'v Inst) -> Vec<(ValueId, ValueId)> {
-    let innermost = || frames.iter().rev().find(|frame| matches!(frame, RegionExit::Loop(..)));
-    let to: &[ValueId] = match (inst.op, frames.last()) {
-        (Op::Yield, Some(RegionExit::Branch(results))) => results,
-        (Op::Break, _) => match innermost() {
-            Some(RegionExit::Loop(_, results)) => results,
-            _no_loop => &[],
-        },
-        (Op::Continue | Op::While, _) => match innermost() {
-            Some(RegionExit::Loop(params, _)) => params,
-            _no_loop => &[],
-        },
-        (_, _) => &[],
-    };
-    let values = if inst.op == Op::While { &inst.operands[1..] } else { &inst.operands[..] };
-    values.iter().copied().zip(to.iter().copied()).collect()
 }
 
 impl Assign<'_> {
@@ -226,20 +201,20 @@ impl Assign<'_> {
     /// How an access to a buffer wants its tile.
     fn wish(&self, inst: &Inst) -> Option<(Shape, Wish)> {
         let shape = self.shape(inst.operands[1])?;
-        let lines = self.plan.axes.lines(self.f, inst.operands[1]);
+        let infos = self.plan.axes.infos(self.f, inst.operands[1]);
         let mut order: Vec<usize> = (0..shape.rank()).rev().collect();
         // The dimension whose neighbours are neighbours in memory comes first; it is the last one if nothing is known.
-        order.sort_by_key(|d| std::cmp::Reverse(lines[*d].contiguous));
+        order.sort_by_key(|d| std::cmp::Reverse(infos[*d].contiguous));
         let inside = inst.operands[if inst.op == Op::TileLoad { 2 } else { 3 }];
-        let mask = self.shape(inside).map(|_| self.plan.axes.lines(self.f, inside));
+        let mask = self.shape(inside).map(|_| self.plan.axes.infos(self.f, inside));
         let first = order[0];
-        let width = self.width(lines[first], mask.map(|m| m[first]), inst.element().bytes());
+        let width = self.width(infos[first], mask.map(|m| m[first]), inst.element().bytes());
         Some((shape, Wish { order, width: width.min(self.share(shape)) }))
     }
 
     /// How many elements may be accessed at once.
-    fn width(&self, line: AxisInfo, mask: Option<AxisInfo>, bytes: u32) -> u8 {
-        access_width(line, mask, bytes, self.caps)
+    fn width(&self, info: AxisInfo, mask: Option<AxisInfo>, bytes: u32) -> u8 {
+        access_width(info, mask, bytes, self.caps)
     }
 
     /// Looks at all accesses: those of one shape and order get one layout, wide enough for the widest.
@@ -323,21 +298,19 @@ impl Assign<'_> {
             match inst.op {
                 Op::Loop => self.loop_(inst),
                 Op::If | Op::Switch => {
-                    self.frames.push(RegionExit::Branch(inst.results.to_vec()));
+                    self.enclosing.push(RegionExit::Branch(inst.results.to_vec()));
                     inst.regions.iter().for_each(|r| self.region(*r));
-                    self.frames.pop();
+                    self.enclosing.pop();
                     self.settle(&inst.results);
                 }
-                Op::Yield | Op::Break | Op::Continue | Op::While => {
-                    let frames = std::mem::take(&mut self.frames);
-                    for (value, to) in targets(&frames, inst) {
+                jumps!() => {
+                    for (value, to) in targets(&self.enclosing, inst).unwrap_or_default() {
                         if self.plan.home[to].is_none()
                             && let Some(layout) = self.carried(inst.op, value, to)
                         {
                             self.set(to, layout);
                         }
                     }
-                    self.frames = frames;
                 }
                 not_control!() | other_control!() => self.inst(*id, inst),
             }
@@ -369,7 +342,8 @@ impl Assign<'_> {
         let body = inst.regions[0];
         let params = self.f.regions[body].params.clone();
         let open = |s: &Self| params.iter().filter(|v| s.shape(**v).is_some() && s.plan.home[**v].is_none()).count();
-        self.frames.push(RegionExit::Loop(params.clone(), inst.results.to_vec()));
+        let results = inst.results.to_vec();
+        self.enclosing.push(RegionExit::Loop { params: params.clone(), results, carries_all: true });
         // What an iteration gives says how the next one has it.
         loop {
             let before = open(self);
@@ -388,7 +362,7 @@ impl Assign<'_> {
         }
         self.settle(&params);
         self.region(body);
-        self.frames.pop();
+        self.enclosing.pop();
         for (result, param) in inst.results.iter().zip(&params) {
             if self.plan.home[*result].is_none()
                 && self.f.ty(*result) == self.f.ty(*param)
@@ -454,7 +428,7 @@ impl Assign<'_> {
                 let layout = self.doubled(from, bits_of(half));
                 self.set(inst.results[0], layout);
             }
-            _others if by_element(inst) => {
+            Op::TileMap | not_of_tiles!() if is_elementwise(inst) => {
                 // What a region computes is not written twice, either.
                 let found = self.best(&inst.operands, shape);
                 let found = if inst.op == Op::TileMap { found.or_else(|| Some(self.usual(shape))) } else { found };
@@ -528,10 +502,10 @@ impl Assign<'_> {
     }
 }
 
-/// How many elements of so many bytes may be accessed at once along a line.
-pub(super) fn access_width(line: AxisInfo, mask: Option<AxisInfo>, bytes: u32, caps: &Caps) -> u8 {
+/// How many elements of so many bytes may be accessed at once along a dimension.
+pub(super) fn access_width(info: AxisInfo, mask: Option<AxisInfo>, bytes: u32, caps: &Caps) -> u8 {
     let most = (caps.access_bytes / bytes.max(1)).max(1).trailing_zeros() as u8;
     let uniform = mask.map_or(most, |m| m.constancy);
-    let run = line.contiguous.min(uniform).min(most);
-    run.min(line.divisible_at(run))
+    let run = info.contiguous.min(uniform).min(most);
+    run.min(info.divisible_at(run))
 }

@@ -5,7 +5,7 @@
 //! before `%` or `//` are assumed not to be negative.
 
 use girih_base::idx::IndexVec;
-use girih_ir::groups::{compares, counts, functions, not_arithmetic, not_control, other_control};
+use girih_ir::groups::{compares, counts, functions, loop_jumps, not_arithmetic, not_control, other_control};
 use girih_ir::ops::Family;
 use girih_ir::{Attr, Def, Function, Inst, Op, RegionId, Scalar, Shape, Type, ValueId};
 
@@ -45,25 +45,26 @@ impl AxisInfo {
     }
 }
 
-/// What is known of a value: a line for each dimension, one for a scalar.
-pub(super) type Lines = Vec<AxisInfo>;
+/// What is known of a value along each of its dimensions; a scalar has one.
+pub(super) type AxisInfos = Vec<AxisInfo>;
 
 /// What is known of all values.
 #[derive(Debug)]
 pub(super) struct Axes {
-    known: IndexVec<ValueId, Option<Lines>>,
+    known: IndexVec<ValueId, Option<AxisInfos>>,
 }
 
 impl Axes {
     /// Of the values of a kernel in tile form without calls.
     pub fn of(function: &Function) -> Axes {
-        let mut pass = Pass { f: function, known: function.values.iter().map(|_| None).collect(), loops: vec![] };
-        pass.region(function.body);
-        Axes { known: pass.known }
+        let known = function.values.iter().map(|_| None).collect();
+        let mut analysis = AxisAnalysis { f: function, known, loops: vec![] };
+        analysis.region(function.body);
+        Axes { known: analysis.known }
     }
 
     /// What is known of a value; nothing if it is not about integers.
-    pub fn lines(&self, f: &Function, value: ValueId) -> Lines {
+    pub fn infos(&self, f: &Function, value: ValueId) -> AxisInfos {
         let known = self.known[value].clone();
         known.unwrap_or_else(|| start(f, value))
     }
@@ -74,7 +75,7 @@ fn rank(ty: Type) -> usize {
 }
 
 /// What is known without looking at instructions.
-fn start(f: &Function, value: ValueId) -> Lines {
+fn start(f: &Function, value: ValueId) -> AxisInfos {
     let divisible = match f.values[value].def {
         Def::Constant(0) => MANY,
         Def::Constant(bits) => (bits.trailing_zeros() as u8).min(MANY),
@@ -87,26 +88,26 @@ fn start(f: &Function, value: ValueId) -> Lines {
 /// Where a loop's values come from.
 struct Carried {
     params: Vec<ValueId>,
-    next: Option<Vec<Lines>>,
+    next: Option<Vec<AxisInfos>>,
     results: Vec<ValueId>,
 }
 
-struct Pass<'a> {
+struct AxisAnalysis<'a> {
     f: &'a Function,
-    known: IndexVec<ValueId, Option<Lines>>,
+    known: IndexVec<ValueId, Option<AxisInfos>>,
     loops: Vec<Carried>,
 }
 
-impl Pass<'_> {
-    fn get(&self, value: ValueId) -> Lines {
+impl AxisAnalysis<'_> {
+    fn get(&self, value: ValueId) -> AxisInfos {
         self.known[value].clone().unwrap_or_else(|| start(self.f, value))
     }
 
     /// Weakens what is known of a value to what another one may be, too.
-    fn join(&mut self, value: ValueId, lines: &Lines) {
+    fn join(&mut self, value: ValueId, infos: &AxisInfos) {
         let met = match &self.known[value] {
-            Some(known) => known.iter().zip(lines).map(|(a, b)| a.meet(*b)).collect(),
-            None => lines.clone(),
+            Some(known) => known.iter().zip(infos).map(|(a, b)| a.meet(*b)).collect(),
+            None => infos.clone(),
         };
         self.known[value] = Some(met);
     }
@@ -125,13 +126,13 @@ impl Pass<'_> {
                         self.region(*inner);
                         if let Some(end) = f.terminator(*inner).filter(|end| end.op == Op::Yield) {
                             for (result, value) in inst.results.iter().zip(&end.operands) {
-                                let lines = self.get(*value);
-                                self.join(*result, &lines);
+                                let infos = self.get(*value);
+                                self.join(*result, &infos);
                             }
                         }
                     }
                 }
-                Op::Continue | Op::While | Op::Break => self.jump(inst),
+                loop_jumps!() => self.jump(inst),
                 Op::Yield | not_control!() | other_control!() => {
                     if let [result] = inst.results[..] {
                         self.known[result] = Some(self.result(inst, result));
@@ -143,23 +144,23 @@ impl Pass<'_> {
 
     fn jump(&mut self, inst: &Inst) {
         let values = if inst.op == Op::While { &inst.operands[1..] } else { &inst.operands[..] };
-        let lines: Vec<Lines> = values.iter().map(|v| self.get(*v)).collect();
+        let infos: Vec<AxisInfos> = values.iter().map(|v| self.get(*v)).collect();
         let Some(mut frame) = self.loops.pop() else { return };
-        let meet = |a: &Lines, b: &Lines| a.iter().zip(b).map(|(a, b)| a.meet(*b)).collect::<Lines>();
+        let meet = |a: &AxisInfos, b: &AxisInfos| a.iter().zip(b).map(|(a, b)| a.meet(*b)).collect::<AxisInfos>();
         if inst.op == Op::Break {
-            for (result, lines) in frame.results.iter().zip(&lines) {
-                self.join(*result, lines);
+            for (result, infos) in frame.results.iter().zip(&infos) {
+                self.join(*result, infos);
             }
         } else {
             frame.next = Some(match frame.next.take() {
-                Some(before) => before.iter().zip(&lines).map(|(a, b)| meet(a, b)).collect(),
-                None => lines,
+                Some(before) => before.iter().zip(&infos).map(|(a, b)| meet(a, b)).collect(),
+                None => infos,
             });
         }
         if inst.op == Op::While {
             for (result, param) in frame.results.iter().zip(&frame.params) {
-                let lines = self.get(*param);
-                self.join(*result, &lines);
+                let infos = self.get(*param);
+                self.join(*result, &infos);
             }
         }
         self.loops.push(frame);
@@ -178,9 +179,9 @@ impl Pass<'_> {
             self.region(body);
             let next = self.loops.pop().and_then(|frame| frame.next).unwrap_or_default();
             let mut changed = false;
-            for (param, lines) in params.iter().zip(&next) {
+            for (param, infos) in params.iter().zip(&next) {
                 let before = self.get(*param);
-                self.join(*param, lines);
+                self.join(*param, infos);
                 changed |= self.get(*param) != before;
             }
             if !changed {
@@ -189,9 +190,13 @@ impl Pass<'_> {
         }
     }
 
-    fn result(&self, inst: &Inst, result: ValueId) -> Lines {
+    fn result(&self, inst: &Inst, result: ValueId) -> AxisInfos {
         let ty = self.f.ty(result);
         let first = || self.get(inst.operands[0]);
+        if inst.op.row().family == Family::Scalar && (inst.ty.is_some() || !inst.operands.is_empty()) {
+            let operands: Vec<AxisInfos> = inst.operands.iter().map(|v| self.get(*v)).collect();
+            return (0..rank(ty)).map(|d| self.element(inst, &operands, d)).collect();
+        }
         match inst.op {
             Op::TileIota => {
                 let contiguous = ty.shape().map_or(0, |s| s.elements().trailing_zeros() as u8);
@@ -199,75 +204,71 @@ impl Pass<'_> {
             }
             Op::TileSplat => {
                 let divisible = first()[0].each();
-                let line =
+                let info =
                     |length: u64| AxisInfo { contiguous: 0, divisible, constancy: length.trailing_zeros() as u8 };
-                ty.shape().map_or(vec![], |s| s.lengths().map(line).collect())
+                ty.shape().map_or(vec![], |s| s.lengths().map(info).collect())
             }
             Op::TileReshape => self.reshaped(inst.operands[0], ty),
             Op::TileBroadcast => {
                 let (from, to) = (self.f.ty(inst.operands[0]).shape(), ty.shape());
                 let lengths = from.map_or(vec![], Shape::to_vec).into_iter().zip(to.map_or(vec![], Shape::to_vec));
-                let repeated = |(line, (from, to)): (AxisInfo, (u64, u64))| {
-                    if from == to { line } else { AxisInfo { constancy: to.trailing_zeros() as u8, ..line } }
+                let repeated = |(info, (from, to)): (AxisInfo, (u64, u64))| {
+                    if from == to { info } else { AxisInfo { constancy: to.trailing_zeros() as u8, ..info } }
                 };
                 first().into_iter().zip(lengths).map(repeated).collect()
             }
             Op::TilePermute => {
-                let lines = first();
-                inst.axes().iter().map(|axis| lines[*axis as usize]).collect()
+                let infos = first();
+                inst.axes().iter().map(|axis| infos[*axis as usize]).collect()
             }
             Op::TileHint => hinted(inst, first()),
-            op if op.row().family == Family::Scalar && (inst.ty.is_some() || !inst.operands.is_empty()) => {
-                let operands: Vec<Lines> = inst.operands.iter().map(|v| self.get(*v)).collect();
-                (0..rank(ty)).map(|d| self.element(inst, &operands, d)).collect()
-            }
             _no_rule => vec![AxisInfo::NOTHING; rank(ty)],
         }
     }
 
-    fn reshaped(&self, operand: ValueId, ty: Type) -> Lines {
-        let lines = self.get(operand);
+    fn reshaped(&self, operand: ValueId, ty: Type) -> AxisInfos {
+        let infos = self.get(operand);
         let from = self.f.ty(operand).shape().map_or(vec![], Shape::to_vec);
         let to = ty.shape().map_or(vec![], Shape::to_vec);
-        let each = lines.iter().map(|line| line.each()).max().unwrap_or(0);
+        let each = infos.iter().map(|info| info.each()).max().unwrap_or(0);
         let single = AxisInfo { divisible: each, ..AxisInfo::NOTHING };
         let long = |lengths: &[u64]| lengths.iter().copied().filter(|n| *n > 1).collect::<Vec<u64>>();
         if long(&from) == long(&to) {
-            let mut rest = lines.iter().zip(&from).filter(|(_, n)| **n > 1).map(|(line, _)| *line);
+            let mut rest = infos.iter().zip(&from).filter(|(_, n)| **n > 1).map(|(info, _)| *info);
             return to.iter().map(|n| if *n > 1 { rest.next().unwrap_or(single) } else { single }).collect();
         }
         // Runs along the last dimension stay, as far as that one goes.
         let mut out = vec![single; to.len()];
-        if let (Some(line), Some(length), Some(last)) = (lines.last(), to.last(), out.last_mut()) {
+        if let (Some(info), Some(length), Some(last)) = (infos.last(), to.last(), out.last_mut()) {
             let most = length.trailing_zeros() as u8;
-            let contiguous = line.contiguous.min(most);
-            let divisible = line.divisible_at(contiguous);
-            *last = AxisInfo { contiguous, divisible, constancy: line.constancy.min(most) };
+            let contiguous = info.contiguous.min(most);
+            let divisible = info.divisible_at(contiguous);
+            *last = AxisInfo { contiguous, divisible, constancy: info.constancy.min(most) };
         }
         out
     }
 
     /// Arithmetic, along one dimension.
-    fn element(&self, inst: &Inst, operands: &[Lines], d: usize) -> AxisInfo {
-        let line = |i: usize| operands[i].get(d).or(operands[i].first()).copied().unwrap_or(AxisInfo::NOTHING);
+    fn element(&self, inst: &Inst, operands: &[AxisInfos], d: usize) -> AxisInfo {
+        let info = |i: usize| operands[i].get(d).or(operands[i].first()).copied().unwrap_or(AxisInfo::NOTHING);
         let shape = inst.ty.and_then(Type::shape);
         let everywhere = shape.map_or(0, |s| s.length(d).trailing_zeros() as u8);
         // A scalar among tiles is the same everywhere.
-        let line = |i: usize| {
+        let info = |i: usize| {
             let tile = self.f.ty(inst.operands[i]).shape().is_some();
             if shape.is_some() && !tile {
-                AxisInfo { contiguous: 0, divisible: line(i).each(), constancy: everywhere }
+                AxisInfo { contiguous: 0, divisible: info(i).each(), constancy: everywhere }
             } else {
-                line(i)
+                info(i)
             }
         };
-        let constancy = (0..operands.len()).map(|i| line(i).constancy).min().unwrap_or(0);
+        let constancy = (0..operands.len()).map(|i| info(i).constancy).min().unwrap_or(0);
         let plain = |divisible: u8| AxisInfo { contiguous: 0, divisible: divisible.min(MANY), constancy };
         let is_float = inst.element().is_float();
         let constant = |i: usize| self.scalar_constant(inst.operands[i]);
         match inst.op {
             Op::Add | Op::Sub if !is_float => {
-                let (a, b) = (line(0), line(1));
+                let (a, b) = (info(0), info(1));
                 let run = a.contiguous.min(b.constancy);
                 let other = if inst.op == Op::Add { a.constancy.min(b.contiguous) } else { 0 };
                 let divisible =
@@ -275,39 +276,39 @@ impl Pass<'_> {
                 AxisInfo { contiguous: run.max(other), divisible, constancy }
             }
             Op::Mul if !is_float => match (constant(0), constant(1)) {
-                (_, Some(1)) => line(0),
-                (Some(1), _) => line(1),
-                (_, _) => plain(line(0).each() + line(1).each()),
+                (_, Some(1)) => info(0),
+                (Some(1), _) => info(1),
+                (_, _) => plain(info(0).each() + info(1).each()),
             },
-            Op::Shl => plain(line(0).each() + constant(1).map_or(0, |n| n.min(MANY.into()) as u8)),
+            Op::Shl => plain(info(0).each() + constant(1).map_or(0, |n| n.min(MANY.into()) as u8)),
             Op::Rem => {
-                let (a, b) = (line(0), line(1));
+                let (a, b) = (info(0), info(1));
                 let run = a.contiguous.min(b.constancy).min(a.divisible).min(b.each());
                 AxisInfo { contiguous: run, divisible: a.divisible_at(run).min(b.each()), constancy }
             }
             Op::Div if !is_float => {
-                let (a, b) = (line(0), line(1));
+                let (a, b) = (info(0), info(1));
                 if constant(1) == Some(1) {
                     return a;
                 }
                 let run = a.contiguous.min(b.constancy).min(a.divisible).min(b.each());
                 AxisInfo { contiguous: 0, divisible: 0, constancy: constancy.max(run) }
             }
-            Op::Lt | Op::Ge if !is_float => self.compared(line(0), line(1), constancy),
-            Op::Gt | Op::Le if !is_float => self.compared(line(1), line(0), constancy),
+            Op::Lt | Op::Ge if !is_float => self.compared(info(0), info(1), constancy),
+            Op::Gt | Op::Le if !is_float => self.compared(info(1), info(0), constancy),
             Op::Select => {
-                let (c, a, b) = (line(0), line(1), line(2));
+                let (c, a, b) = (info(0), info(1), info(2));
                 let run = a.contiguous.min(b.contiguous).min(c.constancy);
                 AxisInfo { contiguous: run, divisible: a.divisible_at(run).min(b.divisible_at(run)), constancy }
             }
             Op::Convert | Op::Bitcast => {
                 let from = self.f.ty(inst.operands[0]).element().unwrap_or(Scalar::F32);
                 let integers = from.is_integer() && inst.element().is_integer();
-                if integers { line(0) } else { plain(0) }
+                if integers { info(0) } else { plain(0) }
             }
-            Op::And if !is_float => plain(line(0).each().max(line(1).each())),
-            Op::Or | Op::Xor | Op::Min | Op::Max => plain(line(0).each().min(line(1).each())),
-            Op::Neg => plain(line(0).each()),
+            Op::And if !is_float => plain(info(0).each().max(info(1).each())),
+            Op::Or | Op::Xor | Op::Min | Op::Max => plain(info(0).each().min(info(1).each())),
+            Op::Neg => plain(info(0).each()),
             Op::Add
             | Op::Sub
             | Op::Mul
@@ -348,15 +349,15 @@ impl Pass<'_> {
 }
 
 /// What a program promises.
-fn hinted(inst: &Inst, mut lines: Lines) -> Lines {
+fn hinted(inst: &Inst, mut infos: AxisInfos) -> AxisInfos {
     let log = |n: u32| if n == 0 { 0 } else { (n.trailing_zeros() as u8).min(MANY) };
     for attr in &inst.attrs {
         match attr {
-            Attr::Multiple(n) => lines.iter_mut().zip(n).for_each(|(l, n)| l.divisible = l.divisible.max(log(*n))),
-            Attr::Contiguous(n) => lines.iter_mut().zip(n).for_each(|(l, n)| l.contiguous = l.contiguous.max(log(*n))),
-            Attr::Constancy(n) => lines.iter_mut().zip(n).for_each(|(l, n)| l.constancy = l.constancy.max(log(*n))),
+            Attr::Multiple(n) => infos.iter_mut().zip(n).for_each(|(l, n)| l.divisible = l.divisible.max(log(*n))),
+            Attr::Contiguous(n) => infos.iter_mut().zip(n).for_each(|(l, n)| l.contiguous = l.contiguous.max(log(*n))),
+            Attr::Constancy(n) => infos.iter_mut().zip(n).for_each(|(l, n)| l.constancy = l.constancy.max(log(*n))),
             _no_promise => {}
         }
     }
-    lines
+    infos
 }

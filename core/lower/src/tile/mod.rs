@@ -36,6 +36,7 @@ mod axis;
 mod canonicalise;
 mod carried;
 mod control_dependence;
+mod counted_loop;
 mod distributed;
 mod fallback;
 mod fp8;
@@ -44,6 +45,7 @@ mod layout;
 mod pipeline;
 mod predication;
 mod product;
+mod region_exits;
 mod spin_loops;
 #[cfg(test)]
 mod tests;
@@ -57,6 +59,9 @@ use girih_ir::{Caps, Feature, Function, FunctionId, Module, Shape, tile_form};
 /// As many elements as an invocation has where code that is written out is expensive, if there are enough invocations.
 const ROLLED: u64 = 4;
 
+/// Most registers of a tile that an invocation holds.
+const MOST_REGISTERS: u16 = 256;
+
 /// Stages of shared memory that factors are copied into ahead.
 const STAGES: u32 = 4;
 
@@ -69,7 +74,7 @@ pub(super) struct Programs {
     pub notes: Vec<Diagnostic>,
 }
 
-/// Spreads kernels in tile form over their threads.
+/// Distributes kernels in tile form over their threads.
 pub(super) fn run(module: &mut Module, caps: &Caps) -> Result<Programs, Vec<Diagnostic>> {
     let forms = tile_form(module);
     let kernels: Vec<FunctionId> = module.kernels().filter(|id| forms[*id]).collect();

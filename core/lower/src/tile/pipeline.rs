@@ -154,9 +154,9 @@ impl Search<'_> {
         }
         let dimensions = super::layout::dimensions(f.ty(inst.results[0]).shape());
         let d = dimensions.iter().position(|d| d.0 == stored.fast.0)?;
-        let lines = self.plan.axes.lines(f, inst.operands[1]);
-        let mask = f.ty(inst.operands[2]).shape().map(|_| self.plan.axes.lines(f, inst.operands[2])[d]);
-        let width = super::assign_layouts::access_width(lines[d], mask, inst.element().bytes(), caps);
+        let infos = self.plan.axes.infos(f, inst.operands[1]);
+        let mask = f.ty(inst.operands[2]).shape().map(|_| self.plan.axes.infos(f, inst.operands[2])[d]);
+        let width = super::assign_layouts::access_width(infos[d], mask, inst.element().bytes(), caps);
         let layout = &self.plan.layouts[*self.plan.access.get(&id)?];
         let width = width.min(layout.run(stored.fast.0)).min(stored.width());
         let enough = inst.element().bytes() << width >= 4 && layout.free() == 0;

@@ -1,10 +1,10 @@
-//! What both lowerings write under a condition: code for some invocations, and atomic operations.
+//! What both lowerings write under a condition: code for some invocations, accesses, and atomic operations.
 //!
 //! Invariant: where the condition does not hold, memory is not touched.
 
 use crate::rewrite::Rewriter;
 use girih_ir::attrs::Update;
-use girih_ir::{Attr, Builder, Inst, Op, Scalar, Type, ValueId};
+use girih_ir::{Attr, AttrKind, Builder, Inst, Op, Scalar, Type, ValueId};
 
 /// Does something in those invocations where a condition holds; everywhere without one.
 pub(super) fn where_it_holds(r: &mut Rewriter<'_>, condition: Option<ValueId>, body: impl FnOnce(&mut Rewriter<'_>)) {
@@ -19,6 +19,19 @@ pub(super) fn where_it_holds(r: &mut Rewriter<'_>, condition: Option<ValueId>, b
     let mut inst = Inst::new(Op::If, None, &[condition], r.out.span);
     inst.regions.extend([then, otherwise]);
     r.out.push(inst, &[]);
+}
+
+/// The condition that holds where both do; a missing one holds everywhere.
+pub(super) fn both(r: &mut Rewriter<'_>, a: Option<ValueId>, b: Option<ValueId>) -> Option<ValueId> {
+    match (a, b) {
+        (Some(a), Some(b)) => Some(r.out.op(Op::And, Scalar::Bool, &[a, b])),
+        (a, b) => a.or(b),
+    }
+}
+
+/// What an access of a tile says that each of its accesses says, too.
+pub(super) fn access_attrs(inst: &Inst) -> Vec<Attr> {
+    inst.attrs.iter().filter(|a| matches!(a.kind(), AttrKind::Cache | AttrKind::Volatile)).cloned().collect()
 }
 
 /// An atomic operation where a condition holds, or everywhere without one; gives what was there, and 0 where it was not done.

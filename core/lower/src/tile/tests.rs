@@ -2,11 +2,12 @@
 
 use super::{canonicalise, fallback, in_layouts};
 use crate::calls::inline;
-use girih_base::diag::Code;
+use girih_base::diag::{Code, Diagnostic};
 use girih_base::hash::FastMap;
 use girih_base::span::Sources;
 use girih_ir::attrs::Precision;
-use girih_ir::{Caps, Function, Op, Scalar, Type};
+use girih_ir::{AttrKind, Caps, Function, Inst, Op, Scalar, Type};
+use girih_runtime::LoadOptions;
 use girih_triton::{Alone, Argument, Constant, Request, compile};
 
 /// A kernel of `shaders/` for its threads. Pointers are `f32` or what is said, other arguments multiples of 16.
@@ -258,10 +259,11 @@ import triton.language as tl
 def functions(x_ptr, y_ptr):
     at = tl.arange(0, 256)
     x = tl.load(x_ptr + at)
-    y = tl.exp(x) + tl.exp2(x) + tl.rsqrt(x) + tl.log(x) + tl.log2(x) + tl.sin(x)
+    y = tl.exp(x) + tl.exp2(x) + tl.rsqrt(x) + tl.log(x) + tl.log2(x) + tl.sin(x) + x / tl.sum(x, 0)
     tl.store(y_ptr + at, y)
 ";
-    let says = [Op::ExpApprox, Op::Exp2Approx, Op::RsqrtApprox, Op::Log, Op::Log2, Op::Sin];
+    // The last one has one divisor for all.
+    let says = [Op::ExpApprox, Op::Exp2Approx, Op::RsqrtApprox, Op::Log, Op::Log2, Op::Sin, Op::DivApprox];
     for caps in [Caps::cuda(90, true), Caps::web()] {
         let source = tile_form(("functions.py", text), "functions", Scalar::F32, &[], &caps);
         let layouts = in_layouts(&source, 128, &caps).expect("a layout for each tile");
@@ -298,15 +300,20 @@ def gathers(a_ptr, b_ptr, c_ptr):
     tl.store(c_ptr + row * 64 + column, c.to(c_ptr.dtype.element_ty))
 
 @triton.jit
-def three(a, b, c, x, y, z):
-    return a + x, b + y, c + z
+def four(a, b, c, d, x, y, z, w):
+    return a + x, b + y, c + z, d + w
 
 @triton.jit
-def scans(x_ptr, y_ptr):
-    at = tl.arange(0, 256)
-    x = tl.load(x_ptr + at)
-    a, b, c = tl.associative_scan((x, x + 1, x + 2), 0, three)
-    tl.store(y_ptr + at, a + b + c)
+def scans(a_ptr, b_ptr, c_ptr):
+    row, column = tl.arange(0, 64)[:, None], tl.arange(0, 64)[None, :]
+    a, b = tl.load(a_ptr + row * 64 + column), tl.load(b_ptr + row * 64 + column)
+    c = tl.dot(a, b)
+    at = tl.arange(0, 1024)
+    line = tl.load(a_ptr + at)
+    x, y, z, w = tl.associative_scan((line, line + 1, line + 2, line + 3), 0, four)
+    p, q, s, t = tl.reduce((x, y, z, w), 0, four)
+    tl.store(c_ptr + row * 64 + column, (c + p + q + s + t).to(c_ptr.dtype.element_ty))
+    tl.store(c_ptr + 4096 + at, x + w)
 ";
 
 /// An operation that finds elements by their numbers goes through shared memory by itself: a product beside it stays with the matrix unit.
@@ -315,11 +322,24 @@ fn a_gather_leaves_a_product_to_the_matrix_unit() {
     for (caps, unit) in
         [(Caps::cuda(90, true), Op::Wgmma), (Caps::cuda(80, false), Op::CoopMma), (fragments(), Op::CoopMma)]
     {
-        let f = distributed_text(("gathers.py", GATHERS), "gathers", Scalar::F16, &[], &caps);
-        let counts = count(&f);
-        assert!(counts.contains_key(&unit), "{}: {counts:?}", caps.name);
-        assert!(!counts.contains_key(&Op::TileGather) && counts.contains_key(&Op::Load), "{counts:?}");
+        // So do scans and reductions of several values.
+        for kernel in ["gathers", "scans"] {
+            let f = distributed_text(("gathers.py", GATHERS), kernel, Scalar::F16, &[], &caps);
+            let counts = count(&f);
+            assert!(counts.contains_key(&unit), "{kernel} on {}: {counts:?}", caps.name);
+            assert!(!counts.contains_key(&Op::TileGather) && counts.contains_key(&Op::Load), "{counts:?}");
+        }
     }
+}
+
+/// A kernel that scans so many values together.
+fn many(count: usize) -> String {
+    let list = |item: &dyn Fn(usize) -> String| (0..count).map(item).collect::<Vec<_>>().join(", ");
+    let (a, b) = (list(&|i| format!("a{i}")), list(&|i| format!("b{i}")));
+    let (sums, all) = (list(&|i| format!("a{i} + b{i}")), list(&|i| format!("x + {i}")));
+    format!(
+        "import triton\nimport triton.language as tl\n\n@triton.jit\ndef add({a}, {b}):\n    return {sums}\n\n@triton.jit\ndef many(x_ptr, y_ptr):\n    at = tl.arange(0, 256)\n    x = tl.load(x_ptr + at)\n    found = tl.associative_scan(({all}), 0, add)\n    tl.store(y_ptr + at, found[0])\n"
+    )
 }
 
 /// Why a kernel leaves the layouts is said, with the operation that makes it.
@@ -328,14 +348,14 @@ fn what_leaves_the_layouts_is_said_with_its_place() {
     let caps = Caps::cuda(90, true);
     let mut sources = Sources::default();
     let arguments = ["x_ptr", "y_ptr"].map(|name| (name.to_owned(), Argument::Buffer(Scalar::F32)));
-    let request = Request { kernel: "scans".into(), arguments: arguments.to_vec(), ..Request::default() };
-    let compiled = compile(&mut sources, "gathers.py", GATHERS, &Alone, &request).expect("nothing is wrong");
+    let request = Request { kernel: "many".into(), arguments: arguments.to_vec(), ..Request::default() };
+    let compiled = compile(&mut sources, "many.py", &many(17), &Alone, &request).expect("nothing is wrong");
     let notes = crate::notes(&compiled.module, &[compiled.kernel], &caps).expect("it is possible");
     let [note] = &notes[..] else { panic!("{notes:?}") };
     assert_eq!((note.code, note.severity), (Code::SharedMemory, girih_base::diag::Severity::Warning));
-    assert!(note.message.contains("`@scans`") && note.message.contains("3 values are scanned"), "{note:?}");
+    assert!(note.message.contains("`@many`") && note.message.contains("17 values are scanned"), "{note:?}");
     let drawn = girih_base::diag::render(note, &sources, girih_base::diag::Style::Plain);
-    assert!(drawn.contains("tl.associative_scan((x, x + 1, x + 2), 0, three)"), "{drawn}");
+    assert!(drawn.contains("found = tl.associative_scan("), "{drawn}");
     // A kernel that stays in layouts has nothing to say.
     let arguments = ["a_ptr", "b_ptr", "c_ptr"].map(|name| (name.to_owned(), Argument::Buffer(Scalar::F16)));
     let request = Request { kernel: "gathers".into(), arguments: arguments.to_vec(), ..Request::default() };
@@ -343,17 +363,23 @@ fn what_leaves_the_layouts_is_said_with_its_place() {
     assert_eq!(crate::notes(&compiled.module, &[compiled.kernel], &caps), Ok(vec![]));
 }
 
+/// Loops that wait for other programs.
+const WAITING: &[&str] = &[
+    "    while tl.atomic_cas(p, 0, 1) == 1:\n        pass\n",
+    "    while tl.load(p, volatile=True) != n:\n        pass\n",
+    "    while tl.atomic_add(p, 0) < n:\n        pass\n",
+    "    seen = tl.atomic_xchg(p + 3, 1)\n    while seen == 1:\n        seen = tl.atomic_xchg(p + 3, 1)\n",
+    "    for i in range(n):\n        while tl.atomic_cas(p + i, 0, 1) == 1:\n            pass\n",
+];
+
 #[test]
 fn loops_that_wait_for_other_programs_are_found() {
     let waits = |body: &str| super::spin_loops::waiting(&written(body)).is_some();
-    for body in [
-        "    while tl.atomic_cas(p, 0, 1) == 1:\n        pass\n",
-        "    while tl.load(p, volatile=True) != n:\n        pass\n",
-        "    while tl.atomic_add(p, 0) < n:\n        pass\n",
-        "    seen = tl.atomic_xchg(p + 3, 1)\n    while seen == 1:\n        seen = tl.atomic_xchg(p + 3, 1)\n",
-        "    for i in range(n):\n        while tl.atomic_cas(p + i, 0, 1) == 1:\n            pass\n",
-    ] {
+    for body in WAITING {
         assert!(waits(body), "{body}");
+        let mut simpler = written(body);
+        canonicalise::run(&mut simpler).expect("it has no errors of its own");
+        assert!(super::spin_loops::waiting(&simpler).is_some(), "canonicalised: {body}");
     }
     for body in [
         "    for i in range(tl.load(p)):\n        tl.store(p + i, i)\n",
@@ -369,4 +395,55 @@ fn loops_that_wait_for_other_programs_are_found() {
     assert!(super::spin_loops::check(&lock, &Caps::cuda(80, false)).is_ok());
     let refused = super::spin_loops::check(&lock, &Caps::web()).expect_err("workgroups may run one after the other");
     assert!(refused.message.contains("`@k`") && refused.message.contains("`forward_progress`"), "{refused:?}");
+}
+
+/// A kernel made legal for a device.
+fn legal(body: &str, caps: &Caps) -> Result<Function, Vec<Diagnostic>> {
+    let text = format!("import triton\nimport triton.language as tl\n\n@triton.jit\ndef k(p, n):\n{body}");
+    let arguments =
+        vec![("p".to_owned(), Argument::Buffer(Scalar::I32)), ("n".into(), Argument::Scalar(Scalar::I32, 7))];
+    let request = Request { kernel: "k".into(), arguments, ..Request::default() };
+    let written = compile(&mut Sources::default(), "k.py", &text, &Alone, &request).expect("nothing is wrong");
+    let legal = crate::compile(&written.module, &[written.kernel], caps, &LoadOptions::default())?;
+    Ok(legal.module.functions[legal.entries[0].kernel].clone())
+}
+
+/// Where the volatile loads of a kernel stand for a device: within a loop, and elsewhere.
+fn volatile_loads(body: &str, caps: &Caps) -> (usize, usize) {
+    let f = legal(body, caps).expect("it is legal");
+    let volatile = |inst: &Inst| usize::from(inst.op == Op::Load && inst.has(AttrKind::Volatile));
+    let (mut inner, mut all) = (0, 0);
+    f.walk(f.body, &mut |_, inst| {
+        all += volatile(inst);
+        if inst.op == Op::Loop {
+            f.walk(inst.regions[0], &mut |_, inst| inner += volatile(inst));
+        }
+    });
+    (inner, all - inner)
+}
+
+/// What a program waits for is seen before anything leaves the loop.
+#[test]
+fn a_device_without_progress_refuses_every_loop_that_waits() {
+    let plain = "    while tl.load(p) != n:\n        pass\n";
+    for body in WAITING.iter().copied().chain([plain]) {
+        let refused = legal(body, &Caps::web()).expect_err("workgroups may run one after the other");
+        assert!(refused[0].message.contains("`forward_progress`"), "{body}: {refused:?}");
+    }
+}
+
+/// A load that others write meanwhile stays where it is written, as often as it is written.
+#[test]
+fn volatile_loads_stay_where_they_are() {
+    for caps in [Caps::cuda(80, false), Caps::cuda(90, true), Caps::everything()] {
+        let found = |body: &str| volatile_loads(body, &caps);
+        assert_eq!(found("    while tl.load(p, volatile=True) != n:\n        pass\n"), (1, 0), "{}", caps.name);
+        let uncached = "    while tl.load(p, cache_modifier='.cv') != n:\n        pass\n";
+        assert_eq!(found(uncached), (1, 0), "{}", caps.name);
+        // Two questions may have two answers, and a store by this program does not answer for others.
+        let twice = "    tl.store(p + 1, tl.load(p, volatile=True) - tl.load(p, volatile=True))\n";
+        assert_eq!(found(twice), (0, 2), "{}", caps.name);
+        let stored = "    tl.store(p, n)\n    tl.store(p + 1, tl.load(p, volatile=True))\n";
+        assert_eq!(found(stored), (0, 1), "{}", caps.name);
+    }
 }

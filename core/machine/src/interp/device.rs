@@ -210,6 +210,9 @@ impl Driver for Interpreter {
     fn caps(&self) -> &Caps {
         &self.caps
     }
+    fn moves_bytes(&self) -> bool {
+        true
+    }
 
     /// Nothing is kept: a buffer that is gone is not to be found in another one.
     fn keeping(&self) -> Option<Keeping> {

@@ -25,16 +25,16 @@ pub(super) enum Arg {
 }
 
 /// Values and the places that they are moved to, all at once.
-pub(super) type Moves = Box<[(Arg, u32)]>;
+pub(super) type TaskMoves = Box<[(Arg, u32)]>;
 
 /// What a step does. A step goes on with the next one unless it says otherwise.
 #[derive(Debug)]
-pub(super) enum Action {
+pub(super) enum TaskAction {
     Unary(fn(u64) -> u64, Arg, u32),
     Binary(fn(u64, u64) -> u64, [Arg; 2], u32),
     Ternary(fn(u64, u64, u64) -> u64, [Arg; 3], u32),
     /// Moves and goes on at a step.
-    Go(Moves, usize),
+    Go(TaskMoves, usize),
     /// Goes on at the step if the condition does not hold.
     Unless(Arg, usize),
     /// Goes on at the step of the value, sorted, or else at the last one.
@@ -98,21 +98,21 @@ pub(super) enum Action {
 
 /// A step and where it comes from.
 #[derive(Debug)]
-pub(super) struct Step {
-    pub action: Action,
+pub(super) struct TaskStep {
+    pub action: TaskAction,
     pub span: Span,
 }
 
 /// A function made ready. Its parameters are the first values of the activation.
 #[derive(Debug)]
-pub(super) struct Code {
-    pub steps: Vec<Step>,
+pub(super) struct TaskCode {
+    pub steps: Vec<TaskStep>,
     /// How many values a activation holds.
     pub slots: usize,
 }
 
 /// Makes all functions of a module ready that can be in task form.
-pub(super) fn prepare_all(module: &Module) -> IndexVec<FunctionId, Option<Code>> {
+pub(super) fn prepare_all(module: &Module) -> IndexVec<FunctionId, Option<TaskCode>> {
     let possible = |f: &Function| {
         let number = |v: &ValueId| matches!(f.ty(*v), Type::Scalar(_) | Type::Term);
         f.launch.is_none() && f.memories.is_empty() && f.params.iter().all(number)
@@ -120,7 +120,7 @@ pub(super) fn prepare_all(module: &Module) -> IndexVec<FunctionId, Option<Code>>
     module.functions.iter().map(|f| possible(f).then(|| prepare(f))).collect()
 }
 
-fn prepare(function: &Function) -> Code {
+fn prepare(function: &Function) -> TaskCode {
     let mut writer = ActionWriter {
         function,
         last: last_uses(function),
@@ -136,7 +136,7 @@ fn prepare(function: &Function) -> Code {
         writer.place(*param);
     }
     writer.region(function.body);
-    Code { steps: writer.steps, slots: writer.count as usize }
+    TaskCode { steps: writer.steps, slots: writer.count as usize }
 }
 
 /// An instruction that holds the regions that are being written.
@@ -158,7 +158,7 @@ struct ActionWriter<'a> {
     free: Vec<u32>,
     /// Places by the last position that needs them.
     ends: BTreeMap<usize, Vec<u32>>,
-    steps: Vec<Step>,
+    steps: Vec<TaskStep>,
     holders: Vec<Holder<'a>>,
 }
 
@@ -190,12 +190,12 @@ impl<'a> ActionWriter<'a> {
     fn slots_of(&self, values: &[ValueId]) -> Box<[u32]> {
         values.iter().map(|v| self.slots[*v].unwrap_or(0)).collect()
     }
-    fn moves(&self, from: &[ValueId], to: &[ValueId]) -> Moves {
+    fn moves(&self, from: &[ValueId], to: &[ValueId]) -> TaskMoves {
         self.args(from).iter().copied().zip(self.slots_of(to).iter().copied()).collect()
     }
 
-    fn push(&mut self, inst: &Inst, action: Action) -> usize {
-        self.steps.push(Step { action, span: inst.span });
+    fn push(&mut self, inst: &Inst, action: TaskAction) -> usize {
+        self.steps.push(TaskStep { action, span: inst.span });
         self.steps.len() - 1
     }
 
@@ -224,15 +224,15 @@ impl<'a> ActionWriter<'a> {
             Op::Continue => self.again(inst, &inst.operands),
             Op::While => {
                 let condition = self.arg(inst.operands[0]);
-                let test = self.push(inst, Action::Unless(condition, 0));
+                let test = self.push(inst, TaskAction::Unless(condition, 0));
                 self.again(inst, inst.operands.get(1..).unwrap_or(&[]));
-                self.steps[test].action = Action::Unless(condition, self.steps.len());
+                self.steps[test].action = TaskAction::Unless(condition, self.steps.len());
                 let holder = self.innermost_loop();
                 let params = holder.map_or(&[][..], |i| self.params(self.holders[i].inst));
                 self.exit(inst, params, holder);
             }
             not_control!() | other_control!() => {
-                let action = self.straight(inst).unwrap_or(Action::Impossible(inst.op));
+                let action = self.straight(inst).unwrap_or(TaskAction::Impossible(inst.op));
                 self.push(inst, action);
             }
         }
@@ -250,7 +250,7 @@ impl<'a> ActionWriter<'a> {
     /// `if`, or `switch` with the values of its regions.
     fn choose(&mut self, inst: &'a Inst, cases: Option<Vec<(u64, usize)>>) {
         let value = self.arg(inst.operands[0]);
-        let choice = self.push(inst, Action::Unless(value, 0));
+        let choice = self.push(inst, TaskAction::Unless(value, 0));
         self.holders.push(Holder { inst, start: 0, exits: vec![] });
         let mut starts = vec![];
         for region in &inst.regions {
@@ -259,10 +259,10 @@ impl<'a> ActionWriter<'a> {
         }
         let last = starts.last().copied().unwrap_or(self.steps.len());
         self.steps[choice].action = match cases {
-            None => Action::Unless(value, last),
+            None => TaskAction::Unless(value, last),
             Some(cases) => {
                 let at = |(value, region): &(u64, usize)| (*value, starts.get(*region).copied().unwrap_or(last));
-                Action::Table(value, cases.iter().map(at).collect(), last)
+                TaskAction::Table(value, cases.iter().map(at).collect(), last)
             }
         };
         self.close();
@@ -275,7 +275,7 @@ impl<'a> ActionWriter<'a> {
         }
         let enter = self.moves(&inst.operands, params);
         let start = self.steps.len() + 1;
-        self.push(inst, Action::Go(enter, start));
+        self.push(inst, TaskAction::Go(enter, start));
         self.holders.push(Holder { inst, start, exits: vec![] });
         inst.regions.iter().for_each(|region| self.region(*region));
         self.close();
@@ -285,7 +285,7 @@ impl<'a> ActionWriter<'a> {
     fn close(&mut self) {
         let after = self.steps.len();
         for exit in self.holders.pop().into_iter().flat_map(|holder| holder.exits) {
-            if let Action::Go(_, to) = &mut self.steps[exit].action {
+            if let TaskAction::Go(_, to) = &mut self.steps[exit].action {
                 *to = after;
             }
         }
@@ -295,7 +295,7 @@ impl<'a> ActionWriter<'a> {
     fn exit(&mut self, inst: &Inst, values: &[ValueId], holder: Option<usize>) {
         let Some(holder) = holder else { return };
         let moves = self.moves(values, &self.holders[holder].inst.results);
-        let step = self.push(inst, Action::Go(moves, 0));
+        let step = self.push(inst, TaskAction::Go(moves, 0));
         self.holders[holder].exits.push(step);
     }
 
@@ -304,49 +304,49 @@ impl<'a> ActionWriter<'a> {
         let Some(holder) = self.innermost_loop() else { return };
         let (params, start) = (self.params(self.holders[holder].inst), self.holders[holder].start);
         let moves = self.moves(values, params);
-        self.push(inst, Action::Go(moves, start));
+        self.push(inst, TaskAction::Go(moves, start));
     }
 
     // Straight code.
 
-    fn straight(&self, inst: &Inst) -> Option<Action> {
+    fn straight(&self, inst: &Inst) -> Option<TaskAction> {
         let operands = || self.args(&inst.operands);
         let operand = |i: usize| inst.operands.get(i).map(|v| self.arg(*v));
         let result = |i: usize| inst.results.get(i).and_then(|v| self.slots[*v]);
         let results = || self.slots_of(&inst.results);
         Some(match inst.op {
-            Op::Call => Action::Call { callee: inst.callee()?, arguments: operands(), results: results() },
-            Op::Tail => Action::Tail { callee: inst.callee()?, arguments: operands() },
-            Op::Return => Action::Return(operands()),
-            Op::Fork => Action::Fork { callee: inst.callee()?, arguments: operands(), token: result(0)? },
-            Op::Join => Action::Join { token: operand(0)?, results: results() },
-            Op::TrapIf => Action::Trap(operand(0)?, inst.code()),
-            Op::CellNew => Action::New { layout: inst.cell()?, fields: operands(), to: result(0)? },
+            Op::Call => TaskAction::Call { callee: inst.callee()?, arguments: operands(), results: results() },
+            Op::Tail => TaskAction::Tail { callee: inst.callee()?, arguments: operands() },
+            Op::Return => TaskAction::Return(operands()),
+            Op::Fork => TaskAction::Fork { callee: inst.callee()?, arguments: operands(), token: result(0)? },
+            Op::Join => TaskAction::Join { token: operand(0)?, results: results() },
+            Op::TrapIf => TaskAction::Trap(operand(0)?, inst.code()),
+            Op::CellNew => TaskAction::New { layout: inst.cell()?, fields: operands(), to: result(0)? },
             Op::CellGet => {
                 let (field, cell, to) = (inst.field() as usize, operand(0)?, result(0)?);
-                Action::Get { layout: inst.cell()?, field, cell, to }
+                TaskAction::Get { layout: inst.cell()?, field, cell, to }
             }
-            Op::CellLayout => Action::Layout { cell: operand(0)?, to: result(0)? },
+            Op::CellLayout => TaskAction::Layout { cell: operand(0)?, to: result(0)? },
             Op::CellOpen => {
                 let fields = self.slots_of(inst.results.get(1..)?);
-                Action::Open { layout: inst.cell()?, cell: operand(0)?, token: result(0)?, fields }
+                TaskAction::Open { layout: inst.cell()?, cell: operand(0)?, token: result(0)?, fields }
             }
             Op::CellFill => {
                 let fields = self.args(inst.operands.get(1..)?);
-                Action::Fill { layout: inst.cell()?, token: operand(0)?, fields, to: result(0)? }
+                TaskAction::Fill { layout: inst.cell()?, token: operand(0)?, fields, to: result(0)? }
             }
-            Op::CellFree => Action::Free(operand(0)?),
-            Op::TermShare | Op::TermDrop if inst.has(AttrKind::Flat) => Action::Flat(operand(0)?, results()),
-            Op::TermShare => Action::Share(operand(0)?, [result(0)?, result(1)?]),
-            Op::TermDrop => Action::Drop(operand(0)?),
-            Op::TermPack => Action::Binary(
+            Op::CellFree => TaskAction::Free(operand(0)?),
+            Op::TermShare | Op::TermDrop if inst.has(AttrKind::Flat) => TaskAction::Flat(operand(0)?, results()),
+            Op::TermShare => TaskAction::Share(operand(0)?, [result(0)?, result(1)?]),
+            Op::TermDrop => TaskAction::Drop(operand(0)?),
+            Op::TermPack => TaskAction::Binary(
                 |tag, payload| u64::from(pack(tag as u32, payload as u32)),
                 [operand(0)?, operand(1)?],
                 result(0)?,
             ),
-            Op::TermTag => Action::Unary(|word| u64::from(heap::tag(word as u32)), operand(0)?, result(0)?),
-            Op::TermPayload => Action::Unary(|word| u64::from(heap::payload(word as u32)), operand(0)?, result(0)?),
-            Op::GlobalGet => Action::Global(inst.global()?, result(0)?),
+            Op::TermTag => TaskAction::Unary(|word| u64::from(heap::tag(word as u32)), operand(0)?, result(0)?),
+            Op::TermPayload => TaskAction::Unary(|word| u64::from(heap::payload(word as u32)), operand(0)?, result(0)?),
+            Op::GlobalGet => TaskAction::Global(inst.global()?, result(0)?),
             Op::Grid
             | arithmetic!()
             | of_kernels!()
@@ -358,9 +358,9 @@ impl<'a> ActionWriter<'a> {
             | regions!() => {
                 let source = self.function.ty(*inst.operands.first()?).element()?;
                 match (eval::function(inst.op, inst.ty?.element()?, source)?, &operands()[..]) {
-                    (eval::Function::Unary(f), [a]) => Action::Unary(f, *a, result(0)?),
-                    (eval::Function::Binary(f), [a, b]) => Action::Binary(f, [*a, *b], result(0)?),
-                    (eval::Function::Ternary(f), [a, b, c]) => Action::Ternary(f, [*a, *b, *c], result(0)?),
+                    (eval::Function::Unary(f), [a]) => TaskAction::Unary(f, *a, result(0)?),
+                    (eval::Function::Binary(f), [a, b]) => TaskAction::Binary(f, [*a, *b], result(0)?),
+                    (eval::Function::Ternary(f), [a, b, c]) => TaskAction::Ternary(f, [*a, *b, *c], result(0)?),
                     (_of_another_number, _) => return None,
                 }
             }

@@ -2,10 +2,10 @@
 //!
 //! Invariant: between calls of the host there are no activations. Whoever is to get the results of a activation stands in it.
 
-use super::code::{self, Action, Arg, Code, Step};
+use super::code::{self, Arg, TaskAction, TaskCode, TaskStep};
 use super::forks::{Forks, Turn};
 use super::heap::Heap;
-use super::{Settings, reference_counts};
+use super::{TaskSettings, reference_counts};
 use crate::interp;
 use girih_base::diag::{Code as Error, Diagnostic};
 use girih_base::idx::IndexVec;
@@ -26,17 +26,17 @@ const PATIENCE: u64 = 1 << 12;
 /// The reference machine for functions in task form.
 #[derive(Debug)]
 pub struct TaskMachine {
-    pub(super) program: Arc<Program>,
+    pub(super) program: Arc<TaskProgram>,
     options: TaskOptions,
-    settings: Settings,
+    settings: TaskSettings,
     pub(super) heap: Heap,
     globals: Vec<Computed>,
     /// How many globals are being computed.
     computing: usize,
     forks: Forks,
     values: Vec<u64>,
-    current: Activation,
-    callers: Vec<Activation>,
+    current: TaskActivation,
+    callers: Vec<TaskActivation>,
     /// Operands of the step that is being done.
     scratch: Vec<u64>,
     steps: u64,
@@ -58,9 +58,9 @@ pub trait Elsewhere: std::fmt::Debug + Send {
 
 /// A module made ready.
 #[derive(Debug)]
-pub(super) struct Program {
+pub(super) struct TaskProgram {
     pub(super) module: Module,
-    codes: IndexVec<FunctionId, Option<Code>>,
+    codes: IndexVec<FunctionId, Option<TaskCode>>,
 }
 
 /// The value of a global.
@@ -84,7 +84,7 @@ enum Target {
 
 /// A function that has not returned.
 #[derive(Clone, Copy, Debug)]
-struct Activation {
+struct TaskActivation {
     function: FunctionId,
     next: usize,
     base: usize,
@@ -101,7 +101,11 @@ enum Flow {
 
 impl TaskMachine {
     /// A machine for the functions in task form of a module, with an empty heap.
-    pub fn new(module: &Verified<Module>, options: TaskOptions, settings: Settings) -> Result<TaskMachine, Diagnostic> {
+    pub fn new(
+        module: &Verified<Module>,
+        options: TaskOptions,
+        settings: TaskSettings,
+    ) -> Result<TaskMachine, Diagnostic> {
         let mut module = (**module).clone();
         interp::link(&mut module)?;
         legalise::lane_by_lane(&mut module)?;
@@ -111,11 +115,11 @@ impl TaskMachine {
             globals: vec![Computed::NotYet; module.globals.len()],
             computing: 0,
             forks: Forks::new(settings.seed),
-            program: Arc::new(Program { module, codes }),
+            program: Arc::new(TaskProgram { module, codes }),
             options,
             settings,
             values: vec![],
-            current: Activation { function: FunctionId::new(0), next: 0, base: 0, target: Target::Host },
+            current: TaskActivation { function: FunctionId::new(0), next: 0, base: 0, target: Target::Host },
             callers: vec![],
             scratch: vec![],
             steps: 0,
@@ -154,7 +158,7 @@ impl TaskMachine {
         }
     }
 
-    fn look_around(&self, step: &Step) -> Result<(), Fault> {
+    fn look_around(&self, step: &TaskStep) -> Result<(), Fault> {
         if self.options.interrupt.as_ref().is_some_and(|stop| stop.load(Ordering::Relaxed)) {
             return Err(Fault::Interrupted);
         }
@@ -192,12 +196,12 @@ impl TaskMachine {
         }
     }
 
-    fn step(&mut self, step: &Step) -> Result<Flow, Fault> {
+    fn step(&mut self, step: &TaskStep) -> Result<Flow, Fault> {
         match &step.action {
-            Action::Unary(f, a, to) => self.set(*to, f(self.value(*a))),
-            Action::Binary(f, [a, b], to) => self.set(*to, f(self.value(*a), self.value(*b))),
-            Action::Ternary(f, [a, b, c], to) => self.set(*to, f(self.value(*a), self.value(*b), self.value(*c))),
-            Action::Go(moves, to) => {
+            TaskAction::Unary(f, a, to) => self.set(*to, f(self.value(*a))),
+            TaskAction::Binary(f, [a, b], to) => self.set(*to, f(self.value(*a), self.value(*b))),
+            TaskAction::Ternary(f, [a, b, c], to) => self.set(*to, f(self.value(*a), self.value(*b), self.value(*c))),
+            TaskAction::Go(moves, to) => {
                 self.scratch.clear();
                 for (from, _) in moves {
                     self.scratch.push(self.value(*from));
@@ -207,82 +211,82 @@ impl TaskMachine {
                 }
                 self.current.next = *to;
             }
-            Action::Unless(condition, to) => {
+            TaskAction::Unless(condition, to) => {
                 if self.value(*condition) == 0 {
                     self.current.next = *to;
                 }
             }
-            Action::Table(value, table, default) => {
+            TaskAction::Table(value, table, default) => {
                 let value = self.value(*value);
                 let found = table.binary_search_by_key(&value, |(case, _)| *case);
                 self.current.next = found.map_or(*default, |i| table[i].1);
             }
-            Action::Call { callee, arguments, .. } => {
+            TaskAction::Call { callee, arguments, .. } => {
                 self.gather(arguments);
                 self.enter(*callee, Target::Caller)?;
             }
-            Action::Tail { callee, arguments } => {
+            TaskAction::Tail { callee, arguments } => {
                 self.gather(arguments);
                 if self.is_done_elsewhere(*callee)? {
                     return Ok(self.leave());
                 }
                 self.replace(*callee)?;
             }
-            Action::Return(results) => {
+            TaskAction::Return(results) => {
                 self.gather(results);
                 return Ok(self.leave());
             }
-            Action::Fork { callee, arguments, token } => self.fork(*callee, arguments, *token)?,
-            Action::Join { token, results } => self.join(*token, results)?,
-            Action::Trap(condition, code) => {
+            TaskAction::Fork { callee, arguments, token } => self.fork(*callee, arguments, *token)?,
+            TaskAction::Join { token, results } => self.join(*token, results)?,
+            TaskAction::Trap(condition, code) => {
                 if self.value(*condition) != 0 {
                     return Err(Fault::Trap(*code));
                 }
             }
-            Action::Global(id, to) => self.global(*id, *to)?,
-            Action::Impossible(op) => return Err(Fault::Device(code::impossible(*op, step.span))),
+            TaskAction::Global(id, to) => self.global(*id, *to)?,
+            TaskAction::Impossible(op) => return Err(Fault::Device(code::impossible(*op, step.span))),
             cell => self.cell(cell)?,
         }
         Ok(Flow::On)
     }
 
     /// The operations on cells and words.
-    fn cell(&mut self, action: &Action) -> Result<(), Fault> {
+    fn cell(&mut self, action: &TaskAction) -> Result<(), Fault> {
         match action {
-            Action::New { layout, fields, to } => {
+            TaskAction::New { layout, fields, to } => {
                 self.gather(fields);
                 let word = self.heap.new_cell(*layout, self.scratch.iter().map(|v| *v as u32))?;
                 self.set(*to, word.into());
             }
-            Action::Get { layout, field, cell, to } => {
+            TaskAction::Get { layout, field, cell, to } => {
                 let value = self.heap.get(self.word(*cell), *layout, *field)?;
                 self.set(*to, value.into());
             }
-            Action::Layout { cell, to } => {
+            TaskAction::Layout { cell, to } => {
                 let layout = self.heap.layout(self.word(*cell))?;
                 self.set(*to, layout.into());
             }
-            Action::Open { layout, cell, token, fields } => {
+            TaskAction::Open { layout, cell, token, fields } => {
                 let (word, place) = self.heap.open(self.word(*cell), *layout)?;
                 for (i, slot) in fields.iter().enumerate() {
                     self.set(*slot, self.heap.field_at(place, i).into());
                 }
                 self.set(*token, word.into());
             }
-            Action::Fill { layout, token, fields, to } => {
+            TaskAction::Fill { layout, token, fields, to } => {
                 self.gather(fields);
                 let token = self.word(*token);
                 let word = self.heap.fill(token, *layout, self.scratch.iter().map(|v| *v as u32))?;
                 self.set(*to, word.into());
             }
-            Action::Free(token) => self.heap.free(self.word(*token))?,
-            Action::Share(word, to) => {
+            TaskAction::Free(token) => self.heap.free(self.word(*token))?,
+            TaskAction::Share(word, to) => {
                 let word = self.word(*word);
                 self.heap.share(word)?;
                 to.iter().for_each(|to| self.set(*to, word.into()));
             }
-            Action::Drop(word) => self.heap.drop(self.word(*word))?,
-            Action::Flat(word, to) => {
+            TaskAction::Drop(word) => self.heap.drop(self.word(*word))?,
+            TaskAction::Flat(word, to) => {
                 let word = self.word(*word);
                 self.heap.check_flat(word)?;
                 to.iter().for_each(|to| self.set(*to, word.into()));
@@ -306,7 +310,7 @@ impl TaskMachine {
     /// Makes place for the values of a activation and puts the arguments, which are in `scratch`, there.
     fn open_activation(&mut self, base: usize, slots: usize) -> Result<(), Fault> {
         let short = self.too_deep();
-        let bytes = (base + slots) * size_of::<u64>() + self.callers.len() * size_of::<Activation>();
+        let bytes = (base + slots) * size_of::<u64>() + self.callers.len() * size_of::<TaskActivation>();
         let more = (base + slots).saturating_sub(self.values.len());
         if bytes as u64 > self.options.stack || self.values.try_reserve(more).is_err() {
             return Err(short);
@@ -323,7 +327,7 @@ impl TaskMachine {
         let base = self.values.len();
         if self.is_done_elsewhere(function)? {
             self.callers.push(self.current);
-            self.current = Activation { function, next: 0, base, target };
+            self.current = TaskActivation { function, next: 0, base, target };
             self.leave();
             return Ok(());
         }
@@ -333,7 +337,7 @@ impl TaskMachine {
         }
         self.callers.push(self.current);
         self.open_activation(base, slots)?;
-        self.current = Activation { function, next: 0, base, target };
+        self.current = TaskActivation { function, next: 0, base, target };
         Ok(())
     }
 
@@ -350,13 +354,13 @@ impl TaskMachine {
     fn replace(&mut self, function: FunctionId) -> Result<(), Fault> {
         let slots = self.slots(function)?;
         self.open_activation(self.current.base, slots)?;
-        self.current = Activation { function, next: 0, ..self.current };
+        self.current = TaskActivation { function, next: 0, ..self.current };
         Ok(())
     }
 
     /// Ends the current function; its results are in `scratch`.
     fn leave(&mut self) -> Flow {
-        let Activation { base, target, .. } = self.current;
+        let TaskActivation { base, target, .. } = self.current;
         self.values.truncate(base);
         let Some(caller) = self.callers.pop() else { return Flow::End };
         self.current = caller;
@@ -372,7 +376,9 @@ impl TaskMachine {
                 let program = self.program.clone();
                 let code = program.codes.get(caller.function).and_then(Option::as_ref);
                 let step = code.and_then(|code| code.steps.get(caller.next.wrapping_sub(1)));
-                if let Some(Action::Call { results, .. } | Action::Join { results, .. }) = step.map(|s| &s.action) {
+                if let Some(TaskAction::Call { results, .. } | TaskAction::Join { results, .. }) =
+                    step.map(|s| &s.action)
+                {
                     self.scatter(results);
                 }
             }
@@ -495,7 +501,7 @@ impl TaskMachine {
         self.values.clear();
         self.callers.clear();
         let slots = self.slots(function)?;
-        self.current = Activation { function, next: 0, base: 0, target: Target::Host };
+        self.current = TaskActivation { function, next: 0, base: 0, target: Target::Host };
         self.open_activation(0, slots)?;
         self.run()?;
         let results: Vec<u32> = self.scratch.iter().map(|value| *value as u32).collect();
@@ -539,7 +545,7 @@ impl TaskMachine {
 }
 
 /// A fault with the place where it happened.
-fn at(fault: Fault, step: &Step) -> Fault {
+fn at(fault: Fault, step: &TaskStep) -> Fault {
     match fault {
         Fault::Device(diagnostic) if diagnostic.span().is_none() => {
             Fault::Device(Diagnostic::new(diagnostic.code, step.span, diagnostic.message))

@@ -28,7 +28,7 @@ pub use run_lines::check_line;
 
 /// How the reference machine runs, besides what all runners know.
 #[derive(Clone, Copy, Debug, Default)]
-pub struct Settings {
+pub struct TaskSettings {
     /// Whether faults are looked for.
     pub checked: bool,
     /// Forked calls run at once, or some time before they are joined, as this number chooses; at once without it.

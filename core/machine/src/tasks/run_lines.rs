@@ -3,7 +3,7 @@
 use girih_base::diag::Diagnostic;
 use girih_ir::Module;
 use girih_ir::text::RunLine;
-use girih_ir::text::run::{Outcome, RunArgument};
+use girih_ir::text::run_lines::{Outcome, RunArgument};
 use girih_runtime::{Fault, Runner};
 
 /// Calls the function of a run line and compares what comes of it with what is written there; says what is different.

@@ -1,6 +1,6 @@
 //! What the machine takes and how it ends, besides results: those are the matter of `tests/ir/tasks`.
 
-use super::{Settings, TaskMachine};
+use super::{TaskMachine, TaskSettings};
 use girih_base::diag::Code;
 use girih_base::span::SourceId;
 use girih_ir::heap::{self, LayoutId};
@@ -13,14 +13,14 @@ const LISTS: &str = include_str!("../../../../tests/ir/tasks/lists.gir");
 const TREES: &str = include_str!("../../../../tests/ir/tasks/trees.gir");
 const CALLS: &str = include_str!("../../../../tests/ir/tasks/calls.gir");
 
-const CHECKED: Settings = Settings { checked: true, seed: None, fuel: None };
+const CHECKED: TaskSettings = TaskSettings { checked: true, seed: None, fuel: None };
 
 fn module(source: &str) -> Verified<Module> {
     let parsed = text::parse(SourceId::new(0), source).expect("it can be read");
     verify(parsed.module).expect("it is right")
 }
 
-fn machine(source: &str, options: TaskOptions, settings: Settings) -> TaskMachine {
+fn machine(source: &str, options: TaskOptions, settings: TaskSettings) -> TaskMachine {
     TaskMachine::new(&module(source), options, settings).expect("it can be made ready")
 }
 
@@ -31,13 +31,13 @@ fn call(machine: &mut TaskMachine, name: &str, arguments: &[u32]) -> Result<Vec<
 
 #[test]
 fn reversing_reuses_every_cell() {
-    let mut with = machine(LISTS, TaskOptions::default(), Settings::default());
+    let mut with = machine(LISTS, TaskOptions::default(), TaskSettings::default());
     assert_eq!(call(&mut with, "reversed", &[1000]).expect("it ends"), [501_500]);
     let TaskStats { allocated, reused, freed, live, most_live, most_bytes, .. } = with.stats();
     assert_eq!((allocated, reused, freed, live, most_live, most_bytes), (1000, 1000, 1000, 0, Some(1000), 16_000));
 
     let options = TaskOptions { reuse: false, ..TaskOptions::default() };
-    let mut without = machine(LISTS, options, Settings::default());
+    let mut without = machine(LISTS, options, TaskSettings::default());
     assert_eq!(call(&mut without, "reversed", &[1000]).expect("it ends"), [501_500]);
     let TaskStats { allocated, reused, freed, live, .. } = without.stats();
     assert_eq!((allocated, reused, freed, live), (2000, 0, 2000, 0));
@@ -45,7 +45,7 @@ fn reversing_reuses_every_cell() {
 
 #[test]
 fn what_is_given_back_is_taken_again() {
-    let mut machine = machine(LISTS, TaskOptions { memory: 16_000, ..TaskOptions::default() }, Settings::default());
+    let mut machine = machine(LISTS, TaskOptions { memory: 16_000, ..TaskOptions::default() }, TaskSettings::default());
     for _ in 0..5 {
         assert_eq!(call(&mut machine, "dropped", &[1000]).expect("it fits"), [1000]);
     }
@@ -70,7 +70,7 @@ fn shortages_can_be_made() {
 #[test]
 fn forks_are_counted_and_run_once_in_any_order() {
     for seed in [None, Some(1), Some(2), Some(3)] {
-        let settings = Settings { seed, ..CHECKED };
+        let settings = TaskSettings { seed, ..CHECKED };
         let mut machine = machine(TREES, TaskOptions::default(), settings);
         assert_eq!(call(&mut machine, "count", &[10]).expect("it ends"), [1024]);
         assert_eq!(machine.stats().forks, 1023);
@@ -81,16 +81,16 @@ fn forks_are_counted_and_run_once_in_any_order() {
 #[test]
 fn stack_time_and_patience_end() {
     let options = TaskOptions { stack: 1 << 20, ..TaskOptions::default() };
-    let mut small = machine(CALLS, options, Settings::default());
+    let mut small = machine(CALLS, options, TaskSettings::default());
     let deep = call(&mut small, "deep", &[1_000_000]);
     assert!(matches!(deep, Err(Fault::Stack { limit: 1_048_576, function: Some(_) })), "{deep:?}");
 
     // A tail call takes no stack, however small it is.
     let options = TaskOptions { stack: 1 << 10, ..TaskOptions::default() };
-    let mut tiny = machine(CALLS, options, Settings::default());
+    let mut tiny = machine(CALLS, options, TaskSettings::default());
     assert_eq!(call(&mut tiny, "even", &[100_001]).expect("it ends"), [0]);
 
-    let settings = Settings { fuel: Some(1000), ..Settings::default() };
+    let settings = TaskSettings { fuel: Some(1000), ..TaskSettings::default() };
     let mut short = machine(CALLS, TaskOptions::default(), settings);
     match call(&mut short, "even", &[1_000_000]) {
         Err(Fault::Device(diagnostic)) => assert_eq!(diagnostic.code, Code::OutOfFuel),
@@ -103,7 +103,8 @@ fn stack_time_and_patience_end() {
     }
 
     let stop = Some(Arc::new(AtomicBool::new(true)));
-    let mut stopped = machine(CALLS, TaskOptions { interrupt: stop, ..TaskOptions::default() }, Settings::default());
+    let mut stopped =
+        machine(CALLS, TaskOptions { interrupt: stop, ..TaskOptions::default() }, TaskSettings::default());
     assert!(matches!(call(&mut stopped, "even", &[1_000_000]), Err(Fault::Interrupted)));
 }
 

@@ -2,10 +2,10 @@
 
 use girih_base::diag::{Diagnostic, Style, render};
 use girih_base::span::{SourceId, Sources};
-use girih_ir::text::run::{Outcome, RunArgument, RunLine};
+use girih_ir::text::run_lines::{Outcome, RunArgument, RunLine};
 use girih_ir::{Module, Type, Verified, math, reference, task_form, text, verify};
 use girih_machine::interp::{self, Interpreter, Options};
-use girih_machine::tasks::{self, Settings, TaskMachine};
+use girih_machine::tasks::{self, TaskMachine, TaskSettings};
 use girih_runtime::{Argument, Command, Constant, Device, Dispatch, Grid, LoadOptions, Memory, TaskOptions};
 use std::fs;
 use std::path::PathBuf;
@@ -101,7 +101,7 @@ fn example(page: &str, block: &str) -> usize {
     let module = verify(parsed.module).unwrap_or_else(|e| panic!("{}", said(e)));
     for line in &parsed.runs {
         if task_form(&module)[line.function] {
-            let settings = Settings { checked: true, ..Settings::default() };
+            let settings = TaskSettings { checked: true, ..TaskSettings::default() };
             let mut machine = TaskMachine::new(&module, TaskOptions::default(), settings).expect("it is made ready");
             tasks::check_line(&mut machine, &module, line).unwrap_or_else(|what| panic!("{page}: {what}"));
             continue;

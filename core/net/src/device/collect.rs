@@ -35,8 +35,7 @@ struct Copy<'d> {
 /// If the device fails.
 pub(super) fn copied(from: Arrays<'_>, root: Word, limit: u64) -> Result<(Word, Heap), Diagnostic> {
     let (node_pages, wire_pages) = (Pages::default(), Pages::default());
-    let mut copy =
-        Copy { from, node_pages, wire_pages, nodes: vec![], wires: HashMap::new(), pending: vec![] };
+    let mut copy = Copy { from, node_pages, wire_pages, nodes: vec![], wires: HashMap::new(), pending: vec![] };
     let root = copy.port(root)?;
     while let Some((node, to)) = copy.pending.pop() {
         let parts = [copy.node_word(2 * node.index())?, copy.node_word(2 * node.index() + 1)?];

@@ -17,6 +17,7 @@ use girih_runtime::driver::{
 };
 use girih_runtime::{Device, DeviceInfo, DeviceKind, LoadOptions, Memory, Read, Timing};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::task::Waker;
 
 /// Parts that a buffer has at most.
 pub const PARTS: usize = 4;
@@ -205,6 +206,12 @@ impl Driver for Segmented {
     fn reach(&self) -> u64 {
         PARTS as u64 * self.part
     }
+    fn whole_bytes(&self) -> u64 {
+        self.whole
+    }
+    fn moves_bytes(&self) -> bool {
+        self.inner.moves_bytes()
+    }
 
     fn keeping(&self) -> Option<Keeping> {
         self.inner.keeping()
@@ -317,9 +324,10 @@ impl Driver for Segmented {
         self.inner.read(queue, &commands, &mut inner)
     }
     fn fetch(&self, queue: QueueId, from: Slice) -> Result<Box<dyn Fetch>, Diagnostic> {
+        let fetch = |piece: &Slice| self.inner.fetch(queue, *piece);
         match &self.pieces(from)?[..] {
-            [piece] => self.inner.fetch(queue, *piece),
-            _several => Err(bad_arguments("bytes of several parts of a buffer are fetched: read them, or fetch each part")),
+            [piece] => fetch(piece),
+            several => Ok(Box::new(Joined(several.iter().map(fetch).collect::<Result<_, _>>()?))),
         }
     }
     fn fence(&self, queue: QueueId, to_tell: bool) -> Result<Box<dyn Fence>, Diagnostic> {
@@ -328,7 +336,36 @@ impl Driver for Segmented {
     fn follow(&self, queue: QueueId, other: QueueId) -> Result<(), Diagnostic> {
         self.inner.follow(queue, other)
     }
+    fn follow_point(&self, queue: QueueId, point: &(dyn Fence + 'static), other: QueueId) -> Result<(), Diagnostic> {
+        // All points are those of the driver below.
+        self.inner.follow_point(queue, point, other)
+    }
     fn time(&self, queue: QueueId, commands: &[Command], runs: usize) -> Result<Timing, Diagnostic> {
         self.inner.time(queue, &self.all(commands)?, runs)
+    }
+}
+
+/// Bytes of several parts on their way to the host.
+struct Joined(Vec<Box<dyn Fetch>>);
+
+impl Fence for Joined {
+    fn poll(&self) -> Result<bool, Diagnostic> {
+        self.0.iter().try_fold(true, |all, part| Ok(part.poll()? && all))
+    }
+    fn wait(&self) -> Result<(), Diagnostic> {
+        self.0.iter().try_for_each(|part| part.wait())
+    }
+    fn outcome(&self) -> Result<(), Diagnostic> {
+        self.0.iter().try_for_each(|part| part.outcome())
+    }
+    fn wake(&self, waker: &Waker) -> bool {
+        self.0.iter().fold(true, |all, part| part.wake(waker) && all)
+    }
+}
+
+impl Fetch for Joined {
+    fn take(&self) -> Result<Vec<u8>, Diagnostic> {
+        let parts = self.0.iter().map(|part| part.take()).collect::<Result<Vec<_>, _>>()?;
+        Ok(parts.concat())
     }
 }

@@ -9,10 +9,10 @@
 use crate::device;
 use girih_base::diag::{Code, Diagnostic};
 use girih_base::span::Span;
-use girih_base::words;
 use girih_ir::{text, verify};
 use girih_runtime::DeviceHeap;
 pub use girih_runtime::{Buffer, Command, Device, Dispatch, Grid, LoadOptions, Memory, Program, Read};
+use std::sync::{Mutex, PoisonError};
 
 const KERNEL: &str = include_str!("walk.gir");
 /// Words of the table before the layouts: the root.
@@ -57,6 +57,8 @@ pub struct Walker {
     program: Program,
     table: Buffer,
     status: Buffer,
+    /// One walk at a time has the root and the status.
+    alone: Mutex<()>,
 }
 
 /// Where pixels go: four bytes each, red, green, blue and 255.
@@ -106,7 +108,7 @@ impl Walker {
         let table: Vec<u32> = layouts.iter().map(|fields| described(fields.iter().copied())).collect();
         let allocate = |words: u64| device.zeroed(Memory::of(4 * words)).map_err(one);
         let [table_buffer, status] = [ROOT + table.len() as u64, 1].map(allocate);
-        let walker = Walker { program, table: table_buffer?, status: status? };
+        let walker = Walker { program, table: table_buffer?, status: status?, alone: Mutex::default() };
         walker.write(device, 4 * ROOT, &table).map_err(one)?;
         Ok(walker)
     }
@@ -146,6 +148,7 @@ impl Walker {
         }
         let mut words = vec![described(root.iter().map(|(field, _)| *field))];
         words.extend(root.iter().map(|(_, word)| *word));
+        let _alone = self.alone.lock().unwrap_or_else(PoisonError::into_inner);
         self.write(device, 0, &words)?;
         let into = into.slice(0, 4 * u64::from(count));
         let buffers = [buffer, &self.table, &into, &self.status].map(device::buffer);
@@ -166,6 +169,7 @@ impl Walker {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use girih_base::words;
     use girih_ir::heap::{CELL, U24, pack};
     use girih_machine::interp::{Interpreter, Options};
 

@@ -134,11 +134,9 @@ impl Reader<'_, '_> {
             }
             TermKind::Lambda(_, body) => !super::forks::uses(body, &[self.local]),
             TermKind::Local(_) => !self.is_it(term),
-            closed_leaves!()
-            | TermKind::List(_)
-            | TermKind::Ctor(..)
-            | TermKind::Tuple(_)
-            | TermKind::Sup(_) => term.children().into_iter().all(|child| self.reads(child)),
+            closed_leaves!() | TermKind::List(_) | TermKind::Ctor(..) | TermKind::Tuple(_) | TermKind::Sup(_) => {
+                term.children().into_iter().all(|child| self.reads(child))
+            }
         }
     }
 }

@@ -304,10 +304,9 @@ fn operand_needs(
         (Op::Shl, [a, count]) if shifts_out(*count) => vec![(*a, wanted.min(Need::Low)), (*count, Need::All)],
         (Op::Shl, [a, count]) => vec![(*a, wanted), (*count, Need::All)],
         (Op::Bitcast, [a]) if !is_word(function.ty(*a)) => vec![(*a, Need::All)],
-        (
-            Op::Add | Op::Sub | Op::Mul | Op::Neg | Op::Not | Op::And | Op::Or | Op::Xor | Op::Bitcast,
-            operands,
-        ) => operands.iter().map(|v| (*v, wanted)).collect(),
+        (Op::Add | Op::Sub | Op::Mul | Op::Neg | Op::Not | Op::And | Op::Or | Op::Xor | Op::Bitcast, operands) => {
+            operands.iter().map(|v| (*v, wanted)).collect()
+        }
         _no_rule => all(),
     }
 }

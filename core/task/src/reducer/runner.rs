@@ -10,7 +10,7 @@ use girih_base::diag::{Code, Diagnostic};
 use girih_base::words;
 use girih_ir::heap::LayoutId;
 use girih_ir::{FunctionId, Module, Verified};
-use girih_machine::tasks::{Elsewhere, Settings, TaskMachine};
+use girih_machine::tasks::{Elsewhere, TaskMachine, TaskSettings};
 use girih_runtime::{Buffer, Command, Device, Dispatch, Grid, LoadOptions, Memory, Program, Read};
 use girih_runtime::{Fault, Runner, StepStats, TaskOptions, TaskStats};
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -165,7 +165,7 @@ fn machine(
     task: &TaskOptions,
     engine: &Arc<Mutex<Engine>>,
 ) -> Result<TaskMachine, Diagnostic> {
-    let settings = Settings { fuel: Some(FUEL), ..Settings::default() };
+    let settings = TaskSettings { fuel: Some(FUEL), ..TaskSettings::default() };
     let machine = TaskMachine::new(module, task.clone(), settings)?;
     Ok(machine.with_elsewhere(Box::new(Calls { engine: engine.clone() })))
 }

@@ -89,18 +89,26 @@ struct Assembler<'p> {
     tables: Tables,
 }
 
+/// What a definition shares among its functions.
+struct Shared<'p> {
+    def: DefId,
+    scopes: Scopes<'p>,
+    lambdas: HashMap<usize, LambdaId>,
+}
+
 impl<'p> Assembler<'p> {
     fn definition(&mut self, id: DefId) {
         let def = &self.program.defs[id];
         let Body::Term(body) = &def.body else { return };
         let scopes = Scopes::of(body, &def.locals);
         let lambdas = self.reserve_lambdas(id, &scopes);
+        let shared = Shared { def: id, scopes, lambdas };
         let mut slots = vec![0; def.locals.len()];
-        let entry = self.function(id, &scopes, &lambdas, &mut slots, &def.params, &[], body);
+        let entry = self.function(&shared, &mut slots, &def.params, &[], body);
         self.tables.definitions[id] = Some(entry);
-        for lambda in &scopes.lambdas {
-            let compiled = lambdas[&address(lambda.body)];
-            let entry = self.function(id, &scopes, &lambdas, &mut slots, lambda.params, &lambda.captures, lambda.body);
+        for lambda in &shared.scopes.lambdas {
+            let compiled = shared.lambdas[&address(lambda.body)];
+            let entry = self.function(&shared, &mut slots, lambda.params, &lambda.captures, lambda.body);
             self.tables.lambdas[compiled].entry = entry;
         }
     }
@@ -120,12 +128,9 @@ impl<'p> Assembler<'p> {
         ids
     }
 
-    #[allow(clippy::too_many_arguments)] // What a definition shares among its functions, and what one of them has.
     fn function(
         &mut self,
-        def: DefId,
-        scopes: &Scopes<'p>,
-        lambdas: &HashMap<usize, LambdaId>,
+        Shared { def, scopes, lambdas }: &Shared<'p>,
         slots: &mut [Slot],
         params: &[LocalId],
         captures: &[LocalId],
@@ -137,7 +142,7 @@ impl<'p> Assembler<'p> {
         let frame = liveness::frame(&self.tables, start).max((params.len() + captures.len()) as u32);
         liveness::compute(&mut self.tables, start);
         let entry = start as Address;
-        self.tables.functions.push(Function { entry, def });
+        self.tables.functions.push(Function { entry, def: *def });
         Entry { entry, frame, arity: params.len() as u32 }
     }
 

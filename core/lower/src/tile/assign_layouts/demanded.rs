@@ -1,8 +1,9 @@
 //! The second walk, from the end: the layouts in which each tile is wanted.
 
 use super::super::layout::bits_of;
-use super::{Assign, LayoutId, RegionExit, by_element, targets, view};
-use girih_ir::groups::{not_control, not_of_tiles, other_control};
+use super::super::region_exits::{RegionExit, targets};
+use super::{Assign, LayoutId, is_elementwise, view};
+use girih_ir::groups::{jumps, not_control, not_of_tiles, other_control};
 use girih_ir::ops::Family;
 use girih_ir::{Def, Inst, InstId, Op, RegionId, ValueId};
 
@@ -35,24 +36,22 @@ impl Assign<'_> {
                         self.want_home(*initial, *param);
                     }
                     let results = inst.results.to_vec();
-                    self.frames.push(RegionExit::Loop(params, results));
+                    self.enclosing.push(RegionExit::Loop { params, results, carries_all: true });
                     self.wants(inst.regions[0]);
-                    self.frames.pop();
+                    self.enclosing.pop();
                 }
                 Op::If | Op::Switch => {
-                    self.frames.push(RegionExit::Branch(inst.results.to_vec()));
+                    self.enclosing.push(RegionExit::Branch(inst.results.to_vec()));
                     inst.regions.iter().rev().for_each(|r| self.wants(*r));
-                    self.frames.pop();
+                    self.enclosing.pop();
                 }
-                Op::Yield | Op::Break | Op::Continue | Op::While => {
-                    let frames = std::mem::take(&mut self.frames);
-                    for (value, to) in targets(&frames, inst) {
+                jumps!() => {
+                    for (value, to) in targets(&self.enclosing, inst).unwrap_or_default() {
                         // Nothing is carried out for nobody.
                         if inst.op != Op::Break || self.uses.is_used(to) {
                             self.want_home(value, to);
                         }
                     }
-                    self.frames = frames;
                 }
                 not_control!() | other_control!() => self.wants_of(*id, inst),
             }
@@ -71,6 +70,9 @@ impl Assign<'_> {
             return;
         }
         let unwanted = inst.results.iter().all(|v| self.shape(*v).is_some() && self.plan.demands[*v].is_empty());
+        if unwanted && inst.op.row().family == Family::Tile && inst.op.only_gives_results() {
+            return;
+        }
         match inst.op {
             Op::TileStore | Op::TileAtomic | Op::TileCompareExchange => all(self, self.plan.access[&id]),
             Op::TileAssert | Op::TileAssume | Op::TilePrint => {
@@ -79,7 +81,6 @@ impl Assign<'_> {
                     self.want(*operand, layout);
                 }
             }
-            _pure if unwanted && inst.op.row().family == Family::Tile => {}
             Op::TileLoad | Op::TileReduce | Op::TileScan => all(self, self.plan.access[&id]),
             Op::TileGather | Op::TileHistogram => {
                 let tile = inst.operands[0];
@@ -115,7 +116,7 @@ impl Assign<'_> {
                     all(self, half);
                 }
             }
-            _others if by_element(inst) => {
+            Op::TileMap | not_of_tiles!() if is_elementwise(inst) => {
                 let home = inst.results.iter().find_map(|v| self.plan.home[*v]);
                 let wanted = match home {
                     Some(home) if inst.results.iter().any(|v| !self.plan.demands[*v].is_empty()) => vec![home],

@@ -6,6 +6,8 @@
 
 use super::super::assign_layouts::LayoutId;
 use super::super::layout::{FREE, dimensions};
+use super::super::predication::where_it_holds;
+use super::layout_conversion::TOGETHER;
 use super::{Distributed, Made, Registers, element_of, impossible};
 use crate::rewrite::Rewriter;
 use girih_base::diag::Diagnostic;
@@ -27,7 +29,8 @@ struct State {
 }
 
 /// More values of one operation than there are rooms for.
-fn too_many(count: usize, what: &str, most: usize) -> Diagnostic {
+fn too_many(count: usize, what: &str) -> Diagnostic {
+    let most = TOGETHER.len();
     let why = format!("{count} values are {what} at once, and registers take {most}");
     impossible(&why)
         .hint(format!("the result is the same, but slower; at most {most} values are {what} at once without this"))
@@ -167,14 +170,9 @@ impl Distributed<'_> {
         let share = 1u64 << (bits.len() + apart.len());
         let registers = state.values[0].len();
         // One room for each operand: they are written before one barrier.
-        let rooms: Vec<usize> = match elements.len() {
-            1 => vec![],
-            n if n <= 3 => {
-                [super::layout_conversion::LARGE, super::layout_conversion::SECOND, super::layout_conversion::SMALL[0]]
-                    [..n]
-                    .to_vec()
-            }
-            n => return Err(too_many(n, "reduced", 3)),
+        let rooms = match elements.len() {
+            1 => &[],
+            n => TOGETHER.get(..n).ok_or_else(|| too_many(n, "reduced"))?,
         };
         let mut handles = vec![];
         let mut used = vec![];
@@ -190,11 +188,11 @@ impl Distributed<'_> {
         }
         let writer = self.is_zero(r, state.same);
         let values = state.values.clone();
-        self.guarded(r, writer, |s, r| {
+        where_it_holds(r, writer, |r| {
             for ((list, handle), element) in values.iter().zip(&handles).zip(elements) {
                 for (register, value) in list.iter().enumerate() {
                     let at = plus(r, to, register as u64 * share);
-                    s.put(r, *handle, *element, at, *value);
+                    self.put(r, *handle, *element, at, *value);
                 }
             }
         });
@@ -229,10 +227,7 @@ impl Distributed<'_> {
         let (first, count) = dimensions(shape)[inst.axis() as usize];
         let reverse = inst.has(AttrKind::Reverse);
         let elements: Vec<Scalar> = inst.operands.iter().map(|v| element_of(r, *v)).collect();
-        let rooms = [super::layout_conversion::LARGE, super::layout_conversion::SECOND];
-        if elements.len() > rooms.len() {
-            return Err(too_many(elements.len(), "scanned", rooms.len()));
-        }
+        let rooms = TOGETHER.get(..elements.len()).ok_or_else(|| too_many(elements.len(), "scanned"))?;
         let mut values: Vec<Registers> = vec![];
         for operand in &inst.operands {
             values.push(self.registers(r, *operand, layout)?);
@@ -240,9 +235,9 @@ impl Distributed<'_> {
         for step in 0..count {
             let mut staged = vec![];
             for ((registers, element), room) in values.iter().zip(&elements).zip(rooms) {
-                staged.push(self.stage(r, (room, false), registers, layout, *element, shape));
+                staged.push(self.stage(r, (*room, false), registers, layout, *element, shape));
             }
-            self.written(r, &rooms[..elements.len()]);
+            self.written(r, rooms);
             let mut next: Vec<Vec<ValueId>> = vec![vec![]; values.len()];
             for register in 0..self.plan.layouts[layout].count() {
                 let (at, before) = self.neighbour(r, layout, register, (first, count), step, reverse);

@@ -1,21 +1,10 @@
 //! Loops, branches and the jumps that end their regions; regions on elements, written out for given values.
 
-use super::super::predication::where_it_holds;
+use super::super::region_exits::{RegionExit, gives_all, targets};
 use super::{Distributed, Made, Registers, impossible};
 use crate::rewrite::Rewriter;
 use girih_ir::attrs::Dim;
-use girih_ir::{Feature, Inst, InstId, Op, RegionId, Regions, Scalar, Type, ValueId};
-
-/// Where the end of a region goes.
-#[derive(Clone, Debug)]
-pub(super) enum RegionExit {
-    /// To the results of a branch.
-    Branch(Vec<ValueId>),
-    /// To the parameters or the results of a loop, all of which are carried out or only those that somebody wants.
-    Loop(Vec<ValueId>, Vec<ValueId>, bool),
-    /// To whoever has the region written out.
-    Element,
-}
+use girih_ir::{Caps, Feature, Inst, InstId, Op, RegionId, Regions, Scalar, Type, ValueId};
 
 impl Distributed<'_> {
     /// The types of what stands for a value that comes out of control flow.
@@ -66,13 +55,13 @@ impl Distributed<'_> {
     pub(super) fn branch(&mut self, r: &mut Rewriter<'_>, inst: &Inst) -> Made<()> {
         let condition = r.value(self, inst.operands[0]);
         let mut regions = Regions::new();
-        self.frames.push(RegionExit::Branch(inst.results.to_vec()));
+        self.enclosing.push(RegionExit::Branch(inst.results.to_vec()));
         for old in &inst.regions {
             let region = r.out.new_region(&[]);
             regions.push(region);
             self.within(r, region, *old)?;
         }
-        self.frames.pop();
+        self.enclosing.pop();
         let types: Vec<Type> = inst.results.iter().flat_map(|v| self.types_of(r, *v)).collect();
         let mut new = Inst::new(inst.op, inst.ty, &[condition], inst.span);
         (new.attrs, new.regions) = (inst.attrs.clone(), regions);
@@ -116,11 +105,11 @@ impl Distributed<'_> {
         self.enter(r, &params, region)?;
         let all = ends_by_while(r, body);
         let results: Vec<ValueId> = inst.results.iter().copied().filter(|v| all || self.carried_out(r, *v)).collect();
-        self.frames.push(RegionExit::Loop(params, inst.results.to_vec(), all));
+        self.enclosing.push(RegionExit::Loop { params, results: inst.results.to_vec(), carries_all: all });
         self.extras.push(vec![]);
         let written = self.region(r, body);
         self.extras.pop();
-        self.frames.pop();
+        self.enclosing.pop();
         self.rooms.unknown();
         r.out.region = outer;
         written?;
@@ -155,29 +144,21 @@ impl Distributed<'_> {
     }
 
     pub(super) fn jump(&mut self, r: &mut Rewriter<'_>, inst: &Inst) -> Made<()> {
-        let innermost = self.frames.iter().rev().find(|frame| matches!(frame, RegionExit::Loop(..))).cloned();
-        let all = !matches!(innermost, Some(RegionExit::Loop(_, _, false))) || inst.op != Op::Break;
-        let to = match (inst.op, self.frames.last(), innermost) {
-            (Op::Yield, Some(RegionExit::Element), _) => {
-                self.yielded = inst.operands.iter().map(|v| r.value(self, *v)).collect();
-                return Ok(());
-            }
-            (Op::Yield, Some(RegionExit::Branch(results)), _) => results.clone(),
-            (Op::Break, _, Some(RegionExit::Loop(_, results, _))) => results,
-            (Op::Continue | Op::While, _, Some(RegionExit::Loop(params, ..))) => params,
-            (_, _, _) => return Err(impossible("a jump of nothing")),
-        };
+        if let (Op::Yield, Some(RegionExit::Element)) = (inst.op, self.enclosing.last()) {
+            self.yielded = inst.operands.iter().map(|v| r.value(self, *v)).collect();
+            return Ok(());
+        }
+        let all = gives_all(&self.enclosing, inst.op);
+        let targets = targets(&self.enclosing, inst).ok_or_else(|| impossible("a jump of nothing"))?;
         let mut operands = vec![];
-        let mut values = &inst.operands[..];
         if inst.op == Op::While {
             operands.push(r.value(self, inst.operands[0]));
-            values = &inst.operands[1..];
         }
-        for (value, to) in values.iter().zip(&to) {
-            if !all && !self.carried_out(r, *to) {
+        for (value, to) in targets {
+            if !all && !self.carried_out(r, to) {
                 continue;
             }
-            operands.extend_from_slice(&self.goes(r, *value, *to)?);
+            operands.extend_from_slice(&self.goes(r, value, to)?);
         }
         if inst.op == Op::Continue
             && let Some(extra) = self.extras.last()
@@ -199,68 +180,25 @@ impl Distributed<'_> {
         for (param, argument) in old.regions[region].params.iter().zip(arguments) {
             r.set(*param, &[*argument]);
         }
-        self.frames.push(RegionExit::Element);
+        self.enclosing.push(RegionExit::Element);
         let written = self.region(r, region);
-        self.frames.pop();
+        self.enclosing.pop();
         written?;
         Ok(std::mem::take(&mut self.yielded))
     }
+}
 
-    /// Where a loop of so many iterations ends. Where code that is written out is expensive, a driver must not know: Mesa writes short loops out, and its
-    /// compiler then takes as long as these have accesses, squared.
-    fn end_of(&self, r: &mut Rewriter<'_>, count: u32) -> ValueId {
-        let end = r.out.u32(count);
-        if !self.caps.rolled {
-            return end;
-        }
-        // There is at least one program.
-        let (programs, one) = (r.out.position(Op::NumWorkgroups, Dim::X), r.out.u32(1));
-        let one = r.out.op(Op::Min, Scalar::U32, &[programs, one]);
-        r.out.op(Op::Mul, Scalar::U32, &[one, end])
+/// Where a loop of so many iterations ends. Where code that is written out is expensive, a driver must not know: Mesa writes short loops out, and its
+/// compiler then takes as long as these have accesses, squared.
+pub(super) fn end_of(caps: &Caps, r: &mut Rewriter<'_>, count: u32) -> ValueId {
+    let end = r.out.u32(count);
+    if !caps.rolled {
+        return end;
     }
-
-    /// `for j in 0..count`, with values that it carries; `body` gives the next ones.
-    pub(super) fn count_up(
-        &mut self,
-        r: &mut Rewriter<'_>,
-        count: u32,
-        carried: &[ValueId],
-        body: impl FnOnce(&mut Self, &mut Rewriter<'_>, ValueId, &[ValueId]) -> Made<Vec<ValueId>>,
-    ) -> Made<Vec<ValueId>> {
-        let mut initial = vec![r.out.u32(0)];
-        initial.extend_from_slice(carried);
-        let types: Vec<Type> = initial.iter().map(|v| r.out.ty(*v)).collect();
-        let region = r.out.new_region(&types);
-        let params = r.out.function.regions[region].params.clone();
-        let outer = std::mem::replace(&mut r.out.region, region);
-        let end = self.end_of(r, count);
-        let over = r.out.op(Op::Ge, Scalar::U32, &[params[0], end]);
-        let kept = params[1..].to_vec();
-        r.out.if_else(over, &[], |b| b.end(Op::Break, &kept), |b| b.end(Op::Yield, &[]));
-        let next = body(self, r, params[0], &params[1..]);
-        if let Ok(next) = &next {
-            let one = r.out.u32(1);
-            let mut values = vec![r.out.op(Op::Add, Scalar::U32, &[params[0], one])];
-            values.extend_from_slice(next);
-            r.out.end(Op::Continue, &values);
-        }
-        r.out.region = outer;
-        next?;
-        let mut inst = Inst::new(Op::Loop, None, &initial, r.out.span);
-        inst.regions.push(region);
-        let id = r.out.push(inst, &types[1..]);
-        Ok(r.out.function.insts[id].results.to_vec())
-    }
-
-    /// Does something in those invocations where a condition holds; everywhere without one.
-    pub(super) fn guarded(
-        &mut self,
-        r: &mut Rewriter<'_>,
-        condition: Option<ValueId>,
-        body: impl FnOnce(&mut Self, &mut Rewriter<'_>),
-    ) {
-        where_it_holds(r, condition, |r| body(self, r));
-    }
+    // There is at least one program.
+    let (programs, one) = (r.out.position(Op::NumWorkgroups, Dim::X), r.out.u32(1));
+    let one = r.out.op(Op::Min, Scalar::U32, &[programs, one]);
+    r.out.op(Op::Mul, Scalar::U32, &[one, end])
 }
 
 /// Whether a loop ends by `while`.

@@ -1,10 +1,10 @@
 //! Arithmetic register by register, numbers counted up and repeated, and operations that only move registers.
 
-use super::super::assign_layouts::{LayoutId, by_element, view};
+use super::super::assign_layouts::{LayoutId, is_elementwise, view};
 use super::{Distributed, Made, Registers, impossible};
 use crate::rewrite::Rewriter;
 use girih_base::hash::FastMap;
-use girih_ir::{Attr, Feature, Inst, Op, Scalar, Type, ValueId};
+use girih_ir::{Attr, Inst, Op, Scalar, Type, ValueId};
 
 /// The trap of a failed assertion.
 const ASSERTION: u32 = 1;
@@ -41,7 +41,7 @@ impl Distributed<'_> {
     }
 
     fn in_layout(&mut self, r: &mut Rewriter<'_>, inst: &Inst, layout: LayoutId) -> Made<Vec<Registers>> {
-        if by_element(inst) {
+        if is_elementwise(inst) {
             return self.computed(r, inst, layout);
         }
         let count = self.plan.layouts[layout].count();
@@ -121,17 +121,6 @@ impl Distributed<'_> {
         for operand in &inst.operands {
             let tile = r.old.ty(*operand).shape().is_some();
             operands.push((tile, self.registers(r, *operand, layout)?));
-        }
-        if let [(_, numbers), (_, divisors)] = &operands[..]
-            && inst.op == Op::DivApprox
-            && inst.element() == Scalar::F32
-            && self.caps.has(Feature::NativeMath)
-            && divisors.iter().all(|d| *d == divisors[0])
-        {
-            // One divisor for all: the product with its reciprocal is as near.
-            let reciprocal = r.out.op(Op::RcpApprox, Scalar::F32, &[divisors[0]]);
-            let by = |r: &mut Rewriter<'_>, x: ValueId| r.out.op(Op::Mul, Scalar::F32, &[x, reciprocal]);
-            return Ok(vec![numbers.iter().map(|x| by(r, *x)).collect()]);
         }
         let mut results: Vec<Vec<ValueId>> = vec![vec![]; inst.results.len()];
         let mut known: FastMap<Vec<ValueId>, Vec<ValueId>> = FastMap::default();

@@ -1,7 +1,9 @@
 //! Elements that are found by their numbers: the tile goes through shared memory, where every invocation reaches all of it, and what is
 //! found comes back in a layout.
 
+use super::super::counted_loop::count_up;
 use super::super::gather::{bin, bin_type, source};
+use super::control::end_of;
 use super::layout_conversion::LARGE;
 use super::{Distributed, Made, element_of};
 use crate::rewrite::Rewriter;
@@ -46,10 +48,12 @@ impl Distributed<'_> {
         self.written(r, &[LARGE]);
         let (zero, count) = (r.out.constant(element, 0), shape.map_or(1, girih_ir::Shape::elements) as u32);
         let bins = self.counted(r, layout, as_bins);
+        let caps = self.caps;
+        let end = |r: &mut Rewriter<'_>| end_of(caps, r, count);
         let mut sums = vec![];
         for bin in bins.iter() {
-            let sum = self.count_up(r, count, &[zero], |s, r, at, so_far| {
-                let found = s.fetch(r, staged.handle, as_bins, at);
+            let sum = count_up(r, 0, end, &[zero], |r, at, so_far| {
+                let found = self.fetch(r, staged.handle, as_bins, at);
                 let same = r.out.op(Op::Eq, as_bins, &[found, *bin]);
                 let one = r.out.op(Op::Convert, element, &[same]);
                 Ok(vec![r.out.op(Op::Add, element, &[so_far[0], one])])

@@ -5,6 +5,7 @@
 
 use super::super::assign_layouts::{Assignment, LayoutId};
 use super::super::layout::{bits_of, dimensions};
+use super::super::predication::where_it_holds;
 use super::{Distributed, Made, Registers, impossible, lanes, placed, stored, vector};
 use crate::rewrite::Rewriter;
 use girih_base::span::Span;
@@ -17,6 +18,8 @@ pub(super) const SMALL: [usize; 2] = [0, 1];
 pub(super) const LARGE: usize = 2;
 /// A second one.
 pub(super) const SECOND: usize = 3;
+/// Rooms of what is reduced or scanned together. One that nothing uses takes no place.
+pub(super) const TOGETHER: [usize; 16] = [LARGE, SECOND, SMALL[0], 12, 13, 14, 15, 16, 17, 18, 19, 20, 21, 22, 23, 24];
 /// The room of single numbers.
 const SINGLE: usize = 4;
 /// The rooms of factors for the matrix unit, and the one of those that are copied ahead.
@@ -26,7 +29,7 @@ pub(super) const AHEAD: usize = 7;
 pub(super) const STANDING: [usize; 2] = [8, 9];
 /// The rooms in which fragments and their elements become each other, in turns.
 pub(super) const FRAGMENTS: [usize; 2] = [10, 11];
-const ROOMS: usize = 12;
+const ROOMS: usize = 25;
 
 /// Rooms and what may still be read there.
 #[derive(Debug, Default)]
@@ -157,7 +160,7 @@ impl Distributed<'_> {
         let handle = self.room(r, SINGLE, element, 1);
         let (zero, own) = (r.out.u32(0), self.own);
         let first = r.out.op(Op::Eq, Scalar::U32, &[own, zero]);
-        self.guarded(r, Some(first), |s, r| s.put(r, handle, element, zero, value));
+        where_it_holds(r, Some(first), |r| self.put(r, handle, element, zero, value));
         let value = r.out.op(Op::UniformLoad, stored(element), &[handle, zero]);
         self.rooms.passed();
         if element == Scalar::Bool { r.out.op(Op::Convert, Scalar::Bool, &[value]) } else { value }
@@ -214,16 +217,16 @@ impl Distributed<'_> {
         let owner = self.owner(r, layout);
         let base = self.bases[layout];
         let registers = registers.clone();
-        self.guarded(r, owner, |s, r| {
-            let base = s.place(r, staged, base);
-            for (first, list) in s.groups(layout, element) {
+        where_it_holds(r, owner, |r| {
+            let base = self.place(r, staged, base);
+            for (first, list) in self.groups(layout, element) {
                 let values: Vec<ValueId> = list.iter().map(|register| registers[*register]).collect();
                 let values: Vec<ValueId> = values
                     .into_iter()
                     .map(|v| if element == Scalar::Bool { r.out.op(Op::Convert, Scalar::U32, &[v]) } else { v })
                     .collect();
                 let (ty, value) = vector(r, stored(element), &values);
-                let (index, offset) = s.at(r, staged, base, first, list.len());
+                let (index, offset) = self.at(r, staged, base, first, list.len());
                 r.out.op_with(Op::Store, Some(ty), &[staged.handle, index, value], &beside(offset));
             }
         });

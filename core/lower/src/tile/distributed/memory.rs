@@ -6,7 +6,7 @@
 
 use super::super::assign_layouts::{LayoutId, access_width};
 use super::super::layout::dimensions;
-use super::super::predication::{atomic_where, operation};
+use super::super::predication::{access_attrs, atomic_where, both, operation, where_it_holds};
 use super::{Distributed, Made, Registers, lanes, vector};
 use crate::rewrite::Rewriter;
 use girih_base::diag::{Code, Diagnostic};
@@ -90,10 +90,6 @@ fn lanes_of(element: Scalar, count: usize) -> Type {
     if count == 1 { Type::Scalar(element) } else { Type::Vector(element, count as u8) }
 }
 
-fn hints(inst: &Inst) -> Vec<Attr> {
-    inst.attrs.iter().filter(|a| matches!(a.kind(), AttrKind::Cache | AttrKind::Volatile)).cloned().collect()
-}
-
 /// The register of a value that may be one for all.
 pub(super) fn one_of(registers: &Registers, register: usize) -> ValueId {
     if registers.len() == 1 { registers[0] } else { registers[register] }
@@ -112,17 +108,17 @@ impl Distributed<'_> {
         let index = inst.operands[1];
         let held = &self.plan.layouts[layout];
         let shape = r.old.ty(index).shape();
-        let lines = self.plan.axes.lines(r.old, index);
-        let masks = r.old.ty(inside).shape().map(|_| self.plan.axes.lines(r.old, inside));
+        let infos = self.plan.axes.infos(r.old, index);
+        let masks = r.old.ty(inside).shape().map(|_| self.plan.axes.infos(r.old, inside));
         let bytes = inst.element().bytes();
         let mut best = (0u8, 0u8, 0u8);
         for (d, (first, _)) in dimensions(shape).into_iter().enumerate() {
-            let width = access_width(lines[d], masks.as_ref().map(|m| m[d]), bytes, self.caps).min(held.run(first));
+            let width = access_width(infos[d], masks.as_ref().map(|m| m[d]), bytes, self.caps).min(held.run(first));
             let width = if single { 0 } else { width };
             let near = if self.caps.has(Feature::Index64) {
-                lines[d].contiguous
+                infos[d].contiguous
             } else {
-                lines[d].contiguous.min(lines[d].divisible)
+                infos[d].contiguous.min(infos[d].divisible)
             };
             if (width, near) > (best.0, best.1) {
                 best = (width, near, first);
@@ -227,7 +223,7 @@ impl Distributed<'_> {
         for group in self.accesses(r, inst, inst.operands[2], layout, false) {
             let (index, offset) = self.index(r, one_of(&indices, group.from), of, &group);
             let fillers: Vec<ValueId> = group.registers.iter().map(|register| one_of(&other, *register)).collect();
-            let mut attrs = hints(inst);
+            let mut attrs = access_attrs(inst);
             attrs.extend((offset != 0).then_some(Attr::Offset(offset)));
             let (condition, ty) = (one_of(&inside, group.registers[0]), lanes_of(element, fillers.len()));
             accesses.push(Access { group, condition, ty, buffer, index, offset, fillers, attrs });
@@ -261,7 +257,7 @@ impl Distributed<'_> {
     fn loaded_if(&self, r: &mut Rewriter<'_>, run: &[Access], only_where: Option<ValueId>) -> Vec<ValueId> {
         let condition = run[0].condition;
         let always = r.out.function.as_constant(condition) == Some(1);
-        let Some(condition) = self.both(r, (!always).then_some(condition), only_where) else {
+        let Some(condition) = both(r, (!always).then_some(condition), only_where) else {
             return run.iter().map(|access| access.load(&mut r.out)).collect();
         };
         let fillers: Vec<ValueId> = run.iter().map(|access| access.filler(r)).collect();
@@ -285,10 +281,8 @@ impl Distributed<'_> {
         run: &[Access],
         only_where: Option<ValueId>,
     ) -> (Vec<ValueId>, Vec<ValueId>) {
-        let conditions: Vec<ValueId> = run
-            .iter()
-            .map(|access| self.both(r, Some(access.condition), only_where).unwrap_or(access.condition))
-            .collect();
+        let conditions: Vec<ValueId> =
+            run.iter().map(|access| both(r, Some(access.condition), only_where).unwrap_or(access.condition)).collect();
         let any = conditions[1..].iter().fold(conditions[0], |any, c| r.out.op(Op::Or, Scalar::Bool, &[any, *c]));
         let fillers: Vec<ValueId> = run.iter().map(|access| access.filler(r)).collect();
         let types: Vec<Type> = run.iter().map(|access| access.ty).collect();
@@ -333,13 +327,6 @@ impl Distributed<'_> {
         }
     }
 
-    pub(super) fn both(&self, r: &mut Rewriter<'_>, a: Option<ValueId>, b: Option<ValueId>) -> Option<ValueId> {
-        match (a, b) {
-            (Some(a), Some(b)) => Some(r.out.op(Op::And, Scalar::Bool, &[a, b])),
-            (a, b) => a.or(b),
-        }
-    }
-
     pub(super) fn store(&mut self, r: &mut Rewriter<'_>, id: InstId, inst: &Inst) -> Made<()> {
         let layout = self.plan.access[&id];
         let element = inst.element();
@@ -354,12 +341,12 @@ impl Distributed<'_> {
             let (index, offset) = self.index(r, one_of(&indices, group.from), of, &group);
             let condition = one_of(&inside, group.registers[0]);
             let always = r.out.function.as_constant(condition) == Some(1);
-            let condition = self.both(r, owner, (!always).then_some(condition));
+            let condition = both(r, owner, (!always).then_some(condition));
             let list: Vec<ValueId> = group.registers.iter().map(|register| one_of(&values, *register)).collect();
             let (ty, value) = vector(r, element, &list);
-            let mut attrs = hints(inst);
+            let mut attrs = access_attrs(inst);
             attrs.extend((offset != 0).then_some(Attr::Offset(offset)));
-            self.guarded(r, condition, |_, r| {
+            where_it_holds(r, condition, |r| {
                 r.out.op_with(Op::Store, Some(ty), &[buffer, index, value], &attrs);
             });
         }
@@ -396,7 +383,7 @@ impl Distributed<'_> {
         let count = self.plan.layouts[layout].count();
         let mut olds = vec![];
         for register in 0..count {
-            let condition = if exchange { owner } else { self.both(r, owner, Some(one_of(&second, register))) };
+            let condition = if exchange { owner } else { both(r, owner, Some(one_of(&second, register))) };
             let group = Group { registers: vec![register], from: register, distance: 0 };
             let (index, _) = self.index(r, one_of(&indices, register), of, &group);
             let mut operands = vec![buffer, index, one_of(&first, register)];

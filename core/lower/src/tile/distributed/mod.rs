@@ -26,19 +26,19 @@ mod product;
 mod software_pipeline;
 mod warpgroup;
 
+use super::MOST_REGISTERS;
 use super::assign_layouts::{Assignment, LayoutId};
 use super::control_dependence;
 use super::layout::FREE;
 use super::pipeline::{self, Pipeline};
 use super::product as products;
+use super::region_exits::RegionExit;
 use crate::rewrite::{Pass, Rewriter};
-use control::RegionExit;
 use girih_base::diag::{Code, Diagnostic};
 use girih_base::hash::FastMap;
 use girih_base::idx::IndexVec;
 use girih_base::span::Span;
-use girih_ir::groups::{arithmetic, effects_and_positions, other_control};
-use girih_ir::ops::Family;
+use girih_ir::groups::{arithmetic, effects_and_positions, jumps, other_control};
 use girih_ir::{Caps, Feature, Function, Inst, InstId, Op, RegionId, Scalar, Type, ValueId};
 use layout_conversion::Rooms;
 use software_pipeline::Stages;
@@ -50,9 +50,6 @@ type Registers = Rc<[ValueId]>;
 /// Something that may turn out to be impossible in this way.
 type Made<T> = Result<T, Diagnostic>;
 
-/// Most registers of a tile that an invocation holds.
-const PARTS: usize = 256;
-
 /// Kernels without products of which an invocation holds at most so many elements of a tile, run by at least so many invocations, are given at most so
 /// many registers, so that two programs fit where one would.
 const FEW: usize = 32;
@@ -61,9 +58,9 @@ const REGISTERS: u32 = 64;
 
 /// The kernel for its threads, where loops copy factors into so many stages of shared memory.
 pub(super) fn run(kernel: &Function, plan: &Assignment, threads: u32, caps: &Caps, depth: u32) -> Made<Function> {
-    if let Some(id) = plan.layouts.iter().position(|l| l.count() > PARTS) {
+    if let Some(id) = plan.layouts.iter().position(|l| l.count() > MOST_REGISTERS.into()) {
         let count = plan.layouts[id].count();
-        let why = format!("an invocation would hold {count} elements of this tile, more than {PARTS}");
+        let why = format!("an invocation would hold {count} elements of this tile, more than {MOST_REGISTERS}");
         return Err(placed(impossible(&why), first_in(kernel, plan, id)));
     }
     let lanes = products::lanes(caps, threads);
@@ -73,7 +70,7 @@ pub(super) fn run(kernel: &Function, plan: &Assignment, threads: u32, caps: &Cap
         threads,
         lanes,
         held: FastMap::default(),
-        frames: vec![],
+        enclosing: vec![],
         yielded: vec![],
         own: ValueId::new(0),
         bases: vec![],
@@ -134,7 +131,8 @@ struct Distributed<'p> {
     /// Lanes of a subgroup, as a logarithm; 0 where they are not known.
     lanes: u8,
     held: FastMap<(ValueId, LayoutId), Registers>,
-    frames: Vec<RegionExit>,
+    /// Where the regions around end.
+    enclosing: Vec<RegionExit>,
     /// What regions on elements have yielded.
     yielded: Vec<ValueId>,
     /// This invocation's number.
@@ -273,10 +271,13 @@ impl Distributed<'_> {
     fn step(&mut self, r: &mut Rewriter<'_>, id: InstId, inst: &Inst) -> Made<()> {
         let tiles = inst.results.iter().any(|v| r.old.ty(*v).shape().is_some());
         let unwanted = tiles && inst.results.iter().all(|v| self.plan.demands[*v].is_empty());
+        if unwanted && inst.op.only_gives_results() || self.is_copied(inst) {
+            return Ok(());
+        }
         match inst.op {
             Op::If | Op::Switch => self.branch(r, inst),
             Op::Loop => self.loop_(r, id, inst),
-            Op::Yield | Op::Break | Op::Continue | Op::While => self.jump(r, inst),
+            jumps!() => self.jump(r, inst),
             Op::TileStore => self.store(r, id, inst),
             Op::TileAtomic | Op::TileCompareExchange => self.atomic(r, id, inst),
             Op::TileAssert => self.assertion(r, inst),
@@ -287,14 +288,12 @@ impl Distributed<'_> {
                 r.set(inst.results[0], &[value]);
                 Ok(())
             }
-            _pure if unwanted || self.is_copied(inst) => Ok(()),
             Op::TileLoad => self.load(r, id, inst),
             Op::TileReduce => self.reduce(r, id, inst),
             Op::TileScan => self.scan(r, id, inst),
             Op::TileDot => self.product(r, id, inst),
             Op::TileGather => self.gather(r, id, inst),
             Op::TileHistogram => self.histogram(r, id, inst),
-            op if op.row().family == Family::Tile || tiles => self.elements(r, inst),
             Op::TileIota
             | Op::TileSplat
             | Op::TileBroadcast
@@ -304,10 +303,9 @@ impl Distributed<'_> {
             | Op::TileSplit
             | Op::TileCat
             | Op::TileMap
-            | Op::TileHint
-            | effects_and_positions!()
-            | arithmetic!()
-            | other_control!() => r.copy(self, inst).map(|_| ()),
+            | Op::TileHint => self.elements(r, inst),
+            effects_and_positions!() | arithmetic!() | other_control!() if tiles => self.elements(r, inst),
+            effects_and_positions!() | arithmetic!() | other_control!() => r.copy(self, inst).map(|_| ()),
         }
     }
 }

@@ -4,8 +4,10 @@
 //! there. Rectangles of matrices take several steps of the depth at once, so that what is read for them is read by wide accesses.
 
 use super::super::assign_layouts::LayoutId;
+use super::super::counted_loop::count_up;
 use super::super::layout::bits_of;
 use super::super::product::{Product, Stored, Unit};
+use super::control::end_of;
 use super::layout_conversion::{LARGE, SECOND, Staged, beside};
 use super::warpgroup::Factor;
 use super::{Distributed, Made, Registers, element_of, impossible, lanes};
@@ -87,7 +89,9 @@ impl Distributed<'_> {
         let start: Vec<ValueId> = start.iter().map(|v| converted(r, *v, of, sums)).collect();
         let layout = self.plan.layouts[made.sums].clone();
         let base = self.bases[made.sums];
-        let made_sums = self.count_up(r, 1 << sides.depth, &start, |s, r, k, so_far| {
+        let caps = self.caps;
+        let end = |r: &mut Rewriter<'_>| end_of(caps, r, 1 << sides.depth);
+        let made_sums = count_up(r, 0, end, &start, |r, k, so_far| {
             let mut rows: FastMap<u32, ValueId> = FastMap::default();
             let mut columns: FastMap<u32, ValueId> = FastMap::default();
             let mut next = vec![];
@@ -98,7 +102,7 @@ impl Distributed<'_> {
                 let x = match rows.get(&row) {
                     Some(x) => *x,
                     None => {
-                        let x = s.left_factor(r, left, (base, row), k, sides);
+                        let x = self.left_factor(r, left, (base, row), k, sides);
                         let x = converted(r, x, left.element, sums);
                         rows.insert(row, x);
                         x
@@ -107,7 +111,7 @@ impl Distributed<'_> {
                 let y = match columns.get(&column) {
                     Some(y) => *y,
                     None => {
-                        let y = s.right_factor(r, right, (base, column), k, sides);
+                        let y = self.right_factor(r, right, (base, column), k, sides);
                         let y = converted(r, y, right.element, sums);
                         columns.insert(column, y);
                         y
@@ -169,9 +173,11 @@ impl Distributed<'_> {
         };
         let rows = strip(0, own_row, distinct(|(row, _)| row), sides.columns);
         let columns = strip(1, own_column, distinct(|(_, column)| column), 0);
-        self.count_up(r, (1 << depth) / STEP, list, |s, r, step, so_far| {
-            let x = s.strip(r, &rows, step, (element, sums));
-            let y = s.strip(r, &columns, step, (element, sums));
+        let caps = self.caps;
+        let end = |r: &mut Rewriter<'_>| end_of(caps, r, (1 << depth) / STEP);
+        count_up(r, 0, end, list, |r, step, so_far| {
+            let x = self.strip(r, &rows, step, (element, sums));
+            let y = self.strip(r, &columns, step, (element, sums));
             let mut next = so_far.to_vec();
             for k in 0..STEP {
                 for (register, sum) in next.iter_mut().enumerate() {

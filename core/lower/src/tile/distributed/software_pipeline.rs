@@ -9,7 +9,7 @@
 
 use super::super::pipeline::{Copied, Pipeline};
 use super::super::product::Unit;
-use super::control::RegionExit;
+use super::super::region_exits::RegionExit;
 use super::layout_conversion::{AHEAD, beside};
 use super::memory::Loaded;
 use super::warpgroup::Factor;
@@ -114,12 +114,13 @@ impl Distributed<'_> {
         let more: Vec<Type> = initial[first..].iter().map(|v| r.out.ty(*v)).collect();
         let more: Vec<ValueId> = more.into_iter().map(|ty| r.argument(region, ty)).collect();
         let results: Vec<ValueId> = inst.results.iter().copied().filter(|v| self.carried_out(r, *v)).collect();
-        self.frames.push(RegionExit::Loop(params.clone(), inst.results.to_vec(), false));
+        let own_results = inst.results.to_vec();
+        self.enclosing.push(RegionExit::Loop { params: params.clone(), results: own_results, carries_all: false });
         self.stages = Some(stages);
         let written = self.iteration(r, pipeline, body, &params, &more);
         self.stages = None;
         self.extras.pop();
-        self.frames.pop();
+        self.enclosing.pop();
         self.rooms.unknown();
         r.out.region = outer;
         written?;

@@ -2,6 +2,7 @@
 
 use super::super::assign_layouts::LayoutId;
 use super::super::layout::dimensions;
+use super::super::predication::{both, where_it_holds};
 use super::super::product::{Product, Stored, Unit, Warpgroups};
 use super::layout_conversion::{FACTORS, STANDING, bytes_of};
 use super::{Distributed, Made, Registers, impossible, vector};
@@ -185,12 +186,12 @@ impl Distributed<'_> {
             let (mask, wanted) = (r.out.u32(of_others), r.out.u32(thread));
             let own = r.out.op(Op::And, Scalar::U32, &[self.own, mask]);
             let has = r.out.op(Op::Eq, Scalar::U32, &[own, wanted]);
-            owner = self.both(r, owner, Some(has));
+            owner = both(r, owner, Some(has));
         }
         let most = (16 / element.bytes()).trailing_zeros() as u8;
         let places = self.addresses(r, layout, stored, most);
         let registers = registers.clone();
-        self.guarded(r, owner, |_, r| {
+        where_it_holds(r, owner, |r| {
             for (index, list) in places {
                 let values: Vec<ValueId> = list.iter().map(|i| registers[*i + register]).collect();
                 let (ty, value) = vector(r, element, &values);

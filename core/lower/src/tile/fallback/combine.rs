@@ -1,7 +1,9 @@
 //! Regions on elements, histograms and matrix products: every invocation computes its own elements from what lies in shared memory.
 
+use super::super::counted_loop::count_up;
 use super::super::gather;
-use super::{Block, Distributed, Staged};
+use super::super::predication::where_it_holds;
+use super::{Block, Fallback, Staged};
 use crate::rewrite::Rewriter;
 use girih_base::diag::Diagnostic;
 use girih_ir::{AttrKind, Inst, Op, Scalar, Shape, Type, ValueId};
@@ -26,7 +28,7 @@ impl Lines {
     }
 }
 
-impl Distributed<'_> {
+impl Fallback<'_> {
     pub(super) fn map(&mut self, r: &mut Rewriter<'_>, inst: &Inst) -> Results {
         let blocks: Vec<Block> = inst.operands.iter().map(|v| self.block(r, *v)).collect();
         let types: Vec<Type> = inst.results.iter().filter_map(|v| r.old.ty(*v).element()).map(Type::Scalar).collect();
@@ -64,15 +66,16 @@ impl Distributed<'_> {
         let staged = self.stage(r, &blocks.iter().collect::<Vec<_>>());
         let types: Vec<Type> = blocks.iter().map(|b| Type::Scalar(b.element)).collect();
         let mut results = vec![vec![]; blocks.len()];
+        let end = |r: &mut Rewriter<'_>| r.out.u32(lines.length);
         for register in 0..self.parts_of(lines.count) {
             let line = self.element_at(r, register, lines.count);
             let start = self.line_start(r, line, &lines);
             let first = self.fetch_all(r, &staged, start);
-            let made = self.count_up(r, (1, lines.length), &first, |s, r, at, so_far| {
-                let at = s.in_line(r, start, at, &lines);
+            let made = count_up(r, 1, end, &first, |r, at, so_far| {
+                let at = self.in_line(r, start, at, &lines);
                 let mut arguments = so_far.to_vec();
-                arguments.extend(s.fetch_all(r, &staged, at));
-                s.written_out(r, inst.regions[0], &arguments, &types)
+                arguments.extend(self.fetch_all(r, &staged, at));
+                self.written_out(r, inst.regions[0], &arguments, &types)
             })?;
             results.iter_mut().zip(made).for_each(|(list, value)| list.push(value));
         }
@@ -93,25 +96,26 @@ impl Distributed<'_> {
         let types: Vec<Type> = blocks.iter().map(|b| Type::Scalar(b.element)).collect();
         let owner = self.owns(r, lines.count);
         let mut failed = None;
-        self.guarded(r, owner, |s, r| {
-            for register in 0..s.parts_of(lines.count) {
-                let line = s.element_at(r, register, lines.count);
-                let start = s.line_start(r, line, &lines);
+        let end = |r: &mut Rewriter<'_>| r.out.u32(lines.length);
+        where_it_holds(r, owner, |r| {
+            for register in 0..self.parts_of(lines.count) {
+                let line = self.element_at(r, register, lines.count);
+                let start = self.line_start(r, line, &lines);
                 let last = r.out.u32(lines.length - 1);
-                let at_of = |s: &mut Self, r: &mut Rewriter<'_>, at: ValueId| {
+                let at_of = |s: &Self, r: &mut Rewriter<'_>, at: ValueId| {
                     let at = if reverse { r.out.op(Op::Sub, Scalar::U32, &[last, at]) } else { at };
                     s.in_line(r, start, at, &lines)
                 };
                 let zero = r.out.u32(0);
-                let first = at_of(s, r, zero);
-                let first = s.fetch_all(r, &staged, first);
-                let made = s.count_up(r, (1, lines.length), &first, |s, r, at, so_far| {
-                    let at = at_of(s, r, at);
+                let first = at_of(self, r, zero);
+                let first = self.fetch_all(r, &staged, first);
+                let made = count_up(r, 1, end, &first, |r, at, so_far| {
+                    let at = at_of(self, r, at);
                     let mut arguments = so_far.to_vec();
-                    arguments.extend(s.fetch_all(r, &staged, at));
-                    let next = s.written_out(r, inst.regions[0], &arguments, &types)?;
+                    arguments.extend(self.fetch_all(r, &staged, at));
+                    let next = self.written_out(r, inst.regions[0], &arguments, &types)?;
                     for (room, value) in staged.iter().zip(&next) {
-                        s.put(r, *room, at, *value);
+                        self.put(r, *room, at, *value);
                     }
                     Ok(next)
                 });
@@ -150,8 +154,9 @@ impl Distributed<'_> {
             let own = self.element_at(r, register, count);
             let own = if of == Scalar::U32 { own } else { r.out.op(Op::Convert, of, &[own]) };
             let zero = r.out.constant(element, 0);
-            let sum = self.count_up(r, (0, numbers.count() as u32), &[zero], |s, r, at, so_far| {
-                let found = s.fetch(r, staged, at);
+            let end = |r: &mut Rewriter<'_>| r.out.u32(numbers.count() as u32);
+            let sum = count_up(r, 0, end, &[zero], |r, at, so_far| {
+                let found = self.fetch(r, staged, at);
                 let same = r.out.op(Op::Eq, of, &[found, own]);
                 let one = r.out.op(Op::Convert, element, &[same]);
                 Ok(vec![r.out.op(Op::Add, element, &[so_far[0], one])])
@@ -189,14 +194,15 @@ impl Distributed<'_> {
             let (row_start, column_start) =
                 (r.out.op(Op::Add, Scalar::U32, &[in_a, in_row]), r.out.op(Op::Add, Scalar::U32, &[in_b, j]));
             let first = convert(r, c.registers[register], c.element, sums);
-            let sum = self.count_up(r, (0, k), &[first], |s, r, at, so_far| {
+            let end = |r: &mut Rewriter<'_>| r.out.u32(k);
+            let sum = count_up(r, 0, end, &[first], |r, at, so_far| {
                 let width = r.out.u32(n);
                 let down = r.out.op(Op::Mul, Scalar::U32, &[at, width]);
                 let (x, y) = (
                     r.out.op(Op::Add, Scalar::U32, &[row_start, at]),
                     r.out.op(Op::Add, Scalar::U32, &[column_start, down]),
                 );
-                let (x, y) = (s.fetch(r, staged[0], x), s.fetch(r, staged[1], y));
+                let (x, y) = (self.fetch(r, staged[0], x), self.fetch(r, staged[1], y));
                 let (x, y) = (convert(r, x, a.element, sums), convert(r, y, b.element, sums));
                 Ok(vec![r.out.op(Op::Mad, sums, &[x, y, so_far[0]])])
             })?;

@@ -1,13 +1,13 @@
 //! Loads, stores and atomic operations of single elements.
 
-use super::super::predication::{atomic_where, operation};
-use super::{Block, Distributed};
+use super::super::predication::{access_attrs, atomic_where, both, operation, where_it_holds};
+use super::{Block, Fallback};
 use crate::rewrite::Rewriter;
 use girih_base::diag::{Code, Diagnostic};
 use girih_ir::attrs::Order;
 use girih_ir::{Attr, AttrKind, Feature, Inst, Op, Scalar, Shape, Type, ValueId};
 
-impl Distributed<'_> {
+impl Fallback<'_> {
     /// The register of a value that may be one for all.
     fn register(block: &Block, register: usize) -> ValueId {
         if block.shape.is_some() { block.registers[register] } else { block.registers[0] }
@@ -18,10 +18,6 @@ impl Distributed<'_> {
         let value = index.registers[register];
         let to = if index.element.bits() == 64 && self.caps.has(Feature::Index64) { Scalar::U64 } else { Scalar::U32 };
         if index.element == to { value } else { r.out.op(Op::Convert, to, &[value]) }
-    }
-
-    fn hints(inst: &Inst) -> Vec<Attr> {
-        inst.attrs.iter().filter(|a| matches!(a.kind(), AttrKind::Cache | AttrKind::Volatile)).cloned().collect()
     }
 
     pub(super) fn load(&mut self, r: &mut Rewriter<'_>, inst: &Inst) -> Vec<Vec<ValueId>> {
@@ -35,7 +31,7 @@ impl Distributed<'_> {
             let condition = Self::register(&inside, register);
             let filler = Self::register(&other, register);
             let place = self.place(r, &index, register);
-            let hints = Self::hints(inst);
+            let hints = access_attrs(inst);
             let loaded = r.out.if_else(
                 condition,
                 &[Type::Scalar(element)],
@@ -63,10 +59,10 @@ impl Distributed<'_> {
         self.barrier(r, true);
         for register in 0..self.parts_of(count) {
             let owner = self.owns(r, count);
-            let condition = self.both(r, owner, Some(Self::register(&inside, register)));
+            let condition = both(r, owner, Some(Self::register(&inside, register)));
             let place = self.place(r, &index, register);
-            let (stored, hints) = (value.registers[register], Self::hints(inst));
-            self.guarded(r, condition, |_, r| {
+            let (stored, hints) = (value.registers[register], access_attrs(inst));
+            where_it_holds(r, condition, |r| {
                 r.out.op_with(Op::Store, Some(Type::Scalar(element)), &[buffer, place, stored], &hints);
             });
         }
@@ -98,7 +94,7 @@ impl Distributed<'_> {
         let mut olds = vec![];
         for register in 0..self.parts_of(count) {
             let owner = self.owns(r, count);
-            let condition = if exchange { owner } else { self.both(r, owner, Some(Self::register(&second, register))) };
+            let condition = if exchange { owner } else { both(r, owner, Some(Self::register(&second, register))) };
             let mut operands = vec![buffer, self.place(r, &index, register), first.registers[register]];
             if exchange {
                 operands.push(second.registers[register]);

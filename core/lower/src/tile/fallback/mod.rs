@@ -18,20 +18,17 @@ mod combine;
 mod memory;
 mod operation;
 
+use super::MOST_REGISTERS;
 use super::predication::where_it_holds;
 use crate::rewrite::{Pass, Rewriter};
 use girih_base::diag::{Code, Diagnostic};
 use girih_ir::attrs::Spaces;
 use girih_ir::{Attr, Caps, Function, Inst, Op, RegionId, Scalar, Shape, Space, Type, ValueId};
 
-/// Most registers of a tile that an invocation holds.
-const PARTS: u64 = 256;
-
 /// The kernel for its threads.
 pub(super) fn run(kernel: &Function, threads: u32, caps: &Caps) -> Result<Function, Diagnostic> {
     too_large(kernel, threads)?;
-    let mut distributed = Distributed { threads, caps };
-    Rewriter::run(kernel, &mut distributed)
+    Rewriter::run(kernel, &mut Fallback { threads, caps })
 }
 
 /// Refuses tiles of which an invocation would hold too much.
@@ -40,21 +37,22 @@ fn too_large(kernel: &Function, threads: u32) -> Result<(), Diagnostic> {
     let mut wrong = None;
     kernel.walk(kernel.body, &mut |_, inst| {
         if wrong.is_none()
-            && let Some(value) = inst.results.iter().copied().find(|v| registers(*v) > PARTS)
+            && let Some(value) = inst.results.iter().copied().find(|v| registers(*v) > MOST_REGISTERS.into())
         {
             let message = format!(
                 "`{}` is distributed over {threads} invocations, {} elements each",
                 kernel.ty(value),
                 registers(value)
             );
-            let hint = format!("take smaller blocks or more warps: an invocation holds {PARTS} elements at most");
+            let hint =
+                format!("take smaller blocks or more warps: an invocation holds {MOST_REGISTERS} elements at most");
             wrong = Some(Diagnostic::new(Code::OverLimit, inst.span, message).hint(hint));
         }
     });
     wrong.map_or(Ok(()), Err)
 }
 
-struct Distributed<'c> {
+struct Fallback<'c> {
     /// Invocations of a workgroup, a power of two.
     threads: u32,
     caps: &'c Caps,
@@ -85,7 +83,7 @@ fn stored(element: Scalar) -> Scalar {
     if element == Scalar::Bool { Scalar::U32 } else { element }
 }
 
-impl Distributed<'_> {
+impl Fallback<'_> {
     /// How many registers a tile of so many elements has.
     fn parts_of(&self, count: u64) -> usize {
         (count / u64::from(self.threads)).max(1) as usize
@@ -118,23 +116,6 @@ impl Distributed<'_> {
         let own = r.out.function.insts[own].results[0];
         let count = r.out.u32(count as u32);
         Some(r.out.op(Op::Lt, Scalar::U32, &[own, count]))
-    }
-
-    /// Does something in those invocations where a condition holds; everywhere without one.
-    fn guarded(
-        &mut self,
-        r: &mut Rewriter<'_>,
-        condition: Option<ValueId>,
-        body: impl FnOnce(&mut Self, &mut Rewriter<'_>),
-    ) {
-        where_it_holds(r, condition, |r| body(self, r));
-    }
-
-    fn both(&self, r: &mut Rewriter<'_>, a: Option<ValueId>, b: Option<ValueId>) -> Option<ValueId> {
-        match (a, b) {
-            (Some(a), Some(b)) => Some(r.out.op(Op::And, Scalar::Bool, &[a, b])),
-            (a, b) => a.or(b),
-        }
     }
 
     fn barrier(&self, r: &mut Rewriter<'_>, global: bool) {
@@ -171,10 +152,10 @@ impl Distributed<'_> {
             let count = block.count();
             let staged = self.room(r, block.element, count, number);
             let owner = self.owns(r, count);
-            self.guarded(r, owner, |s, r| {
+            where_it_holds(r, owner, |r| {
                 for (register, value) in block.registers.iter().enumerate() {
-                    let index = s.element_at(r, register, count);
-                    s.put(r, staged, index, *value);
+                    let index = self.element_at(r, register, count);
+                    self.put(r, staged, index, *value);
                 }
             });
             out.push(staged);
@@ -189,7 +170,7 @@ impl Distributed<'_> {
         let room = self.room(r, element, 1, ROOMS);
         let first = self.owns(r, 1);
         let zero = r.out.u32(0);
-        self.guarded(r, first, |s, r| s.put(r, room, zero, value));
+        where_it_holds(r, first, |r| self.put(r, room, zero, value));
         let value = r.out.op(Op::UniformLoad, stored(element), &[room.handle, zero]);
         if element == Scalar::Bool { r.out.op(Op::Convert, Scalar::Bool, &[value]) } else { value }
     }
@@ -221,45 +202,12 @@ impl Distributed<'_> {
         let id = r.out.push(inst, types);
         Ok(r.out.function.insts[id].results.to_vec())
     }
-
-    /// `for j in first..end`, with values that it carries; `body` gives the next ones.
-    fn count_up(
-        &mut self,
-        r: &mut Rewriter<'_>,
-        range: (u32, u32),
-        carried: &[ValueId],
-        body: impl FnOnce(&mut Self, &mut Rewriter<'_>, ValueId, &[ValueId]) -> Result<Vec<ValueId>, Diagnostic>,
-    ) -> Result<Vec<ValueId>, Diagnostic> {
-        let mut initial = vec![r.out.u32(range.0)];
-        initial.extend_from_slice(carried);
-        let types: Vec<Type> = initial.iter().map(|v| r.out.ty(*v)).collect();
-        let region = r.out.new_region(&types);
-        let params = r.out.function.regions[region].params.clone();
-        let outer = std::mem::replace(&mut r.out.region, region);
-        let end = r.out.u32(range.1);
-        let over = r.out.op(Op::Ge, Scalar::U32, &[params[0], end]);
-        let kept = params[1..].to_vec();
-        r.out.if_else(over, &[], |b| b.end(Op::Break, &kept), |b| b.end(Op::Yield, &[]));
-        let next = body(self, r, params[0], &params[1..]);
-        if let Ok(next) = &next {
-            let one = r.out.u32(1);
-            let mut values = vec![r.out.op(Op::Add, Scalar::U32, &[params[0], one])];
-            values.extend_from_slice(next);
-            r.out.end(Op::Continue, &values);
-        }
-        r.out.region = outer;
-        next?;
-        let mut inst = Inst::new(Op::Loop, None, &initial, r.out.span);
-        inst.regions = [region].into_iter().collect();
-        let id = r.out.push(inst, &types[1..]);
-        Ok(r.out.function.insts[id].results.to_vec())
-    }
 }
 
 /// Rooms that operands are staged in; the next number is for single numbers.
 const ROOMS: u32 = 8;
 
-impl Pass for Distributed<'_> {
+impl Pass for Fallback<'_> {
     fn types(&mut self, ty: Type) -> (Type, usize) {
         match ty {
             Type::Tile(tile) => (Type::Scalar(tile.element), self.parts_of(tile.shape.elements())),

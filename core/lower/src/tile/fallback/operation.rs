@@ -1,7 +1,7 @@
 //! Which operation becomes what; arithmetic, and operations that only move elements.
 
 use super::super::gather::{digit, digits, source};
-use super::{Block, Distributed};
+use super::{Block, Fallback};
 use crate::rewrite::Rewriter;
 use girih_base::diag::Diagnostic;
 use girih_ir::ops::Family;
@@ -10,7 +10,7 @@ use girih_ir::{Attr, Inst, Op, Scalar, Shape, Type, ValueId};
 /// What stands for each result.
 type Written = Result<Option<Vec<Vec<ValueId>>>, Diagnostic>;
 
-impl Distributed<'_> {
+impl Fallback<'_> {
     pub(super) fn operation(&mut self, r: &mut Rewriter<'_>, inst: &Inst) -> Written {
         if inst.op.row().family != Family::Tile {
             return Ok(if matches!(inst.ty, Some(Type::Tile(_))) && inst.op.lifts() {

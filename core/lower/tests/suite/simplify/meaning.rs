@@ -2,10 +2,10 @@
 
 use super::{devices, files, parse, simplified};
 use girih_base::diag::Diagnostic;
-use girih_ir::text::run::{Outcome, RunArgument, RunLine};
+use girih_ir::text::run_lines::{Outcome, RunArgument, RunLine};
 use girih_ir::{FunctionId, Module, Scalar, Type, Verified, task_form, verify};
 use girih_machine::interp::{self, Interpreter, Options};
-use girih_machine::tasks::{self, Settings, TaskMachine};
+use girih_machine::tasks::{self, TaskMachine, TaskSettings};
 use girih_runtime::{Argument, Command, Constant, Device, Dispatch, Grid, LoadOptions, Memory, TaskOptions};
 use std::fs;
 
@@ -62,7 +62,7 @@ fn run(module: &Verified<Module>, line: &RunLine) -> Given {
     if module.functions[line.function].launch.is_none() {
         let scalar = |a: &RunArgument| if let RunArgument::Scalar(_, bits) = a { Some(*bits) } else { None };
         if task_form(module)[line.function] {
-            let settings = Settings { checked: true, ..Settings::default() };
+            let settings = TaskSettings { checked: true, ..TaskSettings::default() };
             let mut machine = TaskMachine::new(module, TaskOptions::default(), settings).map_err(said)?;
             return tasks::check_line(&mut machine, module, line).map(|()| vec![]);
         }

@@ -3,10 +3,10 @@
 use crate::flatten::with_one_exit;
 use girih_base::span::SourceId;
 use girih_ir::{Function, FunctionId, Module, Op, Verified, text, verify};
-use girih_machine::tasks::{Settings, TaskMachine};
+use girih_machine::tasks::{TaskMachine, TaskSettings};
 use girih_runtime::{Runner, TaskOptions};
 
-const CHECKED: Settings = Settings { checked: true, seed: None, fuel: Some(1_000_000) };
+const CHECKED: TaskSettings = TaskSettings { checked: true, seed: None, fuel: Some(1_000_000) };
 
 /// Whether the only `return` is the last instruction of the body, and no call takes the function's place.
 fn has_one_exit(function: &Function) -> bool {

@@ -72,7 +72,7 @@ fn arguments(line: &str) -> Vec<String> {
 pub(super) fn prepared(mut program: Program) -> Option<Program> {
     let entry = program.entry?;
     program.defs.iter_mut().for_each(simplify);
-    girih_term::reach::reach(&program, &[entry]).ok()?;
+    girih_term::reachability::reach(&program, &[entry]).ok()?;
     Some(program)
 }
 

@@ -7,7 +7,7 @@ use super::member::entry;
 use super::programs::{files, load, of_text, on_large_stack, suite};
 use crate::flow::{Precision, flow_with};
 use girih_term::Program;
-use girih_term::reach::reach;
+use girih_term::reachability::reach;
 
 fn measure(name: &str, program: &Program) -> Duration {
     let roots = [entry(program)];

@@ -251,6 +251,9 @@ fn nan_is_propagated_where_it_is_asked_for() {
         (by_element("tl.maximum(float('nan'), 1.0)"), vec![1.0; 8]),
         (by_element("tl.maximum(1.0, float('nan'))"), vec![1.0; 8]),
         (by_element(&format!("tl.minimum(1.0, float('nan'), {all})")), vec![nan; 8]),
+        // Floats do not tell these apart.
+        (by_element("tl.maximum(2 ** 53, 2 ** 53 + 1) - 2 ** 53"), vec![1.0; 8]),
+        (by_element("tl.minimum(2 ** 53 + 1, 2 ** 53) - 2 ** 53"), vec![0.0; 8]),
         ("tl.store(y, tl.max(tl.load(x + at), 0))".into(), wide(vec![7.0])),
     ] {
         for line in [line.clone(), in_order(line)] {
@@ -266,6 +269,58 @@ fn nan_is_propagated_where_it_is_asked_for() {
             let x = f32s(a.iter().chain(&b).copied());
             let found = launch(&source, "k", [1; 3], &[("x", x), ("y", zeros(8))]);
             close(&found[1], &expected, 0.0, &line);
+        }
+    }
+}
+
+/// A number has a bin, or none, whatever its width; what is masked off is in none. The second time so many values are scanned that all tiles go through
+/// shared memory.
+#[test]
+fn histograms_count_numbers_of_every_width() {
+    let list = |item: &dyn Fn(usize) -> String| (0..17).map(item).collect::<Vec<_>>().join(", ");
+    let (a, b) = (list(&|i| format!("a{i}")), list(&|i| format!("b{i}")));
+    let (sums, all) = (list(&|i| format!("a{i} + b{i}")), list(&|_| "at".into()));
+    let scan = format!("    found = tl.associative_scan(({all}), 0, add)\n    tl.store(z + at, found[0])\n");
+    for scalar in [Scalar::I8, Scalar::U8, Scalar::I16, Scalar::U16, Scalar::I32] {
+        let left = 64 - scalar.bits();
+        let fitting = |n: i64| match scalar.is_signed() {
+            true => (n << left >> left) as f64,
+            false => ((n as u64) << left >> left) as f64,
+        };
+        let some = [255, 0, -1, 128, 127, 256, 511, 512, 65_535, 300];
+        let x: Vec<f64> = (0..64).map(|i| fitting(some[i * 7 % 10] - i as i64 / 32)).collect();
+        for (bins, scan) in [(256, ""), (512, ""), (256, &*scan)] {
+            let source = format!(
+                "import triton\nimport triton.language as tl\n\n@triton.jit\ndef add({a}, {b}):\n    return {sums}\n\n@triton.jit\ndef k(x, y, z):\n    at = tl.arange(0, 64)\n{scan}    found = tl.histogram(tl.load(x + at), {bins}, mask=at % 3 != 0)\n    tl.store(y + tl.arange(0, {bins}), found.to(tl.float32))\n"
+            );
+            let mut expected = vec![0.0; bins];
+            for (i, x) in x.iter().enumerate() {
+                if i % 3 != 0 && (0.0..bins as f64).contains(x) {
+                    expected[*x as usize] += 1.0;
+                }
+            }
+            let arguments = [("x", Arg::Array(scalar, x.clone())), ("y", zeros(bins)), ("z", zeros(64))];
+            let found = launch(&source, "k", [1; 3], &arguments);
+            close(&found[1], &expected, 0.0, &format!("{bins} bins of {scalar}"));
+        }
+    }
+}
+
+/// A quotient is near for every divisor, one for a tile or one for each element; and a load stays one that others may answer anew.
+#[test]
+fn quotients_are_near_for_every_divisor() {
+    let inf = f64::INFINITY;
+    let numbers = [1.0, -3.0, inf, -inf, 2f64.powi(127), 0.0, 1.0, 7.0];
+    let x = f32s(numbers);
+    for divisor in [0.0, inf, -inf, f64::NAN, 2f64.powi(127), 2f64.powi(126), 2f64.powi(-126), 3.0] {
+        for load in ["tl.load(y)", "tl.load(y + at)", "tl.load(y + at, volatile=True)"] {
+            let source = format!(
+                "import triton\nimport triton.language as tl\n\n@triton.jit\ndef k(x, y, z):\n    at = tl.arange(0, 8)\n    tl.store(z + at, tl.load(x + at) / {load})\n"
+            );
+            let expected: Vec<f64> = numbers.iter().map(|x| f64::from((x / divisor) as f32)).collect();
+            let arguments = [("x", x.clone()), ("y", f32s([divisor; 8])), ("z", zeros(8))];
+            let found = launch(&source, "k", [1; 3], &arguments);
+            close(&found[2], &expected, 1e-6, &format!("/ {divisor}, {load}"));
         }
     }
 }
