@@ -171,7 +171,13 @@ mod tests {
             }
         });
         assert_eq!(fields, "a second field is called `y` in Bend");
-        assert!(wrong(parse_quote!(#[bend(nam = "X")] struct Point;)).contains("`name` and `crate`"));
+        assert!(
+            wrong(parse_quote!(
+                #[bend(nam = "X")]
+                struct Point;
+            ))
+            .contains("`name` and `crate`")
+        );
     }
 
     #[test]

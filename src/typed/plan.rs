@@ -254,9 +254,8 @@ impl<'p> Planner<'p> {
     pub fn data<T: Bend>(&mut self, ty: &Type, name: &str, variants: &[VariantOf]) -> Result<Shape, Mismatch> {
         let program = self.program;
         let full = |id: TypeId| program.types[id].name.as_str();
-        let is_named = |id: TypeId| {
-            full(id) == name || full(id).strip_suffix(name).is_some_and(|before| before.ends_with('/'))
-        };
+        let is_named =
+            |id: TypeId| full(id) == name || full(id).strip_suffix(name).is_some_and(|before| before.ends_with('/'));
         let (id, arguments) = match ty {
             Type::Any => {
                 let all: Vec<TypeId> = program.types.ids().filter(|id| is_named(*id)).collect();

@@ -412,9 +412,9 @@ fn streams_come_after_each_other() {
     for device in everywhere() {
         let slow = device.load(&kernels.module, &ids, &LoadOptions::default()).expect("it is loaded").swap_remove(0);
         let rounds = if device.info().kind == DeviceKind::Cuda { 10_000_000 } else { 100 };
-        let filled = |to, value| launch(&slow, vec![Argument::buffer(to), number(rounds), number(value)]);
+        let filled = |to: &girih_runtime::Buffer, value| launch(&slow, vec![Argument::buffer(to), number(rounds), number(value)]);
         let [first, second] = [(); 2].map(|()| device.open_stream().expect("there is another"));
-        let word = |stream: &girih_runtime::Stream, buffer| {
+        let word = |stream: &girih_runtime::Stream, buffer: &girih_runtime::Buffer| {
             let mut found = [0; 4];
             stream.read(buffer, 0, &mut found).expect("it is there");
             u32::from_le_bytes(found)

@@ -1,9 +1,7 @@
 //! Functions of Bend programs called from Rust: each kind of type there and back, on native code, on the reference machine and by the
 //! evaluator, and what is said of types and values that do not fit.
 
-use girih::typed::{
-    Arguments, Bend as Type, Giver, Misfit, Mismatch, Planner, Seen, Shape, Taker, VariantOf,
-};
+use girih::typed::{Arguments, Bend as Type, Giver, Misfit, Mismatch, Planner, Seen, Shape, Taker, VariantOf};
 use girih::{Bend, Code, Contest, Deep, Error, Function, Options, Program, RunDevice, RunOptions, Tree};
 use girih_term::io::{Host, Whence};
 use proptest::prelude::{Just, ProptestConfig, Strategy, any, prop_oneof, proptest};
@@ -606,8 +604,7 @@ def fixed() -> u24:
     let program = program(text);
     let contest = Contest { cards: vec![], ..Contest::default() };
     let interrupt = Arc::new(AtomicBool::new(false));
-    let options =
-        RunOptions { contest: Some(contest), interrupt: Some(interrupt.clone()), ..RunOptions::default() };
+    let options = RunOptions { contest: Some(contest), interrupt: Some(interrupt.clone()), ..RunOptions::default() };
     let grow: Function<(u32,), u32> = program.function_with("grow", &options).expect("it is looked up");
     assert_eq!(grow.call((5,)).expect("it runs"), 32 * 6);
     let fixed: Function<(), u32> = program.function_with("fixed", &options).expect("it is looked up");
@@ -654,7 +651,10 @@ fn a_name_that_several_types_have_is_written_in_full() {
     let folder = tempfile::tempdir().expect("a temporary folder");
     for (name, text) in [
         ("a", "object Point { x: f24 }\ndef same(x):\n  return x\n"),
-        ("b", "object Point { x: f24 }\ndef twice(p: Point) -> Point:\n  open Point: p\n  return Point { x: p.x * 2.0 }\n"),
+        (
+            "b",
+            "object Point { x: f24 }\ndef twice(p: Point) -> Point:\n  open Point: p\n  return Point { x: p.x * 2.0 }\n",
+        ),
         ("main", "from ./a import *\nfrom ./b import (twice)\nimport ./b\ndef any(p):\n  return b/twice(p)\n"),
     ] {
         std::fs::write(folder.path().join(format!("{name}.bend")), text).expect("it is written");
@@ -683,7 +683,10 @@ struct Elsewhere {
 #[test]
 fn the_crate_is_found_under_another_name() {
     let program = program(ECHO);
-    assert_eq!(call::<_, Elsewhere>(&program, "points", &(Elsewhere { x: 1.0, y: 2.0 },)), Elsewhere { x: 1.0, y: 2.0 });
+    assert_eq!(
+        call::<_, Elsewhere>(&program, "points", &(Elsewhere { x: 1.0, y: 2.0 },)),
+        Elsewhere { x: 1.0, y: 2.0 }
+    );
 }
 
 /// A host that calls the function whose effects it performs.

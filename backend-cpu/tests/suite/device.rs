@@ -289,3 +289,26 @@ fn the_text_of_the_code_is_the_same_each_time() {
     assert!(text().contains("atomic_rmw"), "{}", text());
     assert_eq!(text(), text());
 }
+
+/// Cranelift joins equal loads, but not these: each is atomic, or stands behind a fence.
+#[test]
+fn volatile_loads_are_made_each_time() {
+    let source = "
+kernel @volatile(%x: buffer readonly align(16), %out: buffer) workgroup(1) {
+  %a = load.f32 %x[0] volatile
+  %b = load.f32 %x[0] volatile
+  store.f32 %out[0], (add %a, %b)
+  store.u32 %out[1], (convert.u32 (load.u8 %x[4] volatile))
+  store.u32 %out[2], (convert.u32 (load.u64 %x[1] volatile))
+  store.f32 %out[3], (extract.f32 (load.f32x4 %x[0] volatile), 0)
+}";
+    let device = cpu(1);
+    let (x, out) = (words(&device, &[1.5f32.to_bits(), 200, 9, 0]), words(&device, &[0; 4]));
+    run(&device, &load(&device, source), Grid::Workgroups([1; 3]), &[buffer(&x), buffer(&out)]).unwrap();
+    assert_eq!(read(&device, &out, 4), [3f32.to_bits(), 200, 9, 1.5f32.to_bits()]);
+    let module = module(source);
+    let kernels: Vec<FunctionId> = module.kernels().collect();
+    let compiled = girih_lower::compile(&module, &kernels, &Caps::cpu(false), &LoadOptions::default()).unwrap();
+    let text = girih_cpu::emit(&compiled).unwrap();
+    assert!(text.matches("atomic_load").count() >= 4, "{text}");
+}

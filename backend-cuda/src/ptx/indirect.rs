@@ -6,7 +6,7 @@
 use super::registers::{Class, Reg};
 use super::render::{Renderer, VirtualGrid, ptx};
 use super::text::Label;
-use girih_ir::{Op, Space};
+use girih_ir::Space;
 
 /// The loop over the workgroups of a grid in memory.
 pub(super) struct Rounds {

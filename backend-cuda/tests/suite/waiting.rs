@@ -26,13 +26,15 @@ fn second_of_work(device: &Device) -> Command {
 
 /// A launch runs, and its stream takes whatever comes: nothing waits for it.
 #[test]
+#[allow(unsafe_code)]
 fn submitting_does_not_wait_for_work() {
     let Some(device) = card() else { return };
     let slow = second_of_work(&device);
     let module = module(ROUNDS);
     let kernel = module.kernels().next().expect("there is one");
     let kept = device.load_to_keep(&module, kernel, &LoadOptions::default()).expect("it is compiled").1;
-    let restored = device.restore(&kept.expect("it can be kept")).expect("it can be restored");
+    // SAFETY: the bytes are those that the device has given just now.
+    let restored = unsafe { device.restore(&kept.expect("it can be kept")) }.expect("it can be restored");
     let grid = buffer(&device, 12);
     device.write(&grid, 0, &to_bytes(&[2, 1, 1])).expect("it is written");
     let [a, b, c] = [(); 3].map(|()| buffer(&device, 4096));
@@ -50,7 +52,7 @@ fn submitting_does_not_wait_for_work() {
     }
     device.write(&large, 0, &to_bytes(&pattern)).expect("it is written");
     device.submit(&[indirect]).expect("it is queued");
-    let fetch = |i| device.stream().download(&large, i << 20, 1 << 20).expect("it is queued");
+    let fetch = |i: u64| device.stream().download(&large, i << 20, 1 << 20).expect("it is queued");
     let downloads: Vec<_> = (0..8).map(fetch).collect();
     let begun = Instant::now();
     let is_done = behind.is_done().expect("it can be asked");
@@ -154,5 +156,7 @@ fn recorded_launches_take_little_of_the_host() {
         times[0],
         times[times.len() - 1]
     );
-    assert!(median < Duration::from_micros(3), "{median:?} a launch");
+    // Code that is not optimised takes as long as it takes.
+    let limit = if cfg!(debug_assertions) { Duration::from_micros(30) } else { Duration::from_micros(3) };
+    assert!(median < limit, "{median:?} a launch");
 }
