@@ -50,9 +50,9 @@ mod triton;
 
 use crate::devices::{Profile, cpu, cuda, wgpu};
 use crate::error::Error;
+use crate::report::Report;
 use girih_base::diag::{Code, Diagnostic};
 use girih_base::span::{Sources, Span};
-use crate::report::Report;
 use girih_ir::Caps;
 use girih_ir::nvidia::Target;
 use girih_ir::text::{self, RunLine};

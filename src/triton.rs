@@ -190,7 +190,7 @@ impl KernelFile {
     fn load_for(&self, device: &Device, request: &Request, count: Configurations) -> Result<Loaded, Error> {
         let (store, programs) = (Store::new(self, device), ProgramStore::of(self.folder.as_deref(), device));
         if let Some(found) = store.as_ref().and_then(|store| store.find(request, count.name()))
-            && let Some(program) = programs.restore(device, found.digest)
+            && let Some(program) = programs.restore(device, found.digest, None)
         {
             let Found { head, sources, configuration, digest: _ } = found;
             return Ok(Loaded { head, sources, program, configuration, was_kept: true });

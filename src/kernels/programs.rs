@@ -7,6 +7,7 @@ use crate::devices::{cpu, cuda, wgpu};
 use girih_base::diag::Diagnostic;
 use girih_cache::{Cache, Key};
 use girih_ir::{FunctionId, Module, Verified, text};
+use girih_runtime::driver::KernelSource;
 use girih_runtime::{Device, LoadOptions, Program};
 use std::path::Path;
 
@@ -67,13 +68,13 @@ impl ProgramStore {
         Some(self.cache.as_ref()?.key(&[b"refused", message.as_bytes()]))
     }
 
-    /// The program that is kept under a digest, on a device that says the same of itself.
-    pub fn restore(&self, device: &Device, digest: Key) -> Option<Program> {
+    /// The program that is kept under a digest, on a device that says the same of itself; with its source, if that is at hand.
+    pub fn restore(&self, device: &Device, digest: Key, source: Option<KernelSource<'_>>) -> Option<Program> {
         let bytes = self.cache.as_ref()?.get(digest)?;
         #[allow(unsafe_code)]
         // SAFETY: a device that says the same of itself has given them: that is in the key, and nobody but this user's Girih writes into the folder.
         unsafe {
-            device.restore(&bytes)
+            device.restore(&bytes, source)
         }
     }
 
@@ -89,7 +90,8 @@ impl ProgramStore {
         options: &LoadOptions,
     ) -> Result<CompiledProgram, Vec<Diagnostic>> {
         let digest = self.digest(module, kernel, options);
-        if let Some(program) = digest.and_then(|digest| self.restore(device, digest)) {
+        let source = Some(KernelSource { module, kernel, options });
+        if let Some(program) = digest.and_then(|digest| self.restore(device, digest, source)) {
             return Ok(CompiledProgram { program, digest, was_kept: true });
         }
         let (program, bytes) = device.load_to_keep(module, kernel, options)?;

@@ -4,8 +4,21 @@ use std::path::{Path, PathBuf};
 
 /// Where paths of the project begin.
 const ROOMS: &[&str] = &[
-    ".ci/", "backend-", "benches/", "cache/", "cli/", "conform/", "core/", "demos/", "derive/", "docs/", "examples/",
-    "shaders/", "src/", "tests/", "workbench/",
+    ".ci/",
+    "backend-",
+    "benches/",
+    "cache/",
+    "cli/",
+    "conform/",
+    "core/",
+    "demos/",
+    "derive/",
+    "docs/",
+    "examples/",
+    "shaders/",
+    "src/",
+    "tests/",
+    "workbench/",
 ];
 
 #[test]
@@ -50,6 +63,7 @@ fn named(text: &str) -> impl Iterator<Item = &str> {
 
 #[test]
 fn paths_are_found_in_code_spans() {
-    let text = "See `core/ir/src/ops.rs`, `tests/ir/FILE.gir`, `girih run`.\n```\n`docs/none.md`\n```\nAnd `docs/ir.md`.";
+    let text =
+        "See `core/ir/src/ops.rs`, `tests/ir/FILE.gir`, `girih run`.\n```\n`docs/none.md`\n```\nAnd `docs/ir.md`.";
     assert_eq!(named(text).collect::<Vec<_>>(), ["core/ir/src/ops.rs", "docs/ir.md"]);
 }

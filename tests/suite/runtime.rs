@@ -317,6 +317,8 @@ fn a_soak_leaks_nothing() {
             assert!(after.hits > before.hits + rounds / 2, "{device:?}: {after:?}");
         }
         device.trim().expect("it works");
+        // The points behind which the blocks go are reached by then.
+        device.wait().expect("it works");
         assert_eq!(device.figures().cached, 0, "{device:?}");
     }
 }
@@ -412,7 +414,9 @@ fn streams_come_after_each_other() {
     for device in everywhere() {
         let slow = device.load(&kernels.module, &ids, &LoadOptions::default()).expect("it is loaded").swap_remove(0);
         let rounds = if device.info().kind == DeviceKind::Cuda { 10_000_000 } else { 100 };
-        let filled = |to: &girih_runtime::Buffer, value| launch(&slow, vec![Argument::buffer(to), number(rounds), number(value)]);
+        let filled = |to: &girih_runtime::Buffer, value| {
+            launch(&slow, vec![Argument::buffer(to), number(rounds), number(value)])
+        };
         let [first, second] = [(); 2].map(|()| device.open_stream().expect("there is another"));
         let word = |stream: &girih_runtime::Stream, buffer: &girih_runtime::Buffer| {
             let mut found = [0; 4];

@@ -112,7 +112,8 @@ fn trees_of_a_bend_program_and_arrays_of_a_triton_kernel_become_each_other() {
             loaded.launch(&device, [2, 1, 1], &arguments).unwrap_or_else(|report| panic!("{device:?}: {report}"));
             let expected: Vec<u32> =
                 (0..256u32).map(|i| ((3 * 256 + i) * (3 * 256 + i)) & 0xff_ffff).map(|x| x / 2 + 1).collect();
-            let builder = TreeBuilder::open(&device).unwrap_or_else(|errors| panic!("{device:?}: {}", errors[0].message));
+            let builder =
+                TreeBuilder::open(&device).unwrap_or_else(|errors| panic!("{device:?}: {}", errors[0].message));
             let built = builder.build(&mut words, nodes, halved.buffer()).expect("it is built");
             let built = Argument::Value(built.expect("the heap is on the device"));
             let total = words.call_root(&direct.roots[1], &[built]).expect("it is added up");

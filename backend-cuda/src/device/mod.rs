@@ -47,8 +47,8 @@ use girih_cache::Cache;
 use girih_ir::{Caps, FunctionId, Module, Verified};
 use girih_lower::{Compiled, Origin, compile};
 use girih_runtime::driver::{
-    BlockId, Command, Driver, FIRST_QUEUE, Fence, Fetch, Keeping, Kept, ProgramId, QueueId, Replay, Slice,
-    bad_arguments,
+    BlockId, Command, Driver, FIRST_QUEUE, Fence, Fetch, Keeping, Kept, KernelSource, ProgramId, QueueId, Replay,
+    Slice, bad_arguments,
 };
 use girih_runtime::{Device, DeviceInfo, LoadOptions, Memory, Read, Timing};
 use graph::Recorded;
@@ -284,10 +284,11 @@ impl State {
         Packed::pack(entry, shape, &forms)
     }
 
-    fn restored(&self, bytes: &[u8]) -> Option<ProgramId> {
+    fn restored(&self, bytes: &[u8], source: Option<KernelSource<'_>>) -> Option<ProgramId> {
         let load = |code: &[u8]| MachineCode::load(&self.context, code);
         let (target, multiprocessors) = (self.card.target, self.card.multiprocessors);
-        let program = Program::kept(Packed::unpack(bytes)?, target, multiprocessors, &load).ok()?;
+        let mut program = Program::kept(Packed::unpack(bytes)?, target, multiprocessors, &load).ok()?;
+        program.origin = source.and_then(|from| Origin::all(from.module, &[from.kernel], from.options).pop());
         Some(self.add(program))
     }
 }
@@ -375,9 +376,9 @@ impl Driver for Cuda {
         // One kernel was asked for.
         self.loaded(module, &[kernel], options, true).map(|(programs, packed)| (programs[0], packed))
     }
-    fn restore(&self, bytes: &[u8]) -> Option<ProgramId> {
+    fn restore(&self, bytes: &[u8], source: Option<KernelSource<'_>>) -> Option<ProgramId> {
         let _current = self.context.enter().ok()?;
-        self.restored(bytes)
+        self.restored(bytes, source)
     }
     fn unload(&self, program: ProgramId) {
         let mut programs = self.programs.write().unwrap_or_else(PoisonError::into_inner);

@@ -23,7 +23,8 @@ use girih_ir::{Caps, FunctionId, Module, Verified};
 use girih_lower::{Compiled, Entry, Parameter, PlannedGrid, compile};
 use girih_runtime::driver::immediate::{self, Blocks, DoneQueues};
 use girih_runtime::driver::{
-    BlockId, Command, Dispatch, Driver, Fence, Fetch, Keeping, Kept, ProgramId, QueueId, Slice, bad_arguments,
+    BlockId, Command, Dispatch, Driver, Fence, Fetch, Keeping, Kept, KernelSource, ProgramId, QueueId, Slice,
+    bad_arguments,
 };
 use girih_runtime::{DeviceInfo, DeviceKind, LoadOptions, Memory, Read, Timing, trap};
 use machine::{Fault, Launch};
@@ -233,7 +234,7 @@ impl Driver for Emulator {
         });
         Ok((id, packed))
     }
-    fn restore(&self, bytes: &[u8]) -> Option<ProgramId> {
+    fn restore(&self, bytes: &[u8], _source: Option<KernelSource<'_>>) -> Option<ProgramId> {
         let Packed { entry, shape, forms } = Packed::unpack(bytes)?;
         let mut texts = forms.into_iter().map(|Form { rendered, code }| {
             let FormCode::Text(text) = code else { return None };

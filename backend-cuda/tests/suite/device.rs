@@ -8,6 +8,7 @@ use girih_base::words;
 use girih_cuda::ptx::Target;
 use girih_cuda::{Emulator, Settings, devices, open, open_with};
 use girih_ir::{Module, Type, Verified, text, verify};
+use girih_runtime::driver::KernelSource;
 use girih_runtime::{Argument, Buffer, Command, Constant, Device, Dispatch, Grid, LoadOptions, Memory, Program, trap};
 
 /// Every device to test: the reading of PTX, and the first card if there is one.
@@ -272,7 +273,7 @@ fn a_restored_program_has_both_forms() {
             let options = LoadOptions { indirect, ..LoadOptions::default() };
             let (program, kept) = device.load_to_keep(&module, kernel, &options).expect("it is compiled");
             // SAFETY: the bytes are those that the device has given just now.
-            let restored = unsafe { device.restore(&kept.expect("it can be kept")) }.expect("it can be restored");
+            let restored = unsafe { device.restore(&kept.expect("it can be kept"), None) }.expect("it can be restored");
             for grid in [Grid::Workgroups([3, 1, 1]), Grid::Indirect(grid.clone())] {
                 let found = [&program, &restored].map(|program| {
                     let [a, b, c] = [(); 3].map(|()| buffer(device, 4096));
@@ -285,6 +286,36 @@ fn a_restored_program_has_both_forms() {
             }
         }
     });
+}
+
+const FOURS: &str = "
+kernel @fours(%x: buffer readonly, %y: buffer noalias) workgroup(32) {
+  %i = global_id.x
+  %at = mul.u32 %i, 4
+  %a = add.u32 (load.u32 %x[%at]), (load.u32 %x[(add.u32 %at, 1)])
+  %b = add.u32 (load.u32 %x[(add.u32 %at, 2)]), (load.u32 %x[(add.u32 %at, 3)])
+  store.u32 %y[%i], (add.u32 %a, %b)
+}";
+
+/// So does one that is restored with its source: the wide loads of its code do not fit such a place.
+#[test]
+#[allow(unsafe_code)]
+fn a_restored_program_takes_buffers_from_any_element_on() {
+    let Some(device) = card() else { return };
+    let module = module(FOURS);
+    let (kernel, options) = (module.kernels().next().expect("there is one"), LoadOptions::default());
+    let (program, kept) = device.load_to_keep(&module, kernel, &options).expect("it is compiled");
+    let source = KernelSource { module: &module, kernel, options: &options };
+    // SAFETY: the bytes are those that the device has given just now.
+    let restored = unsafe { device.restore(&kept.expect("it can be kept"), Some(source)) }.expect("it can be restored");
+    let x = buffer(&device, 4 * 132);
+    device.write(&x, 0, &words::to_bytes(&(0..132).collect::<Vec<u32>>())).expect("it is written");
+    for program in [&program, &restored] {
+        let y = buffer(&device, 4 * 32);
+        let arguments = [Argument::buffer(&x.slice(4, 4 * 128)), Argument::buffer(&y)];
+        device.submit(&[dispatch(program, Grid::Workgroups([1, 1, 1]), &arguments)]).expect("it is queued");
+        assert_eq!(words(&device, &y, 32), (0..32).map(|i| 16 * i + 10).collect::<Vec<u32>>());
+    }
 }
 
 #[test]

@@ -34,7 +34,7 @@ fn submitting_does_not_wait_for_work() {
     let kernel = module.kernels().next().expect("there is one");
     let kept = device.load_to_keep(&module, kernel, &LoadOptions::default()).expect("it is compiled").1;
     // SAFETY: the bytes are those that the device has given just now.
-    let restored = unsafe { device.restore(&kept.expect("it can be kept")) }.expect("it can be restored");
+    let restored = unsafe { device.restore(&kept.expect("it can be kept"), None) }.expect("it can be restored");
     let grid = buffer(&device, 12);
     device.write(&grid, 0, &to_bytes(&[2, 1, 1])).expect("it is written");
     let [a, b, c] = [(); 3].map(|()| buffer(&device, 4096));

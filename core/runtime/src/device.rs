@@ -2,7 +2,7 @@
 
 use crate::allocator::{Allocator, Block, Figures};
 use crate::buffer::{Allocation, Kind, Told};
-use crate::driver::{ALIGN, Driver};
+use crate::driver::{ALIGN, Driver, KernelSource};
 use crate::program::{Program, Writes};
 use crate::queue::Queue;
 use crate::retired::Family;
@@ -319,14 +319,15 @@ impl Device {
         Ok((Program::new(&self.0, id, writes), kept))
     }
 
-    /// The program of bytes that [`load_to_keep`](Self::load_to_keep) gave; none if the device cannot make it of them.
+    /// The program of bytes that [`load_to_keep`](Self::load_to_keep) gave; none if the device cannot make it of them. With its source, it takes
+    /// buffers from any element on, as a program does that was compiled now.
     ///
     /// # Safety
     /// They are what a device gave that says the same of itself: what they say is not checked, and their code reaches all memory of the device.
     #[allow(unsafe_code)]
-    pub unsafe fn restore(&self, bytes: &[u8]) -> Option<Program> {
+    pub unsafe fn restore(&self, bytes: &[u8], source: Option<KernelSource<'_>>) -> Option<Program> {
         let (writes, bytes) = Writes::unpack(bytes)?;
-        Some(Program::new(&self.0, self.0.driver.restore(bytes)?, writes))
+        Some(Program::new(&self.0, self.0.driver.restore(bytes, source)?, writes))
     }
 
     // Work.

@@ -105,6 +105,17 @@ pub trait Fetch: Fence {
     fn take(&self) -> Result<Vec<u8>, Diagnostic>;
 }
 
+/// What a program is compiled from.
+#[derive(Clone, Copy, Debug)]
+pub struct KernelSource<'a> {
+    /// The module.
+    pub module: &'a Verified<Module>,
+    /// The kernel in it.
+    pub kernel: FunctionId,
+    /// How it is compiled.
+    pub options: &'a LoadOptions,
+}
+
 /// A back end.
 pub trait Driver: Send + Sync {
     /// What it is.
@@ -172,7 +183,8 @@ pub trait Driver: Send + Sync {
     }
     /// The program of bytes that [`load_to_keep`](Self::load_to_keep) gave; none if the device cannot make it of them. Whoever keeps bytes sees to it
     /// that they come back as they were: what they say is not checked.
-    fn restore(&self, _bytes: &[u8]) -> Option<ProgramId> {
+    /// With its source, a program has other forms too, for buffers that begin where this one does not take them.
+    fn restore(&self, _bytes: &[u8], _source: Option<KernelSource<'_>>) -> Option<ProgramId> {
         None
     }
     /// Forgets a program. Work that was submitted with it still runs.

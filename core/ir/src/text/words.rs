@@ -114,9 +114,9 @@ pub fn is_written_behind(kind: AttrKind) -> bool {
     use AttrKind::*;
     match kind {
         Dim | Callee | Cases | Offset | SourceOffset | Cell | Global => false,
-        NoWrap | Total | Order | Scope | Spaces | Cache | Volatile | Unroll | Pending | Shape | MatrixA | MatrixB | Layout
-        | Code | Field | Flat | Axis | Axes | Reverse | Update | Precision | Multiple | Contiguous | Constancy
-        | Eviction | Text => true,
+        NoWrap | Total | Order | Scope | Spaces | Cache | Volatile | Unroll | Pending | Shape | MatrixA | MatrixB
+        | Layout | Code | Field | Flat | Axis | Axes | Reverse | Update | Precision | Multiple | Contiguous
+        | Constancy | Eviction | Text => true,
     }
 }
 

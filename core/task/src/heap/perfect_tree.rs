@@ -53,7 +53,7 @@ impl TreeBuilder {
     /// If the number of leaves is no power of two, a number is out of its kind's range, there is not enough memory, or the device fails.
     pub fn build(&self, words: &mut Words<'_>, nodes: Nodes, values: &Buffer) -> Result<Option<Datum>, Diagnostic> {
         let count = values.bytes() / 4;
-        if !count.is_power_of_two() || values.bytes() % 4 != 0 {
+        if !count.is_power_of_two() || !values.bytes().is_multiple_of(4) {
             let message = format!("a perfect tree has a power of two of leaves, and the buffer has {count} numbers");
             return Err(Diagnostic::new(Code::BadArguments, Span::NONE, message));
         }

@@ -359,7 +359,9 @@ impl Fence for Joined {
         self.0.iter().try_for_each(|part| part.outcome())
     }
     fn wake(&self, waker: &Waker) -> bool {
-        self.0.iter().fold(true, |all, part| part.wake(waker) && all)
+        // Each of them is asked, whatever the others say.
+        let wakes: Vec<bool> = self.0.iter().map(|part| part.wake(waker)).collect();
+        wakes.into_iter().all(|wakes| wakes)
     }
 }
 
