@@ -64,7 +64,7 @@ impl ShaderWriter<'_, '_> {
         Ok(())
     }
 
-    /// A fragment of equal elements. naga has one of zeros; [`crate::strict`] takes its product with a scalar for the fragment that
+    /// A fragment of equal elements. naga has one of zeros; [`crate::exact_floats`] takes its product with a scalar for the fragment that
     /// is filled with the scalar.
     fn filled(&mut self, inst: &Inst, inner: TypeInner, scalar: Scalar) -> Result<Expr, Diagnostic> {
         let ty = self.ty(inner);

@@ -92,7 +92,7 @@ impl Places {
 pub struct Options<'a> {
     /// The device, for which the kernels were made legal.
     pub caps: &'a Caps,
-    /// Whether [`crate::strict`] comes after it, which makes `min` and `max` of floats return the operand that is a number.
+    /// Whether [`crate::exact_floats`] comes after it, which makes `min` and `max` of floats return the operand that is a number.
     pub strict: bool,
 }
 

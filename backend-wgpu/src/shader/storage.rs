@@ -29,7 +29,7 @@ pub struct MemoryPlace {
     pub arrays: Vec<Expr>,
     /// For each view, how many elements it has; none for a buffer.
     pub lengths: Vec<Option<u32>>,
-    /// The pointer to what stands for an array of words where fragments of shorter numbers are reached: see [`crate::strict`].
+    /// The pointer to what stands for an array of words where fragments of shorter numbers are reached: see [`crate::exact_floats`].
     pub shadow: Option<Expr>,
 }
 
@@ -211,7 +211,7 @@ impl ShaderWriter<'_, '_> {
         }
     }
 
-    /// What stands for the array of words that was written last, where naga wants to see the scalars of a fragment. [`crate::strict`] puts the
+    /// What stands for the array of words that was written last, where naga wants to see the scalars of a fragment. [`crate::exact_floats`] puts the
     /// array there: it is known by its triples, which no other array has, because the IR has no vectors of three.
     fn shadow(&mut self, count: u32) -> Expr {
         let base = types::lanes_type(&mut self.context.out.types, naga::Scalar::F16, 3);

@@ -63,7 +63,7 @@ const fn shape(tag: u32, fields: usize) -> ConstructorKind {
     ConstructorKind { tag, fields }
 }
 
-/// The constructors that effects know, by the numbers that [`partial_reduction`] gives them. The first ones are told by their shapes; those of answers are made here
+/// The constructors that effects know, by the numbers that `partial_reduction` gives them. The first ones are told by their shapes; those of answers are made here
 /// and never looked at.
 const SHAPES: [ConstructorKind; 9] = [
     shape(0, 0),

@@ -15,7 +15,7 @@
 //! | [`short_integers`] | integers of 8 and 16 bits are 32-bit ones of the same value |
 //! | [`int64`] | integers of 64 bits that the device lacks are two words |
 //! | [`integers`] | shifts, divisions and bit operations are defined where the device's own are |
-//! | [`halves`] | numbers rounded to `f16` stay rounded, whatever the device does with conversions |
+//! | [`f16_rounding`] | numbers rounded to `f16` stay rounded, whatever the device does with conversions |
 //! | [`limits`] | (checks sizes) |
 //!
 //! Invariant: the legal module gives the same results as the original, on every input, up to each operation's numeric class. [`check()`] defines
