@@ -10,6 +10,8 @@ use girih_cuda::{Emulator, Settings, devices, open, open_with};
 use girih_ir::{Module, Type, Verified, text, verify};
 use girih_runtime::driver::KernelSource;
 use girih_runtime::{Argument, Buffer, Command, Constant, Device, Dispatch, Grid, LoadOptions, Memory, Program, trap};
+use std::ops::Deref;
+use std::sync::{PoisonError, RwLock, RwLockReadGuard, RwLockWriteGuard};
 
 /// Every device to test: the reading of PTX, and the first card if there is one.
 fn each(test: impl Fn(&Device)) {
@@ -19,8 +21,33 @@ fn each(test: impl Fn(&Device)) {
     }
 }
 
+/// A device, and the leave to use it.
+pub struct Card<G>(Device, #[expect(dead_code, reason = "it is held")] G);
+
+impl<G> Deref for Card<G> {
+    type Target = Device;
+
+    fn deref(&self) -> &Device {
+        &self.0
+    }
+}
+
+/// Tests share the card, but for those that ask what it is at, which have it alone.
+static USE: RwLock<()> = RwLock::new(());
+
 /// The first card; none if it may be missing and is.
-pub fn card() -> Option<Device> {
+pub fn card() -> Option<Card<RwLockReadGuard<'static, ()>>> {
+    let shared = USE.read().unwrap_or_else(PoisonError::into_inner);
+    first().map(|device| Card(device, shared))
+}
+
+/// The same, which no other test uses meanwhile.
+pub fn card_alone() -> Option<Card<RwLockWriteGuard<'static, ()>>> {
+    let alone = USE.write().unwrap_or_else(PoisonError::into_inner);
+    first().map(|device| Card(device, alone))
+}
+
+fn first() -> Option<Device> {
     match open(0) {
         Ok(device) => Some(device),
         Err(error) => {
@@ -468,7 +495,7 @@ fn the_context_of_the_calling_thread_stays() {
         assert_eq!(unsafe { sys::cuCtxGetCurrent(&mut context) }, sys::CUresult::CUDA_SUCCESS);
         context
     };
-    let work = |device: Device| {
+    let work = |device: Card<RwLockReadGuard<'static, ()>>| {
         let (program, m) = (load(&device, SLOW).swap_remove(0), buffer(&device, 16));
         let run = dispatch(&program, Grid::Workgroups([1, 1, 1]), &[Argument::buffer(&m), number(3)]);
         let mut recording = device.record(std::slice::from_ref(&run)).expect("it is right");

@@ -1,6 +1,6 @@
 //! What the host waits for on a card, and what it does not wait for.
 
-use crate::device::{ROUNDS, buffer, card, dispatch, load, module, number, words};
+use crate::device::{ROUNDS, buffer, card_alone, dispatch, load, module, number, words};
 use girih_base::diag::Code;
 use girih_base::words::to_bytes;
 use girih_cuda::{Settings, open_with};
@@ -28,7 +28,7 @@ fn second_of_work(device: &Device) -> Command {
 #[test]
 #[allow(unsafe_code)]
 fn submitting_does_not_wait_for_work() {
-    let Some(device) = card() else { return };
+    let Some(device) = card_alone() else { return };
     let slow = second_of_work(&device);
     let module = module(ROUNDS);
     let kernel = module.kernels().next().expect("there is one");
@@ -81,7 +81,7 @@ fn submitting_does_not_wait_for_work() {
 #[test]
 fn nobody_waits_for_a_launch_that_takes_too_long() {
     const ROUNDS: u32 = 400_000_000;
-    let Some(device) = card() else { return };
+    let Some(device) = card_alone() else { return };
     let (program, m) = (load(&device, SLOW).swap_remove(0), buffer(&device, 16));
     let arguments = [Argument::buffer(&m), number(ROUNDS / 100)];
     let timing = device.time(&[dispatch(&program, Grid::Workgroups([1, 1, 1]), &arguments)], 3);
@@ -127,7 +127,7 @@ fn thread_time() -> Duration {
 fn recorded_launches_take_little_of_the_host() {
     const LAUNCHES: u32 = 100;
     const ROUNDS: u32 = 101;
-    let Some(device) = card() else { return };
+    let Some(device) = card_alone() else { return };
     let source = "kernel @bump(%m: buffer, %by: u32) workgroup(32) {\n  store.u32 %m[(local_index)], (add.u32 (load.u32 %m[(local_index)]), %by)\n}\n";
     let program = load(&device, source).swap_remove(0);
     let m = buffer(&device, 128);

@@ -35,6 +35,9 @@ fn quotient(b: &mut Builder, caps: &Caps, x: ValueId, y: ValueId) -> ValueId {
     if caps.has(Feature::ExactDivision) {
         return b.op(Op::Div, Scalar::F32, &[x, y]);
     }
+    if caps.has(Feature::NativeMath) {
+        return scaled_quotient(b, x, y);
+    }
     let exponents = b.u32(0x7f80_0000);
     let [of_x, of_y] = [x, y].map(|value| {
         let bits = b.bitcast(Scalar::U32, value);
@@ -59,6 +62,19 @@ fn quotient(b: &mut Builder, caps: &Caps, x: ValueId, y: ValueId) -> ValueId {
         },
     );
     given[0]
+}
+
+/// The device's own quotient of both numbers divided by four where the divisor is beyond 2^126, whose reciprocal is no normal number. Everything else, zeros
+/// and infinities included, is right without that on such a device. A loop that divides by one number scales it once.
+fn scaled_quotient(b: &mut Builder, x: ValueId, y: ValueId) -> ValueId {
+    let bits = b.bitcast(Scalar::U32, y);
+    let (exponents, most) = (b.u32(0x7f80_0000), b.u32((126 + 127) << 23));
+    let exponent = b.same(Op::And, &[bits, exponents]);
+    let is_large = b.compare(Op::Ge, exponent, most);
+    let (quarter, one) = (b.f32(0.25), b.f32(1.0));
+    let scale = b.op(Op::Select, Scalar::F32, &[is_large, quarter, one]);
+    let [x, y] = [x, y].map(|value| b.op(Op::Mul, Scalar::F32, &[value, scale]));
+    b.op(Op::DivApprox, Scalar::F32, &[x, y])
 }
 
 impl Pass for Library<'_, '_> {
