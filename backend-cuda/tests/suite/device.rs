@@ -22,7 +22,7 @@ fn each(test: impl Fn(&Device)) {
 }
 
 /// A device, and the leave to use it.
-pub struct Card<G>(Device, #[expect(dead_code, reason = "it is held")] G);
+pub struct Card<G>(Device, G);
 
 impl<G> Deref for Card<G> {
     type Target = Device;
