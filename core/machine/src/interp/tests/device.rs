@@ -110,7 +110,7 @@ fn nothing_is_queued_if_something_is_wrong() {
     wrong.push(Command::Dispatch(Dispatch { grid: Grid::Own, ..right.clone() }));
     wrong.push(Command::Dispatch(Dispatch { grid: Grid::Indirect(a.from_byte(8)), ..right.clone() }));
     wrong.push(Command::copy((&a, 8), (&a, 0), 12));
-    wrong.push(Command::copy((&a, 2), (&a, 8), 4));
+    wrong.push(Command::copy((&a, 2), (&a, 13), 4));
     wrong.push(Command::clear(&other, 0, 4));
     for command in wrong {
         let error = device.submit(&[Command::Dispatch(right.clone()), command.clone()]).expect_err("wrong");
