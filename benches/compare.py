@@ -7,6 +7,7 @@ import statistics
 import sys
 
 THRESHOLD = float(os.environ.get("THRESHOLD", "1.05"))
+TURNS = int(os.environ.get("TURNS", "3"))
 
 
 def rows(folder):
@@ -48,7 +49,7 @@ def verdict(out, device):
             counted += 1
             ratio = after[key] / before[key]
             again, program = [], re.sub("[^A-Za-z0-9]", "_", key[0])
-            for turn in (1, 2, 3):
+            for turn in range(1, TURNS + 1):
                 first, second = (rows(os.path.join(out, f"{side}-{suite}-{program}-{turn}"))[0] for side in ("old", "new"))
                 if key in first and key in second:
                     again.append(second[key] / first[key])

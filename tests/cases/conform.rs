@@ -11,13 +11,13 @@ use girih_conform::{Part, Place, Suite};
 use girih_ir::{Module, Verified};
 use girih_machine::tasks::{TaskMachine, TaskSettings};
 use girih_runtime::{Device, DeviceKind, Runner, TaskOptions};
-use girih_workbench::sample;
+use girih_workbench::{sample, share};
 use libtest_mimic::{Failed, Trial};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 /// Random kernels on each device: in part, and in full.
-const PART: u64 = 100;
+const PART: u64 = 50;
 const FULL: u64 = 500;
 /// How many tests the table is spread over, so that they run side by side.
 const SHARDS: usize = 8;
@@ -25,8 +25,8 @@ const SHARDS: usize = 8;
 /// All tests.
 pub fn trials() -> Vec<Trial> {
     let mut trials = vec![];
-    for (name, selector, profile) in configurations() {
-        trials.extend(trials_on(&name, &selector, profile));
+    for (i, (name, selector, profile)) in configurations().into_iter().enumerate() {
+        trials.extend(trials_on(&name, &selector, profile, i));
     }
     trials.extend(apart());
     trials.extend(tasks());
@@ -59,14 +59,16 @@ fn configurations() -> Vec<(String, Selector, Option<Profile>)> {
     all
 }
 
-fn trials_on(name: &str, selector: &Selector, profile: Option<Profile>) -> Vec<Trial> {
+fn trials_on(name: &str, selector: &Selector, profile: Option<Profile>, number: usize) -> Vec<Trial> {
     let mut trials = vec![];
     let mut trial = |what: String, suite: Suite, shard: Option<usize>| {
         let selector = selector.clone();
         let run = move || run(&selector, profile, &suite, shard);
         trials.push(Trial::test(format!("conform/{name}: {what}"), run));
     };
-    for shard in 0..SHARDS {
+    // In part, each shard of the table is run on every third configuration.
+    let share = share(3);
+    for shard in (0..SHARDS).filter(|shard| share.has(shard + number)) {
         trial(format!("table {shard}"), Suite::default(), Some(shard));
     }
     // Beside the programs that are there for this: the kernels of benchmarks, and the one that walks over the trees of pictures.

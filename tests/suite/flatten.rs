@@ -17,7 +17,7 @@ use girih_task::flow::Root;
 use girih_task::lower::Direct;
 use girih_term::code::Code;
 use girih_term::eval::{Limits, Machine};
-use girih_workbench::sample;
+use girih_workbench::{sample, share};
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 
@@ -85,7 +85,8 @@ fn run_here(
 fn programs_of_one_exit_do_what_they_did() {
     let (mut same, mut long) = (0, 0);
     let mut different = vec![];
-    for case in Case::all() {
+    let share = share(4);
+    for case in share.of(Case::all()) {
         for lends in [true, false] {
             let (before, after) = (run(&case, lends, false), run(&case, lends, true));
             let is_long = |gave: &Gave| matches!(gave.value, Err((girih::Code::OutOfFuel, _)));
@@ -100,7 +101,7 @@ fn programs_of_one_exit_do_what_they_did() {
     }
     eprintln!("{same} are the same, {long} take too long");
     assert!(different.is_empty(), "{} differ:\n{}", different.len(), different.join("\n"));
-    assert!(same >= SAME && long <= LONG, "{same} are the same, {long} take too long");
+    assert!(same >= share.least(SAME) && long <= LONG, "{same} are the same, {long} take too long");
 }
 
 /// What came of a flattened program; none if it does not run so.
@@ -173,7 +174,8 @@ fn forms() -> [Options; 7] {
 fn flattened_programs_do_what_the_evaluator_does() {
     let device = std::env::var("GIRIH_FLATTEN_DEVICE").unwrap_or_else(|_| "cpu".to_owned());
     let (mut same, mut different) = (0, vec![]);
-    for case in Case::all() {
+    let share = share(4);
+    for case in share.of(Case::all()) {
         let mut oracle = None;
         for (i, options) in forms().into_iter().enumerate() {
             let Some(found) = flattened_run(&case, &device, options, 1 << 22) else { continue };
@@ -191,7 +193,7 @@ fn flattened_programs_do_what_the_evaluator_does() {
     }
     eprintln!("{same} are the same on {device}");
     assert!(different.is_empty(), "{} differ:\n{}", different.len(), different.join("\n"));
-    assert!(same >= 50, "only {same} are the same");
+    assert!(same >= share.least(50), "only {same} are the same");
 }
 
 /// Random programs on trees, on the processor or on the device that `GIRIH_FLATTEN_DEVICE` names, in one of the forms each; `GIRIH_FLATTEN_RANDOM` says how many.
@@ -218,7 +220,8 @@ fn random_trees_do_what_the_evaluator_does() {
 #[test]
 fn lanes_of_flattened_programs_do_not_meet() {
     let mut same = 0;
-    for case in Case::all() {
+    let share = share(4);
+    for case in share.of(Case::all()) {
         for options in forms() {
             let Some(found) = flattened_run(&case, "interpreter", options, 2000) else { continue };
             if matches!(found.value, Err((girih::Code::Internal, _))) {
@@ -229,7 +232,7 @@ fn lanes_of_flattened_programs_do_not_meet() {
         }
     }
     eprintln!("{same} are the same");
-    assert!(same >= 20, "only {same} are the same");
+    assert!(same >= share.least(20), "only {same} are the same");
 }
 
 /// The places of a tree's cells are known, so a network on its leaves looks at nothing else.

@@ -11,6 +11,7 @@ use girih::devices::Selector;
 use girih::{Code, Options, Program, RunDevice, RunOptions, Span, SystemHost, Tier, Work};
 use girih_net::reduce::Counts;
 use girih_net::rules::Rule;
+use girih_workbench::share;
 
 /// Mistakes of programs without types that a net does not see, because data is made of the same nodes as functions and pairs.
 const UNSEEN: &[&str] = &["errors/run/calls_a_pair.bend", "errors/run/error_inside_the_prelude.bend"];
@@ -27,7 +28,8 @@ fn by_net(options: &mut RunOptions) {
 #[test]
 fn programs_give_what_the_evaluator_gives() {
     let (mut same, mut different) = (0, vec![]);
-    for case in Case::all() {
+    let share = share(4);
+    for case in share.of(Case::all()) {
         if UNSEEN.iter().any(|path| case.path.ends_with(path)) {
             continue;
         }
@@ -40,7 +42,7 @@ fn programs_give_what_the_evaluator_gives() {
         }
     }
     assert!(different.is_empty(), "{} differ:\n{}", different.len(), different.join("\n"));
-    assert!(same >= PROGRAMS, "only {same} programs");
+    assert!(same >= share.least(PROGRAMS), "only {same} programs");
 }
 
 /// A net calls where others nest calls, so that it needs memory for both; and where an error is, the evaluator knows.
@@ -94,7 +96,8 @@ fn on_device(name: &str, each: usize, least: usize) {
     }
     let device = RunDevice::from(Selector::parse(name).expect("a device's name"));
     let (mut same, mut different) = (0, vec![]);
-    for case in Case::all().into_iter().step_by(each) {
+    let share = share(4);
+    for case in share.of(Case::all().into_iter().step_by(each)) {
         let (oracle, counts) = counted(&case, RunDevice::Cpu);
         let full = matches!(oracle.value, Err((Code::OutOfMemory | Code::TooManyCalls | Code::Interrupted, _)));
         if counts.total() > FEW || full {
@@ -111,7 +114,7 @@ fn on_device(name: &str, each: usize, least: usize) {
         }
     }
     assert!(different.is_empty(), "{name}: {} differ:\n{}", different.len(), different.join("\n"));
-    assert!(same >= least, "{name}: only {same} programs");
+    assert!(same >= share.least(least), "{name}: only {same} programs");
 }
 
 #[test]

@@ -30,6 +30,38 @@ pub fn sample(variable: &str, part: u64, full: u64) -> u64 {
     part
 }
 
+/// The share of a long list of cases that is run.
+#[derive(Clone, Copy, Debug)]
+pub struct Share {
+    each: usize,
+}
+
+/// Each so many-th case, which is said in the summary; all of them with `GIRIH_TESTS=full`.
+pub fn share(each: usize) -> Share {
+    if is_full() {
+        return Share { each: 1 };
+    }
+    notes::take(&Note::InPart);
+    Share { each }
+}
+
+impl Share {
+    /// The cases that are run.
+    pub fn of<T>(self, cases: impl IntoIterator<Item = T>) -> impl Iterator<Item = T> {
+        cases.into_iter().step_by(self.each)
+    }
+
+    /// Whether the case of a number is run.
+    pub fn has(self, number: usize) -> bool {
+        number.is_multiple_of(self.each)
+    }
+
+    /// How many of these are wanted where so many of all cases are. A share may have a few less.
+    pub fn least(self, of_all: usize) -> usize {
+        if self.each == 1 { of_all } else { of_all / self.each * 3 / 4 }
+    }
+}
+
 /// The number that a variable says, if it is set.
 ///
 /// # Panics

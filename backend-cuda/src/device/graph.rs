@@ -23,7 +23,7 @@ pub(super) struct Recorded {
     /// None for a command that does nothing.
     steps: Vec<Option<Step>>,
     graph: Option<Graph>,
-    /// The word in which all launches of the graph note traps: that of the queue to which it was submitted last. None while they differ.
+    /// The word in which all launches of the graph note traps: the one that the queue had to which it was submitted last. None while they differ.
     word: Option<CUdeviceptr>,
 }
 
@@ -179,7 +179,7 @@ impl Recorded {
     /// Makes commands ready. The context is current.
     pub fn new(cuda: &Cuda, commands: &[Command]) -> Result<Recorded, Diagnostic> {
         let steps = commands.iter().map(|command| cuda.plan_one(command)).collect::<Result<Vec<_>, _>>()?;
-        let word = cuda.queue(FIRST_QUEUE)?.traps().word();
+        let word = cuda.queue(FIRST_QUEUE)?.traps().launching().word;
         let graph = if steps.iter().flatten().all(fits) { Some(Graph::new(cuda, &steps, word)?) } else { None };
         Ok(Recorded { cuda: cuda.clone(), steps, graph, word: Some(word) })
     }
@@ -219,25 +219,26 @@ impl Replay for Recorded {
         let Some(graph) = &self.graph else {
             return self.cuda.context.noted(self.cuda.queue_all(&queue, self.steps.iter().flatten()));
         };
-        let notes_traps = |step: &Step| matches!(step, Step::Launch(Ready { traps: Some(_), .. }));
-        let traps = queue.traps();
-        if self.word != Some(traps.word()) {
+        let notes_traps = |step: &Step| matches!(step, Step::Launch(ready) if ready.traps.is_some());
+        let mut noting = self.steps.iter().flatten().any(notes_traps).then(|| queue.traps().launching());
+        if let Some(noting) = &noting
+            && self.word != Some(noting.word)
+        {
             // If one of them fails, the next submission sets all of them again.
             self.word = None;
             for (command, step) in self.steps.iter().enumerate() {
                 if let Some(Step::Launch(ready)) = step
                     && ready.traps.is_some()
                 {
-                    graph.set(command, ready, traps.word())?;
+                    graph.set(command, ready, noting.word)?;
                 }
             }
-            self.word = Some(traps.word());
+            self.word = Some(noting.word);
         }
-        let may_trap = self.steps.iter().flatten().any(notes_traps).then(|| traps.launching());
         // SAFETY: the graph is ready and lives, as does all that its nodes use, until its work is done.
         let result = unsafe { sys::cuGraphLaunch(graph.exec, queue.stream()) };
-        if let Some(mut may_trap) = may_trap {
-            *may_trap = true;
+        if let Some(noting) = &mut noting {
+            noting.may_trap = true;
         }
         self.cuda.context.noted(check(result, "launch a graph"))
     }

@@ -18,6 +18,9 @@ use girih_runtime::driver::{Command, Dispatch, Grid, Slice};
 use std::ffi::c_void;
 use std::sync::Arc;
 
+/// How many commands that are submitted again and again are looked through for one that was planned.
+const PERIOD: usize = 4;
+
 /// A launch that can be put into a stream.
 pub(super) struct Ready {
     pub program: Arc<Program>,
@@ -30,9 +33,10 @@ pub(super) struct Ready {
 }
 
 /// A command that can be put into a stream.
+#[derive(Clone)]
 pub(super) enum Step {
     /// Runs a kernel.
-    Launch(Ready),
+    Launch(Arc<Ready>),
     /// Reads the grid on the host, then runs it: the dispatch is planned again with what was read.
     Host {
         dispatch: Dispatch,
@@ -50,13 +54,18 @@ pub(super) enum Step {
 }
 
 impl State {
-    /// Checks commands.
+    /// Checks commands. A launch that is repeated is planned once: runners of programs submit a few of them, again and again.
     pub(super) fn plan(&self, commands: &[Command]) -> Result<Vec<Step>, Diagnostic> {
-        let mut steps = Vec::with_capacity(commands.len());
-        for command in commands {
-            steps.extend(self.plan_one(command)?);
+        let mut steps: Vec<Option<Step>> = Vec::with_capacity(commands.len());
+        for (i, command) in commands.iter().enumerate() {
+            let before = (i.saturating_sub(PERIOD)..i).rev().find(|before| is_repeated(&commands[*before], command));
+            let step = match before {
+                Some(before) => steps[before].clone(),
+                None => self.plan_one(command)?,
+            };
+            steps.push(step);
         }
-        Ok(steps)
+        Ok(steps.into_iter().flatten().collect())
     }
 
     /// Checks a command; nothing comes of one that does nothing.
@@ -97,7 +106,7 @@ impl State {
                 if program.shape.cooperative {
                     self.check_residency(&program, &kernel, grid, shared)?;
                 }
-                Ok(Some(Step::Launch(Ready { program, kernel, grid, values, traps, shared })))
+                Ok(Some(Step::Launch(Arc::new(Ready { program, kernel, grid, values, traps, shared }))))
             }
             PlannedGrid::Indirect(slice) => {
                 let address = self.blocks().address(slice)?;
@@ -105,7 +114,8 @@ impl State {
                     Indirect::Kernel(kernel, workgroups) => {
                         let shared = self.shared(&program, &kernel, &plan.dynamic_shared)?;
                         values.push(address);
-                        Step::Launch(Ready { program, kernel, grid: [workgroups, 1, 1], values, traps, shared })
+                        let grid = [workgroups, 1, 1];
+                        Step::Launch(Arc::new(Ready { program, kernel, grid, values, traps, shared }))
                     }
                     Indirect::Host | Indirect::Unknown => Step::Host { dispatch: dispatch.clone(), grid: slice },
                 }))
@@ -200,6 +210,14 @@ impl State {
     }
 }
 
+/// Whether a command is a launch, and the same as one before it.
+fn is_repeated(before: &Command, command: &Command) -> bool {
+    match (before, command) {
+        (Command::Dispatch(before), Command::Dispatch(dispatch)) => before == dispatch,
+        (Command::Copy { .. } | Command::Clear(_), _) | (_, Command::Copy { .. } | Command::Clear(_)) => false,
+    }
+}
+
 impl Ready {
     /// The values of its parameters if it notes traps in a word.
     pub fn values_for(&self, word: CUdeviceptr) -> Vec<u64> {
@@ -213,11 +231,11 @@ impl Ready {
     /// Puts it into a stream.
     pub fn launch(&self, queue: &Queue) -> Result<(), Diagnostic> {
         let Ready { program, kernel, grid, shared, .. } = self;
-        let mut values = self.values_for(queue.traps().word());
+        let mut noting = self.traps.map(|_| queue.traps().launching());
+        let mut values = self.values_for(noting.as_ref().map_or(0, |noting| noting.word));
         let mut pointers: Vec<*mut c_void> = values.iter_mut().map(|v| std::ptr::from_mut(v).cast()).collect();
         let ([gx, gy, gz], [x, y, z]) = (*grid, program.shape.workgroup);
         let (function, stream, parameters) = (kernel.function, queue.stream(), pointers.as_mut_ptr());
-        let may_trap = self.traps.map(|_| queue.traps().launching());
         // SAFETY: there is a value for each parameter, of at least its size (numbers are little-endian in 8 bytes), which the driver
         // copies before it returns. Memory lives until the stream is done with it (see
         // `Driver::release`), and so does the code (see `Cuda::unload`). What the kernel
@@ -230,8 +248,8 @@ impl Ready {
                 sys::cuLaunchKernel(function, gx, gy, gz, x, y, z, *shared, stream, parameters, none)
             }
         };
-        if let Some(mut may_trap) = may_trap {
-            *may_trap = true;
+        if let Some(noting) = &mut noting {
+            noting.may_trap = true;
         }
         let name = &program.entry.source.name;
         check(result, &format!("launch `@{name}` on {gx} x {gy} x {gz} workgroups")).map_err(|error| {

@@ -1,4 +1,4 @@
-//! Streams of a card: each with its way to the host and its word of traps. Points in them, and bytes that are read there.
+//! Streams of a card: each with its way to the host and its words of traps. Points in them, and bytes that are read there.
 
 // The driver's edge: every block says why it is safe.
 #![allow(unsafe_code)]
@@ -6,7 +6,6 @@
 use super::context::{Context, Event};
 use super::driver::check;
 use super::locked::{Pool, Room};
-use super::memory::clear;
 use super::staging::{self, Staging};
 use super::traps::{Told, Traps};
 use cudarc::driver::sys::{self, CUcontext, CUdeviceptr, CUstream};
@@ -18,7 +17,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 /// The driver's name for a stream of whichever thread uses it.
 const PER_THREAD: u64 = 2;
 
-/// A stream. Whoever drops it knows that its work is done, for that uses the word of traps.
+/// A stream. Whoever drops it knows that its work is done, for that uses the words of traps.
 #[derive(Debug)]
 pub(super) struct Queue {
     stream: CUstream,
@@ -69,7 +68,7 @@ impl Queue {
     }
 
     fn ready(self) -> Result<Queue, Diagnostic> {
-        clear(&self, self.traps.word(), 16)?;
+        self.traps.clear(&self)?;
         Ok(self)
     }
 

@@ -1,7 +1,8 @@
 //! What the work of a stream has trapped.
 //!
-//! Kernels note the first trap in a word of the stream. Behind each point that is to tell it, the word is copied to the host and cleared, if a launch
-//! since the last such point may have noted one: so a trap belongs to the first point behind it, and none is lost between two looks.
+//! Kernels note the first trap in a word of the stream. Behind each point that is to tell it, the word is copied to the host, if a launch since the last
+//! such point may have noted one, and later launches have the next word: so a trap belongs to the first point behind it, and none is lost between two looks.
+//! The words are cleared together when all of them were used, for clearing takes the card about as long as a short kernel.
 
 // The driver's edge: every block says why it is safe.
 #![allow(unsafe_code)]
@@ -52,46 +53,59 @@ impl Told {
     }
 }
 
-/// The word of a stream.
+/// Bytes of the words of a stream.
+const WORDS: u64 = 4096;
+
+/// Where launches note traps.
+#[derive(Debug)]
+pub(super) struct Noting {
+    /// The word, which is zero before the first of them.
+    pub word: CUdeviceptr,
+    /// Whether one of them may have noted a trap there.
+    pub may_trap: bool,
+}
+
+/// The words of a stream.
 #[derive(Debug)]
 pub(super) struct Traps {
-    word: Block,
-    /// Whether a launch since the last copy may have noted a trap. It is locked while a copy is queued and the word is cleared, so that no such launch comes
-    /// between them, and points are numbered as they stand in the stream.
-    may_trap: Mutex<bool>,
+    words: Block,
+    /// It is locked while a copy is queued and the word is changed, so that no launch comes between them, and points are numbered as they stand in the stream.
+    noting: Mutex<Noting>,
     pub told: Told,
 }
 
 impl Traps {
-    /// A word; the stream clears it before its first use. The context is current.
+    /// Words; the stream clears them before their first use. The context is current.
     pub fn new(context: &Arc<Context>) -> Result<Traps, Diagnostic> {
-        Ok(Traps { word: Block::allocate(context, 16)?, may_trap: Mutex::default(), told: Told::default() })
+        let words = Block::allocate(context, WORDS)?;
+        let noting = Mutex::new(Noting { word: words.address(), may_trap: false });
+        Ok(Traps { words, noting, told: Told::default() })
     }
 
-    /// Where kernels note traps.
-    pub fn word(&self) -> CUdeviceptr {
-        self.word.address()
+    /// Queues the clearing of all words.
+    pub fn clear(&self, queue: &Queue) -> Result<(), Diagnostic> {
+        clear(queue, self.words.address(), WORDS)
     }
 
     /// Whoever queues a launch that may note a trap has this for as long, and says there that it may.
-    pub fn launching(&self) -> MutexGuard<'_, bool> {
-        self.may_trap.lock().unwrap_or_else(PoisonError::into_inner)
+    pub fn launching(&self) -> MutexGuard<'_, Noting> {
+        self.noting.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// A new point behind all work that is queued so far, if no launch since the last one may have noted a trap.
     pub fn quiet_point(&self) -> Option<u64> {
-        let may_trap = self.launching();
-        (!*may_trap).then(|| self.told.lock().point())
+        let noting = self.launching();
+        (!noting.may_trap).then(|| self.told.lock().point())
     }
 
     /// Records an event behind all work that is queued so far, and what that has trapped; the number of this point. The context is current.
     pub fn point(&self, queue: &Queue, pool: &Arc<Pool>, event: &Arc<Event>) -> Result<u64, Diagnostic> {
-        let mut may_trap = self.launching();
-        if !*may_trap {
+        let mut noting = self.launching();
+        if !noting.may_trap {
             event.record(queue)?;
             return Ok(self.told.lock().point());
         }
-        let copy = self.copy(queue, pool)?;
+        let copy = copy(noting.word, queue, pool)?;
         if let Err(error) = event.record(queue) {
             // The card may still write there.
             std::mem::forget(copy);
@@ -103,18 +117,24 @@ impl Traps {
             told.note(point, Note { copy, done: event.clone() });
             point
         };
-        // Nobody who waits for the event waits for this. If it fails, the trap is told once more.
-        clear(queue, self.word(), 4)?;
-        *may_trap = false;
+        let next = noting.word + 4;
+        if next < self.words.address() + WORDS {
+            noting.word = next;
+        } else {
+            // Nobody who waits for the event waits for this. If it fails, the trap is told once more.
+            self.clear(queue)?;
+            noting.word = self.words.address();
+        }
+        noting.may_trap = false;
         Ok(point)
     }
+}
 
-    /// Queues a copy of the word.
-    fn copy(&self, queue: &Queue, pool: &Arc<Pool>) -> Result<Word, Diagnostic> {
-        let copy = pool.word()?;
-        // SAFETY: four bytes of the stream's own word are copied into a word of the host that is nobody else's.
-        let result = unsafe { sys::cuMemcpyDtoHAsync_v2(copy.address().cast(), self.word(), 4, queue.stream()) };
-        check(result, "copy from the device")?;
-        Ok(copy)
-    }
+/// Queues a copy of a word of the stream.
+fn copy(word: CUdeviceptr, queue: &Queue, pool: &Arc<Pool>) -> Result<Word, Diagnostic> {
+    let copy = pool.word()?;
+    // SAFETY: four bytes of the stream's own word are copied into a word of the host that is nobody else's.
+    let result = unsafe { sys::cuMemcpyDtoHAsync_v2(copy.address().cast(), word, 4, queue.stream()) };
+    check(result, "copy from the device")?;
+    Ok(copy)
 }

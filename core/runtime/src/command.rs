@@ -37,7 +37,7 @@ pub enum Grid<B = Buffer> {
 }
 
 /// One launch of a kernel.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Dispatch<B = Buffer, P = Program> {
     /// The kernel.
     pub program: P,

@@ -1,6 +1,6 @@
 //! What work has failed with, until somebody is told: for drivers whose work is queued.
 //!
-//! Such a driver copies the word that notes traps behind each point of a queue, and clears it there. So each copy says what was trapped between
+//! Such a driver copies the word that notes traps behind each point of a queue, and work behind the point begins with a word that is zero. So each copy says what was trapped between
 //! two points. Invariant: a failure is told once, and by no point that lies before it.
 
 use crate::trap;
