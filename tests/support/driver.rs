@@ -2,7 +2,9 @@
 
 use girih::Diagnostic;
 use girih_ir::{Caps, FunctionId, Module, Verified};
-use girih_runtime::driver::{BlockId, Command, Driver, Fence, Fetch, Keeping, ProgramId, QueueId, Slice};
+use girih_runtime::driver::{
+    BlockId, Command, Dispatch, Driver, Fence, Fetch, Keeping, ProgramId, QueueId, Replay, Slice,
+};
 use girih_runtime::{Device, DeviceInfo, LoadOptions, Memory, Read, Timing};
 use std::sync::Arc;
 
@@ -44,12 +46,12 @@ pub trait Watch: Send + Sync + 'static {
 /// The driver. It keeps no memory for later, so that what is given back is seen.
 struct Watched<W> {
     inner: Arc<dyn Driver>,
-    watch: W,
+    watch: Arc<W>,
 }
 
 /// A device whose driver is watched.
 pub fn watched(device: &Device, watch: impl Watch) -> Device {
-    Device::new(Watched { inner: device.driver().clone(), watch })
+    Device::new(Watched { inner: device.driver().clone(), watch: Arc::new(watch) })
 }
 
 impl<W: Watch> Driver for Watched<W> {
@@ -124,5 +126,37 @@ impl<W: Watch> Driver for Watched<W> {
     fn time(&self, queue: QueueId, commands: &[Command], runs: usize) -> Result<Timing, Diagnostic> {
         self.watch.asked(Use::Work)?;
         self.inner.time(queue, commands, runs)
+    }
+    fn record(&self, commands: &[Command]) -> Result<Option<Box<dyn Replay>>, Diagnostic> {
+        self.watch.asked(Use::Work)?;
+        let inner = self.inner.clone();
+        Ok(Some(Box::new(List { inner, watch: self.watch.clone(), commands: commands.to_vec() })))
+    }
+}
+
+/// Commands that were made ready: all drivers that are watched say they do that.
+struct List<W> {
+    inner: Arc<dyn Driver>,
+    watch: Arc<W>,
+    commands: Vec<Command>,
+}
+
+impl<W: Watch> Replay for List<W> {
+    fn set(&mut self, command: usize, dispatch: &Dispatch) -> Result<(), Diagnostic> {
+        self.commands[command] = Command::Dispatch(dispatch.clone());
+        Ok(())
+    }
+    fn submit(&mut self, queue: QueueId) -> Result<(), Diagnostic> {
+        self.watch.asked(Use::Work)?;
+        self.inner.submit(queue, &self.commands)
+    }
+}
+
+/// Who lets everything happen.
+pub struct Nobody;
+
+impl Watch for Nobody {
+    fn asked(&self, _what: Use) -> Result<(), Diagnostic> {
+        Ok(())
     }
 }

@@ -34,6 +34,11 @@ impl Recording {
         self.commands.is_empty()
     }
 
+    /// Whether the driver has something better than submitting them one by one.
+    pub fn is_ready(&self) -> bool {
+        self.replay.is_some()
+    }
+
     /// Replaces an argument of a dispatch from the next submission on.
     ///
     /// # Errors

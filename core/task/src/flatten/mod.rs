@@ -24,9 +24,12 @@
 //! | [`plan`] | scripts put in line |
 //! | [`kernel`] | the kernel |
 //! | [`memory`] | what stands where in the buffers |
+//! | [`batches`] | dispatches that a device is given at once |
+//! | [`runner`] | runs on a device |
 //!
 //! What cannot be done in step is refused before anything runs; [`epochs`](super::forkjoin) do it then.
 
+mod batches;
 mod calls;
 mod cells;
 mod code;

@@ -3,6 +3,7 @@
 //!
 //! Invariant: one function is called, each time on a new heap. What it left is there for the host to read until the next call.
 
+use super::batches::Batches;
 use crate::device::{self, Ended, broken, buffer, missing, number};
 use crate::flatten::memory::{control, fault};
 use crate::flatten::{Flattened, Options};
@@ -25,8 +26,6 @@ const SLACK: u64 = 4 << 20;
 const FACTOR: u64 = 4;
 /// How many times as many instances as lanes are many, and how many times as many workgroups they get, as a binary logarithm.
 const MORE: u32 = 3;
-/// Dispatches that are submitted at once.
-const BATCH: usize = 64;
 
 /// A program in sweeps on a device.
 pub struct FlattenedRunner {
@@ -49,6 +48,8 @@ pub struct FlattenedRunner {
     bytes: u64,
     most: u64,
     top: u32,
+    /// The dispatches on this heap; none before the first run.
+    batches: Option<Batches>,
     submissions: u64,
     dispatches: u64,
 }
@@ -100,6 +101,7 @@ impl FlattenedRunner {
             bytes,
             most,
             top: 0,
+            batches: None,
             submissions: 0,
             dispatches: 0,
         };
@@ -200,6 +202,7 @@ impl FlattenedRunner {
             Ok(heap) => {
                 self.heap = heap;
                 self.bytes = wanted;
+                self.batches = None;
                 Ok(true)
             }
             Err(error) if error.code == Code::DeviceMemory => Ok(false),
@@ -219,27 +222,32 @@ impl FlattenedRunner {
         if !words.is_empty() {
             device::write(&self.device, &self.frames, 0, &words).map_err(wrong)?;
         }
-        let commands = self.dispatches();
-        let mut batches = commands.chunks(BATCH).peekable();
+        let mut batches = match self.batches.take() {
+            Some(mut batches) => {
+                batches.again(&self.device).map_err(wrong)?;
+                batches
+            }
+            None => Batches::new(self.dispatches()),
+        };
         let mut control = vec![0; 4 * control::WORDS as usize];
         let mut results = vec![0; 4 * self.results.len()];
-        while let Some(batch) = batches.next() {
+        for number in 0..batches.count() {
             if self.task.interrupt.as_ref().is_some_and(|flag| flag.load(Ordering::Relaxed)) {
                 return Err(Ended::Fault(Fault::Interrupted));
             }
-            let at_device = &self.device;
-            if batches.peek().is_some() {
+            if number + 1 < batches.count() {
                 // An interrupt is seen between two batches, so no more than one is on its way.
-                at_device.submit(batch).and_then(|()| at_device.wait()).map_err(wrong)?;
+                batches.run(&self.device, number).map_err(wrong)?;
             } else {
                 let first = 4 * self.params.len() as u64;
                 let mut reads =
                     [Read::new(&self.control, 0, &mut control), Read::new(&self.frames, first, &mut results)];
-                at_device.submit_and_read(batch, &mut reads).map_err(wrong)?;
+                batches.run_and_read(&self.device, number, &mut reads).map_err(wrong)?;
             }
             self.submissions += 1;
-            self.dispatches += batch.len() as u64;
+            self.dispatches += batches.batch(number).len() as u64;
         }
+        self.batches = Some(batches);
         let control = words::from_bytes(&control);
         self.top = control[control::HEAP_TOP as usize].min(control[control::HEAP_END as usize]);
         match control[control::FAULT as usize] {
