@@ -123,7 +123,7 @@ impl State {
         }
     }
 
-    /// The values of a legal kernel's parameters: addresses, and numbers in 4 or 8 bytes. The word of traps is the queue's.
+    /// The values of a legal kernel's parameters: addresses, and numbers in 4 or 8 bytes. The word of traps is the queue's, filled in at the launch.
     fn values(&self, plan: &LaunchPlan) -> Result<Vec<u64>, Diagnostic> {
         let blocks = self.blocks();
         let value = |parameter: &Parameter| match parameter {
