@@ -186,9 +186,10 @@ def main():
 
 #[test]
 fn collections_change_nothing() {
+    // It is noted beside the name of the test, which its own thread has.
+    let share = share(3);
     on_big_stack(|| {
         let mut collections = 0;
-        let share = share(3);
         for number in share.of(0..24) {
             let random = &mut Random::new(number);
             let pick = |random: &mut Random, all: &[u32]| *random.pick(all);

@@ -10,7 +10,7 @@ use girih::triton::{Argument, Constant, KernelFile, Request};
 use girih::{Code, Report};
 use girih_ir::{Scalar, Type};
 use girih_runtime::{Buffer, Device, DeviceKind, Memory};
-use girih_workbench::share;
+use girih_workbench::extent::{Share, share};
 
 // Guard regions.
 
@@ -177,12 +177,11 @@ const SIZES: &[(usize, usize)] = &[(1, 1), (7, 3), (160, 16), (255, 33), (512, 4
 const SCALARS: &[Scalar] =
     &[Scalar::I8, Scalar::I16, Scalar::F16, Scalar::Bf16, Scalar::I32, Scalar::F32, Scalar::I64, Scalar::F64];
 
-fn guarded_on((selector, profile): &Place) {
+fn guarded_on((selector, profile): &Place, share: Share) {
     let file = KernelFile::from_text("copies.py", COPIES);
     let device = devices::open(selector, *profile).expect("the device is there");
     // Drivers in software compile slowly: every size and every type, but not each with each.
     let some = if device.info().kind == DeviceKind::WgpuSoftware { 3 } else { 1 };
-    let share = share(3);
     let mut ran = 0;
     for kernel in ["line", "moved", "holes", "matrix", "blocks", "added"] {
         for (i, scalar) in SCALARS.iter().copied().enumerate() {
@@ -205,9 +204,9 @@ fn guarded_on((selector, profile): &Place) {
 
 #[test]
 fn masked_accesses_touch_nothing_outside() {
-    let places = places();
+    let (places, share) = (places(), share(3));
     std::thread::scope(|scope| {
-        let running: Vec<_> = places.iter().map(|place| scope.spawn(move || guarded_on(place))).collect();
+        let running: Vec<_> = places.iter().map(|place| scope.spawn(move || guarded_on(place, share))).collect();
         running.into_iter().for_each(|thread| thread.join().expect("every device holds it"));
     });
 }
