@@ -1,17 +1,13 @@
 //! Pictures as files: PNG, one or numbered, and animated GIF.
 
-use super::frame::Frame;
+use super::frame::{Frame, Size};
 use crate::atomic_file;
 use crate::error::Error;
 use girih_base::diag::{Code, Diagnostic};
 use girih_base::span::Span;
-use image::codecs::gif::{GifEncoder, Repeat};
-use image::codecs::png::PngEncoder;
-use image::{Delay, ExtendedColorType, ImageEncoder, ImageError, ImageResult, RgbaImage};
 use std::fs::File;
 use std::io::{BufWriter, Write};
 use std::path::{Path, PathBuf};
-use std::sync::{Arc, Mutex, PoisonError};
 
 /// How quickly colours are chosen for a GIF, from 1 (best) to 30.
 const GIF_SPEED: i32 = 10;
@@ -31,44 +27,46 @@ enum Form {
     /// A file for each picture.
     Numbered { folder: PathBuf, stem: String, digits: usize },
     /// One file for all.
-    Animation { path: PathBuf, rate: f32, encoder: Box<GifEncoder<Ending>>, failure: Failure },
+    Animation { path: PathBuf, rate: f32, gif: Gif },
 }
 
-/// What went wrong at the very end of a file, after the encoder is gone.
-type Failure = Arc<Mutex<Option<std::io::Error>>>;
-
-/// Writes a file, and keeps the error that ending it meets: the encoder writes the last bytes when it is dropped, and
-/// does not tell.
-struct Ending {
-    file: BufWriter<File>,
-    failure: Failure,
+/// An animation's file. Its head has the size of the pictures, so the first of them begins it.
+enum Gif {
+    Empty(File),
+    Begun(Box<gif::Encoder<BufWriter<File>>>),
 }
 
-impl Ending {
-    fn kept<T>(&self, result: std::io::Result<T>) -> std::io::Result<T> {
-        result.inspect_err(|error| {
-            let copy = std::io::Error::new(error.kind(), error.to_string());
-            self.failure.lock().unwrap_or_else(PoisonError::into_inner).get_or_insert(copy);
-        })
-    }
-}
-
-impl Write for Ending {
-    fn write(&mut self, bytes: &[u8]) -> std::io::Result<usize> {
-        let result = self.file.write(bytes);
-        self.kept(result)
+impl Gif {
+    /// The encoder, which begins the file with its head if it is new.
+    fn encoder(
+        &mut self,
+        (width, height): (u16, u16),
+    ) -> Result<&mut gif::Encoder<BufWriter<File>>, gif::EncodingError> {
+        if let Gif::Empty(file) = self {
+            let mut encoder = gif::Encoder::new(BufWriter::new(file.try_clone()?), width, height, &[])?;
+            encoder.set_repeat(gif::Repeat::Infinite)?;
+            *self = Gif::Begun(Box::new(encoder));
+        }
+        match self {
+            Gif::Begun(encoder) => Ok(encoder),
+            Gif::Empty(_) => Err(gif::EncodingError::WriterNotFound),
+        }
     }
 
-    fn flush(&mut self) -> std::io::Result<()> {
-        let result = self.file.flush();
-        self.kept(result)
+    /// Adds a picture that is shown for `delay` hundredths of a second.
+    fn add(&mut self, frame: &Frame, size: (u16, u16), delay: u16) -> Result<(), gif::EncodingError> {
+        let encoder = self.encoder(size)?;
+        let mut picture = gif::Frame::from_rgba_speed(size.0, size.1, &mut frame.bytes().to_vec(), GIF_SPEED);
+        picture.delay = delay;
+        encoder.write_frame(&picture)
     }
-}
 
-impl Drop for Ending {
-    fn drop(&mut self) {
-        // The error is kept for whoever ends the output.
-        let _ = self.flush();
+    /// Ends the file.
+    fn finish(self) -> Result<(), gif::EncodingError> {
+        match self {
+            Gif::Empty(_) => Ok(()),
+            Gif::Begun(encoder) => Ok(encoder.into_inner()?.flush()?),
+        }
     }
 }
 
@@ -85,12 +83,8 @@ impl Output {
                 Form::Numbered { folder, stem, digits: digits(count) }
             }
             "gif" => {
-                let file = BufWriter::new(File::create(path).map_err(|error| cannot_write(path, error))?);
-                let failure = Failure::default();
-                let ending = Ending { file, failure: Arc::clone(&failure) };
-                let mut encoder = GifEncoder::new_with_speed(ending, GIF_SPEED);
-                encoder.set_repeat(Repeat::Infinite).map_err(|error| cannot_write(path, plain(error)))?;
-                Form::Animation { path: path.to_path_buf(), rate, encoder: Box::new(encoder), failure }
+                let gif = Gif::Empty(File::create(path).map_err(|error| cannot_write(path, error))?);
+                Form::Animation { path: path.to_path_buf(), rate, gif }
             }
             _ => {
                 let message = format!("`{}` is neither a PNG nor a GIF", path.display());
@@ -123,14 +117,10 @@ impl Output {
                 write_png(&path, frame)?;
                 self.written.push(path);
             }
-            Form::Animation { path, rate, encoder, failure: _ } => {
-                let failed = |error| cannot_write(path, plain(error));
-                let (width, height) = (frame.size.width(), frame.size.height());
-                let Some(image) = RgbaImage::from_raw(width, height, frame.bytes().to_vec()) else {
-                    return Err(cannot_write(path, "a picture whose size is not its own"));
-                };
-                let delay = Delay::from_numer_denom_ms(10 * hundredths(number, *rate), 1);
-                encoder.encode_frame(image::Frame::from_parts(image, 0, 0, delay)).map_err(failed)?;
+            Form::Animation { path, rate, gif } => {
+                let size =
+                    sides(frame.size).ok_or_else(|| cannot_write(path, "a GIF has at most 65535 pixels a side"))?;
+                gif.add(frame, size, hundredths(number, *rate)).map_err(|error| cannot_write(path, error))?;
                 if self.written.is_empty() {
                     self.written.push(path.clone());
                 }
@@ -141,20 +131,22 @@ impl Output {
 
     /// Ends the last file, and says which files were written.
     pub fn finish(self) -> Result<Vec<PathBuf>, Error> {
-        if let Form::Animation { path, encoder, failure, .. } = self.form {
-            drop(encoder);
-            if let Some(error) = failure.lock().unwrap_or_else(PoisonError::into_inner).take() {
-                return Err(cannot_write(&path, error));
-            }
+        if let Form::Animation { path, gif, .. } = self.form {
+            gif.finish().map_err(|error| cannot_write(&path, error))?;
         }
         Ok(self.written)
     }
 }
 
+/// The sides of a picture, as GIF counts them.
+fn sides(size: Size) -> Option<(u16, u16)> {
+    Some((size.width().try_into().ok()?, size.height().try_into().ok()?))
+}
+
 /// How long a picture of an animation is shown, in hundredths of a second, the unit of GIF: rounding must not add up.
-fn hundredths(number: usize, rate: f32) -> u32 {
+fn hundredths(number: usize, rate: f32) -> u16 {
     let start = |number: usize| (number as f64 * 100.0 / f64::from(rate)).round();
-    (start(number + 1) - start(number)).clamp(1.0, 60_000.0) as u32
+    (start(number + 1) - start(number)).clamp(1.0, 60_000.0) as u16
 }
 
 /// How many digits the numbers below `count` have, at least four.
@@ -164,22 +156,21 @@ fn digits(count: usize) -> usize {
 
 /// Writes a picture as a PNG file.
 pub fn write_png(path: &Path, frame: &Frame) -> Result<(), Error> {
-    atomic_file::write(path, |file| encode_png(file, frame).map_err(|error| std::io::Error::other(plain(error))))
+    atomic_file::write(path, |file| encode_png(file, frame).map_err(std::io::Error::from))
         .map_err(|error| cannot_write(path, error))
 }
 
 /// Encodes a picture as PNG. Opacity is left out: every pixel is opaque.
-fn encode_png(writer: impl Write, frame: &Frame) -> ImageResult<()> {
+fn encode_png(writer: impl Write, frame: &Frame) -> Result<(), png::EncodingError> {
     let rgb: Vec<u8> = frame.pixels.iter().flat_map(|[r, g, b, _]| [*r, *g, *b]).collect();
-    PngEncoder::new(writer).write_image(&rgb, frame.size.width(), frame.size.height(), ExtendedColorType::Rgb8)
-}
-
-/// What went wrong, without the words of the encoder around it.
-fn plain(error: ImageError) -> String {
-    match error {
-        ImageError::IoError(error) => error.to_string(),
-        error => error.to_string(),
-    }
+    let mut encoder = png::Encoder::new(writer, frame.size.width(), frame.size.height());
+    encoder.set_color(png::ColorType::Rgb);
+    encoder.set_depth(png::BitDepth::Eight);
+    encoder.set_compression(png::Compression::Fast);
+    encoder.set_filter(png::Filter::Adaptive);
+    let mut writer = encoder.write_header()?;
+    writer.write_image_data(&rgb)?;
+    writer.finish()
 }
 
 fn cannot_write(path: &Path, error: impl std::fmt::Display) -> Error {
@@ -194,9 +185,6 @@ fn report(diagnostic: Diagnostic) -> Error {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::render::frame::Size;
-    use image::AnimationDecoder;
-    use image::codecs::gif::GifDecoder;
     use std::io::BufReader;
     use std::time::Duration;
 
@@ -218,8 +206,13 @@ mod tests {
         output.add(&frame(200)).expect("it is written");
         let names = ["out-0000.png", "out-0001.png"].map(|name| folder.path().join(name));
         assert_eq!(output.finish().expect("the files end"), names);
-        let read = image::open(&names[1]).expect("a picture").to_rgba8();
-        assert_eq!(read.as_raw(), frame(200).bytes());
+        let file = BufReader::new(File::open(&names[1]).expect("the file"));
+        let mut reader = png::Decoder::new(file).read_info().expect("a PNG");
+        let mut rgb = vec![0; reader.output_buffer_size().expect("a small picture")];
+        let read = reader.next_frame(&mut rgb).expect("its pixels");
+        assert_eq!((read.width, read.height, read.color_type), (3, 2, png::ColorType::Rgb));
+        let expected: Vec<u8> = frame(200).pixels.iter().flat_map(|pixel| pixel[..3].to_vec()).collect();
+        assert_eq!(rgb, expected);
     }
 
     #[test]
@@ -241,11 +234,33 @@ mod tests {
             output.add(&frame(shade * 8)).expect("it is written");
         }
         assert_eq!(output.finish().expect("the file ends"), [path.as_path()]);
-        let decoder = GifDecoder::new(BufReader::new(File::open(&path).expect("the file"))).expect("a GIF");
-        let frames = decoder.into_frames().collect_frames().expect("its frames");
-        let milliseconds: u32 = frames.iter().map(|frame| frame.delay().numer_denom_ms()).map(|(n, d)| n / d).sum();
+        let mut options = gif::DecodeOptions::new();
+        options.set_color_output(gif::ColorOutput::RGBA);
+        let decoder = options.read_info(BufReader::new(File::open(&path).expect("the file"))).expect("a GIF");
+        assert_eq!(decoder.repeat(), gif::Repeat::Infinite);
+        let frames: Vec<_> = decoder.into_iter().map(|frame| frame.expect("a picture")).collect();
+        let milliseconds: u32 = frames.iter().map(|frame| 10 * u32::from(frame.delay)).sum();
         assert_eq!((frames.len(), milliseconds), (30, 1000));
-        assert_eq!(frames[3].buffer().as_raw(), frame(24).bytes());
+        assert_eq!(*frames[3].buffer, *frame(24).bytes());
+    }
+
+    #[test]
+    fn gifs_have_a_limit() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let path = folder.path().join("out.gif");
+        let mut output = Output::create(&path, 1, 10.0).expect("a name of an animation");
+        let size = Size::new(65_536, 1).expect("a size within the limit of pictures");
+        let wide = Frame { size, pixels: vec![[0; 4]; 65_536], ..frame(0) };
+        let error = output.add(&wide).expect_err("it is too wide for a GIF");
+        assert!(error.to_string().contains("at most 65535 pixels"), "{error}");
+    }
+
+    #[cfg(target_os = "linux")]
+    #[test]
+    fn a_full_disk_is_an_error() {
+        let file = File::options().write(true).open("/dev/full").expect("the device that is always full");
+        let mut gif = Gif::Empty(file);
+        gif.add(&frame(0), (3, 2), 1).and_then(|()| gif.finish()).expect_err("there is no room");
     }
 
     #[test]

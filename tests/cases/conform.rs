@@ -66,8 +66,8 @@ fn trials_on(name: &str, selector: &Selector, profile: Option<Profile>, number: 
         let run = move || run(&selector, profile, &suite, shard);
         trials.push(Trial::test(format!("conform/{name}: {what}"), run));
     };
-    // In part, each shard of the table is run on every third configuration.
-    let share = share(3);
+    // In part, each shard of the table is run on every fifth configuration.
+    let share = share(5);
     for shard in (0..SHARDS).filter(|shard| share.has(shard + number)) {
         trial(format!("table {shard}"), Suite::default(), Some(shard));
     }

@@ -187,7 +187,7 @@ def main():
 #[test]
 fn collections_change_nothing() {
     // It is noted beside the name of the test, which its own thread has.
-    let share = share(3);
+    let share = share(5);
     on_big_stack(|| {
         let mut collections = 0;
         for number in share.of(0..24) {

@@ -68,7 +68,7 @@ fn agrees(name: &str, nets: &Nets, device: &Device) -> bool {
 fn all_programs(name: &str) {
     let Some(device) = machine::open(name) else { return };
     let mut same = 0;
-    let share = share(3);
+    let share = share(5);
     for path in share.of(programs(PROGRAMS)) {
         let Ok(nets) = Nets::open(&path) else { continue };
         same += usize::from(agrees(&format!("{name}, {}", path.display()), &nets, &device));

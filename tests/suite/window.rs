@@ -3,9 +3,8 @@
 //! The window needs Xvfb, ImageMagick, xdotool and Mesa's software driver; `.ci/setup.sh` installs them on Debian. Where
 //! one of them is missing the test of the window says so and ends, unless `GIRIH_REQUIRE_WINDOW` is set, as it is in CI.
 
-use image::RgbaImage;
 use std::collections::HashSet;
-use std::io::{BufRead, BufReader, Read};
+use std::io::{BufRead, BufReader, Cursor, Read};
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, ExitStatus, Output, Stdio};
 use std::sync::{Mutex, MutexGuard, PoisonError};
@@ -72,21 +71,23 @@ fn the_window_shows_moving_pictures_and_obeys() {
 
     display.press("Right");
     display.wait_for_title("still - 256x256");
-    display.wait_for_picture("a green picture", |picture| picture.pixels().any(|pixel| pixel.0 == [0, 255, 0, 255]));
+    display.wait_for_picture("a green picture", |picture| picture.pixels.contains(&[0, 255, 0]));
     display.press("s");
     let saved = folder.path().join("still-1.png");
-    wait_for("a saved picture", || image::open(&saved).ok().filter(|picture| picture.width() == 256));
+    wait_for("a saved picture", || {
+        Picture::decode(&std::fs::read(&saved).ok()?).filter(|picture| picture.width == 256)
+    });
 
     write(&still, &STILL.replace("x ^ y", "no_such_name"));
     display.wait_for_title("B0201");
     display.wait_for_picture("the error over the picture", |picture| {
-        let is_ink = |pixel: &&image::Rgba<u8>| pixel.0[0] > 240 && pixel.0[1] > 220;
-        picture.pixels().filter(is_ink).count() > 200
+        let is_ink = |pixel: &&Pixel| pixel[0] > 240 && pixel[1] > 220;
+        picture.pixels.iter().filter(is_ink).count() > 200
     });
     assert!(demo.0.try_wait().expect("its state").is_none(), "an error in a shader has closed the window");
     write(&still, &STILL.replace("0x00ff00", "0x0000ff"));
     display.wait_for_title("still - 256x256");
-    display.wait_for_picture("a blue picture", |picture| picture.pixels().any(|pixel| pixel.0 == [0, 0, 255, 255]));
+    display.wait_for_picture("a blue picture", |picture| picture.pixels.contains(&[0, 0, 255]));
 
     for (width, height) in ["300", "900", "1", "500"].into_iter().zip(["500", "200", "1", "400"]) {
         let window = display.window().expect("a window");
@@ -96,7 +97,7 @@ fn the_window_shows_moving_pictures_and_obeys() {
     display.wait_for_title("still - 178x178");
     // The window is wider than the picture, which keeps its proportions: there are bars at its sides.
     display.wait_for_picture("a picture of 400 pixels a side", |picture| {
-        let is_blue = |x, y| picture.get_pixel(x, y).0[2] == 255;
+        let is_blue = |x: usize, y: usize| picture.pixels[y * picture.width + x][2] == 255;
         let blue_columns = (0..500).filter(|&x| (0..400).any(|y| is_blue(x, y))).count();
         (390..=400).contains(&blue_columns)
     });
@@ -139,12 +140,12 @@ fn pictures_of_the_windows_own_device_stay_there() {
     // Colours arrive as they are, enlarged and reduced.
     display.press("Right");
     display.wait_for_title("still - 256x256 - wgpu:lavapipe - ");
-    display.wait_for_picture("a green picture", |picture| picture.pixels().any(|pixel| pixel.0 == [0, 255, 0, 255]));
+    display.wait_for_picture("a green picture", |picture| picture.pixels.contains(&[0, 255, 0]));
     display.press("plus");
     display.press("plus");
     display.wait_for_title("still - 1024x1024 - wgpu:lavapipe - ");
     display.wait_for_picture("a green picture", |picture| {
-        picture.pixels().filter(|pixel| pixel.0[0] == 0 && pixel.0[1] == 255).count() > 100_000
+        picture.pixels.iter().filter(|pixel| pixel[0] == 0 && pixel[1] == 255).count() > 100_000
     });
 
     display.press("q");
@@ -171,18 +172,15 @@ fn pictures_need_neither_a_display_nor_a_gpu() {
     assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
     let picture = |number: usize| {
         let path = folder.path().join(format!("waves-000{number}.png"));
-        image::open(path).expect("a picture").to_rgb8()
+        Picture::decode(&std::fs::read(path).expect("a file")).expect("a picture")
     };
     for (number, shift) in [(0, 0), (2, 2)] {
         let picture = picture(number);
-        assert_eq!(picture.dimensions(), (64, 48));
-        for (x, y, pixel) in picture.enumerate_pixels() {
+        assert_eq!((picture.width, picture.pixels.len()), (64, 64 * 48));
+        for (number_of_pixel, pixel) in picture.pixels.iter().enumerate() {
+            let (x, y) = (number_of_pixel % 64, number_of_pixel / 64);
             let colour = (((x * 4 + shift) % 256) << 16) | (y * 5);
-            assert_eq!(
-                pixel.0,
-                [(colour >> 16) as u8, (colour >> 8) as u8, colour as u8],
-                "pixel {x}, {y} of {number}"
-            );
+            assert_eq!(*pixel, [(colour >> 16) as u8, (colour >> 8) as u8, colour as u8], "pixel {x}, {y} of {number}");
         }
     }
 }
@@ -233,8 +231,39 @@ fn write(path: &Path, text: &str) {
     std::fs::write(path, text).expect("a file is written");
 }
 
-fn colours(picture: &RgbaImage) -> usize {
-    picture.pixels().collect::<HashSet<_>>().len()
+/// Red, green, blue.
+type Pixel = [u8; 3];
+
+/// A picture that was read.
+#[derive(PartialEq)]
+struct Picture {
+    width: usize,
+    /// Row after row.
+    pixels: Vec<Pixel>,
+}
+
+impl Picture {
+    /// Reads a PNG of any kind, or says that this is none, such as a file that is not yet complete.
+    fn decode(bytes: &[u8]) -> Option<Picture> {
+        let mut decoder = png::Decoder::new(Cursor::new(bytes));
+        decoder.set_transformations(png::Transformations::normalize_to_color8());
+        let mut reader = decoder.read_info().ok()?;
+        let mut samples = vec![0; reader.output_buffer_size()?];
+        let read = reader.next_frame(&mut samples).ok()?;
+        samples.truncate(read.buffer_size());
+        let pixels = match read.color_type {
+            png::ColorType::Grayscale => samples.iter().map(|&grey| [grey; 3]).collect(),
+            png::ColorType::GrayscaleAlpha => samples.chunks_exact(2).map(|pair| [pair[0]; 3]).collect(),
+            png::ColorType::Rgb => samples.chunks_exact(3).map(|pixel| [pixel[0], pixel[1], pixel[2]]).collect(),
+            png::ColorType::Rgba => samples.chunks_exact(4).map(|pixel| [pixel[0], pixel[1], pixel[2]]).collect(),
+            png::ColorType::Indexed => return None,
+        };
+        Some(Picture { width: read.width as usize, pixels })
+    }
+}
+
+fn colours(picture: &Picture) -> usize {
+    picture.pixels.iter().collect::<HashSet<_>>().len()
 }
 
 /// Looks again and again until there is something.
@@ -346,17 +375,17 @@ impl Display {
     }
 
     /// What is on the display.
-    fn picture(&self) -> RgbaImage {
+    fn picture(&self) -> Picture {
         let output = self.tool("import", &["-window", "root", "-depth", "8", "png:-"]);
-        image::load_from_memory(&output.stdout).expect("a picture of the display").to_rgba8()
+        Picture::decode(&output.stdout).expect("a picture of the display")
     }
 
-    fn wait_for_picture(&self, what: &str, fits: impl Fn(&RgbaImage) -> bool) -> RgbaImage {
+    fn wait_for_picture(&self, what: &str, fits: impl Fn(&Picture) -> bool) -> Picture {
         wait_for(what, || Some(self.picture()).filter(&fits))
     }
 
     /// Waits until nothing moves any more.
-    fn wait_until_still(&self) -> RgbaImage {
+    fn wait_until_still(&self) -> Picture {
         wait_for("a picture that stands still", || {
             let before = self.picture();
             std::thread::sleep(Duration::from_millis(300));

@@ -8,7 +8,7 @@
 //! | [`memory`], [`transfer`] | memory, and the way to it |
 //! | [`fence`], [`submissions`] | fences: points in the work; what was submitted last |
 //! | [`programs`], [`cache`] | pipelines |
-//! | [`record`], [`timing`] | commands; how long they take |
+//! | [`record`], [`replay`], [`timing`] | commands; those that are submitted many times; how long they take |
 //! | [`errors`] | errors, lost devices, time limits |
 //! | `blocking`, `web` | where threads wait; what stands there for the web, where none may |
 //!
@@ -28,6 +28,7 @@ mod fence;
 mod memory;
 mod programs;
 mod record;
+mod replay;
 mod submissions;
 mod timing;
 mod transfer;
@@ -50,12 +51,13 @@ use girih_lower::{Compiled, Origin};
 use girih_runtime::Device;
 use girih_runtime::driver::untold::Untold;
 use girih_runtime::driver::{
-    BlockId, Command, Driver, Fence, Fetch, Keeping, ProgramId, QueueId, Slice, bad_arguments,
+    BlockId, Command, Driver, Fence, Fetch, Keeping, ProgramId, QueueId, Replay, Slice, bad_arguments,
 };
 use girih_runtime::{Buffer, DeviceInfo, LoadOptions, Memory, Read, Timing};
 use memory::Blocks;
 use programs::{Maker, Program};
 use record::Groups;
+use replay::BoundList;
 use std::ops::Deref;
 use std::path::PathBuf;
 use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
@@ -347,6 +349,9 @@ impl Driver for Gpu {
     }
     fn time(&self, _queue: QueueId, commands: &[Command], runs: usize) -> Result<Timing, Diagnostic> {
         self.timed(commands, runs)
+    }
+    fn record(&self, commands: &[Command]) -> Result<Option<Box<dyn Replay>>, Diagnostic> {
+        Ok(Some(Box::new(BoundList::new(self, commands)?)))
     }
 }
 

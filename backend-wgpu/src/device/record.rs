@@ -38,7 +38,7 @@ pub(super) struct Parameters<'a> {
 
 impl Drop for Parameters<'_> {
     fn drop(&mut self) {
-        self.state.groups().free.push(self.uniform);
+        self.state.groups().give_uniform(self.uniform);
     }
 }
 
@@ -54,6 +54,17 @@ pub(super) struct Recorded<'a> {
 const KEPT: usize = 4096;
 
 impl Groups {
+    /// The number of a buffer for scalar parameters that nobody has.
+    pub fn take_uniform(&mut self) -> usize {
+        self.free.pop().unwrap_or_else(|| {
+            self.uniforms.push(None);
+            self.uniforms.len() - 1
+        })
+    }
+    /// Takes one back.
+    pub fn give_uniform(&mut self, uniform: usize) {
+        self.free.push(uniform);
+    }
     /// A block goes away.
     pub fn forget_block(&mut self, block: BlockId) {
         self.made.retain(|key, _| !key.buffers.iter().flatten().any(|slice| slice.block == block));
@@ -91,7 +102,7 @@ pub(super) enum StepGrid {
 }
 
 /// A dispatch that is checked, with its parameters.
-struct Prepared {
+pub(super) struct Prepared {
     program: Arc<Program>,
     key: Key,
     words: Vec<u8>,
@@ -99,7 +110,7 @@ struct Prepared {
 }
 
 /// A command that is checked.
-enum Checked {
+pub(super) enum Checked {
     Run(Prepared),
     Step(Step),
 }
@@ -122,23 +133,20 @@ impl State {
 
     /// Commands, checked and bound, whether they may note traps, and where their parameters stand.
     pub(super) fn steps(&self, commands: &[Command]) -> Result<(Vec<Step>, bool, Parameters<'_>), Diagnostic> {
+        let parameters = Parameters { state: self, uniform: self.groups().take_uniform() };
+        let (steps, traps) = self.bound(commands, parameters.uniform)?;
+        Ok((steps, traps, parameters))
+    }
+
+    /// Commands, checked and bound to a buffer for scalar parameters, and whether they may note traps.
+    pub(super) fn bound(&self, commands: &[Command], uniform: usize) -> Result<(Vec<Step>, bool), Diagnostic> {
         let mut checked = vec![];
         for command in commands {
             checked.extend(self.check(command)?);
         }
-        let parameters = self.parameters();
-        let steps = self.bind(&mut self.groups(), checked, parameters.uniform)?;
+        let steps = self.bind(&mut self.groups(), checked, uniform)?;
         let traps = steps.iter().any(|s| matches!(s, Step::Run { program, .. } if program.traps));
-        Ok((steps, traps, parameters))
-    }
-
-    fn parameters(&self) -> Parameters<'_> {
-        let groups = &mut *self.groups();
-        let uniform = groups.free.pop().unwrap_or_else(|| {
-            groups.uniforms.push(None);
-            groups.uniforms.len() - 1
-        });
-        Parameters { state: self, uniform }
+        Ok((steps, traps))
     }
 
     /// A command buffer of steps.
@@ -219,7 +227,7 @@ impl State {
     }
 
     /// Checks a command. Nothing comes of one that does nothing.
-    fn check(&self, command: &Command) -> Result<Option<Checked>, Diagnostic> {
+    pub(super) fn check(&self, command: &Command) -> Result<Option<Checked>, Diagnostic> {
         Ok(match command {
             Command::Dispatch(dispatch) => self.prepare(dispatch)?.map(Checked::Run),
             Command::Copy { from, to } => {

@@ -8,7 +8,7 @@ use std::fmt;
 
 /// Commands that were made ready. It keeps the buffers and programs that they use.
 ///
-/// On CUDA they are a graph; on other devices, a list that has been checked.
+/// On CUDA they are a graph, on wgpu a list that is checked and bound; on other devices, the commands themselves.
 pub struct Recording {
     /// Goes before what it uses does.
     replay: Option<Box<dyn Replay>>,

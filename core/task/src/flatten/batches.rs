@@ -1,7 +1,7 @@
 //! The dispatches of a flattened program, in batches that a device is given at once.
 //!
 //! Invariant: the first run submits them as they are, for most programs run once. If the device can make commands ready, all later runs submit what was made
-//! ready before the second one: hundreds of dispatches are then one launch of a graph.
+//! ready before the second one: on CUDA hundreds of dispatches are then one launch of a graph, and on wgpu they are not checked again.
 
 use girih_base::diag::Diagnostic;
 use girih_runtime::{Command, Device, Read, Recording};
