@@ -17,7 +17,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 /// Random kernels on each device: in part, and in full.
-const PART: u64 = 50;
+const PART: u64 = 40;
 const FULL: u64 = 500;
 /// How many tests the table is spread over, so that they run side by side.
 const SHARDS: usize = 8;

@@ -43,7 +43,7 @@ const BUILDING: &str = "girih-fingerprint";
 
 /// The features of the library, and crates that come with one of them alone.
 const FEATURES: &[(&str, &[&str])] = &[
-    ("bend", &["girih-bend", "image"]),
+    ("bend", &["girih-bend", "gif", "png"]),
     ("net", &["girih-net"]),
     ("triton", &["girih-triton"]),
     ("cpu", &["girih-cpu", "cranelift-codegen"]),

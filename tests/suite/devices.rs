@@ -78,7 +78,7 @@ const RIGHT: &str = "def sum(d, n):\n  switch d:\n    case 0:\n      return n\n 
 
 fn options(device: &Selector, explain: bool) -> RunOptions {
     // What a lane makes by itself would take minutes to fill a card, and as long to fill a little on the reference machine.
-    let heap = if matches!(device, Selector::Lowered(_)) { 8 << 20 } else { 64 << 20 };
+    let heap = if matches!(device, Selector::Lowered(_)) { 2 << 20 } else { 64 << 20 };
     RunOptions { device: RunDevice::Device(device.clone()), explain, heap: Some(heap), ..RunOptions::default() }
 }
 

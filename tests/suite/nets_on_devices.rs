@@ -12,7 +12,7 @@ use girih_net::random;
 use girih_net::reduce::Limits;
 use girih_net::rules::Rule;
 use girih_runtime::Device;
-use girih_workbench::{missing, sample, share};
+use girih_workbench::{ALL, Share, missing, sample, share};
 use std::io::{Cursor, Write};
 use std::num::NonZeroUsize;
 use std::path::{Path, PathBuf};
@@ -136,10 +136,10 @@ impl Write for Page {
     }
 }
 
-fn performs(name: &str, mut place: impl FnMut(&mut dyn FnMut(Place<'_>))) {
+fn performs(name: &str, share: Share, mut place: impl FnMut(&mut dyn FnMut(Place<'_>))) {
     let folder = tempfile::tempdir().expect("a folder for temporary files");
     let mut count = 0;
-    for path in programs(EFFECTS) {
+    for path in share.of(programs(EFFECTS)) {
         let told = Told::of(path);
         let name = format!("{name}, {}", told.path.display());
         let nets = Nets::open(&told.path).unwrap_or_else(|report| panic!("{name}: {report}"));
@@ -158,20 +158,20 @@ fn performs(name: &str, mut place: impl FnMut(&mut dyn FnMut(Place<'_>))) {
         });
         count += 1;
     }
-    assert!(count >= 10, "{name}: only {count} programs");
+    assert!(count >= share.least(10), "{name}: only {count} programs");
 }
 
-fn effects(name: &str) {
+fn effects(name: &str, share: Share) {
     let Some(device) = machine::open(name) else { return };
-    performs(name, |run| run(Place::Device(&device, Some(MEMORY))));
+    performs(name, share, |run| run(Place::Device(&device, Some(MEMORY))));
 }
 
 #[test]
 fn the_host_performs_what_nets_ask_for() {
-    performs("in turn", |run| run(Place::InTurn(None)));
-    performs("in another order", |run| run(Place::InTurn(Some(7))));
+    performs("in turn", ALL, |run| run(Place::InTurn(None)));
+    performs("in another order", ALL, |run| run(Place::InTurn(Some(7))));
     for threads in [1, 3] {
-        performs("threads", |run| run(Place::Cores(NonZeroUsize::new(threads).expect("it is not 0"))));
+        performs("threads", ALL, |run| run(Place::Cores(NonZeroUsize::new(threads).expect("it is not 0"))));
     }
 }
 
@@ -231,7 +231,7 @@ fn the_processor_gives_what_the_sequential_machine_gives() {
     all_programs("cpu");
     random_nets("cpu", 100);
     endless("cpu");
-    effects("cpu");
+    effects("cpu", ALL);
 }
 
 #[test]
@@ -239,7 +239,7 @@ fn lowered_kernels_give_it() {
     all_programs("lowered:web");
     random_nets("interpreter", 40);
     endless("interpreter");
-    effects("interpreter");
+    effects("interpreter", ALL);
 }
 
 #[test]
@@ -247,7 +247,7 @@ fn ptx_gives_it() {
     all_programs("ptx:sm_90a");
     random_nets("ptx:sm_75", 20);
     endless("ptx:sm_90a");
-    effects("ptx:sm_90a");
+    effects("ptx:sm_90a", share(3));
 }
 
 #[test]
@@ -255,7 +255,7 @@ fn graphics_adapters_give_it() {
     all_programs("wgpu:lavapipe");
     random_nets("wgpu:lavapipe", 10);
     endless("wgpu:lavapipe");
-    effects("wgpu:lavapipe");
+    effects("wgpu:lavapipe", ALL);
 }
 
 #[test]
@@ -263,5 +263,5 @@ fn cards_give_it() {
     all_programs("cuda");
     random_nets("cuda", 100);
     endless("cuda");
-    effects("cuda");
+    effects("cuda", ALL);
 }

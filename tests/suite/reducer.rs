@@ -12,7 +12,7 @@ use girih_task::reducer::runner::{ReducerOptions, ReducerRunner};
 use girih_task::reducer::{self, Form};
 use girih_term::code::Code;
 use girih_term::eval::{Limits, Machine};
-use girih_workbench::sample;
+use girih_workbench::{Share, sample, share};
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 
@@ -74,9 +74,9 @@ fn forms() -> [ReducerOptions; 4] {
     ]
 }
 
-fn compare(device: &str, most: usize) -> (usize, Vec<String>) {
+fn compare(device: &str, most: usize, share: Share) -> (usize, Vec<String>) {
     let (mut same, mut different) = (0, vec![]);
-    for case in Case::all() {
+    for case in share.of(Case::all()) {
         let mut oracle = None;
         for (i, options) in forms().into_iter().enumerate().take(most) {
             let Some(found) = run(&case, device, options) else { continue };
@@ -98,11 +98,12 @@ fn compare(device: &str, most: usize) -> (usize, Vec<String>) {
 /// On the processor, or on the device that `GIRIH_REDUCER_DEVICE` names.
 #[test]
 fn reducers_do_what_the_evaluator_does() {
+    let share = share(4);
     let device = std::env::var("GIRIH_REDUCER_DEVICE").unwrap_or_else(|_| "cpu".to_owned());
-    let (same, different) = compare(&device, 4);
+    let (same, different) = compare(&device, 4, share);
     eprintln!("{same} are the same on {device}");
     assert!(different.is_empty(), "{} differ:\n{}", different.len(), different.join("\n"));
-    assert!(same >= 30, "only {same} are the same");
+    assert!(same >= share.least(30), "only {same} are the same");
 }
 
 /// Writes random functions.
@@ -164,6 +165,7 @@ impl Writer {
 /// Random functions that call each other, on the processor or on the device that `GIRIH_REDUCER_DEVICE` names; `GIRIH_REDUCER_RANDOM` says how many.
 #[test]
 fn random_reducers_do_what_the_evaluator_does() {
+    let share = share(4);
     let device = std::env::var("GIRIH_REDUCER_DEVICE").unwrap_or_else(|_| "cpu".to_owned());
     let count = sample("GIRIH_REDUCER_RANDOM", 100, 800);
     let folder = tempfile::tempdir().expect("a temporary folder");
@@ -187,8 +189,9 @@ fn random_reducers_do_what_the_evaluator_does() {
 /// With every access looked at: none is outside of its buffer, and no lanes meet.
 #[test]
 fn lanes_of_reducers_do_not_meet() {
-    let (same, different) = compare("interpreter", 2);
+    let share = share(4);
+    let (same, different) = compare("interpreter", 2, share);
     eprintln!("{same} are the same");
     assert!(different.is_empty(), "{} differ:\n{}", different.len(), different.join("\n"));
-    assert!(same >= 15, "only {same} are the same");
+    assert!(same >= share.least(15), "only {same} are the same");
 }

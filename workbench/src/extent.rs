@@ -36,10 +36,13 @@ pub struct Share {
     each: usize,
 }
 
+/// All cases.
+pub const ALL: Share = Share { each: 1 };
+
 /// Each so many-th case, which is said in the summary; all of them with `GIRIH_TESTS=full`.
 pub fn share(each: usize) -> Share {
     if is_full() {
-        return Share { each: 1 };
+        return ALL;
     }
     notes::take(&Note::InPart);
     Share { each }
@@ -49,6 +52,11 @@ impl Share {
     /// The cases that are run.
     pub fn of<T>(self, cases: impl IntoIterator<Item = T>) -> impl Iterator<Item = T> {
         cases.into_iter().step_by(self.each)
+    }
+
+    /// How far a case that is run is from the next one.
+    pub fn stride(self) -> usize {
+        self.each
     }
 
     /// Whether the case of a number is run.

@@ -6,5 +6,5 @@ pub mod extent;
 pub mod notes;
 pub mod work;
 
-pub use extent::{number, sample, share};
+pub use extent::{ALL, Share, number, sample, share};
 pub use notes::missing;
