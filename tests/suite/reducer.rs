@@ -165,7 +165,6 @@ impl Writer {
 /// Random functions that call each other, on the processor or on the device that `GIRIH_REDUCER_DEVICE` names; `GIRIH_REDUCER_RANDOM` says how many.
 #[test]
 fn random_reducers_do_what_the_evaluator_does() {
-    let share = share(4);
     let device = std::env::var("GIRIH_REDUCER_DEVICE").unwrap_or_else(|_| "cpu".to_owned());
     let count = sample("GIRIH_REDUCER_RANDOM", 100, 800);
     let folder = tempfile::tempdir().expect("a temporary folder");
