@@ -258,6 +258,17 @@ mod tests {
         assert!(error.to_string().contains("at most 65535 pixels"), "{error}");
     }
 
+    #[test]
+    fn a_picture_has_as_many_pixels_as_its_size_says() {
+        let folder = tempfile::tempdir().expect("a folder");
+        for name in ["out.png", "out.gif"] {
+            let mut output = Output::create(&folder.path().join(name), 1, 10.0).expect("a name of a picture");
+            let short = Frame { pixels: vec![[0; 4]; 5], ..frame(0) };
+            let error = output.add(&short).expect_err("a pixel is missing");
+            assert_eq!(error.diagnostics[0].code, Code::CannotWrite, "{name}");
+        }
+    }
+
     #[cfg(target_os = "linux")]
     #[test]
     fn a_full_disk_is_an_error() {
