@@ -68,7 +68,7 @@ fn agrees(name: &str, nets: &Nets, device: &Device) -> bool {
 fn all_programs(name: &str) {
     let Some(device) = machine::open(name) else { return };
     let mut same = 0;
-    let share = share(5);
+    let share = share(10);
     for path in share.of(programs(PROGRAMS)) {
         let Ok(nets) = Nets::open(&path) else { continue };
         same += usize::from(agrees(&format!("{name}, {}", path.display()), &nets, &device));
@@ -247,7 +247,7 @@ fn ptx_gives_it() {
     all_programs("ptx:sm_90a");
     random_nets("ptx:sm_75", 20);
     endless("ptx:sm_90a");
-    effects("ptx:sm_90a", share(3));
+    effects("ptx:sm_90a", share(6));
 }
 
 #[test]

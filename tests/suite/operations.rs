@@ -10,6 +10,7 @@ use girih::triton::{Argument, KernelFile, Request};
 use girih::{Code, Report};
 use girih_ir::{Scalar, eval};
 use girih_runtime::{Buffer, Device};
+use girih_workbench::share;
 use std::fmt::Write;
 
 /// Elements of a tile.
@@ -210,10 +211,12 @@ fn numbers(scalar: Scalar) -> (Vec<f64>, Vec<f64>) {
 
 #[test]
 fn operations_give_what_they_mean_for_every_type() {
-    for (selector, profile) in places() {
+    // In part, each type is tried on every second device.
+    let share = share(2);
+    for (number, (selector, profile)) in places().into_iter().enumerate() {
         let device = devices::open(&selector, profile).expect("the device is there");
         let mut ran = 0;
-        for scalar in SCALARS.iter().copied() {
+        for scalar in share.of(SCALARS.iter().copied().skip(share.offset(number))) {
             let (x, y) = numbers(scalar);
             // Few at once: drivers in software compile slowly.
             for rows in rows(scalar).chunks(16) {
@@ -237,7 +240,7 @@ fn operations_give_what_they_mean_for_every_type() {
             }
         }
         eprintln!("{ran} operations on {selector}");
-        assert!(ran >= 300, "{selector}: only {ran} operations ran");
+        assert!(ran >= share.least(300), "{selector}: only {ran} operations ran");
     }
 }
 
@@ -246,9 +249,11 @@ fn products_give_what_they_mean_for_every_type() {
     let head = "import triton\nimport triton.language as tl\n\n@triton.jit\ndef k(a_ptr, b_ptr, out_ptr):\n    row, column = tl.arange(0, 16)[:, None], tl.arange(0, 16)[None, :]\n    a, b = tl.load(a_ptr + row * 16 + column), tl.load(b_ptr + row * 16 + column)\n";
     let types = [Scalar::I8, Scalar::U8, Scalar::F8E4M3, Scalar::F8E5M2, Scalar::F16, Scalar::Bf16, Scalar::F32];
     let ways = ["tl.dot(a, b)", "tl.dot(a, b, acc=tl.full([16, 16], 2, S))", "tl.dot(tl.trans(a), b, out_dtype=S)"];
-    for (selector, profile) in places() {
+    // In part, each type is tried on every second device.
+    let share = share(2);
+    for (number, (selector, profile)) in places().into_iter().enumerate() {
         let device = devices::open(&selector, profile).expect("the device is there");
-        for scalar in types {
+        for scalar in share.of(types.into_iter().skip(share.offset(number))) {
             let least = if scalar == Scalar::U8 { 0.0 } else { -1.0 };
             let a: Vec<f64> = (0..256).map(|i| f64::from(i * 7 % 4) + least).collect();
             let b: Vec<f64> = (0..256).map(|i| f64::from(i * 5 % 3) + least).collect();

@@ -204,7 +204,7 @@ fn guarded_on((selector, profile): &Place, share: Share) {
 
 #[test]
 fn masked_accesses_touch_nothing_outside() {
-    let (places, share) = (places(), share(5));
+    let (places, share) = (places(), share(10));
     std::thread::scope(|scope| {
         let running: Vec<_> = places.iter().map(|place| scope.spawn(move || guarded_on(place, share))).collect();
         running.into_iter().for_each(|thread| thread.join().expect("every device holds it"));
@@ -251,12 +251,13 @@ fn launched(device: &Device, kernel: &str, grid: [u32; 3], block: usize) -> Resu
 
 #[test]
 fn grids_are_larger_than_a_device_has_them() {
+    let share = share(2);
     for (selector, profile) in places() {
         let device = devices::open(&selector, profile).expect("the device is there");
         let device = &device;
         let slow = matches!(selector, Selector::Ptx(_));
         let long = if slow { 300 } else { 70_001 };
-        for grid in [[3, 2, 4], [long, 1, 1], [long, 2, 1], [65_536, 1, 2]] {
+        for grid in share.of([[3, 2, 4], [long, 1, 1], [long, 2, 1], [65_536, 1, 2]]) {
             if slow && grid[0] > long {
                 continue;
             }

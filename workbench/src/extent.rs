@@ -59,6 +59,11 @@ impl Share {
         self.each
     }
 
+    /// How many cases to leave out first, so that lists of other numbers between them run all cases.
+    pub fn offset(self, number: usize) -> usize {
+        number % self.each
+    }
+
     /// Whether the case of a number is run.
     pub fn has(self, number: usize) -> bool {
         number.is_multiple_of(self.each)
