@@ -7,7 +7,7 @@
 use crate::support::machine::Interface;
 use girih::devices::{self, Profile, Selector};
 use girih_base::diag::{Code, Diagnostic};
-use girih_conform::{Part, Place, Suite};
+use girih_conform::{Place, Suite};
 use girih_ir::{Module, Verified};
 use girih_machine::tasks::{TaskMachine, TaskSettings};
 use girih_runtime::{Device, DeviceKind, Runner, TaskOptions};
@@ -21,6 +21,13 @@ const PART: u64 = 40;
 const FULL: u64 = 500;
 /// How many tests the table is spread over, so that they run side by side.
 const SHARDS: usize = 8;
+
+/// Each so many-th group of a suite, beginning with one of them.
+#[derive(Clone, Copy)]
+struct Shard {
+    first: usize,
+    stride: usize,
+}
 
 /// All tests.
 pub fn trials() -> Vec<Trial> {
@@ -61,20 +68,27 @@ fn configurations() -> Vec<(String, Selector, Option<Profile>)> {
 
 fn trials_on(name: &str, selector: &Selector, profile: Option<Profile>, number: usize) -> Vec<Trial> {
     let mut trials = vec![];
-    let mut trial = |what: String, suite: Suite, shard: Option<usize>| {
+    let mut trial = |what: String, suite: Suite, shard: Option<Shard>| {
         let selector = selector.clone();
         let run = move || run(&selector, profile, &suite, shard);
         trials.push(Trial::test(format!("conform/{name}: {what}"), run));
     };
-    // In part, each shard of the table is run on every fifth configuration.
-    let share = share(5);
-    for shard in (0..SHARDS).filter(|shard| share.has(shard + number)) {
-        trial(format!("table {shard}"), Suite::default(), Some(shard));
+    // In part, one shard of the table is run on each configuration.
+    let share = share(SHARDS);
+    for first in (0..SHARDS).filter(|shard| share.has(shard + number)) {
+        trial(format!("table {first}"), Suite::default(), Some(Shard { first, stride: SHARDS }));
     }
-    // Beside the programs that are there for this: the kernels of benchmarks, and the one that walks over the trees of pictures.
-    for (what, folder) in [("programs", "tests/ir"), ("benchmarks", "benches/ir"), ("pixels", "core/task/src/heap")] {
+    // In part, each program is run on every third configuration. Beside the programs that are there for this: the kernels of benchmarks,
+    // and the one that walks over the trees of pictures.
+    let share = girih_workbench::share(3);
+    let shard = Shard { first: share.offset(number), stride: share.stride() };
+    for (what, folder, shard) in [
+        ("programs", "tests/ir", Some(shard)),
+        ("benchmarks", "benches/ir", None),
+        ("pixels", "core/task/src/heap", None),
+    ] {
         let programs = Suite { table: false, programs: Some(folder.into()), ..Suite::default() };
-        trial(what.to_owned(), programs, None);
+        trial(what.to_owned(), programs, shard);
     }
     // Seeds are fixed, so that a failure is the same tomorrow.
     let wanted = sample("GIRIH_RANDOM", PART, FULL) as usize;
@@ -88,13 +102,13 @@ fn trials_on(name: &str, selector: &Selector, profile: Option<Profile>, number: 
     trials
 }
 
-fn run(selector: &Selector, profile: Option<Profile>, suite: &Suite, shard: Option<usize>) -> Result<(), Failed> {
+fn run(selector: &Selector, profile: Option<Profile>, suite: &Suite, shard: Option<Shard>) -> Result<(), Failed> {
     let mut devices: Vec<Device> = vec![devices::open(selector, profile).map_err(|e| e.message().to_owned())?];
     let mut failures = vec![];
     let (mut passed, mut refused) = (0, 0);
     let groups = suite.groups().map_err(|report| report.to_string())?;
-    for (i, (part, group)) in groups.enumerate() {
-        if part == Part::Table && shard.is_some_and(|shard| i % SHARDS != shard) {
+    for (i, (_, group)) in groups.enumerate() {
+        if shard.is_some_and(|Shard { first, stride }| i % stride != first) {
             continue;
         }
         for score in girih_conform::run_on(&group, &mut devices, &mut |failure| failures.push(failure)) {

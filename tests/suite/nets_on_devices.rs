@@ -65,10 +65,9 @@ fn agrees(name: &str, nets: &Nets, device: &Device) -> bool {
     }
 }
 
-fn all_programs(name: &str) {
+fn all_programs(name: &str, share: Share) {
     let Some(device) = machine::open(name) else { return };
     let mut same = 0;
-    let share = share(10);
     for path in share.of(programs(PROGRAMS)) {
         let Ok(nets) = Nets::open(&path) else { continue };
         same += usize::from(agrees(&format!("{name}, {}", path.display()), &nets, &device));
@@ -94,7 +93,7 @@ fn random_nets(name: &str, count: u64) {
 fn endless(name: &str) {
     let Some(device) = machine::open(name) else { return };
     let nets = Nets::open(format!("{PROGRAMS}/no_end.hvm")).unwrap_or_else(|report| panic!("{report}"));
-    match nets.reduce_on(None, &Limits::default(), &device, Some(1 << 20)) {
+    match nets.reduce_on(None, &Limits::default(), &device, Some(1 << 19)) {
         Ok(found) => panic!("{name}: {}", found.text),
         Err(report) => assert_eq!(report.diagnostics[0].code, girih::Code::OutOfMemory, "{name}: {report}"),
     }
@@ -228,7 +227,7 @@ fn renamed(text: &str) -> String {
 
 #[test]
 fn the_processor_gives_what_the_sequential_machine_gives() {
-    all_programs("cpu");
+    all_programs("cpu", share(10));
     random_nets("cpu", 100);
     endless("cpu");
     effects("cpu", ALL);
@@ -236,7 +235,7 @@ fn the_processor_gives_what_the_sequential_machine_gives() {
 
 #[test]
 fn lowered_kernels_give_it() {
-    all_programs("lowered:web");
+    all_programs("lowered:web", share(10));
     random_nets("interpreter", 40);
     endless("interpreter");
     effects("interpreter", ALL);
@@ -244,7 +243,7 @@ fn lowered_kernels_give_it() {
 
 #[test]
 fn ptx_gives_it() {
-    all_programs("ptx:sm_90a");
+    all_programs("ptx:sm_90a", share(20));
     random_nets("ptx:sm_75", 20);
     endless("ptx:sm_90a");
     effects("ptx:sm_90a", share(6));
@@ -252,7 +251,7 @@ fn ptx_gives_it() {
 
 #[test]
 fn graphics_adapters_give_it() {
-    all_programs("wgpu:lavapipe");
+    all_programs("wgpu:lavapipe", share(10));
     random_nets("wgpu:lavapipe", 10);
     endless("wgpu:lavapipe");
     effects("wgpu:lavapipe", ALL);
@@ -260,7 +259,7 @@ fn graphics_adapters_give_it() {
 
 #[test]
 fn cards_give_it() {
-    all_programs("cuda");
+    all_programs("cuda", share(10));
     random_nets("cuda", 100);
     endless("cuda");
     effects("cuda", ALL);
