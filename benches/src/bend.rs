@@ -1,11 +1,11 @@
-//! The suite `bend`: compiled programs at several sizes, in which order they run, and what counts.
+//! The suites `bend` and `corpus`: compiled programs at several sizes, in which order they run, and what counts.
 //!
 //! Contenders for one figure take turns, so that other work of the machine affects all of them. Each run of a Bend program
 //! starts with a new heap, as a process of C does. On a device, a program is compiled and loaded once and then run many times, because drivers
 //! take up to seconds for that.
 
 use super::figures::{Peer, Rival, Row, Run, Size};
-use super::programs::{BENCHMARKS, Benchmark, Job, Shelf, lines};
+use super::programs::{BENCHMARKS, Benchmark, CORPUS, Job, Shelf, lines};
 use super::rivals::{Answer, CProgram, Cc, Upstream};
 use super::spread::{Spread, median};
 use super::suite::{Bench, Event, Scale, Selection, Session, card, one};
@@ -19,11 +19,27 @@ const UPSTREAM_SAMPLES: usize = 3;
 const C: &str = "C";
 const RUN_C: &str = "bend run-c";
 
-/// Looks for rivals, and lists programs and sizes.
+/// Gets the suite `bend` ready.
 pub(super) fn open(bench: &mut Bench) -> Result<Box<dyn Session>, Report> {
-    let scale = bench.program_scale()?;
-    let jobs = jobs(scale, !bench.plan.is_on_device());
-    let mut session = Programs { cc: None, upstream: None, jobs, slow: vec![] };
+    let compilation = (!bench.plan.is_on_device()).then_some(Item::Compilation);
+    session(bench, "bend", BENCHMARKS, compilation)
+}
+
+/// Gets the suite `corpus` ready.
+pub(super) fn open_corpus(bench: &mut Bench) -> Result<Box<dyn Session>, Report> {
+    session(bench, "corpus", CORPUS, None)
+}
+
+/// Looks for rivals, and lists programs and sizes.
+fn session(
+    bench: &mut Bench,
+    suite: &'static str,
+    programs: &'static [Benchmark],
+    compilation: Option<Item>,
+) -> Result<Box<dyn Session>, Report> {
+    let mut jobs = jobs(programs, bench.program_scale()?);
+    jobs.extend(compilation);
+    let mut session = Programs { suite, cc: None, upstream: None, jobs, slow: vec![] };
     if bench.plan.rivals {
         session.find_rivals(bench);
     }
@@ -38,25 +54,25 @@ enum Item {
     Compilation,
 }
 
-fn jobs(scale: Scale, compilation: bool) -> Vec<Item> {
+fn jobs(programs: &'static [Benchmark], scale: Scale) -> Vec<Item> {
     let mut items = vec![];
-    for benchmark in BENCHMARKS {
+    for benchmark in programs {
         let all = [benchmark.tiny, benchmark.upstream, benchmark.full];
         let jobs = &all[..=scale as usize];
         for (i, job) in jobs.iter().enumerate() {
             let is_last = i + 1 == jobs.len();
+            let has_rivals = benchmark.c.is_some();
             // Upstream takes minutes for the largest.
-            let beside_upstream = i == 1 || (is_last && i == 0);
-            items.push(Item::Program { benchmark, job: *job, beside_c: is_last, beside_upstream });
+            let beside_upstream = has_rivals && (i == 1 || (is_last && i == 0));
+            items.push(Item::Program { benchmark, job: *job, beside_c: has_rivals && is_last, beside_upstream });
         }
-    }
-    if compilation {
-        items.push(Item::Compilation);
     }
     items
 }
 
 struct Programs {
+    /// The suite's name.
+    suite: &'static str,
     cc: Option<Cc>,
     upstream: Option<Upstream>,
     jobs: Vec<Item>,
@@ -120,7 +136,7 @@ impl Programs {
         bench.card = found.or(bench.card.take());
         let runs = contenders.iter().zip(&times.bend);
         Ok(Row {
-            suite: "bend".to_owned(),
+            suite: self.suite.to_owned(),
             name: benchmark.name.to_owned(),
             size: Size::one(job.argument),
             compile: median(&times.compile),
@@ -241,7 +257,8 @@ fn bend(
         Some(loaded) => loaded,
         None => compiled(plan, benchmark, job, contender.threads, count)?,
     };
-    let value = executable.run(&mut SystemHost::new())?;
+    // What it prints is no report.
+    let value = executable.run(&mut SystemHost::new().with_stdout(Box::new(std::io::sink())))?;
     if value != job.value {
         return Err(failed(wrong("Girih", benchmark, job, &value)));
     }

@@ -3,7 +3,7 @@
 //! | what | see |
 //! |---|---|
 //! | the table of suites, and how all of them are measured | [`suite`] |
-//! | compiled Bend: the programs of `benches/bend`, their sizes and values | [`bend`], [`programs`] |
+//! | compiled Bend: the programs of `benches/bend` and `benches/corpus`, their sizes and values | [`bend`], [`programs`] |
 //! | interaction nets of `benches/net`, their sizes and normal forms | [`net`] |
 //! | a C compiler, and upstream's `bend` and `hvm` | [`rivals`] |
 //! | frames a second of image shaders | [`frames`] |

@@ -5,14 +5,14 @@ use girih_bend::loader::{File, LoadError, Loader};
 /// A program that is measured.
 #[derive(Clone, Copy, Debug)]
 pub struct Benchmark {
-    /// Its name: `benches/bend/NAME.bend`.
+    /// Its name: `benches/bend/NAME.bend` or `benches/corpus/NAME.bend`.
     pub name: &'static str,
     /// What it does, in a few words; the size follows.
     pub title: &'static str,
     /// The program. Its argument is the size.
     pub bend: &'static str,
-    /// The same job in C, by the same algorithm.
-    pub c: &'static str,
+    /// The same job in C, by the same algorithm, if it has been written.
+    pub c: Option<&'static str>,
     /// Small enough for the slowest evaluator.
     pub tiny: Job,
     /// What upstream's runtime takes seconds for.
@@ -43,24 +43,27 @@ const fn job(argument: u32, value: &'static str) -> Job {
 }
 
 macro_rules! benchmarks {
-    ($($name:literal $title:literal $kind:ident: $tiny:literal $a:literal, $upstream:literal $b:literal, $full:literal $c:literal;)*) => {
-        /// All programs, in the order of the table.
-        pub const BENCHMARKS: &[Benchmark] = &[$(Benchmark {
+    ($programs:ident in $folder:literal, $rival:ident: $($name:literal $title:literal $kind:ident: $tiny:literal $a:literal, $upstream:literal $b:literal, $full:literal $c:literal;)*) => {
+        /// All programs of a folder, in the order of the table.
+        pub const $programs: &[Benchmark] = &[$(Benchmark {
             name: $name,
             title: $title,
-            bend: include_str!(concat!("../bend/", $name, ".bend")),
-            c: include_str!(concat!("../c/", $name, ".c")),
+            bend: include_str!(concat!("../", $folder, "/", $name, ".bend")),
+            c: benchmarks!(@c $rival $name),
             tiny: job($tiny, $a),
             upstream: job($upstream, $b),
             full: job($full, $c),
             floats: benchmarks!(@floats $kind),
         },)*];
     };
+    (@c beside_c $name:literal) => { Some(include_str!(concat!("../c/", $name, ".c"))) };
+    (@c alone $name:literal) => { None };
     (@floats integers) => { false };
     (@floats floats) => { true };
 }
 
 benchmarks! {
+    BENCHMARKS in "bend", beside_c:
     "bitonic" "bitonic sort of a tree, depth" integers:
         10 "(1024, 14157760)", 14 "(16384, 11508544)", 20 "(1048576, 14311104)";
     "radix" "radix sort of a tree, depth" integers:
@@ -77,7 +80,77 @@ benchmarks! {
     "lambdas" "composed functions, 32 times applied, depth" integers: 6 "15087361", 16 "11800577", 18 "14938113";
 }
 
-/// The program of a name.
+// The corpus: programs in the kinds of the suites of other parallel functional languages. They are written without a thought for what compiles well, and
+// are not changed to suit.
+benchmarks! {
+    CORPUS in "corpus", alone:
+    "alpha_beta" "alpha-beta search, depth" integers:
+        3 "-69", 8 "+50", 20 "+49";
+    "binary_trees" "trees built and dropped, depth" integers:
+        4 "([(4, 31)], 31)", 10 "([(4, 1984), (6, 2032), (8, 2044), (10, 2047)], 2047)", 20 "([(4, 2031616), (6, 2080768), (8, 2093056), (10, 2096128), (12, 2096896), (14, 2097088), (16, 2097136), (18, 2097148), (20, 2097151)], 2097151)";
+    "closures" "functions composed in a tree, depth" integers:
+        3 "1205", 10 "7160893", 20 "9536573";
+    "coin_change" "ways to pay, amount" integers:
+        20 "41", 150 "21422", 1000 "2456090";
+    "collatz" "longest Collatz sequence, depth" integers:
+        4 "(8, 19)", 10 "(870, 178)", 20 "(2918, 216)";
+    "coprimes" "pairs without a common divisor, numbers" integers:
+        10 "32", 200 "12232", 6000 "10943164";
+    "expression" "symbolic derivative, depth" integers:
+        2 "(5, 0)", 6 "(379, 8661568)", 17 "(1924827, 0)";
+    "fft" "fast Fourier transform in a tree, depth" floats:
+        3 "2.047", 10 "309.992", 18 "79360.000";
+    "game_tree" "minimax that gives pairs, depth" integers:
+        3 "(+37, 27)", 8 "(-37, 6561)", 15 "(+36, 14348907)";
+    "insertion_tree" "search tree filled one by one, numbers" integers:
+        20 "7325573", 2000 "5657326", 500_000 "10964416";
+    "integrate" "adaptive integration, depth" floats:
+        4 "331120.000", 10 "330960.000", 24 "330960.000";
+    "k_means" "k-means on a list, points" floats:
+        20 "7457101", 500 "11141940", 300_000 "10013362";
+    "karatsuba" "polynomials by three products, depth" integers:
+        2 "9758", 6 "11521612", 12 "15061028";
+    "knapsack" "knapsack by recursion, things" integers:
+        6 "88", 16 "266", 28 "504";
+    "longest_common" "longest common subsequence, symbols" integers:
+        10 "6", 200 "170", 10_000 "9970";
+    "machine" "interpreter of a stack machine, rounds" integers:
+        20 "2870", 5000 "4562956", 3_000_000 "7498016";
+    "matrix_eight" "matrix product by eight calls, depth" integers:
+        1 "79", 4 "6656", 8 "1703936";
+    "parser" "expression written and parsed, depth" integers:
+        2 "70", 6 "16601846", 18 "11735078";
+    "permutations" "permutations of a list, numbers" integers:
+        4 "(9, 4)", 6 "(265, 10)", 9 "(133496, 30)";
+    "quick_sort" "quicksort of a list, length" integers:
+        50 "8322940", 2000 "7741991", 500_000 "4872594";
+    "report" "lines printed in order, depth" integers:
+        2 "IO/Done(IO/MAGIC, *)", 6 "IO/Done(IO/MAGIC, *)", 22 "IO/Done(IO/MAGIC, *)";
+    "rule_110" "automaton on a list, cells" integers:
+        16 "13", 128 "77", 4000 "2378";
+    "scan_tree" "prefix sums in a tree, depth" integers:
+        4 "478016", 12 "16330064", 21 "15832992";
+    "sieve" "primes by striking out of a list, numbers" integers:
+        50 "15", 2000 "303", 1_000_000 "78498";
+    "state_monad" "leaves numbered in a state monad, depth" integers:
+        2 "(12, 4)", 8 "(4177920, 256)", 18 "(0, 262144)";
+    "stored_closures" "list of functions applied, functions" integers:
+        5 "56", 100 "282528", 8000 "16453632";
+    "strassen" "matrix product by seven calls, depth" integers:
+        1 "1246", 4 "2199552", 7 "14680064";
+    "tak" "Takeuchi's function, n" integers:
+        6 "3", 12 "5", 30 "11";
+    "tic_tac_toe" "all games after some squares are taken, squares" integers:
+        5 "(0, (14, 4))", 2 "(2048, (756, 864))", 0 "(131184, (77904, 46080))";
+    "tilings" "tilings by dominoes, columns" integers:
+        2 "5", 5 "95", 16 "9475901";
+    "walsh" "Walsh-Hadamard transform in a tree, depth" integers:
+        3 "10800", 10 "11539968", 20 "15264000";
+    "word_count" "words counted in a map, words" integers:
+        20 "1", 2000 "5", 3_000_000 "3144";
+}
+
+/// The program of a name, in `benches/bend`.
 pub fn find(name: &str) -> Option<&'static Benchmark> {
     BENCHMARKS.iter().find(|benchmark| benchmark.name == name)
 }

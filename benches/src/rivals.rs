@@ -40,11 +40,12 @@ impl Cc {
     /// Compiles a program by `cc -O2`.
     ///
     /// # Errors
-    /// If that fails: what the compiler says.
+    /// If it has not been written in C, or if that fails: what the compiler says.
     pub fn compile(&self, benchmark: &Benchmark) -> Result<CProgram, String> {
+        let text = benchmark.c.ok_or("it has not been written in C")?;
         let source = self.folder.path().join(format!("{}.c", benchmark.name));
         let path = self.folder.path().join(benchmark.name);
-        std::fs::write(&source, benchmark.c).map_err(|error| error.to_string())?;
+        std::fs::write(&source, text).map_err(|error| error.to_string())?;
         let output = Command::new("cc").arg("-O2").arg("-o").arg(&path).arg(&source).output();
         let output = output.map_err(|error| error.to_string())?;
         if output.status.success() { Ok(CProgram { path }) } else { Err(failure("cc", &output)) }

@@ -27,6 +27,12 @@ pub const SUITES: &[Suite] = &[
         open: bend::open,
     },
     Suite {
+        name: "corpus",
+        about: "many kinds of Bend programs, as people write them",
+        refuses: |_| None,
+        open: bend::open_corpus,
+    },
+    Suite {
         name: "net",
         about: "interaction nets, beside upstream's `hvm` with `--rivals`",
         refuses: no_nets,

@@ -2,7 +2,7 @@
 
 use super::figures::{Ceilings, Failed, Figures, Peer, Rival, Row, Run, Size, Work};
 use super::machine::Machine;
-use super::programs::BENCHMARKS;
+use super::programs::{BENCHMARKS, CORPUS};
 use super::rivals::Cc;
 use super::spread::Spread;
 use super::suite::{self, Event, SUITES, Selection, Suite};
@@ -61,6 +61,25 @@ fn native_code_gives_the_known_values_on_one_thread_and_on_three() {
     assert_eq!((&*compilation.name, compilation.runs.len()), ("compilation", 1));
     let programs: Vec<String> = BENCHMARKS.iter().map(|b| format!("{} {}", b.name, b.tiny.argument)).collect();
     assert_eq!(titles[..programs.len()], programs);
+}
+
+#[test]
+fn the_corpus_gives_the_known_values() {
+    for (device, threads) in [(RunDevice::Evaluator, vec![1]), (RunDevice::Cpu, vec![2])] {
+        let figures = measure(&tiny(device, threads), &named("corpus"), &mut |_| {}).expect("all values are right");
+        assert_eq!((figures.rows.len(), &*figures.failed), (CORPUS.len(), &[][..]));
+    }
+}
+
+/// A program that is not in the table would never be measured.
+#[test]
+fn the_table_of_the_corpus_names_each_file() {
+    let folder = std::fs::read_dir(concat!(env!("CARGO_MANIFEST_DIR"), "/corpus")).expect("the folder is there");
+    let names = folder.map(|file| file.expect("its name can be read").path().with_extension(""));
+    let mut files: Vec<String> =
+        names.filter_map(|path| path.file_name().map(|name| name.to_string_lossy().into_owned())).collect();
+    files.sort();
+    assert_eq!(files, CORPUS.iter().map(|benchmark| benchmark.name).collect::<Vec<_>>());
 }
 
 #[test]
