@@ -86,8 +86,12 @@ benchmarks! {
     CORPUS in "corpus", alone:
     "alpha_beta" "alpha-beta search, depth" integers:
         3 "-69", 8 "+50", 20 "+49";
+    "barnes_hut" "forces by a quadtree, bodies" floats:
+        10 "1520", 200 "356317", 20_000 "14077802";
     "binary_trees" "trees built and dropped, depth" integers:
         4 "([(4, 31)], 31)", 10 "([(4, 1984), (6, 2032), (8, 2044), (10, 2047)], 2047)", 20 "([(4, 2031616), (6, 2080768), (8, 2093056), (10, 2096128), (12, 2096896), (14, 2097088), (16, 2097136), (18, 2097148), (20, 2097151)], 2097151)";
+    "church" "powers of a function, depth" integers:
+        2 "121", 8 "13200897", 22 "8388609";
     "closures" "functions composed in a tree, depth" integers:
         3 "1205", 10 "7160893", 20 "9536573";
     "coin_change" "ways to pay, amount" integers:
@@ -96,12 +100,22 @@ benchmarks! {
         4 "(8, 19)", 10 "(870, 178)", 20 "(2918, 216)";
     "coprimes" "pairs without a common divisor, numbers" integers:
         10 "32", 200 "12232", 6000 "10943164";
+    "edit_distance" "edit distance by three calls, letters" integers:
+        3 "5", 6 "8", 11 "12";
     "expression" "symbolic derivative, depth" integers:
         2 "(5, 0)", 6 "(379, 8661568)", 17 "(1924827, 0)";
+    "factorial_digits" "factorial in digits, n" integers:
+        10 "27", 100 "648", 3000 "37602";
     "fft" "fast Fourier transform in a tree, depth" floats:
         3 "2.047", 10 "309.992", 18 "79360.000";
     "game_tree" "minimax that gives pairs, depth" integers:
         3 "(+37, 27)", 8 "(-37, 6561)", 15 "(+36, 14348907)";
+    "hanoi" "towers of Hanoi, discs" integers:
+        3 "5471", 10 "5165266", 20 "2250276";
+    "heap_sort" "heapsort with a leftist heap, length" integers:
+        50 "1624222", 2000 "8313353", 500_000 "15083282";
+    "huffman" "Huffman code, symbols" integers:
+        5 "118", 100 "30161", 8000 "4870370";
     "insertion_tree" "search tree filled one by one, numbers" integers:
         20 "7325573", 2000 "5657326", 500_000 "10964416";
     "integrate" "adaptive integration, depth" floats:
@@ -112,32 +126,58 @@ benchmarks! {
         2 "9758", 6 "11521612", 12 "15061028";
     "knapsack" "knapsack by recursion, things" integers:
         6 "88", 16 "266", 28 "504";
+    "lambda_calculus" "evaluator of the lambda calculus, n" integers:
+        2 "8", 10 "1000", 120 "1728000";
     "longest_common" "longest common subsequence, symbols" integers:
         10 "6", 200 "170", 10_000 "9970";
     "machine" "interpreter of a stack machine, rounds" integers:
         20 "2870", 5000 "4562956", 3_000_000 "7498016";
     "matrix_eight" "matrix product by eight calls, depth" integers:
         1 "79", 4 "6656", 8 "1703936";
+    "matrix_lists" "matrix product of lists, rows" integers:
+        3 "3467261", 20 "16544000", 400 "4341760";
+    "maze" "breadth-first search in a maze, rows" integers:
+        5 "(9, 22)", 20 "(39, 337)", 500 "(999, 210001)";
+    "monte_carlo" "random points in a circle, depth" integers:
+        2 "307", 8 "20044", 18 "3838977";
     "parser" "expression written and parsed, depth" integers:
         2 "70", 6 "16601846", 18 "11735078";
+    "patterns" "regular expressions by derivatives, depth" integers:
+        3 "3", 7 "94", 18 "255379";
     "permutations" "permutations of a list, numbers" integers:
         4 "(9, 4)", 6 "(265, 10)", 9 "(133496, 30)";
+    "queens_lists" "n queens as lists, n" integers:
+        4 "(2, 4096)", 6 "(4, 5251072)", 10 "(724, 12980224)";
+    "quick_hull" "convex hull of a list, points" integers:
+        10 "7", 500 "16", 1_000_000 "6";
     "quick_sort" "quicksort of a list, length" integers:
         50 "8322940", 2000 "7741991", 500_000 "4872594";
+    "ray_tracer" "ray tracer of three balls, rows" floats:
+        8 "378115", 64 "13709198", 1024 "3833161";
+    "red_black" "red-black tree filled one by one, numbers" integers:
+        20 "(20, 6)", 2000 "(1999, 16)", 500_000 "(450664, 26)";
     "report" "lines printed in order, depth" integers:
         2 "IO/Done(IO/MAGIC, *)", 6 "IO/Done(IO/MAGIC, *)", 22 "IO/Done(IO/MAGIC, *)";
     "rule_110" "automaton on a list, cells" integers:
         16 "13", 128 "77", 4000 "2378";
+    "satisfiable" "assignments of a formula, variables" integers:
+        4 "10", 10 "337", 20 "124585";
     "scan_tree" "prefix sums in a tree, depth" integers:
         4 "478016", 12 "16330064", 21 "15832992";
     "sieve" "primes by striking out of a list, numbers" integers:
         50 "15", 2000 "303", 1_000_000 "78498";
     "state_monad" "leaves numbered in a state monad, depth" integers:
         2 "(12, 4)", 8 "(4177920, 256)", 18 "(0, 262144)";
+    "statistics" "least, greatest and mean in one pass, depth" floats:
+        3 "(789.000, (9141.000, (4758.125, 3)))", 12 "(4.000, (10004.000, (5006.500, 2048)))", 22 "(0.000, (10006.000, (5002.250, 2097362)))";
     "stored_closures" "list of functions applied, functions" integers:
         5 "56", 100 "282528", 8000 "16453632";
     "strassen" "matrix product by seven calls, depth" integers:
         1 "1246", 4 "2199552", 7 "14680064";
+    "subset_sum" "subsets of half the sum, numbers" integers:
+        4 "2", 12 "58", 28 "2280164";
+    "suffix_array" "suffixes in order, letters" integers:
+        8 "11823962", 100 "456122", 100_000 "12588184";
     "tak" "Takeuchi's function, n" integers:
         6 "3", 12 "5", 30 "11";
     "tic_tac_toe" "all games after some squares are taken, squares" integers:
