@@ -90,7 +90,7 @@ benchmarks! {
         10 "1520", 200 "356317", 20_000 "14077802";
     "binary_trees" "trees built and dropped, depth" integers:
         4 "([(4, 31)], 31)", 10 "([(4, 1984), (6, 2032), (8, 2044), (10, 2047)], 2047)", 20 "([(4, 2031616), (6, 2080768), (8, 2093056), (10, 2096128), (12, 2096896), (14, 2097088), (16, 2097136), (18, 2097148), (20, 2097151)], 2097151)";
-    "church" "powers of a function, depth" integers:
+    "church" "a function doubled, times" integers:
         2 "121", 8 "13200897", 22 "8388609";
     "closures" "functions composed in a tree, depth" integers:
         3 "1205", 10 "7160893", 20 "9536573";
