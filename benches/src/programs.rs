@@ -157,7 +157,7 @@ benchmarks! {
     "red_black" "red-black tree filled one by one, numbers" integers:
         20 "(20, 6)", 2000 "(1999, 16)", 500_000 "(450664, 26)";
     "report" "lines printed in order, depth" integers:
-        2 "IO/Done(IO/MAGIC, *)", 6 "IO/Done(IO/MAGIC, *)", 22 "IO/Done(IO/MAGIC, *)";
+        2 "IO/Done(IO/MAGIC, 64)", 6 "IO/Done(IO/MAGIC, 7321)", 22 "IO/Done(IO/MAGIC, 1095816)";
     "rule_110" "automaton on a list, cells" integers:
         16 "13", 128 "77", 4000 "2378";
     "satisfiable" "assignments of a formula, variables" integers:

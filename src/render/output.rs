@@ -120,8 +120,12 @@ impl Output {
             Form::Animation { path, rate, gif } => {
                 let size =
                     sides(frame.size).ok_or_else(|| cannot_write(path, "a GIF has at most 65535 pixels a side"))?;
-                if frame.pixels.len() != frame.size.pixels() as usize {
-                    return Err(cannot_write(path, "a picture whose size is not its own"));
+                let (pixels, expected) = (frame.pixels.len(), frame.size.pixels() as usize);
+                if pixels != expected {
+                    return Err(cannot_write(
+                        path,
+                        format!("a picture has {pixels} pixels, but its size says {expected}"),
+                    ));
                 }
                 gif.add(frame, size, hundredths(number, *rate)).map_err(|error| cannot_write(path, error))?;
                 if self.written.is_empty() {

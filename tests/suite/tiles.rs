@@ -251,6 +251,7 @@ fn launched(device: &Device, kernel: &str, grid: [u32; 3], block: usize) -> Resu
 
 #[test]
 fn grids_are_larger_than_a_device_has_them() {
+    // In part, a small grid and one that is too long in a direction.
     let share = share(2);
     for (selector, profile) in places() {
         let device = devices::open(&selector, profile).expect("the device is there");
