@@ -1,6 +1,7 @@
 //! Definitions to code: one function for the body of a definition and one for each lambda in it.
 
 use std::collections::HashMap;
+use std::sync::OnceLock;
 
 use super::instruction::{STUB_HEIGHTS, STUBS, Slot};
 use super::lambdas::Scopes;
@@ -37,6 +38,7 @@ pub(super) fn compile(program: Program, reached: &[DefId]) -> Result<Tables, Vec
             lambdas: IndexVec::new(),
             fields,
             absorbing: vec![],
+            recursive: OnceLock::new(),
         },
     };
     for &def in reached {

@@ -10,11 +10,12 @@ pub mod lambdas;
 mod liveness;
 mod terms;
 
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 
 pub(crate) use instruction::{Address, Instruction, Slot, SmallCtor, stub};
 
 use super::{Body, CtorId, DefId, Known, LocalId, Program, Term, reachability, simplify};
+use girih_base::cycles::on_cycle;
 use girih_base::diag::{self, Diagnostic};
 use girih_base::idx::IndexVec;
 use girih_base::index_type;
@@ -73,6 +74,8 @@ pub(crate) struct Tables {
     pub(crate) fields: Vec<u16>,
     /// Where a choice goes on that met `*`, by the address of its instruction, sorted.
     pub(crate) absorbing: Vec<(Address, Absorb)>,
+    /// The definitions that reach themselves, once somebody has asked.
+    recursive: OnceLock<IndexVec<DefId, bool>>,
 }
 
 /// A stretch of code with frames of its own.
@@ -175,6 +178,11 @@ impl Code {
         &self.tables.program
     }
 
+    /// Whether a definition reaches itself, for each of them. Found when it is first asked for: only printing does.
+    pub(crate) fn recursive(&self) -> &IndexVec<DefId, bool> {
+        self.tables.recursive.get_or_init(|| on_cycle(&references(self.program())))
+    }
+
     /// The lambda at a position in the walk over a definition's lambdas, if it has been compiled.
     pub fn lambda_at(&self, def: DefId, ordinal: usize) -> Option<LambdaId> {
         let lambdas = self.tables.lambdas.iter_enumerated();
@@ -196,6 +204,15 @@ impl Code {
             lambdas::find(body, lambda.ordinal).expect("the walk found this lambda when it compiled it");
         LambdaSource { def: lambda.def, params, body, captures: &lambda.captures }
     }
+}
+
+/// For every definition, those that it mentions.
+fn references(program: &Program) -> IndexVec<DefId, Vec<DefId>> {
+    let mentions = |body: &Body| match body {
+        Body::Term(term) => term.globals(),
+        Body::Net(_) => vec![],
+    };
+    program.defs.iter().map(|def| mentions(&def.body)).collect()
 }
 
 impl Tables {

@@ -8,14 +8,18 @@
 use super::value::{Packed, Position, Word};
 use crate::code::Tables;
 
-/// Words of the nursery, unless the memory limit asks for less: as much as stays in a core's own cache.
+/// Words of the nursery once it has been full, unless the memory limit asks for less: as much as stays in a core's own cache.
 const NURSERY: usize = 1 << 16;
+/// Words of the nursery at first: a machine that only prints a value touches hardly any memory.
+const FIRST: usize = 1 << 10;
 
 /// The heap of a machine.
 pub(crate) struct Heap {
     words: Vec<Packed>,
     /// How large the nursery is.
     young: usize,
+    /// How large it becomes with the first collection.
+    grown: usize,
     /// Where the next cell of the nursery begins.
     next: usize,
     /// Where the nursery ends for now: `young`, or less where every allocation has to collect.
@@ -33,11 +37,14 @@ pub(crate) struct Heap {
 impl Heap {
     /// An empty heap for a memory limit in words; in `stress`, already the first allocation collects.
     pub(super) fn new(limit: usize, stress: bool) -> Heap {
-        let young = NURSERY.min(limit / 16).max(64);
-        let full_at = young * 8;
+        let grown = NURSERY.min(limit / 16).max(64);
+        // Under stress each eighth collection is a full one, from the beginning.
+        let young = if stress { grown } else { FIRST.min(grown) };
+        let full_at = grown * 8;
         Heap {
             words: vec![Packed::ERA; young],
             young,
+            grown,
             next: 0,
             end: if stress { 0 } else { young },
             full_at,
@@ -123,10 +130,10 @@ impl Heap {
         self.earlier + self.next as u64
     }
 
-    /// Whether the survivors of a minor collection and `count` more words might not fit before the heap has grown to
-    /// where a full collection is due, or beyond `most` old words.
+    /// Whether the nursery has to grow, or the survivors of a minor collection and `count` more words might not fit before the heap
+    /// has grown to where a full collection is due, or beyond `most` old words.
     pub(super) fn is_full_due(&self, count: usize, most: usize) -> bool {
-        self.words.len() + self.young + count > self.full_at.min(self.young + most)
+        self.young < self.grown || self.words.len() + self.young + count > self.full_at.min(self.young + most)
     }
 
     /// After a full collection: the heap may double before the next one, as long as `most` old words allow it.
@@ -139,7 +146,8 @@ impl Heap {
     pub(super) fn collector<'h>(&'h mut self, tables: &'h Tables, full: bool) -> Collector<'h> {
         self.earlier += self.next as u64;
         let from = if full {
-            let mut to = Vec::with_capacity(self.words.len());
+            self.young = self.grown;
+            let mut to = Vec::with_capacity(self.words.len().max(self.young));
             to.resize(self.young, Packed::ERA);
             std::mem::replace(&mut self.words, to)
         } else {

@@ -11,11 +11,9 @@ mod force;
 mod normal;
 mod write;
 
+use crate::DefId;
 use crate::eval::{Machine, Value};
-use crate::{Body, DefId, Program};
-use girih_base::cycles::on_cycle;
 use girih_base::diag::Diagnostic;
-use girih_base::idx::IndexVec;
 
 /// Computes a definition without parameters, and has the machine know its value.
 pub type Compute<'c> = dyn FnMut(&mut Machine, DefId) -> Result<(), Diagnostic> + 'c;
@@ -37,16 +35,7 @@ pub fn show(machine: &mut Machine, value: Value) -> Result<String, Diagnostic> {
 /// If `compute` fails.
 pub fn show_with(machine: &mut Machine, value: Value, compute: &mut Compute<'_>) -> Result<String, Diagnostic> {
     let code = machine.code().clone();
-    let recursive = on_cycle(&references(code.program()));
-    let value = force::settle(machine, &recursive, value, compute)?;
-    Ok(write::write(&code, machine, &recursive, value))
-}
-
-/// For every definition, those that it mentions.
-fn references(program: &Program) -> IndexVec<DefId, Vec<DefId>> {
-    let mentions = |body: &Body| match body {
-        Body::Term(term) => term.globals(),
-        Body::Net(_) => vec![],
-    };
-    program.defs.iter().map(|def| mentions(&def.body)).collect()
+    let recursive = code.recursive();
+    let value = force::settle(machine, recursive, value, compute)?;
+    Ok(write::write(&code, machine, recursive, value))
 }
