@@ -9,7 +9,7 @@ use std::sync::atomic::{AtomicU32, AtomicUsize};
 
 use super::heap::Region;
 use super::shared::Shared;
-use super::work_stealing::Record;
+use super::work_stealing::{Heartbeat, Record};
 use super::worker::Ground;
 
 /// The free cells of a size: the word of the first, each has the word of the next; [`NO_REUSE_TOKEN`] ends it.
@@ -50,6 +50,8 @@ pub(super) struct Context {
     pub number: usize,
     /// Whether it runs a task of another thread.
     pub is_guest: bool,
+    /// How often it makes forked calls tasks.
+    pub heartbeat: Heartbeat,
     /// Memory for its cells that nobody has used yet.
     pub region: Region,
     /// Free cells by size in units; as many as the module needs.
@@ -137,6 +139,7 @@ impl Owned {
             shared: Arc::as_ptr(&shared),
             number,
             is_guest: false,
+            heartbeat: Heartbeat::FREE,
             region: Region::default(),
             free: [],
         };

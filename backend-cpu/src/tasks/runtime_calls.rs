@@ -5,7 +5,7 @@
 use super::context::{Computing, Context};
 use super::heap::Cells;
 use super::shared::Shared;
-use super::work_stealing::{self, Record};
+use super::work_stealing::{self, Promotion, Record};
 use cranelift_codegen::ir::{Type, types};
 use cranelift_codegen::isa::CallConv;
 use girih_base::span::Span;
@@ -229,7 +229,7 @@ unsafe fn look_around(context: *mut Context, function: u32) -> u32 {
             leave(context);
         }
         let is_asked = (*context).hungry.load(Ordering::SeqCst) != 0;
-        let opens = is_asked && !work_stealing::promote(context);
+        let opens = is_asked && work_stealing::promote(context) == Promotion::Nothing;
         if opens {
             (*context).level = 0;
         }

@@ -26,7 +26,8 @@ pub(super) struct Record {
     /// The globals that are being computed around it; set when it becomes a task.
     chain: *mut Computing,
     state: AtomicU32,
-    _unused: u32,
+    /// How many nanoseconds it took, once it is done; the most if it took longer.
+    took: u32,
     /// Arguments, later results; as many as the function needs.
     slots: [u64; 0],
 }
@@ -58,17 +59,66 @@ const FIRST_LOOKS: u32 = 250;
 const SHORTEST_SLEEP: Duration = Duration::from_micros(500);
 const LONGEST_SLEEP: Duration = Duration::from_millis(20);
 
+/// How long a thread works at least between two calls that it makes tasks, after the first that was short.
+const SHORTEST_BEAT: Duration = Duration::from_micros(25);
+/// The same after many that were short.
+const LONGEST_BEAT: Duration = Duration::from_millis(2);
+
+/// How often a thread makes a call a task. Each costs it some microseconds: at the join it looks for the task, and waits for it. A short task is not worth
+/// that, so after one the thread works for a while before it makes the next, and longer each time. So it loses a small part of its time, as in heartbeat scheduling (Acar,
+/// Charguéraud, Guatto, Rainey, Sieczkowski: Heartbeat Scheduling, PLDI 2018). A long task starts this afresh: where tasks are long, nobody waits for the next beat.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Heartbeat {
+    /// When it may make the next one.
+    next: Option<Instant>,
+    interval: Duration,
+}
+
+impl Heartbeat {
+    /// Nothing is known of the tasks.
+    pub const FREE: Heartbeat = Heartbeat { next: None, interval: Duration::ZERO };
+
+    fn is_early(&self) -> bool {
+        self.next.is_some_and(|next| Instant::now() < next)
+    }
+
+    /// A task was done by another thread in so many nanoseconds.
+    fn had(&mut self, took: u32) {
+        if Duration::from_nanos(took.into()) >= SHORT {
+            *self = Heartbeat::FREE;
+        } else {
+            self.interval = (2 * self.interval).clamp(SHORTEST_BEAT, LONGEST_BEAT);
+            self.next = Some(Instant::now() + self.interval);
+        }
+    }
+}
+
+/// What comes of being asked for a task.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Promotion {
+    /// There is one.
+    Made,
+    /// No forked call waits.
+    Nothing,
+    /// It is too early: whoever needs one asks again.
+    Early,
+}
+
 /// The oldest call that is not a task becomes one, if there is any.
 ///
 /// # Safety
 /// The context is the calling thread's, and every forked call in its list still stands where it was forked.
 #[allow(unsafe_code)]
-pub(super) unsafe fn promote(context: *mut Context) -> bool {
+pub(super) unsafe fn promote(context: *mut Context) -> Promotion {
     // SAFETY: the context is the calling thread's; between `bottom` and `top` stand its records, which live until they are joined.
     unsafe {
+        if (*context).heartbeat.is_early() {
+            (*context).hungry.store(0, Ordering::Relaxed);
+            return Promotion::Early;
+        }
         let bottom = (*context).bottom;
         if bottom >= (*context).top {
-            return false;
+            return Promotion::Nothing;
         }
         let record = *bottom;
         (*context).bottom = bottom.add(1);
@@ -78,7 +128,7 @@ pub(super) unsafe fn promote(context: *mut Context) -> bool {
         (*context).together = 1;
         (*context).away += 1;
         (*(*context).shared).queue.push(Task(record));
-        true
+        Promotion::Made
     }
 }
 
@@ -111,6 +161,7 @@ pub(super) unsafe fn join(context: *mut Context, record: *mut Record) -> bool {
         let is_ours = (*(*context).shared).queue.remove(Task(record));
         if !is_ours {
             work_until(context, || (*record).state.load(Ordering::Acquire) == DONE);
+            (*context).heartbeat.had((*record).took);
         }
         (*context).away -= 1;
         if (*context).away == 0 && !(*context).is_guest {
@@ -223,12 +274,41 @@ pub(super) unsafe fn run(context: *mut Context, task: Task) {
         let together = std::mem::replace(&mut (*context).together, 1);
         let is_guest = std::mem::replace(&mut (*context).is_guest, true);
         (*context).counts.steals += 1;
+        let begun = Instant::now();
         ((*record).entry)(context, slots, slots);
+        (*record).took = begun.elapsed().as_nanos().try_into().unwrap_or(u32::MAX);
         (*context).chain = outer;
         (*context).level = level;
         (*context).together = together;
         (*context).is_guest = is_guest;
         (*record).state.store(DONE, Ordering::Release);
         (*(*context).shared).queue.wake();
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn short_tasks_make_beats_longer() {
+        let mut heartbeat = Heartbeat::FREE;
+        let mut beats = vec![];
+        for _ in 0..9 {
+            heartbeat.had(500);
+            beats.push(heartbeat.interval.as_micros());
+        }
+        assert_eq!(beats, [25, 50, 100, 200, 400, 800, 1600, 2000, 2000]);
+    }
+
+    #[test]
+    fn a_long_task_ends_the_waiting() {
+        let mut heartbeat = Heartbeat::FREE;
+        (0..5).for_each(|_| heartbeat.had(500));
+        assert!(heartbeat.next.is_some());
+        heartbeat.had(SHORT.as_nanos() as u32);
+        assert!(!heartbeat.is_early());
+        heartbeat.had(500);
+        assert_eq!(heartbeat.interval, SHORTEST_BEAT);
     }
 }
