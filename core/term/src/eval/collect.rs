@@ -25,13 +25,16 @@ impl Machine {
         let direct = if words > self.heap.young() { words } else { 0 };
         let stress = self.limits.stress;
         let most = self.most_old();
-        let full = self.heap.is_full_due(direct, most) || stress && self.stats.minor_collections % 8 == 7;
+        let due = self.heap.is_full_due(direct, most) || stress && self.stats.minor_collections % 8 == 7;
+        let grows = self.heap.grows();
+        let full = due || grows;
         self.collect_now(full, top);
         if full {
             self.heap.plan(most);
             self.stats.largest_live = self.stats.largest_live.max(self.heap.old() as u64 * 8);
-            // A full collection has to pay off: the last sixteenth of the memory is not worth collecting for.
-            if self.heap.old() + self.heap.young() + direct > most - most / 16 {
+            // A full collection has to pay off: the last sixteenth of the memory is not worth collecting for. The one in which the nursery
+            // grows pays off: there is room for it, whatever the limit is.
+            if (!grows || direct > 0) && self.heap.old() + self.heap.young() + direct > most - most / 16 {
                 return Err(self.out_of_memory(words, top.pc));
             }
         }

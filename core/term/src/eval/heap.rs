@@ -110,14 +110,14 @@ impl Heap {
         self.end = if stress { (self.next + count).min(self.young) } else { self.young };
     }
 
-    /// How large the nursery is.
+    /// How large the nursery becomes. Memory limits count it as if it were so large from the beginning.
     pub(super) fn young(&self) -> usize {
-        self.young
+        self.grown
     }
 
     /// Words in use, the whole nursery included.
     pub(super) fn size(&self) -> usize {
-        self.words.len()
+        self.old() + self.grown
     }
 
     /// Words of the old generation.
@@ -130,10 +130,15 @@ impl Heap {
         self.earlier + self.next as u64
     }
 
-    /// Whether the nursery has to grow, or the survivors of a minor collection and `count` more words might not fit before the heap
-    /// has grown to where a full collection is due, or beyond `most` old words.
+    /// Whether the next collection makes the nursery as large as it is to be: it is a full one.
+    pub(super) fn grows(&self) -> bool {
+        self.young < self.grown
+    }
+
+    /// Whether the survivors of a minor collection and `count` more words might not fit before the heap has grown to
+    /// where a full collection is due, or beyond `most` old words.
     pub(super) fn is_full_due(&self, count: usize, most: usize) -> bool {
-        self.young < self.grown || self.words.len() + self.young + count > self.full_at.min(self.young + most)
+        self.words.len() + self.young + count > self.full_at.min(self.young + most)
     }
 
     /// After a full collection: the heap may double before the next one, as long as `most` old words allow it.
