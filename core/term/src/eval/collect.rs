@@ -22,7 +22,7 @@ impl Machine {
     /// Collects, so that there is room for cells of `words` words in all.
     #[cold]
     pub(super) fn collect(&mut self, words: usize, top: Top) -> Result<(), Trap> {
-        let direct = if words > self.heap.young() { words } else { 0 };
+        let direct = if words > self.heap.nursery() { words } else { 0 };
         let stress = self.limits.stress;
         let most = self.most_old();
         let due = self.heap.is_full_due(direct, most) || stress && self.stats.minor_collections % 8 == 7;
@@ -34,7 +34,7 @@ impl Machine {
             self.stats.largest_live = self.stats.largest_live.max(self.heap.old() as u64 * 8);
             // A full collection has to pay off: the last sixteenth of the memory is not worth collecting for. The one in which the nursery
             // grows pays off: there is room for it, whatever the limit is.
-            if (!grows || direct > 0) && self.heap.old() + self.heap.young() + direct > most - most / 16 {
+            if (!grows || direct > 0) && self.heap.old() + self.heap.nursery() + direct > most - most / 16 {
                 return Err(self.out_of_memory(words, top.pc));
             }
         }
@@ -90,7 +90,7 @@ impl Machine {
 
     /// How many words the old generation may have: a full collection needs as much again.
     fn most_old(&self) -> usize {
-        self.limit().saturating_sub(self.stack_words() + 2 * self.heap.young()) / 2
+        self.limit().saturating_sub(self.stack_words() + 2 * self.heap.nursery()) / 2
     }
 
     /// The memory limit in words. Positions have 32 bits.
@@ -137,7 +137,7 @@ impl Machine {
             format!(
                 "{depth} calls wait for others to return; if the recursion is meant to be this deep, raise `--memory`"
             )
-        } else if words > self.heap.young() {
+        } else if words > self.heap.nursery() {
             format!("{} MiB are needed at once; raise `--memory`", mib(words))
         } else {
             "keep less data alive, or raise `--memory`".to_string()

@@ -111,7 +111,7 @@ impl Heap {
     }
 
     /// How large the nursery becomes. Memory limits count it as if it were so large from the beginning.
-    pub(super) fn young(&self) -> usize {
+    pub(super) fn nursery(&self) -> usize {
         self.grown
     }
 
