@@ -8,6 +8,7 @@
 //! | file | its idea |
 //! |---|---|
 //! | [`accumulate`] | recursion that is a loop |
+//! | [`liveness`] | which values the code behind an instruction needs |
 //! | [`points`] | where functions are left and gone on with |
 //! | [`labels`] | the points that code goes to, and where their values stand then |
 //! | [`segments`] | the code from a point to where it is left |
@@ -43,6 +44,7 @@ mod entering;
 mod frames;
 mod labels;
 mod lane;
+mod liveness;
 mod loops;
 mod machine;
 pub mod memory;

@@ -13,12 +13,15 @@ mod kind {
     pub const NUMBER: u32 = 0;
     /// A word with a tag.
     pub const TERM: u32 = 1;
-    /// The frame of a fork, 0 if the call was made at once.
+    /// The frame of a fork whose token is kept, 0 if the call was made at once.
     pub const FRAME: u32 = 2;
     /// A word with a tag that is there if the frame before it is 0.
     pub const RESULT: u32 = 3;
     /// Memory of a cell that has been opened: it names a cell no longer.
     pub const HOLE: u32 = 4;
+    /// The frame of the fork that the label is behind, 0 if its call was made at once. It stands first, and says whether the results are
+    /// there that the label is given; the frames of other forks, which may stand first behind a join, do not.
+    pub const FORK: u32 = 5;
 }
 
 /// A row for each label: a word for each register, and for each word that is kept.
@@ -38,7 +41,7 @@ pub(super) fn pointers(writer: &mut SegmentWriter<'_, '_>, registers: u32, kept:
         }
         let begin = if places.in_frame { registers } else { 0 };
         if places.is_fork {
-            put(&mut row, begin, &[kind::FRAME]);
+            put(&mut row, begin, &[kind::FORK]);
         }
         for (value, first) in &places.kept {
             let kinds = kinds(writer, id, *value, &holes);

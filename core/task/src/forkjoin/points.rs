@@ -6,8 +6,9 @@
 //!
 //! Invariant: every value that the code of a point uses is given, kept, a constant or computed there.
 
-use girih_ir::{Def, Function, FunctionId, Inst, InstId, Op, RegionId, ValueId};
-use std::collections::{BTreeSet, HashMap, HashSet};
+use super::liveness::Liveness;
+use girih_ir::{Function, FunctionId, Inst, InstId, Op, RegionId, ValueId};
+use std::collections::{HashMap, HashSet};
 
 /// A place in a function.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
@@ -29,11 +30,13 @@ pub(super) struct Points<'f> {
     places: HashMap<InstId, (RegionId, usize)>,
     /// Which instruction each region belongs to.
     owners: HashMap<RegionId, InstId>,
+    live: Liveness,
 }
 
 impl<'f> Points<'f> {
     pub fn of(function: &'f Function, framed: &'f HashSet<FunctionId>) -> Points<'f> {
-        let mut points = Points { function, framed, places: HashMap::new(), owners: HashMap::new() };
+        let (places, owners, live) = (HashMap::new(), HashMap::new(), Liveness::of(function));
+        let mut points = Points { function, framed, places, owners, live };
         points.enter(function.body);
         points
     }
@@ -118,81 +121,10 @@ impl<'f> Points<'f> {
 
     /// The other values that the code from a point on needs.
     pub fn kept(&self, point: Point) -> Vec<ValueId> {
-        let mut needed = match point {
-            Point::Entry => BTreeSet::new(),
-            Point::After(inst) => {
-                let (region, position) = self.place(inst);
-                self.needed_from(region, position + 1)
-            }
-            Point::Head(inst) => self.needed_again(inst),
-        };
-        for given in self.given(point) {
-            needed.remove(&given);
+        match point {
+            Point::Entry => vec![],
+            Point::After(inst) => self.live.behind(inst),
+            Point::Head(inst) => self.live.head(inst),
         }
-        needed.into_iter().collect()
-    }
-
-    /// What the code from a position of a region on needs, and what comes behind the region.
-    fn needed_from(&self, region: RegionId, position: usize) -> BTreeSet<ValueId> {
-        let mut needed = self.needed_behind(region);
-        let function = self.function;
-        for id in function.regions[region].insts[position..].iter().rev() {
-            self.through(*id, &mut needed);
-        }
-        needed
-    }
-
-    /// What is needed before an instruction, when this is needed behind it.
-    fn through(&self, id: InstId, needed: &mut BTreeSet<ValueId>) {
-        let function = self.function;
-        let inst = &function.insts[id];
-        for result in &inst.results {
-            needed.remove(result);
-        }
-        for region in &inst.regions {
-            for inner in function.regions[*region].insts.iter().rev() {
-                self.through(*inner, needed);
-            }
-            for param in &function.regions[*region].params {
-                needed.remove(param);
-            }
-        }
-        let is_constant = |v: &ValueId| matches!(function.values[*v].def, Def::Constant(_));
-        needed.extend(inst.operands.iter().filter(|v| !is_constant(v)));
-    }
-
-    fn needed_behind(&self, region: RegionId) -> BTreeSet<ValueId> {
-        let Some(owner) = self.owner(region) else { return BTreeSet::new() };
-        if self.function.insts[owner].op == Op::Loop {
-            return self.needed_again(owner);
-        }
-        let (outer, position) = self.place(owner);
-        let mut needed = self.needed_from(outer, position + 1);
-        for result in &self.function.insts[owner].results {
-            needed.remove(result);
-        }
-        needed
-    }
-
-    /// What a loop's iterations need besides what they carry, and what comes behind the loop.
-    fn needed_again(&self, inst: InstId) -> BTreeSet<ValueId> {
-        let (outer, position) = self.place(inst);
-        let mut needed = self.needed_from(outer, position + 1);
-        self.through(inst, &mut needed);
-        for initial in &self.function.insts[inst].operands {
-            if !self.is_used_in(inst, *initial) && !self.needed_from(outer, position + 1).contains(initial) {
-                needed.remove(initial);
-            }
-        }
-        needed
-    }
-
-    /// Whether a value is used in an instruction's regions.
-    fn is_used_in(&self, inst: InstId, value: ValueId) -> bool {
-        let mut used = false;
-        for region in &self.function.insts[inst].regions {
-            self.function.walk(*region, &mut |_, inner| used |= inner.operands.contains(&value));
-        }
-        used
     }
 }
