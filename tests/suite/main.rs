@@ -5,6 +5,7 @@ mod compiled;
 mod crates;
 mod devices;
 mod direct;
+mod discovery;
 mod emission;
 mod examples;
 mod flatten;

@@ -8,6 +8,7 @@
 
 pub mod data;
 pub mod device;
+pub mod discover;
 pub mod flatten;
 pub mod flow;
 pub mod forkjoin;
@@ -44,8 +45,7 @@ pub fn compile(code: &Code) -> Result<Direct, Vec<Diagnostic>> {
 /// # Errors
 /// If one reaches something that only nets can run.
 pub fn compile_for(code: &Code, roots: &[Root]) -> Result<Direct, Vec<Diagnostic>> {
-    let flow = flow_with(code.program(), roots, Precision::default());
-    lower::lower(code.program(), &flow, roots, true)
+    lowered(code, roots, true)
 }
 
 /// The same, but every parameter is owned by who gets it: for runners whose words say themselves who owns a cell.
@@ -53,6 +53,11 @@ pub fn compile_for(code: &Code, roots: &[Root]) -> Result<Direct, Vec<Diagnostic
 /// # Errors
 /// If one reaches something that only nets can run.
 pub fn compile_without_loans(code: &Code, roots: &[Root]) -> Result<Direct, Vec<Diagnostic>> {
-    let flow = flow_with(code.program(), roots, Precision::default());
-    lower::lower(code.program(), &flow, roots, false)
+    lowered(code, roots, false)
+}
+
+fn lowered(code: &Code, roots: &[Root], lends: bool) -> Result<Direct, Vec<Diagnostic>> {
+    let found = discover::discover(code.program());
+    let flow = flow_with(&found.program, roots, Precision::default());
+    lower::lower(&found, &flow, roots, lends)
 }

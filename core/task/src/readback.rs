@@ -47,7 +47,7 @@ pub fn value(machine: &mut Machine, direct: &Direct, runner: &dyn Runner, word: 
                 break;
             }
             let Some(Open { meaning, done, .. }) = open.pop() else { return Err(broken()) };
-            finished = whole(machine, meaning, &done)?;
+            finished = whole(machine, direct, meaning, &done)?;
         }
         next = field(runner, &open)?;
     }
@@ -86,7 +86,7 @@ fn small(machine: &mut Machine, direct: &Direct, word: u32) -> Result<Option<Val
                 Immediate::Unit(ctor) => machine.ctor(ctor, &[])?,
                 Immediate::Make(ctor) => machine.maker(ctor),
                 Immediate::Definition(def) => machine.definition(def),
-                Immediate::Lambda(number) => closure(machine, direct.tables.lambdas[number as usize], &[])?,
+                Immediate::Lambda(number) => closure(machine, direct, direct.tables.lambdas[number as usize], &[])?,
                 Immediate::Select(ty) => machine.selector(ty),
             }))
         }
@@ -94,13 +94,15 @@ fn small(machine: &mut Machine, direct: &Direct, word: u32) -> Result<Option<Val
     }
 }
 
-fn closure(machine: &mut Machine, lambda: LambdaRef, captured: &[Value]) -> Result<Value, Diagnostic> {
-    let found = machine.code().lambda_at(lambda.instance.def, lambda.ordinal).ok_or_else(broken)?;
+fn closure(machine: &mut Machine, direct: &Direct, lambda: LambdaRef, captured: &[Value]) -> Result<Value, Diagnostic> {
+    let place = (lambda.instance.def, lambda.ordinal);
+    let (def, ordinal) = direct.tables.sources.get(&place).copied().unwrap_or(place);
+    let found = machine.code().lambda_at(def, ordinal).ok_or_else(broken)?;
     machine.closure(found, captured)
 }
 
 /// The value of a cell whose fields are known.
-fn whole(machine: &mut Machine, meaning: &Meaning, fields: &[Value]) -> Result<Value, Diagnostic> {
+fn whole(machine: &mut Machine, direct: &Direct, meaning: &Meaning, fields: &[Value]) -> Result<Value, Diagnostic> {
     let what = match meaning {
         Meaning::Boxed(_) => return fields.first().copied().ok_or_else(broken),
         Meaning::Shape { what, .. } => *what,
@@ -109,7 +111,7 @@ fn whole(machine: &mut Machine, meaning: &Meaning, fields: &[Value]) -> Result<V
         (What::Ctor(ctor), fields) => machine.ctor(ctor, fields),
         (What::Pair, [first, second]) => machine.pair(*first, *second),
         (What::Pair, _) => Err(broken()),
-        (What::Closure(lambda), fields) => closure(machine, lambda, fields),
+        (What::Closure(lambda), fields) => closure(machine, direct, lambda, fields),
         (What::Partial(Callee::Lambda(_), _), [function, args @ ..]) => machine.given(*function, args),
         (What::Partial(Callee::Lambda(_), _), []) => Err(broken()),
         (What::Partial(Callee::Definition(instance), _), args) => {

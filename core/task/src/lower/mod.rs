@@ -35,7 +35,7 @@ mod liveness;
 mod numbers;
 mod operands;
 mod products;
-mod recursion;
+pub(crate) mod recursion;
 pub mod represent;
 mod reuse;
 mod specialisations;
@@ -48,6 +48,7 @@ pub mod words;
 mod wraparound;
 mod writer;
 
+use super::discover::{Discovered, Place};
 use super::flow::{Flow, Instance, LambdaRef, Outside, Root, Set, ShapeId, Site, What};
 use girih_base::diag::Diagnostic;
 use girih_base::idx::IndexVec;
@@ -123,6 +124,8 @@ pub struct Tables {
     pub lambdas: Vec<LambdaRef>,
     /// What the cells of each layout are.
     pub layouts: IndexVec<LayoutId, Meaning>,
+    /// Which lambda of the evaluator's program each lambda is, where that is not the same.
+    pub sources: HashMap<Place, Place>,
 }
 
 /// What cells of a layout are.
@@ -186,8 +189,10 @@ pub(crate) struct Lowering<'p> {
 }
 
 /// Lowers what the entry of a program and the roots need; `lends` says whether parameters may be borrowed. The program has been simplified, and can be run by value.
-pub fn lower(program: &Program, flow: &Flow, roots: &[Root], lends: bool) -> Result<Direct, Vec<Diagnostic>> {
+pub fn lower(found: &Discovered, flow: &Flow, roots: &[Root], lends: bool) -> Result<Direct, Vec<Diagnostic>> {
+    let program = &found.program;
     let tables = Tables {
+        sources: found.sources.clone(),
         ctors: program.ctors.len(),
         definitions: program.defs.len(),
         types: program.types.len(),

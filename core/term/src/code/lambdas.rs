@@ -16,7 +16,7 @@ pub struct Lambda<'p> {
     pub body: &'p Term,
     /// The lambda around it, by position.
     parent: Option<usize>,
-    /// What it captures, in the order of the captured values.
+    /// What it captures, in the order of the captured values: by the variables' numbers.
     pub captures: Vec<LocalId>,
 }
 
@@ -106,6 +106,7 @@ impl<'p> Scopes<'p> {
             scopes.used[local.index()] = true;
             scopes.capture(local, inside);
         }
+        scopes.lambdas.iter_mut().for_each(|lambda| lambda.captures.sort());
         scopes
     }
 

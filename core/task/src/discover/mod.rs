@@ -1,0 +1,237 @@
+//! Discovery: which calls may run at the same time, by what needs what, and not by where they happen to stand.
+//!
+//! | file | does |
+//! |---|---|
+//! | [`naming`] | gives names to the lasting calls inside of a term: A-normal form, as far as it matters (Flanagan, Sabry, Duba, Felleisen 1993) |
+//! | [`items`] | the bindings of a block: what each needs, and whether it may take long |
+//! | [`branches`] | moves a call into the arms of a choice that has others to run beside it, and out of arms that all make it |
+//! | [`schedule`] | puts those that do not wait for each other side by side, and what needs their results behind them |
+//! | [`outline`] | makes a definition of a part that is no call, so that it can be forked |
+//!
+//! Terms become terms: what stands side by side is forked when it is lowered. A call is lasting if it may take long: see
+//! [`lasting`]. A *block* is a list of bindings and what is made of them: the body of a definition, a lambda, or an arm.
+//!
+//! Invariants: nothing runs that would not have run before, and everything that ran does, unless nobody needs its value. Lambdas stay what they were: [`Discovered::sources`]
+//! says which lambda of the program each of them is.
+
+mod branches;
+mod items;
+mod naming;
+mod outline;
+mod schedule;
+
+use crate::lower::recursion::lasting;
+use girih_base::idx::IndexVec;
+use girih_base::span::Span;
+use girih_term::code::lambdas::Scopes;
+use girih_term::simplify::simplify;
+use girih_term::{Bind, Body, Def, DefId, Local, LocalId, Program, Target, Term, TermKind};
+use items::Item;
+use std::collections::{HashMap, HashSet};
+
+/// A lambda, by its definition and its position in the walk over the definition's lambdas.
+pub type Place = (DefId, usize);
+
+/// A program in which calls that can run at the same time stand side by side.
+#[derive(Debug)]
+pub struct Discovered {
+    /// The program. Definitions that were made of parts of others stand behind those that were there.
+    pub program: Program,
+    /// Which lambda of the original program each lambda is, where that is not the same.
+    pub sources: HashMap<Place, Place>,
+}
+
+/// Brings calls together that can run at the same time. The program has been simplified.
+pub fn discover(program: &Program) -> Discovered {
+    let mut program = program.clone();
+    let before = lambdas(&program);
+    let lasting = lasting(&program);
+    let mut made = vec![];
+    for id in program.defs.ids().collect::<Vec<_>>() {
+        let def = &mut program.defs[id];
+        let Body::Term(body) = &mut def.body else { continue };
+        if !is_by_value(body) {
+            continue;
+        }
+        let body = take(body);
+        let arities = Arities { program: &program, lasting: &lasting };
+        let mut part = Part {
+            id,
+            arities,
+            locals: program.defs[id].locals.clone(),
+            made: &mut made,
+            first: program.defs.len(),
+            parts: 0,
+        };
+        let body = part.block(body);
+        let locals = part.locals;
+        program.defs[id].locals = locals;
+        program.defs[id].body = Body::Term(body);
+    }
+    for def in made {
+        program.defs.push(def);
+    }
+    // What went into an arm may not be needed there.
+    program.defs.iter_mut().for_each(simplify);
+    let same = lambdas(&program).into_iter().filter_map(|(place, now)| Some((now, *before.get(&place)?)));
+    let sources = same.filter(|(now, before)| now != before).collect();
+    Discovered { program, sources }
+}
+
+/// Where each lambda's body is in memory: it stays there while terms are moved.
+fn lambdas(program: &Program) -> HashMap<*const Term, Place> {
+    let mut found = HashMap::new();
+    for (id, def) in program.defs.iter_enumerated() {
+        let Body::Term(body) = &def.body else { continue };
+        for (ordinal, lambda) in Scopes::of(body, &def.locals).lambdas.into_iter().enumerate() {
+            found.insert(std::ptr::from_ref(lambda.body), (id, ordinal));
+        }
+    }
+    found
+}
+
+/// Whether a term is run by value: nets are not.
+fn is_by_value(term: &Term) -> bool {
+    let here = match &term.kind {
+        TermKind::Sup(_) | TermKind::Link(_) => false,
+        TermKind::Let(binds, _) => binds.iter().all(|bind| !matches!(bind.target, Target::Link(_))),
+        _other => true,
+    };
+    here && term.children().into_iter().all(is_by_value)
+}
+
+/// Takes a term out of its place.
+fn take(term: &mut Term) -> Term {
+    let span = term.span;
+    std::mem::replace(term, Term::new(TermKind::Era, span))
+}
+
+/// What is known of definitions.
+#[derive(Clone, Copy)]
+struct Arities<'p> {
+    program: &'p Program,
+    lasting: &'p HashSet<DefId>,
+}
+
+impl Arities<'_> {
+    /// Whether a term is a call that may take long.
+    fn is_call(self, term: &Term) -> bool {
+        let TermKind::Apply(function, args) = &term.kind else { return false };
+        let TermKind::Global(def) = function.kind else { return false };
+        let params = self.program.defs.get(def).map_or(0, |def| def.params.len());
+        !args.is_empty() && args.len() == params && self.lasting.contains(&def)
+    }
+
+    /// Whether a term may make such a call when it is computed.
+    fn reaches(self, term: &Term) -> bool {
+        let is_later = matches!(term.kind, TermKind::Lambda(..));
+        !is_later && (self.is_call(term) || term.children().into_iter().any(|child| self.reaches(child)))
+    }
+}
+
+/// A definition at work.
+struct Part<'p> {
+    id: DefId,
+    arities: Arities<'p>,
+    locals: IndexVec<LocalId, Local>,
+    /// Definitions that were made of parts.
+    made: &'p mut Vec<Def>,
+    /// The number of the first of them.
+    first: usize,
+    /// How many of them were made of this definition.
+    parts: usize,
+}
+
+impl Part<'_> {
+    /// A variable that the source does not have.
+    fn local(&mut self, span: Span) -> LocalId {
+        self.locals.push(Local { name: "call".into(), span })
+    }
+
+    /// Rewrites a block.
+    fn block(&mut self, term: Term) -> Term {
+        let span = term.span;
+        let (mut binds, mut body) = flattened(term);
+        let chances = binds.iter().map(|bind| &bind.value).chain([&body]).map(|term| self.chances(term)).sum::<usize>();
+        if chances < 2 {
+            // There is nothing to run beside anything, but there are blocks inside.
+            binds.iter_mut().for_each(|bind| self.inside(&mut bind.value));
+            self.inside(&mut body);
+            return whole(binds, body, span);
+        }
+        let mut items = self.named(binds, body);
+        self.hoist(&mut items);
+        self.sink(&mut items);
+        items.iter_mut().for_each(|item| self.inside(&mut item.value));
+        of_items(self.scheduled(items), span)
+    }
+
+    /// How many calls that may take long stand in a term, in the arms of choices, too: at most two are counted.
+    fn chances(&self, term: &Term) -> usize {
+        if matches!(term.kind, TermKind::Lambda(..)) {
+            return 0;
+        }
+        let here = usize::from(self.arities.is_call(term));
+        let inside = term.children().into_iter().map(|child| self.chances(child)).sum::<usize>();
+        (here + inside).min(2)
+    }
+
+    /// Rewrites the blocks inside of a term that is no block.
+    fn inside(&mut self, term: &mut Term) {
+        match &mut term.kind {
+            TermKind::Lambda(_, body) => **body = self.block(take(body)),
+            TermKind::Match(choice) => {
+                self.inside(&mut choice.scrutinee);
+                let arms = choice.arms.iter_mut().map(|arm| &mut arm.body);
+                arms.chain(&mut choice.default).for_each(|arm| *arm = self.block(take(arm)));
+            }
+            TermKind::Switch(choice) => {
+                self.inside(&mut choice.scrutinee);
+                let cases = choice.cases.iter_mut().map(|(_, body)| body);
+                cases.chain([&mut choice.default]).for_each(|arm| *arm = self.block(take(arm)));
+            }
+            TermKind::Let(..) => *term = self.block(take(term)),
+            _other => term.children_mut().into_iter().for_each(|child| self.inside(child)),
+        }
+    }
+}
+
+/// Bindings and what is made of them; those of `let` inside of `let` are one list.
+fn flattened(term: Term) -> (Vec<Bind>, Term) {
+    let (mut binds, mut body) = (vec![], term);
+    loop {
+        match body.kind {
+            TermKind::Let(more, next) => {
+                for Bind { target, value } in more {
+                    let (inner, value) = flattened(value);
+                    binds.extend(inner);
+                    binds.push(Bind { target, value });
+                }
+                body = *next;
+            }
+            // A lambda that is applied where it stands binds its parameters as `let` does.
+            TermKind::Apply(function, args) if is_let(&function, args.len()) => {
+                let TermKind::Lambda(params, next) = function.kind else { unreachable!("it was looked at") };
+                binds.extend(params.into_iter().zip(args).map(|(p, value)| Bind { target: Target::Var(p), value }));
+                body = *next;
+            }
+            kind => return (binds, Term { kind, span: body.span }),
+        }
+    }
+}
+
+/// Whether a function is a lambda that gets all its arguments.
+fn is_let(function: &Term, args: usize) -> bool {
+    matches!(&function.kind, TermKind::Lambda(params, _) if params.len() == args && args > 0)
+}
+
+/// The block that items are, the last of which has no target.
+fn of_items(mut items: Vec<Item>, span: Span) -> Term {
+    let body = items.pop().map_or(Term::new(TermKind::Era, span), |item| item.value);
+    let bind = |Item { target, value, .. }| Some(Bind { target: target?, value });
+    whole(items.into_iter().filter_map(bind).collect(), body, span)
+}
+
+fn whole(binds: Vec<Bind>, body: Term, span: Span) -> Term {
+    if binds.is_empty() { body } else { Term::new(TermKind::Let(binds, Box::new(body)), span) }
+}
