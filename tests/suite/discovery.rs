@@ -562,7 +562,7 @@ fn groups(module: &Module, function: &Function) -> String {
                     groups.push(std::mem::take(&mut open).join(" & "));
                 }
             }
-            _no_call => {}
+            _no_rule => {}
         }
     });
     groups.join(", ")
