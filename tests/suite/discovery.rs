@@ -149,7 +149,7 @@ def ap(h: u24 -> u24, n: u24) -> u24:
 def g(n: u24) -> u24:
   return ap(lambda x: f(x), n)
 ",
-        together: &[],
+        together: &[("ap", "g.lambda0 & g.lambda0")],
     },
     Case {
         name: "closure_unknown",
@@ -163,7 +163,7 @@ def g(n: u24) -> u24:
   h = pick(n)
   return h(n) + h(n+1)
 ",
-        together: &[],
+        together: &[("g", "apply.1 & apply.1")],
     },
     Case {
         name: "ctor_fields",
@@ -430,6 +430,38 @@ def main() -> u24:
         together: &[],
     },
     Case {
+        name: "map_of_a_closure",
+        program: "
+def map(h: u24 -> u24, l: List(u24)) -> List(u24):
+  match l:
+    case List/Nil:
+      return []
+    case List/Cons:
+      return List/Cons(h(l.head), map(h, l.tail))
+def g(n: u24) -> List(u24):
+  return map(lambda x: f(x) + n, [n, n + 1])
+def main() -> List(u24):
+  return g(5)
+",
+        together: &[("map", "map & g.lambda0")],
+    },
+    Case {
+        name: "map_of_a_short_closure",
+        program: "
+def map(h: u24 -> u24, l: List(u24)) -> List(u24):
+  match l:
+    case List/Nil:
+      return []
+    case List/Cons:
+      return List/Cons(h(l.head), map(h, l.tail))
+def g(n: u24) -> List(u24):
+  return map(lambda x: x + n, [n, f(n)])
+def main() -> List(u24):
+  return g(5)
+",
+        together: &[],
+    },
+    Case {
         name: "monad_maybe",
         program: "
 def Maybe/bind(a, k):
@@ -647,7 +679,8 @@ fn every_variable_stays_bound_where_it_is_used() {
         let Ok(program) = program.core_program() else { continue };
         on_big_stack(|| {
             let Ok(code) = Code::new(program) else { return };
-            for def in discover(code.program()).program.defs.iter() {
+            let roots: Vec<_> = code.program().entry.into_iter().collect();
+            for def in discover(code.program(), &roots).program.defs.iter() {
                 let Body::Term(body) = &def.body else { continue };
                 if let Some(local) = unbound(body, &mut def.params.clone()) {
                     wrong.push(format!("{path}: `{}` in `{}`", def.locals[local].name, def.name));

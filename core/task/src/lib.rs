@@ -6,6 +6,7 @@
 //! without a tag, and a known function is called directly. Everything else is decided when the program runs.
 //! No program is refused for its types. Only superpositions, scopeless variables and nets are left to the net tier.
 
+mod cycles;
 pub mod data;
 pub mod device;
 pub mod discover;
@@ -26,6 +27,7 @@ pub use refusal::{Failure, Refusal};
 
 use flow::{Precision, Root, flow_with};
 use girih_base::diag::Diagnostic;
+use girih_term::DefId;
 use girih_term::code::Code;
 use lower::Direct;
 
@@ -57,7 +59,8 @@ pub fn compile_without_loans(code: &Code, roots: &[Root]) -> Result<Direct, Vec<
 }
 
 fn lowered(code: &Code, roots: &[Root], lends: bool) -> Result<Direct, Vec<Diagnostic>> {
-    let found = discover::discover(code.program());
+    let begins: Vec<DefId> = roots.iter().map(|root| root.def).chain(code.program().entry).collect();
+    let found = discover::discover(code.program(), &begins);
     let flow = flow_with(&found.program, roots, Precision::default());
     lower::lower(&found, &flow, roots, lends)
 }

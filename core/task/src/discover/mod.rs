@@ -2,32 +2,33 @@
 //!
 //! | file | does |
 //! |---|---|
+//! | [`lasting`] | which calls may take long |
 //! | [`naming`] | gives names to the lasting calls inside of a term: A-normal form, as far as it matters (Flanagan, Sabry, Duba, Felleisen 1993) |
 //! | [`items`] | the bindings of a block: what each needs, and whether it may take long |
 //! | [`branches`] | moves a call into the arms of a choice that has others to run beside it, and out of arms that all make it |
 //! | [`schedule`] | puts those that do not wait for each other side by side, and what needs their results behind them |
 //! | [`outline`] | makes a definition of a part that is no call, so that it can be forked |
 //!
-//! Terms become terms: what stands side by side is forked when it is lowered. A call is lasting if it may take long: see
-//! [`lasting`]. A *block* is a list of bindings and what is made of them: the body of a definition, a lambda, or an arm.
+//! Terms become terms: what stands side by side is forked when it is lowered. A *block* is a list of bindings and what is made of them: the body of a definition, a lambda, or an arm.
 //!
 //! Invariants: nothing runs that would not have run before, and everything that ran does, unless nobody needs its value. Lambdas stay what they were: [`Discovered::sources`]
 //! says which lambda of the program each of them is.
 
 mod branches;
 mod items;
+mod lasting;
 mod naming;
 mod outline;
 mod schedule;
 
-use crate::lower::recursion::lasting;
 use girih_base::idx::IndexVec;
 use girih_base::span::Span;
 use girih_term::code::lambdas::Scopes;
 use girih_term::simplify::simplify;
 use girih_term::{Bind, Body, Def, DefId, Local, LocalId, Program, Target, Term, TermKind};
 use items::Item;
-use std::collections::{HashMap, HashSet};
+use lasting::Lasting;
+use std::collections::HashMap;
 
 /// A lambda, by its definition and its position in the walk over the definition's lambdas.
 pub type Place = (DefId, usize);
@@ -41,11 +42,11 @@ pub struct Discovered {
     pub sources: HashMap<Place, Place>,
 }
 
-/// Brings calls together that can run at the same time. The program has been simplified.
-pub fn discover(program: &Program) -> Discovered {
+/// Brings calls together that can run at the same time, in a program that begins at these definitions. It has been simplified.
+pub fn discover(program: &Program, roots: &[DefId]) -> Discovered {
     let mut program = program.clone();
     let before = lambdas(&program);
-    let lasting = lasting(&program);
+    let lasting = Lasting::of(&program, roots);
     let mut made = vec![];
     for id in program.defs.ids().collect::<Vec<_>>() {
         let def = &mut program.defs[id];
@@ -110,16 +111,13 @@ fn take(term: &mut Term) -> Term {
 #[derive(Clone, Copy)]
 struct Arities<'p> {
     program: &'p Program,
-    lasting: &'p HashSet<DefId>,
+    lasting: &'p Lasting,
 }
 
 impl Arities<'_> {
     /// Whether a term is a call that may take long.
     fn is_call(self, term: &Term) -> bool {
-        let TermKind::Apply(function, args) = &term.kind else { return false };
-        let TermKind::Global(def) = function.kind else { return false };
-        let params = self.program.defs.get(def).map_or(0, |def| def.params.len());
-        !args.is_empty() && args.len() == params && self.lasting.contains(&def)
+        self.lasting.is_call(self.program, term)
     }
 
     /// Whether a term may make such a call when it is computed.

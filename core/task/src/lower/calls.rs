@@ -1,6 +1,6 @@
 //! Calls: of definitions and lambdas that are known, of whatever arrives, at the same time where they do not depend on each other.
 
-use super::super::flow::{Callee, Instance, Set, Site, What};
+use super::super::flow::{Callee, Instance, Set, ShapeId, Site, What};
 use super::dynamic::reason;
 use super::represent::{Held, Repr};
 use super::words::{FORM_BITS, Immediate, tag};
@@ -88,18 +88,40 @@ impl<'p> TermWriter<'_, 'p> {
         Passed { unit, values, kept }
     }
 
+    /// A function that is a value, and its arguments.
+    pub(super) fn function_and_arguments(&mut self, function: &'p Term, args: &'p [Term]) -> Passed {
+        let set = self.set_of(function);
+        let held = self.value(function);
+        let values = self.values(&args.iter().collect::<Vec<_>>());
+        self.applying(held, &set, values)
+    }
+
     /// Calls what arguments are for.
     pub(super) fn call_with(&mut self, passed: &Passed, span: Span, goal: Goal) -> Option<Vec<Held>> {
         let Passed { unit, values, kept } = passed;
-        if kept.is_empty() {
+        if kept.is_empty() && !matches!(unit, Unit::Apply(_)) {
             return self.call(*unit, values, span, goal);
         }
         self.b.span = span;
         let results = self.all.results(*unit);
         let callee = self.all.unit(*unit);
         let ids = self.b.call(callee, &results.types(), values);
-        kept.iter().for_each(|word| self.b.drop(*word));
-        self.finish_call(&results, &ids, goal)
+        self.given(passed, &ids, span, goal)
+    }
+
+    /// What a call has given that is over.
+    pub(super) fn given(&mut self, passed: &Passed, ids: &[ValueId], span: Span, goal: Goal) -> Option<Vec<Held>> {
+        passed.kept.iter().for_each(|word| self.b.drop(*word));
+        match (passed.unit, ids) {
+            (Unit::Apply(_), [result]) => {
+                self.check(*result, span, "this", &[reason::FUNCTION]);
+                self.finish(Held { id: *result, repr: Repr::Term }, goal)
+            }
+            (unit, ids) => {
+                let results = self.all.results(unit);
+                self.finish_call(&results, ids, goal)
+            }
+        }
     }
 
     /// Calls a unit with arguments as it takes them.
@@ -176,40 +198,51 @@ impl<'p> TermWriter<'_, 'p> {
     }
 
     fn apply_value(&mut self, term: &'p Term, function: &'p Term, args: &'p [Term], goal: Goal) -> Option<Vec<Held>> {
-        let set = self.set_of(function);
-        let held = self.value(function);
-        let values = self.values(&args.iter().collect::<Vec<_>>());
-        self.apply_held(held, &set, values, term.span, goal)
+        let passed = self.function_and_arguments(function, args);
+        self.call_with(&passed, term.span, goal)
     }
 
     /// Applies a value, of which a set says what it may be.
     fn apply_held(&mut self, held: Held, set: &Set, values: Vec<Held>, span: Span, goal: Goal) -> Option<Vec<Held>> {
+        let passed = self.applying(held, set, values);
+        self.call_with(&passed, span, goal)
+    }
+
+    /// What applies a value, of which a set says what it may be.
+    fn applying(&mut self, held: Held, set: &Set, values: Vec<Held>) -> Passed {
         let word = self.hold(held, Repr::Term);
-        if let Some(lambda) = self.only_closure(set, values.len()) {
-            let unit = Unit::Lambda(lambda.0);
+        if let Some((unit, closure)) = self.only_function(set, values.len()) {
             let reprs = self.all.param_reprs(unit);
-            let captured = self.open(lambda.1, word);
+            let captured = match closure {
+                Some(shape) => self.open(shape, word),
+                None => {
+                    self.b.drop(word);
+                    vec![]
+                }
+            };
             let all = values.into_iter().chain(captured).zip(reprs);
-            let values: Vec<ValueId> = all.map(|(value, repr)| self.hold(value, repr)).collect();
-            return self.call(unit, &values, span, goal);
+            let values = all.map(|(value, repr)| self.hold(value, repr)).collect();
+            return Passed { unit, values, kept: vec![] };
         }
         self.all.is_applied(set);
         let unit = Unit::Apply(values.len() as u32);
         let mut words = vec![word];
         words.extend(values.into_iter().map(|value| self.hold(value, Repr::Term)));
-        self.b.span = span;
-        let callee = self.all.unit(unit);
-        let result = self.checked_call(callee, &words, span, "this", &[reason::FUNCTION]);
-        self.finish(Held { id: result, repr: Repr::Term }, goal)
+        Passed { unit, values: words, kept: vec![] }
     }
 
-    /// The one closure with captures that a set holds, if it takes so many arguments.
-    fn only_closure(&self, set: &Set, count: usize) -> Option<(super::LambdaRef, super::ShapeId)> {
+    /// The one function that a set holds, if it takes so many arguments; and the shape of its closures, if it captures anything.
+    fn only_function(&self, set: &Set, count: usize) -> Option<(Unit, Option<ShapeId>)> {
+        if let Some(instance) = set.function() {
+            let arity = self.all.program.defs[instance.def].params.len();
+            return (arity == count).then_some((Unit::Definition(instance), None));
+        }
         let shape = set.shape()?;
         match self.all.flow.shapes()[shape].what {
             What::Closure(lambda) => {
                 let (params, captures, _) = self.all.lambda_parts(lambda);
-                (params.len() == count && !captures.is_empty()).then_some((lambda, shape))
+                let closure = (!captures.is_empty()).then_some(shape);
+                (params.len() == count).then_some((Unit::Lambda(lambda), closure))
             }
             What::Ctor(_) | What::Pair | What::Partial(..) => None,
         }
@@ -227,6 +260,12 @@ impl<'p> TermWriter<'_, 'p> {
         reasons: &[u32],
     ) -> ValueId {
         let result = self.b.call(function, &[Type::Term], words)[0];
+        self.check(result, span, what, reasons);
+        result
+    }
+
+    /// Stops the program if a function has given one of these reasons instead of a value.
+    fn check(&mut self, result: ValueId, span: Span, what: &str, reasons: &[u32]) {
         let found = self.b.tag(result);
         let immediate = self.b.u32(tag::IMMEDIATE);
         let is_immediate = self.b.op(Op::Eq, Scalar::U32, &[found, immediate]);
@@ -246,7 +285,6 @@ impl<'p> TermWriter<'_, 'p> {
         self.within(other, |w| w.b.end(Op::Yield, &[]));
         inst.regions.extend([region, other]);
         self.b.push(inst, &[]);
-        result
     }
 
     /// A word, computed if it is a definition that waits to be computed.

@@ -6,12 +6,13 @@
 //!
 //! Calls that come before one whose arguments take long themselves are forked at once, so that they run beside those.
 
-use super::super::flow::Site;
+use super::super::flow::{Callee, Site};
 use super::Unit;
 use super::calls::Passed;
 use super::operands::Operator;
 use super::represent::Held;
 use super::writer::{Goal, TermWriter};
+use girih_base::span::Span;
 use girih_ir::ValueId;
 use girih_term::groups::leaves;
 use girih_term::{Bind, LocalId, Target, Term, TermKind};
@@ -72,7 +73,17 @@ impl<'p> TermWriter<'_, 'p> {
 
     /// Whether a term is a call that may take long.
     fn is_worth_a_fork(&self, term: &Term) -> bool {
-        matches!(self.called_unit(term), Some(Unit::Definition(instance)) if self.all.is_lasting(instance.def))
+        let TermKind::Apply(function, _) = &term.kind else { return false };
+        match &function.kind {
+            TermKind::Global(_) => match self.called_unit(term) {
+                Some(Unit::Definition(instance)) => self.all.lasting.contains(Callee::Definition(instance)),
+                _fewer_or_more => false,
+            },
+            TermKind::Local(local) => {
+                self.all.lasting.is_applied(self.all.flow, self.all.flow.local(self.instance, *local))
+            }
+            _computed => false,
+        }
     }
 
     /// The calls that a term makes for certain that may take long, those of their arguments apart.
@@ -99,12 +110,13 @@ impl<'p> TermWriter<'_, 'p> {
 
     /// Computes the arguments of the next call; of the last one, all are made then.
     fn prepare(&mut self, term: &'p Term, goal: Goal, calls: &mut Calls<'p>) -> usize {
-        let (Some(Unit::Definition(instance)), TermKind::Apply(_, args)) = (self.called_unit(term), &term.kind) else {
-            unreachable!("only calls of definitions are worth a fork")
-        };
+        let TermKind::Apply(function, args) = &term.kind else { unreachable!("only calls are worth a fork") };
         let position = calls.ready.len();
         let is_last = position + 1 == calls.terms.len();
-        let passed = self.arguments(instance, args, Goal::Value, !is_last);
+        let passed = match self.called_unit(term) {
+            Some(Unit::Definition(instance)) => self.arguments(instance, args, Goal::Value, !is_last),
+            _variable => self.function_and_arguments(function, args),
+        };
         let mut call = Call { term, passed, goal, token: None };
         if position < calls.early {
             self.fork(&mut call);
@@ -130,18 +142,17 @@ impl<'p> TermWriter<'_, 'p> {
         for i in (*early..ready.len()).chain((0..*early).rev()) {
             let Call { term, passed, goal, token } = &ready[i];
             let held = match token {
-                Some(token) => self.join(passed, *token, *goal),
+                Some(token) => self.join(passed, term.span, *token, *goal),
                 None => self.call_with(passed, term.span, *goal),
             };
             given[i] = held.unwrap_or_default();
         }
     }
 
-    fn join(&mut self, passed: &Passed, token: ValueId, goal: Goal) -> Option<Vec<Held>> {
+    fn join(&mut self, passed: &Passed, span: Span, token: ValueId, goal: Goal) -> Option<Vec<Held>> {
         let results = self.all.results(passed.unit);
         let ids = self.b.join(self.all.unit(passed.unit), &results.types(), token);
-        passed.kept.iter().for_each(|word| self.b.drop(*word));
-        self.finish_call(&results, &ids, goal)
+        self.given(passed, &ids, span, goal)
     }
 
     /// Begins to compute a term.

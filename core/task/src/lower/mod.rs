@@ -13,6 +13,7 @@
 //! | [`products`] | functions that give the fields of their result instead of a cell |
 //! | [`borrows`] | parameters that a function only reads |
 //! | [`reuse`] | memory of cells that are taken apart, for those that are made |
+//! | [`lasting`] | which functions may take long |
 //! | [`forks`] | calls that run at the same time |
 //! | [`applying`] | application of unknown functions |
 //! | [`dead_code`] | cleaning up after a function is written |
@@ -29,13 +30,13 @@ mod choices;
 mod dead_code;
 mod dynamic;
 mod forks;
+mod lasting;
 mod layouts;
 mod library;
 mod liveness;
 mod numbers;
 mod operands;
 mod products;
-pub(crate) mod recursion;
 pub mod represent;
 mod reuse;
 mod specialisations;
@@ -177,8 +178,8 @@ pub(crate) struct Lowering<'p> {
     /// Constructors that may be applied: such without fields, and shapes of those with fields.
     applied_units: BTreeSet<CtorId>,
     applied_shapes: BTreeSet<ShapeId>,
-    /// Definitions whose calls may take long: those that call themselves, directly or not, and those that call such.
-    lasting: HashSet<DefId>,
+    /// The functions whose calls may take long.
+    lasting: lasting::Lasting,
     /// The functions that give the fields of a cell.
     products: HashMap<Unit, ShapeId>,
     /// The parameters that can be borrowed.
@@ -215,13 +216,14 @@ pub fn lower(found: &Discovered, flow: &Flow, roots: &[Root], lends: bool) -> Re
         mentioned: vec![],
         applied_units: BTreeSet::new(),
         applied_shapes: BTreeSet::new(),
-        lasting: recursion::lasting(program),
+        lasting: lasting::Lasting::default(),
         products: HashMap::new(),
         borrows: HashSet::new(),
         lambda_places: HashMap::new(),
         lambda_parts: HashMap::new(),
     };
     lowering.find_lambdas();
+    lowering.lasting = lasting::Lasting::of(&lowering);
     // A state that the host carries is one word, and so is what it performs.
     let states = roots.iter().flat_map(|root| &root.arguments).filter_map(|given| match given {
         Outside::Result(roots) => Some(*roots),
@@ -320,11 +322,6 @@ impl<'p> Lowering<'p> {
     pub(crate) fn layouts(&self) -> Vec<(LayoutId, Meaning)> {
         self.tables.layouts.iter_enumerated().map(|(id, meaning)| (id, meaning.clone())).collect()
     }
-    /// Whether calls of a definition may take long.
-    pub(crate) fn is_lasting(&self, def: DefId) -> bool {
-        self.lasting.contains(&def)
-    }
-
     /// What the host calls with so many arguments.
     fn called(&mut self, def: DefId, count: usize) -> Called {
         let is_whole = self.program.defs[def].params.len() == count;

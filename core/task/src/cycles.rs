@@ -1,30 +1,23 @@
-//! Which definitions may call themselves, directly or through others, and which calls may take long for that.
+//! Cycles of a graph of references, and what reaches one: code that may go on for long.
 
-use girih_term::{Body, DefId, Program};
 use std::collections::HashSet;
 
-/// The definitions that lie on a cycle of references, and those from which such a one is reached.
-pub fn lasting(program: &Program) -> HashSet<DefId> {
-    let edges: Vec<Vec<DefId>> = (program.defs.iter())
-        .map(|def| match &def.body {
-            Body::Term(body) => body.globals(),
-            Body::Net(_) => vec![],
-        })
-        .collect();
+/// The nodes that lie on a cycle, and those from which such a one is reached. Each node has the numbers of the nodes that it refers to.
+pub fn reaching_cycles(edges: &[Vec<usize>]) -> HashSet<usize> {
     let mut users: Vec<Vec<usize>> = vec![vec![]; edges.len()];
     for (user, used) in edges.iter().enumerate() {
-        used.iter().for_each(|def| users[def.index()].push(user));
+        used.iter().for_each(|node| users[*node].push(user));
     }
-    let mut found = recursive(&edges);
-    let mut todo: Vec<usize> = found.iter().map(|def| def.index()).collect();
-    while let Some(def) = todo.pop() {
-        todo.extend(users[def].iter().filter(|user| found.insert(DefId::new(**user as u32))));
+    let mut found = on_cycles(edges);
+    let mut todo: Vec<usize> = found.iter().copied().collect();
+    while let Some(node) = todo.pop() {
+        todo.extend(users[node].iter().copied().filter(|user| found.insert(*user)));
     }
     found
 }
 
-/// The definitions that lie on a cycle of references.
-fn recursive(edges: &[Vec<DefId>]) -> HashSet<DefId> {
+/// The nodes that lie on a cycle.
+fn on_cycles(edges: &[Vec<usize>]) -> HashSet<usize> {
     let mut found = HashSet::new();
     // Tarjan's strongly connected components, by an explicit stack.
     let count = edges.len();
@@ -43,9 +36,8 @@ fn recursive(edges: &[Vec<DefId>]) -> HashSet<DefId> {
                 on_stack[node] = true;
             }
             match edges[node].get(edge) {
-                Some(target) => {
+                Some(&target) => {
                     work.push((node, edge + 1));
-                    let target = target.index();
                     if order[target] == 0 {
                         work.push((target, 0));
                     } else if on_stack[target] {
@@ -69,18 +61,30 @@ fn recursive(edges: &[Vec<DefId>]) -> HashSet<DefId> {
 /// Takes the component of a node off the stack.
 fn component(
     node: usize,
-    edges: &[Vec<DefId>],
+    edges: &[Vec<usize>],
     stack: &mut Vec<usize>,
     on_stack: &mut [bool],
-    found: &mut HashSet<DefId>,
+    found: &mut HashSet<usize>,
 ) {
     let at = stack.iter().rposition(|n| *n == node).unwrap_or(0);
     let members = stack.split_off(at);
     for member in &members {
         on_stack[*member] = false;
-        let itself = edges[*member].iter().any(|target| target.index() == *member);
+        let itself = edges[*member].contains(member);
         if members.len() > 1 || itself {
-            found.insert(DefId::new(*member as u32));
+            found.insert(*member);
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_leads_to_a_cycle_is_found_and_what_it_leads_to_is_not() {
+        // 0 -> 1 -> 2 -> 1, 2 -> 3, 4 -> 4, 5 -> 3.
+        let edges = [vec![1], vec![2], vec![1, 3], vec![], vec![4], vec![3]];
+        assert_eq!(reaching_cycles(&edges), HashSet::from([0, 1, 2, 4]));
     }
 }

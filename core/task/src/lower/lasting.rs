@@ -1,0 +1,119 @@
+//! Which functions may take long: those that call themselves, directly or through others, and those that call such. Flow analysis says which
+//! functions a value may be that is applied.
+
+use super::Lowering;
+use crate::cycles::reaching_cycles;
+use crate::flow::{Callee, Flow, Instance, Set, What};
+use girih_term::{Body, Term, TermKind};
+use std::collections::{HashMap, HashSet};
+
+/// The functions whose calls may take long.
+#[derive(Debug, Default)]
+pub(super) struct Lasting(HashSet<Callee>);
+
+impl Lasting {
+    pub fn of(all: &Lowering<'_>) -> Lasting {
+        let mut walk = Walk { all, numbers: HashMap::new(), found: vec![], edges: vec![] };
+        for instance in all.flow.instances() {
+            walk.number(Callee::Definition(*instance));
+        }
+        while let Some(callee) = walk.found.get(walk.edges.len()).copied() {
+            let edges = walk.called(callee);
+            walk.edges.push(edges);
+        }
+        let long = reaching_cycles(&walk.edges);
+        Lasting(long.into_iter().map(|number| walk.found[number]).collect())
+    }
+
+    /// Whether calls of a function may take long.
+    pub fn contains(&self, callee: Callee) -> bool {
+        self.0.contains(&callee)
+    }
+
+    /// Whether a call may take long of what a set holds.
+    pub fn is_applied(&self, flow: &Flow, set: &Set) -> bool {
+        let mut callees = vec![];
+        applied(flow, set, &mut callees);
+        callees.into_iter().any(|callee| self.contains(callee))
+    }
+}
+
+/// A walk over all functions that can run.
+struct Walk<'w, 'p> {
+    all: &'w Lowering<'p>,
+    numbers: HashMap<Callee, usize>,
+    found: Vec<Callee>,
+    /// The functions that each calls, as far as it has been looked at.
+    edges: Vec<Vec<usize>>,
+}
+
+impl Walk<'_, '_> {
+    fn number(&mut self, callee: Callee) -> usize {
+        *self.numbers.entry(callee).or_insert_with(|| {
+            self.found.push(callee);
+            self.found.len() - 1
+        })
+    }
+
+    /// The functions that one calls.
+    fn called(&mut self, callee: Callee) -> Vec<usize> {
+        let mut callees = vec![];
+        match callee {
+            Callee::Definition(instance) => {
+                if let Body::Term(body) = &self.all.program.defs[instance.def].body {
+                    self.term(instance, body, &mut callees);
+                }
+            }
+            Callee::Lambda(lambda) => self.term(lambda.instance, self.all.lambda_parts(lambda).2, &mut callees),
+            Callee::Constructor(_) => {}
+        }
+        callees.into_iter().map(|callee| self.number(callee)).collect()
+    }
+
+    fn term(&self, instance: Instance, body: &Term, callees: &mut Vec<Callee>) {
+        let flow = self.all.flow;
+        let mut todo = vec![body];
+        while let Some(term) = todo.pop() {
+            match &term.kind {
+                // Its body runs when it is applied.
+                TermKind::Lambda(..) => continue,
+                TermKind::Global(def) if self.all.program.defs[*def].params.is_empty() => {
+                    callees.push(Callee::Definition((*def).into()));
+                }
+                TermKind::Apply(function, args) => match &function.kind {
+                    TermKind::Lambda(_, body) => {
+                        todo.extend(args.iter().chain([&**body]));
+                        continue;
+                    }
+                    TermKind::Global(def) => {
+                        let called = flow.callee(instance, term).unwrap_or((*def).into());
+                        let arity = self.all.program.defs[*def].params.len();
+                        if args.len() >= arity {
+                            callees.push(Callee::Definition(called));
+                        }
+                        if args.len() > arity {
+                            applied(flow, flow.result(called), callees);
+                        }
+                    }
+                    TermKind::Local(local) => applied(flow, flow.local(instance, *local), callees),
+                    _computed => applied(flow, flow.term(instance, function), callees),
+                },
+                _other => {}
+            }
+            todo.extend(term.children());
+        }
+    }
+}
+
+/// The functions that may run when what a set holds is applied.
+fn applied(flow: &Flow, set: &Set, callees: &mut Vec<Callee>) {
+    let set = flow.forced(set);
+    callees.extend(set.functions.iter().map(|instance| Callee::Definition(*instance)));
+    for shape in &set.shapes {
+        match flow.shapes()[*shape].what {
+            What::Closure(lambda) => callees.push(Callee::Lambda(lambda)),
+            What::Partial(callee, _) => callees.push(callee),
+            What::Ctor(_) | What::Pair => {}
+        }
+    }
+}
