@@ -102,12 +102,6 @@ impl Set {
         let only = Set { shapes: vec![shape], external: self.external, ..Set::default() };
         (*self == only).then_some(shape)
     }
-    /// The definition, if nothing else is in the set.
-    pub fn function(&self) -> Option<Instance> {
-        let &[function] = &self.functions[..] else { return None };
-        let only = Set { functions: vec![function], external: self.external, ..Set::default() };
-        (*self == only).then_some(function)
-    }
     /// Adds all that is in another set.
     pub(crate) fn merge(&mut self, other: &Set) {
         self.numbers = self.numbers.union(other.numbers);

@@ -211,7 +211,7 @@ impl<'p> TermWriter<'_, 'p> {
     /// What applies a value, of which a set says what it may be.
     fn applying(&mut self, held: Held, set: &Set, values: Vec<Held>) -> Passed {
         let word = self.hold(held, Repr::Term);
-        if let Some((unit, closure)) = self.only_function(set, values.len()) {
+        if let Some((unit, closure)) = self.only_lambda(set, values.len()) {
             let reprs = self.all.param_reprs(unit);
             let captured = match closure {
                 Some(shape) => self.open(shape, word),
@@ -231,12 +231,8 @@ impl<'p> TermWriter<'_, 'p> {
         Passed { unit, values: words, kept: vec![] }
     }
 
-    /// The one function that a set holds, if it takes so many arguments; and the shape of its closures, if it captures anything.
-    fn only_function(&self, set: &Set, count: usize) -> Option<(Unit, Option<ShapeId>)> {
-        if let Some(instance) = set.function() {
-            let arity = self.all.program.defs[instance.def].params.len();
-            return (arity == count).then_some((Unit::Definition(instance), None));
-        }
+    /// The one lambda that a set holds, if it takes so many arguments; and the shape of its closures, if it captures anything.
+    fn only_lambda(&self, set: &Set, count: usize) -> Option<(Unit, Option<ShapeId>)> {
         let shape = set.shape()?;
         match self.all.flow.shapes()[shape].what {
             What::Closure(lambda) => {

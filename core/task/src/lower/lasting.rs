@@ -14,8 +14,10 @@ pub(super) struct Lasting(HashSet<Callee>);
 impl Lasting {
     pub fn of(all: &Lowering<'_>) -> Lasting {
         let mut walk = Walk { all, numbers: HashMap::new(), found: vec![], edges: vec![] };
-        for instance in all.flow.instances() {
-            walk.number(Callee::Definition(*instance));
+        // Code that never runs is lowered, too.
+        let first = all.program.defs.ids().map(Instance::from);
+        for instance in first.chain(all.flow.instances().iter().copied()) {
+            walk.number(Callee::Definition(instance));
         }
         while let Some(callee) = walk.found.get(walk.edges.len()).copied() {
             let edges = walk.called(callee);
