@@ -1,7 +1,7 @@
 //! Discovery: which calls run at the same time, by name, and which do not.
 
 use crate::support;
-use girih::{Options, Program, on_big_stack};
+use girih::{Options, Program, RunDevice, RunOptions, SystemHost, on_big_stack};
 use girih_ir::{Function, Module, Op};
 use girih_task::discover::discover;
 use girih_term::code::Code;
@@ -689,4 +689,40 @@ fn every_variable_stays_bound_where_it_is_used() {
         });
     }
     assert!(wrong.is_empty(), "{}", wrong.join("\n"));
+}
+
+/// Programs that give closures whose lambdas capture less in the end, or in another order.
+const CLOSURES: &[&str] = &[
+    "
+def mk(a: u24, b: u24) -> (u24 -> u24):
+  return lambda z: (lambda u, v: u + z)(a, b)
+def main() -> (u24 -> u24):
+  return mk(1, 2)
+",
+    "
+def mk(n: u24, c: u24):
+  x = f(n)
+  y = n * 7
+  if c == 0:
+    return (f(y), lambda w: x * 10 + y + w)
+  else:
+    return (0, lambda w: w)
+def main():
+  return mk(3, 0)
+",
+];
+
+#[test]
+fn closures_are_read_as_the_evaluator_knows_them() {
+    for program in CLOSURES {
+        let program = Program::from_text("closures.bend", &format!("{LIBRARY}{program}"), &Options::default());
+        let run = |device: RunDevice| {
+            let options = RunOptions { device, ..RunOptions::default() };
+            program
+                .run(&mut SystemHost::new(), &options)
+                .map(|outcome| outcome.text)
+                .map_err(|report| report.to_string())
+        };
+        assert_eq!(run(RunDevice::Cpu), run(RunDevice::Evaluator));
+    }
 }

@@ -6,6 +6,7 @@
 //! without a tag, and a known function is called directly. Everything else is decided when the program runs.
 //! No program is refused for its types. Only superpositions, scopeless variables and nets are left to the net tier.
 
+mod bits;
 mod cycles;
 pub mod data;
 pub mod device;
@@ -25,7 +26,8 @@ mod word;
 
 pub use refusal::{Failure, Refusal};
 
-use flow::{Precision, Root, flow_with};
+use discover::{Discovered, discover};
+use flow::{Callee, Flow, LambdaRef, Precision, Root, What, flow_with};
 use girih_base::diag::Diagnostic;
 use girih_term::DefId;
 use girih_term::code::Code;
@@ -60,7 +62,22 @@ pub fn compile_without_loans(code: &Code, roots: &[Root]) -> Result<Direct, Vec<
 
 fn lowered(code: &Code, roots: &[Root], lends: bool) -> Result<Direct, Vec<Diagnostic>> {
     let begins: Vec<DefId> = roots.iter().map(|root| root.def).chain(code.program().entry).collect();
-    let found = discover::discover(code.program(), &begins);
-    let flow = flow_with(&found.program, roots, Precision::default());
+    let analysed = |found: Discovered| {
+        let flow = flow_with(&found.program, roots, Precision::default());
+        (found, flow)
+    };
+    let (mut found, mut flow) = analysed(discover(code.program(), &begins));
+    if is_shown(&found, &flow) {
+        (found, flow) = analysed(Discovered::unchanged(code.program()));
+    }
     lower::lower(&found, &flow, roots, lends)
+}
+
+/// Whether the host may see a closure that the evaluator does not know.
+fn is_shown(found: &Discovered, flow: &Flow) -> bool {
+    let is_strange = |lambda: LambdaRef| found.recaptured.contains(&(lambda.instance.def, lambda.ordinal));
+    flow.shapes().iter().filter(|shape| shape.external).any(|shape| match shape.what {
+        What::Closure(lambda) | What::Partial(Callee::Lambda(lambda), _) => is_strange(lambda),
+        What::Partial(Callee::Definition(_) | Callee::Constructor(_), _) | What::Ctor(_) | What::Pair => false,
+    })
 }

@@ -9,15 +9,37 @@ use super::{Bind, Body, Def, LocalId, Target, Term, TermKind};
 /// Removes unused bindings from a definition, and unused parts from its tuple patterns. No pattern of a tuple is left for a
 /// tuple of as many parts.
 pub fn simplify(def: &mut Def) {
+    simplify_with(def, |_value| true);
+}
+
+/// The same, but values that may fail or not end stay. In a program that has been simplified, these are what a pass needs no more that the
+/// evaluator still computes.
+pub fn simplify_total(def: &mut Def) {
+    simplify_with(def, is_total);
+}
+
+fn simplify_with(def: &mut Def, may_go: fn(&Term) -> bool) {
     let Body::Term(body) = &mut def.body else { return };
-    let mut uses = Uses { counts: vec![0; def.locals.len()] };
+    let mut uses = Uses { counts: vec![0; def.locals.len()], may_go };
     uses.count(body, Count::More);
     uses.simplify(body);
+}
+
+/// Whether a term gives a value for certain, whatever its variables are.
+pub fn is_total(term: &Term) -> bool {
+    match &term.kind {
+        TermKind::Local(_) | TermKind::Global(_) | TermKind::Num(_) | TermKind::Str(_) | TermKind::Era => true,
+        TermKind::Lambda(..) => true,
+        TermKind::Ctor(_, parts) | TermKind::Tuple(parts) | TermKind::List(parts) => parts.iter().all(is_total),
+        _may_fail => false,
+    }
 }
 
 /// How often each local variable is used.
 struct Uses {
     counts: Vec<u32>,
+    /// Whether a value may be removed that nobody uses.
+    may_go: fn(&Term) -> bool,
 }
 
 /// Whether uses are added or taken away.
@@ -91,13 +113,17 @@ impl Uses {
     /// The scope of all bindings has been simplified already. A later binding stands in the scope of an earlier one.
     fn simplify_binds(&mut self, binds: &mut Vec<Bind>) {
         for bind in binds.iter_mut().rev() {
-            if self.is_needed(&mut bind.target) {
+            if self.stays(bind) {
                 self.simplify(&mut bind.value);
             } else {
                 self.count(&bind.value, Count::Fewer);
             }
         }
-        binds.retain_mut(|bind| self.is_needed(&mut bind.target));
+        binds.retain_mut(|bind| self.stays(bind));
+    }
+
+    fn stays(&self, bind: &mut Bind) -> bool {
+        self.is_needed(&mut bind.target) || !(self.may_go)(&bind.value)
     }
 
     /// Forgets the parts that are not used, and says whether anything is left.

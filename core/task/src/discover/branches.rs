@@ -43,6 +43,11 @@ impl Part<'_> {
         bound_inside(choice, &mut inner);
         let mut calls = vec![];
         self.certain(first, &mut calls);
+        // What a variable stands for may not even be a function, where the choice is on something that has no arm.
+        let is_definition = |call: &Term| match &call.kind {
+            TermKind::Apply(function, _) => matches!(function.kind, TermKind::Global(_)),
+            _other => false,
+        };
         let is_common = |call: &&Term| {
             let mut mentions = HashSet::new();
             mention(call, &mut mentions);
@@ -51,7 +56,7 @@ impl Part<'_> {
                 self.certain(arm, &mut calls);
                 calls.iter().any(|other| is_same(call, other))
             });
-            mentions.is_disjoint(&inner) && has_plain_arguments(call) && elsewhere
+            is_definition(call) && mentions.is_disjoint(&inner) && has_plain_arguments(call) && elsewhere
         };
         let mut found: Vec<Term> = vec![];
         for call in calls.into_iter().filter(is_common) {

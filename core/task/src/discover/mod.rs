@@ -11,8 +11,8 @@
 //!
 //! Terms become terms: what stands side by side is forked when it is lowered. A *block* is a list of bindings and what is made of them: the body of a definition, a lambda, or an arm.
 //!
-//! Invariants: nothing runs that would not have run before, and everything that ran does, unless nobody needs its value. Lambdas stay what they were: [`Discovered::sources`]
-//! says which lambda of the program each of them is.
+//! Invariants: nothing runs that would not have run before, and everything that ran does, unless nobody needs its value. [`Discovered::sources`]
+//! says which lambda of the program each lambda is.
 
 mod branches;
 mod items;
@@ -24,11 +24,11 @@ mod schedule;
 use girih_base::idx::IndexVec;
 use girih_base::span::Span;
 use girih_term::code::lambdas::Scopes;
-use girih_term::simplify::simplify;
+use girih_term::simplify::simplify_total;
 use girih_term::{Bind, Body, Def, DefId, Local, LocalId, Program, Target, Term, TermKind};
 use items::Item;
 use lasting::Lasting;
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 
 /// A lambda, by its definition and its position in the walk over the definition's lambdas.
 pub type Place = (DefId, usize);
@@ -40,6 +40,16 @@ pub struct Discovered {
     pub program: Program,
     /// Which lambda of the original program each lambda is, where that is not the same.
     pub sources: HashMap<Place, Place>,
+    /// The lambdas that capture other variables than they did, or in another order. The host cannot read their closures, for the evaluator knows
+    /// the lambdas as they were.
+    pub recaptured: HashSet<Place>,
+}
+
+impl Discovered {
+    /// A program as it was.
+    pub fn unchanged(program: &Program) -> Discovered {
+        Discovered { program: program.clone(), sources: HashMap::new(), recaptured: HashSet::new() }
+    }
 }
 
 /// Brings calls together that can run at the same time, in a program that begins at these definitions. It has been simplified.
@@ -73,19 +83,25 @@ pub fn discover(program: &Program, roots: &[DefId]) -> Discovered {
         program.defs.push(def);
     }
     // What went into an arm may not be needed there.
-    program.defs.iter_mut().for_each(simplify);
-    let same = lambdas(&program).into_iter().filter_map(|(place, now)| Some((now, *before.get(&place)?)));
-    let sources = same.filter(|(now, before)| now != before).collect();
-    Discovered { program, sources }
+    program.defs.iter_mut().for_each(simplify_total);
+    let (mut sources, mut recaptured) = (HashMap::new(), HashSet::new());
+    for (body, (now, captures)) in lambdas(&program) {
+        match before.get(&body) {
+            Some((place, captured)) if *captured == captures => _ = sources.insert(now, *place),
+            _changed => _ = recaptured.insert(now),
+        }
+    }
+    sources.retain(|now, before| now != before);
+    Discovered { program, sources, recaptured }
 }
 
-/// Where each lambda's body is in memory: it stays there while terms are moved.
-fn lambdas(program: &Program) -> HashMap<*const Term, Place> {
+/// Each lambda, by where its body is in memory, where it stays while terms are moved; and what the lambda captures.
+fn lambdas(program: &Program) -> HashMap<*const Term, (Place, Vec<LocalId>)> {
     let mut found = HashMap::new();
     for (id, def) in program.defs.iter_enumerated() {
         let Body::Term(body) = &def.body else { continue };
         for (ordinal, lambda) in Scopes::of(body, &def.locals).lambdas.into_iter().enumerate() {
-            found.insert(std::ptr::from_ref(lambda.body), (id, ordinal));
+            found.insert(std::ptr::from_ref(lambda.body), ((id, ordinal), lambda.captures));
         }
     }
     found

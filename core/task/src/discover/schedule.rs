@@ -8,46 +8,50 @@
 
 use super::Part;
 use super::items::{Item, Kind};
+use crate::bits::Bits;
 use girih_base::span::Span;
 use girih_term::{LocalId, Target, Term, TermKind};
 use std::collections::{BTreeSet, HashMap};
 
 /// For each item the items that it waits for, directly or not.
-type Waits = Vec<BTreeSet<usize>>;
+type Waits = Vec<Bits>;
 
 impl Part<'_> {
     /// The items of a block in an order in which those that can run at the same time stand side by side.
     pub(super) fn scheduled(&mut self, items: Vec<Item>) -> Vec<Item> {
         let (mut order, mut left) = (vec![], items);
         loop {
-            let (waits, lasting) = (waits(&left), lasting(&left));
+            let lasting = lasting(&left);
             if lasting.len() < 2 {
                 order.extend(left);
                 return order;
             }
+            let waits = waits(&left);
             left = self.put(&mut order, left, &clusters(&lasting, &waits), &waits);
         }
     }
 
     /// Puts parts that do not wait for each other into the order, behind what they need, and gives what is left.
-    fn put(&mut self, order: &mut Vec<Item>, items: Vec<Item>, parts: &[BTreeSet<usize>], waits: &Waits) -> Vec<Item> {
-        let of_part = |part: &BTreeSet<usize>| -> BTreeSet<usize> {
+    fn put(&mut self, order: &mut Vec<Item>, items: Vec<Item>, parts: &[Bits], waits: &Waits) -> Vec<Item> {
+        let of_part = |part: &Bits| -> Bits {
             // What stands between two items of a part belongs to it.
-            let is_between = |i: &usize| !waits[*i].is_disjoint(part) && part.iter().any(|at| waits[*at].contains(i));
-            (0..items.len()).filter(|i| part.contains(i) || is_between(i)).collect()
+            let needed = needed(part, waits);
+            let is_between = |i: usize| waits[i].meets(part) && needed.contains(i as u32);
+            all(items.len(), |i| part.contains(i as u32) || is_between(i))
         };
-        let parts: Vec<BTreeSet<usize>> = parts.iter().map(of_part).collect();
-        let members: BTreeSet<usize> = parts.iter().flatten().copied().collect();
-        let first = members.first().copied().unwrap_or(0);
+        let parts: Vec<Bits> = parts.iter().map(of_part).collect();
+        let mut members = Bits::default();
+        parts.iter().for_each(|part| members.union(part));
+        let first = members.iter().next().unwrap_or(0) as usize;
         // What the parts need, and what came before all of them.
-        let is_before =
-            |i: usize| !members.contains(&i) && (members.iter().any(|at| waits[*at].contains(&i)) || i < first);
-        let before: BTreeSet<usize> = (0..items.len()).filter(|i| is_before(*i)).collect();
+        let needed = needed(&members, waits);
+        let is_before = |i: usize| !members.contains(i as u32) && (needed.contains(i as u32) || i < first);
+        let before = all(items.len(), is_before);
         let mut items: Vec<Option<Item>> = items.into_iter().map(Some).collect();
-        order.extend(before.iter().filter_map(|i| items[*i].take()));
+        order.extend(before.iter().filter_map(|i| items[i as usize].take()));
         let is_alone = parts.len() == 1;
         for part in parts {
-            let inside: Vec<Item> = part.iter().filter_map(|i| items[*i].take()).collect();
+            let inside: Vec<Item> = part.iter().filter_map(|i| items[i as usize].take()).collect();
             let others = items.iter().flatten();
             let mut one = match <[Item; 1]>::try_from(inside) {
                 Ok([one]) => one,
@@ -98,12 +102,29 @@ fn waits(items: &[Item]) -> Waits {
     let mut binder: HashMap<LocalId, usize> = HashMap::new();
     let mut found: Waits = vec![];
     for (i, item) in items.iter().enumerate() {
-        let direct: BTreeSet<usize> = item.mentions.iter().filter_map(|local| binder.get(local).copied()).collect();
-        let mut all = direct.clone();
-        direct.iter().for_each(|at| all.extend(&found[*at]));
+        let mut all = Bits::default();
+        for at in item.mentions.iter().filter_map(|local| binder.get(local).copied()) {
+            if all.insert(at as u32) {
+                all.union(&found[at]);
+            }
+        }
         found.push(all);
         binder.extend(item.binds().into_iter().map(|local| (local, i)));
     }
+    found
+}
+
+/// What some items wait for.
+fn needed(items: &Bits, waits: &Waits) -> Bits {
+    let mut found = Bits::default();
+    items.iter().for_each(|i| found.union(&waits[i as usize]));
+    found
+}
+
+/// The numbers up to a count that something is true of.
+fn all(count: usize, is_in: impl Fn(usize) -> bool) -> Bits {
+    let mut found = Bits::default();
+    (0..count).filter(|i| is_in(*i)).for_each(|i| _ = found.insert(i as u32));
     found
 }
 
@@ -113,24 +134,27 @@ fn lasting(items: &[Item]) -> Vec<usize> {
 }
 
 /// Groups of items that may take long, which do not wait for each other; at least one.
-fn clusters(lasting: &[usize], waits: &Waits) -> Vec<BTreeSet<usize>> {
-    let waits_for = |i: usize| lasting.iter().copied().filter(move |at| waits[i].contains(at));
-    let (sources, others): (Vec<usize>, Vec<usize>) = lasting.iter().partition(|i| waits_for(**i).next().is_none());
-    let mut found: Vec<BTreeSet<usize>> = sources.into_iter().map(|i| BTreeSet::from([i])).collect();
+fn clusters(lasting: &[usize], waits: &Waits) -> Vec<Bits> {
+    let one = |i: usize| all(i + 1, |at| at == i);
+    let mut long = Bits::default();
+    lasting.iter().for_each(|i| _ = long.insert(*i as u32));
+    let (sources, others): (Vec<usize>, Vec<usize>) = lasting.iter().partition(|i| !waits[**i].meets(&long));
+    let mut found: Vec<Bits> = sources.into_iter().map(one).collect();
     if found.len() < 2 {
         return found;
     }
     for i in others {
-        let (mut needed, rest): (Vec<_>, Vec<_>) = found.iter().cloned().partition(|one| !waits[i].is_disjoint(one));
+        let is_needed = |one: &Bits| waits[i].meets(one);
+        let count = found.iter().filter(|one| is_needed(one)).count();
+        let mut joined = one(i);
+        found.iter().filter(|one| is_needed(one)).for_each(|one| joined.union(one));
         // What waits for something that is in no cluster comes later, too.
-        let is_ready = waits_for(i).all(|at| needed.iter().any(|one| one.contains(&at)));
-        if is_ready && !rest.is_empty() {
-            let mut joined: BTreeSet<usize> = needed.drain(..).flatten().collect();
-            joined.insert(i);
-            found = rest;
+        let is_ready = lasting.iter().all(|at| !waits[i].contains(*at as u32) || joined.contains(*at as u32));
+        if is_ready && count < found.len() {
+            found.retain(|one| !is_needed(one));
             found.push(joined);
         }
     }
-    found.sort();
+    found.sort_by_key(|one| one.iter().next());
     found
 }

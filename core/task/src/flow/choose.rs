@@ -2,10 +2,10 @@
 
 use super::answer::address;
 use super::atoms::{self, Atom, AtomId, CellId, ERA};
-use super::bits::Bits;
 use super::shape::What;
 use super::solve::{Node, Solver, Use};
 use super::{Numbers, operate};
+use crate::bits::Bits;
 use girih_base::num::BinOp;
 use girih_base::prim::Prim;
 use girih_term::{CtorId, Match, Switch, Term};

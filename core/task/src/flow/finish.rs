@@ -4,11 +4,11 @@ use std::collections::HashMap;
 
 use super::answer::{Flow, SetId};
 use super::atoms::{Atom, CellId};
-use super::bits::Bits;
 use super::clones::Copies;
 use super::set::{Numbers, Set};
 use super::shape::{CellClass, ShapeId};
 use super::solve::{Node, Solver};
+use crate::bits::Bits;
 use girih_base::idx::IndexVec;
 
 /// The sets that have been asked for.

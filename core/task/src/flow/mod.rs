@@ -12,7 +12,6 @@
 mod answer;
 mod apply;
 mod atoms;
-mod bits;
 mod choose;
 mod clones;
 mod code;

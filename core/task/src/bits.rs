@@ -2,13 +2,13 @@
 
 /// A set of small numbers.
 #[derive(Clone, Debug, Default)]
-pub(super) struct Bits {
+pub(crate) struct Bits {
     words: Vec<u64>,
 }
 
 impl Bits {
     /// Adds a number. Says whether it is new.
-    pub(super) fn insert(&mut self, bit: u32) -> bool {
+    pub(crate) fn insert(&mut self, bit: u32) -> bool {
         let (word, mask) = (bit as usize / 64, 1 << (bit % 64));
         if word >= self.words.len() {
             self.words.resize(word + 1, 0);
@@ -18,16 +18,16 @@ impl Bits {
         is_new
     }
 
-    pub(super) fn contains(&self, bit: u32) -> bool {
+    pub(crate) fn contains(&self, bit: u32) -> bool {
         self.words.get(bit as usize / 64).is_some_and(|word| word >> (bit % 64) & 1 != 0)
     }
 
-    pub(super) fn is_empty(&self) -> bool {
+    pub(crate) fn is_empty(&self) -> bool {
         self.words.iter().all(|&word| word == 0)
     }
 
     /// Adds all numbers of another set.
-    pub(super) fn union(&mut self, other: &Bits) {
+    pub(crate) fn union(&mut self, other: &Bits) {
         if other.words.len() > self.words.len() {
             self.words.resize(other.words.len(), 0);
         }
@@ -37,7 +37,7 @@ impl Bits {
     }
 
     /// Adds the numbers of another set that are not in `known`. Says whether there were any.
-    pub(super) fn union_without(&mut self, other: &Bits, known: &Bits) -> bool {
+    pub(crate) fn union_without(&mut self, other: &Bits, known: &Bits) -> bool {
         let mut any = false;
         for (position, &more) in other.words.iter().enumerate() {
             let new = more & !known.words.get(position).copied().unwrap_or(0);
@@ -53,13 +53,18 @@ impl Bits {
         any
     }
 
+    /// Whether a number is in both sets.
+    pub(crate) fn meets(&self, other: &Bits) -> bool {
+        self.words.iter().zip(&other.words).any(|(a, b)| a & b != 0)
+    }
+
     /// The first 64 numbers, as bits.
-    pub(super) fn first_word(&self) -> u64 {
+    pub(crate) fn first_word(&self) -> u64 {
         self.words.first().copied().unwrap_or(0)
     }
 
     /// All numbers, in order.
-    pub(super) fn iter(&self) -> impl Iterator<Item = u32> + use<'_> {
+    pub(crate) fn iter(&self) -> impl Iterator<Item = u32> + use<'_> {
         self.words.iter().enumerate().flat_map(|(position, &word)| {
             let mut left = word;
             std::iter::from_fn(move || {
@@ -71,7 +76,7 @@ impl Bits {
     }
 
     /// The words, without zeros at the end: equal for equal sets.
-    pub(super) fn key(&self) -> &[u64] {
+    pub(crate) fn key(&self) -> &[u64] {
         let end = self.words.iter().rposition(|&word| word != 0).map_or(0, |last| last + 1);
         &self.words[..end]
     }
