@@ -1,0 +1,162 @@
+//! Discovery: which calls run at the same time, by name, and which do not.
+
+mod cases;
+
+use crate::support;
+use cases::{CASES, Case, LIBRARY, MAIN};
+use girih::{Options, Program, RunDevice, RunOptions, SystemHost, on_big_stack};
+use girih_ir::{Function, Module, Op};
+use girih_task::discover::discover;
+use girih_term::code::Code;
+use girih_term::{Bind, Body, LocalId, Target, Term, TermKind};
+use std::collections::BTreeMap;
+
+/// The calls that run at the same time in a function: those that are forked, and those that are made before the first of them is joined.
+fn groups(module: &Module, function: &Function) -> String {
+    let (mut groups, mut open, mut tokens) = (vec![], vec![], 0);
+    function.walk(function.body, &mut |_, inst| {
+        let name = || inst.callee().map_or(String::new(), |id| module.functions[id].name.to_string());
+        match inst.op {
+            Op::Fork => {
+                tokens += 1;
+                open.push(name());
+            }
+            Op::Call if tokens > 0 => open.push(name()),
+            Op::Join => {
+                tokens -= 1;
+                if tokens == 0 {
+                    groups.push(std::mem::take(&mut open).join(" & "));
+                }
+            }
+            _no_rule => {}
+        }
+    });
+    groups.join(", ")
+}
+
+fn together(case: &Case) -> BTreeMap<String, String> {
+    let main = if case.program.contains("def main") { "" } else { MAIN };
+    let text = format!("{LIBRARY}{}{main}", case.program);
+    let program = Program::from_text("case.bend", &text, &Options::default());
+    let program = program.core_program().unwrap_or_else(|error| panic!("{}: {error}", case.name));
+    on_big_stack(|| {
+        let code = Code::new(program).unwrap_or_else(|errors| panic!("{}: {errors:?}", case.name));
+        let direct = girih_task::compile(&code).unwrap_or_else(|errors| panic!("{}: {errors:?}", case.name));
+        let found = direct.module.functions.iter().map(|f| (f.name.to_string(), groups(&direct.module, f)));
+        found.filter(|(_, groups)| !groups.is_empty()).collect()
+    })
+}
+
+#[test]
+fn calls_that_wait_for_nothing_of_each_other_run_together() {
+    let mut wrong = vec![];
+    for case in CASES {
+        let found = together(case);
+        let wanted = case.together.iter().map(|(name, groups)| (name.to_string(), groups.to_string()));
+        if found != wanted.collect() {
+            wrong.push(format!("{}: {found:?}", case.name));
+        }
+    }
+    assert!(wrong.is_empty(), "{}", wrong.join("\n"));
+}
+
+/// The first variable that a term uses where it is not bound.
+fn unbound(term: &Term, bound: &mut Vec<LocalId>) -> Option<LocalId> {
+    let before = bound.len();
+    let found = match &term.kind {
+        TermKind::Local(local) => (!bound.contains(local)).then_some(*local),
+        TermKind::Let(binds, body) => binds
+            .iter()
+            .find_map(|Bind { target, value }| {
+                let found = unbound(value, bound);
+                match target {
+                    Target::Var(local) => bound.push(*local),
+                    Target::Tuple(parts) | Target::Dup(parts) => bound.extend(parts.iter().flatten()),
+                    Target::Link(_) => {}
+                }
+                found
+            })
+            .or_else(|| unbound(body, bound)),
+        TermKind::Lambda(params, body) => {
+            bound.extend(params);
+            unbound(body, bound)
+        }
+        TermKind::Match(choice) => unbound(&choice.scrutinee, bound)
+            .or_else(|| {
+                choice.arms.iter().find_map(|arm| {
+                    let before = bound.len();
+                    bound.extend(arm.fields.iter().chain(&arm.whole));
+                    let found = unbound(&arm.body, bound);
+                    bound.truncate(before);
+                    found
+                })
+            })
+            .or_else(|| choice.default.as_ref().and_then(|body| unbound(body, bound))),
+        TermKind::Switch(choice) => unbound(&choice.scrutinee, bound)
+            .or_else(|| choice.cases.iter().find_map(|(_, body)| unbound(body, bound)))
+            .or_else(|| {
+                bound.extend(choice.pred);
+                unbound(&choice.default, bound)
+            }),
+        _others => term.children().into_iter().find_map(|child| unbound(child, bound)),
+    };
+    bound.truncate(before);
+    found
+}
+
+#[test]
+fn every_variable_stays_bound_where_it_is_used() {
+    let mut wrong = vec![];
+    let programs = support::bend_files(support::PROGRAMS).into_iter().chain(support::bend_files("benches/corpus"));
+    for path in programs {
+        let program = Program::open(&path, &Options::default());
+        let Ok(program) = program.core_program() else { continue };
+        on_big_stack(|| {
+            let Ok(code) = Code::new(program) else { return };
+            let roots: Vec<_> = code.program().entry.into_iter().collect();
+            for def in discover(code.program(), &roots).program.defs.iter() {
+                let Body::Term(body) = &def.body else { continue };
+                if let Some(local) = unbound(body, &mut def.params.clone()) {
+                    wrong.push(format!("{path}: `{}` in `{}`", def.locals[local].name, def.name));
+                }
+            }
+        });
+    }
+    assert!(wrong.is_empty(), "{}", wrong.join("\n"));
+}
+
+/// Programs that give closures whose lambdas capture less in the end, or in another order.
+const CLOSURES: &[&str] = &[
+    "
+def mk(a: u24, b: u24) -> (u24 -> u24):
+  return lambda z: (lambda u, v: u + z)(a, b)
+def main() -> (u24 -> u24):
+  return mk(1, 2)
+",
+    "
+def mk(n: u24, c: u24):
+  x = f(n)
+  y = n * 7
+  if c == 0:
+    return (f(y), lambda w: x * 10 + y + w)
+  else:
+    return (0, lambda w: w)
+def main():
+  return mk(3, 0)
+",
+];
+
+#[test]
+fn closures_are_read_as_the_evaluator_knows_them() {
+    for program in CLOSURES {
+        let program = Program::from_text("closures.bend", &format!("{LIBRARY}{program}"), &Options::default());
+        let run = |device: RunDevice| {
+            let options = RunOptions { device, ..RunOptions::default() };
+            program
+                .run(&mut SystemHost::new(), &options)
+                .map(|outcome| outcome.text)
+                .map_err(|report| report.to_string())
+        };
+        assert_eq!(run(RunDevice::Cpu), run(RunDevice::Evaluator));
+    }
+}
