@@ -4,14 +4,15 @@
 //! be any that the program makes a value of. If one of these may take long, so may every call of a variable; which of them really do is
 //! known when terms are lowered, and only those are forked.
 
-use crate::cycles::reaching_cycles;
+use crate::cycles::reaches_cycle;
+use girih_base::idx::IndexVec;
 use girih_term::{Body, DefId, Program, Term, TermKind};
 use std::collections::HashSet;
 
 /// What may take long.
 #[derive(Debug)]
 pub(super) struct Lasting {
-    definitions: HashSet<DefId>,
+    definitions: IndexVec<DefId, bool>,
     /// Whether calls of variables may.
     variables: bool,
 }
@@ -23,28 +24,20 @@ impl Lasting {
             Body::Term(body) => Some(body),
             Body::Net(_) => None,
         };
-        let edges: Vec<Vec<usize>> = (program.defs.ids())
-            .map(|def| bodies(&def).map_or(vec![], |body| body.globals().iter().map(|def| def.index()).collect()))
-            .collect();
-        let long = reaching_cycles(&edges);
+        let mut edges: IndexVec<DefId, Vec<DefId>> =
+            program.defs.ids().map(|def| bodies(&def).map_or(vec![], Term::globals)).collect();
+        let long = reaches_cycle(&edges);
         let reached = reached(&edges, roots);
-        let is_long = |def: &DefId| long.contains(&def.index());
+        let is_long = |def: &DefId| long[*def];
         let variables = reached.iter().filter_map(bodies).any(|body| has_long_value(program, body, &is_long));
         if !variables {
-            let definitions = long.into_iter().map(|def| DefId::new(def as u32)).collect();
-            return Lasting { definitions, variables };
+            return Lasting { definitions: long, variables };
         }
         // Who calls a variable may take long, and so may whoever calls him.
-        let edges: Vec<Vec<usize>> = (program.defs.ids().zip(edges))
-            .map(|(def, mut edges)| {
-                if long.contains(&def.index()) || bodies(&def).is_some_and(calls_variable) {
-                    edges.push(def.index());
-                }
-                edges
-            })
-            .collect();
-        let definitions = reaching_cycles(&edges).into_iter().map(|def| DefId::new(def as u32)).collect();
-        Lasting { definitions, variables }
+        for def in program.defs.ids().filter(|def| bodies(def).is_some_and(calls_variable)) {
+            edges[def].push(def);
+        }
+        Lasting { definitions: reaches_cycle(&edges), variables }
     }
 
     /// Whether a term is a call that may take long.
@@ -53,7 +46,7 @@ impl Lasting {
         match &function.kind {
             TermKind::Global(def) => {
                 let params = program.defs.get(*def).map_or(0, |def| def.params.len());
-                !args.is_empty() && args.len() == params && self.definitions.contains(def)
+                !args.is_empty() && args.len() == params && self.definitions.get(*def).is_some_and(|is_long| *is_long)
             }
             TermKind::Local(_) => self.variables && !args.is_empty(),
             _other => false,
@@ -62,11 +55,11 @@ impl Lasting {
 }
 
 /// The definitions that some lead to.
-fn reached(edges: &[Vec<usize>], roots: &[DefId]) -> HashSet<DefId> {
+fn reached(edges: &IndexVec<DefId, Vec<DefId>>, roots: &[DefId]) -> HashSet<DefId> {
     let mut found: HashSet<DefId> = roots.iter().copied().collect();
     let mut todo: Vec<DefId> = roots.to_vec();
     while let Some(def) = todo.pop() {
-        let used = edges.get(def.index()).into_iter().flatten().map(|used| DefId::new(*used as u32));
+        let used = edges.get(def).into_iter().flatten().copied();
         todo.extend(used.filter(|used| found.insert(*used)));
     }
     found

@@ -2,10 +2,17 @@
 //! functions a value may be that is applied.
 
 use super::Lowering;
-use crate::cycles::reaching_cycles;
+use crate::cycles::reaches_cycle;
 use crate::flow::{Callee, Flow, Instance, Set, What};
+use girih_base::idx::IndexVec;
+use girih_base::index_type;
 use girih_term::{Body, Term, TermKind};
 use std::collections::{HashMap, HashSet};
+
+index_type! {
+    /// A function that can run.
+    pub struct Number;
+}
 
 /// The functions whose calls may take long.
 #[derive(Debug, Default)]
@@ -13,18 +20,20 @@ pub(super) struct Lasting(HashSet<Callee>);
 
 impl Lasting {
     pub fn of(all: &Lowering<'_>) -> Lasting {
-        let mut walk = Walk { all, numbers: HashMap::new(), found: vec![], edges: vec![] };
+        let mut walk = Walk { all, numbers: HashMap::new(), found: IndexVec::new(), edges: IndexVec::new() };
         // Code that never runs is lowered, too.
         let first = all.program.defs.ids().map(Instance::from);
         for instance in first.chain(all.flow.instances().iter().copied()) {
             walk.number(Callee::Definition(instance));
         }
-        while let Some(callee) = walk.found.get(walk.edges.len()).copied() {
+        while let Some(callee) = walk.found.get(Number::new(walk.edges.len() as u32)).copied() {
             let edges = walk.called(callee);
             walk.edges.push(edges);
         }
-        let long = reaching_cycles(&walk.edges);
-        Lasting(long.into_iter().map(|number| walk.found[number]).collect())
+        let long = reaches_cycle(&walk.edges);
+        Lasting(
+            walk.found.iter().zip(long.iter()).filter(|(_, is_long)| **is_long).map(|(callee, _)| *callee).collect(),
+        )
     }
 
     /// Whether calls of a function may take long.
@@ -43,22 +52,19 @@ impl Lasting {
 /// A walk over all functions that can run.
 struct Walk<'w, 'p> {
     all: &'w Lowering<'p>,
-    numbers: HashMap<Callee, usize>,
-    found: Vec<Callee>,
+    numbers: HashMap<Callee, Number>,
+    found: IndexVec<Number, Callee>,
     /// The functions that each calls, as far as it has been looked at.
-    edges: Vec<Vec<usize>>,
+    edges: IndexVec<Number, Vec<Number>>,
 }
 
 impl Walk<'_, '_> {
-    fn number(&mut self, callee: Callee) -> usize {
-        *self.numbers.entry(callee).or_insert_with(|| {
-            self.found.push(callee);
-            self.found.len() - 1
-        })
+    fn number(&mut self, callee: Callee) -> Number {
+        *self.numbers.entry(callee).or_insert_with(|| self.found.push(callee))
     }
 
     /// The functions that one calls.
-    fn called(&mut self, callee: Callee) -> Vec<usize> {
+    fn called(&mut self, callee: Callee) -> Vec<Number> {
         let mut callees = vec![];
         match callee {
             Callee::Definition(instance) => {
