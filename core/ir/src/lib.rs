@@ -29,8 +29,6 @@ pub mod attrs;
 mod builder;
 pub mod caps;
 pub mod eval;
-#[cfg(test)]
-mod exhaustive;
 mod function;
 pub mod groups;
 pub mod heap;

@@ -503,15 +503,3 @@ impl Op {
         self.row().operands.iter().filter(|p| matches!(p, Pattern::Memory(_))).count()
     }
 }
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn the_pattern_of_tile_operations_is_the_family() {
-        for op in Op::ALL {
-            assert_eq!(matches!(op, tile_operations!()), op.row().family == Family::Tile, "{}", op.name());
-        }
-    }
-}

@@ -17,7 +17,7 @@ pub mod legalise;
 mod rewrite;
 pub mod simplify;
 pub mod spmd;
-mod tile;
+pub mod tile;
 
 pub use calls::early_exit::EarlyExit;
 pub use compile::{compile, notes};

@@ -6,8 +6,6 @@
 mod convert;
 mod float;
 mod integer;
-#[cfg(test)]
-mod tests;
 
 pub use convert::{int_value, signed};
 pub use float::{narrow, tf32, widen};

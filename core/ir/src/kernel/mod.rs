@@ -39,8 +39,6 @@ mod control;
 mod literal;
 mod memory;
 mod shapes;
-#[cfg(test)]
-mod tests;
 
 pub use block::Block;
 pub use combine::Product;

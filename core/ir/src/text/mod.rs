@@ -57,18 +57,16 @@
 //!   first `break`.
 //! - The host runs `launch { .. grid %x, 1, 1 }` at each launch.
 
-mod lexer;
-mod literal;
+pub mod lexer;
+pub mod literal;
 mod parser;
 mod printer;
 pub mod run_lines;
 mod words;
 
-#[cfg(test)]
-mod tests;
-
 pub use printer::{print, print_function};
 pub use run_lines::RunLine;
+pub use words::{Syntax, syntax};
 
 use super::function::Module;
 use girih_base::diag::Diagnostic;

@@ -21,7 +21,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 ///
 /// # Errors
 /// If the kernel reaches such a buffer by an operation that takes no index.
-fn shift(
+pub fn shift(
     module: &Verified<Module>,
     kernel: FunctionId,
     multiples: &[u32],
@@ -185,33 +185,5 @@ impl Origin {
     /// The programs that were made: they go with the one that they stand for.
     pub fn made(&self) -> Vec<ProgramId> {
         self.made.lock().unwrap_or_else(PoisonError::into_inner).values().copied().collect()
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use girih_base::span::Span;
-    use girih_ir::text;
-
-    const KERNEL: &str = "\
-fn @next(%m: buffer, %i: u32) -> u32 {
-  return (load.u32 %m[%i + 1])
-}
-kernel @move(%from: buffer readonly, %to: buffer, %n: u64) workgroup(1) {
-  store.u16 %to[%n], (convert.u16 (call @next(%from, 3)))
-}
-";
-
-    #[test]
-    fn every_index_takes_the_bytes_in() {
-        let module = verify(text::parse(Span::NONE.source, KERNEL).expect("it is text").module).expect("it is right");
-        let kernel = module.find("move").expect("it is there");
-        let shifted = shift(&module, kernel, &[4, 2, 0], &Caps::everything()).expect("it can be shifted");
-        let function = &shifted.functions[kernel];
-        assert_eq!(function.params.len(), 5);
-        assert_eq!(function.param_attrs(function.params[4]).divisible, 2);
-        let text = text::print(&shifted);
-        assert!(text.contains("shr.u32 %from_from, 2") && text.contains("shr.u32 %to_from, 1"), "{text}");
     }
 }

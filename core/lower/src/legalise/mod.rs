@@ -42,8 +42,6 @@ mod short_integers;
 pub mod split;
 mod storage;
 mod subgroups;
-#[cfg(test)]
-mod tests;
 mod word_packing;
 
 pub use check::check;

@@ -19,7 +19,7 @@ mod common_subexpressions;
 mod conditions;
 mod control;
 pub(super) mod dead;
-mod divide;
+pub mod divide;
 mod facts;
 mod final_values;
 mod floats;

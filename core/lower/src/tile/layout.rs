@@ -11,11 +11,11 @@
 use girih_ir::Shape;
 
 /// Stands for no bit of the element's number.
-pub(super) const FREE: u8 = u8::MAX;
+pub const FREE: u8 = u8::MAX;
 
 /// What a layout is for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub(super) enum Kind {
+pub enum Kind {
     /// What accesses want, and all that comes of it.
     Blocked,
     /// Sums of matrix products, which others follow.
@@ -27,11 +27,11 @@ pub(super) enum Kind {
 }
 
 /// The depth, as a logarithm, of the products whose sums fragments are: the device knows them by that, too.
-pub(super) type FragmentDepth = u8;
+pub type FragmentDepth = u8;
 
 /// A layout.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
-pub(super) struct Layout {
+pub struct Layout {
     /// For each bit of a register's number, the element's bit.
     pub registers: Vec<u8>,
     /// For each bit of an invocation's number, the element's bit, or [`FREE`].
@@ -118,7 +118,7 @@ impl Layout {
 }
 
 /// What becomes of the bits of a reduced tile: those of the axis go.
-pub(super) fn without_axis(shape: Option<Shape>, axis: usize) -> impl Fn(u8) -> Option<u8> {
+pub fn without_axis(shape: Option<Shape>, axis: usize) -> impl Fn(u8) -> Option<u8> {
     let (first, count) = dimensions(shape).get(axis).copied().unwrap_or((0, 0));
     move |bit| match bit {
         below if below < first => Some(below),
@@ -128,7 +128,7 @@ pub(super) fn without_axis(shape: Option<Shape>, axis: usize) -> impl Fn(u8) -> 
 }
 
 /// From bits of a broadcast tile to those of what is repeated.
-pub(super) fn before_broadcast(from: Option<Shape>, to: Option<Shape>) -> impl Fn(u8) -> Option<u8> {
+pub fn before_broadcast(from: Option<Shape>, to: Option<Shape>) -> impl Fn(u8) -> Option<u8> {
     let pairs: Vec<((u8, u8), (u8, u8))> = dimensions(from).into_iter().zip(dimensions(to)).collect();
     move |bit| {
         let (old, new) = pairs.iter().find(|(_, new)| bit >= new.0 && bit < new.0 + new.1)?;
@@ -137,7 +137,7 @@ pub(super) fn before_broadcast(from: Option<Shape>, to: Option<Shape>) -> impl F
 }
 
 /// From bits of a tile with permuted dimensions to those of the tile before (or the other way round).
-pub(super) fn permuted(shape: Option<Shape>, axes: &[u32], back: bool) -> impl Fn(u8) -> Option<u8> + use<> {
+pub fn permuted(shape: Option<Shape>, axes: &[u32], back: bool) -> impl Fn(u8) -> Option<u8> + use<> {
     // `shape` is that of the result.
     let new = dimensions(shape);
     let mut old = vec![(0, 0); new.len()];
@@ -155,60 +155,5 @@ pub(super) fn permuted(shape: Option<Shape>, axes: &[u32], back: bool) -> impl F
     move |bit| {
         let (from, to) = pairs.iter().find(|(from, _)| bit >= from.0 && bit < from.0 + from.1)?;
         Some(to.0 + bit - from.0)
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    fn shape(lengths: &[u64]) -> Option<Shape> {
-        Shape::of(lengths)
-    }
-
-    /// The elements that an invocation holds, in the order of its registers.
-    fn held(layout: &Layout, thread: u32) -> Vec<u32> {
-        let own: u32 =
-            layout.threads.iter().enumerate().filter(|(_, b)| **b != FREE).map(|(i, b)| (thread >> i & 1) << b).sum();
-        (0..layout.count()).map(|register| own + layout.element(register)).collect()
-    }
-
-    #[test]
-    fn blocked_layouts_give_neighbours_to_an_invocation() {
-        let layout = Layout::blocked(shape(&[4, 16]), &[1, 0], 2, 3);
-        assert_eq!(held(&layout, 0), [0, 1, 2, 3, 32, 33, 34, 35]);
-        assert_eq!(held(&layout, 5), [20, 21, 22, 23, 52, 53, 54, 55]);
-        // The first dimension is the fastest: a matrix by columns.
-        let layout = Layout::blocked(shape(&[4, 16]), &[0, 1], 2, 3);
-        assert_eq!(held(&layout, 1)[..5], [1, 17, 33, 49, 9]);
-        // Fewer elements than invocations: some hold the same.
-        let layout = Layout::blocked(shape(&[4]), &[0], 0, 3);
-        assert_eq!((layout.free(), held(&layout, 6)), (4, vec![2]));
-    }
-
-    #[test]
-    fn every_element_is_held() {
-        for (lengths, order, vector) in [(&[8, 4, 2][..], &[2, 1, 0][..], 1), (&[64], &[0], 3), (&[2, 32], &[0, 1], 1)]
-        {
-            let layout = Layout::blocked(shape(lengths), order, vector, 4);
-            let mut all: Vec<u32> = (0..16).flat_map(|t| held(&layout, t)).collect();
-            all.sort_unstable();
-            all.dedup();
-            assert_eq!(all.len() as u64, lengths.iter().product::<u64>());
-        }
-    }
-
-    #[test]
-    fn views_rename_bits() {
-        let (from, to) = (shape(&[4, 1]), shape(&[4, 8]));
-        let map = before_broadcast(from, to);
-        assert_eq!((0..5).map(&map).collect::<Vec<_>>(), [None, None, None, Some(0), Some(1)]);
-        // 4 x 8 becomes 8 x 4: the lowest two bits are the old rows.
-        let back = permuted(shape(&[8, 4]), &[1, 0], true);
-        assert_eq!((0..5).map(&back).collect::<Vec<_>>(), [Some(3), Some(4), Some(0), Some(1), Some(2)]);
-        let forth = permuted(shape(&[8, 4]), &[1, 0], false);
-        assert!((0..5).all(|bit| forth(back(bit).unwrap_or(9)) == Some(bit)));
-        let sliced = without_axis(shape(&[4, 8, 2]), 1);
-        assert_eq!((0..6).map(&sliced).collect::<Vec<_>>(), [Some(0), None, None, None, Some(1), Some(2)]);
     }
 }

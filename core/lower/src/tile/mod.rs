@@ -33,22 +33,20 @@
 
 mod assign_layouts;
 mod axis;
-mod canonicalise;
+pub mod canonicalise;
 mod carried;
 mod control_dependence;
 mod counted_loop;
 mod distributed;
-mod fallback;
+pub mod fallback;
 mod fp8;
 mod gather;
-mod layout;
+pub mod layout;
 mod pipeline;
 mod predication;
-mod product;
+pub mod product;
 mod region_exits;
-mod spin_loops;
-#[cfg(test)]
-mod tests;
+pub mod spin_loops;
 
 use super::legalise::limits;
 use crate::calls::inline;
@@ -136,7 +134,7 @@ fn invocations(kernel: &Function, caps: &Caps) -> u32 {
 }
 
 /// The kernel with a layout for each tile; otherwise why that is not possible, even in the way that asks for the least.
-fn in_layouts(kernel: &Function, threads: u32, caps: &Caps) -> Result<Function, Diagnostic> {
+pub fn in_layouts(kernel: &Function, threads: u32, caps: &Caps) -> Result<Function, Diagnostic> {
     let mut kernel = kernel.clone();
     carried::run(&mut kernel);
     fp8::run(&mut kernel, caps);

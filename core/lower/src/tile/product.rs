@@ -328,7 +328,7 @@ fn by_fragments(
 }
 
 /// Each invocation has a rectangle as square as can be: up to four columns beside each other, then rows and columns further away.
-fn rectangles(shape: Option<Shape>, threads: u8) -> Layout {
+pub fn rectangles(shape: Option<Shape>, threads: u8) -> Layout {
     let dimensions = dimensions(shape);
     let columns = dimensions.last().map_or(0, |d| d.1);
     let rows = bits_of(shape) - columns;
@@ -345,23 +345,4 @@ fn rectangles(shape: Option<Shape>, threads: u8) -> Layout {
     registers.extend(columns + down..columns + rows);
     held.resize(threads.into(), FREE);
     Layout { registers, threads: held, kind: Kind::Sums }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn rectangles_cover_all_sums() {
-        for (lengths, threads) in
-            [(&[32, 32][..], 7), (&[128, 64], 8), (&[2, 2], 5), (&[16, 256], 7), (&[4, 16, 16], 5), (&[1, 8], 5)]
-        {
-            let layout = rectangles(Shape::of(lengths), threads);
-            let mut bits: Vec<u8> =
-                layout.registers.iter().chain(&layout.threads).copied().filter(|b| *b != u8::MAX).collect();
-            bits.sort_unstable();
-            assert_eq!(bits, (0..bits_of(Shape::of(lengths))).collect::<Vec<u8>>(), "{lengths:?}");
-            assert_eq!(layout.threads.len(), usize::from(threads));
-        }
-    }
 }

@@ -14,7 +14,7 @@ use girih_ir::ops::Effect;
 use girih_ir::{Caps, Def, Feature, Function, Inst, InstId, Op, RegionId, ValueId};
 
 /// Refuses a kernel that waits for other programs on a device on which they need not run meanwhile.
-pub(super) fn check(kernel: &Function, caps: &Caps) -> Result<(), Diagnostic> {
+pub fn check(kernel: &Function, caps: &Caps) -> Result<(), Diagnostic> {
     if caps.has(Feature::ForwardProgress) {
         return Ok(());
     }
@@ -28,7 +28,7 @@ pub(super) fn check(kernel: &Function, caps: &Caps) -> Result<(), Diagnostic> {
 }
 
 /// What asks memory, in the first loop that waits.
-pub(super) fn waiting(f: &Function) -> Option<InstId> {
+pub fn waiting(f: &Function) -> Option<InstId> {
     let sources = control_dependence::sources(f);
     let mut loops = vec![];
     f.walk(f.body, &mut |_, inst| loops.extend((inst.op == Op::Loop).then(|| inst.regions[0])));

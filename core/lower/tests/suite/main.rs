@@ -1,3 +1,12 @@
-//! The integration tests of `girih-lower`, in one program.
+//! The tests of `girih-lower`, in one program.
 
+mod calls {
+    mod inline;
+}
+mod launch {
+    mod buffer_offsets;
+    mod packed;
+}
+mod legalise;
 mod simplify;
+mod tile;

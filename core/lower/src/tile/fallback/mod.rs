@@ -26,7 +26,7 @@ use girih_ir::attrs::Spaces;
 use girih_ir::{Attr, Caps, Function, Inst, Op, RegionId, Scalar, Shape, Space, Type, ValueId};
 
 /// The kernel for its threads.
-pub(super) fn run(kernel: &Function, threads: u32, caps: &Caps) -> Result<Function, Diagnostic> {
+pub fn run(kernel: &Function, threads: u32, caps: &Caps) -> Result<Function, Diagnostic> {
     too_large(kernel, threads)?;
     Rewriter::run(kernel, &mut Fallback { threads, caps })
 }

@@ -1,8 +1,10 @@
 //! Simplified modules follow the rules, mean the same on the reference machine, and look as they should.
 
+mod divide;
 mod meaning;
 mod random;
 mod shape;
+mod sinking;
 
 use girih_base::diag::{Style, render};
 use girih_base::span::Sources;
