@@ -11,7 +11,7 @@
 mod annotation;
 mod cases;
 mod elaborate;
-mod groups;
+pub mod groups;
 mod hints;
 mod infer;
 mod numbers;
@@ -21,9 +21,6 @@ mod solve;
 mod type_errors;
 mod types;
 mod unify;
-
-#[cfg(test)]
-mod tests;
 
 use elaborate::Elaborate;
 use girih_base::diag::Diagnostics;

@@ -22,8 +22,6 @@ mod monads;
 mod nets;
 mod patterns;
 mod scopeless;
-#[cfg(test)]
-mod tests;
 mod types;
 
 use super::ast::Item;

@@ -1,6 +1,9 @@
-//! The integration tests of `girih-bend`, in one program.
+//! The tests of `girih-bend`, in one program.
 
+mod check;
+mod lower;
 mod parse_errors;
 mod parse_mutations;
 mod parse_roundtrip;
 mod parse_syntax;
+mod prelude;

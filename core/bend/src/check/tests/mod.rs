@@ -1,5 +1,0 @@
-//! Tests of the checker.
-
-mod builder;
-mod terms;
-mod text;

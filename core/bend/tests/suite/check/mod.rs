@@ -1,0 +1,6 @@
+//! Tests of the checker.
+
+mod builder;
+mod groups;
+mod terms;
+mod text;
