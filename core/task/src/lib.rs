@@ -6,8 +6,8 @@
 //! without a tag, and a known function is called directly. Everything else is decided when the program runs.
 //! No program is refused for its types. Only superpositions, scopeless variables and nets are left to the net tier.
 
-mod bits;
-mod cycles;
+pub mod bits;
+pub mod cycles;
 pub mod data;
 pub mod device;
 pub mod discover;

@@ -12,8 +12,6 @@
 //! Invariant: the function means what it meant, and each owned term is still consumed exactly once on each way. What is owned outside of a
 //! loop and given away on some of the ways out is therefore carried by the loop.
 
-#[cfg(test)]
-mod tests;
 mod ways;
 
 use girih_base::idx::IndexVec;

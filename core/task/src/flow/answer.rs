@@ -86,6 +86,11 @@ impl Flow {
         self.set(self.terms.get(&(instance.into(), address(term))))
     }
 
+    /// Whether a term that is no variable can run. The term is one of the program that was analysed, at its place there.
+    pub fn can_run(&self, instance: impl Into<Instance>, term: &Term) -> bool {
+        self.terms.contains_key(&(instance.into(), address(term)))
+    }
+
     /// The copy of the definition that a term calls, which applies a [`TermKind::Global`](girih_term::TermKind::Global) to
     /// as many arguments as it has parameters, or to fewer or more.
     pub fn callee(&self, instance: impl Into<Instance>, term: &Term) -> Option<Instance> {

@@ -18,14 +18,12 @@ mod code;
 mod constants;
 mod finish;
 mod host;
-mod operate;
+pub mod operate;
 mod print;
 mod set;
 mod shape;
 mod solve;
 mod terms;
-#[cfg(test)]
-mod tests;
 
 pub use answer::Flow;
 pub use set::{Numbers, Set};

@@ -103,7 +103,7 @@ impl Set {
         (*self == only).then_some(shape)
     }
     /// Adds all that is in another set.
-    pub(crate) fn merge(&mut self, other: &Set) {
+    pub fn merge(&mut self, other: &Set) {
         self.numbers = self.numbers.union(other.numbers);
         self.era |= other.era;
         self.external |= other.external;

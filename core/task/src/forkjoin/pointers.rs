@@ -71,7 +71,7 @@ fn kinds(writer: &SegmentWriter<'_, '_>, id: FunctionId, value: ValueId, holes: 
 }
 
 /// The holes of a function: what `cell.open` gives first, and what choices give of these.
-fn holes(function: &Function) -> HashSet<ValueId> {
+pub fn holes(function: &Function) -> HashSet<ValueId> {
     let mut holes = HashSet::new();
     loop {
         let before = holes.len();
@@ -98,34 +98,5 @@ fn holes(function: &Function) -> HashSet<ValueId> {
         if holes.len() == before {
             return holes;
         }
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use girih_base::span::Span;
-    use girih_ir::Builder;
-    use girih_ir::heap::LayoutId;
-
-    #[test]
-    fn holes_are_followed_through_choices() {
-        let mut function = Function::new("f", Span::NONE);
-        let cell = function.param("cell", Type::Term, Default::default());
-        let mut b = Builder::new(function);
-        let (hole, fields) = b.cell_open(LayoutId::new(0), &[Type::Term], cell);
-        let condition = b.bool(true);
-        let arms = b.if_else(
-            condition,
-            &[Type::Term, Type::Term],
-            |b| b.end(Op::Yield, &[hole, fields[0]]),
-            |b| {
-                let none = b.no_reuse_token();
-                b.end(Op::Yield, &[none, fields[0]]);
-            },
-        );
-        b.end(Op::Return, &[]);
-        let found = holes(&b.function);
-        assert_eq!(found, HashSet::from([hole, arms[0]]));
     }
 }

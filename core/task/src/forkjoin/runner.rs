@@ -11,7 +11,7 @@
 mod collect;
 mod grow;
 mod keep;
-mod pace;
+pub mod pace;
 
 use crate::device::{self, broken, buffer, missing, number};
 use crate::forkjoin::memory::{Buffers, ProgramSizes, control, fault, group};

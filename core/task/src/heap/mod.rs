@@ -2,7 +2,7 @@
 
 pub mod cells;
 mod perfect_tree;
-pub(crate) mod room;
+pub mod room;
 mod split_buffers;
 mod walk;
 

@@ -42,8 +42,6 @@ mod reuse;
 mod specialisations;
 mod tag_tests;
 mod terms;
-#[cfg(test)]
-mod tests;
 mod traps;
 pub mod words;
 mod wraparound;

@@ -25,9 +25,6 @@ use girih_base::num::NumKind;
 use girih_base::span::Span;
 use girih_ir::{Module, text};
 
-#[cfg(test)]
-mod tests;
-
 /// The library's files: name and text. Together they are one module; every function's name starts with `bend.`.
 pub const FILES: &[(&str, &str)] = &[
     ("fixed.gir", include_str!("fixed.gir")),

@@ -1,0 +1,5 @@
+//! Tests of programs that are flattened.
+
+mod exits;
+mod known;
+mod place;

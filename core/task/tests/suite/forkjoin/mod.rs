@@ -1,0 +1,5 @@
+//! Tests of programs by fork-join.
+
+mod liveness;
+mod pace;
+mod pointers;

@@ -1,0 +1,4 @@
+//! Tests of heaps on devices.
+
+mod room;
+mod walk;
