@@ -40,10 +40,14 @@ pub(super) struct Row {
 
 /// How bytes are accessed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Access {
+pub enum Access {
+    /// An ordinary read.
     Read,
+    /// An ordinary write.
     Write,
+    /// A read that others may write beside: an atomic or a volatile one.
     AtomicRead,
+    /// An atomic write.
     AtomicWrite,
 }
 
@@ -62,11 +66,12 @@ impl Access {
 
 /// Two accesses that race: the earlier one.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct Conflict {
+pub struct Conflict {
     /// Whether it was in an earlier workgroup; else in this one.
     pub foreign: bool,
     /// Who it was; none if there were several or it was in another workgroup.
     pub lane: Option<usize>,
+    /// Whether it wrote.
     pub wrote: bool,
 }
 
@@ -172,7 +177,7 @@ impl Marks {
 
 /// What a device keeps between dispatches, so that it need not be made anew: marks by buffer, and the time that it is.
 #[derive(Debug, Default)]
-pub(super) struct Shadows {
+pub struct Shadows {
     granule: u32,
     now: u64,
     buffers: Vec<Vec<Marks>>,
@@ -206,7 +211,7 @@ impl Shadows {
 
 /// What is remembered during a dispatch.
 #[derive(Debug)]
-pub(super) struct Checks {
+pub struct Checks {
     /// Whether anything undefined has come up in the workgroup.
     pub poisoned: bool,
     /// Which buffers are promised not to be written.
@@ -238,7 +243,7 @@ const NEVER_PRIVATE: Origin = 2;
 
 impl Checks {
     /// For a dispatch on buffers of these sizes (0 for those that it does not reach).
-    pub(super) fn new(
+    pub fn new(
         shadows: &mut Shadows,
         granule: u32,
         buffers: impl Iterator<Item = usize>,
@@ -273,7 +278,8 @@ impl Checks {
         *shadows = Shadows { granule: self.granule, now: self.now, buffers: self.buffers };
     }
 
-    pub(super) fn begin_workgroup(&mut self, activation: &mut Activation) {
+    /// A workgroup begins: nothing orders what earlier ones did before what it does.
+    pub fn begin_workgroup(&mut self) {
         self.now += 1;
         self.workgroup = self.now;
         self.foreign = self.dispatch;
@@ -283,6 +289,10 @@ impl Checks {
         self.origins.truncate(3);
         self.known.clear();
         self.poisoned = false;
+    }
+
+    /// The values of a workgroup that begins are defined, and its private bytes are not.
+    pub(super) fn begin_activation(&self, activation: &mut Activation) {
         activation.origins.fill(0);
         activation.private_origins.clear();
         activation.private_origins.resize(activation.private.len() >> self.granule, NEVER_PRIVATE);
@@ -296,7 +306,7 @@ impl Checks {
     }
 
     /// Orders the accesses of all lanes to these spaces before those after.
-    pub(super) fn barrier(&mut self, spaces: Spaces) {
+    pub fn barrier(&mut self, spaces: Spaces) {
         self.now += 1;
         if spaces.global {
             self.starts[0] = self.now;
@@ -306,7 +316,7 @@ impl Checks {
         }
     }
     /// Orders what the lane has seen, and with it everything before, ahead of what follows.
-    pub(super) fn acquire(&mut self) {
+    pub fn acquire(&mut self) {
         self.barrier(Spaces { global: true, shared: true });
         self.foreign = self.workgroup;
     }
@@ -321,7 +331,7 @@ impl Checks {
     }
 
     /// Notes an access to a buffer (by number) or to shared memory; gives what it races with.
-    pub(super) fn access(
+    pub fn access(
         &mut self,
         buffer: Option<usize>,
         address: u64,
@@ -415,107 +425,5 @@ impl Checks {
         let since = self.async_fence.max(self.workgroup);
         let unfenced = |marks: &Marks| marks.write.time() >= since;
         self.shared.get(self.granules(address, bytes)).into_iter().flatten().any(unfenced)
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use Access::{AtomicRead, AtomicWrite, Read, Write};
-
-    fn checks() -> Checks {
-        Checks::new(&mut Shadows::default(), 2, [64].into_iter(), 64)
-    }
-    fn next_workgroup(checks: &mut Checks) {
-        let mut activation = Activation {
-            function: girih_ir::FunctionId::new(0),
-            values: vec![],
-            origins: vec![],
-            handles: vec![],
-            private: vec![],
-            private_origins: vec![],
-        };
-        checks.begin_workgroup(&mut activation);
-    }
-
-    /// Accesses (lane, how) in one superstep; whether the last one races and no earlier one does.
-    fn races(accesses: &[(usize, Access)]) -> bool {
-        let mut checks = checks();
-        next_workgroup(&mut checks);
-        let found: Vec<bool> =
-            accesses.iter().map(|(lane, access)| checks.access(None, 8, 4, *lane, *access).is_some()).collect();
-        assert!(!found[..found.len() - 1].contains(&true));
-        found[found.len() - 1]
-    }
-
-    #[test]
-    fn since_its_start() {
-        assert!(races(&[(0, Write), (1, Read)]));
-        assert!(races(&[(0, Read), (1, Write)]));
-        assert!(races(&[(0, Write), (1, Write)]));
-        assert!(races(&[(0, Read), (1, Read), (1, Write)]));
-        assert!(races(&[(0, Read), (1, Read), (0, Write)]));
-        assert!(races(&[(0, AtomicWrite), (1, Read)]));
-        assert!(races(&[(0, AtomicWrite), (1, AtomicWrite), (1, Read)]));
-        assert!(races(&[(0, Read), (1, AtomicRead), (1, AtomicWrite)]));
-        assert!(races(&[(0, AtomicRead), (1, Write)]));
-        assert!(!races(&[(0, Write), (0, Read), (0, Write)]));
-        assert!(!races(&[(0, Read), (1, Read), (2, Read)]));
-        assert!(!races(&[(0, AtomicWrite), (1, AtomicWrite), (2, AtomicRead)]));
-        assert!(!races(&[(0, AtomicRead), (1, Read)]));
-    }
-
-    #[test]
-    fn barriers_order_the_spaces_they_name() {
-        let mut checks = checks();
-        next_workgroup(&mut checks);
-        for buffer in [None, Some(0)] {
-            assert_eq!(checks.access(buffer, 0, 16, 0, Write), None);
-        }
-        checks.barrier(Spaces { global: false, shared: true });
-        assert_eq!(checks.access(None, 12, 4, 1, Read), None);
-        let conflict = Conflict { foreign: false, lane: Some(0), wrote: true };
-        assert_eq!(checks.access(Some(0), 12, 4, 1, Read), Some(conflict));
-        assert_eq!(checks.access(Some(0), 16, 4, 1, Write), None);
-    }
-
-    #[test]
-    fn across_workgroups_nothing_orders_but_an_acquire() {
-        let other = |first: Access, then: Access, acquired: bool| {
-            let mut checks = checks();
-            next_workgroup(&mut checks);
-            checks.access(Some(0), 4, 4, 0, first);
-            checks.barrier(Spaces { global: true, shared: true });
-            next_workgroup(&mut checks);
-            if acquired {
-                checks.acquire();
-            }
-            checks.access(Some(0), 4, 4, 0, then).map(|c| c.foreign)
-        };
-        for (first, then, race) in [
-            (Write, Read, true),
-            (Read, Write, true),
-            (Write, Write, true),
-            (AtomicWrite, Read, true),
-            (Read, Read, false),
-            (AtomicWrite, AtomicWrite, false),
-            (AtomicWrite, AtomicRead, false),
-        ] {
-            assert_eq!(other(first, then, false), race.then_some(true), "{first:?}, {then:?}");
-            assert_eq!(other(first, then, true), None, "{first:?}, {then:?} after an acquire");
-        }
-    }
-
-    #[test]
-    fn readers_and_atomics_of_earlier_workgroups_are_not_forgotten() {
-        let mut checks = checks();
-        next_workgroup(&mut checks);
-        checks.access(Some(0), 0, 4, 3, Read);
-        checks.access(Some(0), 4, 4, 3, AtomicWrite);
-        next_workgroup(&mut checks);
-        assert_eq!(checks.access(Some(0), 0, 4, 3, Read), None);
-        assert_eq!(checks.access(Some(0), 4, 4, 3, AtomicWrite), None);
-        assert!(checks.access(Some(0), 0, 4, 3, Write).is_some_and(|c| c.foreign));
-        assert!(checks.access(Some(0), 4, 4, 3, Read).is_some_and(|c| c.foreign));
     }
 }

@@ -12,12 +12,12 @@ use girih_ir::eval::{self, Function as Meaning};
 use girih_ir::groups::{arithmetic, by_element, effects_and_positions, whole_tiles};
 use girih_ir::ops::Op;
 use girih_ir::types::{CoopUse, MatrixShape, Space, Type};
-pub use girih_ir::{Def, Function, FunctionId, Inst, InstId, Module, RegionId, ValueId};
+pub(super) use girih_ir::{Def, Function, FunctionId, Inst, InstId, Module, RegionId, ValueId};
 use std::collections::{BTreeSet, HashMap};
 
 /// How many invocations run in step, and how they are grouped.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct Team {
+pub struct Team {
     /// Whether it is one program in tile form, which has no invocations.
     pub program: bool,
     /// Invocations of a workgroup.
@@ -29,7 +29,8 @@ pub(super) struct Team {
 }
 
 impl Team {
-    pub(super) fn new(size: [u32; 3], width: u32) -> Team {
+    /// The invocations of a workgroup of this size, in subgroups of so many lanes.
+    pub fn new(size: [u32; 3], width: u32) -> Team {
         let lanes = size.iter().map(|n| *n as usize).product::<usize>().clamp(1, LANES);
         Team { program: false, lanes, width: width.clamp(1, 64) as usize, size }
     }

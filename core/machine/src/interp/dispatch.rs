@@ -16,7 +16,7 @@ use std::sync::Arc;
 
 /// How a dispatch is run.
 #[derive(Clone, Copy, Debug, Default)]
-pub(super) struct Settings {
+pub struct Settings {
     /// Whether faults are looked for.
     pub checked: bool,
     /// Runs workgroups in an order that this number chooses.
@@ -27,7 +27,7 @@ pub(super) struct Settings {
 
 /// What a parameter of a kernel is for one dispatch.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Bound {
+pub enum Bound {
     /// A buffer from a byte on, up to another.
     Buffer(usize, u64, u64),
     /// A number's bits.
@@ -36,21 +36,28 @@ pub(super) enum Bound {
 
 /// A dispatch.
 #[derive(Debug)]
-pub(super) struct Dispatch<'a> {
+pub struct Dispatch<'a> {
+    /// The kernel.
     pub program: &'a Program,
+    /// What its parameters are.
     pub parameters: &'a [Bound],
+    /// How many workgroups there are, in three dimensions.
     pub grid: [u32; 3],
     /// Bytes of the shared arrays whose length is chosen at launch.
     pub dynamic_shared: &'a [u32],
     /// Bytes of shared memory that a workgroup can have.
     pub most_shared: usize,
+    /// How it is run.
     pub settings: Settings,
 }
 
 impl Dispatch<'_> {
     /// Runs it on buffers; gives the trap that it reported, if it did.
     /// What programs print is added to `printed`.
-    pub(super) fn run(
+    ///
+    /// # Errors
+    /// If a fault is found.
+    pub fn run(
         &self,
         buffers: &mut Vec<Vec<u8>>,
         shadows: &mut Shadows,
@@ -131,14 +138,15 @@ impl Dispatch<'_> {
 
 /// An order of the workgroups: as they are numbered, or by steps that have no common divisor with their number.
 #[derive(Clone, Copy, Debug)]
-struct Order {
+pub struct Order {
     total: u64,
     step: u64,
     first: u64,
 }
 
 impl Order {
-    fn new(total: u64, seed: Option<u64>) -> Order {
+    /// An order of so many workgroups; as they are numbered without a seed.
+    pub fn new(total: u64, seed: Option<u64>) -> Order {
         let Some(seed) = seed.filter(|_| total > 1) else { return Order { total, step: 1, first: 0 } };
         let divisor = |mut a: u64, mut b: u64| {
             while b != 0 {
@@ -154,7 +162,8 @@ impl Order {
         }
         Order { total, step, first: (mixed >> 17) % total }
     }
-    fn at(&self, i: u64) -> u64 {
+    /// The workgroup at a place of the order.
+    pub fn at(&self, i: u64) -> u64 {
         let place = u128::from(i) * u128::from(self.step) + u128::from(self.first);
         (place % u128::from(self.total)) as u64
     }
@@ -220,23 +229,4 @@ fn check_arguments(module: &Module, id: FunctionId, rows: &[Vec<u64>]) -> Result
 /// The error of a reported trap.
 pub(super) fn trap(code: u32, span: Span) -> Diagnostic {
     Diagnostic::new(Code::Trap, span, format!("the kernel reported trap {code}"))
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn orders_reach_every_workgroup_once() {
-        for total in [1, 2, 7, 64, 90, 1000] {
-            for seed in [None, Some(0), Some(1), Some(99), Some(u64::MAX - 1)] {
-                let order = Order::new(total, seed);
-                let mut seen: Vec<u64> = (0..total).map(|i| order.at(i)).collect();
-                assert!(seed.is_some() || seen.iter().copied().eq(0..total));
-                seen.sort_unstable();
-                assert!(seen.into_iter().eq(0..total));
-            }
-        }
-        assert_ne!(Order::new(90, Some(1)).at(3), 3);
-    }
 }

@@ -192,7 +192,8 @@ impl<'a> Machine<'a> {
         if let Some(checks) = &mut self.checks {
             // What was undefined in the last workgroup is not in this one.
             self.spare.clear();
-            checks.begin_workgroup(&mut self.activation);
+            checks.begin_workgroup();
+            checks.begin_activation(&mut self.activation);
         }
     }
 

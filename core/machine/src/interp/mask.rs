@@ -1,47 +1,46 @@
 //! Sets of invocations of a workgroup: who takes part in an instruction.
 
 /// Most invocations of a workgroup.
-pub(super) const LANES: usize = 1024;
+pub const LANES: usize = 1024;
 const WORDS: usize = LANES / 64;
 
 /// A set of invocations, by their local index.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct Mask([u64; WORDS]);
+pub struct Mask([u64; WORDS]);
 
 impl Mask {
     pub(super) const EMPTY: Mask = Mask([0; WORDS]);
 
     /// The first `count` invocations.
-    pub(super) fn first(count: usize) -> Mask {
+    pub fn first(count: usize) -> Mask {
         Mask(std::array::from_fn(|word| match count.saturating_sub(word * 64) {
             0 => 0,
             n if n >= 64 => u64::MAX,
             n => (1 << n) - 1,
         }))
     }
-    pub(super) fn has(&self, lane: usize) -> bool {
+    /// Whether an invocation is in the set.
+    pub fn has(&self, lane: usize) -> bool {
         self.0.get(lane / 64).is_some_and(|word| word >> (lane % 64) & 1 == 1)
     }
     pub(super) fn insert(&mut self, lane: usize) {
         self.0[lane / 64] |= 1 << (lane % 64);
     }
-    pub(super) fn or(mut self, other: Mask) -> Mask {
+    /// The invocations of both sets.
+    pub fn or(mut self, other: Mask) -> Mask {
         self.0.iter_mut().zip(other.0).for_each(|(a, b)| *a |= b);
         self
     }
-    pub(super) fn without(mut self, other: Mask) -> Mask {
+    /// The invocations that are not in another set.
+    pub fn without(mut self, other: Mask) -> Mask {
         self.0.iter_mut().zip(other.0).for_each(|(a, b)| *a &= !b);
         self
     }
     pub(super) fn is_empty(&self) -> bool {
         self.0.iter().all(|word| *word == 0)
     }
-    #[cfg(test)]
-    pub(super) fn count(&self) -> usize {
-        self.0.iter().map(|word| word.count_ones() as usize).sum()
-    }
     /// The members in order.
-    pub(super) fn iter(&self) -> impl Iterator<Item = usize> + use<> {
+    pub fn iter(&self) -> impl Iterator<Item = usize> + use<> {
         let mask = *self;
         let mut word = 0;
         let mut bits = mask.0[0];
@@ -57,7 +56,7 @@ impl Mask {
     }
     /// Calls `f` for each member in order; whole words of members are walked without looking at bits.
     #[inline(always)]
-    pub(super) fn each(&self, mut f: impl FnMut(usize)) {
+    pub fn each(&self, mut f: impl FnMut(usize)) {
         for (word, &bits) in self.0.iter().enumerate() {
             let base = word * 64;
             if bits == u64::MAX {
@@ -72,7 +71,7 @@ impl Mask {
         }
     }
     /// Splits off the members for which `test` holds.
-    pub(super) fn filter(&self, mut test: impl FnMut(usize) -> bool) -> Mask {
+    pub fn filter(&self, mut test: impl FnMut(usize) -> bool) -> Mask {
         let mut chosen = Mask::EMPTY;
         self.each(|lane| {
             if test(lane) {
@@ -80,26 +79,5 @@ impl Mask {
             }
         });
         chosen
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn sets_of_invocations() {
-        for count in [0, 1, 63, 64, 65, 1000, 1024] {
-            let mask = Mask::first(count);
-            assert_eq!(mask.count(), count);
-            assert!(mask.iter().eq(0..count));
-            let mut seen = vec![];
-            mask.each(|lane| seen.push(lane));
-            assert!(seen.into_iter().eq(0..count));
-            let even = mask.filter(|lane| lane % 2 == 0);
-            assert_eq!(even.or(mask.without(even)), mask);
-            assert_eq!(even.count(), count.div_ceil(2));
-            assert!(!even.has(1) && !mask.has(count));
-        }
     }
 }

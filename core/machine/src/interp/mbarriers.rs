@@ -8,8 +8,9 @@ use super::machine::Machine;
 use super::memory::{read, write};
 use girih_base::diag::Code;
 
+/// What an mbarrier holds.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-struct State {
+pub struct State {
     expected: u64,
     missing: u64,
     phase: u64,
@@ -18,14 +19,16 @@ struct State {
 const FIELD: u64 = (1 << 20) - 1;
 
 impl State {
-    fn of(bits: u64) -> State {
+    /// The state that stands in memory as these bits.
+    pub fn of(bits: u64) -> State {
         State { expected: bits & FIELD, missing: bits >> 20 & FIELD, phase: bits >> 40 }
     }
-    fn bits(self) -> u64 {
+    /// Its bits in memory.
+    pub fn bits(self) -> u64 {
         self.expected | self.missing << 20 | self.phase << 40
     }
     /// One more arrives.
-    fn arrive(self) -> State {
+    pub fn arrive(self) -> State {
         if self.missing > 1 {
             State { missing: self.missing - 1, ..self }
         } else {
@@ -33,7 +36,7 @@ impl State {
         }
     }
     /// Whether the phase of a parity is complete: the one that is under way has the other one.
-    fn is_complete(self, parity: u64) -> bool {
+    pub fn is_complete(self, parity: u64) -> bool {
         self.phase % 2 != parity % 2
     }
 }
@@ -146,22 +149,5 @@ impl Machine<'_> {
             checks.acquire();
         }
         Ok(())
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::State;
-
-    #[test]
-    fn phases_follow_each_other() {
-        let mut state = State { expected: 3, missing: 3, phase: 0 };
-        let mut complete = vec![];
-        for _ in 0..7 {
-            complete.push((state.is_complete(0), state.is_complete(1)));
-            state = State::of(state.arrive().bits());
-        }
-        let (under_way, odd) = ((false, true), (true, false));
-        assert_eq!(complete, [under_way, under_way, under_way, odd, odd, odd, under_way]);
     }
 }

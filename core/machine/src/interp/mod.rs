@@ -21,26 +21,24 @@
 //! an address, and operations that only some of the required invocations have reached.
 
 mod activation;
-mod checks;
-mod code;
+pub mod checks;
+pub mod code;
 mod copies;
 mod device;
-mod dispatch;
+pub mod dispatch;
 mod elements;
 mod fault;
 mod fragments;
 mod library;
 mod liveness;
 mod machine;
-mod mask;
-mod mbarriers;
+pub mod mask;
+pub mod mbarriers;
 mod memory;
 mod perform;
 mod products;
-mod program;
+pub mod program;
 mod subgroup;
-#[cfg(test)]
-mod tests;
 mod tile_memory;
 mod tiles;
 mod values;

@@ -11,10 +11,12 @@ use std::sync::Arc;
 
 /// A function that can be run.
 #[derive(Debug)]
-pub(super) struct Program {
+pub struct Program {
+    /// Where its functions are.
     pub module: Arc<Module>,
     /// The kernel, or the function that is called from outside.
     pub main: FunctionId,
+    /// Who runs it.
     pub team: Team,
     /// Bytes that faults are looked for by, as a power of two: no access is smaller.
     pub granule: u32,
@@ -24,7 +26,8 @@ pub(super) struct Program {
 }
 
 impl Program {
-    pub(super) fn new(module: Arc<Module>, main: FunctionId, team: Team) -> Program {
+    /// Makes a function and all that it calls ready for a team.
+    pub fn new(module: Arc<Module>, main: FunctionId, team: Team) -> Program {
         let mut codes: IndexVec<FunctionId, Option<Code>> = module.functions.iter().map(|_| None).collect();
         let mut reached = vec![main];
         let mut next = 0;

@@ -20,8 +20,6 @@ mod heap;
 mod machine;
 mod reference_counts;
 mod run_lines;
-#[cfg(test)]
-mod tests;
 
 pub use machine::{Elsewhere, TaskMachine};
 pub use run_lines::check_line;

@@ -1,5 +1,7 @@
-//! The integration tests of `girih-machine`, in one program.
+//! The tests of `girih-machine`, in one program.
 
 mod docs;
+mod interp;
 mod math;
 mod prototype;
+mod tasks;

@@ -1,8 +1,8 @@
 //! Copies, mbarriers and matrix products of warpgroups, used rightly.
 
 use super::*;
-use crate::interp::{accumulator_element, factor_byte};
 use girih_ir::attrs::SharedMatrix;
+use girih_machine::interp::{accumulator_element, factor_byte};
 
 #[test]
 fn a_pipeline_of_copies() {

@@ -30,7 +30,7 @@ fn lanes_leave_a_loop_one_by_one() {
     let module = module(COLLATZ);
     let id = module.find("steps").expect("it stands there");
     let rows: Vec<Vec<u64>> = (1..3000).map(|n| vec![n]).collect();
-    let found = crate::interp::call_each(&module, id, &rows, &checked()).expect("no fault");
+    let found = interp::call_each(&module, id, &rows, &checked()).expect("no fault");
     for (row, result) in rows.iter().zip(found) {
         assert_eq!(result, [steps(row[0])], "{row:?}");
     }
@@ -80,7 +80,7 @@ fn @name(%x: i32) -> u32 {
     let module = module(source);
     let id = module.find("name").expect("it stands there");
     let rows: Vec<Vec<u64>> = (0..64).map(|x| vec![x % 9]).collect();
-    let found = crate::interp::call_each(&module, id, &rows, &checked()).expect("no fault");
+    let found = interp::call_each(&module, id, &rows, &checked()).expect("no fault");
     let expected = |x: u64| [21, 21, 21, 21, 21, 11, 21, 99, 21][x as usize];
     assert!(rows.iter().zip(found).all(|(row, result)| result == [expected(row[0])]));
 }
@@ -131,7 +131,7 @@ fn @fib(%n: u32) -> u32 {
     let module = module(source);
     let rows: Vec<Vec<u64>> = (0..16).map(|n| vec![n]).collect();
     let id = module.find("fib").expect("it stands there");
-    let found = crate::interp::call_each(&module, id, &rows, &checked()).expect("no fault");
+    let found = interp::call_each(&module, id, &rows, &checked()).expect("no fault");
     assert_eq!(found.concat(), [0, 1, 1, 2, 3, 5, 8, 13, 21, 34, 55, 89, 144, 233, 377, 610]);
 }
 
@@ -157,7 +157,7 @@ fn @endless(%n: u32) -> u32 {
     );
     let id = endless.find("endless").expect("it stands there");
     let options = Options { fuel: Some(1000), ..Options::default() };
-    let error = crate::interp::call_each(&endless, id, &[vec![1]], &options).expect_err("no fuel");
+    let error = interp::call_each(&endless, id, &[vec![1]], &options).expect_err("no fuel");
     assert_eq!(error.code, Code::OutOfFuel);
     let deep = "
 fn @deep(%n: u32) -> u32 {

@@ -1,18 +1,22 @@
 //! The machine on texts: every construct, every width of subgroups, every fault, and right programs without one.
 
 mod asynchronous;
+mod checks;
 mod control;
 mod device;
+mod dispatch;
 mod faults;
+mod mask;
+mod mbarriers;
 mod memory;
 mod subgroups;
 mod tiles;
 
-use super::{Interpreter, Options};
 use girih_base::diag::{Code, Diagnostic};
 use girih_base::span::SourceId;
 use girih_base::words;
 use girih_ir::{Module, Scalar, Type, Verified, text, verify};
+use girih_machine::interp::{self, Interpreter, Options};
 use girih_runtime::{Argument, Command, Constant, Device, Dispatch, Grid, LoadOptions, Memory};
 
 /// A module of a text that is right.
@@ -25,7 +29,7 @@ fn module(source: &str) -> Verified<Module> {
 fn call(source: &str, arguments: &[u64]) -> Result<Vec<u64>, Diagnostic> {
     let module = module(source);
     let first = module.functions.ids().next().expect("a function");
-    super::call(&module, first, arguments)
+    interp::call(&module, first, arguments)
 }
 
 fn checked() -> Options {

@@ -1,11 +1,12 @@
 //! What the machine takes and how it ends, besides results: those are the matter of `tests/ir/tasks`.
 
-use super::{TaskMachine, TaskSettings};
 use girih_base::diag::Code;
 use girih_base::span::SourceId;
 use girih_ir::heap::{self, LayoutId};
-use girih_ir::{Module, Verified, text, verify};
+use girih_ir::{FunctionId, Module, Verified, text, verify};
+use girih_machine::tasks::{Elsewhere, TaskMachine, TaskSettings, check_line};
 use girih_runtime::{Fault, Runner, TaskOptions, TaskStats};
+use std::ops::{Deref, DerefMut};
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 
@@ -20,12 +21,33 @@ fn module(source: &str) -> Verified<Module> {
     verify(parsed.module).expect("it is right")
 }
 
-fn machine(source: &str, options: TaskOptions, settings: TaskSettings) -> TaskMachine {
-    TaskMachine::new(&module(source), options, settings).expect("it can be made ready")
+/// A machine with the module that it runs, whose functions have names.
+struct Named {
+    module: Verified<Module>,
+    machine: TaskMachine,
 }
 
-fn call(machine: &mut TaskMachine, name: &str, arguments: &[u32]) -> Result<Vec<u32>, Fault> {
-    let function = machine.program.module.find(name).expect("it has the function");
+impl Deref for Named {
+    type Target = TaskMachine;
+    fn deref(&self) -> &TaskMachine {
+        &self.machine
+    }
+}
+
+impl DerefMut for Named {
+    fn deref_mut(&mut self) -> &mut TaskMachine {
+        &mut self.machine
+    }
+}
+
+fn machine(source: &str, options: TaskOptions, settings: TaskSettings) -> Named {
+    let module = module(source);
+    let machine = TaskMachine::new(&module, options, settings).expect("it can be made ready");
+    Named { module, machine }
+}
+
+fn call(machine: &mut Named, name: &str, arguments: &[u32]) -> Result<Vec<u32>, Fault> {
+    let function = machine.module.find(name).expect("it has the function");
     machine.call(function, arguments)
 }
 
@@ -130,6 +152,24 @@ fn the_host_makes_looks_and_drops() {
     assert!(call(&mut machine, "digest", &[end]).is_ok(), "it goes on");
 }
 
+/// Does the calls of a function in the machine's stead, and never drops what they are given.
+#[derive(Debug)]
+struct Forgetful(FunctionId);
+
+impl Elsewhere for Forgetful {
+    fn call(&mut self, function: FunctionId, _arguments: &[u64]) -> Option<Result<Vec<u64>, Fault>> {
+        (function == self.0).then(|| Ok(vec![0]))
+    }
+}
+
+/// A machine with a function `@handed_on` whose argument is forgotten.
+fn forgetful() -> Named {
+    let source = format!("{LISTS}\nfn @handed_on(%list: term) -> u32 {{\n  return (call @digest(%list))\n}}\n");
+    let Named { module, machine } = machine(&source, TaskOptions::default(), CHECKED);
+    let digest = module.find("digest").expect("it has the function");
+    Named { module, machine: machine.with_elsewhere(Box::new(Forgetful(digest))) }
+}
+
 #[test]
 fn wrong_uses_by_the_host_are_told() {
     let code = |result: Result<Vec<u32>, Fault>| match result {
@@ -150,10 +190,11 @@ fn wrong_uses_by_the_host_are_told() {
     let (mut machine, list) = fresh();
     assert!(call(&mut machine, "digest", &[list]).is_ok());
     assert_eq!(code(call(&mut machine, "digest", &[list])), Code::NotACell);
-    // An owner too many.
-    let (mut machine, list) = fresh();
-    machine.heap.share(list).expect("it is a cell");
-    assert_eq!(code(call(&mut machine, "dropped", &[1])), Code::Leak);
+    // An owner too many: one of two is forgotten.
+    let mut machine = forgetful();
+    let list = call(&mut machine, "count_down", &[3]).expect("it ends")[0];
+    machine.share(list);
+    assert_eq!(code(call(&mut machine, "handed_on", &[list])), Code::Leak);
     // Too few or too many arguments, and fields.
     let (mut machine, list) = fresh();
     assert_eq!(code(call(&mut machine, "digest", &[])), Code::BadArguments);
@@ -172,7 +213,7 @@ fn wrong_lines_are_told() {
         .iter()
         .map(|line| {
             let mut machine = TaskMachine::new(&module, TaskOptions::default(), CHECKED).expect("it can be made ready");
-            super::check_line(&mut machine, &module, line).is_ok()
+            check_line(&mut machine, &module, line).is_ok()
         })
         .collect();
     assert_eq!(results, [false, false, false, false, true]);

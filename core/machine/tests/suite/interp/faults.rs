@@ -314,9 +314,10 @@ fn what_only_some_reach() {
 
 /// Runs a kernel that the verifier would not let through.
 fn run_unverified(module: &Module, kernel: girih_ir::FunctionId) -> Result<(), Diagnostic> {
-    use crate::interp::code::Team;
-    use crate::interp::dispatch::{Bound, Dispatch, Settings};
-    use crate::interp::program::Program;
+    use girih_machine::interp::checks::Shadows;
+    use girih_machine::interp::code::Team;
+    use girih_machine::interp::dispatch::{Bound, Dispatch, Settings};
+    use girih_machine::interp::program::Program;
     let program = Program::new(std::sync::Arc::new(module.clone()), kernel, Team::new([64, 1, 1], 32));
     let settings = Settings { checked: true, seed: None, fuel: Some(100_000) };
     let parameters = [Bound::Buffer(0, 0, 1024)];
@@ -328,10 +329,7 @@ fn run_unverified(module: &Module, kernel: girih_ir::FunctionId) -> Result<(), D
         most_shared: 1 << 16,
         settings,
     };
-    dispatch
-        .run(&mut vec![vec![0; 1024]], &mut crate::interp::checks::Shadows::default(), &mut vec![])
-        .map(drop)
-        .map_err(|fault| *fault)
+    dispatch.run(&mut vec![vec![0; 1024]], &mut Shadows::default(), &mut vec![]).map(drop).map_err(|fault| *fault)
 }
 
 #[test]
