@@ -1,12 +1,14 @@
 //! What code finds through the pinned register: one context for each thread. Code reads and writes it by the offsets here.
 //!
-//! Invariant: only its own thread touches a context, but for the two atomics.
+//! Invariant: only its own thread touches a context, but for the three atomics.
 
 use girih_ir::heap::NO_REUSE_TOKEN;
 use std::mem::offset_of;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicU32, AtomicUsize};
+use std::sync::atomic::{AtomicU32, AtomicUsize, Ordering};
+use std::time::Instant;
 
+use super::deferred::Notes;
 use super::heap::Region;
 use super::shared::Shared;
 use super::work_stealing::{Heartbeat, Record};
@@ -20,7 +22,9 @@ pub(super) type FreeList = u32;
 pub(super) struct Context {
     /// Below this address the stack is used up; the highest address if there is something to look at.
     pub limit: AtomicUsize,
-    /// Not 0 if another thread has nothing to do.
+    /// The same where closed code begins that has an open version. It stays high until a thread that asks for a task is answered, for code without forks has no answer.
+    pub opening: AtomicUsize,
+    /// Not 0 if another thread has nothing to do and was not answered.
     pub hungry: AtomicU32,
     /// How many forked calls the current one is within, since the thread has got its task or was asked for one.
     pub level: u32,
@@ -52,10 +56,24 @@ pub(super) struct Context {
     pub is_guest: bool,
     /// How often it makes forked calls tasks.
     pub heartbeat: Heartbeat,
+    /// Whether its oldest forked call is to become a task.
+    pub wants: bool,
+    /// Where its time begins.
+    pub clock: Instant,
     /// Memory for its cells that nobody has used yet.
     pub region: Region,
+    /// What it has not subtracted from counts yet.
+    pub deferred: Notes,
     /// Free cells by size in units; as many as the module needs.
     pub free: [FreeList; 0],
+}
+
+impl Context {
+    /// Sets the limits that code looks at.
+    pub fn set_limits(&self, address: usize) {
+        self.limit.store(address, Ordering::SeqCst);
+        self.opening.store(address, Ordering::SeqCst);
+    }
 }
 
 /// What has been counted.
@@ -86,6 +104,7 @@ pub(super) struct Computing {
 }
 
 pub(super) const LIMIT: i32 = offset_of!(Context, limit) as i32;
+pub(super) const OPENING: i32 = offset_of!(Context, opening) as i32;
 pub(super) const HUNGRY: i32 = offset_of!(Context, hungry) as i32;
 pub(super) const LEVEL: i32 = offset_of!(Context, level) as i32;
 pub(super) const TOGETHER: i32 = offset_of!(Context, together) as i32;
@@ -97,6 +116,7 @@ pub(super) const REUSED: i32 = (offset_of!(Context, counts) + offset_of!(Counts,
 pub(super) const FREED: i32 = (offset_of!(Context, counts) + offset_of!(Counts, freed)) as i32;
 pub(super) const FORKS: i32 = (offset_of!(Context, counts) + offset_of!(Counts, forks)) as i32;
 pub(super) const CALLS: i32 = (offset_of!(Context, counts) + offset_of!(Counts, calls)) as i32;
+pub(super) const DEFERRED: i32 = offset_of!(Context, deferred) as i32;
 /// The list of free cells of so many units.
 pub(super) const fn free(units: u32) -> i32 {
     offset_of!(Context, free) as i32 + 4 * units as i32
@@ -124,6 +144,7 @@ impl Owned {
         let context = lines.as_mut_ptr().cast::<Context>();
         let fresh = Context {
             limit: AtomicUsize::new(usize::MAX),
+            opening: AtomicUsize::new(usize::MAX),
             hungry: AtomicU32::new(0),
             level: 0,
             together: 0,
@@ -140,7 +161,10 @@ impl Owned {
             number,
             is_guest: false,
             heartbeat: Heartbeat::FREE,
+            wants: false,
+            clock: Instant::now(),
             region: Region::default(),
+            deferred: Notes::NONE,
             free: [],
         };
         // SAFETY: the lines are large enough for a context with its lists behind it, and aligned for it.

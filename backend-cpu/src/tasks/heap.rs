@@ -8,6 +8,7 @@
 //! Invariant: a reuse token has the count 1 and the layout that it had as a cell.
 
 use super::context::{Context, FreeList};
+use super::deferred::{FEW, Note, Notes};
 use super::virtual_memory::Reserved;
 use girih_base::diag::{Code, Diagnostic};
 use girih_base::idx::IndexVec;
@@ -184,6 +185,7 @@ pub(super) struct Cells<'a> {
     base: *mut u8,
     free: *mut FreeList,
     region: *mut Region,
+    deferred: *mut Notes,
     /// Whether other threads may have the same cells.
     together: bool,
 }
@@ -198,7 +200,9 @@ impl<'a> Cells<'a> {
         let free = context.wrapping_byte_add(super::context::free(0) as usize).cast();
         // SAFETY: the context is alive.
         let (together, region) = unsafe { ((*context).together != 0, &raw mut (*context).region) };
-        Cells { heap, base: heap.base(), free, region, together }
+        // SAFETY: as above.
+        let deferred = unsafe { &raw mut (*context).deferred };
+        Cells { heap, base: heap.base(), free, region, deferred, together }
     }
 
     fn at(&self, word: u32, offset: i32) -> *mut u32 {
@@ -257,7 +261,8 @@ impl<'a> Cells<'a> {
             let list = self.free.add(units as usize);
             if *list == NO_REUSE_TOKEN {
                 let load = self.heap.loads(units).and_then(|mut loads| loads.pop());
-                *list = load.or_else(|| self.carve(units)).or_else(|| self.split(units))?;
+                *list =
+                    load.or_else(|| self.carve(units)).or_else(|| self.split(units)).or_else(|| self.last(units))?;
             }
             let word = *list;
             *list = self.at(word, LINK).read();
@@ -322,6 +327,21 @@ impl<'a> Cells<'a> {
         None
     }
 
+    /// Cells of so many units that are free once all counts are right; one of them at least.
+    ///
+    /// # Safety
+    /// As of [`take`](Self::take), and no cell of that size is free.
+    unsafe fn last(&self, units: u32) -> Option<FreeList> {
+        // SAFETY: as in `take`.
+        unsafe {
+            if self.settle_all() == 0 {
+                return None;
+            }
+            let list = *self.free.add(units as usize);
+            if list == NO_REUSE_TOKEN { self.split(units) } else { Some(list) }
+        }
+    }
+
     /// # Safety
     /// The memory has so many units, is this thread's, and no cell's any more. There is a list for cells of that size.
     unsafe fn release_memory(&self, word: u32, units: u32) {
@@ -366,16 +386,81 @@ impl<'a> Cells<'a> {
         before
     }
 
-    /// One owner less; the last one leaves the cell to be given back.
+    /// One owner less. The cell that nobody owns any more, if there is one: this one, or one whose note had to make room.
     ///
     /// # Safety
     /// The word names a cell that the caller has an ownership of, and gives it up.
-    unsafe fn lose(&self, word: u32) -> bool {
+    unsafe fn lose(&self, word: u32) -> Option<u32> {
         // SAFETY: the caller has an ownership.
         unsafe {
+            let owners = self.count(word).load(Ordering::Acquire);
+            if self.together && owners > FEW {
+                return self.defer(word);
+            }
             // A single owner is the caller: nobody else can make it two.
-            self.count(word).load(Ordering::Acquire) == 1 || self.add(word, -1) == 1
+            (owners == 1 || self.add(word, -1) == 1).then_some(word)
         }
+    }
+
+    /// One owner less of a cell that has several, later. The cell that nobody owns any more, if there is one.
+    ///
+    /// # Safety
+    /// As of [`lose`](Self::lose).
+    unsafe fn defer(&self, word: u32) -> Option<u32> {
+        // SAFETY: the notes are this thread's, and what they count are ownerships that it had.
+        unsafe {
+            let before = (*self.deferred).add(word)?;
+            (self.subtract(before) == 0).then_some(before.word)
+        }
+    }
+
+    /// Subtracts what was noted. How many owners there are now.
+    ///
+    /// # Safety
+    /// The note was this thread's, and is none any more.
+    unsafe fn subtract(&self, note: Note) -> u32 {
+        // SAFETY: the cell is there as long as its count is not subtracted from.
+        unsafe { self.count(note.word).fetch_sub(note.count, Ordering::AcqRel) - note.count }
+    }
+
+    /// How many owners a cell has, once what this thread has noted of it is subtracted.
+    ///
+    /// # Safety
+    /// The word names a cell that the caller has an ownership of.
+    pub unsafe fn settle(&self, word: u32) -> u32 {
+        // SAFETY: the notes are this thread's, and the caller has an ownership that was not noted.
+        unsafe {
+            match (*self.deferred).remove(word) {
+                Some(note) => self.subtract(note),
+                None => self.count(word).load(Ordering::Acquire),
+            }
+        }
+    }
+
+    /// Subtracts all that this thread has noted; says how many cells were given back.
+    ///
+    /// # Safety
+    /// The cells' context is the calling thread's.
+    pub unsafe fn settle_all(&self) -> u64 {
+        let mut freed = 0;
+        // SAFETY: the notes are this thread's. What is given back may leave new ones.
+        unsafe {
+            while let Some(note) = (*self.deferred).pop() {
+                if self.subtract(note) == 0 {
+                    freed += self.give_back(note.word);
+                }
+            }
+        }
+        freed
+    }
+
+    /// Notes that there is one owner less of a cell that has several; says how many cells were given back.
+    ///
+    /// # Safety
+    /// As of [`lose`](Self::lose).
+    pub unsafe fn drop_later(&self, word: u32) -> u64 {
+        // SAFETY: the caller has an ownership.
+        unsafe { self.defer(word).map_or(0, |dead| self.give_back(dead)) }
     }
 
     /// Gives an ownership back, with all that only it keeps; says how many cells were given back.
@@ -384,7 +469,9 @@ impl<'a> Cells<'a> {
     /// The caller has an ownership of what the word names, and gives it up.
     pub unsafe fn drop(&self, word: u32) -> u64 {
         // SAFETY: the caller has an ownership.
-        unsafe { if tag(word) == CELL && self.lose(word) { self.give_back(word) } else { 0 } }
+        let dead = unsafe { if tag(word) == CELL { self.lose(word) } else { None } };
+        // SAFETY: nobody owns it any more.
+        unsafe { dead.map_or(0, |dead| self.give_back(dead)) }
     }
 
     /// Gives a cell back that nobody owns any more, with all that only it keeps.
@@ -402,9 +489,10 @@ impl<'a> Cells<'a> {
                 let shape = &self.heap.shapes[self.layout(current)];
                 for field in &shape.terms {
                     let word = self.field(current, *field);
-                    if tag(word) == CELL && self.lose(word) {
-                        self.at(word, 0).write(waiting);
-                        waiting = word;
+                    let dead = if tag(word) == CELL { self.lose(word) } else { None };
+                    if let Some(dead) = dead {
+                        self.at(dead, 0).write(waiting);
+                        waiting = dead;
                     }
                 }
                 self.release_memory(current, shape.units);

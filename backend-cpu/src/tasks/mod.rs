@@ -5,6 +5,7 @@
 //! | [`code`] | functions of the IR as Cranelift's |
 //! | [`context`] | what code and runtime share: one for each thread |
 //! | [`heap`] | cells in one reserved range of addresses |
+//! | [`deferred`] | counts of cells that many threads share, changed later or not at all |
 //! | [`virtual_memory`] | ranges of addresses |
 //! | [`work_stealing`] | forked calls: the forking thread keeps them until another one lacks work |
 //! | [`runtime_calls`] | functions of the runtime that code calls |
@@ -17,6 +18,7 @@
 
 mod code;
 mod context;
+mod deferred;
 mod heap;
 mod runner;
 mod runtime_calls;

@@ -21,6 +21,8 @@ pub(super) enum Helper {
     Fill,
     Release,
     Drop,
+    DropLater,
+    Settle,
     Last,
     Trap,
     Look,
@@ -41,11 +43,13 @@ pub(super) struct Row {
 }
 
 impl Helper {
-    pub const ALL: [Helper; 11] = [
+    pub const ALL: [Helper; 13] = [
         Helper::Take,
         Helper::Fill,
         Helper::Release,
         Helper::Drop,
+        Helper::DropLater,
+        Helper::Settle,
         Helper::Last,
         Helper::Trap,
         Helper::Look,
@@ -69,9 +73,11 @@ impl Helper {
             Helper::Fill => row("girih_fill", fill as *const u8, &[WORD, WORD], true),
             Helper::Release => row("girih_release", release as *const u8, &[WORD], false),
             Helper::Drop => row("girih_drop", drop_word as *const u8, &[WORD], false),
+            Helper::DropLater => row("girih_drop_later", drop_later as *const u8, &[WORD], false),
+            Helper::Settle => row("girih_settle", settle as *const u8, &[WORD], true),
             Helper::Last => row("girih_last", last as *const u8, &[WORD], false),
             Helper::Trap => row("girih_trap", trap as *const u8, &[WORD], false),
-            Helper::Look => row("girih_look", look as *const u8, &[WORD], true),
+            Helper::Look => row("girih_look", look as *const u8, &[WORD, WORD], true),
             Helper::Promote => row("girih_promote", promote as *const u8, &[], false),
             Helper::Join => row("girih_join", join as *const u8, &[ADDRESS], true),
             Helper::Compute => row("girih_compute", compute as *const u8, &[ADDRESS, WORD], false),
@@ -185,6 +191,26 @@ unsafe extern "C" fn drop_word(context: *mut Context, word: u32) {
     unsafe { (*context).counts.freed += cells(context).drop(word) }
 }
 
+/// Notes that a cell has one owner less.
+///
+/// # Safety
+/// As of [`drop_word`]. The cell has several owners, and other threads may be among them.
+#[allow(unsafe_code)]
+unsafe extern "C" fn drop_later(context: *mut Context, word: u32) {
+    // SAFETY: the context is the calling thread's, which owns the word.
+    unsafe { (*context).counts.freed += cells(context).drop_later(word) }
+}
+
+/// How many owners a cell has, once what was noted of it is subtracted.
+///
+/// # Safety
+/// The context is the calling thread's, which has an ownership of the cell that the word names.
+#[allow(unsafe_code)]
+unsafe extern "C" fn settle(context: *mut Context, word: u32) -> u32 {
+    // SAFETY: the context is the calling thread's, which owns the word.
+    unsafe { cells(context).settle(word) }
+}
+
 /// Gives back a cell that has just lost its last owner, which had shared its fields.
 ///
 /// # Safety
@@ -203,12 +229,13 @@ unsafe extern "C" fn trap(context: *mut Context, code: u32) {
     unsafe { fail(context, Fault::Trap(code)) }
 }
 
-/// The stack is used up, or there is something to look at. 1 if another thread has nothing to do and there is nothing for it yet.
+/// The stack is used up, or there is something to look at. 1 if another thread has nothing to do, there is nothing for it yet, and the code that looks can
+/// go on in its open version.
 ///
 /// # Safety
 /// As of [`leave`]: the stack may be left.
 #[allow(unsafe_code)]
-unsafe fn look_around(context: *mut Context, function: u32) -> u32 {
+unsafe fn look_around(context: *mut Context, function: u32, opens: u32) -> u32 {
     let here = std::ptr::from_ref(&function).addr();
     // SAFETY: the context is the calling thread's.
     unsafe {
@@ -223,17 +250,20 @@ unsafe fn look_around(context: *mut Context, function: u32) -> u32 {
         if here < end {
             fail(context, Fault::Stack { limit: shared.stack, function: Some(FunctionId::new(function)) });
         }
-        (*context).limit.store(end, Ordering::SeqCst);
+        (*context).set_limits(end);
         // Whoever has rung in between is not missed.
         if shared.is_ending() {
             leave(context);
         }
         let is_asked = (*context).hungry.load(Ordering::SeqCst) != 0;
-        let opens = is_asked && work_stealing::promote(context) == Promotion::Nothing;
-        if opens {
+        if !is_asked || work_stealing::promote(context) != Promotion::Nothing {
+            return 0;
+        }
+        (*context).opening.store(usize::MAX, Ordering::SeqCst);
+        if opens != 0 {
             (*context).level = 0;
         }
-        u32::from(opens)
+        opens
     }
 }
 
@@ -243,17 +273,17 @@ unsafe fn look_around(context: *mut Context, function: u32) -> u32 {
 /// As of [`look_around`].
 #[cfg(target_arch = "x86_64")]
 #[allow(unsafe_code)]
-unsafe extern "win64" fn look(context: *mut Context, function: u32) -> u32 {
+unsafe extern "win64" fn look(context: *mut Context, function: u32, opens: u32) -> u32 {
     // SAFETY: as of the caller.
-    unsafe { look_around(context, function) }
+    unsafe { look_around(context, function, opens) }
 }
 /// # Safety
 /// As of [`look_around`].
 #[cfg(not(target_arch = "x86_64"))]
 #[allow(unsafe_code)]
-unsafe extern "C" fn look(context: *mut Context, function: u32) -> u32 {
+unsafe extern "C" fn look(context: *mut Context, function: u32, opens: u32) -> u32 {
     // SAFETY: as of the caller.
-    unsafe { look_around(context, function) }
+    unsafe { look_around(context, function, opens) }
 }
 
 /// # Safety

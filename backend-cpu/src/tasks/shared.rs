@@ -16,9 +16,32 @@ pub(super) struct Queue {
     tasks: Mutex<VecDeque<Task>>,
     /// How many there are; may be looked at without the lock.
     length: AtomicUsize,
-    /// Threads that wait for something to change.
-    sleeping: AtomicUsize,
+    /// Threads that sleep and have nothing to do.
+    idle: Sleepers,
+    /// Threads that sleep and wait for a task of theirs to be done.
+    joining: Sleepers,
+}
+
+/// Threads that sleep for the same reason.
+#[derive(Default)]
+struct Sleepers {
+    count: AtomicUsize,
     changed: Condvar,
+}
+
+impl Sleepers {
+    fn are_there(&self) -> bool {
+        self.count.load(Ordering::SeqCst) > 0
+    }
+}
+
+/// Why a thread sleeps.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Sleep {
+    /// It has nothing to do.
+    Idle,
+    /// A task of its own is not done.
+    Joining,
 }
 
 impl Queue {
@@ -30,13 +53,14 @@ impl Queue {
         self.length.store(tasks.len(), Ordering::Relaxed);
     }
 
+    /// Adds a task, and wakes one thread for it.
     pub fn push(&self, task: Task) {
         let mut tasks = self.lock();
         tasks.push_back(task);
         self.note(&tasks);
         drop(tasks);
-        if self.sleeping.load(Ordering::SeqCst) > 0 {
-            self.changed.notify_all();
+        if let Some(sleepers) = [&self.idle, &self.joining].into_iter().find(|sleepers| sleepers.are_there()) {
+            sleepers.changed.notify_one();
         }
     }
     fn pop(&self) -> Option<Task> {
@@ -58,23 +82,35 @@ impl Queue {
         if self.length.load(Ordering::Relaxed) > 0 { self.pop() } else { None }
     }
     /// Sleeps until there is a task, something has happened, or the time is over.
-    pub fn wait(&self, time: Duration, happened: impl Fn() -> bool) -> Option<Task> {
+    pub fn wait(&self, why: Sleep, time: Duration, happened: impl Fn() -> bool) -> Option<Task> {
+        let sleepers = match why {
+            Sleep::Idle => &self.idle,
+            Sleep::Joining => &self.joining,
+        };
         let mut tasks = self.lock();
-        self.sleeping.fetch_add(1, Ordering::SeqCst);
+        sleepers.count.fetch_add(1, Ordering::SeqCst);
         if tasks.is_empty() && !happened() {
-            tasks = self.changed.wait_timeout(tasks, time).unwrap_or_else(PoisonError::into_inner).0;
+            tasks = sleepers.changed.wait_timeout(tasks, time).unwrap_or_else(PoisonError::into_inner).0;
         }
-        self.sleeping.fetch_sub(1, Ordering::SeqCst);
+        sleepers.count.fetch_sub(1, Ordering::SeqCst);
         let task = tasks.pop_front();
         self.note(&tasks);
         task
     }
-    /// Something has happened.
+    /// A task is done: who waits for one looks whether it is theirs.
+    pub fn wake_joining(&self) {
+        self.wake_all(&self.joining);
+    }
+    /// Something has happened that concerns all.
     pub fn wake(&self) {
-        if self.sleeping.load(Ordering::SeqCst) > 0 {
+        self.wake_all(&self.idle);
+        self.wake_all(&self.joining);
+    }
+    fn wake_all(&self, sleepers: &Sleepers) {
+        if sleepers.are_there() {
             // Whoever has looked and does not sleep yet holds the lock.
             drop(self.lock());
-            self.changed.notify_all();
+            sleepers.changed.notify_all();
         }
     }
 }
@@ -89,6 +125,15 @@ unsafe impl Send for Handle {}
 // SAFETY: as above.
 #[allow(unsafe_code)]
 unsafe impl Sync for Handle {}
+
+/// Makes a thread look whether there is something to do.
+#[allow(unsafe_code)]
+fn alarm(context: *mut Context) {
+    // SAFETY: contexts live as long as what the threads share, and these are atomics.
+    let (limit, opening) = unsafe { (&(*context).limit, &(*context).opening) };
+    limit.store(usize::MAX, Ordering::SeqCst);
+    opening.store(usize::MAX, Ordering::SeqCst);
+}
 
 /// How many threads one asks at a time. If all asked all, none would get to its work.
 const ASKED: usize = 2;
@@ -157,11 +202,12 @@ impl Shared {
         let first = self.turn.fetch_add(ASKED, Ordering::Relaxed);
         let others = (0..contexts.len()).map(|i| (first + i) % contexts.len());
         for i in others.filter(|i| *i != number && idle & bit(*i) == 0).take(ASKED) {
-            // SAFETY: contexts live as long as this, and these are atomics.
-            let (hungry, limit) = unsafe { (&(*contexts[i].0).hungry, &(*contexts[i].0).limit) };
+            let context = contexts[i].0;
+            // SAFETY: contexts live as long as this, and this is an atomic.
+            let hungry = unsafe { &(*context).hungry };
             // Who has been asked gives what it forks next.
             if hungry.swap(1, Ordering::SeqCst) == 0 {
-                limit.store(usize::MAX, Ordering::SeqCst);
+                alarm(context);
             }
         }
     }
@@ -178,8 +224,7 @@ impl Shared {
     #[allow(unsafe_code)]
     pub fn alarm(&self) {
         for context in self.contexts() {
-            // SAFETY: contexts live as long as this, and this is an atomic.
-            unsafe { &(*context.0).limit }.store(usize::MAX, Ordering::SeqCst);
+            alarm(context.0);
         }
         self.queue.wake();
     }

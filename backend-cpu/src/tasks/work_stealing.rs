@@ -5,8 +5,9 @@
 //! tasks stand before the others.
 
 use super::context::{Computing, Context};
+use super::heap::Cells;
 use super::runtime_calls::leave;
-use super::shared::Shared;
+use super::shared::{Shared, Sleep};
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::{Duration, Instant};
 
@@ -28,11 +29,14 @@ pub(super) struct Record {
     state: AtomicU32,
     /// How many nanoseconds it took, once it is done; the most if it took longer.
     took: u32,
+    /// Since when a task has been wanted, in nanoseconds of the thread's clock; 0 if nobody has asked since it was forked.
+    wanted: u64,
     /// Arguments, later results; as many as the function needs.
     slots: [u64; 0],
 }
 
 pub(super) const ENTRY: i32 = std::mem::offset_of!(Record, entry) as i32;
+pub(super) const WANTED: i32 = std::mem::offset_of!(Record, wanted) as i32;
 pub(super) const SLOTS: i32 = std::mem::offset_of!(Record, slots) as i32;
 
 /// A task on its way from one thread to another.
@@ -45,12 +49,17 @@ unsafe impl Send for Task {}
 
 /// A task that is shorter than this was not worth the way.
 const SHORT: Duration = Duration::from_micros(10);
+/// How long a call must have been forked before it becomes a task: its thread has that much to do besides. In a recursion over a list, whose elements are soon done, the forked call is
+/// all the rest. Given away, it would leave its thread with nothing.
+const AGE: Duration = Duration::from_micros(5);
 /// How long to wait at most before asking for another one.
 const MOST_PATIENCE: Duration = Duration::from_micros(200);
 /// How long to wait before asking for a task when one's own has been taken: it may be over soon.
 const GRACE: Duration = Duration::from_micros(5);
 /// How long to look for a task before asking others.
 const LOOK: Duration = Duration::from_micros(20);
+/// How long to pause between two looks.
+const PAUSES: u32 = 8;
 /// How often to ask before sleeping: waking up takes long.
 const LOOKS: u32 = 25;
 /// How often to ask at first: a program is about to begin, and threads are no use to a short one that they sleep through.
@@ -65,7 +74,7 @@ const SHORTEST_BEAT: Duration = Duration::from_micros(25);
 const LONGEST_BEAT: Duration = Duration::from_millis(2);
 
 /// How often a thread makes a call a task. Each costs it some microseconds: at the join it looks for the task, and waits for it. A short task is not worth
-/// that, so after one the thread works for a while before it makes the next, and longer each time. So it loses a small part of its time, as in heartbeat scheduling (Acar,
+/// that, nor is a forked call that is joined while a thread waits for it, so after one the thread works for a while before it makes the next, and longer each time. So it loses a small part of its time, as in heartbeat scheduling (Acar,
 /// Charguéraud, Guatto, Rainey, Sieczkowski: Heartbeat Scheduling, PLDI 2018). A long task starts this afresh: where tasks are long, nobody waits for the next beat.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Heartbeat {
@@ -82,9 +91,9 @@ impl Heartbeat {
         self.next.is_some_and(|next| Instant::now() < next)
     }
 
-    /// A task was done by another thread in so many nanoseconds.
-    fn had(&mut self, took: u32) {
-        if Duration::from_nanos(took.into()) >= SHORT {
+    /// A task was done by another thread in so much time.
+    fn had(&mut self, took: Duration) {
+        if took >= SHORT {
             *self = Heartbeat::FREE;
         } else {
             self.interval = (2 * self.interval).clamp(SHORTEST_BEAT, LONGEST_BEAT);
@@ -100,6 +109,8 @@ pub(super) enum Promotion {
     Made,
     /// No forked call waits.
     Nothing,
+    /// The oldest forked call is too young: the thread looks again soon.
+    Young,
     /// It is too early: whoever needs one asks again.
     Early,
 }
@@ -112,23 +123,53 @@ pub(super) enum Promotion {
 pub(super) unsafe fn promote(context: *mut Context) -> Promotion {
     // SAFETY: the context is the calling thread's; between `bottom` and `top` stand its records, which live until they are joined.
     unsafe {
+        let bottom = (*context).bottom;
+        let oldest = if bottom < (*context).top { Some(*bottom) } else { None };
+        let wanted = oldest.map_or(0, |record| (*record).wanted);
+        // The one that was wanted has been joined.
+        if wanted == 0 && std::mem::take(&mut (*context).wants) {
+            (*context).heartbeat.had(Duration::ZERO);
+        }
         if (*context).heartbeat.is_early() {
-            (*context).hungry.store(0, Ordering::Relaxed);
+            answered(context);
             return Promotion::Early;
         }
-        let bottom = (*context).bottom;
-        if bottom >= (*context).top {
-            return Promotion::Nothing;
+        let Some(record) = oldest else { return Promotion::Nothing };
+        let now = nanoseconds((*context).clock);
+        if wanted == 0 {
+            (*record).wanted = now.max(1);
+            (*context).wants = true;
         }
-        let record = *bottom;
+        if wanted == 0 || now - wanted < AGE.as_nanos() as u64 {
+            (*context).set_limits(usize::MAX);
+            return Promotion::Young;
+        }
+        answered(context);
+        (*context).wants = false;
         (*context).bottom = bottom.add(1);
         (*record).chain = chain_at(context, record);
         (*record).state = AtomicU32::new(WAITING);
-        (*context).hungry.store(0, Ordering::Relaxed);
         (*context).together = 1;
         (*context).away += 1;
         (*(*context).shared).queue.push(Task(record));
         Promotion::Made
+    }
+}
+
+fn nanoseconds(since: Instant) -> u64 {
+    since.elapsed().as_nanos() as u64
+}
+
+/// Nobody waits for an answer. Whoever asks from here on raises the limits again.
+///
+/// # Safety
+/// The context is the calling thread's.
+#[allow(unsafe_code)]
+unsafe fn answered(context: *mut Context) {
+    // SAFETY: the context is the calling thread's.
+    unsafe {
+        (*context).set_limits((*context).stack_end);
+        (*context).hungry.store(0, Ordering::SeqCst);
     }
 }
 
@@ -160,11 +201,15 @@ pub(super) unsafe fn join(context: *mut Context, record: *mut Record) -> bool {
         (*context).bottom = (*context).top;
         let is_ours = (*(*context).shared).queue.remove(Task(record));
         if !is_ours {
-            work_until(context, || (*record).state.load(Ordering::Acquire) == DONE);
-            (*context).heartbeat.had((*record).took);
+            let is_done = || (*record).state.load(Ordering::Acquire) == DONE;
+            // One that is not done has been worth it already.
+            let took = if is_done() { Duration::from_nanos((*record).took.into()) } else { SHORT };
+            (*context).heartbeat.had(took);
+            work_until(context, is_done);
         }
         (*context).away -= 1;
         if (*context).away == 0 && !(*context).is_guest {
+            settle_all(context);
             (*context).together = 0;
         }
         is_ours
@@ -196,6 +241,8 @@ unsafe fn work_until(context: *mut Context, happened: impl Fn() -> bool) {
 
 /// How a thread without work behaves.
 pub(super) struct Hunger {
+    /// Why it has no work.
+    why: Sleep,
     /// How often it asks before it sleeps.
     looks: u32,
     /// How long it waits before it asks for a task: the last ones were hardly worth it.
@@ -207,11 +254,11 @@ pub(super) struct Hunger {
 impl Hunger {
     /// Of a thread that has just started.
     pub fn new() -> Hunger {
-        Hunger { looks: FIRST_LOOKS, patience: Duration::ZERO, sleep: Duration::ZERO }
+        Hunger { why: Sleep::Idle, looks: FIRST_LOOKS, patience: Duration::ZERO, sleep: Duration::ZERO }
     }
     /// Of a thread whose own forked call has been taken.
     fn of_waiting() -> Hunger {
-        Hunger { looks: LOOKS, patience: GRACE, sleep: Duration::ZERO }
+        Hunger { why: Sleep::Joining, looks: LOOKS, patience: GRACE, sleep: Duration::ZERO }
     }
 
     /// A task took so long.
@@ -240,7 +287,8 @@ impl Hunger {
                 if let Some(task) = shared.queue.look() {
                     return Some(Some(task));
                 }
-                std::hint::spin_loop();
+                // Processors that share a core with others leave it to those.
+                (0..PAUSES).for_each(|_| std::hint::spin_loop());
             }
             None
         };
@@ -255,7 +303,7 @@ impl Hunger {
             }
         }
         self.sleep = (self.sleep * 2).clamp(SHORTEST_SLEEP, LONGEST_SLEEP);
-        shared.queue.wait(self.sleep, stops)
+        shared.queue.wait(self.why, self.sleep, stops)
     }
 }
 
@@ -276,26 +324,39 @@ pub(super) unsafe fn run(context: *mut Context, task: Task) {
         (*context).counts.steals += 1;
         let begun = Instant::now();
         ((*record).entry)(context, slots, slots);
+        settle_all(context);
         (*record).took = begun.elapsed().as_nanos().try_into().unwrap_or(u32::MAX);
         (*context).chain = outer;
         (*context).level = level;
         (*context).together = together;
         (*context).is_guest = is_guest;
         (*record).state.store(DONE, Ordering::Release);
-        (*(*context).shared).queue.wake();
+        (*(*context).shared).queue.wake_joining();
     }
+}
+
+/// Makes the counts right that the thread has noted to change: who goes on with the cells sees which of them have one owner.
+///
+/// # Safety
+/// The context is the calling thread's.
+#[allow(unsafe_code)]
+unsafe fn settle_all(context: *mut Context) {
+    // SAFETY: the context is the calling thread's, and what is shared outlives it.
+    unsafe { (*context).counts.freed += Cells::new(&(*(*context).shared).heap, context).settle_all() }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
 
+    const BRIEF: Duration = Duration::from_nanos(500);
+
     #[test]
     fn short_tasks_make_beats_longer() {
         let mut heartbeat = Heartbeat::FREE;
         let mut beats = vec![];
         for _ in 0..9 {
-            heartbeat.had(500);
+            heartbeat.had(BRIEF);
             beats.push(heartbeat.interval.as_micros());
         }
         assert_eq!(beats, [25, 50, 100, 200, 400, 800, 1600, 2000, 2000]);
@@ -304,11 +365,11 @@ mod tests {
     #[test]
     fn a_long_task_ends_the_waiting() {
         let mut heartbeat = Heartbeat::FREE;
-        (0..5).for_each(|_| heartbeat.had(500));
+        (0..5).for_each(|_| heartbeat.had(BRIEF));
         assert!(heartbeat.next.is_some());
-        heartbeat.had(SHORT.as_nanos() as u32);
+        heartbeat.had(SHORT);
         assert!(!heartbeat.is_early());
-        heartbeat.had(500);
+        heartbeat.had(BRIEF);
         assert_eq!(heartbeat.interval, SHORTEST_BEAT);
     }
 }

@@ -57,13 +57,13 @@ impl Stack {
             (*context).stack_end = stack.limit().get() + MARGIN;
             (*context).stack_start = stack.base().get();
             (*context).level = 0;
-            (*context).limit.store((*context).stack_end, Ordering::SeqCst);
+            (*context).set_limits((*context).stack_end);
         }
         // SAFETY: as above.
         let is_asked = unsafe { (*context).hungry.load(Ordering::SeqCst) } != 0;
         if is_asked || shared.is_ending() || shared.is_interrupted() {
             // SAFETY: as above.
-            unsafe { (*context).limit.store(usize::MAX, Ordering::SeqCst) };
+            unsafe { (*context).set_limits(usize::MAX) };
         }
         let body = |yielder: &Yielder<(), ()>, ()| {
             let ground = Ground { yielder };

@@ -4,10 +4,12 @@
 use super::form::{TaskTranslator, block, branch_away, cold_block, context, count, help, of_context};
 use super::{Helper, Result};
 use crate::kernels::refused;
-use crate::tasks::{context as at, heap};
+use crate::tasks::{context as at, deferred, heap};
 use crate::translate::{arguments, not_legal};
 use cranelift_codegen::ir::condcodes::IntCC;
-use cranelift_codegen::ir::{AliasRegion, AtomicRmwOp, BlockArg, InstBuilder, MemFlags, Type as Machine, Value, types};
+use cranelift_codegen::ir::{
+    AliasRegion, AtomicRmwOp, Block, BlockArg, InstBuilder, MemFlags, Type as Machine, Value, types,
+};
 use girih_ir::attrs::AttrKind;
 use girih_ir::heap::{CELL, IMMEDIATE, LayoutId, NO_REUSE_TOKEN, host_units};
 use girih_ir::{Def, Inst, Op, RegionId, Type, ValueId};
@@ -191,19 +193,23 @@ fn open(t: &mut TaskTranslator<'_, '_>, inst: &Inst) -> Result<()> {
     // Needs no order: whoever had the cell besides has only read it, and what is written to it is only written if the count is found to be 1.
     let owners = t.b.ins().load(types::I32, of_cells(), cell, 0);
     let is_shared = t.b.ins().icmp_imm(IntCC::NotEqual, owners, 1);
-    let (shared, on) = (cold_block(t), t.b.create_block());
+    let (shared, unique, on) = (cold_block(t), block(t), t.b.create_block());
     let result = t.b.append_block_param(on, types::I32);
-    branch_away(t, is_shared, shared);
+    t.b.ins().brif(is_shared, shared, &[], unique, &[]);
+    t.b.switch_to_block(unique);
     let none = t.b.ins().iconst(types::I32, i64::from(NO_REUSE_TOKEN));
-    let unique = if variant.reuse {
+    let given = if variant.reuse {
         word
     } else {
         let size = units(t, layout);
         give_back(t, word, size);
         none
     };
-    t.b.ins().jump(on, &[BlockArg::Value(unique)]);
+    t.b.ins().jump(on, &[BlockArg::Value(given)]);
     t.b.switch_to_block(shared);
+    if variant.parallel {
+        settle(t, word, owners, unique);
+    }
     let terms: Vec<Value> =
         values.iter().zip(types).filter(|(_, ty)| **ty == Type::Term).map(|(value, _)| *value).collect();
     let alone = |t: &mut TaskTranslator<'_, '_>| {
@@ -211,8 +217,9 @@ fn open(t: &mut TaskTranslator<'_, '_>, inst: &Inst) -> Result<()> {
         add(t, cell, -1);
     };
     let together = |t: &mut TaskTranslator<'_, '_>| {
-        terms.iter().for_each(|value| if_cell(t, *value, add_one_together));
-        lose_together(t, word, cell);
+        terms.iter().for_each(|value| if_cell(t, *value, |t, cell| add_one_together(t, *value, cell)));
+        let owners = t.b.ins().load(types::I32, of_cells(), cell, 0);
+        lose_together(t, word, cell, owners);
     };
     alone_or_together(t, alone, together);
     let none = t.b.ins().iconst(types::I32, i64::from(NO_REUSE_TOKEN));
@@ -251,28 +258,88 @@ fn alone_or_together(
     t.b.switch_to_block(on);
 }
 
-/// One owner less of a cell that has several.
-fn lose(t: &mut TaskTranslator<'_, '_>, word: Value) {
+/// One owner less of a cell that has so many.
+fn lose(t: &mut TaskTranslator<'_, '_>, word: Value, owners: Value) {
     let cell = address(t, word);
-    alone_or_together(t, |t| add(t, cell, -1), |t| lose_together(t, word, cell));
+    alone_or_together(t, |t| add(t, cell, -1), |t| lose_together(t, word, cell, owners));
 }
 
-fn lose_together(t: &mut TaskTranslator<'_, '_>, word: Value, cell: Value) {
+fn lose_together(t: &mut TaskTranslator<'_, '_>, word: Value, cell: Value, owners: Value) {
+    let are_many = t.b.ins().icmp_imm(IntCC::UnsignedGreaterThan, owners, i64::from(deferred::FEW));
+    let (few, many, on) = (block(t), block(t), block(t));
+    t.b.ins().brif(are_many, many, &[], few, &[]);
+    t.b.switch_to_block(few);
     let one = t.b.ins().iconst(types::I32, 1);
     let before = t.b.ins().atomic_rmw(types::I32, of_cells(), AtomicRmwOp::Sub, cell, one);
     let is_last = t.b.ins().icmp_imm(IntCC::Equal, before, 1);
-    let (last, on) = (cold_block(t), block(t));
+    let last = cold_block(t);
     t.b.ins().brif(is_last, last, &[], on, &[]);
     t.b.switch_to_block(last);
     help(t, Helper::Last, &[word]);
+    t.b.ins().jump(on, &[]);
+    t.b.switch_to_block(many);
+    let (place, note) = note(t, word);
+    let is_noted = is_of(t, note, word);
+    let (noted, other) = (block(t), cold_block(t));
+    t.b.ins().brif(is_noted, noted, &[], other, &[]);
+    t.b.switch_to_block(noted);
+    let more = t.b.ins().iadd_imm(note, 1);
+    t.b.ins().store(of_context(), more, place, at::DEFERRED);
+    t.b.ins().jump(on, &[]);
+    t.b.switch_to_block(other);
+    help(t, Helper::DropLater, &[word]);
     t.b.ins().jump(on, &[]);
     t.b.switch_to_block(on);
 }
 
 /// One owner more of a cell that other threads may have.
-fn add_one_together(t: &mut TaskTranslator<'_, '_>, cell: Value) {
+fn add_one_together(t: &mut TaskTranslator<'_, '_>, word: Value, cell: Value) {
+    let (place, note) = note(t, word);
+    let less = t.b.ins().iadd_imm(note, -1);
+    let is_noted = is_of(t, less, word);
+    let (noted, other, on) = (block(t), block(t), block(t));
+    t.b.ins().brif(is_noted, noted, &[], other, &[]);
+    t.b.switch_to_block(other);
     let one = t.b.ins().iconst(types::I32, 1);
     t.b.ins().atomic_rmw(types::I32, of_cells(), AtomicRmwOp::Add, cell, one);
+    t.b.ins().jump(on, &[]);
+    t.b.switch_to_block(noted);
+    t.b.ins().store(of_context(), less, place, at::DEFERRED);
+    t.b.ins().jump(on, &[]);
+    t.b.switch_to_block(on);
+}
+
+/// Where the note of a cell stands, and what stands there.
+fn note(t: &mut TaskTranslator<'_, '_>, word: Value) -> (Value, Value) {
+    let place = t.b.ins().band_imm(word, i64::from(deferred::PLACE));
+    let (place, context) = (t.b.ins().uextend(types::I64, place), context(t));
+    let place = t.b.ins().iadd(context, place);
+    let note = t.b.ins().load(types::I64, of_context(), place, at::DEFERRED);
+    (place, note)
+}
+
+/// Whether a note is of a cell.
+fn is_of(t: &mut TaskTranslator<'_, '_>, note: Value, word: Value) -> Value {
+    let noted = t.b.ins().ushr_imm(note, 32);
+    let noted = t.b.ins().ireduce(types::I32, noted);
+    t.b.ins().icmp(IntCC::Equal, noted, word)
+}
+
+/// Goes to a block if a cell with so many owners has one when what was noted of it is subtracted; the other block is behind.
+fn settle(t: &mut TaskTranslator<'_, '_>, word: Value, owners: Value, unique: Block) {
+    let (_, note) = note(t, word);
+    let is_noted = is_of(t, note, word);
+    let count = t.b.ins().ireduce(types::I32, note);
+    let left = t.b.ins().isub(owners, count);
+    let is_one = t.b.ins().icmp_imm(IntCC::Equal, left, 1);
+    let may_be_unique = t.b.ins().band(is_noted, is_one);
+    let (noted, on) = (cold_block(t), block(t));
+    t.b.ins().brif(may_be_unique, noted, &[], on, &[]);
+    t.b.switch_to_block(noted);
+    let owners = help(t, Helper::Settle, &[word]).unwrap_or(word);
+    let is_unique = t.b.ins().icmp_imm(IntCC::Equal, owners, 1);
+    t.b.ins().brif(is_unique, unique, &[], on, &[]);
+    t.b.switch_to_block(on);
 }
 
 /// Goes on in a block of its own, with the cell's address, if a word names a cell; the other block is behind.
@@ -289,7 +356,9 @@ fn if_cell(t: &mut TaskTranslator<'_, '_>, word: Value, then: impl FnOnce(&mut T
 
 /// One owner more, if the word names a cell.
 pub(super) fn share(t: &mut TaskTranslator<'_, '_>, word: Value) {
-    if_cell(t, word, |t, cell| alone_or_together(t, |t| add(t, cell, 1), |t| add_one_together(t, cell)));
+    if_cell(t, word, |t, cell| {
+        alone_or_together(t, |t| add(t, cell, 1), |t| add_one_together(t, word, cell));
+    });
 }
 
 /// `term.drop`.
@@ -299,7 +368,7 @@ fn drop_word(t: &mut TaskTranslator<'_, '_>, word: Value) {
         let is_last = t.b.ins().icmp_imm(IntCC::Equal, owners, 1);
         let (last, on) = (block(t), block(t));
         branch_away(t, is_last, last);
-        lose(t, word);
+        lose(t, word, owners);
         t.b.ins().jump(on, &[]);
         t.b.switch_to_block(last);
         help(t, Helper::Drop, &[word]);

@@ -154,7 +154,8 @@ pub(super) fn branch_away(t: &mut TaskTranslator<'_, '_>, condition: Value, away
 /// the function goes on.
 fn check(t: &mut TaskTranslator<'_, '_>, other: Option<(FuncId, &[Value])>) -> Result<()> {
     let context = context(t);
-    let limit = t.b.ins().load(types::I64, of_context(), context, context::LIMIT);
+    let limit = if other.is_some() { context::OPENING } else { context::LIMIT };
+    let limit = t.b.ins().load(types::I64, of_context(), context, limit);
     let here = t.b.ins().get_stack_pointer(types::I64);
     let low = t.b.ins().icmp(IntCC::UnsignedLessThan, here, limit);
     let (away, on) = (cold_block(t), t.b.create_block());
@@ -162,7 +163,8 @@ fn check(t: &mut TaskTranslator<'_, '_>, other: Option<(FuncId, &[Value])>) -> R
     t.b.switch_to_block(away);
     let function = t.form.stack.last().map_or(0, |id| id.index() as i64);
     let function = t.b.ins().iconst(types::I32, function);
-    let is_asked = help(t, Helper::Look, &[function]);
+    let opens = t.b.ins().iconst(types::I32, i64::from(other.is_some()));
+    let is_asked = help(t, Helper::Look, &[function, opens]);
     match (other, is_asked) {
         (Some((other, params)), Some(is_asked)) => {
             let change = cold_block(t);

@@ -77,6 +77,8 @@ fn open_fork(t: &mut TaskTranslator<'_, '_>, callee: FunctionId, task: FuncId, g
     let task = t.module.declare_func_in_func(task, t.b.func);
     let entry = t.b.ins().func_addr(types::I64, task);
     t.b.ins().store(of_records(), entry, record, work_stealing::ENTRY);
+    let nobody = t.b.ins().iconst(types::I64, 0);
+    t.b.ins().store(of_records(), nobody, record, work_stealing::WANTED);
     for (i, value) in (0..).zip(given) {
         t.b.ins().store(of_records(), *value, record, work_stealing::SLOTS + 8 * i);
     }
