@@ -73,7 +73,7 @@ fn compiled_programs_do_what_the_evaluator_does() {
     ];
     let (mut same, mut long) = (0, 0);
     let mut different = vec![];
-    let share = girih_workbench::share(16);
+    let share = girih_workbench::share(32);
     for case in share.of(Case::all()) {
         let oracle = case.run(RunDevice::Evaluator, &|_| {});
         for (way, device, change) in &ways {

@@ -76,7 +76,7 @@ fn check(group: &str, sheet: &Sheet) -> Result<(), String> {
 
 #[test]
 fn the_table_is_written_in_all_languages() {
-    let share = share(8);
+    let share = share(16);
     for profile in [Profile::WebExtended, Profile::Web] {
         let groups: Vec<_> = share.of(suite(true, false, 0, 0)).collect();
         let written = write(&groups, profile);

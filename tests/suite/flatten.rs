@@ -86,7 +86,7 @@ fn run_here(
 fn programs_of_one_exit_do_what_they_did() {
     let (mut same, mut long) = (0, 0);
     let mut different = vec![];
-    let share = share(16);
+    let share = share(32);
     for case in share.of(Case::all()) {
         for lends in [true, false] {
             let (before, after) = (run(&case, lends, false), run(&case, lends, true));
@@ -188,7 +188,7 @@ fn forms() -> [Options; 7] {
 fn flattened_programs_do_what_the_evaluator_does() {
     let device = std::env::var("GIRIH_FLATTEN_DEVICE").unwrap_or_else(|_| "cpu".to_owned());
     let (mut same, mut different) = (0, vec![]);
-    let share = share(16);
+    let share = share(32);
     for case in share.of(Case::all()) {
         let mut oracle = None;
         for (i, options) in forms().into_iter().enumerate() {
@@ -234,7 +234,7 @@ fn random_trees_do_what_the_evaluator_does() {
 #[test]
 fn lanes_of_flattened_programs_do_not_meet() {
     let mut same = 0;
-    let share = share(16);
+    let share = share(32);
     for case in share.of(Case::all()) {
         for options in forms() {
             let Some(found) = flattened_run(&case, "interpreter", options, 2000) else { continue };

@@ -94,7 +94,7 @@ const SMALL: ForkJoinOptions = ForkJoinOptions {
 
 #[test]
 fn programs_do_what_the_evaluator_does() {
-    let share = share(16);
+    let share = share(32);
     let same = compare("cpu", SMALL, share.of(&Case::all()));
     assert!(same >= share.least(SAME), "only {same} are the same");
 }
@@ -104,7 +104,7 @@ fn programs_do_what_the_evaluator_does() {
 fn segments_that_go_into_calls() {
     let form = Form { workgroup: 32, stack: 16, ..Form::FAST };
     let options = ForkJoinOptions { lanes: 256, frames: 1 << 14, form, steps: 400, ..SMALL };
-    let share = share(16);
+    let share = share(32);
     let same = compare("cpu", options, share.of(Case::all().iter().skip(1).step_by(3)));
     assert!(same >= share.least(SAME / 3), "only {same} are the same");
 }

@@ -28,7 +28,7 @@ fn by_net(options: &mut RunOptions) {
 #[test]
 fn programs_give_what_the_evaluator_gives() {
     let (mut same, mut different) = (0, vec![]);
-    let share = share(16);
+    let share = share(32);
     for case in share.of(Case::all()) {
         if UNSEEN.iter().any(|path| case.path.ends_with(path)) {
             continue;
@@ -96,7 +96,7 @@ fn on_device(name: &str, each: usize, least: usize) {
     }
     let device = RunDevice::from(Selector::parse(name).expect("a device's name"));
     let (mut same, mut different) = (0, vec![]);
-    let share = share(16);
+    let share = share(32);
     for case in share.of(Case::all().into_iter().step_by(each)) {
         let (oracle, counts) = counted(&case, RunDevice::Cpu);
         let full = matches!(oracle.value, Err((Code::OutOfMemory | Code::TooManyCalls | Code::Interrupted, _)));

@@ -227,7 +227,7 @@ fn renamed(text: &str) -> String {
 
 #[test]
 fn the_processor_gives_what_the_sequential_machine_gives() {
-    all_programs("cpu", share(10));
+    all_programs("cpu", share(20));
     random_nets("cpu", 100);
     endless("cpu");
     effects("cpu", ALL);
@@ -235,7 +235,7 @@ fn the_processor_gives_what_the_sequential_machine_gives() {
 
 #[test]
 fn lowered_kernels_give_it() {
-    all_programs("lowered:web", share(10));
+    all_programs("lowered:web", share(20));
     random_nets("interpreter", 40);
     endless("interpreter");
     effects("interpreter", ALL);
@@ -243,15 +243,15 @@ fn lowered_kernels_give_it() {
 
 #[test]
 fn ptx_gives_it() {
-    all_programs("ptx:sm_90a", share(20));
+    all_programs("ptx:sm_90a", share(40));
     random_nets("ptx:sm_75", 20);
     endless("ptx:sm_90a");
-    effects("ptx:sm_90a", share(6));
+    effects("ptx:sm_90a", share(12));
 }
 
 #[test]
 fn graphics_adapters_give_it() {
-    all_programs("wgpu:lavapipe", share(10));
+    all_programs("wgpu:lavapipe", share(20));
     random_nets("wgpu:lavapipe", 10);
     endless("wgpu:lavapipe");
     effects("wgpu:lavapipe", ALL);
@@ -259,7 +259,7 @@ fn graphics_adapters_give_it() {
 
 #[test]
 fn cards_give_it() {
-    all_programs("cuda", share(10));
+    all_programs("cuda", share(20));
     random_nets("cuda", 100);
     endless("cuda");
     effects("cuda", ALL);

@@ -98,7 +98,7 @@ fn compare(device: &str, most: usize, share: Share) -> (usize, Vec<String>) {
 /// On the processor, or on the device that `GIRIH_REDUCER_DEVICE` names.
 #[test]
 fn reducers_do_what_the_evaluator_does() {
-    let share = share(8);
+    let share = share(16);
     let device = std::env::var("GIRIH_REDUCER_DEVICE").unwrap_or_else(|_| "cpu".to_owned());
     let (same, different) = compare(&device, 4, share);
     eprintln!("{same} are the same on {device}");
@@ -188,7 +188,7 @@ fn random_reducers_do_what_the_evaluator_does() {
 /// With every access looked at: none is outside of its buffer, and no lanes meet.
 #[test]
 fn lanes_of_reducers_do_not_meet() {
-    let share = share(8);
+    let share = share(16);
     let (same, different) = compare("interpreter", 2, share);
     eprintln!("{same} are the same");
     assert!(different.is_empty(), "{} differ:\n{}", different.len(), different.join("\n"));

@@ -204,7 +204,7 @@ fn guarded_on((selector, profile): &Place, share: Share) {
 
 #[test]
 fn masked_accesses_touch_nothing_outside() {
-    let (places, share) = (places(), share(10));
+    let (places, share) = (places(), share(20));
     std::thread::scope(|scope| {
         let running: Vec<_> = places.iter().map(|place| scope.spawn(move || guarded_on(place, share))).collect();
         running.into_iter().for_each(|thread| thread.join().expect("every device holds it"));
