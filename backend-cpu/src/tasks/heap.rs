@@ -7,7 +7,7 @@
 //!
 //! Invariant: a reuse token has the count 1 and the layout that it had as a cell.
 
-use super::context::{Context, FreeList};
+use super::context::{Context, Counts, FreeList};
 use super::deferred::{FEW, Note, Notes};
 use super::virtual_memory::Reserved;
 use girih_base::diag::{Code, Diagnostic};
@@ -186,6 +186,7 @@ pub(super) struct Cells<'a> {
     free: *mut FreeList,
     region: *mut Region,
     deferred: *mut Notes,
+    counts: *mut Counts,
     /// Whether other threads may have the same cells.
     together: bool,
 }
@@ -201,8 +202,8 @@ impl<'a> Cells<'a> {
         // SAFETY: the context is alive.
         let (together, region) = unsafe { ((*context).together != 0, &raw mut (*context).region) };
         // SAFETY: as above.
-        let deferred = unsafe { &raw mut (*context).deferred };
-        Cells { heap, base: heap.base(), free, region, deferred, together }
+        let (deferred, counts) = unsafe { (&raw mut (*context).deferred, &raw mut (*context).counts) };
+        Cells { heap, base: heap.base(), free, region, deferred, counts, together }
     }
 
     fn at(&self, word: u32, offset: i32) -> *mut u32 {
@@ -334,9 +335,7 @@ impl<'a> Cells<'a> {
     unsafe fn last(&self, units: u32) -> Option<FreeList> {
         // SAFETY: as in `take`.
         unsafe {
-            if self.settle_all() == 0 {
-                return None;
-            }
+            self.settle_all();
             let list = *self.free.add(units as usize);
             if list == NO_REUSE_TOKEN { self.split(units) } else { Some(list) }
         }
@@ -437,21 +436,19 @@ impl<'a> Cells<'a> {
         }
     }
 
-    /// Subtracts all that this thread has noted; says how many cells were given back.
+    /// Subtracts all that this thread has noted: who goes on with the cells sees which of them have one owner.
     ///
     /// # Safety
     /// The cells' context is the calling thread's.
-    pub unsafe fn settle_all(&self) -> u64 {
-        let mut freed = 0;
-        // SAFETY: the notes are this thread's. What is given back may leave new ones.
+    pub unsafe fn settle_all(&self) {
+        // SAFETY: the notes and the counts are this thread's. What is given back may leave new notes.
         unsafe {
             while let Some(note) = (*self.deferred).pop() {
                 if self.subtract(note) == 0 {
-                    freed += self.give_back(note.word);
+                    (*self.counts).freed += self.give_back(note.word);
                 }
             }
         }
-        freed
     }
 
     /// Notes that there is one owner less of a cell that has several; says how many cells were given back.

@@ -58,6 +58,34 @@ const FAILS: &str = "
     }
 ";
 
+/// One tree that all forked calls sum, and that is changed in place when they are done.
+const SHARED: &str = "
+    fn @many(%depth: u32, %tree: term) -> u32 {
+      if (eq %depth, 0) {
+        return (call @sum(%tree))
+      }
+      %d = sub %depth, 1
+      %one, %other = term.share %tree
+      %left = fork @many(%d, %one)
+      %right = call @many(%d, %other)
+      return (add (join @many %left), %right)
+    }
+    fn @raised(%tree: term) -> term {
+      if (ne (term.tag %tree), 4) {
+        %more = add (term.payload %tree), 1
+        term.drop %tree
+        return (term.pack 0, %more)
+      }
+      %token, %left, %right = cell.open @node %tree
+      return (cell.fill @node %token, (call @raised(%left)), (call @raised(%right)))
+    }
+    fn @shared(%depth: u32) -> u32, u32 {
+      %one, %other = term.share (call @make(4, 0))
+      %sums = call @many(%depth, %one)
+      return %sums, (call @sum((call @raised(%other))))
+    }
+";
+
 struct Machine {
     module: Verified<Module>,
     tasks: Tasks,
@@ -184,6 +212,20 @@ fn threads_take_what_is_forked() {
         assert!(watch.took() < Duration::from_secs(60), "other threads have done nothing");
     }
     assert_eq!(machine.tasks.stats().live_bytes, 0);
+}
+
+#[test]
+fn what_threads_have_shared_is_changed_in_place() {
+    let mut machine = machine(&format!("{TREES}{SHARED}"), TaskOptions { threads: 4, ..counted() });
+    let watch = Watch::start();
+    let mut runs = 0;
+    while machine.tasks.stats().steals < 10 {
+        assert_eq!(machine.call("shared", &[12]).expect("it ends"), [120 << 12, 120 + 16]);
+        runs += 1;
+        let TaskStats { reused, live, live_bytes, .. } = machine.tasks.stats();
+        assert_eq!((reused, live, live_bytes), (15 * runs, 0, 0));
+        assert!(watch.took() < Duration::from_secs(60), "other threads have done nothing");
+    }
 }
 
 #[test]

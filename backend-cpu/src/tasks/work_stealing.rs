@@ -49,7 +49,7 @@ unsafe impl Send for Task {}
 
 /// A task that is shorter than this was not worth the way.
 const SHORT: Duration = Duration::from_micros(10);
-/// How long a call must have been forked before it becomes a task: its thread has that much to do besides. In a recursion over a list, whose elements are soon done, the forked call is
+/// How long a forked call must have been wanted before it becomes a task: its thread has that much to do besides. In a recursion over a list, whose elements are soon done, the forked call is
 /// all the rest. Given away, it would leave its thread with nothing.
 const AGE: Duration = Duration::from_micros(5);
 /// How long to wait at most before asking for another one.
@@ -140,7 +140,7 @@ pub(super) unsafe fn promote(context: *mut Context) -> Promotion {
             (*record).wanted = now.max(1);
             (*context).wants = true;
         }
-        if wanted == 0 || now - wanted < AGE.as_nanos() as u64 {
+        if wanted == 0 || now.saturating_sub(wanted) < AGE.as_nanos() as u64 {
             (*context).set_limits(usize::MAX);
             return Promotion::Young;
         }
@@ -166,10 +166,14 @@ fn nanoseconds(since: Instant) -> u64 {
 /// The context is the calling thread's.
 #[allow(unsafe_code)]
 unsafe fn answered(context: *mut Context) {
-    // SAFETY: the context is the calling thread's.
+    // SAFETY: the context is the calling thread's, and what is shared outlives it.
     unsafe {
         (*context).set_limits((*context).stack_end);
         (*context).hungry.store(0, Ordering::SeqCst);
+        // Whoever has ended the run in between has raised the limits for good.
+        if (*(*context).shared).is_ending() {
+            (*context).set_limits(usize::MAX);
+        }
     }
 }
 
@@ -335,14 +339,14 @@ pub(super) unsafe fn run(context: *mut Context, task: Task) {
     }
 }
 
-/// Makes the counts right that the thread has noted to change: who goes on with the cells sees which of them have one owner.
+/// Subtracts from counts what the thread has noted.
 ///
 /// # Safety
 /// The context is the calling thread's.
 #[allow(unsafe_code)]
 unsafe fn settle_all(context: *mut Context) {
     // SAFETY: the context is the calling thread's, and what is shared outlives it.
-    unsafe { (*context).counts.freed += Cells::new(&(*(*context).shared).heap, context).settle_all() }
+    unsafe { Cells::new(&(*(*context).shared).heap, context).settle_all() }
 }
 
 #[cfg(test)]
