@@ -266,20 +266,37 @@ fn what_stands_where_is_known_is_not_looked_for() {
     assert!(known * 3 < unknown * 2, "{known} and {unknown}");
 }
 
-/// A program that needs nothing of the device to be known is not run as a whole to find out what it does.
-#[test]
-fn finding_out_what_is_done_has_an_end() {
-    let why = on_big_stack(|| {
-        let text = "def fib(n):\n  if n < 2:\n    return n\n  else:\n    return fib(n - 1) + fib(n - 2)\n\ndef main():\n  return fib(60)\n";
-        let program = girih::Program::from_text("fib.bend", text, &girih::Options::default());
+/// Why a program is refused.
+fn refusal(name: &str, text: &str, options: Options) -> String {
+    on_big_stack(|| {
+        let program = girih::Program::from_text(name, text, &girih::Options::default());
         let code = Code::new(program.core_program().expect("it compiles")).expect("it compiles");
         let main = code.program().entry.iter().map(|def| Root { def: *def, arguments: vec![] });
         let direct = girih_task::compile_without_loans(&code, &main.collect::<Vec<_>>()).expect("it compiles");
-        match flatten::lower(&direct.module, direct.entry, &[], &Options::new(4, 3)) {
+        match flatten::lower(&direct.module, direct.entry, &[], &options) {
             Err(Failure::Refused(refusal)) => refusal.to_string(),
             Err(Failure::Wrong(errors)) => panic!("{errors:#?}"),
-            Ok(_) => panic!("there is nothing that it leaves to the device"),
+            Ok(flattened) => panic!("it is flattened: {}", flattened.plan),
         }
-    });
+    })
+}
+
+/// A program that needs nothing of the device to be known is not run as a whole to find out what it does.
+#[test]
+fn finding_out_what_is_done_has_an_end() {
+    let text = "def fib(n):\n  if n < 2:\n    return n\n  else:\n    return fib(n - 1) + fib(n - 2)\n\ndef main():\n  return fib(60)\n";
+    let why = refusal("fib.bend", text, Options::new(4, 3));
     assert!(why.contains("takes too long"), "{why}");
+}
+
+/// Steps that all differ make a kernel that no driver compiles in time.
+#[test]
+fn a_kernel_does_not_grow_beyond_all_bounds() {
+    let nbody =
+        girih_bench::programs::BENCHMARKS.iter().find(|benchmark| benchmark.name == "nbody").expect("it is there");
+    let text = format!("{}\n\ndef entry():\n  return main(5000)\n", nbody.bend)
+        .replace("main(", "steps(")
+        .replace("entry(", "main(");
+    let why = refusal("nbody.bend", &text, Options::new(8, 9));
+    assert!(why.contains("too much code"), "{why}");
 }

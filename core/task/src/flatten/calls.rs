@@ -335,9 +335,18 @@ impl<'a> Sweeper<'a> {
         let number = *self.segment_numbers.entry(text).or_insert(next);
         if number == next {
             function.name = format!("segment.{number}").as_str().into();
+            self.code += function.insts.len();
             self.segments.push(function);
         }
         number
+    }
+
+    /// Refuses a kernel that has grown too large.
+    pub fn fits(&self) -> Result<(), Refusal> {
+        if self.code > self.options.code {
+            return Err(Refusal::new("its kernel would have too much code"));
+        }
+        Ok(())
     }
 }
 

@@ -57,6 +57,8 @@ pub(super) struct Sweeper<'a> {
     pub costs: FastMap<(FunctionId, Vec<Known>), Measured>,
     pub segments: Vec<Function>,
     pub segment_numbers: FastMap<String, u32>,
+    /// The instructions of all segments.
+    pub code: usize,
     /// How deep calls are nested.
     pub depth: u32,
     /// Units of the heap that have been given out.
@@ -84,6 +86,7 @@ impl<'a> Sweeper<'a> {
             costs: FastMap::default(),
             segments: vec![],
             segment_numbers: FastMap::default(),
+            code: 0,
             depth: 0,
             rooms,
             work: options.work,
@@ -200,6 +203,7 @@ impl<'a> Sweeper<'a> {
         let function = self.function(f);
         let inst = &function.insts[id];
         // What does not depend on the device would be done here as a whole.
+        self.fits()?;
         self.work = self.work.checked_sub(1).ok_or_else(|| Refusal::new("finding out what it does takes too long"))?;
         match inst.op {
             Op::Return => return Ok(Some(End::Return(self.gets(f, &inst.operands)))),

@@ -86,6 +86,8 @@ pub struct Options {
     pub depth: u32,
     /// Most scripts.
     pub scripts: usize,
+    /// The instructions of all segments, at most: drivers compile larger kernels for seconds, and lanes wait for their code.
+    pub code: usize,
     /// Most steps.
     pub steps: usize,
     /// Whether what is known of where cells stand is used.
@@ -114,6 +116,7 @@ impl Options {
             rounds: 1 << 16,
             depth: 200,
             scripts: 20_000,
+            code: 1 << 14,
             steps: 1 << 20,
             places: true,
             decide: true,
@@ -212,6 +215,7 @@ fn planned(module: &Module, entry: FunctionId, arguments: &[u32], options: &Opti
     if plan.widest() == 0 {
         return Err(Failure::Refused(Refusal::new("nothing in it can be shared out")));
     }
+    sweeper.fits().map_err(Failure::Refused)?;
     let results = sweeper.scripts[root].results.clone();
     let shapes = std::mem::take(&mut sweeper.shapes);
     let segments = std::mem::take(&mut sweeper.segments);
