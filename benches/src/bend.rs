@@ -4,13 +4,14 @@
 //! starts with a new heap, as a process of C does. On a device, a program is compiled and loaded once and then run many times, because drivers
 //! take up to seconds for that.
 
-use super::figures::{Peer, Rival, Row, Run, Size};
+use super::figures::{Peer, Rival, Row, Run, Size, Way};
 use super::programs::{BENCHMARKS, Benchmark, CORPUS, Job, Shelf, lines};
 use super::rivals::{Answer, CProgram, Cc, Upstream};
 use super::spread::{Spread, median};
 use super::suite::{Bench, Event, Scale, Selection, Session, card, one};
 use girih::Work;
-use girih::{Code, Diagnostic, Executable, Options, Program, Report, RunOptions, Span, SystemHost};
+use girih::{Code, Contest, Diagnostic, Executable, Options, Program, Report, RunOptions, Span, SystemHost};
+use girih_runtime::TaskStats;
 use std::num::NonZeroUsize;
 
 /// Most runs of upstream's runtime, which take long.
@@ -142,6 +143,7 @@ impl Programs {
             compile: median(&times.compile),
             runs: runs.filter_map(|(c, s)| Some(Run { threads: c.threads, time: Spread::of(s)? })).collect(),
             bytes: Some(counted.bytes),
+            way: counted.way,
             work: None,
             peers: c.into_iter().chain(upstream).collect(),
         })
@@ -192,6 +194,7 @@ fn compilation(plan: &Selection) -> Result<Row, Report> {
         compile: None,
         runs: time.into_iter().map(|time| Run { threads: Some(1), time }).collect(),
         bytes: None,
+        way: None,
         work: None,
         peers: vec![],
     })
@@ -243,6 +246,7 @@ struct BendRun {
     seconds: f64,
     bytes: u64,
     card: Option<String>,
+    way: Option<Way>,
 }
 
 /// Compiles a program, if it is not loaded, and runs it once; its value is compared with what it must be.
@@ -269,9 +273,22 @@ fn bend(
         Work::Evaluated(work) => work.largest_live,
     };
     let card = executable.choice().card.as_ref().map(|(info, _)| card(info));
-    let run = BendRun { compile: stats.compile_seconds, seconds: stats.seconds, bytes, card };
+    let way = plan.is_on_device().then(|| way(&executable));
+    let run = BendRun { compile: stats.compile_seconds, seconds: stats.seconds, bytes, card, way };
     contender.loaded = plan.is_on_device().then_some(executable);
     Ok(run)
+}
+
+/// How a program has run.
+fn way(executable: &Executable) -> Way {
+    match executable.stats().work {
+        Work::Compiled(TaskStats { steps: Some(work), .. }) => {
+            Way { name: work.schedule.name().to_owned(), lanes: Some(work.lanes), steps: Some(work.steps) }
+        }
+        Work::Compiled(_) | Work::Net(..) | Work::Evaluated(_) => {
+            Way { name: executable.choice().device.clone(), lanes: None, steps: None }
+        }
+    }
 }
 
 fn compiled(
@@ -289,6 +306,7 @@ fn compiled(
         interrupt: plan.interrupt.clone(),
         count,
         explain: false,
+        contest: (!plan.alone).then(Contest::default),
         ..RunOptions::default()
     };
     let arguments = vec![job.argument.to_string()];

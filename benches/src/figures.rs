@@ -72,10 +72,23 @@ pub struct Row {
     pub runs: Vec<Run>,
     /// Most bytes of a program's data that lived at a time.
     pub bytes: Option<u64>,
+    /// How the last run went, where a card was named.
+    pub way: Option<Way>,
     /// What is done in a run, where that is known.
     pub work: Option<Work>,
     /// What others take for the same.
     pub peers: Vec<Peer>,
+}
+
+/// How a program ran where a card was named.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Way {
+    /// The schedule of the kernels, or the device that finished before the card.
+    pub name: String,
+    /// How many invocations had work, at most; none on the processor.
+    pub lanes: Option<u32>,
+    /// Supersteps, or phases of a plan; none on the processor.
+    pub steps: Option<u64>,
 }
 
 /// How large a job is.

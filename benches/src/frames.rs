@@ -91,6 +91,7 @@ impl Session for Shaders {
             compile: contenders.first().map(|(_, _, compile, _)| *compile),
             runs: contenders.iter().filter_map(|(threads, _, _, samples)| run(*threads, samples)).collect(),
             bytes: None,
+            way: None,
             work: Some(Work::Frames(1.0)),
             peers: vec![],
         })

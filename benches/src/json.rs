@@ -1,7 +1,7 @@
 //! Figures as JSON, written and read.
 
 use super::baseline::Change;
-use super::figures::{Ceilings, Failed, Figures, Peer, Rival, Row, Run, Size, Work};
+use super::figures::{Ceilings, Failed, Figures, Peer, Rival, Row, Run, Size, Way, Work};
 use super::machine::Machine;
 use super::spread::Spread;
 use serde_json::{Value, json};
@@ -36,7 +36,8 @@ pub fn write_changes(since: &str, changes: &[Change], threshold: f64) -> Value {
 }
 
 fn row(row: &Row, ceilings: Option<Ceilings>) -> Value {
-    let Row { suite, name, size, compile, runs, bytes, work, peers } = row;
+    let Row { suite, name, size, compile, runs, bytes, way, work, peers } = row;
+    let way = way.as_ref().map(|way| json!({"name": way.name, "lanes": way.lanes, "steps": way.steps}));
     let run = |run: &Run| json!({"threads": run.threads, "seconds": spread(&run.time)});
     let peer = |peer: &Peer| {
         let Peer { name, seconds, on_all_cores } = peer;
@@ -52,6 +53,7 @@ fn row(row: &Row, ceilings: Option<Ceilings>) -> Value {
         "compile": compile,
         "runs": runs.iter().map(run).collect::<Vec<_>>(),
         "bytes": bytes,
+        "way": way,
         "work": work.map(|work| json!({"of": unit(work), "amount": work.amount()})),
         "per_second": rate.map(Work::amount),
         "of_ceiling": share.map(|(part, ceiling)| json!({"part": part, "ceiling": ceiling})),
@@ -122,9 +124,15 @@ fn read_row(value: &Value) -> Result<Row, String> {
         compile: value["compile"].as_f64(),
         runs: all(value, "runs", run)?,
         bytes: value["bytes"].as_u64(),
+        way: present(&value["way"]).map(read_way).transpose()?,
         work: present(&value["work"]).map(read_work).transpose()?,
         peers: all(value, "peers", peer)?,
     })
+}
+
+fn read_way(value: &Value) -> Result<Way, String> {
+    let lanes = value["lanes"].as_u64().and_then(|lanes| u32::try_from(lanes).ok());
+    Ok(Way { name: string(value, "name")?, lanes, steps: value["steps"].as_u64() })
 }
 
 fn read_spread(value: &Value) -> Result<Spread, String> {

@@ -187,6 +187,7 @@ impl Session for IrKernels {
             compile: Some(reading + taken.load),
             runs: Spread::of(&taken.runs).into_iter().map(|time| Run { threads: None, time }).collect(),
             bytes: None,
+            way: None,
             work: Some(work),
             peers: vec![],
         })

@@ -144,6 +144,7 @@ impl Session for NetSession {
             compile: median(&loading).map(|loading| reading + loading),
             runs: runs.collect(),
             bytes: last.as_ref().map(|reduced| reduced.counts.bytes),
+            way: None,
             work: last.map(|reduced| Work::Interactions(reduced.counts.total() as f64)),
             peers: peer.into_iter().collect(),
         })

@@ -95,6 +95,8 @@ pub struct Selection {
     pub memory: u64,
     /// Bytes that it may take on a device; what the device has room for if none.
     pub heap: Option<u64>,
+    /// Whether a card that was named runs Bend programs alone, without the processor beside it.
+    pub alone: bool,
     /// Programs at their smallest sizes: quick, and of no use as figures.
     pub tiny: bool,
     /// Raised to stop.

@@ -124,6 +124,13 @@ fn columns<'f>(figures: &'f Figures, rows: &[Row]) -> Vec<Column<'f>> {
             share.map_or_else(missing, |(part, ceiling)| format!("{part:.2} of {ceiling}"))
         }));
     }
+    if has(|row| row.way.is_some()) {
+        columns.push(Column::new("by", |row| row.way.as_ref().map_or_else(missing, |way| way.name.clone())));
+        let lanes = |row: &Row| row.way.as_ref()?.lanes;
+        columns.push(Column::new("lanes", move |row| lanes(row).map_or_else(missing, |lanes| lanes.to_string())));
+        let steps = |row: &Row| row.way.as_ref()?.steps;
+        columns.push(Column::new("steps", move |row| steps(row).map_or_else(missing, |steps| steps.to_string())));
+    }
     if has(|row| row.bytes.is_some()) {
         columns.push(Column::new("memory", |row| row.bytes.map_or_else(missing, bytes)));
     }

@@ -21,6 +21,7 @@ fn tiny(device: RunDevice, threads: Vec<usize>) -> Selection {
         device,
         memory: 1 << 30,
         heap: None,
+        alone: false,
         tiny: true,
         interrupt: None,
     }
@@ -179,6 +180,7 @@ fn row(name: &str, size: u32, seconds: [f64; 2], peers: &[(&str, f64, bool)]) ->
         compile: Some(0.0125),
         runs: vec![run(1, seconds[0]), run(2, seconds[1])],
         bytes: Some(50_331_648),
+        way: None,
         work: None,
         peers: peers.iter().map(peer).collect(),
     }
@@ -187,7 +189,7 @@ fn row(name: &str, size: u32, seconds: [f64; 2], peers: &[(&str, f64, bool)]) ->
 fn kernel(name: &str, size: Size, seconds: f64, work: Work) -> Row {
     let runs = vec![Run { threads: None, time: around(seconds) }];
     let (suite, name) = ("ir".to_owned(), name.to_owned());
-    Row { suite, name, size, compile: Some(0.004), runs, bytes: None, work: Some(work), peers: vec![] }
+    Row { suite, name, size, compile: Some(0.004), runs, bytes: None, way: None, work: Some(work), peers: vec![] }
 }
 
 fn figures() -> Figures {

@@ -329,6 +329,7 @@ impl Session for TileKernels {
             compile: Some(compiling + taken.load),
             runs: Spread::of(&taken.runs).into_iter().map(|time| Run { threads: None, time }).collect(),
             bytes: None,
+            way: None,
             work: Some(case.work),
             peers: vec![],
         })

@@ -5,7 +5,7 @@
 //! | how a program is run: tier, device, limits | [`options`] |
 //! | a program ready to run | [`Executable`] |
 //! | which tier and which device are chosen, and why | [`select`] |
-//! | a pure program run on the processor and on a card at the same time; the first result counts | [`device_race`] |
+//! | a pure program run on the processor and on a card at the same time; the first result counts | [`device_race`], [`rivalry`] |
 //! | compiled code on the host | [`runner`] |
 //! | compiled code on a device | [`on_device`], [`device_sizes`] |
 //! | programs as nets, on the host or on a device | [`net`] |
@@ -19,6 +19,7 @@ mod explain;
 mod net;
 mod on_device;
 mod options;
+mod rivalry;
 mod runner;
 mod select;
 mod stats;
@@ -27,7 +28,6 @@ mod tests;
 
 use crate::error::Error;
 use crate::stack::on_big_stack;
-use device_race::{Entrant, Finish, Nobody};
 pub(crate) use device_sizes::{open_roots, open_roots_by_fork_join};
 use explain::Recorder;
 pub(crate) use explain::explain;
@@ -39,12 +39,11 @@ use girih_term::io::Host;
 use girih_term::readback;
 use girih_term::{DefId, Program};
 pub(crate) use on_device::{DeviceRunner, planned};
+use rivalry::Rivalry;
 pub(crate) use runner::open;
 pub(crate) use select::{CompiledFunction, function};
-use select::{Engine, Ready, engine, on_a_card};
-use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
-use std::time::{Duration, Instant};
+use select::{Engine, Ready, engine};
+use std::time::Instant;
 
 pub use device_race::Contest;
 pub use options::{RunDevice, RunOptions, Tier};
@@ -61,30 +60,8 @@ pub struct Executable {
     options: RunOptions,
     choice: Choice,
     stats: Stats,
-    /// What the processor is in a contest with; then `options` has a flag of its own.
+    /// Who runs it at the same time; then `options` has a flag of its own.
     rivalry: Option<Rivalry>,
-}
-
-/// Others who may run a program, too.
-struct Rivalry {
-    /// The user's flag.
-    user: Option<Arc<AtomicBool>>,
-    /// None once there has been a result.
-    contest: Option<Contest>,
-}
-
-/// What came of a run in a contest, and what ran.
-struct Ran {
-    executable: Executable,
-    result: Result<String, Error>,
-}
-
-impl Ran {
-    fn finish(executable: Executable, result: Result<String, Error>) -> Finish<Ran> {
-        let wrong = result.as_ref().err().and_then(|report| report.diagnostics.first());
-        let is_final = wrong.is_none_or(|error| !device_race::is_of_the_device(error.code));
-        Finish { outcome: Ran { executable, result }, is_final }
-    }
 }
 
 impl Executable {
@@ -102,20 +79,41 @@ impl Executable {
             let entry = program.entry.ok_or_else(Vec::new)?;
             Ok((code, ready, entry))
         });
-        let (code, Ready { choice, engine, flag }, entry) = match compiled {
+        let (code, ready, entry) = match compiled {
             Ok(compiled) => compiled,
             Err(diagnostics) => return Err(Error::new(sources, diagnostics)),
         };
-        let stats = Stats::new(seconds + started.elapsed().as_secs_f64(), &choice);
+        let seconds = seconds + started.elapsed().as_secs_f64();
+        let program = (sources, code, entry);
+        Ok(Executable::ready(program, ready, seconds, options))
+    }
+
+    /// What is ready to run, with those who run it, too.
+    fn ready(program: (Sources, Option<Code>, DefId), ready: Ready, seconds: f64, options: &RunOptions) -> Executable {
+        let Ready { choice, engine, flag, helper } = ready;
+        let ((sources, code, entry), stats) = (program, Stats::new(seconds, &choice));
         let mut options = options.clone();
-        let rivalry =
-            flag.map(|flag| Rivalry { user: options.interrupt.replace(flag), contest: options.contest.take() });
-        Ok(Executable { sources, code, entry, engine, options, choice, stats, rivalry })
+        let contest = options.contest.take();
+        let rivalry = flag.map(|flag| {
+            let user = options.interrupt.replace(flag);
+            let helper = helper.map(|helper| {
+                let options = RunOptions { interrupt: None, ..options.clone() };
+                Executable::ready((sources.clone(), code.clone(), entry), *helper, seconds, &options)
+            });
+            Rivalry::new(user, contest.unwrap_or_default(), helper)
+        });
+        Executable { sources, code, entry, engine, options, choice, stats, rivalry }
     }
 
     /// What runs it, and why.
     pub fn choice(&self) -> &Choice {
         &self.choice
+    }
+
+    /// What has answered instead of the device that was named, because it finished first.
+    pub fn helper(&self) -> Option<&str> {
+        let is_helped = self.rivalry.as_ref().is_some_and(Rivalry::is_of_a_named_device);
+        Some(&*self.choice.device).filter(|_| is_helped && self.choice.card.is_none())
     }
 
     /// Runs the program, and gives its value as `girih run` prints it. Its effects go through `host`. It may be run again.
@@ -132,56 +130,6 @@ impl Executable {
     /// Whether a driver may still be at work for it, on a thread, although it has ended: see [`leave`](crate::leave()).
     pub fn was_in_contest(&self) -> bool {
         self.rivalry.is_some()
-    }
-
-    /// Runs the program where it is ready, and on a card, if that is earlier; then there it is ready.
-    fn run_in_contest(&mut self, Rivalry { user, contest }: Rivalry) -> Result<String, Error> {
-        let flag = self.options.interrupt.get_or_insert_default().clone();
-        // The end of an earlier run may have raised it.
-        flag.store(false, Ordering::Relaxed);
-        let card = contest.as_ref().and_then(|contest| self.card(contest));
-        let head_start = contest.map_or(Duration::ZERO, |contest| contest.head_start);
-        let mut mine = Executable {
-            sources: self.sources.clone(),
-            code: self.code.clone(),
-            entry: self.entry,
-            engine: std::mem::replace(&mut self.engine, Engine::Away),
-            options: self.options.clone(),
-            choice: self.choice.clone(),
-            stats: self.stats.clone(),
-            rivalry: None,
-        };
-        let run = move || {
-            let result = mine.run_alone(&mut Nobody);
-            Some(Ran::finish(mine, result))
-        };
-        let Some(Ran { executable, result }) =
-            device_race::first(Entrant { flag, run: Box::new(run) }, card, head_start, user.as_deref())
-        else {
-            return Err(Error::new(self.sources.clone(), vec![gone()]));
-        };
-        *self = executable;
-        self.stats.answered = Some(self.choice.device.clone());
-        self.rivalry = Some(Rivalry { user, contest: None });
-        result
-    }
-
-    /// The program on the first card that is there and runs it, which nobody has looked for yet.
-    fn card(&self, contest: &Contest) -> Option<Entrant<Ran>> {
-        let (flag, code, entry) = (Arc::new(AtomicBool::new(false)), self.code.clone()?, self.entry);
-        let options = RunOptions { interrupt: Some(flag.clone()), ..self.options.clone() };
-        let (sources, cards) = (self.sources.clone(), contest.cards.clone());
-        let run = move || {
-            let started = Instant::now();
-            let ready = on_big_stack(|| on_a_card(&code, &options, &cards)).ok()?;
-            let Ready { choice, engine, flag: _ } = ready;
-            let stats = Stats::new(started.elapsed().as_secs_f64(), &choice);
-            let code = Some(code);
-            let mut executable = Executable { sources, code, entry, engine, options, choice, stats, rivalry: None };
-            let result = executable.run_alone(&mut Nobody);
-            Some(Ran::finish(executable, result))
-        };
-        Some(Entrant { flag, run: Box::new(run) })
     }
 
     /// Runs the program where it is ready.

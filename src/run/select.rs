@@ -68,11 +68,13 @@ pub(super) struct Ready {
     pub engine: Engine,
     /// The flag that stops it, if that is not the user's: then it may run elsewhere at the same time.
     pub flag: Option<Arc<AtomicBool>>,
+    /// The same program, ready on the processor, beside a card that was named.
+    pub helper: Option<Box<Ready>>,
 }
 
 impl From<(Choice, Engine)> for Ready {
     fn from((choice, engine): (Choice, Engine)) -> Ready {
-        Ready { choice, engine, flag: None }
+        Ready { choice, engine, flag: None, helper: None }
     }
 }
 
@@ -162,7 +164,7 @@ pub(crate) fn function(
         return Err(vec![Diagnostic::new(ErrorCode::BadArguments, Span::NONE, message).hint(hint)]);
     }
     let called = (!root.arguments.is_empty()).then_some(root);
-    let Ready { choice, engine, flag: _ } = compiled(code, called, options)?;
+    let Ready { choice, engine, flag: _, helper: _ } = compiled(code, called, options)?;
     match engine {
         Engine::Compiled(direct, runner) => {
             let device = match &options.device {
@@ -194,7 +196,7 @@ fn compiled(code: &Code, called: Option<&Root>, options: &RunOptions) -> Result<
             let (candidates, why) = candidates(&direct.module, options);
             let begins = options.contest.is_some() && Feature::Cpu.is_built();
             if begins && candidates == AUTO && device_race::is_pure(&direct, code.program()) {
-                return begun(code, options);
+                return begun(code, options, "`auto` begins with this device, while it looks for a card");
             }
             let found = match first_that_runs(code, called, options, candidates, why) {
                 // The processor comes last, and what is always there after that.
@@ -208,18 +210,37 @@ fn compiled(code: &Code, called: Option<&Root>, options: &RunOptions) -> Result<
         }
         named => {
             let place = place(named).map_err(|error| vec![error])?;
-            compiled_for(code, called, options, place, "the device was named").map(Ready::from)
+            match (&place, &options.contest) {
+                (Place::Device(_, device), Some(contest)) if contest.helps(device.info().kind) => {
+                    helped(code, called, options, place)
+                }
+                _alone => compiled_for(code, called, options, place, "the device was named").map(Ready::from),
+            }
         }
     }
 }
 
-/// A program without effects on the processor, with which it begins.
-fn begun(code: &Code, options: &RunOptions) -> Result<Ready, Vec<Diagnostic>> {
+/// A program without effects on the processor, which others run, too.
+fn begun(code: &Code, options: &RunOptions, why: &str) -> Result<Ready, Vec<Diagnostic>> {
     let flag = Arc::new(AtomicBool::new(false));
     let options = RunOptions { interrupt: Some(flag.clone()), ..options.clone() };
-    let why = "`auto` begins with this device, while it looks for a card";
     let (choice, engine) = compiled_for(code, None, &options, Place::Host(RunDevice::Cpu), why)?;
-    Ok(Ready { choice, engine, flag: Some(flag) })
+    Ok(Ready { choice, engine, flag: Some(flag), helper: None })
+}
+
+/// A program on a card that was named, with the processor beside it if the program has no effects.
+fn helped(code: &Code, called: Option<&Root>, options: &RunOptions, card: Place) -> Result<Ready, Vec<Diagnostic>> {
+    let direct = girih_task::compile_for(code, &roots(code, called))?;
+    let is_pure = called.is_none() && device_race::is_pure(&direct, code.program());
+    if !is_pure || !Feature::Cpu.is_built() {
+        return compiled_for(code, called, options, card, "the device was named").map(Ready::from);
+    }
+    let flag = Arc::new(AtomicBool::new(false));
+    let mine = RunOptions { interrupt: Some(flag.clone()), ..options.clone() };
+    let why = "the device was named, and the processor runs the program beside it";
+    let (choice, engine) = compiled_for(code, called, &mine, card, why)?;
+    let helper = begun(code, options, "this device finished before the one that was named")?;
+    Ok(Ready { choice, engine, flag: Some(flag), helper: Some(Box::new(helper)) })
 }
 
 /// A program on the first of these cards that is there and runs it.

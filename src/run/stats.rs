@@ -3,7 +3,7 @@
 use super::Choice;
 use super::net::{self, Counts, DeviceStats};
 use girih_base::plural::counted;
-use girih_runtime::{StepStats, TaskStats};
+use girih_runtime::{Schedule, StepStats, TaskStats};
 use girih_term::eval;
 
 /// What a run took.
@@ -48,6 +48,15 @@ impl Stats {
     }
 }
 
+/// A schedule, in words that go on with a sentence.
+fn schedule_in_words(schedule: Schedule) -> &'static str {
+    match schedule {
+        Schedule::Flattened => "flattened",
+        Schedule::Reducer => "as a reducer",
+        Schedule::ForkJoin => "by fork-join",
+    }
+}
+
 pub(super) fn mib(bytes: u64) -> f64 {
     bytes as f64 / f64::from(1 << 20)
 }
@@ -61,8 +70,8 @@ impl std::fmt::Display for Stats {
         }
         match &self.work {
             Work::Compiled(TaskStats { steps: Some(work), most_bytes, .. }) => {
-                let StepStats { lanes, heap, steps, tasks, submissions, dispatches, collections } = *work;
-                writeln!(f, "time:        {:.3} s on {lanes} lanes", self.seconds)?;
+                let StepStats { schedule, lanes, heap, steps, tasks, submissions, dispatches, collections } = *work;
+                writeln!(f, "time:        {:.3} s on {lanes} lanes, {}", self.seconds, schedule_in_words(schedule))?;
                 writeln!(f, "memory:      {:.1} of {:.1} MiB at most", mib(*most_bytes), mib(heap))?;
                 let submissions = counted(submissions, "submission");
                 writeln!(f, "steps:       {steps}, {dispatches} dispatches in {submissions}")?;

@@ -4,7 +4,7 @@ use super::device_race::{self, Entrant, Finish};
 use super::{Contest, RunDevice, RunOptions, Tier, Work};
 use crate::devices::{Profile, Selector};
 use crate::{Code, Error, Options, Program, SystemHost};
-use girih_runtime::StepStats;
+use girih_runtime::{DeviceKind, StepStats};
 use std::num::NonZeroUsize;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -215,7 +215,7 @@ fn a_plan_that_needs_too_much_memory_is_refused() {
 /// `auto` beside a card for which the reference machine stands.
 fn contest(head_start: Duration) -> RunOptions {
     let cards = vec![Selector::Wgpu(Some("no such adapter".to_owned())), Selector::Lowered(Profile::Cpu)];
-    RunOptions { contest: Some(Contest { head_start, cards }), ..RunOptions::default() }
+    RunOptions { contest: Some(Contest { head_start, cards, ..Contest::default() }), ..RunOptions::default() }
 }
 
 #[test]
@@ -263,8 +263,49 @@ fn errors_of_a_program_in_a_contest_come_once_and_effects_are_in_none() {
         "def main():\n  return sorted(4, 0)",
         "def main():\n  with IO:\n    * <- IO/print(\"\")\n    return wrap(sorted(4, 0))",
     );
-    let executable = program(&effects).compile(&contest(Duration::MAX)).expect("it compiles");
-    assert!(!executable.was_in_contest(), "{}", executable.choice());
+    for options in [contest(Duration::MAX), helped()] {
+        let executable = program(&effects).compile(&options).expect("it compiles");
+        assert!(!executable.was_in_contest(), "{}", executable.choice());
+    }
+}
+
+/// A device that was named, for which the reference machine stands, and the processor beside it.
+fn helped() -> RunOptions {
+    let contest = Contest { helps_software: true, ..Contest::default() };
+    RunOptions { contest: Some(contest), ..lowered() }
+}
+
+#[test]
+fn the_processor_helps_a_device_that_was_named() {
+    let mut executable = program(SORT).compile(&helped()).expect("it compiles");
+    let choice = executable.choice().to_string();
+    assert!(choice.contains("the device was named, and the processor runs the program beside it"), "{choice}");
+    for _ in 0..8 {
+        assert_eq!(executable.run(&mut SystemHost::new()).expect("it ends"), SORTED);
+        assert!(["cpu", "lowered:cpu"].contains(&executable.stats().answered.as_deref().unwrap_or_default()));
+    }
+    // Errors are the program's, whoever finds them.
+    let report = run(&SORT.replace("n * 37 % 64", "n / 0"), &helped()).expect_err("it fails");
+    assert_eq!(report.diagnostics.iter().map(|error| error.code).collect::<Vec<_>>(), [Code::DivisionByZero]);
+    // Where the processor cannot, the device answers, and where the device cannot, nothing begins.
+    let options = RunOptions { fail_each: Some(1), heap: Some(1 << 20), ..helped() };
+    let mut executable = program(SORT).compile(&options).expect("it compiles");
+    for _ in 0..4 {
+        assert_eq!(executable.run(&mut SystemHost::new()).expect("it ends"), SORTED);
+        assert_eq!(executable.stats().answered.as_deref(), Some("lowered:cpu"));
+        assert_eq!(executable.helper(), None);
+    }
+}
+
+#[test]
+fn a_card_is_helped_and_software_is_not_unless_asked() {
+    let kinds =
+        [DeviceKind::Cuda, DeviceKind::Wgpu, DeviceKind::WgpuSoftware, DeviceKind::Cpu, DeviceKind::Interpreter];
+    let helps = |contest: &Contest| kinds.map(|kind| contest.helps(kind));
+    assert_eq!(helps(&Contest::default()), [true, true, false, false, false]);
+    assert_eq!(helps(&Contest { helps_software: true, ..Contest::default() }), [true; 5]);
+    let alone = RunOptions { contest: Some(Contest::default()), ..lowered() };
+    assert!(!program(SORT).compile(&alone).expect("it compiles").was_in_contest());
 }
 
 #[test]
@@ -284,6 +325,6 @@ fn the_processor_stops_when_a_card_is_done() {
     let processor = Entrant { flag, run: Box::new(processor) };
     let card = Entrant { flag: Arc::default(), run: Box::new(card) };
     // The processor would go on for ever, and has stopped when this returns.
-    let result = device_race::first(processor, Some(card), Duration::ZERO, None).expect("a card is done");
-    assert_eq!(result.expect("a value"), "a value");
+    let race = device_race::first(processor, Some(card), Duration::ZERO, None);
+    assert_eq!(race.outcome.expect("a card is done").expect("a value"), "a value");
 }

@@ -72,6 +72,9 @@ pub struct Bench {
     /// what a device has room for]
     #[arg(long, value_name = "SIZE", value_parser = memory::parse_size)]
     memory: Option<u64>,
+    /// Run Bend programs on the named card alone; otherwise the processor runs them beside it, and the first result counts
+    #[arg(long)]
+    alone: bool,
     /// Use the smallest sizes, to check that everything works rather than how fast it is
     #[arg(long)]
     tiny: bool,
@@ -156,6 +159,7 @@ impl Bench {
             device,
             memory: self.memory.unwrap_or_else(memory::default_limit),
             heap: self.memory,
+            alone: self.alone,
             tiny: self.tiny,
             interrupt: Some(interrupt.flag()),
         }

@@ -68,6 +68,10 @@ pub struct Run {
     /// evaluator, which says what programs mean; interpreter, the reference machine
     #[arg(long, value_name = "DEVICE", default_value = "auto", value_parser = device::parse)]
     device: device::Device,
+    /// Run it on the named device alone. Otherwise the processor runs a program without effects beside a graphics card, and the first
+    /// result counts
+    #[arg(long)]
+    alone: bool,
     /// How to compile it
     #[arg(long, value_name = "TIER", default_value = "auto")]
     tier: TierName,
@@ -155,6 +159,7 @@ impl Run {
             (self.pretty, "`-p` is", "leave it out"),
             (self.memory.is_some(), "`--memory` is", "leave it out"),
             (self.threads.is_some(), "`--threads` is", "leave it out"),
+            (self.alone, "`--alone` is", "leave it out"),
             (self.tier != TierName::Auto, "`--tier` is", "leave it out"),
         ];
         given.iter().find(|(is_given, ..)| *is_given).map(|(_, what, hint)| (*what, *hint))
@@ -220,6 +225,11 @@ impl Run {
         if self.stats {
             console.note(&executable.stats().to_string());
         }
+        if let (true, Some(helper)) = (result.is_ok(), executable.helper()) {
+            console.note(&format!(
+                "The {helper} finished before the device that was named; `--alone` runs the program there only."
+            ));
+        }
         let result = result.map(|_| ()).map_err(|_| interrupt.exit());
         if executable.was_in_contest() {
             // A driver may still be opening a card that nobody waits for.
@@ -241,7 +251,7 @@ impl Run {
             threads: self.threads,
             interrupt: Some(interrupt.flag()),
             count: self.stats,
-            contest: Some(Contest::default()),
+            contest: (!self.alone).then(Contest::default),
             ..RunOptions::default()
         }
     }
@@ -275,6 +285,7 @@ fn stats_json(executable: &Executable) -> Value {
     let (stats, choice) = (executable.stats(), executable.choice());
     let mut object = json!({
         "device": choice.device,
+        "answered": stats.answered,
         "tier": choice.tier,
         "card": choice.card.as_ref().map(|(info, _)| &info.name),
         "threads": choice.card.is_none().then_some(stats.threads),
@@ -283,6 +294,7 @@ fn stats_json(executable: &Executable) -> Value {
     });
     let work = match &stats.work {
         Work::Compiled(TaskStats { steps: Some(work), most_bytes, .. }) => json!({
+            "schedule": work.schedule.name(),
             "lanes": work.lanes,
             "heap_bytes": work.heap,
             "most_bytes": most_bytes,

@@ -41,7 +41,7 @@ pub use measure::{Timing, measure, median};
 pub use program::Program;
 pub use recording::Recording;
 pub use stream::Stream;
-pub use tasks::{DeviceHeap, Fault, Reserved, Runner, StepStats, TaskOptions, TaskStats};
+pub use tasks::{DeviceHeap, Fault, Reserved, Runner, Schedule, StepStats, TaskOptions, TaskStats};
 
 use girih_base::diag::{Code, Diagnostic};
 

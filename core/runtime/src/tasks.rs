@@ -115,9 +115,34 @@ pub struct TaskStats {
     pub steps: Option<StepStats>,
 }
 
-/// What a run by fork-join took so far.
+/// How kernels run functions in task form.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Schedule {
+    /// In steps that were planned before.
+    Flattened,
+    /// As reducers, which only combine results.
+    Reducer,
+    /// By fork-join.
+    #[default]
+    ForkJoin,
+}
+
+impl Schedule {
+    /// Its name.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Schedule::Flattened => "flattened",
+            Schedule::Reducer => "reducer",
+            Schedule::ForkJoin => "fork-join",
+        }
+    }
+}
+
+/// What a run on a device took so far.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct StepStats {
+    /// How it ran.
+    pub schedule: Schedule,
     /// Invocations that tasks are spread over.
     pub lanes: u32,
     /// Bytes that there are for cells.

@@ -59,6 +59,9 @@ use std::rc::Rc;
 /// Instances for each lane at most, as a binary logarithm.
 const BEYOND: u32 = 6;
 
+/// The binary logarithm of how many instances the widest step must have: a phase of two is slower than a lane that goes on by itself.
+const NARROWEST: u32 = 2;
+
 /// How a program becomes sweeps.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Options {
@@ -212,8 +215,8 @@ fn planned(module: &Module, entry: FunctionId, arguments: &[u32], options: &Opti
     let root = sweeper.script(entry, &arguments, 0).map_err(Failure::Refused)?;
     let units = rooms.map_or(first_unit, |rooms| rooms.get());
     let plan = plan::plan(&sweeper.scripts, root, units, options.steps).map_err(Failure::Refused)?;
-    if plan.widest() == 0 {
-        return Err(Failure::Refused(Refusal::new("nothing in it can be shared out")));
+    if plan.widest() < NARROWEST {
+        return Err(Failure::Refused(Refusal::new("no more than two lanes would have work at a time")));
     }
     sweeper.fits().map_err(Failure::Refused)?;
     let results = sweeper.scripts[root].results.clone();

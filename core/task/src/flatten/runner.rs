@@ -14,7 +14,7 @@ use girih_base::words;
 use girih_ir::heap::{Layout, LayoutId};
 use girih_ir::{FunctionId, Module, Type};
 use girih_runtime::{Argument, Buffer, Command, Device, Dispatch, Grid, LoadOptions, Memory, Program, Read};
-use girih_runtime::{Fault, Runner, StepStats, TaskOptions, TaskStats};
+use girih_runtime::{Fault, Runner, Schedule, StepStats, TaskOptions, TaskStats};
 use std::cell::RefCell;
 use std::sync::atomic::Ordering;
 
@@ -293,6 +293,7 @@ impl Runner for FlattenedRunner {
         let bytes = 8 * u64::from(self.top);
         let plan = &self.sweeps.plan;
         let epochs = StepStats {
+            schedule: Schedule::Flattened,
             lanes: 1 << plan.widest(),
             heap: self.bytes,
             steps: plan.phases.len() as u64,

@@ -224,7 +224,8 @@ impl Machine {
         least: ValueId,
         state: &State,
     ) -> Result<State, Diagnostic> {
-        let all = self.b.u32(LONG);
+        let (long, twice) = (self.b.u32(LONG), self.op(Op::Add, least, least));
+        let all = self.op(Op::Max, long, twice);
         // No lane ends the round before this many steps are left.
         let least = self.op(Op::Sub, all, least);
         let (turns, units) = self.quantum();

@@ -10,13 +10,19 @@ const SOON: u32 = 16;
 const PATIENCE: u32 = 32;
 /// In one of so many rounds a workgroup looks what happens elsewhere.
 const LOOK: u32 = 4;
-/// Steps of a round at most, and before lanes that lack work may end it.
+/// Steps of a round at most, if it is not a narrow workgroup's, and twice those before which lanes that lack work may not end it.
 pub(super) const LONG: u32 = 256;
-/// The latter at first, and then: what is over sooner is not worth a task.
+/// Steps before which they may not end it at first, and then: what is over sooner is not worth a task.
 pub(super) const HASTE: u32 = 1;
 /// Rounds of an epoch that are hasty.
 const BEGIN: u32 = 12;
 const SHORT: u32 = 24;
+/// A workgroup that has no more than so many tasks and lanes with work is narrow: tasks were made, and work did not spread. Its rounds get
+/// longer by a quarter each, up to so many steps before lanes that lack work may end them. So what it makes tasks of costs little beside
+/// what it does, and what it finds later comes late by no more than a quarter. (Heartbeat scheduling: Acar, Charguéraud, Guatto, Rainey,
+/// Sieczkowski 2018.)
+const NARROW: u32 = 4;
+const LONGEST: u32 = 512;
 
 /// What a workgroup does in its next round: steps above bit 2, and one of these.
 pub(super) mod verdict {
@@ -65,14 +71,8 @@ impl Machine {
         let some = self.is_not(busy, 0);
         let lacks = self.both(Op::And, lacks, some);
         let lacks = self.b.op(Op::Convert, Type::U32, &[lacks]);
-        // Where there is nothing to make tasks of, rounds get longer.
+        let least = self.least(begins, least, tasks, population);
         let shift = self.b.u32(verdict::STEPS);
-        let none = self.is(tasks, 0);
-        let (haste, short, long) = (self.b.u32(HASTE), self.b.u32(SHORT), self.b.u32(LONG / 2));
-        let short = self.select(begins, haste, short);
-        let twice = self.op(Op::Add, least, least);
-        let twice = self.op(Op::Min, twice, long);
-        let least = self.select(none, twice, short);
         let least = self.op(Op::Shl, least, shift);
         let found = self.op(Op::Or, lacks, least);
         // Others lack work from the beginning.
@@ -97,6 +97,27 @@ impl Machine {
         let looks = self.is(turn, 0);
         let found = self.choose(looks, 1, |m| vec![m.verdict_of_all(rounds, population, found)], |_| vec![found])[0];
         self.or_starves(found, verdict::STOP, population)
+    }
+
+    /// The steps of the next round, before which lanes that lack work do not end it: more and more of them where there is nothing to make tasks
+    /// of, or little comes of it.
+    fn least(&mut self, begins: ValueId, least: ValueId, tasks: ValueId, population: ValueId) -> ValueId {
+        let few = self.b.u32(NARROW);
+        let is_narrow = self.op(Op::Le, population, few);
+        let (long, longest) = (self.b.u32(LONG / 2), self.b.u32(LONGEST));
+        let most = self.select(is_narrow, longest, long);
+        let (haste, short) = (self.b.u32(HASTE), self.b.u32(SHORT));
+        let short = self.select(begins, haste, short);
+        let two = self.b.u32(2);
+        let quarter = self.op(Op::Shr, least, two);
+        let more = self.op(Op::Add, least, quarter);
+        let more = self.plus(more, 1);
+        let more = self.op(Op::Max, more, short);
+        let next = self.select(is_narrow, more, short);
+        let twice = self.op(Op::Add, least, least);
+        let none = self.is(tasks, 0);
+        let next = self.select(none, twice, next);
+        self.op(Op::Min, next, most)
     }
 
     /// What the workgroup does when it has looked what happens elsewhere.

@@ -26,7 +26,7 @@ use girih_base::words;
 use girih_ir::heap::{self, GlobalId, Layout, LayoutId};
 use girih_ir::{FunctionId, Module, Type, Verified};
 use girih_runtime::{Argument, Buffer, Command, Device, Dispatch, Grid, LoadOptions, Memory, Program, Read};
-use girih_runtime::{Fault, Runner, StepStats, TaskOptions, TaskStats};
+use girih_runtime::{Fault, Runner, Schedule, StepStats, TaskOptions, TaskStats};
 pub use pace::Clock;
 use pace::Pace;
 use std::cell::RefCell;
@@ -464,6 +464,7 @@ impl Runner for ForkJoinRunner {
         let live = at(control::HEAP_TOP).min(at(control::HEAP_END));
         let (live_bytes, most_bytes) = (bytes(live), bytes(live.max(self.most_units)));
         let epochs = StepStats {
+            schedule: Schedule::ForkJoin,
             lanes: self.options.lanes,
             heap: self.options.heap,
             steps: at(control::EPOCHS).into(),

@@ -12,7 +12,7 @@ use girih_ir::heap::LayoutId;
 use girih_ir::{FunctionId, Module, Verified};
 use girih_machine::tasks::{Elsewhere, TaskMachine, TaskSettings};
 use girih_runtime::{Buffer, Command, Device, Dispatch, Grid, LoadOptions, Memory, Program, Read};
-use girih_runtime::{Fault, Runner, StepStats, TaskOptions, TaskStats};
+use girih_runtime::{Fault, Runner, Schedule, StepStats, TaskOptions, TaskStats};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
@@ -102,7 +102,7 @@ impl ReducerRunner {
         let words = Memory::of(4 * u64::from(control::WORDS));
         let control = device.zeroed(words).map_err(one)?;
         let grid = device.zeroed(Memory { bytes: 12, indirect: true }).map_err(one)?;
-        let stats = StepStats { lanes: options.lanes, ..StepStats::default() };
+        let stats = fresh(options.lanes);
         let interrupt = task.interrupt.clone();
         let mut engine = Engine {
             device,
@@ -326,7 +326,12 @@ impl Runner for ReducerRunner {
     fn renew(&mut self) -> Result<(), Fault> {
         self.machine = machine(&self.module, &self.task, &self.engine).map_err(Fault::Device)?;
         let lanes = self.engine().options.lanes;
-        self.engine().stats = StepStats { lanes, ..StepStats::default() };
+        self.engine().stats = fresh(lanes);
         Ok(())
     }
+}
+
+/// Nothing has run yet on so many lanes.
+fn fresh(lanes: u32) -> StepStats {
+    StepStats { schedule: Schedule::Reducer, lanes, ..StepStats::default() }
 }
