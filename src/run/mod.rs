@@ -62,6 +62,8 @@ pub struct Executable {
     stats: Stats,
     /// Who runs it at the same time; then `options` has a flag of its own.
     rivalry: Option<Rivalry>,
+    /// Whether it has run in a contest.
+    has_run: bool,
 }
 
 impl Executable {
@@ -102,7 +104,7 @@ impl Executable {
             });
             Rivalry::new(user, contest.unwrap_or_default(), helper)
         });
-        Executable { sources, code, entry, engine, options, choice, stats, rivalry }
+        Executable { sources, code, entry, engine, options, choice, stats, rivalry, has_run: false }
     }
 
     /// What runs it, and why.

@@ -3,8 +3,8 @@
 //! Invariant: while two take part, each has a flag of its own, and looks at no other; the race looks at the user's.
 
 use super::device_race::{self, Contest, Entrant, Finish, Loser, Nobody, Race, Said, Who};
-use super::select::{Engine, Ready, on_a_card};
-use super::{Executable, RunOptions, Stats, gone};
+use super::select::{Engine, Ready, on_a_card, tasks};
+use super::{Executable, RunDevice, RunOptions, Stats, gone, runner};
 use crate::devices::Selector;
 use crate::error::Error;
 use crate::stack::on_big_stack;
@@ -138,8 +138,9 @@ impl Executable {
                 head_start = rivalry.head_start;
                 self.on_the_first_of(cards)
             }
-            Rival::Ready(rival) => {
+            Rival::Ready(mut rival) => {
                 was_ready = true;
+                rival.reopen()?;
                 Some(rival.entrant())
             }
             stopping @ Rival::Stopping(_) => {
@@ -147,6 +148,7 @@ impl Executable {
                 None
             }
         };
+        self.reopen()?;
         let is_card = was_ready && self.choice.card.is_some();
         let mine = self.taken().entrant();
         let waiting = std::mem::replace(&mut rivalry.rival, Rival::None);
@@ -183,6 +185,7 @@ impl Executable {
             choice: self.choice.clone(),
             stats: self.stats.clone(),
             rivalry: None,
+            has_run: self.has_run,
         }
     }
 
@@ -199,6 +202,19 @@ impl Executable {
         Entrant { flag, run: Box::new(run) }
     }
 
+    /// Another run on the processor begins with a new heap: the one before may have been stopped at any point, and what it has computed
+    /// of definitions would spare this one the work.
+    fn reopen(&mut self) -> Result<(), Error> {
+        if std::mem::replace(&mut self.has_run, true)
+            && self.choice.card.is_none()
+            && let Engine::Compiled(direct, runner) = &mut self.engine
+        {
+            let opened = runner::open(&RunDevice::Cpu, &direct.module, &tasks(&self.options));
+            *runner = opened.map_err(|error| Error::new(self.sources.clone(), vec![error]))?.runner;
+        }
+        Ok(())
+    }
+
     /// The program on the first of these cards that is there and runs it.
     fn on_the_first_of(&self, cards: Vec<Selector>) -> Option<Entrant<Ran>> {
         let (flag, code, entry) = (Arc::new(AtomicBool::new(false)), self.code.clone()?, self.entry);
@@ -210,7 +226,8 @@ impl Executable {
             let Ready { choice, engine, flag: _, helper: _ } = ready;
             let stats = Stats::new(started.elapsed().as_secs_f64(), &choice);
             let code = Some(code);
-            let mut executable = Executable { sources, code, entry, engine, options, choice, stats, rivalry: None };
+            let (rivalry, has_run) = (None, true);
+            let mut executable = Executable { sources, code, entry, engine, options, choice, stats, rivalry, has_run };
             let result = executable.run_alone(&mut Nobody);
             Some(Ran { executable, result }.finish())
         };

@@ -338,7 +338,7 @@ fn compiled_for(
 }
 
 /// What a runner may use.
-fn tasks(options: &RunOptions) -> TaskOptions {
+pub(super) fn tasks(options: &RunOptions) -> TaskOptions {
     let cores = std::thread::available_parallelism().unwrap_or(NonZeroUsize::MIN);
     TaskOptions {
         memory: options.memory,

@@ -28,7 +28,7 @@ const INTERVAL: Duration = Duration::from_millis(10);
 /// A heap, threads, and functions that run on them.
 pub struct Tasks {
     // The order matters: threads end before what they use goes.
-    threads: Vec<JoinHandle<()>>,
+    threads: Vec<JoinHandle<Worker>>,
     watch: Option<JoinHandle<()>>,
     closing: Arc<AtomicBool>,
     own: Worker,
@@ -296,17 +296,20 @@ impl Drop for Tasks {
     fn drop(&mut self) {
         self.closing.store(true, Ordering::SeqCst);
         self.shared.end(None);
-        for thread in self.threads.drain(..).chain(self.watch.take()) {
-            thread.thread().unpark();
-            // A thread that has panicked has said so itself.
-            let _ = thread.join();
+        // A thread that has panicked has said so itself. A forked call stands in the stack of who forked it, also while another thread runs it:
+        // no stack goes before all threads have ended.
+        let workers: Vec<_> = self.threads.drain(..).map(JoinHandle::join).collect();
+        drop(workers);
+        if let Some(watch) = self.watch.take() {
+            watch.thread().unpark();
+            let _ = watch.join();
         }
     }
 }
 
-/// The life of a thread: it runs what others fork.
+/// The life of a thread: it runs what others fork. Gives back what it ran with, which others may still use.
 #[allow(unsafe_code)]
-fn serve(mut worker: Worker, shared: &Shared, closing: &AtomicBool) {
+fn serve(mut worker: Worker, shared: &Shared, closing: &AtomicBool) -> Worker {
     let context = worker.context.get();
     // SAFETY: the context is this thread's.
     let number = unsafe { (*context).number };
@@ -317,10 +320,11 @@ fn serve(mut worker: Worker, shared: &Shared, closing: &AtomicBool) {
         // SAFETY: the context is this thread's, and the task is taken.
         let ended = unsafe { worker.stack.run(shared, context, || work_stealing::run(context, task)) };
         if !ended {
-            return;
+            break;
         }
         hunger.had(begun.elapsed());
     }
+    worker
 }
 
 /// The life of the thread that looks whether the run is to be interrupted.

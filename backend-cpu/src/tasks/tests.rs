@@ -201,6 +201,23 @@ fn loops_can_be_interrupted() {
     }
 }
 
+/// While some threads have left already, others still run calls that those have forked.
+#[test]
+fn threads_that_are_interrupted_end_in_any_order() {
+    for moment in 0..40 {
+        let flag = Arc::new(AtomicBool::new(false));
+        let options = TaskOptions { threads: 8, interrupt: Some(flag.clone()), ..TaskOptions::default() };
+        let mut machine = machine(TREES, options);
+        let alarm = std::thread::spawn(move || {
+            std::thread::sleep(Duration::from_micros(500 * moment));
+            flag.store(true, Ordering::Relaxed);
+        });
+        let result = machine.call("count", &[60]);
+        assert!(matches!(result, Err(Fault::Interrupted)), "{result:?}");
+        alarm.join().expect("it has not panicked");
+    }
+}
+
 #[test]
 fn threads_take_what_is_forked() {
     let mut machine = machine(TREES, TaskOptions { threads: 4, ..counted() });
