@@ -192,10 +192,13 @@ pub fn lower(module: &Module, entry: FunctionId, arguments: &[u32], options: &Op
         return Err(refused("it is called with another number of arguments"));
     }
     // Where every call is told apart by where its cells stand, or by its numbers, there may be too many. Without the numbers there may be more to do.
-    let attempts = [(true, true), (false, true), (true, false), (false, false)];
+    // A plan that is found late is one of a program that has little to tell apart: each attempt may take less time than the one before.
+    let attempts = [(true, true, 1), (false, true, 3), (true, false, 8), (false, false, 8)];
     let mut refusal = None;
-    for (places, decide) in attempts.into_iter().filter(|(places, _)| *places <= options.places) {
-        match planned(&module, entry, arguments, &Options { places, decide, ..*options }) {
+    for (places, decide, share) in attempts.into_iter().filter(|(places, ..)| *places <= options.places) {
+        let (work, scripts) = (options.work / share, options.scripts / share as usize);
+        let options = Options { places, decide, work, scripts, ..*options };
+        match planned(&module, entry, arguments, &options) {
             Err(Failure::Refused(why)) if decide => refusal = Some(why),
             Err(Failure::Refused(_)) => {}
             done => return done,

@@ -64,7 +64,7 @@ use girih_base::idx::IndexVec;
 use girih_base::span::Span;
 use girih_ir::heap::GlobalId;
 use girih_ir::ops::Family;
-use girih_ir::{FunctionId, Module, Op, Verified, verify};
+use girih_ir::{Function, FunctionId, Module, Op, Verified, verify};
 use memory::ProgramSizes;
 use points::Point;
 pub use segments::Depth;
@@ -102,13 +102,22 @@ pub struct Form {
     pub stack: u32,
     /// How far calls are gone into where they are made.
     pub depth: Depth,
+    /// How many instructions the kernel may have before calls are gone into less far: a driver's compiler takes more than twice as long for
+    /// twice the code, and a lane that waits for its code does nothing.
+    pub code: usize,
 }
+
+/// How far calls are gone into where a kernel would be larger than its form allows: the first of these with which it is not, or else the last.
+const SHALLOWER: [Depth; 2] =
+    [Depth { segment: 30, function: 10, recursion: 1 }, Depth { segment: 0, function: 0, recursion: 0 }];
 
 impl Form {
     /// Kernels for graphics cards.
-    pub const FAST: Form = Form { workgroup: 128, stack: 32, depth: Depth { segment: 60, function: 20, recursion: 1 } };
+    pub const FAST: Form =
+        Form { workgroup: 128, stack: 32, depth: Depth { segment: 60, function: 20, recursion: 1 }, code: 5200 };
     /// Kernels that compile fast, for software adapters.
-    pub const SMALL: Form = Form { workgroup: 32, stack: 16, depth: Depth { segment: 0, function: 0, recursion: 0 } };
+    pub const SMALL: Form =
+        Form { workgroup: 32, stack: 16, depth: Depth { segment: 0, function: 0, recursion: 0 }, code: usize::MAX };
 }
 
 /// Lowers a module in task form, for calls of these functions. No parameter may be borrowed.
@@ -124,8 +133,8 @@ pub fn lower(module: &Module, called: &[FunctionId], form: &Form) -> Result<Fork
     let mut out = Module::default();
     let pure = copy_pure(module, &framed, &mut out);
     let sites = Sites::of(module);
-    let write = |shape: &ProgramSizes| {
-        let mut writer = SegmentWriter::new(module, &framed, &pure, &sites, form.depth);
+    let write = |shape: &ProgramSizes, depth: Depth| {
+        let mut writer = SegmentWriter::new(module, &framed, &pure, &sites, depth);
         let entry = |f: &FunctionId| Ok((*f, writer.label(*f, Point::Entry)?));
         let entries = called.iter().map(entry).collect::<Result<Vec<_>, Diagnostic>>()?;
         let kernel = machine::machine(&mut writer, shape)?;
@@ -141,7 +150,14 @@ pub fn lower(module: &Module, called: &[FunctionId], form: &Form) -> Result<Fork
         registers: 1,
         ..ProgramSizes::default()
     };
-    let (_, writer, _) = write(&fixed).map_err(one)?;
+    let (mut kernel, mut writer, _) = write(&fixed, form.depth).map_err(one)?;
+    let mut depth = form.depth;
+    for shallower in SHALLOWER {
+        if instructions(&kernel) > form.code && shallower.segment < depth.segment {
+            (kernel, writer, _) = write(&fixed, shallower).map_err(one)?;
+            depth = shallower;
+        }
+    }
     let labels = &writer.labels;
     let arguments = called.iter().map(|f| module.functions[*f].params.len() as u32).max().unwrap_or(0);
     let shape = ProgramSizes {
@@ -153,13 +169,19 @@ pub fn lower(module: &Module, called: &[FunctionId], form: &Form) -> Result<Fork
         reserve: writer.reserve,
         ..fixed
     };
-    let (kernel, mut writer, entries) = write(&shape).map_err(one)?;
+    let (kernel, mut writer, entries) = write(&shape, depth).map_err(one)?;
     let pointers = pointers::pointers(&mut writer, shape.registers, shape.kept).map_err(one)?;
     let labels = writer.labels.all.iter().map(|(function, point)| (*function, waits_for(module, *function, *point)));
     let labels = labels.collect();
     let plan = out.functions.push(planner::planner(&shape));
     let run = out.functions.push(kernel);
     Ok(ForkJoin { module: verify(out)?, run, plan, shape, entries, sites: sites.spans(), labels, pointers })
+}
+
+fn instructions(function: &Function) -> usize {
+    let mut count = 0;
+    function.walk(function.body, &mut |_, _| count += 1);
+    count
 }
 
 /// The global whose value goes on at a point.
